@@ -296,12 +296,12 @@ func TestIssuerWithOwnAuthority(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d", ca, status, text, want)
 		}
 		if lines := in.log.find("cannot fetch the keys of the issuer; tokens that need new keys are answered with 503"); want != http.StatusOK &&
-			(len(lines) == 0 || !strings.Contains(fmt.Sprint(lines[0]["error"]), "name its authority with ca")) {
+			(len(lines) == 0 || !strings.Contains(fmt.Sprint(lines[0]["error"]), "add its authority as ca")) {
 			t.Errorf("%s: the log does not say what to set: %v", ca, lines)
 		}
 	}
 	for file, says := range map[string]string{
-		"": "not a regular file", "none.pem": "no such file", "text.pem": "no certificate in PEM", "key.pem": "certificates only", "broken.pem": "certificate 2", "large.pem": "longer than 4 MiB",
+		"": "not a regular file", "none.pem": "no such file", "text.pem": "no PEM certificate found", "key.pem": "certificates only", "broken.pem": "certificate 2", "large.pem": "longer than 4 MiB",
 	} {
 		tlstest.Write(t, filepath.Join(folder, "text.pem"), []byte("nothing"))
 		tlstest.Write(t, filepath.Join(folder, "key.pem"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("x")}))

@@ -220,8 +220,8 @@ func TestLastWordsOfAnMCPServer(t *testing.T) {
 	t.Parallel()
 	c, _ := configured(t, "tools:\n  - {mcp: gone, command: [sh, -c, 'echo \"no licence in \\u001b/etc/pass\" >&2; exit 3'], only: [run]}\n  - {builtin: demo}\n")
 	in := start(t, c)
-	until(t, "the log has it", func() bool { return len(in.log.find("what an mcp server wrote to stderr before it ended")) > 0 })
-	if got := fmt.Sprint(in.log.find("what an mcp server wrote to stderr before it ended")[0]["lines"]); got != `[no licence in \u001b/etc/pass]` {
+	until(t, "the log has it", func() bool { return len(in.log.find("mcp server ended; its last lines on stderr")) > 0 })
+	if got := fmt.Sprint(in.log.find("mcp server ended; its last lines on stderr")[0]["lines"]); got != `[no licence in \u001b/etc/pass]` {
 		t.Errorf("the log has %s", got)
 	}
 	for _, text := range []string{"/gone_run {}", "/echo text=x", "/help"} {

@@ -63,8 +63,8 @@ type Terms struct {
 	FourEyes  bool          `json:"fourEyes,omitempty"`  // not the requester, nor its chain
 	Elsewhere bool          `json:"elsewhere,omitempty"` // not answered by the A2A client
 	// AuthRequired makes a task wait in auth-required, not in input-required, if only other
-	// principals than its owner can continue it: in input-required, clients may ask a user who
-	// cannot answer.
+	// principals than its owner can continue it: in input-required, clients may ask a user
+	// without that right.
 	AuthRequired bool `json:"authRequired,omitempty"`
 	Destructive  bool `json:"destructive,omitempty"` // a word approves it only with its code
 	NoText       bool `json:"noText,omitempty"`      // text never decides it, be it JSON
@@ -140,7 +140,7 @@ func (a *Approval) AuthRequired() bool {
 }
 
 // AcceptsPayload reports whether an answer to a may have a payload: the tool declares that it
-// takes one, or asked with one of its own. Any other tool would ignore it, although its sender
+// takes a payload, or asked with its own. Any other tool would ignore it, although its sender
 // may believe that it changes the call.
 func (a *Approval) AcceptsPayload() bool { return a.TakesPayload || len(a.Payload) > 0 }
 

@@ -12,14 +12,14 @@ type Approvers struct {
 	// Subjects are authenticated subjects, such as "corp:alice" (in any tenant) or
 	// "acme/corp:alice" (in the tenant before the slash).
 	Subjects []string `json:"subjects,omitempty"`
-	// All are the approvers of several gates: a decider is one of each. Roles and Subjects are
-	// then empty, so that an earlier version, which ignores All, excludes every decider. A
+	// All are the approvers of several gates: a decider is in each of them. Roles and Subjects
+	// are then empty, so that an earlier version, which ignores All, excludes every decider. A
 	// gate does not set it.
 	All []Approvers `json:"all,omitempty"`
 }
 
-// Include reports whether p is one of the approvers. A nil rule includes every principal, an
-// empty one no principal.
+// Include reports whether s includes p. A nil rule includes every principal, an empty rule no
+// principal.
 func (s *Approvers) Include(p auth.Principal) bool {
 	if s == nil {
 		return true
@@ -59,9 +59,9 @@ func (s *Approvers) problem() string {
 	case s == nil:
 		return ""
 	case s.All != nil:
-		return "Approvers.All is what several gates demand together: name roles or subjects, and write a gate for each group"
+		return "Approvers.All is only for the merged terms of several gates: set Roles or Subjects, and write a gate for each group"
 	case len(s.Roles)+len(s.Subjects) == 0:
-		return "Approvers names nobody: name a role or a subject, or leave it out"
+		return "Approvers is empty: name a role or a subject, or leave it out"
 	case slices.Contains(s.Roles, "") || slices.Contains(s.Subjects, ""):
 		return "Approvers has an empty name: remove it"
 	}

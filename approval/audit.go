@@ -32,7 +32,7 @@ const (
 	AuditWebhook  AuditEvent = "webhook_deleted" // by an operator
 )
 
-// An Audit is one entry of the audit log: the principal, the event, the time and the gate. It
+// An Audit is an entry of the audit log: the principal, the event, the time and the gate. It
 // is written in the batch that makes it true. It holds digests, never arguments. Its JSON is
 // stored forever: a change of meaning is a new V.
 type Audit struct {

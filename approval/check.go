@@ -91,7 +91,7 @@ func (a *Approval) check(ans Answer, d Decider, now time.Time) *Error {
 		return err
 	}
 	if a.WrongCode(ans) {
-		return NotAllowed(a, "its code is not the one that was typed; read the task for the code")
+		return NotAllowed(a, "the typed code is wrong; read the task for the code")
 	}
 	return a.checkContent(ans)
 }
@@ -112,18 +112,18 @@ func (a *Approval) checkPerson(d Decider) *Error {
 			return barred(a, BarredRole, "the sender of the answer has no role for that; have an approver of the tenant answer")
 		}
 		if !d.Delegated && !d.By.Direct() {
-			return barred(a, BarredDelegated, "only a person may answer, directly: this credential is of a service, or of somebody who acts for another; have a person answer, or have the operator of the server set delegated_decisions")
+			return barred(a, BarredDelegated, "only a person may answer, directly: this credential is of a service, or of an agent that acts for another principal; have a person answer, or have the operator of the server set delegated_decisions")
 		}
 	}
 	if !a.Terms.Approvers.Include(d.By) {
 		who := "its approvers"
 		if len(a.Terms.Approvers.All) > 0 {
-			who = "those who are approvers of each gate that asks about the call"
+			who = "principals who are approvers of each gate that asks about the call"
 		}
 		return barred(a, BarredApprovers, fmt.Sprintf("it (rule %s) is for %s; have one of them answer", quote(a.Terms.Rule), who))
 	}
 	if a.Terms.FourEyes && !separate(a.Requester, d.By) {
-		return barred(a, BarredFourEyes, fmt.Sprintf("it (rule %s) needs somebody other than the requester of the call, those they act for, or those who act for one of them; have another person answer",
+		return barred(a, BarredFourEyes, fmt.Sprintf("it (rule %s) needs a decider other than the requester of the call and the parties in its chain; have another person answer",
 			quote(a.Terms.Rule)))
 	}
 	return nil

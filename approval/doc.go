@@ -1,10 +1,10 @@
-// Package approval decides which calls are asked about, which principals may answer, and what
-// an answer means. It has only values and pure functions: no storage, no transport, and no
+// Package approval decides which calls are asked about, which principals may answer, and the
+// effect of an answer. It has only values and pure functions: no storage, no transport, and no
 // clock of its own (time is always an argument).
 //
 // # From a call to a verdict
 //
-// [Policy.Judge] looks at one call and returns allow, ask or deny. An error or a panic of a
+// [Policy.Judge] looks at a call and returns allow, ask or deny. An error or a panic of a
 // predicate, of the tool's own gate or of a template makes it ask: no failure lets a call run.
 // The [Terms] of the rule that asked are copied into the [Approval] and hold until its end; a
 // later change of the policy does not affect it.
@@ -20,13 +20,13 @@
 //	            changed  └──▶ superseded   by an approval that names it
 //
 // All states but pending are final. A second look at the same call is a new approval, whose
-// Supersedes names the old one.
+// Supersedes names the old approval.
 //
-// # What binds an approval
+// # The digest of an approval
 //
 // [Digest] covers the agent, the tool, the digest of the tool's definition and the arguments,
-// so that the call runs as shown. A decider may echo the digest; a different one is answered
-// with [Changed]. The question about the outcome of a call has a digest of its own,
+// so that the call runs as shown. A decider may echo the digest; a different digest is
+// answered with [Changed]. The question about the outcome of a call has a digest of its own,
 // [OutcomeDigest].
 //
 // A decision names an approval by its id. Dialects that ask by the call may name the call,

@@ -53,7 +53,7 @@ const (
 	MetaDeadline  = "deadline"  // RFC 3339
 )
 
-// Violation is one mistake in one field of an answer.
+// Violation is a mistake in a field of an answer.
 type Violation struct {
 	Field       string // "args", or followed by a JSON pointer: "args/to"
 	Description string
@@ -67,8 +67,8 @@ type Error struct {
 	Message    string
 	Violations []Violation       // of ReasonUnknown and ReasonMalformed
 	Metadata   map[string]string // see the Meta constants
-	// Barred is the reason why the sender may not answer at all, one of the Barred constants;
-	// "": the answer is wrong. It is for logs.
+	// Barred is the reason why the sender may not answer at all, a Barred constant; "": the
+	// answer is wrong. It is for logs.
 	Barred string
 }
 
@@ -79,24 +79,24 @@ const (
 	BarredRole      = "role"      // they have no role to decide it
 	BarredDelegated = "delegated" // a service, or a principal with an acting agent
 	BarredApprovers = "approvers" // the rule names other approvers
-	BarredFourEyes  = "four eyes" // a requester, or acting for one
+	BarredFourEyes  = "four eyes" // a requester, or acting for a requester
 )
 
 // BarredText returns a Barred constant in words.
 func BarredText(barred string) string {
 	switch barred {
 	case BarredUnknown:
-		return "nobody knows who they are"
+		return "they are not authenticated"
 	case BarredWay:
-		return "the client may not decide it, only somebody else through the approvals API"
+		return "the A2A client may not decide it, only an approver through the approvals API"
 	case BarredRole:
 		return "they have no role that may decide it"
 	case BarredDelegated:
-		return "they are a service, or somebody acts for them"
+		return "they are a service, or an agent acts for them"
 	case BarredApprovers:
 		return "the gate names other approvers"
 	case BarredFourEyes:
-		return "they requested the call, or act for whoever did"
+		return "they requested the call, or act for its requester"
 	}
 	return barred
 }
@@ -105,7 +105,7 @@ func BarredText(barred string) string {
 func (e *Error) Error() string { return e.Message }
 
 // Unknown returns the error for an id that names no approval of the task. It lists the pending
-// ones of approvals.
+// approvals.
 func Unknown(id string, pending []*Approval) *Error {
 	ids := pendingIDs(pending)
 	return &Error{
@@ -117,8 +117,8 @@ func Unknown(id string, pending []*Approval) *Error {
 	}
 }
 
-// Malformed returns the error for an invalid answer to id, with one violation for each
-// problem. next describes a valid answer.
+// Malformed returns the error for an invalid answer to id, with a violation for each problem.
+// next describes a valid answer.
 func Malformed(id, next string, violations ...Violation) *Error {
 	what := make([]string, len(violations))
 	for i, v := range violations {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Find returns the approval that ans names among approvals, which are all of one task, oldest
-// first. It is the one place that reads names: dialects call it to learn the subject of an
+// Find returns the approval that ans names among approvals, which all belong to a single task,
+// oldest first. No other function reads names: dialects call it to learn the subject of an
 // answer, [Match] to decide. Match also knows the calls that were never asked about ([Names]),
 // and refuses a name that they share.
 //

@@ -116,7 +116,7 @@ func lookup(args map[string]any, path []string) (any, bool) {
 	return v, true
 }
 
-// DefaultHint is the hint of a call without one from its gate or tool.
+// DefaultHint is the hint of a call if neither its gate nor its tool has a hint.
 func DefaultHint(tool string, args map[string]any) (string, error) {
 	if len(args) == 0 {
 		return fmt.Sprintf("May the tool %s run, without arguments?", quote(tool)), nil
@@ -128,8 +128,8 @@ func DefaultHint(tool string, args map[string]any) (string, error) {
 	return fmt.Sprintf("May the tool %s run with these arguments? %s", quote(tool), text), nil
 }
 
-// showArgs returns args as JSON. In a long one each argument is shortened by itself, so that a
-// long argument cannot push a short one out of sight.
+// showArgs returns args as JSON. If it is too long, each argument is shortened by itself, so
+// that a long argument cannot push a short argument out of sight.
 func showArgs(args map[string]any) (string, error) {
 	text, err := jsonText(args)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// A Verdict is the result of a policy for one call.
+// A Verdict is the result of a policy for a call.
 type Verdict struct {
 	Action Action
 	Hint   string // the question, for ActionAsk
@@ -23,19 +23,19 @@ type Verdict struct {
 
 // Judge decides whether t may run with args. It never panics, and no failure ends in
 // ActionAllow. A predicate that fails, with an error or a panic, counts as true for a gate
-// that denies or asks, and makes one that allows ask; a failure of the tool's own gate or of a
-// template asks. The hint mentions the failure; Failed has its details, which the decider does
-// not see.
+// that denies or asks, and makes a gate that allows ask; a failure of the tool's own gate or
+// of a template asks. The hint mentions the failure; Failed has its details, which the decider
+// does not see.
 //
 // The terms combine the demands of all gates that ask: every restriction, the approvers of
-// each, the decisions that all of them allow (if there is none, reject and cancel), the
-// shortest time and its strictest end. The defaults complete each gate first, so a gate
+// each, the decisions that all of them allow (without a common decision, reject and cancel),
+// the shortest time and its strictest end. The defaults complete each gate first, so a gate
 // without a time has the default time beside any other. The risk is the highest of all, and
 // arguments masked by any gate are masked, also in the hint and in the reason of a denial. A
 // tool that is declared destructive makes the terms so. The tool's own gate demands the
-// defaults, but beside other gates no deadline: a gate can set one for a tool that asks by
-// itself. Rule and hint are those of the most specific gate that asks: exact ones first, then
-// patterns, each in the order of the configuration, then the tool's own.
+// defaults, but beside other gates no deadline: a gate can set a deadline for a tool that asks
+// by itself. Rule and hint come from the most specific gate that asks: exact gates first, then
+// patterns, each in the order of the configuration, then the tool's own gate.
 func (p *Policy) Judge(ctx agent.ReadonlyContext, t tool.Tool, args map[string]any) (v Verdict) {
 	j := judgement{policy: p, ctx: ctx, tool: t, args: args}
 	defer func() {
@@ -72,7 +72,7 @@ func (p *Policy) Judge(ctx agent.ReadonlyContext, t tool.Tool, args map[string]a
 	return j.ask()
 }
 
-// judgement is the state of Judge for one call.
+// judgement is the state of Judge for a call.
 type judgement struct {
 	policy *Policy
 	ctx    agent.ReadonlyContext
@@ -125,7 +125,7 @@ func (j *judgement) holds(g *gate) (ok bool, err error) {
 	return g.when(j.ctx, j.tool, j.copied())
 }
 
-// copied returns a copy of the arguments for foreign code, whose changes then affect neither
+// copied returns a copy of the arguments for foreign code, so that its changes affect neither
 // the question nor the call.
 func (j *judgement) copied() map[string]any {
 	args, _ := strictjson.Clone(j.args).(map[string]any)
@@ -223,7 +223,7 @@ func (j *judgement) hint(t template) string {
 	return text
 }
 
-// fill fills a template. Values may have methods, and those may panic.
+// fill fills a template. Values may have methods, which may panic.
 func (j *judgement) fill(t template) (text string, err error) {
 	defer caught(&err)
 	return t.fill(maskedArgs(j.args, j.mask))
@@ -263,7 +263,7 @@ func (j *judgement) broken(r any) Verdict {
 	return v
 }
 
-// of returns a copy of the terms of one gate.
+// of returns a copy of the terms of a gate.
 func (j *judgement) of(g *gate) Terms {
 	t := together([]*gate{g}, false /* own */, j.policy.defaults)
 	t.Rule = g.name
@@ -277,7 +277,7 @@ func caught(err *error) {
 	}
 }
 
-// panicError makes an error of a recovered value. fmt survives values whose own methods panic.
+// panicError makes an error of a recovered value. fmt survives panics in its methods.
 func panicError(r any) error { return fmt.Errorf("panic: %v", r) }
 
 // reason returns err in a form that people may be shown. Like panicError it leaves

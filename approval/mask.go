@@ -90,11 +90,11 @@ func maskAt(v any, path []string) any {
 // CheckMask returns an error if pointer cannot stand in Terms.Mask.
 func CheckMask(pointer string) error {
 	if !strings.HasPrefix(pointer, "/") {
-		return errors.New("is no JSON pointer; write / and the name of an argument, such as /card/number, or /* for all arguments")
+		return errors.New("is not a JSON pointer; write / and the name of an argument, such as /card/number, or /* for all arguments")
 	}
 	for at := 0; at < len(pointer); at++ {
 		if pointer[at] == '~' && (at+1 == len(pointer) || pointer[at+1] != '0' && pointer[at+1] != '1') {
-			return errors.New("is no JSON pointer; write ~0 for ~, and ~1 for a / in a name")
+			return errors.New("is not a JSON pointer; write ~0 for ~, and ~1 for a / in a name")
 		}
 	}
 	return nil
@@ -103,7 +103,7 @@ func CheckMask(pointer string) error {
 // CheckNotify returns an error if name cannot stand in Terms.Notify.
 func CheckNotify(name string) error {
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") != "" {
-		return errors.New("is no name of somebody to notify; use letters, digits, dots, dashes and underscores")
+		return errors.New("is not a valid name to notify; use letters, digits, dots, dashes and underscores")
 	}
 	return nil
 }

@@ -16,16 +16,16 @@ type Decision struct {
 	Settled bool
 }
 
-// Match finds the approval of each answer among approvals, which are all of one task, oldest
-// first. names are all calls of the task. It matches all answers or none; the error is then an
-// *[Error] that lists all mistakes.
+// Match finds the approval of each answer among approvals, which all belong to a single task,
+// oldest first. names are all calls of the task. It matches all answers or none; the error is
+// then an *[Error] that lists all mistakes.
 //
-// [Find] reads the names. The name of a call must belong to one call of the task only, past
+// [Find] reads the names. The name of a call must belong to a single call of the task, past
 // and present.
 //
-// Two answers for one approval have to agree, and are one decision then. An answer to an
-// approval that is not pending is Settled if it repeats the decision, and else refused: as
-// expired, replaced by another, or in conflict.
+// Two answers for the same approval have to agree, and then count as a single decision. An
+// answer to an approval that is not pending is Settled if it repeats the decision, and else
+// refused: as expired, replaced by another, or in conflict.
 func Match(answers []Answer, approvals []*Approval, names Names) ([]Decision, error) {
 	var decisions []Decision
 	var errs []*Error

@@ -9,7 +9,7 @@ import (
 
 // together returns the combined terms of all gates that ask about a call, and with own the
 // gate of its tool. The defaults complete each gate before the merge, and are the terms of the
-// tool's own gate, which beside others sets no deadline. Rule stays empty.
+// tool's own gate, which beside other gates sets no deadline. Rule stays empty.
 func together(gates []*gate, own bool, defaults Terms) Terms {
 	var all []Terms
 	ends := -1 // rank of OnExpiry

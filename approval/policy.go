@@ -32,13 +32,13 @@ func Declared(_ agent.ReadonlyContext, t tool.Tool, _ map[string]any) (bool, err
 	return t.RequiresApproval(), nil
 }
 
-// A Gate is one rule of a policy.
+// A Gate is a rule of a policy.
 type Gate struct {
 	// Name is the rule's name in approvals and in the audit; no two gates of a policy
 	// have the same. Defaults to "gate:" and Tool.
 	Name string
-	// Tool names the tools: one exactly, or several with a pattern in which * matches any
-	// text, or all with "*".
+	// Tool names the tools: a single tool exactly, or several with a pattern in which *
+	// matches any text, or all with "*".
 	Tool string
 	// Action defaults to ActionAsk. ActionAllow means that this gate does not object. It never
 	// overrides other gates that ask, and overrides the tool's own gate only when Tool is
@@ -49,7 +49,7 @@ type Gate struct {
 	// Hint is the question to the person, or the explanation of a denial. {name} and
 	// {/json/pointer} stand for arguments, as JSON text, shortened when long and with hidden
 	// characters escaped; an unknown name stays as it is, and a masked argument is [Masked].
-	// Defaults to the hint of the tool's own gate, else to one with the name and all
+	// Defaults to the hint of the tool's own gate, else to a hint with the name and all
 	// arguments.
 	Hint string
 	// Terms are the gate's demands on its approvals. If several gates ask about a call, all
@@ -59,11 +59,11 @@ type Gate struct {
 }
 
 // PolicyConfig configures a [Policy]. The zero value asks about the calls whose tools ask
-// themselves, without deadlines; the server's configuration sets one of 7 days.
+// themselves, without deadlines; the server's configuration sets a deadline of 7 days.
 type PolicyConfig struct {
 	Gates []Gate
 	// Defaults complete each gate, and are the terms of the tools' own gates; but beside a
-	// gate that asks, the tool's own one has no deadline. A bool that is true here is true
+	// gate that asks, the tool's own gate has no deadline. A bool that is true here is true
 	// everywhere, and so is each entry of Mask. Rule is unused.
 	Defaults Terms
 	// OptIn switches the tools' own gates off, so that only Gates ask.

@@ -10,8 +10,8 @@ import (
 
 // Lengths of text that people read, in characters.
 const (
-	maxValue  = 200  // one value in a hint
-	maxWhole  = 2000 // arguments shown whole; longer ones are shortened one by one
+	maxValue  = 200  // a value in a hint
+	maxWhole  = 2000 // arguments shown whole; longer text is shortened argument by argument
 	maxHint   = 8000 // a hint
 	maxReason = 300  // why something failed
 )

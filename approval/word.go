@@ -27,8 +27,7 @@ const codeLength = 8
 // space is the white space that may be around a word.
 const space = " \t\n\v\f\r"
 
-// NewCode returns a code for one approval. id is a new, unguessable id that has not been
-// shown.
+// NewCode returns a code for an approval. id is a new, unguessable id that has not been shown.
 func NewCode(id string) string {
 	for sum := sha256.Sum256([]byte("code of an approval\x00" + id)); ; sum = sha256.Sum256(sum[:]) {
 		if code := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:codeLength]); isCode(code) {
@@ -92,10 +91,10 @@ func isCode(s string) bool {
 	return len(s) == codeLength && strings.ContainsAny(s, "234567") && !strings.ContainsFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '2' || r > '7') })
 }
 
-// WordTarget returns the approval that a word answers, or says why it answers none, as the
-// rest of a sentence. There is one only when exactly one approval is pending, of whatever
-// kind ("yes" next to an open question may mean the question), and it takes the word, see
-// [Approval.RefusesWord]. Approvals that are not pending are not looked at.
+// WordTarget returns the approval that a word answers, or else the reason why it answers none,
+// as the rest of a sentence. The word answers an approval if no other is pending, of any kind
+// ("yes" next to an open question may mean the question), and if it takes the word, see
+// [Approval.RefusesWord]. Approvals that are not pending are ignored.
 func WordTarget(approvals []*Approval, w Word) (one *Approval, why string) {
 	for _, a := range approvals {
 		if a.State != Pending {
@@ -116,9 +115,9 @@ func WordTarget(approvals []*Approval, w Word) (one *Approval, why string) {
 }
 
 // RefusesWord returns why a word does not answer a, as the rest of a sentence; "": it does,
-// unless its code is a wrong one. It must be about a call, the rule must allow text, and
-// somebody in the conversation must be the one who answers. A word rejects a call that is
-// marked as destructive, but approves it only with the code of the approval.
+// unless its code is wrong. The approval must be about a call, its rule must allow text, and
+// the conversation must be able to decide it. A word rejects a call that is marked as
+// destructive, but approves it only with the code of the approval.
 func (a *Approval) RefusesWord(w Word) string {
 	switch {
 	case a.Elsewhere():

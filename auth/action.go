@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// An Action is what a caller wants to do, independent of the binding and the operation.
-// Permissions are granted for actions.
+// An Action is an operation on a kind of resource, such as reading a task, independent of the
+// binding. Permissions are granted for actions.
 type Action uint8
 
-// The actions. Those on approvals are for the approvals API: an A2A client that answers
-// does so by a message, which is Create.
+// The actions. Review and Decide are for the approvals API: an A2A client answers by a
+// message, which is Create.
 const (
 	Create  Action = iota + 1 // send a message, which makes a task or continues one's own
 	Read                      // read a task
@@ -23,7 +23,7 @@ const (
 	Review                    // list and read approvals
 	Decide                    // decide an approval
 	Oversee                   // list the tasks of the whole tenant
-	Admin                     // manage keys, reload the configuration, act on what Anonymous owns
+	Admin                     // manage keys, reload the configuration, act on resources of Anonymous
 )
 
 var actionNames = [...]string{"", "create", "read", "list", "follow", "cancel", "push", "delete", "review", "decide", "oversee", "admin"}
@@ -36,7 +36,7 @@ func (a Action) String() string {
 	return actionNames[a]
 }
 
-// The roles that [Principal.May] knows. A caller without one may do nothing.
+// The roles that [Principal.May] knows. A caller without any of them may do nothing.
 const (
 	RoleRequester = "requester" // sends messages, and does everything with the tasks that they make
 	RoleViewer    = "viewer"    // reads the tasks and approvals of the tenant
@@ -50,11 +50,11 @@ type reach uint8
 
 const (
 	nothing reach = iota
-	own           // what the caller owns
-	tenant        // what anybody in the tenant owns
+	own           // resources of the caller
+	tenant        // all resources of the tenant
 )
 
-// grants is what each role may do.
+// grants is the reach of each role for each action.
 var grants = map[string]map[Action]reach{
 	RoleRequester: {Create: own, Read: own, List: own, Follow: own, Cancel: own, Push: own, Delete: own, Review: own, Decide: own},
 	RoleViewer:    {Read: tenant, List: own, Follow: tenant, Review: tenant, Oversee: tenant},
@@ -83,8 +83,8 @@ func (p Principal) reaches(a Action) reach {
 	return far
 }
 
-// DeniedError is the error of an action for which a caller has no role. It depends on nothing
-// but these, so that it says nothing about what exists.
+// DeniedError is the error of an action for which a caller has no role. It depends only on the
+// caller's roles and the action, so it reveals nothing about stored data.
 type DeniedError struct{ Action Action }
 
 // Error names the roles that may do the action.
@@ -98,9 +98,8 @@ func (e *DeniedError) Error() string {
 	return fmt.Sprintf("the credential lacks a role for this (%s): ask the operator of the server for one of: %s", e.Action, strings.Join(may, ", "))
 }
 
-// May returns nil if p has a role for an action, else a [*DeniedError]. It is the first question
-// about a request, before anything is read. What p may do it to is a question of
-// ownership.
+// May returns nil if p has a role for an action, else a [*DeniedError]. It is checked first,
+// before anything is read; ownership then decides which resources p reaches.
 func (p Principal) May(a Action) error {
 	if p.reaches(a) == nothing {
 		return &DeniedError{a}
@@ -108,9 +107,9 @@ func (p Principal) May(a Action) error {
 	return nil
 }
 
-// Whole reports whether p may do an action to everything in its tenant, not only to what
-// it owns. Without a tenant there is no such right: what was made without authentication
-// has none either.
+// Whole reports whether p may do an action to every resource of its tenant, not only to its
+// own. Without a tenant it is false, because resources made without authentication have no
+// tenant either.
 func (p Principal) Whole(a Action) bool { return p.Tenant != "" && p.reaches(a) == tenant }
 
 // Has reports whether p has a role.

@@ -1,6 +1,6 @@
-// Package auth defines who is calling (a [Principal]), how that is proved (an
-// [Authenticator]), and what the caller wants to do (an [Action]). It does not know how a
-// call arrived, or where anything is stored.
+// Package auth defines the caller (a [Principal]), the proof of its identity (an
+// [Authenticator]), and its intent (an [Action]). It does not know how a call arrived, or
+// where anything is stored.
 package auth
 
 import (
@@ -11,20 +11,20 @@ import (
 	"unicode/utf8"
 )
 
-// A Principal is the authenticated caller. It is a value: safe to copy and to keep. The
-// zero Principal is nobody; one that [Principal.Validate] rejects sees nothing and may do
-// nothing.
+// A Principal is the authenticated caller. It is a value: safe to copy and to keep. The zero
+// Principal is no caller at all. A Principal that [Principal.Validate] rejects sees nothing
+// and may do nothing.
 type Principal struct {
 	Tenant  string `json:"tenant,omitempty"`
-	Subject string `json:"subject"` // unique in the tenant, and never given to somebody else later
-	// Person is who is behind Subject, if a person has several subjects in a tenant, such as
-	// a key and a login: under four eyes they count as one. Empty: Subject.
+	Subject string `json:"subject"` // unique in the tenant, and never reassigned to another caller
+	// Person names the person behind Subject, if a person has several subjects in a tenant,
+	// such as a key and a login: under four eyes they count once. Empty: Subject.
 	Person string   `json:"person,omitempty"`
 	Kind   Kind     `json:"kind,omitempty"`
-	Roles  []string `json:"roles,omitempty"` // what the caller may do, see [Principal.May]; others are for the rules of tools and approvals
-	// Chain lists who acts for Subject, outermost first: if an agent presents the token of
-	// a person, the person is Subject and the agent is in Chain (RFC 8693, section 4.1). It
-	// has only what the credential proves. Empty: Subject acts directly.
+	Roles  []string `json:"roles,omitempty"` // permissions of the caller, see [Principal.May]; other roles are for the rules of tools and approvals
+	// Chain lists the parties that act for Subject, outermost first: if an agent presents the
+	// token of a person, the person is Subject and the agent is in Chain (RFC 8693, section
+	// 4.1). It has only names that the credential proves. Empty: Subject acts directly.
 	Chain []string `json:"chain,omitempty"`
 	// Method is how the caller was authenticated: "none" for [Anonymous].
 	Method string `json:"method,omitempty"`
@@ -33,7 +33,7 @@ type Principal struct {
 	Expires time.Time `json:"-"`
 }
 
-// Kind says what a caller is.
+// Kind is the kind of a caller.
 type Kind string
 
 // The kinds of callers.
@@ -45,8 +45,8 @@ const (
 // anonymous is the subject of [Anonymous]. No authenticated caller has it.
 const anonymous = "anonymous"
 
-// Anonymous returns the caller of a server without authentication. It may do what a
-// [RoleRequester] may.
+// Anonymous returns the caller of a server without authentication. It has the permissions of
+// [RoleRequester].
 func Anonymous() Principal { return Principal{Subject: anonymous, Method: methodNone} }
 
 const methodNone = "none"
@@ -54,7 +54,7 @@ const methodNone = "none"
 // IsAnonymous reports whether p is the caller of a server without authentication.
 func (p Principal) IsAnonymous() bool { return p.Subject == anonymous && p.Method == methodNone }
 
-// IsZero reports whether p is nobody.
+// IsZero reports whether p is no caller.
 func (p Principal) IsZero() bool { return p.Subject == "" }
 
 // The bounds of a [Principal], in bytes.
@@ -64,8 +64,8 @@ const (
 )
 
 // Validate returns an error if p cannot be a caller: a string in it is not valid UTF-8, so
-// that it would be stored as somebody else, it exceeds [MaxOwner] or [MaxRest], its kind is
-// unknown, or it was authenticated as the subject of [Anonymous].
+// that another name would be stored, it exceeds [MaxOwner] or [MaxRest], its kind is unknown,
+// or it was authenticated as the subject of [Anonymous].
 func (p Principal) Validate() error {
 	rest := len(p.Method) + len(p.Person)
 	valid := utf8.ValidString(p.Tenant) && utf8.ValidString(p.Subject) && utf8.ValidString(p.Method) && utf8.ValidString(p.Person)
@@ -90,21 +90,20 @@ func (p Principal) Validate() error {
 	return nil
 }
 
-// Direct reports whether p is a person who acts without anybody in between: neither a
-// service nor somebody with a chain.
+// Direct reports whether p is a person who acts directly: neither a service nor a principal
+// with a chain.
 func (p Principal) Direct() bool { return p.Kind == KindPerson && len(p.Chain) == 0 }
 
-// person returns who p is under four eyes.
+// person returns the name of p under four eyes.
 func (p Principal) person() string { return cmp.Or(p.Person, p.Subject) }
 
-// Shares reports whether somebody is involved in both p and q: as themselves, or as one who
-// acts for somebody. The same name in two tenants counts as the same: to be in another
-// tenant does not make somebody another person.
+// Shares reports whether p and q have a person or agent in common, in Subject, Person or
+// Chain. Tenants make no difference: the same name in two tenants counts as the same person.
 func (p Principal) Shares(q Principal) bool {
 	return slices.ContainsFunc(p.involved(), func(name string) bool { return slices.Contains(q.involved(), name) })
 }
 
-// With returns p with everybody who is involved in q in its chain: p.Shares then counts them.
+// With returns p with all names involved in q in its chain, so that p.Shares counts them.
 func (p Principal) With(q Principal) Principal {
 	for _, name := range q.involved() {
 		if !slices.Contains(p.involved(), name) {
@@ -114,8 +113,8 @@ func (p Principal) With(q Principal) Principal {
 	return p
 }
 
-// involved returns the names of everybody who is involved in p. The subject of a person
-// with another name is one of them, because that may be in a chain.
+// involved returns the names of all parties to p. The Subject is included even if Person is
+// set, because it may be in another principal's chain.
 func (p Principal) involved() []string {
 	return append([]string{p.Subject, p.person()}, p.Chain...)
 }

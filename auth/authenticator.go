@@ -7,8 +7,8 @@ import (
 	"net/netip"
 )
 
-// Credentials are the parts of a request that can prove who makes it. The body is not one
-// of them: it is read only once the caller is known.
+// Credentials are the parts of a request that can prove its caller's identity. The body is not
+// included: it is read only once the caller is known.
 type Credentials struct {
 	// Header returns the values of a header field, or nil if there are none. The name is
 	// case-insensitive. The values must not be changed.
@@ -17,18 +17,18 @@ type Credentials struct {
 	Remote netip.AddrPort       // of the peer, which may be a proxy; zero if unknown
 }
 
-// An Authenticator determines who makes a request. It must be safe for concurrent use, and
+// An Authenticator determines the caller of a request. It must be safe for concurrent use, and
 // should return quickly: the body of the request is read only afterwards.
 //
-// Its error determines the answer:
+// Its error determines the response:
 //
-//   - [ErrNone], if there is no credential of its kind, or an [*Error], if there is an
-//     invalid one: 401 (UNAUTHENTICATED) with a challenge;
+//   - [ErrNone], if there is no credential of its kind, or an [*Error], if the credential is
+//     invalid: 401 (UNAUTHENTICATED) with a challenge;
 //   - any other error, if the credential could not be checked: 503 (UNAVAILABLE), so that
 //     clients try again. The error is logged, and not sent to the client.
 //
-// A zero [Principal] counts as ErrNone, and one that [Principal.Validate] rejects as any
-// other error.
+// A zero [Principal] counts as ErrNone, and a Principal that [Principal.Validate] rejects as
+// any other error.
 type Authenticator interface {
 	Authenticate(ctx context.Context, c *Credentials) (Principal, error)
 }
@@ -47,7 +47,7 @@ var ErrNone = errors.New("no credential")
 type Error struct {
 	Scheme      string // of the challenge (RFC 9110, section 11.6.1). Defaults to "Bearer".
 	Code        string // as in RFC 6750, section 3.1, such as "invalid_token"; may be empty
-	Description string // what is wrong, and what to do next; may be empty
+	Description string // the fault and the next step; may be empty
 }
 
 // Error returns the description or, without one, a sentence with the code.

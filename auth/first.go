@@ -5,16 +5,16 @@ import (
 	"errors"
 )
 
-// A Challenger is an [Authenticator] that says what a caller without a credential is told
-// to send.
+// A Challenger is an [Authenticator] with its own challenges for a caller without a
+// credential.
 type Challenger interface {
 	// Challenges returns values of WWW-Authenticate (RFC 9110, section 11.6.1), at least one.
 	Challenges() []string
 }
 
-// First returns an Authenticator that asks each of several. A request has to have one
-// credential: a wrong one is never made good by another, and with two of different kinds
-// nobody could tell who is meant. Its error is the first one that is not [ErrNone].
+// First returns an Authenticator that tries all of several. A request must have exactly one
+// credential: a valid credential does not make up for an invalid one, and two valid ones of
+// different kinds are [ErrTwo]. The first error other than [ErrNone] is returned.
 func First(all ...Authenticator) Authenticator { return first(all) }
 
 type first []Authenticator
@@ -46,7 +46,7 @@ func (f first) Authenticate(ctx context.Context, c *Credentials) (Principal, err
 	return found, nil
 }
 
-// Challenges implements [Challenger]: those of all, each once.
+// Challenges implements [Challenger]. It returns the challenges of all, without duplicates.
 func (f first) Challenges() []string {
 	var all []string
 	seen := map[string]bool{}
@@ -61,8 +61,8 @@ func (f first) Challenges() []string {
 	return all
 }
 
-// ChangingOf returns every [Changing] among an Authenticator and those that it consists of
-// if it comes from [First] or [Requiring].
+// ChangingOf returns every [Changing] in an Authenticator, including the parts of a [First] or
+// [Requiring].
 func ChangingOf(a Authenticator) []Changing {
 	var all []Changing
 	switch a := a.(type) {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Config configures a [Client]. One of URL and Socket is required.
+// Config configures a [Client]. Either URL or Socket is required.
 type Config struct {
 	// URL is the base URL of the server, including any path that a proxy in front adds.
 	URL string
@@ -23,7 +23,8 @@ type Config struct {
 	Dial func(ctx context.Context, path string) (net.Conn, error)
 	// Credential is sent with each request. Defaults to none.
 	Credential Credential
-	// Anonymous asks for what was created without authentication, which needs the role admin.
+	// Anonymous selects resources that were created without authentication, which needs the
+	// role admin.
 	Anonymous bool
 	// HTTP sends the requests to URL. Redirects are never followed. Defaults to a client of its
 	// own.
@@ -53,11 +54,11 @@ func Key(key string) Credential {
 	return func(context.Context) (string, string, error) { return "X-API-Key", key, nil }
 }
 
-// Client uses the approvals API of one server. It is safe for concurrent use.
+// Client uses the approvals API of a server. It is safe for concurrent use.
 //
-// Methods that only read are retried after a lost connection and after the statuses 429 and 503.
-// Methods that change something are retried only when nothing was sent, or when the server has
-// answered 429 or 503. If it is unknown whether a change was made, the error is an
+// Methods that only read are retried after a lost connection and after the statuses 429 and
+// 503. Methods that change something are retried only when nothing was sent, or when the
+// server has answered 429 or 503. If it is unknown whether a change was made, the error is an
 // [*OutcomeError]. A refusal is an [*Error].
 type Client struct {
 	cfg  Config
@@ -112,7 +113,7 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// values are the parameters of a query. Empty ones are left out.
+// values are the parameters of a query. Empty parameters are left out.
 type values map[string]string
 
 func number[N int | uint64](n N) string {
@@ -142,19 +143,19 @@ func (c *Client) Approvals(ctx context.Context, q ApprovalQuery) (ApprovalPage, 
 	}, nil)
 }
 
-// Approval returns an approval with what a person needs to decide it.
+// Approval returns an approval with the context that a person needs to decide it.
 func (c *Client) Approval(ctx context.Context, id string) (ApprovalDetail, error) {
 	return call[ApprovalDetail](ctx, c, http.MethodGet, "/approvals/"+url.PathEscape(id), nil, nil)
 }
 
-// Decide decides an approval. It is safe to repeat: the same decision again is no error, and
-// another one is an [*Error] with the approval as it is.
+// Decide decides an approval. It is safe to repeat: repeating a decision is no error, and a
+// different decision is an [*Error] with the approval as it is.
 func (c *Client) Decide(ctx context.Context, id string, d Decision) (Decided, error) {
 	return call[Decided](ctx, c, http.MethodPost, "/approvals/"+url.PathEscape(id)+"/decision", nil, d)
 }
 
 // DecideAll decides up to 100 approvals, and returns a result for each, in their order. The
-// decisions about one task count together or not at all.
+// decisions about a task count together or not at all.
 func (c *Client) DecideAll(ctx context.Context, list []BatchDecision) ([]BatchResult, error) {
 	type batch[T any] struct {
 		Items []T `json:"items"`
@@ -168,7 +169,8 @@ func (c *Client) Extend(ctx context.Context, id string, e Extension) (Decided, e
 	return call[Decided](ctx, c, http.MethodPost, "/approvals/"+url.PathEscape(id)+"/extension", nil, e)
 }
 
-// Tasks lists tasks: those of the tenant for who oversees it, and else the caller's own.
+// Tasks lists the tasks of the tenant for a caller that oversees it, and else the caller's
+// own.
 func (c *Client) Tasks(ctx context.Context, q TaskQuery) (TaskPage, error) {
 	return call[TaskPage](ctx, c, http.MethodGet, "/tasks", values{
 		"context": q.Context, "state": q.State, "principal": q.Principal, "limit": number(q.Limit), "cursor": q.Cursor, "anonymous": flag(q.Anonymous),
@@ -186,7 +188,7 @@ func (c *Client) CancelTask(ctx context.Context, id string) error {
 	return err
 }
 
-// CancelCall cancels one call of a task.
+// CancelCall cancels a call of a task.
 func (c *Client) CancelCall(ctx context.Context, task, id string) error {
 	_, err := call[struct{}](ctx, c, http.MethodPost, "/tasks/"+url.PathEscape(task)+"/calls/"+url.PathEscape(id)+"/cancel", nil, nil)
 	return err
@@ -206,7 +208,8 @@ func (c *Client) Webhooks(ctx context.Context, q WebhookQuery) (WebhookPage, err
 }
 
 // DeleteWebhook deletes a webhook of a task, and reports whether it was there. n is its Number
-// as listed, so that one that was set again since stays; 0 means whichever has the id.
+// as listed, so that a webhook set again later with this id stays; 0 deletes any webhook with
+// the id.
 func (c *Client) DeleteWebhook(ctx context.Context, task, id string, n uint64) (bool, error) {
 	out, err := call[struct {
 		Deleted bool `json:"deleted"`
@@ -214,8 +217,8 @@ func (c *Client) DeleteWebhook(ctx context.Context, task, id string, n uint64) (
 	return out.Deleted, err
 }
 
-// Audit returns up to limit entries of the audit after the one with a number. A limit of 0
-// means the server's default.
+// Audit returns up to limit entries of the audit after the entry with number after. A limit of
+// 0 means the server's default.
 func (c *Client) Audit(ctx context.Context, after uint64, limit int) (AuditPage, error) {
 	return call[AuditPage](ctx, c, http.MethodGet, "/audit", values{"after": number(after), "limit": number(limit)}, nil)
 }

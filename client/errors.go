@@ -10,7 +10,7 @@ import (
 type Error struct {
 	Status int    `json:"status"`
 	Title  string `json:"title"`            // the same for every error with the Reason
-	Detail string `json:"detail,omitempty"` // what was wrong, and what to do next
+	Detail string `json:"detail,omitempty"` // the fault, and the next step
 	Reason string `json:"reason"`           // in upper case, such as APPROVAL_CONFLICT; see docs/errors.md
 	// Fields are the fields that are wrong.
 	Fields []FieldError `json:"fields,omitempty"`
@@ -20,7 +20,7 @@ type Error struct {
 	RetryAfter int `json:"retryAfter,omitempty"`
 }
 
-// FieldError says what is wrong with a field of a request.
+// FieldError is the fault of a field of a request.
 type FieldError struct {
 	Field       string `json:"field"` // a name, or a name and a JSON pointer, such as "arguments/amount"
 	Description string `json:"description"`
@@ -45,7 +45,7 @@ const (
 	ReasonInternal        = "INTERNAL_ERROR"
 )
 
-// Error returns Detail, and what it does not say of what is wrong with each field.
+// Error returns Detail, and the faults of the fields that Detail does not mention.
 func (e *Error) Error() string {
 	text := e.Detail
 	if text == "" {
@@ -65,8 +65,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// OutcomeError means that a change was sent and its outcome is unknown: read what has become of
-// it before you send it again.
+// OutcomeError means that a change was sent and its outcome is unknown: read its effect before
+// you send it again.
 type OutcomeError struct{ Cause error }
 
 // Error says that the outcome is unknown, and why.

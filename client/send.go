@@ -25,8 +25,9 @@ const (
 	maxPause   = 30 * time.Second
 )
 
-// ErrForeign means that what answers is no a2a-server with an approvals API of this version.
-var ErrForeign = errors.New("what answers there is no a2a-server with the approvals API of this version: check the URL, and the version of the server")
+// ErrForeign means that the responding server is not an a2a-server with an approvals API of
+// this version.
+var ErrForeign = errors.New("no a2a-server with the approvals API of this version responds: check the URL, and the version of the server")
 
 // call sends a request until it is answered, and returns the answer.
 func call[T any](ctx context.Context, c *Client, method, path string, query values, body any) (out T, err error) {
@@ -173,7 +174,7 @@ func reason(ctx context.Context, err error) error {
 	return err
 }
 
-// send sends a request, and returns the answer to one that succeeds.
+// send sends a request, and returns a successful response.
 func (c *Client) send(ctx context.Context, method, path string, query values, body []byte, header http.Header) (*http.Response, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err // nothing was sent
@@ -232,7 +233,7 @@ func refusal(r *http.Response) error {
 	if kind := r.Header.Get("Content-Type"); err == nil && strings.HasPrefix(kind, "application/problem+json") && json.Unmarshal(body, &e) == nil && e.Reason != "" {
 		e.Status = r.StatusCode
 	} else {
-		// Somebody else has answered, who may have passed the request on.
+		// The answer is from another program, which may have passed the request on.
 		e = Error{Status: r.StatusCode, Title: http.StatusText(r.StatusCode), Detail: fmt.Sprintf("status %s: %s", r.Status, ErrForeign), Reason: ReasonUnclear}
 		if r.StatusCode < http.StatusInternalServerError {
 			e.Reason = ReasonInvalid

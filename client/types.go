@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Kind says what an [Approval] asks.
+// Kind is the kind of an [Approval].
 type Kind string
 
 // The kinds of approvals.
 const (
 	KindCall     Kind = "call"     // may this call run
-	KindOutcome  Kind = "outcome"  // what became of a call whose result is unknown
+	KindOutcome  Kind = "outcome"  // the outcome of a call whose result is unknown
 	KindQuestion Kind = "question" // input for a running tool; it authorizes nothing
 )
 
@@ -30,7 +30,7 @@ const (
 	Superseded State = "superseded" // by a newer approval of the same call
 )
 
-// DecisionType says what a [Decision] does.
+// DecisionType is the type of a [Decision].
 type DecisionType string
 
 // The types of decisions.
@@ -46,10 +46,10 @@ const (
 type Principal struct {
 	Tenant  string   `json:"tenant,omitempty"`
 	Subject string   `json:"subject"`
-	Person  string   `json:"person,omitempty"` // who is behind Subject, if that is known and has another name
+	Person  string   `json:"person,omitempty"` // the person of Subject, if that is known and has another name
 	Kind    string   `json:"kind,omitempty"`   // "service", or empty for a person
 	Roles   []string `json:"roles,omitempty"`
-	Through []string `json:"through,omitempty"` // who acts for Subject, outermost first
+	Through []string `json:"through,omitempty"` // the parties that act for Subject, outermost first
 	Method  string   `json:"method,omitempty"`  // of authentication; "none": the server has none
 }
 
@@ -64,9 +64,9 @@ type Approval struct {
 	Agent   string `json:"agent"`
 	Tool    string `json:"tool"`
 
-	// Description, Declared and Claimed are the tool's own words. Declared are the hints that the
-	// operator of this server configured or compiled in; Claimed those of an MCP server, which
-	// nobody has verified.
+	// Description, Declared and Claimed are the tool's own words. Declared are the hints that
+	// the operator of this server configured or compiled in; Claimed are the unverified hints
+	// of an MCP server.
 	Description string   `json:"description,omitempty"`
 	Declared    []string `json:"declared,omitempty"`
 	Claimed     []string `json:"claimed,omitempty"`
@@ -75,7 +75,7 @@ type Approval struct {
 	// mask; the detail has them all.
 	Arguments json.RawMessage `json:"arguments"`
 	Masked    bool            `json:"masked,omitempty"` // Arguments are not complete
-	Digest    string          `json:"digest,omitempty"` // of what is asked; a decision repeats it. Empty: the caller sees masked arguments
+	Digest    string          `json:"digest,omitempty"` // of the question; a decision repeats it. Empty: the caller sees masked arguments
 	Hint      string          `json:"hint,omitempty"`   // explains the approval to a person
 	Payload   json.RawMessage `json:"payload,omitempty"`
 	Question  string          `json:"question,omitempty"` // of a running tool: "confirm", "question", "form" or "auth"
@@ -85,7 +85,7 @@ type Approval struct {
 	Risk        string         `json:"risk"` // "low", "medium" or "high"
 	Destructive bool           `json:"destructive,omitempty"`
 	FourEyes    bool           `json:"fourEyes,omitempty"`  // the requester may not decide
-	Approvers   *Approvers     `json:"approvers,omitempty"` // nil: everybody with the right to decide
+	Approvers   *Approvers     `json:"approvers,omitempty"` // nil: all with the right to decide
 	Decisions   []DecisionType `json:"decisions"`           // the types that are accepted
 
 	Requester Principal `json:"requester"`
@@ -94,15 +94,15 @@ type Approval struct {
 	Requested        time.Time  `json:"requested"`
 	Deadline         *time.Time `json:"deadline,omitempty"`
 	OnDeadline       string     `json:"onDeadline,omitempty"` // "reject", "cancel" or "keep"
-	Supersedes       string     `json:"supersedes,omitempty"` // id of the approval that this one replaces
+	Supersedes       string     `json:"supersedes,omitempty"` // id of the approval that this approval replaces
 
 	Resolution *Resolution `json:"resolution,omitempty"` // nil while pending
-	// May is what the caller may do with a pending approval of a list.
+	// May lists the caller's permissions for a pending approval of a list.
 	May *May `json:"may,omitempty"`
 }
 
-// Approvers limits who may decide: principals with one of the roles or subjects. With All, who
-// decides must be in each of them.
+// Approvers limits the deciders to principals with any of the roles or subjects. With All, a
+// decider must be in each of them.
 type Approvers struct {
 	Roles    []string    `json:"roles,omitempty"`
 	Subjects []string    `json:"subjects,omitempty"`
@@ -111,7 +111,7 @@ type Approvers struct {
 
 // A Resolution is how an approval ended.
 type Resolution struct {
-	Decision  DecisionType    `json:"decision,omitempty"` // empty: nobody decided
+	Decision  DecisionType    `json:"decision,omitempty"` // empty: a deadline, a cancel or a successor
 	By        *Principal      `json:"by,omitempty"`       // nil: the server, as at a deadline
 	Via       string          `json:"via"`                // "a2a", "api", "provider" or "system"
 	At        time.Time       `json:"at"`
@@ -120,15 +120,15 @@ type Resolution struct {
 	Response  json.RawMessage `json:"response,omitempty"`
 }
 
-// ApprovalDetail is an approval with what a person needs to decide it.
+// ApprovalDetail is an approval with the context that a person needs to decide it.
 type ApprovalDetail struct {
 	Approval Approval `json:"approval"`
 	May      May      `json:"may"`
 	// Parameters is the JSON Schema of the tool's arguments, for an editor; nil if the tool has
 	// none, or can not be looked up now.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
-	// Conversation is what was said in the task before the approval, oldest first, at most the
-	// newest 20 messages; Earlier counts those left out.
+	// Conversation has the messages of the task before the approval, oldest first, at most the
+	// newest 20; Earlier counts the omitted messages.
 	Conversation []Message `json:"conversation"`
 	Earlier      int       `json:"earlier,omitempty"`
 	// Before are the newest 10 settled approvals of the tenant with the same tool and the same
@@ -137,10 +137,10 @@ type ApprovalDetail struct {
 	Before []Approval `json:"before"`
 	Tool   []Approval `json:"tool"`
 	Run    *Call      `json:"run,omitempty"` // the call now; nil: the caller may not read the task
-	Caller Principal  `json:"caller"`        // who asks
+	Caller Principal  `json:"caller"`        // the requester
 }
 
-// May says what the caller may do.
+// May lists the caller's permissions.
 type May struct {
 	Decide bool   `json:"decide"`
 	Extend bool   `json:"extend"`
@@ -148,7 +148,7 @@ type May struct {
 	Reason string `json:"reason,omitempty"` // of the refusal, as in [Error]
 }
 
-// A Message is one message of a conversation, as text.
+// A Message is a message of a conversation, as text.
 type Message struct {
 	Role string `json:"role"` // "user" or "agent"
 	ID   string `json:"id,omitempty"`
@@ -163,10 +163,10 @@ type Call struct {
 	Arguments json.RawMessage `json:"arguments"` // as planned, masked as in lists
 	State     string          `json:"state"`     // "planned", "asked", "decided", "started", "suspended", "unknown" or "finished"
 	Attempt   int             `json:"attempt,omitempty"`
-	Outcome   string          `json:"outcome,omitempty"`  // of a finished one: "ok", "error", "rejected", "denied", "invalid", "expired", "canceled" or "unknown"
+	Outcome   string          `json:"outcome,omitempty"`  // of a finished call: "ok", "error", "rejected", "denied", "invalid", "expired", "canceled" or "unknown"
 	Result    json.RawMessage `json:"result,omitempty"`   // of outcome ok; up to 64 KiB
 	Error     string          `json:"error,omitempty"`    // of any other outcome
-	Canceled  bool            `json:"canceled,omitempty"` // somebody has canceled it
+	Canceled  bool            `json:"canceled,omitempty"` // the call has been canceled
 	Approvals []string        `json:"approvals,omitempty"`
 }
 
@@ -176,14 +176,14 @@ type ApprovalQuery struct {
 	Task      string // of this task, in any state unless State is set
 	Tool      string // "": any
 	Gate      string // "": any
-	Mine      bool   // only those that the caller may decide now
+	Mine      bool   // only approvals that the caller may decide now
 	Order     string // "time" (default) or "deadline"; of pending approvals
 	Limit     int    // Defaults to 50; at most 200.
 	Cursor    string // Next of the page before
-	Anonymous bool   // those of tasks that were created without authentication; needs the role admin
+	Anonymous bool   // approvals of tasks that were created without authentication; needs the role admin
 }
 
-// ApprovalPage is one page of approvals: pending ones with the oldest, or with the least time
+// ApprovalPage is a page of approvals: pending ones with the oldest, or with the least time
 // left, first; settled ones with the newest first. A page may have fewer items than its limit,
 // even none, while Next is set.
 type ApprovalPage struct {
@@ -192,7 +192,7 @@ type ApprovalPage struct {
 	Damaged int        `json:"damaged,omitempty"` // approvals that cannot be read
 }
 
-// A Decision decides one approval.
+// A Decision decides an approval.
 type Decision struct {
 	Decision  DecisionType    `json:"decision"`
 	Digest    string          `json:"digest"`              // of the approval that was shown; required
@@ -201,7 +201,7 @@ type Decision struct {
 	Reason    string          `json:"reason,omitempty"`
 }
 
-// A BatchDecision decides one of several approvals.
+// A BatchDecision is a decision of a batch.
 type BatchDecision struct {
 	ID string `json:"id"`
 	Decision
@@ -215,7 +215,7 @@ type Decided struct {
 	Caller  Principal `json:"caller"`
 }
 
-// BatchResult is the result of one of several decisions.
+// BatchResult is the result of a decision of a batch.
 type BatchResult struct {
 	ID      string   `json:"id"`
 	Status  int      `json:"status"` // as the decision alone would be answered
@@ -255,7 +255,7 @@ type Task struct {
 	OwnerRevoked bool `json:"ownerRevoked,omitempty"`
 }
 
-// TaskPage is one page of tasks, the newest first.
+// TaskPage is a page of tasks, the newest first.
 type TaskPage struct {
 	Items []Task `json:"items"`
 	Next  string `json:"next,omitempty"`
@@ -272,7 +272,7 @@ type TaskDetail struct {
 	Caller    Principal       `json:"caller"`
 }
 
-// TaskMay says what the caller may do to a task.
+// TaskMay lists the caller's permissions for a task.
 type TaskMay struct {
 	Cancel bool `json:"cancel"`
 	Delete bool `json:"delete"`
@@ -303,14 +303,14 @@ type WebhookQuery struct {
 	Anonymous              bool
 }
 
-// WebhookPage is one page of webhooks.
+// WebhookPage is a page of webhooks.
 type WebhookPage struct {
 	Items []Webhook `json:"items"`
 	Next  string    `json:"next,omitempty"`
 	Off   bool      `json:"off,omitempty"` // the server sends no push notifications
 }
 
-// AuditEntry is one entry of the audit.
+// AuditEntry is an entry of the audit.
 type AuditEntry struct {
 	N        uint64     `json:"n"`
 	At       time.Time  `json:"at"`
@@ -333,14 +333,14 @@ type AuditEntry struct {
 	Webhook  string     `json:"webhook,omitempty"`
 }
 
-// AuditPage is one page of the audit, oldest first. It may be empty although Next is higher than
+// AuditPage is a page of the audit, oldest first. It may be empty although Next is higher than
 // the position asked for; the end is reached when Next does not change.
 type AuditPage struct {
 	Items []AuditEntry `json:"items"`
 	Next  uint64       `json:"next"`
 }
 
-// An Event is one event of the feed.
+// An Event is an event of the feed.
 type Event struct {
 	ID    string // of the position after it; resume with it
 	Reset bool   // entries may have been missed: list again

@@ -47,15 +47,15 @@ func (c *Client) Watch(ctx context.Context, last string) iter.Seq2[Event, error]
 	}
 }
 
-// A TaskEvent is one event of a task.
+// A TaskEvent is an event of a task.
 type TaskEvent struct {
 	ID   string          // of the position after it; resume with it
 	Data json.RawMessage // a StreamResponse of A2A 1.0
 }
 
-// TaskEvents returns the events of a task after the one with the id last, or all of them for "",
-// as they are made, until the task has ended. Lost connections are made again. An error ends the
-// iteration.
+// TaskEvents returns the events of a task after the event with the id last, or all of them for
+// "", as they are made, until the task has ended. It reconnects after a lost connection. An
+// error ends the iteration.
 func (c *Client) TaskEvents(ctx context.Context, task, last string) iter.Seq2[TaskEvent, error] {
 	return func(yield func(TaskEvent, error) bool) {
 		ended := false
@@ -104,14 +104,14 @@ func terminal(data []byte) bool {
 	return false
 }
 
-// frame is one event of a stream.
+// frame is an event of a stream.
 type frame struct {
 	id, name string
 	data     []byte
 }
 
-// follow reads a stream, again and again, and gives its frames to each, until that returns
-// false. over reports whether a stream that has ended in order is the last one; nil: none is.
+// follow reads a stream, with reconnects, and gives its frames to each, until that returns
+// false. over reports whether a stream that has ended normally is complete; nil: no stream is.
 func (c *Client) follow(ctx context.Context, path, last string, each func(frame) (bool, error), over func() bool) error {
 	for failures := 0; ; failures++ {
 		frames, stopped := 0, false
@@ -151,7 +151,7 @@ func (c *Client) follow(ctx context.Context, path, last string, each func(frame)
 	}
 }
 
-// stream reads one stream until it ends, or each returns false.
+// stream reads a stream until it ends, or each returns false.
 func (c *Client) stream(ctx context.Context, path, last string, each func(frame) (bool, error)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

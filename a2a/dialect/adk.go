@@ -93,9 +93,9 @@ func functionResponse(object map[string]any) bool {
 	return id && name && response
 }
 
-// function reads a function response. It returns nil for one that is not for us: it names
-// another function, and an id that this task does not have. byCall says whether the id may
-// be that of a call.
+// function reads a function response. It returns nil for a response to another agent: its name
+// is another function, and its id is unknown in this task. byCall says whether the id may name
+// a call.
 func (in *incoming) function(field string, object map[string]any, byCall bool) (*approval.Answer, error) {
 	id, isText := object["id"].(string)
 	name, _ := object["name"].(string)
@@ -136,7 +136,7 @@ func (in *incoming) function(field string, object map[string]any, byCall bool) (
 	}
 	response := object["response"]
 	if response == nil {
-		response = map[string]any{} // ADK omits an empty one
+		response = map[string]any{} // ADK omits an empty response
 	}
 	if name == adkRequestInput {
 		return in.input(field+".response", a, answer, response)
@@ -202,7 +202,7 @@ func (in *incoming) confirmed(c *closed, a *approval.Approval, answer approval.A
 			p.bad(rejectionReason, "must be the same as "+c.field+"."+rejectionReason)
 		}
 		c.violations = append(c.violations, p.violations...)
-		// For a tool that takes no payload, the reason is not one.
+		// For a tool that takes no payload, a payload with only the reason does not count.
 		if _, ok := object[rejectionReason]; ok && len(object) == 1 && !a.AcceptsPayload() {
 			paid = false
 		}
@@ -227,8 +227,8 @@ func (c *closed) reason(verb approval.Verb) string {
 	return c.text(rejectionReason, false /* required */)
 }
 
-// spoken reads what a person typed in ADK's Python client. The id names the approval, so
-// several may be pending; but where words are not accepted, neither is this.
+// spoken reads a text that a person typed in ADK's Python client. The id names the approval,
+// so several may be pending; a server that does not accept words does not accept this either.
 func (in *incoming) spoken(field string, a *approval.Approval, answer approval.Answer, v any) (*approval.Answer, error) {
 	text, _ := v.(string)
 	if object := written(text); object != nil {

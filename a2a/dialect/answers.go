@@ -11,14 +11,14 @@ import (
 	"a2a-server/approval"
 )
 
-// MaxDecisions is how many decisions one message may carry, over all dialects.
+// MaxDecisions is the maximum number of decisions in a message, over all dialects.
 const MaxDecisions = 64
 
-// maxViolations is how many violations one error lists; the others are only counted.
+// maxViolations is how many violations an error lists; further violations are only counted.
 const maxViolations = 16
 
-// reader reads the decisions of one dialect. It returns no answers and no error when the
-// message has none. Its errors are *approval.Error.
+// reader reads the decisions of a dialect. It returns no answers and no error when the message
+// has none. Its errors are *approval.Error.
 type reader func(in *incoming) ([]approval.Answer, error)
 
 // Answers reads the decisions in a message to a task. approvals must be all approvals of
@@ -73,7 +73,7 @@ func (p *Presenter) Answers(message *a2a.Message, approvals []*approval.Approval
 	return all, nil
 }
 
-// incoming is a message with what is needed to read it.
+// incoming is a message with the context to read it.
 type incoming struct {
 	message            *a2a.Message
 	approvals, pending []*approval.Approval

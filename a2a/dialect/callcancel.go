@@ -9,7 +9,7 @@ import (
 	"a2a-server/approval"
 )
 
-// typeCallCancel is the type of a data part that cancels one call of a task.
+// typeCallCancel is the type of a data part that cancels a call of a task.
 const typeCallCancel = "call_cancel"
 
 // Cancels returns the ids of the calls that a message cancels, none if it cancels no call. Such

@@ -10,9 +10,9 @@ import (
 // maxName is how much of a member's name an error repeats, in characters.
 const maxName = 64
 
-// closed reads an object that may only have known members, and collects what is wrong with
-// it. An unknown member could contradict the decision, which would then not be what its
-// sender meant. A null member counts as missing.
+// closed reads an object that may only have known members, and collects its violations. An
+// unknown member could contradict the decision, which would then not be the sender's. A null
+// member counts as missing.
 type closed struct {
 	field      string
 	object     map[string]any
@@ -29,7 +29,7 @@ func (c *closed) has(name string) (any, bool) {
 	return v, v != nil
 }
 
-// only refuses all members but those named.
+// only refuses all members except names.
 func (c *closed) only(description string, names ...string) {
 	var extra []string
 	for name, v := range c.object {
@@ -43,7 +43,7 @@ func (c *closed) only(description string, names ...string) {
 	}
 }
 
-// text returns a string member; a required one must not be empty.
+// text returns a string member; a required member must not be empty.
 func (c *closed) text(name string, required bool) string {
 	v, ok := c.has(name)
 	text, isText := v.(string)

@@ -4,7 +4,7 @@ import "github.com/a2aproject/a2a-go/v2/a2a"
 
 // The URIs of the supported extensions.
 const (
-	// URI names our extension, the only one with everything about an approval.
+	// URI names our extension, the only extension with everything about an approval.
 	URI = "urn:a2a-server:extension:tool-approval:v1"
 	// KagentURI names kagent's human-in-the-loop extension.
 	KagentURI = "https://kagent.dev/extensions/hitl/v1"

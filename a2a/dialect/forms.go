@@ -8,13 +8,14 @@ import (
 	"a2a-server/approval"
 )
 
-// A dialect is how one kind of client asks and answers. It reads nothing else of a message.
+// A dialect is the way in which a kind of client asks and answers. It reads nothing else of a
+// message.
 type dialect struct {
 	metadata reader // of the message's metadata; nil: the dialect has none
 	forms    []form
 }
 
-// dialects returns the dialects that name what they decide, in the order in which their
+// dialects returns the dialects whose answers name their approval, in the order in which the
 // answers are read.
 func dialects() []dialect {
 	return []dialect{
@@ -26,11 +27,11 @@ func dialects() []dialect {
 }
 
 // A form is a shape of data parts that clients take for a question or an answer. Data parts
-// are read by their forms only, so every answer that counts has one.
+// are read by their forms only, so every valid answer has a form.
 type form struct {
 	name string
-	// fits reports whether a part has the form. Both maps may be nil. It looks at no value
-	// of object that is not a string, but whether there is one.
+	// fits reports whether a part has the form. Both maps may be nil. Of the members of object
+	// it reads strings; of any other value it only checks whether it is nil.
 	fits func(metadata, object map[string]any) bool
 	read func(in *incoming, part dataPart) ([]approval.Answer, error) // nil: a question, or an answer that does not count here
 }
@@ -103,9 +104,9 @@ func (in *incoming) twofold() error {
 	return nil
 }
 
-// Imitates reports whether a data part with this JSON fits a form of any dialect, whatever
-// its metadata. An object with a duplicate key or with an error in its JSON does, too: what
-// a client makes of it is unknown.
+// Imitates reports whether a data part with this JSON fits a form of any dialect, whatever its
+// metadata. It is also true for an object with a duplicate key or with an error in its JSON,
+// because clients may read it in any way.
 func (*Presenter) Imitates(data json.RawMessage) bool {
 	data = bytes.TrimLeft(data, " \t\r\n")
 	if len(data) == 0 || data[0] != '{' {
@@ -136,7 +137,8 @@ func (*Presenter) Imitates(data json.RawMessage) bool {
 	return false
 }
 
-// outline returns what a form looks at: a string, nil for null, and otherwise anything.
+// outline returns the part of a value that forms look at: a string, nil for null, and
+// otherwise the value as it is.
 func outline(value json.RawMessage) any {
 	var text string
 	switch {

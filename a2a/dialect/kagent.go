@@ -17,12 +17,12 @@ const (
 	kagentReply    = "ask_user_response"
 )
 
-// askKagent returns the question in kagent's extension, or nil when it cannot ask for any
-// of the approvals.
+// askKagent returns the question in kagent's extension, or nil when it cannot ask for any of
+// the approvals.
 //
-// An answer has to name each id of the request exactly once, so the request only has
-// approvals that the client may decide. It is for approvals or for one question:
-// approvals come first, then the oldest question.
+// An answer has to name each id of the request exactly once, so the request only has approvals
+// that the client may decide. It is for approvals or for a single question: approvals come
+// first, then the oldest question.
 func askKagent(all []*shown) map[string]any {
 	var tools []any
 	var hints []string
@@ -86,8 +86,8 @@ func single(s *shown) map[string]any {
 	return map[string]any{"question": s.hint, "choices": choices, "multiple": multiple}
 }
 
-// kagentForms are questions, sent back, and answers outside their extension: those in
-// metadata count.
+// kagentForms are questions, sent back, and answers outside their extension: valid answers are
+// in metadata.
 func kagentForms() []form {
 	return []form{ofType(kagentAsk, nil), ofType(kagentQuestion, nil), ofType(kagentDecide, nil), ofType(kagentReply, nil)}
 }
@@ -173,8 +173,8 @@ func (in *incoming) cover(c *closed) ([]approval.Answer, error) {
 	return answers, nil
 }
 
-// approval reads one decision. It may name the call, whose id kagent's clients get along
-// with the approval's.
+// approval reads a decision. It may name the call, whose id kagent's clients get along with
+// the approval's.
 func (c *closed) approval() approval.Answer {
 	c.only(unknownMember, "id", "approved", rejectionReason)
 	answer := approval.Answer{ID: c.text("id", true /* required */), ByCall: true, Verb: approval.Reject}
@@ -240,7 +240,7 @@ func (in *incoming) reply(c *closed) ([]approval.Answer, error) {
 	return []approval.Answer{answer}, nil
 }
 
-// replied converts replies to the form that a's tool expects, or returns what is wrong.
+// replied converts replies to the form that a's tool expects, or returns the fault in them.
 func replied(a *approval.Approval, replies [][]string) (value any, problem string) {
 	payload, err := decode(a.Payload)
 	if err != nil {

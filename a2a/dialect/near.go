@@ -16,8 +16,8 @@ import (
 // maxNear is how deep a value is searched for something like a decision.
 const maxNear = 6
 
-// near refuses a message with a decision that also holds what looks like a decision in an
-// unsupported shape, because that may contradict the other.
+// near refuses a message with a decision that also holds something like a decision in an
+// unsupported shape, because the two may contradict each other.
 func (in *incoming) near() error {
 	var fields []string
 	for _, key := range slices.Sorted(maps.Keys(in.message.Metadata)) {
@@ -98,8 +98,8 @@ func (in *incoming) nearPart(part *a2a.Part) bool {
 	return decides(v, 0)
 }
 
-// ofTools are the members of a question that tools write: what is in them decides nothing when
-// the question is sent back.
+// ofTools are the members of a question that tools write: they decide nothing when the
+// question is sent back.
 var ofTools = []string{"arguments", "args", "schema"}
 
 // decides reports whether a value is, or holds, something like a decision, but in members of

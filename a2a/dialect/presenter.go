@@ -13,8 +13,8 @@ import (
 
 // Config configures a [Presenter].
 type Config struct {
-	// Keywords accepts a text that is one word, such as "yes", as an answer where only
-	// one approval can be meant; see [approval.ReadWord]. Defaults to false.
+	// Keywords accepts a text that is a single word, such as "yes", as an answer if it can
+	// mean only one approval; see [approval.ReadWord]. Defaults to false.
 	Keywords bool
 	// NewID returns the id of a new message. It must be safe for concurrent use. Defaults to
 	// random UUIDs.
@@ -36,14 +36,14 @@ func New(c Config) *Presenter {
 	return &Presenter{keywords: c.Keywords, newID: c.NewID}
 }
 
-// Question returns the message that asks for all of pending, in their order and in
-// every dialect. no, if not nil, is a message that decided nothing: the text then begins with
-// why not, and its part is marked validation_error. Nothing is omitted or truncated:
-// the caller has to limit the size of what it asks.
+// Question returns the message that asks for all of pending, in their order and in every
+// dialect. no, if not nil, is a message that decided nothing: the text then begins with the
+// reason, and its part is marked validation_error. Nothing is omitted or truncated: the caller
+// has to limit the size of the question.
 //
 // The message's JSON depends only on the arguments and NewID. Its values are plain JSON
-// values, some of which its parts share: it must not be changed. It is an error if pending
-// is empty, or if the JSON of an approval cannot be decoded.
+// values, and parts share some of them: it must not be changed. It is an error if pending is
+// empty, or if the JSON of an approval cannot be decoded.
 func (p *Presenter) Question(pending []*approval.Approval, no *a2a.Message) (*a2a.Message, error) {
 	if len(pending) == 0 {
 		return nil, errors.New("ask for approval: no approval is pending")

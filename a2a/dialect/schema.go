@@ -29,8 +29,8 @@ func declares(schema any, name string) bool {
 	return ok
 }
 
-// fit returns text as a value: the value of its JSON if schema names types and string is
-// not one of them, otherwise, or if it is not JSON, the string itself.
+// fit returns text as a value: the value of its JSON if schema names types and string is not
+// among them, otherwise, or if it is not JSON, the string itself.
 func fit(text string, schema any) any {
 	types := typesOf(schema)
 	if len(types) == 0 || slices.Contains(types, "string") {

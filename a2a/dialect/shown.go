@@ -13,8 +13,8 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// shown is an approval with its JSON decoded once, strictly, so that all dialects show
-// what is hashed, validated and run.
+// shown is an approval with its JSON decoded once, strictly, so that all dialects show the
+// value that is hashed, validated and run.
 type shown struct {
 	*approval.Approval
 	hint            string // never empty, with invisible characters escaped
@@ -57,8 +57,8 @@ func defaultHint(a *approval.Approval) string {
 	return name + " needs a decision."
 }
 
-// about returns what the tool says about itself, a line for each kind of claim. Terms that
-// mark the call as destructive have a line of their own, so that is not repeated.
+// about returns the tool's description of itself, a line for each kind of claim. It omits the
+// hint that the call is destructive if the terms say so in a line of their own.
 func (s *shown) about() []string {
 	if s.About == nil {
 		return nil
@@ -79,13 +79,13 @@ func (s *shown) about() []string {
 	return lines
 }
 
-// fullHint returns the hint with what the tool says about itself, for dialects that have one
+// fullHint returns the hint with the tool's description of itself, for dialects with a single
 // text for both.
 func (s *shown) fullHint() string { return strings.Join(append([]string{s.hint}, s.about()...), "\n") }
 
-// callID returns the id by which clients know the call. An alias that looks like one of
-// our ids is not shown, because it could be mistaken for another call. Such aliases are no
-// longer accepted, but tasks of earlier versions may have one.
+// callID returns the id by which clients know the call. An alias in the form of our own ids is
+// not shown, because it could be mistaken for another call. Such aliases are no longer
+// accepted, but tasks of earlier versions may have them.
 func (s *shown) callID() string {
 	if s.Alias != "" && !approval.LooksLikeOurID(s.Alias) {
 		return s.Alias

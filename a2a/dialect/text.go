@@ -14,15 +14,15 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// How much is shown of who requested a call: characters per name, and names.
+// Limits for the requesters of a call: characters per name, and names.
 const (
 	maxPerson = 200
 	maxChain  = 8
 )
 
-// text returns the question as text for people: after a message that decided nothing, why
-// not; what to type; what is asked. Every line that can hold text from outside begins with
-// a word of ours or with ">", so that a hint cannot fake a line of ours.
+// text returns the question as text for people: after a message that decided nothing, the
+// reason; the words to type; the approvals. Every line that can hold text from outside begins
+// with a word of ours or with ">", so that a hint cannot fake a line of ours.
 func (p *Presenter) text(all []*shown, no *a2a.Message) (string, error) {
 	pending := make([]*approval.Approval, len(all))
 	for i, s := range all {
@@ -108,7 +108,7 @@ func (s *shown) write(b *strings.Builder) error {
 	return nil
 }
 
-// deciders returns who may decide, as far as the gate says that.
+// deciders names the principals that may decide, as far as the gate names them.
 func (s *shown) deciders() string {
 	who := s.Terms.Approvers
 	if who == nil || len(who.All) > 0 {
@@ -127,7 +127,7 @@ func (s *shown) deciders() string {
 	return strings.Join(all, " or ")
 }
 
-// requester returns who requested the call, and through whom, as far as that is known.
+// requester names the requester of the call, and its chain, as far as they are known.
 func (s *shown) requester() string {
 	by := s.Requester
 	if by.IsZero() {
@@ -143,8 +143,8 @@ func (s *shown) requester() string {
 	return text
 }
 
-// ownHint returns the hint without the default hint, which only repeats the name of the
-// tool and the arguments: those are shown anyway.
+// ownHint returns the hint without the default hint, which only repeats the tool's name and
+// the arguments: the text has them anyway.
 func (s *shown) ownHint() string {
 	args := s.args
 	if len(s.Terms.Mask) > 0 { // as the hint has them
@@ -224,7 +224,7 @@ func afterwards(e approval.OnExpiry) string {
 	return "it counts as rejected"
 }
 
-// answerable returns those of approvals that the conversation can answer.
+// answerable returns the approvals that the conversation can answer.
 func answerable(approvals []*approval.Approval) []*approval.Approval {
 	var open []*approval.Approval
 	for _, a := range approvals {
@@ -235,7 +235,7 @@ func answerable(approvals []*approval.Approval) []*approval.Approval {
 	return open
 }
 
-// howTo returns how to answer the pending ones of approvals with JSON.
+// howTo returns how to answer the pending approvals with JSON.
 func howTo(approvals []*approval.Approval) string {
 	open := answerable(approvals)
 	if len(open) == 0 {

@@ -79,7 +79,7 @@ func (s *shown) request() map[string]any {
 	return r
 }
 
-// tool returns the name of the tool and what it says about itself.
+// tool returns the name of the tool and its description of itself.
 func (s *shown) tool() map[string]any {
 	t := map[string]any{"name": s.Tool}
 	if s.About == nil {
@@ -181,7 +181,8 @@ func decision(field string, object map[string]any) (approval.Answer, []approval.
 		Verb:   approval.Verb(c.text("decision", true /* required */)),
 		Reason: c.text("reason", false /* required */),
 	}
-	// Without a digest any is meant; an empty one is a mistake of the sender.
+	// Without a digest, any version of the approval is meant; an empty digest is a mistake of
+	// the sender.
 	if _, ok := c.has("digest"); ok {
 		answer.Digest = c.text("digest", true /* required */)
 	}

@@ -18,8 +18,8 @@ const (
 	maxWhy  = 200
 )
 
-// typed returns the text of a message that has nothing but text, as a person types it.
-// Several parts are joined by line breaks, so that two parts cannot form one word.
+// typed returns the text of a message that consists of text only, as a person types it.
+// Several parts are joined by line breaks, so that two parts cannot form a word.
 func typed(m *a2a.Message) (text string, ok bool) {
 	texts := make([]string, 0, len(m.Parts))
 	for _, part := range m.Parts {
@@ -35,8 +35,8 @@ func typed(m *a2a.Message) (text string, ok bool) {
 	return strings.Join(texts, "\n"), len(texts) > 0
 }
 
-// readTyped reads a message that has nothing but text: the JSON of our extension, for
-// clients that can only send text, or one word.
+// readTyped reads a message that consists of text only: the JSON of our extension, for clients
+// that can only send text, or a single word.
 func readTyped(in *incoming) ([]approval.Answer, error) {
 	text, ok := typed(in.message)
 	if !ok {
@@ -67,7 +67,7 @@ func (in *incoming) refusesWord(a *approval.Approval, word approval.Word) string
 // noWords is why no word answers anything.
 const noWords = "this server does not accept words"
 
-// fence is what a code fence begins and ends with in Markdown.
+// fence begins and ends a code fence in Markdown.
 const fence = "```"
 
 // written decodes a text that is the JSON of an approval_response, or a code fence with only
@@ -116,7 +116,7 @@ func around(text string) []string {
 }
 
 // written reads decisions that were sent as text, which the rules of their approvals must
-// accept. The digest, which is required, proves that their author has seen what is asked.
+// accept. The digest, which is required, proves that the author has seen the question.
 func (in *incoming) written(field string, object map[string]any) ([]approval.Answer, error) {
 	answers, err := in.response(field, object)
 	if err != nil {
@@ -135,8 +135,8 @@ func (in *incoming) written(field string, object map[string]any) ([]approval.Ans
 	return answers, nil
 }
 
-// toType returns the sentence with which a question begins: what to type to decide what is
-// pending.
+// toType returns the first sentence of a question: the words that decide the pending
+// approvals.
 func (p *Presenter) toType(pending []*approval.Approval) string {
 	approves, why := p.wordTarget(pending, yes(pending))
 	rejects, whyNot := p.wordTarget(pending, approval.Word{Verb: approval.Reject})
@@ -155,7 +155,7 @@ func (p *Presenter) toType(pending []*approval.Approval) string {
 	return fmt.Sprintf("To answer, send JSON as at the end of this text; no word counts: %s.", why)
 }
 
-// yes returns the word that approves what is pending, if a word does.
+// yes returns the word that approves the first pending approval, if a word does.
 func yes(pending []*approval.Approval) approval.Word {
 	word := approval.Word{Verb: approval.Approve}
 	if len(pending) > 0 {

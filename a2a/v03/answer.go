@@ -19,7 +19,7 @@ const (
 // them, so it is never the client's fault.
 var errBroken = errors.New("convert to A2A 0.3: this is not JSON of A2A 1.0")
 
-// compat is the metadata of a data part whose value was wrapped.
+// compat is the metadata key that marks a data part with a wrapped value.
 const compat = "data_part_compat"
 
 // AppendTask appends a task of 1.0 to dst as a task of 0.3, by itself: the answer to GetTask,
@@ -36,7 +36,7 @@ func AppendEvent(dst, event []byte, form Form) ([]byte, error) {
 	return convert(dst, event, form, (*writer).event)
 }
 
-// convert appends what write makes of src, all of it.
+// convert appends the result of write for src, which it must consume completely.
 func convert(dst, src []byte, form Form, write func(*writer)) ([]byte, error) {
 	w := writer{scanner: scanner{b: src}, dst: dst, form: form}
 	write(&w)
@@ -46,7 +46,7 @@ func convert(dst, src []byte, form Form, write func(*writer)) ([]byte, error) {
 	return w.dst, nil
 }
 
-// writer appends to dst what it reads.
+// writer appends the converted input to dst.
 type writer struct {
 	scanner
 	dst  []byte
@@ -55,7 +55,7 @@ type writer struct {
 
 func (w *writer) add(text string) { w.dst = append(w.dst, text...) }
 
-// open consumes the beginning of an object and begins one, with a kind.
+// open consumes the beginning of an object and begins an object in dst, with a kind.
 func (w *writer) open(kind string) {
 	w.take('{')
 	w.add("{")
@@ -284,7 +284,7 @@ func (w *writer) role() {
 	}
 }
 
-// part converts a part: what it contains becomes an object of its own, unless it is text.
+// part converts a part: its content becomes an object of its own, unless it is text.
 func (w *writer) part() {
 	w.take('{')
 	var text, data, raw, url, name, media, metadata []byte

@@ -8,9 +8,9 @@ import (
 // CardVersion is the protocolVersion of an agent card of 0.3.
 const CardVersion = "0.3.0"
 
-// UnionCard returns an agent card of 1.0 with what 0.3 has in other places, in one document
-// for the clients of both: the interfaces whose protocolVersion is 0.3, security, the type
-// of each security scheme, and so on. A card without such an interface is an error.
+// UnionCard returns an agent card of 1.0 together with the fields that 0.3 has in other
+// places, for the clients of both: the interfaces whose protocolVersion is 0.3, security, the
+// type of each security scheme, and so on. A card without such an interface is an error.
 func UnionCard(card []byte) ([]byte, error) {
 	var in struct {
 		Capabilities        map[string]json.RawMessage            `json:"capabilities"`
@@ -81,8 +81,8 @@ func UnionCard(card []byte) ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// scopes are those of a scheme in a requirement. 1.0 has them in an object, the Go SDK for
-// 1.0 and 0.3 by themselves.
+// scopes are the scopes of a scheme in a requirement. 1.0 has them in an object; the Go SDK
+// for 1.0 and 0.3 has a plain list.
 type scopes []string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -107,14 +107,14 @@ var schemeTypes = map[string]string{
 	"openIdConnectSecurityScheme": "openIdConnect", "mtlsSecurityScheme": "mutualTLS",
 }
 
-// typed returns a security scheme of 1.0, an object with one member, with the members that
-// 0.3 has instead: a type, and those of the inner object.
+// typed returns a security scheme of 1.0, an object with a single member, with the members of
+// 0.3 added: a type, and the members of the inner object.
 func typed(scheme map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	with := map[string]json.RawMessage{}
 	for member, value := range scheme {
 		kind, ok := schemeTypes[member]
 		if !ok {
-			return nil, fmt.Errorf("%s is no kind of scheme", member)
+			return nil, fmt.Errorf("unknown kind of security scheme %s", member)
 		}
 		if err := json.Unmarshal(value, &with); err != nil {
 			return nil, err

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// Service returns the gRPC service of A2A 0.3. Its messages are those of the form [REST].
+// Service returns the gRPC service of A2A 0.3. Its messages have the form [REST].
 func Service() protoreflect.ServiceDescriptor {
 	return a2apb.File_a2a_proto.Services().ByName("A2AService")
 }
@@ -136,7 +136,7 @@ func configRequest(name string) ([]byte, error) {
 	}{id, config})
 }
 
-// withTask adds the id of a task to a request about one of its configs.
+// withTask adds the id of a task to a request about its push notification configs.
 func withTask(made []byte, task string) ([]byte, error) {
 	all := map[string]json.RawMessage{}
 	if err := json.Unmarshal(made, &all); err != nil {
@@ -150,7 +150,7 @@ func withTask(made []byte, task string) ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// listRequest converts the request of ListTasks, whose numbers are 0 when they are not given.
+// listRequest converts the request of ListTasks, whose missing numbers are 0.
 func listRequest(m *a2apb.ListTasksRequest) ([]byte, error) {
 	raw, err := protojson.Marshal(m)
 	if err != nil {

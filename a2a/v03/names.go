@@ -10,18 +10,17 @@ import (
 // maxNamed is the size of a request, in bytes, up to which [NamesOf] looks at it.
 const maxNamed = 64 << 10
 
-// Names are what the fields of a request are called in 0.3, for errors that name them as 1.0
-// does.
+// Names are the 0.3 names of the fields of a request, for errors that name them as 1.0 does.
 type Names struct {
 	operation                  string
 	form                       Form
 	plain                      bool   // data is not in an object with data
 	message, parts, hook, file string // names that differ between the forms, and from request to request
-	set                        string // what is before the fields of a webhook that is set for a task
+	set                        string // prefix of the fields of a webhook that is set for a task
 }
 
-// NamesOf returns the names in a request for an operation of 1.0. Of several names that
-// HTTP+JSON has for a field, it is the one that the request uses.
+// NamesOf returns the names in a request for an operation of 1.0. If HTTP+JSON has several
+// names for a field, it uses the name in the request.
 func NamesOf(operation string, form Form, request []byte) Names {
 	if form == JSONRPC {
 		return Names{operation, form, true, "message", "parts", "pushNotificationConfig", "bytes", "pushNotificationConfig."}
@@ -57,8 +56,8 @@ func GRPCNames(operation string) Names {
 	return n
 }
 
-// Field returns the name of a field, such as message.parts[0], and what is wrong with it. A
-// name that is one of 0.3 already stays.
+// Field returns the name of a field, such as message.parts[0], and its fault. A name of 0.3
+// stays as it is.
 func (n Names) Field(field, reason string) (name, why string) {
 	first, rest, _ := strings.Cut(field, ".")
 	switch {

@@ -1,9 +1,9 @@
 package v03
 
 // CreatePushConfig returns the parameters of tasks/pushNotificationConfig/set, or the body of
-// POST /v1/tasks/{id}/pushNotificationConfigs, as those of
-// CreateTaskPushNotificationConfig of 1.0. What path and body both have is that of the path,
-// which the caller sets. The rules are those of [SendRequest].
+// POST /v1/tasks/{id}/pushNotificationConfigs, as parameters of
+// CreateTaskPushNotificationConfig of 1.0. For a field in both path and body, the path counts,
+// and the caller sets it. The rules of [SendRequest] apply.
 func CreatePushConfig(raw []byte, form Form) ([]byte, error) {
 	r := &reader{writer: writer{scanner: scanner{b: raw}, form: form}}
 	r.create()
@@ -11,7 +11,7 @@ func CreatePushConfig(raw []byte, form Form) ([]byte, error) {
 }
 
 // PushConfigRequest returns the parameters of a method about push notification configs of a
-// task, {id, pushNotificationConfigId}, as those of 1.0, {taskId, id}.
+// task, {id, pushNotificationConfigId}, as parameters of 1.0, {taskId, id}.
 func PushConfigRequest(raw []byte, form Form) ([]byte, error) {
 	r := &reader{writer: writer{scanner: scanner{b: raw}, form: form}}
 	r.take('{')
@@ -163,7 +163,7 @@ func (r *reader) pushMembers(field string, id *[]byte) {
 	}
 }
 
-// authentication converts schemes to the one scheme that 1.0 has: the first.
+// authentication converts schemes to the single scheme that 1.0 has: the first.
 func (r *reader) authentication(field string) {
 	if r.other() {
 		return
@@ -195,7 +195,7 @@ func (r *reader) authentication(field string) {
 	r.add("}")
 }
 
-// AppendPushConfig appends a TaskPushNotificationConfig of 1.0 to dst as one of 0.3.
+// AppendPushConfig appends a TaskPushNotificationConfig of 1.0 to dst in the form of 0.3.
 func AppendPushConfig(dst, config []byte, form Form) ([]byte, error) {
 	return convert(dst, config, form, (*writer).pushConfig)
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Error says what is wrong with a request, in words for its client.
+// Error is a fault in a request, in words for its client.
 type Error struct {
 	Field  string // such as message.parts[0].kind; "": the whole request
 	Reason string // follows the field in a sentence
@@ -22,9 +22,9 @@ type Error struct {
 func (e *Error) Error() string { return strings.TrimSpace(e.Field + " " + e.Reason) }
 
 // SendRequest returns the parameters of message/send, or the body of /v1/message:send, as
-// those of SendMessage of 1.0. raw has to be valid JSON without duplicate names; nothing
-// else is checked here that is checked of a request of 1.0. Fields of 0.3 have their names
-// in lowerCamelCase or snake_case, others are dropped. An error is an [*Error].
+// parameters of SendMessage of 1.0. raw has to be valid JSON without duplicate names; checks
+// that apply to a request of 1.0 follow after the conversion. Fields of 0.3 have their names
+// in lowerCamelCase or snake_case, and unknown fields are dropped. An error is an [*Error].
 //
 // A body in HTTP+JSON may also have the values of JSON-RPC, with a kind, as the
 // specification's text has them.
@@ -42,7 +42,7 @@ type reader struct {
 	err   *Error
 }
 
-// done returns what was converted.
+// done returns the converted request.
 func (r *reader) done() ([]byte, error) {
 	switch {
 	case r.err != nil:
@@ -61,8 +61,8 @@ func (r *reader) refuse(field, reason string) {
 	r.stop()
 }
 
-// other copies a value of another type than object, which decoding will refuse, and reports
-// whether it was one.
+// other copies a value that is not an object, which decoding will refuse, and reports whether
+// it did so.
 func (r *reader) other() bool {
 	if r.peek() == '{' {
 		return false
@@ -171,8 +171,8 @@ func (r *reader) parts(name string) {
 	})
 }
 
-// part converts a part. Exactly one of text, file and data has to be there; kind, if there
-// is one, has to name it.
+// part converts a part. Exactly one of text, file and data has to be there; kind, if present,
+// has to name it.
 func (r *reader) part(field string) {
 	if r.peek() != '{' {
 		r.refuse(field, "must be an object")
@@ -371,9 +371,9 @@ func (r *reader) file(field string, value []byte) {
 }
 
 // once returns the base64 of a file from the field fileWithBytes. The SDKs for Python and Go
-// encode twice there, the one for JavaScript once, as the proto has it. What decodes twice
-// was encoded twice: a file that is itself base64, without line ends, has to be sent by its
-// address, or over JSON-RPC.
+// encode it twice, the SDK for JavaScript once, as the proto has it. A value that decodes
+// twice counts as encoded twice: a file that is itself base64, without line ends, has to be
+// sent by its address, or over JSON-RPC.
 func once(quoted []byte) []byte {
 	var text string
 	if json.Unmarshal(quoted, &text) != nil {
@@ -398,8 +398,8 @@ func isZero(value []byte) bool {
 	return err == nil && n == 0 && json.Valid(text)
 }
 
-// config converts the configuration of a send. Without blocking, a send in JSON-RPC waits;
-// in ProtoJSON a missing value is false, and a history of 0 messages is one without limit.
+// config converts the configuration of a send. Without blocking, a send in JSON-RPC waits; in
+// ProtoJSON a missing value is false, and a history of 0 messages has no limit.
 func (r *reader) config() {
 	if r.other() {
 		return

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 )
 
-// scanner reads JSON once, from left to right. It checks only as much as it needs to find
-// its way: what it reads was written by this server, or validated before. At anything else
-// it stops, and broken says so; it never reads past the end.
+// scanner reads JSON once, from left to right. It checks only as much as it needs to find its
+// way, because the input was written by this server, or validated before. At any other input
+// it stops, and broken is true; it never reads past the end.
 type scanner struct {
 	b      []byte
 	i      int
@@ -43,8 +43,8 @@ func (s *scanner) take(c byte) {
 }
 
 // more begins the next element of a list or member of an object, whose opening bracket was
-// consumed, and reports whether there is one. It consumes the closing bracket. first has to
-// be true before the first call.
+// consumed, and reports whether there is another. It consumes the closing bracket. first has
+// to be true before the first call.
 func (s *scanner) more(closing byte, first *bool) bool {
 	switch c := s.peek(); {
 	case c == closing:

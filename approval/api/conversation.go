@@ -17,8 +17,8 @@ const (
 )
 
 // conversation returns the newest messages of an A2A Task that came before an approval was
-// requested, oldest first, without the server's own questions about approvals, and how many
-// earlier ones there are.
+// requested, oldest first, without the server's own questions about approvals, and the number
+// of earlier messages.
 func conversation(approvalID string, a2aTask []byte) (shown []client.Message, earlier int) {
 	var t struct {
 		History []message `json:"history"`
@@ -69,7 +69,7 @@ func (m *message) asks() (asks bool, approvals []string) {
 			} `json:"approvals"`
 		}
 		if json.Unmarshal(raw, &question) != nil || question.Type != "approval_request" {
-			continue // of somebody else
+			continue // of another client
 		}
 		for _, a := range question.Approvals {
 			approvals = append(approvals, a.ID)

@@ -17,7 +17,7 @@ func principal(p auth.Principal) client.Principal {
 	return client.Principal{Tenant: p.Tenant, Subject: p.Subject, Person: p.Person, Kind: string(p.Kind), Roles: p.Roles, Through: p.Chain, Method: p.Method}
 }
 
-// somebody returns nil for nobody.
+// somebody returns p for the API, nil for the zero principal.
 func somebody(p auth.Principal) *client.Principal {
 	if p.IsZero() {
 		return nil
@@ -66,8 +66,8 @@ func (s *Service) decides(c Caller, list *engine.Approvals, a *approval.Approval
 	return list.May(c.By, &one) == nil
 }
 
-// seen returns an approval with all its arguments for a caller with the right to decide it, and
-// with masked ones for everybody else.
+// seen returns an approval with all its arguments for a caller with the right to decide it,
+// and with masked arguments for all other callers.
 func (s *Service) seen(c Caller, list *engine.Approvals, a *approval.Approval) client.Approval {
 	if s.decides(c, list, a) {
 		return s.whole(a)
@@ -75,8 +75,8 @@ func (s *Service) seen(c Caller, list *engine.Approvals, a *approval.Approval) c
 	return s.masked(c, list, a)
 }
 
-// masked returns an approval without what its gates mask. Its digest, by which the masked values
-// could be guessed, is for those who may decide it.
+// masked returns an approval without the values that its gates mask. Its digest, by which the
+// masked values could be guessed, is only for callers that may decide it.
 func (s *Service) masked(c Caller, list *engine.Approvals, a *approval.Approval) client.Approval {
 	out := s.whole(a.Listed())
 	if out.Masked = len(a.Terms.Mask) > 0; out.Masked && !s.decides(c, list, a) {
@@ -106,8 +106,7 @@ func approversOf(who *approval.Approvers) *client.Approvers {
 	return out
 }
 
-// statusOf returns the HTTP status of a decision that was made: 202 if what it decided needs
-// another approval.
+// statusOf returns the HTTP status of a decision: 202 if its effect needs another approval.
 func statusOf(d *client.Decided) int {
 	if d.Approval != nil && d.Approval.State == client.Superseded {
 		return http.StatusAccepted

@@ -14,14 +14,14 @@ import (
 	"a2a-server/task/engine"
 )
 
-// byDeadline lists pending approvals, those with the least time left first and those without a
-// deadline last. It sorts what the query selects in memory: an index would cost every waiting
+// byDeadline lists pending approvals, the least time left first and approvals without a
+// deadline last. It sorts the result of the query in memory: an index would cost every waiting
 // task room on the disk.
 func (s *Service) byDeadline(ctx context.Context, c Caller, q client.ApprovalQuery) (client.ApprovalPage, error) {
 	page := client.ApprovalPage{Items: []client.Approval{}}
 	after, ok := decodePlace(q.Cursor)
 	if !ok {
-		return page, task.Invalid("cursor", "is not one of this list: begin again without one")
+		return page, task.Invalid("cursor", "is not a cursor of this list: begin again without a cursor")
 	}
 	list := s.approvals(c)
 	type placed struct {
@@ -47,7 +47,7 @@ func (s *Service) byDeadline(ctx context.Context, c Caller, q client.ApprovalQue
 			break
 		}
 		if seen >= maxSorted {
-			return page, task.Invalid("order", "is for at most %d pending approvals, and there are more: order them by time", maxSorted)
+			return page, task.Invalid("order", "is for at most %d pending approvals, and more are pending: order them by time", maxSorted)
 		}
 	}
 	slices.SortFunc(all, func(a, b placed) int { return cmp.Compare(a.place, b.place) })

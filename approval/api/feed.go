@@ -15,14 +15,14 @@ import (
 
 const (
 	maxTail   = 1024   // newest entries that are kept in memory, for all followers
-	maxReplay = 20_000 // entries that a follower catches up on; one further behind gets a reset
-	maxFrames = 200    // entries of one call of yield
+	maxReplay = 20_000 // entries that a follower catches up on; a follower further behind gets a reset
+	maxFrames = 200    // entries of a call of yield
 )
 
 // feed is the tail of the audit, read once for all followers.
 type feed struct {
 	e     *engine.Engine
-	stirs chan struct{} // somebody follows
+	stirs chan struct{} // a follower has joined
 
 	mu        sync.Mutex
 	end       uint64               // number of the newest entry that was read
@@ -35,7 +35,7 @@ func newFeed(e *engine.Engine) *feed {
 	return &feed{e: e, stirs: make(chan struct{}, 1), followers: map[chan struct{}]struct{}{}}
 }
 
-// run reads the audit as it grows, while anybody follows.
+// run reads the audit as it grows, while there are followers.
 func (f *feed) run(ctx context.Context) error {
 	wake, stop := f.e.WatchAudit()
 	defer stop()
@@ -50,11 +50,11 @@ func (f *feed) run(ctx context.Context) error {
 	}
 }
 
-// read appends what is new to the tail, and wakes the followers.
+// read appends new entries to the tail, and wakes the followers.
 func (f *feed) read(ctx context.Context) {
 	f.mu.Lock()
 	idle, end := len(f.followers) == 0, f.end
-	if idle { // what comes meanwhile is not read
+	if idle { // entries that come meanwhile are not read
 		f.known, f.tail = false, nil
 	}
 	known := f.known
@@ -182,9 +182,9 @@ func signal(c chan struct{}) {
 // Events calls yield with the entries of the audit that c may see, as they become durable,
 // after the one with the id last, or from now on for "". It returns when ctx ends, with its
 // cause, or yield fails. Without last, the first event has only the ID of the place. With one,
-// the first call has no event, and says that the feed has begun. An event with Reset has no entry either: the position is gone or too far behind, so that entries may
-// have been missed. Functions that Events returns from do the work: their frames are not on the
-// stack while it waits (docs/design/streams.md).
+// the first call has no event, and only means that the feed has begun. An event with Reset has no
+// entry either: the position is gone or too far behind, so that entries may have been missed.
+// Helpers do the work: their frames are not on the stack while it waits (docs/design/streams.md).
 func (s *Service) Events(ctx context.Context, c *Caller, last string, yield func([]client.Event) error) error {
 	wake, leave := s.feed.join()
 	defer leave()
@@ -255,7 +255,7 @@ func (f *follower) newer(ctx context.Context) (events []client.Event, more bool,
 	return events, more, nil
 }
 
-// eventID returns the id of a position in the feed: it is of one store.
+// eventID returns the id of a position in the feed, which is valid for this store only.
 func (s *Service) eventID(n uint64) string { return fmt.Sprintf("%x-%d", s.cfg.Incarnation, n) }
 
 func (s *Service) position(id string) (n uint64, ok bool) {

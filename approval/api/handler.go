@@ -46,9 +46,9 @@ type Door struct {
 	Heartbeat, WriteTimeout time.Duration // of streams
 }
 
-// operation is one operation of the API.
+// operation is an operation of the API.
 type operation struct {
-	action  auth.Action // that the caller must be allowed at all; 0: whoever is authenticated
+	action  auth.Action // that the caller must be allowed at all; 0: any authenticated caller
 	params  []string    // of the query
 	members []string    // of the body's object; nil: there is no body
 	changes bool        // something
@@ -57,7 +57,7 @@ type operation struct {
 	stream  func(*exchange) error // instead of run
 }
 
-// exchange is one request of a known caller, and its answer.
+// exchange is a request of a known caller, and its answer.
 type exchange struct {
 	*Service
 	Caller
@@ -196,7 +196,7 @@ func Handler(s *Service, d Door) http.Handler {
 		_ = d.Requests.Answer(w, "application/json", document) // the client is gone if it fails
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, problem(http.StatusNotFound, client.ReasonNotFound, "there is nothing at this path; "+Path+"/openapi.json lists the paths"))
+		s.refuse(w, r, problem(http.StatusNotFound, client.ReasonNotFound, "unknown path; "+Path+"/openapi.json lists the paths"))
 	})
 	origins := http.NewCrossOriginProtection()
 	for _, origin := range d.Guard.Origins {
@@ -296,14 +296,14 @@ func (x *exchange) answer(op *operation) {
 	x.send(x.w, x.r, x.door, op.tagged, x.status, out)
 }
 
-// unclear reports whether nobody knows how far a change has come that failed with err, which
-// is p.
+// unclear reports whether the effect of a change that failed with err, which is p, is unknown.
 func unclear(p *client.Error, err error) bool {
 	kind := failure.Of(err).Kind
 	return p.Reason == client.ReasonInternal || kind == failure.Ended || kind == failure.Stopping
 }
 
-// may returns the error of a caller who may not do an action, before anything is read.
+// may returns an error if the caller may not do an action. It is called before anything is
+// read.
 func (x *exchange) may(action auth.Action) error {
 	if x.Anonymous {
 		action = auth.Admin
@@ -325,7 +325,7 @@ func (x *exchange) params(known []string) (url.Values, error) {
 			return nil, task.Invalid(visible.Clip(name, 50), "is not a parameter of this path; known are %s", strings.Join(append(slices.Clone(known), "anonymous"), ", "))
 		}
 		if len(values) != 1 {
-			return nil, task.Invalid(name, "is there %d times: write it once", len(values))
+			return nil, task.Invalid(name, "is given %d times: write it once", len(values))
 		}
 	}
 	return q, nil
@@ -353,8 +353,8 @@ func (x *exchange) flag(name string) (bool, error) {
 	return false, task.Invalid(name, "is neither true nor false")
 }
 
-// only returns an error unless raw is a JSON object with no other members. Decoding would accept
-// names in any case, and drop those that nobody knows.
+// only returns an error unless raw is a JSON object with known members only. Decoding would
+// accept names in any case, and drop unknown members.
 func only(raw []byte, known []string) error {
 	members, err := strictjson.Members(raw)
 	if err != nil {

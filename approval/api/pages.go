@@ -16,13 +16,13 @@ func (s *Service) Explain(ctx context.Context, c Caller, err error, id string) *
 	return shown(s.problem(ctx, c, err, id))
 }
 
-// HistoryPage is one page of the audit, newest first. There is more if Next is above 1.
+// HistoryPage is a page of the audit, newest first. There is more if Next is above 1.
 type HistoryPage struct {
 	Items []client.AuditEntry
 	Next  uint64 // number to continue before
 }
 
-// maxHistory is how many entries one call of [Service.History] looks at.
+// maxHistory is how many entries a call of [Service.History] looks at.
 const maxHistory = 20_000
 
 // History returns entries of the audit before a number that c may see and wanted selects, newest
@@ -87,8 +87,8 @@ func (s *Service) TaskLog(ctx context.Context, c Caller, id string) ([]json.RawM
 	return out, err
 }
 
-// TaskChanges calls yield with the seq of the newest event of a task, first of what there is and
-// then as more becomes durable. It returns as [Service.TaskEvents] does.
+// TaskChanges calls yield with the seq of the newest event of a task, first of the existing
+// events and then as more become durable. It returns as [Service.TaskEvents] does.
 func (s *Service) TaskChanges(ctx context.Context, c Caller, id string, yield func(seq uint64) error) error {
 	return s.TaskEvents(ctx, c, id, 0, func(events []engine.Event) error {
 		if len(events) == 0 {

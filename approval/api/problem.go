@@ -14,7 +14,7 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// A Case says of a reason which statuses it has, when it is given, and what to do next.
+// A Case documents a reason: its statuses, its cause, and the next step.
 type Case struct {
 	Reason     string
 	Statuses   []int
@@ -69,7 +69,7 @@ func problem(status int, reason, detail string) *client.Error {
 	return e
 }
 
-// ofKind has the problem for every kind of failure but those about requests and decisions.
+// ofKind has the problem for every kind of failure except faulty requests and decisions.
 var ofKind = map[failure.Kind]struct {
 	status         int
 	reason, detail string // detail: when the failure has no words of its own
@@ -180,7 +180,7 @@ func refusal(r *httpd.Error) *client.Error {
 }
 
 // problem returns the problem of an error about an approval, with the approval as it is now
-// where that helps, and logs what nobody expects.
+// where that helps, and logs unexpected errors.
 func (s *Service) problem(ctx context.Context, c Caller, err error, id string) *client.Error {
 	p := Problem(err)
 	if p.Status >= http.StatusInternalServerError && p.Reason != client.ReasonBusy {

@@ -24,10 +24,10 @@ type Config struct {
 	// Webhooks lists webhooks of tasks that by oversees. It checks the query. Nil: there are
 	// none.
 	Webhooks func(ctx context.Context, by auth.Principal, q client.WebhookQuery) (client.WebhookPage, error)
-	// Revoked reports whether the credential of a principal is known to be invalid by now. Nil:
-	// that is known of nobody.
+	// Revoked reports whether the credential of a principal is known to be invalid by now.
+	// Nil: it never is.
 	Revoked        func(auth.Principal) bool
-	Incarnation    uint64 // of the store; positions of another one are not accepted
+	Incarnation    uint64 // of the store; positions of another store are not accepted
 	Agent, Version string // for people
 	Log            zerolog.Logger
 	Now            func() time.Time
@@ -46,11 +46,11 @@ func New(cfg Config) *Service { return &Service{cfg, newFeed(cfg.Engine)} }
 // Run serves followers of [Service.Events] until ctx ends.
 func (s *Service) Run(ctx context.Context) error { return s.feed.run(ctx) }
 
-// A Caller is who makes a request.
+// A Caller is the caller of a request.
 type Caller struct {
 	By        auth.Principal
 	Renew     engine.Renewal // authenticates By again; nil: By counts as it is
-	Anonymous bool           // about what was created without authentication; needs auth.Admin
+	Anonymous bool           // about resources created without authentication; needs auth.Admin
 }
 
 func (s *Service) approvals(c Caller) *engine.Approvals {
@@ -71,7 +71,7 @@ func (s *Service) tasks(c Caller) *engine.Tasks {
 // revoked reports whether the credential of p is known to be invalid by now.
 func (s *Service) revoked(p auth.Principal) bool { return s.cfg.Revoked != nil && s.cfg.Revoked(p) }
 
-// WhoAmI returns the caller and what it may do at all.
+// WhoAmI returns the caller and its permissions.
 func (s *Service) WhoAmI(c Caller) client.WhoAmI {
 	may := map[string]bool{}
 	for _, a := range []auth.Action{auth.Create, auth.Read, auth.List, auth.Follow, auth.Cancel, auth.Push, auth.Delete, auth.Review, auth.Decide, auth.Oversee, auth.Admin} {
@@ -83,7 +83,7 @@ func (s *Service) WhoAmI(c Caller) client.WhoAmI {
 const (
 	defaultPage = 50
 	maxPage     = 200
-	// maxLooked is how many approvals one page of a filtered list looks at.
+	// maxLooked is how many approvals a page of a filtered list looks at.
 	maxLooked = 1000
 	// maxSorted is how many pending approvals are sorted by deadline: a list that has more is
 	// sorted within each of its pages.
@@ -162,7 +162,7 @@ func knownState(state client.State) bool {
 	return false
 }
 
-// Approval returns an approval with what a person needs to decide it.
+// Approval returns an approval with the context that a person needs to decide it.
 func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.ApprovalDetail, error) {
 	list := s.approvals(c)
 	a, err := list.Get(ctx, c.By, id)
@@ -208,7 +208,7 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 	return d, nil
 }
 
-// may says what the caller may do with an approval.
+// may returns the caller's permissions for an approval.
 func (s *Service) may(list *engine.Approvals, c Caller, a *approval.Approval) client.May {
 	err := list.May(c.By, a)
 	if err == nil {
@@ -227,7 +227,7 @@ func (s *Service) Decide(ctx context.Context, c Caller, id string, d client.Deci
 	return all[0], nil
 }
 
-// decideTask decides approvals of one task, all or none.
+// decideTask decides approvals of a task, all or none.
 func (s *Service) decideTask(ctx context.Context, c Caller, list []client.BatchDecision) ([]client.Decided, error) {
 	answers := make([]approval.Answer, len(list))
 	for i, d := range list {
@@ -250,12 +250,12 @@ func (s *Service) decideTask(ctx context.Context, c Caller, list []client.BatchD
 		out[i] = client.Decided{Already: already[i], Caller: principal(c.By)}
 		a, err := of.Get(ctx, c.By, list[i].ID)
 		if err != nil {
-			continue // what was decided stays decided
+			continue // the decision stays
 		}
 		whole := s.seen(c, of, a)
 		out[i].Approval = &whole
 		if r := a.Resolution; r != nil && (r.By.Tenant != c.By.Tenant || r.By.Subject != c.By.Subject) {
-			out[i].Already = true // somebody else was faster
+			out[i].Already = true // another decider was faster
 		}
 		if whole.RequesterRevoked && a.State != approval.Rejected {
 			s.cfg.Log.Warn().Str("approval_id", a.ID).Str("subject", a.Requester.Subject).Str("decided_by", c.By.Subject).
@@ -281,7 +281,7 @@ func decided(err error) error {
 const MaxBatch = 100
 
 // DecideAll decides several approvals, and returns a result for each, in their order. The
-// decisions about one task count together or not at all.
+// decisions about a task count together or not at all.
 func (s *Service) DecideAll(ctx context.Context, c Caller, list []client.BatchDecision) ([]client.BatchResult, error) {
 	if err := c.By.May(auth.Decide); err != nil && !c.Anonymous {
 		return nil, err
@@ -342,7 +342,8 @@ func (s *Service) Extend(ctx context.Context, c Caller, id string, x client.Exte
 	return out, nil
 }
 
-// Tasks lists tasks: those of the tenant for who oversees it, and else the caller's own.
+// Tasks lists the tasks of the tenant for a caller that oversees it, and else the caller's
+// own.
 func (s *Service) Tasks(ctx context.Context, c Caller, q client.TaskQuery) (client.TaskPage, error) {
 	page := client.TaskPage{Items: []client.Task{}}
 	if q.Limit == 0 {
@@ -447,7 +448,7 @@ func (s *Service) Cancel(ctx context.Context, c Caller, id string) error {
 	return s.tasks(c).Cancel(ctx, c.By, id)
 }
 
-// CancelCall cancels one call of a task.
+// CancelCall cancels a call of a task.
 func (s *Service) CancelCall(ctx context.Context, c Caller, id, call string) error {
 	return s.tasks(c).CancelCall(ctx, c.By, id, call)
 }

@@ -14,8 +14,8 @@ import (
 	"a2a-server/task/engine"
 )
 
-// follow answers with the feed. Each event has the id of its position; the first one of a
-// stream that cannot continue where it should is named "reset".
+// follow answers with the feed. Each event has the id of its position; the first event is
+// named "reset" if the stream cannot continue at the requested position.
 func (x *exchange) follow() error {
 	return x.streams([]auth.Action{auth.Review, auth.Read, auth.Admin}, func(ctx context.Context, open func() *httpd.Events) error {
 		return x.Events(ctx, &x.Caller, x.r.Header.Get("Last-Event-ID"), func(events []client.Event) error {

@@ -263,7 +263,7 @@ var validating sync.Mutex
 
 func (w *world) validate(r *http.Request, body []byte, resp *http.Response, raw []byte) {
 	w.t.Helper()
-	if resp.Header.Get("Allow") != "" || resp.StatusCode/100 == 3 || resp.StatusCode == http.StatusNotFound && strings.Contains(string(raw), "nothing at this path") || strings.HasSuffix(r.URL.Path, "/openapi.json") {
+	if resp.Header.Get("Allow") != "" || resp.StatusCode/100 == 3 || resp.StatusCode == http.StatusNotFound && strings.Contains(string(raw), "unknown path") || strings.HasSuffix(r.URL.Path, "/openapi.json") {
 		return // not of an operation
 	}
 	again := *resp

@@ -1,7 +1,7 @@
-// Package apikey authenticates callers by API keys: long random texts in a header, of which
-// a file has the hashes. [New] reads the file, [Authenticator.Reload] reads it again, and
-// [Add] and [Revoke] change it. The package does not know how a request arrived, or what a
-// caller may do.
+// Package apikey authenticates callers by API keys: long random texts in a header, whose
+// hashes are in a file. [New] reads the file, [Authenticator.Reload] reads it again, and [Add]
+// and [Revoke] change it. The package does not know how a request arrived, or what a caller
+// may do.
 package apikey
 
 import (
@@ -25,15 +25,15 @@ const Method = "api_key"
 
 // Config configures an Authenticator.
 type Config struct {
-	// Name is the first part of the subjects, <name>:<id>. It must not change: who is called
-	// otherwise owns nothing. Defaults to "key".
+	// Name is the first part of the subjects, <name>:<id>. It must not change: under another
+	// subject, a caller owns nothing. Defaults to "key".
 	Name string
 	// Header is the header field that has the key. Defaults to X-API-Key. If it is
 	// Authorization, the value is "Bearer <key>", and no other authenticator may read that
 	// field.
 	Header string
 	File   string // required
-	Tenant string // of keys whose entry has none; may be empty
+	Tenant string // of keys whose entry has no tenant; may be empty
 
 	Now func() time.Time // Defaults to time.Now.
 	Log zerolog.Logger   // of roles that grant nothing: misspelled, or without a tenant
@@ -49,7 +49,7 @@ type Authenticator struct {
 	keys      atomic.Pointer[table]
 }
 
-// table is what a file says. It never changes.
+// table is the immutable content of a key file.
 type table struct {
 	keys    map[string]entry // by id
 	changed chan struct{}    // closed when another table has replaced this one
@@ -61,8 +61,8 @@ type entry struct {
 	by      auth.Principal
 }
 
-// New returns an Authenticator of the keys in a file. The error says what is wrong with
-// the file or the configuration.
+// New returns an Authenticator of the keys in a file. The error is a fault of the file or the
+// configuration.
 func New(cfg Config) (*Authenticator, error) {
 	if cfg.Name == "" {
 		cfg.Name = "key"
@@ -75,7 +75,7 @@ func New(cfg Config) (*Authenticator, error) {
 	}
 	switch {
 	case cfg.File == "":
-		return nil, errors.New("API keys need a file: a2a-server keys add makes one")
+		return nil, errors.New("no API key file configured: create one with a2a-server keys add")
 	case strings.ContainsAny(cfg.Name, ": \t"):
 		return nil, fmt.Errorf("API keys cannot be called %q: a name has no colon and no blank", cfg.Name)
 	case !isToken(cfg.Header):
@@ -137,7 +137,7 @@ func (a *Authenticator) Reload() error {
 	return nil
 }
 
-// sharedRoles keeps one slice of equal lists of roles: most keys have one of a few.
+// sharedRoles interns equal lists of roles: most keys have the same few lists.
 type sharedRoles map[string][]string
 
 func (s sharedRoles) of(roles []string) []string {
@@ -179,8 +179,8 @@ const (
 	saysUnknown   = "the API key is not valid, or no longer: ask the operator of the server for a new one"
 )
 
-// Authenticate returns whose key a request has. What it does depends on the key's form, not
-// on whether its id exists: a wrong key costs the same as a valid one.
+// Authenticate returns the holder of the key in a request. The time it takes depends on the
+// key's form, not on whether its id exists: a wrong key costs the same as a valid one.
 func (a *Authenticator) Authenticate(_ context.Context, c *auth.Credentials) (auth.Principal, error) {
 	values := c.Header(a.cfg.Header)
 	switch len(values) {

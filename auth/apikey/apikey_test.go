@@ -304,9 +304,9 @@ func TestNewRefuses(t *testing.T) {
 		c    Config
 		says string
 	}{
-		"no file":         {Config{}, "need a file"},
-		"a missing file":  {Config{File: file + "x"}, "a2a-server keys add makes one"},
-		"a folder":        {Config{File: filepath.Dir(file)}, "not a file"},
+		"no file":         {Config{}, "no API key file"},
+		"a missing file":  {Config{File: file + "x"}, "create it with a2a-server keys add"},
+		"a folder":        {Config{File: filepath.Dir(file)}, "not a regular file"},
 		"a name in parts": {Config{File: file, Name: "a:b"}, "no colon"},
 		"a bad header":    {Config{File: file, Header: "X-Key\r\n"}, "name of a header field"},
 		"a huge tenant":   {Config{File: file, Tenant: strings.Repeat("t", 2<<10)}, "use a shorter name"},

@@ -18,16 +18,16 @@ import (
 )
 
 // ErrExists is the error of [Add] for an id that has a key.
-var ErrExists = errors.New("there is a key with this id already")
+var ErrExists = errors.New("a key with this id already exists")
 
-// Add makes a new key, adds it to the file at path, which it makes with mode 0600 if there
-// is none, and returns it: nobody can get it again. If the id has a key, also one that is
-// revoked, the error is [ErrExists], unless replace is true: then the new one takes its
-// place, and whoever has it owns what the other one owned.
+// Add makes a new key, adds it to the file at path, and returns it; it cannot be retrieved
+// later. A missing file is created with mode 0600. If the id already has a key, even a revoked
+// one, the error is [ErrExists], unless replace is true: then the new key replaces the old
+// key, and its holder owns everything the old key's holder owned.
 //
-// Programs that add and revoke at the same time wait for each other, and a crash leaves the
-// file of before or the new one. Comments in the file are kept if it is written line by
-// line, as Add does it.
+// Programs that add and revoke at the same time wait for each other, and a crash leaves either
+// the old or the new file. Comments in the file are kept if it is written line by line, as Add
+// does it.
 func Add(path string, k Key, replace bool) (key string, err error) {
 	if err := k.check(); err != nil {
 		return "", err
@@ -56,8 +56,8 @@ func Add(path string, k Key, replace bool) (key string, err error) {
 	return key, nil
 }
 
-// Revoke marks a key in the file at path as revoked. Its entry stays, so that nobody gets
-// the id by accident. To revoke a key again changes nothing.
+// Revoke marks a key in the file at path as revoked. Its entry stays, so that the id is not
+// reused by accident. To revoke a key again changes nothing.
 func Revoke(path, id string, now time.Time) error {
 	return edit(path, false, func(text string, keys []Key) (string, []Key, error) {
 		at := slices.IndexFunc(keys, func(k Key) bool { return k.ID == id })
@@ -78,13 +78,13 @@ func Revoke(path, id string, now time.Time) error {
 	})
 }
 
-// check returns what is wrong with a key that is to be added.
+// check returns the fault of a key that is to be added, or nil.
 func (k *Key) check() error {
 	if err := CheckID(k.ID); err != nil {
 		return err
 	}
 	if k.Kind != auth.KindPerson && k.Kind != auth.KindService {
-		return fmt.Errorf("there is no kind %q: use %s or %s", k.Kind, kindPerson, auth.KindService)
+		return fmt.Errorf("unknown kind %q: use %s or %s", k.Kind, kindPerson, auth.KindService)
 	}
 	for _, name := range append([]string{k.Person, k.Tenant}, k.Roles...) {
 		if name == "" {
@@ -106,9 +106,9 @@ const header = `# API keys of a2a-server: hashes, not the keys. 'a2a-server keys
 # people may too. A running server reads it again when it gets SIGHUP.
 `
 
-// edit changes the file at path. change gets the file and what is in it, and returns what it
-// wants to be there, and a text that says so. If the text does not, because the file is not
-// written as Add writes it, all of it is written again.
+// edit changes the file at path. change gets the text and the keys of the file, and returns
+// the new text and the keys that it should contain. If the text does not parse to these keys,
+// because the file is not written as Add writes it, the whole file is written from the keys.
 func edit(path string, create bool, change func(text string, keys []Key) (string, []Key, error)) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target // the folder to lock is that of the file itself
@@ -213,8 +213,8 @@ func quoted(name string) string {
 	return string(text)
 }
 
-// lineRange returns the first line of an entry and the line after it: comments before the
-// next entry belong to that one.
+// lineRange returns the first line of an entry and the line after it: comments before the next
+// entry belong to that entry.
 func lineRange(text string, keys []Key, at int) (first, next int) {
 	lines := strings.SplitAfter(text, "\n")
 	next = len(lines)

@@ -225,11 +225,11 @@ func TestAddRefuses(t *testing.T) {
 		"a dot at the end": {Key{ID: "a."}, "id of a key"},
 		"a long id":        {Key{ID: strings.Repeat("a", 65)}, "id of a key"},
 		"a line":           {Key{ID: "a\nb"}, `\u000a`},
-		"a hidden person":  {Key{ID: "a", Person: "al\u202eice"}, "nobody can see"},
+		"a hidden person":  {Key{ID: "a", Person: "al\u202eice"}, "invisible characters"},
 		"a blank tenant":   {Key{ID: "a", Tenant: " acme"}, "blank"},
-		"a role of lines":  {Key{ID: "a", Roles: []string{"x\n- id: b"}}, "nobody can see"},
-		"a kind":           {Key{ID: "a", Kind: "robot"}, "no kind"},
-		"not UTF-8":        {Key{ID: "a", Person: "\xff"}, "nobody can see"},
+		"a role of lines":  {Key{ID: "a", Roles: []string{"x\n- id: b"}}, "invisible characters"},
+		"a kind":           {Key{ID: "a", Kind: "robot"}, "unknown kind"},
+		"not UTF-8":        {Key{ID: "a", Person: "\xff"}, "invisible characters"},
 	} {
 		file := filepath.Join(t.TempDir(), "keys.yaml")
 		if _, err := Add(file, tc.k, false); err == nil || !strings.Contains(err.Error(), tc.says) {

@@ -67,7 +67,7 @@ func Load(path string) ([]Key, error) {
 func readFile(path string) ([]byte, error) {
 	text, err := privatefile.Read(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no file of API keys at %s: a2a-server keys add makes one: %w", path, fs.ErrNotExist)
+		return nil, fmt.Errorf("no API key file at %s: create it with a2a-server keys add: %w", path, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("API keys: %w", err)
@@ -98,7 +98,7 @@ func parseFile(path string, text []byte) ([]Key, error) {
 }
 
 func readKeys(root strictyaml.Node) []Key {
-	// An empty file is more likely a mistake than the wish to lock everybody out.
+	// An empty file is more likely a mistake than the wish to lock out all callers.
 	items, _ := root.Items("a list of keys", "; write [] for none")
 	keys := make([]Key, 0, len(items))
 	lines := make(map[string]int, len(items))
@@ -181,7 +181,7 @@ func checkName(text string) error {
 	case strings.TrimSpace(text) != text || text == "":
 		return fmt.Errorf("%s is empty, or begins or ends with a blank; write a name", visible.Quote(text, 60))
 	case visible.Line(text) != text:
-		return fmt.Errorf("%s has characters that nobody can see; write it without them", visible.Quote(text, 60))
+		return fmt.Errorf("%s has invisible characters; remove them", visible.Quote(text, 60))
 	case len(text) > auth.MaxOwner/2:
 		return fmt.Errorf("the name has %d bytes; at most %d are allowed", len(text), auth.MaxOwner/2)
 	}
@@ -241,7 +241,7 @@ func withoutTenant(keys []Key) (doubts []string) {
 	return doubts
 }
 
-// doubtfulRoles says which roles of keys grant nothing and look like one that does. They
+// doubtfulRoles lists the roles of keys that grant nothing and resemble a role that does. They
 // are no error: rules may name any role.
 func doubtfulRoles(keys []Key) (doubts []string) {
 	seen := map[string]bool{}

@@ -8,8 +8,8 @@ import (
 )
 
 // A key is a2ak_<id>_<secret><check>: 43 random characters of 62, which are 256 bits, and a
-// CRC-32 of everything before it in 6 more. Programs that look for leaked secrets can tell
-// such a key from other text by itself, and whoever finds one knows whose it is.
+// CRC-32 of everything before it in 6 more. Programs that look for leaked secrets can
+// recognize a key by its form, and its id identifies the holder.
 const (
 	prefix    = "a2ak_"
 	secretLen = 43
@@ -84,6 +84,6 @@ func validID(id string) bool {
 	return id != "" && len(id) <= maxID
 }
 
-// hash is what is kept of a key. A key has 256 random bits, so that nobody can find it by
-// trying, however fast a hash is; a slow or salted one would only cost.
+// hash is the stored form of a key. A key has 256 random bits, too many to guess however fast
+// the hash is; a slow or salted hash would only cost time.
 type hash [sha256.Size]byte

@@ -24,8 +24,8 @@ func (a *Authenticator) Presented(c *auth.Credentials, key string) *auth.Credent
 	return &own
 }
 
-// Mark returns a text that tells a key from other keys of the same id, and that nobody can
-// use as the key. It is empty for a text that cannot be a key.
+// Mark returns a text that tells a key from other keys of the same id, and that cannot be used
+// as the key. It is empty for a text that cannot be a key.
 func Mark(key string) string {
 	_, sum, ok := parse(key)
 	if !ok {

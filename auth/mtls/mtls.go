@@ -1,12 +1,11 @@
-// Package mtls authenticates callers by the certificate of their TLS connection. It owns
-// which name of a certificate is the subject. It does not verify certificates: the
-// listener does, with the authorities of its configuration, and only what it has verified
-// counts here.
+// Package mtls authenticates callers by the certificate of their TLS connection. It owns which
+// name of a certificate is the subject. It does not verify certificates: the listener does,
+// with the authorities of its configuration, and only verified chains count here.
 //
-// A certificate is an ambient credential: whatever a program sends over the connection
-// has it, so that a page in a browser could make requests in the name of its user. Its
-// [auth.Principal.Method] is [Method], by which the guard against requests from other
-// sites knows that it has to look at every request, reading ones too.
+// A certificate is an ambient credential: every request on the connection has it, so that a
+// page in a browser could make requests in the name of its user. Its [auth.Principal.Method]
+// is [Method], which tells the guard against requests from other sites to check every request,
+// reads included.
 package mtls
 
 import (
@@ -34,19 +33,18 @@ const (
 	CommonName = "common_name" // the common name in the subject
 )
 
-// Config says who the holder of a certificate is.
+// Config maps a certificate to a caller.
 type Config struct {
 	// Name is the first part of subjects, "<Name>:<name in the certificate>": letters,
 	// digits, "-" and "_". Defaults to "mtls".
 	Name string
 	// Subject is the name in the certificate: URISAN, DNSSAN, EmailSAN or CommonName. A
-	// certificate must have exactly one of it.
+	// certificate must have exactly one such name.
 	Subject string
 	Tenant  string   // of all callers; may be empty
 	Roles   []string // of all callers
-	// Trusted reports whether an authority is still one of the configuration. A connection
-	// is verified once and may stay for days; what it was verified with may be withdrawn
-	// meanwhile. Defaults to always.
+	// Trusted reports whether an authority is still configured. A connection is verified once
+	// and may stay open for days, while its authority may be withdrawn. Defaults to always.
 	Trusted func(authority *x509.Certificate) bool
 	// Changed returns a channel that is closed when Trusted may say something else, as
 	// [auth.Changing] does. Nil: it never does.
@@ -120,8 +118,8 @@ func (a *Authenticator) Authenticate(_ context.Context, c *auth.Credentials) (au
 	return p, nil
 }
 
-// Require returns a check for [auth.Requiring]: that a connection has a certificate that
-// still counts, whoever the caller is. Of the configuration it uses Trusted and Now.
+// Require returns a check for [auth.Requiring]: the connection must have a certificate that is
+// still valid, for every caller. Of the configuration it uses Trusted and Now.
 func Require(c Config) func(*auth.Credentials) error {
 	c = c.withDefaults()
 	return func(cr *auth.Credentials) error {

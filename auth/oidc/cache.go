@@ -9,16 +9,15 @@ import (
 	"a2a-server/auth"
 )
 
-// The bounds of a cache. What is in it is what verified tokens say, so that its size is
-// not chosen by strangers; the bytes are bounded because tokens may have long names.
+// The bounds of a cache. Only verified tokens are in it, so strangers do not choose its size;
+// the bytes are bounded because tokens may have long names.
 const (
 	maxCached      = 10_000
 	maxCachedBytes = 4 << 20 // of names, over all entries
 )
 
-// cache remembers the principals of verified tokens. Tokens that are refused are not in
-// it. It has two generations, of which the older one is dropped when the newer one is
-// full. The zero value is empty.
+// cache remembers the principals of verified tokens, never of refused tokens. It has two
+// generations: the older is dropped when the newer is full. The zero value is empty.
 type cache struct {
 	mu         sync.Mutex
 	young, old map[digest]cached

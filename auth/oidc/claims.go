@@ -12,14 +12,14 @@ import (
 // leeway is how far the clock of an issuer may be ahead of ours.
 const leeway = 30 * time.Second
 
-// maxChain bounds how many callers may act for one another.
+// maxChain bounds the length of the chain of actors.
 const maxChain = 8
 
 // maxTime is the end of the year 9999, in seconds: no later time can be written.
 const maxTime = 253402300799
 
-// checkType returns an error unless a token is of the configured type. Without that an ID
-// token, which tells a client who its user is, would do as an access token.
+// checkType returns an error unless a token is of the configured type. It keeps an ID token,
+// which tells a client the identity of its user, from passing as an access token.
 func (i *issuer) checkType(t *token) error {
 	if t.kind != i.TokenType && i.TokenType != AnyTokenType && (t.kind != "" || i.TokenType != plainTokenType) {
 		is := "names no type (typ)"
@@ -48,7 +48,7 @@ func (i *issuer) checkType(t *token) error {
 	return nil
 }
 
-// checkUse returns an error unless a token is for this server, now, and for whoever bears it.
+// checkUse returns an error unless a token is a bearer token, for this server, and valid now.
 func (i *issuer) checkUse(t *token, now time.Time) error {
 	if !slices.ContainsFunc(texts(t.claims["aud"]), func(s string) bool { return slices.Contains(i.Audiences, s) }) {
 		return refuse("the token is for another audience: request one for %s", visible.Quote(i.Audiences[0], 100))
@@ -56,7 +56,7 @@ func (i *issuer) checkUse(t *token, now time.Time) error {
 	if err := t.checkTimes(now); err != nil {
 		return err
 	}
-	// Whoever ignored it would let a stolen token pass (RFC 7800, section 3).
+	// A server that ignored cnf would accept a stolen token (RFC 7800, section 3).
 	if _, ok := t.claims["cnf"]; ok {
 		return refuse("the token is bound to a key (cnf), which this server does not check: get a bearer token")
 	}
@@ -97,7 +97,7 @@ func (t *token) time(name string) (time.Time, error) {
 	return time.Unix(int64(seconds), 0), nil
 }
 
-// principal returns who a token is for.
+// principal returns the principal of a token.
 func (i *issuer) principal(t *token) (auth.Principal, error) {
 	var none auth.Principal
 	subject, err := i.text(t, i.Subject)
@@ -147,7 +147,7 @@ func (i *issuer) text(t *token, name string) (string, error) {
 	case !ok || strings.TrimSpace(text) == "":
 		return "", refuse("claim %s of the token is not a text with something in it", name)
 	case visible.Line(text) != text:
-		return "", refuse("claim %s of the token has characters that nobody can see, such as controls or marks of direction", name)
+		return "", refuse("claim %s of the token has invisible characters, such as control characters or direction marks", name)
 	}
 	return text, nil
 }
@@ -233,8 +233,8 @@ func isService(claims map[string]any) bool {
 		strings.HasPrefix(text("preferred_username"), "service-account-") // Keycloak
 }
 
-// chain returns who acts for the subject, outermost first (RFC 8693, section 4.1). They are
-// named after the same claim as the subject, so that four eyes know them again.
+// chain returns the actors for the subject, outermost first (RFC 8693, section 4.1). They are
+// named after the same claim as the subject, so that four eyes recognizes them.
 func (i *issuer) chain(claims map[string]any) ([]string, error) {
 	var all []string
 	for {
@@ -251,7 +251,7 @@ func (i *issuer) chain(claims map[string]any) ([]string, error) {
 			return nil, refuse("act of the token names nobody (%s): the issuer has to add the claim", i.Subject)
 		}
 		if visible.Line(name) != name {
-			return nil, refuse("act of the token has characters that nobody can see, such as controls or marks of direction")
+			return nil, refuse("act of the token has invisible characters, such as control characters or direction marks")
 		}
 		if from, ok := actor["iss"]; ok && from != i.Issuer {
 			return nil, refuse("act of the token names somebody of another issuer, which this server does not support")

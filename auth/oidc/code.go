@@ -13,7 +13,7 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// CodeFlow is what the authorization code flow of an issuer needs (OpenID Connect Core,
+// CodeFlow has the parameters of an issuer's authorization code flow (OpenID Connect Core,
 // section 3.1; RFC 6749, section 4.1).
 type CodeFlow struct {
 	Issuer               string // as in Config
@@ -23,7 +23,7 @@ type CodeFlow struct {
 	Client               *http.Client
 }
 
-// codeFlow remembers a CodeFlow. Whoever has put something into taken may use the rest.
+// codeFlow remembers a CodeFlow. A goroutine that has sent to taken may use the other fields.
 type codeFlow struct {
 	taken chan struct{}
 	known CodeFlow
@@ -38,7 +38,7 @@ func newCodeFlow() *codeFlow { return &codeFlow{taken: make(chan struct{}, 1)} }
 func (a *Authenticator) CodeFlow(ctx context.Context, name string) (CodeFlow, error) {
 	i := a.named(name)
 	if i == nil {
-		return CodeFlow{}, fmt.Errorf("oidc: there is no issuer %.100q", name)
+		return CodeFlow{}, fmt.Errorf("oidc: unknown issuer %.100q", name)
 	}
 	t := i.code
 	select {
@@ -76,7 +76,7 @@ func (i *issuer) discoverCode(ctx context.Context) (CodeFlow, error) {
 			err = checkURL(u.String())
 		}
 		if err != nil || text == "" || u.Host == "" || u.Fragment != "" {
-			return CodeFlow{}, fmt.Errorf("oidc %s: %s: %s is %.200q, which is not an https URL, so nobody can sign in there", i.Name, at, name, text)
+			return CodeFlow{}, fmt.Errorf("oidc %s: %s: %s is %.200q, which is not an https URL: signing in needs an https URL", i.Name, at, name, text)
 		}
 		*to = text
 	}
@@ -97,17 +97,17 @@ func (a *Authenticator) named(name string) *issuer {
 	return nil
 }
 
-// SignIn is what an issuer has answered to a code.
+// SignIn is an issuer's answer to a code.
 type SignIn struct {
 	ClientID, Nonce      string // of the request
 	IDToken, AccessToken string
-	// ByAccess takes the caller from the access token, which has to be one that the server
-	// accepts, and not from the ID token.
+	// ByAccess takes the caller from the access token, not from the ID token. The access token
+	// must be valid for this server.
 	ByAccess bool
 }
 
-// SignIn returns who has signed in at the issuer with a name: the claims of the ID token, or of
-// the access token, make the principal that they make of a bearer. The errors are those of
+// SignIn returns the principal that signed in at the issuer with a name, from the claims of
+// the ID token or the access token, as for a bearer token. The errors are the same as those of
 // [Authenticator.Authenticate].
 func (a *Authenticator) SignIn(ctx context.Context, name string, s SignIn) (auth.Principal, error) {
 	i := a.named(name)

@@ -28,16 +28,16 @@ func algorithms() []string {
 	return []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 }
 
-// Config describes one issuer of tokens, and what of its tokens counts here.
+// Config describes an issuer and the use of its tokens.
 type Config struct {
-	// Name of the issuer in this server: letters, digits, "-" and "_". The subject of a caller is "<Name>:<subject of the token>". Changing it makes everybody
-	// somebody else.
+	// Name of the issuer in this server: letters, digits, "-" and "_". The subject of a caller
+	// is "<Name>:<subject of the token>", so a new Name makes every caller a new principal.
 	Name string
 	// Issuer is the URL that the tokens name as `iss`, compared byte by byte. Its scheme is
 	// https; http only on a loopback address.
 	Issuer string
-	// Audiences lists the names of this server at the issuer. A token must have been
-	// issued for at least one of them (`aud`).
+	// Audiences lists the names of this server at the issuer. A token's `aud` must contain at
+	// least one of them.
 	Audiences []string
 	// Algorithms that tokens may be signed with, of RSA, PSS, ECDSA and EdDSA. Defaults to
 	// RS256 and ES256.
@@ -45,35 +45,35 @@ type Config struct {
 	// JWKS is the URL of the issuer's keys. Defaults to `jwks_uri` of the issuer's
 	// .well-known/openid-configuration.
 	JWKS string
-	// TokenType is the `typ` in the header of the tokens, compared without regard to case
-	// and to a prefix "application/". Defaults to [DefaultTokenType]. With "JWT", a token
-	// without a `typ` is accepted too; with [AnyTokenType], all are. In both cases ID tokens
-	// are told apart by their claims, as far as the issuer writes some that others lack.
+	// TokenType is the `typ` in the header of the tokens, compared without regard to case and
+	// to a prefix "application/". Defaults to [DefaultTokenType]. With "JWT", a token without
+	// a `typ` is accepted too; with [AnyTokenType], every `typ` is. In both cases ID tokens
+	// are recognized by their claims, if the issuer writes claims that other tokens lack.
 	TokenType string
-	// Subject is the claim with the caller's name. Defaults to "sub". Its values must never
-	// be given to somebody else.
+	// Subject is the claim with the caller's name. Defaults to "sub". The issuer must never
+	// reassign its values.
 	//
-	// The name of each claim of the configuration is looked up as it is and, if there is
-	// none, as a path of names separated by dots.
+	// The name of each claim of the configuration is looked up as it is and, if there is none,
+	// as a path of names separated by dots.
 	Subject string
-	// Person is the claim with the name of the person who the caller is, if the same
-	// person may also come by another way; see [auth.Principal.Person]. A token without it
-	// is refused: its bearer could pass for somebody else under four eyes. Users must not be
-	// able to change it. Defaults to none.
+	// Person is the claim with the name of the caller's person, for persons who have other
+	// credentials too; see [auth.Principal.Person]. A token without it is refused, because its
+	// bearer could pass for another person under four eyes. Users must not be able to change
+	// it. Defaults to none.
 	Person string
 	Tenant Tenant
 	Roles  Roles
 	// DefaultRoles are the roles of a caller to whom Roles gives none.
 	DefaultRoles []string
-	// Client fetches the keys. It should be guarded, as those of internal/egress are.
+	// Client fetches the keys. It should be guarded, like the clients of internal/egress.
 	// Redirects are never followed. Required.
 	Client *http.Client
 	Now    func() time.Time // defaults to time.Now
 	Log    zerolog.Logger
 }
 
-// Tenant says which tenant the callers of an issuer belong to. At most one field is set;
-// without one they belong to none.
+// Tenant maps the callers of an issuer to a tenant. At most one field is set; without any,
+// callers have no tenant.
 type Tenant struct {
 	Claim string // the claim with the tenant; a token without it is refused
 	Value string // the tenant of all tokens
@@ -84,7 +84,7 @@ type Roles struct {
 	// Claim has a value or a list of values; `scope` and `scp` may separate them by spaces.
 	Claim string
 	// Map has the roles for each value. Values that are not in it give no role. Nil: each
-	// value is a role, so that whoever can name groups at the issuer can give rights here.
+	// value is a role, so whoever can name groups at the issuer can give rights here.
 	Map map[string][]string
 }
 
@@ -156,20 +156,20 @@ func (c *Config) Validate() error {
 }
 
 // isName reports whether s can be the first part of a subject. It has no colon, so that
-// no two names and subjects make the same one.
+// different names and subjects never make the same text.
 func isName(s string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
-// checkURL returns an error if keys must not be fetched from a URL: whoever can change
-// them on their way can be anybody here.
+// checkURL returns an error if keys must not be fetched from a URL: without encryption, an
+// attacker on the network could replace them and pass for any caller.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 		return fmt.Errorf("%.200q is not a URL; write one that begins with https://", text)
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
-		return fmt.Errorf("%.200q is not encrypted, so anybody on the way could replace the keys; write an https URL", text)
+		return fmt.Errorf("%.200q is not encrypted, so an attacker on the network could replace the keys; write an https URL", text)
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return fmt.Errorf("%.200q has a user, a query or a fragment; remove it", u.Redacted())
 	}

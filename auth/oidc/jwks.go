@@ -21,17 +21,17 @@ import (
 const (
 	maxSameID = 4    // keys with the same id that are tried
 	minRSA    = 2048 // bits (RFC 7518, section 3.3)
-	maxRSA    = 8192 // bits: larger ones take too long to verify with
+	maxRSA    = 8192 // bits: verification with larger keys takes too long
 )
 
 // key is a public key that an issuer signs with.
 type key struct {
 	public    crypto.PublicKey
-	algorithm string // the only one that it is for; empty: those of its type
+	algorithm string // the only algorithm of the key; empty: all algorithms of its type
 }
 
-// signs reports whether a signature of an algorithm can be one of the key. A key is never
-// used as if it were of another type.
+// signs reports whether a signature of an algorithm can be by the key. A key is never used as
+// if it were of another type.
 func (k key) signs(algorithm string) bool {
 	if k.algorithm != "" && k.algorithm != algorithm {
 		return false
@@ -60,13 +60,13 @@ func readKeys(raw []byte) (keys map[string][]key, skipped []error, err error) {
 		return nil, nil, fmt.Errorf("not a key set: %w", err)
 	}
 	if set.Keys == nil {
-		return nil, nil, errors.New("not a key set: there is no list of keys")
+		return nil, nil, errors.New("not a key set: the list of keys is missing")
 	}
 	keys = map[string][]key{}
 	for n, raw := range *set.Keys {
 		id, k, err := readKey(raw)
 		if err == nil && len(keys[id]) == maxSameID {
-			err = fmt.Errorf("there are more than %d keys with this id", maxSameID)
+			err = fmt.Errorf("more than %d keys have this id", maxSameID)
 		}
 		if err != nil {
 			skipped = append(skipped, fmt.Errorf("key %d (%s): %w", n+1, visible.Quote(id, 80), err))

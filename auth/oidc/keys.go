@@ -29,10 +29,10 @@ const (
 	maxWaiting   = 4096             // tokens that wait for a fetch: a quarter of the requests that a server has by default
 )
 
-// keySet has the keys of an issuer. It fetches them when a token needs one that it does
-// not have: once for all tokens that wait, and, whatever is sent, not more than once in
-// fetchPause. The first fetch does not count, so that an issuer that is asked while it
-// starts is soon asked again.
+// keySet has the keys of an issuer. It fetches them when a token needs a key that it does not
+// have: once for all waiting tokens, and not more than once in fetchPause, whatever tokens
+// arrive. The first fetch does not count, so that an issuer that is still starting is soon
+// asked again.
 type keySet struct {
 	issuer, jwks string
 	client       http.Client
@@ -43,7 +43,7 @@ type keySet struct {
 	keys      map[string][]key // by id
 	fetched   time.Time        // when the fetch of keys began; zero: there are none
 	tried     bool             // there was a fetch
-	refetched time.Time        // when the last one but the first began
+	refetched time.Time        // when the latest fetch began, other than the first
 	failure   error            // of the last fetch
 	running   chan struct{}    // closed at the end of the fetch that is running; nil: none is
 	waiting   int              // tokens that wait for its end
@@ -105,8 +105,8 @@ func (s *keySet) look(ctx context.Context, id string, fetch bool) ([]key, <-chan
 }
 
 var (
-	errTooOld  = errors.New("the known ones are too old")
-	errTooMany = errors.New("too many tokens wait for them")
+	errTooOld  = errors.New("the known keys are too old")
+	errTooMany = errors.New("too many tokens wait for the keys")
 )
 
 // start reports whether a fetch is running, which it starts if it may. s.mu is held.
@@ -125,7 +125,8 @@ func (s *keySet) start(ctx context.Context, now time.Time) bool {
 	s.running = running
 	go func() {
 		defer close(running)
-		// It is for all who wait, so it does not end with the request that began it.
+		// All waiting tokens need the fetch, so it does not end with the request that began
+		// it.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
 		defer cancel()
 		keys, err := s.fetch(ctx)
@@ -142,7 +143,8 @@ func (s *keySet) start(ctx context.Context, now time.Time) bool {
 	return true
 }
 
-// fetch asks the issuer for its keys. What it answers must not end the process.
+// fetch asks the issuer for its keys. It recovers from panics, so that no answer ends the
+// process.
 func (s *keySet) fetch(ctx context.Context) (keys map[string][]key, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -188,8 +190,8 @@ func (s *keySet) discover(ctx context.Context) (string, error) {
 	return keys, nil
 }
 
-// metadata returns what the issuer says of itself, and where it does (OpenID Connect
-// Discovery 1.0, section 4).
+// metadata returns the issuer's discovery document and its URL (OpenID Connect Discovery 1.0,
+// section 4).
 func (s *keySet) metadata(ctx context.Context) (document map[string]any, at string, err error) {
 	at = strings.TrimSuffix(s.issuer, "/") + "/.well-known/openid-configuration"
 	raw, err := s.get(ctx, at)
@@ -200,7 +202,7 @@ func (s *keySet) metadata(ctx context.Context) (document map[string]any, at stri
 		return nil, at, fmt.Errorf("%s: %w", at, err)
 	}
 	if document["issuer"] != s.issuer {
-		return nil, at, fmt.Errorf("%s is of issuer %.200q: write this one in the configuration, if it is meant", at, document["issuer"])
+		return nil, at, fmt.Errorf("%s names the issuer %.200q: if it is correct, configure that issuer", at, document["issuer"])
 	}
 	return document, at, nil
 }
@@ -214,7 +216,7 @@ func (s *keySet) get(ctx context.Context, from string) ([]byte, error) {
 	req.Header.Set("Accept", "application/json, application/jwk-set+json")
 	resp, err := s.client.Do(req)
 	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); unknown {
-		return nil, fmt.Errorf("%w: if the certificate is meant, name its authority with ca in the entry of the issuer", err)
+		return nil, fmt.Errorf("%w: if the certificate is correct, add its authority as ca to the entry of the issuer", err)
 	}
 	if err != nil {
 		return nil, err
@@ -233,15 +235,16 @@ func (s *keySet) get(ctx context.Context, from string) ([]byte, error) {
 	return raw, nil
 }
 
-// signers are the keys that may have signed one token. They implement go-oidc's KeySet.
+// signers are the candidate keys for the signature of a token. They implement go-oidc's
+// KeySet.
 type signers struct {
 	keys     []key
 	token    *token
 	verified bool
 }
 
-// VerifySignature returns the payload of the token if one of the keys has signed it, with the
-// algorithm that is the key's.
+// VerifySignature returns the payload of the token if any of the keys has signed it, with an
+// algorithm of that key.
 func (s *signers) VerifySignature(_ context.Context, raw string) ([]byte, error) {
 	jws, err := jose.ParseSignedCompact(raw, []jose.SignatureAlgorithm{jose.SignatureAlgorithm(s.token.algorithm)})
 	if err != nil {
@@ -256,7 +259,7 @@ func (s *signers) VerifySignature(_ context.Context, raw string) ([]byte, error)
 			continue
 		}
 		if !bytes.Equal(payload, s.token.payload) {
-			return nil, errors.New("the signed payload is not the one that was read")
+			return nil, errors.New("the signed payload differs from the payload that was read")
 		}
 		s.verified = true
 		return payload, nil

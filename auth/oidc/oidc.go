@@ -1,15 +1,15 @@
 // Package oidc authenticates callers by the tokens of OpenID Connect providers: JWTs in
-// `Authorization: Bearer`, as RFC 6750 and RFC 9068 define them. It owns which tokens
-// count, and what of a token becomes the [auth.Principal]. It does not know how a user
+// `Authorization: Bearer`, as RFC 6750 and RFC 9068 define them. It owns the rules for valid
+// tokens and the mapping of their claims to the [auth.Principal]. It does not know how a user
 // gets a token.
 //
 // A token belongs to the issuer that its `iss` names, and to no other. Its signature is
-// verified with the keys that this issuer publishes (keys.go). Everything that a token
-// has to have is checked here, because a verifier for ID tokens, such as that of
-// go-oidc, accepts tokens without a subject and ID tokens in place of access tokens.
+// verified with the keys that this issuer publishes (keys.go). All requirements on a token are
+// checked here, because a verifier for ID tokens, such as go-oidc's, accepts tokens without a
+// subject and ID tokens in place of access tokens.
 //
-// Unless the answer is remembered, a token costs a verification of its signature, about
-// 100 µs. The principal of a valid one is remembered for at most a minute (cache.go).
+// Unless its principal is remembered, a token costs a verification of its signature, about 100
+// µs. The principal of a valid token is remembered for at most a minute (cache.go).
 package oidc
 
 import (
@@ -33,7 +33,7 @@ const Method = "oidc"
 // before.
 const remembered = time.Minute
 
-// An Authenticator authenticates callers by tokens of one or more issuers. It implements
+// An Authenticator authenticates callers by tokens of several issuers. It implements
 // [auth.Authenticator] and [auth.Challenger], and is safe for concurrent use.
 type Authenticator struct {
 	issuers map[string]*issuer // by the exact value of `iss`
@@ -42,8 +42,9 @@ type Authenticator struct {
 }
 
 // New returns an Authenticator for the tokens of several issuers. No issuer is contacted
-// before its first token arrives: one that is down keeps no server from starting. The
-// error lists all problems of all configurations. Now of the first one is the clock of all.
+// before its first token arrives, so an unreachable issuer does not keep a server from
+// starting. The error lists all problems of all configurations. The first configuration's Now
+// is the clock for all.
 func New(issuers ...Config) (*Authenticator, error) {
 	a := &Authenticator{issuers: map[string]*issuer{}, now: time.Now}
 	var errs []error
@@ -118,7 +119,7 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// issuer is one provider of tokens.
+// issuer is a provider of tokens.
 type issuer struct {
 	Config
 
@@ -126,8 +127,8 @@ type issuer struct {
 	code *codeFlow
 }
 
-// authenticate returns who a token of this issuer is for. What is cheap to check comes
-// first, so that only a token that would otherwise be valid makes the server fetch keys.
+// authenticate returns the principal of a token of this issuer. The cheap checks come first,
+// so that only an otherwise valid token makes the server fetch keys.
 func (i *issuer) authenticate(ctx context.Context, t *token, now time.Time) (auth.Principal, error) {
 	if !slices.Contains(i.Algorithms, t.algorithm) {
 		return auth.Principal{}, refuse("the token is signed with %s, which this server does not accept: accepted are %v", visible.Quote(t.algorithm, 20), i.Algorithms)
@@ -157,8 +158,8 @@ func (i *issuer) verify(ctx context.Context, t *token, now time.Time) (*oidc.IDT
 	if len(keys) == 0 {
 		return nil, refuse("the issuer does not publish the key %s that signed the token: get a new token", visible.Quote(t.keyID, 80))
 	}
-	// The keys are known, so that the only errors left are those of the token. SkipClientIDCheck:
-	// the audience was checked before, and that of an access token is no client.
+	// The keys are known, so the only errors left are faults of the token. SkipClientIDCheck:
+	// the audience was checked before, and an access token's audience is no client.
 	signed := &signers{keys: keys, token: t}
 	verifier := oidc.NewVerifier(i.Issuer, signed, &oidc.Config{
 		SkipClientIDCheck: true, SupportedSigningAlgs: i.Algorithms, Now: func() time.Time { return now },

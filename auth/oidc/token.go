@@ -49,8 +49,8 @@ func bearer(header func(string) []string) (string, error) {
 	return "", auth.ErrNone
 }
 
-// read decodes a token in the compact serialization (RFC 7515, section 3.1), so that it
-// has only one meaning. It verifies nothing.
+// read decodes a token in the compact serialization (RFC 7515, section 3.1), and rejects a
+// token with more than a single meaning. It verifies nothing.
 func read(raw string) (*token, error) {
 	parts := strings.SplitN(raw, ".", 6)
 	switch len(parts) {
@@ -65,8 +65,8 @@ func read(raw string) (*token, error) {
 		return nil, err
 	}
 	t := &token{raw: raw}
-	// An extension that is critical must be understood (RFC 7515, section 4.1.11), and none
-	// is. b64 and zip would change what is signed.
+	// A critical extension must be understood (RFC 7515, section 4.1.11), and this package
+	// supports none. b64 and zip would change the signed bytes.
 	for _, name := range []string{"crit", "b64", "zip", "enc"} {
 		if _, ok := header[name]; ok {
 			return nil, refuse("the header of the token has %s, which this server does not support", name)
@@ -98,10 +98,10 @@ func read(raw string) (*token, error) {
 	return t, nil
 }
 
-var errLine = errors.New("there is an end of a line")
+var errLine = errors.New("unexpected line break")
 
-// decode decodes a part of a token. Each has one form only, so that the same token is not
-// remembered under several: the decoder of the standard library skips ends of lines.
+// decode decodes a part of a token. It accepts a single encoding only, so that a token is not
+// remembered under several texts: the decoder of the standard library skips line ends.
 func decode(part string) ([]byte, error) {
 	if strings.ContainsAny(part, "\r\n") {
 		return nil, errLine
@@ -109,8 +109,8 @@ func decode(part string) ([]byte, error) {
 	return base64.RawURLEncoding.Strict().DecodeString(part)
 }
 
-// object decodes a part of a token. Of names that occur twice, readers choose different
-// ones, so they are an error.
+// object decodes a part of a token. Readers disagree about duplicate names, so they are an
+// error.
 func object(what, part string) (map[string]any, []byte, error) {
 	raw, err := decode(part)
 	if err != nil {

@@ -1,16 +1,16 @@
-// Package peer knows callers on a Unix socket by the user id that the kernel vouches for
+// Package peer authenticates callers on a Unix socket by the user id that the kernel reports
 // (SO_PEERCRED). It does not know what the socket serves.
 //
 // A program that serves A2A on a socket gives [WithConn] to its HTTP server, and an
 // [Authenticator] to ours:
 //
-//	who, err := peer.New(peer.User{UID: 1000, Name: "alice", Roles: []string{auth.RoleRequester}})
-//	server, err := a2aserver.New(a2aserver.Config{Authenticator: who, NoListen: true})
+//	users, err := peer.New(peer.User{UID: 1000, Name: "alice", Roles: []string{auth.RoleRequester}})
+//	server, err := a2aserver.New(a2aserver.Config{Authenticator: users, NoListen: true})
 //	web := &http.Server{Handler: server.Handler(), ConnContext: peer.WithConn}
 //
-// Anybody who may connect to the socket reaches the Authenticator, so the mode of the socket
-// and its folder are only a first door. The kernel remembers who has connected: a process
-// that is handed the connection is that user too.
+// Every process that may connect to the socket reaches the Authenticator, so the mode of the
+// socket and its folder are only a first door. The kernel reports the user that connected: a
+// process that is handed the connection acts as that user.
 package peer
 
 import (
@@ -34,7 +34,7 @@ const Setting = "auth.socket"
 // for a user of another user namespace, and none at all.
 var unknown = []uint32{65534, 1<<32 - 1}
 
-// User says who a user of this machine is.
+// User maps a user of this machine to a caller.
 type User struct {
 	UID    uint32
 	Name   string // the subject is "socket:" and this name
@@ -46,8 +46,8 @@ type User struct {
 // Authenticator knows the callers of Unix sockets. It is safe for concurrent use.
 type Authenticator struct{ users map[uint32]auth.Principal }
 
-// New returns an Authenticator that knows users. Two with one id, and ids that the kernel
-// gives for unknown users, are errors.
+// New returns an Authenticator that knows users. A duplicate id is an error, and so is an id
+// that the kernel gives for unknown users.
 func New(users ...User) (*Authenticator, error) {
 	a := &Authenticator{users: map[uint32]auth.Principal{}}
 	for i := range users {
@@ -58,11 +58,11 @@ func New(users ...User) (*Authenticator, error) {
 		_, twice := a.users[u.UID]
 		switch err := p.Validate(); {
 		case u.Name == "":
-			return nil, fmt.Errorf("the user with the uid %d has no name: give one", u.UID)
+			return nil, fmt.Errorf("the user with the uid %d has no name: add a name", u.UID)
 		case twice:
 			return nil, fmt.Errorf("two users have the uid %d: remove one of them", u.UID)
 		case slices.Contains(unknown, u.UID):
-			return nil, fmt.Errorf("the uid %d is what the kernel says of users that it cannot name, so it could be anybody: use another user", u.UID)
+			return nil, fmt.Errorf("the uid %d is the kernel's id for all users that it cannot name, so it identifies no user: use another user", u.UID)
 		case err != nil:
 			return nil, err
 		}
@@ -72,21 +72,21 @@ func New(users ...User) (*Authenticator, error) {
 }
 
 // Authenticate implements [auth.Authenticator]: [auth.ErrNone] for a connection that is no
-// Unix socket or was not seen by [WithConn], an [*auth.Error] that names the uid for a user
-// who is not known.
+// Unix socket or was not seen by [WithConn], an [*auth.Error] with the uid for an unknown
+// user.
 func (a *Authenticator) Authenticate(ctx context.Context, _ *auth.Credentials) (auth.Principal, error) {
 	who, ok := ctx.Value(key{}).(credentials)
 	switch {
 	case !ok:
 		return auth.Principal{}, auth.ErrNone
 	case who.err != nil:
-		return auth.Principal{}, fmt.Errorf("ask the kernel who has connected: %w", who.err)
+		return auth.Principal{}, fmt.Errorf("get the user of the connection from the kernel: %w", who.err)
 	case slices.Contains(unknown, who.uid):
-		return auth.Principal{}, refusal("the kernel cannot name the user who has connected, who may be of another user namespace: connect as a user of this one")
+		return auth.Principal{}, refusal("the kernel cannot name the connected user, who may be in another user namespace: connect as a user of the server's namespace")
 	}
 	p, ok := a.users[who.uid]
 	if !ok {
-		return auth.Principal{}, refusal(fmt.Sprintf("the user with the uid %d is not in %s: the operator of the server has to add them there, with a subject and roles", who.uid, Setting))
+		return auth.Principal{}, refusal(fmt.Sprintf("the user with the uid %d is not in %s: ask the operator of the server to add the user there, with a subject and roles", who.uid, Setting))
 	}
 	p.Roles = slices.Clone(p.Roles)
 	return p, nil
@@ -101,7 +101,7 @@ func refusal(why string) error {
 	return &auth.Error{Scheme: scheme, Code: "invalid_token", Description: why}
 }
 
-// credentials are what the kernel says of who has connected.
+// credentials are the kernel's answer about the user that connected.
 type credentials struct {
 	uid uint32
 	err error
@@ -109,8 +109,8 @@ type credentials struct {
 
 type key struct{}
 
-// WithConn returns a context that has who has connected, for ConnContext of an
-// [http.Server]. Connections that are no Unix sockets are left as they are.
+// WithConn returns a context with the credentials of the user that connected, for ConnContext
+// of an [http.Server]. For a connection that is no Unix socket, it returns ctx.
 //
 // [http.Server]: https://pkg.go.dev/net/http#Server
 func WithConn(ctx context.Context, c net.Conn) context.Context {
@@ -122,5 +122,5 @@ func WithConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, key{}, credentials{uid, err})
 }
 
-// ErrUnsupported means that this system does not say who has connected.
-var ErrUnsupported = errors.New("this system does not say who has connected to a Unix socket: use Linux")
+// ErrUnsupported means that this system does not report the user of a connection.
+var ErrUnsupported = errors.New("this system does not report the user of a Unix socket connection: use Linux")

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// Supported reports whether this system says who has connected to a Unix socket.
+// Supported reports whether this system reports the user that connected to a Unix socket.
 func Supported() bool { return true }
 
 // uidOf returns the effective user id that the other end had when it connected.

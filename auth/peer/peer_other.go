@@ -4,7 +4,7 @@ package peer
 
 import "net"
 
-// Supported reports whether this system says who has connected to a Unix socket.
+// Supported reports whether this system reports the user that connected to a Unix socket.
 func Supported() bool { return false }
 
 func uidOf(*net.UnixConn) (uint32, error) { return 0, ErrUnsupported }

@@ -1,6 +1,6 @@
 // Package proxy authenticates callers by a header in which a proxy in front of the server
-// names them. The header is believed from named addresses only, so nobody else may be able
-// to connect from these, and the proxy must remove the header from what its clients send.
+// names them. The header is believed from configured addresses only: no other program may be
+// able to connect from them, and the proxy must remove the header from its clients' requests.
 package proxy
 
 import (
@@ -20,7 +20,7 @@ import (
 // Method is the method of the principals, and the prefix of their subjects.
 const Method = "proxy"
 
-// The bounds of what a proxy may say, in bytes.
+// The bounds of a proxy's headers, in bytes.
 const (
 	MaxName   = 256     // of a caller, a tenant or a group
 	MaxGroups = 8 << 10 // of all groups of a caller
@@ -29,43 +29,43 @@ const (
 // Config configures an [Authenticator].
 type Config struct {
 	Header string         // required: has the name of the caller, such as X-Forwarded-User
-	From   []netip.Prefix // required: the proxies, none of them a network of everybody
+	From   []netip.Prefix // required: the proxies; no prefix may contain every address
 
 	Tenant       string // of all callers
 	TenantHeader string // has the tenant instead; "": Tenant
 
 	Roles        []string            // of all callers
 	GroupsHeader string              // has the groups of the caller instead, separated by commas; "": Roles
-	Map          map[string][]string // the roles of each group; others have none
+	Map          map[string][]string // the roles of each group; other groups have no roles
 }
 
-// An Authenticator believes the header of a proxy. Its zero value knows nobody. It is safe
-// for concurrent use.
+// An Authenticator believes the header of a proxy. Its zero value authenticates no caller. It
+// is safe for concurrent use.
 type Authenticator struct{ c Config }
 
-// New returns an Authenticator. It is an error if the header or the proxies are missing, or
-// a network of proxies includes everybody.
+// New returns an Authenticator. It is an error if the header or the proxies are missing, or a
+// prefix contains every address.
 func New(c Config) (*Authenticator, error) {
 	switch {
 	case c.Header == "":
-		return nil, errors.New("proxy: there is no header: name the one that has the caller's name")
+		return nil, errors.New("proxy: no header configured: name the header with the caller's name")
 	case len(c.From) == 0:
-		return nil, errors.New("proxy: there are no proxies: the header would be believed from nobody")
+		return nil, errors.New("proxy: no proxies configured: list their addresses")
 	}
 	if c.GroupsHeader != "" && len(c.Map) == 0 {
 		return nil, errors.New("proxy: no group gives a role: write the roles of each group")
 	}
 	for _, p := range c.From {
 		if !p.IsValid() || p.Bits() == 0 {
-			return nil, fmt.Errorf("proxy: %v is not the network of a proxy: everybody could write any name into the header", p)
+			return nil, fmt.Errorf("proxy: %v is invalid or contains every address, so any client could write any name into the header; list only the addresses of the proxies", p)
 		}
 	}
 	c.Header, c.TenantHeader, c.GroupsHeader = http.CanonicalHeaderKey(c.Header), http.CanonicalHeaderKey(c.TenantHeader), http.CanonicalHeaderKey(c.GroupsHeader)
 	return &Authenticator{c}, nil
 }
 
-// Authenticate implements [auth.Authenticator]. It returns [auth.ErrNone] for a request
-// from anywhere but a proxy, whatever its headers say, and for one without a name.
+// Authenticate implements [auth.Authenticator]. It returns [auth.ErrNone] for a request that
+// is not from a proxy, whatever its headers are, and for a request without a name.
 func (a *Authenticator) Authenticate(_ context.Context, c *auth.Credentials) (auth.Principal, error) {
 	if !a.trusts(c.Remote) {
 		return auth.Principal{}, auth.ErrNone
@@ -94,28 +94,28 @@ func (a *Authenticator) Challenges() []string { return []string{scheme} }
 
 const scheme = "TrustedProxy"
 
-// trusts reports whether a peer is one of the proxies. The unknown peer of a Unix socket is
-// not: who may connect to that is known by uid.
+// trusts reports whether a peer is a configured proxy. The unknown peer of a Unix socket is
+// not: package peer authenticates it by uid.
 func (a *Authenticator) trusts(peer netip.AddrPort) bool {
 	addr := peer.Addr().Unmap().WithZone("")
 	return addr.IsValid() && slices.ContainsFunc(a.c.From, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// one returns the value of a header that must have exactly one, [auth.ErrNone] if the header
-// is missing. Two values, or two names in one, are what a request looks like whose client
-// has sent the header, too, through a proxy that adds its own.
+// one returns the single value of a header, [auth.ErrNone] if the header is missing. Two
+// values, or two names in a value, mean that the client sent the header too and the proxy
+// added its own.
 func one(c *auth.Credentials, header string) (string, error) {
 	values := c.Header(header)
 	switch {
 	case len(values) == 0:
 		return "", auth.ErrNone
 	case len(values) > 1 || strings.Contains(values[0], ","):
-		return "", wrong(header, "has several values: the proxy has to replace what clients send")
+		return "", wrong(header, "has several values: the proxy has to replace the header of its clients")
 	}
 	return values[0], check(header, values[0])
 }
 
-// check refuses a text that cannot be a name, or that people would take for another one.
+// check rejects a text that cannot be a name, or that looks like another name.
 func check(header, text string) error {
 	switch {
 	case strings.TrimSpace(text) == "":
@@ -137,7 +137,7 @@ func (a *Authenticator) roles(c *auth.Credentials) ([]string, error) {
 	case len(values) == 0:
 		return nil, nil
 	case len(values) > 1:
-		return nil, wrong(a.c.GroupsHeader, "is there twice: the proxy has to replace what clients send")
+		return nil, wrong(a.c.GroupsHeader, "is duplicated: the proxy has to replace the header of its clients")
 	case len(values[0]) > MaxGroups:
 		return nil, wrong(a.c.GroupsHeader, fmt.Sprintf("has more than %d bytes", MaxGroups))
 	}

@@ -97,7 +97,7 @@ func TestNames(t *testing.T) {
 		"the wrong way":     {h: http.Header{"X-Forwarded-User": {"\u202eecila"}}, says: "invisible"},
 		"two tenants":       {h: http.Header{"X-Forwarded-User": {"alice"}, "X-Tenant": {"a", "b"}}, says: "X-Tenant has several"},
 		"an empty tenant":   {h: http.Header{"X-Forwarded-User": {"alice"}, "X-Tenant": {""}}, says: "X-Tenant is empty"},
-		"two lists":         {h: http.Header{"X-Forwarded-User": {"alice"}, "X-Groups": {"sre", "ops"}}, says: "X-Groups is there twice"},
+		"two lists":         {h: http.Header{"X-Forwarded-User": {"alice"}, "X-Groups": {"sre", "ops"}}, says: "X-Groups is duplicated"},
 		"much":              {h: http.Header{"X-Forwarded-User": {"alice"}, "X-Groups": {strings.Repeat("g,", proxy.MaxGroups)}}, says: "8192 bytes"},
 		"an invalid group":  {h: http.Header{"X-Forwarded-User": {"alice"}, "X-Groups": {"sre,\xff"}}, says: "UTF-8"},
 		"a group with NUL":  {h: http.Header{"X-Forwarded-User": {"alice"}, "X-Groups": {"s\x00re"}}, says: "invisible"},

@@ -1,9 +1,9 @@
-// Command a2a-server serves the A2A protocol: it takes messages, runs tools, and asks
-// a person before it runs those that need approval.
+// Command a2a-server serves the A2A protocol: it takes messages, runs tools, and asks a person
+// before it runs a tool that needs approval.
 //
 //	a2a-server serve            serve until told to stop
 //	a2a-server config check     report all problems of the configuration
-//	a2a-server tools list       list the tools and what asks before they run
+//	a2a-server tools list       list the tools and their gates
 //	a2a-server help             list the commands
 //
 // It exits with 0 on success, 1 when something failed, 2 when the command line or the

@@ -1,4 +1,4 @@
-// Command approval pays small amounts without asking, asks a person about larger ones, and
+// Command approval pays small amounts without asking, asks a person about larger amounts, and
 // has a house rule that may answer before the person does.
 package main
 

@@ -1,5 +1,5 @@
-// Command approver is an approver's chat bot, with the terminal as the chat: it writes what waits
-// for approval, and decides what it is told, such as "approve ID" or "reject ID too much".
+// Command approver is an approver's chat bot, with the terminal as the chat: it prints pending
+// approvals, and decides them by lines such as "approve ID" or "reject ID too much".
 package main
 
 import (
@@ -30,14 +30,14 @@ func main() {
 	chat(context.Background(), c, os.Stdin, os.Stdout)
 }
 
-// chat writes what waits to out, and decides what the lines of in say. A decision has the digest
-// of what was written, so that nothing else is approved.
+// chat writes pending approvals to out, and decides them by the lines of in. A decision has
+// the digest of the printed approval, so that nothing else is approved.
 func chat(ctx context.Context, c *client.Client, in io.Reader, out io.Writer) {
 	var digests sync.Map // by id of the approval
 	go func() {
 		for e, err := range c.Watch(ctx, "") {
 			var page client.ApprovalPage
-			if err == nil && (e.Entry.N == 0 || e.Entry.What == "asked") { // at first, and whenever one is requested
+			if err == nil && (e.Entry.N == 0 || e.Entry.What == "asked") { // at first, and whenever an approval is requested
 				page, err = c.Approvals(ctx, client.ApprovalQuery{Mine: true, Limit: 200})
 			}
 			if err != nil {

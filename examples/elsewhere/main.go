@@ -1,5 +1,5 @@
 // Command elsewhere has payments approved at its terminal, not by the client that requests
-// them: it prints pending approvals, and "approve ID" or "reject ID" decides one.
+// them: it prints pending approvals, and "approve ID" or "reject ID" decides.
 package main
 
 import (
@@ -27,8 +27,8 @@ type payment struct {
 	To     string `json:"to"`
 }
 
-// config returns the configuration of a server whose payments its clients may not approve.
-// Until one is decided, its task waits in input-required or, with authRequired, in
+// config returns the configuration of a server on which clients may not approve their
+// payments. A pending payment's task waits in input-required or, with authRequired, in
 // auth-required.
 func config(authRequired bool) (a2aserver.Config, error) {
 	pay := functiontool.Must(functiontool.New(functiontool.Config{Name: "pay", Description: "Pays somebody"},
@@ -46,7 +46,7 @@ func config(authRequired bool) (a2aserver.Config, error) {
 func desk(ctx context.Context, approvals *engine.Approvals, by auth.Principal, lines <-chan string, out io.Writer) error {
 	wake, stop := approvals.Watch(by)
 	defer stop()
-	shown := map[string]string{} // digest by id, so that a decision is about what was shown
+	shown := map[string]string{} // digest by id, so that a decision is about the printed approval
 	for {
 		page, err := approvals.List(ctx, by, engine.ApprovalQuery{})
 		if err != nil {
@@ -55,7 +55,7 @@ func desk(ctx context.Context, approvals *engine.Approvals, by auth.Principal, l
 		for i := range page.Approvals {
 			if a := &page.Approvals[i]; shown[a.ID] == "" {
 				shown[a.ID] = a.Digest
-				_, _ = fmt.Fprintln(out, a.ID, a.Hint) // if it cannot be printed, nobody decides
+				_, _ = fmt.Fprintln(out, a.ID, a.Hint) // without a printed line, no decision
 			}
 		}
 		select {

@@ -20,7 +20,7 @@ import (
 	"a2a-server/tool/functiontool"
 )
 
-// mover is a task.Planner without state: what it has planned is in the task's log.
+// mover is a task.Planner without state: its plan is in the task's log.
 type mover struct{}
 
 // Inline reports that Plan is pure and fast.

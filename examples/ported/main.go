@@ -1,6 +1,6 @@
-// Command ported has tools that were written for other frameworks, each with what its
-// original does beside what it does here: one from ADK's samples, whose decision has a
-// payload, and two from a framework with confirmation providers.
+// Command ported has tools that were written for other frameworks, each with a table of the
+// differences: a tool from ADK's samples, in which the decision has a payload, and two tools
+// from a framework with confirmation providers.
 package main
 
 import (

@@ -15,15 +15,15 @@ type timeOff struct {
 // newTimeOff ports the tool of ADK's samples by which an employee asks for days off, and a
 // manager may grant fewer.
 //
-//	what it does in ADK                           here
+//	in ADK                                        here
 //	looks for a confirmation in its context,      calls RequestConfirmation, which finds the
-//	and asks for one if there is none             decision by itself
-//	returns "pending" after it has asked: the     returns the error; whatever else it returned
-//	model sees that as the tool's result          would be thrown away
+//	and asks for it if there is none              decision by itself
+//	returns "pending" after it has asked: the     returns the error; any other result would
+//	model sees that as the tool's result          be thrown away
 //	is called again after the decision            likewise, with the same call id
 //	must look at Confirmed itself                 a rejection is an error of RequestConfirmation
 //	reads approved_days from the payload, a       likewise; the payload is JSON from outside in
-//	number if the client has sent one             both, and has to be checked
+//	number if the client has sent a payload       both, and has to be checked
 func newTimeOff() (tool.CallableTool, error) {
 	return functiontool.New(functiontool.Config{
 		Name: "request_time_off", Description: "Requests days off. A manager decides how many are granted.",

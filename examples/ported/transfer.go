@@ -16,17 +16,17 @@ type transfer struct {
 	To     string `json:"to" jsonschema:"minLength=1"`
 }
 
-// newTransfer ports a tool written for a framework with a confirmation provider: it asks
-// while it runs, and only about large amounts.
+// newTransfer ports a tool written for a framework with a confirmation provider: it asks while
+// it runs, and only about large amounts.
 //
-//	what it does there                            here
+//	there                                         here
 //	gets its arguments as JSON and decodes        gets them decoded and checked against a
 //	them itself, ignoring errors                  schema
 //	RequestConfirmation blocks until the          the call is suspended, on disk, and runs
 //	provider has answered, and a restart          again from its beginning after the decision:
 //	loses the call                                nothing may happen before the question
-//	without a provider nobody is asked, and       the client of the task is asked
-//	the transfer runs
+//	without a provider the transfer runs          the client of the task is asked
+//	without a question
 //	a rejection is ErrConfirmationRejected,       likewise
 //	to be returned
 //	a provider that fails fails the call          the call stays pending, and the client is
@@ -44,9 +44,9 @@ func newTransfer() (tool.CallableTool, error) {
 	})
 }
 
-// newWipe ports a tool whose declaration says that every call needs an approval, whatever its
-// arguments are. There, without a provider, that declaration has no effect; here it
-// always has.
+// newWipe ports a tool with the declaration that every call needs an approval, whatever its
+// arguments are. There, without a provider, that declaration has no effect; here it always
+// has.
 func newWipe() (tool.CallableTool, error) {
 	return functiontool.New(functiontool.Config{
 		Name: "delete_records", Description: "Deletes all records of a table.", RequireApproval: true,

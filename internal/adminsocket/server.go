@@ -1,6 +1,6 @@
 // Package adminsocket is the Unix socket by which people on the server's machine use the
-// approvals API: its file, who may connect to it by mode and group, and the HTTP server on it.
-// It does not know what is served; the kernel says who calls (auth/peer).
+// approvals API: its file, its access by mode and group, and the HTTP server on it. It does
+// not know the API; the kernel identifies the caller (auth/peer).
 package adminsocket
 
 import (
@@ -18,15 +18,15 @@ import (
 // Name is the name of the socket in the data folder.
 const Name = "admin.sock"
 
-// Host is what requests name as their host. A program that connects browsers to the socket
-// would pass on another one.
+// Host is the host name that requests must have. A program that connects browsers to the
+// socket would pass on another host.
 const Host = "a2a-server.admin"
 
 // Config configures a [Server].
 type Config struct {
 	Path string // of the socket
-	// Group is the id of the group that may connect, too. Defaults to none: 0 is only for root,
-	// who may connect anyway.
+	// Group is the id of the group that may connect, too. Defaults to none: 0 is root's group,
+	// and root may connect anyway.
 	Group   int
 	Handler http.Handler
 	Log     zerolog.Logger
@@ -38,7 +38,7 @@ type Server struct {
 	web    *http.Server
 }
 
-// Open makes the socket, on which nobody is answered before [Server.Serve].
+// Open makes the socket. Requests wait for [Server.Serve].
 func Open(cfg Config) (*Server, error) {
 	on, err := listen(cfg.Path, cfg.Group)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Server) Serve() error {
 }
 
 // Shutdown removes the socket, and waits until the last request is answered. When ctx ends,
-// those that are left are cut off.
+// the remaining requests are cut off.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.web.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {

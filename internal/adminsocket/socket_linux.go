@@ -27,9 +27,10 @@ type socket struct {
 	made fs.FileInfo // the file
 }
 
-// listen makes the socket at path. One that a server has left is replaced; it is an error if
-// one listens, or something else is there. The folder must be writable only for the server's
-// user and those whom it trusts. Members of the group, unless it is 0, may connect, too.
+// listen makes the socket at path. It replaces the stale socket of an earlier server; a socket
+// with a listener, or any other file, is an error. The folder must be writable only for the
+// server's user and the users that it trusts. Members of the group, unless it is 0, may
+// connect, too.
 func listen(path string, group int) (*socket, error) {
 	if err := privatefile.CheckWriters(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("a socket in this folder could be replaced: %w", err)
@@ -44,7 +45,7 @@ func listen(path string, group int) (*socket, error) {
 	}
 	how := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 		var failed error
-		// The file gets the mode of the socket, so that it is never there with another one.
+		// The file gets the mode of the socket, so that it never has another mode.
 		if err := c.Control(func(fd uintptr) { failed = syscall.Fchmod(int(fd), socketMode) }); err != nil {
 			return err
 		}
@@ -62,10 +63,10 @@ func listen(path string, group int) (*socket, error) {
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("listen on %s: it is a %T", path, l), l.Close())
 	}
-	on.SetUnlinkOnClose(false) // its name may be one of near, and the file somebody else's by then
+	on.SetUnlinkOnClose(false) // its name may be from near, and the file another program's by then
 	s := &socket{UnixListener: on, path: path}
 	if s.made, err = os.Lstat(path); err == nil && s.made.Mode() != fs.ModeSocket|socketMode {
-		err = fmt.Errorf("%s has the mode %v and not 0600, so that others could connect: use a folder on a file system that keeps modes", path, s.made.Mode())
+		err = fmt.Errorf("%s has the mode %v and not 0600, so that other users could connect: use a folder on a file system that keeps modes", path, s.made.Mode())
 	}
 	if err == nil && group != 0 {
 		err = s.admit(group)
@@ -89,7 +90,7 @@ func (s *socket) admit(group int) error {
 	return err
 }
 
-// removeStale removes a socket on which nobody listens any more.
+// removeStale removes a socket without a listener.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -112,7 +113,7 @@ func removeStale(path string) error {
 	return fmt.Errorf("another server listens on %s: stop it, or use another path", path)
 }
 
-// Close closes the socket and removes its file, if that is still the one that it made.
+// Close closes the socket and removes its file, if that is still the file that listen made.
 func (s *socket) Close() error {
 	err := s.UnixListener.Close()
 	if errors.Is(err, net.ErrClosed) {
@@ -136,9 +137,9 @@ func Dial(ctx context.Context, path string) (c net.Conn, err error) {
 	return c, err
 }
 
-// checkOwner returns an error if a socket may be somebody else's than the server's: it has to
-// be of root, of this user or of the owner of its folder, in a folder that others cannot
-// write.
+// checkOwner returns an error if a socket may belong to another program than the server: its
+// owner has to be root, this user or the owner of its folder, and no other user may be able to
+// write the folder.
 func checkOwner(path string) error {
 	folder := filepath.Dir(path)
 	if err := privatefile.CheckWriters(folder); err != nil {
@@ -147,7 +148,7 @@ func checkOwner(path string) error {
 	uid, known := ownerOf(path)
 	server, _ := ownerOf(folder)
 	if known && uid != 0 && uid != os.Geteuid() && uid != server {
-		return fmt.Errorf("%s belongs to user %d, and not to the owner of its folder: whoever listens there is not the server; remove it", path, uid)
+		return fmt.Errorf("%s belongs to user %d, not to the owner of its folder, so it is not the server's socket: remove it", path, uid)
 	}
 	return nil
 }
@@ -182,8 +183,8 @@ func ownerOf(path string) (uid int, known bool) {
 // a zero at the end.
 const longestName = 107
 
-// near calls do with a name of path that is short enough for a socket: one that begins with
-// its folder as the kernel lists it among the open files of this process.
+// near calls do with a name of path that is short enough for a socket. For a long path, the
+// name begins with its folder as the kernel lists it among the open files of this process.
 func near(path string, do func(name string) error) error {
 	if len(path) <= longestName {
 		return do(path)

@@ -145,18 +145,18 @@ func TestKeysRefuse(t *testing.T) {
 		"keys add bob --role admin --expires 99999d" + file:          {exitUsage, `--expires is "99999d"`},
 		"keys add bob --role admin --expires 0d" + file:              {exitUsage, `has passed`},
 		"keys add bob --role admin --expires 2020-01-31" + file:      {exitUsage, `has passed`},
-		"keys add bob --role admin --tenant= --person=\u202e" + file: {exitFailure, `nobody can see`},
-		"keys add alice --role admin" + file:                         {exitFailure, `already: alice in .*, line 3: choose another id or.*--replace`},
+		"keys add bob --role admin --tenant= --person=\u202e" + file: {exitFailure, `invisible characters`},
+		"keys add alice --role admin" + file:                         {exitFailure, `already exists: alice in .*, line 3: choose another id or.*--replace`},
 		"keys add bob --role admin":                                  {exitUsage, `--file, or set auth\.keys\.file`},
 		"keys add bob --role admin --file " + broken:                 {exitFailure, `keys\.yaml:1:\d+: \[0\]\.sha256: is missing`},
 		"keys add bob --role admin --file " + open:                   {exitFailure, `chmod 600`},
 		"keys add bob --role admin --file /nowhere/keys.yaml":        {exitFailure, `/nowhere`},
-		"keys list --file /nowhere.yaml":                             {exitFailure, `keys add makes one`},
+		"keys list --file /nowhere.yaml":                             {exitFailure, `create it with a2a-server keys add`},
 		"keys list --file " + broken:                                 {exitFailure, `is missing`},
 		"keys list -o yaml" + file:                                   {exitUsage, `no form of output`},
 		"keys revoke" + file:                                         {exitUsage, `keys revoke takes the id`},
 		"keys revoke alise" + file:                                   {exitFailure, `did you mean alice\?`},
-		"keys revoke alice --file /nowhere.yaml":                     {exitFailure, `keys add makes one`},
+		"keys revoke alice --file /nowhere.yaml":                     {exitFailure, `create it with a2a-server keys add`},
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()

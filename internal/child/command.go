@@ -12,7 +12,7 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// Command says what is started.
+// Command is a process to start.
 type Command struct {
 	// Argv is the program and its arguments. The program is an absolute path, a path
 	// relative to Dir (with a slash), or a name, which is looked up in the PATH of Env.
@@ -44,7 +44,7 @@ const (
 // maxShown is how many characters of a name from outside are repeated in an error.
 const maxShown = 200
 
-// check refuses what no system can run, and completes c.
+// check returns an error if no system could run c, and completes c.
 func (c *Command) check() error {
 	switch {
 	case len(c.Argv) == 0:

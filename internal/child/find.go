@@ -86,8 +86,8 @@ func lookup(env []string, name string) (value string, ok bool) {
 	return value, ok
 }
 
-// plain returns what the system said, without the operation and the path, which the
-// caller says better.
+// plain returns the system's reason, without the operation and the path, which the caller
+// adds.
 func plain(err error) error {
 	if e, ok := errors.AsType[*exec.Error](err); ok {
 		err = e.Err

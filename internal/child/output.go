@@ -13,11 +13,11 @@ import (
 // an unprivileged process can make a pipe hold.
 const maxRest = 1 << 20
 
-// output is our end of a pipe that the child writes to. Somebody who left the group may
-// keep the other end open, so after the end of the group only what is in the pipe is read.
+// output is our end of a pipe that the child writes to. A process that left the group may keep
+// the other end open, so after the end of the group only the bytes in the pipe are read.
 type output struct {
 	file  *os.File
-	rest  atomic.Bool // only what is in the pipe
+	rest  atomic.Bool // only the bytes in the pipe
 	left  int         // bytes of the rest that are still read
 	once  sync.Once
 	ended func() // called once, when there is nothing more to read
@@ -66,7 +66,7 @@ func (o *output) readRest(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// finish ends the output after what is in the pipe.
+// finish ends the output after the bytes in the pipe.
 func (o *output) finish() {
 	o.rest.Store(true)
 	if err := o.file.SetReadDeadline(time.Unix(1, 0)); errors.Is(err, os.ErrNoDeadline) {

@@ -12,9 +12,9 @@ import (
 // Process is a child that was started. Its methods are safe for concurrent use.
 type Process struct {
 	// Stdin, Stdout and Stderr are the pipes that the [Command] asks for, else nil. Each
-	// output must be read, by one goroutine, or the child blocks. An output ends (io.EOF)
-	// when nobody has it open any more, and at the latest shortly after the process and
-	// its group have ended. Input is closed when the process has ended.
+	// output must be read, by one goroutine, or the child blocks. An output ends (io.EOF) when
+	// no process has it open any more, and at the latest shortly after the process and its
+	// group have ended. Input is closed when the process has ended.
 	Stdin          io.WriteCloser
 	Stdout, Stderr io.ReadCloser
 
@@ -34,7 +34,7 @@ type Process struct {
 	open    int         // outputs that have not ended
 	stopped bool        // it was told to end while it ran
 	over    bool        // it has exited
-	reaped  bool        // its id may belong to somebody else now
+	reaped  bool        // its id may belong to another process now
 	timer   *time.Timer // kills it after the grace period
 	isDead  bool        // killed is closed
 	end     End
@@ -167,7 +167,7 @@ func (p *Process) supervise(cmd *exec.Cmd, started chan<- error) {
 	p.end.Stopped = p.stopped
 	p.mu.Unlock()
 	if p.input != nil {
-		_ = p.input.Close() // whoever writes would wait forever for a process that left the group
+		_ = p.input.Close() // a writer would wait forever for a process that left the group
 	}
 	for _, o := range p.output {
 		o.finish()
@@ -180,12 +180,12 @@ func (p *Process) Pid() int { return p.pid }
 // Path is the file that was started.
 func (p *Process) Path() string { return p.path }
 
-// Done is closed when the process has ended, and its group with it. What it has written
-// may still have to be read.
+// Done is closed when the process has ended, and its group with it. Its output may still have
+// to be read.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Exited is closed when the process itself has ended. Others of its group may still run
-// for the time of [Command].Linger.
+// Exited is closed when the process itself has ended. Other processes of its group may still
+// run for the time of [Command].Linger.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
 // End is how the process ended. It is complete once Done is closed.

@@ -14,8 +14,8 @@ const (
 	kill      = syscall.SIGKILL
 )
 
-// signalGroup sends a signal to the group that pid leads. pid must not have been reaped.
-// An error means that nobody is left in it.
+// signalGroup sends a signal to the group that pid leads. pid must not have been reaped. It
+// ignores errors, because the group is empty then.
 func signalGroup(pid int, signal syscall.Signal) { _ = syscall.Kill(-pid, signal) }
 
 // signalOf names the signal that ended a process.
@@ -26,8 +26,8 @@ func signalOf(s *os.ProcessState) string {
 	return ""
 }
 
-// reapGroup reaps the killed members of a group that are our children: those whose parent
-// is gone, where the server is the first process of a container.
+// reapGroup reaps the killed members of a group that are children of the server: their own
+// parent is gone, and the server is the first process of a container.
 func reapGroup(pid int) {
 	for range 20 {
 		var status syscall.WaitStatus
@@ -41,7 +41,7 @@ func reapGroup(pid int) {
 	}
 }
 
-// readNow reads what is there. Nothing there is the end.
+// readNow reads the available bytes. It returns 0 without any.
 func readNow(fd uintptr, b []byte) (int, error) {
 	for {
 		n, err := syscall.Read(int(fd), b)

@@ -71,7 +71,7 @@ func privateUse() []block {
 type guard struct {
 	allow  []netip.Prefix
 	never  []block
-	closed []block // those that the configuration could have opened
+	closed []block // blocks that the configuration could have opened
 	opened []block
 	global netip.Prefix   // where public IPv6 addresses are
 	nat64  []netip.Prefix // where IPv4 addresses are embedded (RFC 6052)
@@ -107,7 +107,7 @@ func (g *guard) set(blocks []block, open bool) {
 	}
 }
 
-// refusal returns "" if port of addr may be dialed, else what kind of address it is.
+// refusal returns "" if port of addr may be dialed, else the kind of address that it is.
 func (g *guard) refusal(addr netip.Addr, port uint16) string {
 	// A zone would keep any prefix from containing the address.
 	addr = addr.Unmap().WithZone("")
@@ -143,7 +143,7 @@ func (g *guard) refusal(addr netip.Addr, port uint16) string {
 	return "not public"
 }
 
-// find returns what addr is, if it is in one of blocks.
+// find returns the name of the block that contains addr, if any.
 func find(blocks []block, addr netip.Addr) (what string, in bool) {
 	for _, b := range blocks {
 		if b.prefix.Contains(addr) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Class returns what kind of failure the error of a request is, for people who may not know
-// the network of the server: it has no name, no address, and nothing that the other side sent.
+// Class returns the kind of failure of a request's error, for readers who may not know the
+// network of the server: it has no name, no address, and no bytes from the other side.
 func Class(err error) string {
 	var (
 		refused *RefusedError

@@ -100,13 +100,14 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// isEventStream reports whether a client that knows event streams reads resp as one.
+// isEventStream reports whether a client that knows event streams reads resp as an event
+// stream.
 func isEventStream(resp *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return err == nil && kind == "text/event-stream"
 }
 
-// CloseIdleConnections is what [http.Client.CloseIdleConnections] looks for.
+// CloseIdleConnections is the method that [http.Client.CloseIdleConnections] looks for.
 func (b *bounded) CloseIdleConnections() { b.next.CloseIdleConnections() }
 
 // body is read up to its limit.
@@ -117,7 +118,7 @@ type body struct {
 	err  *TooLargeError
 }
 
-// Read reads at most one byte past the limit, to know whether there is one.
+// Read reads at most a single byte past the limit, to know whether there is more.
 func (b *body) Read(p []byte) (int, error) {
 	if b.left < 0 {
 		return 0, b.err

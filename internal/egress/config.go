@@ -15,7 +15,7 @@ const (
 	DefaultMaxBytes = 10 << 20
 )
 
-// maxDial bounds the wait for one connection, whatever the timeout of the request.
+// maxDial bounds the wait for a connection, whatever the timeout of the request.
 const maxDial = 10 * time.Second
 
 // Config says where connections may go, and limits their time and size. The zero value
@@ -30,11 +30,11 @@ type Config struct {
 	// Allow lists addresses that are always allowed. It overrides all other rules about
 	// addresses, except Own.
 	Allow []netip.Prefix
-	// Own returns the addresses on which this process listens. They are never dialed,
-	// whatever else is allowed: somebody who chooses an address could otherwise reach the
-	// server from within. An unspecified address (0.0.0.0, ::) means each address of this
-	// host. Own is called for each connection and must be safe for concurrent use, because
-	// the port of a listener may be known only later. Defaults to none.
+	// Own returns the addresses on which this process listens. They are never dialed, whatever
+	// else is allowed: otherwise a caller that chooses an address could reach the server from
+	// within. An unspecified address (0.0.0.0, ::) means each address of this host. Own is
+	// called for each connection and must be safe for concurrent use, because the port of a
+	// listener may be known only later. Defaults to none.
 	Own func() []netip.AddrPort
 	// Ports lists the only ports that may be dialed. Defaults to all.
 	Ports []uint16
@@ -42,15 +42,15 @@ type Config struct {
 	// addresses (RFC 6052), in addition to the well-known 64:ff9b::/96. The embedded
 	// address must be allowed too. Their lengths are 32, 40, 48, 56, 64 or 96.
 	NAT64 []netip.Prefix
-	// RootCAs has certificates in PEM that are trusted in addition to those of the
-	// system. Defaults to none.
+	// RootCAs has PEM certificates that are trusted in addition to the system's. Defaults to
+	// none.
 	RootCAs []byte
-	// MaxConnsPerHost limits the connections to one host and port, including those that
-	// are being dialed. A request waits for one to become free. Defaults to no limit.
+	// MaxConnsPerHost limits the connections to a host and port, dialing ones included. A
+	// request waits for a free connection. Defaults to no limit.
 	MaxConnsPerHost int
-	// NoReuse opens a connection for each request. Then no request is written to one that
-	// the server is about to close, and the standard library writes none twice. For
-	// requests with effects.
+	// NoReuse opens a connection for each request. Then no request is written to a connection
+	// that the server is about to close, and the standard library repeats none. For requests
+	// with effects.
 	NoReuse bool
 	// Timeout bounds a whole request, including reading the response. Defaults to
 	// DefaultTimeout; negative: none, as for streams, which their context bounds.
@@ -58,11 +58,11 @@ type Config struct {
 	// MaxBytes limits how many bytes of a response body may be read, after
 	// decompression. Defaults to DefaultMaxBytes.
 	MaxBytes int64
-	// Announced lets through a response whose announced length exceeds MaxBytes: only who
-	// reads its body past the limit fails. For callers to whom the status says everything.
+	// Announced lets through a response whose announced length exceeds MaxBytes; a read of its
+	// body past the limit then fails. For callers that need only the status.
 	Announced bool
-	// Streams removes that limit from responses of type text/event-stream, whose readers
-	// do not keep them. All other responses keep it.
+	// Streams removes that limit from responses of type text/event-stream, whose readers do
+	// not keep them. All other responses keep it.
 	Streams bool
 }
 
@@ -104,7 +104,7 @@ func (c *Config) roots() (*x509.CertPool, error) {
 		return nil, fmt.Errorf("read the certificates of the system: %w", err)
 	}
 	if !pool.AppendCertsFromPEM(c.RootCAs) {
-		return nil, errors.New("root certificates: there is no certificate in PEM; the file must have blocks that begin with -----BEGIN CERTIFICATE-----")
+		return nil, errors.New("root certificates: no PEM certificate found; the file must have blocks that begin with -----BEGIN CERTIFICATE-----")
 	}
 	return pool, nil
 }

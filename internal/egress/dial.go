@@ -15,8 +15,8 @@ import (
 // RefusedError says that an address may not be dialed.
 type RefusedError struct {
 	Host string     // as the caller gave it
-	Addr netip.Addr // what it resolved to; the zero Addr if it was not resolved
-	What string     // what the address is, such as "link-local", or what is wrong with it
+	Addr netip.Addr // the resolved address; the zero Addr if Host was not resolved
+	What string     // the kind of address, such as "link-local", or the fault in it
 
 	final bool // no configuration allows it
 }
@@ -61,11 +61,10 @@ func newDialer(c *Config) *Dialer {
 	}
 }
 
-// DialContext connects to address, "host:port", on tcp, tcp4 or tcp6. It resolves the
-// host once and checks every address that it gets; if one of them is refused, none
-// is dialed, and the error is a *[RefusedError]. It dials only addresses that it has
-// checked, so DNS rebinding has no effect. It tries the addresses one after the other,
-// for ten seconds in total.
+// DialContext connects to address, "host:port", on tcp, tcp4 or tcp6. It resolves the host
+// once and checks every address that it gets; if one of them is refused, it dials none, and
+// the error is a *[RefusedError]. It dials only addresses that it has checked, so DNS
+// rebinding has no effect. It tries the addresses in turn, for ten seconds in total.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	family, ok := map[string]string{"tcp": "ip", "tcp4": "ip4", "tcp6": "ip6"}[network]
 	if !ok {
@@ -92,10 +91,10 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	return d.dial(ctx, network, port, addrs)
 }
 
-// Check returns why [Dialer.DialContext] refuses a host and port whatever else happens: the
-// error is a *[RefusedError] if the host is an address, or the name localhost, that may not be
-// dialed, or the port may not be. It resolves nothing, so that another name passes: what it
-// means is known only when it is dialed.
+// Check returns the error with which [Dialer.DialContext] always refuses a host and port: a
+// *[RefusedError] if the host is an address, or the name localhost, that may not be dialed, or
+// the port may not be. It resolves nothing, so any other name passes: its addresses are known
+// only when it is dialed.
 func (d *Dialer) Check(host, port string) error {
 	number, err := d.port(host, port)
 	if err != nil {
@@ -153,8 +152,8 @@ func (d *Dialer) addresses(ctx context.Context, family, host string, port uint16
 	return addrs, nil
 }
 
-// dial tries addrs in turn and returns the first connection. Each gets its share of
-// the time that is left, so that one that does not answer leaves some for the next.
+// dial tries addrs in turn and returns the first connection. Each address gets its share of
+// the time left, so that an address that does not answer leaves time for the next.
 func (d *Dialer) dial(ctx context.Context, network, port string, addrs []netip.Addr) (net.Conn, error) {
 	var errs []error
 	for i, addr := range addrs {

@@ -5,12 +5,12 @@ import (
 	"net/netip"
 )
 
-// ownAddress is what refusal says of an address of Config.Own.
+// ownAddress is the reason of refusal for an address of Config.Own.
 const ownAddress = "an address on which this server listens"
 
-// isOwn reports whether a connection to port of addr would reach one of the listeners
-// that Config.Own names, also by way of the network's translator. Dialing the unspecified
-// address reaches the local host.
+// isOwn reports whether a connection to port of addr would reach a listener of Config.Own,
+// directly or through the network's NAT64. Dialing the unspecified address reaches the local
+// host.
 func (g *guard) isOwn(addr netip.Addr, port uint16) bool {
 	if g.own == nil {
 		return false
@@ -35,8 +35,8 @@ func (g *guard) isOwn(addr netip.Addr, port uint16) bool {
 	return false
 }
 
-// isLocal reports whether an interface of this host has the address. If they cannot be
-// listed, every address may be one.
+// isLocal reports whether an interface of this host has the address. If the interfaces cannot
+// be listed, it returns true.
 func isLocal(addr netip.Addr) bool {
 	locals, err := net.InterfaceAddrs()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package failure sorts the errors of the domain into kinds. It is the one place that knows
-// them all: each protocol has one row for a kind, and no order of its own.
+// Package failure sorts the errors of the domain into kinds. No other package knows all of
+// them: each protocol has a row for each kind, and no order of its own.
 package failure
 
 import (
@@ -13,14 +13,14 @@ import (
 	"a2a-server/task/engine"
 )
 
-// A Kind is what has failed, as far as protocols tell failures apart.
+// A Kind is a failure, as far as protocols tell failures apart.
 type Kind int
 
 // The kinds.
 const (
 	Internal      Kind = iota // nothing that is known here: the log needs the cause
 	Refused                   // the request was refused before an operation saw it: see Failure.Refused
-	Recorded                  // the change was made, and what follows from it was not
+	Recorded                  // the change was made, and its consequences were not
 	RecordedLoss              // the same, because stored data is damaged
 	Denied                    // the caller has no role for the operation
 	NotFound                  // no such task, or another caller's
@@ -36,7 +36,7 @@ const (
 	DiskFull                  // the limit of disk space: nothing was written
 	ReadOnly                  // the store is damaged and read-only: nothing was written
 	Ended                     // the context of the request has ended: nothing was written
-	DataLoss                  // what was to be read is damaged: the log needs the cause
+	DataLoss                  // stored data is damaged: the log needs the cause
 	kinds
 )
 
@@ -53,8 +53,9 @@ type Failure struct {
 // client does explains it.
 func (f Failure) Logged() bool { return f.Kind == Internal || f.Kind == DataLoss }
 
-// Of returns the failure that err is. The order matters for errors with several causes: a
-// change that was made is never one that was not, and one that may have been made neither.
+// Of returns the failure of err. The order matters for errors with several causes: Recorded
+// (the change was made) comes first, then Uncertain (it may have been made), then the failures
+// that changed nothing.
 func Of(err error) Failure {
 	if recorded, is := errors.AsType[*engine.RecordedError](err); is {
 		kind := Recorded

@@ -8,7 +8,8 @@ import (
 )
 
 // A process rests when it allocates less than quiet bytes in lookEvery, which leaves room for
-// health checks. It is worth a collection if it has allocated worth bytes since the last one.
+// health checks. A collection is worthwhile after worth allocated bytes since the previous
+// one.
 const (
 	lookEvery = 10 * time.Second
 	quiet     = 4 << 20
@@ -16,7 +17,7 @@ const (
 )
 
 // Release returns unused memory to the operating system whenever the process rests after work,
-// until ctx ends. Without it a resting process keeps what [Spare] let its heap grow by: the
+// until ctx ends. Without it a resting process keeps the heap that [Spare] let it grow: the
 // runtime collects an idle heap every two minutes, and keeps the memory below the heap's goal.
 func Release(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)

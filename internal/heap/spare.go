@@ -1,5 +1,5 @@
-// Package heap sizes the heap that the garbage collector works for, and returns what a process at
-// rest does not use.
+// Package heap sizes the heap that the garbage collector works for, and returns the unused
+// memory of a process at rest.
 package heap
 
 import (
@@ -12,20 +12,19 @@ import (
 // normal is the memory that a process without a limit is taken to have, in bytes.
 const normal = 1 << 30
 
-// spare has memory that nobody touches, so that it takes none. The collector counts it as
-// used. A slice would be cleared if its addresses had been in use before; a Builder is not.
+// spare has memory that is never touched, so it takes no RAM. The collector counts it as used.
+// A slice would be cleared if its addresses had been in use before; a Builder is not.
 var spare atomic.Pointer[strings.Builder]
 
 // usual is the percentage of GOGC from which the heap may grow by all that is spared.
 const usual = 400
 
 // Spare lets the heap grow by a tenth of limit more before it is collected again; if GOGC is
-// less than 400 percent, by as much less. Otherwise a heap of a few megabytes, which is what a
-// server has that holds little, would be collected a dozen times a second under load.
+// less than 400 percent, by as much less. Otherwise a heap of a few megabytes, the usual size
+// of a server that holds little, would be collected a dozen times a second under load.
 //
-// limit is the memory of the process in bytes; 0 and math.MaxInt64: none. More than 1 GiB
-// counts as that. It is for the process with the GOGC that it has now, and the newest call
-// counts.
+// limit is the memory of the process in bytes; 0 and math.MaxInt64: no limit. More than 1 GiB
+// counts as 1 GiB. Spare is for the process with its current GOGC, and the newest call counts.
 func Spare(limit int64) {
 	if limit == 0 {
 		limit = normal

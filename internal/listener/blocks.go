@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// TimeHeaders returns c as a connection that closes itself when one of its HTTP/2 header
+// TimeHeaders returns c as a connection that closes itself when any of its HTTP/2 header
 // blocks takes longer than limit. c has to be decrypted.
 func TimeHeaders(c net.Conn, limit time.Duration) net.Conn {
 	return &timed{Conn: c, limit: limit}
 }
 
-// timed is a connection whose header blocks have to arrive in time.
+// timed is a connection with a time limit for its header blocks.
 type timed struct {
 	net.Conn
 	limit  time.Duration
@@ -26,14 +26,14 @@ func (c *timed) Read(p []byte) (int, error) {
 }
 
 // blocks tracks where HTTP/2 header blocks begin and end: a HEADERS frame and any number of
-// CONTINUATION frames (RFC 9113 §4.3). Servers wait for the end of a block as long as for
-// the next request of an idle connection. blocks has to see all bytes read from a
-// connection. It needs no lock, because one goroutine reads at a time. The zero value is
-// for a new connection.
+// CONTINUATION frames (RFC 9113 §4.3). Servers wait for the end of a block as long as for the
+// next request of an idle connection. blocks has to see all bytes read from a connection. It
+// needs no lock, because one goroutine reads at a time. The zero value is for a new
+// connection.
 type blocks struct {
 	open  bool        // a header block has begun and not ended
 	begun uint        // header blocks
-	timer *time.Timer // of the open block; nil: no read has ended within one
+	timer *time.Timer // of the open block; nil: no read has ended within a block
 
 	seen  int     // bytes of the preface
 	other bool    // not HTTP/2
@@ -52,9 +52,9 @@ const (
 	flagEndHeaders    = 0x4
 )
 
-// follow processes what was read from a connection: some bytes, or an error. It closes the
-// connection when a block takes longer than limit. That is no read deadline, because servers
-// set and clear those, and do not know that a block has begun in what they have buffered.
+// follow processes the result of a read from a connection: some bytes, or an error. It closes
+// the connection when a block takes longer than limit. A read deadline would not do: servers
+// set and clear deadlines themselves, and do not know that a buffered block has begun.
 func (b *blocks) follow(c net.Conn, p []byte, err error, limit time.Duration) {
 	open, begun := b.open, b.begun
 	b.read(p)

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// framing detects what net/http hides: a request with both Content-Length and
-// Transfer-Encoding. A proxy in front may trust the other one, and treat the end of the body
-// as another client's request (RFC 9112 §6.1). framing has to see all bytes read from an
+// framing detects a request that net/http hides: a request with both Content-Length and
+// Transfer-Encoding. A proxy in front may trust the other header, and treat the end of the
+// body as another client's request (RFC 9112 §6.1). framing has to see all bytes read from an
 // HTTP/1 connection, and keeps only the beginnings of header lines. The zero value is for a
 // new connection.
 type framing struct {
@@ -81,8 +81,8 @@ func names(line []byte, name string) bool {
 }
 
 // ambiguous reports whether r, whose header has just been read, declares the length of its
-// body twice, or may do so: the beginning of a request that arrived together with the one
-// before it was not seen. HTTP/1.0 has no Transfer-Encoding, and net/http ignores it there,
+// body twice, or may do so: the beginning of a request that arrived together with its
+// predecessor was not seen. HTTP/1.0 has no Transfer-Encoding, and net/http ignores it there,
 // so it makes the length ambiguous on its own.
 func (f *framing) ambiguous(r *http.Request) bool {
 	f.mu.Lock()

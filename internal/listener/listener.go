@@ -1,7 +1,7 @@
-// Package listener accepts connections and limits how many are open, in total and from one
-// address. It also detects requests with ambiguous framing, which net/http hides, so that
-// they can be refused, and closes connections whose HTTP/2 headers do not end. It does not
-// know what is served.
+// Package listener accepts connections and limits the number of open ones, in total and per
+// address. It also detects requests with ambiguous framing, which net/http hides, so that they
+// can be refused, and closes connections whose HTTP/2 headers do not end. It does not know the
+// service.
 package listener
 
 import (
@@ -39,7 +39,7 @@ type Listener struct {
 	tls    *tls.Config   // nil: none
 }
 
-// counts are the open connections of one listener, or of several.
+// counts are the open connections of the listeners that share a limit.
 type counts struct {
 	most  int // in total
 	share int // of one source
@@ -56,22 +56,22 @@ type counts struct {
 }
 
 // New returns a listener on l that may have most connections open, at most a quarter of them
-// from one address other than loopback. An HTTP/2 header block has to arrive within header.
-// now returns the time.
+// from the same address other than loopback. An HTTP/2 header block has to arrive within
+// header. now returns the time.
 func New(l net.Listener, most int, header time.Duration, log zerolog.Logger, now func() time.Time) *Listener {
 	return &Listener{Listener: l, header: header, counts: &counts{most: most, share: max(1, most/4), log: log, now: now, from: map[netip.Prefix]int{}}}
 }
 
-// Beside returns a listener on other whose connections are counted together with those of
-// l. It is not encrypted, and what is read from them is not looked at.
+// Beside returns a listener on other whose connections are counted together with the
+// connections of l. They are not encrypted, and their bytes are not inspected.
 func (l *Listener) Beside(other net.Listener) *Listener {
 	return &Listener{Listener: other, counts: l.counts}
 }
 
-// Encrypt makes all connections TLS ones, and returns l. Call it before Accept. It is done
-// here and not by net/http, because the framing of requests is in what is decrypted:
-// net/http sees a plain connection, so HTTP/2 comes to it with prior knowledge, and r.TLS is
-// up to [Conn.TLS].
+// Encrypt makes all connections TLS connections, and returns l. Call it before Accept. The
+// listener does it, not net/http, because the framing of requests is visible only after
+// decryption: net/http sees a plain connection, so HTTP/2 comes to it with prior knowledge,
+// and r.TLS is up to [Conn.TLS].
 func (l *Listener) Encrypt(c *tls.Config) *Listener {
 	l.tls = c
 	return l
@@ -91,8 +91,8 @@ type Conn struct {
 	blocks   blocks
 }
 
-// sourceOf returns what counts as one address: an IPv4 address, or an IPv6 /64, which one
-// subscriber has. It is invalid for a loopback address.
+// sourceOf returns the prefix that counts as a single address: an IPv4 address, or an IPv6
+// /64, the share of a subscriber. It is invalid for a loopback address.
 func sourceOf(a net.Addr) netip.Prefix {
 	addr := tcpAddr(a).AddrPort().Addr().Unmap().WithZone("")
 	bits := 32
@@ -190,7 +190,8 @@ func (c *Conn) Read(p []byte) (int, error) {
 		c.blocks.follow(c, p[:n], err, c.header)
 	}
 	if plain, is := errors.AsType[tls.RecordHeaderError](err); is && plain.Conn != nil && looksLikeHTTP(plain.RecordHeader) && c.told.CompareAndSwap(false, true) {
-		// Nobody reads a TLS alert as HTTP. It is too small to wait for the client.
+		// A TLS alert would not be read as HTTP. The response is too small to wait for the
+		// client.
 		_, _ = io.WriteString(plain.Conn, wantsTLS)
 	}
 	return n, err

@@ -1,6 +1,6 @@
-// Package privatefile reads and replaces files that are for their owner only, such as keys:
-// what is too open is refused, and a crash at any moment leaves the file of before or the
-// new one. It does not know what is in a file.
+// Package privatefile reads and replaces files that are for their owner only, such as keys. It
+// refuses a file with a mode that is too open, and a crash at any moment leaves either the old
+// or the new file. It does not know the format of a file.
 package privatefile
 
 import (
@@ -15,22 +15,22 @@ import (
 	"time"
 )
 
-// tooOpen are the rights that nobody but the owner of a file may have: writing, and, for
-// those who are not of its group either, reading. A group may read, because that is how a
-// file gets into a container.
+// tooOpen are the rights that only the owner of a file may have: writing for its group,
+// reading and writing for all other users. The group may read, because that is how a file gets
+// into a container.
 const tooOpen fs.FileMode = 0o026
 
-// Read returns the contents of the file at path. The error is [fs.ErrNotExist], or says
-// why the file is refused: it is no regular file, is larger than most bytes, may be read by
-// everybody, or may be written by others than its owner.
+// Read returns the contents of the file at path. The error is [fs.ErrNotExist], or the reason
+// of a refusal: the file is not a regular file, is larger than most bytes, may be read by all
+// users, or may be written by users other than its owner.
 func Read(path string, most int64) ([]byte, error) {
-	// Before it is opened, because opening a pipe waits for whoever writes to it.
+	// Before it is opened, because opening a pipe waits for a writer.
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file: name one", path)
+		return nil, fmt.Errorf("%s is not a regular file: name a regular file", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -41,7 +41,7 @@ func Read(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if info.Mode().Perm()&tooOpen != 0 {
-		return nil, fmt.Errorf("%s has the mode %04o, so that others may read or write it: run chmod 600 %[1]s", path, info.Mode().Perm())
+		return nil, fmt.Errorf("%s has the mode %04o, so that other users may read or write it: run chmod 600 %[1]s", path, info.Mode().Perm())
 	}
 	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err != nil {
@@ -53,10 +53,10 @@ func Read(path string, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// Replace writes a file with mode 0600, durably, and keeps the owner that it had, so that
-// an administrator does not take a file away from the server. Of the rights in keep, it
-// also keeps those that the file's group had. If path is a symbolic link, what it links to
-// is replaced. Call it with the folder locked.
+// Replace writes a file with mode 0600, durably, and keeps its owner, so that an administrator
+// does not take a file away from the server. It also keeps the rights of the file's group that
+// are in keep. If path is a symbolic link, its target is replaced. Call it with the folder
+// locked.
 func Replace(path string, content []byte, keep fs.FileMode) (err error) {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -68,7 +68,7 @@ func Replace(path string, content []byte, keep fs.FileMode) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(draft.Name()) // what is left of the attempt; the error says enough
+			_ = os.Remove(draft.Name()) // the incomplete file; the error says enough
 			err = fmt.Errorf("write %s: %w", path, err)
 		}
 	}()
@@ -91,13 +91,13 @@ func Replace(path string, content []byte, keep fs.FileMode) (err error) {
 // draftPrefix is how the name of a file begins that is not complete yet.
 func draftPrefix(path string) string { return "." + filepath.Base(path) + ".new-" }
 
-// Sweep removes what a crash left of earlier calls of [Replace] for path. Call it with the
-// folder locked.
+// Sweep removes the incomplete files that a crash left of earlier calls of [Replace] for path.
+// Call it with the folder locked.
 func Sweep(path string) error {
 	folder := filepath.Dir(path)
 	all, err := os.ReadDir(folder)
 	if err != nil {
-		return fmt.Errorf("remove what is left of %s: %w", path, err)
+		return fmt.Errorf("remove the incomplete files of %s: %w", path, err)
 	}
 	var errs []error
 	for _, one := range all {
@@ -108,8 +108,8 @@ func Sweep(path string) error {
 	return errors.Join(errs...)
 }
 
-// keepRights gives draft to the owner of the file at path, if there is one, and to its
-// group, if that has some of the rights in keep, which it has again.
+// keepRights gives draft the owner of the file at path, if the file exists, and its group with
+// its rights in keep, if it has any.
 func keepRights(draft *os.File, path string, keep fs.FileMode) error {
 	before, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -145,11 +145,11 @@ func SyncFolder(path string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// patience is how long Lock waits for others, which hold it for milliseconds.
+// patience is how long Lock waits for other holders, which keep the lock for milliseconds.
 const patience = 10 * time.Second
 
-// Lock locks a folder, so that whoever changes a file in it sees what others have changed.
-// It waits for others for up to 10 s. The lock ends with the process at the latest.
+// Lock locks a folder, so that a writer of a file in it sees the changes of earlier writers.
+// It waits for up to 10 s. The lock ends with the process at the latest.
 func Lock(folder string) (unlock func(), err error) { return lock(folder, patience) }
 
 func lock(folder string, patience time.Duration) (unlock func(), err error) {

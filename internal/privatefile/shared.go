@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// CheckWriters returns an error if a file or folder can be written by everybody, or by a
-// group that this process is not in: what is in it may then be somebody else's. path is for
-// the error. A path that does not exist is no error.
+// CheckWriters returns an error if a file or folder can be written by all users, or by a group
+// that this process is not in: its content may then be another user's. path is for the error.
+// A path that does not exist is no error.
 func CheckWriters(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -22,7 +22,7 @@ func CheckWriters(path string) error {
 func checkWriters(path string, info fs.FileInfo) error {
 	mode := info.Mode().Perm()
 	if mode&0o002 != 0 {
-		return fmt.Errorf("%s has the mode %04o, so that everybody on this machine may write it: run chmod o-w %[1]s", path, mode)
+		return fmt.Errorf("%s has the mode %04o, so that every user of this machine may write it: run chmod o-w %[1]s", path, mode)
 	}
 	of, ok := info.Sys().(*syscall.Stat_t)
 	if mode&0o020 == 0 || !ok || int(of.Gid) == os.Getegid() {

@@ -9,9 +9,9 @@ import (
 // MaxDepth is how deep arrays and objects may be nested: [[1]] is 2 deep.
 const MaxDepth = 64
 
-// MaxValues is how many values [Validate] and [Members] accept, counting every object,
-// array, string, number and literal, but not the names of members. Decoding what they accept
-// takes at most a few tens of megabytes, whatever its length.
+// MaxValues is how many values [Validate] and [Members] accept, counting every object, array,
+// string, number and literal, but not the names of members. Decoding an accepted text takes at
+// most a few tens of megabytes, whatever its length.
 const MaxValues = 1 << 16
 
 // Decode returns the only value in raw. The error is an *[Error].
@@ -37,8 +37,8 @@ func DecodeObject(raw []byte) (map[string]any, error) {
 	return m, nil
 }
 
-// Validate checks raw without building any value. It refuses what [Decode] refuses, and more
-// than [MaxValues] values, at the first value too many. The error is an *[Error].
+// Validate checks raw without building any value. It refuses the same input as [Decode], and
+// more than [MaxValues] values, at the first value too many. The error is an *[Error].
 func Validate(raw []byte) error {
 	d := decoder{raw: raw, check: true}
 	if _, err := d.whole(); err != nil {
@@ -124,7 +124,7 @@ func (d *decoder) peek() byte {
 func (d *decoder) value() (any, *Error) {
 	if d.check {
 		if d.seen++; d.seen > MaxValues {
-			return nil, &Error{Reason: "there are more than " + strconv.Itoa(MaxValues) + " values up to here; send less at once"}
+			return nil, &Error{Reason: "more than " + strconv.Itoa(MaxValues) + " values up to here; send fewer at once"}
 		}
 	}
 	if d.pos-d.since > stretch {

@@ -6,7 +6,7 @@ import "strings"
 type Error struct {
 	// Pointer is the JSON Pointer (RFC 6901) of the value; "" is the whole value.
 	Pointer string
-	// Reason says what is wrong there, as a phrase to follow "at <pointer>:".
+	// Reason is the fault, as a phrase to follow "at <pointer>:".
 	Reason string
 	// Syntax is true if it is not JSON, and false if it is JSON that is refused.
 	Syntax bool

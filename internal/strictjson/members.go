@@ -8,8 +8,8 @@ type Member struct {
 	Value []byte
 }
 
-// Members returns the members of the object raw in their order. It refuses what [Validate]
-// refuses, and values other than objects, with an *[Error] and the members before it. The
+// Members returns the members of the object raw in their order. It refuses the same input as
+// [Validate], and values other than objects, with an *[Error] and the members before it. The
 // values of the names in verbatim may have numbers of any size, for callers that only copy
 // them.
 func Members(raw []byte, verbatim ...string) ([]Member, error) {

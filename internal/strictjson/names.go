@@ -11,7 +11,7 @@ type nameSet struct {
 	table []uint64 // of many: a power of two slots, at most half of them used
 }
 
-// seed keeps who sends names from choosing those that collide.
+// seed keeps a sender from choosing names that collide.
 var seed = maphash.MakeSeed()
 
 // add reports whether name is new.
@@ -38,8 +38,8 @@ func (s *nameSet) add(name []byte) bool {
 	return s.put(name)
 }
 
-// put adds a name to the table, and reports whether it is new. A slot holds half of the
-// name's hash, and one more than its index in many; if it is taken, the next one is used.
+// put adds a name to the table, and reports whether it is new. A slot holds half of the name's
+// hash, and its index in many plus 1; if the slot is taken, the next is used.
 func (s *nameSet) put(name []byte) bool {
 	hash := maphash.Bytes(seed, name) >> 32
 	i := s.slot(hash)

@@ -75,7 +75,7 @@ func (d *decoder) number() (any, *Error) {
 	return f, nil
 }
 
-// doubleOf returns the value of a number, whose grammar has been checked.
+// doubleOf returns the value of a number with valid grammar.
 func doubleOf(text []byte) (float64, *Error) {
 	f, err := strconv.ParseFloat(string(text), 64)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// plainLength returns how many bytes at the start of b stand for themselves in a string:
-// ASCII without quotes, backslashes and control characters. It looks at eight bytes at a
-// time: strings are most of what is read.
+// plainLength returns how many bytes at the start of b stand for themselves in a string: ASCII
+// without quotes, backslashes and control characters. It looks at eight bytes at a time,
+// because most of the input is strings.
 func plainLength(b []byte) int {
 	const (
 		each = 0x0101010101010101
@@ -17,9 +17,9 @@ func plainLength(b []byte) int {
 	n := 0
 	for ; len(b)-n >= 8; n += 8 {
 		w := binary.LittleEndian.Uint64(b[n:])
-		quote, backslash := w^'"'*each, w^'\\'*each // 0 in the bytes that are one
-		// A subtraction sets the high bit of a byte below what is subtracted. It borrows
-		// from the next byte, but then the first byte that is not plain has been found.
+		quote, backslash := w^'"'*each, w^'\\'*each // 0 in the bytes that match
+		// A subtraction sets the high bit of a byte below the subtrahend. It borrows from the
+		// next byte, but then the first byte that is not plain has been found.
 		if found := ((w - ' '*each) | (quote - each) | (backslash - each) | w) & high; found != 0 {
 			return n + bits.TrailingZeros64(found)/8
 		}

@@ -2,9 +2,9 @@ package strictjson
 
 import "bytes"
 
-// Reader reads a value in one pass, and builds only what is asked for. Each method reads the
-// next value, and reports false for what [Decode] refuses and for a value of another kind:
-// nothing more can be read then. What follows the value is ignored. A Reader is for one
+// Reader reads a value in one pass, and builds only the requested parts. Each method reads the
+// next value, and reports false for input that [Decode] refuses and for a value of another
+// kind: nothing more can be read then. Data after the value is ignored. A Reader is for one
 // goroutine.
 type Reader struct{ d decoder }
 
@@ -28,7 +28,7 @@ func (r *Reader) Object(member func(name []byte) bool) bool {
 	return err == nil
 }
 
-// Array reads an array. element has to read one element, and reports whether to continue.
+// Array reads an array. element must read a single element, and reports whether to continue.
 func (r *Reader) Array(element func() bool) bool {
 	if r.d.peek() != '[' {
 		return false

@@ -72,7 +72,7 @@ func (d *decoder) escaped(start int, skip bool) ([]byte, *Error) {
 	return nil, d.syntax("it ends inside a string")
 }
 
-// escape reads one escape sequence.
+// escape reads an escape sequence.
 func (d *decoder) escape() (rune, *Error) {
 	if d.pos+1 >= len(d.raw) {
 		return 0, d.syntax("it ends inside a string")

@@ -1,25 +1,25 @@
-// Package suggest finds what a misspelled name was most likely meant to be. It does not
-// know what the names are for.
+// Package suggest finds the most likely correction of a misspelled name. It does not know the
+// meaning of the names.
 package suggest
 
 import "strings"
 
-// DidYouMean returns "; did you mean …?" with the candidate that is most like name, and ""
-// when none is. Capitals, dashes and underscores make no difference. Of a name with dots,
-// and of one that begins with prefix, about a quarter of the last part may be wrong.
+// DidYouMean returns "; did you mean …?" with the candidate most like name, and "" without a
+// similar candidate. Case, dashes and underscores make no difference. The number of wrong
+// letters may be a quarter of the last part of name: after its last dot, without prefix.
 func DidYouMean(name, prefix string, candidates []string) string {
 	if len(name) > 64 {
 		return ""
 	}
 	own := strings.TrimPrefix(name[strings.LastIndexByte(name, '.')+1:], prefix)
-	best, least := "", min(len(own), max(1, len(own)/4)+1) // one letter is not meant to be another
+	best, least := "", min(len(own), max(1, len(own)/4)+1) // a single letter is never corrected
 	for _, c := range candidates {
 		if d := distance(plain(name), plain(c)); d < least {
 			best, least = c, d
 		}
 	}
 	if best == "" {
-		// The last part of a key may be all that somebody remembers.
+		// The last part of a key may be all that a user remembers.
 		for _, c := range candidates {
 			if strings.HasSuffix(c, "."+name) {
 				best = c

@@ -79,7 +79,7 @@ func (f *Files) load() (changed bool, err error) {
 	return true, nil
 }
 
-// readPrivate reads a file that nobody but its owner and, for reading, its group may use.
+// readPrivate reads a file that only its owner and, for reading, its group may use.
 func readPrivate(path string) ([]byte, error) { return privatefile.Read(path, maxFile) }
 
 // readFile reads a file that is not larger than maxFile.
@@ -106,8 +106,8 @@ func readFile(path string) ([]byte, error) {
 	return content, nil
 }
 
-// ReadAuthorities returns a file of certificates in PEM, all of which can be read. There is
-// at least one, and the file has at most 4 MiB.
+// ReadAuthorities returns the certificates of a PEM file. It is an error if there is none, if
+// any is invalid, or if the file has more than 4 MiB.
 func ReadAuthorities(path string) ([]byte, error) {
 	content, err := readFile(path)
 	if err != nil {
@@ -119,8 +119,8 @@ func ReadAuthorities(path string) ([]byte, error) {
 	return content, nil
 }
 
-// readCertificates reads certificates in PEM, at least one. What cannot be read is an
-// error: a client of that authority would be refused without a reason.
+// readCertificates reads PEM certificates, at least one. An invalid certificate is an error:
+// the clients of that authority would be refused without a reason.
 func readCertificates(content []byte) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
 	for {
@@ -130,7 +130,7 @@ func readCertificates(content []byte) ([]*x509.Certificate, error) {
 		}
 		content = rest
 		if block.Type != "CERTIFICATE" {
-			return nil, fmt.Errorf("there is a block %.50q; write certificates only", block.Type)
+			return nil, fmt.Errorf("unexpected PEM block %.50q; write certificates only", block.Type)
 		}
 		cert, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
@@ -139,7 +139,7 @@ func readCertificates(content []byte) ([]*x509.Certificate, error) {
 		all = append(all, cert)
 	}
 	if len(all) == 0 {
-		return nil, errors.New("there is no certificate in PEM; the file must have blocks that begin with -----BEGIN CERTIFICATE-----")
+		return nil, errors.New("no PEM certificate found; the file must have blocks that begin with -----BEGIN CERTIFICATE-----")
 	}
 	return all, nil
 }

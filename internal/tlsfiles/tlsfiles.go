@@ -1,12 +1,12 @@
-// Package tlsfiles is the TLS of a listener whose certificates are in files. It owns when
-// the files are read again. It does not know what is listened for, or who a client is.
+// Package tlsfiles is the TLS of a listener whose certificates are in files. It owns the
+// reload of the files. It does not know the service, or the identity of a client.
 //
 // The files are read again when a client connects, at most once a second, and compared as a
-// whole: their times would not show a change within one tick of the clock. If they do
-// not fit together, as while they are being replaced one by one, the certificates that
-// were read before stay in use and the log says why. Connections that are open keep what they were made with; [Files.Trusts] says
-// whether it still counts, and [Files.Changed] when to ask again. During [Files.Run] a change
-// of the authorities is noticed although no client connects.
+// whole: their times would not show a change within a tick of the clock. If they do not fit
+// together, as while they are being replaced, the previous certificates stay in use and the
+// log has the reason. Open connections keep their certificates; [Files.Trusts] reports whether
+// an authority is still valid, and [Files.Changed] when to ask again. [Files.Run] notices a
+// change of the authorities even if no client connects.
 package tlsfiles
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// How a client proves who it is.
+// Values of ClientAuth: how a client authenticates.
 const (
 	Optional = "optional" // with a certificate, or otherwise
 	Required = "required" // with a certificate, or it is not connected
@@ -35,8 +35,8 @@ const (
 
 // Config names the files, all in PEM.
 type Config struct {
-	Cert string // the certificate of the server, followed by those that lead to its authority
-	Key  string // the private key of the first one; not for everybody to read
+	Cert string // the certificate of the server, followed by the intermediate certificates
+	Key  string // the private key of the server's certificate; not readable for all users
 	// ClientCA has the certificates of the authorities of clients. Clients are asked for a
 	// certificate only if it is set.
 	ClientCA string
@@ -51,16 +51,16 @@ type Config struct {
 func (c *Config) Validate() error {
 	var errs []error
 	if c.Cert == "" {
-		errs = append(errs, errors.New("tls: cert: there is no certificate; write the path of its file"))
+		errs = append(errs, errors.New("tls: cert: not set; write the path of the certificate"))
 	}
 	if c.Key == "" {
-		errs = append(errs, errors.New("tls: key: there is no private key; write the path of its file"))
+		errs = append(errs, errors.New("tls: key: not set; write the path of the private key"))
 	}
 	if !slices.Contains([]string{"", Optional, Required}, c.ClientAuth) {
 		errs = append(errs, fmt.Errorf("tls: client_auth: %.50q is unknown; write %s or %s", c.ClientAuth, Optional, Required))
 	}
 	if c.ClientAuth != "" && c.ClientCA == "" {
-		errs = append(errs, errors.New("tls: client_auth: there is no authority of clients; write client_ca"))
+		errs = append(errs, errors.New("tls: client_auth: no authority for clients configured; set client_ca"))
 	}
 	return errors.Join(errs...)
 }
@@ -70,9 +70,9 @@ func (c *Config) Validate() error {
 type Files struct {
 	config Config
 
-	looking sync.Mutex // held by who looks at the files; guards:
+	looking sync.Mutex // held while the files are read; guards:
 	looked  time.Time
-	seen    string // digest of what they had
+	seen    string // digest of their contents
 
 	mu      sync.RWMutex // guards:
 	current *tls.Config
@@ -113,7 +113,7 @@ func base() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 }
 
-// Trusts reports whether an authority is one of those of clients, as the files are now.
+// Trusts reports whether an authority is an authority of clients, as the files are now.
 func (f *Files) Trusts(authority *x509.Certificate) bool {
 	f.look()
 	f.mu.RLock()
@@ -147,8 +147,8 @@ func (f *Files) Run(ctx context.Context) {
 	}
 }
 
-// look reads the files if they have changed. While one caller does so, others use what
-// there is.
+// look reads the files if they have changed. While a caller does so, concurrent callers use
+// the previous files.
 func (f *Files) look() {
 	if !f.looking.TryLock() {
 		return

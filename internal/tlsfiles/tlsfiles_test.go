@@ -432,10 +432,10 @@ func TestNew(t *testing.T) {
 		says   string
 	}{
 		"as it should be": {func(*testing.T, *folder, *tlsfiles.Config) {}, ""},
-		"no cert":         {func(_ *testing.T, _ *folder, c *tlsfiles.Config) { c.Cert = "" }, "tls: cert: there is no certificate"},
-		"no key":          {func(_ *testing.T, _ *folder, c *tlsfiles.Config) { c.Key = "" }, "tls: key: there is no private key"},
+		"no cert":         {func(_ *testing.T, _ *folder, c *tlsfiles.Config) { c.Cert = "" }, "tls: cert: not set"},
+		"no key":          {func(_ *testing.T, _ *folder, c *tlsfiles.Config) { c.Key = "" }, "tls: key: not set"},
 		"unknown auth":    {func(_ *testing.T, f *folder, c *tlsfiles.Config) { c.ClientCA, c.ClientAuth = f.ca, "maybe" }, `"maybe" is unknown`},
-		"auth alone":      {func(_ *testing.T, _ *folder, c *tlsfiles.Config) { c.ClientAuth = tlsfiles.Required }, "write client_ca"},
+		"auth alone":      {func(_ *testing.T, _ *folder, c *tlsfiles.Config) { c.ClientAuth = tlsfiles.Required }, "set client_ca"},
 		"no file":         {func(_ *testing.T, f *folder, c *tlsfiles.Config) { c.Cert = f.cert + "x" }, "tls: cert: stat"},
 		"a folder":        {func(_ *testing.T, f *folder, c *tlsfiles.Config) { c.Cert = filepath.Dir(f.cert) }, "is not a regular file"},
 		"a pipe": {func(t *testing.T, f *folder, c *tlsfiles.Config) {
@@ -461,7 +461,7 @@ func TestNew(t *testing.T) {
 		"a key as authority": {func(t *testing.T, f *folder, c *tlsfiles.Config) {
 			c.ClientCA = f.ca
 			tlstest.Write(t, f.ca, append(append([]byte{}, ca.PEM...), pair.Key...))
-		}, `there is a block "PRIVATE KEY"`},
+		}, `unexpected PEM block "PRIVATE KEY"`},
 		"a broken authority": {func(t *testing.T, f *folder, c *tlsfiles.Config) {
 			c.ClientCA = f.ca
 			tlstest.Write(t, f.ca, []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"))

@@ -1,11 +1,11 @@
-// Package visible defines which characters a person would not see, and escapes and shortens
-// text for people. Nothing else does: the hint, the arguments and the errors that an
-// approver reads must all show what the call would get.
+// Package visible defines the characters that a person cannot see, and escapes and shortens
+// text for people. Nothing else does: the hint, the arguments and the errors that an approver
+// reads must all show the exact text of the call.
 //
-// The definition is cautious. A character counts as invisible if it leaves no mark on
-// today's screens, may leave none, or changes how others look. So emoji with a variation
-// selector, spaces other than U+0020, and characters newer than the tables of the Go
-// release are partly shown as escapes. That is ugly, but hides nothing.
+// The definition is cautious. A character counts as invisible if it leaves no mark on today's
+// screens, may leave none, or changes the look of other characters. So emoji with a variation
+// selector, spaces other than U+0020, and characters newer than the tables of the Go release
+// are partly shown as escapes. That is ugly, but hides nothing.
 package visible
 
 import (
@@ -16,8 +16,8 @@ import (
 	"unicode/utf8"
 )
 
-// Invisible reports whether r leaves no mark of its own, may leave none, or changes how
-// others look:
+// Invisible reports whether r leaves no mark of its own, may leave none, or changes the look
+// of other characters:
 //
 //   - characters that are not graphic: controls, formats (bidirectional marks, joiners,
 //     tags), line and paragraph separators, private use, surrogates, noncharacters, and
@@ -77,7 +77,7 @@ func clip(s string, limit int, keep string) string {
 	}
 	var b strings.Builder
 	left := limit
-	for _, r := range s { // what is no UTF-8 comes as U+FFFD
+	for _, r := range s { // invalid UTF-8 comes as U+FFFD
 		shown, size := string(r), 1
 		if Invisible(r) && !strings.ContainsRune(keep, r) {
 			shown = escaped(r)
@@ -97,7 +97,7 @@ func escape(s, keep string) string {
 		return s
 	}
 	var b strings.Builder
-	for _, r := range s { // what is no UTF-8 comes as U+FFFD
+	for _, r := range s { // invalid UTF-8 comes as U+FFFD
 		if hidden(r) {
 			b.WriteString(escaped(r))
 		} else {
@@ -116,8 +116,8 @@ func escaped(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// Shorten truncates s to limit characters, and then gives its length in characters. It is
-// for the results of [Line] and [Text], so that it counts what people would read.
+// Shorten truncates s to limit characters, and then gives its length in characters. It is for
+// the results of [Line] and [Text], so that it counts the characters that people read.
 func Shorten(s string, limit int) string {
 	if len(s) <= limit {
 		return s

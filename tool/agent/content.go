@@ -2,14 +2,13 @@ package agent
 
 import "time"
 
-// Content is one message of a conversation.
+// Content is a message of a conversation.
 type Content struct {
 	Role  string // "user" or "agent"
 	Parts []Part
 }
 
-// Part is one piece of a [Content]. Exactly one of Text, Data, Raw and URL is
-// meant to be set.
+// Part is a piece of a [Content]. Exactly one of Text, Data, Raw and URL should be set.
 type Part struct {
 	Text      string
 	Data      any    // a JSON value
@@ -22,9 +21,10 @@ type Part struct {
 	Metadata map[string]any
 }
 
-// Memory is what an agent remembers. It is safe for concurrent use.
+// Memory is the memory of an agent. It is safe for concurrent use.
 type Memory interface {
-	// Search returns what matches the query of a call, best first, of what ctx may see.
+	// Search returns the entries that match a call's query, best first, as far as ctx may see
+	// them.
 	Search(ctx ReadonlyContext, query string) (*MemorySearchResponse, error)
 }
 
@@ -33,7 +33,7 @@ type MemorySearchResponse struct {
 	Results []MemoryResult
 }
 
-// MemoryResult is one entry of the agent's memory.
+// MemoryResult is an entry of the agent's memory.
 type MemoryResult struct {
 	Content  string
 	Author   string

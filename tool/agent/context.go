@@ -3,12 +3,12 @@ package agent
 import "context"
 
 // A ReadonlyContext identifies the user, the session and the task that a call belongs to.
-// Predicates, gates and toolsets get one: they may read, but not write. It is safe for
+// Predicates, gates and toolsets get it: they may read, but not write. It is safe for
 // concurrent use, and its methods always return the same values.
 type ReadonlyContext interface {
 	context.Context
 
-	// InvocationID identifies the turn: one run of the task, until it waits or ends.
+	// InvocationID identifies the turn: a run of the task, until it waits or ends.
 	InvocationID() string
 	// AgentName is the name of the agent as its card gives it.
 	AgentName() string
@@ -24,7 +24,7 @@ type ReadonlyContext interface {
 	Tenant() string
 	// Roles are the roles of the principal. The slice must not be changed.
 	Roles() []string
-	// Branch is the chain of agents that delegated to this one, "" for the first one.
+	// Branch is the chain of agents that delegated to this one, "" for the first agent.
 	Branch() string
 	// UserContent is the message that the turn answers, nil if there is none.
 	UserContent() *Content

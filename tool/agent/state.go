@@ -9,13 +9,12 @@ import (
 // its session do not see them, and they end with it.
 const KeyPrefixTemp = "temp:"
 
-// ReadonlyState reads the values that a session keeps. The session is an A2A context of one
-// owner: its tasks share the state, also those that come later, for as long as the context
+// ReadonlyState reads the values that a session keeps. The session is an A2A context of a
+// single owner: its tasks share the state, later tasks included, for as long as the context
 // has a task. Only keys with [KeyPrefixTemp] are the task's own. Other prefixes, such as
 // "app:" and "user:", have no meaning: such keys belong to the session.
 //
-// A call sees the state as it was when the call was entered or resumed, with what it has
-// set itself.
+// A call sees the state at its start or resumption, with its own changes.
 type ReadonlyState interface {
 	// Get returns the value of key, and whether it is set.
 	Get(key string) (any, bool)
@@ -23,16 +22,15 @@ type ReadonlyState interface {
 	All() iter.Seq2[string, any]
 }
 
-// State reads and writes the values that a session keeps. It is safe for
-// concurrent use.
+// State reads and writes the values that a session keeps. It is safe for concurrent use.
 //
-// What a call sets is kept when the call ends, together with its result: all of it, or
-// nothing. It is lost if the call is suspended before, or if its outcome is unknown. Of
-// calls that set the same key, also those of other tasks, the one that ends last counts.
+// The changes of a call are kept when the call ends, together with its result: all of them, or
+// none. They are lost if the call is suspended before, or if its outcome is unknown. If
+// several calls set the same key, also calls of other tasks, the last call to end counts.
 //
-// A call may set 64 KiB. The state of a session has at most 1,000 keys, and 64 KiB of keys
-// and values as JSON. A call that exceeds one of these limits ends with an error, even if
-// it has succeeded, and nothing that it has set is kept.
+// A call may set 64 KiB. The state of a session has at most 1,000 keys, and 64 KiB of keys and
+// values as JSON. A call that exceeds any of these limits ends with an error, even if it has
+// succeeded, and none of its changes is kept.
 type State interface {
 	ReadonlyState
 
@@ -53,7 +51,7 @@ type Artifacts interface {
 	List(ctx context.Context) ([]string, error)
 }
 
-// EventActions are what a tool asks for in addition to its result. It sets them while it
+// EventActions are a tool's requests in addition to its result. The tool sets them while it
 // runs; they are read after the run that ends the call has returned.
 type EventActions struct {
 	// StateDelta has values to set in the state, as if by State.Set.
@@ -65,12 +63,11 @@ type EventActions struct {
 	// have ended. The answer goes to the planner, and authorizes nothing.
 	RequireInput bool
 	InputPrompt  string
-	// LongRunningToolIDs are ids of calls that continue after this one returns. They tell
-	// the planner so, and have no other effect: jobs that the server is to look after are
-	// those of a tool.Poller.
+	// LongRunningToolIDs are ids of calls that continue after this call returns. They only
+	// inform the planner: a job that the server should follow needs a tool.Poller.
 	LongRunningToolIDs []string
 
-	// For planners with a model; others ignore them.
+	// For planners with a model; other planners ignore them.
 	SkipSummarization bool   // the result is the final answer; do not summarize it
 	TransferToAgent   string // agent that takes over, "" for this one
 	Escalate          bool   // end the loop that the agent runs in

@@ -18,10 +18,10 @@ type question struct {
 	Form     map[string]any `json:"form,omitempty" jsonschema_description:"JSON Schema of the answer, in place of choices."`
 }
 
-// NewAskUser returns the tool ask_user. Its arguments are question, and optionally
-// choices with multiple, or form, a JSON Schema. Its result has answer: a string, a list
-// of choices, or a value that fits the schema. Without an answer it has declined, or
-// expired if nobody answered in time, and reason if the person gave one.
+// NewAskUser returns the tool ask_user. Its arguments are question, and optionally choices
+// with multiple, or form, a JSON Schema. Its result has answer: a string, a list of choices,
+// or a value that fits the schema. Without an answer it has declined, or expired after the
+// deadline, and reason if the person gave a reason.
 //
 // An answer is information and never an authorization.
 func NewAskUser() (tool.CallableTool, error) {
@@ -84,7 +84,7 @@ func (q *question) ask() (tool.Ask, error) {
 	return a, nil
 }
 
-// choice is the schema of one of several texts.
+// choice is the schema of a choice between texts.
 func choice(of []string) map[string]any {
 	all := make([]any, len(of))
 	for i, text := range of {

@@ -19,8 +19,8 @@ type request struct {
 }
 
 // NewRequest returns the tool request_approval. Its arguments are action, and optionally
-// reason and details, any JSON value. Its result has approved, and reason if the person
-// gave one; or approved false and expired true, if nobody answered in time.
+// reason and details, any JSON value. Its result has approved, and reason if the person gave a
+// reason; after the deadline it has approved false and expired true.
 //
 // It always asks, whatever the gates of a configuration say about it.
 func NewRequest() (tool.CallableTool, error) {

@@ -1,7 +1,7 @@
-// Package builtin provides the tools that every server comes with, for trying it out: one
-// that answers immediately, one that streams, and one that needs approval. They touch
-// nothing outside the server's own data folder. The package knows neither tasks nor
-// approvals: it only declares that a call needs approval.
+// Package builtin provides the demo tools that every server comes with: an immediate tool, a
+// streaming tool, and a tool that needs approval. They touch nothing outside the server's own
+// data folder. The package knows neither tasks nor approvals: it only declares that a call
+// needs approval.
 package builtin
 
 import (
@@ -17,8 +17,8 @@ const Name = "builtin"
 
 // Config configures the tools.
 type Config struct {
-	// Ledger is the file that transfer_money appends to, one line per run. The first run
-	// creates it; its folder must exist. Required.
+	// Ledger is the file that transfer_money appends to, a line per run. The first run creates
+	// it; its folder must exist. Required.
 	Ledger string
 	Now    func() time.Time // Defaults to time.Now.
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// ledger is a file with one line of JSON for each run of a tool, so that anyone can count
-// how often it ran. It is safe for concurrent use, even by several processes: each line
-// is a single write to a file opened for appending.
+// ledger is a file with a line of JSON for each run of a tool, which shows how often the tool
+// ran. It is safe for concurrent use, even by several processes: each line is a single write
+// to a file opened for appending.
 type ledger struct {
 	path string
 	now  func() time.Time

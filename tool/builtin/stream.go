@@ -17,8 +17,8 @@ type streamArgs struct {
 	Interval string `json:"interval" jsonschema:"description=Time between two pieces such as 10ms or 1.5s,pattern=^([0-9]+([.][0-9]+)?(us|ms|s|m|h))+$,default=0s"`
 }
 
-// line is what a stream repeats. Each piece continues where the last one ended, so a
-// reader can see whether one is missing or repeated.
+// line is the text that a stream repeats. Each piece continues where the previous piece ended,
+// so a reader can see whether a piece is missing or repeated.
 const line = "every event is on the disk before anybody sees it; "
 
 func newStream() (tool.Tool, error) {
@@ -36,7 +36,7 @@ func stream(ctx tool.Context, a streamArgs) iter.Seq2[*tool.Result, error] {
 			yield(nil, &tool.InvalidError{Violations: []tool.Violation{{Pointer: "/interval", Message: fmt.Sprintf("is not a duration: %v", err)}}})
 			return
 		}
-		// Every piece is a slice of this one string, so none is built twice.
+		// Every piece is a slice of this string, so none is built twice.
 		text := strings.Repeat(line, a.Size/len(line)+2)
 		for i := range a.Chunks {
 			if i > 0 {

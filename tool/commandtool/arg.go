@@ -15,7 +15,7 @@ import (
 // Type is the type of an argument.
 type Type string
 
-// The types of arguments. All but File are those of JSON Schema.
+// The types of arguments. All but File are JSON Schema types.
 const (
 	String  Type = "string"
 	Integer Type = "integer"
@@ -27,13 +27,13 @@ const (
 	File Type = "file"
 )
 
-// Arg is one argument of a call. It is required unless it is Optional or has a Default.
+// Arg is an argument of a call. It is required unless it is Optional or has a Default.
 type Arg struct {
 	Type        Type // Defaults to String.
 	Description string
 	Enum        []any  // the values that are allowed; nil: all. They may begin with "-".
 	Pattern     string // of a String, in the syntax of package regexp; anchor it with ^ and $
-	MaxLength   int    // of a String, in characters; 0: what the system accepts
+	MaxLength   int    // of a String, in characters; 0: the system's limit
 	Minimum     *float64
 	Maximum     *float64
 	Optional    bool
@@ -49,8 +49,8 @@ type Arg struct {
 	MayBeMissing bool
 }
 
-// ArgFrom returns the argument that a JSON Schema describes. Its type is one of [Type], also
-// "file", which may have the keywords open and mayBeMissing, for Open and MayBeMissing.
+// ArgFrom returns the argument that a JSON Schema describes. Its type is a [Type]; for "file",
+// the keywords open and mayBeMissing set Open and MayBeMissing.
 func ArgFrom(schema map[string]any) (Arg, error) {
 	var a Arg
 	kind := string(String)
@@ -174,8 +174,8 @@ func (a *Arg) schema() map[string]any {
 }
 
 // newSchema returns the schema of the arguments. Its comment identifies the command: an
-// approval is bound to the schema, so it is not one for another command. The names of
-// environment variables are part of that, their values are not.
+// approval is bound to the schema, so it does not cover another command. The comment covers
+// the names of environment variables, not their values.
 func (t *command) newSchema() (map[string]any, error) {
 	c := &t.config
 	identity, err := json.Marshal([]any{

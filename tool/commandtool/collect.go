@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	maxPiece    = 16 << 10 // bytes of one piece: an event must have room for it, however it is escaped
-	maxPending  = 64 << 10 // bytes that are read ahead of what is published
+	maxPiece    = 16 << 10 // bytes of a piece: an event must have room for it, however it is escaped
+	maxPending  = 64 << 10 // bytes that are read before they are published
 	maxSegments = 64       // pieces that wait to be published, so that two streams that alternate stay in order
 )
 
@@ -18,12 +18,12 @@ const (
 	streams
 )
 
-// collector has what a command has written and nobody has published yet. The goroutines
-// that read its streams add to it, and one takes: while that publishes, what comes next
-// becomes larger pieces.
+// collector has the output of a command that is not published yet. The goroutines that read
+// its streams add to it, and the publisher takes: while it publishes, further output is
+// collected into larger pieces.
 type collector struct {
 	lines bool
-	wake  chan struct{} // what take waits for may be there; it has room for one
+	wake  chan struct{} // output for take may be there; capacity 1
 
 	mu      sync.Mutex
 	room    sync.Cond // pending is less than its limit, or unread is set
@@ -31,18 +31,18 @@ type collector struct {
 	size    int // bytes of pending
 	budget  int // bytes that may still become pending
 	dropped int64
-	unread  bool // nobody takes any more
+	unread  bool // the publisher has stopped
 	open    int  // streams that have not ended
 	streams [streams]stream
 }
 
-// segment is text of one stream.
+// segment is text of a stream.
 type segment struct {
 	stream int
 	text   []byte
 }
 
-// stream is what is known of one stream.
+// stream is the state of a stream.
 type stream struct {
 	decoder decoder
 	tail    tail
@@ -58,7 +58,7 @@ func newCollector(lines bool, budget int) *collector {
 	return c
 }
 
-// add adds what was read from a stream. It waits while too much is pending.
+// add adds bytes read from a stream. It waits while too much is pending.
 func (c *collector) add(of int, b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +114,7 @@ func (c *collector) put(of int, b []byte) {
 		}
 		c.dropped += int64(len(b) - n)
 		b = b[:n]
-		c.budget = n // what follows is dropped: the output is published up to one place
+		c.budget = n // the rest is dropped: the output is published up to a single place
 	}
 	if len(b) == 0 {
 		return
@@ -132,8 +132,8 @@ func (c *collector) put(of int, b []byte) {
 	}
 }
 
-// last returns where text of a stream can be appended to without a new segment; -1: it
-// needs one.
+// last returns the index of the segment to which text of a stream can be appended; -1: it
+// needs a new segment.
 func (c *collector) last(of int) int {
 	for i := len(c.pending) - 1; i >= 0; i-- {
 		if c.pending[i].stream == of {
@@ -153,7 +153,8 @@ func (c *collector) signal() {
 	}
 }
 
-// take returns what is pending, if that is at least so much, or all that will come.
+// take returns the pending segments, if they have at least least bytes, or if all streams have
+// ended.
 func (c *collector) take(least int) (pending []segment, size int, ended bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,7 +168,7 @@ func (c *collector) take(least int) (pending []segment, size int, ended bool) {
 	return pending, size, ended
 }
 
-// discard says that nobody takes any more: what comes is counted.
+// discard drops the pending segments; later output is only counted.
 func (c *collector) discard() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

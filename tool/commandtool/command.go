@@ -64,8 +64,8 @@ func (t *command) Timeout() time.Duration {
 	return t.config.Timeout + 2*t.config.Grace + time.Second
 }
 
-// Startable returns what keeps the command from being started now, such as a program that
-// is not installed; nil if nothing is known. Nothing is started.
+// Startable returns the reason why the command cannot be started now, such as a program that
+// is not installed; nil if no reason is known. Nothing is started.
 func (t *command) Startable() error {
 	if t.free != nil {
 		return nil // a call names the program
@@ -74,11 +74,11 @@ func (t *command) Startable() error {
 	return child.Check(child.Command{Argv: []string{program}, Env: t.environment(), Dir: t.config.Dir})
 }
 
-// maxHint bounds what an approver is shown of a command, in characters.
+// maxHint bounds the command in a hint, in characters.
 const maxHint = 2000
 
-// Gate implements [tool.Gater]. It never asks more than RequiresApproval does, but shows
-// what would run.
+// Gate implements [tool.Gater]. It asks exactly if RequiresApproval does, and its hint shows
+// the command.
 func (t *command) Gate(_ agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error) {
 	if !t.RequiresApproval() {
 		return false, "", nil
@@ -107,7 +107,7 @@ func (t *command) Gate(_ agent.ReadonlyContext, args map[string]any) (ask bool, 
 	return true, hint, nil
 }
 
-// shown writes an argument as it is, or in JSON's quotes if one could misread it.
+// shown writes an argument as it is, or in JSON's quotes if it could be misread.
 func shown(arg string) []byte {
 	for _, r := range arg {
 		if r <= ' ' || r == '"' || r == '\'' || r == '\\' || visible.Invisible(r) {
@@ -129,8 +129,8 @@ func asJSON(text string) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// planned returns the command of a call and its input, without looking at files: one that
-// is handed over open has its name.
+// planned returns the command of a call and its input, without looking at files: a file that
+// is passed open has its name.
 func (t *command) planned(args map[string]any) (argv []string, input []byte, err error) {
 	if t.free != nil {
 		if argv, err = freeArgv(args); err == nil {
@@ -169,7 +169,7 @@ func (t *command) secrets(ctx context.Context, env []string) ([]string, error) {
 	return env, nil
 }
 
-// prepare returns what a call runs, and its input. The files of the command are open.
+// prepare returns the command of a call, with its files open, and its input.
 func (t *command) prepare(ctx context.Context, args map[string]any) (c child.Command, input []byte, err error) {
 	if args == nil {
 		args = map[string]any{}
@@ -229,8 +229,8 @@ func (t *command) filled(args map[string]any, values map[string]string) (argv []
 	return argv, []byte(s), nil
 }
 
-// completed returns the arguments with the defaults of those that were left out, and with
-// the paths of files as they were checked.
+// completed returns the arguments with defaults for missing ones, and with the checked paths
+// of files.
 func (t *command) completed(args map[string]any, values map[string]string) map[string]any {
 	all := make(map[string]any, len(values))
 	maps.Copy(all, args)
@@ -247,7 +247,7 @@ func (t *command) completed(args map[string]any, values map[string]string) map[s
 
 var (
 	errCanceled = errors.New("its call was canceled")
-	errUnread   = errors.New("nobody reads its output")
+	errUnread   = errors.New("its output is no longer read")
 )
 
 // timeoutError is the cause of the end of a command that took too long.
@@ -255,10 +255,10 @@ type timeoutError struct{ limit time.Duration }
 
 func (e *timeoutError) Error() string { return fmt.Sprintf("it took longer than %v", e.limit) }
 
-// Cancel implements [tool.CancellableTool]. Calls of different tasks may have the same id,
-// so callID is "<task id>/<call id>" for a call that belongs to a task. The id of such a
-// call by itself only reaches it once its context has ended; so nobody ends the command
-// of another task.
+// Cancel implements [tool.CancellableTool]. Calls of different tasks may have the same id, so
+// callID is "<task id>/<call id>" for a call that belongs to a task. The call id alone only
+// reaches such a call once its context has ended, so that it never ends the command of another
+// task.
 func (t *command) Cancel(callID string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

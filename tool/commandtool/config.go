@@ -13,38 +13,38 @@ import (
 	"a2a-server/tool"
 )
 
-// Config is what a tool declares. It has either Run or Free.
+// Config configures a tool. It has either Run or Free.
 type Config struct {
 	Name        string // required
-	Description string // tells a model, or a person, what the tool does
+	Description string // tells a model, or a person, the purpose of the tool
 
-	// Run is the command and its arguments. {name} stands for the argument of a call with
-	// that name, which must be in Args; {{name}} is {name} itself. Any other brace is
-	// only a brace. An element whose placeholder the call leaves out is left out too. The
-	// first element, the program, has no placeholders: it is an absolute path, a path
-	// relative to Dir (with a slash), or a name, which is looked up in the PATH of Env.
+	// Run is the command and its arguments. {name} stands for the argument of a call with that
+	// name, which must be in Args; {{name}} is {name} itself. Any other brace is only a brace.
+	// An element whose placeholder the call leaves out is left out too. The first element, the
+	// program, has no placeholders: it is an absolute path, a path relative to Dir (with a
+	// slash), or a name, which is looked up in the PATH of Env.
 	Run []string
 	// Args are the arguments of a call. Each has to be used, in Run or in Stdin.
 	Args map[string]Arg
 	// Free makes a tool whose calls name the command themselves.
 	Free *Free
 
-	// Dir is the working folder, in which file arguments must be. Defaults to the
-	// server's own; tools with file arguments need one.
+	// Dir is the working folder, in which file arguments must be. Defaults to the server's
+	// own; tools with file arguments must set it.
 	Dir string
 	// Env is the environment, together with Secrets all there is. A command usually needs
 	// at least PATH.
 	Env map[string]string
 	// Secrets are more of the environment. Each is read when a command starts.
 	Secrets map[string]func(context.Context) (string, error)
-	// Identity is more of what makes this the command that it is, such as the names of its
-	// secrets and those values of its environment that are not confidential. An approval is
-	// bound to it, as it is to everything else here but the values of the environment.
+	// Identity is a further text that identifies the command, such as the names of its secrets
+	// and its environment's values that are not confidential. An approval is bound to it, and
+	// to everything else here except the values of the environment.
 	Identity string
-	// Stdin is what the command reads, with placeholders as in Run. Defaults to nothing.
+	// Stdin is the input of the command, with placeholders as in Run. Defaults to nothing.
 	Stdin string
-	// StdinArgs makes the arguments of the call, as one JSON object, the command's input:
-	// with the defaults of those that are left out, and the paths that files were found by.
+	// StdinArgs makes the arguments of the call, as a JSON object, the command's input: with
+	// defaults for missing arguments, and with the checked paths of files.
 	StdinArgs bool
 
 	// Timeout is how long the command may run. Defaults to the server's limit for tools.
@@ -62,8 +62,8 @@ type Config struct {
 
 // Output says how output is published.
 type Output struct {
-	// Max is how many bytes are published. What comes after them is read and counted, and
-	// the command continues. Defaults to 1 MiB.
+	// Max is how many bytes are published. Output beyond it is read and counted, and the
+	// command continues. Defaults to 1 MiB.
 	Max int
 	As  As // Defaults to Lines.
 }
@@ -74,7 +74,7 @@ type As int
 // Output that comes quickly is published in larger pieces, also with Bytes.
 const (
 	Lines As = iota // pieces are whole lines, except for lines of more than 16 KiB
-	Bytes           // pieces are what has been written so far, such as half a line
+	Bytes           // pieces are the output so far, such as half a line
 )
 
 const (

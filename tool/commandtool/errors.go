@@ -10,7 +10,7 @@ import (
 // ExitError means that a command ran to its end and failed.
 type ExitError struct {
 	Code int // never 0
-	// Output is the end of what the command wrote on standard error, or else on standard
+	// Output is the end of the command's standard error, or if that is empty of its standard
 	// output: at most 4 KiB.
 	Output string
 	// Missing is how many bytes came before that.

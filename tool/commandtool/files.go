@@ -17,8 +17,8 @@ import (
 // firstFile is the descriptor with which the files of a command begin.
 const firstFile = 3
 
-// inFolder checks the file arguments of a call, replaces their values by what the command
-// gets, and returns the files that it gets open, in the order of their descriptors.
+// inFolder checks the file arguments of a call, replaces their values by the command's
+// arguments, and returns the files to pass open, in the order of their descriptors.
 func (t *command) inFolder(values map[string]string) (open []*os.File, err error) {
 	var names []string
 	for name, arg := range t.config.Args {
@@ -105,7 +105,7 @@ func relative(folder, path string) (string, error) {
 	return path, nil
 }
 
-// checkFile refuses what is not in the folder.
+// checkFile refuses a path that is not in the folder.
 func checkFile(root *os.Root, path string, mayBeMissing bool) error {
 	info, err := root.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) && mayBeMissing {

@@ -9,15 +9,15 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// Free says which commands the calls of a tool may name. A call has either argv, a list of
-// strings, or command, one string that [Split] divides.
+// Free lists the commands that the calls of a tool may name. A call has either argv, a list of
+// strings, or command, a string that [Split] divides.
 //
-// Lists are no sandbox. Many programs run others, or write files, when asked to by an
-// argument: env, xargs, find -exec, git -c, tar --to-command, every interpreter. Allow
-// as little as possible, with arguments, and keep the approval.
+// Lists are no sandbox. Many programs run other programs, or write files, when an argument
+// asks for it: env, xargs, find -exec, git -c, tar --to-command, every interpreter. Allow as
+// little as possible, with arguments, and keep the approval.
 type Free struct {
 	// Allow lists the commands that may run. A program that is named without a slash is
-	// matched only by an element without one, and is looked up in PATH. To allow every
+	// matched only by an element without a slash, and is looked up in PATH. To allow every
 	// command, write the pattern "...".
 	Allow []Pattern
 	// Deny lists commands that must not run, even if they are allowed. A pattern of it
@@ -87,13 +87,13 @@ func freeArgv(args map[string]any) ([]string, error) {
 	return argv, nil
 }
 
-// errDenied means that a command is not one that may run.
+// errDenied means that the lists do not let a command run.
 var errDenied = errors.New("this tool may not run it")
 
 // allowed returns why a command must not run. env is the environment it would have.
 func (f *Free) allowed(argv, env []string, dir string) error {
 	shown := visible.Quote(argv[0], maxShown)
-	found, _ := child.Find(argv[0], env, dir) // one that is not found cannot run
+	found, _ := child.Find(argv[0], env, dir) // a program that is not found cannot run
 	programs := knownAs(argv[0], found)
 	for _, p := range f.Deny {
 		if p.denies(programs, argv[1:]) {

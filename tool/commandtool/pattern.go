@@ -9,9 +9,9 @@ import (
 )
 
 // Pattern matches commands, element by element: the program, then its arguments. In an
-// element, * stands for any text, also with slashes, and ? for one character; a backslash
+// element, * stands for any text, also with slashes, and ? for a single character; a backslash
 // makes the next character literal. A program whose path has the element .. is allowed only by
-// a pattern whose program has one, too. "..." as the last element stands for any further
+// a pattern whose program has .. too. "..." as the last element stands for any further
 // arguments, or none.
 type Pattern []string
 
@@ -58,7 +58,7 @@ func (p Pattern) allows(argv []string) bool {
 	if strings.Contains(argv[0], "/") && !strings.Contains(p[0], "/") {
 		return false
 	}
-	// A * may be any path below a folder, but not one that leaves it.
+	// A * may be any path below a folder, but not a path that leaves it.
 	if goesUp(argv[0]) && !goesUp(p[0]) {
 		return false
 	}
@@ -77,9 +77,8 @@ func (p Pattern) denies(programs, args []string) bool {
 	return slices.ContainsFunc(programs, func(name string) bool { return glob(p[0], name) }) && p.arguments(args, true /* open */)
 }
 
-// knownAs returns the names by which a program is known: as it was called, and where found
-// is the file that would run, its path, the one without symbolic links, and the last
-// element of each.
+// knownAs returns the names by which a program is known: its name in the call, the path found
+// of the file that would run, that path without symbolic links, and the last element of each.
 func knownAs(name, found string) []string {
 	names := []string{name, filepath.Clean(name)}
 	if found != "" {
@@ -121,7 +120,7 @@ func glob(pattern, s string) bool {
 	return i == len(p)
 }
 
-// globRune is one character of a pattern.
+// globRune is a character of a pattern.
 type globRune struct {
 	r         rune
 	any, many bool

@@ -32,9 +32,9 @@ const (
 //	omitted    how many bytes of standard output came before output; left out if none
 //	dropped    how many bytes were not published, of both; left out if none
 //
-// A command that exits with another code is an [*ExitError]. One that was ended by a signal
-// is an error that wraps [tool.ErrOutcomeUnknown]. Any other error means that nothing has
-// run.
+// A command that exits with another code is an [*ExitError]. A command that was ended by a
+// signal is an error that wraps [tool.ErrOutcomeUnknown]. Any other error means that nothing
+// has run.
 func (t *command) CallStreaming(ctx tool.Context, args map[string]any) iter.Seq2[*tool.Result, error] {
 	return func(yield func(*tool.Result, error) bool) {
 		limited, unregister := t.register(ctx)
@@ -70,11 +70,12 @@ type execution struct {
 	process   *child.Process
 	collector *collector
 	work      sync.WaitGroup
-	unwant    context.CancelCauseFunc // ends the command: nobody reads what it writes
+	unwant    context.CancelCauseFunc // ends the command: its output is not read
 	lost      chan struct{}           // closed when it does not end although it was killed
 }
 
-// begin starts what reads, writes and ends the command. publish waits for it.
+// begin starts the goroutines that read the output, write the input and end the command.
+// publish waits for them.
 func (e *execution) begin(ctx context.Context, input []byte) {
 	for of, r := range [streams]io.Reader{e.process.Stdout, e.process.Stderr} {
 		e.work.Go(func() { e.read(of, r) })
@@ -127,8 +128,8 @@ func (e *execution) watch(ctx context.Context) {
 	}
 }
 
-// publish yields the output while it comes, and returns when the command has ended. False:
-// whoever reads has stopped.
+// publish yields the output while it comes, and returns when the command has ended. It returns
+// false if the consumer has stopped.
 func (e *execution) publish(yield func(*tool.Result, error) bool) (wanted bool) {
 	defer func() { // also when yield panics
 		e.collector.discard()
@@ -192,7 +193,7 @@ func (e *execution) pieces(yield func(*tool.Result, error) bool) bool {
 	}
 }
 
-// yieldText yields the text of one stream, in pieces of a limited length.
+// yieldText yields the text of a segment, in pieces of a limited length.
 func (e *execution) yieldText(yield func(*tool.Result, error) bool, s segment) bool {
 	var metadata map[string]any
 	if s.stream == stderr {
@@ -213,7 +214,7 @@ func (e *execution) yieldText(yield func(*tool.Result, error) bool, s segment) b
 	return true
 }
 
-// yieldDropped says what was not published.
+// yieldDropped yields the number of bytes that were not published.
 func (e *execution) yieldDropped(yield func(*tool.Result, error) bool) bool {
 	dropped := e.collector.droppedBytes()
 	if dropped == 0 {
@@ -278,7 +279,7 @@ const (
 	firstGap    = time.Millisecond
 	longestGap  = 5 * time.Second
 	firstYields = 10_000 // pieces with the first gap
-	moreYields  = 1000   // pieces with each longer one, which is twice as long as the one before
+	moreYields  = 1000   // pieces with each longer gap, which is twice as long as the gap before
 )
 
 func (p *pacer) wait(now time.Time) time.Duration { return p.next.Sub(now) }

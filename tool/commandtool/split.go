@@ -11,7 +11,7 @@ import (
 //   - Spaces, tabs and line breaks separate arguments.
 //   - '…' is literal text. "…" is too, except that \" is " and \\ is \.
 //   - Elsewhere, a backslash makes the next character literal.
-//   - What would need a shell, one of | & ; < > ( ) $ `, is an error outside of quotes.
+//   - Outside of quotes, the shell characters | & ; < > ( ) $ ` are an error.
 func Split(line string) ([]string, error) {
 	const (
 		blank   = " \t\r\n"

@@ -37,7 +37,7 @@ func parseTemplate(s string, args map[string]Arg, used map[string]bool) (templat
 		}
 		name := s[at[2]:at[3]]
 		if _, ok := args[name]; !ok {
-			return nil, fmt.Errorf("there is no argument %s: declare it, or write {{%s}} for {%s} itself", visible.Quote(name, maxShown), name, name)
+			return nil, fmt.Errorf("unknown argument %s: declare it, or write {{%s}} for {%s} itself", visible.Quote(name, maxShown), name, name)
 		}
 		used[name] = true
 		t = append(t, piece{name: name})
@@ -62,9 +62,9 @@ func (t template) fixed() bool {
 	return true
 }
 
-// render returns the text with values in place of the placeholders. ok is false if one
-// has no value. leading are the names of the arguments that decide how the text begins: of
-// those before it that are empty, and of the value that it begins with, if it does.
+// render returns the text with values in place of the placeholders. ok is false if a value is
+// missing. leading are the names of the arguments that decide how the text begins: the empty
+// values before any text, and the value with which the text begins, if it does.
 func (t template) render(values map[string]string) (text string, leading []string, ok bool) {
 	var b strings.Builder
 	for _, p := range t {

@@ -2,9 +2,9 @@ package commandtool
 
 import "unicode/utf8"
 
-// decoder makes valid UTF-8 of what is read in pieces: each byte that is none becomes
-// U+FFFD, and a character that is cut in two by a read stays whole. The result does not
-// depend on where the reads cut.
+// decoder makes valid UTF-8 of input that is read in pieces: each invalid byte becomes U+FFFD,
+// and a character that is cut in two by a read stays whole. The result does not depend on
+// where the reads cut.
 type decoder struct {
 	cut  [utf8.UTFMax]byte // the beginning of a character
 	left int               // how many bytes of it
@@ -19,7 +19,7 @@ func (d *decoder) decode(dst, b []byte) []byte {
 		if !utf8.FullRune(d.cut[:d.left]) {
 			continue
 		}
-		// The byte that was added may begin another character: only what is decoded goes.
+		// The added byte may begin another character, so only the decoded bytes are removed.
 		r, size := utf8.DecodeRune(d.cut[:d.left])
 		dst = utf8.AppendRune(dst, r)
 		d.left = copy(d.cut[:], d.cut[size:d.left])
@@ -44,7 +44,7 @@ func (d *decoder) decode(dst, b []byte) []byte {
 	return dst
 }
 
-// end appends what there is of a character that was never finished.
+// end appends U+FFFD for each byte of an incomplete character.
 func (d *decoder) end(dst []byte) []byte {
 	for range d.left {
 		dst = utf8.AppendRune(dst, utf8.RuneError)

@@ -18,7 +18,7 @@ func invalid(name, format string, args ...any) error {
 	return &tool.InvalidError{Violations: []tool.Violation{{Pointer: pointer, Message: fmt.Sprintf(format, args...)}}}
 }
 
-// values returns the arguments of a call as text, with defaults for those left out.
+// values returns the arguments of a call as text, with defaults for missing ones.
 func (t *command) values(args map[string]any) (map[string]string, error) {
 	values := make(map[string]string, len(t.config.Args))
 	for name, arg := range t.config.Args {
@@ -82,8 +82,8 @@ func (t *command) argv(values map[string]string) ([]string, error) {
 	return argv, nil
 }
 
-// option refuses an option that is not the operator's: leading are the arguments that make
-// it one.
+// option refuses an option that is not the operator's: leading are the arguments that decide
+// how it begins.
 func (t *command) option(values map[string]string, leading []string) error {
 	for _, name := range leading {
 		switch {

@@ -158,7 +158,7 @@ func (b *body) encode(args map[string]any) ([]byte, error) {
 	}
 }
 
-// expand returns the value for arguments, and whether there is one.
+// expand returns the value for arguments, and whether there is a value.
 func (n *node) expand(args map[string]any) (v any, has bool, err error) {
 	switch n.kind {
 	case 's':

@@ -17,15 +17,15 @@ const DefaultMaxBytes = 1 << 20
 // public internet.
 type ClientConfig struct {
 	// Allow lists reachable addresses outside the public internet, such as an internal
-	// service: loopback, private and link-local ones, and metadata services.
+	// service: loopback, private and link-local addresses, and metadata services.
 	Allow []netip.Prefix
 	// Own returns the addresses on which this process listens. They are never reached. It
 	// must be safe for concurrent use. Defaults to none.
 	Own func() []netip.AddrPort
 	// RootCAs has certificates in PEM, trusted in addition to the system's. Defaults to none.
 	RootCAs []byte
-	// MaxConnsPerHost limits the connections to one host; a request waits for one to
-	// become free. Defaults to no limit.
+	// MaxConnsPerHost limits the connections to a host; a request waits for a free connection.
+	// Defaults to no limit.
 	MaxConnsPerHost int
 	// MaxBytes limits an answer, after decompression. Defaults to DefaultMaxBytes.
 	MaxBytes int64
@@ -34,7 +34,7 @@ type ClientConfig struct {
 	Log zerolog.Logger
 }
 
-// A Client sends the requests of tools. Tools of one server share one. It is safe for
+// A Client sends the requests of tools. The tools of a server share it. It is safe for
 // concurrent use.
 type Client struct {
 	client *http.Client
@@ -55,7 +55,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 		MaxBytes:        limit,
 		Timeout:         -1, // each tool has its own
 		// The standard library repeats a request when a reused connection breaks, and a tool
-		// does not know whether the call was approved for one attempt only.
+		// does not know whether the call was approved for a single attempt only.
 		NoReuse: true,
 	})
 	if err != nil {

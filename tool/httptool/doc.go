@@ -1,4 +1,4 @@
-// Package httptool builds tools that make one HTTP request. A tool is configured by a request
+// Package httptool builds tools that make an HTTP request. A tool is configured by a request
 // with placeholders, which a call's arguments fill:
 //
 //	POST https://jira.example/issue/{project}?notify={notify}
@@ -22,9 +22,9 @@
 //   - {secret:name} is a secret. It is allowed only in the value of a header.
 //
 // Scheme, host and port have no placeholders, so a call cannot choose its server. An argument
-// fills part of one path segment, one query or form value, one header value, or one value of a
-// JSON body, and is escaped for that place. In a JSON body, a string that is only a
-// placeholder is replaced by the argument with its type: an object stays an object.
+// fills part of a single path segment, query or form value, header value, or value of a JSON
+// body, and is escaped for that place. In a JSON body, a string that is only a placeholder is
+// replaced by the argument with its type: an object stays an object.
 //
 // An argument that may be missing has a place of its own: the whole value of a parameter, a
 // header or a member of an object, which is then left out. There, null in a URL, a form or a

@@ -14,22 +14,22 @@ import (
 	"unicode/utf8"
 )
 
-// Fields is a body whose fields are the members of one argument, an object: a form for an API
-// that takes the fields which its schema names. A string, a number or a boolean is sent as
-// text, an array as one field for each element, and an object as JSON. A member that is null
-// or an empty array is left out. Files cannot be sent.
+// Fields is a body whose fields are the members of an argument, an object: a form for an API
+// that takes the fields of its own schema. A string, a number or a boolean is sent as text, an
+// array as a field for each element, and an object as JSON. A member that is null or an empty
+// array is left out. Files cannot be sent.
 type Fields struct {
 	Argument  string // the object; if the call leaves it out, there is no body
 	Multipart bool   // multipart/form-data instead of application/x-www-form-urlencoded
-	// Nested lists the members that are sent as {name[]} is in a template, one field for each
-	// value in them.
+	// Nested lists the members that are sent as {name[]} is in a template, with a field for
+	// each value in them.
 	Nested []string
 }
 
 // check returns the mistakes in f.
 func (f *Fields) check(d *declared) {
 	if _, has := d.properties[f.Argument]; !has {
-		d.problem("fields: there is no argument %q; declare it", f.Argument)
+		d.problem("fields: unknown argument %q; declare it", f.Argument)
 	}
 	d.used[f.Argument] = true
 }
@@ -55,7 +55,7 @@ func (f *Fields) of(args map[string]any) (all []field, has bool, err error) {
 			return nil, false, invalid(f.Argument, "has a member whose name has a control character or is not valid UTF-8; a field cannot have that name")
 		}
 		if before, _, has := strings.Cut(name, "["); has && slices.Contains(f.Nested, before) {
-			return nil, false, invalid(f.Argument, "has a member %q, whose name is that of a value in %q; put the value there", name, before)
+			return nil, false, invalid(f.Argument, "has a member %q, which has the same name as a value in %q; put the value there", name, before)
 		}
 		if slices.Contains(f.Nested, name) {
 			err = nested(f.Argument, name, object[name], func(key, text string) { all = append(all, field{name: key, text: text}) })

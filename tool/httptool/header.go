@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// header is a header field whose value is a template.
+// header is a header field with a template as its value.
 type header struct {
 	name  string // canonical
 	value []piece
@@ -56,7 +56,7 @@ func parseHeaders(templates map[string]string, d *declared) []header {
 			continue
 		}
 		if seen[canonical] {
-			d.problem("%s: it is there twice; names of headers do not depend on case", what)
+			d.problem("%s: duplicate header; names of headers do not depend on case", what)
 			continue
 		}
 		seen[canonical] = true
@@ -84,12 +84,12 @@ func isHeaderText(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r != '\t' && (r < ' ' || r > '~') })
 }
 
-// cookieMarks are what the value of a cookie cannot have (RFC 6265 §4.1.1). Servers take
-// what follows them for another cookie, or for none.
+// cookieMarks are the characters that the value of a cookie cannot have (RFC 6265 §4.1.1).
+// Servers take the text after them for another cookie, or drop it.
 const cookieMarks = "\t \",;\\"
 
-// expandHeaders sets the headers of a request, without those whose only argument is
-// missing.
+// expandHeaders sets the headers of a request. It omits a header that consists of a single,
+// missing argument.
 func expandHeaders(headers []header, args map[string]any, secrets *secrets, to http.Header) error {
 	for _, h := range headers {
 		if name, ok := sole(h.value); ok && isMissing(args, name) {
@@ -137,8 +137,8 @@ func headerArgument(args map[string]any, name string) (string, error) {
 	return strings.Join(texts, ","), nil
 }
 
-// secrets resolves the secrets of one request, and remembers them to keep them out of what
-// is shown.
+// secrets resolves the secrets of a request, and remembers them to redact them from the
+// answer.
 type secrets struct {
 	resolve func(ctx context.Context, name string) (string, error)
 	ctx     context.Context //nolint:containedctx // of the one request that this belongs to
@@ -167,14 +167,14 @@ func (s *secrets) get(name string) (string, error) {
 	return v, nil
 }
 
-// minRedacted is the length from which a secret is recognized in an answer. Shorter ones
+// minRedacted is the length from which a secret is recognized in an answer. Shorter secrets
 // would be found in any text.
 const minRedacted = 6
 
-// redact removes the secrets of the request from a text of the server, which may repeat
-// what it was sent.
+// redact removes the secrets of the request from a text of the server, which may repeat the
+// request.
 func (s *secrets) redact(text string) string {
-	// The longest first: another one may be a part of it.
+	// The longest first: a shorter secret may be a part of it.
 	names := slices.SortedFunc(maps.Keys(s.values), func(a, b string) int {
 		return cmp.Or(len(s.values[b])-len(s.values[a]), strings.Compare(a, b))
 	})

@@ -35,12 +35,12 @@ type Config struct {
 	URL string
 	// Header has the values of the request's headers by name.
 	Header map[string]string
-	// JSON is a value of JSON whose strings are templates. At most one of JSON, Form,
-	// Fields and Text is the body.
+	// JSON is a value of JSON with templates as its strings. At most one of JSON, Form, Fields
+	// and Text is the body.
 	JSON any
 	// Form has the values of the parameters of an application/x-www-form-urlencoded body.
 	Form map[string]string
-	// Fields is a form whose fields are the members of one argument.
+	// Fields is a form with the members of an argument as its fields.
 	Fields *Fields
 	// Text is sent as text/plain, or as the header Content-Type says. The arguments in it are
 	// not escaped: do not build another format with it.
@@ -61,7 +61,7 @@ type Config struct {
 	// Approve says whether each call must be approved. Defaults to true unless Method is
 	// GET or HEAD.
 	Approve *bool
-	// Annotations replace those of the method: GET and HEAD are read-only, PUT and DELETE are
+	// Annotations replace the method's: GET and HEAD are read-only, PUT and DELETE are
 	// destructive. No method counts as idempotent, although PUT and DELETE should be (RFC 9110
 	// §9.2.2): only the server's operator knows.
 	Annotations *tool.Annotations
@@ -73,7 +73,7 @@ type Config struct {
 	// Timeout bounds a call, from resolving the host to the end of the answer. Defaults to
 	// DefaultTimeout.
 	Timeout time.Duration
-	// Client sends the requests. Defaults to a new one that allows only the public
+	// Client sends the requests. Defaults to a new client that allows only the public
 	// internet.
 	Client *Client
 }
@@ -96,9 +96,9 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // New returns a tool for c. The error lists all problems of c.
 //
-// The tool yields one result: the response as a JSON value, as a string if it is text, or as
-// an [agent.Part] with a file. A response without a body is an object with its status. It is a
-// streaming tool only because streaming tools can return text and files.
+// The tool yields a single result: the response as a JSON value, as a string if it is text, or
+// as an [agent.Part] with a file. A response without a body is an object with its status. It
+// is a streaming tool only because streaming tools can return text and files.
 func New(c Config) (tool.StreamingTool, error) {
 	t := &request{config: c, approve: !isSafe(c.Method)}
 	d := &declared{required: map[string]bool{}, used: map[string]bool{}, secrets: map[string]bool{}}
@@ -278,7 +278,7 @@ func (t *request) check(d *declared) {
 		}
 	}
 	if len(d.secrets) > 0 && c.Secrets == nil {
-		d.problem("header: there are no secrets, but {secret:%s} needs one", slices.Sorted(maps.Keys(d.secrets))[0])
+		d.problem("header: {secret:%s} needs secrets, and none are configured", slices.Sorted(maps.Keys(d.secrets))[0])
 	}
 	if h := c.IdempotencyHeader; h != "" {
 		canonical := http.CanonicalHeaderKey(h)

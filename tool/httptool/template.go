@@ -142,7 +142,7 @@ func (d *declared) check(p piece, whole bool, at place) {
 	}
 	schema, has := d.properties[p.name]
 	if !has {
-		d.problem("%s: there is no argument %q; declare it, or write {{ for a brace", at.what, p.name)
+		d.problem("%s: unknown argument %q; declare it, or write {{ for a brace", at.what, p.name)
 		return
 	}
 	if s, ok := schema.(map[string]any); ok && s["type"] == "object" && !p.nested && (!at.typed || !whole) {

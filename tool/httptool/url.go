@@ -57,7 +57,7 @@ func splitURL(template string) (t *urlTemplate, path, query string, err error) {
 		return nil, "", "", fmt.Errorf("byte %d is a character that a URL cannot have; percent-encode it", i)
 	}
 	if strings.Contains(template, "#") {
-		return nil, "", "", errors.New("a fragment is never sent; remove the # and what follows it")
+		return nil, "", "", errors.New("a fragment is never sent; remove the # and the text after it")
 	}
 	scheme, rest, _ := strings.Cut(template, "://")
 	if scheme != "http" && scheme != "https" {
@@ -97,7 +97,7 @@ func checkHost(host string) error {
 	return nil
 }
 
-// parseParameter parses one parameter of a query.
+// parseParameter parses a parameter of a query.
 func parseParameter(template string, d *declared) (p parameter, ok bool) {
 	key, value, has := strings.Cut(template, "=")
 	if strings.ContainsAny(key, "{}") {
@@ -132,7 +132,7 @@ const maxDecodings = 4
 
 // hasDots reports whether a decoded path segment has a part that is "." or "..", for a
 // server that decodes it again, takes slashes of either kind for separators, or cuts off
-// what follows a semicolon.
+// the text after a semicolon.
 func hasDots(segment string) bool {
 	for range maxDecodings {
 		segment = compatible(segment)
@@ -151,7 +151,7 @@ func hasDots(segment string) bool {
 	return true // encoded so often that nobody can tell
 }
 
-// compatible replaces what servers take for the characters that paths consist of: wide and
+// compatible replaces characters that servers take for the ASCII characters of paths: wide and
 // small forms, which become ASCII when text is made compatible (Unicode's NFKC) or is fitted
 // to another encoding, and encodings of UTF-8 that are too long.
 func compatible(s string) string {
@@ -181,8 +181,8 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// unescapeLenient decodes the valid percent-encodings of s, also those of the form %u002e,
-// and leaves the others.
+// unescapeLenient decodes the valid percent-encodings of s, the form %u002e included, and
+// leaves invalid ones.
 func unescapeLenient(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -225,7 +225,7 @@ func (t *urlTemplate) expand(args map[string]any) (*url.URL, error) {
 	}
 	u := &url.URL{Scheme: t.scheme, Host: t.host, Path: path, RawPath: raw.String(), RawQuery: query}
 	if u.EscapedPath() != raw.String() {
-		// It would be sent in another encoding than the one that was checked.
+		// It would be sent in another encoding than the checked encoding.
 		return nil, errors.New("the path of the request has no encoding that is sent unchanged")
 	}
 	return u, nil
@@ -268,15 +268,15 @@ func expandSegment(segment []piece, args map[string]any) (string, error) {
 	}
 	switch whole := decoded.String(); {
 	case whole == "":
-		return "", invalid(last, "is empty, and would make the request another one; a segment of the path needs a value")
+		return "", invalid(last, "is empty, which would change the path of the request; a segment of the path needs a value")
 	case hasDots(whole):
 		return "", invalid(last, "makes a part of the path %s", leadsElsewhere)
 	}
 	return escaped.String(), nil
 }
 
-// expandParameters returns the parameters of a query or a form, without those whose only
-// argument is missing.
+// expandParameters returns the parameters of a query or a form. It omits a parameter that
+// consists of a single, missing argument.
 func expandParameters(parameters []parameter, args map[string]any) (string, error) {
 	var pairs []string
 	for _, p := range parameters {

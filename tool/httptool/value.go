@@ -30,7 +30,8 @@ func isMissing(args map[string]any, name string) bool {
 	return v == nil
 }
 
-// elements returns the texts of an argument: one for each element of an array, else its own.
+// elements returns the texts of an argument: a text for each element of an array, else its
+// own.
 func elements(args map[string]any, name string) ([]string, error) {
 	list, ok := args[name].([]any)
 	if !ok {

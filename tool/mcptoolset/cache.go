@@ -62,7 +62,7 @@ func readCache(path string) (*cached, []byte, error) {
 	return &c, raw, nil
 }
 
-// save writes the cache file if its content changed. One attempt calls it at a time.
+// save writes the cache file if its content changed. Only one attempt may call it at a time.
 func (t *Toolset) save(l *listing) {
 	if t.cfg.CacheFile == "" {
 		return
@@ -87,7 +87,7 @@ func (t *Toolset) save(l *listing) {
 	t.saved, t.trouble = raw, ""
 }
 
-// replace writes a file so that a crash leaves the old one or the new one.
+// replace writes a file so that a crash leaves either the old or the new file.
 func replace(path string, content []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // of mode 0600
 	if err != nil {

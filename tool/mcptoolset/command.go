@@ -33,7 +33,7 @@ const (
 	stopAfter    = 300 * time.Millisecond // without input, before SIGTERM
 	killAfter    = 2 * time.Second        // after SIGTERM
 	exitPatience = time.Second            // between the end of the output and that of the process
-	maxLogged    = 200                    // logged lines of stderr for one process
+	maxLogged    = 200                    // logged lines of a process's stderr
 	maxLine      = 300                    // characters of a line of stderr
 	maxLastWords = 20                     // last lines of stderr that are kept
 )
@@ -158,7 +158,7 @@ func (t *Toolset) sayLastWords() {
 	last := t.lastWords
 	t.mu.Unlock()
 	if len(last) > 0 {
-		t.cfg.Logger.Warn().Str("mcp_server", t.cfg.Name).Strs("lines", last).Msg("what an mcp server wrote to stderr before it ended")
+		t.cfg.Logger.Warn().Str("mcp_server", t.cfg.Name).Strs("lines", last).Msg("mcp server ended; its last lines on stderr")
 	}
 }
 

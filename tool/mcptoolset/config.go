@@ -40,15 +40,15 @@ type Config struct {
 	// Only lists the tools that are offered; "*" stands for all. Required.
 	Only []string
 	// Approve selects the tools that need an approval for every call. Defaults to None. If
-	// Named has a name that the server does not list, every tool needs one: a misspelled name
-	// must not leave a tool without its gate.
+	// Named has a name that the server does not list, every tool needs an approval: a
+	// misspelled name must not leave a tool without its gate.
 	Approve ConfirmationPolicy
 	// Trust lists the tools whose hints about their effects are believed, so that, for
 	// example, a call of a tool that claims to be read-only may be repeated.
 	Trust []string
 	// Pins are the digests of tool definitions, from the function Digest of package tool or
 	// `a2a-server tools show`: 64 hexadecimal digits. A tool with another definition needs an
-	// approval for every call, and is not trusted. With any pin, a tool without one is not
+	// approval for every call, and is not trusted. With any pin, a tool without a pin is not
 	// offered.
 	Pins map[string]string
 	// Identity adds to the identity of the server, for example the names of its secrets and
@@ -59,7 +59,7 @@ type Config struct {
 	// Protocol is which version of MCP to speak. Defaults to ProtocolNewest.
 	Protocol Protocol
 
-	// CallTimeout limits one call. Defaults to the engine's limit for every tool.
+	// CallTimeout limits a call. Defaults to the engine's limit for every tool.
 	CallTimeout time.Duration
 	// ListTimeout is how long it may take to connect and to list the tools. Defaults to
 	// 10 s.
@@ -94,7 +94,7 @@ type HTTP struct {
 	// so that a secret can change; their values appear in no log and no error.
 	Header map[string]func() (string, error)
 	// Allow lists reachable addresses outside the public internet, such as an internal
-	// service: loopback, private and link-local ones.
+	// service: loopback, private and link-local addresses.
 	Allow []netip.Prefix
 	// Own returns the addresses on which this process listens. They are never reached. It
 	// must be safe for concurrent use. Defaults to none.
@@ -110,7 +110,7 @@ type ConfirmationPolicy struct {
 	names []string
 }
 
-// None asks for no approval, except for a definition that is not the pinned one.
+// None asks for no approval, except for a definition that differs from its pin.
 func None() ConfirmationPolicy { return ConfirmationPolicy{} }
 
 // All asks for the approval of every call.
@@ -127,9 +127,9 @@ type Elicit string
 const (
 	// ElicitDecline declines every question.
 	ElicitDecline Elicit = "decline"
-	// ElicitAsk asks people: the questions with which a server answers a call, and those that
-	// it asks while a call runs. The calls of one caller run one at a time, and each caller
-	// with a running call has a connection of its own: at most 16.
+	// ElicitAsk asks people: the questions with which a server answers a call, and the
+	// questions that it asks while a call runs. The calls of a caller run one at a time, and
+	// each caller with a running call has a connection of its own: at most 16.
 	ElicitAsk Elicit = "ask"
 )
 
@@ -139,10 +139,10 @@ type Protocol string
 const (
 	// ProtocolNewest is the newest version that both sides speak.
 	ProtocolNewest Protocol = "newest"
-	// ProtocolHandshake is the newest version that begins with a handshake, or an older one if
-	// the server speaks no newer. Only these versions allow questions while a call runs
-	// (elicitation/create): a server that also speaks MCP 2026-07-28, and asks in this way,
-	// fails the calls with ProtocolNewest.
+	// ProtocolHandshake is the newest version that begins with a handshake, or an older
+	// version if the server speaks no newer. Only these versions allow questions while a call
+	// runs (elicitation/create): a server that also speaks MCP 2026-07-28, and asks in this
+	// way, fails the calls with ProtocolNewest.
 	ProtocolHandshake Protocol = legacyProtocol
 )
 
@@ -153,12 +153,12 @@ const (
 	defaultRetry       = 500 * time.Millisecond
 	maxRetry           = time.Minute
 
-	maxTools       = 1000     // examined of one server
+	maxTools       = 1000     // examined of a server
 	maxPages       = 100      // of a list of tools
 	maxDescription = 1 << 10  // bytes of a description
 	maxProperty    = 256      // bytes of a name in a schema
 	maxSchema      = 64 << 10 // bytes of the schema of a tool's arguments
-	maxProblems    = 50       // kept of one listing
+	maxProblems    = 50       // kept of a listing
 )
 
 var (
@@ -284,7 +284,7 @@ func (h *HTTP) egress(maxMessage int) egress.Config {
 	return egress.Config{
 		Allow: h.Allow, Own: h.Own, RootCAs: h.RootCAs,
 		Timeout: -1, // that of a call is in its context
-		// The events of a stream are limited one by one.
+		// Each event of a stream has a limit of its own.
 		MaxBytes: int64(maxMessage), Streams: true,
 	}
 }

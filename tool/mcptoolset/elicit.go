@@ -12,13 +12,13 @@ import (
 	"a2a-server/tool"
 )
 
-// maxElicited limits the questions of a server during one call.
+// maxElicited limits the questions of a server during a call.
 const maxElicited = 16
 
 // maxNote is the length of the reason why a question was declined, in characters.
 const maxNote = 200
 
-// asker asks the server's questions on behalf of the one running call, to which they belong.
+// asker asks the server's questions on behalf of the only running call, to which they belong.
 // They hold the call ([tool.AskAndWait]).
 type asker struct {
 	ctx   context.Context //nolint:containedctx // of the call; ends with it

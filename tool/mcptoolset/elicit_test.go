@@ -171,9 +171,9 @@ func TestElicitDeclines(t *testing.T) {
 		"huge":   {&mcp.ElicitParams{Message: "?", RequestedSchema: properties(huge)}, p.ctx(t), "too large"},
 		"nobody": {&mcp.ElicitParams{Message: "?", RequestedSchema: properties(nil)}, t.Context(), "only a running call"},
 		"hidden name": {&mcp.ElicitParams{Message: "?", RequestedSchema: properties(map[string]any{"a\u202e": map[string]any{"type": "string"}})},
-			p.ctx(t), `name "a\u202e" has characters that nobody would see`},
+			p.ctx(t), `name "a\u202e" has invisible characters`},
 		"hidden choice": {&mcp.ElicitParams{Message: "?", RequestedSchema: properties(map[string]any{"a": map[string]any{"type": "string", "enum": []any{"yes", "yes\u200b"}}})},
-			p.ctx(t), `value "yes\u200b" has characters that nobody would see`},
+			p.ctx(t), `value "yes\u200b" has invisible characters`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -7,11 +7,11 @@ import (
 	"a2a-server/tool"
 )
 
-// flight follows one call through the SDK, which does not report how far a request got. The
+// flight follows a call through the SDK, which does not report how far a request got. The
 // transports find it in the context of the request.
 type flight struct {
 	sent     atomic.Bool   // part of the request may have reached the server
-	status   atomic.Int32  // of the HTTP response, 0 without one
+	status   atomic.Int32  // of the HTTP response, 0 without a response
 	progress chan struct{} // capacity 1: latest has changed
 	latest   atomic.Pointer[tool.Progress]
 }

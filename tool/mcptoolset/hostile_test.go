@@ -456,7 +456,7 @@ func TestListing(t *testing.T) {
 	}{
 		{"a thousand", many(1000), 1000, ""},
 		{"more than that", many(1001), 1000, "more than 1000 tools"},
-		{"names", listed("a b", "") + "," + listed("ok", "") + "," + listed(strings.Repeat("x", 65), "") + "," + listed("x\u202ey", ""), 1, `tool "x\u202ey": "x\u202ey" is no name for a tool`},
+		{"names", listed("a b", "") + "," + listed("ok", "") + "," + listed(strings.Repeat("x", 65), "") + "," + listed("x\u202ey", ""), 1, `tool "x\u202ey": "x\u202ey" is not a valid tool name`},
 		{"twice", listed("a", "1") + "," + listed("a", "2") + "," + listed("b", ""), 1, "lists 2 tools of that name"},
 		{"no schema", `{"name":"a"},` + echoTool, 1, "has no schema"},
 		{"a schema that does not compile", `{"name":"a","inputSchema":{"type":"objekt"}},` + echoTool, 1, "schema of its arguments"},
@@ -600,7 +600,7 @@ func TestPins(t *testing.T) {
 				t.Errorf("digest = %s, %v, want %s", got, err, digest)
 			}
 			ask, hint, err := tool.NeedsApproval(nil, read, nil)
-			if ask != tc.asks || err != nil || tc.asks && !strings.Contains(hint, "not what it was when it was pinned") {
+			if ask != tc.asks || err != nil || tc.asks && !strings.Contains(hint, "has changed since it was pinned") {
 				t.Errorf("asks: %v, %q, %v, want %v", ask, hint, err, tc.asks)
 			}
 			if read.RequiresApproval() != tc.asks {

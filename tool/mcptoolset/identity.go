@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// identity names the configured server: approvals and kept definitions belong to one server
-// only. It includes the names of environment variables and headers, not their values, which
-// may be secret. For Dial it is the name of the toolset.
+// identity names the configured server: approvals and kept definitions belong to a single
+// server only. It includes the names of environment variables and headers, not their values,
+// which may be secret. For Dial it is the name of the toolset.
 func (c *Config) identity() string {
 	what := []any{"dial", c.Name}
 	switch {

@@ -18,8 +18,8 @@ import (
 
 // The limits of questions that cannot be configured.
 const (
-	maxRounds    = 10       // of questions of one call
-	maxQuestions = 16       // of one round
+	maxRounds    = 10       // of a call's questions
+	maxQuestions = 16       // of a round
 	maxBusy      = 3        // times that a server puts a call off
 	maxQuestion  = 1 << 10  // bytes of the text of a question
 	maxForm      = 16 << 10 // bytes of its schema
@@ -138,7 +138,7 @@ func (in *input) suspend(where string, asks []tool.Ask, wake time.Time) error {
 }
 
 // askOf returns the question for people. Only forms qualify: a link from a server would have
-// the authority of this one.
+// this server's authority.
 func askOf(e *mcp.ElicitParams, where string) (tool.Ask, error) {
 	if e.Mode != "" && e.Mode != "form" || e.URL != "" {
 		return tool.Ask{}, errors.New("it is not a form")

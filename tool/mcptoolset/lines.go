@@ -118,7 +118,7 @@ func (l *lines) Read(context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// decode returns the messages of a line: one message, or a batch, which MCP had until
+// decode returns the messages of a line: a message, or a batch, which MCP had until
 // 2025-06-18.
 func decode(line []byte) ([]jsonrpc.Message, error) {
 	if !utf8.Valid(line) {
@@ -262,9 +262,8 @@ func (l *lines) Write(ctx context.Context, msg jsonrpc.Message) error {
 	}
 }
 
-// write writes one message after the other, until the connection is dead. A busy server may
-// not read for a while, so a write may take any time; callers stop waiting at their own
-// deadlines.
+// write writes the messages in turn, until the connection is dead. A busy server may not read
+// for a while, so a write may take any time; callers stop waiting at their own deadlines.
 func (l *lines) write() {
 	for {
 		select {

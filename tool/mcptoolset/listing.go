@@ -96,7 +96,7 @@ func (t *Toolset) offer(definitions []definition, refused []string, more bool, b
 func (t *Toolset) remote(d *definition, gateAll bool) (*remote, error) {
 	name := t.cfg.Prefix + d.Name
 	if !offeredName.MatchString(name) {
-		return nil, fmt.Errorf("%s is no name for a tool; names have up to 64 letters, digits, _, - and, within them, dots", visible.Quote(name, 80))
+		return nil, fmt.Errorf("%s is not a valid tool name; names have up to 64 letters, digits, _, - and, within them, dots", visible.Quote(name, 80))
 	}
 	parameters, err := strictjson.DecodeObject(d.Parameters)
 	if err != nil {
@@ -125,7 +125,7 @@ func (t *Toolset) remote(d *definition, gateAll bool) (*remote, error) {
 			return nil, fmt.Errorf("it is not pinned, and other tools are; add its digest %s to the pins", r.digest)
 		case pin != r.digest:
 			r.trusted = false
-			r.changed = fmt.Sprintf("its definition is not the pinned one: the digest is %s, pinned is %s", r.digest, pin)
+			r.changed = fmt.Sprintf("its definition differs from its pin: the digest is %s, pinned is %s", r.digest, pin)
 		}
 	}
 	return r, nil

@@ -47,7 +47,7 @@ func (r *remote) Gate(agent.ReadonlyContext, map[string]any) (ask bool, hint str
 	if r.changed == "" {
 		return false, "", nil
 	}
-	return true, "This tool is not what it was when it was pinned: " + r.changed + ". Read its description before you approve.", nil
+	return true, "This tool has changed since it was pinned: " + r.changed + ". Read its description before you approve.", nil
 }
 
 // Claims implements tool.Claimant.

@@ -77,7 +77,7 @@ func results(res *mcp.CallToolResult, note string) []*tool.Result {
 	return []*tool.Result{{Content: beside, Streaming: true, Artifact: contentArtifact}, final}
 }
 
-// contentOf returns one text as a string, and anything else as parts.
+// contentOf returns a single text as a string, and anything else as parts.
 func contentOf(parts []agent.Part) any {
 	switch {
 	case len(parts) == 0:

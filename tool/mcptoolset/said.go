@@ -11,7 +11,7 @@ import (
 
 // said is an error in the words of this package, which callers may read. Any other error may
 // quote the server, its program or the network: it is for the log and for [Toolset.Status],
-// and callers learn only that there is one.
+// and callers learn only that it occurred.
 type said string
 
 func (s said) Error() string { return string(s) }

@@ -9,7 +9,7 @@ import (
 )
 
 // clipSchema clips the texts of a schema that do not take part in validation, such as
-// descriptions. [checkShown] checks the others.
+// descriptions. [checkShown] checks the other texts.
 func clipSchema(schema map[string]any) {
 	for key, value := range schema {
 		switch key {
@@ -89,7 +89,7 @@ func checkText(what, text, shown string, limit int) error {
 	case len(text) > limit:
 		return fmt.Errorf("the %s %s has %d bytes; at most %d are accepted", what, visible.Quote(text, 80), len(text), limit)
 	case text != shown:
-		return fmt.Errorf("the %s %s has characters that nobody would see", what, visible.Quote(text, 80))
+		return fmt.Errorf("the %s %s has invisible characters", what, visible.Quote(text, 80))
 	}
 	return nil
 }

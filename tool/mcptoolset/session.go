@@ -35,13 +35,13 @@ type link struct {
 	explain   func(error) error // says more about why it ended; may wait for a second
 }
 
-// session is one connection to the server, from its handshake to its end.
+// session is a connection to the server, from its handshake to its end.
 type session struct {
 	set    *Toolset
 	link   *link
 	client *mcp.ClientSession
 	born   time.Time
-	own    bool                  // for one call; it is never set.session
+	own    bool                  // for a single call; it is never set.session
 	asker  atomic.Pointer[asker] // of the call that runs; nil: none does
 
 	dirty    atomic.Bool  // the server says that its list has changed
@@ -185,7 +185,7 @@ func (s *session) noteChange() {
 func (s *session) garbage(line string) {
 	if !s.garbled.Swap(true) {
 		s.set.cfg.Logger.Warn().Str("mcp_server", s.set.cfg.Name).Str("line", visible.Clip(line, 200)).
-			Msg("mcp server writes to stdout what is no message; such lines are skipped, and only the first is logged")
+			Msg("mcp server wrote a line to stdout that is not an MCP message; skipping all such lines, logging only the first")
 	}
 }
 

@@ -51,7 +51,7 @@ type overheard struct {
 
 	ears   ears
 	stream bool
-	limit  int    // bytes of a message; longer ones end the connection
+	limit  int    // bytes of a message; a longer message ends the connection
 	line   []byte // of a stream, as far as it has come
 	data   []byte // of an event, or the whole body
 }

@@ -31,12 +31,12 @@ const (
 	maxCause   = 500              // characters of why the server is down
 )
 
-// Toolset has the tools of one MCP server. It implements tool.Toolset. It is safe for
+// Toolset has the tools of an MCP server. It implements tool.Toolset. It is safe for
 // concurrent use.
 //
 // Its tools are streaming tools. A tool returns the structured content, or else the content: a
-// string if it is one text, else the parts. Content beside structured content is published as
-// an artifact named "content".
+// string if it is a single text, else the parts. Content beside structured content is
+// published as an artifact named "content".
 type Toolset struct {
 	cfg      Config
 	identity string        // of the server
@@ -51,13 +51,13 @@ type Toolset struct {
 	session   *session  // for new calls; nil: not connected
 	live      map[*session]struct{}
 	attempt   *attempt // nil: none is running
-	failures  int      // one after the other
+	failures  int      // in turn
 	retryAt   time.Time
 	down      error // why there is no session
 	legacy    bool  // the next handshake is that of the older protocol
 	turns     map[caller]*turn
 	waiting   int // calls that wait for their turn
-	owned     int // sessions for one call each
+	owned     int // sessions for a single call each
 	relist    *time.Timer
 	logged    []string // problems
 	trouble   string   // with the cache file
@@ -308,8 +308,8 @@ func (t *Toolset) briefly(ctx context.Context) (context.Context, context.CancelF
 	return ctx, cancel
 }
 
-// connect opens a session, unless s is one, and lists. With an error it returns the session,
-// if there is one, only to be closed.
+// connect opens a session, unless s is given, and lists. With an error it returns the session,
+// if any, only to be closed.
 func (t *Toolset) connect(ctx context.Context, s *session, own bool) (*session, *listing, error) {
 	if s == nil {
 		var err error

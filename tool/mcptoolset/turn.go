@@ -11,10 +11,10 @@ import (
 // time, each on a connection of its own.
 const maxHolders = 16
 
-// caller identifies the caller. Without authentication, all callers are one.
+// caller identifies the caller. Without authentication, all callers are the same.
 type caller struct{ tenant, user string }
 
-// turn lets the calls of one caller run one at a time. Guarded by Toolset.mu, except the
+// turn lets the calls of a caller run one at a time. Guarded by Toolset.mu, except the
 // channel.
 type turn struct {
 	slot  chan struct{} // capacity 1

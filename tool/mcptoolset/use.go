@@ -76,12 +76,12 @@ func (t *Toolset) held(s *session) bool {
 	return s != nil && t.cfg.Elicit == ElicitAsk && s.calls > 0
 }
 
-// useOwn returns a new session for one call of r, which lists the tools itself. The caller
-// has the lock, which useOwn releases.
+// useOwn returns a new session for a single call of r, which lists the tools itself. The
+// caller has the lock, which useOwn releases.
 func (t *Toolset) useOwn(ctx context.Context, r *remote) (*session, error) {
 	if t.owned == maxHolders-1 {
 		t.mu.Unlock()
-		return nil, fmt.Errorf("MCP server %s: %d callers have a call that waits for it or for an answer to its question, which is the limit; nothing was called; answer or cancel one of them, or try again later", t.cfg.Name, maxHolders)
+		return nil, fmt.Errorf("MCP server %s: %d callers already have a call that waits for it or for an answer to its question, the maximum; nothing was called; answer or cancel such a call, or try again later", t.cfg.Name, maxHolders)
 	}
 	t.owned++
 	t.running.Add(1)
@@ -97,8 +97,8 @@ func (t *Toolset) useOwn(ctx context.Context, r *remote) (*session, error) {
 	case ctx.Err() != nil:
 		err = fmt.Errorf("MCP server %s: nothing was called: %w", t.cfg.Name, context.Cause(ctx))
 	case down:
-		t.cfg.Logger.Warn().Str("mcp_server", t.cfg.Name).Str("error", t.text(err)).Msg("one more connection to an mcp server failed")
-		err = fmt.Errorf("%w; nothing was called", &downError{text: fmt.Sprintf("MCP server %s does not take one more connection, and another caller's call has the first: %s", t.cfg.Name, brief(err))})
+		t.cfg.Logger.Warn().Str("mcp_server", t.cfg.Name).Str("error", t.text(err)).Msg("another connection to an mcp server failed")
+		err = fmt.Errorf("%w; nothing was called", &downError{text: fmt.Sprintf("MCP server %s does not accept another connection, and another caller's call has the first: %s", t.cfg.Name, brief(err))})
 	default:
 		t.known, t.checked = known, t.cfg.Now()
 		err = t.take(s, known, r)
@@ -112,7 +112,7 @@ func (t *Toolset) useOwn(ctx context.Context, r *remote) (*session, error) {
 	return s, nil
 }
 
-// giveUp ends a session that was for one call, nil: it was not opened.
+// giveUp ends a session for a single call, nil: it was not opened.
 func (t *Toolset) giveUp(s *session) {
 	go func() {
 		defer t.running.Done()

@@ -51,8 +51,8 @@ func bodyArgument(body *openapi3.RequestBody, given value, schemas *converter) (
 	return a, how, err
 }
 
-// formOf returns the media type that is used of those that a body may have, and how the body
-// is written; "" if there is none. Any type of JSON comes before forms.
+// formOf returns the media type to use for a body, and how the body is written; "" if none is
+// supported. Any type of JSON comes before forms.
 func formOf(kinds []string) (key string, how form) {
 	best := 0
 	for _, candidate := range kinds {
@@ -67,7 +67,7 @@ func formOf(kinds []string) (key string, how form) {
 		case kind == "application/merge-patch+json":
 			rank, made.mediaType = 6, kind
 		case kind == "application/json-patch+json":
-			// Beside others in practice: its schema is the one of the others, too.
+			// Beside other types in practice: its schema is the same as theirs.
 			rank, made.mediaType = 4, kind
 		case strings.HasSuffix(kind, "+json"):
 			rank, made.mediaType = 5, mime.FormatMediaType(kind, params)
@@ -184,7 +184,7 @@ type property struct {
 
 	name     string
 	required bool
-	own      bool // of the schema itself, not of one within it
+	own      bool // of the schema itself, not of a schema within it
 }
 
 // maxComposed is how deep the schemas of a form may be composed.

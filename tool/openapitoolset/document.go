@@ -16,8 +16,8 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// MaxSpec is the maximum size of a document, in bytes. It only bounds what reading one takes:
-// GitHub's has 13 MiB. What is kept is what is selected.
+// MaxSpec is the maximum size of a document, in bytes. It only bounds the cost of reading it:
+// GitHub's has 13 MiB. Only the selected operations are kept.
 const MaxSpec = 64 << 20
 
 // maxDepth is how deep values in a document may be nested.
@@ -39,7 +39,7 @@ type value struct {
 
 func (v value) below(name string) string { return v.at + "/" + strictjson.EscapePointer(name) }
 
-// object returns the value as an object. what is the name that OpenAPI has for it.
+// object returns the value as an object. what is its name in OpenAPI.
 func (v value) object(what string) (map[string]any, error) {
 	m, ok := v.v.(map[string]any)
 	if !ok {
@@ -48,7 +48,7 @@ func (v value) object(what string) (map[string]any, error) {
 	return m, nil
 }
 
-// list returns the value as an array, and nothing for a missing one.
+// list returns the value as an array, and nil for a missing value.
 func (v value) list(what string) ([]any, error) {
 	if v.v == nil {
 		return nil, nil
@@ -172,7 +172,7 @@ func parseJSON(raw []byte) (any, error) {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is a second value after the first; remove it: a file has one document")
+		return nil, errors.New("unexpected second value after the first; remove it: a file has one document")
 	}
 	return v, nil
 }
@@ -206,7 +206,7 @@ func checkDepth(d *json.Decoder) error {
 			if top.name {
 				name, _ := token.(string)
 				if top.names[name] {
-					return fmt.Errorf("at byte %d: the name %s is there twice in an object; remove one", d.InputOffset(), visible.Quote(name, 80))
+					return fmt.Errorf("at byte %d: duplicate key %s; remove the second", d.InputOffset(), visible.Quote(name, 80))
 				}
 				top.names[name] = true
 				top.name = false
@@ -255,7 +255,7 @@ func parseYAML(raw []byte) (any, error) {
 // maxReferences is how many references may follow each other.
 const maxReferences = 32
 
-// resolve follows the references of v, if it is one, within the document.
+// resolve follows the references of v within the document, if v is a reference.
 func (d *document) resolve(v value) (value, error) {
 	for range maxReferences {
 		m, ok := v.v.(map[string]any)
@@ -305,7 +305,7 @@ func (d *document) target(ref any, at string) (value, error) {
 			}
 		}
 		if !has {
-			return value{}, fmt.Errorf("%s/$ref: there is nothing at %s", quote(at), visible.Quote(s, 200))
+			return value{}, fmt.Errorf("%s/$ref: the document has nothing at %s", quote(at), visible.Quote(s, 200))
 		}
 	}
 	return value{v, pointer}, nil

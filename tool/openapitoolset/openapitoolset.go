@@ -28,17 +28,16 @@ type Config struct {
 	// https://api.example/v1. Defaults to the only server of the document, if that is
 	// absolute and has no variables.
 	Server string
-	// Only lists the operations by operationId or, for one that has none, by the name of its
-	// tool. Required; "*" is all of them.
+	// Only lists the operations by operationId or, for an operation without it, by the name of
+	// its tool. Required; "*" is all of them.
 	Only []string
 	// Prefix is put before the names of tools. Defaults to none.
 	Prefix string
 
-	// Approve says which operations must be approved. Defaults to all except those with GET
-	// and HEAD.
+	// Approve selects the operations that must be approved. Defaults to all except GET and
+	// HEAD.
 	Approve Approval
-	// Annotations replace those that follow from the method, by operationId; see
-	// [httptool.Config].
+	// Annotations replace the method's annotations, by operationId; see [httptool.Config].
 	Annotations map[string]tool.Annotations
 
 	// Header has values of headers for all requests, with {secret:name} for secrets; see
@@ -46,18 +45,18 @@ type Config struct {
 	Header map[string]string
 	// Secrets returns the values of secrets; see [httptool.Config].
 	Secrets func(ctx context.Context, name string) (string, error)
-	// IdempotencyHeader is set in the requests of all operations except those with GET and
-	// HEAD; see [httptool.Config]. Defaults to none.
+	// IdempotencyHeader is set in the requests of all operations except GET and HEAD; see
+	// [httptool.Config]. Defaults to none.
 	IdempotencyHeader string
 	// Timeout bounds each call. Defaults to [httptool.DefaultTimeout].
 	Timeout time.Duration
-	// Client sends the requests. Defaults to a new one that allows only the public
+	// Client sends the requests. Defaults to a new client that allows only the public
 	// internet.
 	Client *httptool.Client
 }
 
-// Approval says which operations must be approved. The zero value is all except those with
-// GET and HEAD.
+// Approval selects the operations that must be approved. The zero value is all except GET and
+// HEAD.
 type Approval struct {
 	kind  approvalKind
 	names []string
@@ -83,7 +82,7 @@ func ApproveNamed(names ...string) Approval {
 	return Approval{kind: approveNamed, names: slices.Clone(names)}
 }
 
-// of returns what to configure for an operation.
+// of returns [httptool.Config].Approve for an operation.
 func (a Approval) of(o *operation) *bool {
 	var must bool
 	switch a.kind {
@@ -98,16 +97,16 @@ func (a Approval) of(o *operation) *bool {
 	return &must
 }
 
-// The limits of what is selected.
+// The limits of a selection.
 const (
-	maxTools    = 2000     // operations of one toolset
+	maxTools    = 2000     // operations of a toolset
 	maxSelected = 16 << 20 // bytes of the JSON Schemas of their arguments
 )
 
-// New returns the tools of the operations that c lists, in the order of paths and methods.
-// It reads the document once: the toolset never changes. Each problem names a selected
-// operation that is not offered, where in the document the reason is, and what it is. The
-// error lists everything else that is wrong with c or the document.
+// New returns the tools of the operations that c lists, in the order of paths and methods. It
+// reads the document once: the toolset never changes. Each problem names a selected operation
+// that is not offered, the reason, and its place in the document. The error lists everything
+// else that is wrong with c or the document.
 func New(c Config) (set tool.Toolset, problems []string, err error) {
 	set, problems, err = build(&c)
 	if err != nil {
@@ -173,7 +172,7 @@ func build(c *Config) (_ tool.Toolset, problems []string, err error) {
 	return tool.NewToolset(c.Name, tools...), problems, nil
 }
 
-// check reports what is wrong with what all operations have.
+// check reports the faults of the settings that all operations share.
 func (c *Config) check(server string) error {
 	_, err := httptool.New(httptool.Config{
 		Name: "all", Method: http.MethodPost, URL: server, Header: c.Header, Secrets: c.Secrets,
@@ -201,7 +200,7 @@ func (d *document) server(configured string) (string, error) {
 			return "", fmt.Errorf("spec: %w", err)
 		}
 		if len(servers) != 1 {
-			return "", fmt.Errorf("server: it is missing, and the document has %d servers; write the one to use", len(servers))
+			return "", fmt.Errorf("server: it is missing, and the document has %d servers; write the server to use", len(servers))
 		}
 		first := value{servers[0], "/servers/0"}
 		m, err := first.object("a server")
@@ -212,7 +211,7 @@ func (d *document) server(configured string) (string, error) {
 			return "", fmt.Errorf("spec: %w", err)
 		}
 		if !isAbsolute(s) {
-			return "", fmt.Errorf("server: it is missing, and the document's own, %s, is not an absolute URL without variables; write the one to use", visible.Quote(s, 200))
+			return "", fmt.Errorf("server: it is missing, and the document's own, %s, is not an absolute URL without variables; write the server to use", visible.Quote(s, 200))
 		}
 	}
 	if !isAbsolute(s) {
@@ -253,7 +252,7 @@ func (d *document) selected(c *Config) (_ []*operation, problems []string, _ err
 			}
 			problems = broken
 		case byName[name] == nil && len(broken) > 0:
-			errs = append(errs, fmt.Errorf("only: %s; what cannot be read may have it: %s", unknown(name, names), broken[0]))
+			errs = append(errs, fmt.Errorf("only: %s; it may be in a part that cannot be read: %s", unknown(name, names), broken[0]))
 		case byName[name] == nil:
 			errs = append(errs, fmt.Errorf("only: %s", unknown(name, names)))
 		default:
@@ -286,5 +285,5 @@ func (d *document) selected(c *Config) (_ []*operation, problems []string, _ err
 }
 
 func unknown(name string, names []string) string {
-	return fmt.Sprintf("there is no operation %s%s", visible.Quote(name, 80), suggest.DidYouMean(name, "", names))
+	return fmt.Sprintf("unknown operation %s%s", visible.Quote(name, 80), suggest.DidYouMean(name, "", names))
 }

@@ -34,7 +34,7 @@ func methods() []string {
 }
 
 // operations returns the operations of the document in the order of their paths. broken has
-// the problems of those that cannot be read.
+// the problems of operations that cannot be read.
 func (d *document) operations() (all []*operation, broken []string, err error) {
 	if d.root["paths"] == nil {
 		return nil, nil, nil // a document of 3.1 may have webhooks only
@@ -177,8 +177,7 @@ func (d *document) tool(c *Config, o *operation, name, server string) (_ tool.To
 	return t, size, err
 }
 
-// checkServers refuses an operation with servers of its own, unless the one to use is one of
-// them.
+// checkServers refuses an operation with servers of its own, unless server is among them.
 func (o *operation) checkServers(server string) error {
 	for _, v := range []value{{o.self, o.at}, o.item} {
 		m, err := v.object("an operation")
@@ -200,7 +199,7 @@ func (o *operation) checkServers(server string) error {
 		}) {
 			return fmt.Errorf("%s: it has servers of its own; select it in a toolset of its own with one of them as server", quote(at.at))
 		}
-		return nil // the operation's come before those of its path
+		return nil // the operation's servers come before its path's
 	}
 	return nil
 }
@@ -298,7 +297,7 @@ func requestURL(server, path string, arguments []*argument) (string, error) {
 		return ""
 	})
 	if missing != "" {
-		return "", fmt.Errorf("the path has {%s}, and there is no such parameter in the path", visible.Clip(missing, 80))
+		return "", fmt.Errorf("the path has {%s}, which is not declared as a parameter in the path", visible.Clip(missing, 80))
 	}
 	for _, wire := range sorted(named) {
 		if !used[wire] {

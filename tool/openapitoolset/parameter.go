@@ -56,8 +56,8 @@ func (d *document) arguments(c *Config, o *operation, schemas *converter) (all [
 	return append(all, a), how, nil
 }
 
-// parameters returns the parameters of an operation: those of its path, unless the operation
-// has others of the same names and places, and its own.
+// parameters returns the parameters of an operation: its own, and the parameters of its path
+// that have no counterpart of the same name and place among its own.
 func (d *document) parameters(o *operation) ([]value, error) {
 	var all []value
 	index := map[[2]string]int{}
@@ -90,7 +90,7 @@ func (d *document) parameters(o *operation) ([]value, error) {
 			}
 			key := [2]string{in, name}
 			if own[key] {
-				return nil, fmt.Errorf("%s: the parameter %s (%s) is there twice", quote(p.at), visible.Quote(name, 80), visible.Clip(in, 20))
+				return nil, fmt.Errorf("%s: duplicate parameter %s (%s)", quote(p.at), visible.Quote(name, 80), visible.Clip(in, 20))
 			}
 			own[key] = true
 			if at, has := index[key]; has && level > 0 {
@@ -119,8 +119,8 @@ func (d *document) requestBody(o *operation) (value, error) {
 }
 
 // check has the parameters and the body of an operation read and checked by the rules of
-// OpenAPI. It gets them without their schemas and examples, which are read here: only what
-// is used is looked at, however large the document is.
+// OpenAPI, without their schemas and examples, which this package reads itself: it looks only
+// at the parts that it uses, however large the document is.
 func (d *document) check(o *operation, given []value, body value) (*openapi3.Operation, error) {
 	self := map[string]any{"responses": map[string]any{"default": map[string]any{"description": ""}}}
 	var bare []any

@@ -14,14 +14,14 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// The limits of the arguments of one operation.
+// The limits of the arguments of an operation.
 const (
-	maxSchemas = 10_000    // including those within others
+	maxSchemas = 10_000    // including nested ones
 	maxSchema  = 256 << 10 // bytes of its JSON
 	maxText    = 1 << 10   // bytes of a description
 )
 
-// converter converts the schemas of one operation to JSON Schema 2020-12.
+// converter converts the schemas of an operation to JSON Schema 2020-12.
 type converter struct {
 	doc   *document
 	defs  map[string]any
@@ -34,7 +34,7 @@ func newConverter(d *document) *converter {
 	return &converter{doc: d, defs: map[string]any{}, names: map[string]string{}}
 }
 
-// finish converts the schemas that others refer to.
+// finish converts the referenced schemas.
 func (c *converter) finish() error {
 	for len(c.queue) > 0 {
 		next := c.queue[0]
@@ -218,7 +218,7 @@ func (c *converter) dropReadOnly(to, from map[string]any, v value) error {
 	return nil
 }
 
-// from30 converts what differs between the schemas of OpenAPI 3.0 and JSON Schema.
+// from30 converts the differences between the schemas of OpenAPI 3.0 and JSON Schema.
 func from30(to, from map[string]any) any {
 	for _, bound := range [][2]string{{"exclusiveMinimum", "minimum"}, {"exclusiveMaximum", "maximum"}} {
 		if limit, has := to[bound[1]]; has && from[bound[0]] == true {
@@ -240,7 +240,7 @@ func from30(to, from map[string]any) any {
 	return to
 }
 
-// reference returns the reference to a definition for one to a schema of the document.
+// reference returns the reference to the definition of a schema of the document.
 func (c *converter) reference(ref any, at string) (string, error) {
 	target, err := c.doc.target(ref, at)
 	if err != nil {
@@ -271,7 +271,7 @@ func (c *converter) nameOf(pointer string) string {
 	return name
 }
 
-// shorten returns a name of at most 64 bytes that ends in a digest of what it is for.
+// shorten returns a name of at most 64 bytes that ends in a digest of the text of.
 func shorten(name, of string) string {
 	sum := sha256.Sum256([]byte(of))
 	return name[:min(len(name), 55)] + "_" + hex.EncodeToString(sum[:4])
@@ -286,8 +286,8 @@ func clipText(s string) string {
 	return strings.ToValidUTF8(s[:maxText-len("…")], "") + "…"
 }
 
-// sizeOf returns the bytes of the schema of arguments, and refuses one that is too large to
-// be shown to a model.
+// sizeOf returns the bytes of the schema of arguments, and refuses a schema that is too large
+// to be shown to a model.
 func sizeOf(schema map[string]any) (int, error) {
 	raw, err := json.Marshal(schema)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package toolconfirmation defines the function call with which agents ask for a
-// confirmation on the wire: its name, its arguments, and the original call that it wraps.
-// The names and JSON keys are those of the Agent Development Kit (ADK), so that its
-// clients understand ours. The package does not know how approvals are stored or decided.
+// Package toolconfirmation defines the function call with which agents ask for a confirmation
+// on the wire: its name, its arguments, and the original call that it wraps. The names and
+// JSON keys are from the Agent Development Kit (ADK), so that ADK clients understand this
+// server. The package does not know how approvals are stored or decided.
 package toolconfirmation
 
 import (
@@ -24,10 +24,10 @@ const (
 	ArgOriginalCall = "originalFunctionCall"
 )
 
-// ToolConfirmation is a question about a call and, once there is one, its answer. If
-// nobody has answered yet, the whole value is absent; Confirmed does not tell.
+// ToolConfirmation is a question about a call and, after the decision, its answer. Before the
+// decision the whole value is absent; Confirmed does not tell.
 type ToolConfirmation struct {
-	// Hint tells a person what the question is, and why it is asked.
+	// Hint tells a person the question, and the reason for it.
 	Hint string `json:"hint"`
 	// Confirmed is the decision: true lets the call run.
 	Confirmed bool `json:"confirmed"`
@@ -43,9 +43,9 @@ type FunctionCall struct {
 }
 
 // OriginalCallFrom returns the call that waits for the confirmation that c asks for. The
-// argument may hold it as a FunctionCall or a pointer to one, as the map that JSON
-// decodes to, or as a [json.RawMessage]; unknown keys are ignored. It returns an error if
-// there is no such call, if one of its fields has the wrong type, or if it has no name.
+// argument may hold it as a FunctionCall or a pointer to it, as the map that JSON decodes to,
+// or as a [json.RawMessage]; unknown keys are ignored. It returns an error if the call is
+// missing, has a field of the wrong type, or has no name.
 func OriginalCallFrom(c *FunctionCall) (*FunctionCall, error) {
 	if c == nil {
 		return nil, errors.New("the confirmation call is nil, so it has no original call")

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A Client is a client of an [Issuer], for the authorization code flow. Everybody who comes to the
-// issuer is alice, signed in already.
+// A Client is a client of an [Issuer], for the authorization code flow. Every user who comes
+// to the issuer is alice, signed in already.
 type Client struct {
 	ID, Secret  string // Secret "": the client is public
 	RedirectURI string
@@ -25,7 +25,7 @@ type Client struct {
 type codes struct {
 	mu     sync.Mutex
 	client Client
-	given  map[string]url.Values // what each was given for; nil: it was used
+	given  map[string]url.Values // the request of each code; nil: the code was used
 }
 
 // Register makes c the only client of i.

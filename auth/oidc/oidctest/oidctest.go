@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Audience is what the tokens are for.
+// Audience is the audience of the tokens.
 const Audience = "a2a"
 
 // An Issuer issues tokens and, while it is up, publishes its key on a loopback address. It is

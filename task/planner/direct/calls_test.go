@@ -103,7 +103,7 @@ func TestNoCalls(t *testing.T) {
 		{"a name that is none", data(t, `{"tool":"`+strings.Repeat("x", 257)+`"}`), "part 1: unknown tool \"" + strings.Repeat("x", 100) + "…\": a name has at most 256 bytes\n"},
 		{"a long key", data(t, `{"tool":"echo","`+strings.Repeat("x", 1000)+`":1}`), "part 1: unknown key \"" + strings.Repeat("x", 100) + "…\"; known are"},
 		{"a long key of a pair, twice", text("/transfer_money " + strings.Repeat("x", 1000) + "=1 " + strings.Repeat("x", 1000) + "=1"), strings.Repeat("x", 100) + "…\" is given twice\n"},
-		{"more pairs than any tool takes", text("/transfer_money" + pairs(1025)), "part 1: /transfer_money: there are more than 1024 arguments"},
+		{"more pairs than any tool takes", text("/transfer_money" + pairs(1025)), "part 1: /transfer_money: more than 1024 arguments"},
 		{"wrong id", data(t, `{"tool":"echo","id":3}`), "\"id\" of the call of \"echo\" must be a string\n"},
 		{"id in the form of that of a call", data(t, `{"calls":[{"tool":"echo","id":"x"},{"tool":"bare","id":"c1.2"}]}`), "part 1: calls[1]: \"id\" of the call of \"bare\" is \"c1.2\", which looks like an id of this server; choose another one"},
 		{"id that would pass for that of a call", data(t, `{"tool":"echo","id":" C1.2\u200b"}`), "part 1: \"id\" of the call of \"echo\" is \" C1.2\\u200b\", which looks like"},

@@ -21,8 +21,8 @@ const (
 	adkFunctionCall = "function_call"
 )
 
-// readData returns the calls of a data part whose value is either decoded or still
-// a [json.RawMessage]. A value in none of the known shapes is not a call.
+// readData returns the calls of a data part whose value is either decoded or still a
+// [json.RawMessage]. A value in none of the known shapes is not a call.
 func readData(value any, metadata map[string]any) ([]task.PlannedCall, error) {
 	if kind, ok := metadata[adkType].(string); ok && kind == adkFunctionCall {
 		fields, ok := object(value)

@@ -1,8 +1,8 @@
 // Package direct is the planner for messages that name the calls to make: the default,
-// intended for agents that delegate and for people who type. It knows three ways to write
-// a call, and ends the task when the calls are done, or asks for the input that they
-// require (agent.EventActions). A message
-// without a call is answered with the list of tools, and creates no task.
+// intended for agents that delegate and for people who type. It knows three ways to write a
+// call, and ends the task when the calls are done, or asks for the input that they require
+// (agent.EventActions). A message without a call is answered with the list of tools, and
+// creates no task.
 //
 // # Calls
 //
@@ -20,13 +20,13 @@
 //
 // Several parts are several calls of one step, in order. Other text and data are ignored.
 //
-// In key=value, the value is JSON if it is valid JSON, else a string. An argument that
-// the schema declares to be a string stays one: to=007 is "007".
+// In key=value, the value is JSON if it is valid JSON, else a string. An argument that the
+// schema declares to be a string stays a string: to=007 is "007".
 //
 // # Mistakes
 //
-// If a call in a known shape cannot be read, or a text that begins with a slash names no
-// tool, the answer says what is wrong and lists the tools; nothing of the message is run.
-// If a data part names a tool that does not exist, or has invalid arguments, a task is
-// created, and the error is the result of the call.
+// If a call in a known shape cannot be read, or a text that begins with a slash names no tool,
+// the answer describes the mistake and lists the tools; nothing of the message is run. If a
+// data part names a tool that does not exist, or has invalid arguments, a task is created, and
+// the error is the result of the call.
 package direct

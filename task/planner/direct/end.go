@@ -12,11 +12,11 @@ import (
 	"a2a-server/task"
 )
 
-// maxErrorText bounds how much of one call's error the last message repeats, in
-// characters; 64 of them stay far below the limit of an event.
+// maxErrorText bounds how much of a call's error the last message repeats, in characters; 64
+// of them stay far below the limit of an event.
 const maxErrorText = 2 << 10
 
-// end returns the end of a task whose calls all have results.
+// end returns the end of a task after the results of all its calls.
 func end(p *task.Progress) *task.End {
 	var lines, notes []string
 	calls, turnedDown := 0, 0
@@ -63,7 +63,7 @@ func end(p *task.Progress) *task.End {
 // lineOf is the line of the last message about a call that did not succeed.
 func lineOf(r *task.Result, verdict string) string {
 	line := nameOf(r) + " " + verdict
-	// The error of a rejection or an unknown outcome repeats what the line already says.
+	// The error of a rejection or an unknown outcome repeats the verdict of the line.
 	text := strings.TrimPrefix(strings.TrimPrefix(r.Error, "the call "+verdict), ": ")
 	if r.Outcome == task.OutcomeUnknown {
 		text = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(text, "the result of the call is unknown"), ": "), " and ")

@@ -8,9 +8,9 @@ import (
 	"a2a-server/tool"
 )
 
-// Example returns a text that calls a tool with its required arguments: /name key=value …, with
-// the values that its schema names (default, examples, const, enum), or else one of the right
-// type. A value need not fit everything that the schema asks for, such as a pattern.
+// Example returns a text that calls a tool with its required arguments: /name key=value …,
+// with the values that its schema names (default, examples, const, enum), or else a value of
+// the right type. A value need not satisfy all of the schema, such as a pattern.
 func Example(d tool.Definition) string {
 	sig := signatureOf(d.Parameters)
 	text := "/" + d.Name

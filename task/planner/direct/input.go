@@ -11,11 +11,11 @@ import (
 	"a2a-server/task"
 )
 
-// maxPrompt bounds the part of one call in a question, in characters. MaxCalls of them fit
-// into an event.
+// maxPrompt bounds the part of a call in a question, in characters. MaxCalls of them fit into
+// an event.
 const maxPrompt = 2 << 10
 
-// next returns what follows a finished step: a question if its calls require input; the
+// next returns the step after a finished step: a question if its calls require input; the
 // calls that an answer names; else the end.
 func (p *Planner) next(at *task.Progress) *task.Step {
 	last := at.Steps[len(at.Steps)-1]
@@ -44,9 +44,9 @@ func ask(at *task.Progress, parts ...*a2a.Part) *task.Step {
 	}}}
 }
 
-// prompts returns what the calls of a step want to ask the user, one per line, "" if
-// nothing. A call that did not succeed asks nothing. Characters that a person would not see,
-// or that would begin a line as if it were of another call, are escaped.
+// prompts returns the questions of a step's calls to the user, one per line, "" without any. A
+// call that did not succeed asks nothing. Invisible characters are escaped, and line breaks
+// indented, so that a line cannot look like another call's.
 func prompts(calls []task.Result) string {
 	var lines []string
 	for i := range calls {

@@ -49,7 +49,7 @@ Name the tool in the message, in one of these ways:
 	return a2a.ContentParts{a2a.NewTextPart(b.String()), a2a.NewDataPart(map[string]any{"tools": entries})}
 }
 
-// describe writes one tool: a line for itself, and one for each argument.
+// describe writes a tool: a line for itself, and a line for each argument.
 func describe(b *strings.Builder, d tool.Definition, approval bool) {
 	fmt.Fprintf(b, "- %s", d.Name)
 	if approval {

@@ -13,7 +13,7 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// MaxCalls is the maximum number of calls in one message.
+// MaxCalls is the maximum number of calls in a message.
 const MaxCalls = 64
 
 // Config configures a [Planner]. The zero value is ready to use.
@@ -21,9 +21,8 @@ type Config struct {
 	// NewID returns ids for direct messages. It must be safe for concurrent use.
 	// Defaults to random UUIDs.
 	NewID func() string
-	// Approval reports whether every call of a tool has to be approved, for the list of
-	// tools. It must be safe for concurrent use. Defaults to what the tool itself
-	// declares.
+	// Approval reports whether every call of a tool has to be approved, for the list of tools.
+	// It must be safe for concurrent use. Defaults to the tool's own declaration.
 	Approval func(t tool.Tool) bool
 }
 
@@ -51,8 +50,8 @@ func New(c Config) *Planner {
 // Inline returns true.
 func (p *Planner) Inline() bool { return true }
 
-// Accept returns nil for a message that names calls, else an answer that says what is
-// wrong, which tools there are, and how to call one.
+// Accept returns nil for a message that names calls, else an answer that describes the
+// mistake, lists the tools, and shows how to call a tool.
 func (p *Planner) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message, error) {
 	calls, problems := read(r.Message, r.Tools)
 	if len(calls) > 0 && len(problems) == 0 {
@@ -66,12 +65,13 @@ func (p *Planner) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message
 	return m, nil
 }
 
-// Plan returns the calls of the first message as the first step. If one of them requires
-// input (agent.EventActions), the next step asks the user for it, and the calls that the
-// answer names, if it does, are another step. The last step is the end of the task: canceled if every call was rejected or nobody answered, failed if none
-// succeeded for other reasons, else completed. The final message lists each call that did
-// not succeed. An error means that the message no longer names a call: the tools, or this
-// package, have changed since it was accepted.
+// Plan returns the calls of the first message as the first step. If any of them requires input
+// (agent.EventActions), the next step asks the user for it, and the calls that the answer
+// names, if any, are another step. The last step is the end of the task: canceled if every
+// call was rejected, canceled or expired, failed if no call succeeded for other reasons, else
+// completed. The final message lists each call that did not succeed. An error means that the
+// message no longer names a call: the tools, or this package, have changed since it was
+// accepted.
 func (p *Planner) Plan(_ context.Context, progress *task.Progress) (*task.Step, error) {
 	if len(progress.Steps) > 0 {
 		return p.next(progress), nil

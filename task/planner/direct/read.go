@@ -9,8 +9,8 @@ import (
 	"a2a-server/tool"
 )
 
-// read returns the calls that m names, in the order of its parts, and the problems of
-// those that cannot be read, or that have the id of another call.
+// read returns the calls that m names, in the order of its parts, and the problems of calls
+// that cannot be read, or that have the id of another call.
 func read(m *a2a.Message, tools []tool.Tool) (calls []task.PlannedCall, problems []string) {
 	if m == nil {
 		return nil, nil
@@ -55,7 +55,7 @@ func read(m *a2a.Message, tools []tool.Tool) (calls []task.PlannedCall, problems
 	return calls, problems
 }
 
-// readPart returns the calls of one part, none if the part is something else.
+// readPart returns the calls of a part, none if the part is something else.
 func readPart(part *a2a.Part, tools []tool.Tool) ([]task.PlannedCall, error) {
 	switch content := part.Content.(type) {
 	case a2a.Data:

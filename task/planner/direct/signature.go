@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// signature is what a schema says about the arguments of a tool, as far as text calls
-// need it. The zero value is that of a tool without a schema.
+// signature is the part of a schema that text calls need. The zero value is for a tool without
+// a schema.
 type signature struct {
 	properties map[string]any
 	required   []string
@@ -48,7 +48,7 @@ func (s signature) isString(name string) bool {
 		!slices.ContainsFunc(types, func(t string) bool { return t != "string" && t != "null" })
 }
 
-// soleString returns the argument that gets the rest of a text: the only required one, if
+// soleString returns the argument that gets the rest of a text: the only required argument, if
 // it is a string.
 func (s signature) soleString() (string, bool) {
 	if len(s.required) != 1 || !s.isString(s.required[0]) {

@@ -61,12 +61,12 @@ func textArgs(s string, sig signature) (json.RawMessage, error) {
 	return objectOf(sole, value)
 }
 
-// objectOf returns the object with one member.
+// objectOf returns the object with a single member.
 func objectOf(key string, value json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(map[string]json.RawMessage{key: value})
 }
 
-// pair is one key=value.
+// pair is a key=value.
 type pair struct {
 	key   string
 	value string // as written
@@ -83,7 +83,7 @@ func readPairs(s string) (pairs, error) {
 	seen := map[string]bool{}
 	for s != "" {
 		if len(all) == maxPairs {
-			return nil, fmt.Errorf("there are more than %d arguments", maxPairs)
+			return nil, fmt.Errorf("more than %d arguments", maxPairs)
 		}
 		i := strings.IndexFunc(s, func(r rune) bool { return r == '=' || r == '"' || unicode.IsSpace(r) })
 		if i <= 0 || s[i] != '=' {
@@ -126,7 +126,8 @@ func cutValue(s string) (value, rest string, err error) {
 	return s, "", nil
 }
 
-// encode returns the pairs as an object. The schema decides what stays a string.
+// encode returns the pairs as an object. An argument of type string in the schema stays a
+// string.
 func (all pairs) encode(sig signature) (json.RawMessage, error) {
 	members := make(map[string]json.RawMessage, len(all))
 	for _, p := range all {

@@ -12,8 +12,8 @@ import (
 	"a2a-server/task"
 )
 
-// Limits for what one step publishes, so that no batch of the engine grows without bound.
-// The rest goes into the next step.
+// Limits for the output of a step, so that no batch of the engine grows without bound. The
+// rest goes into the next step.
 const (
 	enoughOutput = 1024
 	enoughBytes  = 512 << 10
@@ -24,7 +24,7 @@ type scriptedError string
 
 func (e scriptedError) Error() string { return string(e) }
 
-// builder builds one step.
+// builder builds a step.
 type builder struct {
 	progress *task.Progress
 	*renderer
@@ -32,7 +32,7 @@ type builder struct {
 	messages int // built so far
 }
 
-// build returns what s does next, starting at at.
+// build returns the next step of s, from at on.
 func (b *builder) build(s *scenario, at position) (*task.Step, error) {
 	for !b.enough() {
 		if at.Next >= len(s.steps) {
@@ -62,7 +62,7 @@ func (b *builder) enough() bool {
 	return b.err != nil || len(b.step.Output) >= enoughOutput || b.size >= enoughBytes
 }
 
-// add adds one step of the scenario and advances at. It reports whether the step is full.
+// add adds a step of the scenario and advances at. It reports whether the step is full.
 func (b *builder) add(s step, at *position) (done bool, err error) {
 	switch s := s.(type) {
 	case statusStep:
@@ -89,7 +89,7 @@ func (b *builder) add(s step, at *position) (done bool, err error) {
 		done = true
 	case errorStep:
 		if len(b.step.Output) > 0 {
-			// Publish what comes before it first.
+			// Publish the output before it first.
 			return true, nil
 		}
 		text := b.text(s.text)
@@ -117,7 +117,8 @@ func (b *builder) piece(a *about) *task.ArtifactPiece {
 	return p
 }
 
-// chunks publishes pieces until the step is full, and reports whether those were all.
+// chunks publishes pieces until the step is full, and reports whether all pieces are
+// published.
 func (b *builder) chunks(s chunksStep, at *position) bool {
 	total := s.len()
 	for ; at.Chunk < total && !b.enough(); at.Chunk++ {

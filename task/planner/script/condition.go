@@ -73,7 +73,7 @@ func textOf(m *a2a.Message) string {
 	return strings.Join(texts, "\n")
 }
 
-// has reports whether value has at least what want has: every member of an object, lists
+// has reports whether value has at least the content of want: every member of an object, lists
 // entry by entry, anything else equal. Both must come from plain.
 func has(value, want any) bool {
 	switch want := want.(type) {

@@ -82,8 +82,8 @@ func readPart(n strictyaml.Node) part {
 	return p
 }
 
-// readBytes reads base64. The result is not nil. What YAML takes for a number can be
-// valid base64: 1234.
+// readBytes reads base64. The result is not nil. A YAML number, such as 1234, can be valid
+// base64.
 func readBytes(n strictyaml.Node) []byte {
 	text, ok := n.Scalar()
 	b, err := base64.StdEncoding.DecodeString(text)

@@ -12,9 +12,9 @@ import (
 const (
 	// MaxFile is the maximum size of a file, in bytes.
 	MaxFile = strictyaml.MaxFile
-	// MaxChunks is the maximum number of pieces of one chunks step.
+	// MaxChunks is the maximum number of pieces of a chunks step.
 	MaxChunks = 10_000
-	// MaxCalls is the maximum number of calls of one step.
+	// MaxCalls is the maximum number of calls of a step.
 	MaxCalls = 64
 )
 

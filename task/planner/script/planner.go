@@ -14,8 +14,8 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// Planner plays the scenarios of one file; see [Load]. It is safe for concurrent use, and
-// Plan is a pure function of its argument.
+// Planner plays the scenarios of a file; see [Load]. It is safe for concurrent use, and Plan
+// is a pure function of its argument.
 type Planner struct {
 	scenarios []scenario
 	byName    map[string]*scenario
@@ -35,11 +35,11 @@ func newPlanner(scenarios []scenario) *Planner {
 func (p *Planner) Inline() bool { return true }
 
 // Accept returns nil if a scenario that creates a task matches. Otherwise it returns the
-// direct message of the scenario, the error of a scenario that begins with one, or, if
-// none matches, a message that lists the scenarios.
+// direct message of the scenario, the error of a scenario that begins with an error step, or,
+// if none matches, a message that lists the scenarios.
 func (p *Planner) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message, error) {
 	if r.Message == nil {
-		return nil, errors.New("there is no message")
+		return nil, errors.New("the request has no message")
 	}
 	s := p.match(r.Message, false /* answers */)
 	if s == nil {
@@ -97,9 +97,9 @@ type position struct {
 	Chunk    int    `json:"chunk,omitempty"` // pieces of that step that have been published
 }
 
-// Plan returns what the scenario does next: everything that it publishes up to and
-// including the next call, wait, ask or end. Long output is split into several steps. The
-// error is that of an error step, or says that the file has changed too much to continue.
+// Plan returns the scenario's next step: all its output up to and including the next call,
+// wait, ask or end. Long output is split into several steps. The error comes from an error
+// step, or means that the file has changed too much to continue.
 func (p *Planner) Plan(_ context.Context, progress *task.Progress) (*task.Step, error) {
 	if len(progress.Messages) == 0 || progress.Messages[len(progress.Messages)-1].Message == nil {
 		return nil, fmt.Errorf("plan task %s: it has no message", progress.Task)

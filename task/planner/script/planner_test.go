@@ -251,12 +251,12 @@ scenarios:
 func TestNoMessage(t *testing.T) {
 	t.Parallel()
 	p := conformance(t)
-	if _, err := p.Accept(nil, &task.Request{}); err == nil || err.Error() != "there is no message" {
-		t.Errorf("Accept() = %v, want that there is no message", err)
+	if _, err := p.Accept(nil, &task.Request{}); err == nil || err.Error() != "the request has no message" {
+		t.Errorf("Accept() = %v, want that the message is missing", err)
 	}
 	for _, messages := range [][]task.PlannerMessage{nil, {{}}} {
 		if _, err := p.Plan(t.Context(), &task.Progress{Task: "t1", Messages: messages}); err == nil || err.Error() != "plan task t1: it has no message" {
-			t.Errorf("Plan() = %v, want that there is no message", err)
+			t.Errorf("Plan() = %v, want that the message is missing", err)
 		}
 	}
 	if !p.Inline() {

@@ -8,8 +8,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// maxRendered bounds the output of one step, in bytes. The script may repeat the
-// message's text any number of times, and the sender chose its length.
+// maxRendered bounds the output of a step, in bytes. The script may repeat the message's text
+// any number of times, and the sender chose its length.
 const maxRendered = 16 << 20
 
 // renderer fills in templates. After an error it only returns empty values.
@@ -32,7 +32,7 @@ func (w *renderer) text(s string) string {
 	return w.replace.Replace(s)
 }
 
-// numbered fills in s, with n for {n}. Everything is replaced in one pass: text from the
+// numbered fills in s, with n for {n}. Everything is replaced in a single pass: text from the
 // message is never a template.
 func (w *renderer) numbered(s, n string) string {
 	if !w.fits(s) {
@@ -96,7 +96,7 @@ func (w *renderer) object(m map[string]any) map[string]any {
 	return all
 }
 
-// value returns a rendered copy: what is published must not share maps with the script.
+// value returns a rendered copy: published values must not share maps with the script.
 func (w *renderer) value(v any) any {
 	switch v := v.(type) {
 	case string:

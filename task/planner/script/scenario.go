@@ -6,14 +6,14 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// scenario is one entry of the file.
+// scenario is an entry of the file.
 type scenario struct {
 	name  string
 	when  condition
 	steps []step
 }
 
-// step is one of the types below. Their strings are templates.
+// step is any of the types below. Their strings are templates.
 type step interface{ isStep() }
 
 type (
@@ -61,7 +61,7 @@ func (askStep) isStep()      {}
 func (endStep) isStep()      {}
 func (errorStep) isStep()    {}
 
-// about is the description of an artifact, and whether it appends to an existing one.
+// about is the description of an artifact, and whether it appends to an existing artifact.
 type about struct {
 	id, name, description string
 	metadata              map[string]any
@@ -77,8 +77,7 @@ type call struct {
 // content is the parts of a message or an artifact.
 type content []part
 
-// part is a part whose strings are templates. Exactly one of the pointers and data
-// is set.
+// part is a part whose strings are templates. Exactly one of the pointers and data is set.
 type part struct {
 	text, url, fileText *string
 	bytes               []byte // if not nil

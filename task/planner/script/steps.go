@@ -39,7 +39,7 @@ func ends(state a2a.TaskState) func(strictyaml.Node) step {
 	return func(n strictyaml.Node) step { return endStep{state: state, content: perhaps(n)} }
 }
 
-// readStep reads one step; it returns nil if it is invalid.
+// readStep reads a step; it returns nil if it is invalid.
 func readStep(n strictyaml.Node) step {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
