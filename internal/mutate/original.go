@@ -40,18 +40,18 @@ func (o *original) err(test string) error {
 }
 
 // original builds the packages of all tests as they are, once each, and runs the tests.
-func (r *runner) original(ctx context.Context, table []Row) {
+func (r *runner) original(ctx context.Context, table []row) {
 	r.originals = map[string]*original{}
 	var list []*original
 	for i := range table {
-		row := &table[i]
-		o := r.originals[row.folder()]
+		folder, test := table[i].tested()
+		o := r.originals[folder]
 		if o == nil {
-			o = &original{folder: row.folder(), tests: map[string]*ran{}}
+			o = &original{folder: folder, tests: map[string]*ran{}}
 			r.originals[o.folder] = o
 			list = append(list, o)
 		}
-		o.tests[row.test()] = nil
+		o.tests[test] = nil
 	}
 	each(r.workers, len(list), func(i int) { r.runOriginal(ctx, list[i], i) })
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -62,7 +61,7 @@ func count(verdicts []verdict, o outcome) int {
 }
 
 // print reports a row as soon as it has been tried.
-func (r *runner) print(row *Row, v verdict, took time.Duration) {
+func (r *runner) print(row *row, v verdict, took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_, _ = fmt.Fprintf(r.out, "%-8s %5.1f s  %s\n", v.outcome, took.Seconds(), row)
@@ -72,24 +71,16 @@ func (r *runner) print(row *Row, v verdict, took time.Duration) {
 }
 
 // summary says once more what nobody has noticed, in a form to look at, and counts.
-func (r *runner) summary(table []Row, verdicts []verdict, took time.Duration) {
+func (r *runner) summary(table []row, verdicts []verdict, took time.Duration) {
 	for i := range table {
 		if verdicts[i].outcome != survived {
 			continue
 		}
 		row := &table[i]
-		_, line, _ := row.mutant(r.root) // it has been read before
-		_, _ = fmt.Fprintf(r.out, "\nsurvived: %s\n%s:%d\n%s%snext: a test that fails with this change, or code without what it changes\n\n",
-			row.Promise, row.File, line, marked("- ", row.What), marked("+ ", row.Into))
+		file, _, line, _ := row.mutant(r.root) // it has been made before
+		_, _ = fmt.Fprintf(r.out, "\nsurvived: %s\n%s:%d: %s\nnext: a test that fails with this change, or code without what it changes\n\n",
+			row.promise, file, line, row.change)
 	}
 	_, _ = fmt.Fprintf(r.out, "mutate: %d killed, %d survived, %d broken, %d in all, in %.1f s\n",
 		count(verdicts, killed), count(verdicts, survived), count(verdicts, broken), len(verdicts), took.Seconds())
-}
-
-func marked(mark, text string) string {
-	var b strings.Builder
-	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
-		b.WriteString("\t" + mark + line + "\n")
-	}
-	return b.String()
 }

@@ -81,12 +81,12 @@ func pattern(name string) string {
 }
 
 // judge says what a test that ran on the mutant of a row has shown.
-func judge(row *Row, got *ran) verdict {
+func judge(row *row, got *ran) verdict {
 	switch {
-	case got.timedOut && row.Hangs:
+	case got.timedOut && row.change.hangs:
 		return verdict{killed, fmt.Sprintf("it did not end in %.0f s", got.took.Seconds())}
 	case got.timedOut:
-		return verdict{broken, fmt.Sprintf("the test did not end in %.0f s, and the row does not say Hangs", got.took.Seconds())}
+		return verdict{broken, fmt.Sprintf("the test did not end in %.0f s, and the row does not say that it hangs", got.took.Seconds())}
 	case got.fine && got.end == "PASS":
 		return verdict{outcome: survived}
 	case got.fine:
