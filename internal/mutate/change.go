@@ -61,12 +61,7 @@ func returns(values ...string) change {
 func hangs(c change) change { c.hangs = true; return c }
 
 func (c change) String() string {
-	args := []string{}
-	for _, arg := range []string{c.place, c.text} {
-		if arg != "" {
-			args = append(args, arg)
-		}
-	}
+	args := slices.DeleteFunc([]string{c.place, c.text}, func(arg string) bool { return arg == "" })
 	return c.op + "(" + strings.Join(args, ", ") + ")"
 }
 
@@ -156,10 +151,14 @@ type target struct {
 
 // find returns the place of the change. The error says why there is none, or no single one.
 func (c change) find(s source) (target, error) {
-	names, number, numbered := strings.Cut(c.place, "#")
+	place, number, numbered := strings.Cut(c.place, "#")
+	names := strings.Fields(place)
+	if len(names) == 0 {
+		return target{}, errors.New("the place is empty")
+	}
 	var list []target
-	for _, t := range c.targets(s.decl, strings.Fields(names)) {
-		if t.mentions(strings.Fields(names)) {
+	for _, t := range c.targets(s.decl, names) {
+		if t.mentions(names) {
 			list = append(list, t)
 		}
 	}
@@ -176,8 +175,6 @@ func (c change) find(s source) (target, error) {
 		n, _ = strconv.Atoi(number)
 	}
 	switch {
-	case strings.TrimSpace(names) == "":
-		return target{}, errors.New("the place is empty")
 	case n < 1 || n > len(list):
 		return target{}, fmt.Errorf("%s applies at %d places", c, len(list))
 	case !numbered && len(list) > 1:
@@ -206,8 +203,8 @@ func (c change) targets(decl ast.Node, names []string) (list []target) {
 		case "zero":
 			list = append(list, values(n, above, names)...)
 		case "use":
-			if len(names) > 0 && is(n, names[0]) {
-				list = append(list, target{node: n, scope: []ast.Node{nearest(above)}})
+			if is(n, names[0]) {
+				list = append(list, target{node: n, scope: []ast.Node{nearest(above, n)}})
 			}
 		case "swap":
 			if _, ok := n.(*ast.BinaryExpr); ok {
@@ -222,50 +219,50 @@ func (c change) targets(decl ast.Node, names []string) (list []target) {
 	return list
 }
 
+// comparing and logical are the operators whose result is a boolean.
+var (
+	comparing = []token.Token{token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ}
+	logical   = []token.Token{token.LAND, token.LOR}
+)
+
 // conditions returns the boolean expressions directly in n, as far as syntax shows them.
 func conditions(n ast.Node, names []string) (list []target) {
-	add := func(x ast.Expr, scope ...ast.Node) {
-		if x != nil {
-			list = append(list, target{node: x, scope: scope})
-		}
-	}
+	var all []ast.Expr
 	switch n := n.(type) {
 	case *ast.IfStmt:
 		if n.Init != nil {
-			add(n.Cond, n.Init, n.Cond)
-		} else {
-			add(n.Cond)
+			return []target{{node: n.Cond, scope: []ast.Node{n.Init, n.Cond}}}
 		}
+		all = []ast.Expr{n.Cond}
 	case *ast.ForStmt:
-		add(n.Cond)
+		if n.Cond != nil {
+			all = []ast.Expr{n.Cond}
+		}
 	case *ast.SwitchStmt:
 		for _, clause := range n.Body.List {
 			if c, ok := clause.(*ast.CaseClause); ok && n.Tag == nil {
-				for _, x := range c.List {
-					add(x)
-				}
+				all = append(all, c.List...)
 			}
 		}
 	case *ast.UnaryExpr:
 		if n.Op == token.NOT {
-			add(n.X)
+			all = []ast.Expr{n.X}
 		}
 	case *ast.BinaryExpr:
-		switch n.Op {
-		case token.LAND, token.LOR:
-			add(n)
-			add(n.X)
-			add(n.Y)
-		case token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
-			add(n)
-		default: // no boolean
+		if slices.Contains(logical, n.Op) {
+			all = []ast.Expr{n, n.X, n.Y}
+		} else if slices.Contains(comparing, n.Op) {
+			all = []ast.Expr{n}
 		}
 	case *ast.ReturnStmt: // a call may be one
 		for _, x := range n.Results {
-			if call, ok := x.(*ast.CallExpr); ok && len(names) > 0 && called(call, names[0]) {
-				add(x)
+			if call, ok := x.(*ast.CallExpr); ok && called(call, names[0]) {
+				all = append(all, x)
 			}
 		}
+	}
+	for _, x := range all {
+		list = append(list, target{node: x})
 	}
 	return list
 }
@@ -298,7 +295,7 @@ func inList(above []ast.Node) bool {
 // values returns the calls, the values of keys, and the variables and fields in n that
 // have the first of the names.
 func values(n ast.Node, above []ast.Node, names []string) []target {
-	if len(names) == 0 || len(above) == 0 {
+	if len(above) == 0 {
 		return nil
 	}
 	results := 1
@@ -336,7 +333,7 @@ func values(n ast.Node, above []ast.Node, names []string) []target {
 		}
 	case *ast.Ident, *ast.SelectorExpr:
 		if is(n, names[0]) {
-			return []target{{node: n, scope: []ast.Node{nearest(above)}, results: 1}}
+			return []target{{node: n, scope: []ast.Node{nearest(above, n)}, results: 1}}
 		}
 	}
 	return nil
@@ -353,24 +350,25 @@ func elements(n ast.Node, above []ast.Node, names []string) (list []target) {
 		of = n.Args
 	}
 	for _, x := range of {
-		if (target{node: x}).mentions(names[:min(1, len(names))]) {
-			list = append(list, target{node: x, scope: []ast.Node{nearest(above)}})
+		if (target{node: x}).mentions(names[:1]) {
+			list = append(list, target{node: x, scope: []ast.Node{nearest(above, n)}})
 		}
 	}
 	return list
 }
 
-// nearest returns the innermost statement, clause or declaration of above.
-func nearest(above []ast.Node) ast.Node {
-	for _, n := range slices.Backward(above) {
-		switch n := n.(type) {
-		case *ast.IfStmt:
-			return n.Cond
-		case ast.Stmt, ast.Spec:
+// nearest returns the innermost statement, condition or declaration of above and n.
+func nearest(above []ast.Node, n ast.Node) ast.Node {
+	for _, up := range slices.Backward(above) {
+		switch up.(type) {
+		case *ast.IfStmt, *ast.CaseClause, *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt:
 			return n
+		case ast.Stmt, ast.Spec:
+			return up
 		}
+		n = up
 	}
-	return above[0]
+	return n
 }
 
 // mentions reports whether each of the names is in the scope of t.

@@ -65,22 +65,17 @@ func (r *runner) print(row *row, v verdict, took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_, _ = fmt.Fprintf(r.out, "%-8s %5.1f s  %s\n", v.outcome, took.Seconds(), row)
-	if v.outcome == broken || r.verbose && v.why != "" {
+	switch {
+	case v.outcome == survived:
+		file, _, line, _ := row.mutant(r.root) // it has been made before
+		_, _ = fmt.Fprintf(r.out, "\t%s:%d: needs a test that fails with this change, or to go\n", file, line)
+	case v.outcome == broken || r.verbose:
 		_, _ = fmt.Fprintf(r.out, "\t%s\n", v.why)
 	}
 }
 
-// summary says once more what nobody has noticed, in a form to look at, and counts.
-func (r *runner) summary(table []row, verdicts []verdict, took time.Duration) {
-	for i := range table {
-		if verdicts[i].outcome != survived {
-			continue
-		}
-		row := &table[i]
-		file, _, line, _ := row.mutant(r.root) // it has been made before
-		_, _ = fmt.Fprintf(r.out, "\nsurvived: %s\n%s:%d: %s\nnext: a test that fails with this change, or code without what it changes\n\n",
-			row.promise, file, line, row.change)
-	}
+// summary counts.
+func (r *runner) summary(verdicts []verdict, took time.Duration) {
 	_, _ = fmt.Fprintf(r.out, "mutate: %d killed, %d survived, %d broken, %d in all, in %.1f s\n",
 		count(verdicts, killed), count(verdicts, survived), count(verdicts, broken), len(verdicts), took.Seconds())
 }

@@ -8,7 +8,7 @@ func pushRows() []row {
 		{"task/push", "Deliverer.begin", use("maxPerHost", "maxWorkers"), "TestWorkersAreBounded", "one host takes few of the workers"},
 		{"task/push", "New", hangs(zero("ErrUseLastResponse")), "TestGivenUpAndRevived", "a notification follows no redirect"},
 		{"task/push", "backoff.failed", never("b.tries"), "TestBackoff", "a webhook that only fails is given up"},
-		{"task/push", "job.one", never("f#2"), "TestRepeatsInOrder", "what a webhook has not accepted is sent again"},
+		{"task/push", "job.one", hangs(never("f#2")), "TestRepeatsInOrder", "what a webhook has not accepted is sent again"},
 		{"task/push", "job.one", never("mine#1"), "TestOlderLeavesAlone", "a webhook of a younger process is left alone"},
 		{"task/push", "job.unready", hangs(use("r.ready", "store.Any")), "TestGrowsWhileItIsSent", "what happens while a notification is sent is not lost"},
 		{"task/push", "stateOf", use("hostOf()", "w.URL"), "TestDelivers", "operators see the host of a webhook, not its URL"},

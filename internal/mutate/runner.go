@@ -69,7 +69,7 @@ func (r *runner) run(ctx context.Context, table []row) ([]verdict, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("stopped: %w", context.Cause(ctx))
 	}
-	r.summary(table, verdicts, time.Since(start))
+	r.summary(verdicts, time.Since(start))
 	return verdicts, nil
 }
 

@@ -156,7 +156,7 @@ func TestVerdicts(t *testing.T) {
 	for _, want := range []string{
 		"sum.Of use(limit#3, total): a case fails [sum TestOf/a_limit]\n",
 		"sum.Of use(0, 1): another package's test fails [user TestUse]\n",
-		"survived: a test passes\nsum/sum.go:10: use(limit#3, total)\n",
+		"a test passes [sum TestSmall]\n\tsum/sum.go:10: needs a test",
 		"mutate: 6 killed, 2 survived, 12 broken, 20 in all, in ",
 	} {
 		if !strings.Contains(out.String(), want) {
