@@ -2,30 +2,19 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
 // outcome is what trying a row has shown.
-type outcome int
+type outcome string
 
 // The outcomes.
 const (
-	killed outcome = iota + 1
-	survived
-	broken
+	killed   outcome = "killed"
+	survived outcome = "survived"
+	broken   outcome = "broken"
 )
-
-func (o outcome) String() string {
-	switch o {
-	case killed:
-		return "killed"
-	case survived:
-		return "survived"
-	case broken:
-		return "broken"
-	}
-	return "unknown"
-}
 
 // verdict is an outcome, and why; a survivor needs no reason.
 type verdict struct {
@@ -51,13 +40,7 @@ func exitCode(verdicts []verdict) int {
 }
 
 func count(verdicts []verdict, o outcome) int {
-	n := 0
-	for _, v := range verdicts {
-		if v.outcome == o {
-			n++
-		}
-	}
-	return n
+	return len(verdicts) - len(slices.DeleteFunc(slices.Clone(verdicts), func(v verdict) bool { return v.outcome == o }))
 }
 
 // print reports a row as soon as it has been tried.

@@ -118,21 +118,12 @@ func brief(lines []string) string {
 	var some []string
 	for _, line := range lines {
 		line = strings.Join(strings.Fields(line), " ")
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		if some = append(some, line); len(some) == most {
-			break
+		if line != "" && !strings.HasPrefix(line, "#") && len(some) < most {
+			some = append(some, line)
 		}
 	}
-	text := strings.Join(some, " / ")
-	if runes := []rune(text); len(runes) > longest {
-		text = string(runes[:longest]) + "…"
-	}
-	if text == "" {
-		return "it said nothing"
-	}
-	return text
+	text := []rune(strings.Join(some, " / "))
+	return string(text[:min(len(text), longest)])
 }
 
 // head keeps the beginning of what is written, and takes the rest.
