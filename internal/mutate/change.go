@@ -210,7 +210,7 @@ func (c change) targets(decl ast.Node, names []string) (list []target) {
 				list = append(list, target{node: n})
 			}
 		case "omit":
-			list = append(list, elements(n, above, names)...)
+			list = append(list, elements(n)...)
 		}
 		above = append(above, n)
 		return true
@@ -338,9 +338,8 @@ func values(n ast.Node, above []ast.Node, names []string) []target {
 	return nil
 }
 
-// elements returns the elements of a composite literal and the arguments of a call that
-// mention the first of the names.
-func elements(n ast.Node, above []ast.Node, names []string) (list []target) {
+// elements returns the elements of a composite literal, and the arguments of a call.
+func elements(n ast.Node) (list []target) {
 	var of []ast.Expr
 	switch n := n.(type) {
 	case *ast.CompositeLit:
@@ -349,9 +348,7 @@ func elements(n ast.Node, above []ast.Node, names []string) (list []target) {
 		of = n.Args
 	}
 	for _, x := range of {
-		if (target{node: x}).mentions(names[:1]) {
-			list = append(list, target{node: x, scope: []ast.Node{nearest(above, n)}})
-		}
+		list = append(list, target{node: x})
 	}
 	return list
 }

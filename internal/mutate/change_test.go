@@ -47,7 +47,7 @@ func TestChange(t *testing.T) {
 		{"Box.Put", use("7", "8"), "n, err = b.write(max(x, 1), Options{Sync: true, Size: 8})"},
 		{"Box.Put", use("max()", "x"), "n, err = b.write(x, Options{Sync: true, Size: 7})"},
 		{"Box.Put", swap("x y", ">="), "case x >= y, b.full && !b.open:"},
-		{"Box.Put", omit("y close"), "defer b.close(x, )"},
+		{"Box.Put", omit("y"), "defer b.close(x, )"},
 		{"Box.Put", before("write", "n++"), "n++; n, err = b.write(max(x, 1), Options{Sync: true, Size: 7})"},
 		{"Box.Put", returns(), "func (b *Box[T]) Put(x, y int) (n int, err error) { return *new(int), *new(error); "},
 		{"Box.Put", returns("1", "nil"), "func (b *Box[T]) Put(x, y int) (n int, err error) { return 1, nil; "},

@@ -44,7 +44,7 @@ func storeRows() []row {
 		{"store/boltstore", "writer.lost", zero("fail"), "TestFileIsNotThereAnyMore", "a commit whose outcome is unknown is not acknowledged"},
 		{"store/boltstore", "writer.try", before("PointApplied", "for _, o := range ops { o.answer(nil) }; ops = nil"), "TestAnsweredAfterCommit", "an append returns after its commit"},
 		{"store/boltstore", "writer.try", before("PointApplied", "r.publish()"), "TestAnsweredAfterCommit", "nobody sees what is not durable"},
-		{"store/boltstore", "writer.try", never("free txid"), "TestDamagedIndex", "a damaged index is dropped"},
+		{"store/boltstore", "writer.try", hangs(never("free txid")), "TestDamagedIndex", "a damaged index is dropped"},
 		{"store/boltstore", "writer.try", never("stillThere"), "TestFileIsNotThereAnyMore/removed", "what nobody will find again is not acknowledged"},
 		{"store/boltstore", "writer.try", never("txid nil"), "TestWriterMeetsDamage", "a store that has met damage serves what can be read"},
 		{"store/boltstore", "writer.undone", zero("txid"), "TestFullDisk/writing", "a commit of which nothing is there does not end the server"},
