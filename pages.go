@@ -34,6 +34,7 @@ func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
 	c := web.Config{
 		Service: s.approvals, Door: s.door(requests, s.pageGuard(guard), streams), Prefix: prefix, PublicURL: s.url,
 		Sender: sender{s.engine}, Tools: s.toolsOf,
+		Gate: func(gate, tool string) (web.Gate, bool) { return s.now.Load().gateText(gate, tool) },
 		Health: func() error {
 			if why := s.health.unready(); why != "" {
 				return errors.New(why)

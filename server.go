@@ -100,6 +100,7 @@ func New(c Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
+	first.describe(nil, s.clock()())
 	s.now.Store(first)
 	tools, warnings, late, err := first.check(startTime)
 	warn(s.log, warnings)

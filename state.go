@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/approval"
+	"a2a-server/approval/web"
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
 	"a2a-server/task"
@@ -32,6 +33,7 @@ type state struct {
 	secrets  *secrets
 	agent    string
 	commands bool // the planner reads messages as direct does
+	texts    map[asker]web.Gate
 }
 
 // newState makes the tools and the policy of a configuration. What has not changed since

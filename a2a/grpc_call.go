@@ -253,7 +253,7 @@ func (c *grpcCall) unary(by auth.Principal, op *operation, in input) error {
 	var renew engine.Renewal
 	if op.action == auth.Create { // it may wait as long as its task runs
 		renew = s.requests.Renews(c.r)
-		defer s.requests.Lease(ctx, by, op.action, renew, c.cancel)()
+		defer s.requests.Lease(ctx, by, renew, c.cancel, op.action)()
 	}
 	a := s.ops.engine.Answer(by)
 	defer a.Release()

@@ -147,7 +147,7 @@ func (g *GRPC) intercept(srv any, ss grpc.ServerStream, info *grpc.StreamServerI
 			return err
 		}
 		defer leave()
-		defer g.s.requests.Lease(c.ctx, by, auth.Read, g.s.requests.Renews(c.r), c.cancel)()
+		defer g.s.requests.Lease(c.ctx, by, g.s.requests.Renews(c.r), c.cancel, auth.Read)()
 		done := make(chan error, 1)
 		go func() { done <- c.guarded(func() error { return handler(srv, ss) }) }()
 		select {

@@ -38,7 +38,7 @@ func (c *grpcCall) stream(by auth.Principal, op *operation, in input) (err error
 	}
 	c.atEnd(give)
 	renew := s.requests.Renews(c.r)
-	c.atEnd(s.requests.Lease(c.ctx, by, op.action, renew, c.cancel))
+	c.atEnd(s.requests.Lease(c.ctx, by, renew, c.cancel, op.action))
 	c.rest, err = op.stream(s, c.ctx, call{by: by, bytes: in.size(), renew: renew, from: s.lastEventID(c.r), v03: c.old()}, in,
 		func(engine.ID) sink { return c.events })
 	return err

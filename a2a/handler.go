@@ -139,7 +139,7 @@ func (h *handler) SendMessage(ctx context.Context, req *sdk.SendMessageRequest) 
 	renew := h.s.requests.Verifies(h.principal)
 	during, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	defer h.s.requests.Lease(during, by, auth.Create, renew, end)()
+	defer h.s.requests.Lease(during, by, renew, end, auth.Create)()
 	out, err := h.s.ops.send(during, call{by: by, renew: renew, answer: a}, req)
 	if errors.Is(context.Cause(during), httpd.ErrEnded) {
 		err = h.s.requests.Ended()
@@ -252,7 +252,7 @@ func (h *handler) events(ctx context.Context, method string, req any, begin func
 		defer give()
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		defer h.s.requests.Lease(ctx, by, h.s.methods[method].op.action, h.s.requests.Verifies(h.principal), cancel)()
+		defer h.s.requests.Lease(ctx, by, h.s.requests.Verifies(h.principal), cancel, h.s.methods[method].op.action)()
 		page := func(events []engine.Event) error {
 			if err := context.Cause(ctx); errors.Is(err, httpd.ErrEnded) {
 				return err

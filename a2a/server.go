@@ -316,7 +316,7 @@ func (s *Server) reply(c echo.Context, by auth.Principal, op *operation, renew e
 	if renew != nil { // it may wait as long as its task runs
 		during, end := context.WithCancelCause(ctx)
 		defer end(nil)
-		defer s.requests.Lease(during, by, op.action, renew, end)()
+		defer s.requests.Lease(during, by, renew, end, op.action)()
 		ctx = during
 	}
 	a := s.ops.engine.Answer(by)

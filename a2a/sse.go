@@ -87,7 +87,7 @@ func (s *Server) stream(c echo.Context, by auth.Principal, op *operation, renew 
 			st.close()
 		}
 	}()
-	st.leave = s.requests.Lease(st.ctx, by, op.action, renew, st.cancel)
+	st.leave = s.requests.Lease(st.ctx, by, renew, st.cancel, op.action)
 	st.rest, err = op.stream(s, st.ctx, call{by: by, bytes: len(in.json), renew: renew, from: s.lastEventID(c.Request()), v03: around.old != nil}, in, st.open)
 	if st.rest == nil {
 		return nil, st.end(err)

@@ -7,13 +7,13 @@ import (
 	"a2a-server/auth"
 )
 
-// Kind says what is asked.
+// Kind is the kind of question.
 type Kind string
 
 // The kinds of approval.
 const (
 	KindCall     Kind = "call"     // may this call run
-	KindOutcome  Kind = "outcome"  // what came of a call whose result is unknown
+	KindOutcome  Kind = "outcome"  // the outcome of a call whose result is unknown
 	KindQuestion Kind = "question" // something a tool wants to know; it authorizes nothing
 )
 
@@ -44,7 +44,7 @@ const (
 	Cancel  Verb = "cancel"  // the whole task
 )
 
-// OnExpiry is what happens when a deadline passes.
+// OnExpiry is the effect of a passed deadline.
 type OnExpiry string
 
 // The outcomes of a deadline.
@@ -54,7 +54,7 @@ const (
 	ExpiryKeeps   OnExpiry = "keep"   // pending, without a deadline
 )
 
-// Terms are what a rule sets for an approval. They are frozen when it is asked.
+// Terms are the conditions that a rule sets for an approval, frozen when it is asked.
 type Terms struct {
 	Rule      string        `json:"rule"`                // name of the rule that asked
 	Expires   time.Duration `json:"expires,omitempty"`   // after asking, in ns; 0: never
@@ -62,27 +62,27 @@ type Terms struct {
 	Allowed   []Verb        `json:"allowed,omitempty"`   // nil: all that the kind has
 	FourEyes  bool          `json:"fourEyes,omitempty"`  // not the requester, nor its chain
 	Elsewhere bool          `json:"elsewhere,omitempty"` // not answered by the A2A client
-	// AuthRequired lets a task that only others can continue with wait in auth-required, not
-	// in input-required, where clients may ask a user who cannot answer.
+	// AuthRequired makes a task wait in auth-required, not in input-required, if only other
+	// principals than its owner can continue it: in input-required, clients may ask a user who
+	// cannot answer.
 	AuthRequired bool `json:"authRequired,omitempty"`
 	Destructive  bool `json:"destructive,omitempty"` // a word approves it only with its code
 	NoText       bool `json:"noText,omitempty"`      // text never decides it, be it JSON
 	CancelsTask  bool `json:"cancelsTask,omitempty"` // a rejection cancels the task
-	// Approvers are the only ones who may answer; nil: everybody who may decide the
-	// approvals of the task. It gives nobody the right to decide, see [auth.Decide].
+	// Approvers restricts deciders; nil: every principal with the right to decide the
+	// approvals of the task. It grants no right to decide, see [auth.Decide].
 	Approvers *Approvers `json:"approvers,omitempty"`
 	Risk      Risk       `json:"risk,omitempty"` // "": see [Approval.Risk]
-	// Mask are JSON pointers (RFC 6901) into the arguments, with * for every member or element.
-	// Lists, mails and logs have [Masked] in these places; whoever decides sees everything. A
-	// pointer that meets nothing masks nothing.
+	// Mask lists JSON pointers (RFC 6901) into the arguments, with * for every member or
+	// element. Lists, mails and logs have [Masked] in these places; the decider sees
+	// everything. A pointer without a match masks nothing.
 	Mask []string `json:"mask,omitempty"`
-	// Notify names those to notify. Nothing reads it yet; it is kept for the notifications that
-	// a later version sends.
+	// Notify lists names for the notifications of a later version. Nothing reads it yet.
 	Notify []string `json:"notify,omitempty"`
 }
 
-// Approval is what was asked, bound to what was shown, and how it ended. Its JSON
-// is stored forever: a change of meaning is a new V.
+// Approval is a question bound to the call that was shown, and its end. Its JSON is stored
+// forever: a change of meaning is a new V.
 type Approval struct {
 	V          int             `json:"v"`  // 1
 	ID         string          `json:"id"` // "<task id>.a<n>"
@@ -99,7 +99,7 @@ type Approval struct {
 	Digest     string          `json:"digest"`     // see [Digest] and [OutcomeDigest]
 	Hint       string          `json:"hint"`
 	Payload    json.RawMessage `json:"payload,omitempty"` // of the tool that asks
-	// About is what the tool of a call that may run says about itself; nil: nothing.
+	// About is the self-description of the tool, for an approval of a call; nil: none.
 	About *About `json:"about,omitempty"`
 	// TakesPayload says that the tool reads a payload of the answer; see
 	// [Approval.AcceptsPayload].
@@ -114,8 +114,8 @@ type Approval struct {
 	Schema  json.RawMessage `json:"schema,omitempty"`  // of a response
 	Attempt int             `json:"attempt,omitempty"` // of the call, for KindOutcome
 	Terms   Terms           `json:"terms"`
-	// Code is what has to be typed with a word that approves the call; "": nothing, or, if
-	// it [Approval.NeedsCode], no text approves it.
+	// Code is typed after a word that approves the call; "": no code, or, if it
+	// [Approval.NeedsCode], no text approves it.
 	Code       string         `json:"code,omitempty"`
 	WrongCodes int            `json:"wrongCodes,omitempty"` // that were typed instead
 	Requester  auth.Principal `json:"requester"`
@@ -126,26 +126,26 @@ type Approval struct {
 	Resolution *Resolution    `json:"resolution,omitempty"` // nil while pending
 }
 
-// Elsewhere reports whether somebody other than the A2A client has to answer: the terms
-// say so, or the requester is none of the approvers.
+// Elsewhere reports whether the A2A client cannot decide: the terms say so, or the requester
+// is none of the approvers.
 func (a *Approval) Elsewhere() bool {
 	return a.Terms.Elsewhere || a.Terms.FourEyes || a.AskKind == "auth" || !a.Terms.Approvers.Include(a.Requester)
 }
 
-// AuthRequired reports whether a task that waits for a alone does so in auth-required:
-// nobody in its conversation can answer, and the rule asks for it, or the tool wants an
+// AuthRequired reports whether a task that waits for a alone does so in auth-required: its own
+// conversation cannot answer, and the rule asks for that state, or the tool wants an
 // authorisation.
 func (a *Approval) AuthRequired() bool {
 	return a.Elsewhere() && (a.Terms.AuthRequired || a.AskKind == "auth")
 }
 
-// AcceptsPayload reports whether an answer to a may have a payload: the tool declares
-// that it takes one, or asked with one of its own. To any other tool it would be
-// nothing, though whoever sent it may believe that it changes what runs.
+// AcceptsPayload reports whether an answer to a may have a payload: the tool declares that it
+// takes one, or asked with one of its own. Any other tool would ignore it, although its sender
+// may believe that it changes the call.
 func (a *Approval) AcceptsPayload() bool { return a.TakesPayload || len(a.Payload) > 0 }
 
-// Resolution is how an approval ended, and who said so. By is the zero Principal
-// when nobody did: a deadline, a cancel, a successor.
+// Resolution is the end of an approval, and its author. By is the zero Principal for a
+// deadline, a cancel, or a successor.
 type Resolution struct {
 	Verb     Verb            `json:"verb,omitempty"`
 	By       auth.Principal  `json:"by"`
@@ -158,9 +158,9 @@ type Resolution struct {
 	Payload  json.RawMessage `json:"payload,omitempty"`  // for the tool, as ADK has it
 }
 
-// Answer is one decision as it came in, before it is matched with what is asked.
+// Answer is a decision as received, before [Match] finds its approval.
 type Answer struct {
-	ID string // of an approval, or with ByCall what its call is called
+	ID string // of an approval, or with ByCall the name of a call
 	// ByCall says that ID may name a call instead: by its id, or by the alias that its
 	// caller gave it. Only dialects that ask by the call set it; see [Find] for how
 	// little it can reach.
@@ -170,6 +170,6 @@ type Answer struct {
 	Response json.RawMessage // of a respond
 	Payload  json.RawMessage
 	Reason   string
-	Digest   string // what the decider was shown; "": not said
+	Digest   string // the digest shown to the decider; "": not sent
 	Code     string // that was typed with the word, see [Approval.WrongCode]; "": none
 }

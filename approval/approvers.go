@@ -6,21 +6,20 @@ import (
 	"a2a-server/auth"
 )
 
-// Approvers are those whom a rule lets answer: whoever has one of the roles, and whoever is
-// one of the subjects.
+// Approvers restricts decisions to principals with a role in Roles or a subject in Subjects.
 type Approvers struct {
 	Roles []string `json:"roles,omitempty"`
-	// Subjects are authenticated subjects, such as "corp:alice": in any tenant, or in the one
-	// that is written before a slash, as in "acme/corp:alice".
+	// Subjects are authenticated subjects, such as "corp:alice" (in any tenant) or
+	// "acme/corp:alice" (in the tenant before the slash).
 	Subjects []string `json:"subjects,omitempty"`
-	// All are the approvers of several gates: whoever answers is one of each. Roles and
-	// Subjects are then empty, so that an earlier version, which ignores All, lets nobody
-	// answer. A gate does not set it.
+	// All are the approvers of several gates: a decider is one of each. Roles and Subjects are
+	// then empty, so that an earlier version, which ignores All, excludes every decider. A
+	// gate does not set it.
 	All []Approvers `json:"all,omitempty"`
 }
 
-// Include reports whether p is one of the approvers. Without a rule (nil), everybody is; of
-// an empty one, nobody.
+// Include reports whether p is one of the approvers. A nil rule includes every principal, an
+// empty one no principal.
 func (s *Approvers) Include(p auth.Principal) bool {
 	if s == nil {
 		return true
@@ -54,7 +53,7 @@ func (s *Approvers) clone() *Approvers {
 	return c
 }
 
-// problem says what is wrong with s, or "".
+// problem returns the mistake in s, or "".
 func (s *Approvers) problem() string {
 	switch {
 	case s == nil:

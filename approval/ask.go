@@ -6,7 +6,7 @@ import (
 	"a2a-server/tool"
 )
 
-// Ask returns a verdict that asks about a call although no gate does, because something
+// Ask returns a verdict that asks about a call although no gate does, because a component
 // outside the policy failed; what describes it. Like Judge it never panics.
 func (p *Policy) Ask(t tool.Tool, args map[string]any, what string) (v Verdict) {
 	j := judgement{policy: p, tool: t, args: args, toolAsks: true}
@@ -19,22 +19,22 @@ func (p *Policy) Ask(t tool.Tool, args map[string]any, what string) (v Verdict) 
 		return j.broken("there is no policy; and before that: " + what)
 	}
 	j.name = t.Name()
-	j.mask = p.masks // nobody knows which gates would have asked
+	j.mask = p.masks // the gates that would have asked are unknown
 	j.problem("a check before the policy", errors.New(what))
 	v = j.ask()
-	v.Terms.Destructive = true // nobody knows what the check would have said, so a keyword must not approve
+	v.Terms.Destructive = true // the result of the check is unknown, so a keyword must not approve
 	return v
 }
 
-// AskTerms returns the terms of what a running tool asks by itself.
+// AskTerms returns the terms of a question that a running tool asks.
 func (p *Policy) AskTerms() Terms {
 	terms := withDefaults(Terms{}, p.defaults)
 	terms.Rule = RuleTool
 	return terms
 }
 
-// Always reports whether every call of t has to be approved, whatever its arguments are.
-// It is for lists of tools; for one call, use Judge. Like Judge it never panics.
+// Always reports whether every call of t needs approval, whatever its arguments are. It is for
+// lists of tools; for one call, use Judge. Like Judge it never panics.
 func (p *Policy) Always(t tool.Tool) (always bool) {
 	defer func() {
 		if recover() != nil {

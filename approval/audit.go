@@ -14,10 +14,10 @@ import (
 // or Deadline, their Digest is plain, and their Gate is stored as "rule".
 const AuditVersion = 2
 
-// AuditEvent says what an [Audit] entry is about.
+// AuditEvent is the subject of an [Audit] entry.
 type AuditEvent string
 
-// What is audited.
+// The audited events.
 const (
 	AuditAsked    AuditEvent = "asked"
 	AuditResolved AuditEvent = "resolved" // State says how
@@ -27,14 +27,14 @@ const (
 	AuditUnknown  AuditEvent = "unknown"         // started, and no result is known
 	AuditCanceled AuditEvent = "canceled"        // the whole task
 	AuditKept     AuditEvent = "kept"            // its deadline has passed, and it stays pending
-	AuditExtended AuditEvent = "extended"        // somebody has moved its deadline, to Deadline
-	AuditDeleting AuditEvent = "deleting"        // somebody deletes the whole task
-	AuditWebhook  AuditEvent = "webhook_deleted" // by somebody who oversees the task
+	AuditExtended AuditEvent = "extended"        // a person has moved its deadline, to Deadline
+	AuditDeleting AuditEvent = "deleting"        // an operator deletes the whole task
+	AuditWebhook  AuditEvent = "webhook_deleted" // by an operator
 )
 
-// An Audit is one entry of the audit log: who did what, when, and under which gate. It is
-// written in the batch that makes it true. It holds digests, never arguments. Its
-// JSON is stored forever: a change of meaning is a new V.
+// An Audit is one entry of the audit log: the principal, the event, the time and the gate. It
+// is written in the batch that makes it true. It holds digests, never arguments. Its JSON is
+// stored forever: a change of meaning is a new V.
 type Audit struct {
 	V        int            `json:"v"` // AuditVersion
 	At       time.Time      `json:"at"`
@@ -48,7 +48,7 @@ type Audit struct {
 	Digest   string         `json:"digest,omitempty"` // of the arguments that run: see KeyedDigest
 	Gate     string         `json:"gate,omitempty"`
 	State    State          `json:"state,omitempty"`
-	By       auth.Principal `json:"by,omitzero"` // zero: nobody, as at a deadline
+	By       auth.Principal `json:"by,omitzero"` // zero: no principal, as at a deadline
 	Via      string         `json:"via,omitempty"`
 	Reason   string         `json:"reason,omitempty"`  // as the decider gave it
 	Outcome  string         `json:"outcome,omitempty"` // of a call

@@ -18,7 +18,7 @@ const (
 	ViaA2A      = "a2a"      // a message of the A2A client
 	ViaAPI      = "api"      // the approvals API, the inbox or the command line
 	ViaProvider = "provider" // a program that embeds the server
-	ViaSystem   = "system"   // nobody: a deadline, a cancel, a successor
+	ViaSystem   = "system"   // no decider: a deadline, a cancel, a successor
 )
 
 // Limits of an answer, in bytes.
@@ -28,12 +28,12 @@ const (
 	MaxJSON = 128 << 10
 )
 
-// A Decider is somebody who answers.
+// A Decider is a principal that answers.
 type Decider struct {
-	By  auth.Principal // as they are now: what a credential no longer proves does not count
-	Via string         // one of the Via constants
-	// Delegated lets those answer who do not do so themselves: services, and those for whom
-	// somebody acts. See [auth.Principal.Direct].
+	By  auth.Principal // as it is now: a withdrawn role does not count
+	Via string         // a Via constant
+	// Delegated admits services, and principals with an acting agent. See
+	// [auth.Principal.Direct].
 	Delegated bool
 }
 
@@ -41,9 +41,9 @@ type Decider struct {
 // takes effect as it is, except that the arguments of an edit still have to pass the tool's
 // schema and the policy. Any other error is an *[Error].
 //
-// The answer is d's, whatever the answer itself says. ans.ID is ignored; [Match] finds
-// the approval. Nothing in an answer is dropped: what its verb or the tool would not use
-// is refused.
+// The answer is d's, whatever the answer itself says. ans.ID is ignored; [Match] finds the
+// approval. Every member of an answer has an effect: Check refuses members that its verb or
+// the tool would ignore.
 func (a *Approval) Check(ans Answer, d Decider, now time.Time) error {
 	if err := a.check(ans, d, now); err != nil {
 		return err
@@ -51,8 +51,8 @@ func (a *Approval) Check(ans Answer, d Decider, now time.Time) error {
 	return nil
 }
 
-// Permits reports whether d may decide a at now, whatever the decision: it is pending, not
-// overdue, and d is one of those who may. Any error is an *[Error].
+// Permits reports whether d may decide a at now, whatever the decision: a is pending and not
+// overdue, and d may decide it. Any error is an *[Error].
 func (a *Approval) Permits(d Decider, now time.Time) error {
 	switch {
 	case d.By.IsZero():
@@ -129,8 +129,8 @@ func (a *Approval) checkPerson(d Decider) *Error {
 	return nil
 }
 
-// mayDecide reports whether by has a role to decide what the requester of a owns. What was
-// requested without authentication is for admins only, apart from that caller itself.
+// mayDecide reports whether by has a role to decide approvals of a's requester. Requests
+// without authentication are for admins, and for that caller itself.
 func (a *Approval) mayDecide(by auth.Principal) bool {
 	switch own := by.Tenant == a.Requester.Tenant && by.Subject == a.Requester.Subject; {
 	case by.Validate() != nil:
@@ -143,8 +143,8 @@ func (a *Approval) mayDecide(by auth.Principal) bool {
 	return by.Tenant == a.Requester.Tenant && by.Whole(auth.Decide)
 }
 
-// separate reports whether none of those who asked is among those who answer. When
-// nobody is known to have asked, nobody can be shown to be somebody else.
+// separate reports whether requesters and deciders, with their chains, have no person in
+// common. It is false for an unknown requester.
 func separate(asked, answers auth.Principal) bool {
 	if asked.IsZero() || asked.IsAnonymous() {
 		return false
@@ -167,8 +167,8 @@ func (a *Approval) checkVerb(v Verb) *Error {
 	return NotAllowed(a, fmt.Sprintf("%s is not among its decisions; %s", v, next))
 }
 
-// checkContent says whether ans holds what its verb needs, and nothing that the verb
-// would drop: whoever sends arguments with an approval believes that these will run.
+// checkContent reports whether ans holds exactly the members that its verb needs: the sender
+// of arguments with an approval believes that these will run.
 func (a *Approval) checkContent(ans Answer) *Error {
 	var wrong []Violation
 	add := func(field, description string) {
@@ -215,7 +215,7 @@ func (a *Approval) checkContent(ans Answer) *Error {
 	return Malformed(a.ID, "correct that and send the answer again", wrong...)
 }
 
-// noPayload says that nobody would read a payload, and what to do instead.
+// noPayload refuses a payload that no tool would read, and names the alternative.
 func (a *Approval) noPayload() string {
 	if slices.Contains(a.Verbs(), Edit) {
 		return fmt.Sprintf("is not read by %s, so the arguments that were shown would run; leave it out, or use edit to change the arguments", quote(a.Tool))
@@ -240,7 +240,7 @@ func (a *Approval) checkResponse(raw json.RawMessage) error {
 	return compiled.Validate(v)
 }
 
-// violations lists what err says about a field: one for each place, if it knows any.
+// violations lists the violations of a field in err, one for each place if err has places.
 func violations(field string, err error) []Violation {
 	if err == nil {
 		return nil

@@ -8,14 +8,13 @@ import (
 	"a2a-server/internal/strictjson"
 )
 
-// digestVersion changes with what a digest covers.
+// digestVersion changes with the inputs of a digest.
 const digestVersion = 1
 
-// Digest returns what binds an approval to a call: the lower-case hex SHA-256 of the
-// canonical JSON (RFC 8785) of the agent, the tool, definition (the digest of the
-// tool's definition), and args. The order of keys in args does not matter; all else
-// does. Nil args are an empty object. args are what a strict decode of the arguments
-// made: other Go values may not be told apart, or fail.
+// Digest binds an approval to a call: the lower-case hex SHA-256 of the canonical JSON (RFC
+// 8785) of the agent, the tool, definition (the digest of the tool's definition), and args.
+// The order of keys in args does not matter. Nil args are an empty object. args come from a
+// strict decode of the arguments: other Go values may collide, or fail.
 func Digest(agent, tool, definition string, args map[string]any) (string, error) {
 	return digest(tool, map[string]any{
 		"v":      digestVersion,
@@ -26,13 +25,13 @@ func Digest(agent, tool, definition string, args map[string]any) (string, error)
 	})
 }
 
-// OutcomeDigest is [Digest] for an approval of [KindOutcome]: what binds the question
-// what came of a call to that call and to the attempt whose outcome is unknown. It
-// covers the kind and the attempt too, so that it is never that of the call, nor of
-// another attempt: whoever has approved the call has not been shown this question.
+// OutcomeDigest is [Digest] for an approval of [KindOutcome]: it binds the question to the
+// call and to the attempt whose outcome is unknown. It covers the kind and the attempt too, so
+// that it differs from the digest of the call and of any other attempt: the approver of the
+// call has not seen this question.
 //
-// Questions of earlier servers have the digest of their call. An answer is compared
-// with the digest that was stored, so that those can be answered as they were asked.
+// Questions of earlier servers have the digest of their call. An answer is compared with the
+// stored digest, so these can still be answered.
 func OutcomeDigest(agent, tool, definition string, args map[string]any, attempt int) (string, error) {
 	return digest(tool, map[string]any{
 		"v":       digestVersion,

@@ -1,14 +1,13 @@
-// Package approval decides what has to be asked, who may answer what, and what an answer
-// means. It has only values and pure functions: no storage, no transport, and no clock of
-// its own (time is always an argument).
+// Package approval decides which calls are asked about, which principals may answer, and what
+// an answer means. It has only values and pure functions: no storage, no transport, and no
+// clock of its own (time is always an argument).
 //
 // # From a call to a verdict
 //
-// [Policy.Judge] looks at one call and says allow, ask or deny. Whatever goes wrong
-// on the way, an error or a panic of a predicate, of the tool's own gate or of a
-// template, makes it ask: nothing that fails lets a call run. The [Terms] of the
-// rule that asked are copied into the [Approval] and hold until its end. A policy
-// that changes meanwhile changes nothing about what has been asked.
+// [Policy.Judge] looks at one call and returns allow, ask or deny. An error or a panic of a
+// predicate, of the tool's own gate or of a template makes it ask: no failure lets a call run.
+// The [Terms] of the rule that asked are copied into the [Approval] and hold until its end; a
+// later change of the policy does not affect it.
 //
 // # The states of an approval
 //
@@ -20,29 +19,27 @@
 //	            cancel   ├──▶ canceled     with its task
 //	            changed  └──▶ superseded   by an approval that names it
 //
-// All states but pending are final. A second look at the same call is a new
-// approval, whose Supersedes names the old one.
+// All states but pending are final. A second look at the same call is a new approval, whose
+// Supersedes names the old one.
 //
 // # What binds an approval
 //
-// [Digest] covers the agent, the tool, the digest of the tool's definition and the
-// arguments, so that what was shown is what runs. A decider may echo it; one that is
-// not today's is answered with [Changed]. The question what came of a call has a digest
-// of its own, [OutcomeDigest].
+// [Digest] covers the agent, the tool, the digest of the tool's definition and the arguments,
+// so that the call runs as shown. A decider may echo the digest; a different one is answered
+// with [Changed]. The question about the outcome of a call has a digest of its own,
+// [OutcomeDigest].
 //
-// A decision names an approval by its id. Dialects that ask by the call may name the
-// call, which reaches less: see [Find]. Nothing that a decider sent is dropped: what has
-// no effect is refused, so that nobody believes it had one.
+// A decision names an approval by its id. Dialects that ask by the call may name the call,
+// which reaches less: see [Find]. Every member of a decision has an effect or is refused.
 //
 // # From an answer to a decision
 //
-// [Match] finds the approval that each answer of a message names and settles what
-// needs no effect any more; [Approval.Check] says whether this person may give this
-// answer now; [Approval.Resolve] makes the record of it. Storage and effects belong
-// to the caller, who does all of it in one batch. A question that is answered
+// [Match] finds the approval of each answer in a message and settles repeated answers;
+// [Approval.Check] reports whether this person may give this answer now; [Approval.Resolve]
+// records it. Storage and effects belong to the caller, in one batch. An answered question
 // authorizes nothing: [Respond] is not a verb of [KindCall].
 //
-// What is planned has its place: grants are looked up between [Policy.Judge] and asking,
-// quorum and votes come between [Approval.Check] and [Approval.Resolve], roles inside
-// Check, and rules from a file become [Gate] values.
+// Planned: grants are looked up between [Policy.Judge] and asking, quorum and votes come
+// between [Approval.Check] and [Approval.Resolve], roles inside Check, and rules from a file
+// become [Gate] values.
 package approval

@@ -16,11 +16,11 @@ const (
 	ReasonNotAllowed Reason = "APPROVAL_NOT_ALLOWED" // not this verb, person or way
 	ReasonConflict   Reason = "APPROVAL_CONFLICT"    // decided, and differently
 	ReasonExpired    Reason = "APPROVAL_EXPIRED"     // after the deadline
-	ReasonChanged    Reason = "APPROVAL_CHANGED"     // not what the decider was shown
+	ReasonChanged    Reason = "APPROVAL_CHANGED"     // not the digest shown to the decider
 	ReasonDecided    Reason = "APPROVAL_DECIDED"     // decided already, in just this way
 )
 
-// A Case says of a [Reason] when it happens, and what to do next.
+// A Case describes a [Reason]: its occasion, and the next step.
 type Case struct {
 	Reason     Reason
 	When, Next string // sentences in Markdown
@@ -44,7 +44,7 @@ const (
 	MetaApproval  = "approval"  // id
 	MetaState     = "state"     // of the approval
 	MetaVerb      = "verb"      // of its resolution
-	MetaBy        = "by"        // subject of who decided
+	MetaBy        = "by"        // subject of the decider
 	MetaAt        = "at"        // when, RFC 3339
 	MetaDigest    = "digest"    // that an answer has to name now
 	MetaSuccessor = "successor" // id of the approval to answer instead
@@ -53,36 +53,36 @@ const (
 	MetaDeadline  = "deadline"  // RFC 3339
 )
 
-// Violation is one thing wrong with one field of an answer.
+// Violation is one mistake in one field of an answer.
 type Violation struct {
 	Field       string // "args", or followed by a JSON pointer: "args/to"
 	Description string
 }
 
-// An Error is a refused answer. It is safe to show to its sender: the message says what
-// was wrong and how to answer instead.
+// An Error is a refused answer. It is safe to show to its sender: the message names the
+// mistake and the valid answer.
 type Error struct {
 	Reason     Reason
 	ID         string // of the approval or, when there is none, as it was given
 	Message    string
 	Violations []Violation       // of ReasonUnknown and ReasonMalformed
 	Metadata   map[string]string // see the Meta constants
-	// Barred is why the sender may not answer, whatever the answer is; "": it is the answer
-	// that is wrong. It is one of the Barred constants, for logs.
+	// Barred is the reason why the sender may not answer at all, one of the Barred constants;
+	// "": the answer is wrong. It is for logs.
 	Barred string
 }
 
-// Why somebody may not answer, see [Error].
+// The reasons why a sender may not answer, see [Error].
 const (
-	BarredUnknown   = "unknown"   // nobody knows who they are
+	BarredUnknown   = "unknown"   // unknown sender
 	BarredWay       = "way"       // not over A2A
 	BarredRole      = "role"      // they have no role to decide it
-	BarredDelegated = "delegated" // a service, or somebody for whom another acts
-	BarredApprovers = "approvers" // the rule names others
-	BarredFourEyes  = "four eyes" // they are, or act for, those who asked
+	BarredDelegated = "delegated" // a service, or a principal with an acting agent
+	BarredApprovers = "approvers" // the rule names other approvers
+	BarredFourEyes  = "four eyes" // a requester, or acting for one
 )
 
-// BarredText returns one of the Barred constants in words.
+// BarredText returns a Barred constant in words.
 func BarredText(barred string) string {
 	switch barred {
 	case BarredUnknown:
@@ -104,8 +104,8 @@ func BarredText(barred string) string {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// Unknown says that id names no approval of the task. pending are its approvals;
-// those that are pending are listed.
+// Unknown returns the error for an id that names no approval of the task. It lists the pending
+// ones of approvals.
 func Unknown(id string, pending []*Approval) *Error {
 	ids := pendingIDs(pending)
 	return &Error{
@@ -117,8 +117,8 @@ func Unknown(id string, pending []*Approval) *Error {
 	}
 }
 
-// Malformed says that an answer to id is not valid, with one violation for each problem.
-// next says what to send instead.
+// Malformed returns the error for an invalid answer to id, with one violation for each
+// problem. next describes a valid answer.
 func Malformed(id, next string, violations ...Violation) *Error {
 	what := make([]string, len(violations))
 	for i, v := range violations {
@@ -133,8 +133,8 @@ func Malformed(id, next string, violations ...Violation) *Error {
 	}
 }
 
-// NotAllowed says that a may not be answered like this. why names the rule, and what to
-// do instead.
+// NotAllowed returns the error for an answer that a does not allow. why names the rule and the
+// alternative.
 func NotAllowed(a *Approval, why string) *Error {
 	return &Error{
 		Reason:   ReasonNotAllowed,
@@ -188,9 +188,9 @@ func TooLate(a *Approval) *Error {
 	}
 }
 
-// Changed says that the decider was shown something other than the current question. With
-// a successor, that is what to look at and answer; otherwise it is a itself, whose
-// current digest is in the metadata.
+// Changed returns the error for a decision with an outdated digest. With a successor, the
+// decider has to review and answer that; otherwise a itself, whose current digest is in the
+// metadata.
 func Changed(a, successor *Approval) *Error {
 	if successor == nil {
 		return &Error{
@@ -209,8 +209,8 @@ func Changed(a, successor *Approval) *Error {
 	}
 }
 
-// joined combines several refusals: the first gives the reason, all say what is wrong. It
-// returns nil for none.
+// joined combines several refusals: the first gives the reason, the message has all mistakes.
+// It returns nil without any.
 func joined(errs []*Error) error {
 	switch len(errs) {
 	case 0:

@@ -6,25 +6,24 @@ import (
 	"strings"
 )
 
-// Find returns the approval that ans names among approvals, which are all of one task,
-// oldest first. It is the one place that reads names: dialects ask it to know what an
-// answer is about, and [Match] asks it to decide. Match knows besides of the calls that
-// nobody was asked about ([Names]), and refuses a name for their sake; it never finds
-// anything else.
+// Find returns the approval that ans names among approvals, which are all of one task, oldest
+// first. It is the one place that reads names: dialects call it to learn the subject of an
+// answer, [Match] to decide. Match also knows the calls that were never asked about ([Names]),
+// and refuses a name that they share.
 //
-// The id of an approval always names it. With ByCall, what a call is called may stand
-// for it instead, since some dialects ask by the call. That is a weak name: callers
-// choose it, and it stays the same while one question about the call follows another.
-// So it stands for one thing only, the question whether the call may run:
+// The id of an approval always names it. With ByCall, the name of a call may stand for it,
+// because some dialects ask by the call. That name is weak: callers choose it, and it stays
+// the same for successive questions about the call. So it stands only for the question whether
+// the call may run:
 //
 //   - It finds the approval of [KindCall] of its call, when exactly one is pending and
 //     the call was never decided on before.
-//   - When the call was decided on, it finds the newest approval that was, so that the
-//     answer can be what was decided then, or in conflict with it.
-//   - When an approval of the call was replaced, it is refused with [Changed]: what was
-//     shown under this name is not what would be decided.
-//   - A name that several calls have is refused, and so is one of a call that only has
-//     other questions: what came of it, or what its tool wants to know.
+//   - When the call was decided on, it finds the newest decided approval, so that the
+//     answer can repeat that decision, or conflict with it.
+//   - When an approval of the call was replaced, it is refused with [Changed]: the new
+//     question was not shown under this name.
+//   - A name of several calls is refused, and so is the name of a call that only has
+//     questions of other kinds.
 //   - An alias in the form of our own ids finds nothing; see [LooksLikeOurID].
 func Find(ans Answer, approvals []*Approval) (*Approval, *Error) {
 	if ans.ID == "" {
@@ -45,7 +44,7 @@ func Find(ans Answer, approvals []*Approval) (*Approval, *Error) {
 	return ofCall(ans.ID, call, approvals)
 }
 
-// callNamed returns the id of the one call that is called name.
+// callNamed returns the id of the only call with this name.
 func callNamed(name string, approvals []*Approval) (string, *Error) {
 	call := ""
 	for _, a := range approvals {
@@ -63,7 +62,7 @@ func callNamed(name string, approvals []*Approval) (string, *Error) {
 	return call, nil
 }
 
-// ofCall returns what a call stands for, whose name is name.
+// ofCall returns the approval that the call with this name stands for.
 func ofCall(name, call string, approvals []*Approval) (*Approval, *Error) {
 	var pending []*Approval
 	var decided, other *Approval // the newest of each
@@ -95,9 +94,9 @@ func ofCall(name, call string, approvals []*Approval) (*Approval, *Error) {
 		quote(name)))
 }
 
-// repeated returns the approval of the same call as a, which was found by the name of
-// its call and has been decided, that ans says again; else a. A call may have been
-// decided on more than once: whether it may start, and what it asked while it ran.
+// repeated returns the decided approval of the same call as a that ans repeats; else a, which
+// was found by the name of its call. A call may have several decided approvals: about its
+// start, and about questions while it ran.
 func repeated(a *Approval, ans Answer, approvals []*Approval) *Approval {
 	if ans.ID == a.ID || a.settledBy(ans) {
 		return a
@@ -130,7 +129,7 @@ func predecessor(a *Approval, approvals []*Approval) *Approval {
 	return a
 }
 
-// replaced says that what was asked of a call under its name has been replaced since.
+// replaced returns the error for the name of a call whose question has been replaced.
 func replaced(name string, a *Approval, approvals []*Approval) *Error {
 	newest := a
 	for range approvals { // no chain is longer
@@ -153,8 +152,8 @@ func replaced(name string, a *Approval, approvals []*Approval) *Error {
 	return e
 }
 
-// shared says that several calls of the task are called name. To guess which one is
-// meant would be to approve a call that the decider may not have been shown.
+// shared returns the error for a name of several calls of the task. A guess could approve a
+// call that the decider has not seen.
 func shared(name string, approvals []*Approval) *Error {
 	return Malformed(name, answerPending(pendingIDs(approvals)),
 		Violation{Field: "id", Description: "is the name of several calls of this task, so it is ambiguous"})

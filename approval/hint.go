@@ -13,8 +13,7 @@ import (
 // template is a parsed hint: text and placeholders in turn.
 type template []segment
 
-// segment is a piece of a template. With a path it is a placeholder, and text is
-// what it looked like.
+// segment is a piece of a template. With a path it is a placeholder, and text is its source.
 type segment struct {
 	text string
 	path []string
@@ -109,7 +108,7 @@ func lookup(args map[string]any, path []string) (any, bool) {
 			if at != Masked {
 				return nil, false
 			}
-			return at, true // what the step leads to is masked with the rest
+			return at, true // the target of the step is masked with the rest
 		default:
 			return nil, false
 		}
@@ -117,7 +116,7 @@ func lookup(args map[string]any, path []string) (any, bool) {
 	return v, true
 }
 
-// DefaultHint is the hint of a call for which neither its gate nor its tool has one.
+// DefaultHint is the hint of a call without one from its gate or tool.
 func DefaultHint(tool string, args map[string]any) (string, error) {
 	if len(args) == 0 {
 		return fmt.Sprintf("May the tool %s run, without arguments?", quote(tool)), nil
@@ -129,8 +128,8 @@ func DefaultHint(tool string, args map[string]any) (string, error) {
 	return fmt.Sprintf("May the tool %s run with these arguments? %s", quote(tool), text), nil
 }
 
-// showArgs returns args as JSON. When that is long, each argument is shortened by
-// itself, so that a long one cannot push a short one out of sight.
+// showArgs returns args as JSON. In a long one each argument is shortened by itself, so that a
+// long argument cannot push a short one out of sight.
 func showArgs(args map[string]any) (string, error) {
 	text, err := jsonText(args)
 	if err != nil {

@@ -12,31 +12,30 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// A Verdict is what a policy says about one call.
+// A Verdict is the result of a policy for one call.
 type Verdict struct {
 	Action Action
 	Hint   string // the question, for ActionAsk
 	Reason string // why, for the planner and the log
 	Terms  Terms  // of the approval; Rule is always set
-	Failed error  // what failed while judging, for the log; may be nil
+	Failed error  // failures while judging, for the log; may be nil
 }
 
-// Judge says whether t may run with args. It never panics, and no failure ends in
-// ActionAllow. A predicate that fails, with an error or a panic, counts as true for a gate that
-// denies or asks, and makes one that allows ask; the tool's own gate and a template that fail
-// ask. The hint says that something failed; Failed says what, which the person who is asked does
+// Judge decides whether t may run with args. It never panics, and no failure ends in
+// ActionAllow. A predicate that fails, with an error or a panic, counts as true for a gate
+// that denies or asks, and makes one that allows ask; a failure of the tool's own gate or of a
+// template asks. The hint mentions the failure; Failed has its details, which the decider does
 // not see.
 //
-// The terms are what all gates that ask demand together: every restriction of any of them, the
-// approvers of each, the decisions that all of them allow (if there is none, reject and
-// cancel), the shortest time and the strictest end of it. The defaults complete each gate before
-// that, so a gate that sets no time has the default one beside any other. The risk is the highest
-// that any of them sets, and what one masks is masked, in the hint and in the reason of a denial,
-// too. A tool that is declared
-// destructive makes the terms so. The tool's own gate demands what the defaults demand, but beside
-// other gates no deadline: a gate can set one for a tool that asks by itself. The rule and the
-// hint are those of the most specific gate that asks: exact ones first, then patterns, each in the
-// order of the configuration, then the tool's own.
+// The terms combine the demands of all gates that ask: every restriction, the approvers of
+// each, the decisions that all of them allow (if there is none, reject and cancel), the
+// shortest time and its strictest end. The defaults complete each gate first, so a gate
+// without a time has the default time beside any other. The risk is the highest of all, and
+// arguments masked by any gate are masked, also in the hint and in the reason of a denial. A
+// tool that is declared destructive makes the terms so. The tool's own gate demands the
+// defaults, but beside other gates no deadline: a gate can set one for a tool that asks by
+// itself. Rule and hint are those of the most specific gate that asks: exact ones first, then
+// patterns, each in the order of the configuration, then the tool's own.
 func (p *Policy) Judge(ctx agent.ReadonlyContext, t tool.Tool, args map[string]any) (v Verdict) {
 	j := judgement{policy: p, ctx: ctx, tool: t, args: args}
 	defer func() {
@@ -73,7 +72,7 @@ func (p *Policy) Judge(ctx agent.ReadonlyContext, t tool.Tool, args map[string]a
 	return j.ask()
 }
 
-// judgement is what Judge has found out so far about one call.
+// judgement is the state of Judge for one call.
 type judgement struct {
 	policy *Policy
 	ctx    agent.ReadonlyContext
@@ -84,16 +83,15 @@ type judgement struct {
 
 	denied   *gate   // the first
 	asks     []*gate // the most specific first
-	failed   []*gate // that allow, and whose predicate failed
+	failed   []*gate // allowing gates whose predicate failed
 	allowed  *gate
 	toolAsks bool
 	toolHint string
 	problems []string // where something went wrong, for the hint
-	errs     []error  // what it was, for the log
+	errs     []error  // for the log
 }
 
-// consider looks whether g speaks about the call, notes what it says, and reports
-// whether it does speak.
+// consider applies g to the call, and reports whether g covers it.
 func (j *judgement) consider(g *gate) bool {
 	if g.when != nil {
 		ok, err := j.holds(g)
@@ -127,8 +125,8 @@ func (j *judgement) holds(g *gate) (ok bool, err error) {
 	return g.when(j.ctx, j.tool, j.copied())
 }
 
-// copied returns the arguments for code that is not ours: what it does to them changes
-// neither what is shown nor what runs.
+// copied returns a copy of the arguments for foreign code, whose changes then affect neither
+// the question nor the call.
 func (j *judgement) copied() map[string]any {
 	args, _ := strictjson.Clone(j.args).(map[string]any)
 	return args
@@ -161,7 +159,7 @@ func (j *judgement) allow() Verdict {
 func (j *judgement) deny() Verdict {
 	j.mask = Union(together(append(j.asks, j.denied), false /* own */, j.policy.defaults).Mask, j.mask)
 	reason := fmt.Sprintf("the rule %s does not allow this call of %s", quote(j.denied.name), quote(j.name))
-	// A denial stays one, also when its explanation cannot be written.
+	// A denial stays a denial if its explanation cannot be written.
 	if text, err := j.fill(j.denied.hint); err == nil && text != "" {
 		reason += ": " + text
 	}
@@ -201,8 +199,8 @@ func (j *judgement) ask() Verdict {
 	return v
 }
 
-// hint returns the question: t's, with what the tool says below it, else what the
-// tool says, else the default.
+// hint returns t's question with the tool's own text below it, else the tool's text, else the
+// default.
 func (j *judgement) hint(t template) string {
 	text, err := j.fill(t)
 	if err != nil {
@@ -246,26 +244,26 @@ func (j *judgement) problem(what string, err error) {
 	j.errs = append(j.errs, fmt.Errorf("%s: %s", what, reason(err)))
 }
 
-// broken is the verdict when judging itself failed. It takes nothing from the call
-// but the name: whatever is there may be what failed.
+// broken is the verdict after a failure of judging itself. It uses only the name of the call:
+// any other part may be the cause.
 func (j *judgement) broken(r any) Verdict {
 	v := Verdict{
 		Action: ActionAsk,
 		Hint:   fmt.Sprintf("May the tool %s run?\nIts rule failed, so you are asked: the policy", quote(j.name)),
 		Reason: "the policy failed",
 		Failed: fmt.Errorf("the policy: %s", reason(panicError(r))),
-		// Nobody knows what the rule would have been, so a keyword must not approve.
+		// The rule is unknown, so a keyword must not approve.
 		Terms: Terms{Destructive: true},
 	}
 	if j.policy != nil {
-		v.Terms.Mask = j.policy.masks // nobody knows which gates would have asked
+		v.Terms.Mask = j.policy.masks // the gates that would have asked are unknown
 		v.Terms = withDefaults(v.Terms, j.policy.defaults)
 	}
 	v.Terms.Rule = RuleDefault
 	return v
 }
 
-// of returns the terms of one gate, sharing nothing with the policy.
+// of returns a copy of the terms of one gate.
 func (j *judgement) of(g *gate) Terms {
 	t := together([]*gate{g}, false /* own */, j.policy.defaults)
 	t.Rule = g.name
@@ -279,8 +277,7 @@ func caught(err *error) {
 	}
 }
 
-// panicError makes an error of what was recovered. fmt survives values whose own
-// methods panic.
+// panicError makes an error of a recovered value. fmt survives values whose own methods panic.
 func panicError(r any) error { return fmt.Errorf("panic: %v", r) }
 
 // reason returns err in a form that people may be shown. Like panicError it leaves

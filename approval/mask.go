@@ -15,7 +15,7 @@ import (
 const Masked = "•••"
 
 // MaskedArgs returns the arguments as lists, mails and logs show them: with [Masked] in each
-// place that Terms.Mask names. Whoever decides sees Args.
+// place of Terms.Mask. Deciders see Args.
 func (a *Approval) MaskedArgs() json.RawMessage { return MaskJSON(a.Args, a.Terms.Mask) }
 
 // Listed returns a copy of a for lists, mails and logs, with the arguments of the call and of
@@ -31,8 +31,8 @@ func (a *Approval) Listed() *Approval {
 	return &listed
 }
 
-// MaskJSON returns raw with [Masked] in each place that mask names, as Terms.Mask does. Of what
-// it cannot read, it shows nothing.
+// MaskJSON returns raw with [Masked] in each place of mask, as in Terms.Mask. It returns
+// nothing of JSON that it cannot read.
 func MaskJSON(raw json.RawMessage, mask []string) json.RawMessage {
 	if len(mask) == 0 || len(raw) == 0 {
 		return raw
@@ -60,7 +60,7 @@ func masked(v any, mask []string) any {
 	return v
 }
 
-// maskAt masks what path leads to below v. The step * leads to every member or element.
+// maskAt masks the value at path below v. The step * leads to every member or element.
 func maskAt(v any, path []string) any {
 	if len(path) == 0 {
 		return Masked

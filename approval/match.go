@@ -16,16 +16,16 @@ type Decision struct {
 	Settled bool
 }
 
-// Match finds what each answer is for among approvals, which are all of one task,
-// oldest first. names are all calls of the task. It matches all answers or none; the
-// error is then an *[Error] that says everything that is wrong.
+// Match finds the approval of each answer among approvals, which are all of one task, oldest
+// first. names are all calls of the task. It matches all answers or none; the error is then an
+// *[Error] that lists all mistakes.
 //
-// What an answer names is for [Find] to say. A call that is named by what it is called
-// must be the only one of the task that was ever called so.
+// [Find] reads the names. The name of a call must belong to one call of the task only, past
+// and present.
 //
-// Two answers for one approval have to say the same and are one decision then. An
-// answer to an approval that is not pending is Settled when it says what was
-// decided, and else refused: as expired, replaced by another, or in conflict.
+// Two answers for one approval have to agree, and are one decision then. An answer to an
+// approval that is not pending is Settled if it repeats the decision, and else refused: as
+// expired, replaced by another, or in conflict.
 func Match(answers []Answer, approvals []*Approval, names Names) ([]Decision, error) {
 	var decisions []Decision
 	var errs []*Error
@@ -78,9 +78,9 @@ func find(ans Answer, approvals []*Approval, names Names) (*Approval, *Error) {
 	}
 }
 
-// merge adds more to ans, when both say the same, and reports whether they do. One
-// message may carry a decision in several shapes, and not all have room for a reason,
-// a digest or a payload; so one that is missing is no difference.
+// merge adds more to ans if both agree, and reports whether they do. A message may carry a
+// decision in several shapes, and not all have room for a reason, a digest or a payload, so a
+// missing member is no difference.
 func merge(ans *Answer, more Answer) bool {
 	same := ans.Verb == more.Verb &&
 		sameJSON(ans.Args, more.Args) &&
@@ -121,8 +121,8 @@ func canonical(raw json.RawMessage) ([]byte, error) {
 	return strictjson.Canonical(v)
 }
 
-// settledBy reports whether ans says what a, which is not pending, has ended with. One
-// with the digest of something else was meant for that.
+// settledBy reports whether ans repeats the end of a, which is not pending. An answer with
+// another digest was meant for another question.
 func (a *Approval) settledBy(ans Answer) bool {
 	r := a.Resolution
 	if ans.Digest != "" && ans.Digest != a.Digest && (r == nil || ans.Digest != r.Digest) {
@@ -139,7 +139,7 @@ func (a *Approval) settledBy(ans Answer) bool {
 	case Responded:
 		return ans.Verb == Respond && r != nil && sameJSON(ans.Response, r.Response) && !args && !payload
 	case Canceled:
-		// One that a person has ended with its call alone says nothing of the task.
+		// A question that a person ended together with its call says nothing of the task.
 		withTask := r == nil || r.Verb == Cancel || r.Via == ViaSystem
 		return ans.Verb == Cancel && withTask && !args && !response && !payload
 	case Pending, Expired, Superseded:
@@ -160,7 +160,7 @@ func (a *Approval) refusal(approvals []*Approval) *Error {
 				return Changed(a, b)
 			}
 		}
-		return Conflict(a) // by one that is not here
+		return Conflict(a) // by an absent approval
 	case Pending, Approved, Edited, Rejected, Responded, Canceled:
 		return Conflict(a)
 	default:

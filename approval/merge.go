@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// together returns the terms of a call that all of these gates ask about, and with own the gate
-// of its tool: everything that any of them demands. The defaults fill in what each gate leaves
-// open, before they are merged, and are the terms of the tool's own gate; beside others that
-// one sets no deadline. Rule stays empty.
+// together returns the combined terms of all gates that ask about a call, and with own the
+// gate of its tool. The defaults complete each gate before the merge, and are the terms of the
+// tool's own gate, which beside others sets no deadline. Rule stays empty.
 func together(gates []*gate, own bool, defaults Terms) Terms {
 	var all []Terms
 	ends := -1 // rank of OnExpiry
@@ -78,7 +77,7 @@ func sooner(a, b time.Duration) time.Duration {
 	return max(a, b)
 }
 
-// rank orders what happens at a deadline by how strict it is.
+// rank orders the effects of a deadline by strictness.
 func (o OnExpiry) rank() int {
 	switch o {
 	case ExpiryKeeps:

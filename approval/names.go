@@ -9,13 +9,12 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// Names says how many calls of a task are called so, or ever were: by the id of the
-// call, or by the alias that its caller gave it. Whoever has the task adds all of its
-// calls, those too that nobody was asked about and those that have ended; a name that is
-// not in it reaches no call, so that whoever passes nil lets nobody name one.
+// Names counts the calls of a task for each id and alias, past and present. The caller adds
+// every call of the task, also calls that ended or were never asked about; a name that is
+// missing reaches no call, and nil reaches none.
 type Names map[string]int
 
-// Add counts what one call is called. An alias that was dropped is none.
+// Add counts the id and alias of a call. A dropped alias does not count.
 func (n Names) Add(call, alias string) {
 	n[call]++
 	if alias != "" && alias != call {
@@ -23,10 +22,10 @@ func (n Names) Add(call, alias string) {
 	}
 }
 
-// LooksLikeOurID reports whether a person could mistake s for one of our ids: that of a call,
-// "c<digits>.<digits>", or that of an approval, which ends in ".a<digits>". The case of
-// letters does not matter, nor does what is invisible, stands around it or only looks alike. No caller may
-// call a call so: it would pass for another one.
+// LooksLikeOurID reports whether a person could mistake s for an id of the server: of a call,
+// "c<digits>.<digits>", or of an approval, which ends in ".a<digits>". Case, invisible
+// characters, surrounding punctuation and look-alikes do not matter. Callers may not use such
+// a name for a call.
 func LooksLikeOurID(s string) bool {
 	s = strings.Map(func(r rune) rune { // of the form without look-alikes
 		switch {
@@ -55,5 +54,5 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// digits reports whether s is what LooksLikeOurID reads as digits.
+// digits reports whether LooksLikeOurID reads s as digits.
 func digits(s string) bool { return s != "" && strings.Trim(s, "0") == "" }

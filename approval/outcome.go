@@ -11,10 +11,10 @@ const (
 // outcomeSuffix tells the two approvals of one rule apart in the audit.
 const outcomeSuffix = ":outcome"
 
-// OutcomeTerms returns the terms for asking what came of a call whose own terms were
-// t. Who may answer, and how, stays as it was. What differs: all verbs of [KindOutcome]
-// are allowed (t.Allowed was chosen for the verbs of a call), and the rule has a suffix.
-// There is a deadline only when t has one; no default is added.
+// OutcomeTerms returns the terms of the question about the outcome of a call with terms t.
+// Approvers and conditions stay. All verbs of [KindOutcome] are allowed (t.Allowed was chosen
+// for the verbs of a call), and the rule has a suffix. There is a deadline only when t has
+// one; no default is added.
 func OutcomeTerms(t Terms) Terms {
 	if t.Rule == "" {
 		t.Rule = RuleDefault

@@ -11,7 +11,7 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// An Action is what a policy says about a call. When several gates match, deny wins over
+// An Action is the answer of a policy for a call. When several gates match, deny wins over
 // ask, and ask over allow.
 type Action string
 
@@ -26,8 +26,8 @@ const (
 // change args. An error or a panic makes the policy ask.
 type Predicate func(ctx agent.ReadonlyContext, t tool.Tool, args map[string]any) (bool, error)
 
-// Declared is a [Predicate] that matches the calls of tools that require an approval of every
-// call themselves. With it a gate asks for what OptIn would otherwise switch off.
+// Declared is a [Predicate] that matches the calls of tools that declare an approval for every
+// call. With it a gate asks for calls that OptIn would otherwise switch off.
 func Declared(_ agent.ReadonlyContext, t tool.Tool, _ map[string]any) (bool, error) {
 	return t.RequiresApproval(), nil
 }
@@ -40,31 +40,31 @@ type Gate struct {
 	// Tool names the tools: one exactly, or several with a pattern in which * matches any
 	// text, or all with "*".
 	Tool string
-	// Action defaults to ActionAsk. ActionAllow says that this gate does not object. It
-	// never overrides what other gates ask for, and overrides the tool's own gate only
-	// when Tool is exact: then an operator has said that this very tool need not ask.
+	// Action defaults to ActionAsk. ActionAllow means that this gate does not object. It never
+	// overrides other gates that ask, and overrides the tool's own gate only when Tool is
+	// exact: then an operator has said that this very tool need not ask.
 	Action Action
 	// When limits the gate to some calls. Defaults to all.
 	When Predicate
 	// Hint is the question to the person, or the explanation of a denial. {name} and
-	// {/json/pointer} stand for arguments, as JSON text, shortened when long and with
-	// hidden characters escaped; what names no argument stays as it is, and what is masked
-	// is [Masked]. Defaults to the hint of the tool's own gate, else to one with the name and
-	// all arguments.
+	// {/json/pointer} stand for arguments, as JSON text, shortened when long and with hidden
+	// characters escaped; an unknown name stays as it is, and a masked argument is [Masked].
+	// Defaults to the hint of the tool's own gate, else to one with the name and all
+	// arguments.
 	Hint string
-	// Terms are what the gate demands of the approvals. If several gates ask about a call,
-	// all that they demand counts; see [Policy.Judge]. Rule is set to Name. What no gate sets
-	// is taken from [PolicyConfig].Defaults; a negative Expires means that they set no deadline.
+	// Terms are the gate's demands on its approvals. If several gates ask about a call, all
+	// demands count; see [Policy.Judge]. Rule is set to Name. Terms without a value come from
+	// [PolicyConfig].Defaults; a negative Expires means that the defaults set no deadline.
 	Terms Terms
 }
 
-// PolicyConfig configures a [Policy]. The zero value asks for what the tools
-// themselves want asked, without deadlines; the server's configuration sets one of 7 days.
+// PolicyConfig configures a [Policy]. The zero value asks about the calls whose tools ask
+// themselves, without deadlines; the server's configuration sets one of 7 days.
 type PolicyConfig struct {
 	Gates []Gate
-	// Defaults fill in what each gate leaves open, and are the terms of the tools' own gates;
-	// but beside a gate that asks, the tool's own one has no deadline. A bool that is true here
-	// is true everywhere, and so is each entry of Mask. Rule is unused.
+	// Defaults complete each gate, and are the terms of the tools' own gates; but beside a
+	// gate that asks, the tool's own one has no deadline. A bool that is true here is true
+	// everywhere, and so is each entry of Mask. Rule is unused.
 	Defaults Terms
 	// OptIn switches the tools' own gates off, so that only Gates ask.
 	OptIn bool
@@ -161,7 +161,7 @@ func (t Terms) clone() Terms {
 	return t
 }
 
-// checkTerms returns what is wrong with t.
+// checkTerms returns the mistakes in t.
 func checkTerms(where string, t Terms) []error {
 	var problems []error
 	switch t.OnExpiry {
@@ -199,7 +199,7 @@ func checkTerms(where string, t Terms) []error {
 	return problems
 }
 
-// withDefaults returns t with what it leaves open taken from d.
+// withDefaults returns t completed by d.
 func withDefaults(t, d Terms) Terms {
 	switch {
 	case t.Expires == 0:
@@ -245,6 +245,10 @@ func (p *Policy) Gates() []Gate {
 	}
 	return slices.Clone(p.gates)
 }
+
+// Terms returns what a gate of the policy demands, with what it leaves open taken from the
+// defaults.
+func (p *Policy) Terms(g Gate) Terms { return withDefaults(g.Terms, p.defaults) }
 
 // matches reports whether name is the texts of glob, with any text between them.
 func matches(glob []string, name string) bool {

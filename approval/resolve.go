@@ -33,7 +33,8 @@ func (a *Approval) Resolve(ans Answer, by auth.Principal, via string, now time.T
 	case Reject:
 		return Rejected, r
 	default:
-		// Check lets no such verb pass. Whoever did not ask it gets what runs nothing.
+		// Check lets no such verb pass; a caller that skipped it gets a resolution that runs
+		// nothing.
 		r.Verb = Reject
 		return Rejected, r
 	}

@@ -22,8 +22,7 @@ func quote(s string) string {
 	return visible.Shorten(`"`+visible.Line(s)+`"`, maxValue)
 }
 
-// jsonText returns v as JSON that shows what it holds: keys sorted, and all that is
-// invisible as \u escapes.
+// jsonText returns v as JSON with sorted keys, and invisible characters as \u escapes.
 func jsonText(v any) (string, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

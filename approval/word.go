@@ -20,15 +20,15 @@ type Word struct {
 // it any longer.
 const MaxWrongCodes = 5
 
-// codeLength is the length of a code, in characters: almost 40 random bits. One of them at least
-// is a digit, so that no word of a language is taken for a code.
+// codeLength is the length of a code, in characters: almost 40 random bits. At least one is a
+// digit, so that no word of a language looks like a code.
 const codeLength = 8
 
 // space is the white space that may be around a word.
 const space = " \t\n\v\f\r"
 
-// NewCode returns a code for one approval. id is a new id that nobody else has seen or can
-// guess.
+// NewCode returns a code for one approval. id is a new, unguessable id that has not been
+// shown.
 func NewCode(id string) string {
 	for sum := sha256.Sum256([]byte("code of an approval\x00" + id)); ; sum = sha256.Sum256(sum[:]) {
 		if code := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:codeLength]); isCode(code) {
@@ -43,18 +43,18 @@ func (a *Approval) NeedsCode() bool {
 	return a.Kind == KindCall && a.Terms.Destructive && !a.Terms.NoText && !a.Elsewhere()
 }
 
-// WrongCode reports whether ans was typed with a code that is not the one of a.
+// WrongCode reports whether ans was typed with a code other than a's.
 func (a *Approval) WrongCode(ans Answer) bool {
 	return a.State == Pending && ans.Code != "" && ans.Code != a.Code
 }
 
-// ReadWord reads text as a decision. The whole text must be a word, in any case, in quotes
-// or not: one that approves, with a code after a space or without; or one that rejects, with
-// a colon and a reason or without. A full stop or exclamation mark may end the word or code.
-// Anything beyond ASCII in a word makes it none, because there are letters that Unicode turns
-// into others, and letters that only look like others; a reason may be any text.
+// ReadWord reads text as a decision. The whole text must be a word, in any case, in quotes or
+// not: a word of approval, with or without a code after a space; or a word of rejection, with
+// or without a colon and a reason. A full stop or exclamation mark may end the word or code. A
+// word has ASCII letters only, because Unicode maps and resembles others to them; a reason may
+// be any text.
 //
-// What a word answers is for [WordTarget] to say.
+// [WordTarget] finds the approval that a word answers.
 func ReadWord(text string) (w Word, ok bool) {
 	text = strings.Trim(text, space)
 	if n := len(text) - 1; n > 0 && text[0] == text[n] && strings.ContainsRune("\"'`", rune(text[0])) {

@@ -240,9 +240,30 @@ func refusal(r *http.Response) error {
 		if r.StatusCode == http.StatusUnauthorized {
 			e.Reason = ReasonUnauthenticated
 		}
+		e.readStatus(body)
 	}
 	if after, err := strconv.Atoi(r.Header.Get("Retry-After")); err == nil && after > 0 {
 		e.RetryAfter = after
 	}
 	return &e
+}
+
+// readStatus takes the message and the reason of a google.rpc.Status, which is the body of A2A
+// errors over HTTP+JSON (A2A 1.0 §11.6).
+func (e *Error) readStatus(body []byte) {
+	var of struct {
+		Error struct {
+			Message string
+			Details []struct{ Reason string }
+		}
+	}
+	if json.Unmarshal(body, &of) != nil || of.Error.Message == "" {
+		return
+	}
+	e.Detail = of.Error.Message
+	for _, d := range of.Error.Details {
+		if d.Reason != "" {
+			e.Reason = d.Reason
+		}
+	}
 }

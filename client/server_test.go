@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,6 +45,18 @@ func TestServer(t *testing.T) {
 	}()
 	if first := <-events; first.ID == "" || first.Entry.N != 0 || first.Reset {
 		t.Errorf("the feed begins with %+v", first)
+	}
+	type part struct {
+		Text string `json:"text"`
+	}
+	message := map[string]any{"messageId": "m", "role": "ROLE_USER", "parts": []part{{"/no such tool"}}}
+	if answer, err := c.SendMessage(ctx, map[string]any{"message": message}); err != nil || !strings.Contains(string(answer), "unknown tool") {
+		t.Errorf("SendMessage() = %s, %v", answer, err)
+	}
+	message["taskId"] = "none"
+	var unsent *client.Error
+	if _, err := c.SendMessage(ctx, map[string]any{"message": message}); !errors.As(err, &unsent) || unsent.Reason != "TASK_NOT_FOUND" || unsent.Detail != "task not found" {
+		t.Errorf("SendMessage() to no task = %v", err)
 	}
 	one, two, three := s.Send("/pay amount=1"), s.Send("/pay amount=2"), s.Send("/pay amount=3")
 	var asked []string

@@ -239,6 +239,22 @@ func (f *Fold) count(n int) {
 	f.tail += n
 }
 
+// Opening returns the message that created a task, as A2A JSON, from the task's first event.
+func Opening(first *store.Event) (message []byte, ok bool) {
+	if first.Kind != event.KindMessage {
+		return nil, false
+	}
+	if m, _, ok := event.ParseMessage(first.Data); ok {
+		return m, true
+	}
+	v, err := event.Decode(first.Kind, first.Data)
+	m, ok := v.(*event.MessageReceived)
+	if err != nil || !ok {
+		return nil, false
+	}
+	return m.Message, true
+}
+
 // ApplyView folds only what clients see of an event.
 func (f *Fold) ApplyView(e *store.Event) error {
 	if e.Public {

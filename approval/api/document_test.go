@@ -116,7 +116,7 @@ func TestDocumentIsOfTheOperations(t *testing.T) {
 					t.Errorf("%s has no %s", pattern, name)
 				}
 			}
-			if len(in["path"]) != strings.Count(path, "{") || (len(in["header"]) > 0) != (op.stream != nil) {
+			if len(in["path"]) != strings.Count(path, "{") || (len(in["header"]) > 0) != (op.stream != nil || op.tagged) {
 				t.Errorf("%s has the parameters %v", pattern, in)
 			}
 			var members []string

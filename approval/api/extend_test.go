@@ -10,6 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	a2aserver "a2a-server"
+	"a2a-server/auth"
 	"a2a-server/client"
 	"a2a-server/store/memstore"
 )
@@ -106,4 +107,29 @@ func TestExtensionOften(t *testing.T) {
 	}
 	w.Advance(time.Hour + time.Second)
 	w.poll(fmt.Sprint("the last deadline of ", one.ID), func() bool { return w.state(one.ID) == client.Expired })
+}
+
+// A client that has the approval as it is gets 304, whatever else it has, until anything in it changes.
+func TestUnchanged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	one := w.ask(alice, "/pay amount=5 iban=DE1")[0]
+	get := func(by auth.Principal, tag string) answer {
+		r := w.request(by, "GET", "/approvals/"+one.ID, nil)
+		r.Header.Set("If-None-Match", tag)
+		return w.do(r)
+	}
+	tag := get(olga, "").want(200).header.Get("ETag")
+	if again := get(olga, `"other", `+tag).want(304); len(again.raw) > 0 || again.header.Get("ETag") != tag {
+		t.Errorf("304 has the ETag %s and %q, want %s and no body", again.header.Get("ETag"), again.raw, tag)
+	}
+	if other := get(vera, tag).want(200); other.header.Get("ETag") == tag {
+		t.Error("the approval with masked arguments has the same ETag")
+	}
+	get(mallory, "*").want(404)
+	w.post(olga, "/approvals/"+one.ID+"/extension", client.Extension{Digest: one.Digest, Until: one.Deadline.Add(time.Hour)}).want(200)
+	extended := get(olga, tag).want(200).header.Get("ETag")
+	get(olga, extended).want(304)
+	w.post(olga, decisionOf(one), approve(one)).want(200)
+	get(olga, extended).want(200)
 }

@@ -183,55 +183,20 @@ func signal(c chan struct{}) {
 // after the one with the id last, or from now on for "". It returns when ctx ends, with its
 // cause, or yield fails. Without last, the first event has only the ID of the place. With one,
 // the first call has no event, and says that the feed has begun. An event with Reset has no entry either: the position is gone or too far behind, so that entries may
-// have been missed.
-func (s *Service) Events(ctx context.Context, c Caller, last string, yield func([]client.Event) error) error {
-	sight, err := engine.AuditSightOf(c.By)
-	if err != nil {
-		return err
-	}
+// have been missed. Functions that Events returns from do the work: their frames are not on the
+// stack while it waits (docs/design/streams.md).
+func (s *Service) Events(ctx context.Context, c *Caller, last string, yield func([]client.Event) error) error {
 	wake, leave := s.feed.join()
 	defer leave()
-	end, err := s.feed.now(ctx, wake)
-	if err != nil {
-		return err
+	f, events, err := s.begin(ctx, c, last, wake)
+	if err == nil {
+		err = yield(events)
 	}
-	at, ok := s.position(last)
-	switch {
-	case last == "":
-		at = end
-		err = yield([]client.Event{{ID: s.eventID(at), Entry: client.AuditEntry{}}})
-	case !ok || at > end || end-at > maxReplay:
-		at = end
-		err = yield([]client.Event{{ID: s.eventID(at), Reset: true}})
-	default:
-		err = yield(nil)
-	}
-	if err != nil {
-		return err
-	}
-	for {
-		entries, next, ok := s.feed.since(at)
-		if !ok {
-			if next, err = s.cfg.Engine.EachAudit(ctx, at, func(one *engine.AuditEntry) bool {
-				entries = append(entries, one)
-				return len(entries) < maxFrames
-			}); err != nil {
-				return err
-			}
+	for more := false; err == nil; {
+		if events, more, err = f.newer(ctx); len(events) > 0 {
+			err = yield(events)
 		}
-		var events []client.Event
-		for _, one := range entries {
-			if sight.Sees(&one.Audit) {
-				events = append(events, client.Event{ID: s.eventID(one.N), Entry: entryOf(one)})
-			}
-		}
-		if len(events) > 0 {
-			if err := yield(events); err != nil {
-				return err
-			}
-		}
-		if next > at {
-			at = next
+		if err != nil || more {
 			continue
 		}
 		select {
@@ -240,6 +205,54 @@ func (s *Service) Events(ctx context.Context, c Caller, last string, yield func(
 		case <-wake:
 		}
 	}
+	return err
+}
+
+// follower is a place in the feed, and what its reader may see.
+type follower struct {
+	s     *Service
+	sight engine.AuditSight
+	at    uint64
+}
+
+// begin returns the place after the event with the id last, and the first events there.
+func (s *Service) begin(ctx context.Context, c *Caller, last string, wake <-chan struct{}) (*follower, []client.Event, error) {
+	sight, err := engine.AuditSightOf(c.By)
+	if err != nil {
+		return nil, nil, err
+	}
+	end, err := s.feed.now(ctx, wake)
+	if err != nil {
+		return nil, nil, err
+	}
+	at, ok := s.position(last)
+	switch {
+	case last == "":
+		return &follower{s, sight, end}, []client.Event{{ID: s.eventID(end), Entry: client.AuditEntry{}}}, nil
+	case !ok || at > end || end-at > maxReplay:
+		return &follower{s, sight, end}, []client.Event{{ID: s.eventID(end), Reset: true}}, nil
+	}
+	return &follower{s, sight, at}, nil, nil
+}
+
+// newer returns events after the place, and moves it. There may be more.
+func (f *follower) newer(ctx context.Context) (events []client.Event, more bool, err error) {
+	entries, next, ok := f.s.feed.since(f.at)
+	if !ok {
+		if next, err = f.s.cfg.Engine.EachAudit(ctx, f.at, func(one *engine.AuditEntry) bool {
+			entries = append(entries, one)
+			return len(entries) < maxFrames
+		}); err != nil {
+			return nil, false, err
+		}
+	}
+	for _, one := range entries {
+		if f.sight.Sees(&one.Audit) {
+			events = append(events, client.Event{ID: f.s.eventID(one.N), Entry: entryOf(one)})
+		}
+	}
+	more, f.at = next > f.at, next
+	return events, more, nil
 }
 
 // eventID returns the id of a position in the feed: it is of one store.

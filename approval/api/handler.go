@@ -3,7 +3,9 @@ package api
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,6 +52,7 @@ type operation struct {
 	params  []string    // of the query
 	members []string    // of the body's object; nil: there is no body
 	changes bool        // something
+	tagged  bool        // the answer has an ETag
 	run     func(*exchange) (any, error)
 	stream  func(*exchange) error // instead of run
 }
@@ -83,7 +86,7 @@ func operations() map[string]operation {
 			}
 			return x.Approvals(x.ctx, x.Caller, q)
 		}},
-		"GET /approvals/{id}": {action: auth.Review, run: func(x *exchange) (any, error) {
+		"GET /approvals/{id}": {action: auth.Review, tagged: true, run: func(x *exchange) (any, error) {
 			return x.Approval(x.ctx, x.Caller, x.r.PathValue("id"))
 		}},
 		"POST /approvals/{id}/decision": {action: auth.Decide, members: decision, changes: true, run: func(x *exchange) (any, error) {
@@ -201,33 +204,58 @@ func Handler(s *Service, d Door) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		httpd.Begin(w, r)
-		defer func() {
-			httpd.Finish(w, r)
-			if p := recover(); p != nil {
-				if p != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
-					s.cfg.Log.Error().Str("panic", visible.Clip(fmt.Sprint(p), 1000)).Bytes("stack", debug.Stack()).Str("path", visible.Clip(r.URL.Path, 200)).Msg("request panicked")
-				}
-				panic(http.ErrAbortHandler) // the connection is in an unknown state
-			}
-		}()
-		if wrong := d.Guard.Check(r); wrong != nil {
-			s.refuse(w, r, refusal(wrong))
-			return
-		}
-		if err := origins.Check(r); err != nil {
-			s.refuse(w, r, problem(http.StatusForbidden, client.ReasonRole, "pages of other sites may not change anything here"))
+		defer s.finish(w, r)
+		if wrong := refused(r, &d, origins); wrong != nil {
+			s.refuse(w, r, wrong)
 			return
 		}
 		mux.ServeHTTP(w, r)
 	})
 }
 
-// serve answers one request.
+// finish ends a request, also one that panics. It is deferred.
+func (s *Service) finish(w http.ResponseWriter, r *http.Request) {
+	httpd.Finish(w, r)
+	if p := recover(); p != nil {
+		if p != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
+			s.cfg.Log.Error().Str("panic", visible.Clip(fmt.Sprint(p), 1000)).Bytes("stack", debug.Stack()).Str("path", visible.Clip(r.URL.Path, 200)).Msg("request panicked")
+		}
+		panic(http.ErrAbortHandler) // the connection is in an unknown state
+	}
+}
+
+// refused returns the problem of a request that comes from where none may; nil: it may.
+func refused(r *http.Request, d *Door, origins *http.CrossOriginProtection) *client.Error {
+	if wrong := d.Guard.Check(r); wrong != nil {
+		return refusal(wrong)
+	}
+	if origins.Check(r) != nil {
+		return problem(http.StatusForbidden, client.ReasonRole, "pages of other sites may not change anything here")
+	}
+	return nil
+}
+
+// serve answers one request. Its frame is on the stack while a stream waits.
 func (s *Service) serve(w http.ResponseWriter, r *http.Request, d *Door, op *operation) {
+	x, err := s.known(w, r, d, op)
+	switch {
+	case err != nil:
+		s.refuseWith(w, r, err)
+	case op.stream == nil:
+		x.answer(op)
+	case r.Method != http.MethodGet: // mux takes HEAD for GET
+		w.Header().Set("Allow", http.MethodGet)
+		s.refuse(w, r, problem(http.StatusMethodNotAllowed, client.ReasonInvalid, "this path is a stream: use GET"))
+	default:
+		x.fail(op.stream(x))
+	}
+}
+
+// known returns the exchange of a request whose caller is known and may do op, with its body.
+func (s *Service) known(w http.ResponseWriter, r *http.Request, d *Door, op *operation) (*exchange, error) {
 	by, err := d.Requests.Principal(w, r)
 	if err != nil {
-		s.refuseWith(w, r, err)
-		return
+		return nil, err
 	}
 	x := &exchange{Service: s, Caller: Caller{By: by, Renew: d.Requests.Renews(r)}, door: d, w: w, r: r, status: http.StatusOK}
 	if x.query, err = x.params(op.params); err == nil {
@@ -241,34 +269,31 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, d *Door, op *ope
 			err = only(x.body, op.members)
 		}
 	}
+	return x, err
+}
+
+// fail answers with the error of a stream; nil: it was answered.
+func (x *exchange) fail(err error) {
 	if err != nil {
-		s.refuseWith(w, r, err)
-		return
+		x.refuse(x.w, x.r, x.problem(x.r.Context(), x.Caller, err, x.r.PathValue("id")))
 	}
-	if op.stream != nil {
-		if r.Method != http.MethodGet { // mux takes HEAD for GET
-			w.Header().Set("Allow", http.MethodGet)
-			s.refuse(w, r, problem(http.StatusMethodNotAllowed, client.ReasonInvalid, "this path is a stream: use GET"))
-			return
-		}
-		if err := op.stream(x); err != nil {
-			s.refuse(w, r, s.problem(r.Context(), x.Caller, err, r.PathValue("id")))
-		}
-		return
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
+}
+
+// answer runs an operation that is no stream.
+func (x *exchange) answer(op *operation) {
+	ctx, cancel := context.WithTimeout(x.r.Context(), requestTime)
 	defer cancel()
 	x.ctx = ctx
 	out, err := op.run(x)
 	if err != nil {
-		p := s.problem(ctx, x.Caller, err, r.PathValue("id"))
+		p := x.problem(ctx, x.Caller, err, x.r.PathValue("id"))
 		if op.changes && unclear(p, err) {
 			p = problem(http.StatusInternalServerError, client.ReasonUnclear, "the server has failed or is stopping, and the change may have been made: look before you send it again; its log has the reason")
 		}
-		s.refuse(w, r, p)
+		x.refuse(x.w, x.r, p)
 		return
 	}
-	s.send(w, r, d, x.status, out)
+	x.send(x.w, x.r, x.door, op.tagged, x.status, out)
 }
 
 // unclear reports whether nobody knows how far a change has come that failed with err, which
@@ -350,8 +375,8 @@ func (x *exchange) decode(out any) error {
 	return nil
 }
 
-// send answers with JSON.
-func (s *Service) send(w http.ResponseWriter, r *http.Request, d *Door, status int, v any) {
+// send answers with JSON. tagged: or with 304 (RFC 9110) if the client has just that.
+func (s *Service) send(w http.ResponseWriter, r *http.Request, d *Door, tagged bool, status int, v any) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -359,6 +384,18 @@ func (s *Service) send(w http.ResponseWriter, r *http.Request, d *Door, status i
 		s.cfg.Log.Error().Err(err).Str("path", visible.Clip(r.URL.Path, 200)).Msg("an answer of the approvals API cannot be encoded")
 		s.refuse(w, r, problem(http.StatusInternalServerError, client.ReasonUnclear, "the answer cannot be encoded: the server's log has the reason"))
 		return
+	}
+	if tagged {
+		sum := sha256.Sum256(b.Bytes())
+		tag := `W/"` + hex.EncodeToString(sum[:16]) + `"`
+		w.Header().Set("ETag", tag)
+		if slices.ContainsFunc(strings.Split(r.Header.Get("If-None-Match"), ","), func(one string) bool {
+			one = strings.TrimSpace(one)
+			return one == "*" || one == tag
+		}) {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
 	}
 	if status == http.StatusOK {
 		_ = d.Requests.Answer(w, "application/json", b.Bytes()) // the client is gone if it fails

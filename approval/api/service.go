@@ -362,6 +362,27 @@ func (s *Service) Tasks(ctx context.Context, c Caller, q client.TaskQuery) (clie
 	return page, nil
 }
 
+// maxTitle is how many bytes of a task's first line are its title.
+const maxTitle = 500
+
+// Titles returns the first line of the message that created each of these tasks; "": the caller
+// may not read it, or it is not known.
+func (s *Service) Titles(ctx context.Context, c Caller, tasks []client.Task) ([]string, error) {
+	ids, out := make([]string, len(tasks)), make([]string, len(tasks))
+	for i := range tasks {
+		ids[i] = tasks[i].ID
+	}
+	err := s.tasks(c).Openings(ctx, c.By, ids, func(i int, raw []byte) {
+		var m message
+		if json.Unmarshal(raw, &m) == nil {
+			said, _ := m.text()
+			line, _, _ := strings.Cut(strings.TrimSpace(said.Text), "\n")
+			out[i] = strings.Clone(strings.ToValidUTF8(line[:min(len(line), maxTitle)], ""))
+		}
+	})
+	return out, err
+}
+
 const statePrefix = "TASK_STATE_"
 
 // longState returns the A2A name of a state, which people write without its prefix.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +18,7 @@ import (
 // stream that cannot continue where it should is named "reset".
 func (x *exchange) follow() error {
 	return x.streams([]auth.Action{auth.Review, auth.Read, auth.Admin}, func(ctx context.Context, open func() *httpd.Events) error {
-		return x.Events(ctx, x.Caller, x.r.Header.Get("Last-Event-ID"), func(events []client.Event) error {
+		return x.Events(ctx, &x.Caller, x.r.Header.Get("Last-Event-ID"), func(events []client.Event) error {
 			var frames []byte
 			for i := range events {
 				e := &events[i]
@@ -60,41 +61,49 @@ func (x *exchange) followTask() error {
 func (x *exchange) eventTag() string { return strconv.FormatUint(x.cfg.Incarnation, 16) }
 
 // streams runs a stream, which ends with the caller's credential. The error is of one that has
-// not begun.
+// not begun. Its frame is on the stack while the stream waits, so that the rest is in functions.
 func (x *exchange) streams(actions []auth.Action, run func(ctx context.Context, open func() *httpd.Events) error) error {
-	give, err := x.door.Streams.Take(x.By, 1)
+	ctx, end, stop, err := x.beginStream(actions)
 	if err != nil {
 		return err
 	}
-	defer give()
-	ctx, end := context.WithCancelCause(x.r.Context())
-	defer end(nil)
-	var leases []func()
-	defer func() {
-		for _, stop := range leases {
-			stop()
-		}
-	}()
-	for _, a := range actions {
-		if x.By.May(a) == nil {
-			leases = append(leases, x.door.Requests.Lease(ctx, x.By, a, x.Renew, end))
-		}
-	}
+	defer stop()
 	var out *httpd.Events
-	open := func() *httpd.Events {
+	err = run(ctx, func() *httpd.Events {
 		if out == nil {
 			out = httpd.NewEvents(x.w, x.door.WriteTimeout, x.door.Heartbeat, end)
 		}
 		return out
+	})
+	return x.endStream(ctx, out, err)
+}
+
+// beginStream takes a share of the open streams, and watches the caller's credential for the
+// actions that it allows. Call stop when the stream has ended.
+func (x *exchange) beginStream(actions []auth.Action) (ctx context.Context, end context.CancelCauseFunc, stop func(), err error) {
+	give, err := x.door.Streams.Take(x.By, 1)
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	err = run(ctx, open)
-	if out == nil {
-		if errors.Is(context.Cause(ctx), httpd.ErrEnded) {
-			return x.door.Requests.Ended()
-		}
+	ctx, end = context.WithCancelCause(x.r.Context())
+	allowed := slices.DeleteFunc(actions, func(a auth.Action) bool { return x.By.May(a) != nil })
+	leave := x.door.Requests.Lease(ctx, x.By, x.Renew, end, allowed...)
+	return ctx, end, func() {
+		leave()
+		end(nil)
+		give()
+	}, nil
+}
+
+// endStream ends the answer of a stream; out is nil if it has not begun.
+func (x *exchange) endStream(ctx context.Context, out *httpd.Events, err error) error {
+	ended := errors.Is(context.Cause(ctx), httpd.ErrEnded)
+	switch {
+	case out == nil && ended:
+		return x.door.Requests.Ended()
+	case out == nil:
 		return err
-	}
-	if errors.Is(context.Cause(ctx), httpd.ErrEnded) {
+	case ended:
 		_ = out.Comment("the credential has ended; continue with a valid one and Last-Event-ID") // best effort
 	}
 	out.End()

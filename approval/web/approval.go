@@ -27,7 +27,8 @@ type approvalPage struct {
 	Args         []leaf
 	About        string
 	JSON         string
-	Words        long  // of the tool or gate, all of them
+	Words        long // of the tool or gate, all of them
+	Asker        *asker
 	Crumb        []run // Title in a few words
 	Description  long
 	Chain        []chained
@@ -57,6 +58,35 @@ type approvalPage struct {
 }
 
 type chained struct{ Name, What string }
+
+// asker is the gate that asked, as it is configured now.
+type asker struct {
+	Gone   bool // the configuration has none of this name
+	Text   []run
+	Read   *stamp // when it was read, if that was after the approval was requested
+	Others string // gates
+}
+
+// asker returns the gate of an approval; nil: it is not known.
+func (v *visit) asker(a *client.Approval) *asker {
+	if v.cfg.Gate == nil || a.Kind == client.KindQuestion {
+		return nil
+	}
+	name := a.Gate
+	if a.Kind == client.KindOutcome {
+		name = strings.TrimSuffix(name, ":outcome")
+	}
+	g, ok := v.cfg.Gate(name, a.Tool)
+	if !ok && gateName(name) != name { // no gate has asked
+		return nil
+	}
+	out := &asker{Gone: !ok, Text: lines(strings.TrimSpace(g.Text)), Others: strings.Join(g.Others, ", ")}
+	if ok && a.Requested.Before(g.Since) {
+		read := v.ago(g.Since)
+		out.Read = &read
+	}
+	return out
+}
 
 const extendBy = 15 * time.Minute
 
@@ -90,7 +120,7 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 	p := &approvalPage{
 		row: v.rowOf(a), A: a, Crumb: runs(shorten(titleOf(a).heading(), 60)), Kind: string(a.Kind), Args: tree(a.Arguments), JSON: indented(a.Arguments), Words: v.longText(a.Hint), Description: v.longText(a.Description),
 		Chain: chain(a), Approvers: approvers(a.Approvers), Earlier: d.Earlier, May: d.May, Can: map[string]bool{}, Task: a.Task,
-		Run: d.Run,
+		Run: d.Run, Asker: v.asker(a),
 	}
 	if v.reads(&a.Requester) {
 		p.TaskLink = v.link("/tasks/" + url.PathEscape(a.Task))

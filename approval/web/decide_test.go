@@ -106,7 +106,11 @@ func TestExtend(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	id, digest := w.asks("mail", letter)
-	until := regexp.MustCompile(`name="until" value="([^"]+)"`).FindStringSubmatch(w.get(alice, "/ui/approvals/"+id).body)
+	page := w.get(alice, "/ui/approvals/"+id).body
+	if at := strings.Index(page, `id="h-deadline"`); at < 0 || strings.Contains(page[:at], "Extend") || strings.Contains(page[strings.Index(page, `id="decide"`):], "Extend") {
+		t.Error("the extension is not beside the deadline")
+	}
+	until := regexp.MustCompile(`name="until" value="([^"]+)"`).FindStringSubmatch(page)
 	if len(until) != 2 {
 		t.Fatal("the page offers no extension")
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -232,13 +233,13 @@ func (v *visit) row() error {
 func (v *visit) events() {
 	q := v.r.URL.Query()
 	if id := q.Get("task"); id != "" {
-		v.follow(auth.Follow, func(send sender) error {
-			return v.cfg.Service.TaskChanges(v.r.Context(), v.Caller, id, func(seq uint64) error { return send("", "change", map[string]any{"seq": seq}) })
+		v.follow(auth.Follow, func(ctx context.Context, send sender) error {
+			return v.cfg.Service.TaskChanges(ctx, v.Caller, id, func(seq uint64) error { return send("", "change", map[string]any{"seq": seq}) })
 		})
 		return
 	}
-	v.follow(auth.Review, func(send sender) error {
-		return v.cfg.Service.Events(v.r.Context(), v.Caller, v.r.Header.Get("Last-Event-ID"), func(all []client.Event) error {
+	v.follow(auth.Review, func(ctx context.Context, send sender) error {
+		return v.cfg.Service.Events(ctx, &v.Caller, v.r.Header.Get("Last-Event-ID"), func(all []client.Event) error {
 			if len(all) == 0 {
 				return send("", "begin", map[string]any{}) // nothing was missed
 			}

@@ -135,3 +135,16 @@ func TestOtherSites(t *testing.T) {
 		}
 	}
 }
+
+// A list of tasks has the first line of what was said, for whoever may read the tasks.
+func TestTitles(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	task := string(w.As(carol).Send("\n/echo first\u202e <b>line</b>\nsecond line").ID)
+	long := string(w.As(carol).Send("/echo " + strings.Repeat("ü", 1000)).ID)
+	p := w.get(alice, "/ui/tasks")
+	w.has(p, http.StatusOK, []string{"/echo first", "U+202E", "&lt;b&gt;line", "/ui/tasks/" + task, "/ui/tasks/" + long, strings.Repeat("ü", 100) + "…"}, "second line", strings.Repeat("ü", 130), "\ufffd")
+	w.safe("/ui/tasks", p)
+	w.has(w.get(person("olga", auth.RoleOperator), "/ui/tasks"), http.StatusOK, []string{"/ui/tasks/" + task})
+	w.has(w.get(person("erin", auth.RoleRequester), "/ui/tasks"), http.StatusOK, nil, "/echo first", task)
+}

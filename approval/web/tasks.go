@@ -10,6 +10,7 @@ import (
 // taskRow is a task as lists show it.
 type taskRow struct {
 	ID, Short, Link string
+	Title           []run // in lists; nil: it is not known
 	State           badge
 	Owner           string
 	Revoked, Bad    bool
@@ -49,8 +50,14 @@ func (v *visit) tasks() error {
 	for _, state := range []string{"submitted", "working", "input-required", "auth-required", "completed", "failed", "rejected", "canceled"} {
 		p.States = append(p.States, choice{state, taskState("TASK_STATE_" + replaced(state)).Word, state == q.State})
 	}
+	titles, err := v.cfg.Service.Titles(v.ctx(), v.Caller, page.Items)
+	if err != nil {
+		return err
+	}
 	for i := range page.Items {
-		p.Rows = append(p.Rows, v.taskRow(&page.Items[i]))
+		r := v.taskRow(&page.Items[i])
+		r.Title = runs(shorten(titles[i], titleLength))
+		p.Rows = append(p.Rows, r)
 	}
 	if page.Next != "" {
 		p.Next = address(given, "cursor", page.Next)

@@ -38,6 +38,13 @@ type Tool struct {
 	Asks              string // what asks before it runs, in words; "": nothing
 }
 
+// Gate is a gate, or whatever else asks for approvals, as it is configured now.
+type Gate struct {
+	Text   string    // as the configuration has it; lines may be comments. It has no secrets.
+	Since  time.Time // when the server read it first
+	Others []string  // other gates that may ask about the tool
+}
+
 // Said is a message to the agent.
 type Said struct {
 	Text    string
@@ -66,6 +73,9 @@ type Config struct {
 	Sender    Sender // nil: nobody can talk to the agent here
 	// Tools lists the tools of a caller. Nil: they are not shown.
 	Tools func(context.Context, auth.Principal) []Tool
+	// Gate returns what asked about a tool, by the name of the gate in the approval. ok is
+	// false if the configuration has it no longer. Nil: it is not shown.
+	Gate func(gate, tool string) (g Gate, ok bool)
 	// Health returns why the server is not ready. Nil: it is not shown.
 	Health         func() error
 	Agent, Version string
@@ -139,24 +149,34 @@ func notFound(detail string) *client.Error {
 // serve checks where a request comes from before anything else.
 func (p *pages) serve(w http.ResponseWriter, r *http.Request) {
 	httpd.Begin(w, r)
-	defer func() {
-		httpd.Finish(w, r)
-		if wrong := recover(); wrong != nil {
-			if wrong != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
-				p.cfg.Log.Error().Str("panic", visible.Clip(fmt.Sprint(wrong), 1000)).Bytes("stack", debug.Stack()).Str("path", visible.Clip(r.URL.Path, 200)).Msg("request panicked")
-			}
-			panic(http.ErrAbortHandler) // the connection is in an unknown state
-		}
-	}()
-	if wrong := p.cfg.Door.Guard.Check(r); wrong != nil {
-		Refuse(w, api.Problem(wrong))
-		return
-	}
-	if err := p.origins.Check(r); err != nil {
-		Refuse(w, &client.Error{Status: http.StatusForbidden, Reason: client.ReasonRole, Title: "Pages of other sites may not change anything here", Detail: "open the page on this server, and press the button there"})
+	defer p.finish(w, r)
+	if wrong := p.refused(r); wrong != nil {
+		Refuse(w, wrong)
 		return
 	}
 	p.mux.ServeHTTP(w, r)
+}
+
+// finish ends a request, also one that panics. It is deferred.
+func (p *pages) finish(w http.ResponseWriter, r *http.Request) {
+	httpd.Finish(w, r)
+	if wrong := recover(); wrong != nil {
+		if wrong != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
+			p.cfg.Log.Error().Str("panic", visible.Clip(fmt.Sprint(wrong), 1000)).Bytes("stack", debug.Stack()).Str("path", visible.Clip(r.URL.Path, 200)).Msg("request panicked")
+		}
+		panic(http.ErrAbortHandler) // the connection is in an unknown state
+	}
+}
+
+// refused returns the problem of a request that comes from where none may; nil: it may.
+func (p *pages) refused(r *http.Request) *client.Error {
+	if wrong := p.cfg.Door.Guard.Check(r); wrong != nil {
+		return api.Problem(wrong)
+	}
+	if err := p.origins.Check(r); err != nil {
+		return &client.Error{Status: http.StatusForbidden, Reason: client.ReasonRole, Title: "Pages of other sites may not change anything here", Detail: "open the page on this server, and press the button there"}
+	}
+	return nil
 }
 
 // route adds a page. An action of 0 is for every caller.

@@ -38,7 +38,7 @@ type mail struct {
 	Count   float64  `json:"count"`
 }
 
-func start(t *testing.T) *world {
+func start(t *testing.T, changes ...func(*a2aserver.Config)) *world {
 	t.Helper()
 	demo, err := builtin.New(builtin.Config{Ledger: t.TempDir() + "/ledger.jsonl"})
 	if err != nil {
@@ -50,8 +50,11 @@ func start(t *testing.T) *world {
 	}
 	mails := functiontool.Must(functiontool.New(functiontool.Config{Name: "mail", Description: "Sends \u202e<b>mails</b>.", RequireApproval: true},
 		func(_ tool.Context, m mail) (string, error) { return "sent " + m.Subject, nil }))
-	s := a2aservertest.New(t, a2aserver.Config{Authenticator: a2aservertest.Callers{}, Tools: []tool.Toolset{demo, tool.NewToolset("more", ask, mails)}})
-	return &world{s, t}
+	c := a2aserver.Config{Authenticator: a2aservertest.Callers{}, Tools: []tool.Toolset{demo, tool.NewToolset("more", ask, mails)}}
+	for _, change := range changes {
+		change(&c)
+	}
+	return &world{a2aservertest.New(t, c), t}
 }
 
 func person(name string, roles ...string) auth.Principal {

@@ -25,15 +25,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write what the tour of the README prints into it")
+var update = flag.Bool("update", false, "write the output of the tour into docs/tour.md")
 
-const readme = "../../README.md"
+const (
+	readme = "../../README.md"
+	tour   = "../../docs/tour.md"
+)
 
-// Who pastes the README into a shell sees what it says, the second time on the same data,
-// too: its blocks of shell go to one bash as they stand, from building the program on.
-func TestReadmeTour(t *testing.T) {
+// The tour prints what it says, twice on the same data: its blocks go to one bash unchanged.
+func TestTour(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(readme)
+	text, err := os.ReadFile(tour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +48,7 @@ func TestReadmeTour(t *testing.T) {
 		for _, b := range blocks {
 			got := s.paste(t, b.commands)
 			if diff := cmp.Diff(stable(b.output), stable(got)); diff != "" && !*update {
-				t.Errorf("%s\nprints something else (-README +printed); -update writes it down:\n%s", b.commands, diff)
+				t.Errorf("%s\nprints something else (-tour +printed); -update writes it down:\n%s", b.commands, diff)
 			}
 			if b.text != "" {
 				after = strings.Replace(after, b.text, blockText(b.commands, got), 1)
@@ -59,7 +61,7 @@ func TestReadmeTour(t *testing.T) {
 		s.dead(t, s.servers)
 	}
 	if *update {
-		if err := os.WriteFile(readme, []byte(after), 0o644); err != nil { //nolint:gosec // a document
+		if err := os.WriteFile(tour, []byte(after), 0o644); err != nil { //nolint:gosec // a document
 			t.Fatal(err)
 		}
 	}
@@ -85,7 +87,7 @@ func tourOf(t *testing.T, doc string) []block {
 	for _, rest := range strings.Split(doc, shellFence)[1:] {
 		commands, rest, ok := strings.Cut(rest, "```\n")
 		if !ok {
-			t.Fatal("a block of shell in the README has no end")
+			t.Fatal("a block of shell in the tour has no end")
 		}
 		if after, ok := strings.CutPrefix(rest, "\n"+outputFence); ok {
 			output, _, _ := strings.Cut(after, "```\n")
@@ -96,7 +98,7 @@ func tourOf(t *testing.T, doc string) []block {
 	}
 	crash := slices.IndexFunc(all, func(b block) bool { return strings.Contains(b.commands, "kill -9 $SERVER") })
 	if len(all) < 6 || all[0].text != "" || crash < 2 || crash > len(all)-3 {
-		t.Fatalf("the README has %d blocks of a tour, with the crash in number %d: want the build, then the whole tour with a crash in the middle", len(all), crash)
+		t.Fatalf("the tour has %d blocks, with the crash in number %d: want the build, then the whole tour with a crash in the middle", len(all), crash)
 	}
 	return all
 }
@@ -256,23 +258,20 @@ func (s *shell) dead(t *testing.T, servers []int) {
 	}
 }
 
-// The Go and the YAML of the README are those of examples, which tests run.
-func TestReadmeExamples(t *testing.T) {
+// The YAML of the README is that of an example, which a test runs.
+func TestReadmeExample(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(readme)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for language, file := range map[string]string{"go": "hello/main.go", "yaml": "command/a2a-server.yaml"} {
-		_, rest, _ := strings.Cut(string(text), "```"+language+"\n")
-		code, _, _ := strings.Cut(rest, "```")
-		example, err := os.ReadFile(filepath.Join(filepath.Dir(readme), "examples", filepath.FromSlash(file)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if code == "" || !strings.Contains(string(example), code) {
-			t.Errorf("examples/%s has not what the README shows of it:\n%s", file, code)
-		}
+	example, err := os.ReadFile("../../examples/command/a2a-server.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "```yaml\n")
+	if code, _, _ := strings.Cut(rest, "```"); code == "" || !strings.Contains(string(example), code) {
+		t.Errorf("examples/command has not what the README shows of it:\n%s", code)
 	}
 }
 

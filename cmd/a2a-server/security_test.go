@@ -15,13 +15,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const securityDoc = "../../docs/security.md"
+const deployDoc = "../../docs/deploy.md"
 
-// Who pastes docs/security.md into a shell gets from nothing to a server on all addresses,
-// with TLS, keys of three roles and a webhook.
-func TestSecurityDocument(t *testing.T) {
+// The blocks of docs/deploy.md lead from nothing to a server on all addresses, with TLS, keys
+// of three roles and a webhook.
+func TestDeployDocument(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(securityDoc)
+	text, err := os.ReadFile(deployDoc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestSecurityDocument(t *testing.T) {
 	}
 	s := openShell(t, folder)
 	s.paste(t, "PATH="+filepath.Dir(binary(t))+":$PATH\nexport '"+noRaceSleep+"' A2A_SERVER_LISTEN=0.0.0.0:${A2A_SERVER_LISTEN##*:} A2A_SERVER_GRPC_LISTEN=0.0.0.0:0\n")
-	s.document(t, securityDoc, string(text), strings.NewReplacer(here...), func(commands string) {
+	s.document(t, deployDoc, string(text), strings.NewReplacer(here...), func(commands string) {
 		if strings.Contains(commands, webhook) {
 			wantTold(t, told)
 		}

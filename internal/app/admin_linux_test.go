@@ -358,12 +358,12 @@ func TestTasksCommands(t *testing.T) {
 		code  int
 		lines []string // of stdout, or of stderr if the code is not 0
 	}{
-		"approvals list --anonymous":                                  {0, []string{`(?m)^ID +TOOL +RISK +REQUESTER +REQUESTED +DEADLINE +GATE +ARGUMENTS$`, `(?m)^` + id[28:] + ` +transfer_money +high +anonymous +(now|\d s ago) +in 7 days +tool +\{"amount":5,"to":"bob"\}$`}},
+		"approvals list --anonymous":                                  {0, []string{`(?m)^ID +TOOL +RISK +REQUESTER +REQUESTED +DEADLINE +GATE +ARGUMENTS$`, `(?m)^` + id[28:] + ` +transfer_money +high +anonymous +(now|\d+ s ago) +in 7 days +tool +\{"amount":5,"to":"bob"\}$`}},
 		"approvals list --anonymous --task " + first:                  {0, []string{`(?m)^ID +STATE +TOOL`, `(?m)^` + id[28:] + ` +pending +transfer_money`}},
 		"approvals list --anonymous --limit 1 -o json":                {0, []string{`"more": true`, `"id": "` + id + `"`}},
 		"approvals list":                                              {0, []string{`^nothing waits for approval\n$`}}, // of the tenant
 		"approvals list --limit 0":                                    {2, []string{`--limit is 0`}},
-		"tasks list --anonymous":                                      {0, []string{`(?m)^ID +STATE +SINCE +OWNER +PENDING +BYTES$`, `(?m)^` + second[28:] + ` +input-required +(now|\d s ago) +anonymous +1 +\d+$`}},
+		"tasks list --anonymous":                                      {0, []string{`(?m)^ID +STATE +SINCE +OWNER +PENDING +BYTES$`, `(?m)^` + second[28:] + ` +input-required +(now|\d+ s ago) +anonymous +1 +\d+$`}},
 		"tasks list --anonymous --state input-required -o json":       {0, []string{`"state": "TASK_STATE_INPUT_REQUIRED"`, `"owner": "anonymous"`, `"pending": 1`}},
 		"tasks list --anonymous --state TASK_STATE_COMPLETED":         {0, []string{`^there are no such tasks\n$`}},
 		"tasks list --anonymous --state lost":                         {1, []string{`TASK_STATE_LOST`}},

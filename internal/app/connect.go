@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,6 +73,20 @@ func (at *place) String() string {
 		return at.Socket
 	}
 	return at.URL
+}
+
+// exposed reports whether a credential is sent over a network without TLS.
+func (at *place) exposed() bool {
+	u, err := url.Parse(at.URL)
+	if err != nil || u.Scheme != "http" || at.Credential == nil || at.local {
+		return false
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	ip, err := netip.ParseAddr(host)
+	if err == nil {
+		return !ip.Unmap().IsLoopback()
+	}
+	return host != "localhost"
 }
 
 // place returns where the server is that t names.
@@ -183,12 +199,15 @@ func (p *program) client(t *target) (*server, error) {
 	}
 	at.OnRetry = func(cause error, pause time.Duration) {
 		if pause >= time.Second { // shorter ones are over before they are read
-			_, _ = fmt.Fprintf(p.stderr, "%s; trying again\n", visible.Text(cause.Error())) // nothing depends on it
+			_ = p.note(visible.Text(cause.Error()) + "; trying again") // nothing depends on it
 		}
 	}
 	c, err := client.New(at.Config)
 	if err != nil {
 		return nil, usage("%v", err)
+	}
+	if at.exposed() {
+		_, _ = fmt.Fprintf(p.stderr, "warning: your credential goes to %s unencrypted, and whoever reads it can act as you; use an https URL, here or in the context\n", visible.Line(at.URL)) // nothing depends on it
 	}
 	return &server{Client: c, at: at}, nil
 }

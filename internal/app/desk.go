@@ -18,8 +18,11 @@ import (
 type desk struct {
 	stdout, stderr io.Writer
 	tool           string
-	shown          bool // stdout is a terminal
-	person         bool // somebody is at the terminal
+	shown          bool            // stdout is a terminal
+	person         bool            // somebody is at the terminal
+	board          *board          // nil: the form is not rich
+	raw            bool            // events are printed as JSON
+	begun          map[string]bool // ids of artifacts that were printed, or a piece of them
 
 	refusal  string // why nobody could decide
 	rejected bool   // the newest decision about the call is no
@@ -33,20 +36,40 @@ type desk struct {
 type event struct {
 	Status *struct {
 		Metadata struct {
-			Progress *struct {
-				Done, Total float64
-				Message     string
-				Job         string
-			} `json:"urn:a2a-server:progress"`
+			Progress *progress `json:"urn:a2a-server:progress"`
 		}
 	} `json:"statusUpdate"`
-	Artifact *struct {
-		Artifact struct {
-			Parts    []part
-			Metadata metadata
-		}
-		Metadata metadata
-	} `json:"artifactUpdate"`
+	Artifact *artifactUpdate `json:"artifactUpdate"`
+}
+
+// artifactUpdate is an artifact, or a piece of one.
+type artifactUpdate struct {
+	Artifact struct {
+		ArtifactID, Name string
+		Parts            []part
+		Metadata         metadata
+	}
+	Metadata          metadata
+	Append, LastChunk bool
+}
+
+// progress is how far a call is.
+type progress struct {
+	CallID, Tool string
+	Done, Total  float64
+	Message, Job string
+}
+
+// text returns the progress on one line.
+func (p *progress) text() string {
+	if p.Job != "" && p.Done == 0 && p.Total == 0 && p.Message == "" {
+		return "job: " + visible.Line(p.Job)
+	}
+	text := fmt.Sprintf("progress: %g", p.Done)
+	if p.Total > 0 {
+		text += fmt.Sprintf(" of %g", p.Total)
+	}
+	return text + after(" ", visible.Line(p.Message))
 }
 
 // metadata is that of an artifact or of a piece of one.
@@ -77,42 +100,71 @@ func (d *desk) Event(data json.RawMessage) error {
 
 // show prints an event.
 func (d *desk) show(data json.RawMessage) error {
+	if d.raw {
+		_, err := fmt.Fprintln(d.stdout, visible.Line(string(data))) // escaped as in JSON
+		return err
+	}
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
 		return fmt.Errorf("an event of the call: %w", err)
 	}
 	if e.Status != nil && e.Status.Metadata.Progress != nil {
 		p := e.Status.Metadata.Progress
-		if p.Job != "" && p.Done == 0 && p.Total == 0 && p.Message == "" {
-			return d.note("job: " + visible.Line(p.Job))
+		if d.board == nil {
+			return d.note(p.text())
 		}
-		text := fmt.Sprintf("progress: %g", p.Done)
-		if p.Total > 0 {
-			text += fmt.Sprintf(" of %g", p.Total)
-		}
-		return d.note(text + after(" ", visible.Line(p.Message)))
+		d.board.call(p.CallID, p.Tool).stands = p.text()
 	}
-	if e.Artifact == nil {
+	if e.Artifact == nil || d.rejected { // which only says so
 		return nil
 	}
-	about := e.Artifact.Metadata
+	return d.artifact(e.Artifact)
+}
+
+// artifact prints a piece of an artifact, or all of it.
+func (d *desk) artifact(u *artifactUpdate) error {
+	id, about := u.Artifact.ArtifactID, u.Metadata
 	if about == (metadata{}) {
-		about = e.Artifact.Artifact.Metadata
+		about = u.Artifact.Metadata
 	}
-	if d.rejected {
-		return nil // it only says so
+	first := !d.begun[id]
+	if !first && !u.Append {
+		if err := d.note(visible.Line(id) + ": the result starts over, and replaces what was printed of it"); err != nil {
+			return err
+		}
 	}
-	parts := e.Artifact.Artifact.Parts
+	if d.begun == nil {
+		d.begun = map[string]bool{}
+	}
+	d.begun[id] = true
+	line := ""
+	switch {
+	case d.board != nil:
+		line = d.board.piece(id, u.Artifact.Name, u.LastChunk, about.Error)
+	case about.Error != "":
+		line = "error: " + visible.Text(about.Error)
+	}
+	if d.board != nil && first && line != "" { // above a whole result
+		if err := d.note(line); err != nil {
+			return err
+		}
+		line = ""
+	}
+	if err := d.parts(u.Artifact.Parts, about.Stream == "stderr"); err != nil || line == "" {
+		return err
+	}
+	return d.note(line)
+}
+
+// parts prints the parts of an artifact.
+func (d *desk) parts(parts []part, isError bool) error {
 	for i, one := range parts {
 		if i > 0 && one.Text != nil && *one.Text == string(parts[i-1].Data) {
 			continue // the same value again, for clients that show only text
 		}
-		if err := d.part(one, about.Stream == "stderr"); err != nil {
+		if err := d.part(one, isError); err != nil {
 			return err
 		}
-	}
-	if about.Error != "" {
-		return d.note("error: " + visible.Text(about.Error))
 	}
 	return nil
 }
@@ -179,6 +231,34 @@ func (d *desk) end() {
 			_, _ = io.WriteString(one.w, "\n") // if it fails, so did what came before
 		}
 	}
+}
+
+// state keeps the state of the task for draw.
+func (d *desk) state(state string) {
+	if d.board != nil {
+		d.board.state = state
+	}
+}
+
+// draw shows how the task stands, unless a line of a result has no end yet.
+func (d *desk) draw() error {
+	if d.board == nil || d.open || d.openErr {
+		return nil
+	}
+	return d.board.draw()
+}
+
+// leave ends the lines that are open, and leaves the state of the task on the screen.
+func (d *desk) leave() {
+	d.end()
+	if d.board != nil {
+		if ended(d.board.state) {
+			d.board.calls = nil
+		}
+		_ = d.draw() // if it fails, so did what came before
+		d.board.calls, d.board.drawn = nil, 0
+	}
+	d.begun = nil
 }
 
 // note prints a line that is not part of the result. It begins a line on the screen,

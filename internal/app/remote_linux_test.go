@@ -208,3 +208,31 @@ func TestChat(t *testing.T) {
 		t.Errorf("send to a socket exits with %d: %s", code, stderr)
 	}
 }
+
+// Before a credential goes over a network without TLS, there is a warning.
+func TestUnencrypted(t *testing.T) {
+	t.Parallel()
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for _, tc := range []struct {
+		url, token string
+		warned     bool
+	}{
+		{"http://a2a.example", "secret", true}, {"http://192.0.2.1:8080/agent", "secret", true}, {"http://0.0.0.0:8080", "secret", true},
+		{"https://a2a.example", "secret", false}, {"http://a2a.example", "", false},
+		{"http://localhost:8080", "secret", false}, {"http://127.0.0.2", "secret", false}, {"http://[::1]:80", "secret", false},
+	} {
+		var stderr bytes.Buffer
+		env := []string{"A2A_SERVER_URL=" + tc.url, "A2A_SERVER_TOKEN=" + tc.token}
+		if code := app.Run(ended, []string{"approvals", "list"}, env, nil, &bytes.Buffer{}, &stderr); code != 1 {
+			t.Errorf("%s: it exits with %d", tc.url, code)
+		}
+		want := 0
+		if tc.warned {
+			want = 1
+		}
+		if n := strings.Count(stderr.String(), "unencrypted"); n != want || strings.Contains(stderr.String(), "secret") {
+			t.Errorf("%s with the token %q: %s", tc.url, tc.token, stderr.String())
+		}
+	}
+}

@@ -31,6 +31,16 @@ type program struct {
 	env            []string // NAME=value
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	desk           *desk // of a conversation with an agent; nil: there is none
+}
+
+// note prints a line on stderr.
+func (p *program) note(text string) error {
+	if p.desk != nil {
+		return p.desk.note(text)
+	}
+	_, err := fmt.Fprintln(p.stderr, text)
+	return err
 }
 
 // usageError reports an invalid command line.

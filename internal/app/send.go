@@ -1,16 +1,11 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptrace"
-	"strings"
-	"time"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -21,14 +16,17 @@ import (
 )
 
 const sendHelp = `The artifacts of the task are printed as they come, what else it says is on stderr. If the
-task waits for an approval or an answer, you are asked on the terminal. A connection that
-is lost is made again, and nothing is left out. Ctrl-C leaves the task running.
+task waits for an approval or an answer, you are asked on the terminal, except with -o json.
+A connection that is lost is made again, and nothing is left out. Ctrl-C leaves the task
+running. In a terminal with colors, the state of the task and of its calls stays on the last
+lines of the screen.
 `
 
-// sendFlags say where a message goes.
-type sendFlags struct{ task, context string }
+// sendFlags say where a message goes, and how what follows is printed.
+type sendFlags struct{ task, context, output string }
 
 func (f *sendFlags) add(c *cobra.Command) {
+	c.Flags().StringVarP(&f.output, "output", "o", "", "How to print it: `rich, text or json`, whose lines are events of A2A. Default: rich in a terminal, unless NO_COLOR is set or TERM is dumb; else text.")
 	c.Flags().StringVar(&f.task, "task", "", "Send to the task with this `id`, which waits for a message.")
 	c.Flags().StringVar(&f.context, "of-context", "", "Send to the A2A context with this `id`.")
 }
@@ -99,7 +97,7 @@ func (p *program) tasksWatch() *cobra.Command {
 				if err != nil {
 					return s.interrupted(ctx, err)
 				}
-				if _, err := fmt.Fprintf(p.stdout, "%s\n", e.Data); err != nil {
+				if _, err := fmt.Fprintln(p.stdout, visible.Line(string(e.Data))); err != nil { // escaped as in JSON
 					return err
 				}
 			}
@@ -130,22 +128,51 @@ type talk struct {
 	watches bool   // nobody is asked
 }
 
+// talkDesk returns the desk of a conversation, which prints in a form of --output.
+func (p *program) talkDesk(form string) (*desk, error) {
+	term := p.variable("TERM")
+	if form == "" && terminal(p.stdout) && terminal(p.stderr) && term != "" && term != "dumb" && p.variable("NO_COLOR") == "" {
+		form = "rich"
+	}
+	if form == "rich" {
+		b := &board{to: p.stderr}
+		p.stdout, p.stderr = aboveBoard{p.stdout, b}, aboveBoard{p.stderr, b}
+		p.desk = p.newDesk("the task")
+		p.desk.board, p.desk.shown = b, true
+		return p.desk, nil
+	}
+	p.desk = p.newDesk("the task")
+	switch form {
+	case "", "text":
+	case "json":
+		p.desk.raw, p.desk.person = true, false
+	default:
+		return nil, usage("--output is %s, which is no form of output; write rich, text or json", visible.Quote(form, 80))
+	}
+	return p.desk, nil
+}
+
 func (p *program) newDesk(name string) *desk {
 	return &desk{keyboard: keyboard{from: p.stdin}, stdout: p.stdout, stderr: p.stderr, tool: name, shown: terminal(p.stdout), person: p.person()}
 }
 
 // newTalk returns a conversation that continues where the flags say.
 func (p *program) newTalk(ctx context.Context, s *server, given sendFlags) (*talk, error) {
-	t := &talk{p: p, s: s, context: given.context, desk: p.newDesk("the task")}
-	if given.task == "" {
-		return t, nil
-	}
-	d, err := s.task(ctx, given.task)
+	d, err := p.talkDesk(given.output)
 	if err != nil {
 		return nil, err
 	}
-	t.task, t.context = d.Task.ID, d.Task.Context
-	if err := t.skip(ctx, d); err != nil {
+	t := &talk{p: p, s: s, context: given.context, desk: d}
+	if given.task == "" {
+		return t, nil
+	}
+	of, err := s.task(ctx, given.task)
+	if err != nil {
+		return nil, err
+	}
+	t.task, t.context = of.Task.ID, of.Task.Context
+	t.desk.state(of.Task.State)
+	if err := t.skip(ctx, of); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -197,15 +224,9 @@ func (t *talk) say(ctx context.Context, text string) error {
 		return usage("send: the text is not valid UTF-8")
 	}
 	m := message{ID: uuid.NewString(), Role: "ROLE_USER", Task: t.task, Context: t.context, Parts: []textPart{{text}}}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(map[string]any{"message": m, "configuration": map[string]any{"returnImmediately": true}}); err != nil {
-		return fmt.Errorf("encode the message: %w", err)
-	}
-	answer, err := t.s.post(ctx, "/message:send", b.Bytes())
+	answer, err := t.s.SendMessage(ctx, map[string]any{"message": m, "configuration": map[string]any{"returnImmediately": true}})
 	if err != nil {
-		return err
+		return t.s.changed(err, "the message was received", "a2a-server tasks list")
 	}
 	var out struct {
 		Task    *struct{ ID, ContextID string }
@@ -214,8 +235,15 @@ func (t *talk) say(ctx context.Context, text string) error {
 	if err := json.Unmarshal(answer, &out); err != nil || out.Task == nil && out.Message == nil {
 		return t.s.changed(&client.OutcomeError{Cause: client.ErrForeign}, "the message has made a task", "a2a-server tasks list")
 	}
+	if out.Message != nil && t.desk.raw {
+		return t.desk.show(answer)
+	}
 	if out.Message != nil {
+		texts := slices.ContainsFunc(out.Message.Parts, func(p part) bool { return p.Text != nil })
 		for _, one := range out.Message.Parts {
+			if t.desk.board != nil && texts && one.Data != nil {
+				continue // for programs
+			}
 			if err := t.desk.part(one, false); err != nil {
 				return err
 			}
@@ -225,56 +253,8 @@ func (t *talk) say(ctx context.Context, text string) error {
 	}
 	if t.task != out.Task.ID {
 		t.last = ""
+		t.desk.state("")
 	}
 	t.task, t.context = out.Task.ID, out.Task.ContextID
 	return nil
-}
-
-// post sends a message to the A2A server. What was sent and not answered is not sent again.
-func (s *server) post(ctx context.Context, path string, body []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
-	defer cancel()
-	sent := false
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent = true }})
-	r, err := http.NewRequestWithContext(traced, http.MethodPost, strings.TrimRight(s.at.URL, "/")+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, usage("%s is not the URL of a server", visible.Quote(s.at.URL, 200))
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("A2A-Version", "1.0")
-	if s.at.Credential != nil {
-		field, value, err := s.at.Credential(ctx)
-		if err != nil {
-			return nil, s.explain(err)
-		}
-		r.Header.Set(field, value)
-	}
-	web := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	const what, look = "the message was received", "a2a-server tasks list"
-	response, err := web.Do(r)
-	if err != nil && sent {
-		return nil, s.changed(&client.OutcomeError{Cause: err}, what, look)
-	}
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	defer func() { _ = response.Body.Close() }() // it was only read
-	answer, err := io.ReadAll(io.LimitReader(response.Body, 64<<20))
-	if err != nil {
-		return nil, s.changed(&client.OutcomeError{Cause: err}, what, look)
-	}
-	if response.StatusCode == http.StatusOK {
-		return answer, nil
-	}
-	var refused struct {
-		Error struct{ Message string }
-	}
-	if json.Unmarshal(answer, &refused) != nil || refused.Error.Message == "" {
-		refused.Error.Message = response.Status
-	}
-	text := visible.ClipText(refused.Error.Message, 2000)
-	if response.StatusCode == http.StatusUnauthorized && s.at.Credential == nil {
-		text += "\nSet " + tokenVariable + " to a bearer token or an API key, or add one to a context"
-	}
-	return nil, errors.New(text)
 }

@@ -53,10 +53,12 @@ func (t *talk) follow(ctx context.Context) error {
 	if t.task == "" {
 		return nil // it was answered with a message
 	}
-	defer t.desk.end()
+	defer t.desk.leave()
+	if err := t.desk.draw(); err != nil {
+		return err
+	}
 	for e, err := range t.s.TaskEvents(ctx, t.task, t.last) {
 		if err != nil && ctx.Err() != nil {
-			t.desk.end()
 			return fmt.Errorf("the task %s continues; 'a2a-server chat --task %s' comes back to it", visible.Line(t.task), short(t.task))
 		}
 		if err != nil {
@@ -66,20 +68,26 @@ func (t *talk) follow(ctx context.Context) error {
 		if err := t.desk.show(e.Data); err != nil {
 			return err
 		}
-		u := updateOf(e.Data)
-		if u == nil {
-			continue
+		if err := t.stands(ctx, updateOf(e.Data)); err != nil {
+			return err
 		}
-		if waits(u.Status.State) {
-			err = t.paused(ctx, u)
-		} else {
-			err = t.status(u)
-		}
-		if err != nil {
+		if err := t.desk.draw(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// stands does what a status asks for; nil: an event has none.
+func (t *talk) stands(ctx context.Context, u *update) error {
+	if u == nil {
+		return nil
+	}
+	t.desk.state(u.Status.State)
+	if waits(u.Status.State) {
+		return t.paused(ctx, u)
+	}
+	return t.status(u)
 }
 
 // status prints what a status says, and returns an error for a task that has not completed.
@@ -141,6 +149,7 @@ func (t *talk) paused(ctx context.Context, u *update) error {
 			return err
 		}
 	}
+	t.desk.state("") // the next event has it
 	return nil
 }
 
@@ -162,7 +171,7 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 	case !t.desk.person:
 		return &refusedError{fmt.Sprintf("the task %s waits for the approval %s of %s, and there is no terminal to ask on\n'a2a-server approvals show %s' shows it", t.task, visible.Line(a.ID), visible.Line(a.Tool), short(a.ID))}
 	}
-	if _, err := io.WriteString(t.desk.stderr, approvalText(d, columnsOf(t.desk.stderr), time.Now())); err != nil {
+	if err := t.desk.approval(d); err != nil {
 		return err
 	}
 	for {
@@ -183,6 +192,9 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 		var refused *client.Error
 		switch {
 		case err == nil:
+			if t.desk.board != nil && (decision.Decision == client.Approve || decision.Decision == client.Edit) {
+				t.desk.board.call(a.Call, a.Tool)
+			}
 			return nil
 		case errors.As(err, &unknown):
 			return t.s.changed(err, visible.Line(a.ID)+" was decided", "a2a-server approvals show "+short(a.ID))
@@ -193,6 +205,22 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 			return err
 		}
 	}
+}
+
+// approval prints an approval.
+func (d *desk) approval(a *client.ApprovalDetail) error {
+	const frame = 3 // columns
+	columns := columnsOf(d.stderr)
+	if d.board == nil {
+		_, err := io.WriteString(d.stderr, approvalText(a, columns, time.Now()))
+		return err
+	}
+	title := "Approval needed"
+	if a.Approval.Kind == client.KindQuestion {
+		title = "Question"
+	}
+	_, err := io.WriteString(d.stderr, framed(title, approvalText(a, columns-frame, time.Now())))
+	return err
 }
 
 // answer asks the person for a decision.

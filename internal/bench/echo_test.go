@@ -23,6 +23,7 @@ func newEcho(batch bool, body string) *service {
 	s := &echoServer{batch: batch, body: []byte(body), hub: newHub()}
 	e := echo.New()
 	e.POST("/", s.serve)
+	e.GET("/events", s.idle)
 	return &service{handler: e, release: s.hub.open, close: func() error { return nil }}
 }
 
@@ -226,6 +227,17 @@ func (s *echoServer) follow(c echo.Context, id json.RawMessage) error {
 		}
 	}
 	return nil
+}
+
+// idle answers with a comment, and with events that never come.
+func (s *echoServer) idle(c echo.Context) error {
+	w := newFrames(c, nil)
+	w.buf = append(w.buf, ": begin\n\n"...)
+	if err := w.flush(); err != nil {
+		return err
+	}
+	_, err := s.hub.turn().wait(c.Request().Context(), 0)
+	return err
 }
 
 // run lets the chunks of a turn come at their pace.

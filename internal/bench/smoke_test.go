@@ -53,6 +53,13 @@ func asked(t *testing.T, s *server) {
 	}
 }
 
+func TestTabs(t *testing.T) {
+	t.Parallel()
+	for _, path := range tabPaths {
+		openTab(t, tabServer(t, path), path).close()
+	}
+}
+
 func TestDoors(t *testing.T) {
 	t.Parallel()
 	for _, d := range doors(t) {

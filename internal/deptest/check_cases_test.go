@@ -52,12 +52,12 @@ func TestCheck(t *testing.T) {
 		{
 			name:  "arrow that is not in the table",
 			files: map[string]string{"store/s.go": "package store\n\nimport \"m/engine\"\n"},
-			want:  []string{"store/s.go:3: store imports engine; its row in docs/ARCHITECTURE.md allows nothing of ours"},
+			want:  []string{"store/s.go:3: store imports engine; its row in docs/design/imports.md allows nothing of ours"},
 		},
 		{
 			name:  "arrow to a folder below an allowed one",
 			files: map[string]string{"wire/w.go": `package wire; import "m/engine/part"`},
-			want:  []string{"wire/w.go:1: wire imports engine/part; its row in docs/ARCHITECTURE.md allows engine; it does not know: disks"},
+			want:  []string{"wire/w.go:1: wire imports engine/part; its row in docs/design/imports.md allows engine; it does not know: disks"},
 		},
 		{
 			name:  "arrow to the root",
@@ -87,7 +87,7 @@ func TestCheck(t *testing.T) {
 		{
 			name:  "planned package that exists",
 			files: map[string]string{"later/l.go": `package later`},
-			want:  []string{"later: this package exists, but its row in docs/ARCHITECTURE.md is marked (planned)"},
+			want:  []string{"later: this package exists, but its row in docs/design/imports.md is marked (planned)"},
 		},
 		{
 			name: "test files import what they like",
@@ -106,7 +106,7 @@ func TestCheck(t *testing.T) {
 			want: []string{
 				"engine/e.go:1: engine imports store/suite, which is for tests only",
 				"internal/app/a.go:1: internal/app imports store/suite, which is for tests only",
-				"store/suite/wire.go:1: store/suite imports wire; its row in docs/ARCHITECTURE.md allows store",
+				"store/suite/wire.go:1: store/suite imports wire; its row in docs/design/imports.md allows store",
 			},
 		},
 		{
@@ -116,10 +116,10 @@ func TestCheck(t *testing.T) {
 				"store/s.go":  `package store; import ("os/exec"; "example.com/web/core")`,
 			},
 			want: []string{
-				"engine/e.go:4: engine imports example.com/web; the table of libraries in docs/ARCHITECTURE.md allows example.com/web in wire (leaves no trace elsewhere)",
-				"engine/e.go:5: engine imports example.com/diff/sub; the table of libraries in docs/ARCHITECTURE.md allows example.com/diff in tests",
-				"store/s.go:1: store imports os/exec; the table of libraries in docs/ARCHITECTURE.md allows os/exec in engine/part",
-				"store/s.go:1: store imports example.com/web/core; the table of libraries in docs/ARCHITECTURE.md allows example.com/web/core in wire, engine",
+				"engine/e.go:4: engine imports example.com/web; the table of libraries in docs/design/imports.md allows example.com/web in wire (leaves no trace elsewhere)",
+				"engine/e.go:5: engine imports example.com/diff/sub; the table of libraries in docs/design/imports.md allows example.com/diff in tests",
+				"store/s.go:1: store imports os/exec; the table of libraries in docs/design/imports.md allows os/exec in engine/part",
+				"store/s.go:1: store imports example.com/web/core; the table of libraries in docs/design/imports.md allows example.com/web/core in wire, engine",
 			},
 		},
 		{
@@ -129,7 +129,7 @@ func TestCheck(t *testing.T) {
 				"store/s.go":  "package store\n\nimport system \"os\"\n\nfunc f() string { return system.Getenv(\"A\") }\n",
 			},
 			want: []string{
-				"engine/e.go:5: engine uses os.Getenv; docs/ARCHITECTURE.md allows it in internal/app",
+				"engine/e.go:5: engine uses os.Getenv; docs/design/imports.md allows it in internal/app",
 				"engine/e.go:7: engine uses os.Environ;",
 				"store/s.go:5: store uses os.Getenv;",
 			},

@@ -64,10 +64,10 @@ func (c *checker) file(name string) error {
 		c.packages[pkg] = true
 		switch {
 		case !known:
-			c.report(pkg, "this package has no row in the import table of docs/ARCHITECTURE.md",
+			c.report(pkg, "this package has no row in the import table of docs/design/imports.md",
 				"add a row that says what it may import, what it owns and what it does not know")
 		case row.planned && row.path == pkg:
-			c.report(pkg, "this package exists, but its row in docs/ARCHITECTURE.md is marked (planned)",
+			c.report(pkg, "this package exists, but its row in docs/design/imports.md is marked (planned)",
 				"remove the mark, and describe the package as it is")
 		}
 	}
@@ -129,7 +129,7 @@ func (c *checker) arrow(where string, row packageRow, pkg, to string) {
 	if len(row.imports) > 0 {
 		allowed = strings.Join(row.imports, ", ")
 	}
-	what := fmt.Sprintf("%s imports %s; its row in docs/ARCHITECTURE.md allows %s", pkg, to, allowed)
+	what := fmt.Sprintf("%s imports %s; its row in docs/design/imports.md allows %s", pkg, to, allowed)
 	if row.unaware != "" {
 		what += "; it does not know: " + row.unaware
 	}
@@ -142,10 +142,10 @@ func (c *checker) library(where, pkg, imported string) {
 	first, _, _ := strings.Cut(imported, "/")
 	switch {
 	case !ok && strings.Contains(first, "."):
-		c.report(where, fmt.Sprintf("%s imports %s, which is not in the table of libraries in docs/ARCHITECTURE.md", pkg, imported),
+		c.report(where, fmt.Sprintf("%s imports %s, which is not in the table of libraries in docs/design/imports.md", pkg, imported),
 			"add it there, with a paragraph in docs/design/dependencies.md, or do without it")
 	case ok && !fence.admits(pkg):
-		c.report(where, fmt.Sprintf("%s imports %s; the table of libraries in docs/ARCHITECTURE.md allows %s in %s (%s)",
+		c.report(where, fmt.Sprintf("%s imports %s; the table of libraries in docs/design/imports.md allows %s in %s (%s)",
 			pkg, imported, fence.name, fence.where(), fence.why),
 			"use it through one of the packages that may, or change the row in the same commit and say why")
 	}
@@ -219,7 +219,7 @@ func (c *checker) calls(f *ast.File, pkg string, at func(ast.Node) string) {
 		}
 		name := imports[id.Name] + "." + sel.Sel.Name
 		if fence, ok := fences[name]; ok && !fence.admits(pkg) {
-			c.report(at(sel), fmt.Sprintf("%s uses %s; docs/ARCHITECTURE.md allows it in %s (%s)", pkg, name, fence.where(), fence.why),
+			c.report(at(sel), fmt.Sprintf("%s uses %s; docs/design/imports.md allows it in %s (%s)", pkg, name, fence.where(), fence.why),
 				"take the value as a parameter or a field of Config")
 		}
 		return true

@@ -11,13 +11,13 @@ import (
 func TestRepository(t *testing.T) {
 	t.Parallel()
 	root := os.DirFS("../..")
-	doc, err := fs.ReadFile(root, "docs/ARCHITECTURE.md")
+	doc, err := fs.ReadFile(root, "docs/design/imports.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r, err := parseRules(string(doc))
 	if err != nil {
-		t.Fatalf("docs/ARCHITECTURE.md: %v", err)
+		t.Fatalf("docs/design/imports.md: %v", err)
 	}
 	violations, err := check(root, moduleName(t, root), r)
 	if err != nil {

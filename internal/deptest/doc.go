@@ -1,4 +1,4 @@
-// Package deptest checks the code against the tables in docs/ARCHITECTURE.md: which
+// Package deptest checks the code against the tables in docs/design/imports.md: which
 // package may import which, where a third-party library may be used, and what no
 // package does (init functions, registration by blank import, reading the
 // environment in the middle of the program).

@@ -14,7 +14,7 @@ var (
 	fenceColumns   = []string{"library or function", "only in", "why"}
 )
 
-// rules is what the tables in docs/ARCHITECTURE.md say.
+// rules is what the tables in docs/design/imports.md say.
 type rules struct {
 	packages []packageRow
 	fences   []fenceRow

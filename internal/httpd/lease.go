@@ -24,12 +24,12 @@ func expired(by auth.Principal, now time.Time) bool {
 // that something has changed. While that fails for another reason, the stream stays open
 // until the credential expires.
 type lease struct {
-	server *Frontend
-	ctx    context.Context //nolint:containedctx // of the stream
-	end    context.CancelCauseFunc
-	by     auth.Principal // who opened the stream
-	action auth.Action
-	renew  Renewal
+	server  *Frontend
+	ctx     context.Context //nolint:containedctx // of the stream
+	end     context.CancelCauseFunc
+	by      auth.Principal // who opened the stream
+	actions []auth.Action
+	renew   Renewal
 
 	checking sync.Mutex // held while the credential is authenticated
 
@@ -48,13 +48,13 @@ func (f *Frontend) Ended() *Error {
 	return f.unauthenticated(&auth.Error{Code: "invalid_token", Description: ErrEnded.Message})
 }
 
-// Lease begins to watch the credential of a stream that does an action for by. It calls end
+// Lease begins to watch the credential of a stream that does actions for by. It calls end
 // at most once. Call stop when the stream has ended.
-func (f *Frontend) Lease(ctx context.Context, by auth.Principal, a auth.Action, renew Renewal, end context.CancelCauseFunc) (stop func()) {
+func (f *Frontend) Lease(ctx context.Context, by auth.Principal, renew Renewal, end context.CancelCauseFunc, actions ...auth.Action) (stop func()) {
 	if renew == nil {
 		return func() {}
 	}
-	l := &lease{server: f, ctx: ctx, end: end, by: by, action: a, renew: renew}
+	l := &lease{server: f, ctx: ctx, end: end, by: by, actions: actions, renew: renew}
 	l.mu.Lock()
 	l.expires(by)
 	l.next = time.AfterFunc(f.cfg.Recheck, func() { //nolint:contextcheck // it has the stream's
@@ -106,13 +106,23 @@ func (l *lease) check() {
 	switch wrong, _ := errors.AsType[*Error](err); {
 	case wrong != nil && wrong.Status != http.StatusUnauthorized:
 		return // it cannot be checked now
-	case err != nil || !l.server.cfg.Same(by, l.by, l.action):
+	case err != nil || !l.same(by):
 		l.finish(ErrEnded)
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.expires(by)
+}
+
+// same reports whether by may do the actions of the stream with the same objects.
+func (l *lease) same(by auth.Principal) bool {
+	for _, a := range l.actions {
+		if !l.server.cfg.Same(by, l.by, a) {
+			return false
+		}
+	}
+	return true
 }
 
 // finish ends the lease; with a cause, the stream too.

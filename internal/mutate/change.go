@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// change is one edit of a declaration: an operator, and the place where it applies.
+// change is an edit of a declaration: an operator, and the place where it applies.
 //
 // A place is the smallest piece of code the operator can change that mentions all of some
 // names, with blanks between them: identifiers, selectors ("store.ErrFull"), calls
-// ("min()"), elements ("list[]") or whole literals. It is the only such piece, or the one
-// with the number after "#", counted from 1 in the order of the source.
+// ("min()"), elements ("list[]") or whole literals. It is the only such piece, or has the
+// number after "#", counted from 1 in the order of the source.
 type change struct {
 	op    string
 	place string
@@ -47,7 +47,7 @@ func swap(place, operator string) change { return change{op: "swap", place: plac
 // omit leaves an element of a composite literal or an argument of a call out.
 func omit(place string) change { return change{op: "omit", place: place} }
 
-// before inserts a statement before another one.
+// before inserts a statement before another.
 func before(place, statement string) change {
 	return change{op: "before", place: place, text: statement}
 }
@@ -65,7 +65,7 @@ func (c change) String() string {
 	return c.op + "(" + strings.Join(args, ", ") + ")"
 }
 
-// helpers are what zero calls: for a value, and for the results of a call.
+// helpers are the functions that zero calls, for a value and for two results of a call.
 const helpers = `
 func mutated1[A any](A) (a A)            { return a }
 func mutated2[A, B any](A, B) (a A, b B) { return a, b }
@@ -148,7 +148,7 @@ type target struct {
 	results int        // of a call
 }
 
-// find returns the place of the change. The error says why there is none, or no single one.
+// find returns the place of the change. The error says why there is no single place.
 func (c change) find(s source) (target, error) {
 	place, number, numbered := strings.Cut(c.place, "#")
 	names := strings.Fields(place)

@@ -69,9 +69,8 @@ func (r *runner) runOriginal(ctx context.Context, o *original, number int) {
 	}
 }
 
-// propertyFlags returns what keeps the library for property tests, when the package
-// uses it, from writing the failures that we cause into the repository, and from
-// spending time on making them small.
+// propertyFlags returns the flags that keep the library for property tests, if the package
+// uses it, from writing failures into the repository and from making them small.
 func (r *runner) propertyFlags(ctx context.Context, dir, binary, folder string) []string {
 	flags := []string{"-rapid.nofailfile", "-rapid.shrinktime=0s"}
 	got := r.test(ctx, dir, binary, folder, "", flags, r.originalLimit)

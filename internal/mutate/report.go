@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// outcome is what trying a row has shown.
+// outcome is the result of trying a row.
 type outcome string
 
 // The outcomes.

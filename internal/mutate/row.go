@@ -16,14 +16,14 @@ import (
 	"strings"
 )
 
-// row is one mutation: a change of a function that breaks a promise, and the test that
+// row is a mutation: a change of a function that breaks a promise, and the test that
 // has to notice.
 type row struct {
 	folder   string // of the package
 	function string // "Name" or "Type.Name", also of a variable or constant
 	change   change
 	test     string // as -test.run takes it, after the folder of its package if that is another
-	promise  string // what the change breaks
+	promise  string // that the change breaks
 }
 
 // name is the function as docs/design/promises.md names it: package.Type.Name.
@@ -49,7 +49,7 @@ func (r *row) tested() (folder, name string) {
 }
 
 // mutant returns the file that the row changes, its new text, and the line of the change.
-// The error says what is wrong with the row.
+// The error is the mistake in the row.
 func (r *row) mutant(root string) (file string, text []byte, line int, err error) {
 	names, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(r.folder), "*.go"))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// runner tries rows. Make one with newRunner.
+// runner tries rows; newRunner makes it.
 type runner struct {
 	root    string // of the module, absolute, without symbolic links
 	out     io.Writer
@@ -19,8 +19,7 @@ type runner struct {
 
 	buildLimit    time.Duration // of one build
 	originalLimit time.Duration // of an unchanged test
-	// A mutant's test gets patience, and besides slowness times as long as the unchanged
-	// one took.
+	// A mutant's test gets patience, and slowness times the time of the unchanged test.
 	patience time.Duration
 	slowness int
 

@@ -146,6 +146,40 @@ func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskL
 	return list, nil
 }
 
+// Openings calls each with the message that created a task, as A2A JSON, and the place of the
+// task in ids. It leaves out tasks that by may not read, that are gone or damaged, and those
+// after Config.Page bytes of messages. It reads one event of each log, however long that is.
+func (t *Tasks) Openings(ctx context.Context, by auth.Principal, ids []string, each func(i int, message []byte)) error {
+	scope, err := t.scope(by, auth.Read)
+	if err != nil {
+		return nil //nolint:nilerr // by may list tasks, and read none
+	}
+	end, err := t.e.Heavy(ctx, by)
+	if err != nil {
+		return err
+	}
+	defer end()
+	var read int64
+	for i, id := range ids {
+		parsed, ok := store.ParseTaskID(id)
+		if !ok || read > t.e.cfg.Page {
+			continue
+		}
+		page, err := t.e.store.Read(ctx, scope, parsed, store.After(0), store.Limit{Events: 1, Bytes: 1})
+		switch {
+		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrDataLoss), err == nil && len(page.Events) == 0:
+			continue
+		case err != nil:
+			return translate(err)
+		}
+		read += int64(len(page.Events[0].Data))
+		if m, ok := task.Opening(&page.Events[0]); ok {
+			each(i, m)
+		}
+	}
+	return nil
+}
+
 // Get returns a task as its client sees it, for an answer to the same caller.
 func (t *Tasks) Get(ctx context.Context, a *Answer, id string) (*task.View, TaskSummary, error) {
 	scope, parsed, err := t.one(a.by, auth.Read, id)

@@ -19,10 +19,10 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// maxShown bounds what an error shows of an answer's body, in characters.
+// maxShown limits the part of a response body in an error, in characters.
 const maxShown = 2 << 10
 
-// maxRefused bounds what is read of the body of an answer that is an error.
+// maxRefused limits the read part of an error response's body.
 const maxRefused = 64 << 10
 
 // answer is the response to a request.
@@ -76,7 +76,7 @@ func (a *answer) refused(raw []byte) error {
 	return errors.New(text)
 }
 
-// location returns where the answer leads, without what may be confidential there.
+// location returns the target of a redirect, without parts that may be confidential.
 func (a *answer) location() string {
 	u, err := url.Parse(a.header.Get("Location"))
 	if err != nil || u.Path == "" && u.Host == "" {

@@ -24,7 +24,7 @@ var errTimeout = errors.New("the timeout of the tool has passed")
 // maxCause bounds the text of an error of the network in the log, in characters.
 const maxCause = 300
 
-// call sends the request and returns what became of it.
+// call sends the request and returns its outcome.
 func (t *request) call(ctx tool.Context, args map[string]any) (*tool.Result, error) {
 	if !tool.ArgsChecked(ctx, t.parameters, args) {
 		if err := t.schema.Validate(args); err != nil {
@@ -105,10 +105,9 @@ func idempotencyKey(task, call string) string {
 	return uuid.NewSHA1(keys, fmt.Appendf(nil, "%d:%s%s", len(task), task, call)).String()
 }
 
-// unanswered returns the error of a request that has no complete answer. If there was a
-// connection, the request may have had its effect. The details are for the log, because
-// whoever has asked for the call may not know the network of the server; what, or else the
-// kind of err, is for them.
+// unanswered returns the error of a request without a complete response. If there was a
+// connection, the request may have had its effect. The details are for the log, because the
+// requester may not know the server's network; callers get what, or else the kind of err.
 func (t *request) unanswered(ctx context.Context, what string, err error, sent bool, s *secrets) error {
 	cause := context.Cause(ctx)
 	if cause == nil || errors.Is(cause, errTimeout) {

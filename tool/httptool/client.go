@@ -16,23 +16,21 @@ const DefaultMaxBytes = 1 << 20
 // ClientConfig says which servers a [Client] may reach. The zero value allows only the
 // public internet.
 type ClientConfig struct {
-	// Allow lists the addresses outside the public internet that may be reached, such as
-	// those of an internal service: loopback, private and link-local ones, and metadata
-	// services.
+	// Allow lists reachable addresses outside the public internet, such as an internal
+	// service: loopback, private and link-local ones, and metadata services.
 	Allow []netip.Prefix
 	// Own returns the addresses on which this process listens. They are never reached. It
 	// must be safe for concurrent use. Defaults to none.
 	Own func() []netip.AddrPort
-	// RootCAs has certificates in PEM that are trusted in addition to those of the
-	// system. Defaults to none.
+	// RootCAs has certificates in PEM, trusted in addition to the system's. Defaults to none.
 	RootCAs []byte
 	// MaxConnsPerHost limits the connections to one host; a request waits for one to
 	// become free. Defaults to no limit.
 	MaxConnsPerHost int
 	// MaxBytes limits an answer, after decompression. Defaults to DefaultMaxBytes.
 	MaxBytes int64
-	// Log gets what is wrong with the network: addresses, and what servers sent. Callers get
-	// the kind of the failure.
+	// Log gets network errors with addresses and server texts. Callers get the kind of
+	// failure.
 	Log zerolog.Logger
 }
 
@@ -56,8 +54,8 @@ func NewClient(c ClientConfig) (*Client, error) {
 		MaxConnsPerHost: c.MaxConnsPerHost,
 		MaxBytes:        limit,
 		Timeout:         -1, // each tool has its own
-		// The standard library writes a request again when a connection that was used
-		// before breaks, and a tool does not know whether somebody has approved it.
+		// The standard library repeats a request when a reused connection breaks, and a tool
+		// does not know whether the call was approved for one attempt only.
 		NoReuse: true,
 	})
 	if err != nil {

@@ -26,7 +26,7 @@ type Fields struct {
 	Nested []string
 }
 
-// check reports what is wrong with f.
+// check returns the mistakes in f.
 func (f *Fields) check(d *declared) {
 	if _, has := d.properties[f.Argument]; !has {
 		d.problem("fields: there is no argument %q; declare it", f.Argument)
@@ -144,7 +144,7 @@ func (f *Fields) multipart(args map[string]any) (data []byte, mediaType string, 
 }
 
 // nested calls add with the key and the text of each value in v, in the order of the keys.
-// What is null or empty has none. The brackets of a key are added unescaped.
+// Null and empty values are left out. The brackets of a key are added unescaped.
 func nested(argument, key string, v any, add func(key, text string)) error {
 	switch v := v.(type) {
 	case nil:

@@ -19,7 +19,7 @@ type header struct {
 	value []piece
 }
 
-// reserved lists the fields that are not configurable, with what decides them instead.
+// reserved lists the fields that are not configurable, with the setting that decides them.
 func reserved() map[string]string {
 	const connection = "it belongs to the connection"
 	return map[string]string{

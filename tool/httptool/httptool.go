@@ -23,11 +23,11 @@ import (
 // DefaultTimeout is the default of [Config].Timeout.
 const DefaultTimeout = 30 * time.Second
 
-// Config is a request with placeholders, and what the tool declares. The templates are
-// described in the package comment.
+// Config is a request with placeholders, and the tool's declarations. The package comment
+// describes the templates.
 type Config struct {
 	Name        string // required; letters, digits, _ and -, at most 64
-	Description string // tells a model, or a person, what the tool does
+	Description string // for models and people
 
 	// Method is GET, HEAD, POST, PUT, PATCH or DELETE. Required.
 	Method string
@@ -42,8 +42,8 @@ type Config struct {
 	Form map[string]string
 	// Fields is a form whose fields are the members of one argument.
 	Fields *Fields
-	// Text is sent as text/plain, or as what the header Content-Type says. The arguments
-	// in it are not escaped: do not build another format with it.
+	// Text is sent as text/plain, or as the header Content-Type says. The arguments in it are
+	// not escaped: do not build another format with it.
 	Text string
 
 	// Parameters is the JSON Schema of the arguments, an object with properties. Names
@@ -61,10 +61,9 @@ type Config struct {
 	// Approve says whether each call must be approved. Defaults to true unless Method is
 	// GET or HEAD.
 	Approve *bool
-	// Annotations replace those that follow from the method: GET and HEAD are read-only,
-	// PUT and DELETE are destructive. No method is taken to be idempotent, although PUT
-	// and DELETE should be (RFC 9110 §9.2.2): whether the server keeps to it, only its
-	// operator knows.
+	// Annotations replace those of the method: GET and HEAD are read-only, PUT and DELETE are
+	// destructive. No method counts as idempotent, although PUT and DELETE should be (RFC 9110
+	// §9.2.2): only the server's operator knows.
 	Annotations *tool.Annotations
 	// IdempotencyHeader is the name of a header, such as Idempotency-Key, that gets a UUID
 	// which follows from the ids of the task and the call. It is the same each time that
@@ -92,14 +91,14 @@ type request struct {
 	result      pointer
 }
 
-// toolName is what a tool can be called.
+// toolName matches valid names of tools.
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // New returns a tool for c. The error lists all problems of c.
 //
-// The tool yields one result: the answer as a JSON value, as a string if it is text, or as
-// an [agent.Part] with a file. An answer without a body is an object with its status. It is
-// a streaming tool only because those can return text and files.
+// The tool yields one result: the response as a JSON value, as a string if it is text, or as
+// an [agent.Part] with a file. A response without a body is an object with its status. It is a
+// streaming tool only because streaming tools can return text and files.
 func New(c Config) (tool.StreamingTool, error) {
 	t := &request{config: c, approve: !isSafe(c.Method)}
 	d := &declared{required: map[string]bool{}, used: map[string]bool{}, secrets: map[string]bool{}}
@@ -119,7 +118,7 @@ func New(c Config) (tool.StreamingTool, error) {
 	return t, nil
 }
 
-// declare sets what does not depend on the templates.
+// declare sets everything that does not depend on the templates.
 func (t *request) declare(d *declared) {
 	c := &t.config
 	if !toolName.MatchString(c.Name) {
@@ -183,8 +182,8 @@ func (t *request) setParameters(d *declared) {
 			d.required[name] = true
 		}
 	}
-	// The definition of the tool, which an approval is bound to, thereby includes what is
-	// sent where. It is hidden in a digest, because addresses are not the model's business.
+	// The definition of the tool, which an approval is bound to, thereby includes the request.
+	// It is hidden in a digest, because addresses are not the model's business.
 	schema["$comment"] = "request " + t.digest()
 	var err error
 	if t.schema, err = tool.CompileSchema(schema); err != nil {
@@ -198,7 +197,7 @@ func (t *request) setParameters(d *declared) {
 func (t *request) digest() string {
 	c := &t.config
 	request := []any{c.Method, c.URL, c.Header, c.JSON, c.Form, c.Text, c.IdempotencyHeader}
-	if c.Fields != nil { // the digests of the others stay as they were
+	if c.Fields != nil { // the digests of other tools stay as they were
 		request = append(request, c.Fields)
 	}
 	raw, err := json.Marshal(request)
@@ -270,7 +269,7 @@ func (t *request) parse(d *declared) {
 	}
 }
 
-// check reports what the templates together lack.
+// check returns the mistakes in the templates together.
 func (t *request) check(d *declared) {
 	c := &t.config
 	for _, name := range slices.Sorted(maps.Keys(d.properties)) {
@@ -299,7 +298,7 @@ func (t *request) RequiresApproval() bool        { return t.approve }
 func (t *request) Schema() map[string]any        { return t.parameters }
 func (t *request) Annotations() tool.Annotations { return t.annotations }
 
-// Timeout implements [tool.Timed]. It leaves the tool time to say itself what happened.
+// Timeout implements [tool.Timed]. It leaves the tool time to report the outcome itself.
 func (t *request) Timeout() time.Duration { return t.config.Timeout + 5*time.Second }
 
 // maxHint bounds the URL, the headers and the body that an approver sees, in characters each.

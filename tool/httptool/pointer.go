@@ -37,7 +37,7 @@ func parsePointer(s string) (pointer, error) {
 // maxNames bounds how many names an error lists.
 const maxNames = 10
 
-// find returns the value at p, or an error that says what is there instead.
+// find returns the value at p, or an error that names the value found instead.
 func (p pointer) find(v any) (any, error) {
 	for i, token := range p {
 		missing := func(what string) error {

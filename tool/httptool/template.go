@@ -15,7 +15,7 @@ type piece struct {
 	nested  bool // {name[]}
 }
 
-// placeholder matches what may be between braces.
+// placeholder matches the text between braces.
 var placeholder = regexp.MustCompile(`^(secret:)?([A-Za-z0-9_][A-Za-z0-9_.-]{0,63})(\*|\[\])?$`)
 
 // parse splits a template into pieces.
@@ -87,7 +87,7 @@ func literalOf(pieces []piece) string {
 	return pieces[0].text
 }
 
-// place is where in a request a template is, and what its placeholders may be there.
+// place is the place of a template in a request, with its allowed placeholders.
 type place struct {
 	what     string // for messages, such as `header "X-Team"`
 	secrets  bool   // are allowed
@@ -96,7 +96,7 @@ type place struct {
 	typed    bool   // values keep their types if they are the whole template
 }
 
-// declared collects what is wrong with the placeholders of a tool.
+// declared collects the mistakes in the placeholders of a tool.
 type declared struct {
 	properties map[string]any // of the schema of the arguments
 	required   map[string]bool

@@ -51,7 +51,7 @@ func parseURL(template string, d *declared) *urlTemplate {
 	return t
 }
 
-// splitURL checks what is fixed in a URL, and separates the rest.
+// splitURL checks the fixed part of a URL, and separates the rest.
 func splitURL(template string) (t *urlTemplate, path, query string, err error) {
 	if i := strings.IndexFunc(template, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"<>\\^`|", r) }); i >= 0 {
 		return nil, "", "", fmt.Errorf("byte %d is a character that a URL cannot have; percent-encode it", i)

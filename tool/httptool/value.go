@@ -12,7 +12,7 @@ import (
 	"a2a-server/tool"
 )
 
-// invalid says what is wrong with the argument of a name.
+// invalid returns the error for the argument of a name.
 func invalid(name, format string, args ...any) error {
 	return &tool.InvalidError{Violations: []tool.Violation{{
 		Pointer: "/" + strictjson.EscapePointer(name),
@@ -30,8 +30,7 @@ func isMissing(args map[string]any, name string) bool {
 	return v == nil
 }
 
-// elements returns the texts of an argument: those of its elements if it is an array, else
-// its own.
+// elements returns the texts of an argument: one for each element of an array, else its own.
 func elements(args map[string]any, name string) ([]string, error) {
 	list, ok := args[name].([]any)
 	if !ok {

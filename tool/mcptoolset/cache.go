@@ -13,7 +13,7 @@ import (
 
 const (
 	cacheVersion = 1
-	maxCache     = 64 << 20 // bytes; what a server lists is limited to less
+	maxCache     = 64 << 20 // bytes; a listing is limited to less
 )
 
 // cached is the content of a cache file.
@@ -62,8 +62,7 @@ func readCache(path string) (*cached, []byte, error) {
 	return &c, raw, nil
 }
 
-// save writes the cache file, if it has something else. It is called by one attempt at a
-// time.
+// save writes the cache file if its content changed. One attempt calls it at a time.
 func (t *Toolset) save(l *listing) {
 	if t.cfg.CacheFile == "" {
 		return
@@ -96,7 +95,7 @@ func replace(path string, content []byte) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			// What is left of the attempt; the error says enough.
+			// The rest of the attempt; the error says enough.
 			_ = os.Remove(f.Name())
 		}
 	}()
@@ -114,7 +113,7 @@ func replace(path string, content []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	// Not every system can sync a folder, and what is lost is only a cache.
+	// Not every system can sync a folder, and only a cache is at stake.
 	_ = dir.Sync()
 	return dir.Close()
 }

@@ -88,9 +88,8 @@ func (t *Toolset) send(ctx tool.Context, r *remote, p *mcp.CallToolParams) (res 
 	}
 }
 
-// callAsking is call, with the people of the call asked what the server asks meanwhile. note
-// says that a question of the server was declined without asking anybody; it is empty if
-// none was.
+// callAsking is call with a person to answer the server's questions meanwhile. note is not
+// empty if a question was declined without asking anyone.
 func (s *session) callAsking(ctx context.Context, f *flight, r *remote, p *mcp.CallToolParams) (res *mcp.CallToolResult, note string, err error) {
 	if s.set.cfg.Elicit != ElicitAsk {
 		before := s.declined.Load()
@@ -100,7 +99,7 @@ func (s *session) callAsking(ctx context.Context, f *flight, r *remote, p *mcp.C
 		return res, note, err
 	}
 	asking, end := context.WithCancel(ctx)
-	defer end() // what it still asks holds nothing
+	defer end() // later questions hold nothing
 	a := &asker{ctx: asking, where: s.set.where(r), slot: make(chan struct{}, 1)}
 	s.asker.Store(a)
 	defer s.asker.Store(nil)
@@ -113,7 +112,7 @@ func (t *Toolset) where(r *remote) string {
 	return fmt.Sprintf("MCP server %s, tool %s", t.cfg.Name, r.definition.Name)
 }
 
-// failure says what the error of a call means: whether it failed, or nobody knows.
+// failure classifies the error of a call: failed, or outcome unknown.
 func (t *Toolset) failure(ctx context.Context, r *remote, f *flight, err error) error {
 	where := t.where(r)
 	status := f.status.Load()
@@ -142,8 +141,8 @@ func (t *Toolset) noteCall(r *remote, err error) {
 	t.cfg.Logger.Warn().Str("mcp_server", t.cfg.Name).Str("tool", r.definition.Name).Str("error", t.text(reason(err))).Msg("a call of an mcp server has no answer")
 }
 
-// answered returns the error that the server answered with, nil if err is another one. The
-// library uses the same type for what goes wrong on this side, with codes of its own.
+// answered returns the server's own error in err, or nil. The library uses the same type for
+// failures on this side, with codes of its own.
 func answered(err error) *jsonrpc.Error {
 	answer, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok {
@@ -156,8 +155,7 @@ func answered(err error) *jsonrpc.Error {
 	return answer
 }
 
-// reason returns an error without what the HTTP client says about the request, which has
-// its URL.
+// reason returns an error without the HTTP client's prefix, which contains the URL.
 func reason(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err

@@ -33,7 +33,7 @@ const (
 	stopAfter    = 300 * time.Millisecond // without input, before SIGTERM
 	killAfter    = 2 * time.Second        // after SIGTERM
 	exitPatience = time.Second            // between the end of the output and that of the process
-	maxLogged    = 200                    // lines of stderr that are logged of one process
+	maxLogged    = 200                    // logged lines of stderr for one process
 	maxLine      = 300                    // characters of a line of stderr
 	maxLastWords = 20                     // last lines of stderr that are kept
 )
@@ -47,8 +47,8 @@ type process struct {
 	last   []string // lines of stderr
 }
 
-// Startable returns what keeps the server from being started now, such as a program that is
-// not installed; nil if nothing is known, or the server is no program. Nothing is started.
+// Startable returns the obstacle to starting the server now, such as a missing program; nil if
+// none is known, or the server is no program. Nothing is started.
 func (t *Toolset) Startable() error {
 	if t.cfg.Command == nil {
 		return nil
@@ -77,8 +77,8 @@ func (t *Toolset) start(c *Command) (*process, error) {
 	return p, nil
 }
 
-// readStderr logs what the server writes to stderr, and reads on when that is too much: a
-// server whose stderr is not read stops.
+// readStderr logs the server's stderr, and keeps reading beyond the limit: a server whose
+// stderr is not read stops.
 func (t *Toolset) readStderr(p *process) {
 	in := bufio.NewReaderSize(p.Stderr, 4<<10)
 	for n := 0; ; {
@@ -104,10 +104,10 @@ func (t *Toolset) readStderr(p *process) {
 	}
 }
 
-// Read reads what the server writes.
+// Read reads the server's output.
 func (p *process) Read(b []byte) (int, error) { return p.Stdout.Read(b) }
 
-// Write writes what the server reads.
+// Write writes to the server's input.
 func (p *process) Write(b []byte) (int, error) { return p.Stdin.Write(b) }
 
 // Close ends the server as MCP asks for: without input it should end by itself; then it is
@@ -152,7 +152,7 @@ func (t *Toolset) noteStderr(p *process) {
 	t.lastWords = last
 }
 
-// sayLastWords logs what a server has written to stderr before it ended by itself.
+// sayLastWords logs the last lines of stderr of a server that ended by itself.
 func (t *Toolset) sayLastWords() {
 	t.mu.Lock()
 	last := t.lastWords

@@ -20,8 +20,8 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// Config describes an MCP server and what is offered of it. Exactly one of Command, HTTP
-// and Dial is set. Names of tools are those that the server gives them, without Prefix.
+// Config describes an MCP server and the tools offered of it. Exactly one of Command, HTTP and
+// Dial is set. Names of tools are the server's, without Prefix.
 type Config struct {
 	// Name is the name of the toolset, for messages to people. Required.
 	Name string
@@ -39,30 +39,27 @@ type Config struct {
 
 	// Only lists the tools that are offered; "*" stands for all. Required.
 	Only []string
-	// Approve says which tools need an approval for every call. Defaults to None. If
-	// Named has a name that the server does not list, every tool needs one: a misspelled
-	// name must not leave a tool without its gate.
+	// Approve selects the tools that need an approval for every call. Defaults to None. If
+	// Named has a name that the server does not list, every tool needs one: a misspelled name
+	// must not leave a tool without its gate.
 	Approve ConfirmationPolicy
 	// Trust lists the tools whose hints about their effects are believed, so that, for
-	// example, a call of a tool that says it is read-only may be repeated.
+	// example, a call of a tool that claims to be read-only may be repeated.
 	Trust []string
-	// Pins are the digests of the definitions of tools, as the function Digest of
-	// package tool returns and `a2a-server tools show` prints it: 64 hexadecimal digits. A tool with
-	// another definition needs an approval for every call, and is not trusted. With any
-	// pin, a tool without one is not offered.
+	// Pins are the digests of tool definitions, from the function Digest of package tool or
+	// `a2a-server tools show`: 64 hexadecimal digits. A tool with another definition needs an
+	// approval for every call, and is not trusted. With any pin, a tool without one is not
+	// offered.
 	Pins map[string]string
-	// Identity is more of what makes this the server that it is, such as the names of its
-	// secrets and those values of its environment that are not confidential. An approval is
-	// bound to it.
+	// Identity adds to the identity of the server, for example the names of its secrets and
+	// the public values of its environment. An approval is bound to it.
 	Identity string
-	// Elicit says what becomes of questions that the server asks. Defaults to
-	// ElicitDecline.
+	// Elicit decides on questions that the server asks. Defaults to ElicitDecline.
 	Elicit Elicit
 	// Protocol is which version of MCP to speak. Defaults to ProtocolNewest.
 	Protocol Protocol
 
-	// CallTimeout is how long one call may take. Defaults to the limit that the engine
-	// has for every tool.
+	// CallTimeout limits one call. Defaults to the engine's limit for every tool.
 	CallTimeout time.Duration
 	// ListTimeout is how long it may take to connect and to list the tools. Defaults to
 	// 10 s.
@@ -81,8 +78,8 @@ type Config struct {
 	// Version is the version of this program, which the server is told. Defaults to
 	// "devel".
 	Version string
-	// Logger gets what happens to the connection, and at debug level what the server
-	// writes to stderr. Defaults to none.
+	// Logger gets events of the connection, and at debug level the server's stderr. Defaults
+	// to none.
 	Logger zerolog.Logger
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
@@ -96,14 +93,13 @@ type HTTP struct {
 	// Header are the headers of every request. The functions are called for each request,
 	// so that a secret can change; their values appear in no log and no error.
 	Header map[string]func() (string, error)
-	// Allow lists the addresses outside the public internet that may be reached, such as
-	// those of an internal service: loopback, private and link-local ones.
+	// Allow lists reachable addresses outside the public internet, such as an internal
+	// service: loopback, private and link-local ones.
 	Allow []netip.Prefix
 	// Own returns the addresses on which this process listens. They are never reached. It
 	// must be safe for concurrent use. Defaults to none.
 	Own func() []netip.AddrPort
-	// RootCAs has certificates in PEM that are trusted in addition to those of the
-	// system. Defaults to none.
+	// RootCAs has certificates in PEM, trusted in addition to the system's. Defaults to none.
 	RootCAs []byte
 }
 
@@ -120,21 +116,20 @@ func None() ConfirmationPolicy { return ConfirmationPolicy{} }
 // All asks for the approval of every call.
 func All() ConfirmationPolicy { return ConfirmationPolicy{all: true} }
 
-// Named asks for the approval of every call of the tools of these names, which are those
-// that the server gives them.
+// Named asks for the approval of every call of these tools, by the server's names.
 func Named(names ...string) ConfirmationPolicy {
 	return ConfirmationPolicy{names: slices.Clone(names)}
 }
 
-// Elicit says what becomes of questions that a server asks.
+// Elicit is a policy for questions of a server.
 type Elicit string
 
 const (
 	// ElicitDecline declines every question.
 	ElicitDecline Elicit = "decline"
-	// ElicitAsk asks people the questions with which a server answers a call, and those that
+	// ElicitAsk asks people: the questions with which a server answers a call, and those that
 	// it asks while a call runs. The calls of one caller run one at a time, and each caller
-	// with a call that runs has a connection of its own: at most 16.
+	// with a running call has a connection of its own: at most 16.
 	ElicitAsk Elicit = "ask"
 )
 
@@ -144,26 +139,26 @@ type Protocol string
 const (
 	// ProtocolNewest is the newest version that both sides speak.
 	ProtocolNewest Protocol = "newest"
-	// ProtocolHandshake is the newest version that begins with a handshake, or an older one
-	// if the server speaks no newer. Only in those may a server ask while a call runs
-	// (elicitation/create): one that speaks MCP 2026-07-28, too, and has tools that ask in
-	// this way, fails their calls with ProtocolNewest.
+	// ProtocolHandshake is the newest version that begins with a handshake, or an older one if
+	// the server speaks no newer. Only these versions allow questions while a call runs
+	// (elicitation/create): a server that also speaks MCP 2026-07-28, and asks in this way,
+	// fails the calls with ProtocolNewest.
 	ProtocolHandshake Protocol = legacyProtocol
 )
 
-// The defaults and limits of a [Config], and what cannot be configured.
+// The defaults and limits of a [Config], and fixed values.
 const (
 	defaultListTimeout = 10 * time.Second
 	defaultMaxMessage  = 16 << 20
 	defaultRetry       = 500 * time.Millisecond
 	maxRetry           = time.Minute
 
-	maxTools       = 1000     // that are looked at, of one server
+	maxTools       = 1000     // examined of one server
 	maxPages       = 100      // of a list of tools
 	maxDescription = 1 << 10  // bytes of a description
 	maxProperty    = 256      // bytes of a name in a schema
 	maxSchema      = 64 << 10 // bytes of the schema of a tool's arguments
-	maxProblems    = 50       // that are kept of one listing
+	maxProblems    = 50       // kept of one listing
 )
 
 var (

@@ -13,7 +13,7 @@ import (
 	"a2a-server/tool"
 )
 
-// definition is what a server says of one of its tools, as far as it is kept.
+// definition is the kept part of a server's definition of a tool.
 type definition struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
@@ -21,7 +21,7 @@ type definition struct {
 	Hints       hints           `json:"hints"`
 }
 
-// hints are what a server says about the effects of a tool. Nil: it says nothing.
+// hints are a server's claims about the effects of a tool. Nil: no claim.
 type hints struct {
 	ReadOnly    *bool `json:"read_only,omitempty"`
 	Destructive *bool `json:"destructive,omitempty"`
@@ -29,8 +29,8 @@ type hints struct {
 	OpenWorld   *bool `json:"open_world,omitempty"`
 }
 
-// definitionOf returns what is kept of a tool that a server listed: texts within their
-// limits, and without characters that nobody would see.
+// definitionOf returns the definition to keep of a listed tool: texts within their limits,
+// without invisible characters.
 func definitionOf(t *mcp.Tool) (definition, error) {
 	d := definition{Name: t.Name, Description: clipText(t.Description, maxDescription)}
 	schema := t.InputSchema
@@ -65,8 +65,7 @@ func definitionOf(t *mcp.Tool) (definition, error) {
 	return d, nil
 }
 
-// clipText returns text with at most limit bytes, without characters that nobody would
-// see.
+// clipText returns text with at most limit bytes, without invisible characters.
 func clipText(text string, limit int) string {
 	clipped := visible.ClipText(text, limit)
 	for n := limit; len(clipped) > limit; {
@@ -95,9 +94,8 @@ func (h hints) claims() []string {
 	return out
 }
 
-// annotations are the hints of a tool that is trusted. If they contradict each other, the
-// cautious one counts. Without a word about it, MCP assumes that a tool that is not
-// read-only is destructive.
+// annotations are the hints of a trusted tool. If they contradict each other, the cautious one
+// counts. Without a claim, MCP assumes that a tool that is not read-only is destructive.
 func (h hints) annotations() tool.Annotations {
 	is := func(v *bool) bool { return v != nil && *v }
 	readOnly := is(h.ReadOnly) && !is(h.Destructive)

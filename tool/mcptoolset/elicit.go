@@ -12,14 +12,14 @@ import (
 	"a2a-server/tool"
 )
 
-// maxElicited is how many questions a server may ask while one call runs.
+// maxElicited limits the questions of a server during one call.
 const maxElicited = 16
 
 // maxNote is the length of the reason why a question was declined, in characters.
 const maxNote = 200
 
-// asker asks the questions that the server asks while a call runs: it is the one call that
-// runs then, so they are its questions. They hold the call ([tool.AskAndWait]).
+// asker asks the server's questions on behalf of the one running call, to which they belong.
+// They hold the call ([tool.AskAndWait]).
 type asker struct {
 	ctx   context.Context //nolint:containedctx // of the call; ends with it
 	where string
@@ -27,13 +27,13 @@ type asker struct {
 
 	mu   sync.Mutex
 	n    int    // questions so far
-	note string // why one of them was declined without asking anybody
+	note string // the reason why a question was declined unasked
 }
 
 // elicit answers elicitation/create.
 func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	a := s.asker.Load()
-	if a == nil { // no call runs, so nobody can be asked for it
+	if a == nil { // no running call, so no person to ask
 		return decline(), nil
 	}
 	return a.ask(ctx, r.Params), nil

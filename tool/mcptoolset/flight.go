@@ -7,8 +7,8 @@ import (
 	"a2a-server/tool"
 )
 
-// flight follows one call of a tool on its way through the SDK, which does not say how far
-// a request got. The transports find it in the context of the request.
+// flight follows one call through the SDK, which does not report how far a request got. The
+// transports find it in the context of the request.
 type flight struct {
 	sent     atomic.Bool   // part of the request may have reached the server
 	status   atomic.Int32  // of the HTTP response, 0 without one
@@ -30,7 +30,7 @@ func flightOf(ctx context.Context) *flight {
 	return f
 }
 
-// report notes the progress of the call. It never waits; what is not read is replaced.
+// report notes the progress of the call. It never waits; unread progress is replaced.
 func (f *flight) report(p tool.Progress) {
 	f.latest.Store(&p)
 	select {

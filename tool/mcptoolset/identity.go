@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// identity says which server the configuration names: neither approvals nor definitions
-// that were kept are for another one. The names of environment variables and headers are
-// part of that, their values, which may be secret, are not. For Dial it is the name of the
-// toolset.
+// identity names the configured server: approvals and kept definitions belong to one server
+// only. It includes the names of environment variables and headers, not their values, which
+// may be secret. For Dial it is the name of the toolset.
 func (c *Config) identity() string {
 	what := []any{"dial", c.Name}
 	switch {

@@ -30,12 +30,12 @@ const (
 type input struct {
 	Round    int        `json:"round,omitempty"`
 	Busy     int        `json:"busy,omitempty"`
-	Server   string     `json:"server,omitempty"` // what the server wants to get back
+	Server   string     `json:"server,omitempty"` // returned to the server
 	Asked    []question `json:"asked,omitempty"`
 	Declined []string   `json:"declined,omitempty"` // ids of questions that people are not asked
 }
 
-// question is one that people are asked.
+// question is a question for people.
 type question struct {
 	Ask   string `json:"ask"`   // the id of the ask
 	Input string `json:"input"` // the id that the server has for it
@@ -65,7 +65,7 @@ func resumed(ctx context.Context) (*input, mcp.InputResponseMap, error) {
 	return &in, responses, nil
 }
 
-// response is the answer of a person in the form of MCP. What is no answer declines.
+// response is a person's answer in the form of MCP. Anything else declines.
 func response(a tool.Answer) *mcp.ElicitResult {
 	switch a.State {
 	case tool.AnswerResponded:
@@ -137,8 +137,8 @@ func (in *input) suspend(where string, asks []tool.Ask, wake time.Time) error {
 	return &tool.Suspension{Asks: asks, Wake: wake, State: state}
 }
 
-// askOf returns the question that people are asked. Only forms are: a link from a server
-// would have the authority of this one.
+// askOf returns the question for people. Only forms qualify: a link from a server would have
+// the authority of this one.
 func askOf(e *mcp.ElicitParams, where string) (tool.Ask, error) {
 	if e.Mode != "" && e.Mode != "form" || e.URL != "" {
 		return tool.Ask{}, errors.New("it is not a form")

@@ -37,10 +37,9 @@ type ears interface {
 	garbage(line string)
 }
 
-// lines is an mcp.Connection of one JSON value per line. It differs from the SDK's own in
-// what a server can do to it: a write ends with its context, a line that is no message is
-// skipped, and only the notifications that are needed reach the SDK, which queues them
-// without a limit.
+// lines is an mcp.Connection of one JSON value per line. Unlike the SDK's own, a write ends
+// with its context, a line without a message is skipped, and only needed notifications reach
+// the SDK, which queues them without a limit.
 type lines struct {
 	rwc  io.ReadWriteCloser
 	in   *bufio.Reader
@@ -119,7 +118,7 @@ func (l *lines) Read(context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// decode returns the messages of a line: one, or those of a batch, which MCP had until
+// decode returns the messages of a line: one message, or a batch, which MCP had until
 // 2025-06-18.
 func decode(line []byte) ([]jsonrpc.Message, error) {
 	if !utf8.Valid(line) {
@@ -164,7 +163,7 @@ func (l *lines) answered(id jsonrpc.ID) {
 	delete(l.pending, id)
 }
 
-// canceled reports whether the server cancels one of its requests for the first time.
+// canceled reports whether the server cancels one of its own requests for the first time.
 func (l *lines) canceled(params json.RawMessage) bool {
 	var p mcp.CancelledParams
 	if err := json.Unmarshal(params, &p); err != nil {
@@ -216,7 +215,7 @@ func (l *lines) line() ([]byte, error) {
 		if len(line) > l.max+1 {
 			return nil, saidf("the server sent a message of more than %d bytes", l.max)
 		}
-		if err != nil { // what came before it is half a message
+		if err != nil { // the text before it is half a message
 			return nil, err
 		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
@@ -263,9 +262,9 @@ func (l *lines) Write(ctx context.Context, msg jsonrpc.Message) error {
 	}
 }
 
-// write writes one message after the other, until the connection is dead. A server that is
-// at work may not read for a while, so a write may take any time; nobody waits for it
-// longer than they want to.
+// write writes one message after the other, until the connection is dead. A busy server may
+// not read for a while, so a write may take any time; callers stop waiting at their own
+// deadlines.
 func (l *lines) write() {
 	for {
 		select {

@@ -9,7 +9,8 @@ import (
 	"a2a-server/tool"
 )
 
-// listing is what is offered of what a server listed. It is immutable.
+// listing is an immutable copy of a server's tools: definitions, tools offered, problems
+// found.
 type listing struct {
 	definitions []definition // in the order of the server
 	tools       []tool.Tool  // in that order

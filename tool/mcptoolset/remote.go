@@ -18,7 +18,7 @@ type remote struct {
 	digest     string
 	approval   bool
 	trusted    bool
-	changed    string // how its definition differs from the pinned one, "" if it does not
+	changed    string // difference from the pinned definition, "" without
 }
 
 // Name implements tool.Tool.

@@ -30,10 +30,10 @@ const (
 // Content is the name of the artifact that has the content beside structured content.
 const contentArtifact = "content"
 
-// declinedNote is what is said of a call in which a question was declined.
+// declinedNote is added to a call with a declined question.
 const declinedNote = "the server asked a question while the call ran, which was declined"
 
-// results returns what a call yields. note, if not empty, says that a question was declined.
+// results returns the yields of a call. note, if not empty, explains a declined question.
 func results(res *mcp.CallToolResult, note string) []*tool.Result {
 	structured, exact := cleaned(res.StructuredContent)
 	var parts []agent.Part
@@ -107,7 +107,7 @@ func repeats(p agent.Part, structured any) bool {
 	return err == nil && reflect.DeepEqual(v, structured)
 }
 
-// errorText returns what a tool says about its error.
+// errorText returns the text of a tool's error.
 func errorText(parts []agent.Part, structured any) string {
 	var texts []string
 	for _, p := range parts {
@@ -161,8 +161,7 @@ func resource(r *mcp.ResourceContents) agent.Part {
 	return p
 }
 
-// linkTo returns a link. One that would run something where it is followed, or that
-// nobody can read, is a text.
+// linkTo returns a link. An executable or unreadable link becomes text.
 func linkTo(uri, name, kind string) agent.Part {
 	u, err := url.Parse(uri)
 	bad := err != nil || u.Scheme == "" || len(uri) > maxURL || visible.Line(uri) != uri

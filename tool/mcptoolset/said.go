@@ -18,7 +18,7 @@ func (s said) Error() string { return string(s) }
 
 func saidf(format string, args ...any) error { return said(fmt.Sprintf(format, args...)) }
 
-// brief returns what callers learn of an error.
+// brief returns the callers' version of an error.
 func brief(err error) string {
 	if err == nil {
 		return "it is not connected"

@@ -8,8 +8,8 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// clipSchema clips the texts of a schema that are for people and models: descriptions, and
-// whatever has no meaning for the validation. What has one is checked by [checkShown].
+// clipSchema clips the texts of a schema that do not take part in validation, such as
+// descriptions. [checkShown] checks the others.
 func clipSchema(schema map[string]any) {
 	for key, value := range schema {
 		switch key {
@@ -30,7 +30,7 @@ func clipSchema(schema map[string]any) {
 	}
 }
 
-// clipSchemas clips the schemas in v: one, a list, or an object of them.
+// clipSchemas clips the schemas in v: a schema, a list, or an object of schemas.
 func clipSchemas(v any) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -114,7 +114,7 @@ func (t *Toolset) dial(ctx context.Context, s *session) (*link, error) {
 	}
 }
 
-// options are those of the SDK. Nothing that it logs is kept: it has texts of the server.
+// options are the SDK's. Its log, which quotes the server, is dropped.
 func (s *session) options() *mcp.ClientOptions {
 	o := &mcp.ClientOptions{
 		Logger:         slog.New(slog.DiscardHandler),
@@ -137,8 +137,8 @@ func (s *session) options() *mcp.ClientOptions {
 	return o
 }
 
-// hearing counts the questions of the server, which are declined without a handler. What
-// the SDK makes of a message of the server must not end the process.
+// hearing counts the questions of the server, which are declined without a handler. A panic of
+// the SDK over a message of the server must not end the process.
 func (s *session) hearing(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
 		defer func() {
@@ -169,7 +169,7 @@ func (s *session) progress(token any, done, total float64, message string) {
 	}
 }
 
-// changed implements ears. While the SDK has not heard of a change, the next one is none.
+// changed implements ears. Changes are merged until the SDK has handled the first.
 func (s *session) changed() bool {
 	s.noteChange()
 	return !s.told.Swap(true)
@@ -189,11 +189,11 @@ func (s *session) garbage(line string) {
 	}
 }
 
-// announced is what a server listed.
+// announced is a server's listing.
 type announced struct {
 	tools []*mcp.Tool
 	more  bool            // there are more
-	tasks map[string]bool // names of those that run only as tasks of MCP
+	tasks map[string]bool // tools that run only as tasks of MCP
 }
 
 // list asks the server for its tools.
@@ -258,7 +258,7 @@ func (s *session) call(ctx context.Context, f *flight, p *mcp.CallToolParams) (r
 	}
 }
 
-// watch waits for the end of the session and frees what it holds.
+// watch waits for the end of the session and frees its resources.
 func (s *session) watch() {
 	err := s.client.Wait()
 	if why := s.link.cause(); why != nil {

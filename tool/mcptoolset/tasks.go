@@ -6,9 +6,9 @@ import (
 	"io"
 )
 
-// The library drops what a tool says about tasks of MCP (2025-11-25): "execution":
-// {"taskSupport": "required"}. A call of such a tool that is no task fails, and tasks are
-// not spoken here, so its listing is looked at on its way to the library.
+// The library drops a tool's statement about tasks of MCP (2025-11-25): "execution":
+// {"taskSupport": "required"}. A plain call of such a tool fails, and tasks are not supported
+// here, so listings are inspected on their way to the library.
 
 // taskTools returns the names of the tools in the result of tools/list that run only as
 // tasks.
@@ -44,8 +44,8 @@ func (s *session) listedTasks(names []string) {
 	}
 }
 
-// overheard is the body of an HTTP response that is looked at while the library reads it:
-// JSON, or the events of a stream. What a read completes is heard before it returns.
+// overheard is the body of an HTTP response, inspected while the library reads it: JSON, or
+// the events of a stream. A completed message is inspected before the read returns.
 type overheard struct {
 	io.ReadCloser
 

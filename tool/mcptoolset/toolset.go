@@ -22,9 +22,9 @@ var ErrDown = errors.New("the MCP server is down")
 // errShut means that Close was called.
 const errShut = said("the toolset was closed")
 
-// What cannot be configured about the connection.
+// Fixed values of the connection.
 const (
-	maxAge     = time.Minute      // of what the server listed, before it is asked again
+	maxAge     = time.Minute      // age at which a listing is refreshed
 	relistWait = time.Second      // between two listings because of changes
 	patience   = 2 * time.Second  // of a call, for the next try to connect
 	stable     = 30 * time.Second // how long a connection lasts that did not fail
@@ -34,9 +34,9 @@ const (
 // Toolset has the tools of one MCP server. It implements tool.Toolset. It is safe for
 // concurrent use.
 //
-// Its tools are streaming tools. A tool returns what the server calls structured content,
-// or else the content: a string if it is one text, else the parts. Content beside
-// structured content is published as an artifact named "content".
+// Its tools are streaming tools. A tool returns the structured content, or else the content: a
+// string if it is one text, else the parts. Content beside structured content is published as
+// an artifact named "content".
 type Toolset struct {
 	cfg      Config
 	identity string        // of the server
@@ -57,11 +57,11 @@ type Toolset struct {
 	legacy    bool  // the next handshake is that of the older protocol
 	turns     map[caller]*turn
 	waiting   int // calls that wait for their turn
-	owned     int // sessions that are for one call
+	owned     int // sessions for one call each
 	relist    *time.Timer
 	logged    []string // problems
 	trouble   string   // with the cache file
-	saved     []byte   // what the cache file has
+	saved     []byte   // content of the cache file
 	lastWords []string // on stderr, of the process that ended last
 }
 
@@ -84,10 +84,10 @@ func New(c Config) (*Toolset, error) {
 // Name implements tool.Toolset.
 func (t *Toolset) Name() string { return t.cfg.Name }
 
-// Tools implements tool.Toolset. If the server has ever listed its tools, it returns those
+// Tools implements tool.Toolset. If the server has ever listed its tools, Tools returns them
 // immediately, also while the server is down, and looks for changes in the background.
-// Otherwise the first call connects, for at most [Config].ListTimeout; while that fails,
-// Tools returns an error that wraps [ErrDown]. ctx may be nil.
+// Otherwise the first call connects, for at most [Config].ListTimeout; while that fails, Tools
+// returns an error that wraps [ErrDown]. ctx may be nil.
 func (t *Toolset) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
 	t.mu.Lock()
 	if t.closed {
@@ -104,7 +104,7 @@ func (t *Toolset) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
 		t.mu.Unlock()
 		return tools, nil
 	}
-	if t.failures > 0 { // who looks for other tools does not wait for this server again
+	if t.failures > 0 { // lookups of other tools no longer wait for this server
 		if t.attempt == nil && !now.Before(t.retryAt) {
 			t.try()
 		}
@@ -154,7 +154,7 @@ func (t *Toolset) Refresh(ctx context.Context) error {
 		return fmt.Errorf("MCP server %s: list the tools: %w", t.cfg.Name, ctx.Err())
 	}
 	if a.err != nil {
-		if a.session != nil && a.session.over() { // what its program has written last is known soon
+		if a.session != nil && a.session.over() { // the last output of its program arrives soon
 			select {
 			case <-a.session.ended:
 			case <-ctx.Done():
@@ -167,8 +167,8 @@ func (t *Toolset) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Status is what is known about a server now, for people. Texts of the server in it are
-// escaped and shortened.
+// Status is the state of a server, for people. Texts of the server in it are escaped and
+// shortened.
 type Status struct {
 	Connected bool
 	Server    string    // the name and version that the server gives itself
@@ -182,7 +182,7 @@ type Status struct {
 	Problems  []string  // with the tools, and with the cache file
 }
 
-// Status returns what is known, without asking the server.
+// Status returns the known state without asking the server.
 func (t *Toolset) Status() Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -308,8 +308,8 @@ func (t *Toolset) briefly(ctx context.Context) (context.Context, context.CancelF
 	return ctx, cancel
 }
 
-// connect opens a session, unless s is one, and lists. With an error it returns the
-// session, if there is one, which is of no use.
+// connect opens a session, unless s is one, and lists. With an error it returns the session,
+// if there is one, only to be closed.
 func (t *Toolset) connect(ctx context.Context, s *session, own bool) (*session, *listing, error) {
 	if s == nil {
 		var err error
@@ -343,13 +343,13 @@ func (t *Toolset) current() *session {
 	return t.session
 }
 
-// stale reports whether the server has to be asked for its tools again. One that is at
-// work is not: it may not answer before it is done. The caller has the lock.
+// stale reports whether the listing has to be refreshed. A busy server is not asked: it may
+// not answer before it is done. The caller has the lock.
 func (t *Toolset) stale(s *session, now time.Time) bool {
 	return s == nil || s.dirty.Load() || s.calls == 0 && now.Sub(t.checked) > maxAge
 }
 
-// understand makes what a server listed a listing.
+// understand makes a listing of a server's announcement.
 func (t *Toolset) understand(list *announced) *listing {
 	var definitions []definition
 	var refused []string
@@ -373,7 +373,7 @@ func (t *Toolset) understand(list *announced) *listing {
 	return t.offer(definitions, refused, list.more, before)
 }
 
-// note logs the problems of a listing, if they are not those that were logged last.
+// note logs the problems of a listing if they have changed.
 func (t *Toolset) note(l *listing) {
 	t.mu.Lock()
 	same := slices.Equal(l.problems, t.logged)
@@ -474,7 +474,7 @@ func (t *Toolset) locked(why error) error {
 	return t.downError(why)
 }
 
-// downError is an error whose text says more than ErrDown.
+// downError is an ErrDown with more text.
 type downError struct{ text string }
 
 func (e *downError) Error() string { return e.text }
@@ -490,8 +490,8 @@ func (t *Toolset) protocol() string {
 	return modernProtocol
 }
 
-// text returns what an error of a transport says: on one line, without the URL, which may
-// have a secret.
+// text returns the text of a transport's error: on one line, without the URL, which may have a
+// secret.
 func (t *Toolset) text(err error) string {
 	if err == nil {
 		return "it is not connected"
@@ -507,5 +507,6 @@ func (t *Toolset) text(err error) string {
 // anyURL is a URL in the text of an error.
 var anyURL = regexp.MustCompile(`https?://[^\s"]+`)
 
-// sessionID is what the SDK adds to errors. Who has the id has the session.
+// sessionID matches the session id that the SDK adds to errors. The id gives access to the
+// session.
 var sessionID = regexp.MustCompile(` \(session ID: [^)]*\)`)

@@ -11,7 +11,7 @@ import (
 // time, each on a connection of its own.
 const maxHolders = 16
 
-// caller identifies who calls. Without authentication, all callers are one.
+// caller identifies the caller. Without authentication, all callers are one.
 type caller struct{ tenant, user string }
 
 // turn lets the calls of one caller run one at a time. Guarded by Toolset.mu, except the
@@ -21,9 +21,9 @@ type turn struct {
 	users int           // that have it, or wait for it
 }
 
-// turn waits until no other call of the caller runs, if the server may ask: each caller
-// holds at most one connection, however many of its questions nobody answers. end must be
-// called when the call has ended. An error means that nothing was sent.
+// turn waits until no other call of the caller runs, if the server may ask: each caller holds
+// at most one connection, however many of its questions are open. end must be called when the
+// call has ended. An error means that nothing was sent.
 func (t *Toolset) turn(ctx tool.Context) (end func(), err error) {
 	if t.cfg.Elicit != ElicitAsk {
 		return func() {}, nil

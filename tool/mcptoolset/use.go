@@ -154,9 +154,8 @@ func (t *Toolset) take(s *session, known *listing, r *remote) error {
 	return nil
 }
 
-// release ends the use of a session by a call. doubtful: the call was ended before the
-// server answered it, so a question may be about that call or the next, and there is no
-// next one on s.
+// release ends the use of a session by a call. doubtful: the call ended before the server
+// answered it, so a later question could belong to that call or the next; s is then closed.
 func (t *Toolset) release(s *session, doubtful bool) {
 	t.mu.Lock()
 	s.calls--
@@ -216,7 +215,7 @@ func pause(ctx context.Context, stopping <-chan struct{}, wait time.Duration) er
 	}
 }
 
-// host returns a URL without what may be secret in it.
+// host returns a URL without parts that may be secret.
 func host(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {

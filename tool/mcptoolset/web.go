@@ -22,8 +22,8 @@ const (
 	maxExchanges  = 64               // requests at the same time, beside calls of tools
 )
 
-// web is what the SDK sends its requests through. It adds the headers, notes how far a call
-// got, and ends everything at once when it is killed.
+// web is the SDK's HTTP transport. It adds the headers, notes how far a call got, and ends
+// everything at once when it is killed.
 type web struct {
 	client *http.Client // of package egress
 	calls  *http.Client // the same, with a new connection for each request
@@ -53,7 +53,7 @@ func newWeb(h *HTTP, maxMessage int, e ears) (*web, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A connection that was idle may be dead, and then nobody knows what was sent.
+	// An idle connection may be dead, and then it is unknown whether the request was sent.
 	c.NoReuse = true
 	calls, err := egress.NewClient(c)
 	if err != nil {
@@ -96,7 +96,7 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 func (w *web) send(ctx context.Context, r *http.Request, cancel context.CancelCauseFunc) (*http.Response, error) {
 	f := flightOf(ctx)
 	if f != nil {
-		// Once there is a connection, nobody can tell what of the request was written.
+		// Once there is a connection, it is unknown how much of the request was written.
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { f.sent.Store(true) }})
 	} else {
 		late := time.AfterFunc(headerTimeout, func() { cancel(saidf("the server has not begun to answer for %v", headerTimeout)) })
@@ -138,7 +138,7 @@ func (w *web) begin(x *exchange) error {
 	return nil
 }
 
-// kill ends all requests and refuses new ones.
+// kill ends all requests and refuses new requests.
 func (w *web) kill() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -148,7 +148,7 @@ func (w *web) kill() {
 	}
 }
 
-// end frees what the exchange holds.
+// end frees the resources of the exchange.
 func (x *exchange) end() {
 	x.cancel(nil)
 	x.web.mu.Lock()

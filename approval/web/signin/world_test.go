@@ -156,7 +156,7 @@ func (w *world) serve(out http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(out).Flush()
 	ctx, end := context.WithCancelCause(r.Context())
 	defer end(nil)
-	defer w.requests().Lease(ctx, c.By, auth.Decide, httpd.Renewal(c.Renew), end)()
+	defer w.requests().Lease(ctx, c.By, httpd.Renewal(c.Renew), end, auth.Decide)()
 	<-ctx.Done()
 	if errors.Is(context.Cause(ctx), httpd.ErrEnded) {
 		_, _ = fmt.Fprintln(out, "ended")

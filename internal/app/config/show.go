@@ -46,20 +46,7 @@ func (s *shower) key(k key, start, path string) {
 	name := k.name[strings.LastIndexByte(k.name, '.')+1:]
 	at := s.origins[path]
 	if k.entry == nil {
-		texts := k.texts()
-		for i, text := range texts {
-			switch {
-			case k.read == nil:
-				texts[i] = quoted(text)
-			case text == "null":
-				texts[i] = "{}"
-			}
-		}
-		value := strings.Join(texts, ", ")
-		if k.list {
-			value = "[" + value + "]"
-		}
-		fmt.Fprintf(&s.out, "%s%s: %s # %s\n", start, name, value, at)
+		fmt.Fprintf(&s.out, "%s%s: %s # %s\n", start, name, k.value(), at)
 		return
 	}
 	entries, blank := k.entries()
@@ -88,6 +75,23 @@ func (s *shower) key(k key, start, path string) {
 			begin = indent + "    "
 		}
 	}
+}
+
+// value returns the value of a key that is no list of mappings, as YAML.
+func (k key) value() string {
+	texts := k.texts()
+	for i, text := range texts {
+		switch {
+		case k.read == nil:
+			texts[i] = quoted(text)
+		case text == "null":
+			texts[i] = "{}"
+		}
+	}
+	if k.list {
+		return "[" + strings.Join(texts, ", ") + "]"
+	}
+	return strings.Join(texts, ", ")
 }
 
 // plain matches text that needs no quotes in YAML. A colon needs none only if something

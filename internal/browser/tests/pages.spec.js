@@ -1,5 +1,6 @@
 // Every page: no violations that axe finds in either theme, nothing that scrolls sideways on a
 // small screen or at 200 %, and nothing of an agent's that becomes markup.
+import { createServer } from 'node:http';
 import AxeBuilder from '@axe-core/playwright';
 import { test, expect } from '../server.js';
 
@@ -85,4 +86,81 @@ test('a task is followed as it streams', async ({ page, server }) => {
   const task = await sent;
   await page.goto(`${server.url}/ui/tasks/${task.id}`);
   await expect(page.locator('main')).toContainText('Artifact');
+});
+
+test('a desktop notice names the tool, and has no argument', async ({ page, server }) => {
+  await page.addInitScript(() => {
+    window.notices = [];
+    window.Notification = class {
+      static permission = 'granted';
+
+      static async requestPermission() { return 'granted'; }
+
+      constructor(...given) { window.notices.push(JSON.stringify(given)); }
+    };
+    Object.defineProperty(document, 'hidden', { get: () => window.away ?? false });
+  });
+  await page.goto(`${server.url}/ui/`);
+  await page.locator('#menu summary').click();
+  await page.getByLabel(/Desktop notices/).check();
+  await expect.poll(() => page.evaluate(() => localStorage.getItem('notice'))).toBe('on');
+  await expect(page.getByText('Live', { exact: true })).toBeVisible();
+  await page.evaluate(() => { window.away = true; });
+  const task = await server.send('/transfer_money amount=98765 to=mallory');
+  await expect.poll(() => page.evaluate(() => window.notices.length)).toBe(1);
+  const [notice] = await page.evaluate(() => window.notices);
+  expect(notice).toContain('transfer_money');
+  expect(notice).toContain(task.id);
+  for (const value of ['98765', 'mallory']) expect(notice).not.toContain(value);
+});
+
+test('the deadline moves without a script', async ({ browser, server }) => {
+  const task = await server.send('/transfer_money amount=5 to=bob');
+  const [one] = await server.approvals(task.id);
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(`${server.url}/ui/approvals/${one.id}`);
+  const section = page.getByRole('region', { name: 'If nobody decides' });
+  await section.getByText('Extend…').focus();
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await expect.poll(async () => Date.parse((await server.approvals(task.id))[0].deadline) - Date.parse(one.deadline)).toBe(15 * 60_000);
+  await context.close();
+});
+
+test.describe('with webhooks', () => {
+  const headers = { 'X-User': 'olga' };
+  test.use({
+    config: `
+push: {enabled: true, allow_http: true, allow_loopback: true}
+auth: {tenant: acme, proxy: {header: X-User, from: [127.0.0.1], roles: [requester, operator]}}
+`,
+    extraHTTPHeaders: headers,
+  });
+  test('the page of a task has them, without their secrets', async ({ page, server }) => {
+    const hook = createServer((request, response) => { request.resume(); response.writeHead(request.url.startsWith('/fails') ? 500 : 200).end(); });
+    await new Promise((done) => { hook.listen(0, '127.0.0.1', done); });
+    try {
+      const task = await server.send('/transfer_money amount=5 to=bob', { headers });
+      for (const path of ['works', 'fails']) {
+        const set = await fetch(`${server.url}/tasks/${task.id}/pushNotificationConfigs`, {
+          method: 'POST', headers: { 'Content-Type': 'application/json', ...headers },
+          body: JSON.stringify({ id: path, url: `http://127.0.0.1:${hook.address().port}/${path}?key=s3cret-key`, token: 's3cret-token' }),
+        });
+        expect(set.ok, await set.text()).toBe(true);
+      }
+      await fetch(`${server.url}/tasks/${task.id}:cancel`, { method: 'POST', headers: { 'Content-Type': 'application/json', ...headers }, body: '{}' });
+      const hooks = page.getByRole('region', { name: 'Webhooks' });
+      await expect.poll(async () => {
+        await page.goto(`${server.url}/ui/tasks/${task.id}`);
+        return hooks.locator('li').allInnerTexts();
+      }).toEqual(expect.arrayContaining([expect.stringMatching(/^active/), expect.stringMatching(/^retrying[^]*500[^]*\d+ tr/)]));
+      await expect(hooks).toContainText('127.0.0.1');
+      expect(await page.content()).not.toContain('s3cret');
+    } finally {
+      hook.close();
+      hook.closeAllConnections();
+    }
+  });
 });

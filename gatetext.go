@@ -1,0 +1,66 @@
+package a2aserver
+
+import (
+	"path/filepath"
+	"strings"
+	"time"
+
+	"a2a-server/approval"
+	"a2a-server/approval/web"
+	"a2a-server/internal/app/config"
+)
+
+// asker is what asks for approvals: a gate, by its name in approvals, or an entry of tools, by
+// the name of its tool, or by what the names of its tools begin with.
+type asker struct{ gate, tools string }
+
+// describe writes what asks as text, for those who decide. A text that before has too,
+// which may be nil, is as old as there.
+func (s *state) describe(before *state, now time.Time) {
+	s.texts = map[asker]web.Gate{}
+	add := func(key asker, text string, place config.Place) {
+		if place.File != "" {
+			place.File = filepath.Base(place.File)
+			text = "# " + place.String() + "\n" + text
+		}
+		g := web.Gate{Text: s.texts[key].Text + text, Since: now} // two gates may be called the same in approvals
+		if before != nil && before.texts[key].Text == g.Text {
+			g.Since = before.texts[key].Since
+		}
+		s.texts[key] = g
+	}
+	for i, g := range s.policy.Gates() {
+		o := s.gateOrigin(i)
+		add(asker{gate: shownGate(o.Entry)}, config.GateText(g, s.policy.Terms(g)), config.Place{File: o.File, Line: o.Line})
+	}
+	for i, e := range s.conf.Tools.Entries {
+		name := e.Name
+		if e.Kind == config.KindMCP || e.Kind == config.KindOpenAPI {
+			name += "_"
+		}
+		add(asker{tools: name}, s.conf.ApproveText(i), s.conf.ToolPlace(i, "approve"))
+	}
+}
+
+// shownGate returns the name of a gate as approvals show it.
+func shownGate(name string) string { return strings.TrimPrefix(name, "gate:") }
+
+// gateText returns what asks about a tool, by the name of the gate in an approval; ok is
+// false if the configuration has no such gate, or entry of the tool.
+func (s *state) gateText(gate, tool string) (g web.Gate, ok bool) {
+	if gate == approval.RuleTool {
+		if g, ok = s.texts[asker{tools: tool}]; !ok {
+			prefix, _, _ := strings.Cut(tool, "_")
+			g, ok = s.texts[asker{tools: prefix + "_"}]
+		}
+		return g, ok
+	}
+	g, ok = s.texts[asker{gate: gate}]
+	for i, other := range s.policy.Gates() {
+		name := shownGate(s.gateOrigin(i).Entry)
+		if name != gate && other.Action != approval.ActionAllow && other.Action != approval.ActionDeny && other.Matches(tool) {
+			g.Others = append(g.Others, name)
+		}
+	}
+	return g, ok
+}
