@@ -246,7 +246,7 @@ func TestRequestsBeyondTheLimit(t *testing.T) {
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
-			in := start(t, load(t, map[string]string{"store": "memory", "limits.requests": "2", "limits.grace": "50ms"}))
+			in := start(t, load(t, map[string]string{"store": "memory", "limits.grace": "50ms"}).WithLimits(func(l *a2aserver.Limits) { l.Requests = 2 }))
 			if protocol == "HTTP/2.0" {
 				in.useHTTP2(t)
 			}

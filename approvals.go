@@ -1,7 +1,6 @@
 package a2aserver
 
 import (
-	"cmp"
 	"io"
 	"net/http"
 	"time"
@@ -38,10 +37,9 @@ func (s *Server) approvalsAPI(protocol *a2a.Server, guard httpd.Guard) http.Hand
 }
 
 func (s *Server) door(requests *httpd.Frontend, guard httpd.Guard, streams *httpd.Shares) api.Door {
-	limits := s.limits()
 	return api.Door{
 		Requests: requests, Guard: guard, Streams: streams,
-		Heartbeat: cmp.Or(limits.Heartbeat, 15*time.Second), WriteTimeout: cmp.Or(limits.WriteTimeout, 30*time.Second),
+		Heartbeat: s.limits.Heartbeat, WriteTimeout: s.limits.WriteTimeout,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	a2aserver "a2a-server"
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
 	"a2a-server/internal/tlsfiles/tlstest"
@@ -63,11 +64,10 @@ func TestAuthorityWithdrawnWhileStreaming(t *testing.T) {
 store: memory
 grpc: {listen: "127.0.0.1:0"}
 tls: {cert: FOLDER/t.crt, key: FOLDER/t.key, client_ca: FOLDER/ca.pem, client_auth: required}
-limits: {heartbeat: 10m}
 push: {enabled: true, allow_http: true, allow_loopback: true}
 `+config, "FOLDER", folder))
 			c.DefaultTools, c.Tools = nil, tools
-			s := &secure{instance: start(t, c), ca: gone}
+			s := &secure{instance: start(t, c.WithLimits(func(l *a2aserver.Limits) { l.Heartbeat = 10 * time.Minute })), ca: gone}
 			t.Cleanup(w.release)
 			w.url, w.server = strings.Replace(s.url, "http://", "https://", 1), s.server
 			var end, stay []lasts

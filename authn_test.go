@@ -462,7 +462,7 @@ func TestRatesOfCallers(t *testing.T) {
 	t.Parallel()
 	var ahead atomic.Int64
 	began := time.Now()
-	s := startSecure(t, "limits: {rate: 1, burst: 2, auth_failures: 2}\n", func(_ *secure, c *a2aserver.Config) {
+	s := startSecure(t, "limits: {rate: 1, auth_failures: 2}\n", func(_ *secure, c *a2aserver.Config) {
 		c.Now = func() time.Time { return began.Add(time.Duration(ahead.Load())) }
 	})
 	from := func(address string, header ...string) (status int, retryAfter string) {
@@ -518,7 +518,7 @@ func TestRatesOfCallers(t *testing.T) {
 // What one caller may hold is counted by who they are, not by how many.
 func TestSharesOfCallers(t *testing.T) {
 	t.Parallel()
-	s := startSecure(t, "limits: {streams_per_caller: 1}\ntools: [{builtin: demo}]\n")
+	s := startSecure(t, "limits: {streams: 4}\ntools: [{builtin: demo}]\n")
 	token := "Bearer " + s.issuer.Token(t, nil)
 	stream := func() string {
 		return request(t, "SendStreamingMessage", message(rand.Text(), `/stream {"chunks":100000,"size":10,"interval":"10ms"}`))

@@ -80,6 +80,8 @@ type Config struct {
 
 	// only is the tool that CallOnce calls, with a slash; "": any may be called.
 	only string
+	// bound changes the bounds inside the server, for tests; nil: none are changed.
+	bound func(*limits)
 
 	// Log is the server's log. The zero Logger discards everything.
 	Log zerolog.Logger

@@ -73,9 +73,8 @@ func (s *Server) makeGRPC(protocol *a2a.Server) {
 	if s.listener != nil {
 		at = s.listener.Addr().String()
 	}
-	limits := &s.config.Limits
 	s.grpc.rpc = protocol.GRPC(a2a.GRPCConfig{
-		TLS: encrypted, Guard: guard, HTTP: at, ReadTimeout: limits.ReadTimeout, Header: limits.Header,
+		TLS: encrypted, Guard: guard, HTTP: at, ReadTimeout: s.config.Limits.ReadTimeout, Header: s.limits.Header,
 		Reflection: s.config.GRPC.Reflection, Ready: s.health.ready, Admit: s.admitCall,
 	})
 }
@@ -86,7 +85,7 @@ func (s *Server) admitCall() (leave func(), err error) {
 		return nil, errors.New("the server is not running: try again later")
 	}
 	leave = func() { s.requests.Add(-1) }
-	if s.requests.Add(1) > int64(s.config.Limits.Requests) {
+	if s.requests.Add(1) > int64(s.limits.Requests) {
 		leave()
 		return nil, errors.New("too many requests in progress: try again later")
 	}

@@ -14,7 +14,6 @@ import (
 	"a2a-server/approval/api"
 	"a2a-server/approval/web"
 	"a2a-server/approval/web/signin"
-	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/listener"
 )
@@ -31,19 +30,16 @@ func (s *Server) newServer(h http.Handler) *http.Server {
 		Handler:           h,
 		ConnContext:       listener.WithConn,
 		Protocols:         &protocols,
-		ReadHeaderTimeout: headerTimeout(&s.config.Limits),
+		ReadHeaderTimeout: s.limits.HeaderTimeout,
 		ReadTimeout:       s.config.Limits.ReadTimeout,
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    s.config.Limits.Header,
+		MaxHeaderBytes:    s.limits.Header,
 		// OPTIONS * is a request like any other: counted, guarded and checked.
 		DisableGeneralOptionsHandler: true,
 
 		ErrorLog: slog.NewLogLogger(zerolog.NewSlogHandler(s.log), slog.LevelDebug), // mostly clients that go away
 	}
 }
-
-// headerTimeout returns how long the header of a request may take.
-func headerTimeout(l *config.Limits) time.Duration { return min(10*time.Second, l.ReadTimeout) }
 
 // routes returns the handler of all requests: the protocol's routes at the root, the approvals
 // API and the pages below their paths, plus the probes.
@@ -87,7 +83,7 @@ func (s *Server) routes(protocol *a2a.Server, approvals, pages http.Handler, pro
 // admit serves one request, unless too many are being served.
 func (s *Server) admit(protocol *a2a.Server, h http.Handler, w http.ResponseWriter, r *http.Request) {
 	defer s.requests.Add(-1)
-	if s.requests.Add(1) > int64(s.config.Limits.Requests) {
+	if s.requests.Add(1) > int64(s.limits.Requests) {
 		protocol.Refuse(w, r, http.StatusServiceUnavailable, "too many requests in progress: try again later")
 		return
 	}

@@ -247,7 +247,7 @@ func (i *inspection) describe(t tool.Tool, entry *config.Tool, n int) (info Tool
 	d := tool.ToDefinition(t)
 	info = ToolInfo{
 		Name: d.Name, Description: d.Description, Parameters: d.Parameters, Claims: d.Claims,
-		Annotations: tool.AnnotationsOf(t), LongRunning: t.IsLongRunning(), Timeout: i.conf.Limits.Engine.ToolTimeout,
+		Annotations: tool.AnnotationsOf(t), LongRunning: t.IsLongRunning(), Timeout: i.conf.Limits.ToolTimeout,
 	}
 	if info.Digest, err = tool.Digest(d); err != nil {
 		return info, err

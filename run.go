@@ -164,8 +164,8 @@ func (s *Server) announce() {
 	}
 	s.log.Info().Str("address", address).Str("grpc", speaks).Str("url", s.url).Str("data", s.config.Data).Str("store", s.config.Store).
 		Str("planner", planner).Str("tools", s.toolNames()).Str("tools_for_some", s.reservedTools()).Str("version", Version()).Msg("listening")
-	if l := s.config.Limits; s.room.connections < l.Connections || s.room.streams < l.Streams {
-		s.log.Warn().Int("connections", s.room.connections).Int("streams", s.room.streams).Int("open_files", s.room.files).
+	if l := s.config.Limits; s.limits.Connections < l.Connections || s.limits.Streams < l.Streams {
+		s.log.Warn().Int("connections", s.limits.Connections).Int("streams", s.limits.Streams).Int("open_files", s.limits.Files).
 			Msg("limits.connections or limits.streams are lowered: raise the limit of open files (ulimit -n), or set limits that fit")
 	}
 	if s.store.note != "" {

@@ -1,7 +1,6 @@
 package a2aserver
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -56,7 +54,7 @@ type Server struct {
 	server    *http.Server
 	mounted   mounted
 	health    health
-	room      room
+	limits    limits
 	requests  atomic.Int64 // being answered
 
 	mu     sync.Mutex
@@ -84,6 +82,9 @@ func New(c Config) (_ *Server, err error) {
 	}
 	if s.authentication, err = c.authentication(conf, s.files, s.own); err != nil {
 		return nil, err
+	}
+	if s.limits = derive(&conf.Limits, s.authenticator != nil, thisProcess()); c.bound != nil {
+		c.bound(&s.limits)
 	}
 	if s.push, err = c.pushes(conf, s.own); err != nil {
 		return nil, err
@@ -130,7 +131,7 @@ func New(c Config) (_ *Server, err error) {
 		Store: s.store.handle, Tools: first.registry, Planner: p.planner, Policy: first.policy, Presenter: p.presenter,
 		Memory: c.Memory, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Provider: c.Confirm,
 		Agent: conf.Agent.Name, DelegatedDecisions: conf.Auth.DelegatedDecisions, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
-		Limits: s.limits().Engine, Answers: within(conf.Limits.Answers, debug.SetMemoryLimit(-1)), Page: conf.Limits.Page, PageTokens: s.keys.MAC(keyring.PageTokens), Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
+		Limits: s.limits.Engine, Answers: s.limits.Answers, Page: s.limits.Page, PageTokens: s.keys.MAC(keyring.PageTokens), Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
 	}
 	if s.push != nil {
 		of.Push = s.sealer()
@@ -145,7 +146,7 @@ func New(c Config) (_ *Server, err error) {
 	if err := s.openAdmin(); err != nil {
 		return nil, err
 	}
-	if s.room = fit(conf.Limits, openFiles()); !c.NoListen {
+	if !c.NoListen {
 		l, err := listen(conf, "listen", conf.Listen, s.authenticator != nil)
 		if err != nil {
 			return nil, err
@@ -154,7 +155,7 @@ func New(c Config) (_ *Server, err error) {
 			address := at.AddrPort()
 			s.address.Store(&address)
 		}
-		limited := listener.New(l, s.room.connections, headerTimeout(&conf.Limits), c.Log, time.Now)
+		limited := listener.New(l, s.limits.Connections, s.limits.HeaderTimeout, c.Log, time.Now)
 		if s.files != nil {
 			limited.Encrypt(s.files.TLS())
 		}
@@ -170,22 +171,10 @@ func New(c Config) (_ *Server, err error) {
 	return s, nil
 }
 
-// limits returns the configured limits. They are shared fairly among the callers only if
-// those are authenticated.
-func (s *Server) limits() config.Limits {
-	l := s.config.Limits
-	if s.authenticator == nil {
-		l.Engine = l.Engine.Unshared()
-		l.StreamsPerCaller = cmp.Or(l.StreamsPerCaller, l.Streams)
-		l.WaitingPerCaller = cmp.Or(l.WaitingPerCaller, l.Waiting)
-	}
-	return l
-}
-
 // serveProtocol makes the HTTP server with all its routes.
 func (s *Server) serveProtocol() error {
 	guard := guardOf(s.config, s.Addr())
-	limits := s.limits()
+	limits := &s.limits
 	card, err := s.given.card(s.config)
 	if err != nil {
 		return err
@@ -200,8 +189,8 @@ func (s *Server) serveProtocol() error {
 		Health:         "/readyz",
 		Pages:          s.pagesPath(),
 		StrictVersions: s.config.Versions.Strict, OnlyV1: !s.config.Versions.V03,
-		Rates: httpd.Rates{PerCaller: limits.Rate, Burst: limits.Burst, Failures: limits.AuthFailures},
-		Guard: guard, MaxBody: limits.Body, Bodies: int(within(limits.Bodies, debug.SetMemoryLimit(-1))), Streams: s.room.streams, StreamsPerCaller: limits.StreamsPerCaller,
+		Rates: httpd.Rates{PerCaller: s.config.Limits.Rate, Failures: s.config.Limits.AuthFailures},
+		Guard: guard, MaxBody: s.config.Limits.Body, Bodies: int(limits.Bodies), Streams: limits.Streams, StreamsPerCaller: limits.StreamsPerCaller,
 		Waiting: limits.Waiting, WaitingPerCaller: limits.WaitingPerCaller, Heartbeat: limits.Heartbeat, WriteTimeout: limits.WriteTimeout, ReadRate: limits.ReadRate, Log: s.log, Now: s.given.Now,
 	})
 	if err != nil {

@@ -173,7 +173,7 @@ func TestLogTellsOfUnknownOutcomes(t *testing.T) {
 	release := make(chan struct{})
 	come := sync.OnceFunc(func() { close(release) })
 	defer come()
-	c := load(t, map[string]string{"store": "memory", "limits.tool_timeout": "20ms", "limits.tool_grace": "20ms"})
+	c := load(t, map[string]string{"store": "memory", "limits.tool_timeout": "20ms"})
 	c.Tools = []tool.Toolset{clumsy(t, release)}
 	in := start(t, c)
 	_ = post(t, in.client, in.url+"/message:send", `{"message": {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "/deaf text=hush"}]}}`).Body.Close()

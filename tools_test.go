@@ -334,7 +334,7 @@ func TestReload(t *testing.T) {
   - {command: gone, description: x, run: ["true"]}
   - {command: new, description: x, run: [echo, third], approve: false}
 gates: [{tool: new, hint: Really?}]
-limits: {pending: 3}
+limits: {queue: 3}
 `)
 	if err := in.server.Reload(); err != nil {
 		t.Fatal(err)
@@ -347,7 +347,7 @@ limits: {pending: 3}
 	if r.StatusCode != http.StatusOK {
 		t.Errorf("a client that has the old card gets %d", r.StatusCode)
 	}
-	if lines := in.log.find("these keys have changed, too: they take effect when the server is restarted"); len(lines) != 1 || lines[0]["keys"] != "limits.pending" {
+	if lines := in.log.find("these keys have changed, too: they take effect when the server is restarted"); len(lines) != 1 || lines[0]["keys"] != "limits.queue" {
 		t.Errorf("the log about other keys: %v", lines)
 	}
 	if sent := in.send(t, "m3", "/new {}"); sent.Status.State != "TASK_STATE_INPUT_REQUIRED" {

@@ -24,7 +24,7 @@ func TestWholeText(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			in := start(t, load(t, map[string]string{"store": "memory", "streams.whole_text": tt.whole, "limits.event": "128KiB"}))
+			in := start(t, load(t, map[string]string{"store": "memory", "streams.whole_text": tt.whole, "limits.body": "512KiB"}))
 			var text, id, last string
 			pieces, closed := 0, false
 			for _, line := range in.follow(t, request(t, "SendStreamingMessage", message("m", "/stream "+tt.chunks))).end(t) {

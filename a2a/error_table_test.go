@@ -25,14 +25,14 @@ import (
 func TestErrorsDocument(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	b.WriteString("| reason | JSON-RPC | HTTP | status | when | what to do next |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| reason | JSON-RPC | HTTP | status | when | next step |\n|---|---|---|---|---|---|\n")
 	for _, e := range wireErrors {
 		fmt.Fprintf(&b, "| `%s` | %d | %d | `%s` | %s | %s |\n", e.reason, e.code, e.status, e.grpc, e.when, e.next)
 	}
 	document := filepath.Join("..", "docs", "errors.md")
 	golden.Section(t, document, "errors", b.String())
 	b.Reset()
-	b.WriteString("| reason | when | what to do next |\n|---|---|---|\n")
+	b.WriteString("| reason | when | next step |\n|---|---|---|\n")
 	for _, c := range approval.Cases() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.Reason, c.When, c.Next)
 	}

@@ -29,13 +29,13 @@ type Case struct {
 // Cases returns every reason. docs/errors.md is generated from it.
 func Cases() []Case {
 	return []Case{
-		{ReasonUnknown, "No approval of this task has that id.", "Answer one of those in `pending`."},
-		{ReasonMalformed, "A known shape is filled in wrongly or contradicts itself, it has a payload that nobody reads, arguments do not fit the tool's schema, a name is that of several calls, or one approval is answered in two ways.", "Correct each of the `fieldViolations`, and send the message again."},
-		{ReasonNotAllowed, "Not this decision, not by this person, or not this way.", "Use one of the decisions in `allowed`, or have a permitted person decide; the message names the rule."},
-		{ReasonConflict, "It was decided differently; `by`, `at` and `verb` say by whom, when and how.", "Nothing: that decision is final. Read the task for its result."},
+		{ReasonUnknown, "No approval of this task has that id.", "Answer an approval in `pending`."},
+		{ReasonMalformed, "A known shape is wrong or contradicts itself, the tool takes no payload, arguments do not fit the tool's schema, a name fits several calls, or an approval is decided in two ways.", "Correct the `fieldViolations`, and send the message again."},
+		{ReasonNotAllowed, "Not this decision, not by this person, or not this way.", "Use a decision in `allowed`, or have a permitted person decide; the message names the rule."},
+		{ReasonConflict, "It was decided differently; see `by`, `at` and `verb`.", "Nothing: that decision is final. Read the task for its result."},
 		{ReasonDecided, "It was already decided this way, and its task has ended.", "Nothing: it was done. Read the task for its result."},
 		{ReasonExpired, "Its `deadline` has passed.", "If the call is still wanted, ask for it again with a new message."},
-		{ReasonChanged, "What was shown has changed since.", "Read the task, review the approval in `successor` or, without one, this one again, and answer it with the given `digest`."},
+		{ReasonChanged, "The approval has changed since it was shown.", "Read the task, review the approval in `successor` or, without a successor, this approval again, and decide with the given `digest`."},
 	}
 }
 

@@ -158,7 +158,7 @@ func TestProxiesNameTheirClients(t *testing.T) {
 			if !ok {
 				t.Fatal("the client has another transport")
 			}
-			behind(t, dir, listen, serve(t, noAuth, "A2A_SERVER_PUBLIC_URL="+public, "A2A_SERVER_TRUSTED_PROXIES=127.0.0.1", "A2A_SERVER_LIMITS_RATE=1", "A2A_SERVER_LIMITS_BURST=50").url)
+			behind(t, dir, listen, serve(t, noAuth, "A2A_SERVER_PUBLIC_URL="+public, "A2A_SERVER_TRUSTED_PROXIES=127.0.0.1", "A2A_SERVER_LIMITS_RATE=20").url)
 			ask := func(from string, times int) (refused int) {
 				own := transport.Clone()
 				defer own.CloseIdleConnections()

@@ -33,10 +33,10 @@ func ContextWithAsker(ctx context.Context, a Asker) context.Context {
 // the question is closed, and the call is treated like any other that was running.
 //
 // While its question is open the call does not use up its time limit, and its task waits
-// for input. An answer is waited for until the question's deadline, at most limits.held_time,
+// for input. An answer is waited for until the question's deadline, at most one hour,
 // even if a rule says that an approval stays pending after its deadline. A call asks one
-// question at a time, and at most 64 in one run; limits.held and limits.held_per_caller
-// bound how many calls wait. When the server shuts down, the questions are closed first, so
+// question at a time, and at most 64 in one run; an eighth of limits.turns
+// bounds how many calls wait. When the server shuts down, the questions are closed first, so
 // that calls can still end.
 //
 // An error that wraps ErrNoAnswer says that there is no answer and why; the call may

@@ -27,7 +27,7 @@ func ContextWithReporter(ctx context.Context, r Reporter) context.Context {
 // newest. What the call has not published when it ends is dropped.
 //
 // A message is cut to 1 KiB. Reports with NaN or an infinity are ignored, and so are all
-// once they take a sixteenth of limits.output. Without a [Reporter] in ctx Report does
+// once they take a sixteenth of what a call may publish. Without a [Reporter] in ctx Report does
 // nothing.
 func Report(ctx context.Context, p Progress) {
 	if r := callValues(ctx).Reporter; r != nil {

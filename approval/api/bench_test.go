@@ -262,7 +262,7 @@ func (w *world) listen(r *http.Request, got *atomic.Int64) (leave func()) {
 // the last case the 200 follow a broadcaster, which has nothing to do with the decision, but
 // shares its processors.
 func BenchmarkDecisionWithFollowers(b *testing.B) {
-	w := newWorld(b, func(c *a2aserver.Config) { c.Set = map[string]string{"limits.streams_per_caller": "1000"} })
+	w := newWorld(b, func(c *a2aserver.Config) { c.Set = map[string]string{"limits.per_caller": "100"} })
 	bare := &broadcaster{followers: map[chan []byte]struct{}{}}
 	other := httptest.NewServer(bare)
 	defer other.Close()

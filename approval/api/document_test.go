@@ -195,7 +195,7 @@ func TestDocumentIsOfTheTypes(t *testing.T) {
 		t.Errorf("the reasons are %v, want %v", reasons, slices.Sorted(maps.Keys(titles)))
 	}
 	var table strings.Builder
-	table.WriteString("| reason | HTTP | when | what to do next |\n|---|---|---|---|\n")
+	table.WriteString("| reason | HTTP | when | next step |\n|---|---|---|---|\n")
 	var listed []string
 	for _, c := range Cases() {
 		listed = append(listed, c.Reason)

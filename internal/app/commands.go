@@ -132,7 +132,11 @@ func flagError(c *cobra.Command, err error) error {
 		return needsCommand(c, c.Flags().Args()) // the flag belongs to a misspelled command
 	}
 	var known []string
-	c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, f.Name)
+		}
+	})
 	where := ""
 	if c.HasParent() {
 		where = within(c) + ": "

@@ -31,6 +31,10 @@ func configFlags(c *cobra.Command) *flags {
 			f.NoOptDefVal = "true"
 		}
 	}
+	for name := range config.Removed() {
+		k := config.Key{Name: name}
+		c.Flags().VarPF(&value{key: k, into: given.values}, k.Flag(), "", "").Hidden = true // config.Load names its successor
+	}
 	return given
 }
 

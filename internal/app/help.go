@@ -49,7 +49,7 @@ func (p *program) help(c *cobra.Command) error {
 			b.WriteString("\n" + c.Long)
 		}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Name != "help" {
+			if f.Name != "help" && !f.Hidden {
 				describe(&b, f)
 			}
 		})

@@ -70,13 +70,15 @@ func (e escaping) Write(p []byte) (int, error) {
 	return e.to.Write(p)
 }
 
+// garbage is how much the heap may grow between two collections, in percent: more memory, up
+// to limits.memory, for less work.
+const garbage = 400
+
 // process sets what belongs to the whole process and not to a server: the garbage
 // collector, and the default logger of libraries.
 func process(l config.Limits, log zerolog.Logger) {
 	slog.SetDefault(slog.New(zerolog.NewSlogHandler(log)))
-	if l.GC > 0 {
-		debug.SetGCPercent(l.GC)
-	}
+	debug.SetGCPercent(garbage)
 	b := boundMemory(l)
 	heap.Spare(b.bytes)
 	if b.bytes < l.Memory {

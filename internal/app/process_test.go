@@ -60,7 +60,7 @@ func TestProcess(t *testing.T) {
 	heap.Spare(1)
 	before := live()
 	var log bytes.Buffer
-	process(config.Limits{GC: 400, Memory: 1 << 30}, zerolog.New(&log))
+	process(config.Limits{Memory: 1 << 30}, zerolog.New(&log))
 	limit := debug.SetMemoryLimit(-1)
 	if limit > variable || !strings.Contains(log.String(), `"by":"`) {
 		t.Errorf("the memory limit is %d bytes, want at most %d; the log is %s", limit, variable, log.String())

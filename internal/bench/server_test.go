@@ -103,7 +103,7 @@ func (s *server) key(caller string) string {
 	return s.keys[caller]
 }
 
-// gogc is GOGC of our server. It defaults to what the program sets (limits.gc).
+// gogc is GOGC of our server. It defaults to what the program sets.
 func gogc() string {
 	if gc := os.Getenv("BENCH_GOGC"); gc != "" {
 		return gc

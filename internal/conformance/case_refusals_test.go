@@ -137,7 +137,7 @@ func refusalCases() []endToEnd {
 			s.refused("get", f, "TASK_NOT_FOUND")
 			s.as("alice").drops(task.ID)
 		}},
-		{name: "more requests than the rate", alone: true, set: map[string]string{"limits.rate": "1", "limits.burst": "2"}, play: func(s *scene) {
+		{name: "more requests than the rate", alone: true, set: map[string]string{"limits.rate": "1"}, play: func(s *scene) {
 			alice := s.as("alice")
 			for {
 				_, err := alice.client.get(s.ctx, "019b7c00-0000-7000-8000-00000000ffff", nil)

@@ -44,7 +44,7 @@ func Loopback(listen string) bool {
 // BaseURL returns a value that is "" or an http or https URL to which paths are appended; a
 // trailing slash is removed.
 func BaseURL(to *string) Value {
-	return textAs(to, "a URL such as https://agent.example.com/a2a, or nothing", func(text string) (string, error) {
+	return textAs(to, "a URL", func(text string) (string, error) {
 		if text == "" {
 			return "", nil
 		}
@@ -68,7 +68,7 @@ func BaseURL(to *string) Value {
 // Host returns a value that is a name or an address without a port. It is stored in lower
 // case, as it is compared with the Host header of requests.
 func Host(to *string) Value {
-	return textAs(to, "a host without a port, such as agent.example.com", func(text string) (string, error) {
+	return textAs(to, "a host", func(text string) (string, error) {
 		host := strings.ToLower(text)
 		bare := host
 		if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
@@ -90,7 +90,7 @@ func Host(to *string) Value {
 // Network returns a value that is an address, or a network in CIDR notation.
 func Network(to *netip.Prefix) Value {
 	return variable[netip.Prefix]{
-		to: to, how: "an address or a network, such as 127.0.0.1 or 10.0.0.0/8",
+		to: to, how: "a network such as 10.0.0.0/8",
 		parse: func(text string) (netip.Prefix, error) {
 			if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
 				addr = addr.Unmap()
@@ -119,7 +119,7 @@ func Network(to *netip.Prefix) Value {
 // Origin returns a value that is scheme://host[:port] exactly as browsers send it in the
 // Origin header.
 func Origin(to *string) Value {
-	return Text(to, "an origin such as https://console.example.com", func(text string) error {
+	return Text(to, "an origin", func(text string) error {
 		scheme, host, ok := strings.Cut(text, "://")
 		u, err := url.Parse(text)
 		switch {

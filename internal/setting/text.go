@@ -72,7 +72,7 @@ func OneLine(text string) error {
 // MediaRange returns a value that is a media type, type/* or */*, in lower case and without
 // parameters.
 func MediaRange(to *string) Value {
-	return Text(to, "a media type such as text/plain, image/* or */*", func(text string) error {
+	return Text(to, "a media type such as image/*", func(text string) error {
 		media, params, err := mime.ParseMediaType(text)
 		kind, subtype, ok := strings.Cut(media, "/")
 		switch {

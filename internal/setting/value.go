@@ -202,7 +202,7 @@ func duration(to *time.Duration, least time.Duration) variable[time.Duration] {
 		}
 		return text
 	})
-	v.how = "a duration such as 500ms, 10s or 5m"
+	v.how = "a duration"
 	return v
 }
 
@@ -211,7 +211,7 @@ func duration(to *time.Duration, least time.Duration) variable[time.Duration] {
 func Deadline(to *time.Duration, never time.Duration) Value {
 	d := duration(to, time.Millisecond)
 	return variable[time.Duration]{
-		to: to, how: "never, or a duration such as 30m or 72h",
+		to: to, how: "never, or a duration",
 		parse: func(text string) (time.Duration, error) {
 			if text == "never" {
 				return never, nil

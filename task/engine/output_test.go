@@ -16,7 +16,7 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// A call that publishes more than limits.output ends with an error, whatever its tool
+// A call that publishes more than Limits.Output ends with an error, whatever its tool
 // makes of that; what it has published stands, and the log holds no more than that.
 func TestOutputOfACallIsBounded(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 )
 
 // Finding E16: messages that come at once make no more tasks of one context wait than
-// limits.parked says.
+// Limits.Parked says.
 func TestParkedTasksAreBounded(t *testing.T) {
 	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {

@@ -19,7 +19,7 @@ const (
 	// has reported for. So four a second are published in the first minute, one in 2.5 s
 	// after ten minutes, and some 1,200 in the first hour, however often the tool reports.
 	reportShare = 240
-	// progressShare is the part of limits.output that the reports of a run may take.
+	// progressShare is the part of Limits.Output that the reports of a run may take.
 	progressShare = 16
 )
 

@@ -50,8 +50,8 @@ type Config struct {
 	// Timeout is how long the command may run. Defaults to the server's limit for tools.
 	Timeout time.Duration
 	// Grace is how long a command that was told to end (SIGTERM) may take before it is
-	// killed, with all processes of its group. Defaults to 2 s; the server's
-	// limits.tool_grace should be longer.
+	// killed, with all processes of its group. Defaults to 2 s; the server
+	// waits for 5 s.
 	Grace  time.Duration
 	Output Output
 

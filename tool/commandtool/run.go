@@ -267,7 +267,7 @@ func because(ctx context.Context) string { return context.Cause(ctx).Error() }
 
 // pacer decides when the next pieces may be yielded. A gap is about as long as a commit, so
 // that it delays nobody noticeably; a command that writes all day gets longer ones, so that
-// its pieces remain below limits.output.
+// its pieces remain below a quarter of limits.task.
 type pacer struct {
 	next   time.Time
 	gap    time.Duration

@@ -28,15 +28,9 @@ func notEverybody(could string) func([]netip.Prefix) error {
 
 // checkOIDC checks what depends on several keys of an issuer.
 func checkOIDC(l *loader, o *OIDC, n strictyaml.Node) {
-	for _, name := range []string{"name", "issuer", "audiences"} {
-		if _, given := l.given(n, name); !given {
-			n.Below(name).Add("is missing; each issuer needs a name, the issuer and its audiences")
-		}
-	}
 	if at, given := l.given(n, "audiences"); given && len(o.Audiences) == 0 && !l.refused[n.Below("audiences").Path()] {
 		l.report.Add(at.at, n.Below("audiences").Path(), "is empty; a token for another server would be accepted; write at least one")
 	}
-	l.locate(n.Below("ca").Path(), &o.CA)
 	checkSignIn(l, o, n)
 	at, given := l.given(n, "name")
 	if !given || l.refused[n.Below("name").Path()] {
@@ -52,14 +46,6 @@ func checkOIDC(l *loader, o *OIDC, n strictyaml.Node) {
 
 // checkSocketUser checks what depends on several keys of a local user.
 func checkSocketUser(l *loader, u *SocketUser, n strictyaml.Node) {
-	for _, name := range []string{"uid", "subject"} {
-		if _, given := l.given(n, name); !given {
-			n.Below(name).Add("is missing; each local user needs a uid and a subject")
-		}
-	}
-	if at, given := l.given(n, "subject"); given && u.Subject == "" && !l.refused[n.Below("subject").Path()] {
-		l.report.Add(at.at, n.Below("subject").Path(), "is empty; write a name")
-	}
 	at, given := l.given(n, "uid")
 	if given && !l.refused[n.Below("uid").Path()] && slices.ContainsFunc(l.config.Auth.Socket, func(other SocketUser) bool { return other.UID == u.UID }) {
 		l.report.Add(at.at, n.Below("uid").Path(), "another entry has %d, too; one user is one caller, so remove one of them", u.UID)
@@ -70,15 +56,9 @@ func checkSocketUser(l *loader, u *SocketUser, n strictyaml.Node) {
 // program.
 func (l *loader) authenticated() bool { return l.source.Callers || l.config.Auth.Given() }
 
-// checkAuth checks what depends on several keys of tls and auth, and makes their paths
-// absolute.
+// checkAuth checks what depends on several keys of tls and auth.
 func (l *loader) checkAuth() {
 	c := l.config
-	for name, path := range map[string]*string{
-		"tls.cert": &c.TLS.Cert, "tls.key": &c.TLS.Key, "tls.client_ca": &c.TLS.ClientCA, "auth.keys.file": &c.Auth.Keys.File,
-	} {
-		l.locate(name, path)
-	}
 	l.needs("tls.cert", c.TLS.Cert != "", "tls.key", c.TLS.Key != "", "a certificate needs its private key")
 	l.needs("tls.key", c.TLS.Key != "", "tls.cert", c.TLS.Cert != "", "a private key needs its certificate")
 	l.needs("tls.client_ca", c.TLS.ClientCA != "", "tls.cert", c.TLS.Cert != "", "client certificates need TLS")

@@ -6,10 +6,8 @@ package config
 
 import (
 	"net/netip"
-	"time"
 
 	"a2a-server/approval"
-	"a2a-server/task"
 )
 
 // Config is a complete configuration. [Load] sets all defaults and checks all values.
@@ -113,31 +111,3 @@ const (
 	Required Confirmation = "required" // the gates of tools ask, too. The default.
 	OptIn    Confirmation = "opt-in"   // only the gates of the configuration ask
 )
-
-// Limits bounds what the server accepts.
-type Limits struct {
-	Engine       task.Limits
-	Body         int64         // bytes of a request. Defaults to 4 MiB.
-	Header       int           // bytes of a request's header. Defaults to 64 KiB.
-	Streams      int           // open at once. Defaults to 10,000.
-	Waiting      int           // sends that wait for their task at the same time. Defaults to 10,000.
-	Connections  int           // open at once. Defaults to 16,384.
-	Requests     int           // in progress, over all connections. Defaults to 16,384.
-	ReadTimeout  time.Duration // of one request, from its first byte to its last. Defaults to 30 s.
-	Heartbeat    time.Duration // of an idle stream. Defaults to 15 s.
-	WriteTimeout time.Duration // of one write to a stream. Defaults to 30 s.
-	Answers      int64         // bytes of memory for answers. Defaults to 256 MiB.
-	Bodies       int64         // bytes of memory for large requests. Defaults to 256 MiB.
-	Page         int64         // bytes of logs read for one page of a list. Defaults to 16 MiB.
-	ReadRate     int           // bytes a second at which a client must read an answer. Defaults to 64 KiB.
-	Grace        time.Duration // for running calls at shutdown. Defaults to 8 s.
-	Memory       int64         // soft limit of Go's memory, in bytes. Defaults to 1 GiB. 0: none.
-	GC           int           // GC percentage. Defaults to 400.
-
-	Rate         int // requests a second of one caller. Defaults to 0: no limit.
-	Burst        int // requests of one caller at once. 0: twice Rate.
-	AuthFailures int // refused credentials of one address a minute. Defaults to 60. 0: no limit.
-
-	// One caller's share of Streams and of Waiting. 0: a quarter.
-	StreamsPerCaller, WaitingPerCaller int
-}

@@ -8,6 +8,9 @@ func GateKeys() []Key { return public(gateKeys(&approval.Gate{})) }
 // ToolKeys returns the keys of an entry of tools, for the test of the reference.
 func ToolKeys(kind Kind) []Key { return public((&Tool{Kind: kind}).keys()) }
 
+// AllToolKeys returns the keys of entries of all kinds, for the test of the reference.
+func AllToolKeys() []Key { return public((&Tool{}).allKeys()) }
+
 // SecretKeys returns the keys of an entry of secrets, for the test of the reference.
 func SecretKeys() []Key { return public(secretKeys(&Secret{})) }
 

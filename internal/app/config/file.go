@@ -37,13 +37,35 @@ func (l *loader) mapping(n strictyaml.Node, keys []key, prefix, what, more strin
 			m.Key.Add("is a key of %s; remove it", k.elsewhere)
 		case isKey:
 			l.member(k, m)
+		case Removed()[m.Name] != "":
+			m.Key.Add("was removed: %s", Removed()[m.Name])
 		case !slices.ContainsFunc(keys, func(k key) bool { return strings.HasPrefix(k.name, m.Name+".") }):
 			m.Unknown(names(keys))
 		case !m.Value.Null(): // otherwise all of its keys are commented out
 			l.mapping(m.Value, keys, m.Name+".", "keys below it", "")
 		}
 	}
+	if ok && prefix == "" && n.Path() != "" {
+		l.complete(n, keys)
+	}
 	return ok
+}
+
+// complete checks that an entry has the keys that it needs, and makes its paths absolute.
+func (l *loader) complete(n strictyaml.Node, keys []key) {
+	for _, k := range keys {
+		path := n.Below(k.name).Path()
+		switch at, given := l.given(n, k.name); {
+		case k.required && !given:
+			n.Below(k.name).Add("is missing; write %s", k.form)
+		case k.path == nil || l.refused[path]:
+		case k.required && *k.path == "":
+			l.refused[path] = true
+			l.report.Add(at.at, path, "is empty; write %s", k.form)
+		default:
+			l.locate(path, k.path)
+		}
+	}
 }
 
 // names returns everything that can be written at the level of keys, including sections.

@@ -7,54 +7,8 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
-	"a2a-server/internal/setting"
 	"a2a-server/internal/strictyaml"
 )
-
-// gateKeys returns the keys of an entry of gates.
-func gateKeys(g *approval.Gate) []key {
-	verb := func(to *approval.Verb) setting.Value {
-		return setting.Choice(to, "a decision", approval.Approve, approval.Edit, approval.Reject, approval.Respond, approval.Cancel)
-	}
-	pointer := func(to *string) setting.Value {
-		return setting.Text(to, "a JSON pointer such as /card/number", saying(approval.CheckMask))
-	}
-	notified := func(to *string) setting.Value { return setting.Text(to, "a name", saying(approval.CheckNotify)) }
-	return []key{
-		one("name", "", setting.Text(&g.Name, "a string", setting.NotEmpty("a name, or remove the line"), setting.OneLine, notReserved),
-			"The gate's name in approvals and in the audit. It must be unique. Without it, gate: and the tool."),
-		one("tool", "", setting.Text(&g.Tool, "a string", setting.NotEmpty("the name of a tool, or * for all"), setting.OneLine),
-			"Required. The name of a tool, or a pattern in which * matches any text. A name that no tool has is an error at startup, unless a toolset may have more tools later; then, and for a pattern that matches nothing, the log has a warning."),
-		one("action", "ask", setting.Choice(&g.Action, "an action", approval.ActionAsk, approval.ActionAllow, approval.ActionDeny),
-			"ask lets a person decide, deny refuses the call, allow lets it run. When several gates match a tool, deny wins over ask, and ask over allow. Only an allow that names a tool exactly, without *, overrides the gate that the tool itself declares."),
-		one("hint", "", setting.Text(&g.Hint, "a string"),
-			"The question, or the reason for a denial. {name} and {/json/pointer} are replaced by arguments of the call, and a masked one by •••, because hints are in lists. Without it, the tool's own hint, which mask does not change."),
-		one("expires", "", setting.Deadline(&g.Terms.Expires, -1),
-			"How long the approval may be pending. Without it, deadlines.expires."),
-		one("on_expiry", "", setting.Choice(&g.Terms.OnExpiry, "an outcome of a deadline", expiries()...),
-			"What happens then. Without it, deadlines.on_expiry."),
-		many("allowed", "", &g.Terms.Allowed, verb,
-			"The decisions that are offered. Without it, all that make sense for the question.", decides),
-		one("four_eyes", "false", setting.Bool(&g.Terms.FourEyes),
-			"The person who caused the call may not decide on it, and neither may anybody who acted for them. It needs authentication."),
-		one("elsewhere", "false", setting.Bool(&g.Terms.Elsewhere),
-			"The A2A client may not decide; somebody else has to, as with 'a2a-server approvals'. It needs authentication."),
-		shaped("approvers", "roles and subjects, as in {roles: [sre], subjects: [\"corp:alice\"]}", &g.Terms.Approvers, approversOf,
-			"Only these may decide: those with one of the roles, and these subjects, in any tenant or, as acme/corp:alice, in one. They also need the right to decide: the role approver, or their own task and the role requester. Without it, everybody with that right. It needs authentication."),
-		one("destructive", "false", setting.Bool(&g.Terms.Destructive),
-			"Shown as destructive. A word approves it only with the code of the question; without one it may still reject it."),
-		one("no_text", "false", setting.Bool(&g.Terms.NoText),
-			"Never decided by text, be it a word or JSON: only by clients that send decisions as data, and outside the conversation."),
-		one("on_reject", "continue", setting.Either(&g.Terms.CancelsTask, "cancel", "continue"),
-			"What a rejection does in addition to rejecting the call: cancel cancels the task, continue leaves it to the planner."),
-		one("risk", "", setting.Choice(&g.Terms.Risk, "a risk", approval.RiskLow, approval.RiskMedium, approval.RiskHigh),
-			"How much a wrong decision may cost; the highest of all gates that ask counts. It is shown and decides nothing. Without it, high for a destructive call and medium for any other."),
-		many("mask", "", &g.Terms.Mask, pointer,
-			"Arguments that lists, mails and logs show as •••, by JSON pointer: /iban, /card/number, or, as * is every member or element, /users/*/name. Whoever decides sees them. A pointer that meets nothing masks nothing."),
-		many("notify", "", &g.Terms.Notify, notified,
-			"Names of those to notify; kept with the approval for the notifications that a later version sends. Nothing reads them yet."),
-	}
-}
 
 // saying returns a check of a text whose error begins with the text.
 func saying(check func(string) error) func(string) error {
@@ -83,9 +37,6 @@ func decides(verbs []approval.Verb) error {
 
 // checkGate checks what depends on several keys of one gate.
 func checkGate(l *loader, g *approval.Gate, n strictyaml.Node) {
-	if _, given := l.given(n, "tool"); !given {
-		n.Below("tool").Add("is missing; write the name of a tool, or \"*\" for all")
-	}
 	l.checkGateName(g, n)
 	if g.Action == approval.ActionAsk {
 		l.checkGateDeciders(g, n)

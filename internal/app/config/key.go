@@ -17,6 +17,7 @@ type Key struct {
 	Value   string // how its value is written, such as "a duration such as 10s or 5m"
 	Default string // as it is written; "" for none
 	Meaning string // one or more sentences
+	Kinds   []Kind // of tools that have the key
 }
 
 // Flag returns the name of k's flag without leading dashes, such as log-level.
@@ -32,7 +33,7 @@ func public(keys []key) []Key {
 	var all []Key
 	for _, k := range keys {
 		if k.form != "" {
-			all = append(all, Key{Name: k.name, Value: k.form, Default: k.fallback, Meaning: k.meaning})
+			all = append(all, Key{Name: k.name, Value: k.form, Default: k.fallback, Meaning: k.meaning, Kinds: k.of})
 		}
 	}
 	return all
@@ -56,6 +57,11 @@ type key struct {
 	// For a value of any shape, which only the file can have; otherwise nil. The text of
 	// texts is then JSON; null: it was not given.
 	read func(*loader, strictyaml.Node)
+
+	of       []Kind  // the kinds of tools that have the key
+	required bool    // in an entry
+	reload   bool    // a running server reads it again
+	path     *string // of a file; made absolute
 
 	// unset says what the server does without this key, if no value says that.
 	unset string
@@ -90,6 +96,29 @@ func shaped[T any](name, form string, to *T, read func(*loader, strictyaml.Node)
 			return []string{escapeControl(strings.TrimSuffix(text.String(), "\n"))}
 		},
 	}
+}
+
+// file returns a key with the path of a file or a folder. In the configuration file it is
+// relative to the folder of that file, elsewhere to the working directory.
+func file(name string, to *string, meaning string) key {
+	k := one(name, "", setting.Text(to, "a path", setting.OneLine), meaning)
+	k.path = to
+	return k
+}
+
+func reloaded(k key) key {
+	k.reload = true
+	return k
+}
+
+func required(k key) key {
+	k.required, k.meaning = true, "Required. "+k.meaning
+	return k
+}
+
+func of(k key, kinds ...Kind) key {
+	k.of = kinds
+	return k
 }
 
 // escapeControl escapes what JSON leaves as it is, and a file must not have.

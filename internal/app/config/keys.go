@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,183 +11,274 @@ import (
 	"a2a-server/internal/setting"
 )
 
-const kib, mib, gib = 1 << 10, 1 << 20, 1 << 30
+const (
+	kib, mib, gib = 1 << 10, 1 << 20, 1 << 30
+	ms            = time.Millisecond
+
+	defaultKeyHeader = "X-API-Key"
+)
 
 // keys returns every key, bound to its variable in c, in the order of the reference and of
-// [Show]. Keys of one section are next to each other.
+// [Show]. Keys of one section are next to each other. Flags, variables, the file, its checks,
+// [Show] and docs/configuration.md are made from these rows and from the tables below.
 func (c *Config) keys() []key {
-	keys := []key{
-		one("listen", "127.0.0.1:8080", setting.Listen(&c.Listen),
-			"The address that the server listens on. Port 0 picks a free one. An address that other machines can reach needs authentication (auth), or insecure_no_auth."),
-		one("public_url", "", setting.BaseURL(&c.PublicURL),
-			"The URL at which clients reach the server, including any path that a proxy in front adds. It is the base of the URLs in the agent card. Without it the card uses the URL of the request for it: http:// and the host, if that is one of the names under allowed_hosts, or else the address that the request came to; see trusted_proxies for https and other names. A URL whose host is not this machine needs authentication (auth), or insecure_no_auth."),
-		many("allowed_hosts", "", &c.AllowedHosts, setting.Host,
-			"Host names that a request may use, in addition to localhost, 127.0.0.1, [::1], the address itself and the host of public_url. On a loopback address everything else is refused, because it may come from a web page whose own name resolves to this machine (DNS rebinding). On any other address everything else is refused once this list has an entry; while it is empty, requests may use any name, and the agent card repeats none."),
-		many("allowed_origins", "", &c.AllowedOrigins, setting.Origin,
-			"Origins whose web pages may call the server: send messages, and so decide, and read. A request with any other Origin is refused."),
-		many("read_origins", "", &c.ReadOrigins, setting.Origin,
-			"Origins whose web pages may only read: GET and HEAD of HTTP+JSON, which cannot change anything."),
-		many("trusted_proxies", "", &c.TrustedProxies, setting.Network,
-			"Addresses of proxies whose X-Forwarded-Host and X-Forwarded-Proto are trusted: the host, with its port, is checked against allowed_hosts and used in the agent card, as is http or https. The proxy must set both headers itself, not pass on what clients send. From any other address these headers are ignored. X-Forwarded-For of these proxies, to which each of them appends the address of its client, says whose requests limits.rate and limits.auth_failures count. They need authentication (auth), or insecure_no_auth.", notEverybody("choose the address by which their requests are counted")),
-		one("insecure_no_auth", "false", setting.Bool(&c.InsecureNoAuth),
-			"Allows listen, grpc.listen, public_url and trusted_proxies to let other machines in without authentication: every caller may send, read and approve everything. Use it only behind a proxy that authenticates."),
-		one("data", "./data", setting.Text(&c.Data, "a folder", setting.NotEmpty("a folder"), setting.OneLine),
-			"The folder for all files of the server. A relative path is relative to the working directory."),
-		one("store", "bolt", setting.Text(&c.Store, "bolt, bolt:PATH or memory", checkStore),
-			"Where tasks are kept: bolt is the file tasks.db in data, bolt:PATH is another file, memory forgets everything when the server ends."),
-		one("log.level", "info", setting.Choice(&c.Log.Level, "a level", "debug", "info", "warn", "error"),
-			"The least important messages that are logged. At debug each request has a line."),
-		one("log.format", "auto", setting.Choice(&c.Log.Format, "a format", "auto", "json", "console"),
-			"json for programs, console for people. auto is console when the log goes to a terminal, else json."),
-		one("agent.name", "a2a-server", setting.Text(&c.Agent.Name, "a string", setting.NotEmpty("a name"), setting.OneLine),
-			"The name in the agent card. Approvals are bound to it."),
-		one("agent.description", "", setting.Text(&c.Agent.Description, "a string"),
-			"The description in the agent card. Empty: a default sentence."),
-		many("agent.input_modes", "text/plain,application/json", &c.Agent.InputModes, setting.MediaRange,
-			"Media types that the parts of a message may have, as listed in the agent card. A message with a part of another type is refused (CONTENT_TYPE_NOT_SUPPORTED); a part without a type is accepted. text/* accepts every text type, */* any type at all."),
-		one("card.security_form", "go", setting.Choice(&c.Card.SecurityForm, "a form", FormSpec, FormGo, FormOmit),
-			"How the agent card writes which credentials are needed. go is the form that the SDKs for Go, Python and JavaScript read. spec is the form of the specification, for strict readers of ProtoJSON; the Go SDK 2.4.0, its command line and ADK for Go refuse a card with it. omit leaves it out, so that clients have to know."),
-		one("card.grpc", "true", setting.Bool(&c.Card.GRPC),
-			"Lists the interfaces of gRPC in the agent card, if the server listens for gRPC. ADK for Python refuses a card that has one, because gRPC's address is no URL: with false it reads the card, and clients of gRPC have to know the address."),
-		one("card.sign", "false", setting.Bool(&c.Card.Sign),
-			"Signs the agent card and the extended one (JWS, ES256), so that clients can tell whether somebody between has changed them. The public keys are at public_url, which it needs, followed by /.well-known/agent-card-keys.json. See docs/security.md."),
-		many("card.required_extensions", "", &c.Card.RequiredExtensions, func(to *string) setting.Value {
-			return setting.Text(to, "a URI", setting.NotEmpty("a URI"), setting.OneLine)
-		},
-			"Extensions of the agent card that every request has to activate in the header A2A-Extensions; one that does not is refused (EXTENSION_SUPPORT_REQUIRED) before anything happens. By default none is required: all dialects of approvals are always understood."),
-		one("versions.strict", "false", setting.Bool(&c.Versions.Strict),
-			"A request that names no version of A2A, in the header or the parameter A2A-Version, counts as version 0.3, as the specification says, and is refused (VERSION_NOT_SUPPORTED) if its method or path is of 1.0. With false it has the version of its method or path, which is what many clients mean."),
-		one("versions.v03", "true", setting.Bool(&c.Versions.V03),
-			"Serve A2A 0.3 beside 1.0, at the same URL: the methods of JSON-RPC whose names have a slash, HTTP+JSON at /v1/, and what clients of 0.3 read in the agent card. With false only 1.0 is served."),
-		one("planner.kind", "direct", setting.Choice(&c.Planner.Kind, "a planner", "direct", "script"),
-			"What turns a message into tool calls: direct runs the calls that the message names, script plays scenarios."),
-		one("planner.script", "", setting.Text(&c.Planner.Script, "a file", setting.OneLine),
-			"The file of scenarios that script needs; set planner.kind with it. A relative path is relative to the folder of the configuration file or, in a variable or a flag, to the working directory."),
-		one("idempotency", "true", setting.Bool(&c.Idempotency),
-			"A message sent again with the same id and content returns the same task, for at least one hour of server time. The server remembers 200,000 messages; when there are more, it forgets the oldest of the caller that has the most. Conformance kits that reuse an id need false."),
-		one("keywords", "true", setting.Bool(&c.Keywords),
-			"A message of one word, such as yes or reject, may answer the only pending question. Except where a gate has no_text, the JSON of a decision with its digest is accepted as the text of a message either way."),
-		one("hold_siblings", "false", setting.Bool(&c.HoldSiblings),
-			"The calls of a step start only when all of them have been decided. With false each starts as soon as it may."),
-		one("confirmation", "required", setting.Choice(&c.Confirmation, "a setting of confirmation", Required, OptIn),
-			"With required, the gates that tools declare ask, too. With opt-in, only the gates in this file do."),
-		one("deadlines.expires", "168h", setting.Deadline(&c.Terms.Expires, 0),
-			"How long an approval may be pending, unless its gate sets its own time; never: until somebody answers. It also applies to the gates of tools."),
-		one("deadlines.on_expiry", "reject", setting.Choice(&c.Terms.OnExpiry, "an outcome of a deadline", expiries()...),
-			"What happens to an approval that is overdue: reject rejects the call, cancel cancels the task, keep leaves it pending without a deadline."),
-		one("streams.whole_text", "false", setting.Bool(&c.Streams.WholeText),
-			"When a tool has streamed only text, the last chunk of its artifact replaces the chunks before it with the whole text, if that fits into limits.event. It is for clients that keep only the last chunk, as ADK for Python does; all others get the text twice."),
+	a, l := &c.Auth, &c.Limits
+	return []key{
+		one("listen", "127.0.0.1:8080", setting.Listen(&c.Listen), "Address to listen on; port 0 picks a free one. One that other machines reach needs auth, or insecure_no_auth."),
+		one("public_url", "", setting.BaseURL(&c.PublicURL), "URL at which clients reach the server, with any path of a proxy; base of the URLs in the agent card. Default: the URL of each request."),
+		many("allowed_hosts", "", &c.AllowedHosts, setting.Host, "Host names of requests beside localhost, the address and public_url. On loopback others are refused (DNS rebinding), elsewhere once this is set."),
+		many("allowed_origins", "", &c.AllowedOrigins, setting.Origin, "Origins whose web pages may call the server, and so decide. Others are refused."),
+		many("read_origins", "", &c.ReadOrigins, setting.Origin, "Origins whose web pages may only read: GET and HEAD of HTTP+JSON."),
+		many("trusted_proxies", "", &c.TrustedProxies, setting.Network, "Proxies whose X-Forwarded-Host, -Proto and -For are believed; they must set these themselves. Needs auth, or insecure_no_auth.", notEverybody("choose the address by which their requests are counted")),
+		one("insecure_no_auth", "false", setting.Bool(&c.InsecureNoAuth), "Lets other machines in without authentication: every caller may send, read and approve everything."),
+		one("data", "./data", filled(&c.Data, "a folder"), "Folder of all files of the server."),
+		one("store", "bolt", setting.Text(&c.Store, "bolt, bolt:PATH or memory", checkStore), "Where tasks are kept: bolt is tasks.db in data; memory forgets everything at the end."),
+		reloaded(one("log.level", "info", setting.Choice(&c.Log.Level, "a level", "debug", "info", "warn", "error"), "Least important messages that are logged; at debug each request has a line.")),
+		one("log.format", "auto", setting.Choice(&c.Log.Format, "a format", "auto", "json", "console"), "auto is console on a terminal, else json."),
+		one("agent.name", "a2a-server", filled(&c.Agent.Name, "a name"), "Name in the agent card. Approvals are bound to it."),
+		one("agent.description", "", setting.Text(&c.Agent.Description, "a string"), "Description in the agent card."),
+		many("agent.input_modes", "text/plain,application/json", &c.Agent.InputModes, setting.MediaRange, "Media types that parts of messages may have. Others are refused; a part without a type is accepted."),
+		one("card.security_form", "go", setting.Choice(&c.Card.SecurityForm, "a form", FormSpec, FormGo, FormOmit), "How the card writes its credentials: as SDKs read it, as the specification says (which the Go SDK refuses), or not."),
+		one("card.grpc", "true", setting.Bool(&c.Card.GRPC), "Lists gRPC in the agent card. ADK for Python refuses a card that has it."),
+		one("card.sign", "false", setting.Bool(&c.Card.Sign), "Signs the agent cards (JWS, ES256). Needs public_url."),
+		many("card.required_extensions", "", &c.Card.RequiredExtensions, func(to *string) setting.Value { return filled(to, "a URI") }, "Extensions that every request has to activate."),
+		one("versions.strict", "false", setting.Bool(&c.Versions.Strict), "A request that names no version of A2A counts as 0.3; with false as the version of its method or path."),
+		one("versions.v03", "true", setting.Bool(&c.Versions.V03), "Serves A2A 0.3 beside 1.0, at the same URL."),
+		one("planner.kind", "direct", setting.Choice(&c.Planner.Kind, "a planner", "direct", "script"), "Turns a message into calls: direct runs those that it names, script plays scenarios."),
+		file("planner.script", &c.Planner.Script, "Scenarios of the planner script."),
+		one("idempotency", "true", setting.Bool(&c.Idempotency), "A message sent again with the same id and content returns the same task, for at least one hour."),
+		one("keywords", "true", setting.Bool(&c.Keywords), "A message of one word, such as yes or reject, may answer the only pending question."),
+		one("hold_siblings", "false", setting.Bool(&c.HoldSiblings), "The calls of a step start only when all of them have been decided."),
+		one("confirmation", "required", setting.Choice(&c.Confirmation, "a setting of confirmation", Required, OptIn), "With opt-in only the gates in this file ask, not those that tools declare."),
+		one("deadlines.expires", "168h", setting.Deadline(&c.Terms.Expires, 0), "How long an approval may be pending, unless its gate has a time."),
+		one("deadlines.on_expiry", "reject", setting.Choice(&c.Terms.OnExpiry, "an outcome of a deadline", expiries()...), "What then happens: reject the call, cancel the task, or keep the approval pending."),
+		one("streams.whole_text", "false", setting.Bool(&c.Streams.WholeText), "The last chunk of streamed text is the whole text, for clients that keep only that (ADK for Python)."),
+		reloaded(many("approve_tools", "", &c.ApproveTools, pattern, "Tools of which every call is approved, as by a gate; * matches any text.")),
+		reloaded(many("no_approve_tools", "", &c.NoApproveTools, pattern, "Tools that need no approval by the default of their kind. Gates, a written approve and what a tool declares still ask.")),
+		one("grpc.listen", "", setting.Text(&c.GRPC.Listen, "host:port", optional(checkHostPort)), "Address for gRPC: A2A 1.0 and 0.3, and grpc.health.v1. Without it there is no gRPC."),
+		one("grpc.public_url", "", setting.Text(&c.GRPC.PublicURL, "host:port", optional(checkHostPort)), "Where clients reach gRPC, for the card. Default: the card's host, and the port of grpc.listen."),
+		one("grpc.reflection", "false", setting.Bool(&c.GRPC.Reflection), "Lets authenticated clients such as grpcurl list the services."),
+		file("tls.cert", &c.TLS.Cert, "Certificate with its chain, in PEM; with it the server speaks only TLS. Read again when it changes."),
+		file("tls.key", &c.TLS.Key, "Private key of tls.cert, in PEM, mode 0640 or less."),
+		file("tls.client_ca", &c.TLS.ClientCA, "Authorities of client certificates, in PEM."),
+		one("tls.client_auth", "optional", setting.Choice(&c.TLS.ClientAuth, "a setting of client certificates", ClientOptional, ClientRequired), "With required every connection needs a client certificate, probes too."),
+		one("auth.keys.header", defaultKeyHeader, setting.Text(&a.Keys.Header, "a header", aHeader), "Header of API keys. Authorization means Bearer and the key."),
+		file("auth.keys.file", &a.Keys.File, "File of API keys, which 'a2a-server keys add' writes."),
+		mappings("auth.oidc", "issuer", "- name: corp", &a.OIDC, oidcKeys, checkOIDC),
+		one("auth.mtls.subject", string(NoName), setting.Choice(&a.MTLS.Subject, "a name in a certificate", NoName, URISAN, DNSSAN, EmailSAN, CommonName), "Name in a client certificate that is the caller, a service; none: it is no credential."),
+		one("auth.mtls.tenant", "", aName(&a.MTLS.Tenant), "Tenant of these callers. Default: auth.tenant."),
+		many("auth.mtls.roles", "", &a.MTLS.Roles, aRole, "Roles of these callers. Default: auth.default_roles."),
+		one("auth.proxy.header", "", setting.Text(&a.Proxy.Header, "a header", aProxyHeader), "Header with the caller's name, which the proxy must drop from its clients' requests."),
+		many("auth.proxy.from", "", &a.Proxy.From, setting.Network, "Addresses of these proxies; nobody else may connect from them.", notEverybody("write any name into the header")),
+		shaped("auth.proxy.tenant", "a name, or {header: NAME}", &a.Proxy.Tenant, fromOf("header"), "Tenant of these callers. Default: auth.tenant."),
+		shaped("auth.proxy.roles", "a list, or {header: NAME, map: {GROUP: [ROLE]}}", &a.Proxy.Roles, rolesOf("header"), "Roles of these callers. Default: auth.default_roles."),
+		mappings("auth.socket", "local user", "- uid: 1000", &a.Socket, socketKeys, checkSocketUser),
+		one("auth.delegated_decisions", "false", setting.Bool(&a.DelegatedDecisions), "Lets services, and agents with the token of a person, decide approvals."),
+		many("auth.default_roles", "", &a.DefaultRoles, aRole, "Roles of callers whose credential gives none (docs/security.md). Without a role a caller may do nothing."),
+		one("auth.tenant", "", aName(&a.Tenant), "Tenant of callers whose credential gives none. Rights on what others own need a tenant."),
+		file("admin.socket", &c.Admin.Socket, "Unix socket for the users in auth.socket. Default: admin.sock in data."),
+		one("admin.mode", string(OwnerConnects), setting.Choice(&c.Admin.Mode, "a mode", OwnerConnects, GroupConnects), "Who may connect beside root: 0600 the server's user, 0660 also admin.group."),
+		one("admin.group", "", setting.Text(&c.Admin.Group, "a group", setting.OneLine), "Group, by name or number, that may connect with 0660."),
+		one("admin.own_user_decides", "false", setting.Bool(&c.Admin.OwnUserDecides), "Lets the server's own user decide, as whom tools run: they could approve themselves."),
+		one("push.enabled", "false", setting.Bool(&c.Push.Enabled), "Sends push notifications, to https webhooks with public addresses unless the keys below allow more."),
+		one("push.allow_http", "false", setting.Bool(&c.Push.AllowHTTP), "Allows http; tokens can be read on the way."),
+		one("push.allow_private", "false", setting.Bool(&c.Push.AllowPrivate), "Allows private addresses; whoever may send a message can then POST into these networks."),
+		one("push.allow_loopback", "false", setting.Bool(&c.Push.AllowLoopback), "Allows this machine, except the server's own addresses."),
+		many("push.networks", "", &c.Push.Networks, setting.Network, "Addresses that are allowed, whatever they are. Prefer this to push.allow_private."),
+		many("push.ports", "", &c.Push.Ports, func(to *int) setting.Value { return setting.Count(to, 1, 65535) }, "The only ports that are allowed. Default: all."),
+		many("push.nat64", "", &c.Push.NAT64, setting.Network, "Prefixes with which the network translates IPv4 addresses (RFC 6052), beside 64:ff9b::/96."),
+		file("push.ca", &c.Push.CA, "Authorities of webhooks beside the system's, in PEM."),
+		one("push.jwt", "false", setting.Bool(&c.Push.JWT), "Signs a token (JWT, ES256) for webhooks without authentication of their own. Needs public_url."),
+		one("push.timeout", "15s", setting.Duration(&c.Push.Timeout, time.Second), "How long a webhook may take to answer, at most 30s."),
+		one("ui.enabled", "true", setting.Bool(&c.UI.Enabled), "Serves pages for people at /ui. Other machines need TLS for them."),
+		one("ui.session_idle", "1h", setting.Duration(&c.UI.SessionIdle, time.Minute), "How long an unused session lasts."),
+		one("ui.session_lifetime", "12h", setting.Duration(&c.UI.SessionLifetime, time.Minute), "How long any session lasts."),
+		one("limits.memory", "1GiB", setting.Size(&l.Memory, 32*mib, 1<<14*gib, true /* none */), "Soft limit of Go's memory. The least of this, GOMEMLIMIT and 90 % of the cgroup's limit counts."),
+		one("limits.disk", "0", setting.Size(&l.Disk, 1*mib, 1<<14*gib, true /* none */), "Disk that the store may use before new tasks are refused, but never decisions and running tasks: leave room. 0: no limit."),
+		one("limits.disk_per_caller", "0", setting.Size(&l.DiskPerCaller, 1*mib, 1<<14*gib, true /* none */), "The same for the events of one caller's tasks, plus 2 KiB for each; on disk that is up to twice as much."),
+		one("limits.body", "4MiB", setting.Size(&l.Body, 1*kib, 64*mib, false), "Size of a request's body. A message, a result or a question may have a quarter of it."),
+		one("limits.task", "64MiB", setting.Size(&l.Task, 128*kib, 64*mib, false), "Size of all events of one task. Before it is full, only decisions and results are accepted."),
+		one("limits.connections", "16384", setting.Count(&l.Connections, 1, setting.Unlimited), "Connections open at once, and requests in progress; lowered to fit the open files. One address may have a quarter."),
+		one("limits.streams", "10000", setting.Count(&l.Streams, 1, setting.Unlimited), "Streams open at once, and messages that wait for their tasks."),
+		one("limits.turns", "2048", setting.Count(&l.Turns, 1, setting.Unlimited), "Tasks that run at once in their first second; longer ones make room, up to four times as many."),
+		one("limits.queue", "10000", setting.Count(&l.Queue, 1, setting.Unlimited), "Tasks that may wait to run; then new ones are refused, decisions never."),
+		one("limits.per_caller", "25", setting.Count(&l.PerCaller, 1, 100), "One caller's share of streams, turns and queue, in percent. Without auth nothing is shared."),
+		one("limits.rate", "0", setting.Count(&l.Rate, 0, 1_000_000), "Requests a second of one caller (without authentication: one address), twice as many at once; then 429. 0: no limit."),
+		one("limits.auth_failures", "60", setting.Count(&l.AuthFailures, 0, 1_000_000), "Refused credentials of one address a minute; then 429. 0: no limit."),
+		one("limits.read_timeout", "30s", setting.Duration(&l.ReadTimeout, ms), "How long a request may take to arrive; its header at most 10s of that."),
+		one("limits.tool_timeout", "5m", setting.Duration(&l.ToolTimeout, ms), "How long a run of a tool may take, unless its entry has a timeout."),
+		one("limits.plan_timeout", "2m", setting.Duration(&l.PlanTimeout, ms), "How long a planner such as a language model may take for one step."),
+		one("limits.grace", "8s", setting.Duration(&l.Grace, 0), "How long running calls may continue at shutdown. Give the container 2s more."),
+		reloaded(mappings("gates", "gate", "- tool: delete_*", &c.Gates, gateKeys, checkGate)),
+		reloaded(c.secretsKey()),
+		reloaded(c.toolsKey()),
 	}
-	keys = append(keys, c.approveKeys()...)
-	keys = append(keys, c.GRPC.keys()...)
-	keys = append(append(keys, c.TLS.keys()...), c.Auth.keys()...)
-	keys = append(keys, c.Admin.keys()...)
-	gates := mappings("gates", "gate", "- tool: delete_*", &c.Gates, gateKeys, checkGate)
-	keys = append(append(keys, c.Push.keys()...), c.UI.keys()...)
-	return append(append(keys, c.Limits.keys()...), gates, c.secretsKey(), c.toolsKey())
+}
+
+// gateKeys returns the keys of an entry of gates.
+func gateKeys(g *approval.Gate) []key {
+	return []key{
+		one("name", "", setting.Text(&g.Name, "a string", setting.NotEmpty("a name, or remove the line"), setting.OneLine, notReserved), "Unique name in approvals and in the audit. Default: gate: and the tool."),
+		required(one("tool", "", filled(&g.Tool, "the name of a tool, or \"*\" for all"), "Name of a tool, or a pattern in which * matches any text. A name that no tool has is an error at the start.")),
+		one("action", "ask", setting.Choice(&g.Action, "an action", approval.ActionAsk, approval.ActionAllow, approval.ActionDeny), "deny wins over ask, and ask over allow; only an allow with the exact name overrides the tool's own gate."),
+		one("hint", "", setting.Text(&g.Hint, "a string"), "Question, or reason of a denial; {name} and {/json/pointer} become arguments of the call."),
+		one("expires", "", setting.Deadline(&g.Terms.Expires, -1), "How long the approval may be pending. Default: deadlines.expires."),
+		one("on_expiry", "", setting.Choice(&g.Terms.OnExpiry, "an outcome of a deadline", expiries()...), "What then happens. Default: deadlines.on_expiry."),
+		many("allowed", "", &g.Terms.Allowed, aVerb, "Decisions that are offered. Default: all that make sense.", decides),
+		one("four_eyes", "false", setting.Bool(&g.Terms.FourEyes), "Whoever caused the call may not decide on it. Needs auth."),
+		one("elsewhere", "false", setting.Bool(&g.Terms.Elsewhere), "The A2A client may not decide. Needs auth."),
+		shaped("approvers", "{roles: [sre], subjects: [\"corp:alice\"]}", &g.Terms.Approvers, approversOf, "Only these may decide, if they have the right; acme/corp:alice is of one tenant. Needs auth."),
+		one("destructive", "false", setting.Bool(&g.Terms.Destructive), "Shown as destructive; a word approves it only with the code of the question."),
+		one("no_text", "false", setting.Bool(&g.Terms.NoText), "Never decided by text, only by decisions sent as data and outside the conversation."),
+		one("on_reject", "continue", setting.Either(&g.Terms.CancelsTask, "cancel", "continue"), "cancel: a rejection cancels the task, too."),
+		one("risk", "", setting.Choice(&g.Terms.Risk, "a risk", approval.RiskLow, approval.RiskMedium, approval.RiskHigh), "Shown; decides nothing. Default: high if destructive, else medium."),
+		many("mask", "", &g.Terms.Mask, func(to *string) setting.Value { return setting.Text(to, "a JSON pointer", saying(approval.CheckMask)) }, "Arguments that lists, mails and logs show as •••, such as /card/number or /users/*/name."),
+		many("notify", "", &g.Terms.Notify, func(to *string) setting.Value { return setting.Text(to, "a name", saying(approval.CheckNotify)) }, "Kept with the approval for later versions; nothing reads it yet."),
+	}
+}
+
+// oidcKeys returns the keys of an entry of auth.oidc.
+func oidcKeys(o *OIDC) []key {
+	return []key{
+		required(one("name", "", setting.Text(&o.Name, "a name", anIssuerName), "Name of the issuer, with which subjects begin (corp:alice); do not change it later.")),
+		required(one("issuer", "", setting.Text(&o.Issuer, "a URL such as https://idp.example.com", anIssuer), "The issuer, exactly as in the claim iss.")),
+		required(many("audiences", "", &o.Audiences, aText, "A token has to be for one of these (claim aud).")),
+		many("algorithms", "RS256,ES256", &o.Algorithms, anAlgorithm, "Algorithms of signatures that are accepted."),
+		one("jwks", "", setting.Text(&o.JWKS, "a URL", aURL), "Keys of the issuer. Default: where its discovery document says."),
+		one("token_type", "at+jwt", filled(&o.TokenType, "a type"), "Required typ of tokens. JWT is for issuers that do not mark access tokens."),
+		one("subject", "sub", filled(&o.Subject, "a claim"), "Claim with the caller's name, which must never be given to somebody else."),
+		one("person", "", setting.Text(&o.Person, "a claim", setting.OneLine), "Claim of the person behind several names, for four eyes. Default: the subject."),
+		shaped("tenant", "a name, or {claim: NAME}", &o.Tenant, fromOf("claim"), "Tenant of these callers. Default: auth.tenant."),
+		shaped("roles", "a list, or {claim: NAME, map: {GROUP: [ROLE]}}", &o.Roles, rolesOf("claim"), "Roles of these callers. Default: auth.default_roles."),
+		many("networks", "", &o.Networks, setting.Network, "Addresses that are not public and may be connected to."),
+		file("ca", &o.CA, "Authorities of the issuer beside the system's, in PEM."),
+		one("client_id", "", setting.Text(&o.ClientID, "a text", setting.OneLine), "Client with which people sign in at /ui; its redirect URI is public_url and /ui/signin/callback."),
+		shaped("client_secret", "{secret: NAME}", &o.ClientSecret, secretOf, "Secret of the client. Default: the client is public."),
+		many("scopes", "", &o.Scopes, aText, "Scopes to ask for, beside openid."),
+		one("sign_in_token", string(ByID), setting.Choice(&o.SignInToken, "a token", ByID, ByAccess), "Token whose claims say who has signed in."),
+	}
+}
+
+// socketKeys returns the keys of an entry of auth.socket.
+func socketKeys(u *SocketUser) []key {
+	return []key{
+		required(one("uid", "", setting.Count(&u.UID, 0, 1<<31-1), "Numeric id of a user of this machine.")),
+		required(one("subject", "", filled(&u.Subject, "a name"), "Name of the user; the subject is socket: and this name.")),
+		one("person", "", aName(&u.Person), "Person behind several names, for four eyes. Default: the subject."),
+		one("tenant", "", aName(&u.Tenant), "Tenant of the user. Default: auth.tenant."),
+		many("roles", "", &u.Roles, aRole, "Roles of the user. Default: auth.default_roles."),
+	}
+}
+
+// secretKeys returns the keys of an entry of secrets.
+func secretKeys(s *Secret) []key {
+	return []key{
+		one("env", "", setting.Text(&s.Env, "the name of an environment variable", aVariable), "Environment variable of the server that has the secret."),
+		file("file", &s.File, "File that has the secret, at most 64 KiB, mode 0640 or less; read each time it is used."),
+	}
+}
+
+// keys returns the keys of an entry of tools of the kind of t, bound to t.
+func (t *Tool) keys() []key {
+	return slices.DeleteFunc(t.allKeys(), func(k key) bool { return !slices.Contains(k.of, t.Kind) })
+}
+
+// allKeys returns the keys of entries of all kinds.
+func (t *Tool) allKeys() []key {
+	const command, mcp, http, openapi, builtin = KindCommand, KindMCP, KindHTTP, KindOpenAPI, KindBuiltin
+	approve := shaped("approve", "true or false", &t.Approve, approveOf(t.Kind.prefixes()), "Whether calls need approval; for mcp and openapi all, none or names. Default: all but GET and HEAD. Gates can add to it.")
+	if asJSON := approve.texts; t.Kind.prefixes() {
+		approve.form = "all, none or a list of names"
+		approve.texts = func() []string {
+			words := map[string]string{"true": "all", "false": "none"}
+			text := asJSON()[0]
+			return []string{cmp.Or(words[text], text)}
+		}
+	}
+	only := required(of(many("only", "", &t.Only, toolName, "The tools or operations (operationId) that are offered; [\"*\"] is all, also those added later."), mcp, openapi))
+	only.form = "a list of names, or [\"*\"] for all"
+	name := func(kind Kind, help string) key {
+		return of(required(one(string(kind), "", setting.Text(&t.Name, "a name", aToolName), help)), kind)
+	}
+	return []key{
+		name(command, "Name of a tool that runs a program."),
+		name(mcp, "Name of an MCP server, with which its tools begin: files_read_file."),
+		name(http, "Name of a tool that sends a request."),
+		name(openapi, "Name of a document, with which its tools begin: pets_listPets."),
+		of(required(one("builtin", "", setting.Choice(&t.Name, "a set of built-in tools", Builtins()...), "demo has echo, stream and transfer_money; the others let a planner ask a person.")), builtin),
+		of(required(one("description", "", setting.Text(&t.Description, "a text", setting.NotEmpty("what the tool does")), "What the tool does, for models and people.")), command, http),
+		of(required(shaped("run", "a list of texts", &t.Argv, argv, "Program and arguments, without a shell; {name} is an argument of the call, {{ a brace. A value that begins with - needs an enum or -- before.")), command),
+		of(shaped("command", "a list of texts", &t.Argv, argv, "Program of a server that speaks MCP over stdio. Write this or url."), mcp),
+		of(one("url", "", filled(&t.URL, "a URL"), "Server that speaks MCP over streamable HTTP."), mcp),
+		of(required(one("request", "", setting.Text(&t.Request, "METHOD URL", aRequest), "{name} is an argument of the call, as part of a segment of the path or of a value of the query.")), http),
+		of(required(file("spec", &t.Spec, "OpenAPI document, 3.0 or 3.1, without references to others.")), openapi),
+		of(required(one("server", "", filled(&t.URL, "a URL such as https://pets.example.com/v1"), "Base URL of the requests; the document's servers are not used.")), openapi),
+		of(shaped("args", "JSON Schemas by name", &t.Args, schemas, "Arguments of a call, required unless under optional."), command, http),
+		of(many("optional", "", &t.Optional, argumentName, "Arguments that a call may leave out, with whole values that they are."), command, http),
+		of(file("dir", &t.Dir, "Working folder. Default: the file's."), command, mcp),
+		of(shaped("env", "texts or {secret: NAME}, by name", &t.Env, environmentOf, "Environment, beside PATH, HOME and LANG."), command, mcp),
+		of(one("stdin", "", setting.Text(&t.Stdin, "a text"), "Standard input, with placeholders."), command),
+		of(shaped("header", "texts by name", &t.Header, headersOf, "Headers; {secret:NAME} is a secret, as in \"Bearer {secret:jira}\"."), mcp, http, openapi),
+		of(shaped("body", "any value", &t.Body, anyValue, "JSON that is sent; a text that is only a placeholder becomes the argument with its type."), http),
+		of(shaped("form", "texts by name", &t.Form, formOf, "Fields of a form, instead of body."), http),
+		of(one("result", "", setting.Text(&t.Result, "a JSON Pointer such as /items/0", aPointer), "Part of the answer that is the result. Default: all."), http),
+		of(many("networks", "", &t.Networks, setting.Network, "Addresses that are not public and may be connected to."), mcp, http, openapi),
+		only,
+		of(many("trust", "", &t.Trust, toolName, "Tools whose hints (read-only, idempotent) are believed: calls may be repeated after a crash."), mcp),
+		of(shaped("pins", "digests by name", &t.Pins, pinsOf, "Digests that 'a2a-server tools show' prints. A changed tool needs approval; one without a pin is not offered."), mcp),
+		of(one("elicit", "decline", setting.Choice(&t.Elicit, "an answer to questions of the server", "decline", "ask"), "With ask, people answer the forms of the server; its calls for one caller then run one at a time."), mcp),
+		of(one("protocol", "newest", setting.Choice(&t.Protocol, "a version of MCP to speak", "newest", "2025-11-25"), "Version of MCP. Servers that ask and wait (ctx.elicit) need 2025-11-25."), mcp),
+		of(one("timeout", "0s", setting.Duration(&t.Timeout, 0), "How long a call may take. 0s: limits.tool_timeout."), command, mcp, http, openapi),
+		of(one("output.max", "1MiB", setting.Size(&t.Output.Max, 1*kib, 16*mib, false), "Output that is kept."), command),
+		of(one("output.as", "lines", setting.Choice(&t.Output.As, "a form of output", "lines", "bytes"), "Pieces in which output is published."), command),
+		of(approve, command, mcp, http, openapi),
+		of(shaped("for", "{roles: [ops], callers: [\"corp:alice\"]}", &t.For, audienceOf, "Who may use and see the tools. Default: everybody. Needs auth."), Kinds()...),
+	}
+}
+
+// Builtins returns the names of the built-in tools.
+func Builtins() []string { return []string{"demo", "ask_user", "request_approval"} }
+
+// elsewhere returns the keys that only other kinds have, so that problems name these kinds.
+func (t *Tool) elsewhere() []key {
+	own, all := t.keys(), []key{}
+	for _, k := range t.allKeys() {
+		if _, has := find(append(own, all...), k.name); !has && !slices.Contains(Kinds(), Kind(k.name)) {
+			all = append(all, key{name: k.name, elsewhere: fmt.Sprintf("%s tools, not of %s tools", k.of[0], t.Kind)})
+		}
+	}
+	return all
 }
 
 func expiries() []approval.OnExpiry {
 	return []approval.OnExpiry{approval.ExpiryRejects, approval.ExpiryCancels, approval.ExpiryKeeps}
 }
 
-// shared documents the value 0 of a caller's share.
-const shared = " 0: a quarter of it, or all of it without authentication, because then all callers count as one."
+func aName(to *string) setting.Value { return setting.Text(to, "a name", setting.OneLine) }
+func aText(to *string) setting.Value { return filled(to, "a text") }
 
-// keys returns the keys below limits. Their defaults are those of the packages that enforce
-// the limits.
-func (l *Limits) keys() []key {
-	const ms = time.Millisecond
-	return []key{
-		one("limits.turns", "2048", setting.Count(&l.Engine.Turns, 1, setting.Unlimited),
-			"Tasks that may run at the same time, in their first second. Others wait. A task that has run for longer makes room for another, up to four times this number; each takes about 8 KiB. One eighth more is reserved for new tasks, and another eighth for decisions."),
-		one("limits.turns_per_caller", "0", setting.Count(&l.Engine.TurnsPerCaller, 0, setting.Unlimited),
-			"One caller's share of limits.turns, and of what follows from it."+shared),
-		one("limits.queue", "10000", setting.Count(&l.Engine.Queue, 1, setting.Unlimited),
-			"Tasks that may wait to run. Beyond that, new ones are refused; decisions never are."),
-		one("limits.queue_per_caller", "0", setting.Count(&l.Engine.QueuePerCaller, 0, setting.Unlimited),
-			"One caller's share of limits.queue."+shared),
-		one("limits.held", "256", setting.Count(&l.Engine.Held, 1, setting.Unlimited),
-			"Calls that may be held at the same time, by the answer to a question that their tool waits for. Each keeps its tool running meanwhile, and what that needs. Beyond that, such a question is not asked, and the call continues without an answer."),
-		one("limits.held_per_caller", "0", setting.Count(&l.Engine.HeldPerCaller, 0, setting.Unlimited),
-			"One caller's share of limits.held."+shared),
-		one("limits.held_time", "1h", setting.Duration(&l.Engine.HeldTime, ms),
-			"How long a call is held at most, if its question has no earlier deadline. Then the question expires, and the call continues without an answer."),
-		one("limits.abandoned", "8", setting.Count(&l.Engine.Abandoned, 1, setting.Unlimited),
-			"Runs of one tool that have not ended although they were canceled. At this number, further calls of this tool fail until one of the runs ends or the server is restarted; other tools are not affected."),
-		one("limits.tool_timeout", "5m", setting.Duration(&l.Engine.ToolTimeout, ms),
-			"How long one run of a tool may take before it is canceled, unless the tool has a limit of its own: timeout in its entry of tools, or, in Go, tool.Timed."),
-		one("limits.tool_grace", "5s", setting.Duration(&l.Engine.ToolGrace, ms),
-			"How long a tool may take to end after it was canceled. Then it is abandoned: the call fails if the tool is declared read-only or idempotent; otherwise its outcome is unknown, and a person is asked."),
-		one("limits.plan_timeout", "2m", setting.Duration(&l.Engine.PlanTimeout, ms),
-			"How long a planner that takes time, such as a language model, may take for one step before its task fails. direct and script answer immediately."),
-		one("limits.window", "256KiB", setting.Size(&l.Engine.Window, 1*kib, 64*mib, false),
-			"How much output a tool may produce ahead of the disk before it has to wait."),
-		one("limits.event", "1MiB", setting.Size(&l.Engine.Event, 128*kib, 8*mib, false),
-			"The size of one public event. Clients stop reading at lines of 10 MiB. A question with its arguments has to fit."),
-		one("limits.task", "64MiB", setting.Size(&l.Engine.Task, 128*kib, 64*mib, false),
-			"The size of all events of one task. Before it is full, messages other than decisions are refused and the output of tools and planners fails, so that decisions and results always fit. To that end each running call reserves 2 x limits.event, at most half of the limit in all: with the defaults up to 31 calls of a task run at the same time, fewer as the log fills, and the others wait until one ends."),
-		one("limits.pending", "64", setting.Count(&l.Engine.Pending, 1, setting.Unlimited),
-			"Approvals that may be pending in one task."),
-		one("limits.args", "128KiB", setting.Size(&l.Engine.Args, 1*kib, 1*mib, false),
-			"The arguments of one call, as JSON."),
-		one("limits.steps", "1000", setting.Count(&l.Engine.Steps, 1, setting.Unlimited),
-			"Steps that a planner may take in one task."),
-		one("limits.calls", "64", setting.Count(&l.Engine.Calls, 1, setting.Unlimited),
-			"Calls in one step. How many of them run at the same time follows from limits.task."),
-		one("limits.webhooks", "10", setting.Count(&l.Engine.Webhooks, 1, 100),
-			"Webhooks that one task may have (push notifications). Beyond that, one has to be deleted, or replaced by its id."),
-		one("limits.parked", "1000", setting.Count(&l.Engine.Parked, 1, setting.Unlimited),
-			"Unfinished tasks in one context, since each of them may wait for a person. Beyond that, messages that would create another are refused. It applies to contexts that a message names."),
-		one("limits.output", "16MiB", setting.Size(&l.Engine.Output, 1*kib, 64*mib, false),
-			"What one tool call may publish, in chunks and artifacts. A call that publishes more fails; what it has published stays. When a call is run again after its process died, the count starts again."),
-		one("limits.disk", "0", setting.Size(&l.Engine.Disk, 1*mib, 1<<14*gib, true /* none */),
-			"How much disk the store may use, not counting free space in its file, before new tasks are refused (507, RESOURCE_EXHAUSTED). Decisions, other messages to a task, and whatever running tasks need are never refused, so leave room for them. The log warns at 80 %. 0 means no limit."),
-		one("limits.disk_per_caller", "0", setting.Size(&l.Engine.DiskPerCaller, 1*mib, 1<<14*gib, true /* none */),
-			"The same for the tasks of one caller: their events, plus 2 KiB for each. On disk they take up to about twice as much. After a start the first new task waits until all tasks have been counted, which takes about a second for a million. Without authentication all callers count as one. 0 means no limit."),
-		one("limits.body", "4MiB", setting.Size(&l.Body, 1*kib, 64*mib, false),
-			"The size of a request's body."),
-		one("limits.header", "64KiB", setting.Size(&l.Header, 4*kib, 1*mib, false),
-			"The size of a request's header."),
-		one("limits.connections", "16384", setting.Count(&l.Connections, 1, setting.Unlimited),
-			"Connections that may be open at the same time; lowered at the start to what the limit of open files allows. Any one address other than this machine's gets at most a quarter (for IPv6, one /64 network); so does a proxy on another machine. Beyond that, a connection is answered once, with 503, or as it should when it asks for /livez or /readyz."),
-		one("limits.requests", "16384", setting.Count(&l.Requests, 1, setting.Unlimited),
-			"Requests that may be in progress at the same time, including streams, over all connections: one HTTP/2 connection can have many. Beyond that, clients are told to try again later. /livez and /readyz do not count."),
-		one("limits.read_timeout", "30s", setting.Duration(&l.ReadTimeout, ms),
-			"How long a request may take to arrive, from its first byte to the last of its body. Its header may take at most 10 s of that."),
-		one("limits.streams", "10000", setting.Count(&l.Streams, 1, setting.Unlimited),
-			"Streams that may be open at the same time; lowered at the start to three quarters of limits.connections and limits.requests. Beyond that, clients are told to try again later."),
-		one("limits.streams_per_caller", "0", setting.Count(&l.StreamsPerCaller, 0, setting.Unlimited),
-			"One caller's share of limits.streams."+shared),
-		one("limits.waiting", "10000", setting.Count(&l.Waiting, 1, setting.Unlimited),
-			"Messages that may wait at the same time for their tasks to pause or end, which is what SendMessage does unless it is asked to return immediately. Beyond that, a message that would create a task is refused; one to an existing task is accepted, and answered with the task in its current state."),
-		one("limits.waiting_per_caller", "0", setting.Count(&l.WaitingPerCaller, 0, setting.Unlimited),
-			"One caller's share of limits.waiting."+shared),
-		one("limits.rate", "0", setting.Count(&l.Rate, 0, 1_000_000),
-			"Requests that one caller may make in a second; a stream is one. Beyond that, they are refused (429, RESOURCE_EXHAUSTED) before they are read. Without authentication a caller is an address. 0: no limit."),
-		one("limits.burst", "0", setting.Count(&l.Burst, 0, 1_000_000),
-			"Requests that one caller may make at once, after a pause. 0: twice limits.rate."),
-		one("limits.auth_failures", "60", setting.Count(&l.AuthFailures, 0, 1_000_000),
-			"Refused credentials of one address in a minute; for IPv6, of one /64 network. Beyond that, its requests are refused (429) before their credentials are checked, so nobody can guess. 0: no limit."),
-		one("limits.heartbeat", "15s", setting.Duration(&l.Heartbeat, ms),
-			"How long a stream may be idle before a comment is sent, which keeps proxies from closing it."),
-		one("limits.write_timeout", "30s", setting.Duration(&l.WriteTimeout, ms),
-			"How long one write to a stream may take before the stream is closed; the client can resume where it stopped."),
-		one("limits.answers", "256MiB", setting.Size(&l.Answers, 4*mib, 1<<14*gib, false),
-			"The memory for answers that are being built and sent; at most a quarter of the memory limit. An answer takes 4 times the size of its task's log, or nothing if the log is at most 64 KiB. One caller gets at most half of it, or one answer; an answer larger than all of it is served alone. Beyond that, clients are told to try again later; requests that have changed something are answered without artifacts, and the answer says so."),
-		one("limits.bodies", "256MiB", setting.Size(&l.Bodies, 4*mib, 1<<14*gib, false),
-			"The memory for requests of more than 64 KiB that are being received or processed; at most a quarter of the memory limit, and at least four requests of limits.body. One caller gets a quarter. Beyond that, clients are told to try again later."),
-		one("limits.page", "16MiB", setting.Size(&l.Page, 64*kib, 1*gib, false),
-			"How many bytes of task logs are read for one page of a task list. A task whose artifacts do not fit is listed without them and says so; one that does not fit even then starts the next page."),
-		one("limits.read_rate", "64KiB", setting.Size(&l.ReadRate, 1*kib, 64*mib, false),
-			"How fast a client has to read an answer, in bytes per second averaged over 10 seconds. A slower one is disconnected. Streams have limits.write_timeout instead."),
-		one("limits.grace", "8s", setting.Duration(&l.Grace, 0),
-			"How long running calls may continue when the server is told to stop. Then they are canceled, and have one second to end. With the default the whole shutdown takes less than the 10 s after which containers are killed; if yours get more time, set this to 2 s less."),
-		one("limits.memory", "1GiB", setting.Size(&l.Memory, 32*mib, 1<<14*gib, true /* none */),
-			"The memory that the garbage collector tries to stay below. It is not a hard limit. The smallest of this, GOMEMLIMIT and 90 % of the process's cgroup limit applies. With 0 only the other two count."),
-		one("limits.gc", "400", setting.Count(&l.GC, 10, 100_000),
-			"How much the heap may grow between two garbage collections, in percent, like GOGC: more memory for less work."),
+// filled returns a value that is a text that is not empty.
+func filled(to *string, how string) setting.Value {
+	return setting.Text(to, how, setting.NotEmpty(how), setting.OneLine)
+}
+
+func aVerb(to *approval.Verb) setting.Value {
+	return setting.Choice(to, "a decision", approval.Approve, approval.Edit, approval.Reject, approval.Respond, approval.Cancel)
+}
+
+// optional returns a check that accepts nothing, too.
+func optional(check func(string) error) func(string) error {
+	return func(text string) error {
+		if text == "" {
+			return nil
+		}
+		return check(text)
 	}
+}
+
+func checkHostPort(text string) error {
+	var to string
+	return setting.Listen(&to).UnmarshalText([]byte(text))
 }
 
 func checkStore(text string) error {

@@ -15,7 +15,6 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/internal/app/config"
-	"a2a-server/task"
 )
 
 // values compares configurations without where their values came from.
@@ -47,13 +46,8 @@ func defaults() *config.Config {
 		Versions:     config.Versions{V03: true},
 		Terms:        approval.Terms{Expires: 168 * time.Hour, OnExpiry: approval.ExpiryRejects},
 		Limits: config.Limits{
-			Engine: task.Limits{
-				Turns: 2048, Queue: 10_000, Held: 256, HeldTime: time.Hour, Abandoned: 8, ToolTimeout: 5 * time.Minute, ToolGrace: 5 * time.Second, PlanTimeout: 2 * time.Minute,
-				Window: 256 << 10, Event: 1 << 20, Task: 64 << 20, Pending: 64, Args: 128 << 10,
-				Steps: 1000, Calls: 64, Parked: 1000, Webhooks: 10, Output: 16 << 20,
-			},
-			Body: 4 << 20, Header: 64 << 10, Streams: 10_000, Waiting: 10_000, Connections: 16_384, Requests: 16_384, ReadTimeout: 30 * time.Second, Heartbeat: 15 * time.Second, WriteTimeout: 30 * time.Second, Answers: 256 << 20, Bodies: 256 << 20, Page: 16 << 20, ReadRate: 64 << 10,
-			Grace: 8 * time.Second, Memory: 1 << 30, GC: 400, AuthFailures: 60,
+			Memory: 1 << 30, Body: 4 << 20, Task: 64 << 20, Connections: 16_384, Streams: 10_000, Turns: 2048, Queue: 10_000, PerCaller: 25, AuthFailures: 60,
+			ReadTimeout: 30 * time.Second, ToolTimeout: 5 * time.Minute, PlanTimeout: 2 * time.Minute, Grace: 8 * time.Second,
 		},
 		TLS:   config.TLS{ClientAuth: config.ClientOptional},
 		Auth:  config.Auth{Keys: config.APIKeys{Header: "X-API-Key"}, MTLS: config.MTLS{Subject: config.NoName}},
@@ -89,14 +83,14 @@ func TestPrecedence(t *testing.T) {
 		"A2A_SERVER_LISTEN=127.0.0.1:2", "A2A_SERVER_LOG_LEVEL=error", "A2A_SERVER_LIMITS_BODY=2MiB", "A2A_SERVER_CONFIG=other.yaml",
 		"A2A_SERVER_ALLOWED_HOSTS=a, B,[::1]", "PATH=/bin", "A2A_SERVERLESS=1", "not a variable",
 	}
-	flags := map[string]string{"listen": "127.0.0.1:3", "allowed_origins": "https://a,https://b", "limits.gc": "100"}
+	flags := map[string]string{"listen": "127.0.0.1:3", "allowed_origins": "https://a,https://b", "limits.queue": "100"}
 
 	want := defaults()
 	want.Listen = "127.0.0.1:3"
 	want.Log.Level = "error"
 	want.Agent.Name = "file"
 	want.Limits.Body = 2 << 20
-	want.Limits.GC = 100
+	want.Limits.Queue = 100
 	want.AllowedHosts = []string{"a", "b", "[::1]"}
 	want.AllowedOrigins = []string{"https://a", "https://b"}
 	got := load(t, config.Source{File: write(t, file), Environment: env, Flags: flags})
@@ -271,7 +265,7 @@ func TestScript(t *testing.T) {
 		})
 	}
 	all := problems(t, config.Source{File: file, Environment: []string{"A2A_SERVER_PLANNER_SCRIPT=" + folder}})
-	if !strings.HasSuffix(all.Problems[0].Problem, " is a folder; name the file in it") {
+	if !strings.HasSuffix(all.Problems[0].Problem, "is a folder; name the file in it") {
 		t.Errorf("problems = %v", all)
 	}
 }

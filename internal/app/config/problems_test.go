@@ -110,7 +110,7 @@ func TestAllLayersAtOnce(t *testing.T) {
 			"A2A_SERVER_LOG_LEVL=info", "A2A_SERVER_STORE=redis", "HOME=/", "A2A_SERVER_ALLOWED_HOSTS=a,b c",
 			"A2A_SERVER_GATES=x", "A2A_SERVER_WHATEVER=x", "A2A_SERVER_LISTEN=",
 		},
-		Flags: map[string]string{"limits.gc": "5", "log.lvel": "info", "gates": "x"},
+		Flags: map[string]string{"limits.per_caller": "0", "log.lvel": "info", "gates": "x"},
 	})
 	want := []config.Problem{
 		{Source: config.File, File: path, Line: 2, Column: 10, Key: "log.level", Problem: `"loud" is not a level; use debug, info, warn or error`},
@@ -122,7 +122,7 @@ func TestAllLayersAtOnce(t *testing.T) {
 		{Source: config.Environment, Key: "A2A_SERVER_STORE", Problem: `"redis" is not a store; use bolt, bolt:PATH or memory`},
 		{Source: config.Environment, Key: "A2A_SERVER_WHATEVER", Problem: "there is no such setting"},
 		{Source: config.Flag, Key: "--gates", Problem: "gates can only be set in the file"},
-		{Source: config.Flag, Key: "--limits-gc", Problem: "5 is too small; at least 10 is required"},
+		{Source: config.Flag, Key: "--limits-per-caller", Problem: "0 is too small; at least 1 is required"},
 		{Source: config.Flag, Key: "--log-lvel", Problem: "there is no such flag; did you mean --log-level?"},
 	}
 	if diff := cmp.Diff(want, all.Problems); diff != "" {

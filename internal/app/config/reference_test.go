@@ -15,28 +15,39 @@ func docs(name string) string { return filepath.Join("..", "..", "..", "docs", n
 
 //go:generate go test -count=1 -run ^TestReference$ . -update
 
-// TestReference compares the tables of docs/configuration.md with the keys.
+// TestReference compares the lists of docs/configuration.md with the keys.
 func TestReference(t *testing.T) {
 	t.Parallel()
-	golden.Section(t, docs("configuration.md"), "keys", table(config.Keys()))
-	golden.Section(t, docs("configuration.md"), "gates", table(config.GateKeys()))
-	golden.Section(t, docs("configuration.md"), "secrets", table(config.SecretKeys()))
-	golden.Section(t, docs("configuration.md"), "oidc", table(config.IssuerKeys()))
-	golden.Section(t, docs("configuration.md"), "socket", table(config.SocketKeys()))
-	for _, kind := range config.Kinds() {
-		golden.Section(t, docs("configuration.md"), string(kind), table(config.ToolKeys(kind)))
+	for name, keys := range map[string][]config.Key{
+		"keys": config.Keys(), "gates": config.GateKeys(), "secrets": config.SecretKeys(),
+		"oidc": config.IssuerKeys(), "socket": config.SocketKeys(), "tools": config.AllToolKeys(),
+	} {
+		golden.Section(t, docs("configuration.md"), name, list(keys))
 	}
 }
 
-func table(keys []config.Key) string {
+// list writes a line for each key.
+func list(keys []config.Key) string {
 	var b strings.Builder
-	b.WriteString("| key | value | default | meaning |\n|---|---|---|---|\n")
 	for _, k := range keys {
-		fallback := ""
-		if k.Default != "" {
-			fallback = "`" + k.Default + "`"
+		about := []string{k.Value}
+		if slices.Contains([]string{"true", "false"}, k.Default) || slices.Contains([]string{"a path", "a name", "a string", "a text", "a list, each a text"}, k.Value) {
+			about = nil
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.Name, k.Value, fallback, strings.ReplaceAll(k.Meaning, "*", `\*`))
+		if k.Default != "" {
+			about = append(about, "`"+k.Default+"`")
+		}
+		kinds := ""
+		for i, kind := range k.Kinds {
+			kinds += map[bool]string{true: " of ", false: ", "}[i == 0] + string(kind)
+		}
+		if len(k.Kinds) == len(config.Kinds()) {
+			kinds = " of all"
+		}
+		if len(about) > 0 {
+			kinds += " (" + strings.Join(about, "; ") + ")"
+		}
+		fmt.Fprintf(&b, "- `%s`%s: %s\n", k.Name, kinds, strings.ReplaceAll(k.Meaning, "*", `\*`))
 	}
 	return b.String()
 }

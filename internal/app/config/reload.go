@@ -2,11 +2,6 @@ package config
 
 import "slices"
 
-// reloaded are the keys that a running server reads again.
-func reloaded() []string {
-	return []string{"gates", "secrets", "tools", "approve_tools", "no_approve_tools", "log.level"}
-}
-
 // Reloaded returns c with the tools, secrets and gates of next, which a running server can
 // take over, and the names of the keys with other values in next, which it cannot. The level
 // of the log is for whoever made the log.
@@ -17,7 +12,7 @@ func (c *Config) Reloaded(next *Config) (merged *Config, restart []string) {
 	m.origins = next.origins
 	before, after := c.keys(), next.keys()
 	for i, k := range before {
-		if !slices.Contains(reloaded(), k.name) && !sameValue(k, after[i]) {
+		if !k.reload && !sameValue(k, after[i]) {
 			restart = append(restart, k.name)
 		}
 	}

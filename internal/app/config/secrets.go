@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
-	"a2a-server/internal/setting"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/suggest"
 )
@@ -44,16 +42,6 @@ var (
 	// secretIn matches what in a text refers to a secret, or tries to.
 	secretIn = regexp.MustCompile(`\{\s*secret\s*:\s*([^{}]*?)\s*\}`)
 )
-
-// secretKeys returns the keys of an entry of secrets.
-func secretKeys(s *Secret) []key {
-	return []key{
-		one("env", "", setting.Text(&s.Env, "the name of an environment variable", aVariable),
-			"The environment variable that has the secret, of the process that serves."),
-		one("file", "", setting.Text(&s.File, "a file", setting.NotEmpty("the name of a file"), setting.OneLine),
-			"The file that has the secret, at most 64 KiB; a line break at its end is not part of it. It is read each time the secret is used. It must not be readable for everybody (mode 0640 or less). A relative path is relative to the folder of the configuration file."),
-	}
-}
 
 func aVariable(name string) error {
 	if !variable.MatchString(name) {
@@ -90,7 +78,7 @@ func (c *Config) secretsKey() key {
 	}, "")
 }
 
-// checkSecret checks what depends on several keys of a secret, and makes its path absolute.
+// checkSecret checks what depends on several keys of a secret.
 func (l *loader) checkSecret(s *Secret, n strictyaml.Node) bool {
 	_, env := l.given(n, "env")
 	at, file := l.given(n, "file")
@@ -98,28 +86,12 @@ func (l *loader) checkSecret(s *Secret, n strictyaml.Node) bool {
 	case env && file:
 		l.report.Add(at.key, n.Below("file").Path(), "the secret has env, too; a secret is in one place, so remove one of the two")
 		return false
-	case !env && !file:
-		n.Add("names neither env nor file; write {env: NAME} or {file: PATH}")
-		return false
 	case l.refused[n.Below("env").Path()] || l.refused[n.Below("file").Path()]:
 		return false
-	case env:
-		return true
-	}
-	return l.absolute(&s.File, n.Below("file"))
-}
-
-// absolute makes a path of the file absolute: it is relative to the folder of the file.
-func (l *loader) absolute(path *string, n strictyaml.Node) bool {
-	if !filepath.IsAbs(*path) {
-		*path = filepath.Join(filepath.Dir(l.source.File), *path)
-	}
-	abs, err := filepath.Abs(*path)
-	if err != nil {
-		l.at(n.Path(), "%s is relative to a folder that cannot be found: %v; write an absolute path", quote(*path), err)
+	case !env && s.File == "":
+		n.Add("names neither env nor file; write {env: NAME} or {file: PATH}")
 		return false
 	}
-	*path = abs
 	return true
 }
 

@@ -29,7 +29,7 @@ agent:
   description: |
     Says "hello",
     then # stops.
-limits: {event: 2MiB, heartbeat: 90s}
+limits: {task: 2MiB, read_timeout: 90s}
 gates:
   - name: all deletions
     tool: delete_*
@@ -57,7 +57,7 @@ func TestShowRoundTrip(t *testing.T) {
 		{"texts", `agent: {name: " a: b # c ", description: "\u2028\ufeff\t\n- 'x' \\ \"y\" null ~ \U0010ffff"}` + "\ndata: 'null'\nstore: bolt:a:b\n"},
 		{"words that YAML knows", "data: 'NULL'\nagent: {name: 'yes:', description: '~'}\n"},
 		{"lists", "allowed_hosts: [a, '[::1]', 127.0.0.1]\nallowed_origins: ['http://a:81', 'http://[::1]:8']\n"},
-		{"numbers", "limits: {body: 1234567, memory: 1GiB, grace: 1h0m1s, heartbeat: 1h, tool_grace: 1.5ms, gc: 10}\n"},
+		{"numbers", "limits: {body: 1234567, memory: 1GiB, grace: 1h0m1s, plan_timeout: 1h, tool_timeout: 1.5ms, per_caller: 10}\n"},
 		{"deadlines", "deadlines: {expires: 720h, on_expiry: cancel}\ngates: [{tool: a}, {tool: b, expires: never}, {tool: c, expires: 10m}]\n"},
 		{"bools", "keywords: false\nidempotency: false\nhold_siblings: true\ninsecure_no_auth: true\nlisten: ':0'\nconfirmation: opt-in\n"},
 		{"gates", `gates: [{tool: "*", hint: "Do {a}?\n", on_reject: cancel, no_text: true, four_eyes: false}, {name: "- x", tool: x, action: deny, hint: "no: #"}]`},

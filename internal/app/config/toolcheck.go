@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -56,33 +57,9 @@ func (l *loader) kind(n strictyaml.Node) (Kind, bool) {
 
 // checkTool checks what depends on several keys of one entry.
 func (l *loader) checkTool(t *Tool, n strictyaml.Node) {
-	required := map[Kind][]string{
-		KindCommand: {"run", "description"}, KindMCP: {"only"}, KindHTTP: {"request", "description"},
-		KindOpenAPI: {"spec", "server", "only"},
-	}
-	for _, name := range required[t.Kind] {
-		if _, given := l.given(n, name); !given {
-			what := ""
-			if k, ok := find(t.keys(), name); ok {
-				what = "; write " + k.form
-			}
-			if name == "only" {
-				what = "; list the tools that are offered, or write [\"*\"] for all, also those that are added later"
-			}
-			n.Below(name).Add("is missing%s", what)
-		}
-	}
-	base := ""
-	for _, path := range []struct {
-		name string
-		to   *string
-	}{{"dir", &t.Dir}, {"spec", &t.Spec}} {
-		if _, given := l.given(n, path.name); given && !l.refused[n.Below(path.name).Path()] {
-			l.absolute(path.to, n.Below(path.name))
-		}
-	}
-	if (t.Kind == KindCommand || t.Kind == KindMCP && len(t.Argv) > 0) && t.Dir == "" && l.absolute(&base, n) {
-		t.Dir = base
+	if (t.Kind == KindCommand || t.Kind == KindMCP && len(t.Argv) > 0) && t.Dir == "" {
+		t.Dir = filepath.Dir(l.source.File)
+		l.locate(n.Path(), &t.Dir)
 	}
 	for _, name := range t.Optional {
 		if _, ok := t.Args[name]; !ok && !l.refused[n.Below("args").Path()] {

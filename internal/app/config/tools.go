@@ -154,7 +154,7 @@ func (c *Config) toolsKey() key {
 			t := Tool{Kind: kind}
 			keys := t.keys()
 			setDefaults(keys)
-			if l.mapping(n, append(keys, elsewhere(kind, keys)...), "", "a tool", "") {
+			if l.mapping(n, append(keys, t.elsewhere()...), "", "a tool", "") {
 				l.checkTool(&t, n)
 			}
 			c.Tools.Entries = append(c.Tools.Entries, t)
@@ -170,25 +170,4 @@ func (c *Config) toolsKey() key {
 			return all, blank
 		},
 	}
-}
-
-// elsewhere returns the keys that only other kinds have, so that they are named in the
-// problem.
-func elsewhere(kind Kind, own []key) []key {
-	var all []key
-	for _, other := range Kinds() {
-		if other == kind {
-			continue
-		}
-		for _, k := range (&Tool{Kind: other}).keys() {
-			name := k.name
-			if _, has := find(own, name); has || k.name == string(other) {
-				continue
-			}
-			if _, has := find(all, name); !has {
-				all = append(all, key{name: name, elsewhere: string(other) + " tools, not of " + string(kind) + " tools"})
-			}
-		}
-	}
-	return all
 }

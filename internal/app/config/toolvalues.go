@@ -29,11 +29,11 @@ func aToolName(name string) error {
 
 // toolName is the name of a tool as its server has it, or "*".
 func toolName(to *string) setting.Value {
-	return setting.Text(to, "the name of a tool", setting.NotEmpty("the name of a tool"), setting.OneLine)
+	return setting.Text(to, "a tool", setting.NotEmpty("the name of a tool"), setting.OneLine)
 }
 
 func argumentName(to *string) setting.Value {
-	return setting.Text(to, "the name of an argument", func(name string) error {
+	return setting.Text(to, "an argument", func(name string) error {
 		if !argumentNames.MatchString(name) {
 			return fmt.Errorf("%s is not the name of an argument; write at most 64 letters, digits, _, - and dots", quote(name))
 		}
@@ -42,7 +42,7 @@ func argumentName(to *string) setting.Value {
 }
 
 func pattern(to *string) setting.Value {
-	return setting.Text(to, "the name of a tool, or a pattern such as files_*", setting.NotEmpty("the name of a tool, or * for all"), setting.OneLine)
+	return setting.Text(to, "a pattern such as files_*", setting.NotEmpty("the name of a tool, or * for all"), setting.OneLine)
 }
 
 // aPointer refuses what is not a JSON Pointer (RFC 6901).
@@ -120,6 +120,31 @@ func argv(l *loader, n strictyaml.Node) ([]string, bool) {
 	if ok && (len(all) == 0 || all[0] == "") {
 		n.Add("names no program; write it as [program, argument]")
 		ok = false
+	}
+	return all, ok
+}
+
+// text reads one text that passes all checks.
+func text(n strictyaml.Node, checks ...func(string) error) (string, bool) {
+	text, ok := n.One()
+	for _, check := range checks {
+		if ok {
+			if err := check(text); err != nil {
+				n.Add("%v", err)
+				ok = false
+			}
+		}
+	}
+	return text, ok
+}
+
+// texts reads a list of texts that pass all checks. what and more are for
+// [strictyaml.Node.Expected].
+func texts(n strictyaml.Node, what, more string, checks ...func(string) error) (all []string, ok bool) {
+	items, ok := n.Items(what, more)
+	for _, item := range items {
+		text, is := text(item, checks...)
+		all, ok = append(all, text), ok && is
 	}
 	return all, ok
 }
@@ -264,12 +289,8 @@ func approveOf(several bool) func(*loader, strictyaml.Node) (Approve, bool) {
 			n.Expected(form, "")
 			return Approve{}, false
 		}
-		items, ok := n.Items(form, "")
-		a := Approve{Given: true}
-		for _, item := range items {
-			text, is := item.One()
-			a.Names, ok = append(a.Names, text), ok && is
-		}
+		names, ok := texts(n, form, "")
+		a := Approve{Given: true, Names: names}
 		if ok && len(a.Names) == 0 {
 			n.Add("is an empty list; write none, if no tool has to be approved")
 			ok = false
@@ -284,20 +305,12 @@ func namesIn(n strictyaml.Node, one, other string) (first, second []string, ok b
 	if !ok {
 		return nil, nil, false
 	}
-	read := func(n strictyaml.Node) (all []string) {
+	read := func(n strictyaml.Node) []string {
 		if n.Missing() {
 			return nil
 		}
-		items, is := n.Items("a list", "; write it as [one, two]")
+		all, is := texts(n, "a list", "; write it as [one, two]", setting.NotEmpty("a name, or remove it"))
 		ok = ok && is
-		for _, item := range items {
-			text, is := item.One()
-			if is && strings.TrimSpace(text) == "" {
-				item.Add("is empty; write a name, or remove it")
-				is = false
-			}
-			all, ok = append(all, text), ok && is
-		}
 		return all
 	}
 	first, second = read(f.Get(one)), read(f.Get(other))

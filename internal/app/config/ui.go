@@ -3,7 +3,6 @@ package config
 import (
 	"time"
 
-	"a2a-server/internal/setting"
 	"a2a-server/internal/strictyaml"
 )
 
@@ -12,18 +11,6 @@ type UI struct {
 	Enabled         bool          // Defaults to true.
 	SessionIdle     time.Duration // after which an unused session ends. Defaults to 1 h.
 	SessionLifetime time.Duration // of any session. Defaults to 12 h.
-}
-
-// keys returns the keys below ui.
-func (u *UI) keys() []key {
-	return []key{
-		one("ui.enabled", "true", setting.Bool(&u.Enabled),
-			"Serves pages for people at /ui, where they see and decide approvals. Other machines need TLS for them: tls.cert, or an https public_url behind one of trusted_proxies."),
-		one("ui.session_idle", "1h", setting.Duration(&u.SessionIdle, time.Minute),
-			"How long a person stays signed in without opening or sending anything."),
-		one("ui.session_lifetime", "12h", setting.Duration(&u.SessionLifetime, time.Minute),
-			"How long a person stays signed in at most. A session ends earlier with its API key or token."),
-	}
 }
 
 // SignInToken says which token of an issuer names the person who signs in.
@@ -43,20 +30,6 @@ func secretOf(l *loader, n strictyaml.Node) (Value, bool) {
 		return Value{}, false
 	}
 	return v, ok
-}
-
-// signInKeys returns the keys of an issuer for signing in at /ui.
-func (o *OIDC) signInKeys() []key {
-	return []key{
-		one("client_id", "", setting.Text(&o.ClientID, "a text", setting.OneLine),
-			"The client that this server is at the issuer. With it people sign in there for the pages at /ui (OpenID Connect, authorization code with PKCE). Register public_url followed by /ui/signin/callback as its redirect URI; without public_url, the address that the server listens on."),
-		shaped("client_secret", "{secret: NAME}", &o.ClientSecret, secretOf,
-			"The secret of the client. Without it, the client is public."),
-		many("scopes", "", &o.Scopes, aText,
-			"Scopes to ask for, beside openid, such as those that add the claims of tenant and roles."),
-		one("sign_in_token", string(ByID), setting.Choice(&o.SignInToken, "a token", ByID, ByAccess),
-			"The token whose claims say who has signed in. access is for issuers that write the claims of roles and tenant into access tokens only; the token has to be one that callers could send, too."),
-	}
 }
 
 // checkSignIn checks what depends on several keys for signing in at an issuer.

@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"slices"
 
 	"a2a-server/internal/strictyaml"
@@ -27,8 +26,6 @@ func (l *loader) validate() {
 	for _, check := range l.references {
 		check()
 	}
-	l.notLarger("limits.event", c.Limits.Engine.Event, "limits.task", c.Limits.Engine.Task)
-	l.notLarger("limits.args", c.Limits.Engine.Args, "limits.event", c.Limits.Engine.Event)
 	if len(l.problems) == 0 && len(l.report.Problems()) == 0 {
 		// Every rule of a policy has a check above, with a place. This is for rules that
 		// package approval adds later.
@@ -38,8 +35,7 @@ func (l *loader) validate() {
 	}
 }
 
-// checkScript makes the path of the script absolute, and checks that the file exists if it
-// is going to be used.
+// checkScript checks that the file exists if it is going to be used.
 func (l *loader) checkScript() {
 	p := &l.config.Planner
 	if !l.sound("planner.kind", "planner.script") {
@@ -52,44 +48,18 @@ func (l *loader) checkScript() {
 		}
 		return
 	}
-	from := l.config.origins["planner.script"]
-	written := p.Script
-	if from.layer == File && !filepath.IsAbs(p.Script) {
-		p.Script = filepath.Join(filepath.Dir(from.name), p.Script)
-	}
-	path, err := filepath.Abs(p.Script)
-	if err != nil {
-		l.at("planner.script", "%s is relative to a folder that cannot be found: %v; write an absolute path", quote(written), err)
-		return
-	}
-	p.Script = path
 	if !used {
 		if l.config.origins["planner.kind"].layer == "" {
 			l.at("planner.script", "it would not be read, because planner.kind is direct by default; set planner.kind to script, or to direct if you mean that")
 		}
 		return
 	}
-	switch err := strictyaml.Stat(path); {
+	switch err := strictyaml.Stat(p.Script); {
 	case errors.Is(err, fs.ErrNotExist):
-		l.at("planner.script", "%s does not exist; it was looked for at %s", quote(written), visible.Line(path))
+		l.at("planner.script", "does not exist; it was looked for at %s", visible.Line(p.Script))
 	case err != nil:
-		l.at("planner.script", "%s %v", quote(written), err)
+		l.at("planner.script", "%v", err)
 	}
-}
-
-// notLarger refuses a limit that is larger than another that it has to fit into.
-func (l *loader) notLarger(small string, n int, large string, most int) {
-	if n <= most || !l.sound(small, large) {
-		return
-	}
-	one, _ := find(l.keys, small)
-	other, _ := find(l.keys, large)
-	// Blame the one that was set, not the default of the other.
-	if l.config.origins[small].layer != "" {
-		l.at(small, "%s is more than %s, which is %s", one.texts()[0], large, other.texts()[0])
-		return
-	}
-	l.at(large, "%s is less than %s, which is %s; lower both", other.texts()[0], small, one.texts()[0])
 }
 
 // sound reports whether all values for these keys are valid.

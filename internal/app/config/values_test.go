@@ -14,7 +14,7 @@ func TestValues(t *testing.T) {
 	t.Parallel()
 	listen := func(c *config.Config) any { return c.Listen }
 	public := func(c *config.Config) any { return c.PublicURL }
-	turns := func(c *config.Config) any { return c.Limits.Engine.Turns }
+	turns := func(c *config.Config) any { return c.Limits.Turns }
 	body := func(c *config.Config) any { return c.Limits.Body }
 	memory := func(c *config.Config) any { return c.Limits.Memory }
 	grace := func(c *config.Config) any { return c.Limits.Grace }
