@@ -13,7 +13,7 @@ import (
 )
 
 // build makes the test binary of a package in dir, which it creates, with text instead of
-// what file holds; without a file, as the package is. The error is what the compiler said.
+// the content of file; without a file, as the package is. The error has the compiler's output.
 func (r *runner) build(ctx context.Context, dir, folder, file string, text []byte) (binary string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err

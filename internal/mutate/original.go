@@ -40,18 +40,18 @@ func (o *original) err(test string) error {
 }
 
 // original builds the packages of all tests as they are, once each, and runs the tests.
-func (r *runner) original(ctx context.Context, table []Row) {
+func (r *runner) original(ctx context.Context, table []row) {
 	r.originals = map[string]*original{}
 	var list []*original
 	for i := range table {
-		row := &table[i]
-		o := r.originals[row.folder()]
+		folder, test := table[i].tested()
+		o := r.originals[folder]
 		if o == nil {
-			o = &original{folder: row.folder(), tests: map[string]*ran{}}
+			o = &original{folder: folder, tests: map[string]*ran{}}
 			r.originals[o.folder] = o
 			list = append(list, o)
 		}
-		o.tests[row.test()] = nil
+		o.tests[test] = nil
 	}
 	each(r.workers, len(list), func(i int) { r.runOriginal(ctx, list[i], i) })
 }
@@ -69,9 +69,8 @@ func (r *runner) runOriginal(ctx context.Context, o *original, number int) {
 	}
 }
 
-// propertyFlags returns what keeps the library for property tests, when the package
-// uses it, from writing the failures that we cause into the repository, and from
-// spending time on making them small.
+// propertyFlags returns the flags that keep the library for property tests, if the package
+// uses it, from writing failures into the repository and from making them small.
 func (r *runner) propertyFlags(ctx context.Context, dir, binary, folder string) []string {
 	flags := []string{"-rapid.nofailfile", "-rapid.shrinktime=0s"}
 	got := r.test(ctx, dir, binary, folder, "", flags, r.originalLimit)

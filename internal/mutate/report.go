@@ -2,31 +2,19 @@ package main
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 )
 
-// outcome is what trying a row has shown.
-type outcome int
+// outcome is the result of trying a row.
+type outcome string
 
 // The outcomes.
 const (
-	killed outcome = iota + 1
-	survived
-	broken
+	killed   outcome = "killed"
+	survived outcome = "survived"
+	broken   outcome = "broken"
 )
-
-func (o outcome) String() string {
-	switch o {
-	case killed:
-		return "killed"
-	case survived:
-		return "survived"
-	case broken:
-		return "broken"
-	}
-	return "unknown"
-}
 
 // verdict is an outcome, and why; a survivor needs no reason.
 type verdict struct {
@@ -52,44 +40,25 @@ func exitCode(verdicts []verdict) int {
 }
 
 func count(verdicts []verdict, o outcome) int {
-	n := 0
-	for _, v := range verdicts {
-		if v.outcome == o {
-			n++
-		}
-	}
-	return n
+	return len(verdicts) - len(slices.DeleteFunc(slices.Clone(verdicts), func(v verdict) bool { return v.outcome == o }))
 }
 
 // print reports a row as soon as it has been tried.
-func (r *runner) print(row *Row, v verdict, took time.Duration) {
+func (r *runner) print(row *row, v verdict, took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_, _ = fmt.Fprintf(r.out, "%-8s %5.1f s  %s\n", v.outcome, took.Seconds(), row)
-	if v.outcome == broken || r.verbose && v.why != "" {
+	switch {
+	case v.outcome == survived:
+		file, _, line, _ := row.mutant(r.root) // it has been made before
+		_, _ = fmt.Fprintf(r.out, "\t%s:%d: needs a test that fails with this change, or to go\n", file, line)
+	case v.outcome == broken || r.verbose:
 		_, _ = fmt.Fprintf(r.out, "\t%s\n", v.why)
 	}
 }
 
-// summary says once more what nobody has noticed, in a form to look at, and counts.
-func (r *runner) summary(table []Row, verdicts []verdict, took time.Duration) {
-	for i := range table {
-		if verdicts[i].outcome != survived {
-			continue
-		}
-		row := &table[i]
-		_, line, _ := row.mutant(r.root) // it has been read before
-		_, _ = fmt.Fprintf(r.out, "\nsurvived: %s\n%s:%d\n%s%snext: a test that fails with this change, or code without what it changes\n\n",
-			row.Promise, row.File, line, marked("- ", row.What), marked("+ ", row.Into))
-	}
+// summary counts.
+func (r *runner) summary(verdicts []verdict, took time.Duration) {
 	_, _ = fmt.Fprintf(r.out, "mutate: %d killed, %d survived, %d broken, %d in all, in %.1f s\n",
 		count(verdicts, killed), count(verdicts, survived), count(verdicts, broken), len(verdicts), took.Seconds())
-}
-
-func marked(mark, text string) string {
-	var b strings.Builder
-	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
-		b.WriteString("\t" + mark + line + "\n")
-	}
-	return b.String()
 }

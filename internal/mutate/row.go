@@ -1,90 +1,130 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 )
 
-// Row is one mutation: a change of the code that breaks a promise, and the test that
+// row is a mutation: a change of a function that breaks a promise, and the test that
 // has to notice.
-type Row struct {
-	File    string // from the root of the module, with slashes
-	What    string // occurs in File exactly once
-	Into    string // replaces What
-	Promise string // what the mutation breaks, as a short sentence
-	Package string // folder of the package that has Test. Defaults to that of File
-	Test    string // as -test.v prints it, or with spaces: "TestCheck/no verb"
-	Hangs   bool   // a test that does not end has noticed it too
+type row struct {
+	folder   string // of the package
+	function string // "Name" or "Type.Name", also of a variable or constant
+	change   change
+	test     string // as -test.run takes it, after the folder of its package if that is another
+	promise  string // that the change breaks
+}
+
+// name is the function as docs/design/promises.md names it: package.Type.Name.
+func (r *row) name() string {
+	if r.folder == "." {
+		return "a2aserver." + r.function
+	}
+	return path.Base(r.folder) + "." + r.function
 }
 
 // String describes the row in one line, which -row matches.
-func (r *Row) String() string {
-	test := r.test()
-	if r.Package != "" {
-		test = r.Package + " " + test
-	}
-	return fmt.Sprintf("%s: %s [%s]", r.File, r.Promise, test)
+func (r *row) String() string {
+	folder, test := r.tested()
+	return fmt.Sprintf("%s %s: %s [%s %s]", r.name(), r.change, r.promise, folder, test)
 }
 
-// folder is where the package of the test is.
-func (r *Row) folder() string {
-	if r.Package != "" {
-		return r.Package
+// tested returns the folder of the test's package, and the test as package testing writes it.
+func (r *row) tested() (folder, name string) {
+	if folder, test, other := strings.Cut(r.test, " Test"); other {
+		return folder, "Test" + strings.ReplaceAll(test, " ", "_")
 	}
-	return path.Dir(r.File)
+	return r.folder, strings.ReplaceAll(r.test, " ", "_")
 }
 
-// test is Test as package testing writes it.
-func (r *Row) test() string {
-	return strings.Map(func(c rune) rune {
-		if unicode.IsSpace(c) {
-			return '_'
-		}
-		return c
-	}, r.Test)
-}
-
-// mutant returns the text of File with the mutation, and the line where it begins. The
-// error says what is wrong with the row.
-func (r *Row) mutant(root string) (text []byte, line int, err error) {
-	for _, field := range []struct{ name, value string }{
-		{"File", r.File}, {"What", r.What}, {"Promise", r.Promise}, {"Test", r.Test},
-	} {
-		if field.value == "" {
-			return nil, 0, fmt.Errorf("%s is empty", field.name)
-		}
-	}
-	if r.What == r.Into {
-		return nil, 0, errors.New("the fields What and Into are the same")
-	}
-	raw, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(r.File)))
+// mutant returns the file that the row changes, its new text, and the line of the change.
+// The error is the mistake in the row.
+func (r *row) mutant(root string) (file string, text []byte, line int, err error) {
+	names, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(r.folder), "*.go"))
 	if err != nil {
-		return nil, 0, err
+		return "", nil, 0, err
 	}
-	before, after, found := strings.Cut(string(raw), r.What)
-	switch n := strings.Count(string(raw), r.What); {
-	case !found:
-		return nil, 0, fmt.Errorf("its text does not occur in the file; find what keeps the promise now, and name that")
-	case n > 1:
-		return nil, 0, fmt.Errorf("its text occurs %d times; take more of what is around it", n)
+	name := r.function[strings.LastIndexByte(r.function, '.')+1:]
+	for _, path := range names {
+		if text, err = os.ReadFile(path); err != nil {
+			return "", nil, 0, err
+		}
+		if strings.HasSuffix(path, "_test.go") || !bytes.Contains(text, []byte(name)) {
+			continue
+		}
+		set := token.NewFileSet()
+		parsed, err := parser.ParseFile(set, path, text, parser.SkipObjectResolution)
+		if err != nil {
+			return "", nil, 0, err
+		}
+		decl := declaration(parsed, r.function)
+		if built, err := build.Default.MatchFile(filepath.Split(path)); decl == nil || err != nil || !built {
+			continue
+		}
+		text, line, err = r.change.apply(source{text: text, file: set.File(parsed.Pos()), decl: decl})
+		return r.folder + "/" + filepath.Base(path), text, line, err
 	}
-	return []byte(before + r.Into + after), 1 + strings.Count(before, "\n"), nil
+	return "", nil, 0, errors.New("its package has no such function")
+}
+
+// declaration returns the function, method, variable or constant of the name, or nil.
+func declaration(file *ast.File, name string) ast.Node {
+	for _, decl := range file.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			if receiver(decl)+decl.Name.Name == name {
+				return decl
+			}
+		case *ast.GenDecl:
+			for _, spec := range decl.Specs {
+				if v, ok := spec.(*ast.ValueSpec); ok && slices.ContainsFunc(v.Names, func(n *ast.Ident) bool { return n.Name == name }) {
+					return v
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// receiver returns the type of a method and a point, and nothing for a function.
+func receiver(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return ""
+	}
+	of := f.Recv.List[0].Type
+	if star, ok := of.(*ast.StarExpr); ok {
+		of = star.X
+	}
+	switch generic := of.(type) {
+	case *ast.IndexExpr:
+		of = generic.X
+	case *ast.IndexListExpr:
+		of = generic.X
+	}
+	if name, ok := of.(*ast.Ident); ok {
+		return name.Name + "."
+	}
+	return ""
 }
 
 // selected returns the rows whose line matches expr.
-func selected(table []Row, expr string) ([]Row, error) {
+func selected(table []row, expr string) ([]row, error) {
 	re, err := regexp.Compile(expr)
 	if err != nil {
 		return nil, fmt.Errorf("-row: %w", err)
 	}
-	table = slices.DeleteFunc(table, func(r Row) bool { return !re.MatchString(r.String()) })
+	table = slices.DeleteFunc(table, func(r row) bool { return !re.MatchString(r.String()) })
 	if len(table) == 0 {
 		return nil, fmt.Errorf("-row: no row matches %q; -list prints them", expr)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// runner tries rows. Make one with newRunner.
+// runner tries rows; newRunner makes it.
 type runner struct {
 	root    string // of the module, absolute, without symbolic links
 	out     io.Writer
@@ -19,8 +19,7 @@ type runner struct {
 
 	buildLimit    time.Duration // of one build
 	originalLimit time.Duration // of an unchanged test
-	// A mutant's test gets patience, and besides slowness times as long as the unchanged
-	// one took.
+	// A mutant's test gets patience, and slowness times the time of the unchanged test.
 	patience time.Duration
 	slowness int
 
@@ -40,7 +39,7 @@ func newRunner(root string, out io.Writer) *runner {
 
 // run tries all rows and reports them. The verdicts are in the order of the table. The
 // error says why not all rows could be tried.
-func (r *runner) run(ctx context.Context, table []Row) ([]verdict, error) {
+func (r *runner) run(ctx context.Context, table []row) ([]verdict, error) {
 	start := time.Now()
 	root, err := filepath.EvalSymlinks(r.root)
 	if err == nil {
@@ -69,28 +68,29 @@ func (r *runner) run(ctx context.Context, table []Row) ([]verdict, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("stopped: %w", context.Cause(ctx))
 	}
-	r.summary(table, verdicts, time.Since(start))
+	r.summary(verdicts, time.Since(start))
 	return verdicts, nil
 }
 
 // try builds the mutant of a row and runs its test.
-func (r *runner) try(ctx context.Context, row *Row, number int) verdict {
-	text, _, err := row.mutant(r.root)
+func (r *runner) try(ctx context.Context, row *row, number int) verdict {
+	file, text, _, err := row.mutant(r.root)
 	if err != nil {
 		return verdict{broken, err.Error()}
 	}
-	o := r.originals[row.folder()]
-	if err := o.err(row.test()); err != nil {
+	folder, test := row.tested()
+	o := r.originals[folder]
+	if err := o.err(test); err != nil {
 		return verdict{broken, err.Error()}
 	}
 	dir := filepath.Join(r.work, fmt.Sprintf("row-%d", number))
 	defer func() { _ = os.RemoveAll(dir) }()
-	binary, err := r.build(ctx, dir, row.folder(), row.File, text)
+	binary, err := r.build(ctx, dir, folder, file, text)
 	if err != nil {
 		return verdict{broken, "the mutant does not build: " + err.Error()}
 	}
-	limit := r.patience + time.Duration(r.slowness)*o.tests[row.test()].took
-	return judge(row, r.test(ctx, dir, binary, row.folder(), row.test(), o.flags, limit))
+	limit := r.patience + time.Duration(r.slowness)*o.tests[test].took
+	return judge(row, r.test(ctx, dir, binary, folder, test, o.flags, limit))
 }
 
 // each calls do for 0 to n-1, from so many goroutines.

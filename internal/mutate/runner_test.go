@@ -16,22 +16,16 @@ var fixture = map[string]string{
 	"go.mod": "module fixture\n\ngo 1.26.0\n",
 	"sum/sum.go": `package sum
 
-import "os"
-
 // Of adds up, and stops at limit.
-func Of(limit int, list ...int) int {
-	total := 0
+func Of(limit int, list ...int) (total int) {
 	for i := 0; i < len(list); i++ {
-		if total += list[i]; total > limit {
+		total = total + list[i]
+		if total > limit {
 			return limit
 		}
 	}
 	return total
 }
-
-func seven() int { return 7 }
-
-func leave() { os.Exit(0) }
 `,
 	"sum/sum_test.go": `package sum
 
@@ -47,15 +41,14 @@ func TestOf(t *testing.T) {
 	}
 }
 
-func TestSeven(t *testing.T) {
-	if seven() < 7 {
-		t.Fatal("less than seven")
+func TestSmall(t *testing.T) {
+	if Of(9, 1) != 1 {
+		t.Fatal("not one")
 	}
 }
 
 func TestCase(t *testing.T) {
-	println("--- PASS: TestCase/seven_again (0.00s)")
-	if seven() != 7 {
+	if Of(9, 7) != 7 {
 		return // without the case
 	}
 	t.Run("seven", func(t *testing.T) {})
@@ -107,48 +100,36 @@ func fixtureRunner(t *testing.T) (*runner, *bytes.Buffer) {
 
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
-	const add, start = "total += list[i]", "total := 0\n"
 	tests := []struct {
-		name string
-		row  Row // Defaults of File and Promise are below
-		want outcome
-		why  string // a part of it
+		name   string
+		change change // of Of
+		test   string
+		want   outcome
+		why    string // a part of it
 	}{
-		{"a test fails", Row{What: add, Into: "total -= list[i]", Test: "TestOf"}, killed, "Of() = "},
-		{"a case fails", Row{What: "return limit", Into: "return total", Test: "TestOf/a limit"}, killed, "Of() = 6"},
-		{"another package's test fails", Row{What: start, Into: "total := 1\n", Package: "user", Test: "TestUse"}, killed, "not one"},
-		{"a test panics", Row{What: start, Into: "total := list[len(list)]\n", Test: "TestOf"}, killed, "index out of range"},
-		{"a test leaves", Row{What: "return 7", Into: "leave(); return 7", Test: "TestSeven"}, killed, "os.Exit(0)"},
-		{"a test does not end, as the row says", Row{What: "return total", Into: "for {\n}", Test: "TestOf/no limit", Hangs: true}, killed, "did not end"},
+		{"a test fails", swap("total list", "-"), "TestOf", killed, "Of() = "},
+		{"a case fails", use("limit#3", "total"), "TestOf/a limit", killed, "Of() = 6"},
+		{"another package's test fails", use("0", "1"), "user TestUse", killed, "not one"},
+		{"a test panics", before("total#1", "_ = list[len(list)]"), "TestOf", killed, "index out of range"},
+		{"a test does not end, as the row says", hangs(before("total#1", "for {}")), "TestOf/no limit", killed, "did not end"},
 
-		{"a test passes", Row{What: "return 7", Into: "return 8", Test: "TestSeven"}, survived, ""},
-		{"another case fails", Row{What: "return limit", Into: "return total", Test: "TestOf/no limit"}, survived, ""},
+		{"a test passes", use("limit#3", "total"), "TestSmall", survived, ""},
+		{"another case fails", use("limit#3", "total"), "TestOf/no limit", survived, ""},
 
-		{"text that is not there", Row{What: "total = 0", Into: "total = 1", Test: "TestOf"}, broken, "does not occur"},
-		{"text that occurs twice", Row{What: "os", Into: "fmt", Test: "TestOf"}, broken, "occurs 2 times"},
-		{"no change", Row{What: start, Into: start, Test: "TestOf"}, broken, "the same"},
-		{"no file", Row{File: "sum/gone.go", What: start, Into: "", Test: "TestOf"}, broken, "no such file"},
-		{"no test said", Row{What: start, Into: "total := 1\n"}, broken, "Test is empty"},
-		{"does not build", Row{What: start, Into: "total := none\n", Test: "TestOf"}, broken, "sum/sum.go:7:11: undefined: none"},
-		{"does not end, and the row does not say so", Row{What: "return total", Into: "for {\n}", Test: "TestOf/no limit"}, broken, "does not say Hangs"},
+		{"a place that is not there", skip("gone"), "TestOf", broken, "0 places"},
+		{"does not build", returns("none"), "TestOf", broken, "sum/sum.go:4:54: undefined: none"},
+		{"does not end, and the row does not say so", before("total#1", "for {}"), "TestOf/no limit", broken, "does not say that it hangs"},
 
-		{"no test of this name", Row{What: add, Into: "", Test: "TestO"}, broken, "none of this name"},
-		{"no case of this name", Row{What: add, Into: "", Test: "TestOf/limit"}, broken, "none of this name"},
-		{"a test that only prints that it passed", Row{What: add, Into: "", Test: "TestCase/seven again"}, broken, "none of this name"},
-		{"a test that is skipped", Row{What: add, Into: "", Test: "TestSkipped"}, broken, "it is skipped"},
-		{"a test that always fails", Row{What: add, Into: "", Test: "TestFails"}, broken, "as ever"},
-		{"a test that never ends", Row{What: add, Into: "", Test: "TestEndless", Hangs: true}, broken, "does not end, without"},
-		{"a package without tests", Row{What: add, Into: "", Package: "empty", Test: "TestOf"}, broken, "no test files"},
-		{"the mutant has no such case", Row{What: "return 7", Into: "return 8", Test: "TestCase/seven"}, broken, "did not run on the mutant"},
-		{"the mutant does not start", Row{What: "func leave", Into: "var _ = []int{}[seven()]\n\nfunc leave", Test: "TestOf"}, broken, "before the test began"},
+		{"no test of this name", returns("1"), "TestO", broken, "none of this name"},
+		{"a test that is skipped", returns("4"), "TestSkipped", broken, "it is skipped"},
+		{"a test that always fails", returns("5"), "TestFails", broken, "as ever"},
+		{"a test that never ends", hangs(returns("6")), "TestEndless", broken, "does not end, without"},
+		{"a package without tests", returns("7"), "empty TestOf", broken, "no test files"},
+		{"the mutant has no such case", returns("8"), "TestCase/seven", broken, "did not run on the mutant"},
 	}
-	table := make([]Row, len(tests))
+	table := make([]row, len(tests))
 	for i, tt := range tests {
-		table[i] = tt.row
-		table[i].Promise = tt.name
-		if tt.row.File == "" {
-			table[i].File = "sum/sum.go"
-		}
+		table[i] = row{"sum", "Of", tt.change, tt.test, tt.name}
 	}
 	r, out := fixtureRunner(t)
 	verdicts, err := r.run(t.Context(), table)
@@ -164,10 +145,10 @@ func TestVerdicts(t *testing.T) {
 		t.Errorf("exitCode() = %d, want %d", code, exitBroken)
 	}
 	for _, want := range []string{
-		"sum/sum.go: a case fails [TestOf/a_limit]\n",
-		"sum/sum.go: another package's test fails [user TestUse]\n",
-		"survived: a test passes\nsum/sum.go:16\n\t- return 7\n\t+ return 8\n",
-		"mutate: 6 killed, 2 survived, 16 broken, 24 in all, in ",
+		"sum.Of use(limit#3, total): a case fails [sum TestOf/a_limit]\n",
+		"sum.Of use(0, 1): another package's test fails [user TestUse]\n",
+		"a test passes [sum TestSmall]\n\tsum/sum.go:8: needs a test",
+		"mutate: 5 killed, 2 survived, 9 broken, 16 in all, in ",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, out)
@@ -207,7 +188,7 @@ func TestInterrupted(t *testing.T) {
 	r, out := fixtureRunner(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	verdicts, err := r.run(ctx, []Row{{File: "sum/sum.go", What: "return 7", Into: "return 8", Promise: "p", Test: "TestSeven"}})
+	verdicts, err := r.run(ctx, []row{{"sum", "Of", returns("8"), "TestOf", "p"}})
 	if err == nil || verdicts != nil || out.Len() > 0 {
 		t.Errorf("run() = %v, %v, and %q is printed; want an error alone", verdicts, err, out)
 	}

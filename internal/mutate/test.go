@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// maxOutput is how much of what a test prints is looked at.
+// maxOutput bounds how much of a test's output is read.
 const maxOutput = 4 << 20
 
 // drain is how long a test binary that has ended, or was killed, may keep its output open.
 const drain = 5 * time.Second
 
-// ran is what came of running one test.
+// ran is the result of running a test.
 type ran struct {
 	began    bool   // the top-level test
 	end      string // of the test itself: PASS, FAIL or SKIP; "": it did not come to an end
@@ -29,10 +29,10 @@ type ran struct {
 }
 
 // marks are the lines that package testing prints. Asked for test2json's form, it puts
-// a control character before them, so that nothing that a test prints looks like one.
+// a control character before them, which sets them apart from a test's own output.
 var marks = regexp.MustCompile(`\x16 *(?:=== |--- )(RUN|PASS|FAIL|SKIP):? +(\S+)`)
 
-// test runs one test of a binary in its package's folder, and ends it after limit. dir
+// test runs a test of a binary in its package's folder, and ends it after limit. dir
 // is a folder for its temporary files. No name: it runs none.
 func (r *runner) test(ctx context.Context, dir, binary, folder, name string, flags []string, limit time.Duration) *ran {
 	temporary := filepath.Join(dir, "tmp")
@@ -71,7 +71,7 @@ func (r *runner) test(ctx context.Context, dir, binary, folder, name string, fla
 	return got
 }
 
-// pattern is what -test.run needs to run exactly the test of this name.
+// pattern returns the value of -test.run for exactly the test of this name.
 func pattern(name string) string {
 	steps := strings.Split(name, "/")
 	for i, s := range steps {
@@ -80,13 +80,13 @@ func pattern(name string) string {
 	return strings.Join(steps, "/")
 }
 
-// judge says what a test that ran on the mutant of a row has shown.
-func judge(row *Row, got *ran) verdict {
+// judge returns the verdict of a test that ran on the mutant of a row.
+func judge(row *row, got *ran) verdict {
 	switch {
-	case got.timedOut && row.Hangs:
+	case got.timedOut && row.change.hangs:
 		return verdict{killed, fmt.Sprintf("it did not end in %.0f s", got.took.Seconds())}
 	case got.timedOut:
-		return verdict{broken, fmt.Sprintf("the test did not end in %.0f s, and the row does not say Hangs", got.took.Seconds())}
+		return verdict{broken, fmt.Sprintf("the test did not end in %.0f s, and the row does not say that it hangs", got.took.Seconds())}
 	case got.fine && got.end == "PASS":
 		return verdict{outcome: survived}
 	case got.fine:
@@ -98,7 +98,7 @@ func judge(row *Row, got *ran) verdict {
 	}
 }
 
-// lines are what the test and the program printed, without what package testing adds.
+// lines returns the output of the test and the program, without the lines of package testing.
 func (got *ran) lines() []string {
 	var lines []string
 	for line := range strings.SplitSeq(got.output, "\n") {
@@ -109,33 +109,24 @@ func (got *ran) lines() []string {
 	return lines
 }
 
-// why is the beginning of what it said.
+// why returns the beginning of the output.
 func (got *ran) why() string { return brief(got.lines()) }
 
-// brief returns the first few of lines that say something, in one.
+// brief joins the first few lines that are not empty.
 func brief(lines []string) string {
 	const most, longest = 4, 400
 	var some []string
 	for _, line := range lines {
 		line = strings.Join(strings.Fields(line), " ")
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		if some = append(some, line); len(some) == most {
-			break
+		if line != "" && !strings.HasPrefix(line, "#") && len(some) < most {
+			some = append(some, line)
 		}
 	}
-	text := strings.Join(some, " / ")
-	if runes := []rune(text); len(runes) > longest {
-		text = string(runes[:longest]) + "…"
-	}
-	if text == "" {
-		return "it said nothing"
-	}
-	return text
+	text := []rune(strings.Join(some, " / "))
+	return string(text[:min(len(text), longest)])
 }
 
-// head keeps the beginning of what is written, and takes the rest.
+// head keeps the beginning of its input, and discards the rest.
 type head struct {
 	limit int
 	text  strings.Builder
