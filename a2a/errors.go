@@ -30,7 +30,7 @@ type wireError struct {
 	undecoded  string   // why the request could not be decoded; "": it could
 	after      int      // seconds, of Retry-After; 0: the default
 	challenges []string // values of WWW-Authenticate; only with 401
-	theirs     error    // the SDK's error for it, which its transports and planners use; nil: none
+	theirs     error    // the SDK's error for it, which planners use; nil: none
 }
 
 type violation struct {

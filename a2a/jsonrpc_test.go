@@ -17,12 +17,10 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
-	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
 	"a2a-server/a2a/dialect"
-	"a2a-server/auth"
 	"a2a-server/internal/testlog"
 	"a2a-server/store/memstore"
 	"a2a-server/task/engine"
@@ -137,18 +135,6 @@ func everywhere(t *testing.T, f func(t *testing.T, c *a2aclient.Client)) {
 		}
 		_, at := serveGRPC(t, s, a2a.GRPCConfig{})
 		f(t, grpcClient(t, at))
-	})
-	t.Run("request handler", func(t *testing.T) {
-		t.Parallel()
-		srv := start(t, nil)
-		s, ok := srv.Config.Handler.(*a2a.Server)
-		if !ok {
-			t.Fatalf("the handler is a %T", srv.Config.Handler)
-		}
-		h := a2asrv.NewJSONRPCHandler(s.RequestHandler(func(context.Context) (auth.Principal, error) { return auth.Anonymous(), nil }))
-		theirs := httptest.NewServer(h)
-		t.Cleanup(theirs.Close)
-		f(t, client(t, theirs.URL, sdk.TransportProtocolJSONRPC))
 	})
 }
 
