@@ -98,7 +98,7 @@ func (c *client) list(ctx context.Context, l listing) (*page, error) {
 
 func (c *client) cancel(ctx context.Context, id string, metadata map[string]any) (*task, error) {
 	r := request{op: "CancelTask", task: id}
-	if metadata != nil && !(c.old && c.numbers) { // which has none
+	if metadata != nil && (!c.old || !c.numbers) { // gRPC of 0.3 has none
 		r.params = map[string]any{"metadata": metadata}
 	}
 	return ask(ctx, c, r, readTask)

@@ -261,11 +261,9 @@ func (c *spoken) follow(ctx context.Context, r request, _ string, read func([]by
 
 func (c *spoken) garbled(ctx context.Context, r request, how garble) error {
 	var raw []byte
-	switch how {
-	case unknownCall:
-	case notEncoded, cut:
+	if how == notEncoded || how == cut {
 		raw = []byte{0x12, 0x7f, 0x0a}
-	default:
+	} else if how != unknownCall {
 		return errNotOffered // protobuf cannot say it
 	}
 	var out []byte

@@ -179,7 +179,7 @@ func (w *wire) events(ctx context.Context, method, path string, body []byte, aft
 	if after != "" {
 		header = append(header, "Last-Event-ID", after)
 	}
-	resp, err := w.open(ctx, method, path, body, header...)
+	resp, err := w.open(ctx, method, path, body, header...) //nolint:bodyclose // the stream closes it
 	if err != nil {
 		return broken(err)
 	}

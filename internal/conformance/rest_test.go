@@ -100,16 +100,13 @@ func (c *rest) follow(ctx context.Context, r request, after string, read func([]
 
 func (c *rest) garbled(ctx context.Context, r request, how garble) error {
 	verb, path, body := c.at(r)
-	switch how {
-	case unknownCall:
-	case wrongMethod:
+	var header []string
+	if how == wrongMethod {
 		verb = http.MethodPut
-	default:
-		broken, header := garbledJSON(body, how)
-		_, err := c.answer(ctx, verb, path, broken, header...)
-		return err
+	} else {
+		body, header = garbledJSON(body, how)
 	}
-	_, err := c.answer(ctx, verb, path, []byte("{}"))
+	_, err := c.answer(ctx, verb, path, body, header...)
 	return err
 }
 

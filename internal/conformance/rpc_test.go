@@ -169,16 +169,10 @@ func (c *rpc) follow(ctx context.Context, r request, after string, read func([]b
 
 func (c *rpc) garbled(ctx context.Context, r request, how garble) error {
 	body, id := c.request(r)
-	var header []string
-	switch how {
-	case wrongMethod:
-		return errNotOffered
-	case notEncoded, cut, notUTF8, noRequest:
+	if slices.Contains([]garble{notEncoded, cut, notUTF8, noRequest}, how) {
 		id = "null" // JSON-RPC 2.0 §5
 	}
-	if how != unknownCall {
-		body, header = garbledJSON(body, how)
-	}
+	body, header := garbledJSON(body, how)
 	_, err := c.post(ctx, body, id, header...)
 	return err
 }
@@ -218,6 +212,7 @@ func garbledJSON(body []byte, how garble) (broken []byte, header []string) {
 		return body, []string{"Content-Type", "text/plain"}
 	case unknownField:
 		return change(id, id+`,"unheardOf":{"a":[1]}`), nil
+	case unknownCall, wrongMethod: // the body is a request
 	}
-	panic(how)
+	return body, nil
 }

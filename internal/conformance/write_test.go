@@ -54,7 +54,7 @@ func (f form) message(m *message) map[string]any {
 	if m.Extensions != nil {
 		out["extensions"] = m.Extensions
 	}
-	if m.References != nil && !(f.old && f.numbers) { // which has none
+	if m.References != nil && (!f.old || !f.numbers) { // gRPC of 0.3 has none
 		out["referenceTaskIds"] = m.References
 	}
 	return out
