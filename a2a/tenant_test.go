@@ -52,7 +52,7 @@ func TestTenantPrefix(t *testing.T) {
 			}
 			t.Run(route.Method+" "+route.Path, func(t *testing.T) {
 				plain := w.ask(t, me, route.Method, path, body)
-				if plain.Status == http.StatusMethodNotAllowed || strings.Contains(plain.Body, "nothing at this path") {
+				if plain.Status == http.StatusMethodNotAllowed || strings.Contains(plain.Body, `"reason":"NOT_FOUND"`) {
 					t.Fatalf("without a prefix: %+v", plain)
 				}
 				if diff := cmp.Diff(plain, w.ask(t, me, route.Method, "/acme"+path, body)); diff != "" {
@@ -126,7 +126,7 @@ func TestTenantOfARequest(t *testing.T) {
 					t.Errorf("%s, prefix %q:\n%s", name, prefix, diff)
 				}
 			}
-			if got := ask("", "umbrella"); got.Status != http.StatusNotFound || got.Calls != 0 || !strings.Contains(got.Body, "there is nothing at this path") {
+			if got := ask("", "umbrella"); got.Status != http.StatusNotFound || got.Calls != 0 || !strings.Contains(got.Body, `"reason":"NOT_FOUND"`) {
 				t.Errorf("%s with another tenant: %+v", name, got)
 			}
 			for _, other := range []string{"umbrella", "nobody"} {
@@ -231,7 +231,7 @@ func TestTenantOfNobody(t *testing.T) {
 			t.Errorf("GET %s: %d %s", path, code, body)
 		}
 	}
-	if _, body := ask(http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"tenant":"acme"}}`); !strings.Contains(body, "there is nothing at this path") {
+	if _, body := ask(http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"tenant":"acme"}}`); !strings.Contains(body, `"reason":"NOT_FOUND"`) {
 		t.Errorf("ListTasks: %s", body)
 	}
 }
