@@ -72,9 +72,6 @@ push: {enabled: true, allow_http: true, allow_loopback: true}
 			w.url, w.server = strings.Replace(s.url, "http://", "https://", 1), s.server
 			var end, stay []lasts
 			for _, b := range attackBindings() {
-				if !b.ours {
-					continue
-				}
 				for _, op := range attackOperations() {
 					if op.name != "SendMessage" && op.name != "SendStreamingMessage" && op.name != "SubscribeToTask" {
 						continue

@@ -16,17 +16,6 @@ import (
 	"a2a-server/auth"
 )
 
-// ourBindings are the bindings of the server itself.
-func ourBindings() []attackBinding {
-	var ours []attackBinding
-	for _, b := range attackBindings() {
-		if b.ours {
-			ours = append(ours, b)
-		}
-	}
-	return ours
-}
-
 // victim and mallory are colleagues.
 func (w *attacked) victim(changes ...map[string]any) http.Header {
 	return bearing(token("k1", w.issuer.claims("acme", "victim", auth.RoleRequester, changes...)))
@@ -57,10 +46,10 @@ var nextPageIn = regexp.MustCompile(`"nextPageToken":"([^"]+)"`)
 // anything is read.
 func TestForgedPageTokens(t *testing.T) {
 	t.Parallel()
-	for _, b := range ourBindings() {
+	for _, b := range attackBindings() {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			w := b.start(t)
+			w := startAttacked(t)
 			for _, text := range []string{"/echo text=one", "/echo text=two"} {
 				w.create(t, w.mallory(), text)
 			}
@@ -111,17 +100,17 @@ var eventIDIn = regexp.MustCompile(`(?m)^id: (\d+)(-[0-9a-f]{4})$`)
 func TestForgedLastEventIDs(t *testing.T) {
 	t.Parallel()
 	subscribe := attackOperations()[5]
-	for _, b := range ourBindings() {
+	for _, b := range attackBindings() {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			w := b.start(t)
+			w := startAttacked(t)
 			from := func(header http.Header, id string) http.Header {
 				header.Set("Last-Event-Id", id)
 				return header
 			}
 			numbered := b // whose events have ids
 			if strings.HasPrefix(b.name, "gRPC") {
-				numbered = ourBindings()[0]
+				numbered = attackBindings()[0]
 			}
 			stream := numbered.ask(w, t, w.victim(), attackOperation{
 				name: "SendStreamingMessage", verb: http.MethodPost, path: "/message:stream",
@@ -163,10 +152,10 @@ func TestForgedLastEventIDs(t *testing.T) {
 // nothing in it.
 func TestContextsOfOthers(t *testing.T) {
 	t.Parallel()
-	for _, b := range ourBindings() {
+	for _, b := range attackBindings() {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			w := b.start(t)
+			w := startAttacked(t)
 			get, send := attackOperations()[2], attackOperations()[0]
 			seen := b.ask(w, t, w.victim(), get, w.tasks["acme ended"])
 			of := regexp.MustCompile(`"contextId":"([^"]+)"`).FindStringSubmatch(seen.Body)
@@ -213,10 +202,10 @@ func TestContextsOfOthers(t *testing.T) {
 // does not belong or where A2A has it, is no way to anything.
 func TestForgedTenants(t *testing.T) {
 	t.Parallel()
-	for _, b := range ourBindings() {
+	for _, b := range attackBindings() {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			w := b.start(t)
+			w := startAttacked(t)
 			for _, tenant := range []string{"acme", "umbrella", "", "*", "../umbrella", "UMBRELLA", strings.Repeat("t", 5000)} {
 				for _, op := range attackOperations() {
 					quoted, err := json.Marshal(tenant)
@@ -266,7 +255,7 @@ func TestDelegatedDecisions(t *testing.T) {
 	for _, b := range attackBindings() {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			w := b.start(t)
+			w := startAttacked(t)
 			get := attackOperations()[2]
 			for name, header := range map[string]http.Header{
 				"an agent of the victim": w.victim(map[string]any{"act": map[string]any{"sub": "agent"}}),
@@ -282,7 +271,7 @@ func TestDelegatedDecisions(t *testing.T) {
 				}
 				for _, op := range attackOperations()[:2] {
 					a := b.ask(w, t, header, op, task)
-					if !strings.Contains(a.Body, "APPROVAL_NOT_ALLOWED") && b.ours || !strings.Contains(a.Body, "only a person may answer") {
+					if !strings.Contains(a.Body, "APPROVAL_NOT_ALLOWED") || !strings.Contains(a.Body, "only a person may answer") {
 						t.Errorf("%s decides by %s: %+v", name, op.name, a)
 					}
 				}

@@ -47,7 +47,7 @@ func (w *attacked) raw(t *testing.T, request string) attackAnswer {
 func TestRefusedBeforeTheBody(t *testing.T) {
 	t.Parallel()
 	w := startAttacked(t)
-	for _, b := range ourBindings() {
+	for _, b := range attackBindings() {
 		for _, op := range attackOperations() {
 			method, path, body := b.put(op, w.tasks["acme parked"])
 			if body == "" {
@@ -78,7 +78,7 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 			}
 		}
 	}
-	w.unharmed(t, ourBindings()[0])
+	w.unharmed(t, attackBindings()[0])
 }
 
 // What is wrong with a header is never made good, a credential is nowhere but where it
@@ -172,7 +172,7 @@ func TestHostileHeaders(t *testing.T) {
 			t.Errorf("%s: %+v", name, a)
 		}
 	}
-	w.unharmed(t, ourBindings()[0])
+	w.unharmed(t, attackBindings()[0])
 }
 
 // A connection is nobody's: each request on it is its own credential's.

@@ -20,7 +20,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 		"token": bearing(valid), "key": w.keyed("mallory"), "forged token": bearing(valid + "forged"), "wrong key": {"X-Api-Key": {wrongKey}},
 		"expired key": w.keyed("expired"), "Basic": {"Authorization": {"Basic c3VwZXI6c2VjcmV0"}}, "of a dead issuer": bearing(token("k1", w.issuer.claims("acme", "mallory", auth.RoleRequester, map[string]any{"iss": w.dead}))),
 	}
-	for _, b := range ourBindings() {
+	for _, b := range attackBindings() {
 		for _, op := range attackOperations() {
 			if op.name == "SubscribeToTask" {
 				continue // it lasts; the others log the same
@@ -32,7 +32,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 			}
 		}
 	}
-	w.unharmed(t, ourBindings()[0])
+	w.unharmed(t, attackBindings()[0])
 	if err := w.stop(); err != nil {
 		t.Error(err)
 	}

@@ -67,5 +67,5 @@ func TestPathsWithoutCredential(t *testing.T) {
 			t.Errorf("%s: %+v", body, a)
 		}
 	}
-	w.unharmed(t, ourBindings()[0])
+	w.unharmed(t, attackBindings()[0])
 }

@@ -18,7 +18,7 @@ func TestApprovalsOfOthers(t *testing.T) {
 	for _, b := range attackBindings() {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			w := b.start(t)
+			w := startAttacked(t)
 			theirs := w.tasks["acme parked"] + ".a1"
 			own := w.create(t, w.mallory(), "/transfer_money amount=1 to=me")
 			// One that exists nowhere, of the same length.
@@ -60,7 +60,7 @@ func TestAttacksDuringRuns(t *testing.T) {
 	for _, b := range attackBindings() {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			w := b.start(t)
+			w := startAttacked(t)
 			mallory, victim := w.mallory(), w.victim()
 			missing := map[string]attackAnswer{}
 			for _, op := range attackOperations() {

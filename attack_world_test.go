@@ -2,14 +2,11 @@ package a2aserver_test
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,21 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"google.golang.org/grpc"
 
 	a2aserver "a2a-server"
-	"a2a-server/a2a"
-	"a2a-server/a2a/dialect"
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
-	"a2a-server/auth/oidc"
-	"a2a-server/internal/egress"
-	"a2a-server/internal/keyring"
 	"a2a-server/store/memstore"
 	"a2a-server/store/storetest"
-	"a2a-server/task/engine"
-	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
 	"a2a-server/tool/builtin"
 	"a2a-server/tool/functiontool"
@@ -56,11 +45,10 @@ type attacked struct {
 	entered chan struct{}     // the tool "hold" runs
 	release func()            // lets it end, in all tasks
 	reload  func() error      // reads the file of keys again
-	stop    func() error      // ends the server, if it is not one of the SDK
-	rest    bool              // it has no JSON-RPC
-	grpc    *grpc.ClientConn  // nil if the server is one of the SDK
-	server  *a2aserver.Server // nil if the server is one of the SDK
-	log     *logs             // likewise
+	stop    func() error      // ends the server
+	grpc    *grpc.ClientConn
+	server  *a2aserver.Server
+	log     *logs
 	tasks   map[string]string // ids by names such as "acme parked"
 }
 
@@ -171,65 +159,6 @@ push: {enabled: true, allow_http: true, allow_loopback: true}
 	w.connGRPC(t)
 }
 
-type headersKey struct{}
-
-// startAttackedSDK starts a server of the SDK over our operations.
-func startAttackedSDK(t *testing.T, transport func(a2asrv.RequestHandler, ...a2asrv.TransportOption) http.Handler, rest bool) *attacked {
-	t.Helper()
-	w, tools := prepareAttacked(t)
-	must := func(err error) {
-		if err != nil {
-			t.Helper()
-			t.Fatal(err)
-		}
-	}
-	keys, err := apikey.New(apikey.Config{File: w.keyFile})
-	must(err)
-	client, err := egress.NewClient(egress.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Timeout: 10 * time.Second})
-	must(err)
-	var issuers []oidc.Config
-	for name, url := range map[string]string{"corp": w.issuer.URL, "dead": w.dead} {
-		issuers = append(issuers, oidc.Config{
-			Name: name, Issuer: url, Audiences: []string{"a2a"}, Client: client, Tenant: oidc.Tenant{Claim: "org"}, Person: "employee", Roles: oidc.Roles{Claim: "groups"},
-		})
-	}
-	tokens, err := oidc.New(issuers...)
-	must(err)
-	known := auth.First(keys, tokens)
-	own, err := keyring.Open(keyring.Config{})
-	must(err)
-	running, err := engine.New(engine.Config{
-		Push: own.Sealer(keyring.PushSecrets), Store: w.store, Tools: tool.NewRegistry(tools...), Planner: direct.New(direct.Config{}), Presenter: dialect.New(dialect.Config{Keywords: true}),
-	})
-	must(err)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- running.Run(ctx) }()
-	s, err := a2a.New(a2a.Config{Engine: running, Authenticator: known, Push: &a2a.Push{HTTP: true}})
-	must(err)
-	inner := transport(s.RequestHandler(func(ctx context.Context) (auth.Principal, error) {
-		h, ok := ctx.Value(headersKey{}).(http.Header)
-		if !ok {
-			return auth.Principal{}, errors.New("the context is not the request's")
-		}
-		return known.Authenticate(ctx, &auth.Credentials{Header: h.Values})
-	}))
-	outer := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		inner.ServeHTTP(rw, r.WithContext(context.WithValue(r.Context(), headersKey{}, r.Header)))
-	}))
-	t.Cleanup(func() {
-		outer.CloseClientConnections()
-		outer.Close()
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	w.url, w.rest, w.reload = outer.URL, rest, keys.Reload
-	w.fill(t)
-	return w
-}
-
 // fill makes the tasks that are attacked: of a colleague and of somebody in another tenant
 // whose name is the attacker's, before, during and after a run.
 func (w *attacked) fill(t *testing.T) {
@@ -297,10 +226,6 @@ type attackAnswer struct {
 	Calls  int64 // of the store
 }
 
-// differs finds what the SDK's transports write into equal errors: ids of frames, times, and
-// what the caller has asked for.
-var differs = regexp.MustCompile(`(?m)^(id: )[0-9a-f-]{36}$|("timestamp":)"[^"]*"|("metadata":\{"taskId":)"[^"]*"`)
-
 var reasonIn = regexp.MustCompile(`"reason":\s*"([A-Z_]+)"`)
 
 // reason returns A2A's name for the error that an answer is; "": none.
@@ -343,12 +268,7 @@ func (w *attacked) do(t *testing.T, header http.Header, method, path, body strin
 		t.Errorf("%s %s: %v after %d %s", method, path, err, resp.StatusCode, text)
 	}
 	delete(resp.Header, "Date")
-	a := attackAnswer{resp.StatusCode, resp.Header, string(text), w.store.Calls.Load() - before}
-	if w.server == nil {
-		a.Body = differs.ReplaceAllString(a.Body, "$1$2$3")
-		delete(resp.Header, "Content-Length")
-	}
-	return a
+	return attackAnswer{resp.StatusCode, resp.Header, string(text), w.store.Calls.Load() - before}
 }
 
 // rpc calls a method of JSON-RPC.
@@ -357,17 +277,10 @@ func (w *attacked) rpc(t *testing.T, header http.Header, method string, params a
 	return w.do(t, header, http.MethodPost, "/", request(t, method, params))
 }
 
-// send sends a message on the binding that the server has.
+// send sends a message over JSON-RPC.
 func (w *attacked) send(t *testing.T, header http.Header, params any) attackAnswer {
 	t.Helper()
-	if !w.rest {
-		return w.rpc(t, header, "SendMessage", params)
-	}
-	body, err := json.Marshal(params)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w.do(t, header, http.MethodPost, "/message:send", string(body))
+	return w.rpc(t, header, "SendMessage", params)
 }
 
 // attackOperation is an operation as an attacker asks for it: of a task, unless it has none.
@@ -399,13 +312,11 @@ func attackOperations() []attackOperation {
 	}
 }
 
-// attackBinding is a binding in a version of A2A, on a server.
+// attackBinding is a binding in a version of A2A.
 type attackBinding struct {
-	name  string
-	start func(*testing.T) *attacked
-	ours  bool // the server's own binding, not one of the SDK's
-	put   func(op attackOperation, task string) (method, path, body string)
-	old   bool // it is of A2A 0.3
+	name string
+	put  func(op attackOperation, task string) (method, path, body string)
+	old  bool // it is of A2A 0.3
 }
 
 // ask asks for an operation, and reads the answer to its end.
@@ -475,13 +386,11 @@ func putOldREST(op attackOperation, task string) (method, path, body string) {
 // attackBindings are all ways to the operations. A new one is a row.
 func attackBindings() []attackBinding {
 	return []attackBinding{
-		{"JSON-RPC 1.0", startAttacked, true, putRPC, false},
-		{"HTTP+JSON 1.0", startAttacked, true, putREST, false},
-		{"JSON-RPC 0.3", startAttacked, true, putOldRPC, true},
-		{"HTTP+JSON 0.3", startAttacked, true, putOldREST, true},
-		{"gRPC 1.0", startAttacked, true, putGRPC, false},
-		{"gRPC 0.3", startAttacked, true, putOldGRPC, true},
-		{"JSON-RPC 1.0 of the SDK", func(t *testing.T) *attacked { t.Helper(); return startAttackedSDK(t, a2asrv.NewJSONRPCHandler, false) }, false, putRPC, false},
-		{"HTTP+JSON 1.0 of the SDK", func(t *testing.T) *attacked { t.Helper(); return startAttackedSDK(t, a2asrv.NewRESTHandler, true) }, false, putREST, false},
+		{"JSON-RPC 1.0", putRPC, false},
+		{"HTTP+JSON 1.0", putREST, false},
+		{"JSON-RPC 0.3", putOldRPC, true},
+		{"HTTP+JSON 0.3", putOldREST, true},
+		{"gRPC 1.0", putGRPC, false},
+		{"gRPC 0.3", putOldGRPC, true},
 	}
 }

@@ -31,11 +31,11 @@ func TestPrincipalErrors(t *testing.T) {
 		"nobody":            {status: http.StatusUnauthorized, challenge: "Bearer", says: "UNAUTHENTICATED"},
 		"no credential":     {err: auth.ErrNone, status: http.StatusUnauthorized, challenge: "Bearer", says: "UNAUTHENTICATED"},
 		"a wrong one":       {err: &auth.Error{Scheme: "ApiKey", Code: "invalid_token"}, status: http.StatusUnauthorized, challenge: `ApiKey error="invalid_token"`, says: "UNAUTHENTICATED"},
-		"cannot be checked": {err: errors.New("the issuer at 10.0.0.7 is down"), status: http.StatusServiceUnavailable, says: "cannot be checked at the moment"},
-		"a nil *auth.Error": {by: auth.Principal{Subject: "alice"}, err: (*auth.Error)(nil), status: http.StatusServiceUnavailable, says: "cannot be checked at the moment"},
-		"not UTF-8":         {by: auth.Principal{Subject: "Jos\xe9"}, status: http.StatusServiceUnavailable, says: "cannot be checked at the moment"},
-		"too large":         {by: auth.Principal{Subject: "alice", Roles: []string{strings.Repeat("r", 1<<20)}}, status: http.StatusServiceUnavailable, says: "cannot be checked at the moment"},
-		"and is somebody":   {by: auth.Principal{Subject: "alice"}, err: errors.New("down"), status: http.StatusServiceUnavailable, says: "cannot be checked at the moment"},
+		"cannot be checked": {err: errors.New("the issuer at 10.0.0.7 is down"), status: http.StatusServiceUnavailable, says: "UNAVAILABLE"},
+		"a nil *auth.Error": {by: auth.Principal{Subject: "alice"}, err: (*auth.Error)(nil), status: http.StatusServiceUnavailable, says: "UNAVAILABLE"},
+		"not UTF-8":         {by: auth.Principal{Subject: "Jos\xe9"}, status: http.StatusServiceUnavailable, says: "UNAVAILABLE"},
+		"too large":         {by: auth.Principal{Subject: "alice", Roles: []string{strings.Repeat("r", 1<<20)}}, status: http.StatusServiceUnavailable, says: "UNAVAILABLE"},
+		"and is somebody":   {by: auth.Principal{Subject: "alice"}, err: errors.New("down"), status: http.StatusServiceUnavailable, says: "UNAVAILABLE"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

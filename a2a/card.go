@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -58,16 +59,10 @@ type Skill struct {
 // build returns the card for a client that reaches the interfaces at base.
 // extended says that GetExtendedAgentCard has another one.
 func (c Card) build(base string, extended bool) *sdk.AgentCard {
-	def := func(s, to string) string {
-		if s == "" {
-			return to
-		}
-		return s
-	}
 	card := &sdk.AgentCard{
-		Name:        def(c.Name, "a2a-server"),
-		Description: def(c.Description, "Runs tools, and asks a person before it runs those that need approval."),
-		Version:     def(c.Version, "0"),
+		Name:        cmp.Or(c.Name, "a2a-server"),
+		Description: cmp.Or(c.Description, "Runs tools, and asks a person before it runs those that need approval."),
+		Version:     cmp.Or(c.Version, "0"),
 		SupportedInterfaces: []*sdk.AgentInterface{
 			sdk.NewAgentInterface(base, sdk.TransportProtocolJSONRPC),
 			sdk.NewAgentInterface(base, sdk.TransportProtocolHTTPJSON),
@@ -84,7 +79,7 @@ func (c Card) build(base string, extended bool) *sdk.AgentCard {
 		if len(tags) == 0 {
 			tags = []string{"tool"}
 		}
-		card.Skills = append(card.Skills, sdk.AgentSkill{ID: s.ID, Name: def(s.Name, s.ID), Description: def(s.Description, s.ID), Tags: tags, Examples: s.Examples})
+		card.Skills = append(card.Skills, sdk.AgentSkill{ID: s.ID, Name: cmp.Or(s.Name, s.ID), Description: cmp.Or(s.Description, s.ID), Tags: tags, Examples: s.Examples})
 	}
 	if len(card.Skills) == 0 { // a card has at least one (§4.4.1, §5.7)
 		card.Skills = []sdk.AgentSkill{{ID: "tasks", Name: "tasks", Description: "Takes messages and keeps their tasks.", Tags: []string{"tasks"}}}

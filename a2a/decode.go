@@ -234,44 +234,33 @@ func invalidField(field, description string) *wireError {
 	return w
 }
 
-// messageFacts holds what the rules for a user's message need, however it was decoded.
-type messageFacts struct {
-	id       string
-	fromUser bool
-	count    int // of parts
-	part     func(i int) partFacts
-}
-
-type partFacts struct {
-	content bool
-}
-
 func tooManyParts(n int) error {
 	return invalidField("message.parts", fmt.Sprintf("has %d parts; at most %d are allowed", n, maxParts))
 }
 
-// check checks what A2A requires of a user's message, and reports all problems at once. A
-// nil message is missing.
-func (m *messageFacts) check() error {
+// checkMessage checks what A2A requires of a user's message, and reports all problems at once.
+// A nil message is missing.
+func checkMessage(m *a2apb.Message) error {
 	var all []violation
 	add := func(field, description string) { all = append(all, violation{field, description}) }
 	if m == nil {
 		add("message", "is required")
 	} else {
-		if m.id == "" {
+		if m.GetMessageId() == "" {
 			add("message.messageId", "is required")
 		}
-		if !m.fromUser {
+		if m.GetRole() != a2apb.Role_ROLE_USER {
 			add("message.role", "must be ROLE_USER")
 		}
-		switch {
-		case m.count == 0:
+		switch n := len(m.GetParts()); {
+		case n == 0:
 			add("message.parts", "must have at least one part")
-		case m.count > maxParts:
-			return tooManyParts(m.count)
+		case n > maxParts:
+			return tooManyParts(n)
 		}
-		for i := range m.count {
-			if !m.part(i).content {
+		for i, p := range m.GetParts() {
+			// An empty address is lost in the JSON of the SDK, and then the part has no content.
+			if u, isURL := p.GetContent().(*a2apb.Part_Url); p.GetContent() == nil || isURL && u.Url == "" {
 				add(fmt.Sprintf("message.parts[%d]", i), "has no content: give it text, raw, url or data")
 			}
 		}
@@ -282,17 +271,4 @@ func (m *messageFacts) check() error {
 		return w
 	}
 	return nil
-}
-
-// checkMessage checks a message that protojson has decoded.
-func checkMessage(m *a2apb.Message) error {
-	if m == nil {
-		return (*messageFacts)(nil).check()
-	}
-	parts := m.GetParts()
-	return (&messageFacts{id: m.GetMessageId(), fromUser: m.GetRole() == a2apb.Role_ROLE_USER, count: len(parts), part: func(i int) partFacts {
-		// An empty address is lost in the JSON of the SDK, and then the part has no content.
-		u, isURL := parts[i].GetContent().(*a2apb.Part_Url)
-		return partFacts{parts[i].GetContent() != nil && (!isURL || u.Url != "")}
-	}}).check()
 }

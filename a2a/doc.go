@@ -6,6 +6,5 @@
 // Each operation, and how clients reach it, is defined once (table.go). A binding
 // decodes the request and supplies the envelope of the answer. The bytes of the log go
 // to the wire unchanged: a frame of a stream is an id, a prefix, the stored bytes and a
-// suffix. The SDK's own transports get the same operations through an
-// a2asrv.RequestHandler.
+// suffix.
 package a2a

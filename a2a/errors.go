@@ -30,7 +30,7 @@ type wireError struct {
 	undecoded  string   // why the request could not be decoded; "": it could
 	after      int      // seconds, of Retry-After; 0: the default
 	challenges []string // values of WWW-Authenticate; only with 401
-	theirs     error    // the SDK's error for it, which its transports and planners use; nil: none
+	theirs     error    // the SDK's error for it, which planners use; nil: none
 }
 
 type violation struct {
@@ -212,11 +212,17 @@ func writeError(w http.ResponseWriter, r *http.Request, e *wireError) {
 	if isRPC(r) {
 		body = rpcFault(nil /* id */, e, false /* plain */)
 	}
+	_ = e.write(w, body) // a client that has gone needs no answer
+}
+
+// write answers with the body of an error and its HTTP status.
+func (e *wireError) write(w http.ResponseWriter, body []byte) error {
 	w.Header().Set("Content-Type", typeJSON)
 	e.retry(w.Header())
 	httpd.Bound(w)
 	w.WriteHeader(e.status)
-	_, _ = w.Write(body) // a client that has gone needs no answer
+	_, err := w.Write(body)
+	return err
 }
 
 // restFault returns the body that carries an error in HTTP+JSON: google.rpc.Status in

@@ -2,7 +2,6 @@ package a2a
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/internal/failure"
 	"a2a-server/task/engine"
@@ -44,15 +41,7 @@ func TestErrorsAreBounded(t *testing.T) {
 		e := worst(text)
 		w := httptest.NewRecorder()
 		writeError(w, httptest.NewRequest(http.MethodGet, "/tasks", nil), e)
-		var theirs *sdk.Error
-		if !errors.As((&handler{s: &Server{}}).fail(t.Context(), e, "SendMessage"), &theirs) {
-			t.Fatal("the SDK gets no error of its own")
-		}
-		details, err := json.Marshal([]any{theirs.Message, theirs.TypedDetails})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for way, body := range map[string][]byte{"HTTP": w.Body.Bytes(), "JSON-RPC": rpcFault(id, e, false /* plain */), "JSON-RPC 0.3": rpcFault(id, e, true /* plain */), "SDK": details} {
+		for way, body := range map[string][]byte{"HTTP": w.Body.Bytes(), "JSON-RPC": rpcFault(id, e, false /* plain */), "JSON-RPC 0.3": rpcFault(id, e, true /* plain */)} {
 			if !json.Valid(body) || len(body) > 64<<10 {
 				t.Errorf("%s, %s: %d bytes: %.300s", name, way, len(body), body)
 			}

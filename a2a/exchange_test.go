@@ -36,7 +36,7 @@ func TestPathIsDecodedOnce(t *testing.T) {
 	if status, body := post(t, url+"/tasks/"+id+"%3Acancel", "application/json", ""); status != http.StatusOK || !strings.Contains(body, "TASK_STATE_CANCELED") {
 		t.Errorf("POST /tasks/ID%%3Acancel = %d %s, want it canceled", status, body)
 	}
-	if status, body := post(t, url+"/message%3Asend", "application/json", "{}"); status != http.StatusBadRequest || !strings.Contains(body, "message is required") {
+	if status, body := post(t, url+"/message%3Asend", "application/json", "{}"); status != http.StatusBadRequest || !strings.Contains(body, `"field":"message"`) {
 		t.Errorf("POST /message%%3Asend = %d %s, want it to be served", status, body)
 	}
 }
@@ -110,7 +110,7 @@ func TestQueryThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	url := serve(t)
 	for _, query := range []string{"status=TASK_STATE_WORKING;a=b", "a;b", "%zz", "status=%", "a=b&c=%f"} {
-		if got := do(t, mustGet(t, url+"/tasks?"+query)); got.status != http.StatusBadRequest || !strings.Contains(got.body, "the query cannot be read") {
+		if got := do(t, mustGet(t, url+"/tasks?"+query)); got.status != http.StatusBadRequest || !strings.Contains(got.body, "INVALID_REQUEST") {
 			t.Errorf("GET /tasks?%s = %d %s, want 400", query, got.status, got.body)
 		}
 		if status, _ := post(t, url+"/?"+query, "application/json", "{}"); status != http.StatusBadRequest {

@@ -3,15 +3,12 @@ package a2a_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"a2a-server/a2a"
 	"a2a-server/a2a/dialect"
@@ -35,9 +32,6 @@ func newExtensionWorld(t *testing.T) *rightsWorld {
 		c.Card.RequiredExtensions = []string{ownExtension}
 		c.SkillsOf = func(context.Context, auth.Principal) ([]a2a.Skill, error) { return nil, nil }
 	})
-	w.handler = w.wireServer.handler.RequestHandler(func(ctx context.Context) (auth.Principal, error) {
-		return auth.Principal{Tenant: "acme", Subject: "me", Roles: []string{auth.RoleRequester}, Method: "test"}, nil
-	})
 	return w
 }
 
@@ -55,7 +49,7 @@ func (w *rightsWorld) naming(t *testing.T, who, method, path, body string, named
 	}
 	r.Host = "127.0.0.1"
 	before, rec := w.store.Calls.Load(), httptest.NewRecorder()
-	w.wireServer.handler.ServeHTTP(rec, r)
+	w.handler.ServeHTTP(rec, r)
 	return answered{rec.Code, rec.Header(), rec.Body.String(), w.store.Calls.Load() - before}
 }
 
@@ -190,27 +184,6 @@ func TestRequiredExtensionOf03(t *testing.T) {
 		if got := w.naming(t, me, http.MethodPost, path, "{}", nil); !refused(got) {
 			t.Errorf("POST %s: %+v", path, got)
 		}
-	}
-}
-
-// The SDK's transports get the same.
-func TestRequiredExtensionOfTheSDK(t *testing.T) {
-	t.Parallel()
-	w := newExtensionWorld(t)
-	for name, params := range map[string]map[string][]string{
-		"none": nil, "another": {"a2a-extensions": {dialect.URI}}, "it": {"a2a-extensions": {"urn:unknown, " + ownExtension}},
-	} {
-		ctx, call := a2asrv.NewCallContext(t.Context(), a2asrv.NewServiceParams(params))
-		_, err := w.handler.ListTasks(ctx, &sdk.ListTasksRequest{})
-		if is := errors.Is(err, sdk.ErrExtensionSupportRequired); is == (name == "it") || !is && err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if active := call.Extensions().ActivatedURIs(); slices.Contains(active, ownExtension) != (name == "it") || slices.Contains(active, "urn:unknown") {
-			t.Errorf("%s: %v are active", name, active)
-		}
-	}
-	if _, err := w.handler.ListTasks(t.Context(), &sdk.ListTasksRequest{}); !errors.Is(err, sdk.ErrExtensionSupportRequired) {
-		t.Errorf("without a context of the call: %v", err)
 	}
 }
 

@@ -85,10 +85,7 @@ func (r reply) Write(b []byte) (int, error) { return len(b), nil }
 // the operation.
 func (g *GRPC) serve(ss grpc.ServerStream, op *operation, as protocol) error {
 	return g.call(ss, op.name, as, func(c *grpcCall, by auth.Principal) error {
-		if err := allow(by, op); err != nil {
-			return err
-		}
-		if err := g.s.extensions.check(c.active); err != nil {
+		if err := g.s.admit(by, op, c.active); err != nil {
 			return err
 		}
 		m, release, err := c.receive(by, g.cfg.ReadTimeout)

@@ -11,7 +11,7 @@ import (
 type message []byte
 
 // messages is the codec of gRPC: ours are bytes, those of other services, such as health,
-// are of their types. It decodes only those of reflection. It implements [encoding.CodecV2].
+// are of their types. It implements [encoding.CodecV2].
 type messages struct{}
 
 // Name implements [encoding.CodecV2].
@@ -36,7 +36,11 @@ func (messages) Marshal(v any) (mem.BufferSlice, error) {
 
 // Unmarshal implements [encoding.CodecV2].
 func (messages) Unmarshal(data mem.BufferSlice, v any) error {
-	if m, ok := v.(proto.Message); ok {
+	switch m := v.(type) {
+	case *message:
+		*m = data.Materialize()
+		return nil
+	case proto.Message:
 		return proto.Unmarshal(data.Materialize(), m)
 	}
 	return fmt.Errorf("decode %T: it is no message", v)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -115,8 +114,8 @@ func prefixed(m []byte, length int) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(length)), m...)
 }
 
-// What is refused about a message is known before it is received, and says what to do as in
-// the other bindings.
+// The library refuses what is too large or malformed, with codes of its own; the connection
+// stays.
 func TestRefusedMessagesOfGRPC(t *testing.T) {
 	t.Parallel()
 	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { c.MaxBody = 1 << 20; c.Bodies = 4 << 20 })
@@ -128,29 +127,25 @@ func TestRefusedMessagesOfGRPC(t *testing.T) {
 	compressed := prefixed(m, len(m))
 	compressed[0] = 1
 	for name, tc := range map[string]struct {
-		data   []byte
-		end    bool
-		code   codes.Code
-		reason string
-		says   string
+		data []byte
+		end  bool
+		code codes.Code
 	}{
-		"too large":        {prefixed(nil, 1<<20+1), false, codes.ResourceExhausted, "REQUEST_TOO_LARGE", "larger"},
-		"larger than any":  {prefixed(nil, 1<<32-1), false, codes.ResourceExhausted, "REQUEST_TOO_LARGE", "larger"},
-		"compressed":       {compressed, true, codes.InvalidArgument, "CONTENT_TYPE_NOT_SUPPORTED", "compress"},
-		"unknown flags":    {append([]byte{2}, compressed[1:]...), true, codes.InvalidArgument, "CONTENT_TYPE_NOT_SUPPORTED", "compress"},
-		"no message":       {nil, true, codes.InvalidArgument, "INVALID_REQUEST", "no message"},
-		"half a length":    {prefixed(nil, 0)[:3], true, codes.InvalidArgument, "INVALID_REQUEST", "no message"},
-		"half a message":   {prefixed(m, len(m))[:9], true, codes.InvalidArgument, "INVALID_REQUEST", "no message"},
-		"a second message": {append(prefixed(m, len(m)), prefixed(m, len(m))...), true, codes.InvalidArgument, "INVALID_REQUEST", "more than one"},
-		"a second, large":  {append(prefixed(m, len(m)), prefixed(nil, 1<<30)...), true, codes.InvalidArgument, "INVALID_REQUEST", "more than one"},
+		"too large":        {prefixed(nil, 1<<20+1), false, codes.ResourceExhausted},
+		"larger than any":  {prefixed(nil, 1<<32-1), false, codes.ResourceExhausted},
+		"compressed":       {compressed, true, codes.Internal},
+		"unknown flags":    {append([]byte{2}, compressed[1:]...), true, codes.Internal},
+		"no message":       {nil, true, codes.Internal},
+		"half a length":    {prefixed(nil, 0)[:3], true, codes.Internal},
+		"half a message":   {prefixed(m, len(m))[:9], true, codes.Internal},
+		"a second message": {append(prefixed(m, len(m)), prefixed(m, len(m))...), true, codes.Internal},
+		"a second, large":  {append(prefixed(m, len(m)), prefixed(nil, 1<<30)...), true, codes.ResourceExhausted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newRawClient(t, at)
-			err := c.ended(c.call(tc.data, tc.end))
-			wantStatus(t, name, err, tc.code, tc.reason)
-			if !strings.Contains(status.Convert(err).Message(), tc.says) {
-				t.Errorf("the message is %q, want %q in it", status.Convert(err).Message(), tc.says)
+			if err := c.ended(c.call(tc.data, tc.end)); status.Code(err) != tc.code {
+				t.Errorf("the call ended with %v, want %v", err, tc.code)
 			}
 			if err := c.ended(c.call(prefixed(m, len(m)), true, "a2a-version", "1.0")); err != nil {
 				t.Errorf("the next call of the connection: %v", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc/mem"
@@ -95,15 +96,21 @@ type whole struct {
 	of   *grpcCall
 }
 
-// pooled is the smallest capacity of a buffer that the transport gives back.
-const pooled = 1<<10 + 1
+// pooled returns the smallest capacity of a buffer that the transport gives back.
+var pooled = sync.OnceValue(func() int {
+	n := 1
+	for mem.IsBelowBufferPoolingThreshold(n) {
+		n++
+	}
+	return n
+})
 
 // whole returns a message to send, which counts as unwritten until the transport gives it
 // back.
 func (c *grpcCall) whole(m message) *whole {
 	w := &whole{body: m, size: int64(len(m) + framed), of: c}
-	if cap(m) < pooled {
-		w.body = append(make(message, 0, pooled), m...)
+	if mem.IsBelowBufferPoolingThreshold(cap(m)) {
+		w.body = append(make(message, 0, pooled()), m...)
 	}
 	c.unwritten.Add(w.size)
 	c.conn.unwritten.Add(w.size)

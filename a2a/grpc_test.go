@@ -14,7 +14,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
-	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
@@ -22,8 +21,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/testing/protocmp"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"a2a-server/a2a"
 	"a2a-server/auth"
@@ -157,42 +154,6 @@ func TestGRPCAuthenticatesFirst(t *testing.T) {
 		if got := stream.Trailer()["www-authenticate"]; (len(got) == 2) != (want.code == codes.Unauthenticated) {
 			t.Errorf("%s: the challenges are %q", who, got)
 		}
-	}
-}
-
-// What JSON-RPC keeps, gRPC keeps, too: data parts of any kind, tenant, metadata.
-func TestGRPCKeepsValues(t *testing.T) {
-	t.Parallel()
-	s := startWireServer(t, zerolog.Nop())
-	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
-	c := service(t, at)
-	values := []any{[]any{1.0, "x", nil, []any{}, map[string]any{"a": true}}, "text", 3.5, false, nil, map[string]any{"k": []any{1.0}}}
-	parts := []*a2apb.Part{{Content: &a2apb.Part_Text{Text: "/transfer amount=1 to=bob"}}}
-	for _, v := range values {
-		pb, err := structpb.NewValue(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts = append(parts, &a2apb.Part{Content: &a2apb.Part_Data{Data: pb}})
-	}
-	metadata, err := structpb.NewStruct(map[string]any{"list": []any{"a", 2.0}, "none": nil})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := &a2apb.Message{MessageId: "m1", Role: a2apb.Role_ROLE_USER, Parts: append(parts, &a2apb.Part{Content: &a2apb.Part_Raw{Raw: []byte{0, 1, 255}}}), Metadata: metadata}
-	sent, err := c.SendMessage(as(t.Context(), "alice"), &a2apb.SendMessageRequest{Message: m})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := sent.GetTask().GetHistory()
-	if len(got) == 0 {
-		t.Fatalf("SendMessage() = %v, want a task with its message", sent)
-	}
-	if diff := cmp.Diff(m.GetParts(), got[0].GetParts(), protocmp.Transform()); diff != "" {
-		t.Errorf("parts (-sent +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(metadata, got[0].GetMetadata(), protocmp.Transform()); diff != "" {
-		t.Errorf("metadata (-sent +got):\n%s", diff)
 	}
 }
 

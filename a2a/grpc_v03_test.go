@@ -1,10 +1,7 @@
 package a2a_test
 
 import (
-	"context"
 	"errors"
-	"io"
-	"strings"
 	"testing"
 
 	oldpb "github.com/a2aproject/a2a-go/a2apb"
@@ -17,7 +14,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/rs/zerolog"
 
@@ -90,95 +86,6 @@ func TestOldOfficialClientOverGRPC(t *testing.T) {
 	if _, err := c.GetTaskPushConfig(t.Context(), &sdk.GetTaskPushConfigRequest{TaskID: parked.ID, ID: "x"}); !errors.Is(err, sdk.ErrPushNotificationNotSupported) {
 		t.Errorf("GetTaskPushConfig() = %v", err)
 	}
-}
-
-// Streams of A2A 0.3 say which event is the last (the SDK's server never does), keep values
-// that are no objects as their clients expect them, and know their names.
-func TestOldGRPCStreams(t *testing.T) {
-	t.Parallel()
-	s := startWireServer(t, zerolog.Nop())
-	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
-	c := oldpb.NewA2AServiceClient(dialGRPC(t, at))
-	ctx := as(t.Context(), "alice")
-	last := func(stream interface {
-		Recv() (*oldpb.StreamResponse, error)
-	}) (states string, final bool) {
-		for {
-			e, err := stream.Recv()
-			if errors.Is(err, io.EOF) {
-				return states, final
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if u := e.GetStatusUpdate(); u != nil {
-				if final {
-					t.Errorf("an event follows the final one")
-				}
-				states, final = states+" "+u.GetStatus().GetState().String(), u.GetFinal()
-			}
-		}
-	}
-	message := func(id, text, task string) *oldpb.SendMessageRequest {
-		data, err := structpb.NewStruct(map[string]any{"value": []any{1.0, "x"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		compat, err := structpb.NewStruct(map[string]any{"data_part_compat": true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return &oldpb.SendMessageRequest{Request: &oldpb.Message{MessageId: id, TaskId: task, Role: oldpb.Role_ROLE_USER, Parts: []*oldpb.Part{
-			{Part: &oldpb.Part_Text{Text: text}}, {Part: &oldpb.Part_Data{Data: &oldpb.DataPart{Data: data}}, Metadata: compat},
-		}}}
-	}
-	stream, err := c.SendStreamingMessage(ctx, message("m1", "/transfer amount=1 to=bob", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if states, final := last(stream); !final || !strings.HasSuffix(states, "TASK_STATE_INPUT_REQUIRED") {
-		t.Errorf("the stream had%s, final %t", states, final)
-	}
-	list, err := c.ListTasks(ctx, &oldpb.ListTasksRequest{Status: oldpb.TaskState_TASK_STATE_INPUT_REQUIRED})
-	if err != nil || len(list.GetTasks()) != 1 {
-		t.Fatalf("ListTasks() = %v, %v", list, err)
-	}
-	id := list.GetTasks()[0].GetId()
-	task, err := c.GetTask(ctx, &oldpb.GetTaskRequest{Name: "tasks/" + id})
-	if err != nil || len(task.GetHistory()) == 0 {
-		t.Fatalf("GetTask() = %v, %v", task, err)
-	}
-	if got := task.GetHistory()[0].GetParts()[1]; !got.GetMetadata().GetFields()["data_part_compat"].GetBoolValue() || len(got.GetData().GetData().GetFields()["value"].GetListValue().GetValues()) != 2 {
-		t.Errorf("the data part is %v", got)
-	}
-	follow, err := c.TaskSubscription(ctx, &oldpb.TaskSubscriptionRequest{Name: "tasks/" + id})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if first, err := follow.Recv(); err != nil || first.GetTask().GetId() != id {
-		t.Fatalf("TaskSubscription() = %v, %v", first, err)
-	}
-	canceled, err := c.CancelTask(ctx, &oldpb.CancelTaskRequest{Name: "tasks/" + id})
-	if err != nil || canceled.GetStatus().GetState() != oldpb.TaskState_TASK_STATE_CANCELLED {
-		t.Errorf("CancelTask() = %v, %v", canceled, err)
-	}
-	for name, call := range map[string]func() error{
-		"name":    func() error { _, err := c.GetTask(ctx, &oldpb.GetTaskRequest{Name: id}); return err },
-		"path":    func() error { _, err := c.CancelTask(ctx, &oldpb.CancelTaskRequest{Name: "tasks/a/b"}); return err },
-		"nothing": func() error { _, err := c.GetTask(ctx, &oldpb.GetTaskRequest{}); return err },
-		"a config": func() error {
-			_, err := c.DeleteTaskPushNotificationConfig(ctx, &oldpb.DeleteTaskPushNotificationConfigRequest{Name: "tasks/a"})
-			return err
-		},
-	} {
-		wantStatus(t, name, call(), codes.InvalidArgument, "INVALID_PARAMS", "name")
-	}
-	_, err = c.SendMessage(ctx, &oldpb.SendMessageRequest{})
-	wantStatus(t, "no message", err, codes.InvalidArgument, "INVALID_PARAMS", "request")
-	_, err = c.GetTask(as(context.Background(), "mallory"), &oldpb.GetTaskRequest{Name: "tasks/" + id})
-	wantStatus(t, "a foreign task", err, codes.NotFound, "TASK_NOT_FOUND")
-	_, err = c.GetTask(as(t.Context(), "alice", "a2a-version", "1.0"), &oldpb.GetTaskRequest{Name: "tasks/" + id})
-	wantStatus(t, "another version", err, codes.FailedPrecondition, "VERSION_NOT_SUPPORTED")
 }
 
 // A server that serves only 1.0 has no methods of 0.3.

@@ -152,26 +152,3 @@ func TestCard(t *testing.T) {
 		}
 	}
 }
-
-func TestExtensions(t *testing.T) {
-	t.Parallel()
-	url := serve(t)
-	for asked, want := range map[string]string{
-		"urn:a2a-server:extension:tool-approval:v1": "urn:a2a-server:extension:tool-approval:v1",
-		"https://example.com/x":                     "",
-		"https://kagent.dev/extensions/hitl/v1 ,https://example.com/x,, urn:a2a-server:extension:tool-approval:v1": "https://kagent.dev/extensions/hitl/v1, urn:a2a-server:extension:tool-approval:v1",
-		"https://kagent.dev/extensions/hitl/v1,https://kagent.dev/extensions/hitl/v1":                              "https://kagent.dev/extensions/hitl/v1",
-	} {
-		for _, path := range []string{"/", "/message:send"} {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ListTasks"}`))
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Header.Set("Content-Type", "application/json")
-			r.Header.Set("A2A-Extensions", asked)
-			if got := do(t, r).header.Get("A2A-Extensions"); got != want {
-				t.Errorf("%s: asked for %q, activated %q, want %q", path, asked, got, want)
-			}
-		}
-	}
-}

@@ -12,7 +12,6 @@ import (
 
 	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
-	"a2a-server/internal/httpd"
 	"a2a-server/internal/strictjson"
 	"a2a-server/task/engine"
 )
@@ -67,10 +66,7 @@ func (s *Server) rpc(c echo.Context, by auth.Principal, active []string, raw []b
 		err = errInvalidRequest.saying("this path is that of " + only.old + ": send " + clip(rpc.Method) + " to the base URL")
 	}
 	if err == nil {
-		err = allow(by, m.op)
-	}
-	if err == nil {
-		err = s.extensions.check(active)
+		err = s.admit(by, m.op, active)
 	}
 	if err == nil {
 		err = s.supports(m.op)
@@ -274,12 +270,7 @@ func (s *Server) rpcError(c echo.Context, e *wireError, fault []byte) error {
 // rpcRefused answers with a JSON-RPC error and its HTTP status, also on a streaming method:
 // who calls, and whether they have a role, is a matter of the transport.
 func (s *Server) rpcRefused(c echo.Context, e *wireError, fault []byte) error {
-	e.retry(c.Response().Header())
-	c.Response().Header().Set(echo.HeaderContentType, typeJSON)
-	httpd.Bound(c.Response())
-	c.Response().WriteHeader(e.status)
-	_, err := c.Response().Write(fault)
-	return err
+	return e.write(c.Response(), fault)
 }
 
 // rpcStreamError answers a streaming method with an error: one frame of a stream,

@@ -17,12 +17,10 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
-	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
 	"a2a-server/a2a/dialect"
-	"a2a-server/auth"
 	"a2a-server/internal/testlog"
 	"a2a-server/store/memstore"
 	"a2a-server/task/engine"
@@ -137,18 +135,6 @@ func everywhere(t *testing.T, f func(t *testing.T, c *a2aclient.Client)) {
 		}
 		_, at := serveGRPC(t, s, a2a.GRPCConfig{})
 		f(t, grpcClient(t, at))
-	})
-	t.Run("request handler", func(t *testing.T) {
-		t.Parallel()
-		srv := start(t, nil)
-		s, ok := srv.Config.Handler.(*a2a.Server)
-		if !ok {
-			t.Fatalf("the handler is a %T", srv.Config.Handler)
-		}
-		h := a2asrv.NewJSONRPCHandler(s.RequestHandler(func(context.Context) (auth.Principal, error) { return auth.Anonymous(), nil }))
-		theirs := httptest.NewServer(h)
-		t.Cleanup(theirs.Close)
-		f(t, client(t, theirs.URL, sdk.TransportProtocolJSONRPC))
 	})
 }
 
@@ -274,70 +260,6 @@ func post(t *testing.T, url, contentType, body string, header ...string) (int, s
 	return resp.StatusCode, string(data)
 }
 
-func TestBadRequests(t *testing.T) {
-	t.Parallel()
-	url := serve(t)
-	rpc := func(method, params string) string {
-		return fmt.Sprintf(`{"jsonrpc":"2.0","id":9007199254740993,"method":%q,"params":%s}`, method, params)
-	}
-	for _, tc := range []struct {
-		name, media, body string
-		status            int
-		want              string
-	}{
-		{"not JSON", "application/json", `{"jsonrpc"`, 200, `"code":-32700`},
-		{"wrong version", "application/json", `{"jsonrpc":"1.0","id":1,"method":"GetTask"}`, 200, `"code":-32600`},
-		{"id is an object", "application/json", `{"jsonrpc":"2.0","id":{},"method":"GetTask"}`, 200, `"id":null,"error":{"code":-32600`},
-		{"unknown method", "application/json", rpc("Nothing", `{}`), 200, `"id":9007199254740993,"error":{"code":-32601`},
-		{"no message", "application/json", rpc("SendMessage", `{}`), 200, `"field":"message"`},
-		{"empty parts", "application/json", rpc("SendMessage", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[]}}`), 200, `"field":"message.parts"`},
-		{"empty part", "application/json", rpc("SendMessage", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{}]}}`), 200, `"field":"message.parts[0]"`},
-		{"wrong role", "application/json", rpc("SendMessage", `{"message":{"messageId":"m","role":"ROLE_FOO","parts":[{"text":"x"}]}}`), 200, `"field":"message.role"`},
-		{"wrong type", "application/json", rpc("SendMessage", `{"message":5}`), 200, `"code":-32602`},
-		{"duplicate names", "application/json", rpc("SendMessage", `{"message":{"messageId":"m","messageId":"n"}}`), 200, `"field":"/message/messageId"`},
-		{"large integer", "application/json", rpc("SendMessage", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"data":{"n":9007199254740993}}]}}`), 200, `"field":"/message/parts/0/data/n"`},
-		{"nesting", "application/json", rpc("SendMessage", strings.Repeat("[", 5000)+strings.Repeat("]", 5000)), 200, `"code":-32602`},
-		{"deep nesting", "application/json", rpc("SendMessage", strings.Repeat("[", 30000)+strings.Repeat("]", 30000)), 200, `"code":-32602`},
-		{"push config", "application/json", rpc("SendMessage", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}]},"configuration":{"taskPushNotificationConfig":{"url":"http://x"}}}`), 200, `"code":-32003`},
-		{"unknown task", "application/json", rpc("GetTask", `{"id":"nothing"}`), 200, `"code":-32001`},
-		{"stream error is a frame", "application/json", rpc("SendStreamingMessage", `{}`), 200, "data: {\"jsonrpc\":\"2.0\",\"id\":9007199254740993,\"error\":{\"code\":-32602"},
-		{"text", "text/plain", rpc("GetTask", `{}`), 415, ""},
-		{"too large", "application/json", rpc("GetTask", `"`+strings.Repeat("x", 100<<10)+`"`), 413, ""},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			status, body := post(t, url, tc.media, tc.body)
-			if status != tc.status || !strings.Contains(body, tc.want) {
-				t.Errorf("answer = %d %s, want %d and %q in it", status, body, tc.status, tc.want)
-			}
-		})
-	}
-}
-
-// A client that comes back with the id of the last frame it has seen continues
-// right after it, also when the task has ended meanwhile.
-// A message is held to the same rules however it came: over our bindings, and over
-// the SDK's.
-func TestMessageRules(t *testing.T) {
-	t.Parallel()
-	everywhere(t, func(t *testing.T, c *a2aclient.Client) {
-		for _, tc := range []struct {
-			change func(*sdk.Message)
-			want   error
-		}{
-			{func(m *sdk.Message) { m.Role = sdk.MessageRoleAgent }, sdk.ErrInvalidParams},
-			{func(m *sdk.Message) { m.Parts = nil }, sdk.ErrInvalidParams},
-			{func(m *sdk.Message) { m.Parts[0].MediaType = "no media type" }, sdk.ErrUnsupportedContentType},
-		} {
-			m := call("stream", map[string]any{"n": 1})
-			tc.change(m)
-			if _, err := c.SendMessage(t.Context(), &sdk.SendMessageRequest{Message: m}); !errors.Is(err, tc.want) {
-				t.Errorf("SendMessage(%+v) = %v, want %v", m, err, tc.want)
-			}
-		}
-	})
-}
-
 // At level debug the log has a line for each request, and at no other.
 func TestRequestLog(t *testing.T) {
 	t.Parallel()
@@ -381,70 +303,6 @@ func TestResumeByID(t *testing.T) {
 	for _, bad := range []string{"", "x", "5-zzzz", "999999-" + strings.Split(ids[0], "-")[1]} {
 		if _, rest := post(t, url, "application/json", subscribe, "Last-Event-ID", bad); !strings.Contains(rest, `"code":-32004`) {
 			t.Errorf("Last-Event-ID %q on an ended task = %s, want -32004", bad, rest)
-		}
-	}
-}
-
-func TestVersion(t *testing.T) {
-	t.Parallel()
-	url := serve(t)
-	for v, want := range map[string]string{"": `"code":-32001`, "1.0": `"code":-32001`, "1.0.7": `"code":-32001`, "0.3": `"code":-32009`, "2.0": `"code":-32009`, "1": `"code":-32009`, "x": `"code":-32009`} {
-		for _, at := range []string{url, url + "/?A2A-Version=" + v} {
-			header := []string{"A2A-Version", v}
-			if at != url {
-				header = nil
-			}
-			if _, body := post(t, at, "application/json", `{"jsonrpc":"2.0","id":"a","method":"GetTask","params":{"id":"x"}}`, header...); !strings.Contains(body, want) {
-				t.Errorf("version %q: %s, want %s", v, body, want)
-			}
-		}
-	}
-}
-
-func TestListTasks(t *testing.T) {
-	t.Parallel()
-	everywhere(t, listTasks)
-}
-
-func listTasks(t *testing.T, c *a2aclient.Client) {
-	if list, err := c.ListTasks(t.Context(), &sdk.ListTasksRequest{}); err != nil || len(list.Tasks) != 0 || list.TotalSize != 0 || list.PageSize != 50 {
-		t.Errorf("ListTasks() = %+v, %v, want an empty page of 50", list, err)
-	}
-	for i := range 5 {
-		m := call("transfer", map[string]any{"amount": i, "to": "bob"})
-		if i%2 == 0 {
-			m = call("stream", map[string]any{"n": 1})
-		}
-		if _, err := c.SendMessage(t.Context(), &sdk.SendMessageRequest{Message: m}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	q := &sdk.ListTasksRequest{Status: sdk.TaskStateCompleted, PageSize: 2}
-	var ids []string
-	for {
-		list, err := c.ListTasks(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, task := range list.Tasks {
-			ids = append(ids, string(task.ID))
-			if task.Status.State != sdk.TaskStateCompleted || len(task.Artifacts) != 0 {
-				t.Errorf("listed %+v", task)
-			}
-		}
-		if list.TotalSize != 3 {
-			t.Errorf("total = %d, want 3", list.TotalSize)
-		}
-		if q.PageToken = list.NextPageToken; q.PageToken == "" {
-			break
-		}
-	}
-	if len(ids) != 3 {
-		t.Errorf("listed %v, want 3 tasks", ids)
-	}
-	for _, q := range []*sdk.ListTasksRequest{{PageSize: 101}, {PageSize: -1}, {PageToken: "x"}} {
-		if _, err := c.ListTasks(t.Context(), q); err == nil {
-			t.Errorf("ListTasks(%+v) = nil, want an error", q)
 		}
 	}
 }

@@ -11,6 +11,11 @@ import (
 	"a2a-server/internal/httpd"
 )
 
+// KeysPath is where receivers find the keys of the tokens of notifications, below the base
+// URL. A new key is there before it signs anything that arrives, but not in the caches of
+// receivers, which ask again for a key that they do not know.
+const KeysPath = "/.well-known/jwks.json"
+
 // keySet returns a handler that serves public keys as a JWK Set (RFC 7517) to everybody.
 func keySet(keys func() ([]byte, error)) echo.HandlerFunc {
 	return func(x echo.Context) error {

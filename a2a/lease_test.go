@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
@@ -273,33 +272,6 @@ func TestWaitingSendEndsWithCredential(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Streams of the SDK's handler end in the same way.
-func TestSDKStreamEndsWithCredential(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		l := startLeased(t, true)
-		h := l.handler.RequestHandler(func(ctx context.Context) (auth.Principal, error) {
-			return l.auth.Authenticate(ctx, &auth.Credentials{Header: func(string) []string { return nil }})
-		})
-		var wrong error
-		events, done := 0, make(chan struct{})
-		go func() {
-			defer close(done)
-			for _, err := range h.SubscribeToTask(t.Context(), &sdk.SubscribeToTaskRequest{ID: sdk.TaskID(l.task)}) {
-				if wrong = err; err == nil {
-					events++
-				}
-			}
-		}()
-		synctest.Wait()
-		l.auth.tell(auth.Principal{}, &auth.Error{Code: "invalid_token"})
-		<-done
-		if events != 1 || !errors.Is(wrong, sdk.ErrUnauthenticated) {
-			t.Errorf("%d events, then %v; want one, then unauthenticated", events, wrong)
-		}
-	})
 }
 
 // A credential that has expired lets nobody in, whatever its Authenticator says.

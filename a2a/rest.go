@@ -95,10 +95,7 @@ func (s *Server) rest(p *place) func(echo.Context) (*stream, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := allow(by, v.op); err != nil {
-			return nil, err
-		}
-		if err := s.extensions.check(active); err != nil {
+		if err := s.admit(by, v.op, active); err != nil {
 			return nil, err
 		}
 		in := input{path: c.ParamValues()}

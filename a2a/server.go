@@ -381,11 +381,14 @@ func sameScope(a, b auth.Principal, action auth.Action) bool {
 	return engine.ScopeFor(a, action) == engine.ScopeFor(b, action)
 }
 
-// allow returns the error to answer with if by has no role for an operation. Every binding
-// calls it before it reads anything for the operation, so that the error depends on nothing
-// else.
-func allow(by auth.Principal, op *operation) error {
-	return by.May(op.action)
+// admit returns the error to answer with if by has no role for an operation, or a required
+// extension is not active. Every binding calls it before it reads anything for the operation,
+// so that the error depends on nothing else.
+func (s *Server) admit(by auth.Principal, op *operation, active []string) error {
+	if err := by.May(op.action); err != nil {
+		return err
+	}
+	return s.extensions.check(active)
 }
 
 // Refuse answers a request with an error as the server itself does: in the format of the

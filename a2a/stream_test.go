@@ -65,31 +65,6 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
-// Who resumes a stream that has nothing new learns at once that it stands.
-// A stream too many is refused before anything is done for it, and has room when
-// another one has ended.
-func TestTooManyStreams(t *testing.T) {
-	t.Parallel()
-	srv := start(t, func(c *a2a.Config) { c.Streams = 1 })
-	task := parked(t, srv.URL)
-	first := open(t, srv.URL+"/tasks/"+task+":subscribe")
-	if status, body := post(t, srv.URL+"/tasks/"+task+":subscribe", "application/json", ""); status != http.StatusServiceUnavailable || !strings.Contains(body, "UNAVAILABLE") {
-		t.Errorf("the second stream: %d %s, want 503 UNAVAILABLE", status, body)
-	}
-	send := `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{"message":{"messageId":"s","role":"ROLE_USER","parts":[{"text":"/stream n=1"}]}}}`
-	if got := do(t, mustPost(t, srv.URL, send)); got.status != http.StatusOK || got.header.Get("Retry-After") == "" || !strings.HasPrefix(got.body, `data: {"jsonrpc":"2.0","id":1,"error":{"code":-32603`) {
-		t.Errorf("the second stream: %d %v %s, want an error in a frame, and when to try again", got.status, got.header, got.body)
-	}
-	_ = first.Body.Close()
-	for deadline := time.Now().Add(time.Minute); ; { // until the server has noticed
-		if _, body := post(t, srv.URL, "application/json", send); strings.Contains(body, "TASK_STATE_COMPLETED") {
-			return
-		} else if time.Now().After(deadline) {
-			t.Fatalf("a stream after the first has ended: %s", body)
-		}
-	}
-}
-
 func TestResumeWithNothingNew(t *testing.T) {
 	t.Parallel()
 	url := start(t, func(c *a2a.Config) { c.Heartbeat = time.Hour }).URL

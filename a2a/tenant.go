@@ -3,7 +3,6 @@ package a2a
 import (
 	"fmt"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -78,11 +77,8 @@ func checkTenant(by auth.Principal, path string, req any) error {
 	return nil
 }
 
-// tenantsOf returns the tenants that a request names. A nil request names none.
+// tenantsOf returns the tenants that a request names.
 func tenantsOf(req any) ([]string, error) {
-	if v := reflect.ValueOf(req); v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, nil
-	}
 	switch r := req.(type) {
 	case *sdk.SendMessageRequest:
 		if c := r.Config; c != nil && c.PushConfig != nil {

@@ -90,7 +90,7 @@ func makeForm(d protoreflect.MessageDescriptor) *form {
 
 // encode encodes JSON of ours as the message. What it does not know, protojson does.
 func (f *form) encode(in []byte) (message, error) {
-	t := transcoder{in: in, out: make([]byte, 0, max(len(in), pooled))}
+	t := transcoder{in: in, out: make([]byte, 0, max(len(in), pooled()))}
 	if t.message(f) && t.space() == 0 {
 		return t.out, nil
 	}

@@ -15,30 +15,6 @@ import (
 	"a2a-server/task/engine"
 )
 
-// A message is the same message in both versions and on all bindings: sent again, it makes
-// no other task.
-func TestTheSameMessageInBothVersions(t *testing.T) {
-	t.Parallel()
-	s := startWireServer(t, zerolog.Nop())
-	rpc := func(method, params string) string {
-		return `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
-	}
-	for name, c := range map[string]struct{ path, body string }{
-		"JSON-RPC 1.0":  {"/", rpc("SendMessage", `{"message":{"messageId":"m","contextId":"c","role":"ROLE_USER","parts":[{"text":"/echo text=x"},{"data":[1,{"a":2.5}],"metadata":{"k":"v"}},{"raw":"/wBy","filename":"f","mediaType":"text/plain"},{"url":"https://example.com/a"}],"metadata":{"m":null}}}`)},
-		"JSON-RPC 0.3":  {"/", rpc("message/send", `{"message":{"kind":"message","message_id":"m","contextId":"c","role":"user","parts":[{"kind":"text","text":"/echo text=x"},{"kind":"data","data":{"value":[1,{"a":2.5}]},"metadata":{"k":"v","data_part_compat":true}},{"kind":"file","file":{"bytes":"/wBy","name":"f","mimeType":"text/plain"}},{"kind":"file","file":{"uri":"https://example.com/a"}}],"metadata":{"m":null}},"configuration":{"blocking":true}}`)},
-		"HTTP+JSON 1.0": {"/message:send", `{"message":{"messageId":"m","contextId":"c","role":"ROLE_USER","parts":[{"text":"/echo text=x"},{"data":[1,{"a":2.5}],"metadata":{"k":"v"}},{"raw":"/wBy","filename":"f","mediaType":"text/plain"},{"url":"https://example.com/a"}],"metadata":{"m":null}}}`},
-		"HTTP+JSON 0.3": {"/v1/message:send", `{"message":{"messageId":"m","contextId":"c","role":"ROLE_USER","content":[{"text":"/echo text=x"},{"data":{"data":{"value":[1,{"a":2.5}]}},"metadata":{"k":"v","data_part_compat":true}},{"file":{"fileWithBytes":"L3dCeQ==","name":"f","mimeType":"text/plain"}},{"file":{"fileWithUri":"https://example.com/a"}}],"metadata":{"m":null}},"configuration":{"blocking":true}}`},
-	} {
-		w := s.ask(t, http.MethodPost, c.path, c.body)
-		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"id":"019b7c00-0000-7000-8000-000000000001"`) {
-			t.Errorf("%s = %d %s, want the first task", name, w.Code, w.Body)
-		}
-	}
-	if w := s.ask(t, http.MethodGet, "/tasks", ""); !strings.Contains(w.Body.String(), `"totalSize":1,`) {
-		t.Errorf("the tasks are %s, want one", w.Body)
-	}
-}
-
 // failing is a store that fails, and panics in follow-ups, with what nobody may learn.
 type failing struct {
 	store.Handle

@@ -60,7 +60,7 @@ func (a *Approval) Permits(d Decider, now time.Time) error {
 	case a.State != Pending:
 		return a.refusal(nil)
 	case Overdue(a, now):
-		return TooLate(a)
+		return tooLate(a)
 	}
 	if err := a.checkPerson(d); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (a *Approval) check(ans Answer, d Decider, now time.Time) *Error {
 		return a.refusal(nil)
 	}
 	if Overdue(a, now) {
-		return TooLate(a)
+		return tooLate(a)
 	}
 	if ans.Digest != "" && ans.Digest != a.Digest {
 		return Changed(a, nil)

@@ -172,8 +172,8 @@ func Decided(a *Approval) *Error {
 	}
 }
 
-// TooLate says that the deadline of a has passed.
-func TooLate(a *Approval) *Error {
+// tooLate says that the deadline of a has passed.
+func tooLate(a *Approval) *Error {
 	when := ""
 	m := endMeta(a)
 	if a.Deadline != nil {

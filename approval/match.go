@@ -153,7 +153,7 @@ func (a *Approval) settledBy(ans Answer) bool {
 func (a *Approval) refusal(approvals []*Approval) *Error {
 	switch a.State {
 	case Expired:
-		return TooLate(a)
+		return tooLate(a)
 	case Superseded:
 		for _, b := range approvals {
 			if b.Supersedes == a.ID {

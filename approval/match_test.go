@@ -127,8 +127,8 @@ func TestErrorMetadata(t *testing.T) {
 		{"not allowed", NotAllowed(pending("t.a1"), "no"), map[string]string{MetaApproval: "t.a1", MetaAllowed: "approve,edit,reject,cancel"}},
 		{"conflict", Conflict(a), ended},
 		{"decided", Decided(a), ended},
-		{"expired by nobody at no time", TooLate(pending("t.a1", func(a *Approval) { a.State = Expired; a.Resolution = &Resolution{} })), map[string]string{MetaApproval: "t.a1", MetaState: "expired"}},
-		{"too late", TooLate(pending("t.a1", deadline(asked()))), map[string]string{MetaApproval: "t.a1", MetaState: "pending", MetaDeadline: "2026-03-01T12:00:00.000Z"}},
+		{"expired by nobody at no time", tooLate(pending("t.a1", func(a *Approval) { a.State = Expired; a.Resolution = &Resolution{} })), map[string]string{MetaApproval: "t.a1", MetaState: "expired"}},
+		{"too late", tooLate(pending("t.a1", deadline(asked()))), map[string]string{MetaApproval: "t.a1", MetaState: "pending", MetaDeadline: "2026-03-01T12:00:00.000Z"}},
 		{"changed", Changed(pending("t.a1"), nil), map[string]string{MetaApproval: "t.a1", MetaState: "pending", MetaDigest: "d1"}},
 		{"changed to another", Changed(pending("t.a1"), pending("t.a2")), map[string]string{MetaApproval: "t.a1", MetaState: "pending", MetaSuccessor: "t.a2", MetaDigest: "d1"}},
 	}

@@ -25,8 +25,8 @@ func CheckDepth(raw json.RawMessage) error {
 	return nil
 }
 
-// CheckState returns why a tool cannot keep a state, nil if it can.
-func CheckState(state json.RawMessage) error {
+// checkState returns why a tool cannot keep a state, nil if it can.
+func checkState(state json.RawMessage) error {
 	switch {
 	case len(state) > tool.MaxSuspensionState:
 		return fmt.Errorf("the state has %d bytes; at most %d can be kept", len(state), tool.MaxSuspensionState)
@@ -62,7 +62,7 @@ func depth(raw json.RawMessage) int {
 // kept before. It is appended in a batch of chunks, in its order among them: what a tool
 // has published before its checkpoint is in the log if the checkpoint is.
 func (p Publisher) Checkpoint(now time.Time, call string, state json.RawMessage) (Chunk, error) {
-	if err := CheckState(state); err != nil {
+	if err := checkState(state); err != nil {
 		return Chunk{}, err
 	}
 	kept := &event.CallCheckpoint{Call: call, State: event.Compact(bytes.Clone(state))}

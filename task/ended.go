@@ -207,7 +207,7 @@ func (d *Draft) suspend(c *call, in *RunEnded) error {
 	if s := in.Suspension; s != nil {
 		e.Again = in.Keeps
 		if s.State != nil {
-			if err := CheckState(s.State); err != nil {
+			if err := checkState(s.State); err != nil {
 				return fail("the call cannot be suspended: %v", err)
 			}
 		}

@@ -68,11 +68,11 @@ func (l Limits) WithDefaults() Limits {
 		}
 	}
 	count(&l.Turns, 2048)
-	count(&l.TurnsPerCaller, Share(l.Turns))
+	count(&l.TurnsPerCaller, share(l.Turns))
 	count(&l.Queue, 10_000)
-	count(&l.QueuePerCaller, Share(l.Queue))
+	count(&l.QueuePerCaller, share(l.Queue))
 	count(&l.Held, 256)
-	count(&l.HeldPerCaller, Share(l.Held))
+	count(&l.HeldPerCaller, share(l.Held))
 	span(&l.HeldTime, time.Hour)
 	count(&l.Abandoned, 8)
 	span(&l.ToolTimeout, 5*time.Minute)
@@ -96,8 +96,8 @@ func (l *Limits) DiskBounds() store.Disk {
 	return store.Disk{Owner: uint64(max(0, l.DiskPerCaller)), All: uint64(max(0, l.Disk))}
 }
 
-// Share returns how much of n one caller may use by default: a quarter, at least 1.
-func Share(n int) int { return max(n/4, 1) }
+// share returns how much of n one caller may use by default: a quarter, at least 1.
+func share(n int) int { return max(n/4, 1) }
 
 // Unshared returns l for a server that cannot tell its callers apart: each limit per
 // caller that is not set equals the overall limit.

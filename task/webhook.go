@@ -25,7 +25,7 @@ const (
 	// alone writes it, in asides.
 	RowPushCursor = "push.cursor"
 	// RowPushReady says that the webhook has to be looked at, and when. Key: [PushKey];
-	// value, and key in IndexReady: [ReadyKey]. It is put in each batch that may have
+	// value, and key in IndexReady: [readyKey]. It is put in each batch that may have
 	// something for the webhook, and package task/push removes it.
 	RowPushReady = "push.ready"
 	IndexReady   = "ready"
@@ -45,10 +45,10 @@ func ParsePushKey(key []byte) (id string, n uint64, ok bool) {
 	return id, binary.BigEndian.Uint64(key[len(id):]), true
 }
 
-// ReadyKey returns the key in [IndexReady] of a webhook to look at from a time on.
-func ReadyKey(at store.Millis) []byte { return binary.BigEndian.AppendUint64(nil, uint64(max(at, 0))) }
+// readyKey returns the key in [IndexReady] of a webhook to look at from a time on.
+func readyKey(at store.Millis) []byte { return binary.BigEndian.AppendUint64(nil, uint64(max(at, 0))) }
 
-// ParseReadyKey returns the time in a [ReadyKey].
+// ParseReadyKey returns the time in a [readyKey].
 func ParseReadyKey(key []byte) (at store.Millis, ok bool) {
 	if len(key) != 8 {
 		return 0, false
@@ -58,7 +58,7 @@ func ParseReadyKey(key []byte) (at store.Millis, ok bool) {
 
 // ReadyRow returns the change that makes a webhook be looked at from a time on.
 func ReadyRow(key []byte, ifRev uint64, at store.Millis) store.RowChange {
-	ready := ReadyKey(at)
+	ready := readyKey(at)
 	return store.RowChange{Kind: RowPushReady, Key: key, IfRev: ifRev, Value: ready, Index: []store.IndexKey{{Index: IndexReady, Key: ready}}}
 }
 

@@ -17,11 +17,6 @@ type Asker interface {
 	AskAndWait(ctx context.Context, a Ask) (Answer, error)
 }
 
-// ContextWithAsker returns a context in which [AskAndWait] asks a.
-func ContextWithAsker(ctx context.Context, a Asker) context.Context {
-	return withCallValue(ctx, func(v *CallValues) { v.Asker = a })
-}
-
 // AskAndWait asks people a question and holds the running call until it is answered: in
 // words, with a form, or elsewhere ([AskQuestion], [AskForm], [AskAuth]). It is for tools
 // that cannot be entered again, such as those that wait for a process or a connection of

@@ -35,10 +35,3 @@ func callValues(ctx context.Context) *CallValues {
 }
 
 var noCallValues CallValues
-
-// withCallValue returns a context with what ctx has, changed by set.
-func withCallValue(ctx context.Context, set func(v *CallValues)) context.Context {
-	v := *callValues(ctx)
-	set(&v)
-	return ContextWithCallValues(ctx, &v)
-}

@@ -21,13 +21,6 @@ func (s *Schema) Check(args map[string]any) (Checked, error) {
 	return Checked{schema: s, args: args}, nil
 }
 
-// ContextWithChecked returns a context that tells a tool which arguments have been
-// checked. The caller that runs the tool may pass it on, so that they are not checked
-// twice.
-func ContextWithChecked(ctx context.Context, c *Checked) context.Context {
-	return withCallValue(ctx, func(v *CallValues) { v.Checked = c })
-}
-
 // ArgsChecked reports whether exactly these arguments have been checked against exactly
 // this schema: maps are compared by identity. If the caller has not checked them, or a
 // wrapper has replaced them, it returns false and the tool checks them itself.

@@ -16,11 +16,6 @@ type Checkpointer interface {
 	Checkpoint(ctx context.Context, state json.RawMessage) error
 }
 
-// ContextWithCheckpointer returns a context in which [Checkpoint] calls c.
-func ContextWithCheckpointer(ctx context.Context, c Checkpointer) context.Context {
-	return withCallValue(ctx, func(v *CallValues) { v.Checkpointer = c })
-}
-
 // Checkpoint keeps state, at most [MaxSuspensionState] bytes of JSON, for a running call,
 // in place of the state of an earlier checkpoint or suspension. When it returns nil, the
 // state is durable. If the process then dies, the call is not unknown: it is entered

@@ -44,11 +44,6 @@ type Confirmer interface {
 	Confirm(ctx context.Context, hint string, payload any) error
 }
 
-// ContextWithConfirmer returns a context in which [RequestConfirmation] asks c.
-func ContextWithConfirmer(ctx context.Context, c Confirmer) context.Context {
-	return withCallValue(ctx, func(v *CallValues) { v.Confirmer = c })
-}
-
 // RequestConfirmation asks, from within a running call, whether it may continue. It
 // returns nil only if exactly this question was approved. The tool must return any error
 // unchanged; anything else that it returns while its question is open is discarded.
@@ -63,11 +58,6 @@ func RequestConfirmation(ctx context.Context, hint string, payload any) error {
 		return ErrConfirmationRequired
 	}
 	return c.Confirm(ctx, hint, payload)
-}
-
-// ContextWithConfirmation returns a context in which [Confirmation] returns c.
-func ContextWithConfirmation(ctx context.Context, c *toolconfirmation.ToolConfirmation) context.Context {
-	return withCallValue(ctx, func(v *CallValues) { v.Confirmation = c })
 }
 
 // Confirmation returns the newest decision on a question that this call asked, or nil if

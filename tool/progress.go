@@ -14,11 +14,6 @@ type Reporter interface {
 	Report(ctx context.Context, p Progress)
 }
 
-// ContextWithReporter returns a context in which [Report] calls r.
-func ContextWithReporter(ctx context.Context, r Reporter) context.Context {
-	return withCallValue(ctx, func(v *CallValues) { v.Reporter = r })
-}
-
 // Report publishes the progress of a running call to those who follow its task, as a
 // working status update without a message, with the metadata "urn:a2a-server:progress":
 // callId, tool, done, total, message and job, the id of the job of a [Poller]. It never waits, and may be called as often as the

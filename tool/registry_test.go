@@ -244,15 +244,15 @@ func TestContextValues(t *testing.T) {
 	if _, ok := tool.Resumed(ctx); ok || tool.Confirmation(ctx) != nil {
 		t.Error("an empty context has a resumption or a confirmation")
 	}
-	if _, ok := tool.Resumed(tool.ContextWithResumption(ctx, nil)); ok {
+	if _, ok := tool.Resumed(tool.ContextWithCallValues(ctx, &tool.CallValues{Resumption: nil})); ok {
 		t.Error("Resumed() = true with none")
 	}
 	r := &tool.Resumption{State: []byte(`1`)}
-	if got, ok := tool.Resumed(tool.ContextWithResumption(ctx, r)); !ok || got != r {
+	if got, ok := tool.Resumed(tool.ContextWithCallValues(ctx, &tool.CallValues{Resumption: r})); !ok || got != r {
 		t.Errorf("Resumed() = %v, %v", got, ok)
 	}
 	c := &toolconfirmation.ToolConfirmation{Confirmed: true}
-	if got := tool.Confirmation(tool.ContextWithConfirmation(ctx, c)); got != c {
+	if got := tool.Confirmation(tool.ContextWithCallValues(ctx, &tool.CallValues{Confirmation: c})); got != c {
 		t.Errorf("Confirmation() = %v", got)
 	}
 }

@@ -103,11 +103,6 @@ type Resumption struct {
 	Answers []Answer        `json:"answers,omitempty"` // in the order of its Asks; after Wake only those that were answered
 }
 
-// ContextWithResumption returns a context in which [Resumed] returns r.
-func ContextWithResumption(ctx context.Context, r *Resumption) context.Context {
-	return withCallValue(ctx, func(v *CallValues) { v.Resumption = r })
-}
-
 // Resumed returns the [Resumption] of a call that runs again after its own [Suspension] or
 // [Checkpoint], and false on its first run.
 func Resumed(ctx context.Context) (*Resumption, bool) {

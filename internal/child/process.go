@@ -25,7 +25,6 @@ type Process struct {
 	input  *os.File // nil: no pipe
 	output []*output
 
-	exited  chan struct{} // closed when the process has exited by itself or by a signal
 	drained chan struct{} // closed when all output has ended
 	killed  chan struct{} // closed when SIGKILL was sent
 	done    chan struct{}
@@ -56,7 +55,7 @@ func Start(c Command) (*Process, error) {
 	}
 	p := &Process{
 		path: cmd.Path, grace: c.Grace, linger: c.Linger,
-		exited: make(chan struct{}), drained: make(chan struct{}), killed: make(chan struct{}), done: make(chan struct{}),
+		drained: make(chan struct{}), killed: make(chan struct{}), done: make(chan struct{}),
 	}
 	theirs, err := p.connect(&c, cmd)
 	if err == nil {
@@ -140,7 +139,6 @@ func (p *Process) supervise(cmd *exec.Cmd, started chan<- error) {
 	p.over = true
 	p.reaped = !waitable
 	p.mu.Unlock()
-	close(p.exited)
 
 	linger := time.NewTimer(p.linger)
 	select {
@@ -183,10 +181,6 @@ func (p *Process) Path() string { return p.path }
 // Done is closed when the process has ended, and its group with it. Its output may still have
 // to be read.
 func (p *Process) Done() <-chan struct{} { return p.done }
-
-// Exited is closed when the process itself has ended. Other processes of its group may still
-// run for the time of [Command].Linger.
-func (p *Process) Exited() <-chan struct{} { return p.exited }
 
 // End is how the process ended. It is complete once Done is closed.
 func (p *Process) End() End {

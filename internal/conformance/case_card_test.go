@@ -98,7 +98,7 @@ func cardCases() []endToEnd {
 			m.Extensions = []string{"https://example.com/ext"}
 			first := alice.task(sending{Message: m})
 			for _, b := range bindings() {
-				there := b.connect(s.world, caller{key: s.world.keys["alice"]})
+				there := b.client(s.world, caller{key: s.world.keys["alice"]})
 				got, err := there.send(s.ctx, sending{Message: m, Now: ptr(false)})
 				if err != nil || got.Task == nil || got.Task.ID != first.ID {
 					s.Errorf("over %s: %+v, %v; want task %s", b.name, got, err, first.ID)
@@ -116,7 +116,7 @@ func cardCases() []endToEnd {
 			alice := s.as("alice")
 			for _, b := range bindings() {
 				task := alice.task(sending{Message: s.pays("m", 5)})
-				there := b.connect(s.world, caller{key: s.world.keys["alice"]})
+				there := b.client(s.world, caller{key: s.world.keys["alice"]})
 				got, err := there.send(s.ctx, sending{Message: s.decides("yes", task, s.asks(task.Message)[0].decision("approve")), Now: ptr(false)})
 				if err != nil || got.Task == nil || got.Task.State != "completed" {
 					s.Errorf("over %s: %+v, %v", b.name, got, err)

@@ -37,7 +37,7 @@ func refusalCases() []endToEnd {
 		{name: "a message that is too large", play: func(s *scene) {
 			_, f := s.as("alice").send(sending{Message: s.says("m", strings.Repeat("x", 5<<20))})
 			s.refused("5 MiB", f, "REQUEST_TOO_LARGE")
-		}},
+		}, differs: []difference{{named("gRPC"), "the library refuses it in its own words"}}},
 		{name: "a message with too many parts", play: func(s *scene) {
 			alice := s.as("alice")
 			m := s.says("many")

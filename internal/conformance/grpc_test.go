@@ -2,24 +2,122 @@ package conformance
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
+	"time"
 
+	oldpb "github.com/a2aproject/a2a-go/a2apb"
+	pb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	grpcstatus "google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// spoken makes calls of gRPC as one caller.
+// spoken makes calls of gRPC as one caller (§10; 0.3: §3.2.2), with the generated messages of the
+// SDKs, which ProtoJSON reads and writes.
 type spoken struct {
 	conn *grpc.ClientConn
 	by   caller
-	// extensions is the key of extensions.
-	extensions string
+	form
+	service    protoreflect.ServiceDescriptor
+	extensions string // the key of extensions
+}
+
+func connectGRPC(w *world, by caller, f form) carrier {
+	if f.old {
+		return &spoken{w.conn, by, f, oldpb.File_a2a_proto.Services().ByName("A2AService"), "x-a2a-extensions"}
+	}
+	return &spoken{w.conn, by, f, pb.File_a2av1_proto.Services().ByName("A2AService"), "a2a-extensions"}
+}
+
+// made returns a message of a type.
+func made(d protoreflect.MessageDescriptor) proto.Message {
+	t, err := protoregistry.GlobalTypes.FindMessageByName(d.FullName())
+	if err != nil {
+		panic(err) // both packages are imported
+	}
+	return t.New().Interface()
+}
+
+// message returns a call's method, its message, and the type of the answer.
+func (c *spoken) message(r request) (method string, in proto.Message, out protoreflect.MessageDescriptor, err error) {
+	name, params := operations[r.op].grpc, maps.Clone(r.params)
+	if name == "" || !c.old {
+		name = r.op
+	}
+	if params == nil {
+		params = map[string]any{}
+	}
+	push := strings.Contains(r.op, "Push")
+	switch resource := "tasks/" + r.task; {
+	case r.task == "":
+	case !c.old && push:
+		params["taskId"] = r.task
+		put(params, "id", r.config)
+	case !c.old:
+		params["id"] = r.task
+	case push && r.config == "":
+		params["parent"] = resource
+	case push:
+		params["name"] = resource + "/pushNotificationConfigs/" + r.config
+	default:
+		params["name"] = resource
+	}
+	for _, since := range []string{"statusTimestampAfter", "lastUpdatedTime"} {
+		text, is := params[since].(string)
+		if _, err := time.Parse(time.RFC3339, text); is && err != nil {
+			return "", nil, nil, errNotOffered // it cannot be said
+		}
+	}
+	m := c.service.Methods().ByName(protoreflect.Name(name))
+	in = made(m.Input())
+	if err := protojson.Unmarshal(encode(params), in); err != nil {
+		return "", nil, nil, fmt.Errorf("encode %s: %w", name, err)
+	}
+	return "/" + string(c.service.FullName()) + "/" + name, in, m.Output(), nil
+}
+
+// jsonOf returns a message as ProtoJSON. It may have no fields that its type does not have.
+func jsonOf(m proto.Message) (json.RawMessage, error) {
+	if err := unheard(m.ProtoReflect()); err != nil {
+		return nil, err
+	}
+	return protojson.Marshal(m)
+}
+
+// unheard returns an error if a message has fields that its type does not have.
+func unheard(m protoreflect.Message) (err error) {
+	if raw := m.GetUnknown(); len(raw) > 0 {
+		return fmt.Errorf("%s has unknown fields: %x", m.Descriptor().FullName(), raw)
+	}
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case f.Message() == nil:
+		case f.IsList():
+			for i := 0; i < v.List().Len() && err == nil; i++ {
+				err = unheard(v.List().Get(i).Message())
+			}
+		case !f.IsMap():
+			err = unheard(v.Message())
+		case f.MapValue().Message() != nil:
+			v.Map().Range(func(_ protoreflect.MapKey, v protoreflect.Value) bool {
+				err = unheard(v.Message())
+				return err == nil
+			})
+		}
+		return err == nil
+	})
+	return err
 }
 
 // says returns the context of a call.
@@ -79,6 +177,9 @@ func faultOfStatus(err error) error {
 	if len(details) == 0 && s.Code() == codes.Unimplemented {
 		return &fault{Name: "METHOD_NOT_FOUND", Message: s.Message()} // the library's own
 	}
+	if len(details) == 0 && s.Code() == codes.ResourceExhausted {
+		return &fault{Name: "REQUEST_TOO_LARGE"} // likewise
+	}
 	f, wrong := faultOf(s.Message(), details)
 	if wrong != nil {
 		return wrong
@@ -93,27 +194,40 @@ func faultOfStatus(err error) error {
 func (c *spoken) fault(err error) error {
 	err = faultOfStatus(err)
 	//nolint:errorlint // the fault itself is looked for
-	if f, is := err.(*fault); is && strings.HasPrefix(c.extensions, "x-") {
+	if f, is := err.(*fault); is && c.old {
 		return f.ofProto03()
 	}
 	return err
 }
 
-// asking makes a call with one answer.
-func asking[Q, A any](ctx context.Context, c *spoken, call func(context.Context, *Q, ...grpc.CallOption) (*A, error), req *Q) (*A, error) {
+func (c *spoken) call(ctx context.Context, r request) ([]byte, error) {
+	method, in, to, err := c.message(r)
+	if err != nil {
+		return nil, err
+	}
 	var header metadata.MD
-	out, err := call(c.says(ctx), req, grpc.Header(&header))
+	out := made(to)
+	err = c.conn.Invoke(c.says(ctx), method, in, out, grpc.Header(&header))
 	c.heard(header)
 	if err != nil {
 		return nil, c.fault(err)
 	}
-	return out, nil
+	return jsonOf(out)
 }
 
-// following makes a call that streams.
-func following[Q, A any](ctx context.Context, c *spoken, call func(context.Context, *Q, ...grpc.CallOption) (grpc.ServerStreamingClient[A], error), req *Q, from func(*A) (*event, error)) *stream {
+func (c *spoken) follow(ctx context.Context, r request, _ string, read func([]byte) (*event, error)) *stream {
+	method, req, to, err := c.message(r)
+	if err != nil {
+		return broken(err)
+	}
 	ctx, cancel := context.WithCancel(c.says(ctx))
-	in, err := call(ctx, req)
+	in, err := c.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, method)
+	if err == nil {
+		err = in.SendMsg(req)
+	}
+	if err == nil {
+		err = in.CloseSend()
+	}
 	if err != nil {
 		cancel()
 		return broken(c.fault(err))
@@ -121,7 +235,8 @@ func following[Q, A any](ctx context.Context, c *spoken, call func(context.Conte
 	first := true
 	return &stream{
 		next: func() (*event, error) {
-			got, err := in.Recv()
+			got := made(to)
+			err := in.RecvMsg(got)
 			if first {
 				first = false
 				if header, wrong := in.Header(); wrong == nil {
@@ -134,26 +249,25 @@ func following[Q, A any](ctx context.Context, c *spoken, call func(context.Conte
 			if err != nil {
 				return nil, c.fault(err)
 			}
-			return from(got)
+			raw, err := jsonOf(got)
+			if err != nil {
+				return nil, err
+			}
+			return read(raw)
 		},
 		close: cancel,
 	}
 }
 
-// garbledCall sends a message that is broken.
-func (c *spoken) garbledCall(ctx context.Context, service string, how garble) error {
+func (c *spoken) garbled(ctx context.Context, r request, how garble) error {
 	var raw []byte
-	method := "/" + service + "/SendMessage"
-	switch how {
-	case unknownCall:
-		method = "/" + service + "/ForgetTask"
-	case notEncoded, cut:
+	if how == notEncoded || how == cut {
 		raw = []byte{0x12, 0x7f, 0x0a}
-	case wrongType, wrongScalar, duplicateName, notUTF8, hugeNumber, notDeclared, unknownField, noRequest, wrongMethod:
+	} else if how != unknownCall {
 		return errNotOffered // protobuf cannot say it
 	}
 	var out []byte
-	return c.fault(c.conn.Invoke(c.says(ctx), method, &raw, &out, grpc.ForceCodec(asIs{})))
+	return c.fault(c.conn.Invoke(c.says(ctx), "/"+string(c.service.FullName())+"/"+r.op, &raw, &out, grpc.ForceCodec(asIs{})))
 }
 
 // asIs is the codec of messages that are bytes.

@@ -22,6 +22,13 @@ type wire struct {
 	extensions string
 }
 
+func wireTo(w *world, by caller, f form) *wire {
+	if f.old {
+		return &wire{w.url, w.http, by, "X-A2A-Extensions"}
+	}
+	return &wire{w.url, w.http, by, "A2A-Extensions"}
+}
+
 // open makes a request. header are names and values.
 func (w *wire) open(ctx context.Context, method, path string, body []byte, header ...string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, w.url+path, bytes.NewReader(body))
@@ -166,8 +173,27 @@ func (f *frames) next() (*frame, error) {
 	}
 }
 
-// streamOf returns the stream of a response whose frames read decodes.
-func streamOf(resp *http.Response, read func([]byte) (*event, error)) *stream {
+// events makes a request that streams. A response that is no stream is given to refused.
+func (w *wire) events(ctx context.Context, method, path string, body []byte, after string, refused func(*reply) error, read func([]byte) (*event, error)) *stream {
+	header := []string{"Accept", "text/event-stream"}
+	if after != "" {
+		header = append(header, "Last-Event-ID", after)
+	}
+	resp, err := w.open(ctx, method, path, body, header...) //nolint:bodyclose // the stream closes it
+	if err != nil {
+		return broken(err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		got, err := readReply(resp)
+		if err == nil {
+			err = refused(got)
+		}
+		return broken(err)
+	}
+	if mediaOf(resp) != "text/event-stream" {
+		_ = resp.Body.Close()
+		return broken(fmt.Errorf("a stream is of type %q", resp.Header.Get("Content-Type")))
+	}
 	f := framesOf(resp)
 	return &stream{
 		next: func() (*event, error) {

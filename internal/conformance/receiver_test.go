@@ -31,9 +31,9 @@ func (s *scene) receives() *receiver {
 			Tokens: []string{req.Header.Get("A2A-Notification-Token"), req.Header.Get("X-A2A-Notification-Token")}, Authorization: req.Header.Get("Authorization"),
 		}
 		if err == nil && s.on.version == "1.0" {
-			n.Event, err = readEvent10(body)
+			n.Event, err = read(form{}, body, readEvent)
 		} else if err == nil {
-			n.Task, err = readTask03(body)
+			n.Task, err = read(form{old: true, kinds: true}, body, readTask)
 		}
 		if err != nil {
 			s.Errorf("a notification: %v", err)

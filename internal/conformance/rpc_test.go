@@ -5,16 +5,21 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 )
 
-// rpc calls methods of JSON-RPC 2.0.
+// rpc calls methods of JSON-RPC 2.0 (§9; 0.3: §7).
 type rpc struct {
-	wire
+	*wire
+	form
 	n atomic.Int64
 }
+
+func connectRPC(w *world, by caller, f form) carrier { return &rpc{wire: wireTo(w, by, f), form: f} }
 
 // answered is an answer of JSON-RPC.
 type answered struct {
@@ -29,7 +34,7 @@ type answered struct {
 }
 
 // result returns the result of an answer to a request with an id, or the fault that it is.
-func result(raw []byte, id string) (json.RawMessage, error) {
+func result(raw []byte, id string) ([]byte, error) {
 	var a answered
 	if err := fill(raw, &a); err != nil {
 		return nil, err
@@ -77,36 +82,50 @@ func result(raw []byte, id string) (json.RawMessage, error) {
 }
 
 // request returns the body of a call, and its id. Every other id is a text.
-func (r *rpc) request(method string, params any) (body []byte, id string) {
-	n := r.n.Add(1)
+func (c *rpc) request(r request) (body []byte, id string) {
+	n := c.n.Add(1)
 	id = fmt.Sprint(n)
 	if n%2 == 0 {
 		id = fmt.Sprintf(`"call-%d"`, n)
 	}
-	call := map[string]any{"jsonrpc": "2.0", "id": json.RawMessage(id), "method": method}
-	if params != nil {
-		call["params"] = params
+	method, params := r.op, maps.Clone(r.params)
+	if params == nil {
+		params = map[string]any{}
+	}
+	task, config := "id", "pushNotificationConfigId"
+	if push := strings.Contains(r.op, "Push"); !c.old && push {
+		task, config = "taskId", "id"
+	} else if r.op == "CreateTaskPushNotificationConfig" {
+		task = "taskId"
+	}
+	put(params, task, r.task)
+	put(params, config, r.config)
+	call := map[string]any{"jsonrpc": "2.0", "id": json.RawMessage(id), "method": method, "params": params}
+	if c.old {
+		call["method"] = operations[r.op].method
+		if len(params) == 0 {
+			delete(call, "params")
+		}
 	}
 	return encode(call), id
 }
 
-// call calls a method with one answer.
-func (r *rpc) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
-	body, id := r.request(method, params)
-	return r.post(ctx, body, id)
+func (c *rpc) call(ctx context.Context, r request) ([]byte, error) {
+	body, id := c.request(r)
+	return c.post(ctx, body, id)
 }
 
 // post sends a body and returns the result of the answer, which has an id.
-func (r *rpc) post(ctx context.Context, body []byte, id string, header ...string) (json.RawMessage, error) {
-	got, err := r.do(ctx, http.MethodPost, "/", body, header...)
+func (c *rpc) post(ctx context.Context, body []byte, id string, header ...string) ([]byte, error) {
+	got, err := c.do(ctx, http.MethodPost, "/", body, header...)
 	if err != nil {
 		return nil, err
 	}
-	return r.read(got, id)
+	return c.read(got, id)
 }
 
 // read returns the result of an answer.
-func (r *rpc) read(got *reply, id string) (json.RawMessage, error) {
+func (c *rpc) read(got *reply, id string) ([]byte, error) {
 	if got.media != "application/json" {
 		return nil, fmt.Errorf("the answer is of type %q: %s", got.media, got.body)
 	}
@@ -133,29 +152,13 @@ func statusFits(code int, err error) error {
 	return err
 }
 
-// follow calls a method that streams.
-func (r *rpc) follow(ctx context.Context, method string, params any, after string, read func([]byte) (*event, error)) *stream {
-	body, id := r.request(method, params)
-	header := []string{"Accept", "text/event-stream"}
-	if after != "" {
-		header = append(header, "Last-Event-ID", after)
+func (c *rpc) follow(ctx context.Context, r request, after string, read func([]byte) (*event, error)) *stream {
+	body, id := c.request(r)
+	refused := func(got *reply) error {
+		_, err := c.read(got, id)
+		return err
 	}
-	resp, err := r.open(ctx, http.MethodPost, "/", body, header...)
-	if err != nil {
-		return broken(err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		got, err := readReply(resp)
-		if err == nil {
-			_, err = r.read(got, id)
-		}
-		return broken(err)
-	}
-	if mediaOf(resp) != "text/event-stream" {
-		_ = resp.Body.Close()
-		return broken(fmt.Errorf("a stream is of type %q", resp.Header.Get("Content-Type")))
-	}
-	return streamOf(resp, func(raw []byte) (*event, error) {
+	return c.events(ctx, http.MethodPost, "/", body, after, refused, func(raw []byte) (*event, error) {
 		raw, err := result(raw, id)
 		if err != nil {
 			return nil, err
@@ -164,9 +167,19 @@ func (r *rpc) follow(ctx context.Context, method string, params any, after strin
 	})
 }
 
+func (c *rpc) garbled(ctx context.Context, r request, how garble) error {
+	body, id := c.request(r)
+	if slices.Contains([]garble{notEncoded, cut, notUTF8, noRequest}, how) {
+		id = "null" // JSON-RPC 2.0 §5
+	}
+	body, header := garbledJSON(body, how)
+	_, err := c.post(ctx, body, id, header...)
+	return err
+}
+
 // garbledJSON returns a request to send a message that is broken, and the header that goes
-// with it. ok is false if the break is not one of JSON.
-func garbledJSON(body []byte, how garble) (broken []byte, header []string, ok bool) {
+// with it.
+func garbledJSON(body []byte, how garble) (broken []byte, header []string) {
 	change := func(old, with string) []byte {
 		if !bytes.Contains(body, []byte(old)) {
 			panic(fmt.Sprintf("%s has no %s", body, old))
@@ -180,31 +193,26 @@ func garbledJSON(body []byte, how garble) (broken []byte, header []string, ok bo
 	const id, text = `"messageId":"garbled"`, `"garbled text"`
 	switch how {
 	case notEncoded:
-		return []byte("hello"), nil, true
+		return []byte("hello"), nil
 	case noRequest:
-		return []byte("[]"), nil, true
+		return []byte("[]"), nil
 	case cut:
-		return body[:len(body)-2], nil, true
+		return body[:len(body)-2], nil
 	case wrongType:
-		return change(parts+`[`, parts+`7,"other":[`), nil, true
+		return change(parts+`[`, parts+`7,"other":[`), nil
 	case wrongScalar:
-		return change(id, `"messageId":{}`), nil, true
+		return change(id, `"messageId":{}`), nil
 	case duplicateName:
-		return change(id, id+`,"messageId":"other"`), nil, true
+		return change(id, id+`,"messageId":"other"`), nil
 	case notUTF8:
-		return change(text, "\"\xff\""), nil, true
+		return change(text, "\"\xff\""), nil
 	case hugeNumber:
-		return change(text, text+`,"metadata":{"n":9007199254740993}`), nil, true
+		return change(text, text+`,"metadata":{"n":9007199254740993}`), nil
 	case notDeclared:
-		return body, []string{"Content-Type", "text/plain"}, true
+		return body, []string{"Content-Type", "text/plain"}
 	case unknownField:
-		return change(id, id+`,"unheardOf":{"a":[1]}`), nil, true
-	case unknownCall, wrongMethod: // it is not a matter of the body
+		return change(id, id+`,"unheardOf":{"a":[1]}`), nil
+	case unknownCall, wrongMethod: // the body is a request
 	}
-	return nil, nil, false
-}
-
-// garbledMessage is what garbledJSON breaks.
-func garbledMessage() sending {
-	return sending{Message: &message{ID: "garbled", Role: "user", Parts: []part{text("garbled text")}}}
+	return body, nil
 }

@@ -141,7 +141,7 @@ func (s *scene) refused(what string, f *fault, name string) {
 type actor struct {
 	s      *scene
 	name   string
-	client client
+	client *client
 }
 
 // as returns somebody of callers, or nobody for "".
@@ -154,7 +154,7 @@ func (s *scene) asWith(name string, change func(*caller)) *actor {
 		c.version = &s.on.version
 	}
 	change(&c)
-	return &actor{s, cmp.Or(name, "nobody"), s.on.connect(s.world, c)}
+	return &actor{s, cmp.Or(name, "nobody"), s.on.client(s.world, c)}
 }
 
 // check returns the fault that err is. Any other error fails the case, except that an

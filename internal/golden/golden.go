@@ -21,9 +21,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files and generated documents with what the tests make")
 
-// Updating reports whether the test was run with -update.
-func Updating() bool { return *update }
-
 // File compares got with a file. With -update it writes the file.
 func File(t testing.TB, file, got string) {
 	t.Helper()

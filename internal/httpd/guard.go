@@ -59,7 +59,7 @@ func (g Guard) Check(r *http.Request) *Error {
 		case len(origin) == 1 && slices.Contains(g.Origins, origin[0]):
 		case len(origin) == 1 && g.Own && origin[0] == g.origin(r):
 		case len(origin) == 1 && slices.Contains(g.ReadOrigins, origin[0]):
-			if !OnlyReads(r) {
+			if !onlyReads(r) {
 				return forbidden("pages from this Origin may only read from this server, with GET of HTTP+JSON: add it to allowed_origins")
 			}
 		default:
@@ -94,8 +94,8 @@ func (g Guard) opens(r *http.Request) bool {
 		r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// OnlyReads reports whether a request can only read, or asks whether it may (CORS).
-func OnlyReads(r *http.Request) bool {
+// onlyReads reports whether a request can only read, or asks whether it may (CORS).
+func onlyReads(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		return true

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -77,30 +76,6 @@ func TestSeeds(t *testing.T) {
 	t.Parallel()
 	for _, line := range tableLines(t, document(t, "docs/seeds.md"), 4, 60) {
 		needsTests(t, line, 2, "*open*")
-	}
-}
-
-// TestConformance checks that each requirement in docs/conformance.md names tests, and
-// that each deviation has a reason.
-func TestConformance(t *testing.T) {
-	t.Parallel()
-	requirements, deviations, ok := strings.Cut(document(t, "docs/conformance.md"), "\n## Deviations\n")
-	if !ok {
-		t.Fatal("docs/conformance.md has lost its sections")
-	}
-	for _, line := range tableLines(t, requirements, 3, 90) {
-		if line[1] != "M" && line[1] != "S" {
-			t.Errorf("%.60s: the line has to say M or S", line[0])
-		}
-		needsTests(t, line, 2, "")
-	}
-	for _, line := range tableLines(t, deviations, 3, 1) {
-		needsTests(t, line, 2, "–")
-	}
-	for n := 1; n <= 15; n++ {
-		if mark := fmt.Sprintf("(D%d)", n); !strings.Contains(deviations, mark) {
-			t.Errorf("the decision %s is missing", mark)
-		}
 	}
 }
 

@@ -70,11 +70,11 @@ func (p place) key() string {
 }
 
 // New returns an empty, open DB.
-func New() *DB { return NewWithWindow(0) }
+func New() *DB { return newWithWindow(0) }
 
-// NewWithWindow is New for tests that fill the window of Batch.Dedup: the window
+// newWithWindow is New for tests that fill the window of Batch.Dedup: the window
 // remembers size messages. 0 means [store.WindowSize].
-func NewWithWindow(size int) *DB {
+func newWithWindow(size int) *DB {
 	return &DB{
 		Now:      time.Now,
 		tasks:    make(map[store.TaskID]*task),

@@ -16,7 +16,7 @@ import (
 func TestStore(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(*testing.T) storetest.Backend {
-		b := backend{NewWithWindow(storetest.Window), new(atomic.Int64)}
+		b := backend{newWithWindow(storetest.Window), new(atomic.Int64)}
 		b.Now = func() time.Time { return time.Unix(0, b.elapsed.Load()) }
 		return b
 	})

@@ -341,7 +341,7 @@ func TestChecked(t *testing.T) {
 			t.Parallel()
 			ctx := context.Background()
 			if tt.proof != nil {
-				ctx = tool.ContextWithChecked(ctx, tt.proof)
+				ctx = tool.ContextWithCallValues(ctx, &tool.CallValues{Checked: tt.proof})
 			}
 			_, err := pay.Call(called{values: ctx}, tt.args)
 			if _, refused := errors.AsType[*tool.InvalidError](err); refused != tt.refused {

@@ -383,7 +383,7 @@ func BenchmarkCall(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Run("checked", func(b *testing.B) {
-		ctx := called{values: tool.ContextWithChecked(context.Background(), &proof)}
+		ctx := called{values: tool.ContextWithCallValues(context.Background(), &tool.CallValues{Checked: &proof})}
 		b.ReportAllocs()
 		for b.Loop() {
 			if _, err := f.Call(ctx, given); err != nil {

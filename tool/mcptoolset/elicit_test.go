@@ -70,7 +70,9 @@ func (p *people) wait() *people {
 	return p
 }
 
-func (p *people) ctx(t testing.TB) context.Context { return tool.ContextWithAsker(t.Context(), p) }
+func (p *people) ctx(t testing.TB) context.Context {
+	return tool.ContextWithCallValues(t.Context(), &tool.CallValues{Asker: p})
+}
 
 // older is a server of the version before multi-round-trip requests, which asks while a
 // call runs.

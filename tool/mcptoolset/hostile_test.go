@@ -748,7 +748,7 @@ func TestCloseInCall(t *testing.T) {
 	var running reports
 	done := make(chan error)
 	go func() {
-		_, err := call(tool.ContextWithReporter(t.Context(), &running), wait, nil)
+		_, err := call(tool.ContextWithCallValues(t.Context(), &tool.CallValues{Reporter: &running}), wait, nil)
 		done <- err
 	}()
 	eventually(t, "the call runs", func() bool { return running.n() == 1 })

@@ -74,7 +74,7 @@ func TestInput(t *testing.T) {
 			}
 			tc.answer.Ask = paused.Asks[0]
 			// After a restart.
-			ctx := tool.ContextWithResumption(t.Context(), &tool.Resumption{State: paused.State, Answers: []tool.Answer{tc.answer}})
+			ctx := tool.ContextWithCallValues(t.Context(), &tool.CallValues{Resumption: &tool.Resumption{State: paused.State, Answers: []tool.Answer{tc.answer}}})
 			all, err := call(ctx, named(t, open(t, config), "paint"), with)
 			want := `wall step-1 {"q":` + tc.want + `,"u":{"action":"decline"},"v":{"action":"decline"}}`
 			if err != nil || len(all) != 1 || all[0].Content != want {
@@ -106,7 +106,7 @@ func TestInput(t *testing.T) {
 		for i := range 4 {
 			ctx := t.Context()
 			if i > 0 {
-				ctx = tool.ContextWithResumption(ctx, &tool.Resumption{State: state})
+				ctx = tool.ContextWithCallValues(ctx, &tool.CallValues{Resumption: &tool.Resumption{State: state}})
 			}
 			_, err := call(ctx, busy, nil)
 			var paused *tool.Suspension
@@ -127,7 +127,7 @@ func TestInput(t *testing.T) {
 	})
 	t.Run("state of another", func(t *testing.T) {
 		t.Parallel()
-		ctx := tool.ContextWithResumption(t.Context(), &tool.Resumption{State: json.RawMessage(`[]`)})
+		ctx := tool.ContextWithCallValues(t.Context(), &tool.CallValues{Resumption: &tool.Resumption{State: json.RawMessage(`[]`)}})
 		if _, err := call(ctx, named(t, open(t, over(t, asking)), "paint"), nil); err == nil || !strings.Contains(err.Error(), "cannot be read") {
 			t.Errorf("call = %v", err)
 		}
@@ -167,7 +167,7 @@ func TestOneAtATime(t *testing.T) {
 	set := open(t, config)
 	wait, echo := named(t, set, "wait"), named(t, set, "echo")
 	var running reports
-	ctx, cancel := context.WithCancel(tool.ContextWithReporter(t.Context(), &running))
+	ctx, cancel := context.WithCancel(tool.ContextWithCallValues(t.Context(), &tool.CallValues{Reporter: &running}))
 	done := make(chan error)
 	go func() {
 		_, err := call(ctx, wait, nil)

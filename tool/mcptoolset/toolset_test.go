@@ -80,7 +80,7 @@ func TestProgress(t *testing.T) {
 			t.Parallel()
 			set := open(t, config(t))
 			var got reports
-			if _, err := call(tool.ContextWithReporter(t.Context(), &got), named(t, set, "progress"), nil); err != nil {
+			if _, err := call(tool.ContextWithCallValues(t.Context(), &tool.CallValues{Reporter: &got}), named(t, set, "progress"), nil); err != nil {
 				t.Fatal(err)
 			}
 			if strings.Contains(name, "http") {
@@ -111,7 +111,7 @@ func TestCancel(t *testing.T) {
 				t.Errorf("canceled before: %v, want %v", err, why)
 			}
 			var running reports
-			ctx, cancel = context.WithCancelCause(tool.ContextWithReporter(t.Context(), &running))
+			ctx, cancel = context.WithCancelCause(tool.ContextWithCallValues(t.Context(), &tool.CallValues{Reporter: &running}))
 			done := make(chan error)
 			go func() {
 				_, err := call(ctx, wait, nil)

@@ -160,7 +160,7 @@ func (t *story) unknown(cause string) {
 
 // enterWith enters the call again with a state and so many answers.
 func (t *story) enterWith(state string, answers int) {
-	ctx := tool.ContextWithResumption(context.Background(), &tool.Resumption{State: []byte(state), Answers: make([]tool.Answer, answers)})
+	ctx := tool.ContextWithCallValues(context.Background(), &tool.CallValues{Resumption: &tool.Resumption{State: []byte(state), Answers: make([]tool.Answer, answers)}})
 	_ = invoke(t.b.tool(t.p, storyTraits[0], 0), &fakeContext{ctx: ctx, task: storyTask.String(), call: "c1.1"})
 }
 
