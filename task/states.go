@@ -51,9 +51,9 @@ func StateOf(name a2a.TaskState) (store.State, error) {
 	return 0, fmt.Errorf("task state %q is not one of A2A's", name)
 }
 
-// moves is the state table: which state may follow which, and what causes the change. Any
-// other change is refused. docs/task-states.md is generated from it. State 0 is that of a
-// task that does not exist yet.
+// moves is the state table: each allowed change of state, with its cause. Any other change is
+// refused. docs/task-states.md is generated from it. State 0 belongs to a task that does not
+// exist yet.
 var moves = [store.MaxState + 1][store.MaxState + 1]string{
 	0: {stateSubmitted: "a message makes the task"},
 	stateSubmitted: {
@@ -101,7 +101,7 @@ func allowed(from, to store.State) bool {
 // Move is a change of state that the state table allows.
 type Move struct {
 	From, To a2a.TaskState // From is empty for a task that does not exist yet
-	By       string        // what causes the change
+	By       string        // the cause of the change
 }
 
 // Moves returns the state table.

@@ -61,7 +61,7 @@ func targetFlags(c *cobra.Command) *target {
 	return t
 }
 
-// place is where a server is, and what is sent to it. It has a URL or a Socket.
+// place is the address of a server, and the credential for it. It has a URL or a Socket.
 type place struct {
 	client.Config
 	local bool // of the configuration of this machine
@@ -140,7 +140,8 @@ func (p *program) place(t *target) (*place, error) {
 // given returns the credential in the environment; nil: there is none.
 func (p *program) given() client.Credential { return credential(p.variable(tokenVariable)) }
 
-// credential returns a bearer token or, if it looks like one of ours, an API key.
+// credential returns a bearer token or, if it looks like an API key of this server, an API
+// key.
 func credential(text string) client.Credential {
 	switch text = strings.TrimSpace(text); {
 	case text == "":
@@ -198,7 +199,7 @@ func (p *program) client(t *target) (*server, error) {
 		return nil, err
 	}
 	at.OnRetry = func(cause error, pause time.Duration) {
-		if pause >= time.Second { // shorter ones are over before they are read
+		if pause >= time.Second { // shorter pauses are over before the note is read
 			_ = p.note(visible.Text(cause.Error()) + "; trying again") // nothing depends on it
 		}
 	}
@@ -218,8 +219,8 @@ type server struct {
 	at *place
 }
 
-// explain returns an error of the server for a person: what to do when nobody answers, and its
-// invisible characters escaped.
+// explain returns an error of the server for display: with advice if the server does not
+// answer, and with its invisible characters escaped.
 func (s *server) explain(err error) error {
 	if refused, is := errors.AsType[*client.Error](err); is {
 		text := visible.Text(refused.Error())
@@ -244,8 +245,8 @@ func (s *server) explain(err error) error {
 	return fmt.Errorf("ask the server at %s: %w", at, err)
 }
 
-// changed returns the error of a change for the person: what is not known, and how to find
-// out, if the server has not answered.
+// changed returns the error of a change for display. If the server has not answered, the error
+// says that the outcome is unknown, and how to find out.
 func (s *server) changed(err error, what, look string) error {
 	if unknown, is := errors.AsType[*client.OutcomeError](err); is {
 		return &unknownError{fmt.Sprintf("it is not known whether %s: %s\nWhen the server answers again, '%s' shows it", what, visible.Text(unknown.Cause.Error()), look)}
@@ -265,7 +266,7 @@ type codeError struct {
 	problem string
 }
 
-// Error returns what happened.
+// Error returns the problem.
 func (e *codeError) Error() string { return e.problem }
 
 // asks makes c a command that asks the server that t names, until the person interrupts it.
@@ -292,7 +293,7 @@ func takes(c *cobra.Command, hint string, names ...string) {
 	}
 }
 
-// oneArgument makes a command take one id.
+// oneArgument makes a command take a single id.
 func oneArgument(c *cobra.Command, of string) {
 	takes(c, "; 'a2a-server "+of+"s list' has them", "the id of one "+of)
 }

@@ -53,7 +53,8 @@ func (p *program) approvalsWatch() *cobra.Command {
 	return c
 }
 
-// changedApproval prints an approval on one line, unless it was printed in this state before.
+// changedApproval prints an approval on a single line, unless it was printed in this state
+// before.
 func (p *program) changedApproval(a *client.Approval, shown map[string]client.State, asJSON bool) error {
 	if shown[a.ID] == a.State {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// change is a change of one task: what the person is asked, and what has happened after it.
+// change is a change of a task: the question to confirm it, and the text after it.
 type change struct {
 	question, past string
 	do             func(*server, context.Context, string) error

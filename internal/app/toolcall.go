@@ -139,7 +139,7 @@ func (p *program) callText(name string, args []string, object string, isObject b
 }
 
 // argumentText joins arguments of a command line. The shell has removed the quotes from
-// values, so those that need some get them back.
+// values, so values that need quotes get them back.
 func argumentText(args []string) string {
 	quoted := make([]string, len(args))
 	for i, a := range args {

@@ -61,7 +61,7 @@ func shown(t *a2aserver.ToolInfo) (string, error) {
 	var b strings.Builder
 	fmt.Fprintln(&b, visible.Line(t.Name))
 	for line := range strings.SplitSeq(strings.TrimSpace(visible.Text(t.Description)), "\n") {
-		fmt.Fprintln(&b, strings.TrimRight("  "+line, " ")) // indented, so that no line looks like one of ours
+		fmt.Fprintln(&b, strings.TrimRight("  "+line, " ")) // indented, so that no line imitates a row of the program
 	}
 	row := func(name string, values ...string) {
 		for i, v := range values {
@@ -116,7 +116,7 @@ func longOrigin(o a2aserver.Origin) string {
 	return fmt.Sprintf("%s %s, %s:%d", o.Kind, visible.Line(o.Entry), visible.Line(o.File), o.Line)
 }
 
-// decisionText says what all gates together say.
+// decisionText describes the result of all gates together.
 func decisionText(t *a2aserver.ToolInfo) string {
 	action, sometimes := t.Decision()
 	which := "every call"
@@ -134,7 +134,7 @@ func decisionText(t *a2aserver.ToolInfo) string {
 	return "run without an approval, unless the tool asks while it runs"
 }
 
-// gateText describes one gate.
+// gateText describes a gate.
 func gateText(g *a2aserver.GateInfo) string {
 	text := string(g.Action)
 	if g.Sometimes {
