@@ -8,7 +8,7 @@ import (
 	"a2a-server/client"
 )
 
-// batchPage lists what will run when several approvals are decided together.
+// batchPage lists the calls of several approvals to decide together.
 type batchPage struct {
 	Items   []batchItem
 	Gate    string

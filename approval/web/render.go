@@ -40,7 +40,7 @@ var files = sync.OnceValues(func() (map[string]asset, string) {
 	return all, hex.EncodeToString(sum.Sum(nil))[:16]
 })
 
-// static serves a file. It needs no caller: it is the same for everybody.
+// static serves a file. It needs no caller: the file is the same for every reader.
 func (p *pages) static(w http.ResponseWriter, r *http.Request) {
 	all, hash := files()
 	file, ok := all[r.PathValue("file")]

@@ -64,7 +64,7 @@ func taskState(state string) badge {
 	return badge{class, strings.ToUpper(word[:1]) + word[1:]}
 }
 
-// ended says what happens when nobody decides.
+// ended describes the effect of the deadline.
 func ended(onDeadline string) string {
 	switch onDeadline {
 	case "cancel":
@@ -86,7 +86,7 @@ func who(p *client.Principal) string {
 	return p.Subject
 }
 
-// through says who acts for a principal; "": nobody.
+// through names the principals that act for a principal; "": none.
 func through(p *client.Principal) string {
 	if p == nil || len(p.Through) == 0 {
 		return ""
@@ -94,7 +94,7 @@ func through(p *client.Principal) string {
 	return "through " + strings.Join(p.Through, ", ")
 }
 
-// ran says what became of a call, and whether that is good, in the terms of a badge.
+// ran describes the outcome of a call, with the class of its badge.
 func ran(c *client.Call) (text, class string) {
 	if c == nil {
 		return "", ""
@@ -128,10 +128,10 @@ func ran(c *client.Call) (text, class string) {
 	return "It has ended.", "end"
 }
 
-// title is what an approval is about, in one line.
+// title is the subject of an approval, on a single line.
 type title struct {
 	Lead  []run
-	Pairs []pair // arguments, where nobody has written a sentence
+	Pairs []pair // arguments, if there is no sentence from a gate or tool
 	More  string // that there are more arguments
 }
 

@@ -25,8 +25,8 @@ const (
 	exchangeTime = 15 * time.Second
 )
 
-// flow is a sign-in that has begun. It is kept by the browser that began it, in a cookie, so that
-// no other browser can end it, and nobody can fill the server's memory with them.
+// flow is a sign-in that has begun. It is kept in a cookie of its browser, so that no other
+// browser can end it, and unfinished sign-ins take no memory of the server.
 type flow struct {
 	Issuer   string       `json:"issuer"`
 	State    string       `json:"state"`
@@ -136,7 +136,8 @@ func (s *SignIn) flow(r *http.Request) (f flow, known bool) {
 	return f, age >= 0 && age <= store.Millis(flowTime.Milliseconds())
 }
 
-// exchange returns whom a code stands for. An [*auth.Error] is the fault of whoever sent the code.
+// exchange returns the principal of a code. An [*auth.Error] is the fault of the sender of the
+// code.
 func (s *SignIn) exchange(ctx context.Context, i *Issuer, f *flow, code string, names []string) (auth.Principal, error) {
 	client, at, err := s.client(ctx, i)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A Client is a client of an [Issuer], for the authorization code flow. Everybody who comes to the
+// A Client is a client of an [Issuer], for the authorization code flow. Every visitor of the
 // issuer is alice, signed in already.
 type Client struct {
 	ID, Secret  string // Secret "": the client is public
@@ -25,7 +25,7 @@ type Client struct {
 type codes struct {
 	mu     sync.Mutex
 	client Client
-	given  map[string]url.Values // what each was given for; nil: it was used
+	given  map[string]url.Values // the request of each code; nil: it was used
 }
 
 // Register makes c the only client of i.

@@ -52,7 +52,7 @@ func Write(t testing.TB, path string, content []byte) {
 }
 
 // NewCA returns an authority that is valid from an hour ago for two days, unless changed:
-// longer than what it signs.
+// longer than its certificates.
 func NewCA(t testing.TB, changes ...func(*x509.Certificate)) *CA {
 	t.Helper()
 	ca := &CA{}
@@ -69,7 +69,7 @@ func NewCA(t testing.TB, changes ...func(*x509.Certificate)) *CA {
 	return ca
 }
 
-// Pool returns the authority as those who trust it have it.
+// Pool returns a pool with the authority, for its relying parties.
 func (ca *CA) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(ca.Cert)
@@ -93,7 +93,7 @@ func (ca *CA) Client(t testing.TB, changes ...func(*x509.Certificate)) Pair {
 	}}, changes...))
 }
 
-// issue signs a certificate; the first one of an authority by its own key.
+// issue signs a certificate: the first certificate of an authority with its own key.
 func (ca *CA) issue(t testing.TB, changes []func(*x509.Certificate)) Pair {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
