@@ -42,7 +42,7 @@ func (in Extend) put(d *Draft) error {
 	case a.Held:
 		return approval.NotAllowed(&a.Approval, "its call runs and waits only until its deadline")
 	case a.Deadline == nil:
-		return approval.NotAllowed(&a.Approval, "it has no deadline, and waits until somebody decides")
+		return approval.NotAllowed(&a.Approval, "it has no deadline to extend")
 	case !until.After(*a.Deadline):
 		return Invalid("until", "is not after the deadline, %s", a.Deadline.Format(time.RFC3339))
 	case a.Extensions >= MaxExtensions:

@@ -66,8 +66,8 @@ var moves = [store.MaxState + 1][store.MaxState + 1]string{
 	},
 	stateWorking: {
 		stateWorking:       "its planner reports progress, the confirmation provider is asked, a tool cannot be reached, or it has to wait for its turn",
-		StateInputRequired: "a call needs approval, a tool asks, its planner asks, or somebody has to decide about a call with an unknown outcome",
-		StateAuthRequired:  "everything it waits for is decided by others, and their rules want this state; or its planner asks for authorization",
+		StateInputRequired: "a call needs approval, a tool asks, its planner asks, or a person has to decide about a call with an unknown outcome",
+		StateAuthRequired:  "only principals other than the client can decide its approvals, and their gates want this state; or its planner asks for authorization",
 		stateCompleted:     "its planner ends it",
 		stateFailed:        "its planner ends it, or fails; or the task cannot continue",
 		stateCanceled:      "its client, a decision, a deadline or its planner cancels it",
@@ -76,7 +76,7 @@ var moves = [store.MaxState + 1][store.MaxState + 1]string{
 	StateInputRequired: {
 		stateWorking:       "it is answered, or a deadline or a timer resumes it",
 		StateInputRequired: "a message decides nothing, a part is answered, or something else is asked",
-		StateAuthRequired:  "what is left to decide is for others",
+		StateAuthRequired:  "only other principals can decide the remaining approvals",
 		stateCompleted:     "it is answered, and its planner ends it",
 		stateFailed:        "it is answered, and its planner ends it or fails; or the task cannot continue",
 		stateCanceled:      "its client, a decision, a deadline or its planner cancels it",

@@ -210,7 +210,7 @@ func chain(a *client.Approval) []chained {
 	}
 	switch a.Requester.Method {
 	case "none":
-		what = "nobody has checked who: the server has no authentication"
+		what = "unverified: the server has no authentication"
 	case "":
 	default:
 		what += ", signed in by " + a.Requester.Method

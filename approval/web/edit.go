@@ -39,7 +39,7 @@ func (v *visit) checkEdit() error {
 	f := v.r.PostForm
 	if f.Get("digest") != d.Approval.Digest {
 		return v.showApproval(http.StatusPreconditionFailed, &d, &client.Error{
-			Status: http.StatusPreconditionFailed, Reason: client.ReasonChanged, Title: "The approval is not what was shown", Detail: "nothing was sent: read what stands now, and edit that",
+			Status: http.StatusPreconditionFailed, Reason: client.ReasonChanged, Title: "The approval has changed", Detail: "nothing was sent: read the approval again, then edit it",
 		})
 	}
 	var raw json.RawMessage
@@ -67,7 +67,7 @@ func unreadable(raw json.RawMessage) string {
 		return fmt.Sprintf("The arguments have %s, and at most %s are accepted: shorten them.", size(len(raw)), size(maxArguments))
 	}
 	if _, err := strictjson.DecodeObject(raw); err != nil {
-		return "The text is not a JSON object that a tool could get: " + err.Error() + "."
+		return "The text is not a JSON object for a tool: " + err.Error() + "."
 	}
 	return ""
 }

@@ -23,7 +23,7 @@ func TestGate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const later, gone = "after this was asked", "has no gate of this name"
+	const later, gone = "after the request", "no longer has a gate with this name"
 	configure("  - {tool: transfer_money, name: payments, hint: \"Pay {amount}\u202e?\", risk: high, mask: [/to], approvers: {roles: [approver]}}\n")
 	w := start(t, func(c *a2aserver.Config) { c.File = file })
 	page := func(tool string, args map[string]any) string {
@@ -36,7 +36,7 @@ func TestGate(t *testing.T) {
 	w.safe(money, p)
 	w.has(w.get(alice, echo), http.StatusOK, []string{"# a2a-server.yaml:3", "expires: never", "on_expiry: reject # by default"}, "168h", later)
 	w.has(w.get(alice, greet), http.StatusOK, []string{"# a2a-server.yaml:6", "command: greet", "approve: true"}, "s3cret", "TOKEN", later)
-	w.has(w.get(alice, mail), http.StatusOK, []string{"The tool itself asks"}, "As the configuration has it", gone)
+	w.has(w.get(alice, mail), http.StatusOK, []string{"The tool itself asks"}, "From the current configuration", gone)
 
 	reload := func(payments string) {
 		w.Advance(time.Minute)

@@ -71,7 +71,7 @@ func (v *visit) rowOf(a *client.Approval) row {
 func (v *visit) whyNot(a *client.Approval) string {
 	switch only := approvers(a.Approvers); {
 	case a.FourEyes && v.isCaller(&a.Requester):
-		return "you asked for this: somebody else decides"
+		return "you requested this: another person decides"
 	case v.By.May(auth.Decide) != nil:
 		return "your roles let you see it, not decide it"
 	case only != "":
@@ -146,7 +146,7 @@ func (v *visit) inbox() error {
 	v.filters(&p, &all, q)
 	page, err := v.cfg.Service.Approvals(v.ctx(), v.Caller, q)
 	if err != nil && q.Order == "deadline" && q.Cursor == "" {
-		q.Order, p.Order, p.Note = "time", "time", "More wait than can be sorted by their time left: this is the oldest first."
+		q.Order, p.Order, p.Note = "time", "time", "Too many approvals to sort by time left: the oldest come first."
 		page, err = v.cfg.Service.Approvals(v.ctx(), v.Caller, q)
 	}
 	if err != nil {

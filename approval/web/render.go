@@ -73,7 +73,7 @@ func (p *pages) render(w http.ResponseWriter, r *http.Request, status int, name 
 	if err := p.templates[name].ExecuteTemplate(&b, "frame", f); err != nil {
 		p.cfg.Log.Error().Err(err).Str("page", name).Msg("a page cannot be made")
 		secure(w, "")
-		http.Error(w, "The page cannot be made: the server's log has the reason.", http.StatusInternalServerError)
+		http.Error(w, "The page cannot be rendered: the server's log has the reason.", http.StatusInternalServerError)
 		return nil
 	}
 	secure(w, f.Nonce)

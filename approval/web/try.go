@@ -69,7 +69,7 @@ func (v *visit) try() error {
 
 func (v *visit) showTry(status int, p *tryPage, task, context string) error {
 	if v.cfg.Sender == nil {
-		return notFound("nobody can talk to the agent on this server's pages")
+		return notFound("this server has no page to talk to the agent")
 	}
 	p.Context, p.As = context, who(&client.Principal{Subject: v.By.Subject, Person: v.By.Person})
 	if v.cfg.Tools != nil {
@@ -114,7 +114,7 @@ func (v *visit) showTry(status int, p *tryPage, task, context string) error {
 func (v *visit) send() error {
 	f := v.r.PostForm
 	if v.cfg.Sender == nil {
-		return notFound("nobody can talk to the agent on this server's pages")
+		return notFound("this server has no page to talk to the agent")
 	}
 	text := strings.ReplaceAll(f.Get("text"), "\r\n", "\n")
 	m := Said{Text: text, Task: f.Get("task"), Context: f.Get("context")}

@@ -174,7 +174,7 @@ func (p *pages) refused(r *http.Request) *client.Error {
 		return api.Problem(wrong)
 	}
 	if err := p.origins.Check(r); err != nil {
-		return &client.Error{Status: http.StatusForbidden, Reason: client.ReasonRole, Title: "Pages of other sites may not change anything here", Detail: "open the page on this server, and press the button there"}
+		return &client.Error{Status: http.StatusForbidden, Reason: client.ReasonRole, Title: "Pages of other sites may not make changes here", Detail: "open the page on this server, and press the button there"}
 	}
 	return nil
 }

@@ -103,9 +103,9 @@ func ran(c *client.Call) (text, class string) {
 	case "started":
 		return "It runs now.", "run"
 	case "suspended":
-		return "It has begun, and waits.", "run"
+		return "It has started, and waits.", "run"
 	case "unknown":
-		return "It was started, and nobody knows yet whether it had its effect.", "wait"
+		return "It was started, and may or may not have had its effect.", "wait"
 	case "decided":
 		return "It is about to run.", "run"
 	case "planned", "asked":
@@ -115,11 +115,11 @@ func ran(c *client.Call) (text, class string) {
 	case "ok":
 		return "It ran, and succeeded.", "done"
 	case "responded":
-		return "A person has given its result.", "done"
+		return "A person supplied its result.", "done"
 	case "error":
 		return "It ran, and failed.", "fail"
 	case "unknown":
-		return "It was started, and it stays unknown whether it had its effect.", "fail"
+		return "It was started, and its outcome stays unknown.", "fail"
 	case "rejected", "denied", "expired", "invalid":
 		return "It did not run.", "end"
 	case "canceled":
@@ -181,7 +181,7 @@ func gateName(name string) string {
 	case "tool":
 		return "the tool asks"
 	case "default":
-		return "no gate, so it asks"
+		return "no gate: asks by default"
 	}
 	if of, outcome := strings.CutSuffix(name, ":outcome"); outcome {
 		return gateName(of)

@@ -38,7 +38,7 @@ func approvalText(d *client.ApprovalDetail, columns int, now time.Time) string {
 	}
 	f.add("gate", visible.Line(a.Gate))
 	if a.FourEyes {
-		f.add("four eyes", "the requester may not decide, nor those they act for, nor those who act for one of them")
+		f.add("four eyes", "the requester, principals that it acts for, and principals that act for any of these may not decide")
 	}
 	if a.Approvers != nil {
 		f.add("approvers", visible.Line(approversText(a.Approvers)))

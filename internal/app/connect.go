@@ -56,7 +56,7 @@ func targetFlags(c *cobra.Command) *target {
 	c.Flags().StringVar(&t.context, "context", "", "The `name` of a context.")
 	c.Flags().StringVar(&t.data, "data", "", "The data `folder` of a server on this machine. Defaults to the one in its configuration.")
 	fileFlag(c, t.given)
-	c.Flags().BoolVar(&t.anonymous, "anonymous", false, "What was created without authentication, which takes the role admin.")
+	c.Flags().BoolVar(&t.anonymous, "anonymous", false, "Act on data created without authentication; needs the role admin.")
 	c.Long += connectHelp
 	return t
 }
@@ -208,7 +208,7 @@ func (p *program) client(t *target) (*server, error) {
 		return nil, usage("%v", err)
 	}
 	if at.exposed() {
-		_, _ = fmt.Fprintf(p.stderr, "warning: your credential goes to %s unencrypted, and whoever reads it can act as you; use an https URL, here or in the context\n", visible.Line(at.URL)) // nothing depends on it
+		_, _ = fmt.Fprintf(p.stderr, "warning: your credential goes to %s unencrypted, and a reader of the traffic can act as you; use an https URL, here or in the context\n", visible.Line(at.URL)) // nothing depends on it
 	}
 	return &server{Client: c, at: at}, nil
 }
@@ -236,11 +236,11 @@ func (s *server) explain(err error) error {
 	case errors.Is(err, fs.ErrNotExist) && s.at.Socket != "":
 		return fmt.Errorf("there is no socket %s: start the server, with users in auth.socket, or name its data folder with --data or its URL with --url", at)
 	case errors.Is(err, syscall.ECONNREFUSED) && s.at.Socket != "":
-		return fmt.Errorf("nobody listens on %s: the server that made it has ended; start it again", at)
+		return fmt.Errorf("no server listens on %s: the server that created it has ended; start it again", at)
 	case errors.Is(err, fs.ErrPermission) && s.at.Socket != "":
-		return fmt.Errorf("%s is not for you: run this as a user in auth.socket whom its mode and group let connect (admin.mode, admin.group), or as root", at)
+		return fmt.Errorf("no permission to open %s: run the command as a user in auth.socket with access by admin.mode and admin.group, or as root", at)
 	case errors.Is(err, syscall.ECONNREFUSED) && s.at.local:
-		return fmt.Errorf("nobody listens on %s: start the server with 'a2a-server serve', or name another with --url, --context or --data", at)
+		return fmt.Errorf("no server listens on %s: start it with 'a2a-server serve', or name another with --url, --context or --data", at)
 	}
 	return fmt.Errorf("ask the server at %s: %w", at, err)
 }

@@ -85,7 +85,7 @@ func (f *decisionFlags) decision(of client.DecisionType) (client.Decision, error
 	case !utf8.ValidString(f.reason):
 		return d, usage("approvals %s: the reason is not valid UTF-8", of)
 	case f.sure && f.digest == "":
-		return d, usage("approvals %s: --yes needs --digest, which says what you have seen; 'a2a-server approvals show' has it", of)
+		return d, usage("approvals %s: --yes needs --digest, which identifies the approval as you saw it; 'a2a-server approvals show' prints it", of)
 	case of != client.Edit:
 		return d, nil
 	}
@@ -159,7 +159,7 @@ func (p *program) decide(ctx context.Context, s *server, id string, d client.Dec
 	if e, is := errors.AsType[*client.Error](err); is {
 		switch {
 		case e.Reason == client.ReasonChanged:
-			return nil, fmt.Errorf("nothing was decided, because what it asks has changed meanwhile: run the command again to see it\n%s", visible.Text(e.Error()))
+			return nil, fmt.Errorf("nothing was decided, because the approval has changed: run the command again to see it\n%s", visible.Text(e.Error()))
 		case e.Reason == client.ReasonConflict && e.Approval != nil:
 			return settled(e.Approval, same(e.Approval, &d))
 		case e.Reason == client.ReasonConflict:

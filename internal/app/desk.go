@@ -129,7 +129,7 @@ func (d *desk) artifact(u *artifactUpdate) error {
 	}
 	first := !d.begun[id]
 	if !first && !u.Append {
-		if err := d.note(visible.Line(id) + ": the result starts over, and replaces what was printed of it"); err != nil {
+		if err := d.note(visible.Line(id) + ": the result starts over, and replaces its printed part"); err != nil {
 			return err
 		}
 	}

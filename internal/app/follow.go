@@ -14,7 +14,7 @@ import (
 )
 
 func (p *program) approvalsWatch() *cobra.Command {
-	c := &cobra.Command{Use: "watch", Short: "print what waits for approval, then what is requested and decided, as it happens"}
+	c := &cobra.Command{Use: "watch", Short: "print pending approvals, then new approvals and decisions as they happen"}
 	as := outputFlag(c)
 	t := targetFlags(c)
 	p.asks(c, t, func(ctx context.Context, s *server, _ []string) error {

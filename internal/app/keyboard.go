@@ -33,7 +33,7 @@ type written struct {
 // line returns the next line that is written after prompt was called.
 func (k *keyboard) line(ctx context.Context, prompt func() error) (string, error) {
 	if err := discardInput(k.from); err != nil {
-		return "", fmt.Errorf("discard what was written before the question: %w", err)
+		return "", fmt.Errorf("discard input from before the question: %w", err)
 	}
 	if err := prompt(); err != nil {
 		return "", err

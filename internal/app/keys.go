@@ -79,7 +79,7 @@ func oneID(c *cobra.Command) {
 func (p *program) keysAdd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "add ID", Short: "make an API key, print it once, and add its hash to the file",
-		Long: "It prints the key, and nothing else, to the standard output. The owner of what is done\nwith it is key:ID, so that an id must not be given to somebody else later.\n",
+		Long: "It prints the key, and nothing else, to the standard output. Tasks created with it\nbelong to key:ID, so never reuse an id for another person.\n",
 	}
 	oneID(c)
 	var roles, ruleRoles []string
@@ -165,7 +165,7 @@ func checkRoles(roles, ruleRoles []string) error {
 	}
 	for _, role := range roles {
 		if !slices.Contains(auth.Roles(), role) {
-			return fmt.Errorf("there is no role %s%s; known are %s; one that only rules name is given with --rule-role",
+			return fmt.Errorf("there is no role %s%s; known are %s; give a role that only gates name with --rule-role",
 				visible.Quote(role, 60), suggest.DidYouMean(role, "", auth.Roles()), strings.Join(auth.Roles(), ", "))
 		}
 	}
@@ -214,7 +214,7 @@ func endOf(text string, now time.Time) (time.Time, error) {
 }
 
 func (p *program) keysList() *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "list the API keys in the file: whose they are, and what they may do"}
+	c := &cobra.Command{Use: "list", Short: "list the API keys in the file, with their owners and roles"}
 	as := outputFlag(c)
 	file := keyFileFlags(c)
 	c.RunE = func(*cobra.Command, []string) error {

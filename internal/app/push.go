@@ -75,7 +75,7 @@ func (p *program) pushList() *cobra.Command {
 const noWebhooks = "there are no such webhooks"
 
 func principalFlag(c *cobra.Command, to *string, what string) {
-	c.Flags().StringVar(to, "principal", "", what+" that this `subject`, such as key:ci, has set or has acted for.")
+	c.Flags().StringVar(to, "principal", "", what+" set by this `subject`, such as key:ci, or through it.")
 }
 
 // webhooks returns the webhooks that q selects, at most limit.
@@ -134,8 +134,8 @@ type deleted struct {
 
 func (p *program) pushDelete() *cobra.Command {
 	c := &cobra.Command{
-		Use: "delete [TASK ID]", Short: "delete a webhook of anybody in the tenant, or all that somebody has set",
-		Long: "Nothing more is sent to it, apart from a notification that is being sent. The audit keeps\nwho deleted it. To delete one that is not there changes nothing.\n",
+		Use: "delete [TASK ID]", Short: "delete any webhook in the tenant, or all webhooks of a principal",
+		Long: "Only a notification in flight is still sent. The audit records who deleted it. Deleting a\nwebhook that does not exist changes nothing.\n",
 	}
 	c.Annotations = map[string]string{takesArguments: "yes"}
 	as := outputFlag(c)

@@ -83,7 +83,7 @@ a message.
 }
 
 func (p *program) tasksWatch() *cobra.Command {
-	c := &cobra.Command{Use: "watch ID", Short: "print what a task has done, and what it does until it ends"}
+	c := &cobra.Command{Use: "watch ID", Short: "print the events of a task until it ends"}
 	oneArgument(c, "task")
 	as := outputFlag(c)
 	t := targetFlags(c)

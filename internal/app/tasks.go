@@ -111,7 +111,7 @@ func ended(state string) bool {
 }
 
 func (p *program) tasksShow() *cobra.Command {
-	c := &cobra.Command{Use: "show ID", Short: "print one task: who owns it, and how it stands"}
+	c := &cobra.Command{Use: "show ID", Short: "print a task with its owner and state"}
 	oneArgument(c, "task")
 	as := outputFlag(c)
 	t := targetFlags(c)

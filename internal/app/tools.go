@@ -52,7 +52,7 @@ func (f *form) Set(text string) error {
 func (f *form) Type() string { return "text or json" }
 
 func (p *program) toolsList() *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "list the tools, where they are from, and what asks before they run"}
+	c := &cobra.Command{Use: "list", Short: "list the tools, with their origins and gates"}
 	as := outputFlag(c)
 	given := configFlags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -123,10 +123,12 @@ func gateColumn(t *a2aserver.ToolInfo) string {
 		return none
 	}
 	verb := "asks"
-	if action == approval.ActionDeny {
+	switch {
+	case action == approval.ActionDeny && sometimes:
+		verb = "may deny"
+	case action == approval.ActionDeny:
 		verb = "denies"
-	}
-	if sometimes {
+	case sometimes:
 		verb = "may ask"
 	}
 	var why []string

@@ -75,7 +75,7 @@ func (g Guard) Check(r *http.Request) *Error {
 			return forbidden("pages from other sites may not call this server: add their origin to allowed_origins, and let them ask for CORS")
 		}
 		if site != "same-origin" && site != "none" && ambient(r) {
-			return forbidden("pages from other sites may not call this server with what their reader's browser sends by itself, such as a certificate: let them send a token or a key of their own, without credentials of the browser")
+			return forbidden("pages from other sites may not call this server with credentials that the browser sends by itself, such as a certificate: let them send their own token or key, without the browser's credentials")
 		}
 	}
 	return nil

@@ -143,7 +143,7 @@ func (l *limiter) take(bucket *rate.Limiter) error {
 	if bucket.AllowN(now, 1) {
 		return nil
 	}
-	return tooMany(wait(bucket, now), "too many requests of this caller: send fewer, or have limits.rate raised")
+	return tooMany(wait(bucket, now), "too many requests from this caller: send fewer, or ask the operator to raise limits.rate")
 }
 
 // authenticate authenticates a request and counts it, unless its address has sent too many
@@ -177,7 +177,7 @@ func (l *limiter) warn(from netip.Prefix) {
 		return
 	}
 	l.log.Warn().Str("address", from.String()).Int64("others", others).
-		Msg("this address sends too many invalid credentials, so its requests are refused for a while, also those with valid ones: if it is a proxy, name it in trusted_proxies, so that its clients are told apart")
+		Msg("too many invalid credentials from this address: refusing all its requests for now, valid credentials included; if it is a proxy, add it to trusted_proxies")
 }
 
 // source returns the address of a request, as rates count it: an IPv4 address, or an IPv6 /64,

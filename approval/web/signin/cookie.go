@@ -97,14 +97,14 @@ func (s *SignIn) unsafe(r *http.Request) string {
 			return ""
 		}
 		if base.Scheme == "https" {
-			return "This request did not come through a proxy that the server knows, so nobody may sign in: the operator lists the address of the proxy that speaks TLS in trusted_proxies."
+			return "This request did not come through a trusted proxy, so signing in is disabled: the operator adds the address of the TLS proxy to trusted_proxies."
 		}
 	} else if s.proxy(c.Remote.Addr().Unmap().WithZone("")) {
 		if scheme, _ := s.cfg.Guard.Asked(r); scheme == "https" || base.Scheme == "https" && r.Header.Get("X-Forwarded-Proto") == "" {
 			return ""
 		}
 	}
-	return "The connection is not encrypted, so nobody may sign in over it: the operator sets tls.cert and tls.key, or public_url to an https URL and trusted_proxies to the proxy that serves it."
+	return "The connection is not encrypted, so signing in is disabled: the operator sets tls.cert and tls.key, or sets public_url to an https URL and trusted_proxies to the proxy that serves it."
 }
 
 // local reports whether a name means this machine.

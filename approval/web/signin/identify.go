@@ -35,7 +35,7 @@ func (s *SignIn) Identify(w http.ResponseWriter, r *http.Request) (api.Caller, b
 func (s *SignIn) caller(w http.ResponseWriter, r *http.Request) (auth.Principal, error) {
 	if s.cfg.Authenticator == nil {
 		if s.unsafe(r) != "" {
-			return auth.Principal{}, &httpd.Error{Status: http.StatusForbidden, Message: "This server authenticates nobody, so its pages are for its own machine only: to let others in, the operator sets auth, and tls.cert or, behind a proxy, public_url and trusted_proxies."}
+			return auth.Principal{}, &httpd.Error{Status: http.StatusForbidden, Message: "This server has no authentication, so its pages open only on its own machine: for access from elsewhere, the operator sets auth, and tls.cert or, behind a proxy, public_url and trusted_proxies."}
 		}
 		return s.cfg.Requests.PrincipalBy(w, r, nil)
 	}

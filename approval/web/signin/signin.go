@@ -92,7 +92,7 @@ func New(cfg Config) *SignIn {
 	mux.HandleFunc("GET "+callbackPath, s.callback)
 	mux.HandleFunc("POST "+OutPath, s.out)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.page(w, r, http.StatusNotFound, Page{Problem: "There is nothing here that could be read or sent like this: begin at the sign-in."})
+		s.page(w, r, http.StatusNotFound, Page{Problem: "This address has no page: begin at the sign-in."})
 	})
 	origins := http.NewCrossOriginProtection()
 	for _, origin := range cfg.Guard.Origins {
@@ -107,7 +107,7 @@ func New(cfg Config) *SignIn {
 			return
 		}
 		if origins.Check(r) != nil {
-			s.page(w, r, http.StatusForbidden, Page{Problem: "Pages of other sites may not sign anybody in or out here."})
+			s.page(w, r, http.StatusForbidden, Page{Problem: "Pages of other sites may not sign you in or out here."})
 			return
 		}
 		mux.ServeHTTP(w, r)
@@ -125,7 +125,7 @@ func (s *SignIn) show(w http.ResponseWriter, r *http.Request) {
 	by, err := s.caller(w, r)
 	switch {
 	case err == nil && why == whyOut:
-		s.page(w, r, http.StatusOK, Page{Message: "Your session has ended. You are still known as " + by.Subject + ", by what your browser or a proxy sends with each request.", Next: next})
+		s.page(w, r, http.StatusOK, Page{Message: "Your session has ended. You are still signed in as " + by.Subject + ", because your browser or a proxy identifies you with each request.", Next: next})
 	case err == nil:
 		s.redirect(w, r, next)
 	case s.wrong(err).Status != http.StatusUnauthorized:
