@@ -232,14 +232,13 @@ func approvers(who *client.Approvers) string {
 		all = append(all, "role "+role)
 	}
 	all = append(all, who.Subjects...)
-	text := strings.Join(all, ", ")
-	for i := range who.All {
-		if i > 0 || text != "" {
-			text += ", and "
-		}
-		text += approvers(&who.All[i])
+	if len(who.All) == 0 {
+		return strings.Join(all, ", ")
 	}
-	return text
+	for i := range who.All {
+		all = append(all, "one of ("+approvers(&who.All[i])+")")
+	}
+	return strings.Join(all, " who is also ")
 }
 
 func (v *visit) decide() error {

@@ -51,3 +51,17 @@ func TestGate(t *testing.T) {
 	reload("  - {tool: transfer_money, name: other}\n")
 	w.has(w.get(alice, money), http.StatusOK, []string{gone, "Other gates for this tool: other, all-money"}, "name: other")
 }
+
+// If several gates restrict the approvers, the page says that a decider is an approver of each
+// gate.
+func TestApproversOfSeveralGates(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "a2a-server.yaml")
+	text := "gates:\n  - {tool: echo, name: first, approvers: {roles: [approver]}}\n  - {tool: \"ec*\", name: second, approvers: {subjects: [corp:dana, corp:erin]}}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := start(t, func(c *a2aserver.Config) { c.File = file })
+	id, _ := w.asks("echo", map[string]any{"text": "x"})
+	w.has(w.get(alice, "/ui/approvals/"+id), http.StatusOK, []string{"one of (role approver) who is also one of (corp:dana, corp:erin)"})
+}

@@ -10,8 +10,8 @@
 // a task, how it ended, its result, a decision. Errors and broken connections acknowledge
 // nothing; callers retry with the same message. Afterwards, and again after a restart,
 // everything acknowledged is there, the ledger of transfer_money has a single line for
-// each call that was approved and has completed, and at most one line for any other. Every task has
-// ended, and each message has a single task.
+// each call that was approved and has completed, and at most one line for any other. Every task
+// has ended, and each message has a single task.
 //
 // The program is built from a copy of bbolt in which four points of a commit read a file
 // before they continue (see patch_test.go), so that errors happen at chosen points, on every
@@ -21,6 +21,6 @@
 //
 // Each fault counts how often it struck. A fault that never struck fails its test; a
 // fault that this machine does not allow is skipped, and the run ends with the number of
-// skipped faults. docs/crash-matrix.md lists the effect of each fault for clients, and what
-// happens next.
+// skipped faults. docs/crash-matrix.md lists the effect of each fault for clients, and the
+// recovery.
 package faults
