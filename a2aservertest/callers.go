@@ -10,9 +10,9 @@ import (
 // callerHeader has the principal of a request, as JSON.
 const callerHeader = "A2a-Test-Caller"
 
-// Callers is an auth.Authenticator that believes what [Server.As] says about a caller. With it
-// as Config.Authenticator, or as one of auth.First, a server has authentication on: a request
-// of nobody in particular is refused. It is for tests only: everybody can be anybody.
+// Callers is an auth.Authenticator that believes the caller set by [Server.As]. With it as
+// Config.Authenticator, or as part of auth.First, a server has authentication on: it refuses a
+// request without a caller. It is for tests only: a client can claim any identity.
 type Callers struct{}
 
 // Authenticate implements auth.Authenticator.
@@ -29,7 +29,7 @@ func (Callers) Authenticate(_ context.Context, c *auth.Credentials) (auth.Princi
 }
 
 // As returns s with helpers that act as p: with its tenant and its roles they send, follow,
-// list and decide. The server needs [Callers] to know who sends.
+// list and decide. The server needs [Callers] to know the sender.
 func (s *Server) As(p auth.Principal) *Server {
 	other := *s
 	other.caller = p

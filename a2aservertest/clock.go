@@ -12,7 +12,7 @@ import (
 type clock struct {
 	mu     sync.Mutex
 	now    time.Time
-	timers []*timer // not fired yet, the next one first
+	timers []*timer // not fired yet, in order of time
 	over   bool     // the server is stopping: new timers fire soon
 }
 
@@ -71,7 +71,7 @@ func (c *clock) After(d time.Duration, f func()) (stop func() bool) {
 	t := &timer{at: c.now.Add(d), run: func() { go f() }}
 	place, _ := slices.BinarySearchFunc(c.timers, t, func(a, b *timer) int {
 		if !a.at.After(b.at) {
-			return -1 // one of the same time comes after those that are there
+			return -1 // after the timers of the same time
 		}
 		return 1
 	})

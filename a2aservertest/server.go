@@ -106,10 +106,10 @@ func (s *Server) ready() bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// Text returns the text of a task's results: all text parts of its artifacts, each on a line
-// of its own. A part that ends with a line break is not followed by another one, so that lines
-// that a tool publishes while it runs are the same text however many came at once. A result
-// that is an object appears as JSON.
+// Text returns the text of a task's results: all text parts of its artifacts, each ended by a
+// line break. A part that already ends with a line break gets no other, so that lines that a
+// tool publishes while it runs give the same text in chunks of any size. A result that is an
+// object appears as JSON.
 func (s *Server) Text(t *a2a.Task) string {
 	var all strings.Builder
 	begun := true // all is at the beginning of a line
@@ -265,7 +265,7 @@ func (s *Server) decide(t *a2a.Task, answer approval.Answer) {
 	}
 }
 
-// call sends a request of HTTP+JSON and reads its answer into what into points to.
+// call sends a request of HTTP+JSON and decodes its answer into the value at into.
 func (s *Server) call(method, path string, body, into any) {
 	s.t.Helper()
 	resp, err := s.do(s.t.Context(), method, path, body)

@@ -1,4 +1,4 @@
-// Package deploy is the tests of the files beside it, with which people run the server:
-// images, clusters, units and proxies. They are a module of their own, so that what reads
-// these files is nobody's dependency.
+// Package deploy tests the files beside it, with which people run the server: images,
+// clusters, units and proxies. The tests are a separate module, so that the parsers of these
+// files are no dependency of the server.
 package deploy

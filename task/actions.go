@@ -8,7 +8,7 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// maxActions bounds what a call may ask for in addition to its result, in bytes.
+// maxActions bounds the actions of a call, in bytes.
 const maxActions = 16 << 10
 
 // actions is the form of [agent.EventActions] in the log, without the changes of the
@@ -23,8 +23,8 @@ type actions struct {
 	LongRunningToolIDs []string         `json:"longRunningToolIds,omitempty"`
 }
 
-// EncodeActions returns what a call asks for in addition to its result, for
-// [RunEnded].Actions: nil if that is nothing.
+// EncodeActions encodes the actions of a call for [RunEnded].Actions; nil if there are none.
+// It returns an error above maxActions.
 func EncodeActions(a *agent.EventActions) (json.RawMessage, error) {
 	if reflect.ValueOf(a).Elem().IsZero() {
 		return nil, nil // as nearly always
@@ -43,7 +43,7 @@ func EncodeActions(a *agent.EventActions) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// decodeActions reads what EncodeActions returned.
+// decodeActions decodes the result of EncodeActions.
 func decodeActions(raw json.RawMessage) (a agent.EventActions) {
 	if raw == nil {
 		return a

@@ -15,10 +15,10 @@ import (
 	"a2a-server/tool"
 )
 
-// Next says what a task needs after [Draft.Advance].
+// Next is the work that a task needs after [Draft.Advance].
 type Next int
 
-// What a task may need.
+// The values of Next.
 const (
 	NextNothing Next = iota // it waits, has ended, or has calls running
 	NextPlan                // a planner that is not inline has to plan the next step: see [Rules.Plan]
@@ -77,7 +77,7 @@ func (d *Draft) advanceCalls(s *step) error {
 	if err := d.closeWaits(); err != nil {
 		return err
 	}
-	// All are looked at before any starts: what one of them asks may hold its siblings.
+	// All calls are examined before any starts: an approval for one may hold its siblings.
 	ready := make([]*Entry, len(s.Progress))
 	held := false
 	for i, c := range s.Progress {
@@ -185,7 +185,8 @@ func (d *Draft) settle(s *step) error {
 	return nil // nothing is new
 }
 
-// news reports whether the draft asks or answers something, or somebody else has.
+// news reports whether an approval was requested or resolved, by the draft or by another
+// writer.
 func (d *Draft) news() bool { return d.told || len(d.asked) > 0 || len(d.resolved) > 0 }
 
 // decided returns the entry of a call that was approved and may be entered. It ends a
@@ -209,8 +210,8 @@ func (d *Draft) decided(c *call) (*Entry, error) {
 	}
 }
 
-// rejected ends a call that somebody has rejected, or given up because its outcome is
-// unknown; its result says so, and why. What an earlier run of it published remains.
+// rejected ends a call that a person rejected, or gave up because its outcome is unknown; its
+// result says so, with the reason. Artifacts of an earlier run remain.
 func (d *Draft) rejected(c *call, a *pendingApproval) error {
 	text := rejection(a)
 	if a.Kind == approval.KindOutcome {
@@ -245,8 +246,8 @@ func (d *Draft) died(c *call) error {
 	return d.uncertain(c)
 }
 
-// unknown records that the outcome of a call is unknown. Nobody waits any longer for what
-// it was held for.
+// unknown records that the outcome of a call is unknown, and closes the question that held the
+// call.
 func (d *Draft) unknown(c *call, cause event.Cause, why string) error {
 	if err := d.closeHeld(c, notHeld); err != nil {
 		return err
@@ -258,8 +259,8 @@ func (d *Draft) unknown(c *call, cause event.Cause, why string) error {
 	return d.record(approval.Audit{What: approval.AuditUnknown, Call: c.ID, Tool: c.Tool, Reason: why, Attempt: c.Attempt})
 }
 
-// How often a call is repeated automatically after its process has died, and the pause
-// before each repeat: none at first, because the tool may not be what ended the process.
+// Automatic repeats of a call after its process died: their number, and the pause before each.
+// The first has no pause, because the tool may not be the cause of the death.
 const (
 	maxRepeats  = 3
 	firstRepeat = 5 * time.Second
@@ -272,12 +273,11 @@ func repeatable(t tool.Tool) bool {
 	return is.ReadOnly || is.Idempotent
 }
 
-// uncertain continues from a call whose outcome is unknown. A call declared read-only or
-// idempotent is repeated automatically, a few times, if its process died, and ends with
-// an error if it was given up, or its tool does not know. One that has kept a checkpoint
-// is entered again with it if its process died, and as often: a tool that kills the
-// process whenever it is entered must not do so forever, whatever it keeps. For any other
-// call, and after that, a person is asked.
+// uncertain continues from a call whose outcome is unknown. If the process died, a call
+// declared read-only or idempotent is repeated automatically, a few times; after another cause
+// it ends with an error. A call with a checkpoint is entered again with it if the process
+// died, equally often: a tool that kills the process at every entry must not do so forever,
+// even with new checkpoints. For any other call, and after the repeats, a person is asked.
 func (d *Draft) uncertain(c *call) error {
 	l := d.look(c)
 	x := l.found(c.Args)
@@ -320,7 +320,7 @@ func (d *Draft) askOutcome(c *call, x *examined) error {
 	if err := d.fill(c, x, a); err != nil {
 		return d.notRun(c, OutcomeInvalid, err.Error())
 	}
-	// Whether the tool still wants to know what it asked is unknown, too.
+	// It is unknown, too, whether the tool still needs answers to its questions.
 	if err := d.closeAsks(c, "the outcome of the call is unknown"); err != nil {
 		return err
 	}
@@ -340,8 +340,8 @@ func (d *Draft) approvalOf(c *call) *pendingApproval {
 	return nil
 }
 
-// termsOf returns the terms on which a call was approved; if nobody was asked, those on
-// which it would be asked now, as it was examined.
+// termsOf returns the terms on which a call was approved; for a call without an approval, the
+// terms on which it would be asked about now.
 func (d *Draft) termsOf(c *call, x *examined) approval.Terms {
 	if a := d.approvalOf(c); a != nil {
 		return a.Terms

@@ -14,20 +14,19 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// AfterHook looks at the outcome of a call whose tool has run, before anything of it is
-// written: it may change r.Content, the result as a planner gets it, in JSON, and r.Error.
-// If it sets r.Error, the call has failed with that text, and nothing else of the result
-// reaches anybody; of a failed call it may clear r.Error and set r.Content, which makes it
-// a result. It cannot change what the tool has published while it ran. r.Decision and r.Note
-// say what a person decided about the call.
+// AfterHook examines the outcome of a call whose tool has run, before any of it is written. It
+// may change r.Content, the result as a planner gets it, in JSON, and r.Error. If it sets
+// r.Error, the call has failed with that text, and the rest of the result is dropped. For a
+// failed call it may clear r.Error and set r.Content, which makes it a result. It cannot
+// change parts that the tool published while it ran. r.Decision and r.Note hold a person's
+// decision about the call.
 //
-// After hooks see each result, in order, until one of them makes it a failure. Error hooks
-// see each failure, in order, until one of them makes it a result, which the after hooks
-// then see. Calls that pause, that a person rejects, or whose outcome is unknown are not
-// theirs. They run in the tool's goroutine, within the time limit of the call, and ctx
-// ends with it.
+// After hooks see each result, in order, until one of them makes it a failure. Error hooks see
+// each failure, in order, until one of them makes it a result, which the after hooks then see.
+// Calls that pause, that a person rejects, or whose outcome is unknown skip all hooks. Hooks
+// run in the tool's goroutine, within the timeout of the call, and ctx ends with it.
 //
-// If a hook returns an error or panics, the call has failed, with a text that says nothing
+// If a hook returns an error or panics, the call has failed, with a text that reveals nothing
 // of the result, and the server's log has the error. To tell the planner why a result is
 // withheld, set r.Error.
 type AfterHook func(ctx agent.ReadonlyContext, c tool.ToolCall, r *Result) error
@@ -38,8 +37,8 @@ var (
 	errNoOutcome   = errors.New("it left neither a result, as JSON, nor an error")
 )
 
-// After runs the hooks on the outcome of a run, which is then what may be written. ctx is
-// that of the run.
+// After runs the hooks on the outcome of a run; the changed outcome may be written. ctx is the
+// context of the run.
 func (r *Rules) After(ctx context.Context, o *RunEnded) {
 	if len(r.AfterHooks)+len(r.ErrorHooks) == 0 || o.GivenUp != nil || o.Unknown || o.Rejected || o.Suspension != nil || len(o.Asks) > 0 {
 		return
@@ -65,7 +64,7 @@ func (r *Rules) After(ctx context.Context, o *RunEnded) {
 	}
 }
 
-// after runs one hook and adopts what it left.
+// after runs one hook and adopts its changes.
 func (r *Rules) after(ctx *ReadonlyContext, hook AfterHook, what string, o *RunEnded) error {
 	call := tool.ToolCall{ID: o.Entry.Call, Name: o.Entry.Name}
 	var err error
@@ -97,7 +96,7 @@ func (r *Rules) callAfter(ctx *ReadonlyContext, hook AfterHook, what string, see
 	return nil
 }
 
-// adopt makes what a hook left the outcome.
+// adopt makes the changes of a hook the outcome.
 func adopt(o *RunEnded, seen *Result) error {
 	switch {
 	case seen.Error != "":

@@ -61,7 +61,8 @@ func (d *Draft) askAbout(c *call, a *approval.Approval) error {
 	return d.ask(a)
 }
 
-// fill sets what every approval of a call has, and binds it to what was examined.
+// fill sets the fields that every approval of a call has, and binds it to x, the examined
+// call.
 func (d *Draft) fill(c *call, x *examined, a *approval.Approval) (err error) {
 	f := d.f
 	a.V, a.State = 1, approval.Pending
@@ -88,8 +89,8 @@ func (d *Draft) fill(c *call, x *examined, a *approval.Approval) (err error) {
 	return err
 }
 
-// requesterOf returns who asks for a call: the requester, and everybody who has edited its
-// arguments. Under four eyes none of them gives another approval of it.
+// requesterOf returns the requester of a call, with every principal that edited its arguments.
+// Under four eyes none of them gives another approval of it.
 func (f *Fold) requesterOf(c *call) auth.Principal {
 	by := f.requester()
 	for _, a := range f.Approvals {
@@ -110,9 +111,9 @@ func (d *Draft) digest(kind approval.Kind, entry *tool.Entry, args map[string]an
 
 func approvalID(task string, n int) string { return fmt.Sprintf("%s.a%d", task, n) }
 
-// fits returns an error if an approval could not be shown: too many are pending, the
-// arguments are too large, or the question would not fit into one event or into the log.
-// with are approvals that will be requested together with it.
+// fits returns an error if an approval could not be shown: too many approvals are pending, the
+// arguments are too large, or the question would not fit into one event or into the log. with
+// are approvals that will be requested together with it.
 func (d *Draft) fits(a *approval.Approval, with ...*approval.Approval) error {
 	return d.fitsInto(d.room(), a, with...)
 }
@@ -145,8 +146,8 @@ func (d *Draft) fitsInto(room int, a *approval.Approval, with ...*approval.Appro
 	return nil
 }
 
-// tell publishes a state: with the question about what is pending, if anything is,
-// and with text, if there is any.
+// tell publishes a state, with the question about the pending approvals and with text, where
+// present.
 func (d *Draft) tell(state a2a.TaskState, pending []*approval.Approval, text string) error {
 	switch {
 	case len(pending) > 0:
@@ -173,8 +174,9 @@ func (d *Draft) askMore(pending []*approval.Approval, no *a2a.Message) error {
 	return d.say(d.waitingState(pending), m)
 }
 
-// waitingState returns input-required; auth-required if all of pending is for others and
-// asks for that state; working while all of it is left to the confirmation provider.
+// waitingState returns input-required; auth-required if the task's own conversation can decide
+// none of pending, and all ask for that state; working while all are left to the confirmation
+// provider.
 func (d *Draft) waitingState(pending []*approval.Approval) a2a.TaskState {
 	state, left := a2a.TaskStateAuthRequired, true
 	for _, a := range pending {

@@ -15,9 +15,9 @@ import (
 	"a2a-server/tool"
 )
 
-// How the questions of a call are identified: by the ID that the tool chose, or by their
-// content and, among equal ones, their number. The prefixes keep both apart from each
-// other, from [askWait], and from what [tool.RequestConfirmation] asks.
+// Prefixes of question ids: the id that the tool chose, or a digest of the content with a
+// number among equal questions. The prefixes keep both apart from each other, from [askWait],
+// and from the ids of [tool.RequestConfirmation].
 const (
 	askNamed  = "id:"
 	askSilent = "content:"
@@ -55,9 +55,9 @@ func suspensionAsks(s *tool.Suspension) ([]ToolQuestion, error) {
 	return all, nil
 }
 
-// open returns the approval of a question that the call asked before it was resumed, and
-// whose answer its tool has not been given: pending, or decided while the tool ran. It is
-// nil if there is none.
+// open returns the approval of a question that the call asked before it was resumed, if the
+// tool has not received the answer: pending, or decided while the tool ran. It returns nil
+// without such a question.
 func (f *Fold) open(c *call, ask string) *pendingApproval {
 	for _, o := range c.Open {
 		if o.Ask != ask {
@@ -70,10 +70,10 @@ func (f *Fold) open(c *call, ask string) *pendingApproval {
 	return nil
 }
 
-// reuse looks for questions among asked that the call has asked already, with the same
-// content: their approvals remain, so that nobody is asked twice. It returns those
-// approvals, with nil for a new question, and supersedes the pending ones that are not
-// asked any longer, or not like this.
+// reuse finds the questions among asked that the call has already asked with the same content:
+// their approvals remain, so that no person is asked twice. It returns these approvals, with
+// nil for a new question, and supersedes pending approvals whose question is dropped or
+// changed.
 func (d *Draft) reuse(c *call, asks []ToolQuestion, asked []*approval.Approval) ([]*pendingApproval, error) {
 	kept := make([]*pendingApproval, len(asks))
 	stays := map[string]bool{}
@@ -99,8 +99,8 @@ func sameQuestion(a, b *approval.Approval) bool {
 	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
 }
 
-// shown returns what identifies the content of a question, as it looks after it has been
-// in the log.
+// shown returns the content that identifies a question, in its form after a round trip through
+// the log.
 func shown(a *approval.Approval) (v any, err error) {
 	raw, err := json.Marshal([]any{a.Kind, a.AskKind, a.Hint, a.Args, a.Payload, a.Schema, a.Definition, a.Digest, a.TakesPayload})
 	if err != nil {
@@ -112,8 +112,7 @@ func shown(a *approval.Approval) (v any, err error) {
 	return v, err
 }
 
-// resumed folds that a call is entered with the answers that there are. What is still
-// pending remains open.
+// resumed folds that a call is entered with the answers so far. Pending approvals remain open.
 func (f *Fold) resumed(c *call) {
 	c.Fresh, c.Open = 0, nil
 	for _, ask := range c.Asks {
@@ -143,8 +142,8 @@ func (f *Fold) suspended(c *call, asks []event.SuspendedAsk) {
 	c.Asks, c.Open = asks, nil
 }
 
-// undecided reports whether a call has asked for a confirmation that nobody has decided on
-// yet: what was decided before is no answer to that.
+// undecided reports whether a call has a pending confirmation: an earlier decision does not
+// answer it.
 func (f *Fold) undecided(c *call) bool {
 	return slices.ContainsFunc(slices.Concat(c.Asks, c.Open), func(ask event.SuspendedAsk) bool {
 		a := f.approval(ask.Approval)
@@ -152,10 +151,10 @@ func (f *Fold) undecided(c *call) bool {
 	})
 }
 
-// waitsMeanwhile reports whether the task waits for input although it has a turn: each of
-// its running calls is held, or was woken by its timer while the task waited, and what it
-// has asked is still open. A tool that looks after its work from time to time does not
-// change the task's state each time.
+// waitsMeanwhile reports whether the task waits for input although it has a turn: each of its
+// running calls is held, or was woken by its timer while the task waited and one of its
+// questions is still open. A tool that checks its work from time to time does not change the
+// task's state each time.
 func (f *Fold) waitsMeanwhile() bool {
 	n := 0
 	for id := range f.Running() {
@@ -171,7 +170,7 @@ func (f *Fold) waitsMeanwhile() bool {
 	return n > 0
 }
 
-// saysItWaits reports whether the task's state is that it waits for somebody.
+// saysItWaits reports whether the task's state is input-required or auth-required.
 func (f *Fold) saysItWaits() bool {
 	return f.Header.State == StateInputRequired || f.Header.State == StateAuthRequired
 }

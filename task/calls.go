@@ -6,17 +6,17 @@ import (
 	"a2a-server/approval"
 )
 
-// CallStatus is a call of a task as it stands, for people who look at the task.
+// CallStatus is the current state of a call, for display.
 type CallStatus struct {
 	ID, Tool  string
 	Args      json.RawMessage // that it runs with, as far as that is known
 	Mask      []string        // places in Args and Result that lists do not show; see [approval.Terms]
 	State     string          // "planned", "asked", "decided", "started", "suspended", "unknown" or "finished"
 	Attempt   int
-	Outcome   Outcome         // of a finished one
+	Outcome   Outcome         // of a finished call
 	Result    json.RawMessage // of OutcomeOK
 	Error     string          // of any other outcome
-	Canceled  bool            // somebody has canceled it
+	Canceled  bool            // a cancel was requested
 	Approvals []string        // ids, oldest first
 }
 

@@ -30,8 +30,8 @@ func (in Cancel) put(d *Draft) error {
 	return d.cancelAll("", in.By)
 }
 
-// cancelAll cancels the task with everything that is open in it. by is who requested it,
-// the zero Principal if nobody did.
+// cancelAll cancels the task with all its open calls and approvals. by is the requester; the
+// zero Principal if the server itself cancels it.
 func (d *Draft) cancelAll(why string, by auth.Principal) error {
 	if err := d.record(approval.Audit{What: approval.AuditCanceled, Reason: why, By: by}); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (d *Draft) cancelAll(why string, by auth.Principal) error {
 }
 
 // Fail is the [Input] that ends a task that cannot continue: better failed than working
-// forever. It calls no planner, tool or presenter: any of them may be what is broken.
+// forever. It calls no planner, tool or presenter, because any of them may be the cause.
 type Fail struct{ Cause error }
 
 func (in Fail) put(d *Draft) error {
@@ -62,8 +62,8 @@ func (in Fail) put(d *Draft) error {
 // maxAccount is how many calls the account of an ended task lists.
 const maxAccount = 20
 
-// account describes the outcome of each call that was started, so that nobody mistakes a
-// canceled task for one that has done nothing.
+// account describes the outcome of each call that was started, so that a canceled task is not
+// mistaken for a task without effects.
 func (f *Fold) account() []string {
 	var says []string
 	more := 0
@@ -108,8 +108,8 @@ func (c *call) came() string {
 	return "it ended with an error: " + visible.Shorten(c.Error, 200)
 }
 
-// endAll ends the task in a state, with everything that is open in it. The fence cuts off
-// whoever runs it. says, if not empty, is the message of the status.
+// endAll ends the task in a state, with all its open calls and approvals. The fence cuts off
+// the instance that runs it. says, if not empty, is the message of the status.
 func (d *Draft) endAll(state a2a.TaskState, says string) error {
 	for _, a := range d.f.Approvals {
 		if a.State != approval.Pending {
@@ -132,7 +132,8 @@ func (d *Draft) endAll(state a2a.TaskState, says string) error {
 				outcome, why = OutcomeUnknown, "the task has ended; the call had been started, and its outcome is unknown"
 			}
 			if c.State == callRunning {
-				// Its process may be gone, or die before it has stopped what it started.
+				// Its process may be gone, or die before it has stopped the call's remote
+				// work.
 				if err := d.stopChild(c, ChildCancel{Kept: true}); err != nil {
 					return err
 				}
@@ -151,12 +152,12 @@ func (d *Draft) endAll(state a2a.TaskState, says string) error {
 	return d.end(state, m)
 }
 
-// ChildCanceler is a tool whose calls have work running elsewhere, for example in a
-// remote agent, that has to be canceled with their task. CancelChild is called for a call
-// that is suspended, or that has kept a checkpoint, with what it has kept. It is called as
-// due work: it is retried after a failure, may be called twice, and may be called while
-// the call still ends in its own process. ctx is an [agent.ReadonlyContext] of the task's
-// owner. The job of a [tool.Poller] is stopped in the same way, with [tool.JobStopper].
+// ChildCanceler is a tool whose calls have work running elsewhere, for example in a remote
+// agent, that has to be canceled with their task. CancelChild is called for a call that is
+// suspended or has a checkpoint, with the state that the call kept. It is called as due work:
+// it is retried after a failure, may be called twice, and may be called while the call still
+// ends in its own process. ctx is an [agent.ReadonlyContext] of the task's owner. The job of a
+// [tool.Poller] is stopped in the same way, with [tool.JobStopper].
 type ChildCanceler interface {
 	CancelChild(ctx context.Context, callID string, state json.RawMessage) error
 }
@@ -166,9 +167,9 @@ type ChildCancel struct {
 	Tool  string          `json:"tool"`
 	Call  string          `json:"call"`
 	State json.RawMessage `json:"state,omitempty"`
-	// Kept: in place of State, what the log says that the call had kept when its task ended,
-	// which may be newer than what whoever ended it knew; if that is nothing, there is
-	// nothing to cancel.
+	// Kept replaces State by the state that the log has for the call at the end of its task.
+	// It may be newer than the state known when the task was ended. Without a kept state,
+	// there is nothing to cancel.
 	Kept bool `json:"kept,omitempty"`
 	Try  int  `json:"try,omitempty"`
 	Down int  `json:"down,omitempty"` // tries in a row that did not find the tool
@@ -181,7 +182,7 @@ const (
 	childDown  = 100
 )
 
-// cancelChild adds due work that cancels what a suspended call has running elsewhere.
+// cancelChild adds due work that cancels the remote work of a suspended call.
 func (d *Draft) cancelChild(c *call) error {
 	if c.State == callRunning {
 		return nil // it is canceled through its context
@@ -189,8 +190,8 @@ func (d *Draft) cancelChild(c *call) error {
 	return d.addChildCancel(c)
 }
 
-// Kept returns what a call of the task has kept for being entered again, and whether it has
-// kept anything.
+// Kept returns the state that a call of the task kept for its next entry, and whether it has
+// kept one.
 func (f *Fold) Kept(call string) (state json.RawMessage, kept bool) {
 	c := f.call(call)
 	if c == nil || c.Suspended == 0 && !c.Checkpoint {
@@ -220,8 +221,7 @@ func (d *Draft) stopWork(c *call, in *RunEnded) error {
 	return d.addChildCancel(c)
 }
 
-// stopChild adds due work that cancels what a call has running elsewhere, with the state
-// that p has.
+// stopChild adds due work that cancels the remote work of a call, with the state in p.
 func (d *Draft) stopChild(c *call, p ChildCancel) error {
 	if !d.hasChildren(c) {
 		return nil
@@ -235,8 +235,8 @@ func (d *Draft) stopChild(c *call, p ChildCancel) error {
 	return nil
 }
 
-// hasChildren reports whether the tool of a call can cancel what it runs elsewhere. One that cannot be
-// looked up now may be one; one that panics cannot be called.
+// hasChildren reports whether the tool of a call can cancel its remote work. It is true for a
+// tool that cannot be looked up now, and false for a tool that panics.
 func (d *Draft) hasChildren(c *call) (has bool) {
 	defer func() {
 		if recover() != nil {
@@ -291,7 +291,7 @@ func (in ChildCancelResult) put(d *Draft) error {
 	}
 	entry := approval.Audit{What: approval.AuditCanceled, Call: p.Call, Tool: p.Tool}
 	if in.Failed != nil {
-		entry.Reason = "gave up canceling what it runs elsewhere: " + in.Failed.Error()
+		entry.Reason = "gave up canceling its remote work: " + in.Failed.Error()
 	}
 	return d.record(entry)
 }

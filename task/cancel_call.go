@@ -11,19 +11,19 @@ import (
 )
 
 // CancelCall is the [Input] that cancels one call of a task; the task continues. A call that
-// has not started ends canceled. A running one is told to stop, once the wish is durable,
-// and ends with its result if it returns one, canceled if its tool returns
-// [tool.ErrNoEffect], and else with an unknown outcome. So does one that has been entered
-// and does not run. Canceling a call again changes nothing.
+// has not started ends canceled. A running call is told to stop once the cancel is durable. It
+// ends with its result if it returns one, canceled if its tool returns [tool.ErrNoEffect], and
+// otherwise with an unknown outcome. A call that was entered and does not run ends with an
+// unknown outcome, too. Canceling a call again changes nothing.
 type CancelCall struct {
 	By   auth.Principal
-	Via  string // one of approval's
+	Via  string // a Via constant of package approval
 	Call string // id, or the alias that its caller chose
 }
 
 func (in CancelCall) put(d *Draft) error { return d.cancelCalls(in.By, in.Via, []string{in.Call}, nil) }
 
-// canceledCall is the reason for what a cancel of a call ends.
+// canceledCall is the reason given to the approvals and the result of a canceled call.
 const canceledCall = "the call was canceled"
 
 // cancelCalls cancels calls. received, if not nil, is the message that wants it.
@@ -73,7 +73,7 @@ func (d *Draft) cancelCall(by auth.Principal, via string, c *call) error {
 	if err := d.add(event.KindCallCancel, &event.CallCancel{Call: c.ID, By: by, Via: via}); err != nil {
 		return err
 	}
-	d.settles = true // whoever wants it canceled does not wait for a turn
+	d.settles = true // a cancel does not wait for a turn
 	for _, a := range d.f.Approvals {
 		if a.Call != c.ID || a.State != approval.Pending {
 			continue
@@ -83,12 +83,12 @@ func (d *Draft) cancelCall(by auth.Principal, via string, c *call) error {
 		}
 	}
 	if c.State == callRunning || c.State == callDone {
-		return nil // its run is told to stop; what becomes of it ends the call
+		return nil // its run is told to stop; the end of the run ends the call
 	}
 	return d.endCanceled(c, "")
 }
 
-// endCanceled ends a canceled call that does not run any more. why says what else is known.
+// endCanceled ends a canceled call that no longer runs. why adds detail to its result.
 func (d *Draft) endCanceled(c *call, why string) error {
 	if c.Attempt == 0 {
 		return d.finish(c, OutcomeCanceled, nil, canceledCall, nil)
@@ -134,8 +134,8 @@ func (d *Draft) diedCanceled(c *call) error {
 	return d.endCanceled(c, "the server stopped while it ran")
 }
 
-// named returns the call with an id or alias, nil if there is none, and another one with that
-// name, if there is one.
+// named returns the call with an id or alias, or nil, and a second call with that name, if
+// any.
 func (f *Fold) named(name string) (c, also *call) {
 	if name == "" {
 		return nil, nil

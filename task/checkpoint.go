@@ -12,9 +12,8 @@ import (
 	"a2a-server/tool"
 )
 
-// maxStateDepth bounds the nesting of what a tool keeps, returns or publishes: it is
-// nested further in events and snapshots, and encoding/json decodes nothing deeper than
-// 10,000 levels.
+// maxStateDepth bounds the nesting of JSON that a tool keeps, returns or publishes: it is
+// nested further in events and snapshots, and encoding/json decodes at most 10,000 levels.
 const maxStateDepth = 1000
 
 // CheckDepth returns an error if valid JSON is nested too deep to be kept.
@@ -58,9 +57,9 @@ func depth(raw json.RawMessage) int {
 	return deepest
 }
 
-// Checkpoint returns the event with which a running call keeps state, in place of what it
-// kept before. It is appended in a batch of chunks, in its order among them: what a tool
-// has published before its checkpoint is in the log if the checkpoint is.
+// Checkpoint returns the event with which a running call keeps state, in place of the state it
+// kept before. It is appended in a batch of chunks, in its order among them: if the checkpoint
+// is in the log, so are the chunks published before it.
 func (p Publisher) Checkpoint(now time.Time, call string, state json.RawMessage) (Chunk, error) {
 	if err := checkState(state); err != nil {
 		return Chunk{}, err
@@ -73,7 +72,7 @@ func (p Publisher) Checkpoint(now time.Time, call string, state json.RawMessage)
 	return Chunk{Event: store.Event{Kind: event.KindCheckpoint, Time: store.MillisOf(now), Data: data}, kept: kept}, nil
 }
 
-// IsCheckpoint reports whether the chunk is one of [Publisher.Checkpoint].
+// IsCheckpoint reports whether the chunk was made by [Publisher.Checkpoint].
 func (k *Chunk) IsCheckpoint() bool { return k.kept != nil }
 
 // keep folds a checkpoint. It takes the place of the newest suspension, too: the tool has
@@ -82,9 +81,9 @@ func (c *call) keep(e *event.CallCheckpoint) {
 	c.Checkpoint, c.ToolState, c.Fresh = true, e.State, 0
 }
 
-// suspend folds the state of a suspension. Of a call that has kept a checkpoint, a
-// suspension without a state keeps the newest one: what asks, such as
-// [tool.RequestConfirmation], does not know what the tool has kept.
+// suspend folds the state of a suspension. If the call has a checkpoint, a suspension without
+// a state keeps the newest checkpoint: the function that suspends, such as
+// [tool.RequestConfirmation], does not know the tool's state.
 func (c *call) suspend(state json.RawMessage) {
 	if state != nil || !c.Checkpoint {
 		c.ToolState = state

@@ -17,12 +17,12 @@ import (
 	"a2a-server/tool/toolconfirmation"
 )
 
-// ErrorKey is the key of the metadata of a chunk that says what partially failed. A chunk
-// that has nothing else to say is a text part with the same text, which has the key in
-// its own metadata, too, so that it is still recognized in the finished artifact.
+// ErrorKey is the metadata key of a chunk that describes a partial failure. A chunk without
+// other content is a text part with the same text, which has the key in its own metadata, too,
+// so that it is still recognized in the finished artifact.
 const ErrorKey = "urn:a2a-server:error"
 
-// Content is what a tool has returned or yielded, encoded as the parts of an artifact.
+// Content is the output of a tool, encoded as the parts of an artifact.
 type Content struct {
 	parts json.RawMessage // joined by commas
 	text  string          // of all parts
@@ -156,9 +156,9 @@ func contents(p *agent.Part) int {
 	return n
 }
 
-// encodePart encodes a part, which may be an empty text. It refuses one that A2A cannot
-// represent, or that could mean something else in a header. Data that imitates a question
-// or an answer becomes a text.
+// encodePart encodes a part, which may be an empty text. It returns an error for a part that
+// A2A cannot represent, or that could be misread in a header. Data that imitates a question or
+// an answer becomes a text.
 func (p Publisher) encodePart(part agent.Part) (json.RawMessage, error) {
 	if n := contents(&part); n > 1 {
 		return nil, fmt.Errorf("it has %d of Text, Data, Raw and URL: set one", n)
@@ -211,7 +211,7 @@ func partOf(p agent.Part) *a2a.Part {
 }
 
 // unmarked returns metadata without the marks by which clients recognize the server's own
-// questions: a tool, or whoever it passes on, does not ask in the server's name.
+// questions: neither a tool nor a source that it relays asks in the server's name.
 func unmarked(metadata map[string]any) map[string]any {
 	for key := range metadata {
 		if toolconfirmation.IsMark(key) {

@@ -14,7 +14,7 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// ReadonlyContext is what predicates, gates, hooks, toolsets and planners see of a task.
+// ReadonlyContext is the view of a task for predicates, gates, hooks, toolsets and planners.
 // It is immutable.
 type ReadonlyContext struct {
 	context.Context //nolint:containedctx // it is one
@@ -28,7 +28,7 @@ type ReadonlyContext struct {
 
 var _ agent.ReadonlyContext = (*ReadonlyContext)(nil)
 
-// Readonly returns the context of a caller who has no task yet.
+// Readonly returns the context of a caller without a task.
 func (r *Rules) Readonly(ctx context.Context, by auth.Principal) *ReadonlyContext {
 	return &ReadonlyContext{Context: ctx, agentName: r.Agent, owner: by}
 }

@@ -14,11 +14,11 @@ import (
 	"a2a-server/tool"
 )
 
-// Answers is the [Input] with decisions about approvals of one task, from any source.
-// Either all of them count, or none.
+// Answers is the [Input] with decisions about approvals of one task, from any source. Either
+// all of them count, or none.
 type Answers struct {
 	By   auth.Principal
-	Via  string // one of approval's
+	Via  string // a Via constant of package approval
 	List []approval.Answer
 }
 
@@ -28,9 +28,9 @@ func (in Answers) put(d *Draft) error { return d.decide(in, nil) }
 // decision is considered.
 var ErrStale = errors.New("approvals are out of date")
 
-// Refresh is the [Input] that expires overdue approvals, closes questions for whose answer
-// no call waits any longer, and asks again about tools that have changed. All of it is
-// recorded even if the decision that follows is refused.
+// Refresh is the [Input] that expires overdue approvals, closes questions whose call no longer
+// waits, and asks again about tools that have changed. All of it is recorded even if the
+// decision that follows is refused.
 type Refresh struct{}
 
 func (Refresh) put(d *Draft) error {
@@ -40,7 +40,7 @@ func (Refresh) put(d *Draft) error {
 	for _, a := range d.f.Pending() {
 		p := d.f.approval(a.ID)
 		switch {
-		case p.State != approval.Pending: // with one before it
+		case p.State != approval.Pending: // superseded with an approval before it
 		case d.expires(p):
 			ended, err := d.expire(p)
 			if err != nil || ended {
@@ -71,8 +71,9 @@ func (d *Draft) overdue() bool {
 	return slices.ContainsFunc(d.f.Approvals, func(a *pendingApproval) bool { return a.State == approval.Pending && d.expires(a) })
 }
 
-// lookOf looks up the tool of a call that waits for an approval of kind call or outcome. What
-// a running tool asks is not about its definition: then it looks at nothing.
+// lookOf looks up the tool of a call that waits for an approval of kind call or outcome. For a
+// question of a running tool, which does not depend on the definition, it returns an empty
+// look.
 func (d *Draft) lookOf(a *approval.Approval) look {
 	if a.Ask != "" || a.Kind == approval.KindQuestion {
 		return look{}
@@ -80,8 +81,8 @@ func (d *Draft) lookOf(a *approval.Approval) look {
 	return d.look(d.f.call(a.Call))
 }
 
-// replace supersedes an approval whose tool has changed: the arguments are checked again,
-// and so is the policy.
+// replace supersedes an approval whose tool has changed, and checks the arguments and the
+// policy again.
 func (d *Draft) replace(a *pendingApproval, l look) error {
 	c := d.f.call(a.Call)
 	if err := d.supersede(a, "the tool has changed since it was asked"); err != nil {
@@ -150,7 +151,8 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 		return ErrNoChange // the same decision again: the same answer
 	}
 	if received != nil {
-		// Decisions may use the reserve; a small one is taken whatever else.
+		// Decisions may use the reserve; a message of up to minDecision is accepted even in a
+		// full log.
 		if n := len(received.Message); n > minDecision && n > d.room() {
 			return Invalid("message", "has %d bytes, and the task's log has room for %d more: send the decision alone", n, max(d.room(), 0))
 		}
@@ -214,11 +216,10 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 	return nil
 }
 
-// editAsksAgain is why an approval is superseded whose edit needs another approval.
+// editAsksAgain is the reason for superseding an approval whose edit needs another approval.
 const editAsksAgain = "the edited call needs another approval"
 
-// decisionOn returns what a person decided last about a call, and the reason given with it:
-// see [Result].
+// decisionOn returns a person's last decision about a call, and its reason: see [Result].
 func (f *Fold) decisionOn(call string) (verb approval.Verb, note string) {
 	for _, a := range f.Approvals {
 		if a.Call != call || a.Kind == approval.KindQuestion || a.Resolution == nil || a.Resolution.Verb == "" {
@@ -236,7 +237,7 @@ func (f *Fold) decisionOn(call string) (verb approval.Verb, note string) {
 	return verb, visible.Shorten(visible.Text(note), maxProblem)
 }
 
-// because appends the reason that somebody gave, if any, to what was done.
+// because appends the reason, if any, to what, the description of an action.
 func because(what, reason string) string {
 	if reason == "" {
 		return what
@@ -248,8 +249,8 @@ func because(what, reason string) string {
 // the log is.
 const minDecision = 16 << 10
 
-// checkEdit validates edited arguments and checks them against the policy, with the look that
-// has found what was shown.
+// checkEdit validates edited arguments and checks them against the policy. l is the look that
+// found the definition shown to the approver.
 func (d *Draft) checkEdit(a *approval.Approval, answer approval.Answer, l look) (examined, error) {
 	x := d.examine(d.f.call(a.Call), l, event.Compact(answer.Args), false /* open */)
 	switch {
@@ -265,7 +266,7 @@ func (d *Draft) checkEdit(a *approval.Approval, answer approval.Answer, l look) 
 	return x, nil
 }
 
-// editError lists what is wrong with edited arguments.
+// editError lists the mistakes in edited arguments.
 func editError(a *approval.Approval, err error) error {
 	out := approval.Malformed(a.ID, "")
 	out.Message = fmt.Sprintf("the edit of %s: %v; approval %s still waits", a.Tool, err, a.ID)
@@ -278,8 +279,8 @@ func editError(a *approval.Approval, err error) error {
 	return out
 }
 
-// decidedBefore returns the error that tells a late decider of an ended task what was
-// decided.
+// decidedBefore returns the error for a decision about an ended task, with the earlier
+// decision.
 func (d *Draft) decidedBefore(answers []approval.Answer) error {
 	state := &StateError{Task: d.f.Header.Task, State: d.f.View.State()}
 	decisions, err := approval.Match(answers, d.f.approvals(), d.f.names(answers))

@@ -10,9 +10,9 @@ import (
 	"a2a-server/task/internal/event"
 )
 
-// Deletion returns the audit entry of the deletion of an owner's task by somebody, and its JSON. It
-// is written with the first step of the deletion: what is gone without it, nobody could account
-// for.
+// Deletion returns the audit entry for the deletion of a task, and its JSON. by is the
+// principal that deletes it, owner the owner of the task. The entry is written with the first
+// step of the deletion, so that nothing is deleted without a record.
 func Deletion(id store.TaskID, owner store.Scope, by auth.Principal, at time.Time) (Audited, []byte, error) {
 	entry := approval.Audit{V: approval.AuditVersion, At: at, What: approval.AuditDeleting, Task: id.String(), Tenant: owner.TenantName(), Owner: owner.Subject(), By: by}
 	data, err := event.AppendAudit(nil, &entry)

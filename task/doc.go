@@ -1,5 +1,5 @@
-// Package task defines what a task is. A task is the fold of its log ([Fold]); a client
-// sees its [View]; the [Rules] decide what follows when something happens to it.
+// Package task defines tasks. A task is the fold of its log ([Fold]); a client sees its
+// [View]; the [Rules] decide the consequences of an [Input].
 //
 // All of it is pure: it starts no goroutines, never waits or locks, reads no clock and
 // takes ids only from the function that it is given. Package task/engine runs it; package
@@ -15,7 +15,7 @@
 //
 //	Fold + Input ── Rules.On ──▶ Draft ── Draft.Advance ──▶ Draft ── Draft.Batch ──▶ store
 //
-// [Rules.On] puts what has happened into a [Draft]; [Draft.Advance] adds everything that
+// [Rules.On] puts an input into a [Draft]; [Draft.Advance] adds everything that
 // can be decided now: plans, checks, questions, starts, results, and whether the task
 // waits or ends. The engine appends the batch, and enters the calls of [Draft.Launch]
 // when it is durable. A draft that does not commit is discarded together with its fold.
@@ -45,21 +45,21 @@
 //
 // One word for one thing, in code, comments and documents.
 //
-//   - approval: what was asked of a person, pending or resolved (package approval). Its
-//     kind is call, outcome or question.
-//   - ask: to request an approval ([Draft.ask]); as a noun, one question of a tool
+//   - approval: a request to a person for a decision, pending or resolved (package approval).
+//     Its kind is call, outcome or question.
+//   - ask: to request an approval ([Draft.ask]); as a noun, a question of a tool
 //     ([ToolQuestion], package tool) or of a planner ([Ask]).
-//   - call: one call of a tool that a planner wants ([PlannedCall]) and its outcome;
+//   - call: a call of a tool that a planner wants ([PlannedCall]) and its outcome;
 //     attempt: an entry that a person or the policy allowed; repeat: an entry of the same
 //     attempt after its process died.
-//   - decision: what a person decides about an approval; answer: a decision as it came in
-//     ([Answers]); verdict: what a policy decides about a call.
-//   - entry: a call about to run its tool, with everything that was checked for it ([Entry]).
+//   - decision: a person's decision about an approval; answer: a decision as received
+//     ([Answers]); verdict: a policy's decision about a call.
+//   - entry: a call about to run its tool, with its checked tool and arguments ([Entry]).
 //   - grant: the approval under which a call may be entered ([Fold.granted]).
-//   - outcome: how a call ended ([Outcome]).
-//   - phase: live (somebody runs the task), parked (rows on disk) or final; state: what a
-//     client is shown ([StateOf]).
+//   - outcome: the end of a call ([Outcome]).
+//   - phase: live (an instance runs the task), parked (rows on disk) or final; state: the
+//     state shown to a client ([StateOf]).
 //   - postponed: not entered now, through no fault of the call ([Draft.postpone]).
-//   - run: one run of a tool, in task/engine; turn: one run of a task, until it waits or ends.
-//   - step: what a planner wants done at one time ([Step]).
+//   - run: an execution of a tool, in task/engine; turn: a run of a task until it waits or ends.
+//   - step: a planner's next output and requests ([Step]).
 package task

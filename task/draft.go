@@ -41,22 +41,22 @@ type Draft struct {
 	fence    bool                 // take it
 	settles  bool                 // see Settles
 	troubled bool                 // a call has been postponed in it
-	told     bool                 // somebody else has changed the log since the last draft
+	told     bool                 // another writer has changed the log since the last draft
 	force    bool                 // continue though there is nothing to write
 	quiet    bool                 // do not continue
 	pushes   bool                 // webhooks are to look at it
-	actions  json.RawMessage      // of the run whose end is being written
+	actions  json.RawMessage      // of the run that is ending
 	tools    []tool.Tool          // as they were listed to accept the message, for the plan that follows at once
 	first    *Step                // as it was planned to accept the message; nil: ask the planner
 
-	// Initial storage for events and audit, so that a draft of usual size is one
-	// allocation: of 768 bytes, which another field would exceed.
+	// Initial storage for events and audit, so that a draft of usual size is a single
+	// allocation of 768 bytes, which another field would exceed.
 	firstEvents [draftEvents]store.Event
 	firstAudit  [draftAudit][]byte
 }
 
-// What a draft has room for before it grows: the events of a call from its message to its
-// start, or from its start to its end.
+// Initial capacity of a draft: enough for the events of a call from its message to its start,
+// or from its start to its end.
 const (
 	draftBytes  = 1024 // not counting the message
 	draftEvents = 5
@@ -86,18 +86,18 @@ func (d *Draft) Resolved() []string { return d.resolved }
 // Audited is an audit entry to report in the process's log.
 type Audited struct {
 	approval.Audit
-	Routine bool // the start or end of a call that nobody was asked about
+	Routine bool // the start or end of a call without an approval
 }
 
-// Audited returns the audit entries that the draft adds. It includes routine ones only
-// with [Rules.EachCall].
+// Audited returns the audit entries that the draft adds. It includes routine entries only with
+// [Rules.EachCall].
 func (d *Draft) Audited() []Audited { return d.audited }
 
-// Audits reports whether the draft adds audit entries, routine ones included.
+// Audits reports whether the draft adds audit entries, routine or not.
 func (d *Draft) Audits() bool { return len(d.audit) > 0 }
 
-// Settles reports whether the draft settles something: somebody has decided an approval, its
-// deadline has passed, or a call is canceled. Such a draft is never refused for lack of room.
+// Settles reports whether the draft contains a decision about an approval, a passed deadline,
+// or the cancel of a call. Such a draft is never refused for lack of room.
 func (d *Draft) Settles() bool { return d.settles }
 
 // Phase returns the phase that the draft puts the task into; zero means that it does not
@@ -199,7 +199,7 @@ func (d *Draft) size() int {
 	return n
 }
 
-// since returns what was appended to buf from start on. Its capacity ends with it.
+// since returns the bytes appended to buf after start. Its capacity ends with it.
 func (d *Draft) since(start int) []byte { return d.buf[start:len(d.buf):len(d.buf)] }
 
 func (d *Draft) now() store.Millis { return store.MillisOf(d.at.Now) }
@@ -309,7 +309,7 @@ func (d *Draft) end(state a2a.TaskState, message *a2a.Message) error {
 	return d.say(state, message)
 }
 
-// wake adds a due row that wakes the task, or removes one.
+// wake adds a due row that wakes the task, or removes it.
 func (d *Draft) wake(at time.Time, key []byte, remove bool) {
 	d.due = append(d.due, store.DueChange{Time: store.MillisOf(at), Kind: DueWake, Key: key, Delete: remove})
 }
@@ -377,7 +377,7 @@ func (d *Draft) resolve(a *pendingApproval, state approval.State, r approval.Res
 	d.resolved, d.settles = append(d.resolved, a.ID), true
 	digest := a.Digest
 	if r.Digest != "" {
-		digest = r.Digest // of what was approved
+		digest = r.Digest // of the approved call
 	}
 	entry := approval.Audit{What: approval.AuditResolved, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: digest, Gate: a.Terms.Rule, State: state, By: r.By, Via: r.Via, Reason: r.Reason}
 	if state == approval.Expired {

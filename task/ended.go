@@ -58,16 +58,16 @@ type RunEnded struct {
 	Result     json.RawMessage
 	Parts      json.RawMessage  // the result as parts, joined by commas; nil: they are made from Result
 	Delta      map[string]any   // of the tools' state
-	Err        error            // what the tool failed with
+	Err        error            // the error of the tool
 	Actions    json.RawMessage  // see [EncodeActions]
 	Suspension *tool.Suspension // the tool pauses
-	Asks       []ToolQuestion   // what it asked while running, undecided: what it returned is discarded
+	Asks       []ToolQuestion   // undecided questions asked while it ran: its return value is discarded
 	GivenUp    error            // why the outcome is unknown: the run did not end after it was told to
 	Replace    bool             // the result replaces the chunks
 	Unknown    bool             // Err says that it is unknown whether the call had its effect
-	Rejected   bool             // Err says that a person rejected what the tool asked
+	Rejected   bool             // Err says that a person rejected the tool's question
 	Keeps      bool             // the state of Suspension is a checkpoint, too
-	Stop       bool             // if the call ends, what it has running elsewhere is to be stopped
+	Stop       bool             // if the call ends, its remote work is to be stopped
 	TimedOut   bool             // GivenUp because of a timeout
 	NoEffect   bool             // Err says that the call had no effect: see [tool.ErrNoEffect]
 }
@@ -80,7 +80,7 @@ func (in RunEnded) put(d *Draft) error {
 	d.actions = in.Actions
 	defer func() { d.actions = nil }()
 	d.pushes = true // the last chunks of its artifacts may be in batches that cannot say so
-	// What is unknown comes first: a call that pauses is entered again without a person.
+	// Unknown comes first: a call that pauses is entered again without a person.
 	paused := !in.Unknown && (in.Suspension != nil || len(in.Asks) > 0)
 	well := in.Err == nil && !paused && in.GivenUp == nil
 	whole := d.whole(&in)
@@ -144,9 +144,9 @@ func (in RunEnded) put(d *Draft) error {
 	return d.finish(c, OutcomeOK, in.Result, "", in.Delta)
 }
 
-// whole returns the text of all chunks as the part that replaces them. It is nil if they
-// remain: no replacement is wanted, there is one chunk that is yet to be written, or the
-// text does not fit into an event.
+// whole returns the text of all chunks as the part that replaces them. It returns nil if the
+// chunks remain: no replacement is wanted, there is only a single chunk, still unwritten, or
+// the text does not fit into an event.
 func (d *Draft) whole(in *RunEnded) json.RawMessage {
 	if in.Whole == "" || in.Replace {
 		return nil
@@ -162,7 +162,7 @@ func (d *Draft) whole(in *RunEnded) json.RawMessage {
 	return part
 }
 
-// maxDelta bounds what a call may set in the tools' state, in bytes.
+// maxDelta bounds the changes of a call to the tools' state, in bytes.
 const maxDelta = 64 << 10
 
 func stateSize(delta map[string]any) (int, error) {
@@ -173,8 +173,8 @@ func stateSize(delta map[string]any) (int, error) {
 	return len(data), err
 }
 
-// chunks adds what a run published last. The last chunk of each artifact in complete is
-// marked as such, if it is among them; the ids of the others are returned.
+// chunks adds the last chunks of a run. The last chunk of each artifact in complete is marked
+// as such, if it is among them; chunks returns the ids of the other artifacts.
 func (d *Draft) chunks(chunks []Chunk, complete []string) (unmarked []string) {
 	chunks = d.f.Publishable(slices.Clone(chunks)) // they are put again if the batch conflicts
 	for i := len(chunks) - 1; i >= 0 && len(complete) > 0; i-- {
@@ -254,8 +254,8 @@ func (d *Draft) suspend(c *call, in *RunEnded) error {
 	return d.add(event.KindSuspended, e)
 }
 
-// possible limits the time at which a tool wants to be woken to what can be stored: not
-// in the past, and not after the year 9999.
+// possible limits a tool's wake-up time to the range that can be stored: not in the past, and
+// not after the year 9999.
 func (d *Draft) possible(at time.Time) time.Time {
 	at = at.UTC()
 	if at.Before(d.at.Now) {
@@ -267,12 +267,12 @@ func (d *Draft) possible(at time.Time) time.Time {
 	return at.Truncate(time.Millisecond)
 }
 
-// asks builds the approvals for the questions of a run, bound to what ran, without
+// asks builds the approvals for the questions of a run, bound to the call that ran, without
 // writing any.
 func (d *Draft) asks(c *call, e *Entry, asks []ToolQuestion) ([]*approval.Approval, error) {
 	x := examined{checked: e.checked}
 	var err error
-	if x.args, err = tool.DecodeArgs(x.raw); err != nil { // the tool may have modified the ones it was given
+	if x.args, err = tool.DecodeArgs(x.raw); err != nil { // the tool may have modified its arguments
 		return nil, err
 	}
 	made := make([]*approval.Approval, 0, len(asks))
@@ -290,10 +290,10 @@ func (d *Draft) asks(c *call, e *Entry, asks []ToolQuestion) ([]*approval.Approv
 	return made, nil
 }
 
-// askTerms returns the terms of what a running tool asks. A confirmation is decided by
-// whoever decides on the call, in the same ways; only the deadline and the decisions that are
-// allowed, which were chosen for the call, are those of other questions. Every question has the
-// risk, the masked places and the names of its call.
+// askTerms returns the terms of a question of a running tool. A confirmation is decided by the
+// approvers of the call, in the same ways; only the deadline and the allowed decisions, which
+// were chosen for the call, are the defaults for questions. Every question has the risk, the
+// masked places and the names of its call.
 func (d *Draft) askTerms(c *call, x *examined, a *approval.Approval) approval.Terms {
 	own := d.rules.Policy.AskTerms()
 	if a.AskKind != string(tool.AskConfirm) {
@@ -308,8 +308,8 @@ func (d *Draft) askTerms(c *call, x *examined, a *approval.Approval) approval.Te
 	return terms
 }
 
-// allFit numbers those of made that are new, which have no kept approval, and returns an
-// error if one of them could not be shown.
+// allFit numbers the new approvals in made, those without a kept approval, and returns an
+// error if any of them could not be shown.
 func (d *Draft) allFit(made []*approval.Approval, kept []*pendingApproval) error {
 	var fresh []*approval.Approval
 	for i, a := range made {
@@ -334,8 +334,8 @@ type LateResult struct {
 	Err    error
 	// Unknown: Err says that it is unknown whether the call had its effect.
 	Unknown bool
-	// Stop is the state with which the tool would have continued, and which nobody else
-	// has: if the task has ended, its work elsewhere is stopped.
+	// Stop holds the state with which the tool would have continued, which no event has: if
+	// the task has ended, its remote work is stopped.
 	Stop json.RawMessage
 }
 

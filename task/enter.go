@@ -19,7 +19,7 @@ type Entry struct {
 	Name     string // of the tool
 	Tool     tool.Tool
 	Attempt  int
-	Allowed  bool              // somebody, or the policy, has allowed this attempt; else it continues
+	Allowed  bool              // a person or the policy has allowed this attempt; false: the attempt continues
 	Args     map[string]any    // strictly decoded and valid; the run's own
 	Context  *ReadonlyContext  // of when it was checked; the run has a Context of its own
 	State    map[string]any    // of the tools; the run's own
@@ -39,17 +39,17 @@ func (e *Entry) Checked() *tool.Checked { return &e.checked.proof }
 // ToolConfirmation is the decision in the form that a tool reads.
 type ToolConfirmation = toolconfirmation.ToolConfirmation
 
-// mayEnter is the only way into a tool: it is called before every entry, the first or a
-// later one, from the beginning or after a suspension, with a look at the tool. It returns the entry, or nil if
-// the call may not be entered now. The draft then records why: approval was requested,
-// the call has ended, or it is retried later. It records nothing if the call waits for a
-// sibling to end. The error comes from writing the draft.
+// mayEnter is the only way into a tool: it is called before every entry, the first or a later
+// one, from the beginning or after a suspension, with a look at the tool. It returns the
+// entry, or nil if the call may not be entered now. The draft then records why: approval was
+// requested, the call has ended, or it is retried later. It records nothing if the call waits
+// for a sibling to end. The error comes from writing the draft.
 //
-// An approved call is entered if the tool's definition and the arguments are those that
-// were shown; otherwise approval is requested again. The terms of the approval remain in
-// force, but a call that is denied now is not run. A call without an approval is entered
-// only if the policy allows it now. In all cases the arguments must be valid against the
-// current schema.
+// An approved call is entered if the tool's definition and the arguments equal those shown to
+// the approver; otherwise approval is requested again. The terms of the approval remain in
+// force, but a call that is denied now is not run. A call without an approval is entered only
+// if the policy allows it now. In all cases the arguments must be valid against the current
+// schema.
 func (d *Draft) mayEnter(c *call, l look) (*Entry, error) {
 	first := c.State == callPlanned
 	x := d.examine(c, l, c.Args, first)
@@ -75,12 +75,12 @@ func (d *Draft) mayEnter(c *call, l look) (*Entry, error) {
 			return nil, d.askAgain(c, &x, grant)
 		}
 		if err := tool.Unreachable(x.entry.Tool); err != nil {
-			return nil, d.postpone(c, err) // it would fail, and somebody has approved it
+			return nil, d.postpone(c, err) // it would fail, and a person has approved it
 		}
 	}
 	if running := d.f.Busy() + int(d.entering); !d.roomToRun(running) {
 		if running > 0 {
-			return nil, nil // a call that ends gives its room back, and then this one is looked at again
+			return nil, nil // a call that ends gives its room back, and then this call is examined again
 		}
 		return nil, d.notRun(c, OutcomeError, "the task's log is full: there is no room for the call's outcome, so it was not run")
 	}
@@ -98,7 +98,7 @@ func (d *Draft) notRun(c *call, outcome Outcome, why string) error {
 	return d.finish(c, outcome, nil, why, nil)
 }
 
-// bound reports whether an approval is for exactly what was examined.
+// bound reports whether an approval is for exactly the examined call.
 func (d *Draft) bound(a *pendingApproval, x *examined) (bool, error) {
 	digest, err := d.digest(a.Kind, x.entry, x.args, a.Attempt)
 	if err != nil {
@@ -119,14 +119,14 @@ func (d *Draft) bound(a *pendingApproval, x *examined) (bool, error) {
 	return digest == want, err
 }
 
-// hasRun reports whether a call may have had an effect before its process died, so that
-// whoever is asked about it has to be asked what came of it. Only one that has kept a
-// checkpoint is entered again without that.
+// hasRun reports whether a call may have had an effect before its process died, so that a
+// person has to decide about its outcome. Only a call with a checkpoint is entered again
+// without that.
 func (d *Draft) hasRun(c *call, x *examined) bool {
 	return c.State == callUncertain && !repeatable(x.entry.Tool)
 }
 
-// askAgain asks again about a call that is no longer what was approved or shown.
+// askAgain asks again about a call that differs from the approved or shown call.
 func (d *Draft) askAgain(c *call, x *examined, old *pendingApproval) error {
 	if d.hasRun(c, x) {
 		x.changed = true
@@ -163,7 +163,7 @@ func (d *Draft) entry(c *call, x *examined) *Entry {
 		digest, _ = d.digest(approval.KindCall, x.entry, x.args, 0) // "" if it fails, which matches no digest
 	}
 	answered, fresh := c.Answered, len(c.Answered)-c.Fresh
-	if c.Paused { // what is being resumed
+	if c.Paused { // the suspension that is resumed
 		answered, fresh = append(answered[:len(answered):len(answered)], c.Asks...), len(answered)
 	}
 	var answers []tool.Answer
@@ -267,10 +267,10 @@ func (d *Draft) launched(c *call, e *Entry, grant *pendingApproval) error {
 	return d.record(a)
 }
 
-// maxProblem bounds the description of what went wrong, in characters.
+// maxProblem bounds the description of a problem, in characters.
 const maxProblem = 8 << 10
 
-// finish ends a call, with its result or with what went wrong.
+// finish ends a call, with its result or with an error text.
 func (d *Draft) finish(c *call, outcome Outcome, result json.RawMessage, problem string, delta map[string]any) error {
 	problem = visible.Shorten(visible.Text(problem), maxProblem)
 	if c.Wake != nil {

@@ -10,7 +10,7 @@ import (
 	"a2a-server/store"
 )
 
-// ErrTaskNotFound means that there is no such task, or that it belongs to somebody else.
+// ErrTaskNotFound means that the task does not exist, or that another caller owns it.
 var ErrTaskNotFound = errors.New("task not found")
 
 // InvalidError says which field of a request is invalid, and why.
@@ -19,7 +19,7 @@ type InvalidError struct {
 	Reason string
 }
 
-// Error names the field and what is wrong with it.
+// Error returns the field and its fault.
 func (e *InvalidError) Error() string { return e.Field + " " + e.Reason }
 
 // Invalid returns an [InvalidError].
@@ -33,8 +33,8 @@ type StateError struct {
 	State a2a.TaskState
 	// NotCancelable: the request was to cancel a task that has ended in another state.
 	NotCancelable bool
-	// Decided, if not nil, says what had already been decided about the approvals of the
-	// request, or what else is wrong with its decisions.
+	// Decided, if not nil, describes earlier decisions about the approvals of the request, or
+	// other faults of its decisions.
 	Decided *approval.Error
 }
 
@@ -46,7 +46,7 @@ func (e *StateError) Unwrap() error {
 	return e.Decided
 }
 
-// Error says which state the task is in and what that means for the request.
+// Error describes the state of the task and its consequence for the request.
 func (e *StateError) Error() string {
 	msg := fmt.Sprintf("task %s is in state %s and does not accept messages now", e.Task, e.State)
 	if e.State.Terminal() {

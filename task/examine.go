@@ -25,9 +25,9 @@ type HookResult struct {
 	Args json.RawMessage // not nil: replaces the arguments
 }
 
-// look is what one look at the tool of a call finds. Tools may change at any time, so whoever
-// compares a definition with the one that was shown takes everything that follows, checks,
-// digest and entry, from the same look.
+// look is the result of one lookup of a call's tool. Tools may change at any time, so a
+// comparison with the shown definition and all that follows from it (checks, digest and entry)
+// use the same look.
 type look struct {
 	ctx   *ReadonlyContext
 	entry *tool.Entry // nil if the tool was not found
@@ -51,19 +51,19 @@ func (d *Draft) look(c *call) look {
 	return l
 }
 
-// differs reports whether the tool is gone, or its definition is not the one that an approval
-// has shown. A tool that cannot be looked up now does not differ.
+// differs reports whether the tool is gone, or its definition differs from the definition
+// shown with an approval. A tool that cannot be looked up now does not differ.
 func (l *look) differs(a *approval.Approval) bool {
 	return l.invalid != nil || l.entry != nil && l.entry.Digest != a.Definition
 }
 
-// examined is what the pipeline currently finds about a call.
+// examined is the result of putting a call through the pipeline.
 type examined struct {
 	checked
 	hook    bool // a hook has replaced the arguments
-	changed bool // the call is no longer what was approved
+	changed bool // the call differs from the approved call
 
-	supersedes string // the question about the outcome that another one replaces
+	supersedes string // the question about the outcome that is replaced
 
 	// The first of these that is set, in this order, is the outcome.
 	trouble error // the tool cannot be looked up now; nothing is said about the call
@@ -71,7 +71,7 @@ type examined struct {
 	verdict approval.Verdict
 }
 
-// checked is what a call would run.
+// checked is the content of a call as it would run.
 type checked struct {
 	ctx   *ReadonlyContext
 	entry *tool.Entry     // nil if the tool was not found
@@ -81,8 +81,8 @@ type checked struct {
 }
 
 // examine puts a call, whose tool was looked up, through the pipeline up to the verdict: known
-// tool, hooks, strict decode, schema, policy. A failure that says nothing about the call itself
-// means ask. Hooks may replace raw only if open is true.
+// tool, hooks, strict decode, schema, policy. A failure that says nothing about the call
+// itself means ask. Hooks may replace raw only if open is true.
 func (d *Draft) examine(c *call, l look, raw json.RawMessage, open bool) examined {
 	x := l.found(raw)
 	if x.entry == nil {
@@ -142,8 +142,8 @@ func sameArgs(a, b json.RawMessage) bool {
 	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
 }
 
-// argsSize returns the size of arguments as stored, in bytes, not counting the HTML
-// escapes, which nobody has sent.
+// argsSize returns the size of arguments as stored, in bytes, without the HTML escapes, which
+// the encoder added.
 func argsSize(raw json.RawMessage) int {
 	n := len(raw)
 	for _, escape := range []string{`\u003c`, `\u003e`, `\u0026`} {

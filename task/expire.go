@@ -23,9 +23,9 @@ func (in Expiry) put(d *Draft) error {
 	return err
 }
 
-// expires reports whether an approval is overdue. One that would cancel the task does not
-// expire while the call that asked it runs, unless it is held: it may not need the answer
-// any longer.
+// expires reports whether an approval is overdue. A question of a running call whose expiry
+// would cancel the task does not expire unless it holds the call: the call may no longer need
+// the answer.
 func (d *Draft) expires(a *pendingApproval) bool {
 	if c := d.f.call(a.Call); a.Ask != "" && !a.Held && a.Terms.OnExpiry == approval.ExpiryCancels && c != nil && c.State == callRunning {
 		return false
@@ -33,8 +33,8 @@ func (d *Draft) expires(a *pendingApproval) bool {
 	return approval.Overdue(&a.Approval, d.at.Now)
 }
 
-// expire ends an approval whose deadline has passed, or keeps it without a deadline.
-// ended reports whether the task has ended with it.
+// expire ends an approval whose deadline has passed, or keeps it without a deadline. ended
+// reports whether the task has ended with it.
 func (d *Draft) expire(a *pendingApproval) (ended bool, err error) {
 	due, passed := expiry(&a.Approval), a.Deadline
 	due.Delete = true
@@ -93,7 +93,7 @@ func (in ProviderFailed) put(d *Draft) error {
 	return nil
 }
 
-// open lets anybody answer an approval that was left to the provider.
+// open ends the provider's exclusive time to decide an approval.
 func (d *Draft) open(id, why string) error {
 	a := d.f.approval(id)
 	if a == nil || a.State != approval.Pending || a.Opened {

@@ -10,17 +10,17 @@ import (
 	"a2a-server/task/internal/event"
 )
 
-// The bounds of an [Extend]. Each one tells the client the whole question again.
+// The bounds of an [Extend]. Each extension repeats the whole question to the client.
 const (
 	MaxExtension  = 90 * 24 * time.Hour // from now
 	MaxExtensions = 20                  // of one approval
 )
 
-// Extend is the [Input] that moves the deadline of a pending approval to a later time. Whoever
-// may decide the approval may extend it. Digest is that of what was shown.
+// Extend is the [Input] that moves the deadline of a pending approval to a later time. It
+// needs the same permission as a decision. Digest is the digest that was shown.
 type Extend struct {
 	By       auth.Principal
-	Via      string // one of approval's
+	Via      string // a Via constant of package approval
 	Approval string // id
 	Digest   string
 	Until    time.Time
@@ -42,7 +42,7 @@ func (in Extend) put(d *Draft) error {
 	case a.Held:
 		return approval.NotAllowed(&a.Approval, "its call runs and waits only until its deadline")
 	case a.Deadline == nil:
-		return approval.NotAllowed(&a.Approval, "it has no deadline, and waits until somebody decides")
+		return approval.NotAllowed(&a.Approval, "it has no deadline to extend")
 	case !until.After(*a.Deadline):
 		return Invalid("until", "is not after the deadline, %s", a.Deadline.Format(time.RFC3339))
 	case a.Extensions >= MaxExtensions:
@@ -64,7 +64,7 @@ func (in Extend) put(d *Draft) error {
 	}); err != nil {
 		return err
 	}
-	if d.f.Header.Phase == store.Parked { // else its turn tells the client what it waits for
+	if d.f.Header.Phase == store.Parked { // a running turn tells the client itself
 		d.phase = store.Parked
 		if err := d.tell(d.waitingState(d.f.Pending()), d.f.Pending(), ""); err != nil {
 			return err

@@ -16,8 +16,8 @@ import (
 	"a2a-server/task/internal/event"
 )
 
-// Fold is the state of a task that its log adds up to: what a client sees (View) and what
-// the rules need to continue. It is a pure function of the log: no clock and no
+// Fold is the state that results from applying a task's log: the View for clients, and the
+// state that the rules need to continue. It is a pure function of the log: no clock and no
 // randomness influence it, and only events change it.
 //
 // A Fold is not safe for concurrent use. A [Draft] consumes the Fold that it is based on.
@@ -25,7 +25,7 @@ type Fold struct {
 	// Header is the task's header as the store has it. Seq and Bytes are ahead of the
 	// store's by the events that have been folded but are not durable yet.
 	Header store.Header
-	// View is what a client sees. It may be incomplete if the task is large: see
+	// View is the task as clients see it. It may be incomplete if the task is large: see
 	// [Fold.Lighten].
 	View *View
 
@@ -70,11 +70,11 @@ type received struct {
 // pendingApproval is an approval, pending or not.
 type pendingApproval struct {
 	approval.Approval
-	// Opened: it was left to the confirmation provider, but now anybody may answer it.
+	// Opened reports that the confirmation provider's exclusive time to decide it is over.
 	Opened bool `json:"opened,omitempty"`
 }
 
-// step is one step of the planner, and its progress.
+// step is a step of the planner, and its progress.
 type step struct {
 	event.StepPlanned
 	Progress []*call `json:"progress,omitempty"`
@@ -93,7 +93,7 @@ const (
 	callDone      callState = "finished"
 )
 
-// call is one call of a step.
+// call is a call of a step.
 type call struct {
 	event.PlannedCall
 	State     callState            `json:"state"`
@@ -107,7 +107,7 @@ type call struct {
 	Fresh     int                  `json:"fresh,omitempty"`    // of Answered, by the newest suspension
 	Open      []event.SuspendedAsk `json:"open,omitempty"`     // while it runs: not answered when it was resumed
 	Wake      *time.Time           `json:"wake,omitempty"`
-	Held      string               `json:"held,omitempty"`    // while it runs: the approval whose answer it waits for; see [Held]
+	Held      string               `json:"held,omitempty"`    // while it runs: the approval that it waits for; see [Held]
 	Why       string               `json:"why,omitempty"`     // unknown
 	Cause     event.Cause          `json:"cause,omitempty"`   // unknown
 	Repeats   int                  `json:"repeats,omitempty"` // of this attempt, after its process died
@@ -194,8 +194,8 @@ func (f *Fold) Pending() []*approval.Approval {
 	return pending
 }
 
-// granted returns the approval under which a call may be entered: the newest one with
-// which somebody allowed it to run, or to run again. It is nil if there is none.
+// granted returns the approval under which a call may be entered: the newest approval with a
+// decision to run it, or to run it again. It returns nil if there is none.
 func (f *Fold) granted(c *call) *pendingApproval {
 	for i := len(f.Approvals) - 1; i >= 0; i-- {
 		a := f.Approvals[i]
@@ -210,8 +210,8 @@ func (f *Fold) granted(c *call) *pendingApproval {
 	return nil
 }
 
-// Apply folds one event that is in the log, or about to be appended. It counts the event
-// in Header.Seq and Header.Bytes.
+// Apply folds one event that is in the log, or about to be appended. It counts the event in
+// Header.Seq and Header.Bytes.
 func (f *Fold) Apply(e *store.Event) error {
 	if e.Public {
 		if err := f.View.apply(e.Kind, e.Data); err != nil {
@@ -255,7 +255,7 @@ func Opening(first *store.Event) (message []byte, ok bool) {
 	return m.Message, true
 }
 
-// ApplyView folds only what clients see of an event.
+// ApplyView folds only the part of an event that clients see.
 func (f *Fold) ApplyView(e *store.Event) error {
 	if e.Public {
 		return f.View.apply(e.Kind, e.Data)
@@ -271,8 +271,8 @@ func (f *Fold) ApplyView(e *store.Event) error {
 	return f.Apply(e)
 }
 
-// requester returns who asks for the calls of the task: its owner, with everybody in the
-// chain who was involved in a message.
+// requester returns the requester of the task's calls: its owner, with the chains of all
+// principals that sent a message.
 func (f *Fold) requester() auth.Principal {
 	if f.Requester == nil {
 		return f.Owner
@@ -384,7 +384,7 @@ func (f *Fold) applyResolved(e *event.ApprovalResolved) error {
 	return nil
 }
 
-// reachable clears what kept a call from being entered.
+// reachable clears the reason for which a call could not be entered.
 func (c *call) reachable() {
 	c.Tries, c.Trouble, c.Since, c.Retry = 0, "", nil, nil
 }
@@ -458,7 +458,7 @@ func (f *Fold) applyCall(v any) error {
 	return nil
 }
 
-// seen reports whether a follow-up with this hash is among the newest ones, which the
+// seen reports whether a follow-up with this hash is among the newest follow-ups, which the
 // task remembers.
 func (f *Fold) seen(hash store.Hash) bool {
 	h := hex.EncodeToString(hash[:])

@@ -13,12 +13,12 @@ import (
 // askHeld is the prefix of the Ask of a question that holds its call.
 const askHeld = "held."
 
-// notHeld is why a question is closed whose call does not wait for the answer any longer.
+// notHeld is the reason for closing a question whose call no longer waits for the answer.
 const notHeld = "the call does not wait for the answer any longer"
 
 // Held is the [Input] with a question of a running tool that waits for the answer
-// ([tool.AskAndWait]). The call stays running: what waits is in the memory of its process,
-// and so nothing but that process may give it the answer.
+// ([tool.AskAndWait]). The call stays running: the waiting goroutine is in its process, so
+// only that process can pass on the answer.
 type Held struct {
 	Entry *Entry
 	Ask   tool.Ask
@@ -54,8 +54,8 @@ func (in *Held) put(d *Draft) error {
 	return nil
 }
 
-// heldAsk builds the approval of a question that holds a call. It has a deadline, and the
-// log keeps room for what is always accepted.
+// heldAsk builds the approval of a question that holds a call. It has a deadline, and leaves
+// the reserve of the log for input that is always accepted.
 func (d *Draft) heldAsk(c *call, in *Held) (*approval.Approval, error) {
 	n := 1
 	for _, a := range d.f.Approvals {
@@ -105,14 +105,14 @@ func (d *Draft) closeHeld(c *call, why string) error {
 	return d.supersede(a, why)
 }
 
-// abandoned reports whether a pending approval holds a call that does not wait for it in
-// this process: it has died, and the answer would reach nobody.
+// abandoned reports whether a pending approval holds a call that does not wait in this
+// process: its process has died, and the answer would not arrive.
 func (d *Draft) abandoned(a *approval.Approval) bool {
 	return a.Held && a.State == approval.Pending && (d.at.Holds == nil || !d.at.Holds(a.ID))
 }
 
-// HeldAnswer returns the answer to a question that holds a call, and false while there is
-// none. The error says why there never will be one; it wraps [tool.ErrNoAnswer].
+// HeldAnswer returns the answer to a question that holds a call, and false while there is no
+// answer. The error says why there never will be one; it wraps [tool.ErrNoAnswer].
 func (f *Fold) HeldAnswer(id string, asked tool.Ask) (tool.Answer, bool, error) {
 	a := f.approval(id)
 	if a == nil {

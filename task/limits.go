@@ -7,50 +7,48 @@ import (
 	"a2a-server/store"
 )
 
-// Limits bound the resources that one engine uses. Zero fields mean the defaults.
+// Limits bound the resources of an engine. Zero fields mean the defaults.
 type Limits struct {
-	// Turns is how many tasks may have a turn at the same time, counting only turns in
-	// their first second: a longer turn makes room for another, up to four times as many
-	// long turns. An additional eighth is reserved for new tasks, and another eighth, at
-	// least one, for tasks with a decision. Defaults to 2,048.
+	// Turns is the maximum number of concurrent turns, counting only turns in their first
+	// second: a longer turn makes room for another, up to four times as many long turns. An
+	// additional eighth is reserved for new tasks, and another eighth, at least one, for tasks
+	// with a decision. Defaults to 2,048.
 	Turns int
-	// TurnsPerCaller is how many of Turns one caller may use; long and reserved turns
-	// scale with it. Defaults to a quarter of Turns; see [Limits.Unshared].
+	// TurnsPerCaller bounds the share of a caller in Turns; long and reserved turns scale with
+	// it. Defaults to a quarter of Turns; see [Limits.Unshared].
 	TurnsPerCaller int
 	// Queue is how many tasks may wait for a turn, not counting tasks with a decision.
 	// Defaults to 10,000.
 	Queue int
-	// QueuePerCaller is how many of Queue one caller may use. Defaults to a quarter of
-	// Queue.
+	// QueuePerCaller bounds the share of a caller in Queue. Defaults to a quarter of Queue.
 	QueuePerCaller int
 
-	// Held is how many calls may be held at the same time, by the answer that they wait
-	// for: each keeps its goroutine and what else its tool needs. Defaults to 256.
+	// Held is the maximum number of calls held at the same time: each keeps its goroutine and
+	// all other resources of its tool. Defaults to 256.
 	Held int
-	// HeldPerCaller is how many of Held one caller may use. Defaults to a quarter of Held;
-	// see [Limits.Unshared].
+	// HeldPerCaller bounds the share of a caller in Held. Defaults to a quarter of Held; see
+	// [Limits.Unshared].
 	HeldPerCaller int
 	// HeldTime is how long a call is held at most. Defaults to 1 h.
 	HeldTime time.Duration
 
-	Abandoned   int           // runs of one tool that do not end after they were told to. Defaults to 8.
-	ToolTimeout time.Duration // of one run of a tool that is not a [tool.Timed]. Defaults to 5 min.
+	Abandoned   int           // runs of a tool that continue after they were told to end. Defaults to 8.
+	ToolTimeout time.Duration // of a run of a tool that is not a [tool.Timed]. Defaults to 5 min.
 	ToolGrace   time.Duration // to end after being told to. Defaults to 5 s.
-	PlanTimeout time.Duration // of one plan of a planner that is not inline. Defaults to 2 min.
+	PlanTimeout time.Duration // of a plan of a planner that is not inline. Defaults to 2 min.
 	Window      int           // bytes that a tool may publish ahead of the disk. Defaults to 256 KiB.
 	Event       int           // bytes of a public event. Defaults to 1 MiB.
 	Task        int           // bytes of a task's log. Defaults to 64 MiB.
-	Output      int           // bytes of what one call publishes, in chunks and artifacts. Defaults to 16 MiB.
+	Output      int           // bytes that a call publishes, in chunks and artifacts. Defaults to 16 MiB.
 	Pending     int           // approvals that a task may wait for. Defaults to 64.
 	Args        int           // bytes of the arguments of a call. Defaults to 128 KiB.
-	Steps       int           // steps of one task. Defaults to 1,000.
-	Calls       int           // calls of one step. Defaults to 64.
-	Parked      int           // unfinished tasks of one context. Defaults to 1,000.
-	Webhooks    int           // of one task. Defaults to 10.
+	Steps       int           // steps of a task. Defaults to 1,000.
+	Calls       int           // calls of a step. Defaults to 64.
+	Parked      int           // unfinished tasks of a context. Defaults to 1,000.
+	Webhooks    int           // of a task. Defaults to 10.
 
-	// Bytes of disk above which no new tasks are accepted: what the tasks of one caller
-	// use, counted as their events plus 2 KiB per task, and what the whole store
-	// occupies. 0 means no limit.
+	// Bytes of disk above which no new tasks are accepted: for the tasks of a caller, counted
+	// as their events plus 2 KiB per task, and for the whole store. 0 means no limit.
 	DiskPerCaller int64
 	Disk          int64
 }
@@ -115,15 +113,15 @@ func (l Limits) Unshared() Limits {
 	return l
 }
 
-// eventOverhead is how much of an event's limit is reserved for what surrounds its
+// eventOverhead is the part of an event's limit that is reserved for the envelope of its
 // content.
 const eventOverhead = 64 << 10
 
-// Content returns how many bytes of content fit into one public event.
+// Content returns the maximum bytes of content in a public event.
 func (l *Limits) Content() int { return l.Event - eventOverhead }
 
-// decisionRoom is how much of a task's log is always reserved for decisions and what
-// follows from them.
+// decisionRoom is the number of bytes of a task's log that is always reserved for decisions
+// and their consequences.
 func (l *Limits) decisionRoom() int { return min(64<<10, l.Task/16) }
 
 // outcomeRoom is how much is reserved for each running call, so that its outcome can be
@@ -134,9 +132,9 @@ func (l *Limits) outcomeRoom() int { return min(2*l.Event, l.Task/2) }
 // into the room that is reserved for it.
 func (l *Limits) Result() int { return min(l.Content(), l.outcomeRoom()/2) }
 
-// OpenRoom returns the size that a task's log may reach, while so many calls are running,
-// before it accepts only decisions and outcomes of calls. Room for one call is reserved
-// even if none is running.
+// OpenRoom returns the maximum size of a task's log with so many running calls. Beyond it the
+// log accepts only decisions and outcomes of calls. Room for a call is reserved even if none
+// is running.
 func (l *Limits) OpenRoom(running int) int {
 	return l.Task - l.decisionRoom() - max(running, 1)*l.outcomeRoom()
 }
@@ -150,7 +148,7 @@ func (d *Draft) openRoom() int {
 	return d.rules.Limits.OpenRoom(d.f.Busy()) - int(d.f.Header.Bytes)
 }
 
-// roomToRun reports whether one more call may run: its outcome has to fit into the log.
+// roomToRun reports whether another call may run: its outcome has to fit into the log.
 func (d *Draft) roomToRun(running int) bool {
 	l := &d.rules.Limits
 	return int(d.f.Header.Bytes)+(running+1)*l.outcomeRoom()+l.decisionRoom() <= l.Task

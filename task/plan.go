@@ -86,7 +86,7 @@ func checkStep(s *Step, maxCalls int) error {
 	return nil
 }
 
-// progress is what a planner may know of the task.
+// progress returns the planner's view of the task.
 func (d *Draft) progress() (*Progress, error) {
 	f := d.f
 	p := &Progress{Task: f.View.TaskID(), Context: f.View.ContextID()}
@@ -125,7 +125,7 @@ func (d *Draft) progress() (*Progress, error) {
 	return p, nil
 }
 
-// addStep writes a step into the draft: its output, and what it requests.
+// addStep writes a step into the draft: its output, and its requests.
 func (d *Draft) addStep(s *Step) error {
 	size := len(s.State)
 	for i := range s.Calls {
@@ -202,8 +202,9 @@ func callID(step, n int) string {
 	return "c" + strconv.Itoa(step) + "." + strconv.Itoa(n)
 }
 
-// wellFormed returns arguments as JSON that can be stored: invalid JSON, and what could not
-// be read again because it is nested too deep, is stored as a string, which is then refused because it is not an object.
+// wellFormed returns arguments as JSON that can be stored. Invalid JSON, and JSON nested too
+// deep to be read again, is stored as a string, which is then refused because it is not an
+// object.
 func wellFormed(args json.RawMessage) json.RawMessage {
 	if len(bytes.TrimSpace(args)) == 0 {
 		return json.RawMessage("{}")

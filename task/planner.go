@@ -13,16 +13,16 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// Planner turns a message into steps. It is safe for concurrent use. It keeps no state of
-// its own about a task: what it wants to remember goes into [Step.State], so that
-// restarts have no effect. It is never asked again for a step that is in the log.
+// Planner turns a message into steps. It is safe for concurrent use. It keeps no state of its
+// own about a task: state to remember goes into [Step.State], so that restarts have no effect.
+// It is never asked again for a step that is in the log.
 type Planner interface {
-	// Accept looks at a message that would make a new task. It must be pure and quick. A
-	// non-nil message is the whole answer, in the context of the one that it answers or
-	// in a new one: nothing is stored, and nothing is remembered for idempotency. An
-	// error refuses the message: one of the SDK's errors, such as
-	// a2a.ErrUnsupportedOperation with its own text from a2a.NewError, is sent to the
-	// client unchanged, any other as an internal error.
+	// Accept examines a message that would create a new task. It must be pure and quick. A
+	// non-nil message is the whole response, in the context of the message that it replies to
+	// or in a new context: nothing is stored, and nothing is remembered for idempotency. An
+	// error refuses the message: an error of the SDK, such as a2a.ErrUnsupportedOperation with
+	// its own text from a2a.NewError, is sent to the client unchanged, any other as an
+	// internal error.
 	Accept(ctx agent.ReadonlyContext, r *Request) (*a2a.Message, error)
 
 	// Plan returns the next step. Every call of the previous steps has a result. An error
@@ -44,7 +44,7 @@ type Request struct {
 	First *Step
 }
 
-// Progress is what a planner knows of a task.
+// Progress is a planner's view of the task.
 type Progress struct {
 	Task, Context string
 	Tools         []tool.Tool
@@ -74,14 +74,14 @@ type Result struct {
 	Outcome Outcome
 	Content json.RawMessage // of OutcomeOK and OutcomeResponded
 	Error   string          // of all other outcomes, for the planner to read
-	// Decision is what a person decided last about the call, "" if nobody did, and Note the
-	// reason given with it, in that person's words. After an edit, Call has the arguments
-	// of the edit, and Decision and Note stay those of the edit when it is approved again.
+	// Decision is a person's last decision about the call, or "", and Note the reason given
+	// with it, in that person's words. After an edit, Call has the arguments of the edit, and
+	// Decision and Note stay those of the edit when it is approved again.
 	Decision approval.Verb
 	Note     string
-	// Actions are what the tool asked for in addition: RequireInput for the planner to ask
-	// InputPrompt, ArtifactDelta with the artifacts that it saved, and LongRunningToolIDs
-	// for information. Changes of the state have been made, and are not repeated here.
+	// Actions are the tool's requests beside its result: RequireInput for the planner to ask
+	// InputPrompt, ArtifactDelta with the artifacts that it saved, and LongRunningToolIDs for
+	// information. Changes of the state have been made, and are not repeated here.
 	// SkipSummarization, TransferToAgent and Escalate are for planners with a model.
 	Actions agent.EventActions
 }
@@ -97,13 +97,13 @@ const (
 	OutcomeInvalid   = event.OutcomeInvalid   // the tool no longer exists, or the arguments are invalid
 	OutcomeDenied    = event.OutcomeDenied    // by a policy
 	OutcomeRejected  = event.OutcomeRejected  // by a person
-	OutcomeExpired   = event.OutcomeExpired   // nobody answered in time
-	OutcomeUnknown   = event.OutcomeUnknown   // it was started, and nobody knows whether it had its effect
+	OutcomeExpired   = event.OutcomeExpired   // no decision before the deadline
+	OutcomeUnknown   = event.OutcomeUnknown   // it was started, and may or may not have had its effect
 	OutcomeCanceled  = event.OutcomeCanceled  // by a person, before it had any effect; or together with its task
 )
 
-// Step is what a planner wants done: Output first, in order, then at most one of Calls,
-// Ask, Wait and End. A step with none of these is done immediately.
+// Step is a planner's next step: Output first, in order, then at most one of Calls, Ask, Wait
+// and End. A step with none of these is done immediately.
 type Step struct {
 	Output []Output
 	Calls  []PlannedCall
@@ -120,7 +120,7 @@ type Output struct {
 	Artifact *ArtifactPiece // nil: a status
 }
 
-// ArtifactPiece is an artifact, or a chunk of one.
+// ArtifactPiece is an artifact, or a chunk of it.
 type ArtifactPiece struct {
 	ID, Name, Description string
 	Parts                 []*a2a.Part
@@ -171,14 +171,14 @@ type Presenter interface {
 	// JSON object, always the same. Nil means none.
 	Metadata() json.RawMessage
 
-	// Imitates reports whether clients could take a data part with this JSON for a question
-	// or an answer, whatever its metadata. What a tool returns is then delivered as text: a
-	// tool does not ask in the server's name.
+	// Imitates reports whether clients could take a data part with this JSON for a question or
+	// an answer, whatever its metadata. Such tool output is delivered as text: a tool does not
+	// ask in the server's name.
 	Imitates(data json.RawMessage) bool
 
-	// Answers reads the decisions in a message to a task. approvals are all approvals of
-	// the task, oldest first, pending or not. If it returns no answers and no error, the
-	// message is not a decision. An *approval.Error means that it is a decision in a
-	// known form, but an invalid one.
+	// Answers reads the decisions in a message to a task. approvals are all approvals of the
+	// task, oldest first, pending or not. If it returns no answers and no error, the message
+	// is not a decision. An *approval.Error means that it is an invalid decision in a known
+	// form.
 	Answers(message *a2a.Message, approvals []*approval.Approval) ([]approval.Answer, error)
 }

@@ -10,8 +10,8 @@ import (
 	"a2a-server/task/internal/event"
 )
 
-// How a call that cannot be entered is retried: with backoff, until somebody cancels it; from
-// the third try on, the status says what is missing.
+// Retries of a call that cannot be entered: with backoff, until it is canceled. From try
+// sayTries on, the status names the missing tool.
 const (
 	firstRetry = time.Second
 	maxRetry   = 15 * time.Minute
@@ -43,7 +43,7 @@ func (d *Draft) retryAfter(c *call, pause time.Duration, why string) error {
 	if c.Since != nil {
 		e.Since = *c.Since
 	}
-	// Waiting may last for days: only what is new is written and published.
+	// A wait may last for days: only changes are written and published.
 	says := e.N == sayTries || e.N > sayTries && why != c.Trouble
 	if why == c.Trouble {
 		e.Why = ""
@@ -69,8 +69,8 @@ func (d *Draft) waits(c *call) bool { return c.Retry != nil && d.at.Now.Before(*
 // tool: whether to keep waiting for it.
 const askWait = "unavailable."
 
-// asksToWait reports whether an approval is such a question. Its answer means nothing any
-// longer: the call waits until somebody cancels it.
+// asksToWait reports whether an approval is such a question. Its answer no longer has an
+// effect: the call waits until it is canceled.
 func asksToWait(a *approval.Approval) bool {
 	return a.State == approval.Pending && strings.HasPrefix(a.Ask, askWait)
 }

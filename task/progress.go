@@ -13,11 +13,11 @@ import (
 	"a2a-server/tool"
 )
 
-// ProgressKey is the key of the metadata of a status update that says how far a running
-// call is: an object with callId, tool, done, and, if they are known, total, message and job, the
-// id of the job that a [tool.Poller] has started.
-// Such an update repeats the state, without a message; that of the task's status remains.
-// The task has the newest one in its metadata until its next status.
+// ProgressKey is the metadata key of a status update that reports the progress of a running
+// call: an object with callId, tool, done, and, if known, total, message and job, the id of
+// the job that a [tool.Poller] has started. Such an update repeats the state, without a
+// message; the message of the task's status remains. The task has the newest progress in its
+// metadata until its next status.
 const ProgressKey = "urn:a2a-server:progress"
 
 // maxProgressMessage bounds the message of a progress report, in bytes.
@@ -26,9 +26,9 @@ const maxProgressMessage = 1 << 10
 // maxJobID bounds the id of a job in a report, in characters.
 const maxJobID = 200
 
-// JobID returns the id of a job for people, from the state that its [tool.Poller] keeps: the member
-// "job" if the state is an object with one, else the whole state. Invisible characters are escaped,
-// and a long id is cut.
+// JobID returns the id of a job for display, from the state that its [tool.Poller] keeps: the
+// member "job" if the state is an object with that member, else the whole state. It escapes
+// invisible characters and cuts a long id.
 func JobID(state json.RawMessage) string {
 	var object struct {
 		Job json.RawMessage `json:"job"`

@@ -15,8 +15,8 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// Publisher encodes the events that the tools of one task publish. It is safe for
-// concurrent use.
+// Publisher encodes the events that the tools of a task publish. It is safe for concurrent
+// use.
 type Publisher struct {
 	ids       *event.IDs
 	presenter Presenter
@@ -31,12 +31,12 @@ func (f *Fold) Publisher(p Presenter, limit int) Publisher {
 // imitates reports whether a tool's data must not reach clients as a data part.
 func (p Publisher) imitates(data json.RawMessage) bool { return p.presenter.Imitates(data) }
 
-// Piece is what a call adds to one of its artifacts.
+// Piece is a chunk that a call adds to an artifact.
 type Piece struct {
 	Content  Content
-	Artifact string         // name of the artifact; "": the one that is named after the tool
-	First    bool           // it replaces what the artifact has so far
-	Error    string         // what partially failed; "": nothing
+	Artifact string         // name of the artifact; "": the artifact named after the tool
+	First    bool           // it replaces the earlier content of the artifact
+	Error    string         // a partial failure; "": none
 	Metadata map[string]any // of the event
 }
 
@@ -77,7 +77,7 @@ func ErrorContent(text string) (Content, error) {
 	return c, nil
 }
 
-// MaxArtifacts is how many artifacts a run may build up in addition to the one that is
+// MaxArtifacts is the number of artifacts that a run may build in addition to the artifact
 // named after its tool.
 const MaxArtifacts = 16
 

@@ -33,13 +33,13 @@ type FollowUp struct {
 	By      auth.Principal
 	Message *a2a.Message // must not be changed afterwards
 	JSON    []byte       // as [EncodeMessage] returns it
-	// Webhook is set together with what the message does; nil: none.
+	// Webhook is set together with the effect of the message; nil: none.
 	Webhook *SetWebhook
 	// Before is set by the rules to the task's last seq before the message.
 	Before uint64
 
-	// The message is read only once: a text that was meant for one question must not
-	// answer another one that has replaced it since.
+	// The message is read only once: a text that was meant for a question must not answer a
+	// question that has replaced it since.
 	read    bool
 	answers []approval.Answer
 }
@@ -105,7 +105,7 @@ func (in *FollowUp) receive(d *Draft) error {
 	waits := d.f.Header.Phase == store.Parked || d.f.waitsMeanwhile()
 	state := &StateError{Task: id, State: d.f.View.State()}
 	if coded {
-		// A wrong code has to be counted, so a right one counts only where that is possible.
+		// A code is accepted only where a wrong code could be counted.
 		if !waits {
 			return state
 		}
@@ -153,7 +153,7 @@ func (in *FollowUp) receive(d *Draft) error {
 }
 
 // wrongCodes returns the pending approvals that answers name with a wrong code, and whether
-// any answer names one with a code.
+// any answer has a code.
 func (d *Draft) wrongCodes(answers []approval.Answer) (wrong []string, coded bool) {
 	for _, answer := range answers {
 		a, err := approval.Find(answer, d.f.approvals())

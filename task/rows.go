@@ -14,8 +14,8 @@ const (
 	RowApproval  = "approval" // key: id of the approval; value: its JSON
 	IndexPending = "pending"  // of approvals that wait; see pendingKey
 	// IndexSettled has the settled approvals of a tenant, IndexTool those of a tool in it, and
-	// IndexDigest those of a tool and a digest; each the newest first. Approvals that were
-	// settled before these indexes existed are in none.
+	// IndexDigest those of a tool and a digest; each the newest first. Approvals settled
+	// before these indexes existed are in none.
 	IndexSettled = "settled"
 	IndexTool    = "tool"
 	IndexDigest  = "digest"
@@ -29,9 +29,9 @@ const (
 	DueChildCancel     = "task.cancel_child"
 )
 
-// pendingKey is the key of an approval in [IndexPending]: the tenant, then the time when
-// it was requested, so that those of a tenant are together. Both are in hexadecimal.
-// Older entries have the time alone, in the same 16 digits.
+// pendingKey is the key of an approval in [IndexPending]: the tenant, then the time of the
+// request, so that the approvals of a tenant are together. Both are in hexadecimal. Older keys
+// have the time alone, in the same 16 digits.
 func pendingKey(owner auth.Principal, asked store.Millis) store.IndexKey {
 	return store.IndexKey{Index: IndexPending, Key: fmt.Appendf(PendingPrefix(owner.Tenant), "%016x", uint64(asked))}
 }

@@ -14,14 +14,14 @@ import (
 	"a2a-server/tool"
 )
 
-// Rules decide what follows from a task's log: from its [Fold] and one [Input] they build
-// a [Draft], the batch to append. They decide from the fold alone, so they decide the
-// same after a restart.
+// Rules decide the consequences of an [Input]: from a [Fold] and an Input they build a
+// [Draft], the batch to append. They decide from the fold alone, so they decide the same after
+// a restart.
 //
-// They keep no state, start no goroutines, never wait or lock, and take ids only from
-// NewID. They call the application's code (gates, hooks, toolsets, planners, presenters);
-// if it panics, the method that called it returns a [PanicError], and its draft must be
-// discarded. Rules must not be changed once in use, and are safe for concurrent use.
+// They keep no state, start no goroutines, never wait or lock, and take ids only from NewID.
+// They call the application's code (gates, hooks, toolsets, planners, presenters); if it
+// panics, the method that called it returns a [PanicError], and its draft must be discarded.
+// Rules must not be changed once in use, and are safe for concurrent use.
 type Rules struct {
 	Tools     *tool.Registry
 	Policy    *approval.Policy
@@ -40,8 +40,8 @@ type Rules struct {
 
 	EachCall func() bool // see [Draft.Audited]; nil: no
 
-	// ProviderWait is how long a new approval is left to the confirmation provider
-	// before anybody else is asked for it; 0: there is no provider.
+	// ProviderWait is the time for which only the confirmation provider may decide a new
+	// approval; 0: there is no provider.
 	ProviderWait time.Duration
 
 	NewID func() string // of messages and contexts; codes of approvals and keys of audits are made from such ids
@@ -55,7 +55,7 @@ type Problem struct {
 	Task  string
 	What  string // constant, lower case
 	Err   error  // nil with Panic
-	Wrong bool   // somebody has to fix it
+	Wrong bool   // the operator has to fix it
 	Panic any
 	Stack []byte
 }
@@ -79,10 +79,10 @@ type At struct {
 // PanicError means that code supplied by the application has panicked. The panic value is
 // only in the log.
 type PanicError struct {
-	What string // what panicked, such as "the planner"
+	What string // the code that panicked, such as "the planner"
 }
 
-// Error names who panicked.
+// Error names the code that panicked.
 func (e *PanicError) Error() string { return e.What + " panicked; see the server's log" }
 
 // guard is deferred around calls of the application's code.
@@ -99,7 +99,7 @@ func (r *Rules) report(t Problem) {
 	}
 }
 
-// message returns a message of the agent with one text part.
+// message returns a message of the agent with a single text part.
 func (r *Rules) message(text string) *a2a.Message {
 	return &a2a.Message{ID: r.NewID(), Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{a2a.NewTextPart(text)}}
 }
@@ -110,8 +110,8 @@ type Input interface {
 	put(d *Draft) error
 }
 
-// LogChanged is the [Input] that says that somebody else has written to the log since the
-// task was last advanced.
+// LogChanged is the [Input] for a change of the log by another writer since the task was last
+// advanced.
 type LogChanged struct{}
 
 func (LogChanged) put(d *Draft) error {
@@ -147,16 +147,16 @@ func (r *Rules) Plan(ctx context.Context, f *Fold) func() (*Step, error) {
 	}
 }
 
-// Lookup is what was looked up for a message before there is a task, and what the first
-// plan can reuse.
+// Lookup is the result of the lookups for a message without a task, for reuse by the first
+// plan.
 type Lookup struct {
 	tools []tool.Tool
 	first *Step // as Accept planned it; nil: ask Plan
 }
 
-// Accept asks the planner whether it takes a message that would make a new task. A
-// non-nil message is the whole answer; it is in the context of m, or in a new one (A2A
-// 1.0 §3.4.1). A decision is refused: it belongs to a task that its sender has not named.
+// Accept asks the planner whether it accepts a message that would create a new task. A non-nil
+// message is the whole response; it is in the context of m, or in a new context (A2A 1.0
+// §3.4.1). A decision is refused, because its message names no task.
 func (r *Rules) Accept(c *ReadonlyContext, m *a2a.Message) (direct *a2a.Message, l Lookup, err error) {
 	if err := r.decidesNothing(c, m); err != nil {
 		return nil, l, err

@@ -22,7 +22,7 @@ var sessionBound = store.RowBound{Rows: 1000, Bytes: 64 << 10}
 type Session struct {
 	At     uint64 // for the caller: when it was read
 	values map[string]any
-	sizes  map[string]uint64 // what each row counts; the sum is used.Bytes
+	sizes  map[string]uint64 // size of each row; the sum is used.Bytes
 	used   store.RowBound
 }
 
@@ -63,8 +63,8 @@ func (s *Session) clone() *Session {
 	return &c
 }
 
-// Session returns the state of the context as the fold knows it: as of [Fold.Join], and
-// what the task itself has set since.
+// Session returns the state of the context as the fold knows it: as of [Fold.Join], with the
+// later changes of the task itself.
 func (f *Fold) Session() *Session {
 	if f.session == nil {
 		return &Session{}
@@ -72,8 +72,8 @@ func (f *Fold) Session() *Session {
 	return f.session
 }
 
-// Join gives the fold the state of its context. It must be read after the fold's newest
-// event, so that it includes what the task itself has set: what is in s counts.
+// Join gives the fold the state of its context. s must be read after the fold's newest event,
+// so that it includes the task's own changes: s replaces them.
 func (f *Fold) Join(s *Session) {
 	f.session, f.joined = s, nil
 	if len(s.values) > 0 {
@@ -92,7 +92,7 @@ func (f *Fold) toolState() map[string]any {
 	return f.State
 }
 
-// setState folds what a call has set. The old maps may be in use.
+// setState folds the state changes of a call. The old maps may be in use.
 func (f *Fold) setState(delta map[string]any) {
 	merged := func(old map[string]any) map[string]any {
 		state := make(map[string]any, len(old)+len(delta))
@@ -122,8 +122,8 @@ func CheckStateKey(key string) error {
 	return nil
 }
 
-// shared returns the rows for what a call has set in the state of the context, and that
-// state afterwards.
+// shared returns the rows for a call's changes of the context's state, and that state
+// afterwards.
 func (f *Fold) shared(delta map[string]any) (rows []store.RowChange, after *Session, err error) {
 	after = f.Session()
 	for _, key := range slices.Sorted(maps.Keys(delta)) {
@@ -146,9 +146,8 @@ func (f *Fold) shared(delta map[string]any) (rows []store.RowChange, after *Sess
 	return rows, after, nil
 }
 
-// refusedState returns why what a call has set in the state cannot be kept, "" if it can.
-// That the context has room for it is only what this task knows: the store has the last
-// word.
+// refusedState returns the reason why a call's state changes cannot be kept, or "". The room
+// in the context is checked only as this task knows it: the store checks it again.
 func (d *Draft) refusedState(delta map[string]any) string {
 	if len(delta) == 0 {
 		return ""
@@ -167,8 +166,7 @@ func (d *Draft) refusedState(delta map[string]any) string {
 		after.used.Rows, after.used.Bytes, sessionBound.Rows, sessionBound.Bytes)
 }
 
-// share writes what a call has set in the state of the context, in the batch that says
-// that the call has finished.
+// share writes a call's changes of the context's state, in the batch with the end of the call.
 func (d *Draft) share(delta map[string]any) error {
 	if len(delta) == 0 {
 		return nil

@@ -9,10 +9,10 @@ import (
 	"a2a-server/task/internal/event"
 )
 
-// snapshotVersion is the first byte of a snapshot. The earlier versions can be read, too:
-// version 4 had no key of the audit and version 3 no webhooks, and both are still written
-// for tasks that have none; those before include the
-// artifacts, and version 1 had no Paused and other causes of unknown outcomes.
+// snapshotVersion is the first byte of a snapshot. Earlier versions can be read, too: version
+// 4 has no key of the audit and version 3 no webhooks, and both are still written for tasks
+// without them; versions 1 and 2 include the artifacts, and version 1 has no Paused and other
+// causes of unknown outcomes.
 const snapshotVersion = 5
 
 const (
@@ -22,9 +22,9 @@ const (
 	// minChunks is the same for batches of chunks. A reader without artifacts skips them,
 	// which is quick, and the turn ends with a snapshot.
 	minChunks = 1 << 20
-	// minReadBack is how much the log must have grown since the last snapshot of the
-	// artifacts before a stream waits for the next one: if the View has let go of them,
-	// the log is read back, and before that everything in flight has to be durable.
+	// minReadBack is the growth of the log since the last snapshot of the artifacts above
+	// which a stream waits for the next one: if the View has dropped them, the log is read
+	// back, and before that all writes in flight have to be durable.
 	minReadBack = 4 << 20
 )
 
@@ -74,7 +74,7 @@ func (f *Fold) Omit(artifacts, history bool) {
 	}
 }
 
-// Has reports whether the fold still has what these parts of a snapshot are built from:
+// Has reports whether the fold still has the content for these parts of a snapshot:
 // [Fold.Lighten] may have dropped it.
 func (f *Fold) Has(parts SnapshotParts) bool {
 	return f.View.detail == whole || f.View.detail == noArtifacts && !parts.Artifacts
@@ -114,10 +114,9 @@ func (f *Fold) encode() ([]byte, error) {
 	return f.View.appendBinary(b), nil
 }
 
-// DecodeFold reads what Encode wrote; with viewOnly only the view. If artifacts is nil,
-// the fold only has the artifacts that an earlier version stored in b. The caller must
-// fill in the header. The fold keeps slices of b and artifacts, which must not be
-// changed.
+// DecodeFold decodes the result of Encode; with viewOnly only the view. If artifacts is nil,
+// the fold has only the artifacts that an earlier version stored in b. The caller must fill in
+// the header. The fold keeps slices of b and artifacts, which must not be changed.
 func DecodeFold(b, artifacts []byte, viewOnly bool) (*Fold, error) {
 	if len(b) < 11 || b[0] < 1 || b[0] > snapshotVersion {
 		return nil, fmt.Errorf("snapshot is of another version than 1 to %d", snapshotVersion)

@@ -51,9 +51,9 @@ func StateOf(name a2a.TaskState) (store.State, error) {
 	return 0, fmt.Errorf("task state %q is not one of A2A's", name)
 }
 
-// moves is the state table: which state may follow which, and what causes the change. Any
-// other change is refused. docs/task-states.md is generated from it. State 0 is that of a
-// task that does not exist yet.
+// moves is the state table: each allowed change of state, with its cause. Any other change is
+// refused. docs/task-states.md is generated from it. State 0 belongs to a task that does not
+// exist yet.
 var moves = [store.MaxState + 1][store.MaxState + 1]string{
 	0: {stateSubmitted: "a message makes the task"},
 	stateSubmitted: {
@@ -66,8 +66,8 @@ var moves = [store.MaxState + 1][store.MaxState + 1]string{
 	},
 	stateWorking: {
 		stateWorking:       "its planner reports progress, the confirmation provider is asked, a tool cannot be reached, or it has to wait for its turn",
-		StateInputRequired: "a call needs approval, a tool asks, its planner asks, or somebody has to decide about a call with an unknown outcome",
-		StateAuthRequired:  "everything it waits for is decided by others, and their rules want this state; or its planner asks for authorization",
+		StateInputRequired: "a call needs approval, a tool asks, its planner asks, or a person has to decide about a call with an unknown outcome",
+		StateAuthRequired:  "only principals other than the client can decide its approvals, and their gates want this state; or its planner asks for authorization",
 		stateCompleted:     "its planner ends it",
 		stateFailed:        "its planner ends it, or fails; or the task cannot continue",
 		stateCanceled:      "its client, a decision, a deadline or its planner cancels it",
@@ -76,7 +76,7 @@ var moves = [store.MaxState + 1][store.MaxState + 1]string{
 	StateInputRequired: {
 		stateWorking:       "it is answered, or a deadline or a timer resumes it",
 		StateInputRequired: "a message decides nothing, a part is answered, or something else is asked",
-		StateAuthRequired:  "what is left to decide is for others",
+		StateAuthRequired:  "only other principals can decide the remaining approvals",
 		stateCompleted:     "it is answered, and its planner ends it",
 		stateFailed:        "it is answered, and its planner ends it or fails; or the task cannot continue",
 		stateCanceled:      "its client, a decision, a deadline or its planner cancels it",
@@ -101,7 +101,7 @@ func allowed(from, to store.State) bool {
 // Move is a change of state that the state table allows.
 type Move struct {
 	From, To a2a.TaskState // From is empty for a task that does not exist yet
-	By       string        // what causes the change
+	By       string        // the cause of the change
 }
 
 // Moves returns the state table.

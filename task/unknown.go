@@ -6,8 +6,8 @@ import (
 	"a2a-server/tool"
 )
 
-// unknownWhy returns for people what a tool says about an outcome that it does not know,
-// without the words of [tool.ErrOutcomeUnknown], which the question has anyway.
+// unknownWhy returns, for display, a tool's reason for an unknown outcome, without the words
+// of [tool.ErrOutcomeUnknown], which the question has anyway.
 func unknownWhy(err error) string {
 	sentinel := tool.ErrOutcomeUnknown.Error()
 	says := strings.TrimSuffix(strings.TrimPrefix(err.Error(), sentinel), sentinel)
@@ -17,8 +17,8 @@ func unknownWhy(err error) string {
 	return "the tool reports: " + says
 }
 
-// unknownLate returns the error of a run whose outcome is unknown and which nobody waits
-// for any more. It says that the outcome is unknown, whatever the tool's error says.
+// unknownLate returns the error of a run with an unknown outcome that ended too late for its
+// caller. It says that the outcome is unknown, whatever the tool's error says.
 func unknownLate(err error) string {
 	sentinel, says := tool.ErrOutcomeUnknown.Error(), err.Error()
 	if strings.Contains(says, sentinel) {

@@ -20,17 +20,17 @@ const maxHistory = 1000
 // View is a task as a client sees it: the fold of its public events and of the user's
 // messages, kept as JSON ready to send.
 //
-// History holds the user's messages and the messages of statuses in the order of the log.
-// The message of the current status is only in the status; once another status has
-// replaced it, it is in the history at its place in the log, so that a question precedes
-// its answer. A question that was repeated because a message did not answer it is there
-// once. The newest 1,000 messages are kept.
+// History holds the user's messages and the messages of statuses in the order of the log. The
+// message of the current status is only in the status; the next status moves it into the
+// history, at its place in the log, so that a question precedes its answer. A question
+// repeated after a message that did not answer it is there only once. The newest 1,000
+// messages are kept.
 //
-// The metadata is that of the first Task event, overlaid with that of the newest status:
+// The metadata of the first Task event is overlaid with the metadata of the newest status:
 // metadata of older statuses is gone.
 //
-// Methods that only read are safe for concurrent use as long as nobody changes the View.
-// All others are not.
+// Methods that only read are safe for concurrent use as long as the View is not changed. All
+// others are not.
 type View struct {
 	ids     *event.IDs
 	begun   bool // a Task event was applied
@@ -41,10 +41,10 @@ type View struct {
 	// more than maxHistory messages have come since.
 	messageAt      int
 	repeats        bool            // message repeats a question that is already in the history
-	unanswered     bool            // a message has come that is no answer: what follows repeats the question
+	unanswered     bool            // a message that is no answer has come: the next status repeats the question
 	baseMetadata   json.RawMessage // of the first Task event
 	statusMetadata json.RawMessage // of the newest status
-	metadata       json.RawMessage // both in one
+	metadata       json.RawMessage // both merged
 	history        []json.RawMessage
 	artifacts      []viewArtifact
 	artifactIndex  map[string]int // artifact id → place in artifacts; nil while they are few
@@ -64,7 +64,7 @@ type viewArtifact struct {
 	parts                 []byte // joined by commas
 }
 
-// What Size counts for each item besides its bytes.
+// The overhead that Size counts for each item besides its bytes.
 const (
 	viewOverhead     = 400
 	messageOverhead  = 24
@@ -174,9 +174,9 @@ func (v *View) insertMessage(i int, raw json.RawMessage) {
 	}
 }
 
-// setStatus makes this the task's status, and moves the message of the one before
-// into the history. message is a message as json.Marshal writes it, metadata an
-// object; either may be empty. Both are kept and must not be changed.
+// setStatus sets the task's status, and moves the message of the previous status into the
+// history. message is a message as json.Marshal writes it, metadata an object; either may be
+// empty. Both are kept and must not be changed.
 func (v *View) setStatus(state a2a.TaskState, at store.Millis, message, metadata json.RawMessage) {
 	if v.detail == outline {
 		v.state, v.at = state, at
@@ -198,8 +198,8 @@ func (v *View) setStatus(state a2a.TaskState, at store.Millis, message, metadata
 	v.setStatusMetadata(metadata)
 }
 
-// setStatusMetadata replaces the metadata of the newest status, keeping raw, and
-// puts together what is shown.
+// setStatusMetadata replaces the metadata of the newest status, keeping raw, and merges the
+// metadata to show.
 func (v *View) setStatusMetadata(raw json.RawMessage) {
 	if event.EmptyJSON(raw) {
 		raw = nil
@@ -233,10 +233,10 @@ func mergeMetadata(base, over json.RawMessage) json.RawMessage {
 	return merged
 }
 
-// addArtifact adds an artifact or a chunk of one, of which nothing is kept. Without
-// Append it replaces the artifact of that id, at its place in the order. With Append its
-// parts follow the existing ones, and its name, description, extensions and metadata, as
-// far as it has them, replace the older ones; for an unknown id it is the first chunk.
+// addArtifact adds an artifact or a chunk of it; it keeps nothing of u. Without Append it
+// replaces the artifact of that id, at its place in the order. With Append its parts follow
+// the existing parts, and its name, description, extensions and metadata, if present, replace
+// the older values; for an unknown id it is the first chunk.
 func (v *View) addArtifact(u *event.ArtifactUpdate) {
 	if v.detail >= noArtifacts {
 		return
@@ -347,8 +347,8 @@ func (v *View) AppendTask(dst []byte, o ViewOptions) []byte {
 	return append(dst, '}')
 }
 
-// Task returns the task as a value that does not share memory with the View. It returns
-// an error if the SDK cannot decode what was stored.
+// Task returns the task as a value that does not share memory with the View. It returns an
+// error if the SDK cannot decode the stored JSON.
 func (v *View) Task(o ViewOptions) (*a2a.Task, error) {
 	t := &a2a.Task{}
 	if err := json.Unmarshal(v.AppendTask(nil, o), t); err != nil {

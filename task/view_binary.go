@@ -14,8 +14,8 @@ import (
 // gets the next number.
 const viewVersion = 1
 
-// The flags of a View's binary form. An older program that knows only the first one
-// treats the others as damage, and folds the log.
+// The flags of a View's binary form. An older program that knows only the first flag treats
+// the others as damage, and folds the log.
 const (
 	viewBegun byte = 1 << iota
 	viewRepeats
@@ -73,9 +73,9 @@ func appendBlock[T ~string | ~[]byte](dst []byte, b T) []byte {
 	return append(dst, b...)
 }
 
-// decodeView reads what appendBinary wrote, and returns what follows it. Earlier programs
-// wrote the artifacts there, too. The View keeps slices of b, which must not be changed
-// afterwards; it never writes to them. The JSON in b is not checked.
+// decodeView decodes the result of appendBinary, and returns the bytes after it. Earlier
+// programs wrote the artifacts there, too. The View keeps slices of b, which must not be
+// changed afterwards; it never writes to them. The JSON in b is not checked.
 func decodeView(b []byte) (*View, []byte, error) {
 	if len(b) == 0 {
 		return nil, nil, errors.New("read a task's snapshot: it is empty")
@@ -182,8 +182,8 @@ func (r *viewReader) count(limit int) int {
 	return int(n)
 }
 
-// block reads what appendBlock wrote; nothing is nil. Its capacity ends with it, so
-// that appending to it makes a copy.
+// block reads the bytes written by appendBlock; nil for an empty block. Its capacity ends with
+// it, so that appending to it makes a copy.
 func (r *viewReader) block() []byte {
 	n := r.count(len(r.rest))
 	if r.bad || n > len(r.rest) {

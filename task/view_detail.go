@@ -18,13 +18,12 @@ const (
 	outline            // the ids, and the newest state and time; it must not be shown
 )
 
-// Omitted is the key of a task's metadata that lists what is missing from an answer
-// because it was too large: "artifacts", "history" or both. GetTask returns the whole
-// task.
+// Omitted is the metadata key of a task that lists the parts left out of a response because it
+// was too large: "artifacts", "history" or both. GetTask returns the whole task.
 const Omitted = "urn:a2a-server:omitted"
 
-// Damaged is the key of a task's metadata that is true if the stored task is damaged: a
-// list then shows only its id and what else is still known, and GetTask fails.
+// Damaged is the metadata key of a task that is true if the stored task is damaged: a list
+// then shows only its id and the rest that is still known, and GetTask fails.
 const Damaged = "urn:a2a-server:damaged"
 
 // DamagedView returns the View that a list shows for a task that cannot be read.
@@ -47,7 +46,7 @@ func (v *View) lighten(limit int) {
 	v.own()
 }
 
-// own copies what the View keeps, so that it keeps nothing else in memory.
+// own copies the kept parts of the View, so that it keeps no larger buffers in memory.
 func (v *View) own() {
 	v.message, v.baseMetadata = bytes.Clone(v.message), bytes.Clone(v.baseMetadata)
 	v.statusMetadata, v.metadata = bytes.Clone(v.statusMetadata), bytes.Clone(v.metadata)
@@ -58,7 +57,7 @@ func (v *View) own() {
 	v.history = history
 }
 
-// keep drops what a View of detail d does not keep.
+// keep drops the parts that a View of detail d does not keep.
 func (v *View) keep(d detail) {
 	if d <= v.detail {
 		return
@@ -81,8 +80,8 @@ func (v *View) keep(d detail) {
 	}
 }
 
-// Brief returns a copy of the View without artifacts and history, with its own memory. It
-// is for answers that there is no memory for: their metadata names what is missing.
+// Brief returns a copy of the View without artifacts and history, with its own memory. It is
+// for responses for which memory is short: their metadata names the missing parts.
 func (v *View) Brief() *View {
 	b := *v
 	b.keep(noHistory)

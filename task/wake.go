@@ -9,7 +9,7 @@ import (
 	"a2a-server/task/internal/event"
 )
 
-// ErrNotYet means that a due row cannot be processed now, and stays: somebody else has to
+// ErrNotYet means that a due row cannot be processed now, and stays: another instance has to
 // process it, or the clock was set back.
 var ErrNotYet = errors.New("it is not due yet")
 
@@ -51,7 +51,7 @@ func (in Wake) put(d *Draft) error {
 		d.force = true
 		return nil
 	}
-	return d.drop(in.Row) // what it was for is over
+	return d.drop(in.Row) // its purpose is gone
 }
 
 // at reports whether a time is that of a due row.

@@ -18,7 +18,7 @@ import (
 // A webhook of a task is three rows. The log, and so the fold, knows only its id: a task
 // without webhooks writes and reads nothing for them.
 const (
-	// RowPush has what its owner has set. Key: its id; value: the JSON of a [Webhook].
+	// RowPush has the owner's settings. Key: its id; value: the JSON of a [Webhook].
 	RowPush = "push"
 	// RowPushCursor says how far it has been notified. Key: [PushKey]; value: the JSON of
 	// a [PushCursor]. It is put together with the webhook; from then on, package task/push
@@ -32,8 +32,8 @@ const (
 )
 
 // PushKey returns the key of the rows of a webhook that package task/push reads: its id and
-// its number. No two webhooks of a task ever have the same, so that nothing that is done for
-// one takes effect on another that has replaced it.
+// its number. No two webhooks of a task ever have the same key, so that work for a webhook
+// never takes effect on its replacement.
 func PushKey(id string, n uint64) []byte { return binary.BigEndian.AppendUint64([]byte(id), n) }
 
 // ParsePushKey returns the id and the number in a [PushKey].
@@ -62,22 +62,22 @@ func ReadyRow(key []byte, ifRev uint64, at store.Millis) store.RowChange {
 	return store.RowChange{Kind: RowPushReady, Key: key, IfRev: ifRev, Value: ready, Index: []store.IndexKey{{Index: IndexReady, Key: ready}}}
 }
 
-// Webhook is what is stored of a webhook. It is never changed: one that is set again gets
-// another number, and rows of its own.
+// Webhook is the stored form of a webhook. It is never changed: a webhook that is set again
+// gets another number, and its own rows.
 type Webhook struct {
 	V       int            `json:"v"` // 1
 	ID      string         `json:"id"`
-	N       uint64         `json:"n"`                 // counts what was set in the task, from 1
+	N       uint64         `json:"n"`                 // counts the webhooks set in the task, from 1
 	URL     string         `json:"url"`               // scheme and host; all of it in rows without [WebhookSecrets.URL]
 	Scheme  string         `json:"scheme,omitempty"`  // of Authorization
 	Secrets []byte         `json:"secrets,omitempty"` // sealed JSON of [WebhookSecrets]; nil in old rows that have none
 	Version string         `json:"version"`           // of the protocol
 	Start   uint64         `json:"start"`             // seq after which it is notified
-	By      auth.Principal `json:"by"`                // who has set it
+	By      auth.Principal `json:"by"`                // the principal that has set it
 	Set     time.Time      `json:"set"`
 }
 
-// WebhookSecrets are the secrets of a webhook. Its URL is one: many have a token in their
+// WebhookSecrets are the secrets of a webhook. Its URL is a secret: many have a token in their
 // path or query.
 type WebhookSecrets struct {
 	URL         string `json:"url,omitempty"`
@@ -141,7 +141,7 @@ type PushCursor struct {
 	Epoch uint64       `json:"epoch"`           // of the instance that notifies it
 	Tries int          `json:"tries,omitempty"` // that have failed in a row
 	Since store.Millis `json:"since,omitempty"` // time of the first of them
-	Next  store.Millis `json:"next,omitempty"`  // time of the next one
+	Next  store.Millis `json:"next,omitempty"`  // time of the next try
 	Error string       `json:"error,omitempty"` // class of the last failure
 	Dead  bool         `json:"dead,omitempty"`  // given up
 }
@@ -220,9 +220,9 @@ var ErrWebhookChanged = errors.New("the webhook has changed meanwhile")
 type SetWebhook struct {
 	Webhook Webhook // V, N, Start and Set are filled in
 	Epoch   uint64  // of the instance
-	// Replaces is the number of the webhook with the same id, 0 if there is none, and
-	// Position the seq up to which it has been notified: the new one continues from there.
-	// If Position is out of date, some notifications are repeated.
+	// Replaces is the number of the webhook with the same id, 0 if there is none, and Position
+	// the seq up to which it has been notified: the new webhook continues from there. If
+	// Position is out of date, some notifications are repeated.
 	Replaces, Position uint64
 }
 
@@ -231,8 +231,8 @@ func (in *SetWebhook) put(d *Draft) error {
 	return d.setWebhook(in, d.f.Header.Seq)
 }
 
-// setWebhook sets a webhook that is notified of what follows seq start, or if it replaces
-// another, of what that one has not been notified of.
+// setWebhook sets a webhook that is notified of the events after start, or, if it replaces a
+// webhook, of the events after in.Position.
 func (d *Draft) setWebhook(in *SetWebhook, start uint64) error {
 	w := in.Webhook
 	switch {
@@ -277,13 +277,13 @@ func (d *Draft) removeWebhookRows(id string, n uint64) {
 		store.RowChange{Kind: RowPushReady, Key: key, IfRev: store.Any, Delete: true})
 }
 
-// DeleteWebhook is the [Input] that deletes a webhook of a task. Deleting one that does not
-// exist changes nothing.
+// DeleteWebhook is the [Input] that deletes a webhook of a task. Deleting an unknown webhook
+// changes nothing.
 type DeleteWebhook struct {
 	ID       string
 	N        uint64 // its number; 0: whichever it has
 	By       auth.Principal
-	Overseen bool // by somebody who oversees the task: the audit keeps it
+	Overseen bool // by an operator: the audit keeps it
 }
 
 func (in DeleteWebhook) put(d *Draft) error {
@@ -299,9 +299,9 @@ func (in DeleteWebhook) put(d *Draft) error {
 	d.quiet = true
 	d.removeWebhookRows(in.ID, n)
 	d.rows = append(d.rows, store.RowChange{Kind: RowPush, Key: []byte(in.ID), IfRev: store.Any, Delete: true})
-	// It takes nothing of what is reserved for decisions but its id, a few times at most:
-	// nothing can be set again in a log that is full. By whom is then in the audit, or it is
-	// the owner.
+	// The event uses the reserve for decisions only if the log is full, and then holds little
+	// more than the id: nothing can be set again in a full log. The audit then names the
+	// principal, or it is the owner.
 	deleted := &event.PushDeleted{ID: in.ID, By: in.By}
 	if fits, err := d.fitsOpen(deleted); err != nil {
 		return err
@@ -311,7 +311,7 @@ func (in DeleteWebhook) put(d *Draft) error {
 	return d.add(event.KindPushDeleted, deleted)
 }
 
-// fitsOpen reports whether an event fits into what the log may still grow by.
+// fitsOpen reports whether an event fits into the open room of the log.
 func (d *Draft) fitsOpen(v any) (bool, error) {
 	data, err := event.Append(nil, v)
 	if err != nil {
@@ -320,7 +320,7 @@ func (d *Draft) fitsOpen(v any) (bool, error) {
 	return len(data) <= d.openRoom(), nil
 }
 
-// withReady returns the rows of the draft, with those that tell of it to the webhooks of
+// withReady returns the rows of the draft, with the rows that announce it to the webhooks of
 // the task.
 func (d *Draft) withReady() []store.RowChange {
 	if !d.pushes || len(d.f.Webhooks) == 0 {

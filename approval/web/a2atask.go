@@ -50,12 +50,12 @@ type (
 // part is a part of a message or an artifact on a page.
 type part struct {
 	Text long
-	File string // what it is, instead of Text
+	File string // description of a file, instead of Text
 	Data []leaf // likewise
 }
 
-// partsOf returns parts for a page. Texts that follow each other are one: an artifact that was
-// streamed has one for each chunk.
+// partsOf returns parts for a page. Adjacent texts are joined: a streamed artifact has a part
+// for each chunk.
 func (v *visit) partsOf(all []a2aPart) []part {
 	var out []part
 	text, open := "", false

@@ -24,7 +24,7 @@ func (v *visit) about() error {
 		}
 	}
 	known := v.cfg.Service.WhoAmI(v.Caller)
-	for _, one := range []struct{ action, words string }{{"create", "send messages"}, {"review", "see approvals"}, {"decide", "decide approvals"}, {"oversee", "see everybody's tasks"}, {"cancel", "cancel tasks"}, {"delete", "delete tasks"}, {"admin", "administer"}} {
+	for _, one := range []struct{ action, words string }{{"create", "send messages"}, {"review", "see approvals"}, {"decide", "decide approvals"}, {"oversee", "see all tasks"}, {"cancel", "cancel tasks"}, {"delete", "delete tasks"}, {"admin", "administer"}} {
 		if known.May[one.action] {
 			p.May = append(p.May, one.words)
 		}

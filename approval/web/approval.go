@@ -11,7 +11,7 @@ import (
 	"a2a-server/client"
 )
 
-// said is one message of a conversation.
+// said is a message of a conversation.
 type said struct {
 	Who   string
 	Agent bool
@@ -19,7 +19,8 @@ type said struct {
 	Cut   string
 }
 
-// approvalPage is one approval with what a person needs to decide it, or what became of it.
+// approvalPage is an approval with the facts for its decision, or with its end and the result
+// of the call.
 type approvalPage struct {
 	row
 	A            *client.Approval
@@ -49,10 +50,10 @@ type approvalPage struct {
 	Error        long
 	Edited       []change
 	Response     []leaf
-	Next, Prev   string // addresses of others to decide; "": there are none
+	Next, Prev   string // addresses of other approvals to decide; "": there are none
 	NextCount    int
 	Position     string
-	Problem      *client.Error // of what the caller has just tried
+	Problem      *client.Error // of the caller's last attempt
 	Tried        string
 	Open         string // the panel that is open
 }
@@ -98,8 +99,8 @@ func (v *visit) approval() error {
 	return v.showApproval(http.StatusOK, &d, nil)
 }
 
-// showApproval answers with the page of an approval; wrong is what became of a decision that was
-// not made.
+// showApproval answers with the page of an approval; wrong, if not nil, is the error of a
+// decision on it.
 func (v *visit) showApproval(status int, d *client.ApprovalDetail, wrong *client.Error) error {
 	p := v.approvalPage(d)
 	p.Problem = wrong
@@ -209,7 +210,7 @@ func chain(a *client.Approval) []chained {
 	}
 	switch a.Requester.Method {
 	case "none":
-		what = "nobody has checked who: the server has no authentication"
+		what = "unverified: the server has no authentication"
 	case "":
 	default:
 		what += ", signed in by " + a.Requester.Method
@@ -221,7 +222,7 @@ func chain(a *client.Approval) []chained {
 	return append(out, chained{a.Agent, "this server's agent"}, chained{a.Tool, "tool"})
 }
 
-// approvers says who may decide; "": everybody with the right.
+// approvers names the permitted approvers; "": no restriction.
 func approvers(who *client.Approvers) string {
 	if who == nil {
 		return ""
@@ -231,14 +232,13 @@ func approvers(who *client.Approvers) string {
 		all = append(all, "role "+role)
 	}
 	all = append(all, who.Subjects...)
-	text := strings.Join(all, ", ")
-	for i := range who.All {
-		if i > 0 || text != "" {
-			text += ", and "
-		}
-		text += approvers(&who.All[i])
+	if len(who.All) == 0 {
+		return strings.Join(all, ", ")
 	}
-	return text
+	for i := range who.All {
+		all = append(all, "one of ("+approvers(&who.All[i])+")")
+	}
+	return strings.Join(all, " who is also ")
 }
 
 func (v *visit) decide() error {
@@ -287,7 +287,7 @@ func (v *visit) decide() error {
 	return nil
 }
 
-// reason joins the reason that was picked and the one that was written.
+// reason joins the picked reason and the written one.
 func reason(f url.Values) string {
 	why, more := f.Get("why"), strings.TrimSpace(f.Get("reason"))
 	if why != "" && more != "" {

@@ -8,7 +8,7 @@ import (
 	"a2a-server/client"
 )
 
-// batchPage lists what will run when several approvals are decided together.
+// batchPage lists the calls of several approvals to decide together.
 type batchPage struct {
 	Items   []batchItem
 	Gate    string
@@ -80,7 +80,7 @@ func (v *visit) decideBatch() error {
 		}
 		d.Approval.May = &d.May
 		if gates[d.Approval.Gate] = true; len(gates) > 1 || d.Approval.State == client.Pending && d.May.Decide && !together(&d.Approval) {
-			return &client.Error{Status: http.StatusUnprocessableEntity, Reason: client.ReasonInvalid, Title: "Nothing was decided", Detail: "only calls of one gate that are neither destructive nor of high risk are decided together: decide the others on their own pages"}
+			return &client.Error{Status: http.StatusUnprocessableEntity, Reason: client.ReasonInvalid, Title: "Nothing was decided", Detail: "only calls of one gate that are neither destructive nor of high risk are decided together: decide the rest on their own pages"}
 		}
 	}
 	results, err := v.cfg.Service.DecideAll(v.ctx(), v.Caller, list)
@@ -104,5 +104,5 @@ func (v *visit) decideBatch() error {
 		}
 		p.Items = append(p.Items, one)
 	}
-	return v.show(http.StatusOK, "results", "What became of it", "", p)
+	return v.show(http.StatusOK, "results", "Results", "", p)
 }

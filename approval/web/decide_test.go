@@ -69,7 +69,7 @@ func TestConflict(t *testing.T) {
 		t.Fatalf("reject = %d: %s", p.status, p.body)
 	}
 	p := w.decide(alice, id, url.Values{"decision": {"approve"}, "digest": {digest}})
-	w.has(p, http.StatusConflict, []string{"Rejected by bob", "What you sent was not counted", "It did not run.", "Wrong target: 4.11 is supported", "Inbox"}, `id="decide"`)
+	w.has(p, http.StatusConflict, []string{"Rejected by bob", "Your decision was not counted", "It did not run.", "Wrong target: 4.11 is supported", "Inbox"}, `id="decide"`)
 	w.safe("conflict", p)
 	if p := w.decide(bob, id, url.Values{"decision": {"reject"}, "digest": {digest}, "why": {"Wrong target"}, "reason": {"4.11 is supported"}}); p.status != http.StatusSeeOther {
 		t.Errorf("the same again = %d, want 303: %s", p.status, p.body)
@@ -84,7 +84,7 @@ func TestStale(t *testing.T) {
 	id, digest := w.asks("mail", letter)
 	_, other := w.asks("mail", map[string]any{"to": []any{}, "subject": "another", "body": "b", "urgent": true, "count": 1})
 	p := w.decide(alice, id, url.Values{"decision": {"approve"}, "digest": {other}})
-	w.has(p, http.StatusPreconditionFailed, []string{"What you saw is not what stands now", `data-state="Pending"`, `id="decide"`})
+	w.has(p, http.StatusPreconditionFailed, []string{"The approval has changed since you opened it", `data-state="Pending"`, `id="decide"`})
 	p = w.do(alice, http.MethodPost, "/ui/approvals/"+id+"/edit", url.Values{"digest": {other}, "f:subject": {"x"}})
 	w.has(p, http.StatusPreconditionFailed, []string{`data-state="Pending"`})
 	w.has(w.decide(alice, id, url.Values{"decision": {"approve"}}), http.StatusBadRequest, []string{"digest", `data-state="Pending"`})
@@ -98,7 +98,7 @@ func TestTooLate(t *testing.T) {
 	w.has(w.get(alice, "/ui/approvals/"+id), http.StatusOK, []string{"left, then rejected", "Extend by"})
 	w.Advance(8 * 24 * time.Hour)
 	p := w.decide(alice, id, url.Values{"decision": {"approve"}, "digest": {digest}})
-	w.has(p, http.StatusGone, []string{"The time was over", "What you sent was not counted"}, `id="decide"`)
+	w.has(p, http.StatusGone, []string{"The deadline passed", "Your decision was not counted"}, `id="decide"`)
 	w.safe("late", p)
 }
 
@@ -166,7 +166,7 @@ func TestBatch(t *testing.T) {
 	two, digest2 := w.asks("mail", map[string]any{"to": []any{}, "subject": "Second", "body": "b", "urgent": true, "count": 1})
 	money, digest3 := w.asks("transfer_money", map[string]any{"amount": 5, "to": "dave"})
 	p := w.get(alice, "/ui/batch?id="+one+"&id="+two+"&id="+money)
-	w.has(p, http.StatusOK, []string{"Decide these 2 together", "Second", "Hello", "1 of your selection", "Approve 2 and run"})
+	w.has(p, http.StatusOK, []string{"Decide these 2 calls together", "Second", "Hello", "1 of your selection", "Approve 2 and run"})
 	w.has(w.do(alice, http.MethodPost, "/ui/batch", url.Values{"decision": {"approve"}, "id": {one, money}, "digest": {digest1, digest3}}), http.StatusUnprocessableEntity, []string{"Nothing was decided"})
 	if p := w.decide(bob, two, url.Values{"decision": {"reject"}, "digest": {digest2}}); p.status != http.StatusSeeOther {
 		t.Fatalf("reject = %d", p.status)

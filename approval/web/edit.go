@@ -11,14 +11,14 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// editPage is where arguments are changed, and what changes is read before it is sent.
+// editPage is the page to change arguments. It shows the changes before they are sent.
 type editPage struct {
 	*approvalPage
 	Form      *form
 	AsJSON    bool
 	Text      string // of the JSON view
 	Changes   []change
-	Checked   bool   // Changes are those of Arguments
+	Checked   bool   // Changes are the changes in Arguments
 	Arguments string // to send
 	Wrong     string
 }
@@ -39,7 +39,7 @@ func (v *visit) checkEdit() error {
 	f := v.r.PostForm
 	if f.Get("digest") != d.Approval.Digest {
 		return v.showApproval(http.StatusPreconditionFailed, &d, &client.Error{
-			Status: http.StatusPreconditionFailed, Reason: client.ReasonChanged, Title: "The approval is not what was shown", Detail: "nothing was sent: read what stands now, and edit that",
+			Status: http.StatusPreconditionFailed, Reason: client.ReasonChanged, Title: "The approval has changed", Detail: "nothing was sent: read the approval again, then edit it",
 		})
 	}
 	var raw json.RawMessage
@@ -60,14 +60,14 @@ func (v *visit) checkEdit() error {
 	return v.showEdit(http.StatusOK, &d, raw, "")
 }
 
-// unreadable returns why a text cannot be arguments, in a sentence; "": it can. What it lets pass
-// is small enough to be shown as a table.
+// unreadable returns the reason why a text cannot be arguments, as a sentence, or "". A text
+// without a fault is small enough to be shown as a table.
 func unreadable(raw json.RawMessage) string {
 	if len(raw) > maxArguments {
 		return fmt.Sprintf("The arguments have %s, and at most %s are accepted: shorten them.", size(len(raw)), size(maxArguments))
 	}
 	if _, err := strictjson.DecodeObject(raw); err != nil {
-		return "The text is not a JSON object that a tool could get: " + err.Error() + "."
+		return "The text is not a JSON object for a tool: " + err.Error() + "."
 	}
 	return ""
 }
@@ -75,7 +75,7 @@ func unreadable(raw json.RawMessage) string {
 // maxArguments is how many bytes the arguments of an edit have at most; see approval.MaxJSON.
 const maxArguments = 128 << 10
 
-// showEdit answers with the page; arguments are those to send, nil: as they were asked.
+// showEdit answers with the page; arguments are the arguments to send, nil: as requested.
 func (v *visit) showEdit(status int, d *client.ApprovalDetail, arguments json.RawMessage, wrong string) error {
 	a := &d.Approval
 	if a.State != client.Pending || !d.May.Decide || !slices.Contains(a.Decisions, client.Edit) {
@@ -102,7 +102,7 @@ func (v *visit) showEdit(status int, d *client.ApprovalDetail, arguments json.Ra
 	return v.show(status, "edit", "Edit: "+p.Title.heading(), "", p)
 }
 
-// editedForm returns the form of edited arguments, which says what each field was.
+// editedForm returns the form of edited arguments, with the former value of each field.
 func editedForm(parameters, asked, edited json.RawMessage) *form {
 	was := map[string]string{}
 	for _, one := range argumentForm(parameters, asked).Fields {

@@ -13,13 +13,14 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// form has a field for each member of an object, or one for a value that is no object.
+// form has a field for each member of an object, or a single field for a value that is not an
+// object.
 type form struct {
 	Fields []field
 	Object bool
 }
 
-// field is one member: how it is filled in, and how its text becomes JSON.
+// field is a member: its input, and the conversion of its text to JSON.
 type field struct {
 	Name     string // "": the whole value
 	Input    string // name of the input
@@ -30,12 +31,12 @@ type field struct {
 	Value    string
 	Options  []choice
 	Required bool
-	Was      string // what was asked, if Value differs
-	raw      string // what was asked, as JSON; "": nothing
+	Was      string // the requested value, if Value differs
+	raw      string // the requested value, as JSON; "": none
 	shown    string // Value of raw
 }
 
-// schema is what a form reads of a JSON Schema.
+// schema is the part of a JSON Schema that a form reads.
 type schema struct {
 	Type        any                        `json:"type"`
 	Properties  map[string]json.RawMessage `json:"properties"`
@@ -54,7 +55,7 @@ type member struct {
 	raw  json.RawMessage
 }
 
-// members returns those of an object, in their order.
+// members returns the members of an object, in their order.
 func members(raw json.RawMessage) []member {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -76,8 +77,8 @@ func members(raw json.RawMessage) []member {
 	return out
 }
 
-// argumentForm returns the form of a call's arguments: those that it has, in their order, and
-// then those that its schema knows.
+// argumentForm returns the form of a call's arguments: its own members, in their order, and
+// then the missing members from the schema.
 func argumentForm(parameters, arguments json.RawMessage) *form {
 	var s schema
 	_ = json.Unmarshal(parameters, &s) // without a schema, each field takes JSON
@@ -183,7 +184,7 @@ func unquote(raw string) string {
 	return raw
 }
 
-// fill sets the fields to what was sent, and says where that differs from what was asked.
+// fill sets the fields to the values sent, and marks differences from the requested values.
 func (f *form) fill(given url.Values) {
 	for i := range f.Fields {
 		one := &f.Fields[i]
@@ -203,7 +204,7 @@ func (f *form) fill(given url.Values) {
 	}
 }
 
-// value returns the JSON of what was sent. rest are members without a field.
+// value returns the JSON of the values sent. rest are members without a field.
 func (f *form) value(given url.Values, rest []member) (json.RawMessage, error) {
 	f.fill(given)
 	if !f.Object {
@@ -229,8 +230,8 @@ func (f *form) value(given url.Values, rest []member) (json.RawMessage, error) {
 	return json.RawMessage("{" + strings.Join(out, ",") + "}"), nil
 }
 
-// json returns the JSON of a field; "": it is left out. What was not changed stays as it was,
-// to the byte.
+// json returns the JSON of a field; "": it is left out. An unchanged value stays the same to
+// the byte.
 func (f *field) json() (string, error) {
 	if f.Value == f.shown && f.raw != "" {
 		return f.raw, nil

@@ -23,7 +23,7 @@ func TestGate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const later, gone = "after this was asked", "has no gate of this name"
+	const later, gone = "after the request", "no longer has a gate with this name"
 	configure("  - {tool: transfer_money, name: payments, hint: \"Pay {amount}\u202e?\", risk: high, mask: [/to], approvers: {roles: [approver]}}\n")
 	w := start(t, func(c *a2aserver.Config) { c.File = file })
 	page := func(tool string, args map[string]any) string {
@@ -36,7 +36,7 @@ func TestGate(t *testing.T) {
 	w.safe(money, p)
 	w.has(w.get(alice, echo), http.StatusOK, []string{"# a2a-server.yaml:3", "expires: never", "on_expiry: reject # by default"}, "168h", later)
 	w.has(w.get(alice, greet), http.StatusOK, []string{"# a2a-server.yaml:6", "command: greet", "approve: true"}, "s3cret", "TOKEN", later)
-	w.has(w.get(alice, mail), http.StatusOK, []string{"The tool itself asks"}, "As the configuration has it", gone)
+	w.has(w.get(alice, mail), http.StatusOK, []string{"The tool itself asks"}, "From the current configuration", gone)
 
 	reload := func(payments string) {
 		w.Advance(time.Minute)
@@ -50,4 +50,18 @@ func TestGate(t *testing.T) {
 	w.has(w.get(alice, echo), http.StatusOK, []string{"# a2a-server.yaml:3"}, later)
 	reload("  - {tool: transfer_money, name: other}\n")
 	w.has(w.get(alice, money), http.StatusOK, []string{gone, "Other gates for this tool: other, all-money"}, "name: other")
+}
+
+// If several gates restrict the approvers, the page says that a decider is an approver of each
+// gate.
+func TestApproversOfSeveralGates(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "a2a-server.yaml")
+	text := "gates:\n  - {tool: echo, name: first, approvers: {roles: [approver]}}\n  - {tool: \"ec*\", name: second, approvers: {subjects: [corp:dana, corp:erin]}}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := start(t, func(c *a2aserver.Config) { c.File = file })
+	id, _ := w.asks("echo", map[string]any{"text": "x"})
+	w.has(w.get(alice, "/ui/approvals/"+id), http.StatusOK, []string{"one of (role approver) who is also one of (corp:dana, corp:erin)"})
 }

@@ -27,10 +27,10 @@ type row struct {
 	Then      string
 	WhyNot    string
 	Hidden    int
-	Revoked   bool // the credential of who asked is no longer valid
-	Pick      bool // it may be decided together with others of its gate
+	Revoked   bool // the requester's credential is no longer valid
+	Pick      bool // it may be decided together with other approvals of its gate
 	Digest    string
-	// Of a settled one.
+	// Set for a settled approval.
 	State  badge
 	Gone   bool
 	By     string
@@ -71,7 +71,7 @@ func (v *visit) rowOf(a *client.Approval) row {
 func (v *visit) whyNot(a *client.Approval) string {
 	switch only := approvers(a.Approvers); {
 	case a.FourEyes && v.isCaller(&a.Requester):
-		return "you asked for this: somebody else decides"
+		return "you requested this: another person decides"
 	case v.By.May(auth.Decide) != nil:
 		return "your roles let you see it, not decide it"
 	case only != "":
@@ -80,7 +80,7 @@ func (v *visit) whyNot(a *client.Approval) string {
 	return "you cannot decide this"
 }
 
-// together reports whether an approval may be decided with others of its gate.
+// together reports whether an approval may be decided with other approvals of its gate.
 func together(a *client.Approval) bool {
 	return a.State == client.Pending && a.Kind == client.KindCall && !a.Destructive && a.Risk != "high" && a.May != nil && a.May.Decide &&
 		slices.Contains(a.Decisions, client.Approve)
@@ -95,7 +95,7 @@ func (v *visit) reads(owner *client.Principal) bool {
 	return v.Anonymous || v.By.Whole(auth.Read) || v.By.May(auth.Read) == nil && owner.Subject == v.By.Subject && owner.Tenant == v.By.Tenant
 }
 
-// by says who decided.
+// by names the principal that decided.
 func (v *visit) by(p *client.Principal) string {
 	switch {
 	case p == nil:
@@ -112,7 +112,7 @@ type choice struct {
 	Selected     bool
 }
 
-// inboxPage is the list of what waits.
+// inboxPage is the list of pending approvals.
 type inboxPage struct {
 	Rows                []row
 	Tools, Gates        []choice
@@ -130,7 +130,7 @@ type inboxPage struct {
 const inboxRows = 50
 
 func (v *visit) inbox() error {
-	if err := v.By.May(auth.Review); err != nil { // the first page of everybody who signs in
+	if err := v.By.May(auth.Review); err != nil { // the inbox is the first page after every sign-in
 		return v.show(http.StatusOK, "inbox", "Inbox", "", inboxPage{Denied: err.Error()})
 	}
 	given := v.r.URL.Query()
@@ -146,7 +146,7 @@ func (v *visit) inbox() error {
 	v.filters(&p, &all, q)
 	page, err := v.cfg.Service.Approvals(v.ctx(), v.Caller, q)
 	if err != nil && q.Order == "deadline" && q.Cursor == "" {
-		q.Order, p.Order, p.Note = "time", "time", "More wait than can be sorted by their time left: this is the oldest first."
+		q.Order, p.Order, p.Note = "time", "time", "Too many approvals to sort by time left: the oldest come first."
 		page, err = v.cfg.Service.Approvals(v.ctx(), v.Caller, q)
 	}
 	if err != nil {
@@ -216,7 +216,7 @@ func choices(every string, known map[string]bool, selected string) []choice {
 	return out
 }
 
-// row answers with one row, for a page that shows it and is told that it has changed.
+// row answers with a single row, for a page that shows it and got an event about a change.
 func (v *visit) row() error {
 	d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, v.r.PathValue("id"))
 	if err != nil {
@@ -228,8 +228,8 @@ func (v *visit) row() error {
 	return v.show(http.StatusOK, "inbox", "Inbox", "", inboxPage{Rows: []row{one}, Note: said})
 }
 
-// events tells a page what has changed, so that it asks again for what it shows. An event has no
-// content: each page checks again what its reader may see.
+// events sends the changes that a page follows, so that the page asks again for its content.
+// An event has no content: each page checks again what its reader may see.
 func (v *visit) events() {
 	q := v.r.URL.Query()
 	if id := q.Get("task"); id != "" {

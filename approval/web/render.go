@@ -40,7 +40,7 @@ var files = sync.OnceValues(func() (map[string]asset, string) {
 	return all, hex.EncodeToString(sum.Sum(nil))[:16]
 })
 
-// static serves a file. It needs no caller: it is the same for everybody.
+// static serves a file. It needs no caller: the file is the same for every reader.
 func (p *pages) static(w http.ResponseWriter, r *http.Request) {
 	all, hash := files()
 	file, ok := all[r.PathValue("file")]
@@ -73,7 +73,7 @@ func (p *pages) render(w http.ResponseWriter, r *http.Request, status int, name 
 	if err := p.templates[name].ExecuteTemplate(&b, "frame", f); err != nil {
 		p.cfg.Log.Error().Err(err).Str("page", name).Msg("a page cannot be made")
 		secure(w, "")
-		http.Error(w, "The page cannot be made: the server's log has the reason.", http.StatusInternalServerError)
+		http.Error(w, "The page cannot be rendered: the server's log has the reason.", http.StatusInternalServerError)
 		return nil
 	}
 	secure(w, f.Nonce)

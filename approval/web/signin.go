@@ -6,8 +6,8 @@ import (
 	"a2a-server/approval/web/signin"
 )
 
-// SignIn returns what makes the page for signing in, for [signin.Config]. Of c it needs what is
-// for people.
+// SignIn returns the function that renders the page for signing in, for [signin.Config]. It
+// uses only the texts and the log of c.
 func SignIn(c Config) func(http.ResponseWriter, *http.Request, int, signin.Page) {
 	p := &pages{cfg: c, templates: parse(c.Prefix + Path)}
 	return func(w http.ResponseWriter, r *http.Request, status int, page signin.Page) {

@@ -12,7 +12,7 @@ import (
 	"a2a-server/client"
 )
 
-// moment is one item of a timeline.
+// moment is an item of a timeline.
 type moment struct {
 	Key   string // stable while the task grows
 	At    stamp
@@ -57,7 +57,7 @@ type called struct {
 
 type step struct{ Word, Class, Small string }
 
-// taskPage is a task with what happened.
+// taskPage is a task with its timeline.
 type taskPage struct {
 	taskRow
 	Heading  title
@@ -206,7 +206,7 @@ func (t *timeline) status(s *a2aStatus) {
 	t.say(s.Message)
 }
 
-// messages adds those of the history before n that are not there yet.
+// messages adds the messages of the history before n that are missing.
 func (t *timeline) messages(n int) {
 	for ; t.told < n; t.told++ {
 		if m := &t.whole.History[t.told]; m.Role == "ROLE_USER" || t.told > 0 {
@@ -293,7 +293,7 @@ func (t *timeline) call(c *client.Call) {
 		}
 		one.Steps = append(one.Steps, s)
 	}
-	at := slices.IndexFunc(t.out, func(m moment) bool { // a call comes before what it causes
+	at := slices.IndexFunc(t.out, func(m moment) bool { // a call comes before its effects
 		return m.when.After(when) || m.when.Equal(when) && (m.Art != nil || m.State != nil && m.State.Class != "run")
 	})
 	if at < 0 {
@@ -302,7 +302,7 @@ func (t *timeline) call(c *client.Call) {
 	t.out = slices.Insert(t.out, at, moment{Key: "c" + c.ID, Call: &one, when: when})
 }
 
-// gateStep says in a step who asks.
+// gateStep names the asking gate in a step.
 func gateStep(gate string) string {
 	name := gateName(gate)
 	if strings.Contains(name, " ") {

@@ -10,10 +10,10 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// run is a stretch of text that is shown as it is, or one hidden character by its code.
+// run is a stretch of text shown unchanged, or a hidden character shown by its code.
 type run struct{ Text, Code, Name string }
 
-// names are those of the hidden characters that texts are most often forged with.
+// names are the names of the hidden characters that forged texts use most.
 var names = map[rune]string{
 	'\n': "line break", '\r': "carriage return", '\t': "tab", 0: "null", 0x1b: "escape", 0x7f: "delete", 0xa0: "no-break space", 0xad: "soft hyphen",
 	0x061c: "Arabic letter mark", 0x200b: "zero-width space", 0x200c: "zero-width non-joiner", 0x200d: "zero-width joiner", 0x200e: "left-to-right mark", 0x200f: "right-to-left mark",
@@ -21,7 +21,7 @@ var names = map[rune]string{
 	0x2066: "left-to-right isolate", 0x2067: "right-to-left isolate", 0x2068: "first strong isolate", 0x2069: "pop directional isolate", 0x2028: "line separator", 0x2029: "paragraph separator", 0xfeff: "byte order mark",
 }
 
-// runs returns a text on one line.
+// runs returns a text on a single line.
 func runs(s string) []run { return split(s, "") }
 
 // lines returns a text that may have several lines.
@@ -34,7 +34,7 @@ func split(s, keep string) []run {
 		if i < from {
 			continue
 		}
-		if n := len(s[i:]) - len(strings.TrimLeft(s[i:], "\n")); n > 6 && keep != "" { // nobody scrolls through 5,000 of them
+		if n := len(s[i:]) - len(strings.TrimLeft(s[i:], "\n")); n > 6 && keep != "" { // too many to scroll through
 			out = append(out, run{Text: s[from:i] + "\n"}, run{Code: thousands(n) + " × U+000A", Name: "line breaks"}, run{Text: "\n"})
 			from = i + n
 			continue
@@ -55,7 +55,7 @@ func split(s, keep string) []run {
 		if bad {
 			one, from = run{Code: fmt.Sprintf("0x%02X", s[i]), Name: "not UTF-8"}, i+1
 		}
-		if n := len(out); n > 0 && out[n-1].Code == one.Code && out[n-1].Text == "" && len(out) > 40 { // 5,000 of one are said once
+		if n := len(out); n > 0 && out[n-1].Code == one.Code && out[n-1].Text == "" && len(out) > 40 { // a long series of a character is counted
 			var times int
 			_, _ = fmt.Sscanf(out[n-1].Name, "%d times", &times)
 			out[n-1].Name = fmt.Sprintf("%d times", max(times, 1)+1)
@@ -95,7 +95,7 @@ func shorten(s string, n int) string {
 // long is a text of any length: all of it, or its head, its tail and its size.
 type long struct {
 	Head, Tail []run
-	Cut        string // what is between; "": nothing
+	Cut        string // description of the omitted middle; "": none
 	Whole      string // address of the page with all of it
 }
 
@@ -183,7 +183,7 @@ func size(n int) string {
 	return thousands(n>>10) + " KiB"
 }
 
-// stamp is a time as a page shows it: roughly, with the exact one behind.
+// stamp is a time as a page shows it: rounded, with the exact time behind.
 type stamp struct {
 	ISO, Exact, Text, Clock string
 	Until                   int64 // ms; 0: the time has passed

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// leaf is one row of a JSON value: a member or an element, with its type.
+// leaf is a row of a JSON value: a member or an element, with its type.
 type leaf struct {
 	Depth int // at most 6
 	Path  string
@@ -16,8 +16,8 @@ type leaf struct {
 	Type  string
 	Value []run
 	Dim   bool // Value is a size
-	// Size and End are of a long string: how long it is, and how it ends, for a reader who does
-	// not scroll.
+	// Size and End are the length and the end of a long string, for a reader who does not
+	// scroll.
 	Size string
 	End  []run
 	raw  string
@@ -135,7 +135,7 @@ func indented(raw json.RawMessage) string {
 	return b.String()
 }
 
-// change is one line of a difference.
+// change is a line of a difference.
 type change struct {
 	Sign string // "-" or "+"
 	Path []run

@@ -11,13 +11,13 @@ import (
 // tryPage is a conversation with the agent.
 type tryPage struct {
 	Tasks   []*taskPage // the oldest first
-	Task    string      // that a message continues; "": a new one
+	Task    string      // id of the task that a message continues; "": a new task
 	Context string
 	Answer  []run // of a message without a task
 	Sent    []run
 	Text    string
 	Tools   []Tool
-	Asks    []ask // what waits in the newest task
+	Asks    []ask // pending approvals of the newest task
 	Wrong   string
 	As      string
 }
@@ -32,7 +32,7 @@ type ask struct {
 	Here bool // it can be decided without its page
 }
 
-// asks returns what waits in a task.
+// asks returns the pending approvals of a task.
 func (v *visit) asks(p *taskPage) []ask {
 	var out []ask
 	for i := range p.Waits {
@@ -69,7 +69,7 @@ func (v *visit) try() error {
 
 func (v *visit) showTry(status int, p *tryPage, task, context string) error {
 	if v.cfg.Sender == nil {
-		return notFound("nobody can talk to the agent on this server's pages")
+		return notFound("this server has no page to talk to the agent")
 	}
 	p.Context, p.As = context, who(&client.Principal{Subject: v.By.Subject, Person: v.By.Person})
 	if v.cfg.Tools != nil {
@@ -114,7 +114,7 @@ func (v *visit) showTry(status int, p *tryPage, task, context string) error {
 func (v *visit) send() error {
 	f := v.r.PostForm
 	if v.cfg.Sender == nil {
-		return notFound("nobody can talk to the agent on this server's pages")
+		return notFound("this server has no page to talk to the agent")
 	}
 	text := strings.ReplaceAll(f.Get("text"), "\r\n", "\n")
 	m := Said{Text: text, Task: f.Get("task"), Context: f.Get("context")}

@@ -25,7 +25,7 @@ const Path = "/ui"
 // requestTime bounds every request but streams.
 const requestTime = time.Minute
 
-// A Session is what the pages show of a caller's sign-in.
+// A Session is the sign-in of a caller, as the pages show it.
 type Session struct {
 	Name   string // of the person; "": the caller's subject
 	Method string // how the person signed in, in words; may be empty
@@ -35,7 +35,7 @@ type Session struct {
 // Tool is a tool as the page about the server lists it.
 type Tool struct {
 	Name, Description string
-	Asks              string // what asks before it runs, in words; "": nothing
+	Asks              string // the gates before it runs, in words; "": none
 }
 
 // Gate is a gate, or whatever else asks for approvals, as it is configured now.
@@ -48,7 +48,7 @@ type Gate struct {
 // Said is a message to the agent.
 type Said struct {
 	Text    string
-	Task    string // that it continues; "": a new one
+	Task    string // id of the task that it continues; "": a new task
 	Context string // of a new task; "": a new conversation
 }
 
@@ -65,16 +65,16 @@ type Sender interface {
 type Config struct {
 	Service *api.Service
 	Door    api.Door
-	// Identify returns who calls. It has answered the request if ok is false.
+	// Identify returns the caller of a request. It has answered the request if ok is false.
 	Identify  func(w http.ResponseWriter, r *http.Request) (c api.Caller, session Session, ok bool)
 	Prefix    string // path of the base URL, without a slash at its end
 	PublicURL string // base URL for commands to copy; "": this server, as text
 	SignOut   string // path to post to, below the base URL; "": there is no signing out
-	Sender    Sender // nil: nobody can talk to the agent here
+	Sender    Sender // nil: there is no page to talk to the agent
 	// Tools lists the tools of a caller. Nil: they are not shown.
 	Tools func(context.Context, auth.Principal) []Tool
-	// Gate returns what asked about a tool, by the name of the gate in the approval. ok is
-	// false if the configuration has it no longer. Nil: it is not shown.
+	// Gate returns the gate of a tool with the name from an approval. ok is false if the
+	// configuration no longer has it. Nil: it is not shown.
 	Gate func(gate, tool string) (g Gate, ok bool)
 	// Health returns why the server is not ready. Nil: it is not shown.
 	Health         func() error
@@ -90,7 +90,7 @@ type pages struct {
 	templates map[string]*template.Template // by page
 }
 
-// visit is one request of a known caller, and its answer.
+// visit is a request of a known caller, and its answer.
 type visit struct {
 	*pages
 	api.Caller
@@ -105,7 +105,7 @@ type visit struct {
 func New(c Config) http.Handler {
 	p := &pages{cfg: c, origins: http.NewCrossOriginProtection(), mux: http.NewServeMux(), templates: parse(c.Prefix + Path)}
 	for _, origin := range c.Door.Guard.Origins {
-		_ = p.origins.AddTrustedOrigin(origin) // the configuration has checked what an origin is
+		_ = p.origins.AddTrustedOrigin(origin) // the configuration has checked its syntax
 	}
 	get := func(path string, action auth.Action, run func(*visit) error) { p.route("GET", path, action, run) }
 	post := func(path string, action auth.Action, run func(*visit) error) { p.route("POST", path, action, run) }
@@ -157,7 +157,7 @@ func (p *pages) serve(w http.ResponseWriter, r *http.Request) {
 	p.mux.ServeHTTP(w, r)
 }
 
-// finish ends a request, also one that panics. It is deferred.
+// finish ends a request, also after a panic. It is deferred.
 func (p *pages) finish(w http.ResponseWriter, r *http.Request) {
 	httpd.Finish(w, r)
 	if wrong := recover(); wrong != nil {
@@ -174,7 +174,7 @@ func (p *pages) refused(r *http.Request) *client.Error {
 		return api.Problem(wrong)
 	}
 	if err := p.origins.Check(r); err != nil {
-		return &client.Error{Status: http.StatusForbidden, Reason: client.ReasonRole, Title: "Pages of other sites may not change anything here", Detail: "open the page on this server, and press the button there"}
+		return &client.Error{Status: http.StatusForbidden, Reason: client.ReasonRole, Title: "Pages of other sites may not make changes here", Detail: "open the page on this server, and press the button there"}
 	}
 	return nil
 }
@@ -205,7 +205,7 @@ func (p *pages) route(method, path string, action auth.Action, run func(*visit) 
 	})
 }
 
-// known returns the visit of a request whose caller is known; nil: it is answered.
+// known returns the visit of a request with a known caller; nil: it is answered.
 func (p *pages) known(w http.ResponseWriter, r *http.Request) *visit {
 	c, session, ok := p.cfg.Identify(w, r)
 	if !ok {
@@ -224,7 +224,8 @@ func (v *visit) problem(err error, id string) *client.Error {
 // maxForm is how many bytes a form may have: arguments of 128 KiB, escaped.
 const maxForm = 1 << 20
 
-// readForm reads the form of a request. Large ones count towards the memory of large requests.
+// readForm reads the form of a request. Large forms count towards the memory of large
+// requests.
 func (v *visit) readForm() error {
 	if n := v.r.ContentLength; n < 0 || n > httpd.FreeBody {
 		give, err := v.cfg.Door.Requests.Reserve(v.By, maxForm)
@@ -263,11 +264,11 @@ func secure(w http.ResponseWriter, nonce string) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 }
 
-// frame is what every page has around its own part.
+// frame is the common part of all pages, around the content of each.
 type frame struct {
 	Title, Here, Nonce, UI, Static string
 	Agent, Version                 string
-	User, Identity                 string // "": nobody is known
+	User, Identity                 string // "": no caller is known
 	Roles, Method                  string
 	SignOut                        string
 	Tasks, Try                     bool   // whether the caller may open these pages
@@ -312,7 +313,7 @@ func (v *visit) pending() string {
 	return fmt.Sprint(len(page.Items))
 }
 
-// Refuse answers a request of nobody who is known, with a page about what was wrong. It is for
+// Refuse answers a request without a known caller with an error page. It is for
 // [Config.Identify].
 func Refuse(w http.ResponseWriter, wrong *client.Error) {
 	secure(w, "")
@@ -322,10 +323,10 @@ func Refuse(w http.ResponseWriter, wrong *client.Error) {
 	_, _ = fmt.Fprintf(w, "%s\n\n%s\n", wrong.Title, visible.ClipText(wrong.Detail, 3000)) // the client is gone if it fails
 }
 
-// fail answers with a page about what was wrong.
+// fail answers with an error page.
 func (v *visit) fail(wrong *client.Error) {
 	_ = v.show(wrong.Status, "error", wrong.Title, "", wrong) // likewise
 }
 
-// nonce returns a value that allows the script of one answer.
+// nonce returns a value that allows the script of a single answer.
 func nonce() string { return rand.Text() }

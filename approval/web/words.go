@@ -64,7 +64,7 @@ func taskState(state string) badge {
 	return badge{class, strings.ToUpper(word[:1]) + word[1:]}
 }
 
-// ended says what happens when nobody decides.
+// ended describes the effect of the deadline.
 func ended(onDeadline string) string {
 	switch onDeadline {
 	case "cancel":
@@ -86,7 +86,7 @@ func who(p *client.Principal) string {
 	return p.Subject
 }
 
-// through says who acts for a principal; "": nobody.
+// through names the principals that act for a principal; "": none.
 func through(p *client.Principal) string {
 	if p == nil || len(p.Through) == 0 {
 		return ""
@@ -94,7 +94,7 @@ func through(p *client.Principal) string {
 	return "through " + strings.Join(p.Through, ", ")
 }
 
-// ran says what became of a call, and whether that is good, in the terms of a badge.
+// ran describes the outcome of a call, with the class of its badge.
 func ran(c *client.Call) (text, class string) {
 	if c == nil {
 		return "", ""
@@ -103,9 +103,9 @@ func ran(c *client.Call) (text, class string) {
 	case "started":
 		return "It runs now.", "run"
 	case "suspended":
-		return "It has begun, and waits.", "run"
+		return "It has started, and waits.", "run"
 	case "unknown":
-		return "It was started, and nobody knows yet whether it had its effect.", "wait"
+		return "It was started, and may or may not have had its effect.", "wait"
 	case "decided":
 		return "It is about to run.", "run"
 	case "planned", "asked":
@@ -115,11 +115,11 @@ func ran(c *client.Call) (text, class string) {
 	case "ok":
 		return "It ran, and succeeded.", "done"
 	case "responded":
-		return "A person has given its result.", "done"
+		return "A person supplied its result.", "done"
 	case "error":
 		return "It ran, and failed.", "fail"
 	case "unknown":
-		return "It was started, and it stays unknown whether it had its effect.", "fail"
+		return "It was started, and its outcome stays unknown.", "fail"
 	case "rejected", "denied", "expired", "invalid":
 		return "It did not run.", "end"
 	case "canceled":
@@ -128,10 +128,10 @@ func ran(c *client.Call) (text, class string) {
 	return "It has ended.", "end"
 }
 
-// title is what an approval is about, in one line.
+// title is the subject of an approval, on a single line.
 type title struct {
 	Lead  []run
-	Pairs []pair // arguments, where nobody has written a sentence
+	Pairs []pair // arguments, if there is no sentence from a gate or tool
 	More  string // that there are more arguments
 }
 
@@ -181,7 +181,7 @@ func gateName(name string) string {
 	case "tool":
 		return "the tool asks"
 	case "default":
-		return "no gate, so it asks"
+		return "no gate: asks by default"
 	}
 	if of, outcome := strings.CutSuffix(name, ":outcome"); outcome {
 		return gateName(of)

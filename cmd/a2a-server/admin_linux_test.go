@@ -155,7 +155,7 @@ func TestAdminSocketOfAKilledServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := s.run("approvals", "list", "--anonymous"); code != 1 || !strings.Contains(stderr, "nobody listens on "+socket) {
+	if code, _, stderr := s.run("approvals", "list", "--anonymous"); code != 1 || !strings.Contains(stderr, "no server listens on "+socket) {
 		t.Errorf("list exits with %d: %s", code, stderr)
 	}
 	p = s.start("")
@@ -222,7 +222,7 @@ func TestAdminSocketKilledBefore(t *testing.T) {
 			t.Errorf("cancel says %s", text)
 		}
 	case 1: // it had not connected by then
-		if !strings.Contains(text, "nobody listens on") {
+		if !strings.Contains(text, "no server listens on") {
 			t.Errorf("cancel says %s", text)
 		}
 	default:

@@ -14,7 +14,7 @@ import (
 )
 
 func (p *program) approvalsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "approvals", Short: "list, show or decide what waits for approval in a running server"}
+	c := &cobra.Command{Use: "approvals", Short: "list, show or decide approvals of a running server"}
 	c.AddCommand(
 		p.approvalsList(), p.approvalsShow(),
 		p.approvalsDecide(client.Approve), p.approvalsDecide(client.Edit), p.approvalsDecide(client.Reject),
@@ -116,7 +116,7 @@ func (p *program) printApprovals(all *approvalsJSON, q *client.ApprovalQuery) er
 		}
 	}
 	if all.Damaged > 0 {
-		if _, err := fmt.Fprintf(p.stderr, "%d more cannot be read, because what is stored is damaged: the log of the server says which.\n", all.Damaged); err != nil {
+		if _, err := fmt.Fprintf(p.stderr, "%d more cannot be read, because their stored data is damaged: the server's log lists them.\n", all.Damaged); err != nil {
 			return err
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// approvalText returns everything about an approval that somebody who decides has to know, for
-// a screen with so many columns: first what will happen, then why it is asked, then who asks.
-// Each fact is there once.
+// approvalText returns all facts about an approval that its decider needs, for a screen with
+// so many columns: first the call, then why it is asked, then the requester. Each fact is
+// there once.
 func approvalText(d *client.ApprovalDetail, columns int, now time.Time) string {
 	a, f := &d.Approval, facts{columns: columns}
 	f.add("approval", a.ID)
@@ -38,7 +38,7 @@ func approvalText(d *client.ApprovalDetail, columns int, now time.Time) string {
 	}
 	f.add("gate", visible.Line(a.Gate))
 	if a.FourEyes {
-		f.add("four eyes", "the requester may not decide, nor those they act for, nor those who act for one of them")
+		f.add("four eyes", "the requester, principals that it acts for, and principals that act for any of these may not decide")
 	}
 	if a.Approvers != nil {
 		f.add("approvers", visible.Line(approversText(a.Approvers)))
@@ -71,7 +71,8 @@ func approvalText(d *client.ApprovalDetail, columns int, now time.Time) string {
 	return f.String()
 }
 
-// repeats reports whether a hint has only what is shown beside it: the tool and the arguments.
+// repeats reports whether a hint only repeats the tool and the arguments, which are shown
+// beside it.
 func repeats(a *client.Approval) bool {
 	return strings.HasPrefix(a.Hint, "May the tool ") && strings.HasSuffix(a.Hint, string(a.Arguments)) ||
 		a.Hint == fmt.Sprintf("May the tool %q run, without arguments?", a.Tool)
@@ -100,7 +101,7 @@ func deadlineText(a *client.Approval) string {
 	return "; then it counts as rejected"
 }
 
-// beforeText says what became of the same call before.
+// beforeText describes earlier decisions about the same call.
 func beforeText(d *client.ApprovalDetail, now time.Time) string {
 	if len(d.Before) == 0 {
 		return ""
@@ -116,7 +117,7 @@ func beforeText(d *client.ApprovalDetail, now time.Time) string {
 	return text
 }
 
-// byText returns who decided.
+// byText returns the principal that decided.
 func byText(by *client.Principal) string {
 	if by == nil {
 		return "the server"
@@ -152,7 +153,7 @@ func approversText(who *client.Approvers) string {
 	return strings.Join(append(all, who.Subjects...), ", ")
 }
 
-// principalText returns who somebody is: the name, and what is known besides.
+// principalText describes a principal: the name, and the other known facts.
 func principalText(p *client.Principal) string {
 	text := visible.Line(p.Subject)
 	if p.Person != "" && p.Person != p.Subject {

@@ -19,11 +19,12 @@ const (
 	cyan   = "36"
 )
 
-// styled returns a text in a style. The text must have no control characters of others.
+// styled returns a text in a style. The text must have no other control characters.
 func styled(style, text string) string { return "\x1b[" + style + "m" + text + "\x1b[0m" }
 
-// board is the end of a terminal's screen in the rich form: a line for each call that runs, and
-// one for the state of the task. The lines are redrawn in place. A nil board shows nothing.
+// board is the end of a terminal's screen in the rich form: a line for each call that runs,
+// and a line for the state of the task. The lines are redrawn in place. A nil board shows
+// nothing.
 type board struct {
 	to    io.Writer
 	state string // of the task, as in A2A; "": not known
@@ -44,8 +45,8 @@ func (b *board) call(id, tool string) *runningCall {
 	return &b.calls[i]
 }
 
-// piece notes a piece of the result of a call. For the last one it removes the call, and returns
-// the line that says how it has ended.
+// piece notes a chunk of the result of a call. For the last chunk it removes the call, and
+// returns the line with its end.
 func (b *board) piece(id, tool string, last bool, problem string) string {
 	c := *b.call(id, tool)
 	if !last {
@@ -77,7 +78,7 @@ func (b *board) draw() error {
 	return err
 }
 
-// cut returns a text that takes one row of the screen, after its mark.
+// cut returns a text that takes a single row of the screen, after its mark.
 func (b *board) cut(text string) string {
 	const mark, more = 3, 2
 	room := columnsOf(b.to) - mark - more - 1
@@ -88,7 +89,7 @@ func (b *board) cut(text string) string {
 	return text
 }
 
-// erasing returns what removes the lines from the screen.
+// erasing returns the control sequence that removes the lines from the screen.
 func (b *board) erasing() string {
 	if b.drawn == 0 {
 		return ""
@@ -125,7 +126,8 @@ func (a aboveBoard) Write(p []byte) (int, error) {
 	return a.Writer.Write(p)
 }
 
-// Fd returns the descriptor of the terminal; one that is not open for what is no file.
+// Fd returns the descriptor of the terminal, or an invalid descriptor if the writer is not a
+// file.
 func (a aboveBoard) Fd() uintptr {
 	if file, ok := a.Writer.(interface{ Fd() uintptr }); ok {
 		return file.Fd()

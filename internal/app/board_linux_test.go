@@ -144,7 +144,7 @@ func TestHostileServer(t *testing.T) {
 		if at := strings.IndexAny(left, "\x1b\x07\u009b\u202e\r"); at >= 0 {
 			t.Errorf("%s: the screen gets %q", form, left[max(0, at-40):min(len(left), at+40)])
 		}
-		if form != "json" && !strings.Contains(left, "replaces what was printed") {
+		if form != "json" && !strings.Contains(left, "replaces its printed part") {
 			t.Errorf("%s: nothing says that a result starts over:\n%s", form, left)
 		}
 	}

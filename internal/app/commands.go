@@ -92,7 +92,7 @@ func settle(c *cobra.Command) {
 // takesArguments is the annotation of a command that checks its arguments by itself.
 const takesArguments = "takes arguments"
 
-// takesPairs is the annotation of a command whose arguments are written key=value.
+// takesPairs is the annotation of a command with arguments of the form key=value.
 const takesPairs = "takes pairs"
 
 // needsCommand refuses a command line that names no command.
@@ -126,7 +126,7 @@ func takesNone(c *cobra.Command, args []string) error {
 	return usage("%s takes no %q%s", within(c), strings.Join(args, " "), how)
 }
 
-// flagError says what is wrong with a flag.
+// flagError describes an error in a flag.
 func flagError(c *cobra.Command, err error) error {
 	if c.HasSubCommands() && c.Flags().NArg() > 0 {
 		return needsCommand(c, c.Flags().Args()) // the flag belongs to a misspelled command

@@ -11,7 +11,7 @@ import (
 )
 
 // sureFlag gives c the flag that stands for the person's confirmation. Without it, c does
-// nothing when there is nobody to ask.
+// nothing unless a person is at the terminal.
 func (p *program) sureFlag(c *cobra.Command) *bool {
 	sure := c.Flags().Bool("yes", false, "Do not ask on the terminal.")
 	c.PreRunE = func(*cobra.Command, []string) error {
@@ -23,14 +23,14 @@ func (p *program) sureFlag(c *cobra.Command) *bool {
 	return sure
 }
 
-// person reports whether somebody is at the terminal.
+// person reports whether a person is at the terminal.
 func (p *program) person() bool {
 	in, ok := p.stdin.(io.Writer) // a file, as a terminal is
 	return ok && terminal(in) && terminal(p.stderr)
 }
 
-// needsPerson returns the error of a command that asks, when there is nobody to ask. or says
-// what else the person can do.
+// needsPerson returns the error of a command that asks, if no person is at the terminal. or is
+// the alternative that the error offers.
 func (p *program) needsPerson(or string) error {
 	if p.person() {
 		return nil

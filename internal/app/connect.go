@@ -56,12 +56,12 @@ func targetFlags(c *cobra.Command) *target {
 	c.Flags().StringVar(&t.context, "context", "", "The `name` of a context.")
 	c.Flags().StringVar(&t.data, "data", "", "The data `folder` of a server on this machine. Defaults to the one in its configuration.")
 	fileFlag(c, t.given)
-	c.Flags().BoolVar(&t.anonymous, "anonymous", false, "What was created without authentication, which takes the role admin.")
+	c.Flags().BoolVar(&t.anonymous, "anonymous", false, "Act on data created without authentication; needs the role admin.")
 	c.Long += connectHelp
 	return t
 }
 
-// place is where a server is, and what is sent to it. It has a URL or a Socket.
+// place is the address of a server, and the credential for it. It has a URL or a Socket.
 type place struct {
 	client.Config
 	local bool // of the configuration of this machine
@@ -140,7 +140,8 @@ func (p *program) place(t *target) (*place, error) {
 // given returns the credential in the environment; nil: there is none.
 func (p *program) given() client.Credential { return credential(p.variable(tokenVariable)) }
 
-// credential returns a bearer token or, if it looks like one of ours, an API key.
+// credential returns a bearer token or, if it looks like an API key of this server, an API
+// key.
 func credential(text string) client.Credential {
 	switch text = strings.TrimSpace(text); {
 	case text == "":
@@ -198,7 +199,7 @@ func (p *program) client(t *target) (*server, error) {
 		return nil, err
 	}
 	at.OnRetry = func(cause error, pause time.Duration) {
-		if pause >= time.Second { // shorter ones are over before they are read
+		if pause >= time.Second { // shorter pauses are over before the note is read
 			_ = p.note(visible.Text(cause.Error()) + "; trying again") // nothing depends on it
 		}
 	}
@@ -207,7 +208,7 @@ func (p *program) client(t *target) (*server, error) {
 		return nil, usage("%v", err)
 	}
 	if at.exposed() {
-		_, _ = fmt.Fprintf(p.stderr, "warning: your credential goes to %s unencrypted, and whoever reads it can act as you; use an https URL, here or in the context\n", visible.Line(at.URL)) // nothing depends on it
+		_, _ = fmt.Fprintf(p.stderr, "warning: your credential goes to %s unencrypted, and a reader of the traffic can act as you; use an https URL, here or in the context\n", visible.Line(at.URL)) // nothing depends on it
 	}
 	return &server{Client: c, at: at}, nil
 }
@@ -218,8 +219,8 @@ type server struct {
 	at *place
 }
 
-// explain returns an error of the server for a person: what to do when nobody answers, and its
-// invisible characters escaped.
+// explain returns an error of the server for display: with advice if the server does not
+// answer, and with its invisible characters escaped.
 func (s *server) explain(err error) error {
 	if refused, is := errors.AsType[*client.Error](err); is {
 		text := visible.Text(refused.Error())
@@ -235,17 +236,17 @@ func (s *server) explain(err error) error {
 	case errors.Is(err, fs.ErrNotExist) && s.at.Socket != "":
 		return fmt.Errorf("there is no socket %s: start the server, with users in auth.socket, or name its data folder with --data or its URL with --url", at)
 	case errors.Is(err, syscall.ECONNREFUSED) && s.at.Socket != "":
-		return fmt.Errorf("nobody listens on %s: the server that made it has ended; start it again", at)
+		return fmt.Errorf("no server listens on %s: the server that created it has ended; start it again", at)
 	case errors.Is(err, fs.ErrPermission) && s.at.Socket != "":
-		return fmt.Errorf("%s is not for you: run this as a user in auth.socket whom its mode and group let connect (admin.mode, admin.group), or as root", at)
+		return fmt.Errorf("no permission to open %s: run the command as a user in auth.socket with access by admin.mode and admin.group, or as root", at)
 	case errors.Is(err, syscall.ECONNREFUSED) && s.at.local:
-		return fmt.Errorf("nobody listens on %s: start the server with 'a2a-server serve', or name another with --url, --context or --data", at)
+		return fmt.Errorf("no server listens on %s: start it with 'a2a-server serve', or name another with --url, --context or --data", at)
 	}
 	return fmt.Errorf("ask the server at %s: %w", at, err)
 }
 
-// changed returns the error of a change for the person: what is not known, and how to find
-// out, if the server has not answered.
+// changed returns the error of a change for display. If the server has not answered, the error
+// says that the outcome is unknown, and how to find out.
 func (s *server) changed(err error, what, look string) error {
 	if unknown, is := errors.AsType[*client.OutcomeError](err); is {
 		return &unknownError{fmt.Sprintf("it is not known whether %s: %s\nWhen the server answers again, '%s' shows it", what, visible.Text(unknown.Cause.Error()), look)}
@@ -265,7 +266,7 @@ type codeError struct {
 	problem string
 }
 
-// Error returns what happened.
+// Error returns the problem.
 func (e *codeError) Error() string { return e.problem }
 
 // asks makes c a command that asks the server that t names, until the person interrupts it.
@@ -292,7 +293,7 @@ func takes(c *cobra.Command, hint string, names ...string) {
 	}
 }
 
-// oneArgument makes a command take one id.
+// oneArgument makes a command take a single id.
 func oneArgument(c *cobra.Command, of string) {
 	takes(c, "; 'a2a-server "+of+"s list' has them", "the id of one "+of)
 }

@@ -171,7 +171,7 @@ func (p *program) contextSet() *cobra.Command {
 }
 
 func (p *program) contextShow() *cobra.Command {
-	c := &cobra.Command{Use: "show", Short: "print which server commands ask, and who you are there", Long: contextHelp}
+	c := &cobra.Command{Use: "show", Short: "print the current server, and your identity there", Long: contextHelp}
 	as := outputFlag(c)
 	t := targetFlags(c)
 	p.asks(c, t, func(ctx context.Context, s *server, _ []string) error {

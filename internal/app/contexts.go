@@ -31,10 +31,10 @@ type contexts struct {
 }
 
 // serverContext is a server and a credential for it. It has a url or a socket, and at most one
-// of the others.
+// other field.
 type serverContext struct {
 	url, socket        string
-	tokenFile, keyFile string   // paths; relative ones are relative to the folder of the contexts
+	tokenFile, keyFile string   // paths; relative paths are relative to the folder of the contexts
 	tokenCommand       []string // prints a token
 }
 
@@ -58,7 +58,7 @@ func (p *program) contextsFile() (string, error) {
 	return filepath.Join(folder, "a2a-server", "contexts.yaml"), nil
 }
 
-// contexts reads the file of contexts. One that does not exist has none.
+// contexts reads the file of contexts. A missing file has no contexts.
 func (p *program) contexts() (*contexts, string, error) {
 	path, err := p.contextsFile()
 	if err != nil {
@@ -203,8 +203,8 @@ func (c *contexts) write(path string) error {
 	return privatefile.Replace(path, []byte(b.String()), 0)
 }
 
-// contextPlace returns where the server of a context is; nil: name is "", and there is no
-// current one.
+// contextPlace returns the place of a context; nil if name is "" and there is no current
+// context.
 func (p *program) contextPlace(name string) (*place, error) {
 	all, path, err := p.contexts()
 	if err != nil {
@@ -234,8 +234,8 @@ func (p *program) contextPlace(name string) (*place, error) {
 
 const maxToken = 64 << 10 // bytes
 
-// fileCredential reads a credential from a file, again for each request: whoever renews a token
-// replaces the file.
+// fileCredential reads a credential from a file, again for each request, so that a renewed
+// token takes effect.
 func fileCredential(path string, as func(string) client.Credential) client.Credential {
 	return func(ctx context.Context) (string, string, error) {
 		raw, err := privatefile.Read(path, maxToken)
@@ -265,7 +265,7 @@ func commandCredential(argv, env []string, folder string) client.Credential {
 	}
 }
 
-// output runs a command, and returns what it prints, without white space around it.
+// output runs a command, and returns its output, without white space around it.
 func output(ctx context.Context, argv, env []string, folder string) (string, error) {
 	process, err := child.Start(child.Command{Argv: argv, Env: env, Dir: folder, Stdout: true, Stderr: true})
 	if err != nil {
@@ -277,7 +277,7 @@ func output(ctx context.Context, argv, env []string, folder string) (string, err
 	var problems []byte
 	var reading sync.WaitGroup
 	reading.Go(func() {
-		problems, _ = io.ReadAll(io.LimitReader(process.Stderr, maxToken)) // what there is
+		problems, _ = io.ReadAll(io.LimitReader(process.Stderr, maxToken)) // as much as can be read
 		_, _ = io.Copy(io.Discard, process.Stderr)
 	})
 	text, err := io.ReadAll(io.LimitReader(process.Stdout, maxToken))

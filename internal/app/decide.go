@@ -19,7 +19,7 @@ import (
 	"a2a-server/tool"
 )
 
-// decisionFlags are what a decision has besides its type.
+// decisionFlags are the flags of a decision, apart from its type.
 type decisionFlags struct {
 	args, argsFile, reason, digest string
 	sure                           bool
@@ -78,14 +78,14 @@ func (p *program) approvalsDecide(of client.DecisionType) *cobra.Command {
 	return c
 }
 
-// decision returns what the flags say.
+// decision returns the decision that the flags describe.
 func (f *decisionFlags) decision(of client.DecisionType) (client.Decision, error) {
 	d := client.Decision{Decision: of, Reason: f.reason, Digest: f.digest}
 	switch {
 	case !utf8.ValidString(f.reason):
 		return d, usage("approvals %s: the reason is not valid UTF-8", of)
 	case f.sure && f.digest == "":
-		return d, usage("approvals %s: --yes needs --digest, which says what you have seen; 'a2a-server approvals show' has it", of)
+		return d, usage("approvals %s: --yes needs --digest, which identifies the approval as you saw it; 'a2a-server approvals show' prints it", of)
 	case of != client.Edit:
 		return d, nil
 	}
@@ -159,7 +159,7 @@ func (p *program) decide(ctx context.Context, s *server, id string, d client.Dec
 	if e, is := errors.AsType[*client.Error](err); is {
 		switch {
 		case e.Reason == client.ReasonChanged:
-			return nil, fmt.Errorf("nothing was decided, because what it asks has changed meanwhile: run the command again to see it\n%s", visible.Text(e.Error()))
+			return nil, fmt.Errorf("nothing was decided, because the approval has changed: run the command again to see it\n%s", visible.Text(e.Error()))
 		case e.Reason == client.ReasonConflict && e.Approval != nil:
 			return settled(e.Approval, same(e.Approval, &d))
 		case e.Reason == client.ReasonConflict:
@@ -201,8 +201,8 @@ func endText(a *client.Approval, now time.Time) string {
 	return text
 }
 
-// checkArguments returns what is wrong with the arguments of an edit. A schema that cannot be
-// used here is left to the server.
+// checkArguments returns the fault in the arguments of an edit. A schema that cannot be
+// compiled here is left to the server.
 func checkArguments(parameters, arguments json.RawMessage) error {
 	var schema map[string]any
 	var value any
@@ -216,7 +216,7 @@ func checkArguments(parameters, arguments json.RawMessage) error {
 	return compiled.Validate(value)
 }
 
-// decidedText says what has been decided, and by whom if that was somebody else before.
+// decidedText describes a decision. It names the principal of an earlier decision.
 func decidedText(id string, of client.DecisionType, d *client.Decided) string {
 	past := decisionWords[of].past
 	if d.Approval == nil || d.Approval.Resolution == nil {

@@ -13,18 +13,18 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// desk prints what a call does, and asks the person at the terminal. It is a
+// desk prints the events of a call, and asks the person at the terminal. It is a
 // [a2aserver.Desk].
 type desk struct {
 	stdout, stderr io.Writer
 	tool           string
 	shown          bool            // stdout is a terminal
-	person         bool            // somebody is at the terminal
+	person         bool            // a person is at the terminal
 	board          *board          // nil: the form is not rich
 	raw            bool            // events are printed as JSON
 	begun          map[string]bool // ids of artifacts that were printed, or a piece of them
 
-	refusal  string // why nobody could decide
+	refusal  string // the reason why no person could decide
 	rejected bool   // the newest decision about the call is no
 	broken   error  // of stdout or stderr; nothing is written anymore
 	open     bool   // the last line on stdout has no end yet
@@ -32,7 +32,7 @@ type desk struct {
 	keyboard keyboard
 }
 
-// event is what a desk reads of an A2A StreamResponse.
+// event is the part of an A2A StreamResponse that a desk reads.
 type event struct {
 	Status *struct {
 		Metadata struct {
@@ -42,7 +42,7 @@ type event struct {
 	Artifact *artifactUpdate `json:"artifactUpdate"`
 }
 
-// artifactUpdate is an artifact, or a piece of one.
+// artifactUpdate is an artifact, or a chunk of it.
 type artifactUpdate struct {
 	Artifact struct {
 		ArtifactID, Name string
@@ -60,7 +60,7 @@ type progress struct {
 	Message, Job string
 }
 
-// text returns the progress on one line.
+// text returns the progress on a single line.
 func (p *progress) text() string {
 	if p.Job != "" && p.Done == 0 && p.Total == 0 && p.Message == "" {
 		return "job: " + visible.Line(p.Job)
@@ -72,7 +72,7 @@ func (p *progress) text() string {
 	return text + after(" ", visible.Line(p.Message))
 }
 
-// metadata is that of an artifact or of a piece of one.
+// metadata is the metadata of an artifact or of a chunk.
 type metadata struct {
 	Stream string
 	Error  string `json:"urn:a2a-server:error"`
@@ -88,8 +88,8 @@ type part struct {
 	MediaType string
 }
 
-// Event implements [a2aserver.Desk]: it prints artifacts and progress. When that fails the
-// call is canceled, and what still happens is not printed.
+// Event implements [a2aserver.Desk]: it prints artifacts and progress. If printing fails, the
+// call is canceled, and later events are not printed.
 func (d *desk) Event(data json.RawMessage) error {
 	if d.broken != nil {
 		return nil //nolint:nilerr // it was returned when it came
@@ -129,7 +129,7 @@ func (d *desk) artifact(u *artifactUpdate) error {
 	}
 	first := !d.begun[id]
 	if !first && !u.Append {
-		if err := d.note(visible.Line(id) + ": the result starts over, and replaces what was printed of it"); err != nil {
+		if err := d.note(visible.Line(id) + ": the result starts over, and replaces its printed part"); err != nil {
 			return err
 		}
 	}
@@ -196,8 +196,8 @@ func describeFile(p part) string {
 	return text + ": "
 }
 
-// print prints a result. On a terminal invisible characters are escaped, since they could
-// change what else is on the screen.
+// print prints a result. On a terminal it escapes invisible characters, which could change
+// other parts of the screen.
 func (d *desk) print(text string) error {
 	if text == "" {
 		return nil
@@ -210,7 +210,7 @@ func (d *desk) print(text string) error {
 	return err
 }
 
-// printError prints what a tool says besides its result.
+// printError prints the error of a chunk.
 func (d *desk) printError(text string) error {
 	if text == "" {
 		return nil
@@ -228,7 +228,7 @@ func (d *desk) end() {
 	}{{&d.open, d.stdout}, {&d.openErr, d.stderr}} {
 		if *one.open {
 			*one.open = false
-			_, _ = io.WriteString(one.w, "\n") // if it fails, so did what came before
+			_, _ = io.WriteString(one.w, "\n") // if it fails, so did the write before it
 		}
 	}
 }
@@ -255,7 +255,7 @@ func (d *desk) leave() {
 		if ended(d.board.state) {
 			d.board.calls = nil
 		}
-		_ = d.draw() // if it fails, so did what came before
+		_ = d.draw() // if it fails, so did the write before it
 		d.board.calls, d.board.drawn = nil, 0
 	}
 	d.begun = nil
@@ -300,7 +300,7 @@ func (d *desk) Decide(ctx context.Context, a *approval.Approval, problem error) 
 	return answer, err
 }
 
-// describe prints what is asked.
+// describe prints an approval.
 func (d *desk) describe(a *approval.Approval) error {
 	about := "has to be approved"
 	switch {
@@ -417,7 +417,7 @@ func (d *desk) decision(ctx context.Context, a *approval.Approval) (approval.Ans
 	}
 }
 
-// complete asks for what a decision needs in addition.
+// complete asks for the other fields of a decision.
 func (d *desk) complete(ctx context.Context, c choice) (approval.Answer, error) {
 	answer := approval.Answer{Verb: c.verb}
 	var err error

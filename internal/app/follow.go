@@ -14,7 +14,7 @@ import (
 )
 
 func (p *program) approvalsWatch() *cobra.Command {
-	c := &cobra.Command{Use: "watch", Short: "print what waits for approval, then what is requested and decided, as it happens"}
+	c := &cobra.Command{Use: "watch", Short: "print pending approvals, then new approvals and decisions as they happen"}
 	as := outputFlag(c)
 	t := targetFlags(c)
 	p.asks(c, t, func(ctx context.Context, s *server, _ []string) error {
@@ -53,7 +53,8 @@ func (p *program) approvalsWatch() *cobra.Command {
 	return c
 }
 
-// changedApproval prints an approval on one line, unless it was printed in this state before.
+// changedApproval prints an approval on a single line, unless it was printed in this state
+// before.
 func (p *program) changedApproval(a *client.Approval, shown map[string]client.State, asJSON bool) error {
 	if shown[a.ID] == a.State {
 		return nil

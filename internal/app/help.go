@@ -28,7 +28,7 @@ configuration is invalid, 3 a call was not approved or a change not confirmed,
 4 it is not known whether a change was made; 'help approvals wait' has more.
 `
 
-// help prints the list of commands, or the flags of one command.
+// help prints the list of commands, or the flags of a command.
 func (p *program) help(c *cobra.Command) error {
 	var b strings.Builder
 	switch {

@@ -33,7 +33,7 @@ func short(id string) string {
 	return visible.Line(of)
 }
 
-// shorts returns a function like short whose results are unique among ids.
+// shorts returns a function like short with results that are unique among ids.
 func shorts(ids []string) func(string) string {
 	count := map[string]int{}
 	seen := map[string]bool{}
@@ -64,7 +64,7 @@ func isWhole(text string) bool {
 	return len(of) == wholeID
 }
 
-// chosen returns the one of ids that text means.
+// chosen returns the id that text means.
 func chosen(text, of string, ids []string) (string, error) {
 	var found []string
 	seen := map[string]bool{}
@@ -83,7 +83,7 @@ func chosen(text, of string, ids []string) (string, error) {
 	return "", usage("the ids of %d %ss end with %s; write more of one:\n%s", len(found), of, visible.Quote(text, 80), strings.Join(found[:min(len(found), 10)], "\n"))
 }
 
-// checkEnding refuses what is no end of an id.
+// checkEnding returns an error for a text that cannot be the end of an id.
 func checkEnding(text, of string) error {
 	for _, c := range []byte(text) {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
@@ -98,7 +98,7 @@ func checkEnding(text, of string) error {
 }
 
 // approvalID returns the id of the approval that text means: a whole id, or a unique ending of
-// one. Those that are pending come first.
+// an id. Pending approvals come first.
 func (s *server) approvalID(ctx context.Context, text string) (string, error) {
 	if isWhole(text) && strings.Contains(text, ".") {
 		return text, nil
@@ -131,7 +131,7 @@ func ambiguous(err error) bool {
 	return is
 }
 
-// taskID returns the id of the task that text means: a whole id, or a unique ending of one.
+// taskID returns the id of the task that text means: a whole id, or a unique ending of an id.
 func (s *server) taskID(ctx context.Context, text string) (string, error) {
 	if isWhole(text) {
 		return text, nil

@@ -16,8 +16,8 @@ const (
 	oneRead = 64 << 10
 )
 
-// keyboard reads the lines that a person writes in a terminal, one when it is asked to:
-// what was written before that is no answer.
+// keyboard reads lines from a terminal, each after a prompt. It drops lines written before the
+// prompt, which are no answers.
 type keyboard struct {
 	from    io.Reader
 	wanted  chan struct{} // nil: nothing was read yet
@@ -33,7 +33,7 @@ type written struct {
 // line returns the next line that is written after prompt was called.
 func (k *keyboard) line(ctx context.Context, prompt func() error) (string, error) {
 	if err := discardInput(k.from); err != nil {
-		return "", fmt.Errorf("discard what was written before the question: %w", err)
+		return "", fmt.Errorf("discard input from before the question: %w", err)
 	}
 	if err := prompt(); err != nil {
 		return "", err
@@ -55,8 +55,8 @@ func (k *keyboard) line(ctx context.Context, prompt func() error) (string, error
 	}
 }
 
-// readLine returns the next line, and drops what was read after its end. Without an end it
-// is none.
+// readLine returns the next line, and drops the input read after its end. Input without an end
+// of line is an error.
 func readLine(from io.Reader) written {
 	var line []byte
 	buffer := make([]byte, oneRead)
@@ -73,7 +73,7 @@ func readLine(from io.Reader) written {
 	return written{err: fmt.Errorf("a line has more than %d bytes", oneRead)}
 }
 
-// discardInput makes a terminal forget what was written and not yet read.
+// discardInput makes a terminal drop its unread input.
 func discardInput(from io.Reader) error {
 	file, ok := from.(interface{ Fd() uintptr })
 	if !ok {

@@ -4,5 +4,6 @@ package app
 
 import "errors"
 
-// discard fails: how it is done on this system is not known, so nobody is asked here.
+// discard returns an error, because this system has no known way to drop unread input. No
+// question is asked here.
 func discard(uintptr) error { return errors.ErrUnsupported }

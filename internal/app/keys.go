@@ -43,12 +43,12 @@ func keyFileFlags(c *cobra.Command) *keyFile {
 	return f
 }
 
-// find returns the path of the file, and what the configuration says about callers.
+// find returns the path of the file, and the auth section of the configuration.
 func (p *program) find(f *keyFile) (path string, conf *config.Auth, err error) {
 	c, err := p.load(f.given)
 	switch {
 	case err != nil && f.path != "" && f.given.file == "":
-		return f.path, &config.Auth{}, nil // a configuration that nobody has named here says only what to print
+		return f.path, &config.Auth{}, nil // a default configuration only affects the hints to print
 	case err != nil:
 		return "", nil, err
 	}
@@ -59,13 +59,13 @@ func (p *program) find(f *keyFile) (path string, conf *config.Auth, err error) {
 	return path, &c.Auth, nil
 }
 
-// named reports whether somebody has named the server's configuration, so that what it does not
-// set is not set.
+// named reports whether the configuration is known to be the server's: then a key that it
+// leaves out is not set.
 func (p *program) named(f *keyFile) bool {
 	return f.path == "" || f.given.file != "" || p.variable(config.FileVariable) != ""
 }
 
-// oneID makes a command take the id of one key.
+// oneID makes a command take the id of a key.
 func oneID(c *cobra.Command) {
 	c.Annotations = map[string]string{takesArguments: "yes"}
 	c.Args = func(c *cobra.Command, args []string) error {
@@ -79,7 +79,7 @@ func oneID(c *cobra.Command) {
 func (p *program) keysAdd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "add ID", Short: "make an API key, print it once, and add its hash to the file",
-		Long: "It prints the key, and nothing else, to the standard output. The owner of what is done\nwith it is key:ID, so that an id must not be given to somebody else later.\n",
+		Long: "It prints the key, and nothing else, to the standard output. Tasks created with it\nbelong to key:ID, so never reuse an id for another person.\n",
 	}
 	oneID(c)
 	var roles, ruleRoles []string
@@ -129,7 +129,7 @@ func (p *program) keysAdd() *cobra.Command {
 	return c
 }
 
-// explainKey says on stderr what to do with a key that was printed on stdout.
+// explainKey prints on stderr the next steps for a key that was printed on stdout.
 func (p *program) explainKey(k *apikey.Key, path string, conf *config.Auth, created, named bool) error {
 	header := cmp.Or(conf.Keys.Header, "X-API-Key")
 	name := header + ": "
@@ -165,7 +165,7 @@ func checkRoles(roles, ruleRoles []string) error {
 	}
 	for _, role := range roles {
 		if !slices.Contains(auth.Roles(), role) {
-			return fmt.Errorf("there is no role %s%s; known are %s; one that only rules name is given with --rule-role",
+			return fmt.Errorf("there is no role %s%s; known are %s; give a role that only gates name with --rule-role",
 				visible.Quote(role, 60), suggest.DidYouMean(role, "", auth.Roles()), strings.Join(auth.Roles(), ", "))
 		}
 	}
@@ -214,7 +214,7 @@ func endOf(text string, now time.Time) (time.Time, error) {
 }
 
 func (p *program) keysList() *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "list the API keys in the file: whose they are, and what they may do"}
+	c := &cobra.Command{Use: "list", Short: "list the API keys in the file, with their owners and roles"}
 	as := outputFlag(c)
 	file := keyFileFlags(c)
 	c.RunE = func(*cobra.Command, []string) error {
@@ -234,7 +234,7 @@ func (p *program) keysList() *cobra.Command {
 	return c
 }
 
-// printKeys prints one line for each key.
+// printKeys prints a line for each key.
 func (p *program) printKeys(keys []apikey.Key, now time.Time) error {
 	if len(keys) == 0 {
 		_, err := fmt.Fprintln(p.stdout, "there are no keys")

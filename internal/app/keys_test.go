@@ -322,7 +322,7 @@ func TestSigningRotate(t *testing.T) {
 	if code != exitOK {
 		t.Fatalf("exits with %d: %s", code, stderr)
 	}
-	look(t, "stdout", stdout, []string{`^page-tokens: a new key is in use; what the old one made is accepted until 2\d{3}-\d\d-\d\dT\S+Z\nagent-card: a new key is in use; `})
+	look(t, "stdout", stdout, []string{`^page-tokens: a new key is in use; values from the old key are accepted until 2\d{3}-\d\d-\d\dT\S+Z\nagent-card: a new key is in use; `})
 	if after, err := os.ReadFile(file); err != nil || bytes.Equal(before, after) {
 		t.Errorf("the file is as before: %v", err)
 	}

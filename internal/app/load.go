@@ -24,8 +24,7 @@ func (p *program) load(given *flags) (*config.Config, error) {
 	return config.Load(config.Source{File: c.File, Environment: c.Environment, Flags: c.Set})
 }
 
-// variable returns the value of an environment variable. If it is set twice, the last one
-// counts.
+// variable returns the value of an environment variable: the last, if it is set twice.
 func (p *program) variable(name string) string {
 	found := ""
 	for _, line := range p.env {

@@ -9,7 +9,7 @@ import (
 	"a2a-server/internal/app/config"
 )
 
-// bound is how much memory the process has, and what sets the limit.
+// bound is the memory limit of the process, and its source.
 type bound struct {
 	bytes int64 // math.MaxInt64: no limit
 	by    string
@@ -30,7 +30,7 @@ func memoryBound(configured, variable int64, group uint64) bound {
 	return b
 }
 
-// boundMemory sets the garbage collector's memory limit to what the process may use.
+// boundMemory sets the garbage collector's memory limit.
 func boundMemory(l config.Limits) bound {
 	group, err := memlimit.FromCgroup()
 	if err != nil {

@@ -49,7 +49,7 @@ func (l *leastLevel) set(c config.Log) { l.Store(int32(levelOf(c))) }
 // Sample reports whether a line of the level is logged.
 func (l *leastLevel) Sample(level zerolog.Level) bool { return int32(level) >= l.Load() }
 
-// terminal reports whether a person reads what is written to w.
+// terminal reports whether w is a terminal.
 func terminal(w io.Writer) bool {
 	file, ok := w.(interface{ Fd() uintptr })
 	return ok && isatty.IsTerminal(file.Fd())
@@ -58,7 +58,7 @@ func terminal(w io.Writer) bool {
 // escaping escapes invisible characters in the lines that it writes.
 type escaping struct{ to io.Writer }
 
-// Write writes p, which is one or more whole lines.
+// Write writes p, which holds whole lines.
 func (e escaping) Write(p []byte) (int, error) {
 	line := string(p)
 	if shown := visible.Text(line); shown != line {

@@ -75,7 +75,7 @@ func (p *program) pushList() *cobra.Command {
 const noWebhooks = "there are no such webhooks"
 
 func principalFlag(c *cobra.Command, to *string, what string) {
-	c.Flags().StringVar(to, "principal", "", what+" that this `subject`, such as key:ci, has set or has acted for.")
+	c.Flags().StringVar(to, "principal", "", what+" set by this `subject`, such as key:ci, or through it.")
 }
 
 // webhooks returns the webhooks that q selects, at most limit.
@@ -93,8 +93,8 @@ func (s *server) webhooks(ctx context.Context, q client.WebhookQuery, limit int)
 	return all, err
 }
 
-// setBy returns who has set a webhook, with those who acted for them. If that cannot be read it
-// is the owner of the task, who alone can set webhooks.
+// setBy returns the principal that set a webhook, with the principals that acted for it. If
+// that cannot be read, it returns the owner of the task, because only owners can set webhooks.
 func setBy(w *client.Webhook) string {
 	if w.SetBy == nil {
 		return w.Owner
@@ -125,7 +125,7 @@ func lag(seconds float64) string {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
 }
 
-// deleted is one webhook in the output of 'push delete -o json'.
+// deleted is a webhook in the output of 'push delete -o json'.
 type deleted struct {
 	Task    string `json:"task"`
 	ID      string `json:"id"`
@@ -134,8 +134,8 @@ type deleted struct {
 
 func (p *program) pushDelete() *cobra.Command {
 	c := &cobra.Command{
-		Use: "delete [TASK ID]", Short: "delete a webhook of anybody in the tenant, or all that somebody has set",
-		Long: "Nothing more is sent to it, apart from a notification that is being sent. The audit keeps\nwho deleted it. To delete one that is not there changes nothing.\n",
+		Use: "delete [TASK ID]", Short: "delete any webhook in the tenant, or all webhooks of a principal",
+		Long: "Only a notification in flight is still sent. The audit records who deleted it. Deleting a\nwebhook that does not exist changes nothing.\n",
 	}
 	c.Annotations = map[string]string{takesArguments: "yes"}
 	as := outputFlag(c)
@@ -164,8 +164,8 @@ func (p *program) pushDelete() *cobra.Command {
 	return c
 }
 
-// choose returns the webhooks to delete: the one that args name, or those of a principal. Unless
-// sure is set, the person has seen and confirmed them.
+// choose returns the webhooks to delete: the webhook that args name, or all webhooks of a
+// principal. Unless sure is set, the person has seen and confirmed them.
 func (p *program) choose(ctx context.Context, s *server, principal string, args []string, sure bool) ([]client.Webhook, error) {
 	q := client.WebhookQuery{Principal: principal}
 	if len(args) > 0 {
@@ -206,8 +206,8 @@ func (p *program) choose(ctx context.Context, s *server, principal string, args 
 	return chosen, p.confirm(ctx, question+", as "+visible.Line(me.Caller.Subject)+"?")
 }
 
-// deleteAll deletes webhooks, each as it was listed: one that was set again meanwhile stays. It
-// returns what became of those that it has come to.
+// deleteAll deletes webhooks, each as it was listed: a webhook that was set again meanwhile
+// stays. It returns the results until the first error.
 func (s *server) deleteAll(ctx context.Context, chosen []client.Webhook) ([]deleted, error) {
 	done := []deleted{}
 	for i := range chosen {
@@ -225,7 +225,7 @@ func (s *server) deleteAll(ctx context.Context, chosen []client.Webhook) ([]dele
 	return done, nil
 }
 
-// printDeleted prints what became of webhooks.
+// printDeleted prints the results of deleting webhooks.
 func (p *program) printDeleted(done []deleted, asJSON bool) error {
 	switch {
 	case asJSON:

@@ -11,8 +11,7 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// question asks the person at the terminal what a tool wants to know. An empty line is no
-// answer.
+// question asks a tool's question on the terminal. An empty line is no answer.
 func (d *desk) question(ctx context.Context, a *approval.Approval) (approval.Answer, error) {
 	var schema struct {
 		Enum  []string

@@ -26,7 +26,7 @@ const (
 	exitCanceled = 12 // 'approvals wait': it was canceled, or replaced by another
 )
 
-// program is one run of the program, with its environment and output.
+// program is a run of the program, with its environment and output.
 type program struct {
 	env            []string // NAME=value
 	stdin          io.Reader
@@ -46,7 +46,7 @@ func (p *program) note(text string) error {
 // usageError reports an invalid command line.
 type usageError struct{ problem string }
 
-// Error returns what is wrong, and where to read what is valid.
+// Error returns the mistake, and where to read about valid usage.
 func (e *usageError) Error() string {
 	return e.problem + "\nTry 'a2a-server help'."
 }
@@ -58,7 +58,7 @@ func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(fo
 func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	p := &program{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
 	root := p.commands()                      //nolint:contextcheck // cobra hands the context on
-	root.SetArgs(append([]string{}, args...)) // nil would mean those of the process
+	root.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the process
 	err := root.ExecuteContext(ctx)
 	var usage *usageError
 	var wrong *config.Error

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	usualColumns = 80 // of what is no terminal, or does not say
+	usualColumns = 80 // if the output is not a terminal, or its width is unknown
 	fewColumns   = 40
 )
 
@@ -23,8 +23,8 @@ func columnsOf(w io.Writer) int {
 	return max(n, fewColumns)
 }
 
-// broken returns the lines of a text, none of which takes more than room columns. A long one
-// is broken after a space, if it has one in the second half.
+// broken returns the lines of a text, each at most room columns wide. A longer line is broken
+// after a space, if it has one in its second half.
 func broken(text string, room int) []string {
 	var all []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -64,6 +64,6 @@ func columnsFor(r rune) int {
 	return 2 // terminals differ
 }
 
-// bar begins what does not fit on one line, so that no row of the screen looks like one of
-// ours: what agents and tools write could be made to begin one.
+// bar begins each row of a text that needs several, so that text from agents and tools cannot
+// imitate a row of the program.
 const bar = "| "

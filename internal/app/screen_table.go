@@ -24,8 +24,7 @@ func table(to io.Writer, lines []string) error {
 	return w.Flush()
 }
 
-// columns returns a line for table. Invisible characters are escaped, and what is empty is
-// marked.
+// columns returns a line for table. It escapes invisible characters and marks empty values.
 func columns(all ...string) string {
 	for i, text := range all {
 		if text = visible.Line(text); text == "" {
@@ -82,14 +81,14 @@ func ago(at, now time.Time) string {
 	return text + " ago"
 }
 
-// facts are names and values, one on a line, for a screen with so many columns.
+// facts are names and values, a fact per line, for a screen with so many columns.
 type facts struct {
 	strings.Builder
 	columns int
 }
 
 // add adds a fact that has a value. A value that takes several lines, or would on the screen,
-// is indented, so that no line of it looks like one of ours.
+// is indented, so that none of its lines looks like a fact.
 func (f *facts) add(name, value string) {
 	value = strings.TrimRight(visible.Text(value), " \n\t")
 	if value == "" {
@@ -105,7 +104,7 @@ func (f *facts) add(name, value string) {
 const (
 	// maxListed is how many entries a list has unless the person asks for more.
 	maxListed = 1000
-	// maxPage is how many entries one page of the server has at most.
+	// maxPage is the maximum number of entries in a page of the server.
 	maxPage = 200
 )
 
@@ -115,8 +114,8 @@ func limitFlag(c *cobra.Command) *int {
 }
 
 // pages reads pages until they end or have limit entries. read reads a page of at most so many
-// entries at a cursor; it returns how many it had, and the cursor of the next one. more reports
-// whether there are others.
+// entries at a cursor; it returns the number of entries, and the cursor of the next page. more
+// reports whether further pages exist.
 func pages(limit int, read func(limit int, cursor string) (n int, next string, err error)) (more bool, err error) {
 	if limit < 1 {
 		return false, usage("--limit is %d: write a number from 1", limit)

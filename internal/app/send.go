@@ -22,7 +22,7 @@ running. In a terminal with colors, the state of the task and of its calls stays
 lines of the screen.
 `
 
-// sendFlags say where a message goes, and how what follows is printed.
+// sendFlags set the destination of a message, and the output format of its task.
 type sendFlags struct{ task, context, output string }
 
 func (f *sendFlags) add(c *cobra.Command) {
@@ -83,7 +83,7 @@ a message.
 }
 
 func (p *program) tasksWatch() *cobra.Command {
-	c := &cobra.Command{Use: "watch ID", Short: "print what a task has done, and what it does until it ends"}
+	c := &cobra.Command{Use: "watch ID", Short: "print the events of a task until it ends"}
 	oneArgument(c, "task")
 	as := outputFlag(c)
 	t := targetFlags(c)
@@ -122,10 +122,10 @@ type talk struct {
 	p       *program
 	s       *server
 	desk    *desk
-	task    string // "": the next message makes one
+	task    string // "": the next message creates a task
 	context string
 	last    string // id of the last event of the task that was read
-	watches bool   // nobody is asked
+	watches bool   // it asks no questions
 }
 
 // talkDesk returns the desk of a conversation, which prints in a form of --output.

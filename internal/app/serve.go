@@ -17,8 +17,8 @@ import (
 	"a2a-server/tool/builtin"
 )
 
-// serve runs the server until ctx ends or a signal arrives. After the first signal the
-// system's own handling is back: a second one ends the process at once. A hangup reloads the
+// serve runs the server until ctx ends or a signal arrives. A second signal ends the process
+// at once, because the first restores the system's own handling. A hangup reloads the
 // configuration.
 func (p *program) serve(ctx context.Context, given *flags) error {
 	hook, err := p.crashHook()

@@ -14,18 +14,18 @@ import (
 )
 
 func (p *program) signingCommand() *cobra.Command {
-	c := &cobra.Command{Use: "signing", Short: "make new keys for what the server signs itself"}
+	c := &cobra.Command{Use: "signing", Short: "make new keys for the server's own signatures"}
 	c.AddCommand(p.signingRotate())
 	return c
 }
 
 func (p *program) signingRotate() *cobra.Command {
 	c := &cobra.Command{
-		Use: "rotate", Short: "make new keys for what the server signs and seals; the old ones are accepted for a day or longer",
+		Use: "rotate", Short: "make new signing and sealing keys; the old keys are accepted for a day or longer",
 		Long: "The keys are in the folder keys of the data folder. A running server takes the new ones\nwithin seconds.\n",
 	}
 	var purposes []string
-	c.Flags().StringSliceVar(&purposes, "purpose", nil, "What the new key is for: `"+strings.Join(a2aserver.KeyPurposes(), " or ")+"`. Defaults to everything.")
+	c.Flags().StringSliceVar(&purposes, "purpose", nil, "Purpose of the new key: `"+strings.Join(a2aserver.KeyPurposes(), " or ")+"`. Defaults to everything.")
 	complete(c, "purpose", func(string) []string { return a2aserver.KeyPurposes() })
 	given := configFlags(c)
 	c.RunE = func(*cobra.Command, []string) error {
@@ -43,7 +43,7 @@ func (p *program) signingRotate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := fmt.Fprintf(p.stdout, "%s: a new key is in use; what the old one made is accepted until %s\n", purpose, until.Format(time.RFC3339)); err != nil {
+			if _, err := fmt.Fprintf(p.stdout, "%s: a new key is in use; values from the old key are accepted until %s\n", purpose, until.Format(time.RFC3339)); err != nil {
 				return err
 			}
 		}

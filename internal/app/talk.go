@@ -16,7 +16,7 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// update is what is read of the status in an event of a task.
+// update is the status in an event of a task, as far as it is read.
 type update struct {
 	Status struct {
 		State, Timestamp string
@@ -39,7 +39,7 @@ func updateOf(data json.RawMessage) *update {
 	return e.Task
 }
 
-// waits reports whether a task in a state waits for somebody.
+// waits reports whether a task in a state waits for input.
 func waits(state string) bool {
 	return state == "TASK_STATE_INPUT_REQUIRED" || state == "TASK_STATE_AUTH_REQUIRED"
 }
@@ -47,8 +47,8 @@ func waits(state string) bool {
 // errWaits ends following a task that waits for a message of the person.
 var errWaits = errors.New("the task waits for a message")
 
-// follow prints what the task does until it ends, and asks the person when it waits. It returns
-// errWaits when it waits for a message.
+// follow prints the events of the task until it ends, and asks the person when it waits. It
+// returns errWaits when it waits for a message.
 func (t *talk) follow(ctx context.Context) error {
 	if t.task == "" {
 		return nil // it was answered with a message
@@ -78,7 +78,8 @@ func (t *talk) follow(ctx context.Context) error {
 	return nil
 }
 
-// stands does what a status asks for; nil: an event has none.
+// stands prints a status, or asks for the input that it waits for. u is nil for an event
+// without a status.
 func (t *talk) stands(ctx context.Context, u *update) error {
 	if u == nil {
 		return nil
@@ -90,7 +91,7 @@ func (t *talk) stands(ctx context.Context, u *update) error {
 	return t.status(u)
 }
 
-// status prints what a status says, and returns an error for a task that has not completed.
+// status prints the text of a status, and returns an error for a task that has not completed.
 func (t *talk) status(u *update) error {
 	text := statusText(u)
 	switch state := shortState(u.Status.State); {
@@ -119,7 +120,7 @@ func statusText(u *update) string {
 	return strings.Join(all, "\n")
 }
 
-// paused asks the person what a task waits for, if it still does.
+// paused asks the person for the input that a task waits for, if it still waits.
 func (t *talk) paused(ctx context.Context, u *update) error {
 	all, err := t.s.pending(ctx, client.ApprovalQuery{Task: t.task, State: client.Pending}, maxListed)
 	if err != nil {
@@ -153,7 +154,7 @@ func (t *talk) paused(ctx context.Context, u *update) error {
 	return nil
 }
 
-// decide asks the person about one approval, and decides it.
+// decide asks the person about an approval, and decides it.
 func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 	d, err := t.s.approval(ctx, listed.ID)
 	if err != nil {
@@ -281,7 +282,7 @@ func (t *talk) refusal(err error) error {
 	return &refusedError{fmt.Sprintf("nothing was decided, and the task %s still waits; 'a2a-server chat --task %s' comes back to it", visible.Line(t.task), short(t.task))}
 }
 
-// chat sends what the person writes, and follows each task.
+// chat sends the person's lines, and follows each task.
 func (t *talk) chat(ctx context.Context) error {
 	lines := bufio.NewScanner(orEmpty(t.p.stdin))
 	lines.Buffer(nil, oneRead)
@@ -320,11 +321,11 @@ func (t *talk) chat(ctx context.Context) error {
 				return err
 			}
 		}
-		t.task, t.last = "", "" // the next line makes another one
+		t.task, t.last = "", "" // the next line creates another task
 	}
 }
 
-// line returns what the person writes next.
+// line returns the person's next line.
 func (t *talk) line(ctx context.Context, lines *bufio.Scanner) (string, error) {
 	if t.desk.person {
 		line, err := t.desk.keyboard.line(ctx, func() error {

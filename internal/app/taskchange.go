@@ -15,7 +15,7 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// change is a change of one task: what the person is asked, and what has happened after it.
+// change is a change of a task: the question to confirm it, and the text after it.
 type change struct {
 	question, past string
 	do             func(*server, context.Context, string) error
@@ -52,8 +52,8 @@ func (p *program) changeTask(ctx context.Context, s *server, text string, of cha
 
 func (p *program) tasksCancel() *cobra.Command {
 	c := &cobra.Command{
-		Use: "cancel [ID]", Short: "cancel a task of anybody in the tenant, or all of one owner",
-		Long: "What has run already is not undone, and approvals of the task end. The audit keeps who canceled it.\n",
+		Use: "cancel [ID]", Short: "cancel any task in the tenant, or all tasks of an owner",
+		Long: "Completed calls are not undone, and the task's approvals end. The audit records who canceled it.\n",
 	}
 	c.Annotations = map[string]string{takesArguments: "yes"}
 	t := targetFlags(c)
@@ -79,8 +79,8 @@ func (s *server) deleteTask(ctx context.Context, id string) error { return s.Del
 
 func (p *program) tasksDelete() *cobra.Command {
 	c := &cobra.Command{
-		Use: "delete ID", Short: "delete a task of anybody in the tenant that has ended",
-		Long: "Its messages, results and approvals are gone; the audit of it stays, and says who deleted it.\n",
+		Use: "delete ID", Short: "delete any ended task in the tenant",
+		Long: "Its messages, results and approvals are deleted; its audit stays, and records who deleted it.\n",
 	}
 	oneArgument(c, "task")
 	t := targetFlags(c)
@@ -155,7 +155,7 @@ func (p *program) callsCommand() *cobra.Command {
 func (p *program) callsCancel() *cobra.Command {
 	c := &cobra.Command{
 		Use: "cancel TASK CALL", Short: "cancel one call of a task, which continues without it",
-		Long: "What the call has done already is not undone. The audit keeps who canceled it.\n",
+		Long: "Effects of the call so far are not undone. The audit records who canceled it.\n",
 	}
 	takes(c, "; 'a2a-server tasks show' has the calls of a task", "the id of a task", "the id of one of its calls")
 	t := targetFlags(c)

@@ -111,7 +111,7 @@ func ended(state string) bool {
 }
 
 func (p *program) tasksShow() *cobra.Command {
-	c := &cobra.Command{Use: "show ID", Short: "print one task: who owns it, and how it stands"}
+	c := &cobra.Command{Use: "show ID", Short: "print a task with its owner and state"}
 	oneArgument(c, "task")
 	as := outputFlag(c)
 	t := targetFlags(c)
@@ -146,8 +146,7 @@ func (s *server) task(ctx context.Context, text string) (*client.TaskDetail, err
 	return &d, nil
 }
 
-// taskText returns what somebody who looks after a task has to know, for a screen with so many
-// columns.
+// taskText returns the facts about a task for its overseer, for a screen with so many columns.
 func taskText(d *client.TaskDetail, columns int, now time.Time) (string, error) {
 	var task struct {
 		Status struct {
@@ -207,7 +206,7 @@ func taskText(d *client.TaskDetail, columns int, now time.Time) (string, error) 
 	return f.String(), nil
 }
 
-// callLine returns a call on one line: its id, its tool, and how it stands.
+// callLine returns a call on a single line: its id, its tool, and its state.
 func callLine(c *client.Call) string {
 	text := c.ID + " " + c.Tool + ", " + c.State
 	if c.Outcome != "" {

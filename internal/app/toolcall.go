@@ -40,7 +40,7 @@ command line or the configuration is invalid, 3 it was not approved.
 
 func (p *program) toolsCall() *cobra.Command {
 	c := &cobra.Command{
-		Use: "call NAME [key=value]...", Short: "run one call of a tool, which is approved on the terminal",
+		Use: "call NAME [key=value]...", Short: "run a tool once, with approvals on the terminal",
 		Long: callHelp, Annotations: map[string]string{takesArguments: "yes", takesPairs: "yes"},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] == "" || strings.ContainsFunc(args[0], unicode.IsSpace) {
@@ -139,7 +139,7 @@ func (p *program) callText(name string, args []string, object string, isObject b
 }
 
 // argumentText joins arguments of a command line. The shell has removed the quotes from
-// values, so those that need some get them back.
+// values, so values that need quotes get them back.
 func argumentText(args []string) string {
 	quoted := make([]string, len(args))
 	for i, a := range args {

@@ -36,7 +36,7 @@ func outputFlag(c *cobra.Command) *form {
 // String returns the form.
 func (f *form) String() string { return string(*f) }
 
-// Set refuses what is no form. A table is text.
+// Set returns an error for an unknown form. A table is text.
 func (f *form) Set(text string) error {
 	if text == "table" {
 		text = "text"
@@ -52,7 +52,7 @@ func (f *form) Set(text string) error {
 func (f *form) Type() string { return "text or json" }
 
 func (p *program) toolsList() *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "list the tools, where they are from, and what asks before they run"}
+	c := &cobra.Command{Use: "list", Short: "list the tools, with their origins and gates"}
 	as := outputFlag(c)
 	given := configFlags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -83,7 +83,7 @@ func (p *program) inspect(ctx context.Context, given *flags) (*a2aserver.Invento
 	return a2aserver.Inspect(ctx, options)
 }
 
-// printTable prints one line for each tool.
+// printTable prints a line for each tool.
 func (p *program) printTable(tools []a2aserver.ToolInfo) error {
 	if len(tools) == 0 {
 		_, err := fmt.Fprintln(p.stdout, "there are no tools")
@@ -116,17 +116,19 @@ func shortOrigin(o a2aserver.Origin) string {
 
 const none = "–"
 
-// gateColumn says what happens before a call of t runs, and why.
+// gateColumn returns the action of the gates before a call of t, and their reasons.
 func gateColumn(t *a2aserver.ToolInfo) string {
 	action, sometimes := t.Decision()
 	if action == approval.ActionAllow {
 		return none
 	}
 	verb := "asks"
-	if action == approval.ActionDeny {
+	switch {
+	case action == approval.ActionDeny && sometimes:
+		verb = "may deny"
+	case action == approval.ActionDeny:
 		verb = "denies"
-	}
-	if sometimes {
+	case sometimes:
 		verb = "may ask"
 	}
 	var why []string
@@ -147,7 +149,8 @@ func gateColumn(t *a2aserver.ToolInfo) string {
 	return verb
 }
 
-// shortPlace returns where a gate was configured, without the file: there is only one.
+// shortPlace returns the place where a gate was configured, without the file: there is only
+// one.
 func shortPlace(g *a2aserver.GateInfo) string {
 	if g.Line > 0 {
 		return fmt.Sprintf("line %d", g.Line)
@@ -163,7 +166,7 @@ func after(separator, text string) string {
 	return separator + text
 }
 
-// saysColumn returns what is said about the effects of t.
+// saysColumn returns the annotations or claims about the effects of t.
 func saysColumn(t *a2aserver.ToolInfo) string {
 	says := t.Annotations.Words()
 	if t.Own != "" {

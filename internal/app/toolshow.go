@@ -61,7 +61,7 @@ func shown(t *a2aserver.ToolInfo) (string, error) {
 	var b strings.Builder
 	fmt.Fprintln(&b, visible.Line(t.Name))
 	for line := range strings.SplitSeq(strings.TrimSpace(visible.Text(t.Description)), "\n") {
-		fmt.Fprintln(&b, strings.TrimRight("  "+line, " ")) // indented, so that no line looks like one of ours
+		fmt.Fprintln(&b, strings.TrimRight("  "+line, " ")) // indented, so that no line imitates a row of the program
 	}
 	row := func(name string, values ...string) {
 		for i, v := range values {
@@ -116,25 +116,23 @@ func longOrigin(o a2aserver.Origin) string {
 	return fmt.Sprintf("%s %s, %s:%d", o.Kind, visible.Line(o.Entry), visible.Line(o.File), o.Line)
 }
 
-// decisionText says what all gates together say.
+// decisionText describes the result of all gates together.
 func decisionText(t *a2aserver.ToolInfo) string {
 	action, sometimes := t.Decision()
-	which := "every call"
-	if sometimes {
-		which = "some calls"
-	}
 	switch {
+	case action == approval.ActionDeny && sometimes:
+		return "some calls are refused, because a gate denies them"
 	case action == approval.ActionDeny:
-		return which + " is refused, because a gate denies it"
+		return "every call is refused, because a gate denies it"
 	case action == approval.ActionAsk && sometimes:
-		return which + " have to be approved"
+		return "some calls have to be approved"
 	case action == approval.ActionAsk:
-		return which + " has to be approved"
+		return "every call has to be approved"
 	}
 	return "run without an approval, unless the tool asks while it runs"
 }
 
-// gateText describes one gate.
+// gateText describes a gate.
 func gateText(g *a2aserver.GateInfo) string {
 	text := string(g.Action)
 	if g.Sometimes {
@@ -167,7 +165,7 @@ func resultText(t *a2aserver.ToolInfo) string {
 
 func audienceText(t *a2aserver.ToolInfo) string {
 	if t.Audience == nil {
-		return "everybody"
+		return "all callers"
 	}
 	var who []string
 	for _, r := range t.Audience.Roles {
@@ -177,7 +175,7 @@ func audienceText(t *a2aserver.ToolInfo) string {
 		who = append(who, visible.Line(c))
 	}
 	if len(who) == 0 {
-		return "nobody"
+		return "no caller"
 	}
 	return strings.Join(who, ", ")
 }

@@ -4,7 +4,7 @@ import (
 	a2aserver "a2a-server"
 )
 
-// The types of what the tools commands print with --output json.
+// The types of the output of the tools commands with --output json.
 type (
 	jsonInventory struct {
 		Tools    []jsonTool    `json:"tools"`

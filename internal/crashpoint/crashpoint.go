@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// In returns the points of the package in a folder: a map from the value that the hook
-// is called with to the name of its constant. It reads files of every build tag, but no
-// tests. It is an error if there is no point, if one is not a string literal, or if two
-// have the same value.
+// In returns the points of the package in a folder: a map from the value that the hook is
+// called with to the name of its constant. It reads files of every build tag, but no tests. It
+// returns an error without points, for a point that is not a string literal, and for two
+// points with the same value.
 func In(dir string) (map[string]string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {

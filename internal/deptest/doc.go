@@ -1,16 +1,15 @@
-// Package deptest checks the code against the tables in docs/design/imports.md: which
-// package may import which, where a third-party library may be used, and what no
-// package does (init functions, registration by blank import, reading the
-// environment in the middle of the program).
+// Package deptest checks the code against the tables in docs/design/imports.md: the imports
+// that each package may have, the places where a third-party library may be used, and
+// practices that every package avoids (init functions, registration by blank import, reading
+// the environment in the middle of the program).
 //
-// TestStyle searches all tracked files for the phrases that docs/style.md says not to
-// write.
+// TestStyle searches all tracked files for the phrases in the table of docs/style.md.
 //
-// The package owns the parsing of those tables and the checks, and has only tests. The
-// document is the single source: to change the design, change the document in the same
-// commit as the code. The package does not know what any other package does.
+// The package owns the parsing of these tables and the checks, and has only tests. The
+// document is the single source: to change the design, change the document in the same commit
+// as the code. The package knows no other package.
 //
-// Test code - _test.go files, and packages whose row says "tests only" - may use
-// any library, and _test.go files may import any package of this module. Nested modules
-// and testdata folders are not checked.
+// Test code - _test.go files, and packages whose row says "tests only" - may use any library,
+// and _test.go files may import any package of this module. Nested modules and testdata
+// folders are not checked.
 package deptest

@@ -1,6 +1,6 @@
-// Package golden compares what a test has made with a file of the repository: a golden
-// file, or a document that is generated from code. Run the test with -update to rewrite
-// the file; a failure says so.
+// Package golden compares the output of a test with a file of the repository: a golden file,
+// or a document that is generated from code. Run the test with -update to rewrite the file; a
+// failure says so.
 //
 // A document says which parts of it are generated with a line such as
 //
@@ -31,8 +31,8 @@ func File(t testing.TB, file, got string) {
 	same(t, file, got, "if that is correct, run the test with -update")
 }
 
-// Kept compares got with a file that shows what is on somebody's disk, and returns what
-// the file holds. With -update it writes a file that is missing, and changes none.
+// Kept compares got with a file in a format that is on users' disks, and returns the content
+// of the file. With -update it writes a missing file, and changes none.
 func Kept(t testing.TB, file, got string) string {
 	t.Helper()
 	if _, err := os.Stat(file); *update && os.IsNotExist(err) {
@@ -57,7 +57,7 @@ func Section(t testing.TB, file, name, got string) {
 	File(t, file, before+"<!-- "+name+": "+mark+"\n"+got+"<!-- end -->"+after)
 }
 
-// same compares got with a file and returns what the file holds.
+// same compares got with a file and returns the content of the file.
 func same(t testing.TB, file, got, next string) string {
 	t.Helper()
 	raw, err := os.ReadFile(file)

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// AnswerTime is how long a client may take to read one piece of an answer. A piece is as
-// much as Config.ReadRate gives for that time.
+// AnswerTime is the time that a client has to read a piece of an answer. A piece holds the
+// bytes that Config.ReadRate gives for that time.
 const AnswerTime = 10 * time.Second
 
 // LargeAnswer is the length from which an answer is written in pieces.
 const LargeAnswer = 64 << 10
 
 // buffered is the length from which net/http may send an answer before its handler returns.
-// What is shorter is sent with the deadline that [Finish] sets.
+// Shorter answers are sent with the deadline that [Finish] sets.
 const buffered = 2 << 10
 
-// Answer writes a whole answer, a large one in pieces. It is cut off when the client reads
-// more slowly than Config.ReadRate, so that slow clients do not hold its memory.
+// Answer writes a whole answer; a large answer in pieces. It stops if the client reads more
+// slowly than Config.ReadRate, so that slow clients do not hold memory.
 func (f *Frontend) Answer(w http.ResponseWriter, contentType string, body []byte) error {
 	piece := f.cfg.ReadRate * int(AnswerTime/time.Second)
 	if len(body) <= min(LargeAnswer, piece) {
@@ -34,7 +34,7 @@ func (f *Frontend) Answer(w http.ResponseWriter, contentType string, body []byte
 	}
 	h := w.Header()
 	h.Set("Content-Type", contentType)
-	h.Set("Content-Length", strconv.Itoa(len(body))) // so that a truncated answer is not mistaken for a whole one
+	h.Set("Content-Length", strconv.Itoa(len(body))) // so that a truncated answer is not mistaken for a whole answer
 	w.WriteHeader(http.StatusOK)
 	control := http.NewResponseController(w)
 	for len(body) > 0 {

@@ -16,8 +16,8 @@ import (
 const FreeBody = 64 << 10
 
 // Body reads the whole JSON body of a request. Its errors are 415 for another content type,
-// coding or charset, 413 for a body over the limit, 408 for one that takes too long, and 503
-// when large requests hold all their memory. The memory is released once the request has
+// coding or charset, 413 for a body over the limit, 408 for a body that takes too long, and
+// 503 when large requests hold all their memory. The memory is released once the request has
 // been answered.
 func (f *Frontend) Body(w http.ResponseWriter, r *http.Request, by auth.Principal) (raw []byte, err error) {
 	if types := r.Header["Content-Type"]; len(types) != 1 || !f.reads(types[0]) {
@@ -105,8 +105,8 @@ func (m *metered) release() {
 	m.taken = nil
 }
 
-// readBody reads everything. The memory grows with what has arrived, up to the length if it
-// is known: the rest may never come.
+// readBody reads the whole body. The memory grows with the bytes received, up to the announced
+// length: the rest may never come.
 func readBody(body io.Reader, length int64) ([]byte, error) {
 	if length < 0 {
 		return io.ReadAll(body)
@@ -121,7 +121,7 @@ func readBody(body io.Reader, length int64) ([]byte, error) {
 	}
 }
 
-// reads reports whether a content type is one of a body, in UTF-8.
+// reads reports whether a content type is accepted for a body, in UTF-8.
 func (f *Frontend) reads(header string) bool {
 	if slices.Contains(f.cfg.Media, header) {
 		return true

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Events writes server-sent events to one client. Its methods are safe for concurrent use.
+// Events writes server-sent events to a client. Its methods are safe for concurrent use.
 type Events struct {
 	control *http.ResponseController
 	w       http.ResponseWriter
-	timeout time.Duration // of one write
+	timeout time.Duration // of a write
 
 	mu   sync.Mutex
 	err  error // of the first write that failed

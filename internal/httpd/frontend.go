@@ -1,7 +1,7 @@
-// Package httpd is what a handler of HTTP needs before and after it does its own work:
-// who calls, from where and how often, the body within its limits, an answer that a slow
-// client cannot hold, and the end of a request whose credential has ended. It does not know
-// which protocol is served.
+// Package httpd does the work of an HTTP handler before and after its own: the caller, its
+// address and its rate, the body within its limits, an answer that a slow client cannot hold,
+// and the end of a request whose credential has ended. It does not know the protocol that is
+// served.
 package httpd
 
 import (
@@ -29,7 +29,7 @@ type Config struct {
 	Now  func() time.Time
 }
 
-// Frontend is what the handlers of one listener share. It is safe for concurrent use.
+// Frontend is the state that the handlers of a listener share. It is safe for concurrent use.
 type Frontend struct {
 	cfg       Config
 	rates     *limiter
@@ -43,7 +43,7 @@ func New(c Config) *Frontend {
 	return &Frontend{cfg: c, rates: newLimiter(c.Rates, c.Guard, c.Now, c.Log), bodies: NewShares("bytes are held by large requests", max(c.Bodies, 4*int(c.MaxBody)), 0)}
 }
 
-// Source returns what counts as the address of a request.
+// Source returns the address of a request, as rates count it.
 func (f *Frontend) Source(r *http.Request) string { return f.rates.source(CredentialsOf(r)).String() }
 
 // Reserve takes memory for n bytes of a large request.

@@ -9,20 +9,20 @@ import (
 )
 
 // Guard refuses requests that a browser was tricked into making: requests from pages of a
-// foreign origin, and requests to a name that is not the server's (DNS rebinding).
-// A handler calls Check itself; Wrap protects one that does not.
+// foreign origin, and requests to a name that is not the server's (DNS rebinding). A handler
+// calls Check itself; Wrap protects a handler that does not.
 type Guard struct {
 	// Hosts are the names, without port, that a request may use. Empty: any,
 	// which is safe unless every browser on the machine can reach the server.
 	Hosts []string
-	// Origins are the origins, as "https://example.com:8443", whose pages may call.
-	// A request without Origin does not come from another page, and is allowed.
+	// Origins are the origins, such as "https://example.com:8443", with pages that may call. A
+	// request without Origin does not come from another page, and is allowed.
 	Origins []string
-	// ReadOrigins are the origins whose pages may only read: GET and HEAD, which change
+	// ReadOrigins are the origins with pages that may only read: GET and HEAD, which change
 	// nothing.
 	ReadOrigins []string
-	// Proxies are the addresses of proxies whose X-Forwarded-For, X-Forwarded-Host and
-	// X-Forwarded-Proto are trusted. From any other address these headers are ignored.
+	// Proxies are the addresses of trusted proxies: X-Forwarded-For, X-Forwarded-Host and
+	// X-Forwarded-Proto are ignored from any other address.
 	Proxies []netip.Prefix
 	// Linked are the paths that any page may link to.
 	Linked []string
@@ -70,12 +70,12 @@ func (g Guard) Check(r *http.Request) *Error {
 		return nil
 	}
 	for _, site := range r.Header["Sec-Fetch-Site"] {
-		// What a page loads without CORS, such as an <img>, has no Origin.
+		// Content that a page loads without CORS, such as an <img>, has no Origin.
 		if site == "cross-site" && len(origin) == 0 && !g.public(r) {
 			return forbidden("pages from other sites may not call this server: add their origin to allowed_origins, and let them ask for CORS")
 		}
 		if site != "same-origin" && site != "none" && ambient(r) {
-			return forbidden("pages from other sites may not call this server with what their reader's browser sends by itself, such as a certificate: let them send a token or a key of their own, without credentials of the browser")
+			return forbidden("pages from other sites may not call this server with credentials that the browser sends by itself, such as a certificate: let them send their own token or key, without the browser's credentials")
 		}
 	}
 	return nil

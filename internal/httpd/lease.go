@@ -27,7 +27,7 @@ type lease struct {
 	server  *Frontend
 	ctx     context.Context //nolint:containedctx // of the stream
 	end     context.CancelCauseFunc
-	by      auth.Principal // who opened the stream
+	by      auth.Principal // the principal that opened the stream
 	actions []auth.Action
 	renew   Renewal
 
@@ -39,8 +39,8 @@ type lease struct {
 	next   *time.Timer // for the next check
 }
 
-// ErrEnded is the cause with which a lease ends a stream. A client that connects again
-// learns what is wrong with its credential.
+// ErrEnded is the cause with which a lease ends a stream. A client that connects again gets
+// the exact error of its credential.
 var ErrEnded = refused(http.StatusUnauthorized, "the credential has ended, or was changed, during the request: repeat it with a valid one")
 
 // Ended returns the error to answer with if a lease has ended before anything was sent.
@@ -142,8 +142,8 @@ func (l *lease) finish(why *Error) {
 	}
 }
 
-// leases are those of the open streams. While there are any, a goroutine for each Changing
-// waits for changes. It is safe for concurrent use.
+// leases are the leases of the open streams. While there are any, a goroutine for each
+// Changing waits for changes. It is safe for concurrent use.
 type leases struct {
 	mu   sync.Mutex
 	open map[*lease]struct{}

@@ -11,8 +11,8 @@ import (
 	"a2a-server/auth"
 )
 
-// Principal returns who makes a request, or the error to answer it with. It says in w that
-// the answer depends on it.
+// Principal returns the caller of a request, or the error to answer it with. It sets Vary in
+// w, because the answer depends on the credential.
 func (f *Frontend) Principal(w http.ResponseWriter, r *http.Request) (auth.Principal, error) {
 	if f.cfg.Authenticator != nil {
 		w.Header().Add("Vary", "Authorization")
@@ -41,9 +41,8 @@ func (f *Frontend) PrincipalBy(w http.ResponseWriter, r *http.Request, a auth.Au
 	return by, nil
 }
 
-// Check returns the principal that an Authenticator has returned, or the error that its error
-// stands for: 401 for a credential that is missing or invalid, 503 for one that cannot
-// be checked now.
+// Check turns the result of an Authenticator into a principal or an error to answer with: 401
+// for a missing or invalid credential, 503 for a credential that cannot be checked now.
 func (f *Frontend) Check(by auth.Principal, err error) (auth.Principal, *Error) {
 	if err == nil && by.IsZero() {
 		err = auth.ErrNone
@@ -75,8 +74,8 @@ func (f *Frontend) Check(by auth.Principal, err error) (auth.Principal, *Error) 
 	return auth.Principal{}, busy("the credential cannot be checked at the moment: try again later")
 }
 
-// unauthenticated returns a 401 with a challenge for each scheme (RFC 9110, section
-// 11.6.1). why is what is wrong with the credential; nil: there is none.
+// unauthenticated returns a 401 with a challenge for each scheme (RFC 9110, section 11.6.1).
+// why is the fault of the credential; nil: there is no credential.
 func (f *Frontend) unauthenticated(why *auth.Error) *Error {
 	e := &Error{Status: http.StatusUnauthorized}
 	e.Challenges = auth.ChallengesOf(f.cfg.Authenticator)
@@ -105,7 +104,7 @@ func isOf(scheme string) func(string) bool {
 	return func(challenge string) bool { return strings.EqualFold(authSchemeOf(challenge), scheme) }
 }
 
-// CredentialsOf returns what a request proves who its caller is with.
+// CredentialsOf returns the parts of a request that authenticate its caller.
 func CredentialsOf(r *http.Request) *auth.Credentials {
 	remote, _ := netip.ParseAddrPort(r.RemoteAddr) // zero: unknown
 	return &auth.Credentials{Header: r.Header.Values, TLS: r.TLS, Remote: remote}
@@ -114,8 +113,8 @@ func CredentialsOf(r *http.Request) *auth.Credentials {
 // Renewal authenticates the caller of a request again.
 type Renewal = func(context.Context) (auth.Principal, error)
 
-// Renews returns a function that authenticates a request again; nil: nobody is
-// authenticated. Its errors are those of [Frontend.Principal].
+// Renews returns a function that authenticates a request again, with the errors of
+// [Frontend.Principal]. It returns nil without an Authenticator.
 func (f *Frontend) Renews(r *http.Request) Renewal {
 	if f.cfg.Authenticator == nil {
 		return nil

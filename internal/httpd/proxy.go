@@ -9,16 +9,16 @@ import (
 	"a2a-server/auth"
 )
 
-// The headers in which a proxy reports its client's request. Forwarded (RFC 7239) is not
-// read: a proxy that does not know it passes on what its client sent.
+// The headers in which a proxy reports its client's request. Forwarded (RFC 7239) is not read:
+// a proxy that does not know it passes on the header of its client.
 const (
 	forwardedFor   = "X-Forwarded-For"
 	forwardedHost  = "X-Forwarded-Host"
 	forwardedProto = "X-Forwarded-Proto"
 )
 
-// Asked returns the scheme and the host that the client used: those of the request, or
-// those that a trusted proxy reports.
+// Asked returns the scheme and the host that the client used: from the request, or from the
+// headers of a trusted proxy.
 func (g Guard) Asked(r *http.Request) (scheme, host string) {
 	scheme, host = SchemeOf(r), r.Host
 	if !g.proxied(r) {
@@ -42,23 +42,23 @@ func SchemeOf(r *http.Request) string {
 	return "http"
 }
 
-// proxied reports whether a request comes from one of the proxies.
+// proxied reports whether a request comes from a trusted proxy.
 func (g Guard) proxied(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	return err == nil && g.isProxy(plain(from.Addr()))
 }
 
-// isProxy reports whether an address is one of the proxies.
+// isProxy reports whether an address is a trusted proxy.
 func (g Guard) isProxy(addr netip.Addr) bool {
 	return slices.ContainsFunc(g.Proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// plain returns the one form of an address.
+// plain returns the canonical form of an address.
 func plain(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }
 
-// client returns the address that a request comes from: its peer's or, as long as that is a
-// proxy, the one that the proxy names. What somebody else has written into the header does
-// not count. It is invalid if the peer is unknown.
+// client returns the address that a request comes from: its peer or, for a trusted proxy, the
+// address that the proxy names, and so on. Parts of the header before that are ignored. The
+// address is invalid if the peer is unknown.
 func (g Guard) client(c *auth.Credentials) netip.Addr {
 	addr := plain(c.Remote.Addr())
 	if !addr.IsValid() || !g.isProxy(addr) {
@@ -82,7 +82,7 @@ func (g Guard) client(c *auth.Credentials) netip.Addr {
 	return addr
 }
 
-// nearest returns what the nearest proxy has written: each proxy appends.
+// nearest returns the value from the nearest proxy, which is the last: each proxy appends.
 func nearest(values []string) string {
 	if len(values) == 0 {
 		return ""

@@ -32,10 +32,10 @@ type Rates struct {
 // a bucket takes less than 200 bytes, so all of them take less than 4 MiB.
 const maxBuckets = 10_000
 
-// buckets has a token bucket for each of many keys. It is bounded: when a generation is
-// full, the one before it is forgotten, so that a key is forgotten only once as many others
-// have come since it was last used. A key that is forgotten begins with a full bucket. It is
-// safe for concurrent use.
+// buckets has a token bucket for each of many keys. It is bounded: a full generation replaces
+// the previous generation, so that a key is forgotten only after as many other keys have come
+// since its last use. A forgotten key begins with a full bucket. It is safe for concurrent
+// use.
 type buckets struct {
 	limit rate.Limit
 	burst int
@@ -43,15 +43,15 @@ type buckets struct {
 	seed  maphash.Seed
 
 	mu       sync.Mutex
-	now, old map[uint64]*rate.Limiter // by hash: keys are long, and chosen by others
+	now, old map[uint64]*rate.Limiter // by hash: keys are long, and chosen by clients
 }
 
 func newBuckets(limit rate.Limit, burst int) *buckets {
 	return &buckets{limit: limit, burst: burst, most: maxBuckets, seed: maphash.MakeSeed(), now: map[uint64]*rate.Limiter{}}
 }
 
-// find returns the bucket of a key; make says to make one if there is none, else it may be
-// nil.
+// find returns the bucket of a key. If there is none, it makes a bucket if create is set, and
+// else returns nil.
 func find[K comparable](b *buckets, key K, create bool) *rate.Limiter {
 	hash := maphash.Comparable(b.seed, key)
 	b.mu.Lock()
@@ -82,11 +82,12 @@ func wait(l *rate.Limiter, now time.Time) time.Duration {
 	return time.Duration(missing / float64(l.Limit()) * float64(time.Second))
 }
 
-// seldom limits a line of the log that strangers can cause as often as they like to one a
-// minute. Its zero value is ready. It is safe for concurrent use.
+// seldom limits a log line that clients can cause at will to once a minute. Its zero value is
+// ready. It is safe for concurrent use.
 type seldom struct{ last, others atomic.Int64 }
 
-// may reports whether the line may be written now, and how many were not since the last one.
+// may reports whether the line may be written now, and the number of suppressed lines since
+// the last.
 func (s *seldom) may(at time.Time) (others int64, may bool) {
 	now, last := at.UnixNano(), s.last.Load()
 	if since := now - last; since >= 0 && since < int64(time.Minute) || !s.last.CompareAndSwap(last, now) {
@@ -121,7 +122,7 @@ func newLimiter(r Rates, g Guard, now func() time.Time, log zerolog.Logger) *lim
 	return l
 }
 
-// caller takes one request from the bucket of a caller.
+// caller takes a request from the bucket of a caller.
 func (l *limiter) caller(by auth.Principal) error {
 	if l.callers == nil {
 		return nil
@@ -129,7 +130,7 @@ func (l *limiter) caller(by auth.Principal) error {
 	return l.take(find(l.callers, caller{by.Tenant, by.Subject}, true))
 }
 
-// anonymous takes one request from the bucket of the address that it comes from.
+// anonymous takes a request from the bucket of its address.
 func (l *limiter) anonymous(r *http.Request) error {
 	if l.callers == nil {
 		return nil
@@ -142,11 +143,11 @@ func (l *limiter) take(bucket *rate.Limiter) error {
 	if bucket.AllowN(now, 1) {
 		return nil
 	}
-	return tooMany(wait(bucket, now), "too many requests of this caller: send fewer, or have limits.rate raised")
+	return tooMany(wait(bucket, now), "too many requests from this caller: send fewer, or ask the operator to raise limits.rate")
 }
 
-// authenticate asks an Authenticator who makes a request, unless its address has sent too
-// many invalid credentials, and counts the request.
+// authenticate authenticates a request and counts it, unless its address has sent too many
+// invalid credentials.
 func (l *limiter) authenticate(ctx context.Context, a auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
 	from := l.source(c)
 	counts := l.failures != nil && from.IsValid()
@@ -168,19 +169,20 @@ func (l *limiter) authenticate(ctx context.Context, a auth.Authenticator, c *aut
 	return by, l.caller(by)
 }
 
-// warn says in the log that the requests of an address are refused. If that is a proxy, its
-// valid callers are refused with the others, and only the operator can help.
+// warn logs that the requests of an address are refused. If it is a proxy, its valid callers
+// are refused, too, and only the operator can help.
 func (l *limiter) warn(from netip.Prefix) {
 	others, may := l.warned.may(l.now())
 	if !may {
 		return
 	}
 	l.log.Warn().Str("address", from.String()).Int64("others", others).
-		Msg("this address sends too many invalid credentials, so its requests are refused for a while, also those with valid ones: if it is a proxy, name it in trusted_proxies, so that its clients are told apart")
+		Msg("too many invalid credentials from this address: refusing all its requests for now, valid credentials included; if it is a proxy, add it to trusted_proxies")
 }
 
-// source returns what counts as the address of a request: an IPv4 address, or an IPv6 /64,
-// which one subscriber has. It is invalid if the address is unknown, as on a Unix socket.
+// source returns the address of a request, as rates count it: an IPv4 address, or an IPv6 /64,
+// the usual size of a subscriber's network. It is invalid if the address is unknown, as on a
+// Unix socket.
 func (l *limiter) source(c *auth.Credentials) netip.Prefix {
 	addr := l.guard.client(c)
 	bits := 32
@@ -194,13 +196,13 @@ func (l *limiter) source(c *auth.Credentials) netip.Prefix {
 	return p
 }
 
-// penance is how long a request beyond its caller's rate waits for its answer. It takes next
-// to nothing while it waits, and clients that repeat refused requests at once would take the
-// processors from the others.
+// penance is the delay of the answer to a request beyond its caller's rate. A waiting request
+// costs almost nothing, while clients that repeat refused requests at once would take the
+// processors from other callers.
 const penance = 100 * time.Millisecond
 
-// maxHeld is how many requests are held back at the same time, so that these are not all
-// that a server has: an address that is refused costs nobody else a request.
+// maxHeld is the maximum number of delayed answers, so that they never use all requests of a
+// server: a refused address costs no other client a request.
 const maxHeld = 1024
 
 // slowDown holds the answer of a request beyond its rate back. If its caller is known, the

@@ -64,7 +64,7 @@ func skip(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Finish sets deadlines for the rest of an unread body and for what is left of the answer.
+// Finish sets deadlines for the rest of an unread body and for the rest of the answer.
 func Finish(w http.ResponseWriter, r *http.Request) {
 	Bound(w)
 	if m, ok := r.Body.(*metered); ok {

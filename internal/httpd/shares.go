@@ -12,17 +12,17 @@ import (
 type Shares struct {
 	what string // for messages: plural noun and verb, such as "streams are open"
 	all  int
-	each int // of one caller
+	each int // of a caller
 
 	mu   sync.Mutex
 	held int
-	by   map[caller]int // what each holds; a caller that holds nothing is not in it
+	by   map[caller]int // units held by each; a caller that holds none is not in it
 }
 
-// caller identifies whose requests are counted: the owner of the tasks they create.
+// caller identifies the caller whose requests are counted: the owner of the tasks they create.
 type caller struct{ tenant, subject string }
 
-// NewShares returns shares of all units, of which one caller may hold each, or a quarter
+// NewShares returns shares of all units. A caller may hold up to each, or a quarter of all
 // when each is 0.
 func NewShares(what string, all, each int) *Shares {
 	if each <= 0 {
@@ -31,8 +31,8 @@ func NewShares(what string, all, each int) *Shares {
 	return &Shares{what: what, all: all, each: min(all, each), by: map[caller]int{}}
 }
 
-// Take takes n units for a caller, who returns them with one call of give. The error is an
-// [*Error] with 503 when too few are left.
+// Take takes n units for a caller; a call of give returns them. The error is an [*Error] with
+// 503 when too few are left.
 func (s *Shares) Take(by auth.Principal, n int) (give func(), err error) {
 	who := caller{by.Tenant, by.Subject}
 	s.mu.Lock()

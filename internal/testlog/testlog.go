@@ -9,8 +9,8 @@ import (
 )
 
 // New returns a writer that writes lines to the log of a test until the test ends, and drops
-// what comes later: what a test has begun may outlive it, such as a tool that was given up or
-// a handler of a connection that net/http no longer counts, and testing panics when it logs.
+// later lines. Goroutines may outlive their test, such as a tool that was given up or a
+// handler of a connection that net/http no longer counts, and testing panics when they log.
 //
 // Cleanups that are registered after New can still log. The writer may be used concurrently.
 func New(t testing.TB) io.Writer {

@@ -1,10 +1,10 @@
-// Package memstore keeps tasks in memory. It is the reference implementation of
-// the storage contract: one mutex, a map of tasks, and sorted maps of rows and due work, so that it
-// shows what the contract means. It suits tests and trials; a list of tasks takes time
-// proportional to everything that is stored.
+// Package memstore keeps tasks in memory. It is the reference implementation of the storage
+// contract: one mutex, a map of tasks, and sorted maps of rows and due work, so that the
+// contract is easy to see. It suits tests and trials; a list of tasks takes time proportional
+// to the stored data.
 //
-// It owns no format and no files and, like [store], does not know what an event, a
-// row or an audit entry means.
+// It owns no format and no files and, like [store], does not know the meaning of an event, a
+// row or an audit entry.
 package memstore
 
 import (
@@ -19,10 +19,10 @@ import (
 
 // DB is a backend in memory. It is safe for concurrent use. Make one with [New].
 type DB struct {
-	// Now is the clock of the window of Batch.Dedup, which uses only the differences
-	// between readings. It must not go back; time.Now, whose readings have a monotonic
-	// part, does not. It is called with a lock held and must not call the DB. Set it
-	// before the first use of the DB. Defaults to time.Now.
+	// Now is the clock of the window of Batch.Dedup, which uses only the differences between
+	// readings. It must not go back; time.Now, with its monotonic readings, does not. It is
+	// called with a lock held and must not call the DB. Set it before the first use of the DB.
+	// Defaults to time.Now.
 	Now func() time.Time
 
 	began    time.Time // the first reading of Now
@@ -48,8 +48,8 @@ type task struct {
 	bulk     []byte        // holds the bulk events up to header.BulkSnapshot
 }
 
-// place is what a row or due row belongs to: a task, or else a context of an owner, or
-// else an owner. Places of a task leave the owner zero: the task's header names it.
+// place is the owner of a row or due row: a task, or else a context of an owner, or else an
+// owner. Places of a task leave the owner zero: the task's header names it.
 type place struct {
 	task    store.TaskID
 	owner   store.Scope
@@ -108,16 +108,15 @@ func (db *DB) Close() error {
 	return nil
 }
 
-// Reopen makes a closed DB usable again, with all its data, as a restart does: old
-// handles stay closed, new ones have higher epochs. It does nothing if the DB is
-// open.
+// Reopen makes a closed DB usable again, with all its data, as a restart does: old handles
+// stay closed, new handles have higher epochs. It does nothing if the DB is open.
 func (db *DB) Reopen() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	db.closed = false
 }
 
-// handle is one instance's view of a DB.
+// handle is the view that an instance has of a DB.
 type handle struct {
 	db    *DB
 	epoch uint64

@@ -34,7 +34,7 @@ func (db *DB) putDue(in place, changes []store.DueChange) int {
 		p := dueID{c.Time, in, c.Kind, string(c.Key)}.position()
 		if c.Delete {
 			db.due.Delete(string(p))
-		} else if _, ok := db.due.Get(string(p)); !ok { // putting one that is there changes nothing
+		} else if _, ok := db.due.Get(string(p)); !ok { // putting an existing row changes nothing
 			db.due.Set(string(p), store.Due{Time: c.Time, Task: in.task, Kind: c.Kind, Key: c.Key, Payload: c.Payload, Position: p})
 		}
 	}

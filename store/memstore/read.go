@@ -50,8 +50,7 @@ func selected(events []store.Event, from store.From, noBulk bool) []store.Event 
 	return slices.DeleteFunc(slices.Clone(events), func(e store.Event) bool { return !from.Holds(&e, noBulk) })
 }
 
-// pageLen returns how many of events make a page: as many as limit allows, but at
-// least one.
+// pageLen returns the number of events in a page: as many as limit allows, but at least one.
 func pageLen(events []store.Event, limit store.Limit) int {
 	size := 0
 	for i := range events {

@@ -43,9 +43,9 @@ func (r *row) entries(f func(key string)) {
 	}
 }
 
-// places are what the rows of a batch belong to.
+// places are the places of the rows of a batch.
 type places struct {
-	own     place // the task, or the owner of a batch without one
+	own     place // the task, or the owner of a batch without a task
 	context place // of the task
 }
 
@@ -100,7 +100,7 @@ func (db *DB) checkContextRows(in places, b *store.Batch) error {
 	return nil
 }
 
-// checkRows reports whether all of changes can be made, one after the other.
+// checkRows reports whether all changes can be made, in order.
 func (db *DB) checkRows(in places, changes []store.RowChange) error {
 	revs := make(map[rowID]uint64, len(changes)) // as the changes before leave them
 	for i := range changes {
@@ -158,8 +158,8 @@ func (db *DB) rowsIn(kind string, in place) iter.Seq2[string, *row] {
 	return walk(&db.rows, primary(kind), in.key(), "")
 }
 
-// walk yields the rows of a map whose keys begin with base and then prefix, each with its
-// position: its key without base. after is the position that it starts after, "" for none.
+// walk yields the rows of a map with keys that begin with base and then prefix, each with its
+// position: its key without base. It starts after the position after; "": at the first row.
 func walk(rows *btree.Map[string, *row], base, prefix, after string) iter.Seq2[string, *row] {
 	return func(yield func(string, *row) bool) {
 		rows.Ascend(base+max(prefix, after), func(key string, r *row) bool {
@@ -230,11 +230,12 @@ func selects(q store.RowQuery, s store.Scope, id rowID) bool {
 	return q.Task.IsZero() || q.Task == id.in.task
 }
 
-// ordered returns key with an end that sorts before all that may follow in a longer
-// key, so that what follows it does not disturb the order.
+// ordered returns key with an end that sorts before any continuation of a longer key, so that
+// a suffix does not disturb the order.
 func ordered(key []byte) string {
 	return escaped(key) + "\x00\x00"
 }
 
-// escaped is the beginning of what ordered returns for every key that begins with prefix.
+// escaped returns the common beginning of the results of ordered for all keys that begin with
+// prefix.
 func escaped(prefix []byte) string { return strings.ReplaceAll(string(prefix), "\x00", "\x00\xff") }

@@ -4,7 +4,7 @@ import "a2a-server/store"
 
 type watcher struct {
 	scope store.Scope
-	wake  chan struct{} // holds one: wake-ups coalesce
+	wake  chan struct{} // holds a single wake-up: they coalesce
 }
 
 // Watch wakes a reader; see [store.Watcher]. The channel of a closed handle never
@@ -57,7 +57,7 @@ func (db *DB) wake(id store.TaskID, owner store.Scope) {
 		}
 		select {
 		case w.wake <- struct{}{}:
-		default: // one is waiting already
+		default: // a wake-up is already waiting
 		}
 	}
 }

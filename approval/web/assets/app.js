@@ -81,7 +81,7 @@
   };
   const notice = (id, row) => {
     if (kept('notice') !== 'on' || !document.hidden || !('Notification' in window) || Notification.permission !== 'granted') return;
-    const one = new Notification('An approval waits', { body: row.dataset.tool, tag: id });
+    const one = new Notification('An approval is waiting', { body: row.dataset.tool, tag: id });
     one.onclick = () => { window.focus(); location.href = `${ui}/approvals/${encodeURIComponent(id)}`; };
   };
   const picked = () => {
@@ -114,7 +114,7 @@
     note.textContent = ($('.line', now)?.textContent ?? now.dataset.state).trim().replace(/\s+/g, ' ') + '. ';
     const link = document.createElement('a');
     link.href = location.pathname.replace(/\/(decision|extension)$/, '');
-    link.textContent = 'Show what stands now';
+    link.textContent = 'Show the current version';
     note.append(link);
   };
 

@@ -25,8 +25,8 @@ const (
 	exchangeTime = 15 * time.Second
 )
 
-// flow is a sign-in that has begun. It is kept by the browser that began it, in a cookie, so that
-// no other browser can end it, and nobody can fill the server's memory with them.
+// flow is a sign-in that has begun. It is kept in a cookie of its browser, so that no other
+// browser can end it, and unfinished sign-ins take no memory of the server.
 type flow struct {
 	Issuer   string       `json:"issuer"`
 	State    string       `json:"state"`
@@ -44,7 +44,7 @@ func (s *SignIn) start(w http.ResponseWriter, r *http.Request) {
 	next := Local(r.URL.Query().Get("next"))
 	i := s.issuer(r.URL.Query().Get("issuer"))
 	if i == nil || s.cfg.Base == "" {
-		s.choose(w, r, http.StatusNotFound, "Nobody can sign in there: choose one of these ways.", next)
+		s.choose(w, r, http.StatusNotFound, "That sign-in is not available: choose another way.", next)
 		return
 	}
 	f := flow{Issuer: i.Name, State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Next: next, Begun: store.MillisOf(s.cfg.Now())}
@@ -57,8 +57,8 @@ func (s *SignIn) start(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	of, _, err := s.client(ctx, i)
 	if err != nil {
-		s.cfg.Log.Error().Err(err).Str("issuer", i.Name).Msg("nobody can sign in at an issuer")
-		s.choose(w, r, http.StatusServiceUnavailable, "Nobody can sign in at "+i.Name+" at the moment: try again later. The log of the server has the reason.", next)
+		s.cfg.Log.Error().Err(err).Str("issuer", i.Name).Msg("sign-in at an issuer is not available")
+		s.choose(w, r, http.StatusServiceUnavailable, "Sign-in at "+i.Name+" is not available now: try again later. The server's log has the reason.", next)
 		return
 	}
 	s.set(w, r, flowCookie, base64.RawURLEncoding.EncodeToString(text), flowTime)
@@ -136,7 +136,8 @@ func (s *SignIn) flow(r *http.Request) (f flow, known bool) {
 	return f, age >= 0 && age <= store.Millis(flowTime.Milliseconds())
 }
 
-// exchange returns whom a code stands for. An [*auth.Error] is the fault of whoever sent the code.
+// exchange returns the principal of a code. An [*auth.Error] is the fault of the sender of the
+// code.
 func (s *SignIn) exchange(ctx context.Context, i *Issuer, f *flow, code string, names []string) (auth.Principal, error) {
 	client, at, err := s.client(ctx, i)
 	if err != nil {
@@ -144,13 +145,13 @@ func (s *SignIn) exchange(ctx context.Context, i *Issuer, f *flow, code string, 
 	}
 	if at.NamesItself || len(names) > 0 { // RFC 9207
 		if len(names) != 1 || names[0] != at.Issuer {
-			return auth.Principal{}, &auth.Error{Description: "the answer is of another issuer than the one that was asked: begin again"}
+			return auth.Principal{}, &auth.Error{Description: "the response comes from another issuer: begin again"}
 		}
 	}
 	token, err := client.Exchange(context.WithValue(ctx, oauth2.HTTPClient, at.Client), code, oauth2.VerifierOption(f.Verifier))
 	if refused, is := errors.AsType[*oauth2.RetrieveError](err); is {
 		if refused.ErrorCode == "invalid_grant" {
-			return auth.Principal{}, &auth.Error{Description: "the issuer does not accept its code, or no longer: begin again"}
+			return auth.Principal{}, &auth.Error{Description: "the issuer rejected the code: begin again"}
 		}
 		return auth.Principal{}, fmt.Errorf("sign in at %s: the token endpoint answers %s %s: check client_id and client_secret", i.Name, refused.Response.Status, visible.Clip(refused.ErrorCode+" "+refused.ErrorDescription, 200))
 	}

@@ -51,7 +51,8 @@ func (s *SignIn) clear(w http.ResponseWriter, r *http.Request, cookie string) {
 	s.set(w, r, cookie, "", -time.Second)
 }
 
-// forget removes the cookie of a session that does not count. It returns whether there was one.
+// forget removes the cookie of a session that is not valid. It reports whether there was a
+// cookie.
 func (s *SignIn) forget(w http.ResponseWriter, r *http.Request) bool {
 	had := len(s.cookies(httpd.CredentialsOf(r), sessionCookie)) > 0
 	if had {
@@ -80,13 +81,13 @@ func (s *SignIn) token(c *auth.Credentials) (string, error) {
 	return "", &auth.Error{Code: "invalid_request", Description: "the request has several sessions: sign in again"}
 }
 
-// unsafe returns why nobody may sign in over the connection of a request, and what its operator
-// sets; "": they may.
+// unsafe returns the reason why the connection of a request is not safe for a sign-in, with
+// the settings that its operator changes, or "".
 func (s *SignIn) unsafe(r *http.Request) string {
 	if r.TLS != nil {
 		return ""
 	}
-	base, _ := url.Parse(s.cfg.Base) // checked by New's caller; its zero value is local to nobody
+	base, _ := url.Parse(s.cfg.Base) // checked by New's caller; its zero value is not local
 	if base == nil {
 		base = &url.URL{}
 	}
@@ -96,17 +97,17 @@ func (s *SignIn) unsafe(r *http.Request) string {
 			return ""
 		}
 		if base.Scheme == "https" {
-			return "This request did not come through a proxy that the server knows, so nobody may sign in: the operator lists the address of the proxy that speaks TLS in trusted_proxies."
+			return "This request did not come through a trusted proxy, so signing in is disabled: the operator adds the address of the TLS proxy to trusted_proxies."
 		}
 	} else if s.proxy(c.Remote.Addr().Unmap().WithZone("")) {
 		if scheme, _ := s.cfg.Guard.Asked(r); scheme == "https" || base.Scheme == "https" && r.Header.Get("X-Forwarded-Proto") == "" {
 			return ""
 		}
 	}
-	return "The connection is not encrypted, so nobody may sign in over it: the operator sets tls.cert and tls.key, or public_url to an https URL and trusted_proxies to the proxy that serves it."
+	return "The connection is not encrypted, so signing in is disabled: the operator sets tls.cert and tls.key, or sets public_url to an https URL and trusted_proxies to the proxy that serves it."
 }
 
-// local reports whether a name is one of this machine only.
+// local reports whether a name means this machine.
 func local(host string) bool {
 	host = strings.Trim(host, "[]")
 	if host == "localhost" {

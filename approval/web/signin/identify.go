@@ -15,8 +15,9 @@ import (
 	"a2a-server/store"
 )
 
-// Identify returns who makes a request for a page, with what authenticates it again. If that is
-// not known, it has answered: a person is sent to sign in, a script is told to.
+// Identify returns the caller of a request for a page, with a function that authenticates it
+// again. For an unknown caller it answers the request itself: it redirects a person to the
+// sign-in, and sends a script an error.
 func (s *SignIn) Identify(w http.ResponseWriter, r *http.Request) (api.Caller, bool) {
 	w.Header().Add("Vary", "Cookie")
 	by, err := s.caller(w, r)
@@ -30,11 +31,11 @@ func (s *SignIn) Identify(w http.ResponseWriter, r *http.Request) (api.Caller, b
 	return api.Caller{By: by, Renew: s.renews(r)}, true
 }
 
-// caller returns who makes a request.
+// caller returns the caller of a request.
 func (s *SignIn) caller(w http.ResponseWriter, r *http.Request) (auth.Principal, error) {
 	if s.cfg.Authenticator == nil {
 		if s.unsafe(r) != "" {
-			return auth.Principal{}, &httpd.Error{Status: http.StatusForbidden, Message: "This server authenticates nobody, so its pages are for its own machine only: to let others in, the operator sets auth, and tls.cert or, behind a proxy, public_url and trusted_proxies."}
+			return auth.Principal{}, &httpd.Error{Status: http.StatusForbidden, Message: "This server has no authentication, so its pages open only on its own machine: for access from elsewhere, the operator sets auth, and tls.cert or, behind a proxy, public_url and trusted_proxies."}
 		}
 		return s.cfg.Requests.PrincipalBy(w, r, nil)
 	}
@@ -53,8 +54,8 @@ func (s *SignIn) renews(r *http.Request) httpd.Renewal {
 	})
 }
 
-// authenticate returns who has credentials. A credential of the request itself counts before a
-// session: a person whom a proxy calls by another name now is that one.
+// authenticate returns the principal of credentials. A credential of the request itself takes
+// precedence over a session, so that a new name from a proxy takes effect.
 func (s *SignIn) authenticate(ctx context.Context, c *auth.Credentials, used bool) (auth.Principal, error) {
 	by, err := s.cfg.Authenticator.Authenticate(ctx, c)
 	if err == nil && !by.IsZero() || err != nil && !errors.Is(err, auth.ErrNone) {
@@ -130,7 +131,7 @@ func (s *SignIn) issuer(name string) *Issuer {
 	return &s.cfg.Issuers[n]
 }
 
-// refuse answers a request for a page whose caller is not known.
+// refuse answers a request for a page without a known caller.
 func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if s.wrong(err).Status != http.StatusUnauthorized {
 		s.failed(w, r, err, Pages)

@@ -12,11 +12,11 @@ import (
 	"a2a-server/internal/httpd"
 )
 
-// Page is what the page for signing in shows. All texts are plain text.
+// Page is the content of the page for signing in. All texts are plain text.
 type Page struct {
 	Server  string
-	Problem string   // why nobody can sign in; then there is no way below
-	Message string   // what has happened; "": nothing
+	Problem string   // why signing in is impossible; then there is no way below
+	Message string   // a notice; "": none
 	Next    string   // path of the page that the person wants to see, for the field next of the forms
 	Action  string   // path that the form with the field key is posted to; "": there are no API keys
 	Issuers []Link   // at which to sign in
@@ -52,7 +52,8 @@ func (s *SignIn) choose(w http.ResponseWriter, r *http.Request, status int, mess
 	s.page(w, r, status, p)
 }
 
-// impossible answers if nobody can sign in with a request.
+// impossible answers a request whose connection is not safe for a sign-in, and reports whether
+// it has.
 func (s *SignIn) impossible(w http.ResponseWriter, r *http.Request) bool {
 	why := s.unsafe(r)
 	if why != "" {
@@ -61,7 +62,7 @@ func (s *SignIn) impossible(w http.ResponseWriter, r *http.Request) bool {
 	return why != ""
 }
 
-// wrong returns an error of the Frontend, or what stands for another one.
+// wrong returns err if it is an error of the Frontend, and a 500 for any other error.
 func (s *SignIn) wrong(err error) *httpd.Error {
 	if wrong, is := errors.AsType[*httpd.Error](err); is {
 		return wrong

@@ -19,14 +19,14 @@ import (
 // Names of a session's row. They are on disk.
 const (
 	rowSession = "session"       // key: SHA-256 of the token; value: session as JSON; owner: the principal
-	indexToken = "session.token" // the key again: who looks for a session does not know its owner
+	indexToken = "session.token" // the key again: a search by token does not know the owner
 	indexEnd   = "session.end"   // when the session ends, in 16 hexadecimal digits of milliseconds
 )
 
 const (
 	usedEvery   = time.Minute // how often the last use is written
 	sweepEvery  = 10 * time.Minute
-	maxSessions = 50 // of one principal; the next one ends the one that would end first
+	maxSessions = 50 // of a principal; the next session replaces the session that would end first
 )
 
 // The ways to begin a session.
@@ -69,7 +69,7 @@ func (s *SignIn) over(v *session) store.Millis {
 	return min(s.latest(v), v.Used+store.Millis(s.cfg.Idle.Milliseconds()))
 }
 
-// put returns the change that writes a row whose rev is rev.
+// put returns the change that writes a row with revision rev.
 func (s *SignIn) put(key []byte, rev uint64, v *session) (*store.Batch, error) {
 	value, err := json.Marshal(v)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *SignIn) create(w http.ResponseWriter, r *http.Request, v session) error
 	return nil
 }
 
-// makeRoom ends sessions of an owner who has too many.
+// makeRoom ends a session of an owner with too many.
 func (s *SignIn) makeRoom(ctx context.Context, owner store.Scope) error {
 	page, err := s.cfg.Store.Rows(ctx, owner, store.RowQuery{Kind: rowSession, Index: indexEnd, Limit: maxSessions})
 	if err != nil || len(page.Rows) < maxSessions {

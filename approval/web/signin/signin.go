@@ -32,19 +32,20 @@ type Config struct {
 	Server        string // its name, for people
 	Requests      *httpd.Frontend
 	Guard         httpd.Guard        // its Origins have that of Base
-	Authenticator auth.Authenticator // the server's; nil: everybody is [auth.Anonymous]
+	Authenticator auth.Authenticator // the server's; nil: all callers are [auth.Anonymous]
 
 	Keys    *apikey.Authenticator // nil: there are no API keys
 	OIDC    *oidc.Authenticator   // of Issuers
 	Issuers []Issuer
-	// Complete gives a principal what the server's Authenticator adds to a credential, such as a
+	// Complete adds to a principal the defaults of the server's Authenticator, such as a
 	// default tenant. Required with Keys or OIDC.
 	Complete func(auth.Principal) auth.Principal
 	Other    []string // sentences about other ways to sign in
 
 	Store store.Store
-	// Base is the URL at which browsers reach the server, without a trailing slash. Empty: it is
-	// unknown, and nobody can sign in at an issuer. Links are never made from the Host of a request.
+	// Base is the URL at which browsers reach the server, without a trailing slash. Empty: it
+	// is unknown, and no sign-in at an issuer is possible. Links are never made from the Host
+	// of a request.
 	Base string
 
 	Idle     time.Duration // after which an unused session ends. Defaults to 1 h.
@@ -62,12 +63,12 @@ type Issuer struct {
 	Secret   func(context.Context) (string, error) // nil: a public client
 	Scopes   []string                              // beside openid
 	ByAccess bool                                  // see [oidc.SignIn]
-	// Mark changes with what the configuration says about the issuer's callers. A session of
-	// another mark has ended.
+	// Mark changes with the configuration of the issuer's callers. A session with another mark
+	// has ended.
 	Mark string
 }
 
-// SignIn says who makes a request for a page. It is safe for concurrent use.
+// SignIn identifies the callers of pages. It is safe for concurrent use.
 type SignIn struct {
 	cfg     Config
 	prefix  string // path of Base
@@ -91,11 +92,11 @@ func New(cfg Config) *SignIn {
 	mux.HandleFunc("GET "+callbackPath, s.callback)
 	mux.HandleFunc("POST "+OutPath, s.out)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.page(w, r, http.StatusNotFound, Page{Problem: "There is nothing here that could be read or sent like this: begin at the sign-in."})
+		s.page(w, r, http.StatusNotFound, Page{Problem: "This address has no page: begin at the sign-in."})
 	})
 	origins := http.NewCrossOriginProtection()
 	for _, origin := range cfg.Guard.Origins {
-		_ = origins.AddTrustedOrigin(origin) // the configuration has checked what an origin is
+		_ = origins.AddTrustedOrigin(origin) // the configuration has checked its syntax
 	}
 	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		httpd.Begin(w, r)
@@ -106,7 +107,7 @@ func New(cfg Config) *SignIn {
 			return
 		}
 		if origins.Check(r) != nil {
-			s.page(w, r, http.StatusForbidden, Page{Problem: "Pages of other sites may not sign anybody in or out here."})
+			s.page(w, r, http.StatusForbidden, Page{Problem: "Pages of other sites may not sign you in or out here."})
 			return
 		}
 		mux.ServeHTTP(w, r)
@@ -124,7 +125,7 @@ func (s *SignIn) show(w http.ResponseWriter, r *http.Request) {
 	by, err := s.caller(w, r)
 	switch {
 	case err == nil && why == whyOut:
-		s.page(w, r, http.StatusOK, Page{Message: "Your session has ended. You are still known as " + by.Subject + ", by what your browser or a proxy sends with each request.", Next: next})
+		s.page(w, r, http.StatusOK, Page{Message: "Your session has ended. You are still signed in as " + by.Subject + ", because your browser or a proxy identifies you with each request.", Next: next})
 	case err == nil:
 		s.redirect(w, r, next)
 	case s.wrong(err).Status != http.StatusUnauthorized:
@@ -135,7 +136,7 @@ func (s *SignIn) show(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Why somebody sees the page.
+// Reasons for showing the page.
 const (
 	whyEnded = "ended"
 	whyOut   = "out"
@@ -166,8 +167,8 @@ func (s *SignIn) redirect(w http.ResponseWriter, _ *http.Request, path string) {
 // maxNext bounds the path that a person is sent to after signing in.
 const maxNext = 1024
 
-// Local returns next, if it is the path of a page, perhaps with a query, else that of the first
-// page: nobody is sent to another site, or to sign out.
+// Local returns next if it is the path of a page, perhaps with a query, and otherwise the path
+// of the first page. It never leads to another site, or to sign out.
 func Local(next string) string {
 	u, err := url.ParseRequestURI(next)
 	clean := func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }

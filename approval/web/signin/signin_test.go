@@ -307,7 +307,7 @@ func TestBadIssuer(t *testing.T) {
 	}
 	w := newWorld(t, false)
 	w.issuer.Up.Store(false)
-	if status, text := w.browser().atIssuer("/ui/a"); status != http.StatusServiceUnavailable || !strings.Contains(text, "at the moment") {
+	if status, text := w.browser().atIssuer("/ui/a"); status != http.StatusServiceUnavailable || !strings.Contains(text, "not available now") {
 		t.Errorf("an issuer that is down: %d %s", status, text)
 	}
 }

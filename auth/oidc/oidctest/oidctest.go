@@ -46,7 +46,7 @@ func NewTLS(t testing.TB) *Issuer {
 	t.Helper()
 	i, served := start(t, func(h http.Handler) *httptest.Server {
 		s := httptest.NewUnstartedServer(h)
-		s.Config.ErrorLog = log.New(io.Discard, "", 0) // it says who does not know the certificate
+		s.Config.ErrorLog = log.New(io.Discard, "", 0) // it has clients that reject the certificate
 		s.StartTLS()
 		return s
 	})

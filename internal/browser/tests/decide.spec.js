@@ -80,7 +80,7 @@ test('without a script a call is approved, edited and rejected', async ({ browse
   await expect(page.locator('#approval')).toHaveAttribute('data-state', 'Approved');
 
   await page.goto(`${server.url}/ui/approvals/${reject.id}?do=reject`);
-  await page.getByLabel(/What should the agent know/).fill('not today');
+  await page.getByLabel(/Reason for the agent/).fill('not today');
   await page.getByRole('button', { name: 'Reject', exact: true }).click();
   await expect(page.locator('#approval')).toHaveAttribute('data-state', 'Rejected');
   expect((await server.approvals(reject.task))[0].resolution.reason).toContain('not today');
@@ -118,7 +118,7 @@ test('of two people who decide at once one counts, and both see the truth', asyn
   const state = await now();
   const [winner, loser] = state === 'approved' ? people : [bob, alice];
   await expect(winner.getByText('was not counted')).toHaveCount(0);
-  await expect(loser.getByText('What you sent was not counted')).toBeVisible();
+  await expect(loser.getByText('Your decision was not counted')).toBeVisible();
   await expect.poll(() => ledger(server)).toBe(state === 'approved' ? 1 : 0);
 });
 
@@ -166,13 +166,13 @@ test.describe('several calls of one gate', () => {
     await page.goto(`${server.url}/ui/`);
     for (const one of all.slice(0, 2)) await page.locator(`tr[data-id="${one.id}"] input[type=checkbox]`).check();
     await page.getByRole('button', { name: /Review the selected/ }).click();
-    await expect(page.getByRole('heading', { level: 1 })).toContainText('Decide these 2 together');
+    await expect(page.getByRole('heading', { level: 1 })).toContainText('Decide these 2 calls together');
     await fetch(`${server.url}/api/v1/approvals/${all[0].id}/decision`, {
       method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ decision: 'reject', digest: all[0].digest }),
     });
     await page.waitForTimeout(700);
     await page.getByRole('button', { name: 'Approve 2 and run' }).click();
-    await expect(page.getByRole('heading', { level: 1 })).toContainText('What became of each');
+    await expect(page.getByRole('heading', { level: 1 })).toContainText('Results');
     const states = async () => (await Promise.all(all.map((one) => server.approvals(one.task)))).map(([a]) => a.state);
     expect(await states()).toEqual(['rejected', 'approved', 'pending']);
   });

@@ -37,7 +37,7 @@ func main() {
 	}
 }
 
-// A turn is one line of the input.
+// A turn is a line of the input.
 type turn struct {
 	Start  string   `json:"start"`
 	Say    []string `json:"say"`
@@ -143,7 +143,7 @@ func (c *conversation) turn(ctx context.Context, parts []*genai.Part) ([]map[str
 	return seen, nil
 }
 
-// shown returns what a program that reads ADK's events gets to see of a part.
+// shown returns the part as a program that reads ADK's events sees it.
 func shown(part *genai.Part) (map[string]any, error) {
 	raw, err := json.Marshal(part)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"a2a-server/auth"
 )
 
-// Kinds of events. Public events are the bytes of an A2A StreamResponse; the others are
-// JSON of the struct named beside them. A kind that was once written stays readable
-// forever: a change of shape is a new version and a new golden file.
+// Kinds of events. Public events are the bytes of an A2A StreamResponse; the others are JSON
+// of the struct named beside them. A kind stays readable forever: a change of shape is a new
+// version and a new golden file.
 const (
 	KindTask     = "task"     // public: the Task, always the first public event
 	KindStatus   = "status"   // public: TaskStatusUpdateEvent
@@ -53,12 +53,12 @@ type MessageReceived struct {
 	// WrongCodes are the approvals for which the message has a wrong code, see
 	// [approval.Approval.WrongCode].
 	WrongCodes []string `json:"wrongCodes,omitempty"`
-	// For says who reads it: the planner, or nobody, because it was a decision or did not
-	// answer any question.
+	// For is the reader of the message: the planner, or none, because it was a decision or did
+	// not answer any question.
 	For Reader `json:"for"`
 }
 
-// Reader says who reads a message. Its values are on disk.
+// Reader is the reader of a message. Its values are on disk.
 type Reader string
 
 // The readers.
@@ -108,7 +108,7 @@ type ApprovalKept struct {
 	At time.Time `json:"at"`
 }
 
-// ApprovalExtended says that somebody has moved the deadline of a pending approval.
+// ApprovalExtended moves the deadline of a pending approval.
 type ApprovalExtended struct {
 	ID    string         `json:"id"`
 	Until time.Time      `json:"until"`
@@ -121,17 +121,17 @@ type CallStarted struct {
 	Call    string          `json:"call"`
 	Attempt int             `json:"attempt"`
 	Digest  string          `json:"digest,omitempty"` // of an approved call
-	Args    json.RawMessage `json:"args,omitempty"`   // if they differ from the planned ones
+	Args    json.RawMessage `json:"args,omitempty"`   // if they differ from the planned arguments
 }
 
-// CallCancel says that somebody has canceled a call that has not ended.
+// CallCancel cancels a call that has not ended.
 type CallCancel struct {
 	Call string         `json:"call"`
 	By   auth.Principal `json:"by"`
 	Via  string         `json:"via"`
 }
 
-// CallCheckpoint says what the tool of a running call keeps, in case its process dies.
+// CallCheckpoint is the state that the tool of a running call keeps, in case its process dies.
 type CallCheckpoint struct {
 	Call  string          `json:"call"`
 	State json.RawMessage `json:"state"` // the tool's own
@@ -208,8 +208,7 @@ type CallPostponed struct {
 	Until time.Time `json:"until"`
 }
 
-// ApprovalOpened says that an approval that was left to the confirmation provider may now
-// be answered by anybody.
+// ApprovalOpened ends the confirmation provider's exclusive time to decide an approval.
 type ApprovalOpened struct {
 	ID  string `json:"id"`
 	Why string `json:"why"`
@@ -233,10 +232,10 @@ type AuditKey struct {
 	Key []byte `json:"key"` // 16 random bytes
 }
 
-// PushSet says that a webhook was set, or set again. What else is known of it is in a row.
+// PushSet says that a webhook was set, or set again. A row has its other fields.
 type PushSet struct {
 	ID string         `json:"id"`
-	N  uint64         `json:"n"` // 1, 2, 3 … of those that were set in the task
+	N  uint64         `json:"n"` // 1, 2, 3 … among the webhooks set in the task
 	By auth.Principal `json:"by"`
 }
 

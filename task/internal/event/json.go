@@ -9,8 +9,8 @@ import (
 	"a2a-server/auth"
 )
 
-// Events that every send writes append their own JSON, the same as json.Marshal's; all
-// others are rare enough for reflection. Tests compare both for every field.
+// Events that every send writes append their own JSON, the same as json.Marshal's; the rest
+// are rare enough for reflection. Tests compare both for every field.
 
 // jsonAppender is an event that appends its own JSON.
 type jsonAppender interface {

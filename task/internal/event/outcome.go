@@ -11,7 +11,7 @@ const (
 	OutcomeInvalid   Outcome = "invalid"   // the tool no longer exists, or the arguments are invalid
 	OutcomeDenied    Outcome = "denied"    // by a policy
 	OutcomeRejected  Outcome = "rejected"  // by a person
-	OutcomeExpired   Outcome = "expired"   // nobody answered in time
-	OutcomeUnknown   Outcome = "unknown"   // it was started, and nobody knows whether it had its effect
+	OutcomeExpired   Outcome = "expired"   // no decision before the deadline
+	OutcomeUnknown   Outcome = "unknown"   // it was started, and may or may not have had its effect
 	OutcomeCanceled  Outcome = "canceled"  // by a person, before it had any effect; or together with its task
 )

@@ -52,7 +52,7 @@ func parseArtifact(data []byte) (ArtifactUpdate, bool) {
 	return u, true
 }
 
-// IsLastChunk reports whether an artifact event is the last one of its artifact.
+// IsLastChunk reports whether an artifact event is the last of its artifact.
 func IsLastChunk(data []byte) bool {
 	u, ok := parseArtifact(data)
 	if !ok {
@@ -64,8 +64,8 @@ func IsLastChunk(data []byte) bool {
 	return u.Last
 }
 
-// parseTask reads what AppendTask wrote, as parseArtifact does. decodeTask reads
-// every form.
+// parseTask parses the output of AppendTask, as parseArtifact does. decodeTask parses every
+// form.
 func parseTask(data []byte) (StatusUpdate, bool) {
 	s := scanner{data: data}
 	s.expect(`{"task":{"id":`)
@@ -83,8 +83,8 @@ func parseTask(data []byte) (StatusUpdate, bool) {
 	return u, !s.bad && s.pos == len(data)
 }
 
-// parseStatus reads what AppendStatusUpdate wrote, as parseArtifact does.
-// decodeStatus reads every form.
+// parseStatus parses the output of AppendStatusUpdate, as parseArtifact does. decodeStatus
+// parses every form.
 func parseStatus(data []byte) (StatusUpdate, bool) {
 	s := scanner{data: data}
 	s.expect(`{"statusUpdate":{"contextId":`)
@@ -100,9 +100,8 @@ func parseStatus(data []byte) (StatusUpdate, bool) {
 	return u, !s.bad && s.pos == len(data)
 }
 
-// ParseMessage returns the message in a message.received event, as parseArtifact does,
-// and its reader, which is at the end of the event. It does not look at what is between
-// them.
+// ParseMessage returns the message in a message.received event, as parseArtifact does, and its
+// reader, which is at the end of the event. It does not check the bytes between them.
 func ParseMessage(data []byte) (json.RawMessage, Reader, bool) {
 	s := scanner{data: data}
 	s.expect(`{"message":`)
@@ -180,7 +179,7 @@ func compactJSON(raw json.RawMessage) (json.RawMessage, error) {
 		return nil, nil
 	}
 	if isCompact(raw) {
-		return raw, nil // what we wrote ourselves is always compact
+		return raw, nil // our own encoding is always compact
 	}
 	return json.Marshal(raw)
 }
@@ -340,7 +339,7 @@ func (s *scanner) object() json.RawMessage {
 	return raw
 }
 
-// status reads what AppendStatus wrote.
+// status parses the output of AppendStatus.
 func (s *scanner) status() (u StatusUpdate) {
 	s.expect(`{`)
 	if s.accept(`"message":`) {
@@ -362,8 +361,8 @@ func (s *scanner) status() (u StatusUpdate) {
 	return u
 }
 
-// since returns what was read from start on. Its capacity ends with it, so that
-// appending to it cannot write into the event.
+// since returns the bytes read after start. Its capacity ends with it, so that appending to it
+// cannot write into the event.
 func (s *scanner) since(start int) json.RawMessage {
 	if s.bad {
 		return nil

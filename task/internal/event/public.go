@@ -14,14 +14,12 @@ import (
 	"a2a-server/store"
 )
 
-// Public events are stored as the bytes that json.Marshal returns for an
-// a2a.StreamResponse, except that times keep trailing zeros. The functions of this file
-// write them without reflection, because a stream of chunks pays for its encoding once
-// per chunk.
+// Public events are stored as the bytes that json.Marshal returns for an a2a.StreamResponse,
+// except that times keep trailing zeros. The functions of this file write them without
+// reflection, because a stream of chunks pays for its encoding once per chunk.
 //
-// JSON that is passed to them must be what json.Marshal wrote for the SDK's type: it is
-// copied unchanged. Fields that are empty JSON, null, or an empty object or list are left
-// out.
+// JSON that is passed to them must be the output of json.Marshal for the SDK's type: it is
+// copied unchanged. Fields that are empty JSON, null, or an empty object or list are left out.
 
 // IDs are a task's ids and their JSON, which every event of the task repeats.
 type IDs struct {
@@ -37,7 +35,7 @@ func NewIDs(task, context string) *IDs {
 	return &IDs{Task: task, Context: context, TaskJSON: both[:n:n], ContextJSON: both[n:]}
 }
 
-// ArtifactUpdate is an artifact, or a chunk of one, as an event carries it.
+// ArtifactUpdate is an artifact, or a chunk of it, as an event carries it.
 type ArtifactUpdate struct {
 	ID, Name, Description string
 	Metadata, Extensions  json.RawMessage // of the artifact: an object, a list of strings
@@ -62,7 +60,7 @@ type StatusUpdate struct {
 	Message, Metadata json.RawMessage // objects, or nil
 }
 
-// Own copies what u shares with the event that it was read from.
+// Own copies the bytes that u shares with the event that it was read from.
 func (u *StatusUpdate) Own() {
 	u.Message, u.Metadata = bytes.Clone(u.Message), bytes.Clone(u.Metadata)
 }
@@ -92,15 +90,15 @@ func AppendStatusUpdate(dst []byte, ids *IDs, state a2a.TaskState, at store.Mill
 	return append(dst, `}}`...)
 }
 
-// EncodeArtifact returns the event of an artifact or of a chunk of one.
+// EncodeArtifact returns the event of an artifact or of a chunk.
 func EncodeArtifact(ids *IDs, u *ArtifactUpdate) []byte {
-	// Large enough for strings without escapes, so that a chunk is one allocation.
+	// Large enough for strings without escapes, so that a chunk is a single allocation.
 	return AppendArtifactUpdate(make([]byte, 0, 192+len(ids.TaskJSON)+len(ids.ContextJSON)+len(u.ID)+len(u.Name)+len(u.Description)+
 		len(u.Metadata)+len(u.Extensions)+len(u.Parts)+len(u.EventMetadata)), ids, u)
 }
 
-// AppendArtifactUpdate appends the event of an artifact or of a chunk of one.
-// If u has no parts, the artifact has an empty list of parts.
+// AppendArtifactUpdate appends the event of an artifact or of a chunk. If u has no parts, the
+// artifact has an empty list of parts.
 func AppendArtifactUpdate(dst []byte, ids *IDs, u *ArtifactUpdate) []byte {
 	dst = append(dst, `{"artifactUpdate":{`...)
 	if u.Append {
@@ -126,8 +124,7 @@ type storedStatus struct {
 	Timestamp *time.Time      `json:"timestamp"`
 }
 
-// update builds what decodeTask and decodeStatus return. It compacts message and
-// metadata.
+// update builds the result of decodeTask and decodeStatus. It compacts message and metadata.
 func (s *storedStatus) update(metadata json.RawMessage) (StatusUpdate, error) {
 	u := StatusUpdate{State: s.State}
 	if s.Timestamp != nil {
@@ -143,9 +140,9 @@ func (s *storedStatus) update(metadata json.RawMessage) (StatusUpdate, error) {
 	return u, nil
 }
 
-// decodeTask reads what AppendTask wrote: the status, and the metadata of the task. A
-// task with history or artifacts is refused: those have their own events, which a second
-// source could only contradict.
+// decodeTask decodes the output of AppendTask: the status, and the metadata of the task. It
+// refuses a task with history or artifacts: these have their own events, which a second source
+// could only contradict.
 func decodeTask(data []byte) (StatusUpdate, error) {
 	var event struct {
 		Task *struct {
@@ -168,7 +165,7 @@ func decodeTask(data []byte) (StatusUpdate, error) {
 	return t.Status.update(t.Metadata)
 }
 
-// decodeStatus reads what AppendStatusUpdate wrote.
+// decodeStatus decodes the output of AppendStatusUpdate.
 func decodeStatus(data []byte) (StatusUpdate, error) {
 	var event struct {
 		StatusUpdate *struct {
@@ -294,8 +291,8 @@ func plainLength[T ~string | ~[]byte](s T) int {
 	return len(s)
 }
 
-// AppendString appends s as a JSON string, with the escapes of encoding/json: those for
-// HTML, for U+2028 and U+2029, and \ufffd for invalid UTF-8.
+// AppendString appends s as a JSON string, with the escapes of encoding/json: of HTML, of
+// U+2028 and U+2029, and \ufffd for invalid UTF-8.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start, i := 0, 0

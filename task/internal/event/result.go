@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// ResultPart returns the JSON of a result as one part: a text part for a string, else a
-// data part. A data part cannot be null, so null becomes an empty text.
+// ResultPart returns the JSON of a result as a part: a text part for a string, else a data
+// part. A data part cannot be null, so null becomes an empty text.
 func ResultPart(result json.RawMessage) json.RawMessage {
 	var text string
 	if string(result) == "null" {

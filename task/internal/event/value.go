@@ -10,10 +10,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// The functions of this file write what json.Marshal writes, byte for byte, without
-// reflection: every send encodes a message, a handful of events and a result, and
-// reflection was a tenth of what a send costs. They leave values that they do not know to
-// json.Marshal.
+// The functions of this file write the same bytes as json.Marshal, without reflection: every
+// send encodes a message, a handful of events and a result, and reflection was a tenth of the
+// cost of a send. They leave values of other types to json.Marshal.
 
 // maxValueDepth bounds the nesting that appendValue follows.
 const maxValueDepth = 64
@@ -193,7 +192,7 @@ func appendRaw(dst []byte, raw json.RawMessage) ([]byte, error) {
 	return append(dst, compact...), err
 }
 
-// isCompact reports whether raw is one value in the form that json.Marshal writes. False
+// isCompact reports whether raw is a single value in the form that json.Marshal writes. False
 // may also mean that the check would be too expensive.
 func isCompact(raw json.RawMessage) bool {
 	s := scanner{data: raw}

@@ -1,5 +1,5 @@
-// Package eventtest has what the tests of events and of their fold share: values of
-// the SDK's types in all their forms.
+// Package eventtest holds test data for events and their fold: values of the SDK's types in
+// all their forms.
 package eventtest
 
 import (
@@ -24,13 +24,13 @@ func Texts() []string {
 	}
 }
 
-// Times are times whose fraction has every length, and none at all.
+// Times are times with fractions of every length, and without a fraction.
 func Times() []store.Millis {
 	return []store.Millis{0, 1, 1_700_000_000_000, 1_700_000_000_600, 1_700_000_000_610, 1_700_000_000_617, 1_700_000_000_007, -1}
 }
 
-// times finds the times of statuses, in seconds and in what json.Marshal leaves of the
-// milliseconds.
+// times finds the times of statuses, in seconds and in the digits that json.Marshal leaves of
+// the milliseconds.
 var times = regexp.MustCompile(`("timestamp":"[^".Z]*)\.?(\d*)Z"`)
 
 // MarshalJSON is json.Marshal, but for the times of statuses: they have all three digits.
