@@ -25,9 +25,7 @@ func TestDamagedContextRow(t *testing.T) {
 		return err
 	}
 	index := []store.IndexKey{{Index: "index", Key: []byte("entry")}}
-	if err := write(rests, store.RowBound{}, store.RowChange{Key: []byte("bad"), Value: []byte("is damaged"), Index: index}, store.RowChange{Key: []byte("good"), Value: []byte("is whole"), Index: index}); err != nil {
-		t.Fatal(err)
-	}
+	need(write(rests, store.RowBound{}, store.RowChange{Key: []byte("bad"), Value: []byte("is damaged"), Index: index}, store.RowChange{Key: []byte("good"), Value: []byte("is whole"), Index: index}))
 	d.open(t)
 	check := func(t *testing.T) {
 		t.Helper()

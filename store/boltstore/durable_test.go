@@ -14,14 +14,9 @@ import (
 // longer than it may, and not for one that will never come.
 func TestReadWaitsForTheDisk(t *testing.T) {
 	t.Parallel()
-	db, err := Open(filepath.Join(t.TempDir(), "store.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(Open(filepath.Join(t.TempDir(), "store.db")))
 	t.Cleanup(func() { _ = db.Close() })
-	if _, err := db.Handle(); err != nil {
-		t.Fatal(err)
-	}
+	must(db.Handle())
 	newest := db.durable.id.Load()
 	read := func(ctx context.Context) error { return db.view(ctx, func(*image) error { return nil }) }
 	if err := read(context.Background()); err != nil {

@@ -20,50 +20,30 @@ import (
 func TestUnknownTaskNextToDamage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "store.db")
-	db, err := boltstore.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := db.Handle()
-	if err != nil {
-		t.Fatal(err)
-	}
+	db, h := handled(boltstore.Open(path))
 	var ids []store.TaskID
 	for range 200 {
 		b, _ := turn(alice)
 		b.Change.Phase = store.Parked // else its key is in live, too
-		if _, err := h.Append(t.Context(), b).Wait(); err != nil {
-			t.Fatal(err)
-		}
+		commit(h, b)
 		ids = append(ids, b.Task)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	need(db.Close())
 	last := damageLeaf(t, path, ids)
-	if db, err = boltstore.Open(path); err != nil {
-		t.Fatal(err)
-	}
-	if h, err = db.Handle(); err != nil {
-		t.Fatal(err)
-	}
+	db = must(boltstore.Open(path))
+	h = must(db.Handle())
 	unknown := last
 	unknown[15]++
 	if err := h.Delete(t.Context(), store.System(), unknown, nil); !errors.Is(err, store.ErrNotFound) || db.Trouble() != nil {
 		t.Errorf("Delete() of an unknown task = %v, Trouble() = %v, want ErrNotFound and none", err, db.Trouble())
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	need(db.Close())
 }
 
 // damageLeaf damages a page of headers, and returns the last task of the page before it.
 func damageLeaf(t *testing.T, path string, ids []store.TaskID) store.TaskID {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(os.ReadFile(path))
 	order := binary.NativeEndian
 	for n, id := range ids[50:150] {
 		found := false
@@ -76,9 +56,7 @@ func damageLeaf(t *testing.T, path string, ids []store.TaskID) store.TaskID {
 		if !found {
 			continue
 		}
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		need(os.WriteFile(path, data, 0o600))
 		return ids[50+n-1]
 	}
 	t.Fatal("no page begins with one of the tasks in the middle")

@@ -38,18 +38,11 @@ func filled(t *testing.T, change func(d *damaged)) *damaged {
 	d := &damaged{path: sample(t)}
 	d.open(t)
 	change(d)
-	var err error
-	if d.db, err = boltstore.Open(d.path); err != nil {
-		t.Fatal(err)
-	}
+	d.db = must(boltstore.Open(d.path))
 	t.Cleanup(func() { _ = d.db.Close() })
-	if d.h, err = d.db.Handle(); err != nil {
-		t.Fatal(err)
-	}
+	d.h = must(d.db.Handle())
 	return d
 }
-
-var anonymous = store.Owner("", "anonymous")
 
 // spoil zeroes the pages that have a key, from now on.
 func (d *damaged) spoil(t *testing.T, key []byte) {
@@ -57,9 +50,7 @@ func (d *damaged) spoil(t *testing.T, key []byte) {
 	n := 0
 	d.leaves(key, func(at int64, page []byte) {
 		n++
-		if _, err := d.file.WriteAt(make([]byte, len(page)), at); err != nil {
-			t.Fatal(err)
-		}
+		must(d.file.WriteAt(make([]byte, len(page)), at))
 	})
 	if n == 0 {
 		t.Fatalf("no page has the key %x", key)
@@ -70,7 +61,7 @@ func (d *damaged) spoil(t *testing.T, key []byte) {
 // what its owner uses, is refused.
 func TestCreateNeedsWhatIsDamaged(t *testing.T) {
 	t.Parallel()
-	for name, need := range map[string]func(b *store.Batch){
+	for name, needs := range map[string]func(b *store.Batch){
 		"window": func(*store.Batch) {},
 		"usage":  func(b *store.Batch) { b.Dedup, b.Disk.Owner = store.Hash{}, 1<<40 },
 	} {
@@ -82,7 +73,7 @@ func TestCreateNeedsWhatIsDamaged(t *testing.T) {
 			})
 			for range 2 {
 				b, _ := turn(anonymous)
-				need(b)
+				needs(b)
 				if _, err := d.h.Append(t.Context(), b).Wait(); !errors.Is(err, store.ErrReadOnly) {
 					t.Errorf("Append() = %v, want ErrReadOnly", err)
 				}
@@ -142,9 +133,7 @@ func TestDamagedAtWork(t *testing.T) {
 	t.Parallel()
 	d, rests, _, live := newDamaged(t)
 	b := &store.Batch{Scope: alice, Task: rests, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Live, TakeFence: true}}
-	if _, err := d.h.Append(t.Context(), b).Wait(); err != nil {
-		t.Fatal(err)
-	}
+	commit(d.h, b)
 	d.open(t)
 	keys, values := d.values(t, "task")
 	value := find(t, keys, values, rests[:])

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -26,9 +27,10 @@ type Backend interface {
 // Window is how many messages a [Backend]'s window of Batch.Dedup must remember.
 const Window = 2000
 
-// Run runs the whole suite, in parallel. open returns a new, empty backend for each
-// case; the suite closes it.
-func Run(t *testing.T, open func(t *testing.T) Backend) {
+// Run runs the whole suite, in parallel, or the concepts that are named: for an option of a
+// store that passes the whole without it. open returns a new, empty backend for each case; the
+// suite closes it.
+func Run(t *testing.T, open func(t *testing.T) Backend, concepts ...string) {
 	for _, concept := range []struct {
 		name  string
 		cases []testCase
@@ -38,30 +40,30 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		{"append", appendCases()},
 		{"fence", fenceCases()},
 		{"pipeline", pipelineCases()},
-		{"snapshot", snapshotCases()},
-		{"bulk", bulkCases()},
+		{"fold", foldCases()},
 		{"concurrency", concurrencyCases()},
 		{"decision", decisionCases()},
 		{"dedup", dedupCases()},
-		{"parked", parkedCases()},
+		{"bound", boundCases()},
 		{"disk", diskCases()},
 		{"scope", scopeCases()},
 		{"rows", rowCases()},
-		{"rowquery", rowQueryCases()},
 		{"contextrows", contextRowCases()},
 		{"aside", asideCases()},
 		{"list", listCases()},
+		{"page size", pageSizeCases()},
 		{"cursor", cursorCases()},
 		{"due", dueCases()},
-		{"audit", auditCases()},
 		{"claim", claimCases()},
 		{"delete", deleteCases()},
 		{"watch", watchCases()},
 		{"context", contextCases()},
 		{"close", closeCases()},
-		{"limits", limitCases()},
-		{"invalid", invalidCases()},
+		{"refused", refusedCases()},
 	} {
+		if len(concepts) > 0 && !slices.Contains(concepts, concept.name) {
+			continue
+		}
 		t.Run(concept.name, func(t *testing.T) {
 			t.Parallel()
 			for _, c := range concept.cases {
