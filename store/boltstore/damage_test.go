@@ -119,10 +119,10 @@ func (d *damaged) put(t *testing.T, value, over []byte) {
 	}
 }
 
-// eachBit damages bits of a value in turn: every seventh one, so that each byte has one.
+// eachBit damages bits of a value in turn: every 13th one, so that each of a byte is among them.
 func (d *damaged) eachBit(t *testing.T, value []byte, check func(t *testing.T)) {
 	t.Helper()
-	for n := 0; n < 8*len(value); n += 7 {
+	for n := 0; n < 8*len(value); n += 13 {
 		bad := bytes.Clone(value)
 		bad[n/8] ^= 1 << (n % 8)
 		d.put(t, bad, value)

@@ -209,12 +209,12 @@ func reserveLeft(path string) error {
 	if err != nil || r.Fence != 2 {
 		return fmt.Errorf("a decision within the reserve: fence %d, %w", r.Fence, err)
 	}
-	if _, err := cutOff.Wait(); !errors.Is(err, store.ErrFenced) {
-		return fmt.Errorf("the chunk of a turn that was cut off: %w, want ErrFenced", err)
-	}
 	second := c.chunk(100)
 	if first.Answered() || second.Answered() {
 		return errors.New("a chunk was answered within the reserve")
+	}
+	if _, err := cutOff.Wait(); !errors.Is(err, store.ErrFenced) {
+		return fmt.Errorf("the chunk of a turn that was cut off: %w, want ErrFenced", err)
 	}
 	need(limitFiles(1 << 40))
 	for n, commit := range []*store.Commit{first, second} {

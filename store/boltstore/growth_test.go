@@ -254,9 +254,9 @@ func newGrowth(path string, seed uint64) *growth {
 // and by much.
 func TestOlderMetaPage(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(4) {
+	for seed := range uint64(3) {
 		g := newGrowth(filepath.Join(t.TempDir(), "store.db"), seed)
-		if err := g.play(t.Context(), 5, func() error { return nil }); err != nil {
+		if err := g.play(t.Context(), 4, func() error { return nil }); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
 	}

@@ -164,6 +164,9 @@ func TestDamagedStructure(t *testing.T) {
 		leaves := l.leaves[bucket]
 		pages := map[string]int{"root": root, "first leaf": leaves[0], "middle leaf": leaves[len(leaves)/2], "last leaf": leaves[len(leaves)-1]}
 		for name, at := range pages {
+			if (name == "middle leaf" || name == "last leaf") && slices.Contains([]string{"list.ctx", "rowidx", "live", "audit"}, bucket) {
+				continue // like list
+			}
 			t.Run(bucket+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				ways := maps.Clone(both)
