@@ -1,7 +1,6 @@
 package boltstore_test
 
 import (
-	"errors"
 	"os"
 	"testing"
 	"time"
@@ -49,15 +48,11 @@ func TestBeginMeetsDamage(t *testing.T) {
 			need(damage(d, int64(newest), int64(order.Uint64(meta[16:]))))
 			for range 2 {
 				soon(t, "Read()", func() {
-					if _, err := d.h.Read(t.Context(), alice, rests, store.After(0), store.Limit{}); !errors.Is(err, store.ErrDataLoss) {
-						t.Errorf("Read() = %v, want ErrDataLoss", err)
-					}
+					unreadable(t, d.h, alice, rests, store.ErrDataLoss)
 				})
 				soon(t, "Append()", func() {
 					b := &store.Batch{Scope: alice, Task: other, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Final}}
-					if _, err := d.h.Append(t.Context(), b).Wait(); !errors.Is(err, store.ErrReadOnly) {
-						t.Errorf("Append() = %v, want ErrReadOnly", err)
-					}
+					refuses(t, d.h, b, store.ErrReadOnly)
 				})
 			}
 			soon(t, "Close()", func() {

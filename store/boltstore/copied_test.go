@@ -29,7 +29,7 @@ func TestTornCopy(t *testing.T) {
 	commit := func() {
 		create, end := turn(anonymous)
 		end.Events[0].Data = noise(random.IntN(20_000)) // so that pages of all kinds are taken and given back
-		commit(h, []*store.Batch{create, end}...)
+		commit(h, create, end)
 		tasks = append(tasks, create.Task)
 	}
 	for range 100 {
@@ -81,7 +81,7 @@ func TestTornValue(t *testing.T) {
 	create, end := turn(anonymous)
 	end.Events[0].Data = long
 	end.Rows = append(end.Rows, store.RowChange{Kind: "kind", Key: []byte("long"), Value: long})
-	commit(h, []*store.Batch{create, end}...)
+	commit(h, create, end)
 	need(db.Close())
 	whole := must(os.ReadFile(path))
 	copied := filepath.Join(dir, "whole.db")

@@ -39,10 +39,7 @@ func newDamaged(t *testing.T) (d *damaged, rests, other, live store.TaskID) {
 	d.db = must((boltstore.Options{Ahead: 1 << 20}).Open(d.path))
 	t.Cleanup(func() { _ = d.db.Close() })
 	older := must(d.db.Handle())
-	do := func(b *store.Batch) {
-		t.Helper()
-		must(older.Append(t.Context(), b).Wait())
-	}
+	do := func(b *store.Batch) { commit(older, b) }
 	park := func(name string) store.TaskID {
 		id := store.NewTaskID()
 		do(&store.Batch{
@@ -94,14 +91,12 @@ func (d *damaged) values(t *testing.T, bucket string) (keys, values [][]byte) {
 	need(os.WriteFile(path, d.bytes, 0o600))
 	file := must(bolt.Open(path, 0, &bolt.Options{ReadOnly: true}))
 	defer file.Close()
-	if err := file.View(func(tx *bolt.Tx) error {
+	need(file.View(func(tx *bolt.Tx) error {
 		return tx.Bucket([]byte(bucket)).ForEach(func(k, v []byte) error {
 			keys, values = append(keys, bytes.Clone(k)), append(values, bytes.Clone(v))
 			return nil
 		})
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return keys, values
 }
 
@@ -117,6 +112,16 @@ func (d *damaged) put(t *testing.T, value, over []byte) {
 		at += n
 		must(d.file.WriteAt(value, int64(at)))
 	}
+}
+
+// changeByte damages a value of a bucket.
+func (d *damaged) changeByte(t *testing.T, bucket string, contains []byte) {
+	t.Helper()
+	keys, values := d.values(t, bucket)
+	value := find(t, keys, values, contains)
+	bad := bytes.Clone(value)
+	bad[len(bad)-1]++
+	d.put(t, bad, value)
 }
 
 // eachBit damages bits of a value in turn: every 13th one, so that each of a byte is among them.
@@ -234,9 +239,7 @@ func TestDisplacedValue(t *testing.T) {
 		if tc.bucket == "task" && !slices.ContainsFunc(d.list(t, store.Query{}), func(h store.Header) bool { return h.Task == rests && h.Damaged }) {
 			t.Error("Tasks() has the header of another task")
 		}
-		if _, err := d.h.Read(t.Context(), alice, rests, store.After(0), store.Limit{}); !errors.Is(err, store.ErrDataLoss) {
-			t.Errorf("Read() = %v with another task's value in %s, want ErrDataLoss", err, tc.bucket)
-		}
+		unreadable(t, d.h, alice, rests, store.ErrDataLoss)
 		d.put(t, mine, mine)
 	}
 	if err := d.read(t, rests); err != nil {
@@ -277,9 +280,7 @@ func TestDamagedHeader(t *testing.T) {
 		}
 	})
 	// The writer refuses the task's batches, and nobody else's.
-	bad := bytes.Clone(find(t, keys, values, rests[:]))
-	bad[len(bad)-1]++
-	d.put(t, bad, find(t, keys, values, rests[:]))
+	d.changeByte(t, "task", rests[:])
 	var commits []*store.Commit
 	for _, id := range []store.TaskID{rests, other} {
 		commits = append(commits, d.h.Append(t.Context(), &store.Batch{Scope: alice, Task: id, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Final}}))
@@ -299,11 +300,7 @@ func TestClaimPassesDamaged(t *testing.T) {
 	must(d.h.Append(t.Context(), &store.Batch{Scope: alice, Task: rests, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Live, TakeFence: true}}).Wait())
 	next := must(d.db.Handle()) // both are of older epochs for it
 	d.open(t)
-	keys, values := d.values(t, "task")
-	value := find(t, keys, values, rests[:])
-	bad := bytes.Clone(value)
-	bad[20] ^= 0x10
-	d.put(t, bad, value)
+	d.changeByte(t, "task", rests[:])
 	for _, limit := range []int{1, 10} {
 		claimed, err := next.Claim(t.Context(), limit)
 		if want := 2 - len(claimed); err != nil || limit == 1 && (want != 1 || claimed[0].Task != live) || limit == 10 && len(claimed) != 0 {
@@ -362,15 +359,9 @@ func TestDamagedRows(t *testing.T) {
 		}
 	})
 	// What a damaged row says is needed to replace it.
-	keys, values = d.values(t, "row")
-	value := find(t, keys, values, []byte("rests asks"))
-	bad := bytes.Clone(value)
-	bad[len(bad)-1]++
-	d.put(t, bad, value)
+	d.changeByte(t, "row", []byte("rests asks"))
 	b := &store.Batch{Scope: alice, Task: rests, Rev: ptr(uint64(3)), Rows: []store.RowChange{{Kind: "approval", Key: []byte("rests"), IfRev: store.Any, Value: []byte("again")}}}
-	if _, err := d.h.Append(t.Context(), b).Wait(); !errors.Is(err, store.ErrDataLoss) {
-		t.Errorf("Append() = %v over a damaged row, want ErrDataLoss", err)
-	}
+	refuses(t, d.h, b, store.ErrDataLoss)
 }
 
 // When the writer meets a page that is damaged it writes nothing more, and says so. What
@@ -384,7 +375,7 @@ func TestWriterMeetsDamage(t *testing.T) {
 			db, h := handled(boltstore.Open(path))
 			create, end := turn(anonymous)
 			end.Rows = []store.RowChange{{Kind: "k", Key: []byte("key"), Value: noise(6000)}}
-			commit(h, []*store.Batch{create, end}...)
+			commit(h, create, end)
 			d := &damaged{db: db, h: h, path: path}
 			d.open(t)
 			keys, values := d.values(t, bucket)
@@ -397,9 +388,7 @@ func TestWriterMeetsDamage(t *testing.T) {
 			next, _ := turn(anonymous)
 			next.Rows = []store.RowChange{{Kind: "k", Key: []byte("another"), Value: []byte("row")}}
 			for range 3 {
-				if _, err := h.Append(t.Context(), next).Wait(); !errors.Is(err, store.ErrReadOnly) {
-					t.Errorf("Append() = %v, want ErrReadOnly", err)
-				}
+				refuses(t, h, next, store.ErrReadOnly)
 			}
 			if err := db.Err(); err != nil {
 				t.Errorf("Err() = %v, want nil: it serves what can be read", err)

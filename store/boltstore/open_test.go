@@ -245,9 +245,7 @@ func TestAnsweredAfterCommit(t *testing.T) {
 		t.Error("readers were woken before the commit")
 	default:
 	}
-	if _, err := h.Read(context.Background(), store.System(), create.Task, store.After(0), store.Limit{}); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("Read() = %v before the commit, want ErrNotFound", err)
-	}
+	unreadable(t, h, store.System(), create.Task, store.ErrNotFound)
 	close(release)
 	must(c.Wait())
 	<-wake

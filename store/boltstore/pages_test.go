@@ -232,8 +232,7 @@ func (l *large) examine(t *testing.T, path string, page []byte, at int, index bo
 	noticed := 0
 	with := func(do func(store.Handle)) {
 		t.Helper()
-		db := l.open(t, path)
-		h := must(db.Handle())
+		db, h := handledInTime(func() *boltstore.DB { return l.open(t, path) })
 		do(h)
 		need(db.Close())
 	}
@@ -450,8 +449,7 @@ func TestDamagedIndex(t *testing.T) {
 					put(t, path, page, at)
 					tasks := maps.Clone(l.tasks)
 					for range 2 {
-						db := l.open(t, path)
-						h := must(db.Handle())
+						db, h := handledInTime(func() *boltstore.DB { return l.open(t, path) })
 						if first == "reads" {
 							l.read(t, h, tasks)
 						}

@@ -64,7 +64,7 @@ func TestNoZerosWithoutSpace(t *testing.T) {
 	db, h := handled(boltstore.Options{Ahead: -1}.Open(path))
 	defer db.Close()
 	create, end := turn(alice)
-	commit(h, []*store.Batch{create, end}...)
+	commit(h, create, end)
 	var file syscall.Stat_t
 	need(syscall.Stat(path, &file))
 	if taken := file.Blocks * 512; taken > 512<<10 {

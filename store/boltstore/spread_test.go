@@ -38,9 +38,8 @@ func filled(t *testing.T, change func(d *damaged)) *damaged {
 	d := &damaged{path: sample(t)}
 	d.open(t)
 	change(d)
-	d.db = must(boltstore.Open(d.path))
+	d.db, d.h = handledInTime(func() *boltstore.DB { return must(boltstore.Open(d.path)) })
 	t.Cleanup(func() { _ = d.db.Close() })
-	d.h = must(d.db.Handle())
 	return d
 }
 
@@ -74,9 +73,7 @@ func TestCreateNeedsWhatIsDamaged(t *testing.T) {
 			for range 2 {
 				b, _ := turn(anonymous)
 				needs(b)
-				if _, err := d.h.Append(t.Context(), b).Wait(); !errors.Is(err, store.ErrReadOnly) {
-					t.Errorf("Append() = %v, want ErrReadOnly", err)
-				}
+				refuses(t, d.h, b, store.ErrReadOnly)
 			}
 		})
 	}
@@ -102,9 +99,7 @@ func TestCreateBesideDamage(t *testing.T) {
 	}
 	bounded, _ := turn(anonymous)
 	bounded.Disk.Owner = 1 << 40
-	if _, err := d.h.Append(t.Context(), bounded).Wait(); err != nil {
-		t.Errorf("Append() = %v", err)
-	}
+	commit(d.h, bounded)
 }
 
 // How many tasks there are is not remembered from an index that could not be read whole.
@@ -135,11 +130,7 @@ func TestDamagedAtWork(t *testing.T) {
 	b := &store.Batch{Scope: alice, Task: rests, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Live, TakeFence: true}}
 	commit(d.h, b)
 	d.open(t)
-	keys, values := d.values(t, "task")
-	value := find(t, keys, values, rests[:])
-	bad := bytes.Clone(value)
-	bad[len(bad)-1]++
-	d.put(t, bad, value)
+	d.changeByte(t, "task", rests[:])
 	tasks := d.list(t, store.Query{})
 	for _, h := range tasks {
 		if want := h.Task == rests; h.Damaged != want || want && h.State == 0 {

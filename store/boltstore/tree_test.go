@@ -27,7 +27,7 @@ func TestReadsAsBbolt(t *testing.T) {
 			for range 30 {
 				need(file.Update(func(tx *bolt.Tx) error { return change(tx, names, random, many) }))
 				if err := file.View(func(tx *bolt.Tx) error {
-					im := newImage(tx, false)
+					im := newImage(tx)
 					for _, name := range names {
 						compare(t, im.bucket(name), tx.Bucket(name), random, many)
 					}
@@ -53,7 +53,7 @@ func change(tx *bolt.Tx, names [][]byte, random *rand.Rand, many int) error {
 	for _, name := range names {
 		must(tx.CreateBucketIfNotExists(name))
 	}
-	im := newImage(tx, false)
+	im := newImage(tx)
 	for _, name := range names {
 		b := &changing{Bucket: tx.Bucket(name)}
 		if tx.ID() > 2 {

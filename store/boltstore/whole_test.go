@@ -90,7 +90,7 @@ func TestCopyLacksValue(t *testing.T) {
 		live.Rows = []store.RowChange{{Kind: "kind", Key: []byte("key"), Value: []byte("value"), Index: []store.IndexKey{{Index: "index", Key: []byte("ikey")}}}}
 		live.Due = []store.DueChange{{Kind: "kind", Key: []byte("key"), Time: 1}}
 		live.Audit = [][]byte{[]byte(`{"an":"entry"}`)}
-		commit(h, []*store.Batch{create, end, live}...)
+		commit(h, create, end, live)
 	}
 	need(db.Close())
 	whole := must(os.ReadFile(original))
@@ -189,9 +189,7 @@ func TestSmallBuckets(t *testing.T) {
 				}
 				for range 2 {
 					b := &store.Batch{Scope: alice, Task: rests, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Final}}
-					if _, err := d.h.Append(t.Context(), b).Wait(); !errors.Is(err, store.ErrReadOnly) {
-						t.Errorf("Append() = %v, want ErrReadOnly", err)
-					}
+					refuses(t, d.h, b, store.ErrReadOnly)
 				}
 			})
 		}

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -27,10 +26,9 @@ type Backend interface {
 // Window is how many messages a [Backend]'s window of Batch.Dedup must remember.
 const Window = 2000
 
-// Run runs the whole suite, in parallel, or the concepts that are named: for an option of a
-// store that passes the whole without it. open returns a new, empty backend for each case; the
-// suite closes it.
-func Run(t *testing.T, open func(t *testing.T) Backend, concepts ...string) {
+// Run runs the whole suite, in parallel. open returns a new, empty backend for each
+// case; the suite closes it.
+func Run(t *testing.T, open func(t *testing.T) Backend) {
 	for _, concept := range []struct {
 		name  string
 		cases []testCase
@@ -61,9 +59,6 @@ func Run(t *testing.T, open func(t *testing.T) Backend, concepts ...string) {
 		{"close", closeCases()},
 		{"refused", refusedCases()},
 	} {
-		if len(concepts) > 0 && !slices.Contains(concepts, concept.name) {
-			continue
-		}
 		t.Run(concept.name, func(t *testing.T) {
 			t.Parallel()
 			for _, c := range concept.cases {
