@@ -276,7 +276,7 @@ func (m *model) putRows(owner store.Scope, contextID string, b *store.Batch) {
 		key := dueKey{owner, b.Task, c.Time, c.Kind, string(c.Key)}
 		if c.Delete {
 			delete(m.due, key)
-		} else {
+		} else if _, there := m.due[key]; !there {
 			m.due[key] = string(c.Payload)
 		}
 	}

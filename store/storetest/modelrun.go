@@ -210,7 +210,7 @@ func (m *modelRun) side(b *store.Batch, owner store.Scope, contextID string) {
 		if m.chance(2) {
 			b.Due = append(b.Due, dueGone(at, key))
 		} else {
-			b.Due = append(b.Due, dueAt(at, key, fmt.Sprint(at, key)))
+			b.Due = append(b.Due, dueAt(at, key, fmt.Sprint(m.step, len(b.Due))))
 		}
 	}
 	for n := range m.random.IntN(3) {
