@@ -39,7 +39,6 @@ func (b backend) Rebuild() error { return nil }
 
 var (
 	alice = store.Owner("acme", "alice")
-	bob   = store.Owner("acme", "bob")
 	eve   = store.Owner("other", "alice")
 )
 
@@ -74,13 +73,6 @@ func must(t *testing.T, c *store.Commit) store.Receipt {
 		t.Fatalf("Wait() = %v", err)
 	}
 	return r
-}
-
-func wantErr(t *testing.T, c *store.Commit, want error) {
-	t.Helper()
-	if r, err := c.Wait(); !errors.Is(err, want) || r != (store.Receipt{}) {
-		t.Errorf("Wait() = %v, %v, want no receipt and %v", r, err, want)
-	}
 }
 
 func wantDuplicate(t *testing.T, c *store.Commit, first store.TaskID) {
