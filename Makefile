@@ -39,7 +39,7 @@ GATES := gate1 gate2 gate3 gate4 gate5
 CHECKS := format vet lint modules generated gates cross $(GATES)
 
 .DEFAULT_GOAL := test
-.PHONY: help build test fast check format vet lint modules generated gates cross gate1 gate2 gate3 gate4 interop browser mcp operate gate5 bench faults mutate sim vuln sbom tools
+.PHONY: help build test fast check format vet lint modules generated gates cross gate1 gate2 gate3 gate4 interop browser mcp operate gate5 bench faults mutate sim vuln newest sbom tools
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -160,6 +160,12 @@ mutate: ## break each promise of a table and see its test fail, in minutes; ROW=
 # without it has checked nothing.
 vuln: ## known vulnerabilities in what we call; needs a network
 	go run golang.org/x/vuln/cmd/govulncheck@v$(GOVULNCHECK_VERSION) ./...
+
+# Not part of check: it asks what is newest. The store reads the pages that bbolt has mapped.
+newest: ## the store's reader of bbolt's file, and files of every format, with the newest bbolt; needs a network
+	@mod=$$(mktemp -d) && trap 'rm -rf "$$mod"' EXIT && cp go.mod go.sum "$$mod" && \
+	go get -modfile="$$mod/go.mod" go.etcd.io/bbolt@latest && go list -modfile="$$mod/go.mod" -m go.etcd.io/bbolt && \
+	go test -modfile="$$mod/go.mod" -count=1 -run '^(TestReadsAsBbolt|TestFormats|TestWhole)$$' ./store/boltstore
 
 # Not part of check: the tool is built from modules that nothing else needs.
 sbom: build ## the modules in the program, as CycloneDX, to ./bin

@@ -34,32 +34,18 @@ type leapt struct{ from, to time.Time }
 // newClockWorld returns a world whose clock jumps.
 func newClockWorld(t *testing.T, flags ...string) *world {
 	t.Helper()
-	tree, err := findGo()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must(findGo())(t)
 	if !tree.replaceable() {
 		skip(t, "Go is in the module cache, where it takes no overlay: "+tree.GOROOT)
 	}
-	binary, err := buildShifted()
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := must(buildShifted())(t)
 	t.Parallel() // only now: without a cache the build has both processors for a minute
 	w := newWorld(t)
 	w.binary, w.flags = binary, flags
-	file, err := os.Create(filepath.Join(w.control, clockFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(os.Create(filepath.Join(w.control, clockFile)))(t)
 	defer file.Close()
-	if err := file.Truncate(16); err != nil {
-		t.Fatal(err)
-	}
-	b, err := syscall.Mmap(int(file.Fd()), 0, 16, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
-	if err != nil {
-		t.Fatal(err)
-	}
+	need(t, file.Truncate(16))
+	b := must(syscall.Mmap(int(file.Fd()), 0, 16, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED))(t)
 	t.Cleanup(func() {
 		if err := syscall.Munmap(b); err != nil {
 			t.Error(err)
@@ -127,9 +113,7 @@ func (w *world) asks(kind string, n int) []held {
 		w.mu.Lock()
 		e := w.add(kind)
 		w.mu.Unlock()
-		if err := e.send(ctx, w.to()); err != nil {
-			w.Fatal(err)
-		}
+		need(w, e.send(ctx, w.to()))
 		h := held{errand: e, asked: w.pending(ctx, e)}
 		if off := w.clock.now().Sub(h.asked.RequestedAt); off.Abs() > time.Minute {
 			w.Errorf("%s was asked at %v, %v away from the clock", e.name, h.asked.RequestedAt, off)
@@ -145,10 +129,7 @@ func (w *world) asks(kind string, n int) []held {
 // pending returns what an errand asks.
 func (w *world) pending(ctx context.Context, e *errand) question {
 	w.Helper()
-	t, err := w.to().get(ctx, e.id)
-	if err != nil {
-		w.Fatal(err)
-	}
+	t := must(w.to().get(ctx, e.id))(w)
 	asked, err := t.Status.questions()
 	if err != nil || len(asked) != 1 || t.Status.State != inputRequired {
 		w.Fatalf("%s is %s and asks %v, %v; want one question", e.name, t.Status.State, asked, err)
@@ -344,9 +325,7 @@ const scenarios = `scenarios:
 func TestTimersWhenClockJumps(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "scenarios.yaml")
-	if err := os.WriteFile(file, []byte(scenarios), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	need(t, os.WriteFile(file, []byte(scenarios), 0o600))
 	w := newClockWorld(t, "--planner-kind", "script", "--planner-script", file)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*endBound)
 	defer cancel()
@@ -355,9 +334,7 @@ func TestTimersWhenClockJumps(t *testing.T) {
 	begins := func(text string, n int) (begun []*timer) {
 		for range n {
 			m := &timer{name: fmt.Sprintf("%s %d", text, len(all)), text: text}
-			if err := m.send(ctx, w.to()); err != nil {
-				t.Fatal(err)
-			}
+			need(t, m.send(ctx, w.to()))
 			all, begun = append(all, m), append(begun, m)
 		}
 		return begun
@@ -367,9 +344,7 @@ func TestTimersWhenClockJumps(t *testing.T) {
 		t.Helper()
 		for _, m := range timers {
 			within(t, wakeBound, m.name+" is "+want, func() bool {
-				if err := m.send(ctx, w.to()); err != nil {
-					t.Fatal(err)
-				}
+				need(t, m.send(ctx, w.to()))
 				return m.state == want
 			})
 		}

@@ -38,14 +38,8 @@ func newSample(t *testing.T) *sample {
 	w.finish()
 	w.verify()
 	w.live.stop()
-	pages, err := mapPages(w.store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.ReadFile(w.store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := must(mapPages(w.store))(t)
+	file := must(os.ReadFile(w.store))(t)
 	return &sample{w: w, pages: pages, used: file[:pages.used*pages.size]}
 }
 
@@ -54,16 +48,12 @@ func newSample(t *testing.T) *sample {
 func (s *sample) write(t *testing.T, damage func(file []byte) []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "damaged.db")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	need(t, os.WriteFile(path, nil, 0o600))
 	was, is := identity(t, s.w.store), identity(t, path)
 	if !bytes.Contains(s.used, was) {
 		t.Fatal("the file does not say which one it is")
 	}
-	if err := os.WriteFile(path, damage(bytes.ReplaceAll(s.used, was, is)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	need(t, os.WriteFile(path, damage(bytes.ReplaceAll(s.used, was, is)), 0o600))
 	return path
 }
 
@@ -71,9 +61,7 @@ func (s *sample) write(t *testing.T, damage func(file []byte) []byte) string {
 func identity(t *testing.T, path string) []byte {
 	t.Helper()
 	var stat syscall.Stat_t
-	if err := syscall.Stat(path, &stat); err != nil {
-		t.Fatal(err)
-	}
+	need(t, syscall.Stat(path, &stat))
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, stat.Dev), stat.Ino)
 }
 
@@ -132,10 +120,7 @@ func TestDamagedValues(t *testing.T) {
 	if *long {
 		places = 12
 	}
-	db, err := bolt.Open(s.write(t, func(file []byte) []byte { return file }), 0, &bolt.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(bolt.Open(s.write(t, func(file []byte) []byte { return file }), 0, &bolt.Options{ReadOnly: true}))(t)
 	defer db.Close()
 	for _, bucket := range []string{"log", "task", "row", "due", "audit"} {
 		var values [][]byte

@@ -99,3 +99,19 @@ func skip(t *testing.T, why string) {
 	suite.mu.Unlock()
 	t.Skip(why)
 }
+
+// must ends a test that cannot be prepared: must(os.ReadFile(name))(t).
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		need(t, err)
+		return v
+	}
+}
+
+func need(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -31,13 +31,9 @@ func TestFileIsMoved(t *testing.T) {
 			w.reached(20)
 			// The second name is how a person gets the file back.
 			kept := w.store + ".kept"
-			if err := os.Link(w.store, kept); err != nil {
-				t.Fatal(err)
-			}
+			need(t, os.Link(w.store, kept))
 			w.ending.Store(true)
-			if err := move(w.store); err != nil {
-				t.Fatal(err)
-			}
+			need(t, move(w.store))
 			if !s.ends(endBound) {
 				t.Fatalf("the server continues without its file:\n%s", s.said())
 			}
@@ -50,9 +46,7 @@ func TestFileIsMoved(t *testing.T) {
 			}
 			s.sound()
 			struck(t, 1)
-			if err := os.Rename(kept, w.store); err != nil {
-				t.Fatal(err)
-			}
+			need(t, os.Rename(kept, w.store))
 			w.ending.Store(false)
 			w.again()
 		})
@@ -77,9 +71,7 @@ func TestCopiedWhileWritten(t *testing.T) {
 		w.reached(10)
 		shown = append(shown, w.done())
 		paths[i] = filepath.Join(t.TempDir(), "copy.db")
-		if err := copyInPieces(w.store, paths[i]); err != nil {
-			t.Fatal(err)
-		}
+		need(t, copyInPieces(w.store, paths[i]))
 	}
 	struck(t, copies)
 	w.settle(l)

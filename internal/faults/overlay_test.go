@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"testing"
 )
 
 // clockReading is where time.Now reads the wall clock, and the monotonic one, which
@@ -112,40 +111,4 @@ func overlayClock(goroot, folder string) (overlay string, err error) {
 	}
 	overlay = filepath.Join(folder, "overlay.json")
 	return overlay, os.WriteFile(overlay, text, 0o600)
-}
-
-// A release of Go that reads the clock in another way is not taken for one whose clock
-// jumps.
-func TestGoHasChanged(t *testing.T) {
-	t.Parallel()
-	for name, text := range map[string]string{"without": "package time\n", "twice": clockReading.old + clockReading.old} {
-		goroot := t.TempDir()
-		library := filepath.Join(goroot, "src", "time")
-		if err := os.MkdirAll(library, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(library, clockReading.file), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := overlayClock(goroot, t.TempDir()); err == nil || !strings.Contains(err.Error(), clockReading.old) || !strings.Contains(err.Error(), goroot) {
-			t.Errorf("%s: overlayClock() = %v, want an error with what is to be replaced, and where", name, err)
-		}
-	}
-}
-
-// Only a Go outside of the module cache takes an overlay.
-func TestGoIsReplaceable(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		goroot string
-		want   bool
-	}{
-		{"/usr/local/go", true},
-		{"/modules-of-another", true},
-		{"/modules/golang.org/toolchain@v0.0.1-go1.26.0.linux-amd64", false},
-	} {
-		if got := (goTree{c.goroot, "/modules"}).replaceable(); got != c.want {
-			t.Errorf("replaceable() of %s = %t, want %t", c.goroot, got, c.want)
-		}
-	}
 }

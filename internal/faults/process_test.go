@@ -73,15 +73,10 @@ func TestStopped(t *testing.T) {
 	s := w.start()
 	l := w.load()
 	w.reached(20)
-	if err := s.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	need(t, s.cmd.Process.Signal(syscall.SIGSTOP))
 	stopped := 0
 	eventually(t, "the process is stopped", func() bool {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid)))(t)
 		_, rest, _ := bytes.Cut(text, []byte(") "))
 		if bytes.HasPrefix(rest, []byte("T")) {
 			stopped = 1
@@ -89,9 +84,7 @@ func TestStopped(t *testing.T) {
 		return stopped == 1
 	})
 	w.elapses(3 * time.Second)
-	if err := s.cmd.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	need(t, s.cmd.Process.Signal(syscall.SIGCONT))
 	w.recovers()
 	w.reached(20)
 	struck(t, stopped)
@@ -121,9 +114,7 @@ func TestFewDescriptors(t *testing.T) {
 	eventually(t, "connections beyond what the descriptors allow are closed", func() bool {
 		closed = 0
 		for _, c := range idle {
-			if err := c.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
-				t.Fatal(err)
-			}
+			need(t, c.SetReadDeadline(time.Now().Add(time.Millisecond)))
 			var timeout net.Error
 			if _, err := c.Read(make([]byte, 1)); err != nil && (!errors.As(err, &timeout) || !timeout.Timeout()) {
 				closed++
@@ -206,13 +197,8 @@ func TestRacingDecisions(t *testing.T) {
 	e := w.errand() // a transfer
 	ctx, cancel := context.WithTimeout(context.Background(), endBound)
 	defer cancel()
-	if err := e.send(ctx, w.to()); err != nil {
-		t.Fatal(err)
-	}
-	asked, err := w.to().get(ctx, e.id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	need(t, e.send(ctx, w.to()))
+	asked := must(w.to().get(ctx, e.id))(t)
 	questions, err := asked.Status.questions()
 	if err != nil || len(questions) != 1 {
 		t.Fatalf("the call is asked about by %v, %v; want one question", questions, err)

@@ -43,10 +43,7 @@ func TestFileMayNotGrow(t *testing.T) {
 	s := w.start()
 	l := w.load()
 	w.reached(5)
-	info, err := os.Stat(w.store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must(os.Stat(w.store))(t)
 	w.limitFiles(s, uint64(info.Size()))
 	w.refuses("the file has reached its size limit")
 	blind := l.blind.Load()
@@ -104,9 +101,7 @@ func TestDiskIsFull(t *testing.T) {
 		t.Errorf("%d reads were not answered while the disk was full", n)
 	}
 	struck(t, int(l.unsaid.Load()))
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
+	need(t, os.Remove(ballast))
 	w.recovers()
 	w.reached(5)
 	l.stop()
@@ -121,13 +116,12 @@ func TestDiskIsFull(t *testing.T) {
 // fill writes a file until its disk is full.
 func fill(t *testing.T, path string) {
 	t.Helper()
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(os.Create(path))(t)
 	defer f.Close()
 	block := []byte(strings.Repeat("full", 64<<10))
-	for err == nil {
-		_, err = f.Write(block)
+	for {
+		if _, err := f.Write(block); err != nil {
+			return
+		}
 	}
 }

@@ -63,13 +63,8 @@ func spawn(t *testing.T, binary, control string, front []string, args ...string)
 	line := append(append(append([]string{}, front...), binary, "serve", "--listen", "127.0.0.1:0"), args...)
 	s := &server{t: t, cmd: exec.Command(line[0], line[1:]...), listening: make(chan string, 1), exited: make(chan struct{})}
 	s.cmd.Env = append(os.Environ(), controlEnv+"="+control)
-	pipe, err := s.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	pipe := must(s.cmd.StderrPipe())(t)
+	need(t, s.cmd.Start())
 	t.Cleanup(s.kill)
 	go func() {
 		defer close(s.exited)

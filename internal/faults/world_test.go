@@ -46,9 +46,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{T: t, binary: suite.binary, data: filepath.Join(folder, "data"), control: filepath.Join(folder, "control"), size: 200}
 	w.store = filepath.Join(w.data, "tasks.db")
 	for _, name := range []string{w.data, w.control} {
-		if err := os.Mkdir(name, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		need(t, os.Mkdir(name, 0o700))
 	}
 	return w
 }
@@ -91,12 +89,8 @@ func (w *world) fault(point string, errno syscall.Errno, delay time.Duration, on
 	}
 	draft := filepath.Join(w.control, "draft")
 	order := fmt.Sprintf("%s %d %v %s\n", point, int(errno), delay, often)
-	if err := os.WriteFile(draft, []byte(order), 0o600); err != nil {
-		w.Fatal(err)
-	}
-	if err := os.Rename(draft, filepath.Join(w.control, "control")); err != nil {
-		w.Fatal(err)
-	}
+	need(w, os.WriteFile(draft, []byte(order), 0o600))
+	need(w, os.Rename(draft, filepath.Join(w.control, "control")))
 }
 
 // mend ends the fault.

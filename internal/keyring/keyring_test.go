@@ -46,10 +46,7 @@ func (w *world) pass(d time.Duration) {
 
 func (w *world) open() *Keyring {
 	w.t.Helper()
-	k, err := Open(Config{Folder: w.folder, Now: w.now, Log: zerolog.New(&w.log)})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	k := must(Open(Config{Folder: w.folder, Now: w.now, Log: zerolog.New(&w.log)}))
 	return k
 }
 
@@ -62,22 +59,15 @@ func (w *world) rotate() {
 
 func (w *world) text() string {
 	w.t.Helper()
-	text, err := os.ReadFile(w.file)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	text := must(os.ReadFile(w.file))
 	return string(text)
 }
 
 func (w *world) write(text string, mode fs.FileMode) {
 	w.t.Helper()
 	_ = os.Remove(w.file)
-	if err := os.WriteFile(w.file, []byte(text), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.Chmod(w.file, mode); err != nil {
-		w.t.Fatal(err)
-	}
+	need(os.WriteFile(w.file, []byte(text), 0o600))
+	need(os.Chmod(w.file, mode))
 }
 
 var data = []byte("what is authenticated")
@@ -87,10 +77,7 @@ func TestTag(t *testing.T) {
 	for name, folder := range map[string]string{"in memory": "", "on disk": newWorld(t).folder} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k, err := Open(Config{Folder: folder})
-			if err != nil {
-				t.Fatal(err)
-			}
+			k := must(Open(Config{Folder: folder}))
 			m := k.MAC(PageTokens)
 			tag := m.Tag(data)
 			if len(tag) != TagSize || !m.Verify(data, tag) || !bytes.Equal(tag, m.Tag(data)) {
@@ -115,10 +102,7 @@ func TestTag(t *testing.T) {
 					t.Errorf("the tag is verified for %q", other)
 				}
 			}
-			other, err := Open(Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			other := must(Open(Config{}))
 			if other.MAC(PageTokens).Verify(data, tag) {
 				t.Error("another server's keys verify it")
 			}
@@ -138,9 +122,7 @@ func TestRestart(t *testing.T) {
 			t.Errorf("%s has the mode %v, %v, want %04o", name, info.Mode(), err, mode)
 		}
 	}
-	if err := os.Remove(w.file); err != nil {
-		t.Fatal(err)
-	}
+	need(os.Remove(w.file))
 	if w.open().MAC(PageTokens).Verify(data, tag) {
 		t.Error("a new key verifies what the lost one has made")
 	}
@@ -195,9 +177,7 @@ func TestRotateByAWrongClock(t *testing.T) {
 		w.rotate()
 		w.pass(-ahead)
 		for _, running := range []*MAC{m, w.open().MAC(PageTokens)} {
-			if err := k.Reload(); err != nil {
-				t.Fatal(err)
-			}
+			need(k.Reload())
 			if running.Verify(data, old) != want || !running.Verify(data, running.Tag(data)) {
 				t.Errorf("with a clock that was %v ahead, the old key is accepted: %v, want %v", ahead, !want, want)
 			}
@@ -214,18 +194,14 @@ func TestFolderOpenedWhileRunning(t *testing.T) {
 	w := newWorld(t)
 	k := w.open()
 	tag := k.MAC(PageTokens).Tag(data)
-	if err := os.Chmod(w.folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	need(os.Chmod(w.folder, 0o755))
 	if err := k.Reload(); err == nil || !strings.Contains(err.Error(), "chmod go-rwx "+w.folder) {
 		t.Errorf("Reload() = %v", err)
 	}
 	if !k.MAC(PageTokens).Verify(data, tag) {
 		t.Error("the key in use has changed")
 	}
-	if err := os.Chmod(w.folder, 0o750); err != nil {
-		t.Fatal(err)
-	}
+	need(os.Chmod(w.folder, 0o750))
 	if err := k.Reload(); err != nil {
 		t.Error(err)
 	}
@@ -257,9 +233,7 @@ func TestReload(t *testing.T) {
 	m := k.MAC(PageTokens)
 	old := m.Tag(data)
 	w.rotate()
-	if err := k.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	need(k.Reload())
 	if young := m.Tag(data); bytes.Equal(young, old) || !m.Verify(data, old) {
 		t.Error("the new key is not in use, or the old one is not accepted")
 	}
@@ -337,9 +311,7 @@ func TestRefusedAtTheStart(t *testing.T) {
 		}
 	}
 	w.write(good, 0o600)
-	if err := os.Chmod(w.folder, 0o707); err != nil {
-		t.Fatal(err)
-	}
+	need(os.Chmod(w.folder, 0o707))
 	if err := open(); err == nil || !strings.Contains(err.Error(), "chmod go-rwx") {
 		t.Errorf("a folder for everybody: %v", err)
 	}
@@ -353,10 +325,7 @@ func TestEveryChangedByte(t *testing.T) {
 	w.open()
 	w.rotate()
 	good := []byte(w.text())
-	want, err := parse(good, PageTokens)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(parse(good, PageTokens))
 	for i := range good {
 		for _, flip := range []byte{1, 0x20, 0x80} {
 			bad := bytes.Clone(good)
@@ -379,9 +348,7 @@ func TestRightsOfAGroup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	tag := w.open().MAC(PageTokens).Tag(data)
-	if err := errors.Join(os.Chmod(w.file, 0o660), os.Chmod(w.folder, 0o770)); err != nil {
-		t.Fatal(err)
-	}
+	need(errors.Join(os.Chmod(w.file, 0o660), os.Chmod(w.folder, 0o770)))
 	if !w.open().MAC(PageTokens).Verify(data, tag) {
 		t.Error("the key has changed")
 	}
@@ -401,9 +368,7 @@ func TestRotateRefuses(t *testing.T) {
 	if _, err := Rotate(w.folder, PageTokens, noon); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a folder: %v", err)
 	}
-	if err := os.Mkdir(w.folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	need(os.Mkdir(w.folder, 0o700))
 	if _, err := Rotate(w.folder, PageTokens, noon); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a file: %v", err)
 	}
@@ -460,9 +425,7 @@ func TestDraftOfACrash(t *testing.T) {
 	w := newWorld(t)
 	tag := w.open().MAC(PageTokens).Tag(data)
 	draft := filepath.Join(w.folder, ".page-tokens.json.new-1234")
-	if err := os.WriteFile(draft, []byte(`{"version":`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	need(os.WriteFile(draft, []byte(`{"version":`), 0o600))
 	if !w.open().MAC(PageTokens).Verify(data, tag) {
 		t.Error("the key has changed")
 	}
@@ -472,10 +435,7 @@ func TestDraftOfACrash(t *testing.T) {
 }
 
 func BenchmarkTag(b *testing.B) {
-	k, err := Open(Config{Folder: filepath.Join(b.TempDir(), "keys")})
-	if err != nil {
-		b.Fatal(err)
-	}
+	k := must(Open(Config{Folder: filepath.Join(b.TempDir(), "keys")}))
 	m, text := k.MAC(PageTokens), make([]byte, 200)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -487,13 +447,8 @@ func BenchmarkTag(b *testing.B) {
 
 func FuzzParse(f *testing.F) {
 	folder := filepath.Join(f.TempDir(), "keys")
-	if _, err := Open(Config{Folder: folder}); err != nil {
-		f.Fatal(err)
-	}
-	text, err := os.ReadFile(path(folder, PageTokens))
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(Open(Config{Folder: folder}))
+	text := must(os.ReadFile(path(folder, PageTokens)))
 	f.Add(text)
 	f.Add([]byte(`{"version":1,"purpose":"page-tokens","keys":[],"sha256":""}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -15,10 +15,7 @@ func TestSeal(t *testing.T) {
 	k := newWorld(t).open()
 	s := k.Sealer(PushSecrets)
 	secret, place := []byte("Bearer 4f8a-secret"), []byte("task/config")
-	sealed, err := s.Seal(secret, place)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sealed := must(s.Seal(secret, place))
 	if got, err := s.Open(sealed, place); err != nil || !bytes.Equal(got, secret) {
 		t.Fatalf("Open() = %q, %v", got, err)
 	}
@@ -59,10 +56,7 @@ func TestSealSizes(t *testing.T) {
 	t.Parallel()
 	s := newWorld(t).open().Sealer(PushSecrets)
 	for _, n := range []int{0, 1, 1 << 20} {
-		sealed, err := s.Seal(bytes.Repeat([]byte{7}, n), []byte("p"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		sealed := must(s.Seal(bytes.Repeat([]byte{7}, n), []byte("p")))
 		if got, err := s.Open(sealed, []byte("p")); err != nil || len(got) != n {
 			t.Errorf("%d bytes: Open() has %d, %v", n, len(got), err)
 		}
@@ -75,10 +69,7 @@ func TestSealRotated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	s := w.open().Sealer(PushSecrets)
-	old, err := s.Seal([]byte("old"), []byte("p"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := must(s.Seal([]byte("old"), []byte("p")))
 	if until, err := Rotate(w.folder, PushSecrets, w.now()); err != nil || !until.Equal(w.now().Add(SealOverlap)) {
 		t.Fatalf("Rotate() = %v, %v", until, err)
 	}
@@ -108,13 +99,8 @@ func TestSealRotated(t *testing.T) {
 func TestSealWithAnotherKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	sealed, err := w.open().Sealer(PushSecrets).Seal([]byte("x"), []byte("p"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(w.folder, "push-secrets.json")); err != nil {
-		t.Fatal(err)
-	}
+	sealed := must(w.open().Sealer(PushSecrets).Seal([]byte("x"), []byte("p")))
+	need(os.Remove(filepath.Join(w.folder, "push-secrets.json")))
 	if _, err := w.open().Sealer(PushSecrets).Open(sealed, []byte("p")); !errors.Is(err, ErrKeyMissing) || !strings.Contains(err.Error(), "restore push-secrets.json") {
 		t.Errorf("Open() = %v", err)
 	}
@@ -125,10 +111,7 @@ func TestPurposesApart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.open()
-	text, err := os.ReadFile(filepath.Join(w.folder, "push-secrets.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(filepath.Join(w.folder, "push-secrets.json")))
 	for _, p := range []Purpose{PageTokens, PushTokens} {
 		if _, err := parse(text, p); err == nil {
 			t.Errorf("keys for %s are read as keys for %s", PushSecrets, p)

@@ -17,13 +17,8 @@ import (
 func verified(t *testing.T, set []byte, payload []byte, sig Signature) string {
 	t.Helper()
 	var keys jose.JSONWebKeySet
-	if err := json.Unmarshal(set, &keys); err != nil {
-		t.Fatal(err)
-	}
-	jws, err := jose.ParseDetached(sig.Protected+".."+sig.Value, payload, []jose.SignatureAlgorithm{jose.ES256})
-	if err != nil {
-		t.Fatal(err)
-	}
+	need(json.Unmarshal(set, &keys))
+	jws := must(jose.ParseDetached(sig.Protected+".."+sig.Value, payload, []jose.SignatureAlgorithm{jose.ES256}))
 	id := jws.Signatures[0].Protected.KeyID
 	for _, k := range keys.Key(id) {
 		if _, err := jws.Verify(k); err == nil {
@@ -35,19 +30,13 @@ func verified(t *testing.T, set []byte, payload []byte, sig Signature) string {
 
 func set(t *testing.T, s *Signer) []byte {
 	t.Helper()
-	all, err := s.KeySet()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must(s.KeySet())
 	return all
 }
 
 func sign(t *testing.T, s *Signer) Signature {
 	t.Helper()
-	sig, err := s.Sign(data, map[string]string{"typ": "JOSE", "jku": "https://a.example/keys"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sig := must(s.Sign(data, map[string]string{"typ": "JOSE", "jku": "https://a.example/keys"}))
 	return sig
 }
 
@@ -56,10 +45,7 @@ func TestSign(t *testing.T) {
 	for name, folder := range map[string]string{"in memory": "", "on disk": newWorld(t).folder} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k, err := Open(Config{Folder: folder})
-			if err != nil {
-				t.Fatal(err)
-			}
+			k := must(Open(Config{Folder: folder}))
 			s := k.Signer(AgentCard)
 			sig, all := sign(t, s), set(t, s)
 			id, err := s.KeyID()
@@ -76,16 +62,11 @@ func TestSign(t *testing.T) {
 			}
 			head, err := base64.RawURLEncoding.DecodeString(sig.Protected)
 			var header map[string]string
-			if err := json.Unmarshal(head, &header); err != nil {
-				t.Fatal(err)
-			}
+			need(json.Unmarshal(head, &header))
 			if err != nil || len(header) != 4 || header["alg"] != "ES256" || header["kid"] != id || header["typ"] != "JOSE" || header["jku"] != "https://a.example/keys" {
 				t.Errorf("protected header %s, %v", head, err)
 			}
-			another, err := Open(Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			another := must(Open(Config{}))
 			if verified(t, set(t, another.Signer(AgentCard)), data, sig) != "" {
 				t.Error("another server's keys verify it")
 			}
@@ -107,9 +88,7 @@ func TestKeySet(t *testing.T) {
 		t.Errorf("the key is %v", k)
 	}
 	var parsed jose.JSONWebKeySet
-	if err := json.Unmarshal(all, &parsed); err != nil {
-		t.Fatal(err)
-	}
+	need(json.Unmarshal(all, &parsed))
 	sum, err := parsed.Keys[0].Thumbprint(crypto.SHA256)
 	if got := base64.RawURLEncoding.EncodeToString(sum); err != nil || got != parsed.Keys[0].KeyID {
 		t.Errorf("the thumbprint is %s, %v, and the id %s", got, err, parsed.Keys[0].KeyID)
@@ -130,9 +109,7 @@ func TestRotateASigner(t *testing.T) {
 	k := w.open()
 	s := k.Signer(AgentCard)
 	old := sign(t, s)
-	if _, err := Rotate(w.folder, AgentCard, w.now()); err != nil {
-		t.Fatal(err)
-	}
+	must(Rotate(w.folder, AgentCard, w.now()))
 	w.pass(noticing)
 	young := sign(t, s)
 	first, second := verified(t, set(t, s), data, old), verified(t, set(t, s), data, young)
@@ -164,25 +141,28 @@ func TestKeysOfAnotherPurpose(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.open()
-	keys, err := read(w.folder, PageTokens)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := write(w.folder, AgentCard, keys); err != nil {
-		t.Fatal(err)
-	}
+	keys := must(read(w.folder, PageTokens))
+	need(write(w.folder, AgentCard, keys))
 	if _, err := Open(Config{Folder: w.folder, Now: w.now}); err == nil || !strings.Contains(err.Error(), "a key is not valid") {
 		t.Errorf("Open() = %v", err)
 	}
 	keys[0].Algorithm, keys[0].Secret = es256, make([]byte, secretSize) // 0 is no private key
-	if err := write(w.folder, AgentCard, keys); err != nil {
-		t.Fatal(err)
-	}
+	need(write(w.folder, AgentCard, keys))
 	if _, err := Open(Config{Folder: w.folder, Now: w.now}); err == nil || !strings.Contains(err.Error(), "a key is not valid") {
 		t.Errorf("with 0 as the private key: Open() = %v", err)
 	}
-	if err := os.Remove(filepath.Join(w.folder, "agent-card.json")); err != nil {
-		t.Fatal(err)
-	}
+	need(os.Remove(filepath.Join(w.folder, "agent-card.json")))
 	w.open()
+}
+
+// must, and need, panic with what the preparation of a test failed with.
+func must[T any](v T, err error) T {
+	need(err)
+	return v
+}
+
+func need(err error) {
+	if err != nil {
+		panic(err)
+	}
 }

@@ -1,8 +1,6 @@
 package boltstore_test
 
 import (
-	"encoding/binary"
-	"errors"
 	"os"
 	"testing"
 	"time"
@@ -31,44 +29,30 @@ func soon(t *testing.T, what string, f func()) {
 func TestBeginMeetsDamage(t *testing.T) {
 	t.Parallel()
 	page := int64(os.Getpagesize())
-	for name, damage := range map[string]func(t *testing.T, d *damaged, newest, root int64) error{
-		"both meta pages": func(_ *testing.T, d *damaged, _, _ int64) error {
-			_, err := d.file.WriteAt(make([]byte, 2*page), 0)
-			return err
-		},
-		"newest meta page": func(_ *testing.T, d *damaged, newest, _ int64) error {
-			_, err := d.file.WriteAt(make([]byte, page), newest*page)
-			return err
-		},
-		"root": func(_ *testing.T, d *damaged, _, root int64) error {
-			_, err := d.file.WriteAt(make([]byte, page), root*page)
-			return err
-		},
-		"cut to nothing":          func(_ *testing.T, d *damaged, _, _ int64) error { return os.Truncate(d.path, 0) },
-		"cut after one meta page": func(_ *testing.T, d *damaged, _, _ int64) error { return os.Truncate(d.path, page) },
-		"cut after both":          func(_ *testing.T, d *damaged, _, _ int64) error { return os.Truncate(d.path, 2*page) },
+	zero := func(d *damaged, at, pages int64) error {
+		_, err := d.file.WriteAt(make([]byte, pages*page), at*page)
+		return err
+	}
+	for name, damage := range map[string]func(d *damaged, newest, root int64) error{
+		"both meta pages":         func(d *damaged, _, _ int64) error { return zero(d, 0, 2) },
+		"newest meta page":        func(d *damaged, newest, _ int64) error { return zero(d, newest, 1) },
+		"root":                    func(d *damaged, _, root int64) error { return zero(d, root, 1) },
+		"cut to nothing":          func(d *damaged, _, _ int64) error { return os.Truncate(d.path, 0) },
+		"cut after one meta page": func(d *damaged, _, _ int64) error { return os.Truncate(d.path, page) },
+		"cut after both":          func(d *damaged, _, _ int64) error { return os.Truncate(d.path, 2*page) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d, rests, other, _ := newDamaged(t)
-			meta, newest, order := d.bytes[16:], int64(0), binary.NativeEndian
-			if second := d.bytes[page+16:]; order.Uint64(second[48:]) > order.Uint64(meta[48:]) {
-				meta, newest = second, 1
-			}
-			if err := damage(t, d, newest, int64(order.Uint64(meta[16:]))); err != nil {
-				t.Fatal(err)
-			}
+			meta, newest := newestMeta(d.bytes)
+			need(damage(d, int64(newest), int64(order.Uint64(meta[16:]))))
 			for range 2 {
 				soon(t, "Read()", func() {
-					if _, err := d.h.Read(t.Context(), alice, rests, store.After(0), store.Limit{}); !errors.Is(err, store.ErrDataLoss) {
-						t.Errorf("Read() = %v, want ErrDataLoss", err)
-					}
+					unreadable(t, d.h, alice, rests, store.ErrDataLoss)
 				})
 				soon(t, "Append()", func() {
 					b := &store.Batch{Scope: alice, Task: other, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Final}}
-					if _, err := d.h.Append(t.Context(), b).Wait(); !errors.Is(err, store.ErrReadOnly) {
-						t.Errorf("Append() = %v, want ErrReadOnly", err)
-					}
+					refuses(t, d.h, b, store.ErrReadOnly)
 				})
 			}
 			soon(t, "Close()", func() {
@@ -76,16 +60,8 @@ func TestBeginMeetsDamage(t *testing.T) {
 					t.Errorf("Close() = %v", err)
 				}
 			})
-			if err := os.WriteFile(d.path, d.bytes, 0o600); err != nil { // a copy is restored
-				t.Fatal(err)
-			}
-			db, err := boltstore.Open(d.path)
-			if err != nil {
-				t.Fatalf("Open() = %v", err)
-			}
-			if err := db.Close(); err != nil {
-				t.Error(err)
-			}
+			need(os.WriteFile(d.path, d.bytes, 0o600)) // a copy is restored
+			need(must(boltstore.Open(d.path)).Close())
 		})
 	}
 }

@@ -27,19 +27,13 @@ func cpu() time.Duration {
 
 func open(tb testing.TB, path string) store.Handle {
 	tb.Helper()
-	db, err := boltstore.Open(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	db := must(boltstore.Open(path))
 	tb.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			tb.Error(err)
 		}
 	})
-	h, err := db.Handle()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	h := must(db.Handle())
 	return h
 }
 
@@ -77,16 +71,12 @@ func fill(tb testing.TB, h store.Handle, owner store.Scope, n int) {
 		for i, b := range batches {
 			commits[i] = h.Append(context.Background(), b)
 		}
-		for _, c := range commits {
-			if _, err := c.Wait(); err != nil {
-				tb.Fatal(err)
-			}
-		}
+		waitAll(commits)
 	}
 	for n > 0 {
 		creates, ends := make([]*store.Batch, min(n, 2000)), make([]*store.Batch, min(n, 2000))
 		for i := range creates {
-			creates[i], ends[i] = turn(owner)
+			creates[i], ends[i] = turn(anonymous)
 		}
 		appendAll(creates)
 		appendAll(ends)
@@ -100,13 +90,10 @@ func fill(tb testing.TB, h store.Handle, owner store.Scope, n int) {
 func BenchmarkLayout(b *testing.B) {
 	dir := b.TempDir()
 	h := open(b, filepath.Join(dir, "store.db"))
-	fill(b, h, store.Owner("", "anonymous"), 200_000)
+	fill(b, h, anonymous, 200_000)
 
 	b.Run("limit=commit", func(b *testing.B) {
-		db, err := bolt.Open(filepath.Join(dir, "limit.db"), 0o600, &bolt.Options{FreelistType: bolt.FreelistMapType, NoStatistics: true})
-		if err != nil {
-			b.Fatal(err)
-		}
+		db := must(bolt.Open(filepath.Join(dir, "limit.db"), 0o600, &bolt.Options{FreelistType: bolt.FreelistMapType, NoStatistics: true}))
 		defer db.Close()
 		value := make([]byte, 2048)
 		began := cpu()
@@ -136,7 +123,6 @@ func report(b *testing.B, began time.Duration, n int) {
 }
 
 func benchTurns(b *testing.B, h store.Handle, clients int) {
-	owner := store.Owner("", "anonymous")
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	began := cpu()
@@ -145,7 +131,7 @@ func benchTurns(b *testing.B, h store.Handle, clients int) {
 	for range clients {
 		wg.Go(func() {
 			for left.Add(-1) >= 0 {
-				create, end := turn(owner)
+				create, end := turn(anonymous)
 				for _, batch := range []*store.Batch{create, end} {
 					if _, err := h.Append(context.Background(), batch).Wait(); err != nil {
 						b.Error(err)
@@ -169,10 +155,7 @@ func BenchmarkReplay(b *testing.B) {
 			for range b.N {
 				n := uint64(0)
 				for {
-					v, err := h.Read(context.Background(), store.System(), id, store.After(n), store.Limit{})
-					if err != nil {
-						b.Fatal(err)
-					}
+					v := must(h.Read(context.Background(), store.System(), id, store.After(n), store.Limit{}))
 					if len(v.Events) == 0 {
 						break
 					}
@@ -190,11 +173,9 @@ func BenchmarkReplay(b *testing.B) {
 // chain makes a live task whose log has the given number of values of one event.
 func chain(tb testing.TB, h store.Handle, values int) store.TaskID {
 	tb.Helper()
-	create, _ := turn(store.Owner("", "anonymous"))
+	create, _ := turn(anonymous)
 	create.Events = nil
-	if _, err := h.Append(context.Background(), create).Wait(); err != nil {
-		tb.Fatal(err)
-	}
+	commit(h, create)
 	data := make([]byte, 100)
 	for range values {
 		if _, err := h.Append(context.Background(), &store.Batch{

@@ -42,7 +42,7 @@ func (b *changing) Delete(key []byte) error {
 // check checks the pages from the root to the leaf of a key, as they were when the transaction
 // began. It returns the branch above the leaf, and which of its elements that is.
 func (b *changing) check(key []byte) (above step, depth int) {
-	if b.was == nil || b.was.plain != nil || b.was.root == 0 { // a small one was checked when the round began
+	if b.was == nil || b.was.root == 0 { // a small one was checked when the round began
 		return step{}, 0
 	}
 	defer b.was.blame()

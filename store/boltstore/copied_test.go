@@ -3,7 +3,6 @@ package boltstore_test
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -21,68 +20,41 @@ import (
 // task is taken for one that never was.
 func TestTornCopy(t *testing.T) {
 	t.Parallel()
-	owner := store.Owner("", "anonymous")
 	dir := t.TempDir()
 	path := filepath.Join(dir, "store.db")
-	db, err := boltstore.Options{Ahead: -1}.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db, h := handled(boltstore.Options{Ahead: -1}.Open(path))
 	defer db.Close()
-	h, err := db.Handle()
-	if err != nil {
-		t.Fatal(err)
-	}
 	random := rand.New(rand.NewPCG(1, 1))
 	var tasks []store.TaskID
 	commit := func() {
-		create, end := turn(owner)
+		create, end := turn(anonymous)
 		end.Events[0].Data = noise(random.IntN(20_000)) // so that pages of all kinds are taken and given back
-		for _, b := range []*store.Batch{create, end} {
-			if _, err := h.Append(context.Background(), b).Wait(); err != nil {
-				t.Fatal(err)
-			}
-		}
+		commit(h, create, end)
 		tasks = append(tasks, create.Task)
 	}
 	for range 100 {
 		commit()
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(os.Open(path))
 	defer file.Close()
 	page := make([]byte, os.Getpagesize())
 	served, refused := 0, 0
-	for n := range 40 {
+	for n := range 20 {
 		copied := filepath.Join(dir, fmt.Sprintf("copy-%d.db", n))
-		out, err := os.Create(copied)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must(os.Create(copied))
 		held := len(tasks)
 		between := []int{80, 160, 320, 1 << 20}[n%4] // pages that are copied between two commits
-		info, err := file.Stat()
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must(file.Stat())
 		used := usedPages(t, file)
 		for at := range used {
 			if at%between == between-1 {
 				commit()
 			}
-			if _, err := file.ReadAt(page, int64(at*len(page))); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := out.WriteAt(page, int64(at*len(page))); err != nil {
-				t.Fatal(err)
-			}
+			must(file.ReadAt(page, int64(at*len(page))))
+			must(out.WriteAt(page, int64(at*len(page))))
 		}
-		if err := errors.Join(out.Truncate(info.Size()), out.Close()); err != nil {
-			t.Fatal(err)
-		}
-		err = holdsTasks(copied, tasks[:held])
+		need(errors.Join(out.Truncate(info.Size()), out.Close()))
+		err := holdsTasks(copied, tasks[:held])
 		switch {
 		case err == nil:
 			served++
@@ -104,41 +76,17 @@ func TestTornValue(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "store.db")
-	db, err := boltstore.Options{Ahead: -1}.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := db.Handle()
-	if err != nil {
-		t.Fatal(err)
-	}
-	owner := store.Owner("", "anonymous")
+	db, h := handled(boltstore.Options{Ahead: -1}.Open(path))
 	long := noise(30_000)
-	create, end := turn(owner)
+	create, end := turn(anonymous)
 	end.Events[0].Data = long
 	end.Rows = append(end.Rows, store.RowChange{Kind: "kind", Key: []byte("long"), Value: long})
-	for _, b := range []*store.Batch{create, end} {
-		if _, err := h.Append(t.Context(), b).Wait(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reopen := func(name string, content []byte) error {
-		copied := filepath.Join(dir, name)
-		if err := os.WriteFile(copied, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return holdsTasks(copied, []store.TaskID{create.Task})
-	}
-	if err := reopen("whole", whole); err != nil {
-		t.Fatalf("a copy: %v", err)
-	}
+	commit(h, create, end)
+	need(db.Close())
+	whole := must(os.ReadFile(path))
+	copied := filepath.Join(dir, "whole.db")
+	need(os.WriteFile(copied, whole, 0o600))
+	need(holdsTasks(copied, []store.TaskID{create.Task}))
 	size, torn := os.Getpagesize(), 0
 	for at := 0; at < len(whole); at += size {
 		page := whole[at : at+size]
@@ -147,10 +95,9 @@ func TestTornValue(t *testing.T) {
 		}
 		content := bytes.Clone(whole)
 		clear(content[at : at+size])
-		err := reopen(fmt.Sprintf("torn-%d", at), content)
-		if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "incomplete copy") {
-			t.Errorf("without page %d: %v", at/size, err)
-		}
+		copied := filepath.Join(dir, fmt.Sprintf("torn-%d", at))
+		need(os.WriteFile(copied, content, 0o600))
+		refused(t, copied, "incomplete copy")
 		torn++
 	}
 	if torn < 12 {
@@ -162,11 +109,9 @@ func TestTornValue(t *testing.T) {
 func usedPages(t *testing.T, file *os.File) int {
 	t.Helper()
 	pages := make([]byte, 2*os.Getpagesize())
-	if _, err := file.ReadAt(pages, 0); err != nil {
-		t.Fatal(err)
-	}
-	const at = 16 + 40 // of a meta page
-	return int(max(binary.NativeEndian.Uint64(pages[at:]), binary.NativeEndian.Uint64(pages[os.Getpagesize()+at:])))
+	must(file.ReadAt(pages, 0))
+	meta, _ := newestMeta(pages)
+	return int(order.Uint64(meta[40:]))
 }
 
 // holdsTasks opens a file and looks for tasks.

@@ -13,15 +13,9 @@ import (
 // and one that fails leaves no counter that nobody would ever finish.
 func TestListsLeaveNoCounter(t *testing.T) {
 	t.Parallel()
-	db, err := boltstore.Open(filepath.Join(t.TempDir(), "tasks.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(boltstore.Open(filepath.Join(t.TempDir(), "tasks.db")))
 	t.Cleanup(func() { _ = db.Close() })
-	h, err := db.Handle()
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must(db.Handle())
 	owner := store.Owner("", "alice")
 	ended, end := context.WithCancel(t.Context())
 	end()
@@ -33,9 +27,7 @@ func TestListsLeaveNoCounter(t *testing.T) {
 			t.Fatal("Tasks() of a caller that has gone = nil, want an error")
 		}
 		b, _ := turn(owner)
-		if _, err := h.Append(t.Context(), b).Wait(); err != nil {
-			t.Fatal(err)
-		}
+		commit(h, b)
 	}
 	if kept, counting := db.Counters(); kept != 0 || counting != 0 {
 		t.Errorf("%d counters are kept and %d are being counted, want none", kept, counting)
@@ -49,9 +41,7 @@ func TestListPassesOverOthersAtWork(t *testing.T) { //nolint:paralleltest // it 
 	alice, bob := store.Owner("", "alice"), store.Owner("", "bob")
 	begin := func(owner store.Scope) {
 		b, _ := turn(owner)
-		if _, err := h.Append(t.Context(), b).Wait(); err != nil {
-			t.Fatal(err)
-		}
+		commit(h, b)
 	}
 	list := func() {
 		if page, err := h.Tasks(t.Context(), bob, store.Query{Limit: 1}); err != nil || len(page.Tasks) != 1 {

@@ -36,21 +36,10 @@ var alice = store.Owner("t", "alice")
 func newDamaged(t *testing.T) (d *damaged, rests, other, live store.TaskID) {
 	t.Helper()
 	d = &damaged{path: filepath.Join(t.TempDir(), "store.db")}
-	var err error
-	if d.db, err = (boltstore.Options{Ahead: 1 << 20}).Open(d.path); err != nil {
-		t.Fatal(err)
-	}
+	d.db = must((boltstore.Options{Ahead: 1 << 20}).Open(d.path))
 	t.Cleanup(func() { _ = d.db.Close() })
-	older, err := d.db.Handle()
-	if err != nil {
-		t.Fatal(err)
-	}
-	do := func(b *store.Batch) {
-		t.Helper()
-		if _, err := older.Append(t.Context(), b).Wait(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	older := must(d.db.Handle())
+	do := func(b *store.Batch) { commit(older, b) }
 	park := func(name string) store.TaskID {
 		id := store.NewTaskID()
 		do(&store.Batch{
@@ -79,9 +68,7 @@ func newDamaged(t *testing.T) (d *damaged, rests, other, live store.TaskID) {
 	}
 	rests, other, live = park("rests"), park("other"), park("live")
 	do(&store.Batch{Scope: store.System(), Task: live, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Live, TakeFence: true}})
-	if d.h, err = d.db.Handle(); err != nil {
-		t.Fatal(err)
-	}
+	d.h = must(d.db.Handle())
 	d.open(t)
 	return d, rests, other, live
 }
@@ -89,15 +76,10 @@ func newDamaged(t *testing.T) (d *damaged, rests, other, live store.TaskID) {
 // open takes the file as it is now for whole.
 func (d *damaged) open(t *testing.T) {
 	t.Helper()
-	var err error
-	if d.file, err = os.OpenFile(d.path, os.O_RDWR, 0); err != nil {
-		t.Fatal(err)
-	}
+	d.file = must(os.OpenFile(d.path, os.O_RDWR, 0))
 	t.Cleanup(func() { _ = d.file.Close() })
 	// The file is longer: what was taken ahead is zeros.
-	if d.bytes, err = io.ReadAll(io.NewSectionReader(d.file, 0, 1<<20)); err != nil {
-		t.Fatal(err)
-	}
+	d.bytes = must(io.ReadAll(io.NewSectionReader(d.file, 0, 1<<20)))
 	used := len(bytes.TrimRight(d.bytes, "\x00"))
 	d.bytes = d.bytes[:min(len(d.bytes), (used/4096+1)*4096)]
 }
@@ -106,22 +88,15 @@ func (d *damaged) open(t *testing.T) {
 func (d *damaged) values(t *testing.T, bucket string) (keys, values [][]byte) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "copy.db")
-	if err := os.WriteFile(path, d.bytes, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	file, err := bolt.Open(path, 0, &bolt.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	need(os.WriteFile(path, d.bytes, 0o600))
+	file := must(bolt.Open(path, 0, &bolt.Options{ReadOnly: true}))
 	defer file.Close()
-	if err := file.View(func(tx *bolt.Tx) error {
+	need(file.View(func(tx *bolt.Tx) error {
 		return tx.Bucket([]byte(bucket)).ForEach(func(k, v []byte) error {
 			keys, values = append(keys, bytes.Clone(k)), append(values, bytes.Clone(v))
 			return nil
 		})
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return keys, values
 }
 
@@ -135,16 +110,24 @@ func (d *damaged) put(t *testing.T, value, over []byte) {
 			return
 		}
 		at += n
-		if _, err := d.file.WriteAt(value, int64(at)); err != nil {
-			t.Fatal(err)
-		}
+		must(d.file.WriteAt(value, int64(at)))
 	}
 }
 
-// eachBit damages bits of a value in turn: every seventh one, so that each byte has one.
+// changeByte damages a value of a bucket.
+func (d *damaged) changeByte(t *testing.T, bucket string, contains []byte) {
+	t.Helper()
+	keys, values := d.values(t, bucket)
+	value := find(t, keys, values, contains)
+	bad := bytes.Clone(value)
+	bad[len(bad)-1]++
+	d.put(t, bad, value)
+}
+
+// eachBit damages bits of a value in turn: every 13th one, so that each of a byte is among them.
 func (d *damaged) eachBit(t *testing.T, value []byte, check func(t *testing.T)) {
 	t.Helper()
-	for n := 0; n < 8*len(value); n += 7 {
+	for n := 0; n < 8*len(value); n += 13 {
 		bad := bytes.Clone(value)
 		bad[n/8] ^= 1 << (n % 8)
 		d.put(t, bad, value)
@@ -198,10 +181,7 @@ func (d *damaged) read(t *testing.T, id store.TaskID) error {
 // list returns the tasks of alice.
 func (d *damaged) list(t *testing.T, q store.Query) []store.Header {
 	t.Helper()
-	page, err := d.h.Tasks(t.Context(), alice, q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(d.h.Tasks(t.Context(), alice, q))
 	if page.Total != int64(len(page.Tasks)) {
 		t.Errorf("Tasks() has %d tasks in all and lists %d", page.Total, len(page.Tasks))
 	}
@@ -214,9 +194,7 @@ func TestDamagedLogValue(t *testing.T) {
 	t.Parallel()
 	d, rests, other, _ := newDamaged(t)
 	for _, id := range []store.TaskID{rests, other} {
-		if err := d.read(t, id); err != nil {
-			t.Fatal(err)
-		}
+		need(d.read(t, id))
 	}
 	keys, values := d.values(t, "log")
 	for _, data := range []string{"rests begins", "rests snapshot", "rests waits", "rests shows"} {
@@ -261,9 +239,7 @@ func TestDisplacedValue(t *testing.T) {
 		if tc.bucket == "task" && !slices.ContainsFunc(d.list(t, store.Query{}), func(h store.Header) bool { return h.Task == rests && h.Damaged }) {
 			t.Error("Tasks() has the header of another task")
 		}
-		if _, err := d.h.Read(t.Context(), alice, rests, store.After(0), store.Limit{}); !errors.Is(err, store.ErrDataLoss) {
-			t.Errorf("Read() = %v with another task's value in %s, want ErrDataLoss", err, tc.bucket)
-		}
+		unreadable(t, d.h, alice, rests, store.ErrDataLoss)
 		d.put(t, mine, mine)
 	}
 	if err := d.read(t, rests); err != nil {
@@ -304,9 +280,7 @@ func TestDamagedHeader(t *testing.T) {
 		}
 	})
 	// The writer refuses the task's batches, and nobody else's.
-	bad := bytes.Clone(find(t, keys, values, rests[:]))
-	bad[len(bad)-1]++
-	d.put(t, bad, find(t, keys, values, rests[:]))
+	d.changeByte(t, "task", rests[:])
 	var commits []*store.Commit
 	for _, id := range []store.TaskID{rests, other} {
 		commits = append(commits, d.h.Append(t.Context(), &store.Batch{Scope: alice, Task: id, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Final}}))
@@ -323,19 +297,10 @@ func TestDamagedHeader(t *testing.T) {
 func TestClaimPassesDamaged(t *testing.T) {
 	t.Parallel()
 	d, rests, _, live := newDamaged(t)
-	if _, err := d.h.Append(t.Context(), &store.Batch{Scope: alice, Task: rests, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Live, TakeFence: true}}).Wait(); err != nil {
-		t.Fatal(err)
-	}
-	next, err := d.db.Handle() // both are of older epochs for it
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(d.h.Append(t.Context(), &store.Batch{Scope: alice, Task: rests, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Live, TakeFence: true}}).Wait())
+	next := must(d.db.Handle()) // both are of older epochs for it
 	d.open(t)
-	keys, values := d.values(t, "task")
-	value := find(t, keys, values, rests[:])
-	bad := bytes.Clone(value)
-	bad[20] ^= 0x10
-	d.put(t, bad, value)
+	d.changeByte(t, "task", rests[:])
 	for _, limit := range []int{1, 10} {
 		claimed, err := next.Claim(t.Context(), limit)
 		if want := 2 - len(claimed); err != nil || limit == 1 && (want != 1 || claimed[0].Task != live) || limit == 10 && len(claimed) != 0 {
@@ -351,10 +316,7 @@ func TestDamagedRows(t *testing.T) {
 	keys, values := d.values(t, "row")
 	d.eachBit(t, find(t, keys, values, []byte("rests asks")), func(t *testing.T) {
 		for _, q := range []store.RowQuery{{Kind: "approval"}, {Kind: "approval", Task: rests}, {Kind: "approval", Index: "pending"}} {
-			page, err := d.h.Rows(t.Context(), alice, q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			page := must(d.h.Rows(t.Context(), alice, q))
 			n := 0
 			for _, row := range page.Rows {
 				if row.Damaged {
@@ -397,15 +359,9 @@ func TestDamagedRows(t *testing.T) {
 		}
 	})
 	// What a damaged row says is needed to replace it.
-	keys, values = d.values(t, "row")
-	value := find(t, keys, values, []byte("rests asks"))
-	bad := bytes.Clone(value)
-	bad[len(bad)-1]++
-	d.put(t, bad, value)
+	d.changeByte(t, "row", []byte("rests asks"))
 	b := &store.Batch{Scope: alice, Task: rests, Rev: ptr(uint64(3)), Rows: []store.RowChange{{Kind: "approval", Key: []byte("rests"), IfRev: store.Any, Value: []byte("again")}}}
-	if _, err := d.h.Append(t.Context(), b).Wait(); !errors.Is(err, store.ErrDataLoss) {
-		t.Errorf("Append() = %v over a damaged row, want ErrDataLoss", err)
-	}
+	refuses(t, d.h, b, store.ErrDataLoss)
 }
 
 // When the writer meets a page that is damaged it writes nothing more, and says so. What
@@ -416,38 +372,23 @@ func TestWriterMeetsDamage(t *testing.T) {
 		t.Run(bucket, func(t *testing.T) {
 			t.Parallel()
 			path := sample(t)
-			db, err := boltstore.Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			h, err := db.Handle()
-			if err != nil {
-				t.Fatal(err)
-			}
-			create, end := turn(store.Owner("", "anonymous"))
+			db, h := handled(boltstore.Open(path))
+			create, end := turn(anonymous)
 			end.Rows = []store.RowChange{{Kind: "k", Key: []byte("key"), Value: noise(6000)}}
-			for _, b := range []*store.Batch{create, end} {
-				if _, err := h.Append(t.Context(), b).Wait(); err != nil {
-					t.Fatal(err)
-				}
-			}
+			commit(h, create, end)
 			d := &damaged{db: db, h: h, path: path}
 			d.open(t)
 			keys, values := d.values(t, bucket)
 			last := values[len(values)-1]
 			for at := 0; at < len(d.bytes); at += 4096 {
 				if page := d.bytes[at:][:4096]; bytes.Contains(page, last[:min(len(last), 400)]) && bytes.Contains(page, keys[len(keys)-1]) {
-					if _, err := d.file.WriteAt(make([]byte, 4096), int64(at)); err != nil {
-						t.Fatal(err)
-					}
+					must(d.file.WriteAt(make([]byte, 4096), int64(at)))
 				}
 			}
-			next, _ := turn(store.Owner("", "anonymous"))
+			next, _ := turn(anonymous)
 			next.Rows = []store.RowChange{{Kind: "k", Key: []byte("another"), Value: []byte("row")}}
 			for range 3 {
-				if _, err := h.Append(t.Context(), next).Wait(); !errors.Is(err, store.ErrReadOnly) {
-					t.Errorf("Append() = %v, want ErrReadOnly", err)
-				}
+				refuses(t, h, next, store.ErrReadOnly)
 			}
 			if err := db.Err(); err != nil {
 				t.Errorf("Err() = %v, want nil: it serves what can be read", err)
@@ -486,10 +427,7 @@ func TestDamagedKey(t *testing.T) {
 			var paged []store.Header
 			q.Limit = 1
 			for page := (store.TaskPage{Next: "-"}); page.Next != "" && len(paged) <= len(all); q.Cursor = page.Next {
-				var err error
-				if page, err = d.h.Tasks(t.Context(), alice, q); err != nil {
-					t.Fatal(err)
-				}
+				page = must(d.h.Tasks(t.Context(), alice, q))
 				paged = append(paged, page.Tasks...)
 			}
 			if diff := cmp.Diff(all, paged, cmpopts.EquateComparable(store.Scope{})); diff != "" {

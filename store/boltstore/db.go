@@ -65,11 +65,6 @@ type Options struct {
 	// has free is taken at a time. Defaults to 64 MiB; negative: none.
 	Ahead int64
 
-	// PlainReads leaves the reading of pages to bbolt, which checks none of them: a damaged
-	// page may then end the process, or hide tasks. It is for finding out whether an error
-	// is in the file or in the checks.
-	PlainReads bool
-
 	// Hook, when set, is called by the writer at named points, for tests that kill
 	// the process there. The names are the constants Point….
 	Hook func(point string)
@@ -92,7 +87,6 @@ type DB struct {
 	note        string
 	incarnation uint64
 	hook        func(point string)
-	plain       bool // Options.PlainReads
 
 	queue   queue
 	durable durable
@@ -165,7 +159,7 @@ func (o Options) Open(path string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{path: path, bolt: file, hook: o.Hook, plain: o.PlainReads, note: note}
+	db := &DB{path: path, bolt: file, hook: o.Hook, note: note}
 	if db.opened, err = opened.Stat(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store: %w", err), file.Close())
 	}
@@ -351,7 +345,7 @@ func checkFormat(path string, have uint64) error {
 // the oldest one.
 func (db *DB) checkOldest(tx *bolt.Tx) error {
 	defer func() { _ = recover() }() // a damaged page of the log is its readers' to report
-	_, first := newImage(tx, db.plain).bucket(bucketLog).Cursor().First()
+	_, first := newImage(tx).bucket(bucketLog).Cursor().First()
 	if len(first) == 0 || first[0] >= valueVersion {
 		return nil
 	}
@@ -487,7 +481,7 @@ func (db *DB) view(ctx context.Context, fn func(im *image) error) (err error) {
 		}
 		_ = tx.Rollback() // a read transaction has nothing to lose
 	}()
-	return fn(newImage(tx, db.plain))
+	return fn(newImage(tx))
 }
 
 // begin begins a read transaction of what the disk has.

@@ -24,24 +24,15 @@ import (
 // dropped while a reader is about to begin.
 func TestListsWhileTheIndexIsRebuilt(t *testing.T) {
 	t.Parallel()
-	db, err := boltstore.Open(filepath.Join(t.TempDir(), "store.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db, h := handled(boltstore.Open(filepath.Join(t.TempDir(), "store.db")))
 	defer func() { _ = db.Close() }()
-	h, err := db.Handle()
-	if err != nil {
-		t.Fatal(err)
-	}
 	owner := store.Owner("t", "reader")
-	const tasks, rebuilds = 30, 60
+	const tasks, rebuilds = 30, 15
 	for range tasks {
 		c, _ := turn(owner)
 		c.Change.Context, c.Change.Phase = "context", store.Parked
 		c.Rows = []store.RowChange{{Kind: "approval", Key: []byte{1}, IfRev: store.Any, Value: []byte("v"), Index: []store.IndexKey{{Index: "pending", Key: []byte("p")}}}}
-		if _, err := h.Append(t.Context(), c).Wait(); err != nil {
-			t.Fatal(err)
-		}
+		commit(h, c)
 	}
 	var reading sync.WaitGroup
 	var over atomic.Bool
@@ -76,9 +67,7 @@ func TestListsWhileTheIndexIsRebuilt(t *testing.T) {
 		}
 	})
 	for range rebuilds {
-		if err := db.Rebuild(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		need(db.Rebuild(t.Context()))
 	}
 	over.Store(true)
 	reading.Wait()
@@ -88,55 +77,26 @@ func TestListsWhileTheIndexIsRebuilt(t *testing.T) {
 // that is no damage of the rest, and ends with the disk's trouble.
 func dropRefused(path string) error {
 	signal.Ignore(syscall.SIGXFSZ)
-	db, err := boltstore.Options{Ahead: -1}.Open(path)
-	if err != nil {
-		return err
-	}
-	h, err := db.Handle()
-	if err != nil {
-		return err
-	}
+	db, h := handled(boltstore.Options{Ahead: -1}.Open(path))
 	for range 200 {
 		create, _ := turn(alice)
-		if _, err := h.Append(context.Background(), create).Wait(); err != nil {
-			return err
-		}
+		commit(h, create)
 	}
-	if err := db.Close(); err != nil {
-		return err
-	}
-	root, err := rootOf(path, "live")
-	if err != nil {
-		return err
-	}
-	if db, err = (boltstore.Options{Ahead: -1}).Open(path); err != nil {
-		return err
-	}
-	if h, err = db.Handle(); err != nil {
-		return err
-	}
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
+	need(db.Close())
+	root := must(rootOf(path, "live"))
+	db = must((boltstore.Options{Ahead: -1}).Open(path))
+	h = must(db.Handle())
+	file := must(os.OpenFile(path, os.O_RDWR, 0))
 	var count [2]byte
-	if _, err := file.ReadAt(count[:], root+10); err != nil {
-		return err
-	}
+	must(file.ReadAt(count[:], root+10))
 	binary.NativeEndian.PutUint16(count[:], binary.NativeEndian.Uint16(count[:])-1)
-	if _, err := file.WriteAt(count[:], root+10); err != nil {
-		return err
-	}
-	if err := errors.Join(file.Close(), limitFiles(8192)); err != nil {
-		return err
-	}
+	must(file.WriteAt(count[:], root+10))
+	need(errors.Join(file.Close(), limitFiles(8192)))
 	create, _ := turn(alice)
 	if _, err := h.Append(context.Background(), create).Wait(); !errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrReadOnly) {
 		return fmt.Errorf("Append() while the disk refuses = %w, want ErrUnavailable", err)
 	}
-	if err := limitFiles(1 << 40); err != nil {
-		return err
-	}
+	need(limitFiles(1 << 40))
 	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		create, _ := turn(alice)
 		_, err := h.Append(context.Background(), create).Wait()
@@ -147,9 +107,7 @@ func dropRefused(path string) error {
 			return fmt.Errorf("Append() after the disk has room = %w, want nil", err)
 		}
 	}
-	if err := db.Rebuild(context.Background()); err != nil {
-		return err
-	}
+	need(db.Rebuild(context.Background()))
 	return db.Close()
 }
 

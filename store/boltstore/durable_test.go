@@ -14,14 +14,14 @@ import (
 // longer than it may, and not for one that will never come.
 func TestReadWaitsForTheDisk(t *testing.T) {
 	t.Parallel()
-	db, err := Open(filepath.Join(t.TempDir(), "store.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(Open(filepath.Join(t.TempDir(), "store.db")))
 	t.Cleanup(func() { _ = db.Close() })
-	if _, err := db.Handle(); err != nil {
-		t.Fatal(err)
+	rev := uint64(0)
+	b := &store.Batch{ // waits for the window, so that nobody else reads
+		Scope: store.Owner("t", "alice"), Task: store.NewTaskID(), Rev: &rev, Dedup: store.Hash{1},
+		Change: store.Change{Status: &store.Status{State: 2, Time: 1000}, Phase: store.Parked},
 	}
+	must(must(db.Handle()).Append(context.Background(), b).Wait())
 	newest := db.durable.id.Load()
 	read := func(ctx context.Context) error { return db.view(ctx, func(*image) error { return nil }) }
 	if err := read(context.Background()); err != nil {

@@ -19,3 +19,14 @@ func CheckWhole(path string) error {
 	defer file.Close()
 	return checkWhole(file)
 }
+
+func must[T any](v T, err error) T {
+	need(err)
+	return v
+}
+
+func need(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

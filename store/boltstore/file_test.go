@@ -2,7 +2,6 @@ package boltstore_test
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
@@ -29,21 +28,12 @@ func TestFileIsNotThereAnyMore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "store.db")
-			db, err := boltstore.Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			db, h := handled(boltstore.Open(path))
 			defer db.Close()
-			h, err := db.Handle()
-			if err != nil {
-				t.Fatal(err)
-			}
-			fill(t, h, store.Owner("", "anonymous"), 3)
-			if err := move(path); err != nil {
-				t.Fatal(err)
-			}
-			create, _ := turn(store.Owner("", "anonymous"))
-			_, err = h.Append(context.Background(), create).Wait()
+			fill(t, h, anonymous, 3)
+			need(move(path))
+			create, _ := turn(anonymous)
+			_, err := h.Append(context.Background(), create).Wait()
 			if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), path) {
 				t.Errorf("Append() = %v, want ErrDamaged that names the file", err)
 			}
@@ -61,10 +51,7 @@ func TestFileIsNotThereAnyMore(t *testing.T) {
 func TestOpenRefusesWhatIsNoStore(t *testing.T) {
 	t.Parallel()
 	foreign := func(path string) error {
-		db, err := bolt.Open(path, 0o600, nil)
-		if err != nil {
-			return err
-		}
+		db := must(bolt.Open(path, 0o600, nil))
 		return errors.Join(db.Update(func(tx *bolt.Tx) error {
 			_, err := tx.CreateBucket([]byte("theirs"))
 			return err
@@ -72,17 +59,9 @@ func TestOpenRefusesWhatIsNoStore(t *testing.T) {
 	}
 	without := func(bucket string) func(string) error {
 		return func(path string) error {
-			db, err := boltstore.Open(path)
-			if err != nil {
-				return err
-			}
-			if err := db.Close(); err != nil {
-				return err
-			}
-			file, err := bolt.Open(path, 0o600, nil)
-			if err != nil {
-				return err
-			}
+			db := must(boltstore.Open(path))
+			need(db.Close())
+			file := must(bolt.Open(path, 0o600, nil))
 			return errors.Join(file.Update(func(tx *bolt.Tx) error { return tx.DeleteBucket([]byte(bucket)) }), file.Close())
 		}
 	}
@@ -98,21 +77,9 @@ func TestOpenRefusesWhatIsNoStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "store.db")
-			if err := tc.make(path); err != nil {
-				t.Fatal(err)
-			}
-			before, err := os.Stat(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			db, err := boltstore.Open(path)
-			if err == nil {
-				_ = db.Close()
-				t.Fatal("Open() = nil, want an error")
-			}
-			if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("Open() = %v, want ErrDamaged with the path and %q", err, tc.says)
-			}
+			need(tc.make(path))
+			before := must(os.Stat(path))
+			refused(t, path, tc.says)
 			if after, err := os.Stat(path); err != nil || after.Size() != before.Size() {
 				t.Errorf("after Open() the file has %d bytes, %v; want %d", after.Size(), err, before.Size())
 			}
@@ -127,10 +94,7 @@ func TestCopyIsAnotherFile(t *testing.T) {
 	path := sample(t)
 	incarnation := func(path string) uint64 {
 		t.Helper()
-		db, err := boltstore.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := must(boltstore.Open(path))
 		defer db.Close()
 		return db.Incarnation()
 	}
@@ -139,20 +103,13 @@ func TestCopyIsAnotherFile(t *testing.T) {
 		t.Errorf("opened again it is %x, want %x", again, first)
 	}
 	moved := filepath.Join(filepath.Dir(path), "moved.db")
-	if err := os.Rename(path, moved); err != nil {
-		t.Fatal(err)
-	}
+	need(os.Rename(path, moved))
 	if again := incarnation(moved); again != first {
 		t.Errorf("moved it is %x, want %x", again, first)
 	}
-	data, err := os.ReadFile(moved)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(os.ReadFile(moved))
 	copied := filepath.Join(filepath.Dir(path), "copied.db")
-	if err := os.WriteFile(copied, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	need(os.WriteFile(copied, data, 0o600))
 	other := incarnation(copied)
 	if other == first {
 		t.Errorf("the copy is %x, as the original", other)
@@ -166,10 +123,7 @@ func TestCopyIsAnotherFile(t *testing.T) {
 func TestNewFileLeavesNothingBeside(t *testing.T) {
 	t.Parallel()
 	path := sample(t)
-	entries, err := os.ReadDir(filepath.Dir(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must(os.ReadDir(filepath.Dir(path)))
 	if len(entries) != 1 || entries[0].Name() != filepath.Base(path) {
 		t.Errorf("the folder holds %v, want the store alone", entries)
 	}
@@ -182,35 +136,19 @@ func TestNote(t *testing.T) {
 	path := sample(t)
 	note := func() string {
 		t.Helper()
-		db, err := boltstore.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := must(boltstore.Open(path))
 		defer db.Close()
 		return db.Note()
 	}
 	if said := note(); said != "" {
 		t.Errorf("Note() = %q of a sound file", said)
 	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(os.OpenFile(path, os.O_RDWR, 0))
 	pages := make([]byte, 2*os.Getpagesize())
-	if _, err := f.ReadAt(pages, 0); err != nil {
-		t.Fatal(err)
-	}
-	const tx = 16 + 48 // of a meta page
-	newest := 0
-	if second := pages[os.Getpagesize():]; binary.NativeEndian.Uint64(second[tx:]) > binary.NativeEndian.Uint64(pages[tx:]) {
-		newest = os.Getpagesize()
-	}
-	if _, err := f.WriteAt([]byte{^pages[newest+tx-8]}, int64(newest+tx-8)); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(f.ReadAt(pages, 0))
+	meta, page := newestMeta(pages)
+	must(f.WriteAt([]byte{^meta[40]}, int64(page*os.Getpagesize()+16+40)))
+	need(f.Close())
 	if said := note(); !strings.Contains(said, "not valid") || !strings.Contains(said, path) {
 		t.Errorf("Note() = %q of a file whose newest meta page is damaged", said)
 	}

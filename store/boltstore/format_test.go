@@ -18,23 +18,12 @@ import (
 // unpack writes a golden file of an earlier program to a folder of the test.
 func unpack(t *testing.T, name string) string {
 	t.Helper()
-	packed, err := os.Open(filepath.Join("testdata", name+".gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	packed := must(os.Open(filepath.Join("testdata", name+".gz")))
 	t.Cleanup(func() { _ = packed.Close() })
-	z, err := gzip.NewReader(packed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must(gzip.NewReader(packed))
+	raw := must(io.ReadAll(z))
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	need(os.WriteFile(path, raw, 0o600))
 	return path
 }
 
@@ -53,16 +42,11 @@ func TestFormats(t *testing.T) {
 func examineFormat(t *testing.T, path, own string) {
 	t.Helper()
 	for n := range 3 {
-		if err := boltstore.CheckWhole(path); err != nil {
-			t.Fatal(err)
-		}
+		need(boltstore.CheckWhole(path))
 		h, closeStore := openOnce(t, path)
 		got := ""
 		for _, q := range []store.RowQuery{{Kind: "approval"}, {Kind: "approval", Index: "pending"}, {Kind: "own"}, {Kind: "state", Context: "context"}} {
-			rows, err := h.Rows(t.Context(), alice, q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rows := must(h.Rows(t.Context(), alice, q))
 			for _, row := range rows.Rows {
 				got += fmt.Sprintf("%s %s%s %s %d %s %t\n", q.Kind, q.Index, q.Context, row.Key, row.Rev, row.Value, row.Damaged)
 			}
@@ -74,10 +58,7 @@ func examineFormat(t *testing.T, path, own string) {
 		for _, row := range due {
 			got += fmt.Sprintf("due %s %s %s %t\n", row.Kind, row.Key, row.Payload, row.Damaged)
 		}
-		audit, err := h.Audit(t.Context(), 0, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		audit := must(h.Audit(t.Context(), 0, 0))
 		for _, e := range audit {
 			got += fmt.Sprintf("audit %d %s %t\n", e.N, e.Data, e.Damaged)
 		}
@@ -129,13 +110,8 @@ audit 3 third was asked false
 // openOnce opens a store that is closed within the test.
 func openOnce(t *testing.T, path string) (h store.Handle, closeStore func()) {
 	t.Helper()
-	db, err := boltstore.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if h, err = db.Handle(); err != nil {
-		t.Fatal(err)
-	}
+	db := must(boltstore.Open(path))
+	h = must(db.Handle())
 	return h, func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)

@@ -44,10 +44,7 @@ func TestFullDisk(t *testing.T) {
 // inChild runs a case in a process of its own, because its limits are the process's.
 func inChild(t *testing.T, name string) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must(os.Executable())
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, self, filepath.Join(t.TempDir(), "store.db"))
@@ -60,9 +57,7 @@ func inChild(t *testing.T, name string) {
 // limitFiles sets how long a file of this process may become.
 func limitFiles(size uint64) error {
 	var l syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
-		return err
-	}
+	need(syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l))
 	l.Cur = min(size, l.Max)
 	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l)
 }
@@ -95,8 +90,6 @@ func fullChild(name, path string) error {
 		return troubleEnd(path)
 	case "reserve":
 		return reserveLeft(path)
-	case "cut":
-		return reserveCut(path)
 	case "order":
 		return reserveOrder(path)
 	case "growth":
@@ -105,21 +98,9 @@ func fullChild(name, path string) error {
 		return dropRefused(path)
 	}
 	signal.Ignore(syscall.SIGXFSZ)
-	db, err := boltstore.Options{Ahead: fullCases[name]}.Open(path)
-	if err != nil {
-		return err
-	}
-	h, err := db.Handle()
-	if err != nil {
-		return err
-	}
-	c, err := newFullClient(h)
-	if err != nil {
-		return err
-	}
-	if err := limitFiles(4 << 20); err != nil {
-		return err
-	}
+	db, h := handled(boltstore.Options{Ahead: fullCases[name]}.Open(path))
+	c := must(newFullClient(h))
+	need(limitFiles(4 << 20))
 	fill := func() error { // until a create is refused
 		for range 100_000 {
 			create, _ := turn(store.Owner("t", "filler"))
@@ -130,7 +111,7 @@ func fullChild(name, path string) error {
 		}
 		return nil
 	}
-	err = fill()
+	err := fill()
 	if !errors.Is(err, store.ErrUnavailable) || !strings.HasPrefix(err.Error(), "the file has reached its size limit") {
 		return fmt.Errorf("a create on the full disk: %w, want ErrUnavailable that says so first", err)
 	}
@@ -151,9 +132,7 @@ func fullChild(name, path string) error {
 		return fmt.Errorf("a chunk was answered on the full disk: %w", err)
 	case <-time.After(300 * time.Millisecond):
 	}
-	if err := limitFiles(1 << 40); err != nil {
-		return err
-	}
+	need(limitFiles(1 << 40))
 	for n, commit := range []*store.Commit{first, second} {
 		if r, err := commit.Wait(); err != nil || r.Last != c.last-1+uint64(n) {
 			return fmt.Errorf("chunk %d when there is room again: seq %d, %w", n, r.Last, err)
@@ -166,23 +145,14 @@ func fullChild(name, path string) error {
 	if err := db.Trouble(); err != nil {
 		return fmt.Errorf("Trouble() = %w when there is room again", err)
 	}
-	if err := db.Close(); err != nil {
-		return err
-	}
+	need(db.Close())
 	return holdsChunks(path, c)
 }
 
 // holdsChunks opens the file again and looks for what the turn has written.
 func holdsChunks(path string, c *fullClient) error {
-	db, err := boltstore.Open(path)
-	if err != nil {
-		return err
-	}
+	db, h := handled(boltstore.Open(path))
 	defer db.Close()
-	h, err := db.Handle()
-	if err != nil {
-		return err
-	}
 	v, err := h.Read(context.Background(), store.System(), c.id, store.After(c.last-2), store.Limit{Bytes: 8 << 20})
 	if err != nil || len(v.Events) != 2 {
 		return fmt.Errorf("%d chunks are there when the file is opened again, want 2: %w", len(v.Events), err)
@@ -199,25 +169,14 @@ func holdsChunks(path string, c *fullClient) error {
 // afterwards: it says by itself that all is well again.
 func troubleEnd(path string) error {
 	signal.Ignore(syscall.SIGXFSZ)
-	db, err := boltstore.Options{Ahead: -1}.Open(path)
-	if err != nil {
-		return err
-	}
-	h, err := db.Handle()
-	if err != nil {
-		return err
-	}
-	if err := limitFiles(1 << 20); err != nil {
-		return err
-	}
+	db, h := handled(boltstore.Options{Ahead: -1}.Open(path))
+	need(limitFiles(1 << 20))
 	create, _ := turn(store.Owner("t", "filler"))
 	create.Events = append(create.Events, store.Event{Kind: "k", Data: make([]byte, 8<<20)})
 	if _, err := h.Append(context.Background(), create).Wait(); !errors.Is(err, store.ErrUnavailable) || db.Trouble() == nil {
 		return fmt.Errorf("Append() = %w, Trouble() = %w, want ErrUnavailable from both", err, db.Trouble())
 	}
-	if err := limitFiles(1 << 40); err != nil {
-		return err
-	}
+	need(limitFiles(1 << 40))
 	for began := time.Now(); db.Trouble() != nil; time.Sleep(5 * time.Millisecond) {
 		if time.Since(began) > time.Minute {
 			return fmt.Errorf("Trouble() = %w though the disk has room again", db.Trouble())
@@ -236,27 +195,13 @@ func TestTroubleEndsByItself(t *testing.T) {
 // reserveLeft is a process on a disk of which only the reserve is left.
 func reserveLeft(path string) error {
 	signal.Ignore(syscall.SIGXFSZ)
-	db, err := boltstore.Options{Ahead: 8 << 20}.Open(path)
-	if err != nil {
-		return err
-	}
-	h, err := db.Handle()
-	if err != nil {
-		return err
-	}
-	c, err := newFullClient(h)
-	if err != nil {
-		return err
-	}
-	other, err := newFullClient(h)
-	if err != nil {
-		return err
-	}
-	if err := fillToReserve(h, path); err != nil {
-		return err
-	}
-	first := c.chunk(100)
-	// What somebody decides, and the end of what has begun, is still taken.
+	db, h := handled(boltstore.Options{Ahead: 8 << 20}.Open(path))
+	c := must(newFullClient(h))
+	other := must(newFullClient(h))
+	need(fillToReserve(h, path))
+	first, cutOff := c.chunk(100), other.chunk(100)
+	// What somebody decides, and the end of what has begun, is still taken. A turn that is cut
+	// off hears so: it needs no disk for that.
 	r, err := h.Append(context.Background(), &store.Batch{
 		Scope: store.System(), Task: other.id, Rev: ptr(uint64(1)), Change: store.Change{TakeFence: true},
 		Events: []store.Event{{Kind: "k", Data: []byte("decided")}},
@@ -268,9 +213,10 @@ func reserveLeft(path string) error {
 	if first.Answered() || second.Answered() {
 		return errors.New("a chunk was answered within the reserve")
 	}
-	if err := limitFiles(1 << 40); err != nil {
-		return err
+	if _, err := cutOff.Wait(); !errors.Is(err, store.ErrFenced) {
+		return fmt.Errorf("the chunk of a turn that was cut off: %w, want ErrFenced", err)
 	}
+	need(limitFiles(1 << 40))
 	for n, commit := range []*store.Commit{first, second} {
 		if r, err := commit.Wait(); err != nil || r.Last != c.last-1+uint64(n) {
 			return fmt.Errorf("chunk %d when there is room again: seq %d, %w", n, r.Last, err)
@@ -282,13 +228,8 @@ func reserveLeft(path string) error {
 // fillToReserve makes what was taken ahead all that there is on the disk, and creates
 // tasks until they are refused.
 func fillToReserve(h store.Handle, path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if err := limitFiles(uint64(info.Size())); err != nil { // what was taken ahead is all there is
-		return err
-	}
+	info := must(os.Stat(path))
+	need(limitFiles(uint64(info.Size()))) // what was taken ahead is all there is
 	size := 64 << 10
 	for range 10_000 {
 		create, _ := turn(store.Owner("t", "filler"))
@@ -318,7 +259,7 @@ func reserveOrder(path string) error {
 	var hold atomic.Bool
 	held, goOn := make(chan struct{}), make(chan struct{})
 	tries := make(chan struct{}, 1)
-	db, err := boltstore.Options{Ahead: 8 << 20, Hook: func(point string) {
+	db, h := handled(boltstore.Options{Ahead: 8 << 20, Hook: func(point string) {
 		if point != boltstore.PointTaken {
 			return
 		}
@@ -330,24 +271,10 @@ func reserveOrder(path string) error {
 		case tries <- struct{}{}:
 		default:
 		}
-	}}.Open(path)
-	if err != nil {
-		return err
-	}
-	h, err := db.Handle()
-	if err != nil {
-		return err
-	}
-	c, err := newFullClient(h)
-	if err != nil {
-		return err
-	}
-	if err := fillToReserve(h, path); err != nil {
-		return err
-	}
-	if err := limitFiles(64 << 10); err != nil { // nor can the reserve be used
-		return err
-	}
+	}}.Open(path))
+	c := must(newFullClient(h))
+	need(fillToReserve(h, path))
+	need(limitFiles(64 << 10)) // nor can the reserve be used
 	hold.Store(true)
 	rows := h.Append(context.Background(), &store.Batch{Scope: store.Owner("t", "full"), Audit: [][]byte{make([]byte, 1<<20)}})
 	<-held
@@ -366,17 +293,8 @@ func reserveOrder(path string) error {
 	for range 3 {
 		<-tries
 	}
-	if err := limitFiles(1 << 40); err != nil {
-		return err
-	}
-	first, err := step.Wait()
-	if err != nil {
-		return fmt.Errorf("the step when there is room again: %w", err)
-	}
-	second, err := chunk.Wait()
-	if err != nil {
-		return fmt.Errorf("the chunk when there is room again: %w", err)
-	}
+	need(limitFiles(1 << 40))
+	first, second := must(step.Wait()), must(chunk.Wait())
 	if first.Last != c.last-1 || second.Last != c.last {
 		return fmt.Errorf("the step is event %d and the chunk that was queued after it event %d, want %d and %d", first.Last, second.Last, c.last-1, c.last)
 	}
@@ -388,55 +306,4 @@ func reserveOrder(path string) error {
 func TestReserveKeepsTheOrder(t *testing.T) {
 	t.Parallel()
 	inChild(t, "order")
-}
-
-// reserveCut is a process on a disk of which only the reserve is left, in which a task is
-// canceled whose turn waits for the disk.
-func reserveCut(path string) error {
-	signal.Ignore(syscall.SIGXFSZ)
-	db, err := boltstore.Options{Ahead: 8 << 20}.Open(path)
-	if err != nil {
-		return err
-	}
-	h, err := db.Handle()
-	if err != nil {
-		return err
-	}
-	c, err := newFullClient(h)
-	if err != nil {
-		return err
-	}
-	if err := fillToReserve(h, path); err != nil {
-		return err
-	}
-	chunk := c.chunk(100)
-	c.last++
-	step := h.Append(context.Background(), &store.Batch{
-		Scope: store.System(), Task: c.id, Rev: ptr(uint64(1)), Fence: ptr(uint64(1)),
-		Events: []store.Event{{Public: true, Kind: "k", Data: []byte("step")}},
-	})
-	if _, err := h.Append(context.Background(), &store.Batch{
-		Scope: store.System(), Task: c.id, Rev: ptr(uint64(1)),
-		Change: store.Change{Status: &store.Status{State: 4, Time: 1}, Phase: store.Final},
-	}).Wait(); err != nil {
-		return fmt.Errorf("a cancel within the reserve: %w", err)
-	}
-	for what, commit := range map[string]*store.Commit{"chunk": chunk, "step": step} {
-		select {
-		case <-commit.Done():
-			if _, err := commit.Wait(); !errors.Is(err, store.ErrFenced) {
-				return fmt.Errorf("the %s of a turn that was cut off: %w, want ErrFenced", what, err)
-			}
-		case <-time.After(time.Minute):
-			return fmt.Errorf("the %s of a turn that was cut off waits for the disk", what)
-		}
-	}
-	return db.Close()
-}
-
-// A turn that is cut off while only the reserve is left hears so: it needs no disk for
-// that, and what it runs is to be told.
-func TestReserveKeepsNoTurnThatIsCutOff(t *testing.T) {
-	t.Parallel()
-	inChild(t, "cut")
 }

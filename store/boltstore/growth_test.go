@@ -19,8 +19,6 @@ import (
 	"testing"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
 )
@@ -186,31 +184,15 @@ func (g *growth) close(spoil bool) error {
 		return err
 	}
 	if spoil {
-		if err := g.spoil(); err != nil {
-			return err
-		}
+		need(g.spoil())
 	}
-	file, err := bolt.Open(g.path, 0o600, &bolt.Options{ReadOnly: true, PreLoadFreelist: true})
-	if err != nil {
-		return err
-	}
-	err = file.View(func(tx *bolt.Tx) error {
-		var errs []error
-		for e := range tx.Check() {
-			errs = append(errs, e)
-		}
-		return errors.Join(errs...)
-	})
-	return errors.Join(err, file.Close())
+	return boltCheck(g.path)
 }
 
 // spoil tears the newest meta page, so that the store is as the transaction before has
 // left it.
 func (g *growth) spoil() error {
-	tx, err := g.metaPages()
-	if err != nil {
-		return err
-	}
+	tx := must(g.metaPages())
 	newest, older := 0, tx[1]
 	if tx[1] > tx[0] {
 		newest, older = 1, tx[0]
@@ -219,19 +201,14 @@ func (g *growth) spoil() error {
 	if older == 0 || !known {
 		return nil
 	}
-	f, err := os.OpenFile(g.path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
+	f := must(os.OpenFile(g.path, os.O_RDWR, 0))
 	torn := make([]byte, 1+g.random.IntN(40))
 	for i := range torn {
 		torn[i] = byte(g.random.IntN(256))
 	}
-	_, err = f.WriteAt(torn, int64(newest*pageSize+16+g.random.IntN(20)))
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if tx, err = g.metaPages(); err != nil || tx[newest] != 0 {
+	_, err := f.WriteAt(torn, int64(newest*pageSize+16+g.random.IntN(20)))
+	need(errors.Join(err, f.Close()))
+	if tx, err := g.metaPages(); err != nil || tx[newest] != 0 {
 		return fmt.Errorf("meta pages %d, %w, want one that is torn", tx, err)
 	}
 	g.now = maps.Clone(then)
@@ -277,9 +254,9 @@ func newGrowth(path string, seed uint64) *growth {
 // and by much.
 func TestOlderMetaPage(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(4) {
+	for seed := range uint64(3) {
 		g := newGrowth(filepath.Join(t.TempDir(), "store.db"), seed)
-		if err := g.play(t.Context(), 5, func() error { return nil }); err != nil {
+		if err := g.play(t.Context(), 4, func() error { return nil }); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
 	}
@@ -295,20 +272,14 @@ func growFull(path string) error {
 		if g.random.IntN(3) > 0 {
 			return nil
 		}
-		info, err := os.Stat(path)
-		if err != nil {
-			return err
-		}
-		if err := limitFiles(uint64(2*pageSize + g.random.IntN(int(info.Size())))); err != nil {
-			return err
-		}
-		if err = g.step(ctx); errors.Is(err, store.ErrUnavailable) {
+		info := must(os.Stat(path))
+		need(limitFiles(uint64(2*pageSize + g.random.IntN(int(info.Size())))))
+		err := g.step(ctx)
+		if errors.Is(err, store.ErrUnavailable) {
 			refused++
 			err = nil
 		}
-		if err := errors.Join(err, limitFiles(1<<40)); err != nil {
-			return err
-		}
+		need(errors.Join(err, limitFiles(1<<40)))
 		for began := time.Now(); g.db.Trouble() != nil; time.Sleep(5 * time.Millisecond) {
 			if time.Since(began) > time.Minute {
 				return fmt.Errorf("Trouble() = %w though the disk has room again", g.db.Trouble())

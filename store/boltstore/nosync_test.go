@@ -9,10 +9,7 @@ import (
 // something when it syncs: no option may take that away.
 func TestSyncs(t *testing.T) {
 	t.Parallel()
-	db, err := Open(filepath.Join(t.TempDir(), "store.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(Open(filepath.Join(t.TempDir(), "store.db")))
 	defer db.Close()
 	if b := db.bolt; b.NoSync || b.NoGrowSync || b.NoFreelistSync {
 		t.Errorf("NoSync = %v, NoGrowSync = %v, NoFreelistSync = %v; want all off", b.NoSync, b.NoGrowSync, b.NoFreelistSync)

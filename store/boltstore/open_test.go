@@ -23,54 +23,26 @@ import (
 func sample(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store.db")
-	db, err := boltstore.Options{Ahead: -1}.Open(path) // it is read whole
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := db.Handle()
-	if err != nil {
-		t.Fatal(err)
-	}
-	fill(t, h, store.Owner("", "anonymous"), 300)
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	db := must(boltstore.Options{Ahead: -1}.Open(path)) // it is read whole
+	h := must(db.Handle())
+	fill(t, h, anonymous, 300)
+	need(db.Close())
 	return path
 }
 
 // Every refusal names the file, says what is wrong with it and what to do.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
-	overwrite := func(at int64, with []byte) func(*testing.T, string) {
-		return func(t *testing.T, path string) {
-			f, err := os.OpenFile(path, os.O_RDWR, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			if _, err := f.WriteAt(with, at); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
 	cut := func(size int64) func(*testing.T, string) {
-		return func(t *testing.T, path string) {
-			if err := os.Truncate(path, size); err != nil {
-				t.Fatal(err)
-			}
-		}
+		return func(_ *testing.T, path string) { need(os.Truncate(path, size)) }
 	}
 	for _, tc := range []struct {
 		name   string
 		damage func(t *testing.T, path string)
 		next   string
 	}{
-		{"garbage", func(t *testing.T, path string) {
-			if err := os.WriteFile(path, bytes.Repeat([]byte("garbage "), 4096), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}, "restore a backup"},
-		{"both meta pages", overwrite(0, make([]byte, 2*4096)), "restore a backup"},
+		{"garbage", func(t *testing.T, path string) { put(t, path, bytes.Repeat([]byte("garbage "), 4096), 0) }, "restore a backup"},
+		{"both meta pages", func(t *testing.T, path string) { put(t, path, make([]byte, 2*4096), 0) }, "restore a backup"},
 		{"short", cut(100), "restore a backup"},
 		{"cut after the meta pages", cut(2 * 4096), "restore a backup"},
 		{"cut in the middle", cut(64 << 10), "restore a backup"},
@@ -89,10 +61,7 @@ func TestOpenRefuses(t *testing.T) {
 			t.Parallel()
 			path := sample(t)
 			tc.damage(t, path)
-			before, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := must(os.ReadFile(path))
 			for range 2 { // the second time shows that the first left no lock behind
 				db, err := boltstore.Open(path)
 				if err == nil {
@@ -121,13 +90,8 @@ func setFormat(n uint64) func(t *testing.T, path string) {
 
 func update(t *testing.T, path string, change func(tx *bolt.Tx) error) {
 	t.Helper()
-	db, err := bolt.Open(path, 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(db.Update(change), db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	db := must(bolt.Open(path, 0, nil))
+	need(errors.Join(db.Update(change), db.Close()))
 }
 
 func TestOpenLocked(t *testing.T) {
@@ -140,67 +104,18 @@ func TestOpenLocked(t *testing.T) {
 	}
 }
 
-// A page in the middle that has rotted must not take the process down.
-func TestReadDamaged(t *testing.T) {
-	t.Parallel()
-	path := sample(t)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Spoil early leaf pages of the log. The newest stay: the writer needs them.
-	spoiled := 0
-	for at := 2 * 4096; at+4096 <= len(data) && spoiled < 3; at += 4096 {
-		if bytes.Contains(data[at:at+4096], []byte("message.received.v1")) {
-			copy(data[at+16:at+4096], bytes.Repeat([]byte{0xfe}, 4096-16))
-			spoiled++
-		}
-	}
-	if spoiled == 0 {
-		t.Fatal("found no page to spoil")
-	}
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	h := open(t, path)
-	page, err := h.Tasks(context.Background(), store.Owner("", "anonymous"), store.Query{Limit: 1000})
-	if err != nil {
-		t.Fatalf("Tasks() = %v: headers are not in the spoiled pages", err)
-	}
-	failed := 0
-	for _, header := range page.Tasks {
-		if _, err := h.Read(context.Background(), store.System(), header.Task, store.After(0), store.Limit{}); errors.Is(err, store.ErrDataLoss) {
-			failed++
-		} else if err != nil {
-			t.Errorf("Read() = %v, want ErrDataLoss", err)
-		}
-	}
-	if failed == 0 {
-		t.Error("no Read failed, want ErrDataLoss")
-	}
-}
-
 // What is derived is equal, to the byte, when it is made again.
 func TestRebuildBytes(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "store.db")
-	db, err := boltstore.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := db.Handle()
-	if err != nil {
-		t.Fatal(err)
-	}
+	db, h := handled(boltstore.Open(path))
 	for i := range 200 {
 		create, end := turn(store.Owner("t", fmt.Sprintf("user%d", i%7)))
 		create.Change.Context = fmt.Sprintf("context %d", i%11)
 		create.Rows = []store.RowChange{{Kind: "approval", Key: []byte{byte(i)}, Value: []byte("v"), Index: []store.IndexKey{{Index: "state", Key: []byte{0, byte(i % 3)}}}}}
 		c := h.Append(context.Background(), create)
 		if i%4 < 2 { // else both come in one commit
-			if _, err := c.Wait(); err != nil {
-				t.Fatal(err)
-			}
+			must(c.Wait())
 		}
 		switch i % 3 {
 		case 0: // stays live
@@ -209,22 +124,15 @@ func TestRebuildBytes(t *testing.T) {
 			fallthrough
 		default:
 			end.Rows = []store.RowChange{{Kind: "approval", Key: []byte{byte(i)}, IfRev: 1, Delete: i%2 == 0, Value: []byte("w"), Index: []store.IndexKey{{Index: "state", Key: []byte{9}}}}}
-			if _, err := h.Append(context.Background(), end).Wait(); err != nil {
-				t.Fatal(err)
-			}
+			commit(h, end)
 		}
 	}
 	dump := func() map[string]string {
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
-		file, err := bolt.Open(path, 0, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		need(db.Close())
+		file := must(bolt.Open(path, 0, nil))
 		defer file.Close()
 		all := map[string]string{}
-		if err := file.View(func(tx *bolt.Tx) error {
+		need(file.View(func(tx *bolt.Tx) error {
 			return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
 				return b.ForEach(func(k, v []byte) error {
 					if string(name) != "meta" && string(name) != "dropped" {
@@ -233,18 +141,12 @@ func TestRebuildBytes(t *testing.T) {
 					return nil
 				})
 			})
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return all
 	}
 	before := dump()
-	if db, err = boltstore.Open(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Rebuild(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	db = must(boltstore.Open(path))
+	need(db.Rebuild(context.Background()))
 	if diff := cmp.Diff(before, dump()); diff != "" {
 		t.Errorf("rebuilt file differs (-want +got):\n%s", diff)
 	}
@@ -279,26 +181,17 @@ func roundPanics(t *testing.T, at string, want error, check func(*boltstore.DB))
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store.db")
 	broken := false
-	db, err := boltstore.Options{Hook: func(point string) {
+	db, h := handled(boltstore.Options{Hook: func(point string) {
 		if broken && point == at {
 			panic("disk is gone")
 		}
-	}}.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := db.Handle()
-	if err != nil {
-		t.Fatal(err)
-	}
-	good, _ := turn(store.Owner("", "anonymous"))
-	if _, err := h.Append(context.Background(), good).Wait(); err != nil {
-		t.Fatal(err)
-	}
+	}}.Open(path))
+	good, _ := turn(anonymous)
+	commit(h, good)
 	broken = true
 	var commits []*store.Commit
 	for range 50 {
-		create, _ := turn(store.Owner("", "anonymous"))
+		create, _ := turn(anonymous)
 		chunk := &store.Batch{Scope: store.System(), Task: good.Task, Fence: ptr(uint64(1)), Events: create.Events}
 		commits = append(commits, h.Append(context.Background(), create), h.Append(context.Background(), chunk))
 	}
@@ -311,14 +204,12 @@ func roundPanics(t *testing.T, at string, want error, check func(*boltstore.DB))
 	if _, err := h.Read(context.Background(), store.System(), good.Task, store.AtSnapshot(), store.Limit{}); err != nil {
 		t.Errorf("Read() = %v, want what was committed before", err)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	need(db.Close())
 	again := open(t, path)
 	if _, err := again.Read(context.Background(), store.System(), good.Task, store.AtSnapshot(), store.Limit{}); err != nil {
 		t.Errorf("after reopening: Read() = %v, want the acknowledged task", err)
 	}
-	create, _ := turn(store.Owner("", "anonymous"))
+	create, _ := turn(anonymous)
 	if _, err := again.Append(context.Background(), create).Wait(); err != nil {
 		t.Errorf("after reopening: Append() = %v, want success", err)
 	}
@@ -331,7 +222,7 @@ func TestAnsweredAfterCommit(t *testing.T) {
 	committed := make(chan struct{}, 1)
 	release := make(chan struct{})
 	applied := 0 // the handle's epoch, then the append
-	db, err := boltstore.Options{Hook: func(point string) {
+	db, h := handled(boltstore.Options{Hook: func(point string) {
 		if point != boltstore.PointApplied {
 			return
 		}
@@ -339,16 +230,9 @@ func TestAnsweredAfterCommit(t *testing.T) {
 			committed <- struct{}{}
 			<-release
 		}
-	}}.Open(filepath.Join(t.TempDir(), "store.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}.Open(filepath.Join(t.TempDir(), "store.db")))
 	defer db.Close()
-	h, err := db.Handle()
-	if err != nil {
-		t.Fatal(err)
-	}
-	create, _ := turn(store.Owner("", "anonymous"))
+	create, _ := turn(anonymous)
 	wake, stop := h.Watch(store.System(), create.Task)
 	defer stop()
 	c := h.Append(context.Background(), create)
@@ -361,12 +245,8 @@ func TestAnsweredAfterCommit(t *testing.T) {
 		t.Error("readers were woken before the commit")
 	default:
 	}
-	if _, err := h.Read(context.Background(), store.System(), create.Task, store.After(0), store.Limit{}); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("Read() = %v before the commit, want ErrNotFound", err)
-	}
+	unreadable(t, h, store.System(), create.Task, store.ErrNotFound)
 	close(release)
-	if _, err := c.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	must(c.Wait())
 	<-wake
 }

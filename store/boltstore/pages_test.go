@@ -44,20 +44,10 @@ type held struct {
 var bob = store.Owner("t", "bob")
 
 var newLarge = sync.OnceValues(func() (l *large, err error) {
-	folder, err := os.MkdirTemp("", "large")
-	if err != nil {
-		return nil, err
-	}
+	folder := must(os.MkdirTemp("", "large"))
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	path := filepath.Join(folder, "store.db")
-	db, err := boltstore.Options{Ahead: -1, InitialMmapSize: 16 << 20}.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	h, err := db.Handle()
-	if err != nil {
-		return nil, err
-	}
+	db, h := handled(boltstore.Options{Ahead: -1, InitialMmapSize: 16 << 20}.Open(path))
 	l = &large{leaves: map[string][]int{}, roots: map[string]int{}, tasks: map[store.TaskID]held{}}
 	var creates, parks []*store.Batch
 	for n := range 240 * os.Getpagesize() / 4096 {
@@ -92,22 +82,11 @@ var newLarge = sync.OnceValues(func() (l *large, err error) {
 		for _, b := range batches {
 			commits = append(commits, h.Append(context.Background(), b))
 		}
-		for _, c := range commits {
-			if _, err := c.Wait(); err != nil {
-				return nil, err
-			}
-		}
+		waitAll(commits)
 	}
-	if err := db.Close(); err != nil {
-		return nil, err
-	}
-	if l.file, err = os.ReadFile(path); err != nil {
-		return nil, err
-	}
-	file, err := bolt.Open(path, 0, &bolt.Options{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
+	need(db.Close())
+	l.file = must(os.ReadFile(path))
+	file := must(bolt.Open(path, 0, &bolt.Options{ReadOnly: true}))
 	defer file.Close()
 	return l, file.View(func(tx *bolt.Tx) error {
 		return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
@@ -141,10 +120,7 @@ var order = binary.NativeEndian
 // never missing; a list is whole, or DATA_LOSS. What is written then makes nothing worse.
 func TestDamagedStructure(t *testing.T) {
 	t.Parallel()
-	l, err := newLarge()
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(newLarge())
 	if len(l.roots) != 9 {
 		t.Fatalf("%d buckets have pages of their own, want all 9 but meta", len(l.roots))
 	}
@@ -188,6 +164,9 @@ func TestDamagedStructure(t *testing.T) {
 		leaves := l.leaves[bucket]
 		pages := map[string]int{"root": root, "first leaf": leaves[0], "middle leaf": leaves[len(leaves)/2], "last leaf": leaves[len(leaves)-1]}
 		for name, at := range pages {
+			if (name == "middle leaf" || name == "last leaf") && slices.Contains([]string{"list.ctx", "rowidx", "live", "audit"}, bucket) {
+				continue // like list
+			}
 			t.Run(bucket+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				ways := maps.Clone(both)
@@ -219,13 +198,9 @@ func TestDamagedStructure(t *testing.T) {
 // more, which would be read whole.
 func (l *large) copy(t *testing.T) (path string) {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), "store.db")
-	if err := os.WriteFile(path, l.file, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.open(t, path).Close(); err != nil {
-		t.Fatal(err)
-	}
+	path = filepath.Join(inMemory(t), "store.db")
+	need(os.WriteFile(path, l.file, 0o600))
+	need(l.open(t, path).Close())
 	over(t, path+".whole", path)
 	return path
 }
@@ -233,32 +208,19 @@ func (l *large) copy(t *testing.T) (path string) {
 // put writes a page over one of a file.
 func put(t *testing.T, path string, page []byte, at int) {
 	t.Helper()
-	file, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = file.WriteAt(page, int64(at))
-	if err := errors.Join(err, file.Close()); err != nil {
-		t.Fatal(err)
-	}
+	file := must(os.OpenFile(path, os.O_WRONLY, 0))
+	_, err := file.WriteAt(page, int64(at))
+	need(errors.Join(err, file.Close()))
 }
 
 // over writes one file over another, which stays the same file.
 func over(t *testing.T, to, from string) {
 	t.Helper()
-	source, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must(os.Open(from))
 	defer source.Close()
-	target, err := os.Create(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = io.Copy(target, source)
-	if err := errors.Join(err, target.Close()); err != nil {
-		t.Fatal(err)
-	}
+	target := must(os.Create(to))
+	_, err := io.Copy(target, source)
+	need(errors.Join(err, target.Close()))
 }
 
 // examine puts a page into a file, opens it, reads everything and writes, and reads everything
@@ -270,15 +232,9 @@ func (l *large) examine(t *testing.T, path string, page []byte, at int, index bo
 	noticed := 0
 	with := func(do func(store.Handle)) {
 		t.Helper()
-		db := l.open(t, path)
-		h, err := db.Handle()
-		if err != nil {
-			t.Fatal(err)
-		}
+		db, h := handledInTime(func() *boltstore.DB { return l.open(t, path) })
 		do(h)
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		need(db.Close())
 	}
 	with(func(h store.Handle) { noticed = l.read(t, h, tasks) + l.write(t, h, tasks) })
 	with(func(h store.Handle) { noticed += l.read(t, h, tasks) })
@@ -289,10 +245,7 @@ func (l *large) examine(t *testing.T, path string, page []byte, at int, index bo
 
 func (l *large) open(t *testing.T, path string) *boltstore.DB {
 	t.Helper()
-	db, err := boltstore.Options{Ahead: -1, InitialMmapSize: 16 << 20}.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(boltstore.Options{Ahead: -1, InitialMmapSize: 16 << 20}.Open(path))
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -484,10 +437,7 @@ func (l *large) write(t *testing.T, h store.Handle, tasks map[store.TaskID]held)
 // again after that.
 func TestDamagedIndex(t *testing.T) {
 	t.Parallel()
-	l, err := newLarge()
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(newLarge())
 	for _, bucket := range []string{"live", "list", "list.ctx", "rowidx"} {
 		for name, at := range map[string]int{"root": l.roots[bucket], "leaf": l.leaves[bucket][len(l.leaves[bucket])/2]} {
 			for _, first := range []string{"reads", "writes"} {
@@ -499,11 +449,7 @@ func TestDamagedIndex(t *testing.T) {
 					put(t, path, page, at)
 					tasks := maps.Clone(l.tasks)
 					for range 2 {
-						db := l.open(t, path)
-						h, err := db.Handle()
-						if err != nil {
-							t.Fatal(err)
-						}
+						db, h := handledInTime(func() *boltstore.DB { return l.open(t, path) })
 						if first == "reads" {
 							l.read(t, h, tasks)
 						}
@@ -518,9 +464,7 @@ func TestDamagedIndex(t *testing.T) {
 						if err := db.Trouble(); err != nil {
 							t.Errorf("Trouble() = %v", err)
 						}
-						if err := db.Close(); err != nil {
-							t.Fatal(err)
-						}
+						need(db.Close())
 						if err := boltstore.CheckWhole(path); err != nil {
 							t.Error(err)
 						}

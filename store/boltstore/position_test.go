@@ -18,25 +18,20 @@ func TestDamagedNewestKey(t *testing.T) {
 			t.Parallel()
 			d, rests, other, live := newDamaged(t)
 			for n := 100; name == "log"; n = 1 { // pages of its own, which are proven
-				fill(t, d.h, store.Owner("", "anonymous"), n)
+				fill(t, d.h, anonymous, n)
 				d.open(t)
 				if keys, _ := d.values(t, bucket); keys[len(keys)-1][7]&2 != 0 {
 					break
 				}
 			}
 			for _, id := range []store.TaskID{rests, other, live} {
-				if err := d.read(t, id); err != nil {
-					t.Fatal(err)
-				}
+				need(d.read(t, id))
 			}
 			audit, ok := d.h.(store.AuditLog)
 			if !ok {
 				t.Fatal("the store has no audit")
 			}
-			before, err := audit.Audit(t.Context(), 0, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := must(audit.Audit(t.Context(), 0, 0))
 			keys, values := d.values(t, bucket)
 			last := len(keys) - 1
 			bad := bytes.Clone(keys[last])
@@ -47,7 +42,7 @@ func TestDamagedNewestKey(t *testing.T) {
 			bad[7] ^= lower
 			d.put(t, append(bad, values[last]...), append(bytes.Clone(keys[last]), values[last]...))
 			create := func() error {
-				b, _ := turn(store.Owner("", "anonymous"))
+				b, _ := turn(anonymous)
 				b.Audit = [][]byte{[]byte("new")}
 				_, err := d.h.Append(t.Context(), b).Wait()
 				return err

@@ -22,7 +22,6 @@ import (
 	"testing"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
 	"go.uber.org/goleak"
 
 	"a2a-server/store"
@@ -142,24 +141,12 @@ func (c *powerClient) live(big int) error {
 
 // powerChild writes some tasks, alone and at the same time, and deletes one.
 func powerChild(dir string) error {
-	acks, err := os.OpenFile(filepath.Join(dir, "acks"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	db, err := boltstore.Open(filepath.Join(dir, "store.db"))
-	if err != nil {
-		return err
-	}
-	h, err := db.Handle()
-	if err != nil {
-		return err
-	}
+	acks := must(os.OpenFile(filepath.Join(dir, "acks"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600))
+	db, h := handled(boltstore.Open(filepath.Join(dir, "store.db")))
 	var first *powerClient
 	for _, big := range []int{10, 5000, 70_000, 1_500_000, 100} { // one page, some, many, more than is cleared at once
 		c := &powerClient{h: h, acks: acks}
-		if err := c.live(big); err != nil {
-			return err
-		}
+		need(c.live(big))
 		if first == nil {
 			first = c
 		}
@@ -170,13 +157,9 @@ func powerChild(dir string) error {
 		wg.Go(func() { errs[i] = (&powerClient{h: h, acks: acks}).live(3000 * i) })
 	}
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
+	need(errors.Join(errs...))
 	first.ack.Going = true
-	if err := errors.Join(first.say(), h.Delete(context.Background(), store.System(), first.id, nil)); err != nil {
-		return err
-	}
+	need(errors.Join(first.say(), h.Delete(context.Background(), store.System(), first.id, nil)))
 	first.ack.Gone = true
 	return errors.Join(first.say(), (&powerClient{h: h, acks: acks}).live(20_000), db.Close())
 }
@@ -212,10 +195,7 @@ func (o *powerOp) syncs() bool { return o.name == "fdatasync" || o.name == "fsyn
 // order.
 func watchWrites(t *testing.T) []*powerOp {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must(os.Executable())
 	dir := t.TempDir()
 	log := filepath.Join(dir, "strace")
 	if out, err := exec.Command("strace", "-f", "-o", log, "-e", "trace=write", "true").CombinedOutput(); err != nil {
@@ -230,14 +210,8 @@ func watchWrites(t *testing.T) []*powerOp {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("child: %v\n%s", err, out)
 	}
-	data, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ops, err := parseStrace(string(data), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(os.ReadFile(log))
+	ops := must(parseStrace(string(data), dir))
 	return ops
 }
 
@@ -436,7 +410,7 @@ func TestPowerLoss(t *testing.T) {
 	if len(acks) < 60 || len(syncs) < 60 {
 		t.Errorf("%d answers and %d syncs: the workload is not what it was", len(acks), len(syncs))
 	}
-	path := filepath.Join(t.TempDir(), "store.db")
+	path := filepath.Join(inMemory(t), "store.db")
 	random := rand.New(rand.NewPCG(1, 2))
 	disk := &image{pages: map[int64][]byte{}}
 	for k, sync := range syncs {
@@ -459,9 +433,7 @@ func TestPowerLoss(t *testing.T) {
 		held := map[string]powerAck{}
 		for _, a := range acks {
 			var ack powerAck
-			if err := json.Unmarshal(a.data, &ack); err != nil {
-				t.Fatal(err)
-			}
+			need(json.Unmarshal(a.data, &ack))
 			if a.begin < until {
 				held[ack.Task] = ack
 			}
@@ -492,9 +464,7 @@ func TestPowerLoss(t *testing.T) {
 					}
 				}
 			}
-			if err := lost.write(path); err != nil {
-				t.Fatal(err)
-			}
+			need(lost.write(path))
 			if err := inspect(path, held); err != nil {
 				t.Fatalf("power lost after sync %d of %d, %d writes on their way, variant %d, %d tasks answered: %v", k+1, len(syncs), len(since), variant, len(held), err)
 			}
@@ -504,18 +474,7 @@ func TestPowerLoss(t *testing.T) {
 
 // inspect opens a file and looks for what it has to hold.
 func inspect(path string, held map[string]powerAck) (err error) {
-	file, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, PreLoadFreelist: true})
-	if err != nil {
-		return err
-	}
-	err = file.View(func(tx *bolt.Tx) error {
-		var errs []error
-		for e := range tx.Check() {
-			errs = append(errs, e)
-		}
-		return errors.Join(errs...)
-	})
-	if err := errors.Join(err, file.Close()); err != nil {
+	if err := boltCheck(path); err != nil {
 		return err
 	}
 	db, err := boltstore.Options{Ahead: -1}.Open(path)

@@ -54,9 +54,7 @@ func onDisk(t *testing.T, mib string, test func(t *testing.T, folder string)) {
 func roomOn(t *testing.T, folder string) int64 {
 	t.Helper()
 	var s syscall.Statfs_t
-	if err := syscall.Statfs(folder, &s); err != nil {
-		t.Fatal(err)
-	}
+	need(syscall.Statfs(folder, &s))
 	return int64(s.Bavail) * int64(s.Bsize) //nolint:unconvert // its type differs between machines
 }
 
@@ -71,13 +69,8 @@ func TestSmallDisk(t *testing.T) {
 		var h store.Handle
 		open := func() {
 			t.Helper()
-			var err error
-			if db, err = boltstore.Open(path); err != nil {
-				t.Fatal(err)
-			}
-			if h, err = db.Handle(); err != nil {
-				t.Fatal(err)
-			}
+			db = must(boltstore.Open(path))
+			h = must(db.Handle())
 		}
 		open()
 		var ids []store.TaskID
@@ -98,9 +91,7 @@ func TestSmallDisk(t *testing.T) {
 			}
 		}
 		first, turns := turn(alice)
-		if _, err := h.Append(t.Context(), first).Wait(); err != nil {
-			t.Fatal(err)
-		}
+		commit(h, first)
 		n := fill()
 		t.Logf("%d tasks of 32 KiB, %d KiB are free", n, roomOn(t, folder)>>10)
 		if n < 200 {
@@ -127,15 +118,11 @@ func TestSmallDisk(t *testing.T) {
 		for round := range 2 {
 			if round == 1 {
 				for _, id := range ids[len(ids)/2:] {
-					if err := h.Delete(t.Context(), store.System(), id, nil); err != nil {
-						t.Fatal(err)
-					}
+					need(h.Delete(t.Context(), store.System(), id, nil))
 				}
 				ids = ids[:len(ids)/2]
 			}
-			if err := db.Close(); err != nil {
-				t.Fatal(err)
-			}
+			need(db.Close())
 			open()
 			n := fill()
 			t.Logf("%d tasks after opening again, %d KiB are free", n, roomOn(t, folder)>>10)
@@ -143,11 +130,7 @@ func TestSmallDisk(t *testing.T) {
 				t.Errorf("%d tasks were accepted, want %d", n, want)
 			}
 		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		need(db.Close())
+		need(os.Remove(path))
 	})
 }

@@ -83,7 +83,7 @@ func (w *writer) begin() (*round, error) {
 
 // open opens the buckets.
 func (r *round) open() {
-	r.im = newImage(r.tx, r.w.db.plain)
+	r.im = newImage(r.tx)
 	r.im.checkSmall()
 	for i, b := range r.buckets() {
 		*b = changing{Bucket: r.tx.Bucket(buckets[i]), was: r.im.bucket(buckets[i])}

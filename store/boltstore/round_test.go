@@ -14,14 +14,8 @@ import (
 // had many pages, is empty then until the new task is in it.
 func TestDeleteOfAllInARound(t *testing.T) {
 	t.Parallel()
-	db, err := Open(filepath.Join(t.TempDir(), "store.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := db.Handle()
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(Open(filepath.Join(t.TempDir(), "store.db")))
+	h := must(db.Handle())
 	batch := func(id store.TaskID, rev uint64, phase store.Phase) *store.Batch {
 		b := &store.Batch{
 			Scope: store.Owner("t", "alice"), Task: id, Rev: &rev,
@@ -40,14 +34,10 @@ func TestDeleteOfAllInARound(t *testing.T) {
 		if rev == values-1 {
 			phase = store.Final
 		}
-		if _, err := h.Append(t.Context(), batch(old, rev, phase)).Wait(); err != nil {
-			t.Fatal(err)
-		}
+		must(h.Append(t.Context(), batch(old, rev, phase)).Wait())
 	}
 	ctx := context.Background()
-	if err := db.do(ctx, func(r *round) error { return r.markDeleting(store.System(), old, nil) }); err != nil {
-		t.Fatal(err)
-	}
+	need(db.do(ctx, func(r *round) error { return r.markDeleting(store.System(), old, nil) }))
 	answered, before := make(chan error, 3), make(chan struct{})
 	go func() {
 		answered <- db.do(ctx, func(*round) error {

@@ -18,13 +18,8 @@ func TestZerosAhead(t *testing.T) {
 	var h store.Handle
 	open := func() *boltstore.DB {
 		t.Helper()
-		db, err := boltstore.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if h, err = db.Handle(); err != nil {
-			t.Fatal(err)
-		}
+		db := must(boltstore.Open(path))
+		h = must(db.Handle())
 		return db
 	}
 	said := map[store.TaskID][]byte{}
@@ -36,9 +31,7 @@ func TestZerosAhead(t *testing.T) {
 			Change: store.Change{Context: "context", Status: &store.Status{State: 2, Time: 1000}, Phase: store.Parked},
 			Events: []store.Event{{Public: true, Kind: "task", Time: 1000, Data: text}},
 		}
-		if _, err := h.Append(t.Context(), b).Wait(); err != nil {
-			t.Fatal(err)
-		}
+		commit(h, b)
 		said[id] = text
 	}
 	check := func(when string) {
@@ -55,16 +48,12 @@ func TestZerosAhead(t *testing.T) {
 		create(size)
 		check("after a commit")
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	need(db.Close())
 	db = open()
 	check("after opening again")
 	create(100)
 	check("after another commit")
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	need(db.Close())
 }
 
 // Zeros are written only to space that was allocated. A file for which none is takes what its
@@ -72,25 +61,12 @@ func TestZerosAhead(t *testing.T) {
 func TestNoZerosWithoutSpace(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "store.db")
-	db, err := boltstore.Options{Ahead: -1}.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db, h := handled(boltstore.Options{Ahead: -1}.Open(path))
 	defer db.Close()
-	h, err := db.Handle()
-	if err != nil {
-		t.Fatal(err)
-	}
 	create, end := turn(alice)
-	for _, b := range []*store.Batch{create, end} {
-		if _, err := h.Append(t.Context(), b).Wait(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	commit(h, create, end)
 	var file syscall.Stat_t
-	if err := syscall.Stat(path, &file); err != nil {
-		t.Fatal(err)
-	}
+	need(syscall.Stat(path, &file))
 	if taken := file.Blocks * 512; taken > 512<<10 {
 		t.Errorf("two commits take %d KiB of the disk", taken>>10)
 	}

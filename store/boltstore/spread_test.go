@@ -38,18 +38,10 @@ func filled(t *testing.T, change func(d *damaged)) *damaged {
 	d := &damaged{path: sample(t)}
 	d.open(t)
 	change(d)
-	var err error
-	if d.db, err = boltstore.Open(d.path); err != nil {
-		t.Fatal(err)
-	}
+	d.db, d.h = handledInTime(func() *boltstore.DB { return must(boltstore.Open(d.path)) })
 	t.Cleanup(func() { _ = d.db.Close() })
-	if d.h, err = d.db.Handle(); err != nil {
-		t.Fatal(err)
-	}
 	return d
 }
-
-var anonymous = store.Owner("", "anonymous")
 
 // spoil zeroes the pages that have a key, from now on.
 func (d *damaged) spoil(t *testing.T, key []byte) {
@@ -57,9 +49,7 @@ func (d *damaged) spoil(t *testing.T, key []byte) {
 	n := 0
 	d.leaves(key, func(at int64, page []byte) {
 		n++
-		if _, err := d.file.WriteAt(make([]byte, len(page)), at); err != nil {
-			t.Fatal(err)
-		}
+		must(d.file.WriteAt(make([]byte, len(page)), at))
 	})
 	if n == 0 {
 		t.Fatalf("no page has the key %x", key)
@@ -70,7 +60,7 @@ func (d *damaged) spoil(t *testing.T, key []byte) {
 // what its owner uses, is refused.
 func TestCreateNeedsWhatIsDamaged(t *testing.T) {
 	t.Parallel()
-	for name, need := range map[string]func(b *store.Batch){
+	for name, needs := range map[string]func(b *store.Batch){
 		"window": func(*store.Batch) {},
 		"usage":  func(b *store.Batch) { b.Dedup, b.Disk.Owner = store.Hash{}, 1<<40 },
 	} {
@@ -82,10 +72,8 @@ func TestCreateNeedsWhatIsDamaged(t *testing.T) {
 			})
 			for range 2 {
 				b, _ := turn(anonymous)
-				need(b)
-				if _, err := d.h.Append(t.Context(), b).Wait(); !errors.Is(err, store.ErrReadOnly) {
-					t.Errorf("Append() = %v, want ErrReadOnly", err)
-				}
+				needs(b)
+				refuses(t, d.h, b, store.ErrReadOnly)
 			}
 		})
 	}
@@ -111,9 +99,7 @@ func TestCreateBesideDamage(t *testing.T) {
 	}
 	bounded, _ := turn(anonymous)
 	bounded.Disk.Owner = 1 << 40
-	if _, err := d.h.Append(t.Context(), bounded).Wait(); err != nil {
-		t.Errorf("Append() = %v", err)
-	}
+	commit(d.h, bounded)
 }
 
 // How many tasks there are is not remembered from an index that could not be read whole.
@@ -142,15 +128,9 @@ func TestDamagedAtWork(t *testing.T) {
 	t.Parallel()
 	d, rests, _, live := newDamaged(t)
 	b := &store.Batch{Scope: alice, Task: rests, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Live, TakeFence: true}}
-	if _, err := d.h.Append(t.Context(), b).Wait(); err != nil {
-		t.Fatal(err)
-	}
+	commit(d.h, b)
 	d.open(t)
-	keys, values := d.values(t, "task")
-	value := find(t, keys, values, rests[:])
-	bad := bytes.Clone(value)
-	bad[len(bad)-1]++
-	d.put(t, bad, value)
+	d.changeByte(t, "task", rests[:])
 	tasks := d.list(t, store.Query{})
 	for _, h := range tasks {
 		if want := h.Task == rests; h.Damaged != want || want && h.State == 0 {

@@ -19,14 +19,8 @@ func TestMetaPageVanishes(t *testing.T) {
 			t.Parallel()
 			folder := t.TempDir()
 			path, copied := filepath.Join(folder, "store.db"), filepath.Join(folder, "copy.db")
-			db, err := Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			h, err := db.Handle()
-			if err != nil {
-				t.Fatal(err)
-			}
+			db := must(Open(path))
+			h := must(db.Handle())
 			id := store.NewTaskID()
 			create := func(id store.TaskID) *store.Batch {
 				rev := uint64(0)
@@ -35,27 +29,13 @@ func TestMetaPageVanishes(t *testing.T) {
 					Change: store.Change{Context: "context", Status: &store.Status{State: 2, Time: 1000}, Phase: store.Parked},
 				}
 			}
-			if _, err := h.Append(t.Context(), create(id)).Wait(); err != nil {
-				t.Fatal(err)
-			}
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(copied, data, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			file, err := os.Open(copied)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(h.Append(t.Context(), create(id)).Wait())
+			data := must(os.ReadFile(path))
+			need(os.WriteFile(copied, data, 0o600))
+			file := must(os.Open(copied))
 			defer file.Close()
-			if db.metas, err = mapMetas(file, os.Getpagesize()); err != nil { // as they were when they were checked
-				t.Fatal(err)
-			}
-			if err := os.Truncate(path, int64(os.Getpagesize())); err != nil {
-				t.Fatal(err)
-			}
+			db.metas = must(mapMetas(file, os.Getpagesize())) // as they were when they were checked
+			need(os.Truncate(path, int64(os.Getpagesize())))
 			ended := make(chan struct{})
 			go func() {
 				defer close(ended)

@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -28,7 +31,9 @@ type backend struct {
 func (b *backend) Elapse(d time.Duration) { b.elapsed.Add(int64(d)) }
 
 func (b *backend) open() (err error) {
-	b.db, err = b.opts.Open(b.path)
+	if b.db, err = b.opts.Open(b.path); err == nil && b.db.Note() != "" {
+		err = errors.New(b.db.Note())
+	}
 	return err
 }
 
@@ -45,63 +50,51 @@ func (b *backend) Reopen() error {
 	return b.open()
 }
 
-func suite(t *testing.T, opts boltstore.Options) {
+func suite(t *testing.T, opts boltstore.Options, page int) {
+	opts.Window = storetest.Window
 	storetest.Run(t, func(t *testing.T) storetest.Backend {
-		b := &backend{path: filepath.Join(t.TempDir(), "store.db"), opts: opts}
-		b.opts.Window = storetest.Window
+		b := &backend{path: filepath.Join(inMemory(t), "store.db"), opts: opts}
 		b.opts.Running = func() time.Duration { return time.Duration(b.elapsed.Load()) }
-		if err := b.open(); err != nil {
-			t.Fatal(err)
+		if page > 0 {
+			emptyWithPages(t, b.path, page)
 		}
+		need(b.open())
 		return b
 	})
+}
+
+// inMemory returns a folder in memory, where there is enough: what a test shows there needs no
+// disk, which would make it wait.
+func inMemory(t *testing.T) string {
+	t.Helper()
+	var s syscall.Statfs_t
+	if err := syscall.Statfs("/dev/shm", &s); err != nil || int64(s.Bavail)*int64(s.Bsize) < 2<<30 { //nolint:unconvert // its type differs between machines
+		return t.TempDir()
+	}
+	folder := must(os.MkdirTemp("/dev/shm", "boltstore-")) //nolint:usetesting // that of a test is on the disk
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	return folder
+}
+
+// emptyWithPages makes an empty store with pages of another size than the system's.
+func emptyWithPages(t *testing.T, path string, size int) {
+	t.Helper()
+	whole := filepath.Join(t.TempDir(), "whole.db")
+	need(must(boltstore.Options{Ahead: -1}.Open(whole)).Close())
+	from, to := must(bolt.Open(whole, 0o600, &bolt.Options{ReadOnly: true})), must(bolt.Open(path, 0o600, &bolt.Options{PageSize: size}))
+	need(errors.Join(bolt.Compact(to, from, 1<<20), to.Close(), from.Close()))
 }
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	suite(t, boltstore.Options{Ahead: 1 << 20}) // hundreds of them are open at once
+	suite(t, boltstore.Options{Ahead: 1 << 20}, 0) // hundreds of them are open at once
 }
 
-// Nor must it who reads the pages.
-func TestSuitePlainReads(t *testing.T) {
-	t.Parallel()
-	suite(t, boltstore.Options{PlainReads: true, Ahead: 1 << 20})
-}
-
-// A file that outgrows its map again and again, and tails that hold next to
-// nothing, must make no difference.
+// A file that outgrows its map again and again, tails that hold next to nothing, and pages
+// that hold little, so that there are many levels of them, must make no difference.
 func TestSuiteSmall(t *testing.T) {
 	t.Parallel()
-	suite(t, boltstore.Options{InitialMmapSize: 64 << 10, TailBytes: 4 << 10, Ahead: -1})
-}
-
-// Nor must pages that hold little, so that there are many levels of them.
-func TestSuiteSmallPages(t *testing.T) {
-	t.Parallel()
-	storetest.Run(t, func(t *testing.T) storetest.Backend {
-		b := &backend{path: filepath.Join(t.TempDir(), "store.db"), opts: boltstore.Options{InitialMmapSize: 64 << 10, Ahead: -1, Window: storetest.Window}}
-		b.opts.Running = func() time.Duration { return time.Duration(b.elapsed.Load()) }
-		whole := filepath.Join(t.TempDir(), "whole.db")
-		db, err := boltstore.Options{Ahead: -1}.Open(whole)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
-		from, err := bolt.Open(whole, 0o600, &bolt.Options{ReadOnly: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		to, err := bolt.Open(b.path, 0o600, &bolt.Options{PageSize: 1024})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(bolt.Compact(to, from, 1<<20), to.Close(), from.Close(), b.open()); err != nil {
-			t.Fatal(err)
-		}
-		return b
-	})
+	suite(t, boltstore.Options{InitialMmapSize: 64 << 10, TailBytes: 4 << 10, Ahead: -1}, 1024)
 }
 
 // noise returns bytes that cannot be compressed.
@@ -110,3 +103,104 @@ func noise(n int) []byte {
 	_, _ = rand.Read(b) // never fails, says crypto/rand
 	return b
 }
+
+// must, and check, panic with what the preparation of a test failed with.
+func must[T any](v T, err error) T {
+	need(err)
+	return v
+}
+
+func need(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// handled returns an open store with a handle on it.
+func handled(db *boltstore.DB, err error) (*boltstore.DB, store.Handle) {
+	need(err)
+	return db, must(db.Handle())
+}
+
+// handledInTime opens a damaged file and takes a handle before the store, which reads headers
+// soon after it was opened, meets the damage. A busy machine may need some tries.
+func handledInTime(open func() *boltstore.DB) (db *boltstore.DB, h store.Handle) {
+	for range 50 {
+		var err error
+		db = open()
+		if h, err = db.Handle(); err == nil {
+			return db, h
+		}
+		need(db.Close())
+	}
+	panic("no handle in time")
+}
+
+// refuses appends a batch that must fail.
+func refuses(t *testing.T, h store.Handle, b *store.Batch, want error) {
+	t.Helper()
+	if _, err := h.Append(t.Context(), b).Wait(); !errors.Is(err, want) {
+		t.Errorf("Append() = %v, want %v", err, want)
+	}
+}
+
+// unreadable reads a task that must fail.
+func unreadable(t *testing.T, h store.Handle, s store.Scope, id store.TaskID, want error) {
+	t.Helper()
+	if _, err := h.Read(t.Context(), s, id, store.After(0), store.Limit{}); !errors.Is(err, want) {
+		t.Errorf("Read() = %v, want %v", err, want)
+	}
+}
+
+// commit appends batches one after the other, which must succeed.
+func commit(h store.Handle, batches ...*store.Batch) {
+	for _, b := range batches {
+		must(h.Append(context.Background(), b).Wait())
+	}
+}
+
+func waitAll(commits []*store.Commit) {
+	for _, c := range commits {
+		must(c.Wait())
+	}
+}
+
+// refused opens a file that must be refused as damaged, with an error that says all of this.
+func refused(t *testing.T, path string, says ...string) {
+	t.Helper()
+	db, err := boltstore.Open(path)
+	if err == nil {
+		_ = db.Close()
+	}
+	for _, part := range append(says, path, "restore a backup") {
+		if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), part) {
+			t.Errorf("Open() = %v, want ErrDamaged and %q", err, part)
+		}
+	}
+}
+
+// newestMeta returns the newest meta data of a file, and the number of its page.
+func newestMeta(file []byte) (meta []byte, page int) {
+	first, second := file[16:], file[os.Getpagesize()+16:]
+	if order.Uint64(second[48:]) > order.Uint64(first[48:]) {
+		return second, 1
+	}
+	return first, 0
+}
+
+// boltCheck has bbolt check a file.
+func boltCheck(path string) error {
+	file, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, PreLoadFreelist: true})
+	if err != nil {
+		return err
+	}
+	err = file.View(func(tx *bolt.Tx) (err error) {
+		for e := range tx.Check() {
+			err = errors.Join(err, e)
+		}
+		return err
+	})
+	return errors.Join(err, file.Close())
+}
+
+var anonymous = store.Owner("", "anonymous")

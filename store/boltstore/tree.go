@@ -11,22 +11,20 @@ import (
 )
 
 // image is the file as one transaction has found it. Its pages are read here and not by
-// bbolt, unless [Options.PlainReads] says so: bbolt trusts its pages. It looks for keys past the end of a page that says that it has more of
-// them, and follows a page that refers to itself. What an image returns is valid
-// until the end of the transaction. It panics with an error where a page is damaged.
+// bbolt, which trusts its pages: it looks for keys past the end of a page that says that it has
+// more of them, and follows a page that refers to itself. What an image returns is valid until
+// the end of the transaction. It panics with an error where a page is damaged.
 type image struct {
 	tx   *bolt.Tx
 	data []byte // of the file, as bbolt has mapped it
 	size uint64 // of a page
 	root uint64 // page of the bucket of all buckets
-
-	plain bool // bbolt reads: Options.PlainReads
 }
 
-func newImage(tx *bolt.Tx, plain bool) *image {
+func newImage(tx *bolt.Tx) *image {
 	info := tx.DB().Info()
 	return &image{
-		tx: tx, plain: plain,
+		tx:   tx,
 		data: unsafe.Slice(*(**byte)(unsafe.Pointer(&info.Data)), tx.Size()), // bbolt maps all of it before anybody sees a transaction
 		size: uint64(info.PageSize),
 		root: uint64(tx.Cursor().Bucket().Root()),
@@ -39,9 +37,6 @@ func (im *image) all() *bucket {
 
 // bucket returns a bucket of the file.
 func (im *image) bucket(name []byte) *bucket {
-	if im.plain {
-		return &bucket{im: im, name: name, plain: im.tx.Bucket(name)}
-	}
 	value, found := im.all().find(name)
 	if !found {
 		panic(fmt.Errorf("it has no bucket %s", name))
@@ -64,9 +59,6 @@ func (im *image) in(name, value []byte) *bucket {
 // checkSmall checks the page of all buckets, with the small ones in it. bbolt copies those
 // into memory, where a key outside its bucket would be anything.
 func (im *image) checkSmall() {
-	if im.plain {
-		return
-	}
 	c := im.all().Cursor()
 	for name, value := c.First(); name != nil; name, value = c.Next() {
 		if b := im.in(name, value); b.root == 0 {
@@ -96,8 +88,7 @@ type bucket struct {
 	root  uint64 // page; 0: the bucket is small
 	small page
 
-	buckets bool         // it is the bucket of all buckets
-	plain   *bolt.Bucket // not nil: bbolt reads it
+	buckets bool // it is the bucket of all buckets
 }
 
 // pageError is what is wrong with a page of a bucket.
@@ -161,10 +152,6 @@ func (b *bucket) Get(key []byte) []byte {
 
 // find returns the value of a key.
 func (b *bucket) find(key []byte) (value []byte, found bool) {
-	if b.plain != nil {
-		value = b.plain.Get(key)
-		return value, value != nil
-	}
 	defer b.blame()
 	id := b.root
 	for depth := 0; ; depth++ {
@@ -187,19 +174,14 @@ func (b *bucket) find(key []byte) (value []byte, found bool) {
 
 // Cursor returns a cursor over keys in order. It checks each page that it comes to.
 func (b *bucket) Cursor() *cursor {
-	c := &cursor{b: b}
-	if b.plain != nil {
-		c.plain = b.plain.Cursor()
-	}
-	return c
+	return &cursor{b: b}
 }
 
 // cursor walks a bucket. Its methods return nil keys at the end.
 type cursor struct {
-	b     *bucket
-	plain *bolt.Cursor // not nil: bbolt reads
-	path  []step       // from the root to a leaf
-	room  [4]step
+	b    *bucket
+	path []step // from the root to a leaf
+	room [4]step
 }
 
 // step is an element of a page.
@@ -216,9 +198,6 @@ func (s *step) current() (key, value []byte) {
 
 // First moves to the first key.
 func (c *cursor) First() (key, value []byte) {
-	if c.plain != nil {
-		return c.plain.First()
-	}
 	c.begin()
 	c.descend(first)
 	return c.forward()
@@ -226,9 +205,6 @@ func (c *cursor) First() (key, value []byte) {
 
 // Last moves to the last key.
 func (c *cursor) Last() (key, value []byte) {
-	if c.plain != nil {
-		return c.plain.Last()
-	}
 	c.begin()
 	c.descend(last)
 	return c.backward()
@@ -236,9 +212,6 @@ func (c *cursor) Last() (key, value []byte) {
 
 // Seek moves to the first key that is not smaller than this one.
 func (c *cursor) Seek(key []byte) (k, v []byte) {
-	if c.plain != nil {
-		return c.plain.Seek(key)
-	}
 	c.begin()
 	c.descend(func(p page) int {
 		if p.leaf() {
@@ -251,12 +224,6 @@ func (c *cursor) Seek(key []byte) (k, v []byte) {
 
 // Before moves to the last key that is smaller than this one.
 func (c *cursor) Before(key []byte) (k, v []byte) {
-	if c.plain != nil {
-		if k, _ = c.plain.Seek(key); k == nil {
-			return c.plain.Last()
-		}
-		return c.plain.Prev()
-	}
 	c.begin()
 	c.descend(func(p page) int {
 		if p.leaf() {
@@ -269,18 +236,12 @@ func (c *cursor) Before(key []byte) (k, v []byte) {
 
 // Next moves to the key after the current one.
 func (c *cursor) Next() (key, value []byte) {
-	if c.plain != nil {
-		return c.plain.Next()
-	}
 	c.path[len(c.path)-1].i++
 	return c.forward()
 }
 
 // Prev moves to the key before the current one.
 func (c *cursor) Prev() (key, value []byte) {
-	if c.plain != nil {
-		return c.plain.Prev()
-	}
 	c.path[len(c.path)-1].i--
 	return c.backward()
 }

@@ -2,11 +2,9 @@ package boltstore_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -19,15 +17,9 @@ import (
 // be told; the copy of a file that nobody wrote to is taken.
 func TestWhole(t *testing.T) {
 	t.Parallel()
-	whole, err := os.ReadFile(sample(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	order, page := binary.NativeEndian, os.Getpagesize()
-	meta := whole[16:]
-	if second := whole[page+16:]; order.Uint64(second[48:]) > order.Uint64(meta[48:]) {
-		meta = second
-	}
+	whole := must(os.ReadFile(sample(t)))
+	page := os.Getpagesize()
+	meta, _ := newestMeta(whole)
 	root, free := int(order.Uint64(meta[16:])), int(order.Uint64(meta[32:]))
 	list := func(file []byte) []byte { return file[free*page:] }
 	for name, tc := range map[string]struct {
@@ -76,21 +68,11 @@ func TestWhole(t *testing.T) {
 			file := append([]byte{}, whole...)
 			tc.damage(file)
 			path := filepath.Join(t.TempDir(), "copy.db")
-			if err := os.WriteFile(path, file, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			db, err := boltstore.Open(path)
-			if err == nil {
-				_ = db.Close()
-			}
+			need(os.WriteFile(path, file, 0o600))
 			if tc.says == "" {
-				if err != nil {
-					t.Errorf("Open() = %v", err)
-				}
-				return
-			}
-			if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), tc.says) || !strings.Contains(err.Error(), path) {
-				t.Errorf("Open() = %v, want ErrDamaged with the path and %q", err, tc.says)
+				need(must(boltstore.Open(path)).Close())
+			} else {
+				refused(t, path, tc.says)
 			}
 		})
 	}
@@ -101,33 +83,17 @@ func TestWhole(t *testing.T) {
 func TestCopyLacksValue(t *testing.T) {
 	t.Parallel()
 	original := filepath.Join(t.TempDir(), "store.db")
-	db, err := boltstore.Options{Ahead: -1}.Open(original)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := db.Handle()
-	if err != nil {
-		t.Fatal(err)
-	}
+	db, h := handled(boltstore.Options{Ahead: -1}.Open(original))
 	for range 2 {
-		create, end := turn(store.Owner("", "anonymous"))
-		live, _ := turn(store.Owner("", "anonymous"))
+		create, end := turn(anonymous)
+		live, _ := turn(anonymous)
 		live.Rows = []store.RowChange{{Kind: "kind", Key: []byte("key"), Value: []byte("value"), Index: []store.IndexKey{{Index: "index", Key: []byte("ikey")}}}}
 		live.Due = []store.DueChange{{Kind: "kind", Key: []byte("key"), Time: 1}}
 		live.Audit = [][]byte{[]byte(`{"an":"entry"}`)}
-		for _, b := range []*store.Batch{create, end, live} {
-			if _, err := h.Append(t.Context(), b).Wait(); err != nil {
-				t.Fatal(err)
-			}
-		}
+		commit(h, create, end, live)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	whole, err := os.ReadFile(original)
-	if err != nil {
-		t.Fatal(err)
-	}
+	need(db.Close())
+	whole := must(os.ReadFile(original))
 	for bucket, says := range map[string]string{
 		"log": "the values of its log", "task": "the values of its log", "due": "its due work", "audit": "its audit",
 		"live": "its lists", "list": "its lists", "list.ctx": "its lists", "rowidx": "its lists", "row": "its lists",
@@ -135,30 +101,17 @@ func TestCopyLacksValue(t *testing.T) {
 		t.Run(bucket, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "copy.db")
-			if err := os.WriteFile(path, whole, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			file, err := bolt.Open(path, 0o600, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = file.Update(func(tx *bolt.Tx) error {
+			need(os.WriteFile(path, whole, 0o600))
+			file := must(bolt.Open(path, 0o600, nil))
+			err := file.Update(func(tx *bolt.Tx) error {
 				c := tx.Bucket([]byte(bucket)).Cursor()
 				if k, _ := c.First(); k == nil {
 					return errors.New("the file has no such value")
 				}
 				return c.Delete()
 			})
-			if err := errors.Join(err, file.Close()); err != nil {
-				t.Fatal(err)
-			}
-			db, err := boltstore.Open(path)
-			if err == nil {
-				_ = db.Close()
-			}
-			if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "incomplete copy") {
-				t.Errorf("Open() = %v, want ErrDamaged and %q", err, says)
-			}
+			need(errors.Join(err, file.Close()))
+			refused(t, path, says, "incomplete copy")
 		})
 	}
 }
@@ -167,7 +120,7 @@ func TestCopyLacksValue(t *testing.T) {
 // not by writing over what is in use.
 func TestFreelist(t *testing.T) {
 	t.Parallel()
-	order, page := binary.NativeEndian, os.Getpagesize()
+	page := os.Getpagesize()
 	for name, tc := range map[string]struct {
 		damage func(list []byte)
 		says   string
@@ -180,34 +133,16 @@ func TestFreelist(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := sample(t)
-			f, err := os.OpenFile(path, os.O_RDWR, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must(os.OpenFile(path, os.O_RDWR, 0))
 			defer f.Close()
 			metas, list := make([]byte, 2*page), make([]byte, page)
-			if _, err := f.ReadAt(metas, 0); err != nil {
-				t.Fatal(err)
-			}
-			meta := metas[16:]
-			if second := metas[page+16:]; order.Uint64(second[48:]) > order.Uint64(meta[48:]) {
-				meta = second
-			}
+			must(f.ReadAt(metas, 0))
+			meta, _ := newestMeta(metas)
 			at := int64(order.Uint64(meta[32:])) * int64(page)
-			if _, err := f.ReadAt(list, at); err != nil {
-				t.Fatal(err)
-			}
+			must(f.ReadAt(list, at))
 			tc.damage(list)
-			if _, err := f.WriteAt(list, at); err != nil {
-				t.Fatal(err)
-			}
-			db, err := boltstore.Open(path)
-			if err == nil {
-				_ = db.Close()
-			}
-			if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), tc.says) || !strings.Contains(err.Error(), "restore a backup") {
-				t.Errorf("Open() = %v, want ErrDamaged that says %q and what to do", err, tc.says)
-			}
+			must(f.WriteAt(list, at))
+			refused(t, path, tc.says)
 		})
 	}
 }
@@ -217,9 +152,7 @@ func TestFreelist(t *testing.T) {
 func TestSmallBuckets(t *testing.T) {
 	t.Parallel()
 	d, _, _, _ := newDamaged(t)
-	if err := d.db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	need(d.db.Close())
 	d.open(t)
 	small := d.small()
 	if len(small) < 3 {
@@ -235,16 +168,8 @@ func TestSmallBuckets(t *testing.T) {
 				file := bytes.Clone(d.bytes)
 				damage(file[at:])
 				path := filepath.Join(t.TempDir(), "store.db")
-				if err := os.WriteFile(path, file, 0o600); err != nil {
-					t.Fatal(err)
-				}
-				db, err := boltstore.Open(path)
-				if err == nil {
-					_ = db.Close()
-				}
-				if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "its page ") || !strings.Contains(err.Error(), "restore a backup") {
-					t.Errorf("Open() = %v, want ErrDamaged that says where, and what to do", err)
-				}
+				need(os.WriteFile(path, file, 0o600))
+				refused(t, path, "its page ")
 			})
 			t.Run(name+"/"+what+"/in use", func(t *testing.T) {
 				t.Parallel()
@@ -258,17 +183,13 @@ func TestSmallBuckets(t *testing.T) {
 				}
 				page := bytes.Clone(d.bytes[at:min(at+1024, len(d.bytes))])
 				damage(page)
-				if _, err := d.file.WriteAt(page, int64(at)); err != nil {
-					t.Fatal(err)
-				}
+				must(d.file.WriteAt(page, int64(at)))
 				for _, id := range []store.TaskID{rests, other, live} {
 					_ = d.read(t, id)
 				}
 				for range 2 {
 					b := &store.Batch{Scope: alice, Task: rests, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Final}}
-					if _, err := d.h.Append(t.Context(), b).Wait(); !errors.Is(err, store.ErrReadOnly) {
-						t.Errorf("Append() = %v, want ErrReadOnly", err)
-					}
+					refuses(t, d.h, b, store.ErrReadOnly)
 				}
 			})
 		}
@@ -278,31 +199,17 @@ func TestSmallBuckets(t *testing.T) {
 // Two buckets that say they have the same pages are found at open.
 func TestSharedPages(t *testing.T) {
 	t.Parallel()
-	l, err := newLarge()
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(newLarge())
 	path := l.copy(t)
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(os.ReadFile(path))
 	size := os.Getpagesize()
 	number := func(bucket string) []byte { return order.AppendUint64(nil, uint64(l.roots[bucket]/size)) }
 	if n := bytes.Count(file, append([]byte("live"), number("live")...)); n == 0 {
 		t.Fatal("no page has the pointer")
 	}
 	file = bytes.ReplaceAll(file, append([]byte("live"), number("live")...), append([]byte("live"), number("task")...))
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	db, err := boltstore.Open(path)
-	if err == nil {
-		_ = db.Close()
-	}
-	if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "is used twice") {
-		t.Errorf("Open() = %v, want ErrDamaged that says what is used twice", err)
-	}
+	need(os.WriteFile(path, file, 0o600))
+	refused(t, path, "is used twice")
 }
 
 var damagesOfSmall = map[string]func(page []byte){
@@ -316,13 +223,9 @@ var damagesOfSmall = map[string]func(page []byte){
 
 // small returns where the small buckets have their pages that are not empty.
 func (d *damaged) small() map[string]int {
-	size := os.Getpagesize()
-	meta := d.bytes[16:]
-	if second := d.bytes[size+16:]; order.Uint64(second[48:]) > order.Uint64(meta[48:]) {
-		meta = second
-	}
+	meta, _ := newestMeta(d.bytes)
 	found := map[string]int{}
-	begin := int(order.Uint64(meta[16:])) * size
+	begin := int(order.Uint64(meta[16:])) * os.Getpagesize()
 	root := d.bytes[begin:]
 	for i := range int(order.Uint16(root[10:])) {
 		e := 16 + 16*i

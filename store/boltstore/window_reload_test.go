@@ -21,14 +21,8 @@ func TestReopenedWindowPrefersWhatIsNew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	open := func() (*boltstore.DB, store.Handle) {
 		t.Helper()
-		db, err := opts.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		h, err := db.Handle()
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := must(opts.Open(path))
+		h := must(db.Handle())
 		return db, h
 	}
 	create := func(h store.Handle, owner store.Scope, ago time.Duration, n byte) *store.Batch {
@@ -38,9 +32,7 @@ func TestReopenedWindowPrefersWhatIsNew(t *testing.T) {
 		for i := range 6 {
 			b.Task[i] = byte(ms >> (40 - 8*i))
 		}
-		if _, err := h.Append(t.Context(), b).Wait(); err != nil {
-			t.Fatal(err)
-		}
+		commit(h, b)
 		return b
 	}
 	db, h := open()
@@ -54,9 +46,7 @@ func TestReopenedWindowPrefersWhatIsNew(t *testing.T) {
 	}
 	for _, reopened := range []bool{false, true} {
 		if reopened {
-			if err := db.Close(); err != nil {
-				t.Fatal(err)
-			}
+			need(db.Close())
 			db, h = open()
 		}
 		for i, b := range newest {
@@ -68,7 +58,5 @@ func TestReopenedWindowPrefersWhatIsNew(t *testing.T) {
 			}
 		}
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	need(db.Close())
 }

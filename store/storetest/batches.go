@@ -16,6 +16,63 @@ func owners() []store.Scope {
 	return []store.Scope{alice(), bob(), otherAlice(), shifted()}
 }
 
+// strangers may not see what alice owns, and seers may.
+func strangers() []store.Scope {
+	return []store.Scope{bob(), otherAlice(), shifted(), store.Tenant("beta"), store.Tenant(""), store.Owner("acme", ""), store.Owner("", "alice"), {}}
+}
+
+func seers() []store.Scope { return []store.Scope{alice(), store.Tenant("acme"), store.System()} }
+
+// scopes are all of them.
+func scopes() []store.Scope {
+	return append(owners(), store.Tenant("acme"), store.Tenant("beta"), store.System(), store.Scope{})
+}
+
+type fence uint64
+
+// with adds parts to b: rows, due work, audit entries (strings), and what a batch has one of.
+func with(b *store.Batch, parts ...any) *store.Batch {
+	for _, part := range parts {
+		switch p := part.(type) {
+		case store.RowChange:
+			b.Rows = append(b.Rows, p)
+		case []store.RowChange:
+			b.Rows = append(b.Rows, p...)
+		case store.DueChange:
+			b.Due = append(b.Due, p)
+		case string:
+			b.Audit = append(b.Audit, []byte(p))
+		case store.Change:
+			b.Change = p
+		case *store.Status:
+			b.Change.Status = p
+		case store.Scope:
+			b.Scope = p
+		case store.TaskID:
+			b.Task = p
+		case store.Hash:
+			b.Dedup = p
+		case fence:
+			b.Fence = new(uint64(p))
+		case *store.Snapshot:
+			b.Snapshot = p
+		default:
+			panic(fmt.Sprintf("a batch has no %T", part))
+		}
+	}
+	return b
+}
+
+// moveTo is a change of nothing but the phase.
+func moveTo(id store.TaskID, rev uint64, phase store.Phase) *store.Batch {
+	return with(change(id, rev), store.Change{Phase: phase})
+}
+
+// rich is a task that has something of everything.
+func rich(owner store.Scope, phase store.Phase) *store.Batch {
+	return with(createIn(phase, owner, mixed(5, "rich")...), put("kind", "key", 0, "value", indexed("index", "entry")), dueAt(50, "key", "payload"), "entry", newHash())
+}
+
 // create is a Live task of owner; a case changes what it is about.
 func create(owner store.Scope, events ...store.Event) *store.Batch {
 	return &store.Batch{

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 
 	"a2a-server/store"
@@ -12,45 +11,67 @@ import (
 
 func concurrencyCases() []testCase {
 	return []testCase{
-		{"many tasks", testManyTasks},
+		{"many tasks, and a reopen", testManyTasks},
 		{"one task", testOneTask},
-		{"changes of one task", testConcurrentChanges},
 		{"everything at once", testEverythingAtOnce},
 	}
 }
 
-// Each goroutine has its own tasks, by both handles; commits are shared.
+// loop appends to tasks of its own by both handles, batch after batch, and compares each
+// receipt; it is for any goroutine.
+func (f *fixture) loop(t *testing.T, i, batches int, id store.TaskID, log *history, rev uint64) error {
+	for n := range batches {
+		next := chunks(id, 1, mixed(n%5, fmt.Sprint(i, " ", n))...)
+		if n%4 == 3 {
+			next = with(change(id, rev, next.Events...), put("kind", fmt.Sprint(n%5), store.Any, fmt.Sprint(n)), fmt.Sprint(2*rev), fmt.Sprint(2*rev+1))
+			rev++
+		}
+		first := uint64(len(log.events)) + 1
+		log.add(next.Events...)
+		want := store.Receipt{Task: id, First: first, Last: uint64(len(log.events)), Pub: log.pub, Fence: 1}
+		if next.Rev != nil {
+			want.Rev = rev
+		}
+		if r, err := do(t.Context(), f.h[(i+n)%2], next); err != nil || r != want {
+			return fmt.Errorf("Append() = %+v, %s, want %+v", r, said(err), want)
+		}
+	}
+	return nil
+}
+
+// Each goroutine has its own task, by both handles; commits are shared. The store is then
+// compared with what was acknowledged: logs, rows, and audit entries in the order of revs.
 func testManyTasks(t *testing.T, f *fixture) {
-	const writers, batches = 16, 40
-	ids := make([]store.TaskID, writers)
-	logs := make([]history, writers)
-	parallel(t, writers, func(i int) error {
+	const writers, batches = 12, 40
+	ids, logs := make([]store.TaskID, writers), make([]history, writers)
+	for i := range ids {
 		b := create(owners()[i%4])
+		f.append(t, b)
 		ids[i] = b.Task
-		rev := uint64(1)
-		if _, err := do(t.Context(), f.h[i%2], b); err != nil {
-			return err
+	}
+	for round := range uint64(2) {
+		parallel(t, writers, func(i int) error { return f.loop(t, i, batches, ids[i], &logs[i], 1+round*batches/4) })
+		f.reopen(t)
+		for i, id := range ids {
+			f.checkLog(t, id, logs[i].events)
+			var want []store.Row
+			for n, last := range []int{35, 31, 27, 23, 39} {
+				puts := uint64(batches / 4 / 5)
+				want = append(want, row(id, "kind", fmt.Sprint(n), puts*(round+1), fmt.Sprint(last)))
+			}
+			f.checkRows(t, owners()[i%4], store.RowQuery{Kind: "kind", Task: id}, want...)
 		}
-		for n := range batches {
-			next := chunks(b.Task, 1, mixed(n%5, fmt.Sprint(i, " ", n))...)
-			if n%4 == 3 {
-				next = change(b.Task, rev, next.Events...)
-				rev++
-			}
-			first := uint64(len(logs[i].events)) + 1
-			logs[i].add(next.Events...)
-			want := store.Receipt{Task: b.Task, First: first, Last: uint64(len(logs[i].events)), Pub: logs[i].pub, Fence: 1}
-			if next.Rev != nil {
-				want.Rev = rev
-			}
-			if r, err := do(t.Context(), f.h[(i+n)%2], next); err != nil || r != want {
-				return fmt.Errorf("Append() = %+v, %s, want %+v", r, said(err), want)
-			}
+		entries := mustAudit(t, f.h[0], 0, 10_000)
+		if want := writers * batches / 2 * (int(round) + 1); len(entries) != want {
+			t.Fatalf("Audit() = %d entries, want %d", len(entries), want)
 		}
-		return nil
-	})
-	for i, id := range ids {
-		f.checkLog(t, id, logs[i].events)
+		next := map[store.TaskID]int{}
+		for i, e := range entries {
+			if want := fmt.Sprint(next[e.Task] + 2); e.N != uint64(i)+1 || string(e.Data) != want {
+				t.Fatalf("entry %d = %+v, want number %d, %q", i, e, i+1, want)
+			}
+			next[e.Task]++
+		}
 	}
 }
 
@@ -60,104 +81,57 @@ func testOneTask(t *testing.T, f *fixture) {
 	const writers, batches = 16, 40
 	b := create(alice())
 	f.append(t, b)
-	receipts := make([][]store.Receipt, writers)
+	receipts := make([][batches]store.Receipt, writers)
+	batch := func(i, n int) []store.Event { return mixed(1+n%4, fmt.Sprint(i, " ", n)) }
 	parallel(t, writers, func(i int) error {
-		commits := make([]*store.Commit, 0, batches)
+		var commits []*store.Commit
 		for n := range batches {
-			commits = append(commits, f.h[i%2].Append(t.Context(), chunks(b.Task, 1, mixed(1+n%4, fmt.Sprint(i, " ", n))...)))
+			commits = append(commits, f.h[i%2].Append(t.Context(), chunks(b.Task, 1, batch(i, n)...)))
 			if n%8 == 0 {
-				if _, err := await(commits[n]); err != nil {
-					return err
-				}
+				_, _ = await(commits[n])
 			}
 		}
-		for _, c := range commits {
-			r, err := await(c)
-			if err != nil {
+		for n, c := range commits {
+			var err error
+			if receipts[i][n], err = await(c); err != nil {
 				return err
 			}
-			receipts[i] = append(receipts[i], r)
 		}
 		return nil
 	})
-	total := 0
 	var want []store.Event
 	for i, rs := range receipts {
 		for n, r := range rs {
-			if n > 0 && r.First <= rs[n-1].Last {
-				t.Fatalf("writer %d: batch %d at %d, the one before it at %d", i, n, r.First, rs[n-1].First)
+			events := batch(i, n)
+			if n > 0 && r.First <= rs[n-1].Last || r.Last != r.First+uint64(len(events))-1 {
+				t.Fatalf("writer %d: batch %d of %d events is %+v, the one before it %+v", i, n, len(events), r, rs[max(n, 1)-1])
 			}
-			events := mixed(1+n%4, fmt.Sprint(i, " ", n))
-			total += len(events)
 			for k, e := range events {
 				e.Seq = r.First + uint64(k)
 				want = append(want, e)
 			}
-			if r.Last != r.First+uint64(len(events))-1 {
-				t.Fatalf("Append() = %+v for %d events", r, len(events))
-			}
 		}
 	}
 	slices.SortFunc(want, func(a, b store.Event) int { return int(a.Seq) - int(b.Seq) })
-	log := history{}
-	log.add(want...)
 	for i := range want {
 		if want[i].Seq != uint64(i)+1 {
 			t.Fatalf("receipts have seq %d where %d belongs", want[i].Seq, i+1)
 		}
 	}
+	var log history
+	log.add(want...)
 	f.checkLog(t, b.Task, log.events)
-	// The pub of each receipt is that of its last event, or of one before it.
-	for _, r := range slices.Concat(receipts...) {
-		last := r.Last
-		for last > 0 && !log.events[last-1].Public {
-			last--
-		}
-		if last > 0 && r.Pub != log.events[last-1].Pub {
-			t.Fatalf("receipt %+v has pub %d, want %d", r, r.Pub, log.events[last-1].Pub)
+	for _, rs := range receipts {
+		for _, r := range rs {
+			var before history
+			before.add(want[:r.Last]...)
+			if r.Pub != before.pub {
+				t.Fatalf("receipt %+v has pub %d, want %d", r, r.Pub, before.pub)
+			}
 		}
 	}
-	if got := f.header(t, b.Task); got.Seq != uint64(total) || got.Pub != log.pub || got.Rev != 1 {
-		t.Errorf("header = %+v, want seq %d, pub %d, rev 1", got, total, log.pub)
-	}
-}
-
-// Read, decide, retry by many: each change lands once and gives its own rev.
-func testConcurrentChanges(t *testing.T, f *fixture) {
-	const writers, changes = 8, 10
-	b := create(alice())
-	f.append(t, b)
-	var mu sync.Mutex
-	revs := map[uint64]bool{}
-	parallel(t, writers, func(i int) error {
-		h := f.h[i%2]
-		for landed := 0; landed < changes; {
-			header, err := readHeader(t.Context(), h, b.Task)
-			if err != nil {
-				return err
-			}
-			r, err := do(t.Context(), h, change(b.Task, header.Rev, public("%d %d", i, landed)))
-			if errors.Is(err, store.ErrConflict) {
-				continue
-			}
-			if err != nil || r.Rev != header.Rev+1 {
-				return fmt.Errorf("Append() = %+v, %s, want rev %d", r, said(err), header.Rev+1)
-			}
-			landed++
-			mu.Lock()
-			if revs[r.Rev] {
-				err = fmt.Errorf("rev %d was given twice", r.Rev)
-			}
-			revs[r.Rev] = true
-			mu.Unlock()
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if got := f.header(t, b.Task); got.Rev != 1+writers*changes || got.Seq != writers*changes {
-		t.Errorf("header = %+v, want rev %d, seq %d", got, 1+writers*changes, writers*changes)
+	if got := f.header(t, b.Task); got.Seq != uint64(len(want)) || got.Pub != log.pub || got.Rev != 1 {
+		t.Errorf("header = %+v, want seq %d, pub %d, rev 1", got, len(want), log.pub)
 	}
 }
 
@@ -167,8 +141,7 @@ func testEverythingAtOnce(t *testing.T, f *fixture) {
 	const rounds = 30
 	ids := make([]store.TaskID, 4)
 	for i := range ids {
-		b := create(alice(), public("first"))
-		b.Rows = []store.RowChange{put("kind", "key", 0, "", indexed("index", fmt.Sprint(i)))}
+		b := with(create(alice(), public("first")), put("kind", "key", 0, "", indexed("index", fmt.Sprint(i))))
 		f.append(t, b)
 		ids[i] = b.Task
 	}
@@ -181,11 +154,8 @@ func testEverythingAtOnce(t *testing.T, f *fixture) {
 			if err != nil {
 				return err
 			}
-			b := change(id, header.Rev, mixed(3, "event")...)
-			b.Rows = []store.RowChange{put("kind", "key", store.Any, fmt.Sprint(n), indexed("index", fmt.Sprint(i)))}
-			b.Due = []store.DueChange{dueAt(store.Millis(n+1), "key", ""), dueGone(store.Millis(n), "key")}
-			b.Audit = [][]byte{[]byte("entry")}
-			b.Change.Status = status(2, store.Millis(2000+n))
+			b := with(change(id, header.Rev, mixed(3, "event")...), put("kind", "key", store.Any, fmt.Sprint(n), indexed("index", fmt.Sprint(i))),
+				dueAt(store.Millis(n+1), "key", ""), dueGone(store.Millis(n), "key"), "entry", status(2, store.Millis(2000+n)))
 			if _, err := do(ctx, h, b); err != nil && !errors.Is(err, store.ErrConflict) {
 				return fmt.Errorf("Append() = %w, want nil or %w", err, store.ErrConflict)
 			}

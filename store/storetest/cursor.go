@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 func cursorCases() []testCase {
 	return []testCase{
 		{"of another list", testForeignCursor},
-		{"of other rows", testForeignRowCursor},
 		{"garbage", testGarbageCursor},
 		{"outlives handle and page size", testCursorLasts},
 	}
@@ -23,10 +23,9 @@ func listed(t *testing.T, f *fixture) (id store.TaskID) {
 	t.Helper()
 	for _, owner := range owners() {
 		for i := range 3 {
-			b := create(owner)
-			b.Change.Status = status(2, store.Millis(1000+i))
+			b := with(create(owner), status(2, store.Millis(1000+i)))
 			for n := range 3 {
-				b.Rows = append(b.Rows, put("kind", fmt.Sprint(n), 0, "", indexed("index", "aa"), indexed("other", "aa")), put("kin", fmt.Sprint(n), 0, ""))
+				b = with(b, put("kind", fmt.Sprint(n), 0, "", indexed("index", "aa"), indexed("other", "aa")), put("kin", fmt.Sprint(n), 0, ""))
 			}
 			f.append(t, b)
 			if owner == alice() {
@@ -37,60 +36,56 @@ func listed(t *testing.T, f *fixture) (id store.TaskID) {
 	return id
 }
 
-func testForeignCursor(t *testing.T, f *fixture) {
-	listed(t, f)
-	scopes := append(owners(), store.Tenant("acme"), store.Tenant("beta"), store.System())
-	queries := []store.Query{{}, {Context: "context"}, {State: 2}, {Since: 1}, {Since: 2}, {Context: "context", State: 2}}
-	for _, s := range scopes {
-		for i, q := range queries {
-			q.Limit = 1
-			page, err := f.next().Tasks(t.Context(), s, q)
-			if err != nil || page.Next == "" {
-				t.Fatalf("%+v: Tasks(%+v) = next %q, %v, want a cursor", s, q, page.Next, err)
-			}
-			for _, other := range scopes {
-				for k, o := range queries {
-					o.Cursor = page.Next
-					_, err := f.next().Tasks(t.Context(), other, o)
-					if want := map[bool]error{false: store.ErrCursor}[other == s && k == i]; !errors.Is(err, want) {
-						t.Errorf("cursor of %+v of %+v: Tasks(%+v) of %+v = %v, want %v", q, s, o, other, err, want)
-					}
-				}
-			}
-			_, err = f.next().Rows(t.Context(), s, store.RowQuery{Kind: "kind", Cursor: page.Next})
-			if !errors.Is(err, store.ErrCursor) {
-				t.Errorf("cursor of tasks: Rows() = %v, want %v", err, store.ErrCursor)
-			}
-		}
-	}
+// aList asks for one page of tasks or of rows, and tells which scopes its entries are in.
+type aList struct {
+	name string
+	page func(ctx context.Context, h store.Handle, s store.Scope, limit int, cursor string) (tasks []store.Header, rows []store.Row, next string, err error)
+	// forge returns the cursor after a position.
+	forge func(s store.Scope, pos []byte) string
 }
 
-func testForeignRowCursor(t *testing.T, f *fixture) {
-	id := listed(t, f)
-	scopes := []store.Scope{alice(), bob(), store.Tenant("acme"), store.System()}
-	queries := []store.RowQuery{
+// lists are all kinds of lists there are.
+func lists(id store.TaskID) (all []aList) {
+	for _, q := range []store.Query{{}, {Context: "context"}, {State: 2}, {Since: 1}, {Since: 2}, {Context: "context", State: 2}} {
+		all = append(all, aList{fmt.Sprintf("%+v", q), func(ctx context.Context, h store.Handle, s store.Scope, limit int, cursor string) ([]store.Header, []store.Row, string, error) {
+			q.Limit, q.Cursor = limit, cursor
+			page, err := h.Tasks(ctx, s, q)
+			return page.Tasks, nil, page.Next, err
+		}, q.EncodeCursor})
+	}
+	for _, q := range []store.RowQuery{
 		{Kind: "kind"}, {Kind: "kin"}, {Kind: "kind", Task: id}, {Kind: "kind", Index: "index"}, {Kind: "kind", Index: "other"},
 		{Kind: "kind", Index: "index", Prefix: []byte("a")}, {Kind: "kind", Index: "index", Prefix: []byte("aa")},
+	} {
+		all = append(all, aList{fmt.Sprintf("%+v", q), func(ctx context.Context, h store.Handle, s store.Scope, limit int, cursor string) ([]store.Header, []store.Row, string, error) {
+			q.Limit, q.Cursor = limit, cursor
+			page, err := h.Rows(ctx, s, q)
+			return nil, page.Rows, page.Next, err
+		}, q.EncodeCursor})
 	}
+	return all
+}
+
+func testForeignCursor(t *testing.T, f *fixture) {
+	all := lists(listed(t, f))
+	scopes := append(owners(), store.Tenant("acme"), store.Tenant("beta"), store.System())
 	for _, s := range scopes {
-		for i, q := range queries {
-			q.Limit = 1
-			page, err := f.next().Rows(t.Context(), s, q)
+		for i, list := range all {
+			_, _, cursor, err := list.page(t.Context(), f.next(), s, 1, "")
 			if err != nil {
-				t.Fatalf("%+v: Rows(%+v) = %v, want nil", s, q, err)
+				t.Fatalf("%+v: %s: %v, want a page", s, list.name, err)
 			}
-			if page.Next == "" {
-				if q.Task.IsZero() || s == alice() {
-					t.Errorf("%+v: Rows(%+v) has no cursor", s, q)
-				}
+			if cursor == "" { // the rows of a task that s may not see
 				continue
 			}
 			for _, other := range scopes {
-				for k, o := range queries {
-					o.Cursor = page.Next
-					_, err := f.next().Rows(t.Context(), other, o)
-					if want := map[bool]error{false: store.ErrCursor}[other == s && k == i]; !errors.Is(err, want) {
-						t.Errorf("cursor of %+v of %+v: Rows(%+v) of %+v = %v, want %v", q, s, o, other, err, want)
+				for k, o := range all {
+					var want error
+					if other != s || k != i {
+						want = store.ErrCursor
+					}
+					if _, _, _, err := o.page(t.Context(), f.next(), other, 1, cursor); !errors.Is(err, want) {
+						t.Errorf("cursor of %s of %+v: %s of %+v = %v, want %v", list.name, s, o.name, other, err, want)
 					}
 				}
 			}
@@ -100,52 +95,32 @@ func testForeignRowCursor(t *testing.T, f *fixture) {
 
 func testGarbageCursor(t *testing.T, f *fixture) {
 	id := listed(t, f)
-	first, err := f.h[0].Tasks(t.Context(), alice(), store.Query{Limit: 1})
-	if err != nil {
-		t.Fatalf("Tasks() = %v, want nil", err)
-	}
-	cut := first.Next[:len(first.Next)/2]
-	for _, cursor := range []string{"?", "a", "AAAA", "\x00", " ", first.Next + "=", "=" + first.Next, base64.RawURLEncoding.EncodeToString(make([]byte, 32)), cut[:8]} {
-		for _, s := range []store.Scope{alice(), store.Tenant("acme"), store.System()} {
-			if _, err := f.next().Tasks(t.Context(), s, store.Query{Cursor: cursor}); !errors.Is(err, store.ErrCursor) {
-				t.Errorf("%+v: Tasks(cursor %q) = %v, want %v", s, cursor, err, store.ErrCursor)
-			}
-			for _, q := range []store.RowQuery{{Kind: "kind"}, {Kind: "kind", Task: id}, {Kind: "kind", Index: "index"}} {
-				if q.Cursor = cursor; s == alice() {
-					if _, err := f.next().Rows(t.Context(), s, q); !errors.Is(err, store.ErrCursor) {
-						t.Errorf("Rows(%+v) = %v, want %v", q, err, store.ErrCursor)
-					}
-				}
-			}
+	for _, list := range lists(id) {
+		_, _, next, err := list.page(t.Context(), f.h[0], alice(), 1, "")
+		if err != nil || next == "" {
+			t.Fatalf("%s: next %q, %v, want a cursor", list.name, next, err)
 		}
-	}
-	// A forged position may move within its own scope and filter; it must not do
-	// more, and in particular not panic.
-	for _, pos := range []string{"x", string(make([]byte, 16)), string(make([]byte, 24)), string(make([]byte, 600)), "\xff\xff\xff\xff\xff\xff\xff\xff\xff"} {
-		for _, s := range []store.Scope{alice(), store.Tenant("acme"), store.System()} {
-			q := store.Query{}
-			q.Cursor = q.EncodeCursor(s, []byte(pos))
-			page, err := f.next().Tasks(t.Context(), s, q)
-			if err != nil && !errors.Is(err, store.ErrCursor) {
-				t.Errorf("%+v: Tasks(position %q) = %v, want nil or %v", s, pos, err, store.ErrCursor)
-			}
-			for _, h := range page.Tasks {
-				if !s.Covers(h.Owner) {
-					t.Errorf("%+v: Tasks(position %q) has %+v", s, pos, h)
+		for _, s := range seers() {
+			for _, cursor := range []string{"?", "a", "AAAA", "\x00", " ", next + "=", "=" + next, base64.RawURLEncoding.EncodeToString(make([]byte, 32)), next[:8]} {
+				if _, _, _, err := list.page(t.Context(), f.next(), s, 1, cursor); !errors.Is(err, store.ErrCursor) {
+					t.Errorf("%+v: %s from cursor %q: %v, want %v", s, list.name, cursor, err, store.ErrCursor)
 				}
 			}
-			for _, q := range []store.RowQuery{{Kind: "kind"}, {Kind: "kind", Task: id}, {Kind: "kind", Index: "index"}, {Kind: "kind", Index: "index", Prefix: []byte("a")}} {
-				q.Cursor = q.EncodeCursor(s, []byte(pos))
-				page, err := f.next().Rows(t.Context(), s, q)
+			// A forged position may move within its own scope and filter; it must not do
+			// more, and in particular not panic.
+			for _, pos := range []string{"x", string(make([]byte, 16)), string(make([]byte, 24)), string(make([]byte, 600)), "\xff\xff\xff\xff\xff\xff\xff\xff\xff"} {
+				tasks, rows, _, err := list.page(t.Context(), f.next(), s, 50, list.forge(s, []byte(pos)))
 				if err != nil && !errors.Is(err, store.ErrCursor) {
-					t.Errorf("%+v: Rows(position %q) = %v, want nil or %v", s, pos, err, store.ErrCursor)
+					t.Errorf("%+v: %s from position %q: %v, want nil or %v", s, list.name, pos, err, store.ErrCursor)
 				}
-				for _, r := range page.Rows {
-					if r.Kind != "kind" {
-						t.Errorf("%+v: Rows(position %q) has %+v", s, pos, r)
+				for _, h := range tasks {
+					if !s.Covers(h.Owner) {
+						t.Errorf("%+v: %s from position %q has %+v", s, list.name, pos, h)
 					}
+				}
+				for _, r := range rows {
 					if _, err := f.next().Read(t.Context(), s, r.Task, store.AtSnapshot(), store.Limit{}); err != nil {
-						t.Errorf("%+v: Rows(position %q) has a row of another scope: %+v", s, pos, r)
+						t.Errorf("%+v: %s from position %q has a row of another scope: %+v", s, list.name, pos, r)
 					}
 				}
 			}
@@ -156,35 +131,26 @@ func testGarbageCursor(t *testing.T, f *fixture) {
 // A list continues by the other handle, with another page size, and after a
 // reopen.
 func testCursorLasts(t *testing.T, f *fixture) {
-	listed(t, f)
-	for _, s := range []store.Scope{alice(), store.Tenant("acme"), store.System()} {
-		wantTasks, _ := mustList(t, f.h[0], s, store.Query{})
-		wantRows := mustRows(t, f.h[0], s, store.RowQuery{Kind: "kind"})
-		var tasks []store.Header
-		var rows []store.Row
-		q, rq := store.Query{Limit: 1}, store.RowQuery{Kind: "kind", Limit: 1}
-		for more := true; more; q.Limit++ {
-			page, err := f.next().Tasks(t.Context(), s, q)
+	all := lists(listed(t, f))
+	for _, s := range seers() {
+		for _, list := range []aList{all[0], all[6]} {
+			wantTasks, wantRows, _, err := list.page(t.Context(), f.h[0], s, 1000, "")
 			if err != nil {
-				t.Fatalf("Tasks() = %v, want nil", err)
+				t.Fatalf("%s: %v, want nil", list.name, err)
 			}
-			tasks = append(tasks, page.Tasks...)
-			q.Cursor, more = page.Next, page.Next != ""
-			f.reopen(t)
-		}
-		for more := true; more; rq.Limit++ {
-			page, err := f.next().Rows(t.Context(), s, rq)
-			if err != nil {
-				t.Fatalf("Rows() = %v, want nil", err)
+			var tasks []store.Header
+			var rows []store.Row
+			cursor := ""
+			for size := 1; size == 1 || cursor != ""; size++ {
+				moreTasks, moreRows, next, err := list.page(t.Context(), f.next(), s, size, cursor)
+				if err != nil {
+					t.Fatalf("%s: %v, want nil", list.name, err)
+				}
+				tasks, rows, cursor = append(tasks, moreTasks...), append(rows, moreRows...), next
+				f.reopen(t)
 			}
-			rows = append(rows, page.Rows...)
-			rq.Cursor, more = page.Next, page.Next != ""
-		}
-		if d := diff(wantTasks, tasks); d != "" {
-			t.Errorf("%+v: Tasks() (-want +got)\n%s", s, d)
-		}
-		if d := diff(wantRows, rows); d != "" {
-			t.Errorf("%+v: Rows() (-want +got)\n%s", s, d)
+			same(t, wantTasks, tasks, "%+v: %s", s, list.name)
+			same(t, wantRows, rows, "%+v: %s", s, list.name)
 		}
 	}
 }

@@ -11,8 +11,7 @@ import (
 
 func decisionCases() []testCase {
 	return []testCase{
-		{"one of two wins", func(t *testing.T, f *fixture) { testOneDecisionWins(t, f, 2) }},
-		{"one of fifty wins", func(t *testing.T, f *fixture) { testOneDecisionWins(t, f, 50) }},
+		{"one of fifty wins", testOneDecisionWins},
 		{"one of fifty wins with the rev read again", testOneRetriedDecisionWins},
 		{"one of fifty wins in one queue", testOneQueuedDecisionWins},
 		{"one of fifty puts a row of a scope", testOneScopeRowWins},
@@ -21,80 +20,51 @@ func decisionCases() []testCase {
 
 // pendingTask is a parked task with one row that waits for its decision.
 func pendingTask() *store.Batch {
-	b := createIn(store.Parked, alice(), public("asked"))
-	b.Rows = []store.RowChange{put("approval", "call", 0, "pending", indexed("pending", "alice"))}
-	b.Due = []store.DueChange{dueAt(5000, "call", "deadline")}
-	return b
+	return with(createIn(store.Parked, alice(), public("asked")), put("kind", "call", 0, "pending", indexed("index", "alice")), dueAt(5000, "call", "deadline"))
 }
 
 // decision resumes the task: row, event, status, due and audit together.
 func decision(id store.TaskID, rev uint64, who int) *store.Batch {
-	b := change(id, rev, private("decided by %d", who))
-	b.Change = store.Change{Status: status(2, 2000), Phase: store.Live, TakeFence: true}
-	b.Rows = []store.RowChange{put("approval", "call", 1, fmt.Sprint(who))}
-	b.Due = []store.DueChange{dueGone(5000, "call")}
-	b.Audit = [][]byte{fmt.Append(nil, who)}
-	return b
+	return with(change(id, rev, private("%d", who)), store.Change{Status: status(2, 2000), Phase: store.Live, TakeFence: true},
+		put("kind", "call", 1, fmt.Sprint(who)), dueGone(5000, "call"), fmt.Sprint(who))
 }
 
 // checkDecided checks that the whole of one decision is there, and nothing of
 // another.
-func (f *fixture) checkDecided(t *testing.T, id store.TaskID, winner int64) {
+func (f *fixture) checkDecided(t *testing.T, id store.TaskID, winner int) {
 	t.Helper()
 	who := fmt.Sprint(winner)
-	f.checkRows(t, alice(), store.RowQuery{Kind: "approval", Task: id}, row(id, "approval", "call", 2, who))
-	f.checkRows(t, alice(), store.RowQuery{Kind: "approval", Index: "pending"})
-	var decided []string
-	view, err := readLog(t.Context(), f.h[0], alice(), id, store.After(1), store.Limit{})
-	if err != nil {
-		t.Fatalf("Read() = %v, want nil", err)
-	}
-	for _, e := range view.Events {
-		if e.Kind == private("").Kind {
-			decided = append(decided, string(e.Data))
-		}
-	}
-	if d := diff([]string{"decided by " + who}, decided); d != "" {
-		t.Errorf("decisions in the log (-want +got)\n%s", d)
-	}
-	want := []store.AuditEntry{{N: 1, Task: id, Data: []byte(who)}}
-	if d := diff(want, mustAudit(t, f.h[1], 0, 100)); d != "" {
-		t.Errorf("Audit() (-want +got)\n%s", d)
-	}
-	if header := f.header(t, id); header.Due != 0 || header.Fence != 2 || header.Phase != store.Live {
-		t.Errorf("header = %+v, want no due rows, fence 2, live", header)
+	f.checkRows(t, alice(), store.RowQuery{Kind: "kind", Task: id}, row(id, "kind", "call", 2, who))
+	f.checkRows(t, alice(), store.RowQuery{Kind: "kind", Index: "index"})
+	same(t, []string{who}, privateTexts(mustLog(t, f.h[0], alice(), id, store.After(0), store.Limit{}).Events), "decisions in the log")
+	same(t, []store.AuditEntry{{N: 1, Task: id, Data: []byte(who)}}, mustAudit(t, f.h[1], 0, 100), "Audit()")
+	if h := f.header(t, id); h.Due != 0 || h.Fence != 2 || h.Phase != store.Live {
+		t.Errorf("header = %+v, want no due rows, fence 2, live", h)
 	}
 }
 
-func testOneDecisionWins(t *testing.T, f *fixture, n int) {
+func conflict(err error) error {
+	if !errors.Is(err, store.ErrConflict) {
+		return fmt.Errorf("Append() = %s, want %w", said(err), store.ErrConflict)
+	}
+	return nil
+}
+
+func testOneDecisionWins(t *testing.T, f *fixture) {
 	b := pendingTask()
 	f.append(t, b)
-	var winner atomic.Int64
-	var wins atomic.Int32
-	parallel(t, n, func(i int) error {
-		_, err := do(t.Context(), f.h[i%2], decision(b.Task, 1, i))
-		switch {
-		case err == nil:
-			wins.Add(1)
-			winner.Store(int64(i))
-		case !errors.Is(err, store.ErrConflict):
-			return fmt.Errorf("Append() = %w, want nil or %w", err, store.ErrConflict)
-		}
-		return nil
-	})
-	if wins.Load() != 1 {
-		t.Fatalf("%d decisions won, want 1", wins.Load())
-	}
-	f.checkDecided(t, b.Task, winner.Load())
+	f.checkRoom(t, 50, 1, func(i int) *store.Batch { return decision(b.Task, 1, i) }, conflict)
+	var winner int
+	_, _ = fmt.Sscan(string(mustRows(t, f.h[0], alice(), store.RowQuery{Kind: "kind", Task: b.Task})[0].Value), &winner)
+	f.checkDecided(t, b.Task, winner)
 }
 
-// Here rev does not decide: every loser reads it again, and half of the
+// Here rev does not decide: every loser reads it again, and a third of the
 // goroutines move it. The rev of the row does.
 func testOneRetriedDecisionWins(t *testing.T, f *fixture) {
 	b := pendingTask()
 	f.append(t, b)
-	var winner atomic.Int64
-	var wins atomic.Int32
+	var winner, wins atomic.Int64
 	parallel(t, 50, func(i int) error {
 		h := f.h[i%2]
 		for tries := 0; ; tries++ {
@@ -104,34 +74,30 @@ func testOneRetriedDecisionWins(t *testing.T, f *fixture) {
 			}
 			if i%3 == 0 && tries == 0 {
 				if _, err := do(t.Context(), h, change(b.Task, header.Rev, public("beside"))); err != nil && !errors.Is(err, store.ErrConflict) {
-					return fmt.Errorf("Append() = %w, want nil or %w", err, store.ErrConflict)
+					return err
 				}
 				continue
 			}
-			_, err = do(t.Context(), h, decision(b.Task, header.Rev, i))
-			if err == nil {
+			if _, err = do(t.Context(), h, decision(b.Task, header.Rev, i)); err == nil {
 				wins.Add(1)
 				winner.Store(int64(i))
 				return nil
 			}
-			if !errors.Is(err, store.ErrConflict) {
-				return fmt.Errorf("Append() = %w, want nil or %w", err, store.ErrConflict)
-			}
-			rows, err := rowsAll(t.Context(), h, alice(), store.RowQuery{Kind: "approval", Task: b.Task})
-			if err != nil {
+			if err := conflict(err); err != nil {
 				return err
 			}
+			rows, err := rowsAll(t.Context(), h, alice(), store.RowQuery{Kind: "kind", Task: b.Task})
 			// Continue for a while when it has been decided, as one that read the row
 			// long ago would.
-			if rows[0].Rev != 1 && tries > 5 {
-				return nil
+			if err != nil || rows[0].Rev != 1 && tries > 5 {
+				return err
 			}
 		}
 	})
 	if wins.Load() != 1 {
 		t.Fatalf("%d decisions won, want 1", wins.Load())
 	}
-	f.checkDecided(t, b.Task, winner.Load())
+	f.checkDecided(t, b.Task, int(winner.Load()))
 }
 
 // All are in one queue and in a chain of right revs, so that only the row can
@@ -139,40 +105,20 @@ func testOneRetriedDecisionWins(t *testing.T, f *fixture) {
 func testOneQueuedDecisionWins(t *testing.T, f *fixture) {
 	b := pendingTask()
 	f.append(t, b)
-	commits := make([]*store.Commit, 50)
+	commits, passes := make([]*store.Commit, 50), make([]bool, 50)
 	for i := range commits {
 		// The first makes rev 2; for those after it 2 is the correct one.
-		commits[i] = f.h[i%2].Append(t.Context(), decision(b.Task, uint64(min(i, 1))+1, i))
+		commits[i], passes[i] = f.h[i%2].Append(t.Context(), decision(b.Task, uint64(min(i, 1))+1, i)), i == 0
 	}
-	for i, c := range commits {
-		want := error(nil)
-		if i > 0 {
-			want = store.ErrConflict
-		}
-		if _, err := await(c); !errors.Is(err, want) {
-			t.Errorf("batch %d: Append() = %v, want %v", i, err, want)
-		}
-	}
+	checkCommits(t, commits, passes, conflict)
 	f.checkDecided(t, b.Task, 0)
 }
 
+// Two owners use the same key, and do not meet.
 func testOneScopeRowWins(t *testing.T, f *fixture) {
-	var wins [3]atomic.Int32
-	for round, ifRev := range []uint64{0, 1, 2} {
-		parallel(t, 50, func(i int) error {
-			owner := owners()[i/2%2]
-			_, err := do(t.Context(), f.h[i%2], scopeRows(owner, put("grant", "same key", ifRev, fmt.Sprint(i))))
-			switch {
-			case err == nil:
-				wins[round].Add(1)
-			case !errors.Is(err, store.ErrConflict):
-				return fmt.Errorf("Append() = %w, want nil or %w", err, store.ErrConflict)
-			}
-			return nil
-		})
-		// Two owners, who do not meet.
-		if got := wins[round].Load(); got != 2 {
-			t.Errorf("IfRev %d: %d writers won, want 2", ifRev, got)
-		}
+	for _, ifRev := range []uint64{0, 1, 2} {
+		f.checkRoom(t, 50, 2, func(i int) *store.Batch {
+			return scopeRows(owners()[i/2%2], put("kind", "same key", ifRev, fmt.Sprint(i)))
+		}, conflict)
 	}
 }

@@ -3,7 +3,8 @@ package storetest
 import (
 	"crypto/rand"
 	"errors"
-	"sync/atomic"
+	"fmt"
+	"slices"
 	"testing"
 
 	"a2a-server/store"
@@ -13,10 +14,7 @@ func diskCases() []testCase {
 	return []testCase{
 		{"what an owner uses", testDiskOfOwner},
 		{"many tasks", testDiskOfManyTasks},
-		{"creates at once", testDiskAtOnce},
-		{"one queue", testDiskInOneQueue},
 		{"the store as a whole", testDiskOfAll},
-		{"a duplicate uses nothing", testDiskDuplicate},
 	}
 }
 
@@ -85,9 +83,7 @@ func testDiskOfOwner(t *testing.T, f *fixture) {
 	f.rebuild(t)
 	check("after a rebuild")
 	f.append(t, moveTo(first.Task, 1, store.Final))
-	if err := f.next().Delete(t.Context(), alice(), first.Task, nil); err != nil {
-		t.Fatalf("Delete() = %v, want nil", err)
-	}
+	f.delete(t, first.Task)
 	want = cost + 7
 	check("after a deletion")
 	if r := f.append(t, createDisk(n, store.Disk{Owner: want + cost})); r.Disk.Owner != want+cost {
@@ -95,96 +91,55 @@ func testDiskOfOwner(t *testing.T, f *fixture) {
 	}
 }
 
-// What is created, grows and is deleted while the store counts is counted once.
+// What is created, grows and is deleted while the store counts is counted once, and so are
+// the rows of contexts.
 func testDiskOfManyTasks(t *testing.T, f *fixture) {
-	const tasks = 3000
-	var old []*store.Batch
-	var commits []*store.Commit
-	for i := range tasks {
-		b := createDisk(10, store.Disk{})
-		if i%3 == 0 {
-			b.Change.Phase = store.Final
-		}
-		old = append(old, b)
-		commits = append(commits, f.next().Append(t.Context(), b))
+	const tasks, cost = 3000, 10 + store.TaskBytes
+	old, commits := make([]*store.Batch, tasks), make([]*store.Commit, tasks)
+	for i := range old {
+		old[i] = createDisk(10, store.Disk{})
+		old[i].Change.Context = fmt.Sprint("context ", i)
+		commits[i] = f.h[i%2].Append(t.Context(), old[i])
 	}
-	wait := func() {
-		t.Helper()
-		for _, c := range commits {
-			if _, err := await(c); err != nil {
-				t.Fatalf("Append() = %v, want nil", err)
-			}
-		}
-		commits = nil
-	}
-	wait()
-	f.reopen(t)
-	want := uint64(tasks * (10 + store.TaskBytes))
-	first := f.h[0].Append(t.Context(), createDisk(10, store.Disk{Owner: noBound}))
-	want += 10 + store.TaskBytes
+	durable(t, commits...)
 	for i, b := range old {
-		switch {
-		case i%3 != 0:
-			commits = append(commits, f.next().Append(t.Context(), chunks(b.Task, 1, public("chunk"))))
-			want += 5
-		case i%300 == 0:
-			if err := f.next().Delete(t.Context(), alice(), b.Task, nil); err != nil {
-				t.Fatalf("Delete() = %v, want nil", err)
-			}
-			want -= 10 + store.TaskBytes
-		case i%30 == 0:
-			commits = append(commits, f.next().Append(t.Context(), createDisk(20, store.Disk{})))
-			want += 20 + store.TaskBytes
+		c := with(change(b.Task, 1), ofContext(put("kind", "key", 0, "1234567")))
+		if i%3 == 0 {
+			c.Change.Phase = store.Final
 		}
+		commits[i] = f.h[i%2].Append(t.Context(), c)
 	}
-	wait()
-	if _, err := await(first); err != nil {
-		t.Fatalf("Append() = %v, want nil", err)
+	durable(t, commits...)
+	f.reopen(t)
+	want := uint64(tasks * (cost + 10))
+	counted := []*store.Commit{f.h[0].Append(t.Context(), createDisk(10, store.Disk{Owner: noBound}))}
+	want += cost
+	for i, b := range old {
+		next := chunks(b.Task, 1, public("chunk"))
+		switch {
+		case i%300 == 0:
+			f.delete(t, b.Task)
+			want -= cost + 10
+			continue
+		case i%30 == 0:
+			next = createDisk(20, store.Disk{})
+			want += 20 + store.TaskBytes
+		case i%30 == 10:
+			next = with(change(b.Task, 2), ofContext(put("kind", "key", store.Any, ""), put("kind", "b", 0, "123456789")))
+			want += 10 - 7
+		case i%30 == 20:
+			next = with(change(b.Task, 2), ofContext(remove("kind", "key", store.Any)))
+			want -= 10
+		case i%3 == 0:
+			continue
+		default:
+			want += 5
+		}
+		counted = append(counted, f.next().Append(t.Context(), next))
 	}
+	durable(t, counted...)
 	if got := f.usedBy(t, alice()); got != want {
 		t.Errorf("alice uses %d bytes, want %d", got, want)
-	}
-}
-
-func testDiskAtOnce(t *testing.T, f *fixture) {
-	const room = 7
-	cost := uint64(100 + store.TaskBytes)
-	for round := range uint64(5) {
-		var passed atomic.Int64
-		bound := store.Disk{Owner: (round + 1) * room * cost}
-		parallel(t, 40, func(i int) error {
-			_, err := do(t.Context(), f.h[i%2], createDisk(100, bound))
-			if full, ok := errors.AsType[*store.DiskError](err); ok && full.Used == bound.Owner {
-				return nil
-			}
-			passed.Add(1)
-			return err
-		})
-		if n := passed.Load(); n != room {
-			t.Fatalf("%d creates passed, want %d", n, room)
-		}
-	}
-}
-
-// What is queued before a create counts, whether it is in the same commit or not.
-func testDiskInOneQueue(t *testing.T, f *fixture) {
-	cost := uint64(100 + store.TaskBytes)
-	bound := store.Disk{Owner: 3 * cost}
-	first := createDisk(100, bound)
-	f.append(t, first)
-	h := f.h[0]
-	second, third, fourth := createDisk(100, bound), createDisk(100, bound), createDisk(100, store.Disk{Owner: 4 * cost})
-	commits := []*store.Commit{
-		h.Append(t.Context(), second),
-		h.Append(t.Context(), chunks(first.Task, 1, public("a chunk"))),
-		h.Append(t.Context(), third),
-		h.Append(t.Context(), fourth),
-	}
-	for i, passes := range []bool{true, true, false, true} {
-		_, err := await(commits[i])
-		if _, full := errors.AsType[*store.DiskError](err); full == passes || passes && err != nil {
-			t.Errorf("batch %d: Append() = %v, want that it passes: %t", i, err, passes)
-		}
 	}
 }
 
@@ -197,22 +152,18 @@ func testDiskOfAll(t *testing.T, f *fixture) {
 	// Creates at once fill the room, and no more.
 	const room = 10
 	bound := store.Disk{All: used + room*(n+8<<10)}
-	var made [40]store.TaskID
-	var passed atomic.Int64
-	parallel(t, len(made), func(i int) error {
-		b := createDisk(n, bound)
-		if i%2 == 0 {
-			b.Scope = bob() // whoever it is
-		}
+	var all [40]store.TaskID
+	parallel(t, len(all), func(i int) error {
+		b := with(createDisk(n, bound), owners()[i%2]) // whoever it is
 		_, err := do(t.Context(), f.h[i%2], b)
 		if full, ok := errors.AsType[*store.DiskError](err); ok && full.All && full.Limit == bound.All {
 			return nil
 		}
-		made[i] = b.Task
-		passed.Add(1)
+		all[i] = b.Task
 		return err
 	})
-	if got := passed.Load(); got < room/2 || got > room+2 {
+	made := slices.DeleteFunc(all[:], store.TaskID.IsZero)
+	if got := len(made); got < room/2 || got > room+2 {
 		t.Errorf("%d creates of %d bytes passed, want about %d", got, n, room)
 	}
 	_, err := do(t.Context(), f.h[1], createDisk(2*n, bound))
@@ -222,9 +173,6 @@ func testDiskOfAll(t *testing.T, f *fixture) {
 	}
 	// What has begun is refused nothing, and what is deleted is free again.
 	for _, id := range made {
-		if id.IsZero() {
-			continue
-		}
 		f.append(t, chunks(id, 1, store.Event{Kind: "wire", Data: noise(n)}))
 		f.append(t, moveTo(id, 1, store.Final))
 	}
@@ -232,35 +180,11 @@ func testDiskOfAll(t *testing.T, f *fixture) {
 		t.Error("Append() to a store that is full = nil, want a DiskError")
 	}
 	for _, id := range made {
-		if id.IsZero() {
-			continue
-		}
-		if err := f.next().Delete(t.Context(), store.System(), id, nil); err != nil {
-			t.Fatalf("Delete() = %v, want nil", err)
-		}
+		f.delete(t, id)
 	}
 	for range 2 {
 		f.append(t, createDisk(n, bound))
 		f.reopen(t)
-	}
-}
-
-// A message that was sent before has its answer, also when the disk is full.
-func testDiskDuplicate(t *testing.T, f *fixture) {
-	b := createDisk(10, store.Disk{Owner: noBound, All: noBound})
-	b.Dedup = newHash()
-	f.append(t, b)
-	for _, bound := range []store.Disk{{Owner: 1}, {All: 1}, {Owner: 1, All: 1}} {
-		again := createDisk(10, bound)
-		again.Dedup = b.Dedup
-		_, err := do(t.Context(), f.next(), again)
-		if err := checkDuplicate(err, b.Task); err != nil {
-			t.Error(err)
-		}
-		again.Dedup = newHash()
-		if _, err := do(t.Context(), f.next(), again); err == nil {
-			t.Errorf("Append() of another message within %+v = nil, want a DiskError", bound)
-		}
 	}
 }
 

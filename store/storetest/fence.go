@@ -11,10 +11,7 @@ import (
 
 func fenceCases() []testCase {
 	return []testCase{
-		{"an old or future fence is refused", testOldFence},
-		{"a task at rest is fenced", testRestIsFenced},
-		{"a final task", testFinal},
-		{"chunks never conflict", testChunksNeverConflict},
+		{"an old or future fence, and a task at rest", testOldFence},
 		{"cancel wins against a stream", testCancelWins},
 		{"decide wins against a stream", testDecideWins},
 	}
@@ -23,114 +20,34 @@ func fenceCases() []testCase {
 func testOldFence(t *testing.T, f *fixture) {
 	b := create(alice(), public("first"))
 	f.append(t, b)
-	take := change(b.Task, 1, public("taken"))
-	take.Change.TakeFence = true
-	if r := f.append(t, take); r.Fence != 2 || r.Rev != 2 {
-		t.Fatalf("Append() = %+v, want fence 2, rev 2", r)
+	refused := func(rev uint64, fences ...fence) {
+		t.Helper()
+		for _, n := range fences {
+			f.refuse(t, chunks(b.Task, uint64(n), public("never")), store.ErrFenced)
+			// The turn learns that it was cut off, not that its rev is old: a conflict would
+			// make it retry.
+			for rev := range rev {
+				f.refuse(t, with(change(b.Task, rev+1, public("never")), n), store.ErrFenced)
+			}
+		}
 	}
-	for _, fence := range []uint64{0, 1, 3} {
-		f.refuse(t, chunks(b.Task, fence, public("never")), store.ErrFenced)
-		turn := change(b.Task, 2, public("never"))
-		turn.Fence = new(fence)
-		f.refuse(t, turn, store.ErrFenced)
-	}
-	// A turn that was cut off learns that, not that its rev is old: a conflict
-	// would make it retry.
-	turn := change(b.Task, 1, public("never"))
-	turn.Fence = new(uint64(1))
-	f.refuse(t, turn, store.ErrFenced)
+	f.append(t, with(change(b.Task, 1, public("taken")), store.Change{TakeFence: true}))
+	refused(2, 0, 1, 3)
 	f.append(t, chunks(b.Task, 2, public("second")))
-	good := change(b.Task, 2, public("third"))
-	good.Fence = new(uint64(2))
-	f.append(t, good)
+	f.append(t, with(change(b.Task, 2, public("third")), fence(2)))
+	f.append(t, with(change(b.Task, 3), fence(2), store.Change{Phase: store.Parked}))
+	refused(4, 1, 2)
+	f.append(t, with(change(b.Task, 4), store.Change{Phase: store.Live, TakeFence: true}))
+	refused(5, 2)
+	f.append(t, with(change(b.Task, 5), fence(3), store.Change{Phase: store.Final}))
+	refused(6, 2, 3)
 	f.checkLog(t, b.Task, numbered(public("first"), public("taken"), public("second"), public("third")))
 }
 
-func testRestIsFenced(t *testing.T, f *fixture) {
-	for _, phase := range []store.Phase{store.Parked, store.Final} {
-		b := create(alice())
-		f.append(t, b)
-		rest := change(b.Task, 1)
-		rest.Fence = new(uint64(1))
-		rest.Change = store.Change{Status: status(6, 1001), Phase: phase}
-		f.append(t, rest)
-		f.refuse(t, chunks(b.Task, 1, public("never")), store.ErrFenced)
-		turn := change(b.Task, 2, public("never"))
-		turn.Fence = new(uint64(1))
-		f.refuse(t, turn, store.ErrFenced)
-		f.checkLog(t, b.Task, nil)
-		if phase == store.Final {
-			continue
-		}
-		// A task that was parked and runs again with the same fence is not what a
-		// turn of now looks like; the next one has taken the fence.
-		wake := change(b.Task, 2)
-		wake.Change = store.Change{Phase: store.Live, TakeFence: true}
-		f.append(t, wake)
-		f.refuse(t, chunks(b.Task, 1, public("never")), store.ErrFenced)
-		f.append(t, chunks(b.Task, 2, public("turn")))
-		f.checkLog(t, b.Task, numbered(public("turn")))
-	}
-}
-
-func testFinal(t *testing.T, f *fixture) {
-	b := createIn(store.Final, alice(), public("end"))
-	f.append(t, b)
-	before := f.header(t, b.Task)
-	for name, c := range map[string]store.Change{
-		"status": {Status: status(3, 2000)},
-		"live":   {Phase: store.Live},
-		"parked": {Phase: store.Parked},
-		"final":  {Phase: store.Final},
-		"fence":  {TakeFence: true},
-	} {
-		bad := change(b.Task, 1, private("never"))
-		bad.Change = c
-		for _, h := range f.h {
-			if _, err := do(t.Context(), h, bad); !errors.Is(err, store.ErrInvalid) {
-				t.Errorf("%s: Append() = %v, want %v", name, err, store.ErrInvalid)
-			}
-		}
-	}
-	if d := diff(before, f.header(t, b.Task)); d != "" {
-		t.Errorf("header of a final task (-want +got)\n%s", d)
-	}
-	late := change(b.Task, 1, private("late"))
-	late.Rows = []store.RowChange{put("kind", "key", 0, "value")}
-	late.Audit = [][]byte{[]byte("late")}
-	f.append(t, late)
-	f.checkLog(t, b.Task, numbered(public("end"), private("late")))
-}
-
-// Changes from one handle move rev under the chunks of the other.
-func testChunksNeverConflict(t *testing.T, f *fixture) {
-	for i, h := range f.h {
-		b := create(alice())
-		mustAppend(t, h, b)
-		other := f.h[1-i]
-		halt := background(t, func(stop <-chan struct{}) error {
-			for rev := uint64(1); !stopped(stop); rev++ {
-				if _, err := do(t.Context(), other, change(b.Task, rev)); err != nil {
-					return fmt.Errorf("Append(change) = %w, want nil", err)
-				}
-			}
-			return nil
-		})
-		var log history
-		for n := range 200 {
-			e := public("chunk %d", n)
-			mustAppend(t, h, chunks(b.Task, 1, e))
-			log.add(e)
-		}
-		halt()
-		f.checkLog(t, b.Task, log.events)
-	}
-}
-
 // stream appends chunks without end, up to 32 of them unanswered, until it is
-// stopped or refused. It closes running when some are on disk, and returns how
+// stopped or refused. It calls running when some are on disk, and returns how
 // many were acknowledged.
-func stream(ctx context.Context, h store.Handle, id store.TaskID, running chan<- struct{}, stop <-chan struct{}) (acked int, err error) {
+func stream(ctx context.Context, h store.Handle, id store.TaskID, running func(), stop <-chan struct{}) (acked int, err error) {
 	var window []*store.Commit
 	for n := 0; !stopped(stop) && err == nil; n++ {
 		window = append(window, h.Append(ctx, chunks(id, 1, public("chunk %d", n))))
@@ -141,7 +58,7 @@ func stream(ctx context.Context, h store.Handle, id store.TaskID, running chan<-
 			acked++
 		}
 		if window = window[1:]; acked == 64 && err == nil {
-			close(running)
+			running()
 		}
 	}
 	for _, c := range window {
@@ -158,54 +75,53 @@ func stream(ctx context.Context, h store.Handle, id store.TaskID, running chan<-
 	return acked, err
 }
 
-// withinThree runs decide, which reads and appends, until it lands; the store
-// owes that within three tries.
-func withinThree(t *testing.T, what string, decide func() error) {
+// cutOff runs by next to a stream by h, which by must cut off. It returns what was
+// acknowledged of the stream.
+func (f *fixture) cutOff(t *testing.T, h store.Handle, id store.TaskID, by func()) (acked history) {
+	t.Helper()
+	running, ended := make(chan struct{}), make(chan struct{})
+	halt := background(t, func(stop <-chan struct{}) error {
+		defer close(ended)
+		n, err := stream(t.Context(), h, id, func() { close(running) }, stop)
+		for i := range n {
+			acked.add(public("chunk %d", i))
+		}
+		if !errors.Is(err, store.ErrFenced) {
+			return fmt.Errorf("stream ended with %s, want %w", said(err), store.ErrFenced)
+		}
+		return nil
+	})
+	receive(t, "stream", running)
+	by()
+	receive(t, "end of the stream", ended)
+	halt()
+	return acked
+}
+
+// withinThree reads the header and appends what decide makes of it, until it lands; the
+// store owes that within three tries.
+func withinThree(t *testing.T, h store.Handle, id store.TaskID, decide func(rev uint64) *store.Batch) {
 	t.Helper()
 	var err error
 	for range 3 {
-		if err = decide(); err == nil {
-			return
-		}
-		if !errors.Is(err, store.ErrConflict) {
+		if _, err = do(t.Context(), h, decide(mustHeader(t, h, id).Rev)); !errors.Is(err, store.ErrConflict) {
 			break
 		}
 	}
-	t.Fatalf("%s: Append() = %v, want nil within three tries", what, err)
+	if err != nil {
+		t.Fatalf("Append() = %v, want nil within three tries", err)
+	}
 }
 
 func testCancelWins(t *testing.T, f *fixture) {
 	for i, h := range f.h {
-		other := f.h[1-i]
 		b := create(alice())
 		mustAppend(t, h, b)
-		running, ended := make(chan struct{}), make(chan struct{})
-		acked := 0
-		halt := background(t, func(stop <-chan struct{}) error {
-			defer close(ended)
-			n, err := stream(t.Context(), h, b.Task, running, stop)
-			if acked = n; !errors.Is(err, store.ErrFenced) {
-				return fmt.Errorf("stream ended with %s, want %w", said(err), store.ErrFenced)
-			}
-			return nil
+		log := f.cutOff(t, h, b.Task, func() {
+			withinThree(t, f.h[1-i], b.Task, func(rev uint64) *store.Batch {
+				return with(change(b.Task, rev, public("canceled")), store.Change{Status: status(5, 3000), Phase: store.Final, TakeFence: true})
+			})
 		})
-		receive(t, "stream", running)
-		withinThree(t, "cancel", func() error {
-			header, err := readHeader(t.Context(), other, b.Task)
-			if err != nil {
-				return err
-			}
-			cancel := change(b.Task, header.Rev, public("canceled"))
-			cancel.Change = store.Change{Status: status(5, 3000), Phase: store.Final, TakeFence: true}
-			_, err = do(t.Context(), other, cancel)
-			return err
-		})
-		receive(t, "end of the stream", ended)
-		halt()
-		var log history
-		for n := range acked {
-			log.add(public("chunk %d", n))
-		}
 		log.add(public("canceled"))
 		f.checkLog(t, b.Task, log.events)
 	}
@@ -214,60 +130,45 @@ func testCancelWins(t *testing.T, f *fixture) {
 func testDecideWins(t *testing.T, f *fixture) {
 	const decisions = 10
 	for i, h := range f.h {
-		other := f.h[1-i]
 		b := create(alice())
 		for n := range decisions {
 			key := fmt.Sprint("call ", n)
-			b.Rows = append(b.Rows, put("approval", key, 0, "pending"))
-			b.Due = append(b.Due, dueAt(50, key, "deadline"))
+			b = with(b, put("kind", key, 0, "pending"), dueAt(50, key, "deadline"))
 		}
 		mustAppend(t, h, b)
 		running := make(chan struct{})
 		halt := background(t, func(stop <-chan struct{}) error {
-			_, err := stream(t.Context(), h, b.Task, running, stop)
+			_, err := stream(t.Context(), h, b.Task, func() { close(running) }, stop)
 			return err
 		})
 		receive(t, "stream", running)
+		var decided []string
 		for n := range decisions {
 			key := fmt.Sprint("call ", n)
-			withinThree(t, "decide", func() error {
-				header, err := readHeader(t.Context(), other, b.Task)
-				if err != nil {
-					return err
-				}
-				decide := change(b.Task, header.Rev, private("decided %d", n))
-				decide.Scope = alice()
-				decide.Rows = []store.RowChange{put("approval", key, 1, "approved")}
-				decide.Due = []store.DueChange{dueGone(50, key)}
-				_, err = do(t.Context(), other, decide)
-				return err
+			decided = append(decided, key)
+			withinThree(t, f.h[1-i], b.Task, func(rev uint64) *store.Batch {
+				return with(change(b.Task, rev, private("%s", key)), alice(), put("kind", key, 1, "approved"), dueGone(50, key))
 			})
 		}
 		halt()
-		header := f.header(t, b.Task)
-		if header.Due != 0 || header.Rev != 1+decisions || header.Fence != 1 {
-			t.Errorf("header = %+v, want no due rows, rev %d, fence 1", header, 1+decisions)
+		if h := f.header(t, b.Task); h.Due != 0 || h.Rev != 1+decisions || h.Fence != 1 {
+			t.Errorf("header = %+v, want no due rows, rev %d, fence 1", h, 1+decisions)
 		}
-		for _, r := range mustRows(t, h, alice(), store.RowQuery{Kind: "approval", Task: b.Task}) {
+		for _, r := range mustRows(t, h, alice(), store.RowQuery{Kind: "kind", Task: b.Task}) {
 			if r.Rev != 2 || string(r.Value) != "approved" {
 				t.Errorf("row = %+v, want rev 2, approved", r)
 			}
 		}
-		view, err := readLog(t.Context(), other, alice(), b.Task, store.After(0), store.Limit{})
-		if err != nil {
-			t.Fatalf("Read() = %v, want nil", err)
-		}
-		decided := 0
-		for _, e := range view.Events {
-			if !e.Public {
-				if want := fmt.Sprint("decided ", decided); string(e.Data) != want {
-					t.Errorf("event = %q, want %q", e.Data, want)
-				}
-				decided++
-			}
-		}
-		if decided != decisions {
-			t.Errorf("log has %d decisions, want %d", decided, decisions)
+		same(t, decided, privateTexts(mustLog(t, h, alice(), b.Task, store.After(0), store.Limit{}).Events), "decisions in the log")
+	}
+}
+
+// privateTexts is what private events of a log say.
+func privateTexts(events []store.Event) (texts []string) {
+	for _, e := range events {
+		if !e.Public {
+			texts = append(texts, string(e.Data))
 		}
 	}
+	return texts
 }

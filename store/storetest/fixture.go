@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,16 +28,21 @@ type fixture struct {
 func newFixture(t *testing.T, open func(t *testing.T) Backend) *fixture {
 	t.Helper()
 	f := &fixture{backend: open(t)}
-	t.Cleanup(func() {
-		if f.closed {
-			return
-		}
-		if err := f.backend.Close(); err != nil {
-			t.Errorf("Backend.Close() = %v, want nil", err)
-		}
-	})
+	t.Cleanup(func() { f.close(t) })
 	f.takeHandles(t)
 	return f
+}
+
+// close closes the backend, once.
+func (f *fixture) close(t *testing.T) {
+	t.Helper()
+	if f.closed {
+		return
+	}
+	f.closed = true
+	if err := f.backend.Close(); err != nil {
+		t.Errorf("Backend.Close() = %v, want nil", err)
+	}
 }
 
 func (f *fixture) takeHandles(t *testing.T) {
@@ -83,9 +89,106 @@ func (f *fixture) append(t *testing.T, b *store.Batch) store.Receipt {
 func (f *fixture) refuse(t *testing.T, b *store.Batch, want error) {
 	t.Helper()
 	for _, h := range f.h {
-		if _, err := do(t.Context(), h, b); !errors.Is(err, want) {
-			t.Errorf("Append() = %v, want %v", err, want)
+		refuse(t, h, b, want)
+	}
+}
+
+func refuse(t *testing.T, h store.Handle, b *store.Batch, want error) {
+	t.Helper()
+	if _, err := do(t.Context(), h, b); !errors.Is(err, want) {
+		t.Errorf("Append() = %v, want %v", err, want)
+	}
+}
+
+// checkRefused appends batches that must fail with want, by both handles and then in one
+// queue with good ones: nothing of them is left. base is the create of a Live task.
+func (f *fixture) checkRefused(t *testing.T, base *store.Batch, want error, batches map[string]*store.Batch) {
+	t.Helper()
+	f.append(t, base)
+	before := dump(t, f.h[0])
+	for name, b := range batches {
+		for _, h := range f.h {
+			if _, err := do(t.Context(), h, b); !errors.Is(err, want) {
+				t.Errorf("%s: Append() = %v, want %v", name, err, want)
+			}
 		}
+	}
+	same(t, before, dump(t, f.h[1]), "contents after refused batches")
+	var log history
+	log.add(base.Events...)
+	good, bad := []*store.Commit{}, map[string]*store.Commit{}
+	for name, b := range batches {
+		e := public("beside %s", name)
+		log.add(e)
+		bad[name] = f.h[0].Append(t.Context(), b)
+		good = append(good, f.h[0].Append(t.Context(), chunks(base.Task, 1, e)))
+	}
+	durable(t, good...)
+	for name, c := range bad {
+		if _, err := await(c); !errors.Is(err, want) {
+			t.Errorf("%s: Append() = %v, want %v", name, err, want)
+		}
+	}
+	f.checkLog(t, base.Task, log.events)
+}
+
+// delete removes a task that has ended.
+func (f *fixture) delete(t *testing.T, id store.TaskID) {
+	t.Helper()
+	if err := f.next().Delete(t.Context(), store.System(), id, nil); err != nil {
+		t.Fatalf("Delete() = %v, want nil", err)
+	}
+}
+
+func refuseDelete(t *testing.T, h store.Handle, s store.Scope, id store.TaskID, want error) {
+	t.Helper()
+	if err := h.Delete(t.Context(), s, id, nil); !errors.Is(err, want) {
+		t.Errorf("%+v: Delete() = %v, want %v", s, err, want)
+	}
+}
+
+// durable waits for commits that must succeed.
+func durable(t *testing.T, commits ...*store.Commit) {
+	t.Helper()
+	for i, c := range commits {
+		if _, err := await(c); err != nil {
+			t.Fatalf("batch %d: Append() = %v, want nil", i, err)
+		}
+	}
+}
+
+// checkCommits waits for commits of which some must pass, and refused says what is wrong
+// with the error of another.
+func checkCommits(t *testing.T, commits []*store.Commit, passes []bool, refused func(error) error) {
+	t.Helper()
+	for i, c := range commits {
+		_, err := await(c)
+		if !passes[i] {
+			err = refused(err)
+		}
+		if err != nil {
+			t.Errorf("batch %d: Append() = %v", i, err)
+		}
+	}
+}
+
+// checkRoom runs batches at once, of which exactly room must pass.
+func (f *fixture) checkRoom(t *testing.T, n, room int, batch func(i int) *store.Batch, refused func(error) error) {
+	t.Helper()
+	batches := make([]*store.Batch, n)
+	for i := range batches {
+		batches[i] = batch(i)
+	}
+	var passed atomic.Int64
+	parallel(t, n, func(i int) error {
+		if _, err := do(t.Context(), f.h[i%2], batches[i]); err != nil {
+			return refused(err)
+		}
+		passed.Add(1)
+		return nil
+	})
+	if got := passed.Load(); got != int64(room) {
+		t.Fatalf("%d batches passed, want %d", got, room)
 	}
 }
 
@@ -96,9 +199,7 @@ func (f *fixture) header(t *testing.T, id store.TaskID) store.Header {
 	for i, h := range f.h {
 		headers[i] = mustHeader(t, h, id)
 	}
-	if d := diff(headers[0], headers[1]); d != "" {
-		t.Fatalf("headers of two handles differ (-h[0] +h[1])\n%s", d)
-	}
+	same(t, headers[0], headers[1], "headers of two handles")
 	return headers[0]
 }
 
@@ -106,11 +207,17 @@ func (f *fixture) header(t *testing.T, id store.TaskID) store.Header {
 func (f *fixture) checkLog(t *testing.T, id store.TaskID, want []store.Event) {
 	t.Helper()
 	for _, h := range f.h {
-		view, err := readLog(t.Context(), h, store.System(), id, store.After(0), store.Limit{})
-		if err != nil {
-			t.Fatalf("Read() = %v, want nil", err)
+		checkEvents(t, "Read()", want, mustLog(t, h, store.System(), id, store.After(0), store.Limit{}).Events)
+	}
+}
+
+// checkNothing checks that there are no due rows and no audit entries.
+func (f *fixture) checkNothing(t *testing.T) {
+	t.Helper()
+	for _, h := range f.h {
+		if due, audit := allDue(t, h), mustAudit(t, h, 0, 10); len(due)+len(audit) > 0 {
+			t.Errorf("Due() = %v, Audit() = %v, want nothing", due, audit)
 		}
-		checkEvents(t, "Read()", want, view.Events)
 	}
 }
 
@@ -200,6 +307,16 @@ func background(t *testing.T, work func(stop <-chan struct{}) error) (halt func(
 	})
 	t.Cleanup(halt)
 	return halt
+}
+
+// silent checks that nothing has come.
+func silent(t *testing.T, what string, wake <-chan struct{}) {
+	t.Helper()
+	select {
+	case _, ok := <-wake:
+		t.Errorf("%s: the channel gave a value: %t, want silence", what, ok)
+	default:
+	}
 }
 
 func stopped(stop <-chan struct{}) bool {

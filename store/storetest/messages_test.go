@@ -21,8 +21,8 @@ func TestMessagesPrintValues(t *testing.T) {
 		"succeeded, and should not":      {outcome{err: store.ErrConflict}.differs(store.Receipt{}, nil).Error(), []string{"<nil>", store.ErrConflict.Error()}},
 		"another receipt":                {outcome{receipt: store.Receipt{Rev: 2}}.differs(store.Receipt{Rev: 1}, nil).Error(), []string{"Rev:1", "Rev:2", "<nil>"}},
 		"failed, and should not":         {outcome{}.differs(store.Receipt{}, errors.New("broken")).Error(), []string{"broken", "<nil>"}},
-		"no duplicate":                   {checkDuplicate(nil, store.TaskID{1}).Error(), []string{"<nil>", "duplicate"}},
-		"not refused for what is parked": {checkParked(nil, 2, 3).Error(), []string{"<nil>", "2", "3"}},
+		"no duplicate":                   {duplicateOf(store.TaskID{1})(nil).Error(), []string{"<nil>", "duplicate"}},
+		"not refused for what is parked": {crowded(2, 3)(nil).Error(), []string{"<nil>", "2", "3"}},
 		"batch":                          {show(b), []string{"7", "fold", "hello"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,10 +21,10 @@ type model struct {
 }
 
 type modelTask struct {
-	header   store.Header
-	log      history
-	snapshot []byte
-	deleted  bool
+	header  store.Header
+	log     history
+	fold    fold
+	deleted bool
 }
 
 type rowKey struct {
@@ -199,12 +199,15 @@ func (m *model) contextRowsFit(h *store.Header, b *store.Batch) error {
 func (m *model) commit(task *modelTask, b *store.Batch, epoch uint64) store.Receipt {
 	h := &task.header
 	if s := b.Snapshot; s != nil && s.After == h.Seq && s.Rev == h.Rev && s.After > h.Snapshot {
-		h.Snapshot, task.snapshot = s.After, s.Bytes
+		task.fold.kept(s)
+		h.Snapshot, h.BulkSnapshot = task.fold.plain, task.fold.bulk
 	}
 	r := store.Receipt{Task: b.Task, First: h.Seq + 1}
 	task.log.add(b.Events...)
 	for _, e := range b.Events {
-		h.Bytes += uint64(len(e.Data))
+		if h.Bytes += uint64(len(e.Data)); e.Bulk {
+			h.Bulk += uint64(len(e.Data))
+		}
 	}
 	h.Seq, h.Pub = uint64(len(task.log.events)), task.log.pub
 	if c := b.Change; b.Rev != nil {
@@ -273,7 +276,7 @@ func (m *model) putRows(owner store.Scope, contextID string, b *store.Batch) {
 		key := dueKey{owner, b.Task, c.Time, c.Kind, string(c.Key)}
 		if c.Delete {
 			delete(m.due, key)
-		} else {
+		} else if _, there := m.due[key]; !there {
 			m.due[key] = string(c.Payload)
 		}
 	}
@@ -305,7 +308,7 @@ func (m *model) claim(id store.TaskID, epoch uint64) (store.Header, error) {
 	return task.header, nil
 }
 
-func (m *model) delete(s store.Scope, id store.TaskID) error {
+func (m *model) delete(s store.Scope, id store.TaskID, audit []byte) error {
 	task := m.find(s, id)
 	switch {
 	case task == nil:
@@ -313,7 +316,9 @@ func (m *model) delete(s store.Scope, id store.TaskID) error {
 	case task.header.Phase != store.Final || task.header.Due > 0:
 		return store.ErrBusy
 	}
-	task.deleted = true
+	if task.deleted = true; audit != nil {
+		m.audit = append(m.audit, store.AuditEntry{N: uint64(len(m.audit)) + 1, Task: id, Data: audit})
+	}
 	last := true
 	for _, other := range m.tasks {
 		last = last && (other.deleted || other.header.Owner != task.header.Owner || other.header.Context != task.header.Context)
@@ -329,10 +334,10 @@ func (m *model) delete(s store.Scope, id store.TaskID) error {
 // differs explains how the outcome of a batch differs from the model's.
 func (want outcome) differs(r store.Receipt, err error) error {
 	if dup, ok := errors.AsType[*store.DuplicateError](want.err); ok {
-		return checkDuplicate(err, dup.Task)
+		return duplicateOf(dup.Task)(err)
 	}
 	if full, ok := errors.AsType[*store.ParkedError](want.err); ok {
-		return checkParked(err, full.Open, full.Limit)
+		return crowded(full.Open, full.Limit)(err)
 	}
 	if _, ok := errors.AsType[*store.ContextRowsError](want.err); ok {
 		if _, is := errors.AsType[*store.ContextRowsError](err); !is {

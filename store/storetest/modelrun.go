@@ -10,9 +10,6 @@ import (
 	"a2a-server/store"
 )
 
-func modelKinds() []string   { return []string{"grant", "vote"} }
-func modelIndexes() []string { return []string{"index", "other"} }
-
 // modelRun drives a store and its model with the same random batches.
 type modelRun struct {
 	model
@@ -77,7 +74,11 @@ func (m *modelRun) run(t *testing.T, n int) {
 		case 8, 9, 10:
 			m.one(t, i, m.createBatch())
 		default:
-			m.one(t, i, m.taskBatch(pick(m, m.ids...)))
+			id := pick(m, m.ids...)
+			if m.chance(30) {
+				id = store.NewTaskID()
+			}
+			m.one(t, i, m.taskBatch(id))
 		}
 	}
 }
@@ -130,17 +131,16 @@ func (m *modelRun) claimSome(t *testing.T, i int) {
 		if err != nil {
 			t.Fatalf("step %d: Claim() = %v", m.step, err)
 		}
-		if d := diff(want, h); d != "" {
-			t.Fatalf("step %d: Claim() (-want +got)\n%s", m.step, d)
-		}
+		same(t, want, h, "step %d: Claim()", m.step)
 	}
 }
 
 func (m *modelRun) deleteOne(t *testing.T, i int) {
 	t.Helper()
 	s, id := m.scope(), pick(m, m.ids...)
-	want := m.delete(s, id)
-	if err := m.f.h[i].Delete(t.Context(), s, id, nil); !errors.Is(err, want) {
+	audit := pick(m, nil, fmt.Append(nil, "deleted ", m.step))
+	want := m.delete(s, id, audit)
+	if err := m.f.h[i].Delete(t.Context(), s, id, audit); !errors.Is(err, want) {
 		t.Fatalf("step %d: Delete() = %v, want %v", m.step, err, want)
 	}
 	if task := m.tasks[id]; task.deleted {
@@ -161,7 +161,8 @@ func (m *modelRun) events() []store.Event {
 	events := make([]store.Event, m.random.IntN(5))
 	for i := range events {
 		events[i] = store.Event{
-			Public: m.chance(2), Kind: pick(m, "", "wire", "step.v1"), Time: store.Millis(m.random.IntN(1 << 40)),
+			Seq: 70, Pub: 90, // ignored
+			Public: m.chance(2), Bulk: m.chance(3), Kind: pick(m, "", "wire", "step.v1"), Time: store.Millis(m.random.IntN(1 << 40)),
 			Data: fmt.Appendf(nil, "step %d event %d%*s", m.step, i, m.random.IntN(30), ""),
 		}
 	}
@@ -169,14 +170,16 @@ func (m *modelRun) events() []store.Event {
 }
 
 func (m *modelRun) status() *store.Status {
-	return status(store.State(1+m.random.IntN(4)), store.Millis(1000+m.random.IntN(20)))
+	return status(pick(m, 1, 2, 3, store.MaxState), store.Millis(1000+m.random.IntN(20)))
 }
+
+func modelKeys() []string { return []string{"", "a", "ab", "\x00", "a\x00", "\xff"} }
 
 // side adds rows, due rows and audit to b.
 func (m *modelRun) side(b *store.Batch, owner store.Scope, contextID string) {
 	revs := map[rowKey]uint64{} // of rows that b has changed already
 	for range m.random.IntN(4) {
-		c := store.RowChange{Kind: pick(m, modelKinds()...), Key: []byte(pick(m, "a", "ab", "b", "\x00", "a\x00"))}
+		c := store.RowChange{Kind: pick(m, kinds()...), Key: []byte(pick(m, modelKeys()...))}
 		c.OfContext = contextID != "" && m.chance(2)
 		key := rowKeyOf(owner, contextID, b, &c)
 		rev, changed := revs[key]
@@ -191,7 +194,7 @@ func (m *modelRun) side(b *store.Batch, owner store.Scope, contextID string) {
 			c.IfRev = store.Any
 		}
 		if c.Delete = m.chance(4); !c.Delete {
-			for _, index := range modelIndexes() {
+			for _, index := range indexes() {
 				if m.chance(2) {
 					c.Index = append(c.Index, indexed(index, pick(m, "", "a", "aa", "a\x00b", "b", "\xff")))
 				}
@@ -207,7 +210,7 @@ func (m *modelRun) side(b *store.Batch, owner store.Scope, contextID string) {
 		if m.chance(2) {
 			b.Due = append(b.Due, dueGone(at, key))
 		} else {
-			b.Due = append(b.Due, dueAt(at, key, fmt.Sprint(at, key)))
+			b.Due = append(b.Due, dueAt(at, key, fmt.Sprint(m.step, len(b.Due))))
 		}
 	}
 	for n := range m.random.IntN(3) {
@@ -235,6 +238,9 @@ func (m *modelRun) createBatch() *store.Batch {
 	b.Change.Status = m.status()
 	if m.chance(3) {
 		b.Change.Pending = new(uint32(m.step))
+	}
+	if m.chance(5) {
+		b.Task[0] = byte(m.random.IntN(256)) // an id that is not as new as it was made
 	}
 	if m.chance(2) {
 		b.Parked = uint32(1 + m.random.IntN(4))
@@ -283,6 +289,9 @@ func (m *modelRun) taskBatch(id store.TaskID) *store.Batch {
 	b := &store.Batch{Scope: m.scope(), Task: id, Events: m.events()}
 	if m.chance(3) {
 		b.Snapshot = &store.Snapshot{After: h.Seq, Rev: h.Rev, Bytes: fmt.Append(nil, "fold of ", m.step)}
+		if m.chance(2) {
+			b.Snapshot.Bulk = fmt.Append(nil, "bulk of ", m.step)
+		}
 		switch m.random.IntN(6) {
 		case 0, 1:
 			b.Snapshot.After = m.random.Uint64N(h.Seq + 2)
@@ -329,7 +338,7 @@ func (m *modelRun) taskBatch(id store.TaskID) *store.Batch {
 	}
 	switch m.random.IntN(40) {
 	case 4, 5:
-		b.Rows = append(b.Rows, store.RowChange{Kind: "grant", Key: []byte("a"), IfRev: store.Any, OfContext: true}) // the task may have no context
+		b.Rows = append(b.Rows, store.RowChange{Kind: "kind", Key: []byte("a"), IfRev: store.Any, OfContext: true}) // the task may have no context
 	case 0:
 		b.Change.Context = "context"
 	case 1:

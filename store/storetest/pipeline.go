@@ -12,8 +12,7 @@ func pipelineCases() []testCase {
 	return []testCase{
 		{"chunks, chunks, step", testChunksThenStep},
 		{"chunks of a turn that is cut off", testChunksCutOff},
-		{"chunks around a change that conflicts", testChunksAroundConflict},
-		{"what refuses chunks", testChunksRefused},
+		{"what refuses chunks, and changes between them", testChunksRefused},
 		{"batches of one task keep their order", testQueueOrder},
 	}
 }
@@ -37,20 +36,14 @@ func testChunksThenStep(t *testing.T, f *fixture) {
 				want = append(want, store.Receipt{Task: b.Task, First: first, Last: uint64(len(log.events)), Pub: log.pub, Fence: 1})
 				streamed = append(streamed, h.Append(t.Context(), c))
 			}
-			step := change(b.Task, rev, private("step"), public("state"))
-			step.Fence = new(uint64(1))
-			step.Change.Status = status(3, store.Millis(1000+rev))
-			step.Rows = []store.RowChange{put("kind", "key", rev-1, "value")}
+			step := with(change(b.Task, rev, private("step"), public("state")), fence(1), status(3, store.Millis(1000+rev)), put("kind", "key", rev-1, "value"))
 			if n == 20 {
 				step.Change.Phase = store.Parked
 			}
 			log.add(step.Events...)
 			rev++
-			r, err := do(t.Context(), h, step)
-			wantStep := store.Receipt{Task: b.Task, First: uint64(len(log.events)) - 1, Last: uint64(len(log.events)), Pub: log.pub, Rev: rev, Fence: 1}
-			if err != nil || r != wantStep {
-				t.Fatalf("writer %d: step after %d chunks: Append() = %+v, %v, want %+v", i, n, r, err, wantStep)
-			}
+			last := uint64(len(log.events))
+			same(t, store.Receipt{Task: b.Task, First: last - 1, Last: last, Pub: log.pub, Rev: rev, Fence: 1}, mustAppend(t, h, step), "step after %d chunks", n)
 			for k, c := range streamed {
 				if !c.Answered() {
 					t.Fatalf("writer %d: the step is durable, and chunk %d of %d before it is not answered", i, k, n)
@@ -60,9 +53,6 @@ func testChunksThenStep(t *testing.T, f *fixture) {
 				}
 			}
 			f.checkLog(t, b.Task, log.events)
-			if got := f.header(t, b.Task); got.Rev != rev || got.Fence != 1 {
-				t.Fatalf("writer %d: header = %+v, want rev %d, fence 1", i, got, rev)
-			}
 		}
 	}
 }
@@ -73,154 +63,57 @@ func testChunksCutOff(t *testing.T, f *fixture) {
 		b := create(alice())
 		mustAppend(t, h, b)
 		var log history
-		var before, after []*store.Commit
-		stream := func(to []*store.Commit, fence uint64, text string) []*store.Commit {
+		queue := func(fence uint64, text string) (commits []*store.Commit) {
 			for n := range 10 {
-				to = append(to, h.Append(t.Context(), chunks(b.Task, fence, public("%s %d", text, n))))
+				e := public("%s %d", text, n)
+				if commits = append(commits, h.Append(t.Context(), chunks(b.Task, fence, e))); text != "never" {
+					log.add(e)
+				}
 			}
-			return to
+			return commits
 		}
-		before = stream(before, 1, "before")
-		take := change(b.Task, 1, public("taken"))
-		take.Change.TakeFence = true
-		taken := f.h[1-i].Append(t.Context(), take)
-		after = stream(after, 1, "never")
-		// The turn learns that it was cut off, not that its rev is old.
-		step := change(b.Task, 1, public("never"))
-		step.Fence = new(uint64(1))
-		after = append(after, h.Append(t.Context(), step))
-		next := stream(nil, 2, "next")
-
-		for n, c := range before {
-			log.add(public("before %d", n))
-			if _, err := await(c); err != nil {
-				t.Errorf("writer %d: chunk %d before the fence was taken: Append() = %v, want nil", i, n, err)
-			}
-		}
+		good := queue(1, "before")
+		take := with(change(b.Task, 1, public("taken")), store.Change{TakeFence: true})
 		log.add(take.Events...)
-		if r, err := await(taken); err != nil || r.Rev != 2 || r.Fence != 2 {
-			t.Errorf("writer %d: Append() = %+v, %v, want rev 2, fence 2", i, r, err)
-		}
-		for n, c := range after {
+		good = append(good, f.h[1-i].Append(t.Context(), take))
+		bad := append(queue(1, "never"), h.Append(t.Context(), with(change(b.Task, 1, public("never")), fence(1))))
+		durable(t, append(good, queue(2, "next")...)...)
+		for n, c := range bad {
 			if _, err := await(c); !errors.Is(err, store.ErrFenced) {
 				t.Errorf("writer %d: batch %d after the fence was taken: Append() = %v, want %v", i, n, err, store.ErrFenced)
 			}
 		}
-		for n, c := range next {
-			log.add(public("next %d", n))
-			if _, err := await(c); err != nil {
-				t.Errorf("writer %d: chunk %d of the next turn: Append() = %v, want nil", i, n, err)
-			}
-		}
 		f.checkLog(t, b.Task, log.events)
 	}
 }
 
-func testChunksAroundConflict(t *testing.T, f *fixture) {
-	for i, h := range f.h {
-		b := create(alice())
-		b.Rows = []store.RowChange{put("kind", "row", 0, "value")}
-		mustAppend(t, h, b)
-		old, rows := change(b.Task, 2), change(b.Task, 1)
-		rows.Rows = []store.RowChange{put("kind", "row", 2, "never")}
-		// Queued one after the other: only the one that moves rev passes.
-		moves := change(b.Task, 1, private("moves"))
-		moves.Scope = alice()
-		late := change(b.Task, 1)
-		var log history
-		var streamed []*store.Commit
-		chunk := func() {
-			e := public("chunk %d", len(streamed))
-			log.add(e)
-			streamed = append(streamed, h.Append(t.Context(), chunks(b.Task, 1, e)))
-		}
-		refused := map[string]*store.Commit{}
-		for _, c := range []struct {
-			name  string
-			batch *store.Batch
-		}{{"another rev", old}, {"another rev of a row", rows}, {"overtaken", late}} {
-			bad := c.batch
-			bad.Fence = new(uint64(1))
-			bad.Events = mixed(3, "never")
-			bad.Change = store.Change{Status: status(5, 2000), Phase: store.Final, Pending: new(uint32(9))}
-			bad.Rows = append(bad.Rows, put("kind", "never", 0, "never", indexed("index", "never")))
-			bad.Due = []store.DueChange{dueAt(5, "never", "never")}
-			bad.Audit = [][]byte{[]byte("never")}
-			rev := uint64(1)
-			if bad == late {
-				rev = 2
-				chunk()
-				log.add(moves.Events...)
-				if r, err := do(t.Context(), f.h[1-i], moves); err != nil || r.Rev != 2 {
-					t.Fatalf("writer %d: Append() = %+v, %v, want rev 2", i, r, err)
-				}
-			}
-			chunk()
-			chunk()
-			bad.Snapshot = &store.Snapshot{After: uint64(len(log.events)), Rev: rev, Bytes: []byte("never")}
-			refused[c.name] = h.Append(t.Context(), bad)
-			chunk()
-			chunk()
-		}
-		for name, c := range refused {
-			if _, err := await(c); !errors.Is(err, store.ErrConflict) {
-				t.Errorf("writer %d: %s: Append() = %v, want %v", i, name, err, store.ErrConflict)
-			}
-		}
-		for n, c := range streamed {
-			if _, err := await(c); err != nil {
-				t.Errorf("writer %d: chunk %d: Append() = %v, want nil", i, n, err)
-			}
-		}
-		f.checkSnapshot(t, b.Task, &log, 0, "")
-		want := store.Header{
-			Task: b.Task, Owner: alice(), Context: "context", State: 2, StatusTime: 1000, Phase: store.Live,
-			Seq: uint64(len(log.events)), Pub: log.pub, Rev: 2, Fence: 1,
-		}
-		got := f.header(t, b.Task)
-		got.Epoch, got.Bytes = 0, 0
-		if d := diff(want, got); d != "" {
-			t.Errorf("writer %d: header (-want +got)\n%s", i, d)
-		}
-		f.checkRows(t, alice(), store.RowQuery{Kind: "kind", Task: b.Task}, row(b.Task, "kind", "row", 1, "value"))
-		// Read again and made again, it passes.
-		again := change(b.Task, 2, public("again"))
-		again.Fence = new(uint64(1))
-		mustAppend(t, h, again)
-		log.add(again.Events...)
-		f.checkLog(t, b.Task, log.events)
-	}
-	if got := allDue(t, f.h[0]); len(got) > 0 {
-		t.Errorf("Due() = %v, want nothing", got)
-	}
-	if got := mustAudit(t, f.h[0], 0, 10); len(got) > 0 {
-		t.Errorf("Audit() = %v, want nothing", got)
-	}
-}
-
-// Every way in which chunks can be refused, and none of them touches the chunks
-// before and after.
+// Every way in which chunks can be refused, and changes that conflict; none of them
+// touches the chunks before and after.
 func testChunksRefused(t *testing.T, f *fixture) {
-	b, parked, final, deleted := create(alice()), createIn(store.Parked, alice()), createIn(store.Final, alice()), createIn(store.Final, alice())
+	b, parked, final, deleted := with(create(alice()), put("kind", "row", 0, "value")), createIn(store.Parked, alice()), createIn(store.Final, alice()), createIn(store.Final, alice())
 	for _, b := range []*store.Batch{b, parked, final, deleted} {
 		f.append(t, b)
 	}
-	if err := f.h[0].Delete(t.Context(), alice(), deleted.Task, nil); err != nil {
-		t.Fatalf("Delete() = %v, want nil", err)
-	}
+	f.delete(t, deleted.Task)
+	f.append(t, change(b.Task, 1))
+	before := f.header(t, b.Task)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	altered := func(alter func(b *store.Batch)) *store.Batch {
-		c := chunks(b.Task, 1, public("never"))
-		alter(c)
-		return c
+	never := func(id store.TaskID, n uint64) *store.Batch { return chunks(id, n, public("never")) }
+	step := func(rev uint64, rows ...store.RowChange) *store.Batch {
+		return with(change(b.Task, rev, mixed(3, "never")...), fence(1), store.Change{Status: status(5, 2000), Phase: store.Final, Pending: new(uint32(9))},
+			put("kind", "never", 0, "never", indexed("index", "never")), rows, dueAt(5, "never", "never"), "never",
+			&store.Snapshot{After: 2, Rev: rev, Bytes: []byte("never")})
 	}
 	var log history
 	for _, h := range f.h {
-		chunk := func() *store.Commit {
-			e := public("chunk %d", len(log.events))
-			log.add(e)
-			return h.Append(t.Context(), chunks(b.Task, 1, e))
+		var good []*store.Commit
+		twoChunks := func() {
+			for range 2 {
+				e := public("chunk %d", len(log.events))
+				log.add(e)
+				good = append(good, h.Append(t.Context(), chunks(b.Task, 1, e)))
+			}
 		}
 		for _, c := range []struct {
 			name  string
@@ -228,35 +121,39 @@ func testChunksRefused(t *testing.T, f *fixture) {
 			batch *store.Batch
 			want  error
 		}{
-			{"an older fence", t.Context(), chunks(b.Task, 0, public("never")), store.ErrFenced},
-			{"a fence to come", t.Context(), chunks(b.Task, 2, public("never")), store.ErrFenced},
-			{"a parked task", t.Context(), chunks(parked.Task, 1, public("never")), store.ErrFenced},
-			{"a final task", t.Context(), chunks(final.Task, 1, public("never")), store.ErrFenced},
-			{"a deleted task", t.Context(), chunks(deleted.Task, 1, public("never")), store.ErrNotFound},
-			{"no task", t.Context(), chunks(store.NewTaskID(), 1, public("never")), store.ErrNotFound},
-			{"another owner", t.Context(), altered(func(b *store.Batch) { b.Scope = bob() }), store.ErrNotFound},
-			{"the scope that sees nothing", t.Context(), altered(func(b *store.Batch) { b.Scope = store.Scope{} }), store.ErrNotFound},
-			{"too large", t.Context(), altered(func(b *store.Batch) { b.Events[0].Data = make([]byte, store.MaxEvent+1) }), store.ErrTooLarge},
-			{"of no shape", t.Context(), altered(func(b *store.Batch) { b.Audit = [][]byte{[]byte("never")} }), store.ErrInvalid},
-			{"an ended context", ended, altered(func(*store.Batch) {}), context.Canceled},
+			{"an older fence", t.Context(), never(b.Task, 0), store.ErrFenced},
+			{"a fence to come", t.Context(), never(b.Task, 2), store.ErrFenced},
+			{"a parked task", t.Context(), never(parked.Task, 1), store.ErrFenced},
+			{"a final task", t.Context(), never(final.Task, 1), store.ErrFenced},
+			{"a deleted task", t.Context(), never(deleted.Task, 1), store.ErrNotFound},
+			{"no task", t.Context(), never(store.NewTaskID(), 1), store.ErrNotFound},
+			{"another owner", t.Context(), with(never(b.Task, 1), bob()), store.ErrNotFound},
+			{"the scope that sees nothing", t.Context(), with(never(b.Task, 1), store.Scope{}), store.ErrNotFound},
+			{"too large", t.Context(), chunks(b.Task, 1, store.Event{Data: make([]byte, store.MaxEvent+1)}), store.ErrTooLarge},
+			{"of no shape", t.Context(), with(never(b.Task, 1), "never"), store.ErrInvalid},
+			{"an ended context", ended, never(b.Task, 1), context.Canceled},
+			{"a step of an older rev", t.Context(), step(1), store.ErrConflict},
+			{"a step of a rev to come", t.Context(), step(3), store.ErrConflict},
+			{"a step with another rev of a row", t.Context(), step(2, put("kind", "row", 2, "never")), store.ErrConflict},
 		} {
-			good := []*store.Commit{chunk(), chunk()}
+			twoChunks()
 			bad := h.Append(c.ctx, c.batch)
-			good = append(good, chunk(), chunk())
+			twoChunks()
 			if _, err := await(bad); !errors.Is(err, c.want) {
 				t.Errorf("%s: Append() = %v, want %v", c.name, err, c.want)
 			}
-			for n, c2 := range good {
-				if _, err := await(c2); err != nil {
-					t.Errorf("%s: chunk %d around it: Append() = %v, want nil", c.name, n, err)
-				}
-			}
+			durable(t, good...)
 		}
 	}
-	f.checkLog(t, b.Task, log.events)
-	if got := f.header(t, b.Task).Rev; got != 1 {
-		t.Errorf("Header.Rev = %d, want 1", got)
+	before.Seq, before.Pub = uint64(len(log.events)), log.pub
+	for _, e := range log.events {
+		before.Bytes += uint64(len(e.Data))
 	}
+	same(t, before, f.header(t, b.Task), "header")
+	f.checkLog(t, b.Task, log.events)
+	f.checkRows(t, alice(), store.RowQuery{Kind: "kind", Task: b.Task}, row(b.Task, "kind", "row", 1, "value"))
+	f.checkNothing(t)
+	f.append(t, with(change(b.Task, 2, public("again")), fence(1))) // read again and made again, it passes
 }
 
 // One goroutine queues by both handles in turn.

@@ -30,6 +30,14 @@ func diff(want, got any) string {
 		gocmp.FilterPath(notBytes, cmpopts.EquateEmpty()))
 }
 
+// same fails the test unless got is want.
+func same(t *testing.T, want, got any, what string, args ...any) {
+	t.Helper()
+	if d := diff(want, got); d != "" {
+		t.Fatalf("%s (-want +got)\n%s", fmt.Sprintf(what, args...), d)
+	}
+}
+
 // said returns what an error says, or that it is nil: %w is for errors only.
 func said(err error) string { return fmt.Sprint(err) }
 
@@ -79,6 +87,15 @@ func readLog(ctx context.Context, r store.Handle, s store.Scope, id store.TaskID
 	return all, nil
 }
 
+func mustLog(t *testing.T, r store.Handle, s store.Scope, id store.TaskID, from store.From, limit store.Limit) store.LogPage {
+	t.Helper()
+	all, err := readLog(t.Context(), r, s, id, from, limit)
+	if err != nil {
+		t.Fatalf("Read(%+v, %+v) = %v, want nil", from, limit, err)
+	}
+	return all
+}
+
 func readPage(ctx context.Context, r store.Handle, s store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.LogPage, error) {
 	view, err := r.Read(ctx, s, id, from, limit)
 	if err != nil {
@@ -93,21 +110,26 @@ func readPage(ctx context.Context, r store.Handle, s store.Scope, id store.TaskI
 	}
 	limit = limit.WithDefaults()
 	last, size := first, 0
+	if view.Header.Bulk > 0 && !isAfter {
+		last = 0
+	}
 	for _, e := range view.Events {
-		if last++; e.Seq != last {
-			return view, fmt.Errorf("view from %+v has seq %d where %d belongs", from, e.Seq, last)
+		if e.Seq <= last || isAfter && view.Header.Bulk == 0 && e.Seq != last+1 {
+			return view, fmt.Errorf("view from %+v has seq %d after %d", from, e.Seq, last)
 		}
+		last = e.Seq
 		size += len(e.Data)
 	}
+	next, _ := view.Next.Seq()
 	switch {
 	case len(view.Events) > limit.Events:
 		return view, fmt.Errorf("page of %d events, limit %d", len(view.Events), limit.Events)
 	case len(view.Events) > 1 && size > limit.Bytes:
 		return view, fmt.Errorf("page of %d bytes, limit %d", size, limit.Bytes)
-	case len(view.Events) == 0 && first < view.Header.Seq:
+	case len(view.Events) == 0 && view.More && !limit.NoBulk:
 		return view, fmt.Errorf("empty page from %+v, last seq %d", from, view.Header.Seq)
-	case view.More != (last < view.Header.Seq):
-		return view, fmt.Errorf("page says more = %t at seq %d of %d", view.More, last, view.Header.Seq)
+	case view.More != (next < view.Header.Seq) || view.Header.Bulk == 0 && len(view.Events) > 0 && next != last:
+		return view, fmt.Errorf("page up to %d says more = %t from %d on, of %d", last, view.More, next, view.Header.Seq)
 	}
 	return view, nil
 }
@@ -188,9 +210,7 @@ func mustRows(t *testing.T, r store.Handle, s store.Scope, q store.RowQuery) []s
 func (f *fixture) checkRows(t *testing.T, s store.Scope, q store.RowQuery, want ...store.Row) {
 	t.Helper()
 	for _, h := range f.h {
-		if d := diff(want, mustRows(t, h, s, q)); d != "" {
-			t.Fatalf("Rows(%+v) (-want +got)\n%s", q, d)
-		}
+		same(t, want, mustRows(t, h, s, q), "%+v: Rows(%+v)", s, q)
 	}
 }
 
@@ -292,23 +312,20 @@ type contents struct {
 	Audit   []store.AuditEntry
 }
 
-// dump reads everything by one handle. kinds and indexes are those in use.
-func dump(t *testing.T, r store.Handle, kinds, indexes []string) contents {
+// kinds and indexes are the names of rows and indexes in use, one the beginning of another.
+func kinds() []string   { return []string{"kind", "kinds"} }
+func indexes() []string { return []string{"index", "inde"} }
+
+// dump reads everything by one handle.
+func dump(t *testing.T, r store.Handle) contents {
 	t.Helper()
 	c := contents{Lists: map[string][]store.Header{}, Totals: map[string]int64{}, Rows: map[string][]store.Row{}}
 	c.Headers, _ = mustList(t, r, store.System(), store.Query{Limit: 1000})
 	contexts := map[string]bool{"": true}
 	for _, h := range c.Headers {
 		contexts[h.Context] = true
-		log, err := readLog(t.Context(), r, store.System(), h.Task, store.After(0), store.Limit{})
-		if err != nil {
-			t.Fatalf("Read() = %v, want nil", err)
-		}
-		tail, err := readLog(t.Context(), r, store.System(), h.Task, store.AtSnapshot(), store.Limit{})
-		if err != nil {
-			t.Fatalf("Read() = %v, want nil", err)
-		}
-		c.Logs, c.Tails, c.Snaps = append(c.Logs, log.Events), append(c.Tails, tail.Events), append(c.Snaps, tail.Snapshot)
+		log, tail := mustLog(t, r, store.System(), h.Task, store.After(0), store.Limit{}), mustLog(t, r, store.System(), h.Task, store.AtSnapshot(), store.Limit{})
+		c.Logs, c.Tails, c.Snaps = append(c.Logs, log.Events), append(c.Tails, tail.Events), append(c.Snaps, tail.Snapshot, tail.Bulk)
 	}
 	scopes := append(owners(), store.Tenant("acme"), store.Tenant("beta"), store.System())
 	for i, s := range scopes {
@@ -318,9 +335,9 @@ func dump(t *testing.T, r store.Handle, kinds, indexes []string) contents {
 				c.Lists[key], c.Totals[key] = mustList(t, r, s, store.Query{Context: context, State: state, Limit: 1000})
 			}
 		}
-		for _, kind := range kinds {
+		for _, kind := range kinds() {
 			c.Rows[fmt.Sprint(i, kind)] = mustRows(t, r, s, store.RowQuery{Kind: kind})
-			for _, index := range indexes {
+			for _, index := range indexes() {
 				c.Rows[fmt.Sprint(i, kind, index)] = mustRows(t, r, s, store.RowQuery{Kind: kind, Index: index})
 			}
 		}

@@ -12,28 +12,21 @@ import (
 func watchCases() []testCase {
 	return []testCase{
 		{"by any handle", testWatch},
-		{"before the task exists", testWatchEarly},
-		{"foreign and other tasks", testWatchForeign},
+		{"foreign and other tasks, rows and kinds", testWatchSilent},
 		{"stop", testWatchStop},
 		{"a coalesced wake-up is not lost", testWatchConsumer},
-		{"a hundred watchers", testWatchMany},
 		{"claim and delete", testWatchClaimDelete},
 		{"rows", testWatchRows},
-		{"rows of others, of other kinds, and none", testWatchRowsSilent},
 	}
 }
 
 func testWatch(t *testing.T, f *fixture) {
-	b := create(alice())
-	f.append(t, b)
-	for _, s := range []store.Scope{alice(), store.Tenant("acme"), store.System()} {
+	for _, s := range seers() {
 		for _, watcher := range f.h {
 			for _, writer := range f.h {
-				wake, stop := watcher.Watch(s, b.Task)
-				for _, batch := range []*store.Batch{
-					chunks(b.Task, 1, public("chunk")),
-					change(b.Task, f.header(t, b.Task).Rev),
-				} {
+				b := create(alice())
+				wake, stop := watcher.Watch(s, b.Task) // before the task exists
+				for _, batch := range []*store.Batch{b, chunks(b.Task, 1, public("chunk")), change(b.Task, 1)} {
 					mustAppend(t, writer, batch)
 					receive(t, fmt.Sprintf("wake-up of %+v", s), wake)
 				}
@@ -43,53 +36,44 @@ func testWatch(t *testing.T, f *fixture) {
 	}
 }
 
-func testWatchEarly(t *testing.T, f *fixture) {
-	for _, s := range []store.Scope{alice(), store.System()} {
-		for i, watcher := range f.h {
-			b := create(alice())
-			wake, stop := watcher.Watch(s, b.Task)
-			mustAppend(t, f.h[1-i], b)
-			receive(t, "wake-up of a new task", wake)
-			stop()
-		}
-	}
-}
-
-// Wake-ups that must not come are looked for after a hundred that must.
-func testWatchForeign(t *testing.T, f *fixture) {
+// Wake-ups that must not come are looked for after some that must.
+func testWatchSilent(t *testing.T, f *fixture) {
 	b, other := create(alice()), create(alice())
-	type watched struct {
-		what string
-		wake <-chan struct{}
+	none := map[string]<-chan struct{}{}
+	watch := func(what string, wake <-chan struct{}, stop func()) {
+		t.Cleanup(stop)
+		none[what] = wake
 	}
-	var silent []watched
-	for _, h := range f.h {
-		for _, s := range []store.Scope{bob(), otherAlice(), shifted(), store.Tenant("beta"), {}} {
+	for i, h := range f.h {
+		for _, s := range strangers() {
 			wake, stop := h.Watch(s, b.Task)
-			t.Cleanup(stop)
-			silent = append(silent, watched{fmt.Sprintf("%+v", s), wake})
+			watch(fmt.Sprintf("%+v by handle %d", s, i), wake, stop)
+			wake, stop = h.WatchRows(s, "kind")
+			watch(fmt.Sprintf("%+v of rows by handle %d", s, i), wake, stop)
 		}
 		for _, id := range []store.TaskID{other.Task, {}, store.NewTaskID()} {
 			wake, stop := h.Watch(alice(), id)
-			t.Cleanup(stop)
-			silent = append(silent, watched{"another task", wake})
+			watch(fmt.Sprintf("task %s by handle %d", id, i), wake, stop)
 		}
+		wake, stop := h.WatchRows(store.System(), "kin")
+		watch(fmt.Sprint("another kind by handle ", i), wake, stop)
 	}
 	own, stop := f.h[1].Watch(alice(), b.Task)
 	defer stop()
+	rows, stopRows := f.h[0].WatchRows(alice(), "kind")
+	defer stopRows()
 	f.append(t, b)
 	receive(t, "wake-up", own)
-	for i := range 100 {
+	for i := range 50 {
 		f.append(t, chunks(b.Task, 1, public("%d", i)))
 		receive(t, "wake-up", own)
-		f.append(t, scopeRows(alice(), put("kind", "key", store.Any, "")))
+		f.refuse(t, with(change(b.Task, 7), put("kind", "key", store.Any, "never")), store.ErrConflict)
+		silent(t, "what changed no row", rows)
+		f.append(t, scopeRows(alice(), put("kind", "key", store.Any, "value")))
+		receive(t, "wake-up of the rows", rows)
 	}
-	for _, w := range silent {
-		select {
-		case <-w.wake:
-			t.Errorf("%s was woken", w.what)
-		default:
-		}
+	for what, wake := range none {
+		silent(t, what, wake)
 	}
 }
 
@@ -97,35 +81,27 @@ func testWatchStop(t *testing.T, f *fixture) {
 	b := create(alice())
 	f.append(t, b)
 	for i, h := range f.h {
-		stoppedWake, stop := h.Watch(alice(), b.Task)
-		own, stopOwn := h.Watch(alice(), b.Task)
+		ended, stop := h.Watch(alice(), b.Task)
 		write := func() {
 			t.Helper()
+			own, stopOwn := h.Watch(alice(), b.Task)
 			mustAppend(t, f.h[1-i], chunks(b.Task, 1, public("chunk")))
-			receive(t, "wake-up of the other watcher", own)
+			receive(t, "wake-up of another watcher", own)
+			stopOwn()
 		}
 		write()
+		receive(t, "wake-up before stop", ended)
 		stop()
 		stop()
-		write()
-		// What was on its way when stop was called may have come; nothing more.
-		select {
-		case <-stoppedWake:
-		default:
-		}
 		for range 20 {
 			write()
 		}
-		select {
-		case _, ok := <-stoppedWake:
-			t.Errorf("after stop the channel gave a value: %t, want silence", ok)
-		default:
-		}
-		stopOwn()
+		silent(t, "after stop", ended)
 		// A second call ends no watch that has begun since.
-		own, stopOwn = h.Watch(alice(), b.Task)
+		own, stopOwn := h.Watch(alice(), b.Task)
 		stop()
-		write()
+		mustAppend(t, f.h[1-i], chunks(b.Task, 1, public("chunk")))
+		receive(t, "wake-up of a later watcher", own)
 		stopOwn()
 	}
 }
@@ -174,122 +150,58 @@ func produce(ctx context.Context, h store.Handle, id store.TaskID, n int) error 
 }
 
 func testWatchConsumer(t *testing.T, f *fixture) {
-	for i := range f.h {
+	for i, events := range []int{2000, 200} {
 		b := create(alice())
 		f.append(t, b)
-		parallel(t, 3, func(n int) error {
+		parallel(t, []int{3, 101}[i], func(n int) error {
 			if n == 0 {
-				return produce(t.Context(), f.h[i], b.Task, 2000)
+				return produce(t.Context(), f.h[i], b.Task, events)
 			}
-			return consume(t.Context(), f.h[n-1], b.Task, 2000)
+			return consume(t.Context(), f.h[n%2], b.Task, uint64(events))
 		})
 	}
-}
-
-func testWatchMany(t *testing.T, f *fixture) {
-	b := create(alice())
-	f.append(t, b)
-	parallel(t, 101, func(n int) error {
-		if n == 0 {
-			return produce(t.Context(), f.h[0], b.Task, 200)
-		}
-		return consume(t.Context(), f.h[n%2], b.Task, 200)
-	})
 }
 
 // Both change what a reader would see, so a reader that waits must learn of them.
 func testWatchClaimDelete(t *testing.T, f *fixture) {
 	b := create(alice())
 	mustAppend(t, f.h[0], b)
-	for i, watcher := range f.h {
-		wake, stop := watcher.Watch(alice(), b.Task)
-		if i == 0 {
-			mustClaim(t, f.h[1], 1)
-		} else {
-			end := change(b.Task, 2)
-			end.Change = store.Change{Phase: store.Final, Status: status(4, 2000)}
-			f.append(t, end)
-			receive(t, "wake-up of the end", wake)
-			if err := f.h[0].Delete(t.Context(), alice(), b.Task, nil); err != nil {
-				t.Fatalf("Delete() = %v, want nil", err)
-			}
-		}
-		receive(t, "wake-up", wake)
+	for i, step := range []func(){
+		func() { mustClaim(t, f.h[1], 1) },
+		func() { f.append(t, moveTo(b.Task, 2, store.Final)) },
+		func() { f.delete(t, b.Task) },
+	} {
+		wake, stop := f.h[i%2].Watch(alice(), b.Task)
+		step()
+		receive(t, fmt.Sprint("wake-up of step ", i), wake)
 		stop()
 	}
 }
 
-// Whatever changes a row wakes who watches its kind, by any handle: a row of a task, one
-// of a scope, its removal, and the deletion of its task.
+// Whatever changes a row wakes the watchers of its kind, by any handle.
 func testWatchRows(t *testing.T, f *fixture) {
-	for _, s := range []store.Scope{alice(), store.Tenant("acme"), store.System()} {
+	for _, s := range seers() {
 		for i, watcher := range f.h {
 			writer := f.h[1-i]
 			wake, stop := watcher.WatchRows(s, "kind")
-			b := create(alice())
-			b.Rows = []store.RowChange{put("other", "key", 0, "value"), put("kind", "key", 0, "value")}
-			mustAppend(t, writer, b)
-			receive(t, "wake-up of a create", wake)
-			with := func(rev uint64, change store.Change, rows ...store.RowChange) *store.Batch {
-				return &store.Batch{Scope: alice(), Task: b.Task, Rev: &rev, Change: change, Rows: rows}
+			b := with(create(alice()), put("kinds", "key", 0, "value"), put("kind", "key", 0, "value"))
+			for k, batch := range []*store.Batch{
+				b,
+				with(change(b.Task, 1), put("kind", "key", 1, "again")),
+				with(change(b.Task, 2), ofContext(put("kind", "key", store.Any, "of the context"))),
+				aside(b.Task, put("kind", "more", store.Any, "")),
+				with(moveTo(b.Task, 3, store.Final), remove("kind", "key", 2), remove("kind", "more", store.Any)),
+				scopeRows(alice(), put("kind", "key", store.Any, "value")),
+			} {
+				mustAppend(t, writer, batch)
+				receive(t, fmt.Sprint("wake-up of batch ", k), wake)
 			}
-			mustAppend(t, writer, with(1, store.Change{}, put("kind", "key", 1, "again")))
-			receive(t, "wake-up of a change", wake)
-			mustAppend(t, writer, with(2, store.Change{Phase: store.Final, Status: status(4, 2000)}, remove("kind", "key", 2), put("kind", "more", 0, "")))
-			receive(t, "wake-up of a removal", wake)
-			mustAppend(t, writer, scopeRows(alice(), put("kind", "key", store.Any, "value")))
-			receive(t, "wake-up of a row of a scope", wake)
-			if err := writer.Delete(t.Context(), alice(), b.Task, nil); err != nil {
-				t.Fatalf("Delete() = %v, want nil", err)
-			}
+			f.delete(t, b.Task) // the last of its context
 			receive(t, "wake-up of a deletion", wake)
 			stop()
 			stop()
 			mustAppend(t, writer, scopeRows(alice(), put("kind", "key", store.Any, "value")))
-			select {
-			case <-wake:
-				t.Error("woken after stop")
-			default:
-			}
-		}
-	}
-}
-
-// Wake-ups that must not come are looked for after some that must.
-func testWatchRowsSilent(t *testing.T, f *fixture) {
-	b := create(alice())
-	f.append(t, b)
-	silent := map[string]<-chan struct{}{}
-	for _, h := range f.h {
-		for _, s := range []store.Scope{bob(), otherAlice(), shifted(), store.Tenant("beta"), {}} {
-			wake, stop := h.WatchRows(s, "kind")
-			t.Cleanup(stop)
-			silent[fmt.Sprintf("%+v", s)] = wake
-		}
-		wake, stop := h.WatchRows(store.System(), "kin")
-		t.Cleanup(stop)
-		silent["another kind"] = wake
-	}
-	quiet, stopQuiet := f.h[0].WatchRows(alice(), "kind")
-	defer stopQuiet()
-	refused := change(b.Task, 7)
-	refused.Rows = []store.RowChange{put("kind", "key", store.Any, "never")}
-	f.refuse(t, refused, store.ErrConflict)
-	f.append(t, chunks(b.Task, 1, public("chunk")))
-	select {
-	case <-quiet:
-		t.Error("woken by what changed no row")
-	default:
-	}
-	for range 20 {
-		f.append(t, scopeRows(alice(), put("kind", "key", store.Any, "value")))
-		receive(t, "wake-up", quiet)
-	}
-	for what, wake := range silent {
-		select {
-		case <-wake:
-			t.Errorf("%s was woken", what)
-		default:
+			silent(t, "after stop", wake)
 		}
 	}
 }

@@ -75,17 +75,12 @@ func TestTasksWithoutWebhooksPayNothing(t *testing.T) {
 		}
 		w.start(!enabled)
 		w.send("echo", nil)
-		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message("ask", map[string]any{})})
-		if err != nil {
-			t.Fatal(err)
-		}
+		sent := must(w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message("ask", map[string]any{})}))
 		a := w.engine.Answer(alice)
 		defer a.Release()
-		if _, err := a.Await(w.ctx(), sent); err != nil {
-			t.Fatal(err)
-		}
+		must(a.Await(w.ctx(), sent))
 		of := fmt.Sprintf("%s.a1", sent.Task)
-		err = w.engine.Decide(w.ctx(), engine.Decision{
+		err := w.engine.Decide(w.ctx(), engine.Decision{
 			By: alice, Via: approval.ViaAPI, Scope: store.Owner("acme", "alice"), Task: sent.Task, Answers: []approval.Answer{{ID: of, Verb: approval.Approve}},
 		})
 		if err != nil {

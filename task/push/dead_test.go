@@ -3,7 +3,6 @@ package push_test
 import (
 	"context"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -27,20 +26,15 @@ func TestDeadGetsNothing(t *testing.T) {
 		id := w.send("ask", hook(rc.URL+"/gone"))
 		w.until("it is dead", func() bool { return w.pusher.Stats().Died == 1 })
 		w.quiet()
-		if err := w.engine.Cancel(w.ctx(), alice, id); err != nil {
-			t.Fatal(err)
-		}
+		w.cancel(id)
 		w.quiet()
 		if n := len(rc.at("/gone")); n != 1 {
 			t.Errorf("%d requests, want 1", n)
 		}
-		w.until("the log has its death", func() bool { return strings.Contains(w.log.String(), "webhook given up") })
-		if n := strings.Count(w.log.String(), "webhook given up"); n != 1 {
+		if n := w.said("webhook given up"); n != 1 {
 			t.Errorf("%d deaths in the log, want 1", n)
 		}
-		if _, err := w.engine.SetPush(w.ctx(), alice, id, *hook(rc.URL + "/again")); err != nil {
-			t.Fatal(err)
-		}
+		w.set(id, hook(rc.URL+"/again"))
 		w.quiet()
 		wantInOrder(t, rc.at("/again"), w.pushable(id))
 	})
@@ -54,10 +48,7 @@ func TestTakenOverOnce(t *testing.T) {
 		w.start(true)
 		rc := newReceiver(t, nil)
 		id := w.send("echo", hook(rc.URL))
-		younger, err := w.open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		younger := must(w.open())
 		w.startPusher(younger)
 		w.quiet()
 		wantInOrder(t, rc.all(), w.pushable(id))
@@ -103,9 +94,7 @@ func TestReplacedWhileItIsRead(t *testing.T) {
 		rc := newReceiver(t, nil)
 		id := w.send("echo", hook(rc.URL+"/old"))
 		w.startPusher(&between{Handle: w.handle, run: func() {
-			if _, err := w.engine.SetPush(w.ctx(), alice, id, *hook(rc.URL + "/new")); err != nil {
-				t.Errorf("SetPush() = %v", err)
-			}
+			must(w.engine.SetPush(w.ctx(), alice, id, *hook(rc.URL + "/new")))
 		}})
 		w.until("the new one has everything", func() bool { return len(rc.at("/new")) >= len(w.pushable(id)) })
 		w.quiet()
@@ -124,14 +113,10 @@ func TestReplacementRepeatsNothing(t *testing.T) {
 		rc := newReceiver(t, nil)
 		id := w.send("ask", hook(rc.URL+"/old"))
 		w.quiet()
-		if _, err := w.engine.SetPush(w.ctx(), alice, id, *hook(rc.URL + "/new")); err != nil {
-			t.Fatal(err)
-		}
+		w.set(id, hook(rc.URL+"/new"))
 		before := w.pushable(id)
 		wantInOrder(t, rc.at("/old"), before)
-		if err := w.engine.Cancel(w.ctx(), alice, id); err != nil {
-			t.Fatal(err)
-		}
+		w.cancel(id)
 		w.quiet()
 		wantInOrder(t, rc.at("/new"), w.pushable(id)[len(before):])
 	})

@@ -48,9 +48,9 @@ func TestDelivers(t *testing.T) {
 				}
 			}
 		}
-		states, next, err := push.List(w.ctx(), w.handle, time.Now(), push.Query{})
-		if err != nil || next != "" || len(states) != 1 {
-			t.Fatalf("List() = %v, %q, %v, want one state", states, next, err)
+		states := w.states(push.Query{})
+		if len(states) != 1 {
+			t.Fatalf("List() = %v, want one state", states)
 		}
 		if s := states[0]; s.Task != id || s.Config != "hook" || s.State != "active" || s.Owner != store.Owner("acme", "alice") || s.Host != "127.0.0.1" || s.Lag != 0 || !s.Next.IsZero() {
 			t.Errorf("List() = %+v", s)
@@ -113,18 +113,15 @@ func TestGivenUpAndRevived(t *testing.T) {
 				if got := len(rc.all()); got != tries {
 					t.Errorf("%d tries, want %d", got, tries)
 				}
-				states, _, err := push.List(w.ctx(), w.handle, time.Now(), push.Query{})
-				if err != nil || len(states) != 1 || states[0].State != "dead" || states[0].Tries != tries || states[0].Error == "" || states[0].Lag == 0 {
-					t.Errorf("List() = %+v, %v, want a dead one", states, err)
+				states := w.states(push.Query{})
+				if len(states) != 1 || states[0].State != "dead" || states[0].Tries != tries || states[0].Error == "" || states[0].Lag == 0 {
+					t.Errorf("List() = %+v, want a dead one", states)
 				}
-				w.until("the log has its death", func() bool { return strings.Contains(w.log.String(), "webhook given up") })
-				if n := strings.Count(w.log.String(), "webhook given up"); n != 1 {
+				if n := w.said("webhook given up"); n != 1 {
 					t.Errorf("%d deaths in the log, want 1", n)
 				}
 				works.Store(true)
-				if _, err := w.engine.SetPush(w.ctx(), alice, id, *hook(rc.URL + "/again")); err != nil {
-					t.Fatalf("SetPush() = %v", err)
-				}
+				w.set(id, hook(rc.URL+"/again"))
 				w.until("it gets what it has missed", func() bool { return len(rc.at("/again")) >= len(w.pushable(id)) })
 				w.quiet()
 				wantInOrder(t, rc.at("/again"), w.pushable(id))
@@ -136,58 +133,46 @@ func TestGivenUpAndRevived(t *testing.T) {
 	}
 }
 
-// One that is set later gets what happens from then on.
+// One that is set later, or that comes with a message to the task, gets what happens from
+// then on.
 func TestSetLater(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
-		w.start(false)
-		rc := newReceiver(t, nil)
-		id := w.send("ask", nil)
-		before := w.pushable(id)
-		set, err := w.engine.SetPush(w.ctx(), alice, id, *hook(rc.URL))
-		if err != nil || set.ID != "hook" {
-			t.Fatalf("SetPush() = %+v, %v", set, err)
-		}
-		if err := w.engine.Cancel(w.ctx(), alice, id); err != nil {
-			t.Fatal(err)
-		}
-		w.until("it is notified", func() bool { return len(rc.all()) > 0 })
-		w.quiet()
-		wantInOrder(t, rc.all(), w.pushable(id)[len(before):])
-		// Nothing more will happen: a new webhook is kept, and gets nothing.
-		n := len(rc.all())
-		late, err := w.engine.SetPush(w.ctx(), alice, id, engine.PushConfig{URL: rc.URL, Version: "1.0"})
-		if err != nil {
-			t.Fatalf("SetPush() of a task that has ended = %v", err)
-		}
-		w.quiet()
-		if got := rc.all()[n:]; len(got) > 0 {
-			t.Errorf("a webhook of a task that has ended is notified of %v", got)
-		}
-		if err := w.engine.DeletePush(w.ctx(), alice, id, late.ID); err != nil {
-			t.Errorf("DeletePush() = %v", err)
-		}
-	})
-}
-
-// A message to a task may bring its webhook: it is notified of what the message does.
-func TestSetWithFollowUp(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
-		w.start(false)
-		rc := newReceiver(t, nil)
-		id := w.send("ask", nil)
-		before := w.pushable(id)
-		m := w.message("approve", nil)
-		m.TaskID = a2aID(id)
-		m.Parts = textParts("what is it?")
-		if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m, Push: hook(rc.URL)}); err != nil {
-			t.Fatalf("Send() = %v", err)
-		}
-		w.until("it is notified", func() bool { return len(rc.all()) > 0 })
-		w.quiet()
-		wantInOrder(t, rc.all(), w.pushable(id)[len(before):])
-	})
+	for name, set := range map[string]func(w *world, id store.TaskID, c *engine.PushConfig){
+		"by itself": func(w *world, id store.TaskID, c *engine.PushConfig) {
+			w.set(id, c)
+			w.cancel(id)
+		},
+		"with a message": func(w *world, id store.TaskID, c *engine.PushConfig) {
+			m := w.message("approve", nil)
+			m.TaskID, m.Parts = a2aID(id), textParts("what is it?")
+			must(w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m, Push: c}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onEach(t, func(t *testing.T, w *world) {
+				w.start(false)
+				rc := newReceiver(t, nil)
+				id := w.send("ask", nil)
+				before := w.pushable(id)
+				set(w, id, hook(rc.URL))
+				w.until("it is notified", func() bool { return len(rc.all()) > 0 })
+				w.quiet()
+				wantInOrder(t, rc.all(), w.pushable(id)[len(before):])
+				if name != "by itself" {
+					return
+				}
+				// Nothing more will happen: a new webhook is kept, and gets nothing.
+				n := len(rc.all())
+				late := w.set(id, &engine.PushConfig{URL: rc.URL, Version: "1.0"})
+				w.quiet()
+				if got := rc.all()[n:]; len(got) > 0 {
+					t.Errorf("a webhook of a task that has ended is notified of %v", got)
+				}
+				need(w.engine.DeletePush(w.ctx(), alice, id, late.ID))
+			})
+		})
+	}
 }
 
 // A deleted webhook gets nothing more, even if one is waiting for it, and deleting it again
@@ -196,39 +181,23 @@ func TestDeleted(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		w.start(false)
-		held, let := make(chan struct{}, 100), make(chan struct{})
-		rc := newReceiver(t, func(int, http.ResponseWriter, *http.Request) {
-			held <- struct{}{}
-			<-let
-		})
+		rc, came, let := held(t)
 		id := w.send("ask", hook(rc.URL))
-		<-held
+		<-came
 		for range 2 {
-			if err := w.engine.DeletePush(w.ctx(), alice, id, "hook"); err != nil {
-				t.Fatalf("DeletePush() = %v", err)
-			}
+			need(w.engine.DeletePush(w.ctx(), alice, id, "hook"))
 		}
-		for _, kind := range []string{task.RowPush, task.RowPushCursor, task.RowPushReady} {
-			if rows := w.rows(kind); len(rows) > 0 {
-				t.Errorf("%s: %d rows are left", kind, len(rows))
-			}
-		}
-		close(let)
-		w.until("its worker ends", func() bool { return w.pusher.Stats().Workers == 0 })
-		if err := w.engine.Cancel(w.ctx(), alice, id); err != nil {
-			t.Fatal(err)
-		}
+		w.wantRows(0, task.RowPush, task.RowPushCursor, task.RowPushReady)
+		let()
+		w.idle()
+		w.cancel(id)
 		other := w.send("echo", hook(rc.URL+"/other"))
 		w.until("another is notified", func() bool { return len(rc.at("/other")) >= len(w.pushable(other)) })
 		w.quiet()
 		if got := len(rc.at("/")); got != 1 {
 			t.Errorf("%d notifications, want the one that was under way", got)
 		}
-		for _, kind := range []string{task.RowPush, task.RowPushCursor} {
-			if rows := w.rows(kind); len(rows) != 1 {
-				t.Errorf("%s: %d rows, want those of the other webhook", kind, len(rows))
-			}
-		}
+		w.wantRows(1, task.RowPush, task.RowPushCursor) // those of the other webhook
 	})
 }
 
@@ -250,11 +219,9 @@ func TestDeletedWhileEncoding(t *testing.T) {
 	c.Version = "0.3"
 	id := w.send("echo", c)
 	<-encoding
-	if err := w.engine.DeletePush(w.ctx(), alice, id, "hook"); err != nil {
-		t.Fatalf("DeletePush() = %v", err)
-	}
+	need(w.engine.DeletePush(w.ctx(), alice, id, "hook"))
 	close(deleted)
-	w.until("its worker ends", func() bool { return w.pusher.Stats().Workers == 0 })
+	w.idle()
 	if got := rc.all(); len(got) > 0 {
 		t.Errorf("%d notifications after the deletion", len(got))
 	}
@@ -265,23 +232,13 @@ func TestTaskDeleted(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		w.start(false)
-		held, let := make(chan struct{}, 100), make(chan struct{})
-		rc := newReceiver(t, func(int, http.ResponseWriter, *http.Request) {
-			held <- struct{}{}
-			<-let
-		})
+		rc, came, let := held(t)
 		id := w.send("echo", hook(rc.URL))
-		<-held
-		if err := w.engine.Tasks().Delete(w.ctx(), alice, id.String()); err != nil {
-			t.Fatalf("Delete() = %v", err)
-		}
-		close(let)
-		w.until("its worker ends", func() bool { return w.pusher.Stats().Workers == 0 })
-		for _, kind := range []string{task.RowPush, task.RowPushCursor, task.RowPushReady} {
-			if rows := w.rows(kind); len(rows) > 0 {
-				t.Errorf("%s: %d rows are left", kind, len(rows))
-			}
-		}
+		<-came
+		need(w.engine.Tasks().Delete(w.ctx(), alice, id.String()))
+		let()
+		w.idle()
+		w.wantRows(0, task.RowPush, task.RowPushCursor, task.RowPushReady)
 		if got := len(rc.all()); got != 1 {
 			t.Errorf("%d notifications, want 1", got)
 		}
@@ -326,10 +283,7 @@ func TestTakeover(t *testing.T) {
 		var ids []store.TaskID
 		for i := range tasks {
 			if i == tasks/3 {
-				younger, err := w.open()
-				if err != nil {
-					t.Fatal(err)
-				}
+				younger := must(w.open())
 				w.startPusher(younger)
 			}
 			ids = append(ids, w.send("echo", hook(fmt.Sprintf("%s/%d", rc.URL, i))))
@@ -346,10 +300,7 @@ func TestOlderLeavesAlone(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		w.start(true)
-		younger, err := w.open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		younger := must(w.open())
 		rc := newReceiver(t, nil)
 		stop := w.startPusher(younger)
 		id := w.send("ask", hook(rc.URL))
@@ -357,18 +308,13 @@ func TestOlderLeavesAlone(t *testing.T) {
 		stop()
 		before := len(rc.all())
 		w.startPusher(w.handle) // that of the engine is older
-		if err := w.engine.Cancel(w.ctx(), alice, id); err != nil {
-			t.Fatal(err)
-		}
+		w.cancel(id)
 		other := w.send("echo", hook(rc.URL+"/other"))
 		w.until("it delivers what is its own", func() bool { return len(rc.at("/other")) >= len(w.pushable(other)) })
 		if got := len(rc.at("/")); got != before {
 			t.Errorf("%d notifications of the younger one's webhook, want %d", got, before)
 		}
-		youngest, err := w.open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		youngest := must(w.open())
 		w.startPusher(youngest)
 		w.quiet()
 		wantInOrder(t, rc.at("/"), w.pushable(id))
@@ -475,14 +421,7 @@ func TestHangsAndFloods(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		w.config = func(c *push.Config) { c.Timeout = time.Second }
 		w.start(false)
-		over := make(chan struct{})
-		t.Cleanup(func() { close(over) })
-		hangs := newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) {
-			select {
-			case <-over:
-			case <-r.Context().Done():
-			}
-		})
+		hangs, _, _ := held(t)
 		floods := newReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
 			for buf := make([]byte, 1<<16); ; {
 				if _, err := w.Write(buf); err != nil {
@@ -493,13 +432,12 @@ func TestHangsAndFloods(t *testing.T) {
 		w.send("echo", hook(hangs.URL))
 		id := w.send("echo", hook(floods.URL))
 		w.until("one that floods has accepted all", func() bool {
-			states, _, err := push.List(w.ctx(), w.handle, time.Now(), push.Query{Task: id})
-			return err == nil && len(states) == 1 && states[0].State == "active" && states[0].Lag == 0
+			states := w.states(push.Query{Task: id})
+			return len(states) == 1 && states[0].State == "active" && states[0].Lag == 0
 		})
 		wantInOrder(t, floods.all(), w.pushable(id))
 		w.until("one that hangs has been cut off", func() bool {
-			states, _, err := push.List(w.ctx(), w.handle, time.Now(), push.Query{})
-			return err == nil && slices.ContainsFunc(states, func(s push.State) bool { return s.Error == "timeout" && s.Tries > 0 })
+			return slices.ContainsFunc(w.states(push.Query{}), func(s push.State) bool { return s.Error == "timeout" && s.Tries > 0 })
 		})
 	})
 }
@@ -510,14 +448,7 @@ func TestStopsInTime(t *testing.T) {
 	w := &world{t: t, open: newBolt(t).open}
 	w.config = func(c *push.Config) { c.Timeout = 30 * time.Second }
 	w.start(false)
-	over := make(chan struct{})
-	t.Cleanup(func() { close(over) })
-	rc := newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) {
-		select {
-		case <-over:
-		case <-r.Context().Done():
-		}
-	})
+	rc, _, _ := held(t)
 	for range 10 {
 		w.send("echo", hook(rc.URL))
 	}
@@ -527,36 +458,6 @@ func TestStopsInTime(t *testing.T) {
 	if took := time.Since(began); took > 15*time.Second {
 		t.Errorf("it took %v", took)
 	}
-}
-
-// A webhook of version 0.3 gets a bare task, as it was after each event.
-func TestLegacyBody(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
-		w.start(false)
-		rc := newReceiver(t, nil)
-		c := hook(rc.URL)
-		c.Version = "0.3"
-		id := w.send("echo", c)
-		w.quiet()
-		var states []string
-		for _, r := range rc.all() {
-			if got := r.header.Get("Content-Type"); got != "application/json" {
-				t.Errorf("Content-Type = %q", got)
-			}
-			states = append(states, r.body)
-		}
-		if n := len(w.pushable(id)); len(states) != n {
-			t.Fatalf("%d notifications, want %d", len(states), n)
-		}
-		want := fmt.Sprintf(`{"artifacts":0,"id":%q,"state":"TASK_STATE_SUBMITTED"}`, id)
-		if states[0] != want {
-			t.Errorf("the first is %s, want %s", states[0], want)
-		}
-		if last := states[len(states)-1]; !strings.Contains(last, "COMPLETED") || !strings.Contains(last, `"artifacts":1`) {
-			t.Errorf("the last is %s", last)
-		}
-	})
 }
 
 // The signer is asked for webhooks without an authentication of their own, and no others.
@@ -571,7 +472,7 @@ func TestSigned(t *testing.T) {
 		}
 		w.start(false)
 		rc := newReceiver(t, nil)
-		id := w.send("echo", hook(rc.URL+"/signed"))
+		w.send("echo", hook(rc.URL+"/signed"))
 		c := hook(rc.URL + "/own")
 		c.Scheme, c.Credentials = "Basic", "abc"
 		w.send("echo", c)
@@ -586,7 +487,6 @@ func TestSigned(t *testing.T) {
 				t.Errorf("Authorization = %q, want that of the webhook", got)
 			}
 		}
-		_ = id
 	})
 }
 
@@ -614,9 +514,7 @@ func TestGrowsWhileItIsSent(t *testing.T) {
 		case <-w.ctx().Done():
 			t.Fatal("it was not told that the task asks")
 		}
-		if err := w.engine.Cancel(w.ctx(), alice, id); err != nil {
-			t.Fatal(err)
-		}
+		w.cancel(id)
 		close(let)
 		w.until("it is told of the end", func() bool {
 			all := rc.all()
@@ -657,8 +555,7 @@ func TestWithoutItsSecrets(t *testing.T) {
 		} {
 			id := w.send("echo", c)
 			w.until(class, func() bool {
-				states, _, err := push.List(w.ctx(), w.handle, time.Now(), push.Query{})
-				return err == nil && slices.ContainsFunc(states, func(s push.State) bool { return s.Task == id && s.Error == class && s.State == "dead" })
+				return slices.ContainsFunc(w.states(push.Query{}), func(s push.State) bool { return s.Task == id && s.Error == class && s.State == "dead" })
 			})
 		}
 		if n := len(rc.all()); n > 0 {
@@ -684,17 +581,12 @@ func TestSetWhileItWorks(t *testing.T) {
 		w.let = make(chan struct{})
 		w.start(false)
 		rc := newReceiver(t, nil)
-		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message("hold", map[string]any{})})
-		if err != nil {
-			t.Fatal(err)
-		}
+		sent := must(w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message("hold", map[string]any{})}))
 		w.until("it works", func() bool { return len(w.pushable(sent.Task)) == 2 })
 		for _, id := range []string{"a", "b"} {
 			c := hook(rc.URL + "/" + id)
 			c.ID = id
-			if _, err := w.engine.SetPush(w.ctx(), alice, sent.Task, *c); err != nil {
-				t.Fatalf("SetPush() = %v", err)
-			}
+			w.set(sent.Task, c)
 		}
 		close(w.let)
 		for _, path := range []string{"/a", "/b"} {
@@ -738,7 +630,7 @@ func TestDiskThatTakesNothing(t *testing.T) {
 				}
 				return
 			}
-			w.until("the log says that it stops", func() bool { return strings.Contains(w.log.String(), "push notifications stop") })
+			w.said("push notifications stop")
 			if n := len(rc.all()); n != 1 {
 				t.Errorf("%d notifications, want 1", n)
 			}

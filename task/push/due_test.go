@@ -18,10 +18,6 @@ import (
 	"a2a-server/task/push"
 )
 
-type transport func(*http.Request) (*http.Response, error)
-
-func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 // A thousand webhooks that are dead or hang, each on a host of its own or many on one, do
 // not delay the deadlines of approvals: those are due work, which notifications never use.
 // The clock is that of a bubble, which only waiting moves: how busy the machine is does not
@@ -36,10 +32,7 @@ func testDeadWebhooksDelayNoDeadline(t *testing.T) {
 	w := newBolt(t)
 	w.patient = true
 	w.prepare = func(c *engine.Config) {
-		var err error
-		if c.Policy, err = approval.NewPolicy(approval.PolicyConfig{Defaults: approval.Terms{Expires: expires}}); err != nil {
-			t.Fatal(err)
-		}
+		c.Policy = must(approval.NewPolicy(approval.PolicyConfig{Defaults: approval.Terms{Expires: expires}}))
 	}
 	w.config = func(c *push.Config) {
 		c.Timeout = 30 * time.Second
@@ -54,13 +47,10 @@ func testDeadWebhooksDelayNoDeadline(t *testing.T) {
 	w.start(false)
 	late := func() time.Duration {
 		id := w.send("ask", nil) // it waits for an approval then
-		page, err := w.handle.Read(w.ctx(), store.System(), id, store.After(0), store.Limit{Events: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := must(w.handle.Read(w.ctx(), store.System(), id, store.After(0), store.Limit{Events: 1}))
 		asked := page.Header.StatusTime
 		w.until("the approval expires", func() bool {
-			page, err = w.handle.Read(w.ctx(), store.System(), id, store.After(0), store.Limit{Events: 1})
+			page, err := w.handle.Read(w.ctx(), store.System(), id, store.After(0), store.Limit{Events: 1})
 			return err == nil && page.Header.Phase == store.Final
 		})
 		return page.Header.StatusTime.Time().Sub(asked.Time()) - expires

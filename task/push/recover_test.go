@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"a2a-server/store"
 	"a2a-server/store/memstore"
@@ -31,9 +30,9 @@ func TestFailuresThatAreNotInARow(t *testing.T) {
 		w.until("it has everything", func() bool { return len(rc.all()) >= len(w.pushable(id))*(each+1) })
 		w.quiet()
 		wantInOrder(t, rc.all(), w.pushable(id))
-		states, _, err := push.List(w.ctx(), w.handle, time.Now(), push.Query{})
-		if err != nil || len(states) != 1 || states[0].State != "active" || states[0].Tries != 0 || states[0].Error != "" || states[0].Lag != 0 {
-			t.Errorf("List() = %+v, %v, want an active one", states, err)
+		states := w.states(push.Query{})
+		if len(states) != 1 || states[0].State != "active" || states[0].Tries != 0 || states[0].Error != "" || states[0].Lag != 0 {
+			t.Errorf("List() = %+v, want an active one", states)
 		}
 		if n := w.pusher.Stats().Failed; n <= 20 {
 			t.Errorf("%d failures are too few to show it", n)

@@ -3,15 +3,11 @@ package push_test
 import (
 	"errors"
 	"fmt"
-	"net/http"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"a2a-server/store/memstore"
-	"a2a-server/task"
 	"a2a-server/task/push"
 )
 
@@ -20,28 +16,17 @@ import (
 func TestRetriesLeaveWorkers(t *testing.T) {
 	t.Parallel()
 	w := &world{t: t, open: memstore.New().Handle}
-	var (
-		tried   sync.Map
-		hanging atomic.Int64
-		most    atomic.Int64
-	)
-	direct := &http.Transport{}
+	var tried sync.Map
+	hangs := newHanging(t)
+	hangs.fails = func(host string) error {
+		if _, again := tried.LoadOrStore(host, true); again {
+			return nil
+		}
+		return errors.New("the first try fails at once")
+	}
 	w.config = func(c *push.Config) {
 		c.Timeout = 30 * time.Second
-		c.Client.Transport = transport(func(r *http.Request) (*http.Response, error) {
-			if !strings.HasPrefix(r.URL.Host, "hangs") {
-				return direct.RoundTrip(r)
-			}
-			if _, again := tried.LoadOrStore(r.URL.Host, true); !again {
-				return nil, errors.New("the first try fails at once")
-			}
-			n := hanging.Add(1)
-			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
-			}
-			defer hanging.Add(-1)
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		})
+		c.Client.Transport = hangs
 	}
 	w.start(false)
 	const hosts = 100
@@ -49,52 +34,14 @@ func TestRetriesLeaveWorkers(t *testing.T) {
 		w.send("echo", hook(fmt.Sprintf("http://hangs%d.example", n)))
 	}
 	w.until("all have failed", func() bool { return w.pusher.Stats().Failed >= hosts })
-	w.until("retries hang", func() bool { return hanging.Load() >= 32 })
+	w.until("retries hang", func() bool { return hangs.now.Load() >= 32 })
 	rc := newReceiver(t, nil)
-	t.Cleanup(direct.CloseIdleConnections)
 	for n := range 3 {
 		id := w.send("echo", hook(fmt.Sprintf("%s/%d", rc.URL, n)))
 		w.until("one that answers is notified", func() bool { return len(rc.at(fmt.Sprint("/", n))) == len(w.pushable(id)) })
 	}
-	if n := most.Load(); n > 32 {
+	if n := hangs.most.Load(); n > 32 {
 		t.Errorf("%d retries at once, want at most 32", n)
-	}
-}
-
-// A server that is slow to encode a task does not count that as a failure of the webhook: its time
-// begins with the request.
-func TestSlowEncodingIsNoFailure(t *testing.T) {
-	t.Parallel()
-	w := &world{t: t, open: memstore.New().Handle}
-	var (
-		mu      sync.Mutex
-		encoded time.Time // when the newest one was
-	)
-	w.config = func(c *push.Config) {
-		c.Timeout = 30 * time.Second
-		c.Legacy = func(v *task.View) ([]byte, error) {
-			<-time.After(50 * time.Millisecond)
-			mu.Lock()
-			defer mu.Unlock()
-			encoded = time.Now()
-			return legacy(v)
-		}
-		c.Client.Transport = transport(func(r *http.Request) (*http.Response, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			if until, ok := r.Context().Deadline(); !ok || until.Before(encoded.Add(c.Timeout)) {
-				t.Errorf("a request has until %v after it was encoded, want %v", until.Sub(encoded), c.Timeout)
-			}
-			return accept(r)
-		})
-	}
-	w.start(false)
-	c := hook("http://a.example")
-	c.Version = "0.3"
-	id := w.send("echo", c)
-	w.quiet()
-	if got, want := w.pusher.Stats().Delivered, len(w.pushable(id)); got != uint64(want) || w.pusher.Stats().Failed > 0 {
-		t.Errorf("%d notifications, want %d; %+v", got, want, w.pusher.Stats())
 	}
 }
 
@@ -102,17 +49,9 @@ func TestSlowEncodingIsNoFailure(t *testing.T) {
 func TestManyThatWait(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
-		direct := &http.Transport{}
-		t.Cleanup(direct.CloseIdleConnections)
 		w.config = func(c *push.Config) {
 			c.Timeout = 30 * time.Second
-			c.Client.Transport = transport(func(r *http.Request) (*http.Response, error) {
-				if r.URL.Host != "hangs.example" {
-					return direct.RoundTrip(r)
-				}
-				<-r.Context().Done()
-				return nil, r.Context().Err()
-			})
+			c.Client.Transport = newHanging(t)
 		}
 		w.start(false)
 		var sending sync.WaitGroup

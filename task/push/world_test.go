@@ -100,10 +100,7 @@ func onEach(t *testing.T, test func(t *testing.T, w *world)) {
 }
 
 func newBolt(t testing.TB) *world {
-	db, err := boltstore.Open(filepath.Join(t.TempDir(), "store.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(boltstore.Open(filepath.Join(t.TempDir(), "store.db")))
 	t.Cleanup(func() { _ = db.Close() })
 	return &world{t: t, open: db.Handle}
 }
@@ -115,10 +112,7 @@ func (w *world) start(idle bool) {
 		w.log = &syncBuffer{}
 		w.t.Cleanup(w.stop)
 	}
-	var err error
-	if w.handle, err = w.open(); err != nil {
-		w.t.Fatal(err)
-	}
+	w.handle = must(w.open())
 	c := engine.Config{
 		Store: w.handle, Planner: direct.New(direct.Config{}), Presenter: dialect.New(dialect.Config{}), Push: sealer{},
 		Tools: tool.NewRegistry(tool.NewToolset("test", w.tools()...)), Log: zerolog.New(w.log),
@@ -126,9 +120,7 @@ func (w *world) start(idle bool) {
 	if w.prepare != nil {
 		w.prepare(&c)
 	}
-	if w.engine, err = engine.New(c); err != nil {
-		w.t.Fatal(err)
-	}
+	w.engine = must(engine.New(c))
 	w.run(w.engine.Run)
 	if !idle {
 		w.startPusher(w.handle)
@@ -142,10 +134,7 @@ func (w *world) startPusher(h store.Handle) (stop func()) {
 	if w.config != nil {
 		w.config(&c)
 	}
-	d, err := push.New(c)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	d := must(push.New(c))
 	if !w.patient {
 		d.SetBackoff(time.Millisecond, 20*time.Millisecond)
 	}
@@ -258,10 +247,7 @@ func (w *world) pushable(id store.TaskID) (all []store.Event) {
 	w.t.Helper()
 	from := store.After(0)
 	for {
-		page, err := w.handle.Read(w.ctx(), store.System(), id, from, store.Limit{})
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		page := must(w.handle.Read(w.ctx(), store.System(), id, from, store.Limit{}))
 		for i := range page.Events {
 			if task.Pushable(&page.Events[i]) {
 				all = append(all, page.Events[i])
@@ -276,11 +262,56 @@ func (w *world) pushable(id store.TaskID) (all []store.Event) {
 
 func (w *world) rows(kind string) []store.Row {
 	w.t.Helper()
-	page, err := w.handle.Rows(w.ctx(), store.System(), store.RowQuery{Kind: kind, Limit: 1000})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	page := must(w.handle.Rows(w.ctx(), store.System(), store.RowQuery{Kind: kind, Limit: 1000}))
 	return page.Rows
+}
+
+// states lists what there is of webhooks.
+func (w *world) states(q push.Query) []push.State {
+	w.t.Helper()
+	states, next, err := push.List(w.ctx(), w.handle, time.Now(), q)
+	if err != nil || next != "" {
+		w.t.Fatalf("List() = %v, %q, %v, want a page", states, next, err)
+	}
+	return states
+}
+
+// set sets the webhook of a task.
+func (w *world) set(id store.TaskID, c *engine.PushConfig) *engine.PushConfig {
+	w.t.Helper()
+	set, err := w.engine.SetPush(w.ctx(), alice, id, *c)
+	if err != nil {
+		w.t.Fatalf("SetPush() = %v", err)
+	}
+	return &set
+}
+
+func (w *world) cancel(id store.TaskID) {
+	w.t.Helper()
+	need(w.engine.Cancel(w.ctx(), alice, id))
+}
+
+// wantRows checks how many rows there are of what is kept of webhooks.
+func (w *world) wantRows(want int, kinds ...string) {
+	w.t.Helper()
+	for _, kind := range kinds {
+		if rows := w.rows(kind); len(rows) != want {
+			w.t.Errorf("%s: %d rows, want %d", kind, len(rows), want)
+		}
+	}
+}
+
+// idle waits until no worker is at work.
+func (w *world) idle() {
+	w.t.Helper()
+	w.until("all workers end", func() bool { return w.pusher.Stats().Workers == 0 })
+}
+
+// said waits for a text in the log, and returns how often it is there.
+func (w *world) said(text string) int {
+	w.t.Helper()
+	w.until("the log says "+text, func() bool { return strings.Contains(w.log.String(), text) })
+	return strings.Count(w.log.String(), text)
 }
 
 // until waits for what nobody announces.
@@ -301,6 +332,55 @@ func (w *world) until(what string, is func() bool) {
 func (w *world) quiet() {
 	w.t.Helper()
 	w.until("no webhook is ready", func() bool { return len(w.rows(task.RowPushReady)) == 0 })
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// hanging sends requests, but to hosts that hang.
+type hanging struct {
+	direct    http.Transport
+	fails     func(host string) error // before it hangs; nil: it does not
+	now, most atomic.Int64            // requests that hang
+}
+
+func newHanging(t *testing.T) *hanging {
+	h := &hanging{}
+	t.Cleanup(h.direct.CloseIdleConnections)
+	return h
+}
+
+func (h *hanging) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasPrefix(r.URL.Host, "hangs") {
+		return h.direct.RoundTrip(r)
+	}
+	if h.fails != nil {
+		if err := h.fails(r.URL.Host); err != nil {
+			return nil, err
+		}
+	}
+	n := h.now.Add(1)
+	for m := h.most.Load(); n > m && !h.most.CompareAndSwap(m, n); m = h.most.Load() {
+	}
+	defer h.now.Add(-1)
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// held is a receiver that answers nothing until it is let.
+func held(t testing.TB) (rc *receiver, came <-chan struct{}, let func()) {
+	ch, open := make(chan struct{}, 100), make(chan struct{})
+	rc = newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) {
+		ch <- struct{}{}
+		select {
+		case <-open:
+		case <-r.Context().Done():
+		}
+	})
+	let = sync.OnceFunc(func() { close(open) })
+	t.Cleanup(let) // before the receiver closes
+	return rc, ch, let
 }
 
 // received is a request that a receiver got.
