@@ -10,16 +10,16 @@ import (
 
 const exampleDoc = "" +
 	"# Example\n\n" +
-	"| package | imports of ours | owns | does not know |\n" +
-	"|---|---|---|---|\n" +
-	"| `cmd/x` | `internal/app` | flags | anything else |\n" +
-	"| `internal/app` | everything | wiring | |\n" +
-	"| `wire` | `engine` | | disks |\n" +
-	"| `engine`, `engine/part` | `store` | | the wire |\n" +
-	"| `store` | – | | |\n" +
-	"| `store/internal/...` | `store` | | |\n" +
-	"| `store/suite` (tests only) | `store` | | |\n" +
-	"| `later` (planned) | – | | |\n" +
+	"| package | imports of ours | does not know |\n" +
+	"|---|---|---|\n" +
+	"| `cmd/x` | `internal/app` | anything else |\n" +
+	"| `internal/app` | everything | |\n" +
+	"| `wire` | `engine` | disks |\n" +
+	"| `engine`, `engine/part` | `store` | the wire |\n" +
+	"| `store` | – | |\n" +
+	"| `store/internal/...` | `store` | |\n" +
+	"| `store/suite` (tests only) | `store` | |\n" +
+	"| `later` (planned) | – | |\n" +
 	"\n" +
 	"| library or function | only in | why |\n" +
 	"|:---|---|---|\n" +
@@ -230,8 +230,8 @@ func TestParseRules(t *testing.T) {
 	}{
 		{"lost the import table", "| package |", "| packages |", "0 tables with the columns | package"},
 		{"lost the table of libraries", "only in", "in", "0 tables with the columns | library"},
-		{"has a table twice", "# Example", "| package | imports of ours | owns | does not know |\n", "2 tables"},
-		{"has a short row", "| `store` | – | | |", "| `store` | – |", "row \"`store`\" has 2 cells, want 4"},
+		{"has a table twice", "# Example", "| package | imports of ours | does not know |\n", "2 tables"},
+		{"has a short row", "| `store` | – | |", "| `store` | – |", "row \"`store`\" has 2 cells, want 3"},
 		{"forgot the backticks", "| `store` | –", "| store | –", `"store" is not a mark`},
 		{"has an unknown mark", "(planned)", "(soon)", `"(soon)" is not a mark`},
 		{"has words among the imports", "| `wire` | `engine` |", "| `wire` | `engine` and more |", "cannot read"},

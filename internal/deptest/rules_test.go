@@ -10,7 +10,7 @@ import (
 
 // The header cells by which the two tables are found.
 var (
-	packageColumns = []string{"package", "imports of ours", "owns", "does not know"}
+	packageColumns = []string{"package", "imports of ours", "does not know"}
 	fenceColumns   = []string{"library or function", "only in", "why"}
 )
 
@@ -79,7 +79,7 @@ func parseRules(doc string) (*rules, error) {
 
 func parsePackage(cells []string) ([]packageRow, error) {
 	paths, rest := names(cells[0])
-	row := packageRow{unaware: cells[3]}
+	row := packageRow{unaware: cells[2]}
 	for _, word := range strings.Split(rest, ";") {
 		switch strings.Trim(word, " ()") {
 		case "planned":
