@@ -116,49 +116,6 @@ func TestSmallRequestsFollowHeavyOnes(t *testing.T) {
 	})
 }
 
-// Where heavy work has one processor, half of it is for one caller: who has worked rests
-// for as long, within bounds, and meanwhile it is another's.
-func TestHeavyCallersRest(t *testing.T) {
-	t.Parallel()
-	inMemory(t, func(t *testing.T, w *world) {
-		w.start()
-		work := func(by auth.Principal, d time.Duration) (waited time.Duration) {
-			asked := time.Now()
-			end, err := w.engine.Heavy(t.Context(), by)
-			if err != nil {
-				t.Fatal(err)
-			}
-			waited = time.Since(asked)
-			time.Sleep(d)
-			end()
-			return waited
-		}
-		for _, tc := range []struct {
-			by         auth.Principal
-			processors int
-			took, rest time.Duration
-		}{
-			{alice, 1, 20 * time.Millisecond, 20 * time.Millisecond},
-			{alice, 1, time.Second, 50 * time.Millisecond},
-			{alice, 1, time.Millisecond - 1, 0},
-			{alice, 2, time.Second, 0},
-			{auth.Anonymous(), 1, time.Second, 0},
-		} {
-			w.engine.Processors(tc.processors)
-			work(tc.by, tc.took)
-			if waited := work(bob, 0); waited != 0 {
-				t.Errorf("bob waited %v for %s's rest", waited, tc.by.Subject)
-			}
-			if waited := work(tc.by, 0); waited != tc.rest {
-				t.Errorf("%s rested %v of %d processors after %v, want %v", tc.by.Subject, waited, tc.processors, tc.took, tc.rest)
-			}
-		}
-		if n := w.engine.AtHeavyWork(); n != 0 {
-			t.Errorf("%d callers are kept who do nothing", n)
-		}
-	})
-}
-
 // Who has had enough of waiting for a processor gives back what of its share it had for
 // that, also while the same caller waits for another.
 func TestHeavyWorkThatIsGivenUp(t *testing.T) {

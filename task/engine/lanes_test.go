@@ -150,50 +150,6 @@ func TestLongTurnsOfOneStopNoOther(t *testing.T) {
 	})
 }
 
-// New tasks that come and come do not keep those back whose time has come, nor the
-// other way round: both have their turns by turns.
-func TestNewTasksKeepNoneBack(t *testing.T) {
-	t.Parallel()
-	inMemory(t, func(t *testing.T, w *world) {
-		var order []string
-		step, wake := make(chan struct{}), time.Now().Add(100*time.Millisecond)
-		w.tools.extra = []tool.Tool{
-			&fake{name: "step", call: func(tool.Context, map[string]any) (map[string]any, error) {
-				order = append(order, "new")
-				<-step
-				return map[string]any{"ok": true}, nil
-			}},
-			&fake{name: "doze", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				if _, again := tool.Resumed(ctx); !again {
-					return nil, &tool.Suspension{Wake: wake}
-				}
-				order = append(order, "again")
-				<-step
-				return map[string]any{"ok": true}, nil
-			}},
-		}
-		w.cfg.Limits = patient(8, 8)
-		w.start()
-		for range 3 {
-			w.begun(alice, w.calls("doze", args{}))
-		}
-		for range 9 + 3 {
-			w.begun(alice, w.calls("step", args{}))
-		}
-		time.Sleep(200 * time.Millisecond)
-		synctest.Wait()
-		order = nil
-		for range 6 {
-			step <- struct{}{}
-			synctest.Wait()
-		}
-		if got := strings.Join(order, " "); got != "new again new again new again" {
-			t.Errorf("tasks had their turns in the order %s", got)
-		}
-		close(step)
-	})
-}
-
 // Within a caller, who came first is first.
 func TestTurnsOfOneCallerAreInOrder(t *testing.T) {
 	t.Parallel()
