@@ -34,7 +34,7 @@ type worker struct {
 	told []string
 }
 
-func (a *worker) CancelChild(_ context.Context, _ string, state json.RawMessage) error {
+func (a *worker) StopJob(_ tool.Context, state json.RawMessage) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.told = append(a.told, string(state))

@@ -525,8 +525,8 @@ type remote struct {
 	tell func(callID string, state json.RawMessage) error
 }
 
-func (r *remote) CancelChild(_ context.Context, callID string, state json.RawMessage) error {
-	return r.tell(callID, state)
+func (r *remote) StopJob(ctx tool.Context, state json.RawMessage) error {
+	return r.tell(ctx.FunctionCallID(), state)
 }
 
 func (c *child) tools() []tool.Tool {

@@ -110,11 +110,11 @@ func (c *cancelable) Cancel(string) bool {
 
 func (c *cancelable) SupportsCancellation() bool { return true }
 
-func (c *cancelable) CancelChild(_ context.Context, callID string, state json.RawMessage) error {
+func (c *cancelable) StopJob(ctx tool.Context, state json.RawMessage) error {
 	if c.fails.Add(-1) >= 0 {
 		return errTool
 	}
-	if callID == "c1.1" && string(state) == `"child"` {
+	if ctx.FunctionCallID() == "c1.1" && string(state) == `"child"` {
 		c.child.Add(1)
 	}
 	return nil

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"iter"
@@ -152,7 +151,7 @@ type childGate struct {
 	told atomic.Int32
 }
 
-func (c *childGate) CancelChild(context.Context, string, json.RawMessage) error {
+func (c *childGate) StopJob(tool.Context, json.RawMessage) error {
 	c.told.Add(1)
 	return nil
 }

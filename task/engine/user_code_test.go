@@ -188,12 +188,12 @@ type childStuck struct {
 	stuck chan struct{}
 }
 
-func (c *childStuck) CancelChild(context.Context, string, json.RawMessage) error {
+func (c *childStuck) StopJob(tool.Context, json.RawMessage) error {
 	<-c.stuck
 	return errors.New("stuck")
 }
 
-// Tools that do not come back from CancelChild stop no timer of other tasks.
+// Tools that do not come back from StopJob stop no timer of other tasks.
 func TestStuckChildrenStopNoTimers(t *testing.T) {
 	timed(t, func(t *testing.T, w *world) {
 		stuck := make(chan struct{})
