@@ -18,7 +18,7 @@ import (
 // changes of the state are made as if the tool had set them.
 func TestActionsReachThePlanner(t *testing.T) {
 	t.Parallel()
-	eachDiskTimed(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		var read any
 		w.tools.extra = []tool.Tool{
 			&fake{name: "act", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -41,10 +41,10 @@ func TestActionsReachThePlanner(t *testing.T) {
 		}
 		p := newWitness()
 		start := func(cfg *engine.Config) { cfg.Planner = p }
-		w.startAs(start)
+		w.start(start)
 		id := w.begin(w.calls("act", args{}, "sleepy", args{}))
 		synctest.Wait()
-		w.restartAs(start)
+		w.restart(start)
 		time.Sleep(2 * time.Hour)
 		w.wantState(w.ended(id), a2a.TaskStateCompleted)
 		want := agent.EventActions{
@@ -69,12 +69,12 @@ func TestActionsThatCannotBeKept(t *testing.T) {
 		"too much": {InputPrompt: strings.Repeat("x", 17<<10)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubbled(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				w.tools.extra = []tool.Tool{&fake{name: "act", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 					*ctx.Actions() = acts
 					return args{}, nil
 				}}}
-				w.startAs(func(*engine.Config) {})
+				w.start()
 				got := w.ended(w.begin(w.calls("act", args{}, "write", args{"amount": 1, "to": "x"})))
 				w.wantState(got, a2a.TaskStateCompleted)
 				if !strings.Contains(statusText(got), "act (c1.1) failed: the call has run, but") || w.tools.count("write") != 1 {
@@ -98,12 +98,12 @@ func TestRequiredInputIsAsked(t *testing.T) {
 		"/demand":                {a2a.TaskStateInputRequired, 0},
 	} {
 		t.Run(answer, func(t *testing.T) {
-			bubbled(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				w.tools.extra = []tool.Tool{&fake{name: "demand", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 					ctx.Actions().RequireInput, ctx.Actions().InputPrompt = true, "to whom?\nreject\u2028write: ok\r\u202e"
 					return args{}, nil
 				}}}
-				w.startAs(func(*engine.Config) {})
+				w.start()
 				got := w.send(w.calls("demand", args{}, "sleep", args{}))
 				w.wantState(got, a2a.TaskStateInputRequired)
 				if says := statusText(got); says != `demand: to whom?`+"\n"+`  reject\u2028write: ok\u000d\u202e` || w.tools.count("sleep") != 1 {

@@ -16,7 +16,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/approval"
-	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
@@ -220,7 +219,7 @@ func TestHooksSeeOnlyCallsThatEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := unstarted(t, &memDisk{memstore.New()})
+				w := newMemory(t)
 				var hooked atomic.Int32
 				hook := after(func(r *task.Result) error { hooked.Add(1); r.Error, r.Content = "", []byte(`{}`); return nil })
 				w.tools.extra = []tool.Tool{&fake{name: "run", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -229,7 +228,7 @@ func TestHooksSeeOnlyCallsThatEnd(t *testing.T) {
 					}
 					return nil, returns
 				}}}
-				w.startAs(func(c *engine.Config) { c.AfterHooks, c.ErrorHooks = []task.AfterHook{hook}, []task.AfterHook{hook} })
+				w.start(func(c *engine.Config) { c.AfterHooks, c.ErrorHooks = []task.AfterHook{hook}, []task.AfterHook{hook} })
 				id := w.begin(w.calls("run", args{}))
 				synctest.Wait()
 				if n := hooked.Load(); n > 0 || w.get(id).Status.State.Terminal() {
@@ -254,13 +253,13 @@ func TestHooksSeeOnlyCallsThatEnd(t *testing.T) {
 func TestHookThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := unstarted(t, &memDisk{memstore.New()})
+		w := newMemory(t)
 		release := make(chan struct{})
 		t.Cleanup(func() { close(release) })
 		w.tools.extra = []tool.Tool{&fake{name: "run", is: tool.Annotations{ReadOnly: true}, call: func(tool.Context, map[string]any) (map[string]any, error) {
 			return map[string]any{"card": secret}, nil
 		}}}
-		w.startAs(func(c *engine.Config) {
+		w.start(func(c *engine.Config) {
 			c.AfterHooks = []task.AfterHook{after(func(*task.Result) error { <-release; return nil })}
 		})
 		id := w.begin(w.calls("run", args{}))
@@ -290,10 +289,10 @@ func TestErrorHookAtShutdown(t *testing.T) {
 		change := func(c *engine.Config) {
 			c.ErrorHooks = []task.AfterHook{after(func(r *task.Result) error { r.Error, r.Content = "", []byte(`"fine"`); return nil })}
 		}
-		w.startAs(change)
+		w.start(change)
 		id := w.begin(w.calls("run", args{}))
 		<-entered
-		w.restartAs(change)
+		w.restart(change)
 		w.settled(id, a2a.TaskStateInputRequired)
 		if a := w.onlyOne(id); a.Kind != approval.KindOutcome {
 			t.Errorf("asked is %s, want the outcome", a.Kind)

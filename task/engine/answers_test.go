@@ -152,7 +152,7 @@ func TestUnreadAnswersAreBounded(t *testing.T) {
 // A task that is larger than the memory for all answers goes alone.
 func TestAnswerLargerThanAllGoesAlone(t *testing.T) {
 	t.Parallel()
-	w := unstarted(t, newBolt(t))
+	w := newWorld(t, newBolt(t))
 	w.cfg.Answers = 1 << 20
 	w.tools.extra = []tool.Tool{pours(false /* holds */)}
 	w.start()
@@ -390,7 +390,6 @@ func TestPageOfBytes(t *testing.T) {
 
 // An answer that was released begins again, also when what it was made from was free.
 func TestReleasedAnswerBeginsAnew(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.tools.extra = []tool.Tool{pours(false /* holds */)}
 		w.start()

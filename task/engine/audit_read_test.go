@@ -56,7 +56,9 @@ func (w *world) sees(by auth.Principal, limit int) (all []string) {
 // gone; what does not say whose it is, only to admins.
 func TestAuditIsSeen(t *testing.T) {
 	t.Parallel()
-	w := onMemory(t, engine.Config{})
+	w := newMemory(t)
+	w.cfg = engine.Config{}
+	w.start()
 	w.adds(`{"v":1,"at":"2026-03-01T12:00:00Z","what":"asked","task":"t","approval":"t.a1","rule":"big","by":{"tenant":"acme","subject":"alice"}}`)
 	mine := w.ask(alice, 1)
 	if err := w.engine.Cancel(w.ctx(), alice, mustID(mine)); err != nil {
@@ -116,7 +118,9 @@ func TestAuditIsSeen(t *testing.T) {
 // A reader passes a long stretch of what others may see, a bounded number of entries at a time.
 func TestAuditGoesOn(t *testing.T) {
 	t.Parallel()
-	w := onMemory(t, engine.Config{})
+	w := newMemory(t)
+	w.cfg = engine.Config{}
+	w.start()
 	w.adds(slices.Repeat([]string{`{"v":1,"what":"started","task":"t"}`}, 35)...)
 	w.ask(alice, 1)
 	for _, want := range []struct {
@@ -132,8 +136,8 @@ func TestAuditGoesOn(t *testing.T) {
 
 // Readers of the audit are woken by what a turn writes, by decisions and by deletions.
 func TestAuditWakes(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
-		w.startAs(func(*engine.Config) {})
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		wake, stop := w.engine.WatchAudit()
 		second, stopSecond := w.engine.WatchAudit()
 		defer stopSecond()

@@ -5,7 +5,6 @@ import (
 	"testing/synctest"
 
 	"a2a-server/approval"
-	"a2a-server/store/memstore"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
 )
@@ -15,7 +14,7 @@ import (
 func TestAuditOfARepeatedCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := enterPay(t, unstarted(t, &memDisk{memstore.New()}), onOutcome, engine.Config{})
+		h := enterPay(t, newMemory(t), onOutcome, engine.Config{})
 		h.pay.is = tool.Annotations{Idempotent: true}
 		h.die()
 		h.ended(h.id)
@@ -29,8 +28,8 @@ func TestAuditOfARepeatedCall(t *testing.T) {
 
 // The audit has the digest of the arguments that an edit has approved.
 func TestAuditOfAnEdit(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
-		w.startAs(func(*engine.Config) {})
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		synctest.Wait()
 		a := w.onlyOne(id)

@@ -22,7 +22,7 @@ func TestFailingWorkHidesNothing(t *testing.T) {
 	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		p := policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 30 * time.Millisecond, OnExpiry: approval.ExpiryCancels}})
-		w.startAs(func(cfg *engine.Config) { cfg.Policy, cfg.Log = p, zerolog.Nop() })
+		w.start(func(cfg *engine.Config) { cfg.Policy, cfg.Log = p, zerolog.Nop() })
 		parked := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		if !w.rested(parked) {
 			t.Fatal("the task does not rest")
@@ -43,12 +43,12 @@ func TestFailingWorkHidesNothing(t *testing.T) {
 // taken.
 func TestWaitingWorkHidesNothing(t *testing.T) {
 	t.Parallel()
-	eachDiskTimed(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		const many = 1100 // a store gives at most 1,000 rows at once
 		wake := time.Now().Add(time.Hour)
 		w.tools.extra = []tool.Tool{dozer(wake)}
 		p := policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: time.Hour + time.Second, OnExpiry: approval.ExpiryCancels}})
-		w.startAs(func(cfg *engine.Config) {
+		w.start(func(cfg *engine.Config) {
 			cfg.Policy, cfg.Log = p, zerolog.Nop()
 			cfg.Limits = task.Limits{Turns: 1, Queue: 1, ToolTimeout: 1000 * time.Hour}
 		})

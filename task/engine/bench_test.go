@@ -94,7 +94,8 @@ func (w *world) sends(b *testing.B, clients int, tool string, a args) {
 func BenchmarkChunks(b *testing.B) {
 	for _, n := range []int{1000, 10_000} {
 		b.Run(fmt.Sprintf("chunks=%d", n), func(b *testing.B) {
-			w := newWorld(b, newBolt(b), engine.Config{})
+			w := newWorld(b, newBolt(b))
+			w.start()
 			began := cpu()
 			b.ResetTimer()
 			for i := range b.N {

@@ -2,13 +2,10 @@ package engine_test
 
 import (
 	"context"
-	"encoding/json"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/task/engine"
 	"a2a-server/tool"
@@ -34,9 +31,9 @@ func (s *waiter) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
 
 // Whoever sends a message waits no longer than he wants to, whatever a toolset does.
 func TestSendEndsWithItsContext(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		set := &waiter{tools: []tool.Tool{&fake{name: "pay", call: func(tool.Context, map[string]any) (map[string]any, error) { return args{}, nil }}}}
-		w.startAs(func(cfg *engine.Config) { cfg.Tools = tool.NewRegistry(set) })
+		w.start(func(cfg *engine.Config) { cfg.Tools = tool.NewRegistry(set) })
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		sent := make(chan struct{})
@@ -57,45 +54,6 @@ func TestSendEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// A remote agent that cannot be told of its end holds nobody else's due work up.
-func TestChildThatHangsHoldsNothingUp(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
-		door := make(chan struct{})
-		child := &remote{
-			fake: fake{name: "child", call: func(tool.Context, map[string]any) (map[string]any, error) {
-				return nil, &tool.Suspension{Wake: time.Now().Add(1000 * time.Hour)}
-			}},
-			tell: func(string, json.RawMessage) error { <-door; return nil },
-		}
-		w.tools.extra = []tool.Tool{child}
-		w.start()
-		for range 16 {
-			id := w.begin(w.calls("child", args{}))
-			synctest.Wait()
-			if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		synctest.Wait()
-		id := w.begin(w.calls("sleep", args{}))
-		time.Sleep(time.Hour)
-		if s := w.get(id).Status.State; s != a2a.TaskStateCompleted {
-			t.Errorf("a call that wanted to sleep for 20 ms is %s after an hour", s)
-		}
-		stopped := make(chan struct{})
-		go func() {
-			defer close(stopped)
-			w.engine.Stop(0)
-		}()
-		time.Sleep(time.Hour)
-		if !closedNow(stopped) {
-			t.Error("Stop(0) has not returned after an hour")
-		}
-		close(door)
-		<-stopped
-	})
-}
-
 // hanging is a tool whose Cancel does not return.
 type hanging struct {
 	fake
@@ -107,7 +65,7 @@ func (h *hanging) Cancel(string) bool         { <-h.door; return true }
 
 // Stop waits for no tool that ignores being canceled, wherever that is stuck.
 func TestStopWaitsForNoToolThatCannotBeCanceled(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		h := &hanging{door: make(chan struct{})}
 		h.fake = fake{name: "hanging", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			<-ctx.Done()

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"a2a-server/approval"
-	"a2a-server/store/memstore"
 )
 
 // An error that panics when it is asked what it says harms the call that returned it,
@@ -16,12 +15,12 @@ func TestErrorThatPanics(t *testing.T) {
 		for _, late := range []bool{false, true} {
 			t.Run(fmt.Sprintf("gated %t late %t", gated, late), func(t *testing.T) {
 				t.Parallel()
-				w := unstarted(t, &memDisk{memstore.New()})
+				w := newMemory(t)
 				b := &brittle{world: w, runs: newCounted(), gated: gated}
 				t.Cleanup(b.runs.open)
 				b.broken.Store(part(""))
 				w.wrap = b.kill.wrap
-				w.startAs(b.config)
+				w.start(b.config)
 				if !late {
 					b.play(t, returning, errorText, 1)
 					return

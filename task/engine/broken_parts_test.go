@@ -14,7 +14,6 @@ import (
 	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
 	"a2a-server/store"
-	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
@@ -205,12 +204,12 @@ func TestPanicsHarmOneTask(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("%s, %s, gated %d", when, p, calls), func(t *testing.T) {
 					t.Parallel()
-					w := unstarted(t, &memDisk{memstore.New()})
+					w := newMemory(t)
 					b := &brittle{world: w, runs: newCounted(), gated: gated}
 					t.Cleanup(b.runs.open)
 					b.broken.Store(part(""))
 					w.wrap = b.kill.wrap
-					w.startAs(b.config)
+					w.start(b.config)
 					b.play(t, when, p, max(calls, 1))
 				})
 			}
@@ -290,7 +289,7 @@ func (b *brittle) goOn(t *testing.T, id a2a.TaskID, when moment, p part) {
 	if when == recovering {
 		b.kill.die()
 		b.broken.Store(p)
-		b.restartAs(b.config)
+		b.restart(b.config)
 	}
 	b.runs.open()
 	if !b.rested(id) {

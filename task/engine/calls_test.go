@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"iter"
 	"strings"
@@ -21,40 +20,10 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// What a tool has not set is not set: the value that it was given is its own.
-func TestStateChangesByEventsAlone(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
-		var read any
-		nested := func(ctx tool.Context) map[string]any {
-			v, _ := ctx.State().Get("k")
-			m, _ := v.(map[string]any)
-			return m
-		}
-		w.tools.extra = []tool.Tool{
-			&fake{name: "set", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				return args{}, ctx.State().Set("k", map[string]any{"n": 1})
-			}},
-			&fake{name: "touch", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				nested(ctx)["n"] = float64(2)
-				return nil, errTool // and sets nothing
-			}},
-			&fake{name: "read", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				read = nested(ctx)["n"]
-				return args{}, nil
-			}},
-		}
-		w.startWith(&outlet{}, callsOf("set", `{}`), callsOf("touch", `{}`), callsOf("read", `{}`))
-		w.wantState(w.ended(w.begin(w.message(a2a.NewTextPart("go")))), a2a.TaskStateCompleted)
-		if read != float64(1) {
-			t.Errorf("a later call reads %v, want 1: nobody has set anything else", read)
-		}
-	})
-}
-
 // Arguments that were small enough to be asked for are small enough to be run: what the
 // log says of them is what was checked.
 func TestArgumentsAreMeasuredAsTheyAreKept(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		runs := newCounted()
 		w.tools.extra = []tool.Tool{&fake{name: "pay", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			runs.enter(ctx)
@@ -74,49 +43,9 @@ func TestArgumentsAreMeasuredAsTheyAreKept(t *testing.T) {
 	})
 }
 
-// A tool with much to complain about fails its own call, not the task and its siblings.
-func TestLongErrorFailsItsCallOnly(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
-		w.tools.extra = []tool.Tool{&fake{name: "wordy", call: func(tool.Context, map[string]any) (map[string]any, error) {
-			return nil, errors.New(strings.Repeat("no ", 1<<20))
-		}}}
-		w.startWith(&outlet{}, callsOf("wordy", `{}`))
-		w.wantState(w.ended(w.begin(w.message(a2a.NewTextPart("go")))), a2a.TaskStateCompleted)
-	})
-}
-
-// The late result of a tool with much to complain about is recorded.
-func TestLongLateErrorIsRecorded(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
-		runs := newCounted()
-		w.tools.extra = []tool.Tool{&fake{name: "wordy", call: func(tool.Context, map[string]any) (map[string]any, error) {
-			runs.hold()
-			return nil, errors.New(strings.Repeat("no ", 1<<20))
-		}}}
-		w.start()
-		id := w.begin(w.calls("wordy", args{}))
-		synctest.Wait()
-		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-			t.Fatal(err)
-		}
-		runs.open()
-		time.Sleep(time.Minute)
-		entries, err := w.store.Audit(context.Background(), 0, 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range entries {
-			if strings.Contains(string(e.Data), string(approval.AuditLate)) {
-				return
-			}
-		}
-		t.Error("the late result is not in the audit")
-	})
-}
-
 // What a tool that was told to end still wants to publish takes no room from others.
 func TestRefusedChunksTakeNoRoom(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		noisy, quiet := newCounted(), newCounted()
 		t.Cleanup(noisy.open)
 		t.Cleanup(quiet.open)
@@ -165,7 +94,7 @@ func TestRefusedChunksTakeNoRoom(t *testing.T) {
 
 // The provider is not asked about what somebody has decided before it could be.
 func TestProviderIsNotAskedAboutWhatIsResolved(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		pay := &fake{name: "pay", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) { return nil, nil }}
 		r := &outlet{tools: []tool.Tool{pay}, down: true}
 		var asked, over atomic.Int32
@@ -200,9 +129,9 @@ func TestProviderIsNotAskedAboutWhatIsResolved(t *testing.T) {
 
 // A task that was answered is at work, also while its planner thinks.
 func TestAnsweredTaskIsWorking(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		go1 := make(chan struct{})
-		w.startAs(func(cfg *engine.Config) {
+		w.start(func(cfg *engine.Config) {
 			cfg.Planner = &stepper{n: 2, step: func(i int) *task.Step {
 				if i == 0 {
 					return &task.Step{Ask: &task.Ask{Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("which?"))}}
@@ -227,7 +156,7 @@ func TestAnsweredTaskIsWorking(t *testing.T) {
 
 // A task that its planner's fault has ended leaves no timer.
 func TestFailedStepLeavesNoTimer(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.startWith(&outlet{}, &task.Step{Wait: time.Hour, Output: []task.Output{{Artifact: &task.ArtifactPiece{ID: "a"}}}})
 		id := w.begin(w.message(a2a.NewTextPart("go")))
 		w.wantState(w.ended(id), a2a.TaskStateFailed)
@@ -237,28 +166,9 @@ func TestFailedStepLeavesNoTimer(t *testing.T) {
 	})
 }
 
-// A tool that returns nothing leaves a task that can be read.
-func TestResultOfNothingCanBeRead(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
-		w.tools.extra = []tool.Tool{&fake{name: "nothing", call: func(tool.Context, map[string]any) (map[string]any, error) { return nil, nil }}}
-		w.start()
-		v, err := w.engine.Get(w.ctx(), alice, string(w.begin(w.calls("nothing", args{}))))
-		if err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		if v, err = w.engine.Get(w.ctx(), alice, v.TaskID()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := v.Task(task.ViewOptions{}); err != nil {
-			t.Errorf("Task() = %v", err)
-		}
-	})
-}
-
 // What a call may set of the state is bounded, however it ends.
 func TestStateOfFailedCallIsBounded(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		var found bool
 		w.tools.extra = []tool.Tool{
 			&fake{name: "set", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -280,7 +190,7 @@ func TestStateOfFailedCallIsBounded(t *testing.T) {
 // With HoldSiblings no call of a step starts while it is open whether another needs an
 // approval.
 func TestHeldSiblingsWaitForUnreachableTools(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		pay := &fake{name: "pay", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) { return args{}, nil }}
 		r := &outlet{tools: []tool.Tool{pay}, down: true}
 		w.cfg.HoldSiblings = true
@@ -296,56 +206,10 @@ func TestHeldSiblingsWaitForUnreachableTools(t *testing.T) {
 	})
 }
 
-// A tool that wants to be woken at a time that has no due row ends its own call, or is
-// woken at once; its task and its siblings continue.
-func TestWakeBeforeTheEpoch(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
-		w.tools.extra = []tool.Tool{&fake{name: "now", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			if _, ok := tool.Resumed(ctx); ok {
-				return args{}, nil
-			}
-			return nil, &tool.Suspension{Wake: time.Unix(0, 0)}
-		}}}
-		w.startWith(&outlet{}, callsOf("now", `{}`))
-		w.wantState(w.ended(w.begin(w.message(a2a.NewTextPart("go")))), a2a.TaskStateCompleted)
-	})
-}
-
-// The audit says who canceled a task.
-func TestAuditNamesWhoCanceled(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
-		w.start()
-		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
-		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-			t.Fatal(err)
-		}
-		entries, err := w.store.Audit(context.Background(), 0, 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
-		canceled := 0
-		for _, e := range entries {
-			var a approval.Audit
-			if err := json.Unmarshal(e.Data, &a); err != nil {
-				t.Fatal(err)
-			}
-			if a.What == approval.AuditCanceled && a.Call == "" { // the whole task
-				canceled++
-				if a.By.Subject != alice.Subject {
-					t.Errorf("the task was canceled by %q, want %q", a.By.Subject, alice.Subject)
-				}
-			}
-		}
-		if canceled != 1 {
-			t.Errorf("the audit says %d times that the task was canceled, want once", canceled)
-		}
-	})
-}
-
 // A step that a slow planner has made is not thrown away because a late result came
 // meanwhile.
 func TestLateResultCostsNoPlan(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		runs := newCounted()
 		t.Cleanup(runs.open)
 		w.tools.extra = []tool.Tool{&fake{name: "slow", is: tool.Annotations{Idempotent: true}, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -355,7 +219,7 @@ func TestLateResultCostsNoPlan(t *testing.T) {
 		}}}
 		plans := 0
 		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute, PlanTimeout: time.Hour}
-		w.startAs(func(cfg *engine.Config) {
+		w.start(func(cfg *engine.Config) {
 			cfg.Planner = &stepper{n: 2, step: func(i int) *task.Step {
 				if i == 0 {
 					return callsOf("slow", `{}`)

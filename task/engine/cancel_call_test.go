@@ -34,7 +34,7 @@ func TestCancelCallWhileItRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachDiskTimed(t, func(t *testing.T, w *world) {
+			eachDisk(t, func(t *testing.T, w *world) {
 				pay := newKeeper("pay", func(ctx tool.Context, _ int) (map[string]any, error) {
 					<-ctx.Done()
 					if tc.ignores {
@@ -80,7 +80,7 @@ func TestCancelCallWhileItRuns(t *testing.T) {
 // A message that cancels a call and says something else is refused, and cancels nothing.
 func TestCancelCallSaysOneThing(t *testing.T) {
 	t.Parallel()
-	eachDiskTimed(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		w.start()
 		id := w.begin(w.calls("transfer", args{"to": "bob", "amount": 1}))
 		synctest.Wait()

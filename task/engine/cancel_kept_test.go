@@ -52,7 +52,7 @@ func TestCancelOvertakenByACheckpoint(t *testing.T) {
 		"none at all":   {"", "", "[]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubbled(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				keep, kept := make(chan string), make(chan error)
 				works := &worker{fake: fake{name: "away", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 					for {
@@ -75,7 +75,7 @@ func TestCancelOvertakenByACheckpoint(t *testing.T) {
 				}
 				w.tools.extra = []tool.Tool{works}
 				p := &slowPresenter{pause: func() {}}
-				w.startAs(func(c *engine.Config) {
+				w.start(func(c *engine.Config) {
 					p.Presenter, c.Presenter = c.Presenter, p
 				})
 				id := w.begin(w.calls("away", args{}))

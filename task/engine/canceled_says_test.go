@@ -119,7 +119,7 @@ func (w *world) toDecide(id a2a.TaskID) string {
 // an answer; and where nothing had been started, nothing is said to have been.
 func TestCanceledTaskAtRestSaysWhatHasRun(t *testing.T) {
 	t.Parallel()
-	eachDiskTimed(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		h := halt(t, w, onOutcome, engine.Config{})
 		if err := w.engine.Cancel(w.ctx(), alice, mustID(h.id)); err != nil {
 			t.Fatal(err)

@@ -32,7 +32,7 @@ func TestDeniedCallIsNotEnteredAgain(t *testing.T) {
 	for _, by := range pauses {
 		t.Run(string(by), func(t *testing.T) {
 			t.Parallel()
-			eachDiskTimed(t, func(t *testing.T, w *world) {
+			eachDisk(t, func(t *testing.T, w *world) {
 				c := &closing{}
 				h := halt(t, w, by, engine.Config{Hooks: []task.Hook{c.hook}})
 				c.closed.Store(true)
@@ -80,7 +80,7 @@ func TestOutcomeKeepsTheTermsOfItsCall(t *testing.T) {
 		for _, now := range []string{"as before", "denied", "without the rule"} {
 			t.Run(name+", "+now, func(t *testing.T) {
 				t.Parallel()
-				eachDiskTimed(t, func(t *testing.T, w *world) {
+				eachDisk(t, func(t *testing.T, w *world) {
 					c := &closing{}
 					h := enterPay(t, w, onOutcome, engine.Config{
 						Hooks:  []task.Hook{c.hook},

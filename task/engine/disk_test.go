@@ -46,7 +46,7 @@ func TestDiskOfACaller(t *testing.T) {
 			c.Limits.DiskPerCaller = limit
 			c.Log = zerolog.New(log)
 		}
-		w.startAs(bound)
+		w.start(bound)
 		waits := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		text := noise(5000)
 		full := fill(t, w, alice, messages, text)
@@ -71,7 +71,7 @@ func TestDiskOfACaller(t *testing.T) {
 			t.Errorf("a decision beyond the limit = %v, want nil", err)
 		}
 		w.wantState(w.ended(waits.ID), a2a.TaskStateCompleted)
-		w.restartAs(bound)
+		w.restart(bound)
 		if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("echo", args{"text": text})}); !isFull(err) {
 			t.Errorf("a message after a restart = %v, want a DiskError", err)
 		}
@@ -82,7 +82,7 @@ func TestDiskOfACaller(t *testing.T) {
 func TestDiskOfAll(t *testing.T) {
 	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
-		w.startAs(func(c *engine.Config) { c.Limits.Disk = 400_000 })
+		w.start(func(c *engine.Config) { c.Limits.Disk = 400_000 })
 		waits := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		if full := fill(t, w, alice, 100, noise(5000)); full.Caller || !strings.Contains(full.Error(), "limits.disk ") {
 			t.Errorf("a message too many = %+v: %v, want that the store is full", full, full)

@@ -10,7 +10,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/rs/zerolog"
 
-	"a2a-server/approval"
 	"a2a-server/store"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
@@ -31,27 +30,11 @@ func (w *world) badRows(n int) {
 	}
 }
 
-// Rows that fail hide nothing that is due after them, though they are more than are read
-// at once.
-func TestFailingRowsArePassed(t *testing.T) {
-	t.Parallel()
-	inMemory(t, func(t *testing.T, w *world) {
-		p := policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: time.Minute, OnExpiry: approval.ExpiryCancels}})
-		w.startAs(func(cfg *engine.Config) { cfg.Policy, cfg.Log = p, zerolog.Nop() })
-		w.badRows(200)
-		id := w.begin(w.calls("deadline", args{}))
-		time.Sleep(time.Minute + time.Second)
-		synctest.Wait()
-		w.wantState(w.get(id), a2a.TaskStateCanceled)
-	})
-}
-
 // A row that fails is tried again after 1, 2, 4 … seconds, and then every five minutes.
 func TestFailingRowIsTriedLaterAndLater(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		var tried atomic.Int64
-		w.startAs(func(cfg *engine.Config) {
+		w.start(func(cfg *engine.Config) {
 			cfg.Log = zerolog.Nop()
 			cfg.CrashPoint = func(point string) {
 				if point == engine.PointDue {
@@ -71,10 +54,9 @@ func TestFailingRowIsTriedLaterAndLater(t *testing.T) {
 // A row that nobody can do yet is looked at again soon, and done when it can be: here a
 // timer whose task waits for a turn.
 func TestWaitingRowIsLookedAtAgain(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.tools.extra = []tool.Tool{dozer(time.Now().Add(time.Minute))}
-		w.startAs(func(cfg *engine.Config) {
+		w.start(func(cfg *engine.Config) {
 			cfg.Log = zerolog.Nop()
 			cfg.Limits.Turns, cfg.Limits.Queue, cfg.Limits.ToolTimeout = 1, 1, 1000*time.Hour
 		})

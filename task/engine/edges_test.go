@@ -5,21 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
-
 	"a2a-server/approval"
 	"a2a-server/store"
-	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
-	"a2a-server/tool/agent"
 )
 
 // A tool that wants to be woken at an odd time has its call woken, or ended; the rest of
@@ -29,7 +24,7 @@ func TestOddWakeTimes(t *testing.T) {
 		"the epoch": time.Unix(0, 0), "before it": time.Unix(-1, 0), "a moment after nothing": time.Time{}.Add(1), "the year 12000": time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC),
 	} {
 		t.Run(name, func(t *testing.T) {
-			timed(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				seen := newWitness()
 				w.tools.extra = []tool.Tool{&fake{name: "odd", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 					if _, ok := tool.Resumed(ctx); ok {
@@ -37,7 +32,7 @@ func TestOddWakeTimes(t *testing.T) {
 					}
 					return nil, &tool.Suspension{Wake: at}
 				}}}
-				w.startAs(func(c *engine.Config) { c.Planner = seen })
+				w.start(func(c *engine.Config) { c.Planner = seen })
 				id := w.begin(w.calls("odd", args{}, "write", args{"amount": 1, "to": "x"}))
 				time.Sleep(time.Hour)
 				got := w.get(id)
@@ -51,8 +46,8 @@ func TestOddWakeTimes(t *testing.T) {
 
 // The audit says who canceled a task.
 func TestCancelIsAuditedWithItsPrincipal(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
-		w.startAs(func(*engine.Config) {})
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		synctest.Wait()
 		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
@@ -67,7 +62,7 @@ func TestCancelIsAuditedWithItsPrincipal(t *testing.T) {
 // What a tool has returned before the server stops is recorded, as it is when it returns
 // after that.
 func TestResultReturnedBeforeStop(t *testing.T) {
-	w := unstarted(t, &memDisk{memstore.New()})
+	w := newMemory(t)
 	first, second := make(chan struct{}), make(chan struct{})
 	returned := make(chan struct{})
 	in := make(chan struct{})
@@ -81,7 +76,7 @@ func TestResultReturnedBeforeStop(t *testing.T) {
 			return map[string]any{"paid": true}, nil
 		}},
 	}
-	w.startAs(func(c *engine.Config) {
+	w.start(func(c *engine.Config) {
 		c.CrashPoint = func(point string) {
 			if point == engine.PointStep && armed.CompareAndSwap(true, false) {
 				close(in)
@@ -111,23 +106,6 @@ func TestResultReturnedBeforeStop(t *testing.T) {
 	}
 }
 
-// A planner that panics fails its task, whatever it panics with.
-func TestSlowPlannerPanicsWithAValueThatPanics(t *testing.T) {
-	deadly(t, func(t *testing.T) {
-		w := unstarted(t, &memDisk{memstore.New()})
-		w.startAs(func(c *engine.Config) { c.Planner = &shyPlanner{} })
-		w.wantState(w.ended(w.begin(w.calls())), a2a.TaskStateFailed)
-	})
-}
-
-type shyPlanner struct{ inline bool }
-
-func (*shyPlanner) Accept(agent.ReadonlyContext, *task.Request) (*a2a.Message, error) {
-	return nil, nil
-}
-func (p *shyPlanner) Inline() bool                                           { return p.inline }
-func (*shyPlanner) Plan(context.Context, *task.Progress) (*task.Step, error) { panic(shy{}) }
-
 // old is a store that has a snapshot of an earlier program.
 type old struct {
 	store.Handle
@@ -153,11 +131,11 @@ func (o *old) Read(ctx context.Context, s store.Scope, id store.TaskID, from sto
 // An edit that was acknowledged stands, also when an earlier program has made a
 // snapshot after it: that did not put the arguments of the edit into the call.
 func TestEditInASnapshotOfVersion1(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		var shot atomic.Pointer[oldSnapshot]
 		w.wrap = func(h store.Handle) store.Handle { return &old{h, &shot} }
 		w.cfg.HoldSiblings = true
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 2, "to": "y"}))
 		synctest.Wait()
 		p := w.waiting(id)
@@ -231,5 +209,3 @@ func version1(t *testing.T, data []byte) []byte {
 	out = append(out, raw...)
 	return append(out, data[11+n:]...)
 }
-
-var _ = strings.Repeat

@@ -20,7 +20,9 @@ import (
 func TestExtend(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{Expires: time.Hour}})})
+		w := newMemory(t)
+		w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{Expires: time.Hour}})}
+		w.start()
 		id := w.ask(alice, 1)
 		list := w.engine.Approvals()
 		one := w.inbox(alice, 0)[0]
@@ -63,7 +65,9 @@ func TestExtend(t *testing.T) {
 func TestExtensionsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{Expires: time.Hour}})})
+		w := newMemory(t)
+		w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{Expires: time.Hour}})}
+		w.start()
 		w.ask(alice, 1)
 		list, one := w.engine.Approvals(), w.inbox(alice, 0)[0]
 		var wrong *approval.Error
@@ -81,9 +85,11 @@ func TestExtensionsAreBounded(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	w := onMemory(t, engine.Config{
+	w := newMemory(t)
+	w.cfg = engine.Config{
 		Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{Expires: time.Hour}}), Limits: task.Limits{Task: 6 << 20},
-	})
+	}
+	w.start()
 	sent := w.send(w.calls("transfer", args{"amount": 1, "to": strings.Repeat("x", 120<<10)}))
 	id := w.pending(sent)[0]
 	list := w.engine.Approvals()

@@ -9,8 +9,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
-	"a2a-server/store"
-	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
@@ -228,28 +226,4 @@ func kept(t *testing.T, w *world, id a2a.TaskID, runs *counted, size int, refuse
 	default:
 		t.Errorf("the call ran %d times", n)
 	}
-}
-
-// The same in a larger log with the events that may be written by default, and remarks as large as
-// they may be.
-func TestLargeLogLosesNoResult(t *testing.T) {
-	t.Parallel()
-	runs := newCounted()
-	w := unstarted(t, &memDisk{memstore.New()})
-	w.tools.extra = []tool.Tool{&fake{name: "pay", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-		runs.enter(ctx)
-		return map[string]any{"receipt": "r"}, nil
-	}}}
-	w.cfg.Limits = task.Limits{Task: 12 << 20}
-	w.start()
-	got := w.send(w.calls("pay", args{}))
-	question := w.pending(got)[0]
-	for range 14 {
-		if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.remark(got.ID, 960_000)}); err != nil {
-			break
-		}
-	}
-	_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(question))})
-	w.until("the task is at rest", func() bool { return w.header(got.ID).Phase != store.Live })
-	kept(t, w, got.ID, runs, 1, err)
 }

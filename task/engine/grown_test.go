@@ -107,7 +107,6 @@ func TestTaskThatGrowsWhileItsAnswerWaits(t *testing.T) {
 		fits    bool
 	}{{"into what there is", 32 << 20, true}, {"beyond what there is", 1 << 20, false}} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			inMemory(t, func(t *testing.T, w *world) {
 				w.cfg.Answers = c.answers
 				grow := make(chan struct{})

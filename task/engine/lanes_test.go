@@ -69,7 +69,6 @@ func dozer(wake time.Time) *fake {
 
 // However many slow calls one caller has, another's task is at work at once.
 func TestSlowCallsOfOneStopNoOther(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = patient(8, 0)
 		w.start()
@@ -87,7 +86,6 @@ func TestSlowCallsOfOneStopNoOther(t *testing.T) {
 
 // Turns that become free go round: each caller that waits has one before any has two.
 func TestTurnsGoRound(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		var order []string
 		open := make(chan struct{})
@@ -122,7 +120,6 @@ func TestTurnsGoRound(t *testing.T) {
 // What a caller has at work for longer than a second counts against its own share, so
 // that others have room for theirs; and nothing is kept of who has nothing.
 func TestLongTurnsOfOneStopNoOther(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = patient(4, 1)
 		w.start()
@@ -152,7 +149,6 @@ func TestLongTurnsOfOneStopNoOther(t *testing.T) {
 
 // Within a caller, who came first is first.
 func TestTurnsOfOneCallerAreInOrder(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		var order []any
 		open := make(chan struct{})
@@ -177,7 +173,6 @@ func TestTurnsOfOneCallerAreInOrder(t *testing.T) {
 // A new task is at work at once beside any number of slow calls of the same caller that
 // there may be: what is at work for a second makes room.
 func TestSlowCallsMakeRoom(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = patient(8, 8)
 		w.start()
@@ -215,7 +210,6 @@ func TestSlowCallsMakeRoom(t *testing.T) {
 
 // After a restart the tasks of all callers go round as before.
 func TestRecoveryGoesRound(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		var order []string
 		open := make(chan struct{})
@@ -248,7 +242,6 @@ func TestRecoveryGoesRound(t *testing.T) {
 
 // A call that is given up gives the turn of its task back, whoever the caller is.
 func TestAbandonedRunHoldsNoTurn(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = task.Limits{Turns: 1, TurnsPerCaller: 1, Abandoned: 2, ToolTimeout: 100 * time.Millisecond, ToolGrace: 100 * time.Millisecond}
 		w.start()

@@ -11,25 +11,6 @@ import (
 	"a2a-server/store"
 )
 
-// An approval whose row is lost can still be decided: the row is derived, and the task's
-// rev guards it.
-func TestDecisionWithoutRow(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
-		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
-		id := w.pending(got)[0]
-		rev := w.header(got.ID).Rev
-		b := &store.Batch{Scope: store.System(), Task: mustID(got.ID), Rev: &rev, Rows: []store.RowChange{{Kind: "approval", Key: []byte(id), IfRev: store.Any, Delete: true}}}
-		if _, err := w.store.Append(w.ctx(), b).Wait(); err != nil {
-			t.Fatal(err)
-		}
-		w.wantState(w.send(w.decision(got.ID, approve(id))), a2a.TaskStateCompleted)
-		if n := w.tools.count("transfer"); n != 1 {
-			t.Errorf("transfer ran %d times, want 1", n)
-		}
-	})
-}
-
 // moody is a handle that refuses some batches for a reason of its own.
 type moody struct {
 	store.Handle

@@ -38,14 +38,14 @@ func TestToolsSearchMemory(t *testing.T) {
 		"found": {&diary{found: &agent.MemorySearchResponse{Results: []agent.MemoryResult{{Content: "blue"}}}}, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubbled(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				var got *agent.MemorySearchResponse
 				var err error
 				w.tools.extra = []tool.Tool{&fake{name: "recall", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 					got, err = ctx.SearchMemory(context.WithValue(ctx, tagged{}, "!"), "color")
 					return args{}, nil
 				}}}
-				w.startAs(func(cfg *engine.Config) {
+				w.start(func(cfg *engine.Config) {
 					if tt.memory != nil {
 						cfg.Memory = tt.memory
 					}

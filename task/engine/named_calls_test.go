@@ -39,7 +39,7 @@ func TestSameDecisionAfterDeathIsNoOther(t *testing.T) {
 	for name, message := range byCallID {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachDiskTimed(t, func(t *testing.T, w *world) {
+			eachDisk(t, func(t *testing.T, w *world) {
 				h := &halted{world: w, by: onOutcome, runs: newCounted()}
 				t.Cleanup(h.runs.open)
 				pay := &fake{name: "pay", gated: true, call: h.enter}

@@ -34,7 +34,7 @@ func TestPlannerIsToldWhatWasDecided(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachDiskTimed(t, func(t *testing.T, w *world) {
+			eachDisk(t, func(t *testing.T, w *world) {
 				pay := newKeeper("pay", func(ctx tool.Context, n int) (map[string]any, error) {
 					if n == 1 {
 						return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour)}

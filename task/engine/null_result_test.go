@@ -17,7 +17,7 @@ import (
 // A tool that returns nothing makes no task that cannot be read, neither by clients nor
 // by the tools that come after it.
 func TestToolThatReturnsNothing(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		var listed error
 		w.tools.extra = []tool.Tool{
 			&fake{name: "nothing", call: func(tool.Context, map[string]any) (map[string]any, error) { return nil, nil }},
@@ -26,7 +26,7 @@ func TestToolThatReturnsNothing(t *testing.T) {
 				return map[string]any{}, nil
 			}},
 		}
-		w.startAs(func(c *engine.Config) { c.Planner = sequence{"nothing", "lists"} })
+		w.start(func(c *engine.Config) { c.Planner = sequence{"nothing", "lists"} })
 		id := w.begin(w.calls())
 		synctest.Wait()
 		if listed != nil {
@@ -50,7 +50,7 @@ func (w *world) readable(id a2a.TaskID) {
 
 // Nor does a person who says that the result of a call is null.
 func TestRespondNull(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		runs := newCounted()
 		t.Cleanup(runs.open)
 		w.tools.extra = []tool.Tool{&fake{name: "late", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -58,7 +58,7 @@ func TestRespondNull(t *testing.T) {
 			return map[string]any{}, nil
 		}}}
 		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		id := w.begin(w.calls("late", args{}))
 		time.Sleep(2 * time.Minute)
 		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Respond, Response: []byte("null")}); err != nil {

@@ -57,7 +57,7 @@ func (w *world) idle(t *testing.T, id a2a.TaskID) {
 // its first question any more: it is closed, and says so to who answers it later.
 func TestTimerClosesTheQuestion(t *testing.T) {
 	t.Parallel()
-	eachDiskTimed(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		e := newEither(1)
 		e.runs.open()
 		w.tools.extra = []tool.Tool{&e.fake}
@@ -90,7 +90,7 @@ func TestTimerClosesTheQuestion(t *testing.T) {
 // A question that is answered takes its timer with it.
 func TestAnswerRemovesTheTimer(t *testing.T) {
 	t.Parallel()
-	eachDiskTimed(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		e := newEither(0)
 		e.runs.open()
 		w.tools.extra = []tool.Tool{&e.fake}
@@ -109,7 +109,7 @@ func TestDeadlineOfOpenQuestion(t *testing.T) {
 		for _, runs := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s runs %t", on, runs), func(t *testing.T) {
 				t.Parallel()
-				eachDiskTimed(t, func(t *testing.T, w *world) {
+				eachDisk(t, func(t *testing.T, w *world) {
 					p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: approval.Terms{Expires: 2 * time.Hour, OnExpiry: on}})
 					if err != nil {
 						t.Fatal(err)
@@ -156,7 +156,7 @@ func TestRefusedSuspensionAsksNothing(t *testing.T) {
 		for order, asks := range map[string][]tool.Ask{"last": {good, good, bad}, "first": {bad, good}, "between": {good, bad, good}} {
 			t.Run(name+" "+order, func(t *testing.T) {
 				t.Parallel()
-				eachDiskTimed(t, func(t *testing.T, w *world) {
+				eachDisk(t, func(t *testing.T, w *world) {
 					p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: approval.Terms{Expires: 2 * time.Hour}})
 					if err != nil {
 						t.Fatal(err)

@@ -92,7 +92,7 @@ func TestOutputOfACallIsBounded(t *testing.T) {
 			eachDisk(t, func(t *testing.T, w *world) {
 				var refused atomic.Int32
 				w.tools.extra = []tool.Tool{tc.tool(&refused)}
-				w.startAs(func(c *engine.Config) { c.Limits.Output = limit })
+				w.start(func(c *engine.Config) { c.Limits.Output = limit })
 				id := w.begin(w.calls("flood", args{}))
 				got := w.ended(id)
 				w.wantState(got, a2a.TaskStateFailed)
@@ -117,7 +117,7 @@ func TestOutputOfACallIsBounded(t *testing.T) {
 func TestOutputIsOfOneCall(t *testing.T) {
 	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
-		w.startAs(func(c *engine.Config) { c.Limits.Output = 20_000 })
+		w.start(func(c *engine.Config) { c.Limits.Output = 20_000 })
 		calls := []any{}
 		for range 8 {
 			calls = append(calls, "stream", args{"n": 50})

@@ -198,7 +198,7 @@ func TestDeletionThatFails(t *testing.T) {
 	for name, after := range map[string]bool{"before its first step": false, "after it": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := unstarted(t, newBolt(t))
+			w := newWorld(t, newBolt(t))
 			w.wrap = func(h store.Handle) store.Handle { return undeleting{h, after} }
 			w.start()
 			id := w.ask(alice, 1)

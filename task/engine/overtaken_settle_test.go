@@ -39,7 +39,6 @@ func (w *world) overtaken() (id a2a.TaskID, goOn func()) {
 // A decision that comes when a task has been taken over, and does not wait in the queue
 // yet, lets it wait for no turn of another kind, either.
 func TestDecisionOvertakesTheQueueing(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = patient(1, 1)
 		id, goOn := w.overtaken()
@@ -55,7 +54,6 @@ func TestDecisionOvertakesTheQueueing(t *testing.T) {
 // A cancel that comes when a task has been taken over, and does not wait in the queue
 // yet, leaves no place of the queue taken.
 func TestCancelOvertakesTheQueueing(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = patient(1, 1)
 		w.cfg.Limits.Queue = 1
@@ -81,7 +79,6 @@ func TestDecisionOvertakesTheTurnThatLeaves(t *testing.T) {
 	t.Parallel()
 	for _, cancel := range []bool{false, true} {
 		t.Run(map[bool]string{false: "decided", true: "canceled"}[cancel], func(t *testing.T) {
-			t.Parallel()
 			inMemory(t, func(t *testing.T, w *world) {
 				w.cfg.Limits = patient(1, 1)
 				rests, on := make(chan struct{}), make(chan struct{})

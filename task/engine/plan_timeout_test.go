@@ -33,7 +33,7 @@ func TestPlanTimeout(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachDiskTimed(t, func(t *testing.T, w *world) {
+			eachDisk(t, func(t *testing.T, w *world) {
 				over := make(chan struct{})
 				t.Cleanup(func() { close(over) })
 				causes := make(chan error, 1)
@@ -71,7 +71,7 @@ func TestPlanTimeout(t *testing.T) {
 // Without a limit of its own a planner has two minutes.
 func TestPlanTimeoutDefault(t *testing.T) {
 	t.Parallel()
-	eachDiskTimed(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		start := time.Now()
 		var told atomic.Int64 // ns after the start
 		w.cfg.Planner = planFunc(func(ctx context.Context) (*task.Step, error) {

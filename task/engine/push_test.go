@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -230,42 +229,6 @@ func TestWebhooksAreBounded(t *testing.T) {
 	}
 }
 
-// Many who replace, delete and read one webhook at once, while its task runs to its end,
-// leave either one webhook with its rows, or none without any.
-func TestWebhookRaces(t *testing.T) {
-	t.Parallel()
-	w, _ := pushWorld(t)
-	id := w.parkedTask()
-	done := make(chan error, 40)
-	for i := range 40 {
-		go func() {
-			var err error
-			if i%4 == 3 {
-				err = w.engine.DeletePush(context.Background(), alice, id, "a")
-			} else {
-				_, err = w.engine.SetPush(context.Background(), alice, id, webhook("a"))
-			}
-			done <- err
-		}()
-	}
-	for range 40 {
-		if err := <-done; err != nil && !errors.Is(err, engine.ErrBusy) {
-			t.Errorf("SetPush() = %v", err)
-		}
-	}
-	count := map[string]int{}
-	for _, kind := range []string{task.RowPush, task.RowPushCursor, task.RowPushReady} {
-		rows, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: kind})
-		if err != nil {
-			t.Fatal(err)
-		}
-		count[kind] = len(rows.Rows)
-	}
-	if count[task.RowPush] > 1 || count[task.RowPush] != count[task.RowPushCursor] || count[task.RowPushReady] > count[task.RowPush] {
-		t.Errorf("rows that are left: %v", count)
-	}
-}
-
 // Who oversees a tenant deletes a webhook of somebody else, as it was when it was listed, also
 // while push notifications are switched off; the audit keeps that, and nothing of a deletion
 // that changed nothing.
@@ -320,7 +283,9 @@ func TestWebhookIsDeletedByAnOperator(t *testing.T) {
 // Without a sealer there are no webhooks.
 func TestNoPush(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, &memDisk{memstore.New()}, engine.Config{})
+	w := newMemory(t)
+	w.cfg = engine.Config{}
+	w.start()
 	id := w.parkedTask()
 	c := webhook("a")
 	_, set := w.engine.SetPush(w.ctx(), alice, id, c)

@@ -23,14 +23,14 @@ func TestRepeatsAfterDeathsAreBounded(t *testing.T) {
 		for _, gated := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%+v gated %t", is, gated), func(t *testing.T) {
 				t.Parallel()
-				eachDiskTimed(t, func(t *testing.T, w *world) { repeats(t, w, is, gated, false /* keeps */) })
+				eachDisk(t, func(t *testing.T, w *world) { repeats(t, w, is, gated, false /* keeps */) })
 			})
 		}
 	}
 	for _, gated := range []bool{false, true} {
 		t.Run(fmt.Sprintf("checkpoints gated %t", gated), func(t *testing.T) {
 			t.Parallel()
-			eachDiskTimed(t, func(t *testing.T, w *world) { repeats(t, w, tool.Annotations{}, gated, true /* keeps */) })
+			eachDisk(t, func(t *testing.T, w *world) { repeats(t, w, tool.Annotations{}, gated, true /* keeps */) })
 		})
 	}
 }

@@ -14,7 +14,6 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/task"
-	"a2a-server/task/engine"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 	"a2a-server/tool/toolconfirmation"
@@ -28,7 +27,7 @@ func (p *paid) TakesPayload() bool { return true }
 // Who says "run it again" is asked about the run that was approved. What its approver
 // gave the tool is part of that.
 func TestRunAgainKeepsThePayload(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		var mu sync.Mutex
 		var got []any
 		runs := newCounted()
@@ -49,7 +48,7 @@ func TestRunAgainKeepsThePayload(t *testing.T) {
 		}
 		w.tools.extra = []tool.Tool{p}
 		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		id := w.begin(w.calls("pay", args{}))
 		synctest.Wait()
 		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve, Payload: []byte(`{"limit":5}`)}); err != nil {
@@ -72,7 +71,7 @@ func TestRunAgainKeepsThePayload(t *testing.T) {
 // A call that stands in the middle continues with the arguments that it began with: like
 // what it asks while it runs, it cannot be edited.
 func TestEditOfASuspendedCall(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		var got []any
 		var gated atomic.Bool
 		g := &argGate{fake: fake{name: "pay"}, gate: gated.Load}
@@ -84,7 +83,7 @@ func TestEditOfASuspendedCall(t *testing.T) {
 			return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour), State: []byte(`"half of it is paid"`)}
 		}
 		w.tools.extra = []tool.Tool{g}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		id := w.begin(w.calls("pay", args{"amount": 1}))
 		synctest.Wait()
 		gated.Store(true)
@@ -110,7 +109,7 @@ func (g *argGate) Gate(agent.ReadonlyContext, map[string]any) (bool, string, err
 // A call of a tool that has changed is approved again. What the approver of the earlier tool
 // gave is not given to the new one.
 func TestPayloadIsOfTheNewestApproval(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		var got []any
 		p := &paid{fake{name: "pay", gated: true}}
 		p.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {

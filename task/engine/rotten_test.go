@@ -79,7 +79,7 @@ func (r *rotten) Append(ctx context.Context, b *store.Batch) *store.Commit {
 
 // onRotten runs a test in a bubble, on a store that is sound at first.
 func onRotten(t *testing.T, test func(t *testing.T, w *world, r *rotten)) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		r := &rotten{}
 		w.wrap = func(h store.Handle) store.Handle {
 			r.set(func(r *rotten) { r.Handle = h })

@@ -62,7 +62,9 @@ func TestScopeFor(t *testing.T) {
 // without authentication by an admin only.
 func TestApprovalsInScope(t *testing.T) {
 	t.Parallel()
-	w := onMemory(t, engine.Config{})
+	w := newMemory(t)
+	w.cfg = engine.Config{}
+	w.start()
 	mine, theirs := string(w.ask(alice, 1))+".a1", string(w.ask(auth.Anonymous(), 2))+".a1"
 	plain := w.engine.Approvals()
 	for _, tc := range []struct {
@@ -129,7 +131,9 @@ func wantDenied(t *testing.T, err error) {
 // Whoever may cancel in the tenant does, and gets the task.
 func TestCancelInScope(t *testing.T) {
 	t.Parallel()
-	w := onMemory(t, engine.Config{})
+	w := newMemory(t)
+	w.cfg = engine.Config{}
+	w.start()
 	id := mustID(w.ask(alice, 1))
 	for _, roles := range [][]string{nil, {auth.RoleRequester}, {auth.RoleViewer}, {auth.RoleApprover}, {auth.RoleAdmin}} {
 		if err := w.engine.Cancel(w.ctx(), colleague(roles...), id); !errors.Is(err, task.ErrTaskNotFound) {

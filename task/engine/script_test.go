@@ -53,7 +53,9 @@ func TestScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range []disk{&memDisk{memstore.New()}, newBolt(t)} {
-		w := newWorld(t, d, engine.Config{Planner: planner})
+		w := newWorld(t, d)
+		w.cfg = engine.Config{Planner: planner}
+		w.start()
 		say := func(id a2a.TaskID, text string) *a2a.Task {
 			m := w.message(a2a.NewTextPart(text))
 			m.TaskID = id
@@ -184,7 +186,9 @@ func TestBrokenPlanner(t *testing.T) {
 		for _, inline := range []bool{true, false} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				w := onMemory(t, engine.Config{Planner: &brokenPlanner{plan, inline}})
+				w := newMemory(t)
+				w.cfg = engine.Config{Planner: &brokenPlanner{plan, inline}}
+				w.start()
 				sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message(a2a.NewTextPart("x"))})
 				if err != nil {
 					return // refused: nothing was stored

@@ -11,7 +11,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
-	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
@@ -50,12 +49,12 @@ func find(all []approval.Audit, what approval.AuditEvent) *approval.Audit {
 func TestLongErrorOfATool(t *testing.T) {
 	for name, n := range map[string]int{"1 MiB": 1 << 20, "3 MiB": 3 << 20, "20 MiB": 20 << 20} {
 		t.Run(name, func(t *testing.T) {
-			timed(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				seen := newWitness()
 				w.tools.extra = []tool.Tool{&fake{name: "long", call: func(tool.Context, map[string]any) (map[string]any, error) {
 					return nil, errors.New(strings.Repeat("x", n))
 				}}}
-				w.startAs(func(cfg *engine.Config) { cfg.Planner = seen })
+				w.start(func(cfg *engine.Config) { cfg.Planner = seen })
 				id := w.begin(w.calls("long", args{}, "write", args{"amount": 1, "to": "x"}))
 				synctest.Wait()
 				got := w.ended(id)
@@ -77,25 +76,6 @@ func TestLongErrorOfATool(t *testing.T) {
 	}
 }
 
-// What a call sets of the state is bounded, however the call ends.
-func TestStateOfAFailedCallIsBounded(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
-		got := ""
-		w.tools.extra = []tool.Tool{
-			&fake{name: "fills", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				return nil, errors.Join(ctx.State().Set("big", strings.Repeat("x", 2<<20)), errTool)
-			}},
-		}
-		w.startAs(func(cfg *engine.Config) {})
-		id := w.begin(w.calls("fills", args{}))
-		synctest.Wait()
-		w.ended(id)
-		if n := w.header(id).Bytes; n > 1<<20 {
-			t.Errorf("the log has %d bytes; of a state of %d bytes at most 64 KiB are kept; %s", n, 2<<20, got)
-		}
-	})
-}
-
 // Whatever a tool returns late, the audit says that it did.
 func TestLateIsAudited(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -108,7 +88,7 @@ func TestLateIsAudited(t *testing.T) {
 		"longer error": {err: errors.New(strings.Repeat("y", 17<<20))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			timed(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				runs := newCounted()
 				t.Cleanup(runs.open)
 				w.tools.extra = []tool.Tool{&fake{name: "late", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -117,7 +97,7 @@ func TestLateIsAudited(t *testing.T) {
 					return c.result, c.err
 				}}}
 				w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
-				w.startAs(func(cfg *engine.Config) {})
+				w.start()
 				id := w.begin(w.calls("late", args{}))
 				time.Sleep(2 * time.Minute)
 				w.onlyOne(id)
@@ -134,7 +114,7 @@ func TestLateIsAudited(t *testing.T) {
 // A late result belongs to the run that gave it, not to the one that somebody has
 // allowed since.
 func TestLateNamesItsAttempt(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		first, second := make(chan struct{}), make(chan struct{})
 		runs := newCounted()
 		w.tools.extra = []tool.Tool{&fake{name: "late", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -146,7 +126,7 @@ func TestLateNamesItsAttempt(t *testing.T) {
 			return map[string]any{"run": 2}, nil
 		}}}
 		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
-		w.startAs(func(cfg *engine.Config) {})
+		w.start()
 		id := w.begin(w.calls("late", args{}))
 		time.Sleep(2 * time.Minute)
 		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
@@ -166,13 +146,13 @@ func TestLateNamesItsAttempt(t *testing.T) {
 
 // A toolset may fail with as long an error as it likes: the call stays as it is.
 func TestLongErrorOfAToolset(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		runs := newCounted()
 		set := &away{err: errors.New(strings.Repeat("<html>", 3<<20)), list: []tool.Tool{&fake{name: "pay", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			runs.enter(ctx)
 			return nil, nil
 		}}}}
-		w.startAs(func(cfg *engine.Config) { cfg.Tools = tool.NewRegistry(set) })
+		w.start(func(cfg *engine.Config) { cfg.Tools = tool.NewRegistry(set) })
 		id := w.begin(w.calls("pay", args{}))
 		synctest.Wait()
 		a := w.onlyOne(id)
@@ -189,5 +169,3 @@ func TestLongErrorOfAToolset(t *testing.T) {
 		}
 	})
 }
-
-var _ store.Millis

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"testing"
 
@@ -27,44 +26,6 @@ func (p *stepper) Plan(_ context.Context, at *task.Progress) (*task.Step, error)
 		return p.step(i), nil
 	}
 	return &task.Step{End: &task.End{State: a2a.TaskStateCompleted}}, nil
-}
-
-// A planner that is asked outside of batches may take as many steps as one that is
-// not.
-func TestManySteps(t *testing.T) {
-	t.Parallel()
-	const n = 160
-	for name, step := range map[string]func(i int) *task.Step{
-		"state": func(i int) *task.Step { return &task.Step{State: fmt.Appendf(nil, "%d", i)} },
-		"status": func(i int) *task.Step {
-			return &task.Step{Output: []task.Output{{Status: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart(fmt.Sprint(i)))}}}
-		},
-		"artifact": func(i int) *task.Step {
-			return &task.Step{Output: []task.Output{{Artifact: &task.ArtifactPiece{ID: "a", Parts: []*a2a.Part{a2a.NewTextPart(fmt.Sprint(i))}, Append: i > 0}}}}
-		},
-		"calls": func(int) *task.Step { return &task.Step{Calls: []task.PlannedCall{{Tool: "echo"}}} },
-	} {
-		for _, inline := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s inline %t", name, inline), func(t *testing.T) {
-				t.Parallel()
-				eachDiskTimed(t, func(t *testing.T, w *world) {
-					w.cfg.Planner = &stepper{n: n, step: step, inline: inline}
-					w.start()
-					got := w.ended(w.begin(w.message(a2a.NewTextPart("go"))))
-					w.wantState(got, a2a.TaskStateCompleted)
-					if messages := len(got.History); name == "status" && messages != n+1 {
-						t.Errorf("the history has %d messages, want %d", messages, n+1)
-					}
-					if name == "artifact" && (len(got.Artifacts) != 1 || len(got.Artifacts[0].Parts) != n) {
-						t.Errorf("the task has %d artifacts, want one with %d parts", len(got.Artifacts), n)
-					}
-					if runs := w.tools.count("echo"); name == "calls" && runs != n {
-						t.Errorf("echo ran %d times, want %d", runs, n)
-					}
-				})
-			})
-		}
-	}
 }
 
 // thinker is a planner that, the first time, thinks until it is told to stop.

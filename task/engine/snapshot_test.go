@@ -25,7 +25,7 @@ func TestLargeTask(t *testing.T) {
 		got := w.send(w.calls("stream", args{"n": n}, "transfer", args{"amount": 1, "to": "x"}))
 		w.wantState(got, a2a.TaskStateInputRequired)
 		scope, id := engine.ScopeFor(alice, auth.Read), mustID(got.ID)
-		v, err := w.store.Read(w.ctx(), scope, id, fromSnapshot(), pageLimit())
+		v, err := w.store.Read(w.ctx(), scope, id, store.AtSnapshot(), store.Limit{})
 		if err != nil || v.Header.Snapshot < n/4 {
 			t.Fatalf("the newest snapshot is of %d events of %d, %v; want one that is of more", v.Header.Snapshot, v.Header.Seq, err)
 		}
@@ -91,7 +91,7 @@ func TestUnreadableSnapshot(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		id := mustID(got.ID)
-		v, err := w.store.Read(w.ctx(), engine.ScopeFor(alice, auth.Read), id, fromSnapshot(), pageLimit())
+		v, err := w.store.Read(w.ctx(), engine.ScopeFor(alice, auth.Read), id, store.AtSnapshot(), store.Limit{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestUnreadableSnapshot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v, err = w.store.Read(w.ctx(), engine.ScopeFor(alice, auth.Read), id, fromSnapshot(), pageLimit()); err != nil || v.Snapshot == nil {
+		if v, err = w.store.Read(w.ctx(), engine.ScopeFor(alice, auth.Read), id, store.AtSnapshot(), store.Limit{}); err != nil || v.Snapshot == nil {
 			t.Fatalf("the store has no snapshot, %v", err)
 		}
 		if diff := cmp.Diff(got, w.get(got.ID)); diff != "" {

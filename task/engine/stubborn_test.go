@@ -25,7 +25,7 @@ func TestIgnoredTimeoutIsNotRepeated(t *testing.T) {
 		for _, gated := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%+v gated %t", is, gated), func(t *testing.T) {
 				t.Parallel()
-				eachDiskTimed(t, func(t *testing.T, w *world) {
+				eachDisk(t, func(t *testing.T, w *world) {
 					runs := newCounted()
 					t.Cleanup(runs.open)
 					w.tools.extra = []tool.Tool{&fake{name: "deaf", gated: gated, is: is, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -78,7 +78,7 @@ func TestAbandonedRunsAreCountedByTool(t *testing.T) {
 	for _, is := range []tool.Annotations{{}, {ReadOnly: true}, {Idempotent: true}} {
 		t.Run(fmt.Sprintf("%+v", is), func(t *testing.T) {
 			t.Parallel()
-			eachDiskTimed(t, func(t *testing.T, w *world) {
+			eachDisk(t, func(t *testing.T, w *world) {
 				runs := newCounted()
 				t.Cleanup(runs.open)
 				w.tools.extra = []tool.Tool{&fake{name: "deaf", is: is, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {

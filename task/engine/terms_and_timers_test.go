@@ -21,7 +21,7 @@ import (
 // A suspended call whose tool cannot be reached is tried by its own timer, not whenever
 // another task has something due.
 func TestPostponedCallIsNotWokenByOthers(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		set := &away{err: errors.New("connection refused"), list: []tool.Tool{&fake{name: "job", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			if _, ok := tool.Resumed(ctx); ok {
 				return map[string]any{}, nil
@@ -31,7 +31,7 @@ func TestPostponedCallIsNotWokenByOthers(t *testing.T) {
 		nap := &fake{name: "nap", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			return nil, &tool.Suspension{Wake: time.Now().Add(1000 * time.Hour)}
 		}}
-		w.startAs(func(c *engine.Config) { c.Tools = tool.NewRegistry(tool.NewToolset("x", nap), set) })
+		w.start(func(c *engine.Config) { c.Tools = tool.NewRegistry(tool.NewToolset("x", nap), set) })
 		id := w.begin(w.calls("job", args{}))
 		synctest.Wait()
 		set.is.Store(true)
@@ -50,7 +50,7 @@ func TestPostponedCallIsNotWokenByOthers(t *testing.T) {
 
 // To wait for a tool does not fill the log: when it comes back, the call runs.
 func TestWaitingFillsTheLog(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		runs := newCounted()
 		set := &away{err: errors.New("502 Bad Gateway: " + strings.Repeat("<html>", 700)), list: []tool.Tool{&fake{name: "pay", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			runs.enter(ctx)
@@ -58,7 +58,7 @@ func TestWaitingFillsTheLog(t *testing.T) {
 		}}}}
 		w.cfg.Limits = task.Limits{Task: 2 << 20}
 		all := w.tools.all()
-		w.startAs(func(c *engine.Config) { c.Tools = tool.NewRegistry(tool.NewToolset("x", all...), set) })
+		w.start(func(c *engine.Config) { c.Tools = tool.NewRegistry(tool.NewToolset("x", all...), set) })
 		id := w.begin(w.calls("pay", args{}))
 		synctest.Wait()
 		a := w.onlyOne(id)
@@ -79,7 +79,7 @@ func TestWaitingFillsTheLog(t *testing.T) {
 // What the defaults of the policy say of everybody's approvals holds for the question
 // what came of a call that needed none.
 func TestDefaultsOfOutcomeQuestion(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: approval.Terms{FourEyes: true}})
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestDefaultsOfOutcomeQuestion(t *testing.T) {
 			return map[string]any{}, nil
 		}}}
 		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		id := w.begin(w.calls("late", args{}))
 		time.Sleep(2 * time.Minute)
 		a := w.onlyOne(id)
@@ -109,13 +109,13 @@ func TestDefaultsOfOutcomeQuestion(t *testing.T) {
 
 // A chunk of nothing makes no task that cannot be read.
 func TestChunkOfNothing(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "pieces"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
 			return func(yield func(*tool.Result, error) bool) {
 				_ = yield(&tool.Result{Streaming: true}, nil) && yield(&tool.Result{Content: "done"}, nil)
 			}
 		}}}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		id := w.begin(w.calls("pieces", args{}))
 		synctest.Wait()
 		w.readable(id)
@@ -124,14 +124,14 @@ func TestChunkOfNothing(t *testing.T) {
 
 // A rejection of a call that has something running elsewhere leaves that to nobody.
 func TestRejectedSuspendedCallHasItsChildCanceled(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		var gated atomic.Bool
 		g := &childGate{argGate: argGate{fake: fake{name: "remote"}, gate: gated.Load}}
 		g.call = func(tool.Context, map[string]any) (map[string]any, error) {
 			return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour), State: []byte(`"remote task 7"`)}
 		}
 		w.tools.extra = []tool.Tool{g}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		id := w.begin(w.calls("remote", args{}))
 		synctest.Wait()
 		gated.Store(true)

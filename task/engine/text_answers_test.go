@@ -28,14 +28,14 @@ func (w *world) answered(id a2a.TaskID, text string) (*a2a.Task, error) {
 // Whoever says yes means what was shown. When that is asked again because of this very
 // message, nobody has been shown the new question.
 func TestTextReachesWhatWasShownToolChanged(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		runs := newCounted()
 		call := func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			runs.enter(ctx)
 			return map[string]any{}, nil
 		}
 		set := &away{list: []tool.Tool{&fake{name: "pay", gated: true, call: call}}}
-		w.startAs(func(c *engine.Config) { c.Tools = tool.NewRegistry(set) })
+		w.start(func(c *engine.Config) { c.Tools = tool.NewRegistry(set) })
 		id := w.begin(w.calls("pay", args{}))
 		synctest.Wait()
 		shown := w.onlyOne(id)
@@ -49,7 +49,7 @@ func TestTextReachesWhatWasShownToolChanged(t *testing.T) {
 
 // The same when what was shown is overdue, and the planner continues to another call.
 func TestTextReachesWhatWasShownOverdue(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: approval.Terms{Expires: time.Hour}})
 		if err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ func TestTextReachesWhatWasShownOverdue(t *testing.T) {
 			}},
 		}
 		var ahead atomic.Int64
-		w.startAs(func(c *engine.Config) {
+		w.start(func(c *engine.Config) {
 			c.Planner = sequence{"small", "large"}
 			c.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 		})
@@ -102,7 +102,7 @@ func (e *early) Append(ctx context.Context, b *store.Batch) *store.Commit {
 // The same when somebody else has decided what was shown, between the look at the task
 // and the batch: what the text means is not looked up again in what has come since.
 func TestTextReachesWhatWasShownConflict(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		runs := newCounted()
 		w.tools.extra = []tool.Tool{
 			&fake{name: "small", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) { return map[string]any{}, nil }},
@@ -113,7 +113,7 @@ func TestTextReachesWhatWasShownConflict(t *testing.T) {
 		}
 		var first atomic.Pointer[func()]
 		w.wrap = func(h store.Handle) store.Handle { return &early{h, &first} }
-		w.startAs(func(c *engine.Config) { c.Planner = sequence{"small", "large"} })
+		w.start(func(c *engine.Config) { c.Planner = sequence{"small", "large"} })
 		id := w.begin(w.calls())
 		synctest.Wait()
 		a := w.onlyOne(id)

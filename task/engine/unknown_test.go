@@ -30,7 +30,7 @@ func TestToolThatDoesNotKnow(t *testing.T) {
 		for _, verb := range []approval.Verb{approval.Approve, approval.Respond, approval.Reject} {
 			t.Run(fmt.Sprintf("%+v %s", is, verb), func(t *testing.T) {
 				t.Parallel()
-				eachDiskTimed(t, func(t *testing.T, w *world) {
+				eachDisk(t, func(t *testing.T, w *world) {
 					pay := newKeeper("pay", func(_ tool.Context, n int) (map[string]any, error) {
 						if n == 1 {
 							return nil, errSilence
@@ -120,7 +120,7 @@ func TestDoubtComesFirst(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			timed(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				w.tools.extra = []tool.Tool{newKeeper("pay", func(ctx tool.Context, _ int) (map[string]any, error) { return nil, run(ctx) })}
 				w.cfg.Limits = task.Limits{Output: 10_000, ToolTimeout: time.Second}
 				w.start()
@@ -143,7 +143,7 @@ func TestLateResultThatIsUnknown(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{"says it": errSilence, "does not say it": &quiet{errSilence}} {
 		t.Run(name, func(t *testing.T) {
-			timed(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				runs := newCounted()
 				t.Cleanup(runs.open)
 				w.tools.extra = []tool.Tool{newKeeper("pay", func(tool.Context, int) (map[string]any, error) {
@@ -212,7 +212,7 @@ func TestToolWithATimeLimitOfItsOwn(t *testing.T) {
 	} {
 		for _, wrapped := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s wrapped %t", name, wrapped), func(t *testing.T) {
-				timed(t, func(t *testing.T, w *world) {
+				inMemory(t, func(t *testing.T, w *world) {
 					var took time.Duration
 					var h tool.Tool = &hasty{limit: tc.limit, keeper: newKeeper("slow", func(ctx tool.Context, _ int) (map[string]any, error) {
 						begun := time.Now()

@@ -10,8 +10,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/store"
-	"a2a-server/store/memstore"
 	"a2a-server/task"
+	"a2a-server/task/engine"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -29,13 +29,6 @@ func (s *away) Tools(agent.ReadonlyContext) ([]tool.Tool, error) {
 		return nil, s.err
 	}
 	return s.list, nil
-}
-
-// timed runs a test in a bubble on memory, where time passes when nothing else can.
-func timed(t *testing.T, test func(t *testing.T, w *world)) {
-	t.Helper()
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { test(t, unstarted(t, &memDisk{memstore.New()})) })
 }
 
 // sleeper is a tool that is suspended until a time, twice.
@@ -57,7 +50,7 @@ func sleeper(first, second time.Duration) (*fake, *counted) {
 // A call that has been entered since its tool was out of reach has not been waiting
 // since then.
 func TestTroubleThatIsOverIsForgotten(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		tl, runs := sleeper(time.Hour, 48*time.Hour)
 		r := &outlet{tools: []tool.Tool{tl}}
 		w.startWith(r, callsOf("sleeper", `{}`))
@@ -83,7 +76,7 @@ func TestTroubleThatIsOverIsForgotten(t *testing.T) {
 
 // What is due and cannot be done now waits for its next try, not in the way.
 func TestTimerOfUnreachableToolDoesNotStayDue(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		tl, _ := sleeper(time.Hour, 0)
 		r := &outlet{tools: []tool.Tool{tl}}
 		w.startWith(r, callsOf("sleeper", `{}`))
@@ -111,7 +104,7 @@ func TestTimerOfUnreachableToolDoesNotStayDue(t *testing.T) {
 // A task at work does not ask the same again each second because a timer of it cannot be
 // served.
 func TestTimerOfUnreachableToolAddsNoEvents(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		tl, _ := sleeper(time.Hour, 0)
 		r := &outlet{tools: []tool.Tool{tl}}
 		w.cfg.Limits = task.Limits{ToolTimeout: 1000 * time.Hour}
@@ -132,7 +125,7 @@ func TestTimerOfUnreachableToolAddsNoEvents(t *testing.T) {
 
 // A call that is asked for takes the timer of its tries with it.
 func TestAskRemovesTheRetryTimer(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		pay := &fake{name: "pay", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) { return nil, nil }}
 		r := &outlet{tools: []tool.Tool{pay}, down: true}
 		w.startWith(r, callsOf("pay", `{}`))
@@ -150,7 +143,7 @@ func TestAskRemovesTheRetryTimer(t *testing.T) {
 // A toolset that is out of reach for a moment does not fail a task whose calls have
 // succeeded.
 func TestToolsetDownWhilePlanningFailsNoTask(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		r := &outlet{}
 		pay := &fake{name: "pay", call: func(tool.Context, map[string]any) (map[string]any, error) {
 			r.set(true)
@@ -159,7 +152,7 @@ func TestToolsetDownWhilePlanningFailsNoTask(t *testing.T) {
 		}}
 		r.tools = []tool.Tool{pay}
 		w.tools.extra = nil
-		w.startOnly(r)
+		w.start(func(c *engine.Config) { c.Tools = tool.NewRegistry(r) })
 		got := w.send(w.calls("pay", args{}))
 		w.wantState(got, a2a.TaskStateCompleted)
 	})

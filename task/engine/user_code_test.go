@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"iter"
@@ -15,8 +14,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
-	"a2a-server/store/memstore"
-	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
 )
@@ -46,11 +43,11 @@ func (s shy) MarshalJSON() ([]byte, error) { return json.Marshal(*s.text) }
 // A tool that panics fails its call, whatever it panics with.
 func TestPanicWithAValueThatPanics(t *testing.T) {
 	deadly(t, func(t *testing.T) {
-		w := unstarted(t, &memDisk{memstore.New()})
+		w := newMemory(t)
 		w.tools.extra = []tool.Tool{&fake{name: "shy", call: func(tool.Context, map[string]any) (map[string]any, error) {
 			panic(shy{})
 		}}}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		w.wantState(w.ended(w.begin(w.calls("shy", args{}))), a2a.TaskStateFailed)
 	})
 }
@@ -59,7 +56,7 @@ func TestPanicWithAValueThatPanics(t *testing.T) {
 // left behind, is refused; it does not end the server.
 func TestYieldAfterTheEnd(t *testing.T) {
 	deadly(t, func(t *testing.T) {
-		w := unstarted(t, &memDisk{memstore.New()})
+		w := newMemory(t)
 		yielded := make(chan bool)
 		w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "leaves"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
 			return func(yield func(*tool.Result, error) bool) {
@@ -72,7 +69,7 @@ func TestYieldAfterTheEnd(t *testing.T) {
 				time.AfterFunc(10*time.Millisecond, func() { close(returned) })
 			}
 		}}}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		w.wantState(w.ended(w.begin(w.calls("leaves", args{}))), a2a.TaskStateCompleted)
 		if <-yielded {
 			t.Error("what was yielded after the end was taken")
@@ -83,12 +80,12 @@ func TestYieldAfterTheEnd(t *testing.T) {
 // A tool that ends its goroutine has ended: its call need not wait for its time-out,
 // and the run does not count as one that cannot be stopped.
 func TestToolEndsItsGoroutine(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.tools.extra = []tool.Tool{&fake{name: "exits", is: tool.Annotations{Idempotent: true}, call: func(tool.Context, map[string]any) (map[string]any, error) {
 			runtime.Goexit()
 			return nil, nil
 		}}}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		id := w.begin(w.calls("exits", args{}))
 		time.Sleep(time.Minute)
 		if got := w.get(id); got.Status.State == a2a.TaskStateWorking {
@@ -108,7 +105,7 @@ func TestToolEndsItsGoroutine(t *testing.T) {
 
 // A gate that ends its goroutine leaves no task at work forever.
 func TestGateEndsItsGoroutine(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		exits := false
 		p, err := approval.NewPolicy(approval.PolicyConfig{})
 		if err != nil {
@@ -132,7 +129,7 @@ func TestGateEndsItsGoroutine(t *testing.T) {
 			}
 			return nil, nil
 		}})
-		w.startAs(func(c *engine.Config) { c.Planner = &twoSteps{} })
+		w.start(func(c *engine.Config) { c.Planner = &twoSteps{} })
 		id := w.begin(w.calls("first", args{}))
 		time.Sleep(3 * time.Hour)
 		if h := w.header(id); h.Phase != 3 {
@@ -149,38 +146,6 @@ type gatedFake struct {
 
 func (g *gatedFake) Gate(agentCtx, map[string]any) (bool, string, error) { return g.gate(), "", nil }
 
-// A tool that does not come back from Cancel keeps nobody from stopping.
-func TestStopWaitsForNoCancel(t *testing.T) {
-	w := unstarted(t, &memDisk{memstore.New()})
-	runs := newCounted()
-	stuck := make(chan struct{})
-	defer close(stuck)
-	w.tools.extra = []tool.Tool{&cancelStuck{fake: fake{name: "stuck", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-		runs.enter(ctx)
-		<-ctx.Done()
-		return nil, context.Cause(ctx)
-	}}, stuck: stuck}}
-	w.startAs(func(*engine.Config) {})
-	id := w.begin(w.calls("stuck", args{}))
-	w.until("the tool runs", func() bool { return runs.count() == 1 })
-	if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() { defer close(done); w.engine.Stop(time.Second) }()
-	if !within(patience, done) {
-		t.Errorf("Stop has not returned after %v, because a tool's Cancel has not", patience)
-	}
-}
-
-type cancelStuck struct {
-	fake
-	stuck chan struct{}
-}
-
-func (c *cancelStuck) Cancel(string) bool         { <-c.stuck; return true }
-func (c *cancelStuck) SupportsCancellation() bool { return true }
-
 // childStuck is a tool with something elsewhere that does not come back from being
 // told to end.
 type childStuck struct {
@@ -195,7 +160,7 @@ func (c *childStuck) StopJob(tool.Context, json.RawMessage) error {
 
 // Tools that do not come back from StopJob stop no timer of other tasks.
 func TestStuckChildrenStopNoTimers(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		stuck := make(chan struct{})
 		t.Cleanup(func() { close(stuck) })
 		w.tools.extra = []tool.Tool{
@@ -209,7 +174,7 @@ func TestStuckChildrenStopNoTimers(t *testing.T) {
 				return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour)}
 			}},
 		}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		for range 16 {
 			id := w.begin(w.calls("remote", args{}))
 			synctest.Wait()
@@ -224,5 +189,3 @@ func TestStuckChildrenStopNoTimers(t *testing.T) {
 		}
 	})
 }
-
-var _ task.Limits

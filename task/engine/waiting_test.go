@@ -13,7 +13,6 @@ import (
 
 // A task that waits for its turn says so after a second, once, in the state that it has.
 func TestTaskSaysThatItWaits(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = patient(1, 1)
 		w.start()
@@ -48,7 +47,6 @@ func TestTaskSaysThatItWaits(t *testing.T) {
 
 // One that was at work before says that it waits, and is working.
 func TestResumedTaskSaysThatItWaits(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = patient(1, 1)
 		w.tools.extra = []tool.Tool{dozer(time.Now().Add(time.Minute))}
