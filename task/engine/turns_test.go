@@ -125,7 +125,7 @@ func TestTurnThatLostItsTaskFailsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.cfg.Limits = task.Limits{ToolTimeout: 1000 * time.Hour}
-		w.takeOver(func(cfg *engine.Config) { cfg.Planner = &twoSteps{} }, w.message(a2a.NewTextPart("go")), &gates, first, second)
+		w.takeOver(func(cfg *engine.Config) { cfg.Planner = sequence("first", "exits") }, w.message(a2a.NewTextPart("go")), &gates, first, second)
 	})
 }
 
