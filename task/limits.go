@@ -11,8 +11,8 @@ import (
 type Limits struct {
 	// Turns is how many tasks may have a turn at the same time, counting only turns in
 	// their first second: a longer turn makes room for another, up to four times as many
-	// long turns. An additional eighth is reserved for new tasks, and another eighth, at
-	// least one, for tasks with a decision. Defaults to 2,048.
+	// long turns. There may be an eighth more, and another eighth, at least one, for tasks
+	// with a decision. Defaults to 2,048.
 	Turns int
 	// TurnsPerCaller is how many of Turns one caller may use; long and reserved turns
 	// scale with it. Defaults to a quarter of Turns; see [Limits.Unshared].

@@ -281,8 +281,8 @@ func TestListReadsNoArtifacts(t *testing.T) {
 		w.tools.extra = []tool.Tool{pours(false /* holds */)}
 		w.start()
 		var ids []string
-		for i := range 6 {
-			ids = append(ids, string(w.pour(alice, 40+i, 60<<10))) // 2.4 MiB
+		for i := range 3 {
+			ids = append(ids, string(w.pour(alice, 12+i, 60<<10))) // 720 KiB
 		}
 		for range 2 {
 			before := disk.read.Load()
@@ -307,7 +307,7 @@ func TestListReadsNoArtifacts(t *testing.T) {
 		// Nothing of it is lost for who asks.
 		for i, id := range ids {
 			got := w.get(a2a.TaskID(id))
-			if len(got.Artifacts) != 1 || len(got.Artifacts[0].Parts) != 40+i {
+			if len(got.Artifacts) != 1 || len(got.Artifacts[0].Parts) != 12+i {
 				t.Errorf("task %d has not the artifact that was streamed", i)
 			}
 		}

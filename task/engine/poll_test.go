@@ -325,6 +325,7 @@ func TestJobWhosePollsHangHasADeadline(t *testing.T) {
 			hangs.hold()
 			return nil, nil, nil
 		})
+		p.polling.Max = 30 * time.Minute
 		w.cfg.Limits = task.Limits{Abandoned: 8}
 		w.tools.extra = []tool.Tool{p}
 		w.start()

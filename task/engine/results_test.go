@@ -611,48 +611,49 @@ func TestCancelIsAuditedWithItsPrincipal(t *testing.T) {
 // What a tool has returned before the server stops is recorded, as it is when it returns
 // after that.
 func TestResultReturnedBeforeStop(t *testing.T) {
-	w := newMemory(t)
-	first, second := make(chan struct{}), make(chan struct{})
-	returned := make(chan struct{})
-	in := make(chan struct{})
-	out := make(chan struct{})
-	var armed atomic.Bool
-	w.tools.extra = []tool.Tool{
-		&fake{name: "a", call: func(tool.Context, map[string]any) (map[string]any, error) { <-first; return map[string]any{}, nil }},
-		&fake{name: "b", call: func(tool.Context, map[string]any) (map[string]any, error) {
-			<-second
-			defer close(returned)
-			return map[string]any{"paid": true}, nil
-		}},
-	}
-	w.start(func(c *engine.Config) {
-		c.CrashPoint = func(point string) {
-			if point == engine.PointStep && armed.CompareAndSwap(true, false) {
-				close(in)
-				<-out
+	inMemory(t, func(t *testing.T, w *world) {
+		first, second := make(chan struct{}), make(chan struct{})
+		returned := make(chan struct{})
+		in := make(chan struct{})
+		out := make(chan struct{})
+		var armed atomic.Bool
+		w.tools.extra = []tool.Tool{
+			&fake{name: "a", call: func(tool.Context, map[string]any) (map[string]any, error) { <-first; return map[string]any{}, nil }},
+			&fake{name: "b", call: func(tool.Context, map[string]any) (map[string]any, error) {
+				<-second
+				defer close(returned)
+				return map[string]any{"paid": true}, nil
+			}},
+		}
+		w.start(func(c *engine.Config) {
+			c.CrashPoint = func(point string) {
+				if point == engine.PointStep && armed.CompareAndSwap(true, false) {
+					close(in)
+					<-out
+				}
 			}
+		})
+		id := w.begin(w.calls("a", args{}, "b", args{}))
+		armed.Store(true)
+		close(first) // the turn writes what came of a
+		<-in
+		close(second) // and b returns meanwhile
+		<-returned
+		synctest.Wait()
+		stopped := make(chan struct{})
+		go func() { defer close(stopped); w.engine.Stop(0) }()
+		synctest.Wait()
+		close(out)
+		<-stopped
+		all := w.audits(id)
+		ok := false
+		for _, a := range all {
+			ok = ok || a.Call == "c1.2" && (a.What == approval.AuditFinished || a.What == approval.AuditLate)
+		}
+		if !ok {
+			t.Errorf("b has returned its result before the store was closed, and nothing says so: %+v", all)
 		}
 	})
-	id := w.begin(w.calls("a", args{}, "b", args{}))
-	armed.Store(true)
-	close(first) // the turn writes what came of a
-	<-in
-	close(second) // and b returns meanwhile
-	<-returned
-	time.Sleep(20 * time.Millisecond)
-	stopped := make(chan struct{})
-	go func() { defer close(stopped); w.engine.Stop(0) }()
-	time.Sleep(20 * time.Millisecond)
-	close(out)
-	<-stopped
-	all := w.audits(id)
-	ok := false
-	for _, a := range all {
-		ok = ok || a.Call == "c1.2" && (a.What == approval.AuditFinished || a.What == approval.AuditLate)
-	}
-	if !ok {
-		t.Errorf("b has returned its result before the store was closed, and nothing says so: %+v", all)
-	}
 }
 
 // old is a store that has a snapshot of an earlier program.

@@ -48,8 +48,7 @@ func TestFailingWorkHidesNothing(t *testing.T) {
 // Nor does work that has to wait: here for calls to be resumed, while every turn is
 // taken.
 func TestWaitingWorkHidesNothing(t *testing.T) {
-	t.Parallel()
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		const many = 1100 // a store gives at most 1,000 rows at once
 		wake := time.Now().Add(time.Hour)
 		w.tools.extra = []tool.Tool{dozer(wake)}
