@@ -1,7 +1,6 @@
 package task
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -152,16 +151,6 @@ func (d *Draft) endAll(state a2a.TaskState, says string) error {
 	return d.end(state, m)
 }
 
-// ChildCanceler is a tool whose calls have work running elsewhere, for example in a remote
-// agent, that has to be canceled with their task. CancelChild is called for a call that is
-// suspended or has a checkpoint, with the state that the call kept. It is called as due work:
-// it is retried after a failure, may be called twice, and may be called while the call still
-// ends in its own process. ctx is an [agent.ReadonlyContext] of the task's owner. The job of a
-// [tool.Poller] is stopped in the same way, with [tool.JobStopper].
-type ChildCanceler interface {
-	CancelChild(ctx context.Context, callID string, state json.RawMessage) error
-}
-
 // ChildCancel is the payload of due work of kind [DueChildCancel].
 type ChildCancel struct {
 	Tool  string          `json:"tool"`
@@ -235,8 +224,8 @@ func (d *Draft) stopChild(c *call, p ChildCancel) error {
 	return nil
 }
 
-// hasChildren reports whether the tool of a call can cancel its remote work. It is true for a
-// tool that cannot be looked up now, and false for a tool that panics.
+// hasChildren reports whether the tool of a call is a [tool.JobStopper]. A tool that cannot be looked up
+// now may be one; one that panics cannot be called.
 func (d *Draft) hasChildren(c *call) (has bool) {
 	defer func() {
 		if recover() != nil {
@@ -250,11 +239,8 @@ func (d *Draft) hasChildren(c *call) (has bool) {
 	if l.entry == nil {
 		return false // the tool is gone, and with it the way to its children
 	}
-	_, ok := tool.As[ChildCanceler](l.entry.Tool)
-	if !ok {
-		_, ok = tool.As[tool.JobStopper](l.entry.Tool)
-	}
-	return ok
+	_, has = tool.As[tool.JobStopper](l.entry.Tool)
+	return has
 }
 
 // ChildCancelResult is the result of due work of kind [DueChildCancel].

@@ -1,7 +1,6 @@
 package task_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -161,6 +160,6 @@ func TestChildIsToldOfACancel(t *testing.T) {
 // parent is a tool whose calls have something running elsewhere.
 type parent struct{ fake }
 
-func (*parent) CancelChild(ctx context.Context, callID string, state json.RawMessage) error {
+func (*parent) StopJob(tool.Context, json.RawMessage) error {
 	return nil
 }

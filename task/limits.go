@@ -9,9 +9,9 @@ import (
 
 // Limits bound the resources of an engine. Zero fields mean the defaults.
 type Limits struct {
-	// Turns is the maximum number of concurrent turns, counting only turns in their first
-	// second: a longer turn makes room for another, up to four times as many long turns. An
-	// additional eighth is reserved for new tasks, and another eighth, at least one, for tasks
+	// Turns is how many tasks may have a turn at the same time, counting only turns in
+	// their first second: a longer turn makes room for another, up to four times as many
+	// long turns. There may be an eighth more, and another eighth, at least one, for tasks
 	// with a decision. Defaults to 2,048.
 	Turns int
 	// TurnsPerCaller bounds the share of a caller in Turns; long and reserved turns scale with

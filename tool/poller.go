@@ -49,12 +49,15 @@ type Poller interface {
 	Poll(ctx Context, state json.RawMessage) (*Result, json.RawMessage, error)
 }
 
-// JobStopper is a [Poller] that can stop a job that nobody waits for any longer: its task
-// was canceled, it did not end in time, or its call ended with an error.
+// JobStopper is a tool that can stop what one of its calls has running elsewhere and nobody
+// waits for any longer: its task or the call was canceled, it did not end in time, or the
+// call ended with an error. That is the job of a [Poller], or the work of another call that
+// is suspended or has kept a checkpoint.
 type JobStopper interface {
-	// StopJob stops the job with this state. It is retried after a failure, and may be
-	// called more than once, after the job is done, and while a poll still ends. ctx is
-	// that of the task's owner: its state can only be read, and it has no artifacts.
+	// StopJob stops the job with this state, or the work of a call that has kept it, which
+	// ctx names. It is retried after a failure, and may be called more than once, after the
+	// job is done, and while a poll or the call still ends. ctx is that of the task's
+	// owner: its state can only be read, and it has no artifacts.
 	StopJob(ctx Context, state json.RawMessage) error
 }
 

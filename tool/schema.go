@@ -13,7 +13,6 @@ import (
 type Schema struct {
 	compiled *jsonschema.Schema // nil: any object
 	source   map[string]any     // what it was compiled from
-	plain    *plain             // nil: only compiled can check it
 }
 
 // schemaURL is the address of a schema during compilation. It resolves to nothing, and so
@@ -51,7 +50,7 @@ func CompileSchema(schema map[string]any) (*Schema, error) {
 	if err := bounded(compiled); err != nil {
 		return nil, fmt.Errorf("compile a JSON schema: %w", err)
 	}
-	return &Schema{compiled: compiled, source: schema, plain: plainOf(doc)}, nil
+	return &Schema{compiled: compiled, source: schema}, nil
 }
 
 // Validate checks v, a JSON value as encoding/json decodes it. The error is an
@@ -61,9 +60,6 @@ func (s *Schema) Validate(v any) error {
 		if _, ok := v.(map[string]any); !ok {
 			return &InvalidError{Violations: []Violation{{Message: "want an object"}}}
 		}
-		return nil
-	}
-	if s.plain != nil && s.plain.fits(v) {
 		return nil
 	}
 	if err := s.compiled.Validate(v); err != nil {

@@ -66,14 +66,14 @@ func (e *Engine) admit(t *turn, c class) (run bool, err error) {
 		return true, nil
 	}
 	w := &waiter{task: t.id, owner: t.owner, class: c}
-	switch full := e.lanes.reserve(w); full {
-	case nil:
+	switch full := e.lanes.reserve(w); {
+	case full == nil:
 		t.waits = w
 		return false, nil
-	case &e.lanes.each:
-		return false, &BusyError{Why: fmt.Sprintf("%d tasks of this caller already wait for a turn, which is the limit", full.queue)}
+	case full.Own:
+		return false, &BusyError{Why: fmt.Sprintf("%d tasks of this caller already wait for a turn, which is the limit", full.Limit)}
 	default:
-		return false, &BusyError{Why: fmt.Sprintf("%d tasks already wait for a turn, which is the limit", full.queue)}
+		return false, &BusyError{Why: fmt.Sprintf("%d tasks already wait for a turn, which is the limit", full.Limit)}
 	}
 }
 
@@ -100,7 +100,7 @@ func (e *Engine) leave(t *turn) {
 		e.lanes.wait(t.follows, e.now())
 	case t.failed && !e.draining:
 		e.failures[t.id]++
-		again := &waiter{task: t.id, owner: t.owner, fence: t.fence, class: resumed}
+		again := &waiter{task: t.id, owner: t.owner, fence: t.fence, class: other}
 		e.after(retryPause(e.failures[t.id]), func() { e.enqueue(again) })
 	case !t.failed:
 		delete(e.failures, t.id)

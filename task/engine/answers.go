@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"a2a-server/auth"
 	"a2a-server/store"
@@ -31,16 +30,6 @@ func (e *AnswersError) Error() string {
 		return "the answers that this caller has not read yet take all the memory that one caller may use for answers: read them, then try again"
 	}
 	return "the answers being sent take all the memory for answers: try again later"
-}
-
-// answers accounts for the memory of answers, from before they read their data until they
-// have been sent. It is safe for concurrent use.
-type answers struct {
-	limit uint64
-
-	mu      sync.Mutex
-	taken   uint64
-	callers map[store.Scope]uint64 // above 0
 }
 
 // Answer is one answer to a client. It reads tasks, and reserves for that a part of the
@@ -93,13 +82,7 @@ func (a *Answer) Release() {
 	if a.taken == 0 {
 		return
 	}
-	all, owner := &a.e.answers, ownerOf(a.by)
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	all.taken -= a.taken
-	if all.callers[owner] -= a.taken; all.callers[owner] == 0 {
-		delete(all.callers, owner)
-	}
+	a.e.answers.Give(ownerOf(a.by), int64(a.taken))
 	a.taken = 0
 }
 
@@ -110,29 +93,19 @@ func (a *Answer) take(bytes uint64) error {
 		a.bytes = bytes
 		return nil
 	}
-	all, owner := &a.e.answers, ownerOf(a.by)
-	all.mu.Lock()
-	defer all.mu.Unlock()
 	more := answerCost*bytes - a.taken
 	// What this answer itself holds does not count against it.
-	own, others := all.callers[owner], all.taken
-	switch {
-	case own > a.taken && own+more > all.limit/2:
-		return &AnswersError{Own: true}
-	case others > a.taken && others+more > all.limit:
-		return &AnswersError{Own: others == own}
+	if full := a.e.answers.Extend(ownerOf(a.by), int64(a.taken), int64(more)); full != nil {
+		return &AnswersError{Own: full.Own || full.Alone}
 	}
 	a.bytes, a.taken = bytes, a.taken+more
-	all.taken += more
-	all.callers[owner] += more
 	return nil
 }
 
 // Taken returns how many bytes of memory answers hold.
 func (e *Engine) Taken() uint64 {
-	e.answers.mu.Lock()
-	defer e.answers.mu.Unlock()
-	return e.answers.taken
+	bytes, _ := e.answers.Total()
+	return uint64(bytes)
 }
 
 // room reserves the memory for so many more bytes of logs, and waits for a processor if

@@ -1,11 +1,14 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -117,7 +120,9 @@ func TestApprovals(t *testing.T) {
 // before all else.
 func TestApprovalsOfOlderServers(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		time.Sleep(26 * 366 * 24 * time.Hour) // older servers are not so old
+		w.start()
 		var ids []string
 		for n := range 3 {
 			id := w.ask(alice, n)
@@ -156,7 +161,7 @@ func TestApprovalsOfOlderServers(t *testing.T) {
 
 // Who watches is told of what is asked and decided, and of nobody else's.
 func TestWatchApprovals(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.start()
 		wake, stop := w.engine.Approvals().Watch(alice)
 		defer stop()
@@ -193,7 +198,9 @@ func TestWatchApprovals(t *testing.T) {
 func TestPrincipalThatIsNotUTF8(t *testing.T) {
 	t.Parallel()
 	jose := auth.Principal{Tenant: "acme", Subject: "Jos\xe9", Roles: []string{auth.RoleRequester}, Method: "test"}
-	w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{FourEyes: true}})})
+	w := newMemory(t)
+	w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{FourEyes: true}})}
+	w.start()
 	sent, err := w.engine.Send(w.ctx(), engine.Send{By: jose, Message: w.calls("transfer", args{"amount": 1, "to": "x"})})
 	if errors.Is(err, task.ErrTaskNotFound) {
 		return
@@ -211,64 +218,350 @@ func TestPrincipalThatIsNotUTF8(t *testing.T) {
 	}
 }
 
-// Of opposite decisions that come at once by both ways exactly one counts, and the other
-// is told; who lists after each wake-up has seen all in the end.
-func TestOppositeDecisions(t *testing.T) {
+// overseen returns the ids of all tasks that by oversees, page by page.
+func (w *world) overseen(tasks *engine.Tasks, by auth.Principal, q engine.TaskQuery) (ids []string) {
+	w.t.Helper()
+	for {
+		page, err := tasks.List(w.ctx(), by, q)
+		if err != nil {
+			w.t.Fatalf("List(%s) = %v", by.Subject, err)
+		}
+		for i := range page.Tasks {
+			ids = append(ids, page.Tasks[i].ID)
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			slices.Sort(ids)
+			return ids
+		}
+		if len(ids) > 1000 {
+			w.t.Fatal("the list has no end")
+		}
+	}
+}
+
+// sorted returns the ids of tasks in the order of overseen.
+func sorted(all ...a2a.TaskID) (ids []string) {
+	for _, id := range all {
+		ids = append(ids, string(id))
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Who oversees a tenant sees all of its tasks and none of another, whatever page by page
+// or filter; who has no role for it sees nothing.
+func TestTasksOfATenant(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
-		approvals := w.engine.Approvals()
-		wake, stop := approvals.Watch(alice)
-		defer stop()
-		const rounds = 25
-		go func() {
-			for range rounds {
-				sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("transfer", args{"amount": 1, "to": "x"})})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				id := sent.Task.String()
-				for n := 0; n == 0 && w.ctx().Err() == nil; { // until it asks
-					page, err := approvals.List(w.ctx(), alice, engine.ApprovalQuery{Task: id})
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					n = len(page.Approvals)
-				}
-				approve := w.decision(a2a.TaskID(id), map[string]any{"id": id + ".a1", "decision": "approve"})
-				answers := make(chan error, 2)
-				go func() {
-					answers <- approvals.Decide(w.ctx(), alice, approval.Answer{ID: id + ".a1", Verb: approval.Reject})
-				}()
-				go func() {
-					_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: approve})
-					answers <- err
-				}()
-				if a, b := <-answers, <-answers; (a == nil) == (b == nil) {
-					t.Errorf("two opposite decisions: %v and %v, want that one counts", a, b)
-				}
+		mine, his := w.ask(alice, 1), w.ask(bob, 2)
+		stranger := auth.Principal{Tenant: "other", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "test"}
+		foreign, nobodys := w.ask(stranger, 3), w.ask(auth.Anonymous(), 4)
+		operator, admin := colleague(auth.RoleOperator), colleague(auth.RoleAdmin)
+		tasks := w.engine.Tasks()
+		for name, tc := range map[string]struct {
+			of   *engine.Tasks
+			by   auth.Principal
+			q    engine.TaskQuery
+			want []string
+		}{
+			"an operator":            {tasks, operator, engine.TaskQuery{}, sorted(mine, his)},
+			"page by page":           {tasks, operator, engine.TaskQuery{Limit: 1}, sorted(mine, his)},
+			"in a state":             {tasks, operator, engine.TaskQuery{State: a2a.TaskStateInputRequired}, sorted(mine, his)},
+			"in another state":       {tasks, operator, engine.TaskQuery{State: a2a.TaskStateCompleted}, nil},
+			"a viewer":               {tasks, colleague(auth.RoleViewer), engine.TaskQuery{}, sorted(mine, his)},
+			"of an owner":            {tasks, operator, engine.TaskQuery{Owner: "bob"}, sorted(his)},
+			"of a stranger":          {tasks, operator, engine.TaskQuery{Owner: "nobody"}, nil},
+			"a requester":            {tasks, auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleRequester}, Method: "test"}, engine.TaskQuery{}, sorted(his)},
+			"a requester, another's": {tasks, auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleRequester}, Method: "test"}, engine.TaskQuery{Owner: "alice"}, nil},
+			"an admin, of anonymous": {tasks.OfAnonymous(), admin, engine.TaskQuery{}, sorted(nobodys)},
+		} {
+			if got := w.overseen(tc.of, tc.by, tc.q); !slices.Equal(got, tc.want) {
+				t.Errorf("%s sees %v, want %v", name, got, tc.want)
 			}
-		}()
-		for seen := map[string]approval.State{}; len(seen) < rounds; {
-			if !within(patience, wake) {
-				t.Fatalf("no wake-up with %d of %d approvals seen", len(seen), rounds)
+		}
+		var denied *auth.DeniedError
+		for name, of := range map[string]*engine.Tasks{auth.RoleApprover: tasks, auth.RoleAdmin: tasks, auth.RoleOperator: tasks.OfAnonymous()} {
+			if _, err := of.List(w.ctx(), colleague(name), engine.TaskQuery{}); !errors.As(err, &denied) {
+				t.Errorf("%s lists them: %v", name, err)
 			}
-			tasks, err := w.store.Tasks(w.ctx(), engine.ScopeFor(alice, auth.Read), store.Query{Limit: 100})
-			if err != nil {
-				t.Fatal(err)
+		}
+		page, err := tasks.List(w.ctx(), operator, engine.TaskQuery{Limit: 1})
+		if err != nil || len(page.Tasks) != 1 {
+			t.Fatalf("List() = %+v, %v", page, err)
+		}
+		if one := page.Tasks[0]; one.Owner != "bob" || one.Tenant != "acme" || one.Pending != 1 || one.State != a2a.TaskStateInputRequired || one.Since.IsZero() || one.Created.IsZero() || one.Damaged {
+			t.Errorf("the newest task is %+v", one)
+		}
+		var invalid *task.InvalidError
+		for name, q := range map[string]engine.TaskQuery{"another's": {Cursor: page.Next + "x"}, "another query's": {Cursor: page.Next, Context: "c"}, "no state": {State: "TASK_STATE_LOST"}} {
+			if _, err := tasks.List(w.ctx(), operator, q); !errors.As(err, &invalid) {
+				t.Errorf("a token or state that is %s: %v", name, err)
 			}
-			for _, h := range tasks.Tasks {
-				page, err := approvals.List(w.ctx(), alice, engine.ApprovalQuery{Task: h.Task.String()})
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, a := range page.Approvals {
-					if a.State != approval.Pending {
-						seen[a.ID] = a.State
-					}
+		}
+		for name, id := range map[string]string{"another tenant's": string(foreign), "anonymous": string(nobodys), "missing": "0194f0c0-0000-7000-8000-000000000000", "no id": "x"} {
+			a := w.engine.Answer(operator)
+			_, _, read := tasks.Get(w.ctx(), a, id)
+			a.Release()
+			for what, err := range map[string]error{"read": read, "canceled": tasks.Cancel(w.ctx(), operator, id), "deleted": tasks.Delete(w.ctx(), operator, id)} {
+				if !errors.Is(err, task.ErrTaskNotFound) {
+					t.Errorf("a task that is %s is %s: %v", name, what, err)
 				}
 			}
 		}
+		a := w.engine.Answer(operator)
+		defer a.Release()
+		if v, about, err := tasks.Get(w.ctx(), a, string(mine)); err != nil || v.TaskID() != string(mine) || about.Owner != "alice" {
+			t.Errorf("Get() = %+v, %v", about, err)
+		}
 	})
+}
+
+// An operator cancels and deletes, which the audit knows before the task is gone.
+func TestTaskIsDeleted(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, w *world) {
+		id := w.ask(alice, 1)
+		operator := colleague(auth.RoleOperator)
+		tasks := w.engine.Tasks()
+		for _, role := range []string{auth.RoleViewer, auth.RoleApprover, auth.RoleAdmin} {
+			for what, err := range map[string]error{"cancels": tasks.Cancel(w.ctx(), colleague(role), string(id)), "deletes": tasks.Delete(w.ctx(), colleague(role), string(id))} {
+				if denied := (*auth.DeniedError)(nil); !errors.As(err, &denied) {
+					t.Errorf("a %s %s: %v", role, what, err)
+				}
+			}
+		}
+		var not *engine.NotDeletableError
+		if err := tasks.Delete(w.ctx(), operator, string(id)); !errors.As(err, &not) || not.Work || not.State != a2a.TaskStateInputRequired {
+			t.Errorf("a task that waits is deleted: %v", err)
+		}
+		if e := find(w.audits(id), approval.AuditDeleting); e != nil {
+			t.Errorf("the audit says that a task was deleted that is there: %+v", e)
+		}
+		for range 2 { // the second changes nothing
+			if err := tasks.Cancel(w.ctx(), operator, string(id)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.wantState(w.get(id), a2a.TaskStateCanceled)
+		if err := tasks.Delete(w.ctx(), operator, string(id)); err != nil {
+			t.Fatal(err)
+		}
+		if err := tasks.Delete(w.ctx(), operator, string(id)); !errors.Is(err, task.ErrTaskNotFound) {
+			t.Errorf("a task that is gone is deleted: %v", err)
+		}
+		a := w.engine.Answer(alice)
+		defer a.Release()
+		if _, err := a.Get(w.ctx(), string(id)); !errors.Is(err, task.ErrTaskNotFound) {
+			t.Errorf("its owner still reads it: %v", err)
+		}
+		page, err := w.engine.Approvals().List(w.ctx(), colleague(auth.RoleApprover), engine.ApprovalQuery{})
+		if err != nil || len(page.Approvals) != 0 {
+			t.Errorf("its approvals are still there: %+v, %v", page, err)
+		}
+		for _, what := range []approval.AuditEvent{approval.AuditCanceled, approval.AuditDeleting} {
+			if e := find(w.audits(id), what); e == nil || e.By.Subject != operator.Subject || e.At.IsZero() {
+				t.Errorf("the audit says of %s: %+v", what, e)
+			}
+		}
+		nobodys := w.ask(auth.Anonymous(), 1)
+		admin := colleague(auth.RoleAdmin)
+		if err := tasks.OfAnonymous().Cancel(w.ctx(), admin, string(nobodys)); err != nil {
+			t.Fatal(err)
+		}
+		if err := tasks.OfAnonymous().Delete(w.ctx(), admin, string(nobodys)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// undeleting is a store that fails to delete: before the first step, or after it.
+type undeleting struct {
+	store.Handle
+	after bool
+}
+
+func (u undeleting) Delete(ctx context.Context, s store.Scope, id store.TaskID, audit []byte) error {
+	if !u.after {
+		return store.ErrUnavailable
+	}
+	if s == store.System() {
+		return u.Handle.Delete(ctx, s, id, audit)
+	}
+	if err := u.Handle.Delete(ctx, s, id, audit); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", store.ErrUnfinished, store.ErrUnavailable)
+}
+
+// A deletion that fails before its first step has changed nothing, and is not in the audit; one
+// that fails later has been made.
+func TestDeletionThatFails(t *testing.T) {
+	t.Parallel()
+	for name, after := range map[string]bool{"before its first step": false, "after it": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, newBolt(t))
+			w.wrap = func(h store.Handle) store.Handle { return undeleting{h, after} }
+			w.start()
+			id := w.ask(alice, 1)
+			operator := colleague(auth.RoleOperator)
+			if err := w.engine.Tasks().Cancel(w.ctx(), operator, string(id)); err != nil {
+				t.Fatal(err)
+			}
+			err := w.engine.Tasks().Delete(w.ctx(), operator, string(id))
+			if errors.Is(err, store.ErrUnavailable) == after || err != nil && after {
+				t.Errorf("Delete() = %v", err)
+			}
+			entries, _, err := w.engine.Audit(w.ctx(), operator, 0, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			deleting := slices.ContainsFunc(entries, func(e engine.AuditEntry) bool { return e.What == approval.AuditDeleting })
+			if deleting != after {
+				t.Errorf("the audit says that it was deleted: %t, want %t", deleting, after)
+			}
+			if !after {
+				w.wantState(w.get(id), a2a.TaskStateCanceled)
+			}
+		})
+	}
+}
+
+// colleague returns alice's colleague, with other roles.
+func colleague(roles ...string) auth.Principal {
+	return auth.Principal{Tenant: "acme", Subject: "colleague", Roles: roles, Method: "test"}
+}
+
+func TestScopeFor(t *testing.T) {
+	t.Parallel()
+	own, whole, none := store.Owner("acme", "colleague"), store.Tenant("acme"), store.Scope{}
+	for _, tc := range []struct {
+		name                                            string
+		p                                               auth.Principal
+		create, read, list, follow, cancel, decide, see store.Scope
+	}{
+		{"nobody", auth.Principal{}, none, none, none, none, none, none, none},
+		{"no role", colleague(), none, none, none, none, none, none, none},
+		{"another role", colleague("ops"), none, none, none, none, none, none, none},
+		{"not UTF-8", auth.Principal{Tenant: "acme", Subject: "\xff", Roles: auth.Roles()}, none, none, none, none, none, none, none},
+		{"called anonymous", auth.Principal{Subject: "anonymous", Roles: auth.Roles(), Method: "key"}, none, none, none, none, none, none, none},
+		{"requester", colleague(auth.RoleRequester), own, own, own, own, own, own, own},
+		{"viewer", colleague(auth.RoleViewer), none, whole, own, whole, none, none, whole},
+		{"approver", colleague(auth.RoleApprover), none, none, none, none, none, whole, whole},
+		{"operator", colleague(auth.RoleOperator), none, whole, own, whole, whole, none, whole},
+		{"admin", colleague(auth.RoleAdmin), none, none, none, none, none, none, none},
+		{"all", colleague(auth.Roles()...), own, whole, own, whole, whole, whole, whole},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			for action, want := range map[auth.Action]store.Scope{
+				auth.Create: tc.create, auth.Read: tc.read, auth.List: tc.list, auth.Follow: tc.follow,
+				auth.Cancel: tc.cancel, auth.Decide: tc.decide, auth.Review: tc.see, 0: none,
+			} {
+				if got := engine.ScopeFor(tc.p, action); got != want {
+					t.Errorf("ScopeFor(%v) = %v, want %v", action, got, want)
+				}
+			}
+		})
+	}
+	anonymous, alone := auth.Anonymous(), auth.Principal{Subject: "a", Roles: []string{auth.RoleViewer}}
+	if got := engine.ScopeFor(anonymous, auth.Decide); got != store.Owner("", "anonymous") {
+		t.Errorf("ScopeFor of anonymous = %v, want its own", got)
+	}
+	if got := engine.ScopeFor(alone, auth.Read); got != store.Owner("", "a") {
+		t.Errorf("ScopeFor without a tenant = %v, want their own", got)
+	}
+}
+
+// Approvals are reviewed in the tenant by those whose role reaches so far, and what was made
+// without authentication by an admin only.
+func TestApprovalsInScope(t *testing.T) {
+	t.Parallel()
+	w := newMemory(t)
+	w.cfg = engine.Config{}
+	w.start()
+	mine, theirs := string(w.ask(alice, 1))+".a1", string(w.ask(auth.Anonymous(), 2))+".a1"
+	plain := w.engine.Approvals()
+	for _, tc := range []struct {
+		name   string
+		by     auth.Principal
+		in     *engine.Approvals
+		sees   string
+		denied bool
+	}{
+		{"owner", alice, plain, mine, false},
+		{"owner, of anonymous", alice, plain.OfAnonymous(), "", true},
+		{"anonymous", auth.Anonymous(), plain, theirs, false},
+		{"anonymous, of anonymous", auth.Anonymous(), plain.OfAnonymous(), "", true},
+		{"requester", colleague(auth.RoleRequester), plain, "", false},
+		{"approver", colleague(auth.RoleApprover), plain, mine, false},
+		{"approver, of anonymous", colleague(auth.RoleApprover), plain.OfAnonymous(), "", true},
+		{"viewer", colleague(auth.RoleViewer), plain, mine, false},
+		{"operator", colleague(auth.RoleOperator), plain, mine, false},
+		{"admin", colleague(auth.RoleAdmin), plain, "", true},
+		{"admin, of anonymous", colleague(auth.RoleAdmin), plain.OfAnonymous(), theirs, false},
+		{"admin without a tenant, of anonymous", auth.Principal{Subject: "root", Roles: []string{auth.RoleAdmin}}, plain.OfAnonymous(), theirs, false},
+		{"approver of another tenant", auth.Principal{Tenant: "other", Subject: "a", Roles: auth.Roles()}, plain, "", false},
+		{"approver without a tenant", auth.Principal{Subject: "a", Roles: []string{auth.RoleApprover}}, plain, "", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var got []string
+			page, err := tc.in.List(w.ctx(), tc.by, engine.ApprovalQuery{})
+			if tc.denied {
+				wantDenied(t, err)
+				for _, id := range []string{mine, theirs, "nothing"} {
+					_, err := tc.in.Get(w.ctx(), tc.by, id)
+					wantDenied(t, err)
+					wantDenied(t, tc.in.Decide(w.ctx(), tc.by, approval.Answer{ID: id, Verb: approval.Approve}))
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range page.Approvals {
+				got = append(got, a.ID)
+			}
+			if want := slices.DeleteFunc([]string{tc.sees}, func(s string) bool { return s == "" }); !slices.Equal(got, want) {
+				t.Errorf("List() = %v, want %v", got, want)
+			}
+			for _, id := range []string{mine, theirs} {
+				_, err := tc.in.Get(w.ctx(), tc.by, id)
+				var unknown *approval.Error
+				if seen := err == nil; seen != (id == tc.sees) || !seen && (!errors.As(err, &unknown) || unknown.Reason != approval.ReasonUnknown) {
+					t.Errorf("Get(%s) = %v", id, err)
+				}
+			}
+		})
+	}
+}
+
+func wantDenied(t *testing.T, err error) {
+	t.Helper()
+	if _, denied := errors.AsType[*auth.DeniedError](err); !denied {
+		t.Errorf("error = %v, want a *DeniedError", err)
+	}
+}
+
+// Whoever may cancel in the tenant does, and gets the task.
+func TestCancelInScope(t *testing.T) {
+	t.Parallel()
+	w := newMemory(t)
+	w.cfg = engine.Config{}
+	w.start()
+	id := mustID(w.ask(alice, 1))
+	for _, roles := range [][]string{nil, {auth.RoleRequester}, {auth.RoleViewer}, {auth.RoleApprover}, {auth.RoleAdmin}} {
+		if err := w.engine.Cancel(w.ctx(), colleague(roles...), id); !errors.Is(err, task.ErrTaskNotFound) {
+			t.Errorf("Cancel() of %v = %v, want not found", roles, err)
+		}
+	}
+	a := w.engine.Answer(colleague(auth.RoleOperator))
+	defer a.Release()
+	v, err := a.Cancel(w.ctx(), id)
+	if err != nil || !v.State().Terminal() {
+		t.Fatalf("Cancel() of an operator = %v, %v", v, err)
+	}
+	if v, err := a.Get(w.ctx(), id.String()); err != nil || !v.State().Terminal() {
+		t.Errorf("Get() = %v, %v", v, err)
+	}
 }

@@ -2,8 +2,8 @@ package engine_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"sync/atomic"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/approval"
 	"a2a-server/store"
@@ -21,40 +22,10 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// What a tool has not set is not set: the value that it was given is its own.
-func TestStateChangesByEventsAlone(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
-		var read any
-		nested := func(ctx tool.Context) map[string]any {
-			v, _ := ctx.State().Get("k")
-			m, _ := v.(map[string]any)
-			return m
-		}
-		w.tools.extra = []tool.Tool{
-			&fake{name: "set", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				return args{}, ctx.State().Set("k", map[string]any{"n": 1})
-			}},
-			&fake{name: "touch", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				nested(ctx)["n"] = float64(2)
-				return nil, errTool // and sets nothing
-			}},
-			&fake{name: "read", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				read = nested(ctx)["n"]
-				return args{}, nil
-			}},
-		}
-		w.startWith(&outlet{}, callsOf("set", `{}`), callsOf("touch", `{}`), callsOf("read", `{}`))
-		w.wantState(w.ended(w.begin(w.message(a2a.NewTextPart("go")))), a2a.TaskStateCompleted)
-		if read != float64(1) {
-			t.Errorf("a later call reads %v, want 1: nobody has set anything else", read)
-		}
-	})
-}
-
 // Arguments that were small enough to be asked for are small enough to be run: what the
 // log says of them is what was checked.
 func TestArgumentsAreMeasuredAsTheyAreKept(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		runs := newCounted()
 		w.tools.extra = []tool.Tool{&fake{name: "pay", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			runs.enter(ctx)
@@ -74,49 +45,9 @@ func TestArgumentsAreMeasuredAsTheyAreKept(t *testing.T) {
 	})
 }
 
-// A tool with much to complain about fails its own call, not the task and its siblings.
-func TestLongErrorFailsItsCallOnly(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
-		w.tools.extra = []tool.Tool{&fake{name: "wordy", call: func(tool.Context, map[string]any) (map[string]any, error) {
-			return nil, errors.New(strings.Repeat("no ", 1<<20))
-		}}}
-		w.startWith(&outlet{}, callsOf("wordy", `{}`))
-		w.wantState(w.ended(w.begin(w.message(a2a.NewTextPart("go")))), a2a.TaskStateCompleted)
-	})
-}
-
-// The late result of a tool with much to complain about is recorded.
-func TestLongLateErrorIsRecorded(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
-		runs := newCounted()
-		w.tools.extra = []tool.Tool{&fake{name: "wordy", call: func(tool.Context, map[string]any) (map[string]any, error) {
-			runs.hold()
-			return nil, errors.New(strings.Repeat("no ", 1<<20))
-		}}}
-		w.start()
-		id := w.begin(w.calls("wordy", args{}))
-		synctest.Wait()
-		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-			t.Fatal(err)
-		}
-		runs.open()
-		time.Sleep(time.Minute)
-		entries, err := w.store.Audit(context.Background(), 0, 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range entries {
-			if strings.Contains(string(e.Data), string(approval.AuditLate)) {
-				return
-			}
-		}
-		t.Error("the late result is not in the audit")
-	})
-}
-
 // What a tool that was told to end still wants to publish takes no room from others.
 func TestRefusedChunksTakeNoRoom(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		noisy, quiet := newCounted(), newCounted()
 		t.Cleanup(noisy.open)
 		t.Cleanup(quiet.open)
@@ -165,7 +96,7 @@ func TestRefusedChunksTakeNoRoom(t *testing.T) {
 
 // The provider is not asked about what somebody has decided before it could be.
 func TestProviderIsNotAskedAboutWhatIsResolved(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		pay := &fake{name: "pay", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) { return nil, nil }}
 		r := &outlet{tools: []tool.Tool{pay}, down: true}
 		var asked, over atomic.Int32
@@ -200,9 +131,9 @@ func TestProviderIsNotAskedAboutWhatIsResolved(t *testing.T) {
 
 // A task that was answered is at work, also while its planner thinks.
 func TestAnsweredTaskIsWorking(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		go1 := make(chan struct{})
-		w.startAs(func(cfg *engine.Config) {
+		w.start(func(cfg *engine.Config) {
 			cfg.Planner = &stepper{n: 2, step: func(i int) *task.Step {
 				if i == 0 {
 					return &task.Step{Ask: &task.Ask{Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("which?"))}}
@@ -227,7 +158,7 @@ func TestAnsweredTaskIsWorking(t *testing.T) {
 
 // A task that its planner's fault has ended leaves no timer.
 func TestFailedStepLeavesNoTimer(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.startWith(&outlet{}, &task.Step{Wait: time.Hour, Output: []task.Output{{Artifact: &task.ArtifactPiece{ID: "a"}}}})
 		id := w.begin(w.message(a2a.NewTextPart("go")))
 		w.wantState(w.ended(id), a2a.TaskStateFailed)
@@ -237,28 +168,9 @@ func TestFailedStepLeavesNoTimer(t *testing.T) {
 	})
 }
 
-// A tool that returns nothing leaves a task that can be read.
-func TestResultOfNothingCanBeRead(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
-		w.tools.extra = []tool.Tool{&fake{name: "nothing", call: func(tool.Context, map[string]any) (map[string]any, error) { return nil, nil }}}
-		w.start()
-		v, err := w.engine.Get(w.ctx(), alice, string(w.begin(w.calls("nothing", args{}))))
-		if err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		if v, err = w.engine.Get(w.ctx(), alice, v.TaskID()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := v.Task(task.ViewOptions{}); err != nil {
-			t.Errorf("Task() = %v", err)
-		}
-	})
-}
-
 // What a call may set of the state is bounded, however it ends.
 func TestStateOfFailedCallIsBounded(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		var found bool
 		w.tools.extra = []tool.Tool{
 			&fake{name: "set", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -280,7 +192,7 @@ func TestStateOfFailedCallIsBounded(t *testing.T) {
 // With HoldSiblings no call of a step starts while it is open whether another needs an
 // approval.
 func TestHeldSiblingsWaitForUnreachableTools(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		pay := &fake{name: "pay", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) { return args{}, nil }}
 		r := &outlet{tools: []tool.Tool{pay}, down: true}
 		w.cfg.HoldSiblings = true
@@ -296,56 +208,10 @@ func TestHeldSiblingsWaitForUnreachableTools(t *testing.T) {
 	})
 }
 
-// A tool that wants to be woken at a time that has no due row ends its own call, or is
-// woken at once; its task and its siblings continue.
-func TestWakeBeforeTheEpoch(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
-		w.tools.extra = []tool.Tool{&fake{name: "now", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			if _, ok := tool.Resumed(ctx); ok {
-				return args{}, nil
-			}
-			return nil, &tool.Suspension{Wake: time.Unix(0, 0)}
-		}}}
-		w.startWith(&outlet{}, callsOf("now", `{}`))
-		w.wantState(w.ended(w.begin(w.message(a2a.NewTextPart("go")))), a2a.TaskStateCompleted)
-	})
-}
-
-// The audit says who canceled a task.
-func TestAuditNamesWhoCanceled(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
-		w.start()
-		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
-		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-			t.Fatal(err)
-		}
-		entries, err := w.store.Audit(context.Background(), 0, 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
-		canceled := 0
-		for _, e := range entries {
-			var a approval.Audit
-			if err := json.Unmarshal(e.Data, &a); err != nil {
-				t.Fatal(err)
-			}
-			if a.What == approval.AuditCanceled && a.Call == "" { // the whole task
-				canceled++
-				if a.By.Subject != alice.Subject {
-					t.Errorf("the task was canceled by %q, want %q", a.By.Subject, alice.Subject)
-				}
-			}
-		}
-		if canceled != 1 {
-			t.Errorf("the audit says %d times that the task was canceled, want once", canceled)
-		}
-	})
-}
-
 // A step that a slow planner has made is not thrown away because a late result came
 // meanwhile.
 func TestLateResultCostsNoPlan(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		runs := newCounted()
 		t.Cleanup(runs.open)
 		w.tools.extra = []tool.Tool{&fake{name: "slow", is: tool.Annotations{Idempotent: true}, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -355,7 +221,7 @@ func TestLateResultCostsNoPlan(t *testing.T) {
 		}}}
 		plans := 0
 		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute, PlanTimeout: time.Hour}
-		w.startAs(func(cfg *engine.Config) {
+		w.start(func(cfg *engine.Config) {
 			cfg.Planner = &stepper{n: 2, step: func(i int) *task.Step {
 				if i == 0 {
 					return callsOf("slow", `{}`)
@@ -374,4 +240,307 @@ func TestLateResultCostsNoPlan(t *testing.T) {
 			t.Errorf("the second step was planned %d times, want once", plans)
 		}
 	})
+}
+
+// Only what a tool has set of the state, with a call that has ended, is seen by others.
+func TestStateIsNotShared(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		got := make(chan any, 1)
+		w.tools.extra = []tool.Tool{
+			&fake{name: "sets", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+				return map[string]any{}, ctx.State().Set("m", map[string]any{"limit": 1})
+			}},
+			&fake{name: "scribbles", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+				v, _ := ctx.State().Get("m")
+				if m, ok := v.(map[string]any); ok {
+					m["limit"] = 1000
+				}
+				return nil, errors.New("it failed")
+			}},
+			&fake{name: "reads", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+				v, _ := ctx.State().Get("m")
+				m, _ := v.(map[string]any)
+				got <- m["limit"]
+				return map[string]any{}, nil
+			}},
+		}
+		w.start(func(c *engine.Config) { c.Planner = sequence("sets", "scribbles", "reads") })
+		id := w.begin(w.calls())
+		synctest.Wait()
+		w.ended(id)
+		if n := fmt.Sprint(<-got); n != "1" {
+			t.Errorf("a tool read limit %s, which nobody has set; the log says 1", n)
+		}
+	})
+}
+
+// What runs is what was shown, whatever a gate does with the arguments that it looks at.
+func TestGateThatChangesArguments(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		got := make(chan map[string]any, 1)
+		p := &scribbler{fake: fake{name: "pay", call: func(_ tool.Context, a map[string]any) (map[string]any, error) {
+			got <- a
+			return map[string]any{}, nil
+		}}}
+		w.tools.extra = []tool.Tool{p}
+		w.start()
+		id := w.begin(w.calls("pay", args{"amount": 1}))
+		synctest.Wait()
+		a := w.onlyOne(id)
+		if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve, Digest: a.Digest}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := fmt.Sprint((<-got)["amount"]); n != "1" {
+			t.Errorf("approved with %s, ran with amount %s", a.Args, n)
+		}
+	})
+}
+
+type scribbler struct{ fake }
+
+func (s *scribbler) Gate(_ agent.ReadonlyContext, a map[string]any) (bool, string, error) {
+	a["amount"] = 1000
+	return true, "", nil
+}
+
+// The same when the sibling's tool changes after both were approved, while the task
+// waits for a turn.
+func TestHoldWhileASiblingIsAskedAnew(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		second := &fake{name: "second", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) { return map[string]any{}, nil }}
+		runs := newCounted()
+		first := &fake{name: "first", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+			runs.enter(ctx)
+			return map[string]any{}, nil
+		}}
+		set := &away{list: []tool.Tool{first, second}}
+		w.tools.extra = []tool.Tool{&fake{name: "held", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) {
+			<-w.tools.blocked()
+			return map[string]any{}, nil
+		}}}
+		w.cfg.HoldSiblings = true
+		w.cfg.Limits.Turns = 1
+		all := w.tools.all()
+		w.start(func(c *engine.Config) {
+			c.Tools = tool.NewRegistry(tool.NewToolset("test", all...), set)
+		})
+		id := w.begin(w.calls("first", args{}, "second", args{}))
+		synctest.Wait()
+		pending := w.waiting(id)
+		held := w.begin(w.calls("held", args{}))
+		synctest.Wait()
+		w.begin(w.calls("block", args{})) // has the one turn
+		synctest.Wait()
+		// This one has the place of those of which something is decided.
+		if err := w.decide(bob, held, approval.Answer{ID: w.onlyOne(held).ID, Verb: approval.Approve}); err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range pending {
+			if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set.list = []tool.Tool{first, &fake{name: "second", gated: true, schema: map[string]any{"type": "object", "description": "another"}, call: second.call}}
+		w.tools.release()
+		synctest.Wait()
+		if left := w.waiting(id); len(left) != 1 {
+			t.Fatalf("%d pending, want the new question about second", len(left))
+		}
+		if n := runs.count(); n != 0 {
+			t.Errorf("first ran %d times while second waits for a decision", n)
+		}
+	})
+}
+
+// A tool whose definition never stands still keeps nobody from deciding about another.
+func TestRestlessToolBlocksOthers(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		var n atomic.Int64
+		set := &restless{n: &n}
+		all := w.tools.all()
+		w.start(func(c *engine.Config) { c.Tools = tool.NewRegistry(tool.NewToolset("test", all...), set) })
+		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}, "restless", args{}))
+		synctest.Wait()
+		var transfer approval.Approval
+		for _, a := range w.waiting(id) {
+			if a.Tool == "transfer" {
+				transfer = a
+			}
+		}
+		for range 3 {
+			if err := w.decide(bob, id, approval.Answer{ID: transfer.ID, Verb: approval.Reject}); err != nil {
+				t.Errorf("reject of another call = %v", err)
+			}
+		}
+		t.Logf("%d approvals by now", len(w.asked(id)))
+	})
+}
+
+type restless struct{ n *atomic.Int64 }
+
+func (s *restless) Name() string { return "restless" }
+func (s *restless) Tools(agent.ReadonlyContext) ([]tool.Tool, error) {
+	d := fmt.Sprintf("version %d", s.n.Add(1))
+	return []tool.Tool{&fake{name: "restless", gated: true, schema: map[string]any{"type": "object", "description": d}}}, nil
+}
+
+// What a tool asks for in addition to its result reaches the planner, over restarts, and
+// changes of the state are made as if the tool had set them.
+func TestActionsReachThePlanner(t *testing.T) {
+	t.Parallel()
+	eachDisk(t, func(t *testing.T, w *world) {
+		var read any
+		w.tools.extra = []tool.Tool{
+			&fake{name: "act", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+				if _, err := ctx.Artifacts().Save(ctx, "plan", agent.Part{Text: "x"}); err != nil {
+					return nil, err
+				}
+				*ctx.Actions() = agent.EventActions{
+					StateDelta: map[string]any{"color": "blue"}, ArtifactDelta: map[string]int64{"map": 3}, SkipSummarization: true, TransferToAgent: "other",
+					Escalate: true, LongRunningToolIDs: []string{"c9"},
+				}
+				return args{}, nil
+			}},
+			&fake{name: "sleepy", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+				if _, ok := tool.Resumed(ctx); !ok {
+					return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour)}
+				}
+				read, _ = ctx.State().Get("color")
+				return args{}, nil
+			}},
+		}
+		p := newWitness()
+		start := func(cfg *engine.Config) { cfg.Planner = p }
+		w.start(start)
+		id := w.begin(w.calls("act", args{}, "sleepy", args{}))
+		synctest.Wait()
+		w.restart(start)
+		time.Sleep(2 * time.Hour)
+		w.wantState(w.ended(id), a2a.TaskStateCompleted)
+		want := agent.EventActions{
+			ArtifactDelta: map[string]int64{"map": 3, "plan": 1}, SkipSummarization: true, TransferToAgent: "other", Escalate: true, LongRunningToolIDs: []string{"c9"},
+		}
+		if diff := cmp.Diff(want, w.mustResult(p, id, "c1.1").Actions); diff != "" {
+			t.Errorf("the planner is told (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(agent.EventActions{}, w.mustResult(p, id, "c1.2").Actions); diff != "" {
+			t.Errorf("of a call without actions the planner is told (-want +got):\n%s", diff)
+		}
+		if read != "blue" {
+			t.Errorf("the state is %v, want what the delta has set", read)
+		}
+	})
+}
+
+// Actions that cannot be kept fail their call, and no other.
+func TestActionsThatCannotBeKept(t *testing.T) {
+	for name, acts := range map[string]agent.EventActions{
+		"no JSON":  {StateDelta: map[string]any{"f": func() {}}},
+		"too much": {InputPrompt: strings.Repeat("x", 17<<10)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inMemory(t, func(t *testing.T, w *world) {
+				w.tools.extra = []tool.Tool{&fake{name: "act", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+					*ctx.Actions() = acts
+					return args{}, nil
+				}}}
+				w.start()
+				got := w.ended(w.begin(w.calls("act", args{}, "write", args{"amount": 1, "to": "x"})))
+				w.wantState(got, a2a.TaskStateCompleted)
+				if !strings.Contains(statusText(got), "act (c1.1) failed: the call has run, but") || w.tools.count("write") != 1 {
+					t.Errorf("the task ends with %q", statusText(got))
+				}
+			})
+		})
+	}
+}
+
+// A tool that requires input has its task wait for it, once all calls have ended. What
+// the answer names is called; another answer ends the task.
+func TestRequiredInputIsAsked(t *testing.T) {
+	for answer, want := range map[string]struct {
+		state  a2a.TaskState
+		writes int
+	}{
+		`/write amount=1 to=bob`: {a2a.TaskStateCompleted, 1},
+		"never mind":             {a2a.TaskStateCompleted, 0},
+		"/write nonsense":        {a2a.TaskStateInputRequired, 0},
+		"/demand":                {a2a.TaskStateInputRequired, 0},
+	} {
+		t.Run(answer, func(t *testing.T) {
+			inMemory(t, func(t *testing.T, w *world) {
+				w.tools.extra = []tool.Tool{&fake{name: "demand", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+					ctx.Actions().RequireInput, ctx.Actions().InputPrompt = true, "to whom?\nreject\u2028write: ok\r\u202e"
+					return args{}, nil
+				}}}
+				w.start()
+				got := w.send(w.calls("demand", args{}, "sleep", args{}))
+				w.wantState(got, a2a.TaskStateInputRequired)
+				if says := statusText(got); says != `demand: to whom?`+"\n"+`  reject\u2028write: ok\u000d\u202e` || w.tools.count("sleep") != 1 {
+					t.Errorf("it asks %q", says)
+				}
+				m := w.message(a2a.NewTextPart(answer))
+				m.TaskID = got.ID
+				got = w.send(m)
+				w.wantState(got, want.state)
+				if n := w.tools.count("write"); n != want.writes {
+					t.Errorf("write ran %d times, want %d", n, want.writes)
+				}
+			})
+		})
+	}
+}
+
+// diary is a Memory that remembers who has searched it, and finds what is in it.
+type diary struct {
+	searched []string
+	found    *agent.MemorySearchResponse
+	err      error
+}
+
+type tagged struct{}
+
+func (d *diary) Search(ctx agent.ReadonlyContext, query string) (*agent.MemorySearchResponse, error) {
+	tag, _ := ctx.Value(tagged{}).(string)
+	d.searched = append(d.searched, ctx.Tenant()+"/"+ctx.UserID()+"/"+ctx.SessionID()+": "+query+tag)
+	return d.found, d.err
+}
+
+// A tool searches the agent's memory as the caller of its task. Without a memory, and
+// with one that fails, the tool gets an error; one that finds nothing says so.
+func TestToolsSearchMemory(t *testing.T) {
+	for name, tt := range map[string]struct {
+		memory  *diary
+		results int
+		failed  bool
+	}{
+		"none": {nil, 0, true}, "nothing": {&diary{}, 0, false}, "down": {&diary{err: errDown}, 0, true},
+		"found": {&diary{found: &agent.MemorySearchResponse{Results: []agent.MemoryResult{{Content: "blue"}}}}, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inMemory(t, func(t *testing.T, w *world) {
+				var got *agent.MemorySearchResponse
+				var err error
+				w.tools.extra = []tool.Tool{&fake{name: "recall", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+					got, err = ctx.SearchMemory(context.WithValue(ctx, tagged{}, "!"), "color")
+					return args{}, nil
+				}}}
+				w.start(func(cfg *engine.Config) {
+					if tt.memory != nil {
+						cfg.Memory = tt.memory
+					}
+				})
+				m := w.calls("recall", args{})
+				m.ContextID = "ours"
+				w.wantState(w.ended(w.begin(m)), a2a.TaskStateCompleted)
+				if (err != nil) != tt.failed || !tt.failed && len(got.Results) != tt.results {
+					t.Errorf("SearchMemory() = %v, %v, want %d results, failed %v", got, err, tt.results, tt.failed)
+				}
+				if tt.memory != nil && (len(tt.memory.searched) != 1 || tt.memory.searched[0] != "acme/alice/ours: color!") {
+					t.Errorf("it was searched by %q", tt.memory.searched)
+				}
+			})
+		})
+	}
 }

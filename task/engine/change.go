@@ -180,7 +180,7 @@ func (e *Engine) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in t
 		})
 		return landed{seq: r.Last}, err
 	}
-	why := resumed
+	why := other
 	if d.Settles() {
 		why = settled
 	}

@@ -140,7 +140,7 @@ func TestCallOfChangedToolIsAskedAnew(t *testing.T) {
 	for _, by := range pauses {
 		t.Run(string(by), func(t *testing.T) {
 			t.Parallel()
-			eachDiskTimed(t, func(t *testing.T, w *world) {
+			eachDisk(t, func(t *testing.T, w *world) {
 				h := halt(t, w, by, engine.Config{})
 				h.redefine(map[string]any{"type": "object", "description": "pays anybody"})
 				var said *approval.Error
@@ -185,7 +185,7 @@ func TestCallThatChangedToolRefusesIsNotEntered(t *testing.T) {
 	for _, by := range pauses {
 		t.Run(string(by), func(t *testing.T) {
 			t.Parallel()
-			eachDiskTimed(t, func(t *testing.T, w *world) {
+			eachDisk(t, func(t *testing.T, w *world) {
 				h := halt(t, w, by, engine.Config{})
 				h.redefine(map[string]any{"type": "object", "properties": map[string]any{"amount": map[string]any{"type": "number"}}, "required": []any{"amount", "iban"}})
 				var said *approval.Error
@@ -262,7 +262,7 @@ func TestToolThatRunsIsTheOneThatWasChecked(t *testing.T) {
 			t.Parallel()
 			eachDisk(t, func(t *testing.T, w *world) {
 				set := &shifty{checked: map[int]bool{}, gated: gated}
-				w.startAs(func(cfg *engine.Config) { cfg.Tools = tool.NewRegistry(set) })
+				w.start(func(cfg *engine.Config) { cfg.Tools = tool.NewRegistry(set) })
 				for range 12 {
 					got := w.send(w.calls("shift", args{}))
 					approved := got.Status.State == a2a.TaskStateInputRequired

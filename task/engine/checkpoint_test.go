@@ -101,7 +101,7 @@ func TestCallContinuesFromItsCheckpoint(t *testing.T) {
 	for _, gated := range []bool{false, true} {
 		t.Run(fmt.Sprintf("gated %t", gated), func(t *testing.T) {
 			t.Parallel()
-			eachDiskTimed(t, func(t *testing.T, w *world) {
+			eachDisk(t, func(t *testing.T, w *world) {
 				job := newKeeper("job", func(ctx tool.Context, n int) (map[string]any, error) {
 					if n == 3 {
 						return map[string]any{"done": true}, nil
@@ -230,7 +230,7 @@ func TestCutCallKeepsNothing(t *testing.T) {
 	t.Parallel()
 	for _, cancel := range []bool{false, true} {
 		t.Run(fmt.Sprintf("cancel %t", cancel), func(t *testing.T) {
-			timed(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				var late error
 				runs := newCounted()
 				t.Cleanup(runs.open)
@@ -296,7 +296,7 @@ func TestStateThatCannotBeKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := unstarted(t, newBolt(t))
+				w := newWorld(t, newBolt(t))
 				job := newKeeper("job", func(ctx tool.Context, n int) (map[string]any, error) {
 					if n > 1 {
 						return map[string]any{"n": n}, nil
@@ -361,36 +361,35 @@ func TestCheckpointEndsWithItsContext(t *testing.T) {
 // A tool that keeps something without pause delays neither a decision nor a cancel.
 func TestCheckpointsDelayNobody(t *testing.T) {
 	t.Parallel()
-	eachDisk(t, func(t *testing.T, w *world) {
-		var failed error
-		ended := make(chan struct{})
-		w.tools.extra = []tool.Tool{newKeeper("busy", func(ctx tool.Context, _ int) (map[string]any, error) {
-			defer close(ended)
-			for {
-				failed = tool.Checkpoint(ctx, json.RawMessage(`1`))
-				if failed != nil {
-					return nil, failed
-				}
-			}
-		})}
-		w.start()
-		id := w.begin(w.calls("busy", args{}, "transfer", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 2, "to": "x"}))
-		for _, a := range w.waiting(id) {
-			if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}); err != nil {
-				t.Errorf("to approve %s = %v", a.ID, err)
+	w := newMemory(t) // in real time: the tool leaves none
+	var failed error
+	ended := make(chan struct{})
+	w.tools.extra = []tool.Tool{newKeeper("busy", func(ctx tool.Context, _ int) (map[string]any, error) {
+		defer close(ended)
+		for {
+			failed = tool.Checkpoint(ctx, json.RawMessage(`1`))
+			if failed != nil {
+				return nil, failed
 			}
 		}
-		if !w.soon(func() bool { return w.tools.count("transfer") == 2 }) {
-			t.Errorf("%d approved calls ran while another kept something, want 2", w.tools.count("transfer"))
+	})}
+	w.start()
+	id := w.begin(w.calls("busy", args{}, "transfer", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 2, "to": "x"}))
+	for _, a := range w.waiting(id) {
+		if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}); err != nil {
+			t.Errorf("to approve %s = %v", a.ID, err)
 		}
-		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-			t.Fatal(err)
-		}
-		w.wantState(w.get(id), a2a.TaskStateCanceled)
-		if !within(patience, ended) || failed == nil {
-			t.Error("the tool of a canceled task keeps something forever")
-		}
-	})
+	}
+	if !w.soon(func() bool { return w.tools.count("transfer") == 2 }) {
+		t.Errorf("%d approved calls ran while another kept something, want 2", w.tools.count("transfer"))
+	}
+	if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
+		t.Fatal(err)
+	}
+	w.wantState(w.get(id), a2a.TaskStateCanceled)
+	if !within(patience, ended) || failed == nil {
+		t.Error("the tool of a canceled task keeps something forever")
+	}
 }
 
 // Checkpoints fill a log only as far as results still fit into it: of their own call, and
@@ -518,7 +517,7 @@ func TestCheckpointsAndSuspensions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachDiskTimed(t, func(t *testing.T, w *world) {
+			eachDisk(t, func(t *testing.T, w *world) {
 				job := newKeeper("job", func(ctx tool.Context, n int) (map[string]any, error) {
 					err := tc.run(ctx, n)
 					return map[string]any{}, err
@@ -555,7 +554,7 @@ func TestCheckpointsAndSuspensions(t *testing.T) {
 // somebody approves.
 func TestCheckpointOfAToolThatHasChanged(t *testing.T) {
 	t.Parallel()
-	eachDiskTimed(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		job := newKeeper("job", func(ctx tool.Context, n int) (map[string]any, error) {
 			if n > 1 {
 				return map[string]any{}, nil
@@ -596,7 +595,7 @@ func TestCheckpointOfAToolThatHasChanged(t *testing.T) {
 // again.
 func TestCheckpointInASnapshot(t *testing.T) {
 	t.Parallel()
-	eachDiskTimed(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		job := newKeeper("job", func(ctx tool.Context, n int) (map[string]any, error) {
 			if n > 1 {
 				return map[string]any{}, nil
@@ -635,7 +634,7 @@ func TestCheckpointInASnapshot(t *testing.T) {
 
 // Without a running call there is nothing to keep a checkpoint for.
 func TestCheckpointAfterTheCall(t *testing.T) {
-	timed(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		left := make(chan context.Context, 1)
 		w.tools.extra = []tool.Tool{newKeeper("job", func(ctx tool.Context, _ int) (map[string]any, error) {
 			left <- context.WithoutCancel(ctx)

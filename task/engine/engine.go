@@ -13,6 +13,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/internal/keyring"
+	"a2a-server/internal/share"
 	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task"
@@ -85,7 +86,7 @@ type Engine struct {
 	store     store.Handle
 	log       zerolog.Logger
 	views     viewCache
-	answers   answers
+	answers   *share.Shares[store.Scope] // bytes of memory of answers, from before they read their data until they have been sent
 	providing providing
 	holding   holding
 	heavy     heavy
@@ -169,7 +170,7 @@ func New(cfg Config) (*Engine, error) {
 	})
 	e.whole <- struct{}{}
 	e.views.init()
-	e.answers.limit, e.answers.callers = uint64(cfg.Answers), map[store.Scope]uint64{}
+	e.answers = share.New[store.Scope](cfg.Answers, cfg.Answers/2)
 	e.providing.init()
 	e.holding.init(&cfg.Limits)
 	e.sessions.init(e.store)

@@ -147,47 +147,6 @@ func TestNoDecisionAsksAgain(t *testing.T) {
 	})
 }
 
-func TestManyDecideOne(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
-		got := w.send(w.calls("transfer", args{"amount": 1, "to": "a"}))
-		id := w.pending(got)[0]
-		var wg sync.WaitGroup
-		var mu sync.Mutex
-		said := map[string]int{}
-		for i := range 40 {
-			d := approve(id)
-			if i%2 == 1 {
-				d = reject(id, "no")
-			}
-			m := w.decision(got.ID, d)
-			wg.Go(func() {
-				_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m})
-				mu.Lock()
-				defer mu.Unlock()
-				if err == nil {
-					said[fmt.Sprint(d["decision"])]++
-				}
-			})
-		}
-		wg.Wait()
-		done := w.settled(got.ID, "")
-		ran := w.tools.count("transfer")
-		switch done.Status.State { //nolint:exhaustive // the rest is one case
-		case a2a.TaskStateCompleted:
-			if ran != 1 || said["reject"] != 0 {
-				t.Errorf("approved: ran %d times, %v were told that they counted", ran, said)
-			}
-		case a2a.TaskStateCanceled:
-			if ran != 0 || said["approve"] != 0 {
-				t.Errorf("rejected: ran %d times, %v were told that they counted", ran, said)
-			}
-		default:
-			t.Errorf("state = %s", done.Status.State)
-		}
-	})
-}
-
 func TestStream(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {

@@ -27,9 +27,8 @@ func (e *Engine) Processors(n int) { e.heavy.init(n + 1) }
 
 // AtHeavyWork returns how many callers have a processor for heavy work, or wait for one.
 func (e *Engine) AtHeavyWork() int {
-	e.heavy.mu.Lock()
-	defer e.heavy.mu.Unlock()
-	return len(e.heavy.callers)
+	_, n := e.heavy.own.Total()
+	return n
 }
 
 // Lanes returns how many callers have a lane.

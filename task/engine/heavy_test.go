@@ -20,63 +20,60 @@ func TestHeavyWorkIsShared(t *testing.T) {
 	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		w.start()
-		synctest.Test(t, func(t *testing.T) {
-			w.engine.Processors(4)
-			var ends []func()
-			begin := func(by auth.Principal) {
-				t.Helper()
-				end, err := w.engine.Heavy(t.Context(), by)
-				if err != nil {
-					t.Fatal(err)
+		w.engine.Processors(4)
+		var ends []func()
+		begin := func(by auth.Principal) {
+			t.Helper()
+			end, err := w.engine.Heavy(t.Context(), by)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ends = append(ends, end)
+		}
+		begin(alice)
+		begin(alice)
+		gone := errors.New("the client is gone")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		waits := make(chan error)
+		wait := func(by auth.Principal) {
+			go func() {
+				end, err := w.engine.Heavy(ctx, by)
+				if err == nil {
+					end()
 				}
-				ends = append(ends, end)
+				waits <- err
+			}()
+			synctest.Wait()
+			select {
+			case err := <-waits:
+				t.Errorf("%s did not wait: %v", by.Subject, err)
+			default:
 			}
-			begin(alice)
-			begin(alice)
-			gone := errors.New("the client is gone")
-			ctx, cancel := context.WithCancelCause(t.Context())
-			waits := make(chan error)
-			wait := func(by auth.Principal) {
-				go func() {
-					end, err := w.engine.Heavy(ctx, by)
-					if err == nil {
-						end()
-					}
-					waits <- err
-				}()
-				synctest.Wait()
-				select {
-				case err := <-waits:
-					t.Errorf("%s did not wait: %v", by.Subject, err)
-				default:
-				}
+		}
+		wait(alice) // has her half
+		begin(bob)
+		begin(bob)
+		wait(carol) // there is none left
+		cancel(gone)
+		for range 2 {
+			if err := <-waits; !errors.Is(err, gone) {
+				t.Errorf("who is gone got %v, want %v", err, gone)
 			}
-			wait(alice) // has her half
-			begin(bob)
-			begin(bob)
-			wait(carol) // there is none left
-			cancel(gone)
-			for range 2 {
-				if err := <-waits; !errors.Is(err, gone) {
-					t.Errorf("who is gone got %v, want %v", err, gone)
-				}
-			}
-			for _, end := range ends {
-				end()
-			}
-			begin(carol)
-			ends[len(ends)-1]()
-			if n := w.engine.AtHeavyWork(); n != 0 {
-				t.Errorf("%d callers are kept who do nothing", n)
-			}
-		})
+		}
+		for _, end := range ends {
+			end()
+		}
+		begin(carol)
+		ends[len(ends)-1]()
+		if n := w.engine.AtHeavyWork(); n != 0 {
+			t.Errorf("%d callers are kept who do nothing", n)
+		}
 	})
 }
 
 // Small requests of a caller wait for the same caller's heavy work, and for no other's;
 // callers without names have nothing to do with each other.
 func TestSmallRequestsFollowHeavyOnes(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.start()
 		w.engine.Processors(2)
@@ -116,53 +113,9 @@ func TestSmallRequestsFollowHeavyOnes(t *testing.T) {
 	})
 }
 
-// Where heavy work has one processor, half of it is for one caller: who has worked rests
-// for as long, within bounds, and meanwhile it is another's.
-func TestHeavyCallersRest(t *testing.T) {
-	t.Parallel()
-	inMemory(t, func(t *testing.T, w *world) {
-		w.start()
-		work := func(by auth.Principal, d time.Duration) (waited time.Duration) {
-			asked := time.Now()
-			end, err := w.engine.Heavy(t.Context(), by)
-			if err != nil {
-				t.Fatal(err)
-			}
-			waited = time.Since(asked)
-			time.Sleep(d)
-			end()
-			return waited
-		}
-		for _, tc := range []struct {
-			by         auth.Principal
-			processors int
-			took, rest time.Duration
-		}{
-			{alice, 1, 20 * time.Millisecond, 20 * time.Millisecond},
-			{alice, 1, time.Second, 50 * time.Millisecond},
-			{alice, 1, time.Millisecond - 1, 0},
-			{alice, 2, time.Second, 0},
-			{auth.Anonymous(), 1, time.Second, 0},
-		} {
-			w.engine.Processors(tc.processors)
-			work(tc.by, tc.took)
-			if waited := work(bob, 0); waited != 0 {
-				t.Errorf("bob waited %v for %s's rest", waited, tc.by.Subject)
-			}
-			if waited := work(tc.by, 0); waited != tc.rest {
-				t.Errorf("%s rested %v of %d processors after %v, want %v", tc.by.Subject, waited, tc.processors, tc.took, tc.rest)
-			}
-		}
-		if n := w.engine.AtHeavyWork(); n != 0 {
-			t.Errorf("%d callers are kept who do nothing", n)
-		}
-	})
-}
-
 // Who has had enough of waiting for a processor gives back what of its share it had for
 // that, also while the same caller waits for another.
 func TestHeavyWorkThatIsGivenUp(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.start()
 		w.engine.Processors(4)
@@ -200,7 +153,6 @@ func TestHeavyWorkThatIsGivenUp(t *testing.T) {
 // A list that has to look at tasks which are not on its page, of which there may be any
 // number, does so when it has a processor; every other goes at once.
 func TestFilteredListsAreMadeInTurn(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.start()
 		w.engine.Processors(1)
@@ -249,7 +201,6 @@ func TestFilteredListsAreMadeInTurn(t *testing.T) {
 // requests about it at once hold neither all processors nor memory for each; a small one,
 // and what the server itself does to a large one, waits for nothing.
 func TestLargeTasksAreChangedInTurn(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Policy = policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 5 * time.Second, OnExpiry: approval.ExpiryCancels}})
 		w.start()

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"a2a-server/internal/share"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/tool"
@@ -85,41 +86,25 @@ func (h *hold) forget() {
 
 // holding knows how many calls are held, and by which approvals.
 type holding struct {
-	mu      sync.Mutex
-	limit   int
-	each    int
-	all     int
-	callers map[store.Scope]int
-	waited  map[string]uint64 // by approval id, the fence of the turn whose run waits
+	calls *share.Shares[store.Scope]
+
+	mu     sync.Mutex
+	waited map[string]uint64 // by approval id, the fence of the turn whose run waits
 }
 
 func (h *holding) init(l *task.Limits) {
-	h.limit, h.each = l.Held, min(l.HeldPerCaller, l.Held)
-	h.callers, h.waited = map[store.Scope]int{}, map[string]uint64{}
+	h.calls, h.waited = share.New[store.Scope](int64(l.Held), int64(l.HeldPerCaller)), map[string]uint64{}
 }
 
 // take counts one more held call of a caller.
 func (h *holding) take(owner store.Scope) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case h.callers[owner] >= h.each:
-		return fmt.Errorf("%w: %d calls of this caller already wait for answers, which is the limit", tool.ErrNoAnswer, h.each)
-	case h.all >= h.limit:
-		return fmt.Errorf("%w: %d calls already wait for answers, which is the limit", tool.ErrNoAnswer, h.limit)
-	}
-	h.all++
-	h.callers[owner]++
-	return nil
-}
-
-// release reverts take.
-func (h *holding) release(owner store.Scope) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.all--
-	if h.callers[owner]--; h.callers[owner] == 0 {
-		delete(h.callers, owner)
+	switch full := h.calls.Take(owner, 1); {
+	case full == nil:
+		return nil
+	case full.Own:
+		return fmt.Errorf("%w: %d calls of this caller already wait for answers, which is the limit", tool.ErrNoAnswer, full.Limit)
+	default:
+		return fmt.Errorf("%w: %d calls already wait for answers, which is the limit", tool.ErrNoAnswer, full.Limit)
 	}
 }
 
@@ -158,7 +143,7 @@ func (x *toolContext) AskAndWait(ctx context.Context, a tool.Ask) (tool.Answer, 
 	if err := x.run.e.holding.take(owner); err != nil {
 		return tool.Answer{}, err
 	}
-	defer x.run.e.holding.release(owner)
+	defer x.run.e.holding.calls.Give(owner, 1)
 	answer, err := x.run.askAndWait(ctx, asked)
 	answer.Ask = a
 	return answer, err

@@ -14,12 +14,9 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
 	"a2a-server/store"
 	"a2a-server/task"
-	"a2a-server/task/engine"
-	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
 )
 
@@ -108,7 +105,7 @@ func TestHeldQuestionIsAnswered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachDiskTimed(t, func(t *testing.T, w *world) {
+			eachDisk(t, func(t *testing.T, w *world) {
 				c := newCurious(tc.ask, nil)
 				w.startCurious(c)
 				got := w.send(w.calls("curious", args{}))
@@ -153,7 +150,7 @@ func TestHeldQuestionIsAnswered(t *testing.T) {
 // nothing and a second answer that differs.
 func TestHeldQuestionRefusesOtherAnswers(t *testing.T) {
 	t.Parallel()
-	eachDiskTimed(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		c := newCurious(tool.Ask{Kind: tool.AskForm, Hint: "size?", Schema: map[string]any{"type": "integer"}}, nil)
 		w.startCurious(c)
 		got := w.send(w.calls("curious", args{}))
@@ -217,7 +214,7 @@ func TestHeldQuestionOfADeadProcess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachDiskTimed(t, func(t *testing.T, w *world) {
+			eachDisk(t, func(t *testing.T, w *world) {
 				c := newCurious(whichOne, nil)
 				c.is = tc.is
 				k := &killer{}
@@ -228,7 +225,7 @@ func TestHeldQuestionOfADeadProcess(t *testing.T) {
 				k.die()
 				w.stop()
 				w.disk.reopen(t)
-				w.startAs(func(*engine.Config) {})
+				w.start()
 				synctest.Wait()
 				now := w.onlyOne(got.ID)
 				var refused *approval.Error
@@ -270,15 +267,7 @@ func TestHeldQuestionBeforeRecovery(t *testing.T) {
 		w.stop()
 		w.disk.reopen(t)
 		// An engine that does not run recovers nothing.
-		w.store = w.disk.handle(t)
-		cfg := w.cfg
-		cfg.Store, cfg.Tools = w.store, tool.NewRegistry(tool.NewToolset("test", w.tools.all()...))
-		cfg.Planner, cfg.Presenter = direct.New(direct.Config{}), dialect.New(dialect.Config{Keywords: true})
-		e, err := engine.New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.engine = e
+		w.prepare()
 		var refused *approval.Error
 		if err := w.decide(alice, got.ID, approval.Answer{ID: first.ID, Verb: approval.Respond, Response: json.RawMessage(`"x"`)}); !errors.As(err, &refused) || refused.Reason != approval.ReasonConflict {
 			t.Errorf("an answer = %v, want a conflict", err)
@@ -286,7 +275,7 @@ func TestHeldQuestionBeforeRecovery(t *testing.T) {
 		if all := w.asked(got.ID); len(all) != 1 || all[0].State != approval.Superseded {
 			t.Errorf("approvals = %+v, want one that is superseded", all)
 		}
-		e.Stop(0)
+		w.engine.Stop(0)
 		_ = w.store.Close()
 		w.stop = func() {}
 	})
@@ -309,7 +298,7 @@ func TestHeldQuestionExpires(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachDiskTimed(t, func(t *testing.T, w *world) {
+			eachDisk(t, func(t *testing.T, w *world) {
 				p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: tc.terms})
 				if err != nil {
 					t.Fatal(err)
@@ -343,7 +332,7 @@ func TestHeldQuestionExpires(t *testing.T) {
 // does not run: the question ends all the same, soon after its deadline.
 func TestHeldCallIsTakenOver(t *testing.T) {
 	t.Parallel()
-	eachDiskTimed(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		c := newCurious(whichOne, nil)
 		w.startCurious(c)
 		got := w.send(w.calls("curious", args{}))
@@ -369,7 +358,7 @@ func TestHeldCallDoesNotTimeOut(t *testing.T) {
 	for name, work := range map[string]time.Duration{"in time": 3 * time.Second, "too long": 7 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachDiskTimed(t, func(t *testing.T, w *world) {
+			eachDisk(t, func(t *testing.T, w *world) {
 				w.cfg.Limits = task.Limits{ToolTimeout: 10 * time.Second, ToolGrace: time.Second}
 				c := newCurious(whichOne, nil)
 				inner := c.call
@@ -416,7 +405,7 @@ func TestHeldQuestionIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	t.Run("the tool gives up", func(t *testing.T) {
 		t.Parallel()
-		eachDiskTimed(t, func(t *testing.T, w *world) {
+		eachDisk(t, func(t *testing.T, w *world) {
 			door := make(chan struct{})
 			c := newCurious(whichOne, nil)
 			c.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -446,7 +435,7 @@ func TestHeldQuestionIsWithdrawn(t *testing.T) {
 	for name, returns := range map[string]error{"the tool returns": nil, "the tool fails": errTool, "unknown": tool.ErrOutcomeUnknown, "suspended": &tool.Suspension{Asks: []tool.Ask{whichOne}}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachDiskTimed(t, func(t *testing.T, w *world) {
+			eachDisk(t, func(t *testing.T, w *world) {
 				c := newCurious(whichOne, nil)
 				asked := make(chan struct{})
 				c.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -488,7 +477,7 @@ func TestHeldQuestionIsWithdrawn(t *testing.T) {
 	}
 	t.Run("canceled", func(t *testing.T) {
 		t.Parallel()
-		eachDiskTimed(t, func(t *testing.T, w *world) {
+		eachDisk(t, func(t *testing.T, w *world) {
 			c := newCurious(whichOne, nil)
 			w.startCurious(c)
 			got := w.send(w.calls("curious", args{}))
@@ -524,7 +513,7 @@ func TestHeldQuestionIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachDiskTimed(t, func(t *testing.T, w *world) {
+			eachDisk(t, func(t *testing.T, w *world) {
 				c := newCurious(tc.ask, func(tool.Context, tool.Answer, error) (map[string]any, error) { return map[string]any{}, nil })
 				w.startCurious(c)
 				got := w.send(w.calls("curious", args{}))
@@ -540,7 +529,7 @@ func TestHeldQuestionIsRefused(t *testing.T) {
 	}
 	t.Run("two at once, and too many", func(t *testing.T) {
 		t.Parallel()
-		eachDiskTimed(t, func(t *testing.T, w *world) {
+		eachDisk(t, func(t *testing.T, w *world) {
 			c := newCurious(whichOne, nil)
 			c.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 				first := make(chan error)
@@ -581,7 +570,7 @@ func TestHeldQuestionIsRefused(t *testing.T) {
 	})
 	t.Run("after the call", func(t *testing.T) {
 		t.Parallel()
-		eachDiskTimed(t, func(t *testing.T, w *world) {
+		eachDisk(t, func(t *testing.T, w *world) {
 			c := newCurious(whichOne, nil)
 			var kept context.Context
 			c.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -602,7 +591,7 @@ func TestHeldQuestionIsRefused(t *testing.T) {
 // other from running.
 func TestHeldCallsAreBounded(t *testing.T) {
 	t.Parallel()
-	eachDiskTimed(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = task.Limits{Turns: 1, Held: 20, HeldPerCaller: 12}
 		c := newCurious(whichOne, nil)
 		w.startCurious(c)
@@ -632,7 +621,7 @@ func TestHeldCallsAreBounded(t *testing.T) {
 // it has ended, the task waits. A decision on a sibling starts it while the call is held.
 func TestHeldCallWithSiblings(t *testing.T) {
 	t.Parallel()
-	eachDiskTimed(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		c := newCurious(whichOne, nil)
 		w.startCurious(c)
 		id := w.begin(w.calls("curious", args{}, "block", args{}, "transfer", args{"amount": 1, "to": "x"}))
@@ -669,7 +658,7 @@ func TestHeldCallWithSiblings(t *testing.T) {
 // then asks again is refused.
 func TestShutdownWhileHeld(t *testing.T) {
 	t.Parallel()
-	eachDiskTimed(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		c := newCurious(whichOne, func(ctx tool.Context, _ tool.Answer, err error) (map[string]any, error) {
 			_, again := tool.AskAndWait(ctx, whichOne)
 			if !errors.Is(err, tool.ErrNoAnswer) || !errors.Is(again, tool.ErrNoAnswer) {
@@ -700,7 +689,7 @@ func TestShutdownWhileHeld(t *testing.T) {
 // A message that is sent again while the call is held returns the task as it waits.
 func TestDuplicateWhileHeld(t *testing.T) {
 	t.Parallel()
-	eachDiskTimed(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		c := newCurious(whichOne, nil)
 		w.startCurious(c)
 		m := w.calls("curious", args{})

@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 	"time"
-
-	"a2a-server/internal/stack"
 )
 
 // Host provides an engine's goroutines, waits and timers. With it, a simulation runs a
@@ -27,10 +25,7 @@ func (e *Engine) spawn(f func()) {
 		h.Go(f)
 		return
 	}
-	go func() {
-		stack.Grow() // doubling it step by step took 5 % of the processor time of a send
-		f()
-	}()
+	go f()
 }
 
 // wait is [Host.Wait], for at most five channels.

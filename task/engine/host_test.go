@@ -15,7 +15,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
-	"a2a-server/store/memstore"
 	"a2a-server/task/engine"
 )
 
@@ -103,7 +102,9 @@ func TestClockLeapsOverDeadline(t *testing.T) {
 	t.Parallel()
 	h := &leapingHost{base: time.Now()}
 	p := policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: time.Hour, OnExpiry: approval.ExpiryCancels}})
-	w := newWorld(t, &memDisk{memstore.New()}, engine.Config{Policy: p, Host: h, Now: h.now})
+	w := newMemory(t)
+	w.cfg = engine.Config{Policy: p, Host: h, Now: h.now}
+	w.start()
 	id := w.send(w.calls("deadline", args{})).ID
 	h.leap.Store(true)
 	w.send(w.calls("deadline", args{})) // so that the alarm is set again

@@ -14,7 +14,6 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/store"
-	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
@@ -48,11 +47,11 @@ func TestDoubtAboutAJobComesFirst(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubbled(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				p := newPrinter(doneAt(9))
 				change(p)
 				w.tools.extra = []tool.Tool{p}
-				w.startAs(func(*engine.Config) {})
+				w.start()
 				id := w.print()
 				time.Sleep(time.Hour)
 				synctest.Wait()
@@ -68,13 +67,13 @@ func TestDoubtAboutAJobComesFirst(t *testing.T) {
 // A job that nobody waits for any longer is stopped, also when a hook has made a result of
 // the error that its call ended with.
 func TestJobIsStoppedWhenAHookMakesAResult(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		p := newPrinter(func(tool.Context, int, json.RawMessage) (*tool.Result, json.RawMessage, error) {
 			return nil, nil, nil
 		})
 		p.polling = tool.Polling{Deadline: time.Minute}
 		w.tools.extra = []tool.Tool{p}
-		w.startAs(func(c *engine.Config) {
+		w.start(func(c *engine.Config) {
 			c.ErrorHooks = []task.AfterHook{after(func(r *task.Result) error {
 				r.Error, r.Content = "", json.RawMessage(`"not printed"`)
 				return nil
@@ -101,7 +100,7 @@ func TestCheckpointOfAPollRemains(t *testing.T) {
 		"too slow": func(ctx tool.Context) error { <-ctx.Done(); return ctx.Err() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubbled(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				p := newPrinter(nil)
 				p.poll = func(ctx tool.Context, n int, state json.RawMessage) (*tool.Result, json.RawMessage, error) {
 					if n > 1 {
@@ -113,7 +112,7 @@ func TestCheckpointOfAPollRemains(t *testing.T) {
 					return nil, nil, then(ctx)
 				}
 				w.tools.extra = []tool.Tool{p}
-				w.startAs(func(*engine.Config) {})
+				w.start()
 				id := w.print()
 				time.Sleep(time.Hour)
 				w.wantState(w.ended(id), a2a.TaskStateCompleted)
@@ -147,7 +146,7 @@ func (p *lockedPrinter) Poll(ctx tool.Context, state json.RawMessage) (*tool.Res
 // up like any other, and made again.
 func TestPollThatHoldsALock(t *testing.T) {
 	t.Parallel()
-	w := unstarted(t, &memDisk{memstore.New()})
+	w := newMemory(t)
 	hold := make(chan struct{})
 	release := sync.OnceFunc(func() { close(hold) })
 	t.Cleanup(release)
@@ -158,7 +157,7 @@ func TestPollThatHoldsALock(t *testing.T) {
 	w.cfg.Limits = task.Limits{ToolTimeout: 20 * time.Millisecond, ToolGrace: 20 * time.Millisecond}
 	p.gated = false
 	w.tools.extra = []tool.Tool{p}
-	w.startAs(func(*engine.Config) {})
+	w.start()
 	id := w.begin(w.calls("print", args{}))
 	w.until("polls are put off", func() bool {
 		v, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(0), store.Limit{})
@@ -231,16 +230,16 @@ func TestHostileValues(t *testing.T) {
 	for name, call := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachDiskTimed(t, func(t *testing.T, w *world) {
+			eachDisk(t, func(t *testing.T, w *world) {
 				w.tools.extra = []tool.Tool{&fake{name: "hostile", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) { return call(ctx) }}}
-				w.startAs(func(*engine.Config) {})
+				w.start()
 				id := w.begin(w.calls("hostile", args{}))
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				if says := statusText(w.get(id)); strings.Contains(says, "The task failed") {
 					t.Errorf("the task, not the call, has failed: %.300s", says)
 				}
-				w.restartAs(func(*engine.Config) {})
+				w.restart()
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				got := w.get(id)
@@ -258,10 +257,10 @@ func TestPollerThatIsNoneAnyMore(t *testing.T) {
 	t.Parallel()
 	for _, verb := range []approval.Verb{approval.Approve, approval.Reject} {
 		t.Run(string(verb), func(t *testing.T) {
-			bubbled(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				p := newPrinter(doneAt(9))
 				w.tools.extra = []tool.Tool{p}
-				w.startAs(func(*engine.Config) {})
+				w.start()
 				id := w.print()
 				calls := 0
 				w.tools.extra = []tool.Tool{&fake{name: "print", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -271,7 +270,7 @@ func TestPollerThatIsNoneAnyMore(t *testing.T) {
 					calls++
 					return args{"printed": "at once"}, nil
 				}}}
-				w.restartAs(func(*engine.Config) {})
+				w.restart()
 				time.Sleep(time.Hour)
 				synctest.Wait()
 				if a := w.waiting(id); calls != 0 || len(a) != 1 || a[0].Kind != approval.KindOutcome {

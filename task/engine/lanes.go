@@ -4,18 +4,17 @@ import (
 	"slices"
 	"time"
 
+	"a2a-server/internal/share"
 	"a2a-server/store"
 	"a2a-server/task"
 )
 
-// class says why a task wants a turn. Turns reserved for a class are also available to
-// the classes before it.
+// class says why a task wants a turn.
 type class int
 
 const (
 	settled class = iota // an approval was decided, or its deadline has passed
-	fresh                // it has had no turn yet
-	resumed              // anything else: a timer, a message, recovery
+	other                // it is new, or continues after a timer, a message or a restart
 	classes
 )
 
@@ -27,52 +26,35 @@ const youth = time.Second
 // turns.
 const longer = 4
 
-// kept is the fraction of the turns (one in kept) that is reserved in addition for new
-// tasks, and again for the class settled.
+// kept is the fraction of the turns (one in kept) that there may be in addition, and again,
+// at least one, for the class settled.
 const kept = 8
 
 // quota is how many turns there may be, for all callers or for one.
 type quota struct {
-	turns [classes]int // in their youth, of a class and the classes after it
+	turns [classes]int // in their youth: of any class, and of the class other
 	long  int          // older ones, of any class
-	queue int          // waiting tasks, of those that may be refused
 }
 
-func newQuota(turns, queue int) quota {
+func newQuota(turns int) quota {
 	extra := turns / kept
-	return quota{
-		turns: [classes]int{settled: turns + extra + max(extra, 1), fresh: turns + extra, resumed: turns},
-		long:  longer * turns,
-		queue: queue,
-	}
+	return quota{turns: [classes]int{settled: turns + extra + max(extra, 1), other: turns + extra}, long: longer * turns}
 }
 
 // usage is how much of a quota is used.
 type usage struct {
-	young  [classes]int // turns in their youth
-	long   int          // older ones
-	queued int          // tasks that wait or are about to, of those that may be refused
+	young [classes]int // turns in their youth
+	long  int          // older ones
 }
 
 // held returns how many turns there are.
-func (u *usage) held() int {
-	n := u.long
-	for _, young := range u.young {
-		n += young
-	}
-	return n
-}
+func (u *usage) held() int { return u.long + u.young[settled] + u.young[other] }
 
 // room reports whether there may be one more turn of a class. Old turns in excess of
-// their own quota count as young ones of every class.
+// their own quota count as young ones.
 func (u *usage) room(q *quota, c class) bool {
-	n := max(u.long-q.long, 0)
-	for k := resumed; k >= settled; k-- {
-		if n += u.young[k]; k <= c && n >= q.turns[k] {
-			return false
-		}
-	}
-	return true
+	n := max(u.long-q.long, 0) + u.young[other]
+	return n+u.young[settled] < q.turns[settled] && (c == settled || n < q.turns[other])
 }
 
 // lanes decides which tasks may have a turn, and which one is next. Each caller has a
@@ -84,20 +66,20 @@ func (u *usage) room(q *quota, c class) bool {
 type lanes struct {
 	all, each quota
 	used      usage
+	queued    *share.Shares[store.Scope] // tasks that wait or are about to, of those that may be refused
 	lanes     map[store.Scope]*lane
 	waiters   map[store.TaskID]*waiter
 	coming    map[store.TaskID][]*waiter // not waiting yet: a place in the queue is reserved, or the last turn is about to leave
 	rings     [classes]chain[*lane]      // lanes in which tasks of a class wait; whether their caller has room may be checked late
 	young     chain[*place]              // the oldest first
-	last      class                      // fresh or resumed: the class of the last task that got a turn after waiting
 	silent    chain[*waiter]             // waiters whose status does not say so yet, the longest waiting first
 }
 
 func newLanes(l *task.Limits) lanes {
 	return lanes{
-		all:   newQuota(l.Turns, l.Queue),
-		each:  newQuota(min(l.TurnsPerCaller, l.Turns), min(l.QueuePerCaller, l.Queue)),
-		lanes: map[store.Scope]*lane{}, waiters: map[store.TaskID]*waiter{}, coming: map[store.TaskID][]*waiter{},
+		all: newQuota(l.Turns), each: newQuota(min(l.TurnsPerCaller, l.Turns)),
+		queued: share.New[store.Scope](int64(l.Queue), int64(l.QueuePerCaller)),
+		lanes:  map[store.Scope]*lane{}, waiters: map[store.TaskID]*waiter{}, coming: map[store.TaskID][]*waiter{},
 	}
 }
 
@@ -146,7 +128,7 @@ func (l *lanes) of(owner store.Scope) *lane {
 
 // tidy removes a lane that has nothing in it.
 func (l *lanes) tidy(n *lane) {
-	if n.used.held() == 0 && n.used.queued == 0 && n.waiting == 0 {
+	if n.used.held() == 0 && n.waiting == 0 {
 		delete(l.lanes, n.owner)
 	}
 }
@@ -221,25 +203,17 @@ func (l *lanes) list(n *lane) {
 }
 
 // reserve counts a task that is going to wait unless something fails. It returns the
-// quota that is used up, nil if there is room.
-func (l *lanes) reserve(w *waiter) (full *quota) {
+// limit that is reached, nil if there is room.
+func (l *lanes) reserve(w *waiter) *share.Full {
 	if w.class == settled {
 		return nil
 	}
-	n := l.of(w.owner)
-	switch {
-	case l.used.queued >= l.all.queue:
-		full = &l.all
-	case n.used.queued >= l.each.queue:
-		full = &l.each
-	default:
-		w.counted = true
-		n.used.queued++
-		l.used.queued++
-		l.comes(w)
+	if full := l.queued.Take(w.owner, 1); full != nil {
+		return full
 	}
-	l.tidy(n)
-	return full
+	w.counted = true
+	l.comes(w)
+	return nil
 }
 
 // comes records that a waiter is about to wait, so that what happens to its task in the
@@ -274,10 +248,7 @@ func (l *lanes) release(w *waiter) {
 	}
 	w.counted = false
 	l.came(w)
-	n := l.of(w.owner)
-	n.used.queued--
-	l.used.queued--
-	l.tidy(n)
+	l.queued.Give(w.owner, 1)
 }
 
 // wait makes a task wait for its turn. A task that waits already keeps its one place in the
@@ -297,8 +268,7 @@ func (l *lanes) wait(w *waiter, now time.Time) {
 	n := l.of(w.owner)
 	if w.class != settled && !w.counted {
 		w.counted = true
-		n.used.queued++
-		l.used.queued++
+		l.queued.Add(w.owner, 1)
 	}
 	l.waiters[w.task] = w
 	if w.since.IsZero() {
@@ -351,16 +321,11 @@ func (l *lanes) drop(w *waiter) {
 	l.tidy(n)
 }
 
-// next removes the task whose turn it is from the queue: the class settled first, then
-// the other classes alternately, and within each class the callers round-robin. Nil means
-// that there is no room for any.
+// next removes the task whose turn it is from the queue: the class settled first, and
+// within each class the callers round-robin. Nil means that there is no room for any.
 func (l *lanes) next(now time.Time) *waiter {
 	l.age(now)
-	order := [classes]class{settled, fresh, resumed}
-	if l.last == fresh {
-		order = [classes]class{settled, resumed, fresh}
-	}
-	for _, c := range order {
+	for c := range classes {
 		for r := &l.rings[c]; r.first != nil && l.used.room(&l.all, c); {
 			n := r.first.of
 			n.rings[c].leave()
@@ -371,9 +336,6 @@ func (l *lanes) next(now time.Time) *waiter {
 			w.queue.leave()
 			l.list(n) // at the end
 			l.drop(w)
-			if c != settled {
-				l.last = c
-			}
 			return w
 		}
 	}

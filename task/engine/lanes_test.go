@@ -2,14 +2,18 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/task"
 	"a2a-server/task/engine"
@@ -69,7 +73,6 @@ func dozer(wake time.Time) *fake {
 
 // However many slow calls one caller has, another's task is at work at once.
 func TestSlowCallsOfOneStopNoOther(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = patient(8, 0)
 		w.start()
@@ -87,7 +90,6 @@ func TestSlowCallsOfOneStopNoOther(t *testing.T) {
 
 // Turns that become free go round: each caller that waits has one before any has two.
 func TestTurnsGoRound(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		var order []string
 		open := make(chan struct{})
@@ -122,7 +124,6 @@ func TestTurnsGoRound(t *testing.T) {
 // What a caller has at work for longer than a second counts against its own share, so
 // that others have room for theirs; and nothing is kept of who has nothing.
 func TestLongTurnsOfOneStopNoOther(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = patient(4, 1)
 		w.start()
@@ -150,53 +151,8 @@ func TestLongTurnsOfOneStopNoOther(t *testing.T) {
 	})
 }
 
-// New tasks that come and come do not keep those back whose time has come, nor the
-// other way round: both have their turns by turns.
-func TestNewTasksKeepNoneBack(t *testing.T) {
-	t.Parallel()
-	inMemory(t, func(t *testing.T, w *world) {
-		var order []string
-		step, wake := make(chan struct{}), time.Now().Add(100*time.Millisecond)
-		w.tools.extra = []tool.Tool{
-			&fake{name: "step", call: func(tool.Context, map[string]any) (map[string]any, error) {
-				order = append(order, "new")
-				<-step
-				return map[string]any{"ok": true}, nil
-			}},
-			&fake{name: "doze", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				if _, again := tool.Resumed(ctx); !again {
-					return nil, &tool.Suspension{Wake: wake}
-				}
-				order = append(order, "again")
-				<-step
-				return map[string]any{"ok": true}, nil
-			}},
-		}
-		w.cfg.Limits = patient(8, 8)
-		w.start()
-		for range 3 {
-			w.begun(alice, w.calls("doze", args{}))
-		}
-		for range 9 + 3 {
-			w.begun(alice, w.calls("step", args{}))
-		}
-		time.Sleep(200 * time.Millisecond)
-		synctest.Wait()
-		order = nil
-		for range 6 {
-			step <- struct{}{}
-			synctest.Wait()
-		}
-		if got := strings.Join(order, " "); got != "new again new again new again" {
-			t.Errorf("tasks had their turns in the order %s", got)
-		}
-		close(step)
-	})
-}
-
 // Within a caller, who came first is first.
 func TestTurnsOfOneCallerAreInOrder(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		var order []any
 		open := make(chan struct{})
@@ -221,7 +177,6 @@ func TestTurnsOfOneCallerAreInOrder(t *testing.T) {
 // A new task is at work at once beside any number of slow calls of the same caller that
 // there may be: what is at work for a second makes room.
 func TestSlowCallsMakeRoom(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = patient(8, 8)
 		w.start()
@@ -259,7 +214,6 @@ func TestSlowCallsMakeRoom(t *testing.T) {
 
 // After a restart the tasks of all callers go round as before.
 func TestRecoveryGoesRound(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		var order []string
 		open := make(chan struct{})
@@ -292,7 +246,6 @@ func TestRecoveryGoesRound(t *testing.T) {
 
 // A call that is given up gives the turn of its task back, whoever the caller is.
 func TestAbandonedRunHoldsNoTurn(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = task.Limits{Turns: 1, TurnsPerCaller: 1, Abandoned: 2, ToolTimeout: 100 * time.Millisecond, ToolGrace: 100 * time.Millisecond}
 		w.start()
@@ -312,5 +265,335 @@ func TestAbandonedRunHoldsNoTurn(t *testing.T) {
 			t.Errorf("another tool's task is %s", got)
 		}
 		w.tools.release()
+	})
+}
+
+// Who decides is never refused for want of room: with every turn taken and the queue
+// full, the decision is durable at once, and its task waits for none but others of which
+// somebody has decided.
+func TestDecisionNeedsNoRoom(t *testing.T) {
+	for name, say := range map[string]func(w *world, id a2a.TaskID) error{
+		"by a message": func(w *world, id a2a.TaskID) error {
+			_, err := w.sendAs(alice, w.decision(id, approve(w.onlyOne(id).ID)))
+			return err
+		},
+		"otherwise": func(w *world, id a2a.TaskID) error {
+			return w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inMemory(t, func(t *testing.T, w *world) {
+				w.tools.extra = []tool.Tool{&fake{name: "hold", gated: true, call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
+					w.tools.ran(ctx, "hold", a)
+					<-w.tools.blocked()
+					return map[string]any{"ok": true}, nil
+				}}}
+				w.cfg.Limits = patient(1, 1)
+				w.cfg.Limits.Queue = 1
+				w.start()
+				var ids []a2a.TaskID
+				for range 5 {
+					ids = append(ids, w.begun(alice, w.calls("hold", args{})))
+				}
+				first, second := w.begun(alice, w.calls("block", args{})), w.begun(alice, w.calls("block", args{}))
+				if _, err := w.sendAs(alice, w.calls("block", args{})); !errors.Is(err, engine.ErrBusy) {
+					t.Fatalf("%s: a new task beyond the queue = %v, want ErrBusy", name, err)
+				}
+				for _, id := range ids {
+					if err := say(w, id); err != nil {
+						t.Errorf("%s: the decision = %v, want it to count", name, err)
+					}
+					if a := w.asked(id)[0]; a.State != approval.Approved {
+						t.Errorf("%s: the approval is %s", name, a.State)
+					}
+				}
+				synctest.Wait()
+				if n := w.tools.count("hold"); n != 1 {
+					t.Errorf("%s: %d approved calls run, want the one that there is a place for", name, n)
+				}
+				w.wantState(w.get(ids[4]), a2a.TaskStateWorking)
+				w.tools.release()
+				synctest.Wait()
+				for _, id := range append(ids, first, second) {
+					w.wantState(w.get(id), a2a.TaskStateCompleted)
+				}
+			})
+		})
+	}
+}
+
+// A deadline that passes is no task that can be refused, either.
+func TestDeadlineNeedsNoRoom(t *testing.T) {
+	for _, outcome := range []approval.OnExpiry{approval.ExpiryRejects, approval.ExpiryCancels, approval.ExpiryKeeps} {
+		t.Run(fmt.Sprint(outcome), func(t *testing.T) {
+			inMemory(t, func(t *testing.T, w *world) {
+				w.cfg.Policy = policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 500 * time.Millisecond, OnExpiry: outcome}})
+				w.cfg.Limits = patient(1, 1)
+				w.cfg.Limits.Queue = 1
+				w.start()
+				id := w.begun(alice, w.calls("deadline", args{}))
+				for range 2 {
+					w.begun(alice, w.calls("block", args{}))
+				}
+				time.Sleep(600 * time.Millisecond)
+				synctest.Wait()
+				want := map[approval.OnExpiry]approval.State{approval.ExpiryRejects: approval.Expired, approval.ExpiryCancels: approval.Expired, approval.ExpiryKeeps: approval.Pending}[outcome]
+				if a := w.asked(id)[0]; a.State != want || a.Deadline != nil && outcome == approval.ExpiryKeeps {
+					t.Errorf("%s: the approval is %s with deadline %v", outcome, a.State, a.Deadline)
+				}
+			})
+		})
+	}
+}
+
+// What somebody decides about a task that waits for its turn lets it wait no longer.
+func TestDecisionHastensATaskThatWaits(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = patient(1, 1)
+		w.start()
+		id := w.begun(alice, w.calls("sleep", args{}, "transfer", args{"amount": 1, "to": "x"}))
+		w.begun(alice, w.calls("block", args{}))
+		time.Sleep(30 * time.Millisecond) // the sleeper's time has come
+		synctest.Wait()
+		if n := w.tools.count("sleep"); n != 0 {
+			t.Fatal("the task has its turn, want that it waits")
+		}
+		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+	})
+}
+
+// A task that is canceled while it waits leaves its place in the queue to another.
+func TestCanceledTaskLeavesTheQueue(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = patient(1, 1)
+		w.cfg.Limits.Queue = 1
+		w.start()
+		w.begun(alice, w.calls("block", args{}))
+		id := w.begun(alice, w.calls("echo", args{}))
+		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.sendAs(alice, w.calls("echo", args{})); err != nil {
+			t.Errorf("a new task after one that waited was canceled = %v", err)
+		}
+		if l := w.engine.Load(); l.Waiting != 1 {
+			t.Errorf("Load() = %+v, want one that waits", l)
+		}
+	})
+}
+
+// The queue of a caller is full without that of another being so, and what is refused
+// gives its place back.
+func TestQueueOfACaller(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = patient(1, 1)
+		w.cfg.Limits.Queue, w.cfg.Limits.QueuePerCaller = 3, 2
+		w.start()
+		w.begun(alice, w.calls("block", args{}))
+		for range 2 {
+			w.begun(alice, w.calls("echo", args{}))
+		}
+		if _, err := w.sendAs(alice, w.calls("echo", args{})); !errors.Is(err, engine.ErrBusy) || !strings.Contains(err.Error(), "2 tasks of this caller") {
+			t.Errorf("beyond a caller's queue Send() = %v", err)
+		}
+		w.begun(carol, w.calls("echo", args{}))
+		if _, err := w.sendAs(carol, w.calls("echo", args{})); !errors.Is(err, engine.ErrBusy) || !strings.Contains(err.Error(), "3 tasks already wait") {
+			t.Errorf("beyond the queue Send() = %v", err)
+		}
+		w.tools.release()
+		synctest.Wait()
+		if l := w.engine.Load(); l.Waiting != 0 || l.Turns != 0 {
+			t.Errorf("Load() = %+v when nothing is running", l)
+		}
+		w.begun(alice, w.calls("echo", args{}))
+	})
+}
+
+// What cannot be written takes no place in the queue.
+func TestRefusedTaskTakesNoPlace(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = patient(1, 1)
+		w.cfg.Limits.Queue, w.cfg.Limits.QueuePerCaller = 2, 2
+		w.start()
+		w.begun(alice, w.calls("block", args{}))
+		m := w.calls("echo", args{})
+		for range 5 { // the same message: one task
+			w.begun(alice, m)
+		}
+		w.begun(alice, w.calls("echo", args{}))
+	})
+}
+
+// overtaken starts w and returns a task that has been taken over, and waits in the queue
+// when goOn is called. It is for a bubble.
+func (w *world) overtaken() (id a2a.TaskID, goOn func()) {
+	taken, on := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	var armed atomic.Bool
+	w.cfg.CrashPoint = func(point string) {
+		if point == engine.PointWoken && armed.Load() {
+			once.Do(func() {
+				close(taken)
+				<-on
+			})
+		}
+	}
+	w.start()
+	id = w.begun(alice, w.calls("sleep", args{}, "transfer", args{"amount": 1, "to": "x"}))
+	w.begun(alice, w.calls("block", args{}))
+	armed.Store(true)
+	time.Sleep(30 * time.Millisecond) // the sleeper's time has come
+	<-taken
+	return id, func() { close(on) }
+}
+
+// A decision that comes when a task has been taken over, and does not wait in the queue
+// yet, lets it wait for no turn of another kind, either.
+func TestDecisionOvertakesTheQueueing(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = patient(1, 1)
+		id, goOn := w.overtaken()
+		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
+			t.Fatal(err)
+		}
+		goOn()
+		synctest.Wait()
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+	})
+}
+
+// A cancel that comes when a task has been taken over, and does not wait in the queue
+// yet, leaves no place of the queue taken.
+func TestCancelOvertakesTheQueueing(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = patient(1, 1)
+		w.cfg.Limits.Queue = 1
+		id, goOn := w.overtaken()
+		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
+			t.Fatal(err)
+		}
+		goOn()
+		synctest.Wait()
+		if l := w.engine.Load(); l.Waiting != 0 {
+			t.Errorf("Load() = %+v, want that no canceled task waits", l)
+		}
+		if _, err := w.sendAs(alice, w.calls("echo", args{})); err != nil {
+			t.Errorf("a new task beside one that was canceled = %v", err)
+		}
+	})
+}
+
+// A decision that comes when the task has been woken, while its last turn is about to
+// leave, lets it wait for no turn of another kind, either; a cancel leaves nothing of it
+// waiting.
+func TestDecisionOvertakesTheTurnThatLeaves(t *testing.T) {
+	t.Parallel()
+	for _, cancel := range []bool{false, true} {
+		t.Run(map[bool]string{false: "decided", true: "canceled"}[cancel], func(t *testing.T) {
+			inMemory(t, func(t *testing.T, w *world) {
+				w.cfg.Limits = patient(1, 1)
+				rests, on := make(chan struct{}), make(chan struct{})
+				var first atomic.Bool
+				w.cfg.CrashPoint = func(point string) {
+					if point == engine.PointStep && first.CompareAndSwap(false, true) {
+						close(rests)
+						<-on
+					}
+				}
+				w.start()
+				sent, err := w.sendAs(alice, w.calls("sleep", args{}, "transfer", args{"amount": 1, "to": "x"}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				<-rests // durably, and the turn is still there
+				id := a2a.TaskID(sent.Task.String())
+				time.Sleep(time.Second)                  // its time has come, and its turn is old
+				w.begun(alice, w.calls("sleep", args{})) // has the engine look whose time has come
+				time.Sleep(time.Second)
+				for range 4 {
+					w.begun(alice, w.calls("block", args{}))
+					time.Sleep(time.Second)
+				}
+				w.begun(alice, w.calls("block", args{})) // waits, and would be next
+				if l := w.engine.Load(); l.Waiting != 1 || l.Turns != 5 {
+					t.Fatalf("Load() = %+v, want five turns and one task that waits", l)
+				}
+				if cancel {
+					err = w.engine.Cancel(w.ctx(), alice, mustID(id))
+				} else {
+					err = w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve})
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				close(on)
+				synctest.Wait()
+				if l := w.engine.Load(); l.Waiting != 0 {
+					t.Errorf("Load() = %+v, want that nothing waits", l)
+				}
+				if !cancel {
+					w.wantState(w.get(id), a2a.TaskStateCompleted)
+				}
+			})
+		})
+	}
+}
+
+// A task that waits for its turn says so after a second, once, in the state that it has.
+func TestTaskSaysThatItWaits(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = patient(1, 1)
+		w.start()
+		w.takeTheTurn()
+		id := w.begun(alice, w.calls("echo", args{}))
+		time.Sleep(999 * time.Millisecond)
+		synctest.Wait()
+		before := w.get(id)
+		w.wantState(before, a2a.TaskStateSubmitted)
+		if s := statusText(before); s != "" {
+			t.Errorf("too early the status says %q", s)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		got := w.get(id)
+		w.wantState(got, a2a.TaskStateSubmitted)
+		if s := statusText(got); !strings.Contains(s, "waits for its turn") {
+			t.Errorf("the status says %q", s)
+		}
+		if h := w.header(id); h.Pub != 2 {
+			t.Errorf("the task has %d public events, want that it has said it once", h.Pub)
+		}
+		if l := w.engine.Load(); l.Announced != 1 || l.Waiting != 1 || l.Turns != 5 || l.Long < 4 {
+			t.Errorf("Load() = %+v", l)
+		}
+		w.tools.release()
+		synctest.Wait()
+		got = w.get(id)
+		w.wantState(got, a2a.TaskStateCompleted)
+	})
+}
+
+// One that was at work before says that it waits, and is working.
+func TestResumedTaskSaysThatItWaits(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = patient(1, 1)
+		w.tools.extra = []tool.Tool{dozer(time.Now().Add(time.Minute))}
+		w.start()
+		id := w.begun(alice, w.calls("doze", args{}))
+		w.takeTheTurn()
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		got := w.get(id)
+		w.wantState(got, a2a.TaskStateWorking)
+		if s := statusText(got); !strings.Contains(s, "waits for its turn") {
+			t.Errorf("the status says %q", s)
+		}
+		w.tools.release()
+		synctest.Wait()
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
 	})
 }

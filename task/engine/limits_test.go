@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,10 +32,6 @@ func policy(t *testing.T, gates ...approval.Gate) *approval.Policy {
 	return p
 }
 
-func onMemory(t *testing.T, cfg engine.Config) *world {
-	return newWorld(t, &memDisk{memstore.New()}, cfg)
-}
-
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -50,7 +45,9 @@ func TestDeadlines(t *testing.T) {
 		t.Run(string(tc.on), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 30 * time.Millisecond, OnExpiry: tc.on}})})
+				w := newMemory(t)
+				w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 30 * time.Millisecond, OnExpiry: tc.on}})}
+				w.start()
 				got := w.send(w.calls("deadline", args{}))
 				id := w.pending(got)[0]
 				err := w.engine.Follow(w.ctx(), alice, mustID(got.ID), 0, engine.UntilEnd, func([]engine.Event) error { return nil })
@@ -70,52 +67,14 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-func TestDeadlineKeeps(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 10 * time.Millisecond, OnExpiry: approval.ExpiryKeeps}})})
-		got := w.send(w.calls("deadline", args{}))
-		w.until("the due row is handled", func() bool {
-			rows, next, err := w.store.Due(w.ctx(), 0, "", 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return len(rows) == 0 && next == 0
-		})
-		w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
-		if n := w.tools.count("deadline"); n != 1 {
-			t.Errorf("a kept call ran %d times, want 1", n)
-		}
-	})
-}
-
-// Due work that fails forever does not hide what is due after it.
-func TestFailingDueWork(t *testing.T) {
-	t.Parallel()
-	w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 10 * time.Millisecond, OnExpiry: approval.ExpiryCancels}})})
-	parked := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
-	v, err := w.store.Read(w.ctx(), engine.ScopeFor(alice, auth.Read), mustID(parked.ID), fromSnapshot(), pageLimit())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &store.Batch{Scope: store.System(), Task: mustID(parked.ID), Rev: &v.Header.Rev}
-	for i := range 200 {
-		b.Due = append(b.Due, store.DueChange{Time: 1, Kind: "of a program to come", Key: fmt.Appendf(nil, "%d", i)})
-	}
-	if _, err := w.store.Append(w.ctx(), b).Wait(); err != nil {
-		t.Fatal(err)
-	}
-	got := w.send(w.calls("deadline", args{}))
-	w.until("the deadline has passed", func() bool { return w.get(got.ID).Status.State == a2a.TaskStateCanceled })
-}
-
 // A deadline between two milliseconds is not missed: its due row has whole ones, and
 // comes before it.
 func TestDeadlineWithinMillisecond(t *testing.T) {
 	t.Parallel()
 	var clock, handled atomic.Int64 // ns
 	start := time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
-	w := onMemory(t, engine.Config{
+	w := newMemory(t)
+	w.cfg = engine.Config{
 		Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 2500 * time.Microsecond, OnExpiry: approval.ExpiryCancels}}),
 		Now:    func() time.Time { return start.Add(time.Duration(clock.Load())) },
 		CrashPoint: func(point string) {
@@ -123,7 +82,8 @@ func TestDeadlineWithinMillisecond(t *testing.T) {
 				handled.Add(1)
 			}
 		},
-	})
+	}
+	w.start()
 	got := w.send(w.calls("deadline", args{}))
 	clock.Store(int64(2 * time.Millisecond))
 	w.until("the due row has come", func() bool { return handled.Load() > 0 })
@@ -134,7 +94,6 @@ func TestDeadlineWithinMillisecond(t *testing.T) {
 // A task whose time has come, and that waits for a turn, is woken once: not again and
 // again for as long as it waits.
 func TestWakeWithoutTurn(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		var handled atomic.Int64
 		w.cfg.Limits = patient(1, 1)
@@ -165,42 +124,13 @@ func TestWakeWithoutTurn(t *testing.T) {
 	})
 }
 
-// Stop waits for due work that begins while it is called, and Run ends with it.
-func TestStopDuringDueWork(t *testing.T) {
-	t.Parallel()
-	for range 20 {
-		w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: time.Millisecond, OnExpiry: approval.ExpiryCancels}})})
-		for range 8 {
-			w.send(w.calls("deadline", args{}))
-		}
-		w.engine.Stop(0)
-		if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("echo", args{})}); !errors.Is(err, engine.ErrBusy) {
-			t.Errorf("Send() to a stopped engine = %v, want ErrBusy", err)
-		}
-	}
-}
-
-// A tool that does not end in time is unknown, not failed: a person decides.
-func TestTimeoutIgnored(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := onMemory(t, engine.Config{Limits: task.Limits{ToolTimeout: 10 * time.Millisecond, ToolGrace: 10 * time.Millisecond}})
-		got := w.send(w.calls("stubborn", args{}))
-		w.wantState(got, a2a.TaskStateInputRequired)
-		w.wantState(w.send(w.decision(got.ID, reject(w.pending(got)[0], ""))), a2a.TaskStateFailed)
-		w.tools.release()
-		w.until("the late result is recorded", func() bool { return w.audit("finished_late") > 0 })
-		if n := w.tools.count("stubborn"); n != 1 {
-			t.Errorf("stubborn ran %d times, want 1", n)
-		}
-	})
-}
-
 // A tool that obeys its time-out has failed.
 func TestTimeoutObeyed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := onMemory(t, engine.Config{Limits: task.Limits{ToolTimeout: 10 * time.Millisecond}})
+		w := newMemory(t)
+		w.cfg = engine.Config{Limits: task.Limits{ToolTimeout: 10 * time.Millisecond}}
+		w.start()
 		got := w.send(w.calls("block", args{}))
 		w.wantState(got, a2a.TaskStateFailed)
 		if text := statusText(got); !strings.Contains(text, "exceeded its time limit") {
@@ -209,26 +139,11 @@ func TestTimeoutObeyed(t *testing.T) {
 	})
 }
 
-func TestAbandonedBound(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := onMemory(t, engine.Config{Limits: task.Limits{ToolTimeout: 5 * time.Millisecond, ToolGrace: 5 * time.Millisecond, Abandoned: 2}})
-		for range 2 {
-			w.wantState(w.send(w.calls("stubborn", args{})), a2a.TaskStateInputRequired)
-		}
-		got := w.send(w.calls("stubborn", args{}))
-		w.wantState(got, a2a.TaskStateFailed)
-		if n := w.tools.count("stubborn"); n != 2 || !strings.Contains(statusText(got), "the tool stubborn is not run") {
-			t.Errorf("stubborn ran %d times, want 2; status = %q", n, statusText(got))
-		}
-		w.wantState(w.send(w.calls("write", args{"amount": 1, "to": "x"})), a2a.TaskStateCompleted)
-		w.tools.release()
-	})
-}
-
 func TestHoldSiblings(t *testing.T) {
 	t.Parallel()
-	w := onMemory(t, engine.Config{HoldSiblings: true})
+	w := newMemory(t)
+	w.cfg = engine.Config{HoldSiblings: true}
+	w.start()
 	got := w.send(w.calls("write", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 1, "to": "x"}))
 	if n := w.tools.count("write"); n != 0 {
 		t.Errorf("the sibling ran %d times before all was decided", n)
@@ -291,7 +206,9 @@ func TestToolGoneWhileParked(t *testing.T) {
 
 func TestFourEyes(t *testing.T) {
 	t.Parallel()
-	w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{FourEyes: true}})})
+	w := newMemory(t)
+	w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{FourEyes: true}})}
+	w.start()
 	got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 	w.wantState(got, a2a.TaskStateInputRequired)
 	page, err := w.store.Rows(w.ctx(), engine.ScopeFor(alice, auth.Read), rowsOf(got.ID))
@@ -321,7 +238,8 @@ func TestFourEyes(t *testing.T) {
 
 func TestHooks(t *testing.T) {
 	t.Parallel()
-	w := onMemory(t, engine.Config{Hooks: []task.Hook{func(_ agent.ReadonlyContext, c tool.ToolCall) (task.HookResult, error) {
+	w := newMemory(t)
+	w.cfg = engine.Config{Hooks: []task.Hook{func(_ agent.ReadonlyContext, c tool.ToolCall) (task.HookResult, error) {
 		switch c.Args["to"] {
 		case "nobody":
 			return task.HookResult{Deny: "nobody is not paid"}, nil
@@ -331,7 +249,8 @@ func TestHooks(t *testing.T) {
 			panic("hook broke")
 		}
 		return task.HookResult{}, nil
-	}}})
+	}}}
+	w.start()
 	denied := w.send(w.calls("write", args{"amount": 1, "to": "nobody"}))
 	w.wantState(denied, a2a.TaskStateFailed)
 	if !strings.Contains(statusText(denied), "nobody is not paid") {
@@ -348,43 +267,6 @@ func TestHooks(t *testing.T) {
 		if !strings.Contains(run, `{"amount":2,"to":"real"}`) {
 			t.Errorf("ran %s", run)
 		}
-	}
-}
-
-func TestProvider(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		provider tool.ConfirmationProvider
-		state    a2a.TaskState
-	}{
-		"approves": {func(context.Context, tool.ConfirmationRequest) (bool, error) { return true, nil }, a2a.TaskStateCompleted},
-		"rejects":  {func(context.Context, tool.ConfirmationRequest) (bool, error) { return false, nil }, a2a.TaskStateCanceled},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := onMemory(t, engine.Config{Provider: tc.provider})
-			got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
-			if err := w.engine.Follow(w.ctx(), alice, mustID(got.ID), 0, engine.UntilEnd, func([]engine.Event) error { return nil }); err != nil {
-				t.Fatal(err)
-			}
-			w.wantState(w.get(got.ID), tc.state)
-		})
-	}
-	for name, provider := range map[string]tool.ConfirmationProvider{
-		"fails":  func(context.Context, tool.ConfirmationRequest) (bool, error) { return true, errTool },
-		"panics": func(context.Context, tool.ConfirmationRequest) (bool, error) { panic("broke") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			asked := make(chan struct{})
-			w := onMemory(t, engine.Config{Provider: func(ctx context.Context, r tool.ConfirmationRequest) (bool, error) {
-				defer close(asked)
-				return provider(ctx, r)
-			}})
-			got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
-			<-asked
-			w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
-		})
 	}
 }
 
@@ -481,7 +363,9 @@ func TestScopes(t *testing.T) {
 // More tasks than turns: those that wait are submitted, and all come to their end.
 func TestQueue(t *testing.T) {
 	t.Parallel()
-	w := onMemory(t, engine.Config{Limits: task.Limits{Turns: 2}})
+	w := newMemory(t)
+	w.cfg = engine.Config{Limits: task.Limits{Turns: 2}}
+	w.start()
 	var sent []*engine.Sent
 	for range 20 {
 		s, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("block", args{})})
@@ -506,7 +390,7 @@ func TestSnapshots(t *testing.T) {
 		if len(again.Artifacts) != 1 || len(again.Artifacts[0].Parts) != 2000 {
 			t.Fatalf("after a restart the task has %d artifacts", len(again.Artifacts))
 		}
-		v, err := w.store.Read(w.ctx(), engine.ScopeFor(alice, auth.Read), mustID(got.ID), fromSnapshot(), pageLimit())
+		v, err := w.store.Read(w.ctx(), engine.ScopeFor(alice, auth.Read), mustID(got.ID), store.AtSnapshot(), store.Limit{})
 		if err != nil || v.Snapshot == nil {
 			t.Fatalf("Read() = %v, %v, want a snapshot", v.Header, err)
 		}
@@ -518,10 +402,12 @@ func TestSnapshots(t *testing.T) {
 // the new question is bound to what it shows, so that its approval runs the call.
 func TestToolChangedBehindHook(t *testing.T) {
 	t.Parallel()
-	w := onMemory(t, engine.Config{Hooks: []task.Hook{func(_ agent.ReadonlyContext, c tool.ToolCall) (task.HookResult, error) {
+	w := newMemory(t)
+	w.cfg = engine.Config{Hooks: []task.Hook{func(_ agent.ReadonlyContext, c tool.ToolCall) (task.HookResult, error) {
 		n, _ := c.Args["amount"].(float64)
 		return task.HookResult{Args: json.RawMessage(fmt.Sprintf(`{"amount":%v,"to":"real"}`, n+1))}, nil
-	}}})
+	}}}
+	w.start()
 	got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 	w.tools.change = func(f *fake) {
 		if f.name == "transfer" {

@@ -3,72 +3,253 @@ package engine_test
 import (
 	"context"
 	"errors"
-	"sync/atomic"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/engine"
+	"a2a-server/tool"
 )
 
-// An approval whose row is lost can still be decided: the row is derived, and the task's
-// rev guards it.
-func TestDecisionWithoutRow(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
-		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
-		id := w.pending(got)[0]
-		rev := w.header(got.ID).Rev
-		b := &store.Batch{Scope: store.System(), Task: mustID(got.ID), Rev: &rev, Rows: []store.RowChange{{Kind: "approval", Key: []byte(id), IfRev: store.Any, Delete: true}}}
-		if _, err := w.store.Append(w.ctx(), b).Wait(); err != nil {
-			t.Fatal(err)
+// rotten is a store of which parts cannot be read, or nothing can be written.
+type rotten struct {
+	store.Handle
+	mu      sync.Mutex
+	lost    store.TaskID // cannot be read
+	reads   int          // of the lost one
+	due     error        // what Due returns, if it is not nil
+	claim   error        // likewise
+	claims  int          // that have failed
+	writes  error        // likewise of all batches
+	refused int          // batches
+}
+
+func (r *rotten) set(change func(*rotten)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change(r)
+}
+
+func (r *rotten) Read(ctx context.Context, s store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.LogPage, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if id == r.lost {
+		r.reads++
+		return store.LogPage{}, store.ErrDataLoss
+	}
+	return r.Handle.Read(ctx, s, id, from, limit)
+}
+
+func (r *rotten) Due(ctx context.Context, now store.Millis, after store.DuePosition, limit int) ([]store.Due, store.Millis, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.due != nil {
+		return nil, 0, r.due
+	}
+	return r.Handle.Due(ctx, now, after, limit)
+}
+
+func (r *rotten) Claim(ctx context.Context, limit int) ([]store.Header, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.claim != nil {
+		r.claims++
+		return nil, r.claim
+	}
+	return r.Handle.Claim(ctx, limit)
+}
+
+func (r *rotten) Append(ctx context.Context, b *store.Batch) *store.Commit {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.writes != nil {
+		r.refused++
+		c := store.NewCommit()
+		c.Answer(store.Receipt{}, r.writes)
+		return c
+	}
+	return r.Handle.Append(ctx, b)
+}
+
+// onRotten runs a test in a bubble, on a store that is sound at first.
+func onRotten(t *testing.T, test func(t *testing.T, w *world, r *rotten)) {
+	inMemory(t, func(t *testing.T, w *world) {
+		r := &rotten{}
+		w.wrap = func(h store.Handle) store.Handle {
+			r.set(func(r *rotten) { r.Handle = h })
+			return r
 		}
-		w.wantState(w.send(w.decision(got.ID, approve(id))), a2a.TaskStateCompleted)
-		if n := w.tools.count("transfer"); n != 1 {
-			t.Errorf("transfer ran %d times, want 1", n)
+		w.start()
+		test(t, w, r)
+	})
+}
+
+// A task that cannot be read is in lists all the same, with what its header says, and
+// hides no other; whoever asks for it is told.
+func TestLostTaskIsListed(t *testing.T) {
+	onRotten(t, func(t *testing.T, w *world, r *rotten) {
+		first, second := w.send(w.calls("echo", args{"text": "a"})), w.send(w.calls("echo", args{"text": "b"}))
+		w.restart() // what is cached of them is gone
+		id, _ := store.ParseTaskID(string(first.ID))
+		r.set(func(r *rotten) { r.lost = id })
+		answer := w.engine.Answer(alice)
+		defer answer.Release()
+		list, err := answer.List(w.ctx(), engine.Query{Artifacts: true})
+		if err != nil || len(list.Tasks) != 2 || list.Total != 2 {
+			t.Fatalf("List() = %v, %v, want both tasks", list, err)
+		}
+		for _, v := range list.Tasks {
+			got := w.task(v)
+			damaged, _ := got.Metadata[task.Damaged].(bool)
+			if damaged != (got.ID == first.ID) || got.Status.State != a2a.TaskStateCompleted || got.Status.Timestamp == nil || !damaged && got.ID != second.ID {
+				t.Errorf("List() has %+v, damaged %t", got, damaged)
+			}
+		}
+		if _, err := answer.Get(w.ctx(), string(first.ID)); !errors.Is(err, engine.ErrDataLoss) {
+			t.Errorf("Get() = %v, want ErrDataLoss", err)
+		}
+		m := w.message(a2a.NewTextPart("more"))
+		m.TaskID = first.ID
+		if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m}); !errors.Is(err, engine.ErrDataLoss) {
+			t.Errorf("Send() = %v, want ErrDataLoss", err)
 		}
 	})
 }
 
-// moody is a handle that refuses some batches for a reason of its own.
-type moody struct {
-	store.Handle
-	refuse func(*store.Batch) bool
-}
-
-var errMood = errors.New("not now")
-
-func (m *moody) Append(ctx context.Context, b *store.Batch) *store.Commit {
-	if m.refuse(b) {
-		return store.Failed(errMood)
-	}
-	return m.Handle.Append(ctx, b)
-}
-
-// A task whose turn cannot continue is not at work forever: it is tried again. What has
-// run meanwhile is not run again by itself.
-func TestAbandonedTurnIsTriedAgain(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
-		var left atomic.Int32
-		left.Store(3)
+// A task that cannot be read is not recovered, and not tried again forever.
+func TestLostTaskStandsStill(t *testing.T) {
+	onRotten(t, func(t *testing.T, w *world, r *rotten) {
+		id := w.begin(w.calls("block", args{}))
+		parsed, _ := store.ParseTaskID(string(id))
 		w.stop()
-		w.wrap = func(h store.Handle) store.Handle {
-			return &moody{h, func(b *store.Batch) bool { return b.Fence != nil && left.Add(-1) >= 0 }}
+		r.set(func(r *rotten) { r.lost, r.reads = parsed, 0 })
+		w.start()
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		r.set(func(r *rotten) {
+			if r.reads != 1 {
+				t.Errorf("it was read %d times in a day, want once", r.reads)
+			}
+		})
+		w.wantState(w.send(w.calls("echo", args{"text": "a"})), a2a.TaskStateCompleted)
+		r.set(func(r *rotten) { r.lost = store.TaskID{} })
+	})
+}
+
+// Deadlines and timers that cannot be read for a while are late, and the engine continues.
+func TestDueWorkThatCannotBeRead(t *testing.T) {
+	for name, why := range map[string]error{"not now": store.ErrUnavailable, "damaged": store.ErrDataLoss} {
+		t.Run(name, func(t *testing.T) {
+			onRotten(t, func(t *testing.T, w *world, r *rotten) {
+				s, runs := sleeper(time.Minute, 0)
+				w.stop()
+				w.startWith(&outlet{tools: []tool.Tool{s}}, callsOf("sleeper", `{}`))
+				id := w.begin(w.message(a2a.NewTextPart("go")))
+				synctest.Wait()
+				r.set(func(r *rotten) { r.due = why })
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				if n := runs.count(); n != 1 {
+					t.Fatalf("the tool was entered %d times, want 1", n)
+				}
+				r.set(func(r *rotten) { r.due = nil })
+				time.Sleep(2 * time.Minute)
+				w.wantState(w.ended(id), a2a.TaskStateCompleted)
+			})
+		})
+	}
+}
+
+// A disk that is full when the process starts keeps nothing from being recovered, later;
+// a store that takes nothing more keeps nothing from being served.
+func TestRecoveryThatIsRefused(t *testing.T) {
+	t.Run("for now", func(t *testing.T) {
+		onRotten(t, func(t *testing.T, w *world, r *rotten) {
+			id := w.begin(w.calls("block", args{}))
+			w.stop()
+			r.set(func(r *rotten) { r.claim = store.ErrUnavailable })
+			w.start()
+			time.Sleep(time.Hour)
+			r.set(func(r *rotten) { r.claim = nil })
+			time.Sleep(2 * time.Minute)
+			synctest.Wait()
+			w.wantState(w.get(id), a2a.TaskStateInputRequired)
+		})
+	})
+	t.Run("for good", func(t *testing.T) {
+		onRotten(t, func(t *testing.T, w *world, r *rotten) {
+			id := w.begin(w.calls("block", args{}))
+			w.stop()
+			r.set(func(r *rotten) { r.claim, r.writes = store.ErrReadOnly, store.ErrReadOnly })
+			w.start()
+			time.Sleep(time.Hour)
+			r.set(func(r *rotten) {
+				if r.claims != 1 {
+					t.Errorf("it was tried %d times, want once", r.claims)
+				}
+			})
+			w.wantState(w.get(id), a2a.TaskStateWorking)
+			if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("echo", args{"text": "a"})}); !errors.Is(err, engine.ErrReadOnly) {
+				t.Errorf("Send() = %v, want ErrReadOnly", err)
+			}
+		})
+	})
+}
+
+// A turn whose store takes nothing more ends, and whoever waits for its task is told.
+func TestTurnOnReadOnlyStore(t *testing.T) {
+	onRotten(t, func(t *testing.T, w *world, r *rotten) {
+		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("block", args{})})
+		if err != nil {
+			t.Fatal(err)
 		}
-		w.restart()
-		id := w.begin(w.calls("echo", args{"a": 1}))
-		w.wantState(w.ended(id), a2a.TaskStateCompleted)
-		asks := w.begin(w.calls("write", args{"amount": 1, "to": "x"}))
-		w.wantState(w.ended(asks), a2a.TaskStateCompleted)
-		left.Store(1)
-		lost := w.begin(w.calls("write", args{"amount": 2, "to": "x"}))
-		got := w.settled(lost, a2a.TaskStateInputRequired)
-		if a := w.onlyOne(got.ID); a.Kind != "outcome" {
-			t.Errorf("what is asked is the %s, want the outcome of the call whose result could not be written", a.Kind)
+		waited := make(chan error, 1)
+		go func() {
+			answer := w.engine.Answer(alice)
+			defer answer.Release()
+			_, err := answer.Await(w.ctx(), sent)
+			waited <- err
+		}()
+		synctest.Wait()
+		r.set(func(r *rotten) { r.writes = store.ErrReadOnly })
+		w.tools.release()
+		synctest.Wait()
+		select {
+		case err := <-waited:
+			recorded, ok := errors.AsType[*engine.RecordedError](err)
+			if !errors.Is(err, engine.ErrReadOnly) || !ok || !strings.Contains(err.Error(), "started, and their results are unknown: block (c1.1)") {
+				t.Errorf("Await() = %v (%+v), want ErrReadOnly, that the message was recorded and what was started", err, recorded)
+			}
+		default:
+			t.Error("who waits for the task is not told that it stands still")
 		}
-		if n := w.tools.count("write"); n != 2 {
-			t.Errorf("write ran %d times, want 2", n)
+		w.wantState(w.get(a2a.TaskID(sent.Task.String())), a2a.TaskStateWorking)
+	})
+}
+
+// Deadlines that a store does not take are not tried forever: for good means for good.
+func TestDueWorkOnReadOnlyStore(t *testing.T) {
+	onRotten(t, func(t *testing.T, w *world, r *rotten) {
+		s, _ := sleeper(time.Minute, 0)
+		w.stop()
+		w.startWith(&outlet{tools: []tool.Tool{s}}, callsOf("sleeper", `{}`))
+		for range 20 {
+			w.begin(w.message(a2a.NewTextPart("go")))
 		}
+		synctest.Wait()
+		r.set(func(r *rotten) { r.writes = store.ErrReadOnly })
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		r.set(func(r *rotten) {
+			if r.refused > 20 {
+				t.Errorf("%d batches were refused in a day, want one for each deadline at most", r.refused)
+			}
+		})
 	})
 }

@@ -16,7 +16,6 @@ import (
 	"a2a-server/auth"
 	"a2a-server/internal/keyring"
 	"a2a-server/store"
-	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 )
@@ -42,7 +41,9 @@ func (s *readless) Rows(ctx context.Context, scope store.Scope, q store.RowQuery
 func TestForeignPageTokens(t *testing.T) {
 	t.Parallel()
 	counter := &readless{}
-	w := newWorld(t, &memDisk{memstore.New()}, engine.Config{})
+	w := newMemory(t)
+	w.cfg = engine.Config{}
+	w.start()
 	w.stop()
 	w.wrap = func(h store.Handle) store.Handle { counter.Handle = h; return counter }
 	w.restart()
@@ -172,7 +173,9 @@ func TestPageTokensLast(t *testing.T) {
 		}
 		return keys
 	}
-	w := newWorld(t, newBolt(t), engine.Config{PageTokens: open().MAC(keyring.PageTokens)})
+	w := newWorld(t, newBolt(t))
+	w.cfg = engine.Config{PageTokens: open().MAC(keyring.PageTokens)}
+	w.start()
 	w.ask(alice, 1)
 	w.ask(alice, 2)
 	first, err := w.engine.List(w.ctx(), alice, engine.Query{PageSize: 1})
@@ -207,7 +210,8 @@ func TestPageTokensLast(t *testing.T) {
 
 // FuzzPageToken tries texts as tokens: only the right one is accepted.
 func FuzzPageToken(f *testing.F) {
-	w := newWorld(f, &memDisk{memstore.New()}, engine.Config{})
+	w := newMemory(f)
+	w.start()
 	w.ask(alice, 1)
 	w.ask(alice, 2)
 	first, err := w.engine.List(w.ctx(), alice, engine.Query{PageSize: 1})

@@ -15,7 +15,6 @@ import (
 
 	"a2a-server/a2a/dialect"
 	"a2a-server/store"
-	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
@@ -85,9 +84,9 @@ func into(artifact string, content any) *tool.Result {
 // the planner got.
 func runTool(t *testing.T, made tool.Tool, change ...func(*engine.Config)) (*a2a.Task, []published, task.Result) {
 	t.Helper()
-	w, p := unstarted(t, &memDisk{memstore.New()}), newWitness()
+	w, p := newMemory(t), newWitness()
 	w.tools.extra = []tool.Tool{made}
-	w.startAs(func(c *engine.Config) {
+	w.start(func(c *engine.Config) {
 		c.Planner = p
 		for _, f := range change {
 			f(c)
@@ -165,7 +164,7 @@ func TestArtifactsOfACallThatIsEnteredAgain(t *testing.T) {
 				}
 			}
 		}}}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		got := w.ended(w.begin(w.calls("run", args{})))
 		w.wantState(got, a2a.TaskStateCompleted)
 		if len(got.Artifacts) != 2 {
@@ -412,7 +411,7 @@ func TestStreamIsStoredOnce(t *testing.T) {
 			pieces = append(pieces, piece(strings.Repeat("x", 60<<10)))
 		}
 		w.tools.extra = []tool.Tool{yields("run", pieces...)}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		id := w.ended(w.begin(w.calls("run", args{}))).ID
 		if n := w.header(id).Bytes; n > 40*61<<10+80<<10 {
 			t.Errorf("2,400 KiB of chunks make a log of %d KiB", n>>10)
@@ -619,4 +618,41 @@ func TestQuestionsOfATool(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A tool that lists the artifacts of its task gets their names in their order, not in
+// that of their making.
+func TestArtifactNamesAreSorted(t *testing.T) {
+	t.Parallel()
+	eachDisk(t, func(t *testing.T, w *world) {
+		made := []string{"pears", "apples", "Zebra", "10", "9", "oranges", "émile"}
+		var names []string
+		w.tools.extra = []tool.Tool{
+			&fake{name: "save", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+				for _, name := range made {
+					if _, err := ctx.Artifacts().Save(ctx, name, agent.Part{Text: name}); err != nil {
+						return nil, err
+					}
+				}
+				return map[string]any{"ok": true}, nil
+			}},
+			&fake{name: "list", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+				var err error
+				names, err = ctx.Artifacts().List(ctx)
+				return map[string]any{"ok": true}, err
+			}},
+		}
+		w.start()
+		got := w.send(w.calls("save", args{}, "list", args{}))
+		w.wantState(got, a2a.TaskStateInputRequired)
+		w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
+		if !slices.IsSorted(names) {
+			t.Errorf("List() = %q, want them sorted", names)
+		}
+		for _, name := range made {
+			if !slices.Contains(names, name) {
+				t.Errorf("List() = %q, want %q among them", names, name)
+			}
+		}
+	})
 }

@@ -2,12 +2,25 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/store/memstore"
 	"a2a-server/task"
+	"a2a-server/task/engine"
+	"a2a-server/task/planner/script"
+	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
 
@@ -77,4 +90,426 @@ func TestSlowPlanner(t *testing.T) {
 			t.Errorf("transfer ran %d times, want 1", n)
 		}
 	})
+}
+
+// stepper is a planner that plans n steps and then ends its task.
+type stepper struct {
+	n      int
+	step   func(i int) *task.Step // i = 0, 1, 2 …
+	inline bool
+}
+
+func (p *stepper) Accept(agent.ReadonlyContext, *task.Request) (*a2a.Message, error) { return nil, nil }
+func (p *stepper) Inline() bool                                                      { return p.inline }
+
+func (p *stepper) Plan(_ context.Context, at *task.Progress) (*task.Step, error) {
+	if i := len(at.Steps); i < p.n {
+		return p.step(i), nil
+	}
+	return &task.Step{End: &task.End{State: a2a.TaskStateCompleted}}, nil
+}
+
+// sequence is a planner that makes one call after the other.
+func sequence(tools ...string) *stepper {
+	return &stepper{n: len(tools), inline: true, step: func(i int) *task.Step { return &task.Step{Calls: []task.PlannedCall{{Tool: tools[i]}}} }}
+}
+
+// asksALot is a planner that makes a call, and then asks in n bytes.
+func asksALot(n int) *stepper {
+	return &stepper{n: 2, inline: true, step: func(i int) *task.Step {
+		if i == 0 {
+			return &task.Step{Calls: []task.PlannedCall{{Tool: "deadline"}}}
+		}
+		return &task.Step{Ask: &task.Ask{Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart(strings.Repeat("?", n)))}}
+	}}
+}
+
+// thinker is a planner that, the first time, thinks until it is told to stop.
+type thinker struct {
+	once    sync.Once
+	entered chan struct{}
+	left    chan struct{}
+}
+
+func newThinker() *thinker {
+	return &thinker{entered: make(chan struct{}), left: make(chan struct{})}
+}
+
+func (p *thinker) Accept(agent.ReadonlyContext, *task.Request) (*a2a.Message, error) { return nil, nil }
+func (p *thinker) Inline() bool                                                      { return false }
+
+func (p *thinker) Plan(ctx context.Context, _ *task.Progress) (*task.Step, error) {
+	var err error
+	p.once.Do(func() {
+		close(p.entered)
+		<-ctx.Done()
+		err = context.Cause(ctx)
+		close(p.left)
+	})
+	return &task.Step{End: &task.End{State: a2a.TaskStateCompleted}}, err
+}
+
+// A planner is told when its task is canceled.
+func TestPlanEndsWithItsTask(t *testing.T) {
+	t.Parallel()
+	eachDisk(t, func(t *testing.T, w *world) {
+		p := newThinker()
+		w.cfg.Planner = p
+		w.start()
+		id := w.begin(w.message(a2a.NewTextPart("go")))
+		<-p.entered
+		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
+			t.Fatal(err)
+		}
+		if !within(patience, p.left) {
+			t.Error("the planner still thinks about a task that was canceled")
+		}
+		w.wantState(w.ended(id), a2a.TaskStateCanceled)
+	})
+}
+
+// A planner that thinks holds nobody up who wants to stop, and is asked again by the
+// next process.
+func TestStopWhilePlanning(t *testing.T) {
+	t.Parallel()
+	eachDisk(t, func(t *testing.T, w *world) {
+		p := newThinker()
+		w.cfg.Planner = p
+		w.start()
+		id := w.begin(w.message(a2a.NewTextPart("go")))
+		<-p.entered
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			w.engine.Stop(0)
+		}()
+		if !within(patience, stopped) {
+			t.Fatal("Stop(0) has not returned")
+		}
+		w.restart()
+		w.wantState(w.ended(id), a2a.TaskStateCompleted)
+	})
+}
+
+// planFunc is a planner that is asked outside of batches.
+type planFunc func(ctx context.Context) (*task.Step, error)
+
+func (planFunc) Accept(agent.ReadonlyContext, *task.Request) (*a2a.Message, error) { return nil, nil }
+func (planFunc) Inline() bool                                                      { return false }
+
+func (p planFunc) Plan(ctx context.Context, _ *task.Progress) (*task.Step, error) { return p(ctx) }
+
+// A planner has a time to make up its mind. Its task has failed when that is over, and
+// says why: whether the planner obeys, or keeps thinking.
+func TestPlanTimeout(t *testing.T) {
+	t.Parallel()
+	for _, obeys := range []bool{true, false} {
+		name := "keeps thinking"
+		if obeys {
+			name = "obeys"
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachDisk(t, func(t *testing.T, w *world) {
+				over := make(chan struct{})
+				t.Cleanup(func() { close(over) })
+				causes := make(chan error, 1)
+				w.cfg.Planner = planFunc(func(ctx context.Context) (*task.Step, error) {
+					if !obeys {
+						<-over
+						return &task.Step{End: &task.End{State: a2a.TaskStateCompleted}}, nil
+					}
+					<-ctx.Done()
+					causes <- context.Cause(ctx)
+					return nil, context.Cause(ctx)
+				})
+				w.cfg.Limits = task.Limits{PlanTimeout: 50 * time.Millisecond}
+				w.start()
+				start := time.Now()
+				got := w.ended(w.begin(w.message(a2a.NewTextPart("go"))))
+				w.wantState(got, a2a.TaskStateFailed)
+				if text := statusText(got); !strings.Contains(text, "planner") || !strings.Contains(text, "50ms") {
+					t.Errorf("status = %q, want that the planner took longer than 50ms", text)
+				}
+				if took := time.Since(start); took > 10*time.Second {
+					t.Errorf("the task failed after %v, want after 50ms", took)
+				}
+				if !obeys {
+					return
+				}
+				if cause := <-causes; errors.Is(cause, context.Canceled) {
+					t.Errorf("the planner was told %v, want that its time is over", cause)
+				}
+			})
+		})
+	}
+}
+
+// Without a limit of its own a planner has two minutes.
+func TestPlanTimeoutDefault(t *testing.T) {
+	t.Parallel()
+	eachDisk(t, func(t *testing.T, w *world) {
+		start := time.Now()
+		var told atomic.Int64 // ns after the start
+		w.cfg.Planner = planFunc(func(ctx context.Context) (*task.Step, error) {
+			<-ctx.Done()
+			told.Store(int64(time.Since(start)))
+			return nil, context.Cause(ctx)
+		})
+		w.start()
+		id := w.begin(w.message(a2a.NewTextPart("go")))
+		time.Sleep(3 * time.Minute)
+		w.wantState(w.ended(id), a2a.TaskStateFailed)
+		if d := time.Duration(told.Load()); d != 2*time.Minute {
+			t.Errorf("the planner was told after %v, want after 2m", d)
+		}
+	})
+}
+
+// A decision is taken though the planner then wants what cannot be written: its task
+// fails, not whoever decides.
+func TestDecisionBeforeAStepThatIsTooLarge(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start(func(c *engine.Config) { c.Planner = asksALot(17 << 20) })
+		id := w.begin(w.calls())
+		synctest.Wait()
+		err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject})
+		synctest.Wait()
+		if err != nil {
+			t.Errorf("reject = %v; the task is %s, and it will be the same forever", err, w.get(id).Status.State)
+		}
+	})
+}
+
+// The same when the planner's question is only larger than an event may be.
+func TestQuestionOfThePlannerIsBounded(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start(func(c *engine.Config) { c.Planner = asksALot(5 << 20) })
+		id := w.begin(w.calls())
+		synctest.Wait()
+		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := len(statusText(w.get(id))); n > 1<<20 {
+			t.Errorf("a status message of %d bytes was published; an event may have %d", n, 1<<20)
+		}
+	})
+}
+
+// A planner that ends its task in a state that is no end has failed, and its task with
+// it: at once, or after a step.
+func TestPlannerEndsInNoEnd(t *testing.T) {
+	t.Parallel()
+	for _, state := range []a2a.TaskState{
+		a2a.TaskStateWorking, a2a.TaskStateSubmitted, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired,
+		a2a.TaskStateUnspecified, "", "TASK_STATE_DONE",
+	} {
+		for _, inline := range []bool{true, false} {
+			for _, after := range []int{0, 1} {
+				t.Run(fmt.Sprintf("%q inline %t after %d", state, inline, after), func(t *testing.T) {
+					t.Parallel()
+					eachDisk(t, func(t *testing.T, w *world) {
+						w.cfg.Planner = &stepper{n: 2, inline: inline, step: func(i int) *task.Step {
+							if i < after {
+								return &task.Step{Calls: []task.PlannedCall{{Tool: "echo"}}}
+							}
+							return &task.Step{End: &task.End{State: state, Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("this is it"))}}
+						}}
+						w.start()
+						id := w.begin(w.message(a2a.NewTextPart("go")))
+						got := w.ended(id)
+						w.wantState(got, a2a.TaskStateFailed)
+						if text := statusText(got); !strings.Contains(text, "planner") || !strings.Contains(text, "end") {
+							t.Errorf("status = %q, want that the planner ended in a state that is no end", text)
+						}
+						if h := w.header(id); h.Phase != store.Final {
+							t.Errorf("phase = %d, want the final one", h.Phase)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+const scenarios = `
+scenarios:
+  - name: errand
+    when: {text: errand}
+    steps:
+      - status: looking around
+      - artifact: {id: notes, name: notes, parts: [{text: first}, {data: {a: 1}}]}
+      - wait: 10ms
+      - ask: which one?
+      - calls:
+          - {tool: echo, args: {n: 1}}
+          - {tool: transfer, args: {amount: 1, to: bob}}
+      - ask_auth: sign in elsewhere
+      - chunks: {id: log, name: log, texts: [a, b, c]}
+      - complete: all done
+  - name: broken
+    when: {text: broken}
+    steps:
+      - status: trying
+      - error: it broke
+  - name: refused
+    when: {text: refused}
+    steps:
+      - reject: not here
+`
+
+// The planner script on the engine: waits and questions that survive restarts,
+// steps with several calls, and each kind of end.
+func TestScript(t *testing.T) {
+	t.Parallel()
+	planner, err := script.Load(strings.NewReader(scenarios), "test.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []disk{&memDisk{memstore.New()}, newBolt(t)} {
+		w := newWorld(t, d)
+		w.cfg = engine.Config{Planner: planner}
+		w.start()
+		say := func(id a2a.TaskID, text string) *a2a.Task {
+			m := w.message(a2a.NewTextPart(text))
+			m.TaskID = id
+			return w.send(m)
+		}
+		got := say("", "errand")
+		w.wantState(got, a2a.TaskStateInputRequired)
+		if text := statusText(got); text != "which one?" {
+			t.Errorf("status = %q", text)
+		}
+		w.restart()
+		got = say(got.ID, "the red one")
+		w.wantState(got, a2a.TaskStateInputRequired)
+		if ids := w.pending(got); len(ids) != 1 {
+			t.Fatalf("pending = %v, want the transfer", ids)
+		}
+		got = w.send(w.decision(got.ID, approve(w.pending(got)[0])))
+		w.wantState(got, a2a.TaskStateAuthRequired)
+		got = say(got.ID, "done")
+		w.wantState(got, a2a.TaskStateCompleted)
+		if n := w.tools.count("transfer"); n != 1 {
+			t.Errorf("transfer ran %d times, want 1", n)
+		}
+		if names := artifactNames(got); names != "notes echo transfer log" {
+			t.Errorf("artifacts = %s", names)
+		}
+		w.wantState(say("", "broken"), a2a.TaskStateFailed)
+		w.wantState(say("", "refused"), a2a.TaskStateRejected)
+	}
+}
+
+func artifactNames(t *a2a.Task) string {
+	var names []string
+	for _, a := range t.Artifacts {
+		names = append(names, a.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// cancelable is a tool that is told of a cancel in each of the ways there are.
+type cancelable struct {
+	fake
+	byID, byTask, child atomic.Int32
+	fails               atomic.Int32
+	canceled            func() // called by the first Cancel
+}
+
+func (c *cancelable) Cancel(string) bool {
+	if c.byID.Add(1) == 1 {
+		c.canceled()
+	}
+	return true
+}
+
+func (c *cancelable) SupportsCancellation() bool { return true }
+
+func (c *cancelable) StopJob(ctx tool.Context, state json.RawMessage) error {
+	if c.fails.Add(-1) >= 0 {
+		return errTool
+	}
+	if ctx.FunctionCallID() == "c1.1" && string(state) == `"child"` {
+		c.child.Add(1)
+	}
+	return nil
+}
+
+func TestCancelReachesTools(t *testing.T) {
+	t.Parallel()
+	running := &cancelable{fake: fake{name: "running"}}
+	entered, byID := make(chan struct{}), make(chan struct{})
+	running.canceled = func() { close(byID) }
+	running.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+		canceled := make(chan error, 1)
+		defer ctx.Task().OnCancel(ctx.FunctionCallID(), func(cause error) { canceled <- cause })()
+		close(entered)
+		<-canceled //nolint:errcheck // that it comes is what is looked at
+		running.byTask.Add(1)
+		<-byID // a call that has ended is not told any more
+		return nil, context.Cause(ctx)
+	}
+	parked := &cancelable{fake: fake{name: "parked"}}
+	parked.fails.Store(1)
+	parked.call = func(tool.Context, map[string]any) (map[string]any, error) {
+		return nil, &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "?"}}, State: json.RawMessage(`"child"`)}
+	}
+	w := &world{t: t, disk: &memDisk{memstore.New()}, tools: newToolbox()}
+	w.tools.extra = []tool.Tool{running, parked}
+	w.start()
+	t.Cleanup(func() { w.stop() })
+
+	sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("running", args{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-entered
+	if err := w.engine.Cancel(w.ctx(), alice, sent.Task); err != nil {
+		t.Fatal(err)
+	}
+	w.wantState(w.await(sent), a2a.TaskStateCanceled)
+	got := w.send(w.calls("parked", args{}))
+	if err := w.engine.Cancel(w.ctx(), alice, mustID(got.ID)); err != nil {
+		t.Fatal(err)
+	}
+	w.until("all are told", func() bool {
+		return running.byID.Load() > 0 && running.byTask.Load() > 0 && parked.child.Load() > 0
+	})
+	w.stop()
+	if a, b, c := running.byID.Load(), running.byTask.Load(), parked.child.Load(); a != 1 || b != 1 || c != 1 {
+		t.Errorf("told by call %d times, by task %d times, for the child %d times; want once each", a, b, c)
+	}
+}
+
+// A planner that panics, or plans nonsense, ends its task, not the process.
+func TestBrokenPlanner(t *testing.T) {
+	t.Parallel()
+	for name, plan := range map[string]func() (*task.Step, error){
+		"panics":  func() (*task.Step, error) { panic("planner broke") },
+		"fails":   func() (*task.Step, error) { return nil, errors.New("no idea") },
+		"nothing": func() (*task.Step, error) { return nil, nil },
+		"empty":   func() (*task.Step, error) { return &task.Step{}, nil },
+		"two kinds": func() (*task.Step, error) {
+			return &task.Step{Wait: time.Second, End: &task.End{State: a2a.TaskStateCompleted}}, nil
+		},
+		"impossible end": func() (*task.Step, error) {
+			return &task.Step{End: &task.End{State: a2a.TaskStateSubmitted}}, nil
+		},
+	} {
+		for _, inline := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				w := newMemory(t)
+				w.cfg = engine.Config{Planner: &brokenPlanner{plan, inline}}
+				w.start()
+				sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message(a2a.NewTextPart("x"))})
+				if err != nil {
+					return // refused: nothing was stored
+				}
+				w.wantState(w.await(sent), a2a.TaskStateFailed)
+			})
+		}
+	}
 }

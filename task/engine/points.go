@@ -1,8 +1,8 @@
 package engine
 
 // The points at which [Config.CrashPoint] is called: every place where a crash leaves
-// something half done. The tests kill the process at each; a point without a case fails
-// them.
+// something half done. The simulation kills a process at each; a point that it does not pass
+// fails it.
 const (
 	PointCreated  = "task.created"  // a create was queued, but may not be durable
 	PointLaunch   = "task.launch"   // a start is durable, but the tool has not run

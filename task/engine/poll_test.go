@@ -115,7 +115,7 @@ func TestPollerOverRestarts(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprint("restarts ", restarts), func(t *testing.T) {
 			t.Parallel()
-			eachDiskTimed(t, func(t *testing.T, w *world) {
+			eachDisk(t, func(t *testing.T, w *world) {
 				p := newPrinter(doneAt(9))
 				start := p.call
 				p.call = func(ctx tool.Context, a map[string]any) (map[string]any, error) {
@@ -123,7 +123,7 @@ func TestPollerOverRestarts(t *testing.T) {
 					return start(ctx, a)
 				}
 				w.tools.extra = []tool.Tool{p}
-				w.startAs(func(*engine.Config) {})
+				w.start()
 				id := w.begin(w.calls("print", args{}))
 				synctest.Wait()
 				if starts, _, _ := p.did(); starts != 0 {
@@ -135,7 +135,7 @@ func TestPollerOverRestarts(t *testing.T) {
 				for range 10 {
 					synctest.Wait()
 					if restarts {
-						w.restartAs(func(*engine.Config) {})
+						w.restart()
 					}
 					got := w.get(id)
 					if about, _ := got.Metadata[task.ProgressKey].(map[string]any); got.Status.State == a2a.TaskStateWorking && (about["job"] != "1" || about["done"] != 3.0 || about["total"] != 10.0) {
@@ -175,7 +175,7 @@ func TestPollerOverRestarts(t *testing.T) {
 // A process that dies in a poll costs that poll and nothing else: nobody is asked.
 func TestPollIsRepeatedAfterACrash(t *testing.T) {
 	t.Parallel()
-	eachDiskTimed(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		k := &killer{}
 		w.wrap = k.wrap
 		p := newPrinter(func(ctx tool.Context, n int, state json.RawMessage) (*tool.Result, json.RawMessage, error) {
@@ -188,12 +188,12 @@ func TestPollIsRepeatedAfterACrash(t *testing.T) {
 			return &tool.Result{Content: string(state)}, nil, nil
 		})
 		w.tools.extra = []tool.Tool{p}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		id := w.print()
 		for range 20 {
 			time.Sleep(2 * time.Minute)
 			if k.last.dead.Load() {
-				w.restartAs(func(*engine.Config) {})
+				w.restart()
 			}
 		}
 		w.wantState(w.ended(id), a2a.TaskStateCompleted)
@@ -264,10 +264,10 @@ func TestPollOutcomes(t *testing.T) {
 		}, a2a.TaskStateCompleted, "61440", 3, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubbled(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				p := newPrinter(tt.poll)
 				w.tools.extra = []tool.Tool{p}
-				w.startAs(func(*engine.Config) {})
+				w.start()
 				id := w.print()
 				time.Sleep(time.Hour)
 				got := w.ended(id)
@@ -292,7 +292,7 @@ func TestPollOutcomes(t *testing.T) {
 // A poll that does not end when it is told to is made again later, however many of them
 // hang; and the job ends when it is done.
 func TestPollThatHangs(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		hangs := newCounted()
 		p := newPrinter(func(ctx tool.Context, n int, _ json.RawMessage) (*tool.Result, json.RawMessage, error) {
 			if n <= 8 {
@@ -302,7 +302,7 @@ func TestPollThatHangs(t *testing.T) {
 		})
 		w.cfg.Limits = task.Limits{Abandoned: 8}
 		w.tools.extra = []tool.Tool{p}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		id := w.print()
 		time.Sleep(3 * time.Hour)
 		if _, polls, _ := p.did(); polls != 8 {
@@ -318,16 +318,17 @@ func TestPollThatHangs(t *testing.T) {
 
 // A job whose polls hang has a deadline, too.
 func TestJobWhosePollsHangHasADeadline(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		hangs := newCounted()
 		t.Cleanup(hangs.open)
 		p := newPrinter(func(tool.Context, int, json.RawMessage) (*tool.Result, json.RawMessage, error) {
 			hangs.hold()
 			return nil, nil, nil
 		})
+		p.polling.Max = 30 * time.Minute
 		w.cfg.Limits = task.Limits{Abandoned: 8}
 		w.tools.extra = []tool.Tool{p}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		id := w.print()
 		time.Sleep(25 * time.Hour)
 		w.idleStopped(t, id, p)
@@ -340,17 +341,17 @@ func TestJobWhosePollsHangHasADeadline(t *testing.T) {
 func TestJobHasADeadline(t *testing.T) {
 	for _, down := range []bool{false, true} {
 		t.Run(fmt.Sprint("down ", down), func(t *testing.T) {
-			bubbled(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				p := newPrinter(doneAt(1000))
 				p.polling = tool.Polling{First: 10 * time.Minute, Max: time.Minute, Deadline: time.Hour}
 				w.tools.extra = []tool.Tool{p}
-				w.startAs(func(*engine.Config) {})
+				w.start()
 				id := w.print()
 				time.Sleep(25 * time.Minute)
 				if down {
 					w.stop()
 					time.Sleep(5 * time.Hour)
-					w.restartAs(func(*engine.Config) {})
+					w.restart()
 				}
 				time.Sleep(36 * time.Minute)
 				got := w.ended(id)
@@ -376,7 +377,7 @@ func TestCanceledJobIsStopped(t *testing.T) {
 		"stopping fails": {fails: 3}, "its toolset is down": {down: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubbled(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				k := &killer{}
 				w.wrap = k.wrap
 				hold := newCounted()
@@ -392,7 +393,7 @@ func TestCanceledJobIsStopped(t *testing.T) {
 				start := func(cfg *engine.Config) {
 					cfg.Tools = tool.NewRegistry(tool.Filter(shop, func(ctx agent.ReadonlyContext, _ tool.Tool) bool { return ctx.UserID() == alice.Subject }))
 				}
-				w.startAs(start)
+				w.start(start)
 				id := w.print()
 				time.Sleep(90 * time.Second)
 				shop.set(tt.down)
@@ -401,7 +402,7 @@ func TestCanceledJobIsStopped(t *testing.T) {
 				}
 				if tt.dies {
 					k.die()
-					w.restartAs(start)
+					w.restart(start)
 				}
 				time.Sleep(2 * time.Hour)
 				shop.set(false)
@@ -422,7 +423,7 @@ func TestCanceledJobIsStopped(t *testing.T) {
 
 // A job whose start ends only after its task was canceled is stopped.
 func TestJobStartedTooLateIsStopped(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		p, hold := newPrinter(doneAt(1)), newCounted()
 		start := p.call
 		p.call = func(ctx tool.Context, a map[string]any) (map[string]any, error) {
@@ -430,7 +431,7 @@ func TestJobStartedTooLateIsStopped(t *testing.T) {
 			return start(ctx, a)
 		}
 		w.tools.extra = []tool.Tool{p}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		id := w.print()
 		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
 			t.Fatal(err)
@@ -448,7 +449,7 @@ func TestJobStartedTooLateIsStopped(t *testing.T) {
 // The start of a job may ask and keep checkpoints as any call; its state is its own,
 // also if it looks like ours.
 func TestStartOfJobAsksAndKeeps(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		k := &killer{}
 		w.wrap = k.wrap
 		const looks = `{"poller":1,"job":{"state":"mine","since":1}}`
@@ -477,13 +478,13 @@ func TestStartOfJobAsksAndKeeps(t *testing.T) {
 			return start(ctx, a)
 		}
 		w.tools.extra = []tool.Tool{p}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		id := w.print()
 		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Respond, Response: []byte(`"blue"`)}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		w.restartAs(func(*engine.Config) {})
+		w.restart()
 		synctest.Wait()
 		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
 			t.Fatal(err)
@@ -500,7 +501,7 @@ func TestStartOfJobAsksAndKeeps(t *testing.T) {
 func TestPollAsks(t *testing.T) {
 	for _, answered := range []bool{true, false} {
 		t.Run(fmt.Sprint("answered ", answered), func(t *testing.T) {
-			bubbled(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				var id a2a.TaskID
 				p := newPrinter(func(ctx tool.Context, n int, state json.RawMessage) (*tool.Result, json.RawMessage, error) {
 					r, _ := tool.Resumed(ctx)
@@ -520,7 +521,7 @@ func TestPollAsks(t *testing.T) {
 					return &tool.Result{Content: string(state)}, nil, nil
 				})
 				w.tools.extra = []tool.Tool{p}
-				w.startAs(func(*engine.Config) {})
+				w.start()
 				id = w.print()
 				time.Sleep(time.Hour)
 				if !answered {
@@ -561,7 +562,7 @@ func (w *world) idleStopped(t *testing.T, id a2a.TaskID, p *printer) {
 
 // A toolset that is out of reach delays the polls of its jobs.
 func TestPollOfUnreachableTool(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		p := newPrinter(doneAt(3))
 		shop := &outlet{tools: []tool.Tool{p}}
 		w.startWith(shop)
@@ -577,14 +578,14 @@ func TestPollOfUnreachableTool(t *testing.T) {
 
 // A job whose tool is another by now is polled only when somebody has approved that.
 func TestPollOfChangedTool(t *testing.T) {
-	bubbled(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		p := newPrinter(doneAt(2))
 		w.tools.extra = []tool.Tool{p}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		id := w.print()
 		w.stop()
 		p.schema = map[string]any{"type": "object"}
-		w.restartAs(func(*engine.Config) {})
+		w.restart()
 		time.Sleep(time.Hour)
 		if _, polls, _ := p.did(); polls != 0 {
 			t.Errorf("%d polls by a tool that nobody has approved", polls)

@@ -9,29 +9,31 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/internal/share"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/tool"
 )
 
-// maxProviding is how many approvals the provider is asked about at a time, and
-// maxOffered how many more may wait for that. Any others are left to the client, when the
-// provider's time is over.
+// maxProviding is how many approvals the provider is asked about at a time, and maxOffered
+// how many may wait for that or are asked about. Any others are left to the client, when
+// the provider's time is over.
 const (
 	maxProviding = 64
 	maxOffered   = 4096
 )
 
-// providing is the queue of approvals for the provider: those that it is being asked
-// about, and those that wait.
+// providing is the approvals that the provider is asked about, or will be.
 type providing struct {
-	mu      sync.Mutex
-	queue   []*approval.Approval
-	asking  map[string]context.CancelCauseFunc // by approval id, including those that wait; cancels the question
-	workers int
+	places *share.Shares[struct{}] // one for each that it is asked about
+
+	mu    sync.Mutex
+	asked map[string]context.CancelCauseFunc // by approval id; it ends the question
 }
 
-func (p *providing) init() { p.asking = map[string]context.CancelCauseFunc{} }
+func (p *providing) init() {
+	p.places, p.asked = share.New[struct{}](maxProviding, maxProviding), map[string]context.CancelCauseFunc{}
+}
 
 // errResolved is the cause when a question to the provider ends because somebody else has
 // answered it, or it is no longer needed.
@@ -40,15 +42,8 @@ var errResolved = errors.New("the approval has been resolved")
 // provide offers the approvals that a durable draft asks for to the provider, and
 // withdraws those that it resolves.
 func (e *Engine) provide(d *task.Draft) {
-	p := &e.providing
 	for _, id := range d.Resolved() {
-		p.mu.Lock()
-		cancel := p.asking[id]
-		delete(p.asking, id)
-		p.mu.Unlock()
-		if cancel != nil {
-			cancel(errResolved)
-		}
+		e.providing.end(id, errResolved)
 	}
 	for _, a := range d.Asked() {
 		if task.ProviderMayAnswer(a) && a.State == approval.Pending {
@@ -57,78 +52,39 @@ func (e *Engine) provide(d *task.Draft) {
 	}
 }
 
-// offer puts an approval into the queue, unless it is already there. It reports whether
-// there was room.
+// end ends a question, if it is asked.
+func (p *providing) end(id string, why error) {
+	p.mu.Lock()
+	cancel := p.asked[id]
+	delete(p.asked, id)
+	p.mu.Unlock()
+	if cancel != nil {
+		cancel(why)
+	}
+}
+
+// offer asks the provider about an approval as soon as it has a place for it, unless it is
+// asked already. It reports whether there was room.
 func (e *Engine) offer(a *approval.Approval) bool {
 	p := &e.providing
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, known := p.asking[a.ID]; known {
+	if _, known := p.asked[a.ID]; known {
 		return true
 	}
-	if len(p.queue) >= maxOffered {
+	if len(p.asked) >= maxOffered {
 		return false
 	}
-	p.asking[a.ID] = nil
-	p.queue = append(p.queue, a)
-	if p.workers < maxProviding {
-		p.workers++
-		e.begin(e.askProvider)
-	}
-	return true
-}
-
-// next takes the next approval from the queue, with the context of the question.
-func (p *providing) next(parent context.Context) (context.Context, *approval.Approval) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for len(p.queue) > 0 {
-		a := p.queue[0]
-		p.queue = p.queue[1:]
-		if _, wanted := p.asking[a.ID]; !wanted {
-			continue // resolved in the meantime
+	ctx, cancel := context.WithCancelCause(e.ctx)
+	p.asked[a.ID] = cancel
+	e.begin(func() {
+		defer p.end(a.ID, nil)
+		place, leave := p.places.Wait(struct{}{})
+		defer leave()
+		if e.wait(place, ctx.Done()) == 0 && ctx.Err() == nil {
+			e.askAbout(ctx, a)
 		}
-		ctx, cancel := context.WithCancelCause(parent)
-		p.asking[a.ID] = cancel
-		return ctx, a
-	}
-	p.workers--
-	return nil, nil
-}
-
-// end ends a question. gone says that the provider has ended the goroutine that asked it.
-func (p *providing) end(id string, gone bool) {
-	p.mu.Lock()
-	cancel := p.asking[id]
-	delete(p.asking, id)
-	if gone {
-		p.workers--
-	}
-	p.mu.Unlock()
-	if cancel != nil {
-		cancel(nil)
-	}
-}
-
-// askProvider asks about one approval after another until none waits.
-func (e *Engine) askProvider() {
-	for e.askNext() {
-	}
-}
-
-func (e *Engine) askNext() (more bool) {
-	ctx, a := e.providing.next(e.ctx)
-	if a == nil {
-		return false
-	}
-	asked := false
-	defer func() {
-		e.providing.end(a.ID, !asked)
-	}()
-	if e.ctx.Err() == nil {
-		e.askAbout(ctx, a)
-	}
-	asked = true
+	})
 	return true
 }
 
@@ -163,23 +119,15 @@ func (e *Engine) askAbout(ctx context.Context, a *approval.Approval) {
 // waits reports whether an approval is still pending. It may have been resolved before it
 // was offered; if it is resolved later, ctx ends.
 func (e *Engine) waits(ctx context.Context, id store.TaskID, approvalID string) bool {
-	cursor := ""
-	for {
-		page, err := e.store.Rows(ctx, store.System(), store.RowQuery{Kind: task.RowApproval, Task: id, Cursor: cursor})
-		if err != nil {
-			return ctx.Err() == nil // the provider's answer will be checked anyway
-		}
-		for _, row := range page.Rows {
-			if string(row.Key) != approvalID {
-				continue
-			}
-			var a approval.Approval
-			return json.Unmarshal(row.Value, &a) != nil || a.State == approval.Pending
-		}
-		if cursor = page.Next; cursor == "" {
-			return false
-		}
+	page, err := e.store.Rows(ctx, store.System(), store.RowQuery{Kind: task.RowApproval, Task: id, Key: []byte(approvalID)})
+	if err != nil {
+		return ctx.Err() == nil // the provider's answer will be checked anyway
 	}
+	if len(page.Rows) == 0 {
+		return false
+	}
+	a, err := readApproval(&page.Rows[0])
+	return err != nil || a.State == approval.Pending
 }
 
 func (e *Engine) callProvider(ctx context.Context, a *approval.Approval) (ok bool, err error) {

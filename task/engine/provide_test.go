@@ -3,15 +3,18 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 
+	"a2a-server/approval"
 	"a2a-server/store"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
@@ -168,72 +171,70 @@ func TestProviderIsAskedWhileSiblingRuns(t *testing.T) {
 	})
 }
 
-// When somebody else decides, or the task ends, the provider is told that its answer is
-// not wanted any more.
-func TestProviderQuestionEnds(t *testing.T) {
+// A provider's answer counts, also a late one. Its question ends at once when somebody else decides,
+// or the task ends; and the client is asked when the provider fails, or is silent for its time.
+func TestProviderHasItsTime(t *testing.T) {
 	t.Parallel()
-	for _, how := range []string{"approve", "reject", "cancel"} {
-		t.Run(how, func(t *testing.T) {
-			t.Parallel()
-			onEach(t, func(t *testing.T, w *world) {
-				o := newOffered()
-				w.stop()
-				w.cfg.Provider, w.cfg.ProviderWait = o.confirm, time.Hour
-				w.restart()
-				id := w.begin(w.calls("transfer", args{"amount": 7, "to": "x"}))
-				r := <-o.asks
-				var err error
-				if how == "cancel" {
-					err = w.engine.Cancel(w.ctx(), alice, mustID(id))
-				} else {
-					_, err = w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(id, map[string]any{"id": r.ApprovalID, "decision": how})})
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				select {
-				case cause := <-o.over:
-					if !strings.Contains(cause.Error(), "resolved") {
-						t.Errorf("the question ended because %v, want that it was resolved", cause)
-					}
-				case <-w.ctx().Done():
-					t.Fatal("the question continues though it was resolved")
-				}
-				w.ended(id)
-			})
-		})
+	silent := func(ctx context.Context) (bool, error) {
+		<-ctx.Done()
+		return false, context.Cause(ctx)
 	}
-}
-
-// A provider that fails, or is silent for its time, leaves the question to the client;
-// what it says later still counts, unless somebody else was first.
-func TestProviderLeavesItToTheClient(t *testing.T) {
-	t.Parallel()
-	for _, fails := range []bool{true, false} {
-		t.Run(fmt.Sprintf("fails %t", fails), func(t *testing.T) {
-			t.Parallel()
-			onEach(t, func(t *testing.T, w *world) {
-				o := newOffered()
-				o.fails.Store(fails)
-				w.stop()
-				w.cfg.Provider, w.cfg.ProviderWait = o.confirm, 20*time.Millisecond
-				if fails {
-					w.cfg.ProviderWait = time.Hour
+	decides := func(verb approval.Verb) func(w *world, id a2a.TaskID) error {
+		return func(w *world, id a2a.TaskID) error {
+			return w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: verb})
+		}
+	}
+	for name, tc := range map[string]struct {
+		says func(ctx context.Context) (bool, error)
+		do   func(w *world, id a2a.TaskID) error // while the task is left to the provider
+		ends bool                                // the provider's context
+		want a2a.TaskState
+	}{
+		"approves": {says: func(context.Context) (bool, error) { return true, nil }, want: a2a.TaskStateCompleted},
+		"rejects":  {says: func(context.Context) (bool, error) { return false, nil }, want: a2a.TaskStateCanceled},
+		"fails":    {says: func(context.Context) (bool, error) { return true, errors.New("no answer") }, want: a2a.TaskStateInputRequired},
+		"panics":   {says: func(context.Context) (bool, error) { panic("broke") }, want: a2a.TaskStateInputRequired},
+		"approved": {says: silent, do: decides(approval.Approve), ends: true, want: a2a.TaskStateCompleted},
+		"rejected": {says: silent, do: decides(approval.Reject), ends: true, want: a2a.TaskStateCanceled},
+		"canceled": {says: silent, do: func(w *world, id a2a.TaskID) error { return w.engine.Cancel(w.ctx(), alice, mustID(id)) }, ends: true, want: a2a.TaskStateCanceled},
+		"silent": {says: silent, do: func(*world, a2a.TaskID) error {
+			time.Sleep(time.Minute)
+			return nil
+		}, want: a2a.TaskStateInputRequired},
+		"late": {says: func(context.Context) (bool, error) {
+			time.Sleep(2 * time.Minute)
+			return true, nil
+		}, do: func(w *world, id a2a.TaskID) error {
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			w.wantState(w.get(id), a2a.TaskStateInputRequired)
+			time.Sleep(time.Minute)
+			return nil
+		}, want: a2a.TaskStateCompleted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inMemory(t, func(t *testing.T, w *world) {
+				ended := false
+				w.cfg.ProviderWait = time.Minute
+				w.cfg.Provider = func(ctx context.Context, _ tool.ConfirmationRequest) (bool, error) {
+					defer func() { ended = ctx.Err() != nil }()
+					return tc.says(ctx)
 				}
-				w.restart()
-				got := w.send(w.calls("transfer", args{"amount": 7, "to": "x"}))
-				w.wantState(got, a2a.TaskStateInputRequired)
-				if states := fmt.Sprint(w.states(got.ID)); states != "[WORKING INPUT_REQUIRED]" {
-					t.Errorf("states = %s, want working, then input-required", states)
+				w.start()
+				id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
+				synctest.Wait()
+				if tc.do != nil {
+					w.wantState(w.get(id), a2a.TaskStateWorking)
+					if err := tc.do(w, id); err != nil {
+						t.Fatal(err)
+					}
 				}
-				if fails {
-					w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
-					return
+				synctest.Wait()
+				w.wantState(w.get(id), tc.want)
+				if ended != tc.ends {
+					t.Errorf("the provider's question has ended: %t, want %t", ended, tc.ends)
 				}
-				<-o.asks
-				o.answers <- true
-				w.wantState(w.ended(got.ID), a2a.TaskStateCompleted)
-				if due := w.dueOf(got.ID); len(due) > 0 {
+				if due := w.dueOf(id); len(due) > 0 {
 					t.Errorf("due rows = %+v, want none", due)
 				}
 			})

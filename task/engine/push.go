@@ -76,9 +76,6 @@ func (c *PushConfig) validate() error {
 	return nil
 }
 
-// PushEnabled reports whether the engine keeps webhooks.
-func (e *Engine) PushEnabled() bool { return e.cfg.Push != nil }
-
 // mayPush returns why by cannot set or see any webhook, nil if it can.
 func (e *Engine) mayPush(by auth.Principal) error {
 	if e.cfg.Push == nil {

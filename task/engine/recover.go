@@ -33,7 +33,7 @@ func (e *Engine) recoverTasks(ctx context.Context) error {
 		e.at(PointClaimed)
 		for i := range claimed {
 			h := &claimed[i]
-			e.enqueue(&waiter{task: h.Task, owner: h.Owner, fence: h.Fence, class: resumed})
+			e.enqueue(&waiter{task: h.Task, owner: h.Owner, fence: h.Fence, class: other})
 		}
 	}
 }

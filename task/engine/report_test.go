@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/store"
-	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
@@ -84,9 +83,9 @@ func working(do func(ctx tool.Context)) *fake {
 // reporting runs a tool that reports, in a bubble, and returns what it has reported.
 func reporting(t *testing.T, do func(ctx tool.Context), change ...func(*engine.Config)) (w *world, id a2a.TaskID, all []reported) {
 	t.Helper()
-	w = unstarted(t, &memDisk{memstore.New()})
+	w = newMemory(t)
 	w.tools.extra = []tool.Tool{working(do)}
-	w.startAs(func(c *engine.Config) {
+	w.start(func(c *engine.Config) {
 		c.Limits.ToolTimeout = 100 * time.Hour
 		for _, f := range change {
 			f(c)
@@ -105,7 +104,7 @@ func reporting(t *testing.T, do func(ctx tool.Context), change ...func(*engine.C
 func TestReport(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := unstarted(t, &memDisk{memstore.New()})
+		w := newMemory(t)
 		hold := make(chan struct{})
 		w.tools.extra = []tool.Tool{working(func(ctx tool.Context) {
 			tool.Report(ctx, tool.Progress{Done: 1})
@@ -113,7 +112,7 @@ func TestReport(t *testing.T) {
 			tool.Report(ctx, tool.Progress{Done: 2.5, Total: 10, Message: "half\x00 <way>\nthere"})
 			<-hold
 		})}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		id := w.begin(w.calls("work", args{}))
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -263,7 +262,7 @@ func TestReportsFillNoLog(t *testing.T) {
 func TestReportLeavesTheStatus(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := unstarted(t, &memDisk{memstore.New()})
+		w := newMemory(t)
 		hold, late := make(chan struct{}), make(chan struct{})
 		w.tools.extra = []tool.Tool{working(func(ctx tool.Context) {
 			<-hold
@@ -275,7 +274,7 @@ func TestReportLeavesTheStatus(t *testing.T) {
 				tool.Report(ctx, tool.Progress{Done: 3})
 			}()
 		})}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "bob"}, "work", args{}))
 		synctest.Wait()
 		before := w.get(id)
@@ -319,7 +318,7 @@ func TestReportsBesideChunks(t *testing.T) {
 				yield(nil, errors.New("broken"))
 			}
 		}}}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		got := w.ended(w.begin(w.calls("run", args{}, "stream", args{"n": 20})))
 		if len(w.reports(got.ID)) == 0 || len(got.Artifacts) != 2 || len(got.Artifacts[0].Parts)+len(got.Artifacts[1].Parts) < 220 {
 			t.Errorf("%d reports, artifacts %d", len(w.reports(got.ID)), len(got.Artifacts))
@@ -333,7 +332,7 @@ func TestReportsBesideChunks(t *testing.T) {
 func TestReportWhileTheTaskWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := unstarted(t, &memDisk{memstore.New()})
+		w := newMemory(t)
 		looks := 0
 		w.tools.extra = []tool.Tool{&fake{name: "work", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			if again, ok := tool.Resumed(ctx); ok && len(again.Answers) > 0 {
@@ -345,7 +344,7 @@ func TestReportWhileTheTaskWaits(t *testing.T) {
 			}
 			return nil, &tool.Suspension{Asks: []tool.Ask{{ID: "q", Kind: tool.AskQuestion, Hint: "?"}}, Wake: time.Now().Add(time.Minute)}
 		}}}
-		w.startAs(func(*engine.Config) {})
+		w.start()
 		id := w.begin(w.calls("work", args{}))
 		time.Sleep(3*time.Minute + time.Second)
 		if all := w.reports(id); looks != 3 || len(all) != 0 {

@@ -17,7 +17,6 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
-	"a2a-server/store/memstore"
 	"a2a-server/store/storetest"
 	"a2a-server/task"
 	"a2a-server/task/engine"
@@ -89,8 +88,10 @@ func TestWhoDecides(t *testing.T) {
 				tc.asked = alice
 			}
 			var log safeBuffer
-			w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: tc.terms}), DelegatedDecisions: tc.delegated})
-			w.restartAs(func(cfg *engine.Config) { cfg.Log = zerolog.New(&log) })
+			w := newMemory(t)
+			w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: tc.terms}), DelegatedDecisions: tc.delegated}
+			w.start()
+			w.restart(func(cfg *engine.Config) { cfg.Log = zerolog.New(&log) })
 			id := w.ask(tc.asked, 1)
 			question := w.onlyOne(id).ID
 			audits := len(w.audits(id))
@@ -207,7 +208,9 @@ func TestRightsAtCommit(t *testing.T) {
 	} {
 		for _, atWork := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, at work %t", tc.name, atWork), func(t *testing.T) {
-				w := onMemory(t, engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: asked})})
+				w := newMemory(t)
+				w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: asked})}
+				w.start()
 				pairs := []any{"transfer", args{"amount": 1, "to": "x"}}
 				if atWork {
 					pairs = append(pairs, "block", args{})
@@ -256,7 +259,9 @@ func barredBy(why string) func(error) bool {
 // What decides nothing is not authenticated again, and a message that decides is.
 func TestRightsOfAMessage(t *testing.T) {
 	t.Parallel()
-	w := onMemory(t, engine.Config{})
+	w := newMemory(t)
+	w.cfg = engine.Config{}
+	w.start()
 	id := w.ask(alice, 1)
 	question := w.onlyOne(id).ID
 	renewed := 0
@@ -341,7 +346,9 @@ func TestApproversAtTheSameMoment(t *testing.T) {
 func TestForeignApproval(t *testing.T) {
 	t.Parallel()
 	counter := &storetest.Counted{}
-	w := newWorld(t, &memDisk{memstore.New()}, engine.Config{})
+	w := newMemory(t)
+	w.cfg = engine.Config{}
+	w.start()
 	w.stop()
 	w.wrap = func(h store.Handle) store.Handle { counter.Handle = h; return counter }
 	w.restart()

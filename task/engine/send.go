@@ -119,7 +119,7 @@ func (e *Engine) createTask(ctx context.Context, scope store.Scope, n task.New, 
 		return nil, err
 	}
 	t.take(d.Fold())
-	run, err := e.goOn(t, d, fresh, advance)
+	run, err := e.goOn(t, d, other, advance)
 	if err != nil {
 		t.cancel(nil)
 		return nil, err

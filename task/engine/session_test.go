@@ -432,7 +432,7 @@ func (m *meeting) Append(ctx context.Context, b *store.Batch) *store.Commit {
 // Keys that cannot be stored are refused at once.
 func TestStateKeys(t *testing.T) {
 	t.Parallel()
-	w := unstarted(t, newBolt(t))
+	w := newWorld(t, newBolt(t))
 	s := newSessionWorld(w)
 	var errs []error
 	w.tools.extra = append(w.tools.extra, &fake{name: "odd", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {

@@ -14,7 +14,6 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/store"
-	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/tool"
 )
@@ -80,7 +79,7 @@ func (d *slowDisk) release() {
 // onSlowDisk runs a test in a bubble, on a slow disk that is not held yet.
 func onSlowDisk(t *testing.T, test func(t *testing.T, w *world, d *slowDisk)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := unstarted(t, &memDisk{memstore.New()})
+		w := newMemory(t)
 		d := &slowDisk{}
 		w.wrap = func(h store.Handle) store.Handle {
 			d.Handle = h

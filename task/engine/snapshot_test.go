@@ -1,16 +1,23 @@
 package engine_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/store/memstore"
+	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
 )
@@ -25,7 +32,7 @@ func TestLargeTask(t *testing.T) {
 		got := w.send(w.calls("stream", args{"n": n}, "transfer", args{"amount": 1, "to": "x"}))
 		w.wantState(got, a2a.TaskStateInputRequired)
 		scope, id := engine.ScopeFor(alice, auth.Read), mustID(got.ID)
-		v, err := w.store.Read(w.ctx(), scope, id, fromSnapshot(), pageLimit())
+		v, err := w.store.Read(w.ctx(), scope, id, store.AtSnapshot(), store.Limit{})
 		if err != nil || v.Header.Snapshot < n/4 {
 			t.Fatalf("the newest snapshot is of %d events of %d, %v; want one that is of more", v.Header.Snapshot, v.Header.Seq, err)
 		}
@@ -91,7 +98,7 @@ func TestUnreadableSnapshot(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		id := mustID(got.ID)
-		v, err := w.store.Read(w.ctx(), engine.ScopeFor(alice, auth.Read), id, fromSnapshot(), pageLimit())
+		v, err := w.store.Read(w.ctx(), engine.ScopeFor(alice, auth.Read), id, store.AtSnapshot(), store.Limit{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +109,7 @@ func TestUnreadableSnapshot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v, err = w.store.Read(w.ctx(), engine.ScopeFor(alice, auth.Read), id, fromSnapshot(), pageLimit()); err != nil || v.Snapshot == nil {
+		if v, err = w.store.Read(w.ctx(), engine.ScopeFor(alice, auth.Read), id, store.AtSnapshot(), store.Limit{}); err != nil || v.Snapshot == nil {
 			t.Fatalf("the store has no snapshot, %v", err)
 		}
 		if diff := cmp.Diff(got, w.get(got.ID)); diff != "" {
@@ -126,6 +133,143 @@ func TestTurnIsLetGo(t *testing.T) {
 			if !sent.Ended(w.ctx()) {
 				t.Errorf("the turn of %s has left, and its context has not ended", name)
 			}
+		}
+	})
+}
+
+// weighed is a store that weighs what it is given.
+type weighed struct {
+	store.Handle
+	mu                        sync.Mutex
+	batches, snapshots        int
+	eventBytes, snapshotBytes int
+}
+
+func (s *weighed) Append(ctx context.Context, b *store.Batch) *store.Commit {
+	s.mu.Lock()
+	s.batches++
+	for i := range b.Events {
+		s.eventBytes += len(b.Events[i].Data)
+	}
+	if b.Snapshot != nil {
+		s.snapshots++
+		s.snapshotBytes += len(b.Snapshot.Bytes) + len(b.Snapshot.Bulk)
+	}
+	s.mu.Unlock()
+	return s.Handle.Append(ctx, b)
+}
+
+// Snapshots never outweigh events, whatever a task consists of, and in however many
+// batches it is written.
+func TestSnapshotsDoNotOutweighEvents(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("x", 3<<10)
+	piece := func(i int) []task.Output {
+		return []task.Output{{Artifact: &task.ArtifactPiece{ID: "a", Parts: []*a2a.Part{a2a.NewTextPart(text)}, Append: i > 0}}}
+	}
+	say := func(int) []task.Output {
+		return []task.Output{{Status: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart(text))}}
+	}
+	none := func(int) []task.Output { return nil }
+	for name, tc := range map[string]struct {
+		output func(i int) []task.Output
+		tool   string
+		args   string
+	}{
+		"artifact": {piece, "write", `{"amount":1,"to":"x"}`},
+		"read":     {piece, "echo", `{}`},
+		"status":   {say, "write", `{"amount":1,"to":"x"}`},
+		"calls":    {none, "write", fmt.Sprintf(`{"amount":1,"to":%q}`, text)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachDisk(t, func(t *testing.T, w *world) {
+				var scale *weighed
+				w.wrap = func(h store.Handle) store.Handle {
+					scale = &weighed{Handle: h}
+					return scale
+				}
+				w.cfg.Planner = &stepper{n: 120, inline: true, step: func(i int) *task.Step {
+					return &task.Step{Output: tc.output(i), Calls: []task.PlannedCall{{Tool: tc.tool, Args: []byte(tc.args)}}}
+				}}
+				w.start()
+				w.wantState(w.ended(w.begin(w.message(a2a.NewTextPart("go")))), a2a.TaskStateCompleted)
+				w.stop()
+				if scale.batches < 120 || scale.eventBytes < 400<<10 {
+					t.Fatalf("the task has %d KiB of events in %d batches, want at least 400 in 120", scale.eventBytes>>10, scale.batches)
+				}
+				if scale.snapshots == 0 {
+					t.Error("there was no snapshot")
+				}
+				// Those of the fold weigh at most twice the events, as when one was made just
+				// now; those of artifacts, which are no more than half of the events, once.
+				if scale.snapshotBytes >= 3*scale.eventBytes {
+					t.Errorf("%d snapshots of %d KiB for %d KiB of events in %d batches, want less than three times the events",
+						scale.snapshots, scale.snapshotBytes>>10, scale.eventBytes>>10, scale.batches)
+				}
+			})
+		})
+	}
+}
+
+// unmarking is a store as an earlier server used it: nothing in it is bulk.
+type unmarking struct{ store.Handle }
+
+func (s *unmarking) Append(ctx context.Context, b *store.Batch) *store.Commit {
+	old := *b
+	old.Snapshot, old.Events = nil, slices.Clone(b.Events)
+	for i := range old.Events {
+		old.Events[i].Bulk = false
+	}
+	return s.Handle.Append(ctx, &old)
+}
+
+// A task that an earlier server began keeps its artifacts when this one continues with it:
+// no snapshot is made without them.
+func TestArtifactsOfAnEarlierServer(t *testing.T) {
+	t.Parallel()
+	eachDisk(t, func(t *testing.T, w *world) {
+		w.cfg.Planner = &stepper{n: 5, inline: true, step: func(i int) *task.Step {
+			if i%2 == 0 {
+				return &task.Step{Calls: []task.PlannedCall{{Tool: "pour", Args: json.RawMessage(`{"n":10,"size":61440}`)}}}
+			}
+			return &task.Step{Calls: []task.PlannedCall{{Tool: "transfer", Args: json.RawMessage(`{"amount":1,"to":"x"}`)}}}
+		}}
+		w.tools.extra = []tool.Tool{pours(false /* holds */)}
+		w.wrap = func(h store.Handle) store.Handle { return &unmarking{h} }
+		w.start()
+		id := w.begin(w.message(a2a.NewTextPart("go")))
+		rested := func() {
+			t.Helper()
+			if !w.rested(id) {
+				t.Fatal("the task does not come to rest")
+			}
+		}
+		rested()
+		w.wrap = nil
+		w.restart()
+		for range 2 {
+			if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
+				t.Fatal(err)
+			}
+			rested()
+			w.restart()
+		}
+		got := w.get(id)
+		w.wantState(got, a2a.TaskStateCompleted)
+		parts := 0
+		for _, a := range got.Artifacts {
+			parts += len(a.Parts)
+		}
+		if parts < 30 {
+			t.Errorf("%d artifacts with %d parts, want those of all three streams", len(got.Artifacts), parts)
+		}
+		list, err := w.engine.List(w.ctx(), alice, engine.Query{Artifacts: true})
+		if err != nil || len(list.Tasks) != 1 || len(w.task(list.Tasks[0]).Artifacts) != len(got.Artifacts) {
+			t.Errorf("List() = %v, want the task with its artifacts", err)
+		}
+		if h := w.header(id); h.Snapshot == 0 || h.BulkSnapshot == 0 {
+			t.Errorf("snapshots are up to %d and %d, want some of both", h.Snapshot, h.BulkSnapshot)
 		}
 	})
 }

@@ -56,20 +56,19 @@ func (e *Engine) tellChild(by *task.ReadonlyContext, p *task.ChildCancel) (err e
 	if err != nil {
 		return &unreachableError{err}
 	}
+	s, ok := tool.As[tool.JobStopper](entry.Tool)
+	if !ok {
+		return nil
+	}
 	state := p.State
 	if pollerOf(entry.Tool) != nil {
 		k := decodePoll(state)
-		if state = k.Call; k.Job != nil {
-			state = k.Job.State
-			if s, ok := tool.As[tool.JobStopper](entry.Tool); ok {
-				return s.StopJob(&jobContext{ReadonlyContext: *by, e: e, call: p.Call}, state)
-			}
+		if k.Job == nil {
+			return nil // there is no job yet
 		}
+		state = k.Job.State
 	}
-	if c, ok := tool.As[task.ChildCanceler](entry.Tool); ok {
-		return c.CancelChild(by, p.Call, state)
-	}
-	return nil
+	return s.StopJob(&jobContext{ReadonlyContext: *by, e: e, call: p.Call}, state)
 }
 
 // unreachableError means that a tool cannot be looked up now, which says nothing about it.

@@ -16,22 +16,15 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/store"
-	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
 
-// inMemory runs a test in a bubble, on a world in memory that was not started.
-func inMemory(t *testing.T, test func(t *testing.T, w *world)) {
-	synctest.Test(t, func(t *testing.T) { test(t, unstarted(t, &memDisk{memstore.New()})) })
-}
-
 // What is decided while a task is at work is heard by its turn, which continues from it
 // with all that runs.
 func TestTurnHearsOfDecisions(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		seen := newWitness()
 		w.cfg.Planner = seen
@@ -66,7 +59,6 @@ func (bomb) MarshalJSON() ([]byte, error) { panic("boom") }
 
 // A turn whose task another process has taken over does not say that its call has failed.
 func TestTurnThatLostItsTaskEndsNothing(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		first, second := make(chan struct{}), make(chan struct{})
 		var runs atomic.Int32
@@ -92,11 +84,11 @@ func (w *world) takeOver(configure func(*engine.Config), m *a2a.Message, entered
 		cfg.Log = zerolog.Nop()
 		configure(cfg)
 	}
-	w.startAs(quiet)
+	w.start(quiet)
 	id := w.begin(m)
 	synctest.Wait()
 	stop := w.stop
-	w.startAs(quiet)
+	w.start(quiet)
 	synctest.Wait()
 	if n := entered.Load(); n != 2 {
 		w.t.Fatalf("it was entered %d times, want 2: the second process repeats it", n)
@@ -112,7 +104,6 @@ func (w *world) takeOver(configure func(*engine.Config), m *a2a.Message, entered
 
 // A turn that cannot continue does not fail a task that another process has taken over.
 func TestTurnThatLostItsTaskFailsNothing(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		first, second := make(chan struct{}), make(chan struct{})
 		var gates atomic.Int32
@@ -134,13 +125,12 @@ func TestTurnThatLostItsTaskFailsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.cfg.Limits = task.Limits{ToolTimeout: 1000 * time.Hour}
-		w.takeOver(func(cfg *engine.Config) { cfg.Planner = &twoSteps{} }, w.message(a2a.NewTextPart("go")), &gates, first, second)
+		w.takeOver(func(cfg *engine.Config) { cfg.Planner = sequence("first", "exits") }, w.message(a2a.NewTextPart("go")), &gates, first, second)
 	})
 }
 
 // A result that comes after its task was canceled is recorded, once.
 func TestResultAfterACancelIsLate(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.start()
 		id := w.begin(w.calls("stubborn", args{}))
@@ -160,7 +150,6 @@ func TestResultAfterACancelIsLate(t *testing.T) {
 
 // A late result leaves a task that waits where it is: nobody takes it over.
 func TestLateResultWakesNobody(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = task.Limits{ToolTimeout: time.Second, ToolGrace: time.Second}
 		w.start()
@@ -183,50 +172,50 @@ func TestLateResultWakesNobody(t *testing.T) {
 // Stop waits for what runs: for its grace, so that a call may end well, and then for the
 // tools that were told to end.
 func TestStopWaits(t *testing.T) {
-	t.Parallel()
 	for _, grace := range []time.Duration{0, time.Second, time.Minute} {
-		inMemory(t, func(t *testing.T, w *world) {
-			var told, ended atomic.Bool
-			w.tools.extra = []tool.Tool{&fake{name: "work", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				select {
-				case <-time.After(10 * time.Second):
-				case <-ctx.Done():
-					told.Store(true)
-					time.Sleep(time.Second / 2)
+		t.Run(fmt.Sprint(grace), func(t *testing.T) {
+			inMemory(t, func(t *testing.T, w *world) {
+				var told, ended atomic.Bool
+				w.tools.extra = []tool.Tool{&fake{name: "work", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+					select {
+					case <-time.After(10 * time.Second):
+					case <-ctx.Done():
+						told.Store(true)
+						time.Sleep(time.Second / 2)
+					}
+					ended.Store(true)
+					return map[string]any{"ok": true}, context.Cause(ctx)
+				}}}
+				w.start()
+				id := w.begin(w.calls("work", args{}))
+				synctest.Wait()
+				start := time.Now()
+				w.engine.Stop(grace)
+				took := time.Since(start)
+				if !ended.Load() {
+					t.Errorf("grace %v: Stop has returned after %v, and the tool runs", grace, took)
 				}
-				ended.Store(true)
-				return map[string]any{"ok": true}, context.Cause(ctx)
-			}}}
-			w.start()
-			id := w.begin(w.calls("work", args{}))
-			synctest.Wait()
-			start := time.Now()
-			w.engine.Stop(grace)
-			took := time.Since(start)
-			if !ended.Load() {
-				t.Errorf("grace %v: Stop has returned after %v, and the tool runs", grace, took)
-			}
-			enough := grace > 10*time.Second
-			if told.Load() == enough {
-				t.Errorf("grace %v: the tool was told to end: %t", grace, told.Load())
-			}
-			if want := map[bool]time.Duration{true: 10 * time.Second, false: grace + time.Second/2}[enough]; took != want {
-				t.Errorf("grace %v: Stop took %v, want %v", grace, took, want)
-			}
-			v, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(0), store.Limit{})
-			if done := v.Header.Phase == store.Final; err != nil || done != enough {
-				t.Errorf("grace %v: the task has ended: %t, %v", grace, done, err)
-			}
-			if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("echo", args{})}); !errors.Is(err, engine.ErrBusy) {
-				t.Errorf("Send() to a stopped engine = %v, want ErrBusy", err)
-			}
+				enough := grace > 10*time.Second
+				if told.Load() == enough {
+					t.Errorf("grace %v: the tool was told to end: %t", grace, told.Load())
+				}
+				if want := map[bool]time.Duration{true: 10 * time.Second, false: grace + time.Second/2}[enough]; took != want {
+					t.Errorf("grace %v: Stop took %v, want %v", grace, took, want)
+				}
+				v, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(0), store.Limit{})
+				if done := v.Header.Phase == store.Final; err != nil || done != enough {
+					t.Errorf("grace %v: the task has ended: %t, %v", grace, done, err)
+				}
+				if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("echo", args{})}); !errors.Is(err, engine.ErrBusy) {
+					t.Errorf("Send() to a stopped engine = %v, want ErrBusy", err)
+				}
+			})
 		})
 	}
 }
 
 // Run that begins only while Stop waits leaves the calls their grace period.
 func TestRunBeginsDuringStop(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.tools.extra = []tool.Tool{&fake{name: "work", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			select {
@@ -252,30 +241,31 @@ func TestRunBeginsDuringStop(t *testing.T) {
 // A tool that does not hear that it is told to end holds Stop up for a second, not for
 // its whole grace: not when Stop tells it to, and not when its task was canceled before.
 func TestStopLeavesStubbornToolsBehind(t *testing.T) {
-	t.Parallel()
 	for _, canceled := range []bool{false, true} {
-		inMemory(t, func(t *testing.T, w *world) {
-			w.cfg.Limits = task.Limits{ToolGrace: time.Hour}
-			w.start()
-			id := w.begin(w.calls("stubborn", args{}))
-			synctest.Wait()
-			if canceled {
-				if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-					t.Fatal(err)
+		t.Run(fmt.Sprint(canceled), func(t *testing.T) {
+			inMemory(t, func(t *testing.T, w *world) {
+				w.cfg.Limits = task.Limits{ToolGrace: time.Hour}
+				w.start()
+				id := w.begin(w.calls("stubborn", args{}))
+				synctest.Wait()
+				if canceled {
+					if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
+						t.Fatal(err)
+					}
 				}
-			}
-			synctest.Wait()
-			start := time.Now()
-			w.engine.Stop(8 * time.Second)
-			want := 9 * time.Second
-			if canceled {
-				want = time.Second // nothing is left that a grace is for
-			}
-			if took := time.Since(start); took != want {
-				t.Errorf("canceled before: %t: Stop took %v, want %v", canceled, took, want)
-			}
-			w.tools.release()
-			synctest.Wait()
+				synctest.Wait()
+				start := time.Now()
+				w.engine.Stop(8 * time.Second)
+				want := 9 * time.Second
+				if canceled {
+					want = time.Second // nothing is left that a grace is for
+				}
+				if took := time.Since(start); took != want {
+					t.Errorf("canceled before: %t: Stop took %v, want %v", canceled, took, want)
+				}
+				w.tools.release()
+				synctest.Wait()
+			})
 		})
 	}
 }
@@ -283,12 +273,11 @@ func TestStopLeavesStubbornToolsBehind(t *testing.T) {
 // What panics while a decision is put fails its task, not whoever has decided: the
 // decision counts.
 func TestPanicFailsTheTaskNotTheDecider(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		b := &brittle{world: w, runs: newCounted(), gated: true}
 		b.runs.open()
 		b.broken.Store(part(""))
-		w.startAs(func(cfg *engine.Config) {
+		w.start(func(cfg *engine.Config) {
 			b.config(cfg)
 			cfg.Log = zerolog.Nop()
 		})
@@ -327,14 +316,13 @@ func (h *hiccup) Append(ctx context.Context, b *store.Batch) *store.Commit {
 
 // A turn that cannot continue leaves its task to another one, a little later.
 func TestTurnThatCannotGoOnIsTriedAgain(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		var h *hiccup
 		w.wrap = func(s store.Handle) store.Handle {
 			h = &hiccup{Handle: s}
 			return h
 		}
-		w.startAs(func(cfg *engine.Config) { cfg.Log = zerolog.Nop() })
+		w.start(func(cfg *engine.Config) { cfg.Log = zerolog.Nop() })
 		id := w.begin(w.calls("block", args{}, "again", args{}))
 		synctest.Wait()
 		h.armed.Store(true)
@@ -354,20 +342,21 @@ func TestTurnThatCannotGoOnIsTriedAgain(t *testing.T) {
 // However many steps a planner takes, and whether it is asked within batches or not, they
 // are one turn: what is counted against it are conflicts.
 func TestManyStepsAreOneTurn(t *testing.T) {
-	t.Parallel()
 	for _, inline := range []bool{true, false} {
-		inMemory(t, func(t *testing.T, w *world) {
-			w.cfg.Planner = &stepper{n: 250, inline: inline, step: func(i int) *task.Step {
-				return &task.Step{State: fmt.Append(nil, i)}
-			}}
-			w.start()
-			start := time.Now()
-			id := w.begin(w.message(a2a.NewTextPart("go")))
-			synctest.Wait()
-			w.wantState(w.get(id), a2a.TaskStateCompleted)
-			if took := time.Since(start); took > 0 {
-				t.Errorf("inline %t: the task took %v, want that it waits for nothing", inline, took)
-			}
+		t.Run(fmt.Sprint(inline), func(t *testing.T) {
+			inMemory(t, func(t *testing.T, w *world) {
+				w.cfg.Planner = &stepper{n: 250, inline: inline, step: func(i int) *task.Step {
+					return &task.Step{State: fmt.Append(nil, i)}
+				}}
+				w.start()
+				start := time.Now()
+				id := w.begin(w.message(a2a.NewTextPart("go")))
+				synctest.Wait()
+				w.wantState(w.get(id), a2a.TaskStateCompleted)
+				if took := time.Since(start); took > 0 {
+					t.Errorf("inline %t: the task took %v, want that it waits for nothing", inline, took)
+				}
+			})
 		})
 	}
 }
@@ -375,7 +364,6 @@ func TestManyStepsAreOneTurn(t *testing.T) {
 // A list shows tasks as they are, also one that was canceled while it was at work: what
 // is kept of it from its last rest is out of date.
 func TestListShowsWhatIs(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		runs := newCounted()
 		t.Cleanup(runs.open)
@@ -410,7 +398,6 @@ func TestListShowsWhatIs(t *testing.T) {
 
 // A tool that publishes until the log is full has room for its result all the same.
 func TestFullLogKeepsRoomForTheResult(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.tools.extra = []tool.Tool{&fake{name: "save", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			var err error
@@ -437,7 +424,6 @@ func TestFullLogKeepsRoomForTheResult(t *testing.T) {
 // A task that rests keeps nothing of its turn, whatever it waits for: an approval, a
 // time, or its planner's.
 func TestRestingTaskKeepsNothing(t *testing.T) {
-	t.Parallel()
 	for name, step := range map[string]*task.Step{
 		"an approval":    {Calls: []task.PlannedCall{{Tool: "transfer", Args: []byte(`{"amount":1,"to":"x"}`)}}},
 		"a time":         {Calls: []task.PlannedCall{{Tool: "doze"}}},
@@ -445,29 +431,30 @@ func TestRestingTaskKeepsNothing(t *testing.T) {
 		"an answer":      {Ask: &task.Ask{Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("which one?"))}},
 		"nothing at all": {Calls: []task.PlannedCall{{Tool: "echo"}}},
 	} {
-		inMemory(t, func(t *testing.T, w *world) {
-			w.tools.extra = []tool.Tool{&fake{name: "doze", call: func(tool.Context, map[string]any) (map[string]any, error) {
-				return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour)}
-			}}}
-			w.cfg.Planner = &stepper{n: 1, inline: true, step: func(int) *task.Step { return step }}
-			w.start()
-			sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message(a2a.NewTextPart("go"))})
-			if err != nil {
-				t.Fatal(err)
-			}
-			synctest.Wait()
-			ctx, cancel := context.WithTimeout(w.ctx(), time.Second)
-			defer cancel()
-			if !sent.Ended(ctx) {
-				t.Errorf("%s: the turn's context has not ended", name)
-			}
+		t.Run(name, func(t *testing.T) {
+			inMemory(t, func(t *testing.T, w *world) {
+				w.tools.extra = []tool.Tool{&fake{name: "doze", call: func(tool.Context, map[string]any) (map[string]any, error) {
+					return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour)}
+				}}}
+				w.cfg.Planner = &stepper{n: 1, inline: true, step: func(int) *task.Step { return step }}
+				w.start()
+				sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message(a2a.NewTextPart("go"))})
+				if err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				ctx, cancel := context.WithTimeout(w.ctx(), time.Second)
+				defer cancel()
+				if !sent.Ended(ctx) {
+					t.Error("the turn's context has not ended")
+				}
+			})
 		})
 	}
 }
 
 // An approval whose row is lost is decided by what the log says of it.
 func TestLostRowOfAnApproval(t *testing.T) {
-	t.Parallel()
 	inMemory(t, func(t *testing.T, w *world) {
 		w.start()
 		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))

@@ -15,8 +15,7 @@ import (
 type arguments struct {
 	schema   map[string]any
 	compiled *tool.Schema
-	defaults bool   // whether the schema has any
-	direct   setter // nil: the type is for encoding/json
+	defaults bool // whether the schema has any
 }
 
 func newBase[A any](c Config, noFunction bool) (*base, error) {
@@ -42,7 +41,7 @@ func argumentsOf(t reflect.Type) (*arguments, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the schema of %v: %w", t, err)
 	}
-	a := &arguments{schema: schema, compiled: compiled, defaults: hasDefaults(schema), direct: setterOf(t)}
+	a := &arguments{schema: schema, compiled: compiled, defaults: hasDefaults(schema)}
 	if err := checkDefaults(schema); err != nil {
 		return nil, fmt.Errorf("the schema of %v: %w", t, err)
 	}
@@ -62,13 +61,6 @@ func (a *arguments) decode(ctx context.Context, args map[string]any, to any) err
 	}
 	if a.defaults {
 		args, _ = a.filled(a.schema, args).(map[string]any)
-	}
-	if a.direct != nil {
-		dst := reflect.ValueOf(to).Elem()
-		if a.direct(dst, args) {
-			return nil
-		}
-		dst.SetZero() // drop what was stored before something did not fit
 	}
 	raw, err := json.Marshal(args)
 	if err != nil {

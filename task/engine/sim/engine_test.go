@@ -3,17 +3,19 @@ package sim_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"a2a-server/internal/crashpoint"
 	"a2a-server/task/engine"
 	"a2a-server/task/engine/sim"
-	"a2a-server/task/push"
 )
 
 var (
@@ -23,10 +25,21 @@ var (
 	complete = flag.Bool("sim.complete", false, "fail when something never came up")
 )
 
-// points are those of the engine's hook.
-var points = []string{
-	engine.PointCreated, engine.PointLaunch, engine.PointChunks, engine.PointKept, engine.PointStep, engine.PointHeld, engine.PointAnswered, engine.PointTold, engine.PointWoken, engine.PointDue, engine.PointClaimed, push.PointSent,
+// points returns the points at which the code calls its hooks. A server dies at each of them.
+func points(t *testing.T) (all []string) {
+	t.Helper()
+	for _, dir := range []string{"..", "../../push"} {
+		in, err := crashpoint.In(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = slices.AppendSeq(all, maps.Keys(in))
+	}
+	return all
 }
+
+// enough is how many seeds pass every point.
+const enough = 5000
 
 func newEngine(cfg engine.Config, p *sim.Process) (sim.Engine, error) {
 	cfg.Host = p
@@ -52,7 +65,7 @@ func base(t *testing.T) uint64 {
 // TestSeeds plays many seeds. A failure prints its seed, and what is left of it when it
 // is made smaller: -sim.from and -sim.seeds=1, or -sim.tape, play it again.
 func TestSeeds(t *testing.T) {
-	cfg := sim.Config{New: newEngine, Coverage: sim.NewCoverage(sim.Declared(points)...)}
+	cfg := sim.Config{New: newEngine, Coverage: sim.NewCoverage(sim.Declared(points(t))...)}
 	if *tape != "" {
 		given, err := sim.ParseTape(*tape)
 		if err != nil {
@@ -77,8 +90,14 @@ func TestSeeds(t *testing.T) {
 	if unknown := cfg.Coverage.Unknown(); len(unknown) > 0 {
 		t.Logf("not declared: %s", strings.Join(unknown, ", "))
 	}
-	if missing := cfg.Coverage.Missing(); *complete && len(missing) > 0 {
+	missing := cfg.Coverage.Missing()
+	if *complete && len(missing) > 0 {
 		t.Errorf("never came up: %s", strings.Join(missing, ", "))
+	}
+	for _, m := range missing {
+		if *seeds >= enough && strings.HasPrefix(m, "death at ") {
+			t.Errorf("there was no %s", m)
+		}
 	}
 }
 

@@ -1,21 +1,219 @@
 package engine_test
 
 import (
+	"bytes"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/rs/zerolog"
 
 	"a2a-server/approval"
-	"a2a-server/store"
-	"a2a-server/store/memstore"
+	"a2a-server/auth"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
+
+// Finding E16: messages that come at once make no more tasks of one context wait than
+// limits.parked says.
+func TestParkedTasksAreBounded(t *testing.T) {
+	t.Parallel()
+	eachDisk(t, func(t *testing.T, w *world) {
+		const limit, messages = 20, 200
+		w.cfg.Limits.Parked = limit
+		w.start()
+		all := make([]*a2a.Message, messages)
+		for i := range all {
+			all[i] = w.calls("transfer", args{"amount": 1, "to": "x"})
+			all[i].ContextID = "crowded"
+		}
+		begin := make(chan struct{})
+		var group sync.WaitGroup
+		sents, errs := make([]*engine.Sent, messages), make([]error, messages)
+		for i, m := range all {
+			group.Go(func() {
+				<-begin
+				sents[i], errs[i] = w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m})
+			})
+		}
+		close(begin)
+		group.Wait()
+		var taken []*engine.Sent
+		var again *a2a.Message
+		for i, err := range errs {
+			if err == nil {
+				taken, again = append(taken, sents[i]), all[i]
+				continue
+			}
+			if wrong, ok := errors.AsType[*task.InvalidError](err); !ok || wrong.Field != "message.contextId" {
+				t.Fatalf("Send() = %v, want an InvalidError about message.contextId", err)
+			}
+		}
+		if len(taken) != limit {
+			t.Fatalf("%d tasks were made, want %d", len(taken), limit)
+		}
+		for _, sent := range taken {
+			w.wantState(w.await(sent), a2a.TaskStateInputRequired)
+		}
+		// What was sent before has its answer; another caller, and another context, their
+		// room; and so has this one, when one of its tasks has ended.
+		if sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: again}); err != nil || !sent.Duplicate {
+			t.Errorf("a message that was sent before = %+v, %v, want the task that it made", sent, err)
+		}
+		one := func(by auth.Principal, contextID string) error {
+			m := w.calls("transfer", args{"amount": 1, "to": "x"})
+			m.ContextID = contextID
+			_, err := w.engine.Send(w.ctx(), engine.Send{By: by, Message: m})
+			return err
+		}
+		if err := errors.Join(one(bob, "crowded"), one(alice, "empty")); err != nil {
+			t.Errorf("messages to contexts with room: %v", err)
+		}
+		if err := w.engine.Cancel(w.ctx(), alice, taken[0].Task); err != nil {
+			t.Fatal(err)
+		}
+		if err := one(alice, "crowded"); err != nil {
+			t.Errorf("a message after a task of its context has ended = %v, want nil", err)
+		}
+		if err := one(alice, "crowded"); err == nil {
+			t.Errorf("a message beyond %d tasks that wait = nil, want an error", limit)
+		}
+	})
+}
+
+// lines is a log that can be read while it is written.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) with(what string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.b.String(), what)
+}
+
+// Beyond limits.disk_per_caller a caller makes no more tasks, however many he asks for
+// at once; what he has begun continues, and others are not concerned.
+func TestDiskOfACaller(t *testing.T) {
+	t.Parallel()
+	eachDisk(t, func(t *testing.T, w *world) {
+		const limit, messages = 200_000, 60
+		log := &lines{}
+		bound := func(c *engine.Config) {
+			c.Limits.DiskPerCaller = limit
+			c.Log = zerolog.New(log)
+		}
+		w.start(bound)
+		waits := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+		text := noise(5000)
+		full := fill(t, w, alice, messages, text)
+		if !full.Caller || full.Limit != limit {
+			t.Errorf("a message too many = %+v, want that the caller's tasks may use %d bytes", full, limit)
+		}
+		for _, want := range []string{"limits.disk_per_caller", "raised"} {
+			if !strings.Contains(full.Error(), want) {
+				t.Errorf("the error says %q, want %q in it", full.Error(), want)
+			}
+		}
+		if n := log.with(`"limit_bytes":200000`); n != 1 {
+			t.Errorf("the log says %d times that the limit is near, want once", n)
+		}
+		if _, err := w.engine.Send(w.ctx(), engine.Send{By: bob, Message: w.calls("echo", args{"text": text})}); err != nil {
+			t.Errorf("a message of another caller = %v, want nil", err)
+		}
+		more := w.message(a2a.NewTextPart(text))
+		more.TaskID = waits.ID
+		w.wantState(w.send(more), a2a.TaskStateInputRequired)
+		if err := w.decide(alice, waits.ID, approval.Answer{ID: w.onlyOne(waits.ID).ID, Verb: approval.Approve}); err != nil {
+			t.Errorf("a decision beyond the limit = %v, want nil", err)
+		}
+		w.wantState(w.ended(waits.ID), a2a.TaskStateCompleted)
+		w.restart(bound)
+		if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("echo", args{"text": text})}); !isFull(err) {
+			t.Errorf("a message after a restart = %v, want a DiskError", err)
+		}
+	})
+}
+
+// Beyond limits.disk nobody makes a task.
+func TestDiskOfAll(t *testing.T) {
+	t.Parallel()
+	eachDisk(t, func(t *testing.T, w *world) {
+		w.start(func(c *engine.Config) { c.Limits.Disk = 400_000 })
+		waits := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+		if full := fill(t, w, alice, 100, noise(5000)); full.Caller || !strings.Contains(full.Error(), "limits.disk ") {
+			t.Errorf("a message too many = %+v: %v, want that the store is full", full, full)
+		}
+		if _, err := w.engine.Send(w.ctx(), engine.Send{By: bob, Message: w.calls("echo", args{"text": noise(300_000)})}); !isFull(err) {
+			t.Errorf("a message of another caller = %v, want a DiskError", err)
+		}
+		if err := w.decide(alice, waits.ID, approval.Answer{ID: w.onlyOne(waits.ID).ID, Verb: approval.Approve}); err != nil {
+			t.Errorf("a decision beyond the limit = %v, want nil", err)
+		}
+		w.wantState(w.ended(waits.ID), a2a.TaskStateCompleted)
+	})
+}
+
+// noise returns a text of n characters that compression does not make much smaller.
+func noise(n int) string {
+	random := rand.NewChaCha8([32]byte{})
+	raw := make([]byte, (n+1)/2)
+	_, _ = random.Read(raw) // it never fails
+	return hex.EncodeToString(raw)[:n]
+}
+
+func isFull(err error) bool {
+	_, full := errors.AsType[*engine.DiskError](err)
+	return full
+}
+
+// fill sends messages at once, of which some have to be taken and some refused, and
+// returns a refusal. What a task uses after its create it may use beyond the limit.
+func fill(t *testing.T, w *world, by auth.Principal, messages int, text string) *engine.DiskError {
+	t.Helper()
+	all := make([]*a2a.Message, messages)
+	for i := range all {
+		all[i] = w.calls("echo", args{"text": text})
+	}
+	sents, errs := make([]*engine.Sent, messages), make([]error, messages)
+	var group sync.WaitGroup
+	for i, m := range all {
+		group.Go(func() { sents[i], errs[i] = w.engine.Send(w.ctx(), engine.Send{By: by, Message: m}) })
+	}
+	group.Wait()
+	var refused *engine.DiskError
+	taken := 0
+	for i, err := range errs {
+		switch full, is := errors.AsType[*engine.DiskError](err); {
+		case is:
+			refused = full
+		case err != nil:
+			t.Fatalf("Send() = %v, want nil or a DiskError", err)
+		default:
+			taken++
+			w.wantState(w.await(sents[i]), a2a.TaskStateCompleted)
+		}
+	}
+	if refused == nil || taken == 0 {
+		t.Fatalf("%d of %d messages were taken, want some of them", taken, messages)
+	}
+	return refused
+}
 
 // The limits of the tests of a log that is full. A log may go beyond its limit by one
 // event: that which does not fit any more is found out when it is there.
@@ -228,28 +426,4 @@ func kept(t *testing.T, w *world, id a2a.TaskID, runs *counted, size int, refuse
 	default:
 		t.Errorf("the call ran %d times", n)
 	}
-}
-
-// The same in a larger log with the events that may be written by default, and remarks as large as
-// they may be.
-func TestLargeLogLosesNoResult(t *testing.T) {
-	t.Parallel()
-	runs := newCounted()
-	w := unstarted(t, &memDisk{memstore.New()})
-	w.tools.extra = []tool.Tool{&fake{name: "pay", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-		runs.enter(ctx)
-		return map[string]any{"receipt": "r"}, nil
-	}}}
-	w.cfg.Limits = task.Limits{Task: 12 << 20}
-	w.start()
-	got := w.send(w.calls("pay", args{}))
-	question := w.pending(got)[0]
-	for range 14 {
-		if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.remark(got.ID, 960_000)}); err != nil {
-			break
-		}
-	}
-	_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(question))})
-	w.until("the task is at rest", func() bool { return w.header(got.ID).Phase != store.Live })
-	kept(t, w, got.ID, runs, 1, err)
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/approval"
-	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
@@ -220,7 +219,7 @@ func TestHooksSeeOnlyCallsThatEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := unstarted(t, &memDisk{memstore.New()})
+				w := newMemory(t)
 				var hooked atomic.Int32
 				hook := after(func(r *task.Result) error { hooked.Add(1); r.Error, r.Content = "", []byte(`{}`); return nil })
 				w.tools.extra = []tool.Tool{&fake{name: "run", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -229,7 +228,7 @@ func TestHooksSeeOnlyCallsThatEnd(t *testing.T) {
 					}
 					return nil, returns
 				}}}
-				w.startAs(func(c *engine.Config) { c.AfterHooks, c.ErrorHooks = []task.AfterHook{hook}, []task.AfterHook{hook} })
+				w.start(func(c *engine.Config) { c.AfterHooks, c.ErrorHooks = []task.AfterHook{hook}, []task.AfterHook{hook} })
 				id := w.begin(w.calls("run", args{}))
 				synctest.Wait()
 				if n := hooked.Load(); n > 0 || w.get(id).Status.State.Terminal() {
@@ -254,13 +253,13 @@ func TestHooksSeeOnlyCallsThatEnd(t *testing.T) {
 func TestHookThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := unstarted(t, &memDisk{memstore.New()})
+		w := newMemory(t)
 		release := make(chan struct{})
 		t.Cleanup(func() { close(release) })
 		w.tools.extra = []tool.Tool{&fake{name: "run", is: tool.Annotations{ReadOnly: true}, call: func(tool.Context, map[string]any) (map[string]any, error) {
 			return map[string]any{"card": secret}, nil
 		}}}
-		w.startAs(func(c *engine.Config) {
+		w.start(func(c *engine.Config) {
 			c.AfterHooks = []task.AfterHook{after(func(*task.Result) error { <-release; return nil })}
 		})
 		id := w.begin(w.calls("run", args{}))
@@ -290,16 +289,130 @@ func TestErrorHookAtShutdown(t *testing.T) {
 		change := func(c *engine.Config) {
 			c.ErrorHooks = []task.AfterHook{after(func(r *task.Result) error { r.Error, r.Content = "", []byte(`"fine"`); return nil })}
 		}
-		w.startAs(change)
+		w.start(change)
 		id := w.begin(w.calls("run", args{}))
 		<-entered
-		w.restartAs(change)
+		w.restart(change)
 		w.settled(id, a2a.TaskStateInputRequired)
 		if a := w.onlyOne(id); a.Kind != approval.KindOutcome {
 			t.Errorf("asked is %s, want the outcome", a.Kind)
 		}
 		if n := w.audit("finished_late"); n != 0 {
 			t.Errorf("%d late results are recorded, want none: nobody knows whether the call failed", n)
+		}
+	})
+}
+
+// closing is a hook that denies everything from some time on.
+type closing struct{ closed atomic.Bool }
+
+func (c *closing) hook(agent.ReadonlyContext, tool.ToolCall) (task.HookResult, error) {
+	if c.closed.Load() {
+		return task.HookResult{Deny: "the bank is closed"}, nil
+	}
+	return task.HookResult{}, nil
+}
+
+// A call that was approved, and stood meanwhile, is not entered again when it is
+// denied by then: an approval is no way around what forbids a call now.
+func TestDeniedCallIsNotEnteredAgain(t *testing.T) {
+	t.Parallel()
+	for _, by := range pauses {
+		t.Run(string(by), func(t *testing.T) {
+			t.Parallel()
+			eachDisk(t, func(t *testing.T, w *world) {
+				c := &closing{}
+				h := halt(t, w, by, engine.Config{Hooks: []task.Hook{c.hook}})
+				c.closed.Store(true)
+				var said *approval.Error
+				err := h.goOn()
+				if err != nil && !errors.As(err, &said) {
+					t.Fatalf("the answer = %v, want none or an approval.Error", err)
+				}
+				if n := h.runs.count(); n != 1 {
+					t.Fatalf("the tool was entered %d times, the last time though its call was denied; the task is %s", n, w.get(h.id).Status.State)
+				}
+				if said != nil && by == onOutcome {
+					// Whoever says that it may run again is told why it may not, and may still say
+					// what came of it.
+					if a := w.onlyOne(h.id); a.Kind != approval.KindOutcome || !strings.Contains(err.Error(), "the bank is closed") {
+						t.Errorf("the answer = %v, and the %s is pending; want to be told why, and the outcome", err, a.Kind)
+					}
+					return
+				}
+				w.wantState(w.ended(h.id), a2a.TaskStateFailed)
+				r := w.mustResult(h.seen, h.id, "c1.1")
+				if !strings.Contains(r.Error, "the bank is closed") {
+					t.Errorf("the planner was told %s, %q; want why the call was denied", r.Outcome, r.Error)
+				}
+				if by != onOutcome && r.Outcome != task.OutcomeDenied {
+					t.Errorf("the outcome is %s, want %s", r.Outcome, task.OutcomeDenied)
+				}
+				if left := w.waiting(h.id); len(left) != 0 {
+					t.Errorf("%d approvals are pending in the end", len(left))
+				}
+			})
+		})
+	}
+}
+
+// Who may say what came of a call is who could approve it: also when the call would
+// not be asked about any more, because it is denied now, or its rule is gone.
+func TestOutcomeKeepsTheTermsOfItsCall(t *testing.T) {
+	t.Parallel()
+	for name, terms := range map[string]approval.Terms{
+		"four eyes": {FourEyes: true},
+		"elsewhere": {Elsewhere: true},
+		"both":      {FourEyes: true, Elsewhere: true, Destructive: true},
+	} {
+		for _, now := range []string{"as before", "denied", "without the rule"} {
+			t.Run(name+", "+now, func(t *testing.T) {
+				t.Parallel()
+				eachDisk(t, func(t *testing.T, w *world) {
+					c := &closing{}
+					h := enterPay(t, w, onOutcome, engine.Config{
+						Hooks:  []task.Hook{c.hook},
+						Policy: policy(t, approval.Gate{Tool: "pay", Terms: terms}),
+					})
+					switch now {
+					case "denied":
+						c.closed.Store(true)
+					case "without the rule":
+						w.cfg.Policy = nil
+					}
+					h.die()
+					asked := w.onlyOne(h.id)
+					if asked.Kind != approval.KindOutcome {
+						t.Fatalf("a person is asked about the %s, want the outcome", asked.Kind)
+					}
+					if got := asked.Terms; got.FourEyes != terms.FourEyes || got.Elsewhere != terms.Elsewhere || got.Destructive != terms.Destructive {
+						t.Errorf("the terms are %+v, want those of the call: %+v", got, terms)
+					}
+					if state := w.get(h.id).Status.State; state != a2a.TaskStateInputRequired {
+						t.Errorf("state = %s, want %s", state, a2a.TaskStateInputRequired)
+					}
+					err := w.decide(alice, h.id, approval.Answer{ID: asked.ID, Verb: approval.Respond, Response: []byte(`"done"`)})
+					if terms.FourEyes && err == nil {
+						t.Error("the one who asked for the call has said what came of it")
+					}
+				})
+			})
+		}
+	}
+}
+
+// A hook that returns the arguments as they are changes nothing: an edit is taken.
+func TestEditWithAHookThatChangesNothing(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Hooks = []task.Hook{func(_ agent.ReadonlyContext, c tool.ToolCall) (task.HookResult, error) {
+			raw, err := json.Marshal(c.Args)
+			return task.HookResult{Args: raw}, err
+		}}
+		w.start()
+		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
+		synctest.Wait()
+		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Edit, Args: []byte(`{"amount":2,"to":"x"}`)}); err != nil {
+			t.Errorf("edit = %v", err)
 		}
 	})
 }
