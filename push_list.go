@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// lookedAt is how many webhooks one request looks at, whoever they belong to: those of a
-	// tenant are found among those of all.
+	// lookedAt is how many webhooks a request looks at, in all tenants: the webhooks of a
+	// tenant are found among those of all tenants.
 	lookedAt = 2000
 	lookPage = 200
 )
@@ -89,8 +89,8 @@ func webhookOf(s *push.State) client.Webhook {
 	return w
 }
 
-// cursors marks the cursors of a list as ours: one that somebody has made could say where to
-// look.
+// cursors marks the cursors of a list as the server's: a forged cursor could choose where the
+// list reads.
 type cursors struct {
 	codes *keyring.MAC
 	bound string

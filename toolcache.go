@@ -26,8 +26,8 @@ func (c *Config) cacheFolder(conf *config.Config) (string, error) {
 }
 
 // cacheFile returns the file for the definitions of an MCP server, "" if they are not kept.
-// Its name is another one for each server and each choice of its tools: two toolsets may be
-// in use during a reload, and one that fails must leave the file of what stays in force.
+// Its name differs for each server and each choice of its tools: two toolsets may be in use
+// during a reload, and a failed reload must leave the file of the toolset that stays in force.
 func (w *workshop) cacheFile(c *config.Tool) string {
 	if w.cache == "" {
 		return ""
