@@ -21,7 +21,7 @@ func listen(c *config.Config, key, at string, authenticated bool) (net.Listener,
 	}
 	if !authenticated && !c.InsecureNoAuth && !loopback(l.Addr()) {
 		_ = l.Close() // it has accepted no connection
-		return nil, fmt.Errorf("%w: other machines can reach %s, and there is no authentication: set auth, listen on 127.0.0.1, or set insecure_no_auth to let everybody in", ErrConfig, l.Addr())
+		return nil, fmt.Errorf("%w: other machines can reach %s, and there is no authentication: set auth, listen on 127.0.0.1, or set insecure_no_auth to accept every client", ErrConfig, l.Addr())
 	}
 	return l, nil
 }

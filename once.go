@@ -28,7 +28,7 @@ const cancelTime = 15 * time.Second
 
 // ErrNobody is the error of [Desk].Decide if no person can decide. The call is then canceled,
 // without having run if its own approval is missing.
-var ErrNobody = errors.New("there is nobody who could decide")
+var ErrNobody = errors.New("no person can decide")
 
 // A CallError says that a message names no call that can be made, such as one with arguments
 // that cannot be read.

@@ -52,7 +52,7 @@ func (s *Server) webhooks(ctx context.Context, by auth.Principal, q client.Webho
 	seal := s.cursors(by, q)
 	var ok bool
 	if of.Cursor, ok = seal.open(q.Cursor); !ok {
-		return none, task.Invalid("cursor", "is not one of this list: begin again without one")
+		return none, task.Invalid("cursor", "is not a cursor of this list: begin again without a cursor")
 	}
 	for range lookedAt / lookPage {
 		// No more than fit, so that none between the page and its cursor is left out.
@@ -60,7 +60,7 @@ func (s *Server) webhooks(ctx context.Context, by auth.Principal, q client.Webho
 		states, next, err := push.List(ctx, s.store.handle, now, of)
 		switch {
 		case errors.Is(err, store.ErrCursor):
-			return none, task.Invalid("cursor", "is not one of this list: begin again without one")
+			return none, task.Invalid("cursor", "is not a cursor of this list: begin again without a cursor")
 		case err != nil:
 			return none, err
 		}

@@ -177,9 +177,9 @@ func (s *Server) announce() {
 	switch {
 	case s.authenticator != nil:
 	case s.listener == nil:
-		s.log.Warn().Msg("no authentication: everybody who reaches the handler may call tools and approve their calls")
+		s.log.Warn().Msg("no authentication: every client of the handler may call tools and approve their calls")
 	case s.open() == "":
-		s.log.Warn().Msg("no authentication: everybody on this machine may call tools and approve their calls")
+		s.log.Warn().Msg("no authentication: every user of this machine may call tools and approve their calls")
 	default:
 		s.warnOpen()
 	}
@@ -212,7 +212,7 @@ func (s *Server) open() string {
 // warnOpen logs the address of a server that other machines reach without authentication.
 func (s *Server) warnOpen() {
 	s.log.Warn().Str("address", s.open()).
-		Msg("no authentication on a public address: everybody who reaches it may call tools and approve their calls; set auth")
+		Msg("no authentication on a public address: every client that reaches it may call tools and approve their calls; set auth")
 }
 
 // shutdown stops all parts, from the outside in. Its error says which of them did not stop

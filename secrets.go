@@ -102,7 +102,7 @@ func readSecret(path string) (string, error) {
 		return "", err
 	}
 	if readableForAll(info) {
-		return "", fmt.Errorf("%s is readable for everybody; take that right away, as with chmod o-rwx", path)
+		return "", fmt.Errorf("%s is readable by all users; remove that permission, for example with chmod o-rwx", path)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxSecret+1))
 	if err != nil {

@@ -20,7 +20,7 @@ func (c *Config) cacheFolder(conf *config.Config) (string, error) {
 	}
 	folder := filepath.Join(conf.Data, "mcp")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", fmt.Errorf("create the folder for what MCP servers list: %w: choose another data folder with data", err)
+		return "", fmt.Errorf("create the folder for the tool lists of MCP servers: %w: choose another data folder with data", err)
 	}
 	return folder, nil
 }

@@ -56,7 +56,7 @@ func (c *Card) CheckExtensions() error {
 	}
 	for _, uri := range c.RequiredExtensions {
 		if !slices.Contains(known, uri) {
-			return fmt.Errorf("a2a: the required extension %q is not one of the card: use one of %s", uri, strings.Join(known, ", "))
+			return fmt.Errorf("a2a: the required extension %q is not in the card: use one of %s", uri, strings.Join(known, ", "))
 		}
 	}
 	return nil

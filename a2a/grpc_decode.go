@@ -128,11 +128,11 @@ func (c *counting) field(value []byte, d protoreflect.MessageDescriptor, f proto
 		inner, _ := protowire.ConsumeBytes(value)
 		key := mapKey(inner)
 		if name = clip(string(key[:min(len(key), 4*maxEcho)])); !seen.key(key) {
-			return (&misplaced{"", "is there twice"}).in(name)
+			return (&misplaced{"", "is given twice"}).in(name)
 		}
 	case seen.single&bitOf(f) != 0:
 		// Protobuf leaves the choice of the value to decoders, and JSON has a single value.
-		at := &misplaced{"", "is there twice, or together with a field that excludes it"}
+		at := &misplaced{"", "is given twice, or together with a field that excludes it"}
 		if isValue {
 			return at
 		}
