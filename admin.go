@@ -13,7 +13,7 @@ import (
 	"a2a-server/internal/app/config"
 )
 
-// socketUsers returns what knows the users of auth.socket; nil: there are none.
+// socketUsers returns the authenticator of the users of auth.socket; nil: there are none.
 func socketUsers(conf *config.Config) (*peer.Authenticator, error) {
 	if len(conf.Auth.Socket) == 0 {
 		return nil, nil //nolint:nilnil // there are none

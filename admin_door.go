@@ -15,17 +15,16 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// door says who may connect to the admin socket.
+// door has the rules for connections to the admin socket.
 type door struct {
 	conf  *config.Config
 	group int // its id; 0: only the owner
 	owner int // uid of the server; -1: that is not known
 }
 
-// adminDoor returns who may connect to the admin socket of a server that runs as owner. It
-// returns an error
-// if a user in auth.socket may not, or could approve the calls of programs that run as the same
-// user.
+// adminDoor returns the rules for connections to the admin socket of a server that runs as
+// owner. It returns an error if a user in auth.socket may not connect, or could approve the
+// calls of programs that run as the same user.
 func adminDoor(conf *config.Config, owner int) (*door, error) {
 	d := &door{conf: conf, owner: owner}
 	if len(conf.Auth.Socket) == 0 {
@@ -123,16 +122,16 @@ func (d *door) enters(path string) error {
 	return nil
 }
 
-// programs returns an error if programs that the tools of conf start run as a user who may
-// decide: they could approve calls, their own included. It uses conf for the tools, and the
-// users of the configuration that the server was started with.
+// programs returns an error if programs that the tools of conf start run as a user with the
+// right to decide: they could approve calls, their own included. It uses conf for the tools,
+// and the users of the configuration that the server was started with.
 func (d *door) programs(conf *config.Config) error {
 	if d.conf.Admin.OwnUserDecides || d.owner < 0 || !slices.ContainsFunc(conf.Tools.Entries, func(t config.Tool) bool { return len(t.Argv) > 0 }) {
 		return nil
 	}
 	for _, u := range localUsers(d.conf) {
 		decides := auth.Principal{Tenant: u.Tenant, Subject: u.Name, Roles: u.Roles}.Whole(auth.Decide)
-		if decides && (d.owner == 0 || int(u.UID) == d.owner) { // root may become anybody
+		if decides && (d.owner == 0 || int(u.UID) == d.owner) { // root may become any user
 			return fmt.Errorf("%w: auth.socket: programs that tools start run as the user %s, who may decide approvals, so they could approve their own calls: run the server as a user who may not decide, or set admin.own_user_decides if they are to be trusted", ErrConfig, visible.Line(peer.Method+":"+u.Name))
 		}
 	}

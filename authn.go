@@ -18,7 +18,7 @@ import (
 	"a2a-server/internal/tlsfiles"
 )
 
-// authentication is how callers are authenticated. Its zero value knows nobody: everybody is
+// authentication is how callers are authenticated. With its zero value all callers are
 // anonymous.
 type authentication struct {
 	authenticator auth.Authenticator    // nil: none
@@ -27,9 +27,9 @@ type authentication struct {
 	issuers       *oidc.Authenticator   // nil: there are no issuers
 }
 
-// authentication makes what knows the callers of a configuration. It fails rather than
-// leave out something that is configured. files are those of the listener; nil: no TLS. own
-// returns the addresses on which the server listens: no keys are fetched from there.
+// authentication makes the authenticators of a configuration. It fails rather than leave out a
+// configured part. files are those of the listener; nil: no TLS. own returns the addresses on
+// which the server listens: no keys are fetched from there.
 func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files, own func() []netip.AddrPort) (authentication, error) {
 	if c.Authenticator != nil { // the configuration was refused if it has authentication, too
 		return authentication{authenticator: c.connected(conf, files, c.Authenticator)}, nil
@@ -100,7 +100,7 @@ func (c *Config) connected(conf *config.Config, files *tlsfiles.Files, a auth.Au
 	return auth.Requiring(mtls.Require(mtls.Config{Trusted: files.Trusts, Now: c.Now}), files, a)
 }
 
-// issuers returns what knows the tokens of the configured issuers.
+// issuers returns the authenticator of tokens of the configured issuers.
 func (c *Config) issuers(conf *config.Config, own func() []netip.AddrPort) (*oidc.Authenticator, error) {
 	var all []oidc.Config
 	for n, o := range conf.Auth.OIDC {
@@ -165,7 +165,7 @@ func (a *authentication) revoked(p auth.Principal) bool {
 	return ours && !valid
 }
 
-// reload reads again what may change while the server runs.
+// reload reads again the files that may change while the server runs.
 func (a *authentication) reload() error {
 	if a.apiKeys == nil {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"a2a-server/internal/keyring"
 )
 
-// card returns what the agent card of a configuration says, apart from skills, security and
-// the address of gRPC.
+// card returns the agent card of a configuration, apart from skills, security and the address
+// of gRPC.
 func (c *Config) card(conf *config.Config) (a2a.Card, error) {
 	card := a2a.Card{
 		Name: conf.Agent.Name, Description: conf.Agent.Description, Version: Version(), URL: conf.PublicURL,
@@ -25,7 +25,7 @@ func (c *Config) card(conf *config.Config) (a2a.Card, error) {
 	return card, nil
 }
 
-// cardKeys returns what signs the agent card; nil: nothing does.
+// cardKeys returns the keys that sign the agent card; nil: it is not signed.
 func (s *Server) cardKeys() *keyring.Signer {
 	if !s.config.Card.Sign {
 		return nil

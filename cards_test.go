@@ -62,7 +62,7 @@ func TestSignedCard(t *testing.T) {
 func TestRequiredExtensions(t *testing.T) {
 	t.Parallel()
 	c := load(t, map[string]string{"card.required_extensions": "urn:billing"})
-	if err := a2aserver.Check(c); !errors.Is(err, a2aserver.ErrConfig) || !strings.Contains(err.Error(), `card.required_extensions: a2a: the required extension "urn:billing" is not one of the card: use one of urn:a2a-server:`) {
+	if err := a2aserver.Check(c); !errors.Is(err, a2aserver.ErrConfig) || !strings.Contains(err.Error(), `card.required_extensions: a2a: the required extension "urn:billing" is not in the card: use one of urn:a2a-server:`) {
 		t.Errorf("Check() = %v", err)
 	}
 	if s, err := a2aserver.New(c); err == nil {

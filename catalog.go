@@ -25,11 +25,11 @@ const (
 	maxSaid = 2000
 )
 
-// catalog is the list of the card's skills. If toolsets may change, it is made again when
-// somebody asks for it and it is older than cardAge.
+// catalog is the list of the card's skills. If toolsets may change, a request for a list older
+// than cardAge makes it again.
 type catalog struct {
 	log   zerolog.Logger
-	own   chan struct{}   // one for each caller whose own tools are being listed
+	own   chan struct{}   // a place for each caller whose own tools are being listed
 	ctx   context.Context //nolint:containedctx // for listing, which outlives a request
 	close context.CancelFunc
 
@@ -50,8 +50,8 @@ func newCatalog(of *state, tools *shelves, log zerolog.Logger) *catalog {
 	return c
 }
 
-// set replaces the tools, when a state comes into force. What could not be listed was said
-// when the state was checked.
+// set replaces the tools when a state comes into force. It does not log the tools that could
+// not be listed: the check of the state did.
 func (c *catalog) set(of *state, tools *shelves) {
 	entries, _ := tools.entries()
 	made, odd := skills(entries, of)
@@ -62,7 +62,7 @@ func (c *catalog) set(of *state, tools *shelves) {
 }
 
 // listLate lists the tools of a state once more, with more time, because a server of tools had
-// not answered when it came into force, and says what is wrong with them.
+// not answered when it came into force, and logs the problems with them.
 func (s *Server) listLate(of *state) {
 	tools, warnings, _, err := of.check(listTime) // a shutdown closes the tools, which ends it
 	if s.reloads.ended() {
@@ -72,7 +72,7 @@ func (s *Server) listLate(of *state) {
 		s.log.Error().Err(err).Msg("the tools of a server that was late cannot be used")
 		return
 	}
-	if s.now.Load() == of { // a reload says what is wrong with its own
+	if s.now.Load() == of { // a reload logs its own problems
 		warn(s.log, warnings)
 		s.catalog.set(of, tools)
 		s.log.Info().Str("tools", s.toolNames()).Msg("the tools of servers that were late are listed")
@@ -86,8 +86,8 @@ func (c *catalog) known() []a2a.Skill {
 	return c.skills
 }
 
-// list returns the skills. While toolsets take long to answer it returns those that are
-// known. The slice must not be changed.
+// list returns the skills. While toolsets are slow to answer it returns the known skills. The
+// slice must not be changed.
 func (c *catalog) list() []a2a.Skill {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,13 +120,13 @@ func (c *catalog) renew(of *state, tools *shelves, done chan struct{}) {
 	defer close(done)
 	c.listing = nil
 	if c.of != of {
-		return // a reload has set others
+		return // a reload has replaced the tools
 	}
 	c.skills, c.at = made, time.Now()
 	c.warn(errors.Join(down, odd))
 }
 
-// warn logs what is wrong with the list, once. The caller has the lock.
+// warn logs the problems with the list, once. The caller has the lock.
 func (c *catalog) warn(err error) {
 	says := ""
 	if err != nil {

@@ -28,24 +28,25 @@ type Config struct {
 	Environment []string          // NAME=value, as os.Environ returns it; nil: none
 	Set         map[string]string // values by key, such as "limits.tool_timeout"; lists are comma separated
 
-	// Tools are the tools that tasks may call, in addition to those of the configuration's
-	// key tools; names must be unique. They are listed for the card as auth.Anonymous:
-	// toolsets of package tool once, others also later. New fails if something is wrong with
-	// the former, or two tools have the same name. Of the latter, one that fails or takes more
-	// than 5 s is a warning.
+	// Tools are the tools that tasks may call, in addition to those of the configuration's key
+	// tools; names must be unique. They are listed for the card as auth.Anonymous: toolsets of
+	// package tool once, others also later. New fails if a toolset of package tool fails, or
+	// two tools have the same name. Any other toolset that fails, or takes more than 5 s, is a
+	// warning.
 	Tools []tool.Toolset
 	// DefaultTools are added to Tools as long as the configuration has no key tools.
 	DefaultTools []tool.Toolset
-	Planner      task.Planner              // nil: the configured one
+	Planner      task.Planner              // nil: that of the configuration
 	Confirm      tool.ConfirmationProvider // also asked for every new approval, as the client is; see engine.Config.Provider
 	Hooks        []task.Hook               // run before the policy, in order, on each planned call
 	Policy       *approval.Policy          // nil: made from the configuration's gates and deadlines
 
-	// AfterHooks see the result of each call whose tool has run, and may change or withhold
-	// it before anybody else sees it; ErrorHooks see each failure. See [task.AfterHook].
+	// AfterHooks see the result of each call whose tool has run, and may change or withhold it
+	// before the planner and the client see it; ErrorHooks see each failure. See
+	// [task.AfterHook].
 	AfterHooks, ErrorHooks []task.AfterHook
 
-	// Memory is what tools find with SearchMemory; nil: there is none, and that fails.
+	// Memory is the memory that tools search with SearchMemory; nil: SearchMemory fails.
 	Memory agent.Memory
 
 	// Presenter shows approvals to clients and reads their answers; nil: all known
@@ -53,10 +54,10 @@ type Config struct {
 	Presenter task.Presenter
 
 	// Authenticator authenticates requests; nil: the configuration's key auth does or, without
-	// that, everybody is auth.Anonymous, and New refuses an address that other machines can
-	// reach, unless insecure_no_auth is set. With one, auth may not name another way: nobody
-	// could tell which of the two is meant to know a caller. A program that wants both makes
-	// them itself, with auth.First.
+	// that, every caller is auth.Anonymous, and New refuses an address that other machines can
+	// reach, unless insecure_no_auth is set. With an Authenticator, auth may not name another
+	// way to authenticate: it would be unclear which of the two applies. A program that wants
+	// both makes them itself, with auth.First.
 	Authenticator auth.Authenticator
 
 	// Extensions are extensions of A2A that the program's own parts implement. The agent card
@@ -70,8 +71,8 @@ type Config struct {
 	// server's own keys are then in memory, so that a restart ends the tokens of pages.
 	Store store.Handle
 
-	// Init makes an empty store if the file of the configured one is missing from a data folder
-	// that had one. Without it, New refuses such a folder: its tasks are somewhere else, or lost.
+	// Init makes an empty store if the configured file is missing from a data folder that had
+	// a store. Without Init, New refuses such a folder: its tasks are somewhere else, or lost.
 	Init bool
 
 	// NoListen opens no port: requests come through [Server.Handler], in the caller's own
@@ -86,8 +87,9 @@ type Config struct {
 	// Log is the server's log. The zero Logger discards everything.
 	Log zerolog.Logger
 
-	// Now and Host are the clock of tasks and credentials: of deadlines, timers and timeouts of
-	// calls, and of what expires. They are for tests, such as those of package a2aservertest; nil: the system's.
+	// Now and Host are the clock of tasks and credentials: of deadlines, timers and timeouts
+	// of calls, and of expiry. They are for tests, such as those of package a2aservertest;
+	// nil: the system's.
 	Now  func() time.Time
 	Host engine.Host
 

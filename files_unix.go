@@ -17,5 +17,5 @@ func openFiles() int {
 	return int(min(uint64(limit.Cur), 1<<30)) //nolint:unconvert // it is signed on some systems
 }
 
-// readableForAll reports whether everybody on the machine can read a file.
+// readableForAll reports whether every user of the machine can read a file.
 func readableForAll(info fs.FileInfo) bool { return info.Mode().Perm()&0o004 != 0 }

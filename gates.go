@@ -15,10 +15,10 @@ import (
 )
 
 // checkGates looks for gates that match no tool: if a name is misspelled, calls run that
-// somebody wanted to be asked about. That is an error if all tools are known. It is only a
-// warning if a toolset may have more tools than it has listed, or if the gate is a pattern,
-// which may be for future tools. conf has the places of the gates; nil: the policy was made
-// in Go.
+// should have been approved first. Such a gate is an error if all tools are known. It is only
+// a warning if a toolset may have more tools than it has listed, or if the gate is a pattern,
+// which may be for future tools. conf has the places of the gates; nil: the policy was made in
+// Go.
 func checkGates(p *approval.Policy, conf *config.Config, tools []tool.Tool, dynamic bool) (warnings []string, _ error) {
 	gates := p.Gates()
 	if len(gates) == 0 {
@@ -56,8 +56,9 @@ func checkGates(p *approval.Policy, conf *config.Config, tools []tool.Tool, dyna
 	return warnings, errors.Join(errs...)
 }
 
-// checkPersons warns of local users who may decide and have no person, if a gate requires
-// four eyes: nothing then shows that such a user is the person who asked with a key or token.
+// checkPersons warns of local users who may decide and have no person, if a gate requires four
+// eyes: the server then cannot tell whether such a user is also the requester, known by a key
+// or token.
 func (s *state) checkPersons() (warnings []string) {
 	gates := s.policy.Gates()
 	at := slices.IndexFunc(gates, func(g approval.Gate) bool { return g.Terms.FourEyes })
@@ -80,7 +81,8 @@ func (s *state) checkPersons() (warnings []string) {
 	return warnings
 }
 
-// unknownTool says that no tool has a name or matches a pattern, and what that means.
+// unknownTool returns the text of the problem that no tool has a name or matches a pattern,
+// with its consequence.
 func unknownTool(name, means string, known []string) string {
 	if strings.Contains(name, "*") {
 		return fmt.Sprintf("no tool matches %q, so that %s", name, means)

@@ -10,12 +10,12 @@ import (
 	"a2a-server/internal/app/config"
 )
 
-// asker is what asks for approvals: a gate, by its name in approvals, or an entry of tools, by
-// the name of its tool, or by what the names of its tools begin with.
+// asker is the origin of an approval: a gate, by its name in approvals, or an entry of tools,
+// by the name of its tool or the prefix of its tools' names.
 type asker struct{ gate, tools string }
 
-// describe writes what asks as text, for those who decide. A text that before has too,
-// which may be nil, is as old as there.
+// describe sets the configuration text of every asker, for approvers. A text that before also
+// has keeps its time; before may be nil.
 func (s *state) describe(before *state, now time.Time) {
 	s.texts = map[asker]web.Gate{}
 	add := func(key asker, text string, place config.Place) {
@@ -45,8 +45,8 @@ func (s *state) describe(before *state, now time.Time) {
 // shownGate returns the name of a gate as approvals show it.
 func shownGate(name string) string { return strings.TrimPrefix(name, "gate:") }
 
-// gateText returns what asks about a tool, by the name of the gate in an approval; ok is
-// false if the configuration has no such gate, or entry of the tool.
+// gateText returns the text of the asker for a tool, by the name of the gate in an approval;
+// ok is false if the configuration has no such gate, or entry of the tool.
 func (s *state) gateText(gate, tool string) (g web.Gate, ok bool) {
 	if gate == approval.RuleTool {
 		if g, ok = s.texts[asker{tools: tool}]; !ok {

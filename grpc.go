@@ -18,12 +18,12 @@ import (
 type speaking struct {
 	rpc      *a2a.GRPC
 	listener net.Listener                   // nil: there is none
-	served   chan error                     // what Serve returned; nil: nobody serves
+	served   chan error                     // the result of Serve; nil: it was not called
 	address  atomic.Pointer[netip.AddrPort] // of listener, for tools that must not reach it
 }
 
-// listenGRPC opens the port of gRPC, if one is configured. Its connections count together
-// with those of the other port.
+// listenGRPC opens the port of gRPC, if it is configured. Its connections count together with
+// those of the other port.
 func (s *Server) listenGRPC(beside *listener.Listener) error {
 	if s.config.GRPC.Listen == "" {
 		return nil
@@ -54,7 +54,7 @@ func (s *Server) GRPCAddr() net.Addr {
 // running. Several listeners may be served.
 func (s *Server) ServeGRPC(l net.Listener) error { return s.grpc.rpc.Serve(l) }
 
-// makeGRPC makes what speaks gRPC.
+// makeGRPC makes the gRPC server.
 func (s *Server) makeGRPC(protocol *a2a.Server) {
 	guard := guardOf(s.config, s.GRPCAddr())
 	for _, at := range []string{s.config.GRPC.Listen, s.config.GRPC.PublicURL} {
@@ -114,7 +114,7 @@ func (s *Server) cardGRPC() string {
 	return net.JoinHostPort(host, port)
 }
 
-// serveGRPC serves the port of gRPC, if there is one.
+// serveGRPC serves the port of gRPC, if it is open.
 func (r *running) serveGRPC() {
 	if r.grpc.listener == nil {
 		return

@@ -195,7 +195,7 @@ func TestPublicAddressOfGRPC(t *testing.T) {
 	if _, err := a2apb.NewA2AServiceClient(dialGRPC(t, in.server.GRPCAddr().String(), nil)).ListTasks(t.Context(), &a2apb.ListTasksRequest{}); err != nil {
 		t.Error(err)
 	}
-	if len(in.log.find("no authentication on a public address: everybody who reaches it may call tools and approve their calls; set auth")) == 0 {
+	if len(in.log.find("no authentication on a public address: every client that reaches it may call tools and approve their calls; set auth")) == 0 {
 		t.Error("nobody is warned")
 	}
 }

@@ -58,5 +58,5 @@ func probe(w http.ResponseWriter, r *http.Request, not string) {
 		status, text = http.StatusServiceUnavailable, not+"\n"
 	}
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text) // whoever asked may be gone
+	_, _ = io.WriteString(w, text) // the client may be gone
 }

@@ -50,7 +50,7 @@ func (s *Server) routes(protocol *a2a.Server, approvals, pages http.Handler, pro
 		c := listener.Of(r)
 		if c != nil {
 			defer c.Answered(r)
-			r.TLS = c.TLS() // before anybody asks who calls
+			r.TLS = c.TLS() // before authentication
 			if c.Ambiguous(r) {
 				w.Header().Set("Connection", "close")
 				protocol.Refuse(w, r, http.StatusBadRequest, "the length of the request is ambiguous: send either Content-Length or Transfer-Encoding, and wait for the answer before the next request")
@@ -80,7 +80,7 @@ func (s *Server) routes(protocol *a2a.Server, approvals, pages http.Handler, pro
 	})
 }
 
-// admit serves one request, unless too many are being served.
+// admit serves a request, unless too many are being served.
 func (s *Server) admit(protocol *a2a.Server, h http.Handler, w http.ResponseWriter, r *http.Request) {
 	defer s.requests.Add(-1)
 	if s.requests.Add(1) > int64(s.limits.Requests) {

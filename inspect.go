@@ -21,12 +21,12 @@ import (
 // inspectTime is how long [Inspect] waits for servers of tools.
 const inspectTime = 20 * time.Second
 
-// An Inventory has the tools of a configuration, for the person who operates the server. It
-// has no secrets.
+// An Inventory has the tools of a configuration, for the operator of the server. It has no
+// secrets.
 type Inventory struct {
-	Tools []ToolInfo // in the order of the configuration; those that were given in Go come first
-	// Problems are what keeps tools from being offered, or gates from asking, as somebody
-	// may believe they are. They keep no server from starting.
+	Tools []ToolInfo // in the order of the configuration; tools given in Go come first
+	// Problems are the reasons why tools are not offered, or gates do not ask as the operator
+	// may believe. They keep no server from starting.
 	Problems []ToolProblem
 }
 
@@ -48,7 +48,7 @@ func (p ToolProblem) String() string {
 	return p.Origin.String() + ": " + p.Problem
 }
 
-// ToolInfo is what is known about one tool.
+// ToolInfo describes a tool.
 type ToolInfo struct {
 	Name        string
 	Description string
@@ -56,7 +56,7 @@ type ToolInfo struct {
 	Digest      string         // of name, description and parameters: 64 hexadecimal digits
 	Origin      Origin
 
-	// Own is what an MCP server itself calls the tool; "": it is none of such a server.
+	// Own is the name of the tool in its MCP server; "": it is not a tool of an MCP server.
 	Own string
 	Pin string // the digest that is pinned; "": none
 
@@ -64,24 +64,23 @@ type ToolInfo struct {
 	// after a crash. Claims are only shown.
 	Annotations tool.Annotations
 	Claims      []string
-	Trusted     bool // Annotations are what the claims say
+	Trusted     bool // Annotations equal the claims
 
 	Streaming   bool
 	LongRunning bool
-	Timeout     time.Duration  // of one call
-	Audience    *tool.Audience // who may use it; nil: everybody
+	Timeout     time.Duration  // of each call
+	Audience    *tool.Audience // the roles that may use it; nil: every caller may
 
 	Gates []GateInfo // in the order in which they are considered
 }
 
-// Changed reports whether the tool has another definition than the one that is pinned.
+// Changed reports whether the definition of the tool differs from the pinned definition.
 func (t *ToolInfo) Changed() bool { return t.Pin != "" && !strings.EqualFold(t.Pin, t.Digest) }
 
 // Inspect makes the tools of a configuration, starts servers of tools for that if it has to,
-// and says what [New] would offer to whom, and what it would ask about. It opens no port and
-// no store, and everything that it starts has ended when it returns. A server of tools that
-// is down is one of the problems of the inventory. The error is one that New would return,
-// too.
+// and returns the tools that [New] would offer, with their callers and gates. It opens no port
+// and no store, and everything that it starts has ended when it returns. A server of tools
+// that is down is a problem in the inventory. The errors are those that New would return, too.
 func Inspect(ctx context.Context, c Config) (_ *Inventory, err error) {
 	conf, err := c.load()
 	if err != nil {
@@ -109,13 +108,13 @@ func Inspect(ctx context.Context, c Config) (_ *Inventory, err error) {
 	return i.inventory, nil
 }
 
-// inspection is one run of Inspect.
+// inspection is the state of a run of Inspect.
 type inspection struct {
 	*state
 	by        agent.ReadonlyContext
 	ctx       context.Context //nolint:containedctx // of this run
 	inventory *Inventory
-	tools     []tool.Tool // those of the inventory, in its order
+	tools     []tool.Tool // the tools of the inventory, in its order
 }
 
 // listGiven adds the tools that were given in Go.
@@ -170,7 +169,7 @@ func (i *inspection) listEntries() {
 	}
 }
 
-// list returns the tools of a toolset, for everybody. A toolset that does not end with its
+// list returns the tools of a toolset, for all callers. A toolset that does not end with its
 // context is abandoned.
 func (i *inspection) list(set tool.Toolset) ([]tool.Tool, error) {
 	type listed struct {
@@ -201,8 +200,8 @@ func (i *inspection) list(set tool.Toolset) ([]tool.Tool, error) {
 	}
 }
 
-// add adds the tools of one toolset. entry is its entry, which is number n of tools; nil:
-// it has none.
+// add adds the tools of a toolset. entry is its entry, which is number n of tools; nil: it has
+// none.
 func (i *inspection) add(tools []tool.Tool, err error, from Origin, entry *config.Tool, n int) {
 	if err != nil {
 		i.problem(from, reason(err))
@@ -223,8 +222,8 @@ func (i *inspection) add(tools []tool.Tool, err error, from Origin, entry *confi
 	}
 }
 
-// reason returns what an error says, without the name of the server, which the origin has,
-// and without when it is tried again, which is after the end of the inspection.
+// reason returns the text of an error, without the name of the server, which the origin has,
+// and without the time of the next attempt, which is after the end of the inspection.
 func reason(err error) string {
 	text, _, _ := strings.Cut(err.Error(), "; it is tried again in ")
 	if _, why, ok := strings.Cut(text, " is down: "); ok && errors.Is(err, mcptoolset.ErrDown) {
@@ -237,7 +236,7 @@ func (i *inspection) problem(from Origin, text string) {
 	i.inventory.Problems = append(i.inventory.Problems, ToolProblem{Origin: from, Problem: text})
 }
 
-// describe returns what is known about a tool.
+// describe returns the description of a tool.
 func (i *inspection) describe(t tool.Tool, entry *config.Tool, n int) (info ToolInfo, err error) {
 	defer func() { // the code of the tool is not ours
 		if p := recover(); p != nil {
@@ -266,7 +265,7 @@ func (i *inspection) describe(t tool.Tool, entry *config.Tool, n int) (info Tool
 	return info, nil
 }
 
-// of adds what the entry of the tool says about it.
+// of adds the settings in the entry of the tool.
 func (t *ToolInfo) of(entry *config.Tool) {
 	if entry.For != nil {
 		t.Audience = &tool.Audience{Roles: slices.Clone(entry.For.Roles), Callers: slices.Clone(entry.For.Callers)}

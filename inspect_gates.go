@@ -10,11 +10,11 @@ import (
 	"a2a-server/tool"
 )
 
-// A GateInfo is one thing that says whether calls of a tool have to be approved.
+// A GateInfo is a gate or setting that decides whether calls of a tool need approval.
 type GateInfo struct {
 	Action approval.Action
-	// Why is what says so: approve, a gate with its name, approve_tools, no_approve_tools,
-	// pins, the default of a kind, or the tool itself.
+	// Why is its origin: approve, a gate with its name, approve_tools, no_approve_tools, pins,
+	// the default of a kind, or the tool itself.
 	Why  string
 	File string // where it was configured: a file, a flag or a variable; "": nowhere
 	Line int    // 0: not in the file
@@ -27,8 +27,8 @@ type GateInfo struct {
 // Place returns where the gate was configured, as file:line; "": nowhere.
 func (g *GateInfo) Place() string { return config.Place{File: g.File, Line: g.Line}.String() }
 
-// Decision returns what all gates together say about calls of the tool: deny wins over ask.
-// Sometimes says that some calls may pass.
+// Decision returns the combined effect of all gates on calls of the tool: deny wins over ask.
+// The result sometimes reports whether some calls may pass.
 func (t *ToolInfo) Decision() (a approval.Action, sometimes bool) {
 	a = approval.ActionAllow
 	for _, g := range t.Gates {
@@ -43,8 +43,8 @@ func (t *ToolInfo) Decision() (a approval.Action, sometimes bool) {
 	return a, sometimes
 }
 
-// gatesOf returns what says whether calls of t have to be approved. entry is its entry,
-// which is number n of tools; nil: it has none.
+// gatesOf returns the gates and settings that decide whether calls of t need approval. entry
+// is its entry, which is number n of tools; nil: it has none.
 func (i *inspection) gatesOf(t tool.Tool, info *ToolInfo, entry *config.Tool, n int) []GateInfo {
 	own, changed := i.ownGates(t, info, entry, n), info.Changed()
 	void := ""
@@ -94,7 +94,7 @@ func without(gates []GateInfo, why string) []GateInfo {
 	return slices.DeleteFunc(gates, func(g GateInfo) bool { return g.Why == why })
 }
 
-// ownGates returns the gates that are not those of the policy.
+// ownGates returns the gates that are not in the policy.
 func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n int) (all []GateInfo) {
 	add := func(a approval.Action, why string, place config.Place) {
 		all = append(all, GateInfo{Action: a, Why: why, File: place.File, Line: place.Line})

@@ -15,8 +15,8 @@ import (
 )
 
 // openKeys opens the server's own keys, in the data folder. Without a file of tasks there,
-// they are in memory: what they authenticate ends with the process too. Call it with the
-// store open, which keeps other servers out of the folder.
+// they are in memory: the tokens that they authenticate end with the process too. Call it with
+// the store open, which keeps other servers out of the folder.
 func (c *Config) openKeys(conf *config.Config) (*keyring.Keyring, error) {
 	return keyring.Open(keyring.Config{Folder: c.keysFolder(conf), Now: c.Now, Log: c.Log})
 }
@@ -29,7 +29,7 @@ func (c *Config) keysFolder(conf *config.Config) string {
 	return filepath.Join(conf.Data, "keys")
 }
 
-// KeyPurposes returns what the server has keys of its own for.
+// KeyPurposes returns the purposes of the server's own keys.
 func KeyPurposes() []string {
 	var all []string
 	for _, p := range keyring.Purposes() {
@@ -38,8 +38,8 @@ func KeyPurposes() []string {
 	return all
 }
 
-// RotateKey makes a new key for a purpose (see [KeyPurposes]) of the server that c
-// configures, whether it runs or not. What the old key has made is accepted until the time
+// RotateKey makes a new key for a purpose (see [KeyPurposes]) of the server that c configures,
+// whether it runs or not. Signatures and tokens of the old key are accepted until the time
 // that RotateKey returns, and a server that runs has the new key within seconds.
 func RotateKey(c Config, purpose string) (until time.Time, err error) {
 	conf, err := c.load()

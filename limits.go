@@ -23,7 +23,7 @@ type limits struct {
 
 	Header        int           // bytes of a request's header
 	HeaderTimeout time.Duration // of a request's header, from its first byte
-	WriteTimeout  time.Duration // of one write to a stream
+	WriteTimeout  time.Duration // of each write to a stream
 	Heartbeat     time.Duration // of an idle stream
 	ReadRate      int           // bytes a second at which a client must read an answer
 
@@ -37,10 +37,10 @@ type limits struct {
 
 	Answers int64 // bytes of memory for answers
 	Bodies  int64 // bytes of memory for large requests
-	Page    int64 // bytes of logs read for one page of a list
+	Page    int64 // bytes of logs read for each page of a list
 }
 
-// process is what a server's process may use.
+// process has the limits of a server's process.
 type process struct {
 	files  int   // open at once; 0: not known
 	memory int64 // bytes; math.MaxInt64: no limit

@@ -11,17 +11,17 @@ import (
 	"a2a-server/internal/httpd"
 )
 
-// listen opens the port that a key names. Without authentication, an address that others can reach is
-// refused unless insecure_no_auth is set: everybody who reaches it may run tools and
-// approve their calls.
+// listen opens the port that a key names. Without authentication, an address that other
+// machines can reach is refused unless insecure_no_auth is set: every client that reaches it
+// may run tools and approve their calls.
 func listen(c *config.Config, key, at string, authenticated bool) (net.Listener, error) {
 	l, err := net.Listen("tcp", at)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w: stop what uses it, or choose another address with %s", at, err, key)
 	}
 	if !authenticated && !c.InsecureNoAuth && !loopback(l.Addr()) {
-		_ = l.Close() // it served nobody
-		return nil, fmt.Errorf("%w: other machines can reach %s, and there is no authentication: set auth, listen on 127.0.0.1, or set insecure_no_auth to let everybody in", ErrConfig, l.Addr())
+		_ = l.Close() // it has accepted no connection
+		return nil, fmt.Errorf("%w: other machines can reach %s, and there is no authentication: set auth, listen on 127.0.0.1, or set insecure_no_auth to accept every client", ErrConfig, l.Addr())
 	}
 	return l, nil
 }
@@ -68,7 +68,7 @@ func guardOf(c *config.Config, a net.Addr) httpd.Guard {
 		}
 		g.Hosts = append(g.Hosts, own)
 	}
-	// Whoever has named it knows it by that name.
+	// Clients may use the host name of the configured address.
 	if host, _, err := net.SplitHostPort(c.Listen); err == nil && host != "" && net.ParseIP(host) == nil {
 		g.Hosts = append(g.Hosts, strings.ToLower(host))
 	}
@@ -83,7 +83,7 @@ func guardOf(c *config.Config, a net.Addr) httpd.Guard {
 }
 
 // probeGuard returns the guard of the probes. Operators probe a server at any of its
-// addresses, and probes tell others nothing.
+// addresses, and probes reveal nothing to other clients.
 func probeGuard(g httpd.Guard, a net.Addr) httpd.Guard {
 	if !loopback(a) {
 		g.Hosts = nil

@@ -28,7 +28,7 @@ func (m *mounted) open(ctx context.Context) {
 	m.ctx = ctx
 }
 
-// close lets no more requests in. idle is closed after the last one.
+// close lets no more requests in. idle is closed after the last request.
 func (m *mounted) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

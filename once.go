@@ -26,9 +26,9 @@ import (
 // cancelTime is how long [CallOnce] waits for a call that it cancels.
 const cancelTime = 15 * time.Second
 
-// ErrNobody is what [Desk].Decide returns if there is nobody who could decide. The call is
-// then canceled, without having run if it is its own approval that is missing.
-var ErrNobody = errors.New("there is nobody who could decide")
+// ErrNobody is the error of [Desk].Decide if no person can decide. The call is then canceled,
+// without having run if its own approval is missing.
+var ErrNobody = errors.New("no person can decide")
 
 // A CallError says that a message names no call that can be made, such as one with arguments
 // that cannot be read.
@@ -37,8 +37,8 @@ type CallError struct{ Problem string }
 // Error returns the problem.
 func (e *CallError) Error() string { return e.Problem }
 
-// A Desk follows one call of [CallOnce] and answers what is asked. Its methods are called
-// one at a time.
+// A Desk follows a call of [CallOnce] and answers its approvals. Its methods are called one at
+// a time.
 type Desk interface {
 	// Event gets each public event of the task, as the JSON of an A2A StreamResponse, which
 	// must not be changed. An error cancels the call.
@@ -51,24 +51,23 @@ type Desk interface {
 // CallEnd is how a call of [CallOnce] ended.
 type CallEnd struct {
 	OK bool // it succeeded
-	// Refused says that the call was not approved: somebody rejected it, a gate denies it, or
-	// nobody could decide.
+	// Refused means that the call was not approved: an approver rejected it, a gate denies it,
+	// or no person could decide.
 	Refused bool
-	// Unknown says that it may have run or not, and that nobody has said what came of it.
+	// Unknown means that the call may have run or not, and that its outcome was not reported.
 	Unknown bool
-	Text    string // what became of a call that did not succeed, for people; may be empty
+	Text    string // the outcome of a call that did not succeed, for people; may be empty
 }
 
-// CallOnce runs one call in a server of its own, which has the tools and gates of the
+// CallOnce runs a call in a server of its own, which has the tools and gates of the
 // configuration, keeps everything in memory, and has no port. Of the MCP servers it starts
-// the one that the tool is of, and no other. text is a message as the
-// direct planner takes it, such as
+// only the server of the tool. text is a message as the direct planner takes it, such as
 //
 //	/transfer_money amount=5 to=bob
 //
 // The caller is auth.Anonymous. When ctx ends the call is canceled. CallOnce returns when the
-// server has stopped. The error is one of [New], a *[CallError], one of desk, or says what
-// went wrong in the server.
+// server has stopped. The error is an error of [New] or of desk, a *[CallError], or describes
+// a failure in the server.
 func CallOnce(ctx context.Context, c Config, text string, desk Desk) (end CallEnd, err error) {
 	c.Set = maps.Clone(c.Set)
 	if c.Set == nil {
@@ -100,7 +99,7 @@ func called(text string) string {
 	return "/"
 }
 
-// once is one call of CallOnce.
+// once is the state of a call of CallOnce.
 type once struct {
 	*Server
 	desk Desk
@@ -117,7 +116,7 @@ type once struct {
 // noting is a planner that notes how calls have ended.
 type noting struct {
 	task.Planner
-	refused atomic.Bool // one was not approved
+	refused atomic.Bool // a call was not approved
 }
 
 // Plan implements task.Planner.
@@ -182,8 +181,8 @@ func (o *once) down(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// problemOf returns what is wrong with a message, from the answer of the direct planner to
-// it, which also lists the tools.
+// problemOf returns the problem with a message, from the answer of the direct planner to it,
+// which also lists the tools.
 func problemOf(answer *a2a.Message) string {
 	var text string
 	for _, p := range answer.Parts {
@@ -200,7 +199,7 @@ func problemOf(answer *a2a.Message) string {
 // errAsked ends following when the task waits for an answer.
 var errAsked = errors.New("the task waits for an answer")
 
-// follow shows what happens, and has everything that is asked answered, until the task has
+// follow shows the events of the task and has its approvals answered, until the task has
 // ended.
 func (o *once) follow(ctx context.Context) error {
 	for {
@@ -279,12 +278,12 @@ func (o *once) decide(ctx context.Context) error {
 		}
 	}
 	if before.State != task.StateInputRequired && before.State != task.StateAuthRequired {
-		return nil // what it asked is closed
+		return nil // its approvals are closed
 	}
 	if now, err := o.engine.Header(ctx, o.by, o.task); err != nil || pending > 0 || now.Seq != before.Seq {
 		return err
 	}
-	return o.reply(ctx, question) // nothing has happened since, and no approval is what it waits for
+	return o.reply(ctx, question) // nothing has happened since, and it waits for no approval
 }
 
 // reply has a question of the planner answered, which it asks because the tool wants it to.
@@ -303,7 +302,7 @@ func (o *once) reply(ctx context.Context, question string) error {
 	return err
 }
 
-// answer has one approval answered, unless it is not pending.
+// answer has an approval answered, unless it is not pending.
 func (o *once) answer(ctx context.Context, a *approval.Approval) error {
 	for problem := error(nil); a.State == approval.Pending; {
 		o.unknown = o.unknown || a.Kind == approval.KindOutcome

@@ -62,7 +62,7 @@ func (s *Server) pagesPath() string {
 	return web.Path + "/"
 }
 
-// signedIn says how a caller has proved who it is.
+// signedIn returns how a caller has authenticated.
 func signedIn(by auth.Principal) string {
 	switch by.Method {
 	case "":

@@ -24,7 +24,7 @@ type parts struct {
 	presenter task.Presenter
 }
 
-// parts returns the parts given in c, and the configured ones for the rest. always is asked
+// parts returns the parts given in c, and the configured parts for the rest. always is called
 // while the server runs.
 func (c *Config) parts(conf *config.Config, always func(tool.Tool) bool) (parts, error) {
 	p := parts{planner: c.Planner, presenter: c.Presenter}

@@ -68,10 +68,10 @@ func (c *Config) pushes(conf *config.Config, own func() []netip.AddrPort) (*push
 	return out, nil
 }
 
-// sealer returns what seals the secrets of webhooks.
+// sealer returns the sealer of the secrets of webhooks.
 func (s *Server) sealer() *keyring.Sealer { return s.keys.Sealer(keyring.PushSecrets) }
 
-// openPush makes what delivers push notifications. Call it with the store and the keys open.
+// openPush makes the sender of push notifications. Call it with the store and the keys open.
 func (s *Server) openPush() (err error) {
 	if s.push == nil {
 		return nil
@@ -95,7 +95,7 @@ func legacyTask(v *task.View) ([]byte, error) {
 	return v03.AppendTask(nil, v.AppendTask(nil, task.ViewOptions{HistoryLength: -1}), v03.JSONRPC)
 }
 
-// offered returns what the protocol says about push notifications; nil: there are none.
+// offered returns the protocol's part of push notifications; nil: they are off.
 func (s *Server) offered() *a2a.Push {
 	if s.push == nil {
 		return nil
@@ -149,7 +149,7 @@ type pushClaims struct {
 	Audience string `json:"aud"` // the URL of the webhook
 	Issued   int64  `json:"iat"`
 	Expires  int64  `json:"exp"`
-	ID       string `json:"jti"` // another one for each attempt
+	ID       string `json:"jti"` // a new token for each attempt
 	Task     string `json:"taskId"`
 	Body     string `json:"request_body_sha256"` // in hexadecimal digits
 }

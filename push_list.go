@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// lookedAt is how many webhooks one request looks at, whoever they belong to: those of a
-	// tenant are found among those of all.
+	// lookedAt is how many webhooks a request looks at, in all tenants: the webhooks of a
+	// tenant are found among those of all tenants.
 	lookedAt = 2000
 	lookPage = 200
 )
@@ -52,7 +52,7 @@ func (s *Server) webhooks(ctx context.Context, by auth.Principal, q client.Webho
 	seal := s.cursors(by, q)
 	var ok bool
 	if of.Cursor, ok = seal.open(q.Cursor); !ok {
-		return none, task.Invalid("cursor", "is not one of this list: begin again without one")
+		return none, task.Invalid("cursor", "is not a cursor of this list: begin again without a cursor")
 	}
 	for range lookedAt / lookPage {
 		// No more than fit, so that none between the page and its cursor is left out.
@@ -60,7 +60,7 @@ func (s *Server) webhooks(ctx context.Context, by auth.Principal, q client.Webho
 		states, next, err := push.List(ctx, s.store.handle, now, of)
 		switch {
 		case errors.Is(err, store.ErrCursor):
-			return none, task.Invalid("cursor", "is not one of this list: begin again without one")
+			return none, task.Invalid("cursor", "is not a cursor of this list: begin again without a cursor")
 		case err != nil:
 			return none, err
 		}
@@ -89,8 +89,8 @@ func webhookOf(s *push.State) client.Webhook {
 	return w
 }
 
-// cursors marks the cursors of a list as ours: one that somebody has made could say where to
-// look.
+// cursors marks the cursors of a list as the server's: a forged cursor could choose where the
+// list reads.
 type cursors struct {
 	codes *keyring.MAC
 	bound string

@@ -13,7 +13,7 @@ import (
 // before it is closed: a call may be about to start.
 const quiet = 10 * time.Second
 
-// reloads makes one reload at a time, and closes what they replaced.
+// reloads runs reloads in turn, and closes the parts that reloads replaced.
 type reloads struct {
 	mu      sync.Mutex
 	closed  bool           // there are no more reloads
@@ -34,13 +34,13 @@ func (r *reloads) ended() bool {
 	return r.closed
 }
 
-// Reload reads the file of API keys and then the configuration again. The keys count as soon
-// as they are read, whatever is wrong with the configuration, so that a key that was revoked
-// ends. Tools, secrets and gates, and the files of TLS, take effect at once; other keys of the
-// configuration that have changed need a restart, and the log says which. Calls that run keep
+// Reload reads the file of API keys and then the configuration again. The keys take effect as
+// soon as they are read, even if the configuration has errors, so that a revoked key ends.
+// Tools, secrets and gates, and the files of TLS, take effect at once; other keys of the
+// configuration that have changed need a restart, and the log names them. Calls that run keep
 // their tools; tasks that wait for a decision about a tool with another definition are asked
-// again. If anything is wrong with the file of keys or the configuration, the tools stay as
-// they are, and the error says what it is.
+// again. If the file of keys or the configuration has an error, the tools stay as they are,
+// and the error describes it.
 func (s *Server) Reload() error {
 	r := &s.reloads
 	r.mu.Lock()
@@ -57,7 +57,7 @@ func (s *Server) Reload() error {
 	if err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
-	if s.files != nil { // it would notice new ones by itself, a little later
+	if s.files != nil { // it would notice new keys by itself, a little later
 		if err := s.files.Reload(); err != nil {
 			return fmt.Errorf("reload: %w", err)
 		}
@@ -95,7 +95,7 @@ func (s *Server) Reload() error {
 	if len(restart) > 0 {
 		s.log.Warn().Str("keys", strings.Join(restart, " ")).Msg("these keys have changed, too: they take effect when the server is restarted")
 	}
-	// It would notice new ones of these by itself, too.
+	// The server would notice new keys of its own by itself, too.
 	if err := s.keys.Reload(); err != nil {
 		s.log.Error().Err(err).Msg("the server's own keys were not read: the keys in use stay")
 	}
@@ -103,7 +103,7 @@ func (s *Server) Reload() error {
 	return nil
 }
 
-// sweep closes what was replaced and is no longer in use.
+// sweep closes the parts that were replaced and are no longer in use.
 func (s *Server) sweep(now time.Time) {
 	r := &s.reloads
 	if !r.mu.TryLock() {
@@ -126,7 +126,7 @@ func (s *Server) sweep(now time.Time) {
 	r.retired = left
 }
 
-// closeServer closes a server of tools that nobody waits for.
+// closeServer closes a server of tools, and logs the error.
 func (s *Server) closeServer(one server) {
 	if err := one.Close(); err != nil {
 		s.log.Warn().Err(err).Msg("a server of tools did not end cleanly")

@@ -19,7 +19,7 @@ import (
 // that it is damaged.
 const storeWatch = 250 * time.Millisecond
 
-// openWarnings is how often the log says that everybody may do everything.
+// openWarnings is how often the log warns that there is no authentication.
 const openWarnings = time.Minute
 
 // cutOff is how long a shutdown waits for clients that do not send the rest of their
@@ -31,8 +31,8 @@ type running struct {
 	*Server
 	endRequests context.CancelCauseFunc
 	endEngine   context.CancelFunc
-	served      chan error // what Serve returned
-	engineEnded chan error // what the engine returned
+	served      chan error // the result of Serve
+	engineEnded chan error // the result of the engine
 	endPush     context.CancelFunc
 	pushEnded   chan struct{} // closed when no notification is sent any more
 }
@@ -148,7 +148,7 @@ func (r *running) wait(ctx context.Context) error {
 	}
 }
 
-// announce logs that the server is listening, and what its operator should know.
+// announce logs that the server is listening, with the warnings for its operator.
 func (s *Server) announce() {
 	address := ""
 	if s.listener != nil {
@@ -177,9 +177,9 @@ func (s *Server) announce() {
 	switch {
 	case s.authenticator != nil:
 	case s.listener == nil:
-		s.log.Warn().Msg("no authentication: everybody who reaches the handler may call tools and approve their calls")
+		s.log.Warn().Msg("no authentication: every client of the handler may call tools and approve their calls")
 	case s.open() == "":
-		s.log.Warn().Msg("no authentication: everybody on this machine may call tools and approve their calls")
+		s.log.Warn().Msg("no authentication: every user of this machine may call tools and approve their calls")
 	default:
 		s.warnOpen()
 	}
@@ -191,9 +191,9 @@ func (s *Server) announce() {
 	}
 }
 
-// open returns where other machines reach a server that authenticates nobody: an address,
-// or what the configuration says of a proxy in front; "" if it has authentication, or only
-// this machine reaches it.
+// open returns where other machines reach a server without authentication: an address, or the
+// proxy in front according to the configuration; "" if it has authentication, or only this
+// machine reaches it.
 func (s *Server) open() string {
 	if s.authenticator != nil {
 		return ""
@@ -209,10 +209,10 @@ func (s *Server) open() string {
 	return s.config.Proxied()
 }
 
-// warnOpen logs where everybody may do everything.
+// warnOpen logs the address of a server that other machines reach without authentication.
 func (s *Server) warnOpen() {
 	s.log.Warn().Str("address", s.open()).
-		Msg("no authentication on a public address: everybody who reaches it may call tools and approve their calls; set auth")
+		Msg("no authentication on a public address: every client that reaches it may call tools and approve their calls; set auth")
 }
 
 // shutdown stops all parts, from the outside in. Its error says which of them did not stop
@@ -229,8 +229,8 @@ func (r *running) shutdown(ctx context.Context) error {
 			return nil
 		}},
 		{"stop accepting", 5 * time.Second, func(ctx context.Context) error {
-			// Shutdown closes the port before it waits for requests, and those are
-			// ended only by the next step.
+			// Shutdown closes the port before it waits for requests, and only the next step
+			// ends the requests.
 			wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), cutOff)
 			r.mounted.close()
 			go func() {

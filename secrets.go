@@ -19,9 +19,9 @@ import (
 // maxSecret is the maximum size of a file with a secret, in bytes.
 const maxSecret = 64 << 10
 
-// secrets reads the secrets of a configuration, each time that one is used. It is safe for
-// concurrent use. Its errors name a secret, and not where it is or what it is: callers of
-// tools see them. The log says the rest.
+// secrets reads the secrets of a configuration, each time that a secret is used. It is safe
+// for concurrent use. Its errors name a secret, without its place or value, because callers of
+// tools see them. The log has the rest.
 type secrets struct {
 	places map[string]config.Secret
 	env    []string // NAME=value
@@ -62,8 +62,8 @@ func (s *secrets) find(name string) (string, error) {
 	return value, nil
 }
 
-// check returns what is wrong with the places of secrets, for the log. It fails for none of
-// them, because a secret may be put in its place later.
+// check returns the problems with the places of secrets, for the log. They are no errors,
+// because a secret may be put in its place later.
 func (s *secrets) check() (warnings []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.places)) {
 		if _, err := s.find(name); err != nil {
@@ -73,7 +73,7 @@ func (s *secrets) check() (warnings []string) {
 	return warnings
 }
 
-// lookupEnv returns the value of a variable. If it is set twice, the last one counts.
+// lookupEnv returns the value of a variable. If it is set twice, the last value counts.
 func lookupEnv(env []string, name string) (value string, ok bool) {
 	for _, line := range env {
 		if v, is := strings.CutPrefix(line, name+"="); is {
@@ -85,7 +85,7 @@ func lookupEnv(env []string, name string) (value string, ok bool) {
 
 // readSecret returns the secret in a file, without the line break at its end.
 func readSecret(path string) (string, error) {
-	// Before it is opened, because opening a pipe waits for whoever writes to it.
+	// This check comes before the file is opened, because opening a pipe waits for its writer.
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", err
@@ -102,7 +102,7 @@ func readSecret(path string) (string, error) {
 		return "", err
 	}
 	if readableForAll(info) {
-		return "", fmt.Errorf("%s is readable for everybody; take that right away, as with chmod o-rwx", path)
+		return "", fmt.Errorf("%s is readable by all users; remove that permission, for example with chmod o-rwx", path)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxSecret+1))
 	if err != nil {

@@ -41,7 +41,7 @@ type Server struct {
 	approvals *api.Service
 	signin    *signin.SignIn // nil: there are no pages
 	push      *pushes        // nil: no push notifications
-	given     Config         // what New was given, for reloads
+	given     Config         // the Config of New, for reloads
 	now       live           // the tools, secrets and gates
 	reloads   reloads
 	catalog   *catalog                       // the skills of the card
@@ -64,8 +64,8 @@ type Server struct {
 }
 
 // New opens the store and the port. The error lists all problems with the configuration's
-// keys; one that wraps [ErrConfig] says that the configuration does not fit its
-// environment; all others come from the machine. Nothing stays open after an error.
+// keys; an error that wraps [ErrConfig] means that the configuration does not fit its
+// environment; all other errors come from the machine. Nothing stays open after an error.
 func New(c Config) (_ *Server, err error) {
 	conf, err := c.load()
 	if err != nil {
@@ -223,9 +223,9 @@ func (s *Server) Addr() net.Addr {
 // than the A2A client.
 func (s *Server) Approvals() *engine.Approvals { return s.engine.Approvals() }
 
-// Close stops Run, if it was called, and waits for it; otherwise it closes what New opened
-// and returns the error of that. It may be called more than once. Errors of a shutdown are
-// returned by Run.
+// Close stops Run, if it was called, and waits for it; otherwise it closes everything that New
+// opened, and returns the error of that. It may be called more than once. Errors of a shutdown
+// are returned by Run.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	end, first := s.end, !s.closed
@@ -242,7 +242,7 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// release closes what New has opened, for a Server that was never run.
+// release closes everything that New has opened, for a Server that was never run.
 func (s *Server) release() error {
 	var errs []error
 	if s.catalog != nil {
@@ -271,7 +271,7 @@ func (s *Server) own() (all []netip.AddrPort) {
 	return all
 }
 
-// toolNames returns the names of the tools that everybody may use, for the log.
+// toolNames returns the names of the tools that every caller may use, for the log.
 func (s *Server) toolNames() string {
 	var names []string
 	for _, k := range s.catalog.known() {

@@ -28,7 +28,7 @@ type shelf struct {
 	of      tool.Member
 	asked   bool          // it has not answered yet
 	entries []*tool.Entry // that it listed last
-	err     error         // why they are not those of now, or not all of those
+	err     error         // why the tools are old or incomplete
 }
 
 // shelves has the shelves of all toolsets of a registry, for one caller.
@@ -79,8 +79,8 @@ func (s *shelves) fill(ctx context.Context) {
 	}
 }
 
-// ask asks one toolset. The tools of one that fails remain: it is down, and they are not
-// gone.
+// ask lists the tools of a toolset. If it fails, its earlier tools remain: the toolset is
+// down, and its tools are not gone.
 func (s *shelves) ask(ctx context.Context, one *shelf, answered chan<- struct{}) {
 	var entries []*tool.Entry
 	err := fmt.Errorf("toolset %q ended its goroutine", one.of.Name())
@@ -96,7 +96,8 @@ func (s *shelves) ask(ctx context.Context, one *shelf, answered chan<- struct{})
 	entries, err = one.of.Entries((&task.Rules{Agent: s.agent}).Readonly(ctx, s.by))
 }
 
-// entries returns the tools that are known. The error says what is missing, or may be old.
+// entries returns the known tools. The error lists the missing and the possibly outdated
+// tools.
 func (s *shelves) entries() ([]*tool.Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"a2a-server/internal/httpd"
 )
 
-// makeSignIn makes what signs people in for the pages.
+// makeSignIn makes the sign-in of people for the pages.
 func (s *Server) makeSignIn(protocol *a2a.Server, guard httpd.Guard, render func(http.ResponseWriter, *http.Request, int, signin.Page)) {
 	requests, _ := protocol.Requests()
 	c := signin.Config{
@@ -50,8 +50,8 @@ func (s *Server) signInIssuer(o *config.OIDC) signin.Issuer {
 	return i
 }
 
-// issuerMark returns a text that changes with everything that says who the callers of an issuer
-// are, and what they may do.
+// issuerMark returns a text that changes with every setting that identifies the callers of an
+// issuer, or gives them rights.
 func issuerMark(o *config.OIDC, conf *config.Auth) string {
 	text, err := json.Marshal([]any{o.Issuer, o.ClientID, o.Audiences, o.SignInToken, o.Subject, o.Person, o.Tenant, o.Roles, conf.Tenant, conf.DefaultRoles})
 	if err != nil {
@@ -70,8 +70,8 @@ func (s *Server) pageURL() string {
 }
 
 // pageGuard returns the guard of the pages: they may call the server that they are from, and
-// links may lead to them. The pages of allowed_origins may not: they would act with what the
-// browser of a person sends by itself.
+// links may lead to them. The pages of allowed_origins may not: they would act with the
+// credentials that a person's browser sends by itself.
 func (s *Server) pageGuard(g httpd.Guard) httpd.Guard {
 	g.Own, g.Pages, g.Origins, g.ReadOrigins = true, signin.Pages, nil, nil
 	if u, err := url.Parse(s.config.PublicURL); err == nil && u.Host != "" {

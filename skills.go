@@ -11,7 +11,7 @@ import (
 	"a2a-server/tool"
 )
 
-// The limits of the card's skills, which anybody can ask for. Toolsets may have any names
+// The limits of the card's skills, which need no authentication. Toolsets may have any names
 // and descriptions, and any number of them.
 const (
 	maxSkills           = 1000
@@ -21,7 +21,7 @@ const (
 	maxSkillExample     = 500     // bytes
 )
 
-// skills returns the skills that the card lists, one for each tool. The error says which are
+// skills returns the card's skills, a skill for each tool. The error lists the tools that are
 // left out.
 func skills(tools []*tool.Entry, of *state) ([]a2a.Skill, error) {
 	var all []a2a.Skill
@@ -66,8 +66,8 @@ func skill(e *tool.Entry, of *state) (_ a2a.Skill, err error) {
 	return made, nil
 }
 
-// tags returns the tags of a tool, from what it declares. The configuration's gates are not
-// in them: whether a gate asks depends on the call.
+// tags returns the tags of a tool, from its declarations. The configuration's gates are not in
+// them: whether a gate asks depends on the call.
 func tags(t tool.Tool, c *config.Config) []string {
 	tags := []string{"tool"}
 	add := func(is bool, tag string) {

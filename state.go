@@ -21,8 +21,8 @@ import (
 	"a2a-server/tool"
 )
 
-// state is what depends on the configuration's tools, secrets and gates. A reload makes
-// another one. It is immutable.
+// state is the part of a server that depends on the configuration's tools, secrets and gates.
+// It is immutable. A reload makes a new state.
 type state struct {
 	conf     *config.Config
 	policy   *approval.Policy
@@ -36,9 +36,9 @@ type state struct {
 	texts    map[asker]web.Gate
 }
 
-// newState makes the tools and the policy of a configuration. What has not changed since
-// before, which may be nil, is used again. own is where the server listens, and cache the
-// folder for what servers of tools have listed, "" for none.
+// newState makes the tools and the policy of a configuration. It uses unchanged parts of
+// before again, which may be nil. own is where the server listens, and cache the folder for
+// the lists of servers of tools, "" for none.
 func (c *Config) newState(conf *config.Config, before *state, own func() []netip.AddrPort, cache string) (*state, error) {
 	s := &state{conf: conf, policy: c.Policy, given: c.Tools, agent: conf.Agent.Name, commands: c.Planner == nil && conf.Planner.Kind == "direct"}
 	if s.policy == nil {
@@ -64,10 +64,10 @@ func (c *Config) newState(conf *config.Config, before *state, own func() []netip
 	return s, nil
 }
 
-// check looks for what is wrong with the tools, and with gates that match none. It starts
-// the servers of tools and waits so long for their lists; for 0 it starts none, and their
-// tools are unknown. It returns the tools that anonymous callers may use, none for 0. late:
-// a server has not answered; the warnings then are those that do not depend on it.
+// check returns the problems with the tools, and with gates that match none. It starts the
+// servers of tools and waits up to wait for their lists; for 0 it starts none, and their tools
+// are unknown. It returns the tools that anonymous callers may use, none for 0. late: a server
+// has not answered; warnings then has only problems that do not depend on it.
 func (s *state) check(wait time.Duration) (tools *shelves, warnings []string, late bool, _ error) {
 	connect := wait > 0
 	warnings = slices.Concat(s.secrets.check(), s.checkPersons())
@@ -92,7 +92,7 @@ func (s *state) check(wait time.Duration) (tools *shelves, warnings []string, la
 			continue
 		}
 		if unknown = true; connect {
-			waiting.Go(func() { // all at once; the listing below says what failed
+			waiting.Go(func() { // all at once; the listing below has the errors
 				if _, err := e.made.Tools(anybody); err != nil && ctx.Err() != nil {
 					unanswered.Store(true)
 				}
@@ -100,7 +100,7 @@ func (s *state) check(wait time.Duration) (tools *shelves, warnings []string, la
 		}
 	}
 	waiting.Wait()
-	all := tool.NewRegistry(sets...) // for everybody
+	all := tool.NewRegistry(sets...) // for all callers
 	if _, err := all.Static(); err != nil {
 		return nil, nil, false, fmt.Errorf("list the tools: %w", err)
 	}
@@ -129,7 +129,7 @@ func (s *state) check(wait time.Duration) (tools *shelves, warnings []string, la
 	if err == nil {
 		exempt, err = s.checkExempt(every, dynamic)
 	}
-	if !partial && !late { // what they miss may be there
+	if !partial && !late { // the tools that they miss may be there
 		warnings = slices.Concat(warnings, gates, exempt)
 	}
 	if err != nil {
@@ -148,8 +148,8 @@ func (s *state) shelves(ctx context.Context) *shelves {
 	return made
 }
 
-// listing returns the context in which toolsets list their tools. If a server was late,
-// nobody waits for it again.
+// listing returns the context in which toolsets list their tools. If a server was late, the
+// context is over already, so that the server does not wait for it again.
 func listing(late bool) context.Context {
 	if !late {
 		return context.Background()
@@ -159,8 +159,8 @@ func listing(late bool) context.Context {
 	return ctx
 }
 
-// checkExempt looks for names under no_approve_tools that change nothing: because there is
-// no such tool, or because somebody has asked for its approval.
+// checkExempt looks for names under no_approve_tools that change nothing: because there is no
+// such tool, or because another setting requires its approval.
 func (s *state) checkExempt(tools []tool.Tool, dynamic bool) (warnings []string, _ error) {
 	var names []string
 	for _, t := range tools {
@@ -190,7 +190,7 @@ func (s *state) checkExempt(tools []tool.Tool, dynamic bool) (warnings []string,
 	return warnings, nil
 }
 
-// asked returns what asks about every call of t; "": nothing.
+// asked returns the reason why every call of t needs approval; "": there is none.
 func (s *state) asked(t tool.Tool) string {
 	for i, g := range s.policy.Gates() {
 		if g.Action != approval.ActionAllow && g.When == nil && g.Matches(t.Name()) {
@@ -208,7 +208,7 @@ func (s *state) asked(t tool.Tool) string {
 	return "the tool itself declares it"
 }
 
-// declares reports whether a tool itself asks about every call. One that panics asks.
+// declares reports whether a tool itself asks about every call. A tool that panics asks.
 func declares(t tool.Tool) (asks bool) {
 	defer func() { asks = recover() != nil || asks }()
 	return t.RequiresApproval()

@@ -14,8 +14,8 @@ type step struct {
 	do    func(ctx context.Context) error
 }
 
-// steps runs the steps in order, even if an earlier one failed, each for at most its limit.
-// One that takes longer is abandoned; it ends with the process.
+// steps runs the steps in order, even if an earlier step failed, each for at most its limit. A
+// step that takes longer is abandoned; it ends with the process.
 func (s *Server) steps(ctx context.Context, all []step) error {
 	var errs []error
 	for _, step := range all {

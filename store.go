@@ -22,8 +22,8 @@ type backend struct {
 	err         func() error  // nil while it has not ended for good
 	trouble     func() error  // why it cannot write; nil: it can
 	rebuilds    func() uint64 // how often an index was found damaged
-	note        string        // what the operator should know about the file; may be ""
-	close       func() error  // commits what is queued; called once
+	note        string        // the state of the file for the operator; may be ""
+	close       func() error  // commits the queued writes; called once
 }
 
 // storeOf returns the kind of store that c.Store names (bolt, bolt:PATH or memory) and the

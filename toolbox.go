@@ -34,30 +34,30 @@ func (o Origin) String() string {
 	return fmt.Sprintf("%s %s (%s)", o.Kind, o.Entry, config.Place{File: o.File, Line: o.Line})
 }
 
-// workshop is what tools are made with.
+// workshop has the inputs for making tools.
 type workshop struct {
 	conf    *config.Config
 	env     []string // NAME=value, of the server
 	secrets *secrets
 	own     func() []netip.AddrPort // where the server listens
 	log     zerolog.Logger
-	cache   string   // folder of what servers have listed; "": it is not kept
+	cache   string   // folder for the lists of servers; "": they are not kept
 	only    string   // the tool that is called, with a slash; "": any may be
 	before  *toolbox // whose entries are used again if they have not changed; may be nil
 }
 
-// toolbox has the toolsets that one configuration names, in its order. It is immutable.
+// toolbox has the toolsets of a configuration, in its order. It is immutable.
 type toolbox struct {
 	entries []*entry
 	// secrets that the entries use; entries that are used again read them from here, too
 	secrets map[string]config.Secret
 }
 
-// entry is one entry of tools.
+// entry is an entry of tools.
 type entry struct {
 	config config.Tool
 	origin Origin
-	made   tool.Toolset // for everybody
+	made   tool.Toolset // for all callers
 	set    tool.Toolset // for whom the entry is
 	server server       // nil: it holds nothing open
 	unused bool         // none of its tools is called, and it is not connected to
@@ -68,12 +68,13 @@ type entry struct {
 
 // startable is a tool or a toolset that starts a program.
 type startable interface {
-	// Startable returns what keeps the program from being started now; nil: nothing known.
+	// Startable returns an error if the program cannot be started now; nil: no obstacle is
+	// known.
 	Startable() error
 }
 
-// programs returns what keeps the programs of the entries from being started, such as a
-// file that is not executable. servers: also those of servers.
+// programs returns the reasons why programs of the entries cannot be started, such as a file
+// that is not executable. servers: also those of servers.
 func (b *toolbox) programs(conf *config.Config, servers bool) (problems []config.Problem) {
 	for i, e := range b.entries {
 		if e.program == nil || e.server != nil && !servers {
@@ -104,7 +105,7 @@ type server interface {
 	busy() bool
 }
 
-// sets returns the toolsets; those of all tools, or of those that not only some may use.
+// sets returns the toolsets: of all tools, or only of tools that every caller may use.
 func (b *toolbox) sets(all bool) []tool.Toolset {
 	var sets []tool.Toolset
 	for _, e := range b.entries {
@@ -196,7 +197,7 @@ func (w *workshop) same(c *config.Tool) *entry {
 	return nil
 }
 
-// build makes what an entry names.
+// build makes the tools of an entry.
 func (w *workshop) build(e *entry) (key string, err error) {
 	switch e.config.Kind {
 	case config.KindCommand:
@@ -222,8 +223,8 @@ func (w *workshop) exempt(name string) bool {
 	return slices.ContainsFunc(w.conf.NoApproveTools, func(pattern string) bool { return config.Matches(pattern, name) })
 }
 
-// approval returns what an entry of one tool says about approvals; nil: the default of its
-// kind.
+// approval returns the setting of an entry with a single tool about approvals; nil: the
+// default of its kind.
 func (w *workshop) approval(c *config.Tool) *bool {
 	yes := c.Approve.All
 	if !c.Approve.Given && !w.exempt(c.Name) {
@@ -234,16 +235,15 @@ func (w *workshop) approval(c *config.Tool) *bool {
 
 // gated returns the tools of an entry with the gates that its kind does not add by itself.
 func (w *workshop) gated(e *entry) tool.Toolset {
-	// With opt-in a default asks nobody. Without it in the tools, what they declare is only
-	// that their definition is not the pinned one, and that still asks.
+	// With opt-in a default asks for no approval. Without that default a tool declares only
+	// that its definition is not the pinned one, and that still asks.
 	if e.config.Kind != config.KindMCP || e.config.Approve.Given || w.conf.Confirmation == config.OptIn {
 		return e.made
 	}
 	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !w.exempt(name) }))
 }
 
-// environment returns the variables that every child process gets, without those that
-// names has.
+// environment returns the variables that every child process gets, except those in names.
 func environment(env []string, names map[string]config.Value) map[string]string {
 	all := map[string]string{}
 	for _, name := range []string{"PATH", "HOME", "LANG"} {
@@ -275,7 +275,7 @@ func parameters(c *config.Tool) map[string]any {
 // ledger returns the file of the built-in tool transfer_money.
 func ledger(conf *config.Config) string { return filepath.Join(conf.Data, "ledger.jsonl") }
 
-// close closes what b holds open and other, which may be nil, does not use.
+// close closes the servers of b that other, which may be nil, does not use.
 func (b *toolbox) close(other *toolbox) error {
 	var errs []error
 	for _, s := range b.servers(other) {
@@ -284,7 +284,7 @@ func (b *toolbox) close(other *toolbox) error {
 	return errors.Join(errs...)
 }
 
-// servers returns what b holds open and other, which may be nil, does not use.
+// servers returns the servers of b that other, which may be nil, does not use.
 func (b *toolbox) servers(other *toolbox) []server {
 	var all []server
 	for _, e := range b.entries {

@@ -20,14 +20,14 @@ func (c *Config) cacheFolder(conf *config.Config) (string, error) {
 	}
 	folder := filepath.Join(conf.Data, "mcp")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", fmt.Errorf("create the folder for what MCP servers list: %w: choose another data folder with data", err)
+		return "", fmt.Errorf("create the folder for the tool lists of MCP servers: %w: choose another data folder with data", err)
 	}
 	return folder, nil
 }
 
 // cacheFile returns the file for the definitions of an MCP server, "" if they are not kept.
-// Its name is another one for each server and each choice of its tools: two toolsets may be
-// in use during a reload, and one that fails must leave the file of what stays in force.
+// Its name differs for each server and each choice of its tools: two toolsets may be in use
+// during a reload, and a failed reload must leave the file of the toolset that stays in force.
 func (w *workshop) cacheFile(c *config.Tool) string {
 	if w.cache == "" {
 		return ""

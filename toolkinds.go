@@ -32,7 +32,8 @@ func (w *workshop) command(e *entry) (key string, err error) {
 		Env: environment(w.env, c.Env), Secrets: map[string]func(context.Context) (string, error){},
 		Timeout: c.Timeout, Output: commandtool.Output{Max: int(c.Output.Max)}, Approve: w.approval(c),
 	}
-	// Not those that every command gets: another PATH or LANG of the server asks nobody again.
+	// The variables of every command are left out: another PATH or LANG of the server does not
+	// ask for approval again.
 	identity, err := json.Marshal(c.Env)
 	if err != nil {
 		return "env", err
@@ -203,7 +204,7 @@ func (w *workshop) openapi(e *entry) (key string, err error) {
 	if e.made, e.problems, err = openapitoolset.New(out); err != nil || !exempts {
 		return "spec", err
 	}
-	// Those that no_approve_tools names go without their default, and the others keep it.
+	// Tools that no_approve_tools names go without their default, and other tools keep it.
 	tools, err := e.made.Tools(nil)
 	if err != nil {
 		return "spec", err

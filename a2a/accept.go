@@ -12,10 +12,10 @@ const (
 	typeA2A  = "application/a2a+json"
 )
 
-// answerType returns the media type of an answer in HTTP+JSON (§11.1): the one that the
-// client prefers. If it has no preference, that is the type of its request or, without a
-// body, the one that A2A prefers. A client that accepts neither gets the same, because any
-// answer is more use to it than none.
+// answerType returns the media type of an answer in HTTP+JSON (§11.1) that the client prefers.
+// Without a preference it is the type of the request or, without a body, the type that A2A
+// prefers. A client that accepts neither gets the same type, because any answer is more use to
+// it than none.
 func answerType(r *http.Request) string {
 	accept := r.Header["Accept"]
 	plain, own := quality(accept, typeJSON), quality(accept, typeA2A)
@@ -31,8 +31,8 @@ func answerType(r *http.Request) string {
 	return typeA2A
 }
 
-// quality returns how much a client wants a media type, from 0 to 1: what the most
-// specific range of its Accept says (RFC 9110 §12.5.1).
+// quality returns the weight of a media type for the client, from 0 to 1: that of the most
+// specific matching range of its Accept (RFC 9110 §12.5.1).
 func quality(accept []string, media string) float64 {
 	if len(accept) == 0 {
 		return 1

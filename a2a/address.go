@@ -10,9 +10,9 @@ import (
 	"a2a-server/internal/httpd"
 )
 
-// base returns the URL by which the client of a request reaches the interfaces: the card's
-// or, when it has none, one made from the host of the request. That host counts only if
-// the guard lists it; otherwise the URL has the address and scheme of the connection.
+// base returns the URL by which the client of a request reaches the interfaces: the card's or,
+// without it, a URL made from the host of the request. That host counts only if the guard
+// lists it; otherwise the URL has the address and scheme of the connection.
 func (s *Server) base(r *http.Request) string {
 	if s.cfg.Card.URL != "" {
 		return s.cfg.Card.URL
@@ -33,7 +33,7 @@ func (s *Server) base(r *http.Request) string {
 	return httpd.SchemeOf(r) + "://localhost"
 }
 
-// vary tells caches what an answer that contains the base URL depends on.
+// vary tells caches on which headers an answer with the base URL depends.
 func (s *Server) vary(h http.Header) {
 	if s.cfg.Card.URL != "" {
 		return

@@ -33,8 +33,8 @@ type Card struct {
 	// is that of the base URL.
 	GRPC string
 
-	// Security lists the ways to authenticate, of which a request has to use one; none: not
-	// even one is needed, or they are not known.
+	// Security lists the ways to authenticate, of which a request has to use exactly one;
+	// empty: requests need no credential, or the ways are unknown.
 	Security     []SecurityScheme
 	SecurityForm SecurityForm // Defaults to SecurityGo.
 
@@ -49,15 +49,15 @@ type Card struct {
 	pushes bool // the server sends push notifications
 }
 
-// Skill is an entry of the card's skills: one for each tool.
+// Skill is an entry of the card's skills. Each tool has an entry.
 type Skill struct {
 	ID, Name, Description string
 	Tags                  []string
 	Examples              []string // messages that call the tool
 }
 
-// build returns the card for a client that reaches the interfaces at base.
-// extended says that GetExtendedAgentCard has another one.
+// build returns the card for a client that reaches the interfaces at base. extended says that
+// GetExtendedAgentCard returns another card.
 func (c Card) build(base string, extended bool) *sdk.AgentCard {
 	card := &sdk.AgentCard{
 		Name:        cmp.Or(c.Name, "a2a-server"),
@@ -81,7 +81,7 @@ func (c Card) build(base string, extended bool) *sdk.AgentCard {
 		}
 		card.Skills = append(card.Skills, sdk.AgentSkill{ID: s.ID, Name: cmp.Or(s.Name, s.ID), Description: cmp.Or(s.Description, s.ID), Tags: tags, Examples: s.Examples})
 	}
-	if len(card.Skills) == 0 { // a card has at least one (§4.4.1, §5.7)
+	if len(card.Skills) == 0 { // a card has at least one skill (§4.4.1, §5.7)
 		card.Skills = []sdk.AgentSkill{{ID: "tasks", Name: "tasks", Description: "Takes messages and keeps their tasks.", Tags: []string{"tasks"}}}
 	}
 	return card

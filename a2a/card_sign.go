@@ -20,8 +20,8 @@ import (
 // base URL.
 const CardKeysPath = "/.well-known/agent-card-keys.json"
 
-// maxSignedCards is how many cards with their signatures are kept. There is one for each
-// set of skills, tenant and version that callers see.
+// maxSignedCards is how many cards with their signatures are kept. Each set of skills, tenant
+// and version that callers see has its own card.
 const maxSignedCards = 256
 
 // cardSigner signs agent cards (§8.4). It is safe for concurrent use.
@@ -30,7 +30,7 @@ type cardSigner struct {
 	url  string // of the public keys
 
 	mu   sync.Mutex
-	id   string // of the key that signed those in done
+	id   string // of the key that signed the cards in done
 	done map[[sha256.Size]byte][]sdk.AgentCardSignature
 }
 
@@ -50,10 +50,11 @@ func (s *Server) signCards() error {
 
 // signed returns a card, a JSON object, with its signatures, if cards are signed.
 //
-// They cover what a reader of A2A 1.0 has of the card, not its bytes: members of other
-// versions are for readers of those. Nor do they cover empty values, as the SDKs for Python
-// and JavaScript verify it. If the specification has it otherwise, because an empty message
-// says something, there is a second signature, of its form. One that fits is enough.
+// The signatures cover the members that a reader of A2A 1.0 has of the card, not its bytes:
+// members of other versions are for readers of those versions. Empty values are not covered,
+// as the SDKs for Python and JavaScript verify it. If the specification's form differs,
+// because an empty message says something, a second signature covers that form. A reader needs
+// only one signature that fits.
 func (s *Server) signed(card []byte) ([]byte, error) {
 	if s.signer == nil {
 		return card, nil
@@ -70,8 +71,8 @@ func (s *Server) signed(card []byte) ([]byte, error) {
 	return append(append(out, text...), '}'), nil
 }
 
-// sign returns the signatures of a card. The same card has the same ones, until there is
-// another key.
+// sign returns the signatures of a card. They are the same for the same card until the key
+// changes.
 func (c *cardSigner) sign(card []byte) ([]sdk.AgentCardSignature, error) {
 	id, err := c.keys.KeyID()
 	if err != nil {
@@ -106,7 +107,7 @@ func (c *cardSigner) sign(card []byte) ([]sdk.AgentCardSignature, error) {
 	return all, nil
 }
 
-// cardPayloads returns what the signatures of a card cover: the canonical form (RFC 8785) of
+// cardPayloads returns the payloads of a card's signatures: the canonical form (RFC 8785) of
 // the card without empty values, and that of the specification (§8.4.1) if it differs.
 func cardPayloads(card []byte) ([][]byte, error) {
 	var members map[string]any

@@ -21,14 +21,14 @@ func oldInterfaces(base string) []*sdk.AgentInterface {
 	return all
 }
 
-// wantsUnion reports whether a request for the card gets the one for clients of both
+// wantsUnion reports whether a request for the card gets the card for clients of both
 // versions: unless 0.3 is off, or the request names 1.0.
 func (s *Server) wantsUnion(r *http.Request) bool {
 	return !s.cfg.OnlyV1 && !slices.ContainsFunc(askedVersions(r), func(v string) bool { return is(v, version) })
 }
 
-// encodeUnion is encode for clients of both versions. What 1.0 has is in it unchanged, but
-// for the interfaces of 0.3, which come after the others.
+// encodeUnion is encode for clients of both versions. It leaves the members of 1.0 unchanged,
+// but for the interfaces of 0.3 at the end of the list.
 func (c *Card) encodeUnion(card *sdk.AgentCard, base string) ([]byte, error) {
 	with := *card
 	with.SupportedInterfaces = append(slices.Clone(card.SupportedInterfaces), oldInterfaces(base)...)

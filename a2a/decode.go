@@ -59,8 +59,8 @@ func refusedJSON(pointer, reason string) error {
 	return w
 }
 
-// unmarshal decodes a request as ProtoJSON: names in lowerCamelCase or snake_case,
-// unknown ones ignored (A2A 1.0 §5.7). Empty input is an empty object.
+// unmarshal decodes a request as ProtoJSON: names in lowerCamelCase or snake_case, unknown
+// names ignored (A2A 1.0 §5.7). Empty input is an empty object.
 func unmarshal(raw checked, into proto.Message) error {
 	if len(raw) == 0 {
 		return nil
@@ -116,7 +116,7 @@ func readSend(in input) (*sdk.SendMessageRequest, error) {
 // decodeSend reads and checks the parameters of SendMessage and
 // SendStreamingMessage.
 func decodeSend(raw checked) (*sdk.SendMessageRequest, error) {
-	// Parts are counted before they are decoded. One has braces.
+	// Parts are counted before they are decoded. Each has braces.
 	if bytes.Count(raw, []byte{'{'}) > maxParts {
 		if n := strictjson.Elements(raw, "message", "parts"); n > maxParts {
 			return nil, tooManyParts(n)
@@ -137,8 +137,8 @@ func decodeProto(raw checked) (*sdk.SendMessageRequest, error) {
 	return toSend(&pb)
 }
 
-// toSend checks the parameters of SendMessage and SendStreamingMessage, and what the SDK's
-// conversion drops.
+// toSend checks the parameters of SendMessage and SendStreamingMessage, including values that
+// the SDK's conversion drops.
 func toSend(pb *a2apb.SendMessageRequest) (*sdk.SendMessageRequest, error) {
 	if err := checkMessage(pb.GetMessage()); err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func toSend(pb *a2apb.SendMessageRequest) (*sdk.SendMessageRequest, error) {
 	}
 	if push != nil {
 		req.Config.PushConfig = toPush(push)
-		if pb.GetConfiguration().HistoryLength != nil { // the SDK drops a negative one
+		if pb.GetConfiguration().HistoryLength != nil { // the SDK drops a negative length
 			n := int(pb.GetConfiguration().GetHistoryLength())
 			req.Config.HistoryLength = &n
 		}
@@ -172,7 +172,7 @@ func toSend(pb *a2apb.SendMessageRequest) (*sdk.SendMessageRequest, error) {
 	return req, nil
 }
 
-// toGetTask checks what the SDK's conversion drops: a negative history length.
+// toGetTask refuses a negative history length, which the SDK's conversion drops.
 func toGetTask(pb *a2apb.GetTaskRequest) (*sdk.GetTaskRequest, error) {
 	if err := checkHistory("historyLength", pb.HistoryLength); err != nil {
 		return nil, err
@@ -213,8 +213,8 @@ func readListTasks(in input) (*sdk.ListTasksRequest, error) {
 	return toListTasks(&pb)
 }
 
-// toListTasks checks what the SDK's conversion drops: a page size of 0, an unknown state
-// and a negative history length.
+// toListTasks refuses values that the SDK's conversion drops: a page size of 0, an unknown
+// state and a negative history length.
 func toListTasks(pb *a2apb.ListTasksRequest) (*sdk.ListTasksRequest, error) {
 	if n := int32(pb.GetStatus()); a2apb.TaskState_name[n] == "" {
 		return nil, invalidField("status", fmt.Sprintf("cannot be %d", n))
@@ -238,8 +238,8 @@ func tooManyParts(n int) error {
 	return invalidField("message.parts", fmt.Sprintf("has %d parts; at most %d are allowed", n, maxParts))
 }
 
-// checkMessage checks what A2A requires of a user's message, and reports all problems at once.
-// A nil message is missing.
+// checkMessage checks a user's message against the requirements of A2A, and reports all
+// problems at once. A nil message is missing.
 func checkMessage(m *a2apb.Message) error {
 	var all []violation
 	add := func(field, description string) { all = append(all, violation{field, description}) }

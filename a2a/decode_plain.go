@@ -6,10 +6,9 @@ import (
 	"a2a-server/internal/strictjson"
 )
 
-// decodePlain decodes the parameters of an ordinary send: the usual names, valid values,
-// and parts that are text or data. ok is false for everything else, valid or not, which
-// protojson decodes. What it accepts, protojson decodes to the same value at three times
-// the cost.
+// decodePlain decodes the parameters of an ordinary send: the usual names, valid values, and
+// parts that are text or data. ok is false for everything else, valid or not, which protojson
+// decodes. protojson decodes the same input to the same value at three times the cost.
 func decodePlain(raw checked) (req *sdk.SendMessageRequest, ok bool) {
 	r := strictjson.NewReader(raw)
 	req = &sdk.SendMessageRequest{}

@@ -41,7 +41,7 @@ var (
 	errTooSlow          = wireError{code: -32600, status: http.StatusRequestTimeout, grpc: "DEADLINE_EXCEEDED", reason: "INVALID_REQUEST", message: "the request did not arrive in time"}
 )
 
-// wireErrors lists every error that clients get, when it happens and what to do next.
+// wireErrors lists every error that clients get, when it happens and the next step.
 // docs/errors.md is generated from it.
 var wireErrors = []struct {
 	*wireError

@@ -47,7 +47,7 @@ func (e wireError) saying(message string) *wireError {
 	return &e
 }
 
-// about adds what an error says about a decision.
+// about adds the reason, metadata and violations of an error about a decision.
 func (e *wireError) about(wrong *approval.Error) *wireError {
 	e.own, e.metadata = string(wrong.Reason), maps.Clone(wrong.Metadata)
 	for _, v := range wrong.Violations {
@@ -143,11 +143,11 @@ func (e *wireError) retry(h http.Header) {
 const (
 	maxErrorText  = 10_000 // all strings of an error together
 	maxMessage    = 3_000
-	maxMetadata   = 3_000 // one value
+	maxMetadata   = 3_000 // for each value
 	maxField      = 200
 	maxDescribed  = 500
-	maxViolations = 16  // the others are only counted
-	maxEcho       = 100 // of one value from a request, within a message
+	maxViolations = 16  // further violations are only counted
+	maxEcho       = 100 // for each value from a request, within a message
 )
 
 // clip returns a string from a request in a form fit for an error or the log.

@@ -11,7 +11,7 @@ import (
 	"a2a-server/auth"
 )
 
-// hasExtendedCard reports whether callers who are known get a card of their own.
+// hasExtendedCard reports whether authenticated callers get a card of their own.
 func (s *Server) hasExtendedCard() bool { return s.cfg.Authenticator != nil && s.cfg.SkillsOf != nil }
 
 // extendedCard returns the card for a caller, with the skills that they may use (§3.1.11).
@@ -55,7 +55,7 @@ func answerExtendedCard(s *Server, ctx context.Context, c call, in input, b []by
 		return nil, err
 	}
 	if c.grpc != nil && of.SecurityForm != SecurityOmit {
-		of.SecurityForm = SecuritySpec // the only one that protobuf has
+		of.SecurityForm = SecuritySpec // protobuf has no other form
 	}
 	encode := of.encode
 	if c.v03 {
@@ -68,8 +68,8 @@ func answerExtendedCard(s *Server, ctx context.Context, c call, in input, b []by
 	return append(b, text...), err
 }
 
-// private sets the headers of an answer that only its caller may see, and may keep. That it
-// varies with Authorization is in every answer to somebody who is known.
+// private sets the headers of an answer that only its caller may see, and may keep. Every
+// answer to an authenticated caller already varies with Authorization.
 func (s *Server) private(h http.Header) {
 	s.vary(h)
 	for _, scheme := range s.cfg.Card.Security {

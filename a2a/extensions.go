@@ -41,8 +41,8 @@ func (c *Card) extensions() []sdk.AgentExtension {
 	return all
 }
 
-// CheckExtensions returns an error if an extension of the card cannot be requested, or one is
-// required that the card does not have.
+// CheckExtensions returns an error if an extension of the card cannot be requested, or a
+// required extension is not in the card.
 func (c *Card) CheckExtensions() error {
 	var known []string
 	for _, e := range c.extensions() {
@@ -56,7 +56,7 @@ func (c *Card) CheckExtensions() error {
 	}
 	for _, uri := range c.RequiredExtensions {
 		if !slices.Contains(known, uri) {
-			return fmt.Errorf("a2a: the required extension %q is not one of the card: use one of %s", uri, strings.Join(known, ", "))
+			return fmt.Errorf("a2a: the required extension %q is not in the card: use one of %s", uri, strings.Join(known, ", "))
 		}
 	}
 	return nil
@@ -78,11 +78,11 @@ func (c *Card) extensionURIs() extensions {
 	return x
 }
 
-// active returns which of the requested extensions are active: those of the card, in the
-// order in which they were asked for (§4.6, §3.2.6). Others are ignored. asked are the
-// values of the header or of the metadata: each may be a list. URIs are compared as they are.
+// active returns the requested extensions that are active: those of the card, in the requested
+// order (§4.6, §3.2.6). Other extensions are ignored. asked are the values of the header or of
+// the metadata: each may be a list. URIs are compared byte for byte.
 //
-// A binding lists them in its answer, whatever that is.
+// A binding lists the active extensions in every answer, errors included.
 func (x extensions) active(asked []string) []string {
 	var active []string
 	for _, line := range asked {
@@ -109,9 +109,8 @@ func (x extensions) check(active []string) error {
 	return nil
 }
 
-// activate lists in the answer to r which of the extensions that r names are active, in the
-// header that named them, and returns those. It is for answers of any kind: call it before
-// the first error.
+// activate lists the active extensions that r names in the answer to r, in the header that
+// named them, and returns them. It is for answers of any kind: call it before the first error.
 func (s *Server) activate(w http.ResponseWriter, r *http.Request) (active []string) {
 	for _, name := range extensionsKeys {
 		asked := r.Header[name]

@@ -236,7 +236,7 @@ func TestWrongExtensions(t *testing.T) {
 		card a2a.Card
 		says string
 	}{
-		"required, unknown": {a2a.Card{RequiredExtensions: []string{"urn:x"}}, `the required extension "urn:x" is not one of the card: use one of ` + dialect.URI},
+		"required, unknown": {a2a.Card{RequiredExtensions: []string{"urn:x"}}, `the required extension "urn:x" is not in the card: use one of ` + dialect.URI},
 		"no name":           {a2a.Card{Extensions: []a2a.Extension{{}}}, "cannot name an extension"},
 		"a comma":           {a2a.Card{Extensions: []a2a.Extension{{URI: "urn:x,y"}}}, "cannot name an extension"},
 		"a line":            {a2a.Card{Extensions: []a2a.Extension{{URI: "urn:x\r\nSet-Cookie: a"}}}, "cannot name an extension"},

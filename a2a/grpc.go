@@ -33,7 +33,7 @@ type GRPCConfig struct {
 	Admit func() (leave func(), err error)
 }
 
-// GRPC serves the operations of a [Server] over gRPC. Make one with [Server.GRPC].
+// GRPC serves the operations of a [Server] over gRPC. [Server.GRPC] makes it.
 //
 // Every method is served as a stream of messages, which is the same on the wire: a handler
 // then runs when the metadata have arrived, so that the caller is authenticated before any
@@ -53,8 +53,8 @@ type GRPC struct {
 const (
 	// maxCalls is how many calls a connection may have open. Clients wait with more.
 	maxCalls = 250
-	// callWindow is how much of a call's messages may arrive before anybody reads them, in
-	// bytes.
+	// callWindow is how many bytes of a call's messages may arrive before a handler reads
+	// them.
 	callWindow = 64 << 10
 	// connWindow is the same of a connection.
 	connWindow = 1 << 20
@@ -80,9 +80,9 @@ func (s *Server) GRPC(c GRPCConfig) *GRPC {
 		grpc.InitialWindowSize(callWindow),
 		grpc.InitialConnWindowSize(connWindow),
 		grpc.ConnectionTimeout(begin),
-		grpc.ReadBufferSize(1<<10), // a connection keeps it; what is larger is read without it
+		grpc.ReadBufferSize(1<<10), // a connection keeps it; larger reads bypass it
 		grpc.WaitForHandlers(true),
-		// A peer that is gone without a word is noticed; one that is there is not cut off.
+		// The pings notice a peer that is gone without a word, and leave a live peer alone.
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 2 * time.Minute, Time: s.cfg.Heartbeat, Timeout: s.cfg.WriteTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.StreamInterceptor(g.intercept),
@@ -99,7 +99,7 @@ func (s *Server) GRPC(c GRPCConfig) *GRPC {
 	return g
 }
 
-// register adds the methods of A2A 1.0: those of the table.
+// register adds the methods of A2A 1.0, from the table.
 func (g *GRPC) register() {
 	service := a2apb.File_a2av1_proto.Services().ByName("A2AService")
 	desc := grpc.ServiceDesc{ServiceName: string(service.FullName()), Metadata: service.ParentFile().Path()}
@@ -125,12 +125,12 @@ func (g *GRPC) Serve(l net.Listener) error {
 	return nil
 }
 
-// EndCalls ends all calls: streams with UNAVAILABLE and how to continue, and the others as
-// [ErrShutdown] says.
+// EndCalls ends all calls: streams with UNAVAILABLE and how to continue, other calls with
+// [ErrShutdown].
 func (g *GRPC) EndCalls() { g.end(ErrShutdown) }
 
-// Stop accepts no more connections and calls, and waits for those that are open, until ctx
-// ends; the rest is cut off then, and Stop returns false.
+// Stop accepts no more connections and calls, and waits for the open calls until ctx ends; it
+// then cuts off the rest, and returns false.
 func (g *GRPC) Stop(ctx context.Context) (ended bool) {
 	done := make(chan struct{})
 	go func() {

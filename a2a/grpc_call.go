@@ -57,8 +57,8 @@ type grpcCall struct {
 	as     protocol
 	active []string // extensions
 
-	rest      *engine.Subscription // what comes after the beginning of a stream; nil: nothing
-	leave     []func()             // to call when the call has ended, the last one first
+	rest      *engine.Subscription // the events after the beginning of a stream; nil: none
+	leave     []func()             // to call when the call has ended, the last first
 	opened    bool                 // an event was sent
 	unwritten atomic.Int64         // bytes of messages that the transport has
 	wrote     chan struct{}        // there are none any more
@@ -123,8 +123,8 @@ func (g *GRPC) unknown(_ any, ss grpc.ServerStream) error {
 
 // open runs a call, which ends with the server. The error that it returns is a status.
 //
-// A stream is followed here, once run has returned: it waits nearly all the time, and what
-// its beginning needed is not on the stack meanwhile.
+// open itself follows a stream, once run has returned: a stream waits nearly all the time, and
+// the stack of its beginning is free meanwhile.
 func (g *GRPC) open(ss grpc.ServerStream, method string, run func(*grpcCall) error) error {
 	ctx, cancel := context.WithCancelCause(ss.Context())
 	defer cancel(nil)
@@ -149,8 +149,8 @@ func (g *GRPC) open(ss grpc.ServerStream, method string, run func(*grpcCall) err
 	return nil
 }
 
-// call runs what every call of somebody who has to be known begins with, and then run. as is
-// nil for a service that is none of A2A's.
+// call runs the common beginning of every call that needs an authenticated caller, and then
+// run. as is nil for a service outside A2A.
 func (g *GRPC) call(ss grpc.ServerStream, method string, as protocol, run func(*grpcCall, auth.Principal) error) error {
 	return g.open(ss, method, func(c *grpcCall) error {
 		if g.all.Err() != nil {
@@ -176,7 +176,7 @@ func (g *GRPC) call(ss grpc.ServerStream, method string, as protocol, run func(*
 	})
 }
 
-// begin returns who calls, and checks what the metadata say.
+// begin authenticates the caller, and checks the metadata.
 func (c *grpcCall) begin() (auth.Principal, error) {
 	w := reply{http.Header{}}
 	c.active = c.g.s.activate(w, c.r)
@@ -256,7 +256,7 @@ func (c *grpcCall) unary(by auth.Principal, op *operation, in input) error {
 	defer a.Release()
 	text, err := op.answer(s, ctx, call{by: by, bytes: in.size(), answer: a, renew: renew, request: c.r, v03: c.old(), grpc: c.g}, in, nil)
 	if errors.Is(context.Cause(ctx), httpd.ErrEnded) {
-		return httpd.ErrEnded // whoever waits may not have the answer
+		return httpd.ErrEnded // the credential has ended
 	}
 	if err != nil {
 		return err

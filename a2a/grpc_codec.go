@@ -10,8 +10,8 @@ import (
 // message is a message of gRPC as it is on the wire.
 type message []byte
 
-// messages is the codec of gRPC: ours are bytes, those of other services, such as health,
-// are of their types. It implements [encoding.CodecV2].
+// messages is the codec of gRPC: messages of A2A are bytes, those of other services, such as
+// health, have the types of their service. It implements [encoding.CodecV2].
 type messages struct{}
 
 // Name implements [encoding.CodecV2].

@@ -39,7 +39,7 @@ type tracked struct {
 	of *opened
 }
 
-// add returns c as a connection of o. It is closed at once if the others were.
+// add returns c as a connection of o. It closes c at once after close.
 func (o *opened) add(c net.Conn) net.Conn {
 	t := &tracked{c, o}
 	o.mu.Lock()
@@ -74,8 +74,7 @@ func (o *opened) close() {
 	}
 }
 
-// connected is what calls know about their connection. It implements
-// [credentials.AuthInfo].
+// connected is the connection as its calls see it. It implements [credentials.AuthInfo].
 type connected struct {
 	net.Conn
 	state     *tls.ConnectionState // nil: no TLS
@@ -87,15 +86,16 @@ type connected struct {
 }
 
 // maxUnwritten is how many bytes of messages a connection may have before the sender of the
-// next one waits until it is written.
+// next message waits until it is written.
 const maxUnwritten = 256 << 10
 
-// maxUnread is how many bytes that nobody reads a connection may keep. What an ended call has
-// sent cannot be taken back, and other callers may use the connection, too.
+// maxUnread is how many bytes a connection may keep that its client does not read. The
+// messages of an ended call cannot be taken back, and other callers may use the connection,
+// too.
 const maxUnread = 1 << 20
 
-// stuck closes the connection, of which a call ends because its client does not read, if too
-// much is unread, or nobody else uses it.
+// stuck closes the connection of a call that ends because its client does not read, if too
+// much is unread, or the connection has no other call.
 func (c *connected) stuck() {
 	if c.unwritten.Load() > maxUnread || c.open.Load() <= 1 {
 		_ = c.Close() // its calls end
@@ -106,7 +106,7 @@ func (c *connected) stuck() {
 // until the client has the answer.
 const turned = time.Second
 
-// turnAway closes the connection soon. Its client makes a new one, for which there may be room.
+// turnAway closes the connection soon. Its client opens another, for which there may be room.
 func (c *connected) turnAway() {
 	if c.turned.CompareAndSwap(false, true) {
 		time.AfterFunc(turned, func() { _ = c.Close() })

@@ -15,9 +15,8 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// decode decodes a message of gRPC. It refuses what no JSON can say, and as much as the
-// other bindings refuse: a request has the same bounds in all of them. It ignores unknown
-// fields.
+// decode decodes a message of gRPC. It refuses values that JSON cannot express, and applies
+// the bounds that the other bindings apply to a request. It ignores unknown fields.
 func (m message) decode(into proto.Message) error {
 	if err := m.check(into.ProtoReflect().Descriptor()); err != nil {
 		return err
@@ -49,8 +48,8 @@ func notProto(d protoreflect.MessageDescriptor, reason string) error {
 	return errParse.saying(fmt.Sprintf("this is not a valid %s: %s", d.Name(), visible.Clip(reason, 2*maxEcho)))
 }
 
-// counting counts what a message would take once it is decoded: a value of two bytes takes
-// a hundred.
+// counting counts the memory that a message would take once it is decoded: a value of two
+// bytes takes a hundred.
 type counting struct{ values int }
 
 // place is where in a message something is wrong: a JSON pointer and a reason.
@@ -115,7 +114,7 @@ func (c *counting) message(b []byte, d protoreflect.MessageDescriptor, depth int
 	return nil
 }
 
-// field walks one field of a message.
+// field walks a field of a message.
 func (c *counting) field(value []byte, d protoreflect.MessageDescriptor, f protoreflect.FieldDescriptor, depth int, seen *fieldsSeen) *misplaced {
 	isValue := d.FullName() == valueName
 	name, index := f.JSONName(), 0
@@ -129,11 +128,11 @@ func (c *counting) field(value []byte, d protoreflect.MessageDescriptor, f proto
 		inner, _ := protowire.ConsumeBytes(value)
 		key := mapKey(inner)
 		if name = clip(string(key[:min(len(key), 4*maxEcho)])); !seen.key(key) {
-			return (&misplaced{"", "is there twice"}).in(name)
+			return (&misplaced{"", "is given twice"}).in(name)
 		}
 	case seen.single&bitOf(f) != 0:
-		// Which of them counts is for decoders to say, and in JSON there is one.
-		at := &misplaced{"", "is there twice, or together with a field that excludes it"}
+		// Protobuf leaves the choice of the value to decoders, and JSON has a single value.
+		at := &misplaced{"", "is given twice, or together with a field that excludes it"}
 		if isValue {
 			return at
 		}
@@ -173,7 +172,7 @@ func (c *counting) field(value []byte, d protoreflect.MessageDescriptor, f proto
 type fieldsSeen struct {
 	single uint64 // by [bitOf]
 	lists  map[protoreflect.FieldNumber]int
-	keys   map[string]struct{} // of its map; a message that clients send has no more than one
+	keys   map[string]struct{} // of its map; messages from clients have at most one map
 }
 
 // next returns the index of the next element of a list.
@@ -217,7 +216,7 @@ func wireType(f protoreflect.FieldDescriptor) protowire.Type {
 	return protowire.VarintType
 }
 
-// isTime reports whether a Timestamp is one that JSON has.
+// isTime reports whether JSON can express a Timestamp.
 func isTime(b []byte) bool {
 	var at timestamppb.Timestamp
 	return proto.Unmarshal(b, &at) != nil /* refused as no protobuf */ || at.IsValid()
@@ -243,9 +242,9 @@ func mapKey(entry []byte) (key []byte) {
 	return nil
 }
 
-// notJSONNumber says why a number cannot be one of a request; "": it can. Integers beyond
-// those that are exact are refused as they are in JSON, where a client writes them with all
-// digits: here nobody knows which one was meant.
+// notJSONNumber returns why a request may not have a number; "": it may. Integers that are not
+// exact in JSON are refused as they are there, where the client writes all their digits: in
+// protobuf the intended integer is unknown.
 func notJSONNumber(x float64) string {
 	const maxInt, firstExponent = 1<<53 - 1, 1e21 // JSON writes numbers from there on with an exponent
 	switch {

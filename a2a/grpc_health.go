@@ -17,9 +17,9 @@ import (
 const (
 	// probing is how often a watched health is looked at.
 	probing = time.Second
-	// maxWatches is how many watches of health may be open at the same time, a quarter of
-	// them from one address: nobody who watches is authenticated, as nobody is who asks
-	// /readyz. It is also how many calls of reflection.
+	// maxWatches is how many watches of health may be open at the same time, a quarter of them
+	// from the same address: watches need no authentication, as /readyz needs none. It is also
+	// the limit for calls of reflection.
 	maxWatches = 64
 	// maxProbes is how many other calls of health a connection may have open, and probeTime
 	// how long each may take to send its message. So no stranger can keep a probe from its
@@ -131,10 +131,10 @@ func (c *grpcCall) sendProto(m proto.Message) error {
 const reflected = "/grpc.reflection."
 
 // registerReflection adds grpc.reflection.v1 and its predecessor. Their handlers are grpc's
-// own; what every call begins with comes before them.
+// own, behind intercept.
 func (g *GRPC) registerReflection() { reflection.Register(g.rpc) }
 
-// intercept puts what every call begins with before the handlers of reflection.
+// intercept runs the common beginning of every call before the handlers of reflection.
 func (g *GRPC) intercept(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	if !g.cfg.Reflection || !strings.HasPrefix(info.FullMethod, reflected) {
 		return handler(srv, ss)

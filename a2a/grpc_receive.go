@@ -10,12 +10,12 @@ import (
 	"a2a-server/internal/httpd"
 )
 
-// soon is how long a call may take to receive its message before it counts as a large one:
-// its size is known when all of it is there.
+// soon is how long a call may wait for its message before it counts as a large call: the size
+// is known only when the whole message is there.
 const soon = 100 * time.Millisecond
 
-// checkContent refuses messages in another coding than protobuf. The library refuses those that
-// are compressed: the process has no decompressor.
+// checkContent refuses messages in another coding than protobuf. The library refuses
+// compressed messages: the process has no decompressor.
 func (c *grpcCall) checkContent() error {
 	switch got := strings.ToLower(c.r.Header.Get("Content-Type")); got {
 	case "application/grpc", "application/grpc+proto":
@@ -41,7 +41,7 @@ func (c *grpcCall) receive(by auth.Principal, limit time.Duration) (m message, r
 	}()
 	timer := time.NewTimer(min(soon, limit))
 	defer timer.Stop()
-	var give func() // back what is held; nil: nothing is
+	var give func() // returns the reserved memory; nil: none is reserved
 	defer func() {
 		if err != nil && give != nil {
 			give()

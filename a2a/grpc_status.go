@@ -56,7 +56,7 @@ func (e *wireError) toStatus() *status.Status {
 	}
 }
 
-// drop removes the least useful detail, and reports whether there was one.
+// drop removes the least useful detail, and reports whether there was a detail.
 func (e *wireError) drop() bool {
 	if n := len(e.violations); n > 1 {
 		e.violations = e.violations[:n/2]
@@ -77,8 +77,8 @@ func (e *wireError) drop() bool {
 	return had
 }
 
-// protoDetails returns [wireError.details] as messages, and when to retry. A2A's ErrorInfo
-// is the last one of its kind: the SDK for Go takes the last, whatever its domain, and others
+// protoDetails returns [wireError.details] as messages, and when to retry. A2A's ErrorInfo is
+// the last of its kind: the SDK for Go takes the last, whatever its domain, and other SDKs
 // look for A2A's domain or reasons.
 func (e *wireError) protoDetails() []proto.Message {
 	var all []proto.Message

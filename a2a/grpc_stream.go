@@ -30,7 +30,8 @@ const ahead = 32 << 10
 // framed is how many bytes the transport adds to a message.
 const framed = 5
 
-// stream begins an operation with a stream. What comes after the beginning is c.rest.
+// stream begins an operation with a stream. It leaves the events after the beginning in
+// c.rest.
 func (c *grpcCall) stream(by auth.Principal, op *operation, in input) (err error) {
 	s := c.g.s
 	give, err := s.streams.Take(by, 1)
@@ -45,10 +46,10 @@ func (c *grpcCall) stream(by auth.Principal, op *operation, in input) (err error
 	return err
 }
 
-// follow sends what comes after the beginning of a stream.
+// follow sends the events after the beginning of a stream.
 func (c *grpcCall) follow() error { return c.rest.Follow(c.ctx, c.events) }
 
-// guarded runs a function, whose panic it logs and returns as an error.
+// guarded runs a function, and logs a panic and returns it as an error.
 func (c *grpcCall) guarded(run func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -59,11 +60,11 @@ func (c *grpcCall) guarded(run func() error) (err error) {
 	return run()
 }
 
-// events is the [sink] of a stream. A client has WriteTimeout to read what a page makes its
-// sender wait for.
+// events is the [sink] of a stream. A client has WriteTimeout to read the messages of a page
+// for which the sender waits.
 func (c *grpcCall) events(page []engine.Event) error {
 	if err := context.Cause(c.ctx); errors.Is(err, httpd.ErrEnded) {
-		return err // whoever reads may not have more
+		return err // the credential has ended
 	}
 	var limit <-chan time.Time // nil: nothing had to be waited for
 	for i := range page {
@@ -117,8 +118,8 @@ func (c *grpcCall) whole(m message) *whole {
 	return w
 }
 
-// waits reports whether the sender of m has to wait until the client has read it. It is in
-// memory until then, and so are those before it, even if their calls have ended.
+// waits reports whether the sender of m has to wait until the client has read it. Until then m
+// is in memory, as are the messages before it, even of calls that have ended.
 func (c *grpcCall) waits(m message) bool {
 	return len(m) > httpd.LargeAnswer || c.conn.unwritten.Load() > maxUnwritten
 }
@@ -139,7 +140,7 @@ func (c *grpcCall) written(limit <-chan time.Time, late error) error {
 	return nil
 }
 
-// Get implements [mem.BufferPool]. Nobody takes a buffer from this one.
+// Get implements [mem.BufferPool]. The transport takes no buffer from this pool.
 func (*whole) Get(n int) *[]byte { b := make([]byte, n); return &b }
 
 // Put implements [mem.BufferPool].
@@ -150,7 +151,7 @@ func (w *whole) Put(*[]byte) {
 	}
 	select {
 	case w.of.wrote <- struct{}{}:
-	default: // nobody waits
+	default: // no sender waits
 	}
 }
 

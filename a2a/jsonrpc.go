@@ -20,7 +20,7 @@ import (
 // frame of a stream, repeats it.
 const maxID = 1024
 
-// maxWord is how long a method or version may be, in bytes of JSON. No real one is longer,
+// maxWord is how long a method or version may be, in bytes of JSON. Real values are shorter,
 // and unquoting megabytes takes long.
 const maxWord = 1024
 
@@ -52,7 +52,7 @@ func (s *Server) jsonRPC(c echo.Context) (*stream, error) {
 }
 
 // rpc serves a request whose body is JSON-RPC. only, unless it is nil, is the operation that
-// the path has named: no other one is served.
+// the path has named, and all other operations are refused.
 func (s *Server) rpc(c echo.Context, by auth.Principal, active []string, raw []byte, only *operation) (st *stream, err error) {
 	r := c.Request()
 	var rpc rpcRequest
@@ -81,7 +81,8 @@ func (s *Server) rpc(c echo.Context, by auth.Principal, active []string, raw []b
 			around.old, around.form = s.old[m.op.name], v03.JSONRPC
 			in, err = s.readOld(r.Context(), by, in, around)
 		}
-		// Nobody would learn the result. The SDKs check the method and the parameters first.
+		// Without an id the result could not be returned. The SDKs check the method and the
+		// parameters first.
 		if err == nil && rpc.NoID {
 			err = errInvalidRequest.saying("id is missing: every A2A method has a response")
 		}
@@ -149,9 +150,9 @@ func (s *Server) checkMethod(r *http.Request, name string, m method) error {
 	return nil
 }
 
-// parseRPC parses the envelope of a request (JSON-RPC 2.0 §4). With an error, r holds what
-// was read before it, so that the answer has the id, if known, and the form that the method
-// needs: JSON or a stream.
+// parseRPC parses the envelope of a request (JSON-RPC 2.0 §4). With an error, r has the
+// members read before it, so that the answer has the id, if known, and the form that the
+// method needs: JSON or a stream.
 func parseRPC(raw []byte, r *rpcRequest) error {
 	members, err := strictjson.Members(raw, "id")
 	for _, m := range members {
@@ -216,8 +217,8 @@ func isID(value []byte) bool {
 	return len(value) <= maxID && value[0] != '{' && value[0] != '[' && value[0] != 't' && value[0] != 'f'
 }
 
-// envelopeError distinguishes a body that is not JSON, one that is not a request, and
-// invalid parameters.
+// envelopeError distinguishes three errors: a body that is not JSON, a body that is not a
+// request, and invalid parameters.
 func envelopeError(err error) error {
 	var at *strictjson.Error
 	if !errors.As(err, &at) || at.Syntax {
@@ -268,12 +269,12 @@ func (s *Server) rpcError(c echo.Context, e *wireError, fault []byte) error {
 }
 
 // rpcRefused answers with a JSON-RPC error and its HTTP status, also on a streaming method:
-// who calls, and whether they have a role, is a matter of the transport.
+// authentication and roles are a matter of the transport.
 func (s *Server) rpcRefused(c echo.Context, e *wireError, fault []byte) error {
 	return e.write(c.Response(), fault)
 }
 
-// rpcStreamError answers a streaming method with an error: one frame of a stream,
+// rpcStreamError answers a streaming method with an error in a stream of a single frame,
 // because the Go client reports nothing when it gets JSON there.
 func (s *Server) rpcStreamError(c echo.Context, e *wireError, fault []byte) error {
 	e.retry(c.Response().Header())

@@ -16,7 +16,8 @@ import (
 // receivers, which ask again for a key that they do not know.
 const KeysPath = "/.well-known/jwks.json"
 
-// keySet returns a handler that serves public keys as a JWK Set (RFC 7517) to everybody.
+// keySet returns a handler that serves public keys as a JWK Set (RFC 7517), without
+// authentication.
 func keySet(keys func() ([]byte, error)) echo.HandlerFunc {
 	return func(x echo.Context) error {
 		set, err := keys()

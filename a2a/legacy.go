@@ -31,8 +31,8 @@ type legacy struct {
 	write func(dst, answer []byte, form v03.Form) ([]byte, error)
 }
 
-// legacies returns what 0.3 has, by the names of operations in the [table]. That it has an
-// operation in JSON-RPC is in the table, too.
+// legacies returns the operations of 0.3 by their names in the [table]. The table also has
+// their methods of JSON-RPC.
 func legacies() map[string]*legacy {
 	return map[string]*legacy{
 		"SendMessage":          {read: v03.SendRequest, write: v03.AppendEvent},
@@ -91,13 +91,13 @@ func (s *Server) isEnvelope(ctx context.Context, by auth.Principal, raw checked)
 	err = s.cfg.Engine.Heavily(ctx, by, len(raw), func() error {
 		members, err := strictjson.Members(raw)
 		is = err == nil && slices.ContainsFunc(members, func(m strictjson.Member) bool { return m.Name == "jsonrpc" })
-		return nil // what is no object is refused when it is decoded
+		return nil // decoding refuses a body that is no object
 	})
 	return is, err
 }
 
-// serveOld serves an operation over HTTP+JSON in 0.3. A client that sends JSON-RPC to one of
-// its paths, as Agno's does, is answered in JSON-RPC.
+// serveOld serves an operation over HTTP+JSON in 0.3. It answers JSON-RPC in JSON-RPC if a
+// client, such as Agno's, sends it to a path of HTTP+JSON.
 func (s *Server) serveOld(c echo.Context, by auth.Principal, active []string, v *visit, in input) (*stream, error) {
 	if v.from == body {
 		switch is, err := s.isEnvelope(c.Request().Context(), by, in.json); {
@@ -178,7 +178,8 @@ func (e envelope) answer(s *Server, ctx context.Context, op *operation, c call, 
 }
 
 // plainFaults reports whether the data of an error in JSON-RPC is an object, as clients that
-// know only 0.3 expect it. One that sends A2A-Version knows 1.0, too, whose data is a list.
+// know only 0.3 expect it. A client that sends A2A-Version also knows 1.0, whose data is a
+// list.
 func (s *Server) plainFaults(r *http.Request) bool {
 	return !s.cfg.OnlyV1 && len(askedVersions(r)) == 0
 }

@@ -52,7 +52,7 @@ func (c *Card) described() (string, error) {
 	document["security"] = one
 	components, _ := document["components"].(map[string]any)
 	components["securitySchemes"] = schemes
-	// The card is for everybody.
+	// The card needs no authentication.
 	paths, _ := document["paths"].(map[string]any)
 	card, _ := paths[cardPath].(map[string]any)
 	get, _ := card["get"].(map[string]any)

@@ -15,8 +15,8 @@ import (
 	"a2a-server/task/engine"
 )
 
-// operations implements the operations of A2A 1.0 §3.1 for every binding. The [table]
-// says how clients reach them. Errors are those that [toWire] knows.
+// operations implements the operations of A2A 1.0 §3.1 for every binding. The [table] has
+// their routes. [toWire] knows all errors that they return.
 type operations struct {
 	engine  *engine.Engine
 	waiting *httpd.Shares // sends that wait for their task
@@ -24,12 +24,12 @@ type operations struct {
 	push    *Push         // which webhooks are called; nil: none
 }
 
-// call is what an operation knows about a call besides its request.
+// call is the context of an operation, besides its request.
 type call struct {
 	by      auth.Principal
 	bytes   int            // of the request, if known
 	answer  *engine.Answer // that tasks are read for; the binding releases it once they are sent. Nil for a stream
-	renew   engine.Renewal // authenticates by again; nil: nobody does
+	renew   engine.Renewal // authenticates by again; nil: no authentication
 	request *http.Request  // by which the base URL is known; nil: the card's
 	from    resume         // where the reader of a stream continues; nil: nowhere
 	v03     bool           // it came in A2A 0.3
@@ -70,7 +70,7 @@ func checkHistory[N int | int32](field string, n *N) error {
 	return nil
 }
 
-// check validates what decoding does not, and returns the configuration of a send,
+// check validates the values that decoding does not, and returns the configuration of a send,
 // which is never nil.
 func (o operations) check(req *sdk.SendMessageRequest) (*sdk.SendMessageConfig, error) {
 	if err := o.modes.check(req.Message); err != nil {

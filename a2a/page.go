@@ -16,7 +16,7 @@ const (
 	typeHTML     = "text/html"
 )
 
-// page is what a program is told at the base URL.
+// page is the answer for programs at the base URL.
 type page struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
@@ -27,8 +27,8 @@ type page struct {
 	Docs        string `json:"documentation"`
 }
 
-// front serves GET at the base URL: a browser is sent to the pages for people, and any other
-// client gets JSON that says where the card is. Everybody may see that.
+// front serves GET at the base URL, without authentication: a browser is sent to the pages for
+// people, and any other client gets JSON with the URL of the card.
 func (s *Server) front(c echo.Context) error {
 	r, h := c.Request(), c.Response().Header()
 	h.Add("Vary", "Accept")

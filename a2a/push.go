@@ -19,11 +19,11 @@ type Push struct {
 	// HTTP allows webhooks with http. Without it they need https.
 	HTTP bool
 	// Refuses reports whether a host and port are never called, whatever the host's name
-	// resolves to. It must be quick, and safe for concurrent use. Nil: none is known to be.
-	// What a name resolves to is for whoever calls it.
+	// resolves to. It must be quick, and safe for concurrent use. Nil: no address is known to
+	// be refused. The caller of a webhook checks the addresses that its name resolves to.
 	Refuses func(host, port string) bool
 	// Keys returns the JWK Set with which receivers verify the tokens of notifications. It is
-	// served to everybody, at [KeysPath]. Nil: notifications have no token.
+	// served without authentication, at [KeysPath]. Nil: notifications have no token.
 	Keys func() ([]byte, error)
 }
 
@@ -75,7 +75,7 @@ func (p *Push) webhook(c *sdk.PushConfig, protocol, prefix string) (engine.PushC
 	return out, nil
 }
 
-// wrongText returns what is wrong with a text; "": nothing.
+// wrongText returns the problem with a text; "": none.
 func wrongText(text string, most int, allowed func(byte) bool, what string) string {
 	if len(text) > most {
 		return fmt.Sprintf("has %d bytes; at most %d are allowed", len(text), most)
@@ -91,13 +91,13 @@ func wrongText(text string, most int, allowed func(byte) bool, what string) stri
 	return ""
 }
 
-// isHeaderChar reports whether a character may be in a header that nobody reads differently.
+// isHeaderChar reports whether all parsers read a character in a header alike.
 func isHeaderChar(c byte) bool { return ' ' <= c && c <= '~' }
 
 // isPathChar reports whether a character may be in an id, which REST has in the path.
 func isPathChar(c byte) bool { return ' ' < c && c <= '~' && c != '/' && c != '\\' }
 
-// wrongScheme returns what is wrong with the scheme of Authorization; "": nothing.
+// wrongScheme returns the problem with the scheme of Authorization; "": none.
 func (p *Push) wrongScheme(scheme, credentials string) string {
 	switch {
 	case scheme == "" && credentials != "":
@@ -112,7 +112,7 @@ func (p *Push) wrongScheme(scheme, credentials string) string {
 	return ""
 }
 
-// wrongCredentials returns what is wrong with the credentials for a scheme; "": nothing.
+// wrongCredentials returns the problem with the credentials for a scheme; "": none.
 // Bearer needs none if notifications have a token.
 func (p *Push) wrongCredentials(scheme, credentials string) string {
 	if scheme != "" && credentials == "" && (p.Keys == nil || !strings.EqualFold(scheme, "Bearer")) {
@@ -121,8 +121,8 @@ func (p *Push) wrongCredentials(scheme, credentials string) string {
 	return wrongText(credentials, maxPushCredentials, isHeaderChar, "printable characters of ASCII")
 }
 
-// wrongURL returns what is wrong with the URL of a webhook; "": nothing that is known before
-// its host is resolved.
+// wrongURL returns the problem with the URL of a webhook; "": none that is known before its
+// host is resolved.
 func (p *Push) wrongURL(text string) string {
 	switch {
 	case text == "":
@@ -165,9 +165,9 @@ func (p *Push) wrongURL(text string) string {
 	return ""
 }
 
-// isHost reports whether a host has one meaning: it is an IP address as it is usually written,
-// or a name in ASCII. What only some programs read as an address, such as 127.1 or 0x7f000001,
-// is neither.
+// isHost reports whether a host has a single meaning: it is an IP address in its usual form, or
+// a name in ASCII. A text that only some programs read as an address, such as 127.1 or
+// 0x7f000001, is neither.
 func isHost(host string) bool {
 	if strings.Contains(host, ":") {
 		return !strings.Contains(host, "%") // url.Parse has checked the brackets; a zone is of this machine
@@ -188,7 +188,7 @@ func isHost(host string) bool {
 	return true
 }
 
-// isIPv4 reports whether labels are those of an IPv4 address with four decimal numbers.
+// isIPv4 reports whether labels are an IPv4 address of four decimal numbers.
 func isIPv4(labels []string) bool {
 	if len(labels) != 4 {
 		return false
@@ -232,8 +232,8 @@ type webhooks struct {
 // deleted is the empty answer of a deletion.
 type deleted struct{}
 
-// toClient returns a config as clients see it: token and credentials are not given back. Who
-// has set them knows them, and nobody else learns them from here.
+// toClient returns a config as clients see it, without token and credentials: the client that
+// set them knows them, and other clients must not learn them.
 func toClient(id engine.ID, c *engine.PushConfig) *sdk.PushConfig {
 	out := &sdk.PushConfig{TaskID: sdk.TaskID(id.String()), ID: c.ID, URL: c.URL}
 	if c.Scheme != "" {
@@ -250,7 +250,7 @@ func (o operations) pushTask(id sdk.TaskID) (engine.ID, error) {
 	return taskIDOf("taskId", string(id))
 }
 
-// createPush sets a webhook of a task. One with the same id is replaced (D13).
+// createPush sets a webhook of a task. It replaces a webhook with the same id (D13).
 func (o operations) createPush(ctx context.Context, c call, req *sdk.PushConfig) (webhook, error) {
 	id, err := o.pushTask(req.TaskID)
 	if err != nil {
@@ -266,7 +266,7 @@ func (o operations) createPush(ctx context.Context, c call, req *sdk.PushConfig)
 	return webhook{toClient(id, &set)}, nil
 }
 
-// getPush returns a webhook. In 0.3 a request need not name one: it is about the first.
+// getPush returns a webhook. In 0.3 a request without an id is about the first webhook.
 func (o operations) getPush(ctx context.Context, c call, req *sdk.GetTaskPushConfigRequest) (webhook, error) {
 	id, err := o.pushTask(req.TaskID)
 	if err != nil {

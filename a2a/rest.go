@@ -17,7 +17,7 @@ import (
 	"a2a-server/internal/httpd"
 )
 
-// place is a path of HTTP+JSON in the router, and what is served there.
+// place is a path of HTTP+JSON in the router, with its handlers.
 type place struct {
 	old    bool               // it is of 0.3
 	verbs  bool               // its last parameter may end in a verb
@@ -165,8 +165,8 @@ func (s *Server) checkedBody(c echo.Context, by auth.Principal) (raw checked, er
 	return raw, err
 }
 
-// optionalBody reads the body of an operation that does not require one. If its length is
-// not declared, only reading shows whether there is a body.
+// optionalBody reads the body of an operation that does not require a body. Without a declared
+// length, only reading shows whether there is a body.
 func (s *Server) optionalBody(c echo.Context, by auth.Principal) (checked, error) {
 	r := c.Request()
 	if r.ContentLength == 0 || r.Method == http.MethodGet {
@@ -188,8 +188,8 @@ func (s *Server) optionalBody(c echo.Context, by auth.Principal) (checked, error
 	return s.checkedBody(c, by)
 }
 
-// decodeQuery decodes a request from its query (§11.5): names as in ProtoJSON, unknown
-// ones ignored. No field of these requests is nested or repeated.
+// decodeQuery decodes a request from its query (§11.5): names as in ProtoJSON, unknown names
+// ignored. No field of these requests is nested or repeated.
 func decodeQuery(query url.Values, into proto.Message) error {
 	fields := into.ProtoReflect().Descriptor().Fields()
 	given := map[protoreflect.FieldNumber]bool{}

@@ -19,13 +19,13 @@ const (
 	SchemeMTLS                         // a certificate of the client
 )
 
-// SecurityScheme is one way for clients to prove who they are. A request has to use exactly
-// one of those in the card.
+// SecurityScheme is a way for clients to authenticate. A request has to use exactly one of the
+// schemes in the card.
 type SecurityScheme struct {
 	Name        string // in the card, unique there
 	Kind        SchemeKind
 	Description string // for people; must not be empty, since some clients drop empty schemes
-	Also        bool   // needed with each of the others, and no credential by itself
+	Also        bool   // needed with each of the other schemes, and no credential by itself
 	Header      string // that has the credential. Defaults to Authorization, but not for SchemeAPIKey
 	Scheme      string // of Authorization, for SchemeHTTP
 	Format      string // of the token, for SchemeHTTP; may be empty
@@ -51,8 +51,8 @@ func (s *SecurityScheme) sdk() sdk.SecurityScheme {
 type SecurityForm string
 
 // The forms. The SDKs for Python and JavaScript read both spec and go. The Go SDK 2.4.0, its
-// command line and ADK for Go refuse a card in the form of the specification; a strict reader of
-// ProtoJSON refuses one in that of the Go SDK.
+// command line and ADK for Go refuse a card in the form of the specification; a strict reader
+// of ProtoJSON refuses a card in the form of the Go SDK.
 const (
 	SecuritySpec SecurityForm = "spec" // {"schemes":{"key":{"list":[]}}}
 	SecurityGo   SecurityForm = "go"   // {"schemes":{"key":[]}}. The default.
@@ -86,7 +86,7 @@ type specList struct {
 	List []string `json:"list"`
 }
 
-// specRequirement is one way to authenticate, as ProtoJSON writes it.
+// specRequirement is a security requirement as ProtoJSON writes it.
 type specRequirement struct {
 	Schemes map[string]specList `json:"schemes"`
 }

@@ -43,16 +43,16 @@ type Config struct {
 	// quick, and the slice is not changed.
 	Skills func() []Skill
 
-	// SkillsOf returns the skills of the extended agent card, those that a caller may use. It
-	// is asked only with an Authenticator; nil: there is no extended card.
+	// SkillsOf returns the skills of the extended agent card, which are the skills that a
+	// caller may use. It is called only with an Authenticator; nil: there is no extended card.
 	SkillsOf func(ctx context.Context, by auth.Principal) ([]Skill, error)
 
 	// Push says which webhooks clients may set for their tasks, for an Engine that has push
 	// notifications, too; nil: the server has none.
 	Push *Push
 
-	// CardKeys signs the agent card and the extended one; the public keys are served at
-	// [CardKeysPath]. It needs Card.URL. Nil: they are not signed.
+	// CardKeys signs the agent card and the extended card; the public keys are served at
+	// [CardKeysPath]. It needs Card.URL. Nil: the cards are not signed.
 	CardKeys *keyring.Signer
 
 	Health string      // path of a health probe, named at the base URL; "": none
@@ -73,11 +73,11 @@ type Config struct {
 	Streams      int           // open at once. Defaults to 10,000.
 	Waiting      int           // sends that wait for their task at the same time. Defaults to 10,000.
 	Heartbeat    time.Duration // of an idle stream. Defaults to 15 s.
-	WriteTimeout time.Duration // of one write to a stream. Defaults to 30 s.
+	WriteTimeout time.Duration // for each write to a stream. Defaults to 30 s.
 	ReadRate     int           // bytes a second at which a client must read an answer, measured over 10 s. Defaults to 64 KiB.
 
-	// StreamsPerCaller and WaitingPerCaller are one caller's share of Streams and Waiting.
-	// They default to a quarter.
+	// StreamsPerCaller and WaitingPerCaller are a caller's share of Streams and Waiting. They
+	// default to a quarter.
 	StreamsPerCaller, WaitingPerCaller int
 
 	Log zerolog.Logger
@@ -94,7 +94,7 @@ type Server struct {
 	ops        operations
 	table      []operation
 	methods    map[string]method  // by JSON-RPC name
-	old        map[string]*legacy // what 0.3 has, by the operation's name; empty: nothing
+	old        map[string]*legacy // the part of 0.3, by the operation's name; empty: none
 	extensions extensions         // of the card
 	reserved   []string           // tenants that no path can name
 	streams    *httpd.Shares      // open streams
@@ -192,12 +192,12 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Requests returns what every handler mounted beside s shares with it: who calls, from where and
-// how often, bodies and answers; and the streams that may be open.
+// Requests returns the parts that every handler mounted beside s shares with it:
+// authentication, rate limits, bodies, answers, and the limit on open streams.
 func (s *Server) Requests() (*httpd.Frontend, *httpd.Shares) { return s.requests, s.streams }
 
-// allowOrigins answers the pages of origins what they need to know to make requests with
-// these methods (CORS). It never allows the credentials of a browser itself.
+// allowOrigins answers the preflight requests of pages of origins for these methods (CORS). It
+// never allows the credentials of a browser itself.
 func (s *Server) allowOrigins(origins []string, skip func(echo.Context) bool, methods ...string) {
 	if len(origins) == 0 {
 		return
@@ -234,9 +234,9 @@ func (s *Server) Local(r *http.Request) *http.Request {
 	return &local
 }
 
-// hasEscapedSlash reports whether a path has a slash that is escaped, other than in the base
-// URL. No route has one; decoded, it would separate what it does not separate for a proxy in
-// front, whose rules it would get around.
+// hasEscapedSlash reports whether a path has an escaped slash after the base URL. No route has
+// such a slash. Decoded, it would separate segments that a proxy in front reads as a single
+// segment, and would so bypass the rules of the proxy.
 func (s *Server) hasEscapedSlash(u *url.URL) bool {
 	if u.RawPath == "" {
 		return false // the usual form has none
@@ -248,7 +248,7 @@ func (s *Server) hasEscapedSlash(u *url.URL) bool {
 	return strings.Contains(path, "%2F") || strings.Contains(path, "%2f")
 }
 
-// ServeHTTP serves one request.
+// ServeHTTP serves a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	httpd.Begin(w, r)
 	defer func() {
@@ -286,8 +286,8 @@ func (s *Server) refusal(r *http.Request, sent *url.URL) *wireError {
 	return nil
 }
 
-// envelope is what a binding puts around an answer or each event of a stream, and the
-// media type of the answer.
+// envelope is the frame of a binding around an answer or each event of a stream, and the media
+// type of the answer.
 type envelope struct {
 	head  []byte
 	tail  string
@@ -352,7 +352,7 @@ func (s *Server) logged(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // httpError answers errors that no binding has answered: those of the router and the
-// transport, for both bindings, and those that HTTP+JSON handlers return.
+// transport, for both bindings, and errors of the handlers of HTTP+JSON.
 func (s *Server) httpError(err error, c echo.Context) {
 	if c.Response().Committed {
 		return // a body here would end up in the stream

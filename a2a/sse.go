@@ -32,28 +32,28 @@ const (
 	keepBuffer = 64 << 10
 )
 
-// buffers are for the frames of streams: each has one only while it writes, because most
-// wait nearly all the time.
+// buffers are for the frames of streams. A stream has a buffer only while it writes, because
+// most streams wait nearly all the time.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 var noDeadline time.Time
 
 func (s *Server) deadline() time.Time { return time.Now().Add(s.cfg.WriteTimeout) }
 
-// stream writes server-sent events: each frame is an id, a prefix, the bytes of the log
-// and a suffix. Frames of one page are written together. While there are no events, a
-// timer writes comments, so that proxies and clients know that the connection is alive.
+// stream writes server-sent events: each frame is an id, a prefix, the bytes of the log and a
+// suffix. Frames of the same page are written together. While there are no events, a timer
+// writes comments, so that proxies and clients know that the connection is alive.
 type stream struct {
 	server   *Server
 	ctx      context.Context //nolint:containedctx // of the request; canceled when a heartbeat cannot be written
 	cancel   context.CancelCauseFunc
 	response *echo.Response
-	w        http.ResponseWriter // the one below echo's: its Flush reports errors
+	w        http.ResponseWriter // the writer below echo's: its Flush reports errors
 	control  *http.ResponseController
 	around   envelope // of each event
 	method   string   // for the log
 
-	rest  *engine.Subscription // what comes after its beginning
+	rest  *engine.Subscription // the events after its beginning
 	leave func()               // its credential is no longer watched
 	give  func()               // its share of the open streams
 
@@ -98,9 +98,9 @@ func (s *Server) stream(c echo.Context, by auth.Principal, op *operation, renew 
 	return st, nil
 }
 
-// discard reads a body that nobody wants, until the stream ends: net/http notices that a client
-// has left only while the body is read, or after it. Of a client that sends more than
-// httpd.MaxSkipped, the next heartbeat notices it.
+// discard reads an unused body until the stream ends: net/http notices that a client has left
+// only while the body is read, or after it. If a client sends more than httpd.MaxSkipped, the
+// next heartbeat notices that it has left.
 func (st *stream) discard(body io.Reader) {
 	if st.control.SetReadDeadline(noDeadline) != nil {
 		return // the connection is gone, as the next write will find
@@ -117,10 +117,9 @@ func (st *stream) discard(body io.Reader) {
 	}
 }
 
-// follows returns the handler of requests that begin may answer with a stream. The stream is
-// followed here, once begin has returned: a stream waits nearly all the time, and what its
-// request needed is not on the stack meanwhile. So 8 KiB are enough for a stack, where it
-// would be 32.
+// follows returns the handler of requests that begin may answer with a stream. The handler
+// follows the stream itself, once begin has returned: a stream waits nearly all the time, and
+// the stack of its request is free meanwhile. So 8 KiB of stack are enough, instead of 32.
 func follows(begin func(echo.Context) (*stream, error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		st, err := begin(c)
@@ -131,13 +130,13 @@ func follows(begin func(echo.Context) (*stream, error)) echo.HandlerFunc {
 	}
 }
 
-// follow writes what comes after the beginning, until the stream ends.
+// follow writes the events after the beginning, until the stream ends.
 func (st *stream) follow() {
 	defer st.close()
 	_ = st.end(st.rest.Follow(st.ctx, st.events)) // it has been opened, so the client knows of any error
 }
 
-// close gives back what the stream holds.
+// close releases the credential watch and the stream's share of the open streams.
 func (st *stream) close() {
 	st.leave()
 	st.give()
@@ -173,7 +172,7 @@ func (st *stream) open(id engine.ID) sink {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
 	st.response.WriteHeader(http.StatusOK)
-	// end waits for a running heartbeat by taking the lock; a later one does nothing.
+	// end waits for a running heartbeat by taking the lock; a later heartbeat does nothing.
 	st.beat = time.AfterFunc(st.server.cfg.Heartbeat, st.heartbeat)
 	return st.events
 }
@@ -247,7 +246,7 @@ func (st *stream) frame(b []byte, seq uint64, data []byte) (_ []byte, err error)
 // events is the [sink] of st.
 func (st *stream) events(page []engine.Event) error {
 	if err := context.Cause(st.ctx); errors.Is(err, httpd.ErrEnded) {
-		return err // whoever reads may not have more
+		return err // the credential has ended
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()

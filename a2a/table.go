@@ -13,26 +13,26 @@ import (
 	"a2a-server/task/engine"
 )
 
-// operation is an operation of A2A 1.0 §3.1: how clients reach it, and what it does.
-// Code that serves or describes all operations walks their [table].
+// operation is an operation of A2A 1.0 §3.1, with its routes and its implementation. Code that
+// serves or describes all operations walks their [table].
 type operation struct {
 	name    string      // in A2A 1.0: the method in JSON-RPC and in the gRPC service
 	old     string      // the method of A2A 0.3 in JSON-RPC; empty: 0.3 has none
-	action  auth.Action // what its caller wants to do
-	summary string      // what it does, in a sentence
-	routes  []route     // of HTTP+JSON, the preferred one first
-	private bool        // the client may keep the answer, and nobody else
+	action  auth.Action // the action to authorize
+	summary string      // its effect, in a sentence
+	routes  []route     // of HTTP+JSON, the preferred route first
+	private bool        // only the client may cache the answer
 	pushes  bool        // it is about push notifications, and not supported without them
 
-	// One of them is set. answer runs the operation and appends its result to b; stream
-	// begins a stream, and returns the events with which it continues, for the sink that
-	// open has returned; nil: it is over.
+	// Either answer or stream is set. answer runs the operation and appends its result to b;
+	// stream begins a stream, and returns the events with which it continues, for the sink
+	// that open has returned; nil: it is over.
 	answer func(s *Server, ctx context.Context, c call, in input, b []byte) ([]byte, error)
 	stream func(s *Server, ctx context.Context, c call, in input, open opener) (*engine.Subscription, error)
 }
 
-// route is a method and path of an operation in HTTP+JSON (§11.3). Parameters of the path
-// are in braces; a colon after one begins a verb.
+// route is a method and path of an operation in HTTP+JSON (§11.3). Parameters of the path are
+// in braces; a colon after a parameter begins a verb.
 type route struct {
 	method string
 	path   string
@@ -48,7 +48,7 @@ const (
 	someBody                   // in the body, if there is one
 )
 
-// table returns all operations. A new one needs an entry here and a method of
+// table returns all operations. A new operation needs an entry here and a method of
 // [operations] that runs it.
 func table() []operation {
 	return []operation{

@@ -12,19 +12,18 @@ import (
 )
 
 // A request may name a tenant: in a field of its message and, in HTTP+JSON, at the beginning
-// of the path (§8.3.2, and the additional bindings of the proto). That routes a request, and
-// proves nothing: who calls, and in which tenant, comes from the credential alone. So the
-// tenant of a request has to be the caller's, or is not there. A request for any other one
-// gets the answer of a path that is not there, whether or not somebody is in that tenant. A
-// caller without a tenant, such as everybody on a server without authentication, can name
-// none.
+// of the path (§8.3.2, and the additional bindings of the proto). The name routes a request,
+// and proves nothing: the principal and its tenant come from the credential alone. So a
+// request may only name the caller's tenant. A request for any other tenant gets the answer
+// for an unknown path, whether or not that tenant has principals. A caller without a tenant,
+// such as every caller on a server without authentication, can name none.
 
-// tenantPrefix is what a path begins with that names a tenant.
+// tenantPrefix is the beginning of a path that names a tenant.
 const tenantPrefix = "/{tenant}"
 
-// reservedTenants returns the tenants that no path can name, because a path of ours begins
-// with the same word or clients clean it away. Those who are in one leave the prefix out, or
-// name the tenant in a field.
+// reservedTenants returns the tenants that no path can name, because a path of the server
+// begins with the same word or clients clean it away. Callers in such a tenant leave the
+// prefix out, or name the tenant in a field.
 func (s *Server) reservedTenants() []string {
 	all := []string{"", ".", "..", "v1" /* of A2A 0.3 */, "livez", "readyz"}
 	paths := []string{cardPath, openAPIPath, s.cfg.Health}
@@ -47,8 +46,8 @@ func (s *Server) inPath(tenant string) bool {
 	return !strings.Contains(tenant, "/") && !slices.Contains(s.reserved, tenant)
 }
 
-// pathTenant splits the tenant from the parameters of a path that begins with one, and
-// refuses one that is not the caller's.
+// pathTenant splits the tenant from the parameters of a path that begins with a tenant, and
+// refuses a tenant that is not the caller's.
 func (s *Server) pathTenant(by auth.Principal, values []string) (tenant string, rest []string, err error) {
 	if tenant = values[0]; !s.inPath(tenant) || tenant != by.Tenant {
 		return "", nil, transportError(http.StatusNotFound)
@@ -56,10 +55,9 @@ func (s *Server) pathTenant(by auth.Principal, values []string) (tenant string, 
 	return tenant, values[1:], nil
 }
 
-// checkTenant refuses a request, in the SDK's type, that names a tenant other than the
-// caller's, or than the one of its path; "": its path names none. It depends on nothing else,
-// so that it says nothing about what exists. Every binding has to call it with every request
-// that it has decoded, before the operation reads anything.
+// checkTenant returns an error if a request, in the SDK's type, names a tenant other than the
+// caller's or, unless path is empty, other than path. Every binding calls it before the
+// operation reads anything, so that the error reveals nothing about stored data.
 func checkTenant(by auth.Principal, path string, req any) error {
 	all, err := tenantsOf(req)
 	if err != nil {

@@ -88,7 +88,7 @@ func makeForm(d protoreflect.MessageDescriptor) *form {
 	return f
 }
 
-// encode encodes JSON of ours as the message. What it does not know, protojson does.
+// encode encodes the server's JSON as the message. It leaves unknown JSON to protojson.
 func (f *form) encode(in []byte) (message, error) {
 	t := transcoder{in: in, out: make([]byte, 0, max(len(in), pooled()))}
 	if t.message(f) && t.space() == 0 {
@@ -110,8 +110,8 @@ func (f *form) encodeSlowly(in []byte) (message, error) {
 	return proto.Marshal(m)
 }
 
-// transcoder reads JSON and writes protobuf. Its methods return false for what they do not
-// know; the output is worthless then.
+// transcoder reads JSON and writes protobuf. Its methods return false for unknown JSON; the
+// output is then worthless.
 type transcoder struct {
 	in    []byte
 	at    int
@@ -197,7 +197,7 @@ func (t *transcoder) elements(each func() bool) bool {
 	}
 }
 
-// sized writes what write writes, preceded by its length.
+// sized writes the output of write, preceded by its length.
 func (t *transcoder) sized(write func() bool) bool {
 	from := len(t.out)
 	t.out = append(t.out, 0) // most are short
@@ -249,7 +249,7 @@ func (t *transcoder) message(f *form) bool {
 	})
 }
 
-// field writes one value of a field.
+// field writes a value of a field.
 func (t *transcoder) field(f *formField) bool {
 	before := len(t.out)
 	t.out = append(t.out, f.tag...)

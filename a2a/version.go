@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// version is the version of A2A that is served, as Major.Minor, and oldVersion the one that
-// is served beside it unless Config.OnlyV1 is set.
+// version is the served version of A2A, as Major.Minor, and oldVersion the version that is
+// served beside it unless Config.OnlyV1 is set.
 const (
 	version    = "1.0"
 	oldVersion = "0.3"
@@ -18,9 +18,10 @@ const versionHeader = "A2A-Version"
 // versionKey is versionHeader as a key of an http.Header.
 var versionKey = http.CanonicalHeaderKey(versionHeader)
 
-// checkVersion refuses a request for a method or path of 1.0 that names another version.
-// The patch part is ignored (§3.6). A request that names none has the version of its method
-// or path (D8) or, with StrictVersions, 0.3 (§3.6.2). what is the method, or the path.
+// checkVersion refuses a request for a method or path of 1.0 that names another version. The
+// patch part is ignored (§3.6). A request without a version has the version of its method or
+// path (D8) or, with StrictVersions, 0.3 (§3.6.2). The parameter what is the method or the
+// path.
 func (s *Server) checkVersion(r *http.Request, what string) error {
 	asked := askedVersions(r)
 	switch {
@@ -42,7 +43,8 @@ func (s *Server) checkVersion(r *http.Request, what string) error {
 	return nil
 }
 
-// checkOldVersion is checkVersion for a method or path of 0.3. instead is what 1.0 has.
+// checkOldVersion is checkVersion for a method or path of 0.3. instead is its replacement in
+// 1.0.
 func (s *Server) checkOldVersion(r *http.Request, what, instead string) error {
 	for _, v := range askedVersions(r) {
 		switch {
@@ -63,7 +65,7 @@ func (s *Server) unknownVersion(v string) error {
 	return s.otherVersion("version " + clip(v) + " of A2A is not supported: use " + s.versions(" or "))
 }
 
-// versions lists the versions that are served, the preferred one first.
+// versions lists the served versions, the preferred first.
 func (s *Server) versions(separator string) string {
 	if s.cfg.OnlyV1 {
 		return version
@@ -100,9 +102,9 @@ func (s *Server) otherVersion(message string) error {
 	return w
 }
 
-// checkCallVersion refuses a call of gRPC that names another version than that of its
-// service. One that names none has the version of the service, since the name of the service
-// says it, also with StrictVersions.
+// checkCallVersion refuses a call of gRPC that names another version than that of its service.
+// A call without a version has the version of the service, since the name of the service has
+// it, also with StrictVersions.
 func (s *Server) checkCallVersion(r *http.Request, served string) error {
 	for _, v := range askedVersions(r) {
 		if v != served && !strings.HasPrefix(v, served+".") {
