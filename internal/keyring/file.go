@@ -132,7 +132,7 @@ func parse(raw []byte, p Purpose) ([]key, error) {
 		return nil, damaged("it is not JSON")
 	}
 	if v.Version > version {
-		return nil, fmt.Errorf("has version %d, and this program reads version %d: it is of a newer program; run that one", v.Version, version)
+		return nil, fmt.Errorf("has version %d, and this program reads version %d: it is of a newer program; run that program", v.Version, version)
 	}
 	var f file
 	d := json.NewDecoder(bytes.NewReader(raw))
