@@ -191,7 +191,7 @@ func tighten(name string, log zerolog.Logger) error {
 	case mode&0o007 != 0:
 		return fmt.Errorf("%s has the mode %04o, so that others may know or change the keys in it: run chmod go-rwx %[1]s, and if others use this machine, make new keys with a2a-server signing rotate", name, mode)
 	case mode&0o070 != 0:
-		log.Warn().Str("file", name).Str("mode", fmt.Sprintf("%04o", mode)).Msg("removed the rights of the group to the server's own keys")
+		log.Warn().Str("file", name).Str("mode", fmt.Sprintf("%04o", mode)).Msg("removing the rights of the group to the server's own keys")
 		return os.Chmod(name, mode&^0o070)
 	}
 	return nil
