@@ -16,9 +16,9 @@ package store
 //     reader of the log writes, in any phase of the task. ErrNotFound: the task is gone,
 //     or being deleted.
 //
-// A batch must not be computed from one that is not durable yet. Chunks are the
-// exception: they name only their fence, so they, and a change after them, may be
-// queued without waiting. A turn's batch of chunks fails only when
+// A batch must not be computed from another batch that is not durable yet. Chunks are the
+// exception: they name only their fence, so they, and a change after them, may be queued
+// without waiting. A turn's batch of chunks fails only when
 //
 //   - the turn was cut off, or its task is not Live: ErrFenced, or ErrNotFound once
 //     the task is deleted;
@@ -27,11 +27,10 @@ package store
 //     (ErrTooLarge), the shape is wrong (ErrInvalid), or Scope does not cover the
 //     task (ErrNotFound).
 //
-// Other batches queued for the task, before it or after it, make no difference,
-// even if they fail.
+// Other batches queued for the task, before it or after it, make no difference, even if they
+// fail.
 //
-// The store keeps the byte slices of a batch; they must not be changed after
-// [Store.Append].
+// The store keeps the byte slices of a batch; they must not be changed after [Store.Append].
 type Batch struct {
 	Scope Scope
 	Task  TaskID
@@ -44,7 +43,7 @@ type Batch struct {
 	Snapshot *Snapshot
 	Rows     []RowChange
 	Due      []DueChange
-	Audit    [][]byte // one entry each
+	Audit    [][]byte // an entry each
 
 	// Parked, on a create with a context, limits how many tasks that owner may have
 	// Parked in that context at once: the create fails with a *ParkedError when that
@@ -66,16 +65,16 @@ type Batch struct {
 	// different tasks cannot exceed it together.
 	ContextRows RowBound
 
-	// Dedup, on a create, is the idempotency key of the message: a second create with
-	// the same Dedup, from any scope, fails with a *DuplicateError that names the first
-	// task, for as long as the store's [Window] remembers it, even if the system's clock
-	// is changed. A reopened store remembers at least those of the newest [WindowSize]
-	// creations that were made in the previous hour, if their tasks have not been
-	// deleted, and their hour begins again. Include the owner in the hash. Zero: none.
+	// Dedup, on a create, is the idempotency key of the message: a second create with the same
+	// Dedup, from any scope, fails with a *DuplicateError that names the first task, for as
+	// long as the store's [Window] remembers it, even if the system's clock is changed. A
+	// reopened store remembers at least the keys of the newest [WindowSize] creations in the
+	// previous hour, if their tasks have not been deleted, and their hour begins again.
+	// Include the owner in the hash. Zero: none.
 	Dedup Hash
 }
 
-// Change is what a batch changes in the header. Its zero value changes nothing.
+// Change is a change of the header. Its zero value changes nothing.
 type Change struct {
 	Context   string  // on create only
 	Status    *Status // nil: unchanged
@@ -90,28 +89,27 @@ type Status struct {
 	Time  Millis
 }
 
-// Event is one entry of a log. The store assigns Seq and Pub at commit; in a batch
-// they are ignored.
+// Event is an entry of a log. The store assigns Seq and Pub at commit; in a batch they are
+// ignored.
 type Event struct {
 	Seq    uint64
 	Pub    uint64 // 0 when the event is private
 	Public bool
 	Bulk   bool   // readers may skip it; see [Limit]
-	Kind   string // at most MaxKind bytes; the engine's name for what Data is
+	Kind   string // at most MaxKind bytes; the engine's name for the type of Data
 	Time   Millis
 	Data   []byte
 }
 
-// Snapshot is the fold of a task's log up to and including After, made when the
-// task had Rev. It is kept if the task, before this batch, has that last seq and
-// that rev. Seq alone is not enough: a refused batch that was folded may have as
-// many events as the one committed in its place. A snapshot is a cache: when it is
-// out of date, or there are no events since the last one, the store drops it and
-// commits the rest.
+// Snapshot is the fold of a task's log up to and including After, made when the task had Rev.
+// It is kept if the task, before this batch, has that last seq and that rev. Seq alone is not
+// enough: a refused batch that was folded may have as many events as the batch committed in
+// its place. A snapshot is a cache: when it is out of date, or there are no events since the
+// last snapshot, the store drops it and commits the rest.
 //
-// It has two parts, so that a reader that skips bulk reads none: Bytes is the fold
-// of the events that are not bulk, Bulk the fold of those that are. Bulk may be left
-// out: the newest one then stays in use, together with the bulk events after it.
+// It has two parts, so that a reader that skips bulk reads none: Bytes is the fold of the
+// events that are not bulk, Bulk the fold of the bulk events. Bulk may be left out: the newest
+// Bulk then stays in use, together with the bulk events after it.
 type Snapshot struct {
 	After uint64 // the last seq that was folded, including chunks still queued
 	Rev   uint64 // the task's rev at that point, which chunks do not change
@@ -125,15 +123,15 @@ type Snapshot struct {
 // not so an aside, whose rows need a rev of their own.
 const Any = ^uint64(0)
 
-// RowChange puts or removes one row. A row belongs to the batch's task; with
-// OfContext to the context of that task, which is the context of that name of the
-// task's owner; in a batch without a task, to its scope. The changes of a batch are
-// applied in order: each sees the result of those before it.
+// RowChange puts or removes a row. A row belongs to the batch's task; with OfContext to the
+// context of that task, which is the context of that name of the task's owner; in a batch
+// without a task, to its scope. The changes of a batch are applied in order: each sees the
+// result of the changes before it.
 //
-// The tasks of a context share its rows: any change of any of them may put and remove
-// them, whatever its Scope, so nothing guards a row of a context but its own rev. They
-// are removed in the step of [Store.Delete] from which on the context's last task is
-// not found. A create cannot change them, and neither can a task without a context.
+// The tasks of a context share its rows: any change of any of them may put and remove them,
+// whatever its Scope, so nothing guards a row of a context but its own rev. They are removed
+// in the step of [Store.Delete] from which on the context's last task is not found. A create
+// cannot change them, and neither can a task without a context.
 type RowChange struct {
 	Kind   string // at most MaxKind bytes
 	Key    []byte // at most MaxKey bytes, unique within task (or context, or scope) and kind
@@ -161,8 +159,8 @@ type IndexKey struct {
 	Key   []byte // at most MaxKey bytes
 }
 
-// DueChange puts or removes one due row of the batch's task or scope. Removing a
-// missing row, or putting an existing one, changes nothing.
+// DueChange puts or removes a due row of the batch's task or scope. Removing a missing row, or
+// putting an existing row, changes nothing.
 type DueChange struct {
 	Time    Millis // above 0 for a row that is put, so that 0 can mean "none"
 	Kind    string // at most MaxKind bytes

@@ -8,7 +8,7 @@ type RowBound struct {
 	Rows, Bytes uint64
 }
 
-// Add adds one row to b, which then says what is used.
+// Add adds a row to the usage.
 func (b *RowBound) Add(key, value []byte) {
 	b.Rows++
 	b.Bytes += RowBytes(key, value)
@@ -20,8 +20,8 @@ func (b *RowBound) Remove(key, value []byte) {
 	b.Bytes -= RowBytes(key, value)
 }
 
-// RowBytes returns how many bytes a row of a context adds to its owner's usage, and to
-// what Batch.ContextRows limits.
+// RowBytes returns the bytes that a row of a context adds to its owner's usage, and to the
+// total that Batch.ContextRows limits.
 func RowBytes(key, value []byte) uint64 { return uint64(len(key) + len(value)) }
 
 // Check returns a *ContextRowsError if rows of a kind grow from before to after and
@@ -38,11 +38,11 @@ func (b RowBound) Check(kind string, before, after RowBound) error {
 // ContextRowsError says that a batch would exceed its ContextRows.
 type ContextRowsError struct {
 	Kind  string   // of the rows
-	Would RowBound // what there would be after the batch
+	Would RowBound // the total after the batch
 	Limit RowBound
 }
 
-// Error names what there would be and the limit.
+// Error names the total after the batch, and the limit.
 func (e *ContextRowsError) Error() string {
 	return fmt.Sprintf("the context would have %d rows of kind %s with %d bytes; at most %d rows with %d bytes are allowed", e.Would.Rows, e.Kind, e.Would.Bytes, e.Limit.Rows, e.Limit.Bytes)
 }

@@ -7,9 +7,9 @@ import (
 	"fmt"
 )
 
-// A cursor is 8 bytes of the SHA-256 of what it belongs to (version, scope,
-// filter), followed by a position, in base64url without padding. It holds no
-// secrets: a forged one can only move within its own scope.
+// A cursor is 8 bytes of the SHA-256 of its version, scope and filter, followed by a position,
+// in base64url without padding. It holds no secrets: a forged cursor can only move within its
+// own scope.
 
 // EncodeCursor returns the cursor that continues q of s after pos.
 func (q Query) EncodeCursor(s Scope, pos []byte) string { return encodeCursor(q.bind(s), pos) }

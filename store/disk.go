@@ -4,17 +4,17 @@ import "fmt"
 
 // Disk is disk usage, or a limit on it, in bytes.
 type Disk struct {
-	// Owner counts the tasks of one owner: the event data in their logs, plus
-	// [TaskBytes] for each, and the keys and values of the rows of its contexts. On disk, with snapshots and indexes, they take up to about
-	// twice as much.
+	// Owner counts the tasks of an owner: the event data in their logs, plus [TaskBytes] for
+	// each, and the keys and values of the rows of its contexts. On disk, with snapshots and
+	// indexes, they take up to about twice as much.
 	Owner uint64
-	// All counts the whole store: for a file the space it occupies without its free
-	// pages, in memory what all owners use.
+	// All counts the whole store: for a file its size without its free pages, in memory the
+	// usage of all owners.
 	All uint64
 }
 
-// TaskBytes is roughly what a task uses in addition to the event data in its log:
-// its header, its index entries and its rows.
+// TaskBytes is roughly the size of a task in addition to the event data in its log: its
+// header, its index entries and its rows.
 const TaskBytes = 2 << 10
 
 // DiskError says that a create would exceed Batch.Disk.
@@ -47,8 +47,8 @@ func (b *Batch) DiskBytes() uint64 {
 // DiskBytes returns how many bytes the task adds to its owner's usage.
 func (h *Header) DiskBytes() uint64 { return TaskBytes + h.Bytes }
 
-// Fits returns the usage after b has been added to used, or a *DiskError if b is a
-// create that exceeds one of its limits. A field that b does not limit is 0.
+// Fits returns the usage after b has been added to used, or a *DiskError if b is a create that
+// exceeds one of its limits. A field that b does not limit is 0.
 func (b *Batch) Fits(used Disk) (Disk, error) {
 	more := b.DiskBytes()
 	var sum Disk

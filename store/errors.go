@@ -8,8 +8,8 @@ import (
 // The errors of a store. Compare with errors.Is. [DuplicateError], [ParkedError],
 // [DiskError] and [ContextRowsError] are types, because they carry data.
 var (
-	// ErrNotFound: there is no such task, or it belongs to somebody else. A caller
-	// cannot tell which.
+	// ErrNotFound: the task does not exist, or it belongs to another owner. A caller cannot
+	// tell the difference.
 	ErrNotFound = errors.New("task not found")
 	// ErrConflict: the task or a row has another rev. Read, decide again, retry.
 	ErrConflict = errors.New("changed meanwhile")
@@ -33,12 +33,12 @@ var (
 	// ErrUnavailable: the backend cannot write now, or not in time; the error says why,
 	// such as a full disk. Nothing of the batch was written; it may be retried.
 	ErrUnavailable = errors.New("store is not available")
-	// ErrDataLoss: what is stored of a task, or the place it is stored in, is damaged and
-	// cannot be read. Nothing of the batch was written. Other tasks are not affected.
+	// ErrDataLoss: a stored value of a task, or its page, is damaged and cannot be read.
+	// Nothing of the batch was written. Other tasks are not affected.
 	ErrDataLoss = errors.New("stored data is damaged")
-	// ErrReadOnly: the backend found damage while writing. Nothing of the batch was
-	// written, and nothing will be: what can be read is still served, and a person has to
-	// restore a backup.
+	// ErrReadOnly: the backend found damage while writing. Nothing of the batch was written,
+	// and nothing will be. Readable data is still served, and a person has to restore a
+	// backup.
 	ErrReadOnly = errors.New("store is read-only")
 	// ErrDamaged: the outcome of a commit is unknown, or the backend cannot be read at
 	// all. It accepts no more batches. Reopening it settles the outcome.

@@ -1,14 +1,14 @@
 package store
 
-// State is the status of a task as a number from 1 to [MaxState]. The engine defines
-// what each means; the store only indexes lists by it.
+// State is the status of a task as a number from 1 to [MaxState]. The engine defines their
+// meaning; the store only indexes lists by them.
 type State uint8
 
 // MaxState is the largest State: A2A has nine.
 const MaxState State = 9
 
-// Phase says whether a task is run by somebody. The zero Phase is invalid in a
-// header and means "unchanged" in a [Change].
+// Phase says whether a task is run by a handle. The zero Phase is invalid in a header and
+// means "unchanged" in a [Change].
 type Phase uint8
 
 // The phases of a task; see the package comment.
@@ -18,7 +18,7 @@ const (
 	Final                   // it has ended
 )
 
-// Header is the fixed part of a task: what is known without reading its log.
+// Header is the fixed part of a task, known without reading its log.
 type Header struct {
 	Task       TaskID
 	Owner      Scope  // always an Owner
@@ -42,10 +42,10 @@ type Header struct {
 	// at most Snapshot, and less when newer snapshots have no bulk part.
 	BulkSnapshot uint64
 
-	// Damaged says that the header is damaged, so that the task is lost. Task is correct,
-	// and so are those of Owner, Context, State and StatusTime that are not zero: an
-	// Owner's list knows them from its index. A task that was Live is listed only for
-	// System. Read returns ErrDataLoss.
+	// Damaged says that the header is damaged, so that the task is lost. Task is correct, and
+	// so is each of Owner, Context, State and StatusTime that is not zero: an Owner's list
+	// knows them from its index. A task that was Live is listed only for System. Read returns
+	// ErrDataLoss.
 	Damaged bool
 }
 

@@ -13,12 +13,12 @@ import (
 // that new rows are neighbours on disk. The zero TaskID names no task.
 type TaskID [16]byte
 
-// NewTaskID returns a new UUIDv7. Ids made by one process strictly increase.
+// NewTaskID returns a new UUIDv7. Ids made by the same process strictly increase.
 func NewTaskID() TaskID { return TaskID(uuid.Must(uuid.NewV7())) }
 
-// ParseTaskID parses the canonical text form, 36 characters in lower or upper
-// case; ok is false for anything else. No task here has an id in another form, so
-// callers answer one like an unknown task.
+// ParseTaskID parses the canonical text form, 36 characters in lower or upper case; ok is
+// false for anything else. No task here has an id in another form, so callers answer such an
+// id like an unknown task.
 func ParseTaskID(s string) (id TaskID, ok bool) {
 	if len(s) != 36 {
 		return TaskID{}, false

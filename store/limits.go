@@ -8,8 +8,8 @@ const (
 	MaxKind     = 64
 	MaxKey      = 512
 	MaxOwner    = 1024     // tenant and subject together
-	MaxEvent    = 16 << 20 // bytes of one event's data
-	MaxRow      = 2 << 20  // bytes of one row, due payload or audit entry
+	MaxEvent    = 16 << 20 // bytes of an event's data
+	MaxRow      = 2 << 20  // bytes of a row, due payload or audit entry
 	MaxSnapshot = 96 << 20 // of each part
 	MaxBatch    = 128 << 20
 )

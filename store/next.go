@@ -29,7 +29,7 @@ func Next(h *Header, b *Batch, epoch uint64) (Header, Receipt, error) {
 		n = *h
 	}
 	if n.Context == "" && b.HasContextRows() {
-		return n, Receipt{}, fmt.Errorf("%w: task %s has no context for rows of one", ErrInvalid, n.Task)
+		return n, Receipt{}, fmt.Errorf("%w: task %s has no context, so it cannot change context rows", ErrInvalid, n.Task)
 	}
 	c := &b.Change
 	if n.Phase == Final && (c.Status != nil || c.Phase != 0 || c.TakeFence) {

@@ -2,11 +2,11 @@ package store
 
 import "fmt"
 
-// Query selects tasks. With an Owner the order is newest status first, ties by
-// id, larger first; with Tenant and System it is the newest id first.
+// Query selects tasks. With an Owner the order is newest status first, ties by id, larger
+// first; with Tenant and System it is the newest id first.
 //
-// A task whose status changes between two pages moves to the front and may be
-// missed; one that does not move appears exactly once.
+// A task whose status changes between two pages moves to the front and may be missed; any
+// other task appears exactly once.
 type Query struct {
 	Context string // "": any
 	State   State  // 0: any
@@ -15,21 +15,20 @@ type Query struct {
 	Cursor  string // Next of the previous page; "": first page
 }
 
-// TaskPage is one page of tasks.
+// TaskPage is a page of tasks.
 type TaskPage struct {
 	Tasks []Header
 	Next  string // "": last page
 	Total int64  // of all that match, before paging; -1 for Tenant and System
 }
 
-// RowQuery selects rows of one kind, in the order of their keys: by task, by
-// index, or all.
+// RowQuery selects rows of a kind, in the order of their keys: by task, by index, or all.
 type RowQuery struct {
 	Kind string
-	Task TaskID // zero: of any task, and those of a scope or a context
+	Task TaskID // zero: of any task, scope or context
 
-	// Context selects the rows of one context. It needs an Owner scope, whose context it
-	// is, and no Task. "": of any context, and those of a task or a scope.
+	// Context selects the rows of a single context. It needs the Owner scope of that context,
+	// and no Task. "": of any context, task or scope.
 	Context string
 
 	Key    []byte // with Task or Context, or with an Owner scope alone: exactly this row
@@ -41,7 +40,7 @@ type RowQuery struct {
 
 // Validate returns ErrInvalid if the contract does not allow q for s.
 func (q RowQuery) Validate(s Scope) error {
-	owned := s.IsOwner() || s.IsZero() // who is nobody gets nothing
+	owned := s.IsOwner() || s.IsZero() // the zero scope gets nothing
 	switch {
 	case q.Context != "" && (!q.Task.IsZero() || !owned):
 		return fmt.Errorf("%w: the rows of a context need its owner, and no task", ErrInvalid)
@@ -53,7 +52,7 @@ func (q RowQuery) Validate(s Scope) error {
 	return nil
 }
 
-// Row is one row.
+// Row is a row.
 type Row struct {
 	Kind string
 	Task TaskID // zero when it belongs to a scope or a context
@@ -67,7 +66,7 @@ type Row struct {
 	Damaged bool // Rev and Value are lost
 }
 
-// RowPage is one page of rows.
+// RowPage is a page of rows.
 type RowPage struct {
 	Rows []Row
 	Next string // "": last page

@@ -7,9 +7,9 @@ type From struct {
 	set   bool
 }
 
-// AtSnapshot begins with the newest snapshot and the events that it does not hold:
-// bulk events after Header.BulkSnapshot and others after Header.Snapshot. Without a
-// snapshot it reads the whole log.
+// AtSnapshot begins with the newest snapshot and the events after it: bulk events after
+// Header.BulkSnapshot and others after Header.Snapshot. Without a snapshot it reads the whole
+// log.
 func AtSnapshot() From { return From{} }
 
 // After begins with the event after seq n; After(0) is the whole log.
@@ -55,8 +55,8 @@ type Limit struct {
 	// may then be empty even if more events follow.
 	NoBulk bool
 
-	// Most is the largest log that is read, in bytes of event data, without bulk if
-	// NoBulk is set. Read returns only the header of a larger one. 0: no limit.
+	// Most is the largest log that is read, in bytes of event data, without bulk if NoBulk is
+	// set. Of a larger log, Read returns only the header. 0: no limit.
 	Most uint64
 }
 

@@ -15,7 +15,7 @@ type RowWatchers struct {
 
 type rowWatcher struct {
 	scope Scope
-	wake  chan struct{} // holds one: wake-ups coalesce
+	wake  chan struct{} // capacity 1: wake-ups coalesce
 }
 
 // Watch implements WatchRows of [Watcher].
@@ -41,8 +41,8 @@ func (w *RowWatchers) Watch(s Scope, kind string) (wake <-chan struct{}, stop fu
 	})
 }
 
-// Wake wakes the watchers of a kind that may see a row of owner's. It costs next to
-// nothing when nobody watches.
+// Wake wakes the watchers of a kind that may see a row of owner's. It costs next to nothing
+// without watchers.
 func (w *RowWatchers) Wake(kind string, owner Scope) {
 	if w.n.Load() == 0 {
 		return
@@ -55,7 +55,7 @@ func (w *RowWatchers) Wake(kind string, owner Scope) {
 		}
 		select {
 		case one.wake <- struct{}{}:
-		default: // one is waiting already
+		default: // a wake-up is waiting already
 		}
 	}
 }

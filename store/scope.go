@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 )
 
-// Scope says whose tasks and rows a call may see. It is sealed: [Owner], [Tenant] and
-// [System] are the only constructors. The zero Scope sees nothing, so a forgotten
-// scope fails closed. Scopes are comparable.
+// Scope limits the tasks and rows that a call may see. It is sealed: [Owner], [Tenant] and
+// [System] are the only constructors. The zero Scope sees nothing, so a forgotten scope fails
+// closed. Scopes are comparable.
 type Scope struct {
 	kind            scopeKind
 	tenant, subject string
@@ -22,16 +22,16 @@ const (
 	scopeSystem
 )
 
-// contextOfOwner begins what ContextKey hashes. No scopeKind has its value.
+// contextOfOwner begins the hashed text of ContextKey. No scopeKind has its value.
 const contextOfOwner = 0x80
 
-// Owner sees what belongs to one subject of one tenant. Without authentication
-// the subject is "anonymous". Only an Owner creates tasks.
+// Owner sees the tasks and rows of a subject in a tenant. Without authentication the subject
+// is "anonymous". Only an Owner creates tasks.
 func Owner(tenant, subject string) Scope {
 	return Scope{kind: scopeOwner, tenant: tenant, subject: subject}
 }
 
-// Tenant sees what belongs to any subject of one tenant.
+// Tenant sees the tasks and rows of all subjects of a tenant.
 func Tenant(tenant string) Scope { return Scope{kind: scopeTenant, tenant: tenant} }
 
 // System sees everything: turns, due work and recovery act as System.
@@ -49,7 +49,7 @@ func (s Scope) TenantName() string { return s.tenant }
 // Subject returns the subject of an Owner.
 func (s Scope) Subject() string { return s.subject }
 
-// Covers reports whether s may see what owner owns.
+// Covers reports whether s may see the tasks and rows of owner.
 func (s Scope) Covers(owner Scope) bool {
 	switch s.kind {
 	case scopeOwner:

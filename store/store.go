@@ -2,57 +2,55 @@ package store
 
 import "context"
 
-// Store keeps tasks: logs, headers, rows, due work and the audit. It is safe for
-// concurrent use. Every method that reads or writes a task or a row takes a
-// [Scope]; what the scope does not cover is answered like what does not exist.
+// Store keeps tasks: logs, headers, rows, due work and the audit. It is safe for concurrent
+// use. Every method that reads or writes a task or a row takes a [Scope]; anything outside the
+// scope is answered as if it did not exist.
 //
-// No method keeps backend resources once it has returned: returned bytes are copied
-// or immutable, and callers may keep them.
+// No method keeps backend resources once it has returned: returned bytes are copied or
+// immutable, and callers may keep them.
 type Store interface {
-	// Append queues b and returns at once. Batches of one task commit in the order
-	// in which they were queued: once one is durable, all before it have been
-	// answered. Only a create may be overtaken, because it may have to wait for
-	// what Batch.Dedup and Batch.Disk need, and one with Batch.Parked may have to count
-	// the tasks in its context first: wait for it before queuing anything else for its
-	// task.
+	// Append queues b and returns at once. Batches of a task commit in the order in which they
+	// were queued: once a batch is durable, all before it have been answered. Only a create
+	// may be overtaken, because it may have to wait for the data of Batch.Dedup and
+	// Batch.Disk, and with Batch.Parked may have to count the tasks in its context first: wait
+	// for it before queuing anything else for its task.
 	//
-	// Commit.Wait returns once b is durable, and not before, or with ErrNotFound,
-	// ErrConflict, ErrFenced, *DuplicateError, *ParkedError, *DiskError,
-	// *ContextRowsError, ErrTooLarge, ErrInvalid, ErrClosed, ErrUnavailable, ErrDataLoss,
-	// ErrReadOnly or ErrDamaged, or with the cause of ctx's end. One bad batch fails alone. The end of ctx has no effect
-	// once the writer has taken b.
+	// Commit.Wait returns once b is durable, and not before, or with ErrNotFound, ErrConflict,
+	// ErrFenced, *DuplicateError, *ParkedError, *DiskError, *ContextRowsError, ErrTooLarge,
+	// ErrInvalid, ErrClosed, ErrUnavailable, ErrDataLoss, ErrReadOnly or ErrDamaged, or with
+	// the cause of ctx's end. A bad batch fails alone. The end of ctx has no effect once the
+	// writer has taken b.
 	//
-	// While the backend cannot write, a batch of a turn (Fence is set) waits, with all
-	// that its turn has queued after it, and is committed when the backend can write
-	// again: nobody else has what it holds. It fails only when its ctx or the store ends,
-	// or its turn is cut off. Any other batch fails with ErrUnavailable, a create at
-	// once; one that is accepted meanwhile overtakes the waiting batches of turns.
+	// While the backend cannot write, a batch of a turn (Fence is set) waits, with all later
+	// batches of its turn, and is committed when the backend can write again: no other copy of
+	// its events exists. It fails only when its ctx or the store ends, or its turn is cut off.
+	// Any other batch fails with ErrUnavailable, a create at once; a batch that is accepted
+	// meanwhile overtakes the waiting batches of turns.
 	Append(ctx context.Context, b *Batch) *Commit
 
-	// Read returns the header and one bounded page of events from one view. It returns
-	// at least one event if there is one after from, however large, unless limit leaves
-	// events out. Consecutive pages, each read from the Next of the one before, are
-	// consistent: events never change. ErrDataLoss: a part of the task is damaged; no page
-	// ever holds anything that differs from what was written.
+	// Read returns the header and a bounded page of events from one view. It returns at least
+	// one event if there is one after from, however large, unless limit leaves events out.
+	// Consecutive pages, each read from the Next of its predecessor, are consistent: events
+	// never change. ErrDataLoss: a part of the task is damaged; no page ever holds events that
+	// differ from the written events.
 	Read(ctx context.Context, s Scope, id TaskID, from From, limit Limit) (LogPage, error)
 
-	// Tasks lists headers; see [Query]. Damaged tasks do not hide others: see
+	// Tasks lists headers; see [Query]. Damaged tasks do not hide other tasks: see
 	// Header.Damaged.
 	Tasks(ctx context.Context, s Scope, q Query) (TaskPage, error)
 
-	// Rows lists rows; see [RowQuery]. Damaged rows do not hide others: see Row.Damaged. A
+	// Rows lists rows; see [RowQuery]. Damaged rows do not hide other rows: see Row.Damaged. A
 	// damaged row that was asked for by its key is ErrDataLoss.
 	Rows(ctx context.Context, s Scope, q RowQuery) (RowPage, error)
 
-	// Due returns one page of the due rows whose time is not after now, in order of
-	// time: the first ones, or those after a position. next is the time of the first
-	// row after the page, due or not (0: none); so there is another page when next is
-	// neither 0 nor after now. limit defaults to 50 and is at most 1,000. It acts as
-	// System.
+	// Due returns a page of the due rows whose time is not after now, in order of time, from
+	// the beginning or after a position. next is the time of the first row after the page, due
+	// or not (0: none); so there is another page when next is neither 0 nor after now. limit
+	// defaults to 50 and is at most 1,000. It acts as System.
 	//
-	// Rows stay until a batch removes them. A caller that is busy with the rows of a
-	// page, or has put them off, skips them by passing the Position of the last one. To
-	// see rows that were put before that position meanwhile, it starts again with "".
+	// Rows stay until a batch removes them. A caller that is busy with the rows of a page, or
+	// has put them off, skips them by passing the Position of the last row. To see rows that
+	// were put before that position meanwhile, it starts again with "".
 	Due(ctx context.Context, now Millis, after DuePosition, limit int) (rows []Due, next Millis, err error)
 
 	// Claim takes over up to limit Live tasks of older epochs: each gets fence+1,
@@ -61,13 +59,14 @@ type Store interface {
 	// claimed. limit defaults to 50 and is at most 1,000. It acts as System.
 	Claim(ctx context.Context, limit int) ([]Header, error)
 
-	// Delete removes a Final task without due rows, all its rows and its log. From the
-	// first step on, the task is not found; if it was the last one that is found in its
-	// context, the rows of the context are removed in that step, too. Delete works in small steps; an interrupted
-	// one leaves a due row of kind [DueDelete], and calling Delete again as System
-	// continues it. audit, if not nil, is an audit entry of the task that is committed with the
-	// first step. Audit entries stay. ErrBusy: the task has not ended, or has due work.
-	// ErrUnfinished: the first step is durable, so that the task is gone, and a later one failed.
+	// Delete removes a Final task without due rows, all its rows and its log. From the first
+	// step on, the task is not found; if it was the last task that is found in its context,
+	// the rows of the context are removed in that step, too. Delete works in small steps; an
+	// interrupted Delete leaves a due row of kind [DueDelete], and calling Delete again as
+	// System continues it. audit, if not nil, is an audit entry of the task that is committed
+	// with the first step. Audit entries stay. ErrBusy: the task has not ended, or has due
+	// work. ErrUnfinished: the first step is durable, so that the task is gone, and a later
+	// step failed.
 	Delete(ctx context.Context, s Scope, id TaskID, audit []byte) error
 
 	// Close releases the handle. Batches already queued are still committed and
@@ -99,8 +98,7 @@ type AuditLog interface {
 	Audit(ctx context.Context, after uint64, limit int) ([]AuditEntry, error)
 }
 
-// AuditEntry is one audit entry. Entries are numbered from 1 without gaps, in commit
-// order.
+// AuditEntry is an audit entry. Entries are numbered from 1 without gaps, in commit order.
 type AuditEntry struct {
 	N       uint64
 	Task    TaskID // zero when the batch had no task
@@ -108,18 +106,18 @@ type AuditEntry struct {
 	Damaged bool // Task and Data are lost
 }
 
-// Handle is one instance's access to a backend.
+// Handle is an instance's access to a backend.
 type Handle interface {
 	Store
 	Watcher
 	AuditLog
 
-	// Epoch returns the number of the instance: handles of one backend have different
-	// ones, and a later handle has a larger one, also after a reopen.
+	// Epoch returns the number of the instance: handles of the same backend have different
+	// epochs, and a later handle has a larger epoch, also after a reopen.
 	Epoch() uint64
 }
 
-// Due is one row of due work.
+// Due is a row of due work.
 type Due struct {
 	Time     Millis
 	Task     TaskID // zero when it belongs to a scope

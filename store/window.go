@@ -43,7 +43,7 @@ type creation struct {
 	at            time.Duration
 	owner         [16]byte
 	before, after int32 // among all, by age
-	next          int32 // the owner's next younger one
+	next          int32 // the owner's next younger creation
 }
 
 // caller is an owner with creations in the window.
@@ -141,7 +141,7 @@ func (w *Window) take(owner Scope, m Hash, id TaskID, now time.Duration) (*calle
 	return c, i
 }
 
-// grown counts one more creation of c's, and makes room when there are too many.
+// grown counts another creation of c's, and makes room when there are too many.
 func (w *Window) grown(c *caller) {
 	c.n++
 	heap.Fix(&w.most, c.place)

@@ -235,7 +235,7 @@ const resolved = `"what":"resolved"`
 func (w *world) listen(r *http.Request, got *atomic.Int64) (leave func()) {
 	w.t.Helper()
 	own := &http.Transport{}
-	resp, err := own.RoundTrip(r)
+	resp, err := own.RoundTrip(r) //nolint:bodyclose // leave closes it
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -299,7 +299,7 @@ func (w *world) decisions(r *http.Request, followers int, send func(frame []byte
 	pending := w.fill(100)
 	var got atomic.Int64
 	for range followers {
-		defer w.listen(r, &got)()
+		defer w.listen(r, &got)() //nolint:gocritic // all of them at the end
 	}
 	frame := bytes.Repeat([]byte("x"), 400) // about as much as an entry
 	frame = append(append([]byte("data: "+resolved), frame...), "\n\n"...)

@@ -192,7 +192,8 @@ func (s *Service) Events(ctx context.Context, c *Caller, last string, yield func
 	if err == nil {
 		err = yield(events)
 	}
-	for more := false; err == nil; {
+	for err == nil {
+		var more bool
 		if events, more, err = f.newer(ctx); len(events) > 0 {
 			err = yield(events)
 		}

@@ -107,7 +107,9 @@ func TestExtend(t *testing.T) {
 	w := start(t)
 	id, digest := w.asks("mail", letter)
 	page := w.get(alice, "/ui/approvals/"+id).body
-	if at := strings.Index(page, `id="h-deadline"`); at < 0 || strings.Contains(page[:at], "Extend") || strings.Contains(page[strings.Index(page, `id="decide"`):], "Extend") {
+	before, _, found := strings.Cut(page, `id="h-deadline"`)
+	_, decide, _ := strings.Cut(page, `id="decide"`)
+	if !found || strings.Contains(before, "Extend") || strings.Contains(decide, "Extend") {
 		t.Error("the extension is not beside the deadline")
 	}
 	until := regexp.MustCompile(`name="until" value="([^"]+)"`).FindStringSubmatch(page)

@@ -53,7 +53,7 @@ func openTabs(b *testing.B, s *server, path string) float64 {
 		b.Fatal(err)
 	}
 	for range tabs {
-		defer openTab(b, s, path).close()
+		defer openTab(b, s, path).close() //nolint:gocritic // all of them at the end
 	}
 	s.tell("free")
 	after, err := s.memory()

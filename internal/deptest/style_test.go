@@ -24,7 +24,7 @@ var vague = map[string]bool{
 
 var (
 	commentLine = regexp.MustCompile(`(?m)^\s*//\s?(.*)$`)
-	codeBlock   = regexp.MustCompile("(?ms)^```.*?^```|`[^`\n]*`")
+	codeBlock   = regexp.MustCompile("(?s)\n```.*?\n```|`[^`\n]*`")
 	word        = regexp.MustCompile(`[A-Za-z']+`)
 )
 

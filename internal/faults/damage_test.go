@@ -235,7 +235,7 @@ func examine(t *testing.T, w *world, path string, shown []*errand) (f found) {
 	// When the newest meta page is gone, so is the last commit, which may have been of
 	// several tasks: that cannot be mended, and it is said.
 	older := 0
-	if strings.Contains(s.said(), "what was newer") && len(wrong) <= callers {
+	if strings.Contains(s.said(), "newer commits") && len(wrong) <= callers {
 		older, wrong = len(wrong), nil
 	}
 	// A new message is carried out, or refused; who writes may meet what readers did not.

@@ -27,8 +27,7 @@ const (
 	secretSize = 32 // bytes of a secret, with either algorithm
 )
 
-// file is the keys of a purpose, newest first: the first one is in use, the others were
-// before.
+// file is the keys of a purpose, newest first: the first is in use, the others were before.
 type file struct {
 	Version int     `json:"version"`
 	Purpose Purpose `json:"purpose"`
@@ -48,7 +47,7 @@ type key struct {
 	overlap time.Duration // of its purpose
 }
 
-// newKey returns a key for a purpose, with an id that none of others has.
+// newKey returns a key for a purpose, with an id that no key in others has.
 func newKey(p Purpose, now time.Time, others []key) key {
 	k := key{Algorithm: p.algorithm(), Secret: p.newSecret(), Created: now.UTC().Truncate(time.Second), overlap: p.overlap()}
 	for {
@@ -61,7 +60,7 @@ func newKey(p Purpose, now time.Time, others []key) key {
 	}
 }
 
-// without returns the keys without those that have ended.
+// without returns the keys that have not ended.
 func without(keys []key, now time.Time) []key {
 	return slices.DeleteFunc(slices.Clone(keys), func(k key) bool { return k.ended(now) })
 }
@@ -70,8 +69,8 @@ func anyEnded(keys []key, now time.Time) bool {
 	return slices.ContainsFunc(keys, func(k key) bool { return k.ended(now) })
 }
 
-// ended reports whether a key is no longer accepted. One that would last for longer than
-// any does was replaced while the clock was wrong; an hour is for a clock that is set.
+// ended reports whether a key is no longer accepted. A key that would last longer than its
+// overlap was replaced while the clock was wrong; an hour allows for a clock that is set.
 func (k *key) ended(now time.Time) bool {
 	left := k.Until.Sub(now)
 	return !k.Until.IsZero() && (left <= 0 || left > k.overlap+time.Hour)
@@ -80,7 +79,7 @@ func (k *key) ended(now time.Time) bool {
 // path returns the file of a purpose.
 func path(folder string, p Purpose) string { return filepath.Join(folder, string(p)+".json") }
 
-// sum returns what Sum has to be.
+// sum returns the value that Sum must have.
 func (f file) sum() string {
 	f.Sum = ""
 	raw, err := json.Marshal(f)
@@ -132,7 +131,7 @@ func parse(raw []byte, p Purpose) ([]key, error) {
 		return nil, damaged("it is not JSON")
 	}
 	if v.Version > version {
-		return nil, fmt.Errorf("has version %d, and this program reads version %d: it is of a newer program; run that one", v.Version, version)
+		return nil, fmt.Errorf("has version %d, and this program reads version %d: it is of a newer program; run that program", v.Version, version)
 	}
 	var f file
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -179,9 +178,9 @@ func makeFolder(folder string, log zerolog.Logger) error {
 	return privatefile.SyncFolder(filepath.Dir(folder))
 }
 
-// tighten takes away the rights of the group, which some volumes give to everything on them
-// when they are mounted. Rights for everybody are refused: nothing does that on purpose, and
-// the keys may be known.
+// tighten removes the rights of the group, which some volumes give to every file when they are
+// mounted. Rights for all users are refused: nothing sets them on purpose, and the keys may be
+// known.
 func tighten(name string, log zerolog.Logger) error {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -192,7 +191,7 @@ func tighten(name string, log zerolog.Logger) error {
 	case mode&0o007 != 0:
 		return fmt.Errorf("%s has the mode %04o, so that others may know or change the keys in it: run chmod go-rwx %[1]s, and if others use this machine, make new keys with a2a-server signing rotate", name, mode)
 	case mode&0o070 != 0:
-		log.Warn().Str("file", name).Str("mode", fmt.Sprintf("%04o", mode)).Msg("the rights of the group to the server's own keys are taken away")
+		log.Warn().Str("file", name).Str("mode", fmt.Sprintf("%04o", mode)).Msg("removing the rights of the group to the server's own keys")
 		return os.Chmod(name, mode&^0o070)
 	}
 	return nil

@@ -1,17 +1,17 @@
-// Package keyring keeps the server's own keys: those by which it recognizes what it has made
-// itself, and those that seal secrets of others. There is one file for each purpose, in a
-// folder of the data folder. A new key takes the place of the old one with [Rotate]; what the
-// old one has made is accepted for another day, what it has sealed for a year. The package
-// does not know what is authenticated or sealed.
+// Package keyring keeps the server's own keys: keys for codes and signatures of its own data,
+// and keys that seal secrets of clients. Each purpose has a file, in a folder of the data
+// folder. A new key replaces the old key with [Rotate]; codes and signatures of the old key
+// are accepted for another day, sealed secrets for a year. The package does not know the
+// meaning of the authenticated or sealed data.
 //
-// What happens to a file:
+// Faults of a file:
 //
-//   - it is missing at the start: one with a new key is made;
-//   - it is damaged, of a newer version, or everybody may read or write it: the start is
+//   - it is missing at the start: a file with a new key is made;
+//   - it is damaged, of a newer version, or readable or writable for all users: the start is
 //     refused, because only a person knows whether a backup is better than a new key;
-//   - its group may read or write it: that right is taken away, and the log says so;
-//   - while the server runs, any of this, and a file that is missing: the keys in use stay,
-//     and the log says what is wrong.
+//   - its group may read or write it: that right is removed, and the log says so;
+//   - while the server runs, any of this, or a missing file: the keys in use stay, and the log
+//     has the fault.
 package keyring
 
 import (
@@ -26,7 +26,7 @@ import (
 	"a2a-server/internal/privatefile"
 )
 
-// The times for which a key is accepted after another one has taken its place.
+// The times for which a replaced key is accepted.
 const (
 	Overlap     = 24 * time.Hour
 	SealOverlap = 366 * 24 * time.Hour // a key that seals
@@ -48,8 +48,8 @@ type Keyring struct {
 	rings map[Purpose]*ring
 }
 
-// Open reads the keys, and makes those that are missing. Only one process at a time may have
-// a folder open; [Rotate] may be called by others.
+// Open reads the keys, and makes missing keys. Only a single process at a time may have a
+// folder open; other processes may call [Rotate].
 func Open(cfg Config) (*Keyring, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -70,13 +70,13 @@ func Open(cfg Config) (*Keyring, error) {
 	return k, nil
 }
 
-// MAC returns what makes and checks the codes of a purpose that has them.
+// MAC returns the [MAC] of a purpose with codes.
 func (k *Keyring) MAC(p Purpose) *MAC { return &MAC{k.rings[p]} }
 
-// Signer returns what makes the signatures of a purpose that has them.
+// Signer returns the signer of a purpose that has one.
 func (k *Keyring) Signer(p Purpose) *Signer { return &Signer{k.rings[p]} }
 
-// Sealer returns what seals and opens the secrets of a purpose that has them.
+// Sealer returns the sealer of a purpose that has one.
 func (k *Keyring) Sealer(p Purpose) *Sealer { return &Sealer{k.rings[p]} }
 
 // Reload reads the files again, if they have changed, and removes keys that have ended from
@@ -94,9 +94,9 @@ func (k *Keyring) Reload() error {
 	return errors.Join(errs...)
 }
 
-// Rotate makes a new key for a purpose. The old one is accepted until the time that it
-// returns. A running server takes the new one within seconds. The error is [fs.ErrNotExist]
-// if there is no file yet.
+// Rotate makes a new key for a purpose. The old key is accepted until the returned time. A
+// running server takes the new key within seconds. The error is [fs.ErrNotExist] if there is
+// no file yet.
 func Rotate(folder string, p Purpose, now time.Time) (until time.Time, err error) {
 	if !slices.Contains(Purposes(), p) {
 		return time.Time{}, fmt.Errorf("there are no keys for %q", p)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Purpose is what a key is for. No key is for two purposes.
+// Purpose is the use of a key. No key has two purposes.
 type Purpose string
 
 // The purposes. Their names are the names of their files.
@@ -28,7 +28,7 @@ const (
 // Purposes returns all purposes.
 func Purposes() []Purpose { return []Purpose{PageTokens, AgentCard, PushSecrets, PushTokens} }
 
-// lost says what a new key costs if the old one is lost.
+// lost says what a new key costs if the old key is lost.
 func (p Purpose) lost() string {
 	switch p {
 	case PageTokens:
@@ -40,11 +40,10 @@ func (p Purpose) lost() string {
 	case PushTokens:
 		return "receivers of push notifications have to get the public key again"
 	}
-	return "what the old keys have made is not accepted"
+	return "codes and signatures of the old keys are not accepted"
 }
 
-// The algorithms of keys: of those that make codes, of those that sign (RFC 7518), and of
-// those that seal.
+// The algorithms of keys, for codes, for signatures (RFC 7518), and for sealing.
 const (
 	hmacSHA256 = "HMAC-SHA256"
 	es256      = "ES256"
@@ -63,8 +62,8 @@ func (p Purpose) algorithm() string {
 	return hmacSHA256
 }
 
-// overlap returns for how long a key is accepted after another one has taken its place. What
-// was sealed is in the store for as long as its task needs it.
+// overlap returns for how long a replaced key is accepted. A sealed secret is in the store for
+// as long as its task needs it.
 func (p Purpose) overlap() time.Duration {
 	if p == PushSecrets {
 		return SealOverlap
@@ -83,7 +82,7 @@ func (p Purpose) newSecret() []byte {
 	}
 }
 
-// isSecret reports whether a secret may be one of a key of p.
+// isSecret reports whether a secret may belong to a key of p.
 func (p Purpose) isSecret(secret []byte) bool {
 	if len(secret) != secretSize {
 		return false

@@ -102,7 +102,7 @@ func (r *ring) reload(always bool) error {
 	if r.seen != nil && sameFile(r.seen, info) && !always {
 		return nil
 	}
-	// Before it is read: what is replaced in between is seen the next time.
+	// Before it is read: a replacement in between is seen the next time.
 	r.seen = info
 	if err := tighten(name, r.cfg.Log); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (r *ring) prune(now time.Time) error {
 		return err
 	}
 	defer unlock()
-	keys, err := read(r.cfg.Folder, r.purpose) // somebody may have rotated them
+	keys, err := read(r.cfg.Folder, r.purpose) // another process may have rotated them
 	if err != nil {
 		return err
 	}

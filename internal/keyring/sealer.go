@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// The errors of [Sealer.Open]. They say nothing about what is sealed.
+// The errors of [Sealer.Open]. They reveal nothing about the sealed secret.
 var (
 	// ErrKeyMissing says that the key is not known: it was lost, or ended.
 	ErrKeyMissing = errors.New("the key that sealed it is missing")
@@ -17,16 +17,16 @@ var (
 	ErrNotSealed = errors.New("it was changed, or sealed for another place")
 )
 
-// sealVersion is the first byte of what is sealed.
+// sealVersion is the first byte of a sealed secret.
 const sealVersion = 1
 
-// Sealer seals secrets of others with AES-256-GCM and random nonces, for at most 2^32 secrets
-// with one key. It is safe for concurrent use.
+// Sealer seals secrets of clients with AES-256-GCM and random nonces, for at most 2^32 secrets
+// with the same key. It is safe for concurrent use.
 type Sealer struct{ *ring }
 
-// Seal returns a secret so that only [Sealer.Open] with the same bound can read it. What is
-// bound to it says where it belongs, such as the ids of a task and a config, and is not part
-// of the result: sealed bytes that are moved elsewhere do not open.
+// Seal returns a secret so that only [Sealer.Open] with the same bound can read it. bound says
+// where the secret belongs, such as the ids of a task and a config, and is not part of the
+// result: sealed bytes that are moved elsewhere do not open.
 func (s *Sealer) Seal(secret, bound []byte) ([]byte, error) {
 	k := &s.current()[0]
 	head, err := hex.AppendDecode([]byte{sealVersion}, []byte(k.ID))

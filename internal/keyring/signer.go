@@ -18,10 +18,10 @@ import (
 // Signer signs with ES256 (RFC 7518, section 3.4). It is safe for concurrent use.
 type Signer struct{ *ring }
 
-// Signature is a JSON Web Signature without what it signs (RFC 7515, appendix F). Both parts
+// Signature is a JSON Web Signature with a detached payload (RFC 7515, appendix F). Both parts
 // are in base64url.
 type Signature struct {
-	Protected string // the protected header: alg, kid, and what the caller of Sign has given
+	Protected string // the protected header: alg, kid, and the fields given to Sign
 	Value     string // the signature
 }
 
@@ -36,8 +36,8 @@ func (s *Signer) KeyID() (string, error) {
 }
 
 // Sign signs payload with the key in use, with these fields in the protected header in
-// addition to alg and kid. The same key, payload and header make the same signature
-// (RFC 6979), so that what is signed again does not look new.
+// addition to alg and kid. The same key, payload and header make the same signature (RFC
+// 6979), so that a repeated signature does not look new.
 func (s *Signer) Sign(payload []byte, header map[string]string) (Signature, error) {
 	jwk, err := s.current()[0].jwk()
 	if err != nil {
@@ -73,7 +73,7 @@ func (d *deterministic) Public() *jose.JSONWebKey {
 	return &public
 }
 
-// Algs returns the one algorithm.
+// Algs returns the only algorithm.
 func (d *deterministic) Algs() []jose.SignatureAlgorithm {
 	return []jose.SignatureAlgorithm{jose.ES256}
 }
@@ -99,8 +99,8 @@ func (d *deterministic) SignPayload(payload []byte, _ jose.SignatureAlgorithm) (
 	return out, nil
 }
 
-// KeySet returns the public keys as a JWK Set (RFC 7517): the one in use first, then those
-// before it for [Overlap].
+// KeySet returns the public keys as a JWK Set (RFC 7517): the key in use first, then earlier
+// keys for [Overlap].
 func (s *Signer) KeySet() ([]byte, error) {
 	set, now := jose.JSONWebKeySet{}, s.cfg.Now()
 	for i, k := range s.current() {

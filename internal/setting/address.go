@@ -57,7 +57,7 @@ func BaseURL(to *string) Value {
 		case !hasHost(u) || strings.HasSuffix(u.Host, ":"):
 			return "", fmt.Errorf("%s has no host, or an invalid port; write it as https://agent.example.com:8443", quote(text))
 		case u.User != nil:
-			return "", fmt.Errorf("the URL has a user or a password, which everybody could read in the agent card; remove them")
+			return "", fmt.Errorf("the URL has a user or a password, which the agent card would publish; remove them")
 		case u.RawQuery != "" || u.ForceQuery || strings.Contains(text, "#"):
 			return "", fmt.Errorf("%s has a query or a fragment; paths are appended to this URL, so end it before ? and #", quote(text))
 		}

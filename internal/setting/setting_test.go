@@ -60,7 +60,7 @@ func TestValues(t *testing.T) {
 		{setting.Origin(&origin), "https://a:8443", "https://a:8443"},
 		{setting.Origin(&origin), "https://a:443", `!"https://a:443" names the default port, which browsers leave out; write https://a`},
 		{setting.BaseURL(&base), "https://a/b//", "https://a/b"},
-		{setting.BaseURL(&base), "https://u:p@a", "!the URL has a user or a password, which everybody could read in the agent card; remove them"},
+		{setting.BaseURL(&base), "https://u:p@a", "!the URL has a user or a password, which the agent card would publish; remove them"},
 		{setting.Network(&network), "10.0.0.0/8", "10.0.0.0/8"},
 		{setting.Network(&network), "10.0.0.1/8", `!"10.0.0.1/8" has an address within the network; write 10.0.0.0/8 for the network, or the address alone`},
 		{setting.MediaRange(&media), "image/*", "image/*"},

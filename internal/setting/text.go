@@ -50,8 +50,7 @@ func checkText(text string) error {
 	return nil
 }
 
-// NotEmpty returns a check that refuses text that is only space. what names what to write
-// instead.
+// NotEmpty returns a check that refuses text that is only space. The error asks for what.
 func NotEmpty(what string) func(string) error {
 	return func(text string) error {
 		if strings.TrimSpace(text) == "" {
@@ -87,7 +86,7 @@ func MediaRange(to *string) Value {
 	})
 }
 
-// quote returns text for an error: in quotes, escaped, on one line and shortened.
+// quote returns text for an error: in quotes, escaped, on a single line and shortened.
 func quote(text string) string { return visible.Quote(text, 60) }
 
 // clip is quote without the quotes.

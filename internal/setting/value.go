@@ -1,7 +1,7 @@
 // Package setting has the types of values that people write as text in files, environment
-// variables and flags: their syntax, their bounds, and the errors for invalid text. A value
-// is bound to a Go variable, as in package flag, and is an [encoding.TextUnmarshaler]. The
-// package does not know what is configured.
+// variables and flags: their syntax, their bounds, and the errors for invalid text. A value is
+// bound to a Go variable, as in package flag, and is an [encoding.TextUnmarshaler]. The
+// package does not know the settings.
 package setting
 
 import (
@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// Value is a variable that is written as one string. A rejected text leaves it unchanged.
+// Value is a variable that is written as a string. A rejected text leaves it unchanged.
 type Value interface {
-	encoding.TextUnmarshaler // the error says what is wrong with the text, and what to write instead
+	encoding.TextUnmarshaler // the error has the fault of the text, and the next step
 	fmt.Stringer             // the text that sets the variable to its current value
 	Form() string            // the syntax, for the reference: "true or false"
 }
@@ -63,8 +63,7 @@ func Either(to *bool, yes, no string) Value {
 	}
 }
 
-// Choice returns a value that is one of a few words. what is a noun for them, with its
-// article.
+// Choice returns a value out of a few words. what is a noun for them, with its article.
 func Choice[T ~string](to *T, what string, words ...T) Value {
 	texts := make([]string, len(words))
 	for i, w := range words {
@@ -122,8 +121,8 @@ func Count(to *int, least, most int) Value {
 	return v
 }
 
-// digits parses a decimal number. It refuses 010, which is eight in one version of YAML and
-// ten in another.
+// digits parses a decimal number. It refuses 010, which is eight in YAML 1.1 and ten in YAML
+// 1.2.
 func digits(text string) (int64, error) {
 	plain := strings.TrimPrefix(text, "-")
 	if plain == "" || strings.Trim(plain, "0123456789") != "" || len(plain) > 1 && plain[0] == '0' {

@@ -14,7 +14,7 @@ const maxDepth = 64
 // map[string]any. Anything else is a problem.
 func (n Node) JSON() any { return n.nested(0) }
 
-// Object is [Node.JSON] for a mapping. It returns nil for a missing one. Other nodes are
+// Object is [Node.JSON] for a mapping. It returns nil for a missing mapping. Other nodes are
 // problems.
 func (n Node) Object() map[string]any {
 	if n.Missing() {
@@ -81,5 +81,5 @@ func (n Node) scalar() any {
 		n.Add("%s is not a number that JSON has; put quotes around it if a string is meant", clip(n.yaml.Value))
 		return nil
 	}
-	return n.yaml.Value // a string, or what YAML considers a date
+	return n.yaml.Value // a string, or a date in YAML
 }

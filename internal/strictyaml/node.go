@@ -12,7 +12,7 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// Node is a value in a file, or one that is missing from it.
+// Node is a value in a file, or a missing value.
 type Node struct {
 	path   string
 	place  Place
@@ -48,7 +48,7 @@ func (n Node) IsMapping() bool { return !n.Missing() && n.yaml.Kind == yaml.Mapp
 // Says reports whether n is anything other than missing, empty, null or {}.
 func (n Node) Says() bool { return !n.Null() && (!n.is(yaml.MappingNode) || len(n.yaml.Content) > 0) }
 
-// IsText reports whether n is a string in YAML, or what YAML considers a date.
+// IsText reports whether n is a string or a date in YAML.
 func (n Node) IsText() bool {
 	if n.Missing() || n.yaml.Kind != yaml.ScalarNode || n.yaml.Style&yaml.TaggedStyle != 0 {
 		return false
@@ -57,7 +57,7 @@ func (n Node) IsText() bool {
 	return tag == "!!str" || tag == "!!timestamp"
 }
 
-// Found describes what n is, for people who do not know YAML well.
+// Found describes n for people who do not know YAML well.
 func (n Node) Found() string {
 	switch {
 	case n.Null():
@@ -74,7 +74,7 @@ func (n Node) Found() string {
 	return clip(n.yaml.Value)
 }
 
-// Expected adds the problem that n is not what was expected. more is appended to it, and may
+// Expected adds the problem that n is not the expected value. more is appended to it, and may
 // say what to write.
 func (n Node) Expected(what, more string) {
 	switch {
@@ -94,8 +94,8 @@ func (n Node) is(kind yaml.Kind) bool {
 	return !n.Missing() && n.yaml.Kind == kind && n.yaml.Style&yaml.TaggedStyle == 0
 }
 
-// Items returns the entries of a list. If n is not a list, it calls [Node.Expected] with what
-// and more, and ok is false.
+// Items returns the entries of a list. If n is not a list, it calls [Node.Expected], and ok is
+// false.
 func (n Node) Items(what, more string) ([]Node, bool) {
 	if !n.is(yaml.SequenceNode) {
 		n.Expected(what, more)
@@ -115,8 +115,8 @@ type Member struct {
 	Value Node
 }
 
-// Unknown adds the problem that the member's name is not one of known. It suggests a name,
-// except in a file with many problems.
+// Unknown adds the problem that the member's name is not in known. It suggests a name, except
+// in a file with many problems.
 func (m Member) Unknown(known []string) {
 	hint := ""
 	if len(m.Key.report.problems) < MaxShown {
@@ -132,8 +132,8 @@ func (m Member) Unknown(known []string) {
 	m.Key.Add("there is no such key%s", hint)
 }
 
-// Members returns the entries of a mapping, except those with a problem, such as a duplicate
-// name. If n is not a mapping, it calls [Node.Expected] with what and more, and ok is false.
+// Members returns the entries of a mapping, except entries with a problem, such as a duplicate
+// name. If n is not a mapping, it calls [Node.Expected] and returns ok false.
 func (n Node) Members(what, more string) ([]Member, bool) {
 	if !n.is(yaml.MappingNode) {
 		n.Expected(what, more)
@@ -263,8 +263,8 @@ func (n Node) Into(v encoding.TextUnmarshaler) {
 	}
 }
 
-// Text returns a string. A number or boolean is a problem: 007 or yes may have lost what the
-// author meant.
+// Text returns a string. A number or boolean is a problem: 007 or yes may have lost the
+// author's meaning.
 func (n Node) Text() (string, bool) {
 	if n.IsText() {
 		return n.yaml.Value, true

@@ -25,7 +25,7 @@ func TestPipe(t *testing.T) {
 	t.Cleanup(func() { _ = l.Close() })
 	for _, path := range []string{pipe, socket} {
 		r := &strictyaml.Report{File: path}
-		if _, ok := r.Open(path); ok || len(r.Problems()) != 1 || r.Problems()[0].Problem != "is a pipe or a socket; save what comes from it and name that file" {
+		if _, ok := r.Open(path); ok || len(r.Problems()) != 1 || r.Problems()[0].Problem != "is a pipe or a socket; save its output and name that file" {
 			t.Errorf("Open(%s) = %v, problems %v", path, ok, r.Problems())
 		}
 	}

@@ -1,11 +1,11 @@
-// Package strictyaml reads YAML that people write: one document that has only one
-// meaning. Aliases, merge keys, tags, duplicate keys, a second document, control
-// characters and bytes that are not UTF-8 are problems, and every problem has a line, a
-// column, and the path of its key.
+// Package strictyaml reads YAML that people write: a single document with a single meaning.
+// Aliases, merge keys, tags, duplicate keys, a second document, control characters and bytes
+// that are not UTF-8 are problems, and every problem has a line, a column, and the path of its
+// key.
 //
 // Callers use [Report.Read] and walk the [Node] that it returns. Each step either returns a
-// value or adds a problem, so that one pass finds all problems. The package does not know
-// what a file is for.
+// value or adds a problem, so that a single pass finds all problems. The package does not know
+// the purpose of a file.
 package strictyaml
 
 import (
@@ -18,15 +18,15 @@ import (
 // file.
 type Place struct{ Line, Column int }
 
-// Problem is one error in a file.
+// Problem is an error in a file.
 type Problem struct {
 	File         string
 	Line, Column int    // from 1; 0 for the whole file
 	Key          string // such as gates[0].tool; "" for the file
-	Problem      string // what is wrong, and what to write instead
+	Problem      string // the fault, and the next step
 }
 
-// String returns the problem on one line, as file:line:column: key: problem.
+// String returns the problem on a line, as file:line:column: key: problem.
 func (p Problem) String() string {
 	where := p.File
 	if p.Line > 0 {
@@ -38,10 +38,10 @@ func (p Problem) String() string {
 	return where + p.Key + ": " + p.Problem
 }
 
-// MaxShown is how many problems an error should list; nobody reads more.
+// MaxShown is how many problems an error should list; more would not be read.
 const MaxShown = 100
 
-// Report collects the problems of one file. It is not safe for concurrent use.
+// Report collects the problems of a file. It is not safe for concurrent use.
 type Report struct {
 	File     string // its name in problems
 	problems []Problem

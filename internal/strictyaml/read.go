@@ -31,7 +31,7 @@ func Stat(path string) error {
 		return errors.New("is a folder; name the file in it")
 	case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0:
 		// Opening it could block forever, and it cannot be read twice.
-		return errors.New("is a pipe or a socket; save what comes from it and name that file")
+		return errors.New("is a pipe or a socket; save its output and name that file")
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func (r *Report) Read(f io.Reader) (root Node, ok bool, err error) {
 	return root, ok, nil
 }
 
-// Parse is [Report.Read] for text whose size the caller has limited.
+// Parse is [Report.Read] for text of limited size.
 func (r *Report) Parse(text []byte) (root Node, ok bool) {
 	if !r.readable(string(text)) {
 		return Node{}, false
@@ -116,7 +116,7 @@ func (r *Report) readable(text string) bool {
 			return false
 		case c == '\n':
 			at = Place{at.Line + 1, 0}
-		case unicode.IsControl(c) && c != '\t' && c != '\r', c == '\u2028', c == '\u2029': // the last two are new lines to YAML 1.1, and to nobody else
+		case unicode.IsControl(c) && c != '\t' && c != '\r', c == '\u2028', c == '\u2029': // the last two are new lines only to YAML 1.1
 			r.Add(at, "", "the control character %U is not allowed; remove it", c)
 			return false
 		}

@@ -17,7 +17,7 @@ import (
 // second time, because bbolt's own mapping may be gone when the file is closed.
 type metas struct{ pages []byte }
 
-// mapMetas maps the meta pages. They stay mapped as long as what it returns is used.
+// mapMetas maps the meta pages. They stay mapped while the result is in use.
 func mapMetas(file *os.File, pageSize int) (*metas, error) {
 	pages, err := syscall.Mmap(int(file.Fd()), 0, 2*pageSize, syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {
@@ -43,9 +43,9 @@ func (m *metas) check() (err error) {
 	return nil
 }
 
-// tx begins a bbolt transaction, or returns store.ErrDataLoss. Without a valid meta page
-// bbolt panics in Begin and keeps its locks, so that every later Begin, and Close, would
-// wait forever. Without the newest one it would begin at the previous commit: everything
+// tx begins a bbolt transaction, or returns store.ErrDataLoss. Without a valid meta page bbolt
+// panics in Begin and keeps its locks, so that every later Begin, and Close, would wait
+// forever. Without the newest meta page it would begin at the previous commit: everything
 // acknowledged since would be missing, and its pages would be overwritten.
 func (db *DB) tx(writable bool) (*bolt.Tx, error) {
 	db.beginning.Lock()

@@ -7,9 +7,9 @@ import (
 )
 
 // changing is a bucket in the writer's transaction. bbolt reads and writes it, once the pages
-// on the way to the key have been checked: bbolt follows a page that refers to itself until the
-// process ends. Of the pages that bbolt may merge with them, only the neighbors of a leaf that
-// loses a key are checked. Its methods panic as those of an image do.
+// on the way to the key have been checked: bbolt follows a page that refers to itself until
+// the process ends. Of the pages that bbolt may merge with them, only the neighbors of a leaf
+// that loses a key are checked. Its methods panic like the methods of an image.
 type changing struct {
 	*bolt.Bucket
 	was *bucket // when the transaction began; nil: it was made since
@@ -42,7 +42,7 @@ func (b *changing) Delete(key []byte) error {
 // check checks the pages from the root to the leaf of a key, as they were when the transaction
 // began. It returns the branch above the leaf, and which of its elements that is.
 func (b *changing) check(key []byte) (above step, depth int) {
-	if b.was == nil || b.was.root == 0 { // a small one was checked when the round began
+	if b.was == nil || b.was.root == 0 { // a small bucket was checked when the round began
 		return step{}, 0
 	}
 	defer b.was.blame()
@@ -61,7 +61,7 @@ func (b *changing) check(key []byte) (above step, depth int) {
 	}
 }
 
-// checkBeside checks the leaves beside one.
+// checkBeside checks the leaves beside a leaf.
 func (b *changing) checkBeside(above step, depth int) {
 	if above.page == nil || b.beside == above.childID(above.i) {
 		return

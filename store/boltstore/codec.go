@@ -60,7 +60,7 @@ func (r *reader) id() (id [16]byte) {
 	return id
 }
 
-// version reads a version, which must be one of those that are known.
+// version reads a version, which must be in known.
 func (r *reader) version(what string, known ...byte) byte {
 	v := r.byte()
 	if r.err == nil && !slices.Contains(known, v) {
@@ -81,13 +81,13 @@ func appendBytes[T ~string | ~[]byte](b []byte, p T) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(p))), p...)
 }
 
-// record is a header with what only this file needs to know of a task.
+// record is a header with the fields that only this package needs.
 type record struct {
 	store.Header
 	last     uint64 // position of its newest log value, 0: none
 	values   uint64 // number of its log values
 	snapshot uint64 // position of the value with the newest snapshot, 0: none
-	bulk     uint64 // position of the value with the newest bulk of one, 0: none
+	bulk     uint64 // position of the value with the newest snapshot bulk, 0: none
 	deleting bool
 }
 
@@ -130,30 +130,30 @@ func decodeRecord(id store.TaskID, value []byte) (record, error) {
 	return t, nil
 }
 
-// head is the beginning of a log value: the events of one commit of one task.
+// head is the beginning of a log value, which holds the events of a commit for a task.
 type head struct {
 	task     store.TaskID
 	k        uint64 // 1, 2, 3 … within the task
 	prev     uint64 // position of value k-1, 0: none
 	jump     uint64 // position of value k-lowbit(k), 0: none
-	first    uint64 // seq of the first event, or the one it would have
+	first    uint64 // seq of the first event, or its would-be seq without events
 	pub      uint64 // last pub before the value
 	events   uint64
 	snapshot bool // a snapshot follows the events
 	bulk     bool // the bulk of a snapshot follows that
 	onlyBulk bool // all events are bulk: a reader without it passes the value over
 
-	compressed bool // what follows the head is
+	compressed bool // the bytes after the head are compressed
 }
 
-// The versions of a log value. What follows the head is compressed in valueCompressed. A
-// checksum ends the head and another one the whole.
+// The versions of a log value. In valueCompressed, the bytes after the head are compressed. A
+// checksum ends the head, and another checksum the value.
 const (
 	valueVersion    = 4
 	valueCompressed = 5
 )
 
-// The flags of a value, and those of an event.
+// The flags of a value and of an event.
 const (
 	flagSnapshot = 1 << iota
 	flagBulkSnapshot
@@ -227,7 +227,7 @@ type rowValue struct {
 	packed  []byte // value, compressed; nil: it is written as it is
 }
 
-// The versions of a row: rows of a context are rowContext, all others rowVersion; with
+// The versions of a row: rowContext for rows of a context, rowVersion for all other rows; with
 // rowCompressed added, the value is compressed.
 const (
 	rowVersion    = 2
@@ -258,7 +258,7 @@ func (v *rowValue) append(b []byte) []byte {
 	return append(b, value...)
 }
 
-// decodeRow decodes the row at key, and does not copy what is not compressed.
+// decodeRow decodes the row at key. It copies only compressed values.
 func decodeRow(key, b []byte) (v rowValue, err error) {
 	r := open(bucketRow, key, b)
 	version := r.version("row", rowVersion, rowContext, rowVersion|rowCompressed, rowContext|rowCompressed)

@@ -9,26 +9,25 @@ import (
 	"a2a-server/store"
 )
 
-// The sizes of what is compressed, which is what a log value has after its head, and the
-// value of a row: less is hardly made
-// smaller, and more would keep the writer too long.
+// The sizes that are compressed, of a row's value and of a log value after its head. Smaller
+// values hardly shrink, and larger values would keep the writer too long.
 const (
 	minCompressed = 512
 	maxCompressed = 1 << 20
 )
 
-// newCompressor returns what the writer compresses with.
+// newCompressor returns the compressor of a writer.
 func newCompressor() (*zstd.Encoder, error) {
 	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(maxCompressed))
 }
 
-// decompressor is what all readers decompress with, as many at a time as there are processors. It
-// is made when the program starts: a channel in it must not belong to a bubble of testing/synctest
-// that happens to be the first to read.
+// decompressor serves all readers, as many at a time as there are processors. It is made when
+// the program starts: a channel in it must not belong to the testing/synctest bubble that
+// happens to read first.
 var decompressor, errDecompressor = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true))
 
-// compress appends to b what expand turns into body again. It appends nothing when that would
-// not be smaller by an eighth.
+// compress appends the compressed body to b, for expand. It appends nothing unless that saves
+// an eighth.
 func (w *writer) compress(b, body []byte) (compressed []byte, ok bool) {
 	if len(body) < minCompressed || len(body) > maxCompressed {
 		return b, false
@@ -41,7 +40,7 @@ func (w *writer) compress(b, body []byte) (compressed []byte, ok bool) {
 	return b, true
 }
 
-// expand replaces the rest of a value, which is compressed, by what it was.
+// expand decompresses the rest of a value.
 func (r *reader) expand() {
 	size := r.uint()
 	if r.err != nil {

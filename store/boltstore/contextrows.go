@@ -9,8 +9,8 @@ import (
 	"a2a-server/store"
 )
 
-// checkContextRows refuses a batch that makes the rows of its context exceed a limit,
-// counting what the round has written before it.
+// checkContextRows refuses a batch that makes the rows of its context exceed a limit, counting
+// earlier writes of the round.
 func (r *round) checkContextRows(b *store.Batch, t *work) error {
 	if b.ContextRows == (store.RowBound{}) {
 		return nil
@@ -57,7 +57,7 @@ func (r *round) checkContextRows(b *store.Batch, t *work) error {
 }
 
 // deleteContext removes the rows of a task's context if the task, which is about to be
-// deleted, is the last one in it.
+// deleted, is the last in it.
 func (r *round) deleteContext(t *work) error {
 	owner, contextID := t.now.Owner, t.now.Context
 	if contextID == "" {
@@ -70,8 +70,8 @@ func (r *round) deleteContext(t *work) error {
 	return r.deleteRows(found, owner)
 }
 
-// shared reports whether a context has another task than t, as the round stands. The
-// indexes say what it was before the round; one that cannot be read may be in the context.
+// shared reports whether a context has another task than t, as the round stands. The indexes
+// show the state before the round. A task with an unreadable header may be in the context.
 func (r *round) shared(t *work) bool {
 	owner, contextID := t.now.Owner, t.now.Context
 	for _, other := range r.tasks {
@@ -132,8 +132,8 @@ func (u *usage) moveRow(c *chargedRow) {
 	u.add(c.owner, uint64(c.bytes))
 }
 
-// walkRows takes the next step through the rows of contexts, which come first among those
-// of each kind, together with those of scopes. It reports whether it has reached the end.
+// walkRows takes the next step through the rows of contexts and of scopes, which are the first
+// of each kind. It reports whether it has reached the end.
 func (u *usage) walkRows(rows *bucket, steps int) (whole bool, err error) {
 	c := rows.Cursor()
 	k, v := c.First()
@@ -153,10 +153,10 @@ func (u *usage) walkRows(rows *bucket, steps int) (whole bool, err error) {
 			k, v = c.Seek(u.rows)
 			continue
 		}
-		if row, err := decodeRow(k, v); err == nil && row.context != "" { // else nobody knows whose it is
+		if row, err := decodeRow(k, v); err == nil && row.context != "" { // else the owner is unknown
 			u.add(row.owner, store.RowBytes(rest[32:], row.value))
 		}
-		u.rows = append(bytes.Clone(k), 0) // the next one that can be
+		u.rows = append(bytes.Clone(k), 0) // the next possible key
 		k, v = c.Next()
 	}
 	return false, nil

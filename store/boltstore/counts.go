@@ -9,7 +9,7 @@ import (
 	"a2a-server/store"
 )
 
-// maxCounts bounds the counters; when there are more, unused ones are dropped.
+// maxCounts bounds the counters; beyond it, unused counters are dropped.
 const maxCounts = 10_000
 
 // counts keeps, for owners and contexts that were asked for, how many tasks are in
@@ -28,8 +28,8 @@ type countKey struct {
 	context string // "": all contexts
 }
 
-// count is one counter. While it is being counted from a view, tally is what has
-// changed since that view.
+// count is a counter. While it is being counted from a view, tally holds the changes since
+// that view.
 type count struct {
 	in    *counts
 	key   countKey
@@ -41,10 +41,10 @@ type count struct {
 // tally is how many tasks are in each state.
 type tally struct {
 	states [store.MaxState + 1]int64
-	open   int64 // have not ended; of one context only
+	open   int64 // have not ended; only for a context
 }
 
-// move is what a commit did to one task.
+// move is the change of a task in a commit.
 type move struct {
 	was, now store.State // 0: not there
 	open     int64       // 1: it is open now and was not; -1: the other way round
@@ -71,8 +71,8 @@ func (c *counts) total(l *lister) int64 {
 	return sum.of(l.query.State)
 }
 
-// use returns the counter of one context, which stays until release: it is correct for
-// the writer in every round that follows.
+// use returns the counter of a context, which stays until release: it is correct for the
+// writer in every round that follows.
 func (c *counts) use(ctx context.Context, db *DB, owner store.Scope, contextID string) (*count, error) {
 	key := countKey{owner, contextID}
 	for {
@@ -94,7 +94,7 @@ func (c *counts) use(ctx context.Context, db *DB, owner store.Scope, contextID s
 			return nil
 		})
 		if errors.Is(err, errRebuilding) {
-			return nil, nil // it cannot be counted now, and nobody is refused for it
+			return nil, nil // it cannot be counted now, and no create is refused for it
 		}
 		if n != nil || err != nil {
 			return n, err
@@ -102,7 +102,7 @@ func (c *counts) use(ctx context.Context, db *DB, owner store.Scope, contextID s
 	}
 }
 
-// release gives back what use has returned, or nil.
+// release gives back a result of use, or nil.
 func (n *count) release() {
 	if n == nil {
 		return
@@ -112,8 +112,8 @@ func (n *count) release() {
 	n.users--
 }
 
-// count counts all states of what key names in l's view, and keeps the counter: kept
-// is nil when a commit came between the view and now, so that it cannot be kept.
+// count counts all states of key in l's view, and keeps the counter: kept is nil when a commit
+// came between the view and now, so that it cannot be kept.
 func (c *counts) count(l *lister, key countKey, use bool) (sum tally, kept *count) {
 	n := c.begin(key, uint64(l.im.tx.ID()))
 	counted := false // else a page of the index is damaged
@@ -124,8 +124,8 @@ func (c *counts) count(l *lister, key countKey, use bool) (sum tally, kept *coun
 	return sum, nil
 }
 
-// begin begins a counter that collects from the view of transaction tx on. nil: the
-// counters have been told of a later one.
+// begin begins a counter that collects from the view of transaction tx on. It returns nil if a
+// later transaction has been published.
 func (c *counts) begin(key countKey, tx uint64) *count {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,8 +137,8 @@ func (c *counts) begin(key countKey, tx uint64) *count {
 	return n
 }
 
-// end keeps a counter that has been counted, unless another has been meanwhile, and
-// returns the one that is kept.
+// end keeps a counter that has been counted, unless the key has got another counter meanwhile,
+// and returns the kept counter.
 func (c *counts) end(n *count, sum tally, use, counted bool) *count {
 	if n == nil {
 		return nil
@@ -170,7 +170,7 @@ func (c *counts) end(n *count, sum tally, use, counted bool) *count {
 	return n
 }
 
-// makeRoom lets go of the counters that nobody uses, when there are many.
+// makeRoom drops unused counters when there are many.
 func (c *counts) makeRoom() {
 	if len(c.kept) < maxCounts {
 		return
@@ -189,7 +189,7 @@ func (n *count) open() int64 {
 	return n.tally.open
 }
 
-// publish tells the counters what transaction tx has done to tasks.
+// publish updates the counters with the changes of transaction tx.
 func (c *counts) publish(tx uint64, tasks []*work) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -261,8 +261,8 @@ func (t *tally) of(state store.State) int64 {
 	return n
 }
 
-// tally counts the tasks of l whose status is not older than since. How many are open
-// it knows of one context only: the others are counted by their keys.
+// tally counts the tasks of l whose status is not older than since. It counts open tasks only
+// for a context; all other lists are counted by their keys.
 func (l *lister) tally(since store.Millis) (sum tally) {
 	for i := range l.atWork {
 		sum.states[l.atWork[i].state]++

@@ -20,9 +20,9 @@ import (
 	"a2a-server/store"
 )
 
-// format is the version of the layout that is written. A file of oldest or later becomes
-// one of format when it is opened: the number keeps programs out that do not know what is
-// written from then on. What is in the file stays as it is.
+// format is the version of the layout that is written. Opening a file of oldest or later sets
+// its number to format, which keeps out programs that cannot read the new layout. The stored
+// values stay as they are.
 const (
 	format = 5
 	oldest = 4
@@ -60,9 +60,9 @@ type Options struct {
 	// by. It must not decrease. Defaults to the monotonic clock.
 	Running func() time.Duration
 
-	// Ahead is the disk space that is allocated before it is needed, in bytes, so that a
-	// full disk is noticed before anything is written. At most an eighth of what the disk
-	// has free is taken at a time. Defaults to 64 MiB; negative: none.
+	// Ahead is the disk space that is allocated before it is needed, in bytes, so that a full
+	// disk is noticed before anything is written. At most an eighth of the free space of the
+	// disk is taken at a time. Defaults to 64 MiB; negative: none.
 	Ahead int64
 
 	// Hook, when set, is called by the writer at named points, for tests that kill
@@ -74,7 +74,7 @@ type Options struct {
 const (
 	PointTaken     = "boltstore.taken"     // batches were taken from the queue, nothing is written
 	PointApplied   = "boltstore.applied"   // all is in the transaction, nothing is on disk
-	PointCommitted = "boltstore.committed" // the commit is on disk, nobody was told
+	PointCommitted = "boltstore.committed" // the commit is on disk, and no caller has its answer yet
 )
 
 // DB is an open file. It is safe for concurrent use.
@@ -106,16 +106,16 @@ type DB struct {
 	damaged  error
 	readOnly error
 	locked   bool // bbolt's lock is lost
-	stuck    bool // so are those that every transaction begins with
+	stuck    bool // so are the pages that every transaction begins with
 	shut     bool
 }
 
 // Open opens or creates the file at path with default [Options].
 func Open(path string) (*DB, error) { return Options{}.Open(path) }
 
-// Open opens or creates the file at path. The error says what to do when the file is
-// in use, of a format that is not read, damaged or truncated; in the last two cases it
-// wraps store.ErrDamaged.
+// Open opens or creates the file at path. If the file is in use, of an unsupported format,
+// damaged or truncated, the error names the next step; in the last two cases it wraps
+// store.ErrDamaged.
 func (o Options) Open(path string) (*DB, error) {
 	if o.LockTimeout == 0 {
 		o.LockTimeout = time.Second
@@ -153,7 +153,7 @@ func (o Options) Open(path string) (*DB, error) {
 		return nil, err
 	}
 	if network := networkOf(path); network != "" {
-		note = strings.TrimPrefix(fmt.Sprintf("%s\n%s is on a network file system (%s): a lock may not keep another server out, and what was synced may be gone when the other end loses power; use a local disk", note, path, network), "\n")
+		note = strings.TrimPrefix(fmt.Sprintf("%s\n%s is on a network file system (%s): a lock may not keep another server out, and synced data may be gone when the file server loses power; use a local disk", note, path, network), "\n")
 	}
 	file, err := openFile(path, options)
 	if err != nil {
@@ -317,8 +317,8 @@ func (db *DB) prepare() (err error) {
 	return db.bolt.Update(func(tx *bolt.Tx) error {
 		meta := tx.Bucket(bucketMeta)
 		if db.isCopyOf(meta.Get(keyFile)) {
-			// It is a copy of the original file: what readers remember of the original
-			// does not apply to it.
+			// It is a copy of the original file: positions that readers remember of the
+			// original do not apply to it.
 			if err := meta.Put(keyIncarnation, newIncarnation()); err != nil {
 				return fmt.Errorf("give %s a new incarnation: %w", db.path, err)
 			}
@@ -334,15 +334,15 @@ func checkFormat(path string, have uint64) error {
 	case have == 0:
 		return damagedFile(path, "it has no format")
 	case have > format:
-		return fmt.Errorf("store %s has format %d, and this program reads formats %d to %d: it was written by a newer program; run that one", path, have, oldest, format)
+		return fmt.Errorf("store %s has format %d, and this program reads formats %d to %d: it was written by a newer program; run that program", path, have, oldest, format)
 	case have < oldest:
 		return fmt.Errorf("store %s has format %d, and this program reads formats %d to %d: keep using the program that wrote it, or move the file away and start with an empty store: a2a-server serve --init", path, have, oldest, format)
 	}
 	return nil
 }
 
-// checkOldest refuses a file that began with a format before oldest: its first log value is
-// the oldest one.
+// checkOldest refuses a file whose first log value has a format before oldest: the file began
+// with that format.
 func (db *DB) checkOldest(tx *bolt.Tx) error {
 	defer func() { _ = recover() }() // a damaged page of the log is its readers' to report
 	_, first := newImage(tx).bucket(bucketLog).Cursor().First()
@@ -352,8 +352,8 @@ func (db *DB) checkOldest(tx *bolt.Tx) error {
 	return fmt.Errorf("store %s has tasks that were written before format %d: this program does not read them; keep using the program that wrote it, or move the file away and start with an empty store: a2a-server serve --init", db.path, oldest)
 }
 
-// isCopyOf reports whether the file is not the one that its meta data names; nil: it
-// names none.
+// isCopyOf reports whether the file differs from the file named in its meta data. Nil names no
+// file.
 func (db *DB) isCopyOf(known []byte) bool {
 	return known != nil && !bytes.Equal(known, db.itself)
 }
@@ -399,12 +399,11 @@ func readU64(b []byte) uint64 {
 	return binary.BigEndian.Uint64(b)
 }
 
-// Note returns what an operator should know about the file as it was found, one line
-// each, or "".
+// Note returns facts about the opened file for the operator, a line each, or "".
 func (db *DB) Note() string { return db.note }
 
-// Incarnation returns the file's random number. The file gets it when it is created, and a
-// new one when it is found to be a copy.
+// Incarnation returns the file's random number. It is new when the file is created, and when
+// the file is found to be a copy.
 func (db *DB) Incarnation() uint64 { return db.incarnation }
 
 // Err returns nil while the store works, and then why it has ended: store.ErrDamaged when
@@ -435,7 +434,7 @@ func (db *DB) fail(why any, locked bool) error {
 	return db.damaged
 }
 
-// Close commits and answers what is queued, ends the writer and closes the file.
+// Close commits and answers the queued batches, ends the writer and closes the file.
 // Afterwards all handles are closed. A second call does nothing.
 func (db *DB) Close() error {
 	db.mu.Lock()
@@ -460,9 +459,9 @@ func (db *DB) Close() error {
 	return nil
 }
 
-// view runs fn with the file as a read transaction has it. fn must copy what it keeps, and must not
-// block: a transaction that stays open holds up the writer when the file has to
-// grow. A fault while reading is store.ErrDataLoss, not a crash.
+// view runs fn with a read transaction of the file. fn must copy the values that it keeps, and
+// must not block: an open transaction delays the writer when the file has to grow. A fault
+// while reading is store.ErrDataLoss, not a crash.
 func (db *DB) view(ctx context.Context, fn func(im *image) error) (err error) {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("read store: %w", context.Cause(ctx))
@@ -484,7 +483,7 @@ func (db *DB) view(ctx context.Context, fn func(im *image) error) (err error) {
 	return fn(newImage(tx))
 }
 
-// begin begins a read transaction of what the disk has.
+// begin begins a read transaction of the durable state.
 func (db *DB) begin(ctx context.Context) (tx *bolt.Tx, err error) {
 	defer func() {
 		if p := recover(); p != nil {

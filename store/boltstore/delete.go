@@ -8,8 +8,8 @@ import (
 	"a2a-server/store"
 )
 
-// deleteStep is how many log values one step removes, so that no commit takes long
-// and freed pages are reused.
+// deleteStep is the number of log values that a step removes, so that no commit takes long and
+// freed pages are reused.
 const deleteStep = 256
 
 // Delete removes a task; see [store.Store].

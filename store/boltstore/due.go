@@ -53,8 +53,8 @@ func (h *Handle) Due(ctx context.Context, now store.Millis, after store.DuePosit
 	err = h.db.view(ctx, func(im *image) error {
 		return scan(im.bucket(bucketDue).Cursor(), nil, at, func(k, v []byte) (bool, error) {
 			d := decodeDue(k, v)
-			// The time of a damaged row may be what is wrong with it: it says nothing of those
-			// after it, and no page ends with it, so that the next one begins where it should.
+			// The time of a damaged row may itself be damaged: it says nothing about later
+			// rows, and no page ends with it, so that the next page begins where it should.
 			if d.Damaged && d.Time > now {
 				return false, nil
 			}
@@ -104,7 +104,7 @@ func (h *Handle) Audit(ctx context.Context, after uint64, limit int) (entries []
 	limit = store.PageSize(limit)
 	err = h.db.view(ctx, func(im *image) error {
 		return scan(im.bucket(bucketAudit).Cursor(), nil, u64(after), func(k, v []byte) (bool, error) {
-			// No page ends with a damaged entry: its number may be what is wrong with it.
+			// No page ends with a damaged entry: its number may itself be damaged.
 			if len(entries) >= limit && !entries[len(entries)-1].Damaged {
 				return true, nil
 			}

@@ -12,18 +12,18 @@ import (
 // durable yet.
 const readPatience = 10 * time.Second
 
-// durable is the newest transaction that is durable. bbolt shows a commit to readers as
-// soon as its meta page is written, before that page is synced; a power loss could then
-// take back what somebody has been shown. So no read uses a newer transaction than this.
+// durable is the newest transaction that is durable. bbolt shows a commit to readers as soon
+// as its meta page is written, before that page is synced; a power loss could then take back
+// data that a reader has seen. So no read uses a newer transaction than this.
 type durable struct {
 	id atomic.Uint64
 
 	mu    sync.Mutex
-	grown chan struct{} // closed when id grows, or never will; nil: nobody waits
+	grown chan struct{} // closed when id grows, or never will; nil: no reader waits
 	over  bool          // it will never grow again
 }
 
-// reach notes that a transaction is durable, and wakes those who wait for it.
+// reach records that a transaction is durable, and wakes the readers that wait for it.
 func (d *durable) reach(id uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -47,8 +47,8 @@ func (d *durable) wake() {
 	}
 }
 
-// wait waits until transaction id is durable. It returns store.ErrUnavailable when that
-// takes too long, and the cause of ctx when that ends first; why says what has ended the
+// wait waits until transaction id is durable. It returns store.ErrUnavailable when that takes
+// too long, and the cause of ctx when ctx ends first. why returns the error that has ended the
 // store.
 func (d *durable) wait(ctx context.Context, id uint64, why func() error) error {
 	timeout := time.NewTimer(readPatience)

@@ -80,16 +80,16 @@ func identityOf(info os.FileInfo) (id identity, ok bool) {
 
 func (id identity) bytes() []byte { return append(u64(id.device), u64(id.inode)...) }
 
-// stillThere returns an error unless the file is still the one at its path.
+// stillThere returns an error unless db.path still names the open file.
 func (db *DB) stillThere() error {
 	at, err := os.Stat(db.path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("the file %s has been removed or renamed while it was open: what is written now is lost; put it back, or restore a copy", db.path)
+		return fmt.Errorf("the file %s has been removed or renamed while it was open: new writes are lost; put it back, or restore a copy", db.path)
 	case err != nil:
 		return fmt.Errorf("the file %s cannot be found any more: %w", db.path, err)
 	case !os.SameFile(at, db.opened):
-		return fmt.Errorf("the file %s has been replaced by another one while it was open: what is written now is lost", db.path)
+		return fmt.Errorf("the file %s has been replaced while it was open: new writes are lost", db.path)
 	}
 	return nil
 }

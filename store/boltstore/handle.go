@@ -8,7 +8,7 @@ import (
 	"a2a-server/store"
 )
 
-// Handle is one instance's access to a DB. It implements [store.Handle].
+// Handle is an instance's access to a DB. It implements [store.Handle].
 type Handle struct {
 	db    *DB
 	epoch uint64

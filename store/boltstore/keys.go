@@ -72,7 +72,7 @@ func appendOwner(key []byte, task store.TaskID, scope store.Scope) []byte {
 	return key
 }
 
-// cutOwner splits what appendOwner wrote off key.
+// cutOwner splits an owner, as written by appendOwner, off key.
 func cutOwner(key []byte) (task store.TaskID, rest []byte, ok bool) {
 	if len(key) < 16 {
 		return task, nil, false

@@ -56,7 +56,7 @@ func walkTasks(im *image, s store.Scope, q store.Query, at []byte, page *store.T
 		case err == nil && (!t.there() || !s.Covers(t.Owner) || !matches(&t.Header, q)):
 			continue
 		case err != nil && (s != store.System() || q.Context != "" || q.State != 0):
-			continue // it cannot be told whether it is one of them
+			continue // unknown whether it belongs to the list
 		case err != nil:
 			t.Header = store.Header{Task: store.TaskID(k), Damaged: true}
 		}
@@ -82,8 +82,8 @@ func seekBefore(c *cursor, end []byte) (k, v []byte) {
 	return c.Before(end)
 }
 
-// lister lists one owner's tasks. Live tasks, of which an owner has few, come from live;
-// the others come from an ordered index.
+// lister lists an owner's tasks: the few Live tasks from the bucket live, all other tasks from
+// an ordered index.
 type lister struct {
 	im     *image
 	tasks  *bucket
@@ -119,8 +119,8 @@ func (l *lister) live() {
 	slices.SortFunc(l.atWork, later)
 }
 
-// header returns the header of a task at a position. For a task that is damaged, or missing
-// although an index has it, it returns what the indexes know.
+// header returns the header of the task at a position. For a task that is damaged, or missing
+// although an index has it, it returns the fields that the indexes have.
 func (l *lister) header(t store.Millis, id store.TaskID) store.Header {
 	if rec, err := readRecord(l.tasks, id); err == nil && rec.there() {
 		return rec.Header
@@ -159,7 +159,7 @@ func (l *lister) ranges() (*bucket, [][]byte) {
 	return list, prefixes
 }
 
-// source yields positions of one range, the newest first.
+// source yields the positions of a range, the newest first.
 type source struct {
 	c      *cursor
 	prefix []byte
@@ -220,7 +220,7 @@ func (l *lister) page(before []byte, page *store.TaskPage) error {
 			return fmt.Errorf("%w: index entry %x: %w", store.ErrDataLoss, next, err)
 		}
 		if t < l.query.Since {
-			return nil // all further ones of every source are older still
+			return nil // all further positions of every source are older still
 		}
 		h := l.header(t, id)
 		if !l.scope.Covers(h.Owner) || !matches(&h, l.query) {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxPageValues is how many values one page looks at, at most, unless it is without
-	// bulk: then as many times that as maxWindows, until it has an event.
+	// maxPageValues is the most values that a page looks at. A page without bulk looks at up
+	// to maxWindows times as many, until it has an event.
 	maxPageValues = 64
 	maxWindows    = 64
 )
@@ -53,7 +53,7 @@ func readValue(log values, task store.TaskID, position uint64) (head, reader, er
 	return h, r, nil
 }
 
-// finder walks the values of one task.
+// finder walks the values of a task.
 type finder struct {
 	log  *bucket
 	task store.TaskID
@@ -118,7 +118,7 @@ func (f *finder) value(k uint64) error {
 	return nil
 }
 
-// pager reads one page of a task into a view, whose Next says where it begins.
+// pager reads a page of a task into a view, whose Next is where the page begins.
 type pager struct {
 	log   *bucket
 	task  record
@@ -128,8 +128,8 @@ type pager struct {
 	size  int // of the events so far
 }
 
-// pagers keeps pagers for the next pages. Each page would leave 560 bytes of garbage
-// otherwise, between what streams keep while they wait.
+// pagers keeps pagers for the next pages. Without it, each page would leave 560 bytes of
+// garbage between the allocations that waiting streams keep.
 var pagers = sync.Pool{New: func() any { return new(pager) }}
 
 // snapshot copies the newest snapshot of the task, and its bulk unless that is left
@@ -150,7 +150,7 @@ func (p *pager) snapshot() (err error) {
 	return nil
 }
 
-// part copies the snapshot, or the bulk of one, that the value at position has.
+// part copies the snapshot, or a snapshot's bulk, of the value at position.
 func (p *pager) part(position, after uint64, bulk bool) ([]byte, error) {
 	h, r, err := readValue(p.log, p.task.Task, position)
 	if err != nil {
@@ -205,8 +205,8 @@ func (p *pager) read() error {
 	return nil
 }
 
-// window returns the places of the value that holds the event after n and of the
-// next ones, the last one first.
+// window returns the places of the value that holds the event after n and of the next values,
+// in descending order.
 func (p *pager) window(n uint64) ([]place, error) {
 	start := finder{log: p.log, task: p.task.Task}
 	at := p.task.newest()
@@ -217,7 +217,7 @@ func (p *pager) window(n uint64) ([]place, error) {
 		return nil, err
 	}
 	if start.h.first > n+1 {
-		// The wanted value is the one before the smallest that begins after n+1.
+		// The wanted value precedes the smallest value that begins after n+1.
 		if err := start.back(func(h *head) bool { return h.first > n+1 }); err != nil {
 			return nil, err
 		}
@@ -245,12 +245,12 @@ func (p *pager) window(n uint64) ([]place, error) {
 	}
 }
 
-// value adds the events of one value, and moves the view's Next past what it has
-// added or passed over. full: there was no room for all.
+// value adds the events of a value, and moves the view's Next past the events that it has
+// added or skipped. full: there was no room for all.
 func (p *pager) value(at place) (full bool, err error) {
 	v := &p.view
 	if p.limit.NoBulk {
-		// What is passed over is not read, so that a list costs nothing for artifacts.
+		// Skipped events are not read, so that a list costs nothing for artifacts.
 		h, err := readHead(p.log, p.task.Task, at.position, at.k)
 		if err != nil {
 			return false, err
@@ -267,7 +267,7 @@ func (p *pager) value(at place) (full bool, err error) {
 		return false, err
 	}
 	if n, _ := v.Next.Seq(); h.k != at.k || h.first > n+1 {
-		return false, fmt.Errorf("%w: log value at %d of task %s does not follow the one before it", store.ErrDataLoss, at.position, p.task.Task)
+		return false, fmt.Errorf("%w: log value at %d of task %s does not follow its predecessor", store.ErrDataLoss, at.position, p.task.Task)
 	}
 	pub := h.pub
 	for seq := h.first; seq < h.first+h.events; seq++ {

@@ -25,7 +25,7 @@ const (
 	metaChecksum = 56
 )
 
-// meta is one of the two meta pages of a file.
+// meta is a meta page of a file.
 type meta struct {
 	page  []byte // whole
 	valid bool
@@ -43,13 +43,13 @@ func readMeta(page []byte) meta {
 	}
 }
 
-// settle writes the newest valid meta page of a file again and syncs it, before bbolt
-// opens the file. The page may have been written by a commit whose sync failed: it is in
-// the cache then and not on the disk, bbolt would build on it, and a loss of power would
-// bring the older page back, which by then points at pages that were written over.
+// settle writes the newest valid meta page of a file again and syncs it, before bbolt opens
+// the file. If the sync of its commit failed, the page is in the cache and not on the disk.
+// bbolt would build on it, and a loss of power would bring back the older page, which by then
+// points at overwritten pages.
 //
-// note tells the operator that the other meta page is not valid, so that something newer
-// may have been lost. settle holds the file's lock while it runs, and waits for it at most
+// note tells the operator that the other meta page is not valid, so that newer commits may
+// have been lost. settle holds the file's lock while it runs, and waits for it at most
 // timeout.
 func settle(path string, timeout time.Duration) (note string, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -87,13 +87,13 @@ func settle(path string, timeout time.Duration) (note string, err error) {
 		return "", fmt.Errorf("sync the newest meta page of %s: %w: %w", path, store.ErrUnavailable, err)
 	}
 	if !other.valid {
-		note = fmt.Sprintf("one of the two meta pages of %s is not valid: the file is used as transaction %d has left it; what was newer, if there was anything, is lost", path, newest.tx)
+		note = fmt.Sprintf("one of the two meta pages of %s is not valid: the file is used as transaction %d has left it; newer commits, if any, are lost", path, newest.tx)
 	}
 	return note, nil
 }
 
-// pageSize returns the page size of a file, which the machine that created it has chosen:
-// from the first meta page, or else from the second one, wherever it is.
+// pageSize returns the page size of a file, which the machine that created it has chosen. It
+// reads the first meta page, or else searches for the second.
 func pageSize(f io.ReaderAt) int64 {
 	page := make([]byte, metaAt+metaSize)
 	for at := int64(0); at <= 16<<20; at = max(1<<10, 2*at) {
@@ -123,5 +123,5 @@ func lock(f *os.File, path string, timeout time.Duration) error {
 }
 
 func inUse(path string) error {
-	return fmt.Errorf("store %s is in use by another process: stop that one, or choose another data folder", path)
+	return fmt.Errorf("store %s is in use by another process: stop it, or choose another data folder", path)
 }

@@ -2,8 +2,8 @@ package boltstore
 
 import "syscall"
 
-// networks are the file systems whose other end is another machine, by the numbers that
-// statfs(2) gives them. Their locks and syncs are as good as the server that provides them.
+// networks are the file systems on another machine, by the numbers that statfs(2) gives them.
+// Their locks and syncs are as good as the server that provides them.
 var networks = map[int64]string{
 	0x6969:     "NFS",
 	0x517B:     "SMB",
@@ -23,7 +23,7 @@ var networks = map[int64]string{
 func networkOf(path string) string {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(path, &s); err != nil {
-		return "" // it is said by whoever needs the path
+		return "" // the user of the path reports the error
 	}
 	return networks[int64(uint32(s.Type))] // its type differs between machines
 }

@@ -46,7 +46,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"short", cut(100), "restore a backup"},
 		{"cut after the meta pages", cut(2 * 4096), "restore a backup"},
 		{"cut in the middle", cut(64 << 10), "restore a backup"},
-		{"newer", setFormat(99), "a newer program; run that one"},
+		{"newer", setFormat(99), "a newer program; run that program"},
 		{"older", setFormat(3), "keep using the program that wrote it"},
 		{"of an older beginning", func(t *testing.T, path string) {
 			update(t, path, func(tx *bolt.Tx) error {

@@ -8,7 +8,7 @@ import (
 
 // The parts of bbolt's pages that are used here: a header with the page's number, its kind,
 // the number of elements and the number of overflow pages; then the elements; then their keys
-// and values, one after the other.
+// and values.
 const (
 	pageHeader   = 16
 	pageElement  = 16
@@ -34,8 +34,8 @@ var (
 func (p page) leaf() bool { return binary.NativeEndian.Uint16(p[8:]) == pageLeaf }
 func (p page) count() int { return int(binary.NativeEndian.Uint16(p[10:])) }
 
-// begins checks what a page is and where it ends. It is as many units long as it needs: pages
-// of the file, or bytes, if it is of a small bucket.
+// begins checks the header of a page and returns its end. The page is as many units long as it
+// needs: pages of the file, or bytes in a small bucket.
 func (p page) begins(unit uint64) error {
 	if len(p) < pageHeader {
 		return errors.New("has no header")
@@ -58,9 +58,9 @@ func (p page) begins(unit uint64) error {
 	return nil
 }
 
-// check checks the elements of a page, which begins as it should: each follows the one before
-// it, so that there are as many as it says. Its keys must be in order, at least low and below
-// high; nil: no bound. The elements of a leaf are all buckets, or none is.
+// check checks the elements of a page after begins: each follows its predecessor, so that the
+// stated number fits. The keys must be in order, at least low and below high; nil: no bound.
+// The elements of a leaf are all buckets, or none is.
 func (p page) check(buckets bool, low, high []byte) error {
 	next := uint64(pageHeader + p.count()*pageElement)
 	var last []byte

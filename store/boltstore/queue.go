@@ -9,7 +9,7 @@ import (
 	"a2a-server/store"
 )
 
-// op is one thing for the writer to do: a batch, or a function of our own.
+// op is a task of the writer: a batch, or an internal function.
 type op struct {
 	ctx    context.Context //nolint:containedctx // a queued call carries its caller's; it counts until the op is taken
 	batch  *store.Batch    // nil when fn is set
@@ -43,7 +43,7 @@ func (o *op) answer(err error) {
 // are small, are accepted.
 const maxQueued = 256 << 20
 
-// queue is what waits for the writer.
+// queue holds the ops that wait for the writer.
 type queue struct {
 	bytes atomic.Int64 // of the batches not answered yet
 

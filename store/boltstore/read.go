@@ -52,8 +52,8 @@ func (h *Handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from 
 // values is a bucket that is read only by key.
 type values interface{ Get(key []byte) []byte }
 
-// readTask returns a task that s may see. The owner of a damaged one is lost, so everybody
-// who has its id learns that it exists.
+// readTask returns the header of a task in scope s, else store.ErrNotFound. A damaged header
+// is store.ErrDataLoss in every scope: its owner cannot be read.
 func readTask(tasks values, s store.Scope, id store.TaskID) (record, error) {
 	t, err := readRecord(tasks, id)
 	if err != nil {

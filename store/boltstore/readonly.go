@@ -16,7 +16,7 @@ func (db *DB) met(damage any, locked bool) error {
 	defer db.mu.Unlock()
 	db.locked = db.locked || locked
 	if db.readOnly == nil {
-		db.readOnly = fmt.Errorf("%w: a part of %s is damaged: nothing more is written to it, and what can be read is served: stop the server and restore a backup of the file (%v)", store.ErrReadOnly, db.path, damage)
+		db.readOnly = fmt.Errorf("%w: a part of %s is damaged: it is read-only now, and its readable data is still served: stop the server and restore a backup of the file (%v)", store.ErrReadOnly, db.path, damage)
 	}
 	return db.readOnly
 }
@@ -34,6 +34,6 @@ func (db *DB) refuses() error {
 // rollback undoes a transaction in which bbolt panicked; it may panic again.
 func rollback(tx *bolt.Tx) (done bool) {
 	defer func() { done = recover() == nil && done }()
-	_ = tx.Rollback() // one that has been closed already is as good
+	_ = tx.Rollback() // an already closed channel is as good
 	return true
 }

@@ -16,11 +16,11 @@ import (
 var derived = [][]byte{bucketLive, bucketList, bucketListCtx, bucketRowIdx}
 
 var (
-	bucketDropped = []byte("dropped") // derived buckets that were damaged, by transaction: nobody walks them
+	bucketDropped = []byte("dropped") // damaged derived buckets, by transaction: they are not walked
 	keyRebuild    = []byte("rebuild") // in meta while derived buckets are incomplete
 )
 
-// rebuildSlice is how long one transaction of a rebuild reads and writes; its commit comes on
+// rebuildSlice is how long a transaction of a rebuild reads and writes; its commit comes on
 // top.
 const rebuildSlice = 20 * time.Millisecond
 
@@ -75,8 +75,9 @@ func (b *rebuilding) wait(ctx context.Context, db *DB) error {
 	return nil
 }
 
-// Rebuilds returns how often derived buckets have been found damaged, or incomplete, since the store
-// was opened. Whoever sees it grow should tell the operator: the disk has returned a bad page.
+// Rebuilds returns how often derived buckets have been found damaged, or incomplete, since the
+// store was opened. A growing number means that the disk has returned a bad page: tell the
+// operator.
 func (db *DB) Rebuilds() uint64 {
 	db.rebuilding.mu.Lock()
 	defer db.rebuilding.mu.Unlock()
@@ -107,15 +108,15 @@ func damagedDerived(p any) bool {
 	return ok && slices.ContainsFunc(derived, func(name []byte) bool { return bytes.Equal(name, e.bucket) })
 }
 
-// met queues the drop of the derived buckets if a reader has met damage in one.
+// met queues the drop of the derived buckets if a reader has found damage in them.
 func (b *rebuilding) met(db *DB) {
 	if b.begin() {
 		db.queue.put(&op{ctx: context.Background(), commit: store.NewCommit(), fn: func(r *round) error { return r.drop() }})
 	}
 }
 
-// drop replaces the derived buckets by empty ones, which the writer fills in slices. Nobody
-// walks the pages of the old ones, which stay in use.
+// drop replaces the derived buckets by empty buckets, which the writer fills in slices. The
+// pages of the old buckets stay in use and are not walked.
 func (r *round) drop() error {
 	r.puts++
 	r.dirty = true
@@ -143,8 +144,8 @@ func (r *round) drop() error {
 	return r.put(&r.meta, keyRebuild, u64(1))
 }
 
-// rebuild writes the next slice of the derived buckets. What a commit changes meanwhile it
-// writes itself.
+// rebuild writes the next slice of the derived buckets. Commits in between write their own
+// changes.
 func (w *writer) rebuild() {
 	var at []byte
 	done := false
@@ -198,7 +199,7 @@ func (r *round) rebuildSlice(at []byte) (next []byte, done bool, err error) {
 	return nil, true, r.meta.Delete(keyRebuild)
 }
 
-// deriveTask writes what follows from a header; that of a damaged one is lost.
+// deriveTask writes the derived entries of a header. The entries of a damaged header are lost.
 func (r *round) deriveTask(k, v []byte) error {
 	t, err := decodeRecord(store.TaskID(k), v)
 	if err != nil || !t.there() {

@@ -13,11 +13,11 @@ import (
 )
 
 // fill is how full pages are made when they split: in every bucket most keys are added after
-// others of their kind, which begin with a time.
+// the others of their kind, because they begin with a time.
 const fill = 0.95
 
-// round is one transaction of the writer. The fate of a batch is decided before
-// its first write, so that one that fails leaves nothing behind for the others.
+// round is a transaction of the writer. The fate of a batch is decided before its first write,
+// so that a failed batch leaves nothing behind.
 type round struct {
 	w       *writer
 	tx      *bolt.Tx
@@ -49,16 +49,16 @@ type work struct {
 	changed bool
 
 	count    uint64 // of events
-	plain    bool   // one of them is not bulk
-	first    uint64 // seq of the first event, or the one it would have
+	plain    bool   // has an event that is not bulk
+	first    uint64 // seq of the first event, or its would-be seq without events
 	pub      uint64
 	gone     bool   // its last step of deletion was taken
 	snapshot []byte // nil: none
 	bulk     []byte // of a snapshot; nil: none
-	batches  []*op  // those that passed, with the events
+	batches  []*op  // the snapshots that passed, with the events
 }
 
-// changedRow is a row that the round has put or removed, for those who watch its kind.
+// changedRow is a row that the round has put or removed, for the watchers of its kind.
 type changedRow struct {
 	kind  string
 	owner store.Scope
@@ -96,7 +96,7 @@ func (r *round) buckets() []*changing {
 	return []*changing{&r.meta, &r.log, &r.task, &r.live, &r.list, &r.listCtx, &r.row, &r.rowIdx, &r.due, &r.audit}
 }
 
-// end keeps what the next round can reuse, and drops the rest.
+// end keeps the memory that the next round can reuse, and drops the rest.
 func (r *round) end() {
 	clear(r.tasks)
 	clear(r.dedup)
@@ -117,7 +117,7 @@ func (r *round) end() {
 	}
 }
 
-// run decides one op and applies it when it passes.
+// run decides an op and applies it when it passes.
 func (r *round) run(o *op) bool {
 	if o.fn != nil {
 		puts := r.puts
@@ -141,9 +141,9 @@ func (r *round) put(b *changing, key, value []byte) error {
 	return r.err
 }
 
-// next returns the number after the newest key of a bucket that only grows. If there is
-// something at that key or after it, the newest one is damaged, and what exists must not be
-// overwritten: that is kept in r.err.
+// next returns the number after the newest key of a bucket that only grows. If a key at or
+// after that number exists, the newest key is damaged, and existing values must not be
+// overwritten: r.err records that.
 func (r *round) next(b *changing) uint64 {
 	b.check(u64(math.MaxUint64))
 	c := b.Cursor()
@@ -318,7 +318,7 @@ func (t *work) add(o *op, next store.Header) {
 	t.batches = append(t.batches, o)
 }
 
-// flush writes what the round made of each task.
+// flush writes the changes of each task in the round.
 func (r *round) flush() {
 	var position uint64 // in the log
 	for _, t := range r.order {
@@ -339,7 +339,7 @@ func (r *round) flush() {
 	}
 }
 
-// putValue writes the events of t as one value of the log.
+// putValue writes the events of t as a value of the log.
 func (r *round) putValue(t *work, position uint64) {
 	h := head{
 		task: t.now.Task, k: t.before.values + 1, prev: t.before.last,

@@ -137,7 +137,7 @@ func (r *round) rowsAt(prefix func(kind string) []byte) (found []foundRow, err e
 	return found, nil
 }
 
-// deleteRows removes what rowsAt has found.
+// deleteRows removes rows found by rowsAt.
 func (r *round) deleteRows(found []foundRow, owner store.Scope) error {
 	for i := range found {
 		f := &found[i]

@@ -22,11 +22,11 @@ const (
 // zeros are written over space that was allocated, shortly before pages are.
 var zeros [1 << 20]byte
 
-// space allocates disk space ahead of need, so that a full disk is noticed here, where
-// nothing has been written yet, and not in the middle of a commit. Only the writer uses it.
+// space allocates disk space ahead of need, so that a full disk is noticed here, where nothing
+// has been written yet, and not in the middle of a commit. Only the writer uses it.
 //
-// Room is what the disk has free, what the file has after its pages, and what it has in free
-// pages that are next to each other.
+// Room is the sum of the free space of the disk, the file's space after its pages, and its
+// contiguous free pages.
 type space struct {
 	file    *os.File // bbolt's
 	metas   *metas
@@ -41,8 +41,8 @@ type space struct {
 	room    int64
 }
 
-// begin notes what the file has already after its pages, when it is opened: those are all
-// written, so that whatever the disk has given in addition comes after them.
+// begin records the allocated space after the file's pages at opening. Those pages are all
+// written, so any further allocation comes after them.
 func (s *space) begin() {
 	s.end = s.used
 	if info, err := s.file.Stat(); err == nil {
@@ -50,9 +50,9 @@ func (s *space) begin() {
 	}
 }
 
-// take tries to allocate need bytes in addition to what is kept ahead, which is less on a disk
-// that has little free. It does not fail: the writer checks short, and otherwise gets the error
-// from the disk itself.
+// take tries to allocate need bytes in addition to the space kept ahead, which is less on a
+// disk with little free space. It does not fail: the writer checks short, and otherwise gets
+// the error from the disk itself.
 func (s *space) take(need int64, now time.Time) {
 	if s.room = math.MaxInt64; s.ahead == 0 {
 		s.unallocated(need)
@@ -90,8 +90,8 @@ func (s *space) take(need int64, now time.Time) {
 	}
 }
 
-// unallocated finds the room on a file system that cannot allocate ahead: what it has free, and
-// what the file has in free pages.
+// unallocated finds the room on a file system that cannot allocate ahead: the free space of
+// the disk and the free pages of the file.
 func (s *space) unallocated(need int64) {
 	free, known := available(s.file)
 	if !known {
@@ -121,8 +121,8 @@ func (s *space) grow(end int64) {
 	}
 }
 
-// allocate allocates size bytes from at on, or gives back what it got: some file systems keep
-// a part. Nothing in the file is there, because at is after all of its pages.
+// allocate allocates size bytes from at on, or gives back a partial allocation, which some
+// file systems keep. No data is lost, because at is after all pages of the file.
 func (s *space) allocate(at, size int64) error {
 	info, err := s.file.Stat()
 	if err != nil {
@@ -138,13 +138,13 @@ func (s *space) allocate(at, size int64) error {
 	return err
 }
 
-// zero writes zeros to where the next pages go, in large pieces. Some file systems note which
-// of the allocated blocks were written. If the pages of a commit were the first to be written
-// there, its sync would have to write that note as well, which costs more than the pages do.
-// Others write elsewhere the second time, and the zeros would use up what was allocated: there,
-// inPlace is false.
+// zero writes zeros to the place of the next pages, in large pieces. Some file systems record
+// which of the allocated blocks were written. If the pages of a commit were the first to be
+// written there, its sync would have to write that record as well, which costs more than the
+// pages do. Copy-on-write file systems write elsewhere the second time, and the zeros would
+// use up the allocation: there, inPlace is false.
 //
-// used must be that of the transaction that has begun: what is after it belongs to none.
+// used must come from the transaction that has begun: the space after it belongs to none.
 func (s *space) zero() {
 	s.cleared = max(s.cleared, s.used)
 	if !s.inPlace || s.cleared-s.used >= int64(len(zeros))/2 || s.end-s.cleared < int64(len(zeros)) {
@@ -222,7 +222,7 @@ func (m *metas) freeRuns(file *os.File, need int64) (bytes int64) {
 	least := max(need, int64(len(ids)))/size + 2
 	begin, next := uint64(0), uint64(0)
 	for i := 0; i <= len(ids); i += 8 {
-		id := uint64(0) // after the last one
+		id := uint64(0) // after the last page
 		if i < len(ids) {
 			id = order.Uint64(ids[i:])
 		}

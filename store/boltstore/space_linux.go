@@ -28,7 +28,7 @@ func allocate(f *os.File, at, size int64) error {
 	}
 }
 
-// release gives back what was allocated of a file from at on.
+// release gives back the allocation of a file from at on.
 func release(f *os.File, at, size int64) error {
 	const keepSize, punchHole = 0x01, 0x02
 	return syscall.Fallocate(int(f.Fd()), keepSize|punchHole, at, size)

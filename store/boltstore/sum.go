@@ -64,7 +64,7 @@ func (r *round) keepMarked(bucket, key []byte, parts ...[]byte) []byte {
 	})
 }
 
-// unmark returns what keepMarked was given.
+// unmark returns the argument of keepMarked.
 func unmark(bucket, key, value []byte) ([]byte, error) {
 	value, err := unseal(bucket, key, value)
 	if err == nil && (len(value) == 0 || value[0] != sealed) {

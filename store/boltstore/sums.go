@@ -9,10 +9,9 @@ import (
 	"a2a-server/store"
 )
 
-// sums compares what the values of a file say of each other, in one pass over them. Where
-// one value says that there is another one, a hash of that is added for the first and taken
-// off for the second, so that nothing is left in the end. Of a page that fits where it
-// stands, but is of another commit, nothing else may tell.
+// sums checks the references between the values of a file, in one pass. A value that refers to
+// another value adds its hash, and the other value takes it off, so that nothing is left in
+// the end. Only this detects a valid page from another commit.
 type sums struct {
 	seed       maphash.Seed
 	log        uint64 // values of the log, which headers count
@@ -33,8 +32,8 @@ func (s *sums) hash(bucket, key []byte) uint64 {
 	return h.Sum64()
 }
 
-// value adds a value at the key of a bucket. It fails if the value is not what was written
-// there; those of live, list, list.ctx and rowidx have nothing to tell it by.
+// value adds the value at a key of a bucket. It fails if the value differs from the written
+// value, which cannot be told in live, list, list.ctx and rowidx.
 func (s *sums) value(bucket, key, value []byte) error {
 	switch string(bucket) {
 	case string(bucketMeta):
@@ -81,7 +80,7 @@ func (s *sums) header(key, value []byte) error {
 		return err
 	}
 	task := s.hash(bucketTask, key)
-	// The sum of 1, 2 … values; one of the factors is even.
+	// The sum of 1, 2 … values: either factor is even.
 	if n := t.values; n%2 == 0 {
 		s.log -= n / 2 * (n + 1) * task
 	} else {
@@ -114,7 +113,7 @@ func (s *sums) row(key, value []byte) error {
 func (s *sums) dueRow(key, value []byte) error {
 	d := decodeDue(key, value)
 	if d.Damaged {
-		return errors.New("it is not what was written")
+		return errors.New("it differs from the written value")
 	}
 	if !d.Task.IsZero() && d.Kind != store.DueDelete { // a task whose deletion has begun does not count that
 		s.due += s.hash(bucketTask, d.Task[:])
@@ -126,11 +125,11 @@ func (s *sums) dueRow(key, value []byte) error {
 func (s *sums) check() error {
 	switch {
 	case s.log != 0:
-		return errors.New("the values of its log are not those that its tasks say")
+		return errors.New("log values and task headers disagree")
 	case s.derived != 0 && !s.rebuilding:
-		return errors.New("its lists are not those of its tasks and rows")
+		return errors.New("lists disagree with tasks and rows")
 	case s.due != 0:
-		return errors.New("its due work is not what its tasks say")
+		return errors.New("due work and task headers disagree")
 	case s.entries != s.newest:
 		return fmt.Errorf("its audit has %d entries, and the newest is number %d", s.entries, s.newest)
 	}

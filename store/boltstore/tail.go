@@ -8,7 +8,7 @@ import (
 	"a2a-server/store"
 )
 
-// topicBytes and topicEvents bound the tail of one task.
+// topicBytes and topicEvents bound the tail of a task.
 const (
 	topicBytes  = 4 << 20
 	topicEvents = 4096
@@ -76,7 +76,7 @@ func (h *Handle) WatchRows(s store.Scope, kind string) (<-chan struct{}, func())
 	return h.db.ofRows.Watch(s, kind)
 }
 
-// leave takes w off its topic, once; the last one takes the topic, and its tail, away.
+// leave takes w off its topic, once. With the last watcher, the topic and its tail go away.
 func (h *hub) leave(id store.TaskID, t *topic, w *watcher) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -93,7 +93,7 @@ func (h *hub) leave(id store.TaskID, t *topic, w *watcher) {
 	}
 }
 
-// publish extends the tail by what a round has committed, and wakes the readers.
+// publish extends the tail by the events that a round has committed, and wakes the readers.
 func (h *hub) publish(w *work) {
 	t := h.topic(w.now.Task)
 	if t == nil {
@@ -102,7 +102,7 @@ func (h *hub) publish(w *work) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.watchers) == 0 {
-		return // the last one left meanwhile
+		return // the last watcher left meanwhile
 	}
 	before := t.bytes
 	if !t.valid || t.header.Seq+1 != w.first {

@@ -10,10 +10,10 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// image is the file as one transaction has found it. Its pages are read here and not by
-// bbolt, which trusts its pages: it looks for keys past the end of a page that says that it has
-// more of them, and follows a page that refers to itself. What an image returns is valid until
-// the end of the transaction. It panics with an error where a page is damaged.
+// image is the file in the state of a transaction. Its pages are read here and not by bbolt,
+// which trusts its pages: bbolt looks for keys past the end of a page that claims more keys
+// than it has, and follows a page that refers to itself. Results are valid until the end of
+// the transaction. Methods panic with an error where a page is damaged.
 type image struct {
 	tx   *bolt.Tx
 	data []byte // of the file, as bbolt has mapped it
@@ -25,7 +25,7 @@ func newImage(tx *bolt.Tx) *image {
 	info := tx.DB().Info()
 	return &image{
 		tx:   tx,
-		data: unsafe.Slice(*(**byte)(unsafe.Pointer(&info.Data)), tx.Size()), // bbolt maps all of it before anybody sees a transaction
+		data: unsafe.Slice(*(**byte)(unsafe.Pointer(&info.Data)), tx.Size()), // bbolt maps all of it before it returns a transaction
 		size: uint64(info.PageSize),
 		root: uint64(tx.Cursor().Bucket().Root()),
 	}
@@ -56,8 +56,8 @@ func (im *image) in(name, value []byte) *bucket {
 	return b
 }
 
-// checkSmall checks the page of all buckets, with the small ones in it. bbolt copies those
-// into memory, where a key outside its bucket would be anything.
+// checkSmall checks the page of all buckets, with the small buckets in it. bbolt copies the
+// small buckets into memory, where a key outside its bucket would be anything.
 func (im *image) checkSmall() {
 	c := im.all().Cursor()
 	for name, value := c.First(); name != nil; name, value = c.Next() {
@@ -91,7 +91,7 @@ type bucket struct {
 	buckets bool // it is the bucket of all buckets
 }
 
-// pageError is what is wrong with a page of a bucket.
+// pageError is a fault of a page, with its bucket.
 type pageError struct {
 	bucket []byte
 	err    error
@@ -99,12 +99,12 @@ type pageError struct {
 
 func (e *pageError) Error() string { return e.err.Error() }
 
-// damage panics with what is wrong with a page.
+// damage panics with the fault of a page.
 func (b *bucket) damage(id uint64, err error) {
 	panic(&pageError{b.name, fmt.Errorf("page %d, of %s, %w", id, b.name, err)})
 }
 
-// blame says whose page it was that could not be read, when it is deferred.
+// blame adds the bucket to the error of a page that could not be read. It is deferred.
 func (b *bucket) blame() {
 	switch p := recover().(type) {
 	case nil:
@@ -143,8 +143,8 @@ func (b *bucket) checked(id uint64, depth int, low, high []byte) page {
 	return p
 }
 
-// Get returns the value of a key, nil: there is none. What says that there is none has been
-// checked.
+// Get returns the value of a key, or nil if the key does not exist. The pages that prove its
+// absence have been checked.
 func (b *bucket) Get(key []byte) []byte {
 	value, _ := b.find(key)
 	return value
@@ -187,7 +187,7 @@ type cursor struct {
 // step is an element of a page.
 type step struct {
 	page
-	i         int    // one before the first one, or after the last one: none
+	i         int    // before the first key, or after the last: none
 	low, high []byte // of the keys on the page; nil: no bound
 }
 
@@ -210,7 +210,7 @@ func (c *cursor) Last() (key, value []byte) {
 	return c.backward()
 }
 
-// Seek moves to the first key that is not smaller than this one.
+// Seek moves to the first key that is not smaller than key.
 func (c *cursor) Seek(key []byte) (k, v []byte) {
 	c.begin()
 	c.descend(func(p page) int {
@@ -222,7 +222,7 @@ func (c *cursor) Seek(key []byte) (k, v []byte) {
 	return c.forward()
 }
 
-// Before moves to the last key that is smaller than this one.
+// Before moves to the last key that is smaller than key.
 func (c *cursor) Before(key []byte) (k, v []byte) {
 	c.begin()
 	c.descend(func(p page) int {
@@ -260,7 +260,7 @@ func (c *cursor) enter(id uint64, low, high []byte) {
 	c.path = append(c.path, step{page: p, low: low, high: high})
 }
 
-// descend chooses an element of the last page of the path, and of those below it.
+// descend chooses an element of the last page of the path, and of the pages below it.
 func (c *cursor) descend(choose func(page) int) {
 	for {
 		s := &c.path[len(c.path)-1]
@@ -277,8 +277,8 @@ func (c *cursor) down() {
 	c.enter(s.child(s.i, s.high))
 }
 
-// forward returns the current element, or if it is past the end of its page, the first one
-// after that.
+// forward returns the current element, or the next page's first element if the position is
+// past the end of its page.
 func (c *cursor) forward() (key, value []byte) {
 	for len(c.path) > 0 {
 		s := &c.path[len(c.path)-1]
@@ -297,8 +297,8 @@ func (c *cursor) forward() (key, value []byte) {
 	return nil, nil
 }
 
-// backward returns the current element, or if it is before the beginning of its page, the
-// last one before that.
+// backward returns the current element, or the previous page's last element if the position is
+// before the beginning of its page.
 func (c *cursor) backward() (key, value []byte) {
 	for len(c.path) > 0 {
 		s := &c.path[len(c.path)-1]

@@ -52,14 +52,15 @@ func (e *unavailableError) Unwrap() error { return e.cause }
 func (e *unavailableError) Is(target error) bool { return target == store.ErrUnavailable }
 
 // slowError is the store.ErrUnavailable of a disk that is slow but has refused nothing. Its
-// text begins with what is wrong.
+// text begins with the cause.
 type slowError string
 
 func (e slowError) Error() string { return string(e) }
 
 func (slowError) Is(target error) bool { return target == store.ErrUnavailable }
 
-// trouble is what keeps the store from writing for now. It is safe for concurrent use.
+// trouble is the error that keeps the store from writing for now. It is safe for concurrent
+// use.
 type trouble struct {
 	mu    sync.Mutex
 	why   error     // nil: nothing does
@@ -91,9 +92,9 @@ func (t *trouble) now(now time.Time) error {
 	return nil
 }
 
-// Trouble returns what keeps the store from writing, nil when nothing does. After
+// Trouble returns the error that keeps the store from writing, or nil. After
 // store.ErrUnavailable the store recovers by itself when the cause is gone, after
-// store.ErrReadOnly never. [DB.Err] returns what ends the store for good.
+// store.ErrReadOnly never. [DB.Err] returns the error that ends the store for good.
 func (db *DB) Trouble() error {
 	if err := db.refuses(); err != nil {
 		return err
@@ -101,11 +102,11 @@ func (db *DB) Trouble() error {
 	return db.trouble.now(time.Now())
 }
 
-// keeps reports whether an op is kept until the disk accepts it: nobody could retry what a
-// turn writes, and its batches are few.
+// keeps reports whether an op stays queued when the disk refuses a commit. Only a turn's
+// batches do: no client could retry them, and they are few.
 func (o *op) keeps() bool { return o.batch != nil && o.batch.Fence != nil }
 
-// putOff holds what the writer delays while the disk cannot be written, or only its
+// putOff holds the ops that the writer delays while the disk cannot be written, or only its
 // reserve is left.
 type putOff struct {
 	ops   []*op            // that go first, in their order
@@ -120,9 +121,9 @@ func (a *putOff) later() {
 	a.retry = time.After(a.pause)
 }
 
-// refused handles a round that the disk did not accept: batches of turns are kept, all
-// other ops fail. What withinReserve has put off stays after them: once it has put off
-// anything of a task, nothing queued later for that task is in the round.
+// refused handles a round that the disk did not accept: batches of turns are kept, all other
+// ops fail. Ops delayed by withinReserve stay after them: once it has delayed an op of a task,
+// nothing queued later for that task is in the round.
 func (w *writer) refused(ops []*op, why error) {
 	w.putOff.why = why
 	w.db.trouble.set(why)
@@ -150,8 +151,8 @@ func (w *writer) taken() {
 	w.putOff.pause = 0
 }
 
-// queueUp puts ops after those that wait for the next try, after the disk has refused
-// the last one. Creates fail at once.
+// queueUp puts ops after the ops that wait for the next try, after the disk has refused a
+// commit. Creates fail at once.
 func (w *writer) queueUp(ops []*op) {
 	for _, o := range ops {
 		if o.batch != nil && o.batch.Creates() {
@@ -162,10 +163,10 @@ func (w *writer) queueUp(ops []*op) {
 	}
 }
 
-// withinReserve returns the ops that may be written when only the reserve of the disk
-// is left. Creates are refused. Chunks wait, with everything after them in their turns,
-// until there is space or their turn has been cut off. When even the reserve is used up, all
-// of their batches wait, and of the others only deletions are tried.
+// withinReserve returns the ops that may be written when only the reserve of the disk is left.
+// Creates are refused. Chunks wait, with everything after them in their turns, until there is
+// space or their turn has been cut off. When even the reserve is used up, all batches of turns
+// wait, and of the other ops only deletions are tried.
 func (w *writer) withinReserve(ops []*op) []*op {
 	low, last := w.db.space.short(reserveBytes), w.db.space.short(lastBytes) != nil
 	if low == nil {

@@ -7,12 +7,12 @@ import (
 	"a2a-server/store"
 )
 
-// usageStep is how many headers the writer reads between two rounds, about a
-// millisecond's worth, while it counts what owners use.
+// usageStep is how many headers the writer reads between two rounds, about a millisecond's
+// worth, while it counts the usage of owners.
 const usageStep = 1024
 
-// batchBytes is about what a batch takes in the file in addition to its contents: its share
-// of partly filled pages, and its index entries.
+// batchBytes is about the space that a batch takes in the file in addition to its contents:
+// its share of partly filled pages, and its index entries.
 const batchBytes = 6 << 10
 
 // usage is the disk usage of each owner, which Batch.Disk limits. It is derived from the
@@ -27,7 +27,7 @@ type usage struct {
 	whole  bool         // everything is
 }
 
-// charge returns what a task uses.
+// charge returns the usage of a task.
 func charge(t *record) uint64 {
 	if t.Rev == 0 {
 		return 0
@@ -78,7 +78,7 @@ func (u *usage) walk(db *DB) error {
 			id := store.TaskID(k)
 			t, err := decodeRecord(id, v)
 			if err != nil || bytes.Compare(id[:], u.walked[:]) <= 0 {
-				continue // nobody knows whose it is, or it is in
+				continue // the owner is unknown, or it is in
 			}
 			u.add(t.Owner, charge(&t))
 			u.walked = id
@@ -92,7 +92,7 @@ func (u *usage) walk(db *DB) error {
 	return err
 }
 
-// used returns what is used as the round stands: by an owner, and in the file.
+// used returns the usage as the round stands: of an owner, and of the file.
 func (r *round) used(owner store.Scope) store.Disk {
 	if r.grown == nil {
 		r.grown = map[store.Scope]int64{}

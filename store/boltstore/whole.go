@@ -15,11 +15,10 @@ const (
 	manyFree = 0xFFFF // of a freelist: its first element says how many there are
 )
 
-// checkBase checks what bbolt trusts without checking, and returns an error if it cannot be
-// what was written. That is the freelist: a page that is in it twice, or is not free, would
-// be allocated and overwritten. And it is the page of all buckets with the small ones
-// inside: those are copied into memory, and a key outside its bucket would point anywhere
-// in it.
+// checkBase checks the parts that bbolt trusts without checking, and returns an error if they
+// are damaged. In the freelist, a page that is listed twice, or is not free, would be
+// allocated and overwritten. The small buckets inside the page of all buckets are copied into
+// memory, and a key outside its bucket would point anywhere in it.
 func checkBase(file io.ReaderAt) error {
 	c, err := newPageCheck(file)
 	if err != nil {
@@ -31,12 +30,12 @@ func checkBase(file io.ReaderAt) error {
 	return c.freelist()
 }
 
-// checkWhole reads all pages of a file and returns an error if they are inconsistent: a
-// page is used twice, or not at all, or is not what points at it says, or its keys are out
-// of order, or a value is not what was written, or not what others say of it. A copy made
-// while the file was being written looks like that: it holds pages of different commits,
-// also within one long value, and tasks may be missing from it without a sign. The check
-// takes as long as reading the file.
+// checkWhole reads all pages of a file and returns an error if they are inconsistent: a page
+// is used twice, not at all, or differs from the reference to it; keys are out of order; a
+// value fails its checksum, or contradicts the values that refer to it. A copy made while the
+// file was being written looks like that: it holds pages of different commits, also within one
+// long value, and tasks may be missing from it without a sign. The check takes as long as
+// reading the file.
 func checkWhole(file io.ReaderAt) error {
 	c, err := newPageCheck(file)
 	if err != nil {
@@ -57,7 +56,7 @@ func checkWhole(file io.ReaderAt) error {
 	return c.sums.check()
 }
 
-// pageCheck is one check of a file as of its newest transaction.
+// pageCheck is a check of a file as of its newest transaction.
 type pageCheck struct {
 	file    io.ReaderAt
 	size    uint64 // of a page, in bytes
@@ -65,7 +64,7 @@ type pageCheck struct {
 	free    uint64 // page of the freelist
 	high    uint64 // number of pages
 	seen    []bool // pages that are in use
-	dropped bool   // pages of dropped buckets are in use, and nobody walks them
+	dropped bool   // pages of dropped buckets are in use, and not walked
 	sums    *sums  // not nil: buckets that have pages of their own are checked, too, and values
 }
 
@@ -128,8 +127,8 @@ func (c *pageCheck) use(id uint64) error {
 	return nil
 }
 
-// tree checks a page of a bucket, those below it, and the buckets in them. Its keys must be at
-// least low and below high; nil: no bound. The bucket of all buckets has no name.
+// tree checks a page of a bucket, the pages below it, and the buckets in them. Its keys must
+// be at least low and below high; nil: no bound. The bucket of all buckets has no name.
 func (c *pageCheck) tree(bucket []byte, id uint64, low, high []byte, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("its page %d is its own ancestor", id)
@@ -166,7 +165,7 @@ func (c *pageCheck) tree(bucket []byte, id uint64, low, high []byte, depth int) 
 	return nil
 }
 
-// elements checks what is in a page of a bucket, and in the small buckets within it. It
+// elements checks the elements of a page of a bucket, and of the small buckets within it. It
 // returns the keys, and the page that each points to; 0: to none.
 func (c *pageCheck) elements(bucket []byte, p page, unit uint64, low, high []byte) (keys [][]byte, children []uint64, err error) {
 	if err := p.begins(unit); err != nil {
@@ -194,7 +193,7 @@ func (c *pageCheck) elements(bucket []byte, p page, unit uint64, low, high []byt
 		default:
 			if children[i] = binary.NativeEndian.Uint64(value); children[i] != 0 {
 				if len(value) > bucketHeader {
-					return nil, nil, fmt.Errorf("has a bucket %s with pages of its own and others", keys[i])
+					return nil, nil, fmt.Errorf("has a bucket %s with both a root page and inline elements", keys[i])
 				}
 				continue
 			}

@@ -95,8 +95,8 @@ func TestCopyLacksValue(t *testing.T) {
 	need(db.Close())
 	whole := must(os.ReadFile(original))
 	for bucket, says := range map[string]string{
-		"log": "the values of its log", "task": "the values of its log", "due": "its due work", "audit": "its audit",
-		"live": "its lists", "list": "its lists", "list.ctx": "its lists", "rowidx": "its lists", "row": "its lists",
+		"log": "log values and task headers disagree", "task": "log values and task headers disagree", "due": "due work and task headers disagree", "audit": "its audit",
+		"live": "lists disagree with tasks and rows", "list": "lists disagree with tasks and rows", "list.ctx": "lists disagree with tasks and rows", "rowidx": "lists disagree with tasks and rows", "row": "lists disagree with tasks and rows",
 	} {
 		t.Run(bucket, func(t *testing.T) {
 			t.Parallel()

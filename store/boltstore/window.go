@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// Reads come first: the walk uses a core and the disk for most of a second. It
-	// begins this long after the file was opened, or when somebody waits for it.
+	// Reads come first: the walk uses a core and the disk for most of a second. It begins this
+	// long after the file was opened, or when a create waits for it.
 	windowDelay = 100 * time.Millisecond
 
-	// The walk ends after this many times the creations that the window remembers, so
-	// that many creations of one owner do not hide those of others.
+	// The walk ends after this many times the creations that the window remembers, so that
+	// many creations of an owner do not hide the creations of other owners.
 	windowWalk = 2
 
-	// The walk ends at creations that are this much older than the newest one. Ids say
-	// when their tasks were made, by a clock that may have been set meanwhile; so only
-	// the differences between neighbours count, and each for no more than windowGap. The
-	// window's hour with room for a clock that was set back by two.
+	// The walk ends at creations that are this much older than the newest. Ids have the
+	// creation times of their tasks, by a clock that may have been set meanwhile; so only the
+	// differences between neighbors count, and each for no more than windowGap. The limit is
+	// the window's hour with room for a clock that was set back by two.
 	windowReach = 3 * store.WindowAge
 	windowGap   = time.Minute
 )
@@ -32,7 +32,7 @@ type window struct {
 	*store.Window
 	size   int
 	ran    func() time.Duration
-	wanted chan struct{} // gets a value when somebody waits for load
+	wanted chan struct{} // gets a value when a create waits for load
 	loaded chan struct{} // closed when load has ended
 	whole  bool          // it has found everything; read it only once loaded is closed
 	ready  bool          // the writer has seen both
@@ -45,7 +45,7 @@ func newWindow(size int, ran func() time.Duration) window {
 	}
 }
 
-// want says that somebody waits for load.
+// want starts load early, because a create waits for it.
 func (w *window) want() {
 	select {
 	case w.wanted <- struct{}{}:
@@ -53,9 +53,9 @@ func (w *window) want() {
 	}
 }
 
-// load walks the tasks backwards in small transactions. It runs once, before the
-// writer uses the window. What it finds counts as created now: nobody knows how long the
-// earlier processes have run.
+// load walks the tasks backwards in small transactions. It runs once, before the writer uses
+// the window. The creations that it finds count as created now, because the running time of
+// earlier processes is unknown.
 func (w *window) load(ctx context.Context, db *DB) {
 	defer close(w.loaded)
 	delay := time.NewTimer(windowDelay)
@@ -69,7 +69,7 @@ func (w *window) load(ctx context.Context, db *DB) {
 	now := w.ran()
 	var at []byte
 	var younger store.Millis    // when the task before was made; 0: it is the newest
-	var age, said time.Duration // how much older than the newest one: at least, and by the ids
+	var age, said time.Duration // how much older than the newest: at least, and by the ids
 	for done, found := false, 0; !done; {
 		err := db.view(ctx, func(im *image) error {
 			c := im.bucket(bucketTask).Cursor()
@@ -92,8 +92,8 @@ func (w *window) load(ctx context.Context, db *DB) {
 				}
 				younger = made
 				if !t.Message.IsZero() && !t.deleting {
-					// What was forgotten by its age, as far as ids tell, fills room that there
-					// is, and takes none from what is newer.
+					// Creations that are too old, as far as ids tell, fill only free room, and
+					// displace no newer creations.
 					if said < store.WindowAge || w.Len() < w.size {
 						w.AddOlder(t.Owner, t.Message, id, now)
 					}

@@ -14,15 +14,15 @@ import (
 	"a2a-server/store"
 )
 
-// The most that one commit takes. A larger batch goes alone.
+// The maximum of a commit. A larger batch goes alone.
 const (
 	maxRoundBytes = 8 << 20
 	maxRoundOps   = 4096
-	maxKeptOps    = 64 // of one task, whose memory the next round may have
+	maxKeptOps    = 64 // of a task, whose memory the next round may have
 	maxYields     = 16 // before a round, while batches come
 )
 
-// writer is the one goroutine that changes the file.
+// writer is the only goroutine that changes the file.
 type writer struct {
 	db     *DB
 	window window
@@ -39,7 +39,7 @@ type writer struct {
 
 	compressor *zstd.Encoder
 
-	// Of the current round; kept for the next one, which is about as large.
+	// The memory of the current round, kept for the next, which is about as large.
 	arena  []byte // values
 	body   []byte // of a log value
 	packed []byte // likewise, compressed
@@ -112,7 +112,7 @@ func (w *writer) run() {
 	}
 }
 
-// count takes a step of counting what owners use, if creates wait for that, and continues
+// count takes a step of counting the usage of owners, if creates wait for it, and continues
 // with them when it is known.
 func (w *writer) count() {
 	if len(w.waiting) == 0 {
@@ -128,7 +128,7 @@ func (w *writer) count() {
 	}
 }
 
-// release refuses the creates that wait until it is known what owners use.
+// release refuses the creates that wait for the usage of owners.
 func (w *writer) release(err error) {
 	for _, o := range w.waiting {
 		o.answer(err)
@@ -136,9 +136,9 @@ func (w *writer) release(err error) {
 	w.waiting = nil
 }
 
-// gather yields to goroutines that are about to append: a commit costs the same for one
-// batch and for many. It ends when nothing has come while every goroutine had a chance to
-// run. A timer instead was slower.
+// gather yields to goroutines that are about to append: a commit costs the same for one batch
+// and for many. It ends when nothing has come while every goroutine had a chance to run. A
+// timer instead was slower.
 func (w *writer) gather() {
 	n := 0
 	for range maxYields {
@@ -177,13 +177,13 @@ func (w *writer) commitAll(ops []*op) {
 	}
 }
 
-// resting reports whether the disk has refused the last commit and the next one has to
-// wait. Closing the store does not wait.
+// resting reports whether the disk has refused the last commit and the next has to wait.
+// Closing the store does not wait.
 func (w *writer) resting() bool {
 	return w.putOff.why != nil && w.putOff.retry != nil && !w.db.queue.isClosed()
 }
 
-// admit holds back what needs the window until it is loaded, and answers ops whose context
+// admit delays batches that need the window until it is loaded, and answers ops whose context
 // has ended.
 func (w *writer) admit(ops []*op) []*op {
 	admitted := ops[:0]
@@ -195,7 +195,7 @@ func (w *writer) admit(ops []*op) []*op {
 		}
 		if !w.window.ready && o.batch != nil && !o.batch.Dedup.IsZero() {
 			if w.cut {
-				o.answer(cmp.Or(w.db.refuses(), w.db.Err())) // one of them: else the window were whole
+				o.answer(cmp.Or(w.db.refuses(), w.db.Err())) // an error is set: else the window were ready
 				continue
 			}
 			w.held = append(w.held, o)
@@ -211,8 +211,8 @@ func (w *writer) admit(ops []*op) []*op {
 	return admitted
 }
 
-// commit applies ops in one transaction and answers them. When applying fails,
-// which is not the fault of all of them, each is tried alone.
+// commit applies ops in one transaction and answers them. When applying fails, although not
+// every op is at fault, it tries each alone.
 func (w *writer) commit(ops []*op) {
 	w.at(PointTaken)
 	if err := w.db.refuses(); err != nil {
@@ -277,8 +277,8 @@ func (w *writer) dropDerived() error {
 	return err
 }
 
-// try applies ops and commits. It returns an error when nothing was written and
-// nobody was answered; when the outcome of a commit is unknown, everybody is told.
+// try applies ops and commits. It returns an error when nothing was written and no op was
+// answered; when the outcome of a commit is unknown, it answers every op.
 func (w *writer) try(ops []*op) (err error) {
 	db := w.db
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
@@ -358,7 +358,7 @@ func (w *writer) try(ops []*op) (err error) {
 
 // failed determines the outcome of a failed commit. bbolt does not say which of its steps
 // failed: writing the pages, their sync, writing the meta page, or its sync. If it failed
-// before the last one, readers see nothing of the commit, and the round can be retried.
+// before the last step, readers see nothing of the commit, and the round can be retried.
 // Otherwise the commit may be there, or be gone after a power loss, and only reopening the
 // file decides.
 func (w *writer) failed(txid uint64, cause error, ops []*op) error {

@@ -78,7 +78,7 @@ func testPageLimits(t *testing.T, f *fixture) {
 	for range 5 {
 		add(store.Event{Public: true, Kind: "wire", Data: big[:1<<20]})
 	}
-	add(public("small"), store.Event{Public: true, Kind: "wire", Data: big}, private("small")) // one is larger than any page
+	add(public("small"), store.Event{Public: true, Kind: "wire", Data: big}, private("small")) // larger than any page
 	for _, limit := range []store.Limit{{}, {Events: 10_000}, {Events: -1, Bytes: -1}, {Bytes: 64 << 20}, {Events: 511, Bytes: 3 << 20}, {Bytes: 1<<20 - 1}, {Bytes: 16}} {
 		for _, h := range f.h {
 			checkEvents(t, "Read()", log.events, mustLog(t, h, alice(), b.Task, store.After(0), limit).Events)
@@ -106,7 +106,7 @@ func testCreate(t *testing.T, f *fixture) {
 	same(t, store.Receipt{}, f.append(t, scopeRows(alice(), put("kind", "key", 0, "value"))), "receipt of a batch without a task")
 }
 
-// Batches are queued without waiting, so that good and bad ones share a commit.
+// Batches are queued without waiting, so that valid and invalid batches share a commit.
 func testOneBadBatch(t *testing.T, f *fixture) {
 	base := create(alice())
 	f.append(t, base)

@@ -52,8 +52,8 @@ func testAsideTurn(t *testing.T, f *fixture) {
 	}
 }
 
-// Asides race with the deletion of their task, which is also interrupted: whatever wins,
-// no row of theirs is left, and the one that comes late is told that the task is gone.
+// Asides race with the deletion of their task, which is also interrupted. In any order, none
+// of their rows is left, and a late aside gets ErrNotFound.
 func testAsideDeleting(t *testing.T, f *fixture) {
 	for n := range 20 {
 		b := createIn(store.Final, alice(), mixed(3, "event")...)

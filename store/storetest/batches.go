@@ -16,7 +16,7 @@ func owners() []store.Scope {
 	return []store.Scope{alice(), bob(), otherAlice(), shifted()}
 }
 
-// strangers may not see what alice owns, and seers may.
+// strangers may not see alice's tasks, and seers may.
 func strangers() []store.Scope {
 	return []store.Scope{bob(), otherAlice(), shifted(), store.Tenant("beta"), store.Tenant(""), store.Owner("acme", ""), store.Owner("", "alice"), {}}
 }
@@ -30,7 +30,7 @@ func scopes() []store.Scope {
 
 type fence uint64
 
-// with adds parts to b: rows, due work, audit entries (strings), and what a batch has one of.
+// with adds parts to b: rows, due work, audit entries (strings), and single fields.
 func with(b *store.Batch, parts ...any) *store.Batch {
 	for _, part := range parts {
 		switch p := part.(type) {
@@ -73,7 +73,7 @@ func rich(owner store.Scope, phase store.Phase) *store.Batch {
 	return with(createIn(phase, owner, mixed(5, "rich")...), put("kind", "key", 0, "value", indexed("index", "entry")), dueAt(50, "key", "payload"), "entry", newHash())
 }
 
-// create is a Live task of owner; a case changes what it is about.
+// create is a Live task of owner; a case changes the fields under test.
 func create(owner store.Scope, events ...store.Event) *store.Batch {
 	return &store.Batch{
 		Scope:  owner,
@@ -157,7 +157,7 @@ func mixed(n int, label string) []store.Event {
 	return events
 }
 
-// history is what a test wrote to one task, numbered as the store must.
+// history is the events that a test wrote to a task, numbered as the store must.
 type history struct {
 	events []store.Event
 	pub    uint64

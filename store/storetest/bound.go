@@ -24,8 +24,8 @@ func createParked(limit uint32, contextID string) *store.Batch {
 	return b
 }
 
-// crowded returns a check that an error is one of a context with so many open tasks; it is
-// for any goroutine.
+// crowded returns a check for the error of a context with so many open tasks. It is safe in
+// any goroutine.
 func crowded(open int64, limit uint32) func(error) error {
 	return func(err error) error {
 		want := store.ParkedError{Open: open, Limit: limit}
@@ -36,7 +36,7 @@ func crowded(open int64, limit uint32) func(error) error {
 	}
 }
 
-// fullDisk checks that an error is one of a disk that is full; it is for any goroutine.
+// fullDisk checks for the error of a full disk. It is safe in any goroutine.
 func fullDisk(err error) error {
 	if _, ok := errors.AsType[*store.DiskError](err); !ok {
 		return fmt.Errorf("Append() = %s, want a DiskError", said(err))
@@ -44,7 +44,7 @@ func fullDisk(err error) error {
 	return nil
 }
 
-// Tasks count until they have ended, those of other contexts and owners do not, and a
+// Tasks count until they have ended, tasks of other contexts and owners do not count, and a
 // create without the limit is not refused.
 func testParked(t *testing.T, f *fixture) {
 	const limit = 3
@@ -105,7 +105,7 @@ func testBoundsAtOnce(t *testing.T, f *fixture) {
 	}
 }
 
-// What is queued before a batch counts, whether it is in the same commit or not.
+// Batches queued earlier count, in the same commit or not.
 func testBoundsInOneQueue(t *testing.T, f *fixture) {
 	h := f.h[0]
 	queue := func(batches ...*store.Batch) (commits []*store.Commit) {

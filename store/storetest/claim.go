@@ -50,7 +50,7 @@ func testClaim(t *testing.T, f *fixture) {
 		f.refuse(t, chunks(w.Task, 1, public("never")), store.ErrFenced)
 		f.refuse(t, change(w.Task, 1), store.ErrConflict)
 	}
-	for _, h := range f.h { // the older one takes nothing back
+	for _, h := range f.h { // the older handle takes nothing back
 		same(t, []store.Header{}, mustClaim(t, h, 100), "Claim() again")
 	}
 	for _, w := range want {
@@ -61,9 +61,9 @@ func testClaim(t *testing.T, f *fixture) {
 	}
 }
 
-// Everything was left behind by a process that is gone. Handles claim at the same
-// time; the younger one may take over what the older one has just taken, never
-// the other way round, and no handle takes a task twice.
+// All tasks were left behind by a dead process. Handles claim at the same time; the younger
+// handle may take over tasks that the older has just taken, never the other way round, and no
+// handle takes a task twice.
 func testClaimAfterReopen(t *testing.T, f *fixture) {
 	const live = 40
 	ids := map[store.TaskID]bool{}
@@ -110,8 +110,8 @@ func testClaimAfterReopen(t *testing.T, f *fixture) {
 	}
 }
 
-// A claim lands in the middle of a stream: what was acknowledged to the older
-// turn is in the log, and nothing of it after the claim.
+// A claim lands in the middle of a stream: the log has all events acknowledged to the older
+// turn, and none of its events after the claim.
 func testClaimRunning(t *testing.T, f *fixture) {
 	b := create(alice())
 	mustAppend(t, f.h[0], b)

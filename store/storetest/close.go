@@ -99,7 +99,7 @@ func testCloseQueued(t *testing.T, f *fixture) {
 	}
 }
 
-// Every append is answered, and what was acknowledged is there.
+// Every append is answered, and every acknowledged batch is stored.
 func testCloseRace(t *testing.T, f *fixture) {
 	for _, whole := range []bool{false, true} {
 		const writers = 8

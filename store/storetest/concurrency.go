@@ -40,7 +40,7 @@ func (f *fixture) loop(t *testing.T, i, batches int, id store.TaskID, log *histo
 }
 
 // Each goroutine has its own task, by both handles; commits are shared. The store is then
-// compared with what was acknowledged: logs, rows, and audit entries in the order of revs.
+// compared with the acknowledged batches: logs, rows, and audit entries in the order of revs.
 func testManyTasks(t *testing.T, f *fixture) {
 	const writers, batches = 12, 40
 	ids, logs := make([]store.TaskID, writers), make([]history, writers)
@@ -75,8 +75,8 @@ func testManyTasks(t *testing.T, f *fixture) {
 	}
 }
 
-// All goroutines append to the same task: receipts must be a partition of the
-// log, and each batch in one piece.
+// All goroutines append to the same task: receipts must be a partition of the log, and each
+// batch contiguous.
 func testOneTask(t *testing.T, f *fixture) {
 	const writers, batches = 16, 40
 	b := create(alice())
@@ -135,8 +135,7 @@ func testOneTask(t *testing.T, f *fixture) {
 	}
 }
 
-// Every method at once, for the race detector. What readers see must be
-// consistent in itself.
+// Every method at once, for the race detector. Each result must be consistent in itself.
 func testEverythingAtOnce(t *testing.T, f *fixture) {
 	const rounds = 30
 	ids := make([]store.TaskID, 4)

@@ -37,7 +37,7 @@ func testContextEnded(t *testing.T, f *fixture) {
 	same(t, before, dump(t, f.h[1]), "contents after batches of an ended context")
 }
 
-// Either outcome is legal while the batch is under way, but it must be what is on disk.
+// Either outcome is legal while the batch is under way, but the disk must have the same.
 func testContextEndsLater(t *testing.T, f *fixture) {
 	b := create(alice())
 	f.append(t, b)

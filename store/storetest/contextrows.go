@@ -37,7 +37,7 @@ func createNamed(owner store.Scope, contextID string) *store.Batch {
 	return b
 }
 
-// contextRow is what a query returns of a row of a context.
+// contextRow is the result of a query for a row of a context.
 func contextRow(contextID, key string, rev uint64, value string) store.Row {
 	r := row(store.TaskID{}, "kind", key, rev, value)
 	r.Context = contextID
@@ -113,7 +113,7 @@ func testContextRowQueries(t *testing.T, f *fixture) {
 	}
 }
 
-// full returns a check that an error is one of a bound; it is for any goroutine.
+// full returns a check for the error of a bound. It is safe in any goroutine.
 func full(limit store.RowBound) func(error) error {
 	return func(err error) error {
 		if full, ok := errors.AsType[*store.ContextRowsError](err); !ok || full.Limit != limit || full.Kind != "kind" {
@@ -155,7 +155,7 @@ func testContextRowBound(t *testing.T, f *fixture) {
 		elsewhere.write(t, of("key", 17))
 		refused(elsewhere, of("key", 18))
 	}
-	// Without a bound there is none; what is above one may shrink, and not grow.
+	// A batch without a bound is not limited. Rows above a bound may shrink, and not grow.
 	w.bound = store.RowBound{}
 	w.write(t, of("large", 95)) // the fourth row
 	w.bound = limit
@@ -196,8 +196,8 @@ func testContextRowsDeleted(t *testing.T, f *fixture) {
 	f.checkRows(t, alice(), store.RowQuery{Kind: "kind", Key: []byte("key")}, row(store.TaskID{}, "kind", "key", 1, "of the scope"))
 }
 
-// A create that is committed before the deletion of the last task keeps the rows, and one
-// that is committed after it finds none: never one without the other.
+// A create that is committed before the deletion of the last task keeps the rows, and a create
+// after it finds none: never one without the other.
 func testContextRowsDeletedMeanwhile(t *testing.T, f *fixture) {
 	for round := range 20 {
 		contextID := fmt.Sprint("round ", round)
@@ -228,7 +228,7 @@ func testContextRowsDeletedMeanwhile(t *testing.T, f *fixture) {
 				t.Fatalf("%d rows after the create, %d in the end: rows came back", found, len(left))
 			}
 		}
-		// The rows are those of the context as long as it has tasks.
+		// The context keeps its rows as long as it has tasks.
 		f.append(t, moveTo(next.Task, 1, store.Final))
 		f.delete(t, next.Task)
 		f.checkRows(t, store.System(), store.RowQuery{Kind: "kind"})
@@ -283,7 +283,7 @@ func testContextRowsDisk(t *testing.T, f *fixture) {
 	value := func(n int) string { return strings.Repeat("x", n) }
 	// Creates with a bound are in another context.
 	first, second := f.contextWriter(t, alice(), "counted"), f.contextWriter(t, alice(), "counted")
-	first.write(t, put("kind", "key", 0, value(97))) // before anybody counts
+	first.write(t, put("kind", "key", 0, value(97))) // before the store has counted
 	f.append(t, scopeRows(alice(), put("kind", "scope", 0, "not counted")))
 	f.contextWriter(t, bob(), "counted").write(t, put("kind", "key", 0, "of bob"))
 	want = 2*begins + 100

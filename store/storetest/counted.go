@@ -7,12 +7,12 @@ import (
 	"a2a-server/store"
 )
 
-// Counted is a store that counts what is asked of it for callers. Of what a server does of
-// its own accord, due work is not counted.
+// Counted is a store that counts its callers' requests. Of the server's own background work,
+// it does not count due work.
 type Counted struct {
 	store.Handle
 	Calls atomic.Int64
-	Of    func(ctx context.Context) bool // says whose calls are counted, by their context; nil: all
+	Of    func(ctx context.Context) bool // selects counted calls by their context; nil: all
 }
 
 func (s *Counted) count(ctx context.Context) {

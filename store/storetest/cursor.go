@@ -36,7 +36,7 @@ func listed(t *testing.T, f *fixture) (id store.TaskID) {
 	return id
 }
 
-// aList asks for one page of tasks or of rows, and tells which scopes its entries are in.
+// aList asks for a page of tasks or of rows, and returns the scopes of its entries.
 type aList struct {
 	name string
 	page func(ctx context.Context, h store.Handle, s store.Scope, limit int, cursor string) (tasks []store.Header, rows []store.Row, next string, err error)

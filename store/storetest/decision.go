@@ -18,7 +18,7 @@ func decisionCases() []testCase {
 	}
 }
 
-// pendingTask is a parked task with one row that waits for its decision.
+// pendingTask is a parked task with a row that waits for its decision.
 func pendingTask() *store.Batch {
 	return with(createIn(store.Parked, alice(), public("asked")), put("kind", "call", 0, "pending", indexed("index", "alice")), dueAt(5000, "call", "deadline"))
 }
@@ -29,8 +29,7 @@ func decision(id store.TaskID, rev uint64, who int) *store.Batch {
 		put("kind", "call", 1, fmt.Sprint(who)), dueGone(5000, "call"), fmt.Sprint(who))
 }
 
-// checkDecided checks that the whole of one decision is there, and nothing of
-// another.
+// checkDecided checks that the whole of a single decision is there, and nothing of another.
 func (f *fixture) checkDecided(t *testing.T, id store.TaskID, winner int) {
 	t.Helper()
 	who := fmt.Sprint(winner)
@@ -87,8 +86,8 @@ func testOneRetriedDecisionWins(t *testing.T, f *fixture) {
 				return err
 			}
 			rows, err := rowsAll(t.Context(), h, alice(), store.RowQuery{Kind: "kind", Task: b.Task})
-			// Continue for a while when it has been decided, as one that read the row
-			// long ago would.
+			// Continue for a while after the decision, like a caller that read the row long
+			// ago.
 			if err != nil || rows[0].Rev != 1 && tries > 5 {
 				return err
 			}
@@ -100,14 +99,13 @@ func testOneRetriedDecisionWins(t *testing.T, f *fixture) {
 	f.checkDecided(t, b.Task, int(winner.Load()))
 }
 
-// All are in one queue and in a chain of right revs, so that only the row can
-// refuse them.
+// All are in one queue and in a chain of right revs, so that only the row can refuse them.
 func testOneQueuedDecisionWins(t *testing.T, f *fixture) {
 	b := pendingTask()
 	f.append(t, b)
 	commits, passes := make([]*store.Commit, 50), make([]bool, 50)
 	for i := range commits {
-		// The first makes rev 2; for those after it 2 is the correct one.
+		// The first makes rev 2, which is correct for all later batches.
 		commits[i], passes[i] = f.h[i%2].Append(t.Context(), decision(b.Task, uint64(min(i, 1))+1, i)), i == 0
 	}
 	checkCommits(t, commits, passes, conflict)

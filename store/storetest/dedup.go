@@ -44,7 +44,7 @@ func (f *fixture) checkDuplicates(t *testing.T, first *store.Batch) {
 	}
 }
 
-// What has become of the task does not matter; without a key nothing is a duplicate.
+// The state of the task does not matter; without a key nothing is a duplicate.
 func testDuplicate(t *testing.T, f *fixture) {
 	first, second := createWith(newHash()), createWith(newHash())
 	mustAppend(t, f.h[0], first)
@@ -144,15 +144,15 @@ func testDedupHour(t *testing.T, f *fixture) {
 	again := createWith(b.Dedup)
 	f.append(t, again)
 	f.checkDuplicates(t, again)
-	// What is found by a reopen has at least its hour.
+	// Creations found by a reopen have at least their hour.
 	f.reopen(t)
 	f.checkDuplicates(t, again)
 	f.backend.Elapse(store.WindowAge - 1)
 	f.checkDuplicates(t, again)
 }
 
-// A clock that is set forth and back moves nothing into the window or out of it: what
-// ids say about time is not how long ago their tasks were made.
+// A clock that is set forth and back moves nothing into the window or out of it: the times in
+// ids are not the ages of their tasks.
 func testDedupClock(t *testing.T, f *fixture) {
 	now := store.NewTaskID().Created()
 	var all []*store.Batch
@@ -173,7 +173,7 @@ func testDedupClock(t *testing.T, f *fixture) {
 	}
 }
 
-// An owner who sends more than the window remembers gives up his own oldest messages.
+// An owner with more messages than the window remembers loses their own oldest messages.
 func testDedupFlood(t *testing.T, f *fixture) {
 	first := createWith(newHash())
 	f.append(t, first)

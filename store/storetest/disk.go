@@ -28,7 +28,7 @@ func createDisk(n int, bound store.Disk) *store.Batch {
 	return b
 }
 
-// usedBy asks what an owner uses, by a create that is refused: its bound is 1.
+// usedBy returns an owner's usage from a create that is refused: its bound is 1.
 func (f *fixture) usedBy(t *testing.T, owner store.Scope) uint64 {
 	t.Helper()
 	b := createDisk(0, store.Disk{Owner: 1})
@@ -57,7 +57,7 @@ func testDiskOfOwner(t *testing.T, f *fixture) {
 			t.Errorf("%s: bob uses %d bytes, want 0", when, got)
 		}
 	}
-	first := createDisk(n, store.Disk{}) // without a bound nobody counts yet
+	first := createDisk(n, store.Disk{}) // without a bound the store does not count yet
 	if r := f.append(t, first); r.Disk != (store.Disk{}) {
 		t.Errorf("Receipt.Disk = %+v, want nothing without a bound", r.Disk)
 	}
@@ -73,7 +73,7 @@ func testDiskOfOwner(t *testing.T, f *fixture) {
 	if full, ok := errors.AsType[*store.DiskError](err); !ok || *full != (store.DiskError{Used: want, Limit: 3*cost - 1}) {
 		t.Errorf("Append() = %v, want a DiskError", err)
 	}
-	// What has begun is refused nothing.
+	// A task that has begun is refused nothing.
 	f.append(t, chunks(first.Task, 1, public("chunk"), public("chunk")))
 	f.append(t, change(second.Task, 1, private("decided")))
 	want += 3*5 + 2
@@ -91,8 +91,8 @@ func testDiskOfOwner(t *testing.T, f *fixture) {
 	}
 }
 
-// What is created, grows and is deleted while the store counts is counted once, and so are
-// the rows of contexts.
+// Tasks that are created, grow and are deleted while the store counts are counted once, and so
+// are the rows of contexts.
 func testDiskOfManyTasks(t *testing.T, f *fixture) {
 	const tasks, cost = 3000, 10 + store.TaskBytes
 	old, commits := make([]*store.Batch, tasks), make([]*store.Commit, tasks)
@@ -154,7 +154,7 @@ func testDiskOfAll(t *testing.T, f *fixture) {
 	bound := store.Disk{All: used + room*(n+8<<10)}
 	var all [40]store.TaskID
 	parallel(t, len(all), func(i int) error {
-		b := with(createDisk(n, bound), owners()[i%2]) // whoever it is
+		b := with(createDisk(n, bound), owners()[i%2]) // for any owner
 		_, err := do(t.Context(), f.h[i%2], b)
 		if full, ok := errors.AsType[*store.DiskError](err); ok && full.All && full.Limit == bound.All {
 			return nil
@@ -171,7 +171,7 @@ func testDiskOfAll(t *testing.T, f *fixture) {
 	if !ok || full.Used > bound.All {
 		t.Fatalf("Append() = %v, want a DiskError, with no more used than the bound", err)
 	}
-	// What has begun is refused nothing, and what is deleted is free again.
+	// A task that has begun is refused nothing, and a deleted task frees its space.
 	for _, id := range made {
 		f.append(t, chunks(id, 1, store.Event{Kind: "wire", Data: noise(n)}))
 		f.append(t, moveTo(id, 1, store.Final))

@@ -105,7 +105,7 @@ func testDuePastWaiting(t *testing.T, f *fixture) {
 		}
 	}
 	rest("with new ones before them")
-	// The row of the position goes, and others around it.
+	// The row of the position goes, and rows around it.
 	gone := 0
 	for _, d := range order[waiting-100 : waiting] {
 		if d.Task.IsZero() {

@@ -75,8 +75,8 @@ func stream(ctx context.Context, h store.Handle, id store.TaskID, running func()
 	return acked, err
 }
 
-// cutOff runs by next to a stream by h, which by must cut off. It returns what was
-// acknowledged of the stream.
+// cutOff runs by next to a stream by h, which by must cut off. It returns the acknowledged
+// events of the stream.
 func (f *fixture) cutOff(t *testing.T, h store.Handle, id store.TaskID, by func()) (acked history) {
 	t.Helper()
 	running, ended := make(chan struct{}), make(chan struct{})
@@ -98,8 +98,8 @@ func (f *fixture) cutOff(t *testing.T, h store.Handle, id store.TaskID, by func(
 	return acked
 }
 
-// withinThree reads the header and appends what decide makes of it, until it lands; the
-// store owes that within three tries.
+// withinThree reads the header and appends the batch that decide makes of it, until it lands;
+// the store owes that within three tries.
 func withinThree(t *testing.T, h store.Handle, id store.TaskID, decide func(rev uint64) *store.Batch) {
 	t.Helper()
 	var err error
@@ -163,7 +163,7 @@ func testDecideWins(t *testing.T, f *fixture) {
 	}
 }
 
-// privateTexts is what private events of a log say.
+// privateTexts is the text of the private events of a log.
 func privateTexts(events []store.Event) (texts []string) {
 	for _, e := range events {
 		if !e.Public {

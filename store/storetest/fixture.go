@@ -16,8 +16,7 @@ const bound = 2 * time.Minute
 
 var errHang = errors.New("no answer: the store hangs")
 
-// fixture is one backend with two handles; h[1] is the younger one, so its epoch
-// is higher.
+// fixture is a backend with two handles; h[1] is the younger, so its epoch is higher.
 type fixture struct {
 	backend Backend
 	h       [2]store.Handle
@@ -72,8 +71,7 @@ func (f *fixture) rebuild(t *testing.T) {
 	}
 }
 
-// next returns the two handles in turn, so that what one wrote the other continues
-// with.
+// next returns the two handles in turn, so that each continues the writes of the other.
 func (f *fixture) next() store.Handle {
 	f.writer++
 	return f.h[f.writer%2]
@@ -100,8 +98,8 @@ func refuse(t *testing.T, h store.Handle, b *store.Batch, want error) {
 	}
 }
 
-// checkRefused appends batches that must fail with want, by both handles and then in one
-// queue with good ones: nothing of them is left. base is the create of a Live task.
+// checkRefused appends batches that must fail with want, by both handles and then in one queue
+// with valid batches, and nothing of them is left. base is the create of a Live task.
 func (f *fixture) checkRefused(t *testing.T, base *store.Batch, want error, batches map[string]*store.Batch) {
 	t.Helper()
 	f.append(t, base)
@@ -157,8 +155,8 @@ func durable(t *testing.T, commits ...*store.Commit) {
 	}
 }
 
-// checkCommits waits for commits of which some must pass, and refused says what is wrong
-// with the error of another.
+// checkCommits waits for commits of which some must pass. refused returns the problem with the
+// error of any other.
 func checkCommits(t *testing.T, commits []*store.Commit, passes []bool, refused func(error) error) {
 	t.Helper()
 	for i, c := range commits {
@@ -270,7 +268,7 @@ func readHeader(ctx context.Context, h store.Handle, id store.TaskID) (store.Hea
 	return view.Header, err
 }
 
-// parallel runs n goroutines at once and fails the test with what they return.
+// parallel runs n goroutines at once and fails the test with the errors that they return.
 func parallel(t *testing.T, n int, work func(i int) error) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -328,7 +326,7 @@ func stopped(stop <-chan struct{}) bool {
 	}
 }
 
-// receive waits for one value of a channel; a test fails when none comes.
+// receive waits for a value of a channel; the test fails when none comes.
 func receive[T any](t *testing.T, what string, ch <-chan T) {
 	t.Helper()
 	timer := time.NewTimer(bound)

@@ -31,7 +31,7 @@ func bulky(random *rand.Rand, n int, share float64, label string) []store.Event 
 	return events
 }
 
-// fold is what snapshots hold of a log.
+// fold is the content of a log's snapshots.
 type fold struct {
 	plain, bulk         uint64 // up to which seq
 	snapshot, bulkBytes string // "": none
@@ -159,7 +159,7 @@ func testFoldPipelined(t *testing.T, f *fixture) {
 		log.add(b.Events...)
 		want := fold{}
 		var commits []*store.Commit
-		for n := uint64(1); n <= 31; n++ { // the last one is bulk
+		for n := uint64(1); n <= 31; n++ { // the last is bulk
 			c := chunks(b.Task, 1, public("%d", n))
 			c.Events[0].Bulk = n%3 > 0
 			c.Snapshot = &store.Snapshot{After: n, Rev: 1, Bytes: fmt.Append(nil, "fold ", n)}

@@ -18,7 +18,7 @@ func listCases() []testCase {
 	}
 }
 
-// bruteForce is what a list must be: a scan of all headers.
+// bruteForce is the expected list: a scan of all headers.
 func bruteForce(all []store.Header, s store.Scope, q store.Query) (tasks []store.Header, total int64) {
 	for _, h := range all {
 		if s.Covers(h.Owner) && (q.Context == "" || q.Context == h.Context) && (q.State == 0 || q.State == h.State) && h.StatusTime >= q.Since {
@@ -44,8 +44,8 @@ func contexts() []string {
 	return []string{"a", "aa", uuid, strings.ToUpper(uuid), strings.Repeat("c", store.MaxContext)}
 }
 
-// A list with a time filter, which counts by itself, changes nothing about the totals
-// of the lists without one.
+// A list with a time filter, which counts by itself, changes nothing about the totals of the
+// lists without a filter.
 func testTotalsAfterTimeFilter(t *testing.T, f *fixture) {
 	list := func(q store.Query, want int64) {
 		t.Helper()
@@ -70,8 +70,8 @@ func testTotalsAfterTimeFilter(t *testing.T, f *fixture) {
 	}
 }
 
-// Tasks that move may be missed; one that stands still appears exactly once over
-// the pages, and the total is exact at every moment.
+// Tasks that move may be missed; a task that stands still appears exactly once over the pages,
+// and the total is exact at every moment.
 func testListDuringChanges(t *testing.T, f *fixture) {
 	const still, movers = 40, 10
 	place := map[store.TaskID]int{}

@@ -9,8 +9,8 @@ import (
 	"a2a-server/store"
 )
 
-// model is a second, simple implementation of the contract: maps, one batch after the
-// other. It repeats the arithmetic and does not call store.Next.
+// model is a second, simple implementation of the contract: maps, and batches applied in
+// sequence. It repeats the arithmetic and does not call store.Next.
 type model struct {
 	tasks map[store.TaskID]*modelTask
 	ids   []store.TaskID // all there ever were, in the order of creation
@@ -34,7 +34,7 @@ type rowKey struct {
 	kind, key string
 }
 
-// rowKeyOf is the key of a row of a batch. owner and contextID are those of its task.
+// rowKeyOf is the key of a row of a batch. owner and contextID belong to its task.
 func rowKeyOf(owner store.Scope, contextID string, b *store.Batch, c *store.RowChange) rowKey {
 	if c.OfContext {
 		return rowKey{owner: owner, context: contextID, kind: c.Kind, key: string(c.Key)}
@@ -55,8 +55,8 @@ type dueKey struct {
 	kind, key string
 }
 
-// outcome is what Wait must return; err is a sentinel, a
-// *DuplicateError, a *ParkedError or a *ContextRowsError.
+// outcome is the expected result of Wait; err is a sentinel, a *DuplicateError, a *ParkedError
+// or a *ContextRowsError.
 type outcome struct {
 	receipt store.Receipt
 	err     error
@@ -296,7 +296,7 @@ func (m *model) claimable(epoch uint64) int {
 	return n
 }
 
-// claim takes one task over, as Claim says that it did.
+// claim takes a task over, as Claim says that it did.
 func (m *model) claim(id store.TaskID, epoch uint64) (store.Header, error) {
 	task := m.tasks[id]
 	if task == nil || task.deleted || task.header.Phase != store.Live || task.header.Epoch >= epoch {

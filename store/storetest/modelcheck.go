@@ -78,7 +78,7 @@ func (m *modelRun) checkLists(t *testing.T, h store.Handle, headers []store.Head
 				want, wantTotal := bruteForce(headers, s, q)
 				got, total := mustList(t, h, s, q)
 				if s.IsZero() {
-					// What it sees is nothing; how many of nothing is not fixed.
+					// The zero scope sees nothing, and its total is not fixed.
 					total = wantTotal
 				}
 				if d := diff(want, got); d != "" || total != wantTotal {

@@ -101,7 +101,7 @@ func (m *modelRun) one(t *testing.T, i int, b *store.Batch) {
 	m.answer(t, m.queue(t, i, b))
 }
 
-// chain queues batches of one task without waiting, but for its create.
+// chain queues batches of a task without waiting, but for its create.
 func (m *modelRun) chain(t *testing.T, i int) {
 	t.Helper()
 	id := pick(m, m.ids...)
@@ -149,7 +149,7 @@ func (m *modelRun) deleteOne(t *testing.T, i int) {
 	}
 }
 
-// scope returns a scope, mostly one that may do what it is used for.
+// scope returns a scope, mostly with the rights for its use.
 func (m *modelRun) scope() store.Scope {
 	if m.chance(3) {
 		return pick(m, append(owners(), store.Tenant("acme"), store.Tenant("beta"), store.Scope{})...)
@@ -280,7 +280,7 @@ func (m *modelRun) duplicate(b *store.Batch) {
 	}
 }
 
-// taskBatch is chunks or a change of a task, mostly a good one.
+// taskBatch is chunks or a change of a task, mostly valid.
 func (m *modelRun) taskBatch(id store.TaskID) *store.Batch {
 	var h store.Header
 	if task := m.tasks[id]; task != nil {

@@ -57,7 +57,7 @@ func testChunksThenStep(t *testing.T, f *fixture) {
 	}
 }
 
-// What was queued before the fence was taken is committed, and nothing after it.
+// Batches queued before the fence was taken are committed, and nothing after it.
 func testChunksCutOff(t *testing.T, f *fixture) {
 	for i, h := range f.h {
 		b := create(alice())
@@ -156,7 +156,7 @@ func testChunksRefused(t *testing.T, f *fixture) {
 	f.append(t, with(change(b.Task, 2, public("again")), fence(1))) // read again and made again, it passes
 }
 
-// One goroutine queues by both handles in turn.
+// A single goroutine queues by both handles in turn.
 func testQueueOrder(t *testing.T, f *fixture) {
 	b := create(alice())
 	f.append(t, b)

@@ -18,7 +18,7 @@ import (
 // endless is a time after everything that a case writes.
 const endless store.Millis = 1 << 60
 
-// diff compares values of the contract; a missing slice is an empty one.
+// diff compares values of the contract. A missing slice equals an empty slice.
 func diff(want, got any) string {
 	if reflect.DeepEqual(want, got) {
 		return "" // the rule, and go-cmp takes a thousand times as long to say so
@@ -38,10 +38,10 @@ func same(t *testing.T, want, got any, what string, args ...any) {
 	}
 }
 
-// said returns what an error says, or that it is nil: %w is for errors only.
+// said returns the text of an error, or "<nil>": %w is for errors only.
 func said(err error) string { return fmt.Sprint(err) }
 
-// show returns what is set in a batch, with what its pointers point to.
+// show returns the set fields of a batch, with the targets of its pointers.
 func show(b *store.Batch) string { return diff(store.Batch{}, *b) }
 
 func sameEvent(a, b store.Event) bool {
@@ -68,8 +68,8 @@ func shorten(e store.Event) store.Event {
 	return e
 }
 
-// readLog reads pages until there are no more. It checks each page by itself:
-// header, events and More are of one moment, and the limit holds.
+// readLog reads pages until there are no more. It checks each page by itself: header, events
+// and More are of the same moment, and the limit holds.
 func readLog(ctx context.Context, r store.Handle, s store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.LogPage, error) {
 	page, err := readPage(ctx, r, s, id, from, limit)
 	if err != nil {
@@ -134,7 +134,7 @@ func readPage(ctx context.Context, r store.Handle, s store.Scope, id store.TaskI
 	return view, nil
 }
 
-// listAll reads all pages of a list. total is what each page must have said.
+// listAll reads all pages of a list. total is the total that each page must have.
 func listAll(ctx context.Context, r store.Handle, s store.Scope, q store.Query) (tasks []store.Header, total int64, err error) {
 	for pages := 0; ; pages++ {
 		page, err := r.Tasks(ctx, s, q)
@@ -312,11 +312,11 @@ type contents struct {
 	Audit   []store.AuditEntry
 }
 
-// kinds and indexes are the names of rows and indexes in use, one the beginning of another.
+// kinds and indexes are the names of rows and indexes in use, where a name begins another.
 func kinds() []string   { return []string{"kind", "kinds"} }
 func indexes() []string { return []string{"index", "inde"} }
 
-// dump reads everything by one handle.
+// dump reads everything through a single handle.
 func dump(t *testing.T, r store.Handle) contents {
 	t.Helper()
 	c := contents{Lists: map[string][]store.Header{}, Totals: map[string]int64{}, Rows: map[string][]store.Row{}}

@@ -76,7 +76,7 @@ func testInvalid(t *testing.T, f *fixture) {
 	f.checkRefused(t, base, store.ErrInvalid, bad)
 }
 
-// Batches exceed one limit by one byte.
+// Batches exceed a limit by one byte.
 func testTooLarge(t *testing.T, f *fixture) {
 	base := rich(alice(), store.Live)
 	name, key, value, event := strings.Repeat("n", store.MaxKind+1), strings.Repeat("k", store.MaxKey+1), make([]byte, store.MaxRow+1), make([]byte, store.MaxEvent+1)

@@ -15,8 +15,8 @@ func replayCases() []testCase {
 	}
 }
 
-// What the store keeps of a commit is one value of the log, so only commits that
-// were waited for one by one make a log of many.
+// The store keeps a commit as a single value of the log, so only commits that were waited for
+// in sequence make a log of many values.
 func testReplayLong(t *testing.T, f *fixture) {
 	const commits = 1500
 	b := create(alice())

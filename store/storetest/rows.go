@@ -75,7 +75,7 @@ func (f *fixture) checkRow(t *testing.T, name string, q store.RowQuery, rev uint
 	}
 }
 
-// Each step is one batch; its changes come one after the other, or none does.
+// Each step is a batch; its changes are all applied in order, or none is.
 func testRowLife(t *testing.T, f *fixture) {
 	set := func(ifRev uint64, value string, index ...store.IndexKey) store.RowChange {
 		return put("kind", "key", ifRev, value, index...)

@@ -7,7 +7,7 @@ import (
 	"a2a-server/store"
 )
 
-// Backend is one storage under test. Its methods are not called concurrently.
+// Backend is a storage under test. Its methods are not called concurrently.
 type Backend interface {
 	// Handle returns a new handle: a separate instance with a higher epoch.
 	Handle() (store.Handle, error)

@@ -10,7 +10,7 @@ import (
 
 // backoff says when a webhook that fails is tried again, and when it is given up.
 type backoff struct {
-	first, most time.Duration // pauses, the first one and the longest
+	first, most time.Duration // the first and the longest pause
 	tries       int           // failures in a row
 	span        time.Duration // from the first of them
 	random      func() float64

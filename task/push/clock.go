@@ -16,8 +16,8 @@ func (d *Deliverer) waits(until, now time.Time) bool {
 	return pause > 0 && pause <= d.backoff.most
 }
 
-// checkClock makes webhooks ready whose time is too far away, after the start and whenever
-// the clock has been set back. Otherwise they would wait until it is again what it was.
+// checkClock makes webhooks ready whose time is too far away, after the start and whenever the
+// clock has been set back. Otherwise they would wait for the clock to catch up.
 func (d *Deliverer) checkClock(ctx context.Context) error {
 	now := d.cfg.Now().Round(0)
 	back := now.Before(d.newest)

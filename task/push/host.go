@@ -8,17 +8,17 @@ import (
 )
 
 // Host provides a deliverer's goroutines, waits, timers and time. With it, a simulation runs a
-// deliverer beside an engine in one goroutine; see package task/engine/sim.
+// deliverer beside an engine in the same goroutine; see package task/engine/sim.
 type Host interface {
 	// Go runs f concurrently.
 	Go(f func())
-	// Wait blocks until it can receive from one of the channels, receives from it, and
-	// returns its index. A nil channel is never ready; a closed one always is.
+	// Wait blocks until it can receive from one of the channels, receives from it, and returns
+	// its index. A nil channel is never ready; a closed channel always is.
 	Wait(channels ...<-chan struct{}) int
 	// After runs f concurrently after a time. stop cancels that, and reports whether it kept
 	// f from running.
 	After(d time.Duration, f func()) (stop func() bool)
-	// Now is what times are measured by.
+	// Now is the clock.
 	Now() time.Time
 }
 

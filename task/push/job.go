@@ -11,12 +11,12 @@ import (
 	"a2a-server/task"
 )
 
-// job is the work of one worker: one webhook, until nothing is left to send, it fails, or
-// it has had its share.
+// job is the work of a worker for a webhook, until nothing is left to send, it fails, or it
+// has had its share.
 type job struct {
 	place
 	d    *Deliverer
-	left int // notifications that it may still send, before others may have its worker
+	left int // notifications that it may still send, before another webhook may have its worker
 }
 
 // place is where the rows of a webhook are.
@@ -37,8 +37,8 @@ func placeOf(h store.Handle, row *store.Row) (p place, ok bool) {
 
 func (j *job) name() string { return string(j.task[:]) + string(j.key) }
 
-// errOver means that there is nothing more to do for a webhook: it was deleted or replaced,
-// or somebody else delivers to it.
+// errOver means that there is nothing more to do for a webhook: it was deleted or replaced, or
+// another instance delivers to it.
 var errOver = errors.New("the webhook is not ours any more")
 
 // run does the job. It returns how long the webhook is to be left alone.
@@ -71,7 +71,7 @@ func (j *job) run(ctx, lasting context.Context) (later time.Duration) {
 	return 0
 }
 
-// rows is what is stored of a webhook.
+// rows is the stored state of a webhook.
 type rows struct {
 	ready, at uint64 // revs of the rows push.ready and push.cursor
 	cursor    task.PushCursor
@@ -113,8 +113,8 @@ func (p *place) cursor(ctx context.Context) (c task.PushCursor, rev uint64, err 
 	return c, row.Rev, err
 }
 
-// read reads the rows of the webhook: nil if there is nothing to do for it. The row
-// push.ready comes first: what is added to the log later changes it.
+// read reads the rows of the webhook, or returns nil if there is nothing to do for it. The row
+// push.ready comes first: a later addition to the log changes it.
 func (j *job) read(ctx context.Context) (*rows, error) {
 	ready, err := j.row(ctx, task.RowPushReady, j.key)
 	if err != nil || ready == nil {
@@ -130,7 +130,7 @@ func (j *job) read(ctx context.Context) (*rows, error) {
 	return r, err
 }
 
-// one sends the next notification. more says that there may be another one to send now.
+// one sends the next notification. more reports whether there may be another to send now.
 func (j *job) one(ctx context.Context) (more bool, err error) {
 	r, err := j.read(ctx)
 	if err != nil || r == nil {
@@ -196,7 +196,7 @@ func (j *job) fail(ctx context.Context, r *rows, f *failure) error {
 		ready = task.ReadyRow(j.key, r.ready, c.Next)
 	}
 	ok, err := j.write(ctx, r, c, ready)
-	if err == nil && !ok { // the log has grown: push.ready is another one
+	if err == nil && !ok { // the log has grown: push.ready has changed
 		ok, err = j.write(ctx, r, c)
 	}
 	switch {
@@ -212,7 +212,7 @@ func (j *job) fail(ctx context.Context, r *rows, f *failure) error {
 	return err
 }
 
-// succeed records that an event was accepted. last is not 0 if it was the newest one for the
+// succeed records that an event was accepted. last is not 0 if it was the newest for the
 // webhook, and the log ends there.
 func (j *job) succeed(ctx context.Context, r *rows, e *store.Event, last uint64) (more bool, err error) {
 	d := j.d
@@ -221,7 +221,7 @@ func (j *job) succeed(ctx context.Context, r *rows, e *store.Event, last uint64)
 	switch {
 	case last > 0:
 		ok, err = j.write(ctx, r, delivered(r.cursor, last), j.unready(r))
-	case j.left == 1: // those that are ready by now come first
+	case j.left == 1: // webhooks that are ready by now come first
 		more = true
 		ok, err = j.write(ctx, r, delivered(r.cursor, e.Seq), task.ReadyRow(j.key, r.ready, store.MillisOf(d.cfg.Now())))
 	}
@@ -244,9 +244,9 @@ func (j *job) unready(r *rows) store.RowChange {
 	return store.RowChange{Kind: task.RowPushReady, Key: j.key, IfRev: r.ready, Delete: true}
 }
 
-// write puts a cursor, with other changes. ok is false if one of the rows has changed since
-// it was read. While the disk cannot be written it keeps trying: what has been sent must not
-// be sent again and again.
+// write puts a cursor, with other changes. ok is false if a row has changed since it was read.
+// While the disk cannot be written it keeps trying: a sent notification must not be sent again
+// and again.
 func (j *job) write(ctx context.Context, r *rows, c task.PushCursor, more ...store.RowChange) (ok bool, err error) {
 	row, err := c.Row(j.key, r.at)
 	if err != nil {
@@ -269,8 +269,8 @@ func (j *job) write(ctx context.Context, r *rows, c task.PushCursor, more ...sto
 	}
 }
 
-// next returns the first event after seq that the webhook is notified of, nil if there is
-// none. If no other one follows it, or there is none, last is the seq of the log's end.
+// next returns the first event after seq that the webhook is notified of, or nil if there is
+// none. If no such event follows it, last is the seq of the log's end.
 func (j *job) next(ctx context.Context, seq uint64) (e *store.Event, last uint64, err error) {
 	for {
 		p, err := j.store.Read(ctx, store.System(), j.task, store.After(seq), store.Limit{})

@@ -16,8 +16,8 @@ const (
 	maxViewLog = 1 << 20
 )
 
-// legacy returns a task as it was after an event, for a webhook of version 0.3. A large one
-// is without its artifacts, and a very large one without its history too.
+// legacy returns a task as it was after an event, for a webhook of version 0.3. A large task
+// is without its artifacts, and a very large task without its history too.
 func (d *Deliverer) legacy(ctx context.Context, id store.TaskID, seq uint64) ([]byte, error) {
 	if d.cfg.Legacy == nil {
 		return nil, errors.New("this server sends no notifications of version 0.3")

@@ -12,13 +12,13 @@ import (
 	"a2a-server/task"
 )
 
-// State is what is known about a webhook, for operators.
+// State is the state of a webhook, for operators.
 type State struct {
 	Task   store.TaskID
 	Config string         // its id
-	Number uint64         // of those that were set in the task
+	Number uint64         // position among the webhooks that were set in the task
 	Owner  store.Scope    // of the task; zero if that cannot be read
-	By     auth.Principal // who has set it; zero if that cannot be read
+	By     auth.Principal // principal that has set it; zero if unreadable
 	Set    time.Time      // when
 	Host   string         // of its URL; the rest of it may be secret
 	State  string         // "active", "retrying", "dead", or "damaged" if something of it cannot be read
@@ -28,8 +28,8 @@ type State struct {
 	Lag    time.Duration  // since the first event that it has not been notified of; 0: there is none
 }
 
-// SetBy reports whether a subject has set the webhook, or has acted for somebody who did. A
-// webhook of which that cannot be read was set by the owner of its task, as all are.
+// SetBy reports whether a subject has set the webhook, itself or through a chain. A webhook
+// whose setter cannot be read counts as set by the owner of its task, like every webhook.
 func (s *State) SetBy(subject string) bool {
 	if s.By.IsZero() {
 		return s.Owner.Subject() == subject
@@ -64,7 +64,7 @@ func List(ctx context.Context, h store.Handle, now time.Time, q Query) (states [
 	return states, page.Next, nil
 }
 
-// stateOf returns the state of the webhook of a cursor. What of it is damaged hides nothing
+// stateOf returns the state of the webhook of a cursor. A damaged part of it hides nothing
 // else of it.
 func stateOf(ctx context.Context, h store.Handle, row *store.Row, now time.Time) (State, error) {
 	p, _ := placeOf(h, row)
@@ -89,7 +89,7 @@ func stateOf(ctx context.Context, h store.Handle, row *store.Row, now time.Time)
 	c, err := task.ParsePushCursor(row)
 	from := c.Seq
 	if lost(err) {
-		from = math.MaxInt64 // only whose the task is
+		from = math.MaxInt64 // only the owner of the task
 	} else if err != nil {
 		return s, err
 	}

@@ -1,33 +1,31 @@
-// Package push delivers push notifications: it reads the logs of tasks and posts what
-// happens in them to the webhooks that clients have set.
+// Package push delivers push notifications: it reads the logs of tasks and posts their events
+// to the webhooks that clients have set.
 //
 // # Rows
 //
 // Waiting is rows, not goroutines. The batch that makes an event for a webhook puts a row
-// push.ready (see [task.RowPushReady]), whose index is the time from which the webhook has
-// to be looked at. A [Deliverer] reads that index, sends what follows the webhook's cursor
-// in the log, and removes the row when nothing is left. A webhook that fails is looked at
-// again later: its row gets another time. All of it is in asides, which conflict with no
-// turn.
+// push.ready (see [task.RowPushReady]), whose index is the time from which the webhook has to
+// be looked at. A [Deliverer] reads that index, sends the events after the webhook's cursor in
+// the log, and removes the row when nothing is left. A webhook that fails is looked at again
+// later: its row gets another time. All of it is in asides, which conflict with no turn.
 //
-// # What holds
+// # Guarantees
 //
-//   - Each event is delivered at least once, and those of one webhook in their order: the
-//     next one is not sent before the cursor is durable after the one before. A crash repeats
-//     the newest one, and a process that is taken over cannot call back the one that it is
-//     sending. Each has an id that is the same when it is repeated.
+//   - Each event is delivered at least once, and the events of a webhook in their order: the
+//     next event is not sent before the cursor is durable after its predecessor. A crash repeats
+//     the newest event, and a process that is taken over cannot call back the request in
+//     flight. Each notification has an id that is the same when it is repeated.
 //   - No event is lost: a row push.ready is removed only together with the cursor, and only
-//     if it is the one that was read before the log was.
-//   - A webhook belongs to the youngest instance that has delivered to it. An older one
+//     if it is unchanged since its read, which came before the read of the log.
+//   - A webhook belongs to the youngest instance that has delivered to it. An older instance
 //     finds another epoch in the cursor, and leaves it alone.
 //   - A webhook that fails is retried with backoff, and given up after a day or 20 failures
-//     in a row, or at once if it answers 410 Gone. One that hangs holds a worker until the
-//     timeout; no host holds more than four, the webhooks of one caller hold at most a quarter
-//     of all, and those that have failed before at most half. After 16 notifications, one with
-//     a backlog lets those come first that are ready by then.
+//     in a row, or at once if it answers 410 Gone. A webhook that hangs holds a worker until the
+//     timeout. A host holds at most four workers, the webhooks of a caller at most a quarter of
+//     all, and webhooks that have failed before at most half. After 16 notifications, a webhook
+//     with a backlog gives way to webhooks that are ready by then.
 //
-// What is logged and listed about failures is their class only: answers and secrets are
-// never repeated.
+// Logs and lists have only the class of a failure: answers and secrets are never repeated.
 package push
 
 import (
@@ -50,10 +48,10 @@ const (
 	maxPerHost = 4
 	maxRetries = 32 // workers of webhooks whose last try has failed
 	perCaller  = maxWorkers / 4
-	maxRun     = 16          // notifications of one webhook, before others may have its worker
+	maxRun     = 16          // notifications of a webhook, before another may have its worker
 	maxSleep   = time.Minute // clocks jump; look at least this often
 	minGap     = time.Millisecond
-	skipCost   = 20 * time.Microsecond // ten times what it takes to read a row
+	skipCost   = 20 * time.Microsecond // ten times as long as reading a row takes
 	aside      = time.Minute           // how long a webhook of a younger instance, or that cannot be read, is left alone
 	page       = 256                   // rows
 	lastWords  = 2 * time.Second
@@ -65,7 +63,7 @@ type Opener interface {
 	Open(sealed, bound []byte) (secret []byte, err error)
 }
 
-// Notification is one notification of one webhook.
+// Notification is a notification of a webhook.
 type Notification struct {
 	ID     string // unique to the event, and the same when it is sent again
 	Task   store.TaskID
@@ -78,20 +76,21 @@ type Notification struct {
 // Config configures a [Deliverer].
 type Config struct {
 	Store   store.Handle // required; that of the engine
-	Secrets Opener       // required; opens what the engine's Sealer has sealed
-	// Client sends the requests. Required. It must not follow redirects, and has to bound
-	// the addresses that it connects to, and what it reads of an answer; see internal/egress.
+	Secrets Opener       // required; opens secrets sealed by the engine's Sealer
+	// Client sends the requests. Required. It must not follow redirects, and has to limit the
+	// addresses that it connects to, and the bytes that it reads of an answer; see
+	// internal/egress.
 	Client *http.Client
-	// Legacy encodes a task for webhooks of protocol version 0.3, in any goroutine. Nil:
-	// notifications of those fail.
+	// Legacy encodes a task for webhooks of protocol version 0.3, in any goroutine. Nil: their
+	// notifications fail.
 	Legacy func(*task.View) ([]byte, error)
 	// Sign adds headers to the request of a notification whose webhook has no
 	// authentication of its own. Nil: none are added.
 	Sign func(ctx context.Context, n *Notification, h http.Header) error
 
-	Timeout time.Duration // of one request with its answer, 1 s to 30 s. Defaults to 15 s.
-	// Unshared lets the webhooks of one caller have all workers, instead of a quarter: for a
-	// server that cannot tell its callers apart.
+	Timeout time.Duration // of a request with its answer, 1 s to 30 s. Defaults to 15 s.
+	// Unshared lets the webhooks of a single caller have all workers, instead of a quarter:
+	// for a server that cannot tell its callers apart.
 	Unshared bool
 	Log      zerolog.Logger
 	Now      func() time.Time // the engine's clock. Defaults to time.Now.
@@ -117,7 +116,7 @@ type Deliverer struct {
 	from   string    // cursor of the page of rows where the last pass has stopped
 	rested time.Time // when the next whole pass may begin
 
-	newest       time.Time // what the clock said last
+	newest       time.Time // the last reading of the clock
 	clockChecked bool      // no webhook waits for a time that is too far away
 
 	delivered, failed, died atomic.Uint64
@@ -132,9 +131,9 @@ type Deliverer struct {
 	names   map[string]share     // webhooks that wait for a worker
 }
 
-// share is what limits the workers that a webhook may take.
+// share limits the workers that a webhook may take.
 type share struct {
-	host   string // "" if it cannot be read, for which its worker will know what to do
+	host   string // "" if it cannot be read, which its worker handles
 	caller store.Scope
 	retry  bool // its last try has failed
 }
@@ -169,7 +168,7 @@ func New(cfg Config) (*Deliverer, error) {
 	return d, nil
 }
 
-// Stats counts what a Deliverer has done since it was made.
+// Stats counts the work of a Deliverer since it was made.
 type Stats struct {
 	Workers   int    // that deliver now
 	Delivered uint64 // notifications that were accepted
@@ -177,16 +176,16 @@ type Stats struct {
 	Died      uint64 // webhooks that were given up
 }
 
-// Stats returns what d has done so far.
+// Stats returns the counts so far.
 func (d *Deliverer) Stats() Stats {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return Stats{Workers: len(d.busy), Delivered: d.delivered.Load(), Failed: d.failed.Load(), Died: d.died.Load()}
 }
 
-// Run delivers until ctx ends. Then it starts nothing more, lets requests that are under way
-// end for up to two seconds, and cuts off the rest: what was not recorded is sent again by
-// the next process. It may be called once.
+// Run delivers until ctx ends. Then it starts nothing more, lets requests in flight end for up
+// to two seconds, and cuts off the rest: unrecorded notifications are sent again by the next
+// process. It may be called once.
 func (d *Deliverer) Run(ctx context.Context) error {
 	lasting, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
@@ -199,7 +198,7 @@ func (d *Deliverer) Run(ctx context.Context) error {
 	}()
 	wake, stop := d.store.WatchRows(store.System(), task.RowPushReady)
 	defer stop()
-	again := true // look at all rows, not only at those after the ones that had to wait
+	again := true // look at all rows, including rows before the skipped ones
 	for ctx.Err() == nil {
 		if d.readOnly.Load() {
 			d.cfg.Log.Error().Msg("push notifications stop until a backup of the store is restored")
@@ -236,7 +235,7 @@ func (d *Deliverer) Run(ctx context.Context) error {
 		switch d.pause(ctx, max(wait, 0), wake, d.ended) {
 		case pauseOver:
 			return nil
-		case pauseWoken: // what is new comes last
+		case pauseWoken: // new rows come last
 		case pauseEnded:
 			again = true
 		}
@@ -253,7 +252,7 @@ const (
 	pauseEnded               // its time is over, or a worker has ended
 )
 
-// pause waits for a time, or one of two channels.
+// pause waits for a time, or either of two channels.
 func (d *Deliverer) pause(ctx context.Context, span time.Duration, wake, ended <-chan struct{}) paused {
 	over := make(chan struct{})
 	defer d.after(span, func() { close(over) })()
@@ -266,11 +265,11 @@ func (d *Deliverer) pause(ctx context.Context, span time.Duration, wake, ended <
 	return pauseEnded
 }
 
-// pass gives workers to the webhooks that are ready, as far as there are any, and returns
-// when the next one will be. It begins with the page of rows where the last pass has
-// stopped. whole says that this is the first one: then the next whole pass has to wait for
-// a time that depends on the rows that were read without effect, because their hosts have
-// no worker left; such passes take about a tenth of a processor.
+// pass gives workers to the webhooks that are ready, as far as there are any, and returns when
+// the next will be. It begins with the page of rows where the last pass has stopped. whole
+// says that this is the first page: then the next whole pass has to wait for a time that
+// depends on the rows that were read without effect, because their hosts have no worker left;
+// such passes take about a tenth of a processor.
 func (d *Deliverer) pass(ctx, lasting context.Context, whole bool) (next time.Time, err error) {
 	now, waiting := d.cfg.Now(), 0
 	defer func() {
@@ -313,8 +312,8 @@ func (d *Deliverer) pass(ctx, lasting context.Context, whole bool) (next time.Ti
 	}
 }
 
-// nextLater forgets webhooks that need not be left alone any more, and returns when that is
-// so for the next one.
+// nextLater forgets webhooks that need not be left alone any more, and returns when the next
+// webhook may be forgotten.
 func (d *Deliverer) nextLater(now time.Time) time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -332,8 +331,8 @@ func (d *Deliverer) nextLater(now time.Time) time.Time {
 // errFull means that no worker is free.
 var errFull = errors.New("all workers are busy")
 
-// begin gives a worker to the webhook of a row, if it has none and its share allows one
-// more. Otherwise it returns false, or errFull.
+// begin gives a worker to the webhook of a row, if it has none and its share allows another.
+// Otherwise it returns false, or errFull.
 func (d *Deliverer) begin(ctx, lasting context.Context, row *store.Row, now time.Time) (begun bool, err error) {
 	at, ok := placeOf(d.store, row)
 	if !ok {

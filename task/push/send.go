@@ -107,7 +107,7 @@ func (d *Deliverer) authenticate(ctx context.Context, r *http.Request, n *Notifi
 	return nil
 }
 
-// judge returns what an answer means.
+// judge returns the outcome of an answer.
 func (d *Deliverer) judge(answer *http.Response) *failure {
 	code := answer.StatusCode
 	if code >= 200 && code < 300 {

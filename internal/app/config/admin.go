@@ -9,7 +9,7 @@ type Admin struct {
 	Socket string    // absolute path; "": admin.sock in Data
 	Mode   AdminMode // Defaults to 0600.
 	Group  string    // name or id of the group that may connect with 0660
-	// OwnUserDecides allows a user who may decide to be the one as whom the server runs
+	// OwnUserDecides allows a user who may decide to be the user that runs the server's
 	// programs.
 	OwnUserDecides bool
 }
@@ -31,12 +31,12 @@ func (c *Config) AdminSocket() string {
 	return filepath.Join(c.Data, "admin.sock")
 }
 
-// checkAdmin checks what depends on several keys of admin.
+// checkAdmin checks the keys of admin that depend on each other.
 func (l *loader) checkAdmin() {
 	a := &l.config.Admin
 	l.needs("admin.group", a.Group != "", "admin.mode", a.Mode == GroupConnects, "it would have no effect with the mode 0600; with 0660 the group may connect")
 	l.needs("admin.mode", a.Mode == GroupConnects, "admin.group", a.Group != "", "0660 lets a group connect")
 	for name, given := range map[string]bool{"admin.mode": a.Mode == GroupConnects, "admin.own_user_decides": a.OwnUserDecides} {
-		l.needs(name, given, "auth.socket", len(l.config.Auth.Socket) > 0, "nobody could do anything on the socket")
+		l.needs(name, given, "auth.socket", len(l.config.Auth.Socket) > 0, "no user may do anything on the socket")
 	}
 }

@@ -13,8 +13,8 @@ type asked struct {
 	path string
 }
 
-// asked returns the gates of approve_tools and, with opt-in, those of each approve: that is
-// written: with opt-in the gates that tools declare do not ask, but what is in the file does.
+// asked returns the gates of approve_tools and, with opt-in, of each written approve and pins:
+// opt-in silences the gates that tools declare, but not the file.
 func (c *Config) asked() []asked {
 	var all []asked
 	for _, pattern := range c.ApproveTools {
@@ -48,7 +48,7 @@ func (c *Config) asked() []asked {
 	return all
 }
 
-// policyGates returns the gates of the policy: those under gates, and then the others.
+// policyGates returns the gates of the policy: the gates under gates, and then the others.
 func (c *Config) policyGates() []approval.Gate {
 	all := slices.Clone(c.Gates)
 	for _, a := range c.asked() {

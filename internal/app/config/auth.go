@@ -17,19 +17,20 @@ type ClientAuth string
 
 // The values of ClientAuth.
 const (
-	ClientOptional ClientAuth = "optional" // one that is sent has to be valid. The default.
+	ClientOptional ClientAuth = "optional" // a certificate that is sent has to be valid. The default.
 	ClientRequired ClientAuth = "required"
 )
 
-// Auth says who may call. Its zero value is a server without authentication.
+// Auth configures the authentication of callers. Its zero value is a server without
+// authentication.
 type Auth struct {
 	Keys   APIKeys
 	OIDC   []OIDC
 	MTLS   MTLS
 	Proxy  Proxy
-	Socket []SocketUser // who a local user is on a Unix socket, by uid
+	Socket []SocketUser // local users on a Unix socket, by uid
 
-	DelegatedDecisions bool     // services, and those who act for others, may decide
+	DelegatedDecisions bool     // services, and callers that act for others, may decide
 	DefaultRoles       []string // of callers whose credential gives none
 	Tenant             string   // of callers whose credential gives none
 }
@@ -62,7 +63,7 @@ type OIDC struct {
 	CA         string         // absolute path of a file in PEM; "": only the system's authorities
 
 	// For signing in.
-	ClientID     string   // "": nobody signs in here
+	ClientID     string   // "": no sign-in at this issuer
 	ClientSecret Value    // a secret
 	Scopes       []string // beside openid
 	SignInToken  SignInToken
@@ -98,7 +99,7 @@ type Proxy struct {
 	Roles  RolesFrom      // header
 }
 
-// SocketUser is who a local user is.
+// SocketUser maps a local user to a caller.
 type SocketUser struct {
 	UID     int
 	Subject string
@@ -111,7 +112,7 @@ type SocketUser struct {
 type From struct {
 	Text string
 	Name string // of a claim or a header; "": the value is Text
-	Key  string // what Name is: claim or header
+	Key  string // type of Name: claim or header
 }
 
 // MarshalJSON writes f as the file has it.
@@ -130,7 +131,7 @@ func (f From) MarshalJSON() ([]byte, error) {
 type RolesFrom struct {
 	Fixed []string
 	Name  string // of a claim or a header; "": the roles are Fixed
-	Key   string // what Name is: claim or header
+	Key   string // type of Name: claim or header
 	Map   map[string][]string
 }
 

@@ -13,20 +13,20 @@ import (
 // taken are the names of the other ways to authenticate, with which subjects begin.
 var taken = []string{"keys", "key", "mtls", "proxy", "socket", "none", "anonymous"}
 
-// notEverybody returns a check that refuses a network of proxies that everybody is in. could
-// is what everybody could then do.
+// notEverybody returns a check that rejects a prefix of length 0, which contains every
+// address. could completes the error message.
 func notEverybody(could string) func([]netip.Prefix) error {
 	return func(networks []netip.Prefix) error {
 		for _, p := range networks {
 			if p.Bits() == 0 {
-				return fmt.Errorf("%s is everybody, who could then %s; write the addresses of the proxies", quote(p.String()), could)
+				return fmt.Errorf("%s contains every address, so any client could %s; list only the addresses of the proxies", quote(p.String()), could)
 			}
 		}
 		return nil
 	}
 }
 
-// checkOIDC checks what depends on several keys of an issuer.
+// checkOIDC checks the keys of an issuer that depend on each other.
 func checkOIDC(l *loader, o *OIDC, n strictyaml.Node) {
 	if at, given := l.given(n, "audiences"); given && len(o.Audiences) == 0 && !l.refused[n.Below("audiences").Path()] {
 		l.report.Add(at.at, n.Below("audiences").Path(), "is empty; a token for another server would be accepted; write at least one")
@@ -44,7 +44,7 @@ func checkOIDC(l *loader, o *OIDC, n strictyaml.Node) {
 	}
 }
 
-// checkSocketUser checks what depends on several keys of a local user.
+// checkSocketUser checks the keys of a local user that depend on each other.
 func checkSocketUser(l *loader, u *SocketUser, n strictyaml.Node) {
 	at, given := l.given(n, "uid")
 	if given && !l.refused[n.Below("uid").Path()] && slices.ContainsFunc(l.config.Auth.Socket, func(other SocketUser) bool { return other.UID == u.UID }) {
@@ -56,7 +56,7 @@ func checkSocketUser(l *loader, u *SocketUser, n strictyaml.Node) {
 // program.
 func (l *loader) authenticated() bool { return l.source.Callers || l.config.Auth.Given() }
 
-// checkAuth checks what depends on several keys of tls and auth.
+// checkAuth checks the keys of tls and auth that depend on each other.
 func (l *loader) checkAuth() {
 	c := l.config
 	l.needs("tls.cert", c.TLS.Cert != "", "tls.key", c.TLS.Key != "", "a certificate needs its private key")
@@ -68,14 +68,14 @@ func (l *loader) checkAuth() {
 	l.needs("auth.mtls.tenant", m.Tenant != "", "auth.mtls.subject", m.Given(), "it would have no effect")
 	l.needs("auth.mtls.roles", len(m.Roles) > 0, "auth.mtls.subject", m.Given(), "it would have no effect")
 	p := &c.Auth.Proxy
-	l.needs("auth.proxy.header", p.Header != "", "auth.proxy.from", len(p.From) > 0, "the header would be believed from nobody")
+	l.needs("auth.proxy.header", p.Header != "", "auth.proxy.from", len(p.From) > 0, "the header would be ignored from every address")
 	for name, given := range map[string]bool{"from": len(p.From) > 0, "tenant": p.Tenant != From{}, "roles": p.Roles.Name != "" || p.Roles.Fixed != nil} {
 		l.needs("auth.proxy."+name, given, "auth.proxy.header", p.Header != "", "it would have no effect")
 	}
 	l.needs("auth.keys.header", c.Auth.Keys.Header != defaultKeyHeader, "auth.keys.file", c.Auth.Keys.File != "", "it would have no effect")
 	l.checkRoles()
 	if strings.EqualFold(c.Auth.Keys.Header, "Authorization") && len(c.Auth.OIDC) > 0 {
-		l.at("auth.keys.header", "tokens of auth.oidc are in the header Authorization, and nobody could tell a key from a token; use another header")
+		l.at("auth.keys.header", "tokens of auth.oidc are in the header Authorization, where a key and a token look alike; use another header")
 	}
 	if p.Header != "" && c.Auth.Keys.File != "" && strings.EqualFold(c.Auth.Keys.Header, p.Header) && l.sound("auth.keys.header", "auth.proxy.header") {
 		l.at("auth.proxy.header", "API keys are in the same header, and a name is no key, so that every request of the proxy would be refused; use another header for one of them")
@@ -90,13 +90,13 @@ func (l *loader) checkAuth() {
 	if l.source.Callers && c.Auth.Given() {
 		for _, name := range []string{"auth.keys.file", "auth.oidc", "auth.mtls.subject", "auth.proxy.header"} {
 			if at, ok := c.origins[name]; ok {
-				l.add(at, name, "this program authenticates its callers itself; remove it, because nobody could tell which of the two is meant to know a caller")
+				l.add(at, name, "this program authenticates its callers itself; remove it, so that only one of the two identifies a caller")
 			}
 		}
 	}
 }
 
-// checkRoles refuses callers who could do nothing, whatever their credential says.
+// checkRoles refuses callers without any right, whatever their credential says.
 func (l *loader) checkRoles() {
 	a := &l.config.Auth
 	if len(a.DefaultRoles) > 0 || !l.sound("auth.default_roles") {
@@ -122,7 +122,7 @@ func (l *loader) checkRoles() {
 	}
 }
 
-// needs adds a problem if a key that is set has no effect without another one that is not.
+// needs adds a problem if a key that is set has no effect without another key, which is not.
 func (l *loader) needs(name string, is bool, other string, there bool, why string) {
 	if is && !there && l.sound(name, other) {
 		l.at(name, "%s; set %s, or remove this", why, other)

@@ -13,8 +13,8 @@ import (
 	"a2a-server/internal/suggest"
 )
 
-// aRole returns a value that is a role. One that is almost a role that may do something is
-// most likely misspelled.
+// aRole returns a value that is a role. A word that is close to the name of a role with rights
+// is most likely misspelled.
 func aRole(to *string) setting.Value {
 	return setting.Text(to, "a role", checkRole)
 }
@@ -43,7 +43,7 @@ func anIssuerName(name string) error {
 	return nil
 }
 
-// anIssuer refuses what no issuer can be: a token from it could not be trusted.
+// anIssuer refuses an invalid issuer: a token from it could not be trusted.
 func anIssuer(text string) error {
 	if err := setting.NotEmpty("a URL")(text); err != nil {
 		return err
@@ -61,7 +61,7 @@ func aURL(text string) error {
 	case u.Scheme == "https", u.Scheme == "http" && setting.Loopback(u.Hostname()+":0"):
 		return nil
 	}
-	return fmt.Errorf("%s is not safe: whoever is on the way could replace the keys; use https", quote(text))
+	return fmt.Errorf("%s is not safe: an attacker on the network could replace the keys; use https", quote(text))
 }
 
 func aHeader(name string) error {
@@ -79,7 +79,7 @@ func aHeader(name string) error {
 	return nil
 }
 
-// aProxyHeader is "" or the name of a header that says who a caller is.
+// aProxyHeader is "" or the name of a header with the caller's name.
 func aProxyHeader(name string) error {
 	switch {
 	case name == "":

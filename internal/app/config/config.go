@@ -1,7 +1,7 @@
-// Package config reads the operator's configuration: one strict YAML file, environment
-// variables and flags, each overriding the one before. It owns the keys and their
-// defaults, records where each value came from, and reports all problems at once. It does
-// not know how the server is built.
+// Package config reads the operator's configuration: a strict YAML file, environment variables
+// and flags, each overriding its predecessor. It owns the keys and their defaults, records
+// where each value came from, and reports all problems at once. It does not know how the
+// server is built.
 package config
 
 import (
@@ -17,7 +17,7 @@ type Config struct {
 	AllowedHosts   []string       // names, in lower case, that a request may use; on a public address an empty list allows any
 	AllowedOrigins []string       // exact origins whose pages may call
 	ReadOrigins    []string       // exact origins whose pages may only read
-	TrustedProxies []netip.Prefix // whose X-Forwarded-For, -Host and -Proto are trusted
+	TrustedProxies []netip.Prefix // proxies with a trusted X-Forwarded-For, -Host and -Proto
 	InsecureNoAuth bool           // allow a public address without authentication
 	Data           string         // folder of all files. Defaults to ./data.
 	Store          string         // "bolt" (tasks.db in Data, or bolt:PATH) or "memory". Defaults to bolt.
@@ -32,7 +32,7 @@ type Config struct {
 	Versions     Versions
 	Planner      Planner
 	Idempotency  bool // the same message sent again returns the same task. Defaults to true.
-	Keywords     bool // a text of one word may answer. Defaults to true.
+	Keywords     bool // a text of a single word may answer. Defaults to true.
 	HoldSiblings bool
 	Confirmation Confirmation
 	Terms        approval.Terms // deadlines of approvals whose gates set none
@@ -60,7 +60,7 @@ func (c *Config) Policy() (*approval.Policy, error) {
 	})
 }
 
-// Log configures what is logged, and how.
+// Log configures the log.
 type Log struct {
 	Level  string // debug, info, warn, error. Defaults to info.
 	Format string // auto, json or console. Defaults to auto.
@@ -73,7 +73,7 @@ type Agent struct {
 	InputModes  []string // media types that parts of messages may have. Defaults to text/plain and application/json.
 }
 
-// Card is what the agent card says besides what the server is.
+// Card configures the parts of the agent card that do not follow from the server.
 type Card struct {
 	SecurityForm       SecurityForm
 	GRPC               bool     // the card has the interfaces of gRPC. Defaults to true.
@@ -81,7 +81,7 @@ type Card struct {
 	RequiredExtensions []string // URIs, which requests have to activate
 }
 
-// SecurityForm is how the agent card writes what credentials it needs.
+// SecurityForm is how the agent card writes its security requirements.
 type SecurityForm string
 
 // The values of SecurityForm.

@@ -22,8 +22,8 @@ func (l *loader) file() {
 	}
 }
 
-// mapping reads the members of n, whose keys are those of keys that begin with prefix. what
-// and more are for [strictyaml.Node.Expected].
+// mapping reads the members of n, whose keys are the entries of keys that begin with prefix.
+// The last two arguments are for [strictyaml.Node.Expected].
 func (l *loader) mapping(n strictyaml.Node, keys []key, prefix, what, more string) bool {
 	members, ok := n.Members(what, more)
 	for _, m := range members {

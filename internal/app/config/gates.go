@@ -27,7 +27,8 @@ func notReserved(name string) error {
 	return nil
 }
 
-// decides refuses a list without a decision that is allowed for calls: nobody could answer.
+// decides refuses a list without a decision that is allowed for calls, to which no answer
+// would be possible.
 func decides(verbs []approval.Verb) error {
 	if len(verbs) == 0 || len(approval.AllowedVerbs(approval.KindCall, approval.Terms{Allowed: verbs})) == 0 {
 		return fmt.Errorf("allows no decision about a call; name approve, edit, reject or cancel, or remove the line for all")
@@ -35,7 +36,7 @@ func decides(verbs []approval.Verb) error {
 	return nil
 }
 
-// checkGate checks what depends on several keys of one gate.
+// checkGate checks the keys of a gate that depend on each other.
 func checkGate(l *loader, g *approval.Gate, n strictyaml.Node) {
 	l.checkGateName(g, n)
 	if g.Action == approval.ActionAsk {
@@ -74,7 +75,7 @@ func (l *loader) checkGateUse(g *approval.Gate, n strictyaml.Node) {
 	}
 	for _, k := range gateKeys(g) {
 		if at, given := l.given(n, k.name); given && !slices.Contains(useful, k.name) {
-			l.report.Add(at.key, n.Below(k.name).Path(), "has no effect with action %s, which asks nobody; remove it, or use action: ask", g.Action)
+			l.report.Add(at.key, n.Below(k.name).Path(), "has no effect with action %s, which never asks; remove it, or use action: ask", g.Action)
 		}
 	}
 }
@@ -82,27 +83,29 @@ func (l *loader) checkGateUse(g *approval.Gate, n strictyaml.Node) {
 func approversOf(_ *loader, n strictyaml.Node) (*approval.Approvers, bool) {
 	roles, subjects, ok := namesIn(n, "roles", "subjects")
 	if ok && len(roles)+len(subjects) == 0 {
-		n.Add("names nobody; write roles or subjects, or remove approvers if everybody may decide who has the right")
+		n.Add("is empty; write roles or subjects, or remove approvers if every caller with the right may decide")
 		ok = false
 	}
 	return &approval.Approvers{Roles: roles, Subjects: subjects}, ok
 }
 
-// checkGateDeciders refuses gates on which nobody could decide: the calls would wait
-// forever. The policy itself accepts such terms, from programs with their own way to decide.
+// checkGateDeciders refuses gates that no caller could decide: the calls would wait forever.
+// The policy itself accepts such terms, from programs with their own way to decide.
 func (l *loader) checkGateDeciders(g *approval.Gate, n strictyaml.Node) {
 	terms := g.Terms
 	l.references = append(l.references, func() {
-		if l.source.Callers { // the program knows who decides, and how
+		if l.source.Callers { // the program has its own rules for decisions
 			return
 		}
-		refuse := func(key, why string) { l.at(n.Below(key).Path(), "nobody could decide: %s, or remove the line", why) }
+		refuse := func(key, why string) {
+			l.at(n.Below(key).Path(), "no caller could decide: %s, or remove the line", why)
+		}
 		known := l.authenticated()
 		if terms.FourEyes && !known {
-			refuse("four_eyes", "there is no authentication, so nobody can be told apart from the requester; set auth (docs/security.md)")
+			refuse("four_eyes", "without authentication no approver can be told apart from the requester; set auth (docs/security.md)")
 		}
 		if terms.Approvers != nil && !known {
-			refuse("approvers", "there is no authentication, so nobody is known to be one of them; set auth (docs/security.md)")
+			refuse("approvers", "without authentication no caller is known to be an approver; set auth (docs/security.md)")
 		}
 		if !l.sound("auth.socket", "auth.default_roles", "auth.tenant") {
 			return
@@ -115,8 +118,8 @@ func (l *loader) checkGateDeciders(g *approval.Gate, n strictyaml.Node) {
 	})
 }
 
-// mayApprove reports whether a caller on the network may have the role approver. Whose keys have
-// it, the file of keys says, which may change at any time.
+// mayApprove reports whether a caller on the network may have the role approver. An API key
+// may always get it, because the file of keys may change at any time.
 func (a *Auth) mayApprove() bool {
 	approves := func(roles []string) bool {
 		if len(roles) == 0 {
@@ -139,7 +142,7 @@ func (a *Auth) mayApprove() bool {
 		slices.ContainsFunc(a.OIDC, func(o OIDC) bool { return from(o.Roles) })
 }
 
-// decides reports whether a local user may decide what others have asked for.
+// decides reports whether a local user may decide calls of other requesters.
 func (l *loader) decides(u SocketUser) bool {
 	roles := u.Roles
 	if len(roles) == 0 {
@@ -156,5 +159,5 @@ func (l *loader) noDecider() string {
 	if !l.authenticated() {
 		return "the A2A client may not, and without authentication only an admin may decide for it; map a local user with the role admin in auth.socket, for 'a2a-server approvals'"
 	}
-	return "the A2A client may not, and nobody has the role approver; give it to somebody in auth, such as with roles of auth.oidc or of auth.proxy, or to a local user in auth.socket"
+	return "the A2A client may not, and no caller has the role approver; grant it in auth, such as with roles of auth.oidc or of auth.proxy, or to a local user in auth.socket"
 }

@@ -12,7 +12,7 @@ type GRPC struct {
 	Reflection bool   // clients may ask which services there are
 }
 
-// checkGRPC checks what depends on several keys of grpc.
+// checkGRPC checks the keys of grpc that depend on each other.
 func (l *loader) checkGRPC() {
 	c := l.config
 	if c.GRPC.Listen != "" && c.GRPC.Listen == c.Listen && l.sound("grpc.listen", "listen") && !freePort(c.Listen) {

@@ -10,13 +10,13 @@ import (
 	"a2a-server/internal/strictyaml"
 )
 
-// Key describes one setting, for flags and for the reference. Settings with keys of their
-// own, such as gates, can only be set in the file; at the top of the file they are not a Key.
+// Key describes a setting, for flags and for the reference. Settings with keys of their own,
+// such as gates, can only be set in the file; at the top of the file they are not a Key.
 type Key struct {
 	Name    string // as in the file, such as log.level
 	Value   string // how its value is written, such as "a duration such as 10s or 5m"
 	Default string // as it is written; "" for none
-	Meaning string // one or more sentences
+	Meaning string // sentences
 	Kinds   []Kind // of tools that have the key
 }
 
@@ -51,7 +51,7 @@ type key struct {
 
 	// For a list of mappings; otherwise nil.
 	noun, example string
-	entry         func(*loader, strictyaml.Node)      // reads one entry
+	entry         func(*loader, strictyaml.Node)      // reads an entry
 	entries       func() (all [][]key, blank [][]key) // blank has the keys of each entry with their defaults
 
 	// For a value of any shape, which only the file can have; otherwise nil. The text of
@@ -63,7 +63,7 @@ type key struct {
 	reload   bool    // a running server reads it again
 	path     *string // of a file; made absolute
 
-	// unset says what the server does without this key, if no value says that.
+	// unset describes the server without this key, if no value does.
 	unset string
 
 	// elsewhere says where a key is known that is not allowed here; "": here.
@@ -121,7 +121,7 @@ func of(k key, kinds ...Kind) key {
 	return k
 }
 
-// escapeControl escapes what JSON leaves as it is, and a file must not have.
+// escapeControl escapes characters that JSON leaves as they are and YAML forbids.
 func escapeControl(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -134,7 +134,7 @@ func escapeControl(text string) string {
 	return b.String()
 }
 
-// one returns a key with one value.
+// one returns a key with a single value.
 func one(name, fallback string, v setting.Value, meaning string) key {
 	return key{
 		name: name, fallback: fallback, form: v.Form(), meaning: meaning,
@@ -188,9 +188,9 @@ func many[T comparable](name, fallback string, to *[]T, item func(*T) setting.Va
 	}
 }
 
-// mappings returns a key with a list of mappings, which have keys of their own, possibly
-// lists of mappings again. check validates a whole entry, n. noun is the word for an entry,
-// and example how one begins.
+// mappings returns a key with a list of mappings, which have keys of their own, possibly lists
+// of mappings again. check validates a whole entry, n. noun is the word for an entry, and
+// example how an entry begins.
 func mappings[T any](name, noun, example string, to *[]T, keys func(*T) []key, check func(l *loader, entry *T, n strictyaml.Node)) key {
 	return key{
 		name: name, noun: noun, example: example,

@@ -19,7 +19,7 @@ const (
 )
 
 // keys returns every key, bound to its variable in c, in the order of the reference and of
-// [Show]. Keys of one section are next to each other. Flags, variables, the file, its checks,
+// [Show]. Keys of a section are next to each other. Flags, variables, the file, its checks,
 // [Show] and docs/configuration.md are made from these rows and from the tables below.
 func (c *Config) keys() []key {
 	a, l := &c.Auth, &c.Limits

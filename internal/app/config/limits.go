@@ -8,21 +8,21 @@ import (
 type Limits struct {
 	Memory        int64 // soft limit of Go's memory, in bytes. 0: none
 	Disk          int64 // bytes that the store may use. 0: no limit
-	DiskPerCaller int64 // bytes that the tasks of one caller may use. 0: no limit
+	DiskPerCaller int64 // bytes that the tasks of a caller may use. 0: no limit
 
 	Body int64 // bytes of a request
 	Task int   // bytes of a task's log
 
 	Connections, Streams, Turns, Queue int
 
-	PerCaller    int // one caller's share, in percent
-	Rate         int // requests a second of one caller. 0: no limit
-	AuthFailures int // refused credentials of one address a minute. 0: no limit
+	PerCaller    int // a caller's share, in percent
+	Rate         int // requests a second of a caller. 0: no limit
+	AuthFailures int // refused credentials of an address a minute. 0: no limit
 
 	ReadTimeout, ToolTimeout, PlanTimeout, Grace time.Duration
 }
 
-// Removed returns the keys that earlier versions had, and what to do instead.
+// Removed returns the keys of earlier versions, with their replacements.
 func Removed() map[string]string {
 	const (
 		share   = "set limits.per_caller, one caller's share of everything in percent"

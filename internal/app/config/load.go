@@ -26,9 +26,9 @@ type Source struct {
 	Callers bool
 }
 
-// Load reads a configuration: the defaults, then the file, the environment and the
-// flags, each overriding the one before. Overridden values are checked,
-// too. The error is always an [*Error] with all problems, and the Config is then nil.
+// Load reads a configuration: the defaults, then the file, the environment and the flags, each
+// overriding its predecessor. Overridden values are checked, too. The error is always an
+// [*Error] with all problems, and the Config is then nil.
 func Load(s Source) (*Config, error) {
 	l := loader{
 		config:  &Config{origins: map[string]origin{}},
@@ -56,14 +56,14 @@ func Load(s Source) (*Config, error) {
 	return l.config, nil
 }
 
-// loader is one run of [Load].
+// loader is a run of [Load].
 type loader struct {
 	config  *Config
 	keys    []key
 	refused map[string]bool   // keys with a problem, which are not compared with others
 	report  strictyaml.Report // of the file
 	gateAt  map[string]int    // line of each gate's name
-	secrets []string          // names, also of those with problems
+	secrets []string          // names, including names of entries with problems
 	// references check the references to secrets, once all secrets have been read.
 	references []func()
 	problems   []Problem // other problems
@@ -103,7 +103,7 @@ func (l *loader) add(at origin, path, format string, args ...any) {
 	l.problems = append(l.problems, p)
 }
 
-// all returns the problems in the order of the layers and, within one, of their place.
+// all returns the problems in the order of the layers and, within a layer, of their place.
 func (l *loader) all() []Problem {
 	for _, p := range l.report.Problems() {
 		l.problems = append(l.problems, Problem{File, p.File, p.Line, p.Column, p.Key, p.Problem})
@@ -165,8 +165,8 @@ const (
 	// FileVariable is the environment variable with the path of the file. Load ignores it: the
 	// caller has put the path into [Source].
 	FileVariable = prefix + "CONFIG"
-	// URLVariable is the environment variable with the URL of the server that commands ask. Load
-	// ignores it, and the next one.
+	// URLVariable is the environment variable with the URL of the server, for commands. Load
+	// ignores it, and the next variable.
 	URLVariable = prefix + "URL"
 	// TokenVariable is the environment variable with their credential.
 	TokenVariable = prefix + "TOKEN"
@@ -175,7 +175,7 @@ const (
 // notSettings are variables of ours that are no settings.
 var notSettings = []string{FileVariable, URLVariable, TokenVariable}
 
-// environment reads our variables. An unknown one is an error: it is most likely
+// environment reads the server's variables. An unknown variable is an error: it is most likely
 // misspelled.
 func (l *loader) environment(environ []string) {
 	keys := map[string]string{}
@@ -200,8 +200,8 @@ func (l *loader) environment(environ []string) {
 	}
 }
 
-// serviceLink matches variables by which Kubernetes tells every container about every
-// service of its namespace. They begin with the service's name, so that those of services
-// called a2a-server or a2a-server-more look like ours.
+// serviceLink matches variables by which Kubernetes tells every container about every service
+// of its namespace. They begin with the service's name, so that variables of services called
+// a2a-server or a2a-server-more look like the server's.
 var serviceLink = regexp.MustCompile(`^` + prefix + `([A-Z0-9_]+_)?` +
 	`(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)

@@ -225,7 +225,7 @@ func TestDeciders(t *testing.T) {
 		"an admin, and four eyes of anonymous": "auth: {socket: [{uid: 1, subject: bob, roles: [admin]}]}\ngates: [{tool: a, four_eyes: true}]\n",
 	} {
 		for _, p := range problems(t, config.Source{File: write(t, text)}).Problems {
-			if !strings.HasPrefix(p.Key, "gates[") || !strings.HasPrefix(p.Problem, "nobody could decide: ") {
+			if !strings.HasPrefix(p.Key, "gates[") || !strings.HasPrefix(p.Problem, "no caller could decide: ") {
 				t.Errorf("%s: %s", name, p)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// maxPushTimeout bounds how long one notification may take.
+// maxPushTimeout bounds the time of a notification.
 const maxPushTimeout = 30 * time.Second
 
 // Push configures push notifications: which webhooks are called, and how.
@@ -16,14 +16,14 @@ type Push struct {
 	AllowPrivate  bool
 	AllowLoopback bool
 	Networks      []netip.Prefix // addresses that are allowed besides
-	Ports         []int          // the only ones that are called. Empty: all.
+	Ports         []int          // the only ports that are called. Empty: all.
 	NAT64         []netip.Prefix // prefixes of the network's translator
 	CA            string         // absolute path of a file in PEM. Empty: none.
 	JWT           bool
-	Timeout       time.Duration // of one notification. Defaults to 15 s.
+	Timeout       time.Duration // of a notification. Defaults to 15 s.
 }
 
-// checkPush checks what depends on several keys of push.
+// checkPush checks the keys of push that depend on each other.
 func (l *loader) checkPush() {
 	p := &l.config.Push
 	for name, given := range map[string]bool{
@@ -50,7 +50,7 @@ const (
 	widest6 = 7
 )
 
-// Warnings returns what is allowed and hardly meant. Push notifications are enabled.
+// Warnings returns the risky settings. Push notifications are enabled.
 func (p *Push) Warnings() []string {
 	var wide []string
 	for _, n := range p.Networks {

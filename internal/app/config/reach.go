@@ -8,15 +8,15 @@ import (
 )
 
 // checkReach refuses keys that let other machines reach a server without authentication:
-// public addresses, and what only a server behind a proxy has.
+// public addresses, and settings of a server behind a proxy.
 func (l *loader) checkReach() {
 	c := l.config
 	if c.Auth.Given() || c.InsecureNoAuth || l.source.Authenticated {
 		return
 	}
 	const (
-		listens = "; set auth (docs/security.md), listen on 127.0.0.1, or set insecure_no_auth if everybody may do everything"
-		proxied = "; set auth (docs/security.md), or set insecure_no_auth if what is in front authenticates and lets nobody else in"
+		listens = "; set auth (docs/security.md), listen on 127.0.0.1, or set insecure_no_auth if every caller may do everything"
+		proxied = "; set auth (docs/security.md), or set insecure_no_auth if a proxy in front authenticates callers and blocks all other access"
 	)
 	for _, k := range []struct {
 		name   string
@@ -35,8 +35,8 @@ func (l *loader) checkReach() {
 	}
 }
 
-// Proxied returns what says that other machines reach the server through a proxy: its
-// public URL or the addresses of its proxies; "" if nothing does.
+// Proxied returns the sign that other machines reach the server through a proxy: its public
+// URL or the key of its proxies; "" if there is none.
 func (c *Config) Proxied() string {
 	switch {
 	case c.PublicURL != "" && !localURL(c.PublicURL):

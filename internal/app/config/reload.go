@@ -3,8 +3,8 @@ package config
 import "slices"
 
 // Reloaded returns c with the tools, secrets and gates of next, which a running server can
-// take over, and the names of the keys with other values in next, which it cannot. The level
-// of the log is for whoever made the log.
+// take over, and the names of the keys with other values in next, which it cannot. The caller
+// sets the level of its log itself.
 func (c *Config) Reloaded(next *Config) (merged *Config, restart []string) {
 	m := *c
 	m.Gates, m.Secrets, m.Tools = next.Gates, next.Secrets, next.Tools
@@ -19,8 +19,8 @@ func (c *Config) Reloaded(next *Config) (merged *Config, restart []string) {
 	return &m, restart
 }
 
-// sameValue reports whether two keys of one name have the same value. In a list of mappings
-// that are all the keys of its entries.
+// sameValue reports whether two keys of the same name have the same value. In a list of
+// mappings it compares all keys of the entries.
 func sameValue(a, b key) bool {
 	if a.entries == nil {
 		return slices.Equal(a.texts(), b.texts())

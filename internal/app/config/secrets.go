@@ -39,13 +39,13 @@ var (
 	// secretName matches the names of secrets.
 	secretName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 	variable   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	// secretIn matches what in a text refers to a secret, or tries to.
+	// secretIn matches a reference to a secret in a text, also an invalid one.
 	secretIn = regexp.MustCompile(`\{\s*secret\s*:\s*([^{}]*?)\s*\}`)
 )
 
 func aVariable(name string) error {
 	if !variable.MatchString(name) {
-		// What was written may be the secret itself.
+		// The written text may be the secret itself.
 		return errors.New("is not the name of an environment variable; write letters, digits and _")
 	}
 	return nil
@@ -78,7 +78,7 @@ func (c *Config) secretsKey() key {
 	}, "")
 }
 
-// checkSecret checks what depends on several keys of a secret.
+// checkSecret checks the keys of a secret that depend on each other.
 func (l *loader) checkSecret(s *Secret, n strictyaml.Node) bool {
 	_, env := l.given(n, "env")
 	at, file := l.given(n, "file")

@@ -30,7 +30,7 @@ func (c *Config) UnknownSubjects(key func(subject string) (tenant string, ok boo
 	return warnings
 }
 
-// unknown returns why an entry names nobody, or more than one caller; "" if it names one.
+// unknown returns why an entry does not name exactly one caller, or "".
 func (c *Config) unknown(entry string, key func(subject string) (tenant string, ok bool)) string {
 	names := c.Auth.methods()
 	first, method := len(entry), ""
@@ -42,14 +42,14 @@ func (c *Config) unknown(entry string, key func(subject string) (tenant string, 
 	tenant, subject := strings.TrimSuffix(entry[:first], "/"), entry[first:]
 	switch method {
 	case "":
-		return "this is nobody, because a subject begins with how its caller is authenticated, here " + strings.Join(names, ": or ") + ":, and may have a tenant and a slash before it"
+		return "no caller matches, because a subject begins with how its caller is authenticated, here " + strings.Join(names, ": or ") + ":, and may have a tenant and a slash before it"
 	case "key":
 		has, ok := key(subject)
 		if !ok {
-			return "this is nobody, because there is no valid API key with this id"
+			return "no caller matches, because there is no valid API key with this id"
 		}
 		if tenant != "" && tenant != has {
-			return "this is nobody, because the tenant of this API key is " + quote(has)
+			return "no caller matches, because the tenant of this API key is " + quote(has)
 		}
 	case "proxy":
 		if tenant == "" && c.Auth.Proxy.Tenant.Name != "" {
@@ -57,7 +57,7 @@ func (c *Config) unknown(entry string, key func(subject string) (tenant string, 
 		}
 	case "socket":
 		if !slices.ContainsFunc(c.Auth.Socket, func(u SocketUser) bool { return "socket:"+u.Subject == subject }) {
-			return "this is nobody, because auth.socket has no such subject"
+			return "no caller matches, because auth.socket has no such subject"
 		}
 	}
 	return ""

@@ -8,15 +8,15 @@ import (
 	"a2a-server/approval"
 )
 
-// GateText returns a gate as its entry of gates has it, without the keys that are not set.
-// Lines that end with "by default" are what terms adds, which are those of the gate with
-// the defaults of its policy.
+// GateText returns a gate like its entry of gates, without the keys that are not set. Lines
+// that end with "by default" come from terms, which are the gate's own with the defaults of
+// its policy.
 func GateText(g approval.Gate, terms approval.Terms) string {
 	var out strings.Builder
 	g.Action = cmp.Or(g.Action, approval.ActionAsk)
 	whole := g
 	whole.Terms = terms
-	g.Terms.Mask = terms.Mask // the default one is added to that of the gate
+	g.Terms.Mask = terms.Mask // the default mask is added to the gate's mask
 	set, all, blank := gateKeys(&g), gateKeys(&whole), gateKeys(&approval.Gate{Action: approval.ActionAsk})
 	for i, k := range set {
 		switch none := blank[i].value(); {
@@ -32,8 +32,7 @@ func GateText(g approval.Gate, terms approval.Terms) string {
 	return out.String()
 }
 
-// ApproveText returns what entry i of tools, from 0, says about approvals, as the file has
-// it.
+// ApproveText returns the lines about approvals of entry i of tools, from 0, like the file.
 func (c *Config) ApproveText(i int) string {
 	t := &c.Tools.Entries[i]
 	text := fmt.Sprintf("%s: %s\n", t.Kind, quoted(t.Name))

@@ -14,7 +14,7 @@ import (
 // later are the kinds of entries that will exist.
 func later() []string { return []string{"agent", "search"} }
 
-// kind returns the kind of an entry of tools, which is the key that only one kind has.
+// kind returns the kind of an entry of tools, named by a key that no other kind has.
 func (l *loader) kind(n strictyaml.Node) (Kind, bool) {
 	if !n.IsMapping() {
 		n.Expected("a tool", "; write its keys, as in - command: deploy")
@@ -55,7 +55,7 @@ func (l *loader) kind(n strictyaml.Node) (Kind, bool) {
 	return "", false
 }
 
-// checkTool checks what depends on several keys of one entry.
+// checkTool checks the keys of an entry that depend on each other.
 func (l *loader) checkTool(t *Tool, n strictyaml.Node) {
 	if (t.Kind == KindCommand || t.Kind == KindMCP && len(t.Argv) > 0) && t.Dir == "" {
 		t.Dir = filepath.Dir(l.source.File)
@@ -101,7 +101,7 @@ func (l *loader) checkServer(t *Tool, n strictyaml.Node) {
 	}
 }
 
-// checkNames checks that the lists of tools name only those that are offered.
+// checkNames checks that the lists of tools name only offered tools.
 func (l *loader) checkNames(t *Tool, n strictyaml.Node) {
 	if l.refused[n.Below("only").Path()] {
 		return

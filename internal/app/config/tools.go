@@ -34,11 +34,11 @@ type Tools struct {
 	Entries []Tool
 }
 
-// Tool is one entry of tools. It has the fields of its kind; the others are zero.
+// Tool is an entry of tools. It has the fields of its kind; all other fields are zero.
 type Tool struct {
 	Kind Kind
 	Name string // of the tool; the prefix of tools without "_" if there may be several; or which built-in tools
-	For  *For   // nil: everybody
+	For  *For   // nil: every caller
 
 	Approve     Approve
 	Description string
@@ -55,7 +55,7 @@ type Tool struct {
 		As  string // lines or bytes
 	}
 
-	URL      string            // of an MCP server, or the base of those of an openapi entry
+	URL      string            // of an MCP server, or the base of the URLs of an openapi entry
 	Request  string            // method, a space, and the template of a URL
 	Header   map[string]string // templates
 	Body     any               // JSON whose strings are templates; nil: none
@@ -72,7 +72,7 @@ type Tool struct {
 	Protocol string // newest or 2025-11-25
 }
 
-// For says who may use tools.
+// For limits the callers of tools.
 type For struct {
 	Roles   []string `json:"roles,omitempty"`
 	Callers []string `json:"callers,omitempty"`
@@ -148,7 +148,7 @@ func (c *Config) toolsKey() key {
 		entry: func(l *loader, n strictyaml.Node) {
 			kind, ok := l.kind(n)
 			if !ok {
-				c.Tools.Entries = append(c.Tools.Entries, Tool{}) // the others keep their places
+				c.Tools.Entries = append(c.Tools.Entries, Tool{}) // the other entries keep their places
 				return
 			}
 			t := Tool{Kind: kind}

@@ -114,7 +114,7 @@ func argv(l *loader, n strictyaml.Node) ([]string, bool) {
 			item.Add("has a NUL character, which no argument can have; remove it")
 			ok = false
 		}
-		l.template(item, text, "the arguments of a process can be read by everybody on the machine; put the secret into env")
+		l.template(item, text, "every user of the machine can read the arguments of a process; put the secret into env")
 		all = append(all, text)
 	}
 	if ok && (len(all) == 0 || all[0] == "") {
@@ -124,7 +124,7 @@ func argv(l *loader, n strictyaml.Node) ([]string, bool) {
 	return all, ok
 }
 
-// text reads one text that passes all checks.
+// text reads a text that passes all checks.
 func text(n strictyaml.Node, checks ...func(string) error) (string, bool) {
 	text, ok := n.One()
 	for _, check := range checks {
@@ -149,7 +149,7 @@ func texts(n strictyaml.Node, what, more string, checks ...func(string) error) (
 	return all, ok
 }
 
-// byName reads a mapping whose names match valid, and whose values read returns.
+// byName reads a mapping with names that match valid, and values that read returns.
 func byName[V any](n strictyaml.Node, what, example string, valid *regexp.Regexp, read func(strictyaml.Node) (V, bool)) (map[string]V, bool) {
 	members, ok := n.Members(what+" by name", "; write them as "+example)
 	all := map[string]V{}
@@ -271,8 +271,8 @@ func pinsOf(_ *loader, n strictyaml.Node) (map[string]string, bool) {
 	})
 }
 
-// approveOf reads which tools have to be approved: those of an entry that has several, or
-// its only one.
+// approveOf reads the tools that need approval: the named tools of an entry that has several,
+// or its only tool.
 func approveOf(several bool) func(*loader, strictyaml.Node) (Approve, bool) {
 	yes, no, form := "true", "false", "true or false"
 	if several {
@@ -299,7 +299,7 @@ func approveOf(several bool) func(*loader, strictyaml.Node) (Approve, bool) {
 	}
 }
 
-// namesIn reads a mapping with two lists of names, of which one may be missing.
+// namesIn reads a mapping with two lists of names, of which either may be missing.
 func namesIn(n strictyaml.Node, one, other string) (first, second []string, ok bool) {
 	f, ok := n.Fields(one, other)
 	if !ok {
@@ -324,12 +324,12 @@ func audienceOf(l *loader, n strictyaml.Node) (*For, bool) {
 	case !ok:
 		return nil, false
 	case len(a.Roles)+len(a.Callers) == 0:
-		n.Add("names nobody; write roles or callers, or remove for: if the tools are for everybody")
+		n.Add("is empty; write roles or callers, or remove for: if the tools are for all callers")
 		return nil, false
 	}
 	l.references = append(l.references, func() {
 		if !l.authenticated() {
-			n.Add("nobody could use these tools: there is no authentication, so nobody can be told apart from anybody else; set auth (docs/security.md), or remove for:")
+			n.Add("no caller could use these tools: without authentication callers cannot be told apart; set auth (docs/security.md), or remove for:")
 		}
 	})
 	return a, true

@@ -13,7 +13,7 @@ type UI struct {
 	SessionLifetime time.Duration // of any session. Defaults to 12 h.
 }
 
-// SignInToken says which token of an issuer names the person who signs in.
+// SignInToken selects the token of an issuer that names the person who signs in.
 type SignInToken string
 
 // The values of SignInToken.
@@ -32,7 +32,7 @@ func secretOf(l *loader, n strictyaml.Node) (Value, bool) {
 	return v, ok
 }
 
-// checkSignIn checks what depends on several keys for signing in at an issuer.
+// checkSignIn checks the keys for signing in at an issuer that depend on each other.
 func checkSignIn(l *loader, o *OIDC, n strictyaml.Node) {
 	for _, name := range []string{"client_secret", "scopes", "sign_in_token"} {
 		if at, given := l.given(n, name); given && o.ClientID == "" && !l.refused[n.Below("client_id").Path()] {

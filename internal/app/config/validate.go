@@ -9,8 +9,8 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// validate checks what depends on several values. It runs after all layers have been read,
-// and ignores values that were refused.
+// validate checks values that depend on each other. It runs after all layers have been read,
+// and ignores refused values.
 func (l *loader) validate() {
 	c := l.config
 	l.checkAuth()
