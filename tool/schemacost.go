@@ -7,13 +7,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// maxChecks is how many schemas may have to be checked against one value. A check takes
+// maxChecks is how many schemas may have to be checked against a value. A check takes
 // microseconds, and a schema that refers to its parts again and again is short and can need
 // any number of them.
 const maxChecks = 4096
 
 // bounded returns an error if a value may have to be checked against more than maxChecks
-// schemas, or if nobody can tell.
+// schemas, or if their number is unknown.
 func bounded(s *jsonschema.Schema) error {
 	c := costs{known: map[*jsonschema.Schema]int{}}
 	for c.next = append(c.next, s); len(c.next) > 0; {
@@ -38,7 +38,7 @@ type costs struct {
 	next    []*jsonschema.Schema       // of parts of values
 	most    int
 	loop    bool // a schema applies itself to the same value
-	dynamic bool // what a reference leads to depends on the value
+	dynamic bool // the target of a reference depends on the value
 }
 
 // visit counts s and all schemas that it applies to the same value.

@@ -27,7 +27,7 @@ var (
 
 // ErrUncertain is wrapped by errors of a write with an unknown outcome: the wait for the disk
 // was cut off.
-var ErrUncertain = errors.New("what was sent may still take effect")
+var ErrUncertain = errors.New("the request may still take effect")
 
 // RecordedError means that a message is recorded and in effect, but the progress of its task
 // is unknown here: the server is stopping, or its store accepts nothing that follows.

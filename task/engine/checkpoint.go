@@ -90,7 +90,7 @@ func (r *run) checkpoint(ctx context.Context, state, own json.RawMessage) error 
 
 // unsure is the error of a checkpoint whose caller has stopped waiting for it.
 func unsure(ctx context.Context) error {
-	return fmt.Errorf("it is not known to be durable: %w", context.Cause(ctx))
+	return fmt.Errorf("the checkpoint may not be durable: %w", context.Cause(ctx))
 }
 
 // handCheckpoint hands a checkpoint over. It waits, as a chunk does, while the tool is more

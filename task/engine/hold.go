@@ -171,7 +171,7 @@ func (r *run) beginHold(h *hold) error {
 	case r.tooMuch != nil:
 		return r.tooMuch // the call ends with that
 	case r.hold != nil:
-		return fmt.Errorf("%w: the call already waits for another one", tool.ErrNoAnswer)
+		return fmt.Errorf("%w: the call is already waiting for another answer", tool.ErrNoAnswer)
 	case r.held >= maxHeld:
 		return fmt.Errorf("%w: the call has asked %d questions, which is the limit", tool.ErrNoAnswer, maxHeld)
 	}

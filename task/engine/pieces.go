@@ -152,7 +152,7 @@ func (r *run) encode(p *tool.Result) (task.Piece, error) {
 			return k, err
 		}
 		if len(r.named) == task.MaxArtifacts {
-			return k, fmt.Errorf("the call publishes more than %d artifacts in addition to its own: %s is one too many", task.MaxArtifacts, k.Artifact)
+			return k, fmt.Errorf("the call publishes more than %d artifacts in addition to its own: %s exceeds the limit", task.MaxArtifacts, k.Artifact)
 		}
 	}
 	var err error

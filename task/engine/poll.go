@@ -148,7 +148,7 @@ func (r *run) openJob() error {
 	return nil
 }
 
-var errNoPoller = errors.New("it has started a job, and is now a tool that cannot be asked about jobs")
+var errNoPoller = errors.New("the call has started a job, but its tool cannot be polled any more")
 
 // polling returns when the tool wants to be polled. It calls the tool's own code, which
 // may wait for a lock that a poll holds: it must be called in the tool's goroutine.
@@ -254,7 +254,7 @@ func (r *run) startJob(x *toolContext) *task.RunEnded {
 	started := job{State: o.Result, Since: store.MillisOf(r.e.now()), Pace: &pace}
 	err := r.suspends(started, time.Time{}, nil)
 	if _, ok := err.(*tool.Suspension); !ok { //nolint:errorlint // it is made here
-		return &task.RunEnded{Err: fmt.Errorf("a job was started, and what identifies it cannot be kept: %w", err)}
+		return &task.RunEnded{Err: fmt.Errorf("the job was started, but its id cannot be stored: %w", err)}
 	}
 	r.started = true
 	r.reportJob(started.State)

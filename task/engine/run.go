@@ -203,7 +203,7 @@ func (r *run) hand(k task.Chunk) error {
 	n := len(k.Event.Data)
 	if limit := r.turn.open.Load(); r.turn.size.Add(int64(n)) > limit {
 		r.turn.size.Add(-int64(n))
-		return fmt.Errorf("%w: at %d bytes it accepts only results", task.ErrLogFull, limit)
+		return fmt.Errorf("%w: after %d bytes the log accepts only results", task.ErrLogFull, limit)
 	}
 	if r.waiting == nil {
 		r.waiting = make([]task.Chunk, 0, max(4, r.last))
