@@ -89,8 +89,8 @@ func (e *Engine) nextSilent() *waiter {
 	return w
 }
 
-// sayWaits updates the status of a task to say that it waits, if it still does: whatever
-// its turn writes conflicts with that, and comes after it or instead of it.
+// sayWaits appends a status update: the task waits for a turn. It writes nothing once the task
+// has left the queue, and retries on a conflict.
 func (e *Engine) sayWaits(w *waiter) error {
 	for {
 		f, err := e.loadTurn(e.ctx, store.System(), w.task)
