@@ -12,7 +12,7 @@ const MaxJobState = 60 << 10
 
 // ErrTryAgain means that a poll could not be answered now, which says nothing about the
 // job.
-var ErrTryAgain = errors.New("the job could not be asked about now")
+var ErrTryAgain = errors.New("the job could not be polled now")
 
 // Poller is a long-running tool: its Call or CallStreaming only starts a job, and its result
 // identifies the job. The call is then suspended, durably and without using anything, and Poll

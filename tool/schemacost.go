@@ -23,11 +23,11 @@ func bounded(s *jsonschema.Schema) error {
 	}
 	switch {
 	case c.dynamic:
-		return errors.New("it has a $dynamicRef or $recursiveRef, which tools cannot use; write a $ref")
+		return errors.New("$dynamicRef and $recursiveRef are not supported; use $ref")
 	case c.loop:
-		return errors.New("a part of it refers to itself for the same value")
+		return errors.New("a schema refers to itself for the same value; remove the cycle")
 	case c.most > maxChecks:
-		return fmt.Errorf("it refers to its parts so often that one value would be checked against more than %d schemas", maxChecks)
+		return fmt.Errorf("too many references: one value would be checked against more than %d schemas; remove some", maxChecks)
 	}
 	return nil
 }
