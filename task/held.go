@@ -40,7 +40,7 @@ func (in *Held) put(d *Draft) error {
 		in.Refused = errors.New(canceledCall)
 		return nil
 	case c.Held != "":
-		in.Refused = errors.New("the call already waits for another answer")
+		in.Refused = errors.New("the call is already waiting for another answer")
 		return nil
 	}
 	var a *approval.Approval

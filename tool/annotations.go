@@ -1,8 +1,8 @@
 package tool
 
-// Annotations are what a tool declares about the effects of a call. They are not
-// verified. The zero value, which also stands for a tool that declares nothing, is the
-// cautious one: a call has an effect, and repeating it has that effect again.
+// Annotations are a tool's declarations about the effects of a call. They are not verified.
+// The zero value, which also stands for a tool without declarations, is the cautious case: a
+// call has an effect, and repeating it has that effect again.
 type Annotations struct {
 	// ReadOnly says that a call changes nothing, so it may be repeated.
 	ReadOnly bool
@@ -13,7 +13,7 @@ type Annotations struct {
 	Destructive bool
 }
 
-// Words returns what a declares, in the words in which people are shown it.
+// Words returns the declarations of a in the words shown to people.
 func (a Annotations) Words() []string {
 	var words []string
 	for _, w := range []struct {

@@ -7,12 +7,12 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// An Audience says which callers may use tools: those that have one of the roles, and those
-// that are listed. The zero Audience is nobody.
+// An Audience says which callers may use tools: callers with one of the roles, and the callers
+// listed. The zero Audience is empty.
 type Audience struct {
 	Roles []string
 	// Callers are authenticated principals: user, as [agent.ReadonlyContext].UserID names
-	// them, in any tenant, or tenant/user. The anonymous caller is never one of them.
+	// them, in any tenant, or tenant/user. The anonymous caller never matches.
 	Callers []string
 }
 
@@ -35,8 +35,8 @@ func (a *Audience) Includes(ctx agent.ReadonlyContext) bool {
 	return slices.Contains(a.Callers, user) || tenant != "" && slices.Contains(a.Callers, tenant+"/"+user)
 }
 
-// For returns a toolset that has the tools of ts for the callers of a, and none for anybody
-// else. ts is asked only for them. The tools themselves are not changed.
+// For returns a toolset that has the tools of ts for the callers of a, and none for other
+// callers. ts is asked only for them. The tools themselves are not changed.
 func For(ts Toolset, a Audience) Toolset {
 	return &reserved{Toolset: ts, audience: Audience{slices.Clone(a.Roles), slices.Clone(a.Callers)}}
 }
@@ -58,8 +58,8 @@ func (r *reserved) Tools(ctx agent.ReadonlyContext) ([]Tool, error) {
 type RolePredicate func(roles []string, t Tool) bool
 
 // FilterRoles returns a toolset with the tools of ts that p allows. It is [Filter] for
-// predicates that depend only on roles: p is called once for each tool and list of roles,
-// and the same slice is returned for both as long as ts returns the same one.
+// predicates that depend only on roles: p is called once for each tool and list of roles, and
+// the same slice is returned for both as long as ts returns the same slice.
 func FilterRoles(ts Toolset, p RolePredicate) Toolset { return &filteredByRoles{Toolset: ts, allow: p} }
 
 type filteredByRoles struct {

@@ -2,8 +2,8 @@ package tool
 
 import "sync"
 
-// maxCached bounds how many tools the values of one cache hold. A toolset that returns a
-// new slice each time can fill a cache; it is then cleared.
+// maxCached bounds how many tools the values of a cache hold. A toolset that returns a new
+// slice each time can fill a cache; it is then cleared.
 const maxCached = 1 << 16
 
 // sliceKey identifies a slice of tools without reading it: equal keys are the same
@@ -20,9 +20,9 @@ func keyOf(tools []Tool) sliceKey {
 	return sliceKey{&tools[0], len(tools)}
 }
 
-// sliceCache keeps what was computed from slices of tools. Nobody changes such a slice
-// (see [Toolset]), and its address is not reused while the cache refers to it. The zero
-// value is empty.
+// sliceCache keeps values computed from slices of tools. Such a slice never changes (see
+// [Toolset]), and its address is not reused while the cache refers to it. The zero value is
+// empty.
 type sliceCache[V any] struct {
 	mu     sync.Mutex
 	values map[sliceKey]V
@@ -36,7 +36,8 @@ func (c *sliceCache[V]) load(tools []Tool) (V, bool) {
 	return v, ok
 }
 
-// store keeps v, and returns what is kept: v, or what somebody else has stored before.
+// store keeps v, unless another goroutine has stored a value before, and returns the value
+// kept.
 func (c *sliceCache[V]) store(tools []Tool, v V) V {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"a2a-server/tool/toolconfirmation"
 )
 
-// CallValues are what a context has for the call that runs in it. Each field is for the
+// CallValues are the values of a context for the call that runs in it. Each field is for the
 // function named beside it; nil means that the context has none.
 type CallValues struct {
 	Checked      *Checked                           // ArgsChecked
@@ -20,13 +20,13 @@ type CallValues struct {
 
 type callValuesKey struct{}
 
-// ContextWithCallValues returns a context with all of v, in place of what ctx has. v must
-// not be changed afterwards.
+// ContextWithCallValues returns a context with all of v, in place of the call values of ctx. v
+// must not be changed afterwards.
 func ContextWithCallValues(ctx context.Context, v *CallValues) context.Context {
 	return context.WithValue(ctx, callValuesKey{}, v)
 }
 
-// callValues returns what a context has, which must not be changed.
+// callValues returns the values of a context, which must not be changed.
 func callValues(ctx context.Context) *CallValues {
 	if v, _ := ctx.Value(callValuesKey{}).(*CallValues); v != nil {
 		return v

@@ -2,11 +2,11 @@ package tool
 
 import "iter"
 
-// Unwrapper is a tool that wraps another one and adds to its declarations. A type that
-// embeds or holds a tool must have Unwrap and return that tool: a [Registry] refuses it
-// otherwise, because [As] would not find the tool's gate. A tool that only uses another one holds
-// its method as a function value. A wrapper that has Call or CallStreaming is what runs; see
-// [Runs].
+// Unwrapper is a tool that wraps another and adds to its declarations. A type that embeds or
+// holds a tool must have Unwrap and return that tool: a [Registry] refuses it otherwise,
+// because [As] would not find the tool's gate. A tool that only uses another tool holds its
+// method as a function value. A wrapper with Call or CallStreaming runs in place of the
+// wrapped tool; see [Runs].
 //
 //	type logged struct{ tool.CallableTool }
 //
@@ -16,7 +16,7 @@ type Unwrapper interface {
 	Unwrap() Tool
 }
 
-// Chain iterates over t, the tool that it wraps, the tool that that one wraps, and so on.
+// Chain iterates over t, the tool that it wraps, the tool wrapped by that, and so on.
 func Chain(t Tool) iter.Seq[Tool] {
 	return func(yield func(Tool) bool) {
 		for t != nil && yield(t) {
@@ -29,8 +29,8 @@ func Chain(t Tool) iter.Seq[Tool] {
 	}
 }
 
-// As returns the first tool of the [Chain] of t that is a T. Use As, not a type
-// assertion, to find out what a tool can do: a wrapper implements only what it adds.
+// As returns the first tool of the [Chain] of t that is a T. Use As, not a type assertion, to
+// look for an interface: a wrapper implements only its additions.
 func As[T any](t Tool) (T, bool) {
 	for t := range Chain(t) {
 		if v, ok := t.(T); ok {

@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// Checked is the proof that arguments have been checked against a schema. Only
-// [Schema.Check] makes one; the zero value proves nothing.
+// Checked is the proof that arguments have been checked against a schema. Only [Schema.Check]
+// makes it; the zero value proves nothing.
 type Checked struct {
 	schema *Schema
 	args   map[string]any

@@ -22,12 +22,12 @@ type ConfirmationRequest struct {
 	ToolName   string
 	Input      string // the arguments, as JSON
 	Hint       string // the question, as shown to a person
-	Payload    any    // what the tool passed to RequestConfirmation, as decoded JSON
+	Payload    any    // the payload passed to RequestConfirmation, as decoded JSON
 
 	ApprovalID string // unique
 	TaskID     string
 	ContextID  string
-	Digest     string // what the answer is bound to
+	Digest     string // of the question that the answer is bound to
 	Requester  string // the subject that requested the call
 }
 
@@ -36,11 +36,11 @@ type ConfirmationRequest struct {
 // or the task has ended. If it returns an error, the call stays undecided.
 type ConfirmationProvider func(ctx context.Context, req ConfirmationRequest) (bool, error)
 
-// A Confirmer passes a running call's question to whoever decides it.
+// A Confirmer passes a running call's question to its approvers.
 type Confirmer interface {
-	// Confirm returns nil only if exactly this question was approved.
-	// ErrConfirmationRequired, or a *[Suspension] with Asks, means that nobody has
-	// decided yet; ErrConfirmationRejected means that it was rejected.
+	// Confirm returns nil only if exactly this question was approved. ErrConfirmationRequired,
+	// or a *[Suspension] with Asks, means that it is not decided yet; ErrConfirmationRejected
+	// means that it was rejected.
 	Confirm(ctx context.Context, hint string, payload any) error
 }
 
@@ -60,10 +60,10 @@ func RequestConfirmation(ctx context.Context, hint string, payload any) error {
 	return c.Confirm(ctx, hint, payload)
 }
 
-// Confirmation returns the newest decision on a question that this call asked, or nil if
-// there is none, as on its first run, or if the call has asked for another confirmation
-// since, which is undecided. For a tool whose [TakesPayload] is true, the
-// approval of the call itself counts too.
+// Confirmation returns the newest decision on a question that this call asked, or nil if there
+// is none, as on its first run, or if the call has asked for another confirmation since, which
+// is undecided. If [TakesPayload] is true for the tool, the approval of the call itself counts
+// too.
 func Confirmation(ctx context.Context) *toolconfirmation.ToolConfirmation {
 	return callValues(ctx).Confirmation
 }

@@ -5,7 +5,7 @@ type Definition struct {
 	Name        string
 	Description string
 	Parameters  map[string]any // JSON Schema of the arguments, nil if there is none
-	Claims      []string       // what a [Claimant] passes on; to be shown, not part of the digest
+	Claims      []string       // the claims of a [Claimant]; to be shown, not part of the digest
 }
 
 // ToDefinition returns the definition of t.

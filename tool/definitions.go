@@ -9,28 +9,28 @@ import (
 	"a2a-server/internal/strictjson"
 )
 
-// maxDefinitions bounds how many definitions are kept. A toolset that builds new ones
+// maxDefinitions bounds how many definitions are kept. A toolset that builds new definitions
 // each time can fill the cache; it is then cleared.
 const maxDefinitions = 4096
 
-// definitions caches what was computed from tool definitions: compiling and digesting a
-// schema takes a hundred times longer than checking a call.
+// definitions caches compiled tool definitions: compiling and digesting a schema takes a
+// hundred times longer than checking a call.
 type definitions struct {
 	mu       sync.Mutex
 	byKey    map[definitionKey]*definition
 	byDigest map[string]*definition // for tools that build the same schema again
 }
 
-// definition is a tool's definition and what was computed from it.
+// definition is a tool's definition with its compiled schema and its digest.
 type definition struct {
 	Definition
 	digest string // as in [Entry]
 	schema *Schema
 }
 
-// definitionKey compares definitions without reading the schema: equal keys hold the same
-// map. Nobody changes that map (see [CallableTool]), and its address is not reused while
-// the cache refers to it.
+// definitionKey compares definitions without reading the schema: equal keys hold the same map.
+// That map never changes (see [CallableTool]), and its address is not reused while the cache
+// refers to it.
 type definitionKey struct {
 	name, description, identity string
 	parameters                  uintptr

@@ -10,7 +10,7 @@ import (
 )
 
 // Gater is a tool that decides call by call whether approval is required. An error, or a
-// panic, means that it is. One that has a method HasGate() bool is listed as a tool that may
+// panic, means that it is. A Gater with a method HasGate() bool is listed as a tool that may
 // ask only if that returns true.
 type Gater interface {
 	// Gate looks at the arguments, which have been checked against the schema and must
@@ -22,11 +22,10 @@ type Gater interface {
 // GateFunc is the Gate method of a [Gater] as a function.
 type GateFunc func(ctx agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error)
 
-// NeedsApproval reports whether a call of t has to be approved: it does if any tool of
-// its [Chain] says so, by RequiresApproval or by its gate. No wrapper can revoke that.
-// hint has the hints of the gates that ask, one per line. failed joins the errors and
-// panics of gates, each of which counts as asking; they are for the log, not for the
-// approver.
+// NeedsApproval reports whether a call of t has to be approved: it does if any tool of its
+// [Chain] says so, by RequiresApproval or by its gate. No wrapper can revoke that. hint has
+// the hints of the gates that ask, one per line. failed joins the errors and panics of gates,
+// each of which counts as asking; they are for the log, not for the approver.
 func NeedsApproval(ctx agent.ReadonlyContext, t Tool, args map[string]any) (ask bool, hint string, failed error) {
 	if t == nil {
 		return true, "", nil
@@ -47,7 +46,7 @@ func NeedsApproval(ctx agent.ReadonlyContext, t Tool, args map[string]any) (ask 
 	return ask, strings.Join(hints, "\n"), failed
 }
 
-// asks is NeedsApproval for one tool of the chain.
+// asks is NeedsApproval for a single tool of the chain.
 func asks(ctx agent.ReadonlyContext, t Tool, args map[string]any) (ask bool, hint string, failed error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -5,11 +5,11 @@ import (
 	"reflect"
 )
 
-// checkWrapper returns an error if t holds a tool that is not in its [Chain]: nobody would find
-// that tool's gate, and it would run unasked. It looks at the fields of t and of the structs in
-// them whose types are tools, and reads no other field: those may change at any time. A list or a
-// map of tools is refused by its type. A tool behind a function value, a pointer to a plain struct
-// or an interface that is no tool is not seen.
+// checkWrapper returns an error if t holds a tool that is not in its [Chain]: that tool's gate
+// would not be found, and it would run unasked. It looks at the fields of t and of the structs
+// in them whose types are tools, and reads no other field: other fields may change at any
+// time. A list or a map of tools is refused by its type. A tool behind a function value, a
+// pointer to a plain struct or an interface that is no tool is not seen.
 func checkWrapper(t Tool) error {
 	var chain []reflect.Value
 	for u := range Chain(t) {

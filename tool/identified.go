@@ -5,12 +5,12 @@ import (
 	"encoding/hex"
 )
 
-// Identified is a tool whose definition does not say what runs, such as a tool of another
-// server: two servers may define a tool alike. It is looked up with [As].
+// Identified is a tool whose definition does not identify its implementation, such as a tool
+// of another server: two servers may define a tool alike. It is looked up with [As].
 type Identified interface {
-	// Identity says what runs, without secrets: equal texts stand for the same. An approval
-	// is valid only for the identity that it was given for. "" adds nothing to the
-	// definition.
+	// Identity returns a text that identifies the implementation, without secrets; equal texts
+	// mean the same implementation. An approval is valid only for the identity that it was
+	// given for. "" adds nothing to the definition.
 	Identity() string
 }
 
@@ -22,8 +22,8 @@ func identityOf(t Tool) string {
 	return ""
 }
 
-// identified returns what an approval is valid for: the digest of a definition, or, of a
-// tool with an identity, a digest of both.
+// identified returns the digest that an approval is valid for: of the definition, or for a
+// tool with an identity, of both.
 func identified(definition, identity string) string {
 	if identity == "" {
 		return definition

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// index is what a registry computed from one slice of a toolset.
+// index is a registry's view of a slice of a toolset.
 type index struct {
 	id     uint64 // unique in the registry, from 1; 0 has no tools
 	found  []found

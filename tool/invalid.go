@@ -8,17 +8,17 @@ import (
 	"a2a-server/internal/strictjson"
 )
 
-// Violation is one thing that is wrong with a value.
+// Violation is a violation of a schema or format by a value.
 type Violation struct {
-	// Pointer is the JSON Pointer (RFC 6901) to what is wrong; for a missing or unknown
+	// Pointer is the JSON Pointer (RFC 6901) to the invalid part; for a missing or unknown
 	// name, to the name itself. "" is the whole value.
 	Pointer string
-	// Message says what is wrong there.
+	// Message describes the violation.
 	Message string
 }
 
-// InvalidError lists what is wrong with a value from outside. It has at least one
-// violation, and at most [MaxViolations].
+// InvalidError lists the violations of a value from outside. It has at least one, and at most
+// [MaxViolations].
 type InvalidError struct {
 	Violations []Violation
 }

@@ -6,14 +6,14 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// Member is one toolset of a [Registry].
+// Member is a toolset of a [Registry].
 type Member struct {
 	registry *Registry
 	member   *member
 }
 
-// Members returns the toolsets of r, in their order, for callers that list them one by one:
-// all at once, or without those that hang.
+// Members returns the toolsets of r, in their order, for callers that list them separately:
+// concurrently, or without toolsets that hang.
 func (r *Registry) Members() []Member {
 	members := make([]Member, len(r.sets))
 	for i, m := range r.sets {
@@ -25,9 +25,9 @@ func (r *Registry) Members() []Member {
 // Name returns the name of the toolset.
 func (m Member) Name() string { return m.member.name }
 
-// Entries returns the tools of the toolset that ctx may use. If the toolset fails or
-// panics, it returns nil and an error. It leaves out tools with a bad schema, and those
-// that share a name: it then returns the others, which are not nil, and an error.
+// Entries returns the tools of the toolset that ctx may use. If the toolset fails or panics,
+// it returns nil and an error. It leaves out tools with a bad schema, and tools that share a
+// name: it then returns the rest, which is not nil, and an error.
 func (m Member) Entries(ctx agent.ReadonlyContext) ([]*Entry, error) {
 	i, err := m.registry.index(m.member, ctx)
 	if err != nil {
@@ -53,8 +53,8 @@ func (m Member) Entries(ctx agent.ReadonlyContext) ([]*Entry, error) {
 	return entries, errors.Join(errs...)
 }
 
-// JoinEntries returns the tools of several toolsets, in this order, without those that
-// share a name; the error names their toolsets.
+// JoinEntries returns the tools of several toolsets, in this order, without tools that share a
+// name; the error names their toolsets.
 func JoinEntries(lists ...[]*Entry) ([]*Entry, error) {
 	n := 0
 	for _, list := range lists {

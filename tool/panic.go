@@ -2,9 +2,9 @@ package tool
 
 import "fmt"
 
-// recovered is deferred around code that the caller supplied: it turns a panic of that
-// code into *err. The message names the culprit, which is what and, if there is one, its
-// name; a stack trace would not help the reader.
+// recovered is deferred around code that the caller supplied: it turns a panic of that code
+// into *err. The message names the code by the parameters what and, unless empty, name; a
+// stack trace would not help the reader.
 func recovered(err *error, what, name string) {
 	p := recover()
 	switch {

@@ -22,8 +22,8 @@ func StringPredicate(allowedTools []string) Predicate {
 	return func(_ agent.ReadonlyContext, t Tool) bool { return slices.Contains(names, t.Name()) }
 }
 
-// Combine returns a predicate that allows what all of predicates allow; without any, it
-// allows everything.
+// Combine returns a predicate that allows the tools that all of predicates allow; without any,
+// it allows everything.
 func Combine(predicates ...Predicate) Predicate {
 	ps := slices.Clone(predicates)
 	return func(ctx agent.ReadonlyContext, t Tool) bool {
@@ -36,8 +36,8 @@ func Combine(predicates ...Predicate) Predicate {
 	}
 }
 
-// Or returns a predicate that allows what at least one of predicates allows; without any,
-// it allows nothing.
+// Or returns a predicate that allows the tools that at least one of predicates allows; without
+// any, it allows nothing.
 func Or(predicates ...Predicate) Predicate {
 	ps := slices.Clone(predicates)
 	return func(ctx agent.ReadonlyContext, t Tool) bool {
@@ -50,7 +50,7 @@ func Or(predicates ...Predicate) Predicate {
 	}
 }
 
-// Not returns a predicate that allows what p does not.
+// Not returns a predicate that allows the tools that p does not.
 func Not(p Predicate) Predicate {
 	return func(ctx agent.ReadonlyContext, t Tool) bool { return !p(ctx, t) }
 }

@@ -10,7 +10,7 @@ type Reachable interface {
 	Reachable() error
 }
 
-// Unreachable returns why a call of t cannot be sent now, nil if it can or nobody knows. A
+// Unreachable returns why a call of t cannot be sent now, nil if it can or that is unknown. A
 // panic in t is an error.
 func Unreachable(t Tool) (err error) {
 	defer recovered(&err, "whether it can be reached", "")

@@ -19,20 +19,20 @@ type Entry struct {
 	Tool       Tool
 	Toolset    string // name of the toolset that it comes from
 	Definition Definition
-	// Digest is that of the definition (see the function [Digest]); for an [Identified]
-	// tool, another one that covers its identity, too. An approval is valid only for the
-	// digest that it was given for.
+	// Digest is the digest of the definition (see the function [Digest]); for an [Identified]
+	// tool, it covers the identity, too. An approval is valid only for the digest that it was
+	// given for.
 	Digest string
 	Schema *Schema // of the arguments
 }
 
-// Registry holds all the tools of an agent, from several toolsets. It is safe for
-// concurrent use.
+// Registry holds all the tools of an agent, from several toolsets. It is safe for concurrent
+// use.
 //
 // A toolset from [NewToolset], with or without confirmations added, is resolved once. Any
-// other is called each time, because its tools may depend on the caller; as long as it
-// returns the same slice, what was computed from it is used again, and definitions that it
-// returns unchanged are not compiled again.
+// other is called each time, because its tools may depend on the caller; as long as it returns
+// the same slice, the tools resolved from it are reused, and definitions that it returns
+// unchanged are not compiled again.
 type Registry struct {
 	sets        []*member
 	static      map[string]*found // tools of static toolsets, by name
@@ -57,7 +57,7 @@ type member struct {
 	err    error
 }
 
-// list is what [Registry.Tools] returns if every toolset answers.
+// list is the result of [Registry.Tools] if every toolset answers.
 type list struct {
 	tools []Tool
 	err   error
@@ -118,7 +118,7 @@ func (r *Registry) Tools(ctx agent.ReadonlyContext) ([]Tool, error) {
 	return all.tools, err
 }
 
-// list returns the tools of the toolsets that answer. The error has those that do not.
+// list returns the tools of the toolsets that answer, and the errors of the rest.
 func (r *Registry) list(ctx agent.ReadonlyContext) (*list, error) {
 	var errs []error
 	var known [8]*index
@@ -164,9 +164,9 @@ func (r *Registry) join(indexes []*index) *list {
 	return all
 }
 
-// Lookup returns the tool of that name if ctx may use it, else [ErrUnknownTool]. If two
-// tools share the name, or its schema is invalid, the error names the toolsets. A toolset
-// that fails causes an error only if no other one has the tool.
+// Lookup returns the tool of that name if ctx may use it, else [ErrUnknownTool]. If two tools
+// share the name, or its schema is invalid, the error names the toolsets. A toolset that fails
+// causes an error only if no other has the tool.
 func (r *Registry) Lookup(ctx agent.ReadonlyContext, name string) (*Entry, error) {
 	hit := r.static[name]
 	if hit != nil && (hit.err != nil || !r.dynamic) {

@@ -1,8 +1,8 @@
 package tool
 
-// Runs returns the tool of the [Chain] of t that runs: the first that can be called or streamed,
-// so that a wrapper's own Call is not passed over. One that can do both streams. Both results are
-// nil if t can do neither.
+// Runs returns the tool of the [Chain] of t that runs: the first that can be called or
+// streamed, so that a wrapper's own Call is not passed over. A tool that can do both streams.
+// Both results are nil if t can do neither.
 func Runs(t Tool) (StreamingTool, CallableTool) {
 	for u := range Chain(t) {
 		if s, ok := u.(StreamingTool); ok {

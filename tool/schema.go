@@ -12,23 +12,23 @@ import (
 // for concurrent use. A nil *Schema accepts any object.
 type Schema struct {
 	compiled *jsonschema.Schema // nil: any object
-	source   map[string]any     // what it was compiled from
+	source   map[string]any     // the source of compiled
 }
 
 // schemaURL is the address of a schema during compilation. It resolves to nothing, and so
 // does any address relative to it.
 const schemaURL = "schema:///arguments"
 
-// CompileSchema compiles a schema. It checks it against the metaschema. Formats are
-// asserted, and patterns have the syntax of package regexp. A reference to anything
-// outside the schema is an error; nothing is ever loaded. So are $dynamicRef, and
-// a schema that would check one value thousands of times. A nil schema accepts any object.
+// CompileSchema compiles a schema. It checks it against the metaschema. Formats are asserted,
+// and patterns have the syntax of package regexp. A reference to anything outside the schema
+// is an error; nothing is ever loaded. So are $dynamicRef, and a schema that would check a
+// value thousands of times. A nil schema accepts any object.
 func CompileSchema(schema map[string]any) (*Schema, error) {
 	if schema == nil {
 		return &Schema{}, nil
 	}
-	// A schema written in Go may hold ints and []string; the library only accepts what it
-	// has decoded itself.
+	// A schema written in Go may hold ints and []string; the library only accepts values that
+	// it has decoded itself.
 	raw, err := json.Marshal(schema)
 	if err != nil {
 		return nil, fmt.Errorf("compile a JSON schema: %w", err)
@@ -53,8 +53,8 @@ func CompileSchema(schema map[string]any) (*Schema, error) {
 	return &Schema{compiled: compiled, source: schema}, nil
 }
 
-// Validate checks v, a JSON value as encoding/json decodes it. The error is an
-// *[InvalidError] that lists what is wrong, sorted by Pointer.
+// Validate checks v, a JSON value as encoding/json decodes it. The error is an *[InvalidError]
+// with the violations, sorted by Pointer.
 func (s *Schema) Validate(v any) error {
 	if s == nil || s.compiled == nil {
 		if _, ok := v.(map[string]any); !ok {

@@ -7,13 +7,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// maxChecks is how many schemas may have to be checked against one value. A check takes
+// maxChecks is how many schemas may have to be checked against a value. A check takes
 // microseconds, and a schema that refers to its parts again and again is short and can need
 // any number of them.
 const maxChecks = 4096
 
 // bounded returns an error if a value may have to be checked against more than maxChecks
-// schemas, or if nobody can tell.
+// schemas, or if their number is unknown.
 func bounded(s *jsonschema.Schema) error {
 	c := costs{known: map[*jsonschema.Schema]int{}}
 	for c.next = append(c.next, s); len(c.next) > 0; {
@@ -23,11 +23,11 @@ func bounded(s *jsonschema.Schema) error {
 	}
 	switch {
 	case c.dynamic:
-		return errors.New("it has a $dynamicRef or $recursiveRef, which tools cannot use; write a $ref")
+		return errors.New("$dynamicRef and $recursiveRef are not supported; use $ref")
 	case c.loop:
-		return errors.New("a part of it refers to itself for the same value")
+		return errors.New("a schema refers to itself for the same value; remove the cycle")
 	case c.most > maxChecks:
-		return fmt.Errorf("it refers to its parts so often that one value would be checked against more than %d schemas", maxChecks)
+		return fmt.Errorf("too many references: one value would be checked against more than %d schemas; remove some", maxChecks)
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ type costs struct {
 	next    []*jsonschema.Schema       // of parts of values
 	most    int
 	loop    bool // a schema applies itself to the same value
-	dynamic bool // what a reference leads to depends on the value
+	dynamic bool // the target of a reference depends on the value
 }
 
 // visit counts s and all schemas that it applies to the same value.

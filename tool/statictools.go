@@ -2,8 +2,8 @@ package tool
 
 import "errors"
 
-// Static returns the tools that do not depend on anything: those of the toolsets that are
-// resolved once. The error says what is wrong with them, and stays the same.
+// Static returns the tools that do not depend on anything: the tools of toolsets that are
+// resolved once. The error has their problems, and stays the same.
 func (r *Registry) Static() ([]Tool, error) {
 	var known []*index
 	var errs []error

@@ -11,7 +11,7 @@ import (
 // MaxSuspensionState is the maximum length of [Suspension].State, in bytes.
 const MaxSuspensionState = 64 << 10
 
-// AskKind says what kind of answer an [Ask] wants.
+// AskKind is the kind of answer that an [Ask] wants.
 type AskKind string
 
 // The kinds of questions. Only AskConfirm authorizes anything.
@@ -22,29 +22,28 @@ const (
 	AskAuth     AskKind = "auth"     // something to do elsewhere, such as a login
 )
 
-// Ask is one question of a call.
+// Ask is a question of a call.
 type Ask struct {
 	// ID identifies the question within its call, in at most 256 bytes. It is optional:
-	// without it the question is identified by its content. See [Suspension] for what it
-	// means to ask again.
+	// without it the question is identified by its content. See [Suspension] for the effect of
+	// asking again.
 	ID      string         `json:"id,omitempty"`
 	Kind    AskKind        `json:"kind"`
-	Hint    string         `json:"hint,omitempty"`    // what a person is told
+	Hint    string         `json:"hint,omitempty"`    // the text shown to a person
 	Payload any            `json:"payload,omitempty"` // a JSON value that goes with it
 	Schema  map[string]any `json:"schema,omitempty"`  // of the answer, for AskForm
 }
 
-// Suspension pauses a call. A tool returns a pointer to one as its error, from Call or in
-// a yield of CallStreaming. The call runs again, with the same id, when all of Asks are
-// answered or at the time Wake, whichever comes first; [Resumed] then returns State and
-// the answers. A suspension survives restarts. One with neither Asks nor Wake would wait
-// forever and is treated as a failure.
+// Suspension pauses a call. A tool returns a pointer to a Suspension as its error, from Call
+// or in a yield of CallStreaming. The call runs again, with the same id, when all of Asks are
+// answered or at the time Wake, whichever comes first; [Resumed] then returns State and the
+// answers. A suspension survives restarts. Without Asks and Wake it would wait forever and is
+// treated as a failure.
 //
-// A question that has no answer when Wake comes stays open while the call runs. If the
-// call is suspended again and asks the same, nobody is asked twice, and a deadline does
-// not move; if the answer came in the meantime, the call runs again at once with it. A
-// question that it does not ask again, or with other content, is closed; so are all when
-// the call ends.
+// A question that has no answer when Wake comes stays open while the call runs. If the call is
+// suspended again and asks the same, the question is not asked twice, and a deadline does not
+// move; if the answer came in the meantime, the call runs again at once with it. A question
+// that it does not ask again, or with other content, is closed; so are all when the call ends.
 type Suspension struct { //nolint:errname // a pause, which is an error only on its way out of a tool
 	Asks  []Ask
 	Wake  time.Time       // zero: no timer
@@ -85,7 +84,7 @@ const (
 	AnswerApproved  = "approved"  // to AskConfirm
 	AnswerRejected  = "rejected"  // to any
 	AnswerResponded = "responded" // to any but AskConfirm, with a Response
-	AnswerExpired   = "expired"   // nobody answered in time
+	AnswerExpired   = "expired"   // not answered in time
 )
 
 // Answer is the outcome of an [Ask].
@@ -93,14 +92,14 @@ type Answer struct {
 	Ask      Ask             `json:"ask"`
 	State    string          `json:"state"`
 	Response json.RawMessage `json:"response,omitempty"` // the answer itself
-	Reason   string          `json:"reason,omitempty"`   // why, in the words of whoever decided
-	Payload  json.RawMessage `json:"payload,omitempty"`  // what came with a confirmation
+	Reason   string          `json:"reason,omitempty"`   // the reason, in the approver's words
+	Payload  json.RawMessage `json:"payload,omitempty"`  // the payload of a confirmation
 }
 
-// Resumption is what a suspended call gets when it runs again.
+// Resumption is the state and the answers of a suspended call that runs again.
 type Resumption struct {
 	State   json.RawMessage `json:"state,omitempty"`   // of the Suspension
-	Answers []Answer        `json:"answers,omitempty"` // in the order of its Asks; after Wake only those that were answered
+	Answers []Answer        `json:"answers,omitempty"` // in the order of its Asks; after Wake only the answered questions
 }
 
 // Resumed returns the [Resumption] of a call that runs again after its own [Suspension] or

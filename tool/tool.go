@@ -13,10 +13,10 @@ import (
 type Tool interface {
 	// Name is the name by which agents call the tool, unique among an agent's tools.
 	Name() string
-	// Description tells a model, or a person, what the tool does and when to use it.
+	// Description tells a model, or a person, the purpose of the tool and when to use it.
 	Description() string
-	// IsLongRunning reports whether a call returns a job whose result comes later. It
-	// has nothing to do with approval.
+	// IsLongRunning reports whether a call returns a job and the result comes later. It has
+	// nothing to do with approval.
 	IsLongRunning() bool
 	// RequiresApproval reports whether every call has to be approved before it runs. To
 	// decide about a call, use [NeedsApproval], which also consults gates.
@@ -31,8 +31,8 @@ type CallableTool interface {
 	// arguments have been checked against Schema; they must not be changed. A
 	// *[Suspension] as the error pauses the call.
 	Call(ctx Context, args map[string]any) (map[string]any, error)
-	// Schema is the JSON Schema of the arguments, nil when there is none. The map
-	// must not be changed by anybody.
+	// Schema is the JSON Schema of the arguments, nil when there is none. The map must never
+	// be changed.
 	Schema() map[string]any
 }
 
@@ -40,19 +40,18 @@ type CallableTool interface {
 type StreamingTool interface {
 	Tool
 
-	// CallStreaming runs the tool while the sequence is read, once. Each Result with
-	// Streaming set is a piece to append to the previous ones; one without it is the
-	// whole result, and the last. If there is none, the planner gets the text of the
-	// pieces, up to 64 KiB, or null if they are not text. An error ends the sequence; a
-	// *[Suspension] pauses the call. When yield returns false the tool must stop and
-	// return.
+	// CallStreaming runs the tool while the sequence is read, once. Each Result with Streaming
+	// set is a piece to append to the previous pieces; a Result without it is the whole
+	// result, and the last. If there is none, the planner gets the text of the pieces, up to
+	// 64 KiB, or null if they are not text. An error ends the sequence; a *[Suspension] pauses
+	// the call. When yield returns false the tool must stop and return.
 	CallStreaming(ctx Context, args map[string]any) iter.Seq2[*Result, error]
-	// Schema is the JSON Schema of the arguments, nil when there is none. The map
-	// must not be changed by anybody.
+	// Schema is the JSON Schema of the arguments, nil when there is none. The map must never
+	// be changed.
 	Schema() map[string]any
 }
 
-// CancellableTool is a [Tool] whose calls can be stopped individually. The context of a
+// CancellableTool is a [Tool] with calls that can be stopped individually. The context of a
 // canceled call ends too; Cancel is for work that the context does not reach.
 type CancellableTool interface {
 	Tool
@@ -79,10 +78,9 @@ type Context interface {
 	// FunctionCallID is the id of the call, unique in its task and the same each time
 	// that the call runs. With TaskID it is the idempotency key.
 	FunctionCallID() string
-	// Actions is where the tool records what it asks for in addition to its result. It is
-	// never nil.
+	// Actions is where the tool records requests in addition to its result. It is never nil.
 	Actions() *agent.EventActions
-	// SearchMemory searches what the agent remembers.
+	// SearchMemory searches the agent's memories.
 	SearchMemory(ctx context.Context, query string) (*agent.MemorySearchResponse, error)
 	// Task is the task of the call, or an untyped nil if there is none.
 	Task() agent.CancellableTask
@@ -96,7 +94,7 @@ type Request struct {
 	Metadata          map[string]any
 }
 
-// Result is what a [StreamingTool] yields.
+// Result is a result, or a piece of it, of a [StreamingTool].
 type Result struct {
 	// Content is a string, an [agent.Part] or a []agent.Part for text, files, links and
 	// data, or any other JSON value. Parts become parts of the artifact, and the planner
@@ -105,20 +103,20 @@ type Result struct {
 	// that is not UTF-8, or control characters in its names is an error of the call.
 	Content   any
 	Streaming bool // a piece; without it, the whole and final result
-	// Error is what went wrong. In a piece it is a partial failure, and the call
+	// Error is the error of the call. In a piece it is a partial failure, and the call
 	// continues: the error is published in the metadata of the chunk, under
-	// "urn:a2a-server:error", and is the text of a piece without content. In the final
-	// result it is the call's error, and the planner gets nothing else; content is only
-	// published, if no piece was.
+	// "urn:a2a-server:error", and is the text of a piece without content. In the final result
+	// it is the call's error, and the planner gets nothing else; content is only published, if
+	// no piece was.
 	Error string
 	// Metadata is that of the event of a piece, without the marks of the server's own
 	// questions (see package toolconfirmation, IsMark).
 	Metadata map[string]any
-	// Artifact names an artifact of the call in addition to the one that is named after
-	// the tool, for a piece. Its id is "<call id>.<Artifact>". A run may use 16 names of 1
-	// to 64 letters, digits, underscores and hyphens.
+	// Artifact names an artifact of the call besides the artifact named after the tool, for a
+	// piece. Its id is "<call id>.<Artifact>". A run may use 16 names of 1 to 64 letters,
+	// digits, underscores and hyphens.
 	Artifact string
-	// Replace makes a piece replace what its artifact has so far, instead of being
+	// Replace makes a piece replace the content of its artifact so far, instead of being
 	// appended, and makes a final result replace the pieces of the artifact that is named
 	// after the tool.
 	Replace bool

@@ -11,10 +11,10 @@ import (
 type Toolset interface {
 	// Name is the name of the toolset, for messages to people.
 	Name() string
-	// Tools returns the tools that ctx may use, in a stable order. Neither its callers nor
-	// the toolset may change the slice, ever: a [Registry] keeps what it computed from one,
-	// and looks only at its address and length to recognize it. So return the same slice as
-	// long as the tools are the same, and another one when they are not.
+	// Tools returns the tools that ctx may use, in a stable order. Neither its callers nor the
+	// toolset may change the slice, ever: a [Registry] caches by a slice's address and length.
+	// So return the same slice as long as the tools are the same, and another slice when they
+	// are not.
 	Tools(ctx agent.ReadonlyContext) ([]Tool, error)
 }
 

@@ -88,8 +88,8 @@ func locate(value any, name string, depth int, hint []string) []string {
 	return nil
 }
 
-// violations appends what e and its causes say. Where the library points at an object but
-// means a name in it, the name is added.
+// violations appends the violations of e and its causes. Where the library points at an object
+// but means a name in it, the name is added.
 func violations(to []Violation, e *jsonschema.ValidationError) []Violation {
 	at := pointer(e.InstanceLocation)
 	switch k := e.ErrorKind.(type) {
@@ -129,7 +129,7 @@ func named(to []Violation, at string, names []string, message string) []Violatio
 	return to
 }
 
-// alternatives combines the reasons why a value fits none of several schemas into one
+// alternatives combines the reasons why a value fits none of several schemas into a single
 // violation: listed separately they would contradict each other.
 func alternatives(at string, causes []*jsonschema.ValidationError) Violation {
 	var reasons []string

@@ -21,18 +21,19 @@ type confirmation struct {
 // ConfirmAll gates every call of every tool. It is the default of WithConfirmation.
 func ConfirmAll() ConfirmationOption { return func(c *confirmation) { c.all = true } }
 
-// ConfirmNone gates nothing. What the tools themselves declare still applies.
+// ConfirmNone gates nothing. Gates that the tools themselves declare still apply.
 func ConfirmNone() ConfirmationOption { return func(*confirmation) {} }
 
 // ConfirmNamed gates every call of the tools of these names. If the toolset is static and
-// lacks one of them, its Tools returns an error: a misspelled name must not leave a tool
+// lacks any of them, its Tools returns an error: a misspelled name must not leave a tool
 // without its gate.
 func ConfirmNamed(names ...string) ConfirmationOption {
 	names = slices.Clone(names)
 	return func(c *confirmation) { c.names = append(c.names, names...) }
 }
 
-// ConfirmMatching gates every call of the tools whose names match. A nil match matches all.
+// ConfirmMatching gates every call of the tools with names that match. A nil match matches
+// all.
 func ConfirmMatching(match func(name string) bool) ConfirmationOption {
 	if match == nil {
 		return ConfirmAll()
@@ -40,8 +41,8 @@ func ConfirmMatching(match func(name string) bool) ConfirmationOption {
 	return func(c *confirmation) { c.matching = append(c.matching, match) }
 }
 
-// ConfirmWhen makes gate decide on each call of every tool. A nil gate requires approval
-// every time, as does one that fails.
+// ConfirmWhen makes gate decide on each call of every tool. A nil gate requires approval every
+// time, as does a gate that fails.
 func ConfirmWhen(gate GateFunc) ConfirmationOption {
 	if gate == nil {
 		return ConfirmAll()
@@ -49,9 +50,9 @@ func ConfirmWhen(gate GateFunc) ConfirmationOption {
 	return func(c *confirmation) { c.gates = append(c.gates, gate) }
 }
 
-// WithConfirmation returns a toolset of the tools of ts whose calls have to be approved:
-// all calls, or those that opts select. It gates tools of every kind; use [As] to find
-// what they can do. The tools themselves are not changed. It never removes a gate.
+// WithConfirmation returns a toolset with the tools of ts that requires approval: of all
+// calls, or of the calls that opts select. It gates tools of every kind; use [As] to find
+// their abilities. The tools themselves are not changed. It never removes a gate.
 func WithConfirmation(ts Toolset, opts ...ConfirmationOption) Toolset {
 	c := &confirmed{Toolset: ts}
 	for _, o := range opts {
@@ -67,15 +68,15 @@ func WithConfirmation(ts Toolset, opts ...ConfirmationOption) Toolset {
 	return c
 }
 
-// confirmed is a toolset whose tools are gated.
+// confirmed is a toolset of gated tools.
 type confirmed struct {
 	Toolset
 	confirmation
 
-	static bool // then tools and err are what Tools returns
+	static bool // then tools and err are the results of Tools
 	tools  []Tool
 	err    error
-	cache  sliceCache[[]Tool] // wrapped, by what Toolset returned
+	cache  sliceCache[[]Tool] // wrapped, by the slice that Toolset returned
 }
 
 func (c *confirmed) isStatic() bool { return c.static }

@@ -6,8 +6,8 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// gated is a tool with additional gates. It runs nothing itself; [As] finds what the
-// wrapped tool can do.
+// gated is a tool with additional gates. It runs nothing itself; [As] finds the abilities of
+// the wrapped tool.
 type gated struct {
 	Tool
 	approval bool
@@ -20,7 +20,7 @@ func (g *gated) RequiresApproval() bool { return g.approval || g.Tool.RequiresAp
 // HasGate reports whether there are added gates; see [Gater].
 func (g *gated) HasGate() bool { return len(g.gates) > 0 }
 
-// Gate implements [Gater] with the added gates; Unwrap leads to those of the tool itself.
+// Gate implements [Gater] with the added gates; Unwrap leads to the gates of the tool itself.
 func (g *gated) Gate(ctx agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error) {
 	var hints []string
 	for _, gate := range g.gates {

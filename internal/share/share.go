@@ -1,5 +1,5 @@
-// Package share counts a limited resource: how much of it is held in all, and how much by each
-// caller. What is counted, and the words of a refusal, belong to its users.
+// Package share counts a limited resource: how much of it is held in all, and by each caller.
+// The resource, and the words of a refusal, belong to its users.
 package share
 
 import (
@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Shares counts what callers hold of a resource. It is safe for concurrent use, and keeps nothing
+// Shares counts a resource held by callers. It is safe for concurrent use, and keeps nothing
 // of a caller that holds nothing.
 type Shares[Caller comparable] struct {
 	all, each int64
@@ -18,13 +18,13 @@ type Shares[Caller comparable] struct {
 	waiting []*waiter[Caller] // in the order of their arrival
 }
 
-// waiter waits for one unit.
+// waiter waits for a unit.
 type waiter[Caller comparable] struct {
 	caller  Caller
 	granted chan struct{} // closed when it has the unit
 }
 
-// New returns Shares of all units, of which one caller may hold each.
+// New returns Shares of all units, of which a caller may hold at most each.
 func New[Caller comparable](all, each int64) *Shares[Caller] {
 	return &Shares[Caller]{all: all, each: min(each, all), by: map[Caller]int64{}}
 }
@@ -85,9 +85,9 @@ func (s *Shares[Caller]) Give(caller Caller, n int64) {
 	s.grant()
 }
 
-// Wait asks for one unit for a caller. The channel is closed once the caller has it. Units are
-// given in the order of the requests, apart from those of callers that have their share. Call
-// give once to return the unit, or to stop waiting for it.
+// Wait asks for a unit for a caller. The channel is closed once the caller has it. Units are
+// given in the order of the requests, except to callers that have their share. Call give once
+// to return the unit, or to stop waiting for it.
 func (s *Shares[Caller]) Wait(caller Caller) (granted <-chan struct{}, give func()) {
 	w := &waiter[Caller]{caller, make(chan struct{})}
 	s.mu.Lock()
@@ -106,7 +106,7 @@ func (s *Shares[Caller]) Wait(caller Caller) (granted <-chan struct{}, give func
 	}
 }
 
-// grant gives units to those who wait. s.mu must be held.
+// grant gives units to waiters. s.mu must be held.
 func (s *Shares[Caller]) grant() {
 	s.waiting = slices.DeleteFunc(s.waiting, func(w *waiter[Caller]) bool {
 		if s.held >= s.all || s.take(w.caller, -1, 1) != nil {

@@ -10,9 +10,8 @@ import (
 	"a2a-server/task"
 )
 
-// finishActions takes what the tool has asked for in addition to its result: changes of
-// the state are made as if it had set them, and the rest is for the planner. What is wrong
-// with them is an error of a call that has none. It never panics.
+// finishActions applies a tool's actions: state changes as if the tool had set them, the rest
+// for the planner. Invalid actions fail a call that has no error yet. It never panics.
 func (x *toolContext) finishActions(o *task.RunEnded) {
 	defer func() {
 		if p := recover(); p != nil { // values encode themselves, which is the tool's own code

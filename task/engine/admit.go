@@ -13,7 +13,7 @@ type BusyError struct {
 	Why string // for a person
 }
 
-// Error returns why, and what to do.
+// Error returns the reason and the next step.
 func (e *BusyError) Error() string { return e.Why + ": try again later" }
 
 // Is makes every BusyError an ErrBusy.
@@ -27,7 +27,7 @@ var ErrBusy error = &BusyError{Why: "the server cannot accept this now"}
 // Load is the current load of an engine.
 type Load struct {
 	Turns     int    // tasks that have a turn
-	Long      int    // of Turns, those older than a second; may lag until a turn is needed
+	Long      int    // of Turns, the turns older than a second; may lag until a turn is needed
 	Waiting   int    // tasks that wait for a turn
 	Announced uint64 // tasks whose status has said that they wait for a turn, since the engine was created
 }
@@ -39,8 +39,7 @@ func (e *Engine) Load() Load {
 	return Load{Turns: e.lanes.used.held(), Long: e.lanes.used.long, Waiting: len(e.lanes.waiters), Announced: e.said}
 }
 
-// LoadOf returns the share of one caller in the load; Announced counts the tasks of all
-// callers.
+// LoadOf returns a caller's share of the load; Announced counts the tasks of all callers.
 func (e *Engine) LoadOf(by auth.Principal) Load {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -59,7 +58,7 @@ func (e *Engine) admit(t *turn, c class) (run bool, err error) {
 	if e.draining {
 		return false, ErrBusy
 	}
-	// If it has a turn already, that one is about to leave.
+	// A turn that the task still has is about to leave.
 	if e.turns[t.id] == nil && e.lanes.take(&t.place, t.owner, c, e.now()) {
 		e.turns[t.id] = t
 		e.busy.add()

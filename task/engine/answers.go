@@ -24,7 +24,7 @@ type AnswersError struct {
 	Own bool // the caller's own answers use the memory; else the answers of all callers
 }
 
-// Error says what happened and what to do.
+// Error names the limit and the next step.
 func (e *AnswersError) Error() string {
 	if e.Own {
 		return "the answers that this caller has not read yet take all the memory that one caller may use for answers: read them, then try again"
@@ -32,19 +32,18 @@ func (e *AnswersError) Error() string {
 	return "the answers being sent take all the memory for answers: try again later"
 }
 
-// Answer is one answer to a client. It reads tasks, and reserves for that a part of the
-// memory for answers (Config.Answers): four times the bytes of their logs, or nothing for
-// up to 64 KiB of logs. One caller gets at most half of the memory, or one answer; an
-// answer that is larger than all of it is admitted when no other answer holds any. When
-// there is no memory left, the methods return an [*AnswersError]; none of them waits for
-// memory.
+// Answer is one response to a client. It reads tasks, and reserves memory for them
+// (Config.Answers): four times the bytes of their logs, or nothing for up to 64 KiB of logs. A
+// caller gets at most half of the memory, or a single answer; an answer larger than all of the
+// memory is admitted while no other answer holds any. Without free memory the methods return
+// an [*AnswersError]; they never wait for memory.
 //
-// A change that has already been made must not look as if it had failed: where a method
-// says so, it then returns the task without its artifacts, or without artifacts and
-// history, and the metadata says so under [task.Omitted].
+// A change that has already been made must not look as if it had failed: where a method says
+// so, it then returns the task without its artifacts, or without artifacts and history, and
+// the metadata says so under [task.Omitted].
 //
-// An Answer must be used by one goroutine only, and must be released after it has been
-// sent, or when it will not be sent.
+// An Answer must be used by one goroutine only, and must be released after it has been sent,
+// or when it will not be sent.
 type Answer struct {
 	e     *Engine
 	by    auth.Principal // the memory is charged to it
@@ -75,7 +74,7 @@ func (a *Answer) Made() {
 	}
 }
 
-// Release releases what the answer holds. It may be called more than once.
+// Release frees the memory of the answer. It may be called more than once.
 func (a *Answer) Release() {
 	a.Made()
 	a.bytes = 0
@@ -94,7 +93,7 @@ func (a *Answer) take(bytes uint64) error {
 		return nil
 	}
 	more := answerCost*bytes - a.taken
-	// What this answer itself holds does not count against it.
+	// Memory that this answer itself holds does not count against it.
 	if full := a.e.answers.Extend(ownerOf(a.by), int64(a.taken), int64(more)); full != nil {
 		return &AnswersError{Own: full.Own || full.Alone}
 	}

@@ -17,17 +17,17 @@ import (
 	"a2a-server/task"
 )
 
-// Approvals lets people and programs other than the A2A client list and decide approvals:
-// an inbox, a command line, an API. Callers see the approvals that they may review (see
-// [ScopeFor]): those of their own tasks, or of their tenant. It is safe for concurrent use.
+// Approvals lists and decides approvals for people and programs other than the A2A client: an
+// inbox, a command line, an API. Callers see the approvals that they may review (see
+// [ScopeFor]): of their own tasks, or of their tenant. It is safe for concurrent use.
 //
-// Whoever serves it passes the principal that has been authenticated for the request, never
-// one that the request names, and for decisions a [Renewal] (see [Approvals.Renewing]). An
-// *[auth.DeniedError] depends on the principal and the method only. Everything about one
-// approval is an *[approval.Error], and one of somebody else's is the same as a missing one.
+// A server of Approvals passes the principal authenticated for the request, never a principal
+// that the request names, and for decisions a [Renewal] (see [Approvals.Renewing]). An
+// *[auth.DeniedError] depends on the principal and the method only. Errors about a single
+// approval are an *[approval.Error], the same for a foreign approval and a missing approval.
 type Approvals struct {
 	e         *Engine
-	anonymous bool // only those of anonymous
+	anonymous bool // only approvals of anonymous tasks
 	renew     Renewal
 }
 
@@ -36,17 +36,16 @@ func (e *Engine) Approvals() *Approvals {
 	return &Approvals{e: e}
 }
 
-// OfAnonymous returns the approvals of tasks that were created without authentication
-// instead. Only those who may do [auth.Admin] see and decide them: nobody else can be shown
-// to have made them.
+// OfAnonymous returns the approvals of tasks that were created without authentication instead.
+// They need [auth.Admin]: no other principal can be shown to have created them.
 func (a *Approvals) OfAnonymous() *Approvals {
 	of := *a
 	of.anonymous = true
 	return &of
 }
 
-// Renewing returns approvals whose decisions count for the caller as renew authenticates
-// it right before they are committed: see [Decision].
+// Renewing returns approvals that authenticate the caller with renew again right before each
+// decision is committed: see [Decision].
 func (a *Approvals) Renewing(renew Renewal) *Approvals {
 	of := *a
 	of.renew = renew
@@ -65,9 +64,10 @@ func (a *Approvals) scope(by auth.Principal, what auth.Action) store.Scope {
 	return scopeIn(by, what, a.anonymous)
 }
 
-// ApprovalQuery selects approvals. A Task lists all its approvals, in the order of their ids;
-// without one, the pending approvals of all tasks are listed, the oldest first, or with Settled
-// or a Tool or Digest of settled ones, these, the newest first.
+// ApprovalQuery selects approvals. With Task, all approvals of that task are listed, by id.
+// Without it, the pending approvals of all tasks are listed, the oldest first; with Settled,
+// or with Tool or Digest of settled approvals, the settled approvals are listed, the newest
+// first.
 type ApprovalQuery struct {
 	Task    string
 	Settled bool
@@ -77,7 +77,7 @@ type ApprovalQuery struct {
 	Cursor  string // ApprovalPage.Next of the previous page; "": the first page
 }
 
-// ApprovalPage is one page of approvals.
+// ApprovalPage is a page of approvals.
 type ApprovalPage struct {
 	Approvals []approval.Approval
 	Next      string // "": last page
@@ -87,10 +87,9 @@ type ApprovalPage struct {
 	Damaged int
 }
 
-// List lists approvals. One that is requested or decided between pages may be missing, or
-// appear in its old state; one whose state does not change appears exactly once. Whoever shows
-// the list shows [approval.Approval.Listed] of each. Who may
-// review no approvals gets an *[auth.DeniedError].
+// List lists approvals. An approval that is requested or decided between pages may be missing,
+// or appear in its old state; all others appear exactly once. Show [approval.Approval.Listed]
+// of each. A principal that may review no approvals gets an *[auth.DeniedError].
 func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery) (ApprovalPage, error) {
 	if err := a.may(by, auth.Review); err != nil {
 		return ApprovalPage{}, err
@@ -132,7 +131,7 @@ func (a *Approvals) list(ctx context.Context, by auth.Principal, q ApprovalQuery
 		default:
 			rows.Index, rows.Prefix = task.IndexSettled, task.PendingPrefix(tenant)
 		}
-		// Those of one owner are found by looking at those of the tenant.
+		// Approvals of an owner are found by a scan of the tenant's.
 		end, err := a.e.Heavy(ctx, by)
 		if err != nil {
 			return ApprovalPage{}, err
@@ -140,8 +139,8 @@ func (a *Approvals) list(ctx context.Context, by auth.Principal, q ApprovalQuery
 		defer end()
 		return a.page(ctx, by, rows)
 	}
-	// Pending approvals are in two ranges of the index: those from older versions of this
-	// server come first.
+	// Pending approvals are in two ranges of the index: the range written by older versions of
+	// this server comes first.
 	rows.Index = task.IndexPending
 	before, own := task.OldPendingPrefix(), task.PendingPrefix(tenant)
 	rows.Prefix = before
@@ -204,9 +203,8 @@ func readApproval(row *store.Row) (a approval.Approval, err error) {
 	return a, nil
 }
 
-// Get returns an approval in any state. If it does not exist or belongs to somebody else,
-// the error is an *approval.Error with ReasonUnknown; if by may review no approvals, an
-// *[auth.DeniedError].
+// Get returns an approval in any state. A missing or foreign approval is an *approval.Error
+// with ReasonUnknown; a principal that may review no approvals gets an *[auth.DeniedError].
 func (a *Approvals) Get(ctx context.Context, by auth.Principal, id string) (*approval.Approval, error) {
 	if err := a.may(by, auth.Review); err != nil {
 		return nil, err
@@ -229,7 +227,7 @@ func (a *Approvals) Get(ctx context.Context, by auth.Principal, id string) (*app
 	return &one, nil
 }
 
-// taskOf returns the task of an approval, whose id begins with the task's.
+// taskOf returns the task of an approval: the beginning of the approval's id.
 func taskOf(approvalID string) (store.TaskID, bool) {
 	of, _, found := strings.Cut(approvalID, ".")
 	id, ok := store.ParseTaskID(of)
@@ -245,9 +243,9 @@ func (a *Approvals) May(by auth.Principal, one *approval.Approval) error {
 	return one.Permits(approval.Decider{By: by, Via: approval.ViaAPI, Delegated: a.e.rules().Delegated}, a.e.now())
 }
 
-// Extend moves the deadline of a pending approval to a later time, at most
-// [task.MaxExtension] from now, for whoever may decide it. digest is that of the approval that
-// was shown. The errors are those of [Approvals.Decide], and a *[task.InvalidError] for until.
+// Extend moves the deadline of a pending approval to a later time, at most [task.MaxExtension]
+// from now. by must be allowed to decide it; digest is the digest of the approval that was
+// shown. The errors are those of [Approvals.Decide], and a *[task.InvalidError] for until.
 func (a *Approvals) Extend(ctx context.Context, by auth.Principal, id, digest string, until time.Time) error {
 	if err := a.may(by, auth.Decide); err != nil {
 		return err
@@ -266,8 +264,9 @@ func (a *Approvals) Extend(ctx context.Context, by auth.Principal, id, digest st
 	return translate(err)
 }
 
-// Parameters returns the JSON Schema of the arguments of an approval's tool, as its requester
-// sees the tool now; nil if it has none, is another one by now, or cannot be looked up.
+// Parameters returns the JSON Schema of the arguments of an approval's tool, as the requester
+// sees the tool now. It is nil for a tool that has none, has been replaced, or cannot be
+// looked up.
 func (a *Approvals) Parameters(ctx context.Context, one *approval.Approval) map[string]any {
 	rules := a.e.rules()
 	entry, err := rules.Tools.Lookup(rules.Readonly(ctx, one.Requester), one.Tool)
@@ -277,8 +276,8 @@ func (a *Approvals) Parameters(ctx context.Context, one *approval.Approval) map[
 	return entry.Definition.Parameters
 }
 
-// Around returns the task of an approval without its artifacts, and its calls, for whoever may
-// review the approval. It reserves the memory for them in ans.
+// Around returns the task of an approval without its artifacts, and its calls, for a principal
+// that may review the approval. It reserves the memory for them in ans.
 func (a *Approvals) Around(ctx context.Context, ans *Answer, id string) (*task.View, []task.CallStatus, error) {
 	if err := a.may(ans.by, auth.Review); err != nil {
 		return nil, nil, err
@@ -331,18 +330,17 @@ func (a *Approvals) DecideAll(ctx context.Context, by auth.Principal, answers []
 }
 
 // Decide decides an approval. When it returns nil the decision is durable, and the task
-// continues. Set Digest to the digest of what was shown to the approver: if the
-// approval's digest has changed by then, nothing happens, and the error says so. The
-// errors are those of [Engine.Decide]; the reason of an *approval.Error says why the
-// decision does not count. Who may decide no approvals gets an *[auth.DeniedError].
+// continues. Set Digest to the digest that was shown to the approver: if the approval's digest
+// has changed by then, Decide changes nothing and returns an error that says so. The errors
+// are those of [Engine.Decide]; the reason of an *approval.Error says why the decision does
+// not count. A principal that may decide no approvals gets an *[auth.DeniedError].
 func (a *Approvals) Decide(ctx context.Context, by auth.Principal, answer approval.Answer) error {
 	return a.DecideAll(ctx, by, []approval.Answer{answer})
 }
 
 // Watch returns a channel that receives a value after an approval that by may review is
-// requested or decided. Several changes may be reported by one value: call Watch, then
-// List, then wait. stop ends the watch and may be called more than once; the channel is
-// never closed.
+// requested or decided. A value may report several changes: call Watch, then List, then wait.
+// stop ends the watch and may be called more than once; the channel is never closed.
 func (a *Approvals) Watch(by auth.Principal) (wake <-chan struct{}, stop func()) {
 	return a.e.store.WatchRows(a.scope(by, auth.Review), task.RowApproval)
 }

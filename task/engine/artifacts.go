@@ -15,7 +15,7 @@ import (
 // toolArtifacts are the artifacts of the task as its tools see them.
 type toolArtifacts toolContext
 
-// Save publishes an artifact of the call, replacing one of the same name. The
+// Save publishes an artifact of the call, and replaces an artifact of the same name. The
 // version is always 1: artifacts of a task have no versions in A2A.
 func (a *toolArtifacts) Save(_ context.Context, name string, parts ...agent.Part) (int64, error) {
 	k, err := a.run.publish.Artifact(a.run.e.now(), a.run.entry.Call, name, parts)

@@ -15,18 +15,19 @@ type AuditEntry struct {
 	approval.Audit
 }
 
-// auditSpan is how many entries one call of [Engine.Audit] looks at for each that it may return.
+// auditSpan is the number of entries that a call of [Engine.Audit] scans per entry of its
+// limit.
 const auditSpan = 10
 
-// Audit returns up to limit entries with a number above after that by may see, in order, and the
-// number to continue after. limit defaults to 50 and is at most 1,000. A call looks at 10 times as
-// many entries, so it may return none while next moves on; there are no more if next is after.
+// Audit returns up to limit entries with a number above after that by may see, in order, and
+// the number to continue after. limit defaults to 50 and is at most 1,000. A call scans 10
+// times as many entries, so it may return none while next moves on; at the end, next is after.
 //
-// The entries of a task are for those who may read it, and the ones about its approvals for those
-// who may review them, as [ScopeFor] says, also after the task is deleted. [auth.Admin] gives those
-// of tasks that were created without authentication, and alone gives those of V 1, which do not say
-// whose task they are about. Damaged entries are left out. A principal that may do none of the
-// three gets an [*auth.DeniedError].
+// Entries of a task need the right to read it, and entries about its approvals the right to
+// review them, as [ScopeFor] says, also after the task is deleted. [auth.Admin] adds the tasks
+// that were created without authentication, and alone shows entries of V 1, which do not name
+// the owner of their task. Damaged entries are left out. A principal with none of the three
+// rights gets an [*auth.DeniedError].
 func (e *Engine) Audit(ctx context.Context, by auth.Principal, after uint64, limit int) (entries []AuditEntry, next uint64, err error) {
 	sight, err := AuditSightOf(by)
 	if err != nil {
@@ -53,10 +54,10 @@ func (e *Engine) Audit(ctx context.Context, by auth.Principal, after uint64, lim
 	return entries, next, nil
 }
 
-// AuditSight is what a principal may see of the audit. It is immutable.
-type AuditSight struct{ read, review, admin store.Scope } // of tasks, of approvals, and of what was created without authentication
+// AuditSight is the part of the audit that a principal may see. It is immutable.
+type AuditSight struct{ read, review, admin store.Scope } // of tasks, of approvals, and of tasks created without authentication
 
-// AuditSightOf returns what by may see, or an [*auth.DeniedError] if that is nothing, as
+// AuditSightOf returns the AuditSight of by, or an [*auth.DeniedError] if that is empty, as
 // [Engine.Audit] says.
 func AuditSightOf(by auth.Principal) (AuditSight, error) {
 	if denied := by.May(auth.Read); denied != nil && by.May(auth.Review) != nil && by.May(auth.Admin) != nil {
@@ -86,9 +87,9 @@ func decodeAudit(stored *store.AuditEntry) (AuditEntry, bool) {
 	return AuditEntry{stored.N, a}, err == nil
 }
 
-// EachAudit calls yield with every entry that can be read after a number, in order, whoever may
-// see it, until there are no more or yield returns false, and returns the number to continue
-// after. It is for a reader that serves several principals: ask [AuditSight.Sees] for each.
+// EachAudit calls yield with every readable entry after a number, in order and of every owner,
+// until there are no more or yield returns false, and returns the number to continue after. It
+// is for a reader that serves several principals: ask [AuditSight.Sees] for each.
 func (e *Engine) EachAudit(ctx context.Context, after uint64, yield func(*AuditEntry) bool) (next uint64, err error) {
 	const page = 200
 	for {
@@ -108,10 +109,10 @@ func (e *Engine) EachAudit(ctx context.Context, after uint64, yield func(*AuditE
 	}
 }
 
-// WatchAudit returns a channel that receives after each commit of this engine that adds entries to
-// the audit, and sometimes without one. Several commits may be reported by one value: call
-// WatchAudit, then Audit, then wait. stop ends the watch and may be called more than once; the
-// channel is never closed.
+// WatchAudit returns a channel that receives after each commit of this engine that adds
+// entries to the audit, and sometimes without such a commit. A value may report several
+// commits: call WatchAudit, then Audit, then wait. stop ends the watch and may be called more
+// than once; the channel is never closed.
 func (e *Engine) WatchAudit() (wake <-chan struct{}, stop func()) { return e.audits.watch() }
 
 // auditWatchers wakes readers of the audit. Its zero value is ready to use, and it is safe for

@@ -23,7 +23,7 @@ func (c *chain[T]) push(l *link[T]) {
 	c.last = l
 }
 
-// leave removes a link from its chain, if it is in one.
+// leave removes a link from its chain, if any.
 func (l *link[T]) leave() {
 	switch {
 	case l.in == nil:

@@ -25,19 +25,19 @@ var (
 	ErrReadOnly = store.ErrReadOnly
 )
 
-// ErrUncertain is wrapped by errors that say that the wait for the disk was cut off, so that
-// nobody can say whether it was written.
-var ErrUncertain = errors.New("what was sent may still take effect")
+// ErrUncertain is wrapped by errors of a write with an unknown outcome: the wait for the disk
+// was cut off.
+var ErrUncertain = errors.New("the request may still take effect")
 
-// RecordedError means that a message is recorded and in effect, but nobody can say here what
-// becomes of its task: the server is stopping, or its store takes nothing that follows.
+// RecordedError means that a message is recorded and in effect, but the progress of its task
+// is unknown here: the server is stopping, or its store accepts nothing that follows.
 type RecordedError struct {
 	Task    ID
 	Started []string // calls that have started and whose results are unknown
 	Cause   error
 }
 
-// Error says what is known, and what to do.
+// Error returns the state of the message and the next step.
 func (e *RecordedError) Error() string {
 	says := "the message was recorded in task " + e.Task.String() + " and is in effect: do not send another one"
 	if len(e.Started) > 0 {
@@ -52,16 +52,16 @@ func (e *RecordedError) Error() string {
 // Unwrap returns the cause.
 func (e *RecordedError) Unwrap() error { return e.Cause }
 
-// landed says where an input was written. It is zero for one that changed nothing.
+// landed is the place of an input in the log. It is zero for an input that changed nothing.
 type landed struct {
 	seq  uint64 // of the newest event of its batch
 	turn *turn  // that probably continues from it; nil if none does here
 }
 
-// change applies an input to an existing task: all follow-up messages, decisions,
-// wake-ups and deadlines go through it. A parked task is taken over and continues; a live
-// one keeps running and is notified. change returns when the input is durable, and where
-// it was written. [task.ErrNoChange]: there was nothing to write.
+// change applies an input to an existing task: all follow-up messages, decisions, wake-ups and
+// deadlines go through it. A parked task is taken over and continues; a live task keeps
+// running and is notified. change returns the place of the input once it is durable, or
+// [task.ErrNoChange] if there was nothing to write.
 func (e *Engine) change(ctx context.Context, s store.Scope, id store.TaskID, in task.Input) (landed, error) {
 	for {
 		f, err := e.loadTurn(ctx, s, id)
@@ -83,7 +83,7 @@ func (e *Engine) change(ctx context.Context, s store.Scope, id store.TaskID, in 
 	}
 }
 
-// changed is change without [task.ErrNoChange], for inputs whose sender does not need it.
+// changed is change without [task.ErrNoChange], for senders that do not need it.
 func (e *Engine) changed(ctx context.Context, s store.Scope, id store.TaskID, in task.Input) error {
 	_, err := e.change(ctx, s, id, in)
 	if errors.Is(err, task.ErrNoChange) {
@@ -120,7 +120,7 @@ func (e *Engine) write(ctx context.Context, s store.Scope, f *task.Fold, in task
 		}
 		id, final := f.Header.Task, d.Phase() == store.Final
 		t = e.running(id)
-		switch { // a turn that is about to leave may be followed by another one that waits
+		switch { // a turn that is about to leave may be followed by another that waits
 		case final:
 			e.forget(id)
 		case d.Settles():
@@ -226,8 +226,8 @@ func stuck(err error) bool {
 	return is
 }
 
-// goOn advances a draft of a task that nobody runs, if there is room to run it. run
-// reports whether t holds a turn. A task that ends does not need one.
+// goOn advances a draft of a parked task, if there is room to run it. run reports whether t
+// holds a turn. A task that ends needs no turn.
 func (e *Engine) goOn(t *turn, d *task.Draft, why class, advance bool) (run bool, err error) {
 	if d.Phase() == store.Final {
 		return false, nil
@@ -284,7 +284,7 @@ func (e *Engine) started(t *turn, d *task.Draft, run bool) {
 	}
 }
 
-// committed does what follows from a durable draft, whether a turn or an input wrote it.
+// committed applies the consequences of a durable draft, written by a turn or an input.
 func (e *Engine) committed(f *task.Fold, d *task.Draft) {
 	e.tell(d.Audited())
 	if d.Audits() {

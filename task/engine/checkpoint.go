@@ -13,30 +13,30 @@ import (
 	"a2a-server/tool"
 )
 
-// A checkpoint is what a running tool wants to keep, while the tool waits for it.
+// A checkpoint is a state that a running tool wants to keep, while the tool waits for it.
 //
-// Checkpoints are appended with the chunks of their turn, in their order, in batches that
-// name the fence only. So they never conflict: a tool that keeps something all the time
-// makes no decision and no cancel wait, and none of them makes a checkpoint fail that was
-// in time. Such a batch does not change rev, so a decision or a cancel may be computed from
-// a fold without it; but neither depends on the newest state of a call that runs: what a
-// canceled call has running elsewhere is stopped with what the log says by then. What does
-// depend on it (to enter the call again, or to suspend it) is written by a turn with a newer
-// fence, or by the same turn in a later batch. As soon as a cancel or another process has taken the
-// fence, the batch is refused, and so is the checkpoint.
+// Checkpoints are appended with the chunks of their turn, in their order, in batches that name
+// the fence only. So they never conflict: a tool with constant checkpoints delays no decision
+// and no cancel, and neither makes an earlier checkpoint fail. Such a batch does not change
+// rev, so a decision or a cancel may be computed from a fold without it; but neither depends
+// on the newest state of a running call: the remote work of a canceled call is stopped with
+// the state that the log has by then. Steps that depend on the state (to enter the call again,
+// or to suspend it) are written by a turn with a newer fence, or by the same turn in a later
+// batch. As soon as a cancel or another process has taken the fence, the batch and its
+// checkpoint are refused.
 type checkpoint struct {
 	decided chan struct{} // closed when one of these is set
 	commit  *store.Commit
 	err     error
 }
 
-// queued tells who waits that the checkpoint is in a batch.
+// queued tells the waiting tool that the checkpoint is in a batch.
 func (k *checkpoint) queued(c *store.Commit) {
 	k.commit = c
 	close(k.decided)
 }
 
-// refuse tells who waits that the checkpoint is not kept.
+// refuse tells the waiting tool that the checkpoint is not kept.
 func (k *checkpoint) refuse(err error) {
 	k.err = err
 	close(k.decided)
@@ -88,9 +88,9 @@ func (r *run) checkpoint(ctx context.Context, state, own json.RawMessage) error 
 	return nil
 }
 
-// unsure is the error of a checkpoint whose caller does not wait for it any longer.
+// unsure is the error of a checkpoint whose caller has stopped waiting for it.
 func unsure(ctx context.Context) error {
-	return fmt.Errorf("it is not known to be durable: %w", context.Cause(ctx))
+	return fmt.Errorf("the checkpoint may not be durable: %w", context.Cause(ctx))
 }
 
 // handCheckpoint hands a checkpoint over. It waits, as a chunk does, while the tool is more
@@ -115,9 +115,8 @@ func (r *run) handCheckpoint(chunk task.Chunk, own json.RawMessage) (*checkpoint
 	return k, nil
 }
 
-// cutOff makes the run refuse everything from now on, the answer that it waits for, and
-// the checkpoints that the turn has not taken: the call ends, or nobody knows whether it
-// does. r.mu must be held.
+// cutOff makes the run refuse everything from now on, its awaited answer and checkpoints that
+// the turn has not taken included: the call ends, or may not. r.mu must be held.
 func (r *run) cutOff(why error) {
 	if r.cut == nil {
 		r.cut = why

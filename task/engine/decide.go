@@ -13,7 +13,7 @@ import (
 	"a2a-server/task"
 )
 
-// Decision is what somebody decides about approvals of one task, other than by a message.
+// Decision is a decision about approvals of one task, made other than by a message.
 type Decision struct {
 	By      auth.Principal
 	Via     string      // "api" or "provider"; messages come through Send
@@ -41,7 +41,7 @@ func (e *Engine) Decide(ctx context.Context, d Decision) error {
 	return translate(err)
 }
 
-// renewed is an input whose sender is authenticated again right before it is committed.
+// renewed is an input that authenticates its sender again right before the commit.
 type renewed struct {
 	task.Input
 	still func(context.Context) error
@@ -56,11 +56,11 @@ func still(ctx context.Context, in task.Input, d *task.Draft) error {
 	return r.still(ctx)
 }
 
-// errRenewed means that the sender of an input is somebody else, or has other roles, than
+// errRenewed means that the sender of an input is another principal, or has other roles, than
 // when its draft was made.
 var errRenewed = errors.New("the principal has changed")
 
-// decider is who decides, and how that is proved.
+// decider is the principal that decides, and the proof of its identity.
 type decider struct {
 	by    auth.Principal
 	via   string

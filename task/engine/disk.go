@@ -9,14 +9,14 @@ import (
 )
 
 // DiskError means that no new task is accepted because of limits.disk or
-// limits.disk_per_caller. Decisions and other messages to existing tasks, and what those
-// tasks write, are never refused because of these limits.
+// limits.disk_per_caller. These limits never refuse decisions and other messages to existing
+// tasks, nor writes of existing tasks.
 type DiskError struct {
 	Used, Limit uint64 // in bytes
-	Caller      bool   // Used and Limit are those of one caller's tasks; else of the whole store
+	Caller      bool   // Used and Limit count the caller's tasks; else the whole store
 }
 
-// Error says which limit was reached, and what to do.
+// Error names the limit and the next step.
 func (e *DiskError) Error() string {
 	if e.Caller {
 		return fmt.Sprintf("your tasks use %d of the %d bytes of disk that they may use, so new ones are refused: have limits.disk_per_caller raised; existing tasks continue and accept decisions", e.Used, e.Limit)

@@ -25,8 +25,8 @@ const (
 	clockJump    = 10 * time.Millisecond
 )
 
-// dueWork is what the scheduler knows about the rows that it has begun. Only the
-// scheduler calls its methods, except for end.
+// dueWork is the scheduler's record of the rows that it has begun. Only the scheduler calls
+// its methods, except for end.
 type dueWork struct {
 	ended chan struct{} // a row was done, or has failed
 
@@ -40,7 +40,7 @@ type dueWork struct {
 	over   error // the store cannot write any more, permanently
 }
 
-// failedRow is a row whose work failed, and when it is retried.
+// failedRow is a row after failed work, and the time of the retry.
 type failedRow struct {
 	times int
 	again time.Time
@@ -122,7 +122,7 @@ func (w *dueWork) idle() bool {
 	return len(w.busy) == 0
 }
 
-// schedule does due work until ctx or the engine ends: one timer for all of it.
+// schedule does due work until ctx or the engine ends, with a single timer.
 func (e *Engine) schedule(ctx context.Context) error {
 	w := &dueWork{ended: make(chan struct{}, 1), busy: map[store.DuePosition]bool{}, failed: map[store.DuePosition]failedRow{}}
 	defer func() {
@@ -162,17 +162,17 @@ func (e *Engine) schedule(ctx context.Context) error {
 		if later := e.now(); later.Sub(now) > clockJump || w.sleep(later) <= 0 {
 			signal(alarm) // the clock is past it, or was moved while it was set
 		}
-		// When a row has ended, only the next alarm may be another one.
+		// The end of a row can only change the next alarm.
 		read = e.wait(alarm, w.ended, e.due, ctx.Done(), e.ctx.Done()) != 1
 		stop()
 	}
 	return nil
 }
 
-// doDue begins the rows that are due, as far as there are workers. whole says that all of
-// them have been read, so the next call starts from the first one; otherwise it continues
-// where this one stopped. Rows that are in progress or wait for a retry are skipped, so
-// that they do not block others.
+// doDue begins the rows that are due, as far as there are workers. whole reports that all of
+// them have been read, so the next call starts from the first row; otherwise it continues
+// after the last. Rows in progress or waiting for a retry are skipped, so that they do not
+// block the rest.
 func (e *Engine) doDue(ctx context.Context, w *dueWork) (whole bool, err error) {
 	for {
 		now := e.now()
@@ -206,7 +206,7 @@ func (e *Engine) doDue(ctx context.Context, w *dueWork) (whole bool, err error) 
 	}
 }
 
-// do does the work of one row, and ends it.
+// do does the work of a row, and ends it.
 func (e *Engine) do(w *dueWork, row *store.Due) {
 	err := errors.New("the goroutine of the due work was ended")
 	defer func() { w.end(row, e.now(), err) }()
@@ -216,7 +216,7 @@ func (e *Engine) do(w *dueWork, row *store.Due) {
 	}
 }
 
-// handle does the work of one due row. The row is removed in the same batch.
+// handle does the work of a due row. The row is removed in the same batch.
 func (e *Engine) handle(row store.Due) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -271,9 +271,9 @@ func (e *Engine) childCancel(row store.Due) error {
 	return e.changed(e.ctx, store.System(), row.Task, task.ChildCancelResult{Row: row, Failed: failed, Unreachable: unreachable})
 }
 
-// cancelChild tells the tool of a canceled call to cancel what it has running elsewhere,
-// in the context of the owner of the task, whose tool it is. If the tool does not return
-// in time, that counts as a failure; its goroutine is abandoned.
+// cancelChild tells the tool of a canceled call to cancel its remote work, in the context of
+// the task's owner. A tool that does not return in time has failed; its goroutine is
+// abandoned.
 func (e *Engine) cancelChild(p *task.ChildCancel, f *task.Fold) error {
 	ctx, cancel := e.within(e.ctx, childTimeout)
 	defer cancel()

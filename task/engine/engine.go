@@ -31,26 +31,25 @@ type Config struct {
 
 	// Hooks run before the policy, in order, on each planned call.
 	Hooks []task.Hook
-	// AfterHooks see the result of each call whose tool has run, before it is written, and
+	// AfterHooks see the result of each call of a tool that has run, before it is written, and
 	// ErrorHooks each failure: see [task.AfterHook].
 	AfterHooks, ErrorHooks []task.AfterHook
 
 	// Provider, if set, is called for every new approval of kind call that the A2A client
-	// could answer, at most 64 at a time. What it returns is a decision. Others who may
-	// answer can do so in the meantime; its context then ends. If it returns an error, or
-	// has not answered after ProviderWait, the client is asked (input-required). After a
-	// restart it is called again for what is still pending. Stop ends its contexts and
-	// waits for it.
+	// could answer, at most 64 at a time. Its result is a decision. Other approvers can decide
+	// in the meantime; its context then ends. If it returns an error, or has not answered
+	// after ProviderWait, the client is asked (input-required). After a restart it is called
+	// again for approvals still pending. Stop ends its contexts and waits for it.
 	Provider tool.ConfirmationProvider
 	// ProviderWait is how long the provider may take before the client is asked. Defaults
 	// to 30 s.
 	ProviderWait time.Duration
 
-	// DelegatedDecisions lets services decide, and those who act for somebody. Otherwise
-	// only persons may, directly: see [auth.Principal.Direct].
+	// DelegatedDecisions lets services and their delegates decide. Otherwise only persons may,
+	// directly: see [auth.Principal.Direct].
 	DelegatedDecisions bool
 
-	Memory agent.Memory // what tools find with SearchMemory; nil: that fails
+	Memory agent.Memory // the memories that SearchMemory searches; nil: it fails
 
 	Agent         string // name of this agent, part of every digest. Defaults to "a2a-server".
 	HoldSiblings  bool   // calls of a step start only when all of them are decided
@@ -70,9 +69,8 @@ type Config struct {
 
 	Log zerolog.Logger
 	Now func() time.Time // Defaults to time.Now.
-	// NewID returns ids of tasks, contexts and messages. The codes that approve destructive calls
-	// by text are made from such ids, so nobody must be able to guess one. Defaults to
-	// store.NewTaskID.
+	// NewID returns ids of tasks, contexts and messages. They must be unguessable: the codes
+	// that approve destructive calls by text are made from them. Defaults to store.NewTaskID.
 	NewID      func() store.TaskID
 	Host       Host               // Defaults to goroutines and timers.
 	CrashPoint func(point string) // called at named points, for tests that kill the process
@@ -97,7 +95,7 @@ type Engine struct {
 	ctx    context.Context //nolint:containedctx // for everything that outlives a request; ended by Stop
 	cancel context.CancelCauseFunc
 	due    chan struct{} // wakes the scheduler
-	busy   group         // turns and what else Stop waits for
+	busy   group         // turns and other work that Stop waits for
 	tools  group         // runs of tools that were not given up, for which Stop waits for a bounded time
 	whole  chan struct{} // holds a token unless a turn has read back a large task
 
@@ -105,7 +103,7 @@ type Engine struct {
 
 	mu        sync.Mutex
 	turns     map[store.TaskID]*turn // running here
-	lanes     lanes                  // who has a turn, and who is live and waits for one
+	lanes     lanes                  // the tasks that have a turn, and the live tasks that wait for one
 	alarm     time.Time              // when the alarm rings; zero: it is not set
 	unset     func() bool            // keeps it from ringing
 	saying    bool                   // sayWhoWaits runs
@@ -239,8 +237,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// work is the main part of Run. The engine is busy until it returns, because it starts
-// what Stop waits for.
+// work is the main part of Run. The engine is busy until it returns, because it starts work
+// that Stop waits for.
 func (e *Engine) work(ctx context.Context) error {
 	e.mu.Lock()
 	if e.draining {
@@ -266,11 +264,11 @@ func (e *Engine) work(ctx context.Context) error {
 // LastWords is how long [Engine.Stop] waits for tools after it has told them to end.
 const LastWords = time.Second
 
-// Stop accepts no more work, closes the questions that hold calls, so that these can end,
-// lets running turns continue for at most grace, cuts off the rest, and waits until nothing
-// of the engine runs except tools and planners that ignore cancellation. It waits for tools
-// for [LastWords], or for their own grace period if that is shorter. The next process
-// recovers what was cut off. Stop may be called more than once.
+// Stop accepts no more work, closes the questions that hold calls so that these can end, lets
+// running turns continue for at most grace, cuts off the rest, and waits until nothing of the
+// engine runs except tools and planners that ignore cancellation. It waits for tools for
+// [LastWords], or for their own grace period if that is shorter. The next process recovers the
+// interrupted work. Stop may be called more than once.
 func (e *Engine) Stop(grace time.Duration) {
 	e.mu.Lock()
 	if !e.draining {
@@ -297,7 +295,7 @@ func (e *Engine) Stop(grace time.Duration) {
 	e.wait(e.busy.none()) // then no tool is entered any more
 	e.wait(e.tools.none(), over)
 	stop()
-	e.wait(e.busy.none()) // including what tools have returned
+	e.wait(e.busy.none()) // including results of tools
 	e.sessions.stop()
 }
 

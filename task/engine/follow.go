@@ -14,7 +14,7 @@ import (
 // after which a reader continues. Data must not be changed.
 type Event = store.Event
 
-// Header is what is known about a task without reading its log.
+// Header is the part of a task that is known without reading its log.
 type Header = store.Header
 
 // Await waits until the task of a message ends, or waits for input or authorization, and
@@ -86,7 +86,7 @@ func (e *Engine) awaitTurn(ctx context.Context, l landed) (*task.View, uint64, e
 	return t.rest, t.restSize, nil
 }
 
-// Header returns what is known about a task that by may follow, without reading its log.
+// Header returns the Header of a task that by may follow, without reading its log.
 func (e *Engine) Header(ctx context.Context, by auth.Principal, id store.TaskID) (Header, error) {
 	v, err := e.store.Read(ctx, ScopeFor(by, auth.Follow), id, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
 	return v.Header, translate(err)
@@ -101,9 +101,9 @@ const (
 	UntilInput              // also when the task waits for input, but not for authorization
 )
 
-// Follow calls yield with the public events after seq n, page by page, as they become
-// durable, until the stream ends, ctx ends (its cause is returned), or yield fails (its
-// error is returned). A slow yield delays nobody else.
+// Follow calls yield with the public events after seq n, page by page, as they become durable,
+// until the stream ends, ctx ends (its cause is returned), or yield fails (its error is
+// returned). A slow yield delays no other reader.
 func (e *Engine) Follow(ctx context.Context, by auth.Principal, id store.TaskID, n uint64, until Until, yield func([]Event) error) error {
 	return e.Subscribe(by, id, n, until).Follow(ctx, yield)
 }
@@ -115,7 +115,7 @@ func (e *Engine) Events(ctx context.Context, by auth.Principal, id store.TaskID,
 	return err
 }
 
-// Subscription is the place of one reader in the events of a task.
+// Subscription is the place of a reader in the events of a task.
 type Subscription struct {
 	e     *Engine
 	scope store.Scope
@@ -189,11 +189,11 @@ func publicOf(events []Event) []Event {
 	return public
 }
 
-// Stream begins a stream of the task of a message, and returns where it continues. begin is
-// called once: with nil for a new task, whose first event is the task, and else with the
-// task as the message left it, so that what the task did since comes as events. It is the
-// current task if the message changed nothing, or if a snapshot of the log is newer. If
-// there is no memory for the task, begin gets it with parts left out.
+// Stream begins a stream of the task of a message, and returns the seq where it continues.
+// begin is called once: with nil for a new task, whose first event is the task, and else with
+// the task as the message left it, so that later changes come as events. It is the current
+// task if the message changed nothing, or if a snapshot of the log is newer. If there is no
+// memory for the task, begin gets it with parts left out.
 func (e *Engine) Stream(ctx context.Context, by auth.Principal, sent *Sent, begin func(*Snapshot) error) (*Subscription, error) {
 	n := sent.From
 	if n > 0 || sent.Duplicate {

@@ -2,12 +2,12 @@ package engine
 
 import "sync"
 
-// group counts what runs, and waits until nothing does: a sync.WaitGroup that waits
+// group counts running work, and waits until there is none: a sync.WaitGroup that waits
 // through the host. Its zero value is empty.
 type group struct {
 	mu    sync.Mutex
 	n     int
-	empty chan struct{} // closed when n comes to 0; nil: nobody waits
+	empty chan struct{} // closed when n comes to 0; nil: without a waiter
 }
 
 func (g *group) add() {

@@ -9,11 +9,11 @@ import (
 	"a2a-server/store"
 )
 
-// heavy limits how many processors long computations use: reading large requests,
-// building large answers, scanning for lists, folding large tasks. Go schedules runnable
-// goroutines for 10 ms each, so a hundred of these at once would repeatedly keep everybody
-// else from a processor for a second. So heavy uses all processors but one, and half of
-// those for one caller. It is safe for concurrent use.
+// heavy limits how many processors long computations use: reading large requests, building
+// large answers, scanning for lists, folding large tasks. Go schedules runnable goroutines for
+// 10 ms each, so a hundred of these at once would repeatedly keep all other work from a
+// processor for a second. So heavy uses all processors but one, and half of them for one
+// caller. It is safe for concurrent use.
 type heavy struct {
 	own *share.Shares[store.Scope] // how many computations a caller may have
 	all *share.Shares[store.Scope] // and how many run

@@ -12,17 +12,17 @@ import (
 	"a2a-server/tool"
 )
 
-// maxHeld is how many questions a run may wait for, one after the other: a tool that asks
-// and does not wait must not fill the log.
+// maxHeld is how many questions a run may ask and wait for, one after the other: a tool that
+// asks and does not wait must not fill the log.
 const maxHeld = 64
 
 // A hold is a question of a running tool that waits for the answer.
 //
-// The turn asks it in a batch of its own steps. The answer is a decision like any other,
-// which is durable before the turn reads it from the log and hands it over. Whoever decides
-// has to know that somebody waits: that is what holding knows, from before the question is
-// durable until nobody waits any longer. What it does not know, such as everything that an
-// earlier process has asked, is closed before a decision on it is considered.
+// The turn asks it in a batch of its own steps. The answer is a decision like any other, which
+// is durable before the turn reads it from the log and hands it over. A decision depends on
+// whether the tool still waits: holding knows, from before the question is durable until the
+// wait ends. Questions unknown to it, such as those of an earlier process, are closed before a
+// decision on them is considered.
 type hold struct {
 	run  *run
 	ask  task.Held     // as it is put into a draft
@@ -34,7 +34,7 @@ type hold struct {
 	// Guarded by run.mu.
 	id    string // in holding; "": it is not
 	taken bool   // by the turn
-	gone  bool   // nobody waits any longer
+	gone  bool   // the wait is over
 
 	unwatch func() bool // see watch; nil: not yet
 
@@ -62,8 +62,8 @@ func (h *hold) end(a tool.Answer, err error) {
 // whether it still runs the task, and how often it does so.
 const overdue = time.Second
 
-// watch has the turn read the log again if the question is not over after a time: whoever
-// has taken the task over, as another process does, has closed it and tells nobody here.
+// watch has the turn read the log again if the question is not over after a time: another
+// process that has taken the task over closes it without notice to this one.
 func (h *hold) watch(after time.Duration) {
 	h.run.mu.Lock()
 	defer h.run.mu.Unlock()
@@ -76,7 +76,7 @@ func (h *hold) watch(after time.Duration) {
 	})
 }
 
-// forget makes everybody know that nobody waits. run.mu must be held.
+// forget removes the hold from holding. run.mu must be held.
 func (h *hold) forget() {
 	if h.id != "" {
 		h.run.e.holding.forget(h.id)
@@ -96,7 +96,7 @@ func (h *holding) init(l *task.Limits) {
 	h.calls, h.waited = share.New[store.Scope](int64(l.Held), int64(l.HeldPerCaller)), map[string]uint64{}
 }
 
-// take counts one more held call of a caller.
+// take counts a held call of a caller.
 func (h *holding) take(owner store.Scope) error {
 	switch full := h.calls.Take(owner, 1); {
 	case full == nil:
@@ -171,7 +171,7 @@ func (r *run) beginHold(h *hold) error {
 	case r.tooMuch != nil:
 		return r.tooMuch // the call ends with that
 	case r.hold != nil:
-		return fmt.Errorf("%w: the call already waits for another one", tool.ErrNoAnswer)
+		return fmt.Errorf("%w: the call is already waiting for another answer", tool.ErrNoAnswer)
 	case r.held >= maxHeld:
 		return fmt.Errorf("%w: the call has asked %d questions, which is the limit", tool.ErrNoAnswer, maxHeld)
 	}
@@ -235,14 +235,14 @@ func (r *run) takeHold() *hold {
 	return nil
 }
 
-// isGone reports whether nobody waits any longer.
+// isGone reports whether the wait is over.
 func (h *hold) isGone() bool {
 	h.run.mu.Lock()
 	defer h.run.mu.Unlock()
 	return h.gone
 }
 
-// finish is end for who does not hold run.mu.
+// finish is end for callers that do not hold run.mu.
 func (h *hold) finish(a tool.Answer, err error) {
 	h.run.mu.Lock()
 	defer h.run.mu.Unlock()
@@ -251,8 +251,8 @@ func (h *hold) finish(a tool.Answer, err error) {
 
 var errClosing = fmt.Errorf("%w: %w", tool.ErrNoAnswer, errShutdown)
 
-// collectHolds takes the questions that runs ask, and those for which nobody waits any
-// longer. When the engine stops, that is all of them.
+// collectHolds takes the questions that runs ask, and the holds whose wait is over; when the
+// engine stops, all holds.
 func (t *turn) collectHolds() {
 	for _, r := range t.runs {
 		if h := r.takeHold(); h != nil {
@@ -290,7 +290,7 @@ func (e *Engine) isDraining() bool {
 	return e.draining
 }
 
-// holdInputs adds what is to be written about holds to the inputs of a step.
+// holdInputs adds the writes about holds to the inputs of a step.
 func (t *turn) holdInputs(in []task.Input) []task.Input {
 	for _, h := range t.leaving {
 		in = append(in, task.Withdrawn{Approval: h.ask.Approval, Why: h.why})
@@ -301,8 +301,8 @@ func (t *turn) holdInputs(in []task.Input) []task.Input {
 	return in
 }
 
-// expect makes everybody know which questions of the next batch somebody waits for, before
-// anybody sees them.
+// expect records in holding which questions of the next batch a call waits for, before the
+// batch is visible.
 func (t *turn) expect() {
 	for _, h := range t.asking {
 		h.run.mu.Lock()
@@ -323,7 +323,7 @@ func (t *turn) unexpect() {
 	}
 }
 
-// answer records what a step has written, or found in the log, about the questions that
+// answer records the resolutions, written by a step or found in the log, of the questions that
 // hold the calls of the turn, and hands over their answers.
 func (t *turn) answer() {
 	for _, h := range t.asking {
@@ -356,7 +356,7 @@ func (t *turn) answer() {
 }
 
 // yield gives the place of the turn back while it only waits for answers, which may take
-// hours, and takes one again when it continues. It need not wait for that: there is room,
+// hours, and takes a place again when it continues. It need not wait for that: there is room,
 // or for a moment there is one turn too many.
 func (t *turn) yield() {
 	waits := t.fold.Holds()

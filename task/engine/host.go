@@ -11,8 +11,8 @@ import (
 type Host interface {
 	// Go runs f concurrently.
 	Go(f func())
-	// Wait blocks until it can receive from one of the channels, receives from it, and
-	// returns its index. A nil channel is never ready; a closed one always is.
+	// Wait blocks until it can receive from one of the channels, receives from it, and returns
+	// its index. A nil channel is never ready; a closed channel always is.
 	Wait(channels ...<-chan struct{}) int
 	// After runs f concurrently after d. stop cancels that, and reports whether it kept f
 	// from running.
@@ -67,7 +67,7 @@ func (e *Engine) within(ctx context.Context, d time.Duration) (context.Context, 
 	}
 }
 
-// signal puts a token into a channel with room for one, unless it has one.
+// signal puts a token into a channel with room for one, unless it is full.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -75,7 +75,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// signaled takes the token of a channel that is signaled, and reports whether it had one.
+// signaled takes the token of a signaled channel, and reports whether there was one.
 func signaled(c <-chan struct{}) bool {
 	select {
 	case <-c:
@@ -85,7 +85,7 @@ func signaled(c <-chan struct{}) bool {
 	}
 }
 
-// closed reports whether a channel that nobody sends to is closed.
+// closed reports whether a channel without senders is closed.
 func closed(c <-chan struct{}) bool {
 	select {
 	case <-c:

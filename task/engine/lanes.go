@@ -18,22 +18,22 @@ const (
 	classes
 )
 
-// youth is how long a turn counts against the limit: an older one mostly waits for its
-// tools, which takes memory but no processor, and makes room for another.
+// youth is how long a turn counts against the limit: an older turn mostly waits for its tools,
+// which takes memory but no processor, and makes room for another.
 const youth = time.Second
 
 // longer is the ratio of the maximum number of turns older than youth to the limit of
 // turns.
 const longer = 4
 
-// kept is the fraction of the turns (one in kept) that there may be in addition, and again,
-// at least one, for the class settled.
+// kept is the fraction 1/kept of the turns that is added to the limit, and again, at least one
+// turn, for the class settled.
 const kept = 8
 
-// quota is how many turns there may be, for all callers or for one.
+// quota is the number of turns allowed, for all callers or for each.
 type quota struct {
 	turns [classes]int // in their youth: of any class, and of the class other
-	long  int          // older ones, of any class
+	long  int          // older turns, of any class
 }
 
 func newQuota(turns int) quota {
@@ -44,29 +44,29 @@ func newQuota(turns int) quota {
 // usage is how much of a quota is used.
 type usage struct {
 	young [classes]int // turns in their youth
-	long  int          // older ones
+	long  int          // older turns
 }
 
 // held returns how many turns there are.
 func (u *usage) held() int { return u.long + u.young[settled] + u.young[other] }
 
-// room reports whether there may be one more turn of a class. Old turns in excess of
-// their own quota count as young ones.
+// room reports whether another turn of a class may begin. Old turns in excess of their own
+// quota count as young turns.
 func (u *usage) room(q *quota, c class) bool {
 	n := max(u.long-q.long, 0) + u.young[other]
 	return n+u.young[settled] < q.turns[settled] && (c == settled || n < q.turns[other])
 }
 
-// lanes decides which tasks may have a turn, and which one is next. Each caller has a
-// lane, in which its tasks wait in order of arrival; turns are given to the lanes
-// round-robin. Tasks that a caller has in excess of its share delay nobody else.
+// lanes decides which tasks may have a turn, and which is next. Each caller has a lane, in
+// which its tasks wait in order of arrival; turns are given to the lanes round-robin. Tasks
+// that a caller has in excess of its share delay no other caller.
 //
-// A lane exists as long as its caller has anything in it. All methods take amortized
-// constant time. Callers must hold [Engine.mu].
+// A lane exists as long as its caller has anything in it. All methods take amortized constant
+// time. Callers must hold [Engine.mu].
 type lanes struct {
 	all, each quota
 	used      usage
-	queued    *share.Shares[store.Scope] // tasks that wait or are about to, of those that may be refused
+	queued    *share.Shares[store.Scope] // of the tasks that may be refused, how many wait or are about to
 	lanes     map[store.Scope]*lane
 	waiters   map[store.TaskID]*waiter
 	coming    map[store.TaskID][]*waiter // not waiting yet: a place in the queue is reserved, or the last turn is about to leave
@@ -83,7 +83,7 @@ func newLanes(l *task.Limits) lanes {
 	}
 }
 
-// lane is the turns and waiting tasks of one caller.
+// lane is the turns and waiting tasks of a caller.
 type lane struct {
 	owner   store.Scope
 	used    usage
@@ -92,7 +92,7 @@ type lane struct {
 	rings   [classes]link[*lane]
 }
 
-// place is what a turn holds. Its zero value is none.
+// place is the place held by a turn. Its zero value is no place.
 type place struct {
 	lane  *lane
 	class class
@@ -133,7 +133,7 @@ func (l *lanes) tidy(n *lane) {
 	}
 }
 
-// take gives a place to a task immediately, if there is room and nobody is waiting for it.
+// take gives a place to a task immediately, if there is room and no task waits for it.
 func (l *lanes) take(p *place, owner store.Scope, c class, now time.Time) bool {
 	n := l.of(owner)
 	if !l.room(n, c) {
@@ -160,7 +160,7 @@ func (l *lanes) hold(p *place, owner store.Scope, c class, now time.Time) {
 	l.young.push(&p.young)
 }
 
-// free releases a place, if p is one.
+// free releases a place; the zero value is ignored.
 func (l *lanes) free(p *place) {
 	n := p.lane
 	if n == nil {
@@ -179,7 +179,7 @@ func (l *lanes) free(p *place) {
 	l.tidy(n)
 }
 
-// age makes turns that have outlived their youth count as older ones.
+// age moves turns older than youth to the count of older turns.
 func (l *lanes) age(now time.Time) {
 	for f := l.young.first; f != nil && now.Sub(f.of.since) >= youth; f = l.young.first {
 		f.leave()
@@ -216,8 +216,8 @@ func (l *lanes) reserve(w *waiter) *share.Full {
 	return nil
 }
 
-// comes records that a waiter is about to wait, so that what happens to its task in the
-// meantime applies to it.
+// comes records that a waiter is about to wait, so that changes to its task in the meantime
+// apply to it.
 func (l *lanes) comes(w *waiter) { l.coming[w.task] = append(l.coming[w.task], w) }
 
 // came records that a waiter is no longer about to wait.
@@ -228,8 +228,8 @@ func (l *lanes) came(w *waiter) {
 	}
 }
 
-// settle moves a waiting task to the class settled, and those of its waiters that are
-// about to wait, too. It reports whether the task waits.
+// settle moves a waiting task to the class settled, with its waiters that are about to wait.
+// It reports whether the task waits.
 func (l *lanes) settle(id store.TaskID) bool {
 	for _, w := range l.coming[id] {
 		w.class = settled
@@ -281,8 +281,8 @@ func (l *lanes) wait(w *waiter, now time.Time) {
 	l.list(n)
 }
 
-// forget removes a task that has ended from the queue, and keeps those of its waiters
-// that are about to wait from doing so.
+// forget removes a task that has ended from the queue, and keeps its waiters that are about to
+// wait from doing so.
 func (l *lanes) forget(id store.TaskID) {
 	for _, w := range l.coming[id] {
 		w.over = true
@@ -321,8 +321,8 @@ func (l *lanes) drop(w *waiter) {
 	l.tidy(n)
 }
 
-// next removes the task whose turn it is from the queue: the class settled first, and
-// within each class the callers round-robin. Nil means that there is no room for any.
+// next removes the next task from the queue: the class settled first, and within each class
+// the callers round-robin. Nil means that there is no room for any.
 func (l *lanes) next(now time.Time) *waiter {
 	l.age(now)
 	for c := range classes {

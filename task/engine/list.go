@@ -25,11 +25,11 @@ type Query struct {
 	Artifacts bool
 }
 
-// TaskPage is one page of tasks. It is built from at most Config.Page bytes of logs: a
-// task whose artifacts do not fit into that comes without them (see [task.Omitted]), and
-// one that still does not fit begins the next page, unless it is the first of this one.
-// So a page may have fewer tasks than requested although more follow. A task that cannot
-// be read is listed, and marked (see [task.Damaged]).
+// TaskPage is one page of tasks. It is built from at most Config.Page bytes of logs: a task
+// whose artifacts do not fit comes without them (see [task.Omitted]), and a task that still
+// does not fit begins the next page, unless it is the first. So a page may have fewer tasks
+// than requested although more follow. A task that cannot be read is listed, and marked (see
+// [task.Damaged]).
 type TaskPage struct {
 	Tasks      []*task.View
 	NextCursor string // "": last page
@@ -64,8 +64,8 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 		return nil, notOfThisQuery("pageToken")
 	}
 	if sq.Since > 0 || sq.Context != "" && sq.State != 0 {
-		// No index covers both filters, or knows how many tasks match: the scan also
-		// reads all tasks that the filters leave out, however many those are.
+		// No index covers both filters, or knows how many tasks match: the scan also reads all
+		// tasks that the filters leave out, whatever their number.
 		if err := a.work(ctx); err != nil {
 			return nil, err
 		}
@@ -114,14 +114,14 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 	return list, nil
 }
 
-// notOfThisQuery is the error of a page token that was made for somebody else, for another
-// query, or not by this server.
+// notOfThisQuery is the error of a page token made for another caller, for another query, or
+// by another server.
 func notOfThisQuery(field string) error {
 	return task.Invalid(field, "is not a token of this query: begin again without one")
 }
 
-// listed reads a task for a page that has so many bytes, and returns by how many bytes
-// the page grows: the task may have grown since it was found. What then does not fit is
+// listed reads a task for a page that has so many bytes, and returns by how many bytes the
+// page grows: the task may have grown since it was found. Parts that do not fit any more are
 // left out, as in fit.
 func (a *Answer) listed(ctx context.Context, s store.Scope, t listed, bytes uint64) (f *task.Fold, more uint64, err error) {
 	taken := t.header.Size(t.noArtifacts)
@@ -149,8 +149,8 @@ type listed struct {
 	noArtifacts bool
 }
 
-// fit returns the tasks, at least one, that fit into a page, and the size of their logs
-// in bytes.
+// fit returns the tasks, at least one, that fit into a page, and the size of their logs in
+// bytes.
 func (e *Engine) fit(tasks []store.Header, artifacts bool) (fitting []listed, bytes uint64) {
 	limit := uint64(e.cfg.Page)
 	for i := range tasks {

@@ -8,12 +8,12 @@ import (
 	"a2a-server/task"
 )
 
-// loadPage is how many bytes of events one read of a task asks for.
+// loadPage is how many bytes of events a read of a task asks for.
 const loadPage = 4 << 20
 
 // reading says how much of a task to read and fold. The zero value means everything.
 type reading struct {
-	view        bool   // only what a client sees, which is half the work
+	view        bool   // only the part that a client sees, which is half the work
 	noArtifacts bool   // do not read artifacts
 	noHistory   bool   // do not keep the history either; only with noArtifacts
 	most        uint64 // read only the header if the log has more bytes; 0: no limit
@@ -21,10 +21,10 @@ type reading struct {
 	last        uint64 // fold a view up to this seq, unless a snapshot holds more; 0: to the end
 }
 
-// load reads a task and folds it. The fold is nil if the log has more than r.most bytes.
-// If the header changes between two pages, the newest one is used; a view is that of the
-// first page, so that it is not larger than expected. If a view ends before that, Seq and
-// Pub of the header say where.
+// load reads a task and folds it. The fold is nil if the log has more than r.most bytes. If
+// the header changes between two pages, the newest header is used; a view is that of the first
+// page, so that it is not larger than expected. If a view ends before that, Seq and Pub of the
+// header say where.
 func (e *Engine) load(ctx context.Context, s store.Scope, id store.TaskID, r reading) (*task.Fold, store.Header, error) {
 	limit := store.Limit{Bytes: loadPage, NoBulk: r.noArtifacts, Most: r.most}
 	p, err := e.store.Read(ctx, s, id, store.AtSnapshot(), limit)
@@ -71,8 +71,8 @@ func (e *Engine) load(ctx context.Context, s store.Scope, id store.TaskID, r rea
 	}
 }
 
-// private returns how many of the events after seq n, up to seq end, are not public. The bulk
-// ones, which a reading may leave out, all are.
+// private counts the non-public events after seq n, up to seq end. The bulk events, which a
+// reading may leave out, are all public.
 func private(events []store.Event, n, end uint64) (count uint64) {
 	for i := range events {
 		if ev := &events[i]; !ev.Public && ev.Seq > n && ev.Seq <= end {
@@ -99,11 +99,11 @@ func apply(f *task.Fold, events []store.Event, view bool, last uint64) error {
 	return nil
 }
 
-// loadTurn reads a task and folds it in order to continue it: if it is large, without its
-// artifacts, which a turn does not need, and with no more of the view than a turn may
-// keep; and with the state of its context. For a caller, a large one is folded on a
-// processor for long computations: it takes memory and time, and of many that change one
-// task at once, most would fold what is old by then.
+// loadTurn reads a task and folds it in order to continue it: a large task without its
+// artifacts, which a turn does not need, and with no more of the view than a turn may keep;
+// and with the state of its context. For a caller, a large task is folded on a processor for
+// long computations: that takes memory and time, and of many concurrent changes of one task,
+// most would fold an old log.
 func (e *Engine) loadTurn(ctx context.Context, s store.Scope, id store.TaskID) (*task.Fold, error) {
 	f, _, err := e.load(ctx, s, id, reading{most: maxTurnView, keep: maxTurnView})
 	if err == nil && f == nil {
@@ -119,7 +119,7 @@ func (e *Engine) loadTurn(ctx context.Context, s store.Scope, id store.TaskID) (
 }
 
 func (e *Engine) loadLarge(ctx context.Context, s store.Scope, id store.TaskID) (*task.Fold, error) {
-	if s != store.System() { // which has nobody to wait for
+	if s != store.System() { // which has no caller to wait for
 		end, err := e.processor(ctx, s)
 		if err != nil {
 			return nil, err

@@ -16,20 +16,20 @@ import (
 	"a2a-server/task"
 )
 
-// Tasks lets those who oversee a tenant list, read, cancel and delete its tasks: a command
-// line, an API. Callers reach what [ScopeFor] gives them; somebody else's task is answered
-// like one that does not exist, and who may not do something to any task gets an
-// [*auth.DeniedError], before anything is read. It is safe for concurrent use.
+// Tasks lets overseers of a tenant list, read, cancel and delete its tasks: a command line, an
+// API. Callers reach the tasks of their scope (see [ScopeFor]); a foreign task is answered
+// like a missing task. A principal without the right for any task gets an *[auth.DeniedError],
+// before anything is read. It is safe for concurrent use.
 type Tasks struct {
 	e         *Engine
-	anonymous bool // only those of anonymous
+	anonymous bool // only tasks of anonymous
 }
 
 // Tasks returns the engine's tasks.
 func (e *Engine) Tasks() *Tasks { return &Tasks{e: e} }
 
-// OfAnonymous returns the tasks that were created without authentication instead. Only those
-// who may do [auth.Admin] reach them.
+// OfAnonymous returns the tasks that were created without authentication instead. They need
+// [auth.Admin].
 func (t *Tasks) OfAnonymous() *Tasks { return &Tasks{t.e, true} }
 
 // scope returns where by may do an action.
@@ -44,7 +44,7 @@ func (t *Tasks) scope(by auth.Principal, what auth.Action) (store.Scope, error) 
 	return scopeIn(by, what, t.anonymous), nil
 }
 
-// one returns that and the id of a task.
+// one returns that scope and the id of a task.
 func (t *Tasks) one(by auth.Principal, what auth.Action, id string) (store.Scope, store.TaskID, error) {
 	scope, err := t.scope(by, what)
 	if err != nil {
@@ -61,19 +61,19 @@ func (t *Tasks) one(by auth.Principal, what auth.Action, id string) (store.Scope
 type TaskQuery struct {
 	Context string
 	State   a2a.TaskState // "": any
-	Owner   string        // subject of who created them; "": of anybody
+	Owner   string        // subject of the creator; "": any
 	Limit   int           // Defaults to 50; at most 1,000.
 	Cursor  string        // TaskList.Next of the previous page; "": the first page
 }
 
-// TaskList is one page of tasks: the newest first or, if they are all of one owner, the one
-// whose status is the newest.
+// TaskList is one page of tasks: the newest first or, for the tasks of a single owner, by the
+// time of their status, the newest first.
 type TaskList struct {
 	Tasks []TaskSummary
 	Next  string // "": last page
 }
 
-// TaskSummary is what is known about a task without reading its log.
+// TaskSummary is the part of a task that is known without reading its log.
 type TaskSummary struct {
 	ID      string        `json:"id"`
 	Context string        `json:"contextId,omitempty"`
@@ -81,7 +81,7 @@ type TaskSummary struct {
 	Since   time.Time     `json:"since"` // when it entered the state
 	Created time.Time     `json:"created"`
 	Tenant  string        `json:"tenant,omitempty"`
-	Owner   string        `json:"owner"`             // who created it
+	Owner   string        `json:"owner"`             // its creator
 	Pending int           `json:"pending"`           // approvals
 	Bytes   uint64        `json:"bytes"`             // of its log
 	Damaged bool          `json:"damaged,omitempty"` // it cannot be read, and some of this is not known
@@ -94,8 +94,7 @@ func summaryOf(h *store.Header) TaskSummary {
 	}
 }
 
-// List lists tasks: those of the tenant for whoever may do [auth.Oversee], and else those of
-// the caller.
+// List lists tasks: of the tenant for a principal with [auth.Oversee], and else of the caller.
 func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskList, error) {
 	scope, err := t.scope(by, auth.Oversee)
 	if err != nil && !t.anonymous && by.May(auth.List) == nil {
@@ -111,7 +110,7 @@ func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskL
 		}
 		one := store.Owner(tenant, q.Owner)
 		if !scope.Covers(one) {
-			return TaskList{}, nil // somebody else's, which are not shown, or there are none
+			return TaskList{}, nil // foreign tasks, which are not shown, or there are none
 		}
 		scope = one
 	}
@@ -126,7 +125,7 @@ func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskL
 	if sq.Cursor, ok = tokens.open(q.Cursor); !ok {
 		return TaskList{}, notOfThisQuery("cursor")
 	}
-	// The tasks of a tenant are found by looking at those of all.
+	// Tasks of a tenant are found by a scan of all tasks.
 	end, err := t.e.Heavy(ctx, by)
 	if err != nil {
 		return TaskList{}, err
@@ -147,8 +146,9 @@ func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskL
 }
 
 // Openings calls each with the message that created a task, as A2A JSON, and the place of the
-// task in ids. It leaves out tasks that by may not read, that are gone or damaged, and those
-// after Config.Page bytes of messages. It reads one event of each log, however long that is.
+// task in ids. It leaves out tasks that by may not read, missing and damaged tasks, and all
+// tasks after Config.Page bytes of messages. It reads one event of each log, however long that
+// is.
 func (t *Tasks) Openings(ctx context.Context, by auth.Principal, ids []string, each func(i int, message []byte)) error {
 	scope, err := t.scope(by, auth.Read)
 	if err != nil {
@@ -206,7 +206,7 @@ func (t *Tasks) Calls(ctx context.Context, a *Answer, id string) ([]task.CallSta
 	return f.Calls(), nil
 }
 
-// CancelCall cancels one call of a task: see [Engine.CancelCall].
+// CancelCall cancels a call of a task: see [Engine.CancelCall].
 func (t *Tasks) CancelCall(ctx context.Context, by auth.Principal, id, call string) error {
 	scope, parsed, err := t.one(by, auth.Cancel, id)
 	if err != nil {
@@ -224,10 +224,10 @@ func (t *Tasks) Cancel(ctx context.Context, by auth.Principal, id string) error 
 	return translate(t.e.changed(ctx, scope, parsed, task.Cancel{By: by}))
 }
 
-// DeleteWebhook deletes a webhook of a task, the one with a number if that is not 0, and
-// reports whether it was there. It needs the right to delete tasks, and works while push
-// notifications are switched off. Once it returns nothing is sent any more, apart from a
-// notification that is being sent at that moment.
+// DeleteWebhook deletes a webhook of a task, if number is not 0 only the webhook with that
+// number, and reports whether it was there. It needs the right to delete tasks, and works
+// while push notifications are switched off. Once it returns, no notification is sent any more
+// except one in flight.
 func (t *Tasks) DeleteWebhook(ctx context.Context, by auth.Principal, id, webhook string, number uint64) (deleted bool, err error) {
 	scope, parsed, err := t.one(by, auth.Delete, id)
 	if err != nil {
@@ -247,7 +247,7 @@ type NotDeletableError struct {
 	Work  bool // it has ended, but not everything that follows from that is done
 }
 
-// Error says what to do first.
+// Error names the reason and the next step.
 func (e *NotDeletableError) Error() string {
 	if e.Work {
 		return fmt.Sprintf("task %s has ended, and work for it is left, such as canceling what it runs elsewhere: try again later", e.Task)
@@ -255,10 +255,10 @@ func (e *NotDeletableError) Error() string {
 	return fmt.Sprintf("task %s is in state %s and cannot be deleted: cancel it first", e.Task, e.State)
 }
 
-// Delete deletes a task that has ended, with its approvals and its log; what the audit says
-// of it stays. The first step, which makes the task unfindable and says in the audit who deletes
-// it, is one commit; what remains is removed after it, if need be by due work. The error is a [*NotDeletableError] if the task cannot be
-// deleted now.
+// Delete deletes a task that has ended, with its approvals and its log; its audit entries
+// stay. The first step, which makes the task unfindable and adds the deletion to the audit, is
+// one commit; the rest is removed after it, if need be by due work. The error is a
+// [*NotDeletableError] if the task cannot be deleted now.
 func (t *Tasks) Delete(ctx context.Context, by auth.Principal, id string) error {
 	scope, parsed, err := t.one(by, auth.Delete, id)
 	if err != nil {

@@ -15,22 +15,22 @@ type PageTokens interface {
 	Verify(data, tag []byte) bool
 }
 
-// maxPageToken bounds the tokens that are looked at, in bytes; those of ours have about 100.
+// maxPageToken bounds the length of the tokens that are checked, in bytes; valid tokens have
+// about 100.
 const maxPageToken = 1 << 10
 
 // tagText is the length of the code at the beginning of a token.
 var tagText = base64.RawURLEncoding.EncodedLen(keyring.TagSize)
 
-// pageTokens makes the tokens of one list of one caller. A token is the code of everything
-// that it belongs to, and then the cursor of the store; so nobody can make one, or use one
-// that somebody else or another query got, and such a token is refused before anything is
-// read.
+// pageTokens makes the page tokens of a list for a caller. A token is the cursor of the store,
+// after a code over caller, list, filters and cursor. So a token that is forged, or belongs to
+// another caller or query, is refused before anything is read.
 type pageTokens struct {
 	codes PageTokens
 	bound []byte
 }
 
-// tokens returns the page tokens of a list, which its name and filters tell from others.
+// tokens returns the page tokens of a list, which its name and filters tell from other lists.
 func (e *Engine) tokens(by auth.Principal, list string, filters ...string) pageTokens {
 	t := pageTokens{codes: e.cfg.PageTokens, bound: make([]byte, 0, 256)}
 	for _, part := range append([]string{list, by.Tenant, by.Subject}, filters...) {
@@ -48,8 +48,7 @@ func (t pageTokens) seal(cursor string) string {
 	return base64.RawURLEncoding.EncodeToString(t.codes.Tag(t.data(cursor))) + cursor
 }
 
-// open returns the cursor in a token. ok is false if the token is not one of this list and
-// caller.
+// open returns the cursor in a token. ok is false if the token is not of this list and caller.
 func (t pageTokens) open(token string) (cursor string, ok bool) {
 	if token == "" {
 		return "", true
@@ -64,7 +63,7 @@ func (t pageTokens) open(token string) (cursor string, ok bool) {
 	return token[tagText:], true
 }
 
-// data is what the code of a cursor is made from.
+// data is the input of the code of a cursor.
 func (t pageTokens) data(cursor string) []byte {
 	return append(t.bound[:len(t.bound):len(t.bound)], cursor...)
 }

@@ -41,9 +41,9 @@ func (r *run) invoke(x *toolContext) *task.RunEnded {
 	return o
 }
 
-// stream runs a streaming tool. Pieces are published as they come. The result is what is
-// not marked as streaming; without one, it is the beginning of the text of the pieces.
-// What is yielded after the end, from a goroutine that the tool left running, is refused.
+// stream runs a streaming tool. Pieces are published as they come. The result is the output
+// not marked as streaming; without one, it is the beginning of the text of the pieces. Output
+// after the end, from a goroutine that the tool left running, is refused.
 func (r *run) stream(x *toolContext, s tool.StreamingTool) *task.RunEnded {
 	var mu sync.Mutex
 	var final *tool.Result
@@ -152,7 +152,7 @@ func (r *run) encode(p *tool.Result) (task.Piece, error) {
 			return k, err
 		}
 		if len(r.named) == task.MaxArtifacts {
-			return k, fmt.Errorf("the call publishes more than %d artifacts in addition to its own: %s is one too many", task.MaxArtifacts, k.Artifact)
+			return k, fmt.Errorf("the call publishes more than %d artifacts in addition to its own: %s exceeds the limit", task.MaxArtifacts, k.Artifact)
 		}
 	}
 	var err error

@@ -9,7 +9,7 @@ const (
 	PointChunks   = "task.chunks"   // chunks were queued
 	PointKept     = "task.kept"     // a checkpoint is durable, but its tool has not been told
 	PointStep     = "task.step"     // the outcomes of calls were queued
-	PointHeld     = "task.held"     // a question that holds its call is durable, but nobody waits for the answer yet
+	PointHeld     = "task.held"     // a question that holds its call is durable, but the tool does not wait for the answer yet
 	PointAnswered = "task.answered" // the answer to it is durable, but its tool has not been told
 	PointTold     = "task.told"     // a decision is durable, but its turn was not notified
 	PointWoken    = "task.woken"    // a task was taken over, but its turn has not begun

@@ -22,15 +22,14 @@ const (
 	jobDeadline  = 24 * time.Hour
 )
 
-// pollState is what the log has as the state of a call of a [tool.Poller]: what the tool keeps
-// until its job is started, and the job from then on.
+// pollState is the state in the log of a call of a [tool.Poller]: the tool's state until its
+// job is started, and the job from then on.
 //
-// A run with a job is a poll. The log says in the suspension before it that the call may
-// be entered again whenever its process dies, so a crash repeats the poll with the same
-// state.
+// A run with a job is a poll. The log says in the suspension before it that the call may be
+// entered again whenever its process dies, so a crash repeats the poll with the same state.
 type pollState struct {
 	Poller int             `json:"poller"`         // version of this form
-	Call   json.RawMessage `json:"call,omitempty"` // no job yet: what Call has kept
+	Call   json.RawMessage `json:"call,omitempty"` // no job yet: the state that Call has kept
 	Job    *job            `json:"job,omitempty"`
 }
 
@@ -40,7 +39,7 @@ type job struct {
 	Since  store.Millis    `json:"since"`
 	Polls  int             `json:"polls,omitempty"`
 	Pieces map[string]int  `json:"pieces,omitempty"` // as run.pieces
-	Pace   *tool.Polling   `json:"pace,omitempty"`   // what the tool said last about its polls
+	Pace   *tool.Polling   `json:"pace,omitempty"`   // the tool's latest answer about its polls
 }
 
 const pollVersion = 1
@@ -71,7 +70,7 @@ func (k pollState) encode() (json.RawMessage, error) {
 	return state, task.CheckDepth(state)
 }
 
-// decodePoll reads the state of a call. One that a Poller has not written is its own.
+// decodePoll reads the state of a call. A state that a Poller has not written is its own.
 func decodePoll(state json.RawMessage) pollState {
 	var k pollState
 	d := json.NewDecoder(bytes.NewReader(unescaped(state)))
@@ -107,17 +106,17 @@ func unescaped(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
-// pollerOf returns a tool as a Poller, nil if it is none. One that panics is none.
+// pollerOf returns a tool as a Poller, nil if it is none or panics.
 func pollerOf(t tool.Tool) (p tool.Poller) {
 	defer func() { _ = recover() }() // it is the tool's own code
 	p, _ = tool.As[tool.Poller](t)
 	return p
 }
 
-// openJob prepares a run of a Poller: it takes the job out of what the call has kept, and
-// leaves the tool's own state. It returns an error if the tool is none any more, so that
-// nobody can say what has become of the job: another Call might do its work twice. A person
-// may want that.
+// openJob prepares a run of a Poller: it takes the job out of the state of the call, and
+// leaves the tool's own state. It returns an error if the tool is no Poller any more: the
+// state of the job is then unknown, and another Call might do its work twice. A person may
+// want that.
 func (r *run) openJob() error {
 	r.poller = pollerOf(r.entry.Tool)
 	if r.entry.Resumed == nil {
@@ -149,7 +148,7 @@ func (r *run) openJob() error {
 	return nil
 }
 
-var errNoPoller = errors.New("it has started a job, and is now a tool that cannot be asked about jobs")
+var errNoPoller = errors.New("the call has started a job, but its tool cannot be polled any more")
 
 // polling returns when the tool wants to be polled. It calls the tool's own code, which
 // may wait for a lock that a poll holds: it must be called in the tool's goroutine.
@@ -179,7 +178,7 @@ func paced(p tool.Polling) tool.Polling {
 	return p
 }
 
-// pace returns what is known of when the tool wants to be polled, without asking it.
+// pace returns when the tool is known to want the next poll, without asking it.
 func (j *job) pace() tool.Polling {
 	if j.Pace == nil {
 		return paced(tool.Polling{})
@@ -222,8 +221,8 @@ func (r *run) suspends(j job, wake time.Time, asks []tool.Ask) error {
 	return s
 }
 
-// putOff is the outcome of a poll that could not be made: the next one is later. r.mu must
-// be held.
+// putOff is the outcome of a failed attempt to poll: the next poll is later. r.mu must be
+// held.
 func (r *run) putOff() *task.RunEnded {
 	j := *r.job
 	if j.Polls++; r.kept != nil {
@@ -255,7 +254,7 @@ func (r *run) startJob(x *toolContext) *task.RunEnded {
 	started := job{State: o.Result, Since: store.MillisOf(r.e.now()), Pace: &pace}
 	err := r.suspends(started, time.Time{}, nil)
 	if _, ok := err.(*tool.Suspension); !ok { //nolint:errorlint // it is made here
-		return &task.RunEnded{Err: fmt.Errorf("a job was started, and what identifies it cannot be kept: %w", err)}
+		return &task.RunEnded{Err: fmt.Errorf("the job was started, but its id cannot be stored: %w", err)}
 	}
 	r.started = true
 	r.reportJob(started.State)
@@ -279,7 +278,7 @@ func ownSuspension(s *tool.Suspension) error {
 	return &own
 }
 
-// wrap returns what a running tool wants to keep as the state of its call.
+// wrap returns the state of the call with a state that the running tool wants to keep.
 func (r *run) wrap(state json.RawMessage) (json.RawMessage, error) {
 	switch {
 	case r.poller == nil, !json.Valid(state):
@@ -301,8 +300,8 @@ func (r *run) newest() json.RawMessage {
 	return r.kept
 }
 
-// asking reports whether the tool has asked something that is undecided, so that what it
-// returns is discarded.
+// asking reports whether the tool has asked a question that is undecided, so that its result
+// is discarded.
 func (r *run) asking() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -313,7 +312,7 @@ func (r *run) asking() bool {
 func (r *run) poll(x *toolContext) *task.RunEnded {
 	j, pace := *r.job, r.polling()
 	j.Pace = &pace
-	if len(r.entry.Resumed.Answers) > 0 { // the status of the question has replaced what was reported
+	if len(r.entry.Resumed.Answers) > 0 { // the status of the question has replaced the progress
 		r.reportJob(j.State)
 	}
 	result, state, err := r.poller.Poll(x, j.State)
@@ -354,12 +353,12 @@ func (r *run) poll(x *toolContext) *task.RunEnded {
 	return &task.RunEnded{Err: r.notYet(j)}
 }
 
-// pollAsks suspends the call with what a poll has asked. s may be nil.
+// pollAsks suspends the call with the questions of a poll. s may be nil.
 func (r *run) pollAsks(j job, s *tool.Suspension) error {
 	if err := r.overdue(j); err != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.asks = nil // nobody waits for the answer
+		r.asks = nil // without a wait for the answer
 		return err
 	}
 	if s == nil {
@@ -375,7 +374,7 @@ func (r *run) pollAsks(j job, s *tool.Suspension) error {
 	return r.suspends(j, wake, s.Asks)
 }
 
-// notYet suspends the call until the next poll, if there is one.
+// notYet suspends the call until the next poll, if any.
 func (r *run) notYet(j job) error {
 	if err := r.overdue(j); err != nil {
 		return err
@@ -383,8 +382,8 @@ func (r *run) notYet(j job) error {
 	return r.suspends(j, time.Time{}, nil)
 }
 
-// overdue returns the error of a call whose job is not done at its deadline: the poll at
-// that time is the last one. It is nil before.
+// overdue returns the error of a call whose job is not done at its deadline: the poll at that
+// time is the last. It is nil before.
 func (r *run) overdue(j job) error {
 	limit := j.pace().Deadline
 	if r.e.now().Before(j.Since.Time().Add(limit)) {
@@ -397,7 +396,7 @@ func (r *run) overdue(j job) error {
 	return fmt.Errorf("the job has not ended within %v, and %s", limit, what)
 }
 
-// stops reports whether the jobs of a tool can be stopped. One that panics cannot.
+// stops reports whether the jobs of a tool can be stopped. It is false for a tool that panics.
 func stops(t tool.Tool) (can bool) {
 	defer func() { _ = recover() }() // it is the tool's own code
 	_, can = tool.As[tool.JobStopper](t)

@@ -15,9 +15,9 @@ import (
 	"a2a-server/tool"
 )
 
-// maxProviding is how many approvals the provider is asked about at a time, and maxOffered
-// how many may wait for that or are asked about. Any others are left to the client, when
-// the provider's time is over.
+// maxProviding is how many approvals the provider is asked about at a time, and maxOffered how
+// many may wait for that or are asked about. Further approvals are left to the client after
+// the provider's time limit.
 const (
 	maxProviding = 64
 	maxOffered   = 4096
@@ -25,7 +25,7 @@ const (
 
 // providing is the approvals that the provider is asked about, or will be.
 type providing struct {
-	places *share.Shares[struct{}] // one for each that it is asked about
+	places *share.Shares[struct{}] // an element per approval that it is asked about
 
 	mu    sync.Mutex
 	asked map[string]context.CancelCauseFunc // by approval id; it ends the question
@@ -35,8 +35,8 @@ func (p *providing) init() {
 	p.places, p.asked = share.New[struct{}](maxProviding, maxProviding), map[string]context.CancelCauseFunc{}
 }
 
-// errResolved is the cause when a question to the provider ends because somebody else has
-// answered it, or it is no longer needed.
+// errResolved is the cause when a request to the provider ends because the approval was
+// decided otherwise, or is not needed any more.
 var errResolved = errors.New("the approval has been resolved")
 
 // provide offers the approvals that a durable draft asks for to the provider, and
@@ -88,8 +88,8 @@ func (e *Engine) offer(a *approval.Approval) bool {
 	return true
 }
 
-// askAbout asks the provider about one approval. Its answer is a decision like any other:
-// the first one counts. Without an answer, the client is asked.
+// askAbout asks the provider about an approval. Its answer is a decision like any other: the
+// first decision counts. Without an answer, the client is asked.
 func (e *Engine) askAbout(ctx context.Context, a *approval.Approval) {
 	id, _ := store.ParseTaskID(a.Task)
 	if !e.waits(ctx, id, a.ID) {
@@ -100,7 +100,7 @@ func (e *Engine) askAbout(ctx context.Context, a *approval.Approval) {
 	case errors.Is(context.Cause(ctx), errResolved) || e.ctx.Err() != nil:
 		return // the next process asks
 	case err != nil:
-		// If in doubt, ask: it stays pending, for somebody else to answer.
+		// In doubt the approval stays pending, for another approver.
 		e.log.Warn().Err(err).Str("approval_id", a.ID).Msg("confirmation provider failed; the approval stays pending")
 		err = e.changed(e.ctx, store.System(), id, task.ProviderFailed{Approval: a.ID, Why: "the confirmation provider failed"})
 	default:

@@ -15,9 +15,9 @@ import (
 // ErrNoPush means that this engine sends no push notifications: [Config.Push] is not set.
 var ErrNoPush = errors.New("push notifications are not supported")
 
-// Sealer keeps the secrets of webhooks unreadable in the store. It is safe for concurrent
-// use. What is bound to a secret is not kept with it: Open needs the same bytes, so that a
-// sealed secret cannot be used for another webhook.
+// Sealer encrypts the secrets of webhooks for the store. It is safe for concurrent use. Bound
+// data is not stored with a secret: Open needs the same bytes, so that a sealed secret cannot
+// be used for another webhook.
 type Sealer interface {
 	Seal(secret, bound []byte) (sealed []byte, err error)
 	Open(sealed, bound []byte) (secret []byte, err error)
@@ -25,7 +25,7 @@ type Sealer interface {
 
 // PushConfig is a webhook of a task, as its owner sets it.
 type PushConfig struct {
-	ID          string // at most 256 bytes; "": a new one is made
+	ID          string // at most 256 bytes; "": a new id is made
 	URL         string // at most 2 KiB; it is not checked here where it leads
 	Token       string // at most 8 KiB; "": none
 	Scheme      string // of Authorization, at most 64 bytes; "": none
@@ -84,9 +84,9 @@ func (e *Engine) mayPush(by auth.Principal) error {
 	return by.May(auth.Push)
 }
 
-// SetPush sets a webhook of a task of by's, and returns it with its id. One with the same
-// id is replaced: what it has not been notified of goes to the new one, even if it is dead,
-// and that revives it. On a task that has ended, webhooks can only be replaced.
+// SetPush sets a webhook of a task of by, and returns it with its id. It replaces a webhook
+// with the same id: the new webhook gets the notifications still due, even if the old webhook
+// was dead, and is alive again. On a task that has ended, webhooks can only be replaced.
 //
 // Errors: [ErrNoPush], [*auth.DeniedError], [task.ErrTaskNotFound], [task.InvalidError],
 // [task.StateError], and those of the store.
@@ -143,7 +143,7 @@ func (e *Engine) webhook(ctx context.Context, by auth.Principal, scope store.Sco
 	return in, err
 }
 
-// pushRow returns what is stored of a webhook, nil if there is nothing.
+// pushRow returns the stored row of a webhook, nil if there is none.
 func (e *Engine) pushRow(ctx context.Context, scope store.Scope, id store.TaskID, webhook string) (*task.Webhook, error) {
 	if webhook == "" || len(webhook) > maxID {
 		return nil, nil
@@ -172,8 +172,8 @@ func (e *Engine) Push(ctx context.Context, by auth.Principal, id ID, config stri
 	return e.shown(id, w), nil
 }
 
-// shown returns a webhook as its owner sees it. Nobody needs its token and credentials again.
-// Of the URL of one whose secrets cannot be opened, scheme and host are left.
+// shown returns a webhook as its owner sees it, without token and credentials. If its secrets
+// cannot be opened, only scheme and host of the URL are left.
 func (e *Engine) shown(id store.TaskID, w *task.Webhook) PushConfig {
 	c := PushConfig{ID: w.ID, URL: w.URL, Scheme: w.Scheme, Version: w.Version}
 	if secrets, err := w.Open(id, e.cfg.Push.Open); err == nil {

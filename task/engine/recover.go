@@ -10,7 +10,7 @@ import (
 	"a2a-server/task"
 )
 
-// claimBatch is how many tasks are taken over in one commit.
+// claimBatch is how many tasks a commit takes over.
 const claimBatch = 64
 
 // recoverTasks takes over the tasks that an earlier process was running. A task continues
@@ -38,8 +38,8 @@ func (e *Engine) recoverTasks(ctx context.Context) error {
 	}
 }
 
-// orphan abandons a run. What it still returns, or has returned but could not write, is
-// recorded late.
+// orphan abandons a run. A later result, or a result that could not be written, is recorded
+// late.
 func (e *Engine) orphan(id store.TaskID, r *run, o *task.RunEnded) {
 	if o == nil {
 		o = r.letGo()
@@ -53,9 +53,9 @@ func (e *Engine) orphan(id store.TaskID, r *run, o *task.RunEnded) {
 // lateTimeout bounds the writing of a late result while the engine stops.
 const lateTimeout = 30 * time.Second
 
-// late records the result of a call whose turn is over, as a private event and in the
-// audit. The task, which may have ended, does not change. While the store cannot write,
-// this is retried: nobody else has the result.
+// late records the result of a call whose turn is over, as a private event and in the audit.
+// The task, which may have ended, does not change. While the store cannot write, this is
+// retried: the result exists nowhere else.
 func (e *Engine) late(id store.TaskID, o *task.RunEnded) {
 	var err error
 	for n := 1; ; n++ {

@@ -7,10 +7,10 @@ import (
 	"a2a-server/tool"
 )
 
-// Reload replaces the tools and the policy, together: whatever the engine decides from now on,
-// it decides with both. A call that runs keeps the tool that it was started with. One that
-// waits for a decision is asked about again if its tool has another definition now, in the
-// background, and one that was approved is checked against the new policy before it starts.
+// Reload replaces the tools and the policy, together: all later decisions of the engine use
+// both. A running call keeps the tool that it was started with. A call that waits for a
+// decision is asked about again, in the background, if its tool has another definition now; an
+// approved call is checked against the new policy before it starts.
 func (e *Engine) Reload(tools *tool.Registry, policy *approval.Policy) {
 	if tools == nil || policy == nil {
 		panic("task/engine: Reload without tools or without a policy")
@@ -25,8 +25,8 @@ func (e *Engine) Reload(tools *tool.Registry, policy *approval.Policy) {
 	}
 }
 
-// askAgain asks again about calls whose tool has another definition by rules, as a decision would
-// that comes now, until other rules are in force. A tool that cannot be looked up stays as it is.
+// askAgain asks again about calls whose tool has another definition by rules, as a decision
+// now would, until other rules are in force. A tool that cannot be looked up stays as it is.
 func (e *Engine) askAgain(rules *task.Rules) {
 	began := e.now()
 	e.eachPending("what it asks may be out of date until it is decided", func(id store.TaskID, a *approval.Approval) bool {
@@ -43,6 +43,6 @@ func (e *Engine) askAgain(rules *task.Rules) {
 	})
 }
 
-// rules returns the rules that are in force now. Who decides several things that belong
-// together calls it once.
+// rules returns the rules in force now. For several decisions that belong together, call it
+// once.
 func (e *Engine) rules() *task.Rules { return e.ruling.Load() }

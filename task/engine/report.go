@@ -15,8 +15,8 @@ import (
 const (
 	// minReportGap is the least time between two reports of a run: four a second.
 	minReportGap = 250 * time.Millisecond
-	// reportShare: a report comes at the earliest after this part of the time that the run
-	// has reported for. So four a second are published in the first minute, one in 2.5 s
+	// reportShare: a report comes at the earliest after this part of the time that the run has
+	// reported for. So four a second are published in the first minute, a report each 2.5 s
 	// after ten minutes, and some 1,200 in the first hour, however often the tool reports.
 	reportShare = 240
 	// progressShare is the part of Limits.Output that the reports of a run may take.
@@ -25,11 +25,11 @@ const (
 
 // reports are the reports of progress of a run. run.mu guards them.
 type reports struct {
-	newest tool.Progress // what the tool has reported last
+	newest tool.Progress // the tool's latest report
 	unset  func() bool
 	held   bool          // newest, or job, has not been published
 	closed bool          // the timer that unset stops is set: no report is published until it fires
-	gap    time.Duration // after the last one that was published
+	gap    time.Duration // after the last published report
 	age    time.Duration // sum of the gaps
 	bytes  int64         // published
 	job    string        // id of the job that the call has started; "": none
@@ -38,8 +38,8 @@ type reports struct {
 // Report implements [tool.Reporter].
 func (x *toolContext) Report(_ context.Context, p tool.Progress) { x.run.report(p) }
 
-// report publishes p now, or keeps it until a report may be published again, unless a
-// newer one comes. It never waits. What is not a number is ignored.
+// report publishes p now, or keeps it until a report may be published again, unless a newer
+// report comes. It never waits. NaN is ignored.
 func (r *run) report(p tool.Progress) {
 	for _, n := range []float64{p.Done, p.Total} {
 		if math.IsNaN(n) || math.IsInf(n, 0) {
@@ -60,8 +60,8 @@ func (r *run) report(p tool.Progress) {
 	}
 }
 
-// publishReport publishes the newest report, if there is one, and sets the timer for the
-// next. reports.closed must be set.
+// publishReport publishes the newest report, if any, and sets the timer for the next.
+// reports.closed must be set.
 func (r *run) publishReport() {
 	r.mu.Lock()
 	s := &r.reports
@@ -95,8 +95,8 @@ func (r *run) publishReport() {
 	}
 }
 
-// reportJob publishes the id of the job that the call has started, with what the tool has
-// reported last.
+// reportJob publishes the id of the job that the call has started, with the tool's latest
+// report.
 func (r *run) reportJob(state json.RawMessage) {
 	r.mu.Lock()
 	r.stopReports()

@@ -15,9 +15,9 @@ import (
 	"a2a-server/tool"
 )
 
-// run is one run of a tool. The tool has its own goroutine, so that one that blocks,
-// panics or ignores its context only harms its own call. The tool's side hands over
-// chunks and the outcome; the turn takes them.
+// run is one run of a tool. The tool has its own goroutine, so that a tool that blocks, panics
+// or ignores its context only harms its own call. The tool's side hands over chunks and the
+// outcome; the turn takes them.
 type run struct {
 	e       *Engine
 	entry   *task.Entry
@@ -26,12 +26,12 @@ type run struct {
 	cancel  context.CancelCauseFunc
 
 	mu      sync.Mutex
-	room    chan struct{} // closed when there is room again, or never will be; nil: nobody waits
+	room    chan struct{} // closed when there is room again, or never will be; nil: without a waiter
 	waiting []task.Chunk  // chunks and checkpoints that the turn has not taken
 	keeping []*checkpoint // of waiting, in their order
 	last    int           // how many it took last
 	bytes   int
-	pieces  map[string]int   // by artifact, how many pieces of it were published since it was last replaced; "": the one named after the tool
+	pieces  map[string]int   // by artifact, how many pieces of it were published since it was last replaced; "": the artifact named after the tool
 	named   []string         // the other artifacts in pieces, in their order
 	said    *strings.Builder // text of the pieces of ""; nil: not wanted, not only text, or too large for an event
 	told    told             // the same for the planner
@@ -47,7 +47,7 @@ type run struct {
 	held    int                  // questions of that kind so far
 	hears   []*func(cause error) // to call when the tool is told to end
 	stopped bool                 // it was told to end
-	orphan  bool                 // nobody waits for it any more: its result is recorded late
+	orphan  bool                 // abandoned: its result is recorded late
 	ended   bool                 // the tool has returned
 	given   bool                 // it was given up
 
@@ -100,8 +100,8 @@ func (e *Engine) unended(tool string) int {
 	return e.abandoned[tool]
 }
 
-// abandon adds n to the number of runs of a tool that do not end: 1 for a new one, -1
-// when one has ended after all.
+// abandon adds n to the number of runs of a tool that do not end: 1 for a new run, -1 for a
+// run that has ended after all.
 func (e *Engine) abandon(tool string, n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -110,9 +110,8 @@ func (e *Engine) abandon(tool string, n int) {
 	}
 }
 
-// begin runs the tool in its own goroutine, with a timeout. A tool that ignores the end
-// of its context is given up: its turn continues, and what it still returns is recorded
-// late.
+// begin runs the tool in its own goroutine, with a timeout. A tool that ignores the end of its
+// context is given up: its turn continues, and its later result is recorded late.
 func (r *run) begin(ctx context.Context) {
 	ctx, r.cancel = context.WithCancelCause(ctx)
 	x := newToolContext(ctx, r)
@@ -135,7 +134,7 @@ func (r *run) begin(ctx context.Context) {
 	})
 }
 
-// returned hands over what the tool returned, or records it late.
+// returned hands over the tool's result, or records it late.
 func (r *run) returned(ctx context.Context, o *task.RunEnded) {
 	r.mu.Lock()
 	r.ended = true
@@ -204,7 +203,7 @@ func (r *run) hand(k task.Chunk) error {
 	n := len(k.Event.Data)
 	if limit := r.turn.open.Load(); r.turn.size.Add(int64(n)) > limit {
 		r.turn.size.Add(-int64(n))
-		return fmt.Errorf("%w: at %d bytes it accepts only results", task.ErrLogFull, limit)
+		return fmt.Errorf("%w: after %d bytes the log accepts only results", task.ErrLogFull, limit)
 	}
 	if r.waiting == nil {
 		r.waiting = make([]task.Chunk, 0, max(4, r.last))
@@ -225,9 +224,9 @@ func (r *run) makeRoom() {
 	}
 }
 
-// take returns the chunks that were handed over, those who wait for the checkpoints among
-// them, and the outcome if there is one: then no more chunks follow, and none of these is
-// a checkpoint.
+// take returns the chunks that were handed over, the waiters for the checkpoints among them,
+// and the outcome if there is one: then no more chunks follow, and none of these is a
+// checkpoint.
 func (r *run) take() ([]task.Chunk, []*checkpoint, *task.RunEnded) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -247,8 +246,8 @@ func (r *run) handed() int64 {
 	return int64(r.bytes)
 }
 
-// end hands over what the tool returned. If the turn has abandoned the run, or given it
-// up, it is recorded late.
+// end hands over the tool's outcome. If the turn has abandoned the run, or given it up, it is
+// recorded late.
 func (r *run) end(o *task.RunEnded) {
 	r.mu.Lock()
 	late := r.orphan || r.outcome != nil
@@ -397,8 +396,8 @@ func (r *run) execute(x *toolContext) (o *task.RunEnded) {
 	return o
 }
 
-// checked runs the hooks on the outcome. They see no error that only says that the server
-// has told the tool to end: nobody knows then whether it failed.
+// checked runs the hooks on the outcome. They get no error that only says that the server has
+// told the tool to end: whether it failed is then unknown.
 func (r *run) checked(x *toolContext, o *task.RunEnded) *task.RunEnded {
 	if o.Err == nil || !errors.Is(context.Cause(x), errShutdown) {
 		r.e.rules().After(x.Context, o)

@@ -5,11 +5,10 @@ import (
 	"a2a-server/store"
 )
 
-// ScopeFor returns the scope in which a principal may do an action: what its whole tenant
-// owns, or what it owns itself. It is the only way from a principal to what it may touch.
-// As it is one scope, a read in it costs the same whether a task is somebody else's or does
-// not exist. It is the zero scope, which contains nothing, if the principal is invalid or
-// may not do the action.
+// ScopeFor returns the scope in which a principal may do an action: its whole tenant, or its
+// own resources. It is the only way from a principal to the resources it may use. A read in a
+// scope costs the same for a foreign task and a missing task. It is the zero scope, which
+// contains nothing, if the principal is invalid or may not do the action.
 func ScopeFor(p auth.Principal, a auth.Action) store.Scope {
 	switch {
 	case p.IsZero() || p.May(a) != nil || p.Validate() != nil:
@@ -20,8 +19,8 @@ func ScopeFor(p auth.Principal, a auth.Action) store.Scope {
 	return ownerOf(p)
 }
 
-// scopeIn returns ScopeFor, or if anonymous is set, the scope of what was made without
-// authentication. Whatever the action, that takes [auth.Admin]: nobody knows who made it.
+// scopeIn returns ScopeFor, or if anonymous is set, the scope of resources created without
+// authentication. Their creator is unknown, so every action on them takes [auth.Admin].
 func scopeIn(p auth.Principal, a auth.Action, anonymous bool) store.Scope {
 	switch {
 	case !anonymous:
@@ -32,6 +31,6 @@ func scopeIn(p auth.Principal, a auth.Action, anonymous bool) store.Scope {
 	return ownerOf(auth.Anonymous())
 }
 
-// ownerOf returns the owner of what a principal creates, to whom the use of resources is
-// charged too. It gives no right to anything: see [ScopeFor].
+// ownerOf returns the owner of the resources that a principal creates, which is charged for
+// its usage too. It gives no right to anything: see [ScopeFor].
 func ownerOf(p auth.Principal) store.Scope { return store.Owner(p.Tenant, p.Subject) }

@@ -26,8 +26,8 @@ type Send struct {
 type Sent struct {
 	Direct *a2a.Message // if not nil, the whole answer; there is no task
 	Task   store.TaskID
-	// From is the seq after which the stream of a follow-up begins: the task's last seq
-	// before the message. It is 0 for a new task, whose whole log is the stream.
+	// From is the seq after which the stream of a follow-up begins: the task's last seq before
+	// the message. It is 0 for a new task: its whole log is the stream.
 	From uint64
 	// Duplicate: the message had been sent before, and Task is the task that it created
 	// then.
@@ -40,12 +40,12 @@ type Sent struct {
 // maxID bounds the ids that clients choose, in bytes.
 const maxID = 256
 
-// Send accepts a message: it creates a task, or goes to the task that it names. Send
-// returns when the message is durable; [Answer.Await] and [Engine.Stream] wait for what
-// follows.
+// Send accepts a message: it creates a task, or goes to the task that it names. Send returns
+// when the message is durable; [Answer.Await] and [Engine.Stream] wait for the events that
+// follow.
 //
-// Errors: [task.InvalidError], [task.ErrTaskNotFound], [task.StateError],
-// *approval.Error, *[DiskError], [ErrBusy], and those of the store.
+// Errors: [task.InvalidError], [task.ErrTaskNotFound], [task.StateError], *approval.Error,
+// *[DiskError], [ErrBusy], and those of the store.
 func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 	m := s.Message
 	switch {
@@ -186,7 +186,7 @@ func (e *Engine) followUp(ctx context.Context, s Send, raw []byte) (*Sent, error
 	return sent, nil
 }
 
-// translate turns errors of the store into those of the engine.
+// translate turns errors of the store into errors of the engine.
 func translate(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return task.ErrTaskNotFound

@@ -10,19 +10,19 @@ import (
 	"a2a-server/task"
 )
 
-// sessions notices that some task has changed the state of its context. Turns keep what
-// they have read until then, so that a call costs no read of its own.
+// sessions notices that some task has changed the state of its context. Turns keep the state
+// that they have read until then, so that a call costs no read of its own.
 type sessions struct {
 	wake <-chan struct{}
 	stop func()
 
-	mu      sync.Mutex // so that nobody sees the old number after another took the signal
+	mu      sync.Mutex // so that no reader sees the old number after another took the signal
 	changes uint64
 }
 
 func (s *sessions) init(in store.Watcher) {
 	s.wake, s.stop = in.WatchRows(store.System(), task.RowState)
-	s.changes = 1 // what was never read is older
+	s.changes = 1 // unread state is older
 }
 
 // now returns a number that changes after each commit that changes the state of a context.
@@ -77,8 +77,8 @@ func (t *turn) joinAgain() error {
 	return err
 }
 
-// contextFull reports whether the store has refused what calls have set in the state of
-// their context: together with what other tasks have set since it was read, it is too much.
+// contextFull reports whether the store has refused the state that calls have set in their
+// context: together with the state set by other tasks since it was read, it is too much.
 func contextFull(err error) bool {
 	_, full := errors.AsType[*store.ContextRowsError](err)
 	return full

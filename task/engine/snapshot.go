@@ -42,11 +42,11 @@ func (t *turn) newSnapshot(due task.SnapshotParts) (*store.Snapshot, error) {
 		return encode(t.fold, due)
 	}
 	// A snapshot is kept only if there is nothing between it and its batch, so it has to
-	// include all batches in flight. The loop detects those that failed.
+	// include all batches in flight. The loop detects failed batches.
 	for _, c := range t.inflight {
 		_, _ = t.e.await(c)
 	}
-	// Only one turn at a time reads a large task back; its tool waits in the meantime.
+	// A single turn at a time reads a large task back; its tool waits in the meantime.
 	if t.e.wait(t.e.whole, t.ctx.Done()) == 1 {
 		return nil, context.Cause(t.ctx)
 	}

@@ -10,8 +10,8 @@ import (
 	"a2a-server/task"
 )
 
-// maxConflicts is how often in a row a batch of a turn may conflict. Each conflict means
-// that somebody else has written, which can only happen so often.
+// maxConflicts is how often in a row a batch of a turn may conflict. Each conflict is a write
+// by another writer, which can only happen so often.
 const maxConflicts = 100
 
 // stepped is the outcome of stepOnce.
@@ -21,10 +21,10 @@ const (
 	steppedOn    stepped = iota // the batch is durable, and runs continue
 	steppedOver                 // the turn is over
 	steppedAgain                // the batch is durable, and there is more to do now
-	conflicted                  // somebody else has written in the meantime, to the task or to the state of its context
+	conflicted                  // another writer has changed the task or the state of its context in the meantime
 )
 
-// step writes what came in and what follows from it. It returns true if the turn is over.
+// step writes its inputs and their consequences. It returns true if the turn is over.
 func (t *turn) step() (over bool) {
 	conflicts := 0
 	for {
@@ -59,7 +59,7 @@ func (t *turn) step() (over bool) {
 	}
 }
 
-// stepOnce builds and commits one batch.
+// stepOnce builds and commits a batch.
 func (t *turn) stepOnce() stepped {
 	if err := t.joinAgain(); err != nil {
 		t.lost(err)
@@ -195,8 +195,8 @@ func (t *turn) plan(d *task.Draft, snapshot *store.Snapshot) stepped {
 	return steppedAgain
 }
 
-// askPlanner asks the planner for the next step, for at most its time limit. It does not
-// wait for a planner that ignores the end of its context: what that returns is discarded.
+// askPlanner asks the planner for the next step, for at most its time limit. It does not wait
+// for a planner that ignores the end of its context: a later result is discarded.
 func (t *turn) askPlanner() (*task.Step, error) {
 	ctx, cancel := context.WithCancelCause(t.ctx)
 	defer cancel(nil)

@@ -41,8 +41,8 @@ func (noArtifacts) Save(context.Context, string, ...agent.Part) (int64, error) {
 func (noArtifacts) Load(context.Context, string) ([]agent.Part, error)         { return nil, errNoRun }
 func (noArtifacts) List(context.Context) ([]string, error)                     { return nil, errNoRun }
 
-// tellChild tells the tool of a call to cancel what it has running elsewhere. by is the
-// context of the task's owner.
+// tellChild tells the tool of a call to cancel its remote work. by is the context of the
+// task's owner.
 func (e *Engine) tellChild(by *task.ReadonlyContext, p *task.ChildCancel) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -12,8 +12,7 @@ import (
 	"a2a-server/task"
 )
 
-// UnknownOutcome is the log message for a call that was started and whose outcome is
-// unknown.
+// UnknownOutcome is the log message for a call that was started without a known outcome.
 const UnknownOutcome = "call has an unknown outcome"
 
 // The maximum length of text from outside in a log line, in characters.
@@ -22,9 +21,9 @@ const (
 	maxLogged = 1000
 )
 
-// tell logs a line for each audit entry, which must be durable: who, what and by which
-// rule. It leaves out arguments, results and the reasons of people and tools: those are
-// for readers of the task, not of the log.
+// tell logs a line for each audit entry, which must be durable: principal, action and rule. It
+// leaves out arguments, results and the reasons of people and tools: only readers of the task
+// may see them.
 func (e *Engine) tell(entries []task.Audited) {
 	for i := range entries {
 		level, message := lineOf(&entries[i])
@@ -32,8 +31,8 @@ func (e *Engine) tell(entries []task.Audited) {
 	}
 }
 
-// auditLine is an audit entry as a log line. Its digest is the plain one of the approval, so that it
-// can be compared with what was shown; that in the store is keyed.
+// auditLine is an audit entry as a log line. Its digest is the plain digest of the approval,
+// which can be compared with the digest shown to approvers; the digest in the store is keyed.
 type auditLine struct{ *task.Audited }
 
 // MarshalZerologObject implements [zerolog.LogObjectMarshaler].
@@ -60,7 +59,7 @@ func (a auditLine) MarshalZerologObject(l *zerolog.Event) {
 	}
 }
 
-// principalLine says who did something, and how that was proved.
+// principalLine adds a principal, and the proof of its identity.
 type principalLine struct{ *auth.Principal }
 
 // MarshalZerologObject implements [zerolog.LogObjectMarshaler].
@@ -83,8 +82,8 @@ func (p principalLine) MarshalZerologObject(l *zerolog.Event) {
 	}
 }
 
-// tellRefused logs that somebody was not let decide. Nothing of it is in the log of the task
-// or in the audit, which whoever may not decide must not fill.
+// tellRefused logs a refused decision. It adds nothing to the log of the task or to the audit:
+// a caller without the right to decide must not fill them.
 func (e *Engine) tellRefused(who decider, id store.TaskID, approvalID, why string) {
 	line := e.log.Warn().Str("task_id", id.String())
 	if approvalID != "" {

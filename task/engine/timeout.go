@@ -6,8 +6,8 @@ import (
 	"a2a-server/tool"
 )
 
-// timeout returns how long a run may take: what its tool says, if that is a [tool.Timed]
-// one, else the limit for all. A tool that panics says nothing.
+// timeout returns how long a run may take: the limit of a [tool.Timed] tool, else the limit
+// for all. A tool that panics counts as not Timed.
 func (r *run) timeout() (limit time.Duration) {
 	limit = r.e.cfg.Limits.ToolTimeout
 	defer func() { _ = recover() }() // it is the tool's own code

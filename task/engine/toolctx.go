@@ -109,7 +109,7 @@ func (c *cancellable) OnCancel(_ string, cancel func(cause error)) (remove func(
 	return c.run.onStop(cancel)
 }
 
-// askID identifies a question of a call by its content and, among equal ones, by its
+// askID identifies a question of a call by its content and, among equal questions, by its
 // number, so that it is found again when the call runs again.
 func (x *toolContext) askID(a tool.Ask) (string, error) {
 	canonical, err := json.Marshal(struct {
@@ -173,7 +173,7 @@ func encoded(v any) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// frozen returns a suspension as it is now, whatever the tool still does with it, and
+// frozen returns a copy of a suspension that later changes by the tool do not affect, and
 // whose questions can be encoded. It calls the tool's own code, which may panic.
 func frozen(s *tool.Suspension) (*tool.Suspension, error) {
 	own := *s
@@ -186,7 +186,8 @@ func frozen(s *tool.Suspension) (*tool.Suspension, error) {
 	return &own, nil
 }
 
-// freeze makes a question what it is now. It calls the tool's own code, which may panic.
+// freeze makes a question independent of later changes by the tool. It calls the tool's own
+// code, which may panic.
 func freeze(a *tool.Ask) error {
 	if a.Payload != nil {
 		raw, err := encoded(a.Payload)
@@ -209,7 +210,7 @@ func (r *run) note(a task.ToolQuestion) {
 	r.asks = append(r.asks, a)
 }
 
-// changes returns what the tool has set in the state.
+// changes returns the state that the tool has set.
 func (x *toolContext) changes() map[string]any {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -11,25 +11,24 @@ import (
 	"a2a-server/task"
 )
 
-// turn is one run of a task, until it waits or ends. One goroutine owns it; fields that
-// others may use say so.
+// turn is one run of a task, until it waits or ends. One goroutine owns it; fields that other
+// goroutines may use say so.
 //
-// Everything that a turn writes besides chunks goes through step: it puts what came in
-// into a draft, advances it, appends it, and waits. If that batch conflicts, because
-// somebody decided or canceled in the meantime, step reads the log again and puts the
-// same on top of it.
+// All writes of a turn except chunks go through step: it puts the inputs into a draft,
+// advances it, appends it, and waits. If that batch conflicts with a decision or a cancel,
+// step reads the log again and puts the same inputs on top of it.
 //
 // Its invariants, which hold whenever the loop waits, and which tests check then:
 //
 //   - fold is the log up to the newest batch that the turn has appended. All of it is
-//     durable except the batches of inflight, which are chunks and the newest ones.
+//     durable except the batches of inflight, which are chunks and the newest batches.
 //   - fold.Header.Rev is that of the newest durable batch of a turn or an input, which
-//     batches of chunks do not change. fence never changes: if the task has another one,
-//     it was taken over, and everything that this turn still appends is refused.
+//     batches of chunks do not change. fence never changes: if the task has another fence,
+//     it was taken over, and all later batches of this turn are refused.
 //   - A call that the fold says is running has a run in runs, or an outcome in ended
 //     that has not been written; no other call has. A run is launched after the batch
 //     that says so is durable.
-//   - told: somebody else has written to the log since fold was read. The next step
+//   - told: another writer has changed the log since fold was read. The next step
 //     reads it again first.
 type turn struct {
 	e     *Engine
@@ -42,7 +41,7 @@ type turn struct {
 	ended     []outcome       // taken but not written, in order of arrival
 	inflight  []*store.Commit // batches of chunks
 	asking    []*hold         // questions that hold calls, not written yet
-	holds     []*hold         // those that are pending
+	holds     []*hold         // the pending questions
 	leaving   []*hold         // of holds, that are to be withdrawn
 	planned   *task.Planned   // the answer of a slow planner, not written yet; nil: none
 	told      bool
@@ -52,13 +51,13 @@ type turn struct {
 
 	place   place   // in the lanes; guarded by Engine.mu
 	waits   *waiter // of a turn that was not admitted: queued instead, once durable
-	follows *waiter // not nil: runs the task next, as soon as this one has left; guarded by Engine.mu
+	follows *waiter // not nil: runs the task next, as soon as this turn has left; guarded by Engine.mu
 
-	changed atomic.Bool   // somebody else has changed the log
+	changed atomic.Bool   // another writer has changed the log
 	left    atomic.Bool   // it has left its place for good
 	wake    chan struct{} // signaled when changed is set, or when a run has chunks or an outcome
 	pauses  chan struct{} // closed when it has left, or only waits for answers for the first time
-	size    atomic.Int64  // bytes of the log, including what runs have handed over
+	size    atomic.Int64  // bytes of the log, including chunks handed over by runs
 	open    atomic.Int64  // size of the log up to which runs may hand over more
 
 	// givenUp is why this process will not continue the task; nil: it may. Read it only
@@ -72,7 +71,7 @@ type turn struct {
 	restSize uint64 // bytes of its log
 
 	ctx    context.Context         //nolint:containedctx // for planners and tools; ends when the turn is cut off
-	cancel context.CancelCauseFunc // with the cause; anybody may call it
+	cancel context.CancelCauseFunc // with the cause; safe for concurrent use
 }
 
 // outcome is how a run ended.
@@ -81,8 +80,8 @@ type outcome struct {
 	ended *task.RunEnded
 }
 
-// maxInflight is how many batches of chunks of one turn may be in flight: one that is
-// being written to disk, and one that fills up after it.
+// maxInflight is how many batches of chunks of a turn may be in flight: one being written to
+// disk, and another that fills up after it.
 const maxInflight = 2
 
 func (e *Engine) newTurn(id store.TaskID, owner store.Scope) *turn {
@@ -91,11 +90,12 @@ func (e *Engine) newTurn(id store.TaskID, owner store.Scope) *turn {
 	return t
 }
 
-// stop cuts the turn off. Anybody may call it, but only if the task was taken over or has
-// ended, or the engine is stopping.
+// stop cuts the turn off. It is safe for concurrent use, but only for a task that was taken
+// over or has ended, or when the engine is stopping.
 func (t *turn) stop(why error) { t.cancel(why) }
 
-// tell notifies the turn that somebody else has changed the log. Anybody may call it.
+// tell notifies the turn that another writer has changed the log. It is safe for concurrent
+// use.
 func (t *turn) tell() {
 	t.changed.Store(true)
 	signal(t.wake)
@@ -109,14 +109,14 @@ func (t *turn) end() {
 	t.cancel(errCut)
 }
 
-// pause wakes whoever waits for the turn to pause.
+// pause wakes the goroutines that wait for the turn to pause.
 func (t *turn) pause() {
 	if !closed(t.pauses) {
 		close(t.pauses)
 	}
 }
 
-// at returns the time and environment for the rules. ctx is for what they call.
+// at returns the time and environment for the rules. ctx is for the code that they call.
 func (t *turn) at(ctx context.Context) task.At {
 	at := task.At{Ctx: ctx, Now: t.e.now()}
 	if len(t.runs) > 0 {
@@ -208,7 +208,7 @@ func (t *turn) reload() error {
 		return err
 	}
 	if f.Header.Fence != t.fence {
-		return store.ErrFenced // somebody else has taken it over
+		return store.ErrFenced // another process has taken it over
 	}
 	t.take(f)
 	for _, r := range t.runs {
@@ -261,7 +261,8 @@ func (t *turn) loop() {
 	}
 }
 
-// collect takes what the runs have handed over. It returns false if the turn is over.
+// collect takes the outputs that the runs have handed over. It returns false if the turn is
+// over.
 func (t *turn) collect() bool {
 	if len(t.inflight) >= maxInflight {
 		return true // chunks accumulate in the meantime, up to a window
@@ -285,9 +286,9 @@ func (t *turn) collect() bool {
 	return len(chunks) == 0 || t.publish(chunks, keeping)
 }
 
-// publish queues chunks, and tells those who wait for the checkpoints among them. They are
-// folded immediately: if they fail, so does everything after them. It returns false if
-// the turn is over.
+// publish queues chunks, and tells the waiters for the checkpoints among them. Chunks are
+// folded immediately: if they fail, so does everything after them. It returns false if the
+// turn is over.
 func (t *turn) publish(chunks []task.Chunk, keeping []*checkpoint) bool {
 	if chunks = t.fold.Publishable(chunks); len(chunks) == 0 {
 		return true
@@ -308,10 +309,9 @@ func (t *turn) publish(chunks []task.Chunk, keeping []*checkpoint) bool {
 	return t.sound()
 }
 
-// sound reports whether no batch of chunks has failed so far. Chunks fail because of
-// their fence, with the store, or because they were refused immediately: the fold then
-// has what the log will never have, and the turn must end before anything is put on top
-// of it.
+// sound reports whether no batch of chunks has failed so far. Chunks fail because of their
+// fence, with the store, or because they were refused immediately: the fold then differs from
+// the log for good, and the turn must end before anything is put on top of it.
 func (t *turn) sound() bool {
 	for _, c := range t.inflight {
 		if !c.Answered() {
@@ -340,7 +340,7 @@ func (t *turn) lost(err error) {
 	}
 }
 
-// started returns the tools of the calls that have started and whose ends are not in the log.
+// started returns the tools of the started calls without an end in the log.
 func (t *turn) started() []string {
 	var names []string
 	for i := range t.ended {
@@ -376,8 +376,8 @@ func (t *turn) drop(why error) {
 	t.dropHolds(why)
 }
 
-// running returns the run of a call, nil if there is none. A run whose outcome has not
-// been taken yet counts.
+// running returns the run of a call, nil if there is none. It includes a run until its outcome
+// is taken.
 func (t *turn) running(call string) *run {
 	for _, r := range t.runs {
 		if r.entry.Call == call {

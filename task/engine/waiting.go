@@ -11,7 +11,7 @@ import (
 // patience is how long a task waits for its turn before its status says so.
 const patience = time.Second
 
-// setAlarm sets the one timer for all waiting tasks: for when a turn grows old enough to
+// setAlarm sets the single timer for all waiting tasks: for when a turn grows old enough to
 // make room, and for when a task's status has to say that it waits. e.mu must be held.
 func (e *Engine) setAlarm(now time.Time) {
 	at := e.lanes.ripe()
@@ -59,7 +59,7 @@ func (e *Engine) impatient() bool {
 	return first != nil && e.now().Sub(first.of.since) >= patience
 }
 
-// sayWhoWaits updates the status of the tasks that have waited long enough: one after the
+// sayWhoWaits updates the status of the tasks that have waited long enough, one after the
 // other, so that this takes little of the disk from running tasks.
 func (e *Engine) sayWhoWaits() {
 	defer e.busy.done()
@@ -89,8 +89,8 @@ func (e *Engine) nextSilent() *waiter {
 	return w
 }
 
-// sayWaits updates the status of a task to say that it waits, if it still does: whatever
-// its turn writes conflicts with that, and comes after it or instead of it.
+// sayWaits appends a status update: the task waits for a turn. It writes nothing once the task
+// has left the queue, and retries on a conflict.
 func (e *Engine) sayWaits(w *waiter) error {
 	for {
 		f, err := e.loadTurn(e.ctx, store.System(), w.task)

@@ -24,10 +24,10 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// Config is what a tool declares besides its arguments.
+// Config is the declarations of a tool besides its arguments.
 type Config struct {
 	Name        string // required
-	Description string // tells a model, or a person, what the tool does
+	Description string // for a model, or a person: its purpose
 	// RequireApproval says that every call must be approved before it runs.
 	RequireApproval bool
 	// Gate decides call by call whether approval is required, from the arguments as they
@@ -38,15 +38,15 @@ type Config struct {
 	// TakesPayload says that the function reads the payload of the decision on its call
 	// with tool.Confirmation; see [tool.TakesPayload].
 	TakesPayload bool
-	// LongRunning says that a call only starts a job whose result comes later. It changes
-	// nothing else: for a job that the server polls until it is done, use [NewPoller].
+	// LongRunning says that a call only starts a job, and that its result comes later. It
+	// changes nothing else: for a job that the server polls until it is done, use [NewPoller].
 	LongRunning bool
 }
 
-// New returns a tool that calls f, which must be safe for concurrent use. A is a struct,
-// or a map with string keys. What f returns becomes the result: a map, or a value that
-// encodes to a JSON object, unchanged; anything else as {"result": value}. Numbers in
-// values that had to be encoded are json.Number, so that large integers stay exact.
+// New returns a tool that calls f, which must be safe for concurrent use. A is a struct, or a
+// map with string keys. The value returned by f becomes the result: a map, or a value that
+// encodes to a JSON object, unchanged; anything else as {"result": value}. Numbers in values
+// that had to be encoded are json.Number, so that large integers stay exact.
 //
 // If the arguments do not fit, the error is a *[tool.InvalidError] and f is not called.
 func New[A, R any](c Config, f func(tool.Context, A) (R, error)) (tool.CallableTool, error) {
@@ -66,7 +66,7 @@ func NewStreaming[A any](c Config, f func(tool.Context, A) iter.Seq2[*tool.Resul
 	return &stream[A]{base: b, f: f}, nil
 }
 
-// base is what both kinds of tool declare.
+// base is the common declarations of both kinds of tool.
 type base struct {
 	config    Config
 	arguments *arguments

@@ -22,16 +22,15 @@ type Job[A, J, R any] struct {
 	// poll, a *[tool.Suspension] asks its questions and keeps *job, not its State, and any
 	// other ends the call.
 	Poll func(ctx tool.Context, job *J) (result R, done bool, err error)
-	// Stop stops a job that nobody waits for any longer; see [tool.JobStopper]. Defaults to
-	// none: the job then continues.
+	// Stop stops an abandoned job; see [tool.JobStopper]. Defaults to none: the job then
+	// continues.
 	Stop func(ctx tool.Context, job J) error
 	// Polling says when a job is polled.
 	Polling tool.Polling
 }
 
-// NewPoller is [New] for a tool whose calls take long: it starts a job and is polled, also
-// after restarts of the server, until the job is done. The tool is long-running whatever c
-// says.
+// NewPoller is [New] for a tool with long calls: it starts a job and is polled, also after
+// restarts of the server, until the job is done. The tool is long-running whatever c says.
 func NewPoller[A, J, R any](c Config, job Job[A, J, R]) (tool.Poller, error) {
 	if c.Name != "" && (job.Start == nil || job.Poll == nil) {
 		return nil, fmt.Errorf("make tool %q from a job: it needs Start and Poll", c.Name)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// result builds the result of a call from what the function returned.
+// result builds the result of a call from the value returned by the function.
 func result(r any) (map[string]any, error) {
 	switch r := r.(type) {
 	case map[string]any:

@@ -139,7 +139,7 @@ func walk(schema map[string]any, visit func(map[string]any)) {
 	}
 }
 
-// optional removes the names that have a default from the required ones.
+// optional removes the names that have a default from the required names.
 func optional(schema map[string]any) {
 	all, _ := schema["required"].([]any)
 	props, _ := schema["properties"].(map[string]any)

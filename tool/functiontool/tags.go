@@ -11,10 +11,10 @@ import (
 // keyword matches the beginning of an element of a tag with keywords.
 var keyword = regexp.MustCompile(`^[A-Za-z_]+=`)
 
-// plainTag returns the text of a jsonschema tag without keywords, which is the description,
-// as in the MCP SDK; "" for a tag with keywords. It is an error if some elements of a tag
-// have a keyword and others are text, such as what follows a comma in a description: they
-// would be lost.
+// plainTag returns the text of a jsonschema tag without keywords, which is the description, as
+// in the MCP SDK; "" for a tag with keywords. It is an error if some elements of a tag have a
+// keyword and others are text, such as the text after a comma in a description: they would be
+// lost.
 func plainTag(f reflect.StructField) (string, error) {
 	tag := f.Tag.Get("jsonschema")
 	if tag == "" {
@@ -39,8 +39,7 @@ func plainTag(f reflect.StructField) (string, error) {
 	return "", nil
 }
 
-// checkTags returns the errors of the tags of a struct's fields, and of those of its embedded
-// structs.
+// checkTags returns the errors of the tags of a struct's fields, embedded structs included.
 func checkTags(t reflect.Type) error {
 	if t.Kind() != reflect.Struct {
 		return nil

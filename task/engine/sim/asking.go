@@ -11,7 +11,7 @@ import (
 
 // wait goes the ways that ask while the tool runs, and wait for the answers.
 func (t *simTool) wait(ctx tool.Context, r *Run) (map[string]any, error) {
-	r.Effect = t.rarely(r, 3) // and does not know what comes of the rest
+	r.Effect = t.rarely(r, 3) // and does not know the outcome of the rest
 	questions := 1
 	switch r.Way { //nolint:exhaustive // the others ask one
 	case WaitsTwice:
@@ -51,8 +51,8 @@ func (t *simTool) wait(ctx tool.Context, r *Run) (map[string]any, error) {
 	return r.done()
 }
 
-// askAndWait asks a question, and tells the model what came of it. With WaitsBriefly the
-// tool does not wait for long.
+// askAndWait asks a question, and tells the model its outcome. With WaitsBriefly the tool does
+// not wait for long.
 func (t *simTool) askAndWait(ctx tool.Context, r *Run, a tool.Ask) (tool.Answer, error) {
 	var own context.Context = ctx
 	switch r.Way { //nolint:exhaustive // the others wait as long as their call runs

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// Stream names choices of one kind. Each has a tape of its own, so that a schedule that
-// is another one does not give the script another meaning.
+// Stream names choices of one kind. Each has its own tape, so that another schedule does not
+// give the script another meaning.
 type Stream int
 
 // The streams.
 const (
-	Script   Stream = iota // what the world outside does
-	Schedule               // who continues, when time passes
+	Script   Stream = iota // actions of the world outside
+	Schedule               // which routine continues, when time passes
 	Commits                // how much the disk commits
-	Outcomes               // what comes of a run of a tool
-	Faults                 // what fails, and when a process dies
+	Outcomes               // the outcome of a run of a tool
+	Faults                 // faults, and when a process dies
 
 	streams
 )
@@ -30,9 +30,8 @@ var streamNames = [streams]string{"script", "schedule", "commits", "outcomes", "
 // String returns the name of a stream.
 func (s Stream) String() string { return streamNames[s] }
 
-// Tape is all the choices of a run: of each stream its lanes, of each lane what was
-// chosen. A lane that has come to its end, or is not there, continues with 0. The zero
-// Tape is the tamest run.
+// Tape is all the choices of a run: of each stream its lanes, of each lane its choices. A lane
+// that has ended, or is not there, continues with 0. The zero Tape is the tamest run.
 type Tape [streams][][]uint16
 
 // Len returns how many choices are on the tape.
@@ -46,8 +45,8 @@ func (t Tape) Len() int {
 	return n
 }
 
-// trim drops what goes without saying: zeros at the end of a lane, and lanes without
-// anything at the end of a stream. It changes a copy.
+// trim drops zeros at the end of a lane, and empty lanes at the end of a stream. It changes a
+// copy.
 func (t Tape) trim() Tape {
 	for i := range t {
 		lanes := slices.Clone(t[i])
@@ -82,7 +81,7 @@ func (t Tape) String() string {
 	return tapeVersion + base64.RawURLEncoding.EncodeToString(b)
 }
 
-// ParseTape reads what [Tape.String] wrote.
+// ParseTape parses the format of [Tape.String].
 func ParseTape(text string) (Tape, error) {
 	var t Tape
 	body, ok := strings.CutPrefix(text, tapeVersion)
@@ -128,13 +127,13 @@ type Choices struct {
 // Seeded returns choices drawn from a seed.
 func Seeded(seed uint64) *Choices { return &Choices{seeded: true, seed: seed} }
 
-// Replayed returns the choices of a tape. What does not fit, because the run is
-// another one by then, is made to fit.
+// Replayed returns the choices of a tape. Values out of range, because the run differs by
+// then, are made to fit.
 func Replayed(t Tape) *Choices { return &Choices{given: t} }
 
-// Lane has the choices of a stream that follow taken from one of its lanes. A lane is
-// for what belongs together, one action of a script for example: when that goes, the
-// others stay what they are.
+// Lane has the following choices of a stream taken from one of its lanes. A lane is for
+// choices that belong together, an action of a script for example: without it, the other
+// actions stay the same.
 func (c *Choices) Lane(s Stream, lane int) { c.lane[s] = lane }
 
 // Choose returns a number from 0 to n-1. 0 has to be the tamest way to continue.
@@ -175,5 +174,5 @@ func (c *Choices) Tape() Tape {
 	return t
 }
 
-// Pick returns one of a list, which must not be empty. The first is the tamest.
+// Pick returns an element of a list, which must not be empty. The first is the tamest.
 func Pick[T any](c *Choices, s Stream, list ...T) T { return list[c.Choose(s, len(list))] }

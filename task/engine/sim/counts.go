@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Coverage counts what came up, over many runs. It is safe for concurrent use.
+// Coverage counts events by name, over many runs. It is safe for concurrent use.
 type Coverage struct {
 	mu       sync.Mutex
 	declared map[string]bool
@@ -24,7 +24,7 @@ func NewCoverage(declared ...string) *Coverage {
 	return c
 }
 
-// Count counts a thing. One that was not declared is counted, too, and is Unknown.
+// Count counts an event. An undeclared event is counted, too, and is Unknown.
 func (c *Coverage) Count(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,7 +43,7 @@ func (c *Coverage) Add(other *Coverage) {
 	}
 }
 
-// Missing returns, sorted, what was declared and never came up.
+// Missing returns, sorted, the declared events that never came up.
 func (c *Coverage) Missing() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,7 +57,7 @@ func (c *Coverage) Missing() []string {
 	return names
 }
 
-// Unknown returns, sorted, what came up and was not declared.
+// Unknown returns, sorted, the undeclared events that came up.
 func (c *Coverage) Unknown() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

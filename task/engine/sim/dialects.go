@@ -107,8 +107,8 @@ func (v *verdict) function(d Dialect) map[string]any {
 	return map[string]any{"id": v.id, "name": name, "response": response}
 }
 
-// say puts a verdict into a message, and reports whether the dialect can say it.
-// others are the approvals that wait besides: one dialect has to name them all.
+// say puts a verdict into a message, and reports whether the dialect can say it. others are
+// the other waiting approvals: one dialect has to name them all.
 func (v *verdict) say(m *a2a.Message, d Dialect, others []*approval.Approval) bool {
 	switch d {
 	case OursAsPart:

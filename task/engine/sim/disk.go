@@ -15,16 +15,16 @@ type Disk struct {
 	db    *memstore.DB
 	queue []*queued
 
-	// Committed, when set, is called after each batch that was committed or refused,
-	// before whoever queued it is told.
+	// Committed, when set, is called after each batch that was committed or refused, before
+	// the routine that queued it is told.
 	Committed func(Committed)
-	// Claimed, when set, is called after each Claim with what it took over.
+	// Claimed, when set, is called after each Claim with the tasks that it took over.
 	Claimed func(*Process, []store.Header)
-	// Pauses makes each read a place where others may continue first.
+	// Pauses makes each read a place where other routines may continue first.
 	Pauses bool
 }
 
-// Committed is what became of a batch.
+// Committed is the outcome of a batch.
 type Committed struct {
 	Process *Process
 	Epoch   uint64 // of its handle
@@ -42,7 +42,7 @@ type queued struct {
 	commit *store.Commit
 }
 
-// NewDisk returns an empty disk, which is s's only one.
+// NewDisk returns an empty disk, the only disk of s.
 func NewDisk(s *Scheduler) *Disk {
 	d := &Disk{s: s, db: memstore.New()}
 	d.db.Now = s.Now
@@ -54,15 +54,15 @@ func NewDisk(s *Scheduler) *Disk {
 func (d *Disk) Handle(p *Process) store.Handle {
 	inner, err := d.db.Handle()
 	if err != nil {
-		panic(err) // nobody closes the DB
+		panic(err) // the DB is never closed
 	}
 	h := &handle{Handle: inner, d: d, p: p}
 	p.AtDeath(func() { d.lose(p) })
 	return h
 }
 
-// Durable returns a handle that sees, at once, what is durable, for checks. Its epoch
-// is not that of a process, so nothing may be appended or claimed by it.
+// Durable returns a handle that sees, at once, all durable data, for checks. Its epoch is not
+// that of a process, so nothing may be appended or claimed by it.
 func (d *Disk) Durable() (store.Handle, error) { return d.db.Handle() }
 
 func (d *Disk) queued() int {
@@ -116,8 +116,8 @@ func (d *Disk) CommitLost(p *Process, n int) {
 	}
 }
 
-// commit commits one batch. One whose context has ended may have been taken before
-// that, or not.
+// commit commits a batch. A batch whose context has ended may have been taken before that, or
+// not.
 func (d *Disk) commit(q *queued, lost bool) {
 	if err := q.ctx.Err(); err != nil && !d.s.choices.Rarely(Commits, 2) {
 		d.answer(q, store.Receipt{}, err, lost)
@@ -135,7 +135,7 @@ func (d *Disk) answer(q *queued, r store.Receipt, err error, lost bool) {
 	if d.Committed != nil {
 		d.Committed(Committed{Process: q.h.p, Epoch: q.h.Epoch(), Batch: q.batch, Receipt: r, Err: err, Lost: lost})
 	}
-	q.commit.Answer(r, err) // one that is lost, too: a later batch may name it as its After
+	q.commit.Answer(r, err) // a lost batch, too: a later batch may name it as its After
 }
 
 func describe(q *queued, r store.Receipt, err error, lost bool) string {
@@ -154,7 +154,7 @@ func describe(q *queued, r store.Receipt, err error, lost bool) string {
 	return fmt.Sprintf("%s commit of %s:%s: %s", q.h.p.name, id[max(0, len(id)-4):], kinds, outcome)
 }
 
-// lose drops what a process has queued. Nobody is told.
+// lose drops the queued batches of a process without notice.
 func (d *Disk) lose(p *Process) {
 	kept := d.queue[:0]
 	for _, q := range d.queue {
@@ -168,8 +168,8 @@ func (d *Disk) lose(p *Process) {
 	d.queue = kept
 }
 
-// handle is a process's handle of a disk. What is not about the queue goes to
-// memstore, which has what is durable.
+// handle is a process's handle of a disk. Calls that do not concern the queue go to memstore,
+// which has the durable data.
 type handle struct {
 	store.Handle
 	d *Disk
@@ -187,7 +187,7 @@ func (h *handle) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	return c
 }
 
-// pause lets others continue first: what is read may be about to change.
+// pause lets other routines continue first: the data to be read may be about to change.
 func (h *handle) pause() error {
 	if h.p.dead {
 		return store.ErrClosed

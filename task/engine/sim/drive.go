@@ -12,14 +12,14 @@ import (
 	"a2a-server/task/engine"
 )
 
-// action is one thing that the world outside does.
+// action is an action of the world outside.
 type action struct {
 	name   string
 	weight int
 	do     func(w *world)
 }
 
-// actions are what may happen, the tamest first.
+// actions are the possible actions, the tamest first.
 var actions = []action{
 	{"nothing", 1, func(*world) {}},
 	{"wait until nothing is running", 4, (*world).idle},
@@ -51,12 +51,12 @@ var actions = []action{
 	{"tool goes", 1, func(w *world) { w.tools.Remove(w.someTool().Name()) }},
 	{"toolset fails", 1, func(w *world) { w.tools.Fail(w.someTool().Form) }},
 	{"tools come back", 2, func(w *world) { w.tools.Restore() }},
-	// New ones are the last, so that kept choices mean the same.
+	// New actions go last, so that kept choices mean the same.
 	{"cancel a call", 4, (*world).cancelCall},
 	{"extend", 2, (*world).extend},
 }
 
-// drive lets the world outside do what the script says.
+// drive runs the actions of the script.
 func (w *world) drive() {
 	w.start()
 	total := 0
@@ -83,8 +83,7 @@ func (w *world) drive() {
 
 func (w *world) someTool() Traits { return Pick(w.choices, Script, w.tools.traits...) }
 
-// someTask returns a task that clients know, nil when there is none; rarely one that
-// has ended.
+// someTask returns a task that clients know, nil when there is none; rarely an ended task.
 func (w *world) someTask() *modelTask {
 	var live []*modelTask
 	for _, t := range w.known {
@@ -143,8 +142,8 @@ func (w *world) sendAgain() {
 	}
 }
 
-// someVerdict returns a decision that is allowed, on something that waits; sometimes
-// on what has been decided.
+// someVerdict returns an allowed decision on a pending approval; sometimes on a decided
+// approval.
 func (w *world) someVerdict(t *modelTask) *verdict {
 	pending := t.pending()
 	if len(pending) == 0 || w.choices.Rarely(Script, 8) {
@@ -258,7 +257,7 @@ func (w *world) decideWrongly() {
 	})
 }
 
-// decideContradictorily sends two decisions on one approval in one message.
+// decideContradictorily sends two decisions on the same approval in one message.
 func (w *world) decideContradictorily() {
 	t := w.someTask()
 	if t == nil || len(t.pending()) == 0 {
@@ -342,7 +341,7 @@ func (w *world) cancelCall() {
 	})
 }
 
-// extend has somebody move the deadline of what is pending.
+// extend moves the deadline of a pending approval.
 func (w *world) extend() {
 	t := w.someTask()
 	if t == nil || len(t.pending()) == 0 {
@@ -384,7 +383,7 @@ func (w *world) leaveSomething() {
 	}
 }
 
-// stopSomething stops a server as an operator does; a new one takes its place.
+// stopSomething stops a server as an operator does; a new server takes its place.
 func (w *world) stopSomething() {
 	if len(w.servers) > 0 {
 		w.stop(w.server(), time.Duration(w.choices.Choose(Script, 100))*time.Millisecond)
@@ -405,7 +404,7 @@ func (w *world) stop(v *server, grace time.Duration) {
 	})
 }
 
-// startSecond starts a process beside the others, which takes over what they run.
+// startSecond starts another process, which takes over the tasks of the running processes.
 func (w *world) startSecond() {
 	if len(w.servers) < 3 {
 		w.start()

@@ -8,7 +8,7 @@ import (
 	"a2a-server/task/engine"
 )
 
-// Engine is what a simulation drives: an engine's public methods.
+// Engine is the API under simulation: an engine's public methods.
 type Engine interface {
 	Run(ctx context.Context) error
 	Stop(grace time.Duration)
@@ -26,15 +26,15 @@ type Engine interface {
 	Stream(ctx context.Context, by auth.Principal, sent *engine.Sent, begin func(*engine.Snapshot) error) (*engine.Subscription, error)
 }
 
-// Config is what is simulated.
+// Config configures a simulation.
 type Config struct {
 	// New returns an engine that runs on a process: required.
 	New func(cfg engine.Config, p *Process) (Engine, error)
-	// Coverage counts what came up. Defaults to a new one.
+	// Coverage counts events. Defaults to a new Coverage.
 	Coverage *Coverage
 	// Trace, when set, gets each step as a line.
 	Trace func(line string)
-	// Actions bounds what the world outside does in one run. Defaults to 24.
+	// Actions bounds the actions of the world outside in a run. Defaults to 24.
 	Actions int
 	// Optimistic lets the engine enter read-only tools before their start is durable.
 	Optimistic bool

@@ -15,8 +15,8 @@ import (
 	"a2a-server/task/engine"
 )
 
-// finish lets everything that still waits come to its end, and checks what is left.
-// Faults are over by then.
+// finish lets all tasks that still wait come to their end, and checks the final state. Faults
+// are over by then.
 func (w *world) finish() {
 	w.finishing = true
 	w.choices.Lane(Script, w.cfg.Actions+1)
@@ -36,7 +36,7 @@ func (w *world) finish() {
 		w.tools.ReleaseAll()
 	}
 	if len(w.servers) == 0 || w.orphans {
-		w.start() // what a process was running is taken over by the next that starts
+		w.start() // the next process that starts takes over the tasks of the last
 	}
 	v := w.servers[len(w.servers)-1]
 	w.bringToEnd(v)
@@ -109,8 +109,7 @@ func (w *world) bringToEnd(v *server) {
 	}
 }
 
-// finishDue lets time pass until no due work is left: what is tried again may take
-// minutes.
+// finishDue lets time pass until no due work is left: retries may take minutes.
 func (w *world) finishDue() {
 	h, err := w.disk.Durable()
 	if err != nil {
@@ -144,7 +143,7 @@ func (w *world) finishRuns() {
 	w.s.Fail("a tool that is released returns", "a run has not returned")
 }
 
-// checkEnd checks what is left of a task at its end.
+// checkEnd checks the final state of a task.
 func (w *world) checkEnd(v *server, t *modelTask) {
 	h, err := w.disk.Durable()
 	if err != nil {
@@ -203,8 +202,8 @@ func (w *world) checkViews(v *server, t *modelTask) {
 	}
 }
 
-// checkResults compares the ledger with the log: what a tool returned to a process
-// that lives on is in the log.
+// checkResults compares the ledger with the log: results returned to a process that lives on
+// are in the log.
 func (w *world) checkResults() {
 	for _, r := range w.tools.Ledger.Runs {
 		id, _ := store.ParseTaskID(r.Task)
@@ -220,7 +219,7 @@ func (w *world) checkResults() {
 	}
 }
 
-// stopped reports whether a process was stopped: what it cut off is unknown.
+// stopped reports whether a process was stopped: the outcome of interrupted calls is unknown.
 func (w *world) stopped(p *Process) bool {
 	return !slices.ContainsFunc(w.servers, func(v *server) bool { return v.p == p })
 }

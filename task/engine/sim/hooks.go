@@ -25,7 +25,7 @@ type plain struct{}
 func (plain) Seal(secret, _ []byte) ([]byte, error) { return secret, nil }
 func (plain) Open(sealed, _ []byte) ([]byte, error) { return sealed, nil }
 
-// deliver starts what delivers push notifications in a server.
+// deliver starts the delivery of push notifications in a server.
 func (w *world) deliver(v *server, h store.Handle) {
 	d, err := push.New(push.Config{
 		Store: &watchedRows{Handle: h, w: w}, Secrets: plain{}, Client: &http.Client{Transport: &receivers{w: w, p: v.p}}, Legacy: legacyBody,
@@ -70,7 +70,7 @@ type receivers struct {
 	p *Process
 }
 
-// What becomes of a notification.
+// Outcomes of a notification.
 const (
 	hookAccepts = iota
 	hookRefuses
@@ -141,7 +141,7 @@ func (w *world) webhook() *engine.PushConfig {
 	return &engine.PushConfig{ID: Pick(w.choices, Script, "a", "a", "b"), URL: fmt.Sprintf("https://hook%d.example/%d", w.hooks%3, w.hooks), Version: Pick(w.choices, Script, "1.0", "1.0", "1.0", "0.3")}
 }
 
-// setWebhook sets a webhook of a task, maybe in place of another one.
+// setWebhook sets a webhook of a task, maybe in place of another.
 func (w *world) setWebhook() {
 	t := w.someTask()
 	if t == nil || !w.pushes {
@@ -160,7 +160,7 @@ func (w *world) setWebhook() {
 	})
 }
 
-// deleteWebhook deletes a webhook of a task. Those that are set later stay.
+// deleteWebhook deletes a webhook of a task. Webhooks set later stay.
 func (w *world) deleteWebhook() {
 	t := w.someTask()
 	if t == nil || !w.pushes {
@@ -180,8 +180,8 @@ func (w *world) deleteWebhook() {
 	})
 }
 
-// finishHooks has all receivers accept what they get, lets time pass until no webhook has anything to be told of, and checks that each
-// that has not been given up was told of everything.
+// finishHooks has all receivers accept notifications, lets time pass until none is due, and
+// checks that each webhook that has not been given up got all of them.
 func (w *world) finishHooks() {
 	if !w.pushes {
 		return

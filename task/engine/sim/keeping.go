@@ -9,11 +9,11 @@ import (
 	"a2a-server/tool"
 )
 
-// errUnsure is that of a tool that does not know what came of it.
+// errUnsure is the error of a tool that does not know the outcome of its call.
 var errUnsure = fmt.Errorf("no answer: %w", tool.ErrOutcomeUnknown)
 
-// keepingWay returns the way of a run of a Keeping tool, which is way at first: what has
-// been entered often comes to an end.
+// keepingWay returns the way of a run of a Keeping tool, which is way at first: a call that is
+// entered often comes to an end.
 func (t *simTool) keepingWay(ctx tool.Context, way Way) Way {
 	if t.b.Ledger.entries[ctx.TaskID()+" "+ctx.FunctionCallID()] < 4 {
 		return way
@@ -21,14 +21,14 @@ func (t *simTool) keepingWay(ctx tool.Context, way Way) Way {
 	return Pick(t.b.s.choices, Outcomes, Keeps, Result, Fails)
 }
 
-// unsure returns what says that the tool does not know what came of it.
+// unsure returns an error for an unknown outcome.
 func (t *simTool) unsure(r *Run) (map[string]any, error) {
 	r.Effect = t.rarely(r, 2)
 	r.Unsure = true
 	return nil, errUnsure
 }
 
-// keep goes the ways that keep what was done.
+// keep goes the ways that keep their progress.
 func (t *simTool) keep(ctx tool.Context, r *Run) (map[string]any, error) {
 	for i := range 1 + t.choose(r, 3) {
 		if err := t.checkpoint(ctx, r, i); err != nil {
@@ -63,7 +63,7 @@ func (t *simTool) keep(ctx tool.Context, r *Run) (map[string]any, error) {
 	return r.done()
 }
 
-// checkpoint keeps what says how far the run is.
+// checkpoint keeps the progress of the run.
 func (t *simTool) checkpoint(ctx context.Context, r *Run, n int) error {
 	state := fmt.Sprintf(`{"run":%d,"n":%d}`, r.N, n)
 	err := tool.Checkpoint(ctx, json.RawMessage(state))

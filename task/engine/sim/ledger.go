@@ -6,7 +6,7 @@ import (
 	"a2a-server/tool"
 )
 
-// Run is one run of a tool, as the world outside saw it.
+// Run is a run of a tool, as seen by the world outside.
 type Run struct {
 	N       int // 1, 2, 3 … over all tools
 	Process *Process
@@ -31,11 +31,11 @@ type Run struct {
 	Err      error
 	Paused   bool // it returned a suspension
 	NoEffect bool // it returned that it had no effect
-	Unsure   bool // it returned that it does not know what came of it
+	Unsure   bool // it returned that its outcome is unknown
 	CutOff   bool // its context had ended by then
 }
 
-// Ledger is what the tools did. No crash undoes it.
+// Ledger records the effects of the tools. No crash undoes it.
 type Ledger struct {
 	Runs []*Run
 

@@ -17,8 +17,8 @@ import (
 	"a2a-server/task/engine"
 )
 
-// model is what the log says, read independently of the engine: commit by commit, and
-// each commit has to keep the rules.
+// model is the state in the log, read independently of the engine: commit by commit, and each
+// commit has to keep the rules.
 type model struct {
 	s     *Scheduler
 	tools *Toolbox
@@ -59,14 +59,14 @@ type modelTask struct {
 	planned   []*modelCall // in their order
 	approvals []*modelApproval
 	claims    int      // how often it was taken over
-	runner    *Process // who has the fence
+	runner    *Process // holder of the fence
 	untold    bool     // another process has changed it since its turn wrote last, and cannot tell it
 	asks      bool     // the planner waits for a message
 	waits     bool     // the planner waits for a time
 
 	context *modelContext
 	known   int               // writes to the state of the context, when the task was changed last
-	setting []stateWrite      // what the batch at hand sets
+	setting []stateWrite      // keys set by the batch at hand
 	temp    map[string]string // state of the task alone
 	hooks   map[string]*modelHook
 }
@@ -75,12 +75,12 @@ type modelTask struct {
 type entry struct {
 	p          *Process
 	args       json.RawMessage
-	definition string // "" when nobody had to approve it
+	definition string // "" without required approval
 	kept       keptState
 	state      stateView
 }
 
-// event is what the rules need of a private event, whichever it is.
+// event is the part of a private event of any kind that the rules need.
 type event struct {
 	Call       string              `json:"call"`
 	ID         string              `json:"id"`
@@ -248,7 +248,7 @@ func (m *model) public(t *modelTask, e *store.Event) {
 	t.state = state
 }
 
-// progress checks a report: only a running call of a task at work makes one, and it leaves
+// progress checks a report: it is made only by a running call of a task at work, and leaves
 // the status as it is.
 func (m *model) progress(t *modelTask, e *store.Event, state a2a.TaskState) {
 	var u struct {

@@ -42,7 +42,7 @@ func (t *modelTask) approval(id string) *modelApproval {
 	return nil
 }
 
-// pending returns what waits for an answer.
+// pending returns the pending approvals.
 func (t *modelTask) pending() []*approval.Approval {
 	var all []*approval.Approval
 	for _, a := range t.approvals {
@@ -78,8 +78,9 @@ func (m *model) asked(t *modelTask, p *Process, a *modelApproval) {
 	}
 }
 
-// extended checks that only what is pending, and holds no call, gets a later deadline, and
-// that it was judged before the old one. Its commit may be later, as that of a decision may.
+// extended checks that only a pending approval that holds no call gets a later deadline, and
+// that it was judged before the old deadline. Its commit may be later, as that of a decision
+// may.
 func (m *model) extended(t *modelTask, v *event) {
 	a := t.approval(v.ID)
 	until, err := time.Parse(time.RFC3339, *v.Until)
@@ -114,9 +115,9 @@ func (m *model) resolved(t *modelTask, p *Process, v *event) {
 	}
 }
 
-// rows checks that the rows of approvals say what the log says.
+// rows checks that the rows of approvals agree with the log.
 func (m *model) rows(t *modelTask, b *store.Batch) {
-	newest := map[string]int{} // one that is asked and resolved at once has two rows
+	newest := map[string]int{} // an approval that is requested and resolved at once has two rows
 	for i := range b.Rows {
 		newest[b.Rows[i].Kind+string(b.Rows[i].Key)] = i
 	}

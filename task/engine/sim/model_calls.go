@@ -45,7 +45,7 @@ type modelCall struct {
 	attempt int
 	again   int    // how often this attempt was started again by itself
 	cause   string // why it was unknown last
-	unsure  int    // how often its tool did not know what came of it
+	unsure  int    // how often its tool did not know its outcome
 
 	canceled bool      // by itself
 	stood    callPhase // when it was canceled
@@ -126,9 +126,9 @@ func (m *model) call(t *modelTask, c *modelCall, p *Process, kind string, v *eve
 	}
 }
 
-// started checks that a call may start: for the first time when nobody has to approve
-// it or somebody has; again when a person says so, or it may be repeated, or has kept
-// what it did, and whoever ran it has gone.
+// started checks that a call may start: for the first time when it needs no approval or has
+// been approved; again when a person says so, or it may be repeated, or has kept its progress,
+// and its previous process has gone.
 func (m *model) started(t *modelTask, c *modelCall, p *Process, v *event) {
 	traits := m.by[c.tool]
 	e := &entry{p: p, args: c.args, kept: c.keptState, state: t.view()}

@@ -16,10 +16,11 @@ func (m *model) afterCancel(t *modelTask, c *modelCall, kind string) {
 	}
 }
 
-// canceledRest checks where a change leaves a canceled call. Only one that runs may continue, and
-// it ends with its result, as unknown, or with an error if there is no room for what its tool sets.
-// It ends as canceled if it has never been entered, or if its tool says that it had no effect,
-// which it only says if that is so. A task that is ended ends its calls in its own way.
+// canceledRest checks the state of a canceled call after a change. Only a running call may
+// continue, and it ends with its result, as unknown, or with an error if there is no room for
+// the state that its tool sets. It ends as canceled if it has never been entered, or if its
+// tool says that it had no effect, which it only says if that is so. A task that is ended ends
+// its calls in its own way.
 func (m *model) canceledRest(t *modelTask, c *modelCall) {
 	if !c.canceled || c.ended {
 		return

@@ -10,7 +10,7 @@ import (
 	"a2a-server/tool"
 )
 
-// holder is who waits for the answer to a question that holds a call.
+// holder is the run that waits for the answer to a question that holds its call.
 type holder struct {
 	p      *Process
 	fence  uint64 // of the task
@@ -34,8 +34,8 @@ func (m *model) askedHeld(t *modelTask, p *Process, a *modelApproval) {
 	m.tools.coverage.Count("a call is held")
 }
 
-// resolvedHeld checks that what a person decides is for the run that asked: its process
-// writes it, because nobody else knows that the run still waits.
+// resolvedHeld checks that a person's decision is for the run that asked: its process writes
+// it, because only that process knows that the run still waits.
 func (m *model) resolvedHeld(t *modelTask, p *Process, a *modelApproval) {
 	c := t.calls[a.Call]
 	switch a.State {
@@ -55,10 +55,9 @@ func (m *model) resolvedHeld(t *modelTask, p *Process, a *modelApproval) {
 	}
 }
 
-// holdsRest checks where a change leaves the questions that hold calls: they are open only
-// while their call runs, and when a turn leaves a task whose running calls are all held, it
-// says that it waits. Somebody else's decision is a reason to work until the turn has seen
-// it.
+// holdsRest checks the questions that hold calls after a change: they are open only while
+// their call runs, and when a turn leaves a task with only held calls running, the task says
+// that it waits. A decision by another writer is a reason to work until the turn has seen it.
 func (m *model) holdsRest(t *modelTask, turn bool) {
 	for _, a := range t.pending() {
 		if c := t.calls[a.Call]; a.Held && c.phase != running {
@@ -70,7 +69,7 @@ func (m *model) holdsRest(t *modelTask, turn bool) {
 	}
 }
 
-// heldWaits checks that a task whose running calls are all held says that it waits.
+// heldWaits checks that a task with only held calls running says that it waits.
 func (m *model) heldWaits(t *modelTask) {
 	held := map[string]bool{}
 	for _, a := range t.pending() {
@@ -91,8 +90,8 @@ func (m *model) heldWaits(t *modelTask) {
 	}
 }
 
-// answered checks what a tool is told about a question: an answer is durable before, and
-// one that is durable for it is not lost. over: the tool did not want to wait any longer.
+// answered checks an answer given to a tool: an answer is durable before, and a durable answer
+// is not lost. over: the tool did not want to wait any longer.
 func (m *model) answered(r *Run, asked tool.Ask, answer tool.Answer, err error, over bool) {
 	id, _ := store.ParseTaskID(r.Task)
 	t := m.tasks[id]

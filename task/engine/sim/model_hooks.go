@@ -20,8 +20,8 @@ type modelHook struct {
 	url    string
 	legacy bool // it gets the task
 	base   uint64
-	told   map[uint64]bool // of base and later: what it has accepted, or one that it replaces
-	newest uint64          // of what it has accepted itself
+	told   map[uint64]bool // of base and later: the notifications that it, or a webhook that it replaces, has accepted
+	newest uint64          // of notifications that it has accepted itself
 	cursor uint64
 	dead   bool
 }
@@ -38,7 +38,7 @@ func (h *modelHook) untold(upTo uint64) uint64 {
 	return 0
 }
 
-// hookRows applies what a batch with these events says of webhooks.
+// hookRows applies the webhook rows of a batch with these events.
 func (m *model) hookRows(t *modelTask, c *Committed, events []store.Event) {
 	for i := range c.Batch.Rows {
 		row := &c.Batch.Rows[i]
@@ -142,7 +142,7 @@ func (m *model) saw(id store.TaskID, w *task.Webhook) {
 	m.seen[m.s.current] = t.hooks[w.ID]
 }
 
-// notification is one that is sent.
+// notification is a notification that is sent.
 type notification struct {
 	hook *modelHook
 	seq  uint64

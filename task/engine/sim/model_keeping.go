@@ -10,7 +10,7 @@ import (
 // maxAgain is how often a call is entered again by itself.
 const maxAgain = 3
 
-// keptState is what a call is entered again with.
+// keptState is the state that a call is entered again with.
 type keptState struct {
 	keeps   bool            // it has kept something by a checkpoint
 	paused  bool            // it was suspended
@@ -25,8 +25,7 @@ func (c *modelCall) checkpoint(v *event) {
 	c.states = append(c.states, string(v.State))
 }
 
-// suspend applies a suspension: what it keeps, if anything, takes the place of whatever
-// was kept.
+// suspend applies a suspension: its state, if any, replaces the kept state.
 func (c *modelCall) suspend(v *event) {
 	c.paused, c.asks = true, len(v.Asks) > 0
 	if v.State != nil || !c.keeps {
@@ -37,7 +36,7 @@ func (c *modelCall) suspend(v *event) {
 // resumed applies the end of a suspension.
 func (c *modelCall) resumed() { c.answers = c.asks }
 
-// startedAgain checks that a call may start again without a person: whoever ran it has
+// startedAgain checks that a call may start again without a person: its previous process has
 // gone, and it has not been started too often.
 func (m *model) startedAgain(t *modelTask, c *modelCall) {
 	if c.claims == t.claims || c.cause != "" && c.cause != "died" { // it was not written at first
@@ -48,7 +47,7 @@ func (m *model) startedAgain(t *modelTask, c *modelCall) {
 	}
 }
 
-// enteredWith checks that a tool is told what its call has kept.
+// enteredWith checks that a tool gets the state that its call has kept.
 func (m *model) enteredWith(t *modelTask, r *Run, kept *keptState) {
 	if r.Resumed != (kept.keeps || kept.paused) || r.State != string(kept.state) && !sameJSON([]byte(r.State), kept.state) || r.Answers > 0 && !kept.answers {
 		m.fail(t, "a call is entered again with what it kept", "run %d of %s, call %s: told %v, %s and %d answers; kept %+v, %s",
@@ -59,7 +58,7 @@ func (m *model) enteredWith(t *modelTask, r *Run, kept *keptState) {
 	}
 }
 
-// kept checks that what a tool was told is kept is in the log.
+// kept checks that a state acknowledged to a tool as kept is in the log.
 func (m *model) kept(r *Run, state string) {
 	id, _ := store.ParseTaskID(r.Task)
 	if t := m.tasks[id]; t == nil || t.calls[r.Call] == nil || !slices.Contains(t.calls[r.Call].states, state) {
@@ -67,8 +66,8 @@ func (m *model) kept(r *Run, state string) {
 	}
 }
 
-// checkUnsure compares the ledger with the log: of what a tool does not know, the log does
-// not say anything else.
+// checkUnsure compares the ledger with the log: outcomes unknown to a tool are unknown in the
+// log.
 func (w *world) checkUnsure() {
 	type call struct{ task, id string }
 	unsure := map[call]int{}

@@ -13,7 +13,7 @@ import (
 	"a2a-server/task/engine"
 )
 
-// What the state of a context may have at most.
+// Limits of the state of a context.
 const (
 	maxStateKeys  = 1000
 	maxStateBytes = 64 << 10
@@ -28,16 +28,16 @@ type modelContext struct {
 	tasks  []*modelTask
 }
 
-// stateWrite is one key that was set.
+// stateWrite is a key that was set.
 type stateWrite struct{ key, value string }
 
-// stateView is what a call may see of the state of its context: how it stood at some time
-// between two, and on top of it what its task has set since then.
+// stateView is the part of the state of its context that a call may see: the state at some
+// time between two, and on top of it the keys that its task has set since then.
 type stateView struct {
 	of       *modelContext
 	from, to int // so many of the writes
 	own      []stateWrite
-	task     map[string]string // what belongs to the task alone
+	task     map[string]string // keys of the task alone
 }
 
 // contextOf returns the state of the context of a new task.
@@ -75,7 +75,7 @@ func fits(state map[string]string) bool {
 	return keys <= maxStateKeys && bytes <= maxStateBytes
 }
 
-// view returns what a call that is entered by the batch at hand may see.
+// view returns the view of a call that is entered by the batch at hand.
 func (t *modelTask) view() stateView {
 	return stateView{of: t.context, from: t.known, to: len(t.context.writes), own: slices.Clone(t.setting), task: maps.Clone(t.temp)}
 }
@@ -99,8 +99,8 @@ func (v *stateView) shows(state map[string]any) bool {
 	return false
 }
 
-// sees checks what a run was entered with: all that was set when its task was changed
-// before, and nothing that was not durable.
+// sees checks the state that a run was entered with: at least the state at the previous change
+// of its task, and only durable values.
 func (m *model) sees(t *modelTask, r *Run, rights []*entry) {
 	if len(r.Seen) > 0 {
 		m.tools.coverage.Count("a call sees the state of its context")
@@ -113,8 +113,8 @@ func (m *model) sees(t *modelTask, r *Run, rights []*entry) {
 	m.fail(t, "a call sees the state of its context", "run %d of %s, call %s sees %.300v", r.N, r.Traits.Name(), r.Call, r.Seen)
 }
 
-// set applies what a call has set when it ended: all that the run which ended it did, or
-// nothing if there is no room.
+// set applies the keys that a call has set when it ended: all keys of the run which ended it,
+// or nothing if there is no room.
 func (m *model) set(t *modelTask, c *modelCall, v *event) {
 	var sets map[string]json.RawMessage
 	r := m.setter(t, c, v)
@@ -144,7 +144,7 @@ func (m *model) set(t *modelTask, c *modelCall, v *event) {
 }
 
 // tooMuch returns the run of a call that has set more than there was room for, nil if there is
-// none. Several runs may have returned: one of a process that was cut off changes nothing.
+// none. Several runs may have returned: a run of a process that was cut off changes nothing.
 func (m *model) tooMuch(t *modelTask, c *modelCall) *Run {
 	for _, r := range slices.Backward(m.tools.Ledger.Of(t.id.String(), c.id)) {
 		if r.Returned && !r.Paused && len(r.Sets) > 0 && !m.hasRoom(t, r) {
@@ -154,7 +154,7 @@ func (m *model) tooMuch(t *modelTask, c *modelCall) *Run {
 	return nil
 }
 
-// setter returns the run that has ended a call with what it has set, nil if none has: a
+// setter returns the run that has ended a call with the keys it has set, nil if none has: a
 // run that pauses sets nothing.
 func (m *model) setter(t *modelTask, c *modelCall, v *event) *Run {
 	n := 0
@@ -173,8 +173,8 @@ func (m *model) setter(t *modelTask, c *modelCall, v *event) *Run {
 	return nil
 }
 
-// hasRoom reports whether what a run has set would have fit, however the state of its
-// context stood when that was decided.
+// hasRoom reports whether the keys of a run would have fit into every state that its context
+// may have had when that was decided.
 func (m *model) hasRoom(t *modelTask, r *Run) bool {
 	if len(mustJSON(r.Sets)) > maxStateBytes {
 		return false
@@ -233,8 +233,8 @@ func canonical(raw []byte) []byte {
 	return mustJSON(v)
 }
 
-// checkState compares the state of each context with the log. Then it deletes the tasks,
-// which nobody runs by then: the state ends with the last one.
+// checkState compares the state of each context with the log. Then it deletes the tasks, which
+// are all parked by then: the state ends with the last.
 func (w *world) checkState() {
 	h, err := w.disk.Durable()
 	if err != nil {

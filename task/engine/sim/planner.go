@@ -13,13 +13,13 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// Plan is what a message of the simulation asks for.
+// Plan is the content of a message of the simulation.
 type Plan struct {
 	Steps []PlanStep    `json:"steps"`
 	End   a2a.TaskState `json:"end,omitempty"` // "": completed
 }
 
-// PlanStep is one step: calls, a question, a wait, or nothing but output.
+// PlanStep is a step: calls, a question, a wait, or nothing but output.
 type PlanStep struct {
 	Calls  []PlanCall `json:"calls,omitempty"`
 	Ask    bool       `json:"ask,omitempty"`
@@ -29,7 +29,7 @@ type PlanStep struct {
 	Slow   int        `json:"slow,omitempty"` // ms that a slow planner takes
 }
 
-// PlanCall is one call.
+// PlanCall is a call of a plan.
 type PlanCall struct {
 	Tool  string `json:"tool"`
 	N     int    `json:"n"`
@@ -66,7 +66,7 @@ func planOf(m *a2a.Message) (*Plan, error) {
 	return nil, errors.New("the message has no plan")
 }
 
-// planner does what the first message of a task says, step by step.
+// planner follows the first message of a task, step by step.
 type planner struct {
 	p      *Process
 	inline bool

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Process is a group of routines that live and die together, and what they run on:
-// it has the methods of an engine's Host. The world outside is a process, too.
+// Process is a group of routines that live and die together, and their host: it has the
+// methods of an engine's Host. The world outside is a process, too.
 type Process struct {
 	s      *Scheduler
 	name   string
@@ -18,7 +18,7 @@ type Process struct {
 // Process returns a new process without any routine.
 func (s *Scheduler) Process(name string) *Process { return &Process{s: s, name: name} }
 
-// Name is what the trace calls the process.
+// Name is the name of the process in the trace.
 func (p *Process) Name() string { return p.name }
 
 // Dead reports whether the process was killed.
@@ -46,7 +46,7 @@ func (p *Process) Wait(ch ...<-chan struct{}) int {
 	return r.wait()
 }
 
-// Yield lets others continue first.
+// Yield lets other routines continue first.
 func (p *Process) Yield() { p.Wait(always) }
 
 var always = func() <-chan struct{} {
@@ -103,10 +103,10 @@ func (p *Process) After(d time.Duration, f func()) (stop func() bool) {
 // AtDeath has f called when the process is killed, before its routines end.
 func (p *Process) AtDeath(f func()) { p.end = append(p.end, f) }
 
-// Kill ends the process, as SIGKILL does: its routines end where they wait, its timers
-// are never started, its batches that are not committed are lost. The deferred calls
-// of its routines run, but cannot wait, start anything or write. Any routine may call
-// it; one of p does not return from it.
+// Kill ends the process, as SIGKILL does: its routines end where they wait, its timers are
+// never started, its uncommitted batches are lost. The deferred calls of its routines run, but
+// cannot wait, start anything or write. Any routine may call it; for a routine of p it does
+// not return.
 func (p *Process) Kill() {
 	if p.dead {
 		return
@@ -160,7 +160,7 @@ type timer struct {
 	index  int // in the heap; -1: not in it
 }
 
-// timers is a heap: the next one is first, of two at one time the older one.
+// timers is a heap: the next timer is first, at the same time the older.
 type timers []*timer
 
 func (t timers) Len() int { return len(t) }

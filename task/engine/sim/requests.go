@@ -16,17 +16,17 @@ import (
 	"a2a-server/task/engine"
 )
 
-// sentMessage is a message that makes a task, with what it was answered.
+// sentMessage is a message that makes a task, with its answer.
 type sentMessage struct {
 	m    *a2a.Message
 	by   auth.Principal
 	hook *engine.PushConfig // nil: none is set with it
-	task store.TaskID       // zero: nobody knows
+	task store.TaskID       // zero: unknown
 }
 
 var errLeft = errors.New("the client has gone")
 
-// request runs f in a server, as a request of a client, who may lose patience.
+// request runs f in a server, as a request of a client, which may lose patience.
 func (w *world) request(v *server, f func(ctx context.Context)) {
 	ctx, leave := context.WithCancelCause(context.Background())
 	over := make(chan struct{})
@@ -51,8 +51,7 @@ func (w *world) request(v *server, f func(ctx context.Context)) {
 	}
 }
 
-// send sends a message that makes a task, maybe not for the first time, and reads what
-// comes of it.
+// send sends a message that makes a task, maybe not for the first time, and reads the outcome.
 func (w *world) send(v *server, sent *sentMessage, mode int) {
 	m := *sent.m
 	w.request(v, func(ctx context.Context) {
@@ -81,7 +80,7 @@ func (w *world) send(v *server, sent *sentMessage, mode int) {
 	})
 }
 
-// The ways of reading what came of a message.
+// Ways to read the outcome of a message.
 const (
 	modeNone   = iota // not at all
 	modeAwait         // until the task rests
@@ -90,7 +89,7 @@ const (
 	modes
 )
 
-// await reads what came of a message.
+// await reads the outcome of a message.
 func (w *world) await(ctx context.Context, v *server, sent *engine.Sent, mode int) {
 	switch mode {
 	case modeAwait:
@@ -151,8 +150,8 @@ func (w *world) say(v *server, m *a2a.Message, mode int, decides bool, acked fun
 	})
 }
 
-// refused looks at why a request was refused: it has to be one of the reasons that
-// clients are told of.
+// refused checks the reason for a refused request: it has to be a reason that clients are told
+// of.
 func (w *world) refused(ctx context.Context, what string, err error) {
 	var state *task.StateError
 	var invalid *task.InvalidError
@@ -186,11 +185,11 @@ func (w *world) needsNoRoom(what string, err error) {
 	}
 }
 
-// idle waits until nothing is running. Then nobody waits for a turn while there is room.
+// idle waits until nothing is running. Then no task waits for a turn while there is room.
 func (w *world) idle() {
 	w.outside.Idle()
 	for _, t := range w.model.order {
-		// A turn that another process cannot tell has not seen what that has decided.
+		// A turn that another process cannot tell has not seen that process's decision.
 		if t.runner != nil && !t.untold && !t.runner.dead && !t.runner.paused && !w.stopped(t.runner) {
 			w.model.heldWaits(t)
 		}
@@ -211,7 +210,7 @@ func (w *world) idle() {
 	}
 }
 
-// decide has somebody decide. It is acknowledged only when it is durable, and stays.
+// decide sends a decision. It is acknowledged only when it is durable, and stays.
 func (w *world) decide(v *server, t *modelTask, d Dialect, verdicts ...*verdict) {
 	acked := func() {
 		for _, x := range verdicts {
@@ -245,12 +244,12 @@ func (w *world) decide(v *server, t *modelTask, d Dialect, verdicts ...*verdict)
 	w.say(v, m, w.choices.Choose(Script, modes), d != Keyword, acked)
 }
 
-// acknowledged checks that a decision which is acknowledged is what the log says.
+// acknowledged checks that an acknowledged decision is in the log.
 func (w *world) acknowledged(t *modelTask, x *verdict, d Dialect) {
 	a := t.approval(x.a.ID)
 	w.coverage.Count("decided: " + string(x.verb))
 	if x.id != x.a.ID || d == Keyword {
-		return // it may mean another one by then
+		return // it may mean another approval by then
 	}
 	want := map[approval.Verb]approval.State{
 		approval.Approve: approval.Approved, approval.Edit: approval.Edited, approval.Reject: approval.Rejected,
@@ -293,8 +292,7 @@ func (c *client) yield(v *server) func([]engine.Event) error {
 	}
 }
 
-// read checks a page against what is durable: nothing is left out, doubled, or shown
-// before it is.
+// read checks a page against the durable events: nothing is left out, doubled, or shown early.
 func (w *world) read(c *client, page []engine.Event) {
 	t := w.model.tasks[c.id]
 	for _, e := range page {

@@ -12,14 +12,14 @@ import (
 // maxFailures is after how many failures [Seeds] stops.
 const maxFailures = 8
 
-// SeedFailure is a seed whose run went wrong.
+// SeedFailure is a seed of a failed run.
 type SeedFailure struct {
 	Seed    uint64
 	Failure *Failure
 }
 
-// Seeds plays n seeds, several at once, and returns those that failed, in their order.
-// It stops early after a few. What came up is counted in cfg.Coverage.
+// Seeds plays n seeds, several at once, and returns the failures, in their order. It stops
+// early after a few. Events are counted in cfg.Coverage.
 func Seeds(cfg Config, from, n uint64, workers int) []SeedFailure {
 	var (
 		next   atomic.Uint64
@@ -68,13 +68,13 @@ func Smaller(cfg Config, seed uint64, tries int) (Tape, *Failure) {
 	})
 }
 
-// ExplainTape plays a tape, and returns it with what happens and what goes wrong.
+// ExplainTape plays a tape, and returns it with its trace and its failure.
 func ExplainTape(cfg Config, t Tape) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "tape %s\n", t)
 	cfg.Coverage = nil
 	cfg.Trace = func(line string) {
-		if !strings.Contains(line, " continues (") { // who continues says little, and is most of it
+		if !strings.Contains(line, " continues (") { // scheduling says little, and is most of it
 			b.WriteString(line + "\n")
 		}
 	}
@@ -84,8 +84,8 @@ func ExplainTape(cfg Config, t Tape) string {
 	return b.String()
 }
 
-// Declared returns all that has to come up in enough runs. points are those at which
-// the engine calls its hook.
+// Declared returns all events that have to come up in enough runs. points are the points at
+// which the engine calls its hook.
 func Declared(points []string) []string {
 	var all []string
 	for _, t := range AllTraits() {

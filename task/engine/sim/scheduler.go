@@ -12,20 +12,19 @@ import (
 	"time"
 )
 
-// Scheduler runs routines one at a time, in the goroutine that calls it. Each step
-// one of those that can continue is chosen, or the disk commits, or time passes until
-// the next timer. It is not safe for concurrent use: all that happens in a run
-// happens in its routines, or between two steps.
+// Scheduler runs routines one at a time, in the goroutine that calls it. Each step chooses a
+// routine that can continue, or the disk commits, or time passes until the next timer. It is
+// not safe for concurrent use: a run happens in its routines, or between two steps.
 type Scheduler struct {
 	choices *Choices
-	trace   func(line string) // nil: nobody reads it
+	trace   func(line string) // nil: not recorded
 	sum     interface {
 		Write(p []byte) (int, error)
 		Sum64() uint64
 	}
 
 	now      time.Time
-	routines []*routine // started and not over; the one that has waited longest is first
+	routines []*routine // started and not over; the longest waiting is first
 	timers   timers
 	disk     *Disk // nil: none
 	current  *routine
@@ -45,7 +44,7 @@ func NewScheduler(c *Choices) *Scheduler {
 	return &Scheduler{choices: c, sum: fnv.New64a(), now: Epoch}
 }
 
-// Trace has each step written to f, as one line.
+// Trace has each step written to f, as a line.
 func (s *Scheduler) Trace(f func(line string)) { s.trace = f }
 
 // Choices returns where the run takes its choices from.
@@ -60,7 +59,7 @@ func (s *Scheduler) Steps() int { return s.steps }
 // Sum is a sum of all that happened: two runs with the same sum were the same.
 func (s *Scheduler) Sum() uint64 { return s.sum.Sum64() }
 
-// Fail ends the run, if it has not failed before. Anybody may call it.
+// Fail ends the run, if it has not failed before. Any routine may call it.
 func (s *Scheduler) Fail(rule, format string, args ...any) {
 	if s.failure == nil {
 		s.failure = &Failure{Rule: rule, Detail: fmt.Sprintf(format, args...), Step: s.steps}
@@ -80,8 +79,8 @@ func (s *Scheduler) Note(format string, args ...any) {
 	}
 }
 
-// mark adds a step to the sum, and to the trace when somebody reads it: formatting
-// every step takes longer than the step.
+// mark adds a step to the sum, and to the trace if there is one: formatting every step takes
+// longer than the step.
 func (s *Scheduler) mark(kind byte, n, m int, line func() string) {
 	_, _ = s.sum.Write([]byte{kind, byte(n), byte(n >> 8), byte(n >> 16), byte(m), byte(m >> 8)})
 	if s.trace != nil {
@@ -113,14 +112,14 @@ func (s *Scheduler) Settle(d time.Duration) {
 	})
 }
 
-// step does one thing, and reports whether there was one.
+// step runs a step, and reports whether there was any.
 func (s *Scheduler) step() bool {
 	s.reap()
 	s.steps++
 	ready, queued := s.runnable(), s.disk.queued()
 	switch {
 	case len(ready) > 0:
-		// A slow machine: time passes, or the disk is done, while others could continue.
+		// A slow machine: time passes, or the disk is done, while routines could continue.
 		if queued > 0 {
 			if i := s.choices.Choose(Schedule, len(ready)+1); i < len(ready) {
 				s.resume(ready[i])
@@ -156,7 +155,7 @@ func (s *Scheduler) commit(queued int) {
 	s.disk.Commit(queued - s.choices.Choose(Commits, queued))
 }
 
-// runnable returns the routines that can continue, those of Idle only when there is
+// runnable returns the routines that can continue, the routines of Idle only when there is
 // nothing else to do.
 func (s *Scheduler) runnable() []*routine {
 	s.ready = s.ready[:0]
@@ -176,7 +175,7 @@ func (s *Scheduler) runnable() []*routine {
 	return s.ready
 }
 
-// idle lets paused processes continue when nobody else can.
+// idle lets paused processes continue when no routine can.
 func (s *Scheduler) idle() bool {
 	some := false
 	for _, r := range s.routines {
@@ -186,14 +185,14 @@ func (s *Scheduler) idle() bool {
 	return some
 }
 
-// slowest is how much time may pass at once while somebody could continue.
+// slowest is how much time may pass at once while a routine could continue.
 const slowest = time.Second
 
 // jitter is how much too late a timer may be.
 const jitter = 2 * time.Millisecond
 
-// pass lets time pass until the next timer and starts it, or rarely one that should
-// have come a little later.
+// pass lets time pass until the next timer and starts it, or rarely a timer that should have
+// come a little later.
 func (s *Scheduler) pass() {
 	t := s.timers[0]
 	if len(s.timers) > 1 && s.choices.Rarely(Schedule, 8) {
@@ -234,7 +233,7 @@ func (s *Scheduler) start(p *Process, f func()) {
 	r.next, r.stop = iter.Pull(func(yield func(struct{}) bool) {
 		r.yield = yield
 		defer func() {
-			if v := recover(); v != nil && !p.dead { // who dies by Goexit may break on the way
+			if v := recover(); v != nil && !p.dead { // a routine that dies by Goexit may break on the way
 				s.Fail("panic", "%v\n%s", v, debug.Stack())
 			}
 		}()
@@ -256,8 +255,7 @@ func (s *Scheduler) reap() {
 	}
 }
 
-// end ends a routine. Goexit of a routine ends whoever waits for it too, so that is a
-// goroutine of its own.
+// end ends a routine. Its Goexit would end the waiting goroutine too, so stop runs in its own.
 func (s *Scheduler) end(r *routine) {
 	s.forget(r)
 	s.current = r
@@ -297,8 +295,8 @@ type routine struct {
 // name is that of the function.
 func (r *routine) name() string { return runtime.FuncForPC(reflect.ValueOf(r.f).Pointer()).Name() }
 
-// wait lets others continue until one of r.waits can be received from, and returns which.
-// It never returns when the process has died.
+// wait lets other routines continue until r can receive from a channel of r.waits, and returns
+// its index. It never returns when the process has died.
 func (r *routine) wait() int {
 	if !r.yield(struct{}{}) {
 		runtime.Goexit()
@@ -308,8 +306,7 @@ func (r *routine) wait() int {
 	return at
 }
 
-// canGoOn reports whether r has not begun, or one of the channels that it waits for
-// can be received from.
+// canGoOn reports whether r has not begun, or can receive from a channel that it waits for.
 func (r *routine) canGoOn() bool {
 	if r.waits == nil || r.got >= 0 {
 		return true
@@ -322,8 +319,8 @@ func (r *routine) canGoOn() bool {
 	return false
 }
 
-// peek reports whether c can be received from. What has no buffer has to be received
-// from to find out: it can be closed, or else it is received already.
+// peek reports whether c can be received from. For an unbuffered channel it has to receive to
+// find out: it can be closed, or else it is received already.
 func (r *routine) peek(i int, c <-chan struct{}) bool {
 	if len(c) > 0 {
 		return true
@@ -339,7 +336,7 @@ func (r *routine) peek(i int, c <-chan struct{}) bool {
 	}
 }
 
-// receive chooses one of the channels that can be received from, and receives from it.
+// receive chooses a channel that can be received from, and receives from it.
 func (r *routine) receive() int {
 	if r.waits == nil {
 		return 0

@@ -8,13 +8,13 @@ import (
 	"a2a-server/tool"
 )
 
-// What a Sharing tool sets: keys of the context, one of the task alone, and values of some
-// bytes, of a size of which a context has room for a few, and of one that nobody may set.
+// Writes of a Sharing tool: keys of the context, a key of the task alone, and values of some
+// bytes, of a size of which a context has room for a few, and of a size over the limit.
 var sharedKeys = []string{"a", "b", "c", "d", ownKey}
 
 const (
 	ownKey      = tempPrefix + "own"
-	tempPrefix  = "temp:" // of what belongs to the task alone
+	tempPrefix  = "temp:" // of the keys of the task alone
 	muchState   = 20 << 10
 	tooMuchData = 70 << 10
 )

@@ -32,7 +32,7 @@ type shrinker struct {
 	run     func(Tape) (*Failure, Tape)
 }
 
-// rank is what has to become smaller: what is not zero, then the length.
+// rank is the order of size: the number of nonzero choices, then the length.
 func rank(t Tape) int {
 	n := 0
 	for _, lanes := range t {
@@ -49,8 +49,8 @@ func rank(t Tape) int {
 	return n
 }
 
-// try plays the best tape with one stream replaced, and keeps it when it is smaller and
-// fails in the same way.
+// try plays the best tape with a stream replaced, and keeps it when it is smaller and fails in
+// the same way.
 func (s *shrinker) try(stream int, by [][]uint16) bool {
 	if s.left == 0 {
 		return false

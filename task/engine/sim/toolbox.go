@@ -9,8 +9,8 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// Toolbox is the tools of a run: one for each of its traits, in one toolset for each
-// form. They can change, go away and come back, and so can the toolsets.
+// Toolbox is the tools of a run: a tool for each of its traits, in a toolset for each form.
+// They can change, go away and come back, and so can the toolsets.
 type Toolbox struct {
 	s        *Scheduler
 	coverage *Coverage
@@ -26,8 +26,8 @@ type Toolbox struct {
 	Entered func(*Run)
 	// Kept, when set, is called when a tool was told that a checkpoint is durable.
 	Kept func(*Run, string)
-	// Answered, when set, is called when a tool is told what came of a question that it
-	// waited for; over says that it did not want to wait any longer.
+	// Answered, when set, is called when a tool gets the outcome of a question that it waited
+	// for; over says that it did not want to wait any longer.
 	Answered func(r *Run, asked tool.Ask, a tool.Answer, err error, over bool)
 	// Flaky makes a toolset fail once in a while.
 	Flaky bool
@@ -40,7 +40,7 @@ type blocked struct {
 	release chan struct{}
 }
 
-// errToolsetDown is not tool.ErrUnknownTool: nobody knows which tools there are.
+// errToolsetDown is not tool.ErrUnknownTool: the tools are unknown.
 var errToolsetDown = errors.New("connection refused")
 
 // NewToolbox returns the tools of these traits.
@@ -48,7 +48,7 @@ func NewToolbox(s *Scheduler, c *Coverage, traits []Traits) *Toolbox {
 	return &Toolbox{s: s, coverage: c, traits: traits, version: map[string]int{}, gone: map[string]bool{}, digests: map[string]string{}}
 }
 
-// Traits returns what tools there are, gone or not.
+// Traits returns the traits of all tools, gone or not.
 func (b *Toolbox) Traits() []Traits { return b.traits }
 
 // Registry returns the tools as a process sees them.
@@ -90,7 +90,7 @@ func (t *toolset) Tools(agent.ReadonlyContext) ([]tool.Tool, error) {
 	return tools, nil
 }
 
-// Change gives a tool another definition. Every third one takes other arguments.
+// Change gives a tool another definition. Every third definition takes other arguments.
 func (b *Toolbox) Change(name string) {
 	b.version[name]++
 	b.coverage.Count("fault: tool changed")
@@ -145,7 +145,7 @@ func (b *Toolbox) Blocked() int {
 	return len(live)
 }
 
-// Release lets one of the runs that wait continue.
+// Release lets a waiting run continue.
 func (b *Toolbox) Release(i int) {
 	if n := b.Blocked(); n > 0 {
 		w := b.blocked[i%n]

@@ -38,12 +38,12 @@ const (
 	AsksAndGoes               // asks for confirmation and returns a result nevertheless
 	SuspendsEver              // suspends itself with neither a question nor a timer
 	Looks                     // asks, and looks after its work a few times while the question is open
-	Unsure                    // does not know what came of it
-	Keeps                     // keeps what it has done, and returns a result
+	Unsure                    // does not know its outcome
+	Keeps                     // keeps its progress, and returns a result
 	KeepsAndBlocks            // … and blocks after that
 	KeepsAndAsks              // … and suspends itself with a question
 	KeepsLate                 // … and once more when it is released, whatever its context says
-	KeepsUnsure               // … and does not know what came of the rest
+	KeepsUnsure               // … and does not know the outcome of the rest
 	Sets                      // sets some of the state of its context
 	SetsMuch                  // … that takes a good part of the room
 	SetsTooMuch               // … more than there is ever room for
@@ -57,7 +57,7 @@ const (
 	WaitsBadly                // … one that cannot be asked
 	WaitsBriefly              // … and not for long
 	WaitsAndAsks              // … and suspends itself with another one
-	WaitsUnsure               // … and does not know what came of it
+	WaitsUnsure               // … and does not know its outcome
 	WaitsLate                 // … when it is released, whatever its context says
 )
 
@@ -267,7 +267,7 @@ func (t *simTool) leave(ctx context.Context, r *Run, err *error) {
 
 func short(task string) string { return task[max(0, len(task)-4):] }
 
-// done changes the world, and returns what says so.
+// done changes the world, and returns a result that says so.
 func (r *Run) done() (map[string]any, error) {
 	r.Effect = true
 	r.Result = true
@@ -349,7 +349,7 @@ func (r *Run) stopped(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", cause, tool.ErrNoEffect)
 }
 
-// suspend goes the ways that pause. What was answered is not asked again.
+// suspend goes the ways that pause. An answered question is not asked again.
 func (t *simTool) suspend(ctx tool.Context, r *Run) (map[string]any, error) {
 	if r.Way == Confirms || r.Way == ConfirmsTwo || r.Way == AsksAndGoes {
 		return t.confirm(ctx, r)

@@ -2,7 +2,7 @@ package sim
 
 import "a2a-server/tool"
 
-// Effect is what a tool declares about repeating a call.
+// Effect is a tool's declaration about repeating a call.
 type Effect int
 
 // The effects.
@@ -23,7 +23,7 @@ const (
 	Streaming              // yields pieces
 	Suspending             // pauses for questions, confirmations and timers
 	Long                   // takes its time, can be canceled by the id of its call
-	Keeping                // keeps what it has done while it runs
+	Keeping                // keeps its progress while it runs
 	Sharing                // sets some of the state of its context
 	Asking                 // asks while it runs, and waits for the answers
 
@@ -35,7 +35,7 @@ var formNames = [...]string{"plain", "streaming", "suspending", "long", "keeping
 // String returns the name of a form, which is that of the toolset of its tools.
 func (f Form) String() string { return formNames[f] }
 
-// Traits are what a tool declares.
+// Traits are the declarations of a tool.
 type Traits struct {
 	Gated  bool
 	Effect Effect
@@ -62,7 +62,7 @@ func (t Traits) Name() string {
 	return name
 }
 
-// Annotations are what the tool declares.
+// Annotations are the annotations of a tool with these traits.
 func (t Traits) Annotations() tool.Annotations {
 	return tool.Annotations{ReadOnly: t.Effect == ReadOnly, Idempotent: t.Effect == Idempotent}
 }

@@ -25,7 +25,7 @@ var (
 	bob   = auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleRequester, auth.RoleApprover}, Method: "sim"}
 )
 
-// world is one run: servers on one disk, tools, and clients that use them.
+// world is a run: servers on one disk, tools, and clients that use them.
 type world struct {
 	cfg      Config
 	s        *Scheduler
@@ -50,7 +50,7 @@ type world struct {
 	policy    *approval.Policy
 	limits    task.Limits
 	created   []*sentMessage
-	known     []*modelTask // whose ids clients know
+	known     []*modelTask // tasks with ids known to clients
 	clients   []*client
 	finishing bool
 	orphans   bool // a process has gone, and none was started since
@@ -65,8 +65,8 @@ type server struct {
 	stopPush context.CancelFunc // nil: no push notifications
 }
 
-// Play plays the choices, and returns what went wrong, nil when nothing did. sum is
-// that of the scheduler: equal runs have equal sums.
+// Play plays the choices, and returns the failure, nil without any. sum is that of the
+// scheduler: equal runs have equal sums.
 func Play(c *Choices, cfg Config) (failure *Failure, sum uint64) {
 	if cfg.Coverage == nil {
 		cfg.Coverage = NewCoverage()
@@ -198,7 +198,7 @@ func (w *world) start() *server {
 	return v
 }
 
-// mayDie returns a hook at whose points a server dies now and then.
+// mayDie returns a hook; a server dies now and then at its points.
 func (w *world) mayDie(v *server) func(point string) {
 	return func(point string) {
 		if !w.finishing && v.p.within() && w.choices.Rarely(Faults, 150) {
@@ -208,8 +208,7 @@ func (w *world) mayDie(v *server) func(point string) {
 	}
 }
 
-// kill kills a server. What it has queued is lost, or some of it is not, and nobody is
-// told.
+// kill kills a server without notice. Its queued batches are lost, or some of them are not.
 func (w *world) kill(v *server) {
 	w.gone(v)
 	if n := w.disk.Queued(v.p); n > 0 {
@@ -225,7 +224,7 @@ func (w *world) kill(v *server) {
 	v.p.Kill()
 }
 
-// gone takes a server out of those that clients use.
+// gone takes a server out of the servers that clients use.
 func (w *world) gone(v *server) {
 	w.orphans = true
 	for i, o := range w.servers {
@@ -236,8 +235,8 @@ func (w *world) gone(v *server) {
 	}
 }
 
-// server returns the server that clients use: the newest, rarely an older one. One is
-// started when there is none.
+// server returns the server that clients use: the newest, rarely an older server. If there is
+// none, it starts a server.
 func (w *world) server() *server {
 	n := len(w.servers)
 	if n == 0 {
@@ -249,8 +248,8 @@ func (w *world) server() *server {
 	return w.servers[n-1]
 }
 
-// logWatch fails the run when an engine logs an error: what is logged as one is a bug,
-// or a fault that the simulation does not have.
+// logWatch fails the run when an engine logs an error, which is a bug, or a fault that the
+// simulation does not have.
 type logWatch struct {
 	w *world
 	p *Process
@@ -274,7 +273,7 @@ func (l *logWatch) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// log prints the log of a task, to tell what went wrong.
+// log prints the log of a task, to explain a failure.
 func (w *world) log(t *modelTask) string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "phase %d state %s rev %d fence %d, %d claims\n", t.phase, t.state, t.rev, t.fence, t.claims)
