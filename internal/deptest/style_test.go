@@ -13,8 +13,8 @@ import (
 // The most vague pronouns per 1,000 words: of all comments together, tests left out, and of each
 // page of more than 500 words, code and tables' keys left out (docs/style.md).
 const (
-	vagueInComments = 30
-	vagueInPages    = 60
+	vagueInComments = 7
+	vagueInPages    = 7
 )
 
 var vague = map[string]bool{
