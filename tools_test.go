@@ -203,7 +203,7 @@ func TestForWithoutAuthentication(t *testing.T) {
 	c, _ := configured(t, "tools: [{builtin: demo, for: {roles: [ops]}}]\n")
 	for _, noListen := range []bool{false, true} {
 		c.NoListen = noListen
-		if err := a2aserver.Check(c); err == nil || !strings.Contains(err.Error(), "there is no authentication") {
+		if err := a2aserver.Check(c); err == nil || !strings.Contains(err.Error(), "tools[0].for: ") {
 			t.Errorf("Check() = %v", err)
 		}
 	}

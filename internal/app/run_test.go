@@ -59,7 +59,7 @@ func TestRun(t *testing.T) {
 
 		"help":            {args: "help", stdout: []string{`(?m)^  serve `, `(?m)^  config check `, `(?m)^  health `, `(?m)^  completion `, `(?m)^  version `, `Exit codes`}},
 		"--help":          {args: "--help", stdout: []string{`(?m)^  serve `}},
-		"help serve":      {args: "help serve", stdout: []string{`(?m)^  --listen \(host:port\)$`, `A2A_SERVER_LISTEN, default\s+127.0.0.1:8080\.`, `(?m)^  --config \(file\)$`}},
+		"help serve":      {args: "help serve", stdout: []string{`(?m)^  --listen \(host:port\)$`, `A2A_SERVER_LISTEN,\s+default\s+127.0.0.1:8080\.`, `(?m)^  --config \(file\)$`}},
 		"serve --help":    {args: "serve --help", stdout: []string{`(?m)^  --listen `}},
 		"help check":      {args: "help config check", stdout: []string{`(?m)^  --data `}},
 		"help config":     {args: "help config", stdout: []string{`(?m)^  check +report `, `(?m)^  show `}},
