@@ -14,7 +14,7 @@ TESTFLAGS ?= -race -count=1 -timeout 20m
 packages.gate1 := ./store/... ./internal/deptest/... ./internal/picture
 packages.sim   := ./task/engine/sim
 # The race detector keeps memory of its own, and makes the simulation slow.
-packages.norace2 := $(packages.sim) ./internal/heap
+packages.norace2 := $(packages.sim) ./internal/heap ./approval/api
 packages.race2 := ./task ./task/internal/... ./task/engine ./task/planner/... ./task/push ./tool/... ./approval/... ./a2a/dialect/... ./auth/... ./internal/egress/... ./internal/strictjson/... ./internal/setting ./internal/share ./internal/strictyaml/... ./internal/tlsfiles/... ./internal/visible/... ./internal/suggest/... ./internal/child ./internal/crashpoint/... ./internal/golden ./internal/keyring ./internal/mutate/... ./internal/privatefile ./internal/testlog
 packages.gate2 := $(packages.race2) $(packages.norace2)
 packages.gate3 := . ./a2a ./a2a/v03 ./a2aservertest ./client ./examples/... ./internal/adminsocket ./internal/app/... ./internal/conformance ./internal/failure ./internal/httpd ./internal/kinds ./internal/listener ./cmd/...

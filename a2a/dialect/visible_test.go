@@ -19,7 +19,7 @@ func (named) Name() string           { return "show" }
 func (named) RequiresApproval() bool { return true }
 
 // What package approval writes into a hint and what this package makes of hint and
-// arguments agree over every code point, and leave nothing unseen: a character that one
+// arguments agree over every assigned code point, and leave nothing unseen: a character that one
 // of them shows as it is, and the other escapes, would be two arguments to a person.
 func TestHintAndQuestionShowTheSame(t *testing.T) {
 	t.Parallel()
@@ -51,7 +51,8 @@ func TestHintAndQuestionShowTheSame(t *testing.T) {
 		chunk = chunk[:0]
 	}
 	for r := rune(0); r <= unicode.MaxRune; r++ {
-		if utf8.ValidRune(r) {
+		assigned := r < 0x40000 || r>>12 == 0xE0 // beyond them one in 257 stands for all
+		if utf8.ValidRune(r) && (assigned || r%257 == 0) {
 			chunk = append(chunk, r)
 		}
 		if len(chunk) == 150 { // so that nothing is shortened, were all of it escaped
