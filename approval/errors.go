@@ -30,12 +30,12 @@ type Case struct {
 func Cases() []Case {
 	return []Case{
 		{ReasonUnknown, "No approval of this task has that id.", "Answer an approval in `pending`."},
-		{ReasonMalformed, "A known shape is wrong or contradicts itself, the tool takes no payload, arguments do not fit the tool's schema, a name fits several calls, or an approval is decided in two ways.", "Correct the `fieldViolations`, and send the message again."},
-		{ReasonNotAllowed, "Not this decision, not by this person, or not this way.", "Use a decision in `allowed`, or have a permitted person decide; the message names the rule."},
-		{ReasonConflict, "It was decided differently; see `by`, `at` and `verb`.", "Nothing: that decision is final. Read the task for its result."},
-		{ReasonDecided, "It was already decided this way, and its task has ended.", "Nothing: it was done. Read the task for its result."},
-		{ReasonExpired, "Its `deadline` has passed.", "If the call is still wanted, ask for it again with a new message."},
-		{ReasonChanged, "The approval has changed since it was shown.", "Read the task, review the approval in `successor` or, without a successor, this approval again, and decide with the given `digest`."},
+		{ReasonMalformed, "A known shape is wrong or contradictory, the tool takes no payload, arguments do not fit its schema, a name fits several calls, or an approval is decided in two ways.", "Correct the `fieldViolations`."},
+		{ReasonNotAllowed, "This decision, person or way is not allowed.", "Use a decision in `allowed`, or have a permitted person decide; the message has the rule."},
+		{ReasonConflict, "It was decided differently; see `by`, `at` and `verb`.", "Nothing: that is final. Read the task's result."},
+		{ReasonDecided, "It was decided this way, and its task has ended.", "Nothing. Read the task's result."},
+		{ReasonExpired, "Its `deadline` has passed.", "If still wanted, ask again in a new message."},
+		{ReasonChanged, "The approval has changed since it was shown.", "Read the task, review the approval (or its `successor`) again, and decide with the given `digest`."},
 	}
 }
 

@@ -24,21 +24,21 @@ type Case struct {
 // Cases returns every reason. docs/errors.md is generated from it.
 func Cases() []Case {
 	return []Case{
-		{client.ReasonInvalid, []int{400, 405, 408, 413, 415}, "A parameter, a member of the body or the request itself is missing, unknown or wrong.", "Correct the `fields`, or the fault in `detail`, and send it again."},
+		{client.ReasonInvalid, []int{400, 405, 408, 413, 415}, "A parameter, a member of the body or the request is missing, unknown or wrong.", "Correct the `fields`, or the fault in `detail`."},
 		{client.ReasonUnauthenticated, []int{401}, "The caller could not be authenticated.", "Send a credential of a kind in `WWW-Authenticate`."},
-		{client.ReasonRole, []int{403}, "The credential has no role for this, or the request comes from a page of another site.", "Ask the server's operator for a role in `detail`, or to add the origin to `allowed_origins`."},
+		{client.ReasonRole, []int{403}, "The caller has no role for this, or the request is from another site's page.", "Ask the operator for a role in `detail`, or to extend `allowed_origins`."},
 		{client.ReasonNotFound, []int{404}, "There is no such path, approval or task, or it belongs to another caller.", "Check the id and your credential: `GET /whoami` shows its caller."},
-		{client.ReasonConflict, []int{409}, "The approval was decided differently, or replaced.", "Nothing: that is final. `approval` has the author and the time."},
-		{client.ReasonExpired, []int{410}, "The deadline of the approval has passed.", "If the call is still wanted, have it requested again."},
+		{client.ReasonConflict, []int{409}, "The approval was decided differently, or replaced.", "Nothing: that is final. `approval` has author and time."},
+		{client.ReasonExpired, []int{410}, "The deadline of the approval has passed.", "If still wanted, have the call requested again."},
 		{client.ReasonChanged, []int{412}, "The digest is not that of the approval.", "Review `approval` again, and decide with its digest."},
-		{client.ReasonNotAllowed, []int{403}, "This caller may not decide the approval, or not with this type of decision.", "Have one of its `approvers` decide, or use a type in `decisions`."},
-		{client.ReasonBatch, []int{424}, "Another decision of a batch on the same task was refused, so this decision does not count either.", "Correct the other decision, and send both again."},
+		{client.ReasonNotAllowed, []int{403}, "This caller, or this type of decision, is not allowed.", "Have its `approvers` decide, or use a type in `decisions`."},
+		{client.ReasonBatch, []int{424}, "Another decision of the batch on this task was refused, so this does not count either.", "Correct the other, and send both again."},
 		{client.ReasonState, []int{409}, "The task has ended, or has to end first.", "Read the task for its state."},
-		{client.ReasonTooMany, []int{429}, "The caller makes more requests than `limits.rate`, or its address has sent too many invalid credentials.", "Wait for the seconds in `Retry-After`."},
-		{client.ReasonBusy, []int{503}, "The server is at a limit, cannot write at the moment, or is stopping. Nothing was written.", "Retry after `Retry-After`, with a backoff."},
-		{client.ReasonDataLoss, []int{500, 503}, "Stored data is damaged.", "Ask the server's operator to restore a backup."},
-		{client.ReasonUnclear, []int{500}, "The server failed while it made a change, which may have been made.", "Read the approval or the task before you send it again."},
-		{client.ReasonInternal, []int{500}, "The server has failed. Nothing was changed.", "Retry once. If that fails too, tell the server's operator; the log has the cause."},
+		{client.ReasonTooMany, []int{429}, "The caller exceeds `limits.rate`, or its address sent too many invalid credentials.", "Wait for `Retry-After`."},
+		{client.ReasonBusy, []int{503}, "The server is at a limit, cannot write now, or is stopping. Nothing was written.", "Retry after `Retry-After`, with backoff."},
+		{client.ReasonDataLoss, []int{500, 503}, "Stored data is damaged.", "Have a backup restored."},
+		{client.ReasonUnclear, []int{500}, "The server failed during a change, which may have been made.", "Read the approval or task before you retry."},
+		{client.ReasonInternal, []int{500}, "The server has failed. Nothing was changed.", "Retry once, then tell the operator; the log has the cause."},
 	}
 }
 

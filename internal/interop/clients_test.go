@@ -181,40 +181,40 @@ var cases = []struct {
 	{"server killed while parked", nil},
 }
 
-// gaps are the cases that a client cannot play, and why. What is empty stands for all.
+// gaps are the cases that a client cannot play, and why. An empty field stands for all.
 var gaps = []struct {
-	of      string
-	version a2a.ProtocolVersion
-	binding a2a.TransportProtocol
-	cases   []string
-	why     string
+	of       []string
+	bindings []a2a.TransportProtocol
+	version  a2a.ProtocolVersion
+	cases    []string
+	why      string
 }{
-	{version: a2av0.Version, binding: a2a.TransportProtocolJSONRPC, cases: []string{"list"}, why: "0.3 has no lists there"},
-	{of: "js", version: a2av0.Version, cases: []string{"list"}, why: "it has no lists of 0.3"},
-	{of: "python", version: a2av0.Version, cases: []string{"list"}, why: "it has no lists of 0.3"},
-	{version: a2av0.Version, cases: []string{"subscribe while parked"}, why: "a stream of 0.3 ends where the task waits"},
+	{version: a2av0.Version, cases: []string{"subscribe while parked"}, why: "streams end where the task waits"},
+	{bindings: []a2a.TransportProtocol{a2a.TransportProtocolJSONRPC}, version: a2av0.Version, cases: []string{"list"}, why: "not in this version"},
+	{of: []string{"js", "python"}, bindings: notJSONRPC, version: a2av0.Version, cases: []string{"list"}, why: "not in the SDK"},
 	{
-		of: "python", version: a2av0.Version, binding: a2a.TransportProtocolHTTPJSON,
-		cases: []string{"list webhooks", "delete a webhook"}, why: "its method for that is not implemented there",
-	},
-	{of: "cli", cases: []string{"push", "set a webhook", "list webhooks", "delete a webhook"}, why: "it sends no webhook"},
-	{of: "cli", binding: a2a.TransportProtocolGRPC, cases: []string{"extended agent card"}, why: "it calls gRPC at the address of the card"},
-	{
-		of: "js", version: a2av0.Version, binding: a2a.TransportProtocolHTTPJSON,
-		cases: []string{"stream", "disconnect and subscribe again", "server killed in a stream"}, why: "it loses which chunks are appended",
+		of: []string{"python"}, bindings: []a2a.TransportProtocol{a2a.TransportProtocolHTTPJSON}, version: a2av0.Version,
+		cases: []string{"list webhooks", "delete a webhook"}, why: "not in the SDK",
 	},
 	{
-		of: "js", version: a2av0.Version, binding: a2a.TransportProtocolGRPC,
-		cases: []string{"stream", "disconnect and subscribe again", "server killed in a stream"}, why: "it loses which chunks are appended",
+		of: []string{"js"}, bindings: notJSONRPC, version: a2av0.Version,
+		cases: []string{"stream", "disconnect and subscribe again", "server killed in a stream"}, why: "loses which chunks are appended",
 	},
-	{of: "js", version: a2av0.Version, binding: a2a.TransportProtocolHTTPJSON, cases: []string{"pause"}, why: "it loses the metadata of parts"},
-	{of: "js", version: a2av0.Version, binding: a2a.TransportProtocolGRPC, cases: []string{"pause"}, why: "it loses the metadata of parts"},
+	{of: []string{"js"}, bindings: notJSONRPC, version: a2av0.Version, cases: []string{"pause"}, why: "loses the metadata of parts"},
+	{of: []string{"cli"}, cases: []string{"push", "set a webhook", "list webhooks", "delete a webhook"}, why: "sends no webhook"},
+	{
+		of: []string{"cli"}, bindings: []a2a.TransportProtocol{a2a.TransportProtocolGRPC},
+		cases: []string{"extended agent card"}, why: "calls gRPC at the address of the card",
+	},
 }
+
+var notJSONRPC = []a2a.TransportProtocol{a2a.TransportProtocolHTTPJSON, a2a.TransportProtocolGRPC}
 
 // gap returns why the client cannot play a case, "" when it can.
 func (o official) gap(name string) string {
 	for _, g := range gaps {
-		if (g.of == "" || g.of == o.of) && (g.version == "" || g.version == o.version) && (g.binding == "" || g.binding == o.binding) && slices.Contains(g.cases, name) {
+		if (g.of == nil || slices.Contains(g.of, o.of)) && (g.bindings == nil || slices.Contains(g.bindings, o.binding)) &&
+			(g.version == "" || g.version == o.version) && slices.Contains(g.cases, name) {
 			return g.why
 		}
 	}
