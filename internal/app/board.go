@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"a2a-server/client"
 	"a2a-server/internal/visible"
 )
 
@@ -45,6 +46,21 @@ func (b *board) call(id, tool string) *runningCall {
 	return &b.calls[i]
 }
 
+// rejected is the state of a call that its person has rejected.
+const rejected = "rejected"
+
+// decided notes a decision about a call.
+func (b *board) decided(a *client.Approval, decision client.DecisionType) {
+	switch decision {
+	case client.Approve, client.Edit:
+		b.call(a.Call, a.Tool)
+	case client.Reject:
+		if a.Kind == client.KindCall {
+			b.call(a.Call, a.Tool).stands = rejected
+		}
+	}
+}
+
 // piece notes a chunk of the result of a call. For the last chunk it removes the call, and
 // returns the line with its end.
 func (b *board) piece(id, tool string, last bool, problem string) string {
@@ -54,8 +70,11 @@ func (b *board) piece(id, tool string, last bool, problem string) string {
 	}
 	b.calls = slices.DeleteFunc(b.calls, func(one runningCall) bool { return one.id == id })
 	mark, style, stands := "✓", green, "done"
-	if problem != "" {
+	switch {
+	case problem != "":
 		mark, style, stands = "✗", red, "failed: "+problem
+	case c.stands == rejected:
+		mark, style, stands = "✗", red, rejected
 	}
 	return styled(style, mark) + " " + visible.Line(c.tool+" "+c.id) + "  " + styled(style, visible.Line(stands))
 }

@@ -44,6 +44,7 @@ func TestRich(t *testing.T) {
 	one.expect("✓\x1b[0m transfer_money c1.1  \x1b[32mdone\x1b[0m\n{\"ledger\"")
 	one.answer("> ", "/transfer_money to=bob amount=5")
 	one.answer("Approve? [y/n/reason/edit] ", "n")
+	one.expect("\x1b[31m✗\x1b[0m transfer_money c1.1  \x1b[31mrejected\x1b[0m\nthe call was rejected\n")
 	one.expect("\x1b[31m● canceled\x1b[0m\n")
 	one.answer("> ", "\x04")
 	if code, _ := one.end(); code != 0 {

@@ -193,8 +193,8 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 		var refused *client.Error
 		switch {
 		case err == nil:
-			if t.desk.board != nil && (decision.Decision == client.Approve || decision.Decision == client.Edit) {
-				t.desk.board.call(a.Call, a.Tool)
+			if t.desk.board != nil {
+				t.desk.board.decided(a, decision.Decision)
 			}
 			return nil
 		case errors.As(err, &unknown):
