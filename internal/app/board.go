@@ -51,13 +51,11 @@ const rejected = "rejected"
 
 // decided notes a decision about a call.
 func (b *board) decided(a *client.Approval, decision client.DecisionType) {
-	switch decision {
-	case client.Approve, client.Edit:
+	switch {
+	case decision == client.Approve, decision == client.Edit:
 		b.call(a.Call, a.Tool)
-	case client.Reject:
-		if a.Kind == client.KindCall {
-			b.call(a.Call, a.Tool).stands = rejected
-		}
+	case decision == client.Reject && a.Kind == client.KindCall:
+		b.call(a.Call, a.Tool).stands = rejected
 	}
 }
 
