@@ -40,7 +40,7 @@ func protocolRows() []row {
 		{"internal/httpd", "Frontend.Check", never("IsZero err"), "a2a TestPrincipalErrors", "the zero principal is nobody"},
 		{"internal/httpd", "Guard.Asked", always("proxied"), "a2a TestCardHasTheURLOfItsClient", "what a proxy says counts only when it is named"},
 		{"internal/httpd", "Guard.Check", never("cross-site"), "a2a TestCrossSite", "pages of other sites fetch nothing without asking"},
-		{"internal/share", "Shares.take", swap("own n s.each", "<"), "a2a TestMessagesThatWaitAreShared", "one caller has its share of what waits"},
+		{"internal/httpd", "Shares.Take", always("full nil"), "a2a TestMessagesThatWaitAreShared", "one caller has its share of what waits"},
 		{"internal/httpd", "metered.Read", zero("FreeBody Take"), "a2a TestHalfSentBodiesAreBounded", "large requests hold no more memory than there is for them"},
 		{"internal/listener", "Conn.Read", hangs(skip("blocks")), ". TestHeaderOfHTTP2ComesInTime", "the header of a request comes in time in HTTP/2, too"},
 		{"internal/listener", "counts.take", always("most"), ". TestConnectionsBeyondTheLimit", "connections are bounded"},
