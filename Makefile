@@ -10,17 +10,12 @@ LINT := $(BIN)/golangci-lint
 # Tests run fresh: a cached result does not see a changed document or program.
 TESTFLAGS ?= -race -count=1 -timeout 20m
 
-# The layers from the bottom up, and where the tests of each are.
-packages.gate1 := ./store/... ./internal/deptest/... ./internal/picture
-packages.sim   := ./task/engine/sim
-# The race detector keeps memory of its own, and makes the simulation slow.
-packages.norace2 := $(packages.sim) ./internal/heap ./approval/api
-packages.race2 := ./task ./task/internal/... ./task/engine ./task/planner/... ./task/push ./tool/... ./approval/... ./a2a/dialect/... ./auth/... ./internal/egress/... ./internal/strictjson/... ./internal/setting ./internal/share ./internal/strictyaml/... ./internal/tlsfiles/... ./internal/visible/... ./internal/suggest/... ./internal/child ./internal/crashpoint/... ./internal/golden ./internal/keyring ./internal/mutate/... ./internal/privatefile ./internal/testlog
-packages.gate2 := $(packages.race2) $(packages.norace2)
-packages.gate3 := . ./a2a ./a2a/v03 ./a2aservertest ./client ./examples/... ./internal/adminsocket ./internal/app/... ./internal/conformance ./internal/failure ./internal/httpd ./internal/kinds ./internal/listener ./cmd/...
-packages.gate4 := ./internal/bench
-packages.gate5 := ./internal/faults
-packages.fast  := ./a2a/... ./approval/... ./auth/... ./internal/app/... ./internal/deptest ./internal/golden ./internal/strictjson ./internal/visible ./store ./store/memstore ./task ./task/internal/... ./task/planner/... ./tool/...
+# The race detector makes these slow and finds nothing: the simulation is one goroutine at a time,
+# heap counts memory, and faults mostly waits for a program of its own.
+RACELESS := ./task/engine/sim ./internal/heap ./internal/faults
+
+# No engine, disk, processes or third-party clients.
+FAST := ./a2a/... ./approval/... ./auth/... ./internal/app/... ./internal/deptest ./internal/golden ./internal/strictjson ./internal/visible ./store ./store/memstore ./task ./task/internal/... ./task/planner/... ./tool/...
 
 # Modules of their own, so that the dependencies of third-party clients are not every user's
 # dependencies. The first builds the program and drives it with them; the last runs it
@@ -32,14 +27,14 @@ NESTED  := $(INTEROP) $(INTEROP)/adkgo $(INTEROP)/openapi deploy
 # has no dot; what they download is compared with go.sum all the same.
 REPLACING := $(INTEROP)/openapi
 
-# What `make test` and `make check` run. A package that is in no gate fails `gates`.
-GATES := gate1 gate2 gate3 gate4 gate5
-
 # What `make check` does, in this order; each part is a target of its own.
-CHECKS := format vet lint modules generated gates cross $(GATES)
+CHECKS := needs format lint modules generated cross test interop browser operate
+
+# What its parts run beside Go, make and a C compiler.
+NEEDS := bash caddy chromium curl git nginx node npm openssl python3 strace systemd-analyze
 
 .DEFAULT_GOAL := test
-.PHONY: help build test fast check format vet lint modules generated gates cross gate1 gate2 gate3 gate4 interop browser mcp operate gate5 bench faults mutate sim vuln newest sbom tools
+.PHONY: help build test fast check needs format lint modules generated cross race plain interop browser mcp operate bench faults mutate sim vuln newest sbom tools
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -48,27 +43,20 @@ build: ## compile every package; programs go to ./bin
 	go build ./...
 	GOBIN=$(BIN) go install ./cmd/...
 
-test: gates $(GATES) ## the tests of every layer that exists
+test: ## every test of this module: needs Go and a C compiler; a test that needs more is skipped, and check has it
+	@$(MAKE) --no-print-directory -j2 race plain
 
-# No gate: it leaves out the engine, the disk, processes and third-party clients.
+race: # The tests with the race detector.
+	go test $(TESTFLAGS) $$(go list ./... | grep -vxF "$$(go list $(RACELESS))")
+
+# The approvals API compares its answers with its schema only here: the race detector takes minutes.
+plain: # The tests without it.
+	go test -count=1 -timeout 20m $(filter-out ./internal/faults,$(RACELESS)) ./approval/api
+	@tally=$$(mktemp) && trap 'rm -f "$$tally"' EXIT && \
+	go test -count=1 -parallel 6 ./internal/faults -faults.tally "$$tally"; rc=$$?; cat "$$tally"; exit $$rc
+
 fast: ## while you work: the tests of contracts, rules and protocol, without the race detector
-	go test -count=1 $(packages.fast)
-
-gate1: ## the store, and the rules of the import graph
-	go test $(TESTFLAGS) $(packages.gate1)
-
-gate2: ## the engine, tools and approvals
-	go test $(TESTFLAGS) $(packages.race2)
-	go test -count=1 $(packages.norace2)
-
-gate3: ## the wire, the configuration and the program
-	go test $(TESTFLAGS) $(packages.gate3)
-
-gate4: ## end to end, with clients that were not written here
-	go test $(TESTFLAGS) $(packages.gate4)
-	$(MAKE) --no-print-directory interop
-	$(MAKE) --no-print-directory browser
-	$(MAKE) --no-print-directory operate
+	go test -count=1 $(FAST)
 
 interop: ## third-party clients, installed for it; RUN='TestEndToEnd/(prepare|curl)' for some, INTEROPFLAGS=-update writes their transcripts
 	cd $(INTEROP) && go test -count=1 -timeout 15m $(if $(RUN),-run '$(RUN)') ./... $(INTEROPFLAGS)
@@ -84,18 +72,12 @@ mcp: ## MCP servers of npm and PyPI, installed for it: their tools are listed an
 operate: ## the files of deploy/ and the commands of docs/operations.md, run; needs root
 	cd deploy && go test -count=1 -timeout 10m ./...
 
-# The tests mostly wait, for a disk that is slow and for a server that notices.
-gate5: ## the faults of disk, process and clock, in their short form
-	@tally=$$(mktemp) && trap 'rm -f "$$tally"' EXIT && \
-	go test -count=1 -parallel 6 $(packages.gate5) -faults.tally "$$tally"; rc=$$?; cat "$$tally"; exit $$rc
+needs: ## what check lacks on this machine
+	@lacks=$$(for name in $(NEEDS); do PATH=$$PATH:/usr/sbin command -v $$name >/dev/null || printf ' %s' $$name; done); \
+	[ "$$(id -u)" = 0 ] || lacks="$$lacks root"; \
+	[ -z "$$lacks" ] || { printf 'check lacks:%s\nInstall it (.ci/run does, on Debian), or run `make test`, which needs Go and a C compiler.\n' "$$lacks" >&2; exit 1; }
 
-gates: ## every package is in a gate that runs
-	@all=$$(go list ./...) && in=$$(go list $(foreach gate,$(GATES),$(packages.$(gate)))) || exit 1; \
-	left=$$(printf '%s\n' "$$all" | grep -vxF "$$in"); \
-	[ -z "$$left" ] || { printf 'gates: no gate that runs has the tests of:\n%s\nAdd its gate to GATES in the Makefile.\n' "$$left" >&2; exit 1; }; \
-	echo "gates: $$(printf '%s\n' "$$all" | wc -l) packages, each in one of: $(GATES)"
-
-check: ## format, vet, lint, modules, generated files, tests, with the time of each
+check: ## what CI runs: format, lint, modules, generated files, test, clients, pages, deployment, with the time of each
 	@times=; for part in $(CHECKS); do \
 		echo "== $$part"; start=$$(date +%s); \
 		$(MAKE) --no-print-directory $$part || { rc=$$?; echo "== $$part FAILED after $$(($$(date +%s) - start)) s" >&2; exit $$rc; }; \
@@ -105,11 +87,7 @@ check: ## format, vet, lint, modules, generated files, tests, with the time of e
 format: ## gofmt has nothing to say (imports: see lint)
 	@files=$$(gofmt -l .) || exit 1; [ -z "$$files" ] || { printf 'format: run gofmt -w on:\n%s\n' "$$files" >&2; exit 1; }
 
-vet: ## go vet
-	go vet ./...
-	for module in $(NESTED); do (cd $$module && go vet ./...) || exit 1; done
-
-lint: tools ## golangci-lint, see .golangci.yml
+lint: tools ## golangci-lint, which has go vet; see .golangci.yml
 	$(LINT) run ./...
 	for module in $(NESTED); do (cd $$module && $(LINT) run ./...) || exit 1; done
 
@@ -147,10 +125,10 @@ bench: ## every benchmark, about a quarter of an hour; BENCH='regexp' for some, 
 # plays it again. The tests play 5,000 fixed seeds, without the race detector: it is one goroutine
 # at a time.
 sim: ## 100,000 runs of the engine in simulation, each with its own faults; SIMFLAGS for others
-	go test -count=1 -timeout 60m $(packages.sim) -run '^TestSeeds$$' -v -sim.from random $(or $(SIMFLAGS),-sim.seeds 100000 -sim.complete)
+	go test -count=1 -timeout 60m ./task/engine/sim -run '^TestSeeds$$' -v -sim.from random $(or $(SIMFLAGS),-sim.seeds 100000 -sim.complete)
 
 faults: ## every fault of disk, process and clock, in its long form: minutes; RUN='regexp' for some
-	go test -count=1 -parallel 6 -timeout 30m -v $(packages.gate5) -run '$(or $(RUN),.)' -faults.long
+	go test -count=1 -parallel 6 -timeout 30m -v ./internal/faults -run '$(or $(RUN),.)' -faults.long
 
 # Not part of check, for its time. The table is in internal/mutate/rows_*.go.
 mutate: ## break each promise of a table and see its test fail, in minutes; ROW='regexp' for some, MUTATEFLAGS for more

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,7 +22,7 @@ func check(fsys fs.FS, module string, r *rules) ([]string, error) {
 			return err
 		case d.IsDir():
 			return c.enter(name)
-		case strings.HasSuffix(name, ".go") && !hidden(path.Base(name)):
+		case strings.HasSuffix(name, ".go") && !foreign(path.Base(name)):
 			return c.file(name)
 		}
 		return nil
@@ -37,14 +38,17 @@ type checker struct {
 	violations []string
 }
 
-func hidden(base string) bool { return strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") }
+// foreign reports whether a folder has nothing that was written for this module.
+func foreign(base string) bool {
+	return strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || slices.Contains([]string{"testdata", "node_modules", "bin"}, base)
+}
 
 // enter skips what is not a package of this module.
 func (c *checker) enter(dir string) error {
 	if dir == "." {
 		return nil
 	}
-	if base := path.Base(dir); hidden(base) || base == "testdata" || base == "node_modules" {
+	if foreign(path.Base(dir)) {
 		return fs.SkipDir
 	}
 	if _, err := fs.Stat(c.fsys, path.Join(dir, "go.mod")); err == nil {

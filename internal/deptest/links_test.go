@@ -82,7 +82,7 @@ func declared(t *testing.T, root string) map[string]*source {
 		if err != nil {
 			return err
 		}
-		if name := d.Name(); d.IsDir() && file != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules" || name == "bin") {
+		if d.IsDir() && file != root && foreign(d.Name()) {
 			return filepath.SkipDir
 		}
 		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
