@@ -17,7 +17,7 @@ func TestPromises(t *testing.T) {
 	for _, row := range rows() {
 		mutated[row.name()] = true
 	}
-	for _, line := range tableLines(t, doc, 3, 70) {
+	for _, line := range tableLines(t, doc, 3, 60) {
 		needsTests(t, line, 1, "")
 		functions := spans(line[2])
 		if len(functions) == 0 && line[2] != "–" {
