@@ -3,6 +3,7 @@ package config_test
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -26,11 +27,15 @@ func TestReference(t *testing.T) {
 	}
 }
 
+// items matches the value of a key that is a list of things with an article.
+var items = regexp.MustCompile(`^a list, each an? ([A-Za-z ]+?)( such .*| from .*)?$`)
+
 // list writes a line for each key.
 func list(keys []config.Key) string {
 	var b strings.Builder
 	for _, k := range keys {
-		about := []string{k.Value}
+		value := strings.Replace(items.ReplaceAllString(k.Value, "list of ${1}s$2"), "a list, each ", "list: ", 1)
+		about := []string{value}
 		if slices.Contains([]string{"true", "false"}, k.Default) || slices.Contains([]string{"a path", "a name", "a string", "a text", "a list, each a text"}, k.Value) {
 			about = nil
 		}
