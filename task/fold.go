@@ -244,15 +244,8 @@ func Opening(first *store.Event) (message []byte, ok bool) {
 	if first.Kind != event.KindMessage {
 		return nil, false
 	}
-	if m, _, ok := event.ParseMessage(first.Data); ok {
-		return m, true
-	}
-	v, err := event.Decode(first.Kind, first.Data)
-	m, ok := v.(*event.MessageReceived)
-	if err != nil || !ok {
-		return nil, false
-	}
-	return m.Message, true
+	m, _, err := event.ReadMessage(first.Data)
+	return m, err == nil
 }
 
 // ApplyView folds only the part of an event that clients see.
@@ -263,12 +256,13 @@ func (f *Fold) ApplyView(e *store.Event) error {
 	if e.Kind != event.KindMessage {
 		return nil
 	}
-	if m, reader, ok := event.ParseMessage(e.Data); ok {
-		f.View.addMessage(bytes.Clone(m))
-		f.View.unanswered = reader == event.ForNobody
-		return nil
+	m, reader, err := event.ReadMessage(e.Data)
+	if err != nil {
+		return fmt.Errorf("decode event %s: %w", e.Kind, err)
 	}
-	return f.Apply(e)
+	f.View.addMessage(bytes.Clone(m))
+	f.View.unanswered = reader == event.ForNobody
+	return nil
 }
 
 // requester returns the requester of the task's calls: its owner, with the chains of all

@@ -176,7 +176,8 @@ func Pushable(e *store.Event) bool {
 	case event.KindTask, event.KindStatus:
 		return true
 	case event.KindArtifact:
-		return event.IsLastChunk(e.Data)
+		u, err := event.ReadArtifact(e.Data)
+		return err == nil && u.Last
 	}
 	return false
 }
