@@ -119,8 +119,8 @@ func (d *Draft) advanceCalls(s *step) error {
 		if err != nil {
 			return err
 		}
-		if c.Retry != nil && !d.waits(c) { // its time has come, and its siblings keep it from starting
-			d.wake(*c.Retry, retryKey(c), true /* remove */)
+		if !d.waits(c) { // its time has come, and its siblings keep it from starting
+			d.unretry(c)
 		}
 	}
 	return nil

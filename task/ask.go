@@ -55,9 +55,7 @@ func (d *Draft) request(c *call, x *examined, a *approval.Approval) error {
 // askAbout asks whether a call may run, or for its outcome. Its tool can be reached, so
 // nothing is left to retry.
 func (d *Draft) askAbout(c *call, a *approval.Approval) error {
-	if c.Retry != nil {
-		d.wake(*c.Retry, retryKey(c), true /* remove */)
-	}
+	d.unretry(c)
 	return d.ask(a)
 }
 

@@ -110,13 +110,8 @@ func (c *call) came() string {
 // endAll ends the task in a state, with all its open calls and approvals. The fence cuts off
 // the instance that runs it. says, if not empty, is the message of the status.
 func (d *Draft) endAll(state a2a.TaskState, says string) error {
-	for _, a := range d.f.Approvals {
-		if a.State != approval.Pending {
-			continue
-		}
-		if err := d.resolve(a, approval.Canceled, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: "the task has ended"}); err != nil {
-			return err
-		}
+	if err := d.resolveAll(nil, approval.Canceled, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: "the task has ended"}); err != nil {
+		return err
 	}
 	if s := d.f.step(); s != nil {
 		if s.Until != nil && !s.Done {

@@ -50,8 +50,7 @@ func (in Extend) put(d *Draft) error {
 	case until.After(d.at.Now.Add(MaxExtension)):
 		return Invalid("until", "is more than %d days from now", MaxExtension/(24*time.Hour))
 	}
-	before := expiry(&a.Approval)
-	before.Delete = true
+	before := removed(expiry(&a.Approval))
 	if err := d.add(event.KindExtended, &event.ApprovalExtended{ID: a.ID, Until: until, At: d.at.Now, By: in.By}); err != nil {
 		return err
 	}

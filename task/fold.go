@@ -74,6 +74,14 @@ type pendingApproval struct {
 	Opened bool `json:"opened,omitempty"`
 }
 
+// digest returns the digest of the call that was approved, which an edit may have changed.
+func (a *pendingApproval) digest() string {
+	if a.State == approval.Edited {
+		return a.Resolution.Digest
+	}
+	return a.Digest
+}
+
 // step is a step of the planner, and its progress.
 type step struct {
 	event.StepPlanned
@@ -327,8 +335,8 @@ func (f *Fold) applyPrivate(v any) error {
 	case *event.TurnFailed:
 	case *event.PushSet, *event.PushDeleted:
 		f.applyWebhook(v)
-	case *event.CallCancel, *event.CallStarted, *event.CallCheckpoint, *event.CallSuspended, *event.CallResumed, *event.CallFinished, *event.CallUnknown, *event.CallPostponed, *event.CallLate:
-		return f.applyCall(v)
+	case event.OfCall:
+		return f.applyCall(e)
 	default:
 		return fmt.Errorf("fold: no rule for %T", v)
 	}
@@ -383,31 +391,10 @@ func (c *call) reachable() {
 	c.Tries, c.Trouble, c.Since, c.Retry = 0, "", nil, nil
 }
 
-func (f *Fold) applyCall(v any) error {
-	var id string
-	switch e := v.(type) {
-	case *event.CallCancel:
-		id = e.Call
-	case *event.CallStarted:
-		id = e.Call
-	case *event.CallCheckpoint:
-		id = e.Call
-	case *event.CallSuspended:
-		id = e.Call
-	case *event.CallResumed:
-		id = e.Call
-	case *event.CallFinished:
-		id = e.Call
-	case *event.CallUnknown:
-		id = e.Call
-	case *event.CallPostponed:
-		id = e.Call
-	case *event.CallLate:
-		id = e.Call
-	}
-	c := f.call(id)
+func (f *Fold) applyCall(v event.OfCall) error {
+	c := f.call(v.CallID())
 	if c == nil {
-		return fmt.Errorf("fold: call %s was never planned", id)
+		return fmt.Errorf("fold: call %s was never planned", v.CallID())
 	}
 	switch e := v.(type) {
 	case *event.CallCancel:

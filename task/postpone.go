@@ -48,11 +48,9 @@ func (d *Draft) retryAfter(c *call, pause time.Duration, why string) error {
 	if why == c.Trouble {
 		e.Why = ""
 	}
-	if c.Retry != nil {
-		d.wake(*c.Retry, retryKey(c), true /* remove */)
-	}
+	d.unretry(c)
 	if c.Wake != nil && !d.at.Now.Before(*c.Wake) {
-		d.wake(*c.Wake, []byte(c.ID), true /* remove */) // it has fired, and the next try replaces it
+		d.unwake(c) // it has fired, and the next try replaces it
 	}
 	if err := d.add(event.KindPostponed, e); err != nil {
 		return err

@@ -261,6 +261,36 @@ type PushDeleted struct {
 	By auth.Principal `json:"by"`
 }
 
+// OfCall is an event of a call.
+type OfCall interface{ CallID() string }
+
+// CallID implements [OfCall].
+func (e *CallCancel) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallCheckpoint) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallFinished) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallLate) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallPostponed) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallResumed) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallStarted) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallSuspended) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallUnknown) CallID() string { return e.Call }
+
 // kinds are the kinds of private events, with the structs that hold them.
 var kinds = map[string]func() any{
 	KindMessage:     made[MessageReceived],
