@@ -137,46 +137,20 @@ func (d *Draft) enterCall(c *call, e *Entry) error {
 // running reports whether a call that the log says is running does run here, or is about
 // to. If not, its process is gone.
 func (d *Draft) running(c *call) bool {
-	if d.at.Running != nil && d.at.Running(c.ID) {
-		return true
-	}
-	for _, e := range d.launch {
-		if e.Call == c.ID {
-			return true
-		}
-	}
-	return false
-}
-
-func anyCall(s *step, is func(*call) bool) bool {
-	for _, c := range s.Progress {
-		if is(c) {
-			return true
-		}
-	}
-	return false
+	return d.at.Running != nil && d.at.Running(c.ID) || slices.ContainsFunc(d.launch, func(e *Entry) bool { return e.Call == c.ID })
 }
 
 // settle sets the phase and state of a task while calls of its step are open.
 func (d *Draft) settle(s *step) error {
-	pending := d.f.Pending()
-	says := d.troubles()
-	if anyCall(s, func(c *call) bool { return c.State == callRunning }) {
-		state := a2a.TaskStateWorking
-		if d.f.waitsMeanwhile() {
-			state = d.waitingState(pending)
-		}
-		if StateName(d.f.Header.State) != state || says != "" || d.news() && len(pending) > 0 {
-			return d.tell(state, pending, says)
-		}
-		return nil
-	}
-	d.phase = store.Parked
-	if s.Ask != nil {
+	pending, says := d.f.Pending(), d.troubles()
+	waits := len(pending) > 0 // otherwise for a timer
+	if d.f.Busy() > 0 {
+		waits = d.f.waitsMeanwhile()
+	} else if d.phase = store.Parked; s.Ask != nil {
 		return nil // said when the step was added
 	}
-	state := a2a.TaskStateWorking // it waits for a timer
-	if len(pending) > 0 {
+	state := a2a.TaskStateWorking
+	if waits {
 		state = d.waitingState(pending)
 	}
 	if StateName(d.f.Header.State) != state || says != "" || d.news() && len(pending) > 0 {
@@ -218,7 +192,7 @@ func (d *Draft) rejected(c *call, a *pendingApproval) error {
 		return d.finish(c, OutcomeUnknown, nil, text, nil)
 	}
 	if c.Attempt == 0 {
-		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
+		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
 	}
 	return d.notRun(c, OutcomeRejected, text)
 }
@@ -378,12 +352,9 @@ func (d *Draft) complete(c *call, outcome Outcome, result json.RawMessage) error
 	if result == nil {
 		result = json.RawMessage("null")
 	}
-	d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.ResultParts(result, d.rules.Limits.Result(), d.rules.Presenter.Imitates), Last: true})
+	d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.ResultParts(result, d.rules.Limits.Result(), d.rules.Presenter.Imitates), Last: true})
 	return d.finish(c, outcome, result, "", nil)
 }
-
-// artifactID is the artifact of a call: the same in all of its runs.
-func artifactID(call string) string { return call }
 
 // plannerFailed ends the task because its planner cannot continue.
 func (d *Draft) plannerFailed(cause error) error {

@@ -206,22 +206,14 @@ func (r *Rules) silence(a *approval.Approval) store.DueChange {
 // takesPayload reports whether a tool declares that it reads the payload of a decision. A
 // tool that panics declares nothing.
 func takesPayload(t tool.Tool) (takes bool) {
-	defer func() {
-		if recover() != nil {
-			takes = false
-		}
-	}()
+	defer func() { _ = recover() }()
 	p, ok := tool.As[tool.TakesPayload](t)
 	return ok && p.TakesPayload()
 }
 
 // annotationsOf returns the annotations of a tool. A tool that panics declares nothing.
 func annotationsOf(t tool.Tool) (is tool.Annotations) {
-	defer func() {
-		if recover() != nil {
-			is = tool.Annotations{}
-		}
-	}()
+	defer func() { _ = recover() }()
 	return tool.AnnotationsOf(t)
 }
 

@@ -222,17 +222,10 @@ func (d *Draft) stopChild(c *call, p ChildCancel) error {
 // hasChildren reports whether the tool of a call is a [tool.JobStopper]. A tool that cannot be looked up
 // now may be one; one that panics cannot be called.
 func (d *Draft) hasChildren(c *call) (has bool) {
-	defer func() {
-		if recover() != nil {
-			has = false
-		}
-	}()
+	defer func() { _ = recover() }()
 	l := d.look(c)
-	if l.trouble != nil {
-		return true
-	}
 	if l.entry == nil {
-		return false // the tool is gone, and with it the way to its children
+		return l.trouble != nil // else the tool is gone, and with it the way to its children
 	}
 	_, has = tool.As[tool.JobStopper](l.entry.Tool)
 	return has

@@ -52,7 +52,7 @@ func (p Publisher) Content(v any) (Content, error) {
 	if err := CheckDepth(data); err != nil {
 		return Content{}, fmt.Errorf("the content cannot be published: %w", err)
 	}
-	if p.imitates(data) {
+	if p.presenter.Imitates(data) {
 		return textContent(event.Readable(data)), nil
 	}
 	c := Content{parts: event.ResultPart(data), only: len(data) > 0 && data[0] == '"' || string(data) == "null"}
@@ -126,10 +126,7 @@ func (p Publisher) encodeParts(parts []agent.Part, limit int) (Content, error) {
 		if err != nil {
 			return Content{}, fmt.Errorf("part %d of the content: %w", i+1, err)
 		}
-		if i > 0 {
-			c.parts = append(c.parts, ',')
-		}
-		if c.parts = append(c.parts, data...); len(c.parts) > limit {
+		if c.parts = event.Join(c.parts, data); len(c.parts) > limit {
 			return Content{}, largeContent(len(c.parts), limit)
 		}
 		c.only = c.only && parts[i].Text != ""
@@ -176,7 +173,7 @@ func (p Publisher) encodePart(part agent.Part) (json.RawMessage, error) {
 	}
 	if part.Data != nil {
 		raw, err := event.EncodeValue(part.Data)
-		if err == nil && p.imitates(raw) {
+		if err == nil && p.presenter.Imitates(raw) {
 			part.Data, part.Text = nil, event.Readable(raw)
 		}
 	}

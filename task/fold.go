@@ -333,8 +333,11 @@ func (f *Fold) applyPrivate(v any) error {
 	case *event.AuditKey:
 		f.AuditKey = e.Key
 	case *event.TurnFailed:
-	case *event.PushSet, *event.PushDeleted:
-		f.applyWebhook(v)
+	case *event.PushSet:
+		f.dropWebhook(e.ID)
+		f.Webhooks, f.WebhooksSet = append(f.Webhooks, webhookID{e.ID, e.N}), e.N
+	case *event.PushDeleted:
+		f.dropWebhook(e.ID)
 	case event.OfCall:
 		return f.applyCall(e)
 	default:

@@ -49,7 +49,7 @@ func taskRows() []row {
 		{"task", "Draft.setWebhook", hangs(skip("Position")), "task/push TestGivenUpAndRevived", "a webhook that replaces another gets what that one has missed"},
 		{"task", "Draft.setWebhook", never("Limits"), "task/engine TestWebhooksAreBounded", "a task has a bounded number of webhooks"},
 		{"task", "Draft.setWebhook", never("webhook"), "TestWebhookIsToldOfWhatHappens", "a webhook replaces the one that was read"},
-		{"task", "Draft.settle", never("pending#3"), "TestQuestionIsPutAgain", "what is still to be decided is asked again when a part of it is"},
+		{"task", "Draft.settle", never("pending#2"), "TestQuestionIsPutAgain", "what is still to be decided is asked again when a part of it is"},
 		{"task", "Draft.stores", never("raw"), "TestFullLogTakesDecisions", "a message that decides nothing is refused when the log is full"},
 		{"task", "Draft.uncertain", always("maxRepeats Repeats"), "task/engine TestRepeatsAfterDeathsAreBounded/checkpoints gated false/memstore", "a call that may be what kills the process does not continue from its checkpoint forever"},
 		{"task", "Draft.uncertain", never("Checkpoint"), "task/engine TestCallContinuesFromItsCheckpoint/gated true/memstore", "a call whose process has died continues from its checkpoint"},

@@ -117,6 +117,14 @@ func ListPunctuation(i int) byte {
 	return ','
 }
 
+// Join appends the JSON of a part to others, after a comma if there are any.
+func Join(parts, part json.RawMessage) json.RawMessage {
+	if len(parts) > 0 {
+		parts = append(parts, ',')
+	}
+	return append(parts, part...)
+}
+
 // AppendArtifact appends the JSON of an artifact. parts are joined by commas.
 func AppendArtifact(dst []byte, id, description string, extensions, metadata json.RawMessage, name string, parts []byte) []byte {
 	dst = appendText(dst, `{"artifactId":`, id)
