@@ -24,7 +24,7 @@ type Verdict struct {
 // Judge decides whether t may run with args. It never panics, and no failure ends in
 // ActionAllow. A predicate that fails, with an error or a panic, counts as true for a gate
 // that denies or asks, and makes a gate that allows ask; a failure of the tool's own gate or
-// of a template asks. The hint mentions the failure; Failed has its details, which the decider
+// of a hint asks. The hint mentions the failure; Failed has its details, which the decider
 // does not see.
 //
 // The terms combine the demands of all gates that ask: every restriction, the approvers of
@@ -182,7 +182,7 @@ func (j *judgement) ask() Verdict {
 	} else {
 		v.Terms.Rule = RuleTool
 		v.Reason = "the tool itself asks"
-		v.Hint = j.hint(nil)
+		v.Hint = j.hint("")
 	}
 	if destructive, err := j.destructive(); err != nil {
 		j.problem("the annotations of the tool", err)
@@ -199,10 +199,10 @@ func (j *judgement) ask() Verdict {
 	return v
 }
 
-// hint returns t's question with the tool's own text below it, else the tool's text, else the
-// default.
-func (j *judgement) hint(t template) string {
-	text, err := j.fill(t)
+// hint returns a gate's question with the tool's own text below it, else the tool's text, else
+// the default.
+func (j *judgement) hint(question string) string {
+	text, err := j.fill(question)
 	if err != nil {
 		j.problem("the hint", err)
 	}
@@ -223,10 +223,10 @@ func (j *judgement) hint(t template) string {
 	return text
 }
 
-// fill fills a template. Values may have methods, which may panic.
-func (j *judgement) fill(t template) (text string, err error) {
+// fill fills the text of a gate. Values may have methods, which may panic.
+func (j *judgement) fill(hint string) (text string, err error) {
 	defer caught(&err)
-	return t.fill(maskedArgs(j.args, j.mask))
+	return fill(hint, maskedArgs(j.args, j.mask))
 }
 
 func (j *judgement) defaultHint() (text string, err error) {
