@@ -82,8 +82,7 @@ func TestCallWaitsForItsToolset(t *testing.T) {
 // A tool that is gone is another matter: its call ends.
 func TestCallOfAToolThatIsGone(t *testing.T) {
 	t.Parallel()
-	k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
-	k.begin(call("pay", 1))
+	k := newPayDesk(t)
 	k.shelf.tools = nil
 	k.mustPut(task.Refresh{})
 	if outcome, problem := k.outcome("c1.1"); outcome != task.OutcomeInvalid || !strings.Contains(problem, "no tool") {
