@@ -94,7 +94,7 @@ type judgement struct {
 // consider applies g to the call, and reports whether g covers it.
 func (j *judgement) consider(g *gate) bool {
 	if g.when != nil {
-		ok, err := j.holds(g)
+		ok, err := safely(func() (bool, error) { return g.when(j.ctx, j.tool, j.copied()) })
 		if err != nil {
 			j.problem(fmt.Sprintf("the condition of rule %s", quote(g.name)), err)
 			if g.action == ActionAllow {
@@ -119,12 +119,6 @@ func (j *judgement) consider(g *gate) bool {
 	return true
 }
 
-// holds asks the predicate of g, which may panic.
-func (j *judgement) holds(g *gate) (ok bool, err error) {
-	defer caught(&err)
-	return g.when(j.ctx, j.tool, j.copied())
-}
-
 // copied returns a copy of the arguments for foreign code, so that its changes affect neither
 // the question nor the call.
 func (j *judgement) copied() map[string]any {
@@ -134,15 +128,14 @@ func (j *judgement) copied() map[string]any {
 
 // considerTool asks the tool's own gate, which may panic.
 func (j *judgement) considerTool() {
-	err := func() (err error) {
-		defer caught(&err)
+	_, err := safely(func() (_ struct{}, err error) {
 		args := j.args
 		if _, gated := tool.As[tool.Gater](j.tool); gated {
 			args = j.copied()
 		}
 		j.toolAsks, j.toolHint, err = tool.NeedsApproval(j.ctx, j.tool, args)
-		return err
-	}()
+		return struct{}{}, err
+	})
 	if err != nil {
 		j.toolAsks = true
 		j.problem("the tool's own gate", err)
@@ -184,12 +177,11 @@ func (j *judgement) ask() Verdict {
 		v.Reason = "the tool itself asks"
 		v.Hint = j.hint("")
 	}
-	if destructive, err := j.destructive(); err != nil {
+	destructive, err := safely(func() (bool, error) { return tool.AnnotationsOf(j.tool).Destructive, nil })
+	if err != nil {
 		j.problem("the annotations of the tool", err)
-		v.Terms.Destructive = true
-	} else if destructive {
-		v.Terms.Destructive = true
 	}
+	v.Terms.Destructive = v.Terms.Destructive || destructive || err != nil
 	if len(j.problems) > 0 {
 		what := strings.Join(j.problems, "; ")
 		v.Reason += "; failed: " + what
@@ -215,7 +207,7 @@ func (j *judgement) hint(question string) string {
 	case own != "":
 		return own
 	}
-	text, err = j.defaultHint()
+	text, err = safely(func() (string, error) { return DefaultHint(j.name, maskedArgs(j.args, j.mask)) })
 	if err != nil {
 		j.problem("showing the arguments", err)
 		return fmt.Sprintf("May the tool %s run? Its arguments cannot be shown.", quote(j.name))
@@ -224,19 +216,8 @@ func (j *judgement) hint(question string) string {
 }
 
 // fill fills the text of a gate. Values may have methods, which may panic.
-func (j *judgement) fill(hint string) (text string, err error) {
-	defer caught(&err)
-	return fill(hint, maskedArgs(j.args, j.mask))
-}
-
-func (j *judgement) defaultHint() (text string, err error) {
-	defer caught(&err)
-	return DefaultHint(j.name, maskedArgs(j.args, j.mask))
-}
-
-func (j *judgement) destructive() (is bool, err error) {
-	defer caught(&err)
-	return tool.AnnotationsOf(j.tool).Destructive, nil
+func (j *judgement) fill(hint string) (string, error) {
+	return safely(func() (string, error) { return fill(hint, maskedArgs(j.args, j.mask)) })
 }
 
 func (j *judgement) problem(what string, err error) {
@@ -270,11 +251,14 @@ func (j *judgement) of(g *gate) Terms {
 	return t
 }
 
-// caught turns a panic of the function that defers it into its error.
-func caught(err *error) {
-	if r := recover(); r != nil {
-		*err = panicError(r)
-	}
+// safely returns the result of f, which is code from elsewhere, and its panic as an error.
+func safely[T any](f func() (T, error)) (v T, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = panicError(r)
+		}
+	}()
+	return f()
 }
 
 // panicError makes an error of a recovered value. fmt survives panics in its methods.

@@ -254,8 +254,7 @@ func repeatable(t tool.Tool) bool {
 // even with new checkpoints. For any other call, and after the repeats, a person is asked.
 func (d *Draft) uncertain(c *call) error {
 	l := d.look(c)
-	x := l.found(c.Args)
-	d.validate(c, &x)
+	x := d.validated(c, l)
 	switch {
 	case x.trouble != nil:
 		return d.postpone(c, x.trouble)
@@ -306,12 +305,7 @@ func (d *Draft) askOutcome(c *call, x *examined) error {
 
 // approvalOf returns the newest approval that asks whether a call may run, or nil.
 func (d *Draft) approvalOf(c *call) *pendingApproval {
-	for _, a := range slices.Backward(d.f.Approvals) {
-		if a.Call == c.ID && a.Ask == "" && a.Kind == approval.KindCall {
-			return a
-		}
-	}
-	return nil
+	return d.f.newest(func(a *pendingApproval) bool { return a.Call == c.ID && a.Ask == "" && a.Kind == approval.KindCall })
 }
 
 // termsOf returns the terms on which a call was approved; for a call without an approval, the

@@ -231,7 +231,7 @@ func TextResult(text string, total int64, limit int) (json.RawMessage, error) {
 	for {
 		whole := text
 		if dropped := total - int64(len(text)); dropped > 0 {
-			text = wholeRunes(text)
+			text = strings.ToValidUTF8(text, "") // it may end within a character
 			whole = fmt.Sprintf("%s\n[%d bytes dropped]", text, total-int64(len(text)))
 		}
 		result, err := event.EncodeValue(whole)
@@ -240,17 +240,4 @@ func TextResult(text string, total int64, limit int) (json.RawMessage, error) {
 		}
 		text = text[:len(text)/2]
 	}
-}
-
-// wholeRunes returns s without the beginning of a character that was cut at its end.
-func wholeRunes(s string) string {
-	for i := len(s) - 1; i >= max(0, len(s)-utf8.UTFMax); i-- {
-		if utf8.RuneStart(s[i]) {
-			if !utf8.FullRuneInString(s[i:]) {
-				return s[:i]
-			}
-			break
-		}
-	}
-	return s
 }

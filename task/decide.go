@@ -89,8 +89,8 @@ func (d *Draft) replace(a *pendingApproval, l look) error {
 		return err
 	}
 	if a.Kind == approval.KindOutcome {
-		x := l.found(c.Args)
-		if d.validate(c, &x); x.invalid != nil {
+		x := d.validated(c, l)
+		if x.invalid != nil {
 			return d.notRun(c, OutcomeInvalid, x.invalid.Error())
 		}
 		x.changed, x.supersedes = true, a.ID

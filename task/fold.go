@@ -168,9 +168,14 @@ func (f *Fold) call(id string) *call {
 }
 
 func (f *Fold) approval(id string) *pendingApproval {
-	for i := len(f.Approvals) - 1; i >= 0; i-- {
-		if f.Approvals[i].ID == id {
-			return f.Approvals[i]
+	return f.newest(func(a *pendingApproval) bool { return a.ID == id })
+}
+
+// newest returns the newest approval for which is returns true, nil if there is none.
+func (f *Fold) newest(is func(*pendingApproval) bool) *pendingApproval {
+	for _, a := range slices.Backward(f.Approvals) {
+		if is(a) {
+			return a
 		}
 	}
 	return nil
@@ -205,17 +210,9 @@ func (f *Fold) Pending() []*approval.Approval {
 // granted returns the approval under which a call may be entered: the newest approval with a
 // decision to run it, or to run it again. It returns nil if there is none.
 func (f *Fold) granted(c *call) *pendingApproval {
-	for i := len(f.Approvals) - 1; i >= 0; i-- {
-		a := f.Approvals[i]
-		if a.Call != c.ID || a.Ask != "" {
-			continue
-		}
-		switch {
-		case a.State == approval.Approved, a.Kind == approval.KindCall && a.State == approval.Edited:
-			return a
-		}
-	}
-	return nil
+	return f.newest(func(a *pendingApproval) bool {
+		return a.Call == c.ID && a.Ask == "" && (a.State == approval.Approved || a.Kind == approval.KindCall && a.State == approval.Edited)
+	})
 }
 
 // Apply folds one event that is in the log, or about to be appended. It counts the event in

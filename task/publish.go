@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"strings"
+	"regexp"
 	"time"
 
 	"a2a-server/internal/visible"
@@ -77,13 +77,12 @@ const MaxArtifacts = 16
 // maxArtifactName bounds the name of an artifact that a run builds up.
 const maxArtifactName = 64
 
+var artifactName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
 // CheckArtifactName refuses a name that cannot be that of an artifact that a run builds
 // up: it has to be 1 to 64 letters, digits, underscores and hyphens.
 func CheckArtifactName(name string) error {
-	odd := func(r rune) bool {
-		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	}
-	if name == "" || len(name) > maxArtifactName || strings.ContainsFunc(name, odd) {
+	if !artifactName.MatchString(name) {
 		return fmt.Errorf("artifact %s: a name has 1 to %d letters, digits, underscores and hyphens", visible.Quote(name, maxArtifactName), maxArtifactName)
 	}
 	return nil
