@@ -74,9 +74,6 @@ func (s *step) finished() bool {
 
 // advanceCalls moves each call of the step as far as it goes.
 func (d *Draft) advanceCalls(s *step) error {
-	if err := d.closeWaits(); err != nil {
-		return err
-	}
 	// All calls are examined before any starts: an approval for one may hold its siblings.
 	ready := make([]*Entry, len(s.Progress))
 	held := false

@@ -15,8 +15,8 @@ import (
 )
 
 // Prefixes of question ids: the id that the tool chose, or a digest of the content with a
-// number among equal questions. The prefixes keep both apart from each other, from [askWait],
-// and from the ids of [tool.RequestConfirmation].
+// number among equal questions. The prefixes keep both apart from each other, and from the ids
+// of [tool.RequestConfirmation].
 const (
 	askNamed  = "id:"
 	askSilent = "content:"

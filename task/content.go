@@ -118,11 +118,10 @@ func (p Publisher) encodeParts(parts []agent.Part, limit int) (Content, error) {
 	c := Content{only: true}
 	var text strings.Builder
 	for i := range parts {
-		err := errEmptyPart
-		var data json.RawMessage
-		if contents(&parts[i]) > 0 {
-			data, err = p.encodePart(parts[i])
+		if contents(&parts[i]) == 0 {
+			return Content{}, fmt.Errorf("part %d of the content is empty: set one of Text, Data, Raw and URL", i+1)
 		}
+		data, err := p.encodePart(parts[i])
 		if err != nil {
 			return Content{}, fmt.Errorf("part %d of the content: %w", i+1, err)
 		}
@@ -139,8 +138,6 @@ func (p Publisher) encodeParts(parts []agent.Part, limit int) (Content, error) {
 func largeContent(n, limit int) error {
 	return fmt.Errorf("the content has %d bytes; at most %d are allowed: stream it in smaller pieces", n, limit)
 }
-
-var errEmptyPart = errors.New("it is empty: set one of Text, Data, Raw and URL")
 
 // contents returns how many of Text, Data, Raw and URL a part has.
 func contents(p *agent.Part) int {

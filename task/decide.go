@@ -34,9 +34,6 @@ var ErrStale = errors.New("approvals are out of date")
 type Refresh struct{}
 
 func (Refresh) put(d *Draft) error {
-	if err := d.closeWaits(); err != nil {
-		return err
-	}
 	for _, a := range d.f.Pending() {
 		p := d.f.approval(a.ID)
 		switch {
@@ -126,7 +123,7 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 			continue
 		}
 		// Only the approvals that are being decided have to be up to date.
-		if looks[i] = d.lookOf(x.Approval); looks[i].differs(x.Approval) || d.abandoned(x.Approval) || asksToWait(x.Approval) {
+		if looks[i] = d.lookOf(x.Approval); looks[i].differs(x.Approval) || d.abandoned(x.Approval) {
 			return ErrStale
 		}
 	}

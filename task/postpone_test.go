@@ -2,7 +2,6 @@ package task_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
-	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/tool"
 )
@@ -112,43 +110,4 @@ func TestCallWaitsForDays(t *testing.T) {
 		t.Errorf("the canceled call ended %q, %q", outcome, problem)
 	}
 	k.wantNoDue()
-}
-
-// Earlier versions asked after a day whether to keep waiting. Such a question in a log is
-// closed by the next try, or by an answer, which is refused; the call keeps waiting.
-func TestQuestionWhetherToWait(t *testing.T) {
-	t.Parallel()
-	for name, next := range map[string]func(k *desk){
-		"answered": func(k *desk) {
-			giveUp := approval.Answer{ID: id(1), Verb: approval.Respond, Response: []byte(`"give up"`)}
-			if err := k.answer(giveUp); !errors.Is(err, task.ErrStale) {
-				t.Errorf("an answer = %v, want ErrStale", err)
-			}
-			k.mustPut(task.Refresh{})
-			if err := k.answer(giveUp); err == nil || !strings.Contains(err.Error(), "cancel the call c1.1") {
-				t.Errorf("an answer = %v, want that it says what to do instead", err)
-			}
-		},
-		"tried again": (*desk).retry,
-		"the tool is back": func(k *desk) {
-			k.shelf.down = nil
-			k.retry()
-			k.wantEntries(1)
-		},
-	} {
-		k := newDesk(t, nil, &fake{name: "look", is: tool.Annotations{ReadOnly: true}, schema: amounts("")})
-		k.shelf.down = errors.New("down")
-		k.begin(call("look", 1))
-		asked := fmt.Sprintf(`{"v":1,"id":%q,"kind":"question","state":"pending","task":%q,"call":"c1.1","tool":"look","args":{},"ask":"unavailable.1","askKind":"form",`+
-			`"schema":{"enum":["wait","give up"],"type":"string"},"asked":"2026-11-22T12:00:00Z"}`, id(1), deskTask)
-		k.header.Seq++
-		k.header.Pending++
-		k.log = append(k.log, store.Event{Seq: k.header.Seq, Kind: "approval.requested.v1", Time: store.MillisOf(k.now), Data: []byte(asked)})
-		k.wantPending(id(1))
-		next(k)
-		k.wantPending()
-		if outcome, problem := k.outcome("c1.1"); outcome != "" {
-			t.Errorf("%s: the call ended %q, %q", name, outcome, problem)
-		}
-	}
 }
