@@ -211,11 +211,16 @@ func (d *Draft) stopChild(c *call, p ChildCancel) error {
 		return nil
 	}
 	p.Tool, p.Call = c.Tool, c.ID
+	return d.cancelLater(p, 0)
+}
+
+// cancelLater adds due work that cancels the remote work of a call after a pause.
+func (d *Draft) cancelLater(p ChildCancel, pause time.Duration) error {
 	payload, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("encode child cancel: %w", err)
 	}
-	d.due = append(d.due, store.DueChange{Time: d.now(), Kind: DueChildCancel, Key: []byte(c.ID), Payload: payload})
+	d.due = append(d.due, store.DueChange{Time: store.MillisOf(d.at.Now.Add(pause)), Kind: DueChildCancel, Key: []byte(p.Call), Payload: payload})
 	return nil
 }
 
@@ -255,13 +260,7 @@ func (in ChildCancelResult) put(d *Draft) error {
 		p.Down = 0
 	}
 	if in.Failed != nil && p.Try < childTries && p.Down < childDown {
-		payload, err := json.Marshal(p)
-		if err != nil {
-			return fmt.Errorf("encode child cancel: %w", err)
-		}
-		again := d.at.Now.Add(pause)
-		d.due = append(d.due, store.DueChange{Time: store.MillisOf(again), Kind: DueChildCancel, Key: in.Row.Key, Payload: payload})
-		return nil
+		return d.cancelLater(p, pause)
 	}
 	entry := approval.Audit{What: approval.AuditCanceled, Call: p.Call, Tool: p.Tool}
 	if in.Failed != nil {

@@ -6,11 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
-
 	"a2a-server/approval"
 	"a2a-server/task"
-	"a2a-server/tool"
 )
 
 // retry lets the pause of call c1.1 pass, and tries it again.
@@ -65,6 +62,11 @@ func TestCallWaitsForItsToolset(t *testing.T) {
 		if last != 15*time.Minute {
 			t.Errorf("%s: the last pause was %v, want 15m", name, last)
 		}
+		for _, says := range []string{"pay (c1.1)", "since 2026-11-21T12:00:0", "down", "next try"} {
+			if !strings.Contains(k.text(), says) {
+				t.Errorf("%s: the status does not say %q: %s", name, says, k.text())
+			}
+		}
 		k.shelf.down = nil
 		k.retry()
 		if name != "when it is approved" {
@@ -75,39 +77,4 @@ func TestCallWaitsForItsToolset(t *testing.T) {
 		}
 		k.wantNoDue()
 	}
-}
-
-// A tool that is gone is another matter: its call ends.
-func TestCallOfAToolThatIsGone(t *testing.T) {
-	t.Parallel()
-	k := newPayDesk(t)
-	k.shelf.tools = nil
-	k.mustPut(task.Refresh{})
-	if outcome, problem := k.outcome("c1.1"); outcome != task.OutcomeInvalid || !strings.Contains(problem, "no tool") {
-		t.Errorf("the call ended %q, %q", outcome, problem)
-	}
-}
-
-// However long its tool is away, a call is tried again and nobody is asked; the status says
-// what is missing. Somebody who does not want to wait cancels the call.
-func TestCallWaitsForDays(t *testing.T) {
-	t.Parallel()
-	k := newDesk(t, nil, &fake{name: "look", is: tool.Annotations{ReadOnly: true}, schema: amounts("")})
-	k.shelf.down = errors.New("connection refused")
-	k.begin(call("look", 1))
-	for range 4 * 24 * 3 {
-		k.retry()
-	}
-	k.wantPending()
-	k.wantState(a2a.TaskStateWorking)
-	for _, says := range []string{"look (c1.1)", "since 2026-11-21T12:00:0", "connection refused", "next try"} {
-		if !strings.Contains(k.text(), says) {
-			t.Errorf("the status does not say %q: %s", says, k.text())
-		}
-	}
-	k.mustPut(task.CancelCall{By: alice, Via: approval.ViaAPI, Call: "c1.1"})
-	if outcome, problem := k.outcome("c1.1"); outcome != task.OutcomeCanceled {
-		t.Errorf("the canceled call ended %q, %q", outcome, problem)
-	}
-	k.wantNoDue()
 }
