@@ -220,7 +220,7 @@ func (d *Draft) died(c *call) error {
 // unknown records that the outcome of a call is unknown, and closes the question that held the
 // call.
 func (d *Draft) unknown(c *call, cause event.Cause, why string) error {
-	if err := d.closeHeld(c, notHeld); err != nil {
+	if err := d.closeHeld(c); err != nil {
 		return err
 	}
 	why = visible.Shorten(visible.Text(why), maxProblem) // a tool may have written it

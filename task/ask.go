@@ -163,6 +163,15 @@ func (d *Draft) tell(state a2a.TaskState, pending []*approval.Approval, text str
 	return d.say(state, nil)
 }
 
+// tellParked publishes what a parked task waits for; a running turn does so itself.
+func (d *Draft) tellParked() error {
+	if d.f.Header.Phase != store.Parked {
+		return nil
+	}
+	d.phase = store.Parked
+	return d.tell(d.waitingState(d.f.Pending()), d.f.Pending(), "")
+}
+
 // askMore asks again about everything that is pending, because a message was no answer.
 func (d *Draft) askMore(pending []*approval.Approval, no *a2a.Message) error {
 	m, err := d.rules.Presenter.Question(pending, no)

@@ -34,23 +34,18 @@ type Content struct {
 // question or an answer becomes a text. Parts of more bytes than an event may have are
 // refused before they are encoded.
 func (p Publisher) Content(v any) (Content, error) {
-	switch v := v.(type) {
-	case string:
-		return textContent(v), nil
-	case agent.Part:
-		return p.encodeParts([]agent.Part{v}, p.limit)
-	case []agent.Part:
-		if len(v) > 0 {
-			return p.encodeParts(v, p.limit)
-		}
+	if text, is := v.(string); is {
+		return textContent(text), nil
+	}
+	switch list, are := partList(v); {
+	case len(list) > 0:
+		return p.encodeParts(list, p.limit)
+	case are:
 		return textContent(""), nil
 	}
-	data, err := event.EncodeValue(v)
+	data, err := encodeValue("content", v)
 	if err != nil {
-		return Content{}, fmt.Errorf("the content is not JSON: %w", err)
-	}
-	if err := CheckDepth(data); err != nil {
-		return Content{}, fmt.Errorf("the content cannot be published: %w", err)
+		return Content{}, err
 	}
 	if p.presenter.Imitates(data) {
 		return textContent(event.Readable(data)), nil
@@ -60,6 +55,29 @@ func (p Publisher) Content(v any) (Content, error) {
 		_ = json.Unmarshal(data, &c.text) // null changes nothing
 	}
 	return c, nil
+}
+
+// partList returns v as a list, if it is one or more parts.
+func partList(v any) (list []agent.Part, are bool) {
+	switch v := v.(type) {
+	case agent.Part:
+		return []agent.Part{v}, true
+	case []agent.Part:
+		return v, true
+	}
+	return nil, false
+}
+
+// encodeValue returns the JSON of a value, unless it is nested too deep.
+func encodeValue(what string, v any) (json.RawMessage, error) {
+	data, err := event.EncodeValue(v)
+	if err != nil {
+		return nil, fmt.Errorf("the %s is not JSON: %w", what, err)
+	}
+	if err := CheckDepth(data); err != nil {
+		return nil, fmt.Errorf("the %s cannot be kept: %w", what, err)
+	}
+	return data, nil
 }
 
 func textContent(text string) Content {
@@ -74,20 +92,10 @@ func (c Content) Text() (text string, only bool) { return c.text, c.only }
 // part, else a JSON array of the parts in the form of A2A. Parts of more than limit bytes
 // are refused.
 func (p Publisher) Result(v any, limit int) (result, parts json.RawMessage, err error) {
-	var list []agent.Part
-	switch v := v.(type) {
-	case agent.Part:
-		list = []agent.Part{v}
-	case []agent.Part:
-		list = v
-	default:
-		if result, err = event.EncodeValue(v); err != nil {
-			return nil, nil, fmt.Errorf("the tool's result is not JSON: %w", err)
-		}
-		if err := CheckDepth(result); err != nil {
-			return nil, nil, fmt.Errorf("the tool's result cannot be kept: %w", err)
-		}
-		return result, nil, nil
+	list, are := partList(v)
+	if !are {
+		result, err = encodeValue("tool's result", v)
+		return result, nil, err
 	}
 	if len(list) == 0 {
 		return json.RawMessage("null"), nil, nil

@@ -223,7 +223,7 @@ func (d *Draft) suspend(c *call, in *RunEnded) error {
 			}
 		}
 	}
-	if err := d.closeHeld(c, notHeld); err != nil {
+	if err := d.closeHeld(c); err != nil {
 		return err
 	}
 	if len(asks) == 0 && e.Wake == nil {

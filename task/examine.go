@@ -187,7 +187,7 @@ func (r *Rules) hooks(ctx agent.ReadonlyContext, c *call, raw json.RawMessage) (
 func callHook(hook Hook, ctx agent.ReadonlyContext, c tool.ToolCall) (h HookResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			h, err = HookResult{}, fmt.Errorf("panic: %v", p)
+			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
 	return hook(ctx, c)

@@ -104,9 +104,5 @@ func (d *Draft) open(id, why string) error {
 	if d.rules.ProviderWait > 0 {
 		d.due = append(d.due, removed(d.rules.silence(&a.Approval)))
 	}
-	if d.f.Header.Phase != store.Parked {
-		return nil // its turn publishes it
-	}
-	d.phase = store.Parked
-	return d.tell(d.waitingState(d.f.Pending()), d.f.Pending(), "")
+	return d.tellParked()
 }

@@ -443,19 +443,15 @@ func (f *Fold) applyCall(v event.OfCall) error {
 // task remembers.
 func (f *Fold) seen(hash store.Hash) bool {
 	h := hex.EncodeToString(hash[:])
-	for i, n := len(f.Messages)-1, 0; i >= 0 && n < maxHashes; i, n = i-1, n+1 {
-		if f.Messages[i].Hash == h {
-			return true
-		}
-	}
-	return false
+	newest := f.Messages[max(0, len(f.Messages)-maxHashes):]
+	return slices.ContainsFunc(newest, func(m received) bool { return m.Hash == h })
 }
 
 // toPlanner returns the newest message to the planner, nil if there is none.
 func (f *Fold) toPlanner() json.RawMessage {
-	for i := len(f.Messages) - 1; i >= 0; i-- {
-		if f.Messages[i].For == event.ForPlanner {
-			return f.Messages[i].Message
+	for _, m := range slices.Backward(f.Messages) {
+		if m.For == event.ForPlanner {
+			return m.Message
 		}
 	}
 	return nil
