@@ -127,7 +127,7 @@ func (p Publisher) encodeParts(parts []agent.Part, limit int) (Content, error) {
 	var text strings.Builder
 	for i := range parts {
 		if contents(&parts[i]) == 0 {
-			return Content{}, fmt.Errorf("part %d of the content is empty: set one of Text, Data, Raw and URL", i+1)
+			return Content{}, fmt.Errorf("part %d of the content: it is empty: set one of Text, Data, Raw and URL", i+1)
 		}
 		data, err := p.encodePart(parts[i])
 		if err != nil {
