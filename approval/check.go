@@ -245,16 +245,14 @@ func violations(field string, err error) []Violation {
 	if err == nil {
 		return nil
 	}
-	var invalid *tool.InvalidError
-	if errors.As(err, &invalid) && len(invalid.Violations) > 0 {
+	if invalid, is := errors.AsType[*tool.InvalidError](err); is && len(invalid.Violations) > 0 {
 		list := make([]Violation, len(invalid.Violations))
 		for i, v := range invalid.Violations {
 			list[i] = Violation{Field: field + v.Pointer, Description: v.Message}
 		}
 		return list
 	}
-	var strict *strictjson.Error
-	if errors.As(err, &strict) {
+	if strict, is := errors.AsType[*strictjson.Error](err); is {
 		return []Violation{{Field: field + strict.Pointer, Description: strict.Reason}}
 	}
 	return []Violation{{Field: field, Description: err.Error()}}

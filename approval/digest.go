@@ -16,13 +16,7 @@ const digestVersion = 1
 // The order of keys in args does not matter. Nil args are an empty object. args come from a
 // strict decode of the arguments: other Go values may collide, or fail.
 func Digest(agent, tool, definition string, args map[string]any) (string, error) {
-	return digest(tool, map[string]any{
-		"v":      digestVersion,
-		"agent":  agent,
-		"tool":   tool,
-		"schema": definition,
-		"args":   object(args),
-	})
+	return digest(map[string]any{}, agent, tool, definition, args)
 }
 
 // OutcomeDigest is [Digest] for an approval of [KindOutcome]: it binds the question to the
@@ -33,30 +27,19 @@ func Digest(agent, tool, definition string, args map[string]any) (string, error)
 // Questions of earlier servers have the digest of their call. An answer is compared with the
 // stored digest, so these can still be answered.
 func OutcomeDigest(agent, tool, definition string, args map[string]any, attempt int) (string, error) {
-	return digest(tool, map[string]any{
-		"v":       digestVersion,
-		"kind":    string(KindOutcome),
-		"attempt": attempt,
-		"agent":   agent,
-		"tool":    tool,
-		"schema":  definition,
-		"args":    object(args),
-	})
+	return digest(map[string]any{"kind": string(KindOutcome), "attempt": attempt}, agent, tool, definition, args)
 }
 
-func digest(tool string, what map[string]any) (string, error) {
+// digest returns the digest of what, to which it adds the call.
+func digest(what map[string]any, agent, tool, definition string, args map[string]any) (string, error) {
+	if args == nil {
+		args = map[string]any{}
+	}
+	what["v"], what["agent"], what["tool"], what["schema"], what["args"] = digestVersion, agent, tool, definition, args
 	text, err := strictjson.Canonical(what)
 	if err != nil {
 		return "", fmt.Errorf("digest the call of tool %q: %w", tool, err)
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), nil
-}
-
-// object returns args, never as null.
-func object(args map[string]any) map[string]any {
-	if args == nil {
-		return map[string]any{}
-	}
-	return args
 }

@@ -1,7 +1,9 @@
 package approval
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 )
@@ -82,24 +84,18 @@ const (
 	BarredFourEyes  = "four eyes" // a requester, or acting for a requester
 )
 
-// BarredText returns a Barred constant in words.
-func BarredText(barred string) string {
-	switch barred {
-	case BarredUnknown:
-		return "they are not authenticated"
-	case BarredWay:
-		return "the A2A client may not decide it, only an approver through the approvals API"
-	case BarredRole:
-		return "they have no role that may decide it"
-	case BarredDelegated:
-		return "they are a service, or an agent acts for them"
-	case BarredApprovers:
-		return "the gate names other approvers"
-	case BarredFourEyes:
-		return "they requested the call, or act for its requester"
-	}
-	return barred
+// barredTexts are the Barred constants in words.
+var barredTexts = map[string]string{
+	BarredUnknown:   "they are not authenticated",
+	BarredWay:       "the A2A client may not decide it, only an approver through the approvals API",
+	BarredRole:      "they have no role that may decide it",
+	BarredDelegated: "they are a service, or an agent acts for them",
+	BarredApprovers: "the gate names other approvers",
+	BarredFourEyes:  "they requested the call, or act for its requester",
 }
+
+// BarredText returns a Barred constant in words.
+func BarredText(barred string) string { return cmp.Or(barredTexts[barred], barred) }
 
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
@@ -133,15 +129,15 @@ func Malformed(id, next string, violations ...Violation) *Error {
 	}
 }
 
+// refused returns the error for an answer to a. format describes it after the name of a.
+func refused(reason Reason, a *Approval, metadata map[string]string, format string, args ...any) *Error {
+	return &Error{Reason: reason, ID: a.ID, Message: "approval " + a.ID + " " + fmt.Sprintf(format, args...), Metadata: metadata}
+}
+
 // NotAllowed returns the error for an answer that a does not allow. why names the rule and the
 // alternative.
 func NotAllowed(a *Approval, why string) *Error {
-	return &Error{
-		Reason:   ReasonNotAllowed,
-		ID:       a.ID,
-		Message:  fmt.Sprintf("approval %s cannot be answered like this: %s", a.ID, why),
-		Metadata: meta(MetaApproval, a.ID, MetaAllowed, joinVerbs(a.Verbs(), ",")),
-	}
+	return refused(ReasonNotAllowed, a, meta(MetaApproval, a.ID, MetaAllowed, joinVerbs(a.Verbs(), ",")), "cannot be answered like this: %s", why)
 }
 
 // barred says that the sender may not answer a at all.
@@ -153,39 +149,22 @@ func barred(a *Approval, as, why string) *Error {
 
 // Conflict says that a has ended in another way than an answer wants, and how.
 func Conflict(a *Approval) *Error {
-	return &Error{
-		Reason:   ReasonConflict,
-		ID:       a.ID,
-		Message:  fmt.Sprintf("approval %s %s; that is final; read the task for its result", a.ID, ended(a)),
-		Metadata: endMeta(a),
-	}
+	return refused(ReasonConflict, a, endMeta(a), "%s; that is final; read the task for its result", ended(a))
 }
 
 // Decided says that a had already been decided in just this way. It is for answers
 // that cannot be served with the current task, because that has ended.
 func Decided(a *Approval) *Error {
-	return &Error{
-		Reason:   ReasonDecided,
-		ID:       a.ID,
-		Message:  fmt.Sprintf("approval %s %s, as this answer says; nothing is left to do", a.ID, ended(a)),
-		Metadata: endMeta(a),
-	}
+	return refused(ReasonDecided, a, endMeta(a), "%s, as this answer says; nothing is left to do", ended(a))
 }
 
 // tooLate says that the deadline of a has passed.
 func tooLate(a *Approval) *Error {
-	when := ""
-	m := endMeta(a)
+	when, m := "", endMeta(a)
 	if a.Deadline != nil {
-		when = " at " + stamp(*a.Deadline)
-		m[MetaDeadline] = stamp(*a.Deadline)
+		when, m[MetaDeadline] = " at "+stamp(*a.Deadline), stamp(*a.Deadline)
 	}
-	return &Error{
-		Reason:   ReasonExpired,
-		ID:       a.ID,
-		Message:  fmt.Sprintf("approval %s expired%s before it was answered; if the call is still wanted, ask for it again", a.ID, when),
-		Metadata: m,
-	}
+	return refused(ReasonExpired, a, m, "expired%s before it was answered; if the call is still wanted, ask for it again", when)
 }
 
 // Changed returns the error for a decision with an outdated digest. With a successor, the
@@ -193,20 +172,11 @@ func tooLate(a *Approval) *Error {
 // metadata.
 func Changed(a, successor *Approval) *Error {
 	if successor == nil {
-		return &Error{
-			Reason: ReasonChanged,
-			ID:     a.ID,
-			Message: fmt.Sprintf("approval %s is not what you were shown: its digest is %s; read the task, look again, and answer with that digest",
-				a.ID, a.Digest),
-			Metadata: meta(MetaApproval, a.ID, MetaState, string(a.State), MetaDigest, a.Digest),
-		}
+		return refused(ReasonChanged, a, meta(MetaApproval, a.ID, MetaState, string(a.State), MetaDigest, a.Digest),
+			"is not what you were shown: its digest is %s; read the task, look again, and answer with that digest", a.Digest)
 	}
-	return &Error{
-		Reason:   ReasonChanged,
-		ID:       a.ID,
-		Message:  fmt.Sprintf("approval %s was replaced by %s, because what it asked for has changed; look at that one and answer it", a.ID, successor.ID),
-		Metadata: meta(MetaApproval, a.ID, MetaState, string(a.State), MetaSuccessor, successor.ID, MetaDigest, successor.Digest),
-	}
+	return refused(ReasonChanged, a, meta(MetaApproval, a.ID, MetaState, string(a.State), MetaSuccessor, successor.ID, MetaDigest, successor.Digest),
+		"was replaced by %s, because what it asked for has changed; look at that one and answer it", successor.ID)
 }
 
 // joined combines several refusals: the first gives the reason, the message has all mistakes.
@@ -234,27 +204,23 @@ func ended(a *Approval) string {
 	if r == nil {
 		return "is " + string(a.State)
 	}
-	by := ""
+	text := "was already " + string(a.State)
 	if !r.By.IsZero() {
-		by = " by " + quote(r.By.Subject)
+		text += " by " + quote(r.By.Subject)
 	}
-	at := ""
 	if !r.At.IsZero() {
-		at = " at " + stamp(r.At)
+		text += " at " + stamp(r.At)
 	}
-	why := ""
 	if a.State == Superseded && r.Via == ViaSystem && r.Reason != "" {
-		why = ": " + r.Reason
+		text += ": " + r.Reason
 	}
-	return "was already " + string(a.State) + by + at + why
+	return text
 }
 
 func endMeta(a *Approval) map[string]string {
 	m := meta(MetaApproval, a.ID, MetaState, string(a.State))
 	if r := a.Resolution; r != nil {
-		for k, v := range meta(MetaVerb, string(r.Verb), MetaBy, r.By.Subject, MetaAt, stamp(r.At)) {
-			m[k] = v
-		}
+		maps.Copy(m, meta(MetaVerb, string(r.Verb), MetaBy, r.By.Subject, MetaAt, stamp(r.At)))
 	}
 	return m
 }

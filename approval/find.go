@@ -2,6 +2,7 @@ package approval
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -146,9 +147,7 @@ func replaced(name string, a *Approval, approvals []*Approval) *Error {
 	ids := pendingIDs(approvals)
 	e.Message = fmt.Sprintf("approval %s was replaced by %s, because what it asked for has changed, so that %s names neither; look again, and %s",
 		a.ID, newest.ID, quote(name), answerPending(ids))
-	for k, v := range meta(MetaPending, strings.Join(ids, ",")) {
-		e.Metadata[k] = v
-	}
+	maps.Copy(e.Metadata, meta(MetaPending, strings.Join(ids, ",")))
 	return e
 }
 

@@ -22,15 +22,7 @@ func TestMatchByCall(t *testing.T) {
 	outcome, question := kind(KindOutcome), kind(KindQuestion)
 	two := []*Approval{pending("t.a1", c1), pending("t.a2", c2)}
 
-	tests := []struct {
-		name      string
-		answers   []Answer
-		approvals []*Approval
-		others    [][2]string // calls that nobody was asked about, with their aliases
-		want      []string    // ids of approvals, with "=" before those that are settled
-		reason    Reason
-		words     []string
-	}{
+	for _, tc := range []matchCase{
 		{name: "by the id of the call", answers: []Answer{yes("c1.2")}, approvals: two, want: []string{"t.a2"}},
 		{name: "by the alias", answers: []Answer{no("y"), yes("x")}, approvals: two, want: []string{"t.a2", "t.a1"}},
 		{name: "by the id of the approval", answers: []Answer{yes("t.a2")}, approvals: two, want: []string{"t.a2"}},
@@ -111,28 +103,14 @@ func TestMatchByCall(t *testing.T) {
 			approvals: []*Approval{pending("t.a1", c1, superseded, replaces("t.a2")), pending("t.a2", c1, superseded, replaces("t.a1"))}, reason: ReasonConflict},
 		{name: "replaced, by its id", answers: []Answer{yes("t.a2")},
 			approvals: []*Approval{pending("t.a1", c1, superseded), pending("t.a2", c1, replaces("t.a1"))}, want: []string{"t.a2"}},
-	}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			names := namesOf(tc.approvals)
-			for _, c := range tc.others {
-				names.Add(c[0], c[1])
-			}
-			decisions, err := Match(tc.answers, tc.approvals, names)
-			wantError(t, err, tc.reason, tc.words...)
-			var got []string
-			for _, d := range decisions {
-				id := d.Approval.ID
-				if d.Settled {
-					id = "=" + id
-				}
-				got = append(got, id)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("Match() (-want +got):\n%s", diff)
-			}
-		})
+		{name: "replaced after an outcome was decided", answers: []Answer{yes("c1.1"), yes("x")},
+			approvals: []*Approval{pending("t.a1", c1, outcome, approved), pending("t.a2", c1, replaces("t.a1"))}, reason: ReasonChanged},
+	} {
+		names := namesOf(tc.approvals)
+		for _, c := range tc.others {
+			names.Add(c[0], c[1])
+		}
+		tc.run(t, names)
 	}
 }
 
@@ -173,6 +151,7 @@ func TestLooksLikeOurID(t *testing.T) {
 	for _, s := range []string{
 		"c1.1", "c12.345", "C1.2", "t.a1", "019b7c00-0000-7000-8000-000000000001.a12", "T.A1", ".a1", "a.b.a1", "c1.a1",
 		" c1.1 ", "c1.1\n", "c\u200b1.1", "c1.1\ufe0f", "t.\u00a0a1", "c\u0661.\u0662", "\u202ec1.1",
+		"c1\u20241", "c1\uff0e1", "\uff431.1", "\u217d1.1", "c1.\u2081", "c1.\u00b9", "t.\uff411", // compatibility forms
 	} {
 		if !LooksLikeOurID(s) {
 			t.Errorf("LooksLikeOurID(%q) = false, want true", s)

@@ -166,11 +166,7 @@ func TestGoldenAudit(t *testing.T) {
 // checkAudit decodes a stored entry of any version.
 func checkAudit(t *testing.T, name string, want Audit) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := DecodeAudit(data)
+	got, err := DecodeAudit(readGolden(t, name))
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("DecodeAudit(%s) = %v (-want +got):\n%s", name, err, diff)
 	}
@@ -208,9 +204,8 @@ type words struct {
 	Rules   []string     `json:"rules"`
 }
 
-func TestGoldenStates(t *testing.T) {
-	t.Parallel()
-	checkGolden(t, "states.json", words{
+func constants() words {
+	return words{
 		Kinds:   []Kind{KindCall, KindOutcome, KindQuestion},
 		States:  []State{Pending, Approved, Edited, Rejected, Responded, Expired, Canceled, Superseded},
 		Verbs:   []Verb{Approve, Edit, Reject, Respond, Cancel},
@@ -219,7 +214,12 @@ func TestGoldenStates(t *testing.T) {
 		Audit:   []AuditEvent{AuditAsked, AuditResolved, AuditStarted, AuditFinished, AuditLate, AuditUnknown, AuditCanceled, AuditKept, AuditDeleting, AuditWebhook},
 		Reasons: []Reason{ReasonUnknown, ReasonMalformed, ReasonNotAllowed, ReasonConflict, ReasonExpired, ReasonChanged, ReasonDecided},
 		Rules:   []string{RuleTool, RuleDefault, OutcomeTerms(Terms{Rule: RuleTool}).Rule},
-	})
+	}
+}
+
+func TestGoldenStates(t *testing.T) {
+	t.Parallel()
+	checkGolden(t, "states.json", constants())
 }
 
 // Elsewhere is fixed when it is asked, so it is a golden matter too.

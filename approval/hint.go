@@ -3,6 +3,7 @@ package approval
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,45 +11,29 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// template is a parsed hint: text and placeholders in turn.
-type template []segment
+// placeholder is a {name} or {/json/pointer} in the text of a hint. Any other brace stands for
+// itself.
+var placeholder = regexp.MustCompile(`\{[^{}]+\}`)
 
-// segment is a piece of a template. With a path it is a placeholder, and text is its source.
-type segment struct {
-	text string
-	path []string
-}
-
-// parseTemplate splits text at its placeholders, {name} and {/json/pointer}. It
-// accepts any text: a brace that opens no placeholder stands for itself.
-func parseTemplate(text string) template {
-	var t template
-	for text != "" {
-		open := strings.IndexByte(text, '{')
-		if open < 0 {
-			break
+// fill returns hint with its placeholders filled from args, each value as JSON text. A
+// placeholder that finds nothing stays as it is.
+func fill(hint string, args map[string]any) (string, error) {
+	var failed error
+	filled := placeholder.ReplaceAllStringFunc(hint, func(source string) string {
+		v, ok := lookup(args, splitPointer(source[1:len(source)-1]))
+		if !ok {
+			return source
 		}
-		end := strings.IndexAny(text[open+1:], "{}")
-		if end < 0 {
-			break
+		text, err := jsonText(v)
+		if err != nil {
+			failed = fmt.Errorf("fill %s: %w", source, err)
 		}
-		end += open + 1
-		name := text[open+1 : end]
-		if text[end] == '{' || name == "" {
-			t = append(t, segment{text: text[:end]})
-			text = text[end:]
-			continue
-		}
-		if open > 0 {
-			t = append(t, segment{text: text[:open]})
-		}
-		t = append(t, segment{text: text[open : end+1], path: splitPointer(name)})
-		text = text[end+1:]
+		return visible.Shorten(text, maxValue)
+	})
+	if failed != nil {
+		return "", failed
 	}
-	if text != "" {
-		t = append(t, segment{text: text})
-	}
-	return t
+	return visible.Shorten(filled, maxHint), nil
 }
 
 // splitPointer returns the steps of a JSON pointer (RFC 6901), or name alone when it
@@ -62,29 +47,6 @@ func splitPointer(name string) []string {
 		steps[i] = strings.ReplaceAll(strings.ReplaceAll(s, "~1", "/"), "~0", "~")
 	}
 	return steps
-}
-
-// fill returns the text of t with its placeholders filled from args, each value as
-// JSON text. A placeholder that finds nothing stays as it is.
-func (t template) fill(args map[string]any) (string, error) {
-	var b strings.Builder
-	for _, s := range t {
-		if s.path == nil {
-			b.WriteString(s.text)
-			continue
-		}
-		v, ok := lookup(args, s.path)
-		if !ok {
-			b.WriteString(s.text)
-			continue
-		}
-		text, err := jsonText(v)
-		if err != nil {
-			return "", fmt.Errorf("fill %s: %w", s.text, err)
-		}
-		b.WriteString(visible.Shorten(text, maxValue))
-	}
-	return visible.Shorten(b.String(), maxHint), nil
 }
 
 // lookup walks from args along path, through objects and arrays.

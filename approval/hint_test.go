@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestTemplate(t *testing.T) {
+func TestFill(t *testing.T) {
 	t.Parallel()
 	args := decode(t, `{"to":"bob","amount":100,"deep":{"a/b":[{"x~y":true}]},"":"empty","html":"<b>&",
 		"bad":"a\u202eb\u0007\u007f\u200b\udb40\udc41","long":"`+strings.Repeat("é", 300)+`","lines":"a\nb"}`)
@@ -31,13 +31,13 @@ func TestTemplate(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.text, func(t *testing.T) {
 			t.Parallel()
-			got, err := parseTemplate(tc.text).fill(args)
+			got, err := fill(tc.text, args)
 			if err != nil || got != tc.want {
 				t.Errorf("fill() = %q, %v, want %q", got, err, tc.want)
 			}
 		})
 	}
-	if _, err := parseTemplate("{x}").fill(map[string]any{"x": math.NaN()}); err == nil {
+	if _, err := fill("{x}", map[string]any{"x": math.NaN()}); err == nil {
 		t.Error("fill(NaN) = nil, want an error")
 	}
 }

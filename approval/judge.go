@@ -24,7 +24,7 @@ type Verdict struct {
 // Judge decides whether t may run with args. It never panics, and no failure ends in
 // ActionAllow. A predicate that fails, with an error or a panic, counts as true for a gate
 // that denies or asks, and makes a gate that allows ask; a failure of the tool's own gate or
-// of a template asks. The hint mentions the failure; Failed has its details, which the decider
+// of a hint asks. The hint mentions the failure; Failed has its details, which the decider
 // does not see.
 //
 // The terms combine the demands of all gates that ask: every restriction, the approvers of
@@ -94,7 +94,7 @@ type judgement struct {
 // consider applies g to the call, and reports whether g covers it.
 func (j *judgement) consider(g *gate) bool {
 	if g.when != nil {
-		ok, err := j.holds(g)
+		ok, err := safely(func() (bool, error) { return g.when(j.ctx, j.tool, j.copied()) })
 		if err != nil {
 			j.problem(fmt.Sprintf("the condition of rule %s", quote(g.name)), err)
 			if g.action == ActionAllow {
@@ -119,12 +119,6 @@ func (j *judgement) consider(g *gate) bool {
 	return true
 }
 
-// holds asks the predicate of g, which may panic.
-func (j *judgement) holds(g *gate) (ok bool, err error) {
-	defer caught(&err)
-	return g.when(j.ctx, j.tool, j.copied())
-}
-
 // copied returns a copy of the arguments for foreign code, so that its changes affect neither
 // the question nor the call.
 func (j *judgement) copied() map[string]any {
@@ -134,15 +128,14 @@ func (j *judgement) copied() map[string]any {
 
 // considerTool asks the tool's own gate, which may panic.
 func (j *judgement) considerTool() {
-	err := func() (err error) {
-		defer caught(&err)
+	_, err := safely(func() (_ struct{}, err error) {
 		args := j.args
 		if _, gated := tool.As[tool.Gater](j.tool); gated {
 			args = j.copied()
 		}
 		j.toolAsks, j.toolHint, err = tool.NeedsApproval(j.ctx, j.tool, args)
-		return err
-	}()
+		return struct{}{}, err
+	})
 	if err != nil {
 		j.toolAsks = true
 		j.problem("the tool's own gate", err)
@@ -182,14 +175,13 @@ func (j *judgement) ask() Verdict {
 	} else {
 		v.Terms.Rule = RuleTool
 		v.Reason = "the tool itself asks"
-		v.Hint = j.hint(nil)
+		v.Hint = j.hint("")
 	}
-	if destructive, err := j.destructive(); err != nil {
+	destructive, err := safely(func() (bool, error) { return tool.AnnotationsOf(j.tool).Destructive, nil })
+	if err != nil {
 		j.problem("the annotations of the tool", err)
-		v.Terms.Destructive = true
-	} else if destructive {
-		v.Terms.Destructive = true
 	}
+	v.Terms.Destructive = v.Terms.Destructive || destructive || err != nil
 	if len(j.problems) > 0 {
 		what := strings.Join(j.problems, "; ")
 		v.Reason += "; failed: " + what
@@ -199,10 +191,10 @@ func (j *judgement) ask() Verdict {
 	return v
 }
 
-// hint returns t's question with the tool's own text below it, else the tool's text, else the
-// default.
-func (j *judgement) hint(t template) string {
-	text, err := j.fill(t)
+// hint returns a gate's question with the tool's own text below it, else the tool's text, else
+// the default.
+func (j *judgement) hint(question string) string {
+	text, err := j.fill(question)
 	if err != nil {
 		j.problem("the hint", err)
 	}
@@ -215,7 +207,7 @@ func (j *judgement) hint(t template) string {
 	case own != "":
 		return own
 	}
-	text, err = j.defaultHint()
+	text, err = safely(func() (string, error) { return DefaultHint(j.name, maskedArgs(j.args, j.mask)) })
 	if err != nil {
 		j.problem("showing the arguments", err)
 		return fmt.Sprintf("May the tool %s run? Its arguments cannot be shown.", quote(j.name))
@@ -223,20 +215,9 @@ func (j *judgement) hint(t template) string {
 	return text
 }
 
-// fill fills a template. Values may have methods, which may panic.
-func (j *judgement) fill(t template) (text string, err error) {
-	defer caught(&err)
-	return t.fill(maskedArgs(j.args, j.mask))
-}
-
-func (j *judgement) defaultHint() (text string, err error) {
-	defer caught(&err)
-	return DefaultHint(j.name, maskedArgs(j.args, j.mask))
-}
-
-func (j *judgement) destructive() (is bool, err error) {
-	defer caught(&err)
-	return tool.AnnotationsOf(j.tool).Destructive, nil
+// fill fills the text of a gate. Values may have methods, which may panic.
+func (j *judgement) fill(hint string) (string, error) {
+	return safely(func() (string, error) { return fill(hint, maskedArgs(j.args, j.mask)) })
 }
 
 func (j *judgement) problem(what string, err error) {
@@ -270,11 +251,14 @@ func (j *judgement) of(g *gate) Terms {
 	return t
 }
 
-// caught turns a panic of the function that defers it into its error.
-func caught(err *error) {
-	if r := recover(); r != nil {
-		*err = panicError(r)
-	}
+// safely returns the result of f, which is code from elsewhere, and its panic as an error.
+func safely[T any](f func() (T, error)) (v T, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = panicError(r)
+		}
+	}()
+	return f()
 }
 
 // panicError makes an error of a recovered value. fmt survives panics in its methods.

@@ -203,56 +203,6 @@ func TestAskWithoutPolicyOrTool(t *testing.T) {
 	}
 }
 
-func TestJudgeTerms(t *testing.T) {
-	t.Parallel()
-	defaults := Terms{Rule: "unused", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []Verb{Approve, Reject}, NoText: true}
-	tests := []struct {
-		name  string
-		terms Terms
-		tool  fakeTool
-		want  Terms
-	}{
-		{"defaults", Terms{}, fakeTool{}, Terms{Rule: "r", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []Verb{Approve, Reject}, NoText: true}},
-		{
-			"its own", Terms{Expires: time.Minute, OnExpiry: ExpiryCancels, Allowed: []Verb{Edit}, FourEyes: true, Elsewhere: true, CancelsTask: true}, fakeTool{},
-			Terms{Rule: "r", Expires: time.Minute, OnExpiry: ExpiryCancels, Allowed: []Verb{Edit}, FourEyes: true, Elsewhere: true, CancelsTask: true, NoText: true},
-		},
-		{"never", Terms{Expires: -1, OnExpiry: ExpiryRejects}, fakeTool{}, Terms{Rule: "r", OnExpiry: ExpiryRejects, Allowed: []Verb{Approve, Reject}, NoText: true}},
-		{
-			"destructive tool", Terms{}, fakeTool{notes: func() tool.Annotations { return tool.Annotations{Destructive: true} }},
-			Terms{Rule: "r", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []Verb{Approve, Reject}, NoText: true, Destructive: true},
-		},
-	}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			p := newPolicy(t, PolicyConfig{Defaults: defaults, Gates: []Gate{{Name: "r", Tool: "send", Terms: tc.terms}}})
-			tl := tc.tool
-			tl.name = "send"
-			got := p.Judge(nil, &tl, nil)
-			if diff := cmp.Diff(tc.want, got.Terms); diff != "" {
-				t.Errorf("terms (-want +got):\n%s", diff)
-			}
-			// What was asked must not be tied to the policy by a shared slice.
-			for i := range got.Terms.Allowed {
-				got.Terms.Allowed[i] = Cancel
-			}
-			if diff := cmp.Diff(tc.want, p.Judge(nil, &tl, nil).Terms); diff != "" {
-				t.Errorf("terms of the policy changed with those of an approval (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestJudgeTermsOfTheTool(t *testing.T) {
-	t.Parallel()
-	p := newPolicy(t, PolicyConfig{Defaults: Terms{Expires: time.Hour}})
-	got := p.Judge(nil, &fakeTool{name: "send", static: true}, nil)
-	if diff := cmp.Diff(Terms{Rule: RuleTool, Expires: time.Hour}, got.Terms); diff != "" {
-		t.Errorf("terms (-want +got):\n%s", diff)
-	}
-}
-
 func TestAlways(t *testing.T) {
 	t.Parallel()
 	never := func(agent.ReadonlyContext, tool.Tool, map[string]any) (bool, error) { return false, nil }
@@ -299,22 +249,5 @@ func TestF1EditIsJudgedAnew(t *testing.T) {
 		if got := p.Judge(nil, pay, decode(t, args)); got.Action != want {
 			t.Errorf("Judge(%s) = %s, want %s", args, got.Action, want)
 		}
-	}
-}
-
-func BenchmarkJudge(b *testing.B) {
-	c := PolicyConfig{Gates: []Gate{{Tool: "mail"}, {Tool: "delete_*"}}}
-	for _, bench := range []struct {
-		name string
-		tool *fakeTool
-	}{{"ungated", &fakeTool{name: "send"}}, {"gated", &fakeTool{name: "mail"}}} {
-		b.Run(bench.name, func(b *testing.B) {
-			p := newPolicy(b, c)
-			args := decode(b, `{"to":"bob"}`)
-			b.ReportAllocs()
-			for b.Loop() {
-				p.Judge(nil, bench.tool, args)
-			}
-		})
 	}
 }

@@ -143,10 +143,8 @@ func (a *Approval) settledBy(ans Answer) bool {
 		withTask := r == nil || r.Verb == Cancel || r.Via == ViaSystem
 		return ans.Verb == Cancel && withTask && !args && !response && !payload
 	case Pending, Expired, Superseded:
-		return false
-	default:
-		return false
 	}
+	return false
 }
 
 // refusal says why a, which is not pending, accepts no other answer.
@@ -155,15 +153,10 @@ func (a *Approval) refusal(approvals []*Approval) *Error {
 	case Expired:
 		return tooLate(a)
 	case Superseded:
-		for _, b := range approvals {
-			if b.Supersedes == a.ID {
-				return Changed(a, b)
-			}
+		if next := successor(a, approvals); next != nil {
+			return Changed(a, next)
 		}
-		return Conflict(a) // by an absent approval
 	case Pending, Approved, Edited, Rejected, Responded, Canceled:
-		return Conflict(a)
-	default:
-		return Conflict(a)
 	}
+	return Conflict(a)
 }

@@ -18,15 +18,7 @@ func TestMatch(t *testing.T) {
 	two := []*Approval{pending("t.a1"), pending("t.a2")}
 	successor := func(a *Approval) { a.Supersedes = "t.a1"; a.Digest = "d2" }
 
-	// want lists ids of approvals, with "=" before those that are settled.
-	tests := []struct {
-		name      string
-		answers   []Answer
-		approvals []*Approval
-		want      []string
-		reason    Reason
-		words     []string
-	}{
+	for _, tc := range []matchCase{
 		{name: "no answer", approvals: two},
 		{name: "by id", answers: []Answer{yes("t.a2")}, approvals: two, want: []string{"t.a2"}},
 		{name: "several, in their order", answers: []Answer{no("t.a2"), yes("t.a1")}, approvals: two, want: []string{"t.a2", "t.a1"}},
@@ -68,25 +60,43 @@ func TestMatch(t *testing.T) {
 		{name: "superseded by one that is not here", answers: []Answer{yes("t.a1")}, approvals: []*Approval{pending("t.a1", endedAs(Superseded, Resolution{}))}, reason: ReasonConflict},
 		{name: "state that is none", answers: []Answer{yes("t.a1")}, approvals: []*Approval{pending("t.a1", endedAs("odd", Resolution{}))}, reason: ReasonConflict},
 		{name: "state without a resolution", answers: []Answer{yes("t.a1")}, approvals: []*Approval{pending("t.a1", func(a *Approval) { a.State = Approved })}, reason: ReasonConflict, words: []string{"is approved"}},
+		{name: "approved again, with arguments", answers: []Answer{{ID: "t.a1", Verb: Approve, Args: json.RawMessage(`{"a":1}`)}}, approvals: []*Approval{pending("t.a1", approved)}, reason: ReasonConflict},
+		{name: "approved again, with a response", answers: []Answer{{ID: "t.a1", Verb: Approve, Response: json.RawMessage(`"no"`)}}, approvals: []*Approval{pending("t.a1", approved)}, reason: ReasonConflict},
+		{name: "rejected again, with more", answers: []Answer{{ID: "t.a1", Verb: Reject, Args: json.RawMessage(`{}`), Payload: json.RawMessage(`1`)}}, approvals: []*Approval{pending("t.a1", rejected)}, reason: ReasonConflict},
+	} {
+		tc.run(t, nil)
 	}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			decisions, err := Match(tc.answers, tc.approvals, nil)
-			wantError(t, err, tc.reason, tc.words...)
-			var got []string
-			for _, d := range decisions {
-				id := d.Approval.ID
-				if d.Settled {
-					id = "=" + id
-				}
-				got = append(got, id)
+}
+
+// matchCase is a case of Match. want lists ids of approvals, with "=" before those that are
+// settled.
+type matchCase struct {
+	name      string
+	answers   []Answer
+	approvals []*Approval
+	others    [][2]string // calls that nobody was asked about, with their aliases
+	want      []string
+	reason    Reason
+	words     []string
+}
+
+func (tc *matchCase) run(t *testing.T, names Names) {
+	t.Run(tc.name, func(t *testing.T) {
+		t.Parallel()
+		decisions, err := Match(tc.answers, tc.approvals, names)
+		wantError(t, err, tc.reason, tc.words...)
+		var got []string
+		for _, d := range decisions {
+			id := d.Approval.ID
+			if d.Settled {
+				id = "=" + id
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("Match() (-want +got):\n%s", diff)
-			}
-		})
-	}
+			got = append(got, id)
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("Match() (-want +got):\n%s", diff)
+		}
+	})
 }
 
 func TestMatchSaysAllThatIsWrong(t *testing.T) {

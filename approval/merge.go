@@ -2,6 +2,7 @@ package approval
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
@@ -79,14 +80,7 @@ func sooner(a, b time.Duration) time.Duration {
 
 // rank orders the effects of a deadline by strictness.
 func (o OnExpiry) rank() int {
-	switch o {
-	case ExpiryKeeps:
-		return 0
-	case ExpiryCancels:
-		return 2
-	case ExpiryRejects:
-	}
-	return 1
+	return slices.Index([]OnExpiry{ExpiryKeeps, ExpiryRejects, ExpiryCancels}, cmp.Or(o, ExpiryRejects))
 }
 
 // Same reports whether two approvals with these terms demand the same: they are stored as the

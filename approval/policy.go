@@ -87,7 +87,7 @@ type gate struct {
 	glob   []string // the texts between the *s; nil: exact
 	action Action
 	when   Predicate
-	hint   template // nil: none
+	hint   string // "": none
 	terms  Terms
 }
 
@@ -125,7 +125,7 @@ func NewPolicy(c PolicyConfig) (*Policy, error) {
 // makeGate returns the i-th gate ready for use, with all that is wrong with it.
 func makeGate(i int, g Gate) (*gate, []error) {
 	where := fmt.Sprintf("gate %d (tool %s)", i, quote(g.Tool))
-	ready := &gate{name: g.Name, action: g.Action, when: g.When, hint: parseTemplate(g.Hint)}
+	ready := &gate{name: g.Name, action: g.Action, when: g.When, hint: g.Hint}
 	var problems []error
 	if g.Tool == "" {
 		problems = append(problems, fmt.Errorf("%s: names no tool: use \"*\" for all", where))

@@ -26,6 +26,8 @@ func TestNewPolicyProblems(t *testing.T) {
 		{"mask that is no pointer", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Mask: []string{"/a", "iban", ""}}}}}, []string{`Mask: "iban"`, `Mask: ""`, "/*"}},
 		{"mask with a wrong escape", PolicyConfig{Defaults: Terms{Mask: []string{"/a~2", "/~"}}}, []string{`"/a~2"`, `"/~"`, "~0"}},
 		{"notify that is no name", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Notify: []string{"ops-1.a_b", "a b", ""}}}}}, []string{`Notify: "a b"`, `Notify: ""`}},
+		{"no approvers", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Approvers: &Approvers{}}}}}, []string{"Approvers is empty"}},
+		{"approvers without a name", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Approvers: &Approvers{Subjects: []string{"a", ""}}}}}}, []string{"an empty name"}},
 		{"negative default", PolicyConfig{Defaults: Terms{Expires: -1}}, []string{"default terms", "negative"}},
 		{"all at once", PolicyConfig{Defaults: Terms{OnExpiry: "x"}, Gates: []Gate{{Action: "x"}, {Tool: "a", Terms: Terms{Allowed: []Verb{}}}}}, []string{"default terms", "names no tool", `"x"`, "gate 1"}},
 	}
@@ -47,12 +49,15 @@ func TestNewPolicyProblems(t *testing.T) {
 
 func TestNewPolicyKeepsNothingOfItsConfig(t *testing.T) {
 	t.Parallel()
-	c := PolicyConfig{Defaults: Terms{Allowed: []Verb{Approve}}, Gates: []Gate{{Tool: "send", Terms: Terms{Expires: time.Hour, Mask: []string{"/a"}, Notify: []string{"a"}}}}}
+	c := PolicyConfig{
+		Defaults: Terms{Allowed: []Verb{Approve}, Approvers: &Approvers{Roles: []string{"sre"}}},
+		Gates:    []Gate{{Tool: "send", Terms: Terms{Expires: time.Hour, Mask: []string{"/a"}, Notify: []string{"a"}}}},
+	}
 	p := newPolicy(t, c)
-	c.Defaults.Allowed[0] = Cancel
+	c.Defaults.Allowed[0], c.Defaults.Approvers.Roles[0] = Cancel, "anybody"
 	c.Gates[0].Tool, c.Gates[0].Terms.Mask[0], c.Gates[0].Terms.Notify[0] = "other", "/b", "b"
 	got := p.Judge(nil, &fakeTool{name: "send"}, nil)
-	if got.Action != ActionAsk || got.Terms.Allowed[0] != Approve || got.Terms.Mask[0] != "/a" || got.Terms.Notify[0] != "a" {
+	if got.Action != ActionAsk || got.Terms.Allowed[0] != Approve || got.Terms.Approvers.Roles[0] != "sre" || got.Terms.Mask[0] != "/a" || got.Terms.Notify[0] != "a" {
 		t.Errorf("Judge() = %+v, want what was configured", got)
 	}
 }

@@ -1,5 +1,7 @@
 package approval
 
+import "slices"
+
 // Risk is how much a wrong decision about a call may cost. It orders and marks approvals for
 // people; it decides nothing.
 type Risk string
@@ -24,19 +26,7 @@ func (a *Approval) Risk() Risk {
 }
 
 // rank orders risks; 0 is none, and -1 is unknown.
-func (r Risk) rank() int {
-	switch r {
-	case "":
-		return 0
-	case RiskLow:
-		return 1
-	case RiskMedium:
-		return 2
-	case RiskHigh:
-		return 3
-	}
-	return -1
-}
+func (r Risk) rank() int { return slices.Index([]Risk{"", RiskLow, RiskMedium, RiskHigh}, r) }
 
 // higher returns the higher of two risks.
 func higher(a, b Risk) Risk {

@@ -36,10 +36,5 @@ func (a *Approval) Verbs() []Verb {
 
 // known reports whether v is a decision at all.
 func (v Verb) known() bool {
-	switch v {
-	case Approve, Edit, Reject, Respond, Cancel:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]Verb{Approve, Edit, Reject, Respond, Cancel}, v)
 }

@@ -74,9 +74,6 @@ func (s *step) finished() bool {
 
 // advanceCalls moves each call of the step as far as it goes.
 func (d *Draft) advanceCalls(s *step) error {
-	if err := d.closeWaits(); err != nil {
-		return err
-	}
 	// All calls are examined before any starts: an approval for one may hold its siblings.
 	ready := make([]*Entry, len(s.Progress))
 	held := false
@@ -119,8 +116,8 @@ func (d *Draft) advanceCalls(s *step) error {
 		if err != nil {
 			return err
 		}
-		if c.Retry != nil && !d.waits(c) { // its time has come, and its siblings keep it from starting
-			d.wake(*c.Retry, retryKey(c), true /* remove */)
+		if !d.waits(c) { // its time has come, and its siblings keep it from starting
+			d.unretry(c)
 		}
 	}
 	return nil
@@ -137,46 +134,20 @@ func (d *Draft) enterCall(c *call, e *Entry) error {
 // running reports whether a call that the log says is running does run here, or is about
 // to. If not, its process is gone.
 func (d *Draft) running(c *call) bool {
-	if d.at.Running != nil && d.at.Running(c.ID) {
-		return true
-	}
-	for _, e := range d.launch {
-		if e.Call == c.ID {
-			return true
-		}
-	}
-	return false
-}
-
-func anyCall(s *step, is func(*call) bool) bool {
-	for _, c := range s.Progress {
-		if is(c) {
-			return true
-		}
-	}
-	return false
+	return d.at.Running != nil && d.at.Running(c.ID) || slices.ContainsFunc(d.launch, func(e *Entry) bool { return e.Call == c.ID })
 }
 
 // settle sets the phase and state of a task while calls of its step are open.
 func (d *Draft) settle(s *step) error {
-	pending := d.f.Pending()
-	says := d.troubles()
-	if anyCall(s, func(c *call) bool { return c.State == callRunning }) {
-		state := a2a.TaskStateWorking
-		if d.f.waitsMeanwhile() {
-			state = d.waitingState(pending)
-		}
-		if StateName(d.f.Header.State) != state || says != "" || d.news() && len(pending) > 0 {
-			return d.tell(state, pending, says)
-		}
-		return nil
-	}
-	d.phase = store.Parked
-	if s.Ask != nil {
+	pending, says := d.f.Pending(), d.troubles()
+	waits := len(pending) > 0 // otherwise for a timer
+	if d.f.Busy() > 0 {
+		waits = d.f.waitsMeanwhile()
+	} else if d.phase = store.Parked; s.Ask != nil {
 		return nil // said when the step was added
 	}
-	state := a2a.TaskStateWorking // it waits for a timer
-	if len(pending) > 0 {
+	state := a2a.TaskStateWorking
+	if waits {
 		state = d.waitingState(pending)
 	}
 	if StateName(d.f.Header.State) != state || says != "" || d.news() && len(pending) > 0 {
@@ -218,7 +189,7 @@ func (d *Draft) rejected(c *call, a *pendingApproval) error {
 		return d.finish(c, OutcomeUnknown, nil, text, nil)
 	}
 	if c.Attempt == 0 {
-		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
+		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
 	}
 	return d.notRun(c, OutcomeRejected, text)
 }
@@ -249,7 +220,7 @@ func (d *Draft) died(c *call) error {
 // unknown records that the outcome of a call is unknown, and closes the question that held the
 // call.
 func (d *Draft) unknown(c *call, cause event.Cause, why string) error {
-	if err := d.closeHeld(c, notHeld); err != nil {
+	if err := d.closeHeld(c); err != nil {
 		return err
 	}
 	why = visible.Shorten(visible.Text(why), maxProblem) // a tool may have written it
@@ -280,8 +251,7 @@ func repeatable(t tool.Tool) bool {
 // even with new checkpoints. For any other call, and after the repeats, a person is asked.
 func (d *Draft) uncertain(c *call) error {
 	l := d.look(c)
-	x := l.found(c.Args)
-	d.validate(c, &x)
+	x := d.validated(c, l)
 	switch {
 	case x.trouble != nil:
 		return d.postpone(c, x.trouble)
@@ -332,12 +302,7 @@ func (d *Draft) askOutcome(c *call, x *examined) error {
 
 // approvalOf returns the newest approval that asks whether a call may run, or nil.
 func (d *Draft) approvalOf(c *call) *pendingApproval {
-	for _, a := range slices.Backward(d.f.Approvals) {
-		if a.Call == c.ID && a.Ask == "" && a.Kind == approval.KindCall {
-			return a
-		}
-	}
-	return nil
+	return d.f.newest(func(a *pendingApproval) bool { return a.Call == c.ID && a.Ask == "" && a.Kind == approval.KindCall })
 }
 
 // termsOf returns the terms on which a call was approved; for a call without an approval, the
@@ -378,12 +343,9 @@ func (d *Draft) complete(c *call, outcome Outcome, result json.RawMessage) error
 	if result == nil {
 		result = json.RawMessage("null")
 	}
-	d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: event.ResultParts(result, d.rules.Limits.Result(), d.rules.Presenter.Imitates), Last: true})
+	d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.ResultParts(result, d.rules.Limits.Result(), d.rules.Presenter.Imitates), Last: true})
 	return d.finish(c, outcome, result, "", nil)
 }
-
-// artifactID is the artifact of a call: the same in all of its runs.
-func artifactID(call string) string { return call }
 
 // plannerFailed ends the task because its planner cannot continue.
 func (d *Draft) plannerFailed(cause error) error {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -126,19 +128,24 @@ func partsIn(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &list) != nil || len(list) == 0 {
 		return nil
 	}
-	var joined json.RawMessage
-	for i, p := range list {
-		if p == nil || p.Content == nil {
-			return nil
-		}
-		data, err := event.EncodePart(p)
-		if err != nil {
-			return nil
-		}
-		if i > 0 {
-			joined = append(joined, ',')
-		}
-		joined = append(joined, data...)
+	if slices.ContainsFunc(list, func(p *a2a.Part) bool { return p == nil || p.Content == nil }) {
+		return nil
+	}
+	joined, err := joinParts(list)
+	if err != nil {
+		return nil
 	}
 	return joined
+}
+
+// joinParts returns the JSON of parts, joined by commas.
+func joinParts(parts []*a2a.Part) (joined json.RawMessage, err error) {
+	for i, p := range parts {
+		data, err := event.EncodePart(p)
+		if err != nil {
+			return nil, fmt.Errorf("part %d: %w", i+1, err)
+		}
+		joined = event.Join(joined, data)
+	}
+	return joined, nil
 }

@@ -55,9 +55,7 @@ func (d *Draft) request(c *call, x *examined, a *approval.Approval) error {
 // askAbout asks whether a call may run, or for its outcome. Its tool can be reached, so
 // nothing is left to retry.
 func (d *Draft) askAbout(c *call, a *approval.Approval) error {
-	if c.Retry != nil {
-		d.wake(*c.Retry, retryKey(c), true /* remove */)
-	}
+	d.unretry(c)
 	return d.ask(a)
 }
 
@@ -165,6 +163,15 @@ func (d *Draft) tell(state a2a.TaskState, pending []*approval.Approval, text str
 	return d.say(state, nil)
 }
 
+// tellParked publishes what a parked task waits for; a running turn does so itself.
+func (d *Draft) tellParked() error {
+	if d.f.Header.Phase != store.Parked {
+		return nil
+	}
+	d.phase = store.Parked
+	return d.tell(d.waitingState(d.f.Pending()), d.f.Pending(), "")
+}
+
 // askMore asks again about everything that is pending, because a message was no answer.
 func (d *Draft) askMore(pending []*approval.Approval, no *a2a.Message) error {
 	m, err := d.rules.Presenter.Question(pending, no)
@@ -208,22 +215,14 @@ func (r *Rules) silence(a *approval.Approval) store.DueChange {
 // takesPayload reports whether a tool declares that it reads the payload of a decision. A
 // tool that panics declares nothing.
 func takesPayload(t tool.Tool) (takes bool) {
-	defer func() {
-		if recover() != nil {
-			takes = false
-		}
-	}()
+	defer func() { _ = recover() }()
 	p, ok := tool.As[tool.TakesPayload](t)
 	return ok && p.TakesPayload()
 }
 
 // annotationsOf returns the annotations of a tool. A tool that panics declares nothing.
 func annotationsOf(t tool.Tool) (is tool.Annotations) {
-	defer func() {
-		if recover() != nil {
-			is = tool.Annotations{}
-		}
-	}()
+	defer func() { _ = recover() }()
 	return tool.AnnotationsOf(t)
 }
 

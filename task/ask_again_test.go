@@ -13,8 +13,7 @@ import (
 // the old question is told what has replaced it.
 func TestOutcomeOfAChangedToolSaysSo(t *testing.T) {
 	t.Parallel()
-	k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
-	k.begin(call("pay", 1))
+	k := newPayDesk(t)
 	k.decide(id(1), approval.Approve)
 	k.dies()
 	k.shelf.tools[0].schema = amounts("other")

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"unicode/utf8"
 
@@ -16,8 +15,8 @@ import (
 )
 
 // Prefixes of question ids: the id that the tool chose, or a digest of the content with a
-// number among equal questions. The prefixes keep both apart from each other, from [askWait],
-// and from the ids of [tool.RequestConfirmation].
+// number among equal questions. The prefixes keep both apart from each other, and from the ids
+// of [tool.RequestConfirmation].
 const (
 	askNamed  = "id:"
 	askSilent = "content:"
@@ -96,20 +95,13 @@ func (d *Draft) reuse(c *call, asks []ToolQuestion, asked []*approval.Approval) 
 func sameQuestion(a, b *approval.Approval) bool {
 	x, errX := shown(a)
 	y, errY := shown(b)
-	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// shown returns the content that identifies a question, in its form after a round trip through
-// the log.
-func shown(a *approval.Approval) (v any, err error) {
-	raw, err := json.Marshal([]any{a.Kind, a.AskKind, a.Hint, a.Args, a.Payload, a.Schema, a.Definition, a.Digest, a.TakesPayload})
-	if err != nil {
-		return nil, err
-	}
-	decode := json.NewDecoder(bytes.NewReader(raw))
-	decode.UseNumber()
-	err = decode.Decode(&v)
-	return v, err
+// shown returns the content that identifies a question. It is the same before and after a round
+// trip through the log.
+func shown(a *approval.Approval) ([]byte, error) {
+	return json.Marshal([]any{a.Kind, a.AskKind, a.Hint, a.Args, a.Payload, a.Schema, a.Definition, a.Digest, a.TakesPayload})
 }
 
 // resumed folds that a call is entered with the answers so far. Pending approvals remain open.

@@ -309,13 +309,6 @@ func TestBadQuestionIDs(t *testing.T) {
 		k.wantPending()
 		k.wantNoDue()
 	}
-	// An ID is no way to pass for a question of the server's own.
-	k := waker(t, question("unavailable.1", "which?"))
-	if err := k.answer(approval.Answer{ID: id(1), Verb: approval.Respond, Response: json.RawMessage(`"give up"`)}); err != nil {
-		t.Fatal(err)
-	}
-	k.wantEntries(2)
-	k.wantGiven("map[unavailable.1:responded]")
 }
 
 // A confirmation is the answer to its own question only. A call that has asked another one

@@ -60,8 +60,7 @@ func TestAuditKey(t *testing.T) {
 // A task of an earlier server, whose log has no key, gets one when a digest is audited.
 func TestAuditKeyOfAnOlderTask(t *testing.T) {
 	t.Parallel()
-	k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
-	k.begin(call("pay", 1))
+	k := newPayDesk(t)
 	k.log = slices.DeleteFunc(k.log, func(e store.Event) bool { return e.Kind == keyKind })
 	k.decide(id(1), approval.Reject)
 	if got := keys(k.batch.Events); len(got) != 1 {

@@ -110,13 +110,8 @@ func (c *call) came() string {
 // endAll ends the task in a state, with all its open calls and approvals. The fence cuts off
 // the instance that runs it. says, if not empty, is the message of the status.
 func (d *Draft) endAll(state a2a.TaskState, says string) error {
-	for _, a := range d.f.Approvals {
-		if a.State != approval.Pending {
-			continue
-		}
-		if err := d.resolve(a, approval.Canceled, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: "the task has ended"}); err != nil {
-			return err
-		}
+	if err := d.resolveAll(nil, approval.Canceled, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: "the task has ended"}); err != nil {
+		return err
 	}
 	if s := d.f.step(); s != nil {
 		if s.Until != nil && !s.Done {
@@ -216,28 +211,26 @@ func (d *Draft) stopChild(c *call, p ChildCancel) error {
 		return nil
 	}
 	p.Tool, p.Call = c.Tool, c.ID
+	return d.cancelLater(p, 0)
+}
+
+// cancelLater adds due work that cancels the remote work of a call after a pause.
+func (d *Draft) cancelLater(p ChildCancel, pause time.Duration) error {
 	payload, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("encode child cancel: %w", err)
 	}
-	d.due = append(d.due, store.DueChange{Time: d.now(), Kind: DueChildCancel, Key: []byte(c.ID), Payload: payload})
+	d.due = append(d.due, store.DueChange{Time: store.MillisOf(d.at.Now.Add(pause)), Kind: DueChildCancel, Key: []byte(p.Call), Payload: payload})
 	return nil
 }
 
 // hasChildren reports whether the tool of a call is a [tool.JobStopper]. A tool that cannot be looked up
 // now may be one; one that panics cannot be called.
 func (d *Draft) hasChildren(c *call) (has bool) {
-	defer func() {
-		if recover() != nil {
-			has = false
-		}
-	}()
+	defer func() { _ = recover() }()
 	l := d.look(c)
-	if l.trouble != nil {
-		return true
-	}
 	if l.entry == nil {
-		return false // the tool is gone, and with it the way to its children
+		return l.trouble != nil // else the tool is gone, and with it the way to its children
 	}
 	_, has = tool.As[tool.JobStopper](l.entry.Tool)
 	return has
@@ -267,13 +260,7 @@ func (in ChildCancelResult) put(d *Draft) error {
 		p.Down = 0
 	}
 	if in.Failed != nil && p.Try < childTries && p.Down < childDown {
-		payload, err := json.Marshal(p)
-		if err != nil {
-			return fmt.Errorf("encode child cancel: %w", err)
-		}
-		again := d.at.Now.Add(pause)
-		d.due = append(d.due, store.DueChange{Time: store.MillisOf(again), Kind: DueChildCancel, Key: in.Row.Key, Payload: payload})
-		return nil
+		return d.cancelLater(p, pause)
 	}
 	entry := approval.Audit{What: approval.AuditCanceled, Call: p.Call, Tool: p.Tool}
 	if in.Failed != nil {

@@ -74,13 +74,8 @@ func (d *Draft) cancelCall(by auth.Principal, via string, c *call) error {
 		return err
 	}
 	d.settles = true // a cancel does not wait for a turn
-	for _, a := range d.f.Approvals {
-		if a.Call != c.ID || a.State != approval.Pending {
-			continue
-		}
-		if err := d.resolve(a, approval.Canceled, approval.Resolution{By: by, Via: via, At: d.at.Now, Reason: canceledCall}); err != nil {
-			return err
-		}
+	if err := d.resolveAll(c, approval.Canceled, approval.Resolution{By: by, Via: via, At: d.at.Now, Reason: canceledCall}); err != nil {
+		return err
 	}
 	if c.State == callRunning || c.State == callDone {
 		return nil // its run is told to stop; the end of the run ends the call

@@ -35,11 +35,7 @@ func TestCodeOfADestructiveCall(t *testing.T) {
 		m := &a2a.Message{ID: n, Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewDataPart(map[string]any{
 			"adk:functionResponse": map[string]any{"id": called, "name": "adk_request_confirmation", "response": map[string]any{"result": text}},
 		})}}
-		raw, err := task.EncodeMessage(m)
-		if err != nil {
-			k.t.Fatal(err)
-		}
-		return &task.FollowUp{By: alice, Message: m, JSON: raw}
+		return followUp(k.t, alice, m)
 	}
 
 	t.Run("its code", func(t *testing.T) {

@@ -34,25 +34,20 @@ type Content struct {
 // question or an answer becomes a text. Parts of more bytes than an event may have are
 // refused before they are encoded.
 func (p Publisher) Content(v any) (Content, error) {
-	switch v := v.(type) {
-	case string:
-		return textContent(v), nil
-	case agent.Part:
-		return p.encodeParts([]agent.Part{v}, p.limit)
-	case []agent.Part:
-		if len(v) > 0 {
-			return p.encodeParts(v, p.limit)
-		}
+	if text, is := v.(string); is {
+		return textContent(text), nil
+	}
+	switch list, are := partList(v); {
+	case len(list) > 0:
+		return p.encodeParts(list, p.limit)
+	case are:
 		return textContent(""), nil
 	}
-	data, err := event.EncodeValue(v)
+	data, err := encodeValue("content", v)
 	if err != nil {
-		return Content{}, fmt.Errorf("the content is not JSON: %w", err)
+		return Content{}, err
 	}
-	if err := CheckDepth(data); err != nil {
-		return Content{}, fmt.Errorf("the content cannot be published: %w", err)
-	}
-	if p.imitates(data) {
+	if p.presenter.Imitates(data) {
 		return textContent(event.Readable(data)), nil
 	}
 	c := Content{parts: event.ResultPart(data), only: len(data) > 0 && data[0] == '"' || string(data) == "null"}
@@ -60,6 +55,29 @@ func (p Publisher) Content(v any) (Content, error) {
 		_ = json.Unmarshal(data, &c.text) // null changes nothing
 	}
 	return c, nil
+}
+
+// partList returns v as a list, if it is one or more parts.
+func partList(v any) (list []agent.Part, are bool) {
+	switch v := v.(type) {
+	case agent.Part:
+		return []agent.Part{v}, true
+	case []agent.Part:
+		return v, true
+	}
+	return nil, false
+}
+
+// encodeValue returns the JSON of a value, unless it is nested too deep.
+func encodeValue(what string, v any) (json.RawMessage, error) {
+	data, err := event.EncodeValue(v)
+	if err != nil {
+		return nil, fmt.Errorf("the %s is not JSON: %w", what, err)
+	}
+	if err := CheckDepth(data); err != nil {
+		return nil, fmt.Errorf("the %s cannot be kept: %w", what, err)
+	}
+	return data, nil
 }
 
 func textContent(text string) Content {
@@ -74,20 +92,10 @@ func (c Content) Text() (text string, only bool) { return c.text, c.only }
 // part, else a JSON array of the parts in the form of A2A. Parts of more than limit bytes
 // are refused.
 func (p Publisher) Result(v any, limit int) (result, parts json.RawMessage, err error) {
-	var list []agent.Part
-	switch v := v.(type) {
-	case agent.Part:
-		list = []agent.Part{v}
-	case []agent.Part:
-		list = v
-	default:
-		if result, err = event.EncodeValue(v); err != nil {
-			return nil, nil, fmt.Errorf("the tool's result is not JSON: %w", err)
-		}
-		if err := CheckDepth(result); err != nil {
-			return nil, nil, fmt.Errorf("the tool's result cannot be kept: %w", err)
-		}
-		return result, nil, nil
+	list, are := partList(v)
+	if !are {
+		result, err = encodeValue("tool's result", v)
+		return result, nil, err
 	}
 	if len(list) == 0 {
 		return json.RawMessage("null"), nil, nil
@@ -118,18 +126,14 @@ func (p Publisher) encodeParts(parts []agent.Part, limit int) (Content, error) {
 	c := Content{only: true}
 	var text strings.Builder
 	for i := range parts {
-		err := errEmptyPart
-		var data json.RawMessage
-		if contents(&parts[i]) > 0 {
-			data, err = p.encodePart(parts[i])
+		if contents(&parts[i]) == 0 {
+			return Content{}, fmt.Errorf("part %d of the content: it is empty: set one of Text, Data, Raw and URL", i+1)
 		}
+		data, err := p.encodePart(parts[i])
 		if err != nil {
 			return Content{}, fmt.Errorf("part %d of the content: %w", i+1, err)
 		}
-		if i > 0 {
-			c.parts = append(c.parts, ',')
-		}
-		if c.parts = append(c.parts, data...); len(c.parts) > limit {
+		if c.parts = event.Join(c.parts, data); len(c.parts) > limit {
 			return Content{}, largeContent(len(c.parts), limit)
 		}
 		c.only = c.only && parts[i].Text != ""
@@ -142,8 +146,6 @@ func (p Publisher) encodeParts(parts []agent.Part, limit int) (Content, error) {
 func largeContent(n, limit int) error {
 	return fmt.Errorf("the content has %d bytes; at most %d are allowed: stream it in smaller pieces", n, limit)
 }
-
-var errEmptyPart = errors.New("it is empty: set one of Text, Data, Raw and URL")
 
 // contents returns how many of Text, Data, Raw and URL a part has.
 func contents(p *agent.Part) int {
@@ -176,7 +178,7 @@ func (p Publisher) encodePart(part agent.Part) (json.RawMessage, error) {
 	}
 	if part.Data != nil {
 		raw, err := event.EncodeValue(part.Data)
-		if err == nil && p.imitates(raw) {
+		if err == nil && p.presenter.Imitates(raw) {
 			part.Data, part.Text = nil, event.Readable(raw)
 		}
 	}
@@ -234,7 +236,7 @@ func TextResult(text string, total int64, limit int) (json.RawMessage, error) {
 	for {
 		whole := text
 		if dropped := total - int64(len(text)); dropped > 0 {
-			text = wholeRunes(text)
+			text = strings.ToValidUTF8(text, "") // it may end within a character
 			whole = fmt.Sprintf("%s\n[%d bytes dropped]", text, total-int64(len(text)))
 		}
 		result, err := event.EncodeValue(whole)
@@ -243,17 +245,4 @@ func TextResult(text string, total int64, limit int) (json.RawMessage, error) {
 		}
 		text = text[:len(text)/2]
 	}
-}
-
-// wholeRunes returns s without the beginning of a character that was cut at its end.
-func wholeRunes(s string) string {
-	for i := len(s) - 1; i >= max(0, len(s)-utf8.UTFMax); i-- {
-		if utf8.RuneStart(s[i]) {
-			if !utf8.FullRuneInString(s[i:]) {
-				return s[:i]
-			}
-			break
-		}
-	}
-	return s
 }

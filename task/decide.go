@@ -34,9 +34,6 @@ var ErrStale = errors.New("approvals are out of date")
 type Refresh struct{}
 
 func (Refresh) put(d *Draft) error {
-	if err := d.closeWaits(); err != nil {
-		return err
-	}
 	for _, a := range d.f.Pending() {
 		p := d.f.approval(a.ID)
 		switch {
@@ -89,8 +86,8 @@ func (d *Draft) replace(a *pendingApproval, l look) error {
 		return err
 	}
 	if a.Kind == approval.KindOutcome {
-		x := l.found(c.Args)
-		if d.validate(c, &x); x.invalid != nil {
+		x := d.validated(c, l)
+		if x.invalid != nil {
 			return d.notRun(c, OutcomeInvalid, x.invalid.Error())
 		}
 		x.changed, x.supersedes = true, a.ID
@@ -119,25 +116,20 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 	if err != nil {
 		return err
 	}
-	looks := make([]look, len(decisions))
+	decisions = slices.DeleteFunc(decisions, func(x approval.Decision) bool { return x.Settled })
+	if len(decisions) == 0 {
+		return ErrNoChange // the same decision again: the same answer
+	}
+	looks, edits := make([]look, len(decisions)), make([]examined, len(decisions))
 	for i := range decisions {
-		x := &decisions[i]
-		if x.Settled {
-			continue
-		}
 		// Only the approvals that are being decided have to be up to date.
-		if looks[i] = d.lookOf(x.Approval); looks[i].differs(x.Approval) || d.abandoned(x.Approval) || asksToWait(x.Approval) {
+		a := decisions[i].Approval
+		if looks[i] = d.lookOf(a); looks[i].differs(a) || d.abandoned(a) {
 			return ErrStale
 		}
 	}
-	edits := make([]examined, len(decisions))
-	news := false
 	for i := range decisions {
 		x := &decisions[i]
-		if x.Settled {
-			continue
-		}
-		news = true
 		if err := x.Approval.Check(x.Answer, approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
 			return err
 		}
@@ -146,9 +138,6 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 				return err
 			}
 		}
-	}
-	if !news {
-		return ErrNoChange // the same decision again: the same answer
 	}
 	if received != nil {
 		// Decisions may use the reserve; a message of up to minDecision is accepted even in a
@@ -163,57 +152,63 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 	}
 	var cancel []string // why
 	for i := range decisions {
-		x := &decisions[i]
-		if x.Settled {
-			continue
-		}
-		a := d.f.approval(x.Approval.ID)
-		if a.State != approval.Pending {
-			return approval.Conflict(&a.Approval) // an earlier decision of these has ended the call
-		}
-		if v := &edits[i]; x.Answer.Verb == approval.Edit && v.verdict.Action == approval.ActionAsk && !v.verdict.Terms.Same(a.Terms) {
-			// The rules demand something else of the edited call: a new approval is requested.
-			r := approval.Resolution{Verb: approval.Edit, By: in.By, Via: in.Via, At: d.at.Now, Args: x.Answer.Args, Reason: editAsksAgain}
-			if x.Answer.Reason != "" {
-				r.Reason += ": " + x.Answer.Reason // whole, for decisionOn
-			}
-			if err := d.resolve(a, approval.Superseded, r); err != nil {
-				return err
-			}
-			if err := d.askCall(d.f.call(a.Call), v, a.ID); err != nil {
-				return err
-			}
-			continue
-		}
-		state, r := a.Resolve(x.Answer, in.By, in.Via, d.at.Now)
-		if x.Answer.Verb == approval.Edit {
-			if r.Digest, err = d.digest(a.Kind, edits[i].entry, edits[i].args, a.Attempt); err != nil {
-				return editError(&a.Approval, err)
-			}
-		}
-		if err := d.resolve(a, state, r); err != nil {
+		why, err := d.decideOn(in, &decisions[i], &edits[i])
+		if err != nil {
 			return err
 		}
-		switch {
-		case x.Answer.Verb == approval.Cancel:
-			cancel = append(cancel, because("a decision canceled the task", x.Answer.Reason))
-		case x.Answer.Verb == approval.Reject && a.Terms.CancelsTask:
-			what := "was rejected"
-			if a.Kind == approval.KindOutcome {
-				what = "was given up with an unknown outcome"
-			}
-			cancel = append(cancel, because(fmt.Sprintf("%s (%s) %s", a.Tool, a.Call, what), x.Answer.Reason))
-			if c := d.f.call(a.Call); c.State == callDecided {
-				if err := d.rejected(c, a); err != nil {
-					return err
-				}
-			}
+		if why != "" {
+			cancel = append(cancel, why)
 		}
 	}
 	if len(cancel) > 0 {
 		return d.cancelAll(strings.Join(cancel, "; "), in.By)
 	}
 	return nil
+}
+
+// decideOn puts a decision that was checked into the draft. edit is the call with the arguments
+// of an edit. cancels is why the decision cancels the task, "" if it does not.
+func (d *Draft) decideOn(in Answers, x *approval.Decision, edit *examined) (cancels string, err error) {
+	a, answer := d.f.approval(x.Approval.ID), x.Answer
+	if a.State != approval.Pending {
+		return "", approval.Conflict(&a.Approval) // an earlier decision of these has ended the call
+	}
+	if answer.Verb == approval.Edit && edit.verdict.Action == approval.ActionAsk && !edit.verdict.Terms.Same(a.Terms) {
+		// The rules demand something else of the edited call: a new approval is requested.
+		r := approval.Resolution{Verb: approval.Edit, By: in.By, Via: in.Via, At: d.at.Now, Args: answer.Args, Reason: editAsksAgain}
+		if answer.Reason != "" {
+			r.Reason += ": " + answer.Reason // whole, for decisionOn
+		}
+		if err := d.resolve(a, approval.Superseded, r); err != nil {
+			return "", err
+		}
+		return "", d.askCall(d.f.call(a.Call), edit, a.ID)
+	}
+	state, r := a.Resolve(answer, in.By, in.Via, d.at.Now)
+	if answer.Verb == approval.Edit {
+		if r.Digest, err = d.digest(a.Kind, edit.entry, edit.args, a.Attempt); err != nil {
+			return "", editError(&a.Approval, err)
+		}
+	}
+	if err := d.resolve(a, state, r); err != nil {
+		return "", err
+	}
+	switch {
+	case answer.Verb == approval.Cancel:
+		return because("a decision canceled the task", answer.Reason), nil
+	case answer.Verb != approval.Reject || !a.Terms.CancelsTask:
+		return "", nil
+	}
+	if c := d.f.call(a.Call); c.State == callDecided {
+		if err := d.rejected(c, a); err != nil {
+			return "", err
+		}
+	}
+	what := "was rejected"
+	if a.Kind == approval.KindOutcome {
+		what = "was given up with an unknown outcome"
+	}
+	return because(fmt.Sprintf("%s (%s) %s", a.Tool, a.Call, what), answer.Reason), nil
 }
 
 // editAsksAgain is the reason for superseding an approval whose edit needs another approval.

@@ -1,7 +1,6 @@
 package task_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -55,10 +54,23 @@ func TestFourEyesOfLaterMessages(t *testing.T) {
 	agent.Chain, named.Person = []string{bob.Subject}, "dora@example.com"
 	k.mustPut(k.says("m1", "what is this?", agent))
 	k.mustPut(k.says("m2", "what is this?", named))
-	k.mustPut(task.Answers{By: alice, Via: approval.ViaAPI, List: []approval.Answer{edit(id(1), `{"amount":5000}`)}})
+	large := task.Answers{By: alice, Via: approval.ViaAPI, List: []approval.Answer{edit(id(1), `{"amount":5000}`)}}
+	chain := []string{bob.Subject, "dora@example.com"}
+	d, err := k.rules.On(k.at(), k.restored(), large) // a snapshot has everybody, too
+	if err != nil {
+		t.Fatal(err)
+	}
+	if asked := d.Asked(); len(asked) != 1 || !slices.Equal(asked[0].Requester.Chain, chain) {
+		t.Errorf("after a snapshot, it is asked for %+v, want one by alice and %v", asked, chain)
+	}
+	const form = `"requester":{"tenant":"acme","subject":"alice","roles":["requester"],"chain":["bob","dora@example.com"],"method":"test"}`
+	if saved := k.whole(k.fold())[1]; !strings.Contains(saved, form) {
+		t.Errorf("no %s, as other versions read and write it, in %s", form, saved)
+	}
+	k.mustPut(large)
 	k.dies()
 	a := k.one()
-	if a.Requester.Subject != alice.Subject || !slices.Equal(a.Requester.Chain, []string{bob.Subject, "dora@example.com"}) {
+	if a.Requester.Subject != alice.Subject || !slices.Equal(a.Requester.Chain, chain) {
 		t.Errorf("requested by %+v", a.Requester)
 	}
 	dora := auth.Principal{Tenant: "acme", Subject: "key:7", Person: "dora@example.com", Roles: []string{auth.RoleApprover}, Method: "test"}
@@ -70,43 +82,6 @@ func TestFourEyesOfLaterMessages(t *testing.T) {
 	}
 	k.mustPut(task.Answers{By: eve, Via: approval.ViaAPI, List: []approval.Answer{{ID: a.ID, Verb: approval.Approve}}})
 	k.wantEntries(1)
-}
-
-// A snapshot has everybody who counts as one who asked.
-func TestFourEyesInASnapshot(t *testing.T) {
-	t.Parallel()
-	k := newDesk(t, func(r *task.Rules) {
-		r.Delegated = true
-		r.Policy = policy(t,
-			approval.Gate{Tool: "pay", Name: "large", When: over(1000), Terms: approval.Terms{FourEyes: true}},
-			approval.Gate{Tool: "pay", Name: "any"})
-	}, &fake{name: "pay", schema: amounts("")})
-	k.begin(call("pay", 1))
-	agent := alice
-	agent.Chain = []string{bob.Subject}
-	k.mustPut(k.says("m1", "what is this?", agent))
-	snapshot, artifacts, err := k.fold().Encode(task.SnapshotParts{Fold: true, Artifacts: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if form := `"requester":{"tenant":"acme","subject":"alice","roles":["requester"],"chain":["bob"],"method":"test"}`; !bytes.Contains(snapshot, []byte(form)) {
-		t.Errorf("no %s, as other versions read and write it, in %s", form, snapshot)
-	}
-	f, err := task.DecodeFold(snapshot, artifacts, false /* viewOnly */)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Header = k.header
-	d, err := k.rules.On(k.at(), f, task.Answers{By: alice, Via: approval.ViaAPI, List: []approval.Answer{edit(id(1), `{"amount":5000}`)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.Advance(); err != nil {
-		t.Fatal(err)
-	}
-	if asked := d.Asked(); len(asked) != 1 || !slices.Equal(asked[0].Requester.Chain, agent.Chain) {
-		t.Errorf("asked for %+v, want one by alice and bob", asked)
-	}
 }
 
 // Whoever may approve a small amount edits it into a large one: that is asked again, on
@@ -239,8 +214,7 @@ func TestDecisionsCountBeforeTheTaskEnds(t *testing.T) {
 // question's own does.
 func TestOutcomeHasADigestOfItsOwn(t *testing.T) {
 	t.Parallel()
-	k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
-	k.begin(call("pay", 1))
+	k := newPayDesk(t)
 	k.decide(id(1), approval.Approve)
 	k.dies()
 	first := *k.one()
@@ -264,8 +238,7 @@ func TestOutcomeHasADigestOfItsOwn(t *testing.T) {
 func TestOutcomeOfAnEarlierServer(t *testing.T) {
 	t.Parallel()
 	for _, same := range []bool{true, false} {
-		k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
-		k.begin(call("pay", 1))
+		k := newPayDesk(t)
 		k.decide(id(1), approval.Approve)
 		k.dies()
 		digest := k.approval(1).Digest
@@ -311,8 +284,7 @@ func TestStaleApprovalsAreNotDecided(t *testing.T) {
 		}
 		k.wantEntries(0)
 	}
-	k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
-	k.begin(call("pay", 1))
+	k := newPayDesk(t)
 	k.shelf.down = errors.New("down") // which says nothing about the tool
 	k.decide(id(1), approval.Approve)
 	k.wantEntries(0)
@@ -399,8 +371,7 @@ func TestWhatADecisionDoes(t *testing.T) {
 			case outcome && (verb == approval.Reject || verb == approval.Cancel):
 				want = `"outcome":"unknown"` // it was started, whatever is decided now
 			}
-			k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
-			k.begin(call("pay", 1))
+			k := newPayDesk(t)
 			entered := 0
 			if outcome {
 				k.decide(id(1), approval.Approve)

@@ -24,53 +24,40 @@ func TestNothingIsTooDeepToBeReadAgain(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{900, 9990, 9996, 9997, 9998, 9999, 10000} {
 		deep := nestedJSON(n)
-		for name, put := range map[string]func(t *testing.T){
-			"a response": func(t *testing.T) {
-				k := newDesk(t, nil, &fake{name: "ask"})
-				k.begin(task.PlannedCall{Tool: "ask"})
+		plans := func(s *task.Step) func(k *desk) {
+			return func(k *desk) {
+				k.planner.list = []*task.Step{s}
+				k.beginAs()
+			}
+		}
+		part, calls := a2a.NewDataPart(deep), []task.PlannedCall{{Tool: "ask"}}
+		asks := func(p *a2a.Part) *task.Step {
+			return &task.Step{Ask: &task.Ask{Message: &a2a.Message{ID: "q", Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{p}}}}
+		}
+		gated := &fake{name: "pay", gated: true, payload: true}
+		for name, put := range map[string]func(k *desk){
+			"a response": func(k *desk) {
+				plans(&task.Step{Calls: calls})(k)
 				k.pauses("c1.1", tool.Suspension{Asks: []tool.Ask{question("", "?")}})
 				_ = k.answer(approval.Answer{ID: id(1), Verb: approval.Respond, Response: deep})
 			},
-			"a payload": func(t *testing.T) {
-				k := newDesk(t, nil, &fake{name: "ask", gated: true, payload: true})
-				k.begin(task.PlannedCall{Tool: "ask"})
+			"a payload": func(k *desk) {
+				k.begin(task.PlannedCall{Tool: "pay"})
 				_ = k.answer(approval.Answer{ID: id(1), Verb: approval.Approve, Payload: deep})
 			},
-			"an edit": func(t *testing.T) {
-				k := newDesk(t, nil, &fake{name: "ask", gated: true})
-				k.begin(task.PlannedCall{Tool: "ask"})
-				_ = k.answer(approval.Answer{ID: id(1), Verb: approval.Edit, Args: json.RawMessage(`{"a":` + string(deep) + `}`)})
+			"an edit": func(k *desk) {
+				k.begin(task.PlannedCall{Tool: "pay"})
+				_ = k.answer(edit(id(1), `{"a":`+string(deep)+`}`))
 			},
-			"arguments": func(t *testing.T) {
-				k := newDesk(t, nil, &fake{name: "ask"})
-				k.begin(task.PlannedCall{Tool: "ask", Args: json.RawMessage(`{"a":` + string(deep) + `}`)})
-			},
-			"the state of a planner": func(t *testing.T) {
-				k := newDesk(t, nil, &fake{name: "ask"})
-				k.planner.list = []*task.Step{{Calls: []task.PlannedCall{{Tool: "ask"}}, State: deep}}
-				k.beginAs()
-			},
-			"a question of a planner": func(t *testing.T) {
-				k := newDesk(t, nil, &fake{name: "ask"})
-				k.planner.list = []*task.Step{{Ask: &task.Ask{Message: &a2a.Message{ID: "q", Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{a2a.NewDataPart(deep)}}}}}
-				k.beginAs()
-			},
-			"an artifact of a planner": func(t *testing.T) {
-				k := newDesk(t, nil, &fake{name: "ask"})
-				k.planner.list = []*task.Step{{Calls: []task.PlannedCall{{Tool: "ask"}}, Output: []task.Output{{Artifact: &task.ArtifactPiece{ID: "a", Parts: []*a2a.Part{a2a.NewDataPart(deep)}}}}}}
-				k.beginAs()
-			},
-			"metadata of a planner": func(t *testing.T) {
-				k := newDesk(t, nil, &fake{name: "ask"})
-				k.planner.list = []*task.Step{{Calls: []task.PlannedCall{{Tool: "ask"}}, Output: []task.Output{{Metadata: map[string]any{"a": deep}}}}}
-				k.beginAs()
-			},
-			"a follow-up": func(t *testing.T) {
-				k := newDesk(t, nil, &fake{name: "ask"})
-				k.planner.list = []*task.Step{{Ask: &task.Ask{Message: &a2a.Message{ID: "q", Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{a2a.NewTextPart("?")}}}}}
-				k.beginAs()
+			"arguments":                plans(&task.Step{Calls: []task.PlannedCall{{Tool: "ask", Args: json.RawMessage(`{"a":` + string(deep) + `}`)}}}),
+			"the state of a planner":   plans(&task.Step{Calls: calls, State: deep}),
+			"a question of a planner":  plans(asks(part)),
+			"an artifact of a planner": plans(&task.Step{Calls: calls, Output: []task.Output{{Artifact: &task.ArtifactPiece{ID: "a", Parts: []*a2a.Part{part}}}}}),
+			"metadata of a planner":    plans(&task.Step{Calls: calls, Output: []task.Output{{Metadata: map[string]any{"a": deep}}}}),
+			"a follow-up": func(k *desk) {
+				plans(asks(a2a.NewTextPart("?")))(k)
 				in := k.says("m", "x", alice)
-				in.Message.Parts = a2a.ContentParts{a2a.NewDataPart(deep)}
+				in.Message.Parts = a2a.ContentParts{part}
 				raw, err := task.EncodeMessage(in.Message)
 				if err != nil {
 					return
@@ -81,7 +68,7 @@ func TestNothingIsTooDeepToBeReadAgain(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s of %d levels", name, n), func(t *testing.T) {
 				t.Parallel()
-				put(t)
+				put(newDesk(t, nil, &fake{name: "ask"}, gated))
 			})
 		}
 	}

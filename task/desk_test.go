@@ -76,6 +76,29 @@ func newDesk(t *testing.T, change func(*task.Rules), tools ...*fake) *desk {
 	return k
 }
 
+// newPayDesk returns a desk with a task that asks whether its one call may pay.
+func newPayDesk(t *testing.T) *desk {
+	t.Helper()
+	k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
+	k.begin(call("pay", 1))
+	return k
+}
+
+// restored returns the fold as its snapshot has it.
+func (k *desk) restored() *task.Fold {
+	k.t.Helper()
+	snapshot, _, err := k.fold().Encode(task.SnapshotParts{Fold: true})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	f, err := task.DecodeFold(snapshot, nil, false /* viewOnly */)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	f.Header = k.header
+	return f
+}
+
 func policy(t *testing.T, gates ...approval.Gate) *approval.Policy {
 	t.Helper()
 	p, err := approval.NewPolicy(approval.PolicyConfig{Gates: gates})
@@ -117,16 +140,18 @@ func (k *desk) begin(calls ...task.PlannedCall) {
 // beginAs makes the task with the steps that its planner has.
 func (k *desk) beginAs() {
 	k.t.Helper()
-	m := &a2a.Message{ID: "first", Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart("go")}}
-	raw, err := task.EncodeMessage(m)
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	d, err := k.rules.Create(k.at(), task.New{ID: deskTask, Message: m, JSON: raw, Context: k.rules.Readonly(k.t.Context(), alice)})
+	k.goOn(k.create())
+}
+
+// create drafts the task.
+func (k *desk) create() *task.Draft {
+	k.t.Helper()
+	in := followUp(k.t, alice, &a2a.Message{ID: "first", Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart("go")}})
+	d, err := k.rules.Create(k.at(), task.New{ID: deskTask, Message: in.Message, JSON: in.JSON, Context: k.rules.Readonly(k.t.Context(), alice)})
 	if err != nil {
 		k.t.Fatalf("Create() = %v", err)
 	}
-	k.goOn(d)
+	return d
 }
 
 // put puts an input from outside, as an engine does: a task at rest runs on from it,
@@ -325,9 +350,14 @@ func (k *desk) decide(id string, verb approval.Verb) {
 func (k *desk) says(id, text string, by auth.Principal) *task.FollowUp {
 	k.t.Helper()
 	m := &a2a.Message{ID: id, TaskID: a2a.TaskID(deskTask.String()), Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart(text)}}
+	return followUp(k.t, by, m)
+}
+
+func followUp(t *testing.T, by auth.Principal, m *a2a.Message) *task.FollowUp {
+	t.Helper()
 	raw, err := task.EncodeMessage(m)
 	if err != nil {
-		k.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return &task.FollowUp{By: by, Message: m, JSON: raw}
 }

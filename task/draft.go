@@ -309,6 +309,26 @@ func (d *Draft) end(state a2a.TaskState, message *a2a.Message) error {
 	return d.say(state, message)
 }
 
+// removed is the change that removes a due row.
+func removed(due store.DueChange) store.DueChange {
+	due.Delete = true
+	return due
+}
+
+// unwake removes the due row of a suspended call, if it has one.
+func (d *Draft) unwake(c *call) {
+	if c.Wake != nil {
+		d.wake(*c.Wake, []byte(c.ID), true /* remove */)
+	}
+}
+
+// unretry removes the due row of a call that is retried, if it has one.
+func (d *Draft) unretry(c *call) {
+	if c.Retry != nil {
+		d.wake(*c.Retry, retryKey(c), true /* remove */)
+	}
+}
+
 // wake adds a due row that wakes the task, or removes it.
 func (d *Draft) wake(at time.Time, key []byte, remove bool) {
 	d.due = append(d.due, store.DueChange{Time: store.MillisOf(at), Kind: DueWake, Key: key, Delete: remove})
@@ -333,6 +353,7 @@ func (d *Draft) ask(a *approval.Approval) error {
 	return d.record(approval.Audit{What: approval.AuditAsked, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Rule, By: a.Requester, Deadline: a.Deadline})
 }
 
+// expiry is the due row for the deadline of an approval.
 func expiry(a *approval.Approval) store.DueChange {
 	return store.DueChange{Time: store.MillisOf(*a.Deadline), Kind: DueExpiry, Key: []byte(a.ID)}
 }
@@ -365,14 +386,10 @@ func (d *Draft) resolve(a *pendingApproval, state approval.State, r approval.Res
 		return err
 	}
 	if deadline != nil {
-		due := expiry(&a.Approval)
-		due.Delete = true
-		d.due = append(d.due, due)
+		d.due = append(d.due, removed(expiry(&a.Approval)))
 	}
 	if d.rules.ProviderWait > 0 && !a.Opened && ProviderMayAnswer(&a.Approval) {
-		due := d.rules.silence(&a.Approval)
-		due.Delete = true
-		d.due = append(d.due, due)
+		d.due = append(d.due, removed(d.rules.silence(&a.Approval)))
 	}
 	d.resolved, d.settles = append(d.resolved, a.ID), true
 	digest := a.Digest
@@ -393,11 +410,17 @@ func (d *Draft) supersede(a *pendingApproval, why string) error {
 
 // closeAsks supersedes all questions about a call that no longer needs their answers.
 func (d *Draft) closeAsks(c *call, why string) error {
+	return d.resolveAll(c, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: why})
+}
+
+// resolveAll ends all pending approvals of a call, or of the task if c is nil.
+func (d *Draft) resolveAll(c *call, state approval.State, r approval.Resolution) error {
 	for _, a := range d.f.Approvals {
-		if a.Call == c.ID && a.State == approval.Pending {
-			if err := d.supersede(a, why); err != nil {
-				return err
-			}
+		if a.State != approval.Pending || c != nil && a.Call != c.ID {
+			continue
+		}
+		if err := d.resolve(a, state, r); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -14,8 +14,7 @@ import (
 // about. It is not asked about again: the question that waits is answered.
 func TestOutcomeInASnapshotOfVersion1(t *testing.T) {
 	t.Parallel()
-	k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
-	k.begin(call("pay", 1))
+	k := newPayDesk(t)
 	k.decide(id(1), approval.Approve)
 	k.dies()
 	b, _, err := k.fold().Encode(task.SnapshotParts{Fold: true})

@@ -90,7 +90,7 @@ func (in RunEnded) put(d *Draft) error {
 			complete = append(complete, pieceID(c.ID, name))
 		}
 		if in.Chunks > 0 && whole == nil && !in.Replace {
-			complete = append(complete, artifactID(c.ID))
+			complete = append(complete, c.ID)
 		}
 	}
 	unmarked := d.chunks(in.Last, complete)
@@ -137,9 +137,9 @@ func (in RunEnded) put(d *Draft) error {
 		if parts == nil {
 			parts = event.ResultParts(in.Result, d.rules.Limits.Result(), d.rules.Presenter.Imitates)
 		}
-		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: parts, Last: true})
+		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: parts, Last: true})
 	case whole != nil:
-		d.artifact(&event.ArtifactUpdate{ID: artifactID(c.ID), Name: c.Tool, Parts: whole, Last: true})
+		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: whole, Last: true})
 	}
 	return d.finish(c, OutcomeOK, in.Result, "", in.Delta)
 }
@@ -151,7 +151,7 @@ func (d *Draft) whole(in *RunEnded) json.RawMessage {
 	if in.Whole == "" || in.Replace {
 		return nil
 	}
-	own := func(k Chunk) bool { return k.update.ID == artifactID(in.Entry.Call) }
+	own := func(k Chunk) bool { return k.update.ID == in.Entry.Call }
 	if in.Chunks == 1 && slices.ContainsFunc(in.Last, own) {
 		return nil
 	}
@@ -223,7 +223,7 @@ func (d *Draft) suspend(c *call, in *RunEnded) error {
 			}
 		}
 	}
-	if err := d.closeHeld(c, notHeld); err != nil {
+	if err := d.closeHeld(c); err != nil {
 		return err
 	}
 	if len(asks) == 0 && e.Wake == nil {

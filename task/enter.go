@@ -104,10 +104,7 @@ func (d *Draft) bound(a *pendingApproval, x *examined) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	want := a.Digest
-	if a.State == approval.Edited {
-		want = a.Resolution.Digest
-	}
+	want := a.digest()
 	if digest == want {
 		return true, nil
 	}
@@ -221,16 +218,12 @@ func (d *Draft) start(c *call, e *Entry, attempt int) error {
 	started := &event.CallStarted{Call: c.ID, Attempt: attempt}
 	grant := d.f.granted(c)
 	if grant != nil {
-		if started.Digest = grant.Digest; grant.State == approval.Edited {
-			started.Digest = grant.Resolution.Digest
-		}
+		started.Digest = grant.digest()
 	}
 	if string(e.checked.raw) != string(d.f.planned(c.ID)) {
 		started.Args = e.checked.raw
 	}
-	if c.Retry != nil {
-		d.wake(*c.Retry, retryKey(c), true /* remove */)
-	}
+	d.unretry(c)
 	if err := d.add(event.KindStarted, started); err != nil {
 		return err
 	}
@@ -240,14 +233,9 @@ func (d *Draft) start(c *call, e *Entry, attempt int) error {
 
 // resume writes that a suspended call is entered again.
 func (d *Draft) resume(c *call, e *Entry) error {
-	if c.Wake != nil {
-		d.wake(*c.Wake, []byte(c.ID), true /* remove */)
-	}
-	n := c.Suspended
-	if c.Retry != nil {
-		d.wake(*c.Retry, retryKey(c), true /* remove */)
-	}
-	if err := d.add(event.KindResumed, &event.CallResumed{Call: c.ID, N: n}); err != nil {
+	d.unwake(c)
+	d.unretry(c)
+	if err := d.add(event.KindResumed, &event.CallResumed{Call: c.ID, N: c.Suspended}); err != nil {
 		return err
 	}
 	d.entering--
@@ -259,10 +247,7 @@ func (d *Draft) launched(c *call, e *Entry, grant *pendingApproval) error {
 	d.launch = append(d.launch, e)
 	a := approval.Audit{What: approval.AuditStarted, Call: c.ID, Tool: c.Tool, Attempt: c.Attempt}
 	if grant != nil {
-		a.Approval, a.Digest = grant.ID, grant.Digest
-		if grant.State == approval.Edited {
-			a.Digest = grant.Resolution.Digest
-		}
+		a.Approval, a.Digest = grant.ID, grant.digest()
 	}
 	return d.record(a)
 }
@@ -273,12 +258,8 @@ const maxProblem = 8 << 10
 // finish ends a call, with its result or with an error text.
 func (d *Draft) finish(c *call, outcome Outcome, result json.RawMessage, problem string, delta map[string]any) error {
 	problem = visible.Shorten(visible.Text(problem), maxProblem)
-	if c.Wake != nil {
-		d.wake(*c.Wake, []byte(c.ID), true /* remove */)
-	}
-	if c.Retry != nil {
-		d.wake(*c.Retry, retryKey(c), true /* remove */)
-	}
+	d.unwake(c)
+	d.unretry(c)
 	name := c.Approval
 	if grant := d.f.granted(c); name == "" && grant != nil {
 		name = grant.ID // it was run again under this approval

@@ -199,8 +199,7 @@ func TestCallThatMayHaveRunSaysSo(t *testing.T) {
 			k.mustPut(task.Refresh{})
 		},
 	} {
-		k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
-		k.begin(call("pay", 1))
+		k := newPayDesk(t)
 		k.decide(id(1), approval.Approve)
 		end(t, k)
 		k.wantEntries(1)

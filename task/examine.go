@@ -117,11 +117,17 @@ func (l *look) found(raw json.RawMessage) examined {
 	return examined{checked: checked{ctx: l.ctx, entry: l.entry, raw: raw}, trouble: l.trouble, invalid: l.invalid}
 }
 
-// validate checks the arguments, without asking hooks or the policy, if the tool was found.
-func (d *Draft) validate(c *call, x *examined) {
-	if x.entry == nil {
-		return
+// validated returns a look with the arguments of a call, which are checked if the tool was found.
+func (d *Draft) validated(c *call, l look) examined {
+	x := l.found(c.Args)
+	if x.entry != nil {
+		d.validate(c, &x)
 	}
+	return x
+}
+
+// validate checks the arguments, without asking hooks or the policy.
+func (d *Draft) validate(c *call, x *examined) {
 	if n, limit := argsSize(x.raw), d.rules.Limits.Args; n > limit {
 		x.invalid = fmt.Errorf("arguments of %s have %d bytes; at most %d are allowed", c.Tool, n, limit)
 		return
@@ -181,7 +187,7 @@ func (r *Rules) hooks(ctx agent.ReadonlyContext, c *call, raw json.RawMessage) (
 func callHook(hook Hook, ctx agent.ReadonlyContext, c tool.ToolCall) (h HookResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			h, err = HookResult{}, fmt.Errorf("panic: %v", p)
+			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
 	return hook(ctx, c)

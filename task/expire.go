@@ -36,8 +36,7 @@ func (d *Draft) expires(a *pendingApproval) bool {
 // expire ends an approval whose deadline has passed, or keeps it without a deadline. ended
 // reports whether the task has ended with it.
 func (d *Draft) expire(a *pendingApproval) (ended bool, err error) {
-	due, passed := expiry(&a.Approval), a.Deadline
-	due.Delete = true
+	due, passed := removed(expiry(&a.Approval)), a.Deadline
 	state, resolution, kept := approval.Expire(&a.Approval, d.at.Now)
 	if kept {
 		d.settles = true
@@ -103,13 +102,7 @@ func (d *Draft) open(id, why string) error {
 		return err
 	}
 	if d.rules.ProviderWait > 0 {
-		due := d.rules.silence(&a.Approval)
-		due.Delete = true
-		d.due = append(d.due, due)
+		d.due = append(d.due, removed(d.rules.silence(&a.Approval)))
 	}
-	if d.f.Header.Phase != store.Parked {
-		return nil // its turn publishes it
-	}
-	d.phase = store.Parked
-	return d.tell(d.waitingState(d.f.Pending()), d.f.Pending(), "")
+	return d.tellParked()
 }

@@ -50,8 +50,7 @@ func (in Extend) put(d *Draft) error {
 	case until.After(d.at.Now.Add(MaxExtension)):
 		return Invalid("until", "is more than %d days from now", MaxExtension/(24*time.Hour))
 	}
-	before := expiry(&a.Approval)
-	before.Delete = true
+	before := removed(expiry(&a.Approval))
 	if err := d.add(event.KindExtended, &event.ApprovalExtended{ID: a.ID, Until: until, At: d.at.Now, By: in.By}); err != nil {
 		return err
 	}
@@ -64,11 +63,8 @@ func (in Extend) put(d *Draft) error {
 	}); err != nil {
 		return err
 	}
-	if d.f.Header.Phase == store.Parked { // a running turn tells the client itself
-		d.phase = store.Parked
-		if err := d.tell(d.waitingState(d.f.Pending()), d.f.Pending(), ""); err != nil {
-			return err
-		}
+	if err := d.tellParked(); err != nil {
+		return err
 	}
 	if n := d.size(); n > room {
 		return Invalid("until", "cannot be written: it takes %d bytes, and the log of the task has room for %d more beside decisions and results", n, max(room, 0))

@@ -74,6 +74,14 @@ type pendingApproval struct {
 	Opened bool `json:"opened,omitempty"`
 }
 
+// digest returns the digest of the call that was approved, which an edit may have changed.
+func (a *pendingApproval) digest() string {
+	if a.State == approval.Edited {
+		return a.Resolution.Digest
+	}
+	return a.Digest
+}
+
 // step is a step of the planner, and its progress.
 type step struct {
 	event.StepPlanned
@@ -160,9 +168,14 @@ func (f *Fold) call(id string) *call {
 }
 
 func (f *Fold) approval(id string) *pendingApproval {
-	for i := len(f.Approvals) - 1; i >= 0; i-- {
-		if f.Approvals[i].ID == id {
-			return f.Approvals[i]
+	return f.newest(func(a *pendingApproval) bool { return a.ID == id })
+}
+
+// newest returns the newest approval for which is returns true, nil if there is none.
+func (f *Fold) newest(is func(*pendingApproval) bool) *pendingApproval {
+	for _, a := range slices.Backward(f.Approvals) {
+		if is(a) {
+			return a
 		}
 	}
 	return nil
@@ -197,17 +210,9 @@ func (f *Fold) Pending() []*approval.Approval {
 // granted returns the approval under which a call may be entered: the newest approval with a
 // decision to run it, or to run it again. It returns nil if there is none.
 func (f *Fold) granted(c *call) *pendingApproval {
-	for i := len(f.Approvals) - 1; i >= 0; i-- {
-		a := f.Approvals[i]
-		if a.Call != c.ID || a.Ask != "" {
-			continue
-		}
-		switch {
-		case a.State == approval.Approved, a.Kind == approval.KindCall && a.State == approval.Edited:
-			return a
-		}
-	}
-	return nil
+	return f.newest(func(a *pendingApproval) bool {
+		return a.Call == c.ID && a.Ask == "" && (a.State == approval.Approved || a.Kind == approval.KindCall && a.State == approval.Edited)
+	})
 }
 
 // Apply folds one event that is in the log, or about to be appended. It counts the event in
@@ -244,15 +249,8 @@ func Opening(first *store.Event) (message []byte, ok bool) {
 	if first.Kind != event.KindMessage {
 		return nil, false
 	}
-	if m, _, ok := event.ParseMessage(first.Data); ok {
-		return m, true
-	}
-	v, err := event.Decode(first.Kind, first.Data)
-	m, ok := v.(*event.MessageReceived)
-	if err != nil || !ok {
-		return nil, false
-	}
-	return m.Message, true
+	m, _, err := event.ReadMessage(first.Data)
+	return m, err == nil
 }
 
 // ApplyView folds only the part of an event that clients see.
@@ -263,12 +261,13 @@ func (f *Fold) ApplyView(e *store.Event) error {
 	if e.Kind != event.KindMessage {
 		return nil
 	}
-	if m, reader, ok := event.ParseMessage(e.Data); ok {
-		f.View.addMessage(bytes.Clone(m))
-		f.View.unanswered = reader == event.ForNobody
-		return nil
+	m, reader, err := event.ReadMessage(e.Data)
+	if err != nil {
+		return fmt.Errorf("decode event %s: %w", e.Kind, err)
 	}
-	return f.Apply(e)
+	f.View.addMessage(bytes.Clone(m))
+	f.View.unanswered = reader == event.ForNobody
+	return nil
 }
 
 // requester returns the requester of the task's calls: its owner, with the chains of all
@@ -331,10 +330,13 @@ func (f *Fold) applyPrivate(v any) error {
 	case *event.AuditKey:
 		f.AuditKey = e.Key
 	case *event.TurnFailed:
-	case *event.PushSet, *event.PushDeleted:
-		f.applyWebhook(v)
-	case *event.CallCancel, *event.CallStarted, *event.CallCheckpoint, *event.CallSuspended, *event.CallResumed, *event.CallFinished, *event.CallUnknown, *event.CallPostponed, *event.CallLate:
-		return f.applyCall(v)
+	case *event.PushSet:
+		f.dropWebhook(e.ID)
+		f.Webhooks, f.WebhooksSet = append(f.Webhooks, webhookID{e.ID, e.N}), e.N
+	case *event.PushDeleted:
+		f.dropWebhook(e.ID)
+	case event.OfCall:
+		return f.applyCall(e)
 	default:
 		return fmt.Errorf("fold: no rule for %T", v)
 	}
@@ -389,31 +391,10 @@ func (c *call) reachable() {
 	c.Tries, c.Trouble, c.Since, c.Retry = 0, "", nil, nil
 }
 
-func (f *Fold) applyCall(v any) error {
-	var id string
-	switch e := v.(type) {
-	case *event.CallCancel:
-		id = e.Call
-	case *event.CallStarted:
-		id = e.Call
-	case *event.CallCheckpoint:
-		id = e.Call
-	case *event.CallSuspended:
-		id = e.Call
-	case *event.CallResumed:
-		id = e.Call
-	case *event.CallFinished:
-		id = e.Call
-	case *event.CallUnknown:
-		id = e.Call
-	case *event.CallPostponed:
-		id = e.Call
-	case *event.CallLate:
-		id = e.Call
-	}
-	c := f.call(id)
+func (f *Fold) applyCall(v event.OfCall) error {
+	c := f.call(v.CallID())
 	if c == nil {
-		return fmt.Errorf("fold: call %s was never planned", id)
+		return fmt.Errorf("fold: call %s was never planned", v.CallID())
 	}
 	switch e := v.(type) {
 	case *event.CallCancel:
@@ -462,19 +443,15 @@ func (f *Fold) applyCall(v any) error {
 // task remembers.
 func (f *Fold) seen(hash store.Hash) bool {
 	h := hex.EncodeToString(hash[:])
-	for i, n := len(f.Messages)-1, 0; i >= 0 && n < maxHashes; i, n = i-1, n+1 {
-		if f.Messages[i].Hash == h {
-			return true
-		}
-	}
-	return false
+	newest := f.Messages[max(0, len(f.Messages)-maxHashes):]
+	return slices.ContainsFunc(newest, func(m received) bool { return m.Hash == h })
 }
 
 // toPlanner returns the newest message to the planner, nil if there is none.
 func (f *Fold) toPlanner() json.RawMessage {
-	for i := len(f.Messages) - 1; i >= 0; i-- {
-		if f.Messages[i].For == event.ForPlanner {
-			return f.Messages[i].Message
+	for _, m := range slices.Backward(f.Messages) {
+		if m.For == event.ForPlanner {
+			return m.Message
 		}
 	}
 	return nil

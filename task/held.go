@@ -89,21 +89,19 @@ type Withdrawn struct {
 }
 
 func (in Withdrawn) put(d *Draft) error {
-	a := d.f.approval(in.Approval)
-	if a == nil || a.State != approval.Pending {
-		return nil
+	return d.withdraw(in.Approval, in.Why)
+}
+
+// withdraw supersedes an approval if it is pending.
+func (d *Draft) withdraw(id, why string) error {
+	if a := d.f.approval(id); a != nil && a.State == approval.Pending {
+		return d.supersede(a, why)
 	}
-	return d.supersede(a, in.Why)
+	return nil
 }
 
 // closeHeld supersedes the question that holds a call, if there is one.
-func (d *Draft) closeHeld(c *call, why string) error {
-	a := d.f.approval(c.Held)
-	if a == nil || a.State != approval.Pending {
-		return nil
-	}
-	return d.supersede(a, why)
-}
+func (d *Draft) closeHeld(c *call) error { return d.withdraw(c.Held, notHeld) }
 
 // abandoned reports whether a pending approval holds a call that does not wait in this
 // process: its process has died, and the answer would not arrive.

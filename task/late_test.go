@@ -5,8 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
-
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/tool"
@@ -68,27 +66,5 @@ func TestCallThatWasGivenUp(t *testing.T) {
 				t.Errorf("%+v: the call ended %q, want a person to be asked", is, outcome)
 			}
 		}
-	}
-}
-
-// A call is repeated by itself only after the death of its process, and not forever.
-func TestRepeatsAreCounted(t *testing.T) {
-	t.Parallel()
-	k := newDesk(t, nil, &fake{name: "look", is: tool.Annotations{ReadOnly: true}})
-	k.begin(task.PlannedCall{Tool: "look"})
-	for death := 1; death <= 4; death++ {
-		k.dies()
-		if death > 1 && death <= 3 {
-			k.wantEntries(death)
-			k.retry()
-		}
-		if death <= 3 {
-			k.wantEntries(death + 1)
-		}
-	}
-	k.wantEntries(4)
-	k.wantState(a2a.TaskStateInputRequired)
-	if n := k.one().Attempt; n != 1 {
-		t.Errorf("the question is about attempt %d, want the first", n)
 	}
 }

@@ -55,38 +55,35 @@ type Limits struct {
 
 // WithDefaults returns l with its zero fields set.
 func (l Limits) WithDefaults() Limits {
-	count := func(n *int, to int) {
-		if *n <= 0 {
-			*n = to
-		}
-	}
-	span := func(t *time.Duration, to time.Duration) {
-		if *t <= 0 {
-			*t = to
-		}
-	}
-	count(&l.Turns, 2048)
-	count(&l.TurnsPerCaller, share(l.Turns))
-	count(&l.Queue, 10_000)
-	count(&l.QueuePerCaller, share(l.Queue))
-	count(&l.Held, 256)
-	count(&l.HeldPerCaller, share(l.Held))
-	span(&l.HeldTime, time.Hour)
-	count(&l.Abandoned, 8)
-	span(&l.ToolTimeout, 5*time.Minute)
-	span(&l.ToolGrace, 5*time.Second)
-	span(&l.PlanTimeout, 2*time.Minute)
-	count(&l.Window, 256<<10)
-	count(&l.Event, 1<<20)
-	count(&l.Task, 64<<20)
-	count(&l.Output, 16<<20)
-	count(&l.Pending, 64)
-	count(&l.Args, 128<<10)
-	count(&l.Steps, 1000)
-	count(&l.Calls, 64)
-	count(&l.Parked, 1000)
-	count(&l.Webhooks, 10)
+	defaults(&l.Turns, 2048)
+	defaults(&l.TurnsPerCaller, share(l.Turns))
+	defaults(&l.Queue, 10_000)
+	defaults(&l.QueuePerCaller, share(l.Queue))
+	defaults(&l.Held, 256)
+	defaults(&l.HeldPerCaller, share(l.Held))
+	defaults(&l.HeldTime, time.Hour)
+	defaults(&l.Abandoned, 8)
+	defaults(&l.ToolTimeout, 5*time.Minute)
+	defaults(&l.ToolGrace, 5*time.Second)
+	defaults(&l.PlanTimeout, 2*time.Minute)
+	defaults(&l.Window, 256<<10)
+	defaults(&l.Event, 1<<20)
+	defaults(&l.Task, 64<<20)
+	defaults(&l.Output, 16<<20)
+	defaults(&l.Pending, 64)
+	defaults(&l.Args, 128<<10)
+	defaults(&l.Steps, 1000)
+	defaults(&l.Calls, 64)
+	defaults(&l.Parked, 1000)
+	defaults(&l.Webhooks, 10)
 	return l
+}
+
+// defaults sets a value that is not positive.
+func defaults[T int | time.Duration](v *T, to T) {
+	if *v <= 0 {
+		*v = to
+	}
 }
 
 // DiskBounds returns the disk limits in the form that a store takes.
@@ -101,15 +98,9 @@ func share(n int) int { return max(n/4, 1) }
 // caller that is not set equals the overall limit.
 func (l Limits) Unshared() Limits {
 	all := l.WithDefaults()
-	if l.TurnsPerCaller <= 0 {
-		l.TurnsPerCaller = all.Turns
-	}
-	if l.QueuePerCaller <= 0 {
-		l.QueuePerCaller = all.Queue
-	}
-	if l.HeldPerCaller <= 0 {
-		l.HeldPerCaller = all.Held
-	}
+	defaults(&l.TurnsPerCaller, all.Turns)
+	defaults(&l.QueuePerCaller, all.Queue)
+	defaults(&l.HeldPerCaller, all.Held)
 	return l
 }
 

@@ -232,24 +232,14 @@ func (d *Draft) output(o *Output) error {
 		return errors.New("the planner published an artifact without an id or without parts")
 	}
 	u := &event.ArtifactUpdate{ID: a.ID, Name: a.Name, Description: a.Description, Append: a.Append, Last: a.Last}
-	for i, p := range a.Parts {
-		data, err := json.Marshal(p)
-		if err != nil {
-			return fmt.Errorf("part %d of artifact %s: %w", i, a.ID, err)
-		}
-		if i > 0 {
-			u.Parts = append(u.Parts, ',')
-		}
-		u.Parts = append(u.Parts, data...)
+	var err error
+	if u.Parts, err = joinParts(a.Parts); err != nil {
+		return fmt.Errorf("artifact %s: %w", a.ID, err)
 	}
-	if len(a.Metadata) > 0 {
-		var err error
-		if u.Metadata, err = json.Marshal(a.Metadata); err != nil {
-			return fmt.Errorf("metadata of artifact %s: %w", a.ID, err)
-		}
+	if u.Metadata, err = encodeAny(a.Metadata); err != nil {
+		return fmt.Errorf("metadata of artifact %s: %w", a.ID, err)
 	}
 	if len(a.Extensions) > 0 {
-		var err error
 		if u.Extensions, err = json.Marshal(a.Extensions); err != nil {
 			return fmt.Errorf("extensions of artifact %s: %w", a.ID, err)
 		}
@@ -260,11 +250,8 @@ func (d *Draft) output(o *Output) error {
 		}
 	}
 	n := len(u.Parts) + len(u.Metadata) + len(u.Extensions)
-	if n > d.rules.Limits.Content() {
-		return fmt.Errorf("a piece of artifact %s has %d bytes, which do not fit into one event: publish it in pieces", a.ID, n)
-	}
-	if room := d.openRoom(); n > room {
-		return fmt.Errorf("%w: a piece of artifact %s has %d bytes, and there is room for %d more", ErrLogFull, a.ID, n, max(room, 0))
+	if err := d.publishable("a piece of artifact "+a.ID, n, d.openRoom()); err != nil {
+		return err
 	}
 	d.artifact(u)
 	return nil
@@ -284,21 +271,31 @@ func (d *Draft) sayable(m *a2a.Message, metadata map[string]any, room int) error
 		}
 		n = len(raw)
 	}
-	if len(metadata) > 0 {
-		raw, err := json.Marshal(metadata)
-		if err != nil {
-			return fmt.Errorf("encode status metadata: %w", err)
-		}
-		if err := CheckDepth(raw); err != nil {
-			return fmt.Errorf("status metadata: %w", err)
-		}
-		n += len(raw)
+	raw, err := encodeAny(metadata)
+	if err == nil {
+		err = CheckDepth(raw)
 	}
+	if err != nil {
+		return fmt.Errorf("status metadata: %w", err)
+	}
+	return d.publishable("a status message", n+len(raw), room)
+}
+
+// encodeAny returns the JSON of metadata, nil if there is none.
+func encodeAny(metadata map[string]any) (json.RawMessage, error) {
+	if len(metadata) == 0 {
+		return nil, nil
+	}
+	return event.EncodeValue(metadata)
+}
+
+// publishable refuses n bytes that do not fit into an event, or into room bytes.
+func (d *Draft) publishable(what string, n, room int) error {
 	if limit := d.rules.Limits.Content(); n > limit {
-		return fmt.Errorf("a status message has %d bytes; at most %d are allowed", n, limit)
+		return fmt.Errorf("%s has %d bytes; at most %d are allowed: publish it in pieces", what, n, limit)
 	}
 	if n > room {
-		return fmt.Errorf("%w: a status message has %d bytes, and there is room for %d more", ErrLogFull, n, max(room, 0))
+		return fmt.Errorf("%w: %s has %d bytes, and there is room for %d more", ErrLogFull, what, n, max(room, 0))
 	}
 	return nil
 }

@@ -116,12 +116,7 @@ func TestLargeDraftIsCommittedFirst(t *testing.T) {
 	}
 	most := 0
 	batches := 0
-	m := &a2a.Message{ID: "first", Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart("go")}}
-	raw, err := task.EncodeMessage(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := k.rules.Create(k.at(), task.New{ID: deskTask, Message: m, JSON: raw, Context: k.rules.Readonly(t.Context(), alice)})
+	d, err := k.create(), error(nil)
 	for next := task.NextAgain; next == task.NextAgain; batches++ {
 		if err != nil {
 			t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"a2a-server/approval"
 	"a2a-server/internal/visible"
 	"a2a-server/task/internal/event"
 )
@@ -48,11 +47,9 @@ func (d *Draft) retryAfter(c *call, pause time.Duration, why string) error {
 	if why == c.Trouble {
 		e.Why = ""
 	}
-	if c.Retry != nil {
-		d.wake(*c.Retry, retryKey(c), true /* remove */)
-	}
+	d.unretry(c)
 	if c.Wake != nil && !d.at.Now.Before(*c.Wake) {
-		d.wake(*c.Wake, []byte(c.ID), true /* remove */) // it has fired, and the next try replaces it
+		d.unwake(c) // it has fired, and the next try replaces it
 	}
 	if err := d.add(event.KindPostponed, e); err != nil {
 		return err
@@ -64,28 +61,6 @@ func (d *Draft) retryAfter(c *call, pause time.Duration, why string) error {
 
 // waits reports whether a call waits for its next try.
 func (d *Draft) waits(c *call) bool { return c.Retry != nil && d.at.Now.Before(*c.Retry) }
-
-// askWait begins the Ask of a question that earlier versions asked after a day without the
-// tool: whether to keep waiting for it.
-const askWait = "unavailable."
-
-// asksToWait reports whether an approval is such a question. Its answer no longer has an
-// effect: the call waits until it is canceled.
-func asksToWait(a *approval.Approval) bool {
-	return a.State == approval.Pending && strings.HasPrefix(a.Ask, askWait)
-}
-
-// closeWaits supersedes such questions.
-func (d *Draft) closeWaits() error {
-	for _, a := range d.f.Approvals {
-		if asksToWait(&a.Approval) {
-			if err := d.supersede(a, fmt.Sprintf("this is no longer asked: the call waits for its tool; to give it up, cancel the call %s", a.Call)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
 
 // troubles returns the status text about calls that are being retried, "" if there is
 // nothing to say.

@@ -2,17 +2,12 @@ package task_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
-
 	"a2a-server/approval"
-	"a2a-server/store"
 	"a2a-server/task"
-	"a2a-server/tool"
 )
 
 // retry lets the pause of call c1.1 pass, and tries it again.
@@ -67,6 +62,11 @@ func TestCallWaitsForItsToolset(t *testing.T) {
 		if last != 15*time.Minute {
 			t.Errorf("%s: the last pause was %v, want 15m", name, last)
 		}
+		for _, says := range []string{"pay (c1.1)", "since 2026-11-21T12:00:0", "down", "next try"} {
+			if !strings.Contains(k.text(), says) {
+				t.Errorf("%s: the status does not say %q: %s", name, says, k.text())
+			}
+		}
 		k.shelf.down = nil
 		k.retry()
 		if name != "when it is approved" {
@@ -76,80 +76,5 @@ func TestCallWaitsForItsToolset(t *testing.T) {
 			t.Errorf("%s: the call was entered %d times in the end, want 1", name, n)
 		}
 		k.wantNoDue()
-	}
-}
-
-// A tool that is gone is another matter: its call ends.
-func TestCallOfAToolThatIsGone(t *testing.T) {
-	t.Parallel()
-	k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
-	k.begin(call("pay", 1))
-	k.shelf.tools = nil
-	k.mustPut(task.Refresh{})
-	if outcome, problem := k.outcome("c1.1"); outcome != task.OutcomeInvalid || !strings.Contains(problem, "no tool") {
-		t.Errorf("the call ended %q, %q", outcome, problem)
-	}
-}
-
-// However long its tool is away, a call is tried again and nobody is asked; the status says
-// what is missing. Somebody who does not want to wait cancels the call.
-func TestCallWaitsForDays(t *testing.T) {
-	t.Parallel()
-	k := newDesk(t, nil, &fake{name: "look", is: tool.Annotations{ReadOnly: true}, schema: amounts("")})
-	k.shelf.down = errors.New("connection refused")
-	k.begin(call("look", 1))
-	for range 4 * 24 * 3 {
-		k.retry()
-	}
-	k.wantPending()
-	k.wantState(a2a.TaskStateWorking)
-	for _, says := range []string{"look (c1.1)", "since 2026-11-21T12:00:0", "connection refused", "next try"} {
-		if !strings.Contains(k.text(), says) {
-			t.Errorf("the status does not say %q: %s", says, k.text())
-		}
-	}
-	k.mustPut(task.CancelCall{By: alice, Via: approval.ViaAPI, Call: "c1.1"})
-	if outcome, problem := k.outcome("c1.1"); outcome != task.OutcomeCanceled {
-		t.Errorf("the canceled call ended %q, %q", outcome, problem)
-	}
-	k.wantNoDue()
-}
-
-// Earlier versions asked after a day whether to keep waiting. Such a question in a log is
-// closed by the next try, or by an answer, which is refused; the call keeps waiting.
-func TestQuestionWhetherToWait(t *testing.T) {
-	t.Parallel()
-	for name, next := range map[string]func(k *desk){
-		"answered": func(k *desk) {
-			giveUp := approval.Answer{ID: id(1), Verb: approval.Respond, Response: []byte(`"give up"`)}
-			if err := k.answer(giveUp); !errors.Is(err, task.ErrStale) {
-				t.Errorf("an answer = %v, want ErrStale", err)
-			}
-			k.mustPut(task.Refresh{})
-			if err := k.answer(giveUp); err == nil || !strings.Contains(err.Error(), "cancel the call c1.1") {
-				t.Errorf("an answer = %v, want that it says what to do instead", err)
-			}
-		},
-		"tried again": (*desk).retry,
-		"the tool is back": func(k *desk) {
-			k.shelf.down = nil
-			k.retry()
-			k.wantEntries(1)
-		},
-	} {
-		k := newDesk(t, nil, &fake{name: "look", is: tool.Annotations{ReadOnly: true}, schema: amounts("")})
-		k.shelf.down = errors.New("down")
-		k.begin(call("look", 1))
-		asked := fmt.Sprintf(`{"v":1,"id":%q,"kind":"question","state":"pending","task":%q,"call":"c1.1","tool":"look","args":{},"ask":"unavailable.1","askKind":"form",`+
-			`"schema":{"enum":["wait","give up"],"type":"string"},"asked":"2026-11-22T12:00:00Z"}`, id(1), deskTask)
-		k.header.Seq++
-		k.header.Pending++
-		k.log = append(k.log, store.Event{Seq: k.header.Seq, Kind: "approval.requested.v1", Time: store.MillisOf(k.now), Data: []byte(asked)})
-		k.wantPending(id(1))
-		next(k)
-		k.wantPending()
-		if outcome, problem := k.outcome("c1.1"); outcome != "" {
-			t.Errorf("%s: the call ended %q, %q", name, outcome, problem)
-		}
 	}
 }

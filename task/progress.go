@@ -3,6 +3,7 @@ package task
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -71,13 +72,13 @@ func (r *Rules) Progress(p Publisher, now time.Time, call, name, job string, at 
 func clipProgress(s string) string {
 	long := len(s) > maxProgressMessage
 	if long {
-		s = wholeRunes(s[:maxProgressMessage])
+		s = strings.ToValidUTF8(s[:maxProgressMessage], "")
 	}
 	if s = visible.Text(s); !long && len(s) <= maxProgressMessage {
 		return s
 	}
 	const more = "…"
-	return wholeRunes(s[:min(len(s), maxProgressMessage-len(more))]) + more
+	return strings.ToValidUTF8(s[:min(len(s), maxProgressMessage-len(more))], "") + more
 }
 
 // Publishable returns chunks without the reports of progress that the task has no status

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"strings"
+	"regexp"
 	"time"
 
 	"a2a-server/internal/visible"
@@ -28,9 +28,6 @@ func (f *Fold) Publisher(p Presenter, limit int) Publisher {
 	return Publisher{ids: f.View.ids, presenter: p, limit: limit}
 }
 
-// imitates reports whether a tool's data must not reach clients as a data part.
-func (p Publisher) imitates(data json.RawMessage) bool { return p.presenter.Imitates(data) }
-
 // Piece is a chunk that a call adds to an artifact.
 type Piece struct {
 	Content  Content
@@ -50,20 +47,16 @@ func (p Publisher) Chunk(now time.Time, call, tool string, piece Piece) (Chunk, 
 	}
 	metadata := unmarked(piece.Metadata)
 	if piece.Error != "" {
-		metadata = maps.Clone(metadata)
-		if metadata == nil {
-			metadata = map[string]any{}
-		}
-		metadata[ErrorKey] = piece.Error
+		with := map[string]any{ErrorKey: piece.Error}
+		maps.Copy(with, metadata)
+		metadata = with
 	}
-	if len(metadata) > 0 {
-		var err error
-		if u.EventMetadata, err = event.EncodeValue(metadata); err != nil {
-			return Chunk{}, fmt.Errorf("the metadata of a chunk is not JSON: %w", err)
-		}
-		if err := CheckDepth(u.EventMetadata); err != nil {
-			return Chunk{}, fmt.Errorf("the metadata of a chunk cannot be published: %w", err)
-		}
+	var err error
+	if u.EventMetadata, err = encodeAny(metadata); err != nil {
+		return Chunk{}, fmt.Errorf("the metadata of a chunk is not JSON: %w", err)
+	}
+	if err := CheckDepth(u.EventMetadata); err != nil {
+		return Chunk{}, fmt.Errorf("the metadata of a chunk cannot be published: %w", err)
 	}
 	return p.chunk(now, u, "a chunk")
 }
@@ -84,13 +77,12 @@ const MaxArtifacts = 16
 // maxArtifactName bounds the name of an artifact that a run builds up.
 const maxArtifactName = 64
 
+var artifactName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
 // CheckArtifactName refuses a name that cannot be that of an artifact that a run builds
 // up: it has to be 1 to 64 letters, digits, underscores and hyphens.
 func CheckArtifactName(name string) error {
-	odd := func(r rune) bool {
-		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	}
-	if name == "" || len(name) > maxArtifactName || strings.ContainsFunc(name, odd) {
+	if !artifactName.MatchString(name) {
 		return fmt.Errorf("artifact %s: a name has 1 to %d letters, digits, underscores and hyphens", visible.Quote(name, maxArtifactName), maxArtifactName)
 	}
 	return nil
@@ -99,9 +91,9 @@ func CheckArtifactName(name string) error {
 // pieceID is the id of an artifact that a call builds up: the same in all of its runs.
 func pieceID(call, artifact string) string {
 	if artifact == "" {
-		return artifactID(call)
+		return call
 	}
-	return artifactID(call) + "." + artifact
+	return call + "." + artifact
 }
 
 // Artifact returns the event of an artifact that a call saves under a name.
@@ -115,12 +107,9 @@ func (p Publisher) Artifact(now time.Time, call, name string, parts []agent.Part
 		if err != nil {
 			return Chunk{}, fmt.Errorf("part %d of artifact %s: %w", i+1, name, err)
 		}
-		if i > 0 {
-			joined = append(joined, ',')
-		}
-		joined = append(joined, data...)
+		joined = event.Join(joined, data)
 	}
-	return p.chunk(now, event.ArtifactUpdate{ID: artifactID(call) + "/" + name, Name: name, Parts: joined, Last: true}, "artifact "+name)
+	return p.chunk(now, event.ArtifactUpdate{ID: call + "/" + name, Name: name, Parts: joined, Last: true}, "artifact "+name)
 }
 
 func (p Publisher) chunk(now time.Time, u event.ArtifactUpdate, what string) (Chunk, error) {

@@ -17,8 +17,7 @@ import (
 func TestWrongAnswersDoNotRepeatTheQuestion(t *testing.T) {
 	t.Parallel()
 	for _, snapshots := range []bool{false, true} {
-		k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
-		k.begin(call("pay", 1))
+		k := newPayDesk(t)
 		for _, text := range []string{"why?", "what for?"} {
 			k.mustPut(k.says(text, text, alice))
 			if n := len(k.pending()); n != 1 {
@@ -27,14 +26,7 @@ func TestWrongAnswersDoNotRepeatTheQuestion(t *testing.T) {
 		}
 		f := k.fold()
 		if snapshots {
-			b, _, err := f.Encode(task.SnapshotParts{Fold: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if f, err = task.DecodeFold(b, nil, false); err != nil {
-				t.Fatal(err)
-			}
-			f.Header = k.header
+			f = k.restored()
 		}
 		d, err := k.rules.On(k.at(), f, task.Answers{By: alice, Via: approval.ViaA2A, List: []approval.Answer{{ID: id(1), Verb: approval.Reject}}})
 		if err == nil {
@@ -93,8 +85,7 @@ func TestReasonOfARejectionIsShown(t *testing.T) {
 // what it has published.
 func TestGivingUpKeepsWhatWasPublished(t *testing.T) {
 	t.Parallel()
-	k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
-	k.begin(call("pay", 1))
+	k := newPayDesk(t)
 	k.decide(id(1), approval.Approve)
 	k.dies()
 	k.decide(id(2), approval.Reject)

@@ -2,9 +2,7 @@ package task
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -73,56 +71,5 @@ func TestStates(t *testing.T) {
 		if back, err := StateOf(StateName(s)); err != nil || back != s {
 			t.Errorf("StateOf(%s) = %d, %v, want %d", StateName(s), back, err, s)
 		}
-	}
-}
-
-// The streams in the wire cases and in the transcripts of third-party clients follow the
-// table.
-func TestStatesOfStreams(t *testing.T) {
-	t.Parallel()
-	listed, seen := map[[2]string]bool{}, map[[2]string]bool{}
-	for _, m := range Moves() {
-		listed[[2]string{string(m.From), string(m.To)}] = true
-	}
-	// A stream is several objects one after the other, each with one status at most.
-	object := regexp.MustCompile(`(?m)^(?:data: )?\{(?:\n(?:.*\n)+?\}|.*\})$`)
-	state := regexp.MustCompile(`"state": ?"(TASK_STATE_\w+)"`)
-	streams := 0
-	for _, pattern := range []string{"../testdata/wire/*.txtar", "../testdata/transcripts/*/*.txt"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
-		}
-		for _, file := range files {
-			raw, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, answer := range strings.Split(string(raw), "text/event-stream\n")[1:] {
-				answer, _, _ = strings.Cut(answer, "\n-- ")
-				answer, _, _ = strings.Cut(answer, "\n\nshows")
-				answer, _, _ = strings.Cut(answer, "\n\n> ")
-				answer, _, _ = strings.Cut(answer, "\n\n== ")
-				streams++
-				before := ""
-				for _, o := range object.FindAllString(answer, -1) {
-					m := state.FindStringSubmatch(o)
-					if m == nil {
-						continue
-					}
-					if !strings.Contains(o, `"statusUpdate": {`) { // the task, where a stream begins
-						before = m[1]
-						continue
-					}
-					move := [2]string{before, m[1]}
-					if before, seen[move] = m[1], true; move[0] != "" && !listed[move] {
-						t.Errorf("%s: a stream goes from %s to %s, which is not in the table", file, move[0], move[1])
-					}
-				}
-			}
-		}
-	}
-	if streams < 50 || len(seen) < 12 {
-		t.Errorf("%d streams with %d moves were read, want more: are they still written like this?", streams, len(seen))
 	}
 }

@@ -102,33 +102,31 @@ func (v *View) Size() int { return v.size }
 // apply adds a public event: kind is "task", "status", "progress" or "artifact", data
 // its stored bytes, of which nothing is kept. After an error the View is as it was before.
 func (v *View) apply(kind string, data []byte) error {
+	var u event.StatusUpdate
 	var err error
 	switch kind {
-	case "task":
-		var u event.StatusUpdate
+	case event.KindTask:
 		if u, err = event.ReadTask(data); err == nil {
 			u.Own()
 			v.begin(&u)
 		}
-	case "status":
-		var u event.StatusUpdate
+	case event.KindStatus:
 		if u, err = event.ReadStatus(data); err == nil {
 			u.Own()
 			v.setStatus(u.State, u.At, u.Message, u.Metadata)
 		}
-	case "progress":
-		var u event.StatusUpdate
+	case event.KindProgress:
 		if u, err = event.ReadStatus(data); err == nil {
 			u.Own()
 			v.addProgress(u.Metadata)
 		}
-	case "artifact":
+	case event.KindArtifact:
 		if v.detail >= noArtifacts {
 			return nil
 		}
-		var u event.ArtifactUpdate
-		if u, err = event.ReadArtifact(data); err == nil {
-			v.addArtifact(&u)
+		var a event.ArtifactUpdate
+		if a, err = event.ReadArtifact(data); err == nil {
+			v.addArtifact(&a)
 		}
 	default:
 		err = errors.New(`the kinds of public events are "task", "status", "progress" and "artifact"; a newer program may have written this one`)

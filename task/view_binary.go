@@ -77,14 +77,13 @@ func appendBlock[T ~string | ~[]byte](dst []byte, b T) []byte {
 // programs wrote the artifacts there, too. The View keeps slices of b, which must not be
 // changed afterwards; it never writes to them. The JSON in b is not checked.
 func decodeView(b []byte) (*View, []byte, error) {
-	if len(b) == 0 {
-		return nil, nil, errors.New("read a task's snapshot: it is empty")
+	if len(b) < 2 {
+		return nil, nil, errDamagedSnapshot
 	}
 	if b[0] != viewVersion {
 		return nil, nil, fmt.Errorf("read a task's snapshot: its version is %d, this program knows %d: run the program that wrote it, or a newer one", b[0], viewVersion)
 	}
-	r := viewReader{rest: b[1:]}
-	flags := r.byte()
+	flags, r := b[1], viewReader{rest: b[2:]}
 	v := newView(string(r.block()), string(r.block()))
 	v.begun = flags&viewBegun != 0
 	v.state = a2a.TaskState(r.block())
@@ -151,16 +150,6 @@ type viewReader struct {
 	bad  bool
 }
 
-func (r *viewReader) byte() byte {
-	if r.bad || len(r.rest) == 0 {
-		r.bad = true
-		return 0
-	}
-	b := r.rest[0]
-	r.rest = r.rest[1:]
-	return b
-}
-
 func (r *viewReader) varint() int64 {
 	n, size := binary.Varint(r.rest)
 	if r.bad || size <= 0 {
@@ -186,11 +175,10 @@ func (r *viewReader) count(limit int) int {
 // it, so that appending to it makes a copy.
 func (r *viewReader) block() []byte {
 	n := r.count(len(r.rest))
-	if r.bad || n > len(r.rest) {
+	if n > len(r.rest) { // the count itself has taken some of it
 		r.bad = true
-		return nil
 	}
-	if n == 0 {
+	if r.bad || n == 0 {
 		return nil
 	}
 	b := r.rest[:n:n]

@@ -126,13 +126,19 @@ func origin(raw string) string {
 
 // ParseWebhook returns the webhook in a row.
 func ParseWebhook(row *store.Row) (w Webhook, err error) {
+	err = parseRow(row, "webhook", &w)
+	return w, err
+}
+
+// parseRow decodes the JSON in a row.
+func parseRow(row *store.Row, what string, v any) error {
 	if row.Damaged {
-		return w, store.ErrDataLoss
+		return store.ErrDataLoss
 	}
-	if err := json.Unmarshal(row.Value, &w); err != nil {
-		return w, fmt.Errorf("%w: webhook: %w", store.ErrDataLoss, err)
+	if err := json.Unmarshal(row.Value, v); err != nil {
+		return fmt.Errorf("%w: %s: %w", store.ErrDataLoss, what, err)
 	}
-	return w, nil
+	return nil
 }
 
 // PushCursor says how far a webhook has been notified.
@@ -148,13 +154,8 @@ type PushCursor struct {
 
 // ParsePushCursor returns the cursor in a row.
 func ParsePushCursor(row *store.Row) (c PushCursor, err error) {
-	if row.Damaged {
-		return c, store.ErrDataLoss
-	}
-	if err := json.Unmarshal(row.Value, &c); err != nil {
-		return c, fmt.Errorf("%w: cursor of a webhook: %w", store.ErrDataLoss, err)
-	}
-	return c, nil
+	err = parseRow(row, "cursor of a webhook", &c)
+	return c, err
 }
 
 // Row returns the change that puts c.
@@ -172,13 +173,11 @@ func Pushable(e *store.Event) bool {
 	if !e.Public {
 		return false
 	}
-	switch e.Kind {
-	case event.KindTask, event.KindStatus:
-		return true
-	case event.KindArtifact:
-		return event.IsLastChunk(e.Data)
+	if e.Kind == event.KindArtifact {
+		u, err := event.ReadArtifact(e.Data)
+		return err == nil && u.Last
 	}
-	return false
+	return e.Kind == event.KindTask || e.Kind == event.KindStatus
 }
 
 // webhookID is a webhook as the fold knows it.
@@ -189,27 +188,15 @@ type webhookID struct {
 
 // webhook returns the number of a webhook of the task, 0 if there is none.
 func (f *Fold) webhook(id string) uint64 {
-	for _, w := range f.Webhooks {
-		if w.ID == id {
-			return w.N
-		}
+	if i := slices.IndexFunc(f.Webhooks, func(w webhookID) bool { return w.ID == id }); i >= 0 {
+		return f.Webhooks[i].N
 	}
 	return 0
 }
 
-func (f *Fold) applyWebhook(v any) {
-	var id string
-	switch e := v.(type) {
-	case *event.PushSet:
-		id = e.ID
-	case *event.PushDeleted:
-		id = e.ID
-	}
+// dropWebhook forgets a webhook.
+func (f *Fold) dropWebhook(id string) {
 	f.Webhooks = slices.DeleteFunc(f.Webhooks, func(w webhookID) bool { return w.ID == id })
-	if set, ok := v.(*event.PushSet); ok {
-		f.Webhooks = append(f.Webhooks, webhookID{set.ID, set.N})
-		f.WebhooksSet = set.N
-	}
 }
 
 // ErrWebhookChanged means that the webhook that [SetWebhook] replaces has been replaced or

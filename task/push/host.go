@@ -1,7 +1,6 @@
 package push
 
 import (
-	"slices"
 	"time"
 
 	"a2a-server/store"
@@ -22,21 +21,17 @@ type Host interface {
 	Now() time.Time
 }
 
-// spawn runs f in its own goroutine. Every goroutine of a deliverer starts here, apart from
-// those of its client.
-func (d *Deliverer) spawn(f func()) {
-	if h := d.cfg.Host; h != nil {
-		h.Go(f)
-		return
-	}
-	go f()
-}
+// process is the [Host] of a program that is no simulation.
+type process struct{}
 
-// wait is [Host.Wait], for at most four channels.
-func (d *Deliverer) wait(channels ...<-chan struct{}) int {
-	if h := d.cfg.Host; h != nil {
-		return h.Wait(slices.Clone(channels)...)
-	}
+func (process) Go(f func()) { go f() }
+
+func (process) After(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop }
+
+func (process) Now() time.Time { return time.Now() }
+
+// Wait takes at most four channels.
+func (process) Wait(channels ...<-chan struct{}) int {
 	var c [4]<-chan struct{}
 	copy(c[:], channels)
 	select {
@@ -51,25 +46,9 @@ func (d *Deliverer) wait(channels ...<-chan struct{}) int {
 	}
 }
 
-// after is [Host.After].
-func (d *Deliverer) after(span time.Duration, f func()) (stop func() bool) {
-	if h := d.cfg.Host; h != nil {
-		return h.After(span, f)
-	}
-	return time.AfterFunc(span, f).Stop
-}
-
-// time is [Host.Now]; that of Config.Now may stand still.
-func (d *Deliverer) time() time.Time {
-	if h := d.cfg.Host; h != nil {
-		return h.Now()
-	}
-	return time.Now()
-}
-
 // committed waits for the outcome of a batch.
 func (d *Deliverer) committed(c *store.Commit) error {
-	d.wait(c.Done())
+	d.host.Wait(c.Done())
 	_, err := c.Wait()
 	return err
 }

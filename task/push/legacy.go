@@ -22,7 +22,7 @@ func (d *Deliverer) legacy(ctx context.Context, id store.TaskID, seq uint64) ([]
 	if d.cfg.Legacy == nil {
 		return nil, errors.New("this server sends no notifications of version 0.3")
 	}
-	if d.wait(d.views, ctx.Done()) == 1 {
+	if d.host.Wait(d.views, ctx.Done()) == 1 {
 		return nil, ctx.Err()
 	}
 	defer func() { d.views <- struct{}{} }()

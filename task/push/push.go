@@ -29,6 +29,7 @@
 package push
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -108,6 +109,7 @@ const PointSent = "push.sent"
 type Deliverer struct {
 	cfg     Config
 	store   store.Handle
+	host    Host // its clock runs, which that of Config.Now need not
 	backoff backoff
 
 	ended chan struct{} // a worker has ended
@@ -146,16 +148,16 @@ func New(cfg Config) (*Deliverer, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = 15 * time.Second
+	if cfg.Host == nil {
+		cfg.Host = process{}
 	}
-	cfg.Timeout = min(max(cfg.Timeout, time.Second), 30*time.Second)
+	cfg.Timeout = min(max(cmp.Or(cfg.Timeout, 15*time.Second), time.Second), 30*time.Second)
 	// A redirect is an answer like any other that is no success.
 	client := *cfg.Client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	cfg.Client = &client
 	d := &Deliverer{
-		cfg: cfg, store: cfg.Store, backoff: defaultBackoff(),
+		cfg: cfg, store: cfg.Store, host: cfg.Host, backoff: defaultBackoff(),
 		ended: make(chan struct{}, 1), views: make(chan struct{}, maxViews),
 		busy: map[string]bool{}, later: map[string]time.Time{}, hosts: map[string]int{}, callers: map[store.Scope]int{}, names: map[string]share{},
 	}
@@ -189,9 +191,9 @@ func (d *Deliverer) Stats() Stats {
 func (d *Deliverer) Run(ctx context.Context) error {
 	lasting, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
-		unset := d.after(lastWords, cut)
+		unset := d.host.After(lastWords, cut)
 		for d.Stats().Workers > 0 {
-			d.wait(d.ended)
+			d.host.Wait(d.ended)
 		}
 		unset()
 		cut()
@@ -202,10 +204,10 @@ func (d *Deliverer) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if d.readOnly.Load() {
 			d.cfg.Log.Error().Msg("push notifications stop until a backup of the store is restored")
-			d.wait(ctx.Done())
+			d.host.Wait(ctx.Done())
 			return nil
 		}
-		whole := again && !d.time().Before(d.rested)
+		whole := again && !d.host.Now().Before(d.rested)
 		if whole {
 			again, d.from = false, ""
 		}
@@ -220,14 +222,14 @@ func (d *Deliverer) Run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrDamaged):
-			d.wait(ctx.Done()) // the process is ending
+			d.host.Wait(ctx.Done()) // the process is ending
 			return nil
 		default:
 			d.cfg.Log.Error().Err(err).Msg("push notifications cannot be read; retrying")
 			again, wait = true, time.Second
 		}
 		if again {
-			wait = min(wait, max(d.rested.Sub(d.time()), time.Second/10))
+			wait = min(wait, max(d.rested.Sub(d.host.Now()), time.Second/10))
 		}
 		if d.pause(ctx, minGap, nil, nil) == pauseOver {
 			return nil
@@ -255,8 +257,8 @@ const (
 // pause waits for a time, or either of two channels.
 func (d *Deliverer) pause(ctx context.Context, span time.Duration, wake, ended <-chan struct{}) paused {
 	over := make(chan struct{})
-	defer d.after(span, func() { close(over) })()
-	switch d.wait(over, wake, ended, ctx.Done()) {
+	defer d.host.After(span, func() { close(over) })()
+	switch d.host.Wait(over, wake, ended, ctx.Done()) {
 	case 1:
 		return pauseWoken
 	case 3:
@@ -274,7 +276,7 @@ func (d *Deliverer) pass(ctx, lasting context.Context, whole bool) (next time.Ti
 	now, waiting := d.cfg.Now(), 0
 	defer func() {
 		if whole {
-			d.rested = d.time().Add(time.Duration(waiting) * skipCost)
+			d.rested = d.host.Now().Add(time.Duration(waiting) * skipCost)
 		}
 	}()
 	next = d.nextLater(now)
@@ -366,7 +368,7 @@ func (d *Deliverer) begin(ctx, lasting context.Context, row *store.Row, now time
 	delete(d.names, name)
 	d.busy[name] = true
 	d.take(of, 1)
-	d.spawn(func() {
+	d.host.Go(func() {
 		var later time.Duration
 		defer func() { d.end(name, of, later) }()
 		later = j.run(ctx, lasting)

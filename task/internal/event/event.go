@@ -171,6 +171,22 @@ type CallFinished struct {
 	Actions json.RawMessage `json:"actions,omitempty"`
 }
 
+// Outcome is how a call ended. Its values are on disk.
+type Outcome string
+
+// The outcomes of a call.
+const (
+	OutcomeOK        Outcome = "ok"
+	OutcomeResponded Outcome = "responded" // a person supplied the result
+	OutcomeError     Outcome = "error"     // of the tool, or of its arguments
+	OutcomeInvalid   Outcome = "invalid"   // the tool no longer exists, or the arguments are invalid
+	OutcomeDenied    Outcome = "denied"    // by a policy
+	OutcomeRejected  Outcome = "rejected"  // by a person
+	OutcomeExpired   Outcome = "expired"   // no decision before the deadline
+	OutcomeUnknown   Outcome = "unknown"   // it was started, and may or may not have had its effect
+	OutcomeCanceled  Outcome = "canceled"  // by a person, before it had any effect; or together with its task
+)
+
 // CallUnknown says that a call was started and its outcome is unknown.
 type CallUnknown struct {
 	Call  string `json:"call"`
@@ -245,55 +261,71 @@ type PushDeleted struct {
 	By auth.Principal `json:"by"`
 }
 
+// OfCall is an event of a call.
+type OfCall interface{ CallID() string }
+
+// CallID implements [OfCall].
+func (e *CallCancel) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallCheckpoint) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallFinished) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallLate) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallPostponed) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallResumed) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallStarted) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallSuspended) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallUnknown) CallID() string { return e.Call }
+
+// kinds are the kinds of private events, with the structs that hold them.
+var kinds = map[string]func() any{
+	KindMessage:     made[MessageReceived],
+	KindPlanned:     made[StepPlanned],
+	KindElapsed:     made[WaitElapsed],
+	KindAsked:       made[approval.Approval],
+	KindResolved:    made[ApprovalResolved],
+	KindKept:        made[ApprovalKept],
+	KindExtended:    made[ApprovalExtended],
+	KindOpened:      made[ApprovalOpened],
+	KindStarted:     made[CallStarted],
+	KindCallCancel:  made[CallCancel],
+	KindCheckpoint:  made[CallCheckpoint],
+	KindSuspended:   made[CallSuspended],
+	KindResumed:     made[CallResumed],
+	KindFinished:    made[CallFinished],
+	KindUnknown:     made[CallUnknown],
+	KindUnknownV1:   made[CallUnknown],
+	KindPostponed:   made[CallPostponed],
+	KindLate:        made[CallLate],
+	KindFailed:      made[TurnFailed],
+	KindAuditKey:    made[AuditKey],
+	KindPushSet:     made[PushSet],
+	KindPushDeleted: made[PushDeleted],
+}
+
+func made[T any]() any { return new(T) }
+
 // Decode returns the struct of a private event.
 func Decode(kind string, data []byte) (any, error) {
-	var v any
-	switch kind {
-	case KindMessage:
-		v = &MessageReceived{}
-	case KindPlanned:
-		v = &StepPlanned{}
-	case KindElapsed:
-		v = &WaitElapsed{}
-	case KindAsked:
-		v = &approval.Approval{}
-	case KindResolved:
-		v = &ApprovalResolved{}
-	case KindKept:
-		v = &ApprovalKept{}
-	case KindExtended:
-		v = &ApprovalExtended{}
-	case KindOpened:
-		v = &ApprovalOpened{}
-	case KindStarted:
-		v = &CallStarted{}
-	case KindCallCancel:
-		v = &CallCancel{}
-	case KindCheckpoint:
-		v = &CallCheckpoint{}
-	case KindSuspended:
-		v = &CallSuspended{}
-	case KindResumed:
-		v = &CallResumed{}
-	case KindFinished:
-		v = &CallFinished{}
-	case KindUnknown, KindUnknownV1:
-		v = &CallUnknown{}
-	case KindPostponed:
-		v = &CallPostponed{}
-	case KindLate:
-		v = &CallLate{}
-	case KindFailed:
-		v = &TurnFailed{}
-	case KindAuditKey:
-		v = &AuditKey{}
-	case KindPushSet:
-		v = &PushSet{}
-	case KindPushDeleted:
-		v = &PushDeleted{}
-	default:
+	made, known := kinds[kind]
+	if !known {
 		return nil, fmt.Errorf("event of kind %q is not known to this program: use the newer one that wrote it", kind)
 	}
+	v := made()
 	if err := json.Unmarshal(data, v); err != nil {
 		return nil, fmt.Errorf("decode event %s: %w", kind, err)
 	}

@@ -2,7 +2,6 @@ package event
 
 import (
 	"encoding/json"
-	"strconv"
 	"time"
 
 	"a2a-server/approval"
@@ -30,17 +29,14 @@ func (e *MessageReceived) appendJSON(dst []byte) ([]byte, error) {
 	dst = append(dst, `{"message":`...)
 	dst, err := appendRaw(dst, e.Message)
 	dst = appendTextField(dst, `,"hash":`, e.Hash)
-	dst = append(dst, `,"by":`...)
-	dst = appendPrincipal(dst, &e.By)
+	dst = appendPrincipal(dst, `,"by":`, &e.By)
 	dst = appendTexts(dst, `,"wrongCodes":`, e.WrongCodes)
-	dst = append(dst, `,"for":`...)
-	dst = AppendString(dst, string(e.For))
+	dst = appendText(dst, `,"for":`, string(e.For))
 	return append(dst, '}'), err
 }
 
 func (e *StepPlanned) appendJSON(dst []byte) (_ []byte, err error) {
-	dst = append(dst, `{"step":`...)
-	dst = strconv.AppendInt(dst, int64(e.Step), 10)
+	dst = appendInt(dst, `{"step":`, e.Step)
 	if len(e.Calls) > 0 {
 		dst = append(dst, `,"calls":`...)
 		for i := range e.Calls {
@@ -59,8 +55,7 @@ func (e *StepPlanned) appendJSON(dst []byte) (_ []byte, err error) {
 		dst = append(dst, '}')
 	}
 	if e.Until != nil {
-		dst = append(dst, `,"until":`...)
-		if dst, err = appendTime(dst, *e.Until); err != nil {
+		if dst, err = appendTime(dst, `,"until":`, *e.Until); err != nil {
 			return dst, err
 		}
 	}
@@ -71,10 +66,8 @@ func (e *StepPlanned) appendJSON(dst []byte) (_ []byte, err error) {
 }
 
 func (c *PlannedCall) appendJSON(dst []byte) ([]byte, error) {
-	dst = append(dst, `{"id":`...)
-	dst = AppendString(dst, c.ID)
-	dst = append(dst, `,"tool":`...)
-	dst = AppendString(dst, c.Tool)
+	dst = appendText(dst, `{"id":`, c.ID)
+	dst = appendText(dst, `,"tool":`, c.Tool)
 	dst = append(dst, `,"args":`...)
 	dst, err := appendRaw(dst, c.Args)
 	dst = appendTextField(dst, `,"alias":`, c.Alias)
@@ -82,20 +75,16 @@ func (c *PlannedCall) appendJSON(dst []byte) ([]byte, error) {
 }
 
 func (e *CallStarted) appendJSON(dst []byte) ([]byte, error) {
-	dst = append(dst, `{"call":`...)
-	dst = AppendString(dst, e.Call)
-	dst = append(dst, `,"attempt":`...)
-	dst = strconv.AppendInt(dst, int64(e.Attempt), 10)
+	dst = appendText(dst, `{"call":`, e.Call)
+	dst = appendInt(dst, `,"attempt":`, e.Attempt)
 	dst = appendTextField(dst, `,"digest":`, e.Digest)
 	dst, err := appendOptional(dst, `,"args":`, e.Args)
 	return append(dst, '}'), err
 }
 
 func (e *CallFinished) appendJSON(dst []byte) ([]byte, error) {
-	dst = append(dst, `{"call":`...)
-	dst = AppendString(dst, e.Call)
-	dst = append(dst, `,"outcome":`...)
-	dst = AppendString(dst, string(e.Outcome))
+	dst = appendText(dst, `{"call":`, e.Call)
+	dst = appendText(dst, `,"outcome":`, string(e.Outcome))
 	dst, err := appendOptional(dst, `,"result":`, e.Result)
 	if err != nil {
 		return dst, err
@@ -115,17 +104,13 @@ func (e *CallFinished) appendJSON(dst []byte) ([]byte, error) {
 
 // AppendAudit appends the JSON of an audit entry.
 func AppendAudit(dst []byte, a *approval.Audit) ([]byte, error) {
-	dst = append(dst, `{"v":`...)
-	dst = strconv.AppendInt(dst, int64(a.V), 10)
-	dst = append(dst, `,"at":`...)
-	dst, err := appendTime(dst, a.At)
+	dst = appendInt(dst, `{"v":`, a.V)
+	dst, err := appendTime(dst, `,"at":`, a.At)
 	if err != nil {
 		return dst, err
 	}
-	dst = append(dst, `,"what":`...)
-	dst = AppendString(dst, string(a.What))
-	dst = append(dst, `,"task":`...)
-	dst = AppendString(dst, a.Task)
+	dst = appendText(dst, `,"what":`, string(a.What))
+	dst = appendText(dst, `,"task":`, a.Task)
 	dst = appendTextField(dst, `,"tenant":`, a.Tenant)
 	dst = appendTextField(dst, `,"owner":`, a.Owner)
 	dst = appendTextField(dst, `,"call":`, a.Call)
@@ -135,19 +120,16 @@ func AppendAudit(dst []byte, a *approval.Audit) ([]byte, error) {
 	dst = appendTextField(dst, `,"gate":`, a.Gate)
 	dst = appendTextField(dst, `,"state":`, string(a.State))
 	if !a.By.IsZero() {
-		dst = append(dst, `,"by":`...)
-		dst = appendPrincipal(dst, &a.By)
+		dst = appendPrincipal(dst, `,"by":`, &a.By)
 	}
 	dst = appendTextField(dst, `,"via":`, a.Via)
 	dst = appendTextField(dst, `,"reason":`, a.Reason)
 	dst = appendTextField(dst, `,"outcome":`, a.Outcome)
 	if a.Attempt != 0 {
-		dst = append(dst, `,"attempt":`...)
-		dst = strconv.AppendInt(dst, int64(a.Attempt), 10)
+		dst = appendInt(dst, `,"attempt":`, a.Attempt)
 	}
 	if a.Deadline != nil {
-		dst = append(dst, `,"deadline":`...)
-		if dst, err = appendTime(dst, *a.Deadline); err != nil {
+		if dst, err = appendTime(dst, `,"deadline":`, *a.Deadline); err != nil {
 			return dst, err
 		}
 	}
@@ -155,12 +137,12 @@ func AppendAudit(dst []byte, a *approval.Audit) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// appendPrincipal appends the JSON of a principal.
-func appendPrincipal(dst []byte, p *auth.Principal) []byte {
+// appendPrincipal appends a field that is a principal.
+func appendPrincipal(dst []byte, name string, p *auth.Principal) []byte {
+	dst = append(dst, name...)
 	start := len(dst)
 	dst = appendTextField(dst, `,"tenant":`, p.Tenant)
-	dst = append(dst, `,"subject":`...)
-	dst = AppendString(dst, p.Subject)
+	dst = appendText(dst, `,"subject":`, p.Subject)
 	dst = appendTextField(dst, `,"person":`, p.Person)
 	dst = appendTextField(dst, `,"kind":`, string(p.Kind))
 	dst = appendTexts(dst, `,"roles":`, p.Roles)
@@ -170,9 +152,9 @@ func appendPrincipal(dst []byte, p *auth.Principal) []byte {
 	return append(dst, '}')
 }
 
-// appendTime appends the JSON of a time.
-func appendTime(dst []byte, at time.Time) ([]byte, error) {
-	dst = append(dst, '"')
+// appendTime appends a field that is a time.
+func appendTime(dst []byte, name string, at time.Time) ([]byte, error) {
+	dst = append(append(dst, name...), '"')
 	dst, err := at.AppendText(dst)
 	return append(dst, '"'), err
 }

@@ -3,7 +3,6 @@ package event
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,11 +11,10 @@ import (
 	"a2a-server/store"
 )
 
-// parseArtifact reads an artifact event that EncodeArtifact wrote, without decoding more
-// than its id, name and description; the JSON in the result is part of data. false means
-// that data has another form, which may still be valid: decodeArtifact reads every form,
-// and returns the same wherever both succeed.
-func parseArtifact(data []byte) (ArtifactUpdate, bool) {
+// ReadArtifact reads the output of EncodeArtifact, without decoding more than the id, the name
+// and the description; the JSON in the result is part of data. Data in any other form is an
+// error.
+func ReadArtifact(data []byte) (ArtifactUpdate, error) {
 	var u ArtifactUpdate
 	s := scanner{data: data}
 	s.expect(`{"artifactUpdate":{`)
@@ -27,10 +25,10 @@ func parseArtifact(data []byte) (ArtifactUpdate, bool) {
 		u.Description = s.text()
 	}
 	if s.accept(`,"extensions":`) {
-		u.Extensions = s.value(0 /* depth */)
+		u.Extensions = s.value()
 	}
 	if s.accept(`,"metadata":`) {
-		u.Metadata = s.value(0 /* depth */)
+		u.Metadata = s.value()
 	}
 	if s.accept(`,"name":`) {
 		u.Name = s.text()
@@ -43,30 +41,15 @@ func parseArtifact(data []byte) (ArtifactUpdate, bool) {
 	s.expect(`,"taskId":`)
 	s.skipString()
 	if s.accept(`,"metadata":`) {
-		u.EventMetadata = s.value(0 /* depth */)
+		u.EventMetadata = s.value()
 	}
 	s.expect(`}}`)
-	if s.bad || s.pos != len(data) {
-		return ArtifactUpdate{}, false
-	}
-	return u, true
+	return u, s.end()
 }
 
-// IsLastChunk reports whether an artifact event is the last of its artifact.
-func IsLastChunk(data []byte) bool {
-	u, ok := parseArtifact(data)
-	if !ok {
-		var err error
-		if u, err = decodeArtifact(data); err != nil {
-			return false
-		}
-	}
-	return u.Last
-}
-
-// parseTask parses the output of AppendTask, as parseArtifact does. decodeTask parses every
-// form.
-func parseTask(data []byte) (StatusUpdate, bool) {
+// ReadTask reads the output of AppendTask as ReadArtifact does: the status, and the metadata of
+// the task.
+func ReadTask(data []byte) (StatusUpdate, error) {
 	s := scanner{data: data}
 	s.expect(`{"task":{"id":`)
 	s.skipString()
@@ -80,12 +63,11 @@ func parseTask(data []byte) (StatusUpdate, bool) {
 	u := s.status()
 	u.Metadata = metadata
 	s.expect(`}}`)
-	return u, !s.bad && s.pos == len(data)
+	return u, s.end()
 }
 
-// parseStatus parses the output of AppendStatusUpdate, as parseArtifact does. decodeStatus
-// parses every form.
-func parseStatus(data []byte) (StatusUpdate, bool) {
+// ReadStatus reads the output of AppendStatusUpdate as ReadArtifact does.
+func ReadStatus(data []byte) (StatusUpdate, error) {
 	s := scanner{data: data}
 	s.expect(`{"statusUpdate":{"contextId":`)
 	s.skipString()
@@ -97,79 +79,25 @@ func parseStatus(data []byte) (StatusUpdate, bool) {
 		u.Metadata = s.object()
 	}
 	s.expect(`}}`)
-	return u, !s.bad && s.pos == len(data)
+	return u, s.end()
 }
 
-// ParseMessage returns the message in a message.received event, as parseArtifact does, and its
-// reader, which is at the end of the event. It does not check the bytes between them.
-func ParseMessage(data []byte) (json.RawMessage, Reader, bool) {
+// ReadMessage returns the message in a message.received event and its reader. If the event has
+// the form of appendJSON, the bytes between them are not read, and the message is part of data.
+func ReadMessage(data []byte) (json.RawMessage, Reader, error) {
 	s := scanner{data: data}
 	s.expect(`{"message":`)
 	m := s.object()
-	if s.bad || s.peek() != ',' {
-		return nil, "", false
-	}
-	for _, reader := range [...]Reader{ForPlanner, ForDecision, ForNobody} {
-		if rest, ok := bytes.CutSuffix(data[s.pos:], []byte(`"}`)); ok && bytes.HasSuffix(rest, []byte(`,"for":"`+string(reader))) {
-			return m, reader, true
+	if !s.bad && s.peek() == ',' {
+		for _, reader := range [...]Reader{ForPlanner, ForDecision, ForNobody} {
+			if rest, ok := bytes.CutSuffix(data[s.pos:], []byte(`"}`)); ok && bytes.HasSuffix(rest, []byte(`,"for":"`+string(reader))) {
+				return m, reader, nil
+			}
 		}
 	}
-	return nil, "", false
-}
-
-// decodeArtifact reads an artifact event of any form. JSON that it keeps is compacted,
-// with the escapes of encoding/json.
-func decodeArtifact(data []byte) (ArtifactUpdate, error) {
-	var event struct {
-		ArtifactUpdate *struct {
-			Append    bool `json:"append"`
-			LastChunk bool `json:"lastChunk"`
-			Artifact  *struct {
-				ID          string            `json:"artifactId"`
-				Description string            `json:"description"`
-				Extensions  json.RawMessage   `json:"extensions"`
-				Metadata    json.RawMessage   `json:"metadata"`
-				Name        string            `json:"name"`
-				Parts       []json.RawMessage `json:"parts"`
-			} `json:"artifact"`
-			Metadata json.RawMessage `json:"metadata"`
-		} `json:"artifactUpdate"`
-	}
-	if err := json.Unmarshal(data, &event); err != nil {
-		return ArtifactUpdate{}, err
-	}
-	e := event.ArtifactUpdate
-	if e == nil || e.Artifact == nil {
-		return ArtifactUpdate{}, errors.New("it has no artifactUpdate.artifact")
-	}
-	u := ArtifactUpdate{
-		ID:          e.Artifact.ID,
-		Name:        e.Artifact.Name,
-		Description: e.Artifact.Description,
-		Append:      e.Append,
-		Last:        e.LastChunk,
-	}
-	var err error
-	if u.Extensions, err = compactJSON(e.Artifact.Extensions); err != nil {
-		return ArtifactUpdate{}, fmt.Errorf("extensions: %w", err)
-	}
-	if u.Metadata, err = compactJSON(e.Artifact.Metadata); err != nil {
-		return ArtifactUpdate{}, fmt.Errorf("metadata: %w", err)
-	}
-	if u.EventMetadata, err = compactJSON(e.Metadata); err != nil {
-		return ArtifactUpdate{}, fmt.Errorf("metadata of the event: %w", err)
-	}
-	for i, part := range e.Artifact.Parts {
-		compact, err := compactJSON(part)
-		if err != nil {
-			return ArtifactUpdate{}, fmt.Errorf("part %d: %w", i, err)
-		}
-		if i > 0 {
-			u.Parts = append(u.Parts, ',')
-		}
-		u.Parts = append(u.Parts, compact...)
-	}
-	return u, nil
+	var e MessageReceived
+	err := json.Unmarshal(data, &e)
+	return e.Message, e.For, err
 }
 
 // compactJSON returns raw as json.Marshal would copy it into its output: without spaces
@@ -194,8 +122,8 @@ func Compact(raw json.RawMessage) json.RawMessage {
 	return compact
 }
 
-// maxScanDepth bounds the nesting that a scanner follows.
-const maxScanDepth = 64
+// maxScanDepth is the nesting that encoding/json decodes, too.
+const maxScanDepth = 10_000
 
 // scanner reads JSON that has no spaces and the escapes of encoding/json.
 // On anything else it becomes bad and stays bad; its methods then do nothing.
@@ -212,6 +140,14 @@ func (s *scanner) accept(literal string) bool {
 	}
 	s.pos += len(literal)
 	return true
+}
+
+// end returns an error unless everything was read, and no more.
+func (s *scanner) end() error {
+	if s.bad || s.pos != len(s.data) {
+		return fmt.Errorf("it is damaged at byte %d, or a newer program has written it", s.pos)
+	}
+	return nil
 }
 
 // expect skips literal, which must come next.
@@ -321,9 +257,9 @@ func (s *scanner) elements() json.RawMessage {
 }
 
 // value skips a value and returns its bytes.
-func (s *scanner) value(depth int) json.RawMessage {
+func (s *scanner) value() json.RawMessage {
 	start := s.pos
-	s.skipValue(depth)
+	s.skipValue(0 /* depth */)
 	return s.since(start)
 }
 
@@ -332,7 +268,7 @@ func (s *scanner) object() json.RawMessage {
 	if s.peek() != '{' {
 		s.bad = true
 	}
-	raw := s.value(0 /* depth */)
+	raw := s.value()
 	if EmptyJSON(raw) {
 		s.bad = true
 	}
@@ -348,7 +284,7 @@ func (s *scanner) status() (u StatusUpdate) {
 	}
 	s.expect(`"state":`)
 	if u.State = a2a.TaskState(s.text()); u.State == "TASK_STATE_UNSPECIFIED" {
-		s.bad = true
+		u.State = a2a.TaskStateUnspecified
 	}
 	if s.accept(`,"timestamp":`) {
 		var at time.Time

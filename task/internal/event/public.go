@@ -3,8 +3,6 @@ package event
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -68,10 +66,8 @@ func (u *StatusUpdate) Own() {
 // AppendTask appends the first event of a task's stream: the task without history and
 // artifacts. A zero time is left out.
 func AppendTask(dst []byte, ids *IDs, state a2a.TaskState, at store.Millis, metadata json.RawMessage) []byte {
-	dst = append(dst, `{"task":{"id":`...)
-	dst = append(dst, ids.TaskJSON...)
-	dst = append(dst, `,"contextId":`...)
-	dst = append(dst, ids.ContextJSON...)
+	dst = AppendRawField(dst, `{"task":{"id":`, ids.TaskJSON)
+	dst = AppendRawField(dst, `,"contextId":`, ids.ContextJSON)
 	dst = AppendRawField(dst, `,"metadata":`, metadata)
 	dst = append(dst, `,"status":`...)
 	dst = AppendStatus(dst, state, at, nil /* message */)
@@ -80,12 +76,10 @@ func AppendTask(dst []byte, ids *IDs, state a2a.TaskState, at store.Millis, meta
 
 // AppendStatusUpdate appends the event of a new status. A zero time is left out.
 func AppendStatusUpdate(dst []byte, ids *IDs, state a2a.TaskState, at store.Millis, message, metadata json.RawMessage) []byte {
-	dst = append(dst, `{"statusUpdate":{"contextId":`...)
-	dst = append(dst, ids.ContextJSON...)
+	dst = AppendRawField(dst, `{"statusUpdate":{"contextId":`, ids.ContextJSON)
 	dst = append(dst, `,"status":`...)
 	dst = AppendStatus(dst, state, at, message)
-	dst = append(dst, `,"taskId":`...)
-	dst = append(dst, ids.TaskJSON...)
+	dst = AppendRawField(dst, `,"taskId":`, ids.TaskJSON)
 	dst = AppendRawField(dst, `,"metadata":`, metadata)
 	return append(dst, `}}`...)
 }
@@ -106,92 +100,13 @@ func AppendArtifactUpdate(dst []byte, ids *IDs, u *ArtifactUpdate) []byte {
 	}
 	dst = append(dst, `"artifact":`...)
 	dst = AppendArtifact(dst, u.ID, u.Description, u.Extensions, u.Metadata, u.Name, u.Parts)
-	dst = append(dst, `,"contextId":`...)
-	dst = append(dst, ids.ContextJSON...)
+	dst = AppendRawField(dst, `,"contextId":`, ids.ContextJSON)
 	if u.Last {
 		dst = append(dst, `,"lastChunk":true`...)
 	}
-	dst = append(dst, `,"taskId":`...)
-	dst = append(dst, ids.TaskJSON...)
+	dst = AppendRawField(dst, `,"taskId":`, ids.TaskJSON)
 	dst = AppendRawField(dst, `,"metadata":`, u.EventMetadata)
 	return append(dst, `}}`...)
-}
-
-// storedStatus is the status in a stored event.
-type storedStatus struct {
-	Message   json.RawMessage `json:"message"`
-	State     a2a.TaskState   `json:"state"`
-	Timestamp *time.Time      `json:"timestamp"`
-}
-
-// update builds the result of decodeTask and decodeStatus. It compacts message and metadata.
-func (s *storedStatus) update(metadata json.RawMessage) (StatusUpdate, error) {
-	u := StatusUpdate{State: s.State}
-	if s.Timestamp != nil {
-		u.At = store.MillisOf(*s.Timestamp)
-	}
-	var err error
-	if u.Message, err = compactObject(s.Message); err != nil {
-		return StatusUpdate{}, fmt.Errorf("status message: %w", err)
-	}
-	if u.Metadata, err = compactObject(metadata); err != nil {
-		return StatusUpdate{}, fmt.Errorf("metadata: %w", err)
-	}
-	return u, nil
-}
-
-// decodeTask decodes the output of AppendTask: the status, and the metadata of the task. It
-// refuses a task with history or artifacts: these have their own events, which a second source
-// could only contradict.
-func decodeTask(data []byte) (StatusUpdate, error) {
-	var event struct {
-		Task *struct {
-			Artifacts json.RawMessage `json:"artifacts"`
-			History   json.RawMessage `json:"history"`
-			Metadata  json.RawMessage `json:"metadata"`
-			Status    storedStatus    `json:"status"`
-		} `json:"task"`
-	}
-	if err := json.Unmarshal(data, &event); err != nil {
-		return StatusUpdate{}, err
-	}
-	t := event.Task
-	if t == nil {
-		return StatusUpdate{}, errors.New("it has no task")
-	}
-	if !EmptyJSON(t.Artifacts) || !EmptyJSON(t.History) {
-		return StatusUpdate{}, errors.New("it has history or artifacts, which a stored task does not have; a newer program may have written it")
-	}
-	return t.Status.update(t.Metadata)
-}
-
-// decodeStatus decodes the output of AppendStatusUpdate.
-func decodeStatus(data []byte) (StatusUpdate, error) {
-	var event struct {
-		StatusUpdate *struct {
-			Status   storedStatus    `json:"status"`
-			Metadata json.RawMessage `json:"metadata"`
-		} `json:"statusUpdate"`
-	}
-	if err := json.Unmarshal(data, &event); err != nil {
-		return StatusUpdate{}, err
-	}
-	s := event.StatusUpdate
-	if s == nil {
-		return StatusUpdate{}, errors.New("it has no statusUpdate")
-	}
-	return s.Status.update(s.Metadata)
-}
-
-// compactObject returns an object as compactJSON does, and nil for an empty value.
-func compactObject(raw json.RawMessage) (json.RawMessage, error) {
-	if EmptyJSON(raw) {
-		return nil, nil
-	}
-	if raw[0] != '{' {
-		return nil, errors.New("it is not an object")
-	}
-	return compactJSON(raw)
 }
 
 // ListPunctuation returns the byte that precedes element i of a list.
@@ -202,20 +117,21 @@ func ListPunctuation(i int) byte {
 	return ','
 }
 
+// Join appends the JSON of a part to others, after a comma if there are any.
+func Join(parts, part json.RawMessage) json.RawMessage {
+	if len(parts) > 0 {
+		parts = append(parts, ',')
+	}
+	return append(parts, part...)
+}
+
 // AppendArtifact appends the JSON of an artifact. parts are joined by commas.
 func AppendArtifact(dst []byte, id, description string, extensions, metadata json.RawMessage, name string, parts []byte) []byte {
-	dst = append(dst, `{"artifactId":`...)
-	dst = AppendString(dst, id)
-	if description != "" {
-		dst = append(dst, `,"description":`...)
-		dst = AppendString(dst, description)
-	}
+	dst = appendText(dst, `{"artifactId":`, id)
+	dst = appendTextField(dst, `,"description":`, description)
 	dst = AppendRawField(dst, `,"extensions":`, extensions)
 	dst = AppendRawField(dst, `,"metadata":`, metadata)
-	if name != "" {
-		dst = append(dst, `,"name":`...)
-		dst = AppendString(dst, name)
-	}
+	dst = appendTextField(dst, `,"name":`, name)
 	dst = append(dst, `,"parts":[`...)
 	dst = append(dst, parts...)
 	return append(dst, `]}`...)
@@ -229,8 +145,7 @@ func AppendStatus(dst []byte, state a2a.TaskState, at store.Millis, message json
 		dst = append(dst, message...)
 		dst = append(dst, ',')
 	}
-	dst = append(dst, `"state":`...)
-	dst = AppendString(dst, state.String())
+	dst = appendText(dst, `"state":`, state.String())
 	if at != 0 {
 		dst = append(dst, `,"timestamp":"`...)
 		dst = appendMillis(dst, at)

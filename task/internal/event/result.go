@@ -3,6 +3,7 @@ package event
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 )
 
 // ResultPart returns the JSON of a result as a part: a text part for a string, else a data
@@ -72,40 +73,11 @@ func ResultParts(result json.RawMessage, limit int, imitates func(json.RawMessag
 // plainText reports whether raw is a JSON string without escapes, as AppendString would
 // write it. Nearly every string is.
 func plainText(raw json.RawMessage) bool {
-	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
-		return false
-	}
-	for _, c := range raw[1 : len(raw)-1] {
-		if c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			return false
-		}
-	}
-	return true
+	return len(raw) >= 2 && raw[0] == '"' && raw[len(raw)-1] == '"' && plainLength(raw[1:len(raw)-1]) == len(raw)-2
 }
 
+// readable undoes the escapes that only HTML needs, but not behind an escaped backslash.
+var readable = strings.NewReplacer(`\\`, `\\`, `\u003c`, `<`, `\u003e`, `>`, `\u0026`, `&`)
+
 // Readable returns JSON without the escapes that only HTML needs.
-func Readable(raw json.RawMessage) string {
-	b := make([]byte, 0, len(raw))
-	for i := 0; i < len(raw); i++ {
-		if raw[i] != '\\' || i+1 == len(raw) {
-			b = append(b, raw[i])
-			continue
-		}
-		if i+5 < len(raw) {
-			switch string(raw[i : i+6]) {
-			case `\u003c`:
-				b, i = append(b, '<'), i+5
-				continue
-			case `\u003e`:
-				b, i = append(b, '>'), i+5
-				continue
-			case `\u0026`:
-				b, i = append(b, '&'), i+5
-				continue
-			}
-		}
-		b = append(b, raw[i], raw[i+1])
-		i++
-	}
-	return string(b)
-}
+func Readable(raw json.RawMessage) string { return readable.Replace(string(raw)) }

@@ -42,8 +42,7 @@ func messageRoom(m *a2a.Message) int {
 // raw is the message's JSON as [EncodeMessage] returns it.
 func MessageInTask(raw []byte, m *a2a.Message, ids *IDs) json.RawMessage {
 	dst := make([]byte, 0, len(raw)+len(ids.TaskJSON)+len(ids.ContextJSON)+32)
-	dst = append(dst, `{"messageId":`...)
-	dst = AppendString(dst, m.ID)
+	dst = appendText(dst, `{"messageId":`, m.ID)
 	end := len(dst)
 	if m.ContextID != "" {
 		end = len(appendTextField(dst, `,"contextId":`, m.ContextID))
@@ -52,11 +51,9 @@ func MessageInTask(raw []byte, m *a2a.Message, ids *IDs) json.RawMessage {
 	if m.TaskID != "" {
 		rest -= len(appendTextField(nil, `,"taskId":`, string(m.TaskID)))
 	}
-	dst = append(dst, `,"contextId":`...)
-	dst = append(dst, ids.ContextJSON...)
+	dst = AppendRawField(dst, `,"contextId":`, ids.ContextJSON)
 	dst = append(dst, raw[end:rest]...)
-	dst = append(dst, `,"taskId":`...)
-	dst = append(dst, ids.TaskJSON...)
+	dst = AppendRawField(dst, `,"taskId":`, ids.TaskJSON)
 	return append(dst, '}')
 }
 
@@ -79,8 +76,7 @@ func EncodeValue(v any) (json.RawMessage, error) {
 // appendMessage appends the JSON of a message. false means that it contains something
 // that only json.Marshal can encode, or refuse.
 func appendMessage(dst []byte, m *a2a.Message) (_ []byte, ok bool) {
-	dst = append(dst, `{"messageId":`...)
-	dst = AppendString(dst, m.ID)
+	dst = appendText(dst, `{"messageId":`, m.ID)
 	dst = appendTextField(dst, `,"contextId":`, m.ContextID)
 	dst = appendTexts(dst, `,"extensions":`, m.Extensions)
 	if dst, ok = appendMetadata(dst, m.Metadata); !ok {
@@ -102,8 +98,7 @@ func appendMessage(dst []byte, m *a2a.Message) (_ []byte, ok bool) {
 		dst = append(dst, ']')
 	}
 	dst = appendTexts(dst, `,"referenceTaskIds":`, m.ReferenceTasks)
-	dst = append(dst, `,"role":`...)
-	dst = AppendString(dst, m.Role.String())
+	dst = appendText(dst, `,"role":`, m.Role.String())
 	dst = appendTextField(dst, `,"taskId":`, string(m.TaskID))
 	return append(dst, '}'), true
 }
@@ -116,8 +111,7 @@ func appendPart(dst []byte, p *a2a.Part) (_ []byte, ok bool) {
 	start := len(dst)
 	switch c := p.Content.(type) {
 	case a2a.Text:
-		dst = append(dst, `,"text":`...)
-		dst = AppendString(dst, string(c))
+		dst = appendText(dst, `,"text":`, string(c))
 	case a2a.Raw:
 		dst = append(dst, `,"raw":`...)
 		if c == nil {
@@ -162,8 +156,17 @@ func appendTextField(dst []byte, name, text string) []byte {
 	if text == "" {
 		return dst
 	}
-	dst = append(dst, name...)
-	return AppendString(dst, text)
+	return appendText(dst, name, text)
+}
+
+// appendText is appendTextField for a field that is never left out.
+func appendText(dst []byte, name, text string) []byte {
+	return AppendString(append(dst, name...), text)
+}
+
+// appendInt appends name, which includes the field's punctuation, and n.
+func appendInt(dst []byte, name string, n int) []byte {
+	return strconv.AppendInt(append(dst, name...), int64(n), 10)
 }
 
 // appendTexts appends a field that is a list of strings, unless it is empty.

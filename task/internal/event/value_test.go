@@ -195,7 +195,9 @@ func TestEncodeValueLimits(t *testing.T) {
 
 func FuzzEncodeValue(f *testing.F) {
 	f.Add([]byte(`{"a":[1,2.5e-7,1e21,"<>",null,true],"":{}}`))
-	f.Add([]byte(`-0`))
+	for _, raw := range []string{`-0`, `{ "a": [1, "x y", "\"<b>&\\"] }`, "\"\u2028\"", `"\u2028<"`, `[]`, ` 1`} {
+		f.Add([]byte(raw))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var v any
 		if json.Unmarshal(data, &v) != nil {

@@ -23,7 +23,6 @@ func alias(id string, c task.PlannedCall) task.PlannedCall {
 
 func TestCalls(t *testing.T) {
 	t.Parallel()
-	raw := func(s string) *a2a.Part { return a2a.NewDataPart(json.RawMessage(s)) }
 	tests := []struct {
 		name  string
 		parts []*a2a.Part
@@ -36,10 +35,7 @@ func TestCalls(t *testing.T) {
 		{"data, wrong arguments are the result's business", []*a2a.Part{data(t, `{"tool":"bare","args":[1]}`)}, []task.PlannedCall{call("bare", `[1]`)}},
 		{"data, unknown tool", []*a2a.Part{data(t, `{"tool":"nope","args":{}}`)}, []task.PlannedCall{call("nope", `{}`)}},
 		{"data, several calls", []*a2a.Part{data(t, `{"calls":[{"tool":"bare"},{"tool":"echo","args":{"text":"b"}}]}`)}, []task.PlannedCall{call("bare", `{}`), call("echo", `{"text":"b"}`)}},
-		{"raw data is passed on as received", []*a2a.Part{raw(`{"tool":"echo","args":{"text": "<b>","n":9007199254740993,"n":2}}`)}, []task.PlannedCall{call("echo", `{"text": "<b>","n":9007199254740993,"n":2}`)}},
-		{"raw data, several calls", []*a2a.Part{raw(`{"calls":[{"tool":"bare","args":null,"id":"q"}]}`)}, []task.PlannedCall{alias("q", call("bare", `{}`))}},
 		{"adk", []*a2a.Part{adk(data(t, `{"id":"adk-1","name":"echo","args":{"text":"hi"},"other":1}`))}, []task.PlannedCall{alias("adk-1", call("echo", `{"text":"hi"}`))}},
-		{"adk, raw", []*a2a.Part{adk(raw(`{"name":"echo"}`))}, []task.PlannedCall{call("echo", `{}`)}},
 		{"text, pairs", []*a2a.Part{text(` /transfer_money amount=12.5  to=007 memo="two words" any=7 tags=["a b", 1] `)}, []task.PlannedCall{call("transfer_money", `{"amount":12.5,"any":7,"memo":"two words","tags":["a b",1],"to":"007"}`)}},
 		{"text, a string stays one", []*a2a.Part{text(`/transfer_money to=12 memo={"a":1} speed=true amount=x`)}, []task.PlannedCall{call("transfer_money", `{"amount":"x","memo":"{\"a\":1}","speed":"true","to":"12"}`)}},
 		{"text, a quoted number is a string", []*a2a.Part{text(`/transfer_money amount="5" to=`)}, []task.PlannedCall{call("transfer_money", `{"amount":"5","to":""}`)}},
@@ -109,7 +105,6 @@ func TestNoCalls(t *testing.T) {
 		{"id that would pass for that of a call", data(t, `{"tool":"echo","id":" C1.2\u200b"}`), "part 1: \"id\" of the call of \"echo\" is \" C1.2\\u200b\", which looks like"},
 		{"id in the form of that of an approval", data(t, `{"tool":"echo","id":"0198.a1"}`), "\"0198.a1\", which looks like an id of this server"},
 		{"adk, id in the form of that of a call", adk(data(t, `{"name":"bare","id":"c1.1"}`)), "part 1: \"id\" of the call of \"bare\" is \"c1.1\""},
-		{"raw, id in the form of that of a call", a2a.NewDataPart(json.RawMessage(`{"tool":"echo","id":"c1.1"}`)), "which looks like an id of this server"},
 		{"two calls with one id", data(t, `{"calls":[{"tool":"echo","id":"x"},{"tool":"bare"},{"tool":"bare"},{"tool":"bare","id":"x"}]}`),
 			"part 1: calls[3]: \"id\" \"x\" is already used by the call at part 1: calls[0]; give each call its own id, or none\n"},
 		{"tool and calls", data(t, `{"tool":"echo","calls":[]}`), "one part has both \"tool\" and \"calls\"; use one of them\n"},
@@ -119,7 +114,6 @@ func TestNoCalls(t *testing.T) {
 		{"a wrong call", data(t, `{"calls":[{"name":"echo"}]}`), "calls[0]: unknown key \"name\""},
 		{"adk without a name", adk(data(t, `{"id":"x"}`)), "\"name\" must be a string, the name of a tool\n"},
 		{"adk of a list", adk(data(t, `[]`)), "an ADK function_call is an object"},
-		{"raw without a name", a2a.NewDataPart(json.RawMessage(`{"tool":null}`)), "\"tool\" must be a string"},
 		{"not JSON", a2a.NewDataPart(map[string]any{"tool": "echo", "args": func() {}}), "the arguments of \"echo\" are not JSON"},
 		{"too many", data(t, `{"calls":[`+strings.Repeat(`{"tool":"bare"},`, 64)+`{"tool":"bare"}]}`), "the message names 65 calls; at most 64 are allowed"},
 	}

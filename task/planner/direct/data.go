@@ -1,7 +1,6 @@
 package direct
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,24 +20,15 @@ const (
 	adkFunctionCall = "function_call"
 )
 
-// readData returns the calls of a data part whose value is either decoded or still a
-// [json.RawMessage]. A value in none of the known shapes is not a call.
+// readData returns the calls of a data part. A value in none of the known shapes is not a call.
 func readData(value any, metadata map[string]any) ([]task.PlannedCall, error) {
+	fields, isObject := value.(map[string]any)
 	if kind, ok := metadata[adkType].(string); ok && kind == adkFunctionCall {
-		fields, ok := object(value)
-		if !ok {
+		if !isObject {
 			return nil, errors.New(`an ADK function_call is an object {"id", "name", "args"}`)
 		}
-		call, err := adkCall(fields)
-		if err != nil {
-			return nil, err
-		}
-		return []task.PlannedCall{call}, nil
-	}
-
-	fields, ok := object(value)
-	if !ok {
-		return nil, nil
+		// Other keys that ADK adds are ignored.
+		return single(planned("name", fields["name"], fields["args"], fields["id"]))
 	}
 	_, one := fields["tool"]
 	several, many := fields["calls"]
@@ -46,11 +36,7 @@ func readData(value any, metadata map[string]any) ([]task.PlannedCall, error) {
 	case one && many:
 		return nil, errors.New(`one part has both "tool" and "calls"; use one of them`)
 	case one:
-		call, err := namedCall(fields)
-		if err != nil {
-			return nil, err
-		}
-		return []task.PlannedCall{call}, nil
+		return single(namedCall(fields))
 	case many:
 		if err := onlyKeys(fields, "calls"); err != nil {
 			return nil, err
@@ -60,14 +46,22 @@ func readData(value any, metadata map[string]any) ([]task.PlannedCall, error) {
 	return nil, nil
 }
 
+// single returns a call as a list.
+func single(call task.PlannedCall, err error) ([]task.PlannedCall, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []task.PlannedCall{call}, nil
+}
+
 func namedCalls(value any) ([]task.PlannedCall, error) {
-	entries, ok := list(value)
+	entries, ok := value.([]any)
 	if !ok || len(entries) == 0 {
 		return nil, errors.New(`"calls" must be a list of at least one {"tool", "args"}`)
 	}
 	calls := make([]task.PlannedCall, 0, min(len(entries), MaxCalls))
 	for i, entry := range entries {
-		fields, ok := object(entry)
+		fields, ok := entry.(map[string]any)
 		if !ok {
 			return nil, fmt.Errorf(`calls[%d] must be an object {"tool", "args"}`, i)
 		}
@@ -96,30 +90,29 @@ func namedCall(fields map[string]any) (task.PlannedCall, error) {
 	return planned("tool", fields["tool"], args, fields["id"])
 }
 
-// adkCall reads {"id", "name", "args"}. Other keys that ADK adds are ignored.
-func adkCall(fields map[string]any) (task.PlannedCall, error) {
-	return planned("name", fields["name"], fields["args"], fields["id"])
-}
-
 func planned(key string, name, args, id any) (task.PlannedCall, error) {
 	call := task.PlannedCall{}
 	var ok bool
-	if call.Tool, ok = text(name); !ok || call.Tool == "" {
+	if call.Tool, ok = name.(string); !ok || call.Tool == "" {
 		return call, fmt.Errorf("%q must be a string, the name of a tool", key)
 	}
 	if len(call.Tool) > maxName {
 		return call, fmt.Errorf("unknown tool %q: a name has at most %d bytes", clip(call.Tool, 100), maxName)
 	}
 	if id != nil {
-		if call.Alias, ok = text(id); !ok {
+		if call.Alias, ok = id.(string); !ok {
 			return call, fmt.Errorf(`"id" of the call of %q must be a string`, call.Tool)
 		}
 		if approval.LooksLikeOurID(call.Alias) {
 			return call, fmt.Errorf(`"id" of the call of %q is %q, which looks like an id of this server; choose another one, or leave it out`, call.Tool, clip(call.Alias, 100))
 		}
 	}
+	call.Args = json.RawMessage("{}")
+	if args == nil {
+		return call, nil
+	}
 	var err error
-	if call.Args, err = encode(args); err != nil {
+	if call.Args, err = task.EncodeArgs(args); err != nil {
 		return call, fmt.Errorf("the arguments of %q are not JSON: %w", call.Tool, err)
 	}
 	return call, nil
@@ -136,74 +129,4 @@ func onlyKeys(fields map[string]any, known ...string) error {
 		return nil
 	}
 	return fmt.Errorf("unknown key %q; known are %q", clip(slices.Min(unknown), 100), slices.Clone(known)) // a clone, so that known itself is not allocated
-}
-
-// object returns the members of value. The members of a [json.RawMessage] stay raw, so
-// that arguments are passed on as received.
-func object(value any) (map[string]any, bool) {
-	switch v := value.(type) {
-	case map[string]any:
-		return v, v != nil
-	case json.RawMessage:
-		var raw map[string]json.RawMessage
-		if json.Unmarshal(v, &raw) != nil || raw == nil {
-			return nil, false
-		}
-		fields := make(map[string]any, len(raw))
-		for key, member := range raw {
-			fields[key] = member
-		}
-		return fields, true
-	}
-	return nil, false
-}
-
-func list(value any) ([]any, bool) {
-	switch v := value.(type) {
-	case []any:
-		return v, true
-	case json.RawMessage:
-		var raw []json.RawMessage
-		if json.Unmarshal(v, &raw) != nil {
-			return nil, false
-		}
-		entries := make([]any, len(raw))
-		for i := range raw {
-			entries[i] = raw[i]
-		}
-		return entries, true
-	}
-	return nil, false
-}
-
-func text(value any) (string, bool) {
-	switch v := value.(type) {
-	case string:
-		return v, true
-	case json.RawMessage:
-		var s *string
-		if json.Unmarshal(v, &s) != nil || s == nil {
-			return "", false
-		}
-		return *s, true
-	}
-	return "", false
-}
-
-// encode returns args as JSON. Missing or null arguments become {}.
-func encode(args any) (json.RawMessage, error) {
-	raw, given := args.(json.RawMessage)
-	if !given && args != nil {
-		var err error
-		if raw, err = task.EncodeArgs(args); err != nil {
-			return nil, err
-		}
-	}
-	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
-		return json.RawMessage("{}"), nil
-	}
-	if given {
-		raw = bytes.Clone(raw)
-	}
-	return raw, nil
 }

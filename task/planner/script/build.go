@@ -63,31 +63,31 @@ func (b *builder) enough() bool {
 }
 
 // add adds a step of the scenario and advances at. It reports whether the step is full.
-func (b *builder) add(s step, at *position) (done bool, err error) {
-	switch s := s.(type) {
-	case statusStep:
+func (b *builder) add(s *step, at *position) (done bool, err error) {
+	switch s.kind {
+	case statusUpdate:
 		b.output(task.Output{Status: b.message(s.content), Metadata: b.object(s.metadata)})
-	case artifactStep:
+	case wholeArtifact:
 		piece := b.piece(&s.about)
 		piece.Parts, piece.Append, piece.Last = b.parts(s.content), s.about.append, s.last
 		b.output(task.Output{Artifact: piece})
-	case chunksStep:
+	case artifactChunks:
 		if !b.chunks(s, at) {
 			return true, nil
 		}
-	case callStep:
+	case toolCalls:
 		b.step.Calls, err = b.calls(s.calls)
 		done = true
-	case waitStep:
+	case waiting:
 		b.step.Wait = s.duration
 		done = true
-	case askStep:
+	case asking:
 		b.step.Ask = &task.Ask{Message: b.message(s.content), Auth: s.auth}
 		done = true
-	case endStep:
+	case ending:
 		b.step.End = &task.End{State: s.state, Message: b.message(s.content)}
 		done = true
-	case errorStep:
+	case failing:
 		if len(b.step.Output) > 0 {
 			// Publish the output before it first.
 			return true, nil
@@ -97,10 +97,8 @@ func (b *builder) add(s step, at *position) (done bool, err error) {
 			return true, b.err
 		}
 		return true, scriptedError(text)
-	case messageStep:
+	case directMessage:
 		return true, errors.New("a direct message has no place in a task; the script has changed since the message was accepted")
-	default:
-		return true, fmt.Errorf("unknown step %T", s)
 	}
 	at.Next, at.Chunk = at.Next+1, 0
 	return done, err
@@ -119,9 +117,8 @@ func (b *builder) piece(a *about) *task.ArtifactPiece {
 
 // chunks publishes pieces until the step is full, and reports whether all pieces are
 // published.
-func (b *builder) chunks(s chunksStep, at *position) bool {
-	total := s.len()
-	for ; at.Chunk < total && !b.enough(); at.Chunk++ {
+func (b *builder) chunks(s *step, at *position) bool {
+	for ; at.Chunk < s.chunks && !b.enough(); at.Chunk++ {
 		template := s.text
 		if len(s.texts) > 0 {
 			template = s.texts[at.Chunk]
@@ -131,10 +128,10 @@ func (b *builder) chunks(s chunksStep, at *position) bool {
 			piece = b.piece(&s.about)
 		}
 		piece.Parts = a2a.ContentParts{a2a.NewTextPart(b.numbered(template, strconv.Itoa(at.Chunk+1)))}
-		piece.Append, piece.Last = at.Chunk > 0 || s.about.append, at.Chunk == total-1
+		piece.Append, piece.Last = at.Chunk > 0 || s.about.append, at.Chunk == s.chunks-1
 		b.output(task.Output{Artifact: piece})
 	}
-	return at.Chunk >= total
+	return at.Chunk >= s.chunks
 }
 
 func (b *builder) calls(calls []call) ([]task.PlannedCall, error) {

@@ -83,25 +83,17 @@ func readScenario(n strictyaml.Node) (s scenario, name strictyaml.Node) {
 			continue
 		}
 		s.steps = append(s.steps, step)
-		if _, is := step.(messageStep); is && (i > 0 || s.when.followUp) {
+		opens := i == 0 && !s.when.followUp
+		if step.kind == directMessage && !opens {
 			entry.Add("a direct message is only possible as the first step of a scenario for a first message; use status, or complete with a text")
 			continue
 		}
-		if e, is := step.(errorStep); is && e.named && (i > 0 || s.when.followUp) {
+		if step.named && !opens {
 			entry.Below("error.name").Add("only the first step for a first message answers it with an error; here it breaks the task, so write error: and the text alone")
 		}
-		if i < len(steps)-1 && isLast(step) {
+		if i < len(steps)-1 && (step.kind == directMessage || step.kind == ending || step.kind == failing) {
 			steps[i+1].Add("nothing can follow the step before, which ends the scenario; remove one of the two")
 		}
 	}
 	return s, name
-}
-
-// isLast reports whether the step ends its scenario.
-func isLast(s step) bool {
-	switch s.(type) {
-	case messageStep, endStep, errorStep:
-		return true
-	}
-	return false
 }

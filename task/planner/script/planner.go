@@ -46,14 +46,14 @@ func (p *Planner) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message
 		return answer(r.Message, a2a.ContentParts{a2a.NewTextPart(p.listing())}), nil
 	}
 	w := newRenderer(r.Message)
-	switch first := s.steps[0].(type) {
-	case messageStep:
+	switch first := s.steps[0]; first.kind { //nolint:exhaustive // the others are steps of a task
+	case directMessage:
 		parts := w.parts(first.content)
 		if w.err != nil {
 			return nil, fmt.Errorf("scenario %q: %w", s.name, w.err)
 		}
 		return answer(r.Message, parts), nil
-	case errorStep:
+	case failing:
 		text := w.text(first.text)
 		if w.err != nil {
 			return nil, fmt.Errorf("scenario %q: %w", s.name, w.err)

@@ -29,7 +29,7 @@ func reach(all []scenario, nodes []strictyaml.Node) {
 
 // asks reports whether the scenario waits for an answer.
 func (s *scenario) asks() bool {
-	return slices.ContainsFunc(s.steps, func(s step) bool { _, is := s.(askStep); return is })
+	return slices.ContainsFunc(s.steps, func(s *step) bool { return s.kind == asking })
 }
 
 // covers reports whether c matches every message that other matches.

@@ -10,56 +10,41 @@ import (
 type scenario struct {
 	name  string
 	when  condition
-	steps []step
+	steps []*step
 }
 
-// step is any of the types below. Their strings are templates.
-type step interface{ isStep() }
+// step is a step of a scenario. Its strings are templates; kind says which fields it has.
+type step struct {
+	kind     stepKind
+	content  content // of a status, a question and an end: may be empty
+	metadata map[string]any
+	about    about // of an artifact
+	last     bool
+	// chunks is how many pieces an artifact has: those of texts or, if it is empty, text each time.
+	chunks   int
+	texts    []string
+	text     string // or of an error
+	calls    []call
+	duration time.Duration
+	auth     bool
+	state    a2a.TaskState
+	is       error // of the SDK
+	named    bool  // the script gives the name of the error
+}
 
-type (
-	messageStep struct{ content content }
-	statusStep  struct {
-		content  content // may be empty
-		metadata map[string]any
-	}
-	artifactStep struct {
-		about   about
-		content content
-		last    bool
-	}
-	chunksStep struct {
-		about about
-		texts []string
-		// count is how often text is published if texts is empty.
-		count int
-		text  string
-	}
-	callStep struct{ calls []call }
-	waitStep struct{ duration time.Duration }
-	askStep  struct {
-		content content // may be empty
-		auth    bool
-	}
-	endStep struct {
-		state   a2a.TaskState
-		content content // may be empty
-	}
-	errorStep struct {
-		is    error // of the SDK
-		named bool  // the script gives the name
-		text  string
-	}
+type stepKind int
+
+const (
+	directMessage stepKind = iota + 1
+	statusUpdate
+	wholeArtifact
+	artifactChunks
+	toolCalls
+	waiting
+	asking
+	ending
+	failing
 )
-
-func (messageStep) isStep()  {}
-func (statusStep) isStep()   {}
-func (artifactStep) isStep() {}
-func (chunksStep) isStep()   {}
-func (callStep) isStep()     {}
-func (waitStep) isStep()     {}
-func (askStep) isStep()      {}
-func (endStep) isStep()      {}
-func (errorStep) isStep()    {}
 
 // about is the description of an artifact, and whether it appends to an existing artifact.
 type about struct {
@@ -84,12 +69,4 @@ type part struct {
 	data                *any
 	mediaType, filename string
 	metadata            map[string]any
-}
-
-// len returns the number of pieces.
-func (s chunksStep) len() int {
-	if len(s.texts) > 0 {
-		return len(s.texts)
-	}
-	return s.count
 }

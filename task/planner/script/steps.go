@@ -17,17 +17,17 @@ import (
 // kinds are the keys of steps, and the functions that read their values.
 var kinds = []struct {
 	name string
-	read func(strictyaml.Node) step
+	read func(strictyaml.Node) *step
 }{
-	{"message", func(n strictyaml.Node) step { return messageStep{readContent(n)} }},
+	{"message", func(n strictyaml.Node) *step { return &step{kind: directMessage, content: readContent(n)} }},
 	{"status", readStatus},
 	{"artifact", readArtifact},
 	{"chunks", readChunks},
-	{"call", func(n strictyaml.Node) step { return callStep{[]call{readCall(n)}} }},
+	{"call", func(n strictyaml.Node) *step { return &step{kind: toolCalls, calls: []call{readCall(n)}} }},
 	{"calls", readCalls},
 	{"wait", readWait},
-	{"ask", func(n strictyaml.Node) step { return askStep{content: perhaps(n)} }},
-	{"ask_auth", func(n strictyaml.Node) step { return askStep{content: perhaps(n), auth: true} }},
+	{"ask", func(n strictyaml.Node) *step { return &step{kind: asking, content: perhaps(n)} }},
+	{"ask_auth", func(n strictyaml.Node) *step { return &step{kind: asking, content: perhaps(n), auth: true} }},
 	{"complete", ends(a2a.TaskStateCompleted)},
 	{"fail", ends(a2a.TaskStateFailed)},
 	{"reject", ends(a2a.TaskStateRejected)},
@@ -35,12 +35,12 @@ var kinds = []struct {
 	{"error", readError},
 }
 
-func ends(state a2a.TaskState) func(strictyaml.Node) step {
-	return func(n strictyaml.Node) step { return endStep{state: state, content: perhaps(n)} }
+func ends(state a2a.TaskState) func(strictyaml.Node) *step {
+	return func(n strictyaml.Node) *step { return &step{kind: ending, state: state, content: perhaps(n)} }
 }
 
 // readStep reads a step; it returns nil if it is invalid.
-func readStep(n strictyaml.Node) step {
+func readStep(n strictyaml.Node) *step {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
 		names[i] = k.name
@@ -63,32 +63,32 @@ func readStep(n strictyaml.Node) step {
 }
 
 // readStatus reads a status step: nothing, a text, or a mapping.
-func readStatus(n strictyaml.Node) step {
+func readStatus(n strictyaml.Node) *step {
 	if !n.IsMapping() {
-		return statusStep{content: perhaps(n)}
+		return &step{kind: statusUpdate, content: perhaps(n)}
 	}
 	f, _ := n.Fields("text", "parts", "metadata")
-	s := statusStep{metadata: f.Get("metadata").Object()}
+	s := &step{kind: statusUpdate, metadata: f.Get("metadata").Object()}
 	if !f.Get("text").Missing() || !f.Get("parts").Missing() {
 		s.content = says(n, f)
 	}
 	return s
 }
 
-func readArtifact(n strictyaml.Node) step {
+func readArtifact(n strictyaml.Node) *step {
 	f, ok := n.Fields("id", "name", "description", "metadata", "extensions", "append", "text", "parts", "last_chunk")
 	if !ok {
-		return artifactStep{}
+		return nil
 	}
-	return artifactStep{about: readAbout(f), content: says(n, f), last: truth(f.Get("last_chunk"), true)}
+	return &step{kind: wholeArtifact, about: readAbout(f), content: says(n, f), last: truth(f.Get("last_chunk"), true)}
 }
 
-func readChunks(n strictyaml.Node) step {
+func readChunks(n strictyaml.Node) *step {
 	f, ok := n.Fields("id", "name", "description", "metadata", "extensions", "append", "texts", "count", "text")
 	if !ok {
-		return chunksStep{}
+		return nil
 	}
-	s := chunksStep{about: readAbout(f)}
+	s := &step{kind: artifactChunks, about: readAbout(f)}
 	list, count, text := f.Get("texts"), f.Get("count"), f.Get("text")
 	switch {
 	case !list.Missing() && (!count.Missing() || !text.Missing()):
@@ -97,10 +97,11 @@ func readChunks(n strictyaml.Node) step {
 		if s.texts = texts(list); len(s.texts) > MaxChunks {
 			list.Add("has %d entries, at most %d are allowed", len(s.texts), MaxChunks)
 		}
+		s.chunks = len(s.texts)
 	case count.Missing() || text.Missing():
 		n.Add("write texts, or count and text")
 	default:
-		count.Into(setting.Count(&s.count, 1, MaxChunks))
+		count.Into(setting.Count(&s.chunks, 1, MaxChunks))
 		s.text, _ = text.Text()
 	}
 	return s
@@ -117,13 +118,13 @@ func readAbout(f strictyaml.Fields) about {
 	return a
 }
 
-func readCalls(n strictyaml.Node) step {
+func readCalls(n strictyaml.Node) *step {
 	all := entries(n, "calls")
 	if len(all) > MaxCalls {
 		n.Add("has %d calls, at most %d are allowed in one step; use several steps", len(all), MaxCalls)
-		return callStep{}
+		return nil
 	}
-	s := callStep{calls: make([]call, 0, len(all))}
+	s := &step{kind: toolCalls, calls: make([]call, 0, len(all))}
 	for _, e := range all {
 		s.calls = append(s.calls, readCall(e))
 	}
@@ -138,15 +139,15 @@ func readCall(n strictyaml.Node) call {
 	return call{tool: required(f.Get("tool")), alias: optional(f.Get("alias")), args: f.Get("args").Object()}
 }
 
-func readWait(n strictyaml.Node) step {
-	var s waitStep
+func readWait(n strictyaml.Node) *step {
+	s := &step{kind: waiting}
 	n.Into(setting.Duration(&s.duration, time.Millisecond))
 	return s
 }
 
 // readError reads an error: its text, or {name, text}.
-func readError(n strictyaml.Node) step {
-	s := errorStep{is: a2a.ErrUnsupportedOperation}
+func readError(n strictyaml.Node) *step {
+	s := &step{kind: failing, is: a2a.ErrUnsupportedOperation}
 	if n.IsMapping() {
 		f, ok := n.Fields("name", "text")
 		if !ok {
