@@ -2,6 +2,7 @@ package boltstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -117,21 +118,13 @@ func Open(path string) (*DB, error) { return Options{}.Open(path) }
 // damaged or truncated, the error names the next step; in the last two cases it wraps
 // store.ErrDamaged.
 func (o Options) Open(path string) (*DB, error) {
-	if o.LockTimeout == 0 {
-		o.LockTimeout = time.Second
-	}
-	if o.TailBytes == 0 {
-		o.TailBytes = 64 << 20
-	}
-	if o.Window <= 0 {
-		o.Window = store.WindowSize
-	}
+	o.LockTimeout = cmp.Or(o.LockTimeout, time.Second)
+	o.TailBytes = cmp.Or(o.TailBytes, 64<<20)
+	o.Ahead = cmp.Or(o.Ahead, aheadBytes)
+	o.Window = cmp.Or(o.Window, store.WindowSize)
 	if o.Running == nil {
 		began := time.Now()
 		o.Running = func() time.Duration { return time.Since(began) }
-	}
-	if o.Ahead == 0 {
-		o.Ahead = aheadBytes
 	}
 	var opened *os.File
 	options := bolt.Options{
@@ -207,9 +200,6 @@ func openFile(path string, o bolt.Options) (db *bolt.DB, err error) {
 			db, err = nil, damagedFile(path, p)
 		}
 	}()
-	if err := checkLength(path, o); err != nil {
-		return nil, err
-	}
 	if o.InitialMmapSize > 0 {
 		db, err = bolt.Open(path, 0o600, &o)
 		return db, openError(path, err)
@@ -232,27 +222,6 @@ func roomToGrow(path string) (int, error) {
 		return 0, fmt.Errorf("open store: %w", err)
 	}
 	return max(64<<30, 4*int(info.Size())), nil
-}
-
-// checkLength refuses a file that is shorter than its own pages need: bbolt would
-// read past its end. A read-only open touches no more than the meta pages.
-func checkLength(path string, o bolt.Options) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return fmt.Errorf("open store: %w", err)
-	}
-	o.ReadOnly, o.PreLoadFreelist = true, false
-	db, err := bolt.Open(path, 0o600, &o)
-	if err != nil {
-		return openError(path, err)
-	}
-	err = db.View(func(tx *bolt.Tx) error {
-		if need := tx.Size(); info.Size() < need {
-			return damagedFile(path, fmt.Sprintf("it has %d bytes and needs %d", info.Size(), need))
-		}
-		return nil
-	})
-	return errors.Join(err, db.Close())
 }
 
 func openError(path string, err error) error {
@@ -283,7 +252,7 @@ func (db *DB) prepare() (err error) {
 	}()
 	ready := false
 	if err := db.bolt.View(func(tx *bolt.Tx) error {
-		if err := checkBase(db.space.file); err != nil { // before bbolt looks for a bucket: it would follow a page that refers to itself
+		if err := newImage(tx).checkBase(); err != nil { // before bbolt looks for a bucket: it would follow a page that refers to itself
 			return damagedFile(db.path, err)
 		}
 		if err := db.checkBuckets(tx); err != nil {
@@ -306,7 +275,7 @@ func (db *DB) prepare() (err error) {
 		known := meta.Get(keyFile)
 		ready = have == format && (db.itself == nil || bytes.Equal(known, db.itself))
 		if db.isCopyOf(known) {
-			if err := checkWhole(db.space.file); err != nil {
+			if err := newImage(tx).checkWhole(); err != nil {
 				return damagedFile(db.path, fmt.Sprintf("it is an incomplete copy of a store, such as one made while a server was writing to it: %v", err))
 			}
 		}

@@ -169,7 +169,7 @@ func TestSmallBuckets(t *testing.T) {
 				damage(file[at:])
 				path := filepath.Join(t.TempDir(), "store.db")
 				need(os.WriteFile(path, file, 0o600))
-				refused(t, path, "its page ")
+				refused(t, path, path+": page 0, of "+name) // before anything is read as a copy
 			})
 			t.Run(name+"/"+what+"/in use", func(t *testing.T) {
 				t.Parallel()
