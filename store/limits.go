@@ -90,67 +90,42 @@ func (b *Batch) Creates() bool {
 // IsAside reports whether b changes rows, due work and audit of a task aside from its rev.
 func (b *Batch) IsAside() bool { return !b.Task.IsZero() && b.Rev == nil && b.Fence == nil }
 
-func (b *Batch) validateSizes() error {
+func (b *Batch) validateSizes() (err error) {
 	size := 0
-	check := func(what string, n, limit int) error {
-		size += n
-		if n > limit {
-			return fmt.Errorf("%w: %s has %d bytes, at most %d", ErrTooLarge, what, n, limit)
+	check := func(what string, n, limit int) {
+		if size += n; n > limit && err == nil {
+			err = fmt.Errorf("%w: %s has %d bytes, at most %d", ErrTooLarge, what, n, limit)
 		}
-		return nil
 	}
-	first := func(errs ...error) error {
-		for _, err := range errs {
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if err := first(
-		check("context id", len(b.Change.Context), MaxContext),
-		check("owner", len(b.Scope.tenant)+len(b.Scope.subject), MaxOwner),
-	); err != nil {
-		return err
-	}
+	check("context id", len(b.Change.Context), MaxContext)
+	check("owner", len(b.Scope.tenant)+len(b.Scope.subject), MaxOwner)
 	for i := range b.Events {
-		e := &b.Events[i]
-		if err := first(check("event kind", len(e.Kind), MaxKind), check("event", len(e.Data), MaxEvent)); err != nil {
-			return err
-		}
+		check("event kind", len(b.Events[i].Kind), MaxKind)
+		check("event", len(b.Events[i].Data), MaxEvent)
 	}
 	if b.Snapshot != nil {
-		if err := first(
-			check("snapshot", len(b.Snapshot.Bytes), MaxSnapshot),
-			check("bulk of a snapshot", len(b.Snapshot.Bulk), MaxSnapshot),
-		); err != nil {
-			return err
-		}
+		check("snapshot", len(b.Snapshot.Bytes), MaxSnapshot)
+		check("bulk of a snapshot", len(b.Snapshot.Bulk), MaxSnapshot)
 	}
 	for i := range b.Rows {
 		r := &b.Rows[i]
-		if err := first(check("row kind", len(r.Kind), MaxKind), check("row key", len(r.Key), MaxKey), check("row", len(r.Value), MaxRow)); err != nil {
-			return err
-		}
+		check("row kind", len(r.Kind), MaxKind)
+		check("row key", len(r.Key), MaxKey)
+		check("row", len(r.Value), MaxRow)
 		for _, ix := range r.Index {
-			if err := first(check("index name", len(ix.Index), MaxKind), check("index key", len(ix.Key), MaxKey)); err != nil {
-				return err
-			}
+			check("index name", len(ix.Index), MaxKind)
+			check("index key", len(ix.Key), MaxKey)
 		}
 	}
 	for i := range b.Due {
 		d := &b.Due[i]
-		if err := first(check("due kind", len(d.Kind), MaxKind), check("due key", len(d.Key), MaxKey), check("due payload", len(d.Payload), MaxRow)); err != nil {
-			return err
-		}
+		check("due kind", len(d.Kind), MaxKind)
+		check("due key", len(d.Key), MaxKey)
+		check("due payload", len(d.Payload), MaxRow)
 	}
 	for _, a := range b.Audit {
-		if err := check("audit entry", len(a), MaxRow); err != nil {
-			return err
-		}
+		check("audit entry", len(a), MaxRow)
 	}
-	if size > MaxBatch {
-		return fmt.Errorf("%w: batch has %d bytes, at most %d", ErrTooLarge, size, MaxBatch)
-	}
-	return nil
+	check("batch", size, MaxBatch)
+	return err
 }

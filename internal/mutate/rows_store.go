@@ -7,7 +7,7 @@ func storeRows() []row {
 		{"store", "Next", always("Public"), "store/memstore TestStore/model", "private events have no public number"},
 		{"store", "Next", before("n.Fence TakeFence", "if b.IsAside() { n.Rev++ }"), "store/memstore TestStore/aside/next to a turn that runs", "an aside conflicts with no turn"},
 		{"store", "Next", never("Owner nil"), "store/memstore TestStore/scope/what is foreign is not found", "nobody writes to a stranger's task"},
-		{"store", "RowWatchers.Wake", always("one"), "store/memstore TestStore/watch/foreign and other tasks, rows and kinds", "nobody is woken for a stranger's row"},
+		{"store", "Watchers.Wake", always("one"), "store/memstore TestStore/watch/foreign and other tasks, rows and kinds", "nobody is woken for a stranger's row"},
 		{"store", "Window.Find", never("now"), "store/memstore TestStore/dedup/an hour", "a message is remembered for an hour of running time, and then no more"},
 		{"store", "Window.grown", use("0", "len(w.most)-1"), "store/memstore TestStore/dedup/one owner flushes nobody else", "no owner's messages make the store forget another's"},
 		{"store/boltstore", "DB.begin", always("Load"), "TestReadWaitsForTheDisk", "a read shows only what the disk has"},

@@ -94,7 +94,7 @@ type DB struct {
 	trouble trouble
 	space   space
 	tails   hub
-	ofRows  store.RowWatchers
+	ofRows  store.Watchers[string]
 	counts  counts
 
 	rebuilding rebuilding

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"a2a-server/store"
 )
@@ -20,35 +19,10 @@ func rowKeyOf(b *store.Batch, t *work, c *store.RowChange) []byte {
 
 // checkRows checks the revs of b's rows before any is written.
 func (r *round) checkRows(b *store.Batch, t *work) error {
-	if !slices.ContainsFunc(b.Rows, func(c store.RowChange) bool { return c.IfRev != store.Any }) {
-		return nil
-	}
-	var revs map[string]uint64 // as the changes before leave them
-	if len(b.Rows) > 1 {
-		revs = make(map[string]uint64, len(b.Rows))
-	}
-	for i := range b.Rows {
-		c := &b.Rows[i]
-		key := rowKeyOf(b, t, c)
-		rev, known := revs[string(key)]
-		if !known {
-			have, err := r.readRow(key)
-			if err != nil {
-				return err
-			}
-			rev = have.rev
-		}
-		if c.IfRev != store.Any && c.IfRev != rev {
-			return fmt.Errorf("%w: row %s has rev %d", store.ErrConflict, c.Kind, rev)
-		}
-		if rev++; c.Delete {
-			rev = 0
-		}
-		if revs != nil {
-			revs[string(key)] = rev
-		}
-	}
-	return nil
+	return b.CheckRows(func(c *store.RowChange) []byte { return rowKeyOf(b, t, c) }, func(key []byte) (uint64, error) {
+		have, err := r.readRow(key)
+		return have.rev, err
+	})
 }
 
 // readRow returns the zero rowValue when there is no row.
@@ -233,7 +207,7 @@ func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 		if q.Index != "" {
 			prefix := appendWordPrefix(appendWord(appendWord(nil, q.Kind), q.Index), q.Prefix)
 			return scan(im.bucket(bucketRowIdx).Cursor(), prefix, at, func(k, _ []byte) (bool, error) {
-				_, key, err := cutIndex(k)
+				key, err := rowOf(k)
 				if err != nil {
 					return false, err
 				}
@@ -272,19 +246,16 @@ func scan(c *cursor, prefix, after []byte, fn func(k, v []byte) (bool, error)) e
 	return nil
 }
 
-// cutIndex splits a key of rowidx into its index key and the row's key.
-func cutIndex(k []byte) (ikey, row []byte, err error) {
-	_, rest, ok := cutWord(k)
-	if ok {
-		_, rest, ok = cutWord(rest)
+// rowOf returns the key of the row that a key of rowidx names, after the words of its kind, its
+// index and its index key.
+func rowOf(k []byte) ([]byte, error) {
+	rest, ok := k, true
+	for range 3 {
+		if _, rest, ok = cutWord(rest); !ok {
+			return nil, fmt.Errorf("%w: index key %x", store.ErrDataLoss, k)
+		}
 	}
-	if ok {
-		ikey, rest, ok = cutWord(rest)
-	}
-	if !ok {
-		return nil, nil, fmt.Errorf("%w: index key %x", store.ErrDataLoss, k)
-	}
-	return ikey, rest, nil
+	return rest, nil
 }
 
 // rowAt returns the row at key, copied, and the owner of a row without a task, unless the

@@ -222,11 +222,7 @@ func (c *cursor) First() (key, value []byte) {
 }
 
 // Last moves to the last key.
-func (c *cursor) Last() (key, value []byte) {
-	c.begin()
-	c.descend(last)
-	return c.backward()
-}
+func (c *cursor) Last() (key, value []byte) { return c.Before(nil) }
 
 // Seek moves to the first key that is not smaller than key.
 func (c *cursor) Seek(key []byte) (k, v []byte) {
@@ -240,11 +236,14 @@ func (c *cursor) Seek(key []byte) (k, v []byte) {
 	return c.forward()
 }
 
-// Before moves to the last key that is smaller than key.
+// Before moves to the last key that is smaller than key; nil: to the last.
 func (c *cursor) Before(key []byte) (k, v []byte) {
 	c.begin()
 	c.descend(func(p page) int {
-		if p.leaf() {
+		switch {
+		case key == nil:
+			return last(p)
+		case p.leaf():
 			return p.search(key) - 1
 		}
 		return p.toward(key)

@@ -37,7 +37,7 @@ func (db *DB) commitRows(b *store.Batch) error {
 		return store.ErrNotFound
 	}
 	in := places{own: place{owner: b.Scope}}
-	if err := db.checkRows(in, b.Rows); err != nil {
+	if err := db.checkRows(in, b); err != nil {
 		return err
 	}
 	db.putRows(in, b.Rows)
@@ -59,7 +59,7 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 		return store.Receipt{}, err
 	}
 	in := places{own: place{task: b.Task}, context: place{owner: header.Owner, context: header.Context}}
-	if err := db.checkRows(in, b.Rows); err != nil {
+	if err := db.checkRows(in, b); err != nil {
 		return store.Receipt{}, err
 	}
 	if err := db.checkContextRows(in, b); err != nil {
@@ -103,7 +103,7 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 	db.putAudit(b)
 	t.header = header
 	if !b.IsAside() {
-		db.wake(header.Task, header.Owner)
+		db.ofTasks.Wake(header.Task, header.Owner)
 	}
 	db.wakeRows(b.Rows, header.Owner)
 	return receipt, nil

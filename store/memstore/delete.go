@@ -32,7 +32,7 @@ func (h *handle) Delete(ctx context.Context, s store.Scope, id store.TaskID, aud
 		h.db.removeRow(r.id)
 		h.db.ofRows.Wake(r.id.kind, t.header.Owner)
 	}
-	h.db.wake(id, t.header.Owner) // a reader that waits has to learn that it is gone
+	h.db.ofTasks.Wake(id, t.header.Owner) // a reader that waits has to learn that it is gone
 	return nil
 }
 
