@@ -2,6 +2,7 @@ package boltstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -20,7 +21,7 @@ type counts struct {
 	mu        sync.Mutex
 	published uint64 // the newest transaction that the counters were told of
 	kept      map[countKey]*count
-	counting  map[countKey][]*count // still being counted; they move to kept
+	counting  map[countKey]*count // still being counted; they move to kept
 }
 
 type countKey struct {
@@ -51,7 +52,7 @@ type move struct {
 }
 
 func (c *counts) init() {
-	c.kept, c.counting = map[countKey]*count{}, map[countKey][]*count{}
+	c.kept, c.counting = map[countKey]*count{}, map[countKey]*count{}
 }
 
 // total returns how many tasks match l's query, as of its view or later.
@@ -113,7 +114,7 @@ func (n *count) release() {
 }
 
 // count counts all states of key in l's view, and keeps the counter: kept is nil when a commit
-// came between the view and now, so that it cannot be kept.
+// came between the view and now, so that it cannot be kept, or the key has another counter.
 func (c *counts) count(l *lister, key countKey, use bool) (sum tally, kept *count) {
 	n := c.begin(key, uint64(l.im.tx.ID()))
 	counted := false // else a page of the index is damaged
@@ -125,48 +126,35 @@ func (c *counts) count(l *lister, key countKey, use bool) (sum tally, kept *coun
 }
 
 // begin begins a counter that collects from the view of transaction tx on. It returns nil if a
-// later transaction has been published.
+// later transaction has been published, or the key has another counter.
 func (c *counts) begin(key countKey, tx uint64) *count {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.published > tx {
+	if c.published > tx || c.kept[key] != nil || c.counting[key] != nil {
 		return nil
 	}
 	n := &count{in: c, key: key, at: tx}
-	c.counting[key] = append(c.counting[key], n)
+	c.counting[key] = n
 	return n
 }
 
-// end keeps a counter that has been counted, unless the key has got another counter meanwhile,
-// and returns the kept counter.
+// end keeps a counter, if it has been counted, and returns it.
 func (c *counts) end(n *count, sum tally, use, counted bool) *count {
 	if n == nil {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	others := c.counting[n.key][:0]
-	for _, other := range c.counting[n.key] {
-		if other != n {
-			others = append(others, other)
-		}
-	}
-	if c.counting[n.key] = others; len(others) == 0 {
-		delete(c.counting, n.key)
-	}
+	delete(c.counting, n.key)
 	if !counted {
 		return nil
 	}
-	if first := c.kept[n.key]; first != nil {
-		n = first
-	} else {
-		n.tally.add(&sum)
-		c.makeRoom()
-		c.kept[n.key] = n
-	}
+	n.tally.add(&sum)
 	if use {
 		n.users++
 	}
+	c.makeRoom()
+	c.kept[n.key] = n
 	return n
 }
 
@@ -219,13 +207,8 @@ func (c *counts) publish(tx uint64, tasks []*work) {
 }
 
 func (c *counts) move(key countKey, tx uint64, m move) {
-	if n := c.kept[key]; n != nil && tx > n.at {
+	if n := cmp.Or(c.kept[key], c.counting[key]); n != nil && tx > n.at {
 		n.tally.move(m)
-	}
-	for _, n := range c.counting[key] {
-		if tx > n.at {
-			n.tally.move(m)
-		}
 	}
 }
 

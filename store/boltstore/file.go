@@ -67,18 +67,14 @@ func syncFolders(path string) error {
 	return nil
 }
 
-// identity is which file of its disk a file is.
-type identity struct{ device, inode uint64 }
-
-func identityOf(info os.FileInfo) (id identity, ok bool) {
+// identityOf returns which file of its disk a file is: its device and inode.
+func identityOf(info os.FileInfo) []byte {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return identity{}, false
+		return nil
 	}
-	return identity{uint64(stat.Dev), stat.Ino}, true //nolint:unconvert // its type differs between systems
+	return append(u64(uint64(stat.Dev)), u64(stat.Ino)...) //nolint:unconvert // its type differs between systems
 }
-
-func (id identity) bytes() []byte { return append(u64(id.device), u64(id.inode)...) }
 
 // stillThere returns an error unless db.path still names the open file.
 func (db *DB) stillThere() error {

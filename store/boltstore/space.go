@@ -40,10 +40,10 @@ type space struct {
 	room    int64
 }
 
-// begin records the allocated space after the file's pages at opening. Those pages are all
-// written, so any further allocation comes after them.
-func (s *space) begin() {
-	s.end = s.used
+// begin records the allocated space after the file's pages at opening, which fill used bytes.
+// Those pages are all written, so any further allocation comes after them.
+func (s *space) begin(used int64) {
+	s.used, s.end = used, used
 	if info, err := s.file.Stat(); err == nil {
 		s.end = max(s.used, min(info.Size(), allocated(info)))
 	}
