@@ -33,7 +33,7 @@ func storeRows() []row {
 		{"store/boltstore", "space.short", always("room"), "TestReserve", "the last of the disk is left to what has begun"},
 		{"store/boltstore", "space.take", skip("metas"), "TestSmallDisk", "free pages are room"},
 		{"store/boltstore", "sumOf", skip("key"), "TestDisplacedValue", "a value in the place of another is noticed"},
-		{"store/boltstore", "tally.move", skip("open"), "TestSuite/bound/parked: what counts", "what waits in a context is counted as it comes and goes"},
+		{"store/boltstore", "tally.add", skip("open"), "TestSuite/bound/parked: what counts", "what waits in a context is counted as it comes and goes"},
 		{"store/boltstore", "unseal", never("key"), "TestDamagedHeader", "a value that was changed on the disk is noticed"},
 		{"store/boltstore", "usage.move", skip("is#1"), "TestSuite/disk/what an owner uses", "what is deleted is free again"},
 		{"store/boltstore", "walkTasks", never("System"), "TestDamagedAtWork", "a damaged task is in nobody else's list"},

@@ -39,16 +39,10 @@ type count struct {
 	users int // queued batches that need it
 }
 
-// tally is how many tasks are in each state.
+// tally is how many tasks are in each state, or by how many they have changed.
 type tally struct {
 	states [store.MaxState + 1]int64
 	open   int64 // have not ended; only for a context
-}
-
-// move is the change of a task in a commit.
-type move struct {
-	was, now store.State // 0: not there
-	open     int64       // 1: it is open now and was not; -1: the other way round
 }
 
 func (c *counts) init() {
@@ -189,26 +183,26 @@ func (c *counts) publish(tx uint64, tasks []*work) {
 		if !t.changed {
 			continue
 		}
-		m := move{open: openTasks(&t.now) - openTasks(&t.before)}
+		change := tally{open: openTasks(&t.now) - openTasks(&t.before)}
 		if t.before.there() {
-			m.was = t.before.State
+			change.states[t.before.State]--
 		}
 		if t.now.there() {
-			m.now = t.now.State
+			change.states[t.now.State]++
 		}
-		if m.was == m.now && m.open == 0 {
+		if change == (tally{}) {
 			continue
 		}
-		c.move(countKey{owner: t.now.Owner}, tx, m)
+		c.move(countKey{owner: t.now.Owner}, tx, &change)
 		if t.now.Context != "" {
-			c.move(countKey{t.now.Owner, t.now.Context}, tx, m)
+			c.move(countKey{t.now.Owner, t.now.Context}, tx, &change)
 		}
 	}
 }
 
-func (c *counts) move(key countKey, tx uint64, m move) {
+func (c *counts) move(key countKey, tx uint64, change *tally) {
 	if n := cmp.Or(c.kept[key], c.counting[key]); n != nil && tx > n.at {
-		n.tally.move(m)
+		n.tally.add(change)
 	}
 }
 
@@ -218,12 +212,6 @@ func openTasks(t *record) int64 {
 		return 1
 	}
 	return 0
-}
-
-func (t *tally) move(m move) {
-	t.states[m.was]--
-	t.states[m.now]++
-	t.open += m.open
 }
 
 func (t *tally) add(sum *tally) {

@@ -42,7 +42,7 @@ func (db *DB) commitRows(b *store.Batch) error {
 	}
 	db.putRows(in, b.Rows)
 	db.putDue(in.own, b.Due)
-	db.putAudit(b)
+	db.putAudit(b.Task, b.Audit...)
 	db.wakeRows(b.Rows, b.Scope)
 	return nil
 }
@@ -100,7 +100,7 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 	}
 	db.putRows(in, b.Rows)
 	header.Due = uint32(int(header.Due) + db.putDue(in.own, b.Due))
-	db.putAudit(b)
+	db.putAudit(b.Task, b.Audit...)
 	t.header = header
 	if !b.IsAside() {
 		db.ofTasks.Wake(header.Task, header.Owner)
