@@ -2,8 +2,8 @@ package main
 
 func storeRows() []row {
 	return []row{
-		{"store", "Batch.Fits", zero("more limit"), "store/memstore TestStore/bound/at once", "a task that would exceed a bound of the disk is not made"},
-		{"store", "Batch.validateShape", never("Disk Creates"), "store/memstore TestStore/refused/shapes that the contract does not have", "nothing but a new task is refused for the disk"},
+		{"store", "Batch.Fits", zero("more Owner"), "store/memstore TestStore/bound/at once", "a task that would exceed a bound of the disk is not made"},
+		{"store", "Batch.validateShape", never("Disk"), "store/memstore TestStore/refused/shapes that the contract does not have", "nothing but a new task is refused for the disk"},
 		{"store", "Next", always("Public"), "store/memstore TestStore/model", "private events have no public number"},
 		{"store", "Next", before("n.Fence TakeFence", "if b.IsAside() { n.Rev++ }"), "store/memstore TestStore/aside/next to a turn that runs", "an aside conflicts with no turn"},
 		{"store", "Next", never("Owner nil"), "store/memstore TestStore/scope/what is foreign is not found", "nobody writes to a stranger's task"},
