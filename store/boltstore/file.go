@@ -8,8 +8,6 @@ import (
 	"syscall"
 
 	bolt "go.etcd.io/bbolt"
-
-	"a2a-server/store"
 )
 
 // create creates the file at path, with everything in it, if there is none. The file is
@@ -88,12 +86,4 @@ func (db *DB) stillThere() error {
 		return fmt.Errorf("the file %s has been replaced while it was open: new writes are lost", db.path)
 	}
 	return nil
-}
-
-// checkEmpty refuses an empty file: it is not a store.
-func checkEmpty(path string, info os.FileInfo) error {
-	if info.Size() > 0 {
-		return nil
-	}
-	return fmt.Errorf("%w: %s is empty, which a store never is: restore a backup, or remove the file and start with an empty store: a2a-server serve --init", store.ErrDamaged, path)
 }

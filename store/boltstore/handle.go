@@ -65,3 +65,11 @@ func (h *Handle) alive() error {
 	}
 	return nil
 }
+
+// view is [DB.view] for a handle that is open.
+func (h *Handle) view(ctx context.Context, fn func(im *image) error) error {
+	if err := h.alive(); err != nil {
+		return err
+	}
+	return h.db.view(ctx, fn)
+}

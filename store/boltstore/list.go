@@ -12,9 +12,6 @@ import (
 
 // Tasks lists headers; see [store.Store].
 func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store.TaskPage, error) {
-	if err := h.alive(); err != nil {
-		return store.TaskPage{}, err
-	}
 	at, err := q.DecodeCursor(s)
 	if err != nil {
 		return store.TaskPage{}, err
@@ -23,12 +20,11 @@ func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store
 		return store.TaskPage{}, nil
 	}
 	var page store.TaskPage
-	if !s.IsOwner() {
-		page.Total = -1
-		err := h.db.view(ctx, func(im *image) error { return walkTasks(im, s, q, at, &page) })
-		return page, err
-	}
-	err = h.db.view(ctx, func(im *image) error {
+	err = h.view(ctx, func(im *image) error {
+		if !s.IsOwner() {
+			page.Total = -1
+			return walkTasks(im, s, q, at, &page)
+		}
 		if err := im.whole(); err != nil {
 			return err
 		}
@@ -127,8 +123,6 @@ func (l *lister) header(t store.Millis, id store.TaskID) store.Header {
 	return h
 }
 
-func position(h *store.Header) []byte { return store.TaskPosition(h.StatusTime, h.Task) }
-
 // ranges returns the ranges of the index that hold the tasks that are not Live: bucket
 // and prefixes. A prefix is followed by a task's position.
 func (l *lister) ranges() (*bucket, [][]byte) {
@@ -215,7 +209,8 @@ func (l *lister) page(before []byte, page *store.TaskPage) error {
 			continue // list.ctx knows no state, and contexts share keys by hash
 		}
 		if len(page.Tasks) == limit {
-			page.Next = l.query.EncodeCursor(l.scope, position(&page.Tasks[limit-1]))
+			last := &page.Tasks[limit-1]
+			page.Next = l.query.EncodeCursor(l.scope, store.TaskPosition(last.StatusTime, last.Task))
 			return nil
 		}
 		page.Tasks = append(page.Tasks, h)

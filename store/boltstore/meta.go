@@ -73,8 +73,8 @@ func settle(path string, timeout time.Duration) (note string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("open store: %w", err)
 	}
-	if err := checkEmpty(path, info); err != nil {
-		return "", err
+	if info.Size() == 0 {
+		return "", fmt.Errorf("%w: %s is empty, which a store never is: restore a backup, or remove the file and start with an empty store: a2a-server serve --init", store.ErrDamaged, path)
 	}
 	size := pageSize(f)
 	pages := make([]byte, 2*size)

@@ -127,9 +127,6 @@ func (r *round) deleteRows(found []foundRow, owner store.Scope) error {
 
 // Rows lists rows; see [store.Store].
 func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (store.RowPage, error) {
-	if err := h.alive(); err != nil {
-		return store.RowPage{}, err
-	}
 	if err := q.Validate(s); err != nil {
 		return store.RowPage{}, err
 	}
@@ -146,7 +143,7 @@ func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 	if q.Context != "" {
 		within = contextRowKey(q.Kind, s, q.Context, nil)
 	}
-	err = h.db.view(ctx, func(im *image) error {
+	err = h.view(ctx, func(im *image) error {
 		if q.Index != "" {
 			if err := im.whole(); err != nil {
 				return err
