@@ -16,7 +16,7 @@ func storeRows() []row {
 		{"store/boltstore", "DB.refuses", zero("readOnly"), "TestWriterMeetsDamage", "nothing is written once the writer has met damage"},
 		{"store/boltstore", "DB.stillThere", always("SameFile"), "TestFileIsNotThereAnyMore/replaced", "what goes into a file that was replaced is not acknowledged"},
 		{"store/boltstore", "DB.tx", hangs(never("newest")), "TestBeginMeetsDamage/both_meta_pages", "meta pages that are gone keep nobody waiting"},
-		{"store/boltstore", "Handle.Rows", never("Damaged len"), "TestDamagedRows", "a damaged row is not taken for an empty one"},
+		{"store/boltstore", "rowLister.one", never("Damaged len"), "TestDamagedRows", "a damaged row is not taken for an empty one"},
 		{"store/boltstore", "Options.Open", before("create", "options.NoSync = true"), "TestSyncs", "a commit is on the disk"},
 		{"store/boltstore", "image.checkPages", zero("checkFreelist"), "TestFreelist", "a list of free pages that is damaged is found at open"},
 		{"store/boltstore", "lister.live", before("e.owner", "if _, err := readRecord(l.tasks, id); err != nil { continue }"), "TestListPassesOverOthersAtWork", "a list passes over what others have at work"},
