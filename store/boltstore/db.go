@@ -430,7 +430,7 @@ func (db *DB) view(ctx context.Context, fn func(im *image) error) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
+	defer func() { //nolint:contextcheck // the drop of an index outlives the read
 		if p := recover(); damagedDerived(p) {
 			db.rebuilding.met(db)
 			err = errRebuilding

@@ -253,8 +253,9 @@ func scan(c *cursor, prefix, after []byte, fn func(k, v []byte) (bool, error)) e
 // rowOf returns the key of the row that a key of rowidx names, after the words of its kind, its
 // index and its index key.
 func rowOf(k []byte) ([]byte, error) {
-	rest, ok := k, true
+	rest := k
 	for range 3 {
+		var ok bool
 		if _, rest, ok = cutWord(rest); !ok {
 			return nil, fmt.Errorf("%w: index key %x", store.ErrDataLoss, k)
 		}
