@@ -171,17 +171,14 @@ func (r *round) rebuildSlice(at []byte) (next []byte, done bool, err error) {
 	r.dirty = true
 	until, n := time.Now().Add(rebuildSlice), 0
 	for _, in := range []struct {
-		mark byte
-		from *changing
-		put  func(k, v []byte) error
-	}{{'t', &r.task, r.deriveTask}, {'w', &r.row, r.deriveRow}} {
+		mark   byte
+		bucket []byte
+		put    func(k, v []byte) error
+	}{{'t', bucketTask, r.deriveTask}, {'w', bucketRow, r.deriveRow}} {
 		if len(at) > 0 && at[0] > in.mark {
 			continue
 		}
-		c := r.im.bucket(bucketTask).Cursor()
-		if in.mark == 'w' {
-			c = r.im.bucket(bucketRow).Cursor()
-		}
+		c := r.im.bucket(in.bucket).Cursor()
 		k, v := c.First()
 		if len(at) > 0 && at[0] == in.mark {
 			k, v = c.Seek(append(bytes.Clone(at[1:]), 0))
