@@ -68,6 +68,7 @@ func (r *ring) load(first bool) error {
 		return err
 	}
 	keys, err := read(r.cfg.Folder, r.purpose)
+	changed := true
 	switch {
 	case first && errors.Is(err, fs.ErrNotExist):
 		keys = []key{newKey(r.purpose, now, nil)}
@@ -76,13 +77,15 @@ func (r *ring) load(first bool) error {
 	case anyEnded(keys, now):
 		keys = without(keys, now)
 	default:
-		r.keys.Store(&keys)
+		changed = false
+	}
+	r.keys.Store(&keys)
+	if !changed {
 		return nil
 	}
 	if err := write(r.cfg.Folder, r.purpose, keys); err != nil {
 		return err
 	}
-	r.keys.Store(&keys)
 	r.seen, err = os.Stat(name)
 	return err
 }
