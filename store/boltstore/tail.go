@@ -19,8 +19,6 @@ type hub struct {
 	limit int64        // bytes of all tails
 	bytes atomic.Int64 // of all tails
 
-	watchers store.Watchers[store.TaskID]
-
 	mu     sync.RWMutex
 	topics map[store.TaskID]*topic
 }
@@ -28,7 +26,7 @@ type hub struct {
 // topic is a task that is watched.
 type topic struct {
 	mu       sync.Mutex
-	watchers int
+	watchers map[*watcher]struct{}
 
 	// The tail: the header after, and the events up to, the newest commit since
 	// the topic began. Only the batch that directly follows extends it; any other
@@ -37,6 +35,11 @@ type topic struct {
 	header store.Header
 	events []store.Event
 	bytes  int
+}
+
+type watcher struct {
+	scope store.Scope
+	wake  chan struct{}
 }
 
 func (h *hub) init(limit int) {
@@ -52,22 +55,19 @@ func (h *hub) topic(id store.TaskID) *topic {
 
 // Watch wakes a reader; see [store.Watcher].
 func (h *Handle) Watch(s store.Scope, id store.TaskID) (<-chan struct{}, func()) {
+	w := &watcher{scope: s, wake: make(chan struct{}, 1)}
 	hub := &h.db.tails
-	wake, stop := hub.watchers.Watch(s, id)
 	hub.mu.Lock()
 	defer hub.mu.Unlock()
 	t := hub.topics[id]
 	if t == nil {
-		t = &topic{}
+		t = &topic{watchers: map[*watcher]struct{}{}}
 		hub.topics[id] = t
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.watchers++
-	return wake, sync.OnceFunc(func() {
-		stop()
-		hub.leave(id, t)
-	})
+	t.watchers[w] = struct{}{}
+	return w.wake, func() { hub.leave(id, t, w) }
 }
 
 // WatchRows wakes a reader of rows of a kind; see [store.Watcher].
@@ -75,13 +75,17 @@ func (h *Handle) WatchRows(s store.Scope, kind string) (<-chan struct{}, func())
 	return h.db.ofRows.Watch(s, kind)
 }
 
-// leave takes a watcher off its topic. With the last watcher, the topic and its tail go away.
-func (h *hub) leave(id store.TaskID, t *topic) {
+// leave takes w off its topic, once. With the last watcher, the topic and its tail go away.
+func (h *hub) leave(id store.TaskID, t *topic, w *watcher) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.watchers--; t.watchers == 0 {
+	if _, watches := t.watchers[w]; !watches {
+		return // the task may have another topic now
+	}
+	delete(t.watchers, w)
+	if len(t.watchers) == 0 {
 		delete(h.topics, id)
 		h.bytes.Add(-int64(t.bytes))
 		t.bytes, t.events, t.valid = 0, nil, false
@@ -96,7 +100,7 @@ func (h *hub) publish(w *work) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.watchers == 0 {
+	if len(t.watchers) == 0 {
 		return // the last watcher left meanwhile
 	}
 	before := t.bytes
@@ -120,7 +124,15 @@ func (h *hub) publish(w *work) {
 		h.bytes.Add(-int64(t.bytes))
 		t.events, t.bytes = nil, 0
 	}
-	h.watchers.Wake(t.header.Task, t.header.Owner)
+	for w := range t.watchers {
+		if !w.scope.Covers(t.header.Owner) {
+			continue
+		}
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // read serves the events from from when the tail holds all of them.
