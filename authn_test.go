@@ -301,7 +301,7 @@ func TestIssuerWithOwnAuthority(t *testing.T) {
 		}
 	}
 	for file, says := range map[string]string{
-		"": "not a regular file", "none.pem": "no such file", "text.pem": "no PEM certificate found", "key.pem": "certificates only", "broken.pem": "certificate 2", "large.pem": "longer than 4 MiB",
+		"": "not a regular file", "none.pem": "no such file", "text.pem": "no PEM certificate found", "key.pem": "certificates only", "broken.pem": "certificate 2", "large.pem": "larger than 4096 KiB",
 	} {
 		tlstest.Write(t, filepath.Join(folder, "text.pem"), []byte("nothing"))
 		tlstest.Write(t, filepath.Join(folder, "key.pem"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("x")}))

@@ -52,21 +52,15 @@ func (h *Header) DiskBytes() uint64 { return TaskBytes + h.Bytes }
 func (b *Batch) Fits(used Disk) (Disk, error) {
 	more := b.DiskBytes()
 	var sum Disk
-	for _, of := range []struct {
-		limit, used uint64
-		sum         *uint64
-		all         bool
-	}{
-		{b.Disk.Owner, used.Owner, &sum.Owner, false},
-		{b.Disk.All, used.All, &sum.All, true},
-	} {
-		if of.limit == 0 {
-			continue
+	if limit := b.Disk.Owner; limit > 0 {
+		if sum.Owner = used.Owner + more; sum.Owner > limit {
+			return Disk{}, &DiskError{Used: used.Owner, Limit: limit}
 		}
-		if of.used+more > of.limit {
-			return Disk{}, &DiskError{Used: of.used, Limit: of.limit, All: of.all}
+	}
+	if limit := b.Disk.All; limit > 0 {
+		if sum.All = used.All + more; sum.All > limit {
+			return Disk{}, &DiskError{Used: used.All, Limit: limit, All: true}
 		}
-		*of.sum = of.used + more
 	}
 	return sum, nil
 }

@@ -1,6 +1,9 @@
 package store
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // The limits of the contract, in bytes. An engine allows less.
 const (
@@ -24,59 +27,37 @@ func (b *Batch) Validate() error {
 }
 
 func (b *Batch) validateShape() error {
-	switch {
-	case b.Task.IsZero():
-		if b.Rev != nil || b.Fence != nil || len(b.Events) > 0 || b.Snapshot != nil || b.Change != (Change{}) || !b.Dedup.IsZero() {
-			return fmt.Errorf("%w: a batch without a task has rows, due work and audit only", ErrInvalid)
-		}
-		if !b.Scope.IsOwner() && !b.Scope.IsZero() {
-			return fmt.Errorf("%w: rows without a task belong to an owner", ErrInvalid)
-		}
-	case b.IsAside():
-		if len(b.Events) > 0 || b.Snapshot != nil || b.Change != (Change{}) || !b.Dedup.IsZero() {
-			return fmt.Errorf("%w: a batch without a rev and a fence has rows, due work and audit only", ErrInvalid)
-		}
-		if len(b.Rows)+len(b.Due)+len(b.Audit) == 0 {
-			return fmt.Errorf("%w: a batch without a rev and a fence changes nothing", ErrInvalid)
-		}
-	case b.Rev == nil:
-		if b.Change != (Change{}) || len(b.Rows) > 0 || len(b.Due) > 0 || len(b.Audit) > 0 || !b.Dedup.IsZero() {
-			return fmt.Errorf("%w: a batch with a fence and no rev has chunks only", ErrInvalid)
-		}
-	case b.Creates():
-		c := &b.Change
-		if c.Status == nil || c.Phase == 0 || c.TakeFence || b.Fence != nil || b.Snapshot != nil {
-			return fmt.Errorf("%w: a create has a status and a phase, no fence and no snapshot", ErrInvalid)
-		}
-		if !b.Scope.IsOwner() && !b.Scope.IsZero() {
-			return fmt.Errorf("%w: only an owner creates tasks", ErrInvalid)
-		}
-	default:
-		if b.Change.Context != "" || !b.Dedup.IsZero() {
-			return fmt.Errorf("%w: context and dedup belong to a create", ErrInvalid)
-		}
-	}
-	if b.Disk != (Disk{}) && !b.Creates() {
-		return fmt.Errorf("%w: a bound of the disk belongs to a create", ErrInvalid)
-	}
-	if b.Parked > 0 && (!b.Creates() || b.Change.Context == "") {
-		return fmt.Errorf("%w: a bound of parked tasks belongs to a create with a context", ErrInvalid)
-	}
-	if b.HasContextRows() && (b.Task.IsZero() || b.Creates() || b.IsAside()) {
-		return fmt.Errorf("%w: rows of a context belong to a change of one of its tasks", ErrInvalid)
-	}
-	if b.ContextRows != (RowBound{}) && !b.HasContextRows() {
-		return fmt.Errorf("%w: a bound of rows of a context belongs to a batch that changes some", ErrInvalid)
-	}
-	if s := b.Change.Status; s != nil && (s.State == 0 || s.State > MaxState) {
-		return fmt.Errorf("%w: state %d", ErrInvalid, s.State)
-	}
-	if b.Change.Phase > Final {
-		return fmt.Errorf("%w: phase %d", ErrInvalid, b.Change.Phase)
-	}
-	for i := range b.Due {
-		if d := &b.Due[i]; !d.Delete && d.Time <= 0 {
-			return fmt.Errorf("%w: time %d of a due row", ErrInvalid, d.Time)
+	c, create, aside := &b.Change, b.Creates(), b.IsAside()
+	alone := b.Task.IsZero() // without a task
+	chunks := !alone && !aside && b.Rev == nil
+	change := !alone && !aside && !chunks && !create
+	owned := b.Scope.IsOwner() || b.Scope.IsZero() // the zero scope is not found
+	untimed := func(d DueChange) bool { return !d.Delete && d.Time <= 0 }
+	sides := len(b.Rows)+len(b.Due)+len(b.Audit) > 0
+	onlySides := len(b.Events) == 0 && b.Snapshot == nil && *c == (Change{}) && b.Dedup.IsZero()
+	for _, rule := range [...]struct {
+		broken bool
+		text   string
+	}{
+		{alone && (b.Rev != nil || b.Fence != nil || !onlySides), "a batch without a task has rows, due work and audit only"},
+		{alone && !owned, "rows without a task belong to an owner"},
+		{aside && !onlySides, "a batch without a rev and a fence has rows, due work and audit only"},
+		{aside && !sides, "a batch without a rev and a fence changes nothing"},
+		{chunks && (sides || *c != (Change{}) || !b.Dedup.IsZero()), "a batch with a fence and no rev has chunks only"},
+		{create && (c.Status == nil || c.Phase == 0), "a create has a status and a phase"},
+		{create && (c.TakeFence || b.Fence != nil || b.Snapshot != nil), "a create has no fence and no snapshot"},
+		{create && !owned, "only an owner creates tasks"},
+		{change && (c.Context != "" || !b.Dedup.IsZero()), "context and dedup belong to a create"},
+		{b.Disk != (Disk{}) && !create, "a bound of the disk belongs to a create"},
+		{b.Parked > 0 && (!create || c.Context == ""), "a bound of parked tasks belongs to a create with a context"},
+		{b.HasContextRows() && (alone || create || aside), "rows of a context belong to a change of one of its tasks"},
+		{b.ContextRows != (RowBound{}) && !b.HasContextRows(), "a bound of rows of a context belongs to their changes"},
+		{c.Status != nil && (c.Status.State == 0 || c.Status.State > MaxState), "a state is from 1 to the last"},
+		{c.Phase > Final, "there is no such phase"},
+		{slices.ContainsFunc(b.Due, untimed), "the time of a due row is above 0"},
+	} {
+		if rule.broken {
+			return fmt.Errorf("%w: %s", ErrInvalid, rule.text)
 		}
 	}
 	return nil
@@ -90,67 +71,42 @@ func (b *Batch) Creates() bool {
 // IsAside reports whether b changes rows, due work and audit of a task aside from its rev.
 func (b *Batch) IsAside() bool { return !b.Task.IsZero() && b.Rev == nil && b.Fence == nil }
 
-func (b *Batch) validateSizes() error {
+func (b *Batch) validateSizes() (err error) {
 	size := 0
-	check := func(what string, n, limit int) error {
-		size += n
-		if n > limit {
-			return fmt.Errorf("%w: %s has %d bytes, at most %d", ErrTooLarge, what, n, limit)
+	check := func(what string, n, limit int) {
+		if size += n; n > limit && err == nil {
+			err = fmt.Errorf("%w: %s has %d bytes, at most %d", ErrTooLarge, what, n, limit)
 		}
-		return nil
 	}
-	first := func(errs ...error) error {
-		for _, err := range errs {
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if err := first(
-		check("context id", len(b.Change.Context), MaxContext),
-		check("owner", len(b.Scope.tenant)+len(b.Scope.subject), MaxOwner),
-	); err != nil {
-		return err
-	}
+	check("context id", len(b.Change.Context), MaxContext)
+	check("owner", len(b.Scope.tenant)+len(b.Scope.subject), MaxOwner)
 	for i := range b.Events {
-		e := &b.Events[i]
-		if err := first(check("event kind", len(e.Kind), MaxKind), check("event", len(e.Data), MaxEvent)); err != nil {
-			return err
-		}
+		check("event kind", len(b.Events[i].Kind), MaxKind)
+		check("event", len(b.Events[i].Data), MaxEvent)
 	}
 	if b.Snapshot != nil {
-		if err := first(
-			check("snapshot", len(b.Snapshot.Bytes), MaxSnapshot),
-			check("bulk of a snapshot", len(b.Snapshot.Bulk), MaxSnapshot),
-		); err != nil {
-			return err
-		}
+		check("snapshot", len(b.Snapshot.Bytes), MaxSnapshot)
+		check("bulk of a snapshot", len(b.Snapshot.Bulk), MaxSnapshot)
 	}
 	for i := range b.Rows {
 		r := &b.Rows[i]
-		if err := first(check("row kind", len(r.Kind), MaxKind), check("row key", len(r.Key), MaxKey), check("row", len(r.Value), MaxRow)); err != nil {
-			return err
-		}
+		check("row kind", len(r.Kind), MaxKind)
+		check("row key", len(r.Key), MaxKey)
+		check("row", len(r.Value), MaxRow)
 		for _, ix := range r.Index {
-			if err := first(check("index name", len(ix.Index), MaxKind), check("index key", len(ix.Key), MaxKey)); err != nil {
-				return err
-			}
+			check("index name", len(ix.Index), MaxKind)
+			check("index key", len(ix.Key), MaxKey)
 		}
 	}
 	for i := range b.Due {
 		d := &b.Due[i]
-		if err := first(check("due kind", len(d.Kind), MaxKind), check("due key", len(d.Key), MaxKey), check("due payload", len(d.Payload), MaxRow)); err != nil {
-			return err
-		}
+		check("due kind", len(d.Kind), MaxKind)
+		check("due key", len(d.Key), MaxKey)
+		check("due payload", len(d.Payload), MaxRow)
 	}
 	for _, a := range b.Audit {
-		if err := check("audit entry", len(a), MaxRow); err != nil {
-			return err
-		}
+		check("audit entry", len(a), MaxRow)
 	}
-	if size > MaxBatch {
-		return fmt.Errorf("%w: batch has %d bytes, at most %d", ErrTooLarge, size, MaxBatch)
-	}
-	return nil
+	check("batch", size, MaxBatch)
+	return err
 }

@@ -1,6 +1,9 @@
 package store
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Next is the arithmetic of the contract: it checks b against the current header of
 // its task (nil: there is none) and returns the header and the receipt after b. It
@@ -98,4 +101,38 @@ func (b *Batch) Number(r Receipt) []Event {
 		events[i] = e
 	}
 	return events
+}
+
+// CheckRows returns ErrConflict unless each row that b changes has the rev that its change
+// asks for, as the changes before leave it. It is for implementations. key returns the key of
+// a row, and rev its rev before b; 0: there is no row.
+func (b *Batch) CheckRows(key func(*RowChange) []byte, rev func(key []byte) (uint64, error)) error {
+	if !slices.ContainsFunc(b.Rows, func(c RowChange) bool { return c.IfRev != Any }) {
+		return nil
+	}
+	var changed map[string]uint64
+	if len(b.Rows) > 1 {
+		changed = make(map[string]uint64, len(b.Rows))
+	}
+	for i := range b.Rows {
+		c := &b.Rows[i]
+		k := key(c)
+		now, known := changed[string(k)]
+		if !known {
+			var err error
+			if now, err = rev(k); err != nil {
+				return err
+			}
+		}
+		if c.IfRev != Any && c.IfRev != now {
+			return fmt.Errorf("%w: row %s has rev %d", ErrConflict, c.Kind, now)
+		}
+		if now++; c.Delete {
+			now = 0
+		}
+		if changed != nil {
+			changed[string(k)] = now
+		}
+	}
+	return nil
 }

@@ -15,6 +15,11 @@ type Query struct {
 	Cursor  string // Next of the previous page; "": first page
 }
 
+// Matches reports whether q selects a task with header h, of any owner.
+func (q Query) Matches(h *Header) bool {
+	return (q.Context == "" || h.Context == q.Context) && (q.State == 0 || h.State == q.State) && h.StatusTime >= q.Since
+}
+
 // TaskPage is a page of tasks.
 type TaskPage struct {
 	Tasks []Header

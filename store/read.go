@@ -1,5 +1,7 @@
 package store
 
+import "slices"
+
 // From says where Read begins. The zero From is the newest snapshot.
 type From struct {
 	after uint64
@@ -73,6 +75,27 @@ func (l Limit) WithDefaults() Limit {
 	}
 	l.Bytes = min(l.Bytes, 4<<20)
 	return l
+}
+
+// Fill sets the events of a page with a header: events are those of the log after from, or the
+// newest of them. It is for implementations that have the log in memory, and does not change
+// events.
+func (p *LogPage) Fill(events []Event, from From, limit Limit) {
+	if limit.Refuses(&p.Header) {
+		p.Next, p.More = from, len(events) > 0
+		return
+	}
+	if left := func(e Event) bool { return !from.Holds(&e, limit.NoBulk) }; slices.ContainsFunc(events, left) {
+		events = slices.DeleteFunc(slices.Clone(events), left)
+	}
+	size := 0
+	for i := range events {
+		if size += len(events[i].Data); i > 0 && (i == limit.Events || size > limit.Bytes) {
+			p.Events, p.More, p.Next = events[:i:i], true, from.Advance(events[i-1].Seq)
+			return
+		}
+	}
+	p.Events, p.Next = events[:len(events):len(events)], from.Advance(max(from.after, p.Header.Seq))
 }
 
 // LogPage is a consistent view of a task's header and a page of its events. Data may be

@@ -1,15 +1,11 @@
 package keyring
 
 import (
-	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,7 +45,8 @@ type key struct {
 
 // newKey returns a key for a purpose, with an id that no key in others has.
 func newKey(p Purpose, now time.Time, others []key) key {
-	k := key{Algorithm: p.algorithm(), Secret: p.newSecret(), Created: now.UTC().Truncate(time.Second), overlap: p.overlap()}
+	t := p.terms()
+	k := key{Algorithm: t.algorithm, Secret: p.newSecret(), Created: now.UTC().Truncate(time.Second), overlap: t.overlap}
 	for {
 		var id [idSize]byte
 		_, _ = rand.Read(id[:])
@@ -100,15 +97,12 @@ func write(folder string, p Purpose, keys []key) error {
 	return privatefile.Replace(path(folder, p), append(raw, '\n'), 0)
 }
 
-// read returns the keys in the file of a purpose. The error is [fs.ErrNotExist], or says
+// read returns the keys in the file of a purpose. The error wraps [fs.ErrNotExist], or says
 // why the file is refused.
 func read(folder string, p Purpose) ([]key, error) {
 	name := path(folder, p)
 	raw, err := privatefile.Read(name, maxFile)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fs.ErrNotExist
-	case err != nil:
+	if err != nil {
 		return nil, err
 	}
 	keys, err := parse(raw, p)
@@ -121,34 +115,22 @@ func read(folder string, p Purpose) ([]key, error) {
 // parse returns the keys in a file. The error continues a sentence that begins with the
 // file's name.
 func parse(raw []byte, p Purpose) ([]key, error) {
+	t := p.terms()
 	damaged := func(why string) error {
-		return fmt.Errorf("is damaged (%s): restore it from a backup, or remove it so that the next start makes a new one; then %s", why, p.lost())
-	}
-	var v struct {
-		Version int `json:"version"`
-	}
-	if err := json.Unmarshal(raw, &v); err != nil {
-		return nil, damaged("it is not JSON")
-	}
-	if v.Version > version {
-		return nil, fmt.Errorf("has version %d, and this program reads version %d: it is of a newer program; run that program", v.Version, version)
+		return fmt.Errorf("is damaged (%s): restore it from a backup, or remove it so that the next start makes a new one; then %s", why, t.lost)
 	}
 	var f file
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&f); err != nil {
+	err := json.Unmarshal(raw, &f)
+	switch {
+	case f.Version > version: // whatever else it has
+		return nil, fmt.Errorf("has version %d, and this program reads version %d: it is of a newer program; run that program", f.Version, version)
+	case err != nil:
 		return nil, damaged("it does not have the form of a file of keys")
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, damaged("it has more than one value")
-	}
-	if f.Sum == "" || f.Sum != f.sum() {
+	case f.Sum == "" || f.Sum != f.sum():
 		return nil, damaged("its checksum does not fit")
-	}
-	if f.Version != version || f.Purpose != p {
+	case f.Version != version || f.Purpose != p:
 		return nil, fmt.Errorf("is the file of keys for %q: restore the right one, or remove it", f.Purpose)
-	}
-	if len(f.Keys) == 0 || len(f.Keys) > maxKeys {
+	case len(f.Keys) == 0 || len(f.Keys) > maxKeys:
 		return nil, damaged(fmt.Sprintf("it has %d keys", len(f.Keys)))
 	}
 	for i := range f.Keys {
@@ -156,13 +138,13 @@ func parse(raw []byte, p Purpose) ([]key, error) {
 		if id, err := hex.DecodeString(k.ID); err != nil || len(id) != idSize {
 			return nil, damaged("an id is not valid")
 		}
-		if k.Algorithm != p.algorithm() || !p.isSecret(k.Secret) {
+		if k.Algorithm != t.algorithm || !p.isSecret(k.Secret) {
 			return nil, damaged("a key is not valid")
 		}
 		if (i == 0) != k.Until.IsZero() {
 			return nil, damaged("not exactly one key is in use")
 		}
-		k.overlap = p.overlap()
+		k.overlap = t.overlap
 	}
 	return f.Keys, nil
 }

@@ -120,7 +120,7 @@ func Rotate(folder string, p Purpose, now time.Time) (until time.Time, err error
 	if len(keys) == maxKeys {
 		return time.Time{}, fmt.Errorf("there are %d keys for %s that are still accepted: wait until %s", maxKeys, p, keys[maxKeys-1].Until.Format(time.RFC3339))
 	}
-	until = now.UTC().Truncate(time.Second).Add(p.overlap())
+	until = now.UTC().Truncate(time.Second).Add(p.terms().overlap)
 	keys[0].Until = until
 	return until, write(folder, p, append([]key{newKey(p, now, keys)}, keys...))
 }

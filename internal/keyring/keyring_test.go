@@ -210,22 +210,6 @@ func TestFolderOpenedWhileRunning(t *testing.T) {
 	}
 }
 
-// A server that is not asked for anything forgets at its next start.
-func TestRotateWhileStopped(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	old := w.open().MAC(PageTokens).Tag(data)
-	w.rotate()
-	if !w.open().MAC(PageTokens).Verify(data, old) {
-		t.Error("the old key does not verify")
-	}
-	w.pass(Overlap)
-	m := w.open().MAC(PageTokens)
-	if keys, err := read(w.folder, PageTokens); m.Verify(data, old) || err != nil || len(keys) != 1 {
-		t.Errorf("the file has %d keys, %v, want 1", len(keys), err)
-	}
-}
-
 func TestReload(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -297,6 +281,7 @@ func TestRefusedAtTheStart(t *testing.T) {
 		"nothing":          {"{}", 0o600, "is damaged"},
 		"huge":             {strings.Repeat(" ", maxFile) + good, 0o600, "larger"},
 		"newer":            {strings.Replace(good, `"version": 1`, `"version": 2`, 1), 0o600, "newer program"},
+		"of another":       {string(must(os.ReadFile(filepath.Join(w.folder, "push-secrets.json")))), 0o600, "is the file of keys for"},
 		"for another":      {strings.Replace(good, `"page-tokens"`, `"signatures"`, 1), 0o600, "is damaged"},
 		"no sum":           {strings.Replace(good, `"sha256"`, `"sha255"`, 1), 0o600, "is damaged"},
 		"everybody reads":  {good, 0o604, "signing rotate"},
@@ -432,34 +417,4 @@ func TestDraftOfACrash(t *testing.T) {
 	if _, err := os.Stat(draft); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the draft is still there: %v", err)
 	}
-}
-
-func BenchmarkTag(b *testing.B) {
-	k := must(Open(Config{Folder: filepath.Join(b.TempDir(), "keys")}))
-	m, text := k.MAC(PageTokens), make([]byte, 200)
-	b.ReportAllocs()
-	for b.Loop() {
-		if !m.Verify(text, m.Tag(text)) {
-			b.Fatal("not verified")
-		}
-	}
-}
-
-func FuzzParse(f *testing.F) {
-	folder := filepath.Join(f.TempDir(), "keys")
-	must(Open(Config{Folder: folder}))
-	text := must(os.ReadFile(path(folder, PageTokens)))
-	f.Add(text)
-	f.Add([]byte(`{"version":1,"purpose":"page-tokens","keys":[],"sha256":""}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		keys, err := parse(text, PageTokens)
-		if err != nil {
-			return
-		}
-		for i, k := range keys {
-			if len(k.Secret) != secretSize || (i == 0) != k.Until.IsZero() {
-				t.Errorf("key %d of %q is %+v", i, text, k)
-			}
-		}
-	})
 }

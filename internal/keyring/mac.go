@@ -4,7 +4,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"slices"
 )
 
 // The sizes of a tag, in bytes: the id of its key, and a truncated HMAC-SHA256.
@@ -33,13 +32,8 @@ func (m *MAC) Verify(data, tag []byte) bool {
 	if len(tag) != TagSize {
 		return false
 	}
-	keys, now := m.current(), m.cfg.Now()
-	id := hex.EncodeToString(tag[:idSize])
-	at := slices.IndexFunc(keys, func(k key) bool { return k.ID == id })
-	if at < 0 || keys[at].ended(now) {
-		return false
-	}
-	return hmac.Equal(tag[idSize:], sum(nil, &keys[at], data)[:macSize])
+	k := m.find(tag[:idSize])
+	return k != nil && hmac.Equal(tag[idSize:], sum(nil, k, data)[:macSize])
 }
 
 func sum(to []byte, k *key, data []byte) []byte {

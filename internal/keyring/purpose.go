@@ -28,21 +28,6 @@ const (
 // Purposes returns all purposes.
 func Purposes() []Purpose { return []Purpose{PageTokens, AgentCard, PushSecrets, PushTokens} }
 
-// lost says what a new key costs if the old key is lost.
-func (p Purpose) lost() string {
-	switch p {
-	case PageTokens:
-		return "lists that clients are paging through have to begin again"
-	case AgentCard:
-		return "clients that keep the public key of the agent card have to get it again"
-	case PushSecrets:
-		return "push notifications whose config has a token or credentials stop until it is created again"
-	case PushTokens:
-		return "receivers of push notifications have to get the public key again"
-	}
-	return "codes and signatures of the old keys are not accepted"
-}
-
 // The algorithms of keys, for codes, for signatures (RFC 7518), and for sealing.
 const (
 	hmacSHA256 = "HMAC-SHA256"
@@ -50,25 +35,25 @@ const (
 	aes256GCM  = "AES-256-GCM"
 )
 
-// algorithm returns the algorithm of the keys of p.
-func (p Purpose) algorithm() string {
-	switch p {
-	case AgentCard, PushTokens:
-		return es256
-	case PushSecrets:
-		return aes256GCM
-	case PageTokens:
-	}
-	return hmacSHA256
+// terms are what the keys of a purpose have in common.
+type terms struct {
+	algorithm string
+	overlap   time.Duration // for which a replaced key is accepted
+	lost      string        // says what a new key costs if the old key is lost
 }
 
-// overlap returns for how long a replaced key is accepted. A sealed secret is in the store for
-// as long as its task needs it.
-func (p Purpose) overlap() time.Duration {
-	if p == PushSecrets {
-		return SealOverlap
+func (p Purpose) terms() terms {
+	switch p {
+	case PageTokens:
+		return terms{hmacSHA256, Overlap, "lists that clients are paging through have to begin again"}
+	case AgentCard:
+		return terms{es256, Overlap, "clients that keep the public key of the agent card have to get it again"}
+	case PushSecrets: // a sealed secret is in the store for as long as its task needs it
+		return terms{aes256GCM, SealOverlap, "push notifications whose config has a token or credentials stop until it is created again"}
+	case PushTokens:
+		return terms{es256, Overlap, "receivers of push notifications have to get the public key again"}
 	}
-	return Overlap
+	return terms{}
 }
 
 // newSecret returns the secret of a new key: with ES256 the private key, without its curve.
@@ -87,7 +72,7 @@ func (p Purpose) isSecret(secret []byte) bool {
 	if len(secret) != secretSize {
 		return false
 	}
-	if p.algorithm() == es256 {
+	if p.terms().algorithm == es256 {
 		_, err := private(secret)
 		return err == nil
 	}

@@ -1,13 +1,14 @@
 package keyring
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"a2a-server/internal/privatefile"
 )
@@ -44,37 +45,49 @@ func (r *ring) open() error {
 		r.keys.Store(&[]key{newKey(r.purpose, now, nil)})
 		return nil
 	}
+	return r.load(true /* first */)
+}
+
+// load reads the file, and removes keys that have ended from it. The first time it makes a
+// file that is missing, and removes what a crash has left.
+func (r *ring) load(first bool) error {
 	unlock, err := privatefile.Lock(r.cfg.Folder)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	name := path(r.cfg.Folder, r.purpose)
-	if err := privatefile.Sweep(name); err != nil {
-		return err
+	name, now := path(r.cfg.Folder, r.purpose), r.cfg.Now()
+	if first {
+		if err := privatefile.Sweep(name); err != nil {
+			return err
+		}
 	}
+	// Before anything is read: a replacement in between is seen the next time.
+	r.seen, _ = os.Stat(name)
 	if err := tighten(name, r.cfg.Log); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	keys, err := read(r.cfg.Folder, r.purpose)
+	changed := true
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case first && errors.Is(err, fs.ErrNotExist):
 		keys = []key{newKey(r.purpose, now, nil)}
-		err = write(r.cfg.Folder, r.purpose, keys)
-	case err == nil && anyEnded(keys, now):
+	case err != nil:
+		return err
+	case anyEnded(keys, now):
 		keys = without(keys, now)
-		err = write(r.cfg.Folder, r.purpose, keys)
+	default:
+		changed = false
 	}
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return err
-	}
-	r.seen = info
 	r.keys.Store(&keys)
-	return nil
+	if !changed {
+		return nil
+	}
+	if err := write(r.cfg.Folder, r.purpose, keys); err != nil {
+		return err
+	}
+	r.seen, err = os.Stat(name)
+	return err
 }
 
 // reload takes the keys of a file that has changed, and removes keys that have ended from
@@ -102,42 +115,19 @@ func (r *ring) reload(always bool) error {
 	if r.seen != nil && sameFile(r.seen, info) && !always {
 		return nil
 	}
-	// Before it is read: a replacement in between is seen the next time.
-	r.seen = info
-	if err := tighten(name, r.cfg.Log); err != nil {
-		return err
-	}
-	keys, err := read(r.cfg.Folder, r.purpose)
-	if err != nil {
-		return err
-	}
-	left := without(keys, now)
-	r.keys.Store(&left)
-	if len(left) < len(keys) {
-		return r.prune(now)
-	}
-	return nil
+	return r.load(false /* first */)
 }
 
 func sameFile(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size() && a.Mode() == b.Mode()
 }
 
-// prune removes the keys that have ended from the file.
-func (r *ring) prune(now time.Time) error {
-	unlock, err := privatefile.Lock(r.cfg.Folder)
-	if err != nil {
-		return err
+// find returns the key with an id, nil if none has it or the key has ended.
+func (r *ring) find(id []byte) *key {
+	keys, name := r.current(), hex.EncodeToString(id)
+	at := slices.IndexFunc(keys, func(k key) bool { return k.ID == name })
+	if at < 0 || keys[at].ended(r.cfg.Now()) {
+		return nil
 	}
-	defer unlock()
-	keys, err := read(r.cfg.Folder, r.purpose) // another process may have rotated them
-	if err != nil {
-		return err
-	}
-	keys = without(keys, now)
-	if err := write(r.cfg.Folder, r.purpose, keys); err != nil {
-		return err
-	}
-	r.keys.Store(&keys)
-	return nil
+	return &keys[at]
 }

@@ -45,13 +45,12 @@ func (s *Sealer) Open(sealed, bound []byte) ([]byte, error) {
 	if len(sealed) < 1+idSize || sealed[0] != sealVersion {
 		return nil, fmt.Errorf("open a sealed secret: %w", ErrNotSealed)
 	}
-	head, keys := sealed[:1+idSize], s.current()
-	id := hex.EncodeToString(head[1:])
-	at := slices.IndexFunc(keys, func(k key) bool { return k.ID == id })
-	if at < 0 || keys[at].ended(s.cfg.Now()) {
+	head := sealed[:1+idSize]
+	k := s.find(head[1:])
+	if k == nil {
 		return nil, fmt.Errorf("open a sealed secret: %w: restore %s.json in the folder keys, or have the secret set again", ErrKeyMissing, s.purpose)
 	}
-	aead, err := keys[at].aead()
+	aead, err := k.aead()
 	if err != nil {
 		return nil, fmt.Errorf("open a sealed secret: %w", err)
 	}

@@ -51,18 +51,6 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// An empty secret, and a large one, are secrets like any other.
-func TestSealSizes(t *testing.T) {
-	t.Parallel()
-	s := newWorld(t).open().Sealer(PushSecrets)
-	for _, n := range []int{0, 1, 1 << 20} {
-		sealed := must(s.Seal(bytes.Repeat([]byte{7}, n), []byte("p")))
-		if got, err := s.Open(sealed, []byte("p")); err != nil || len(got) != n {
-			t.Errorf("%d bytes: Open() has %d, %v", n, len(got), err)
-		}
-	}
-}
-
 // A secret opens for a year after its key was replaced, also after restarts, and then it is an
 // error.
 func TestSealRotated(t *testing.T) {
@@ -103,18 +91,5 @@ func TestSealWithAnotherKey(t *testing.T) {
 	need(os.Remove(filepath.Join(w.folder, "push-secrets.json")))
 	if _, err := w.open().Sealer(PushSecrets).Open(sealed, []byte("p")); !errors.Is(err, ErrKeyMissing) || !strings.Contains(err.Error(), "restore push-secrets.json") {
 		t.Errorf("Open() = %v", err)
-	}
-}
-
-// No key is for two purposes.
-func TestPurposesApart(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.open()
-	text := must(os.ReadFile(filepath.Join(w.folder, "push-secrets.json")))
-	for _, p := range []Purpose{PageTokens, PushTokens} {
-		if _, err := parse(text, p); err == nil {
-			t.Errorf("keys for %s are read as keys for %s", PushSecrets, p)
-		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
-	"strings"
 
 	"github.com/go-jose/go-jose/v4"
 )
@@ -43,48 +43,29 @@ func (s *Signer) Sign(payload []byte, header map[string]string) (Signature, erro
 	if err != nil {
 		return Signature{}, err
 	}
-	key := &deterministic{jwk}
-	options := &jose.SignerOptions{}
-	for name, value := range header {
-		options.WithHeader(jose.HeaderKey(name), value)
-	}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, options)
-	if err != nil {
-		return Signature{}, fmt.Errorf("key %s: %w", jwk.KeyID, err)
-	}
-	signed, err := signer.Sign(payload)
+	fields := map[string]string{}
+	maps.Copy(fields, header)
+	fields["alg"], fields["kid"] = es256, jwk.KeyID
+	protected, err := json.Marshal(fields)
 	if err != nil {
 		return Signature{}, fmt.Errorf("sign with key %s: %w", jwk.KeyID, err)
 	}
-	compact, err := signed.DetachedCompactSerialize()
+	encode := base64.RawURLEncoding.EncodeToString
+	value, err := signES256(jwk.Key, encode(protected)+"."+encode(payload))
 	if err != nil {
 		return Signature{}, fmt.Errorf("sign with key %s: %w", jwk.KeyID, err)
 	}
-	protected, value, _ := strings.Cut(compact, "..")
-	return Signature{protected, value}, nil
+	return Signature{encode(protected), encode(value)}, nil
 }
 
-// deterministic signs with a private key. It implements [jose.OpaqueSigner].
-type deterministic struct{ jwk jose.JSONWebKey }
-
-// Public returns the public key.
-func (d *deterministic) Public() *jose.JSONWebKey {
-	public := d.jwk.Public()
-	return &public
-}
-
-// Algs returns the only algorithm.
-func (d *deterministic) Algs() []jose.SignatureAlgorithm {
-	return []jose.SignatureAlgorithm{jose.ES256}
-}
-
-// SignPayload returns the signature in the form of RFC 7518: both numbers in a row.
-func (d *deterministic) SignPayload(payload []byte, _ jose.SignatureAlgorithm) ([]byte, error) {
-	private, ok := d.jwk.Key.(*ecdsa.PrivateKey)
+// signES256 returns the signature of a text in the form of RFC 7518: both numbers in a row.
+// The signers of go-jose are not deterministic.
+func signES256(key any, text string) ([]byte, error) {
+	private, ok := key.(*ecdsa.PrivateKey)
 	if !ok {
 		return nil, errors.New("not a key of ECDSA")
 	}
-	sum := sha256.Sum256(payload)
+	sum := sha256.Sum256([]byte(text))
 	der, err := private.Sign(nil /* deterministic */, sum[:], crypto.SHA256)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,12 @@ const tooOpen fs.FileMode = 0o026
 // Read returns the contents of the file at path. The error is [fs.ErrNotExist], or the reason
 // of a refusal: the file is not a regular file, is larger than most bytes, may be read by all
 // users, or may be written by users other than its owner.
-func Read(path string, most int64) ([]byte, error) {
+func Read(path string, most int64) ([]byte, error) { return read(path, most, tooOpen) }
+
+// ReadAny is [Read] for a file that all users may read and write, such as a certificate.
+func ReadAny(path string, most int64) ([]byte, error) { return read(path, most, 0) }
+
+func read(path string, most int64, refused fs.FileMode) ([]byte, error) {
 	// Before it is opened, because opening a pipe waits for a writer.
 	info, err := os.Stat(path)
 	if err != nil {
@@ -40,7 +45,7 @@ func Read(path string, most int64) ([]byte, error) {
 	if info, err = file.Stat(); err != nil {
 		return nil, err
 	}
-	if info.Mode().Perm()&tooOpen != 0 {
+	if info.Mode().Perm()&refused != 0 {
 		return nil, fmt.Errorf("%s has the mode %04o, so that other users may read or write it: run chmod 600 %[1]s", path, info.Mode().Perm())
 	}
 	text, err := io.ReadAll(io.LimitReader(file, most+1))

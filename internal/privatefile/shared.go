@@ -2,7 +2,6 @@ package privatefile
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"syscall"
@@ -16,10 +15,6 @@ func CheckWriters(path string) error {
 	if err != nil {
 		return nil //nolint:nilerr // whoever opens it says what is wrong
 	}
-	return checkWriters(path, info)
-}
-
-func checkWriters(path string, info fs.FileInfo) error {
 	mode := info.Mode().Perm()
 	if mode&0o002 != 0 {
 		return fmt.Errorf("%s has the mode %04o, so that every user of this machine may write it: run chmod o-w %[1]s", path, mode)

@@ -7,9 +7,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 
 	"a2a-server/internal/privatefile"
 )
@@ -23,11 +21,11 @@ func (f *Files) load() (changed bool, err error) {
 		if file.path == "" {
 			continue
 		}
-		read := readFile
+		read := privatefile.ReadAny
 		if file.key == "key" {
-			read = readPrivate
+			read = privatefile.Read
 		}
-		content, readErr := read(file.path)
+		content, readErr := read(file.path, maxFile)
 		if readErr != nil && err == nil {
 			err = fmt.Errorf("%s: %w", file.key, readErr)
 		}
@@ -79,37 +77,10 @@ func (f *Files) load() (changed bool, err error) {
 	return true, nil
 }
 
-// readPrivate reads a file that only its owner and, for reading, its group may use.
-func readPrivate(path string) ([]byte, error) { return privatefile.Read(path, maxFile) }
-
-// readFile reads a file that is not larger than maxFile.
-func readFile(path string) ([]byte, error) {
-	// A pipe would keep the server waiting.
-	switch is, err := os.Stat(path); {
-	case err != nil:
-		return nil, err
-	case !is.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
-	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err == nil && len(content) > maxFile {
-		err = fmt.Errorf("%s is longer than 4 MiB", path)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return content, nil
-}
-
 // ReadAuthorities returns the certificates of a PEM file. It is an error if there is none, if
 // any is invalid, or if the file has more than 4 MiB.
 func ReadAuthorities(path string) ([]byte, error) {
-	content, err := readFile(path)
+	content, err := privatefile.ReadAny(path, maxFile)
 	if err != nil {
 		return nil, err
 	}

@@ -447,7 +447,7 @@ func TestNew(t *testing.T) {
 		"a large file": {func(t *testing.T, f *folder, c *tlsfiles.Config) {
 			c.ClientCA = f.ca
 			tlstest.Write(t, f.ca, make([]byte, 5<<20))
-		}, "longer than 4 MiB"},
+		}, "larger than 4096 KiB"},
 		"key for everybody": {func(t *testing.T, f *folder, _ *tlsfiles.Config) {
 			if err := os.Chmod(f.key, 0o644); err != nil {
 				t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 
 	bolt "go.etcd.io/bbolt"
@@ -28,19 +29,13 @@ func mapMetas(file *os.File, pageSize int) (*metas, error) {
 	return m, nil
 }
 
-// check returns an error when neither page is valid, or they are not there any more.
-func (m *metas) check() (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: its meta pages cannot be read: %v", store.ErrDataLoss, p)
-		}
-	}()
-	half := len(m.pages) / 2
-	first, second := readMeta(m.pages[:half]), readMeta(m.pages[half:]) // bbolt looks at both, too
-	if !first.valid && !second.valid {
-		return fmt.Errorf("%w: neither of its meta pages is valid", store.ErrDataLoss)
-	}
-	return nil
+// newest returns the newest valid meta data. ok is false if neither page is valid, or they are
+// not there any more.
+func (m *metas) newest() (newest meta, ok bool) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() { ok = recover() == nil && ok }()
+	_, newest, _ = newestMeta(m.pages)
+	return newest, newest.valid
 }
 
 // tx begins a bbolt transaction, or returns store.ErrDataLoss. Without a valid meta page bbolt
@@ -57,8 +52,8 @@ func (db *DB) tx(writable bool) (*bolt.Tx, error) {
 	if writable {
 		oldest++
 	}
-	if err := db.metas.check(); err != nil {
-		return nil, err
+	if _, ok := db.metas.newest(); !ok {
+		return nil, fmt.Errorf("%w: neither of its meta pages is valid", store.ErrDataLoss)
 	}
 	tx, err := db.boltTx(writable)
 	if errors.Is(err, berrors.ErrDatabaseNotOpen) {

@@ -51,7 +51,7 @@ func TestBeginMeetsDamage(t *testing.T) {
 					unreadable(t, d.h, alice, rests, store.ErrDataLoss)
 				})
 				soon(t, "Append()", func() {
-					b := &store.Batch{Scope: alice, Task: other, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Final}}
+					b := &store.Batch{Scope: alice, Task: other, Rev: new(uint64(3)), Change: store.Change{Phase: store.Final}}
 					refuses(t, d.h, b, store.ErrReadOnly)
 				})
 			}

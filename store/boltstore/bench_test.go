@@ -4,26 +4,12 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
-
-	bolt "go.etcd.io/bbolt"
 
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
 )
-
-// cpu returns the processor time that this process has used.
-func cpu() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 func open(tb testing.TB, path string) store.Handle {
 	tb.Helper()
@@ -37,8 +23,6 @@ func open(tb testing.TB, path string) store.Handle {
 	return h
 }
 
-func ptr[T any](v T) *T { return &v }
-
 // turn is what one SendMessage of one chunk writes: {message, task, plan,
 // started} and {chunk, finished, state}.
 func turn(owner store.Scope) (create, end *store.Batch) {
@@ -51,12 +35,12 @@ func turn(owner store.Scope) (create, end *store.Batch) {
 		return store.Event{Kind: kind, Public: true, Time: now, Data: make([]byte, n)}
 	}
 	create = &store.Batch{
-		Scope: owner, Task: id, Rev: ptr(uint64(0)), Dedup: store.Hash(store.NewTaskID()),
+		Scope: owner, Task: id, Rev: new(uint64(0)), Dedup: store.Hash(store.NewTaskID()),
 		Change: store.Change{Context: store.NewTaskID().String(), Status: &store.Status{State: 2, Time: now}, Phase: store.Live},
 		Events: []store.Event{private("message.received.v1", 160), public("task", 300), public("status", 220), private("step.planned.v1", 150), private("call.started.v1", 90)},
 	}
 	end = &store.Batch{
-		Scope: store.System(), Task: id, Rev: ptr(uint64(1)), Fence: ptr(uint64(1)),
+		Scope: store.System(), Task: id, Rev: new(uint64(1)), Fence: new(uint64(1)),
 		Change: store.Change{Status: &store.Status{State: 3, Time: now}, Phase: store.Final},
 		Events: []store.Event{public("artifact", 330), private("call.finished.v1", 120), public("status", 210)},
 	}
@@ -82,67 +66,6 @@ func fill(tb testing.TB, h store.Handle, owner store.Scope, n int) {
 		appendAll(ends)
 		n -= len(creates)
 	}
-}
-
-// BenchmarkLayout is the probe of the layout: turns of concurrent clients in a
-// file that holds 200,000 tasks, in all with two fdatasyncs a commit. The limit is
-// a bbolt commit of one page-sized value by one writer in the same run.
-func BenchmarkLayout(b *testing.B) {
-	dir := b.TempDir()
-	h := open(b, filepath.Join(dir, "store.db"))
-	fill(b, h, anonymous, 200_000)
-
-	b.Run("limit=commit", func(b *testing.B) {
-		db := must(bolt.Open(filepath.Join(dir, "limit.db"), 0o600, &bolt.Options{FreelistType: bolt.FreelistMapType, NoStatistics: true}))
-		defer db.Close()
-		value := make([]byte, 2048)
-		began := cpu()
-		for i := range b.N {
-			if err := db.Update(func(tx *bolt.Tx) error {
-				bucket, err := tx.CreateBucketIfNotExists([]byte("b"))
-				if err != nil {
-					return err
-				}
-				return bucket.Put([]byte(fmt.Sprintf("%016d", i)), value)
-			}); err != nil {
-				b.Fatal(err)
-			}
-		}
-		report(b, began, b.N)
-	})
-	for _, clients := range []int{16, 64} {
-		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
-			benchTurns(b, h, clients)
-		})
-	}
-}
-
-func report(b *testing.B, began time.Duration, n int) {
-	b.ReportMetric(float64(cpu()-began)/float64(n)/1e3, "cpu-µs/op")
-	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "op/s")
-}
-
-func benchTurns(b *testing.B, h store.Handle, clients int) {
-	var left atomic.Int64
-	left.Store(int64(b.N))
-	began := cpu()
-	b.ResetTimer()
-	var wg sync.WaitGroup
-	for range clients {
-		wg.Go(func() {
-			for left.Add(-1) >= 0 {
-				create, end := turn(anonymous)
-				for _, batch := range []*store.Batch{create, end} {
-					if _, err := h.Append(context.Background(), batch).Wait(); err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			}
-		})
-	}
-	wg.Wait()
-	report(b, began, b.N)
 }
 
 // BenchmarkReplay reads a whole task of many log values, page by page: the time
@@ -179,7 +102,7 @@ func chain(tb testing.TB, h store.Handle, values int) store.TaskID {
 	data := make([]byte, 100)
 	for range values {
 		if _, err := h.Append(context.Background(), &store.Batch{
-			Scope: store.System(), Task: create.Task, Fence: ptr(uint64(1)),
+			Scope: store.System(), Task: create.Task, Fence: new(uint64(1)),
 			Events: []store.Event{{Public: true, Kind: "artifact", Data: data}},
 		}).Wait(); err != nil {
 			tb.Fatal(err)

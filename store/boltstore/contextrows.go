@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 
 	"a2a-server/store"
 )
@@ -12,18 +11,7 @@ import (
 // checkContextRows refuses a batch that makes the rows of its context exceed a limit, counting
 // earlier writes of the round.
 func (r *round) checkContextRows(b *store.Batch, t *work) error {
-	if b.ContextRows == (store.RowBound{}) {
-		return nil
-	}
-	var kinds []string
-	for i := range b.Rows {
-		if c := &b.Rows[i]; c.OfContext && !slices.Contains(kinds, c.Kind) {
-			kinds = append(kinds, c.Kind)
-		}
-	}
-	for _, kind := range kinds {
-		var before store.RowBound
-		values := map[string][]byte{}
+	return b.CheckContextRows(func(kind string, add func(key, value []byte)) error {
 		prefix := contextRowKey(kind, t.now.Owner, t.now.Context, nil)
 		c := r.row.Cursor()
 		for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
@@ -31,29 +19,10 @@ func (r *round) checkContextRows(b *store.Batch, t *work) error {
 			if err != nil {
 				return err
 			}
-			before.Add(k[len(prefix):], row.value)
-			values[string(k[len(prefix):])] = row.value
+			add(k[len(prefix):], row.value)
 		}
-		after := before
-		for i := range b.Rows {
-			c := &b.Rows[i]
-			if !c.OfContext || c.Kind != kind {
-				continue
-			}
-			if value, ok := values[string(c.Key)]; ok {
-				after.Remove(c.Key, value)
-				delete(values, string(c.Key))
-			}
-			if !c.Delete {
-				after.Add(c.Key, c.Value)
-				values[string(c.Key)] = c.Value
-			}
-		}
-		if err := b.ContextRows.Check(kind, before, after); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // deleteContext removes the rows of a task's context if the task, which is about to be

@@ -17,7 +17,7 @@ func TestDamagedContextRow(t *testing.T) {
 		for i := range rows {
 			rows[i].Kind, rows[i].IfRev, rows[i].OfContext = "state", store.Any, true
 		}
-		_, err := d.h.Append(t.Context(), &store.Batch{Scope: store.System(), Task: id, Rev: ptr(rev[id]), Rows: rows, ContextRows: bound}).Wait()
+		_, err := d.h.Append(t.Context(), &store.Batch{Scope: store.System(), Task: id, Rev: new(rev[id]), Rows: rows, ContextRows: bound}).Wait()
 		if err == nil {
 			rev[id]++
 		}
@@ -61,7 +61,7 @@ func TestDamagedContextRow(t *testing.T) {
 	if err := write(other, store.RowBound{}, store.RowChange{Key: []byte("good"), Value: []byte("is written"), Index: index}); err != nil {
 		t.Errorf("Append() to another row = %v, want nil", err)
 	}
-	if _, err := d.h.Append(t.Context(), &store.Batch{Scope: alice, Task: rests, Rev: ptr(rev[rests])}).Wait(); err != nil {
+	if _, err := d.h.Append(t.Context(), &store.Batch{Scope: alice, Task: rests, Rev: new(rev[rests])}).Wait(); err != nil {
 		t.Errorf("Append() without the row = %v, want nil", err)
 	}
 	check(t)

@@ -2,6 +2,7 @@ package boltstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -20,7 +21,7 @@ type counts struct {
 	mu        sync.Mutex
 	published uint64 // the newest transaction that the counters were told of
 	kept      map[countKey]*count
-	counting  map[countKey][]*count // still being counted; they move to kept
+	counting  map[countKey]*count // still being counted; they move to kept
 }
 
 type countKey struct {
@@ -38,20 +39,14 @@ type count struct {
 	users int // queued batches that need it
 }
 
-// tally is how many tasks are in each state.
+// tally is how many tasks are in each state, or by how many they have changed.
 type tally struct {
 	states [store.MaxState + 1]int64
 	open   int64 // have not ended; only for a context
 }
 
-// move is the change of a task in a commit.
-type move struct {
-	was, now store.State // 0: not there
-	open     int64       // 1: it is open now and was not; -1: the other way round
-}
-
 func (c *counts) init() {
-	c.kept, c.counting = map[countKey]*count{}, map[countKey][]*count{}
+	c.kept, c.counting = map[countKey]*count{}, map[countKey]*count{}
 }
 
 // total returns how many tasks match l's query, as of its view or later.
@@ -113,7 +108,7 @@ func (n *count) release() {
 }
 
 // count counts all states of key in l's view, and keeps the counter: kept is nil when a commit
-// came between the view and now, so that it cannot be kept.
+// came between the view and now, so that it cannot be kept, or the key has another counter.
 func (c *counts) count(l *lister, key countKey, use bool) (sum tally, kept *count) {
 	n := c.begin(key, uint64(l.im.tx.ID()))
 	counted := false // else a page of the index is damaged
@@ -125,48 +120,35 @@ func (c *counts) count(l *lister, key countKey, use bool) (sum tally, kept *coun
 }
 
 // begin begins a counter that collects from the view of transaction tx on. It returns nil if a
-// later transaction has been published.
+// later transaction has been published, or the key has another counter.
 func (c *counts) begin(key countKey, tx uint64) *count {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.published > tx {
+	if c.published > tx || c.kept[key] != nil || c.counting[key] != nil {
 		return nil
 	}
 	n := &count{in: c, key: key, at: tx}
-	c.counting[key] = append(c.counting[key], n)
+	c.counting[key] = n
 	return n
 }
 
-// end keeps a counter that has been counted, unless the key has got another counter meanwhile,
-// and returns the kept counter.
+// end keeps a counter, if it has been counted, and returns it.
 func (c *counts) end(n *count, sum tally, use, counted bool) *count {
 	if n == nil {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	others := c.counting[n.key][:0]
-	for _, other := range c.counting[n.key] {
-		if other != n {
-			others = append(others, other)
-		}
-	}
-	if c.counting[n.key] = others; len(others) == 0 {
-		delete(c.counting, n.key)
-	}
+	delete(c.counting, n.key)
 	if !counted {
 		return nil
 	}
-	if first := c.kept[n.key]; first != nil {
-		n = first
-	} else {
-		n.tally.add(&sum)
-		c.makeRoom()
-		c.kept[n.key] = n
-	}
+	n.tally.add(&sum)
 	if use {
 		n.users++
 	}
+	c.makeRoom()
+	c.kept[n.key] = n
 	return n
 }
 
@@ -201,31 +183,26 @@ func (c *counts) publish(tx uint64, tasks []*work) {
 		if !t.changed {
 			continue
 		}
-		m := move{open: openTasks(&t.now) - openTasks(&t.before)}
+		change := tally{open: openTasks(&t.now) - openTasks(&t.before)}
 		if t.before.there() {
-			m.was = t.before.State
+			change.states[t.before.State]--
 		}
 		if t.now.there() {
-			m.now = t.now.State
+			change.states[t.now.State]++
 		}
-		if m.was == m.now && m.open == 0 {
+		if change == (tally{}) {
 			continue
 		}
-		c.move(countKey{owner: t.now.Owner}, tx, m)
+		c.move(countKey{owner: t.now.Owner}, tx, &change)
 		if t.now.Context != "" {
-			c.move(countKey{t.now.Owner, t.now.Context}, tx, m)
+			c.move(countKey{t.now.Owner, t.now.Context}, tx, &change)
 		}
 	}
 }
 
-func (c *counts) move(key countKey, tx uint64, m move) {
-	if n := c.kept[key]; n != nil && tx > n.at {
-		n.tally.move(m)
-	}
-	for _, n := range c.counting[key] {
-		if tx > n.at {
-			n.tally.move(m)
-		}
+func (c *counts) move(key countKey, tx uint64, change *tally) {
+	if n := cmp.Or(c.kept[key], c.counting[key]); n != nil && tx > n.at {
+		n.tally.add(change)
 	}
 }
 
@@ -235,12 +212,6 @@ func openTasks(t *record) int64 {
 		return 1
 	}
 	return 0
-}
-
-func (t *tally) move(m move) {
-	t.states[m.was]--
-	t.states[m.now]++
-	t.open += m.open
 }
 
 func (t *tally) add(sum *tally) {

@@ -43,21 +43,21 @@ func newDamaged(t *testing.T) (d *damaged, rests, other, live store.TaskID) {
 	park := func(name string) store.TaskID {
 		id := store.NewTaskID()
 		do(&store.Batch{
-			Scope: alice, Task: id, Rev: ptr(uint64(0)), Dedup: store.Hash(id), // waits for the window: nothing reads when the damage comes
+			Scope: alice, Task: id, Rev: new(uint64(0)), Dedup: store.Hash(id), // waits for the window: nothing reads when the damage comes
 			Change: store.Change{Context: "context", Status: &store.Status{State: 2, Time: 1000}, Phase: store.Live},
 			Events: []store.Event{{Public: true, Kind: "task", Time: 1000, Data: []byte(name + " begins")}},
 		})
 		do(&store.Batch{
-			Scope: store.System(), Task: id, Rev: ptr(uint64(1)), Fence: ptr(uint64(1)),
+			Scope: store.System(), Task: id, Rev: new(uint64(1)), Fence: new(uint64(1)),
 			Events:   []store.Event{{Kind: "plan", Time: 1001, Data: []byte(name + " plans")}, {Public: true, Bulk: true, Kind: "artifact", Time: 1002, Data: []byte(name + " says")}},
 			Snapshot: &store.Snapshot{After: 1, Rev: 1, Bytes: []byte(name + " snapshot"), Bulk: []byte(name + " bulk")},
 		})
 		do(&store.Batch{
-			Scope: store.System(), Task: id, Fence: ptr(uint64(1)),
+			Scope: store.System(), Task: id, Fence: new(uint64(1)),
 			Events: []store.Event{{Public: true, Bulk: true, Kind: "artifact", Time: 1003, Data: []byte(name + " shows")}},
 		})
 		do(&store.Batch{
-			Scope: store.System(), Task: id, Rev: ptr(uint64(2)), Fence: ptr(uint64(1)),
+			Scope: store.System(), Task: id, Rev: new(uint64(2)), Fence: new(uint64(1)),
 			Change: store.Change{Status: &store.Status{State: 4, Time: 2000}, Phase: store.Parked},
 			Events: []store.Event{{Public: true, Kind: "status", Time: 2000, Data: []byte(name + " waits")}},
 			Rows:   []store.RowChange{{Kind: "approval", Key: []byte(name), IfRev: store.Any, Value: []byte(name + " asks"), Index: []store.IndexKey{{Index: "pending", Key: []byte(name)}}}},
@@ -67,7 +67,7 @@ func newDamaged(t *testing.T) (d *damaged, rests, other, live store.TaskID) {
 		return id
 	}
 	rests, other, live = park("rests"), park("other"), park("live")
-	do(&store.Batch{Scope: store.System(), Task: live, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Live, TakeFence: true}})
+	do(&store.Batch{Scope: store.System(), Task: live, Rev: new(uint64(3)), Change: store.Change{Phase: store.Live, TakeFence: true}})
 	d.h = must(d.db.Handle())
 	d.open(t)
 	return d, rests, other, live
@@ -283,7 +283,7 @@ func TestDamagedHeader(t *testing.T) {
 	d.changeByte(t, "task", rests[:])
 	var commits []*store.Commit
 	for _, id := range []store.TaskID{rests, other} {
-		commits = append(commits, d.h.Append(t.Context(), &store.Batch{Scope: alice, Task: id, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Final}}))
+		commits = append(commits, d.h.Append(t.Context(), &store.Batch{Scope: alice, Task: id, Rev: new(uint64(3)), Change: store.Change{Phase: store.Final}}))
 	}
 	if _, err := commits[0].Wait(); !errors.Is(err, store.ErrDataLoss) {
 		t.Errorf("Append() to the damaged task = %v, want ErrDataLoss", err)
@@ -297,7 +297,7 @@ func TestDamagedHeader(t *testing.T) {
 func TestClaimPassesDamaged(t *testing.T) {
 	t.Parallel()
 	d, rests, _, live := newDamaged(t)
-	must(d.h.Append(t.Context(), &store.Batch{Scope: alice, Task: rests, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Live, TakeFence: true}}).Wait())
+	must(d.h.Append(t.Context(), &store.Batch{Scope: alice, Task: rests, Rev: new(uint64(3)), Change: store.Change{Phase: store.Live, TakeFence: true}}).Wait())
 	next := must(d.db.Handle()) // both are of older epochs for it
 	d.open(t)
 	d.changeByte(t, "task", rests[:])
@@ -360,7 +360,7 @@ func TestDamagedRows(t *testing.T) {
 	})
 	// What a damaged row says is needed to replace it.
 	d.changeByte(t, "row", []byte("rests asks"))
-	b := &store.Batch{Scope: alice, Task: rests, Rev: ptr(uint64(3)), Rows: []store.RowChange{{Kind: "approval", Key: []byte("rests"), IfRev: store.Any, Value: []byte("again")}}}
+	b := &store.Batch{Scope: alice, Task: rests, Rev: new(uint64(3)), Rows: []store.RowChange{{Kind: "approval", Key: []byte("rests"), IfRev: store.Any, Value: []byte("again")}}}
 	refuses(t, d.h, b, store.ErrDataLoss)
 }
 

@@ -2,6 +2,7 @@ package boltstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -82,7 +83,7 @@ type DB struct {
 	path        string
 	bolt        *bolt.DB
 	opened      os.FileInfo // of the file when it was opened
-	itself      []byte      // which file it is; nil where that is not known
+	itself      []byte      // which file it is
 	metas       *metas
 	note        string
 	incarnation uint64
@@ -93,7 +94,7 @@ type DB struct {
 	trouble trouble
 	space   space
 	tails   hub
-	ofRows  store.RowWatchers
+	ofRows  store.Watchers[string]
 	counts  counts
 
 	rebuilding rebuilding
@@ -117,21 +118,13 @@ func Open(path string) (*DB, error) { return Options{}.Open(path) }
 // damaged or truncated, the error names the next step; in the last two cases it wraps
 // store.ErrDamaged.
 func (o Options) Open(path string) (*DB, error) {
-	if o.LockTimeout == 0 {
-		o.LockTimeout = time.Second
-	}
-	if o.TailBytes == 0 {
-		o.TailBytes = 64 << 20
-	}
-	if o.Window <= 0 {
-		o.Window = store.WindowSize
-	}
+	o.LockTimeout = cmp.Or(o.LockTimeout, time.Second)
+	o.TailBytes = cmp.Or(o.TailBytes, 64<<20)
+	o.Ahead = cmp.Or(o.Ahead, aheadBytes)
+	o.Window = cmp.Or(o.Window, store.WindowSize)
 	if o.Running == nil {
 		began := time.Now()
 		o.Running = func() time.Duration { return time.Since(began) }
-	}
-	if o.Ahead == 0 {
-		o.Ahead = aheadBytes
 	}
 	var opened *os.File
 	options := bolt.Options{
@@ -160,46 +153,45 @@ func (o Options) Open(path string) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{path: path, bolt: file, hook: o.Hook, note: note}
-	if db.opened, err = opened.Stat(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open store: %w", err), file.Close())
-	}
-	if id, ok := identityOf(db.opened); ok {
-		db.itself = id.bytes()
-	}
-	if db.metas, err = mapMetas(opened, file.Info().PageSize); err != nil {
+	if err := db.init(o, opened); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	db.space.file, db.space.metas, db.space.ahead, db.space.inPlace = opened, db.metas, max(o.Ahead, 0), inPlace(opened)
-	db.queue.init()
-	db.tails.init(o.TailBytes)
-	db.counts.init()
-	if err := errors.Join(db.prepare(), syncFolders(path)); err != nil {
-		_ = file.Close()
-		return nil, err
-	}
-	if err := file.View(func(tx *bolt.Tx) error {
-		db.durable.reach(uint64(tx.ID())) // it was synced before the file was opened
-		db.space.used = tx.Size()
-		db.space.begin()
-		return nil
-	}); err != nil {
-		_ = file.Close()
-		return nil, err
-	}
-	compressor, err := newCompressor()
-	if err != nil {
+	w := newWriter(db, newWindow(o.Window, o.Running))
+	if w.compressor, err = newCompressor(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store: %w", err), file.Close())
 	}
 	var ctx context.Context
 	ctx, db.stop = context.WithCancel(context.Background())
-	w := newWriter(db, newWindow(o.Window, o.Running))
-	w.compressor = compressor
 	db.closed.Go(func() { w.run() })
 	db.closed.Go(func() { w.window.load(ctx, db) })
 	return db, nil
 }
 
-// openFile opens with bbolt, which panics on some damaged files.
+// init makes an open file ready for use. file is that of bbolt.
+func (db *DB) init(o Options, file *os.File) (err error) {
+	if db.opened, err = file.Stat(); err != nil {
+		return fmt.Errorf("open store: %w", err)
+	}
+	db.itself = identityOf(db.opened)
+	if db.metas, err = mapMetas(file, db.bolt.Info().PageSize); err != nil {
+		return err
+	}
+	db.space = space{file: file, metas: db.metas, ahead: max(o.Ahead, 0), inPlace: inPlace(file)}
+	db.queue.init()
+	db.tails.init(o.TailBytes)
+	db.counts.init()
+	if err := errors.Join(db.prepare(), syncFolders(db.path)); err != nil {
+		return err
+	}
+	return db.bolt.View(func(tx *bolt.Tx) error {
+		db.durable.reach(uint64(tx.ID())) // it was synced before the file was opened
+		db.space.begin(tx.Size())
+		return nil
+	})
+}
+
+// openFile opens with bbolt, which panics on some damaged files. Unless o says how much address
+// space to reserve, it reserves so much that the file is never mapped again.
 func openFile(path string, o bolt.Options) (db *bolt.DB, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -207,52 +199,19 @@ func openFile(path string, o bolt.Options) (db *bolt.DB, err error) {
 			db, err = nil, damagedFile(path, p)
 		}
 	}()
-	if err := checkLength(path, o); err != nil {
-		return nil, err
+	reserve := o.InitialMmapSize == 0
+	if reserve {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("open store: %w", err)
+		}
+		o.InitialMmapSize = max(64<<30, 4*int(info.Size()))
 	}
-	if o.InitialMmapSize > 0 {
-		db, err = bolt.Open(path, 0o600, &o)
-		return db, openError(path, err)
-	}
-	if o.InitialMmapSize, err = roomToGrow(path); err != nil {
-		return nil, err
-	}
-	if db, err = bolt.Open(path, 0o600, &o); errors.Is(err, syscall.ENOMEM) {
+	if db, err = bolt.Open(path, 0o600, &o); reserve && errors.Is(err, syscall.ENOMEM) {
 		o.InitialMmapSize = 0 // as much as the file needs now
 		db, err = bolt.Open(path, 0o600, &o)
 	}
 	return db, openError(path, err)
-}
-
-// roomToGrow returns how much address space to reserve for a file, so that it is never
-// mapped again.
-func roomToGrow(path string) (int, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0, fmt.Errorf("open store: %w", err)
-	}
-	return max(64<<30, 4*int(info.Size())), nil
-}
-
-// checkLength refuses a file that is shorter than its own pages need: bbolt would
-// read past its end. A read-only open touches no more than the meta pages.
-func checkLength(path string, o bolt.Options) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return fmt.Errorf("open store: %w", err)
-	}
-	o.ReadOnly, o.PreLoadFreelist = true, false
-	db, err := bolt.Open(path, 0o600, &o)
-	if err != nil {
-		return openError(path, err)
-	}
-	err = db.View(func(tx *bolt.Tx) error {
-		if need := tx.Size(); info.Size() < need {
-			return damagedFile(path, fmt.Sprintf("it has %d bytes and needs %d", info.Size(), need))
-		}
-		return nil
-	})
-	return errors.Join(err, db.Close())
 }
 
 func openError(path string, err error) error {
@@ -283,7 +242,7 @@ func (db *DB) prepare() (err error) {
 	}()
 	ready := false
 	if err := db.bolt.View(func(tx *bolt.Tx) error {
-		if err := checkBase(db.space.file); err != nil { // before bbolt looks for a bucket: it would follow a page that refers to itself
+		if err := newImage(tx).checkBase(); err != nil { // before bbolt looks for a bucket: it would follow a page that refers to itself
 			return damagedFile(db.path, err)
 		}
 		if err := db.checkBuckets(tx); err != nil {
@@ -304,9 +263,9 @@ func (db *DB) prepare() (err error) {
 		}
 		db.incarnation = readU64(meta.Get(keyIncarnation))
 		known := meta.Get(keyFile)
-		ready = have == format && (db.itself == nil || bytes.Equal(known, db.itself))
+		ready = have == format && bytes.Equal(known, db.itself)
 		if db.isCopyOf(known) {
-			if err := checkWhole(db.space.file); err != nil {
+			if err := newImage(tx).checkWhole(); err != nil {
 				return damagedFile(db.path, fmt.Sprintf("it is an incomplete copy of a store, such as one made while a server was writing to it: %v", err))
 			}
 		}
@@ -471,7 +430,7 @@ func (db *DB) view(ctx context.Context, fn func(im *image) error) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
+	defer func() { //nolint:contextcheck // the drop of an index outlives the read
 		if p := recover(); damagedDerived(p) {
 			db.rebuilding.met(db)
 			err = errRebuilding

@@ -17,8 +17,12 @@ func (h *Handle) Delete(ctx context.Context, s store.Scope, id store.TaskID, aud
 	if err := h.alive(); err != nil {
 		return err
 	}
-	if err := h.db.do(ctx, func(r *round) error { return r.markDeleting(s, id, audit) }); err != nil {
-		return wrapDelete(id, err)
+	err := h.db.do(ctx, func(r *round) error { return r.markDeleting(s, id, audit) })
+	if errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("delete task %s: %w", id, err)
 	}
 	for done := false; !done; {
 		err := h.db.do(ctx, func(r *round) (err error) {
@@ -30,13 +34,6 @@ func (h *Handle) Delete(ctx context.Context, s store.Scope, id store.TaskID, aud
 		}
 	}
 	return nil
-}
-
-func wrapDelete(id store.TaskID, err error) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return err
-	}
-	return fmt.Errorf("delete task %s: %w", id, err)
 }
 
 // markDeleting makes the task unfindable, and adds an audit entry unless it is nil. As System it

@@ -42,15 +42,12 @@ func (r *round) putAudit(task store.TaskID, entry []byte) {
 
 // Due lists due work; see [store.Store].
 func (h *Handle) Due(ctx context.Context, now store.Millis, after store.DuePosition, limit int) (due []store.Due, next store.Millis, err error) {
-	if err := h.alive(); err != nil {
-		return nil, 0, err
-	}
 	limit = store.PageSize(limit)
 	var at []byte
 	if after != "" {
 		at = []byte(after)
 	}
-	err = h.db.view(ctx, func(im *image) error {
+	err = h.view(ctx, func(im *image) error {
 		return scan(im.bucket(bucketDue).Cursor(), nil, at, func(k, v []byte) (bool, error) {
 			d := decodeDue(k, v)
 			// The time of a damaged row may itself be damaged: it says nothing about later
@@ -98,11 +95,8 @@ func decodeDue(k, v []byte) store.Due {
 
 // Audit lists the audit; see [store.AuditLog].
 func (h *Handle) Audit(ctx context.Context, after uint64, limit int) (entries []store.AuditEntry, err error) {
-	if err := h.alive(); err != nil {
-		return nil, err
-	}
 	limit = store.PageSize(limit)
-	err = h.db.view(ctx, func(im *image) error {
+	err = h.view(ctx, func(im *image) error {
 		return scan(im.bucket(bucketAudit).Cursor(), nil, u64(after), func(k, v []byte) (bool, error) {
 			// No page ends with a damaged entry: its number may itself be damaged.
 			if len(entries) >= limit && !entries[len(entries)-1].Damaged {

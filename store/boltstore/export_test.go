@@ -1,6 +1,6 @@
 package boltstore
 
-import "os"
+import bolt "go.etcd.io/bbolt"
 
 // Counters returns how many counters of lists there are, and how many are being
 // counted.
@@ -12,12 +12,12 @@ func (db *DB) Counters() (kept, counting int) {
 
 // CheckWhole checks the file at path as a copy is checked when it is first opened.
 func CheckWhole(path string) error {
-	file, err := os.Open(path)
+	file, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	return checkWhole(file)
+	return file.View(func(tx *bolt.Tx) error { return newImage(tx).checkWhole() })
 }
 
 func must[T any](v T, err error) T {

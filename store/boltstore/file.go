@@ -8,8 +8,6 @@ import (
 	"syscall"
 
 	bolt "go.etcd.io/bbolt"
-
-	"a2a-server/store"
 )
 
 // create creates the file at path, with everything in it, if there is none. The file is
@@ -67,18 +65,14 @@ func syncFolders(path string) error {
 	return nil
 }
 
-// identity is which file of its disk a file is.
-type identity struct{ device, inode uint64 }
-
-func identityOf(info os.FileInfo) (id identity, ok bool) {
+// identityOf returns which file of its disk a file is: its device and inode.
+func identityOf(info os.FileInfo) []byte {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return identity{}, false
+		return nil
 	}
-	return identity{uint64(stat.Dev), stat.Ino}, true //nolint:unconvert // its type differs between systems
+	return append(u64(uint64(stat.Dev)), u64(stat.Ino)...) //nolint:unconvert // its type differs between systems
 }
-
-func (id identity) bytes() []byte { return append(u64(id.device), u64(id.inode)...) }
 
 // stillThere returns an error unless db.path still names the open file.
 func (db *DB) stillThere() error {
@@ -92,12 +86,4 @@ func (db *DB) stillThere() error {
 		return fmt.Errorf("the file %s has been replaced while it was open: new writes are lost", db.path)
 	}
 	return nil
-}
-
-// checkEmpty refuses an empty file: it is not a store.
-func checkEmpty(path string, info os.FileInfo) error {
-	if info.Size() > 0 {
-		return nil
-	}
-	return fmt.Errorf("%w: %s is empty, which a store never is: restore a backup, or remove the file and start with an empty store: a2a-server serve --init", store.ErrDamaged, path)
 }

@@ -96,7 +96,7 @@ audit 3 third was asked false
 				}
 			}
 			if _, err := h.Append(t.Context(), &store.Batch{
-				Scope: alice, Task: id, Rev: ptr(page.Tasks[i].Rev), Change: store.Change{Phase: store.Parked},
+				Scope: alice, Task: id, Rev: new(page.Tasks[i].Rev), Change: store.Change{Phase: store.Parked},
 				Events: []store.Event{{Kind: "note", Time: 5000, Data: []byte(strings.Repeat("written on ", 500))}},
 			}).Wait(); err != nil {
 				t.Fatal(err)

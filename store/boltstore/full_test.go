@@ -79,7 +79,7 @@ func newFullClient(h store.Handle) (*fullClient, error) {
 func (c *fullClient) chunk(size int) *store.Commit {
 	c.last++
 	return c.h.Append(context.Background(), &store.Batch{
-		Scope: store.System(), Task: c.id, Fence: ptr(uint64(1)),
+		Scope: store.System(), Task: c.id, Fence: new(uint64(1)),
 		Events: []store.Event{{Public: true, Kind: "k", Data: pattern(c.id, c.last, size)}},
 	})
 }
@@ -203,7 +203,7 @@ func reserveLeft(path string) error {
 	// What somebody decides, and the end of what has begun, is still taken. A turn that is cut
 	// off hears so: it needs no disk for that.
 	r, err := h.Append(context.Background(), &store.Batch{
-		Scope: store.System(), Task: other.id, Rev: ptr(uint64(1)), Change: store.Change{TakeFence: true},
+		Scope: store.System(), Task: other.id, Rev: new(uint64(1)), Change: store.Change{TakeFence: true},
 		Events: []store.Event{{Kind: "k", Data: []byte("decided")}},
 	}).Wait()
 	if err != nil || r.Fence != 2 {
@@ -281,7 +281,7 @@ func reserveOrder(path string) error {
 	// Both come in one round.
 	c.last++
 	step := h.Append(context.Background(), &store.Batch{
-		Scope: store.System(), Task: c.id, Rev: ptr(uint64(1)), Fence: ptr(uint64(1)),
+		Scope: store.System(), Task: c.id, Rev: new(uint64(1)), Fence: new(uint64(1)),
 		Events: []store.Event{{Public: true, Kind: "k", Data: pattern(c.id, c.last, 1<<20)}},
 	})
 	chunk := c.chunk(100)

@@ -125,7 +125,7 @@ func (g *growth) step(ctx context.Context) error {
 		return errors.Join(err, g.note())
 	}
 	b := &store.Batch{
-		Scope: store.Owner("t", "growth"), Task: id, Rev: ptr(t.rev),
+		Scope: store.Owner("t", "growth"), Task: id, Rev: new(t.rev),
 		Change: store.Change{Status: &store.Status{State: 2, Time: 1}, Phase: store.Parked},
 	}
 	if t.rev == 0 {

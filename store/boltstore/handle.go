@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"a2a-server/store"
 )
@@ -13,9 +14,10 @@ type Handle struct {
 	db    *DB
 	epoch uint64
 
-	mu     sync.Mutex
-	closed bool
-	claim  store.TaskID // where Claim continues
+	closed atomic.Bool
+
+	mu    sync.Mutex
+	claim store.TaskID // where Claim continues
 }
 
 var _ store.Handle = (*Handle)(nil)
@@ -39,9 +41,7 @@ func (h *Handle) Epoch() uint64 { return h.epoch }
 
 // Close releases the handle; see [store.Store].
 func (h *Handle) Close() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.closed = true
+	h.closed.Store(true)
 	return nil
 }
 
@@ -58,10 +58,16 @@ func (h *Handle) Rebuilds() uint64 { return h.db.Rebuilds() }
 func (h *Handle) Incarnation() uint64 { return h.db.Incarnation() }
 
 func (h *Handle) alive() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
+	if h.closed.Load() {
 		return store.ErrClosed
 	}
 	return nil
+}
+
+// view is [DB.view] for a handle that is open.
+func (h *Handle) view(ctx context.Context, fn func(im *image) error) error {
+	if err := h.alive(); err != nil {
+		return err
+	}
+	return h.db.view(ctx, fn)
 }

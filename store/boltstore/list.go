@@ -12,9 +12,6 @@ import (
 
 // Tasks lists headers; see [store.Store].
 func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store.TaskPage, error) {
-	if err := h.alive(); err != nil {
-		return store.TaskPage{}, err
-	}
 	at, err := q.DecodeCursor(s)
 	if err != nil {
 		return store.TaskPage{}, err
@@ -23,12 +20,11 @@ func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store
 		return store.TaskPage{}, nil
 	}
 	var page store.TaskPage
-	if !s.IsOwner() {
-		page.Total = -1
-		err := h.db.view(ctx, func(im *image) error { return walkTasks(im, s, q, at, &page) })
-		return page, err
-	}
-	err = h.db.view(ctx, func(im *image) error {
+	err = h.view(ctx, func(im *image) error {
+		if !s.IsOwner() {
+			page.Total = -1
+			return walkTasks(im, s, q, at, &page)
+		}
 		if err := im.whole(); err != nil {
 			return err
 		}
@@ -50,10 +46,10 @@ func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store
 func walkTasks(im *image, s store.Scope, q store.Query, at []byte, page *store.TaskPage) error {
 	limit := store.PageSize(q.Limit)
 	c := im.bucket(bucketTask).Cursor()
-	for k, v := seekBefore(c, at); k != nil; k, v = c.Prev() {
+	for k, v := c.Before(at); k != nil; k, v = c.Prev() {
 		t, err := decodeRecord(store.TaskID(k), v)
 		switch {
-		case err == nil && (!t.there() || !s.Covers(t.Owner) || !matches(&t.Header, q)):
+		case err == nil && (!t.there() || !s.Covers(t.Owner) || !q.Matches(&t.Header)):
 			continue
 		case err != nil && (s != store.System() || q.Context != "" || q.State != 0):
 			continue // unknown whether it belongs to the list
@@ -68,18 +64,6 @@ func walkTasks(im *image, s store.Scope, q store.Query, at []byte, page *store.T
 		page.Tasks = append(page.Tasks, t.Header)
 	}
 	return nil
-}
-
-func matches(h *store.Header, q store.Query) bool {
-	return (q.Context == "" || h.Context == q.Context) && (q.State == 0 || h.State == q.State) && h.StatusTime >= q.Since
-}
-
-// seekBefore moves c to the last key before end; nil means the end of the bucket.
-func seekBefore(c *cursor, end []byte) (k, v []byte) {
-	if end == nil {
-		return c.Last()
-	}
-	return c.Before(end)
 }
 
 // lister lists an owner's tasks: the few Live tasks from the bucket live, all other tasks from
@@ -139,8 +123,6 @@ func (l *lister) header(t store.Millis, id store.TaskID) store.Header {
 	return h
 }
 
-func position(h *store.Header) []byte { return store.TaskPosition(h.StatusTime, h.Task) }
-
 // ranges returns the ranges of the index that hold the tasks that are not Live: bucket
 // and prefixes. A prefix is followed by a task's position.
 func (l *lister) ranges() (*bucket, [][]byte) {
@@ -189,7 +171,7 @@ func (l *lister) page(before []byte, page *store.TaskPage) error {
 		}
 		s := &sources[i]
 		s.c, s.prefix = bucket.Cursor(), prefix
-		k, _ := seekBefore(s.c, end)
+		k, _ := s.c.Before(end)
 		s.set(k)
 	}
 	work := l.atWork
@@ -223,11 +205,12 @@ func (l *lister) page(before []byte, page *store.TaskPage) error {
 			return nil // all further positions of every source are older still
 		}
 		h := l.header(t, id)
-		if !l.scope.Covers(h.Owner) || !matches(&h, l.query) {
+		if !l.scope.Covers(h.Owner) || !l.query.Matches(&h) {
 			continue // list.ctx knows no state, and contexts share keys by hash
 		}
 		if len(page.Tasks) == limit {
-			page.Next = l.query.EncodeCursor(l.scope, position(&page.Tasks[limit-1]))
+			last := &page.Tasks[limit-1]
+			page.Next = l.query.EncodeCursor(l.scope, store.TaskPosition(last.StatusTime, last.Task))
 			return nil
 		}
 		page.Tasks = append(page.Tasks, h)

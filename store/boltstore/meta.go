@@ -16,35 +16,44 @@ import (
 // The parts of bbolt's meta pages that are used here. The meta data is in each of the
 // first two pages, after a header of 16 bytes.
 const (
-	metaAt       = 16
-	metaSize     = 64
-	metaMagic    = 0xED0CDAED
-	metaVersion  = 2
-	metaPageSize = 8 // offsets within the meta data
-	metaTx       = 48
-	metaChecksum = 56
+	metaAt      = 16
+	metaSize    = 64
+	metaMagic   = 0xED0CDAED
+	metaVersion = 2
 )
 
-// meta is a meta page of a file.
+// meta is the meta data of a page.
 type meta struct {
-	page  []byte // whole
-	valid bool
-	tx    uint64
+	valid    bool
+	pageSize int64
+	free     uint64 // page of the freelist
+	high     uint64 // number of pages
+	tx       uint64
 }
 
 func readMeta(page []byte) meta {
-	m := page[metaAt : metaAt+metaSize]
+	m, order := page[metaAt:metaAt+metaSize], binary.NativeEndian
 	sum := fnv.New64a()
-	_, _ = sum.Write(m[:metaChecksum])
-	order := binary.NativeEndian
+	_, _ = sum.Write(m[:56])
 	return meta{
-		page: page, tx: order.Uint64(m[metaTx:]),
-		valid: order.Uint32(m) == metaMagic && order.Uint32(m[4:]) == metaVersion && order.Uint64(m[metaChecksum:]) == sum.Sum64(),
+		valid:    order.Uint32(m) == metaMagic && order.Uint32(m[4:]) == metaVersion && order.Uint64(m[56:]) == sum.Sum64(),
+		pageSize: int64(order.Uint32(m[8:])),
+		free:     order.Uint64(m[32:]), high: order.Uint64(m[40:]), tx: order.Uint64(m[48:]),
 	}
 }
 
-// settle writes the newest valid meta page of a file again and syncs it, before bbolt opens
-// the file. If the sync of its commit failed, the page is in the cache and not on the disk.
+// newestMeta reads both meta pages, and returns the number of the newest valid page, its meta
+// data, and that of the other page. If newest is not valid, neither is.
+func newestMeta(pages []byte) (at int, newest, other meta) {
+	first, second := readMeta(pages), readMeta(pages[len(pages)/2:])
+	if !first.valid || second.valid && second.tx > first.tx {
+		return 1, second, first
+	}
+	return 0, first, second
+}
+
+// settle refuses a file that is empty, or shorter than its pages need. It writes the newest
+// valid meta page again and syncs it, before bbolt opens the file. If the sync of its commit failed, the page is in the cache and not on the disk.
 // bbolt would build on it, and a loss of power would bring back the older page, which by then
 // points at overwritten pages.
 //
@@ -64,23 +73,22 @@ func settle(path string, timeout time.Duration) (note string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("open store: %w", err)
 	}
-	if err := checkEmpty(path, info); err != nil {
-		return "", err
+	if info.Size() == 0 {
+		return "", fmt.Errorf("%w: %s is empty, which a store never is: restore a backup, or remove the file and start with an empty store: a2a-server serve --init", store.ErrDamaged, path)
 	}
 	size := pageSize(f)
 	pages := make([]byte, 2*size)
 	if _, err := f.ReadAt(pages, 0); err != nil {
 		return "", nil // it is too short for bbolt, which says so
 	}
-	newest, other := readMeta(pages[:size]), readMeta(pages[size:])
-	at := int64(0)
-	if !newest.valid || other.valid && other.tx > newest.tx {
-		newest, other, at = other, newest, size
-	}
+	at, newest, other := newestMeta(pages)
 	if !newest.valid {
 		return "", nil // bbolt refuses it
 	}
-	if _, err := f.WriteAt(newest.page, at); err != nil {
+	if need := int64(newest.high) * size; need < 0 || info.Size() < need {
+		return "", damagedFile(path, fmt.Sprintf("it has %d bytes and needs %d pages of %d", info.Size(), newest.high, size)) // bbolt would read past its end
+	}
+	if _, err := f.WriteAt(pages[int64(at)*size:][:size], int64(at)*size); err != nil {
 		return "", fmt.Errorf("write the newest meta page of %s again: %w: %w", path, store.ErrUnavailable, err)
 	}
 	if err := f.Sync(); err != nil {
@@ -101,7 +109,7 @@ func pageSize(f io.ReaderAt) int64 {
 			break
 		}
 		if m := readMeta(page); m.valid {
-			return int64(binary.NativeEndian.Uint32(page[metaAt+metaPageSize:]))
+			return m.pageSize
 		}
 	}
 	return int64(os.Getpagesize())

@@ -5,14 +5,12 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	bolt "go.etcd.io/bbolt"
 
 	"a2a-server/store"
@@ -104,54 +102,6 @@ func TestOpenLocked(t *testing.T) {
 	}
 }
 
-// What is derived is equal, to the byte, when it is made again.
-func TestRebuildBytes(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "store.db")
-	db, h := handled(boltstore.Open(path))
-	for i := range 200 {
-		create, end := turn(store.Owner("t", fmt.Sprintf("user%d", i%7)))
-		create.Change.Context = fmt.Sprintf("context %d", i%11)
-		create.Rows = []store.RowChange{{Kind: "approval", Key: []byte{byte(i)}, Value: []byte("v"), Index: []store.IndexKey{{Index: "state", Key: []byte{0, byte(i % 3)}}}}}
-		c := h.Append(context.Background(), create)
-		if i%4 < 2 { // else both come in one commit
-			must(c.Wait())
-		}
-		switch i % 3 {
-		case 0: // stays live
-		case 1:
-			end.Change.Phase, end.Change.Status.State = store.Parked, 6
-			fallthrough
-		default:
-			end.Rows = []store.RowChange{{Kind: "approval", Key: []byte{byte(i)}, IfRev: 1, Delete: i%2 == 0, Value: []byte("w"), Index: []store.IndexKey{{Index: "state", Key: []byte{9}}}}}
-			commit(h, end)
-		}
-	}
-	dump := func() map[string]string {
-		need(db.Close())
-		file := must(bolt.Open(path, 0, nil))
-		defer file.Close()
-		all := map[string]string{}
-		need(file.View(func(tx *bolt.Tx) error {
-			return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
-				return b.ForEach(func(k, v []byte) error {
-					if string(name) != "meta" && string(name) != "dropped" {
-						all[fmt.Sprintf("%s %x", name, k)] = fmt.Sprintf("%x", v)
-					}
-					return nil
-				})
-			})
-		}))
-		return all
-	}
-	before := dump()
-	db = must(boltstore.Open(path))
-	need(db.Rebuild(context.Background()))
-	if diff := cmp.Diff(before, dump()); diff != "" {
-		t.Errorf("rebuilt file differs (-want +got):\n%s", diff)
-	}
-}
-
 // When a round cannot be carried out, nobody is told that it was, everybody is told
 // something, and the store takes no more. What it has is served.
 func TestRoundPanics(t *testing.T) {
@@ -192,7 +142,7 @@ func roundPanics(t *testing.T, at string, want error, check func(*boltstore.DB))
 	var commits []*store.Commit
 	for range 50 {
 		create, _ := turn(anonymous)
-		chunk := &store.Batch{Scope: store.System(), Task: good.Task, Fence: ptr(uint64(1)), Events: create.Events}
+		chunk := &store.Batch{Scope: store.System(), Task: good.Task, Fence: new(uint64(1)), Events: create.Events}
 		commits = append(commits, h.Append(context.Background(), create), h.Append(context.Background(), chunk))
 	}
 	for _, c := range commits {

@@ -58,7 +58,7 @@ var newLarge = sync.OnceValues(func() (l *large, err error) {
 		}
 		id := store.NewTaskID()
 		creates = append(creates, &store.Batch{
-			Scope: t.owner, Task: id, Rev: ptr(uint64(0)), Dedup: store.Hash(id),
+			Scope: t.owner, Task: id, Rev: new(uint64(0)), Dedup: store.Hash(id),
 			Change: store.Change{Context: t.context, Status: &store.Status{State: t.state, Time: store.Millis(1000 + n)}, Phase: t.phase},
 			Events: []store.Event{{Public: true, Kind: "task", Time: 1000, Data: id[:]}},
 			Rows:   []store.RowChange{{Kind: "approval", Key: []byte(name), IfRev: store.Any, Value: []byte(name + " asks"), Index: []store.IndexKey{{Index: "pending", Key: []byte(name)}}}},
@@ -68,7 +68,7 @@ var newLarge = sync.OnceValues(func() (l *large, err error) {
 		if n%3 > 0 {
 			t.state, t.phase, t.rev = 4, store.Parked, 2
 			parks = append(parks, &store.Batch{
-				Scope: store.System(), Task: id, Rev: ptr(uint64(1)), Fence: ptr(uint64(1)),
+				Scope: store.System(), Task: id, Rev: new(uint64(1)), Fence: new(uint64(1)),
 				Change: store.Change{Status: &store.Status{State: t.state, Time: store.Millis(2000 + n)}, Phase: t.phase},
 			})
 		}
@@ -396,7 +396,7 @@ func (l *large) write(t *testing.T, h store.Handle, tasks map[store.TaskID]held)
 			continue
 		}
 		b := &store.Batch{
-			Scope: store.System(), Task: id, Rev: ptr(task.rev),
+			Scope: store.System(), Task: id, Rev: new(task.rev),
 			Change: store.Change{Status: &store.Status{State: 3, Time: store.Millis(5000 + n)}, Phase: store.Final},
 			Rows:   []store.RowChange{{Kind: "approval", Key: []byte(task.name), IfRev: 1, Value: []byte("decided"), Index: []store.IndexKey{{Index: "pending", Key: []byte(task.name)}}}},
 			Due:    []store.DueChange{{Time: task.due, Kind: "expiry", Key: []byte(task.name), Delete: true}},
@@ -423,7 +423,7 @@ func (l *large) write(t *testing.T, h store.Handle, tasks map[store.TaskID]held)
 	}
 	id := store.NewTaskID()
 	b := &store.Batch{
-		Scope: alice, Task: id, Rev: ptr(uint64(0)),
+		Scope: alice, Task: id, Rev: new(uint64(0)),
 		Change: store.Change{Context: "context 1", Status: &store.Status{State: 2, Time: 6000}, Phase: store.Live},
 		Events: []store.Event{{Public: true, Kind: "task", Time: 6000, Data: id[:]}},
 	}

@@ -106,7 +106,7 @@ func (c *powerClient) say() error {
 	return err
 }
 
-func (c *powerClient) rev() *uint64 { return ptr(c.ack.Rev) }
+func (c *powerClient) rev() *uint64 { return new(c.ack.Rev) }
 
 // live plays the life of one task.
 func (c *powerClient) live(big int) error {
@@ -121,9 +121,9 @@ func (c *powerClient) live(big int) error {
 	due := store.DueChange{Time: 1, Kind: "wake", Key: []byte("due")}
 	gone := due
 	gone.Delete = true
-	fence := ptr(uint64(1))
+	fence := new(uint64(1))
 	if err := errors.Join(
-		c.append(&store.Batch{Rev: ptr(uint64(0)), Dedup: store.Hash(c.id), Change: store.Change{Context: "c", Status: status(1), Phase: store.Live}}, 200, 300),
+		c.append(&store.Batch{Rev: new(uint64(0)), Dedup: store.Hash(c.id), Change: store.Change{Context: "c", Status: status(1), Phase: store.Live}}, 200, 300),
 		c.append(&store.Batch{Rev: c.rev(), Fence: fence, Rows: row(0), Due: []store.DueChange{due}, Audit: [][]byte{[]byte("asked")}}, 100),
 		c.append(&store.Batch{Fence: fence}, big, 50, 50),
 	); err != nil {

@@ -39,6 +39,23 @@ func (o *op) answer(err error) {
 	o.commit.Answer(o.receipt, nil)
 }
 
+// newOp returns an op that runs fn.
+func newOp(ctx context.Context, fn func(*round) error) *op {
+	return &op{ctx: ctx, fn: fn, commit: store.NewCommit()}
+}
+
+// again makes an op as if it had not been tried.
+func (o *op) again() { o.err, o.receipt = nil, store.Receipt{} }
+
+// answerAll answers all ops that have not been answered.
+func answerAll(ops []*op, err error) {
+	for _, o := range ops {
+		if !o.commit.Answered() {
+			o.answer(err)
+		}
+	}
+}
+
 // maxQueued is how many bytes may wait for the disk before only batches of turns, which
 // are small, are accepted.
 const maxQueued = 256 << 20
@@ -141,7 +158,7 @@ func (db *DB) do(ctx context.Context, fn func(*round) error) error {
 	if err := db.Err(); err != nil {
 		return err
 	}
-	o := &op{ctx: ctx, fn: fn, commit: store.NewCommit()}
+	o := newOp(ctx, fn)
 	if !db.queue.put(o) {
 		return store.ErrClosed
 	}

@@ -88,7 +88,7 @@ func (db *DB) Rebuilds() uint64 {
 // does when it meets damage in them, and returns when that is done. If the file is sound,
 // nothing observable changes, but lists are store.ErrUnavailable meanwhile.
 func (db *DB) Rebuild(ctx context.Context) error {
-	if err := db.do(ctx, func(r *round) error { return r.drop() }); err != nil {
+	if err := db.do(ctx, (*round).drop); err != nil {
 		return err
 	}
 	return db.rebuilding.wait(ctx, db)
@@ -111,7 +111,7 @@ func damagedDerived(p any) bool {
 // met queues the drop of the derived buckets if a reader has found damage in them.
 func (b *rebuilding) met(db *DB) {
 	if b.begin() {
-		db.queue.put(&op{ctx: context.Background(), commit: store.NewCommit(), fn: func(r *round) error { return r.drop() }})
+		db.queue.put(newOp(context.Background(), (*round).drop))
 	}
 }
 
@@ -149,10 +149,10 @@ func (r *round) drop() error {
 func (w *writer) rebuild() {
 	var at []byte
 	done := false
-	o := &op{ctx: context.Background(), commit: store.NewCommit(), fn: func(r *round) (err error) {
+	o := newOp(context.Background(), func(r *round) (err error) {
 		at, done, err = r.rebuildSlice(w.rebuilt)
 		return err
-	}}
+	})
 	w.commit([]*op{o})
 	if _, err := o.commit.Wait(); err != nil {
 		return
@@ -171,17 +171,14 @@ func (r *round) rebuildSlice(at []byte) (next []byte, done bool, err error) {
 	r.dirty = true
 	until, n := time.Now().Add(rebuildSlice), 0
 	for _, in := range []struct {
-		mark byte
-		from *changing
-		put  func(k, v []byte) error
-	}{{'t', &r.task, r.deriveTask}, {'w', &r.row, r.deriveRow}} {
+		mark   byte
+		bucket []byte
+		put    func(k, v []byte) error
+	}{{'t', bucketTask, r.deriveTask}, {'w', bucketRow, r.deriveRow}} {
 		if len(at) > 0 && at[0] > in.mark {
 			continue
 		}
-		c := r.im.bucket(bucketTask).Cursor()
-		if in.mark == 'w' {
-			c = r.im.bucket(bucketRow).Cursor()
-		}
+		c := r.im.bucket(in.bucket).Cursor()
 		k, v := c.First()
 		if len(at) > 0 && at[0] == in.mark {
 			k, v = c.Seek(append(bytes.Clone(at[1:]), 0))

@@ -101,7 +101,7 @@ func TestSmallDisk(t *testing.T) {
 		decided := 0
 		for rev := uint64(1); ; rev++ { // whoever decides needs no room ahead
 			_, err := h.Append(t.Context(), &store.Batch{
-				Scope: store.System(), Task: first.Task, Rev: ptr(rev), Change: store.Change{TakeFence: true},
+				Scope: store.System(), Task: first.Task, Rev: new(rev), Change: store.Change{TakeFence: true},
 				Events: []store.Event{{Kind: "k", Data: noise(16 << 10)}},
 			}).Wait()
 			if errors.Is(err, store.ErrUnavailable) {

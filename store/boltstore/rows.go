@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"a2a-server/store"
 )
@@ -20,35 +19,10 @@ func rowKeyOf(b *store.Batch, t *work, c *store.RowChange) []byte {
 
 // checkRows checks the revs of b's rows before any is written.
 func (r *round) checkRows(b *store.Batch, t *work) error {
-	if !slices.ContainsFunc(b.Rows, func(c store.RowChange) bool { return c.IfRev != store.Any }) {
-		return nil
-	}
-	var revs map[string]uint64 // as the changes before leave them
-	if len(b.Rows) > 1 {
-		revs = make(map[string]uint64, len(b.Rows))
-	}
-	for i := range b.Rows {
-		c := &b.Rows[i]
-		key := rowKeyOf(b, t, c)
-		rev, known := revs[string(key)]
-		if !known {
-			have, err := r.readRow(key)
-			if err != nil {
-				return err
-			}
-			rev = have.rev
-		}
-		if c.IfRev != store.Any && c.IfRev != rev {
-			return fmt.Errorf("%w: row %s has rev %d", store.ErrConflict, c.Kind, rev)
-		}
-		if rev++; c.Delete {
-			rev = 0
-		}
-		if revs != nil {
-			revs[string(key)] = rev
-		}
-	}
-	return nil
+	return b.CheckRows(func(c *store.RowChange) []byte { return rowKeyOf(b, t, c) }, func(key []byte) (uint64, error) {
+		have, err := r.readRow(key)
+		return have.rev, err
+	})
 }
 
 // readRow returns the zero rowValue when there is no row.
@@ -153,9 +127,6 @@ func (r *round) deleteRows(found []foundRow, owner store.Scope) error {
 
 // Rows lists rows; see [store.Store].
 func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (store.RowPage, error) {
-	if err := h.alive(); err != nil {
-		return store.RowPage{}, err
-	}
 	if err := q.Validate(s); err != nil {
 		return store.RowPage{}, err
 	}
@@ -163,96 +134,103 @@ func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 	if err != nil {
 		return store.RowPage{}, err
 	}
-	limit := store.PageSize(q.Limit)
-	var page store.RowPage
+	l := rowLister{scope: s, query: q, prefix: rowPrefix(s, q), at: at}
 	if s.IsZero() {
-		return page, nil
+		return l.page, nil
 	}
-	var within []byte // of the keys of a context's rows
-	if q.Context != "" {
-		within = contextRowKey(q.Kind, s, q.Context, nil)
-	}
-	err = h.db.view(ctx, func(im *image) error {
-		if q.Index != "" {
+	err = h.view(ctx, func(im *image) error {
+		l.tasks, l.rows = im.bucket(bucketTask), im.bucket(bucketRow)
+		switch {
+		case q.Key != nil:
+			return l.one(append(l.prefix, q.Key...))
+		case q.Index != "":
 			if err := im.whole(); err != nil {
 				return err
 			}
-		}
-		tasks, rows := im.bucket(bucketTask), im.bucket(bucketRow)
-		// add reports whether the page is full; next is where it would continue.
-		add := func(key, value, next []byte) (bool, error) {
-			row, owner, err := rowAt(q.Kind, key, value)
-			if err != nil {
-				return false, err
-			}
-			switch {
-			case within != nil:
-				if !bytes.HasPrefix(key, within) {
-					return false, nil
-				}
-				row.Context, owner = q.Context, s // the key says so, even if the value is damaged
-			case !row.Task.IsZero():
-				// A row of a task that cannot be read is only for System: its owner is lost.
-				t, err := readTask(tasks, s, row.Task)
-				if err != nil && (s != store.System() || !errors.Is(err, store.ErrDataLoss)) {
-					return false, nil
-				}
-				owner = t.Owner
-			}
-			if s != store.System() && !s.Covers(owner) {
-				return false, nil
-			}
-			if q.Index != "" && !q.Task.IsZero() && row.Task != q.Task {
-				return false, nil
-			}
-			if len(page.Rows) == limit {
-				page.Next = q.EncodeCursor(s, at)
-				return true, nil
-			}
-			page.Rows = append(page.Rows, row)
-			at = bytes.Clone(next)
-			return false, nil
-		}
-		if q.Key != nil {
-			key := rowKey(q.Kind, q.Task, s, q.Key)
-			if within != nil {
-				key = contextRowKey(q.Kind, s, q.Context, q.Key)
-			}
-			value := rows.Get(key)
-			if value == nil {
-				return nil
-			}
-			if _, err := add(key, value, key); err != nil {
-				return err
-			}
-			if len(page.Rows) > 0 && page.Rows[0].Damaged {
-				return fmt.Errorf("%w: row %x", store.ErrDataLoss, key)
-			}
-			return nil
-		}
-		if q.Index != "" {
 			prefix := appendWordPrefix(appendWord(appendWord(nil, q.Kind), q.Index), q.Prefix)
 			return scan(im.bucket(bucketRowIdx).Cursor(), prefix, at, func(k, _ []byte) (bool, error) {
-				_, key, err := cutIndex(k)
+				key, err := rowOf(k)
 				if err != nil {
 					return false, err
 				}
-				return add(key, rows.Get(key), k)
+				return l.add(key, l.rows.Get(key), k)
 			})
 		}
-		prefix := appendWord(nil, q.Kind)
-		switch {
-		case within != nil:
-			prefix = within
-		case !q.Task.IsZero():
-			prefix = append(prefix, q.Task[:]...)
-		}
-		return scan(rows.Cursor(), prefix, at, func(k, v []byte) (bool, error) { return add(k, v, k) })
+		return scan(l.rows.Cursor(), l.prefix, at, func(k, v []byte) (bool, error) { return l.add(k, v, k) })
 	})
 	if err != nil {
 		return store.RowPage{}, err
 	}
-	return page, nil
+	return l.page, nil
+}
+
+// rowPrefix returns how the keys of all rows that q may select begin.
+func rowPrefix(s store.Scope, q store.RowQuery) []byte {
+	switch {
+	case q.Context != "":
+		return contextRowKey(q.Kind, s, q.Context, nil)
+	case !q.Task.IsZero() || q.Key != nil:
+		return rowKey(q.Kind, q.Task, s, nil)
+	}
+	return appendWord(nil, q.Kind)
+}
+
+// rowLister collects a page of rows.
+type rowLister struct {
+	tasks, rows *bucket
+	scope       store.Scope
+	query       store.RowQuery
+	prefix      []byte // of the keys of the rows
+	at          []byte // the position of the last row
+	page        store.RowPage
+}
+
+// one adds the row with a key, if it exists.
+func (l *rowLister) one(key []byte) error {
+	value := l.rows.Get(key)
+	if value == nil {
+		return nil
+	}
+	if _, err := l.add(key, value, key); err != nil {
+		return err
+	}
+	if len(l.page.Rows) > 0 && l.page.Rows[0].Damaged {
+		return fmt.Errorf("%w: row %x", store.ErrDataLoss, key)
+	}
+	return nil
+}
+
+// add adds a row that the scope covers, and reports whether the page is full. position is that
+// of the row in the list.
+func (l *rowLister) add(key, value, position []byte) (full bool, err error) {
+	if !bytes.HasPrefix(key, l.prefix) {
+		return false, nil // an index has the rows of all places
+	}
+	row, owner, err := rowAt(l.query.Kind, key, value)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case l.query.Context != "":
+		row.Context, owner = l.query.Context, l.scope // the key says so, even if the value is damaged
+	case !row.Task.IsZero():
+		// A row of a task that cannot be read is only for System: its owner is lost.
+		t, err := readTask(l.tasks, l.scope, row.Task)
+		if err != nil && (l.scope != store.System() || !errors.Is(err, store.ErrDataLoss)) {
+			return false, nil
+		}
+		owner = t.Owner
+	}
+	if l.scope != store.System() && !l.scope.Covers(owner) {
+		return false, nil
+	}
+	if len(l.page.Rows) == store.PageSize(l.query.Limit) {
+		l.page.Next = l.query.EncodeCursor(l.scope, l.at)
+		return true, nil
+	}
+	l.page.Rows = append(l.page.Rows, row)
+	l.at = bytes.Clone(position)
+	return false, nil
 }
 
 // scan calls fn for each key with prefix, past after when it is not nil, until
@@ -272,19 +250,17 @@ func scan(c *cursor, prefix, after []byte, fn func(k, v []byte) (bool, error)) e
 	return nil
 }
 
-// cutIndex splits a key of rowidx into its index key and the row's key.
-func cutIndex(k []byte) (ikey, row []byte, err error) {
-	_, rest, ok := cutWord(k)
-	if ok {
-		_, rest, ok = cutWord(rest)
+// rowOf returns the key of the row that a key of rowidx names, after the words of its kind, its
+// index and its index key.
+func rowOf(k []byte) ([]byte, error) {
+	rest := k
+	for range 3 {
+		var ok bool
+		if _, rest, ok = cutWord(rest); !ok {
+			return nil, fmt.Errorf("%w: index key %x", store.ErrDataLoss, k)
+		}
 	}
-	if ok {
-		ikey, rest, ok = cutWord(rest)
-	}
-	if !ok {
-		return nil, nil, fmt.Errorf("%w: index key %x", store.ErrDataLoss, k)
-	}
-	return ikey, rest, nil
+	return rest, nil
 }
 
 // rowAt returns the row at key, copied, and the owner of a row without a task, unless the

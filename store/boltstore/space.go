@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"os"
-	"runtime/debug"
 	"syscall"
 	"time"
 )
@@ -41,10 +40,10 @@ type space struct {
 	room    int64
 }
 
-// begin records the allocated space after the file's pages at opening. Those pages are all
-// written, so any further allocation comes after them.
-func (s *space) begin() {
-	s.end = s.used
+// begin records the allocated space after the file's pages at opening, which fill used bytes.
+// Those pages are all written, so any further allocation comes after them.
+func (s *space) begin(used int64) {
+	s.used, s.end = used, used
 	if info, err := s.file.Stat(); err == nil {
 		s.end = max(s.used, min(info.Size(), allocated(info)))
 	}
@@ -58,8 +57,8 @@ func (s *space) take(need int64, now time.Time) {
 		s.unallocated(need)
 		return
 	}
-	if high, ok := s.metas.high(); ok {
-		s.used = max(s.used, high)
+	if newest, ok := s.metas.newest(); ok {
+		s.used = max(s.used, int64(newest.high)*newest.pageSize)
 	}
 	free, known := available(s.file)
 	step := s.ahead
@@ -131,7 +130,7 @@ func (s *space) allocate(at, size int64) error {
 	if err = allocate(s.file, at, size); !full(err) {
 		return err
 	}
-	if high, ok := s.metas.high(); ok && at >= high {
+	if newest, ok := s.metas.newest(); ok && at >= int64(newest.high)*newest.pageSize {
 		_ = release(s.file, at, size)
 		_ = s.file.Truncate(info.Size())
 	}
@@ -172,48 +171,22 @@ func full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
-// newest returns the meta data of the newest meta page; nil: neither page is valid.
-func (m *metas) newest() []byte {
-	half := len(m.pages) / 2
-	a, b := readMeta(m.pages[:half]), readMeta(m.pages[half:])
-	if !a.valid || b.valid && b.tx > a.tx {
-		a = b
-	}
-	if !a.valid {
-		return nil
-	}
-	return a.page[metaAt:]
-}
-
-// high returns where the pages of the newest commit end, unless the meta pages are damaged.
-func (m *metas) high() (end int64, ok bool) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() { ok = recover() == nil && ok }() // the file may be gone
-	meta := m.newest()
-	if meta == nil {
-		return 0, false
-	}
-	return int64(binary.NativeEndian.Uint64(meta[metaHigh:])) * int64(len(m.pages)/2), true
-}
-
 // freeRuns returns how many bytes a file has in free pages of which enough for need are next
 // to each other, and as many as the list of them takes.
 func (m *metas) freeRuns(file *os.File, need int64) (bytes int64) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if recover() != nil {
-			bytes = 0
-		}
-	}()
-	meta, size, order := m.newest(), int64(len(m.pages)/2), binary.NativeEndian
-	at := int64(order.Uint64(meta[metaFree:])) * size
+	newest, ok := m.newest()
+	if !ok {
+		return 0
+	}
+	size, order := newest.pageSize, binary.NativeEndian
+	at := int64(newest.free) * size
 	var header [pageHeader + 8]byte
 	if _, err := file.ReadAt(header[:], at); err != nil {
 		return 0
 	}
-	count, from := int64(order.Uint16(header[10:])), at+pageHeader
+	count, from := uint64(order.Uint16(header[10:])), at+pageHeader
 	if count == manyFree {
-		count, from = int64(order.Uint64(header[pageHeader:])), from+8
+		count, from = order.Uint64(header[pageHeader:]), from+8
 	}
 	ids := make([]byte, 8*min(count, 1<<24))
 	if _, err := file.ReadAt(ids, from); err != nil {

@@ -27,7 +27,7 @@ func TestZerosAhead(t *testing.T) {
 		t.Helper()
 		id, text := store.NewTaskID(), bytes.Repeat([]byte{byte(1 + len(said))}, size)
 		b := &store.Batch{
-			Scope: alice, Task: id, Rev: ptr(uint64(0)),
+			Scope: alice, Task: id, Rev: new(uint64(0)),
 			Change: store.Change{Context: "context", Status: &store.Status{State: 2, Time: 1000}, Phase: store.Parked},
 			Events: []store.Event{{Public: true, Kind: "task", Time: 1000, Data: text}},
 		}

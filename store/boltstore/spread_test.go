@@ -127,7 +127,7 @@ func TestCountMeetsDamage(t *testing.T) {
 func TestDamagedAtWork(t *testing.T) {
 	t.Parallel()
 	d, rests, _, live := newDamaged(t)
-	b := &store.Batch{Scope: alice, Task: rests, Rev: ptr(uint64(3)), Change: store.Change{Phase: store.Live, TakeFence: true}}
+	b := &store.Batch{Scope: alice, Task: rests, Rev: new(uint64(3)), Change: store.Change{Phase: store.Live, TakeFence: true}}
 	commit(d.h, b)
 	d.open(t)
 	d.changeByte(t, "task", rests[:])

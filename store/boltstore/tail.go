@@ -1,7 +1,6 @@
 package boltstore
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -152,25 +151,7 @@ func (h *hub) read(s store.Scope, id store.TaskID, from store.From, limit store.
 	if n < start {
 		return v, false
 	}
-	v.Header, v.Next = t.header, from
-	rest := t.events[n-start:]
-	if limit.Refuses(&t.header) {
-		v.More = len(rest) > 0
-		return v, true
-	}
-	if left := func(e store.Event) bool { return !from.Holds(&e, limit.NoBulk) }; slices.ContainsFunc(rest, left) {
-		rest = slices.DeleteFunc(slices.Clone(rest), left)
-	}
-	v.Next = from.Advance(t.header.Seq)
-	size := 0
-	for i := range rest {
-		if i > 0 && (i == limit.Events || size+len(rest[i].Data) > limit.Bytes) {
-			v.Events, v.More = rest[:i:i], true
-			v.Next = from.Advance(rest[i-1].Seq)
-			return v, true
-		}
-		size += len(rest[i].Data)
-	}
-	v.Events = rest[:len(rest):len(rest)]
+	v.Header = t.header
+	v.Fill(t.events[n-start:], from, limit)
 	return v, true
 }

@@ -19,6 +19,7 @@ type image struct {
 	data []byte // of the file, as bbolt has mapped it
 	size uint64 // of a page
 	root uint64 // page of the bucket of all buckets
+	used []bool // pages that are in use, so far; nil: it is not noted
 }
 
 func newImage(tx *bolt.Tx) *image {
@@ -49,9 +50,9 @@ func (im *image) in(name, value []byte) *bucket {
 	if len(value) < bucketHeader {
 		panic(fmt.Errorf("its bucket %s is cut off", name))
 	}
-	b := &bucket{im: im, name: name, root: binary.NativeEndian.Uint64(value)}
-	if b.root == 0 {
-		b.small = page(value[bucketHeader:])
+	b := &bucket{im: im, name: name, root: binary.NativeEndian.Uint64(value), small: page(value[bucketHeader:])}
+	if b.root != 0 && len(b.small) > 0 {
+		panic(fmt.Errorf("its bucket %s has both a root page and elements", name))
 	}
 	return b
 }
@@ -78,7 +79,24 @@ func (im *image) page(id uint64) (page, error) {
 	if order.Uint64(p) != id || more >= high-id {
 		return nil, fmt.Errorf("its page %d says that it is page %d, with %d more", id, order.Uint64(p), more)
 	}
+	for n := id; im.used != nil && n <= id+more; n++ {
+		if err := im.use(n); err != nil {
+			return nil, err
+		}
+	}
 	return page(p[:(more+1)*im.size]), nil
+}
+
+// use notes that a page is in use.
+func (im *image) use(id uint64) error {
+	if high := uint64(len(im.used)); id < 2 || id >= high {
+		return fmt.Errorf("it refers to page %d; valid pages are 2 to %d", id, high-1)
+	}
+	if im.used[id] {
+		return fmt.Errorf("its page %d is used twice", id)
+	}
+	im.used[id] = true
+	return nil
 }
 
 // bucket is a bucket of an image.
@@ -204,11 +222,7 @@ func (c *cursor) First() (key, value []byte) {
 }
 
 // Last moves to the last key.
-func (c *cursor) Last() (key, value []byte) {
-	c.begin()
-	c.descend(last)
-	return c.backward()
-}
+func (c *cursor) Last() (key, value []byte) { return c.Before(nil) }
 
 // Seek moves to the first key that is not smaller than key.
 func (c *cursor) Seek(key []byte) (k, v []byte) {
@@ -222,11 +236,14 @@ func (c *cursor) Seek(key []byte) (k, v []byte) {
 	return c.forward()
 }
 
-// Before moves to the last key that is smaller than key.
+// Before moves to the last key that is smaller than key; nil: to the last.
 func (c *cursor) Before(key []byte) (k, v []byte) {
 	c.begin()
 	c.descend(func(p page) int {
-		if p.leaf() {
+		switch {
+		case key == nil:
+			return last(p)
+		case p.leaf():
 			return p.search(key) - 1
 		}
 		return p.toward(key)

@@ -129,7 +129,7 @@ func (w *writer) refused(ops []*op, why error) {
 	w.db.trouble.set(why)
 	kept := make([]*op, 0, len(ops)+len(w.putOff.ops))
 	for _, o := range ops {
-		o.err, o.receipt = nil, store.Receipt{}
+		o.again()
 		if o.keeps() && !w.db.queue.isClosed() {
 			kept = append(kept, o)
 			continue
@@ -214,7 +214,7 @@ func (w *writer) look() {
 	if len(w.putOff.ops) > 0 || w.db.Trouble() == nil {
 		return
 	}
-	w.putOff.ops = []*op{{ctx: context.Background(), commit: store.NewCommit(), fn: func(r *round) error {
+	w.putOff.ops = []*op{newOp(context.Background(), func(r *round) error {
 		return r.put(&r.meta, keyEpoch, bytes.Clone(r.meta.Get(keyEpoch)))
-	}}}
+	})}
 }

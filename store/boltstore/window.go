@@ -73,7 +73,7 @@ func (w *window) load(ctx context.Context, db *DB) {
 	for done, found := false, 0; !done; {
 		err := db.view(ctx, func(im *image) error {
 			c := im.bucket(bucketTask).Cursor()
-			k, v := seekBefore(c, at)
+			k, v := c.Before(at)
 			for n := 0; n < 2048; {
 				if done = k == nil || found == windowWalk*w.size || age >= windowReach; done {
 					return nil

@@ -130,9 +130,7 @@ func (w *writer) count() {
 
 // release refuses the creates that wait for the usage of owners.
 func (w *writer) release(err error) {
-	for _, o := range w.waiting {
-		o.answer(err)
-	}
+	answerAll(w.waiting, err)
 	w.waiting = nil
 }
 
@@ -216,9 +214,7 @@ func (w *writer) admit(ops []*op) []*op {
 func (w *writer) commit(ops []*op) {
 	w.at(PointTaken)
 	if err := w.db.refuses(); err != nil {
-		for _, o := range ops {
-			o.answer(err)
-		}
+		answerAll(ops, err)
 		return
 	}
 	need := int64(0)
@@ -234,7 +230,7 @@ func (w *writer) commit(ops []*op) {
 	case err == nil:
 	case errors.Is(err, errDerived):
 		for _, o := range ops {
-			o.err, o.receipt = nil, store.Receipt{}
+			o.again()
 		}
 		switch err := w.dropDerived(); {
 		case err == nil:
@@ -242,10 +238,7 @@ func (w *writer) commit(ops []*op) {
 		case errors.As(err, &unavailable):
 			w.refused(ops, unavailable)
 		default:
-			failed := w.db.met(err, false /* locked */)
-			for _, o := range ops {
-				o.answer(failed)
-			}
+			answerAll(ops, w.db.met(err, false /* locked */))
 		}
 	case errors.As(err, &unavailable):
 		w.refused(ops, unavailable)
@@ -257,7 +250,7 @@ func (w *writer) commit(ops []*op) {
 				w.queueUp(ops[i:])
 				return
 			}
-			o.err, o.receipt = nil, store.Receipt{}
+			o.again()
 			w.commit([]*op{o})
 		}
 	}
@@ -269,7 +262,7 @@ var errDerived = errors.New("a derived bucket is damaged")
 // dropDerived drops the derived buckets. An *unavailableError means that the disk has refused it,
 // and that nothing was written.
 func (w *writer) dropDerived() error {
-	o := &op{ctx: context.Background(), commit: store.NewCommit(), fn: func(r *round) error { return r.drop() }}
+	o := newOp(context.Background(), (*round).drop)
 	err := w.try([]*op{o})
 	if err == nil {
 		_, err = o.commit.Wait()
@@ -295,17 +288,11 @@ func (w *writer) try(ops []*op) (err error) {
 			err = errDerived
 			return
 		}
-		var failed error
+		fail := db.fail
 		if r == nil || w.undone(r.txid) {
-			failed = db.met(p, !free)
-		} else {
-			failed = db.fail(p, !free)
+			fail = db.met
 		}
-		for _, o := range ops {
-			if !o.commit.Answered() {
-				o.answer(failed)
-			}
-		}
+		answerAll(ops, fail(p, !free))
 		err = nil
 	}()
 	if r, err = w.begin(); err != nil {
@@ -350,9 +337,7 @@ func (w *writer) try(ops []*op) (err error) {
 		w.at(PointCommitted)
 		r.publish()
 	}
-	for _, o := range ops {
-		o.answer(nil)
-	}
+	answerAll(ops, nil)
 	return nil
 }
 
@@ -371,10 +356,7 @@ func (w *writer) failed(txid uint64, cause error, ops []*op) error {
 // lost ends the store: it is not known whether a commit will be there when the file is
 // reopened.
 func (w *writer) lost(cause error, ops []*op) error {
-	failed := w.db.fail(cause, false)
-	for _, o := range ops {
-		o.answer(failed)
-	}
+	answerAll(ops, w.db.fail(cause, false))
 	return nil
 }
 

@@ -37,12 +37,12 @@ func (db *DB) commitRows(b *store.Batch) error {
 		return store.ErrNotFound
 	}
 	in := places{own: place{owner: b.Scope}}
-	if err := db.checkRows(in, b.Rows); err != nil {
+	if err := db.checkRows(in, b); err != nil {
 		return err
 	}
 	db.putRows(in, b.Rows)
 	db.putDue(in.own, b.Due)
-	db.putAudit(b)
+	db.putAudit(b.Task, b.Audit...)
 	db.wakeRows(b.Rows, b.Scope)
 	return nil
 }
@@ -59,7 +59,7 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 		return store.Receipt{}, err
 	}
 	in := places{own: place{task: b.Task}, context: place{owner: header.Owner, context: header.Context}}
-	if err := db.checkRows(in, b.Rows); err != nil {
+	if err := db.checkRows(in, b); err != nil {
 		return store.Receipt{}, err
 	}
 	if err := db.checkContextRows(in, b); err != nil {
@@ -100,10 +100,10 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 	}
 	db.putRows(in, b.Rows)
 	header.Due = uint32(int(header.Due) + db.putDue(in.own, b.Due))
-	db.putAudit(b)
+	db.putAudit(b.Task, b.Audit...)
 	t.header = header
 	if !b.IsAside() {
-		db.wake(header.Task, header.Owner)
+		db.ofTasks.Wake(header.Task, header.Owner)
 	}
 	db.wakeRows(b.Rows, header.Owner)
 	return receipt, nil

@@ -7,9 +7,9 @@ import (
 	"a2a-server/store"
 )
 
-func (db *DB) putAudit(b *store.Batch) {
-	for _, data := range b.Audit {
-		db.audit = append(db.audit, store.AuditEntry{N: uint64(len(db.audit)) + 1, Task: b.Task, Data: data})
+func (db *DB) putAudit(id store.TaskID, entries ...[]byte) {
+	for _, data := range entries {
+		db.audit = append(db.audit, store.AuditEntry{N: uint64(len(db.audit)) + 1, Task: id, Data: data})
 	}
 }
 

@@ -28,7 +28,7 @@ func (h *handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {
 		t.header.Rev++
 		t.header.Epoch = h.epoch
 		claimed = append(claimed, t.header)
-		h.db.wake(t.header.Task, t.header.Owner)
+		h.db.ofTasks.Wake(t.header.Task, t.header.Owner)
 	}
 	return claimed, nil
 }

@@ -25,19 +25,19 @@ type DB struct {
 	// Defaults to time.Now.
 	Now func() time.Time
 
-	began    time.Time // the first reading of Now
-	mu       sync.Mutex
-	closed   bool
-	life     uint64 // raised by Close: a handle of an earlier life stays closed
-	epoch    uint64 // of the newest handle
-	tasks    map[store.TaskID]*task
-	rows     btree.Map[string, *row]      // by position
-	index    btree.Map[string, *row]      // by index key and position
-	due      btree.Map[string, store.Due] // by position
-	audit    []store.AuditEntry
-	window   *store.Window
-	watchers map[store.TaskID]map[*watcher]struct{}
-	ofRows   store.RowWatchers
+	began   time.Time // the first reading of Now
+	mu      sync.Mutex
+	closed  bool
+	life    uint64 // raised by Close: a handle of an earlier life stays closed
+	epoch   uint64 // of the newest handle
+	tasks   map[store.TaskID]*task
+	rows    btree.Map[string, *row]      // by position
+	index   btree.Map[string, *row]      // by index key and position
+	due     btree.Map[string, store.Due] // by position
+	audit   []store.AuditEntry
+	window  *store.Window
+	ofTasks store.Watchers[store.TaskID]
+	ofRows  store.Watchers[string]
 }
 
 // task is a header with its log.
@@ -76,10 +76,9 @@ func New() *DB { return newWithWindow(0) }
 // remembers size messages. 0 means [store.WindowSize].
 func newWithWindow(size int) *DB {
 	return &DB{
-		Now:      time.Now,
-		tasks:    make(map[store.TaskID]*task),
-		window:   store.NewWindow(size),
-		watchers: make(map[store.TaskID]map[*watcher]struct{}),
+		Now:    time.Now,
+		tasks:  make(map[store.TaskID]*task),
+		window: store.NewWindow(size),
 	}
 }
 

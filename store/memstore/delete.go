@@ -20,19 +20,21 @@ func (h *handle) Delete(ctx context.Context, s store.Scope, id store.TaskID, aud
 		return store.ErrBusy
 	}
 	if audit != nil {
-		h.db.audit = append(h.db.audit, store.AuditEntry{N: uint64(len(h.db.audit)) + 1, Task: id, Data: audit})
+		h.db.putAudit(id, audit)
 	}
 	delete(h.db.tasks, id)
 	last := h.db.isLast(&t.header)
-	places := []place{{task: id}}
-	if last {
-		places = append(places, place{owner: t.header.Owner, context: t.header.Context})
+	var rows []*row
+	for _, r := range walk(&h.db.rows, "", "", "") {
+		if r.id.in.task == id || last && r.id.in == (place{owner: t.header.Owner, context: t.header.Context}) {
+			rows = append(rows, r)
+		}
 	}
-	for _, r := range h.db.rowsOf(places) {
+	for _, r := range rows {
 		h.db.removeRow(r.id)
 		h.db.ofRows.Wake(r.id.kind, t.header.Owner)
 	}
-	h.db.wake(id, t.header.Owner) // a reader that waits has to learn that it is gone
+	h.db.ofTasks.Wake(id, t.header.Owner) // a reader that waits has to learn that it is gone
 	return nil
 }
 
@@ -47,31 +49,4 @@ func (db *DB) isLast(gone *store.Header) bool {
 		}
 	}
 	return true
-}
-
-// rowsOf returns all rows of places.
-func (db *DB) rowsOf(places []place) []*row {
-	var found []*row
-	for _, kind := range db.kinds() {
-		for _, p := range places {
-			for _, r := range db.rowsIn(kind, p) {
-				found = append(found, r)
-			}
-		}
-	}
-	return found
-}
-
-// kinds returns the kinds of which there are rows.
-func (db *DB) kinds() []string {
-	var kinds []string
-	for from, more := "", true; more; {
-		more = false
-		db.rows.Ascend(from, func(_ string, r *row) bool {
-			kinds = append(kinds, r.id.kind)
-			from, more = escaped([]byte(r.id.kind))+"\x00\x01", true // after all rows of the kind
-			return false
-		})
-	}
-	return kinds
 }

@@ -7,23 +7,10 @@ import (
 	"a2a-server/store"
 )
 
-type dueID struct {
-	time store.Millis
-	in   place
-	kind string
-	key  string
-}
-
-// position compares by time, then by task, owner, kind and key.
-func (d dueID) position() store.DuePosition {
-	p := binary.BigEndian.AppendUint64(nil, uint64(d.time))
-	p = append(p, d.in.task[:]...)
-	if d.in.task.IsZero() {
-		owner := d.in.owner.Key()
-		p = append(p, owner[:]...)
-	}
-	p = append(p, ordered([]byte(d.kind))...)
-	return store.DuePosition(append(p, d.key...))
+// duePosition compares by time, then by task, owner, kind and key.
+func duePosition(in place, c *store.DueChange) store.DuePosition {
+	p := binary.BigEndian.AppendUint64(nil, uint64(c.Time))
+	return store.DuePosition(string(p) + in.key() + ordered([]byte(c.Kind)) + string(c.Key))
 }
 
 // putDue makes changes and returns by how many the due rows of in have grown.
@@ -31,7 +18,7 @@ func (db *DB) putDue(in place, changes []store.DueChange) int {
 	before := db.due.Len()
 	for i := range changes {
 		c := &changes[i]
-		p := dueID{c.Time, in, c.Kind, string(c.Key)}.position()
+		p := duePosition(in, c)
 		if c.Delete {
 			db.due.Delete(string(p))
 		} else if _, ok := db.due.Get(string(p)); !ok { // putting an existing row changes nothing

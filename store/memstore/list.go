@@ -26,7 +26,7 @@ func (h *handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store
 
 	var found []store.Header
 	for _, t := range h.db.tasks {
-		if hd := t.header; s.Covers(hd.Owner) && matches(q, &hd) {
+		if hd := t.header; s.Covers(hd.Owner) && q.Matches(&hd) {
 			found = append(found, hd)
 		}
 	}
@@ -48,12 +48,6 @@ func (h *handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store
 		page.Next = q.EncodeCursor(s, taskPosition(s, &found[n-1]))
 	}
 	return page, nil
-}
-
-func matches(q store.Query, h *store.Header) bool {
-	return (q.Context == "" || q.Context == h.Context) &&
-		(q.State == 0 || q.State == h.State) &&
-		(q.Since == 0 || q.Since <= h.StatusTime)
 }
 
 // taskPosition returns a task's position in a list of s. Only an Owner's list is in

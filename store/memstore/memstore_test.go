@@ -136,7 +136,7 @@ func TestNothingIsLeft(t *testing.T) {
 	<-wake
 	stop()
 	stop()
-	if len(db.tasks)+db.rows.Len()+db.due.Len()+len(db.watchers) != 0 || len(db.audit) != 1 {
-		t.Errorf("%d tasks, %d rows, %d due rows, %d watchers are left, and %d audit entries", len(db.tasks), db.rows.Len(), db.due.Len(), len(db.watchers), len(db.audit))
+	if len(db.tasks)+db.rows.Len()+db.due.Len()+db.ofTasks.Len() != 0 || len(db.audit) != 1 {
+		t.Errorf("%d tasks, %d rows, %d due rows, %d watchers are left, and %d audit entries", len(db.tasks), db.rows.Len(), db.due.Len(), db.ofTasks.Len(), len(db.audit))
 	}
 }

@@ -2,9 +2,7 @@ package memstore
 
 import (
 	"context"
-	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 
@@ -58,69 +56,22 @@ func (p *places) of(c *store.RowChange) rowID {
 
 // checkContextRows refuses a batch that makes the rows of its context exceed a limit.
 func (db *DB) checkContextRows(in places, b *store.Batch) error {
-	if b.ContextRows == (store.RowBound{}) {
-		return nil
-	}
-	before := map[string]store.RowBound{} // by kind
-	values := map[rowID][]byte{}          // of the rows of the context
-	for i := range b.Rows {
-		kind := b.Rows[i].Kind
-		if _, counted := before[kind]; counted || !b.Rows[i].OfContext {
-			continue
-		}
-		var used store.RowBound
+	return b.CheckContextRows(func(kind string, add func(key, value []byte)) error {
 		for _, r := range db.rowsIn(kind, in.context) {
-			used.Add([]byte(r.id.key), r.value)
-			values[r.id] = r.value
+			add([]byte(r.id.key), r.value)
 		}
-		before[kind] = used
-	}
-	after := maps.Clone(before)
-	for i := range b.Rows {
-		c := &b.Rows[i]
-		if !c.OfContext {
-			continue
-		}
-		id, used := in.of(c), after[c.Kind]
-		if value, ok := values[id]; ok {
-			used.Remove(c.Key, value)
-			delete(values, id)
-		}
-		if !c.Delete {
-			used.Add(c.Key, c.Value)
-			values[id] = c.Value
-		}
-		after[c.Kind] = used
-	}
-	for _, kind := range slices.Sorted(maps.Keys(after)) {
-		if err := b.ContextRows.Check(kind, before[kind], after[kind]); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // checkRows reports whether all changes can be made, in order.
-func (db *DB) checkRows(in places, changes []store.RowChange) error {
-	revs := make(map[rowID]uint64, len(changes)) // as the changes before leave them
-	for i := range changes {
-		c := &changes[i]
-		id := in.of(c)
-		rev, ok := revs[id]
-		if !ok {
-			if r, found := db.rows.Get(id.position()); found {
-				rev = r.rev
-			}
+func (db *DB) checkRows(in places, b *store.Batch) error {
+	return b.CheckRows(func(c *store.RowChange) []byte { return []byte(in.of(c).position()) }, func(key []byte) (uint64, error) {
+		if r, found := db.rows.Get(string(key)); found {
+			return r.rev, nil
 		}
-		if c.IfRev != store.Any && c.IfRev != rev {
-			return fmt.Errorf("%w: row %s %q has rev %d", store.ErrConflict, c.Kind, c.Key, rev)
-		}
-		revs[id] = rev + 1
-		if c.Delete {
-			revs[id] = 0
-		}
-	}
-	return nil
+		return 0, nil
+	})
 }
 
 // putRows makes changes that checkRows has passed.

@@ -14,7 +14,6 @@ func appendCases() []testCase {
 	return []testCase{
 		{"read back byte for byte", testReadBack},
 		{"limits of a page", testPageLimits},
-		{"create", testCreate},
 		{"one bad batch among many fails alone", testOneBadBatch},
 		{"views are kept", testViewsAreKept},
 	}
@@ -84,26 +83,6 @@ func testPageLimits(t *testing.T, f *fixture) {
 			checkEvents(t, "Read()", log.events, mustLog(t, h, alice(), b.Task, store.After(0), limit).Events)
 		}
 	}
-}
-
-func testCreate(t *testing.T, f *fixture) {
-	var last uint64
-	for i, phase := range []store.Phase{store.Live, store.Parked, store.Final} {
-		b := with(createIn(phase, bob()), newHash())
-		same(t, store.Receipt{Task: b.Task, First: 1, Rev: 1, Fence: 1}, mustAppend(t, f.h[i%2], b), "receipt of an empty create")
-		h := f.header(t, b.Task)
-		want := store.Header{Task: b.Task, Owner: bob(), Context: "context", Message: b.Dedup, State: 2, StatusTime: 1000, Phase: phase, Rev: 1, Fence: 1, Epoch: h.Epoch}
-		same(t, want, h, "header of an empty create")
-		if phase == store.Live {
-			last = h.Epoch
-		}
-	}
-	b := create(alice(), public("1"), private("22"))
-	same(t, store.Receipt{Task: b.Task, First: 1, Last: 2, Pub: 1, Rev: 1, Fence: 1}, mustAppend(t, f.h[1], b), "receipt")
-	if h := f.header(t, b.Task); last == 0 || h.Epoch <= last || h.Bytes != 3 || h.Epoch != f.h[1].Epoch() {
-		t.Errorf("header = %+v, want 3 bytes and an epoch after %d", h, last)
-	}
-	same(t, store.Receipt{}, f.append(t, scopeRows(alice(), put("kind", "key", 0, "value"))), "receipt of a batch without a task")
 }
 
 // Batches are queued without waiting, so that valid and invalid batches share a commit.

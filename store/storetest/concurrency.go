@@ -11,67 +11,8 @@ import (
 
 func concurrencyCases() []testCase {
 	return []testCase{
-		{"many tasks, and a reopen", testManyTasks},
 		{"one task", testOneTask},
 		{"everything at once", testEverythingAtOnce},
-	}
-}
-
-// loop appends to tasks of its own by both handles, batch after batch, and compares each
-// receipt; it is for any goroutine.
-func (f *fixture) loop(t *testing.T, i, batches int, id store.TaskID, log *history, rev uint64) error {
-	for n := range batches {
-		next := chunks(id, 1, mixed(n%5, fmt.Sprint(i, " ", n))...)
-		if n%4 == 3 {
-			next = with(change(id, rev, next.Events...), put("kind", fmt.Sprint(n%5), store.Any, fmt.Sprint(n)), fmt.Sprint(2*rev), fmt.Sprint(2*rev+1))
-			rev++
-		}
-		first := uint64(len(log.events)) + 1
-		log.add(next.Events...)
-		want := store.Receipt{Task: id, First: first, Last: uint64(len(log.events)), Pub: log.pub, Fence: 1}
-		if next.Rev != nil {
-			want.Rev = rev
-		}
-		if r, err := do(t.Context(), f.h[(i+n)%2], next); err != nil || r != want {
-			return fmt.Errorf("Append() = %+v, %s, want %+v", r, said(err), want)
-		}
-	}
-	return nil
-}
-
-// Each goroutine has its own task, by both handles; commits are shared. The store is then
-// compared with the acknowledged batches: logs, rows, and audit entries in the order of revs.
-func testManyTasks(t *testing.T, f *fixture) {
-	const writers, batches = 12, 40
-	ids, logs := make([]store.TaskID, writers), make([]history, writers)
-	for i := range ids {
-		b := create(owners()[i%4])
-		f.append(t, b)
-		ids[i] = b.Task
-	}
-	for round := range uint64(2) {
-		parallel(t, writers, func(i int) error { return f.loop(t, i, batches, ids[i], &logs[i], 1+round*batches/4) })
-		f.reopen(t)
-		for i, id := range ids {
-			f.checkLog(t, id, logs[i].events)
-			var want []store.Row
-			for n, last := range []int{35, 31, 27, 23, 39} {
-				puts := uint64(batches / 4 / 5)
-				want = append(want, row(id, "kind", fmt.Sprint(n), puts*(round+1), fmt.Sprint(last)))
-			}
-			f.checkRows(t, owners()[i%4], store.RowQuery{Kind: "kind", Task: id}, want...)
-		}
-		entries := mustAudit(t, f.h[0], 0, 10_000)
-		if want := writers * batches / 2 * (int(round) + 1); len(entries) != want {
-			t.Fatalf("Audit() = %d entries, want %d", len(entries), want)
-		}
-		next := map[store.TaskID]int{}
-		for i, e := range entries {
-			if want := fmt.Sprint(next[e.Task] + 2); e.N != uint64(i)+1 || string(e.Data) != want {
-				t.Fatalf("entry %d = %+v, want number %d, %q", i, e, i+1, want)
-			}
-			next[e.Task]++
-		}
 	}
 }
 

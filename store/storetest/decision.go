@@ -11,7 +11,6 @@ import (
 
 func decisionCases() []testCase {
 	return []testCase{
-		{"one of fifty wins", testOneDecisionWins},
 		{"one of fifty wins with the rev read again", testOneRetriedDecisionWins},
 		{"one of fifty wins in one queue", testOneQueuedDecisionWins},
 		{"one of fifty puts a row of a scope", testOneScopeRowWins},
@@ -47,15 +46,6 @@ func conflict(err error) error {
 		return fmt.Errorf("Append() = %s, want %w", said(err), store.ErrConflict)
 	}
 	return nil
-}
-
-func testOneDecisionWins(t *testing.T, f *fixture) {
-	b := pendingTask()
-	f.append(t, b)
-	f.checkRoom(t, 50, 1, func(i int) *store.Batch { return decision(b.Task, 1, i) }, conflict)
-	var winner int
-	_, _ = fmt.Sscan(string(mustRows(t, f.h[0], alice(), store.RowQuery{Kind: "kind", Task: b.Task})[0].Value), &winner)
-	f.checkDecided(t, b.Task, winner)
 }
 
 // Here rev does not decide: every loser reads it again, and a third of the

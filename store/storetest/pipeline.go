@@ -13,7 +13,6 @@ func pipelineCases() []testCase {
 		{"chunks, chunks, step", testChunksThenStep},
 		{"chunks of a turn that is cut off", testChunksCutOff},
 		{"what refuses chunks, and changes between them", testChunksRefused},
-		{"batches of one task keep their order", testQueueOrder},
 	}
 }
 
@@ -154,24 +153,4 @@ func testChunksRefused(t *testing.T, f *fixture) {
 	f.checkRows(t, alice(), store.RowQuery{Kind: "kind", Task: b.Task}, row(b.Task, "kind", "row", 1, "value"))
 	f.checkNothing(t)
 	f.append(t, with(change(b.Task, 2, public("again")), fence(1))) // read again and made again, it passes
-}
-
-// A single goroutine queues by both handles in turn.
-func testQueueOrder(t *testing.T, f *fixture) {
-	b := create(alice())
-	f.append(t, b)
-	var log history
-	var commits []*store.Commit
-	for n := range 500 {
-		e := public("%d", n)
-		log.add(e)
-		commits = append(commits, f.h[n%2].Append(t.Context(), chunks(b.Task, 1, e)))
-	}
-	for n, c := range commits {
-		r, err := await(c)
-		if err != nil || r.First != uint64(n)+1 || r.Last != uint64(n)+1 || r.Pub != uint64(n)+1 {
-			t.Fatalf("batch %d: Append() = %+v, %v, want seq and pub %d", n, r, err, n+1)
-		}
-	}
-	f.checkLog(t, b.Task, log.events)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -134,27 +135,39 @@ func readPage(ctx context.Context, r store.Handle, s store.Scope, id store.TaskI
 	return view, nil
 }
 
-// listAll reads all pages of a list. total is the total that each page must have.
-func listAll(ctx context.Context, r store.Handle, s store.Scope, q store.Query) (tasks []store.Header, total int64, err error) {
-	for pages := 0; ; pages++ {
-		page, err := r.Tasks(ctx, s, q)
-		if err != nil {
-			return nil, 0, err
+// pages reads all pages of a list. It also rules out a cursor that leads to nothing: "" is the
+// last page.
+func pages[T any](limit int, page func(cursor string) ([]T, string, error)) (all []T, err error) {
+	cursor := ""
+	for n := range 100_000 {
+		entries, next, err := page(cursor)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(entries) > store.PageSize(limit):
+			return nil, fmt.Errorf("page %d has %d entries, limit %d", n, len(entries), store.PageSize(limit))
+		case len(entries) == 0 && (n > 0 || next != ""):
+			return nil, fmt.Errorf("page %d is empty, next %q", n, next)
 		}
-		if pages == 0 {
-			total = page.Total
-		}
-		if err := checkListPage(pages, len(page.Tasks), store.PageSize(q.Limit), page.Next); err != nil {
-			return nil, 0, err
-		}
-		if page.Total != total {
-			return nil, 0, fmt.Errorf("page %d has total %d, the first had %d", pages, page.Total, total)
-		}
-		tasks = append(tasks, page.Tasks...)
-		if q.Cursor = page.Next; q.Cursor == "" {
-			return tasks, total, nil
+		if all, cursor = append(all, entries...), next; cursor == "" {
+			return all, nil
 		}
 	}
+	return nil, errors.New("list does not end")
+}
+
+// listAll reads all pages of a list. total is the total that each page must have.
+func listAll(ctx context.Context, r store.Handle, s store.Scope, q store.Query) (tasks []store.Header, total int64, err error) {
+	tasks, err = pages(q.Limit, func(cursor string) ([]store.Header, string, error) {
+		q.Cursor = cursor
+		page, err := r.Tasks(ctx, s, q)
+		if err == nil && cursor != "" && page.Total != total {
+			err = fmt.Errorf("a page has total %d, the one before had %d", page.Total, total)
+		}
+		total = page.Total
+		return page.Tasks, page.Next, err
+	})
+	return tasks, total, err
 }
 
 func mustList(t *testing.T, r store.Handle, s store.Scope, q store.Query) ([]store.Header, int64) {
@@ -166,35 +179,13 @@ func mustList(t *testing.T, r store.Handle, s store.Scope, q store.Query) ([]sto
 	return tasks, total
 }
 
-// checkListPage also rules out a cursor that leads to nothing: "" is the last page.
-func checkListPage(page, n, limit int, next string) error {
-	switch {
-	case n > limit:
-		return fmt.Errorf("page %d has %d entries, limit %d", page, n, limit)
-	case n == 0 && (page > 0 || next != ""):
-		return fmt.Errorf("page %d is empty, next %q", page, next)
-	case page > 100_000:
-		return fmt.Errorf("list does not end")
-	}
-	return nil
-}
-
 // rowsAll reads all pages of rows.
 func rowsAll(ctx context.Context, r store.Handle, s store.Scope, q store.RowQuery) ([]store.Row, error) {
-	var rows []store.Row
-	for pages := 0; ; pages++ {
+	return pages(q.Limit, func(cursor string) ([]store.Row, string, error) {
+		q.Cursor = cursor
 		page, err := r.Rows(ctx, s, q)
-		if err != nil {
-			return nil, err
-		}
-		if err := checkListPage(pages, len(page.Rows), store.PageSize(q.Limit), page.Next); err != nil {
-			return nil, err
-		}
-		rows = append(rows, page.Rows...)
-		if q.Cursor = page.Next; q.Cursor == "" {
-			return rows, nil
-		}
-	}
+		return page.Rows, page.Next, err
+	})
 }
 
 func mustRows(t *testing.T, r store.Handle, s store.Scope, q store.RowQuery) []store.Row {
