@@ -49,15 +49,15 @@ func convert(dst, src []byte, form Form, write func(*writer)) ([]byte, error) {
 // writer appends the converted input to dst.
 type writer struct {
 	scanner
-	dst  []byte
-	form Form
+	dst   []byte
+	form  Form
+	final bool // of the last state
 }
 
 func (w *writer) add(text string) { w.dst = append(w.dst, text...) }
 
-// open consumes the beginning of an object and begins an object in dst, with a kind.
+// open begins an object in dst, with a kind.
 func (w *writer) open(kind string) {
-	w.take('{')
 	w.add("{")
 	if w.form == JSONRPC && kind != "" {
 		w.add(`"kind":"` + kind + `"`)
@@ -78,6 +78,12 @@ func (w *writer) named(name []byte) {
 	w.add(`":`)
 }
 
+// put adds a member with its value.
+func (w *writer) put(name string, value []byte) {
+	w.member(name)
+	w.dst = append(w.dst, value...)
+}
+
 // copied adds a member as it is.
 func (w *writer) copied(name []byte) {
 	w.named(name)
@@ -90,9 +96,8 @@ func (w *writer) list(element func(*writer)) {
 		w.dst = append(w.dst, w.value()...)
 		return
 	}
-	w.i++
 	w.add("[")
-	for first := true; w.more(']', &first); {
+	for range w.elements {
 		if w.dst[len(w.dst)-1] != '[' {
 			w.add(",")
 		}
@@ -101,118 +106,83 @@ func (w *writer) list(element func(*writer)) {
 	w.add("]")
 }
 
+// members are the functions that convert members of an object, by name.
+type members map[string]func(*writer)
+
+var (
+	events = members{
+		"task": (*writer).task, "message": (*writer).message,
+		"statusUpdate": (*writer).statusUpdate, "artifactUpdate": func(w *writer) { w.object("artifact-update", artifactUpdates) },
+	}
+	artifactUpdates = members{"artifact": (*writer).artifact}
+	tasks           = members{
+		"status": (*writer).status, "artifacts": func(w *writer) { w.list((*writer).artifact) }, "history": func(w *writer) { w.list((*writer).message) },
+	}
+	statusUpdates = members{"status": (*writer).status}
+	statuses      = members{"state": (*writer).state, "message": (*writer).message}
+	artifacts     = members{"parts": func(w *writer) { w.list((*writer).part) }}
+)
+
+// object converts an object. Members that are not in of are copied.
+func (w *writer) object(kind string, of members) {
+	w.open(kind)
+	for name := range w.members {
+		convert := of[string(name)]
+		if convert == nil {
+			w.copied(name)
+			continue
+		}
+		w.named(name)
+		convert(w)
+	}
+	w.add("}")
+}
+
 func (w *writer) event() {
 	w.take('{')
 	name := w.name()
-	var kind func(*writer)
-	switch string(name) {
-	case "task":
-		kind = (*writer).task
-	case "message":
-		kind = (*writer).message
-	case "statusUpdate":
-		kind = (*writer).statusUpdate
-	case "artifactUpdate":
-		kind = (*writer).artifactUpdate
-	default:
+	convert := events[string(name)]
+	if convert == nil {
 		w.stop()
 		return
 	}
 	if w.form == REST {
 		w.add(`{"` + string(name) + `":`)
 	}
-	kind(w)
+	convert(w)
 	if w.form == REST {
 		w.add("}")
 	}
 	w.take('}') // it has one member
 }
 
-func (w *writer) task() {
-	w.open("task")
-	for first := true; w.more('}', &first); {
-		switch name := w.name(); string(name) {
-		case "status":
-			w.member("status")
-			w.status()
-		case "artifacts":
-			w.member("artifacts")
-			w.list((*writer).artifact)
-		case "history":
-			w.member("history")
-			w.list((*writer).message)
-		default:
-			w.copied(name)
-		}
-	}
-	w.add("}")
-}
+func (w *writer) task()     { w.object("task", tasks) }
+func (w *writer) status()   { w.object("", statuses) }
+func (w *writer) artifact() { w.object("", artifacts) }
 
+// statusUpdate converts a status update. It is final when the state is terminal or
+// input-required.
 func (w *writer) statusUpdate() {
-	w.open("status-update")
-	final := false
-	for first := true; w.more('}', &first); {
-		switch name := w.name(); string(name) {
-		case "status":
-			w.member("status")
-			final = w.status()
-		default:
-			w.copied(name)
-		}
-	}
+	w.object("status-update", statusUpdates)
+	w.dst = w.dst[:len(w.dst)-1] // the object is not over
 	w.member("final")
-	w.dst = append(strconv.AppendBool(w.dst, final), '}')
+	w.dst = append(strconv.AppendBool(w.dst, w.final), '}')
 }
 
-func (w *writer) artifactUpdate() {
-	w.open("artifact-update")
-	for first := true; w.more('}', &first); {
-		switch name := w.name(); string(name) {
-		case "artifact":
-			w.member("artifact")
-			w.artifact()
-		default:
-			w.copied(name)
-		}
-	}
-	w.add("}")
-}
-
-// status converts a status, and reports whether it ends the interaction: the state is
-// terminal or input-required.
-func (w *writer) status() (final bool) {
-	w.open("")
-	for first := true; w.more('}', &first); {
-		switch name := w.name(); string(name) {
-		case "state":
-			w.member("state")
-			final = w.state()
-		case "message":
-			w.member("message")
-			w.message()
-		default:
-			w.copied(name)
-		}
-	}
-	w.add("}")
-	return final
-}
-
-// state converts the state of a task.
-func (w *writer) state() (final bool) {
+// state converts the state of a task, and notes whether it ends the interaction.
+func (w *writer) state() {
 	state := string(w.text())
 	for i := range states {
 		if s := &states[i]; s.now == state {
-			if w.form == REST {
+			if w.final = s.final; w.form == REST {
 				w.add(s.proto)
 			} else {
 				w.add(s.kind)
 			}
-			return s.final
+			return
 		}
 	}
 	w.stop()
-	return false
 }
 
 // states are the states of tasks in 1.0 and in both forms of 0.3, as JSON.
@@ -231,33 +201,18 @@ var states = []struct {
 	{`"TASK_STATE_UNSPECIFIED"`, `"unknown"`, `"TASK_STATE_UNSPECIFIED"`, false},
 }
 
-func (w *writer) artifact() {
-	w.open("")
-	for first := true; w.more('}', &first); {
-		switch name := w.name(); string(name) {
-		case "parts":
-			w.member("parts")
-			w.list((*writer).part)
-		default:
-			w.copied(name)
-		}
-	}
-	w.add("}")
-}
-
 func (w *writer) message() {
 	w.open("message")
-	for first := true; w.more('}', &first); {
-		switch name := w.name(); string(name) {
+	for name := range w.members {
+		switch string(name) {
 		case "parts":
 			if w.form == REST {
-				w.member("content")
-			} else {
-				w.member("parts")
+				name = []byte("content")
 			}
+			w.named(name)
 			w.list((*writer).part)
 		case "role":
-			w.member("role")
+			w.named(name)
 			w.role()
 		case "referenceTaskIds":
 			if w.form == REST { // a2a.v1 has no such field, and strict readers refuse it
@@ -286,10 +241,9 @@ func (w *writer) role() {
 
 // part converts a part: its content becomes an object of its own, unless it is text.
 func (w *writer) part() {
-	w.take('{')
-	var text, data, raw, url, name, media, metadata []byte
-	for first := true; w.more('}', &first); {
-		switch string(w.name()) {
+	var text, data, raw, url, filename, media, metadata []byte
+	for name := range w.members {
+		switch string(name) {
 		case "text":
 			text = w.value()
 		case "data":
@@ -299,7 +253,7 @@ func (w *writer) part() {
 		case "url":
 			url = w.value()
 		case "filename":
-			name = w.value()
+			filename = w.value()
 		case "mediaType":
 			media = w.value()
 		case "metadata":
@@ -308,23 +262,22 @@ func (w *writer) part() {
 			w.value()
 		}
 	}
-	w.add("{")
 	wrapped := false
 	switch {
 	case text != nil:
-		w.kind("text")
+		w.open("text")
 		w.put("text", text)
 	case data != nil:
-		w.kind("data")
+		w.open("data")
 		w.member("data")
 		wrapped = w.data(data)
 	default: // a part of a file that has an empty address is encoded without it
 		if raw == nil && url == nil {
 			url = []byte(`""`)
 		}
-		w.kind("file")
+		w.open("file")
 		w.member("file")
-		w.file(raw, url, name, media)
+		w.file(raw, url, filename, media)
 	}
 	if wrapped {
 		w.member("metadata")
@@ -333,17 +286,6 @@ func (w *writer) part() {
 		w.put("metadata", metadata)
 	}
 	w.add("}")
-}
-
-func (w *writer) kind(kind string) {
-	if w.form == JSONRPC {
-		w.add(`"kind":"` + kind + `"`)
-	}
-}
-
-func (w *writer) put(name string, value []byte) {
-	w.member(name)
-	w.dst = append(w.dst, value...)
 }
 
 // data adds the value of a data part, which is an object in 0.3, and reports whether it
@@ -374,14 +316,10 @@ func (w *writer) marked(metadata []byte) {
 		return
 	}
 	s := scanner{b: metadata}
-	s.take('{')
-	for first := true; s.more('}', &first); {
-		begin := s.i
-		name := s.name()
-		s.value()
-		if string(name) != compat && !s.broken {
+	for name := range s.members {
+		if s.value(); string(name) != compat && !s.broken {
 			w.add(",")
-			w.dst = append(w.dst, s.b[begin:s.i]...)
+			w.dst = append(w.dst, s.b[s.at:s.i]...)
 		}
 	}
 	if s.broken {
@@ -430,10 +368,10 @@ func (w *writer) twice(quoted []byte) {
 func AppendTasks(dst, list []byte, form Form) ([]byte, error) {
 	return convert(dst, list, form, func(w *writer) {
 		w.open("")
-		for first := true; w.more('}', &first); {
-			switch name := w.name(); string(name) {
+		for name := range w.members {
+			switch string(name) {
 			case "tasks":
-				w.member("tasks")
+				w.named(name)
 				w.list((*writer).task)
 			case "nextPageToken":
 				w.copied(name)

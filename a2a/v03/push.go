@@ -14,20 +14,13 @@ func CreatePushConfig(raw []byte, form Form) ([]byte, error) {
 // task, {id, pushNotificationConfigId}, as parameters of 1.0, {taskId, id}.
 func PushConfigRequest(raw []byte, form Form) ([]byte, error) {
 	r := &reader{writer: writer{scanner: scanner{b: raw}, form: form}}
-	r.take('{')
 	r.add("{")
-	for first := true; r.more('}', &first); {
-		switch name := string(r.name()); name {
-		case "id":
-			if v := r.id(name); v != nil {
-				r.put("taskId", v)
-			}
-		case "pushNotificationConfigId", "push_notification_config_id":
-			if v := r.id(name); v != nil {
-				r.put("id", v)
-			}
-		default:
+	for name := range r.members {
+		now := map[string]string{"id": "taskId", "pushNotificationConfigId": "id", "push_notification_config_id": "id"}[string(name)]
+		if now == "" {
 			r.value()
+		} else if v := r.id(string(name)); v != nil {
+			r.put(now, v)
 		}
 	}
 	r.add("}")
@@ -62,10 +55,9 @@ func (r *reader) id(field string) []byte {
 
 func (r *reader) create() {
 	var id []byte
-	r.take('{')
 	r.add("{")
-	for first := true; r.more('}', &first); {
-		switch string(r.name()) {
+	for name := range r.members {
+		switch string(name) {
 		case "taskId", "task_id":
 			r.copied([]byte("taskId"))
 		case "configId", "config_id":
@@ -110,9 +102,8 @@ func (r *reader) nestedConfig(id *[]byte) {
 		r.refuse("config", "must be an object")
 		return
 	}
-	r.take('{')
-	for first := true; r.more('}', &first); {
-		switch string(r.name()) {
+	for name := range r.members {
+		switch string(name) {
 		case "pushNotificationConfig", "push_notification_config":
 			r.pushMembers("config.pushNotificationConfig", id)
 		default:
@@ -147,9 +138,8 @@ func (r *reader) pushMembers(field string, id *[]byte) {
 		return
 	}
 	r.hook = true
-	r.take('{')
-	for first := true; r.more('}', &first); {
-		switch name := r.name(); string(name) {
+	for name := range r.members {
+		switch string(name) {
 		case "id":
 			r.hookID(field+".id", id)
 		case "url", "token":
@@ -168,23 +158,22 @@ func (r *reader) authentication(field string) {
 	if r.other() {
 		return
 	}
-	r.take('{')
 	r.add("{")
-	for first := true; r.more('}', &first); {
-		switch name := r.name(); string(name) {
+	for name := range r.members {
+		switch string(name) {
 		case "schemes":
 			s := scanner{b: r.value()}
 			if s.peek() != '[' {
 				r.refuse(field+".schemes", "must be a list")
 				return
 			}
-			s.i++
-			if begin := true; s.more(']', &begin) {
+			for range s.elements {
 				v := s.value()
 				if !isNull(v) && v[0] != '"' {
 					r.refuse(field+".schemes[0]", "must be a string")
 				}
 				r.put("scheme", v)
+				break
 			}
 		case "credentials":
 			r.copied(name)
@@ -208,9 +197,8 @@ func AppendPushConfigs(dst, configs []byte, form Form) ([]byte, error) {
 		if form == REST {
 			w.add("{")
 		}
-		w.take('{')
-		for first := true; w.more('}', &first); {
-			switch name := w.name(); {
+		for name := range w.members {
+			switch {
 			case string(name) == "configs":
 				if form == REST {
 					w.member("configs")
@@ -232,9 +220,8 @@ func AppendPushConfigs(dst, configs []byte, form Form) ([]byte, error) {
 
 func (w *writer) pushConfig() {
 	var id, task, url, token, authentication []byte
-	w.take('{')
-	for first := true; w.more('}', &first); {
-		switch string(w.name()) {
+	for name := range w.members {
+		switch string(name) {
 		case "id":
 			id = w.value()
 		case "taskId":
@@ -275,10 +262,9 @@ func (w *writer) pushConfig() {
 
 func (w *writer) schemes(authentication []byte) {
 	s := scanner{b: authentication}
-	s.take('{')
 	w.add("{")
-	for first := true; s.more('}', &first); {
-		switch string(s.name()) {
+	for name := range s.members {
+		switch string(name) {
 		case "scheme":
 			w.member("schemes")
 			w.add("[")

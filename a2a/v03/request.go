@@ -73,10 +73,9 @@ func (r *reader) other() bool {
 
 func (r *reader) send() {
 	var config []byte
-	r.take('{')
 	r.add("{")
-	for first := true; r.more('}', &first); {
-		switch name := r.name(); string(name) {
+	for name := range r.members {
+		switch string(name) {
 		case "request": // the field's name in the proto, where message is that of its JSON
 			if r.form == JSONRPC {
 				r.value()
@@ -108,10 +107,9 @@ func (r *reader) message() {
 	if r.other() {
 		return
 	}
-	r.take('{')
 	r.add("{")
-	for first := true; r.more('}', &first); {
-		switch name := r.name(); string(name) {
+	for name := range r.members {
+		switch string(name) {
 		case "kind":
 			r.kinds = true
 			if string(r.value()) != `"message"` {
@@ -128,21 +126,22 @@ func (r *reader) message() {
 				continue
 			}
 			r.parts("content")
-		case "messageId", "message_id":
-			r.copied([]byte("messageId"))
-		case "contextId", "context_id":
-			r.copied([]byte("contextId"))
-		case "taskId", "task_id":
-			r.copied([]byte("taskId"))
-		case "referenceTaskIds", "reference_task_ids":
-			r.copied([]byte("referenceTaskIds"))
-		case "metadata", "extensions":
-			r.copied(name)
 		default:
-			r.value()
+			if same := sameNames[string(name)]; same != "" {
+				r.put(same, r.value())
+			} else {
+				r.value()
+			}
 		}
 	}
 	r.add("}")
+}
+
+// sameNames are the members of a message that are the same in 1.0, by all their names.
+var sameNames = map[string]string{
+	"messageId": "messageId", "message_id": "messageId", "contextId": "contextId", "context_id": "contextId",
+	"taskId": "taskId", "task_id": "taskId", "referenceTaskIds": "referenceTaskIds", "reference_task_ids": "referenceTaskIds",
+	"metadata": "metadata", "extensions": "extensions",
 }
 
 func (r *reader) role() {
@@ -178,12 +177,10 @@ func (r *reader) part(field string) {
 		r.refuse(field, "must be an object")
 		return
 	}
-	var kind, metadata []byte
+	var kind, metadata, value []byte
 	var content string
-	var value []byte
-	r.take('{')
-	for first := true; r.more('}', &first); {
-		switch name := string(r.name()); name {
+	for name := range r.members {
+		switch string(name) {
 		case "kind":
 			kind = r.value()
 		case "metadata":
@@ -196,7 +193,7 @@ func (r *reader) part(field string) {
 			if value != nil {
 				r.refuse(field, "has more than one of text, file and data")
 			}
-			content, value = name, v
+			content, value = string(name), v
 		default:
 			r.value()
 		}
@@ -254,13 +251,11 @@ func (r *reader) data(field string, value, metadata []byte, plain bool) []byte {
 // only returns the value of the only member of an object, if that has a name; otherwise nil.
 func only(object []byte, name string) (value []byte) {
 	s := scanner{b: object}
-	s.take('{')
 	n := 0
-	for first := true; s.more('}', &first); n++ {
-		if string(s.name()) == name {
-			value = s.value()
-		} else {
-			s.value()
+	for got := range s.members {
+		n++
+		if v := s.value(); string(got) == name {
+			value = v
 		}
 	}
 	if n != 1 || s.broken {
@@ -276,18 +271,15 @@ func unmarked(metadata []byte) (rest []byte, marked bool) {
 		return metadata, false
 	}
 	s := scanner{b: metadata}
-	s.take('{')
-	for first := true; s.more('}', &first); {
-		begin := s.i
-		name := s.name()
+	for name := range s.members {
 		value := s.value()
 		switch {
 		case string(name) == compat && string(value) == "true":
 			marked = true
 		case rest == nil:
-			rest = append([]byte("{"), s.b[begin:s.i]...)
+			rest = append([]byte("{"), s.b[s.at:s.i]...)
 		default:
-			rest = append(append(rest, ','), s.b[begin:s.i]...)
+			rest = append(append(rest, ','), s.b[s.at:s.i]...)
 		}
 	}
 	if rest != nil {
@@ -296,74 +288,56 @@ func unmarked(metadata []byte) (rest []byte, marked bool) {
 	return rest, marked && !s.broken
 }
 
+// fileNames are the names of the members of a file in 1.0. Those that begin with file are of
+// HTTP+JSON only.
+var fileNames = map[string]string{
+	"bytes": "raw", "uri": "url", "name": "filename", "mimeType": "mediaType", "mime_type": "mediaType",
+	"fileWithBytes": "raw", "file_with_bytes": "raw", "fileWithUri": "url", "file_with_uri": "url",
+}
+
 // file adds the content or the address of a file.
 func (r *reader) file(field string, value []byte) {
 	if value[0] != '{' {
 		r.refuse(field, "must be an object")
 		return
 	}
-	var raw, url, name, media []byte
 	s := scanner{b: value}
-	s.take('{')
-	member := ""
-	text := func() (v []byte) {
-		if v = s.value(); !isNull(v) && v[0] != '"' {
+	var content, filename, media []byte
+	kind := "" // of the content
+	for name := range s.members {
+		member, v := string(name), s.value()
+		rest := strings.HasPrefix(member, "file")
+		switch now := fileNames[member]; {
+		case now == "" || rest && r.form == JSONRPC || isNull(v):
+		case v[0] != '"':
 			r.refuse(field+"."+member, "must be a string")
-		}
-		return v
-	}
-	set := func(into *[]byte) {
-		v := text()
-		if isNull(v) {
-			return
-		}
-		if raw != nil && (into == &url || into == &raw) || url != nil && (into == &url || into == &raw) {
-			r.refuse(field, "has its content or its address more than once")
-		}
-		*into = v
-	}
-	outer := false
-	for first := true; s.more('}', &first); {
-		switch member = string(s.name()); {
-		case member == "bytes":
-			set(&raw)
-		case member == "uri":
-			set(&url)
-		case r.form == REST && (member == "fileWithUri" || member == "file_with_uri"):
-			set(&url)
-		case r.form == REST && (member == "fileWithBytes" || member == "file_with_bytes"):
-			set(&raw)
-			outer = true
-		case member == "name":
-			set(&name)
-		case member == "mimeType" || member == "mime_type":
+		case now == "filename":
+			filename = v
+		case now == "mediaType":
 			if media != nil {
 				r.refuse(field, "has its mimeType more than once")
 			}
-			set(&media)
+			media = v
 		default:
-			s.value()
+			if content != nil {
+				r.refuse(field, "has its content or its address more than once")
+			}
+			if kind, content = now, v; rest && now == "raw" {
+				content = once(v)
+			}
 		}
 	}
-	switch {
-	case r.err != nil:
-		return
-	case raw == nil && (url == nil || isEmpty(url)):
+	if content == nil || kind == "url" && isEmpty(content) {
+		names := "bytes or a uri"
 		if strings.HasPrefix(field, "message.content") {
-			r.refuse(field, "has no content: give it fileWithBytes or fileWithUri")
-			return
+			names = "fileWithBytes or fileWithUri"
 		}
-		r.refuse(field, "has no content: give it bytes or a uri")
+		r.refuse(field, "has no content: give it "+names)
 		return
-	case raw != nil && outer:
-		r.put("raw", once(raw))
-	case raw != nil:
-		r.put("raw", raw)
-	default:
-		r.put("url", url)
 	}
-	if name != nil {
-		r.put("filename", name)
+	r.put(kind, content)
+	if filename != nil {
+		r.put("filename", filename)
 	}
 	if media != nil {
 		r.put("mediaType", media)
@@ -406,10 +380,9 @@ func (r *reader) config() {
 	}
 	proto := r.form == REST && !r.kinds
 	blocking := !proto
-	r.take('{')
 	r.add("{")
-	for first := true; r.more('}', &first); {
-		switch name := r.name(); string(name) {
+	for name := range r.members {
+		switch string(name) {
 		case "blocking":
 			switch v := r.value(); string(v) {
 			case "true":

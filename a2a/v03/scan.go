@@ -11,6 +11,7 @@ import (
 type scanner struct {
 	b      []byte
 	i      int
+	at     int // where the current member begins
 	broken bool
 }
 
@@ -42,27 +43,40 @@ func (s *scanner) take(c byte) {
 	s.i++
 }
 
-// more begins the next element of a list or member of an object, whose opening bracket was
-// consumed, and reports whether there is another. It consumes the closing bracket. first has
-// to be true before the first call.
-func (s *scanner) more(closing byte, first *bool) bool {
-	switch c := s.peek(); {
-	case c == closing:
-		s.i++
-		return false
-	case *first:
-		*first = false
-		return c != 0 || s.end()
-	default:
-		s.take(',')
-		return !s.broken
+// members consumes an object. It yields the name of each member, whose value is next.
+func (s *scanner) members(yield func(name []byte) bool) {
+	s.take('{')
+	for first := true; s.more('}', first); first = false {
+		s.at = s.i
+		if !yield(s.name()) {
+			return
+		}
 	}
 }
 
-// end is for input that ends too early. It returns false.
-func (s *scanner) end() bool {
-	s.stop()
-	return false
+// elements consumes a list. It yields before each element, which is next.
+func (s *scanner) elements(yield func() bool) {
+	s.take('[')
+	for first := true; s.more(']', first); first = false {
+		if !yield() {
+			return
+		}
+	}
+}
+
+// more begins the next element of a list or member of an object, whose opening bracket was
+// consumed, and reports whether there is another. It consumes the closing bracket.
+func (s *scanner) more(closing byte, first bool) bool {
+	if s.peek() == closing {
+		s.i++
+		return false
+	}
+	if !first {
+		s.take(',')
+	} else if s.peek() == 0 {
+		s.stop()
+	}
+	return !s.broken
 }
 
 // name consumes the name of a member and the colon.
