@@ -39,7 +39,6 @@ const maxBuckets = 10_000
 type buckets struct {
 	limit rate.Limit
 	burst int
-	most  int // in a generation
 	seed  maphash.Seed
 
 	mu       sync.Mutex
@@ -47,7 +46,7 @@ type buckets struct {
 }
 
 func newBuckets(limit rate.Limit, burst int) *buckets {
-	return &buckets{limit: limit, burst: burst, most: maxBuckets, seed: maphash.MakeSeed(), now: map[uint64]*rate.Limiter{}}
+	return &buckets{limit: limit, burst: burst, seed: maphash.MakeSeed(), now: map[uint64]*rate.Limiter{}}
 }
 
 // find returns the bucket of a key. If there is none, it makes a bucket if create is set, and
@@ -66,8 +65,8 @@ func find[K comparable](b *buckets, key K, create bool) *rate.Limiter {
 		}
 		l = rate.NewLimiter(b.limit, b.burst)
 	}
-	if len(b.now) >= b.most {
-		b.old, b.now = b.now, make(map[uint64]*rate.Limiter, b.most)
+	if len(b.now) >= maxBuckets {
+		b.old, b.now = b.now, make(map[uint64]*rate.Limiter, maxBuckets)
 	}
 	b.now[hash] = l
 	return l
@@ -226,15 +225,4 @@ func (l *limiter) slowDown(w http.ResponseWriter, r *http.Request, known bool) {
 // tooMany returns the error of a request that may be made again after a time.
 func tooMany(after time.Duration, message string) *Error {
 	return &Error{Status: http.StatusTooManyRequests, Message: message, After: max(1, int(math.Ceil(after.Seconds())))}
-}
-
-// Remembered returns how many callers and addresses are remembered for their rates.
-func (f *Frontend) Remembered() (callers, failures int) {
-	return f.rates.callers.size(), f.rates.failures.size()
-}
-
-func (b *buckets) size() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.now) + len(b.old)
 }
