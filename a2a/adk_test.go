@@ -35,7 +35,7 @@ func TestEverythingIsMarkedForADK(t *testing.T) {
 		{"cancel", "/tasks/019b7c00-0000-7000-8000-000000000006:cancel", ""},
 		{"list", "/", rpc("ListTasks", `{}`)},
 	} {
-		status, body := post(t, url+r.path, "application/json", r.body)
+		status, body := post(t, url+r.path, r.body)
 		if status != http.StatusOK {
 			t.Fatalf("%s: %d %s", r.name, status, body)
 		}
@@ -85,10 +85,10 @@ func TestResultsAreTextToo(t *testing.T) {
 		{`/transfer amount=5 to=bob`, `"parts":[{"text":"5 to bob"}]`},
 		{"/stream n=0", `"parts":[{"text":""}]`},
 	} {
-		_, body := post(t, url+"/message:send", "application/json", `{"message":{"messageId":"`+tt.message+`","role":"ROLE_USER","parts":[{"text":"`+tt.message+`"}]}}`)
+		_, body := post(t, url+"/message:send", `{"message":{"messageId":"`+tt.message+`","role":"ROLE_USER","parts":[{"text":"`+tt.message+`"}]}}`)
 		if strings.HasPrefix(tt.message, "/transfer") {
 			_, rest, _ := strings.Cut(body, `"id":"`)
-			_, body = post(t, url+"/message:send", "application/json", `{"message":{"messageId":"yes","taskId":"`+rest[:36]+`","role":"ROLE_USER","parts":[{"text":"yes"}]}}`)
+			_, body = post(t, url+"/message:send", `{"message":{"messageId":"yes","taskId":"`+rest[:36]+`","role":"ROLE_USER","parts":[{"text":"yes"}]}}`)
 		}
 		if !strings.Contains(body, tt.want) {
 			t.Errorf("%s: %s, want %s", tt.message, body, tt.want)

@@ -141,15 +141,17 @@ func (r *roomy) dial() net.Conn {
 	return near
 }
 
-// request sends a request on a connection of its own and returns that.
-func (r *roomy) request(method, path, body string) net.Conn {
+// request sends a request, with more lines of its header, on a connection of its own and returns
+// that.
+func (r *roomy) request(method, path, body string, header ...string) net.Conn {
 	r.t.Helper()
 	near := r.dial()
 	version := "1.0"
 	if strings.Contains(body, `"message/send"`) {
 		version = "0.3"
 	}
-	if _, err := fmt.Fprintf(near, "%s %s HTTP/1.1\r\nHost: test\r\nConnection: close\r\nA2A-Version: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", method, path, version, len(body), body); err != nil {
+	header = append(header, "Host: test", "Connection: close", "A2A-Version: "+version, "Content-Type: application/json", fmt.Sprint("Content-Length: ", len(body)))
+	if _, err := fmt.Fprintf(near, "%s %s HTTP/1.1\r\n%s\r\n\r\n%s", method, path, strings.Join(header, "\r\n"), body); err != nil {
 		r.t.Fatal(err)
 	}
 	return near
@@ -335,9 +337,7 @@ func TestTimeOfAnAnswerEndsWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := startRoomy(t, nil)
 		id := r.pour(1, 50<<10)
-		near, far := net.Pipe()
-		r.pipes.conns <- far
-		t.Cleanup(func() { _ = near.Close() })
+		near := r.dial()
 		in := bufio.NewReader(near)
 		for range 3 {
 			for _, path := range []string{"/tasks/" + id, "/tasks/nothing", "/.well-known/agent-card.json"} {

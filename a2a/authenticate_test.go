@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -49,13 +48,10 @@ func TestPrincipalErrors(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, r := range []*http.Request{
-				httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/tasks", nil),
-				httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(`{"jsonrpc": "2.0", "id": 1, "method": "ListTasks"}`)),
+				newRequest(t, http.MethodGet, "/tasks", "", "X-Key", "k"),
+				newRequest(t, http.MethodPost, "/", `{"jsonrpc": "2.0", "id": 1, "method": "ListTasks"}`, "X-Key", "k"),
 			} {
-				r.Header.Set("Content-Type", "application/json")
-				r.Header.Set("X-Key", "k")
-				w := httptest.NewRecorder()
-				h.ServeHTTP(w, r)
+				w := record(h, r)
 				if w.Code != c.status || w.Header().Get("WWW-Authenticate") != c.challenge || !strings.Contains(w.Body.String(), c.says) {
 					t.Errorf("%s: %d, challenge %q, %s; want %d, %q, %q", r.Method, w.Code, w.Header().Get("WWW-Authenticate"), w.Body, c.status, c.challenge, c.says)
 				}
@@ -81,8 +77,7 @@ func TestCutOffByShutdown(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(a2a.ErrShutdown)
 	for _, path := range []string{"/tasks", "/tasks/01a202f1-8160-7c8e-a9c2-57d35242287e"} {
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))
+		w := record(h, newRequest(t, http.MethodGet, path, "").WithContext(ctx))
 		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
 			t.Errorf("GET %s = %d %s, want 503 with Retry-After", path, w.Code, w.Body)
 		}
@@ -107,7 +102,7 @@ func TestLogOfUncheckedCredentialsIsBounded(t *testing.T) {
 	for _, want := range []string{`"others":0`, `"others":99`} {
 		text.Reset()
 		for range 100 {
-			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/tasks", nil))
+			record(h, newRequest(t, http.MethodGet, "/tasks", ""))
 		}
 		if got := text.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "the issuer is down") || !strings.Contains(got, want) {
 			t.Errorf("the log has %d lines, want one with %s: %.300s", strings.Count(got, "\n"), want, got)

@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"net/http/httptest"
@@ -237,29 +235,6 @@ func officialClient(t *testing.T, c *a2aclient.Client) {
 	}
 }
 
-// post sends a body and returns status and answer.
-func post(t *testing.T, url, contentType, body string, header ...string) (int, string) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", contentType)
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(data)
-}
-
 // At level debug the log has a line for each request, and at no other.
 func TestRequestLog(t *testing.T) {
 	t.Parallel()
@@ -274,35 +249,6 @@ func TestRequestLog(t *testing.T) {
 		srv.Close() // waits for the handler, which logs last
 		if got := log.String(); want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("at level %s the log is %q, want %q in it", level, got, want)
-		}
-	}
-}
-
-func TestResumeByID(t *testing.T) {
-	t.Parallel()
-	url := serve(t)
-	_, body := post(t, url, "application/json", `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{"message":{"message_id":"m","role":"ROLE_USER","parts":[{"text":"/stream n=50"}]}}}`)
-	ids, data := frames(t, body)
-	if len(ids) < 53 {
-		t.Fatalf("%d frames, want 53 or more:\n%s", len(ids), body)
-	}
-	var first struct {
-		Result struct{ Task struct{ ID string } }
-	}
-	if err := json.Unmarshal([]byte(data[0]), &first); err != nil {
-		t.Fatal(err)
-	}
-	subscribe := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"SubscribeToTask","params":{"id":%q}}`, first.Result.Task.ID)
-	for _, at := range []int{0, 7, len(ids) - 2, len(ids) - 1} {
-		_, rest := post(t, url, "application/json", subscribe, "Last-Event-ID", ids[at])
-		gotIDs, gotData := frames(t, rest)
-		if strings.Join(gotIDs, " ") != strings.Join(ids[at+1:], " ") || strings.Join(gotData, "\n") != strings.Join(data[at+1:], "\n") {
-			t.Errorf("resumed after frame %d: %d frames, want %d", at, len(gotIDs), len(ids)-at-1)
-		}
-	}
-	for _, bad := range []string{"", "x", "5-zzzz", "999999-" + strings.Split(ids[0], "-")[1]} {
-		if _, rest := post(t, url, "application/json", subscribe, "Last-Event-ID", bad); !strings.Contains(rest, `"code":-32004`) {
-			t.Errorf("Last-Event-ID %q on an ended task = %s, want -32004", bad, rest)
 		}
 	}
 }

@@ -44,14 +44,12 @@ func rated(t *testing.T, c a2a.Config) (s *a2a.Server, ask func(who, from string
 	gone, cancel := context.WithCancel(t.Context())
 	cancel() // nobody waits for the answer, which a request beyond its rate gets late
 	return s, func(who, from string) int {
-		r := httptest.NewRequestWithContext(gone, http.MethodGet, "/tasks/x:nothing", nil)
+		r := newRequest(t, http.MethodGet, "/tasks/x:nothing", "").WithContext(gone)
 		r.RemoteAddr = from
 		if who != "" {
 			r.Header.Set("X-Who", who)
 		}
-		w := httptest.NewRecorder()
-		s.ServeHTTP(w, r)
-		return w.Code
+		return record(s, r).Code
 	}
 }
 
@@ -108,14 +106,12 @@ func TestFailuresOfForwardedAddresses(t *testing.T) {
 		{"alice", "10.0.0.1:1", "", true},
 		{"alice", "10.0.0.1:1", "192.0.2.7", false},
 	} {
-		r := httptest.NewRequestWithContext(gone, http.MethodGet, "/tasks/x:nothing", nil)
+		r := newRequest(t, http.MethodGet, "/tasks/x:nothing", "", "X-Who", c.who).WithContext(gone)
 		r.RemoteAddr = c.from
-		r.Header.Set("X-Who", c.who)
 		if c.forwarded != "" {
 			r.Header.Set("X-Forwarded-For", c.forwarded)
 		}
-		w := httptest.NewRecorder()
-		if s.ServeHTTP(w, r); (w.Code == http.StatusTooManyRequests) != c.refused {
+		if w := record(s, r); (w.Code == http.StatusTooManyRequests) != c.refused {
 			t.Errorf("request %d, of %q from %s for %q = %d, refused: %v", i, c.who, c.from, c.forwarded, w.Code, c.refused)
 		}
 	}
@@ -201,9 +197,7 @@ func TestHeldBackRequestsAreBounded(t *testing.T) {
 			began := time.Now()
 			for range sent {
 				all.Go(func() {
-					r, w := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/tasks", nil), httptest.NewRecorder()
-					r.RemoteAddr = "192.0.2.1:1"
-					if s.ServeHTTP(w, r); w.Code != http.StatusTooManyRequests {
+					if w := record(s, newRequest(t, http.MethodGet, "/tasks", "")); w.Code != http.StatusTooManyRequests {
 						t.Errorf("a request beyond the limit: %d", w.Code)
 					}
 					if time.Since(began) > 0 {
