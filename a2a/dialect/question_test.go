@@ -179,37 +179,6 @@ func TestQuestionErrors(t *testing.T) {
 	}
 }
 
-func TestExtensions(t *testing.T) {
-	t.Parallel()
-	var uris []string
-	for _, e := range dialect.Extensions() {
-		if e.Required || e.Description == "" {
-			t.Errorf("extension %+v is required or has no description", e)
-		}
-		uris = append(uris, e.URI)
-	}
-	want := []string{dialect.URI, dialect.KagentURI, dialect.ADKURI}
-	if diff := cmp.Diff(want, uris); diff != "" {
-		t.Errorf("Extensions() (-want +got):\n%s", diff)
-	}
-}
-
-func TestDefaultID(t *testing.T) {
-	t.Parallel()
-	p := dialect.New(dialect.Config{})
-	one, err := p.Question(all(), nil)
-	if err != nil {
-		t.Fatalf("Question() = %v", err)
-	}
-	two, err := p.Question(all(), nil)
-	if err != nil {
-		t.Fatalf("Question() = %v", err)
-	}
-	if one.ID == "" || one.ID == two.ID {
-		t.Errorf("message ids %q and %q, want two", one.ID, two.ID)
-	}
-}
-
 // The text says once with which arguments a call would run, also when the hint that ADK
 // and kagent show says it too, and who wants it (C8).
 func TestTextSaysThingsOnce(t *testing.T) {
