@@ -71,18 +71,16 @@ func checkHistory[N int | int32](field string, n *N) error {
 	return nil
 }
 
-// prepare checks the values of a send that decoding does not, and returns its configuration,
-// which is never nil, and the message for the engine.
-func (o operations) prepare(c call, req *sdk.SendMessageRequest) (config *sdk.SendMessageConfig, send engine.Send, err error) {
+// prepare checks the values of a send that decoding does not, and returns its configuration and
+// the message for the engine.
+func (o operations) prepare(c call, req *sdk.SendMessageRequest) (config sdk.SendMessageConfig, send engine.Send, err error) {
 	send = engine.Send{By: c.by, Message: req.Message, Bytes: c.bytes, Renew: c.renew}
-	if err = o.modes.check(req.Message); err != nil {
-		return nil, send, err
+	if err = o.modes.check(req.Message); err != nil || req.Config == nil {
+		return config, send, err
 	}
-	if config = req.Config; config == nil {
-		return &sdk.SendMessageConfig{}, send, nil
-	}
+	config = *req.Config
 	if config.PushConfig != nil && o.push == nil {
-		return nil, send, noPush()
+		return config, send, noPush()
 	}
 	if err = checkHistory("configuration.historyLength", config.HistoryLength); err == nil && config.PushConfig != nil {
 		send.Push, err = o.inline(c, req)

@@ -227,9 +227,9 @@ func setField(into proto.Message, field protoreflect.FieldDescriptor, text strin
 		}
 	}
 	one := into.ProtoReflect().New().Interface()
-	object, err := json.Marshal(map[string]any{field.JSONName(): value})
+	raw, err := json.Marshal(value)
 	if err == nil {
-		err = unmarshal(object, one)
+		err = unmarshal(checked(`{"`+field.JSONName()+`":`+string(raw)+`}`), one)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot be %q", clip(text))

@@ -92,15 +92,15 @@ func (p *dataPart) field() string { return fmt.Sprintf("message.parts[%d].data",
 
 // payload returns the payload of an extension in the message's metadata; nil: there is none.
 func (in *incoming) payload(uri string) (*closed, error) {
-	v, field := in.message.Metadata[uri], metadataField(uri)
-	object, is := v.(map[string]any)
-	switch {
-	case v == nil:
+	v := in.message.Metadata[uri]
+	if v == nil {
 		return nil, nil //nolint:nilnil // there is none
-	case !is:
-		return nil, in.wrong("", field, "must be an object")
 	}
-	return &closed{field: field, object: object}, nil
+	object, is := v.(map[string]any)
+	if !is {
+		return nil, in.wrong("", metadataField(uri), "must be an object")
+	}
+	return &closed{field: metadataField(uri), object: object}, nil
 }
 
 // metadataField returns the path of an extension's payload.
