@@ -3,8 +3,6 @@ package a2a_test
 import (
 	"strings"
 	"testing"
-
-
 )
 
 // Clients that show people what came of a call, or hand it to a language model, read

@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"strconv"
+
+	"a2a-server/internal/jsonscan"
 )
 
 // Form is how JSON of A2A 0.3 is written.
@@ -38,9 +40,9 @@ func AppendEvent(dst, event []byte, form Form) ([]byte, error) {
 
 // convert appends the result of write for src, which it must consume completely.
 func convert(dst, src []byte, form Form, write func(*writer)) ([]byte, error) {
-	w := writer{scanner: scanner{b: src}, dst: dst, form: form}
+	w := writer{Scanner: jsonscan.New(src), dst: dst, form: form}
 	write(&w)
-	if w.broken || w.peek() != 0 {
+	if w.Broken || w.Peek() != 0 {
 		return dst, errBroken
 	}
 	return w.dst, nil
@@ -48,7 +50,7 @@ func convert(dst, src []byte, form Form, write func(*writer)) ([]byte, error) {
 
 // writer appends the converted input to dst.
 type writer struct {
-	scanner
+	jsonscan.Scanner
 	dst   []byte
 	form  Form
 	final bool // of the last state
@@ -87,17 +89,17 @@ func (w *writer) put(name string, value []byte) {
 // copied adds a member as it is.
 func (w *writer) copied(name []byte) {
 	w.named(name)
-	w.dst = append(w.dst, w.value()...)
+	w.dst = append(w.dst, w.Value()...)
 }
 
 // list converts a list, element by element. It keeps null.
 func (w *writer) list(element func(*writer)) {
-	if w.peek() != '[' {
-		w.dst = append(w.dst, w.value()...)
+	if w.Peek() != '[' {
+		w.dst = append(w.dst, w.Value()...)
 		return
 	}
 	w.add("[")
-	for range w.elements {
+	for range w.Elements {
 		if w.dst[len(w.dst)-1] != '[' {
 			w.add(",")
 		}
@@ -126,7 +128,7 @@ var (
 // object converts an object. Members that are not in of are copied.
 func (w *writer) object(kind string, of members) {
 	w.open(kind)
-	for name := range w.members {
+	for name := range w.Members {
 		convert := of[string(name)]
 		if convert == nil {
 			w.copied(name)
@@ -139,11 +141,11 @@ func (w *writer) object(kind string, of members) {
 }
 
 func (w *writer) event() {
-	w.take('{')
-	name := w.name()
+	w.Take('{')
+	name := w.Name()
 	convert := events[string(name)]
 	if convert == nil {
-		w.stop()
+		w.Stop()
 		return
 	}
 	if w.form == REST {
@@ -153,7 +155,7 @@ func (w *writer) event() {
 	if w.form == REST {
 		w.add("}")
 	}
-	w.take('}') // it has one member
+	w.Take('}') // it has one member
 }
 
 func (w *writer) task()     { w.object("task", tasks) }
@@ -171,7 +173,7 @@ func (w *writer) statusUpdate() {
 
 // state converts the state of a task, and notes whether it ends the interaction.
 func (w *writer) state() {
-	state := string(w.text())
+	state := string(w.Text())
 	for i := range states {
 		if s := &states[i]; s.now == state {
 			if w.final = s.final; w.form == REST {
@@ -182,7 +184,7 @@ func (w *writer) state() {
 			return
 		}
 	}
-	w.stop()
+	w.Stop()
 }
 
 // states are the states of tasks in 1.0 and in both forms of 0.3, as JSON.
@@ -203,7 +205,7 @@ var states = []struct {
 
 func (w *writer) message() {
 	w.open("message")
-	for name := range w.members {
+	for name := range w.Members {
 		switch string(name) {
 		case "parts":
 			if w.form == REST {
@@ -216,7 +218,7 @@ func (w *writer) message() {
 			w.role()
 		case "referenceTaskIds":
 			if w.form == REST { // a2a.v1 has no such field, and strict readers refuse it
-				w.value()
+				w.Value()
 				continue
 			}
 			w.copied(name)
@@ -228,7 +230,7 @@ func (w *writer) message() {
 }
 
 func (w *writer) role() {
-	role := w.text()
+	role := w.Text()
 	switch {
 	case w.form == REST:
 		w.dst = append(w.dst, role...)
@@ -242,24 +244,24 @@ func (w *writer) role() {
 // part converts a part: its content becomes an object of its own, unless it is text.
 func (w *writer) part() {
 	var text, data, raw, url, filename, media, metadata []byte
-	for name := range w.members {
+	for name := range w.Members {
 		switch string(name) {
 		case "text":
-			text = w.value()
+			text = w.Value()
 		case "data":
-			data = w.value()
+			data = w.Value()
 		case "raw":
-			raw = w.value()
+			raw = w.Value()
 		case "url":
-			url = w.value()
+			url = w.Value()
 		case "filename":
-			filename = w.value()
+			filename = w.Value()
 		case "mediaType":
-			media = w.value()
+			media = w.Value()
 		case "metadata":
-			metadata = w.value()
+			metadata = w.Value()
 		default:
-			w.value()
+			w.Value()
 		}
 	}
 	wrapped := false
@@ -315,15 +317,15 @@ func (w *writer) marked(metadata []byte) {
 		w.add("}")
 		return
 	}
-	s := scanner{b: metadata}
-	for name := range s.members {
-		if s.value(); string(name) != compat && !s.broken {
+	s := jsonscan.New(metadata)
+	for name := range s.Members {
+		if s.Value(); string(name) != compat && !s.Broken {
 			w.add(",")
-			w.dst = append(w.dst, s.b[s.at:s.i]...)
+			w.dst = append(w.dst, s.Member()...)
 		}
 	}
-	if s.broken {
-		w.stop()
+	if s.Broken {
+		w.Stop()
 	}
 	w.add("}")
 }
@@ -355,7 +357,7 @@ func (w *writer) file(raw, url, name, media []byte) {
 // and Go put the text of 0.3 into it, which is base64 already.
 func (w *writer) twice(quoted []byte) {
 	if len(quoted) < 2 {
-		w.stop()
+		w.Stop()
 		return
 	}
 	w.add(`"`)
@@ -368,7 +370,7 @@ func (w *writer) twice(quoted []byte) {
 func AppendTasks(dst, list []byte, form Form) ([]byte, error) {
 	return convert(dst, list, form, func(w *writer) {
 		w.open("")
-		for name := range w.members {
+		for name := range w.Members {
 			switch string(name) {
 			case "tasks":
 				w.named(name)
@@ -376,7 +378,7 @@ func AppendTasks(dst, list []byte, form Form) ([]byte, error) {
 			case "nextPageToken":
 				w.copied(name)
 			default: // a2a.v1 has no other, and strict readers refuse them
-				w.value()
+				w.Value()
 			}
 		}
 		w.add("}")

@@ -1,11 +1,13 @@
 package v03
 
+import "a2a-server/internal/jsonscan"
+
 // CreatePushConfig returns the parameters of tasks/pushNotificationConfig/set, or the body of
 // POST /v1/tasks/{id}/pushNotificationConfigs, as parameters of
 // CreateTaskPushNotificationConfig of 1.0. For a field in both path and body, the path counts,
 // and the caller sets it. The rules of [SendRequest] apply.
 func CreatePushConfig(raw []byte, form Form) ([]byte, error) {
-	r := &reader{writer: writer{scanner: scanner{b: raw}, form: form}}
+	r := &reader{writer: writer{Scanner: jsonscan.New(raw), form: form}}
 	r.create()
 	return r.done()
 }
@@ -13,12 +15,12 @@ func CreatePushConfig(raw []byte, form Form) ([]byte, error) {
 // PushConfigRequest returns the parameters of a method about push notification configs of a
 // task, {id, pushNotificationConfigId}, as parameters of 1.0, {taskId, id}.
 func PushConfigRequest(raw []byte, form Form) ([]byte, error) {
-	r := &reader{writer: writer{scanner: scanner{b: raw}, form: form}}
+	r := &reader{writer: writer{Scanner: jsonscan.New(raw), form: form}}
 	r.add("{")
-	for name := range r.members {
+	for name := range r.Members {
 		now := map[string]string{"id": "taskId", "pushNotificationConfigId": "id", "push_notification_config_id": "id"}[string(name)]
 		if now == "" {
-			r.value()
+			r.Value()
 		} else if v := r.id(string(name)); v != nil {
 			r.put(now, v)
 		}
@@ -43,7 +45,7 @@ func ListPushConfigsRequest(raw []byte, form Form) ([]byte, error) {
 
 // id reads an id; nil: there is none.
 func (r *reader) id(field string) []byte {
-	v := r.value()
+	v := r.Value()
 	if isNull(v) {
 		return nil
 	}
@@ -56,13 +58,13 @@ func (r *reader) id(field string) []byte {
 func (r *reader) create() {
 	var id []byte
 	r.add("{")
-	for name := range r.members {
+	for name := range r.Members {
 		switch string(name) {
 		case "taskId", "task_id":
 			r.copied([]byte("taskId"))
 		case "configId", "config_id":
 			if r.form == JSONRPC {
-				r.value()
+				r.Value()
 				continue
 			}
 			r.hookID("configId", &id)
@@ -71,11 +73,11 @@ func (r *reader) create() {
 				r.nestedConfig(&id)
 				continue
 			}
-			r.value()
+			r.Value()
 		case "pushNotificationConfig", "push_notification_config":
 			r.pushMembers("pushNotificationConfig", &id)
 		default:
-			r.value()
+			r.Value()
 		}
 	}
 	if id != nil {
@@ -98,16 +100,16 @@ func (r *reader) hookID(field string, id *[]byte) {
 
 // nestedConfig converts a TaskPushNotificationConfig of a2a.v1.
 func (r *reader) nestedConfig(id *[]byte) {
-	if r.peek() != '{' {
+	if r.Peek() != '{' {
 		r.refuse("config", "must be an object")
 		return
 	}
-	for name := range r.members {
+	for name := range r.Members {
 		switch string(name) {
 		case "pushNotificationConfig", "push_notification_config":
 			r.pushMembers("config.pushNotificationConfig", id)
 		default:
-			r.value()
+			r.Value()
 		}
 	}
 }
@@ -129,7 +131,7 @@ func (r *reader) push(field string) {
 // pushMembers adds the members of a PushNotificationConfig to the object in dst, but not
 // its id.
 func (r *reader) pushMembers(field string, id *[]byte) {
-	if r.peek() != '{' {
+	if r.Peek() != '{' {
 		r.refuse(field, "must be an object")
 		return
 	}
@@ -138,7 +140,7 @@ func (r *reader) pushMembers(field string, id *[]byte) {
 		return
 	}
 	r.hook = true
-	for name := range r.members {
+	for name := range r.Members {
 		switch string(name) {
 		case "id":
 			r.hookID(field+".id", id)
@@ -148,7 +150,7 @@ func (r *reader) pushMembers(field string, id *[]byte) {
 			r.member("authentication")
 			r.authentication(field + ".authentication")
 		default:
-			r.value()
+			r.Value()
 		}
 	}
 }
@@ -159,16 +161,16 @@ func (r *reader) authentication(field string) {
 		return
 	}
 	r.add("{")
-	for name := range r.members {
+	for name := range r.Members {
 		switch string(name) {
 		case "schemes":
-			s := scanner{b: r.value()}
-			if s.peek() != '[' {
+			s := jsonscan.New(r.Value())
+			if s.Peek() != '[' {
 				r.refuse(field+".schemes", "must be a list")
 				return
 			}
-			for range s.elements {
-				v := s.value()
+			for range s.Elements {
+				v := s.Value()
 				if !isNull(v) && v[0] != '"' {
 					r.refuse(field+".schemes[0]", "must be a string")
 				}
@@ -178,7 +180,7 @@ func (r *reader) authentication(field string) {
 		case "credentials":
 			r.copied(name)
 		default:
-			r.value()
+			r.Value()
 		}
 	}
 	r.add("}")
@@ -197,7 +199,7 @@ func AppendPushConfigs(dst, configs []byte, form Form) ([]byte, error) {
 		if form == REST {
 			w.add("{")
 		}
-		for name := range w.members {
+		for name := range w.Members {
 			switch {
 			case string(name) == "configs":
 				if form == REST {
@@ -207,7 +209,7 @@ func AppendPushConfigs(dst, configs []byte, form Form) ([]byte, error) {
 			case string(name) == "nextPageToken" && form == REST:
 				w.copied(name)
 			default:
-				w.value()
+				w.Value()
 			}
 		}
 		if form == REST {
@@ -220,24 +222,24 @@ func AppendPushConfigs(dst, configs []byte, form Form) ([]byte, error) {
 
 func (w *writer) pushConfig() {
 	var id, task, url, token, authentication []byte
-	for name := range w.members {
+	for name := range w.Members {
 		switch string(name) {
 		case "id":
-			id = w.value()
+			id = w.Value()
 		case "taskId":
-			task = w.value()
+			task = w.Value()
 		case "url":
-			url = w.value()
+			url = w.Value()
 		case "token":
-			token = w.value()
+			token = w.Value()
 		case "authentication":
-			authentication = w.value()
+			authentication = w.Value()
 		default:
-			w.value()
+			w.Value()
 		}
 	}
 	if len(task) < 2 || len(id) < 2 || len(url) < 2 {
-		w.stop()
+		w.Stop()
 		return
 	}
 	w.add("{")
@@ -261,23 +263,23 @@ func (w *writer) pushConfig() {
 }
 
 func (w *writer) schemes(authentication []byte) {
-	s := scanner{b: authentication}
+	s := jsonscan.New(authentication)
 	w.add("{")
-	for name := range s.members {
+	for name := range s.Members {
 		switch string(name) {
 		case "scheme":
 			w.member("schemes")
 			w.add("[")
-			w.dst = append(w.dst, s.value()...)
+			w.dst = append(w.dst, s.Value()...)
 			w.add("]")
 		case "credentials":
-			w.put("credentials", s.value())
+			w.put("credentials", s.Value())
 		default:
-			s.value()
+			s.Value()
 		}
 	}
-	if s.broken {
-		w.stop()
+	if s.Broken {
+		w.Stop()
 	}
 	w.add("}")
 }

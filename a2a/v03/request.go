@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"a2a-server/internal/jsonscan"
 )
 
 // Error is a fault in a request, in words for its client.
@@ -29,7 +31,7 @@ func (e *Error) Error() string { return strings.TrimSpace(e.Field + " " + e.Reas
 // A body in HTTP+JSON may also have the values of JSON-RPC, with a kind, as the
 // specification's text has them.
 func SendRequest(raw []byte, form Form) ([]byte, error) {
-	r := &reader{writer: writer{scanner: scanner{b: raw}, form: form, dst: make([]byte, 0, len(raw)+64)}}
+	r := &reader{writer: writer{Scanner: jsonscan.New(raw), form: form, dst: make([]byte, 0, len(raw)+64)}}
 	r.send()
 	return r.done()
 }
@@ -47,7 +49,7 @@ func (r *reader) done() ([]byte, error) {
 	switch {
 	case r.err != nil:
 		return nil, r.err
-	case r.broken || r.peek() != 0:
+	case r.Broken || r.Peek() != 0:
 		return nil, &Error{"", "the request must be an object"}
 	}
 	return r.dst, nil
@@ -58,27 +60,27 @@ func (r *reader) refuse(field, reason string) {
 	if r.err == nil {
 		r.err = &Error{field, reason}
 	}
-	r.stop()
+	r.Stop()
 }
 
 // other copies a value that is not an object, which decoding will refuse, and reports whether
 // it did so.
 func (r *reader) other() bool {
-	if r.peek() == '{' {
+	if r.Peek() == '{' {
 		return false
 	}
-	r.dst = append(r.dst, r.value()...)
+	r.dst = append(r.dst, r.Value()...)
 	return true
 }
 
 func (r *reader) send() {
 	var config []byte
 	r.add("{")
-	for name := range r.members {
+	for name := range r.Members {
 		switch string(name) {
 		case "request": // the field's name in the proto, where message is that of its JSON
 			if r.form == JSONRPC {
-				r.value()
+				r.Value()
 				continue
 			}
 			r.member("message")
@@ -87,18 +89,18 @@ func (r *reader) send() {
 			r.member("message")
 			r.message()
 		case "configuration":
-			config = r.value()
+			config = r.Value()
 		case "metadata":
 			r.copied(name)
 		default:
-			r.value()
+			r.Value()
 		}
 	}
 	if config != nil {
 		r.member("configuration")
-		c := &reader{writer: writer{scanner: scanner{b: config}, form: r.form, dst: r.dst}, kinds: r.kinds, err: r.err}
+		c := &reader{writer: writer{Scanner: jsonscan.New(config), form: r.form, dst: r.dst}, kinds: r.kinds, err: r.err}
 		c.config()
-		r.dst, r.err, r.broken = c.dst, c.err, r.broken || c.broken
+		r.dst, r.err, r.Broken = c.dst, c.err, r.Broken || c.Broken
 	}
 	r.add("}")
 }
@@ -108,11 +110,11 @@ func (r *reader) message() {
 		return
 	}
 	r.add("{")
-	for name := range r.members {
+	for name := range r.Members {
 		switch string(name) {
 		case "kind":
 			r.kinds = true
-			if string(r.value()) != `"message"` {
+			if string(r.Value()) != `"message"` {
 				r.refuse("message.kind", `must be "message"`)
 			}
 		case "role":
@@ -122,15 +124,15 @@ func (r *reader) message() {
 			r.parts("parts")
 		case "content":
 			if r.form == JSONRPC {
-				r.value()
+				r.Value()
 				continue
 			}
 			r.parts("content")
 		default:
 			if same := sameNames[string(name)]; same != "" {
-				r.put(same, r.value())
+				r.put(same, r.Value())
 			} else {
-				r.value()
+				r.Value()
 			}
 		}
 	}
@@ -145,7 +147,7 @@ var sameNames = map[string]string{
 }
 
 func (r *reader) role() {
-	switch role := r.value(); {
+	switch role := r.Value(); {
 	case string(role) == `"user"`:
 		r.add(`"ROLE_USER"`)
 	case string(role) == `"agent"`:
@@ -159,7 +161,7 @@ func (r *reader) role() {
 
 func (r *reader) parts(name string) {
 	r.member("parts")
-	if c := r.peek(); c != '[' && c != 'n' {
+	if c := r.Peek(); c != '[' && c != 'n' {
 		r.refuse("message."+name, "must be a list")
 		return
 	}
@@ -173,20 +175,20 @@ func (r *reader) parts(name string) {
 // part converts a part. Exactly one of text, file and data has to be there; kind, if present,
 // has to name it.
 func (r *reader) part(field string) {
-	if r.peek() != '{' {
+	if r.Peek() != '{' {
 		r.refuse(field, "must be an object")
 		return
 	}
 	var kind, metadata, value []byte
 	var content string
-	for name := range r.members {
+	for name := range r.Members {
 		switch string(name) {
 		case "kind":
-			kind = r.value()
+			kind = r.Value()
 		case "metadata":
-			metadata = r.value()
+			metadata = r.Value()
 		case "text", "file", "data":
-			v := r.value()
+			v := r.Value()
 			if isNull(v) {
 				continue
 			}
@@ -195,11 +197,11 @@ func (r *reader) part(field string) {
 			}
 			content, value = string(name), v
 		default:
-			r.value()
+			r.Value()
 		}
 	}
 	switch {
-	case r.broken:
+	case r.Broken:
 		return
 	case kind != nil && string(kind) != `"text"` && string(kind) != `"file"` && string(kind) != `"data"`:
 		r.refuse(field+".kind", `must be "text", "file" or "data"`)
@@ -250,15 +252,15 @@ func (r *reader) data(field string, value, metadata []byte, plain bool) []byte {
 
 // only returns the value of the only member of an object, if that has a name; otherwise nil.
 func only(object []byte, name string) (value []byte) {
-	s := scanner{b: object}
+	s := jsonscan.New(object)
 	n := 0
-	for got := range s.members {
+	for got := range s.Members {
 		n++
-		if v := s.value(); string(got) == name {
+		if v := s.Value(); string(got) == name {
 			value = v
 		}
 	}
-	if n != 1 || s.broken {
+	if n != 1 || s.Broken {
 		return nil
 	}
 	return value
@@ -270,22 +272,22 @@ func unmarked(metadata []byte) (rest []byte, marked bool) {
 	if len(metadata) == 0 || metadata[0] != '{' {
 		return metadata, false
 	}
-	s := scanner{b: metadata}
-	for name := range s.members {
-		value := s.value()
+	s := jsonscan.New(metadata)
+	for name := range s.Members {
+		value := s.Value()
 		switch {
 		case string(name) == compat && string(value) == "true":
 			marked = true
 		case rest == nil:
-			rest = append([]byte("{"), s.b[s.at:s.i]...)
+			rest = append([]byte("{"), s.Member()...)
 		default:
-			rest = append(append(rest, ','), s.b[s.at:s.i]...)
+			rest = append(append(rest, ','), s.Member()...)
 		}
 	}
 	if rest != nil {
 		rest = append(rest, '}')
 	}
-	return rest, marked && !s.broken
+	return rest, marked && !s.Broken
 }
 
 // fileNames are the names of the members of a file in 1.0. Those that begin with file are of
@@ -301,11 +303,11 @@ func (r *reader) file(field string, value []byte) {
 		r.refuse(field, "must be an object")
 		return
 	}
-	s := scanner{b: value}
+	s := jsonscan.New(value)
 	var content, filename, media []byte
 	kind := "" // of the content
-	for name := range s.members {
-		member, v := string(name), s.value()
+	for name := range s.Members {
+		member, v := string(name), s.Value()
 		rest := strings.HasPrefix(member, "file")
 		switch now := fileNames[member]; {
 		case now == "" || rest && r.form == JSONRPC || isNull(v):
@@ -381,10 +383,10 @@ func (r *reader) config() {
 	proto := r.form == REST && !r.kinds
 	blocking := !proto
 	r.add("{")
-	for name := range r.members {
+	for name := range r.Members {
 		switch string(name) {
 		case "blocking":
-			switch v := r.value(); string(v) {
+			switch v := r.Value(); string(v) {
 			case "true":
 				blocking = true
 			case "false":
@@ -394,7 +396,7 @@ func (r *reader) config() {
 				r.refuse("configuration.blocking", "must be true or false")
 			}
 		case "historyLength", "history_length":
-			if v := r.value(); !isNull(v) && (!proto || !isZero(v)) {
+			if v := r.Value(); !isNull(v) && (!proto || !isZero(v)) {
 				r.put("historyLength", v)
 			}
 		case "acceptedOutputModes", "accepted_output_modes":
@@ -404,13 +406,13 @@ func (r *reader) config() {
 			r.push("configuration.pushNotificationConfig")
 		case "pushNotification", "push_notification":
 			if r.form == JSONRPC {
-				r.value()
+				r.Value()
 				continue
 			}
 			r.member("taskPushNotificationConfig")
 			r.push("configuration.pushNotification")
 		default:
-			r.value()
+			r.Value()
 		}
 	}
 	if !blocking {
@@ -434,3 +436,9 @@ func ListQuery(query url.Values) url.Values {
 	}
 	return out
 }
+
+// isNull reports whether a value is null, or missing.
+func isNull(value []byte) bool { return len(value) == 0 || value[0] == 'n' }
+
+// isEmpty reports whether a value is an empty string.
+func isEmpty(value []byte) bool { return string(value) == `""` }
