@@ -107,8 +107,8 @@ func TestProbesBesideWatchers(t *testing.T) {
 // A caller whose deadline passes while its task runs gets its deadline, and the task.
 func TestDeadlineOfACall(t *testing.T) {
 	t.Parallel()
-	r := startRoomy(t, nil)
-	_, at := serveGRPC(t, r.server, a2a.GRPCConfig{})
+	r := startRoomy(t)
+	_, at := serveGRPC(t, r.handler, a2a.GRPCConfig{})
 	client := service(t, at)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()

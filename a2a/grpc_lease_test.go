@@ -109,7 +109,7 @@ func TestUnreadAnswerOfGRPCEndsWithItsCredential(t *testing.T) {
 	var revoked *atomic.Bool
 	r := startRoomy(t, func(_ *engine.Config, c *a2a.Config) { revoked = revocable(c) })
 	left := make(chan struct{})
-	_, at := serveGRPC(t, r.server, a2a.GRPCConfig{Admit: func() (func(), error) { return func() { close(left) }, nil }})
+	_, at := serveGRPC(t, r.handler, a2a.GRPCConfig{Admit: func() (func(), error) { return func() { close(left) }, nil }})
 	// As a stream, because the client of a call with one answer reads it at once.
 	stream, err := dialGRPC(t, at).NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, a2apb.A2AService_SendMessage_FullMethodName, grpc.MaxCallRecvMsgSize(64<<20))
 	if err != nil {

@@ -247,7 +247,7 @@ func TestSlowReaderOfGRPC(t *testing.T) {
 	r := startRoomy(t, func(_ *engine.Config, c *a2a.Config) {
 		c.WriteTimeout, c.Streams, c.StreamsPerCaller = 300*time.Millisecond, 1, 1
 	})
-	_, at := serveGRPC(t, r.server, a2a.GRPCConfig{})
+	_, at := serveGRPC(t, r.handler, a2a.GRPCConfig{})
 	conn := dialGRPC(t, at)
 	client := a2apb.NewA2AServiceClient(conn)
 	other, err := healthpb.NewHealthClient(conn).Watch(t.Context(), &healthpb.HealthCheckRequest{})

@@ -35,7 +35,7 @@ func TestUnreadMessagesOfGRPC(t *testing.T) {
 		c.WriteTimeout, c.ReadRate = 300*time.Millisecond, 100<<20
 	})
 	id := r.pour(1, 50_000)
-	_, at := serveGRPC(t, r.server, a2a.GRPCConfig{})
+	_, at := serveGRPC(t, r.handler, a2a.GRPCConfig{})
 	large := &a2apb.SendMessageRequest{Message: textMessage("large", "/pour n=1 size=100000")}
 	if _, err := service(t, at).SendMessage(t.Context(), large); err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestUnreadMessagesOfGRPC(t *testing.T) {
 func TestUnreadEventsOfGRPC(t *testing.T) {
 	t.Parallel()
 	r := startRoomy(t, func(_ *engine.Config, c *a2a.Config) { c.WriteTimeout = 300 * time.Millisecond })
-	_, at := serveGRPC(t, r.server, a2a.GRPCConfig{})
+	_, at := serveGRPC(t, r.handler, a2a.GRPCConfig{})
 	deaf := newDeafClient(t, at)
 	deaf.ask(a2apb.A2AService_SendStreamingMessage_FullMethodName, &a2apb.SendMessageRequest{Message: textMessage("m", "/pour n=1000 size=1000")})
 	deaf.closed() // nobody else uses the connection

@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -18,11 +16,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/dialect"
 	"a2a-server/internal/testlog"
-	"a2a-server/store/memstore"
 	"a2a-server/task/engine"
-	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
 	"a2a-server/tool/functiontool"
 )
@@ -43,62 +38,25 @@ func serve(t *testing.T) string { return start(t, nil).URL }
 // its own.
 func start(t *testing.T, configure func(*a2a.Config), servers ...func(*http.Server)) *httptest.Server {
 	t.Helper()
-	must := func(err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	transfer, err := functiontool.New(functiontool.Config{Name: "transfer", Description: "moves money", RequireApproval: true},
-		func(_ tool.Context, m money) (string, error) { return fmt.Sprintf("%v to %s", m.Amount, m.To), nil })
-	must(err)
-	stream, err := functiontool.NewStreaming(functiontool.Config{Name: "stream", Description: "streams", Annotations: tool.Annotations{ReadOnly: true}},
-		func(_ tool.Context, c chunks) iter.Seq2[*tool.Result, error] {
-			return func(yield func(*tool.Result, error) bool) {
-				for i := range c.N {
-					if !yield(&tool.Result{Content: fmt.Sprint("chunk ", i), Streaming: true}, nil) {
-						return
-					}
-				}
-			}
-		})
-	must(err)
-	balance, err := functiontool.New(functiontool.Config{Name: "balance", Description: "says what is there", Annotations: tool.Annotations{ReadOnly: true}},
-		func(tool.Context, struct{}) (map[string]any, error) {
+	balance := functiontool.Must(functiontool.New(functiontool.Config{Name: "balance", Description: "says what is there", Annotations: tool.Annotations{ReadOnly: true}},
+		func(tool.Context, wireNothing) (map[string]any, error) {
 			return map[string]any{"of": "<bob>", "amount": 5}, nil
-		})
-	must(err)
-	db := memstore.New()
-	h, err := db.Handle()
-	must(err)
-	log := zerolog.New(testlog.New(t))
-	engine, err := engine.New(engine.Config{
-		Store: h, Tools: tool.NewRegistry(tool.NewToolset("test", transfer, stream, balance)), Planner: direct.New(direct.Config{}),
-		Presenter: dialect.New(dialect.Config{Keywords: true}), Log: log,
-	})
-	must(err)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- engine.Run(ctx) }()
+		}))
 	srv := httptest.NewUnstartedServer(nil)
-	cfg := a2a.Config{Engine: engine, Log: log, MaxBody: 64 << 10, Card: a2a.Card{URL: "http://" + srv.Listener.Addr().String()}}
-	if configure != nil {
-		configure(&cfg)
-	}
-	s, err := a2a.New(cfg)
-	must(err)
-	srv.Config.Handler = s
+	srv.Config.Handler = startWireServer(t, zerolog.New(testlog.New(t)), usual, func(e *engine.Config, c *a2a.Config) {
+		e.Tools = tool.NewRegistry(tool.NewToolset("test", append(wireTools(e.Store), balance)...))
+		c.MaxBody, c.Card.URL = 64<<10, "http://"+srv.Listener.Addr().String()
+		if configure != nil {
+			configure(c)
+		}
+	}).handler
 	for _, f := range servers {
 		f(srv.Config)
 	}
 	srv.Start()
 	t.Cleanup(func() {
 		srv.CloseClientConnections()
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
 		srv.Close()
-		_ = db.Close()
 	})
 	return srv
 }

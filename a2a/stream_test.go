@@ -96,7 +96,7 @@ func TestStalledReader(t *testing.T) {
 func TestDisconnect(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := startRoomy(t, nil)
+		r := startRoomy(t)
 		conn := r.request(http.MethodPost, "/message:stream", text("m", "/pour n=500 size=1000", ""))
 		lines := bufio.NewScanner(conn)
 		for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
