@@ -24,7 +24,7 @@ import (
 )
 
 // rated is a server with rates whose callers are whoever the header X-Who says; "" is nobody.
-func rated(t *testing.T, c a2a.Config) (s *a2a.Server, ask func(who, from string) int) {
+func rated(t *testing.T, c a2a.Config) (s *a2a.Server, ask func(who, from, forwarded string) int) {
 	t.Helper()
 	c.Engine = startWireServer(t, zerolog.Nop()).engine
 	c.Authenticator = auth.Func(func(_ context.Context, given *auth.Credentials) (auth.Principal, error) {
@@ -43,61 +43,47 @@ func rated(t *testing.T, c a2a.Config) (s *a2a.Server, ask func(who, from string
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel() // nobody waits for the answer, which a request beyond its rate gets late
-	return s, func(who, from string) int {
+	return s, func(who, from, forwarded string) int {
 		r := newRequest(t, http.MethodGet, "/tasks/x:nothing", "").WithContext(gone)
 		r.RemoteAddr = from
 		if who != "" {
 			r.Header.Set("X-Who", who)
+		}
+		if forwarded != "" {
+			r.Header.Set("X-Forwarded-For", forwarded)
 		}
 		return record(s, r).Code
 	}
 }
 
 // What counts as an address is what one subscriber has, and a request without a credential
-// is no failure.
+// is no failure. Only a proxy says whose request it passes on: nobody else chooses the address
+// that pays for an invalid credential.
 func TestFailuresByAddress(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	_, ask := rated(t, a2a.Config{Rates: httpd.Rates{Failures: 1}, Now: func() time.Time { return now }})
-	for i, c := range []struct {
-		who, from string
-		refused   bool
-	}{
-		{"", "192.0.2.1:1", false},
-		{"", "192.0.2.1:1", false},
-		{"wrong", "192.0.2.1:1", false},
-		{"wrong", "192.0.2.1:2", true},
-		{"alice", "[::ffff:192.0.2.1]:3", true},
-		{"alice", "192.0.2.2:1", false},
-		{"wrong", "[2001:db8:0:1::1]:1", false},
-		{"alice", "[2001:db8:0:1:ffff::9]:1", true},
-		{"alice", "[2001:db8:0:2::1]:1", false},
-		{"wrong", "@", false}, // a Unix socket has no address
-		{"wrong", "@", false},
-	} {
-		if got := ask(c.who, c.from); (got == http.StatusTooManyRequests) != c.refused {
-			t.Errorf("request %d, of %q from %s = %d, refused: %v", i, c.who, c.from, got, c.refused)
-		}
-	}
-}
-
-// Only a proxy says whose request it passes on: nobody else chooses the address that pays for
-// an invalid credential.
-func TestFailuresOfForwardedAddresses(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	s, _ := rated(t, a2a.Config{
+	_, ask := rated(t, a2a.Config{
 		Rates: httpd.Rates{Failures: 1}, Guard: httpd.Guard{Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}}, Now: func() time.Time { return now },
 	})
-	gone, cancel := context.WithCancel(t.Context())
-	cancel() // nobody waits for an answer that comes late
 	for i, c := range []struct {
 		who, from, forwarded string
 		refused              bool
 	}{
-		{"wrong", "192.0.2.1:1", "192.0.2.7", false}, // a stranger blames somebody else
+		{"", "192.0.2.1:1", "", false},
+		{"", "192.0.2.1:1", "", false},
+		{"wrong", "192.0.2.1:1", "", false},
+		{"wrong", "192.0.2.1:2", "", true},
+		{"alice", "[::ffff:192.0.2.1]:3", "", true},
+		{"alice", "192.0.2.2:1", "", false},
+		{"wrong", "[2001:db8:0:1::1]:1", "", false},
+		{"alice", "[2001:db8:0:1:ffff::9]:1", "", true},
+		{"alice", "[2001:db8:0:2::1]:1", "", false},
+		{"wrong", "@", "", false}, // a Unix socket has no address
+		{"wrong", "@", "", false},
+
+		{"wrong", "192.0.2.3:1", "192.0.2.7", false}, // a stranger blames somebody else
 		{"alice", "192.0.2.7:1", "", false},
-		{"alice", "192.0.2.1:1", "192.0.2.8", true}, // and does not escape
+		{"alice", "192.0.2.3:1", "192.0.2.8", true}, // and does not escape
 		{"wrong", "10.0.0.1:1", "192.0.2.7, 192.0.2.20", false},
 		{"alice", "192.0.2.7:1", "", false},
 		{"alice", "192.0.2.20:1", "", true},
@@ -106,13 +92,8 @@ func TestFailuresOfForwardedAddresses(t *testing.T) {
 		{"alice", "10.0.0.1:1", "", true},
 		{"alice", "10.0.0.1:1", "192.0.2.7", false},
 	} {
-		r := newRequest(t, http.MethodGet, "/tasks/x:nothing", "", "X-Who", c.who).WithContext(gone)
-		r.RemoteAddr = c.from
-		if c.forwarded != "" {
-			r.Header.Set("X-Forwarded-For", c.forwarded)
-		}
-		if w := record(s, r); (w.Code == http.StatusTooManyRequests) != c.refused {
-			t.Errorf("request %d, of %q from %s for %q = %d, refused: %v", i, c.who, c.from, c.forwarded, w.Code, c.refused)
+		if got := ask(c.who, c.from, c.forwarded); (got == http.StatusTooManyRequests) != c.refused {
+			t.Errorf("request %d, of %q from %s for %q = %d, refused: %v", i, c.who, c.from, c.forwarded, got, c.refused)
 		}
 	}
 }
@@ -189,7 +170,7 @@ func TestHeldBackRequestsAreBounded(t *testing.T) {
 	const sent, most = 1500, 1024
 	now := time.Now()
 	s, ask := rated(t, a2a.Config{Rates: httpd.Rates{Failures: 1}, Now: func() time.Time { return now }})
-	ask("wrong", "192.0.2.1:1")
+	ask("wrong", "192.0.2.1:1", "")
 	synctest.Test(t, func(t *testing.T) {
 		for range 2 { // whoever has waited makes room
 			var all sync.WaitGroup

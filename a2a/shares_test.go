@@ -3,7 +3,6 @@ package a2a_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -11,25 +10,13 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
-	"a2a-server/auth"
+	"a2a-server/task/engine"
 )
 
 // shared starts a server that knows its callers.
 func shared(t *testing.T, configure func(*a2a.Config)) string {
 	t.Helper()
-	s := startWireServer(t, zerolog.Nop())
-	cfg := a2a.Config{Engine: s.engine, Authenticator: auth.Func(wireAuthenticate), Card: a2a.Card{URL: "https://agent.example"}}
-	configure(&cfg)
-	handler, err := a2a.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := httptest.NewServer(handler)
-	t.Cleanup(func() {
-		srv.CloseClientConnections()
-		srv.Close()
-	})
-	return srv.URL
+	return startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { configure(c) }).listen(t)
 }
 
 // text is the body of a send, with what else the message has.

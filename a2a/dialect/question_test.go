@@ -160,22 +160,15 @@ func TestQuestionLeavesOut(t *testing.T) {
 
 func TestQuestionErrors(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		name    string
-		pending []*approval.Approval
-	}{
-		{"nothing", nil},
-		{"arguments", []*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Args = json.RawMessage(`[1]`) })}},
-		{"payload", []*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Payload = json.RawMessage(`{`) })}},
-		{"schema", []*approval.Approval{with(database(), func(a *approval.Approval) { a.Schema = json.RawMessage(`{} {}`) })}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if m, err := presenter().Question(tt.pending, nil); err == nil {
-				t.Errorf("Question() = %v, want an error", m)
-			}
-		})
+	for name, pending := range map[string][]*approval.Approval{
+		"nothing":   nil,
+		"arguments": {with(transfer(), func(a *approval.Approval) { a.Args = json.RawMessage(`[1]`) })},
+		"payload":   {with(transfer(), func(a *approval.Approval) { a.Payload = json.RawMessage(`{`) })},
+		"schema":    {with(database(), func(a *approval.Approval) { a.Schema = json.RawMessage(`{} {}`) })},
+	} {
+		if m, err := presenter().Question(pending, nil); err == nil {
+			t.Errorf("%s: Question() = %v, want an error", name, m)
+		}
 	}
 }
 
