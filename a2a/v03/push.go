@@ -1,6 +1,10 @@
 package v03
 
-import "a2a-server/internal/jsonscan"
+import (
+	"encoding/json"
+
+	"a2a-server/internal/jsonscan"
+)
 
 // CreatePushConfig returns the parameters of tasks/pushNotificationConfig/set, or the body of
 // POST /v1/tasks/{id}/pushNotificationConfigs, as parameters of
@@ -186,102 +190,76 @@ func (r *reader) authentication(field string) {
 	r.add("}")
 }
 
+// pushConfig is a TaskPushNotificationConfig of 1.0.
+type pushConfig struct {
+	ID, TaskID, URL, Token string
+	Authentication         *struct{ Scheme, Credentials string }
+}
+
+// oldPushConfig is a TaskPushNotificationConfig of 0.3: with a name in HTTP+JSON, otherwise with a
+// task.
+type oldPushConfig struct {
+	Name   string `json:"name,omitempty"`
+	TaskID string `json:"taskId,omitempty"`
+	Config struct {
+		ID             string         `json:"id"`
+		URL            string         `json:"url"`
+		Token          string         `json:"token,omitempty"`
+		Authentication *oldPushScheme `json:"authentication,omitempty"`
+	} `json:"pushNotificationConfig"`
+}
+
+type oldPushScheme struct {
+	Schemes     []string `json:"schemes"`
+	Credentials string   `json:"credentials,omitempty"`
+}
+
+func (c *pushConfig) old(form Form) (out oldPushConfig) {
+	if out.TaskID = c.TaskID; form == REST {
+		out.TaskID, out.Name = "", "tasks/"+c.TaskID+"/pushNotificationConfigs/"+c.ID
+	}
+	out.Config.ID, out.Config.URL, out.Config.Token = c.ID, c.URL, c.Token
+	if a := c.Authentication; a != nil {
+		out.Config.Authentication = &oldPushScheme{[]string{a.Scheme}, a.Credentials}
+	}
+	return out
+}
+
 // AppendPushConfig appends a TaskPushNotificationConfig of 1.0 to dst in the form of 0.3.
 func AppendPushConfig(dst, config []byte, form Form) ([]byte, error) {
-	return convert(dst, config, form, (*writer).pushConfig)
+	var in pushConfig
+	if json.Unmarshal(config, &in) != nil {
+		return dst, errBroken
+	}
+	return appended(dst, in.old(form))
 }
 
 // AppendPushConfigs appends the list of configs of 1.0 to dst: in JSON-RPC as a list, in
 // HTTP+JSON as an object with configs.
 func AppendPushConfigs(dst, configs []byte, form Form) ([]byte, error) {
-	return convert(dst, configs, form, func(w *writer) {
-		begin := len(w.dst)
-		if form == REST {
-			w.add("{")
-		}
-		for name := range w.Members {
-			switch {
-			case string(name) == "configs":
-				if form == REST {
-					w.member("configs")
-				}
-				w.list((*writer).pushConfig)
-			case string(name) == "nextPageToken" && form == REST:
-				w.copied(name)
-			default:
-				w.Value()
-			}
-		}
-		if form == REST {
-			w.add("}")
-		} else if len(w.dst) == begin || w.dst[begin] != '[' {
-			w.dst = append(w.dst[:begin], "[]"...)
-		}
-	})
+	var in struct {
+		Configs       []pushConfig
+		NextPageToken string
+	}
+	if json.Unmarshal(configs, &in) != nil {
+		return dst, errBroken
+	}
+	all := []oldPushConfig{} // never null
+	for i := range in.Configs {
+		all = append(all, in.Configs[i].old(form))
+	}
+	if form == JSONRPC {
+		return appended(dst, all)
+	}
+	return appended(dst, struct {
+		Configs       []oldPushConfig `json:"configs"`
+		NextPageToken string          `json:"nextPageToken,omitempty"`
+	}{all, in.NextPageToken})
 }
 
-func (w *writer) pushConfig() {
-	var id, task, url, token, authentication []byte
-	for name := range w.Members {
-		switch string(name) {
-		case "id":
-			id = w.Value()
-		case "taskId":
-			task = w.Value()
-		case "url":
-			url = w.Value()
-		case "token":
-			token = w.Value()
-		case "authentication":
-			authentication = w.Value()
-		default:
-			w.Value()
-		}
-	}
-	if len(task) < 2 || len(id) < 2 || len(url) < 2 {
-		w.Stop()
-		return
-	}
-	w.add("{")
-	if w.form == REST {
-		w.add(`"name":"tasks/` + string(task[1:len(task)-1]) + `/pushNotificationConfigs/` + string(id[1:len(id)-1]) + `"`)
-	} else {
-		w.put("taskId", task)
-	}
-	w.member("pushNotificationConfig")
-	w.add("{")
-	w.put("id", id)
-	w.put("url", url)
-	if token != nil {
-		w.put("token", token)
-	}
-	if !isNull(authentication) {
-		w.member("authentication")
-		w.schemes(authentication)
-	}
-	w.add("}}")
-}
-
-func (w *writer) schemes(authentication []byte) {
-	s := jsonscan.New(authentication)
-	w.add("{")
-	for name := range s.Members {
-		switch string(name) {
-		case "scheme":
-			w.member("schemes")
-			w.add("[")
-			w.dst = append(w.dst, s.Value()...)
-			w.add("]")
-		case "credentials":
-			w.put("credentials", s.Value())
-		default:
-			s.Value()
-		}
-	}
-	if s.Broken {
-		w.Stop()
-	}
-	w.add("}")
+func appended(dst []byte, v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	return append(dst, text...), err
 }
 
 // AppendDeleted appends the answer to the deletion of a config: null in JSON-RPC, an empty
