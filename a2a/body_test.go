@@ -68,23 +68,11 @@ func TestCutBodies(t *testing.T) {
 			"/message:send": `{"message":{"messageId":"cut","role":"ROLE_USER","parts":[{"text":"hi"}]}}`,
 			"/":             `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"cut","role":"ROLE_USER","parts":[{"text":"hi"}]}}}`,
 		} {
-			c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = c.Close() })
-			_, err = fmt.Fprintf(c, "POST "+path+" HTTP/1.1\r\nHost: localhost\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\n"+cut, len(body)+1, body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := raw(t, url, fmt.Sprintf("POST "+path+" HTTP/1.1\r\nHost: localhost\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\n"+cut, len(body)+1, body))
 			if half, ok := c.(*net.TCPConn); !ok || half.CloseWrite() != nil {
 				t.Fatal("the connection cannot be closed half")
 			}
-			resp, err := http.ReadResponse(bufio.NewReader(c), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = resp.Body.Close()
+			resp := next(t, bufio.NewReader(c)) //nolint:bodyclose // next closes it
 			if resp.StatusCode != http.StatusBadRequest {
 				t.Errorf("%s, cut %d = %d, want 400", path, i, resp.StatusCode)
 			}

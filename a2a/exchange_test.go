@@ -198,6 +198,20 @@ func raw(t *testing.T, url, request string) net.Conn {
 	return conn
 }
 
+// next reads the next answer of a connection to its end.
+func next(t *testing.T, r *bufio.Reader) *http.Response {
+	t.Helper()
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatalf("no answer: %v", err)
+	}
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Errorf("the answer ends with %v", err)
+	}
+	_ = resp.Body.Close()
+	return resp
+}
+
 // A request whose body never comes is answered when nobody reads that body, and then
 // its connection ends.
 func TestBodyThatNeverComes(t *testing.T) {
@@ -234,14 +248,7 @@ func TestBodyThatNeverComes(t *testing.T) {
 	}
 	for _, s := range all {
 		r := bufio.NewReader(s.conn)
-		resp, err := http.ReadResponse(r, nil)
-		if err != nil {
-			t.Fatalf("%s: no answer: %v", s.name, err)
-		}
-		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-			t.Errorf("%s: %v", s.name, err)
-		}
-		_ = resp.Body.Close()
+		resp := next(t, r) //nolint:bodyclose // next closes it
 		if resp.StatusCode != s.status || !resp.Close {
 			t.Errorf("%s: status %d, closed %t, want %d, and the connection closed", s.name, resp.StatusCode, resp.Close, s.status)
 		}
@@ -327,15 +334,7 @@ func TestConnectionIsKept(t *testing.T) {
 		if _, err := io.WriteString(conn, request); err != nil {
 			t.Fatal(err)
 		}
-		resp, err := http.ReadResponse(r, nil)
-		if err != nil {
-			t.Fatalf("%q: %v", request, err)
-		}
-		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-			t.Error(err)
-		}
-		_ = resp.Body.Close()
-		if resp.Close {
+		if resp := next(t, r); resp.Close { //nolint:bodyclose // next closes it
 			t.Errorf("%q: the connection is closed", request)
 		}
 	}

@@ -69,14 +69,8 @@ func TestRequiredExtension(t *testing.T) {
 			message = `,"message":{"messageId":"m","role":"ROLE_USER","taskId":"` + id + `","parts":[{"text":"hi"}]}`
 		}
 		rpc := func(version string, names http.Header) answered {
-			names = names.Clone()
-			if names == nil {
-				names = http.Header{}
-			}
-			if names["A2a-Version"] == nil && version != "" {
-				names.Set("A2A-Version", version)
-			}
-			return w.ask(t, me, http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"`+op.Name+`","params":{"id":"`+id+`"`+message+`}}`, names)
+			body := `{"jsonrpc":"2.0","id":1,"method":"` + op.Name + `","params":{"id":"` + id + `"` + message + `}}`
+			return w.ask(t, me, http.MethodPost, "/", body, http.Header{"A2a-Version": {version}}, names)
 		}
 		for name, names := range missing {
 			for _, version := range []string{"1.0", ""} {
@@ -132,31 +126,23 @@ func TestRequiredExtensionOf03(t *testing.T) {
 		body := `{"jsonrpc":"2.0","id":1,"method":"` + op.Old + `","params":{"id":"` + id + `","message":{"kind":"message","messageId":"m","role":"user","taskId":"` + id + `","parts":[{"kind":"text","text":"hi"}]}}}`
 		for name, names := range map[string]http.Header{"none": {}, "another": {"X-A2a-Extensions": {dialect.URI}}, "another, as in 1.0": {"A2a-Extensions": {dialect.URI}}} {
 			for _, version := range []string{"", "0.3"} {
-				names := names.Clone()
-				if version != "" {
-					names.Set("A2A-Version", version)
-				}
-				if got := w.ask(t, me, http.MethodPost, "/", body, names); !refused(got) {
+				if got := w.ask(t, me, http.MethodPost, "/", body, http.Header{"A2a-Version": {version}}, names); !refused(got) {
 					t.Errorf("%s, %s: %+v", op.Old, name, got)
 				}
 			}
 		}
 		for _, header := range []string{"X-A2A-Extensions", "A2A-Extensions"} {
-			names := http.Header{}
-			names.Set(header, ownExtension)
-			if got := w.ask(t, me, http.MethodPost, "/", body, names); refused(got) || got.Header.Get(header) != ownExtension {
+			if got := w.ask(t, me, http.MethodPost, "/", body, http.Header{http.CanonicalHeaderKey(header): {ownExtension}}); refused(got) || got.Header.Get(header) != ownExtension {
 				t.Errorf("%s with it in %s: %+v", op.Old, header, got)
 			}
 		}
 	}
-	for _, path := range []string{"/v1/tasks/" + id, "/v1/tasks", "/v1/card", "/v1/tasks/" + id + "/pushNotificationConfigs"} {
-		if got := w.ask(t, me, http.MethodGet, path, "", nil); !refused(got) {
-			t.Errorf("GET %s: %+v", path, got)
-		}
-	}
-	for _, path := range []string{"/v1/message:send", "/v1/message:stream", "/v1/tasks/" + id + ":cancel"} {
-		if got := w.ask(t, me, http.MethodPost, path, "{}", nil); !refused(got) {
-			t.Errorf("POST %s: %+v", path, got)
+	for path, method := range map[string]string{
+		"/v1/tasks/" + id: "GET", "/v1/tasks": "GET", "/v1/card": "GET", "/v1/tasks/" + id + "/pushNotificationConfigs": "GET",
+		"/v1/message:send": "POST", "/v1/message:stream": "POST", "/v1/tasks/" + id + ":cancel": "POST",
+	} {
+		if got := w.ask(t, me, method, path, "{}"); !refused(got) {
+			t.Errorf("%s %s: %+v", method, path, got)
 		}
 	}
 }

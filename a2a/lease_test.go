@@ -305,7 +305,9 @@ func TestChallenges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { c.Authenticator = challenging{tc.schemes, tc.err} })
+			s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) {
+				c.Authenticator = challenger{auth.Func(func(context.Context, *auth.Credentials) (auth.Principal, error) { return auth.Principal{}, tc.err }), tc.schemes}
+			})
 			for _, path := range []string{"/", "/message:send"} {
 				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1"+path, unreadable{t})
 				rec := record(s.handler, r)
@@ -316,13 +318,3 @@ func TestChallenges(t *testing.T) {
 		})
 	}
 }
-
-type challenging struct {
-	schemes []string
-	err     error
-}
-
-func (c challenging) Authenticate(context.Context, *auth.Credentials) (auth.Principal, error) {
-	return auth.Principal{}, c.err
-}
-func (c challenging) Challenges() []string { return c.schemes }

@@ -19,10 +19,9 @@ import (
 
 // Rates bounds how often callers may make requests. Its zero value bounds nothing.
 type Rates struct {
-	// PerCaller is how many requests a caller may make in a second, and Burst how many at
-	// once. Without an Authenticator a caller is an address. 0: no limit. Burst defaults to
-	// twice PerCaller.
-	PerCaller, Burst int
+	// PerCaller is how many requests a caller may make in a second, and twice as many at once.
+	// Without an Authenticator a caller is an address. 0: no limit.
+	PerCaller int
 	// Failures is how many invalid credentials an address may send in a minute. Beyond that,
 	// its requests are refused before their credentials are checked. 0: no limit.
 	Failures int
@@ -109,11 +108,7 @@ type limiter struct {
 func newLimiter(r Rates, g Guard, now func() time.Time, log zerolog.Logger) *limiter {
 	l := &limiter{guard: g, now: now, log: log}
 	if r.PerCaller > 0 {
-		burst := r.Burst
-		if burst <= 0 {
-			burst = 2 * r.PerCaller
-		}
-		l.callers = newBuckets(rate.Limit(r.PerCaller), burst)
+		l.callers = newBuckets(rate.Limit(r.PerCaller), 2*r.PerCaller)
 	}
 	if r.Failures > 0 {
 		l.failures = newBuckets(rate.Every(time.Minute/time.Duration(r.Failures)), r.Failures)
