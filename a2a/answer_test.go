@@ -2,7 +2,6 @@ package a2a_test
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,12 +17,9 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/dialect"
 	"a2a-server/auth"
-	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
-	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
 	"a2a-server/tool/functiontool"
 )
@@ -50,12 +46,11 @@ func (l *pipes) Close() error {
 
 func (l *pipes) Addr() net.Addr { return &net.IPAddr{} }
 
-// roomy is a server in a bubble with tasks of any size.
+// roomy is a server with tasks of any size, for a bubble.
 type roomy struct {
-	t      *testing.T
-	engine *engine.Engine
-	server *a2a.Server
-	pipes  *pipes
+	*wireServer
+	t     *testing.T
+	pipes *pipes
 }
 
 type poured struct {
@@ -63,15 +58,9 @@ type poured struct {
 	Size int `json:"size"`
 }
 
-func startRoomy(t *testing.T, configure func(*engine.Config, *a2a.Config)) *roomy {
+func startRoomy(t *testing.T, changes ...wireChange) *roomy {
 	t.Helper()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	pour, err := functiontool.NewStreaming(functiontool.Config{Name: "pour", Annotations: tool.Annotations{ReadOnly: true}},
+	pour := functiontool.Must(functiontool.NewStreaming(functiontool.Config{Name: "pour", Annotations: tool.Annotations{ReadOnly: true}},
 		func(_ tool.Context, p poured) iter.Seq2[*tool.Result, error] {
 			return func(yield func(*tool.Result, error) bool) {
 				text := strings.Repeat("x", p.Size)
@@ -81,37 +70,17 @@ func startRoomy(t *testing.T, configure func(*engine.Config, *a2a.Config)) *room
 					}
 				}
 			}
-		})
-	must(err)
-	db := memstore.New()
-	h, err := db.Handle()
-	must(err)
-	ec := engine.Config{
-		Store: h, Tools: tool.NewRegistry(tool.NewToolset("test", pour)), Planner: direct.New(direct.Config{}),
-		Presenter: dialect.New(dialect.Config{}), Log: zerolog.Nop(),
-	}
-	sc := a2a.Config{Log: zerolog.Nop()}
-	if configure != nil {
-		configure(&ec, &sc)
-	}
+		}))
 	r := &roomy{t: t, pipes: &pipes{make(chan net.Conn), make(chan struct{})}}
-	r.engine, err = engine.New(ec)
-	must(err)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 2)
-	go func() { ended <- r.engine.Run(ctx) }()
-	sc.Engine, sc.Card = r.engine, a2a.Card{URL: "http://test"}
-	r.server, err = a2a.New(sc)
-	must(err)
-	srv := &http.Server{Handler: r.server}
+	r.wireServer = startWireServer(t, zerolog.Nop(), append([]wireChange{usual, func(e *engine.Config, c *a2a.Config) {
+		e.Tools, c.Card.URL = tool.NewRegistry(tool.NewToolset("test", pour)), "http://test"
+	}}, changes...)...)
+	srv, ended := &http.Server{Handler: r.handler}, make(chan error)
 	go func() { ended <- srv.Serve(r.pipes) }()
 	t.Cleanup(func() {
 		_ = srv.Close()
-		cancel()
-		for range 2 {
-			if err := <-ended; err != nil && !errors.Is(err, http.ErrServerClosed) {
-				t.Error(err)
-			}
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
 		}
 	})
 	return r
@@ -141,15 +110,17 @@ func (r *roomy) dial() net.Conn {
 	return near
 }
 
-// request sends a request on a connection of its own and returns that.
-func (r *roomy) request(method, path, body string) net.Conn {
+// request sends a request, with more lines of its header, on a connection of its own and returns
+// that.
+func (r *roomy) request(method, path, body string, header ...string) net.Conn {
 	r.t.Helper()
 	near := r.dial()
 	version := "1.0"
 	if strings.Contains(body, `"message/send"`) {
 		version = "0.3"
 	}
-	if _, err := fmt.Fprintf(near, "%s %s HTTP/1.1\r\nHost: test\r\nConnection: close\r\nA2A-Version: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", method, path, version, len(body), body); err != nil {
+	header = append(header, "Host: test", "Connection: close", "A2A-Version: "+version, "Content-Type: application/json", fmt.Sprint("Content-Length: ", len(body)))
+	if _, err := fmt.Fprintf(near, "%s %s HTTP/1.1\r\n%s\r\n\r\n%s", method, path, strings.Join(header, "\r\n"), body); err != nil {
 		r.t.Fatal(err)
 	}
 	return near
@@ -183,7 +154,7 @@ func TestSlowReaderIsCutOff(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := startRoomy(t, nil)
+				r := startRoomy(t)
 				id := r.pour(80, 60<<10) // 4.7 MiB
 				began := time.Now()
 				c := r.request(http.MethodGet, "/tasks/"+id, "")
@@ -279,7 +250,7 @@ func TestUnreadAnswers(t *testing.T) {
 func TestSentAnswersGiveBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := startRoomy(t, nil)
+		r := startRoomy(t)
 		id := r.pour(10, 60<<10)
 		send := `{"message":{"messageId":"m%d","role":"ROLE_USER","parts":[{"text":"/pour n=10 size=61440"}]}}`
 		for i, c := range []struct{ method, path, body string }{
@@ -308,7 +279,7 @@ func TestSentAnswersGiveBack(t *testing.T) {
 func TestSmallAnswersAreReadInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := startRoomy(t, nil)
+		r := startRoomy(t)
 		id := r.pour(1, 50<<10)
 		for _, tc := range []struct{ method, path, body string }{
 			{http.MethodGet, "/tasks/" + id, ""},
@@ -333,25 +304,16 @@ func TestSmallAnswersAreReadInTime(t *testing.T) {
 func TestTimeOfAnAnswerEndsWithIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := startRoomy(t, nil)
+		r := startRoomy(t)
 		id := r.pour(1, 50<<10)
-		near, far := net.Pipe()
-		r.pipes.conns <- far
-		t.Cleanup(func() { _ = near.Close() })
+		near := r.dial()
 		in := bufio.NewReader(near)
 		for range 3 {
 			for _, path := range []string{"/tasks/" + id, "/tasks/nothing", "/.well-known/agent-card.json"} {
 				if _, err := fmt.Fprintf(near, "GET %s HTTP/1.1\r\nHost: test\r\n\r\n", path); err != nil {
 					t.Fatal(err)
 				}
-				resp, err := http.ReadResponse(in, nil)
-				if err != nil {
-					t.Fatalf("GET %s: %v", path, err)
-				}
-				if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-					t.Errorf("GET %s: %v", path, err)
-				}
-				_ = resp.Body.Close()
+				next(t, in) //nolint:bodyclose // next closes it
 				time.Sleep(20 * time.Second)
 			}
 		}

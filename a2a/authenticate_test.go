@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/auth"
+	"a2a-server/task/engine"
 )
 
 // What an Authenticator says decides what its caller is told, on both bindings; nothing
@@ -39,25 +39,17 @@ func TestPrincipalErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := startWireServer(t, zerolog.Nop())
 			var seen *auth.Credentials
-			h, err := a2a.New(a2a.Config{Engine: s.engine, Authenticator: auth.Func(func(_ context.Context, given *auth.Credentials) (auth.Principal, error) {
-				seen = given
-				return c.by, c.err
-			})})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, r := range []*http.Request{
-				httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/tasks", nil),
-				httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(`{"jsonrpc": "2.0", "id": 1, "method": "ListTasks"}`)),
-			} {
-				r.Header.Set("Content-Type", "application/json")
-				r.Header.Set("X-Key", "k")
-				w := httptest.NewRecorder()
-				h.ServeHTTP(w, r)
+			s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, config *a2a.Config) {
+				config.Authenticator = auth.Func(func(_ context.Context, given *auth.Credentials) (auth.Principal, error) {
+					seen = given
+					return c.by, c.err
+				})
+			})
+			for _, r := range [][3]string{{"GET", "/tasks", ""}, {"POST", "/", `{"jsonrpc": "2.0", "id": 1, "method": "ListTasks"}`}} {
+				w := s.ask(t, r[0], r[1], r[2], "X-Key", "k")
 				if w.Code != c.status || w.Header().Get("WWW-Authenticate") != c.challenge || !strings.Contains(w.Body.String(), c.says) {
-					t.Errorf("%s: %d, challenge %q, %s; want %d, %q, %q", r.Method, w.Code, w.Header().Get("WWW-Authenticate"), w.Body, c.status, c.challenge, c.says)
+					t.Errorf("%s: %d, challenge %q, %s; want %d, %q, %q", r[0], w.Code, w.Header().Get("WWW-Authenticate"), w.Body, c.status, c.challenge, c.says)
 				}
 				if strings.Contains(w.Body.String(), "10.0.0.7") {
 					t.Errorf("the answer shows what is for the log: %s", w.Body)
@@ -73,16 +65,11 @@ func TestPrincipalErrors(t *testing.T) {
 // A request that the shutdown cuts off can be repeated, whatever the store makes of it.
 func TestCutOffByShutdown(t *testing.T) {
 	t.Parallel()
-	s := startWireServer(t, zerolog.Nop())
-	h, err := a2a.New(a2a.Config{Engine: s.engine})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := startWireServer(t, zerolog.Nop(), usual)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(a2a.ErrShutdown)
 	for _, path := range []string{"/tasks", "/tasks/01a202f1-8160-7c8e-a9c2-57d35242287e"} {
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))
+		w := record(s.handler, newRequest(t, http.MethodGet, path, "").WithContext(ctx))
 		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
 			t.Errorf("GET %s = %d %s, want 503 with Retry-After", path, w.Code, w.Body)
 		}
@@ -95,19 +82,16 @@ func TestLogOfUncheckedCredentialsIsBounded(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer
 	clock := time.Unix(1_700_000_000, 0)
-	h, err := a2a.New(a2a.Config{
-		Engine: startWireServer(t, zerolog.Nop()).engine, Log: zerolog.New(&text).Level(zerolog.InfoLevel), Now: func() time.Time { return clock },
-		Authenticator: auth.Func(func(context.Context, *auth.Credentials) (auth.Principal, error) {
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) {
+		c.Log, c.Now = zerolog.New(&text).Level(zerolog.InfoLevel), func() time.Time { return clock }
+		c.Authenticator = auth.Func(func(context.Context, *auth.Credentials) (auth.Principal, error) {
 			return auth.Principal{}, errors.New("the issuer is down")
-		}),
+		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, want := range []string{`"others":0`, `"others":99`} {
 		text.Reset()
 		for range 100 {
-			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/tasks", nil))
+			s.ask(t, http.MethodGet, "/tasks", "")
 		}
 		if got := text.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "the issuer is down") || !strings.Contains(got, want) {
 			t.Errorf("the log has %d lines, want one with %s: %.300s", strings.Count(got, "\n"), want, got)

@@ -62,16 +62,16 @@ func TestAnswersToHostileMessagesAreSmall(t *testing.T) {
 	for name, message := range hostileMessages() {
 		for way, send := range map[string]func(string) (int, string){
 			"JSON-RPC": func(m string) (int, string) {
-				return post(t, url, "application/json", `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":`+m+`}}`)
+				return post(t, url, `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":`+m+`}}`)
 			},
 			"JSON-RPC stream": func(m string) (int, string) {
-				return post(t, url, "application/json", `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{"message":`+m+`}}`)
+				return post(t, url, `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{"message":`+m+`}}`)
 			},
 			"REST stream": func(m string) (int, string) {
-				return post(t, url+"/message:stream", "application/json", `{"message":`+m+`}`)
+				return post(t, url+"/message:stream", `{"message":`+m+`}`)
 			},
 			"to a task that waits": func(m string) (int, string) {
-				return post(t, url+"/message:send", "application/json", `{"message":`+strings.Replace(m, `"messageId":"m"`, `"messageId":"m","taskId":"`+task+`"`, 1)+`,"configuration":{"historyLength":0}}`)
+				return post(t, url+"/message:send", `{"message":`+strings.Replace(m, `"messageId":"m"`, `"messageId":"m","taskId":"`+task+`"`, 1)+`,"configuration":{"historyLength":0}}`)
 			},
 		} {
 			t.Run(name+"/"+way, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestPartsAreCountedFirst(t *testing.T) {
 		"members of data":    "more than 65536 values",
 		"metadata":           "more than 65536 values",
 	} {
-		status, body := post(t, url+"/message:send", "application/json", `{"message":`+messages[name]+`}`)
+		status, body := post(t, url+"/message:send", `{"message":`+messages[name]+`}`)
 		if n := strings.Count(body, `"field":`); status != http.StatusBadRequest || !strings.Contains(body, want) || n > 17 {
 			t.Errorf("%s: %d with %d violations, want one that says %q: %.500s", name, status, n, want, body)
 		}
@@ -135,7 +135,7 @@ func TestJSONRPCErrorsAreSmall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, body := post(t, url, "application/json", tc.body); len(body) > maxErrorAnswer || !strings.Contains(body, tc.want) {
+			if _, body := post(t, url, tc.body); len(body) > maxErrorAnswer || !strings.Contains(body, tc.want) {
 				t.Errorf("%d bytes, want at most 64 KiB with %q: %.300s", len(body), tc.want, body)
 			}
 		})
@@ -148,14 +148,12 @@ func TestRESTErrorsAreSmall(t *testing.T) {
 	url := start(t, func(c *a2a.Config) { c.Log = zerolog.Nop() }).URL
 	huge := strings.Repeat("%E2%80%AE", 5000)
 	for _, path := range []string{"/tasks?status=" + huge, "/tasks?pageSize=" + huge, "/tasks?includeArtifacts=" + huge, "/tasks?statusTimestampAfter=" + huge, "/tasks/" + huge, "/tasks?A2A-Version=" + huge} {
-		got := do(t, mustGet(t, url+path))
+		got := get(t, url+path)
 		if len(got.body) > 2<<10 || got.status < 400 || strings.Contains(got.body, "\u202e") {
 			t.Errorf("GET %.30s = %d with %d bytes: %.300s", path, got.status, len(got.body), got.body)
 		}
 	}
-	r := mustGet(t, url+"/tasks")
-	r.Header.Set("A2A-Version", strings.Repeat("9", 50_000))
-	if got := do(t, r); len(got.body) > 2<<10 || !strings.Contains(got.body, "VERSION_NOT_SUPPORTED") {
+	if got := get(t, url+"/tasks", "A2A-Version", strings.Repeat("9", 50_000)); len(got.body) > 2<<10 || !strings.Contains(got.body, "VERSION_NOT_SUPPORTED") {
 		t.Errorf("a version of 50 kB = %d with %d bytes", got.status, len(got.body))
 	}
 }
@@ -165,7 +163,7 @@ func TestLogIsShort(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	srv := start(t, func(c *a2a.Config) { c.Log = zerolog.New(&log) })
-	r := mustGet(t, srv.URL+"/tasks/"+strings.Repeat("%C2%9B%E2%80%AE", 2000))
+	r := newRequest(t, http.MethodGet, srv.URL+"/tasks/"+strings.Repeat("%C2%9B%E2%80%AE", 2000), "")
 	do(t, r)
 	r.Method = strings.Repeat("M", 30_000)
 	do(t, r)

@@ -7,14 +7,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"time"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/labstack/echo/v4"
-
-	"a2a-server/internal/httpd"
 )
 
 // cardPath is where clients look for the card (§8.2).
@@ -107,7 +104,7 @@ func (s *Server) card(x echo.Context) error {
 	now, base := s.cardNow(), s.base(x.Request())
 	card, encode := now.build(base, s.hasExtendedCard()), now.encode
 	if s.wantsUnion(x.Request()) {
-		encode = func(card *sdk.AgentCard) ([]byte, error) { return now.encodeUnion(card, base) }
+		encode = now.encodeUnion
 	}
 	body, err := encode(card)
 	if err == nil {
@@ -121,16 +118,12 @@ func (s *Server) card(x echo.Context) error {
 	if !s.cfg.OnlyV1 {
 		h.Add("Vary", versionHeader)
 	}
-	h.Set("Content-Type", typeJSON)
 	modified, cache := s.made, "public, max-age=300"
 	if s.cfg.Skills != nil || s.signer != nil {
 		// It may change at any time, within a second too, so only the ETag says whether it has.
 		modified, cache = time.Time{}, "public, max-age=60"
 	}
-	h.Set("Cache-Control", cache)
-	h.Set("ETag", etag(body))
-	httpd.Bound(x.Response())
-	http.ServeContent(x.Response(), x.Request(), "", modified, bytes.NewReader(body))
+	cached(x, typeJSON, cache, etag(body), modified, bytes.NewReader(body))
 	return nil
 }
 

@@ -43,8 +43,7 @@ func (s *Server) signCards() error {
 		return errors.New("a2a: a card is signed with the URL of its keys, so it needs a URL")
 	}
 	s.signer = &cardSigner{keys: s.cfg.CardKeys, url: s.cfg.Card.URL + CardKeysPath}
-	s.echo.GET(CardKeysPath, keySet(s.cfg.CardKeys.KeySet))
-	s.echo.HEAD(CardKeysPath, keySet(s.cfg.CardKeys.KeySet))
+	s.get(CardKeysPath, keySet(s.cfg.CardKeys.KeySet))
 	return nil
 }
 

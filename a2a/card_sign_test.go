@@ -71,17 +71,10 @@ func newSigningWorld(t *testing.T, changes ...wireChange) *signingWorld {
 
 func (w *signingWorld) get(t *testing.T, path, who string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
-	r.Host = "127.0.0.1"
 	if who != "" {
-		r.Header.Set("X-Who", who)
+		headers = append(headers, "X-Who", who)
 	}
-	for i := 0; i < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	rec := httptest.NewRecorder()
-	w.handler.ServeHTTP(rec, r)
-	return rec
+	return w.ask(t, http.MethodGet, path, "", headers...)
 }
 
 // requirements match the member of a card in canonical form that has nothing but empty lists
@@ -184,18 +177,13 @@ func TestSignedCards(t *testing.T) {
 			}
 			for of, card := range cards {
 				sigs := w.wantSigned(t, card)
-				if secured := w.schemes(t, card); (len(sigs) == 2) != secured {
+				if secured := bytes.Contains(card, []byte(`"securityRequirements"`)); (len(sigs) == 2) != secured {
 					t.Errorf("%s: %d signatures, and it has security schemes: %v", of, len(sigs), secured)
 				}
 				wantNoEmptyRequired(t, card)
 			}
 		})
 	}
-}
-
-func (w *signingWorld) schemes(t *testing.T, card []byte) bool {
-	t.Helper()
-	return bytes.Contains(card, []byte(`"securityRequirements"`))
 }
 
 // wantNoEmptyRequired checks what the canonical form relies on: no field that has to be there
@@ -241,12 +229,7 @@ func TestSignedExtendedCardOnEveryBinding(t *testing.T) {
 	w := newSigningWorld(t)
 	const who = "acme|me|requester"
 	want := w.wantSigned(t, w.get(t, "/extendedAgentCard", who).Body.Bytes())
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"GetExtendedAgentCard"}`))
-	r.Host = "127.0.0.1"
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("X-Who", who)
-	rec := httptest.NewRecorder()
-	w.handler.ServeHTTP(rec, r)
+	rec := w.ask(t, http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"GetExtendedAgentCard"}`, "X-Who", who)
 	var rpc struct {
 		Result struct {
 			Signatures []sdk.AgentCardSignature `json:"signatures"`
@@ -343,10 +326,7 @@ func TestUnsignedCards(t *testing.T) {
 	t.Parallel()
 	s := startWireServer(t, zerolog.Nop())
 	for path, want := range map[string]int{"/.well-known/agent-card.json": http.StatusOK, a2a.CardKeysPath: http.StatusNotFound} {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
-		r.Host = "127.0.0.1"
-		rec := httptest.NewRecorder()
-		if s.handler.ServeHTTP(rec, r); rec.Code != want || strings.Contains(rec.Body.String(), "signatures") {
+		if rec := s.ask(t, http.MethodGet, path, ""); rec.Code != want || strings.Contains(rec.Body.String(), "signatures") {
 			t.Errorf("GET %s: %d %s", path, rec.Code, rec.Body)
 		}
 	}

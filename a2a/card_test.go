@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"strings"
@@ -92,10 +91,7 @@ func TestCardHasTheURLOfItsClient(t *testing.T) {
 			srv := start(t, func(c *a2a.Config) {
 				c.Card.URL, c.Guard = tt.url, httpd.Guard{Hosts: tt.hosts, Proxies: tt.proxies}
 			})
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/.well-known/agent-card.json", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := newRequest(t, http.MethodGet, srv.URL+"/.well-known/agent-card.json", "")
 			r.Host = tt.host
 			for name, values := range tt.header {
 				for value := range strings.Lines(values) { // a header each
@@ -139,12 +135,8 @@ func TestTagOfTheCardFollowsTheHost(t *testing.T) {
 	t.Parallel()
 	srv := start(t, func(c *a2a.Config) { c.Card.URL, c.Guard = "", httpd.Guard{Hosts: []string{"a.example", "b.example"}} })
 	get := func(host, etag string) answer {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/.well-known/agent-card.json", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := newRequest(t, http.MethodGet, srv.URL+"/.well-known/agent-card.json", "", "If-None-Match", etag)
 		r.Host = host
-		r.Header.Set("If-None-Match", etag)
 		return do(t, r)
 	}
 	first := get("a.example", "")
@@ -170,13 +162,9 @@ func TestCardBehindAnotherFormOfAnAddress(t *testing.T) {
 		"our zone":     {"[fe80::7%eth0]:5", "localhost:99999", "", `"url":"http://[fe80::1%25eth0]:8080"`},
 	} {
 		ctx := context.WithValue(t.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.ParseIP("fe80::1"), Zone: "eth0", Port: 8080})
-		r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/.well-known/agent-card.json", nil)
+		r := newRequest(t, http.MethodGet, "/.well-known/agent-card.json", "", "X-Forwarded-Host", c.forwarded).WithContext(ctx)
 		r.RemoteAddr, r.Host = c.remote, c.host
-		if c.forwarded != "" {
-			r.Header.Set("X-Forwarded-Host", c.forwarded)
-		}
-		w := httptest.NewRecorder()
-		srv.Config.Handler.ServeHTTP(w, r)
+		w := record(srv.Config.Handler, r)
 		if !strings.Contains(w.Body.String(), c.want) {
 			t.Errorf("%s: %d %s, want %s", name, w.Code, w.Body, c.want)
 		}

@@ -9,18 +9,6 @@ import (
 	v03 "a2a-server/a2a/v03"
 )
 
-// oldInterfaces returns the interfaces of A2A 0.3 at base.
-func oldInterfaces(base string) []*sdk.AgentInterface {
-	all := []*sdk.AgentInterface{
-		sdk.NewAgentInterface(base, sdk.TransportProtocolJSONRPC),
-		sdk.NewAgentInterface(base, sdk.TransportProtocolHTTPJSON),
-	}
-	for _, i := range all {
-		i.ProtocolVersion = oldVersion
-	}
-	return all
-}
-
 // wantsUnion reports whether a request for the card gets the card for clients of both
 // versions: unless 0.3 is off, or the request names 1.0.
 func (s *Server) wantsUnion(r *http.Request) bool {
@@ -29,11 +17,11 @@ func (s *Server) wantsUnion(r *http.Request) bool {
 
 // encodeUnion is encode for clients of both versions. It leaves the members of 1.0 unchanged,
 // but for the interfaces of 0.3 at the end of the list.
-func (c *Card) encodeUnion(card *sdk.AgentCard, base string) ([]byte, error) {
+func (c *Card) encodeUnion(card *sdk.AgentCard) ([]byte, error) {
 	with := *card
-	with.SupportedInterfaces = append(slices.Clone(card.SupportedInterfaces), oldInterfaces(base)...)
-	if at := c.grpcAddress(base); at != "" {
-		old := sdk.NewAgentInterface(at, sdk.TransportProtocolGRPC)
+	with.SupportedInterfaces = slices.Clone(card.SupportedInterfaces)
+	for _, i := range card.SupportedInterfaces {
+		old := sdk.NewAgentInterface(i.URL, i.ProtocolBinding)
 		old.ProtocolVersion = oldVersion
 		with.SupportedInterfaces = append(with.SupportedInterfaces, old)
 	}

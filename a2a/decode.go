@@ -81,15 +81,6 @@ func protoReason(err error) string {
 	return strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\u00a0", " "), "proto: ")
 }
 
-// convert converts a decoded request to the SDK's type.
-func convert[P, S any](pb P, from func(P) (S, error)) (S, error) {
-	req, err := from(pb)
-	if err != nil {
-		return req, errInvalidParams.saying(visible.Clip(err.Error(), 2*maxEcho))
-	}
-	return req, nil
-}
-
 // decode reads a request of any size.
 func decode[R any](ctx context.Context, s *Server, by auth.Principal, in input, read func(input) (*R, error)) (req *R, err error) {
 	err = s.cfg.Engine.Heavily(ctx, by, in.size(), func() (err error) {
@@ -152,9 +143,9 @@ func toSend(pb *a2apb.SendMessageRequest) (*sdk.SendMessageRequest, error) {
 			return nil, err // the operation checks it, too, after the webhook
 		}
 	}
-	req, err := convert(pb, pbconv.FromProtoSendMessageRequest)
+	req, err := pbconv.FromProtoSendMessageRequest(pb)
 	if err != nil {
-		return nil, err
+		return nil, errInvalidParams.saying(visible.Clip(err.Error(), 2*maxEcho))
 	}
 	if push != nil {
 		req.Config.PushConfig = toPush(push)
@@ -172,16 +163,8 @@ func toSend(pb *a2apb.SendMessageRequest) (*sdk.SendMessageRequest, error) {
 	return req, nil
 }
 
-// toGetTask refuses a negative history length, which the SDK's conversion drops.
-func toGetTask(pb *a2apb.GetTaskRequest) (*sdk.GetTaskRequest, error) {
-	if err := checkHistory("historyLength", pb.HistoryLength); err != nil {
-		return nil, err
-	}
-	return convert(pb, pbconv.FromProtoGetTaskRequest)
-}
-
 // readListTasks decodes the request of ListTasks.
-func readListTasks(in input) (*sdk.ListTasksRequest, error) {
+func readListTasks(in input) (*a2apb.ListTasksRequest, error) {
 	// This filter has other names in the SDK's client (v2.4.0), and in 0.3.
 	for _, name := range []string{"lastUpdatedAfter", "lastUpdatedTime", "last_updated_time"} {
 		if theirs, ok := in.query[name]; ok && !in.query.Has("statusTimestampAfter") {
@@ -210,22 +193,13 @@ func readListTasks(in input) (*sdk.ListTasksRequest, error) {
 			return nil, invalidField("status", fmt.Sprintf("cannot be %q", clip(name)))
 		}
 	}
-	return toListTasks(&pb)
-}
-
-// toListTasks refuses values that the SDK's conversion drops: a page size of 0, an unknown
-// state and a negative history length.
-func toListTasks(pb *a2apb.ListTasksRequest) (*sdk.ListTasksRequest, error) {
 	if n := int32(pb.GetStatus()); a2apb.TaskState_name[n] == "" {
 		return nil, invalidField("status", fmt.Sprintf("cannot be %d", n))
 	}
 	if pb.PageSize != nil && pb.GetPageSize() == 0 {
 		return nil, invalidField("pageSize", "is 0; 1 to 100 are allowed")
 	}
-	if err := checkHistory("historyLength", pb.HistoryLength); err != nil {
-		return nil, err
-	}
-	return convert(pb, pbconv.FromProtoListTasksRequest)
+	return &pb, checkHistory("historyLength", pb.HistoryLength)
 }
 
 func invalidField(field, description string) *wireError {

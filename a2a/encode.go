@@ -10,14 +10,21 @@ import (
 // append appends a Task.
 func (t shown) append(b []byte) ([]byte, error) { return t.view.AppendTask(b, t.options), nil }
 
+// encoded is an answer with the JSON of its type.
+type encoded struct{ value any }
+
+func (e encoded) append(b []byte) ([]byte, error) {
+	text, err := json.Marshal(e.value)
+	if err != nil {
+		return nil, fmt.Errorf("encode an answer: %w", err)
+	}
+	return append(b, text...), nil
+}
+
 // append appends a SendMessageResponse.
 func (s sent) append(b []byte) ([]byte, error) {
 	if s.message != nil {
-		data, err := json.Marshal(sdk.StreamResponse{Event: s.message})
-		if err != nil {
-			return nil, fmt.Errorf("encode message: %w", err)
-		}
-		return append(b, data...), nil
+		return encoded{sdk.StreamResponse{Event: s.message}}.append(b)
 	}
 	return append(s.task.view.AppendTask(append(b, `{"task":`...), s.task.options), '}'), nil
 }
@@ -37,13 +44,4 @@ func (l listed) append(b []byte) ([]byte, error) {
 		b = v.AppendTask(b, l.options)
 	}
 	return fmt.Appendf(b, `],"totalSize":%d,"pageSize":%d,"nextPageToken":%s}`, l.list.Total, l.list.PageSize, token), nil
-}
-
-// quote returns text as a JSON string.
-func quote(text string) string {
-	b, err := json.Marshal(text)
-	if err != nil { // a string always has an encoding
-		return `""`
-	}
-	return string(b)
 }

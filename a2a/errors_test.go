@@ -84,7 +84,7 @@ func TestErrorsAboutRecordedMessages(t *testing.T) {
 // Every kind of failure has an error, which clients find in docs/errors.md.
 func TestEveryKindOfFailureHasAnError(t *testing.T) {
 	t.Parallel()
-	for _, kind := range failure.Kinds() {
+	for kind := range failure.Kinds {
 		row := ofKind[kind]
 		listed := slices.ContainsFunc(wireErrors, func(e struct {
 			*wireError

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -26,17 +25,17 @@ func TestPathIsDecodedOnce(t *testing.T) {
 	url := serve(t)
 	id := parked(t, url)
 	for _, twice := range []string{"%253Acancel", "%25%33%41cancel"} {
-		if status, body := post(t, url+"/tasks/"+id+twice, "application/json", ""); status != http.StatusMethodNotAllowed {
+		if status, body := post(t, url+"/tasks/"+id+twice, ""); status != http.StatusMethodNotAllowed {
 			t.Errorf("POST /tasks/ID%s = %d %s, want 405, as for any name", twice, status, body)
 		}
 	}
-	if got := do(t, mustGet(t, url+"/tasks/"+id)); !strings.Contains(got.body, "TASK_STATE_INPUT_REQUIRED") {
+	if got := get(t, url+"/tasks/"+id); !strings.Contains(got.body, "TASK_STATE_INPUT_REQUIRED") {
 		t.Fatalf("the task is not as it was: %s", got.body)
 	}
-	if status, body := post(t, url+"/tasks/"+id+"%3Acancel", "application/json", ""); status != http.StatusOK || !strings.Contains(body, "TASK_STATE_CANCELED") {
+	if status, body := post(t, url+"/tasks/"+id+"%3Acancel", ""); status != http.StatusOK || !strings.Contains(body, "TASK_STATE_CANCELED") {
 		t.Errorf("POST /tasks/ID%%3Acancel = %d %s, want it canceled", status, body)
 	}
-	if status, body := post(t, url+"/message%3Asend", "application/json", "{}"); status != http.StatusBadRequest || !strings.Contains(body, `"field":"message"`) {
+	if status, body := post(t, url+"/message%3Asend", "{}"); status != http.StatusBadRequest || !strings.Contains(body, `"field":"message"`) {
 		t.Errorf("POST /message%%3Asend = %d %s, want it to be served", status, body)
 	}
 }
@@ -64,23 +63,19 @@ func TestEscapedSlash(t *testing.T) {
 		{"GET", "/tasks/ID%252F", "", 404}, {"GET", "/%74asks/ID", "", 200}, {"GET", "/tasks?contextId=a%2Fb", "", 200},
 	} {
 		for _, base := range []string{"", "/a%2Fb/c", "/a%2fb/c"} {
-			r, err := http.NewRequestWithContext(t.Context(), c.method, url+base+strings.ReplaceAll(c.path, "ID", id), strings.NewReader(strings.ReplaceAll(c.body, "ID", id)))
-			if err != nil {
-				if base == "" && c.path[0] == '%' {
-					continue // that is part of the host
-				}
-				t.Fatal(err)
+			if base == "" && c.path[0] == '%' {
+				continue // that is part of the host
 			}
-			r.Header.Set("Content-Type", "application/json")
+			r := newRequest(t, c.method, url+base+strings.ReplaceAll(c.path, "ID", id), strings.ReplaceAll(c.body, "ID", id))
 			if got := do(t, r); got.status != c.want {
 				t.Errorf("%s %s%s = %d %s, want %d", c.method, base, c.path, got.status, got.body, c.want)
 			}
 		}
 	}
-	if got := do(t, mustGet(t, url+"/a/b%2Fc/tasks")); got.status != http.StatusNotFound {
+	if got := get(t, url+"/a/b%2Fc/tasks"); got.status != http.StatusNotFound {
 		t.Errorf("GET /a/b%%2Fc/tasks = %d, want 404: the base URL is another one", got.status)
 	}
-	if got := do(t, mustGet(t, url+"/tasks/"+id)); !strings.Contains(got.body, "TASK_STATE_INPUT_REQUIRED") {
+	if got := get(t, url+"/tasks/"+id); !strings.Contains(got.body, "TASK_STATE_INPUT_REQUIRED") {
 		t.Errorf("the task is not as it was: %s", got.body)
 	}
 }
@@ -94,12 +89,12 @@ func TestBasePathIsNoPattern(t *testing.T) {
 		"/": 200, "/a:b*c/d%20e": 200, "/a:b*c/d%20e/": 200, "/a%3Ab%2Ac/d%20e": 200,
 		"/aXb*c/d%20e": 404, "/a:bXXc/d%20e": 404, "/a:b*c/dXe": 404, "/a:b*c/d%20eX": 404, "/anything": 404,
 	} {
-		if status, body := post(t, url+path, "application/json", list); status != want {
+		if status, body := post(t, url+path, list); status != want {
 			t.Errorf("POST %s = %d %s, want %d", path, status, body, want)
 		}
 	}
 	for path, want := range map[string]int{"/a:b*c/d%20e/tasks": 200, "/tasks": 200, "/a:b*c/d%20e/.well-known/agent-card.json": 200, "/axb/c/d%20e/tasks": 404} {
-		if got := do(t, mustGet(t, url+path)); got.status != want {
+		if got := get(t, url+path); got.status != want {
 			t.Errorf("GET %s = %d, want %d", path, got.status, want)
 		}
 	}
@@ -110,14 +105,14 @@ func TestQueryThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	url := serve(t)
 	for _, query := range []string{"status=TASK_STATE_WORKING;a=b", "a;b", "%zz", "status=%", "a=b&c=%f"} {
-		if got := do(t, mustGet(t, url+"/tasks?"+query)); got.status != http.StatusBadRequest || !strings.Contains(got.body, "INVALID_REQUEST") {
+		if got := get(t, url+"/tasks?"+query); got.status != http.StatusBadRequest || !strings.Contains(got.body, "INVALID_REQUEST") {
 			t.Errorf("GET /tasks?%s = %d %s, want 400", query, got.status, got.body)
 		}
-		if status, _ := post(t, url+"/?"+query, "application/json", "{}"); status != http.StatusBadRequest {
+		if status, _ := post(t, url+"/?"+query, "{}"); status != http.StatusBadRequest {
 			t.Errorf("POST /?%s = %d, want 400", query, status)
 		}
 	}
-	if got := do(t, mustGet(t, url+"/tasks?a=b%3Bc&&d")); got.status != http.StatusOK {
+	if got := get(t, url+"/tasks?a=b%3Bc&&d"); got.status != http.StatusOK {
 		t.Errorf("a query that can be read = %d %s", got.status, got.body)
 	}
 }
@@ -149,11 +144,7 @@ func TestCrossSite(t *testing.T) {
 		{"GET", "/", "cross-site", "", 200},
 		{"GET", "/a2a", "cross-site", "", 200},
 	} {
-		r, err := http.NewRequestWithContext(t.Context(), tc.method, url+tc.path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Sec-Fetch-Site", tc.site)
+		r := newRequest(t, tc.method, url+tc.path, "", "Sec-Fetch-Site", tc.site)
 		if tc.origin != "" {
 			r.Header.Set("Origin", tc.origin)
 		}
@@ -163,41 +154,29 @@ func TestCrossSite(t *testing.T) {
 	}
 }
 
-// A body is read as it is, as UTF-8.
+// A body is read as it is, as UTF-8, and its type and coding are said once.
 func TestBodyInAnotherCoding(t *testing.T) {
 	t.Parallel()
 	url := serve(t)
-	list := `{"jsonrpc":"2.0","id":1,"method":"ListTasks"}`
 	for _, tc := range []struct {
-		contentType, coding string
+		contentType, coding []string
 		status              int
 	}{
-		{"application/json", "gzip", 415},
-		{"application/json", "identity, br", 415},
-		{"application/json", "Identity", 200},
-		{"application/json; charset=UTF-8", "", 200},
-		{`application/a2a+json; charset="utf-8"`, "", 200},
-		{"application/json; charset=iso-8859-1", "", 415},
-		{"application/json; charset=utf-16", "", 415},
-		{"application/json; charset=", "", 415},
+		{[]string{"application/json"}, []string{"gzip"}, 415},
+		{[]string{"application/json"}, []string{"identity, br"}, 415},
+		{[]string{"application/json"}, []string{"identity", "gzip"}, 415},
+		{[]string{"application/json"}, []string{"Identity"}, 200},
+		{[]string{"application/json; charset=UTF-8"}, nil, 200},
+		{[]string{`application/a2a+json; charset="utf-8"`}, nil, 200},
+		{[]string{"application/json; charset=iso-8859-1"}, nil, 415},
+		{[]string{"application/json; charset="}, nil, 415},
+		{[]string{"application/json", "application/json; charset=utf-16"}, nil, 415},
 	} {
-		status, body := post(t, url, tc.contentType, list, "Content-Encoding", tc.coding)
-		if status != tc.status {
-			t.Errorf("Content-Type %q, Content-Encoding %q = %d %s, want %d", tc.contentType, tc.coding, status, body, tc.status)
+		r := newRequest(t, http.MethodPost, url, `{"jsonrpc":"2.0","id":1,"method":"ListTasks"}`)
+		r.Header["Content-Type"], r.Header["Content-Encoding"] = tc.contentType, tc.coding
+		if got := do(t, r); got.status != tc.status {
+			t.Errorf("Content-Type %q, Content-Encoding %q = %d %s, want %d", tc.contentType, tc.coding, got.status, got.body, tc.status)
 		}
-	}
-}
-
-// A body of two types is of none.
-func TestTypeIsSaidOnce(t *testing.T) {
-	t.Parallel()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, serve(t), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ListTasks"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header["Content-Type"] = []string{"application/json", "application/json; charset=utf-16"}
-	if got := do(t, r); got.status != http.StatusUnsupportedMediaType {
-		t.Errorf("two Content-Types = %d %s, want 415", got.status, got.body)
 	}
 }
 
@@ -217,6 +196,20 @@ func raw(t *testing.T, url, request string) net.Conn {
 		t.Fatal(err)
 	}
 	return conn
+}
+
+// next reads the next answer of a connection to its end.
+func next(t *testing.T, r *bufio.Reader) *http.Response {
+	t.Helper()
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatalf("no answer: %v", err)
+	}
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Errorf("the answer ends with %v", err)
+	}
+	_ = resp.Body.Close()
+	return resp
 }
 
 // A request whose body never comes is answered when nobody reads that body, and then
@@ -255,14 +248,7 @@ func TestBodyThatNeverComes(t *testing.T) {
 	}
 	for _, s := range all {
 		r := bufio.NewReader(s.conn)
-		resp, err := http.ReadResponse(r, nil)
-		if err != nil {
-			t.Fatalf("%s: no answer: %v", s.name, err)
-		}
-		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-			t.Errorf("%s: %v", s.name, err)
-		}
-		_ = resp.Body.Close()
+		resp := next(t, r) //nolint:bodyclose // next closes it
 		if resp.StatusCode != s.status || !resp.Close {
 			t.Errorf("%s: status %d, closed %t, want %d, and the connection closed", s.name, resp.StatusCode, resp.Close, s.status)
 		}
@@ -302,7 +288,7 @@ func TestStreamDoesNotWaitForABody(t *testing.T) {
 			if _, err := io.WriteString(conn, tc.late); err != nil {
 				t.Error(err)
 			}
-			if status, _ := post(t, s.URL+path, "application/json", ""); status != http.StatusServiceUnavailable {
+			if status, _ := post(t, s.URL+path, ""); status != http.StatusServiceUnavailable {
 				t.Errorf("a second stream: %d, want 503: the first one continues", status)
 			}
 			_ = conn.Close()
@@ -321,7 +307,7 @@ func TestStreamDoesNotWaitForABody(t *testing.T) {
 				if resp.StatusCode != http.StatusOK {
 					return false
 				}
-				post(t, s.URL+task+":cancel", "application/json", "{}")
+				post(t, s.URL+task+":cancel", "{}")
 				if _, err := io.Copy(io.Discard, resp.Body); err != nil {
 					t.Errorf("the stream of a task that has ended: %v", err)
 				}
@@ -348,15 +334,7 @@ func TestConnectionIsKept(t *testing.T) {
 		if _, err := io.WriteString(conn, request); err != nil {
 			t.Fatal(err)
 		}
-		resp, err := http.ReadResponse(r, nil)
-		if err != nil {
-			t.Fatalf("%q: %v", request, err)
-		}
-		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-			t.Error(err)
-		}
-		_ = resp.Body.Close()
-		if resp.Close {
+		if resp := next(t, r); resp.Close { //nolint:bodyclose // next closes it
 			t.Errorf("%q: the connection is closed", request)
 		}
 	}
@@ -416,12 +394,7 @@ func TestStreamOutlivesTheTimeoutOfItsRequest(t *testing.T) {
 			{http.MethodGet, "/tasks/" + id + ":subscribe", ""},
 			{http.MethodPost, "/", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"SubscribeToTask","params":{"id":%q}}`, id)},
 		} {
-			request, err := http.NewRequestWithContext(t.Context(), r.method, url+r.path, strings.NewReader(r.body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			request.Header.Set("Content-Type", "application/json")
-			resp, err := client.Do(request)
+			resp, err := client.Do(newRequest(t, r.method, url+r.path, r.body))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -444,10 +417,7 @@ func TestAddedHeaders(t *testing.T) {
 	t.Parallel()
 	s := startWireServer(t, zerolog.Nop())
 	answer := func(add string) http.Header {
-		w := httptest.NewRecorder()
-		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/nothing", strings.NewReader("{}"))
-		s.handler.ServeHTTP(w, r)
-		h := w.Header()
+		h := s.ask(t, http.MethodPost, "/nothing", "{}").Header()
 		for _, name := range []string{"Cache-Control", "X-Content-Type-Options", "Cross-Origin-Resource-Policy", "Connection"} {
 			if add != "" {
 				h.Add(name, add)

@@ -32,8 +32,3 @@ func Operations() []Operation {
 	}
 	return all
 }
-
-// Buckets returns how many callers and addresses are remembered for their rates.
-func (s *Server) Buckets() (callers, failures int) {
-	return s.requests.Remembered()
-}

@@ -5,61 +5,46 @@ import (
 	"fmt"
 	"net/http"
 
-	sdk "github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/a2aproject/a2a-go/v2/a2apb/v1/pbconv"
-
-	"a2a-server/auth"
+	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 )
 
 // hasExtendedCard reports whether authenticated callers get a card of their own.
 func (s *Server) hasExtendedCard() bool { return s.cfg.Authenticator != nil && s.cfg.SkillsOf != nil }
 
-// extendedCard returns the card for a caller, with the skills that they may use (§3.1.11).
-// base is the URL of the interfaces.
-func (s *Server) extendedCard(ctx context.Context, by auth.Principal, base string) (Card, *sdk.AgentCard, error) {
-	if !s.hasExtendedCard() {
-		return Card{}, nil, noExtendedCard()
-	}
-	c := s.cfg.Card
-	skills, err := s.cfg.SkillsOf(ctx, by)
-	if err != nil {
-		return Card{}, nil, fmt.Errorf("skills of the extended agent card: %w", err)
-	}
-	c.Skills = skills
-	card := c.build(base, true /* extended */)
-	if s.inPath(by.Tenant) { // "" is not
-		for _, i := range card.SupportedInterfaces {
-			i.Tenant = by.Tenant
-		}
-	}
-	return c, card, nil
-}
-
-// answerExtendedCard is the answer function of GetExtendedAgentCard.
+// answerExtendedCard is the answer function of GetExtendedAgentCard: the card with the skills that
+// the caller may use (§3.1.11).
 func answerExtendedCard(s *Server, ctx context.Context, c call, in input, b []byte) ([]byte, error) { //nolint:revive // the parameters of every answer function
-	if _, err := decode(ctx, s, c.by, in, reads(converts(pbconv.FromProtoGetExtendedAgentCardRequest), nil)); err != nil {
+	if _, err := decode(ctx, s, c.by, in, reads[a2apb.GetExtendedAgentCardRequest](nil)); err != nil {
 		return nil, err
 	}
-	base := s.cfg.Card.URL
-	switch {
-	case c.grpc != nil:
-		base = s.base(c.grpc.asked(c.request))
-	case c.request != nil:
-		base = s.base(c.request)
+	if !s.hasExtendedCard() {
+		none := errUnsupported
+		if c.v03 { // it has no other error for it
+			none = errNoExtendedCard
+		}
+		return nil, none.saying("this agent has no extended agent card")
 	}
-	if c.v03 && !s.hasExtendedCard() { // 0.3 has no other error for it
-		return nil, errNoExtendedCard.saying("this agent has no extended agent card")
+	asked := c.request
+	if c.grpc != nil {
+		asked = c.grpc.asked(asked)
 	}
-	of, card, err := s.extendedCard(ctx, c.by, base)
-	if err != nil {
-		return nil, err
+	of := s.cfg.Card
+	var err error
+	if of.Skills, err = s.cfg.SkillsOf(ctx, c.by); err != nil {
+		return nil, fmt.Errorf("skills of the extended agent card: %w", err)
+	}
+	card := of.build(s.base(asked), true /* extended */)
+	if s.inPath(c.by.Tenant) { // "" is not
+		for _, i := range card.SupportedInterfaces {
+			i.Tenant = c.by.Tenant
+		}
 	}
 	if c.grpc != nil && of.SecurityForm != SecurityOmit {
 		of.SecurityForm = SecuritySpec // protobuf has no other form
 	}
 	encode := of.encode
 	if c.v03 {
-		encode = func(card *sdk.AgentCard) ([]byte, error) { return of.encodeUnion(card, base) }
+		encode = of.encodeUnion
 	}
 	text, err := encode(card)
 	if err == nil {

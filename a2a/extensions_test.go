@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -13,10 +12,7 @@ import (
 	"a2a-server/a2a"
 	"a2a-server/a2a/dialect"
 	"a2a-server/auth"
-	"a2a-server/store/storetest"
 	"a2a-server/task/engine"
-
-	"github.com/rs/zerolog"
 )
 
 const ownExtension = "https://example.com/ext/billing/v2"
@@ -24,33 +20,11 @@ const ownExtension = "https://example.com/ext/billing/v2"
 // newExtensionWorld is a rightsWorld that has an extension of its program, and requires it.
 func newExtensionWorld(t *testing.T) *rightsWorld {
 	t.Helper()
-	w := &rightsWorld{tasks: map[string]string{"missing": "019b7c00-0000-7000-8000-0000ffffffff"}}
-	w.wireServer = startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *a2a.Config) {
-		w.store = &storetest.Counted{Handle: e.Store}
-		e.Store, c.Authenticator = w.store, auth.Func(callerOf)
+	return startCounted(t, func(_ *engine.Config, c *a2a.Config) {
 		c.Card.Extensions = []a2a.Extension{{URI: ownExtension, Description: "Says who pays."}}
 		c.Card.RequiredExtensions = []string{ownExtension}
 		c.SkillsOf = func(context.Context, auth.Principal) ([]a2a.Skill, error) { return nil, nil }
 	})
-	return w
-}
-
-// naming sends a request that names extensions.
-func (w *rightsWorld) naming(t *testing.T, who, method, path, body string, named http.Header) answered {
-	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
-	r.Header = named.Clone()
-	if r.Header == nil {
-		r.Header = http.Header{}
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if who != "" {
-		r.Header.Set("X-Who", who)
-	}
-	r.Host = "127.0.0.1"
-	before, rec := w.store.Calls.Load(), httptest.NewRecorder()
-	w.handler.ServeHTTP(rec, r)
-	return answered{rec.Code, rec.Header(), rec.Body.String(), w.store.Calls.Load() - before}
 }
 
 // A required extension that a request does not name: nothing happens, in every operation.
@@ -95,14 +69,8 @@ func TestRequiredExtension(t *testing.T) {
 			message = `,"message":{"messageId":"m","role":"ROLE_USER","taskId":"` + id + `","parts":[{"text":"hi"}]}`
 		}
 		rpc := func(version string, names http.Header) answered {
-			names = names.Clone()
-			if names == nil {
-				names = http.Header{}
-			}
-			if names["A2a-Version"] == nil && version != "" {
-				names.Set("A2A-Version", version)
-			}
-			return w.naming(t, me, http.MethodPost, "/", `{"jsonrpc":"2.0","id":1,"method":"`+op.Name+`","params":{"id":"`+id+`"`+message+`}}`, names)
+			body := `{"jsonrpc":"2.0","id":1,"method":"` + op.Name + `","params":{"id":"` + id + `"` + message + `}}`
+			return w.ask(t, me, http.MethodPost, "/", body, http.Header{"A2a-Version": {version}}, names)
 		}
 		for name, names := range missing {
 			for _, version := range []string{"1.0", ""} {
@@ -125,19 +93,19 @@ func TestRequiredExtension(t *testing.T) {
 		for _, route := range op.Routes {
 			path := strings.NewReplacer("{id}", id, "{task_id}", id).Replace(route.Path)
 			for _, prefix := range []string{"", "/acme"} {
-				if got := w.naming(t, me, route.Method, prefix+path, "this is not JSON", nil); !refused(got) || got.Status != http.StatusBadRequest {
+				if got := w.ask(t, me, route.Method, prefix+path, "this is not JSON", nil); !refused(got) || got.Status != http.StatusBadRequest {
 					t.Errorf("%s %s%s: %+v", route.Method, prefix, route.Path, got)
 				}
 			}
-			if got := w.naming(t, me, route.Method, path, "{"+strings.TrimPrefix(message, ",")+"}", named["in a list"]); strings.Contains(got.Body, "EXTENSION") {
+			if got := w.ask(t, me, route.Method, path, "{"+strings.TrimPrefix(message, ",")+"}", named["in a list"]); strings.Contains(got.Body, "EXTENSION") {
 				t.Errorf("%s %s with the extension: %+v", route.Method, route.Path, got)
 			}
 		}
 	}
-	if got := w.naming(t, "", http.MethodGet, "/tasks", "", nil); got.Status != http.StatusUnauthorized {
+	if got := w.ask(t, "", http.MethodGet, "/tasks", "", nil); got.Status != http.StatusUnauthorized {
 		t.Errorf("without a credential: %+v", got)
 	}
-	if got := w.naming(t, "acme|me|ops", http.MethodGet, "/tasks", "", nil); got.Status != http.StatusForbidden {
+	if got := w.ask(t, "acme|me|ops", http.MethodGet, "/tasks", "", nil); got.Status != http.StatusForbidden {
 		t.Errorf("without a role: %+v", got)
 	}
 }
@@ -158,31 +126,23 @@ func TestRequiredExtensionOf03(t *testing.T) {
 		body := `{"jsonrpc":"2.0","id":1,"method":"` + op.Old + `","params":{"id":"` + id + `","message":{"kind":"message","messageId":"m","role":"user","taskId":"` + id + `","parts":[{"kind":"text","text":"hi"}]}}}`
 		for name, names := range map[string]http.Header{"none": {}, "another": {"X-A2a-Extensions": {dialect.URI}}, "another, as in 1.0": {"A2a-Extensions": {dialect.URI}}} {
 			for _, version := range []string{"", "0.3"} {
-				names := names.Clone()
-				if version != "" {
-					names.Set("A2A-Version", version)
-				}
-				if got := w.naming(t, me, http.MethodPost, "/", body, names); !refused(got) {
+				if got := w.ask(t, me, http.MethodPost, "/", body, http.Header{"A2a-Version": {version}}, names); !refused(got) {
 					t.Errorf("%s, %s: %+v", op.Old, name, got)
 				}
 			}
 		}
 		for _, header := range []string{"X-A2A-Extensions", "A2A-Extensions"} {
-			names := http.Header{}
-			names.Set(header, ownExtension)
-			if got := w.naming(t, me, http.MethodPost, "/", body, names); refused(got) || got.Header.Get(header) != ownExtension {
+			if got := w.ask(t, me, http.MethodPost, "/", body, http.Header{http.CanonicalHeaderKey(header): {ownExtension}}); refused(got) || got.Header.Get(header) != ownExtension {
 				t.Errorf("%s with it in %s: %+v", op.Old, header, got)
 			}
 		}
 	}
-	for _, path := range []string{"/v1/tasks/" + id, "/v1/tasks", "/v1/card", "/v1/tasks/" + id + "/pushNotificationConfigs"} {
-		if got := w.naming(t, me, http.MethodGet, path, "", nil); !refused(got) {
-			t.Errorf("GET %s: %+v", path, got)
-		}
-	}
-	for _, path := range []string{"/v1/message:send", "/v1/message:stream", "/v1/tasks/" + id + ":cancel"} {
-		if got := w.naming(t, me, http.MethodPost, path, "{}", nil); !refused(got) {
-			t.Errorf("POST %s: %+v", path, got)
+	for path, method := range map[string]string{
+		"/v1/tasks/" + id: "GET", "/v1/tasks": "GET", "/v1/card": "GET", "/v1/tasks/" + id + "/pushNotificationConfigs": "GET",
+		"/v1/message:send": "POST", "/v1/message:stream": "POST", "/v1/tasks/" + id + ":cancel": "POST",
+	} {
+		if got := w.ask(t, me, method, path, "{}"); !refused(got) {
+			t.Errorf("%s %s: %+v", method, path, got)
 		}
 	}
 }
@@ -199,33 +159,33 @@ func TestActiveExtensionsInEveryAnswer(t *testing.T) {
 		return `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
 	}
 	for name, got := range map[string]answered{
-		"an answer":                w.naming(t, me, "GET", "/tasks", "", asked),
-		"a JSON-RPC answer":        w.naming(t, me, "POST", "/", rpc("ListTasks", "{}"), asked),
-		"a stream":                 w.naming(t, me, "POST", "/message:stream", send, asked),
-		"a JSON-RPC stream":        w.naming(t, me, "POST", "/", rpc("SendStreamingMessage", send), asked),
-		"an error":                 w.naming(t, me, "GET", "/tasks/x", "", asked),
-		"a JSON-RPC error":         w.naming(t, me, "POST", "/", rpc("GetTask", `{"id":"x"}`), asked),
-		"an error of a stream":     w.naming(t, me, "POST", "/", rpc("SubscribeToTask", `{"id":"x"}`), asked),
-		"no JSON":                  w.naming(t, me, "POST", "/", "{", asked),
-		"an unknown method":        w.naming(t, me, "POST", "/", rpc("Nothing", "{}"), asked),
-		"another version":          w.naming(t, me, "POST", "/", rpc("message/nothing", "{}"), asked),
-		"a missing role":           w.naming(t, "acme|me|ops", "GET", "/tasks", "", asked),
-		"a missing credential":     w.naming(t, "", "GET", "/tasks", "", asked),
-		"another tenant":           w.naming(t, me, "GET", "/umbrella/tasks", "", asked),
-		"the tenant's own":         w.naming(t, me, "GET", "/acme/tasks", "", asked),
-		"the extended agent card":  w.naming(t, me, "GET", "/extendedAgentCard", "", asked),
-		"what is not supported":    w.naming(t, me, "GET", "/tasks/x/pushNotificationConfigs", "", asked),
-		"a JSON-RPC missing right": w.naming(t, "acme|me|ops", "POST", "/", rpc("ListTasks", "{}"), asked),
+		"an answer":                w.ask(t, me, "GET", "/tasks", "", asked),
+		"a JSON-RPC answer":        w.ask(t, me, "POST", "/", rpc("ListTasks", "{}"), asked),
+		"a stream":                 w.ask(t, me, "POST", "/message:stream", send, asked),
+		"a JSON-RPC stream":        w.ask(t, me, "POST", "/", rpc("SendStreamingMessage", send), asked),
+		"an error":                 w.ask(t, me, "GET", "/tasks/x", "", asked),
+		"a JSON-RPC error":         w.ask(t, me, "POST", "/", rpc("GetTask", `{"id":"x"}`), asked),
+		"an error of a stream":     w.ask(t, me, "POST", "/", rpc("SubscribeToTask", `{"id":"x"}`), asked),
+		"no JSON":                  w.ask(t, me, "POST", "/", "{", asked),
+		"an unknown method":        w.ask(t, me, "POST", "/", rpc("Nothing", "{}"), asked),
+		"another version":          w.ask(t, me, "POST", "/", rpc("message/nothing", "{}"), asked),
+		"a missing role":           w.ask(t, "acme|me|ops", "GET", "/tasks", "", asked),
+		"a missing credential":     w.ask(t, "", "GET", "/tasks", "", asked),
+		"another tenant":           w.ask(t, me, "GET", "/umbrella/tasks", "", asked),
+		"the tenant's own":         w.ask(t, me, "GET", "/acme/tasks", "", asked),
+		"the extended agent card":  w.ask(t, me, "GET", "/extendedAgentCard", "", asked),
+		"what is not supported":    w.ask(t, me, "GET", "/tasks/x/pushNotificationConfigs", "", asked),
+		"a JSON-RPC missing right": w.ask(t, "acme|me|ops", "POST", "/", rpc("ListTasks", "{}"), asked),
 	} {
 		if active := got.Header["A2a-Extensions"]; len(active) != 1 || active[0] != want {
 			t.Errorf("%s: %d, active %q, want %q", name, got.Status, active, want)
 		}
 	}
 	old := http.Header{"X-A2a-Extensions": {ownExtension}}
-	if got := w.naming(t, me, "GET", "/tasks", "", old); got.Header.Get("X-A2a-Extensions") != ownExtension || got.Header.Get("A2a-Extensions") != "" {
+	if got := w.ask(t, me, "GET", "/tasks", "", old); got.Header.Get("X-A2a-Extensions") != ownExtension || got.Header.Get("A2a-Extensions") != "" {
 		t.Errorf("in the header of 0.3: %v", got.Header)
 	}
-	if got := w.naming(t, me, "GET", "/tasks", "", http.Header{"A2a-Extensions": {"urn:unknown"}}); got.Header["A2a-Extensions"] != nil {
+	if got := w.ask(t, me, "GET", "/tasks", "", http.Header{"A2a-Extensions": {"urn:unknown"}}); got.Header["A2a-Extensions"] != nil {
 		t.Errorf("nothing is active: %v", got.Header)
 	}
 }

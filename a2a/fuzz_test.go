@@ -80,9 +80,7 @@ func FuzzJSONRPC(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
-		r.Header.Set("Content-Type", "application/json")
-		w, left := fuzzAnswer(t, s, r)
+		w, left := fuzzAnswer(t, s, newRequest(t, http.MethodPost, "/", string(body), "Content-Type", "application/json"))
 		if w.Code != http.StatusOK && w.Code != http.StatusRequestEntityTooLarge {
 			t.Fatalf("status = %d: %s", w.Code, w.Body)
 		}
@@ -164,10 +162,9 @@ func FuzzREST(f *testing.F) {
 		if err != nil || !strings.HasPrefix(target, "/") {
 			t.Skip("no target of a request")
 		}
-		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r := newRequest(t, http.MethodGet, "/", "")
 		if post {
-			r = httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
-			r.Header.Set("Content-Type", "application/json")
+			r = newRequest(t, http.MethodPost, "/", body, "Content-Type", "application/json")
 		}
 		r.URL, r.RequestURI = u, target
 		w, left := fuzzAnswer(t, s, r)
@@ -205,12 +202,7 @@ func FuzzREST(f *testing.F) {
 // refused: nothing is lost from its middle and nothing comes twice.
 func FuzzLastEventID(f *testing.F) {
 	s := startWireServer(f, zerolog.Nop())
-	r := httptest.NewRequestWithContext(f.Context(), http.MethodPost, "/message:stream", strings.NewReader(
-		`{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"/stream n=5"}]}}`))
-	r.Host = "127.0.0.1"
-	r.Header.Set("Content-Type", "application/json")
-	w := httptest.NewRecorder()
-	s.handler.ServeHTTP(w, r)
+	w := s.ask(f, http.MethodPost, "/message:stream", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"/stream n=5"}]}}`)
 	all := eventIDs(w.Body.String())
 	if len(all) != 9 {
 		f.Fatalf("ids of the stream = %q, want 9", all)
@@ -219,7 +211,7 @@ func FuzzLastEventID(f *testing.F) {
 		f.Add(id)
 	}
 	f.Fuzz(func(t *testing.T, id string) {
-		r := httptest.NewRequest(http.MethodGet, "/tasks/019b7c00-0000-7000-8000-000000000001:subscribe", nil)
+		r := newRequest(t, http.MethodGet, "/tasks/019b7c00-0000-7000-8000-000000000001:subscribe", "")
 		r.Header["Last-Event-Id"] = []string{id}
 		w, left := fuzzAnswerWithin(t, time.Minute, s, r) // it ends by itself
 		if w.Code == http.StatusBadRequest {
@@ -257,15 +249,14 @@ func FuzzHeaders(f *testing.F) {
 	f.Add("10", "urn:a2a-server:extension:tool-approval:v1x", "", "https://INBOX.example")
 	known := dialect.Extensions()
 	f.Fuzz(func(t *testing.T, version, extensions, host, origin string) {
-		r := httptest.NewRequest(http.MethodGet, "/tasks", nil)
+		r := newRequest(t, http.MethodGet, "/tasks", "")
 		r.Host = host
 		r.Header["A2a-Version"] = []string{version}
 		r.Header["A2a-Extensions"] = []string{extensions}
 		if origin != "" {
 			r.Header["Origin"] = []string{origin}
 		}
-		w := httptest.NewRecorder()
-		s.handler.ServeHTTP(w, r)
+		w := record(s.handler, r)
 		ourHost := host == "127.0.0.1" || strings.HasPrefix(host, "127.0.0.1:")
 		asked := strings.TrimSpace(version)
 		switch {

@@ -10,6 +10,7 @@ import (
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"crypto/tls"
@@ -62,12 +63,7 @@ const (
 
 // GRPC returns the operations of s over gRPC.
 func (s *Server) GRPC(c GRPCConfig) *GRPC {
-	if c.ReadTimeout <= 0 {
-		c.ReadTimeout = 30 * time.Second
-	}
-	if c.Header <= 0 {
-		c.Header = 64 << 10
-	}
+	c.ReadTimeout, c.Header = positive(c.ReadTimeout, 30*time.Second), positive(c.Header, 64<<10)
 	g := &GRPC{s: s, cfg: c, watches: httpd.NewShares("watches of health are open", maxWatches, 0), reflections: httpd.NewShares("calls of reflection are open", maxWatches, 0)}
 	g.all, g.end = context.WithCancelCause(context.Background())
 	begin := min(10*time.Second, c.ReadTimeout)
@@ -94,7 +90,7 @@ func (s *Server) GRPC(c GRPCConfig) *GRPC {
 	}
 	g.registerHealth()
 	if c.Reflection {
-		g.registerReflection()
+		reflection.Register(g.rpc) // its handlers are grpc's own, behind intercept
 	}
 	return g
 }

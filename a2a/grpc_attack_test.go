@@ -14,62 +14,13 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
-	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"a2a-server/a2a"
-	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
-
-// field returns a field of a message whose value is bytes.
-func field(n protowire.Number, value ...byte) wire {
-	return protowire.AppendBytes(protowire.AppendTag(nil, n, protowire.BytesType), value)
-}
-
-// A value of no kind is none of JSON, however it is written.
-func TestValuesWithoutAKind(t *testing.T) {
-	t.Parallel()
-	s := startWireServer(t, zerolog.Nop())
-	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
-	conn := dialGRPC(t, at)
-	for name, value := range map[string]wire{
-		"an unknown field":               field(99, 1),
-		"text with the number of null":   field(1, 'x'),
-		"a number in the field of texts": protowire.AppendVarint(protowire.AppendTag(nil, 3, protowire.VarintType), 1),
-		"an entry without a value":       field(5, field(1, field(1, 'k')...)...),
-		"an element of no kind":          field(6, field(1, field(99, 1)...)...),
-	} {
-		err := sends(as(t.Context(), "alice"), conn, dataMessage(value))
-		if code, infos, _ := details(err); code != codes.InvalidArgument || len(infos) == 0 {
-			t.Errorf("%s: %v, %v", name, err, infos)
-		}
-	}
-}
-
-// A field that is twice in a message is refused, as a name that is twice in an object is.
-func TestFieldsThatAreThereTwice(t *testing.T) {
-	t.Parallel()
-	s := startWireServer(t, zerolog.Nop())
-	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
-	conn := dialGRPC(t, at)
-	null := wire{1 << 3, 0}
-	entry := field(1, append(field(1, 'k'), field(2, null...)...)...)
-	for name, m := range map[string]wire{
-		"message": append(dataMessage(null), dataMessage(null)...),
-		"value":   dataMessage(append(field(3, 'a'), field(3, 'b')...)),
-		"kind":    dataMessage(append(field(3, 'a'), null...)),
-		"key":     dataMessage(field(5, append(entry, entry...)...)),
-	} {
-		err := sends(as(t.Context(), "alice"), conn, m)
-		if code, infos, fields := details(err); code != codes.InvalidArgument || len(infos) == 0 || len(fields) == 0 {
-			t.Errorf("%s: %v, %v, %v", name, err, infos, fields)
-		}
-	}
-}
 
 // Times and numbers that no JSON has are refused.
 func TestTimesThatAreNone(t *testing.T) {
@@ -156,8 +107,8 @@ func TestProbesBesideWatchers(t *testing.T) {
 // A caller whose deadline passes while its task runs gets its deadline, and the task.
 func TestDeadlineOfACall(t *testing.T) {
 	t.Parallel()
-	r := startRoomy(t, nil)
-	_, at := serveGRPC(t, r.server, a2a.GRPCConfig{})
+	r := startRoomy(t)
+	_, at := serveGRPC(t, r.handler, a2a.GRPCConfig{})
 	client := service(t, at)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
@@ -173,71 +124,6 @@ func TestDeadlineOfACall(t *testing.T) {
 	if all, err := client.ListTasks(t.Context(), &a2apb.ListTasksRequest{}); err != nil || len(all.GetTasks()) != 1 {
 		t.Errorf("there are %d tasks, %v", len(all.GetTasks()), err)
 	}
-}
-
-// A call of reflection ends with the credential of its caller, as a stream of events does.
-func TestReflectionEndsWithItsCredential(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	var revoked atomic.Bool
-	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) {
-		c.Heartbeat = 20 * time.Millisecond
-		c.Authenticator = auth.Func(func(ctx context.Context, c *auth.Credentials) (auth.Principal, error) {
-			if revoked.Load() {
-				return auth.Principal{}, &auth.Error{Code: "invalid_token", Description: "revoked"}
-			}
-			return wireAuthenticate(ctx, c)
-		})
-	})
-	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{Reflection: true})
-	stream, err := reflectionpb.NewServerReflectionClient(dialGRPC(t, at)).ServerReflectionInfo(as(ctx, "alice"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ask := &reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}}
-	if err := stream.Send(ask); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := stream.Recv(); err != nil || len(got.GetListServicesResponse().GetService()) == 0 {
-		t.Fatalf("Recv() = %v, %v", got, err)
-	}
-	revoked.Store(true)
-	_, err = stream.Recv()
-	wantStatus(t, "after its credential was revoked", err, codes.Unauthenticated, "UNAUTHENTICATED")
-}
-
-// A stream ends with the credential of its caller.
-func TestStreamOfGRPCEndsWithItsCredential(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	var revoked atomic.Bool
-	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) {
-		c.Heartbeat = 20 * time.Millisecond
-		c.Authenticator = auth.Func(func(ctx context.Context, c *auth.Credentials) (auth.Principal, error) {
-			if revoked.Load() {
-				return auth.Principal{}, &auth.Error{Code: "invalid_token", Description: "revoked"}
-			}
-			return wireAuthenticate(ctx, c)
-		})
-	})
-	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
-	client := service(t, at)
-	sent, err := client.SendMessage(as(ctx, "alice"), &a2apb.SendMessageRequest{Message: textMessage("m", "/transfer amount=1 to=bob")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stream, err := client.SubscribeToTask(as(ctx, "alice"), &a2apb.SubscribeToTaskRequest{Id: sent.GetTask().GetId()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stream.Recv(); err != nil {
-		t.Fatal(err)
-	}
-	revoked.Store(true)
-	_, err = stream.Recv()
-	wantStatus(t, "after its credential was revoked", err, codes.Unauthenticated, "UNAUTHENTICATED")
 }
 
 // Health says at once whether the server is ready, and tells those who watch.
@@ -263,25 +149,6 @@ func TestHealthOfGRPC(t *testing.T) {
 		if got, err := watch.Recv(); err != nil || got.GetStatus() != want {
 			t.Errorf("Watch() = %v, %v, want %v", got, err, want)
 		}
-	}
-}
-
-// An error with more details than clients accept has fewer.
-func TestLargeErrorOfGRPC(t *testing.T) {
-	t.Parallel()
-	s := startWireServer(t, zerolog.Nop())
-	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
-	m := textMessage("m", "x")
-	for range 1000 {
-		m.Parts = append(m.Parts, &a2apb.Part{})
-	}
-	_, err := service(t, at).SendMessage(as(t.Context(), "alice"), &a2apb.SendMessageRequest{Message: m})
-	code, infos, fields := details(err)
-	if code != codes.InvalidArgument || len(infos) == 0 || len(fields) == 0 || fields[0] != "message.parts[1]" {
-		t.Errorf("%v, %v, %v", code, infos, fields)
-	}
-	if size := proto.Size(status.Convert(err).Proto()); size > 4<<10 {
-		t.Errorf("the error has %d bytes", size)
 	}
 }
 

@@ -88,6 +88,9 @@ func (g *GRPC) serve(ss grpc.ServerStream, op *operation, as protocol) error {
 		if err := g.s.admit(by, op, c.active); err != nil {
 			return err
 		}
+		if err := g.s.supports(op); err != nil {
+			return err
+		}
 		m, release, err := c.receive(by, g.cfg.ReadTimeout)
 		if err != nil {
 			return err

@@ -32,7 +32,7 @@ func TestDecisionsOverEveryBinding(t *testing.T) {
 		id := sent.GetTask().GetId()
 		over := func(path, body string) func(string, string) string {
 			return func(message, word string) string {
-				status, got := post(t, web.URL+path, "application/json", strings.NewReplacer("TASK", id, "ID", message, "WORD", word).Replace(body), "Authorization", "Bearer alice")
+				status, got := post(t, web.URL+path, strings.NewReplacer("TASK", id, "ID", message, "WORD", word).Replace(body), "Authorization", "Bearer alice")
 				return fmt.Sprint(status, " ", got)
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -52,13 +51,12 @@ func notProto(d protoreflect.MessageDescriptor, reason string) error {
 // bytes takes a hundred.
 type counting struct{ values int }
 
-// place is where in a message something is wrong: a JSON pointer and a reason.
+// misplaced is where in a message something is wrong: a JSON pointer and a reason.
 type misplaced struct{ pointer, reason string }
 
 func (p *misplaced) in(name string) *misplaced {
 	if len(p.pointer) < 2*maxEcho {
-		name = strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-		p.pointer = "/" + name + p.pointer
+		p.pointer = "/" + strictjson.EscapePointer(name) + p.pointer
 	}
 	return p
 }

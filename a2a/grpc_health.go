@@ -8,7 +8,6 @@ import (
 
 	"google.golang.org/grpc"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/reflection"
 	"google.golang.org/protobuf/proto"
 
 	"a2a-server/auth"
@@ -129,10 +128,6 @@ func (c *grpcCall) sendProto(m proto.Message) error {
 
 // reflected is where the methods of reflection are.
 const reflected = "/grpc.reflection."
-
-// registerReflection adds grpc.reflection.v1 and its predecessor. Their handlers are grpc's
-// own, behind intercept.
-func (g *GRPC) registerReflection() { reflection.Register(g.rpc) }
 
 // intercept runs the common beginning of every call before the handlers of reflection.
 func (g *GRPC) intercept(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 
 	"a2a-server/a2a"
 	"a2a-server/auth"
@@ -39,6 +40,44 @@ func wantChallenges(t *testing.T, what string, err error, trailer metadata.MD) {
 	if got := trailer["www-authenticate"]; !slices.Contains(got, "ApiKey") || len(got) != 2 {
 		t.Errorf("%s: the challenges are %q", what, got)
 	}
+}
+
+// A stream of events, and a call of reflection, end with the credential of their caller.
+func TestStreamOfGRPCEndsWithItsCredential(t *testing.T) {
+	t.Parallel()
+	var revoked *atomic.Bool
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { revoked = revocable(c) })
+	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{Reflection: true})
+	conn := dialGRPC(t, at)
+	client := a2apb.NewA2AServiceClient(conn)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	sent, err := client.SendMessage(ctx, &a2apb.SendMessageRequest{Message: textMessage("m", "/transfer amount=1 to=bob")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := client.SubscribeToTask(ctx, &a2apb.SubscribeToTaskRequest{Id: sent.GetTask().GetId()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, err := reflectionpb.NewServerReflectionClient(conn).ServerReflectionInfo(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := asked.Send(&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := events.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := asked.Recv(); err != nil || len(got.GetListServicesResponse().GetService()) == 0 {
+		t.Fatalf("Recv() = %v, %v", got, err)
+	}
+	revoked.Store(true)
+	_, err = events.Recv()
+	wantChallenges(t, "events after the credential was revoked", err, events.Trailer())
+	_, err = asked.Recv()
+	wantChallenges(t, "reflection after the credential was revoked", err, asked.Trailer())
 }
 
 // A send that waits for its task ends with its credential.
@@ -70,7 +109,7 @@ func TestUnreadAnswerOfGRPCEndsWithItsCredential(t *testing.T) {
 	var revoked *atomic.Bool
 	r := startRoomy(t, func(_ *engine.Config, c *a2a.Config) { revoked = revocable(c) })
 	left := make(chan struct{})
-	_, at := serveGRPC(t, r.server, a2a.GRPCConfig{Admit: func() (func(), error) { return func() { close(left) }, nil }})
+	_, at := serveGRPC(t, r.handler, a2a.GRPCConfig{Admit: func() (func(), error) { return func() { close(left) }, nil }})
 	// As a stream, because the client of a call with one answer reads it at once.
 	stream, err := dialGRPC(t, at).NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, a2apb.A2AService_SendMessage_FullMethodName, grpc.MaxCallRecvMsgSize(64<<20))
 	if err != nil {

@@ -1,10 +1,12 @@
 package a2a_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,13 +48,26 @@ func sends(ctx context.Context, conn *grpc.ClientConn, m wire) error {
 
 // dataMessage returns a SendMessageRequest with a data part, whose value is on the wire.
 func dataMessage(value wire) wire {
-	part := protowire.AppendBytes(protowire.AppendTag(nil, 4, protowire.BytesType), value)
 	m, err := proto.Marshal(&a2apb.Message{MessageId: "m", Role: a2apb.Role_ROLE_USER})
 	if err != nil {
 		panic(err)
 	}
-	m = protowire.AppendBytes(protowire.AppendTag(m, 5, protowire.BytesType), part)
-	return protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), m)
+	return field(2, append(m, field(5, field(4, value...)...)...)...)
+}
+
+// emptyParts returns a SendMessageRequest with parts that have no content.
+func emptyParts(t *testing.T, n int) wire {
+	t.Helper()
+	b, err := proto.Marshal(&a2apb.SendMessageRequest{Message: &a2apb.Message{MessageId: "m", Role: a2apb.Role_ROLE_USER, Parts: slices.Repeat([]*a2apb.Part{{}}, n)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// field returns a field of a message whose value is bytes.
+func field(n protowire.Number, value ...byte) wire {
+	return protowire.AppendBytes(protowire.AppendTag(nil, n, protowire.BytesType), value)
 }
 
 func valueOf(t *testing.T, v any) wire {
@@ -76,35 +91,42 @@ func TestHostileMessagesOfGRPC(t *testing.T) {
 	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
 	conn := dialGRPC(t, at)
 	null := wire{1 << 3, 0}
-	list := func(element wire, n int) wire {
-		one := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), element)
-		return protowire.AppendBytes(protowire.AppendTag(nil, 6, protowire.BytesType), []byte(strings.Repeat(string(one), n)))
-	}
+	list := func(element wire, n int) wire { return field(6, bytes.Repeat(field(1, element...), n)...) }
+	entry := field(1, append(field(1, 'k'), field(2, null...)...)...)
 	deep := null
 	for range 100 {
 		deep = list(deep, 1)
 	}
-	part := protowire.AppendBytes(protowire.AppendTag(nil, 4, protowire.BytesType), null)
-	parts := protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType),
-		[]byte(strings.Repeat(string(protowire.AppendBytes(protowire.AppendTag(nil, 5, protowire.BytesType), part)), 1025)))
-	const field = "/message/parts/0/data"
+	parts := field(2, bytes.Repeat(field(5, field(4, null...)...), 1025)...)
+	const data = "/message/parts/0/data"
 	for name, c := range map[string]struct {
 		m      wire
 		reason string
 		field  string
 	}{
-		"a million nulls":   {dataMessage(list(null, 1_000_000)), "INVALID_PARAMS", field},
-		"a million nothing": {dataMessage(list(nil, 1_000_000)), "INVALID_PARAMS", field + "/0"},
+		"a million nulls":   {dataMessage(list(null, 1_000_000)), "INVALID_PARAMS", data},
+		"a million nothing": {dataMessage(list(nil, 1_000_000)), "INVALID_PARAMS", data + "/0"},
 		"too many parts":    {parts, "INVALID_PARAMS", "/message/parts"},
-		"deep":              {dataMessage(deep), "INVALID_PARAMS", field + strings.Repeat("/0", 59)},
-		"no kind":           {dataMessage(nil), "INVALID_PARAMS", field},
-		"not a number":      {dataMessage(valueOf(t, []any{math.NaN()})), "INVALID_PARAMS", field + "/0"},
-		"infinite":          {dataMessage(valueOf(t, map[string]any{"a/b": math.Inf(-1)})), "INVALID_PARAMS", field + "/a~1b"},
-		"a large integer":   {dataMessage(valueOf(t, float64(1<<53))), "INVALID_PARAMS", field},
+		"deep":              {dataMessage(deep), "INVALID_PARAMS", data + strings.Repeat("/0", 59)},
+		"no kind":           {dataMessage(nil), "INVALID_PARAMS", data},
+		"not a number":      {dataMessage(valueOf(t, []any{math.NaN()})), "INVALID_PARAMS", data + "/0"},
+		"infinite":          {dataMessage(valueOf(t, map[string]any{"a/b": math.Inf(-1)})), "INVALID_PARAMS", data + "/a~1b"},
+		"a large integer":   {dataMessage(valueOf(t, float64(1<<53))), "INVALID_PARAMS", data},
 		"no protobuf":       {wire("{}"), "PARSE_ERROR", ""},
 		"cut off":           {dataMessage(valueOf(t, "text"))[:20], "PARSE_ERROR", ""},
-		"invalid UTF-8":     {protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "\xff"), "PARSE_ERROR", ""},
+		"invalid UTF-8":     {field(1, 0xff), "PARSE_ERROR", ""},
 		"nothing":           {nil, "INVALID_PARAMS", "message"},
+		"many mistakes":     {emptyParts(t, 1000), "INVALID_PARAMS", "message.parts[0]"},
+
+		"no kind, an unknown field":               {dataMessage(field(99, 1)), "INVALID_PARAMS", data},
+		"no kind, text with the number of null":   {dataMessage(field(1, 'x')), "INVALID_PARAMS", data},
+		"no kind, a number in the field of texts": {dataMessage(protowire.AppendVarint(protowire.AppendTag(nil, 3, protowire.VarintType), 1)), "INVALID_PARAMS", data},
+		"no kind, an entry without a value":       {dataMessage(field(5, field(1, field(1, 'k')...)...)), "INVALID_PARAMS", data + "/k"},
+		"no kind, an element":                     {dataMessage(field(6, field(1, field(99, 1)...)...)), "INVALID_PARAMS", data + "/0"},
+		"twice, the message":                      {append(dataMessage(null), dataMessage(null)...), "INVALID_PARAMS", "/message"},
+		"twice, the value":                        {dataMessage(append(field(3, 'a'), field(3, 'b')...)), "INVALID_PARAMS", data},
+		"twice, of another kind":                  {dataMessage(append(field(3, 'a'), null...)), "INVALID_PARAMS", data},
+		"twice, a key":                            {dataMessage(field(5, append(entry, entry...)...)), "INVALID_PARAMS", data + "/k"},
 	} {
 		err := sends(as(t.Context(), "alice"), conn, c.m)
 		code, infos, fields := details(err)
@@ -225,7 +247,7 @@ func TestSlowReaderOfGRPC(t *testing.T) {
 	r := startRoomy(t, func(_ *engine.Config, c *a2a.Config) {
 		c.WriteTimeout, c.Streams, c.StreamsPerCaller = 300*time.Millisecond, 1, 1
 	})
-	_, at := serveGRPC(t, r.server, a2a.GRPCConfig{})
+	_, at := serveGRPC(t, r.handler, a2a.GRPCConfig{})
 	conn := dialGRPC(t, at)
 	client := a2apb.NewA2AServiceClient(conn)
 	other, err := healthpb.NewHealthClient(conn).Watch(t.Context(), &healthpb.HealthCheckRequest{})
@@ -308,7 +330,7 @@ func TestReadersOfGRPC(t *testing.T) {
 		t.Errorf("the readers saw %q and %q", one, other)
 	}
 	again := textMessage("again", "/stream n=3")
-	_, body := post(t, srv.URL+"/message:stream", "application/json", `{"message":{"messageId":"again","role":"ROLE_USER","parts":[{"text":"/stream n=3"}]}}`)
+	_, body := post(t, srv.URL+"/message:stream", `{"message":{"messageId":"again","role":"ROLE_USER","parts":[{"text":"/stream n=3"}]}}`)
 	ids, _ := frames(t, body)
 	if len(ids) < 3 {
 		t.Fatalf("the stream is %s", body)

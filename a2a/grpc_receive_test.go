@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
+	"os"
 	"strconv"
 	"testing"
 	"time"
@@ -27,12 +29,11 @@ import (
 type rawClient struct {
 	t      *testing.T
 	at     string
-	conn   net.Conn
 	frames *http2.Framer
 	next   uint32
 }
 
-func newRawClient(t *testing.T, at string) *rawClient {
+func newRawClient(t *testing.T, at string, settings ...http2.Setting) *rawClient {
 	t.Helper()
 	conn, err := net.Dial("tcp", at)
 	if err != nil {
@@ -42,11 +43,11 @@ func newRawClient(t *testing.T, at string) *rawClient {
 	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	c := &rawClient{t: t, at: at, conn: conn, frames: http2.NewFramer(conn, conn), next: 1}
+	c := &rawClient{t: t, at: at, frames: http2.NewFramer(conn, conn), next: 1}
 	c.frames.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	_, err = io.WriteString(conn, http2.ClientPreface)
 	c.must(err)
-	c.must(c.frames.WriteSettings())
+	c.must(c.frames.WriteSettings(settings...))
 	return c
 }
 
@@ -57,13 +58,14 @@ func (c *rawClient) must(err error) {
 	}
 }
 
-// call begins a call of SendMessage with some data, and returns its stream.
-func (c *rawClient) call(data []byte, end bool, more ...string) (id uint32) {
+// call begins a call of a method with some data, and returns its stream. Who reads notices that
+// the connection is closed.
+func (c *rawClient) call(method string, data []byte, end bool, more ...string) (id uint32) {
 	c.t.Helper()
 	var block bytes.Buffer
 	e := hpack.NewEncoder(&block)
 	all := append([]string{
-		":method", "POST", ":scheme", "http", ":path", a2apb.A2AService_SendMessage_FullMethodName, ":authority", c.at,
+		":method", "POST", ":scheme", "http", ":path", method, ":authority", c.at,
 		"content-type", "application/grpc", "te", "trailers", "authorization", "Bearer alice",
 	}, more...)
 	for i := 0; i < len(all); i += 2 {
@@ -71,41 +73,63 @@ func (c *rawClient) call(data []byte, end bool, more ...string) (id uint32) {
 	}
 	id = c.next
 	c.next += 2
-	c.must(c.frames.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block.Bytes(), EndHeaders: true}))
-	c.must(c.frames.WriteData(id, end, data))
+	_ = c.frames.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block.Bytes(), EndHeaders: true})
+	_ = c.frames.WriteData(id, end, data)
 	return id
+}
+
+// read reads a frame, and answers settings and pings.
+func (c *rawClient) read() (http2.Frame, error) {
+	f, err := c.frames.ReadFrame()
+	switch f := f.(type) {
+	case *http2.SettingsFrame:
+		if !f.IsAck() {
+			_ = c.frames.WriteSettingsAck()
+		}
+	case *http2.PingFrame:
+		if !f.IsAck() {
+			_ = c.frames.WritePing(true, f.Data)
+		}
+	}
+	return f, err
+}
+
+// closed waits until the server closes the connection.
+func (c *rawClient) closed() {
+	c.t.Helper()
+	var err error
+	for err == nil {
+		_, err = c.read()
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.t.Error("the connection is still open")
+	}
 }
 
 // ended returns the error that a stream ends with; 0: the next one that ends.
 func (c *rawClient) ended(id uint32) error {
 	c.t.Helper()
 	for {
-		f, err := c.frames.ReadFrame()
+		f, err := c.read()
 		c.must(err)
-		switch f := f.(type) {
-		case *http2.SettingsFrame:
-			if !f.IsAck() {
-				c.must(c.frames.WriteSettingsAck())
-			}
-		case *http2.MetaHeadersFrame:
-			if id != 0 && f.StreamID != id || !f.StreamEnded() {
-				continue
-			}
-			st := &spb.Status{}
-			for _, h := range f.RegularFields() {
-				switch h.Name {
-				case "grpc-status":
-					code, err := strconv.Atoi(h.Value)
-					c.must(err)
-					st.Code = int32(code)
-				case "grpc-status-details-bin":
-					b, err := base64.RawStdEncoding.DecodeString(h.Value)
-					c.must(err)
-					c.must(proto.Unmarshal(b, st))
-				}
-			}
-			return status.ErrorProto(st)
+		end, is := f.(*http2.MetaHeadersFrame)
+		if !is || id != 0 && end.StreamID != id || !end.StreamEnded() {
+			continue
 		}
+		st := &spb.Status{}
+		for _, h := range end.RegularFields() {
+			switch h.Name {
+			case "grpc-status":
+				code, err := strconv.Atoi(h.Value)
+				c.must(err)
+				st.Code = int32(code)
+			case "grpc-status-details-bin":
+				b, err := base64.RawStdEncoding.DecodeString(h.Value)
+				c.must(err)
+				c.must(proto.Unmarshal(b, st))
+			}
+		}
+		return status.ErrorProto(st)
 	}
 }
 
@@ -144,10 +168,10 @@ func TestRefusedMessagesOfGRPC(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newRawClient(t, at)
-			if err := c.ended(c.call(tc.data, tc.end)); status.Code(err) != tc.code {
+			if err := c.ended(c.call(a2apb.A2AService_SendMessage_FullMethodName, tc.data, tc.end)); status.Code(err) != tc.code {
 				t.Errorf("the call ended with %v, want %v", err, tc.code)
 			}
-			if err := c.ended(c.call(prefixed(m, len(m)), true, "a2a-version", "1.0")); err != nil {
+			if err := c.ended(c.call(a2apb.A2AService_SendMessage_FullMethodName, prefixed(m, len(m)), true, "a2a-version", "1.0")); err != nil {
 				t.Errorf("the next call of the connection: %v", err)
 			}
 		})
@@ -156,7 +180,7 @@ func TestRefusedMessagesOfGRPC(t *testing.T) {
 		t.Parallel()
 		c := newRawClient(t, at)
 		for range 4 { // a caller may have one at a time
-			c.call(prefixed(nil, 1<<20), false)
+			c.call(a2apb.A2AService_SendMessage_FullMethodName, prefixed(nil, 1<<20), false)
 		}
 		for range 3 {
 			wantStatus(t, "a message for which there is no memory", c.ended(0), codes.Unavailable, "UNAVAILABLE")

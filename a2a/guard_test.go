@@ -1,8 +1,6 @@
 package a2a_test
 
 import (
-	"encoding/json"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -50,105 +48,5 @@ func TestGuard(t *testing.T) {
 				t.Errorf("body = %s", w.Body)
 			}
 		})
-	}
-}
-
-// The server applies its guard to every path, and lets the pages of a listed origin
-// read what they get.
-func TestServerGuards(t *testing.T) {
-	t.Parallel()
-	srv := start(t, func(c *a2a.Config) { c.Guard = httpd.Guard{Origins: []string{"https://inbox.example"}} })
-	for _, path := range []string{"/", "/message:send", "/tasks", "/tasks/x:subscribe", "/.well-known/agent-card.json", "/nothing"} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Origin", "https://attacker.example")
-		if got := do(t, r); got.status != 403 {
-			t.Errorf("GET %s from a foreign page = %d, want 403", path, got.status)
-		}
-	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodOptions, srv.URL+"/message:send", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Origin", "https://inbox.example")
-	r.Header.Set("Access-Control-Request-Method", "POST")
-	got := do(t, r)
-	if allowed := got.header.Get("Access-Control-Allow-Origin"); got.status != 204 || allowed != "https://inbox.example" {
-		t.Errorf("preflight = %d, allowed %q", got.status, allowed)
-	}
-}
-
-// answer is a response, read whole.
-type answer struct {
-	status int
-	header http.Header
-	body   string
-}
-
-func do(t *testing.T, r *http.Request) answer {
-	t.Helper()
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer{resp.StatusCode, resp.Header, string(body)}
-}
-
-func TestCard(t *testing.T) {
-	t.Parallel()
-	srv := start(t, func(c *a2a.Config) {
-		c.Card.Name, c.Card.URL = "payments", "https://example.com/agents/payments"
-		c.Card.Skills = []a2a.Skill{{ID: "transfer", Description: "moves money", Tags: []string{"money"}}}
-	})
-	get := func(path, etag string) answer {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if etag != "" {
-			r.Header.Set("If-None-Match", etag)
-		}
-		return do(t, r)
-	}
-	first := get("/.well-known/agent-card.json", "")
-	var card struct {
-		Name                string
-		SupportedInterfaces []struct{ URL, ProtocolBinding, ProtocolVersion string }
-		Capabilities        struct {
-			Streaming, PushNotifications, ExtendedAgentCard bool
-			Extensions                                      []struct{ URI string }
-		}
-		Skills []struct{ ID, Name string }
-	}
-	if err := json.Unmarshal([]byte(first.body), &card); err != nil {
-		t.Fatalf("card = %s: %v", first.body, err)
-	}
-	if card.Name != "payments" || len(card.SupportedInterfaces) != 4 || card.SupportedInterfaces[0].URL != "https://example.com/agents/payments" ||
-		card.SupportedInterfaces[0].ProtocolVersion != "1.0" || card.SupportedInterfaces[2].ProtocolVersion != "0.3" || !card.Capabilities.Streaming || card.Capabilities.PushNotifications ||
-		card.Capabilities.ExtendedAgentCard || len(card.Capabilities.Extensions) != 3 || len(card.Skills) != 1 || card.Skills[0].Name != "transfer" {
-		t.Errorf("card = %s", first.body)
-	}
-	etag := first.header.Get("ETag")
-	if etag == "" || first.header.Get("Cache-Control") == "" {
-		t.Errorf("header = %v, want ETag and Cache-Control", first.header)
-	}
-	if again := get("/.well-known/agent-card.json", etag); again.status != 304 || again.body != "" {
-		t.Errorf("the same card again = %d %q, want 304 without a body", again.status, again.body)
-	}
-	// A proxy that does not strip the path of the public URL finds everything, too.
-	if below := get("/agents/payments/.well-known/agent-card.json", ""); below.status != 200 {
-		t.Errorf("card below the path of its URL = %d", below.status)
-	}
-	for _, path := range []string{"/agents/payments", "/agents/payments/"} {
-		if status, body := post(t, srv.URL+path, "application/json", `{"jsonrpc":"2.0","id":1,"method":"ListTasks"}`); status != 200 || !strings.Contains(body, `"tasks":[]`) {
-			t.Errorf("ListTasks at %s = %d %s", path, status, body)
-		}
 	}
 }

@@ -57,7 +57,7 @@ func TestLargeRequestsAreReadInTurn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := startRoomy(t, nil)
+				r := startRoomy(t)
 				id := r.pour(1, 1)
 				var ends []func()
 				next := r.heavy()

@@ -97,13 +97,7 @@ func (s *Server) rpc(c echo.Context, by auth.Principal, active []string, raw []b
 		return st, err
 	}
 	w := s.wire(r.Context(), err, rpc.Method)
-	if w.status == http.StatusUnauthorized || w.status == http.StatusForbidden {
-		return nil, s.rpcRefused(c, w, rpcFault(rpc.ID, w, plain))
-	}
-	if m.op != nil && m.op.stream != nil {
-		return nil, s.rpcStreamError(c, w, rpcFault(rpc.ID, w, plain))
-	}
-	return nil, s.rpcError(c, w, rpcFault(rpc.ID, w, plain))
+	return nil, s.rpcError(c, m.op, w, rpcFault(rpc.ID, w, plain))
 }
 
 // method is the meaning of a JSON-RPC method name.
@@ -262,22 +256,17 @@ func rpcFault(id []byte, e *wireError, plain bool) []byte {
 	return append(append(append(rpcHead(id), `"error":`...), fault...), '}')
 }
 
-// rpcError answers with a JSON-RPC error. The HTTP status is 200.
-func (s *Server) rpcError(c echo.Context, e *wireError, fault []byte) error {
+// rpcError answers with a JSON-RPC error, whose HTTP status is 200. Only authentication and roles
+// are a matter of the transport. A streaming method gets a stream of a single frame, because the
+// Go client reports nothing when it gets JSON there.
+func (s *Server) rpcError(c echo.Context, op *operation, e *wireError, fault []byte) error {
+	if e.status == http.StatusUnauthorized || e.status == http.StatusForbidden {
+		return e.write(c.Response(), fault)
+	}
 	e.retry(c.Response().Header())
-	return s.requests.Answer(c.Response(), typeJSON, fault)
-}
-
-// rpcRefused answers with a JSON-RPC error and its HTTP status, also on a streaming method:
-// authentication and roles are a matter of the transport.
-func (s *Server) rpcRefused(c echo.Context, e *wireError, fault []byte) error {
-	return e.write(c.Response(), fault)
-}
-
-// rpcStreamError answers a streaming method with an error in a stream of a single frame,
-// because the Go client reports nothing when it gets JSON there.
-func (s *Server) rpcStreamError(c echo.Context, e *wireError, fault []byte) error {
-	e.retry(c.Response().Header())
+	if op == nil || op.stream == nil {
+		return s.requests.Answer(c.Response(), typeJSON, fault)
+	}
 	st := s.newStream(c, "", envelope{})
 	return st.end(st.open(engine.ID{})([]engine.Event{{Data: fault}}))
 }

@@ -4,11 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -20,11 +16,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/dialect"
 	"a2a-server/internal/testlog"
-	"a2a-server/store/memstore"
 	"a2a-server/task/engine"
-	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
 	"a2a-server/tool/functiontool"
 )
@@ -45,62 +38,25 @@ func serve(t *testing.T) string { return start(t, nil).URL }
 // its own.
 func start(t *testing.T, configure func(*a2a.Config), servers ...func(*http.Server)) *httptest.Server {
 	t.Helper()
-	must := func(err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	transfer, err := functiontool.New(functiontool.Config{Name: "transfer", Description: "moves money", RequireApproval: true},
-		func(_ tool.Context, m money) (string, error) { return fmt.Sprintf("%v to %s", m.Amount, m.To), nil })
-	must(err)
-	stream, err := functiontool.NewStreaming(functiontool.Config{Name: "stream", Description: "streams", Annotations: tool.Annotations{ReadOnly: true}},
-		func(_ tool.Context, c chunks) iter.Seq2[*tool.Result, error] {
-			return func(yield func(*tool.Result, error) bool) {
-				for i := range c.N {
-					if !yield(&tool.Result{Content: fmt.Sprint("chunk ", i), Streaming: true}, nil) {
-						return
-					}
-				}
-			}
-		})
-	must(err)
-	balance, err := functiontool.New(functiontool.Config{Name: "balance", Description: "says what is there", Annotations: tool.Annotations{ReadOnly: true}},
-		func(tool.Context, struct{}) (map[string]any, error) {
+	balance := functiontool.Must(functiontool.New(functiontool.Config{Name: "balance", Description: "says what is there", Annotations: tool.Annotations{ReadOnly: true}},
+		func(tool.Context, wireNothing) (map[string]any, error) {
 			return map[string]any{"of": "<bob>", "amount": 5}, nil
-		})
-	must(err)
-	db := memstore.New()
-	h, err := db.Handle()
-	must(err)
-	log := zerolog.New(testlog.New(t))
-	engine, err := engine.New(engine.Config{
-		Store: h, Tools: tool.NewRegistry(tool.NewToolset("test", transfer, stream, balance)), Planner: direct.New(direct.Config{}),
-		Presenter: dialect.New(dialect.Config{Keywords: true}), Log: log,
-	})
-	must(err)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- engine.Run(ctx) }()
+		}))
 	srv := httptest.NewUnstartedServer(nil)
-	cfg := a2a.Config{Engine: engine, Log: log, MaxBody: 64 << 10, Card: a2a.Card{URL: "http://" + srv.Listener.Addr().String()}}
-	if configure != nil {
-		configure(&cfg)
-	}
-	s, err := a2a.New(cfg)
-	must(err)
-	srv.Config.Handler = s
+	srv.Config.Handler = startWireServer(t, zerolog.New(testlog.New(t)), usual, func(e *engine.Config, c *a2a.Config) {
+		e.Tools = tool.NewRegistry(tool.NewToolset("test", append(wireTools(e.Store), balance)...))
+		c.MaxBody, c.Card.URL = 64<<10, "http://"+srv.Listener.Addr().String()
+		if configure != nil {
+			configure(c)
+		}
+	}).handler
 	for _, f := range servers {
 		f(srv.Config)
 	}
 	srv.Start()
 	t.Cleanup(func() {
 		srv.CloseClientConnections()
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
 		srv.Close()
-		_ = db.Close()
 	})
 	return srv
 }
@@ -237,29 +193,6 @@ func officialClient(t *testing.T, c *a2aclient.Client) {
 	}
 }
 
-// post sends a body and returns status and answer.
-func post(t *testing.T, url, contentType, body string, header ...string) (int, string) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", contentType)
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(data)
-}
-
 // At level debug the log has a line for each request, and at no other.
 func TestRequestLog(t *testing.T) {
 	t.Parallel()
@@ -274,35 +207,6 @@ func TestRequestLog(t *testing.T) {
 		srv.Close() // waits for the handler, which logs last
 		if got := log.String(); want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("at level %s the log is %q, want %q in it", level, got, want)
-		}
-	}
-}
-
-func TestResumeByID(t *testing.T) {
-	t.Parallel()
-	url := serve(t)
-	_, body := post(t, url, "application/json", `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{"message":{"message_id":"m","role":"ROLE_USER","parts":[{"text":"/stream n=50"}]}}}`)
-	ids, data := frames(t, body)
-	if len(ids) < 53 {
-		t.Fatalf("%d frames, want 53 or more:\n%s", len(ids), body)
-	}
-	var first struct {
-		Result struct{ Task struct{ ID string } }
-	}
-	if err := json.Unmarshal([]byte(data[0]), &first); err != nil {
-		t.Fatal(err)
-	}
-	subscribe := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"SubscribeToTask","params":{"id":%q}}`, first.Result.Task.ID)
-	for _, at := range []int{0, 7, len(ids) - 2, len(ids) - 1} {
-		_, rest := post(t, url, "application/json", subscribe, "Last-Event-ID", ids[at])
-		gotIDs, gotData := frames(t, rest)
-		if strings.Join(gotIDs, " ") != strings.Join(ids[at+1:], " ") || strings.Join(gotData, "\n") != strings.Join(data[at+1:], "\n") {
-			t.Errorf("resumed after frame %d: %d frames, want %d", at, len(gotIDs), len(ids)-at-1)
-		}
-	}
-	for _, bad := range []string{"", "x", "5-zzzz", "999999-" + strings.Split(ids[0], "-")[1]} {
-		if _, rest := post(t, url, "application/json", subscribe, "Last-Event-ID", bad); !strings.Contains(rest, `"code":-32004`) {
-			t.Errorf("Last-Event-ID %q on an ended task = %s, want -32004", bad, rest)
 		}
 	}
 }

@@ -3,12 +3,9 @@ package a2a
 import (
 	"bytes"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
-
-	"a2a-server/internal/httpd"
 )
 
 // KeysPath is where receivers find the keys of the tokens of notifications, below the base
@@ -24,12 +21,7 @@ func keySet(keys func() ([]byte, error)) echo.HandlerFunc {
 		if err != nil {
 			return fmt.Errorf("public keys: %w", err)
 		}
-		h := x.Response().Header()
-		h.Set("Content-Type", "application/jwk-set+json")
-		h.Set("Cache-Control", "public, max-age=300")
-		h.Set("ETag", etag(set))
-		httpd.Bound(x.Response())
-		http.ServeContent(x.Response(), x.Request(), "", time.Time{}, bytes.NewReader(set))
+		cached(x, "application/jwk-set+json", "public, max-age=300", etag(set), time.Time{}, bytes.NewReader(set))
 		return nil
 	}
 }

@@ -101,10 +101,9 @@ func startLeased(t *testing.T, tells bool) *leased {
 
 // begin makes a request in the background, and returns how it ends.
 func (l *leased) begin(ctx context.Context, method, path, body string) (rec *httptest.ResponseRecorder, ended func() bool) {
-	r := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
+	r := httptest.NewRequestWithContext(ctx, method, "http://127.0.0.1"+path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("X-Key", "k1")
-	r.Host = "127.0.0.1"
 	rec = httptest.NewRecorder()
 	done := make(chan struct{})
 	go func() {
@@ -306,13 +305,12 @@ func TestChallenges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { c.Authenticator = challenging{tc.schemes, tc.err} })
+			s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) {
+				c.Authenticator = challenger{auth.Func(func(context.Context, *auth.Credentials) (auth.Principal, error) { return auth.Principal{}, tc.err }), tc.schemes}
+			})
 			for _, path := range []string{"/", "/message:send"} {
-				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, unreadable{t})
-				r.Header.Set("Content-Type", "application/json")
-				r.Host = "127.0.0.1"
-				rec := httptest.NewRecorder()
-				s.handler.ServeHTTP(rec, r)
+				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1"+path, unreadable{t})
+				rec := record(s.handler, r)
 				if got := rec.Header().Values("WWW-Authenticate"); rec.Code != http.StatusUnauthorized || strings.Join(got, "|") != strings.Join(tc.want, "|") {
 					t.Errorf("%s: %d with challenges %q, want %q", path, rec.Code, got, tc.want)
 				}
@@ -320,13 +318,3 @@ func TestChallenges(t *testing.T) {
 		})
 	}
 }
-
-type challenging struct {
-	schemes []string
-	err     error
-}
-
-func (c challenging) Authenticate(context.Context, *auth.Credentials) (auth.Principal, error) {
-	return auth.Principal{}, c.err
-}
-func (c challenging) Challenges() []string { return c.schemes }

@@ -4,12 +4,9 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/labstack/echo/v4"
-
-	"a2a-server/internal/httpd"
 )
 
 // openAPIPath is the path of the OpenAPI document.
@@ -31,21 +28,13 @@ func (c *Card) described() (string, error) {
 		return "", fmt.Errorf("a2a: the OpenAPI document: %w", err)
 	}
 	schemes, one := map[string]any{}, []any{}
-	also := map[string][]string{}
 	for i := range c.Security {
-		s := &c.Security[i]
-		schemes[s.Name] = s.openAPI()
-		if s.Also {
-			also[s.Name] = []string{}
-		}
+		schemes[c.Security[i].Name] = c.Security[i].openAPI()
 	}
-	for i := range c.Security {
-		if c.Security[i].Also {
-			continue
-		}
-		needs := map[string][]string{c.Security[i].Name: {}}
-		for name, scopes := range also {
-			needs[name] = scopes
+	for _, names := range c.alternatives() {
+		needs := map[string][]string{}
+		for _, name := range names {
+			needs[name] = []string{}
 		}
 		one = append(one, needs)
 	}
@@ -85,11 +74,6 @@ func (s *SecurityScheme) openAPI() map[string]any {
 
 // document serves the OpenAPI document.
 func (s *Server) document(x echo.Context) error {
-	h := x.Response().Header()
-	h.Set("Content-Type", typeJSON)
-	h.Set("Cache-Control", "public, max-age=300")
-	h.Set("ETag", s.openAPITag)
-	httpd.Bound(x.Response())
-	http.ServeContent(x.Response(), x.Request(), "", s.made, strings.NewReader(s.openAPI))
+	cached(x, typeJSON, "public, max-age=300", s.openAPITag, s.made, strings.NewReader(s.openAPI))
 	return nil
 }

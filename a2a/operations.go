@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
 	"a2a-server/auth"
 	"a2a-server/internal/httpd"
@@ -30,7 +31,7 @@ type call struct {
 	bytes   int            // of the request, if known
 	answer  *engine.Answer // that tasks are read for; the binding releases it once they are sent. Nil for a stream
 	renew   engine.Renewal // authenticates by again; nil: no authentication
-	request *http.Request  // by which the base URL is known; nil: the card's
+	request *http.Request  // by which the base URL is known; nil for a stream
 	from    resume         // where the reader of a stream continues; nil: nowhere
 	v03     bool           // it came in A2A 0.3
 	grpc    *GRPC          // it came over gRPC, and the answer becomes protobuf; nil: over HTTP
@@ -56,11 +57,11 @@ type listed struct {
 }
 
 // viewOptions returns how much of a task an answer includes. nil: the whole history.
-func viewOptions(historyLength *int) task.ViewOptions {
+func viewOptions[N int | int32](historyLength *N) task.ViewOptions {
 	if historyLength == nil {
 		return task.ViewOptions{HistoryLength: -1}
 	}
-	return task.ViewOptions{HistoryLength: *historyLength}
+	return task.ViewOptions{HistoryLength: int(*historyLength)}
 }
 
 func checkHistory[N int | int32](field string, n *N) error {
@@ -70,20 +71,21 @@ func checkHistory[N int | int32](field string, n *N) error {
 	return nil
 }
 
-// check validates the values that decoding does not, and returns the configuration of a send,
-// which is never nil.
-func (o operations) check(req *sdk.SendMessageRequest) (*sdk.SendMessageConfig, error) {
-	if err := o.modes.check(req.Message); err != nil {
-		return nil, err
+// prepare checks the values of a send that decoding does not, and returns its configuration and
+// the message for the engine.
+func (o operations) prepare(c call, req *sdk.SendMessageRequest) (config sdk.SendMessageConfig, send engine.Send, err error) {
+	send = engine.Send{By: c.by, Message: req.Message, Bytes: c.bytes, Renew: c.renew}
+	if err = o.modes.check(req.Message); err != nil || req.Config == nil {
+		return config, send, err
 	}
-	c := req.Config
-	if c == nil {
-		return &sdk.SendMessageConfig{}, nil
+	config = *req.Config
+	if config.PushConfig != nil && o.push == nil {
+		return config, send, noPush()
 	}
-	if c.PushConfig != nil && o.push == nil {
-		return nil, noPush()
+	if err = checkHistory("configuration.historyLength", config.HistoryLength); err == nil && config.PushConfig != nil {
+		send.Push, err = o.inline(c, req)
 	}
-	return c, checkHistory("configuration.historyLength", c.HistoryLength)
+	return config, send, err
 }
 
 // send passes a message to the engine and waits until its task ends or waits for input,
@@ -91,11 +93,7 @@ func (o operations) check(req *sdk.SendMessageRequest) (*sdk.SendMessageConfig, 
 // that would create a task is refused. A message to an existing task may be a decision,
 // so it is accepted and answered at once with the current task.
 func (o operations) send(ctx context.Context, c call, req *sdk.SendMessageRequest) (sent, error) {
-	config, err := o.check(req)
-	if err != nil {
-		return sent{}, err
-	}
-	push, err := o.inline(c, req)
+	config, message, err := o.prepare(c, req)
 	if err != nil {
 		return sent{}, err
 	}
@@ -109,7 +107,7 @@ func (o operations) send(ctx context.Context, c call, req *sdk.SendMessageReques
 			return sent{}, err
 		}
 	}
-	out, err := o.engine.Send(ctx, engine.Send{By: c.by, Message: req.Message, Bytes: c.bytes, Renew: c.renew, Push: push})
+	out, err := o.engine.Send(ctx, message)
 	if err != nil {
 		return sent{}, err
 	}
@@ -137,15 +135,11 @@ type opener func(id engine.ID) sink
 // waits for input (D1). Without a task, the stream is over once it has begun, and where it
 // continues is nil.
 func (o operations) stream(ctx context.Context, c call, req *sdk.SendMessageRequest, open opener) (*engine.Subscription, error) {
-	config, err := o.check(req)
+	config, message, err := o.prepare(c, req)
 	if err != nil {
 		return nil, err
 	}
-	push, err := o.inline(c, req)
-	if err != nil {
-		return nil, err
-	}
-	out, err := o.engine.Send(ctx, engine.Send{By: c.by, Message: req.Message, Bytes: c.bytes, Renew: c.renew, Push: push})
+	out, err := o.engine.Send(ctx, message)
 	if err != nil {
 		return nil, err
 	}
@@ -174,8 +168,8 @@ type resume func(id engine.ID) (seq uint64, ok bool)
 // waits for input. A reader that names the last event it has seen continues from there, even
 // if the task has ended. Any other reader begins with the current task, and is refused if
 // that has ended.
-func (o operations) subscribe(ctx context.Context, c call, req *sdk.SubscribeToTaskRequest, open opener) (*engine.Subscription, error) {
-	id, err := taskID(string(req.ID))
+func (o operations) subscribe(ctx context.Context, c call, req *a2apb.SubscribeToTaskRequest, open opener) (*engine.Subscription, error) {
+	id, err := taskID(req.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +210,7 @@ func (o operations) begin(ctx context.Context, by auth.Principal, id engine.ID, 
 	if first.View.State().Terminal() {
 		return 0, errUnsupported.saying("the task has ended: get it instead, or resume a stream of it with the id of one of its events as Last-Event-ID")
 	}
-	event := snapshotEvent(first, viewOptions(nil))
+	event := snapshotEvent(first, viewOptions[int](nil))
 	first.Made()
 	return first.Header.Seq, open(id)([]engine.Event{event})
 }
@@ -229,12 +223,9 @@ func snapshotEvent(first *engine.Snapshot, options task.ViewOptions) engine.Even
 }
 
 // taskID parses the task id of a request.
-func taskID(id string) (engine.ID, error) { return taskIDOf("id", id) }
-
-// taskIDOf parses the task id in a field of a request.
-func taskIDOf(field, id string) (engine.ID, error) {
+func taskID(id string) (engine.ID, error) {
 	if id == "" {
-		return engine.ID{}, invalidField(field, "is required")
+		return engine.ID{}, errInvalidParams.saying("task id cannot be empty")
 	}
 	parsed, ok := engine.ParseID(id)
 	if !ok {
@@ -243,34 +234,34 @@ func taskIDOf(field, id string) (engine.ID, error) {
 	return parsed, nil
 }
 
-func (o operations) get(ctx context.Context, c call, req *sdk.GetTaskRequest) (shown, error) {
-	if _, err := taskID(string(req.ID)); err != nil {
-		return shown{}, err
-	}
+func (o operations) get(ctx context.Context, c call, req *a2apb.GetTaskRequest) (shown, error) {
 	if err := checkHistory("historyLength", req.HistoryLength); err != nil {
 		return shown{}, err
 	}
-	view, err := c.answer.Get(ctx, string(req.ID))
+	if _, err := taskID(req.GetId()); err != nil {
+		return shown{}, err
+	}
+	view, err := c.answer.Get(ctx, req.GetId())
 	return shown{view, viewOptions(req.HistoryLength)}, err
 }
 
-func (o operations) list(ctx context.Context, c call, req *sdk.ListTasksRequest) (listed, error) {
+func (o operations) list(ctx context.Context, c call, req *a2apb.ListTasksRequest) (listed, error) {
 	options := viewOptions(req.HistoryLength)
-	options.NoArtifacts = !req.IncludeArtifacts
-	if err := checkHistory("historyLength", req.HistoryLength); err != nil {
-		return listed{}, err
+	options.NoArtifacts = !req.GetIncludeArtifacts()
+	q := engine.Query{Context: req.GetContextId(), PageSize: int(req.GetPageSize()), Cursor: req.GetPageToken(), Artifacts: req.GetIncludeArtifacts()}
+	if req.GetStatus() != a2apb.TaskState_TASK_STATE_UNSPECIFIED {
+		q.State = sdk.TaskState(req.GetStatus().String())
 	}
-	q := engine.Query{Context: req.ContextID, State: req.Status, PageSize: req.PageSize, Cursor: req.PageToken, Artifacts: req.IncludeArtifacts}
-	if req.StatusTimestampAfter != nil {
-		q.Since = *req.StatusTimestampAfter
+	if after := req.GetStatusTimestampAfter(); after != nil {
+		q.Since = after.AsTime()
 	}
 	list, err := c.answer.List(ctx, q)
 	return listed{list, options}, err
 }
 
 // cancel cancels a task and returns it. It is idempotent (D5).
-func (o operations) cancel(ctx context.Context, c call, req *sdk.CancelTaskRequest) (shown, error) {
-	id, err := taskID(string(req.ID))
+func (o operations) cancel(ctx context.Context, c call, req *a2apb.CancelTaskRequest) (shown, error) {
+	id, err := taskID(req.GetId())
 	if err != nil {
 		return shown{}, err
 	}
@@ -280,12 +271,9 @@ func (o operations) cancel(ctx context.Context, c call, req *sdk.CancelTaskReque
 		}
 	}
 	view, err := c.answer.Cancel(ctx, id)
-	return shown{view, viewOptions(nil)}, err
+	return shown{view, viewOptions[int](nil)}, err
 }
 
 // noPush is the error of every push notification operation of a server without [Push], as
 // its card says.
 func noPush() error { return errPushUnsupported.saying(errPushUnsupported.message) }
-
-// noExtendedCard is the error of GetExtendedAgentCard, as the card says.
-func noExtendedCard() error { return errUnsupported.saying("this agent has no extended agent card") }

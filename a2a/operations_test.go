@@ -100,17 +100,6 @@ func TestOperationsAreServed(t *testing.T) {
 	}
 }
 
-// ask has the server answer a request, without a connection.
-func (s *wireServer) ask(t testing.TB, method, path, body string) *httptest.ResponseRecorder {
-	r := httptest.NewRequestWithContext(t.Context(), method, "http://127.0.0.1"+path, strings.NewReader(body))
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	w := httptest.NewRecorder()
-	s.handler.ServeHTTP(w, r)
-	return w
-}
-
 // BenchmarkOperations measures what the two bindings add to an operation: the send is one
 // that has been made before, so that the engine has nothing to do for it.
 func BenchmarkOperations(b *testing.B) {

@@ -2,8 +2,8 @@ package a2a
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"strings"
 
@@ -183,33 +183,15 @@ func isHost(host string) bool {
 		}
 	}
 	if last := labels[len(labels)-1]; '0' <= last[0] && last[0] <= '9' {
-		return isIPv4(labels)
+		addr, err := netip.ParseAddr(name)
+		return err == nil && addr.Is4()
 	}
 	return true
 }
 
-// isIPv4 reports whether labels are an IPv4 address of four decimal numbers.
-func isIPv4(labels []string) bool {
-	if len(labels) != 4 {
-		return false
-	}
-	for _, label := range labels {
-		if len(label) > 3 || len(label) > 1 && label[0] == '0' || strings.Trim(label, "0123456789") != "" || len(label) == 3 && label > "255" {
-			return false
-		}
-	}
-	return true
-}
-
-// inline returns the webhook of a send; nil: it has none.
+// inline returns the webhook of a send that has one.
 func (o operations) inline(c call, req *sdk.SendMessageRequest) (*engine.PushConfig, error) {
 	const field = "configuration.taskPushNotificationConfig."
-	if req.Config == nil || req.Config.PushConfig == nil {
-		return nil, nil //nolint:nilnil // there is none
-	}
-	if o.push == nil {
-		return nil, noPush()
-	}
 	if id := req.Config.PushConfig.TaskID; id != "" && id != req.Message.TaskID {
 		return nil, invalidField(field+"taskId", "must be empty or that of the message")
 	}
@@ -219,18 +201,6 @@ func (o operations) inline(c call, req *sdk.SendMessageRequest) (*engine.PushCon
 	}
 	return &out, nil
 }
-
-// webhook is a config as clients see it: without its secrets.
-type webhook struct{ config *sdk.PushConfig }
-
-// webhooks is a page of configs.
-type webhooks struct {
-	configs []*sdk.PushConfig
-	next    string
-}
-
-// deleted is the empty answer of a deletion.
-type deleted struct{}
 
 // toClient returns a config as clients see it, without token and credentials: the client that
 // set them knows them, and other clients must not learn them.
@@ -243,106 +213,79 @@ func toClient(id engine.ID, c *engine.PushConfig) *sdk.PushConfig {
 }
 
 // pushTask returns the id of the task of a request about webhooks.
-func (o operations) pushTask(id sdk.TaskID) (engine.ID, error) {
-	if o.push == nil {
-		return engine.ID{}, noPush()
+func pushTask(id string) (engine.ID, error) {
+	if id == "" {
+		return engine.ID{}, invalidField("taskId", "is required")
 	}
-	return taskIDOf("taskId", string(id))
+	return taskID(id)
 }
 
 // createPush sets a webhook of a task. It replaces a webhook with the same id (D13).
-func (o operations) createPush(ctx context.Context, c call, req *sdk.PushConfig) (webhook, error) {
-	id, err := o.pushTask(req.TaskID)
+func (o operations) createPush(ctx context.Context, c call, req *a2apb.TaskPushNotificationConfig) (encoded, error) {
+	id, err := pushTask(req.GetTaskId())
 	if err != nil {
-		return webhook{}, err
+		return encoded{}, err
 	}
-	set, err := o.push.webhook(req, c.protocol(), "")
-	if err != nil {
-		return webhook{}, err
+	set, err := o.push.webhook(toPush(req), c.protocol(), "")
+	if err == nil {
+		set, err = o.engine.SetPush(ctx, c.by, id, set)
 	}
-	if set, err = o.engine.SetPush(ctx, c.by, id, set); err != nil {
-		return webhook{}, err
-	}
-	return webhook{toClient(id, &set)}, nil
+	return encoded{toClient(id, &set)}, err
 }
 
 // getPush returns a webhook. In 0.3 a request without an id is about the first webhook.
-func (o operations) getPush(ctx context.Context, c call, req *sdk.GetTaskPushConfigRequest) (webhook, error) {
-	id, err := o.pushTask(req.TaskID)
+func (o operations) getPush(ctx context.Context, c call, req *a2apb.GetTaskPushNotificationConfigRequest) (encoded, error) {
+	id, err := pushTask(req.GetTaskId())
 	if err != nil {
-		return webhook{}, err
+		return encoded{}, err
 	}
-	if req.ID == "" && c.v03 {
+	if req.GetId() == "" && c.v03 {
 		page, err := o.engine.PushList(ctx, c.by, id, 1, "")
 		if err == nil && len(page.Configs) == 0 {
 			err = task.ErrTaskNotFound
 		}
 		if err != nil {
-			return webhook{}, err
+			return encoded{}, err
 		}
-		return webhook{toClient(id, &page.Configs[0])}, nil
+		return encoded{toClient(id, &page.Configs[0])}, nil
 	}
-	if req.ID == "" {
-		return webhook{}, invalidField("id", "is required")
+	if req.GetId() == "" {
+		return encoded{}, invalidField("id", "is required")
 	}
-	found, err := o.engine.Push(ctx, c.by, id, req.ID)
-	if err != nil {
-		return webhook{}, err
-	}
-	return webhook{toClient(id, &found)}, nil
+	found, err := o.engine.Push(ctx, c.by, id, req.GetId())
+	return encoded{toClient(id, &found)}, err
 }
 
-func (o operations) listPush(ctx context.Context, c call, req *sdk.ListTaskPushConfigRequest) (webhooks, error) {
-	id, err := o.pushTask(req.TaskID)
+func (o operations) listPush(ctx context.Context, c call, req *a2apb.ListTaskPushNotificationConfigsRequest) (encoded, error) {
+	id, err := pushTask(req.GetTaskId())
 	if err != nil {
-		return webhooks{}, err
+		return encoded{}, err
 	}
-	if req.PageSize < 0 || req.PageSize > 100 {
-		return webhooks{}, invalidField("pageSize", fmt.Sprintf("is %d; 1 to 100 are allowed", req.PageSize))
+	if req.GetPageSize() < 0 || req.GetPageSize() > 100 {
+		return encoded{}, invalidField("pageSize", fmt.Sprintf("is %d; 1 to 100 are allowed", req.GetPageSize()))
 	}
-	page, err := o.engine.PushList(ctx, c.by, id, req.PageSize, req.PageToken)
+	page, err := o.engine.PushList(ctx, c.by, id, int(req.GetPageSize()), req.GetPageToken())
 	if err != nil {
-		return webhooks{}, err
+		return encoded{}, err
 	}
-	out := webhooks{configs: []*sdk.PushConfig{}, next: page.Next}
+	out := sdk.ListTaskPushConfigResponse{Configs: []*sdk.PushConfig{}, NextPageToken: page.Next}
 	for i := range page.Configs {
-		out.configs = append(out.configs, toClient(id, &page.Configs[i]))
+		out.Configs = append(out.Configs, toClient(id, &page.Configs[i]))
 	}
-	return out, nil
+	return encoded{out}, nil
 }
 
 // deletePush deletes a webhook. It is idempotent.
-func (o operations) deletePush(ctx context.Context, c call, req *sdk.DeleteTaskPushConfigRequest) (deleted, error) {
-	id, err := o.pushTask(req.TaskID)
+func (o operations) deletePush(ctx context.Context, c call, req *a2apb.DeleteTaskPushNotificationConfigRequest) (encoded, error) {
+	id, err := pushTask(req.GetTaskId())
 	if err != nil {
-		return deleted{}, err
+		return encoded{}, err
 	}
-	if req.ID == "" {
-		return deleted{}, invalidField("id", "is required")
+	if req.GetId() == "" {
+		return encoded{}, invalidField("id", "is required")
 	}
-	return deleted{}, o.engine.DeletePush(ctx, c.by, id, req.ID)
+	return encoded{struct{}{}}, o.engine.DeletePush(ctx, c.by, id, req.GetId())
 }
-
-// append appends a TaskPushNotificationConfig.
-func (w webhook) append(b []byte) ([]byte, error) {
-	text, err := json.Marshal(w.config)
-	if err != nil {
-		return nil, fmt.Errorf("encode a webhook: %w", err)
-	}
-	return append(b, text...), nil
-}
-
-// append appends a ListTaskPushNotificationConfigsResponse.
-func (w webhooks) append(b []byte) ([]byte, error) {
-	text, err := json.Marshal(sdk.ListTaskPushConfigResponse{Configs: w.configs, NextPageToken: w.next})
-	if err != nil {
-		return nil, fmt.Errorf("encode webhooks: %w", err)
-	}
-	return append(b, text...), nil
-}
-
-// append appends a google.protobuf.Empty.
-func (deleted) append(b []byte) ([]byte, error) { return append(b, "{}"...), nil }
 
 // toPush converts a config without checking it: that is for the operation.
 func toPush(pb *a2apb.TaskPushNotificationConfig) *sdk.PushConfig {
@@ -355,7 +298,7 @@ func toPush(pb *a2apb.TaskPushNotificationConfig) *sdk.PushConfig {
 
 // readCreatePush decodes the request of CreateTaskPushNotificationConfig. In HTTP+JSON the
 // path names the task.
-func readCreatePush(in input) (*sdk.PushConfig, error) {
+func readCreatePush(in input) (*a2apb.TaskPushNotificationConfig, error) {
 	var pb a2apb.TaskPushNotificationConfig
 	if err := in.fill(&pb); err != nil {
 		return nil, err
@@ -366,17 +309,5 @@ func readCreatePush(in input) (*sdk.PushConfig, error) {
 		}
 		pb.TaskId = in.path[0]
 	}
-	return toPush(&pb), nil
-}
-
-func toGetPush(pb *a2apb.GetTaskPushNotificationConfigRequest) (*sdk.GetTaskPushConfigRequest, error) {
-	return &sdk.GetTaskPushConfigRequest{Tenant: pb.GetTenant(), TaskID: sdk.TaskID(pb.GetTaskId()), ID: pb.GetId()}, nil
-}
-
-func toListPush(pb *a2apb.ListTaskPushNotificationConfigsRequest) (*sdk.ListTaskPushConfigRequest, error) {
-	return &sdk.ListTaskPushConfigRequest{Tenant: pb.GetTenant(), TaskID: sdk.TaskID(pb.GetTaskId()), PageSize: int(pb.GetPageSize()), PageToken: pb.GetPageToken()}, nil
-}
-
-func toDeletePush(pb *a2apb.DeleteTaskPushNotificationConfigRequest) (*sdk.DeleteTaskPushConfigRequest, error) {
-	return &sdk.DeleteTaskPushConfigRequest{Tenant: pb.GetTenant(), TaskID: sdk.TaskID(pb.GetTaskId()), ID: pb.GetId()}, nil
+	return &pb, nil
 }

@@ -24,7 +24,7 @@ import (
 )
 
 // rated is a server with rates whose callers are whoever the header X-Who says; "" is nobody.
-func rated(t *testing.T, c a2a.Config) (s *a2a.Server, ask func(who, from string) int) {
+func rated(t *testing.T, c a2a.Config) (s *a2a.Server, ask func(who, from, forwarded string) int) {
 	t.Helper()
 	c.Engine = startWireServer(t, zerolog.Nop()).engine
 	c.Authenticator = auth.Func(func(_ context.Context, given *auth.Credentials) (auth.Principal, error) {
@@ -43,90 +43,47 @@ func rated(t *testing.T, c a2a.Config) (s *a2a.Server, ask func(who, from string
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel() // nobody waits for the answer, which a request beyond its rate gets late
-	return s, func(who, from string) int {
-		r := httptest.NewRequestWithContext(gone, http.MethodGet, "/tasks/x:nothing", nil)
+	return s, func(who, from, forwarded string) int {
+		r := newRequest(t, http.MethodGet, "/tasks/x:nothing", "").WithContext(gone)
 		r.RemoteAddr = from
 		if who != "" {
 			r.Header.Set("X-Who", who)
 		}
-		w := httptest.NewRecorder()
-		s.ServeHTTP(w, r)
-		return w.Code
-	}
-}
-
-// However many callers and addresses come, what is remembered of them is bounded, and one
-// that keeps coming is not forgotten among them.
-func TestRatesAreBounded(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	s, ask := rated(t, a2a.Config{Rates: httpd.Rates{PerCaller: 1, Burst: 1, Failures: 1}, Now: func() time.Time { return now }})
-	const most, many = 20_000, 25_000
-	refused := 0
-	for i := range many {
-		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 1)
-		ask(fmt.Sprint("caller ", i), from.String())
-		ask("wrong", from.String())
-		if i%1000 == 0 {
-			hog, wrong := ask("hog", "192.0.2.1:1"), ask("wrong", "192.0.2.2:1")
-			if hog == http.StatusTooManyRequests && wrong == hog {
-				refused++
-			}
+		if forwarded != "" {
+			r.Header.Set("X-Forwarded-For", forwarded)
 		}
-	}
-	if callers, failures := s.Buckets(); callers > most || failures > most || callers < most/2 || failures < most/2 {
-		t.Errorf("%d callers and %d addresses are remembered, want at most %d", callers, failures, most)
-	}
-	if refused != many/1000-1 {
-		t.Errorf("a caller and an address beyond their rates were refused %d times, want each time but the first", refused)
+		return record(s, r).Code
 	}
 }
 
 // What counts as an address is what one subscriber has, and a request without a credential
-// is no failure.
+// is no failure. Only a proxy says whose request it passes on: nobody else chooses the address
+// that pays for an invalid credential.
 func TestFailuresByAddress(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	_, ask := rated(t, a2a.Config{Rates: httpd.Rates{Failures: 1}, Now: func() time.Time { return now }})
-	for i, c := range []struct {
-		who, from string
-		refused   bool
-	}{
-		{"", "192.0.2.1:1", false},
-		{"", "192.0.2.1:1", false},
-		{"wrong", "192.0.2.1:1", false},
-		{"wrong", "192.0.2.1:2", true},
-		{"alice", "[::ffff:192.0.2.1]:3", true},
-		{"alice", "192.0.2.2:1", false},
-		{"wrong", "[2001:db8:0:1::1]:1", false},
-		{"alice", "[2001:db8:0:1:ffff::9]:1", true},
-		{"alice", "[2001:db8:0:2::1]:1", false},
-		{"wrong", "@", false}, // a Unix socket has no address
-		{"wrong", "@", false},
-	} {
-		if got := ask(c.who, c.from); (got == http.StatusTooManyRequests) != c.refused {
-			t.Errorf("request %d, of %q from %s = %d, refused: %v", i, c.who, c.from, got, c.refused)
-		}
-	}
-}
-
-// Only a proxy says whose request it passes on: nobody else chooses the address that pays for
-// an invalid credential.
-func TestFailuresOfForwardedAddresses(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	s, _ := rated(t, a2a.Config{
+	_, ask := rated(t, a2a.Config{
 		Rates: httpd.Rates{Failures: 1}, Guard: httpd.Guard{Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}}, Now: func() time.Time { return now },
 	})
-	gone, cancel := context.WithCancel(t.Context())
-	cancel() // nobody waits for an answer that comes late
 	for i, c := range []struct {
 		who, from, forwarded string
 		refused              bool
 	}{
-		{"wrong", "192.0.2.1:1", "192.0.2.7", false}, // a stranger blames somebody else
+		{"", "192.0.2.1:1", "", false},
+		{"", "192.0.2.1:1", "", false},
+		{"wrong", "192.0.2.1:1", "", false},
+		{"wrong", "192.0.2.1:2", "", true},
+		{"alice", "[::ffff:192.0.2.1]:3", "", true},
+		{"alice", "192.0.2.2:1", "", false},
+		{"wrong", "[2001:db8:0:1::1]:1", "", false},
+		{"alice", "[2001:db8:0:1:ffff::9]:1", "", true},
+		{"alice", "[2001:db8:0:2::1]:1", "", false},
+		{"wrong", "@", "", false}, // a Unix socket has no address
+		{"wrong", "@", "", false},
+
+		{"wrong", "192.0.2.3:1", "192.0.2.7", false}, // a stranger blames somebody else
 		{"alice", "192.0.2.7:1", "", false},
-		{"alice", "192.0.2.1:1", "192.0.2.8", true}, // and does not escape
+		{"alice", "192.0.2.3:1", "192.0.2.8", true}, // and does not escape
 		{"wrong", "10.0.0.1:1", "192.0.2.7, 192.0.2.20", false},
 		{"alice", "192.0.2.7:1", "", false},
 		{"alice", "192.0.2.20:1", "", true},
@@ -135,15 +92,8 @@ func TestFailuresOfForwardedAddresses(t *testing.T) {
 		{"alice", "10.0.0.1:1", "", true},
 		{"alice", "10.0.0.1:1", "192.0.2.7", false},
 	} {
-		r := httptest.NewRequestWithContext(gone, http.MethodGet, "/tasks/x:nothing", nil)
-		r.RemoteAddr = c.from
-		r.Header.Set("X-Who", c.who)
-		if c.forwarded != "" {
-			r.Header.Set("X-Forwarded-For", c.forwarded)
-		}
-		w := httptest.NewRecorder()
-		if s.ServeHTTP(w, r); (w.Code == http.StatusTooManyRequests) != c.refused {
-			t.Errorf("request %d, of %q from %s for %q = %d, refused: %v", i, c.who, c.from, c.forwarded, w.Code, c.refused)
+		if got := ask(c.who, c.from, c.forwarded); (got == http.StatusTooManyRequests) != c.refused {
+			t.Errorf("request %d, of %q from %s for %q = %d, refused: %v", i, c.who, c.from, c.forwarded, got, c.refused)
 		}
 	}
 }
@@ -153,7 +103,7 @@ func TestFailuresOfForwardedAddresses(t *testing.T) {
 func TestRatedCallerKeepsTheConnection(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	s, _ := rated(t, a2a.Config{Rates: httpd.Rates{PerCaller: 1, Burst: 1, Failures: 1}, Now: func() time.Time { return now }})
+	s, first := rated(t, a2a.Config{Rates: httpd.Rates{PerCaller: 1, Failures: 1}, Now: func() time.Time { return now }})
 	srv := httptest.NewServer(s)
 	defer srv.Close()
 	small := `{"jsonrpc":"2.0","id":1,"method":"ListTasks"}`
@@ -178,35 +128,22 @@ func TestRatedCallerKeepsTheConnection(t *testing.T) {
 				if _, err := io.WriteString(conn, request); err != nil {
 					t.Fatal(err)
 				}
-				res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer res.Body.Close()
-				if _, err := io.Copy(io.Discard, res.Body); err != nil {
-					t.Fatal(err)
-				}
-				return res.StatusCode, res.Close
+				resp := next(t, bufio.NewReader(conn)) //nolint:bodyclose // next closes it
+				return resp.StatusCode, resp.Close
 			}
-			once := func() (status int, closes bool) {
-				conn, err := net.Dial("tcp", srv.Listener.Addr().String())
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer conn.Close()
-				_ = conn.SetDeadline(time.Now().Add(time.Minute))
+			for range 2 { // as many as are within the rates
+				first(c.who, "127.0.0.1:1", "")
+			}
+			conn := raw(t, srv.URL, "")
+			status, closes := ask(conn)
+			if c.keeps {
+				began := time.Now()
 				status, closes = ask(conn)
-				if c.keeps {
-					began := time.Now()
-					status, closes = ask(conn)
-					if took := time.Since(began); took < 100*time.Millisecond {
-						t.Errorf("the answer came after %v", took)
-					}
+				if took := time.Since(began); took < 100*time.Millisecond {
+					t.Errorf("the answer came after %v", took)
 				}
-				return status, closes
 			}
-			once() // may be within the rate
-			if status, closes := once(); status != http.StatusTooManyRequests || closes == c.keeps {
+			if status != http.StatusTooManyRequests || closes == c.keeps {
 				t.Errorf("status %d, connection closed: %t; want 429, %t", status, closes, !c.keeps)
 			}
 		})
@@ -220,7 +157,7 @@ func TestHeldBackRequestsAreBounded(t *testing.T) {
 	const sent, most = 1500, 1024
 	now := time.Now()
 	s, ask := rated(t, a2a.Config{Rates: httpd.Rates{Failures: 1}, Now: func() time.Time { return now }})
-	ask("wrong", "192.0.2.1:1")
+	ask("wrong", "192.0.2.1:1", "")
 	synctest.Test(t, func(t *testing.T) {
 		for range 2 { // whoever has waited makes room
 			var all sync.WaitGroup
@@ -228,9 +165,7 @@ func TestHeldBackRequestsAreBounded(t *testing.T) {
 			began := time.Now()
 			for range sent {
 				all.Go(func() {
-					r, w := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/tasks", nil), httptest.NewRecorder()
-					r.RemoteAddr = "192.0.2.1:1"
-					if s.ServeHTTP(w, r); w.Code != http.StatusTooManyRequests {
+					if w := record(s, newRequest(t, http.MethodGet, "/tasks", "")); w.Code != http.StatusTooManyRequests {
 						t.Errorf("a request beyond the limit: %d", w.Code)
 					}
 					if time.Since(began) > 0 {

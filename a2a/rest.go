@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -213,21 +214,22 @@ func decodeQuery(query url.Values, into proto.Message) error {
 }
 
 func setField(into proto.Message, field protoreflect.FieldDescriptor, text string) error {
-	quoted := field.Kind() != protoreflect.BoolKind
-	if !quoted && text != "true" && text != "false" {
-		return fmt.Errorf("is %q; it must be true or false", clip(text))
-	}
-	raw := text
-	if quoted {
-		raw = quote(text)
-	}
-	if field.Kind() == protoreflect.EnumKind && field.Enum().Values().ByName(protoreflect.Name(text)) == nil {
-		return fmt.Errorf("cannot be %q", clip(text)) // protojson drops an unknown value, as it may be from a later version
+	var value any = text
+	switch field.Kind() { //nolint:exhaustive // protojson reads the others from text
+	case protoreflect.BoolKind:
+		if text != "true" && text != "false" {
+			return fmt.Errorf("is %q; it must be true or false", clip(text))
+		}
+		value = text == "true"
+	case protoreflect.EnumKind: // protojson drops an unknown value, as it may be from a later version
+		if field.Enum().Values().ByName(protoreflect.Name(text)) == nil {
+			return fmt.Errorf("cannot be %q", clip(text))
+		}
 	}
 	one := into.ProtoReflect().New().Interface()
-	object, err := check([]byte(`{"` + field.JSONName() + `":` + raw + `}`))
+	raw, err := json.Marshal(value)
 	if err == nil {
-		err = unmarshal(object, one)
+		err = unmarshal(checked(`{"`+field.JSONName()+`":`+string(raw)+`}`), one)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot be %q", clip(text))

@@ -5,7 +5,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -39,6 +38,33 @@ type rightsWorld struct {
 	tasks, contexts map[string]string // by whose they are
 }
 
+// startCounted starts a server that counts the calls of its store, for the callers of callerOf.
+// It has no tasks.
+func startCounted(t *testing.T, changes ...wireChange) *rightsWorld {
+	t.Helper()
+	w := &rightsWorld{contexts: map[string]string{}, tasks: map[string]string{"missing": "019b7c00-0000-7000-8000-0000ffffffff", "impossible": "no-id"}}
+	w.wireServer = startWireServer(t, zerolog.Nop(), append([]wireChange{func(e *engine.Config, c *a2a.Config) {
+		w.store = &storetest.Counted{Handle: e.Store}
+		e.Store, c.Authenticator = w.store, auth.Func(callerOf)
+	}}, changes...)...)
+	return w
+}
+
+// ask makes a request of somebody, and counts what it costs.
+func (w *rightsWorld) ask(t testing.TB, who, method, path, body string, named ...http.Header) answered {
+	t.Helper()
+	r := newRequest(t, method, "http://127.0.0.1"+path, body)
+	for _, headers := range named {
+		maps.Copy(r.Header, headers)
+	}
+	if who != "" {
+		r.Header.Set("X-Who", who)
+	}
+	before := w.store.Calls.Load()
+	rec := record(w.handler, r)
+	return answered{rec.Code, rec.Header(), rec.Body.String(), w.store.Calls.Load() - before}
+}
+
 func newRightsWorld(t *testing.T) *rightsWorld {
 	t.Helper()
 	return newRightsWorldAs(t, callerOf)
@@ -47,10 +73,8 @@ func newRightsWorld(t *testing.T) *rightsWorld {
 // newRightsWorldAs is newRightsWorld with another authentication.
 func newRightsWorldAs(t *testing.T, authenticate auth.Func) *rightsWorld {
 	t.Helper()
-	w := &rightsWorld{contexts: map[string]string{}, tasks: map[string]string{"missing": "019b7c00-0000-7000-8000-0000ffffffff", "impossible": "no-id"}}
-	w.wireServer = startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *a2a.Config) {
-		w.store = &storetest.Counted{Handle: e.Store}
-		e.Store, c.Authenticator = w.store, authenticate
+	w := startCounted(t, func(e *engine.Config, c *a2a.Config) {
+		c.Authenticator = authenticate
 		offerPush(t, e, c)
 	})
 	for name, owner := range map[string]auth.Principal{
@@ -104,26 +128,21 @@ type answered struct {
 type rightsOperation struct {
 	name   string
 	action auth.Action
-	do     func(w *rightsWorld, who, id string) answered
+	do     func(t testing.TB, w *rightsWorld, who, id string) answered
 }
 
 func rightsOperations() []rightsOperation {
-	http1 := func(method, path, body string) func(*rightsWorld, string, string) answered {
-		return func(w *rightsWorld, who, id string) answered {
-			r := httptest.NewRequest(method, strings.ReplaceAll(path, "ID", id), strings.NewReader(strings.ReplaceAll(body, "ID", id)))
-			r.Header.Set("Content-Type", "application/json")
-			r.Header.Set("A2A-Version", "1.0")
-			if strings.HasPrefix(path, "/v1/") || strings.Contains(body, `"method":"message/`) || strings.Contains(body, `"method":"tasks/`) {
-				r.Header.Set("A2A-Version", "0.3")
-			}
-			r.Header.Set("X-Who", who)
-			r.Host = "127.0.0.1"
-			before, rec := w.store.Calls.Load(), httptest.NewRecorder()
-			w.handler.ServeHTTP(rec, r)
-			return answered{rec.Code, rec.Header(), rec.Body.String(), w.store.Calls.Load() - before}
+	type ask = func(testing.TB, *rightsWorld, string, string) answered
+	http1 := func(method, path, body string) ask {
+		version := "1.0"
+		if strings.HasPrefix(path, "/v1/") || strings.Contains(body, `"method":"message/`) || strings.Contains(body, `"method":"tasks/`) {
+			version = "0.3"
+		}
+		return func(t testing.TB, w *rightsWorld, who, id string) answered {
+			return w.ask(t, who, method, strings.ReplaceAll(path, "ID", id), strings.ReplaceAll(body, "ID", id), http.Header{"A2a-Version": {version}})
 		}
 	}
-	rpc := func(method, params string) func(*rightsWorld, string, string) answered {
+	rpc := func(method, params string) ask {
 		return http1("POST", "/", `{"jsonrpc":"2.0","id":7,"method":"`+method+`","params":`+params+`}`)
 	}
 	const decision = `{"message":{"messageId":"d","role":"ROLE_USER","taskId":"ID","parts":[{"data":{"type":"approval_response","decisions":[{"id":"ID.a1","decision":"approve"}]}}]}}`
@@ -199,7 +218,7 @@ func TestRights(t *testing.T) {
 			t.Run(op.name+"/"+role, func(t *testing.T) {
 				me, _ := callerOf(t.Context(), &auth.Credentials{Header: func(string) []string { return []string{"acme|me|" + role} }})
 				may, whole := me.May(op.action) == nil, me.Whole(op.action)
-				missing := op.do(w, "acme|me|"+role, w.tasks["missing"])
+				missing := op.do(t, w, "acme|me|"+role, w.tasks["missing"])
 				if !may && (missing.Status != http.StatusForbidden || missing.Calls != 0) {
 					t.Fatalf("without a role: %+v", missing)
 				}
@@ -210,7 +229,7 @@ func TestRights(t *testing.T) {
 					if whole && name == "foreign, pending" {
 						continue // it is reached like the one that has ended, and would not stay pending
 					}
-					got := op.do(w, "acme|me|"+role, w.tasks[name])
+					got := op.do(t, w, "acme|me|"+role, w.tasks[name])
 					reached := may && (name == "own" || name == "foreign" && whole)
 					if name == "impossible" {
 						got.Calls = missing.Calls // an id that is none need not be looked up
@@ -245,12 +264,7 @@ func TestRightsOfAContext(t *testing.T) {
 	w := newRightsWorld(t)
 	for _, role := range append([]string{auth.RoleRequester + " " + auth.RoleApprover}, auth.Roles()...) {
 		list := func(id string) answered {
-			r := httptest.NewRequestWithContext(t.Context(), "GET", "/tasks?contextId="+id, nil)
-			r.Header.Set("X-Who", "acme|me|"+role)
-			r.Host = "127.0.0.1"
-			before, rec := w.store.Calls.Load(), httptest.NewRecorder()
-			w.handler.ServeHTTP(rec, r)
-			return answered{rec.Code, rec.Header(), rec.Body.String(), w.store.Calls.Load() - before}
+			return w.ask(t, "acme|me|"+role, "GET", "/tasks?contextId="+id, "")
 		}
 		missing := list("none")
 		for _, name := range []string{"foreign", "foreign, pending", "other tenant", "anonymous"} {
@@ -293,15 +307,12 @@ func TestRightsWithoutTask(t *testing.T) {
 			if method == "RPC" {
 				method, path, body = "POST", "/", `{"jsonrpc":"2.0","id":"the id","method":"`+path+`","params":`+body+`}`
 			}
-			r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+			r := newRequest(t, method, "http://127.0.0.1"+path, body, "X-Who", "acme|me|"+role)
 			if tc.method != "RPC" && me.May(tc.action) != nil {
 				r.Body = io.NopCloser(unreadable{t})
 			}
-			r.Header.Set("Content-Type", "application/json")
-			r.Header.Set("X-Who", "acme|me|"+role)
-			r.Host = "127.0.0.1"
-			before, rec := w.store.Calls.Load(), httptest.NewRecorder()
-			w.handler.ServeHTTP(rec, r)
+			before := w.store.Calls.Load()
+			rec := record(w.handler, r)
 			refused := rec.Code == http.StatusForbidden
 			if refused != (me.May(tc.action) != nil) || refused && w.store.Calls.Load() != before {
 				t.Errorf("%s %s as %s = %d %s", tc.method, tc.path, role, rec.Code, rec.Body)
@@ -353,7 +364,7 @@ func TestRightsAtCommit(t *testing.T) {
 					return callerOf(ctx, &auth.Credentials{Header: func(string) []string { return []string{tc.later} }})
 				}
 				w := newRightsWorldAs(t, authenticate)
-				got := op.do(w, "acme|other|requester", w.tasks["foreign, pending"])
+				got := op.do(t, w, "acme|other|requester", w.tasks["foreign, pending"])
 				page, err := w.engine.Approvals().List(t.Context(), auth.Principal{Tenant: "acme", Subject: "other", Roles: []string{auth.RoleRequester}}, engine.ApprovalQuery{})
 				if err != nil {
 					t.Fatal(err)

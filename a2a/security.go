@@ -91,6 +91,22 @@ type specRequirement struct {
 	Schemes map[string]specList `json:"schemes"`
 }
 
+// alternatives returns the ways to authenticate: the names of the schemes that each needs.
+func (c *Card) alternatives() (all [][]string) {
+	var also []string
+	for i := range c.Security {
+		if c.Security[i].Also {
+			also = append(also, c.Security[i].Name)
+		}
+	}
+	for i := range c.Security {
+		if !c.Security[i].Also {
+			all = append(all, append([]string{c.Security[i].Name}, also...))
+		}
+	}
+	return all
+}
+
 // secured returns card with its security, and the requirements as ProtoJSON writes them.
 func (c *Card) secured(card *sdk.AgentCard) (*sdk.AgentCard, []specRequirement) {
 	if len(c.Security) == 0 || c.SecurityForm == SecurityOmit {
@@ -98,21 +114,13 @@ func (c *Card) secured(card *sdk.AgentCard) (*sdk.AgentCard, []specRequirement) 
 	}
 	with := *card
 	with.SecuritySchemes = sdk.NamedSecuritySchemes{}
-	var also []string
 	for i := range c.Security {
-		s := &c.Security[i]
-		with.SecuritySchemes[sdk.SecuritySchemeName(s.Name)] = s.sdk()
-		if s.Also {
-			also = append(also, s.Name)
-		}
+		with.SecuritySchemes[sdk.SecuritySchemeName(c.Security[i].Name)] = c.Security[i].sdk()
 	}
 	var spec []specRequirement
-	for i := range c.Security {
-		if c.Security[i].Also {
-			continue
-		}
+	for _, names := range c.alternatives() {
 		theirs, ours := sdk.SecurityRequirements{}, map[string]specList{}
-		for _, name := range append([]string{c.Security[i].Name}, also...) {
+		for _, name := range names {
 			theirs[sdk.SecuritySchemeName(name)], ours[name] = sdk.SecuritySchemeScopes{}, specList{[]string{}}
 		}
 		with.SecurityRequirements, spec = append(with.SecurityRequirements, theirs), append(spec, specRequirement{ours})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -119,27 +120,10 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	cfg.Card.pushes = cfg.Push != nil
-	if cfg.MaxBody <= 0 {
-		cfg.MaxBody = 4 << 20
-	}
-	if cfg.Bodies <= 0 {
-		cfg.Bodies = 256 << 20
-	}
-	if cfg.Streams <= 0 {
-		cfg.Streams = 10_000
-	}
-	if cfg.Waiting <= 0 {
-		cfg.Waiting = 10_000
-	}
-	if cfg.Heartbeat <= 0 {
-		cfg.Heartbeat = 15 * time.Second
-	}
-	if cfg.WriteTimeout <= 0 {
-		cfg.WriteTimeout = 30 * time.Second
-	}
-	if cfg.ReadRate <= 0 {
-		cfg.ReadRate = 64 << 10
-	}
+	cfg.MaxBody, cfg.Bodies = positive(cfg.MaxBody, 4<<20), positive(cfg.Bodies, 256<<20)
+	cfg.Streams, cfg.Waiting = positive(cfg.Streams, 10_000), positive(cfg.Waiting, 10_000)
+	cfg.Heartbeat, cfg.WriteTimeout = positive(cfg.Heartbeat, 15*time.Second), positive(cfg.WriteTimeout, 30*time.Second)
+	cfg.ReadRate = positive(cfg.ReadRate, 64<<10)
 	if len(cfg.Card.InputModes) == 0 {
 		cfg.Card.InputModes = []string{"text/plain", "application/json"}
 	}
@@ -174,15 +158,11 @@ func New(cfg Config) (*Server, error) {
 	s.allowOrigins(cfg.Guard.Origins, onlyReads, http.MethodGet, http.MethodPost, http.MethodDelete)
 	s.allowOrigins(cfg.Guard.ReadOrigins, func(c echo.Context) bool { return len(cfg.Guard.Origins) > 0 && !onlyReads(c) }, http.MethodGet)
 	s.echo.POST("/", follows(s.jsonRPC))
-	s.echo.GET("/", s.front)
-	s.echo.HEAD("/", s.front)
-	s.echo.GET(cardPath, s.card)
-	s.echo.HEAD(cardPath, s.card)
-	s.echo.GET(openAPIPath, s.document)
-	s.echo.HEAD(openAPIPath, s.document)
+	s.get("/", s.front)
+	s.get(cardPath, s.card)
+	s.get(openAPIPath, s.document)
 	if cfg.Push != nil && cfg.Push.Keys != nil {
-		s.echo.GET(KeysPath, keySet(s.cfg.Push.Keys))
-		s.echo.HEAD(KeysPath, keySet(s.cfg.Push.Keys))
+		s.get(KeysPath, keySet(s.cfg.Push.Keys))
 	}
 	if err := s.signCards(); err != nil {
 		return nil, err
@@ -190,6 +170,29 @@ func New(cfg Config) (*Server, error) {
 	s.restRoutes()
 	s.oldRoutes()
 	return s, nil
+}
+
+// positive returns given, or usual if given is not positive.
+func positive[N int | int64 | time.Duration](given, usual N) N {
+	if given > 0 {
+		return given
+	}
+	return usual
+}
+
+// get adds a path for GET and HEAD.
+func (s *Server) get(path string, h echo.HandlerFunc) {
+	s.echo.Match([]string{http.MethodGet, http.MethodHead}, path, h)
+}
+
+// cached answers with a body that caches may keep, or that it has not changed.
+func cached(x echo.Context, media, control, tag string, modified time.Time, body io.ReadSeeker) {
+	h := x.Response().Header()
+	h.Set("Content-Type", media)
+	h.Set("Cache-Control", control)
+	h.Set("ETag", tag)
+	httpd.Bound(x.Response())
+	http.ServeContent(x.Response(), x.Request(), "", modified, body)
 }
 
 // Requests returns the parts that every handler mounted beside s shares with it:

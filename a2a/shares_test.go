@@ -3,7 +3,6 @@ package a2a_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -11,25 +10,13 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
-	"a2a-server/auth"
+	"a2a-server/task/engine"
 )
 
 // shared starts a server that knows its callers.
 func shared(t *testing.T, configure func(*a2a.Config)) string {
 	t.Helper()
-	s := startWireServer(t, zerolog.Nop())
-	cfg := a2a.Config{Engine: s.engine, Authenticator: auth.Func(wireAuthenticate), Card: a2a.Card{URL: "https://agent.example"}}
-	configure(&cfg)
-	handler, err := a2a.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := httptest.NewServer(handler)
-	t.Cleanup(func() {
-		srv.CloseClientConnections()
-		srv.Close()
-	})
-	return srv.URL
+	return startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { configure(c) }).listen(t)
 }
 
 // text is the body of a send, with what else the message has.
@@ -40,19 +27,7 @@ func text(id, says, more string) string {
 // tasks returns the list of somebody's tasks.
 func tasks(t *testing.T, url, who string) string {
 	t.Helper()
-	r := mustGet(t, url+"/tasks")
-	r.Header.Set("Authorization", "Bearer "+who)
-	return do(t, r).body
-}
-
-func mustPost(t *testing.T, url, body string) *http.Request {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	return r
+	return get(t, url+"/tasks", "Authorization", "Bearer "+who).body
 }
 
 // soon waits until something holds that nobody announces.
@@ -72,7 +47,7 @@ func TestMessagesThatWaitAreShared(t *testing.T) {
 	url := shared(t, func(c *a2a.Config) { c.Waiting, c.WaitingPerCaller = 2, 1 })
 	alice, bob := []string{"Authorization", "Bearer alice"}, []string{"Authorization", "Bearer bob"}
 	send := func(body string, who []string) (int, string) {
-		return post(t, url+"/message:send", "application/json", body, who...)
+		return post(t, url+"/message:send", body, who...)
 	}
 	_, asked := send(text("m1", `/transfer {"amount":5,"to":"bob"}`, ""), alice)
 	_, rest, _ := strings.Cut(asked, `"taskId":"`)
@@ -90,9 +65,7 @@ func TestMessagesThatWaitAreShared(t *testing.T) {
 		t.Errorf("a second message that waits: %d %s, want 503", status, body)
 	}
 	rpc := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":%s}`, text("m3", "/echo text=x", ""))
-	r := mustPost(t, url, rpc)
-	r.Header.Set("Authorization", "Bearer alice")
-	if got := do(t, r); got.header.Get("Retry-After") == "" || !strings.Contains(got.body, `"code":-32603`) || !strings.Contains(got.body, "UNAVAILABLE") {
+	if got := do(t, newRequest(t, http.MethodPost, url, rpc, alice...)); got.header.Get("Retry-After") == "" || !strings.Contains(got.body, `"code":-32603`) || !strings.Contains(got.body, "UNAVAILABLE") {
 		t.Errorf("by JSON-RPC: %v %s", got.header, got.body)
 	}
 	if body := tasks(t, url, "alice"); !strings.Contains(body, `"totalSize":2`) {
@@ -115,7 +88,7 @@ func TestMessagesThatWaitAreShared(t *testing.T) {
 	for _, part := range strings.Split(list, `"id":"`)[1:] {
 		id, _, _ := strings.Cut(part, `"`)
 		if len(id) == 36 && id != parked {
-			post(t, url+"/tasks/"+id+":cancel", "application/json", "", alice...)
+			post(t, url+"/tasks/"+id+":cancel", "", alice...)
 		}
 	}
 	if body := <-held; !strings.Contains(body, "TASK_STATE_CANCELED") {
@@ -131,9 +104,7 @@ func TestStreamsAreShared(t *testing.T) {
 	t.Parallel()
 	url := shared(t, func(c *a2a.Config) { c.Streams = 8 }) // a quarter of it for each
 	follow := func(who string) *http.Response {
-		r := mustPost(t, url+"/message:stream", text("s", "/hold", ""))
-		r.Header.Set("Authorization", "Bearer "+who)
-		resp, err := http.DefaultClient.Do(r)
+		resp, err := http.DefaultClient.Do(newRequest(t, http.MethodPost, url+"/message:stream", text("s", "/hold", ""), "Authorization", "Bearer "+who))
 		if err != nil {
 			t.Fatal(err)
 		}

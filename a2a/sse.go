@@ -36,38 +36,26 @@ const (
 // most streams wait nearly all the time.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-var noDeadline time.Time
-
-func (s *Server) deadline() time.Time { return time.Now().Add(s.cfg.WriteTimeout) }
-
 // stream writes server-sent events: each frame is an id, a prefix, the bytes of the log and a
-// suffix. Frames of the same page are written together. While there are no events, a timer
-// writes comments, so that proxies and clients know that the connection is alive.
+// suffix. Frames of the same page are written together.
 type stream struct {
 	server   *Server
-	ctx      context.Context //nolint:containedctx // of the request; canceled when a heartbeat cannot be written
+	ctx      context.Context //nolint:containedctx // of the request; canceled when a write fails
 	cancel   context.CancelCauseFunc
 	response *echo.Response
-	w        http.ResponseWriter // the writer below echo's: its Flush reports errors
-	control  *http.ResponseController
-	around   envelope // of each event
-	method   string   // for the log
+	around   envelope      // of each event
+	method   string        // for the log
+	out      *httpd.Events // nil until the stream is open
+	tag      string
 
 	rest  *engine.Subscription // the events after its beginning
 	leave func()               // its credential is no longer watched
 	give  func()               // its share of the open streams
-
-	mu      sync.Mutex // guards the fields below, and writing
-	tag     string
-	beat    *time.Timer
-	started bool
-	ended   bool
 }
 
 func (s *Server) newStream(c echo.Context, method string, around envelope) *stream {
-	w := c.Response().Unwrap()
 	around.head = bytes.Clone(around.head) // it has room for an answer
-	st := &stream{server: s, response: c.Response(), w: w, control: http.NewResponseController(w), around: around, method: method}
+	st := &stream{server: s, response: c.Response(), around: around, method: method}
 	st.ctx, st.cancel = context.WithCancelCause(c.Request().Context())
 	return st
 }
@@ -102,7 +90,8 @@ func (s *Server) stream(c echo.Context, by auth.Principal, op *operation, renew 
 // only while the body is read, or after it. If a client sends more than httpd.MaxSkipped, the
 // next heartbeat notices that it has left.
 func (st *stream) discard(body io.Reader) {
-	if st.control.SetReadDeadline(noDeadline) != nil {
+	control := http.NewResponseController(st.response.Unwrap())
+	if control.SetReadDeadline(time.Time{}) != nil {
 		return // the connection is gone, as the next write will find
 	}
 	done, leave := make(chan struct{}), st.leave
@@ -112,7 +101,7 @@ func (st *stream) discard(body io.Reader) {
 	}()
 	st.leave = func() {
 		leave()
-		_ = st.control.SetReadDeadline(time.Unix(1, 0)) // net/http waits for the read
+		_ = control.SetReadDeadline(time.Unix(1, 0)) // net/http waits for the read
 		<-done
 	}
 }
@@ -164,16 +153,10 @@ func (s *Server) lastEventID(r *http.Request) resume {
 
 // open is the [opener] of st.
 func (st *stream) open(id engine.ID) sink {
-	st.mu.Lock()
-	defer st.mu.Unlock()
 	st.tag = st.server.tag(id)
-	st.started = true
-	h := st.response.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no")
-	st.response.WriteHeader(http.StatusOK)
-	// end waits for a running heartbeat by taking the lock; a later heartbeat does nothing.
-	st.beat = time.AfterFunc(st.server.cfg.Heartbeat, st.heartbeat)
+	// The writer below echo's: its Flush reports errors.
+	st.out = httpd.NewEvents(st.response.Unwrap(), st.server.cfg.WriteTimeout, st.server.cfg.Heartbeat, st.cancel)
+	st.response.Committed, st.response.Status = true, http.StatusOK
 	return st.events
 }
 
@@ -181,48 +164,23 @@ func (st *stream) open(id engine.ID) sink {
 // returns err, for the caller to answer with.
 func (st *stream) end(err error) error {
 	defer st.cancel(nil)
-	st.mu.Lock()
-	defer st.mu.Unlock()
 	ended := errors.Is(context.Cause(st.ctx), httpd.ErrEnded)
-	if !st.started {
-		if ended {
-			return st.server.requests.Ended()
-		}
+	switch shutdown := errors.Is(context.Cause(st.ctx), ErrShutdown); { // however it was noticed
+	case st.out == nil && ended:
+		return st.server.requests.Ended()
+	case st.out == nil:
 		return err
-	}
-	st.beat.Stop()
-	shutdown := errors.Is(context.Cause(st.ctx), ErrShutdown) // however it was noticed
-	switch {
-	case st.ended:
 	case shutdown || errors.Is(err, ErrShutdown) || errors.Is(err, engine.ErrBusy):
-		_ = st.comment("the server is shutting down; continue with Last-Event-ID") // best effort
+		_ = st.out.Comment("the server is shutting down; continue with Last-Event-ID") // best effort
 	case ended:
-		_ = st.comment("the credential has ended; continue with a valid one and Last-Event-ID") // likewise
+		_ = st.out.Comment("the credential has ended; continue with a valid one and Last-Event-ID") // likewise
 	case err != nil && st.ctx.Err() == nil:
 		fault := st.around.fault(st.server.wire(st.ctx, err, st.method))
-		_ = st.write(slices.Concat([]byte("data: "), fault, []byte("\n\n"))) // likewise
+		_ = st.out.Send(slices.Concat([]byte("data: "), fault, []byte("\n\n"))) // likewise
 	}
-	st.ended = true
-	// A write deadline that stays would end the connection's next answer.
-	_ = st.control.SetWriteDeadline(noDeadline)
+	st.out.End()
 	return nil
 }
-
-func (st *stream) heartbeat() {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if st.ended {
-		return
-	}
-	if err := st.comment("still here"); err != nil {
-		st.cancel(err)
-		return
-	}
-	st.beat.Reset(st.server.cfg.Heartbeat)
-}
-
-// comment writes a comment line, which clients ignore.
-func (st *stream) comment(text string) error { return st.write([]byte(": " + text + "\n\n")) }
 
 // frame appends an event to b. With seq 0 it has no id. With an error it has added nothing.
 func (st *stream) frame(b []byte, seq uint64, data []byte) (_ []byte, err error) {
@@ -248,8 +206,6 @@ func (st *stream) events(page []engine.Event) error {
 	if err := context.Cause(st.ctx); errors.Is(err, httpd.ErrEnded) {
 		return err // the credential has ended
 	}
-	st.mu.Lock()
-	defer st.mu.Unlock()
 	size := 0
 	for i := range page {
 		size += len(page[i].Data) + len(st.around.head) + len(st.around.tail) + frameOverhead
@@ -259,43 +215,22 @@ func (st *stream) events(page []engine.Event) error {
 	for i := range page {
 		var err error
 		if b, err = st.frame(b, page[i].Seq, page[i].Data); err != nil {
-			_ = st.write(b) // the events before it
+			_ = st.out.Send(b) // the events before it
 			return err
 		}
 		if len(b) > frameBatch {
-			if err := st.write(b); err != nil {
+			if err := st.out.Send(b); err != nil {
 				return err
 			}
 			b = b[:0]
 		}
 	}
-	st.beat.Reset(st.server.cfg.Heartbeat)
-	if err := st.write(b); err != nil {
+	if err := st.out.Send(b); err != nil {
 		return err // net/http may still read b, in HTTP/2
 	}
 	if cap(b) <= keepBuffer {
 		*kept = b[:0]
 		buffers.Put(kept)
-	}
-	return nil
-}
-
-// write writes frames, within WriteTimeout.
-func (st *stream) write(frames []byte) error {
-	if err := st.control.SetWriteDeadline(st.server.deadline()); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		st.ended = true
-		return fmt.Errorf("write stream: %w", err)
-	}
-	var err error
-	if len(frames) > 0 { // otherwise only the header
-		_, err = st.w.Write(frames)
-	}
-	if err == nil {
-		err = st.control.Flush()
-	}
-	if err != nil {
-		st.ended = true
-		return fmt.Errorf("write stream: %w", err)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package a2a_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"math"
 	"net/http"
 	"strings"
@@ -69,11 +68,7 @@ func TestStreamThatFailsSaysSo(t *testing.T) {
 		"HTTP+JSON": {http.MethodGet, "/tasks/" + id + ":subscribe", "", `data: {"error":{"code":500,"status":"DATA_LOSS",`},
 		"JSON-RPC":  {http.MethodPost, "/", `{"jsonrpc":"2.0","id":7,"method":"SubscribeToTask","params":{"id":"` + id + `"}}`, `data: {"jsonrpc":"2.0","id":7,"error":{"code":-32603,`},
 	} {
-		conn := r.dial()
-		if _, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: test\r\nConnection: close\r\nLast-Event-ID: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", c.method, c.path, last, len(c.body), c.body); err != nil {
-			t.Fatal(err)
-		}
-		resp, body := r.response(conn) //nolint:bodyclose // response reads and closes it
+		resp, body := r.response(r.request(c.method, c.path, c.body, "Last-Event-ID: "+last)) //nolint:bodyclose // response reads and closes it
 		if resp.StatusCode != http.StatusOK || !strings.HasPrefix(body, c.want) || !strings.Contains(body, "DATA_LOSS") || strings.Count(body, "data: ") != 1 || !strings.HasSuffix(body, "\n\n") {
 			t.Errorf("%s: %d %q, want a frame that begins with %s", name, resp.StatusCode, body, c.want)
 		}

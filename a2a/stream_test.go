@@ -3,84 +3,43 @@ package a2a_test
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"a2a-server/a2a"
+	"a2a-server/task/engine"
 )
 
 // parked makes a task that waits for approval, and returns its id.
 func parked(t *testing.T, url string) string {
 	t.Helper()
-	_, body := post(t, url+"/message:send", "application/json", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"/transfer {\"amount\":5,\"to\":\"bob\"}"}]}}`)
-	_, rest, _ := strings.Cut(body, `{"task":{"id":"`)
-	id, _, ok := strings.Cut(rest, `"`)
-	if !ok {
-		_, rest, _ = strings.Cut(body, `"id":"`)
-		id, _, _ = strings.Cut(rest, `"`)
-	}
+	_, body := post(t, url+"/message:send", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"/transfer {\"amount\":5,\"to\":\"bob\"}"}]}}`)
+	_, rest, _ := strings.Cut(body, `"id":"`)
+	id, _, _ := strings.Cut(rest, `"`)
 	if len(id) != 36 {
 		t.Fatalf("no task in %s", body)
 	}
 	return id
 }
 
-// open begins to read a stream.
-func open(t *testing.T, url string) *http.Response {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp
-}
-
-// An idle stream says that it lives, and keeps saying it.
-func TestHeartbeat(t *testing.T) {
-	t.Parallel()
-	url := start(t, func(c *a2a.Config) { c.Heartbeat = 5 * time.Millisecond }).URL
-	resp := open(t, url+"/tasks/"+parked(t, url)+":subscribe")
-	defer func() { _ = resp.Body.Close() }()
-	beats := 0
-	for lines := bufio.NewScanner(resp.Body); beats < 3 && lines.Scan(); {
-		if lines.Text() == ": still here" {
-			beats++
-		}
-	}
-	if beats != 3 {
-		t.Errorf("%d heartbeats, want 3", beats)
-	}
-}
-
+// A stream that has nothing new to say begins at once.
 func TestResumeWithNothingNew(t *testing.T) {
 	t.Parallel()
 	url := start(t, func(c *a2a.Config) { c.Heartbeat = time.Hour }).URL
-	r := mustGet(t, url+"/tasks/"+parked(t, url)+":subscribe")
-	first := open(t, r.URL.String())
-	id, err := bufio.NewReader(first.Body).ReadString('\n')
-	_ = first.Body.Close()
+	stream := url + "/tasks/" + parked(t, url) + ":subscribe"
+	id, err := bufio.NewReader(open(t, stream).Body).ReadString('\n') //nolint:bodyclose // it is closed with the test
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Last-Event-ID", strings.TrimSpace(strings.TrimPrefix(id, "id: ")))
-	resp, err := http.DefaultClient.Do(r) // returns when the header is there
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
+	resp := open(t, stream, "Last-Event-ID", strings.TrimSpace(strings.TrimPrefix(id, "id: "))) //nolint:bodyclose // likewise
 	if resp.StatusCode != http.StatusOK {
 		t.Errorf("status = %d", resp.StatusCode)
 	}
@@ -92,8 +51,7 @@ func TestShutdownEndsStreams(t *testing.T) {
 	base, shutdown := context.WithCancelCause(context.Background())
 	defer shutdown(nil)
 	url := start(t, nil, func(s *http.Server) { s.BaseContext = func(net.Listener) context.Context { return base } }).URL
-	resp := open(t, url+"/tasks/"+parked(t, url)+":subscribe")
-	defer func() { _ = resp.Body.Close() }()
+	resp := open(t, url+"/tasks/"+parked(t, url)+":subscribe") //nolint:bodyclose // it is closed with the test
 	r := bufio.NewReader(resp.Body)
 	if _, err := r.ReadString('\n'); err != nil { // the stream has begun
 		t.Fatal(err)
@@ -112,114 +70,45 @@ func TestShutdownEndsStreams(t *testing.T) {
 // everybody else gets everything meanwhile.
 func TestStalledReader(t *testing.T) {
 	t.Parallel()
-	url := start(t, func(c *a2a.Config) { c.WriteTimeout = time.Second }).URL
-	_, body := post(t, url+"/message:stream", "application/json", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"/stream n=5000"}]}}`)
-	ids, data := frames(t, body)
-	if len(ids) < 5000 {
-		t.Fatalf("%d frames", len(ids))
-	}
-	_, rest, _ := strings.Cut(data[0], `"id":"`)
-	id := rest[:36]
-
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	tcp, ok := conn.(*net.TCPConn)
-	if !ok {
-		t.Fatalf("a %T", conn)
-	}
-	if err := tcp.SetReadBuffer(4 << 10); err != nil {
-		t.Fatal(err)
-	}
-	// Many requests for the whole stream, none of whose answers is read: more than
-	// the buffers between us hold.
-	request := fmt.Sprintf("GET /tasks/%s:subscribe HTTP/1.1\r\nHost: x\r\nLast-Event-ID: %s\r\n\r\n", id, ids[0])
-	if _, err := io.WriteString(conn, strings.Repeat(request, 64)); err != nil {
-		t.Fatal(err)
-	}
-	// Meanwhile another reader gets all of it, again and again.
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/tasks/"+id+":subscribe", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Last-Event-ID", ids[0])
-	for range 5 {
-		answer := do(t, r)
-		if got, _ := frames(t, answer.body); answer.status != 200 || len(got) != len(ids)-1 {
-			t.Fatalf("beside a stalled reader: %d, %d frames, want %d", answer.status, len(got), len(ids)-1)
+	synctest.Test(t, func(t *testing.T) {
+		r := startRoomy(t, func(_ *engine.Config, c *a2a.Config) { c.WriteTimeout = time.Second })
+		_, whole := r.response(r.request(http.MethodPost, "/message:stream", text("m", "/pour n=500 size=1000", ""))) //nolint:bodyclose // response reads and closes it
+		ids, data := frames(t, whole)
+		_, rest, _ := strings.Cut(data[0], `"id":"`)
+		subscribe := func() net.Conn {
+			return r.request(http.MethodGet, "/tasks/"+rest[:36]+":subscribe", "", "Last-Event-ID: "+ids[0])
 		}
-	}
-	// The stalled one is cut off: its connection ends, before all answers came.
-	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
-	got := 0
-	buf := make([]byte, 1<<20)
-	for {
-		n, err := conn.Read(buf)
-		got += n
-		if err != nil {
-			if errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Fatal("the server still writes to a reader that had stopped")
+		stalled := subscribe()
+		for range 3 {
+			_, body := r.response(subscribe()) //nolint:bodyclose // response reads and closes it
+			if got, _ := frames(t, body); len(got) != len(ids)-1 {
+				t.Errorf("beside a stalled reader: %d frames, want %d", len(got), len(ids)-1)
 			}
-			break
 		}
-	}
-	if all := 64 * (len(body) - len(data[0])); got >= all {
-		t.Errorf("read %d bytes after having stalled, of %d in all; want it cut off", got, all)
-	}
+		time.Sleep(2 * time.Second)
+		if got, err := io.ReadAll(stalled); err != nil || len(got) > len(whole)/2 {
+			t.Errorf("%d bytes can be read after having stalled, of %d (%v); want it cut off", len(got), len(whole), err)
+		}
+	})
 }
 
 // A client that goes away leaves its task running.
 func TestDisconnect(t *testing.T) {
 	t.Parallel()
-	url := serve(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/message:stream",
-		strings.NewReader(`{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"/stream n=2000"}]}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reader := bufio.NewReader(resp.Body)
-	first := ""
-	for !strings.HasPrefix(first, "data: ") {
-		if first, err = reader.ReadString('\n'); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		r := startRoomy(t)
+		conn := r.request(http.MethodPost, "/message:stream", text("m", "/pour n=500 size=1000", ""))
+		lines := bufio.NewScanner(conn)
+		for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
 		}
-	}
-	cancel()
-	_ = resp.Body.Close()
-	_, rest, _ := strings.Cut(first, `"id":"`)
-	again := open(t, url+"/tasks/"+rest[:36]+":subscribe")
-	defer func() { _ = again.Body.Close() }()
-	body, err := io.ReadAll(again.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := again.StatusCode == http.StatusBadRequest // it was quicker than we were
-	if !ended && !strings.Contains(string(body), "TASK_STATE_COMPLETED") {
-		t.Errorf("the stream after a disconnect = %d, ends without completion", again.StatusCode)
-	}
-	task := do(t, mustGet(t, url+"/tasks/"+rest[:36])).body
-	if !strings.Contains(task, "TASK_STATE_COMPLETED") || !strings.Contains(task, "chunk 1999") {
-		t.Errorf("the task after a disconnect is not whole: %.300s", task)
-	}
-}
-
-func mustGet(t *testing.T, url string) *http.Request {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+		_, rest, _ := strings.Cut(lines.Text(), `"id":"`)
+		_ = conn.Close()
+		synctest.Wait()
+		_, task := r.response(r.request(http.MethodGet, "/tasks/"+rest[:36], "")) //nolint:bodyclose // response reads and closes it
+		if !strings.Contains(task, "TASK_STATE_COMPLETED") || len(task) < 500*1000 {
+			t.Errorf("the task after a disconnect is not whole: %.300s", task)
+		}
+	})
 }
 
 // broken is the writer of a response whose connection fails while it writes. As in HTTP/2,
@@ -241,10 +130,8 @@ func TestFailedWriteKeepsItsBytes(t *testing.T) {
 	id := parked(t, s.URL)
 	fail := func(request int) *broken {
 		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"SubscribeToTask","params":{"id":%q}}`, request, id)
-		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
-		r.Header.Set("Content-Type", "application/json")
 		w := &broken{ResponseRecorder: httptest.NewRecorder()}
-		s.Config.Handler.ServeHTTP(w, r)
+		s.Config.Handler.ServeHTTP(w, newRequest(t, http.MethodPost, "/", body))
 		return w
 	}
 	for i := range 100 {
@@ -288,15 +175,14 @@ func TestPanicGivesPlaceBack(t *testing.T) {
 		}()
 		if writes > 0 {
 			soon(t, "the stream begins", func() bool { return w.writes.Load() == 0 })
-			post(t, s.URL+"/tasks/"+task+":cancel", "application/json", "{}")
+			post(t, s.URL+"/tasks/"+task+":cancel", "{}")
 		}
 		if got := <-ended; got != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
 			t.Fatalf("after %d writes the stream ends with %v", writes, got)
 		}
-		again := open(t, s.URL+"/tasks/"+task+":subscribe") // 200, or 400 because it was canceled
+		again := open(t, s.URL+"/tasks/"+task+":subscribe") //nolint:bodyclose // 200, or 400 because it was canceled
 		if again.StatusCode == http.StatusServiceUnavailable {
 			t.Errorf("after %d writes the place is not free: %s", writes, again.Status)
 		}
-		_ = again.Body.Close()
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"net/url"
 
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
-	"github.com/a2aproject/a2a-go/v2/a2apb/v1/pbconv"
 	"google.golang.org/protobuf/proto"
 
 	"a2a-server/auth"
@@ -68,7 +67,7 @@ func table() []operation {
 			name: "GetTask", old: "tasks/get", action: auth.Read,
 			summary: "Returns a task.",
 			routes:  []route{{http.MethodGet, "/tasks/{id}", query}},
-			answer:  answers(reads(toGetTask, func(r *a2apb.GetTaskRequest, path []string) { r.Id = path[0] }), operations.get),
+			answer:  answers(reads(func(r *a2apb.GetTaskRequest, path []string) { r.Id = path[0] }), operations.get),
 		},
 		{
 			name: "ListTasks", action: auth.List,
@@ -80,8 +79,7 @@ func table() []operation {
 			name: "CancelTask", old: "tasks/cancel", action: auth.Cancel,
 			summary: "Cancels a task, and returns it.",
 			routes:  []route{{http.MethodPost, "/tasks/{id}:cancel", someBody}},
-			answer: answers(reads(converts(pbconv.FromProtoCancelTaskRequest), func(r *a2apb.CancelTaskRequest, path []string) { r.Id = path[0] }),
-				operations.cancel),
+			answer:  answers(reads(func(r *a2apb.CancelTaskRequest, path []string) { r.Id = path[0] }), operations.cancel),
 		},
 		{
 			name: "SubscribeToTask", old: "tasks/resubscribe", action: auth.Follow,
@@ -90,8 +88,7 @@ func table() []operation {
 				{http.MethodGet, "/tasks/{id}:subscribe", query},
 				{http.MethodPost, "/tasks/{id}:subscribe", someBody},
 			},
-			stream: streams(reads(converts(pbconv.FromProtoSubscribeToTaskRequest), func(r *a2apb.SubscribeToTaskRequest, path []string) { r.Id = path[0] }),
-				operations.subscribe),
+			stream: streams(reads(func(r *a2apb.SubscribeToTaskRequest, path []string) { r.Id = path[0] }), operations.subscribe),
 		},
 		{
 			name: "CreateTaskPushNotificationConfig", old: "tasks/pushNotificationConfig/set", action: auth.Push,
@@ -104,26 +101,23 @@ func table() []operation {
 			name: "GetTaskPushNotificationConfig", old: "tasks/pushNotificationConfig/get", action: auth.Push,
 			summary: "Returns a webhook of a task, without its token and credentials. Not supported unless the agent card says so.",
 			routes:  []route{{http.MethodGet, "/tasks/{task_id}/pushNotificationConfigs/{id}", query}},
-			answer: answers(reads(toGetPush, func(r *a2apb.GetTaskPushNotificationConfigRequest, path []string) { r.TaskId, r.Id = path[0], path[1] }),
-				operations.getPush),
-			pushes: true,
+			answer:  answers(reads(func(r *a2apb.GetTaskPushNotificationConfigRequest, path []string) { r.TaskId, r.Id = path[0], path[1] }), operations.getPush),
+			pushes:  true,
 		},
 		{
 			name: "ListTaskPushNotificationConfigs", old: "tasks/pushNotificationConfig/list", action: auth.Push,
 			summary: "Lists the webhooks of a task, without their tokens and credentials. Not supported unless the agent card says so.",
 			routes:  []route{{http.MethodGet, "/tasks/{task_id}/pushNotificationConfigs", query}},
-			answer: answers(reads(toListPush, func(r *a2apb.ListTaskPushNotificationConfigsRequest, path []string) { r.TaskId = path[0] }),
-				operations.listPush),
-			pushes: true,
+			answer:  answers(reads(func(r *a2apb.ListTaskPushNotificationConfigsRequest, path []string) { r.TaskId = path[0] }), operations.listPush),
+			pushes:  true,
 		},
 		{
 			name: "DeleteTaskPushNotificationConfig", old: "tasks/pushNotificationConfig/delete", action: auth.Push,
 			summary: "Deletes a webhook of a task, if there is one with the id. Not supported unless the agent card says so.",
 			routes:  []route{{http.MethodDelete, "/tasks/{task_id}/pushNotificationConfigs/{id}", query}},
-			answer: answers(reads(toDeletePush, func(r *a2apb.DeleteTaskPushNotificationConfigRequest, path []string) {
+			answer: answers(reads(func(r *a2apb.DeleteTaskPushNotificationConfigRequest, path []string) {
 				r.TaskId, r.Id = path[0], path[1]
-			}),
-				operations.deletePush),
+			}), operations.deletePush),
 			pushes: true,
 		},
 		{
@@ -185,13 +179,13 @@ func (s *Server) supports(op *operation) error {
 	return nil
 }
 
-// reads returns a function that decodes a request through its protobuf message: put, which
-// may be nil, sets the parameters of the path, and from checks and converts the message.
+// reads returns a function that decodes a request; put, which may be nil, sets the parameters
+// of the path.
 func reads[M any, P interface {
 	*M
 	proto.Message
-}, R any](from func(P) (*R, error), put func(P, []string)) func(input) (*R, error) {
-	return func(in input) (*R, error) {
+}](put func(P, []string)) func(input) (*M, error) {
+	return func(in input) (*M, error) {
 		pb := P(new(M))
 		if err := in.fill(pb); err != nil {
 			return nil, err
@@ -199,7 +193,7 @@ func reads[M any, P interface {
 		if put != nil && in.path != nil {
 			put(pb, in.path)
 		}
-		return from(pb)
+		return pb, nil
 	}
 }
 
@@ -220,9 +214,4 @@ func (in input) fill(into proto.Message) error {
 		return in.proto.decode(into)
 	}
 	return unmarshal(in.json, into)
-}
-
-// converts returns a function that converts a message to the SDK's request.
-func converts[P proto.Message, R any](from func(P) (*R, error)) func(P) (*R, error) {
-	return func(pb P) (*R, error) { return convert(pb, from) }
 }

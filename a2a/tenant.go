@@ -55,7 +55,7 @@ func (s *Server) pathTenant(by auth.Principal, values []string) (tenant string, 
 	return tenant, values[1:], nil
 }
 
-// checkTenant returns an error if a request, in the SDK's type, names a tenant other than the
+// checkTenant returns an error if a request names a tenant other than the
 // caller's or, unless path is empty, other than path. Every binding calls it before the
 // operation reads anything, so that the error reveals nothing about stored data.
 func checkTenant(by auth.Principal, path string, req any) error {
@@ -83,24 +83,8 @@ func tenantsOf(req any) ([]string, error) {
 			return []string{r.Tenant, c.PushConfig.Tenant}, nil
 		}
 		return []string{r.Tenant}, nil
-	case *sdk.GetTaskRequest:
-		return []string{r.Tenant}, nil
-	case *sdk.ListTasksRequest:
-		return []string{r.Tenant}, nil
-	case *sdk.CancelTaskRequest:
-		return []string{r.Tenant}, nil
-	case *sdk.SubscribeToTaskRequest:
-		return []string{r.Tenant}, nil
-	case *sdk.PushConfig:
-		return []string{r.Tenant}, nil
-	case *sdk.GetTaskPushConfigRequest:
-		return []string{r.Tenant}, nil
-	case *sdk.ListTaskPushConfigRequest:
-		return []string{r.Tenant}, nil
-	case *sdk.DeleteTaskPushConfigRequest:
-		return []string{r.Tenant}, nil
-	case *sdk.GetExtendedAgentCardRequest:
-		return []string{r.Tenant}, nil
+	case interface{ GetTenant() string }:
+		return []string{r.GetTenant()}, nil
 	}
 	return nil, fmt.Errorf("a2a: tenantsOf does not know a %T", req)
 }

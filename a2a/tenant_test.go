@@ -3,7 +3,6 @@ package a2a_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -12,25 +11,8 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/auth"
-	"a2a-server/store/storetest"
 	"a2a-server/task/engine"
 )
-
-// ask sends one request, in HTTP+JSON or JSON-RPC, and counts what it costs.
-func (w *rightsWorld) ask(t *testing.T, who, method, path, body string) answered {
-	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	if who != "" {
-		r.Header.Set("X-Who", who)
-	}
-	r.Host = "127.0.0.1"
-	before, rec := w.store.Calls.Load(), httptest.NewRecorder()
-	w.wireServer.handler.ServeHTTP(rec, r)
-	return answered{rec.Code, rec.Header(), rec.Body.String(), w.store.Calls.Load() - before}
-}
 
 // In every operation of every route, the prefix with the caller's tenant changes nothing, and
 // any other one makes the path one that is not there: for nobody's tenant as for somebody's,
@@ -81,11 +63,7 @@ func TestTenantPrefix(t *testing.T) {
 // A tenant in a request, wherever that has it, is the caller's or nobody's.
 func TestTenantOfARequest(t *testing.T) {
 	t.Parallel()
-	w := &rightsWorld{tasks: map[string]string{"missing": "019b7c00-0000-7000-8000-0000ffffffff"}}
-	w.wireServer = startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *a2a.Config) {
-		w.store = &storetest.Counted{Handle: e.Store}
-		e.Store, c.Authenticator, c.Push = w.store, auth.Func(callerOf), &a2a.Push{}
-	})
+	w := startCounted(t, func(_ *engine.Config, c *a2a.Config) { c.Push = &a2a.Push{} })
 	const me = "acme|me|" + auth.RoleRequester
 	id := w.tasks["missing"]
 	for _, op := range a2a.Operations() {
@@ -147,13 +125,9 @@ func TestTenantOfAWebhook(t *testing.T) {
 		offerPush(t, e, c)
 	})
 	for tenant, want := range map[string]int{"": http.StatusOK, "acme": http.StatusOK, "umbrella": http.StatusNotFound} {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/message:send", strings.NewReader(`{"message":{"messageId":"m`+tenant+`","role":"ROLE_USER","parts":[{"data":{"tool":"echo","args":{"text":"x"}}}]},
-			"configuration":{"taskPushNotificationConfig":{"url":"https://hook.example","tenant":"`+tenant+`"}}}`))
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("X-Who", "acme|me|"+auth.RoleRequester)
-		r.Host = "127.0.0.1"
-		rec := httptest.NewRecorder()
-		if s.handler.ServeHTTP(rec, r); rec.Code != want {
+		body := `{"message":{"messageId":"m` + tenant + `","role":"ROLE_USER","parts":[{"data":{"tool":"echo","args":{"text":"x"}}}]},
+			"configuration":{"taskPushNotificationConfig":{"url":"https://hook.example","tenant":"` + tenant + `"}}}`
+		if rec := s.ask(t, http.MethodPost, "/message:send", body, "X-Who", "acme|me|"+auth.RoleRequester); rec.Code != want {
 			t.Errorf("with a webhook in tenant %q: %d %s, want %d", tenant, rec.Code, rec.Body, want)
 		}
 	}
@@ -216,11 +190,7 @@ func TestTenantOfNobody(t *testing.T) {
 	t.Parallel()
 	server := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { c.Authenticator = nil })
 	ask := func(method, path, body string) (int, string) {
-		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
-		r.Header.Set("Content-Type", "application/json")
-		r.Host = "127.0.0.1"
-		rec := httptest.NewRecorder()
-		server.handler.ServeHTTP(rec, r)
+		rec := server.ask(t, method, path, body)
 		return rec.Code, rec.Body.String()
 	}
 	if code, body := ask(http.MethodGet, "/tasks?tenant=", ""); code != http.StatusOK {

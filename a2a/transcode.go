@@ -18,6 +18,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"a2a-server/internal/jsonscan"
 )
 
 // form is a message of protobuf, as needed to encode its JSON: the bytes of the log and our
@@ -90,8 +92,8 @@ func makeForm(d protoreflect.MessageDescriptor) *form {
 
 // encode encodes the server's JSON as the message. It leaves unknown JSON to protojson.
 func (f *form) encode(in []byte) (message, error) {
-	t := transcoder{in: in, out: make([]byte, 0, max(len(in), pooled()))}
-	if t.message(f) && t.space() == 0 {
+	t := transcoder{Scanner: jsonscan.New(in), out: make([]byte, 0, max(len(in), pooled()))}
+	if t.message(f) && t.Peek() == 0 {
 		return t.out, nil
 	}
 	return f.encodeSlowly(in)
@@ -113,41 +115,10 @@ func (f *form) encodeSlowly(in []byte) (message, error) {
 // transcoder reads JSON and writes protobuf. Its methods return false for unknown JSON; the
 // output is then worthless.
 type transcoder struct {
-	in    []byte
-	at    int
+	jsonscan.Scanner
 	out   []byte
 	depth int
 	text  []byte // of a string with escapes
-}
-
-// space skips white space and returns the next byte, or 0 at the end.
-func (t *transcoder) space() byte {
-	for t.at < len(t.in) {
-		switch c := t.in[t.at]; c {
-		case ' ', '\t', '\r', '\n':
-			t.at++
-		default:
-			return c
-		}
-	}
-	return 0
-}
-
-// next skips one byte if it is c.
-func (t *transcoder) next(c byte) bool {
-	if t.space() != c {
-		return false
-	}
-	t.at++
-	return true
-}
-
-func (t *transcoder) word(text string) bool {
-	if len(t.in)-t.at < len(text) || string(t.in[t.at:t.at+len(text)]) != text {
-		return false
-	}
-	t.at += len(text)
-	return true
 }
 
 // maxTranscoded is how deep JSON may be nested here; the log has nothing deeper.
@@ -155,46 +126,30 @@ const maxTranscoded = 256
 
 // members calls each for every member of an object, at its value.
 func (t *transcoder) members(each func(name []byte) bool) bool {
-	if t.depth++; t.depth > maxTranscoded || !t.next('{') {
+	if t.depth++; t.depth > maxTranscoded {
 		return false
 	}
 	defer func() { t.depth-- }()
-	if t.next('}') {
-		return true
-	}
-	for {
-		name, ok := t.string()
-		if !ok || !t.next(':') {
+	for name := range t.Members {
+		if !each(name) {
 			return false
 		}
-		if t.space() == 0 || !each(name) {
-			return false
-		}
-		if t.next(',') {
-			continue
-		}
-		return t.next('}')
 	}
+	return !t.Broken
 }
 
 // elements calls each for every element of an array, at its value.
 func (t *transcoder) elements(each func() bool) bool {
-	if t.depth++; t.depth > maxTranscoded || !t.next('[') {
+	if t.depth++; t.depth > maxTranscoded {
 		return false
 	}
 	defer func() { t.depth-- }()
-	if t.next(']') {
-		return true
-	}
-	for {
-		if t.space() == 0 || !each() {
+	for range t.Elements {
+		if !each() {
 			return false
 		}
-		if t.next(',') {
-			continue
-		}
-		return t.next(']')
 	}
+	return !t.Broken
 }
 
 // sized writes the output of write, preceded by its length.
@@ -234,14 +189,11 @@ func (t *transcoder) message(f *form) bool {
 		field, known := f.fields[string(name)]
 		switch {
 		case !known:
-			before := len(t.out)
-			ok := t.value()
-			t.out = t.out[:before]
-			return ok
+			return t.Value() != nil
 		case field == nil:
 			return false
-		case t.in[t.at] == 'n' && (field.message == nil || field.message.name != valueName):
-			return t.word("null")
+		case t.Peek() == 'n' && (field.message == nil || field.message.name != valueName):
+			return string(t.Value()) == "null"
 		case !field.list:
 			return t.field(field)
 		}
@@ -285,14 +237,15 @@ func (t *transcoder) field(f *formField) bool {
 		t.out = protowire.AppendVarint(t.out, uint64(n)) //nolint:gosec // no enum has a negative value
 		zero = n == 0
 	case protoreflect.BoolKind:
-		is := t.word("true")
-		if !is && !t.word("false") {
+		word := t.Value()
+		is := string(word) == "true"
+		if !is && string(word) != "false" {
 			return false
 		}
 		t.out = protowire.AppendVarint(t.out, protowire.EncodeBool(is))
 		zero = !is
 	case protoreflect.Int32Kind:
-		n, err := strconv.ParseInt(string(t.number()), 10, 32)
+		n, err := strconv.ParseInt(string(t.Value()), 10, 32)
 		if err != nil {
 			return false
 		}
@@ -305,20 +258,6 @@ func (t *transcoder) field(f *formField) bool {
 		t.out = t.out[:before]
 	}
 	return true
-}
-
-// number returns the number at the current place.
-func (t *transcoder) number() []byte {
-	from := t.at
-	for t.at < len(t.in) {
-		switch c := t.in[t.at]; {
-		case '0' <= c && c <= '9', c == '-', c == '+', c == '.', c == 'e', c == 'E':
-			t.at++
-		default:
-			return t.in[from:t.at]
-		}
-	}
-	return t.in[from:t.at]
 }
 
 // The fields of the messages that stand for JSON.
@@ -335,7 +274,7 @@ const (
 
 // value writes a google.protobuf.Value.
 func (t *transcoder) value() bool {
-	switch c := t.space(); c {
+	switch t.Peek() {
 	case '"':
 		text, ok := t.string()
 		if !ok {
@@ -351,15 +290,15 @@ func (t *transcoder) value() bool {
 		return t.sized(t.array)
 	case 't':
 		t.out = append(t.out, fieldBool, 1)
-		return t.word("true")
+		return string(t.Value()) == "true"
 	case 'f':
 		t.out = append(t.out, fieldBool, 0)
-		return t.word("false")
+		return string(t.Value()) == "false"
 	case 'n':
 		t.out = append(t.out, fieldNull, 0)
-		return t.word("null")
+		return string(t.Value()) == "null"
 	}
-	x, err := strconv.ParseFloat(string(t.number()), 64)
+	x, err := strconv.ParseFloat(string(t.Value()), 64)
 	if err != nil {
 		return false
 	}
@@ -409,29 +348,15 @@ func (t *transcoder) timestamp() bool {
 
 // string returns the string at the current place, valid until the next call.
 func (t *transcoder) string() ([]byte, bool) {
-	if !t.next('"') {
+	quoted := t.Text()
+	if t.Broken {
 		return nil, false
 	}
-	from, escaped := t.at, false
-	for t.at < len(t.in) {
-		switch c := t.in[t.at]; {
-		case c == '"':
-			text := t.in[from:t.at]
-			t.at++
-			if escaped {
-				return t.unescape(text)
-			}
-			return text, utf8.Valid(text)
-		case c == '\\':
-			escaped = true
-			t.at += 2
-		case c < ' ':
-			return nil, false
-		default:
-			t.at++
-		}
+	text := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(text, '\\') >= 0 {
+		return t.unescape(text)
 	}
-	return nil, false
+	return text, utf8.Valid(text)
 }
 
 // unescape returns the text of a string with escapes.

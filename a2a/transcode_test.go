@@ -9,6 +9,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
+
+	"a2a-server/internal/jsonscan"
 )
 
 // transcoded are events and answers, in all the forms that the log has.
@@ -31,8 +33,8 @@ func TestTranscode(t *testing.T) {
 	for _, in := range transcoded() {
 		compareTranscoded(t, in)
 		f := formOf((&a2apb.StreamResponse{}).ProtoReflect().Descriptor())
-		tr := transcoder{in: []byte(in)}
-		if fast := tr.message(f) && tr.space() == 0; !fast {
+		tr := transcoder{Scanner: jsonscan.New([]byte(in))}
+		if fast := tr.message(f) && tr.Peek() == 0; !fast {
 			t.Errorf("%.80s: is encoded without protojson: %t", in, fast)
 		}
 	}

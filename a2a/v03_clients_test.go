@@ -14,7 +14,10 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+	oldgrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v0"
 	"github.com/rs/zerolog"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 
 	"a2a-server/a2a"
 	"a2a-server/task/engine"
@@ -108,29 +111,36 @@ func TestClientOf03(t *testing.T) {
 
 func second[A any](_ A, err error) error { return err }
 
-// The SDK for Go of A2A 1.0 with its transports for 0.3, over JSON-RPC and HTTP+JSON. It
-// names the version, and expects the details of errors as in 1.0.
+// The SDK for Go of A2A 1.0 with its transports for 0.3. It names the version, and expects the
+// details of errors as in 1.0.
 func TestTransportsOf03(t *testing.T) {
 	t.Parallel()
-	for name, transport := range map[string]func(url string) a2aclient.TransportFactory{
-		"JSONRPC": func(string) a2aclient.TransportFactory {
-			return a2av0.NewJSONRPCTransportFactory(a2av0.JSONRPCTransportConfig{})
+	type transport = func(t *testing.T, w *wireServer) (url string, option a2aclient.FactoryOption)
+	for binding, transport := range map[sdk.TransportProtocol]transport{
+		sdk.TransportProtocolJSONRPC: func(t *testing.T, w *wireServer) (string, a2aclient.FactoryOption) {
+			factory := a2av0.NewJSONRPCTransportFactory(a2av0.JSONRPCTransportConfig{})
+			return w.listen(t), a2aclient.WithCompatTransport("0.3", sdk.TransportProtocolJSONRPC, factory)
 		},
-		"HTTP+JSON": func(url string) a2aclient.TransportFactory {
-			return a2aclient.TransportFactoryFn(func(context.Context, *sdk.AgentCard, *sdk.AgentInterface) (a2aclient.Transport, error) {
+		sdk.TransportProtocolHTTPJSON: func(t *testing.T, w *wireServer) (string, a2aclient.FactoryOption) {
+			url := w.listen(t)
+			return url, a2aclient.WithCompatTransport("0.3", sdk.TransportProtocolHTTPJSON, a2aclient.TransportFactoryFn(func(context.Context, *sdk.AgentCard, *sdk.AgentInterface) (a2aclient.Transport, error) {
 				return a2av0.NewRESTTransport(a2av0.RESTTransportConfig{URL: url})
-			})
+			}))
+		},
+		sdk.TransportProtocolGRPC: func(t *testing.T, w *wireServer) (string, a2aclient.FactoryOption) {
+			_, at := serveGRPC(t, w.handler, a2a.GRPCConfig{})
+			return at, oldgrpc.WithGRPCTransport(grpc.WithTransportCredentials(insecure.NewCredentials()))
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(string(binding), func(t *testing.T) {
 			t.Parallel()
-			w := startWireServer(t, zerolog.Nop())
-			url, ctx := w.listen(t), t.Context()
-			c, err := a2aclient.NewFromEndpoints(ctx, []*sdk.AgentInterface{{URL: url, ProtocolBinding: sdk.TransportProtocol(name), ProtocolVersion: "0.3"}},
-				a2aclient.WithCompatTransport("0.3", sdk.TransportProtocol(name), transport(url)))
+			url, option := transport(t, startWireServer(t, zerolog.Nop()))
+			ctx := t.Context()
+			c, err := a2aclient.NewFromEndpoints(ctx, []*sdk.AgentInterface{{URL: url, ProtocolBinding: binding, ProtocolVersion: "0.3"}}, option)
 			if err != nil {
 				t.Fatal(err)
 			}
+			t.Cleanup(func() { _ = c.Destroy() })
 			say := func(id sdk.TaskID, text string) *sdk.SendMessageRequest {
 				m := sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart(text))
 				if m.TaskID = id; id == "" {
@@ -145,7 +155,7 @@ func TestTransportsOf03(t *testing.T) {
 			}
 			result, err := c.SendMessage(ctx, say(last.TaskID, "approve"))
 			done, ok := result.(*sdk.Task)
-			if err != nil || !ok || done.Status.State != sdk.TaskStateCompleted || len(done.History) < 2 {
+			if err != nil || !ok || done.Status.State != sdk.TaskStateCompleted || len(done.History) < 2 || len(done.Artifacts) != 1 {
 				t.Fatalf("approve = %+v, %v", result, err)
 			}
 			parts := done.History[0].Parts
@@ -157,6 +167,19 @@ func TestTransportsOf03(t *testing.T) {
 			}
 			if err := second(c.CancelTask(ctx, &sdk.CancelTaskRequest{ID: last.TaskID})); !errors.Is(err, sdk.ErrTaskNotCancelable) {
 				t.Errorf("cancel of an ended task = %v", err)
+			}
+			if err := second(c.GetTaskPushConfig(ctx, &sdk.GetTaskPushConfigRequest{TaskID: last.TaskID, ID: "x"})); !errors.Is(err, sdk.ErrPushNotificationNotSupported) {
+				t.Errorf("a webhook = %v", err)
+			}
+			if binding != sdk.TransportProtocolGRPC {
+				return
+			}
+			zero := 0
+			if got, err := c.GetTask(ctx, &sdk.GetTaskRequest{ID: last.TaskID, HistoryLength: &zero}); err != nil || len(got.History) == 0 {
+				t.Errorf("GetTask() = %+v, %v; 0 is no limit in protobuf", got, err)
+			}
+			if list, err := c.ListTasks(ctx, &sdk.ListTasksRequest{}); err != nil || len(list.Tasks) != 1 {
+				t.Errorf("ListTasks() = %+v, %v", list, err)
 			}
 		})
 	}

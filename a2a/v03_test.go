@@ -69,12 +69,7 @@ func TestDefectsOfTheSDK(t *testing.T) {
 			"1": {"/", rpc("tasks/get", `,"params":`+missing)}, "1, HTTP+JSON": {"/v1/tasks/019b7c00-0000-7000-8000-00000000ffff:cancel", ""},
 			"1, a stream": {"/", rpc("tasks/resubscribe", `,"params":`+missing)}, "1, a stream of HTTP+JSON": {"/v1/tasks/019b7c00-0000-7000-8000-00000000ffff:subscribe", ""},
 		} {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+c.path, strings.NewReader(c.body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Header.Set("Content-Type", "application/json")
-			resp, err := wireClient.Do(r)
+			resp, err := wireClient.Do(newRequest(t, http.MethodPost, srv.URL+c.path, c.body))
 			if panics { // 8: the connection ends
 				if err == nil {
 					_ = resp.Body.Close()

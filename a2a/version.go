@@ -23,34 +23,33 @@ var versionKey = http.CanonicalHeaderKey(versionHeader)
 // path (D8) or, with StrictVersions, 0.3 (§3.6.2). The parameter what is the method or the
 // path.
 func (s *Server) checkVersion(r *http.Request, what string) error {
-	asked := askedVersions(r)
-	switch {
-	case len(asked) > 0 || !s.cfg.StrictVersions:
-	case s.cfg.OnlyV1:
-		return s.otherVersion("a request that names no version counts as A2A 0.3, which this server does not support: send the header " + versionHeader + ": " + version)
-	default:
-		return s.otherVersion("a request that names no version counts as A2A 0.3, and " + what + " is of A2A " + version + ": send the header " + versionHeader + ": " + version)
-	}
-	for _, v := range asked {
-		switch {
-		case is(v, version):
-		case is(v, oldVersion) && !s.cfg.OnlyV1:
-			return s.otherVersion(what + " is of A2A " + version + ", but the request names version " + clip(v) + ": send " + versionHeader + ": " + version + ", or use what A2A 0.3 has instead")
-		default:
-			return s.unknownVersion(v)
+	if s.cfg.StrictVersions && len(askedVersions(r)) == 0 {
+		why := "and " + what + " is of A2A " + version
+		if s.cfg.OnlyV1 {
+			why = "which this server does not support"
 		}
+		return s.otherVersion("a request that names no version counts as A2A 0.3, " + why + ": send the header " + versionHeader + ": " + version)
 	}
-	return nil
+	return s.checkNamed(r, what, version, "")
 }
 
 // checkOldVersion is checkVersion for a method or path of 0.3. instead is its replacement in
 // 1.0.
 func (s *Server) checkOldVersion(r *http.Request, what, instead string) error {
+	return s.checkNamed(r, what, oldVersion, instead)
+}
+
+// checkNamed refuses a request for something of one version that names another.
+func (s *Server) checkNamed(r *http.Request, what, of, instead string) error {
 	for _, v := range askedVersions(r) {
 		switch {
-		case is(v, oldVersion):
-		case is(v, version):
-			return s.otherVersion(what + " is of A2A 0.3, but the request names version " + clip(v) + ": use " + instead + ", or leave out " + versionHeader)
+		case is(v, of):
+		case is(v, version), is(v, oldVersion) && !s.cfg.OnlyV1:
+			next := "send " + versionHeader + ": " + version + ", or use what A2A 0.3 has instead"
+			if of == oldVersion {
+				next = "use " + instead + ", or leave out " + versionHeader
+			}
+			return s.otherVersion(what + " is of A2A " + of + ", but the request names version " + clip(v) + ": " + next)
 		default:
 			return s.unknownVersion(v)
 		}
@@ -107,7 +106,7 @@ func (s *Server) otherVersion(message string) error {
 // it, also with StrictVersions.
 func (s *Server) checkCallVersion(r *http.Request, served string) error {
 	for _, v := range askedVersions(r) {
-		if v != served && !strings.HasPrefix(v, served+".") {
+		if !is(v, served) {
 			return s.otherVersion("version " + clip(v) + " of A2A is not served by this service: use " + served + ", or the service of the other version")
 		}
 	}

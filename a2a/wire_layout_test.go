@@ -3,8 +3,6 @@ package a2a_test
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
-	"testing"
 )
 
 // wireWidth is how long a line of a written answer may be.
@@ -114,25 +112,4 @@ func spaced(raw []byte) []byte {
 		}
 	})
 	return out
-}
-
-func TestLayout(t *testing.T) {
-	t.Parallel()
-	message := `{"messageId":"m","text":"` + strings.Repeat("x", wireWidth) + `"}`
-	long := `"` + strings.Repeat("x", wireWidth) + `"`
-	for _, tc := range []struct{ name, in, want string }{
-		{"fits", `{"b":[1,{"a":"x,y:\"{"}],"a":9007199254740993}`, `{"b": [1, {"a": "x,y:\"{"}], "a": 9007199254740993}`},
-		{"does not fit", `{"b\\":` + long + `,"a":[{}]}`, "{\n  \"b\\\\\": " + long + ",\n  \"a\": [{}]\n}"},
-		{"list", `[` + long + `,2]`, "[\n  " + long + ",\n  2\n]"},
-		{"scalar", long, long},
-		{"the same message twice", "[" + message + "," + message + "]", "[\n  {\n    \"messageId\": \"m\",\n    \"text\": " + long + "\n  },\n  {{message m, as above}}\n]"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			b := wireLayout{written: map[string]bool{}}
-			if got, err := b.layout([]byte(tc.in)); got != tc.want || err != nil {
-				t.Errorf("layout() = %s, %v, want %s", got, err, tc.want)
-			}
-		})
-	}
 }

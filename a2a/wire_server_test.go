@@ -39,45 +39,39 @@ type (
 
 // wireTools are the tools of the wire cases; each stands for one thing that can
 // happen to a call.
-func wireTools(t testing.TB, h store.Handle) []tool.Tool {
-	t.Helper()
-	var tools []tool.Tool
-	add := func(x tool.Tool, err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		tools = append(tools, x)
-	}
+func wireTools(h store.Handle) []tool.Tool {
 	readOnly := tool.Annotations{ReadOnly: true}
-	add(functiontool.New(functiontool.Config{Name: "echo", Description: "gives its text back", Annotations: readOnly},
-		func(_ tool.Context, a wireText) (string, error) { return a.Text, nil }))
-	add(functiontool.NewStreaming(functiontool.Config{Name: "stream", Description: "gives n pieces", Annotations: readOnly},
-		func(ctx tool.Context, c chunks) iter.Seq2[*tool.Result, error] {
-			return func(yield func(*tool.Result, error) bool) {
-				for i := range c.N {
-					piece := fmt.Sprint("piece ", i)
-					if !yield(&tool.Result{Content: piece, Streaming: true}, nil) || !stored(ctx, h, piece) {
-						return
+	tools := []tool.Tool{
+		functiontool.Must(functiontool.New(functiontool.Config{Name: "echo", Description: "gives its text back", Annotations: readOnly},
+			func(_ tool.Context, a wireText) (string, error) { return a.Text, nil })),
+		functiontool.Must(functiontool.NewStreaming(functiontool.Config{Name: "stream", Description: "gives n pieces", Annotations: readOnly},
+			func(ctx tool.Context, c chunks) iter.Seq2[*tool.Result, error] {
+				return func(yield func(*tool.Result, error) bool) {
+					for i := range c.N {
+						piece := fmt.Sprint("piece ", i)
+						if !yield(&tool.Result{Content: piece, Streaming: true}, nil) || !stored(ctx, h, piece) {
+							return
+						}
 					}
 				}
-			}
-		}))
-	add(functiontool.New(functiontool.Config{Name: "fail", Description: "returns an error"},
-		func(tool.Context, wireNothing) (string, error) { return "", errors.New("the disk is full") }))
-	add(functiontool.New(functiontool.Config{Name: "boom", Description: "panics"},
-		func(tool.Context, wireNothing) (string, error) { panic("out of range") }))
-	add(functiontool.New(functiontool.Config{Name: "hold", Description: "works until it is canceled"},
-		func(ctx tool.Context, _ wireNothing) (string, error) {
-			<-ctx.Done()
-			return "", context.Cause(ctx)
-		}))
-	add(functiontool.New(functiontool.Config{Name: "transfer", Description: "moves money", RequireApproval: true},
-		func(_ tool.Context, m money) (string, error) { return fmt.Sprintf("%v to %s", m.Amount, m.To), nil }))
+			})),
+		functiontool.Must(functiontool.New(functiontool.Config{Name: "fail", Description: "returns an error"},
+			func(tool.Context, wireNothing) (string, error) { return "", errors.New("the disk is full") })),
+		functiontool.Must(functiontool.New(functiontool.Config{Name: "boom", Description: "panics"},
+			func(tool.Context, wireNothing) (string, error) { panic("out of range") })),
+		functiontool.Must(functiontool.New(functiontool.Config{Name: "hold", Description: "works until it is canceled"},
+			func(ctx tool.Context, _ wireNothing) (string, error) {
+				<-ctx.Done()
+				return "", context.Cause(ctx)
+			})),
+		functiontool.Must(functiontool.New(functiontool.Config{Name: "transfer", Description: "moves money", RequireApproval: true},
+			func(_ tool.Context, m money) (string, error) { return fmt.Sprintf("%v to %s", m.Amount, m.To), nil })),
+	}
 	for _, x := range [][2]string{
 		{"wipe", "needs somebody else's approval"}, {"deploy", "needs approval within an hour"}, {"shred", "is denied by policy"},
 	} {
-		add(functiontool.New(functiontool.Config{Name: x[0], Description: x[1]},
-			func(_ tool.Context, a wireText) (string, error) { return a.Text, nil }))
+		tools = append(tools, functiontool.Must(functiontool.New(functiontool.Config{Name: x[0], Description: x[1]},
+			func(_ tool.Context, a wireText) (string, error) { return a.Text, nil })))
 	}
 	return tools
 }
@@ -125,6 +119,13 @@ func wirePolicy(t testing.TB) *approval.Policy {
 // wireChange changes how a server of a case is set up.
 type wireChange func(*engine.Config, *a2a.Config)
 
+// usual is the change to a server with the clock and the ids of the system, whose callers are
+// anonymous.
+func usual(e *engine.Config, c *a2a.Config) {
+	e.Now, e.NewID, e.Planner = nil, nil, direct.New(direct.Config{})
+	c.Now, c.Authenticator, c.Guard, c.MaxBody, c.Card = nil, nil, httpd.Guard{}, 0, a2a.Card{}
+}
+
 // wireServer is a server whose answers are the same in every run: its clock stands
 // still until a case moves it, and its ids are counted.
 type wireServer struct {
@@ -149,7 +150,7 @@ func startWireServer(t testing.TB, log zerolog.Logger, changes ...wireChange) *w
 	var tasks, messages atomic.Uint64
 	message := func() string { return fmt.Sprintf("from-agent-%d", messages.Add(1)) }
 	engineConfig := engine.Config{
-		Store: h, Tools: tool.NewRegistry(tool.NewToolset("wire", wireTools(t, h)...)), Policy: wirePolicy(t), Log: log, Now: now,
+		Store: h, Tools: tool.NewRegistry(tool.NewToolset("wire", wireTools(h)...)), Policy: wirePolicy(t), Log: log, Now: now,
 		Planner: direct.New(direct.Config{NewID: message}), Presenter: dialect.New(dialect.Config{Keywords: true, NewID: message}),
 		NewID: func() store.TaskID {
 			id := store.TaskID{0x01, 0x9b, 0x7c, 0, 0, 0, 0x70, 0, 0x80}

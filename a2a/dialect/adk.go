@@ -107,7 +107,7 @@ func (in *incoming) function(field string, object map[string]any, byCall bool) (
 	case !ours && wrong.Reason == approval.ReasonUnknown:
 		return nil, nil
 	case ours && (!isText || id == ""):
-		return nil, in.malformed("", approval.Violation{Field: field + ".id", Description: "must be the id of an approval"})
+		return nil, in.wrong("", field+".id", "must be the id of an approval")
 	case ours:
 		return nil, in.misnamed(field+".id", wrong)
 	}
@@ -116,7 +116,7 @@ func (in *incoming) function(field string, object map[string]any, byCall bool) (
 		want = adkRequestInput
 	}
 	if name != want {
-		return nil, in.malformed(id, approval.Violation{Field: field + ".name", Description: "must be " + want + " to answer this"})
+		return nil, in.wrong(id, field+".name", "must be "+want+" to answer this")
 	}
 	c := &closed{field: field, object: object}
 	c.only("is not known in a function response", "id", "name", "response", "scheduling", "willContinue", "will_continue", "parts")
@@ -153,7 +153,7 @@ func (in *incoming) confirmation(field string, a *approval.Approval, answer appr
 	for range 3 { // response, toolConfirmation, and the confirmation
 		object, ok := v.(map[string]any)
 		if !ok {
-			return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: `must be an object such as {"confirmed": true}`})
+			return nil, in.wrong(answer.ID, field, `must be an object such as {"confirmed": true}`)
 		}
 		c := &closed{field: field, object: object}
 		wrapping := ""
@@ -176,11 +176,11 @@ func (in *incoming) confirmation(field string, a *approval.Approval, answer appr
 		case wrapping == "response" && isText:
 			var err error
 			if v, err = strictjson.Decode([]byte(text)); err != nil {
-				return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: `must be the JSON of an object such as {"confirmed": true}`})
+				return nil, in.wrong(answer.ID, field, `must be the JSON of an object such as {"confirmed": true}`)
 			}
 		}
 	}
-	return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: "is nested too deeply"})
+	return nil, in.wrong(answer.ID, field, "is nested too deeply")
 }
 
 // confirmed reads an unwrapped confirmation. The reason for a rejection may be a member of
@@ -237,13 +237,13 @@ func (in *incoming) spoken(field string, a *approval.Approval, answer approval.A
 			return nil, err
 		}
 		if len(answers) != 1 || answers[0].ID != a.ID {
-			return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: "must decide this approval and no other"})
+			return nil, in.wrong(answer.ID, field, "must decide this approval and no other")
 		}
 		return &answers[0], nil
 	}
 	word, ok := approval.ReadWord(text)
 	if !ok {
-		return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: "must be approve or reject"})
+		return nil, in.wrong(answer.ID, field, "must be approve or reject")
 	}
 	if why := in.refusesWord(a, word); why != "" {
 		return nil, approval.NotAllowed(a, why+"; "+howTo(in.approvals))
@@ -272,7 +272,7 @@ func (in *incoming) input(field string, a *approval.Approval, answer approval.An
 	}
 	raw, err := encode(v)
 	if err != nil {
-		return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: "cannot be written as JSON"})
+		return nil, in.wrong(answer.ID, field, "cannot be written as JSON")
 	}
 	answer.Verb, answer.Response = approval.Respond, raw
 	return &answer, nil

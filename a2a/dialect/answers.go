@@ -90,6 +90,19 @@ type dataPart struct {
 // field returns the path of the object.
 func (p *dataPart) field() string { return fmt.Sprintf("message.parts[%d].data", p.index) }
 
+// payload returns the payload of an extension in the message's metadata; nil: there is none.
+func (in *incoming) payload(uri string) (*closed, error) {
+	v := in.message.Metadata[uri]
+	if v == nil {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	object, is := v.(map[string]any)
+	if !is {
+		return nil, in.wrong("", metadataField(uri), "must be an object")
+	}
+	return &closed{field: metadataField(uri), object: object}, nil
+}
+
 // metadataField returns the path of an extension's payload.
 func metadataField(uri string) string { return "message.metadata[" + uri + "]" }
 
@@ -121,10 +134,8 @@ func (in *incoming) contradicted(answers []approval.Answer) error {
 			}
 			for _, answer := range answers {
 				if opposed(said.Verb, answer.Verb) {
-					return in.malformed(answer.ID, approval.Violation{
-						Field:       fmt.Sprintf("message.parts[%d].text", i),
-						Description: fmt.Sprintf("says %s next to a decision to %s: send only one of them", said.Verb, answer.Verb),
-					})
+					return in.wrong(answer.ID, fmt.Sprintf("message.parts[%d].text", i),
+						fmt.Sprintf("says %s next to a decision to %s: send only one of them", said.Verb, answer.Verb))
 				}
 			}
 		}
@@ -175,6 +186,11 @@ func (in *incoming) malformed(id string, violations ...approval.Violation) *appr
 	}
 }
 
+// wrong is malformed with one violation.
+func (in *incoming) wrong(id, field, description string) *approval.Error {
+	return in.malformed(id, approval.Violation{Field: field, Description: description})
+}
+
 // misnamed adds to e where the answer is that names no approval, and how to answer.
 func (in *incoming) misnamed(field string, e *approval.Error) *approval.Error {
 	for i := range e.Violations {
@@ -185,8 +201,5 @@ func (in *incoming) misnamed(field string, e *approval.Error) *approval.Error {
 }
 
 func (in *incoming) tooMany(field string, n int) *approval.Error {
-	return in.malformed("", approval.Violation{
-		Field:       field,
-		Description: fmt.Sprintf("has %d decisions; at most %d are allowed: send several messages", n, MaxDecisions),
-	})
+	return in.wrong("", field, fmt.Sprintf("has %d decisions; at most %d are allowed: send several messages", n, MaxDecisions))
 }

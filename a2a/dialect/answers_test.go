@@ -60,6 +60,8 @@ func TestAnswers(t *testing.T) {
 			"will_continue":false,"willContinue":false,"parts":[],"response":{"confirmed":true,"hint":"Transfer of 100"}}}]`), nil, approve},
 		{"adk, confirmed is null", marked(t, "t1.a1", confirmation, `{"confirmed":null}`), nil, reject},
 		{"adk, response with toolConfirmation", marked(t, "t1.a1", confirmation, `{"response":{"toolConfirmation":{"confirmed":true}}}`), nil, approve},
+		{"adk, response as JSON in text", marked(t, "t1.a1", confirmation, `{"response":"{\"confirmed\": true, \"payload\": {\"max\": 3}}"}`), nil,
+			[]approval.Answer{{ID: "t1.a1", Verb: approval.Approve, Payload: raw(`{"max":3}`)}}},
 		{"adk, no confirmed", marked(t, "t1.a1", confirmation, `{"hint":"x"}`), nil, reject},
 		{"adk, no response", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation"},"metadata":{"adk_type":"function_response"}}]`), nil, reject},
 		{"adk, reason", marked(t, "t1.a1", confirmation, `{"confirmed":false,"rejection_reason":"too much"}`), nil,

@@ -94,17 +94,12 @@ func kagentForms() []form {
 
 // readKagent reads kagent's answers from the message's metadata.
 func readKagent(in *incoming) ([]approval.Answer, error) {
-	v := in.message.Metadata[KagentURI]
-	if v == nil {
-		return nil, nil
-	}
-	field := metadataField(KagentURI)
-	object, ok := v.(map[string]any)
-	if !ok {
-		return nil, in.malformed("", approval.Violation{Field: field, Description: "must be an object"})
+	c, err := in.payload(KagentURI)
+	if c == nil || err != nil {
+		return nil, err
 	}
 	var read func(c *closed) ([]approval.Answer, error)
-	switch object["type"] {
+	switch c.object["type"] {
 	case kagentDecide:
 		read = in.cover
 	case kagentReply:
@@ -112,14 +107,12 @@ func readKagent(in *incoming) ([]approval.Answer, error) {
 	case kagentAsk, kagentQuestion: // the question, sent back: no decision
 		return nil, nil
 	default:
-		return nil, in.malformed("", approval.Violation{Field: field + ".type", Description: "must be " + kagentDecide + " or " + kagentReply})
+		return nil, in.wrong("", c.field+".type", "must be "+kagentDecide+" or "+kagentReply)
 	}
 	if !slices.Contains(in.message.Extensions, KagentURI) {
-		return nil, in.malformed("", approval.Violation{
-			Field: "message.extensions", Description: "must list " + KagentURI + ", because the message answers in that extension",
-		})
+		return nil, in.wrong("", "message.extensions", "must list "+KagentURI+", because the message answers in that extension")
 	}
-	return read(&closed{field: field, object: object})
+	return read(c)
 }
 
 // cover reads decisions, which have to name each approval that the client may decide
@@ -162,9 +155,7 @@ func (in *incoming) cover(c *closed) ([]approval.Answer, error) {
 	}
 	for _, a := range in.pending {
 		if confirmable(a) && !seen[a] && (open || len(wrong) > 0) {
-			wrong = append(wrong, approval.Violation{
-				Field: field, Description: visible.Line(a.ID) + " is missing: this extension needs a decision on each",
-			})
+			wrong = append(wrong, approval.Violation{Field: field, Description: visible.Line(a.ID) + " is missing: this extension needs a decision on each"})
 		}
 	}
 	if len(wrong) > 0 {
@@ -230,11 +221,11 @@ func (in *incoming) reply(c *closed) ([]approval.Answer, error) {
 	field := c.field + ".answers"
 	value, problem := replied(a, replies)
 	if problem != "" {
-		return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: problem})
+		return nil, in.wrong(answer.ID, field, problem)
 	}
 	raw, err := encode(value)
 	if err != nil {
-		return nil, in.malformed(answer.ID, approval.Violation{Field: field, Description: "cannot be written as JSON"})
+		return nil, in.wrong(answer.ID, field, "cannot be written as JSON")
 	}
 	answer.Response = raw
 	return []approval.Answer{answer}, nil
@@ -242,10 +233,7 @@ func (in *incoming) reply(c *closed) ([]approval.Answer, error) {
 
 // replied converts replies to the form that a's tool expects, or returns the fault in them.
 func replied(a *approval.Approval, replies [][]string) (value any, problem string) {
-	payload, err := decode(a.Payload)
-	if err != nil {
-		payload = nil // checked when it was asked
-	}
+	payload, _ := decode(a.Payload) // checked when it was asked
 	want := 1
 	questions, own := listed(payload)
 	if own {
@@ -255,20 +243,13 @@ func replied(a *approval.Approval, replies [][]string) (value any, problem strin
 		return nil, fmt.Sprintf("has %d answers to %d questions", len(replies), want)
 	}
 	if own {
-		answers := make([]any, len(replies))
-		for i, values := range replies {
-			answers[i] = map[string]any{"answer": append([]string{}, values...)}
-		}
+		answers := values(replies, func(texts []string) any { return map[string]any{"answer": append([]string{}, texts...)} })
 		return map[string]any{"answers": answers}, ""
 	}
 	schema := schemaOf(a)
 	if slices.Equal(typesOf(schema), []string{"array"}) {
 		items, _ := keyword[any](schema, "items")
-		values := make([]any, len(replies[0]))
-		for i, text := range replies[0] {
-			values[i] = fit(text, items)
-		}
-		return values, ""
+		return values(replies[0], func(text string) any { return fit(text, items) }), ""
 	}
 	if len(replies[0]) != 1 {
 		return nil, "must have exactly one value"

@@ -160,53 +160,15 @@ func TestQuestionLeavesOut(t *testing.T) {
 
 func TestQuestionErrors(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		name    string
-		pending []*approval.Approval
-	}{
-		{"nothing", nil},
-		{"arguments", []*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Args = json.RawMessage(`[1]`) })}},
-		{"payload", []*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Payload = json.RawMessage(`{`) })}},
-		{"schema", []*approval.Approval{with(database(), func(a *approval.Approval) { a.Schema = json.RawMessage(`{} {}`) })}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if m, err := presenter().Question(tt.pending, nil); err == nil {
-				t.Errorf("Question() = %v, want an error", m)
-			}
-		})
-	}
-}
-
-func TestExtensions(t *testing.T) {
-	t.Parallel()
-	var uris []string
-	for _, e := range dialect.Extensions() {
-		if e.Required || e.Description == "" {
-			t.Errorf("extension %+v is required or has no description", e)
+	for name, pending := range map[string][]*approval.Approval{
+		"nothing":   nil,
+		"arguments": {with(transfer(), func(a *approval.Approval) { a.Args = json.RawMessage(`[1]`) })},
+		"payload":   {with(transfer(), func(a *approval.Approval) { a.Payload = json.RawMessage(`{`) })},
+		"schema":    {with(database(), func(a *approval.Approval) { a.Schema = json.RawMessage(`{} {}`) })},
+	} {
+		if m, err := presenter().Question(pending, nil); err == nil {
+			t.Errorf("%s: Question() = %v, want an error", name, m)
 		}
-		uris = append(uris, e.URI)
-	}
-	want := []string{dialect.URI, dialect.KagentURI, dialect.ADKURI}
-	if diff := cmp.Diff(want, uris); diff != "" {
-		t.Errorf("Extensions() (-want +got):\n%s", diff)
-	}
-}
-
-func TestDefaultID(t *testing.T) {
-	t.Parallel()
-	p := dialect.New(dialect.Config{})
-	one, err := p.Question(all(), nil)
-	if err != nil {
-		t.Fatalf("Question() = %v", err)
-	}
-	two, err := p.Question(all(), nil)
-	if err != nil {
-		t.Fatalf("Question() = %v", err)
-	}
-	if one.ID == "" || one.ID == two.ID {
-		t.Errorf("message ids %q and %q, want two", one.ID, two.ID)
 	}
 }
 

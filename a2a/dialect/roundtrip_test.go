@@ -71,13 +71,37 @@ func TestRoundTrip(t *testing.T) {
 			"id": id, "name": confirmation, "response": map[string]any{"confirmed": true},
 		}, "metadata": map[string]any{"adk_type": "function_response"}}
 	}
+	// What follows answers by the id at a place of each question.
+	type answering = func(t *testing.T, q map[string]any) map[string]any
+	adkRust := func(place ...any) answering {
+		return func(t *testing.T, q map[string]any) map[string]any {
+			var parts []any
+			for _, p := range list(t, q, "parts")[1:] {
+				id := at(t, p, append([]any{"data"}, place...)...)
+				parts = append(parts, map[string]any{"data": map[string]any{"adk:functionResponse": at(t, confirm(id), "data")}})
+			}
+			return map[string]any{"parts": parts}
+		}
+	}
+	kagents := func(place string) answering {
+		return func(t *testing.T, q map[string]any) map[string]any {
+			var approvals []any
+			for _, tool := range list(t, q, "metadata", dialect.KagentURI, "tools") {
+				approvals = append(approvals, map[string]any{"id": at(t, tool, place), "approved": true})
+			}
+			return map[string]any{
+				"parts": []any{map[string]any{"text": "approved"}}, "extensions": at(t, q, "extensions"),
+				"metadata": map[string]any{dialect.KagentURI: map[string]any{"type": "tool_approval_response", "approvals": approvals}},
+			}
+		}
+	}
 	both := []approval.Answer{{ID: "t1.a1", Verb: approval.Approve}, {ID: "t1.a2", Verb: approval.Approve}}
 	calls := []*approval.Approval{transfer(), deletion()}
 	twoCalls := []*approval.Approval{transfer(), restarts()}
 	tests := []struct {
 		name    string
 		pending []*approval.Approval
-		answer  func(t *testing.T, q map[string]any) map[string]any
+		answer  answering
 		want    []approval.Answer
 	}{
 		{"ours", calls, func(t *testing.T, q map[string]any) map[string]any {
@@ -104,41 +128,12 @@ func TestRoundTrip(t *testing.T) {
 				"response": map[string]any{"response": at(t, call, "args", "responseSchema", "enum", 1)},
 			}}}}
 		}, []approval.Answer{{ID: "t1.a3", Verb: approval.Respond, Response: raw(`"SQLite"`)}}},
-		{"adk-rs", calls, func(t *testing.T, q map[string]any) map[string]any {
-			var parts []any
-			for _, p := range list(t, q, "parts")[1:] {
-				parts = append(parts, map[string]any{"data": map[string]any{"adk:functionResponse": at(t, confirm(at(t, p, "data", "id")), "data")}})
-			}
-			return map[string]any{"parts": parts}
-		}, byCall(both...)},
-		{"adk-rs by the call", twoCalls, func(t *testing.T, q map[string]any) map[string]any {
-			var parts []any
-			for _, p := range list(t, q, "parts")[1:] {
-				id := at(t, p, "data", "args", "originalFunctionCall", "id")
-				parts = append(parts, map[string]any{"data": map[string]any{"adk:functionResponse": at(t, confirm(id), "data")}})
-			}
-			return map[string]any{"parts": parts}
-		}, byCall(approval.Answer{ID: "adk-961c85e9", Verb: approval.Approve}, approval.Answer{ID: "c1.4", Verb: approval.Approve})},
-		{"kagent", calls, func(t *testing.T, q map[string]any) map[string]any {
-			var approvals []any
-			for _, tool := range list(t, q, "metadata", dialect.KagentURI, "tools") {
-				approvals = append(approvals, map[string]any{"id": at(t, tool, "id"), "approved": true})
-			}
-			return map[string]any{
-				"parts": []any{map[string]any{"text": "approved"}}, "extensions": at(t, q, "extensions"),
-				"metadata": map[string]any{dialect.KagentURI: map[string]any{"type": "tool_approval_response", "approvals": approvals}},
-			}
-		}, byCall(both...)},
-		{"kagent by the call", twoCalls, func(t *testing.T, q map[string]any) map[string]any {
-			var approvals []any
-			for _, tool := range list(t, q, "metadata", dialect.KagentURI, "tools") {
-				approvals = append(approvals, map[string]any{"id": at(t, tool, "call_id"), "approved": true})
-			}
-			return map[string]any{
-				"parts": []any{map[string]any{"text": "approved"}}, "extensions": at(t, q, "extensions"),
-				"metadata": map[string]any{dialect.KagentURI: map[string]any{"type": "tool_approval_response", "approvals": approvals}},
-			}
-		}, byCall(approval.Answer{ID: "adk-961c85e9", Verb: approval.Approve}, approval.Answer{ID: "c1.4", Verb: approval.Approve})},
+		{"adk-rs", calls, adkRust("id"), byCall(both...)},
+		{"adk-rs by the call", twoCalls, adkRust("args", "originalFunctionCall", "id"),
+			byCall(approval.Answer{ID: "adk-961c85e9", Verb: approval.Approve}, approval.Answer{ID: "c1.4", Verb: approval.Approve})},
+		{"kagent", calls, kagents("id"), byCall(both...)},
+		{"kagent by the call", twoCalls, kagents("call_id"),
+			byCall(approval.Answer{ID: "adk-961c85e9", Verb: approval.Approve}, approval.Answer{ID: "c1.4", Verb: approval.Approve})},
 		{"kagent question", []*approval.Approval{database()}, func(t *testing.T, q map[string]any) map[string]any {
 			ask := at(t, q, "metadata", dialect.KagentURI)
 			var answers []any

@@ -164,23 +164,15 @@ func (s *shown) ownHint() string {
 }
 
 func meaning(k approval.Kind, v approval.Verb) string {
-	switch v {
-	case approval.Edit:
+	switch {
+	case v == approval.Edit:
 		return " (run with other arguments)"
-	case approval.Respond:
-		if k == approval.KindOutcome {
-			return " (say what the result is)"
-		}
-		return ""
-	case approval.Reject:
-		if k == approval.KindOutcome {
-			return " (give up)"
-		}
-		return ""
-	case approval.Cancel:
+	case v == approval.Cancel:
 		return " (the whole task)"
-	case approval.Approve:
-		return ""
+	case v == approval.Respond && k == approval.KindOutcome:
+		return " (say what the result is)"
+	case v == approval.Reject && k == approval.KindOutcome:
+		return " (give up)"
 	}
 	return ""
 }

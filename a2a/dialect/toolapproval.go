@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -19,23 +20,10 @@ const unknownMember = "is not a field of this extension"
 
 // askToolApproval returns the question in our extension.
 func askToolApproval(all []*shown) map[string]any {
-	approvals := make([]any, len(all))
-	for i, s := range all {
-		approvals[i] = s.request()
-	}
-	return map[string]any{"type": typeRequest, "approvals": approvals}
+	return map[string]any{"type": typeRequest, "approvals": values(all, func(s *shown) any { return s.request() })}
 }
 
 func (s *shown) request() map[string]any {
-	verbs := s.Verbs()
-	options := make([]any, len(verbs))
-	for i, v := range verbs {
-		options[i] = string(v)
-	}
-	onExpiry := s.Terms.OnExpiry
-	if onExpiry == "" {
-		onExpiry = approval.ExpiryRejects
-	}
 	r := map[string]any{
 		"id":          s.ID,
 		"kind":        string(s.Kind),
@@ -44,19 +32,15 @@ func (s *shown) request() map[string]any {
 		"arguments":   s.args,
 		"digest":      s.Digest,
 		"summary":     s.hint,
-		"options":     options,
+		"options":     values(s.Verbs(), func(v approval.Verb) any { return string(v) }),
 		"requestedAt": stamp(s.Asked),
-		"onExpiry":    string(onExpiry),
+		"onExpiry":    string(cmp.Or(s.Terms.OnExpiry, approval.ExpiryRejects)),
 	}
 	if !s.Requester.IsZero() {
 		r["requestedBy"] = s.Requester.Subject
 	}
 	if len(s.Requester.Chain) > 0 {
-		through := make([]any, len(s.Requester.Chain))
-		for i, subject := range s.Requester.Chain {
-			through[i] = subject
-		}
-		r["requestedThrough"] = through
+		r["requestedThrough"] = values(s.Requester.Chain, func(subject string) any { return subject })
 	}
 	if s.schema != nil {
 		r["schema"] = s.schema
@@ -89,42 +73,40 @@ func (s *shown) tool() map[string]any {
 		t["description"] = visible.Line(s.About.Description)
 	}
 	if len(s.About.Declared) > 0 {
-		t["declared"] = lines(s.About.Declared)
+		t["declared"] = values(s.About.Declared, line)
 	}
 	if len(s.About.Claimed) > 0 {
-		t["claimed"] = lines(s.About.Claimed)
+		t["claimed"] = values(s.About.Claimed, line)
 	}
 	return t
 }
 
-// lines returns texts as values of JSON, with invisible characters escaped.
-func lines(texts []string) []any {
-	values := make([]any, len(texts))
-	for i, text := range texts {
-		values[i] = visible.Line(text)
+// line returns a text as a value of JSON, with invisible characters escaped.
+func line(text string) any { return visible.Line(text) }
+
+// values returns a list of JSON.
+func values[T any](all []T, value func(T) any) []any {
+	list := make([]any, len(all))
+	for i, v := range all {
+		list[i] = value(v)
 	}
-	return values
+	return list
 }
 
 // readToolApproval reads approval_response from the message's metadata. The extension is
 // ours, so its shape is strict, here and in data parts.
 func readToolApproval(in *incoming) ([]approval.Answer, error) {
-	v := in.message.Metadata[URI]
-	if v == nil {
-		return nil, nil
+	c, err := in.payload(URI)
+	if c == nil || err != nil {
+		return nil, err
 	}
-	field := metadataField(URI)
-	object, ok := v.(map[string]any)
-	if !ok {
-		return nil, in.malformed("", approval.Violation{Field: field, Description: "must be an object"})
-	}
-	switch object["type"] {
+	switch c.object["type"] {
 	case typeResponse:
-		return in.response(field, object)
+		return in.response(c.field, c.object)
 	case typeRequest: // the question, sent back: no decision
 		return nil, nil
 	}
-	return nil, in.malformed("", approval.Violation{Field: field + ".type", Description: "must be " + typeResponse})
+	return nil, in.wrong("", c.field+".type", "must be "+typeResponse)
 }
 
 func toolApprovalForms() []form {

@@ -127,9 +127,7 @@ func (in *incoming) written(field string, object map[string]any) ([]approval.Ans
 			return nil, approval.NotAllowed(a, a.RefusesText()+"; "+howTo(in.approvals))
 		}
 		if answer.Digest == "" {
-			return nil, in.malformed(answer.ID, approval.Violation{
-				Field: fmt.Sprintf("%s.decisions[%d].digest", field, i), Description: "is required: a decision sent as text must name the digest of the approval",
-			})
+			return nil, in.wrong(answer.ID, fmt.Sprintf("%s.decisions[%d].digest", field, i), "is required: a decision sent as text must name the digest of the approval")
 		}
 	}
 	return answers, nil

@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"strconv"
+
+	"a2a-server/internal/jsonscan"
 )
 
 // Form is how JSON of A2A 0.3 is written.
@@ -38,9 +40,9 @@ func AppendEvent(dst, event []byte, form Form) ([]byte, error) {
 
 // convert appends the result of write for src, which it must consume completely.
 func convert(dst, src []byte, form Form, write func(*writer)) ([]byte, error) {
-	w := writer{scanner: scanner{b: src}, dst: dst, form: form}
+	w := writer{Scanner: jsonscan.New(src), dst: dst, form: form}
 	write(&w)
-	if w.broken || w.peek() != 0 {
+	if w.Broken || w.Peek() != 0 {
 		return dst, errBroken
 	}
 	return w.dst, nil
@@ -48,16 +50,16 @@ func convert(dst, src []byte, form Form, write func(*writer)) ([]byte, error) {
 
 // writer appends the converted input to dst.
 type writer struct {
-	scanner
-	dst  []byte
-	form Form
+	jsonscan.Scanner
+	dst   []byte
+	form  Form
+	final bool // of the last state
 }
 
 func (w *writer) add(text string) { w.dst = append(w.dst, text...) }
 
-// open consumes the beginning of an object and begins an object in dst, with a kind.
+// open begins an object in dst, with a kind.
 func (w *writer) open(kind string) {
-	w.take('{')
 	w.add("{")
 	if w.form == JSONRPC && kind != "" {
 		w.add(`"kind":"` + kind + `"`)
@@ -78,21 +80,26 @@ func (w *writer) named(name []byte) {
 	w.add(`":`)
 }
 
+// put adds a member with its value.
+func (w *writer) put(name string, value []byte) {
+	w.member(name)
+	w.dst = append(w.dst, value...)
+}
+
 // copied adds a member as it is.
 func (w *writer) copied(name []byte) {
 	w.named(name)
-	w.dst = append(w.dst, w.value()...)
+	w.dst = append(w.dst, w.Value()...)
 }
 
 // list converts a list, element by element. It keeps null.
 func (w *writer) list(element func(*writer)) {
-	if w.peek() != '[' {
-		w.dst = append(w.dst, w.value()...)
+	if w.Peek() != '[' {
+		w.dst = append(w.dst, w.Value()...)
 		return
 	}
-	w.i++
 	w.add("[")
-	for first := true; w.more(']', &first); {
+	for range w.Elements {
 		if w.dst[len(w.dst)-1] != '[' {
 			w.add(",")
 		}
@@ -101,118 +108,83 @@ func (w *writer) list(element func(*writer)) {
 	w.add("]")
 }
 
+// members are the functions that convert members of an object, by name.
+type members map[string]func(*writer)
+
+var (
+	events = members{
+		"task": (*writer).task, "message": (*writer).message,
+		"statusUpdate": (*writer).statusUpdate, "artifactUpdate": func(w *writer) { w.object("artifact-update", artifactUpdates) },
+	}
+	artifactUpdates = members{"artifact": (*writer).artifact}
+	tasks           = members{
+		"status": (*writer).status, "artifacts": func(w *writer) { w.list((*writer).artifact) }, "history": func(w *writer) { w.list((*writer).message) },
+	}
+	statusUpdates = members{"status": (*writer).status}
+	statuses      = members{"state": (*writer).state, "message": (*writer).message}
+	artifacts     = members{"parts": func(w *writer) { w.list((*writer).part) }}
+)
+
+// object converts an object. Members that are not in of are copied.
+func (w *writer) object(kind string, of members) {
+	w.open(kind)
+	for name := range w.Members {
+		convert := of[string(name)]
+		if convert == nil {
+			w.copied(name)
+			continue
+		}
+		w.named(name)
+		convert(w)
+	}
+	w.add("}")
+}
+
 func (w *writer) event() {
-	w.take('{')
-	name := w.name()
-	var kind func(*writer)
-	switch string(name) {
-	case "task":
-		kind = (*writer).task
-	case "message":
-		kind = (*writer).message
-	case "statusUpdate":
-		kind = (*writer).statusUpdate
-	case "artifactUpdate":
-		kind = (*writer).artifactUpdate
-	default:
-		w.stop()
+	w.Take('{')
+	name := w.Name()
+	convert := events[string(name)]
+	if convert == nil {
+		w.Stop()
 		return
 	}
 	if w.form == REST {
 		w.add(`{"` + string(name) + `":`)
 	}
-	kind(w)
+	convert(w)
 	if w.form == REST {
 		w.add("}")
 	}
-	w.take('}') // it has one member
+	w.Take('}') // it has one member
 }
 
-func (w *writer) task() {
-	w.open("task")
-	for first := true; w.more('}', &first); {
-		switch name := w.name(); string(name) {
-		case "status":
-			w.member("status")
-			w.status()
-		case "artifacts":
-			w.member("artifacts")
-			w.list((*writer).artifact)
-		case "history":
-			w.member("history")
-			w.list((*writer).message)
-		default:
-			w.copied(name)
-		}
-	}
-	w.add("}")
-}
+func (w *writer) task()     { w.object("task", tasks) }
+func (w *writer) status()   { w.object("", statuses) }
+func (w *writer) artifact() { w.object("", artifacts) }
 
+// statusUpdate converts a status update. It is final when the state is terminal or
+// input-required.
 func (w *writer) statusUpdate() {
-	w.open("status-update")
-	final := false
-	for first := true; w.more('}', &first); {
-		switch name := w.name(); string(name) {
-		case "status":
-			w.member("status")
-			final = w.status()
-		default:
-			w.copied(name)
-		}
-	}
+	w.object("status-update", statusUpdates)
+	w.dst = w.dst[:len(w.dst)-1] // the object is not over
 	w.member("final")
-	w.dst = append(strconv.AppendBool(w.dst, final), '}')
+	w.dst = append(strconv.AppendBool(w.dst, w.final), '}')
 }
 
-func (w *writer) artifactUpdate() {
-	w.open("artifact-update")
-	for first := true; w.more('}', &first); {
-		switch name := w.name(); string(name) {
-		case "artifact":
-			w.member("artifact")
-			w.artifact()
-		default:
-			w.copied(name)
-		}
-	}
-	w.add("}")
-}
-
-// status converts a status, and reports whether it ends the interaction: the state is
-// terminal or input-required.
-func (w *writer) status() (final bool) {
-	w.open("")
-	for first := true; w.more('}', &first); {
-		switch name := w.name(); string(name) {
-		case "state":
-			w.member("state")
-			final = w.state()
-		case "message":
-			w.member("message")
-			w.message()
-		default:
-			w.copied(name)
-		}
-	}
-	w.add("}")
-	return final
-}
-
-// state converts the state of a task.
-func (w *writer) state() (final bool) {
-	state := string(w.text())
+// state converts the state of a task, and notes whether it ends the interaction.
+func (w *writer) state() {
+	state := string(w.Text())
 	for i := range states {
 		if s := &states[i]; s.now == state {
-			if w.form == REST {
+			if w.final = s.final; w.form == REST {
 				w.add(s.proto)
 			} else {
 				w.add(s.kind)
 			}
-			return s.final
+			return
 		}
 	}
-	w.stop()
-	return false
+	w.Stop()
 }
 
 // states are the states of tasks in 1.0 and in both forms of 0.3, as JSON.
@@ -231,37 +203,22 @@ var states = []struct {
 	{`"TASK_STATE_UNSPECIFIED"`, `"unknown"`, `"TASK_STATE_UNSPECIFIED"`, false},
 }
 
-func (w *writer) artifact() {
-	w.open("")
-	for first := true; w.more('}', &first); {
-		switch name := w.name(); string(name) {
-		case "parts":
-			w.member("parts")
-			w.list((*writer).part)
-		default:
-			w.copied(name)
-		}
-	}
-	w.add("}")
-}
-
 func (w *writer) message() {
 	w.open("message")
-	for first := true; w.more('}', &first); {
-		switch name := w.name(); string(name) {
+	for name := range w.Members {
+		switch string(name) {
 		case "parts":
 			if w.form == REST {
-				w.member("content")
-			} else {
-				w.member("parts")
+				name = []byte("content")
 			}
+			w.named(name)
 			w.list((*writer).part)
 		case "role":
-			w.member("role")
+			w.named(name)
 			w.role()
 		case "referenceTaskIds":
 			if w.form == REST { // a2a.v1 has no such field, and strict readers refuse it
-				w.value()
+				w.Value()
 				continue
 			}
 			w.copied(name)
@@ -273,7 +230,7 @@ func (w *writer) message() {
 }
 
 func (w *writer) role() {
-	role := w.text()
+	role := w.Text()
 	switch {
 	case w.form == REST:
 		w.dst = append(w.dst, role...)
@@ -286,45 +243,43 @@ func (w *writer) role() {
 
 // part converts a part: its content becomes an object of its own, unless it is text.
 func (w *writer) part() {
-	w.take('{')
-	var text, data, raw, url, name, media, metadata []byte
-	for first := true; w.more('}', &first); {
-		switch string(w.name()) {
+	var text, data, raw, url, filename, media, metadata []byte
+	for name := range w.Members {
+		switch string(name) {
 		case "text":
-			text = w.value()
+			text = w.Value()
 		case "data":
-			data = w.value()
+			data = w.Value()
 		case "raw":
-			raw = w.value()
+			raw = w.Value()
 		case "url":
-			url = w.value()
+			url = w.Value()
 		case "filename":
-			name = w.value()
+			filename = w.Value()
 		case "mediaType":
-			media = w.value()
+			media = w.Value()
 		case "metadata":
-			metadata = w.value()
+			metadata = w.Value()
 		default:
-			w.value()
+			w.Value()
 		}
 	}
-	w.add("{")
 	wrapped := false
 	switch {
 	case text != nil:
-		w.kind("text")
+		w.open("text")
 		w.put("text", text)
 	case data != nil:
-		w.kind("data")
+		w.open("data")
 		w.member("data")
 		wrapped = w.data(data)
 	default: // a part of a file that has an empty address is encoded without it
 		if raw == nil && url == nil {
 			url = []byte(`""`)
 		}
-		w.kind("file")
+		w.open("file")
 		w.member("file")
-		w.file(raw, url, name, media)
+		w.file(raw, url, filename, media)
 	}
 	if wrapped {
 		w.member("metadata")
@@ -333,17 +288,6 @@ func (w *writer) part() {
 		w.put("metadata", metadata)
 	}
 	w.add("}")
-}
-
-func (w *writer) kind(kind string) {
-	if w.form == JSONRPC {
-		w.add(`"kind":"` + kind + `"`)
-	}
-}
-
-func (w *writer) put(name string, value []byte) {
-	w.member(name)
-	w.dst = append(w.dst, value...)
 }
 
 // data adds the value of a data part, which is an object in 0.3, and reports whether it
@@ -373,19 +317,15 @@ func (w *writer) marked(metadata []byte) {
 		w.add("}")
 		return
 	}
-	s := scanner{b: metadata}
-	s.take('{')
-	for first := true; s.more('}', &first); {
-		begin := s.i
-		name := s.name()
-		s.value()
-		if string(name) != compat && !s.broken {
+	s := jsonscan.New(metadata)
+	for name := range s.Members {
+		if s.Value(); string(name) != compat && !s.Broken {
 			w.add(",")
-			w.dst = append(w.dst, s.b[begin:s.i]...)
+			w.dst = append(w.dst, s.Member()...)
 		}
 	}
-	if s.broken {
-		w.stop()
+	if s.Broken {
+		w.Stop()
 	}
 	w.add("}")
 }
@@ -417,7 +357,7 @@ func (w *writer) file(raw, url, name, media []byte) {
 // and Go put the text of 0.3 into it, which is base64 already.
 func (w *writer) twice(quoted []byte) {
 	if len(quoted) < 2 {
-		w.stop()
+		w.Stop()
 		return
 	}
 	w.add(`"`)
@@ -430,15 +370,15 @@ func (w *writer) twice(quoted []byte) {
 func AppendTasks(dst, list []byte, form Form) ([]byte, error) {
 	return convert(dst, list, form, func(w *writer) {
 		w.open("")
-		for first := true; w.more('}', &first); {
-			switch name := w.name(); string(name) {
+		for name := range w.Members {
+			switch string(name) {
 			case "tasks":
-				w.member("tasks")
+				w.named(name)
 				w.list((*writer).task)
 			case "nextPageToken":
 				w.copied(name)
 			default: // a2a.v1 has no other, and strict readers refuse them
-				w.value()
+				w.Value()
 			}
 		}
 		w.add("}")

@@ -2,6 +2,7 @@ package v03
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -25,10 +26,7 @@ func UnionCard(card []byte) ([]byte, error) {
 		} `json:"securityRequirements"`
 	}
 	all := map[string]json.RawMessage{}
-	if err := json.Unmarshal(card, &in); err != nil {
-		return nil, fmt.Errorf("agent card for A2A 0.3: %w", err)
-	}
-	if err := json.Unmarshal(card, &all); err != nil {
+	if err := errors.Join(json.Unmarshal(card, &in), json.Unmarshal(card, &all)); err != nil {
 		return nil, fmt.Errorf("agent card for A2A 0.3: %w", err)
 	}
 	type additional struct {
@@ -42,7 +40,7 @@ func UnionCard(card []byte) ([]byte, error) {
 		}
 	}
 	if len(interfaces) == 0 {
-		return nil, fmt.Errorf("agent card for A2A 0.3: none of its interfaces has the protocolVersion 0.3")
+		return nil, errors.New("agent card for A2A 0.3: none of its interfaces has the protocolVersion 0.3")
 	}
 	old := map[string]any{
 		"url": interfaces[0].URL, "preferredTransport": interfaces[0].Transport, "additionalInterfaces": interfaces, "protocolVersion": CardVersion,

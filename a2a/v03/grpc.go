@@ -1,6 +1,7 @@
 package v03
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,15 +21,9 @@ func Service() protoreflect.ServiceDescriptor {
 
 // MethodName returns the name of the method that 0.3 has in gRPC for an operation of 1.0.
 func MethodName(operation string) string {
-	switch operation {
-	case "SubscribeToTask":
-		return "TaskSubscription"
-	case "ListTaskPushNotificationConfigs":
-		return "ListTaskPushNotificationConfig"
-	case "GetExtendedAgentCard":
-		return "GetAgentCard"
-	}
-	return operation
+	return cmp.Or(map[string]string{
+		"SubscribeToTask": "TaskSubscription", "ListTaskPushNotificationConfigs": "ListTaskPushNotificationConfig", "GetExtendedAgentCard": "GetAgentCard",
+	}[operation], operation)
 }
 
 // NewGRPCRequest returns an empty request of a method of [Service].
@@ -78,7 +73,7 @@ func GRPCRequest(m proto.Message) ([]byte, error) {
 			PageToken string `json:"pageToken,omitempty"`
 		}{task, m.GetPageSize(), m.GetPageToken()})
 	case *a2apb.ListTasksRequest:
-		return listRequest(m)
+		return nested(m, listRequest)
 	}
 	return []byte("{}"), nil // it has no fields
 }
@@ -150,12 +145,8 @@ func withTask(made []byte, task string) ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// listRequest converts the request of ListTasks, whose missing numbers are 0.
-func listRequest(m *a2apb.ListTasksRequest) ([]byte, error) {
-	raw, err := protojson.Marshal(m)
-	if err != nil {
-		return nil, &Error{"the message", "has a value that JSON has not"}
-	}
+// listRequest converts the JSON of ListTasks.
+func listRequest(raw []byte, _ Form) ([]byte, error) {
 	all := map[string]json.RawMessage{}
 	if err := json.Unmarshal(raw, &all); err != nil {
 		return nil, fmt.Errorf("list tasks: %w", err) // it was made just now
@@ -164,7 +155,7 @@ func listRequest(m *a2apb.ListTasksRequest) ([]byte, error) {
 		all["statusTimestampAfter"] = after
 		delete(all, "lastUpdatedTime")
 	}
-	if m.GetStatus() == a2apb.TaskState_TASK_STATE_CANCELLED {
+	if string(all["status"]) == `"TASK_STATE_CANCELLED"` {
 		all["status"] = []byte(`"TASK_STATE_CANCELED"`)
 	}
 	return json.Marshal(all)

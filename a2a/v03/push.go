@@ -1,11 +1,17 @@
 package v03
 
+import (
+	"encoding/json"
+
+	"a2a-server/internal/jsonscan"
+)
+
 // CreatePushConfig returns the parameters of tasks/pushNotificationConfig/set, or the body of
 // POST /v1/tasks/{id}/pushNotificationConfigs, as parameters of
 // CreateTaskPushNotificationConfig of 1.0. For a field in both path and body, the path counts,
 // and the caller sets it. The rules of [SendRequest] apply.
 func CreatePushConfig(raw []byte, form Form) ([]byte, error) {
-	r := &reader{writer: writer{scanner: scanner{b: raw}, form: form}}
+	r := &reader{writer: writer{Scanner: jsonscan.New(raw), form: form}}
 	r.create()
 	return r.done()
 }
@@ -13,21 +19,14 @@ func CreatePushConfig(raw []byte, form Form) ([]byte, error) {
 // PushConfigRequest returns the parameters of a method about push notification configs of a
 // task, {id, pushNotificationConfigId}, as parameters of 1.0, {taskId, id}.
 func PushConfigRequest(raw []byte, form Form) ([]byte, error) {
-	r := &reader{writer: writer{scanner: scanner{b: raw}, form: form}}
-	r.take('{')
+	r := &reader{writer: writer{Scanner: jsonscan.New(raw), form: form}}
 	r.add("{")
-	for first := true; r.more('}', &first); {
-		switch name := string(r.name()); name {
-		case "id":
-			if v := r.id(name); v != nil {
-				r.put("taskId", v)
-			}
-		case "pushNotificationConfigId", "push_notification_config_id":
-			if v := r.id(name); v != nil {
-				r.put("id", v)
-			}
-		default:
-			r.value()
+	for name := range r.Members {
+		now := map[string]string{"id": "taskId", "pushNotificationConfigId": "id", "push_notification_config_id": "id"}[string(name)]
+		if now == "" {
+			r.Value()
+		} else if v := r.id(string(name)); v != nil {
+			r.put(now, v)
 		}
 	}
 	r.add("}")
@@ -50,7 +49,7 @@ func ListPushConfigsRequest(raw []byte, form Form) ([]byte, error) {
 
 // id reads an id; nil: there is none.
 func (r *reader) id(field string) []byte {
-	v := r.value()
+	v := r.Value()
 	if isNull(v) {
 		return nil
 	}
@@ -62,15 +61,14 @@ func (r *reader) id(field string) []byte {
 
 func (r *reader) create() {
 	var id []byte
-	r.take('{')
 	r.add("{")
-	for first := true; r.more('}', &first); {
-		switch string(r.name()) {
+	for name := range r.Members {
+		switch string(name) {
 		case "taskId", "task_id":
 			r.copied([]byte("taskId"))
 		case "configId", "config_id":
 			if r.form == JSONRPC {
-				r.value()
+				r.Value()
 				continue
 			}
 			r.hookID("configId", &id)
@@ -79,11 +77,11 @@ func (r *reader) create() {
 				r.nestedConfig(&id)
 				continue
 			}
-			r.value()
+			r.Value()
 		case "pushNotificationConfig", "push_notification_config":
 			r.pushMembers("pushNotificationConfig", &id)
 		default:
-			r.value()
+			r.Value()
 		}
 	}
 	if id != nil {
@@ -106,17 +104,16 @@ func (r *reader) hookID(field string, id *[]byte) {
 
 // nestedConfig converts a TaskPushNotificationConfig of a2a.v1.
 func (r *reader) nestedConfig(id *[]byte) {
-	if r.peek() != '{' {
+	if r.Peek() != '{' {
 		r.refuse("config", "must be an object")
 		return
 	}
-	r.take('{')
-	for first := true; r.more('}', &first); {
-		switch string(r.name()) {
+	for name := range r.Members {
+		switch string(name) {
 		case "pushNotificationConfig", "push_notification_config":
 			r.pushMembers("config.pushNotificationConfig", id)
 		default:
-			r.value()
+			r.Value()
 		}
 	}
 }
@@ -138,7 +135,7 @@ func (r *reader) push(field string) {
 // pushMembers adds the members of a PushNotificationConfig to the object in dst, but not
 // its id.
 func (r *reader) pushMembers(field string, id *[]byte) {
-	if r.peek() != '{' {
+	if r.Peek() != '{' {
 		r.refuse(field, "must be an object")
 		return
 	}
@@ -147,9 +144,8 @@ func (r *reader) pushMembers(field string, id *[]byte) {
 		return
 	}
 	r.hook = true
-	r.take('{')
-	for first := true; r.more('}', &first); {
-		switch name := r.name(); string(name) {
+	for name := range r.Members {
+		switch string(name) {
 		case "id":
 			r.hookID(field+".id", id)
 		case "url", "token":
@@ -158,7 +154,7 @@ func (r *reader) pushMembers(field string, id *[]byte) {
 			r.member("authentication")
 			r.authentication(field + ".authentication")
 		default:
-			r.value()
+			r.Value()
 		}
 	}
 }
@@ -168,132 +164,102 @@ func (r *reader) authentication(field string) {
 	if r.other() {
 		return
 	}
-	r.take('{')
 	r.add("{")
-	for first := true; r.more('}', &first); {
-		switch name := r.name(); string(name) {
+	for name := range r.Members {
+		switch string(name) {
 		case "schemes":
-			s := scanner{b: r.value()}
-			if s.peek() != '[' {
+			s := jsonscan.New(r.Value())
+			if s.Peek() != '[' {
 				r.refuse(field+".schemes", "must be a list")
 				return
 			}
-			s.i++
-			if begin := true; s.more(']', &begin) {
-				v := s.value()
+			for range s.Elements {
+				v := s.Value()
 				if !isNull(v) && v[0] != '"' {
 					r.refuse(field+".schemes[0]", "must be a string")
 				}
 				r.put("scheme", v)
+				break
 			}
 		case "credentials":
 			r.copied(name)
 		default:
-			r.value()
+			r.Value()
 		}
 	}
 	r.add("}")
 }
 
+// pushConfig is a TaskPushNotificationConfig of 1.0.
+type pushConfig struct {
+	ID, TaskID, URL, Token string
+	Authentication         *struct{ Scheme, Credentials string }
+}
+
+// oldPushConfig is a TaskPushNotificationConfig of 0.3: with a name in HTTP+JSON, otherwise with a
+// task.
+type oldPushConfig struct {
+	Name   string `json:"name,omitempty"`
+	TaskID string `json:"taskId,omitempty"`
+	Config struct {
+		ID             string         `json:"id"`
+		URL            string         `json:"url"`
+		Token          string         `json:"token,omitempty"`
+		Authentication *oldPushScheme `json:"authentication,omitempty"`
+	} `json:"pushNotificationConfig"`
+}
+
+type oldPushScheme struct {
+	Schemes     []string `json:"schemes"`
+	Credentials string   `json:"credentials,omitempty"`
+}
+
+func (c *pushConfig) old(form Form) (out oldPushConfig) {
+	if out.TaskID = c.TaskID; form == REST {
+		out.TaskID, out.Name = "", "tasks/"+c.TaskID+"/pushNotificationConfigs/"+c.ID
+	}
+	out.Config.ID, out.Config.URL, out.Config.Token = c.ID, c.URL, c.Token
+	if a := c.Authentication; a != nil {
+		out.Config.Authentication = &oldPushScheme{[]string{a.Scheme}, a.Credentials}
+	}
+	return out
+}
+
 // AppendPushConfig appends a TaskPushNotificationConfig of 1.0 to dst in the form of 0.3.
 func AppendPushConfig(dst, config []byte, form Form) ([]byte, error) {
-	return convert(dst, config, form, (*writer).pushConfig)
+	var in pushConfig
+	if json.Unmarshal(config, &in) != nil {
+		return dst, errBroken
+	}
+	return appended(dst, in.old(form))
 }
 
 // AppendPushConfigs appends the list of configs of 1.0 to dst: in JSON-RPC as a list, in
 // HTTP+JSON as an object with configs.
 func AppendPushConfigs(dst, configs []byte, form Form) ([]byte, error) {
-	return convert(dst, configs, form, func(w *writer) {
-		begin := len(w.dst)
-		if form == REST {
-			w.add("{")
-		}
-		w.take('{')
-		for first := true; w.more('}', &first); {
-			switch name := w.name(); {
-			case string(name) == "configs":
-				if form == REST {
-					w.member("configs")
-				}
-				w.list((*writer).pushConfig)
-			case string(name) == "nextPageToken" && form == REST:
-				w.copied(name)
-			default:
-				w.value()
-			}
-		}
-		if form == REST {
-			w.add("}")
-		} else if len(w.dst) == begin || w.dst[begin] != '[' {
-			w.dst = append(w.dst[:begin], "[]"...)
-		}
-	})
+	var in struct {
+		Configs       []pushConfig
+		NextPageToken string
+	}
+	if json.Unmarshal(configs, &in) != nil {
+		return dst, errBroken
+	}
+	all := []oldPushConfig{} // never null
+	for i := range in.Configs {
+		all = append(all, in.Configs[i].old(form))
+	}
+	if form == JSONRPC {
+		return appended(dst, all)
+	}
+	return appended(dst, struct {
+		Configs       []oldPushConfig `json:"configs"`
+		NextPageToken string          `json:"nextPageToken,omitempty"`
+	}{all, in.NextPageToken})
 }
 
-func (w *writer) pushConfig() {
-	var id, task, url, token, authentication []byte
-	w.take('{')
-	for first := true; w.more('}', &first); {
-		switch string(w.name()) {
-		case "id":
-			id = w.value()
-		case "taskId":
-			task = w.value()
-		case "url":
-			url = w.value()
-		case "token":
-			token = w.value()
-		case "authentication":
-			authentication = w.value()
-		default:
-			w.value()
-		}
-	}
-	if len(task) < 2 || len(id) < 2 || len(url) < 2 {
-		w.stop()
-		return
-	}
-	w.add("{")
-	if w.form == REST {
-		w.add(`"name":"tasks/` + string(task[1:len(task)-1]) + `/pushNotificationConfigs/` + string(id[1:len(id)-1]) + `"`)
-	} else {
-		w.put("taskId", task)
-	}
-	w.member("pushNotificationConfig")
-	w.add("{")
-	w.put("id", id)
-	w.put("url", url)
-	if token != nil {
-		w.put("token", token)
-	}
-	if !isNull(authentication) {
-		w.member("authentication")
-		w.schemes(authentication)
-	}
-	w.add("}}")
-}
-
-func (w *writer) schemes(authentication []byte) {
-	s := scanner{b: authentication}
-	s.take('{')
-	w.add("{")
-	for first := true; s.more('}', &first); {
-		switch string(s.name()) {
-		case "scheme":
-			w.member("schemes")
-			w.add("[")
-			w.dst = append(w.dst, s.value()...)
-			w.add("]")
-		case "credentials":
-			w.put("credentials", s.value())
-		default:
-			s.value()
-		}
-	}
-	if s.broken {
-		w.stop()
-	}
-	w.add("}")
+func appended(dst []byte, v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	return append(dst, text...), err
 }
 
 // AppendDeleted appends the answer to the deletion of a config: null in JSON-RPC, an empty

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"a2a-server/internal/jsonscan"
 )
 
 // Error is a fault in a request, in words for its client.
@@ -29,7 +31,7 @@ func (e *Error) Error() string { return strings.TrimSpace(e.Field + " " + e.Reas
 // A body in HTTP+JSON may also have the values of JSON-RPC, with a kind, as the
 // specification's text has them.
 func SendRequest(raw []byte, form Form) ([]byte, error) {
-	r := &reader{writer: writer{scanner: scanner{b: raw}, form: form, dst: make([]byte, 0, len(raw)+64)}}
+	r := &reader{writer: writer{Scanner: jsonscan.New(raw), form: form, dst: make([]byte, 0, len(raw)+64)}}
 	r.send()
 	return r.done()
 }
@@ -47,7 +49,7 @@ func (r *reader) done() ([]byte, error) {
 	switch {
 	case r.err != nil:
 		return nil, r.err
-	case r.broken || r.peek() != 0:
+	case r.Broken || r.Peek() != 0:
 		return nil, &Error{"", "the request must be an object"}
 	}
 	return r.dst, nil
@@ -58,28 +60,27 @@ func (r *reader) refuse(field, reason string) {
 	if r.err == nil {
 		r.err = &Error{field, reason}
 	}
-	r.stop()
+	r.Stop()
 }
 
 // other copies a value that is not an object, which decoding will refuse, and reports whether
 // it did so.
 func (r *reader) other() bool {
-	if r.peek() == '{' {
+	if r.Peek() == '{' {
 		return false
 	}
-	r.dst = append(r.dst, r.value()...)
+	r.dst = append(r.dst, r.Value()...)
 	return true
 }
 
 func (r *reader) send() {
 	var config []byte
-	r.take('{')
 	r.add("{")
-	for first := true; r.more('}', &first); {
-		switch name := r.name(); string(name) {
+	for name := range r.Members {
+		switch string(name) {
 		case "request": // the field's name in the proto, where message is that of its JSON
 			if r.form == JSONRPC {
-				r.value()
+				r.Value()
 				continue
 			}
 			r.member("message")
@@ -88,18 +89,18 @@ func (r *reader) send() {
 			r.member("message")
 			r.message()
 		case "configuration":
-			config = r.value()
+			config = r.Value()
 		case "metadata":
 			r.copied(name)
 		default:
-			r.value()
+			r.Value()
 		}
 	}
 	if config != nil {
 		r.member("configuration")
-		c := &reader{writer: writer{scanner: scanner{b: config}, form: r.form, dst: r.dst}, kinds: r.kinds, err: r.err}
+		c := &reader{writer: writer{Scanner: jsonscan.New(config), form: r.form, dst: r.dst}, kinds: r.kinds, err: r.err}
 		c.config()
-		r.dst, r.err, r.broken = c.dst, c.err, r.broken || c.broken
+		r.dst, r.err, r.Broken = c.dst, c.err, r.Broken || c.Broken
 	}
 	r.add("}")
 }
@@ -108,13 +109,12 @@ func (r *reader) message() {
 	if r.other() {
 		return
 	}
-	r.take('{')
 	r.add("{")
-	for first := true; r.more('}', &first); {
-		switch name := r.name(); string(name) {
+	for name := range r.Members {
+		switch string(name) {
 		case "kind":
 			r.kinds = true
-			if string(r.value()) != `"message"` {
+			if string(r.Value()) != `"message"` {
 				r.refuse("message.kind", `must be "message"`)
 			}
 		case "role":
@@ -124,29 +124,30 @@ func (r *reader) message() {
 			r.parts("parts")
 		case "content":
 			if r.form == JSONRPC {
-				r.value()
+				r.Value()
 				continue
 			}
 			r.parts("content")
-		case "messageId", "message_id":
-			r.copied([]byte("messageId"))
-		case "contextId", "context_id":
-			r.copied([]byte("contextId"))
-		case "taskId", "task_id":
-			r.copied([]byte("taskId"))
-		case "referenceTaskIds", "reference_task_ids":
-			r.copied([]byte("referenceTaskIds"))
-		case "metadata", "extensions":
-			r.copied(name)
 		default:
-			r.value()
+			if same := sameNames[string(name)]; same != "" {
+				r.put(same, r.Value())
+			} else {
+				r.Value()
+			}
 		}
 	}
 	r.add("}")
 }
 
+// sameNames are the members of a message that are the same in 1.0, by all their names.
+var sameNames = map[string]string{
+	"messageId": "messageId", "message_id": "messageId", "contextId": "contextId", "context_id": "contextId",
+	"taskId": "taskId", "task_id": "taskId", "referenceTaskIds": "referenceTaskIds", "reference_task_ids": "referenceTaskIds",
+	"metadata": "metadata", "extensions": "extensions",
+}
+
 func (r *reader) role() {
-	switch role := r.value(); {
+	switch role := r.Value(); {
 	case string(role) == `"user"`:
 		r.add(`"ROLE_USER"`)
 	case string(role) == `"agent"`:
@@ -160,7 +161,7 @@ func (r *reader) role() {
 
 func (r *reader) parts(name string) {
 	r.member("parts")
-	if c := r.peek(); c != '[' && c != 'n' {
+	if c := r.Peek(); c != '[' && c != 'n' {
 		r.refuse("message."+name, "must be a list")
 		return
 	}
@@ -174,35 +175,33 @@ func (r *reader) parts(name string) {
 // part converts a part. Exactly one of text, file and data has to be there; kind, if present,
 // has to name it.
 func (r *reader) part(field string) {
-	if r.peek() != '{' {
+	if r.Peek() != '{' {
 		r.refuse(field, "must be an object")
 		return
 	}
-	var kind, metadata []byte
+	var kind, metadata, value []byte
 	var content string
-	var value []byte
-	r.take('{')
-	for first := true; r.more('}', &first); {
-		switch name := string(r.name()); name {
+	for name := range r.Members {
+		switch string(name) {
 		case "kind":
-			kind = r.value()
+			kind = r.Value()
 		case "metadata":
-			metadata = r.value()
+			metadata = r.Value()
 		case "text", "file", "data":
-			v := r.value()
+			v := r.Value()
 			if isNull(v) {
 				continue
 			}
 			if value != nil {
 				r.refuse(field, "has more than one of text, file and data")
 			}
-			content, value = name, v
+			content, value = string(name), v
 		default:
-			r.value()
+			r.Value()
 		}
 	}
 	switch {
-	case r.broken:
+	case r.Broken:
 		return
 	case kind != nil && string(kind) != `"text"` && string(kind) != `"file"` && string(kind) != `"data"`:
 		r.refuse(field+".kind", `must be "text", "file" or "data"`)
@@ -253,17 +252,15 @@ func (r *reader) data(field string, value, metadata []byte, plain bool) []byte {
 
 // only returns the value of the only member of an object, if that has a name; otherwise nil.
 func only(object []byte, name string) (value []byte) {
-	s := scanner{b: object}
-	s.take('{')
+	s := jsonscan.New(object)
 	n := 0
-	for first := true; s.more('}', &first); n++ {
-		if string(s.name()) == name {
-			value = s.value()
-		} else {
-			s.value()
+	for got := range s.Members {
+		n++
+		if v := s.Value(); string(got) == name {
+			value = v
 		}
 	}
-	if n != 1 || s.broken {
+	if n != 1 || s.Broken {
 		return nil
 	}
 	return value
@@ -275,25 +272,29 @@ func unmarked(metadata []byte) (rest []byte, marked bool) {
 	if len(metadata) == 0 || metadata[0] != '{' {
 		return metadata, false
 	}
-	s := scanner{b: metadata}
-	s.take('{')
-	for first := true; s.more('}', &first); {
-		begin := s.i
-		name := s.name()
-		value := s.value()
+	s := jsonscan.New(metadata)
+	for name := range s.Members {
+		value := s.Value()
 		switch {
 		case string(name) == compat && string(value) == "true":
 			marked = true
 		case rest == nil:
-			rest = append([]byte("{"), s.b[begin:s.i]...)
+			rest = append([]byte("{"), s.Member()...)
 		default:
-			rest = append(append(rest, ','), s.b[begin:s.i]...)
+			rest = append(append(rest, ','), s.Member()...)
 		}
 	}
 	if rest != nil {
 		rest = append(rest, '}')
 	}
-	return rest, marked && !s.broken
+	return rest, marked && !s.Broken
+}
+
+// fileNames are the names of the members of a file in 1.0. Those that begin with file are of
+// HTTP+JSON only.
+var fileNames = map[string]string{
+	"bytes": "raw", "uri": "url", "name": "filename", "mimeType": "mediaType", "mime_type": "mediaType",
+	"fileWithBytes": "raw", "file_with_bytes": "raw", "fileWithUri": "url", "file_with_uri": "url",
 }
 
 // file adds the content or the address of a file.
@@ -302,68 +303,43 @@ func (r *reader) file(field string, value []byte) {
 		r.refuse(field, "must be an object")
 		return
 	}
-	var raw, url, name, media []byte
-	s := scanner{b: value}
-	s.take('{')
-	member := ""
-	text := func() (v []byte) {
-		if v = s.value(); !isNull(v) && v[0] != '"' {
+	s := jsonscan.New(value)
+	var content, filename, media []byte
+	kind := "" // of the content
+	for name := range s.Members {
+		member, v := string(name), s.Value()
+		rest := strings.HasPrefix(member, "file")
+		switch now := fileNames[member]; {
+		case now == "" || rest && r.form == JSONRPC || isNull(v):
+		case v[0] != '"':
 			r.refuse(field+"."+member, "must be a string")
-		}
-		return v
-	}
-	set := func(into *[]byte) {
-		v := text()
-		if isNull(v) {
-			return
-		}
-		if raw != nil && (into == &url || into == &raw) || url != nil && (into == &url || into == &raw) {
-			r.refuse(field, "has its content or its address more than once")
-		}
-		*into = v
-	}
-	outer := false
-	for first := true; s.more('}', &first); {
-		switch member = string(s.name()); {
-		case member == "bytes":
-			set(&raw)
-		case member == "uri":
-			set(&url)
-		case r.form == REST && (member == "fileWithUri" || member == "file_with_uri"):
-			set(&url)
-		case r.form == REST && (member == "fileWithBytes" || member == "file_with_bytes"):
-			set(&raw)
-			outer = true
-		case member == "name":
-			set(&name)
-		case member == "mimeType" || member == "mime_type":
+		case now == "filename":
+			filename = v
+		case now == "mediaType":
 			if media != nil {
 				r.refuse(field, "has its mimeType more than once")
 			}
-			set(&media)
+			media = v
 		default:
-			s.value()
+			if content != nil {
+				r.refuse(field, "has its content or its address more than once")
+			}
+			if kind, content = now, v; rest && now == "raw" {
+				content = once(v)
+			}
 		}
 	}
-	switch {
-	case r.err != nil:
-		return
-	case raw == nil && (url == nil || isEmpty(url)):
+	if content == nil || kind == "url" && isEmpty(content) {
+		names := "bytes or a uri"
 		if strings.HasPrefix(field, "message.content") {
-			r.refuse(field, "has no content: give it fileWithBytes or fileWithUri")
-			return
+			names = "fileWithBytes or fileWithUri"
 		}
-		r.refuse(field, "has no content: give it bytes or a uri")
+		r.refuse(field, "has no content: give it "+names)
 		return
-	case raw != nil && outer:
-		r.put("raw", once(raw))
-	case raw != nil:
-		r.put("raw", raw)
-	default:
-		r.put("url", url)
 	}
-	if name != nil {
-		r.put("filename", name)
+	r.put(kind, content)
+	if filename != nil {
+		r.put("filename", filename)
 	}
 	if media != nil {
 		r.put("mediaType", media)
@@ -406,12 +382,11 @@ func (r *reader) config() {
 	}
 	proto := r.form == REST && !r.kinds
 	blocking := !proto
-	r.take('{')
 	r.add("{")
-	for first := true; r.more('}', &first); {
-		switch name := r.name(); string(name) {
+	for name := range r.Members {
+		switch string(name) {
 		case "blocking":
-			switch v := r.value(); string(v) {
+			switch v := r.Value(); string(v) {
 			case "true":
 				blocking = true
 			case "false":
@@ -421,7 +396,7 @@ func (r *reader) config() {
 				r.refuse("configuration.blocking", "must be true or false")
 			}
 		case "historyLength", "history_length":
-			if v := r.value(); !isNull(v) && (!proto || !isZero(v)) {
+			if v := r.Value(); !isNull(v) && (!proto || !isZero(v)) {
 				r.put("historyLength", v)
 			}
 		case "acceptedOutputModes", "accepted_output_modes":
@@ -431,13 +406,13 @@ func (r *reader) config() {
 			r.push("configuration.pushNotificationConfig")
 		case "pushNotification", "push_notification":
 			if r.form == JSONRPC {
-				r.value()
+				r.Value()
 				continue
 			}
 			r.member("taskPushNotificationConfig")
 			r.push("configuration.pushNotification")
 		default:
-			r.value()
+			r.Value()
 		}
 	}
 	if !blocking {
@@ -461,3 +436,9 @@ func ListQuery(query url.Values) url.Values {
 	}
 	return out
 }
+
+// isNull reports whether a value is null, or missing.
+func isNull(value []byte) bool { return len(value) == 0 || value[0] == 'n' }
+
+// isEmpty reports whether a value is an empty string.
+func isEmpty(value []byte) bool { return string(value) == `""` }

@@ -205,7 +205,7 @@ func TestDocumentIsOfTheTypes(t *testing.T) {
 	if slices.Sort(listed); !slices.Equal(listed, reasons) {
 		t.Errorf("the cases are %v, want %v", listed, reasons)
 	}
-	for _, kind := range failure.Kinds() {
+	for kind := range failure.Kinds {
 		row, has := ofKind[kind]
 		if special := kind == failure.Refused || kind == failure.Decision; has == special || has && !slices.Contains(listed, row.reason) {
 			t.Errorf("failure kind %d: reason %q, want one of the cases", kind, row.reason)

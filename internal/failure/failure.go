@@ -37,7 +37,7 @@ const (
 	ReadOnly                  // the store is damaged and read-only: nothing was written
 	Ended                     // the context of the request has ended: nothing was written
 	DataLoss                  // stored data is damaged: the log needs the cause
-	kinds
+	Kinds                     // how many there are
 )
 
 // A Failure is an error of the domain.
@@ -133,13 +133,4 @@ func ofServer(err error) Failure {
 		}
 	}
 	return Failure{}
-}
-
-// Kinds returns every kind. Tests hold the rows of each protocol against it.
-func Kinds() []Kind {
-	all := make([]Kind, kinds)
-	for i := range all {
-		all[i] = Kind(i)
-	}
-	return all
 }

@@ -50,14 +50,15 @@ func (g Guard) Wrap(h http.Handler, refuse func(http.ResponseWriter, *http.Reque
 
 // Check returns why a request is refused: 403, or nil.
 func (g Guard) Check(r *http.Request) *Error {
-	if _, host := g.Asked(r); len(g.Hosts) > 0 && !slices.Contains(g.Hosts, Hostname(host)) {
+	scheme, host := g.Asked(r)
+	if len(g.Hosts) > 0 && !slices.Contains(g.Hosts, Hostname(host)) {
 		return forbidden("this server does not accept that Host: use one of its own names, or add the name to allowed_hosts; behind a proxy, set public_url to the URL that clients use")
 	}
 	origin := r.Header["Origin"]
 	if len(origin) > 0 {
 		switch {
 		case len(origin) == 1 && slices.Contains(g.Origins, origin[0]):
-		case len(origin) == 1 && g.Own && origin[0] == g.origin(r):
+		case len(origin) == 1 && g.Own && origin[0] == scheme+"://"+host:
 		case len(origin) == 1 && slices.Contains(g.ReadOrigins, origin[0]):
 			if !onlyReads(r) {
 				return forbidden("pages from this Origin may only read from this server, with GET of HTTP+JSON: add it to allowed_origins")
@@ -79,12 +80,6 @@ func (g Guard) Check(r *http.Request) *Error {
 		}
 	}
 	return nil
-}
-
-// origin returns the origin that a page of this server has, as the client reaches it.
-func (g Guard) origin(r *http.Request) string {
-	scheme, host := g.Asked(r)
-	return scheme + "://" + host
 }
 
 // opens reports whether a browser opens a page for a person in a window of its own.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -59,7 +60,11 @@ func (f *Frontend) Lease(ctx context.Context, by auth.Principal, renew Renewal, 
 	l.expires(by)
 	l.next = time.AfterFunc(f.cfg.Recheck, func() { //nolint:contextcheck // it has the stream's
 		l.check()
-		l.again()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if !l.over {
+			l.next.Reset(f.cfg.Recheck)
+		}
 	})
 	l.mu.Unlock()
 	leave := func() {}
@@ -81,15 +86,6 @@ func (l *lease) expires(by auth.Principal) {
 	}
 	if !by.Expires.IsZero() && !l.over {
 		l.expiry = time.AfterFunc(by.Expires.Sub(l.server.cfg.Now()), func() { l.finish(ErrEnded) })
-	}
-}
-
-// again sets the timer for the next check.
-func (l *lease) again() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.over {
-		l.next.Reset(l.server.cfg.Recheck)
 	}
 }
 
@@ -117,12 +113,7 @@ func (l *lease) check() {
 
 // same reports whether by may do the actions of the stream with the same objects.
 func (l *lease) same(by auth.Principal) bool {
-	for _, a := range l.actions {
-		if !l.server.cfg.Same(by, l.by, a) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(l.actions, func(a auth.Action) bool { return !l.server.cfg.Same(by, l.by, a) })
 }
 
 // finish ends the lease; with a cause, the stream too.

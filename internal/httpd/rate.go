@@ -19,10 +19,9 @@ import (
 
 // Rates bounds how often callers may make requests. Its zero value bounds nothing.
 type Rates struct {
-	// PerCaller is how many requests a caller may make in a second, and Burst how many at
-	// once. Without an Authenticator a caller is an address. 0: no limit. Burst defaults to
-	// twice PerCaller.
-	PerCaller, Burst int
+	// PerCaller is how many requests a caller may make in a second, and twice as many at once.
+	// Without an Authenticator a caller is an address. 0: no limit.
+	PerCaller int
 	// Failures is how many invalid credentials an address may send in a minute. Beyond that,
 	// its requests are refused before their credentials are checked. 0: no limit.
 	Failures int
@@ -39,7 +38,6 @@ const maxBuckets = 10_000
 type buckets struct {
 	limit rate.Limit
 	burst int
-	most  int // in a generation
 	seed  maphash.Seed
 
 	mu       sync.Mutex
@@ -47,7 +45,7 @@ type buckets struct {
 }
 
 func newBuckets(limit rate.Limit, burst int) *buckets {
-	return &buckets{limit: limit, burst: burst, most: maxBuckets, seed: maphash.MakeSeed(), now: map[uint64]*rate.Limiter{}}
+	return &buckets{limit: limit, burst: burst, seed: maphash.MakeSeed(), now: map[uint64]*rate.Limiter{}}
 }
 
 // find returns the bucket of a key. If there is none, it makes a bucket if create is set, and
@@ -66,8 +64,8 @@ func find[K comparable](b *buckets, key K, create bool) *rate.Limiter {
 		}
 		l = rate.NewLimiter(b.limit, b.burst)
 	}
-	if len(b.now) >= b.most {
-		b.old, b.now = b.now, make(map[uint64]*rate.Limiter, b.most)
+	if len(b.now) >= maxBuckets {
+		b.old, b.now = b.now, make(map[uint64]*rate.Limiter, maxBuckets)
 	}
 	b.now[hash] = l
 	return l
@@ -110,11 +108,7 @@ type limiter struct {
 func newLimiter(r Rates, g Guard, now func() time.Time, log zerolog.Logger) *limiter {
 	l := &limiter{guard: g, now: now, log: log}
 	if r.PerCaller > 0 {
-		burst := r.Burst
-		if burst <= 0 {
-			burst = 2 * r.PerCaller
-		}
-		l.callers = newBuckets(rate.Limit(r.PerCaller), burst)
+		l.callers = newBuckets(rate.Limit(r.PerCaller), 2*r.PerCaller)
 	}
 	if r.Failures > 0 {
 		l.failures = newBuckets(rate.Every(time.Minute/time.Duration(r.Failures)), r.Failures)
@@ -226,15 +220,4 @@ func (l *limiter) slowDown(w http.ResponseWriter, r *http.Request, known bool) {
 // tooMany returns the error of a request that may be made again after a time.
 func tooMany(after time.Duration, message string) *Error {
 	return &Error{Status: http.StatusTooManyRequests, Message: message, After: max(1, int(math.Ceil(after.Seconds())))}
-}
-
-// Remembered returns how many callers and addresses are remembered for their rates.
-func (f *Frontend) Remembered() (callers, failures int) {
-	return f.rates.callers.size(), f.rates.failures.size()
-}
-
-func (b *buckets) size() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.now) + len(b.old)
 }

@@ -26,7 +26,7 @@ func protocolRows() []row {
 		{"a2a", "operations.subscribe", never("Seq"), "TestWire/resume", "a reader that says where it was continues from there"},
 		{"a2a", "place.visit", swap("Method", "!="), "TestOperationsAreServed", "each route of the table is served"},
 		{"a2a", "stream.end", never("Err err"), "TestStreamThatFailsSaysSo", "a stream that fails says so"},
-		{"a2a", "stream.events", before("write#3", "*kept = b[:0]; buffers.Put(kept)"), "TestFailedWriteKeepsItsBytes", "what a stream could not write is not what another one writes"},
+		{"a2a", "stream.events", before("Send#3", "*kept = b[:0]; buffers.Put(kept)"), "TestFailedWriteKeepsItsBytes", "what a stream could not write is not what another one writes"},
 		{"a2a", "stream.events", use("i#4", "len(page)-1"), "TestWire/resume", "each event of a stream has an id of its own"},
 		{"a2a", "table", omit("MethodGet /tasks/{id}:subscribe"), "TestOperationsAreThoseOfTheProto", "each operation is at every path that the proto has for it"},
 		{"a2a", "wireError.limited", use("take() maxMessage", "e.message"), "TestErrorsAreBounded", "no error is larger than 64 KiB"},
