@@ -250,11 +250,6 @@ var (
 	errUnread   = errors.New("its output is no longer read")
 )
 
-// timeoutError is the cause of the end of a command that took too long.
-type timeoutError struct{ limit time.Duration }
-
-func (e *timeoutError) Error() string { return fmt.Sprintf("it took longer than %v", e.limit) }
-
 // Cancel implements [tool.CancellableTool]. Calls of different tasks may have the same id, so
 // callID is "<task id>/<call id>" for a call that belongs to a task. The call id alone only
 // reaches such a call once its context has ended, so that it never ends the command of another
@@ -288,7 +283,7 @@ func (t *command) register(ctx tool.Context) (_ context.Context, unregister func
 	untime := context.CancelFunc(func() {})
 	limited := within
 	if limit := t.config.Timeout; limit > 0 {
-		limited, untime = context.WithTimeoutCause(within, limit, &timeoutError{limit})
+		limited, untime = context.WithTimeoutCause(within, limit, fmt.Errorf("it took longer than %v", limit))
 	}
 	r := &running{task: ctx.TaskID(), call: ctx.FunctionCallID(), ctx: ctx, cancel: cancel}
 	t.mu.Lock()

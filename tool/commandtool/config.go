@@ -193,7 +193,7 @@ func (t *command) parse() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Args)) {
 		arg := c.Args[name]
 		switch {
-		case !isName(name):
+		case !argumentName.MatchString(name):
 			return fmt.Errorf("%s is not a name for an argument: use at most 64 letters, digits, _, - and dots", visible.Quote(name, maxShown))
 		case !used[name] && !c.StdinArgs:
 			return fmt.Errorf("the argument %s is not used: write {%s} in the command or its input, or remove it", name, name)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -180,27 +179,6 @@ func TestEncoding(t *testing.T) {
 			t.Errorf("as %v: %q and %q, want %q", as, got.out, got.final["output"], want)
 		}
 	}
-}
-
-// The text does not depend on how the reads cut it.
-func TestDecoder(t *testing.T) {
-	t.Parallel()
-	hard := []string{"a", "é", "漢", "👍", "\xff", "\xc3", "\xe2\x82", "\xf0\x9f", "\xf0\x9f\x91", "\x80", "\xed\xa0\x80", "\xc0\xaf", "\xf4\x90\x80\x80", "\n", "\x00"}
-	rapid.Check(t, func(t *rapid.T) {
-		var whole []byte
-		var cuts [][]byte
-		for _, part := range rapid.SliceOf(rapid.SampledFrom(hard)).Draw(t, "parts") {
-			whole = append(whole, part...)
-		}
-		for left := whole; len(left) > 0; {
-			n := rapid.IntRange(1, len(left)).Draw(t, "cut")
-			cuts, left = append(cuts, left[:n]), left[n:]
-		}
-		got := commandtool.Decode(cuts)
-		if want := string([]rune(string(whole))); got != want || !utf8.ValidString(got) {
-			t.Fatalf("%q is %q, want %q", cuts, got, want)
-		}
-	})
 }
 
 // Whatever two streams write, in whatever pieces: what is published of each is what it
