@@ -72,7 +72,7 @@ func (t *request) build(ctx context.Context, args map[string]any, s *secrets) (*
 	var data []byte
 	var mediaType string
 	if t.body != nil {
-		if data, mediaType, err = t.body.expand(args); err != nil {
+		if data, mediaType, err = t.body(args); err != nil {
 			return nil, err
 		}
 	}

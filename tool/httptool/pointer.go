@@ -3,9 +3,12 @@ package httptool
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-openapi/jsonpointer"
 
 	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
@@ -14,24 +17,16 @@ import (
 // pointer is a JSON Pointer (RFC 6901) as its tokens.
 type pointer []string
 
+// pointerText matches a JSON Pointer.
+var pointerText = regexp.MustCompile(`^(/([^/~]|~[01])*)*$`)
+
 // parsePointer parses a JSON Pointer. "" is the whole value.
 func parsePointer(s string) (pointer, error) {
-	if s == "" {
-		return nil, nil
+	p, err := jsonpointer.New(s)
+	if err != nil || !pointerText.MatchString(s) {
+		return nil, fmt.Errorf("%q is not a JSON Pointer; write / before each name, such as /items/0/key, and ~0 for ~ and ~1 for / in a name", s)
 	}
-	if s[0] != '/' {
-		return nil, fmt.Errorf("%q is not a JSON Pointer; write / before each name, such as /items/0/key", s)
-	}
-	tokens := strings.Split(s[1:], "/")
-	for i, token := range tokens {
-		for j, c := range []byte(token) {
-			if c == '~' && (j+1 == len(token) || token[j+1] != '0' && token[j+1] != '1') {
-				return nil, fmt.Errorf("%q is not a JSON Pointer; write ~0 for ~, and ~1 for / in a name", s)
-			}
-		}
-		tokens[i] = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
-	}
-	return tokens, nil
+	return p.DecodedTokens(), nil
 }
 
 // maxNames bounds how many names an error lists.
