@@ -58,42 +58,28 @@ type Config struct {
 // Approval selects the operations that must be approved. The zero value is all except GET and
 // HEAD.
 type Approval struct {
-	kind  approvalKind
+	must  func(operation string) bool
 	names []string
 }
 
-type approvalKind int
-
-const (
-	byMethod approvalKind = iota
-	approveAll
-	approveNone
-	approveNamed
-)
-
 // ApproveAll is that all operations must be approved.
-func ApproveAll() Approval { return Approval{kind: approveAll} }
+func ApproveAll() Approval { return Approval{must: func(string) bool { return true }} }
 
 // ApproveNone is that no operation must be approved.
-func ApproveNone() Approval { return Approval{kind: approveNone} }
+func ApproveNone() Approval { return Approval{must: func(string) bool { return false }} }
 
 // ApproveNamed is that exactly these operations must be approved, named as in [Config].Only.
 func ApproveNamed(names ...string) Approval {
-	return Approval{kind: approveNamed, names: slices.Clone(names)}
+	names = slices.Clone(names)
+	return Approval{must: func(operation string) bool { return slices.Contains(names, operation) }, names: names}
 }
 
 // of returns [httptool.Config].Approve for an operation.
 func (a Approval) of(o *operation) *bool {
-	var must bool
-	switch a.kind {
-	case byMethod:
+	if a.must == nil {
 		return nil
-	case approveAll:
-		must = true
-	case approveNone:
-	case approveNamed:
-		must = slices.Contains(a.names, o.name)
 	}
+	must := a.must(o.name)
 	return &must
 }
 
@@ -195,19 +181,14 @@ func (c *Config) toolName(o *operation) string {
 func (d *document) server(configured string) (string, error) {
 	s := configured
 	if s == "" {
-		servers, err := value{d.root["servers"], "/servers"}.list("servers")
+		servers, err := d.root.member("servers").list("servers")
 		if err != nil {
 			return "", fmt.Errorf("spec: %w", err)
 		}
 		if len(servers) != 1 {
 			return "", fmt.Errorf("server: it is missing, and the document has %d servers; write the server to use", len(servers))
 		}
-		first := value{servers[0], "/servers/0"}
-		m, err := first.object("a server")
-		if err != nil {
-			return "", fmt.Errorf("spec: %w", err)
-		}
-		if s, err = first.text(m, "url"); err != nil {
+		if s, err = servers[0].text("url"); err != nil {
 			return "", fmt.Errorf("spec: %w", err)
 		}
 		if !isAbsolute(s) {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-openapi/jsonpointer"
+
 	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 )
@@ -89,7 +91,7 @@ func (c *converter) convert(v value, depth int) (any, error) {
 	}
 	kinds := applicators()
 	for _, keyword := range slices.Sorted(maps.Keys(from)) {
-		member := value{from[keyword], v.below(keyword)}
+		member := v.member(keyword)
 		switch {
 		case keyword == "$ref":
 		case kinds[keyword] != 0:
@@ -104,7 +106,7 @@ func (c *converter) convert(v value, depth int) (any, error) {
 			}
 		}
 	}
-	if err := c.dropReadOnly(to, from, v); err != nil {
+	if err := c.dropReadOnly(to, v); err != nil {
 		return nil, err
 	}
 	if c.doc.is30() {
@@ -123,7 +125,7 @@ func (c *converter) nested(v value, kind int, keyword string, depth int) (any, e
 		}
 		all := make([]any, len(list))
 		for i, schema := range list {
-			if all[i], err = c.convert(value{schema, v.below(fmt.Sprint(i))}, depth); err != nil {
+			if all[i], err = c.convert(schema, depth); err != nil {
 				return nil, err
 			}
 		}
@@ -135,7 +137,7 @@ func (c *converter) nested(v value, kind int, keyword string, depth int) (any, e
 		}
 		all := make(map[string]any, len(object))
 		for _, name := range slices.Sorted(maps.Keys(object)) {
-			if all[name], err = c.convert(value{object[name], v.below(name)}, depth); err != nil {
+			if all[name], err = c.convert(v.member(name), depth); err != nil {
 				return nil, err
 			}
 		}
@@ -184,36 +186,21 @@ func isPattern(s string) bool {
 }
 
 // dropReadOnly removes the properties that a request does not have.
-func (c *converter) dropReadOnly(to, from map[string]any, v value) error {
-	properties, ok := to["properties"].(map[string]any)
-	if !ok {
-		return nil
-	}
-	original, ok := from["properties"].(map[string]any)
-	if !ok {
-		return nil
-	}
-	var dropped []string
-	for name, property := range original {
-		resolved, err := c.doc.resolve(value{property, v.below("properties") + "/" + strictjson.EscapePointer(name)})
+func (c *converter) dropReadOnly(to map[string]any, v value) error {
+	properties, _ := to["properties"].(map[string]any)
+	for _, name := range sorted(properties) {
+		property := v.member("properties").member(name)
+		resolved, err := c.doc.resolve(property)
 		if err != nil {
 			return err
 		}
-		m, _ := resolved.v.(map[string]any)
-		own, _ := property.(map[string]any)
-		if m["readOnly"] == true || own["readOnly"] == true {
-			delete(properties, name)
-			dropped = append(dropped, name)
+		if resolved.member("readOnly").v != true && property.member("readOnly").v != true {
+			continue
 		}
-	}
-	if required, ok := to["required"].([]any); ok && len(dropped) > 0 {
-		kept := []any{}
-		for _, name := range required {
-			if s, ok := name.(string); !ok || !slices.Contains(dropped, s) {
-				kept = append(kept, name)
-			}
+		delete(properties, name)
+		if required, ok := to["required"].([]any); ok {
+			to["required"] = slices.DeleteFunc(slices.Clone(required), func(one any) bool { return one == name })
 		}
-		to["required"] = kept
 	}
 	return nil
 }
@@ -263,7 +250,7 @@ var notInName = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
 
 // nameOf returns a name for the definition of the schema at a pointer.
 func (c *converter) nameOf(pointer string) string {
-	token := strings.NewReplacer("~1", "/", "~0", "~").Replace(pointer[strings.LastIndexByte(pointer, '/')+1:])
+	token := jsonpointer.Unescape(pointer[strings.LastIndexByte(pointer, '/')+1:])
 	name := notInName.ReplaceAllString(token, "_")
 	if _, taken := c.defs[name]; taken || name == "" || len(name) > 64 {
 		name = shorten(name, pointer)
