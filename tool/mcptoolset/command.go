@@ -41,6 +41,8 @@ const (
 // process is a server that runs as a child, as a stream.
 type process struct {
 	*child.Process
+	io.Reader // its output
+	io.Writer // its input
 
 	stderr sync.WaitGroup
 	mu     sync.Mutex
@@ -72,7 +74,7 @@ func (t *Toolset) start(c *Command) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{Process: started}
+	p := &process{Process: started, Reader: started.Stdout, Writer: started.Stdin}
 	p.stderr.Go(func() { t.readStderr(p) })
 	return p, nil
 }
@@ -103,12 +105,6 @@ func (t *Toolset) readStderr(p *process) {
 		}
 	}
 }
-
-// Read reads the server's output.
-func (p *process) Read(b []byte) (int, error) { return p.Stdout.Read(b) }
-
-// Write writes to the server's input.
-func (p *process) Write(b []byte) (int, error) { return p.Stdin.Write(b) }
 
 // Close ends the server as MCP asks for: without input it should end by itself; then it is
 // told to, and then it is killed. Close does not wait for that.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/net/http/httpguts"
 
 	"a2a-server/internal/egress"
 	"a2a-server/internal/visible"
@@ -164,7 +165,6 @@ const (
 var (
 	offeredName = regexp.MustCompile(`^[A-Za-z0-9_-]([A-Za-z0-9_.-]{0,62}[A-Za-z0-9_-])?$`)
 	prefixName  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-	headerName  = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 )
 
 // Validate returns all problems with c, joined.
@@ -263,7 +263,7 @@ func (h *HTTP) validate() (errs []error) {
 	}
 	for name, value := range h.Header {
 		switch key := http.CanonicalHeaderKey(name); {
-		case !headerName.MatchString(name):
+		case !httpguts.ValidHeaderFieldName(name):
 			errs = append(errs, fmt.Errorf("header: %s is not the name of a header", visible.Quote(name, 80)))
 		case slices.Contains([]string{"Accept", "Connection", "Content-Length", "Content-Type", "Host", "Last-Event-Id", "Transfer-Encoding"}, key),
 			strings.HasPrefix(key, "Mcp-"):

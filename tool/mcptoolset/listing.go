@@ -2,6 +2,7 @@ package mcptoolset
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"a2a-server/internal/strictjson"
@@ -52,25 +53,21 @@ func (t *Toolset) offer(definitions []definition, refused []string, more bool, b
 		if !t.cfg.offers(d.Name) {
 			continue
 		}
-		var r *remote
-		var err error
-		if before != nil && before.gateAll == l.gateAll && before.byName[d.Name] != nil && before.byName[d.Name].definition.same(d) {
-			r = before.byName[d.Name]
-		} else {
-			r, err = t.remote(d, l.gateAll != "")
+		switch n := count[d.Name]; {
+		case n > 1:
+			problem(fmt.Sprintf("tool %s: the server lists %d tools of that name; none is offered", visible.Quote(d.Name, 80), n))
+			count[d.Name] = -1 // reported
+			continue
+		case n < 0:
+			continue
 		}
-		switch {
-		case count[d.Name] > 1:
-			if count[d.Name] > 0 {
-				problem(fmt.Sprintf("tool %s: the server lists %d tools of that name; none is offered", visible.Quote(d.Name, 80), count[d.Name]))
-				count[d.Name] = -1 // reported
+		r := before.kept(d, l.gateAll)
+		if r == nil {
+			var err error
+			if r, err = t.remote(d, l.gateAll != ""); err != nil {
+				problem(fmt.Sprintf("tool %s: %v; it is not offered", visible.Quote(d.Name, 80), err))
+				continue
 			}
-			continue
-		case count[d.Name] < 0:
-			continue
-		case err != nil:
-			problem(fmt.Sprintf("tool %s: %v; it is not offered", visible.Quote(d.Name, 80), err))
-			continue
 		}
 		if r.changed != "" {
 			problem(fmt.Sprintf("tool %s: %s", visible.Quote(d.Name, 80), r.changed))
@@ -90,6 +87,14 @@ func (t *Toolset) offer(definitions []definition, refused []string, more bool, b
 		l.tools = before.tools
 	}
 	return l
+}
+
+// kept returns the tool of a definition if it is the same as in l, else nil. l may be nil.
+func (l *listing) kept(d *definition, gateAll string) *remote {
+	if l == nil || l.gateAll != gateAll || l.byName[d.Name] == nil || !reflect.DeepEqual(l.byName[d.Name].definition, d) {
+		return nil
+	}
+	return l.byName[d.Name]
 }
 
 // remote makes the tool of a definition. The error says why it is not offered.

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -84,17 +86,28 @@ func New(c Config) (*Toolset, error) {
 // Name implements tool.Toolset.
 func (t *Toolset) Name() string { return t.cfg.Name }
 
+// begin takes the lock, and reads the cache file. With an error, which means that Close was called,
+// it does not have the lock.
+func (t *Toolset) begin() error {
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return t.shut()
+	}
+	t.load()
+	return nil
+}
+
+func (t *Toolset) shut() error { return fmt.Errorf("MCP server %s: %w", t.cfg.Name, errShut) }
+
 // Tools implements tool.Toolset. If the server has ever listed its tools, Tools returns them
 // immediately, also while the server is down, and looks for changes in the background.
 // Otherwise the first call connects, for at most [Config].ListTimeout; while that fails, Tools
 // returns an error that wraps [ErrDown]. ctx may be nil.
 func (t *Toolset) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
-	t.mu.Lock()
-	if t.closed {
-		t.mu.Unlock()
-		return nil, fmt.Errorf("MCP server %s: %w", t.cfg.Name, errShut)
+	if err := t.begin(); err != nil {
+		return nil, err
 	}
-	t.load()
 	now := t.cfg.Now()
 	if t.known != nil {
 		if t.attempt == nil && !now.Before(t.retryAt) && t.stale(t.current(), now) {
@@ -137,12 +150,9 @@ func (t *Toolset) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
 // Refresh connects if necessary and lists the tools now, without waiting for a backoff. Its
 // error is for the operator: it says all that is known about why the server is down.
 func (t *Toolset) Refresh(ctx context.Context) error {
-	t.mu.Lock()
-	if t.closed {
-		t.mu.Unlock()
-		return fmt.Errorf("MCP server %s: %w", t.cfg.Name, errShut)
+	if err := t.begin(); err != nil {
+		return err
 	}
-	t.load()
 	a := t.attempt
 	if a == nil {
 		a = t.try() //nolint:contextcheck // it is for all calls
@@ -322,7 +332,7 @@ func (t *Toolset) connect(ctx context.Context, s *session, own bool) (*session, 
 		t.running.Go(s.watch)
 	}
 	s.dirty.Store(false)
-	list, err := s.list(ctx)
+	tools, more, err := s.list(ctx)
 	if err != nil {
 		if why := context.Cause(ctx); why != nil {
 			err = why
@@ -331,7 +341,7 @@ func (t *Toolset) connect(ctx context.Context, s *session, own bool) (*session, 
 		}
 		return s, nil, err
 	}
-	return s, t.understand(list), nil
+	return s, t.understand(tools, more), nil
 }
 
 // current returns the session for new calls, nil if there is none. The caller has the
@@ -350,17 +360,14 @@ func (t *Toolset) stale(s *session, now time.Time) bool {
 }
 
 // understand makes a listing of a server's announcement.
-func (t *Toolset) understand(list *announced) *listing {
+func (t *Toolset) understand(tools []*mcp.Tool, more bool) *listing {
 	var definitions []definition
 	var refused []string
-	for _, one := range list.tools {
+	for _, one := range tools {
 		if one == nil || !t.cfg.offers(one.Name) {
 			continue
 		}
 		d, err := definitionOf(one)
-		if list.tasks[one.Name] {
-			err = errors.New("it runs only as a task of MCP (taskSupport: required), which this server does not speak")
-		}
 		if err != nil {
 			refused = append(refused, fmt.Sprintf("tool %s: %s; it is not offered", visible.Quote(one.Name, 80), visible.Clip(err.Error(), 300)))
 			continue
@@ -370,7 +377,7 @@ func (t *Toolset) understand(list *announced) *listing {
 	t.mu.Lock()
 	before := t.known
 	t.mu.Unlock()
-	return t.offer(definitions, refused, list.more, before)
+	return t.offer(definitions, refused, more, before)
 }
 
 // note logs the problems of a listing if they have changed.
