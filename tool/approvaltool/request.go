@@ -1,7 +1,6 @@
 package approvaltool
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"a2a-server/tool"
@@ -50,12 +49,4 @@ func ask(ctx tool.Context, r request) (map[string]any, error) {
 		result["reason"] = answer.Reason
 	}
 	return result, nil
-}
-
-// decoded returns the JSON value of an answer.
-func decoded(raw json.RawMessage) (v any, err error) {
-	if err := json.Unmarshal(raw, &v); err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
-	}
-	return v, nil
 }

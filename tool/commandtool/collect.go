@@ -31,7 +31,7 @@ type collector struct {
 	size    int // bytes of pending
 	budget  int // bytes that may still become pending
 	dropped int64
-	open    int  // streams that have not ended
+	open    int // streams that have not ended
 	streams [streams]stream
 }
 

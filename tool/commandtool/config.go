@@ -1,6 +1,7 @@
 package commandtool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,19 +110,15 @@ func build(c Config) (*command, error) {
 	if err := checkEnv(&c); err != nil {
 		return nil, err
 	}
-	if c.Grace == 0 {
-		c.Grace = defaultGrace
-	}
-	if c.Output.Max == 0 {
-		c.Output.Max = defaultMax
-	}
+	c.Grace, c.Output.Max = cmp.Or(c.Grace, defaultGrace), cmp.Or(c.Output.Max, defaultMax)
 	c.Run, c.Args, c.Env, c.Secrets = slices.Clone(c.Run), maps.Clone(c.Args), maps.Clone(c.Env), maps.Clone(c.Secrets)
 	t := &command{config: c, running: map[string][]*running{}}
-	parse := t.parse
+	var err error
 	if c.Free != nil {
-		parse = t.parseFree
+		err = t.parseFree()
+	} else {
+		err = t.parse()
 	}
-	err := parse()
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package httptool
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -144,9 +145,7 @@ func (t *request) declare(d *declared) {
 	if c.Timeout < 0 {
 		d.problem("timeout: %s is out of range; write a duration such as 30s", c.Timeout)
 	}
-	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
-	}
+	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
 	var err error
 	if t.result, err = parsePointer(c.Result); err != nil {
 		d.problem("result: %w", err)

@@ -1,6 +1,7 @@
 package mcptoolset
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -297,18 +298,10 @@ func (c Config) withDefaults() Config {
 		pins[name] = strings.ToLower(digest)
 	}
 	c.Pins = pins
-	if c.ListTimeout == 0 {
-		c.ListTimeout = defaultListTimeout
-	}
-	if c.MaxMessage == 0 {
-		c.MaxMessage = defaultMaxMessage
-	}
-	if c.Retry == 0 {
-		c.Retry = defaultRetry
-	}
-	if c.Version == "" {
-		c.Version = "devel"
-	}
+	c.ListTimeout = cmp.Or(c.ListTimeout, defaultListTimeout)
+	c.MaxMessage = cmp.Or(c.MaxMessage, defaultMaxMessage)
+	c.Retry = cmp.Or(c.Retry, defaultRetry)
+	c.Version = cmp.Or(c.Version, "devel")
 	if c.Now == nil {
 		c.Now = time.Now
 	}

@@ -23,18 +23,8 @@ type listing struct {
 // offer makes a listing of definitions. Tools that are the same as in before are kept, and
 // if all are, so is its slice of them: registries recognize it.
 func (t *Toolset) offer(definitions []definition, refused []string, more bool, before *listing) *listing {
-	l := &listing{definitions: definitions, byName: make(map[string]*remote, len(definitions))}
-	dropped := 0
-	problem := func(text string) {
-		if len(l.problems) < maxProblems {
-			l.problems = append(l.problems, text)
-		} else {
-			dropped++
-		}
-	}
-	for _, text := range refused {
-		problem(text)
-	}
+	l := &listing{definitions: definitions, byName: make(map[string]*remote, len(definitions)), problems: refused}
+	problem := func(format string, args ...any) { l.problems = append(l.problems, fmt.Sprintf(format, args...)) }
 	count := map[string]int{}
 	for _, d := range definitions {
 		count[d.Name]++
@@ -42,11 +32,11 @@ func (t *Toolset) offer(definitions []definition, refused []string, more bool, b
 	for _, name := range t.cfg.Approve.names {
 		if count[name] == 0 {
 			l.gateAll = fmt.Sprintf("approve names %s, which the server does not list, so every tool needs an approval; check its spelling", visible.Quote(name, 80))
-			problem(l.gateAll)
+			problem("%s", l.gateAll)
 		}
 	}
 	if more {
-		problem(fmt.Sprintf("the server lists more than %d tools or %d pages; the others are not offered", maxTools, maxPages))
+		problem("the server lists more than %d tools or %d pages; the others are not offered", maxTools, maxPages)
 	}
 	for i := range definitions {
 		d := &definitions[i]
@@ -55,7 +45,7 @@ func (t *Toolset) offer(definitions []definition, refused []string, more bool, b
 		}
 		switch n := count[d.Name]; {
 		case n > 1:
-			problem(fmt.Sprintf("tool %s: the server lists %d tools of that name; none is offered", visible.Quote(d.Name, 80), n))
+			problem("tool %s: the server lists %d tools of that name; none is offered", visible.Quote(d.Name, 80), n)
 			count[d.Name] = -1 // reported
 			continue
 		case n < 0:
@@ -65,23 +55,23 @@ func (t *Toolset) offer(definitions []definition, refused []string, more bool, b
 		if r == nil {
 			var err error
 			if r, err = t.remote(d, l.gateAll != ""); err != nil {
-				problem(fmt.Sprintf("tool %s: %v; it is not offered", visible.Quote(d.Name, 80), err))
+				problem("tool %s: %v; it is not offered", visible.Quote(d.Name, 80), err)
 				continue
 			}
 		}
 		if r.changed != "" {
-			problem(fmt.Sprintf("tool %s: %s", visible.Quote(d.Name, 80), r.changed))
+			problem("tool %s: %s", visible.Quote(d.Name, 80), r.changed)
 		}
 		l.byName[d.Name] = r
 		l.tools = append(l.tools, r)
 	}
 	for _, name := range t.cfg.Only {
 		if name != "*" && count[name] == 0 && !slices.Contains(t.cfg.Approve.names, name) {
-			problem(fmt.Sprintf("tool %s: the server does not list it, or lists it in a form that cannot be used", visible.Quote(name, 80)))
+			problem("tool %s: the server does not list it, or lists it in a form that cannot be used", visible.Quote(name, 80))
 		}
 	}
-	if dropped > 0 {
-		l.problems = append(l.problems, fmt.Sprintf("%d more problems", dropped))
+	if rest := len(l.problems) - maxProblems; rest > 0 {
+		l.problems = append(l.problems[:maxProblems], fmt.Sprintf("%d more problems", rest))
 	}
 	if before != nil && slices.Equal(before.tools, l.tools) {
 		l.tools = before.tools
