@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-openapi/jsonpointer"
 	"golang.org/x/net/http/httpguts"
 
 	"a2a-server/internal/visible"
@@ -91,7 +92,7 @@ type request struct {
 	url         *urlTemplate
 	headers     []header
 	body        body
-	result      pointer
+	result      jsonpointer.Pointer
 }
 
 // toolName matches valid names of tools.
