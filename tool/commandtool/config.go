@@ -44,9 +44,6 @@ type Config struct {
 	Identity string
 	// Stdin is the input of the command, with placeholders as in Run. Defaults to nothing.
 	Stdin string
-	// StdinArgs makes the arguments of the call, as a JSON object, the command's input: with
-	// defaults for missing arguments, and with the checked paths of files.
-	StdinArgs bool
 
 	// Timeout is how long the command may run. Defaults to the server's limit for tools.
 	Timeout time.Duration
@@ -104,15 +101,13 @@ func build(c Config) (*command, error) {
 		return nil, errors.New("the timeout, the grace period and the maximum of the output cannot be negative")
 	case c.Output.As != Lines && c.Output.As != Bytes:
 		return nil, errors.New("output is published as lines or as bytes")
-	case c.Stdin != "" && c.StdinArgs:
-		return nil, errors.New("its input is either a text or the arguments, not both")
 	}
 	if err := checkEnv(&c); err != nil {
 		return nil, err
 	}
 	c.Grace, c.Output.Max = cmp.Or(c.Grace, defaultGrace), cmp.Or(c.Output.Max, defaultMax)
 	c.Run, c.Args, c.Env, c.Secrets = slices.Clone(c.Run), maps.Clone(c.Args), maps.Clone(c.Env), maps.Clone(c.Secrets)
-	t := &command{config: c, running: map[string][]*running{}}
+	t := &command{config: c, running: map[*running]struct{}{}}
 	var err error
 	if c.Free != nil {
 		err = t.parseFree()
@@ -156,7 +151,7 @@ func checkEnv(c *Config) error {
 // parseFree checks the lists of a tool whose calls name the command.
 func (t *command) parseFree() (err error) {
 	c := &t.config
-	if len(c.Args) > 0 || c.Stdin != "" || c.StdinArgs {
+	if len(c.Args) > 0 || c.Stdin != "" {
 		return errors.New("a tool whose calls name the command has no other arguments, and no input")
 	}
 	t.free, err = newFree(c.Free)
@@ -192,7 +187,7 @@ func (t *command) parse() error {
 		switch {
 		case !argumentName.MatchString(name):
 			return fmt.Errorf("%s is not a name for an argument: use at most 64 letters, digits, _, - and dots", visible.Quote(name, maxShown))
-		case !used[name] && !c.StdinArgs:
+		case !used[name]:
 			return fmt.Errorf("the argument %s is not used: write {%s} in the command or its input, or remove it", name, name)
 		case arg.Type == File && c.Dir == "":
 			return fmt.Errorf("the argument %s is a file, so the tool needs a folder in which files must be", name)

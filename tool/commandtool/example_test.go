@@ -15,7 +15,7 @@ func ExampleNew() {
 		Name:        "greet",
 		Description: "Greets somebody",
 		Run:         []string{"printf", "<%s>\n", "Hello {name}"},
-		Args:        map[string]commandtool.Arg{"name": {MaxLength: 50}},
+		Args:        map[string]commandtool.Arg{"name": {Keywords: map[string]any{"maxLength": 50}}},
 		Env:         map[string]string{"PATH": "/usr/bin:/bin"},
 	})
 	if err != nil {

@@ -203,7 +203,6 @@ func TestHint(t *testing.T) {
 	c := commandtool.Config{Name: "it", Run: []string{"./deploy.sh", "--env", "{env}", "--", "{service}"}, Dir: "/srv", Args: map[string]commandtool.Arg{"env": {}, "service": {}}}
 	free := commandtool.Config{Name: "it", Free: &commandtool.Free{Allow: ps("git ...")}}
 	stdin := commandtool.Config{Name: "it", Run: []string{"psql"}, Stdin: "DELETE FROM {table};\n-- {why}", Args: map[string]commandtool.Arg{"table": {Default: "all"}, "why": {}}}
-	jsonIn := commandtool.Config{Name: "it", Run: []string{"run"}, StdinArgs: true, Args: map[string]commandtool.Arg{"table": {Default: "all"}, "why": {}}}
 	for _, tt := range []struct {
 		c    commandtool.Config
 		args map[string]any
@@ -215,7 +214,6 @@ func TestHint(t *testing.T) {
 		{c, map[string]any{"env": "prod", "service": "a > <b> && c"}, `Runs ./deploy.sh --env prod -- "a > <b> && c" in /srv`},
 		{stdin, map[string]any{"why": "<&>"}, `Runs psql with the input "DELETE FROM all;\n-- <&>"`},
 		{stdin, map[string]any{"why": "\u202ex"}, `Runs psql with the input "DELETE FROM all;\n-- \u202ex"`},
-		{jsonIn, map[string]any{"why": "x"}, `Runs run with the input {"table":"all","why":"x"}`},
 		{free, line("git  push 'origin main'"), `Runs git push "origin main"`},
 		{free, argv("rm", "-rf"), `This call will fail: "rm": this tool may not run it: with these arguments, it is not among the allowed commands`},
 	} {
