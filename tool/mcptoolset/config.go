@@ -77,9 +77,6 @@ type Config struct {
 	// known after a restart while it is down. Defaults to none. Two toolsets must not
 	// share a file.
 	CacheFile string
-	// Version is the version of this program, which the server is told. Defaults to
-	// "devel".
-	Version string
 	// Logger gets events of the connection, and at debug level the server's stderr. Defaults
 	// to none.
 	Logger zerolog.Logger
@@ -301,7 +298,6 @@ func (c Config) withDefaults() Config {
 	c.ListTimeout = cmp.Or(c.ListTimeout, defaultListTimeout)
 	c.MaxMessage = cmp.Or(c.MaxMessage, defaultMaxMessage)
 	c.Retry = cmp.Or(c.Retry, defaultRetry)
-	c.Version = cmp.Or(c.Version, "devel")
 	if c.Now == nil {
 		c.Now = time.Now
 	}

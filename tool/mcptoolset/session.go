@@ -68,7 +68,7 @@ func (t *Toolset) open(ctx context.Context, own bool) (*session, error) {
 	}
 	s.link = l
 	stop := context.AfterFunc(ctx, l.kill)
-	client := mcp.NewClient(&mcp.Implementation{Name: "a2a-server", Version: t.cfg.Version}, s.options())
+	client := mcp.NewClient(&mcp.Implementation{Name: "a2a-server", Version: "devel"}, s.options())
 	client.AddReceivingMiddleware(s.hearing)
 	s.client, err = client.Connect(ctx, l.transport, &mcp.ClientSessionOptions{ProtocolVersion: t.protocol()})
 	if !stop() && err == nil {

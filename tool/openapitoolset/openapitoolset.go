@@ -37,17 +37,12 @@ type Config struct {
 	// Approve selects the operations that must be approved. Defaults to all except GET and
 	// HEAD.
 	Approve Approval
-	// Annotations replace the method's annotations, by operationId; see [httptool.Config].
-	Annotations map[string]tool.Annotations
 
 	// Header has values of headers for all requests, with {secret:name} for secrets; see
 	// [httptool.Config].
 	Header map[string]string
 	// Secrets returns the values of secrets; see [httptool.Config].
 	Secrets func(ctx context.Context, name string) (string, error)
-	// IdempotencyHeader is set in the requests of all operations except GET and HEAD; see
-	// [httptool.Config]. Defaults to none.
-	IdempotencyHeader string
 	// Timeout bounds each call. Defaults to [httptool.DefaultTimeout].
 	Timeout time.Duration
 	// Client sends the requests. Defaults to a new client that allows only the public
@@ -162,7 +157,7 @@ func build(c *Config) (_ tool.Toolset, problems []string, err error) {
 func (c *Config) check(server string) error {
 	_, err := httptool.New(httptool.Config{
 		Name: "all", Method: http.MethodPost, URL: server, Header: c.Header, Secrets: c.Secrets,
-		IdempotencyHeader: c.IdempotencyHeader, Timeout: c.Timeout, Client: c.Client,
+		Timeout: c.Timeout, Client: c.Client,
 		Parameters: map[string]any{"properties": map[string]any{}},
 	})
 	return err
@@ -252,11 +247,6 @@ func (d *document) selected(c *Config) (_ []*operation, problems []string, _ err
 	for _, name := range c.Approve.names {
 		if !chosen[name] {
 			errs = append(errs, fmt.Errorf("approve: %s", unknown(name, sorted(chosen))))
-		}
-	}
-	for _, name := range sorted(c.Annotations) {
-		if !chosen[name] {
-			errs = append(errs, fmt.Errorf("annotations: %s", unknown(name, sorted(chosen))))
 		}
 	}
 	if len(errs) == 0 && len(operations) == 0 && len(problems) == 0 {

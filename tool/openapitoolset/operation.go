@@ -138,12 +138,6 @@ func (d *document) tool(c *Config, o *operation, name, server string) (_ tool.To
 	if h.Header == nil {
 		h.Header = map[string]string{}
 	}
-	if a, ok := c.Annotations[o.name]; ok {
-		h.Annotations = &a
-	}
-	if o.method != http.MethodGet && o.method != http.MethodHead {
-		h.IdempotencyHeader = c.IdempotencyHeader
-	}
 	for _, a := range arguments {
 		switch a.in {
 		case "header":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -234,17 +235,8 @@ func (d *document) isObject(v value) bool {
 
 // isSetOtherwise reports whether a header is no argument.
 func isSetOtherwise(c *Config, name string) bool {
-	for set := range c.Header {
-		if strings.EqualFold(set, name) {
-			return true
-		}
-	}
-	for _, set := range []string{"Accept", "Content-Type", "Authorization", c.IdempotencyHeader} {
-		if strings.EqualFold(set, name) {
-			return true
-		}
-	}
-	return false
+	others := append(slices.Collect(maps.Keys(c.Header)), "Accept", "Content-Type", "Authorization")
+	return slices.ContainsFunc(others, func(set string) bool { return strings.EqualFold(set, name) })
 }
 
 // described adds a description to a schema that has none.

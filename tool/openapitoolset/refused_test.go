@@ -67,7 +67,6 @@ func TestRefused(t *testing.T) {
 
 		{"unknown operation", openapitoolset.Config{Spec: one(""), Only: []string{"ops"}}, []string{`"ops"; did you mean op?`}},
 		{"unknown approval", openapitoolset.Config{Spec: one(""), Approve: openapitoolset.ApproveNamed("x")}, []string{"approve:", `"x"`}},
-		{"unknown annotations", openapitoolset.Config{Spec: one(""), Annotations: map[string]tool.Annotations{"x": {}}}, []string{"annotations:", `"x"`}},
 		{"reserved header for all", openapitoolset.Config{Spec: one(""), Header: map[string]string{"Host": "x"}}, []string{`header "Host"`}},
 		{"missing secret", openapitoolset.Config{Spec: one(""), Header: map[string]string{"A": "{secret:x}"}}, []string{"needs secrets"}},
 
