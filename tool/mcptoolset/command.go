@@ -45,8 +45,6 @@ type process struct {
 	io.Writer // its input
 
 	stderr sync.WaitGroup
-	mu     sync.Mutex
-	last   []string // lines of stderr
 }
 
 // Startable returns the obstacle to starting the server now, such as a missing program; nil if
@@ -80,8 +78,14 @@ func (t *Toolset) start(c *Command) (*process, error) {
 }
 
 // readStderr logs the server's stderr, and keeps reading beyond the limit: a server whose
-// stderr is not read stops.
+// stderr is not read stops. It keeps the last lines for Status.
 func (t *Toolset) readStderr(p *process) {
+	var last []string
+	defer func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.lastWords = last
+	}()
 	in := bufio.NewReaderSize(p.Stderr, 4<<10)
 	for n := 0; ; {
 		line, prefix, err := in.ReadLine()
@@ -95,11 +99,9 @@ func (t *Toolset) readStderr(p *process) {
 		if text == "" {
 			continue
 		}
-		p.mu.Lock()
-		if p.last = append(p.last, text); len(p.last) > maxLastWords {
-			p.last = p.last[1:]
+		if last = append(last, text); len(last) > maxLastWords {
+			last = last[1:]
 		}
-		p.mu.Unlock()
 		if n++; n <= maxLogged {
 			t.cfg.Logger.Debug().Str("mcp_server", t.cfg.Name).Str("line", text).Msg("mcp server writes to stderr")
 		}
@@ -131,21 +133,10 @@ func (t *Toolset) openCommand(s *session) (*link, error) {
 			p.Process.Close()
 			l.writer.Wait()
 			p.stderr.Wait()
-			t.noteStderr(p)
 		},
 		cause:   l.cause,
 		explain: func(err error) error { return p.explain(err) },
 	}, nil
-}
-
-// noteStderr keeps the last lines that a server has written to stderr, for Status.
-func (t *Toolset) noteStderr(p *process) {
-	p.mu.Lock()
-	last := slices.Clone(p.last)
-	p.mu.Unlock()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.lastWords = last
 }
 
 // sayLastWords logs the last lines of stderr of a server that ended by itself.

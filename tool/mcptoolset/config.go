@@ -191,14 +191,10 @@ func (c *Config) Validate() error {
 		errs = append(errs, c.HTTP.validate()...)
 	}
 	errs = append(errs, c.validateNames()...)
-	switch c.Elicit {
-	case "", ElicitDecline, ElicitAsk:
-	default:
+	if !slices.Contains([]Elicit{"", ElicitDecline, ElicitAsk}, c.Elicit) {
 		problem("elicit: %s is unknown; write %s or %s", visible.Quote(string(c.Elicit), 80), ElicitDecline, ElicitAsk)
 	}
-	switch c.Protocol {
-	case "", ProtocolNewest, ProtocolHandshake:
-	default:
+	if !slices.Contains([]Protocol{"", ProtocolNewest, ProtocolHandshake}, c.Protocol) {
 		problem("protocol: %s is unknown; write %s or %s", visible.Quote(string(c.Protocol), 80), ProtocolNewest, ProtocolHandshake)
 	}
 	for _, d := range []struct {

@@ -61,7 +61,6 @@ type Toolset struct {
 	waiting   int // calls that wait for their turn
 	owned     int // sessions for a single call each
 	relist    *time.Timer
-	logged    []string // problems
 	trouble   string   // with the cache file
 	saved     []byte   // content of the cache file
 	lastWords []string // on stderr, of the process that ended last
@@ -108,28 +107,21 @@ func (t *Toolset) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
 	if err := t.begin(); err != nil {
 		return nil, err
 	}
-	now := t.cfg.Now()
-	if t.known != nil {
-		if t.attempt == nil && !now.Before(t.retryAt) && t.stale(t.current(), now) {
-			t.try()
-		}
-		tools := t.known.tools
-		t.mu.Unlock()
-		return tools, nil
+	if t.due() && (t.known == nil || t.stale(t.current(), t.cfg.Now())) {
+		t.try()
 	}
-	if t.failures > 0 { // lookups of other tools no longer wait for this server
-		if t.attempt == nil && !now.Before(t.retryAt) {
-			t.try()
-		}
-		err := t.downError(t.down)
-		t.mu.Unlock()
-		return nil, err
-	}
-	a := t.attempt
-	if a == nil {
-		a = t.try()
+	known, a := t.known, t.attempt
+	var err error
+	if known == nil && t.failures > 0 { // lookups of other tools no longer wait for this server
+		err = t.downError(t.down)
 	}
 	t.mu.Unlock()
+	switch {
+	case err != nil:
+		return nil, err
+	case known != nil:
+		return known.tools, nil
+	}
 	var done <-chan struct{}
 	if ctx != nil {
 		done = ctx.Done()
@@ -242,6 +234,9 @@ func (t *Toolset) Close() error {
 	return nil
 }
 
+// due reports whether it is time for another attempt, and none is running. The caller has the lock.
+func (t *Toolset) due() bool { return t.attempt == nil && !t.cfg.Now().Before(t.retryAt) }
+
 // try starts an attempt in the background. The caller has the lock and knows that none is
 // running.
 func (t *Toolset) try() *attempt {
@@ -260,6 +255,10 @@ func (t *Toolset) run(a *attempt, s *session) {
 	s, known, err := t.connect(ctx, s, false /* own */)
 
 	t.mu.Lock()
+	before := t.known
+	if t.checked.IsZero() {
+		before = nil // it is from the cache file
+	}
 	t.attempt = nil
 	if err == nil && t.closed {
 		err = errShut
@@ -290,7 +289,7 @@ func (t *Toolset) run(a *attempt, s *session) {
 	close(a.done)
 	switch {
 	case err == nil:
-		t.note(known)
+		t.note(known, before)
 		if opened {
 			t.cfg.Logger.Info().Str("mcp_server", t.cfg.Name).Int("tools", len(known.tools)).Msg("mcp server connected")
 		}
@@ -380,13 +379,9 @@ func (t *Toolset) understand(tools []*mcp.Tool, more bool) *listing {
 	return t.offer(definitions, refused, more, before)
 }
 
-// note logs the problems of a listing if they have changed.
-func (t *Toolset) note(l *listing) {
-	t.mu.Lock()
-	same := slices.Equal(l.problems, t.logged)
-	t.logged = l.problems
-	t.mu.Unlock()
-	if !same && len(l.problems) > 0 {
+// note logs the problems of a listing that the listing before, which may be nil, did not have.
+func (t *Toolset) note(l, before *listing) {
+	if len(l.problems) > 0 && (before == nil || !slices.Equal(l.problems, before.problems)) {
 		t.cfg.Logger.Warn().Str("mcp_server", t.cfg.Name).Strs("problems", l.problems).Msg("some tools of an mcp server are not offered as configured")
 	}
 }

@@ -79,7 +79,7 @@ func (t *Toolset) useOwn(ctx context.Context, r *remote) (*session, error) {
 	defer cancel()
 	s, known, err := t.connect(attempt, nil, true /* own */)
 	t.mu.Lock()
-	down := err != nil
+	down, before := err != nil, t.known
 	switch {
 	case t.closed:
 		err = t.shut()
@@ -97,7 +97,7 @@ func (t *Toolset) useOwn(ctx context.Context, r *remote) (*session, error) {
 		t.giveUp(s)
 		return nil, err
 	}
-	t.note(known)
+	t.note(known, before)
 	return s, nil
 }
 
@@ -125,7 +125,7 @@ func (t *Toolset) reachable() error {
 	if t.current() != nil {
 		return nil
 	}
-	if t.attempt == nil && !t.cfg.Now().Before(t.retryAt) {
+	if t.due() {
 		t.try()
 	}
 	return t.downError(t.down)
