@@ -37,11 +37,10 @@ func TestCommand(t *testing.T) {
 
 func TestDeclared(t *testing.T) {
 	t.Parallel()
-	no, yes := false, true
 	for _, tt := range []struct {
 		approve *bool
 		asks    bool
-	}{{nil, true}, {&yes, true}, {&no, false}} {
+	}{{nil, true}, {new(true), true}, {new(false), false}} {
 		c := script("exit 0")
 		c.Description, c.Approve, c.Annotations = "Does nothing", tt.approve, tool.Annotations{ReadOnly: true}
 		it := build(t, c)
@@ -480,7 +479,7 @@ func TestCancelOfAnotherTask(t *testing.T) {
 	// A call without a task has only its own id.
 	it = build(t, script("echo started; sleep 1000"))
 	c, _ = tool.As[tool.CancellableTool](it)
-	for r, err := range it.CallStreaming(call{ctx: t.Context(), id: "alone"}, nil) {
+	for r, err := range it.CallStreaming(call{Context: t.Context(), id: "alone"}, nil) {
 		if err == nil && r.Streaming && !c.Cancel("alone") {
 			t.Error("it cannot be canceled")
 		}
@@ -515,7 +514,7 @@ func TestReaderStops(t *testing.T) {
 		pid := 0
 		func() {
 			defer func() { _ = recover() }()
-			for r, err := range build(t, c).CallStreaming(call{ctx: t.Context(), id: "call"}, nil) {
+			for r, err := range build(t, c).CallStreaming(call{Context: t.Context(), id: "call"}, nil) {
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -22,7 +22,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	ctx := call{ctx: context.Background(), task: "t1", id: "c1"} // the engine makes it
+	ctx := call{Context: context.Background(), task: "t1", id: "c1"} // the engine makes it
 	for result, err := range greet.CallStreaming(ctx, map[string]any{"name": "World; rm -rf $HOME"}) {
 		switch {
 		case err != nil:

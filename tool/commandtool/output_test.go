@@ -45,7 +45,7 @@ func TestFirstPieceAtOnce(t *testing.T) {
 	c.Timeout = 2 * time.Minute
 	it := build(t, c)
 	start := time.Now()
-	for r, err := range it.CallStreaming(call{ctx: t.Context(), id: "call"}, nil) {
+	for r, err := range it.CallStreaming(call{Context: t.Context(), id: "call"}, nil) {
 		if text, _ := r.Content.(string); err != nil || text != "first\n" {
 			t.Errorf("got %q, %v", text, err)
 		}
@@ -236,25 +236,3 @@ func TestQuickOutputIsCoalesced(t *testing.T) {
 		t.Errorf("it allocated %d bytes", used)
 	}
 }
-
-func benchmark(b *testing.B, times, size int) {
-	b.Helper()
-	it := build(b, role(b, "write", fmt.Sprint(times), strings.Repeat("x", size-1)+"\n"))
-	pieces := 0
-	b.ReportAllocs()
-	b.SetBytes(int64(times * size))
-	for b.Loop() {
-		got := run(b.Context(), it, nil)
-		if got.failed != nil {
-			b.Fatal(got.failed)
-		}
-		pieces += got.pieces
-	}
-	b.ReportMetric(float64(pieces)/float64(b.N), "pieces/op")
-}
-
-// Each includes starting a process.
-func BenchmarkStart(b *testing.B)        { benchmark(b, 1, 10) }
-func Benchmark10000x10(b *testing.B)     { benchmark(b, 10_000, 10) }
-func Benchmark10000x100(b *testing.B)    { benchmark(b, 10_000, 100) }
-func BenchmarkDropped100MB(b *testing.B) { benchmark(b, 1600, 64<<10) }
