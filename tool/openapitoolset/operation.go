@@ -259,36 +259,26 @@ func requestURL(server, path string, arguments []*argument) (string, error) {
 		return "", fmt.Errorf("%s is not a path; it must begin with /, and have neither ? nor #", visible.Quote(path, 200))
 	}
 	named := map[string]*argument{}
-	used := map[string]bool{}
+	var query []string
 	for _, a := range arguments {
-		if a.in == "path" {
+		switch a.in {
+		case "path":
 			named[a.wire] = a
+		case "query":
+			query = append(query, escapeKey(a.wire)+"={"+a.name+a.suffix+"}")
 		}
 	}
 	var missing string
 	expanded := pathParameter.ReplaceAllStringFunc(path, func(braced string) string {
 		wire := braced[1 : len(braced)-1]
-		used[wire] = true
 		if a := named[wire]; a != nil {
 			return "{" + a.name + "}"
 		}
 		missing = wire
 		return ""
 	})
-	if missing != "" {
+	if missing != "" { // such as {name*}, which the library takes for {name}
 		return "", fmt.Errorf("the path has {%s}, which is not declared as a parameter in the path", visible.Clip(missing, 80))
-	}
-	for _, wire := range sorted(named) {
-		if !used[wire] {
-			return "", fmt.Errorf("the parameter %s is in the path, but the path has no {%s}", visible.Quote(wire, 80), visible.Clip(wire, 80))
-		}
-	}
-	var query []string
-	for _, a := range arguments {
-		if a.in != "query" {
-			continue
-		}
-		query = append(query, escapeKey(a.wire)+"={"+a.name+a.suffix+"}")
 	}
 	if len(query) > 0 {
 		expanded += "?" + strings.Join(query, "&")
