@@ -169,9 +169,3 @@ func (c *collector) discard() {
 	c.pending, c.size, c.budget = nil, 0, 0
 	c.room.Broadcast()
 }
-
-func (c *collector) droppedBytes() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.dropped
-}

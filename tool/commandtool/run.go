@@ -221,7 +221,7 @@ func (e *execution) yieldText(yield func(*tool.Result, error) bool, s segment) b
 
 // yieldDropped yields the number of bytes that were not published.
 func (e *execution) yieldDropped(yield func(*tool.Result, error) bool) bool {
-	dropped := e.collector.droppedBytes()
+	dropped := e.collector.dropped // final, because the streams have ended
 	if dropped == 0 {
 		return true
 	}

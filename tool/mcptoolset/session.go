@@ -118,7 +118,7 @@ func (s *session) options() *mcp.ClientOptions {
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
 			s.told.Store(false)
-			s.noteChange()
+			s.dirty.Store(true)
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			if r.Params != nil {
@@ -168,14 +168,8 @@ func (s *session) progress(token any, done, total float64, message string) {
 // changed notes that the server's list of tools has changed, and reports whether the SDK has to be
 // told, too: changes are merged until it has handled the first.
 func (s *session) changed() bool {
-	s.noteChange()
+	s.dirty.Store(true)
 	return !s.told.Swap(true)
-}
-
-func (s *session) noteChange() {
-	if !s.dirty.Swap(true) {
-		s.set.relistSoon(s)
-	}
 }
 
 // garbage is called with a line that is no message.

@@ -26,11 +26,10 @@ const errShut = said("the toolset was closed")
 
 // Fixed values of the connection.
 const (
-	maxAge     = time.Minute      // age at which a listing is refreshed
-	relistWait = time.Second      // between two listings because of changes
-	patience   = 2 * time.Second  // of a call, for the next try to connect
-	stable     = 30 * time.Second // how long a connection lasts that did not fail
-	maxCause   = 500              // characters of why the server is down
+	maxAge   = time.Minute      // age at which a listing is refreshed
+	patience = 2 * time.Second  // of a call, for the next try to connect
+	stable   = 30 * time.Second // how long a connection lasts that did not fail
+	maxCause = 500              // characters of why the server is down
 )
 
 // Toolset has the tools of an MCP server. It implements tool.Toolset. It is safe for
@@ -58,9 +57,8 @@ type Toolset struct {
 	down      error // why there is no session
 	legacy    bool  // the next handshake is that of the older protocol
 	turns     map[caller]*turn
-	waiting   int // calls that wait for their turn
-	owned     int // sessions for a single call each
-	relist    *time.Timer
+	waiting   int      // calls that wait for their turn
+	owned     int      // sessions for a single call each
 	trouble   string   // with the cache file
 	saved     []byte   // content of the cache file
 	lastWords []string // on stderr, of the process that ended last
@@ -222,9 +220,6 @@ func (t *Toolset) Close() error {
 		t.closed = true
 		close(t.stopping)
 	}
-	if t.relist != nil {
-		t.relist.Stop()
-	}
 	live := slices.Collect(maps.Keys(t.live))
 	t.mu.Unlock()
 	for _, s := range live {
@@ -284,7 +279,6 @@ func (t *Toolset) run(a *attempt, s *session) {
 		t.legacy = opened && ctx.Err() != nil && !t.legacy
 	}
 	a.session, a.err = s, err
-	again := err == nil && s.dirty.Load()
 	t.mu.Unlock()
 	close(a.done)
 	switch {
@@ -296,9 +290,6 @@ func (t *Toolset) run(a *attempt, s *session) {
 		t.save(known)
 	case s != nil && !busy:
 		s.end()
-	}
-	if again {
-		t.relistSoon(s)
 	}
 }
 
@@ -430,27 +421,6 @@ func (t *Toolset) explained(s *session, err error) {
 	if !s.own && t.session == nil && t.attempt == nil && err != nil && t.down != nil && !t.closed {
 		t.down = err
 	}
-}
-
-// relistSoon lists the tools again in the background, because the server says that they
-// have changed, but not more often than once in relistWait.
-func (t *Toolset) relistSoon(s *session) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed || t.session != s {
-		return
-	}
-	wait := max(0, relistWait-t.cfg.Now().Sub(t.checked))
-	if t.relist != nil {
-		t.relist.Stop()
-	}
-	t.relist = time.AfterFunc(wait, func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if !t.closed && t.session == s && t.attempt == nil && s.dirty.Load() {
-			t.try()
-		}
-	})
 }
 
 // downError says to callers that the server is down, why, as far as that is their business,

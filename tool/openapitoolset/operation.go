@@ -114,7 +114,7 @@ func (d *document) tool(c *Config, o *operation, name, server string) (_ tool.To
 	if err := o.checkServers(server); err != nil {
 		return nil, 0, err
 	}
-	schemas := newConverter(d)
+	schemas := &converter{doc: d, defs: map[string]any{}, names: map[string]string{}}
 	arguments, body, err := d.arguments(c, o, schemas)
 	if err != nil {
 		return nil, 0, err
