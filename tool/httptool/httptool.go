@@ -241,7 +241,7 @@ const maxHint = 500
 
 // Gate implements [tool.Gater]. It shows an approver the request as it would be sent.
 func (t *request) Gate(_ agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error) {
-	if !t.approve || t.url == nil {
+	if !t.approve {
 		return t.approve, "", nil
 	}
 	u, err := t.url.expand(args)

@@ -20,46 +20,39 @@ type piece struct {
 // placeholder matches the text between braces.
 var placeholder = regexp.MustCompile(`^(secret:)?([A-Za-z0-9_][A-Za-z0-9_.-]{0,63})(\*|\[\])?$`)
 
+// token matches a part of a template: a doubled brace, a placeholder, a single brace, or text.
+var token = regexp.MustCompile(`\{\{|\}\}|\{[^}]*\}|[{}]|[^{}]+`)
+
 // parse splits a template into pieces.
 func parse(template string) ([]piece, error) {
 	var pieces []piece
-	var literal strings.Builder
-	flush := func() {
-		if literal.Len() > 0 {
-			pieces = append(pieces, piece{text: literal.String()})
-			literal.Reset()
-		}
-	}
-	for rest := template; rest != ""; {
-		at := strings.IndexAny(rest, "{}")
-		if at < 0 {
-			literal.WriteString(rest)
-			break
-		}
-		literal.WriteString(rest[:at])
-		brace := rest[at]
-		rest = rest[at+1:]
-		if rest != "" && rest[0] == brace {
-			literal.WriteByte(brace)
-			rest = rest[1:]
+	text := ""
+	for _, part := range token.FindAllString(template, -1) {
+		switch {
+		case part == "{{" || part == "}}":
+			text += part[:1]
+			continue
+		case part == "{" || part == "}":
+			return nil, fmt.Errorf("a single %q has no partner; write %[2]s for a brace", part, part+part)
+		case part[0] != '{':
+			text += part
 			continue
 		}
-		end := strings.IndexByte(rest, '}')
-		if brace == '}' || end < 0 {
-			return nil, fmt.Errorf("a single %q has no partner; write %[2]s for a brace", brace, strings.Repeat(string(brace), 2))
-		}
-		m := placeholder.FindStringSubmatch(rest[:end])
+		m := placeholder.FindStringSubmatch(part[1 : len(part)-1])
 		if m == nil {
-			return nil, fmt.Errorf("%q is not a placeholder; write {name}, or {{ for a brace", "{"+rest[:end]+"}")
+			return nil, fmt.Errorf("%q is not a placeholder; write {name}, or {{ for a brace", part)
 		}
 		if m[1] != "" && m[3] != "" {
-			return nil, fmt.Errorf("%q: a secret has no elements; remove the %s", "{"+rest[:end]+"}", m[3])
+			return nil, fmt.Errorf("%q: a secret has no elements; remove the %s", part, m[3])
 		}
-		flush()
+		if text != "" {
+			pieces, text = append(pieces, piece{text: text}), ""
+		}
 		pieces = append(pieces, piece{name: m[2], secret: m[1] != "", explode: m[3] == "*", nested: m[3] == "[]"})
-		rest = rest[end+1:]
 	}
-	flush()
+	if text != "" {
+		pieces = append(pieces, piece{text: text})
+	}
 	return pieces, nil
 }
 

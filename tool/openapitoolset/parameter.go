@@ -133,11 +133,7 @@ func (d *document) check(o *operation, given []value, body value) (*openapi3.Ope
 	if err := doc.Validate(context.Background()); err != nil {
 		return nil, fmt.Errorf("%s: it is not valid: %s", quote(o.self.at), reason(err))
 	}
-	item := doc.Paths.Value(o.path)
-	if item == nil || item.GetOperation(o.method) == nil {
-		return nil, fmt.Errorf("%s: it cannot be read", quote(o.self.at))
-	}
-	return item.GetOperation(o.method), nil
+	return doc.Paths.Value(o.path).GetOperation(o.method), nil
 }
 
 // reason returns the text of the library's error. It may quote the document.
