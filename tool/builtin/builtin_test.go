@@ -22,7 +22,7 @@ import (
 
 // call is the context of a call; what these tools do not use is not there.
 type call struct {
-	context.Context
+	context.Context //nolint:containedctx // it is one
 	others
 
 	id string

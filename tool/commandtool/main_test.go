@@ -116,7 +116,7 @@ func build(t testing.TB, c commandtool.Config) tool.StreamingTool {
 
 // call is the context of a call; what the tool does not use is not there.
 type call struct {
-	context.Context
+	context.Context //nolint:containedctx // it is one
 	others
 
 	task, id string

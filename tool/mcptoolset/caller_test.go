@@ -12,7 +12,7 @@ import (
 
 // callContext is the context of a call, as far as these tools look at it.
 type callContext struct {
-	context.Context
+	context.Context //nolint:containedctx // it is one
 	others
 
 	tenant, user string

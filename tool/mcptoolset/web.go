@@ -61,7 +61,7 @@ func newWeb(h *HTTP, maxMessage int) (*web, error) {
 // RoundTrip implements http.RoundTripper.
 func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	if w.alive.Err() != nil {
-		return nil, context.Cause(w.alive)
+		return nil, context.Cause(w.alive) //nolint:contextcheck // the connection has ended
 	}
 	leave := func() {}
 	if flightOf(r.Context()) == nil {
@@ -74,7 +74,7 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
-	stop := context.AfterFunc(w.alive, func() { cancel(context.Cause(w.alive)) })
+	stop := context.AfterFunc(w.alive, func() { cancel(context.Cause(w.alive)) }) //nolint:contextcheck // it ends with the connection, too
 	end := sync.OnceFunc(func() {
 		stop()
 		cancel(nil)

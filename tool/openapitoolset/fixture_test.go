@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // callContext is the context of a call that has nothing but ids.
 type callContext struct {
-	context.Context
+	context.Context //nolint:containedctx // it is one
 	others
 }
 
