@@ -44,10 +44,7 @@ func askUser(ctx tool.Context, q question) (map[string]any, error) {
 		return nil, &tool.Suspension{Asks: []tool.Ask{a}}
 	}
 	answer := resumed.Answers[0]
-	result := map[string]any{}
-	if answer.Reason != "" {
-		result["reason"] = answer.Reason
-	}
+	result := outcome(answer)
 	switch answer.State {
 	case tool.AnswerResponded:
 		var v any
@@ -56,7 +53,6 @@ func askUser(ctx tool.Context, q question) (map[string]any, error) {
 		}
 		result["answer"] = v
 	case tool.AnswerExpired:
-		result["expired"] = true
 	default:
 		result["declined"] = true
 	}

@@ -1,6 +1,7 @@
 package commandtool
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -50,39 +51,33 @@ type Arg struct {
 // the keywords open and mayBeMissing set Open and MayBeMissing.
 func ArgFrom(schema map[string]any) (Arg, error) {
 	var a Arg
-	kind := string(String)
-	for keyword, to := range map[string]any{
-		"type": &kind, "description": &a.Description, "pattern": &a.Pattern, "enum": &a.Enum,
-		"open": &a.Open, "mayBeMissing": &a.MayBeMissing,
-	} {
-		v, ok := schema[keyword]
-		if !ok {
-			continue
-		}
-		switch to := to.(type) {
-		case *string:
-			*to, ok = v.(string)
-		case *[]any:
-			*to, ok = v.([]any)
-		case *bool:
-			*to, ok = v.(bool)
-		}
-		if !ok {
-			return a, fmt.Errorf("the keyword %s cannot be %v", keyword, v)
-		}
+	kind, rest := string(String), maps.Clone(schema)
+	err := cmp.Or(
+		take(rest, "type", &kind), take(rest, "description", &a.Description), take(rest, "pattern", &a.Pattern),
+		take(rest, "enum", &a.Enum), take(rest, "open", &a.Open), take(rest, "mayBeMissing", &a.MayBeMissing),
+	)
+	if err != nil {
+		return a, err
 	}
-	a.Type, a.Default = Type(kind), schema["default"]
-	for keyword, v := range schema {
-		if slices.Contains([]string{"type", "description", "pattern", "enum", "open", "mayBeMissing", "default"}, keyword) {
-			continue
-		}
-		if a.Keywords == nil {
-			a.Keywords = map[string]any{}
-		}
-		a.Keywords[keyword] = v
+	a.Type, a.Default = Type(kind), rest["default"]
+	if delete(rest, "default"); len(rest) > 0 {
+		a.Keywords = rest
 	}
-	err := a.check()
-	return a, err
+	return a, a.check()
+}
+
+// take moves the value of a keyword, if a schema has it.
+func take[T any](schema map[string]any, keyword string, to *T) error {
+	v, has := schema[keyword]
+	if !has {
+		return nil
+	}
+	delete(schema, keyword)
+	var ok bool
+	if *to, ok = v.(T); !ok {
+		return fmt.Errorf("the keyword %s cannot be %v", keyword, v)
+	}
+	return nil
 }
 
 func (a *Arg) kind() Type {
