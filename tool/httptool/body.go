@@ -66,9 +66,9 @@ func parseForm(templates map[string]string, d *declared) []parameter {
 		}
 		pieces := d.parse(templates[name], at)
 		for i := range pieces {
-			pieces[i].text = escape(pieces[i].text)
+			pieces[i].text = Escape(pieces[i].text)
 		}
-		form = append(form, parameter{key: escape(name), value: pieces})
+		form = append(form, parameter{key: Escape(name), value: pieces})
 	}
 	return form
 }

@@ -107,7 +107,7 @@ func (f *Fields) encode(args map[string]any) (data []byte, mediaType string, err
 	if !f.Multipart {
 		pairs := make([]string, len(all))
 		for i, one := range all {
-			pairs[i] = escape(one.name) + "=" + escape(one.text)
+			pairs[i] = Escape(one.name) + "=" + Escape(one.text)
 		}
 		return []byte(strings.Join(pairs, "&")), formType, nil
 	}

@@ -191,7 +191,7 @@ func forms(v string) *regexp.Regexp {
 	named := map[byte]string{'"': "|&quot;", '&': "|&amp;", '<': "|&lt;", '>': "|&gt;", '\'': "|&apos;", '\t': `|\\+t`, ' ': `|\+`}
 	for _, c := range []byte(v) {
 		before := `\\*`
-		if escape(string(c)) == string(c) {
+		if Escape(string(c)) == string(c) {
 			before = ""
 		}
 		fmt.Fprintf(&b, `(?:%s%s|\\+u00(?i:%02x)|%%(?i:%02x)|&#0*%d;|&#[xX]0*(?i:%x);%s)`, before, regexp.QuoteMeta(string(c)), c, c, c, c, named[c])

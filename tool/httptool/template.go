@@ -104,7 +104,7 @@ func fill(pieces []piece, args map[string]any, encode encoder) (string, error) {
 }
 
 // escaped is the [encoder] of the values in a query or a form.
-func escaped(_, text string, _ bool) (string, error) { return escape(text), nil }
+func escaped(_, text string, _ bool) (string, error) { return Escape(text), nil }
 
 // plain is the [encoder] of texts without a syntax.
 func plain(_, text string, _ bool) (string, error) { return text, nil }

@@ -227,7 +227,7 @@ func expandSegment(segment []piece, args map[string]any) (string, error) {
 		case list && hasDots(text):
 			return "", invalid(name, "has an element %s", leadsElsewhere)
 		}
-		return escape(text), nil
+		return Escape(text), nil
 	})
 	if err != nil {
 		return "", err
@@ -253,7 +253,7 @@ func expandParameters(parameters []parameter, args map[string]any) (string, erro
 			pairs = append(pairs, p.key)
 		case whole && isMissing(args, name):
 		case whole && p.value[0].nested:
-			err := nested(name, "", args[name], func(key, text string) { pairs = append(pairs, p.key+escape(key)+"="+escape(text)) })
+			err := nested(name, "", args[name], func(key, text string) { pairs = append(pairs, p.key+Escape(key)+"="+Escape(text)) })
 			if err != nil {
 				return "", err
 			}
@@ -263,7 +263,7 @@ func expandParameters(parameters []parameter, args map[string]any) (string, erro
 				return "", err
 			}
 			for _, s := range texts {
-				pairs = append(pairs, p.key+"="+escape(s))
+				pairs = append(pairs, p.key+"="+Escape(s))
 			}
 		default:
 			value, err := fill(p.value, args, escaped)

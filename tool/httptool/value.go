@@ -78,9 +78,9 @@ func text(name string, v any) (string, error) {
 	return string(raw), nil
 }
 
-// escape percent-encodes everything but the unreserved characters of RFC 3986 §2.3, so that
+// Escape percent-encodes everything but the unreserved characters of RFC 3986 §2.3, so that
 // the text has no meaning of its own anywhere in a URL or a form.
-func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
+func Escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
 // isControl reports whether a text has a control character of ASCII.
 func isControl(s string) bool {

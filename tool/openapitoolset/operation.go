@@ -265,7 +265,7 @@ func requestURL(server, path string, arguments []*argument) (string, error) {
 		case "path":
 			named[a.wire] = a
 		case "query":
-			query = append(query, escapeKey(a.wire)+"={"+a.name+a.suffix+"}")
+			query = append(query, httptool.Escape(a.wire)+"={"+a.name+a.suffix+"}")
 		}
 	}
 	var missing string

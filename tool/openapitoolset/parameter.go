@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -248,9 +247,4 @@ func described(schema any, text string) any {
 		m["description"] = text
 	}
 	return m
-}
-
-// escapeKey percent-encodes the name of a query parameter.
-func escapeKey(wire string) string {
-	return strings.ReplaceAll(url.QueryEscape(wire), "+", "%20")
 }
