@@ -190,28 +190,6 @@ func TestForbiddenAddresses(t *testing.T) {
 	}
 }
 
-// TestRedirect tests that a redirect is not followed, with any method.
-func TestRedirect(t *testing.T) {
-	t.Parallel()
-	for _, status := range []int{301, 302, 303, 307, 308} {
-		var requests atomic.Int64
-		address := answering(t, func(w http.ResponseWriter, _ *http.Request) {
-			requests.Add(1)
-			w.Header().Set("Location", "/again")
-			w.WriteHeader(status)
-		})
-		for _, method := range []string{"GET", "POST"} {
-			_, err := call(t.Context(), build(t, httptool.Config{Method: method, URL: address}), nil)
-			if err == nil || isUnknown(err) || !strings.Contains(err.Error(), "/again") {
-				t.Errorf("call(%s, %d) = %v, want an error that says where to", method, status, err)
-			}
-		}
-		if n := requests.Load(); n != 2 {
-			t.Errorf("%d requests, want 2", n)
-		}
-	}
-}
-
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	body := func(n int) http.HandlerFunc {

@@ -211,8 +211,9 @@ func TestElicitDeclines(t *testing.T) {
 	})
 }
 
-// Requests that are not what the protocol says are refused and asked of nobody; whatever
-// they are, the connection and the process survive.
+// Requests that are not what the protocol says are refused and asked of nobody, and texts are
+// shortened and show what is invisible in them; whatever they are, the connection and the process
+// survive.
 func TestElicitHostile(t *testing.T) {
 	t.Parallel()
 	for _, params := range []string{
@@ -223,8 +224,9 @@ func TestElicitHostile(t *testing.T) {
 		`{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"string","pattern":"("}}}}`,
 		`{"message":"?","requestedSchema":{"$ref":"https://evil.example/schema"}}`,
 		`{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"$ref":"#/properties/a"}}}}`,
+		`{"message":"` + strings.Repeat("\u200b", 100_000) + `","requestedSchema":{"type":"object","properties":{"a":{"type":"string","description":"` + strings.Repeat("\u202e", 3000) + `"}}}}`,
 	} {
-		t.Run(params, func(t *testing.T) {
+		t.Run(params[:min(len(params), 100)], func(t *testing.T) {
 			t.Parallel()
 			config := calls(t, echoTool, func(s *script, m message) bool {
 				s.say(`{"jsonrpc":"2.0","id":"q1","method":"elicitation/create","params":%s}`, params)
@@ -242,30 +244,12 @@ func TestElicitHostile(t *testing.T) {
 				}
 			}
 			for _, a := range p.asked() {
-				if len(a.Hint) > 2000 || strings.Contains(a.Hint, "evil") {
-					t.Errorf("people were asked %+v", a)
+				raw, err := json.Marshal(a)
+				if err != nil || len(a.Hint) > 2000 || len(raw) > 8<<10 || strings.Contains(string(raw), "evil") || strings.ContainsAny(string(raw), "\u200b\u202e") {
+					t.Errorf("people were asked %d bytes: %.300s; %v", len(raw), raw, err)
 				}
 			}
 		})
-	}
-}
-
-// A text of the server is shortened, and shows what is invisible in it.
-func TestElicitShortens(t *testing.T) {
-	t.Parallel()
-	p := (&people{}).says(tool.Answer{State: tool.AnswerRejected}, nil)
-	result := paint(p.ctx(t), t, eliciting(older, &mcp.ElicitParams{
-		Message:         strings.Repeat("\u200b", 100_000),
-		RequestedSchema: properties(map[string]any{"a": map[string]any{"type": "string", "description": strings.Repeat("\u202e", 3000)}}),
-	}))
-	for _, a := range p.asked() {
-		raw, err := json.Marshal(a)
-		if err != nil || len(raw) > 8<<10 || strings.ContainsAny(string(raw), "\u200b\u202e") {
-			t.Errorf("people were asked %d bytes: %.300s; %v", len(raw), raw, err)
-		}
-	}
-	if len(p.asked()) == 0 && result.Content != "decline null" {
-		t.Errorf("result = %v", result)
 	}
 }
 
