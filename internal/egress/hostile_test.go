@@ -221,7 +221,7 @@ func TestEndless(t *testing.T) {
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	c := listed()
-	c.MaxBytes = limit
+	c.MaxBytes, c.Timeout = limit, -1
 	client := newClient(t, c)
 	for _, path := range []string{"/plain", "/gzip"} {
 		sent.Store(0)

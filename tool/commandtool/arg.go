@@ -63,7 +63,8 @@ func ArgFrom(schema map[string]any) (Arg, error) {
 	if delete(rest, "default"); len(rest) > 0 {
 		a.Keywords = rest
 	}
-	return a, a.check()
+	err = a.check()
+	return a, err
 }
 
 // take moves the value of a keyword, if a schema has it.
