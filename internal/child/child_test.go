@@ -333,7 +333,6 @@ func TestNotStarted(t *testing.T) {
 		{"no value", child.Command{Argv: []string{self}, Env: []string{"secret"}}, "exec: an entry of the environment is not of the form NAME=value", false},
 		{"no folder", child.Command{Argv: []string{self}, Dir: "/does/not/exist"}, "exec: the working folder /does/not/exist does not exist; create it, or name another one", false},
 		{"a file as the folder", child.Command{Argv: []string{self}, Dir: plain}, "exec: the working folder " + plain + " is not a folder; name another one", false},
-		{"a negative time", child.Command{Argv: []string{self}, Grace: -1}, "exec: the grace period and the linger time cannot be negative", false},
 	} {
 		tt.command.Stdout = true
 		p, err := child.Start(tt.command)

@@ -1,6 +1,7 @@
 package child
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -46,11 +47,8 @@ const maxShown = 200
 
 // check returns an error if no system could run c, and completes c.
 func (c *Command) check() error {
-	switch {
-	case len(c.Argv) == 0:
+	if len(c.Argv) == 0 {
 		return errors.New("exec: no command given")
-	case c.Grace < 0 || c.Linger < 0:
-		return errors.New("exec: the grace period and the linger time cannot be negative")
 	}
 	for i, arg := range c.Argv {
 		if strings.ContainsRune(arg, 0) {
@@ -69,12 +67,7 @@ func (c *Command) check() error {
 	if c.Env == nil {
 		c.Env = []string{} // nil would be the server's own
 	}
-	if c.Grace == 0 {
-		c.Grace = defaultGrace
-	}
-	if c.Linger == 0 {
-		c.Linger = defaultLinger
-	}
+	c.Grace, c.Linger = cmp.Or(c.Grace, defaultGrace), cmp.Or(c.Linger, defaultLinger)
 	return nil
 }
 

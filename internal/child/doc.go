@@ -14,7 +14,4 @@
 //
 // The package does not know the purpose of the processes. None of this makes a sandbox: a
 // child has the rights of the server.
-//
-// On systems other than Linux and macOS there are no process groups: only the process itself
-// is ended.
 package child

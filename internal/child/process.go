@@ -19,7 +19,6 @@ type Process struct {
 	Stdout, Stderr io.ReadCloser
 
 	pid    int
-	path   string
 	grace  time.Duration
 	linger time.Duration
 	input  *os.File // nil: no pipe
@@ -54,7 +53,7 @@ func Start(c Command) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{
-		path: cmd.Path, grace: c.Grace, linger: c.Linger,
+		grace: c.Grace, linger: c.Linger,
 		drained: make(chan struct{}), killed: make(chan struct{}), done: make(chan struct{}),
 	}
 	theirs, err := p.connect(&c, cmd)
@@ -174,9 +173,6 @@ func (p *Process) supervise(cmd *exec.Cmd, started chan<- error) {
 
 // Pid is the id of the process, and of its group.
 func (p *Process) Pid() int { return p.pid }
-
-// Path is the file that was started.
-func (p *Process) Path() string { return p.path }
 
 // Done is closed when the process has ended, and its group with it. Its output may still have
 // to be read.

@@ -11,9 +11,10 @@ import (
 type block struct {
 	prefix netip.Prefix
 	what   string
+	open   bool // by the configuration
 }
 
-func of(prefix, what string) block { return block{netip.MustParsePrefix(prefix), what} }
+func of(prefix, what string) block { return block{prefix: netip.MustParsePrefix(prefix), what: what} }
 
 // neverOpen lists the blocks that only Config.Allow opens.
 func neverOpen() []block {
@@ -48,31 +49,31 @@ func neverOpen() []block {
 	}
 }
 
-// loopback lists the blocks that Config.AllowLoopback opens.
-func loopback() []block {
-	return []block{
+// local lists the blocks that Config.AllowLoopback and Config.AllowPrivate open.
+func local(c *Config) []block {
+	blocks := []block{
 		of("127.0.0.0/8", "loopback"),
 		of("::1/128", "loopback"),
-	}
-}
-
-// privateUse lists the blocks that Config.AllowPrivate opens.
-func privateUse() []block {
-	return []block{
 		of("10.0.0.0/8", "private"),
 		of("172.16.0.0/12", "private"),
 		of("192.168.0.0/16", "private"),
 		of("100.64.0.0/10", "shared behind a provider's NAT"),
 		of("fc00::/7", "private"),
 	}
+	for i := range blocks {
+		blocks[i].open = c.AllowPrivate
+		if blocks[i].what == "loopback" {
+			blocks[i].open = c.AllowLoopback
+		}
+	}
+	return blocks
 }
 
 // guard decides which addresses may be dialed. It is immutable.
 type guard struct {
 	allow  []netip.Prefix
 	never  []block
-	closed []block // blocks that the configuration could have opened
-	opened []block
+	local  []block
 	global netip.Prefix   // where public IPv6 addresses are
 	nat64  []netip.Prefix // where IPv4 addresses are embedded (RFC 6052)
 	ports  []uint16       // none: all
@@ -82,13 +83,12 @@ type guard struct {
 func newGuard(c *Config) *guard {
 	g := &guard{
 		never:  neverOpen(),
+		local:  local(c),
 		global: netip.MustParsePrefix("2000::/3"),
 		nat64:  append([]netip.Prefix{wellKnownNAT64()}, c.NAT64...),
 		ports:  slices.Clone(c.Ports),
 		own:    c.Own,
 	}
-	g.set(loopback(), c.AllowLoopback)
-	g.set(privateUse(), c.AllowPrivate)
 	for _, p := range c.Allow {
 		// Addresses are compared in their IPv4 form, so prefixes have to be too.
 		if p.Addr().Is4In6() && p.Bits() >= 96 {
@@ -97,14 +97,6 @@ func newGuard(c *Config) *guard {
 		g.allow = append(g.allow, p)
 	}
 	return g
-}
-
-func (g *guard) set(blocks []block, open bool) {
-	if open {
-		g.opened = append(g.opened, blocks...)
-	} else {
-		g.closed = append(g.closed, blocks...)
-	}
 }
 
 // refusal returns "" if port of addr may be dialed, else the kind of address that it is.
@@ -122,8 +114,8 @@ func (g *guard) refusal(addr netip.Addr, port uint16) string {
 			return ""
 		}
 	}
-	if what, in := find(g.never, addr); in {
-		return what
+	if b, in := find(g.never, addr); in {
+		return b.what
 	}
 	for _, p := range g.nat64 {
 		if p.Contains(addr) {
@@ -134,21 +126,20 @@ func (g *guard) refusal(addr netip.Addr, port uint16) string {
 			return ""
 		}
 	}
-	if what, in := find(g.closed, addr); in {
-		return what
-	}
-	if _, in := find(g.opened, addr); in || addr.Is4() || g.global.Contains(addr) {
+	switch b, in := find(g.local, addr); {
+	case in && !b.open:
+		return b.what
+	case in, addr.Is4(), g.global.Contains(addr):
 		return ""
 	}
 	return "not public"
 }
 
-// find returns the name of the block that contains addr, if any.
-func find(blocks []block, addr netip.Addr) (what string, in bool) {
-	for _, b := range blocks {
-		if b.prefix.Contains(addr) {
-			return b.what, true
-		}
+// find returns the block that contains addr, if any.
+func find(blocks []block, addr netip.Addr) (b block, in bool) {
+	i := slices.IndexFunc(blocks, func(b block) bool { return b.prefix.Contains(addr) })
+	if i < 0 {
+		return block{}, false
 	}
-	return "", false
+	return blocks[i], true
 }

@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -41,20 +42,10 @@ func NewClient(c Config) (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	timeout := c.Timeout
-	switch {
-	case timeout == 0:
-		timeout = DefaultTimeout
-	case timeout < 0:
-		timeout = 0
-	}
-	limit := c.MaxBytes
-	if limit == 0 {
-		limit = DefaultMaxBytes
-	}
+	timeout := max(cmp.Or(c.Timeout, DefaultTimeout), 0)
 	return &http.Client{
 		Transport: &bounded{
-			limit:     limit,
+			limit:     cmp.Or(c.MaxBytes, DefaultMaxBytes),
 			announced: c.Announced,
 			streams:   c.Streams,
 			next: &http.Transport{

@@ -17,8 +17,6 @@ type RefusedError struct {
 	Host string     // as the caller gave it
 	Addr netip.Addr // the resolved address; the zero Addr if Host was not resolved
 	What string     // the kind of address, such as "link-local", or the fault in it
-
-	final bool // no configuration allows it
 }
 
 // Error says which address was refused, and how to allow it.
@@ -27,7 +25,7 @@ func (e *RefusedError) Error() string {
 		return fmt.Sprintf("connection to %q refused: %s", e.Host, e.What)
 	}
 	text := fmt.Sprintf("connection to %q refused: its address %s is %s", e.Host, e.Addr, e.What)
-	if e.final {
+	if strings.HasSuffix(e.What, ownAddress) { // no configuration allows it
 		return text
 	}
 	return text + "; to allow it, add the address to networks in the configuration, next to the URL"
@@ -115,7 +113,7 @@ func (d *Dialer) Check(host, port string) error {
 // check returns a *RefusedError if port of addr may not be dialed.
 func (d *Dialer) check(host string, addr netip.Addr, port uint16) error {
 	if what := d.guard.refusal(addr, port); what != "" {
-		return &RefusedError{Host: host, Addr: addr, What: what, final: strings.HasSuffix(what, ownAddress)}
+		return &RefusedError{Host: host, Addr: addr, What: what}
 	}
 	return nil
 }

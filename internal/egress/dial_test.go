@@ -83,10 +83,7 @@ func TestDial(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, err := NewDialer(tc.config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := dialer(t, tc.config)
 			d.lookup = func(_ context.Context, _, host string) ([]netip.Addr, error) {
 				texts, ok := names[host]
 				if !ok {
@@ -102,8 +99,7 @@ func TestDial(t *testing.T) {
 			if conn != nil {
 				defer conn.Close()
 			}
-			var refused *RefusedError
-			if errors.As(err, &refused) != tc.refused {
+			if isRefused(err) != tc.refused {
 				t.Errorf("DialContext() = %v, want refused: %v", err, tc.refused)
 			}
 			if tc.err == "" {

@@ -49,7 +49,7 @@ func TestCheck(t *testing.T) {
 		{own, "::ffff:127.0.0.1", "8080", true},
 	} {
 		err := dialer(t, tc.config).Check(tc.host, tc.port)
-		if refused := (*RefusedError)(nil); errors.As(err, &refused) != tc.refused || !tc.refused && err != nil {
+		if isRefused(err) != tc.refused || !tc.refused && err != nil {
 			t.Errorf("Check(%q, %q) = %v, want refused: %v", tc.host, tc.port, err, tc.refused)
 		}
 	}
@@ -82,11 +82,11 @@ func TestNameThatChanges(t *testing.T) {
 		t.Fatalf("Check() = %v, and has asked %d times", err, asked.Load())
 	}
 	err = dial()
-	if refused := (*RefusedError)(nil); err == nil || errors.As(err, &refused) || asked.Load() != 1 {
+	if err == nil || isRefused(err) || asked.Load() != 1 {
 		t.Fatalf("the first dial = %v after %d questions, want a connection that the address refuses", err, asked.Load())
 	}
 	err = dial()
-	if refused := (*RefusedError)(nil); !errors.As(err, &refused) || asked.Load() != 2 {
+	if !isRefused(err) || asked.Load() != 2 {
 		t.Errorf("the second dial = %v after %d questions, want a refusal", err, asked.Load())
 	}
 }
@@ -114,22 +114,15 @@ func TestNameThatChangesBetweenRequests(t *testing.T) {
 	transport, _ := client.Transport.(*bounded)
 	transport.next.DialContext = d.DialContext
 	post := func() (int, error) {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://hook.test:"+port+"/announced", strings.NewReader("x"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			return 0, err
-		}
-		return resp.StatusCode, resp.Body.Close()
+		status, _, err := fetch(t, client, http.MethodPost, "http://hook.test:"+port+"/announced")
+		return status, err
 	}
 	if status, err := post(); status != http.StatusOK || err != nil {
 		t.Fatalf("Do() = %d, %v", status, err)
 	}
 	private.Store(true)
 	_, err = post()
-	if refused := (*RefusedError)(nil); !errors.As(err, &refused) {
+	if !isRefused(err) {
 		t.Errorf("with one forbidden address among others: Do() = %v, want a refusal", err)
 	}
 }
@@ -150,17 +143,8 @@ func TestRedirects(t *testing.T) {
 	t.Cleanup(s.Close)
 	client := newClient(t, listed())
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/"+strconv.Itoa(status), strings.NewReader("secret"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		if resp.StatusCode != status {
-			t.Errorf("Do() = %d, want %d", resp.StatusCode, status)
+		if got, _, err := fetch(t, client, http.MethodPost, s.URL+"/"+strconv.Itoa(status)); got != status || err != nil {
+			t.Errorf("Do() = %d, %v, want %d", got, err, status)
 		}
 	}
 	if n := reached.Load(); n != 0 {
@@ -202,15 +186,7 @@ func TestHangs(t *testing.T) {
 		"before anything":   "http://" + silent.Addr().String(),
 		"in the handshake":  "https://" + silent.Addr().String(),
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader("x"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := client.Do(req)
-		if err == nil {
-			_, err = io.Copy(io.Discard, resp.Body)
-			_ = resp.Body.Close()
-		}
+		_, _, err := fetch(t, client, http.MethodPost, url)
 		var timeout interface{ Timeout() bool }
 		if !errors.As(err, &timeout) || !timeout.Timeout() {
 			t.Errorf("a server that hangs %s: %v, want a timeout", name, err)
@@ -245,34 +221,18 @@ func TestEndless(t *testing.T) {
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	c := listed()
-	c.MaxBytes = limit
+	c.MaxBytes, c.Timeout = limit, -1
 	client := newClient(t, c)
 	for _, path := range []string{"/plain", "/gzip"} {
 		sent.Store(0)
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, err := io.Copy(io.Discard, resp.Body)
-		_ = resp.Body.Close()
-		var large *TooLargeError
-		if !errors.As(err, &large) || n > limit {
-			t.Errorf("%s: %d bytes are read, then %v", path, n, err)
+		if _, data, err := fetch(t, client, http.MethodPost, s.URL+path); !isTooLarge(err) || len(data) > limit {
+			t.Errorf("%s: %d bytes are read, then %v", path, len(data), err)
 		}
 		if all := sent.Load(); path == "/plain" && all > 50<<20 {
 			t.Errorf("%s: the server has sent %d bytes", path, all)
 		}
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/header", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if resp, err := client.Do(req); err == nil {
-		_ = resp.Body.Close()
+	if _, _, err := fetch(t, client, http.MethodPost, s.URL+"/header"); err == nil {
 		t.Error("a header of 1 MiB is read")
 	}
 }

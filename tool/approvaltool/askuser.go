@@ -1,7 +1,9 @@
 package approvaltool
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"a2a-server/tool"
 	"a2a-server/tool/functiontool"
@@ -42,19 +44,15 @@ func askUser(ctx tool.Context, q question) (map[string]any, error) {
 		return nil, &tool.Suspension{Asks: []tool.Ask{a}}
 	}
 	answer := resumed.Answers[0]
-	result := map[string]any{}
-	if answer.Reason != "" {
-		result["reason"] = answer.Reason
-	}
+	result := outcome(answer)
 	switch answer.State {
 	case tool.AnswerResponded:
-		v, err := decoded(answer.Response)
-		if err != nil {
-			return nil, err
+		var v any
+		if err := json.Unmarshal(answer.Response, &v); err != nil {
+			return nil, fmt.Errorf("read the answer: %w", err)
 		}
 		result["answer"] = v
 	case tool.AnswerExpired:
-		result["expired"] = true
 	default:
 		result["declined"] = true
 	}

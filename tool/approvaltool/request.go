@@ -1,7 +1,6 @@
 package approvaltool
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"a2a-server/tool"
@@ -42,20 +41,19 @@ func ask(ctx tool.Context, r request) (map[string]any, error) {
 		return nil, &tool.Suspension{Asks: []tool.Ask{{ID: "request", Kind: tool.AskConfirm, Hint: hint, Payload: r.Details}}}
 	}
 	answer := resumed.Answers[0]
-	result := map[string]any{"approved": answer.State == tool.AnswerApproved}
+	result := outcome(answer)
+	result["approved"] = answer.State == tool.AnswerApproved
+	return result, nil
+}
+
+// outcome returns what a result has of any answer: its reason, and whether it expired.
+func outcome(answer tool.Answer) map[string]any {
+	result := map[string]any{}
 	if answer.State == tool.AnswerExpired {
 		result["expired"] = true
 	}
 	if answer.Reason != "" {
 		result["reason"] = answer.Reason
 	}
-	return result, nil
-}
-
-// decoded returns the JSON value of an answer.
-func decoded(raw json.RawMessage) (v any, err error) {
-	if err := json.Unmarshal(raw, &v); err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
-	}
-	return v, nil
+	return result
 }

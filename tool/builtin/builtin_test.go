@@ -22,14 +22,15 @@ import (
 
 // call is the context of a call; what these tools do not use is not there.
 type call struct {
-	tool.Context
-	ctx context.Context //nolint:containedctx // it is one
-	id  string
+	context.Context //nolint:containedctx // it is one
+	others
+
+	id string
 }
 
-func (c call) Done() <-chan struct{}  { return c.ctx.Done() }
-func (c call) Err() error             { return c.ctx.Err() }
-func (c call) Value(key any) any      { return c.ctx.Value(key) }
+// others are the methods that these tools do not call.
+type others struct{ tool.Context }
+
 func (c call) TaskID() string         { return "task" }
 func (c call) FunctionCallID() string { return c.id }
 
@@ -119,7 +120,7 @@ func TestArguments(t *testing.T) {
 func TestEcho(t *testing.T) {
 	t.Parallel()
 	registry, _ := newTools(t)
-	got, err := lookup[tool.CallableTool](t, registry, "echo").Call(call{ctx: t.Context()}, map[string]any{"text": "hello"})
+	got, err := lookup[tool.CallableTool](t, registry, "echo").Call(call{Context: t.Context()}, map[string]any{"text": "hello"})
 	if diff := cmp.Diff(map[string]any{"result": "hello"}, got); err != nil || diff != "" {
 		t.Errorf("Call() error %v (-want +got):\n%s", err, diff)
 	}
@@ -132,7 +133,7 @@ func TestStream(t *testing.T) {
 	registry, _ := newTools(t)
 	stream := lookup[tool.StreamingTool](t, registry, "stream")
 	whole := ""
-	for r, err := range stream.CallStreaming(call{ctx: t.Context()}, map[string]any{"chunks": 1, "size": 65536}) {
+	for r, err := range stream.CallStreaming(call{Context: t.Context()}, map[string]any{"chunks": 1, "size": 65536}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +142,7 @@ func TestStream(t *testing.T) {
 	for _, c := range []struct{ chunks, size int }{{1, 1}, {1000, 7}, {3, 4096}, {700, 50}, {20, 65}} {
 		var text strings.Builder
 		n := 0
-		for r, err := range stream.CallStreaming(call{ctx: t.Context()}, map[string]any{"chunks": c.chunks, "size": c.size}) {
+		for r, err := range stream.CallStreaming(call{Context: t.Context()}, map[string]any{"chunks": c.chunks, "size": c.size}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +165,7 @@ func TestStreamInterval(t *testing.T) {
 	stream := lookup[tool.StreamingTool](t, registry, "stream")
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		for _, err := range stream.CallStreaming(call{ctx: t.Context()}, map[string]any{"chunks": 5, "interval": "10ms"}) {
+		for _, err := range stream.CallStreaming(call{Context: t.Context()}, map[string]any{"chunks": 5, "interval": "10ms"}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -187,7 +188,7 @@ func TestStreamCanceled(t *testing.T) {
 			defer cancel(nil)
 			n := 0
 			var got error
-			for _, err := range stream.CallStreaming(call{ctx: ctx}, map[string]any{"chunks": 1000, "interval": interval}) {
+			for _, err := range stream.CallStreaming(call{Context: ctx}, map[string]any{"chunks": 1000, "interval": interval}) {
 				if got = err; err == nil {
 					n++
 					cancel(why)
@@ -203,7 +204,7 @@ func TestStreamCanceled(t *testing.T) {
 func TestStreamLetGo(t *testing.T) {
 	t.Parallel()
 	registry, _ := newTools(t)
-	for _, err := range lookup[tool.StreamingTool](t, registry, "stream").CallStreaming(call{ctx: t.Context()}, map[string]any{"chunks": 2}) {
+	for _, err := range lookup[tool.StreamingTool](t, registry, "stream").CallStreaming(call{Context: t.Context()}, map[string]any{"chunks": 2}) {
 		if err != nil {
 			t.Error(err)
 		}
@@ -215,7 +216,7 @@ func TestTransfer(t *testing.T) {
 	t.Parallel()
 	registry, ledger := newTools(t)
 	transfer := lookup[tool.CallableTool](t, registry, "transfer_money")
-	got, err := transfer.Call(call{ctx: t.Context(), id: "c1.1"}, map[string]any{"amount": 12.5, "to": "bob"})
+	got, err := transfer.Call(call{Context: t.Context(), id: "c1.1"}, map[string]any{"amount": 12.5, "to": "bob"})
 	want := map[string]any{"transferred": json.Number("12.5"), "to": "bob", "ledger": "task/c1.1"}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("Call() error %v (-want +got):\n%s", err, diff)
@@ -237,7 +238,7 @@ func TestTransferAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range runs {
 		wg.Go(func() {
-			if _, err := transfer.Call(call{ctx: t.Context(), id: fmt.Sprint("c", i)}, map[string]any{"amount": i + 1, "to": "bob"}); err != nil {
+			if _, err := transfer.Call(call{Context: t.Context(), id: fmt.Sprint("c", i)}, map[string]any{"amount": i + 1, "to": "bob"}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -267,7 +268,7 @@ func TestTransferWithoutFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	transfer := lookup[tool.CallableTool](t, tool.NewRegistry(set), "transfer_money")
-	if _, err := transfer.Call(call{ctx: t.Context()}, map[string]any{"amount": 1, "to": "bob"}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := transfer.Call(call{Context: t.Context()}, map[string]any{"amount": 1, "to": "bob"}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Call() = %v, want %v", err, os.ErrNotExist)
 	}
 }

@@ -31,16 +31,10 @@ func New(c Config) (tool.Toolset, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	echo, err := newEcho()
-	if err != nil {
-		return nil, fmt.Errorf("built-in tools: %w", err)
-	}
-	stream, err := newStream()
-	if err != nil {
-		return nil, fmt.Errorf("built-in tools: %w", err)
-	}
-	transfer, err := newTransfer(&ledger{path: c.Ledger, now: c.Now})
-	if err != nil {
+	echo, errEcho := newEcho()
+	stream, errStream := newStream()
+	transfer, errTransfer := newTransfer(&ledger{path: c.Ledger, now: c.Now})
+	if err := errors.Join(errEcho, errStream, errTransfer); err != nil {
 		return nil, fmt.Errorf("built-in tools: %w", err)
 	}
 	return tool.NewToolset(Name, echo, stream, transfer), nil

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"a2a-server/internal/privatefile"
 )
 
 // ledger is a file with a line of JSON for each run of a tool, which shows how often the tool
@@ -41,19 +43,10 @@ func (l *ledger) add(task, call string, args transferArgs) error {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err == nil {
-		err = syncFolder(l.path) // another run may have just created the file
+		err = privatefile.SyncFolder(filepath.Dir(l.path)) // another run may have just created the file
 	}
 	if err != nil {
 		return fmt.Errorf("write to the ledger: the line may or may not be on disk: %w", err)
 	}
 	return nil
-}
-
-// syncFolder makes the name of a new file durable.
-func syncFolder(path string) error {
-	folder, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }

@@ -1,6 +1,7 @@
 package commandtool
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -33,12 +34,9 @@ type Arg struct {
 	Description string
 	Enum        []any  // the values that are allowed; nil: all. They may begin with "-".
 	Pattern     string // of a String, in the syntax of package regexp; anchor it with ^ and $
-	MaxLength   int    // of a String, in characters; 0: the system's limit
-	Minimum     *float64
-	Maximum     *float64
 	Optional    bool
 	Default     any            // of a call that leaves it out
-	Keywords    map[string]any // more of its JSON Schema, such as minLength or format
+	Keywords    map[string]any // more of its JSON Schema, such as maxLength, minimum or format
 
 	// Open hands a File over open for reading: the command gets a path such as /dev/fd/3,
 	// which leads to the very file that was checked, whatever happens to its name
@@ -53,39 +51,34 @@ type Arg struct {
 // the keywords open and mayBeMissing set Open and MayBeMissing.
 func ArgFrom(schema map[string]any) (Arg, error) {
 	var a Arg
-	kind := string(String)
-	for keyword, to := range map[string]any{
-		"type": &kind, "description": &a.Description, "pattern": &a.Pattern, "enum": &a.Enum,
-		"open": &a.Open, "mayBeMissing": &a.MayBeMissing,
-	} {
-		v, ok := schema[keyword]
-		if !ok {
-			continue
-		}
-		switch to := to.(type) {
-		case *string:
-			*to, ok = v.(string)
-		case *[]any:
-			*to, ok = v.([]any)
-		case *bool:
-			*to, ok = v.(bool)
-		}
-		if !ok {
-			return a, fmt.Errorf("the keyword %s cannot be %v", keyword, v)
-		}
+	kind, rest := string(String), maps.Clone(schema)
+	err := cmp.Or(
+		take(rest, "type", &kind), take(rest, "description", &a.Description), take(rest, "pattern", &a.Pattern),
+		take(rest, "enum", &a.Enum), take(rest, "open", &a.Open), take(rest, "mayBeMissing", &a.MayBeMissing),
+	)
+	if err != nil {
+		return a, err
 	}
-	a.Type, a.Default = Type(kind), schema["default"]
-	for keyword, v := range schema {
-		if slices.Contains([]string{"type", "description", "pattern", "enum", "open", "mayBeMissing", "default"}, keyword) {
-			continue
-		}
-		if a.Keywords == nil {
-			a.Keywords = map[string]any{}
-		}
-		a.Keywords[keyword] = v
+	a.Type, a.Default = Type(kind), rest["default"]
+	if delete(rest, "default"); len(rest) > 0 {
+		a.Keywords = rest
 	}
-	err := a.check()
+	err = a.check()
 	return a, err
+}
+
+// take moves the value of a keyword, if a schema has it.
+func take[T any](schema map[string]any, keyword string, to *T) error {
+	v, has := schema[keyword]
+	if !has {
+		return nil
+	}
+	delete(schema, keyword)
+	var ok bool
+	if *to, ok = v.(T); !ok {
+		return fmt.Errorf("the keyword %s cannot be %v", keyword, v)
+	}
+	return nil
 }
 
 func (a *Arg) kind() Type {
@@ -98,16 +91,11 @@ func (a *Arg) kind() Type {
 func (a *Arg) required() bool { return !a.Optional && a.Default == nil }
 
 func (a *Arg) check() error {
-	numeric := a.kind() == Integer || a.kind() == Number
 	switch {
 	case !slices.Contains([]Type{String, Integer, Number, Boolean, File}, a.kind()):
 		return fmt.Errorf("%q is not a type: use string, integer, number, boolean or file", a.Type)
 	case a.Pattern != "" && a.kind() != String:
 		return errors.New("only a string has a pattern")
-	case a.MaxLength != 0 && a.kind() != String || a.MaxLength < 0:
-		return errors.New("only a string has a maximum length, and it is a number from 1")
-	case (a.Minimum != nil || a.Maximum != nil) && !numeric:
-		return errors.New("only a number has a minimum and a maximum")
 	case (a.Open || a.MayBeMissing) && a.kind() != File:
 		return errors.New("only a file can be handed over open, or be missing")
 	case a.Open && a.MayBeMissing:
@@ -150,22 +138,13 @@ func (a *Arg) schema() map[string]any {
 	if a.kind() == File {
 		s["type"], s["minLength"] = "string", 1
 	}
-	for keyword, value := range map[string]any{"description": a.Description, "pattern": a.Pattern} {
+	for keyword, value := range map[string]string{"description": a.Description, "pattern": a.Pattern} {
 		if value != "" {
 			s[keyword] = value
 		}
 	}
 	if a.Enum != nil {
 		s["enum"] = a.Enum
-	}
-	if a.MaxLength > 0 {
-		s["maxLength"] = a.MaxLength
-	}
-	if a.Minimum != nil {
-		s["minimum"] = *a.Minimum
-	}
-	if a.Maximum != nil {
-		s["maximum"] = *a.Maximum
 	}
 	if a.Default != nil {
 		s["default"] = a.Default
@@ -179,7 +158,7 @@ func (a *Arg) schema() map[string]any {
 func (t *command) newSchema() (map[string]any, error) {
 	c := &t.config
 	identity, err := json.Marshal([]any{
-		c.Run, c.Free, c.Dir, c.Stdin, c.StdinArgs, slices.Sorted(maps.Keys(c.Env)), slices.Sorted(maps.Keys(c.Secrets)), c.Args, c.Identity,
+		c.Run, c.Free, c.Dir, c.Stdin, slices.Sorted(maps.Keys(c.Env)), slices.Sorted(maps.Keys(c.Secrets)), c.Args, c.Identity,
 	})
 	if err != nil {
 		return nil, err

@@ -26,13 +26,12 @@ type collector struct {
 	wake  chan struct{} // output for take may be there; capacity 1
 
 	mu      sync.Mutex
-	room    sync.Cond // pending is less than its limit, or unread is set
+	room    sync.Cond // pending is less than its limit
 	pending []segment
 	size    int // bytes of pending
 	budget  int // bytes that may still become pending
 	dropped int64
-	unread  bool // the publisher has stopped
-	open    int  // streams that have not ended
+	open    int // streams that have not ended
 	streams [streams]stream
 }
 
@@ -44,10 +43,8 @@ type segment struct {
 
 // stream is the state of a stream.
 type stream struct {
-	decoder decoder
 	tail    tail
 	partial []byte // a line that has not ended
-	scratch []byte
 }
 
 func newCollector(lines bool, budget int) *collector {
@@ -58,14 +55,12 @@ func newCollector(lines bool, budget int) *collector {
 	return c
 }
 
-// add adds bytes read from a stream. It waits while too much is pending.
+// add adds text read from a stream. It waits while too much is pending.
 func (c *collector) add(of int, b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := &c.streams[of]
-	s.scratch = s.decoder.decode(s.scratch[:0], b)
-	c.text(of, s.scratch)
-	for c.size >= maxPending && !c.unread {
+	c.text(of, b)
+	for c.size >= maxPending {
 		c.room.Wait()
 	}
 }
@@ -75,7 +70,6 @@ func (c *collector) end(of int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.streams[of]
-	c.text(of, s.decoder.end(nil))
 	c.put(of, s.partial)
 	s.partial = nil
 	c.open--
@@ -86,7 +80,7 @@ func (c *collector) end(of int) {
 func (c *collector) text(of int, b []byte) {
 	s := &c.streams[of]
 	s.tail.add(b)
-	if c.unread || c.budget == 0 && len(s.partial) == 0 {
+	if c.budget == 0 && len(s.partial) == 0 {
 		c.dropped += int64(len(b))
 		return
 	}
@@ -108,10 +102,7 @@ func (c *collector) text(of int, b []byte) {
 
 // put makes text pending, as far as the budget allows.
 func (c *collector) put(of int, b []byte) {
-	if n := cutAt(b, c.budget); n < len(b) || c.unread {
-		if c.unread {
-			n = 0
-		}
+	if n := cutAt(b, c.budget); n < len(b) {
 		c.dropped += int64(len(b) - n)
 		b = b[:n]
 		c.budget = n // the rest is dropped: the output is published up to a single place
@@ -175,12 +166,6 @@ func (c *collector) discard() {
 	for _, s := range c.pending {
 		c.dropped += int64(len(s.text))
 	}
-	c.pending, c.size, c.unread = nil, 0, true
+	c.pending, c.size, c.budget = nil, 0, 0
 	c.room.Broadcast()
-}
-
-func (c *collector) droppedBytes() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.dropped
 }

@@ -1,13 +1,13 @@
 package commandtool
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,7 +27,7 @@ type command struct {
 	compiled *tool.Schema
 
 	mu      sync.Mutex
-	running map[string][]*running // by the id of the call
+	running map[*running]struct{}
 }
 
 // running is a call whose command runs.
@@ -87,46 +87,35 @@ func (t *command) Gate(_ agent.ReadonlyContext, args map[string]any) (ask bool, 
 	if err != nil {
 		return true, "This call will fail: " + visible.Clip(err.Error(), maxHint), nil
 	}
-	quoted := make([]byte, 0, 100)
 	for i, arg := range argv {
-		if i > 0 {
-			quoted = append(quoted, ' ')
-		}
-		quoted = append(quoted, shown(arg)...)
+		argv[i] = shown(arg)
 	}
-	hint = "Runs " + visible.Clip(string(quoted), maxHint)
+	hint = "Runs " + visible.Clip(strings.Join(argv, " "), maxHint)
 	if t.config.Dir != "" {
 		hint += " in " + visible.Clip(t.config.Dir, maxShown)
 	}
 	if input != nil {
-		if !t.config.StdinArgs { // JSON is plain already
-			input = asJSON(string(input))
-		}
-		hint += " with the input " + visible.Clip(string(input), maxHint)
+		hint += " with the input " + visible.Clip(asJSON(string(input)), maxHint)
 	}
 	return true, hint, nil
 }
 
 // shown writes an argument as it is, or in JSON's quotes if it could be misread.
-func shown(arg string) []byte {
-	for _, r := range arg {
-		if r <= ' ' || r == '"' || r == '\'' || r == '\\' || visible.Invisible(r) {
-			return asJSON(arg)
-		}
+func shown(arg string) string {
+	misread := func(r rune) bool { return r <= ' ' || strings.ContainsRune(`"'\`, r) || visible.Invisible(r) }
+	if arg == "" || strings.ContainsFunc(arg, misread) {
+		return asJSON(arg)
 	}
-	if arg == "" {
-		return []byte(`""`)
-	}
-	return []byte(arg)
+	return arg
 }
 
 // asJSON writes a text in JSON's quotes, with < > & as they are.
-func asJSON(text string) []byte {
-	var b bytes.Buffer
+func asJSON(text string) string {
+	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	_ = e.Encode(text) // a string always can be
-	return bytes.TrimSpace(b.Bytes())
+	return strings.TrimSpace(b.String())
 }
 
 // planned returns the command of a call and its input, without looking at files: a file that
@@ -139,13 +128,10 @@ func (t *command) planned(args map[string]any) (argv []string, input []byte, err
 		return argv, nil, err
 	}
 	values, err := t.values(args)
-	if err == nil {
-		err = t.named(values)
-	}
 	if err != nil {
 		return nil, nil, err
 	}
-	return t.filled(args, values)
+	return t.filled(values)
 }
 
 // environment is the environment without secrets, sorted.
@@ -179,22 +165,22 @@ func (t *command) prepare(ctx context.Context, args map[string]any) (c child.Com
 			return c, nil, err
 		}
 	}
-	c = child.Command{Dir: t.config.Dir, Stdout: true, Stderr: true, Grace: t.config.Grace}
-	c.Env = t.environment()
-	if t.free != nil {
-		if c.Argv, _, err = t.planned(args); err != nil {
-			return c, nil, err
+	c = child.Command{Env: t.environment(), Dir: t.config.Dir, Stdout: true, Stderr: true, Grace: t.config.Grace}
+	defer func() {
+		if err != nil {
+			closeAll(c.Files)
 		}
-	} else if input, err = t.fill(&c, args); err != nil {
-		closeAll(c.Files)
-		return c, nil, err
+	}()
+	if t.free != nil {
+		c.Argv, _, err = t.planned(args)
+	} else {
+		input, err = t.fill(&c, args)
 	}
-	if c.Env, err = t.secrets(ctx, c.Env); err != nil {
-		closeAll(c.Files)
-		return c, nil, err
+	if err == nil {
+		c.Env, err = t.secrets(ctx, c.Env)
 	}
 	c.Stdin = input != nil
-	return c, input, nil
+	return c, input, err
 }
 
 // fill fills in the templates.
@@ -206,21 +192,14 @@ func (t *command) fill(c *child.Command, args map[string]any) (input []byte, err
 	if c.Files, err = t.inFolder(values); err != nil {
 		return nil, err
 	}
-	c.Argv, input, err = t.filled(args, values)
+	c.Argv, input, err = t.filled(values)
 	return input, err
 }
 
 // filled returns a command and its input with values in place of the placeholders.
-func (t *command) filled(args map[string]any, values map[string]string) (argv []string, input []byte, err error) {
-	if argv, err = t.argv(values); err != nil {
-		return nil, nil, err
-	}
-	if t.config.StdinArgs {
-		input, err = json.Marshal(t.completed(args, values))
-		return argv, input, err
-	}
-	if len(t.stdin) == 0 {
-		return argv, nil, nil
+func (t *command) filled(values map[string]string) (argv []string, input []byte, err error) {
+	if argv, err = t.argv(values); err != nil || len(t.stdin) == 0 {
+		return argv, nil, err
 	}
 	s, _, ok := t.stdin.render(values)
 	if !ok {
@@ -229,31 +208,10 @@ func (t *command) filled(args map[string]any, values map[string]string) (argv []
 	return argv, []byte(s), nil
 }
 
-// completed returns the arguments with defaults for missing ones, and with the checked paths
-// of files.
-func (t *command) completed(args map[string]any, values map[string]string) map[string]any {
-	all := make(map[string]any, len(values))
-	maps.Copy(all, args)
-	for name, value := range values {
-		arg := t.config.Args[name]
-		if _, given := args[name]; arg.Type == File {
-			all[name] = value
-		} else if !given {
-			all[name] = arg.Default
-		}
-	}
-	return all
-}
-
 var (
 	errCanceled = errors.New("its call was canceled")
 	errUnread   = errors.New("its output is no longer read")
 )
-
-// timeoutError is the cause of the end of a command that took too long.
-type timeoutError struct{ limit time.Duration }
-
-func (e *timeoutError) Error() string { return fmt.Sprintf("it took longer than %v", e.limit) }
 
 // Cancel implements [tool.CancellableTool]. Calls of different tasks may have the same id, so
 // callID is "<task id>/<call id>" for a call that belongs to a task. The call id alone only
@@ -263,16 +221,14 @@ func (t *command) Cancel(callID string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	found := false
-	for id, calls := range t.running {
-		for _, r := range calls {
-			exact := callID == r.task+"/"+r.call
-			if r.task == "" {
-				exact = callID == r.call
-			}
-			if exact || callID == id && r.ctx.Err() != nil {
-				found = true
-				r.cancel(errCanceled)
-			}
+	for r := range t.running {
+		exact := callID == r.task+"/"+r.call
+		if r.task == "" {
+			exact = callID == r.call
+		}
+		if exact || callID == r.call && r.ctx.Err() != nil {
+			found = true
+			r.cancel(errCanceled)
 		}
 	}
 	return found
@@ -288,21 +244,18 @@ func (t *command) register(ctx tool.Context) (_ context.Context, unregister func
 	untime := context.CancelFunc(func() {})
 	limited := within
 	if limit := t.config.Timeout; limit > 0 {
-		limited, untime = context.WithTimeoutCause(within, limit, &timeoutError{limit})
+		limited, untime = context.WithTimeoutCause(within, limit, fmt.Errorf("it took longer than %v", limit))
 	}
 	r := &running{task: ctx.TaskID(), call: ctx.FunctionCallID(), ctx: ctx, cancel: cancel}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.running[r.call] = append(t.running[r.call], r)
+	t.running[r] = struct{}{}
 	return limited, func() {
 		untime()
 		cancel(nil)
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		left := slices.DeleteFunc(t.running[r.call], func(other *running) bool { return other == r })
-		if t.running[r.call] = left; len(left) == 0 {
-			delete(t.running, r.call)
-		}
+		delete(t.running, r)
 	}
 }
 

@@ -37,11 +37,10 @@ func TestCommand(t *testing.T) {
 
 func TestDeclared(t *testing.T) {
 	t.Parallel()
-	no, yes := false, true
 	for _, tt := range []struct {
 		approve *bool
 		asks    bool
-	}{{nil, true}, {&yes, true}, {&no, false}} {
+	}{{nil, true}, {new(true), true}, {new(false), false}} {
 		c := script("exit 0")
 		c.Description, c.Approve, c.Annotations = "Does nothing", tt.approve, tool.Annotations{ReadOnly: true}
 		it := build(t, c)
@@ -65,14 +64,13 @@ func TestDeclared(t *testing.T) {
 
 func TestSchema(t *testing.T) {
 	t.Parallel()
-	low := 1.0
 	c := script("exit 0", "{env}", "{count}", "{verbose}", "{ratio}", "{file}", "{service}")
 	c.Dir = t.TempDir()
 	c.Args = map[string]commandtool.Arg{
 		"env":     {Enum: []any{"staging", "prod"}, Description: "Where to"},
-		"service": {Pattern: "^[a-z][a-z-]*$", MaxLength: 10},
-		"count":   {Type: commandtool.Integer, Minimum: &low, Default: 3},
-		"ratio":   {Type: commandtool.Number, Maximum: &low, Optional: true},
+		"service": {Pattern: "^[a-z][a-z-]*$", Keywords: map[string]any{"maxLength": 10.0}},
+		"count":   {Type: commandtool.Integer, Keywords: map[string]any{"minimum": 1.0}, Default: 3},
+		"ratio":   {Type: commandtool.Number, Keywords: map[string]any{"maximum": 1.0}, Optional: true},
 		"verbose": {Type: commandtool.Boolean, Optional: true},
 		"file":    {Type: commandtool.File, Optional: true},
 	}
@@ -83,7 +81,7 @@ func TestSchema(t *testing.T) {
 		"required": []any{"env", "service"},
 		"properties": map[string]any{
 			"env":     map[string]any{"type": "string", "enum": []any{"staging", "prod"}, "description": "Where to"},
-			"service": map[string]any{"type": "string", "pattern": "^[a-z][a-z-]*$", "maxLength": 10},
+			"service": map[string]any{"type": "string", "pattern": "^[a-z][a-z-]*$", "maxLength": 10.0},
 			"count":   map[string]any{"type": "integer", "minimum": 1.0, "default": 3},
 			"ratio":   map[string]any{"type": "number", "maximum": 1.0},
 			"verbose": map[string]any{"type": "boolean"},
@@ -175,7 +173,6 @@ func TestSchemaIdentifiesTheCommand(t *testing.T) {
 		"secrets": func(c *commandtool.Config) { c.Secrets = secret("TOKEN", "x") },
 		"stdin":   func(c *commandtool.Config) { c.Stdin = "x" },
 		"more":    func(c *commandtool.Config) { c.Identity = "the secret other" },
-		"json":    func(c *commandtool.Config) { c.StdinArgs = true },
 		"free": func(c *commandtool.Config) {
 			c.Run, c.Free = nil, &commandtool.Free{Allow: []commandtool.Pattern{{"..."}}}
 		},
@@ -325,16 +322,7 @@ func TestInput(t *testing.T) {
 	t.Parallel()
 	c := script("cat")
 	c.Args = map[string]commandtool.Arg{"who": {}, "count": {Type: commandtool.Integer, Optional: true}}
-	c.StdinArgs = true
-	if got := run(t.Context(), build(t, c), map[string]any{"who": "-<é>", "count": 2.0}); got.out != `{"count":2,"who":"-\u003cé\u003e"}` {
-		t.Errorf("the input is %s, %v", got.out, got.failed)
-	}
-	c.Args["greeting"] = commandtool.Arg{Default: "hello"}
-	if got := run(t.Context(), build(t, c), map[string]any{"who": "you"}); got.out != `{"greeting":"hello","who":"you"}` {
-		t.Errorf("with a default, the input is %s, %v", got.out, got.failed)
-	}
-	delete(c.Args, "greeting")
-	c.StdinArgs, c.Stdin = false, "Hello {who}!\n{{who}} {count}"
+	c.Stdin = "Hello {who}!\n{{who}} {count}"
 	for want, args := range map[string]map[string]any{
 		"Hello -n!\n{who} 3": {"who": "-n", "count": 3.0},
 		"":                   {"who": "you"}, // an argument of the template is left out
@@ -491,7 +479,7 @@ func TestCancelOfAnotherTask(t *testing.T) {
 	// A call without a task has only its own id.
 	it = build(t, script("echo started; sleep 1000"))
 	c, _ = tool.As[tool.CancellableTool](it)
-	for r, err := range it.CallStreaming(call{ctx: t.Context(), id: "alone"}, nil) {
+	for r, err := range it.CallStreaming(call{Context: t.Context(), id: "alone"}, nil) {
 		if err == nil && r.Streaming && !c.Cancel("alone") {
 			t.Error("it cannot be canceled")
 		}
@@ -526,7 +514,7 @@ func TestReaderStops(t *testing.T) {
 		pid := 0
 		func() {
 			defer func() { _ = recover() }()
-			for r, err := range build(t, c).CallStreaming(call{ctx: t.Context(), id: "call"}, nil) {
+			for r, err := range build(t, c).CallStreaming(call{Context: t.Context(), id: "call"}, nil) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -549,7 +537,6 @@ func TestReaderStops(t *testing.T) {
 
 func TestInvalidConfigs(t *testing.T) {
 	t.Parallel()
-	one := 1.0
 	with := func(change func(*commandtool.Config)) commandtool.Config {
 		c := script("exit 0", "{a}")
 		c.Args = map[string]commandtool.Arg{"a": {}}
@@ -574,7 +561,6 @@ func TestInvalidConfigs(t *testing.T) {
 		"element 2 of the command contains a NUL character":                                           with(func(c *commandtool.Config) { c.Run[1] = "\x00" }),
 		"the timeout, the grace period and the maximum of the output cannot be negative":              with(func(c *commandtool.Config) { c.Timeout = -1 }),
 		"output is published as lines or as bytes":                                                    with(func(c *commandtool.Config) { c.Output.As = 5 }),
-		"its input is either a text or the arguments, not both":                                       with(func(c *commandtool.Config) { c.Stdin, c.StdinArgs = "x", true }),
 		`"A=B" is not the name of an environment variable`:                                            with(func(c *commandtool.Config) { c.Env["A=B"] = "" }),
 		"the environment variable A contains a NUL character":                                         with(func(c *commandtool.Config) { c.Env["A"] = "\x00" }),
 		"the environment variable PATH has both a value and a secret":                                 with(func(c *commandtool.Config) { c.Secrets = secret("PATH", "") }),
@@ -582,8 +568,6 @@ func TestInvalidConfigs(t *testing.T) {
 		"the argument a is a file, so the tool needs a folder in which files must be":                 with(func(c *commandtool.Config) { c.Args["a"] = commandtool.Arg{Type: commandtool.File} }),
 		`the argument a: "text" is not a type: use string, integer, number, boolean or file`:          arg(commandtool.Arg{Type: "text"}),
 		"the argument a: only a string has a pattern":                                                 arg(commandtool.Arg{Type: commandtool.Integer, Pattern: "x"}),
-		"the argument a: only a string has a maximum length, and it is a number from 1":               arg(commandtool.Arg{MaxLength: -1}),
-		"the argument a: only a number has a minimum and a maximum":                                   arg(commandtool.Arg{Minimum: &one}),
 		"the argument a: only a file can be handed over open, or be missing":                          arg(commandtool.Arg{Open: true}),
 		"the argument a: a file that may be missing cannot be handed over open":                       arg(commandtool.Arg{Type: commandtool.File, Open: true, MayBeMissing: true}),
 		"the argument a: the value 1 does not fit it: invalid: at /value: got number, want string":    arg(commandtool.Arg{Default: 1}),
@@ -591,7 +575,7 @@ func TestInvalidConfigs(t *testing.T) {
 		`the allowed and denied commands: ["..." "x"]: only the last element can be "..."`:            free([]commandtool.Pattern{{"...", "x"}}, nil),
 		"the allowed and denied commands: a pattern without elements":                                 free([]commandtool.Pattern{{"..."}}, []commandtool.Pattern{{}}),
 		`the allowed and denied commands: ["" "x"]: the program is empty`:                             free([]commandtool.Pattern{{"", "x"}}, nil),
-		"a tool whose calls name the command has no other arguments, and no input":                    {Name: "it", Free: &commandtool.Free{}, StdinArgs: true},
+		"a tool whose calls name the command has no other arguments, and no input":                    {Name: "it", Free: &commandtool.Free{}, Stdin: "x"},
 	} {
 		_, err := commandtool.New(c)
 		if want := fmt.Sprintf("make command tool %q: %s", c.Name, want); err == nil || err.Error() != want {

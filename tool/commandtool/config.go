@@ -1,6 +1,7 @@
 package commandtool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,9 +44,6 @@ type Config struct {
 	Identity string
 	// Stdin is the input of the command, with placeholders as in Run. Defaults to nothing.
 	Stdin string
-	// StdinArgs makes the arguments of the call, as a JSON object, the command's input: with
-	// defaults for missing arguments, and with the checked paths of files.
-	StdinArgs bool
 
 	// Timeout is how long the command may run. Defaults to the server's limit for tools.
 	Timeout time.Duration
@@ -103,25 +101,19 @@ func build(c Config) (*command, error) {
 		return nil, errors.New("the timeout, the grace period and the maximum of the output cannot be negative")
 	case c.Output.As != Lines && c.Output.As != Bytes:
 		return nil, errors.New("output is published as lines or as bytes")
-	case c.Stdin != "" && c.StdinArgs:
-		return nil, errors.New("its input is either a text or the arguments, not both")
 	}
 	if err := checkEnv(&c); err != nil {
 		return nil, err
 	}
-	if c.Grace == 0 {
-		c.Grace = defaultGrace
-	}
-	if c.Output.Max == 0 {
-		c.Output.Max = defaultMax
-	}
+	c.Grace, c.Output.Max = cmp.Or(c.Grace, defaultGrace), cmp.Or(c.Output.Max, defaultMax)
 	c.Run, c.Args, c.Env, c.Secrets = slices.Clone(c.Run), maps.Clone(c.Args), maps.Clone(c.Env), maps.Clone(c.Secrets)
-	t := &command{config: c, running: map[string][]*running{}}
-	parse := t.parse
+	t := &command{config: c, running: map[*running]struct{}{}}
+	var err error
 	if c.Free != nil {
-		parse = t.parseFree
+		err = t.parseFree()
+	} else {
+		err = t.parse()
 	}
-	err := parse()
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +151,7 @@ func checkEnv(c *Config) error {
 // parseFree checks the lists of a tool whose calls name the command.
 func (t *command) parseFree() (err error) {
 	c := &t.config
-	if len(c.Args) > 0 || c.Stdin != "" || c.StdinArgs {
+	if len(c.Args) > 0 || c.Stdin != "" {
 		return errors.New("a tool whose calls name the command has no other arguments, and no input")
 	}
 	t.free, err = newFree(c.Free)
@@ -193,9 +185,9 @@ func (t *command) parse() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Args)) {
 		arg := c.Args[name]
 		switch {
-		case !isName(name):
+		case !argumentName.MatchString(name):
 			return fmt.Errorf("%s is not a name for an argument: use at most 64 letters, digits, _, - and dots", visible.Quote(name, maxShown))
-		case !used[name] && !c.StdinArgs:
+		case !used[name]:
 			return fmt.Errorf("the argument %s is not used: write {%s} in the command or its input, or remove it", name, name)
 		case arg.Type == File && c.Dir == "":
 			return fmt.Errorf("the argument %s is a file, so the tool needs a folder in which files must be", name)

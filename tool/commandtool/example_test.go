@@ -15,14 +15,14 @@ func ExampleNew() {
 		Name:        "greet",
 		Description: "Greets somebody",
 		Run:         []string{"printf", "<%s>\n", "Hello {name}"},
-		Args:        map[string]commandtool.Arg{"name": {MaxLength: 50}},
+		Args:        map[string]commandtool.Arg{"name": {Keywords: map[string]any{"maxLength": 50}}},
 		Env:         map[string]string{"PATH": "/usr/bin:/bin"},
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	ctx := call{ctx: context.Background(), task: "t1", id: "c1"} // the engine makes it
+	ctx := call{Context: context.Background(), task: "t1", id: "c1"} // the engine makes it
 	for result, err := range greet.CallStreaming(ctx, map[string]any{"name": "World; rm -rf $HOME"}) {
 		switch {
 		case err != nil:

@@ -1,15 +1,5 @@
 package commandtool
 
-// Decode decodes a text that was read in pieces.
-func Decode(cuts [][]byte) string {
-	var d decoder
-	var text []byte
-	for _, cut := range cuts {
-		text = d.decode(text, cut)
-	}
-	return string(d.end(text))
-}
-
 // Glob is glob.
 var Glob = glob
 
@@ -30,14 +20,10 @@ func Collect(lines bool, budget int, writes []Written) (taken []Written, dropped
 		}
 	}
 	for _, w := range writes {
-		for b := []byte(w.Text); len(b) > 0; { // in halves, so that characters are cut
-			n := (len(b) + 1) / 2
-			if c.size >= maxPending/2 {
-				take()
-			}
-			c.add(w.Stream, b[:n])
-			b = b[n:]
+		if c.size >= maxPending/2 {
+			take()
 		}
+		c.add(w.Stream, []byte(w.Text))
 		if w.Take {
 			take()
 		}

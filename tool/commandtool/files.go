@@ -18,7 +18,7 @@ import (
 const firstFile = 3
 
 // inFolder checks the file arguments of a call, replaces their values by the command's
-// arguments, and returns the files to pass open, in the order of their descriptors.
+// arguments, and returns the files to pass open, in the order of their descriptors, also with an error.
 func (t *command) inFolder(values map[string]string) (open []*os.File, err error) {
 	var names []string
 	for name, arg := range t.config.Args {
@@ -35,15 +35,6 @@ func (t *command) inFolder(values map[string]string) (open []*os.File, err error
 		return nil, fmt.Errorf("the folder of the tool: %w", err)
 	}
 	defer func() { _ = root.Close() }()
-	defer func() {
-		if err != nil {
-			closeAll(open)
-			open = nil
-		}
-	}()
-	if err := t.named(values); err != nil {
-		return nil, err
-	}
 	for _, name := range names {
 		arg, path := t.config.Args[name], values[name]
 		if arg.Open {

@@ -103,24 +103,6 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// A command that reads its arguments as JSON gets the paths that were checked, and not those
-// that the call has: ".." after a symbolic link leads elsewhere than it looks.
-func TestFilesInJSON(t *testing.T) {
-	t.Parallel()
-	dir := folder(t)
-	c := script(`exec cat`)
-	c.Dir, c.StdinArgs = dir, true
-	c.Args = map[string]commandtool.Arg{"file": {Type: commandtool.File}, "open": {Type: commandtool.File, Open: true, Optional: true}}
-	got := run(t.Context(), build(t, c), map[string]any{"file": dir + "/up/../file"})
-	if got.out != `{"file":"file"}` {
-		t.Errorf("the input is %s, %v", got.out, got.failed)
-	}
-	got = run(t.Context(), build(t, c), map[string]any{"file": "-rf", "open": "file"})
-	if got.out != `{"file":"./-rf","open":"/dev/fd/3"}` {
-		t.Errorf("the input is %s, %v", got.out, got.failed)
-	}
-}
-
 // The approver of a call with a file is shown the command as it runs.
 func TestHintOfFiles(t *testing.T) {
 	t.Parallel()

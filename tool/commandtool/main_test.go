@@ -116,17 +116,17 @@ func build(t testing.TB, c commandtool.Config) tool.StreamingTool {
 
 // call is the context of a call; what the tool does not use is not there.
 type call struct {
-	tool.Context
-	ctx      context.Context //nolint:containedctx // it is one
+	context.Context //nolint:containedctx // it is one
+	others
+
 	task, id string
 }
 
-func (c call) Deadline() (time.Time, bool) { return c.ctx.Deadline() }
-func (c call) Done() <-chan struct{}       { return c.ctx.Done() }
-func (c call) Err() error                  { return c.ctx.Err() }
-func (c call) Value(key any) any           { return c.ctx.Value(key) }
-func (c call) TaskID() string              { return c.task }
-func (c call) FunctionCallID() string      { return c.id }
+// others are the methods that the tool does not call.
+type others struct{ tool.Context }
+
+func (c call) TaskID() string         { return c.task }
+func (c call) FunctionCallID() string { return c.id }
 
 // ran is what came of a call.
 type ran struct {
@@ -140,7 +140,7 @@ type ran struct {
 // run runs a call to its end. each is called with every piece.
 func run(ctx context.Context, it tool.StreamingTool, args map[string]any, each ...func(*tool.Result)) (got ran) {
 	var out, stderr strings.Builder
-	for r, err := range it.CallStreaming(call{ctx: ctx, task: "task", id: "call"}, args) {
+	for r, err := range it.CallStreaming(call{Context: ctx, task: "task", id: "call"}, args) {
 		text := ""
 		if err == nil {
 			text, _ = r.Content.(string)

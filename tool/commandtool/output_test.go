@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -46,7 +45,7 @@ func TestFirstPieceAtOnce(t *testing.T) {
 	c.Timeout = 2 * time.Minute
 	it := build(t, c)
 	start := time.Now()
-	for r, err := range it.CallStreaming(call{ctx: t.Context(), id: "call"}, nil) {
+	for r, err := range it.CallStreaming(call{Context: t.Context(), id: "call"}, nil) {
 		if text, _ := r.Content.(string); err != nil || text != "first\n" {
 			t.Errorf("got %q, %v", text, err)
 		}
@@ -120,23 +119,6 @@ func TestMuchOutput(t *testing.T) {
 	}
 }
 
-// A command that never stops is ended by its time limit, and uses no more memory for
-// having written more.
-func TestEndlessOutput(t *testing.T) {
-	t.Parallel()
-	for _, endless := range []string{"yes", "yes | tr -d '\\n'", "yes >&2"} {
-		c := script(endless)
-		c.Timeout = 2 * time.Second // in which even a slow machine starts it
-		got := run(t.Context(), build(t, c), nil)
-		if got.failed == nil || !strings.HasSuffix(got.failed.Error(), "because it took longer than 2s") {
-			t.Errorf("%s: %v", endless, got.failed)
-		}
-		if n := len(got.out) + len(got.err); n == 0 || n > 1<<20 {
-			t.Errorf("%s: %d bytes are published", endless, n)
-		}
-	}
-}
-
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	c := script("printf 'aé\\nb\\nc\\n'")
@@ -180,27 +162,6 @@ func TestEncoding(t *testing.T) {
 			t.Errorf("as %v: %q and %q, want %q", as, got.out, got.final["output"], want)
 		}
 	}
-}
-
-// The text does not depend on how the reads cut it.
-func TestDecoder(t *testing.T) {
-	t.Parallel()
-	hard := []string{"a", "é", "漢", "👍", "\xff", "\xc3", "\xe2\x82", "\xf0\x9f", "\xf0\x9f\x91", "\x80", "\xed\xa0\x80", "\xc0\xaf", "\xf4\x90\x80\x80", "\n", "\x00"}
-	rapid.Check(t, func(t *rapid.T) {
-		var whole []byte
-		var cuts [][]byte
-		for _, part := range rapid.SliceOf(rapid.SampledFrom(hard)).Draw(t, "parts") {
-			whole = append(whole, part...)
-		}
-		for left := whole; len(left) > 0; {
-			n := rapid.IntRange(1, len(left)).Draw(t, "cut")
-			cuts, left = append(cuts, left[:n]), left[n:]
-		}
-		got := commandtool.Decode(cuts)
-		if want := string([]rune(string(whole))); got != want || !utf8.ValidString(got) {
-			t.Fatalf("%q is %q, want %q", cuts, got, want)
-		}
-	})
 }
 
 // Whatever two streams write, in whatever pieces: what is published of each is what it
@@ -258,25 +219,3 @@ func TestQuickOutputIsCoalesced(t *testing.T) {
 		t.Errorf("it allocated %d bytes", used)
 	}
 }
-
-func benchmark(b *testing.B, times, size int) {
-	b.Helper()
-	it := build(b, role(b, "write", fmt.Sprint(times), strings.Repeat("x", size-1)+"\n"))
-	pieces := 0
-	b.ReportAllocs()
-	b.SetBytes(int64(times * size))
-	for b.Loop() {
-		got := run(b.Context(), it, nil)
-		if got.failed != nil {
-			b.Fatal(got.failed)
-		}
-		pieces += got.pieces
-	}
-	b.ReportMetric(float64(pieces)/float64(b.N), "pieces/op")
-}
-
-// Each includes starting a process.
-func BenchmarkStart(b *testing.B)        { benchmark(b, 1, 10) }
-func Benchmark10000x10(b *testing.B)     { benchmark(b, 10_000, 10) }
-func Benchmark10000x100(b *testing.B)    { benchmark(b, 10_000, 100) }
-func BenchmarkDropped100MB(b *testing.B) { benchmark(b, 1600, 64<<10) }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -94,53 +95,28 @@ func knownAs(name, found string) []string {
 	return slices.Compact(names)
 }
 
-// glob reports whether s matches a pattern. It takes at most the product of their lengths.
+// glob reports whether s matches a pattern. The time that it takes is proportional to the product
+// of their lengths.
 func glob(pattern, s string) bool {
-	p, text := compileGlob(pattern), []rune(s)
-	star, from := -1, 0 // the last * and where the text after it began
-	i, j := 0, 0
-	for j < len(text) {
-		switch {
-		case i < len(p) && p[i].many:
-			star, from = i, j
-			i++
-		case i < len(p) && (p[i].any || p[i].r == text[j]):
-			i++
-			j++
-		case star >= 0:
-			from++
-			i, j = star+1, from
-		default:
-			return false
-		}
-	}
-	for i < len(p) && p[i].many {
-		i++
-	}
-	return i == len(p)
-}
-
-// globRune is a character of a pattern.
-type globRune struct {
-	r         rune
-	any, many bool
-}
-
-func compileGlob(pattern string) []globRune {
-	var out []globRune
+	var expression strings.Builder
 	literal := false
 	for _, r := range pattern {
 		switch {
 		case literal:
-			out, literal = append(out, globRune{r: r}), false
+			expression.WriteString(regexp.QuoteMeta(string(r)))
+			literal = false
 		case r == '\\':
 			literal = true
+		case r == '*':
+			expression.WriteString(".*")
+		case r == '?':
+			expression.WriteString(".")
 		default:
-			out = append(out, globRune{r: r, any: r == '?', many: r == '*'})
+			expression.WriteString(regexp.QuoteMeta(string(r)))
 		}
 	}
-	if literal {
-		out = append(out, globRune{r: '\\'})
+	if literal { // a backslash at the end
+		expression.WriteString(`\\`)
 	}
-	return out
+	return regexp.MustCompile(`(?s)^` + expression.String() + `$`).MatchString(s)
 }

@@ -9,6 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+
 	"a2a-server/internal/child"
 	"a2a-server/tool"
 )
@@ -90,10 +93,12 @@ func (e *execution) begin(ctx context.Context, input []byte) {
 	e.work.Go(func() { e.watch(ctx) })
 }
 
-// read reads a stream to its end. All errors are the end: the process says how it ended.
+// read reads a stream to its end, with U+FFFD in place of each invalid byte. All errors are the
+// end: the process says how it ended.
 func (e *execution) read(of int, r io.Reader) {
 	defer e.collector.end(of)
-	buffer := make([]byte, 16<<10)
+	r = transform.NewReader(r, runes.ReplaceIllFormed())
+	buffer := make([]byte, 4<<10)
 	for {
 		n, err := r.Read(buffer)
 		if n > 0 {
@@ -216,7 +221,7 @@ func (e *execution) yieldText(yield func(*tool.Result, error) bool, s segment) b
 
 // yieldDropped yields the number of bytes that were not published.
 func (e *execution) yieldDropped(yield func(*tool.Result, error) bool) bool {
-	dropped := e.collector.droppedBytes()
+	dropped := e.collector.dropped // final, because the streams have ended
 	if dropped == 0 {
 		return true
 	}

@@ -66,11 +66,10 @@ func TestApprovedCommand(t *testing.T) {
 // A command whose time is up is ended, and nobody claims to know what it did.
 func TestUnknownCommand(t *testing.T) {
 	t.Parallel()
-	no := false
 	file := filepath.Join(t.TempDir(), "pid")
 	for _, readOnly := range []bool{false, true} {
 		c := script(`echo $$ >"$1"; sleep 1000`, file)
-		c.Approve, c.Timeout, c.Annotations.ReadOnly = &no, 3*time.Second, readOnly
+		c.Approve, c.Timeout, c.Annotations.ReadOnly = new(false), 3*time.Second, readOnly
 		s := serve(t, c)
 		want := a2a.TaskStateInputRequired
 		if readOnly {
@@ -95,9 +94,8 @@ func TestUnknownCommand(t *testing.T) {
 // A command that prints as much as it may fits into the limits of a server, line by line.
 func TestMuchOutputInServer(t *testing.T) {
 	t.Parallel()
-	no := false
 	c := script("yes 123456789 | head -c 2000000")
-	c.Approve = &no
+	c.Approve = new(false)
 	done := send(serve(t, c), nil)
 	if done.Status.State != a2a.TaskStateCompleted {
 		t.Errorf("the task is %s", done.Status.State)

@@ -16,8 +16,6 @@ var (
 	argumentName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 )
 
-func isName(s string) bool { return argumentName.MatchString(s) }
-
 // template is a text with placeholders.
 type template []piece
 

@@ -18,7 +18,8 @@ func invalid(name, format string, args ...any) error {
 	return &tool.InvalidError{Violations: []tool.Violation{{Pointer: pointer, Message: fmt.Sprintf(format, args...)}}}
 }
 
-// values returns the arguments of a call as text, with defaults for missing ones.
+// values returns the arguments of a call as text, with defaults for missing ones, and with the paths
+// of files relative to the folder.
 func (t *command) values(args map[string]any) (map[string]string, error) {
 	values := make(map[string]string, len(t.config.Args))
 	for name, arg := range t.config.Args {
@@ -37,7 +38,7 @@ func (t *command) values(args map[string]any) (map[string]string, error) {
 		}
 		values[name] = s
 	}
-	return values, nil
+	return values, t.named(values)
 }
 
 // text writes a JSON value as the text of an argument.

@@ -25,10 +25,7 @@ type bounded struct {
 // others are.
 func TestChecked(t *testing.T) {
 	t.Parallel()
-	pay, err := functiontool.New(functiontool.Config{Name: "pay"}, returnsArgs[bounded])
-	if err != nil {
-		t.Fatal(err)
-	}
+	pay := functiontool.Must(functiontool.New(functiontool.Config{Name: "pay"}, returnsArgs[bounded]))
 	compile := func(schema map[string]any) *tool.Schema {
 		s, err := tool.CompileSchema(schema)
 		if err != nil {

@@ -1,7 +1,6 @@
 package functiontool_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"iter"
@@ -43,14 +42,11 @@ func returnsArgs[A any](_ tool.Context, a A) (A, error) { return a, nil }
 // A tag without a keyword is the description; one in which text would be lost is an error.
 func TestTags(t *testing.T) {
 	t.Parallel()
-	plain, err := functiontool.New(functiontool.Config{Name: "greet"}, returnsArgs[struct {
+	plain := functiontool.Must(functiontool.New(functiontool.Config{Name: "greet"}, returnsArgs[struct {
 		Name string `json:"name" jsonschema:"the name, as written"`
 		Age  int    `json:"age,omitempty" jsonschema:"required"`
 		Unit string `json:"unit,omitempty" jsonschema:"required,enum=a,description=a\\, or not"`
-	}])
-	if err != nil {
-		t.Fatal(err)
-	}
+	}]))
 	got, err := json.Marshal(plain.Schema()["properties"])
 	if err != nil {
 		t.Fatal(err)
@@ -67,22 +63,10 @@ func TestTags(t *testing.T) {
 
 func TestSchema(t *testing.T) {
 	t.Parallel()
-	forecast, err := functiontool.New(functiontool.Config{Name: "forecast"}, returnsArgs[forecastArgs])
-	if err != nil {
-		t.Fatal(err)
-	}
-	tree, err := functiontool.New(functiontool.Config{Name: "tree"}, returnsArgs[node])
-	if err != nil {
-		t.Fatal(err)
-	}
-	anything, err := functiontool.New(functiontool.Config{Name: "any"}, returnsArgs[map[string]any])
-	if err != nil {
-		t.Fatal(err)
-	}
-	nothing, err := functiontool.New(functiontool.Config{Name: "none"}, returnsArgs[struct{}])
-	if err != nil {
-		t.Fatal(err)
-	}
+	forecast := functiontool.Must(functiontool.New(functiontool.Config{Name: "forecast"}, returnsArgs[forecastArgs]))
+	tree := functiontool.Must(functiontool.New(functiontool.Config{Name: "tree"}, returnsArgs[node]))
+	anything := functiontool.Must(functiontool.New(functiontool.Config{Name: "any"}, returnsArgs[map[string]any]))
+	nothing := functiontool.Must(functiontool.New(functiontool.Config{Name: "none"}, returnsArgs[struct{}]))
 	for _, tt := range []struct {
 		tool tool.CallableTool
 		want string
@@ -126,14 +110,8 @@ func TestSchema(t *testing.T) {
 
 func TestArguments(t *testing.T) {
 	t.Parallel()
-	forecast, err := functiontool.New(functiontool.Config{Name: "forecast"}, returnsArgs[forecastArgs])
-	if err != nil {
-		t.Fatal(err)
-	}
-	tree, err := functiontool.New(functiontool.Config{Name: "tree"}, returnsArgs[node])
-	if err != nil {
-		t.Fatal(err)
-	}
+	forecast := functiontool.Must(functiontool.New(functiontool.Config{Name: "forecast"}, returnsArgs[forecastArgs]))
+	tree := functiontool.Must(functiontool.New(functiontool.Config{Name: "tree"}, returnsArgs[node]))
 	tests := []struct {
 		name string
 		tool tool.CallableTool // nil: forecast
@@ -276,10 +254,7 @@ func TestResult(t *testing.T) {
 			}
 		})
 	}
-	f, err := functiontool.New(functiontool.Config{Name: "t"}, func(tool.Context, struct{}) (float64, error) { return math.NaN(), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := functiontool.Must(functiontool.New(functiontool.Config{Name: "t"}, func(tool.Context, struct{}) (float64, error) { return math.NaN(), nil }))
 	if _, err := f.Call(nil, nil); err == nil {
 		t.Error("NaN is no error")
 	}
@@ -292,10 +267,7 @@ func TestDeclarations(t *testing.T) {
 		Annotations: tool.Annotations{Idempotent: true}, TakesPayload: true,
 		Gate: func(agent.ReadonlyContext, map[string]any) (bool, string, error) { return true, "why", nil },
 	}
-	call, err := functiontool.New(c, returnsArgs[struct{}])
-	if err != nil {
-		t.Fatal(err)
-	}
+	call := functiontool.Must(functiontool.New(c, returnsArgs[struct{}]))
 	stream, err := functiontool.NewStreaming(c, func(tool.Context, struct{}) iter.Seq2[*tool.Result, error] { return nil })
 	if err != nil {
 		t.Fatal(err)
@@ -311,10 +283,7 @@ func TestDeclarations(t *testing.T) {
 			t.Errorf("NeedsApproval() = %v, %q", ask, hint)
 		}
 	}
-	silent, err := functiontool.New(functiontool.Config{Name: "t"}, returnsArgs[struct{}])
-	if err != nil {
-		t.Fatal(err)
-	}
+	silent := functiontool.Must(functiontool.New(functiontool.Config{Name: "t"}, returnsArgs[struct{}]))
 	if p, ok := tool.As[tool.TakesPayload](silent); ok && p.TakesPayload() {
 		t.Error("a function of which nothing is said takes a payload")
 	}
@@ -329,10 +298,7 @@ func TestDeclarations(t *testing.T) {
 func TestErrorsPass(t *testing.T) {
 	t.Parallel()
 	want := &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskConfirm}}}
-	call, err := functiontool.New(functiontool.Config{Name: "t"}, func(tool.Context, struct{}) (string, error) { return "", want })
-	if err != nil {
-		t.Fatal(err)
-	}
+	call := functiontool.Must(functiontool.New(functiontool.Config{Name: "t"}, func(tool.Context, struct{}) (string, error) { return "", want }))
 	if _, err := call.Call(nil, nil); err != error(want) { //nolint:errorlint // exactly this one
 		t.Errorf("error = %v, want the suspension", err)
 	}
@@ -354,43 +320,6 @@ func TestErrorsPass(t *testing.T) {
 	if n != 1 || called {
 		t.Errorf("%d results, called = %v", n, called)
 	}
-}
-
-func BenchmarkCall(b *testing.B) {
-	type args struct {
-		Path  string `json:"path"`
-		Lines int    `json:"lines" jsonschema:"default=10"`
-	}
-	f, err := functiontool.New(functiontool.Config{Name: "t"}, func(tool.Context, args) (string, error) { return "", nil })
-	if err != nil {
-		b.Fatal(err)
-	}
-	given := map[string]any{"path": "/x", "lines": 3.0}
-	b.Run("by somebody", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := f.Call(nil, given); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	s, err := tool.CompileSchema(f.Schema())
-	if err != nil {
-		b.Fatal(err)
-	}
-	proof, err := s.Check(given)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Run("checked", func(b *testing.B) {
-		ctx := called{values: tool.ContextWithCallValues(context.Background(), &tool.CallValues{Checked: &proof})}
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := f.Call(ctx, given); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }
 
 // A poller has the gate and the schema of its configuration, is long-running, and can stop

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"strconv"
 	"strings"
@@ -99,10 +100,7 @@ func expanded(schema map[string]any) map[string]any {
 			walk(d, func(s map[string]any) { recursive = recursive || s["$ref"] == ref })
 		}
 	}
-	top := make(map[string]any, len(root)+1)
-	for k, v := range root {
-		top[k] = v
-	}
+	top := maps.Clone(root)
 	if !recursive {
 		delete(defs, name)
 	}

@@ -92,7 +92,7 @@ func (a *answer) content(raw []byte) (any, error) {
 		return nil, fmt.Errorf("its body is encoded as %s, which was not asked for", visible.Quote(coding, 80))
 	}
 	if len(bytes.TrimSpace(raw)) == 0 {
-		if len(a.tool.result) > 0 {
+		if !a.tool.result.IsEmpty() {
 			return nil, fmt.Errorf("it is empty, and has no value at %s", quote(a.tool.result))
 		}
 		return a.empty(), nil
@@ -102,20 +102,15 @@ func (a *answer) content(raw []byte) (any, error) {
 		kind, params = "", nil
 	}
 	switch {
-	case len(a.tool.result) > 0 || kind == "application/json" || strings.HasSuffix(kind, "+json"):
+	case !a.tool.result.IsEmpty() || kind == "application/json" || strings.HasSuffix(kind, "+json"):
 		v, err := decode(raw)
+		if err == nil {
+			v, err = find(a.tool.result, v)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%w; it begins with %s", err, visible.Quote(a.secrets.redact(string(raw[:min(len(raw), maxRefused)])), maxShown))
 		}
-		found, err := a.tool.result.find(v)
-		if err != nil {
-			// The error lists names of the answer, which may be secrets, and shortens them.
-			if _, err = a.tool.result.find(a.secrets.redactValue(v)); err == nil {
-				err = fmt.Errorf("it has no value at %s", quote(a.tool.result))
-			}
-			return nil, err
-		}
-		return a.secrets.redactValue(found), nil
+		return a.secrets.redactValue(v), nil
 	case isText(kind, params["charset"]) && isReadable(raw):
 		return a.secrets.redact(string(raw)), nil
 	}

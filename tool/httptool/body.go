@@ -11,61 +11,48 @@ import (
 	"a2a-server/internal/strictjson"
 )
 
-// body is the template of a request's body.
-type body struct {
-	mediaType string // of Content-Type, unless a header says otherwise
-	json      *node
-	form      []parameter
-	fields    *Fields
-	text      []piece
-	isForm    bool
-}
+// formType is the media type of a form, unless it is multipart.
+const formType = "application/x-www-form-urlencoded"
 
-// node is a value of a JSON template.
-type node struct {
-	value   any     // a literal, if nothing else is set
-	text    []piece // of a string
-	members []member
-	list    []*node
-	kind    byte // 0: a literal, 's', 'o' or 'a'
-}
-
-type member struct {
-	name  string
-	value *node
-}
+// body returns a request's body for arguments, and its media type, unless a header says otherwise.
+// The data is nil if the only argument of the body is missing.
+type body func(args map[string]any) (data []byte, mediaType string, err error)
 
 // parseBody returns nil if there is no body.
-func parseBody(c *Config, d *declared) *body {
-	count := 0
-	b := &body{}
+func parseBody(c *Config, d *declared) body {
+	var all []body
 	if c.JSON != nil {
-		count++
-		b.mediaType = "application/json"
-		b.json = parseNode(c.JSON, "", 0, d)
+		template := parseJSON(c.JSON, "", 0, d)
+		all = append(all, func(args map[string]any) ([]byte, string, error) {
+			data, err := encodeJSON(template, args)
+			return data, "application/json", err
+		})
 	}
 	if c.Form != nil {
-		count++
-		b.mediaType, b.isForm = "application/x-www-form-urlencoded", true
-		b.form = parseForm(c.Form, d)
+		form := parseForm(c.Form, d)
+		all = append(all, func(args map[string]any) ([]byte, string, error) {
+			text, err := expandParameters(form, args)
+			return []byte(text), formType, err
+		})
 	}
 	if c.Fields != nil {
-		count++
-		b.mediaType, b.fields = "application/x-www-form-urlencoded", c.Fields
 		c.Fields.check(d)
+		all = append(all, c.Fields.encode)
 	}
 	if c.Text != "" {
-		count++
-		b.mediaType = "text/plain; charset=utf-8"
-		b.text = d.parse(c.Text, place{what: "text body"})
+		template := d.parse(c.Text, place{what: "text body"})
+		all = append(all, func(args map[string]any) ([]byte, string, error) {
+			text, err := fill(template, args, plain)
+			return []byte(text), "text/plain; charset=utf-8", err
+		})
 	}
-	if count > 1 {
-		d.problem("body: there are %d; a request has one of a JSON, a form and a text body", count)
-	}
-	if count == 0 {
+	if len(all) == 0 {
 		return nil
 	}
-	return b
+	if len(all) > 1 {
+		d.problem("body: there are %d; a request has one of a JSON, a form and a text body", len(all))
+	}
+	return all[0]
 }
 
 // parseForm parses the templates of form parameters, in the order of their names.
@@ -79,111 +66,91 @@ func parseForm(templates map[string]string, d *declared) []parameter {
 		}
 		pieces := d.parse(templates[name], at)
 		for i := range pieces {
-			pieces[i].text = escape(pieces[i].text)
+			pieces[i].text = Escape(pieces[i].text)
 		}
-		form = append(form, parameter{key: escape(name), value: pieces})
+		form = append(form, parameter{key: Escape(name), value: pieces})
 	}
 	return form
 }
 
-// parseNode parses the value of a JSON template at a JSON Pointer.
-func parseNode(v any, at string, depth int, d *declared) *node {
+// parseJSON returns a JSON template, v, with the pieces of each string in its place.
+func parseJSON(v any, at string, depth int, d *declared) any {
 	what := fmt.Sprintf("JSON body at %q", at)
 	if depth > strictjson.MaxDepth {
 		d.problem("%s: it is nested deeper than %d levels", what, strictjson.MaxDepth)
-		return &node{}
+		return nil
 	}
 	switch v := v.(type) {
 	case string:
-		return &node{kind: 's', text: d.parse(v, place{what: what, optional: true, typed: true})}
+		return d.parse(v, place{what: what, optional: true, typed: true})
 	case map[string]any:
-		n := &node{kind: 'o'}
+		object := make(map[string]any, len(v))
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			below := at + "/" + strictjson.EscapePointer(name)
 			pieces, err := parse(name)
-			if err != nil || !isLiteral(pieces) {
+			text, ok := literal(pieces)
+			if err != nil || !ok {
 				d.problem("JSON body at %q: a placeholder is not allowed in a name; write {{ for a brace", below)
 				continue
 			}
-			n.members = append(n.members, member{literalOf(pieces), parseNode(v[name], below, depth+1, d)})
+			object[text] = parseJSON(v[name], below, depth+1, d)
 		}
-		return n
+		return object
 	case []any:
-		n := &node{kind: 'a'}
+		list := make([]any, len(v))
 		for i, element := range v {
-			n.list = append(n.list, parseNode(element, fmt.Sprintf("%s/%d", at, i), depth+1, d))
+			list[i] = parseJSON(element, fmt.Sprintf("%s/%d", at, i), depth+1, d)
 		}
-		return n
+		return list
 	default:
 		if _, err := json.Marshal(v); err != nil {
 			d.problem("%s: %T is not a value of JSON", what, v)
 		}
-		return &node{value: v}
+		return v
 	}
 }
 
-// expand returns the body for arguments and its media type; nil if its only argument is
-// missing.
-func (b *body) expand(args map[string]any) (data []byte, mediaType string, err error) {
-	if b.fields != nil && b.fields.Multipart {
-		return b.fields.multipart(args)
+// encodeJSON returns the JSON of a template for arguments, nil if there is none.
+func encodeJSON(template any, args map[string]any) ([]byte, error) {
+	v, has, err := expandJSON(template, args)
+	if err != nil || !has {
+		return nil, err
 	}
-	data, err = b.encode(args)
-	return data, b.mediaType, err
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode the body of the request: %w", err)
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// encode returns the body for arguments, unless it is multipart.
-func (b *body) encode(args map[string]any) ([]byte, error) {
-	switch {
-	case b.json != nil:
-		v, has, err := b.json.expand(args)
-		if err != nil || !has {
-			return nil, err
-		}
-		var out bytes.Buffer
-		e := json.NewEncoder(&out)
-		e.SetEscapeHTML(false)
-		if err := e.Encode(v); err != nil {
-			return nil, fmt.Errorf("encode the body of the request: %w", err)
-		}
-		return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
-	case b.fields != nil:
-		return b.fields.urlencoded(args)
-	case b.isForm:
-		form, err := expandParameters(b.form, args)
-		return []byte(form), err
-	default:
-		s, err := expandText(b.text, args)
-		return []byte(s), err
-	}
-}
-
-// expand returns the value for arguments, and whether there is a value.
-func (n *node) expand(args map[string]any) (v any, has bool, err error) {
-	switch n.kind {
-	case 's':
-		if name, ok := sole(n.text); ok {
+// expandJSON returns the value of a template for arguments, and whether there is one.
+func expandJSON(template any, args map[string]any) (v any, has bool, err error) {
+	switch template := template.(type) {
+	case []piece:
+		if name, ok := sole(template); ok {
 			v, has = args[name]
 			return v, has, nil
 		}
-		s, err := expandText(n.text, args)
-		return s, true, err
-	case 'o':
-		object := make(map[string]any, len(n.members))
-		for _, m := range n.members {
-			v, has, err := m.value.expand(args)
+		v, err = fill(template, args, plain)
+		return v, true, err
+	case map[string]any:
+		object := make(map[string]any, len(template))
+		for name, member := range template {
+			v, has, err := expandJSON(member, args)
 			if err != nil {
 				return nil, false, err
 			}
 			if has {
-				object[m.name] = v
+				object[name] = v
 			}
 		}
 		return object, true, nil
-	case 'a':
-		list := make([]any, 0, len(n.list))
-		for _, element := range n.list {
-			v, has, err := element.expand(args)
+	case []any:
+		list := make([]any, 0, len(template))
+		for _, element := range template {
+			v, has, err := expandJSON(element, args)
 			if err != nil {
 				return nil, false, err
 			}
@@ -193,23 +160,6 @@ func (n *node) expand(args map[string]any) (v any, has bool, err error) {
 		}
 		return list, true, nil
 	default:
-		return n.value, true, nil
+		return template, true, nil
 	}
-}
-
-// expandText returns a text with the arguments in it, unescaped.
-func expandText(pieces []piece, args map[string]any) (string, error) {
-	var b strings.Builder
-	for _, p := range pieces {
-		if p.name == "" {
-			b.WriteString(p.text)
-			continue
-		}
-		texts, err := elements(args, p.name)
-		if err != nil {
-			return "", err
-		}
-		b.WriteString(strings.Join(texts, ","))
-	}
-	return b.String(), nil
 }

@@ -54,12 +54,8 @@ func (t *request) call(ctx tool.Context, args map[string]any) (*tool.Result, err
 		tool: t, status: resp.StatusCode, header: resp.Header, secrets: s,
 		failed: func(what string, err error) error { return t.unanswered(timed, what, err, true /* sent */, s) },
 	}
-	result, err := a.read(resp.Body)
-	if closed := resp.Body.Close(); closed != nil && err == nil {
-		// The answer is complete: how the connection ends does not matter.
-		return result, nil
-	}
-	return result, err
+	defer resp.Body.Close() //nolint:errcheck // the answer was read; how the connection ends does not matter
+	return a.read(resp.Body)
 }
 
 // build returns the request for arguments.
@@ -72,7 +68,7 @@ func (t *request) build(ctx context.Context, args map[string]any, s *secrets) (*
 	var data []byte
 	var mediaType string
 	if t.body != nil {
-		if data, mediaType, err = t.body.expand(args); err != nil {
+		if data, mediaType, err = t.body(args); err != nil {
 			return nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package httptool
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/netip"
@@ -24,9 +25,6 @@ type ClientConfig struct {
 	Own func() []netip.AddrPort
 	// RootCAs has certificates in PEM, trusted in addition to the system's. Defaults to none.
 	RootCAs []byte
-	// MaxConnsPerHost limits the connections to a host; a request waits for a free connection.
-	// Defaults to no limit.
-	MaxConnsPerHost int
 	// MaxBytes limits an answer, after decompression. Defaults to DefaultMaxBytes.
 	MaxBytes int64
 	// Log gets network errors with addresses and server texts. Callers get the kind of
@@ -43,17 +41,12 @@ type Client struct {
 
 // NewClient returns a client. The error lists all problems of c.
 func NewClient(c ClientConfig) (*Client, error) {
-	limit := c.MaxBytes
-	if limit == 0 {
-		limit = DefaultMaxBytes
-	}
 	client, err := egress.NewClient(egress.Config{
-		Allow:           c.Allow,
-		Own:             c.Own,
-		RootCAs:         c.RootCAs,
-		MaxConnsPerHost: c.MaxConnsPerHost,
-		MaxBytes:        limit,
-		Timeout:         -1, // each tool has its own
+		Allow:    c.Allow,
+		Own:      c.Own,
+		RootCAs:  c.RootCAs,
+		MaxBytes: cmp.Or(c.MaxBytes, DefaultMaxBytes),
+		Timeout:  -1, // each tool has its own
 		// The standard library repeats a request when a reused connection breaks, and a tool
 		// does not know whether the call was approved for a single attempt only.
 		NoReuse: true,

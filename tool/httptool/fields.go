@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"mime/multipart"
@@ -97,47 +98,36 @@ func (f *Fields) flat(all []field, name string, v any) ([]field, error) {
 	}
 }
 
-// urlencoded returns the fields as application/x-www-form-urlencoded.
-func (f *Fields) urlencoded(args map[string]any) ([]byte, error) {
-	all, has, err := f.of(args)
-	if err != nil || !has {
-		return nil, err
-	}
-	pairs := make([]string, len(all))
-	for i, one := range all {
-		pairs[i] = escape(one.name) + "=" + escape(one.text)
-	}
-	return []byte(strings.Join(pairs, "&")), nil
-}
-
-// multipart returns the fields as multipart/form-data, and the media type with the boundary.
-// The same fields have the same boundary.
-func (f *Fields) multipart(args map[string]any) (data []byte, mediaType string, err error) {
+// encode is the [body] of the fields. The same fields have the same multipart boundary.
+func (f *Fields) encode(args map[string]any) (data []byte, mediaType string, err error) {
 	all, has, err := f.of(args)
 	if err != nil || !has {
 		return nil, "", err
 	}
+	if !f.Multipart {
+		pairs := make([]string, len(all))
+		for i, one := range all {
+			pairs[i] = Escape(one.name) + "=" + Escape(one.text)
+		}
+		return []byte(strings.Join(pairs, "&")), formType, nil
+	}
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
 	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", all))
-	if err := w.SetBoundary(hex.EncodeToString(sum[:])); err != nil {
-		return nil, "", fmt.Errorf("encode the body of the request: %w", err)
-	}
+	err = w.SetBoundary(hex.EncodeToString(sum[:]))
 	for _, one := range all {
 		h := textproto.MIMEHeader{}
 		h.Set("Content-Disposition", `form-data; name="`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(one.name)+`"`)
 		if one.json {
 			h.Set("Content-Type", "application/json")
 		}
-		part, err := w.CreatePart(h)
-		if err == nil {
-			_, err = part.Write([]byte(one.text))
+		part, failed := w.CreatePart(h)
+		if failed == nil {
+			_, failed = part.Write([]byte(one.text))
 		}
-		if err != nil {
-			return nil, "", fmt.Errorf("encode the body of the request: %w", err)
-		}
+		err = errors.Join(err, failed)
 	}
-	if err := w.Close(); err != nil {
+	if err = errors.Join(err, w.Close()); err != nil {
 		return nil, "", fmt.Errorf("encode the body of the request: %w", err)
 	}
 	return b.Bytes(), w.FormDataContentType(), nil

@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -23,17 +22,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // callContext is the context of a call that has nothing but ids.
 type callContext struct {
-	tool.Context // methods that no tool here calls
-
-	ctx context.Context //nolint:containedctx // it is one
+	context.Context //nolint:containedctx // it is one
+	others
 }
 
-func (c callContext) Deadline() (time.Time, bool) { return c.ctx.Deadline() }
-func (c callContext) Done() <-chan struct{}       { return c.ctx.Done() }
-func (c callContext) Err() error                  { return c.ctx.Err() }
-func (c callContext) Value(key any) any           { return c.ctx.Value(key) }
-func (c callContext) TaskID() string              { return "task-1" }
-func (c callContext) FunctionCallID() string      { return "call-1" }
+// others are the methods that no tool here calls.
+type others struct{ tool.Context }
+
+func (callContext) TaskID() string         { return "task-1" }
+func (callContext) FunctionCallID() string { return "call-1" }
 
 // call runs a tool once.
 func call(ctx context.Context, t tool.StreamingTool, args map[string]any) (*tool.Result, error) {
@@ -43,7 +40,7 @@ func call(ctx context.Context, t tool.StreamingTool, args map[string]any) (*tool
 	var result *tool.Result
 	var failed error
 	n := 0
-	for r, err := range t.CallStreaming(callContext{ctx: ctx}, args) {
+	for r, err := range t.CallStreaming(callContext{Context: ctx}, args) {
 		result, failed = r, err
 		n++
 	}

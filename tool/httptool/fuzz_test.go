@@ -12,6 +12,7 @@ import (
 // number of path segments and the names of query parameters stay those of the template, and
 // every argument arrives as it was given.
 func FuzzURL(f *testing.F) {
+	schema := map[string]any{"properties": map[string]any{"x": map[string]any{}, "y": map[string]any{}}, "required": []any{"x", "y"}}
 	for _, seed := range [][3]string{
 		{"https://h.example/a/{x}/b?q={y}", "../..", "%2e%2e"},
 		{"https://h.example:8080/{x}{y}", ".", "."},
@@ -26,10 +27,7 @@ func FuzzURL(f *testing.F) {
 		f.Add(seed[0], seed[1], seed[2])
 	}
 	f.Fuzz(func(t *testing.T, template, x, y string) {
-		d := &declared{
-			properties: map[string]any{"x": map[string]any{}, "y": map[string]any{}},
-			required:   map[string]bool{"x": true, "y": true}, used: map[string]bool{}, secrets: map[string]bool{},
-		}
+		d := newDeclared(schema)
 		made := parseURL(template, d)
 		if len(d.problems) > 0 {
 			return
@@ -95,11 +93,12 @@ func FuzzURL(f *testing.F) {
 
 // FuzzHeader fuzzes the value of a header: whatever the argument is, it stays one value.
 func FuzzHeader(f *testing.F) {
+	schema := map[string]any{"properties": map[string]any{"x": map[string]any{}}, "required": []any{"x"}}
 	f.Add("Bearer {x}", "a\r\nX-Admin: 1")
 	f.Add("{x}", "ä")
 	f.Add("{{{x}}}", "\u2028")
 	f.Fuzz(func(t *testing.T, template, x string) {
-		d := &declared{properties: map[string]any{"x": map[string]any{}}, required: map[string]bool{"x": true}, used: map[string]bool{}, secrets: map[string]bool{}}
+		d := newDeclared(schema)
 		headers := parseHeaders(map[string]string{"X-A": template}, d)
 		if len(d.problems) > 0 || len(d.secrets) > 0 {
 			return

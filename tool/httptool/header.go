@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // header is a header field with a template as its value.
@@ -19,25 +21,20 @@ type header struct {
 	value []piece
 }
 
-// reserved lists the fields that are not configurable, with the setting that decides them.
-func reserved() map[string]string {
-	const connection = "it belongs to the connection"
-	return map[string]string{
-		"Host":                "the URL has the host",
-		"Content-Length":      "it follows from the body",
-		"Accept-Encoding":     "answers are decompressed here, up to their limit",
-		"Connection":          connection,
-		"Expect":              connection,
-		"Http2-Settings":      connection,
-		"Keep-Alive":          connection,
-		"Proxy-Authenticate":  connection,
-		"Proxy-Authorization": connection,
-		"Proxy-Connection":    connection,
-		"Te":                  connection,
-		"Trailer":             connection,
-		"Transfer-Encoding":   connection,
-		"Upgrade":             connection,
+// reserved returns the reason why a field is not configurable, "" for any other field.
+func reserved(canonical string) string {
+	switch canonical {
+	case "Host":
+		return "the URL has the host"
+	case "Content-Length":
+		return "it follows from the body"
+	case "Accept-Encoding":
+		return "answers are decompressed here, up to their limit"
+	case "Connection", "Expect", "Http2-Settings", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
+		"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
+		return "it belongs to the connection"
 	}
+	return ""
 }
 
 // parseHeaders parses the header templates, in the order of their names.
@@ -47,11 +44,11 @@ func parseHeaders(templates map[string]string, d *declared) []header {
 	for _, name := range slices.Sorted(maps.Keys(templates)) {
 		canonical := http.CanonicalHeaderKey(name)
 		what := fmt.Sprintf("header %q", name)
-		if !isToken(name) {
+		if !httpguts.ValidHeaderFieldName(name) {
 			d.problem("%s: it is not the name of a header; write letters, digits and hyphens", what)
 			continue
 		}
-		if why := reserved()[canonical]; why != "" {
+		if why := reserved(canonical); why != "" {
 			d.problem("%s: it cannot be set: %s", what, why)
 			continue
 		}
@@ -71,13 +68,6 @@ func parseHeaders(templates map[string]string, d *declared) []header {
 	return headers
 }
 
-// isToken reports whether s can be the name of a header (RFC 9110 §5.6.2).
-func isToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
-	})
-}
-
 // isHeaderText reports whether s can be part of the value of a header: printable ASCII and
 // tabs. Recipients disagree about anything else (RFC 9110 §5.5).
 func isHeaderText(s string) bool {
@@ -95,46 +85,38 @@ func expandHeaders(headers []header, args map[string]any, secrets *secrets, to h
 		if name, ok := sole(h.value); ok && isMissing(args, name) {
 			continue
 		}
-		var b strings.Builder
-		for _, p := range h.value {
-			s := p.text
-			var err error
-			switch {
-			case p.secret:
-				s, err = secrets.get(p.name)
-			case p.name != "":
-				s, err = headerArgument(args, p.name)
-				if err == nil && h.name == "Cookie" && strings.ContainsAny(s, cookieMarks) {
-					err = invalid(p.name, "has a space or one of %s, which end a cookie or its value", strings.TrimSpace(cookieMarks))
-				}
+		value := slices.Clone(h.value)
+		for i, p := range value {
+			if !p.secret {
+				continue
 			}
+			secret, err := secrets.get(p.name)
 			if err != nil {
 				return err
 			}
-			b.WriteString(s)
+			value[i] = piece{text: secret}
 		}
-		to.Set(h.name, b.String())
+		text, err := fill(value, args, h.encode)
+		if err != nil {
+			return err
+		}
+		to.Set(h.name, text)
 	}
 	return nil
 }
 
-// headerArgument returns the text of an argument in a header. The elements of an array are
-// joined, so they cannot have commas of their own.
-func headerArgument(args map[string]any, name string) (string, error) {
-	texts, err := elements(args, name)
-	if err != nil {
-		return "", err
+// encode is the [encoder] of a header. The elements of an array are joined, so they cannot have
+// commas of their own.
+func (h *header) encode(name, text string, list bool) (string, error) {
+	switch {
+	case !isHeaderText(text):
+		return "", invalid(name, "has a line break or another character that a header cannot have; want printable ASCII")
+	case list && strings.Contains(text, ","):
+		return "", invalid(name, "has an element with a comma, which separates elements in a header")
+	case h.name == "Cookie" && strings.ContainsAny(text, cookieMarks):
+		return "", invalid(name, "has a space or one of %s, which end a cookie or its value", strings.TrimSpace(cookieMarks))
 	}
-	_, list := args[name].([]any)
-	for _, s := range texts {
-		if !isHeaderText(s) {
-			return "", invalid(name, "has a line break or another character that a header cannot have; want printable ASCII")
-		}
-		if list && strings.Contains(s, ",") {
-			return "", invalid(name, "has an element with a comma, which separates elements in a header")
-		}
-	}
-	return strings.Join(texts, ","), nil
+	return text, nil
 }
 
 // secrets resolves the secrets of a request, and remembers them to redact them from the
@@ -209,7 +191,7 @@ func forms(v string) *regexp.Regexp {
 	named := map[byte]string{'"': "|&quot;", '&': "|&amp;", '<': "|&lt;", '>': "|&gt;", '\'': "|&apos;", '\t': `|\\+t`, ' ': `|\+`}
 	for _, c := range []byte(v) {
 		before := `\\*`
-		if isUnreserved(c) {
+		if Escape(string(c)) == string(c) {
 			before = ""
 		}
 		fmt.Fprintf(&b, `(?:%s%s|\\+u00(?i:%02x)|%%(?i:%02x)|&#0*%d;|&#[xX]0*(?i:%x);%s)`, before, regexp.QuoteMeta(string(c)), c, c, c, c, named[c])

@@ -1,6 +1,7 @@
 package httptool
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,6 +15,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-openapi/jsonpointer"
+	"golang.org/x/net/http/httpguts"
 
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
@@ -87,8 +91,8 @@ type request struct {
 	schema      *tool.Schema
 	url         *urlTemplate
 	headers     []header
-	body        *body
-	result      pointer
+	body        body
+	result      jsonpointer.Pointer
 }
 
 // toolName matches valid names of tools.
@@ -101,10 +105,10 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // is a streaming tool only because streaming tools can return text and files.
 func New(c Config) (tool.StreamingTool, error) {
 	t := &request{config: c, approve: !isSafe(c.Method)}
-	d := &declared{required: map[string]bool{}, used: map[string]bool{}, secrets: map[string]bool{}}
+	d := newDeclared(c.Parameters)
 	t.declare(d)
-	t.setParameters(d)
 	t.parse(d)
+	t.setParameters(d)
 	t.check(d)
 	if t.config.Client == nil {
 		var err error
@@ -142,9 +146,7 @@ func (t *request) declare(d *declared) {
 	if c.Timeout < 0 {
 		d.problem("timeout: %s is out of range; write a duration such as 30s", c.Timeout)
 	}
-	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
-	}
+	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
 	var err error
 	if t.result, err = parsePointer(c.Result); err != nil {
 		d.problem("result: %w", err)
@@ -155,7 +157,7 @@ func (t *request) declare(d *declared) {
 func (t *request) setParameters(d *declared) {
 	schema := maps.Clone(t.config.Parameters)
 	if schema == nil {
-		schema = t.strings()
+		schema = d.strings()
 	}
 	if kind, has := schema["type"]; has && kind != "object" {
 		d.problem("parameters: type is %v; it must be object", kind)
@@ -163,24 +165,6 @@ func (t *request) setParameters(d *declared) {
 	schema["type"] = "object"
 	if _, has := schema["additionalProperties"]; !has {
 		schema["additionalProperties"] = false
-	}
-	if p, has := schema["properties"]; has {
-		var ok bool
-		if d.properties, ok = p.(map[string]any); !ok {
-			d.problem("parameters: properties is not an object")
-		}
-	}
-	switch required := schema["required"].(type) {
-	case []any:
-		for _, name := range required {
-			if s, ok := name.(string); ok {
-				d.required[s] = true
-			}
-		}
-	case []string:
-		for _, name := range required {
-			d.required[name] = true
-		}
 	}
 	// The definition of the tool, which an approval is bound to, thereby includes the request.
 	// It is hidden in a digest, because addresses are not the model's business.
@@ -208,56 +192,6 @@ func (t *request) digest() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// strings returns the schema of a required string for each placeholder.
-func (t *request) strings() map[string]any {
-	names := map[string]bool{}
-	each(&t.config, func(template string) {
-		pieces, err := parse(template)
-		if err != nil {
-			return // reported when it is parsed in its place
-		}
-		for _, p := range pieces {
-			if p.name != "" && !p.secret {
-				names[p.name] = true
-			}
-		}
-	})
-	properties, required := map[string]any{}, []any{}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		properties[name] = map[string]any{"type": "string"}
-		required = append(required, name)
-	}
-	return map[string]any{"type": "object", "properties": properties, "required": required}
-}
-
-// each calls f with all templates of c.
-func each(c *Config, f func(template string)) {
-	f(c.URL)
-	for _, v := range c.Header {
-		f(v)
-	}
-	for _, v := range c.Form {
-		f(v)
-	}
-	f(c.Text)
-	var walk func(v any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case string:
-			f(v)
-		case []any:
-			for _, element := range v {
-				walk(element)
-			}
-		case map[string]any:
-			for _, value := range v {
-				walk(value)
-			}
-		}
-	}
-	walk(c.JSON)
-}
-
 // parse parses the templates.
 func (t *request) parse(d *declared) {
 	c := &t.config
@@ -282,7 +216,7 @@ func (t *request) check(d *declared) {
 	}
 	if h := c.IdempotencyHeader; h != "" {
 		canonical := http.CanonicalHeaderKey(h)
-		if !isToken(h) || reserved()[canonical] != "" {
+		if !httpguts.ValidHeaderFieldName(h) || reserved(canonical) != "" {
 			d.problem("idempotency header: %s cannot be set; write a name such as Idempotency-Key", visible.Quote(h, 80))
 		}
 		if slices.ContainsFunc(t.headers, func(other header) bool { return other.name == canonical }) {
@@ -307,7 +241,7 @@ const maxHint = 500
 
 // Gate implements [tool.Gater]. It shows an approver the request as it would be sent.
 func (t *request) Gate(_ agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error) {
-	if !t.approve || t.url == nil {
+	if !t.approve {
 		return t.approve, "", nil
 	}
 	u, err := t.url.expand(args)
@@ -350,12 +284,12 @@ func (t *request) bodyHint(args map[string]any) (string, error) {
 	if t.body == nil {
 		return "", nil
 	}
-	data, mediaType, err := t.body.expand(args)
+	data, mediaType, err := t.body(args)
 	if err != nil || data == nil {
 		return "", err
 	}
-	if t.body.fields != nil && t.body.fields.Multipart {
-		fields, err := json.Marshal(args[t.body.fields.Argument])
+	if f := t.config.Fields; f != nil && f.Multipart {
+		fields, err := json.Marshal(args[f.Argument])
 		return " with the fields " + visible.Clip(string(fields), maxHint) + " as multipart/form-data", err
 	}
 	if strings.HasPrefix(mediaType, "text/") {

@@ -190,28 +190,6 @@ func TestForbiddenAddresses(t *testing.T) {
 	}
 }
 
-// TestRedirect tests that a redirect is not followed, with any method.
-func TestRedirect(t *testing.T) {
-	t.Parallel()
-	for _, status := range []int{301, 302, 303, 307, 308} {
-		var requests atomic.Int64
-		address := answering(t, func(w http.ResponseWriter, _ *http.Request) {
-			requests.Add(1)
-			w.Header().Set("Location", "/again")
-			w.WriteHeader(status)
-		})
-		for _, method := range []string{"GET", "POST"} {
-			_, err := call(t.Context(), build(t, httptool.Config{Method: method, URL: address}), nil)
-			if err == nil || isUnknown(err) || !strings.Contains(err.Error(), "/again") {
-				t.Errorf("call(%s, %d) = %v, want an error that says where to", method, status, err)
-			}
-		}
-		if n := requests.Load(); n != 2 {
-			t.Errorf("%d requests, want 2", n)
-		}
-	}
-}
-
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	body := func(n int) http.HandlerFunc {
@@ -289,44 +267,14 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// TestDroppedIdle tests that a request with an effect has a connection of its own. On one
-// that the server closes after an answer, it would be unknown, or be sent twice if it has an
-// idempotency key.
-func TestDroppedIdle(t *testing.T) {
-	t.Parallel()
-	var requests atomic.Int64
-	address := raw(t, func(c net.Conn, r *bufio.Reader) {
-		for {
-			if _, err := r.Peek(1); err != nil {
-				return
-			}
-			readHead(r)
-			requests.Add(1)
-			if requests.Load()%2 == 0 {
-				return // in the middle of the second request of a connection
-			}
-			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-		}
-	})
-	made := build(t, httptool.Config{Method: "POST", URL: address, IdempotencyHeader: "Idempotency-Key"})
-	if _, err := call(t.Context(), made, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := call(t.Context(), made, nil); !isUnknown(err) {
-		t.Errorf("call() = %v, want an unknown outcome: the server has read it and closed the connection", err)
-	}
-	if n := requests.Load(); n != 2 {
-		t.Errorf("%d requests for 2 calls", n)
-	}
-}
-
-// TestApprovedOnce tests that a request is written once, also with a method that should
-// have no effect: a gate of the policy may have asked about it, which the tool does not know.
+// TestApprovedOnce tests that a request has a connection of its own, and is written once, also
+// with an idempotency key, and with a method that should have no effect: a gate of the policy may
+// have asked about it, which the tool does not know.
 func TestApprovedOnce(t *testing.T) {
 	t.Parallel()
-	yes := true
 	for name, c := range map[string]httptool.Config{
-		"approved":       {Method: "GET", Approve: &yes},
+		"with a key":     {Method: "POST", IdempotencyHeader: "Idempotency-Key"},
+		"approved":       {Method: "GET", Approve: new(true)},
 		"with an effect": {Method: "GET", Annotations: &tool.Annotations{Destructive: true}},
 		"plain":          {Method: "GET"},
 	} {

@@ -2,7 +2,9 @@ package httptool
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -18,46 +20,39 @@ type piece struct {
 // placeholder matches the text between braces.
 var placeholder = regexp.MustCompile(`^(secret:)?([A-Za-z0-9_][A-Za-z0-9_.-]{0,63})(\*|\[\])?$`)
 
+// token matches a part of a template: a doubled brace, a placeholder, a single brace, or text.
+var token = regexp.MustCompile(`\{\{|\}\}|\{[^}]*\}|[{}]|[^{}]+`)
+
 // parse splits a template into pieces.
 func parse(template string) ([]piece, error) {
 	var pieces []piece
-	var literal strings.Builder
-	flush := func() {
-		if literal.Len() > 0 {
-			pieces = append(pieces, piece{text: literal.String()})
-			literal.Reset()
-		}
-	}
-	for rest := template; rest != ""; {
-		at := strings.IndexAny(rest, "{}")
-		if at < 0 {
-			literal.WriteString(rest)
-			break
-		}
-		literal.WriteString(rest[:at])
-		brace := rest[at]
-		rest = rest[at+1:]
-		if rest != "" && rest[0] == brace {
-			literal.WriteByte(brace)
-			rest = rest[1:]
+	text := ""
+	for _, part := range token.FindAllString(template, -1) {
+		switch {
+		case part == "{{" || part == "}}":
+			text += part[:1]
+			continue
+		case part == "{" || part == "}":
+			return nil, fmt.Errorf("a single %q has no partner; write %[2]s for a brace", part, part+part)
+		case part[0] != '{':
+			text += part
 			continue
 		}
-		end := strings.IndexByte(rest, '}')
-		if brace == '}' || end < 0 {
-			return nil, fmt.Errorf("a single %q has no partner; write %[2]s for a brace", brace, strings.Repeat(string(brace), 2))
-		}
-		m := placeholder.FindStringSubmatch(rest[:end])
+		m := placeholder.FindStringSubmatch(part[1 : len(part)-1])
 		if m == nil {
-			return nil, fmt.Errorf("%q is not a placeholder; write {name}, or {{ for a brace", "{"+rest[:end]+"}")
+			return nil, fmt.Errorf("%q is not a placeholder; write {name}, or {{ for a brace", part)
 		}
 		if m[1] != "" && m[3] != "" {
-			return nil, fmt.Errorf("%q: a secret has no elements; remove the %s", "{"+rest[:end]+"}", m[3])
+			return nil, fmt.Errorf("%q: a secret has no elements; remove the %s", part, m[3])
 		}
-		flush()
+		if text != "" {
+			pieces, text = append(pieces, piece{text: text}), ""
+		}
 		pieces = append(pieces, piece{name: m[2], secret: m[1] != "", explode: m[3] == "*", nested: m[3] == "[]"})
-		rest = rest[end+1:]
 	}
-	flush()
+	if text != "" {
+		pieces = append(pieces, piece{text: text})
+	}
 	return pieces, nil
 }
 
@@ -69,23 +64,50 @@ func sole(pieces []piece) (name string, ok bool) {
 	return "", false
 }
 
-// isLiteral reports whether a template has no placeholder.
-func isLiteral(pieces []piece) bool {
-	for _, p := range pieces {
-		if p.name != "" {
-			return false
-		}
+// literal returns the text of a template without placeholders.
+func literal(pieces []piece) (text string, ok bool) {
+	switch {
+	case len(pieces) == 0:
+		return "", true
+	case len(pieces) == 1 && pieces[0].name == "":
+		return pieces[0].text, true
 	}
-	return true
+	return "", false
 }
 
-// literalOf is the text of a template without placeholders.
-func literalOf(pieces []piece) string {
-	if len(pieces) == 0 {
-		return ""
+// encoder returns the form of an argument's text in its place. The text is an element of an array
+// if list is set.
+type encoder func(name, text string, list bool) (string, error)
+
+// fill returns a template's text with the arguments in it. The elements of an array are joined by
+// commas.
+func fill(pieces []piece, args map[string]any, encode encoder) (string, error) {
+	var b strings.Builder
+	for _, p := range pieces {
+		if p.name == "" {
+			b.WriteString(p.text)
+			continue
+		}
+		texts, err := elements(args, p.name)
+		if err != nil {
+			return "", err
+		}
+		_, list := args[p.name].([]any)
+		for i := range texts {
+			if texts[i], err = encode(p.name, texts[i], list); err != nil {
+				return "", err
+			}
+		}
+		b.WriteString(strings.Join(texts, ","))
 	}
-	return pieces[0].text
+	return b.String(), nil
 }
+
+// escaped is the [encoder] of the values in a query or a form.
+func escaped(_, text string, _ bool) (string, error) { return Escape(text), nil }
+
+// plain is the [encoder] of texts without a syntax.
+func plain(_, text string, _ bool) (string, error) { return text, nil }
 
 // place is the place of a template in a request, with its allowed placeholders.
 type place struct {
@@ -98,11 +120,46 @@ type place struct {
 
 // declared collects the mistakes in the placeholders of a tool.
 type declared struct {
-	properties map[string]any // of the schema of the arguments
+	properties map[string]any // of the schema of the arguments; nil: every name is declared
 	required   map[string]bool
 	used       map[string]bool
 	secrets    map[string]bool
 	problems   []error
+}
+
+// newDeclared returns the names that a schema of arguments declares, all names for nil.
+func newDeclared(schema map[string]any) *declared {
+	d := &declared{required: map[string]bool{}, used: map[string]bool{}, secrets: map[string]bool{}}
+	if schema == nil {
+		return d
+	}
+	d.properties, _ = schema["properties"].(map[string]any)
+	if d.properties == nil {
+		d.properties = map[string]any{}
+	}
+	switch required := schema["required"].(type) {
+	case []any:
+		for _, name := range required {
+			if s, ok := name.(string); ok {
+				d.required[s] = true
+			}
+		}
+	case []string:
+		for _, name := range required {
+			d.required[name] = true
+		}
+	}
+	return d
+}
+
+// strings returns the schema of a required string for each used name.
+func (d *declared) strings() map[string]any {
+	properties, required := map[string]any{}, []any{}
+	for _, name := range slices.Sorted(maps.Keys(d.used)) {
+		properties[name] = map[string]any{"type": "string"}
+		required = append(required, name)
+	}
+	return map[string]any{"type": "object", "properties": properties, "required": required}
 }
 
 func (d *declared) problem(format string, args ...any) {
@@ -139,6 +196,9 @@ func (d *declared) check(p piece, whole bool, at place) {
 			suffix = "[]"
 		}
 		d.problem("%s: {%s%s} is allowed only as the whole value of a query or form parameter; write {%[2]s}", at.what, p.name, suffix)
+	}
+	if d.properties == nil {
+		return
 	}
 	schema, has := d.properties[p.name]
 	if !has {

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // urlTemplate is a URL with placeholders in its path and query.
@@ -35,7 +37,7 @@ func parseURL(template string, d *declared) *urlTemplate {
 		pieces := d.parse(segment, at)
 		if err := checkLiterals(pieces, url.PathUnescape); err != nil {
 			d.problem("%s: %w", at.what, err)
-		} else if isLiteral(pieces) && hasDots(literalOf(pieces)) {
+		} else if text, ok := literal(pieces); ok && hasDots(text) {
 			d.problem("%s: %q is not allowed; write the path that it leads to", at.what, segment)
 		}
 		t.path = append(t.path, pieces)
@@ -128,9 +130,9 @@ func checkLiterals(pieces []piece, unescape func(string) (string, error)) error 
 
 // maxDecodings is how often a path may be decoded on its way to be refused if it then has
 // dots: a proxy decodes it, and then the server.
-const maxDecodings = 4
+const maxDecodings = 5
 
-// hasDots reports whether a decoded path segment has a part that is "." or "..", for a
+// hasDots reports whether a path segment has a part that is "." or "..", for a
 // server that decodes it again, takes slashes of either kind for separators, or cuts off
 // the text after a semicolon.
 func hasDots(segment string) bool {
@@ -151,34 +153,14 @@ func hasDots(segment string) bool {
 	return true // encoded so often that nobody can tell
 }
 
-// compatible replaces characters that servers take for the ASCII characters of paths: wide and
-// small forms, which become ASCII when text is made compatible (Unicode's NFKC) or is fitted
-// to another encoding, and encodings of UTF-8 that are too long.
+// compatible replaces characters that servers take for the ASCII characters of paths: forms that
+// become ASCII when text is made compatible (Unicode's NFKC) or is fitted to another encoding, and
+// encodings of UTF-8 that are too long.
 func compatible(s string) string {
-	if isASCII(s) {
-		return s
-	}
-	s = strings.NewReplacer(
+	return strings.NewReplacer(
 		"\xc0\xae", ".", "\xc0\xaf", "/", "\xc1\x9c", `\`, "\xe0\x80\xae", ".", "\xe0\x80\xaf", "/", "\xe0\x81\x9c", `\`,
-		"\u2024", ".", "\u2025", "..", "\ufe52", ".", "\u3002", ".", "\uff61", ".",
-		"\u2044", "/", "\u2215", "/", "\u2216", `\`, "\ufe68", `\`, "\ufe6a", "%", "\ufe54", ";",
-	).Replace(s)
-	const first, last, offset = '\uff01', '\uff5e', '\uff01' - '!'
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if r >= first && r <= last {
-			b.WriteRune(r - offset)
-		} else {
-			b.WriteString(s[i : i+size])
-		}
-		i += size
-	}
-	return b.String()
-}
-
-func isASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+		"\u3002", ".", "\u2044", "/", "\u2215", "/", "\u2216", `\`,
+	).Replace(norm.NFKC.String(s))
 }
 
 // unescapeLenient decodes the valid percent-encodings of s, the form %u002e included, and
@@ -235,44 +217,29 @@ const leadsElsewhere = `"." or "..", which leads to another path`
 
 // expandSegment returns a path segment in its encoded form.
 func expandSegment(segment []piece, args map[string]any) (string, error) {
-	if isLiteral(segment) {
-		return literalOf(segment), nil
+	if text, ok := literal(segment); ok {
+		return text, nil
 	}
-	var escaped, decoded strings.Builder
-	last := ""
-	for _, p := range segment {
-		if p.name == "" {
-			escaped.WriteString(p.text)
-			decoded.WriteString(unescapeLenient(p.text))
-			continue
+	encoded, err := fill(segment, args, func(name, text string, list bool) (string, error) {
+		switch {
+		case isControl(unescapeLenient(text)):
+			return "", invalid(name, "has a control character, which a path cannot have")
+		case list && hasDots(text):
+			return "", invalid(name, "has an element %s", leadsElsewhere)
 		}
-		last = p.name
-		texts, err := elements(args, p.name)
-		if err != nil {
-			return "", err
-		}
-		for i, s := range texts {
-			if isControl(unescapeLenient(s)) {
-				return "", invalid(p.name, "has a control character, which a path cannot have")
-			}
-			if i > 0 {
-				escaped.WriteByte(',')
-				decoded.WriteByte(',')
-			}
-			escaped.WriteString(escape(s))
-			decoded.WriteString(s)
-			if len(texts) > 1 && hasDots(s) {
-				return "", invalid(p.name, "has an element %s", leadsElsewhere)
-			}
-		}
+		return Escape(text), nil
+	})
+	if err != nil {
+		return "", err
 	}
-	switch whole := decoded.String(); {
-	case whole == "":
-		return "", invalid(last, "is empty, which would change the path of the request; a segment of the path needs a value")
-	case hasDots(whole):
-		return "", invalid(last, "makes a part of the path %s", leadsElsewhere)
+	first := segment[slices.IndexFunc(segment, func(p piece) bool { return p.name != "" })].name
+	switch {
+	case encoded == "":
+		return "", invalid(first, "is empty, which would change the path of the request; a segment of the path needs a value")
+	case hasDots(encoded):
+		return "", invalid(first, "makes a part of the path %s", leadsElsewhere)
 	}
-	return escaped.String(), nil
+	return encoded, nil
 }
 
 // expandParameters returns the parameters of a query or a form. It omits a parameter that
@@ -280,58 +247,31 @@ func expandSegment(segment []piece, args map[string]any) (string, error) {
 func expandParameters(parameters []parameter, args map[string]any) (string, error) {
 	var pairs []string
 	for _, p := range parameters {
-		if p.bare {
+		name, whole := sole(p.value)
+		switch {
+		case p.bare:
 			pairs = append(pairs, p.key)
-			continue
-		}
-		if name, ok := sole(p.value); ok && isMissing(args, name) {
-			continue
-		}
-		if len(p.value) == 1 && p.value[0].nested {
-			name := p.value[0].name
-			err := nested(name, "", args[name], func(key, text string) { pairs = append(pairs, p.key+escape(key)+"="+escape(text)) })
+		case whole && isMissing(args, name):
+		case whole && p.value[0].nested:
+			err := nested(name, "", args[name], func(key, text string) { pairs = append(pairs, p.key+Escape(key)+"="+Escape(text)) })
 			if err != nil {
 				return "", err
 			}
-			continue
-		}
-		if len(p.value) == 1 && p.value[0].explode {
-			texts, err := elements(args, p.value[0].name)
+		case whole && p.value[0].explode:
+			texts, err := elements(args, name)
 			if err != nil {
 				return "", err
 			}
 			for _, s := range texts {
-				pairs = append(pairs, p.key+"="+escape(s))
+				pairs = append(pairs, p.key+"="+Escape(s))
 			}
-			continue
+		default:
+			value, err := fill(p.value, args, escaped)
+			if err != nil {
+				return "", err
+			}
+			pairs = append(pairs, p.key+"="+value)
 		}
-		value, err := expandValue(p.value, args)
-		if err != nil {
-			return "", err
-		}
-		pairs = append(pairs, p.key+"="+value)
 	}
 	return strings.Join(pairs, "&"), nil
-}
-
-// expandValue returns the value of a parameter in its encoded form.
-func expandValue(pieces []piece, args map[string]any) (string, error) {
-	var b strings.Builder
-	for _, p := range pieces {
-		if p.name == "" {
-			b.WriteString(p.text)
-			continue
-		}
-		texts, err := elements(args, p.name)
-		if err != nil {
-			return "", err
-		}
-		for i, s := range texts {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			b.WriteString(escape(s))
-		}
-	}
-	return b.String(), nil
 }

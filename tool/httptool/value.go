@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"net/url"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -77,24 +78,9 @@ func text(name string, v any) (string, error) {
 	return string(raw), nil
 }
 
-// escape percent-encodes everything but the unreserved characters of RFC 3986 §2.3, so that
+// Escape percent-encodes everything but the unreserved characters of RFC 3986 §2.3, so that
 // the text has no meaning of its own anywhere in a URL or a form.
-func escape(s string) string {
-	const hex = "0123456789ABCDEF"
-	var b strings.Builder
-	for _, c := range []byte(s) {
-		if isUnreserved(c) {
-			b.WriteByte(c)
-		} else {
-			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
-		}
-	}
-	return b.String()
-}
-
-func isUnreserved(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
-}
+func Escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
 // isControl reports whether a text has a control character of ASCII.
 func isControl(s string) bool {

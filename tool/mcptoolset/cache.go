@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
+
+	"a2a-server/internal/privatefile"
 )
 
 const (
@@ -40,17 +39,9 @@ func (t *Toolset) load() {
 }
 
 func readCache(path string) (*cached, []byte, error) {
-	f, err := os.Open(path)
+	raw, err := privatefile.Read(path, maxCache)
 	if err != nil {
 		return nil, nil, err
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	raw, err := io.ReadAll(io.LimitReader(f, maxCache+1))
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(raw) > maxCache {
-		return nil, nil, fmt.Errorf("%s has more than %d bytes", path, maxCache)
 	}
 	var c cached
 	if err := json.Unmarshal(raw, &c); err != nil {
@@ -75,7 +66,7 @@ func (t *Toolset) save(l *listing) {
 		return
 	}
 	if err == nil {
-		err = replace(t.cfg.CacheFile, raw)
+		err = privatefile.Replace(t.cfg.CacheFile, raw, 0 /* keep */)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -85,35 +76,4 @@ func (t *Toolset) save(l *listing) {
 		return
 	}
 	t.saved, t.trouble = raw, ""
-}
-
-// replace writes a file so that a crash leaves either the old or the new file.
-func replace(path string, content []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // of mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			// The rest of the attempt; the error says enough.
-			_ = os.Remove(f.Name())
-		}
-	}()
-	if _, err = f.Write(content); err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	// Not every system can sync a folder, and only a cache is at stake.
-	_ = dir.Sync()
-	return dir.Close()
 }

@@ -48,7 +48,7 @@ func (t *Toolset) call(ctx tool.Context, r *remote, args map[string]any) ([]*too
 		case !res.NeedsInput() && len(res.InputRequests) == 0:
 			return results(res, note), nil
 		}
-		if responses, err = in.answer(ctx, t, r, res); err != nil {
+		if responses, err = in.answer(t, r, res); err != nil {
 			return nil, err
 		}
 	}

@@ -12,20 +12,19 @@ import (
 
 // callContext is the context of a call, as far as these tools look at it.
 type callContext struct {
-	tool.Context // nil: nothing else is used
+	context.Context //nolint:containedctx // it is one
+	others
 
-	ctx          context.Context //nolint:containedctx // it is the context
 	tenant, user string
 }
 
-func (c callContext) Deadline() (time.Time, bool) { return c.ctx.Deadline() }
-func (c callContext) Done() <-chan struct{}       { return c.ctx.Done() }
-func (c callContext) Err() error                  { return c.ctx.Err() }
-func (c callContext) Value(key any) any           { return c.ctx.Value(key) }
-func (c callContext) TaskID() string              { return "task-1" }
-func (c callContext) FunctionCallID() string      { return "c1.1" }
-func (c callContext) Tenant() string              { return c.tenant }
-func (c callContext) UserID() string              { return c.user }
+// others are the methods that no tool here calls.
+type others struct{ tool.Context }
+
+func (c callContext) TaskID() string         { return "task-1" }
+func (c callContext) FunctionCallID() string { return "c1.1" }
+func (c callContext) Tenant() string         { return c.tenant }
+func (c callContext) UserID() string         { return c.user }
 
 // reports collects the progress of a call.
 type reports struct {
@@ -99,9 +98,15 @@ func names(t testing.TB, set *mcptoolset.Toolset) (out []string) {
 	return out
 }
 
+// asking returns the configuration of a server that may ask people.
+func asking(c mcptoolset.Config) mcptoolset.Config {
+	c.Elicit = mcptoolset.ElicitAsk
+	return c
+}
+
 // call runs a call and returns what it yields, without the final result's markers.
 func call(ctx context.Context, t tool.StreamingTool, args map[string]any) (out []*tool.Result, err error) {
-	return callAs(callContext{ctx: ctx}, t, args)
+	return callAs(callContext{Context: ctx}, t, args)
 }
 
 func callAs(ctx callContext, t tool.StreamingTool, args map[string]any) (out []*tool.Result, err error) {

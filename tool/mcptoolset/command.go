@@ -41,10 +41,10 @@ const (
 // process is a server that runs as a child, as a stream.
 type process struct {
 	*child.Process
+	io.Reader // its output
+	io.Writer // its input
 
 	stderr sync.WaitGroup
-	mu     sync.Mutex
-	last   []string // lines of stderr
 }
 
 // Startable returns the obstacle to starting the server now, such as a missing program; nil if
@@ -72,14 +72,20 @@ func (t *Toolset) start(c *Command) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{Process: started}
+	p := &process{Process: started, Reader: started.Stdout, Writer: started.Stdin}
 	p.stderr.Go(func() { t.readStderr(p) })
 	return p, nil
 }
 
 // readStderr logs the server's stderr, and keeps reading beyond the limit: a server whose
-// stderr is not read stops.
+// stderr is not read stops. It keeps the last lines for Status.
 func (t *Toolset) readStderr(p *process) {
+	var last []string
+	defer func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.lastWords = last
+	}()
 	in := bufio.NewReaderSize(p.Stderr, 4<<10)
 	for n := 0; ; {
 		line, prefix, err := in.ReadLine()
@@ -93,22 +99,14 @@ func (t *Toolset) readStderr(p *process) {
 		if text == "" {
 			continue
 		}
-		p.mu.Lock()
-		if p.last = append(p.last, text); len(p.last) > maxLastWords {
-			p.last = p.last[1:]
+		if last = append(last, text); len(last) > maxLastWords {
+			last = last[1:]
 		}
-		p.mu.Unlock()
 		if n++; n <= maxLogged {
 			t.cfg.Logger.Debug().Str("mcp_server", t.cfg.Name).Str("line", text).Msg("mcp server writes to stderr")
 		}
 	}
 }
-
-// Read reads the server's output.
-func (p *process) Read(b []byte) (int, error) { return p.Stdout.Read(b) }
-
-// Write writes to the server's input.
-func (p *process) Write(b []byte) (int, error) { return p.Stdin.Write(b) }
 
 // Close ends the server as MCP asks for: without input it should end by itself; then it is
 // told to, and then it is killed. Close does not wait for that.
@@ -135,21 +133,10 @@ func (t *Toolset) openCommand(s *session) (*link, error) {
 			p.Process.Close()
 			l.writer.Wait()
 			p.stderr.Wait()
-			t.noteStderr(p)
 		},
 		cause:   l.cause,
 		explain: func(err error) error { return p.explain(err) },
 	}, nil
-}
-
-// noteStderr keeps the last lines that a server has written to stderr, for Status.
-func (t *Toolset) noteStderr(p *process) {
-	p.mu.Lock()
-	last := slices.Clone(p.last)
-	p.mu.Unlock()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.lastWords = last
 }
 
 // sayLastWords logs the last lines of stderr of a server that ended by itself.

@@ -1,6 +1,7 @@
 package mcptoolset
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/net/http/httpguts"
 
 	"a2a-server/internal/egress"
 	"a2a-server/internal/visible"
@@ -75,9 +77,6 @@ type Config struct {
 	// known after a restart while it is down. Defaults to none. Two toolsets must not
 	// share a file.
 	CacheFile string
-	// Version is the version of this program, which the server is told. Defaults to
-	// "devel".
-	Version string
 	// Logger gets events of the connection, and at debug level the server's stderr. Defaults
 	// to none.
 	Logger zerolog.Logger
@@ -164,7 +163,6 @@ const (
 var (
 	offeredName = regexp.MustCompile(`^[A-Za-z0-9_-]([A-Za-z0-9_.-]{0,62}[A-Za-z0-9_-])?$`)
 	prefixName  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-	headerName  = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 )
 
 // Validate returns all problems with c, joined.
@@ -193,14 +191,10 @@ func (c *Config) Validate() error {
 		errs = append(errs, c.HTTP.validate()...)
 	}
 	errs = append(errs, c.validateNames()...)
-	switch c.Elicit {
-	case "", ElicitDecline, ElicitAsk:
-	default:
+	if !slices.Contains([]Elicit{"", ElicitDecline, ElicitAsk}, c.Elicit) {
 		problem("elicit: %s is unknown; write %s or %s", visible.Quote(string(c.Elicit), 80), ElicitDecline, ElicitAsk)
 	}
-	switch c.Protocol {
-	case "", ProtocolNewest, ProtocolHandshake:
-	default:
+	if !slices.Contains([]Protocol{"", ProtocolNewest, ProtocolHandshake}, c.Protocol) {
 		problem("protocol: %s is unknown; write %s or %s", visible.Quote(string(c.Protocol), 80), ProtocolNewest, ProtocolHandshake)
 	}
 	for _, d := range []struct {
@@ -263,7 +257,7 @@ func (h *HTTP) validate() (errs []error) {
 	}
 	for name, value := range h.Header {
 		switch key := http.CanonicalHeaderKey(name); {
-		case !headerName.MatchString(name):
+		case !httpguts.ValidHeaderFieldName(name):
 			errs = append(errs, fmt.Errorf("header: %s is not the name of a header", visible.Quote(name, 80)))
 		case slices.Contains([]string{"Accept", "Connection", "Content-Length", "Content-Type", "Host", "Last-Event-Id", "Transfer-Encoding"}, key),
 			strings.HasPrefix(key, "Mcp-"):
@@ -297,18 +291,9 @@ func (c Config) withDefaults() Config {
 		pins[name] = strings.ToLower(digest)
 	}
 	c.Pins = pins
-	if c.ListTimeout == 0 {
-		c.ListTimeout = defaultListTimeout
-	}
-	if c.MaxMessage == 0 {
-		c.MaxMessage = defaultMaxMessage
-	}
-	if c.Retry == 0 {
-		c.Retry = defaultRetry
-	}
-	if c.Version == "" {
-		c.Version = "devel"
-	}
+	c.ListTimeout = cmp.Or(c.ListTimeout, defaultListTimeout)
+	c.MaxMessage = cmp.Or(c.MaxMessage, defaultMaxMessage)
+	c.Retry = cmp.Or(c.Retry, defaultRetry)
 	if c.Now == nil {
 		c.Now = time.Now
 	}

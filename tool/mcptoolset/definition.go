@@ -1,7 +1,6 @@
 package mcptoolset
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -104,16 +103,4 @@ func (h hints) annotations() tool.Annotations {
 		Idempotent:  is(h.Idempotent),
 		Destructive: !readOnly && (h.Destructive == nil || *h.Destructive),
 	}
-}
-
-// same reports whether the server would mean the same with d and other.
-func (d *definition) same(other *definition) bool {
-	return d.Name == other.Name && d.Description == other.Description && bytes.Equal(d.Parameters, other.Parameters) && d.Hints.same(other.Hints)
-}
-
-// same reports whether the server says the same with h and other.
-func (h hints) same(other hints) bool {
-	eq := func(a, b *bool) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
-	return eq(h.ReadOnly, other.ReadOnly) && eq(h.Destructive, other.Destructive) &&
-		eq(h.Idempotent, other.Idempotent) && eq(h.OpenWorld, other.OpenWorld)
 }

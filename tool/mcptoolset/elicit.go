@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -25,9 +25,8 @@ type asker struct {
 	where string
 	slot  chan struct{} // capacity 1: a call asks one question at a time
 
-	mu   sync.Mutex
-	n    int    // questions so far
-	note string // the reason why a question was declined unasked
+	n    atomic.Int64           // questions so far
+	note atomic.Pointer[string] // the reason why a question was declined unasked
 }
 
 // elicit answers elicitation/create.
@@ -49,18 +48,16 @@ func (a *asker) ask(ctx context.Context, p *mcp.ElicitParams) *mcp.ElicitResult 
 		a.decline(err)
 		return decline()
 	}
-	select {
-	case a.slot <- struct{}{}:
-		defer func() { <-a.slot }()
-	case <-ctx.Done():
-		return &mcp.ElicitResult{Action: "cancel"}
-	case <-a.ctx.Done():
-		return &mcp.ElicitResult{Action: "cancel"}
-	}
 	both, end := context.WithCancelCause(a.ctx)
 	defer end(nil)
 	stop := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
 	defer stop()
+	select {
+	case a.slot <- struct{}{}:
+		defer func() { <-a.slot }()
+	case <-both.Done():
+		return &mcp.ElicitResult{Action: "cancel"}
+	}
 	answer, err := tool.AskAndWait(both, ask) //nolint:contextcheck // it is for the call, and ends with ctx, too
 	switch {
 	case errors.Is(err, tool.ErrNoAnswer):
@@ -74,11 +71,7 @@ func (a *asker) ask(ctx context.Context, p *mcp.ElicitParams) *mcp.ElicitResult 
 
 // take counts a question, and returns it as people are asked it.
 func (a *asker) take(p *mcp.ElicitParams) (tool.Ask, error) {
-	a.mu.Lock()
-	a.n++
-	n := a.n
-	a.mu.Unlock()
-	if n > maxElicited {
+	if a.n.Add(1) > maxElicited {
 		return tool.Ask{}, fmt.Errorf("it has asked %d in this call already, which is the limit", maxElicited)
 	}
 	return askOf(p, a.where)
@@ -86,13 +79,13 @@ func (a *asker) take(p *mcp.ElicitParams) (tool.Ask, error) {
 
 // decline keeps why a question was declined.
 func (a *asker) decline(why error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.note = declinedNote + ": " + visible.Clip(why.Error(), maxNote)
+	note := declinedNote + ": " + visible.Clip(why.Error(), maxNote)
+	a.note.Store(&note)
 }
 
 func (a *asker) noted() string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.note
+	if note := a.note.Load(); note != nil {
+		return *note
+	}
+	return ""
 }

@@ -55,6 +55,27 @@ func (p *people) ended() []error {
 	return p.errs
 }
 
+// yes answers each question with an empty form.
+func yes() *people {
+	return (&people{}).says(tool.Answer{State: tool.AnswerResponded, Response: json.RawMessage(`{}`)}, nil)
+}
+
+// paint calls the tool paint of a server that may ask.
+func paint(ctx context.Context, t testing.TB, s func() *mcp.Server) *tool.Result {
+	t.Helper()
+	all, err := call(ctx, named(t, open(t, asking(over(t, s))), "paint"), map[string]any{"thing": "wall"})
+	if err != nil || len(all) != 1 {
+		t.Fatalf("call = %v, %v", all, err)
+	}
+	return all[0]
+}
+
+// note returns what a result says about declined questions.
+func note(r *tool.Result) string {
+	text, _ := r.Metadata["mcp"].(string)
+	return text
+}
+
 // says answers at once.
 func (p *people) says(a tool.Answer, err error) *people {
 	p.answer = func(context.Context, tool.Ask) (tool.Answer, error) { return a, err }
@@ -78,20 +99,25 @@ func (p *people) ctx(t testing.TB) context.Context {
 // call runs.
 var older = &mcp.ServerOptions{SupportedProtocolVersions: []string{"2025-11-25"}}
 
-// eliciting is a server whose tool asks while it runs, and says what it was answered.
-func eliciting(p *mcp.ElicitParams) func() *mcp.Server {
+// painting is a server with the tool paint.
+func painting(o *mcp.ServerOptions, h handler) func() *mcp.Server {
 	return func() *mcp.Server {
-		s := mcp.NewServer(&mcp.Implementation{Name: "eliciting", Version: "1"}, older)
-		s.AddTool(&mcp.Tool{Name: "paint", InputSchema: object("thing")}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			res, err := r.Session.Elicit(ctx, p)
-			if err != nil {
-				return text("error: " + err.Error()), nil //nolint:nilerr // it says so
-			}
-			content, err := json.Marshal(res.Content)
-			return text(res.Action + " " + string(content)), err
-		})
+		s := mcp.NewServer(&mcp.Implementation{Name: "painting", Version: "1"}, o)
+		s.AddTool(&mcp.Tool{Name: "paint", InputSchema: object("thing")}, h)
 		return s
 	}
+}
+
+// eliciting is a server whose tool asks while it runs, and says what it was answered.
+func eliciting(o *mcp.ServerOptions, p *mcp.ElicitParams) func() *mcp.Server {
+	return painting(o, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		res, err := r.Session.Elicit(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		content, err := json.Marshal(res.Content)
+		return text(res.Action + " " + string(content)), err
+	})
 }
 
 func properties(p map[string]any, required ...any) map[string]any {
@@ -130,19 +156,12 @@ func TestElicit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			config := over(t, eliciting(tc.asks))
-			config.Elicit = mcptoolset.ElicitAsk
 			p := (&people{}).says(tc.answer, tc.err)
-			all, err := call(p.ctx(t), named(t, open(t, config), "paint"), map[string]any{"thing": "wall"})
-			if err != nil || len(all) != 1 {
-				t.Fatalf("call = %v, %v", all, err)
+			got := paint(p.ctx(t), t, eliciting(older, tc.asks))
+			if got.Content != tc.want {
+				t.Errorf("the server was answered %q, want %q", got.Content, tc.want)
 			}
-			got, ok := all[0].Content.(string)
-			if !ok || strings.TrimSpace(got) != tc.want {
-				t.Errorf("the server was answered %q, want %q", all[0].Content, tc.want)
-			}
-			note, _ := all[0].Metadata["mcp"].(string)
-			if (tc.note == "") != (note == "") || !strings.Contains(note, tc.note) {
+			if note := note(got); (tc.note == "") != (note == "") || !strings.Contains(note, tc.note) {
 				t.Errorf("note = %q, want %q in it", note, tc.note)
 			}
 			asks := p.asked()
@@ -164,7 +183,7 @@ func TestElicitDeclines(t *testing.T) {
 	for i := range 1000 {
 		huge[fmt.Sprintf("property_%d", i)] = map[string]any{"type": "string", "description": strings.Repeat("x", 50)}
 	}
-	p := (&people{}).says(tool.Answer{State: tool.AnswerResponded, Response: json.RawMessage(`{}`)}, nil)
+	p := yes()
 	for name, tc := range map[string]struct {
 		asks *mcp.ElicitParams
 		ctx  context.Context //nolint:containedctx // of the call
@@ -179,13 +198,8 @@ func TestElicitDeclines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			config := over(t, eliciting(tc.asks))
-			config.Elicit = mcptoolset.ElicitAsk
-			all, err := call(tc.ctx, named(t, open(t, config), "paint"), nil)
-			if err != nil || len(all) != 1 || all[0].Content != "decline null" {
-				t.Fatalf("call = %v, %v; want that it is declined", all, err)
-			}
-			if note, _ := all[0].Metadata["mcp"].(string); !strings.Contains(note, tc.note) || len(note) > 500 {
+			got := paint(tc.ctx, t, eliciting(older, tc.asks))
+			if note := note(got); got.Content != "decline null" || !strings.Contains(note, tc.note) || len(note) > 500 {
 				t.Errorf("note = %q, want %q in it", note, tc.note)
 			}
 		})
@@ -197,8 +211,9 @@ func TestElicitDeclines(t *testing.T) {
 	})
 }
 
-// Requests that are not what the protocol says are refused and asked of nobody; whatever
-// they are, the connection and the process survive.
+// Requests that are not what the protocol says are refused and asked of nobody, and texts are
+// shortened and show what is invisible in them; whatever they are, the connection and the process
+// survive.
 func TestElicitHostile(t *testing.T) {
 	t.Parallel()
 	for _, params := range []string{
@@ -209,19 +224,19 @@ func TestElicitHostile(t *testing.T) {
 		`{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"string","pattern":"("}}}}`,
 		`{"message":"?","requestedSchema":{"$ref":"https://evil.example/schema"}}`,
 		`{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"$ref":"#/properties/a"}}}}`,
+		`{"message":"` + strings.Repeat("\u200b", 100_000) + `","requestedSchema":{"type":"object","properties":{"a":{"type":"string","description":"` + strings.Repeat("\u202e", 3000) + `"}}}}`,
 	} {
-		t.Run(params, func(t *testing.T) {
+		t.Run(params[:min(len(params), 100)], func(t *testing.T) {
 			t.Parallel()
 			config := calls(t, echoTool, func(s *script, m message) bool {
 				s.say(`{"jsonrpc":"2.0","id":"q1","method":"elicitation/create","params":%s}`, params)
 				s.in.Scan()
 				accepted := strings.Contains(s.in.Text(), `"accept"`)
-				s.say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%t"}]}}`, m.ID, accepted)
+				s.reply(m, "%t", accepted)
 				return true
 			})
-			config.Elicit = mcptoolset.ElicitAsk
 			p := (&people{}).says(tool.Answer{State: tool.AnswerRejected}, nil)
-			set := open(t, config)
+			set := open(t, asking(config))
 			for range 2 { // the second on the same connection
 				all, err := call(p.ctx(t), named(t, set, "echo"), nil)
 				if err != nil || len(all) != 1 || all[0].Content != "false" {
@@ -229,35 +244,12 @@ func TestElicitHostile(t *testing.T) {
 				}
 			}
 			for _, a := range p.asked() {
-				if len(a.Hint) > 2000 || strings.Contains(a.Hint, "evil") {
-					t.Errorf("people were asked %+v", a)
+				raw, err := json.Marshal(a)
+				if err != nil || len(a.Hint) > 2000 || len(raw) > 8<<10 || strings.Contains(string(raw), "evil") || strings.ContainsAny(string(raw), "\u200b\u202e") {
+					t.Errorf("people were asked %d bytes: %.300s; %v", len(raw), raw, err)
 				}
 			}
 		})
-	}
-}
-
-// A text of the server is shortened, and shows what is invisible in it.
-func TestElicitShortens(t *testing.T) {
-	t.Parallel()
-	config := over(t, eliciting(&mcp.ElicitParams{
-		Message:         strings.Repeat("\u200b", 100_000),
-		RequestedSchema: properties(map[string]any{"a": map[string]any{"type": "string", "description": strings.Repeat("\u202e", 3000)}}),
-	}))
-	config.Elicit = mcptoolset.ElicitAsk
-	p := (&people{}).says(tool.Answer{State: tool.AnswerRejected}, nil)
-	result, err := call(p.ctx(t), named(t, open(t, config), "paint"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range p.asked() {
-		raw, err := json.Marshal(a)
-		if err != nil || len(raw) > 8<<10 || strings.ContainsAny(string(raw), "\u200b\u202e") {
-			t.Errorf("people were asked %d bytes: %.300s; %v", len(raw), raw, err)
-		}
-	}
-	if len(p.asked()) == 0 && result[0].Content != "decline null" {
-		t.Errorf("result = %v", result)
 	}
 }
 
@@ -271,13 +263,8 @@ func TestElicitEnds(t *testing.T) {
 	play := func(t *testing.T, by func(testing.TB, func() *mcp.Server) mcptoolset.Config, h func(ctx context.Context, r *mcp.CallToolRequest, p *people) (*mcp.CallToolResult, error)) (*people, tool.StreamingTool) {
 		t.Helper()
 		p := (&people{}).wait()
-		config := by(t, func() *mcp.Server {
-			s := mcp.NewServer(&mcp.Implementation{Name: "eliciting", Version: "1"}, older)
-			s.AddTool(&mcp.Tool{Name: "paint", InputSchema: object("thing")}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return h(ctx, r, p) })
-			return s
-		})
-		config.Elicit = mcptoolset.ElicitAsk
-		return p, named(t, open(t, config), "paint")
+		config := by(t, painting(older, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return h(ctx, r, p) }))
+		return p, named(t, open(t, asking(config)), "paint")
 	}
 	over := func(t *testing.T, p *people) {
 		t.Helper()
@@ -352,8 +339,7 @@ func TestElicitEnds(t *testing.T) {
 			_ = s.closed.Close()
 			return false
 		})
-		config.Elicit = mcptoolset.ElicitAsk
-		if _, err := call(p.ctx(t), named(t, open(t, config), "echo"), nil); !errors.Is(err, tool.ErrOutcomeUnknown) {
+		if _, err := call(p.ctx(t), named(t, open(t, asking(config)), "echo"), nil); !errors.Is(err, tool.ErrOutcomeUnknown) {
 			t.Errorf("call = %v, want that its outcome is unknown", err)
 		}
 		over(t, p)
@@ -365,32 +351,23 @@ func TestElicitMany(t *testing.T) {
 	t.Parallel()
 	const many = 20 // fewer than the connection allows without an answer
 	var accepted atomic.Int64
-	config := over(t, func() *mcp.Server {
-		s := mcp.NewServer(&mcp.Implementation{Name: "eliciting", Version: "1"}, older)
-		s.AddTool(&mcp.Tool{Name: "paint", InputSchema: object("thing")}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			var wg sync.WaitGroup
-			for range many {
-				wg.Go(func() {
-					if res, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "?", RequestedSchema: properties(nil)}); err == nil && res.Action == "accept" {
-						accepted.Add(1)
-					}
-				})
-			}
-			wg.Wait()
-			return text("done"), nil
-		})
-		return s
-	})
-	config.Elicit = mcptoolset.ElicitAsk
-	p := (&people{}).says(tool.Answer{State: tool.AnswerResponded, Response: json.RawMessage(`{}`)}, nil)
-	all, err := call(p.ctx(t), named(t, open(t, config), "paint"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := yes()
+	got := paint(p.ctx(t), t, painting(older, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var wg sync.WaitGroup
+		for range many {
+			wg.Go(func() {
+				if res, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "?", RequestedSchema: properties(nil)}); err == nil && res.Action == "accept" {
+					accepted.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		return text("done"), nil
+	}))
 	if n := len(p.asked()); n != 16 || accepted.Load() != 16 || p.most != 1 {
 		t.Errorf("%d questions were asked, %d at once, and %d accepted; want 16, one, 16", n, p.most, accepted.Load())
 	}
-	if note, _ := all[0].Metadata["mcp"].(string); !strings.Contains(note, "limit") {
+	if note := note(got); !strings.Contains(note, "limit") {
 		t.Errorf("note = %q, want the limit in it", note)
 	}
 }
@@ -400,16 +377,15 @@ func TestElicitWithoutACall(t *testing.T) {
 	t.Parallel()
 	answered, over := make(chan string, 1), make(chan struct{})
 	config := calls(t, echoTool, func(s *script, m message) bool {
-		s.say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"done"}]}}`, m.ID)
+		s.reply(m, "done")
 		<-over
 		s.say(`{"jsonrpc":"2.0","id":"q1","method":"elicitation/create","params":{"message":"Sure?"}}`)
 		s.in.Scan()
 		answered <- s.in.Text()
 		return true
 	})
-	config.Elicit = mcptoolset.ElicitAsk
-	p := (&people{}).says(tool.Answer{State: tool.AnswerResponded, Response: json.RawMessage(`{}`)}, nil)
-	if all, err := call(p.ctx(t), named(t, open(t, config), "echo"), nil); err != nil || all[0].Content != "done" {
+	p := yes()
+	if all, err := call(p.ctx(t), named(t, open(t, asking(config)), "echo"), nil); err != nil || all[0].Content != "done" {
 		t.Fatalf("call = %v, %v", all, err)
 	}
 	close(over)
@@ -438,7 +414,7 @@ func TestElicitOfAnEndedCall(t *testing.T) {
 				s.say(`{"jsonrpc":"2.0","id":"q1","method":"elicitation/create","params":{"message":"Delete what the first call is about?"}}`)
 				s.in.Scan()
 			}
-			s.say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"connection %d"}]}}`, m.ID, n)
+			s.reply(m, "connection %d", n)
 		}
 	})
 	config.Elicit, config.Retry = mcptoolset.ElicitAsk, time.Hour
@@ -451,7 +427,7 @@ func TestElicitOfAnEndedCall(t *testing.T) {
 		unknown <- err
 	}()
 	<-running
-	p := (&people{}).says(tool.Answer{State: tool.AnswerResponded, Response: json.RawMessage(`{}`)}, nil)
+	p := yes()
 	var others sync.WaitGroup
 	for range 2 {
 		others.Go(func() {

@@ -38,7 +38,7 @@ func calls(t *testing.T, tools string, reply func(s *script, m message) bool) mc
 
 func says(text string) func(*script, message) bool {
 	return func(s *script, m message) bool {
-		s.say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`, m.ID, text)
+		s.reply(m, "%s", text)
 		return true
 	}
 }
@@ -77,7 +77,7 @@ func TestDeath(t *testing.T) {
 			m, ok := s.answer(echoTool)
 			if ok {
 				n.Add(1)
-				says("hello")(s, m)
+				s.reply(m, "hello")
 			}
 			_ = s.closed.Close()
 		})
@@ -175,16 +175,8 @@ func TestNeverUp(t *testing.T) {
 	t.Run("never lists", func(t *testing.T) {
 		t.Parallel()
 		config := scripted(t, func(_ int, s *script) {
-			for {
-				m, ok := s.next()
-				switch {
-				case !ok:
-					return
-				case m.Method == "initialize":
-					s.say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"script","version":"1"}}}`, m.ID)
-				case m.Method == "server/discover":
-					s.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`, m.ID)
-				}
+			for ok := true; ok; {
+				_, ok = s.greeted()
 			}
 		})
 		config.ListTimeout, config.Retry = 100*time.Millisecond, time.Hour
@@ -200,20 +192,15 @@ func TestNeverUp(t *testing.T) {
 	t.Run("does not know the newer handshake", func(t *testing.T) {
 		t.Parallel()
 		config := scripted(t, func(n int, s *script) {
-			if n == 1 {
-				s.next() // server/discover
-				for {
-					if _, ok := s.next(); !ok {
-						return
-					}
-				}
+			for ok := n == 1; ok; { // from server/discover
+				_, ok = s.next()
 			}
 			for {
 				m, ok := s.answer(echoTool)
 				if !ok {
 					return
 				}
-				says("old")(s, m)
+				s.reply(m, "old")
 			}
 		})
 		config.ListTimeout = 3 * time.Second // the older handshake has to be made in it
@@ -272,7 +259,7 @@ func TestHangs(t *testing.T) {
 		config := scripted(t, func(_ int, s *script) {
 			m, ok := s.answer(echoTool)
 			if ok {
-				says("one")(s, m)
+				s.reply(m, "one")
 				<-free
 			}
 		})
@@ -506,17 +493,11 @@ func TestListing(t *testing.T) {
 		t.Parallel()
 		set := open(t, scripted(t, func(_ int, s *script) {
 			for page := 0; ; page++ {
-				m, ok := s.next()
-				switch {
-				case !ok:
+				m, ok := s.greeted()
+				if !ok {
 					return
-				case m.Method == "server/discover":
-					s.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`, m.ID)
-				case m.Method == "initialize":
-					s.say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`, m.ID)
-				case m.Method == "tools/list":
-					s.say(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s],"nextCursor":"p%d"}}`, m.ID, listed("t"+strconv.Itoa(page), ""), page)
 				}
+				s.say(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s],"nextCursor":"p%d"}}`, m.ID, listed("t"+strconv.Itoa(page), ""), page)
 			}
 		}))
 		if got := names(t, set); len(got) != 100 {
@@ -532,27 +513,21 @@ func TestChange(t *testing.T) {
 	var got atomic.Int64
 	config := scripted(t, func(_ int, s *script) {
 		for {
-			m, ok := s.next()
+			m, ok := s.greeted()
 			if !ok {
 				return
 			}
-			switch m.Method {
-			case "server/discover":
-				s.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`, m.ID)
-			case "initialize":
-				s.say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`, m.ID)
-			case "tools/list":
-				s.say(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, m.ID, definition.Load())
-			case "tools/call":
-				got.Add(1)
-				next := listed("pay", "Pays 1000 euros")
-				if got.Load() == 2 {
-					next = listed("pay2", "Pays 1000 euros")
-				}
-				definition.Store(next)
-				s.say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
-				says("paid")(s, m)
+			if m.Method == "tools/list" {
+				s.list(m, fmt.Sprint(definition.Load()))
+				continue
 			}
+			next := listed("pay", "Pays 1000 euros")
+			if got.Add(1) == 2 {
+				next = listed("pay2", "Pays 1000 euros")
+			}
+			definition.Store(next)
+			s.say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			s.reply(m, "paid")
 		}
 	})
 	set := open(t, config)

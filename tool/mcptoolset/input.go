@@ -89,7 +89,7 @@ func declineAll(ids []string) mcp.InputResponseMap {
 // answer deals with a result by which the server asks for input. It returns the answers
 // with which the call is sent again at once, or an error: a *tool.Suspension if people have
 // to be asked, or the server wants to be called later.
-func (in *input) answer(_ context.Context, t *Toolset, r *remote, res *mcp.CallToolResult) (mcp.InputResponseMap, error) {
+func (in *input) answer(t *Toolset, r *remote, res *mcp.CallToolResult) (mcp.InputResponseMap, error) {
 	where := t.where(r)
 	in.Server, in.Asked, in.Declined = res.RequestState, nil, nil
 	if len(res.InputRequests) == 0 {

@@ -14,8 +14,8 @@ import (
 	"a2a-server/tool/mcptoolset"
 )
 
-// asking is a server whose tools ask questions.
-func asking() *mcp.Server {
+// questions is a server whose tools ask questions.
+func questions() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "asking", Version: "1"}, nil)
 	form := map[string]any{"type": "object", "properties": map[string]any{"colour": map[string]any{"type": "string"}}, "required": []any{"colour"}}
 	add := func(name string, h handler) { s.AddTool(&mcp.Tool{Name: name, InputSchema: object("thing")}, h) }
@@ -59,8 +59,7 @@ func TestInput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			config := over(t, asking)
-			config.Elicit = mcptoolset.ElicitAsk
+			config := asking(over(t, questions))
 			paint := named(t, open(t, config), "paint")
 			with := map[string]any{"thing": "wall"}
 			_, err := call(t.Context(), paint, with)
@@ -84,14 +83,14 @@ func TestInput(t *testing.T) {
 	}
 	t.Run("declined", func(t *testing.T) {
 		t.Parallel()
-		got := result(t, named(t, open(t, over(t, asking)), "paint"), map[string]any{"thing": "wall"})
+		got := result(t, named(t, open(t, over(t, questions)), "paint"), map[string]any{"thing": "wall"})
 		if got.Content != `wall step-1 {"q":{"action":"decline"},"u":{"action":"decline"},"v":{"action":"decline"}}` {
 			t.Errorf("result = %v", got.Content)
 		}
 	})
 	t.Run("endless", func(t *testing.T) {
 		t.Parallel()
-		set := open(t, over(t, asking))
+		set := open(t, over(t, questions))
 		if _, err := call(t.Context(), named(t, set, "endless"), nil); err == nil || !strings.Contains(err.Error(), "keeps asking") {
 			t.Errorf("call = %v", err)
 		}
@@ -101,7 +100,7 @@ func TestInput(t *testing.T) {
 	})
 	t.Run("busy", func(t *testing.T) {
 		t.Parallel()
-		busy := named(t, open(t, over(t, asking)), "busy")
+		busy := named(t, open(t, over(t, questions)), "busy")
 		var state json.RawMessage
 		for i := range 4 {
 			ctx := t.Context()
@@ -128,7 +127,7 @@ func TestInput(t *testing.T) {
 	t.Run("state of another", func(t *testing.T) {
 		t.Parallel()
 		ctx := tool.ContextWithCallValues(t.Context(), &tool.CallValues{Resumption: &tool.Resumption{State: json.RawMessage(`[]`)}})
-		if _, err := call(ctx, named(t, open(t, over(t, asking)), "paint"), nil); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+		if _, err := call(ctx, named(t, open(t, over(t, questions)), "paint"), nil); err == nil || !strings.Contains(err.Error(), "cannot be read") {
 			t.Errorf("call = %v", err)
 		}
 	})
@@ -162,9 +161,7 @@ func TestHeldQuestion(t *testing.T) {
 
 func TestOneAtATime(t *testing.T) {
 	t.Parallel()
-	config := over(t, theServer)
-	config.Elicit = mcptoolset.ElicitAsk
-	set := open(t, config)
+	set := open(t, asking(over(t, theServer)))
 	wait, echo := named(t, set, "wait"), named(t, set, "echo")
 	var running reports
 	ctx, cancel := context.WithCancel(tool.ContextWithCallValues(t.Context(), &tool.CallValues{Reporter: &running}))
@@ -197,8 +194,8 @@ func TestConfig(t *testing.T) {
 			[]string{"2 ways", "command:"}},
 		"names": {mcptoolset.Config{
 			Name: "a", Prefix: "a b", Only: []string{"x"}, Command: &mcptoolset.Command{Argv: []string{"x"}},
-			Approve: mcptoolset.Named("y"), Trust: []string{"z"}, Pins: map[string]string{"x": "3f2a77d0"}, Elicit: "maybe", CallTimeout: -1, MaxMessage: -1,
-		}, []string{"prefix:", "approve:", "trust:", "pins:", "64 hexadecimal", "elicit:", "timeout of a call", "longest message"}},
+			Approve: mcptoolset.Named("y"), Trust: []string{"z"}, Pins: map[string]string{"x": "3f2a77d0"}, Elicit: "maybe", Protocol: "2024", CallTimeout: -1, MaxMessage: -1,
+		}, []string{"prefix:", "approve:", "trust:", "pins:", "64 hexadecimal", "elicit:", `protocol: "2024" is unknown; write newest or 2025-11-25`, "timeout of a call", "longest message"}},
 		"url": {mcptoolset.Config{Name: "a", Only: []string{"*"}, HTTP: &mcptoolset.HTTP{
 			URL: "https://u:s3cret@x/", Header: map[string]func() (string, error){"Mcp-Session-Id": nil, "a b": nil, "Host": nil},
 		}}, []string{"user or password", "Mcp-Session-Id", `"a b"`, "Host"}},

@@ -23,32 +23,15 @@ const (
 // errClosed is the cause of death of a connection that this side closed.
 const errClosed = said("the connection was closed")
 
-// ears hears the notifications of a server. Its methods must not wait.
-type ears interface {
-	// progressed is called with the parameters of a progress notification.
-	progressed(params json.RawMessage)
-	// changed is called when the server says that its list of tools has changed. It
-	// reports whether the SDK has to be told, too.
-	changed() bool
-	// listedTasks is called with the names of tools that run only as tasks of MCP, before
-	// the SDK has the message that lists them.
-	listedTasks(names []string)
-	// garbage is called with a line that is no message.
-	garbage(line string)
-}
-
 // lines is an mcp.Connection of one JSON value per line. Unlike the SDK's own, a write ends
 // with its context, a line without a message is skipped, and only needed notifications reach
 // the SDK, which queues them without a limit.
 type lines struct {
-	rwc  io.ReadWriteCloser
-	in   *bufio.Reader
-	max  int
-	ears ears
-
-	// Read has one caller at a time, so these need no lock.
-	batch   []jsonrpc.Message
-	garbled int // bytes
+	rwc     io.ReadWriteCloser
+	in      *bufio.Reader
+	max     int
+	session *session // hears notifications
+	garbled int      // bytes; Read, which has one caller at a time, needs no lock
 
 	mu      sync.Mutex
 	asked   int                     // requests of the server that have no answer yet
@@ -70,8 +53,8 @@ type outgoing struct {
 }
 
 // newLines returns a connection over rwc, which it closes. It must be closed.
-func newLines(rwc io.ReadWriteCloser, limit int, e ears) *lines {
-	l := &lines{rwc: rwc, in: bufio.NewReaderSize(rwc, 64<<10), max: limit, ears: e, out: make(chan *outgoing), dead: make(chan struct{}), pending: map[jsonrpc.ID]struct{}{}}
+func newLines(rwc io.ReadWriteCloser, limit int, s *session) *lines {
+	l := &lines{rwc: rwc, in: bufio.NewReaderSize(rwc, 64<<10), max: limit, session: s, out: make(chan *outgoing), dead: make(chan struct{}), pending: map[jsonrpc.ID]struct{}{}}
 	l.writer.Go(l.write)
 	return l
 }
@@ -85,65 +68,33 @@ func (l *lines) SessionID() string { return "" }
 // Read implements mcp.Connection. Close ends it.
 func (l *lines) Read(context.Context) (jsonrpc.Message, error) {
 	for {
-		for len(l.batch) > 0 {
-			msg := l.batch[0]
-			l.batch = l.batch[1:]
-			if !l.wanted(msg) {
-				continue
-			}
-			// Each request takes a goroutine until its answer is written.
-			if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() && l.ask(req.ID) > maxRequests {
-				l.fail(saidf("the server has sent %d requests, and has read none of the answers", maxRequests))
-				return nil, l.err
-			}
-			if resp, ok := msg.(*jsonrpc.Response); ok {
-				if names := taskTools(resp.Result); len(names) > 0 {
-					l.ears.listedTasks(names)
-				}
-			}
-			return msg, nil
-		}
 		line, err := l.line()
 		if err != nil {
 			l.fail(err)
 			return nil, l.err
 		}
-		if l.batch, err = decode(line); err != nil {
+		if !utf8.Valid(line) {
+			line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
+		}
+		msg, err := jsonrpc.DecodeMessage(line)
+		if err != nil {
 			if l.garbled += len(line); l.garbled > maxGarbage {
 				l.fail(said("the server writes lines that are no messages of MCP; the log has the first"))
 				return nil, l.err
 			}
-			l.ears.garbage(string(line[:min(len(line), 200)]))
+			l.session.garbage(string(line[:min(len(line), 200)]))
+			continue
 		}
-	}
-}
-
-// decode returns the messages of a line: a message, or a batch, which MCP had until
-// 2025-06-18.
-func decode(line []byte) ([]jsonrpc.Message, error) {
-	if !utf8.Valid(line) {
-		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
-	}
-	if line[0] != '[' {
-		msg, err := jsonrpc.DecodeMessage(line)
-		if err != nil {
-			return nil, err
+		if !l.wanted(msg) {
+			continue
 		}
-		return []jsonrpc.Message{msg}, nil
-	}
-	var raw []json.RawMessage
-	if err := json.Unmarshal(line, &raw); err != nil {
-		return nil, err
-	}
-	batch := make([]jsonrpc.Message, 0, len(raw))
-	for _, r := range raw {
-		msg, err := jsonrpc.DecodeMessage(r)
-		if err != nil {
-			return nil, err
+		// Each request takes a goroutine until its answer is written.
+		if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() && l.ask(req.ID) > maxRequests {
+			l.fail(saidf("the server has sent %d requests, and has read none of the answers", maxRequests))
+			return nil, l.err
 		}
-		batch = append(batch, msg)
+		return msg, nil
 	}
-	return batch, nil
 }
 
 // ask counts a request of the server, and returns how many have no answer.
@@ -190,9 +141,9 @@ func (l *lines) wanted(msg jsonrpc.Message) bool {
 	}
 	switch req.Method {
 	case "notifications/progress":
-		l.ears.progressed(req.Params)
+		l.session.progressed(req.Params)
 	case "notifications/tools/list_changed":
-		return l.ears.changed()
+		return l.session.changed()
 	case "notifications/cancelled":
 		return l.canceled(req.Params)
 	}

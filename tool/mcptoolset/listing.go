@@ -2,6 +2,7 @@ package mcptoolset
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"a2a-server/internal/strictjson"
@@ -22,18 +23,8 @@ type listing struct {
 // offer makes a listing of definitions. Tools that are the same as in before are kept, and
 // if all are, so is its slice of them: registries recognize it.
 func (t *Toolset) offer(definitions []definition, refused []string, more bool, before *listing) *listing {
-	l := &listing{definitions: definitions, byName: make(map[string]*remote, len(definitions))}
-	dropped := 0
-	problem := func(text string) {
-		if len(l.problems) < maxProblems {
-			l.problems = append(l.problems, text)
-		} else {
-			dropped++
-		}
-	}
-	for _, text := range refused {
-		problem(text)
-	}
+	l := &listing{definitions: definitions, byName: make(map[string]*remote, len(definitions)), problems: refused}
+	problem := func(format string, args ...any) { l.problems = append(l.problems, fmt.Sprintf(format, args...)) }
 	count := map[string]int{}
 	for _, d := range definitions {
 		count[d.Name]++
@@ -41,55 +32,59 @@ func (t *Toolset) offer(definitions []definition, refused []string, more bool, b
 	for _, name := range t.cfg.Approve.names {
 		if count[name] == 0 {
 			l.gateAll = fmt.Sprintf("approve names %s, which the server does not list, so every tool needs an approval; check its spelling", visible.Quote(name, 80))
-			problem(l.gateAll)
+			problem("%s", l.gateAll)
 		}
 	}
 	if more {
-		problem(fmt.Sprintf("the server lists more than %d tools or %d pages; the others are not offered", maxTools, maxPages))
+		problem("the server lists more than %d tools or %d pages; the others are not offered", maxTools, maxPages)
 	}
 	for i := range definitions {
 		d := &definitions[i]
 		if !t.cfg.offers(d.Name) {
 			continue
 		}
-		var r *remote
-		var err error
-		if before != nil && before.gateAll == l.gateAll && before.byName[d.Name] != nil && before.byName[d.Name].definition.same(d) {
-			r = before.byName[d.Name]
-		} else {
-			r, err = t.remote(d, l.gateAll != "")
+		switch n := count[d.Name]; {
+		case n > 1:
+			problem("tool %s: the server lists %d tools of that name; none is offered", visible.Quote(d.Name, 80), n)
+			count[d.Name] = -1 // reported
+			continue
+		case n < 0:
+			continue
 		}
-		switch {
-		case count[d.Name] > 1:
-			if count[d.Name] > 0 {
-				problem(fmt.Sprintf("tool %s: the server lists %d tools of that name; none is offered", visible.Quote(d.Name, 80), count[d.Name]))
-				count[d.Name] = -1 // reported
+		r := before.kept(d, l.gateAll)
+		if r == nil {
+			var err error
+			if r, err = t.remote(d, l.gateAll != ""); err != nil {
+				problem("tool %s: %v; it is not offered", visible.Quote(d.Name, 80), err)
+				continue
 			}
-			continue
-		case count[d.Name] < 0:
-			continue
-		case err != nil:
-			problem(fmt.Sprintf("tool %s: %v; it is not offered", visible.Quote(d.Name, 80), err))
-			continue
 		}
 		if r.changed != "" {
-			problem(fmt.Sprintf("tool %s: %s", visible.Quote(d.Name, 80), r.changed))
+			problem("tool %s: %s", visible.Quote(d.Name, 80), r.changed)
 		}
 		l.byName[d.Name] = r
 		l.tools = append(l.tools, r)
 	}
 	for _, name := range t.cfg.Only {
 		if name != "*" && count[name] == 0 && !slices.Contains(t.cfg.Approve.names, name) {
-			problem(fmt.Sprintf("tool %s: the server does not list it, or lists it in a form that cannot be used", visible.Quote(name, 80)))
+			problem("tool %s: the server does not list it, or lists it in a form that cannot be used", visible.Quote(name, 80))
 		}
 	}
-	if dropped > 0 {
-		l.problems = append(l.problems, fmt.Sprintf("%d more problems", dropped))
+	if rest := len(l.problems) - maxProblems; rest > 0 {
+		l.problems = append(l.problems[:maxProblems], fmt.Sprintf("%d more problems", rest))
 	}
 	if before != nil && slices.Equal(before.tools, l.tools) {
 		l.tools = before.tools
 	}
 	return l
+}
+
+// kept returns the tool of a definition if it is the same as in l, else nil. l may be nil.
+func (l *listing) kept(d *definition, gateAll string) *remote {
+	if l == nil || l.gateAll != gateAll || l.byName[d.Name] == nil || !reflect.DeepEqual(l.byName[d.Name].definition, d) {
+		return nil
+	}
+	return l.byName[d.Name]
 }
 
 // remote makes the tool of a definition. The error says why it is not offered.

@@ -47,11 +47,6 @@ func args(r *mcp.CallToolRequest) map[string]string {
 	return a
 }
 
-func yes() *bool {
-	v := true
-	return &v
-}
-
 // theServer is a server with a tool for each thing that a tool can do.
 func theServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1.2.3"}, &mcp.ServerOptions{
@@ -87,7 +82,7 @@ func theServer() *mcp.Server {
 			&mcp.ResourceLink{URI: "javascript:alert(1)", Name: "y"},
 		}}, nil
 	})
-	add(&mcp.Tool{Name: "fail", Annotations: &mcp.ToolAnnotations{DestructiveHint: yes()}}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	add(&mcp.Tool{Name: "fail", Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true)}}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		r := text("the disk is \u202efull")
 		r.IsError = true
 		return r, nil
@@ -273,24 +268,38 @@ func (s *script) say(format string, a ...any) {
 	_, _ = fmt.Fprintf(s.out, format+"\n", a...)
 }
 
+// reply answers a call with a text.
+func (s *script) reply(m message, format string, a ...any) {
+	s.say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`, m.ID, fmt.Sprintf(format, a...))
+}
+
+// greeted returns the first message that is no part of a handshake, which it answers.
+func (s *script) greeted() (message, bool) {
+	for {
+		m, ok := s.next()
+		switch {
+		case ok && m.Method == "server/discover":
+			s.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`, m.ID)
+		case ok && m.Method == "initialize":
+			s.say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"script","version":"1"}}}`, m.ID)
+		case !ok || !strings.HasPrefix(m.Method, "notifications/"):
+			return m, ok
+		}
+	}
+}
+
+func (s *script) list(m message, tools string) {
+	s.say(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, m.ID, tools)
+}
+
 // answer answers handshakes and lists, and returns the first message that is neither.
 func (s *script) answer(tools string) (message, bool) {
 	for {
-		m, ok := s.next()
-		if !ok {
-			return m, false
+		m, ok := s.greeted()
+		if !ok || m.Method != "tools/list" {
+			return m, ok
 		}
-		switch m.Method {
-		case "server/discover":
-			s.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"what?"}}`, m.ID)
-		case "initialize":
-			s.say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"script","version":"1"}}}`, m.ID)
-		case "notifications/initialized", "notifications/cancelled":
-		case "tools/list":
-			s.say(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, m.ID, tools)
-		default:
-			return m, true
-		}
+		s.list(m, tools)
 	}
 }
 

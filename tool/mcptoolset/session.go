@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -51,9 +50,6 @@ type session struct {
 	tokens   atomic.Int64
 	flights  sync.Map // token → *flight
 
-	tasksMu sync.Mutex
-	tasks   map[string]bool // names of tools that run only as tasks of MCP
-
 	closing atomic.Bool // this side ends it
 
 	// Guarded by set.mu.
@@ -65,14 +61,14 @@ type session struct {
 
 // open connects to the server. When ctx ends, so does the attempt.
 func (t *Toolset) open(ctx context.Context, own bool) (*session, error) {
-	s := &session{set: t, born: t.cfg.Now(), own: own, tasks: map[string]bool{}, ended: make(chan struct{})}
+	s := &session{set: t, born: t.cfg.Now(), own: own, ended: make(chan struct{})}
 	l, err := t.dial(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	s.link = l
 	stop := context.AfterFunc(ctx, l.kill)
-	client := mcp.NewClient(&mcp.Implementation{Name: "a2a-server", Version: t.cfg.Version}, s.options())
+	client := mcp.NewClient(&mcp.Implementation{Name: "a2a-server", Version: "devel"}, s.options())
 	client.AddReceivingMiddleware(s.hearing)
 	s.client, err = client.Connect(ctx, l.transport, &mcp.ClientSessionOptions{ProtocolVersion: t.protocol()})
 	if !stop() && err == nil {
@@ -101,7 +97,7 @@ func (t *Toolset) open(ctx context.Context, own bool) (*session, error) {
 func (t *Toolset) dial(ctx context.Context, s *session) (*link, error) {
 	switch {
 	case t.cfg.HTTP != nil:
-		return openWeb(t.cfg.HTTP, t.cfg.MaxMessage, s)
+		return openWeb(t.cfg.HTTP, t.cfg.MaxMessage)
 	case t.cfg.Command != nil:
 		return t.openCommand(s)
 	default:
@@ -122,7 +118,7 @@ func (s *session) options() *mcp.ClientOptions {
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
 			s.told.Store(false)
-			s.noteChange()
+			s.dirty.Store(true)
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			if r.Params != nil {
@@ -153,7 +149,7 @@ func (s *session) hearing(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// progressed implements ears.
+// progressed is called with the parameters of a progress notification. It must not wait.
 func (s *session) progressed(params json.RawMessage) {
 	var p mcp.ProgressNotificationParams
 	if err := json.Unmarshal(params, &p); err != nil {
@@ -169,19 +165,14 @@ func (s *session) progress(token any, done, total float64, message string) {
 	}
 }
 
-// changed implements ears. Changes are merged until the SDK has handled the first.
+// changed notes that the server's list of tools has changed, and reports whether the SDK has to be
+// told, too: changes are merged until it has handled the first.
 func (s *session) changed() bool {
-	s.noteChange()
+	s.dirty.Store(true)
 	return !s.told.Swap(true)
 }
 
-func (s *session) noteChange() {
-	if !s.dirty.Swap(true) {
-		s.set.relistSoon(s)
-	}
-}
-
-// garbage implements ears.
+// garbage is called with a line that is no message.
 func (s *session) garbage(line string) {
 	if !s.garbled.Swap(true) {
 		s.set.cfg.Logger.Warn().Str("mcp_server", s.set.cfg.Name).Str("line", visible.Clip(line, 200)).
@@ -189,40 +180,22 @@ func (s *session) garbage(line string) {
 	}
 }
 
-// announced is a server's listing.
-type announced struct {
-	tools []*mcp.Tool
-	more  bool            // there are more
-	tasks map[string]bool // tools that run only as tasks of MCP
-}
-
-// list asks the server for its tools.
-func (s *session) list(ctx context.Context) (*announced, error) {
-	a := &announced{}
-	s.tasksMu.Lock()
-	s.tasks = map[string]bool{}
-	s.tasksMu.Unlock()
-	defer func() {
-		s.tasksMu.Lock()
-		defer s.tasksMu.Unlock()
-		a.tasks = maps.Clone(s.tasks)
-	}()
+// list asks the server for its tools. more: there are more.
+func (s *session) list(ctx context.Context) (tools []*mcp.Tool, more bool, err error) {
 	cursor := ""
 	for page := 1; ; page++ {
 		r, err := s.client.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
 		if err != nil {
-			return nil, fmt.Errorf("list the tools: %w", err)
+			return nil, false, fmt.Errorf("list the tools: %w", err)
 		}
-		a.tools = append(a.tools, r.Tools...)
+		tools = append(tools, r.Tools...)
 		switch {
-		case len(a.tools) > maxTools:
-			a.tools, a.more = a.tools[:maxTools], true
-			return a, nil
+		case len(tools) > maxTools:
+			return tools[:maxTools], true, nil
 		case r.NextCursor == "":
-			return a, nil
+			return tools, false, nil
 		case page == maxPages || r.NextCursor == cursor:
-			a.more = true
-			return a, nil
+			return tools, true, nil
 		}
 		cursor = r.NextCursor
 	}

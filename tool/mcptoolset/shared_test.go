@@ -2,7 +2,6 @@ package mcptoolset_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -27,18 +26,14 @@ type studio struct {
 func newStudio(t *testing.T, overHTTP bool) *studio {
 	t.Helper()
 	st := &studio{}
-	server := func() *mcp.Server {
-		s := mcp.NewServer(&mcp.Implementation{Name: "studio", Version: "1"}, older)
-		s.AddTool(&mcp.Tool{Name: "paint", InputSchema: object("thing")}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			st.ran.Store(args(r)["thing"], true)
-			res, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Which colour for " + args(r)["thing"] + "?", RequestedSchema: properties(nil)})
-			if err != nil {
-				return nil, err
-			}
-			return text(args(r)["thing"] + " " + res.Action), nil
-		})
-		return s
-	}
+	server := painting(older, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		st.ran.Store(args(r)["thing"], true)
+		res, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Which colour for " + args(r)["thing"] + "?", RequestedSchema: properties(nil)})
+		if err != nil {
+			return nil, err
+		}
+		return text(args(r)["thing"] + " " + res.Action), nil
+	})
 	if overHTTP {
 		s := server()
 		st.config = web(t, streamable(t, s))
@@ -61,7 +56,7 @@ func newStudio(t *testing.T, overHTTP bool) *studio {
 			return &counted{ReadWriteCloser: c, n: &n}, nil
 		}
 	}
-	st.config.Elicit = mcptoolset.ElicitAsk
+	st.config = asking(st.config)
 	return st
 }
 
@@ -99,17 +94,14 @@ func TestUnansweredQuestionHoldsItsCaller(t *testing.T) {
 			defer held.Wait()
 			defer cancel()
 			held.Go(func() {
-				if _, err := callAs(callContext{ctx: ctx, tenant: "acme", user: "ann"}, paint, map[string]any{"thing": "wall"}); !errors.Is(err, tool.ErrOutcomeUnknown) {
+				if _, err := callAs(callContext{Context: ctx, tenant: "acme", user: "ann"}, paint, map[string]any{"thing": "wall"}); !errors.Is(err, tool.ErrOutcomeUnknown) {
 					t.Errorf("the held call = %v, want that its outcome is unknown", err)
 				}
 			})
 			eventually(t, "ann is asked", func() bool { return len(nobody.asked()) == 1 })
-			yes := func() *people {
-				return (&people{}).says(tool.Answer{State: tool.AnswerResponded, Response: json.RawMessage(`{}`)}, nil)
-			}
 			for _, other := range []callContext{{tenant: "acme", user: "bob"}, {tenant: "rival", user: "ann"}, {}} {
 				p := yes()
-				other.ctx = p.ctx(t)
+				other.Context = p.ctx(t)
 				all, err := callAs(other, paint, map[string]any{"thing": "door"})
 				if err != nil || len(all) != 1 || all[0].Content != "door accept" {
 					t.Fatalf("call of %s in %s = %v, %v", other.user, other.tenant, all, err)
@@ -126,7 +118,7 @@ func TestUnansweredQuestionHoldsItsCaller(t *testing.T) {
 			// Ann's next call waits for her first.
 			own := yes()
 			held.Go(func() {
-				all, err := callAs(callContext{ctx: own.ctx(t), tenant: "acme", user: "ann"}, paint, map[string]any{"thing": "roof"})
+				all, err := callAs(callContext{Context: own.ctx(t), tenant: "acme", user: "ann"}, paint, map[string]any{"thing": "roof"})
 				if err != nil || len(all) != 1 || all[0].Content != "roof accept" {
 					t.Errorf("her next call = %v, %v", all, err)
 				}
@@ -155,21 +147,21 @@ func TestHeldConnectionsAreBounded(t *testing.T) {
 	defer cancel()
 	for i := range most {
 		held.Go(func() {
-			_, _ = callAs(callContext{ctx: ctx, user: fmt.Sprint("user ", i)}, paint, map[string]any{"thing": fmt.Sprint("wall ", i)})
+			_, _ = callAs(callContext{Context: ctx, user: fmt.Sprint("user ", i)}, paint, map[string]any{"thing": fmt.Sprint("wall ", i)})
 		})
 	}
 	eventually(t, "all are asked", func() bool { return len(nobody.asked()) == most })
 	if n := st.conns(); n != most {
 		t.Errorf("the server has %d connections, want %d", n, most)
 	}
-	last := callContext{ctx: nobody.ctx(t), user: "last"}
+	last := callContext{Context: nobody.ctx(t), user: "last"}
 	_, err := callAs(last, paint, map[string]any{"thing": "door"})
 	if err == nil || errors.Is(err, tool.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "16 callers") || !strings.Contains(err.Error(), "nothing was called") || st.has("door") {
 		t.Errorf("one more call = %v, want that nothing was called", err)
 	}
 	cancel()
 	eventually(t, "the connections are closed", func() bool { return st.conns() <= 1 })
-	last.ctx = (&people{}).says(tool.Answer{State: tool.AnswerRejected}, nil).ctx(t)
+	last.Context = (&people{}).says(tool.Answer{State: tool.AnswerRejected}, nil).ctx(t)
 	if all, err := callAs(last, paint, map[string]any{"thing": "door"}); err != nil || all[0].Content != "door decline" {
 		t.Errorf("a call after that = %v, %v", all, err)
 	}
@@ -190,11 +182,10 @@ func TestOwnConnectionListsTheTools(t *testing.T) {
 				close(asked)
 				continue // it never answers
 			}
-			s.say(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"connection %d"}]}}`, m.ID, n)
+			s.reply(m, "connection %d", n)
 		}
 	})
-	config.Elicit = mcptoolset.ElicitAsk
-	set := open(t, config)
+	set := open(t, asking(config))
 	echo := named(t, set, "echo")
 	ctx, cancel := context.WithCancel(t.Context())
 	var held sync.WaitGroup
@@ -202,7 +193,7 @@ func TestOwnConnectionListsTheTools(t *testing.T) {
 	defer cancel()
 	held.Go(func() { _, _ = call(ctx, echo, nil) })
 	<-asked
-	bob := callContext{ctx: t.Context(), user: "bob"}
+	bob := callContext{Context: t.Context(), user: "bob"}
 	if _, err := callAs(bob, echo, nil); err == nil || !strings.Contains(err.Error(), "has changed the definition") {
 		t.Errorf("a call of what is not the same tool on that connection = %v", err)
 	}

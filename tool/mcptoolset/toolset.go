@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -24,11 +26,10 @@ const errShut = said("the toolset was closed")
 
 // Fixed values of the connection.
 const (
-	maxAge     = time.Minute      // age at which a listing is refreshed
-	relistWait = time.Second      // between two listings because of changes
-	patience   = 2 * time.Second  // of a call, for the next try to connect
-	stable     = 30 * time.Second // how long a connection lasts that did not fail
-	maxCause   = 500              // characters of why the server is down
+	maxAge   = time.Minute      // age at which a listing is refreshed
+	patience = 2 * time.Second  // of a call, for the next try to connect
+	stable   = 30 * time.Second // how long a connection lasts that did not fail
+	maxCause = 500              // characters of why the server is down
 )
 
 // Toolset has the tools of an MCP server. It implements tool.Toolset. It is safe for
@@ -56,10 +57,8 @@ type Toolset struct {
 	down      error // why there is no session
 	legacy    bool  // the next handshake is that of the older protocol
 	turns     map[caller]*turn
-	waiting   int // calls that wait for their turn
-	owned     int // sessions for a single call each
-	relist    *time.Timer
-	logged    []string // problems
+	waiting   int      // calls that wait for their turn
+	owned     int      // sessions for a single call each
 	trouble   string   // with the cache file
 	saved     []byte   // content of the cache file
 	lastWords []string // on stderr, of the process that ended last
@@ -84,39 +83,43 @@ func New(c Config) (*Toolset, error) {
 // Name implements tool.Toolset.
 func (t *Toolset) Name() string { return t.cfg.Name }
 
+// begin takes the lock, and reads the cache file. With an error, which means that Close was called,
+// it does not have the lock.
+func (t *Toolset) begin() error {
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return t.shut()
+	}
+	t.load()
+	return nil
+}
+
+func (t *Toolset) shut() error { return fmt.Errorf("MCP server %s: %w", t.cfg.Name, errShut) }
+
 // Tools implements tool.Toolset. If the server has ever listed its tools, Tools returns them
 // immediately, also while the server is down, and looks for changes in the background.
 // Otherwise the first call connects, for at most [Config].ListTimeout; while that fails, Tools
 // returns an error that wraps [ErrDown]. ctx may be nil.
 func (t *Toolset) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
-	t.mu.Lock()
-	if t.closed {
-		t.mu.Unlock()
-		return nil, fmt.Errorf("MCP server %s: %w", t.cfg.Name, errShut)
-	}
-	t.load()
-	now := t.cfg.Now()
-	if t.known != nil {
-		if t.attempt == nil && !now.Before(t.retryAt) && t.stale(t.current(), now) {
-			t.try()
-		}
-		tools := t.known.tools
-		t.mu.Unlock()
-		return tools, nil
-	}
-	if t.failures > 0 { // lookups of other tools no longer wait for this server
-		if t.attempt == nil && !now.Before(t.retryAt) {
-			t.try()
-		}
-		err := t.downError(t.down)
-		t.mu.Unlock()
+	if err := t.begin(); err != nil {
 		return nil, err
 	}
-	a := t.attempt
-	if a == nil {
-		a = t.try()
+	if t.due() && (t.known == nil || t.stale(t.current(), t.cfg.Now())) {
+		t.try()
+	}
+	known, a := t.known, t.attempt
+	var err error
+	if known == nil && t.failures > 0 { // lookups of other tools no longer wait for this server
+		err = t.downError(t.down)
 	}
 	t.mu.Unlock()
+	switch {
+	case err != nil:
+		return nil, err
+	case known != nil:
+		return known.tools, nil
+	}
 	var done <-chan struct{}
 	if ctx != nil {
 		done = ctx.Done()
@@ -137,12 +140,9 @@ func (t *Toolset) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
 // Refresh connects if necessary and lists the tools now, without waiting for a backoff. Its
 // error is for the operator: it says all that is known about why the server is down.
 func (t *Toolset) Refresh(ctx context.Context) error {
-	t.mu.Lock()
-	if t.closed {
-		t.mu.Unlock()
-		return fmt.Errorf("MCP server %s: %w", t.cfg.Name, errShut)
+	if err := t.begin(); err != nil {
+		return err
 	}
-	t.load()
 	a := t.attempt
 	if a == nil {
 		a = t.try() //nolint:contextcheck // it is for all calls
@@ -220,9 +220,6 @@ func (t *Toolset) Close() error {
 		t.closed = true
 		close(t.stopping)
 	}
-	if t.relist != nil {
-		t.relist.Stop()
-	}
 	live := slices.Collect(maps.Keys(t.live))
 	t.mu.Unlock()
 	for _, s := range live {
@@ -231,6 +228,9 @@ func (t *Toolset) Close() error {
 	t.running.Wait()
 	return nil
 }
+
+// due reports whether it is time for another attempt, and none is running. The caller has the lock.
+func (t *Toolset) due() bool { return t.attempt == nil && !t.cfg.Now().Before(t.retryAt) }
 
 // try starts an attempt in the background. The caller has the lock and knows that none is
 // running.
@@ -250,6 +250,10 @@ func (t *Toolset) run(a *attempt, s *session) {
 	s, known, err := t.connect(ctx, s, false /* own */)
 
 	t.mu.Lock()
+	before := t.known
+	if t.checked.IsZero() {
+		before = nil // it is from the cache file
+	}
 	t.attempt = nil
 	if err == nil && t.closed {
 		err = errShut
@@ -275,21 +279,17 @@ func (t *Toolset) run(a *attempt, s *session) {
 		t.legacy = opened && ctx.Err() != nil && !t.legacy
 	}
 	a.session, a.err = s, err
-	again := err == nil && s.dirty.Load()
 	t.mu.Unlock()
 	close(a.done)
 	switch {
 	case err == nil:
-		t.note(known)
+		t.note(known, before)
 		if opened {
 			t.cfg.Logger.Info().Str("mcp_server", t.cfg.Name).Int("tools", len(known.tools)).Msg("mcp server connected")
 		}
 		t.save(known)
 	case s != nil && !busy:
 		s.end()
-	}
-	if again {
-		t.relistSoon(s)
 	}
 }
 
@@ -322,7 +322,7 @@ func (t *Toolset) connect(ctx context.Context, s *session, own bool) (*session, 
 		t.running.Go(s.watch)
 	}
 	s.dirty.Store(false)
-	list, err := s.list(ctx)
+	tools, more, err := s.list(ctx)
 	if err != nil {
 		if why := context.Cause(ctx); why != nil {
 			err = why
@@ -331,7 +331,7 @@ func (t *Toolset) connect(ctx context.Context, s *session, own bool) (*session, 
 		}
 		return s, nil, err
 	}
-	return s, t.understand(list), nil
+	return s, t.understand(tools, more), nil
 }
 
 // current returns the session for new calls, nil if there is none. The caller has the
@@ -350,17 +350,14 @@ func (t *Toolset) stale(s *session, now time.Time) bool {
 }
 
 // understand makes a listing of a server's announcement.
-func (t *Toolset) understand(list *announced) *listing {
+func (t *Toolset) understand(tools []*mcp.Tool, more bool) *listing {
 	var definitions []definition
 	var refused []string
-	for _, one := range list.tools {
+	for _, one := range tools {
 		if one == nil || !t.cfg.offers(one.Name) {
 			continue
 		}
 		d, err := definitionOf(one)
-		if list.tasks[one.Name] {
-			err = errors.New("it runs only as a task of MCP (taskSupport: required), which this server does not speak")
-		}
 		if err != nil {
 			refused = append(refused, fmt.Sprintf("tool %s: %s; it is not offered", visible.Quote(one.Name, 80), visible.Clip(err.Error(), 300)))
 			continue
@@ -370,16 +367,12 @@ func (t *Toolset) understand(list *announced) *listing {
 	t.mu.Lock()
 	before := t.known
 	t.mu.Unlock()
-	return t.offer(definitions, refused, list.more, before)
+	return t.offer(definitions, refused, more, before)
 }
 
-// note logs the problems of a listing if they have changed.
-func (t *Toolset) note(l *listing) {
-	t.mu.Lock()
-	same := slices.Equal(l.problems, t.logged)
-	t.logged = l.problems
-	t.mu.Unlock()
-	if !same && len(l.problems) > 0 {
+// note logs the problems of a listing that the listing before, which may be nil, did not have.
+func (t *Toolset) note(l, before *listing) {
+	if len(l.problems) > 0 && (before == nil || !slices.Equal(l.problems, before.problems)) {
 		t.cfg.Logger.Warn().Str("mcp_server", t.cfg.Name).Strs("problems", l.problems).Msg("some tools of an mcp server are not offered as configured")
 	}
 }
@@ -428,27 +421,6 @@ func (t *Toolset) explained(s *session, err error) {
 	if !s.own && t.session == nil && t.attempt == nil && err != nil && t.down != nil && !t.closed {
 		t.down = err
 	}
-}
-
-// relistSoon lists the tools again in the background, because the server says that they
-// have changed, but not more often than once in relistWait.
-func (t *Toolset) relistSoon(s *session) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed || t.session != s {
-		return
-	}
-	wait := max(0, relistWait-t.cfg.Now().Sub(t.checked))
-	if t.relist != nil {
-		t.relist.Stop()
-	}
-	t.relist = time.AfterFunc(wait, func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if !t.closed && t.session == s && t.attempt == nil && s.dirty.Load() {
-			t.try()
-		}
-	})
 }
 
 // downError says to callers that the server is down, why, as far as that is their business,

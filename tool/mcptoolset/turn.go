@@ -41,7 +41,7 @@ func (t *Toolset) turn(ctx tool.Context) (end func(), err error) {
 	select {
 	case its.slot <- struct{}{}:
 	case <-t.stopping:
-		err = fmt.Errorf("MCP server %s: %w", t.cfg.Name, errShut)
+		err = t.shut()
 	case <-ctx.Done():
 		err = fmt.Errorf("MCP server %s: nothing was called, because another call of the same caller has not ended: %w", t.cfg.Name, context.Cause(ctx))
 	}

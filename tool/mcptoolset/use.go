@@ -11,39 +11,40 @@ import (
 // server lists r as it is, now or within the last minute. With [ElicitAsk] no other call
 // has the session. It must be released. An error means that nothing was sent.
 func (t *Toolset) use(ctx context.Context, r *remote) (*session, error) {
-	for {
+	for listed := false; ; {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("MCP server %s: nothing was called: %w", t.cfg.Name, context.Cause(ctx))
 		}
-		t.mu.Lock()
-		if t.closed {
-			t.mu.Unlock()
-			return nil, fmt.Errorf("MCP server %s: %w", t.cfg.Name, errShut)
+		if err := t.begin(); err != nil {
+			return nil, err
 		}
-		t.load()
 		now := t.cfg.Now()
 		s := t.current()
-		if t.held(s) {
+		switch {
+		case t.held(s):
 			return t.useOwn(ctx, r)
-		}
-		if !t.stale(s, now) {
+		case s != nil && (listed || !t.stale(s, now)):
 			err := t.take(s, t.known, r)
 			t.mu.Unlock()
 			return s, err
+		case listed: // it ended at once
+			err := t.downError(t.down)
+			t.mu.Unlock()
+			return nil, fmt.Errorf("%w; nothing was called", err)
 		}
 		a := t.attempt
-		if a == nil {
-			if wait := t.retryAt.Sub(now); t.session == nil && wait > 0 {
-				err := t.downError(t.down)
-				t.mu.Unlock()
-				if wait > patience {
-					return nil, fmt.Errorf("%w; nothing was called", err)
-				}
-				if err := pause(ctx, t.stopping, wait); err != nil {
-					return nil, err
-				}
-				continue
+		if wait := t.retryAt.Sub(now); a == nil && s == nil && wait > 0 {
+			err := t.downError(t.down)
+			t.mu.Unlock()
+			if wait > patience {
+				return nil, fmt.Errorf("%w; nothing was called", err)
 			}
+			if err := pause(ctx, t.stopping, wait); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if a == nil {
 			a = t.try() //nolint:contextcheck // it is for all calls
 		}
 		t.mu.Unlock()
@@ -55,19 +56,7 @@ func (t *Toolset) use(ctx context.Context, r *remote) (*session, error) {
 		if a.err != nil {
 			return nil, fmt.Errorf("%w; nothing was called", t.locked(a.err))
 		}
-		t.mu.Lock()
-		if t.session != a.session || a.session.over() { // it ended at once
-			err := t.downError(t.down)
-			t.mu.Unlock()
-			return nil, fmt.Errorf("%w; nothing was called", err)
-		}
-		if t.held(a.session) { // another call was faster
-			t.mu.Unlock()
-			continue
-		}
-		err := t.take(a.session, t.known, r)
-		t.mu.Unlock()
-		return a.session, err
+		listed = true
 	}
 }
 
@@ -90,10 +79,10 @@ func (t *Toolset) useOwn(ctx context.Context, r *remote) (*session, error) {
 	defer cancel()
 	s, known, err := t.connect(attempt, nil, true /* own */)
 	t.mu.Lock()
-	down := err != nil
+	down, before := err != nil, t.known
 	switch {
 	case t.closed:
-		err = fmt.Errorf("MCP server %s: %w", t.cfg.Name, errShut)
+		err = t.shut()
 	case ctx.Err() != nil:
 		err = fmt.Errorf("MCP server %s: nothing was called: %w", t.cfg.Name, context.Cause(ctx))
 	case down:
@@ -108,7 +97,7 @@ func (t *Toolset) useOwn(ctx context.Context, r *remote) (*session, error) {
 		t.giveUp(s)
 		return nil, err
 	}
-	t.note(known)
+	t.note(known, before)
 	return s, nil
 }
 
@@ -131,12 +120,12 @@ func (t *Toolset) reachable() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		return fmt.Errorf("MCP server %s: %w", t.cfg.Name, errShut)
+		return t.shut()
 	}
 	if t.current() != nil {
 		return nil
 	}
-	if t.attempt == nil && !t.cfg.Now().Before(t.retryAt) {
+	if t.due() {
 		t.try()
 	}
 	return t.downError(t.down)

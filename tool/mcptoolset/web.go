@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/http/httptrace"
 	"sync"
@@ -28,26 +27,21 @@ type web struct {
 	client *http.Client // of package egress
 	calls  *http.Client // the same, with a new connection for each request
 	header map[string]func() (string, error)
-	ears   ears
-	max    int // bytes of a message
-
-	mu     sync.Mutex
-	killed bool
-	live   map[*exchange]struct{}
-	others int // of live, that are no calls
+	alive  context.Context //nolint:containedctx // ends all requests
+	kill   context.CancelCauseFunc
+	others chan struct{} // has room for the requests that are no calls
 }
 
-// exchange is a request and the body of its response, until that is closed.
+// exchange is the body of a response, which ends the request when it is closed.
 type exchange struct {
-	io.ReadCloser
+	io.Reader
 
-	web    *web
-	cancel context.CancelCauseFunc
-	call   bool // of a tool
+	body io.Closer
+	end  func()
 }
 
 // newWeb returns the way to a server.
-func newWeb(h *HTTP, maxMessage int, e ears) (*web, error) {
+func newWeb(h *HTTP, maxMessage int) (*web, error) {
 	c := h.egress(maxMessage)
 	client, err := egress.NewClient(c)
 	if err != nil {
@@ -59,35 +53,45 @@ func newWeb(h *HTTP, maxMessage int, e ears) (*web, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &web{client: client, calls: calls, header: h.Header, ears: e, max: maxMessage, live: map[*exchange]struct{}{}}, nil
+	w := &web{client: client, calls: calls, header: h.Header, others: make(chan struct{}, maxExchanges)}
+	w.alive, w.kill = context.WithCancelCause(context.Background())
+	return w, nil
 }
 
 // RoundTrip implements http.RoundTripper.
 func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithCancelCause(r.Context())
-	x := &exchange{web: w, cancel: cancel, call: flightOf(ctx) != nil}
-	if err := w.begin(x); err != nil {
-		cancel(nil)
-		return nil, err
+	if w.alive.Err() != nil {
+		return nil, context.Cause(w.alive) //nolint:contextcheck // the connection has ended
 	}
+	leave := func() {}
+	if flightOf(r.Context()) == nil {
+		// A server that sends requests without end is not answered: each takes a goroutine.
+		select {
+		case w.others <- struct{}{}:
+			leave = func() { <-w.others }
+		default:
+			return nil, saidf("%d requests to the server have no answer yet", maxExchanges)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	stop := context.AfterFunc(w.alive, func() { cancel(context.Cause(w.alive)) }) //nolint:contextcheck // it ends with the connection, too
+	end := sync.OnceFunc(func() {
+		stop()
+		cancel(nil)
+		leave()
+	})
 	resp, err := w.send(ctx, r, cancel)
 	if err != nil {
 		if why := context.Cause(ctx); why != nil && r.Context().Err() == nil {
 			err = why
 		}
-		x.end()
+		end()
 		return nil, err
 	}
+	x := &exchange{Reader: resp.Body, body: resp.Body, end: end}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		// The SDK reads it whole, whatever its type.
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(resp.Body, maxErrorBody), resp.Body}
-	}
-	if x.ReadCloser = resp.Body; !x.call {
-		kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-		x.ReadCloser = &overheard{ReadCloser: resp.Body, ears: w.ears, stream: kind == "text/event-stream", limit: w.max}
+		x.Reader = io.LimitReader(resp.Body, maxErrorBody)
 	}
 	resp.Body = x
 	return resp, nil
@@ -121,54 +125,16 @@ func (w *web) send(ctx context.Context, r *http.Request, cancel context.CancelCa
 	return resp, err
 }
 
-// begin counts x as live. Answers to a server that sends requests without end are refused:
-// each takes a goroutine.
-func (w *web) begin(x *exchange) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch {
-	case w.killed:
-		return errClosed
-	case !x.call && w.others == maxExchanges:
-		return saidf("%d requests to the server have no answer yet", maxExchanges)
-	case !x.call:
-		w.others++
-	}
-	w.live[x] = struct{}{}
-	return nil
-}
-
-// kill ends all requests and refuses new requests.
-func (w *web) kill() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.killed = true
-	for x := range w.live {
-		x.cancel(errClosed)
-	}
-}
-
-// end frees the resources of the exchange.
-func (x *exchange) end() {
-	x.cancel(nil)
-	x.web.mu.Lock()
-	defer x.web.mu.Unlock()
-	if _, ok := x.web.live[x]; ok && !x.call {
-		x.web.others--
-	}
-	delete(x.web.live, x)
-}
-
 // Close closes the body.
 func (x *exchange) Close() error {
-	err := x.ReadCloser.Close()
+	err := x.body.Close()
 	x.end()
 	return err
 }
 
 // openWeb returns a link to a server over HTTP.
-func openWeb(h *HTTP, maxMessage int, e ears) (*link, error) {
-	w, err := newWeb(h, maxMessage, e)
+func openWeb(h *HTTP, maxMessage int) (*link, error) {
+	w, err := newWeb(h, maxMessage)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +147,7 @@ func openWeb(h *HTTP, maxMessage int, e ears) (*link, error) {
 	return &link{
 		transport: t,
 		kill: func() {
-			w.kill()
+			w.kill(errClosed)
 			t.close()
 		},
 		release: func() {

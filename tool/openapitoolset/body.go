@@ -21,11 +21,7 @@ type form struct {
 
 // bodyArgument returns the argument for the body of a request, and how it is written.
 func bodyArgument(body *openapi3.RequestBody, given value, schemas *converter) (*argument, form, error) {
-	m, err := given.object("a request body")
-	if err != nil {
-		return nil, form{}, err
-	}
-	at := value{m["content"], given.below("content")}
+	at := given.member("content")
 	content, err := at.object("content")
 	if err != nil {
 		return nil, form{}, err
@@ -34,16 +30,15 @@ func bodyArgument(body *openapi3.RequestBody, given value, schemas *converter) (
 	if kind == "" {
 		return nil, how, fmt.Errorf("%s: the body is neither JSON nor a form, but %s", quote(at.at), visible.Clip(strings.Join(sorted(content), ", "), 200))
 	}
-	media := value{content[kind], at.below(kind)}
-	object, err := media.object("a media type")
-	if err != nil {
+	media := at.member(kind)
+	if _, err := media.object("a media type"); err != nil {
 		return nil, how, err
 	}
 	a := &argument{name: "body", in: "body", schema: true, required: body.Required}
-	schema := value{object["schema"], media.below("schema")}
+	schema := media.member("schema")
 	switch {
 	case how.fields:
-		a.schema, err = how.fieldsOf(media, object, schema, schemas)
+		a.schema, err = how.fieldsOf(media, schemas)
 	case schema.v != nil:
 		a.schema, err = schemas.convert(schema, 0)
 	}
@@ -87,23 +82,20 @@ func formOf(kinds []string) (key string, how form) {
 
 // fieldsOf returns the schema of the object whose members are the fields of a form. Optional
 // files are left out.
-func (f *form) fieldsOf(media value, object map[string]any, schema value, schemas *converter) (any, error) {
-	encodings, err := f.encodings(media, object)
+func (f *form) fieldsOf(media value, schemas *converter) (any, error) {
+	encodings, err := f.encodings(media.member("encoding"))
 	if err != nil {
 		return nil, err
 	}
+	schema := media.member("schema")
 	if schema.v == nil {
 		return map[string]any{"type": "object"}, nil
 	}
 	// The schema itself instead of a reference to it: fields of it may be left out.
-	if schema, err = schemas.doc.resolve(schema); err != nil {
+	if schema, err = schemas.doc.resolved(schema, "the schema of a form"); err != nil {
 		return nil, err
 	}
-	from, err := schema.object("the schema of a form")
-	if err != nil {
-		return nil, err
-	}
-	if kind, has := from["type"]; has && !isType(kind, "object") {
+	if kind := schema.member("type").v; kind != nil && !isType(kind, "object") {
 		return nil, fmt.Errorf("%s: the body is a form, and its schema is not that of an object", quote(schema.at))
 	}
 	converted, err := schemas.convert(schema, 0)
@@ -139,27 +131,25 @@ func (f *form) fieldsOf(media value, object map[string]any, schema value, schema
 type encoding struct{ style, contentType string }
 
 // encodings returns the encodings of fields by name, and sets which are nested.
-func (f *form) encodings(media value, object map[string]any) (map[string]encoding, error) {
+func (f *form) encodings(at value) (map[string]encoding, error) {
 	all := map[string]encoding{}
-	if object["encoding"] == nil {
+	if at.v == nil {
 		return all, nil
 	}
-	at := value{object["encoding"], media.below("encoding")}
 	given, err := at.object("encoding")
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range sorted(given) {
-		one := value{given[name], at.below(name)}
-		m, err := one.object("an encoding")
-		if err != nil {
+		one := at.member(name)
+		if _, err := one.object("an encoding"); err != nil {
 			return nil, err
 		}
 		var e encoding
-		if e.contentType, err = one.text(m, "contentType"); err != nil {
+		if e.contentType, err = one.text("contentType"); err != nil {
 			return nil, err
 		}
-		if e.style, err = one.text(m, "style"); err != nil {
+		if e.style, err = one.text("style"); err != nil {
 			return nil, err
 		}
 		if f.multipart {
@@ -170,7 +160,7 @@ func (f *form) encodings(media value, object map[string]any) (map[string]encodin
 			f.nested = append(f.nested, name)
 		case e.style != "" && e.style != openapi3.SerializationForm:
 			return nil, fmt.Errorf("%s: the style %s is not supported; form and deepObject are", quote(one.at), visible.Quote(e.style, 40))
-		case m["explode"] == false && !f.multipart:
+		case one.member("explode").v == false && !f.multipart:
 			return nil, fmt.Errorf("%s: elements joined by commas are not supported; a field for each element is", quote(one.at))
 		}
 		all[name] = e
@@ -200,21 +190,17 @@ func (f *form) properties(schema value, d *document, depth int) ([]property, err
 	if err != nil {
 		return nil, err
 	}
-	m, ok := schema.v.(map[string]any)
-	if !ok {
-		return nil, nil
-	}
-	required, _ := m["required"].([]any)
-	own, _ := m["properties"].(map[string]any)
+	required, _ := schema.member("required").v.([]any)
+	own := schema.member("properties")
+	names, _ := own.v.(map[string]any)
 	var all []property
-	for _, name := range sorted(own) {
-		below := value{own[name], schema.below("properties") + value{}.below(name)}
-		all = append(all, property{below, name, slices.Contains(required, any(name)), depth == 0})
+	for _, name := range sorted(names) {
+		all = append(all, property{own.member(name), name, slices.Contains(required, any(name)), depth == 0})
 	}
 	for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
-		list, _ := m[keyword].([]any)
-		for i, one := range list {
-			below, err := f.properties(value{one, fmt.Sprintf("%s/%d", schema.below(keyword), i)}, d, depth+1)
+		list, _ := schema.member(keyword).list(keyword) // the conversion reports other types
+		for _, one := range list {
+			below, err := f.properties(one, d, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -231,14 +217,10 @@ func (f *form) isFile(v value, contentType string, d *document) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	m, ok := v.v.(map[string]any)
-	if !ok {
-		return false, nil
+	if items := v.member("items"); items.v != nil && !isType(v.member("type").v, "object") {
+		return f.isFile(items, contentType, d)
 	}
-	if m["items"] != nil && !isType(m["type"], "object") {
-		return f.isFile(value{m["items"], v.below("items")}, contentType, d)
-	}
-	if m["format"] == "binary" || m["contentMediaType"] != nil && m["contentEncoding"] == nil {
+	if v.member("format").v == "binary" || v.member("contentMediaType").v != nil && v.member("contentEncoding").v == nil {
 		return true, nil
 	}
 	kind, _, _ := mime.ParseMediaType(contentType) // a list, or a range such as image/*, is not read: a file, too

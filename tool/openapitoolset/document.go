@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-openapi/jsonpointer"
+
 	"a2a-server/internal/strictjson"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/visible"
@@ -20,12 +22,9 @@ import (
 // GitHub's has 13 MiB. Only the selected operations are kept.
 const MaxSpec = 64 << 20
 
-// maxDepth is how deep values in a document may be nested.
-const maxDepth = 100
-
 // document is an OpenAPI document as a JSON value.
 type document struct {
-	root    map[string]any
+	root    value
 	version string // 3.0.x or 3.1.x
 }
 
@@ -39,6 +38,12 @@ type value struct {
 
 func (v value) below(name string) string { return v.at + "/" + strictjson.EscapePointer(name) }
 
+// member returns a member of an object, nil if it is missing, or if the value is no object.
+func (v value) member(name string) value {
+	m, _ := v.v.(map[string]any)
+	return value{m[name], v.below(name)}
+}
+
 // object returns the value as an object. what is its name in OpenAPI.
 func (v value) object(what string) (map[string]any, error) {
 	m, ok := v.v.(map[string]any)
@@ -48,27 +53,25 @@ func (v value) object(what string) (map[string]any, error) {
 	return m, nil
 }
 
-// list returns the value as an array, and nil for a missing value.
-func (v value) list(what string) ([]any, error) {
-	if v.v == nil {
-		return nil, nil
-	}
+// list returns the elements of an array, none for a missing value.
+func (v value) list(what string) ([]value, error) {
 	l, ok := v.v.([]any)
-	if !ok {
+	if !ok && v.v != nil {
 		return nil, fmt.Errorf("%s: %s is %s; it must be an array", quote(v.at), what, kindOf(v.v))
 	}
-	return l, nil
+	all := make([]value, len(l))
+	for i, element := range l {
+		all[i] = value{element, fmt.Sprintf("%s/%d", v.at, i)}
+	}
+	return all, nil
 }
 
 // text returns a member that is a string, "" if it is missing.
-func (v value) text(m map[string]any, name string) (string, error) {
-	member, has := m[name]
-	if !has {
-		return "", nil
-	}
-	s, ok := member.(string)
-	if !ok {
-		return "", fmt.Errorf("%s: it is %s; it must be a string", quote(v.below(name)), kindOf(member))
+func (v value) text(name string) (string, error) {
+	member := v.member(name)
+	s, ok := member.v.(string)
+	if !ok && member.v != nil {
+		return "", fmt.Errorf("%s: it is %s; it must be a string", quote(member.at), kindOf(member.v))
 	}
 	return s, nil
 }
@@ -137,7 +140,7 @@ func parse(raw []byte) (*document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("spec: %w", err)
 	}
-	d := &document{root: root}
+	d := &document{root: value{root, ""}}
 	d.version, _ = root["openapi"].(string)
 	switch {
 	case root["swagger"] != nil:
@@ -162,11 +165,6 @@ func isKnownDialect(dialect any) bool {
 func parseJSON(raw []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	if err := checkDepth(d); err != nil {
-		return nil, err
-	}
-	d = json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
@@ -175,55 +173,6 @@ func parseJSON(raw []byte) (any, error) {
 		return nil, errors.New("unexpected second value after the first; remove it: a file has one document")
 	}
 	return v, nil
-}
-
-// checkDepth reads all tokens, and refuses duplicate names, which readers understand
-// differently.
-func checkDepth(d *json.Decoder) error {
-	type level struct {
-		names map[string]bool // of an object
-		name  bool            // a name is next
-	}
-	var levels []level
-	for {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("it is not JSON: at byte %d: %w", d.InputOffset(), err)
-		}
-		if delimiter, ok := token.(json.Delim); ok && (delimiter == '}' || delimiter == ']') {
-			levels = levels[:len(levels)-1]
-			if len(levels) == 0 {
-				continue
-			}
-			levels[len(levels)-1].name = true
-			continue
-		}
-		if n := len(levels); n > 0 && levels[n-1].names != nil {
-			top := &levels[n-1]
-			if top.name {
-				name, _ := token.(string)
-				if top.names[name] {
-					return fmt.Errorf("at byte %d: duplicate key %s; remove the second", d.InputOffset(), visible.Quote(name, 80))
-				}
-				top.names[name] = true
-				top.name = false
-				continue
-			}
-			top.name = true
-		}
-		switch token {
-		case json.Delim('{'):
-			levels = append(levels, level{names: map[string]bool{}, name: true})
-		case json.Delim('['):
-			levels = append(levels, level{})
-		}
-		if len(levels) > maxDepth {
-			return fmt.Errorf("at byte %d: it is nested deeper than %d levels", d.InputOffset(), maxDepth)
-		}
-	}
 }
 
 // parseYAML decodes YAML that has only one meaning.
@@ -252,6 +201,16 @@ func parseYAML(raw []byte) (any, error) {
 	return nil, errors.Join(errs...)
 }
 
+// resolved is [document.resolve] for an object.
+func (d *document) resolved(v value, what string) (value, error) {
+	v, err := d.resolve(v)
+	if err != nil {
+		return v, err
+	}
+	_, err = v.object(what)
+	return v, err
+}
+
 // maxReferences is how many references may follow each other.
 const maxReferences = 32
 
@@ -275,38 +234,27 @@ func (d *document) resolve(v value) (value, error) {
 	return v, fmt.Errorf("%s: its references lead in a circle, or more than %d follow each other", quote(v.at), maxReferences)
 }
 
-// target returns the value that a reference names.
-func (d *document) target(ref any, at string) (value, error) {
+// target returns the value that a reference at the pointer from names.
+func (d *document) target(ref any, from string) (value, error) {
 	s, ok := ref.(string)
 	if !ok {
-		return value{}, fmt.Errorf("%s/$ref: it is %s; it must be a string", quote(at), kindOf(ref))
+		return value{}, fmt.Errorf("%s/$ref: it is %s; it must be a string", quote(from), kindOf(ref))
 	}
 	fragment, local := strings.CutPrefix(s, "#")
 	if !local {
-		return value{}, fmt.Errorf("%s/$ref: %s is outside the document, and nothing else is loaded; put all into one document, as bundlers do", quote(at), visible.Quote(s, 200))
+		return value{}, fmt.Errorf("%s/$ref: %s is outside the document, and nothing else is loaded; put all into one document, as bundlers do", quote(from), visible.Quote(s, 200))
 	}
-	pointer, err := url.PathUnescape(fragment)
-	if err != nil || pointer != "" && pointer[0] != '/' {
-		return value{}, fmt.Errorf("%s/$ref: %s is not a place in the document; write one such as #/components/schemas/Pet", quote(at), visible.Quote(s, 200))
+	at, err := url.PathUnescape(fragment)
+	var pointer jsonpointer.Pointer
+	if err == nil {
+		pointer, err = jsonpointer.New(at)
 	}
-	var v any = d.root
-	if pointer == "" {
-		return value{v, ""}, nil
+	if err != nil {
+		return value{}, fmt.Errorf("%s/$ref: %s is not a place in the document; write one such as #/components/schemas/Pet", quote(from), visible.Quote(s, 200))
 	}
-	for token := range strings.SplitSeq(pointer[1:], "/") {
-		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
-		var has bool
-		switch container := v.(type) {
-		case map[string]any:
-			v, has = container[token]
-		case []any:
-			if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(container) {
-				v, has = container[i], true
-			}
-		}
-		if !has {
-			return value{}, fmt.Errorf("%s/$ref: the document has nothing at %s", quote(at), visible.Quote(s, 200))
-		}
+	v, _, err := pointer.Get(d.root.v)
+	if err != nil {
+		return value{}, fmt.Errorf("%s/$ref: the document has nothing at %s", quote(from), visible.Quote(s, 200))
 	}
-	return value{v, pointer}, nil
+	return value{v, at}, nil
 }

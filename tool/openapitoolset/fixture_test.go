@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -22,17 +21,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // callContext is the context of a call that has nothing but ids.
 type callContext struct {
-	tool.Context // methods that no tool here calls
-
-	ctx context.Context //nolint:containedctx // it is one
+	context.Context //nolint:containedctx // it is one
+	others
 }
 
-func (c callContext) Deadline() (time.Time, bool) { return c.ctx.Deadline() }
-func (c callContext) Done() <-chan struct{}       { return c.ctx.Done() }
-func (c callContext) Err() error                  { return c.ctx.Err() }
-func (c callContext) Value(key any) any           { return c.ctx.Value(key) }
-func (c callContext) TaskID() string              { return "task-1" }
-func (c callContext) FunctionCallID() string      { return "call-1" }
+// others are the methods that no tool here calls.
+type others struct{ tool.Context }
+
+func (callContext) TaskID() string         { return "task-1" }
+func (callContext) FunctionCallID() string { return "call-1" }
 
 // call runs a tool of a set once.
 func call(t *testing.T, set tool.Toolset, name, args string) (*tool.Result, error) {
@@ -46,7 +43,7 @@ func call(t *testing.T, set tool.Toolset, name, args string) (*tool.Result, erro
 	if err != nil {
 		t.Fatal(err)
 	}
-	for r, err := range s.CallStreaming(callContext{ctx: t.Context()}, decoded) {
+	for r, err := range s.CallStreaming(callContext{Context: t.Context()}, decoded) {
 		return r, err
 	}
 	return nil, errors.New("the tool yielded nothing")

@@ -37,17 +37,12 @@ type Config struct {
 	// Approve selects the operations that must be approved. Defaults to all except GET and
 	// HEAD.
 	Approve Approval
-	// Annotations replace the method's annotations, by operationId; see [httptool.Config].
-	Annotations map[string]tool.Annotations
 
 	// Header has values of headers for all requests, with {secret:name} for secrets; see
 	// [httptool.Config].
 	Header map[string]string
 	// Secrets returns the values of secrets; see [httptool.Config].
 	Secrets func(ctx context.Context, name string) (string, error)
-	// IdempotencyHeader is set in the requests of all operations except GET and HEAD; see
-	// [httptool.Config]. Defaults to none.
-	IdempotencyHeader string
 	// Timeout bounds each call. Defaults to [httptool.DefaultTimeout].
 	Timeout time.Duration
 	// Client sends the requests. Defaults to a new client that allows only the public
@@ -58,42 +53,28 @@ type Config struct {
 // Approval selects the operations that must be approved. The zero value is all except GET and
 // HEAD.
 type Approval struct {
-	kind  approvalKind
+	must  func(operation string) bool
 	names []string
 }
 
-type approvalKind int
-
-const (
-	byMethod approvalKind = iota
-	approveAll
-	approveNone
-	approveNamed
-)
-
 // ApproveAll is that all operations must be approved.
-func ApproveAll() Approval { return Approval{kind: approveAll} }
+func ApproveAll() Approval { return Approval{must: func(string) bool { return true }} }
 
 // ApproveNone is that no operation must be approved.
-func ApproveNone() Approval { return Approval{kind: approveNone} }
+func ApproveNone() Approval { return Approval{must: func(string) bool { return false }} }
 
 // ApproveNamed is that exactly these operations must be approved, named as in [Config].Only.
 func ApproveNamed(names ...string) Approval {
-	return Approval{kind: approveNamed, names: slices.Clone(names)}
+	names = slices.Clone(names)
+	return Approval{must: func(operation string) bool { return slices.Contains(names, operation) }, names: names}
 }
 
 // of returns [httptool.Config].Approve for an operation.
 func (a Approval) of(o *operation) *bool {
-	var must bool
-	switch a.kind {
-	case byMethod:
+	if a.must == nil {
 		return nil
-	case approveAll:
-		must = true
-	case approveNone:
-	case approveNamed:
-		must = slices.Contains(a.names, o.name)
 	}
+	must := a.must(o.name)
 	return &must
 }
 
@@ -176,7 +157,7 @@ func build(c *Config) (_ tool.Toolset, problems []string, err error) {
 func (c *Config) check(server string) error {
 	_, err := httptool.New(httptool.Config{
 		Name: "all", Method: http.MethodPost, URL: server, Header: c.Header, Secrets: c.Secrets,
-		IdempotencyHeader: c.IdempotencyHeader, Timeout: c.Timeout, Client: c.Client,
+		Timeout: c.Timeout, Client: c.Client,
 		Parameters: map[string]any{"properties": map[string]any{}},
 	})
 	return err
@@ -195,19 +176,14 @@ func (c *Config) toolName(o *operation) string {
 func (d *document) server(configured string) (string, error) {
 	s := configured
 	if s == "" {
-		servers, err := value{d.root["servers"], "/servers"}.list("servers")
+		servers, err := d.root.member("servers").list("servers")
 		if err != nil {
 			return "", fmt.Errorf("spec: %w", err)
 		}
 		if len(servers) != 1 {
 			return "", fmt.Errorf("server: it is missing, and the document has %d servers; write the server to use", len(servers))
 		}
-		first := value{servers[0], "/servers/0"}
-		m, err := first.object("a server")
-		if err != nil {
-			return "", fmt.Errorf("spec: %w", err)
-		}
-		if s, err = first.text(m, "url"); err != nil {
+		if s, err = servers[0].text("url"); err != nil {
 			return "", fmt.Errorf("spec: %w", err)
 		}
 		if !isAbsolute(s) {
@@ -271,11 +247,6 @@ func (d *document) selected(c *Config) (_ []*operation, problems []string, _ err
 	for _, name := range c.Approve.names {
 		if !chosen[name] {
 			errs = append(errs, fmt.Errorf("approve: %s", unknown(name, sorted(chosen))))
-		}
-	}
-	for _, name := range sorted(c.Annotations) {
-		if !chosen[name] {
-			errs = append(errs, fmt.Errorf("annotations: %s", unknown(name, sorted(chosen))))
 		}
 	}
 	if len(errs) == 0 && len(operations) == 0 && len(problems) == 0 {

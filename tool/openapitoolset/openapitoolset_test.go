@@ -119,7 +119,7 @@ func TestRequests(t *testing.T) {
 	t.Parallel()
 	address, requests := record(t)
 	set := build(t, openapitoolset.Config{
-		Spec: pets(t), Server: address + "/v1/", IdempotencyHeader: "Idempotency-Key",
+		Spec: pets(t), Server: address + "/v1/",
 		Header:  map[string]string{"X-Key": "{secret:pets}"},
 		Secrets: func(_ context.Context, name string) (string, error) { return "value of " + name, nil },
 	})
@@ -127,7 +127,7 @@ func TestRequests(t *testing.T) {
 		tool, args, method, uri, body, kind string
 		header                              map[string]string
 	}{
-		{"listPets", `{}`, "GET", "/v1/pets", "", "", map[string]string{"X-Trace": "", "Idempotency-Key": ""}},
+		{"listPets", `{}`, "GET", "/v1/pets", "", "", map[string]string{"X-Trace": ""}},
 		{
 			"listPets", `{"limit":5,"tag":["a b","c&d"],"ids":[1,2],"filter_name_":"a","X-Trace":"t"}`, "GET",
 			"/v1/pets?limit=5&tag=a%20b&tag=c%26d&ids=1,2&filter%5Bname%5D=a", "", "", map[string]string{"X-Trace": "t"},
@@ -147,9 +147,6 @@ func TestRequests(t *testing.T) {
 		got := <-requests
 		if got.method != tc.method || got.uri != tc.uri || got.body != tc.body || tc.kind != "*" && got.header.Get("Content-Type") != tc.kind {
 			t.Errorf("%s(%s) sent %s %s %s %s\nwant %s %s %s %s", tc.tool, tc.args, got.method, got.uri, got.header.Get("Content-Type"), got.body, tc.method, tc.uri, tc.kind, tc.body)
-		}
-		if key := got.header.Get("Idempotency-Key"); (key != "") != (tc.method != "GET") {
-			t.Errorf("%s has the key %q", tc.tool, key)
 		}
 		if got.header.Get("X-Key") != "value of pets" {
 			t.Errorf("%s has the header X-Key %q", tc.tool, got.header.Get("X-Key"))
@@ -175,8 +172,8 @@ func TestRequests(t *testing.T) {
 func TestConfiguredHeaders(t *testing.T) {
 	t.Parallel()
 	set := build(t, openapitoolset.Config{
-		Spec:   one(`"parameters":[{"name":"x-key","in":"header","required":true,"schema":{}},{"name":"authorization","in":"header","schema":{}},{"name":"Accept","in":"header","schema":{}},{"name":"content-type","in":"header","schema":{}},{"name":"idempotency-key","in":"header","schema":{}},{"name":"X-Other","in":"header","schema":{}}]`),
-		Header: map[string]string{"X-Key": "k"}, IdempotencyHeader: "Idempotency-Key",
+		Spec:   one(`"parameters":[{"name":"x-key","in":"header","required":true,"schema":{}},{"name":"authorization","in":"header","schema":{}},{"name":"Accept","in":"header","schema":{}},{"name":"content-type","in":"header","schema":{}},{"name":"X-Other","in":"header","schema":{}}]`),
+		Header: map[string]string{"X-Key": "k"},
 	})
 	properties, _ := schema(t, set, "op")["properties"].(map[string]any)
 	if len(properties) != 1 || properties["X-Other"] == nil {
@@ -231,7 +228,6 @@ func TestSelection(t *testing.T) {
 	t.Parallel()
 	set := build(t, openapitoolset.Config{
 		Spec: pets(t), Only: []string{"delete_pets_id", "getPet", "getPet"}, Prefix: "pets_",
-		Annotations: map[string]tool.Annotations{"delete_pets_id": {Idempotent: true}},
 	})
 	var names []string
 	for _, one := range tools(t, set) {
@@ -239,9 +235,6 @@ func TestSelection(t *testing.T) {
 	}
 	if got := strings.Join(names, " "); got != "pets_getPet pets_delete_pets_id" {
 		t.Errorf("tools = %s", got)
-	}
-	if got := tool.AnnotationsOf(named(t, set, "pets_delete_pets_id")); got != (tool.Annotations{Idempotent: true}) {
-		t.Errorf("annotations = %+v", got)
 	}
 }
 

@@ -18,8 +18,7 @@ type operation struct {
 	name   string // its operationId, or else made of its method and path
 	method string
 	path   string
-	at     string // JSON Pointer
-	self   map[string]any
+	self   value
 	item   value // the path item
 }
 
@@ -36,10 +35,10 @@ func methods() []string {
 // operations returns the operations of the document in the order of their paths. broken has
 // the problems of operations that cannot be read.
 func (d *document) operations() (all []*operation, broken []string, err error) {
-	if d.root["paths"] == nil {
+	paths := d.root.member("paths")
+	if paths.v == nil {
 		return nil, nil, nil // a document of 3.1 may have webhooks only
 	}
-	paths := value{d.root["paths"], "/paths"}
 	items, err := paths.object("paths")
 	if err != nil {
 		return nil, nil, err
@@ -48,21 +47,17 @@ func (d *document) operations() (all []*operation, broken []string, err error) {
 		if strings.HasPrefix(path, "x-") || items[path] == nil {
 			continue
 		}
-		item, err := d.resolve(value{items[path], paths.below(path)})
-		if err != nil {
-			broken = append(broken, err.Error())
-			continue
-		}
-		m, err := item.object("a path item")
+		item, err := d.resolved(paths.member(path), "a path item")
 		if err != nil {
 			broken = append(broken, err.Error())
 			continue
 		}
 		for _, method := range methods() {
-			if m[strings.ToLower(method)] == nil {
+			self := item.member(strings.ToLower(method))
+			if self.v == nil {
 				continue
 			}
-			o, err := newOperation(method, path, item, m)
+			o, err := newOperation(method, path, item, self)
 			if err != nil {
 				broken = append(broken, err.Error())
 				continue
@@ -73,22 +68,19 @@ func (d *document) operations() (all []*operation, broken []string, err error) {
 	return all, broken, nil
 }
 
-// newOperation returns the operation of a path item, m, with a method.
-func newOperation(method, path string, item value, m map[string]any) (*operation, error) {
-	key := strings.ToLower(method)
-	at := value{m[key], item.below(key)}
-	self, err := at.object("an operation")
+// newOperation returns the operation self of a path item.
+func newOperation(method, path string, item, self value) (*operation, error) {
+	if _, err := self.object("an operation"); err != nil {
+		return nil, err
+	}
+	name, err := self.text("operationId")
 	if err != nil {
 		return nil, err
 	}
-	o := &operation{method: method, path: path, at: at.at, self: self, item: item}
-	if o.name, err = at.text(self, "operationId"); err != nil {
-		return nil, err
+	if name == "" {
+		name = toolName(strings.ToLower(method) + "_" + strings.Trim(notInToolName.ReplaceAllString(path, "_"), "_"))
 	}
-	if o.name == "" {
-		o.name = toolName(key + "_" + strings.Trim(notInToolName.ReplaceAllString(path, "_"), "_"))
-	}
-	return o, nil
+	return &operation{name: name, method: method, path: path, self: self, item: item}, nil
 }
 
 // sorted returns the keys of m in their order.
@@ -122,7 +114,7 @@ func (d *document) tool(c *Config, o *operation, name, server string) (_ tool.To
 	if err := o.checkServers(server); err != nil {
 		return nil, 0, err
 	}
-	schemas := newConverter(d)
+	schemas := &converter{doc: d, defs: map[string]any{}, names: map[string]string{}}
 	arguments, body, err := d.arguments(c, o, schemas)
 	if err != nil {
 		return nil, 0, err
@@ -145,12 +137,6 @@ func (d *document) tool(c *Config, o *operation, name, server string) (_ tool.To
 	}
 	if h.Header == nil {
 		h.Header = map[string]string{}
-	}
-	if a, ok := c.Annotations[o.name]; ok {
-		h.Annotations = &a
-	}
-	if o.method != http.MethodGet && o.method != http.MethodHead {
-		h.IdempotencyHeader = c.IdempotencyHeader
 	}
 	for _, a := range arguments {
 		switch a.in {
@@ -179,25 +165,19 @@ func (d *document) tool(c *Config, o *operation, name, server string) (_ tool.To
 
 // checkServers refuses an operation with servers of its own, unless server is among them.
 func (o *operation) checkServers(server string) error {
-	for _, v := range []value{{o.self, o.at}, o.item} {
-		m, err := v.object("an operation")
-		if err != nil {
-			return err
-		}
-		at := value{m["servers"], v.below("servers")}
-		servers, err := at.list("servers")
+	for _, v := range []value{o.self, o.item} {
+		servers, err := v.member("servers").list("servers")
 		if err != nil {
 			return err
 		}
 		if len(servers) == 0 {
 			continue
 		}
-		if !slices.ContainsFunc(servers, func(one any) bool {
-			m, _ := one.(map[string]any)
-			s, _ := m["url"].(string)
+		if !slices.ContainsFunc(servers, func(one value) bool {
+			s, _ := one.text("url")
 			return strings.TrimRight(s, "/") == server
 		}) {
-			return fmt.Errorf("%s: it has servers of its own; select it in a toolset of its own with one of them as server", quote(at.at))
+			return fmt.Errorf("%s: it has servers of its own; select it in a toolset of its own with one of them as server", quote(v.below("servers")))
 		}
 		return nil // the operation's servers come before its path's
 	}
@@ -206,12 +186,11 @@ func (o *operation) checkServers(server string) error {
 
 // description returns the summary and the description of an operation.
 func (o *operation) description() (string, error) {
-	self := value{o.self, o.at}
-	summary, err := self.text(o.self, "summary")
+	summary, err := o.self.text("summary")
 	if err != nil {
 		return "", err
 	}
-	text, err := self.text(o.self, "description")
+	text, err := o.self.text("description")
 	if err != nil {
 		return "", err
 	}
@@ -280,36 +259,26 @@ func requestURL(server, path string, arguments []*argument) (string, error) {
 		return "", fmt.Errorf("%s is not a path; it must begin with /, and have neither ? nor #", visible.Quote(path, 200))
 	}
 	named := map[string]*argument{}
-	used := map[string]bool{}
+	var query []string
 	for _, a := range arguments {
-		if a.in == "path" {
+		switch a.in {
+		case "path":
 			named[a.wire] = a
+		case "query":
+			query = append(query, httptool.Escape(a.wire)+"={"+a.name+a.suffix+"}")
 		}
 	}
 	var missing string
 	expanded := pathParameter.ReplaceAllStringFunc(path, func(braced string) string {
 		wire := braced[1 : len(braced)-1]
-		used[wire] = true
 		if a := named[wire]; a != nil {
 			return "{" + a.name + "}"
 		}
 		missing = wire
 		return ""
 	})
-	if missing != "" {
+	if missing != "" { // such as {name*}, which the library takes for {name}
 		return "", fmt.Errorf("the path has {%s}, which is not declared as a parameter in the path", visible.Clip(missing, 80))
-	}
-	for _, wire := range sorted(named) {
-		if !used[wire] {
-			return "", fmt.Errorf("the parameter %s is in the path, but the path has no {%s}", visible.Quote(wire, 80), visible.Clip(wire, 80))
-		}
-	}
-	var query []string
-	for _, a := range arguments {
-		if a.in != "query" {
-			continue
-		}
-		query = append(query, escapeKey(a.wire)+"={"+a.name+a.suffix+"}")
 	}
 	if len(query) > 0 {
 		expanded += "?" + strings.Join(query, "&")

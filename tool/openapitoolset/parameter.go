@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -60,44 +60,24 @@ func (d *document) arguments(c *Config, o *operation, schemas *converter) (all [
 // that have no counterpart of the same name and place among its own.
 func (d *document) parameters(o *operation) ([]value, error) {
 	var all []value
-	index := map[[2]string]int{}
-	for level, from := range []value{o.item, {o.self, o.at}} {
-		m, err := from.object("an operation")
+	own := map[[2]string]bool{}
+	for _, from := range []value{o.self, o.item} {
+		list, err := from.member("parameters").list("parameters")
 		if err != nil {
 			return nil, err
 		}
-		list, err := value{m["parameters"], from.below("parameters")}.list("parameters")
-		if err != nil {
-			return nil, err
-		}
-		own := map[[2]string]bool{}
-		for i, item := range list {
-			p, err := d.resolve(value{item, fmt.Sprintf("%s/%d", from.below("parameters"), i)})
+		for _, item := range list {
+			p, err := d.resolved(item, "a parameter")
 			if err != nil {
 				return nil, err
 			}
-			m, err := p.object("a parameter")
-			if err != nil {
-				return nil, err
-			}
-			name, err := p.text(m, "name")
-			if err != nil {
-				return nil, err
-			}
-			in, err := p.text(m, "in")
-			if err != nil {
-				return nil, err
-			}
-			key := [2]string{in, name}
-			if own[key] {
-				return nil, fmt.Errorf("%s: duplicate parameter %s (%s)", quote(p.at), visible.Quote(name, 80), visible.Clip(in, 20))
-			}
-			own[key] = true
-			if at, has := index[key]; has && level > 0 {
-				all[at] = p
+			in, _ := p.text("in") // the check reports other types
+			name, _ := p.text("name")
+			if key := [2]string{in, name}; from.at == o.self.at {
+				own[key] = true
+			} else if own[key] {
 				continue
 			}
-			index[key] = len(all)
 			all = append(all, p)
 		}
 	}
@@ -106,16 +86,11 @@ func (d *document) parameters(o *operation) ([]value, error) {
 
 // requestBody returns the body of an operation, without a value if it has none.
 func (d *document) requestBody(o *operation) (value, error) {
-	v := value{o.self["requestBody"], o.at + "/requestBody"}
+	v := o.self.member("requestBody")
 	if v.v == nil {
 		return v, nil
 	}
-	v, err := d.resolve(v)
-	if err != nil {
-		return v, err
-	}
-	_, err = v.object("a request body")
-	return v, err
+	return d.resolved(v, "a request body")
 }
 
 // check has the parameters and the body of an operation read and checked by the rules of
@@ -125,11 +100,8 @@ func (d *document) check(o *operation, given []value, body value) (*openapi3.Ope
 	self := map[string]any{"responses": map[string]any{"default": map[string]any{"description": ""}}}
 	var bare []any
 	for _, p := range given {
-		m, err := p.object("a parameter")
+		m, err := p.withoutSchemas()
 		if err != nil {
-			return nil, err
-		}
-		if m, err = withoutSchemas(p, m); err != nil {
 			return nil, err
 		}
 		bare = append(bare, m)
@@ -138,11 +110,8 @@ func (d *document) check(o *operation, given []value, body value) (*openapi3.Ope
 		self["parameters"] = bare
 	}
 	if body.v != nil {
-		m, err := body.object("a request body")
-		if err != nil {
-			return nil, err
-		}
-		if self["requestBody"], err = withoutSchemas(body, m); err != nil {
+		var err error
+		if self["requestBody"], err = body.withoutSchemas(); err != nil {
 			return nil, err
 		}
 	}
@@ -158,16 +127,12 @@ func (d *document) check(o *operation, given []value, body value) (*openapi3.Ope
 	loader.IsExternalRefsAllowed = false
 	doc, err := loader.LoadFromData(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%s: it cannot be read: %s", quote(o.at), reason(err))
+		return nil, fmt.Errorf("%s: it cannot be read: %s", quote(o.self.at), reason(err))
 	}
 	if err := doc.Validate(context.Background()); err != nil {
-		return nil, fmt.Errorf("%s: it is not valid: %s", quote(o.at), reason(err))
+		return nil, fmt.Errorf("%s: it is not valid: %s", quote(o.self.at), reason(err))
 	}
-	item := doc.Paths.Value(o.path)
-	if item == nil || item.GetOperation(o.method) == nil {
-		return nil, fmt.Errorf("%s: it cannot be read", quote(o.at))
-	}
-	return item.GetOperation(o.method), nil
+	return doc.Paths.Value(o.path).GetOperation(o.method), nil
 }
 
 // reason returns the text of the library's error. It may quote the document.
@@ -175,14 +140,18 @@ func reason(err error) string { return visible.Clip(err.Error(), 400) }
 
 // withoutSchemas returns a copy of a parameter or a body of which the schemas accept
 // anything.
-func withoutSchemas(v value, m map[string]any) (map[string]any, error) {
+func (v value) withoutSchemas() (map[string]any, error) {
+	m, err := v.object("a parameter or a body")
+	if err != nil {
+		return nil, err
+	}
 	bare := map[string]any{}
 	for name, member := range m {
 		switch {
 		case name == "schema":
 			bare[name] = map[string]any{}
 		case name == "content":
-			content, err := value{member, v.below(name)}.object("content")
+			content, err := v.member(name).object("content")
 			if err != nil {
 				return nil, err
 			}
@@ -234,11 +203,7 @@ func (d *document) argument(c *Config, p *openapi3.Parameter, given value, schem
 	if how.Style != want {
 		return nil, problem("the style %s is not supported; %s is", visible.Clip(how.Style, 40), want)
 	}
-	m, err := given.object("a parameter")
-	if err != nil {
-		return nil, err
-	}
-	v := value{m["schema"], given.below("schema")}
+	v := given.member("schema")
 	if suffix != "[]" && d.isObject(v) {
 		return nil, problem("it is an object, which is not supported outside the body, except in a query with the style deepObject")
 	}
@@ -265,17 +230,8 @@ func (d *document) isObject(v value) bool {
 
 // isSetOtherwise reports whether a header is no argument.
 func isSetOtherwise(c *Config, name string) bool {
-	for set := range c.Header {
-		if strings.EqualFold(set, name) {
-			return true
-		}
-	}
-	for _, set := range []string{"Accept", "Content-Type", "Authorization", c.IdempotencyHeader} {
-		if strings.EqualFold(set, name) {
-			return true
-		}
-	}
-	return false
+	others := append(slices.Collect(maps.Keys(c.Header)), "Accept", "Content-Type", "Authorization")
+	return slices.ContainsFunc(others, func(set string) bool { return strings.EqualFold(set, name) })
 }
 
 // described adds a description to a schema that has none.
@@ -291,9 +247,4 @@ func described(schema any, text string) any {
 		m["description"] = text
 	}
 	return m
-}
-
-// escapeKey percent-encodes the name of a query parameter.
-func escapeKey(wire string) string {
-	return strings.ReplaceAll(url.QueryEscape(wire), "+", "%20")
 }

@@ -44,8 +44,7 @@ func TestRefused(t *testing.T) {
 		{"no YAML", spec("a: [\n"), []string{"not YAML"}},
 		{"two YAML documents", spec("openapi: 3.0.0\n---\na: b\n"), []string{"second document"}},
 		{"two JSON documents", spec(`{"openapi":"3.0.0","paths":{}} {"openapi":"3.0.0"}`), []string{"second value", "one document"}},
-		{"text after the JSON", spec(`{"openapi":"3.0.0","paths":{}} x`), []string{"not JSON"}},
-		{"duplicate name in JSON", spec(`{"openapi":"3.0.0","paths":{},"paths":{}}`), []string{`duplicate key "paths"`}},
+		{"text after the JSON", spec(`{"openapi":"3.0.0","paths":{}} x`), []string{"second value"}},
 		{"duplicate name in YAML", spec("openapi: 3.0.0\npaths: {}\npaths: {}\n"), []string{"twice", "line 3"}},
 		{"alias", spec("openapi: 3.0.0\ninfo: &a {x: 1}\npaths: *a\n"), []string{"aliases are not supported", "line 3"}},
 		{"merge", spec("openapi: 3.0.0\ninfo: {<<: {a: b}}\n"), []string{"merge keys"}},
@@ -56,7 +55,6 @@ func TestRefused(t *testing.T) {
 		{"version is a number", spec(`{"openapi":3.0}`), []string{`"3.0"`}},
 		{"other dialect", spec(`{"openapi":"3.1.0","jsonSchemaDialect":"https://evil.example/"}`), []string{"jsonSchemaDialect"}},
 		{"no operations", spec(`{"openapi":"3.1.0"}`), []string{"no operations"}},
-		{"deep JSON", spec(`{"openapi":"3.0.0","x":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`), []string{"nested deeper"}},
 		{"deep YAML", spec("openapi: 3.0.0\nx: " + strings.Repeat("[", 200) + strings.Repeat("]", 200) + "\n"), []string{"nested deeper"}},
 		{"large", spec(strings.Repeat(" ", openapitoolset.MaxSpec+1)), []string{"larger than 64 MiB"}},
 
@@ -69,7 +67,6 @@ func TestRefused(t *testing.T) {
 
 		{"unknown operation", openapitoolset.Config{Spec: one(""), Only: []string{"ops"}}, []string{`"ops"; did you mean op?`}},
 		{"unknown approval", openapitoolset.Config{Spec: one(""), Approve: openapitoolset.ApproveNamed("x")}, []string{"approve:", `"x"`}},
-		{"unknown annotations", openapitoolset.Config{Spec: one(""), Annotations: map[string]tool.Annotations{"x": {}}}, []string{"annotations:", `"x"`}},
 		{"reserved header for all", openapitoolset.Config{Spec: one(""), Header: map[string]string{"Host": "x"}}, []string{`header "Host"`}},
 		{"missing secret", openapitoolset.Config{Spec: one(""), Header: map[string]string{"A": "{secret:x}"}}, []string{"needs secrets"}},
 
@@ -128,7 +125,7 @@ func TestNotOffered(t *testing.T) {
 		{"summary of another type", of(one(`"summary":5`)), []string{`operation "op" (POST /a)`, "/paths/~1a/post/summary: it is a number"}},
 		{"parameters of another type", of(one(`"parameters":{}`)), []string{`operation "op" (POST /a)`, "/paths/~1a/post/parameters: parameters is an object; it must be an array"}},
 		{"parameter of another type", of(parameter(`5`)), []string{"/paths/~1a/post/parameters/0: a parameter is a number"}},
-		{"parameter twice", of(parameter(`{"name":"a","in":"query","schema":{}},{"name":"a","in":"query","schema":{}}`)), []string{"/paths/~1a/post/parameters/1", "duplicate"}},
+		{"parameter twice", of(parameter(`{"name":"a","in":"query","schema":{}},{"name":"a","in":"query","schema":{}}`)), []string{"/paths/~1a/post: it is not valid", "more than one"}},
 		{"parameter without a name", of(parameter(`{"in":"query","schema":{}}`)), []string{"/paths/~1a/post: it is not valid"}},
 		{"parameter nowhere", of(parameter(`{"name":"a","in":"body","schema":{}}`)), []string{"/paths/~1a/post: it is not valid"}},
 		{"required of another type", of(parameter(`{"name":"a","in":"query","required":"yes","schema":{}}`)), []string{"/paths/~1a/post: it cannot be read", "required"}},
@@ -337,20 +334,5 @@ func TestMany(t *testing.T) {
 	spec := `{"openapi":"3.0.0","paths":{` + strings.TrimSuffix(paths.String(), ",") + `}}`
 	if _, _, err := openapitoolset.New(config(t, openapitoolset.Config{Spec: []byte(spec)})); err == nil || !strings.Contains(err.Error(), "at most 2000") {
 		t.Errorf("New() of all operations = %v, want an error", err)
-	}
-}
-
-// TestBomb tests that YAML which would grow without limit is refused before it does.
-func TestBomb(t *testing.T) {
-	t.Parallel()
-	var b strings.Builder
-	b.WriteString("openapi: 3.0.0\na0: &a0 [x, x, x, x, x, x, x, x, x]\n")
-	for i := range 30 {
-		fmt.Fprintf(&b, "a%d: &a%d [*a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d]\n", i+1, i+1, i, i, i, i, i, i, i, i, i)
-	}
-	b.WriteString("paths: *a30\n")
-	_, _, err := openapitoolset.New(config(t, openapitoolset.Config{Spec: []byte(b.String())}))
-	if err == nil || !strings.Contains(err.Error(), "aliases are not supported") {
-		t.Errorf("New() = %v, want an error about aliases", err)
 	}
 }

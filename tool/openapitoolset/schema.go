@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-openapi/jsonpointer"
+
 	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 )
@@ -28,10 +30,6 @@ type converter struct {
 	names map[string]string // of a definition, by the pointer of its schema
 	queue []value           // to be converted
 	seen  int
-}
-
-func newConverter(d *document) *converter {
-	return &converter{doc: d, defs: map[string]any{}, names: map[string]string{}}
 }
 
 // finish converts the referenced schemas.
@@ -89,7 +87,7 @@ func (c *converter) convert(v value, depth int) (any, error) {
 	}
 	kinds := applicators()
 	for _, keyword := range slices.Sorted(maps.Keys(from)) {
-		member := value{from[keyword], v.below(keyword)}
+		member := v.member(keyword)
 		switch {
 		case keyword == "$ref":
 		case kinds[keyword] != 0:
@@ -104,7 +102,7 @@ func (c *converter) convert(v value, depth int) (any, error) {
 			}
 		}
 	}
-	if err := c.dropReadOnly(to, from, v); err != nil {
+	if err := c.dropReadOnly(to, v); err != nil {
 		return nil, err
 	}
 	if c.doc.is30() {
@@ -123,7 +121,7 @@ func (c *converter) nested(v value, kind int, keyword string, depth int) (any, e
 		}
 		all := make([]any, len(list))
 		for i, schema := range list {
-			if all[i], err = c.convert(value{schema, v.below(fmt.Sprint(i))}, depth); err != nil {
+			if all[i], err = c.convert(schema, depth); err != nil {
 				return nil, err
 			}
 		}
@@ -135,7 +133,7 @@ func (c *converter) nested(v value, kind int, keyword string, depth int) (any, e
 		}
 		all := make(map[string]any, len(object))
 		for _, name := range slices.Sorted(maps.Keys(object)) {
-			if all[name], err = c.convert(value{object[name], v.below(name)}, depth); err != nil {
+			if all[name], err = c.convert(v.member(name), depth); err != nil {
 				return nil, err
 			}
 		}
@@ -167,8 +165,10 @@ func (c *converter) keyword(to map[string]any, keyword string, v value) error {
 		to[keyword] = clipText(s)
 		return nil
 	case "pattern":
-		if s, ok := v.v.(string); ok && !isPattern(s) {
-			return nil // the server checks it
+		if s, ok := v.v.(string); ok {
+			if _, err := regexp.Compile(s); err != nil {
+				return nil //nolint:nilerr // the server checks it
+			}
 		}
 	}
 	if !strings.HasPrefix(keyword, "x-") {
@@ -177,43 +177,22 @@ func (c *converter) keyword(to map[string]any, keyword string, v value) error {
 	return nil
 }
 
-// isPattern reports whether package regexp knows a pattern.
-func isPattern(s string) bool {
-	_, err := regexp.Compile(s)
-	return err == nil
-}
-
 // dropReadOnly removes the properties that a request does not have.
-func (c *converter) dropReadOnly(to, from map[string]any, v value) error {
-	properties, ok := to["properties"].(map[string]any)
-	if !ok {
-		return nil
-	}
-	original, ok := from["properties"].(map[string]any)
-	if !ok {
-		return nil
-	}
-	var dropped []string
-	for name, property := range original {
-		resolved, err := c.doc.resolve(value{property, v.below("properties") + "/" + strictjson.EscapePointer(name)})
+func (c *converter) dropReadOnly(to map[string]any, v value) error {
+	properties, _ := to["properties"].(map[string]any)
+	for _, name := range sorted(properties) {
+		property := v.member("properties").member(name)
+		resolved, err := c.doc.resolve(property)
 		if err != nil {
 			return err
 		}
-		m, _ := resolved.v.(map[string]any)
-		own, _ := property.(map[string]any)
-		if m["readOnly"] == true || own["readOnly"] == true {
-			delete(properties, name)
-			dropped = append(dropped, name)
+		if resolved.member("readOnly").v != true && property.member("readOnly").v != true {
+			continue
 		}
-	}
-	if required, ok := to["required"].([]any); ok && len(dropped) > 0 {
-		kept := []any{}
-		for _, name := range required {
-			if s, ok := name.(string); !ok || !slices.Contains(dropped, s) {
-				kept = append(kept, name)
-			}
+		delete(properties, name)
+		if required, ok := to["required"].([]any); ok {
+			to["required"] = slices.DeleteFunc(slices.Clone(required), func(one any) bool { return one == name })
 		}
-		to["required"] = kept
 	}
 	return nil
 }
@@ -263,7 +242,7 @@ var notInName = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
 
 // nameOf returns a name for the definition of the schema at a pointer.
 func (c *converter) nameOf(pointer string) string {
-	token := strings.NewReplacer("~1", "/", "~0", "~").Replace(pointer[strings.LastIndexByte(pointer, '/')+1:])
+	token := jsonpointer.Unescape(pointer[strings.LastIndexByte(pointer, '/')+1:])
 	name := notInName.ReplaceAllString(token, "_")
 	if _, taken := c.defs[name]; taken || name == "" || len(name) > 64 {
 		name = shorten(name, pointer)
