@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -53,42 +52,32 @@ func (p *program) approvalsList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *as == "json" {
-			return p.printJSON(all)
-		}
-		return p.printApprovals(all, &q)
+		return p.printApprovals(*as, all, &q)
 	})
 	return c
 }
 
 // pending returns the approvals that q selects, at most limit.
 func (s *server) pending(ctx context.Context, q client.ApprovalQuery, limit int) (*approvalsJSON, error) {
-	all := &approvalsJSON{Items: []client.Approval{}}
+	all := &approvalsJSON{}
 	var err error
-	all.More, err = pages(limit, func(limit int, cursor string) (int, string, error) {
+	all.Items, all.More, err = collect(limit, func(limit int, cursor string) ([]client.Approval, string, error) {
 		q.Limit, q.Cursor = limit, cursor
 		page, err := s.Approvals(ctx, q)
-		all.Items, all.Damaged = append(all.Items, page.Items...), all.Damaged+page.Damaged
-		return len(page.Items) + page.Damaged, page.Next, err
+		all.Damaged += page.Damaged
+		return page.Items, page.Next, s.explain(err)
 	})
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	return all, nil
+	return all, err
 }
 
-func (p *program) printApprovals(all *approvalsJSON, q *client.ApprovalQuery) error {
+func (p *program) printApprovals(as form, all *approvalsJSON, q *client.ApprovalQuery) error {
 	states := q.Task != "" || q.State != ""
 	head := []string{"ID", "TOOL", "RISK", "REQUESTER", "REQUESTED", "DEADLINE", "GATE", "ARGUMENTS"}
 	if states {
 		head = append([]string{"ID", "STATE"}, head[1:]...)
 	}
 	lines := []string{strings.Join(head, "\t")}
-	var ids []string
-	for i := range all.Items {
-		ids = append(ids, all.Items[i].ID)
-	}
-	now, name := time.Now(), shorts(ids)
+	now, name := time.Now(), shorts(idsOf(all.Items, func(a *client.Approval) string { return a.ID }))
 	for i := range all.Items {
 		a := &all.Items[i]
 		requester := a.Requester.Subject
@@ -101,26 +90,18 @@ func (p *program) printApprovals(all *approvalsJSON, q *client.ApprovalQuery) er
 		}
 		lines = append(lines, columns(row...))
 	}
+	nothing := "nothing waits for approval"
 	switch {
-	case len(all.Items) > 0:
-		if err := p.table(lines); err != nil {
-			return err
-		}
-	case all.Damaged == 0:
-		nothing := "nothing waits for approval"
-		if states || q.Tool != "" || q.Gate != "" || q.Mine {
-			nothing = "there are no such approvals"
-		}
-		if _, err := fmt.Fprintln(p.stdout, nothing); err != nil {
-			return err
-		}
+	case all.Damaged > 0:
+		nothing = ""
+	case states || q.Tool != "" || q.Gate != "" || q.Mine:
+		nothing = "there are no such approvals"
 	}
-	if all.Damaged > 0 {
-		if _, err := fmt.Fprintf(p.stderr, "%d more cannot be read, because their stored data is damaged: the server's log lists them.\n", all.Damaged); err != nil {
-			return err
-		}
+	err := p.list(as, all, lines, nothing, all.More)
+	if err == nil && all.Damaged > 0 && as != asJSON {
+		_, err = fmt.Fprintf(p.stderr, "%d more cannot be read, because their stored data is damaged: the server's log lists them.\n", all.Damaged)
 	}
-	return p.noteMore(all.More)
+	return err
 }
 
 // deadline returns the deadline of an approval; zero: it has none.
@@ -141,11 +122,7 @@ func (p *program) approvalsShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *as == "json" {
-			return p.printJSON(d)
-		}
-		_, err = io.WriteString(p.stdout, approvalText(d, columnsOf(p.stdout), time.Now()))
-		return err
+		return p.show(*as, d, approvalText(d, columnsOf(p.stdout), time.Now()))
 	})
 	return c
 }

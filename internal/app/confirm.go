@@ -35,32 +35,27 @@ func (p *program) needsPerson(or string) error {
 	if p.person() {
 		return nil
 	}
-	return &refusedError{"nothing was done: it has to be confirmed, and there is no terminal to ask on; run the command in a terminal, or " + or}
+	return &exitError{exitRefused, "nothing was done: it has to be confirmed, and there is no terminal to ask on; run the command in a terminal, or " + or}
 }
 
-// confirm asks the person at the terminal, and returns a [*refusedError] unless they write
-// yes.
+// confirm asks the person at the terminal, and returns an error unless they write yes.
 func (p *program) confirm(ctx context.Context, question string) error {
-	k := &keyboard{from: p.stdin}
+	k := &keyboard{from: p.stdin, to: p.stderr}
 	for {
-		line, err := k.line(ctx, func() error {
-			_, err := io.WriteString(p.stderr, question+" [y/N] ")
-			return err
-		})
+		line, err := k.ask(ctx, question+" [y/N]")
 		switch {
 		case errors.Is(err, io.EOF):
-			return &refusedError{"nothing was done: standard input ended without an answer"}
+			return &exitError{exitRefused, "nothing was done: standard input ended without an answer"}
 		case err != nil && ctx.Err() != nil:
-			_, _ = io.WriteString(p.stderr, "\n") // after the question; nothing depends on it
-			return &refusedError{"nothing was done: the command was interrupted"}
+			return &exitError{exitRefused, "nothing was done: the command was interrupted"}
 		case err != nil:
-			return fmt.Errorf("ask on the terminal: %w", err)
+			return err
 		}
 		switch strings.ToLower(line) {
 		case "y", "yes":
 			return nil
 		case "", "n", "no":
-			return &refusedError{"nothing was done"}
+			return &exitError{exitRefused, "nothing was done"}
 		}
 		if _, err := fmt.Fprintln(p.stderr, "Write y or n; an empty line is no."); err != nil {
 			return err

@@ -249,25 +249,10 @@ func (s *server) explain(err error) error {
 // says that the outcome is unknown, and how to find out.
 func (s *server) changed(err error, what, look string) error {
 	if unknown, is := errors.AsType[*client.OutcomeError](err); is {
-		return &unknownError{fmt.Sprintf("it is not known whether %s: %s\nWhen the server answers again, '%s' shows it", what, visible.Text(unknown.Cause.Error()), look)}
+		return &exitError{exitUnknown, fmt.Sprintf("it is not known whether %s: %s\nWhen the server answers again, '%s' shows it", what, visible.Text(unknown.Cause.Error()), look)}
 	}
 	return s.explain(err)
 }
-
-// unknownError says that it is not known whether something was done.
-type unknownError struct{ problem string }
-
-// Error returns why, and how to find out.
-func (e *unknownError) Error() string { return e.problem }
-
-// codeError is an error with an exit code of its own.
-type codeError struct {
-	code    int
-	problem string
-}
-
-// Error returns the problem.
-func (e *codeError) Error() string { return e.problem }
 
 // asks makes c a command that asks the server that t names, until the person interrupts it.
 func (p *program) asks(c *cobra.Command, t *target, do func(ctx context.Context, s *server, args []string) error) {

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,14 +46,7 @@ func (p *program) contextList() *cobra.Command {
 			out.Contexts = append(out.Contexts, one.json(name))
 			lines = append(lines, mark+"\t"+columns(name, one.url+one.socket, one.credential()))
 		}
-		if *as == "json" {
-			return p.printJSON(out)
-		}
-		if len(out.Contexts) == 0 {
-			_, err := fmt.Fprintln(p.stdout, "there are no contexts; 'a2a-server context set NAME --url URL' adds one")
-			return err
-		}
-		return p.table(lines)
+		return p.list(*as, out, lines, "there are no contexts; 'a2a-server context set NAME --url URL' adds one", false)
 	}
 	return c
 }
@@ -179,12 +171,6 @@ func (p *program) contextShow() *cobra.Command {
 		if err != nil {
 			return s.explain(err)
 		}
-		if *as == "json" {
-			return p.printJSON(struct {
-				Server string        `json:"server"`
-				Who    client.WhoAmI `json:"who"`
-			}{s.at.String(), me})
-		}
 		var may []string
 		for action, is := range me.May {
 			if is {
@@ -198,8 +184,10 @@ func (p *program) contextShow() *cobra.Command {
 		f.add("you", principalText(&me.Caller))
 		f.add("roles", visible.Line(strings.Join(me.Caller.Roles, ", ")))
 		f.add("may", strings.Join(may, ", "))
-		_, err = io.WriteString(p.stdout, f.String())
-		return err
+		return p.show(*as, struct {
+			Server string        `json:"server"`
+			Who    client.WhoAmI `json:"who"`
+		}{s.at.String(), me}, f.String())
 	})
 	return c
 }

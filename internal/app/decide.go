@@ -69,11 +69,7 @@ func (p *program) approvalsDecide(of client.DecisionType) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *as == "json" {
-			return p.printJSON(decided)
-		}
-		_, err = fmt.Fprintln(p.stdout, decidedText(args[0], of, decided))
-		return err
+		return p.show(*as, decided, decidedText(args[0], of, decided)+"\n")
 	})
 	return c
 }
@@ -124,7 +120,7 @@ func (p *program) decide(ctx context.Context, s *server, id string, d client.Dec
 		if already {
 			return &client.Decided{Approval: a, Already: true, Caller: shown.Caller}, nil
 		}
-		return nil, &codeError{exitConflict, conflictText(a, time.Now())}
+		return nil, &exitError{exitConflict, conflictText(a, time.Now())}
 	}
 	switch {
 	case a.State != client.Pending:
@@ -163,7 +159,7 @@ func (p *program) decide(ctx context.Context, s *server, id string, d client.Dec
 		case e.Reason == client.ReasonConflict && e.Approval != nil:
 			return settled(e.Approval, same(e.Approval, &d))
 		case e.Reason == client.ReasonConflict:
-			return nil, &codeError{exitConflict, visible.Text(e.Error())}
+			return nil, &exitError{exitConflict, visible.Text(e.Error())}
 		}
 	}
 	if err != nil {

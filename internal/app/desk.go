@@ -1,11 +1,13 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	a2aserver "a2a-server"
@@ -295,7 +297,7 @@ func (d *desk) Decide(ctx context.Context, a *approval.Approval, problem error) 
 	if a.Kind == approval.KindQuestion {
 		return d.question(ctx, a)
 	}
-	answer, err := d.decision(ctx, a)
+	answer, err := d.decision(ctx, a.Kind, a.Verbs())
 	d.rejected = answer.Verb == approval.Reject && a.AskKind == ""
 	return answer, err
 }
@@ -347,68 +349,49 @@ func (d *desk) value(text string) string {
 
 // ask prints a prompt and returns the line that the person writes.
 func (d *desk) ask(ctx context.Context, prompt string) (string, error) {
+	line, err := d.keyboard.ask(ctx, prompt)
+	if errors.Is(err, io.EOF) {
+		d.refusal = fmt.Sprintf("%s was not approved: standard input ended without an answer", visible.Line(d.tool))
+		return "", a2aserver.ErrNobody
+	}
+	return line, err
+}
+
+// choices are the decisions that a person can write, in the order of the prompt: as the prompt
+// has each, and another word for it.
+var choices = []struct {
+	shown, other string
+	verb         approval.Verb
+}{
+	{"y", "yes", approval.Approve},
+	{"N", "no", approval.Reject},
+	{"edit", "e", approval.Edit},
+	{"result", "result", approval.Respond},
+	{"reason", "r", approval.Reject},
+}
+
+// decision asks for a decision about a call. A call may always be rejected.
+func (d *desk) decision(ctx context.Context, kind approval.Kind, verbs []approval.Verb) (approval.Answer, error) {
+	prompt := "Approve?"
+	if kind == approval.KindOutcome {
+		prompt = "Run it again?"
+	}
+	verbs = append(slices.Clone(verbs), approval.Reject)
+	var offered []string
+	for _, c := range choices {
+		if slices.Contains(verbs, c.verb) {
+			offered = append(offered, c.shown)
+		}
+	}
 	for {
-		line, err := d.keyboard.line(ctx, func() error {
-			_, err := io.WriteString(d.stderr, prompt+" ")
-			return err
-		})
-		switch {
-		case errors.Is(err, io.EOF):
-			d.refusal = fmt.Sprintf("%s was not approved: standard input ended without an answer", visible.Line(d.tool))
-			return "", a2aserver.ErrNobody
-		case err != nil && ctx.Err() != nil:
-			_, _ = io.WriteString(d.stderr, "\n") // after the prompt; nothing depends on it
-			return "", err
-		case err != nil:
-			return "", fmt.Errorf("ask on the terminal: %w", err)
-		case len(line) < longestLine:
-			return line, nil
-		}
-		if err := d.note("That line is too long for a terminal, which has cut it off."); err != nil {
-			return "", err
-		}
-	}
-}
-
-// choice is a decision that a person can write.
-type choice struct {
-	short, long string
-	verb        approval.Verb
-}
-
-// decision asks for a decision about a call.
-func (d *desk) decision(ctx context.Context, a *approval.Approval) (approval.Answer, error) {
-	prompt, brackets := "Approve?", " [N"
-	choices := []choice{{"n", "no", approval.Reject}, {"r", "reason", approval.Reject}}
-	add := func(short, long string, verb approval.Verb) {
-		choices = append(choices, choice{short, long, verb})
-		brackets += "/" + long
-	}
-	for _, v := range a.Verbs() {
-		switch v {
-		case approval.Approve:
-			choices = append(choices, choice{"y", "yes", v})
-			brackets = " [y/N" + strings.TrimPrefix(brackets, " [N")
-		case approval.Edit:
-			add("e", "edit", v)
-		case approval.Respond:
-			prompt = "Run it again?"
-			add("result", "result", v)
-		case approval.Reject, approval.Cancel:
-		}
-	}
-	prompt += brackets + "/reason"
-	for prompt += "]"; ; {
-		line, err := d.ask(ctx, prompt)
+		line, err := d.ask(ctx, prompt+" ["+strings.Join(offered, "/")+"]")
 		if err != nil {
 			return approval.Answer{}, err
 		}
-		if line == "" {
-			return approval.Answer{Verb: approval.Reject}, nil
-		}
+		word := cmp.Or(strings.ToLower(line), "no")
 		for _, c := range choices {
-			if word := strings.ToLower(line); word == c.short || word == c.long {
-				return d.complete(ctx, c)
+			if (word == strings.ToLower(c.shown) || word == c.other) && slices.Contains(offered, c.shown) {
+				return d.complete(ctx, c.shown, c.verb)
 			}
 		}
 		if err := d.note("Write one of the words in brackets; an empty line is no."); err != nil {
@@ -418,31 +401,32 @@ func (d *desk) decision(ctx context.Context, a *approval.Approval) (approval.Ans
 }
 
 // complete asks for the other fields of a decision.
-func (d *desk) complete(ctx context.Context, c choice) (approval.Answer, error) {
-	answer := approval.Answer{Verb: c.verb}
+func (d *desk) complete(ctx context.Context, word string, verb approval.Verb) (approval.Answer, error) {
+	answer := approval.Answer{Verb: verb}
 	var err error
-	switch c.long {
+	switch word {
 	case "edit":
-		answer.Args, err = d.json(ctx, "All arguments, as a JSON object on one line:")
+		answer.Args, err = d.read(ctx, "All arguments, as a JSON object on one line:", jsonAnswer)
 	case "result":
-		answer.Response, err = d.json(ctx, "Its result, as JSON on one line:")
+		answer.Response, err = d.read(ctx, "Its result, as JSON on one line:", jsonAnswer)
 	case "reason":
 		answer.Reason, err = d.ask(ctx, "Why not?")
 	}
 	return answer, err
 }
 
-// json asks for a line of JSON.
-func (d *desk) json(ctx context.Context, prompt string) (json.RawMessage, error) {
+// read asks for a line until parse accepts it. The error of parse is a note for the person.
+func (d *desk) read(ctx context.Context, prompt string, parse func(string) (json.RawMessage, error)) (json.RawMessage, error) {
 	for {
 		line, err := d.ask(ctx, prompt)
 		if err != nil {
 			return nil, err
 		}
-		if json.Valid([]byte(line)) {
-			return json.RawMessage(line), nil
+		parsed, problem := parse(line)
+		if problem == nil {
+			return parsed, nil
 		}
-		if err := d.note("That is not JSON."); err != nil {
+		if err := d.note(problem.Error()); err != nil {
 			return nil, err
 		}
 	}

@@ -108,7 +108,7 @@ func (p *program) approvalsWait() *cobra.Command {
 		if a.State == client.Pending {
 			if a, err = s.settled(waiting, a.ID); err != nil {
 				if waiting.Err() != nil && ctx.Err() == nil {
-					return &codeError{exitTimeout, visible.Line(d.Approval.ID) + " still waits"}
+					return &exitError{exitTimeout, visible.Line(d.Approval.ID) + " still waits"}
 				}
 				return s.explain(err)
 			}
@@ -162,7 +162,7 @@ func (p *program) waited(a *client.Approval, printed bool) error {
 	case client.Approved, client.Edited, client.Responded, client.Pending:
 	}
 	if code != exitOK {
-		return &codeError{code, text}
+		return &exitError{code, text}
 	}
 	if printed {
 		return nil
@@ -204,14 +204,10 @@ func (p *program) approvalsExtend() *cobra.Command {
 		if err != nil {
 			return s.changed(err, "the deadline of "+visible.Line(a.ID)+" was moved", "a2a-server approvals show "+visible.Line(a.ID))
 		}
-		if *as == "json" {
-			return p.printJSON(done)
-		}
 		if done.Approval != nil {
 			at = deadline(done.Approval)
 		}
-		_, err = fmt.Fprintf(p.stdout, "the deadline of %s is %s\n", visible.Line(a.ID), exactly(at, time.Now()))
-		return err
+		return p.show(*as, done, fmt.Sprintf("the deadline of %s is %s\n", visible.Line(a.ID), exactly(at, time.Now())))
 	})
 	return c
 }

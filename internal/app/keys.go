@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -226,33 +224,14 @@ func (p *program) keysList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *as == "json" {
-			return p.printJSON(keysJSON(keys, time.Now()))
+		all := keysJSON(keys, time.Now())
+		lines := []string{"ID\tKIND\tPERSON\tTENANT\tROLES\tCREATED\tEXPIRES\tSTATE"}
+		for _, k := range all {
+			lines = append(lines, columns(k.ID, k.Kind, k.Person, k.Tenant, strings.Join(k.Roles, ","), dayOf(k.Created), dayOf(k.Expires), k.State))
 		}
-		return p.printKeys(keys, time.Now())
+		return p.list(*as, all, lines, "there are no keys", false)
 	}
 	return c
-}
-
-// printKeys prints a line for each key.
-func (p *program) printKeys(keys []apikey.Key, now time.Time) error {
-	if len(keys) == 0 {
-		_, err := fmt.Fprintln(p.stdout, "there are no keys")
-		return err
-	}
-	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
-	lines := "ID\tKIND\tPERSON\tTENANT\tROLES\tCREATED\tEXPIRES\tSTATE\n"
-	for _, k := range keysJSON(keys, now) {
-		columns := []string{k.ID, k.Kind, k.Person, k.Tenant, strings.Join(k.Roles, ","), dayOf(k.Created), dayOf(k.Expires), k.State}
-		for i, text := range columns {
-			columns[i] = visible.Line(cmp.Or(text, none))
-		}
-		lines += strings.Join(columns, "\t") + "\n"
-	}
-	if _, err := io.WriteString(w, lines); err != nil {
-		return err
-	}
-	return w.Flush()
 }
 
 func dayOf(at *time.Time) string {

@@ -57,17 +57,7 @@ func (p *program) pushList() *cobra.Command {
 				return err
 			}
 		}
-		if *as == "json" {
-			return p.printJSON(all)
-		}
-		if len(all.Webhooks) == 0 {
-			_, err := fmt.Fprintln(p.stdout, noWebhooks)
-			return err
-		}
-		if err := p.table(webhookLines(all.Webhooks, time.Now())); err != nil {
-			return err
-		}
-		return p.noteMore(all.More)
+		return p.list(*as, all, webhookLines(all.Webhooks, time.Now()), noWebhooks, all.More)
 	})
 	return c
 }
@@ -80,16 +70,12 @@ func principalFlag(c *cobra.Command, to *string, what string) {
 
 // webhooks returns the webhooks that q selects, at most limit.
 func (s *server) webhooks(ctx context.Context, q client.WebhookQuery, limit int) (all pushJSON, err error) {
-	all.Webhooks = []client.Webhook{}
-	all.More, err = pages(limit, func(limit int, cursor string) (int, string, error) {
+	all.Webhooks, all.More, err = collect(limit, func(limit int, cursor string) ([]client.Webhook, string, error) {
 		q.Limit, q.Cursor = limit, cursor
 		page, err := s.Webhooks(ctx, q)
-		all.Webhooks, all.Off = append(all.Webhooks, page.Items...), page.Off
-		return len(page.Items), page.Next, err
+		all.Off = page.Off
+		return page.Items, page.Next, s.explain(err)
 	})
-	if err != nil {
-		err = s.explain(err)
-	}
 	return all, err
 }
 
@@ -104,11 +90,7 @@ func setBy(w *client.Webhook) string {
 
 // webhookLines returns webhooks as lines for table.
 func webhookLines(all []client.Webhook, now time.Time) []string {
-	var tasks []string
-	for i := range all {
-		tasks = append(tasks, all[i].Task)
-	}
-	name := shorts(tasks)
+	name := shorts(idsOf(all, func(w *client.Webhook) string { return w.Task }))
 	lines := []string{"TASK\tID\tSTATE\tHOST\tSET BY\tTRIES\tNEXT\tLAG\tERROR"}
 	for i := range all {
 		w := &all[i]
@@ -159,7 +141,7 @@ func (p *program) pushDelete() *cobra.Command {
 		if err != nil && len(done) == 0 {
 			return err
 		}
-		return errors.Join(p.printDeleted(done, *as == "json"), err)
+		return errors.Join(p.printDeleted(done, *as), err)
 	})
 	return c
 }
@@ -226,16 +208,7 @@ func (s *server) deleteAll(ctx context.Context, chosen []client.Webhook) ([]dele
 }
 
 // printDeleted prints the results of deleting webhooks.
-func (p *program) printDeleted(done []deleted, asJSON bool) error {
-	switch {
-	case asJSON:
-		return p.printJSON(struct {
-			Webhooks []deleted `json:"webhooks"`
-		}{done})
-	case len(done) == 0:
-		_, err := fmt.Fprintln(p.stdout, noWebhooks)
-		return err
-	}
+func (p *program) printDeleted(done []deleted, as form) error {
 	lines := []string{"TASK\tID\tRESULT"}
 	for _, d := range done {
 		result := "deleted"
@@ -244,5 +217,7 @@ func (p *program) printDeleted(done []deleted, asJSON bool) error {
 		}
 		lines = append(lines, columns(d.Task, d.ID, result))
 	}
-	return p.table(lines)
+	return p.list(as, struct {
+		Webhooks []deleted `json:"webhooks"`
+	}{done}, lines, noWebhooks, false)
 }

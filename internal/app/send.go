@@ -53,7 +53,7 @@ for somebody and there is no terminal to ask on.
 		}
 		err = talk.follow(ctx)
 		if errors.Is(err, errWaits) {
-			return &refusedError{fmt.Sprintf("the task %s waits for a message: 'a2a-server send --task %s TEXT' answers it", talk.task, short(talk.task))}
+			return &exitError{exitRefused, fmt.Sprintf("the task %s waits for a message: 'a2a-server send --task %s TEXT' answers it", talk.task, short(talk.task))}
 		}
 		return err
 	})
@@ -153,7 +153,7 @@ func (p *program) talkDesk(form string) (*desk, error) {
 }
 
 func (p *program) newDesk(name string) *desk {
-	return &desk{keyboard: keyboard{from: p.stdin}, stdout: p.stdout, stderr: p.stderr, tool: name, shown: terminal(p.stdout), person: p.person()}
+	return &desk{keyboard: keyboard{from: p.stdin, to: p.stderr}, stdout: p.stdout, stderr: p.stderr, tool: name, shown: terminal(p.stdout), person: p.person()}
 }
 
 // newTalk returns a conversation that continues where the flags say.

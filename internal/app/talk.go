@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -170,7 +169,7 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 	case !d.May.Decide:
 		return t.desk.note("it waits for approval " + short(a.ID) + " of " + visible.Line(a.Tool) + ": " + visible.Text(d.May.WhyNot))
 	case !t.desk.person:
-		return &refusedError{fmt.Sprintf("the task %s waits for the approval %s of %s, and there is no terminal to ask on\n'a2a-server approvals show %s' shows it", t.task, visible.Line(a.ID), visible.Line(a.Tool), short(a.ID))}
+		return &exitError{exitRefused, fmt.Sprintf("the task %s waits for the approval %s of %s, and there is no terminal to ask on\n'a2a-server approvals show %s' shows it", t.task, visible.Line(a.ID), visible.Line(a.Tool), short(a.ID))}
 	}
 	if err := t.desk.approval(d); err != nil {
 		return err
@@ -226,52 +225,21 @@ func (d *desk) approval(a *client.ApprovalDetail) error {
 
 // answer asks the person for a decision.
 func (t *talk) answer(ctx context.Context, a *client.Approval) (client.Decision, error) {
-	out := client.Decision{Digest: a.Digest}
+	var answer approval.Answer
+	var err error
 	if a.Kind == client.KindQuestion {
-		answer, err := t.desk.question(ctx, &approval.Approval{Schema: a.Schema, AskKind: a.Question})
-		out.Decision, out.Response = client.DecisionType(answer.Verb), answer.Response
-		return out, t.refusal(err)
+		answer, err = t.desk.question(ctx, &approval.Approval{Schema: a.Schema, AskKind: a.Question})
+	} else {
+		var verbs []approval.Verb
+		for _, d := range a.Decisions {
+			verbs = append(verbs, approval.Verb(d))
+		}
+		answer, err = t.desk.decision(ctx, approval.Kind(a.Kind), verbs)
 	}
-	types := map[string]client.DecisionType{"y": client.Approve, "n": client.Reject, "reason": client.Reject, "edit": client.Edit, "result": client.Respond}
-	words := []string{"y", "n", "reason"}
-	for word, of := range types {
-		if (word == "edit" || word == "result") && slices.Contains(a.Decisions, of) {
-			words = append(words, word)
-		}
-	}
-	question := "Approve?"
-	if a.Kind == client.KindOutcome {
-		question = "Run it again?"
-	}
-	for {
-		line, err := t.desk.ask(ctx, question+" ["+strings.Join(words, "/")+"]")
-		if err != nil {
-			return out, t.refusal(err)
-		}
-		word := strings.ToLower(line)
-		switch word {
-		case "yes":
-			word = "y"
-		case "no":
-			word = "n"
-		}
-		if !slices.Contains(words, word) {
-			if err := t.desk.note("Write one of the words in brackets."); err != nil {
-				return out, err
-			}
-			continue
-		}
-		out.Decision = types[word]
-		switch word {
-		case "edit":
-			out.Arguments, err = t.desk.json(ctx, "All arguments, as a JSON object on one line:")
-		case "result":
-			out.Response, err = t.desk.json(ctx, "Its result, as JSON on one line:")
-		case "reason":
-			out.Reason, err = t.desk.ask(ctx, "Why not?")
-		}
-		return out, t.refusal(err)
-	}
+	return client.Decision{
+		Decision: client.DecisionType(answer.Verb), Digest: a.Digest,
+		Arguments: answer.Args, Response: answer.Response, Reason: answer.Reason,
+	}, t.refusal(err)
 }
 
 // refusal returns the error of a question that the person has not answered.
@@ -279,7 +247,7 @@ func (t *talk) refusal(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &refusedError{fmt.Sprintf("nothing was decided, and the task %s still waits; 'a2a-server chat --task %s' comes back to it", visible.Line(t.task), short(t.task))}
+	return &exitError{exitRefused, fmt.Sprintf("nothing was decided, and the task %s still waits; 'a2a-server chat --task %s' comes back to it", visible.Line(t.task), short(t.task))}
 }
 
 // chat sends the person's lines, and follows each task.
@@ -299,7 +267,7 @@ func (t *talk) chat(ctx context.Context) error {
 				continue
 			}
 			if err := t.say(ctx, line); err != nil {
-				if _, unknown := errors.AsType[*unknownError](err); unknown || !t.desk.person {
+				if codeOf(err) == exitUnknown || !t.desk.person {
 					return err
 				}
 				if err := t.desk.note("error: " + err.Error()); err != nil {
@@ -309,10 +277,10 @@ func (t *talk) chat(ctx context.Context) error {
 			}
 		}
 		err := t.follow(ctx)
-		switch _, refused := errors.AsType[*refusedError](err); {
+		switch {
 		case errors.Is(err, errWaits):
 			continue // the next line is for this task
-		case ctx.Err() != nil, refused:
+		case ctx.Err() != nil, codeOf(err) == exitRefused:
 			return err
 		case err != nil && !t.desk.person:
 			return err
@@ -328,10 +296,7 @@ func (t *talk) chat(ctx context.Context) error {
 // line returns the person's next line.
 func (t *talk) line(ctx context.Context, lines *bufio.Scanner) (string, error) {
 	if t.desk.person {
-		line, err := t.desk.keyboard.line(ctx, func() error {
-			_, err := io.WriteString(t.desk.stderr, "> ")
-			return err
-		})
+		line, err := t.desk.keyboard.line(ctx, "> ")
 		if ctx.Err() != nil {
 			err = io.EOF
 		}

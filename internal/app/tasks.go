@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -41,45 +40,27 @@ func (p *program) tasksList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *as == "json" {
-			return p.printJSON(all)
-		}
-		if len(all.Items) == 0 {
-			_, err := fmt.Fprintln(p.stdout, "there are no such tasks")
-			return err
-		}
-		if err := p.table(taskLines(all.Items, time.Now())); err != nil {
-			return err
-		}
-		return p.noteMore(all.More)
+		return p.list(*as, all, taskLines(all.Items, time.Now()), "there are no such tasks", all.More)
 	})
 	return c
 }
 
 // tasks returns the tasks that q selects, at most limit.
 func (s *server) tasks(ctx context.Context, q client.TaskQuery, limit int) (*tasksJSON, error) {
-	all := &tasksJSON{Items: []client.Task{}}
+	all := &tasksJSON{}
 	var err error
-	all.More, err = pages(limit, func(limit int, cursor string) (int, string, error) {
+	all.Items, all.More, err = collect(limit, func(limit int, cursor string) ([]client.Task, string, error) {
 		q.Limit, q.Cursor = limit, cursor
 		page, err := s.Tasks(ctx, q)
-		all.Items = append(all.Items, page.Items...)
-		return len(page.Items), page.Next, err
+		return page.Items, page.Next, s.explain(err)
 	})
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	return all, nil
+	return all, err
 }
 
 // taskLines returns tasks as lines for table.
 func taskLines(all []client.Task, now time.Time) []string {
 	lines := []string{"ID\tSTATE\tSINCE\tOWNER\tPENDING\tBYTES"}
-	var ids []string
-	for i := range all {
-		ids = append(ids, all[i].ID)
-	}
-	name := shorts(ids)
+	name := shorts(idsOf(all, func(t *client.Task) string { return t.ID }))
 	for i := range all {
 		t := &all[i]
 		about, owner := shortState(t.State), t.Owner
@@ -120,15 +101,11 @@ func (p *program) tasksShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *as == "json" {
-			return p.printJSON(d)
-		}
 		text, err := taskText(d, columnsOf(p.stdout), time.Now())
-		if err != nil {
+		if err != nil && *as != asJSON {
 			return err
 		}
-		_, err = io.WriteString(p.stdout, text)
-		return err
+		return p.show(*as, d, text)
 	})
 	return c
 }

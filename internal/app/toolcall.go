@@ -22,12 +22,6 @@ import (
 // maxArguments is how many bytes of arguments are read from standard input.
 const maxArguments = 4 << 20
 
-// refusedError says that a call was not approved.
-type refusedError struct{ problem string }
-
-// Error returns why.
-func (e *refusedError) Error() string { return e.problem }
-
 const callHelp = `Arguments are key=value, or one text if the tool has one required argument that is
 a text. The call goes through the same gates as in the server, with the tasks in
 memory and no port. If it has to be approved, the question is on the terminal:
@@ -72,7 +66,7 @@ func (p *program) toolsCall() *cobra.Command {
 }
 
 func (p *program) call(ctx context.Context, options a2aserver.Config, name, text string) error {
-	d := &desk{keyboard: keyboard{from: p.stdin}, stdout: p.stdout, stderr: p.stderr, tool: name, shown: terminal(p.stdout), person: p.person()}
+	d := p.newDesk(name)
 	end, err := a2aserver.CallOnce(ctx, options, text, d)
 	d.end()
 	var wrong *a2aserver.CallError
@@ -80,7 +74,7 @@ func (p *program) call(ctx context.Context, options a2aserver.Config, name, text
 	case errors.Is(err, a2aserver.ErrNobody) && end.Unknown:
 		return errors.New(cmp.Or(d.refusal, visible.Line(name)+" may have run or not"))
 	case errors.Is(err, a2aserver.ErrNobody):
-		return &refusedError{cmp.Or(d.refusal, visible.Line(name)+" was canceled: its question has no answer")}
+		return &exitError{exitRefused, cmp.Or(d.refusal, visible.Line(name)+" was canceled: its question has no answer")}
 	case d.broken != nil:
 		return fmt.Errorf("the call of %s was canceled, because its output cannot be written: %w", visible.Line(name), d.broken)
 	case err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
@@ -97,7 +91,7 @@ func (p *program) call(ctx context.Context, options a2aserver.Config, name, text
 		why = visible.Line(name) + " did not succeed"
 	}
 	if end.Refused {
-		return &refusedError{why}
+		return &exitError{exitRefused, why}
 	}
 	return errors.New(why)
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,14 +38,11 @@ func (p *program) toolsShow() *cobra.Command {
 			if t.Name != args[0] {
 				continue
 			}
-			if *as == "json" {
-				return p.printJSON(toolJSON(t))
-			}
 			text, err := shown(t)
-			if err == nil {
-				_, err = io.WriteString(p.stdout, text)
+			if err != nil && *as != asJSON {
+				return err
 			}
-			return err
+			return p.show(*as, toolJSON(t), text)
 		}
 		if err := printProblems(p.stderr, all.Problems); err != nil {
 			return err
