@@ -33,11 +33,11 @@ type Inventory struct {
 // A ToolProblem is a problem with tools that keeps no server from starting, such as an MCP
 // server that is down.
 type ToolProblem struct {
-	Origin  Origin // of the entry of tools; the zero Origin: of none, or of several
-	Problem string
+	Origin  Origin `json:"origin,omitzero"` // of the entry of tools; the zero Origin: of none, or of several
+	Problem string `json:"problem"`
 	// Stderr are the last lines that the program of an MCP server which is down has written
 	// to stderr, escaped and shortened.
-	Stderr []string
+	Stderr []string `json:"stderr,omitempty"`
 }
 
 // String returns the problem with its origin, if it has one.
@@ -50,28 +50,28 @@ func (p ToolProblem) String() string {
 
 // ToolInfo describes a tool.
 type ToolInfo struct {
-	Name        string
-	Description string
-	Parameters  map[string]any // JSON Schema of the arguments; nil: there is none
-	Digest      string         // of name, description and parameters: 64 hexadecimal digits
-	Origin      Origin
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Parameters  map[string]any `json:"parameters,omitempty"` // JSON Schema of the arguments; nil: there is none
+	Digest      string         `json:"digest"`               // of name, description and parameters: 64 hexadecimal digits
+	Pin         string         `json:"pin,omitempty"`        // the digest that is pinned; "": none
+	Origin      Origin         `json:"origin,omitzero"`
 
 	// Own is the name of the tool in its MCP server; "": it is not a tool of an MCP server.
-	Own string
-	Pin string // the digest that is pinned; "": none
+	Own string `json:"-"`
 
 	// Annotations are believed: they decide, for example, whether a call may be repeated
 	// after a crash. Claims are only shown.
-	Annotations tool.Annotations
-	Claims      []string
-	Trusted     bool // Annotations equal the claims
+	Annotations tool.Annotations `json:"-"`
+	Claims      []string         `json:"claims,omitempty"`
+	Trusted     bool             `json:"trusted,omitempty"` // Annotations equal the claims
 
-	Streaming   bool
-	LongRunning bool
-	Timeout     time.Duration  // of each call
-	Audience    *tool.Audience // the roles that may use it; nil: every caller may
+	Streaming   bool           `json:"streaming,omitempty"`
+	LongRunning bool           `json:"longRunning,omitempty"`
+	Timeout     time.Duration  `json:"-"` // of each call
+	Audience    *tool.Audience `json:"-"` // the roles that may use it; nil: every caller may
 
-	Gates []GateInfo // in the order in which they are considered
+	Gates []GateInfo `json:"-"` // in the order in which they are considered
 }
 
 // Changed reports whether the definition of the tool differs from the pinned definition.

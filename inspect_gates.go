@@ -12,16 +12,16 @@ import (
 
 // A GateInfo is a gate or setting that decides whether calls of a tool need approval.
 type GateInfo struct {
-	Action approval.Action
+	Action approval.Action `json:"action"`
 	// Why is its origin: approve, a gate with its name, approve_tools, no_approve_tools, pins,
 	// the default of a kind, or the tool itself.
-	Why  string
-	File string // where it was configured: a file, a flag or a variable; "": nowhere
-	Line int    // 0: not in the file
+	Why  string `json:"why"`
+	File string `json:"file,omitempty"` // where it was configured: a file, a flag or a variable; "": nowhere
+	Line int    `json:"line,omitempty"` // 0: not in the file
 	// Sometimes says that it depends on the call.
-	Sometimes bool
+	Sometimes bool `json:"sometimes,omitempty"`
 	// Void says why it has no effect; "": it has.
-	Void string
+	Void string `json:"void,omitempty"`
 }
 
 // Place returns where the gate was configured, as file:line; "": nowhere.

@@ -20,10 +20,10 @@ import (
 // An Origin says where a tool or a gate was configured. The zero Origin is nowhere: it was
 // given in Go.
 type Origin struct {
-	Kind  string // of the entry of tools: command, mcp, http, openapi or builtin; gate for one of gates
-	Entry string // its name
-	File  string
-	Line  int // from 1; 0: it was not set in the file
+	Kind  string `json:"kind"`  // of the entry of tools: command, mcp, http, openapi or builtin; gate for one of gates
+	Entry string `json:"entry"` // its name
+	File  string `json:"file,omitempty"`
+	Line  int    `json:"line,omitempty"` // from 1; 0: it was not set in the file
 }
 
 // String returns the origin as its kind, name, file and line.

@@ -91,17 +91,8 @@ func (at *place) exposed() bool {
 
 // place returns where the server is that t names.
 func (p *program) place(t *target) (*place, error) {
-	named := 0
-	for _, text := range []string{t.url, t.socket, t.context} {
-		if text != "" {
-			named++
-		}
-	}
 	here := t.data != "" || t.given.file != ""
-	if here {
-		named++
-	}
-	if named > 1 {
+	if count(t.url != "", t.socket != "", t.context != "", here) > 1 {
 		return nil, usage("name the server in one way: --url, --socket, --context, or --data and --config")
 	}
 	at := &place{}
@@ -175,21 +166,24 @@ func (p *program) localPlace(t *target) (*place, error) {
 	return &place{Config: client.Config{URL: url, Credential: p.given()}, local: true}, nil
 }
 
-// localURL returns the URL at which a server with a configuration listens; "": that is not
-// known.
+// localURL returns the URL at which this machine reaches a server with a configuration; "": that
+// is not known.
 func localURL(c *config.Config) string {
 	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil || port == "0" {
 		return ""
 	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+	switch ip := net.ParseIP(host); {
+	case host == "" || ip.Equal(net.IPv4zero):
 		host = "127.0.0.1"
+	case ip.Equal(net.IPv6unspecified):
+		host = "::1"
 	}
-	scheme := "http"
+	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
 	if c.TLS.Cert != "" {
-		scheme = "https"
+		u.Scheme = "https"
 	}
-	return scheme + "://" + net.JoinHostPort(host, port)
+	return u.String()
 }
 
 // client returns the client of the server that t names.
@@ -278,7 +272,7 @@ func takes(c *cobra.Command, hint string, names ...string) {
 	}
 }
 
-// oneArgument makes a command take a single id.
+// oneArgument makes a command take a single id of a task or an approval.
 func oneArgument(c *cobra.Command, of string) {
 	takes(c, "; 'a2a-server "+of+"s list' has them", "the id of one "+of)
 }

@@ -139,14 +139,11 @@ func (p *program) decide(ctx context.Context, s *server, id string, d client.Dec
 		f := facts{columns: columnsOf(p.stderr)}
 		f.add("runs with", visible.Line(string(d.Arguments)))
 		f.add("reason", d.Reason)
-		if _, err := io.WriteString(p.stderr, approvalText(shown, f.columns, time.Now())+f.String()); err != nil {
-			return nil, err
-		}
 		question := decisionWords[d.Decision].question
 		if a.Kind == client.KindOutcome && d.Decision == client.Approve {
 			question = "Run this again"
 		}
-		if err := p.confirm(ctx, question+", as "+visible.Line(shown.Caller.Subject)+"?"); err != nil {
+		if err := p.confirm(ctx, approvalText(shown, f.columns, time.Now())+f.String(), question, shown.Caller.Subject); err != nil {
 			return nil, err
 		}
 	}
@@ -186,13 +183,8 @@ func conflictText(a *client.Approval, now time.Time) string {
 // endText says in which state an approval has ended, by whom, when and why.
 func endText(a *client.Approval, now time.Time) string {
 	text := visible.Line(string(a.State))
-	r := a.Resolution
-	if r == nil {
-		return text
-	}
-	text += " by " + byText(r.By) + " " + ago(r.At, now)
-	if r.Reason != "" {
-		text += ": " + visible.Line(r.Reason)
+	if r := a.Resolution; r != nil {
+		text += " by " + byText(r.By) + " " + ago(r.At, now) + after(": ", visible.Line(r.Reason))
 	}
 	return text
 }

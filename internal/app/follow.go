@@ -72,10 +72,7 @@ func (p *program) changedApproval(a *client.Approval, shown map[string]client.St
 	}
 	line := fmt.Sprintf("%s  %-9s %s  %s", time.Now().Format("15:04:05"), visible.Line(string(a.State)), short(a.ID), visible.Line(a.Tool))
 	if r := a.Resolution; r != nil {
-		line += "  by " + byText(r.By)
-		if r.Reason != "" {
-			line += ": " + visible.Clip(r.Reason, 200)
-		}
+		line += "  by " + byText(r.By) + after(": ", visible.Clip(r.Reason, 200))
 	} else {
 		line += "  for " + visible.Line(a.Requester.Subject) + "  " + visible.Clip(string(a.Arguments), 200)
 	}
@@ -147,10 +144,7 @@ func (s *server) settled(ctx context.Context, id string) (*client.Approval, erro
 func (p *program) waited(a *client.Approval, printed bool) error {
 	text, code := visible.Line(a.ID+" was "+string(a.State)), exitOK
 	if r := a.Resolution; r != nil {
-		text += " by " + byText(r.By)
-		if r.Reason != "" {
-			text += ": " + visible.Line(r.Reason)
-		}
+		text += " by " + byText(r.By) + after(": ", visible.Line(r.Reason))
 	}
 	switch a.State {
 	case client.Rejected:

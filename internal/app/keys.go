@@ -63,23 +63,12 @@ func (p *program) named(f *keyFile) bool {
 	return f.path == "" || f.given.file != "" || p.variable(config.FileVariable) != ""
 }
 
-// oneID makes a command take the id of a key.
-func oneID(c *cobra.Command) {
-	c.Annotations = map[string]string{takesArguments: "yes"}
-	c.Args = func(c *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return usage("%s takes the id of one key, such as alice", within(c))
-		}
-		return nil
-	}
-}
-
 func (p *program) keysAdd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "add ID", Short: "make an API key, print it once, and add its hash to the file",
 		Long: "It prints the key, and nothing else, to the standard output. Tasks created with it\nbelong to key:ID, so never reuse an id for another person.\n",
 	}
-	oneID(c)
+	takes(c, ", such as alice", "the id of one key")
 	var roles, ruleRoles []string
 	var kind, expires string
 	var k apikey.Key
@@ -91,8 +80,8 @@ func (p *program) keysAdd() *cobra.Command {
 	c.Flags().StringVar(&k.Person, "person", "", "The `name` of the person who has the key: the subject of their login, if they have one too, such as corp:alice. Under four eyes both are one person.")
 	c.Flags().StringVar(&expires, "expires", "", "When the key ends: in `90d or 12h, or on a date` such as 2027-01-31, at its beginning in UTC. Default never.")
 	replace := c.Flags().Bool("replace", false, "Replace the key that has this id, also one that was revoked: its tasks belong to the new one.")
-	complete(c, "role", func(string) []string { return auth.Roles() })
-	complete(c, "kind", func(string) []string { return []string{"person", string(auth.KindService)} })
+	complete(c, "role", auth.Roles()...)
+	complete(c, "kind", "person", string(auth.KindService))
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		now := time.Now()
 		k.ID, k.Roles, k.Created = args[0], slices.Concat(roles, ruleRoles), now
@@ -281,14 +270,14 @@ func keysJSON(keys []apikey.Key, now time.Time) []keyJSON {
 
 func (p *program) keysRevoke() *cobra.Command {
 	c := &cobra.Command{Use: "revoke ID", Short: "mark an API key as revoked"}
-	oneID(c)
+	takes(c, ", such as alice", "the id of one key")
 	file := keyFileFlags(c)
-	c.ValidArgsFunction = func(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	c.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var ids []cobra.Completion
 		if path, _, err := p.find(file); err == nil && len(args) == 0 {
 			keys, _ := apikey.Load(path) // a file that is not valid completes nothing
 			for i := range keys {
-				if keys[i].Revoked.IsZero() && strings.HasPrefix(keys[i].ID, begun) {
+				if keys[i].Revoked.IsZero() {
 					ids = append(ids, keys[i].ID)
 				}
 			}
@@ -310,17 +299,8 @@ func (p *program) keysRevoke() *cobra.Command {
 }
 
 // complete gives a flag of c words to complete it with.
-func complete(c *cobra.Command, flag string, words func(begun string) []string) {
-	err := c.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		var all []cobra.Completion
-		for _, word := range words(begun) {
-			if strings.HasPrefix(word, begun) {
-				all = append(all, word)
-			}
-		}
-		return all, cobra.ShellCompDirectiveNoFileComp
-	})
-	if err != nil {
+func complete(c *cobra.Command, flag string, words ...string) {
+	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag does not exist
 	}
 }

@@ -170,22 +170,11 @@ func (p *program) choose(ctx context.Context, s *server, principal string, args 
 	if len(chosen) == 0 || sure {
 		return chosen, nil
 	}
-	me, err := s.WhoAmI(ctx)
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	lines := webhookLines(chosen[:min(len(chosen), maxShown)], time.Now())
-	if more := len(chosen) - maxShown; more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", more))
-	}
-	if err := table(p.stderr, lines); err != nil {
-		return nil, err
-	}
 	question := "Delete this webhook"
 	if len(chosen) > 1 {
 		question = fmt.Sprintf("Delete these %d webhooks", len(chosen))
 	}
-	return chosen, p.confirm(ctx, question+", as "+visible.Line(me.Caller.Subject)+"?")
+	return chosen, p.confirmAll(ctx, s, webhookLines(chosen, time.Now()), question)
 }
 
 // deleteAll deletes webhooks, each as it was listed: a webhook that was set again meanwhile

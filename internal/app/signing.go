@@ -26,7 +26,7 @@ func (p *program) signingRotate() *cobra.Command {
 	}
 	var purposes []string
 	c.Flags().StringSliceVar(&purposes, "purpose", nil, "Purpose of the new key: `"+strings.Join(a2aserver.KeyPurposes(), " or ")+"`. Defaults to everything.")
-	complete(c, "purpose", func(string) []string { return a2aserver.KeyPurposes() })
+	complete(c, "purpose", a2aserver.KeyPurposes()...)
 	given := configFlags(c)
 	c.RunE = func(*cobra.Command, []string) error {
 		all := a2aserver.KeyPurposes()

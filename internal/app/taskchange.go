@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"time"
@@ -15,14 +14,9 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// change is a change of a task: the question to confirm it, and the text after it.
-type change struct {
-	question, past string
-	do             func(*server, context.Context, string) error
-}
-
-// changeTask shows a task, asks the person unless they are sure, and changes it.
-func (p *program) changeTask(ctx context.Context, s *server, text string, of change, sure bool) error {
+// changeTask shows a task, asks the person the question unless they are sure, and changes it.
+// past says what was done.
+func (p *program) changeTask(ctx context.Context, s *server, text, question, past string, do func(context.Context, string) error, sure bool) error {
 	id, err := s.taskID(ctx, text)
 	if err != nil {
 		return err
@@ -36,17 +30,14 @@ func (p *program) changeTask(ctx context.Context, s *server, text string, of cha
 		if err != nil {
 			return err
 		}
-		if _, err := io.WriteString(p.stderr, text); err != nil {
-			return err
-		}
-		if err := p.confirm(ctx, of.question+", as "+visible.Line(shown.Caller.Subject)+"?"); err != nil {
+		if err := p.confirm(ctx, text, question, shown.Caller.Subject); err != nil {
 			return err
 		}
 	}
-	if err := of.do(s, ctx, id); err != nil {
-		return s.changed(err, id+" was "+of.past, "a2a-server tasks show "+id)
+	if err := do(ctx, id); err != nil {
+		return s.changed(err, id+" was "+past, "a2a-server tasks show "+id)
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s was %s\n", id, of.past)
+	_, err = fmt.Fprintf(p.stdout, "%s was %s\n", id, past)
 	return err
 }
 
@@ -69,13 +60,10 @@ func (p *program) tasksCancel() *cobra.Command {
 		if *principal != "" {
 			return p.cancelAll(ctx, s, *principal, *sure)
 		}
-		return p.changeTask(ctx, s, args[0], change{"Cancel this task", "canceled", (*server).cancelTask}, *sure)
+		return p.changeTask(ctx, s, args[0], "Cancel this task", "canceled", s.CancelTask, *sure)
 	})
 	return c
 }
-
-func (s *server) cancelTask(ctx context.Context, id string) error { return s.CancelTask(ctx, id) }
-func (s *server) deleteTask(ctx context.Context, id string) error { return s.DeleteTask(ctx, id) }
 
 func (p *program) tasksDelete() *cobra.Command {
 	c := &cobra.Command{
@@ -86,13 +74,10 @@ func (p *program) tasksDelete() *cobra.Command {
 	t := targetFlags(c)
 	sure := p.sureFlag(c)
 	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
-		return p.changeTask(ctx, s, args[0], change{"Delete this task with everything that belongs to it", "deleted", (*server).deleteTask}, *sure)
+		return p.changeTask(ctx, s, args[0], "Delete this task with everything that belongs to it", "deleted", s.DeleteTask, *sure)
 	})
 	return c
 }
-
-// maxShown is how many things a question shows that is about all of them.
-const maxShown = 50
 
 // cancelAll cancels all tasks of an owner that have not ended.
 func (p *program) cancelAll(ctx context.Context, s *server, owner string, sure bool) error {
@@ -106,22 +91,11 @@ func (p *program) cancelAll(ctx context.Context, s *server, owner string, sure b
 		return err
 	}
 	if !sure {
-		me, err := s.WhoAmI(ctx)
-		if err != nil {
-			return s.explain(err)
-		}
-		lines := taskLines(open[:min(len(open), maxShown)], time.Now())
-		if more := len(open) - maxShown; more > 0 {
-			lines = append(lines, fmt.Sprintf("and %d more", more))
-		}
-		if err := table(p.stderr, lines); err != nil {
-			return err
-		}
-		question := fmt.Sprintf("Cancel these %d tasks of %s, as %s?", len(open), visible.Line(owner), visible.Line(me.Caller.Subject))
+		question := fmt.Sprintf("Cancel these %d tasks of %s", len(open), visible.Line(owner))
 		if len(open) == 1 {
-			question = fmt.Sprintf("Cancel this task of %s, as %s?", visible.Line(owner), visible.Line(me.Caller.Subject))
+			question = "Cancel this task of " + visible.Line(owner)
 		}
-		if err := p.confirm(ctx, question); err != nil {
+		if err := p.confirmAll(ctx, s, taskLines(open, time.Now()), question); err != nil {
 			return err
 		}
 	}
@@ -174,10 +148,7 @@ func (p *program) callsCancel() *cobra.Command {
 			f := facts{columns: columnsOf(p.stderr)}
 			f.add("call", callLine(call))
 			f.add("arguments", visible.Line(string(call.Arguments)))
-			if _, err := io.WriteString(p.stderr, f.String()); err != nil {
-				return err
-			}
-			if err := p.confirm(ctx, "Cancel this call, as "+visible.Line(d.Caller.Subject)+"?"); err != nil {
+			if err := p.confirm(ctx, f.String(), "Cancel this call", d.Caller.Subject); err != nil {
 				return err
 			}
 		}

@@ -66,7 +66,7 @@ func (p *program) toolsList() *cobra.Command {
 			t := &all.Tools[i]
 			lines = append(lines, columns(t.Name, shortOrigin(t.Origin), gateColumn(t), saysColumn(t), digestColumn(t)))
 		}
-		if err := p.list(*as, inventoryJSON(all), lines, "there are no tools", false); err != nil || *as == asJSON {
+		if err := p.list(*as, newInventoryJSON(all), lines, "there are no tools", false); err != nil || *as == asJSON {
 			return err
 		}
 		return printProblems(p.stderr, all.Problems)
