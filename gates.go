@@ -37,7 +37,7 @@ func checkGates(p *approval.Policy, conf *config.Config, tools []tool.Tool, dyna
 		}
 		problem := config.Problem{Key: fmt.Sprintf("gate %d of the policy", i)}
 		if conf != nil {
-			problem = conf.GateProblem(i)
+			problem = conf.Problem(conf.GatePath(i))
 		}
 		pattern := strings.Contains(name, "*")
 		problem.Problem = unknownTool(name, "this gate does nothing", names)

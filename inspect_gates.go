@@ -1,7 +1,6 @@
 package a2aserver
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -101,12 +100,12 @@ func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n
 	}
 	asks := declares(t)
 	if entry != nil {
-		begin := i.conf.ToolPlace(n, "")
+		begin := i.conf.Place(i.conf.ToolPath(n, ""))
 		given := entry.Kind != config.KindBuiltin && entry.Approve.Given
 		exempt := slices.ContainsFunc(i.conf.NoApproveTools, func(pattern string) bool { return config.Matches(pattern, t.Name()) })
 		switch {
 		case given:
-			switch place := i.conf.ToolPlace(n, "approve"); {
+			switch place := i.conf.Place(i.conf.ToolPath(n, "approve")); {
 			case approves(entry, t.Name()):
 				add(approval.ActionAsk, "approve", place)
 			case asks && !info.Changed():
@@ -114,14 +113,13 @@ func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n
 			}
 			asks = false
 		case exempt && entry.Kind != config.KindBuiltin:
-			place := i.conf.Problem("no_approve_tools")
-			add(approval.ActionAllow, "no_approve_tools", config.Place{File: cmp.Or(place.File, place.Key), Line: place.Line})
+			add(approval.ActionAllow, "no_approve_tools", i.conf.Place("no_approve_tools"))
 		case asks && entry.Kind != config.KindBuiltin, entry.Kind == config.KindMCP:
 			add(approval.ActionAsk, "default of "+string(entry.Kind), begin)
 			asks = false
 		}
 		if info.Changed() {
-			add(approval.ActionAsk, "pins", i.conf.ToolPlace(n, "pins"))
+			add(approval.ActionAsk, "pins", i.conf.Place(i.conf.ToolPath(n, "pins")))
 			return all
 		}
 	}

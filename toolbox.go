@@ -91,7 +91,7 @@ func (b *toolbox) programs(conf *config.Config, servers bool) (problems []config
 		if errors.Is(err, child.ErrFolder) {
 			key = "dir"
 		}
-		p := conf.ToolProblem(i, key)
+		p := conf.Problem(conf.ToolPath(i, key))
 		p.Problem = err.Error()
 		problems = append(problems, p)
 	}
@@ -134,7 +134,7 @@ func newToolbox(w workshop) (_ *toolbox, err error) {
 	for i := range w.conf.Tools.Entries {
 		e, key, err := w.entry(i)
 		for _, one := range each(err) {
-			p := w.conf.ToolProblem(i, key)
+			p := w.conf.Problem(w.conf.ToolPath(i, key))
 			p.Problem = one.Error()
 			problems = append(problems, p)
 		}
@@ -168,7 +168,7 @@ func each(err error) []error {
 // entry makes entry i of tools. key is the key that an error is about.
 func (w *workshop) entry(i int) (_ *entry, key string, err error) {
 	c := w.conf.Tools.Entries[i]
-	place := w.conf.ToolPlace(i, "")
+	place := w.conf.Place(w.conf.ToolPath(i, ""))
 	e := &entry{config: c, origin: Origin{Kind: string(c.Kind), Entry: c.Name, File: place.File, Line: place.Line}}
 	if same := w.same(&c); same != nil {
 		e.made, e.server, e.program = same.made, same.server, same.program

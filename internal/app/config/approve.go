@@ -57,8 +57,8 @@ func (c *Config) policyGates() []approval.Gate {
 	return all
 }
 
-// gatePath returns the path of the key that made gate i of the policy.
-func (c *Config) gatePath(i int) string {
+// GatePath returns the path of the key that made gate i of the policy, from 0.
+func (c *Config) GatePath(i int) string {
 	if i < len(c.Gates) {
 		return fmt.Sprintf("gates[%d].tool", i)
 	}
@@ -67,13 +67,6 @@ func (c *Config) gatePath(i int) string {
 	}
 	return ""
 }
-
-// GateProblem returns a problem at the place where gate i of the policy, from 0, names its
-// tool. The caller sets the field Problem.
-func (c *Config) GateProblem(i int) Problem { return c.Problem(c.gatePath(i)) }
-
-// GatePlace returns where gate i of the policy, from 0, names its tool.
-func (c *Config) GatePlace(i int) Place { return c.origins[c.gatePath(i)].place() }
 
 // Problem returns a problem at the place where a key was set. The caller sets the field
 // Problem.

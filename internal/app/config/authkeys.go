@@ -91,85 +91,73 @@ func aProxyHeader(name string) error {
 }
 
 // fromOf returns a function that reads a text, or where a credential has it.
-func fromOf(where string) func(*loader, strictyaml.Node) (From, bool) {
-	return func(_ *loader, n strictyaml.Node) (From, bool) {
-		if n.Null() {
+func fromOf(where string) func(*loader, strictyaml.Node) From {
+	return func(_ *loader, n strictyaml.Node) From {
+		switch {
+		case n.Null():
 			n.Add("has no value; write a name, or remove the line")
-			return From{}, false
-		}
-		if !n.Says() { // {}
-			return From{}, true
-		}
-		if !n.IsMapping() {
-			text, ok := nonEmpty(n)
-			return From{Text: text}, ok
+			return From{}
+		case !n.Says(): // {}
+			return From{}
+		case !n.IsMapping():
+			return From{Text: nonEmpty(n)}
 		}
 		f, ok := n.Fields(where)
 		if !ok {
-			return From{}, false
+			return From{}
 		}
-		name, ok := source(f, n, where)
-		return From{Name: name, Key: where}, ok
+		return From{Name: source(f, n, where), Key: where}
 	}
 }
 
 // rolesOf returns a function that reads a list of roles, or where a credential has groups.
-func rolesOf(where string) func(*loader, strictyaml.Node) (RolesFrom, bool) {
-	return func(_ *loader, n strictyaml.Node) (RolesFrom, bool) {
-		if !n.Null() && !n.Says() { // {}
-			return RolesFrom{}, true
-		}
-		if !n.IsMapping() {
-			roles, ok := roleList(n)
-			return RolesFrom{Fixed: roles}, ok
+func rolesOf(where string) func(*loader, strictyaml.Node) RolesFrom {
+	return func(_ *loader, n strictyaml.Node) RolesFrom {
+		switch {
+		case !n.Null() && !n.Says(): // {}
+			return RolesFrom{}
+		case !n.IsMapping():
+			return RolesFrom{Fixed: roleList(n)}
 		}
 		f, ok := n.Fields(where, "map")
 		if !ok {
-			return RolesFrom{}, false
+			return RolesFrom{}
 		}
-		name, ok := source(f, n, where)
-		r := RolesFrom{Name: name, Key: where}
+		r := RolesFrom{Name: source(f, n, where), Key: where, Map: map[string][]string{}}
 		if f.Get("map").Missing() {
 			n.Add("has no map, without which a group gives no role; write {%s: NAME, map: {GROUP: [ROLE]}}", where)
-			return r, false
+			return r
 		}
-		groups, is := f.Get("map").Members("roles by group", "; write it as {sre: [approver, operator]}")
-		ok = ok && is
-		r.Map = map[string][]string{}
+		groups, _ := f.Get("map").Members("roles by group", "; write it as {sre: [approver, operator]}")
 		for _, group := range groups {
-			roles, is := roleList(group.Value)
-			if is && len(roles) == 0 {
+			roles := roleList(group.Value)
+			r.Map[group.Name] = roles
+			if roles != nil && len(roles) == 0 {
 				group.Value.Add("has no role; write at least one, or remove the group")
-				is = false
 			}
-			r.Map[group.Name], ok = roles, ok && is
 		}
-		return r, ok
+		return r
 	}
 }
 
 // source reads the name of the claim or header that has something.
-func source(f strictyaml.Fields, n strictyaml.Node, where string) (string, bool) {
+func source(f strictyaml.Fields, n strictyaml.Node, where string) string {
 	at := f.Get(where)
-	if at.Missing() {
+	switch {
+	case at.Missing():
 		n.Add("names no %s; write {%s: NAME}", where, where)
-		return "", false
+		return ""
+	case where == "header":
+		return text(at, setting.NotEmpty("a name, or remove the line"), setting.OneLine, aHeader)
 	}
-	name, ok := nonEmpty(at)
-	if ok && where == "header" {
-		if err := aHeader(name); err != nil {
-			at.Add("%v", err)
-			return "", false
-		}
-	}
-	return name, ok
+	return nonEmpty(at)
 }
 
-func nonEmpty(n strictyaml.Node) (string, bool) {
+func nonEmpty(n strictyaml.Node) string {
 	return text(n, setting.NotEmpty("a name, or remove the line"), setting.OneLine)
 }
 
-func roleList(n strictyaml.Node) ([]string, bool) {
+func roleList(n strictyaml.Node) []string {
 	seen := map[string]bool{}
 	return texts(n, "a list of roles", "; write it as [requester, approver]", checkRole, func(role string) error {
 		if seen[role] {

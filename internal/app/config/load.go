@@ -63,7 +63,6 @@ type loader struct {
 	refused map[string]bool   // keys with a problem, which are not compared with others
 	report  strictyaml.Report // of the file
 	gateAt  map[string]int    // line of each gate's name
-	secrets []string          // names, including names of entries with problems
 	// references check the references to secrets, once all secrets have been read.
 	references []func()
 	problems   []Problem // other problems

@@ -80,8 +80,8 @@ tools:
 		t.Errorf("Secrets (-want +got):\n%s", diff)
 	}
 	for key, line := range map[string]int{"run": 7, "command": 5, "approve": 5} {
-		if got, want := c.ToolPlace(0, key), (config.Place{File: path, Line: line}); got != want {
-			t.Errorf("ToolPlace(0, %s) = %s, want %s", key, got, want)
+		if got, want := c.Place(c.ToolPath(0, key)), (config.Place{File: path, Line: line}); got != want {
+			t.Errorf("the place of %s = %s, want %s", key, got, want)
 		}
 	}
 	shown := show(t, c)
