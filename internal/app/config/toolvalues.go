@@ -12,19 +12,28 @@ import (
 )
 
 var (
-	toolNames     = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 	argumentNames = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 	headerNames   = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
-	methods       = regexp.MustCompile(`^[A-Z]+$`)
-	digests       = regexp.MustCompile(`^[0-9A-Fa-f]{64}$`)
+	anyName       = regexp.MustCompile(`.`)
+
+	// aToolName is the name of a tool, or the prefix of tools.
+	aToolName   = matching(`^[A-Za-z0-9_-]{1,64}$`, "%s is not a name for tools; write 1 to 64 letters, digits, _ and -")
+	anArgument  = matching(argumentNames.String(), "%s is not the name of an argument; write at most 64 letters, digits, _, - and dots")
+	aMethod     = matching(`^[A-Z]+$`, "%s is not a method; write it in capitals, as in POST")
+	aDigest     = matching(`^[0-9A-Fa-f]{64}$`, "%s is not a digest; copy the 64 hexadecimal digits that 'a2a-server tools show' prints")
+	aHeaderName = matching(`^[0-9A-Za-z-]*$`, "%s is not the name of a header; write letters, digits and -")
+	anIssuerID  = matching(`^[a-z0-9_-]{1,50}$`, "%s is not a name; write 1 to 50 lower-case letters, digits, - and _")
 )
 
-// aToolName refuses names that a tool, or the prefix of tools, cannot have.
-func aToolName(name string) error {
-	if !toolNames.MatchString(name) {
-		return fmt.Errorf("%s is not a name for tools; write 1 to 64 letters, digits, _ and -", quote(name))
+// matching returns a check of a text. problem has a verb for the text.
+func matching(pattern, problem string) func(string) error {
+	valid := regexp.MustCompile(pattern)
+	return func(text string) error {
+		if !valid.MatchString(text) {
+			return fmt.Errorf(problem, quote(text))
+		}
+		return nil
 	}
-	return nil
 }
 
 // toolName is the name of a tool as its server has it, or "*".
@@ -32,14 +41,7 @@ func toolName(to *string) setting.Value {
 	return setting.Text(to, "a tool", setting.NotEmpty("the name of a tool"), setting.OneLine)
 }
 
-func argumentName(to *string) setting.Value {
-	return setting.Text(to, "an argument", func(name string) error {
-		if !argumentNames.MatchString(name) {
-			return fmt.Errorf("%s is not the name of an argument; write at most 64 letters, digits, _, - and dots", quote(name))
-		}
-		return nil
-	})
-}
+func argumentName(to *string) setting.Value { return setting.Text(to, "an argument", anArgument) }
 
 func pattern(to *string) setting.Value {
 	return setting.Text(to, "a pattern such as files_*", setting.NotEmpty("the name of a tool, or * for all"), setting.OneLine)
@@ -64,8 +66,8 @@ func aRequest(text string) error {
 	switch {
 	case !ok || strings.TrimSpace(url) != url || url == "":
 		return fmt.Errorf("%s is not a method and a URL; write them with one space, as in POST https://jira.example.com/issue", quote(text))
-	case !methods.MatchString(method):
-		return fmt.Errorf("%s is not a method; write it in capitals, as in POST", quote(method))
+	case aMethod(method) != nil:
+		return aMethod(method)
 	}
 	return setting.OneLine(text)
 }
@@ -214,9 +216,6 @@ func headersOf(l *loader, n strictyaml.Node) map[string]string {
 
 const onlyHeaders = "a secret goes into a header, as in header: {Authorization: \"Bearer {secret:jira}\"}"
 
-// anyName matches the names that a document or a form has.
-var anyName = regexp.MustCompile(`.`)
-
 func formOf(l *loader, n strictyaml.Node) map[string]string {
 	return byName(n, "texts", `summary: "{summary}"`, anyName, func(n strictyaml.Node) string {
 		text, _ := n.One()
@@ -257,13 +256,6 @@ func pinsOf(_ *loader, n strictyaml.Node) map[string]string {
 	return byName(n, "digests", "read_file: 3f2a…", anyName, func(n strictyaml.Node) string {
 		return strings.ToLower(text(n, aDigest))
 	})
-}
-
-func aDigest(text string) error {
-	if !digests.MatchString(text) {
-		return fmt.Errorf("%s is not a digest; copy the 64 hexadecimal digits that 'a2a-server tools show' prints", quote(text))
-	}
-	return nil
 }
 
 // approveOf reads the tools that need approval: the named tools of an entry that has several,
