@@ -83,69 +83,54 @@ func aProxyHeader(name string) error {
 
 // fromOf returns a function that reads a text, or where a credential has it.
 func fromOf(where string) func(*loader, strictyaml.Node) From {
-	return func(_ *loader, n strictyaml.Node) From {
+	return func(l *loader, n strictyaml.Node) (f From) {
 		switch {
 		case n.Null():
 			n.Add("has no value; write a name, or remove the line")
-			return From{}
 		case !n.Says(): // {}
-			return From{}
-		case !n.IsMapping():
-			return From{Text: nonEmpty(n)}
+		case n.IsMapping():
+			f.Key = where
+			l.mapping(n, []key{source(where, &f.Name)}, "", "", "")
+		default:
+			f.Text = text(n, setting.NotEmpty("a name, or remove the line"), setting.OneLine)
 		}
-		f, ok := n.Fields(where)
-		if !ok {
-			return From{}
-		}
-		return From{Name: source(f, n, where), Key: where}
+		return f
 	}
 }
 
 // rolesOf returns a function that reads a list of roles, or where a credential has groups.
 func rolesOf(where string) func(*loader, strictyaml.Node) RolesFrom {
-	return func(_ *loader, n strictyaml.Node) RolesFrom {
+	return func(l *loader, n strictyaml.Node) (r RolesFrom) {
 		switch {
 		case !n.Null() && !n.Says(): // {}
-			return RolesFrom{}
-		case !n.IsMapping():
-			return RolesFrom{Fixed: roleList(n)}
-		}
-		f, ok := n.Fields(where, "map")
-		if !ok {
-			return RolesFrom{}
-		}
-		r := RolesFrom{Name: source(f, n, where), Key: where, Map: map[string][]string{}}
-		if f.Get("map").Missing() {
-			n.Add("has no map, without which a group gives no role; write {%s: NAME, map: {GROUP: [ROLE]}}", where)
-			return r
-		}
-		groups, _ := f.Get("map").Members("roles by group", "; write it as {sre: [approver, operator]}")
-		for _, group := range groups {
-			roles := roleList(group.Value)
-			r.Map[group.Name] = roles
-			if roles != nil && len(roles) == 0 {
-				group.Value.Add("has no role; write at least one, or remove the group")
-			}
+		case n.IsMapping():
+			r.Key = where
+			roles := required(shaped("map", "roles by group, as in {sre: [approver, operator]}", &r.Map, rolesByGroup, ""))
+			l.mapping(n, []key{source(where, &r.Name), roles}, "", "", "")
+		default:
+			r.Fixed = roleList(n)
 		}
 		return r
 	}
 }
 
-// source reads the name of the claim or header that has something.
-func source(f strictyaml.Fields, n strictyaml.Node, where string) string {
-	at := f.Get(where)
-	switch {
-	case at.Missing():
-		n.Add("names no %s; write {%s: NAME}", where, where)
-		return ""
-	case where == "header":
-		return text(at, setting.NotEmpty("a name, or remove the line"), setting.OneLine, aHeader)
+// source returns the key with the name of the claim or header that has something.
+func source(where string, to *string) key {
+	checks := []func(string) error{setting.NotEmpty("a name, or remove the line"), setting.OneLine}
+	if where == "header" {
+		checks = append(checks, aHeader)
 	}
-	return nonEmpty(at)
+	return required(one(where, "", setting.Text(to, "the name of a "+where, checks...), ""))
 }
 
-func nonEmpty(n strictyaml.Node) string {
-	return text(n, setting.NotEmpty("a name, or remove the line"), setting.OneLine)
+func rolesByGroup(_ *loader, n strictyaml.Node) map[string][]string {
+	return byName(n, "roles", "sre: [approver, operator]", anyName, func(n strictyaml.Node) []string {
+		roles := roleList(n)
+		if roles != nil && len(roles) == 0 {
+			n.Add("has no role; write at least one, or remove the group")
+		}
+		return roles
+	})
 }
 
 func roleList(n strictyaml.Node) []string {

@@ -80,7 +80,7 @@ func (l *loader) checkGateUse(g *approval.Gate, n strictyaml.Node) {
 
 func approversOf(l *loader, n strictyaml.Node) *approval.Approvers {
 	a := &approval.Approvers{}
-	namesIn(l, n, "roles", &a.Roles, "subjects", &a.Subjects, "is empty; write roles or subjects, or remove approvers if every caller with the right may decide")
+	l.names(n, "roles or subjects, or remove approvers if every caller with the right may decide", listed("roles", &a.Roles), listed("subjects", &a.Subjects))
 	return a
 }
 

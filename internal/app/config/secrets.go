@@ -89,8 +89,9 @@ func (l *loader) checkSecret(s *Secret, n strictyaml.Node) {
 	}
 }
 
-// reference notes that the value at n refers to a secret, which need not have been read yet.
-func (l *loader) reference(n strictyaml.Node, name string) {
+// reference notes a reference to a secret, which need not have been read yet. add adds a problem
+// with the reference.
+func (l *loader) reference(name string, add func(format string, args ...any)) {
 	l.references = append(l.references, func() {
 		if _, known := l.config.Secrets[name]; known {
 			return
@@ -99,7 +100,7 @@ func (l *loader) reference(n strictyaml.Node, name string) {
 		if hint == "" {
 			hint = "; add it under secrets, as in " + secretExample
 		}
-		n.Add("there is no secret %s%s", quote(name), hint)
+		add("there is no secret %s%s", quote(name), hint)
 	})
 }
 
@@ -113,7 +114,7 @@ func (l *loader) template(n strictyaml.Node, text, why string) {
 		case m[0] != "{secret:"+m[1]+"}":
 			n.Add("%s has spaces; write {secret:%s}", quote(m[0]), m[1])
 		default:
-			l.reference(n, m[1])
+			l.reference(m[1], n.Add)
 		}
 	}
 }

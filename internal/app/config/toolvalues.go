@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -179,12 +180,12 @@ func environmentOf(l *loader, n strictyaml.Node) map[string]Value {
 // valueOf reads a text, or a reference to a secret.
 func valueOf(l *loader, n strictyaml.Node) Value {
 	if n.IsMapping() {
-		f, ok := n.Fields("secret")
-		name, is := f.Get("secret").One()
-		if ok && is {
-			l.reference(f.Get("secret"), name)
+		var v Value
+		l.mapping(n, []key{required(one("secret", "", filled(&v.Secret, "the name of a secret"), ""))}, "", "", "")
+		if v.Secret != "" {
+			l.reference(v.Secret, func(format string, args ...any) { l.at(n.Path()+".secret", format, args...) })
 		}
-		return Value{Secret: name}
+		return v
 	}
 	text, _ := n.One()
 	if m := secretIn.FindStringSubmatch(text); m != nil {
@@ -282,31 +283,27 @@ func approveOf(several bool) func(*loader, strictyaml.Node) Approve {
 	}
 }
 
-// namesIn reads a mapping with two lists of names, of which either may be missing. empty is the
-// problem if there is no name. It reports whether there is no problem.
-func namesIn(l *loader, n strictyaml.Node, one string, first *[]string, other string, second *[]string, empty string) bool {
-	before := l.report.Count()
-	f, _ := n.Fields(one, other)
-	for name, to := range map[string]*[]string{one: first, other: second} {
-		if !f.Get(name).Missing() {
-			*to = texts(f.Get(name), "a list", "; write it as [one, two]", setting.NotEmpty("a name, or remove it"))
-		}
-	}
-	if l.report.Count() == before && len(*first)+len(*second) == 0 {
-		n.Add("%s", empty)
-	}
-	return l.report.Count() == before
-}
-
 func audienceOf(l *loader, n strictyaml.Node) *For {
 	a := &For{}
-	if !namesIn(l, n, "roles", &a.Roles, "callers", &a.Callers, "is empty; write roles or callers, or remove for: if the tools are for all callers") {
-		return nil
-	}
+	l.names(n, "roles or callers, or remove for: if the tools are for all callers", listed("roles", &a.Roles), listed("callers", &a.Callers))
 	l.references = append(l.references, func() {
-		if !l.authenticated() {
+		if l.sound(n.Path()) && !l.authenticated() {
 			n.Add("no caller could use these tools: without authentication callers cannot be told apart; set auth (docs/security.md), or remove for:")
 		}
 	})
 	return a
+}
+
+func listed(name string, to *[]string) key {
+	return many(name, "", to, func(to *string) setting.Value { return filled(to, "a name, or remove it") }, "")
+}
+
+// names reads a mapping with lists of names, of which any but not all may be missing.
+func (l *loader) names(n strictyaml.Node, write string, lists ...key) {
+	before := l.report.Count() + len(l.problems)
+	l.mapping(n, lists, "", "a mapping with "+strictyaml.List(names(lists)), "")
+	empty := !slices.ContainsFunc(lists, func(k key) bool { return len(k.texts()) > 0 })
+	if empty && l.report.Count()+len(l.problems) == before {
+		n.Add("is empty; write %s", write)
+	}
 }
