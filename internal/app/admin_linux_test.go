@@ -98,20 +98,10 @@ func (s *served) ask(arguments string) (task, id string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url+"/message:send", bytes.NewReader(text))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("A2A-Version", "1.0")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer answer.Body.Close()
+	_, answer := s.send(http.MethodPost, "/message:send", string(text))
 	var out struct{ Task struct{ ID string } }
-	if err := json.NewDecoder(answer.Body).Decode(&out); err != nil || out.Task.ID == "" {
-		s.t.Fatalf("the message is answered with %s: %v", answer.Status, err)
+	if err := json.Unmarshal([]byte(answer), &out); err != nil || out.Task.ID == "" {
+		s.t.Fatalf("the message is answered with %s: %v", answer, err)
 	}
 	return out.Task.ID, out.Task.ID + ".a1"
 }
@@ -300,15 +290,9 @@ func TestApprovalsTypedAhead(t *testing.T) {
 	if _, err := person.WriteString("y\ny\ny\n"); err != nil {
 		t.Fatal(err)
 	}
-	early := &session{t: t, person: person, code: make(chan int, 1), more: make(chan struct{}, 1)}
-	go early.watch()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	go func() {
-		early.code <- app.Run(ctx, s.args([]string{"approvals", "approve", id, "--anonymous"}), environment(), program, &early.stdout, program)
-	}()
+	early := begin(t, person, program, nil, environment(), s.args([]string{"approvals", "approve", id, "--anonymous"})...)
 	early.expect("[y/N] ")
-	cancel() // as a signal does
+	early.cancel() // as a signal does
 	if code, stdout := early.end(); code != 3 || stdout != "" {
 		t.Errorf("it exits with %d, and prints %q", code, stdout)
 	}

@@ -11,17 +11,13 @@ import (
 	"testing"
 
 	"a2a-server/client"
-	"a2a-server/internal/app"
 )
 
 // openRich runs a command in a terminal, which also shows its standard output.
 func openRich(t *testing.T, env []string, args ...string) *session {
 	t.Helper()
 	person, program := openTerminal(t)
-	s := &session{t: t, person: person, code: make(chan int, 1), more: make(chan struct{}, 1)}
-	go s.watch()
-	go func() { s.code <- app.Run(t.Context(), args, append(env, "TERM=xterm"), program, program, program) }()
-	return s
+	return begin(t, person, program, program, append(env, "TERM=xterm"), args...)
 }
 
 // In a terminal, the state of the task and of its calls is redrawn in place, and an approval is

@@ -84,13 +84,10 @@ func settle(c *cobra.Command) {
 	switch {
 	case c.HasSubCommands():
 		c.Args, c.RunE = cobra.ArbitraryArgs, needsCommand
-	case c.Annotations[takesArguments] == "":
+	case c.Args == nil, c.Parent().Name() == "completion": // whose own check has another message
 		c.Args = takesNone
 	}
 }
-
-// takesArguments is the annotation of a command that checks its arguments by itself.
-const takesArguments = "takes arguments"
 
 // takesPairs is the annotation of a command with arguments of the form key=value.
 const takesPairs = "takes pairs"

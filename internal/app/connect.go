@@ -263,7 +263,6 @@ func (p *program) asks(c *cobra.Command, t *target, do func(ctx context.Context,
 
 // takes makes a command take arguments with these names, each of which must be there.
 func takes(c *cobra.Command, hint string, names ...string) {
-	c.Annotations = map[string]string{takesArguments: "yes"}
 	c.Args = func(c *cobra.Command, args []string) error {
 		if len(args) != len(names) || slices.Contains(args, "") {
 			return usage("%s takes %s%s", within(c), strings.Join(names, " and "), hint)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,14 +40,21 @@ func (c *console) open(args ...string) *session {
 func (c *console) openCommand(args ...string) *session {
 	c.t.Helper()
 	person, program := openTerminal(c.t)
-	s := &session{t: c.t, person: person, code: make(chan int, 1), more: make(chan struct{}, 1)}
-	ctx, cancel := context.WithCancel(c.t.Context())
+	return begin(c.t, person, program, nil, environment(), c.args(args)...)
+}
+
+// begin runs a command in a terminal. Without an stdout, its standard output goes elsewhere.
+func begin(t *testing.T, person, program *os.File, stdout io.Writer, env []string, args ...string) *session {
+	t.Helper()
+	s := &session{t: t, person: person, code: make(chan int, 1), more: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(t.Context())
 	s.cancel = cancel
+	t.Cleanup(cancel)
+	if stdout == nil {
+		stdout = &s.stdout
+	}
 	go s.watch()
-	go func() {
-		s.code <- app.Run(ctx, c.args(args), environment(), program, &s.stdout, program)
-	}()
-	c.t.Cleanup(cancel)
+	go func() { s.code <- app.Run(ctx, args, env, program, stdout, program) }()
 	return s
 }
 

@@ -119,7 +119,6 @@ func (p *program) pushDelete() *cobra.Command {
 		Use: "delete [TASK ID]", Short: "delete any webhook in the tenant, or all webhooks of a principal",
 		Long: "Only a notification in flight is still sent. The audit records who deleted it. Deleting a\nwebhook that does not exist changes nothing.\n",
 	}
-	c.Annotations = map[string]string{takesArguments: "yes"}
 	as := outputFlag(c)
 	t := targetFlags(c)
 	var principal string

@@ -168,12 +168,7 @@ func TestChat(t *testing.T) {
 	open := func(args ...string) *session {
 		t.Helper()
 		person, program := openTerminal(t)
-		one := &session{t: t, person: person, code: make(chan int, 1), more: make(chan struct{}, 1)}
-		go one.watch()
-		go func() {
-			one.code <- app.Run(t.Context(), args, s.elsewhere(t.TempDir()), program, &one.stdout, program)
-		}()
-		return one
+		return begin(t, person, program, nil, s.elsewhere(t.TempDir()), args...)
 	}
 	one := open("chat")
 	one.answer("> ", "/echo text=hello")

@@ -46,7 +46,6 @@ func (p *program) tasksCancel() *cobra.Command {
 		Use: "cancel [ID]", Short: "cancel any task in the tenant, or all tasks of an owner",
 		Long: "Completed calls are not undone, and the task's approvals end. The audit records who canceled it.\n",
 	}
-	c.Annotations = map[string]string{takesArguments: "yes"}
 	t := targetFlags(c)
 	principal := c.Flags().String("principal", "", "All tasks of this `subject` that have not ended, such as key:ci.")
 	sure := p.sureFlag(c)

@@ -35,7 +35,7 @@ command line or the configuration is invalid, 3 it was not approved.
 func (p *program) toolsCall() *cobra.Command {
 	c := &cobra.Command{
 		Use: "call NAME [key=value]...", Short: "run a tool once, with approvals on the terminal",
-		Long: callHelp, Annotations: map[string]string{takesArguments: "yes", takesPairs: "yes"},
+		Long: callHelp, Annotations: map[string]string{takesPairs: "yes"},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] == "" || strings.ContainsFunc(args[0], unicode.IsSpace) {
 				return usage("tools call takes the name of a tool, and its arguments as key=value; 'a2a-server tools list' has the names")

@@ -171,6 +171,17 @@ const (
 	TokenVariable = prefix + "TOKEN"
 )
 
+// Lookup returns the value of a variable in an environment of NAME=value. If it is set twice, the
+// last value counts.
+func Lookup(env []string, name string) (value string, ok bool) {
+	for _, line := range env {
+		if v, is := strings.CutPrefix(line, name+"="); is {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
 // notSettings are variables of ours that are no settings.
 var notSettings = []string{FileVariable, URLVariable, TokenVariable}
 
