@@ -243,16 +243,22 @@ func (w *workshop) gated(e *entry) tool.Toolset {
 	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !w.exempt(name) }))
 }
 
-// environment returns the variables that every child process gets, except those in names.
-func environment(env []string, names map[string]config.Value) map[string]string {
-	all := map[string]string{}
+// environment returns the environment of a process that an entry starts: the variables that
+// every such process gets and those of the entry, and the names of the secrets in others.
+func (w *workshop) environment(own map[string]config.Value) (texts, secrets map[string]string) {
+	texts, secrets = map[string]string{}, map[string]string{}
 	for _, name := range []string{"PATH", "HOME", "LANG"} {
-		value, ok := lookupEnv(env, name)
-		if _, own := names[name]; ok && !own {
-			all[name] = value
+		if value, ok := config.Lookup(w.env, name); ok {
+			texts[name] = value
 		}
 	}
-	return all
+	for name, v := range own {
+		if texts[name] = v.Text; v.Secret != "" {
+			delete(texts, name)
+			secrets[name] = v.Secret
+		}
+	}
+	return texts, secrets
 }
 
 // parameters returns the JSON Schema of the arguments of an entry; nil: it has none.
