@@ -18,9 +18,8 @@ import (
 // desk prints the events of a call, and asks the person at the terminal. It is a
 // [a2aserver.Desk].
 type desk struct {
-	stdout, stderr io.Writer
+	stdout, stderr stream
 	tool           string
-	shown          bool            // stdout is a terminal
 	person         bool            // a person is at the terminal
 	board          *board          // nil: the form is not rich
 	raw            bool            // events are printed as JSON
@@ -29,19 +28,61 @@ type desk struct {
 	refusal  string // the reason why no person could decide
 	rejected bool   // the newest decision about the call is no
 	broken   error  // of stdout or stderr; nothing is written anymore
-	open     bool   // the last line on stdout has no end yet
-	openErr  bool   // likewise on stderr
 	keyboard keyboard
 }
 
-// event is the part of an A2A StreamResponse that a desk reads.
+// stream is an output of a desk.
+type stream struct {
+	io.Writer
+	escapes bool // invisible characters, which could change other parts of the screen
+	open    bool // the last line has no end yet
+}
+
+// print prints a text of a tool.
+func (s *stream) print(text string) error {
+	if text == "" {
+		return nil
+	}
+	s.open = !strings.HasSuffix(text, "\n")
+	if s.escapes {
+		text = visible.Text(text)
+	}
+	_, err := io.WriteString(s, text)
+	return err
+}
+
+// end ends the last line, if it is open.
+func (s *stream) end() {
+	if s.open {
+		s.open = false
+		_, _ = io.WriteString(s, "\n") // if it fails, so did the write before it
+	}
+}
+
+// event is the part of an A2A StreamResponse that is read.
 type event struct {
-	Status *struct {
-		Metadata struct {
-			Progress *progress `json:"urn:a2a-server:progress"`
-		}
-	} `json:"statusUpdate"`
+	Task     *update         `json:"task"`
+	Status   *update         `json:"statusUpdate"`
 	Artifact *artifactUpdate `json:"artifactUpdate"`
+}
+
+// readEvent reads an event. update is its status; nil: it has none.
+func readEvent(data json.RawMessage) (e event, u *update, err error) {
+	if err := json.Unmarshal(data, &e); err != nil {
+		return e, nil, fmt.Errorf("an event of the call: %w", err)
+	}
+	return e, cmp.Or(e.Status, e.Task), nil
+}
+
+// update is a status of a task.
+type update struct {
+	Status struct {
+		State, Timestamp string
+		Message          *struct{ Parts []part }
+	}
+	Metadata struct {
+		Progress *progress `json:"urn:a2a-server:progress"`
+	}
 }
 
 // artifactUpdate is an artifact, or a chunk of it.
@@ -96,31 +137,31 @@ func (d *desk) Event(data json.RawMessage) error {
 	if d.broken != nil {
 		return nil //nolint:nilerr // it was returned when it came
 	}
-	d.broken = d.show(data)
+	_, d.broken = d.show(data)
 	return d.broken
 }
 
-// show prints an event.
-func (d *desk) show(data json.RawMessage) error {
+// show prints an event, and returns its status; nil: it has none.
+func (d *desk) show(data json.RawMessage) (*update, error) {
+	e, u, err := readEvent(data)
 	if d.raw {
 		_, err := fmt.Fprintln(d.stdout, visible.Line(string(data))) // escaped as in JSON
-		return err
+		return u, err
 	}
-	var e event
-	if err := json.Unmarshal(data, &e); err != nil {
-		return fmt.Errorf("an event of the call: %w", err)
+	if err != nil {
+		return nil, err
 	}
 	if e.Status != nil && e.Status.Metadata.Progress != nil {
 		p := e.Status.Metadata.Progress
 		if d.board == nil {
-			return d.note(p.text())
+			return u, d.note(p.text())
 		}
 		d.board.call(p.CallID, p.Tool).stands = p.text()
 	}
 	if e.Artifact == nil || d.rejected { // which only says so
-		return nil
+		return u, nil
 	}
-	return d.artifact(e.Artifact)
+	return u, d.artifact(e.Artifact)
 }
 
 // artifact prints a piece of an artifact, or all of it.
@@ -175,15 +216,15 @@ func (d *desk) parts(parts []part, isError bool) error {
 func (d *desk) part(p part, isError bool) error {
 	switch {
 	case p.Text != nil && isError:
-		return d.printError(*p.Text)
+		return d.stderr.print(*p.Text)
 	case p.Text != nil:
-		return d.print(*p.Text)
+		return d.stdout.print(*p.Text)
 	case p.URL != "":
-		return d.print(describeFile(p) + p.URL + "\n")
+		return d.stdout.print(describeFile(p) + p.URL + "\n")
 	case p.Raw != nil:
-		return d.print(describeFile(p) + fmt.Sprintf("%d bytes\n", len(p.Raw)))
+		return d.stdout.print(describeFile(p) + fmt.Sprintf("%d bytes\n", len(p.Raw)))
 	}
-	return d.print(string(p.Data) + "\n")
+	return d.stdout.print(string(p.Data) + "\n")
 }
 
 // describeFile names a file that is a part of an artifact.
@@ -198,41 +239,10 @@ func describeFile(p part) string {
 	return text + ": "
 }
 
-// print prints a result. On a terminal it escapes invisible characters, which could change
-// other parts of the screen.
-func (d *desk) print(text string) error {
-	if text == "" {
-		return nil
-	}
-	d.open = !strings.HasSuffix(text, "\n")
-	if d.shown {
-		text = visible.Text(text)
-	}
-	_, err := io.WriteString(d.stdout, text)
-	return err
-}
-
-// printError prints the error of a chunk.
-func (d *desk) printError(text string) error {
-	if text == "" {
-		return nil
-	}
-	d.openErr = !strings.HasSuffix(text, "\n")
-	_, err := io.WriteString(d.stderr, visible.Text(text))
-	return err
-}
-
 // end ends the lines that are open.
 func (d *desk) end() {
-	for _, one := range []struct {
-		open *bool
-		w    io.Writer
-	}{{&d.open, d.stdout}, {&d.openErr, d.stderr}} {
-		if *one.open {
-			*one.open = false
-			_, _ = io.WriteString(one.w, "\n") // if it fails, so did the write before it
-		}
-	}
+	d.stdout.end()
+	d.stderr.end()
 }
 
 // state keeps the state of the task for draw.
@@ -244,7 +254,7 @@ func (d *desk) state(state string) {
 
 // draw shows how the task stands, unless a line of a result has no end yet.
 func (d *desk) draw() error {
-	if d.board == nil || d.open || d.openErr {
+	if d.board == nil || d.stdout.open || d.stderr.open {
 		return nil
 	}
 	return d.board.draw()
@@ -266,11 +276,10 @@ func (d *desk) leave() {
 // note prints a line that is not part of the result. It begins a line on the screen,
 // whatever the tool has printed.
 func (d *desk) note(text string) error {
-	if open := d.open; !d.shown {
-		d.open = false // elsewhere
-		defer func() { d.open = open }()
+	d.stderr.end()
+	if d.stdout.escapes { // it is on the same screen
+		d.stdout.end()
 	}
-	d.end()
 	_, err := fmt.Fprintln(d.stderr, text)
 	return err
 }
@@ -330,7 +339,7 @@ func (d *desk) describe(a *approval.Approval) error {
 }
 
 // room is how many columns a line has after a bar.
-func (d *desk) room() int { return columnsOf(d.stderr) - len("  "+bar) - 1 }
+func (d *desk) room() int { return columnsOf(d.stderr.Writer) - len("  "+bar) - 1 }
 
 // inset returns lines that begin with a bar.
 func (d *desk) inset(lines []string) string {

@@ -138,7 +138,7 @@ func (p *program) talkDesk(form string) (*desk, error) {
 		b := &board{to: p.stderr}
 		p.stdout, p.stderr = aboveBoard{p.stdout, b}, aboveBoard{p.stderr, b}
 		p.desk = p.newDesk("the task")
-		p.desk.board, p.desk.shown = b, true
+		p.desk.board, p.desk.stdout.escapes = b, true
 		return p.desk, nil
 	}
 	p.desk = p.newDesk("the task")
@@ -153,7 +153,10 @@ func (p *program) talkDesk(form string) (*desk, error) {
 }
 
 func (p *program) newDesk(name string) *desk {
-	return &desk{keyboard: keyboard{from: p.stdin, to: p.stderr}, stdout: p.stdout, stderr: p.stderr, tool: name, shown: terminal(p.stdout), person: p.person()}
+	return &desk{
+		keyboard: keyboard{from: p.stdin, to: p.stderr}, tool: name, person: p.person(),
+		stdout: stream{Writer: p.stdout, escapes: terminal(p.stdout)}, stderr: stream{Writer: p.stderr, escapes: true},
+	}
 }
 
 // newTalk returns a conversation that continues where the flags say.
@@ -191,7 +194,7 @@ func (t *talk) skip(ctx context.Context, d *client.TaskDetail) error {
 		if err != nil {
 			return t.s.explain(err)
 		}
-		u := updateOf(e.Data)
+		_, u, _ := readEvent(e.Data) // an event that cannot be read is not the status
 		if u != nil && u.Status.State == now.Status.State && u.Status.Timestamp == now.Status.Timestamp {
 			if waits(u.Status.State) {
 				t.last = before // its question is asked again
@@ -236,7 +239,8 @@ func (t *talk) say(ctx context.Context, text string) error {
 		return t.s.changed(&client.OutcomeError{Cause: client.ErrForeign}, "the message has made a task", "a2a-server tasks list")
 	}
 	if out.Message != nil && t.desk.raw {
-		return t.desk.show(answer)
+		_, err := t.desk.show(answer)
+		return err
 	}
 	if out.Message != nil {
 		texts := slices.ContainsFunc(out.Message.Parts, func(p part) bool { return p.Text != nil })

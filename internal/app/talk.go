@@ -3,7 +3,6 @@ package app
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,29 +13,6 @@ import (
 	"a2a-server/client"
 	"a2a-server/internal/visible"
 )
-
-// update is the status in an event of a task, as far as it is read.
-type update struct {
-	Status struct {
-		State, Timestamp string
-		Message          *struct{ Parts []part }
-	}
-}
-
-// updateOf returns the status in an event; nil: it has none.
-func updateOf(data json.RawMessage) *update {
-	var e struct {
-		Task   *update
-		Update *update `json:"statusUpdate"`
-	}
-	if json.Unmarshal(data, &e) != nil {
-		return nil
-	}
-	if e.Update != nil {
-		return e.Update
-	}
-	return e.Task
-}
 
 // waits reports whether a task in a state waits for input.
 func waits(state string) bool {
@@ -64,10 +40,11 @@ func (t *talk) follow(ctx context.Context) error {
 			return t.s.explain(err)
 		}
 		t.last = e.ID
-		if err := t.desk.show(e.Data); err != nil {
+		u, err := t.desk.show(e.Data)
+		if err != nil {
 			return err
 		}
-		if err := t.stands(ctx, updateOf(e.Data)); err != nil {
+		if err := t.stands(ctx, u); err != nil {
 			return err
 		}
 		if err := t.desk.draw(); err != nil {
@@ -210,7 +187,7 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 // approval prints an approval.
 func (d *desk) approval(a *client.ApprovalDetail) error {
 	const frame = 3 // columns
-	columns := columnsOf(d.stderr)
+	columns := columnsOf(d.stderr.Writer)
 	if d.board == nil {
 		_, err := io.WriteString(d.stderr, approvalText(a, columns, time.Now()))
 		return err
