@@ -13,13 +13,11 @@ import (
 )
 
 func (p *program) approvalsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "approvals", Short: "list, show or decide approvals of a running server"}
-	c.AddCommand(
+	return group("approvals", "list, show or decide approvals of a running server",
 		p.approvalsList(), p.approvalsShow(),
 		p.approvalsDecide(client.Approve), p.approvalsDecide(client.Edit), p.approvalsDecide(client.Reject),
 		p.approvalsWatch(), p.approvalsWait(), p.approvalsExtend(),
 	)
-	return c
 }
 
 // approvalsJSON is the output of 'approvals list -o json'.
@@ -30,9 +28,7 @@ type approvalsJSON struct {
 }
 
 func (p *program) approvalsList() *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "list the approvals that are pending, the oldest first"}
-	as := outputFlag(c)
-	t := targetFlags(c)
+	c := p.remote(&cobra.Command{Use: "list", Short: "list the approvals that are pending, the oldest first"}, "", true /* prints */)
 	var q client.ApprovalQuery
 	var task string
 	c.Flags().StringVar(&task, "task", "", "The approvals of the task with this `id` instead, in any state.")
@@ -41,8 +37,8 @@ func (p *program) approvalsList() *cobra.Command {
 	c.Flags().StringVar(&q.Gate, "gate", "", "Only approvals of the gate with this `name`.")
 	c.Flags().BoolVar(&q.Mine, "mine", false, "Only approvals that you may decide.")
 	c.Flags().StringVar(&q.Order, "order", "", "The `order` of pending ones: time or deadline. Default time.")
-	limit := limitFlag(c)
-	p.asks(c, t, func(ctx context.Context, s *server, _ []string) (err error) {
+	limit := limitFlag(c.Command)
+	return c.asks(func(ctx context.Context, s *server, _ []string) (err error) {
 		if task != "" {
 			if q.Task, err = s.taskID(ctx, task); err != nil {
 				return err
@@ -52,9 +48,8 @@ func (p *program) approvalsList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.printApprovals(*as, all, &q)
+		return p.printApprovals(*c.as, all, &q)
 	})
-	return c
 }
 
 // pending returns the approvals that q selects, at most limit.
@@ -113,18 +108,14 @@ func deadline(a *client.Approval) time.Time {
 }
 
 func (p *program) approvalsShow() *cobra.Command {
-	c := &cobra.Command{Use: "show ID", Short: "print one approval, whatever its state"}
-	oneArgument(c, "approval")
-	as := outputFlag(c)
-	t := targetFlags(c)
-	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+	c := p.remote(&cobra.Command{Use: "show ID", Short: "print one approval, whatever its state"}, "approval", true /* prints */)
+	return c.asks(func(ctx context.Context, s *server, args []string) error {
 		d, err := s.approval(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		return p.show(*as, d, approvalText(d, columnsOf(p.stdout), time.Now()))
+		return p.show(*c.as, d, approvalText(d, columnsOf(p.stdout), time.Now()))
 	})
-	return c
 }
 
 // approval returns the approval that text means.

@@ -248,10 +248,32 @@ func (s *server) changed(err error, what, look string) error {
 	return s.explain(err)
 }
 
-// asks makes c a command that asks the server that t names, until the person interrupts it.
-func (p *program) asks(c *cobra.Command, t *target, do func(ctx context.Context, s *server, args []string) error) {
-	c.RunE = func(c *cobra.Command, args []string) error {
-		s, err := p.client(t)
+// remote is a command that asks a running server.
+type remote struct {
+	*cobra.Command
+	p      *program
+	target *target
+	as     *form // of --output, if the command has the flag
+}
+
+// remote makes c a command that asks a running server. of is what the command takes the id of, such
+// as task; "": nothing. prints says whether it has the flag --output.
+func (p *program) remote(c *cobra.Command, of string, prints bool) *remote {
+	if of != "" {
+		takes(c, "; 'a2a-server "+of+"s list' has them", "the id of one "+of)
+	}
+	r := &remote{Command: c, p: p, as: new(form)}
+	if prints {
+		r.as = outputFlag(c)
+	}
+	r.target = targetFlags(c)
+	return r
+}
+
+// asks sets the function of the command, which runs until the person interrupts it.
+func (r *remote) asks(do func(ctx context.Context, s *server, args []string) error) *cobra.Command {
+	r.RunE = func(c *cobra.Command, args []string) error {
+		s, err := r.p.client(r.target)
 		if err != nil {
 			return err
 		}
@@ -259,6 +281,7 @@ func (p *program) asks(c *cobra.Command, t *target, do func(ctx context.Context,
 		defer stop()
 		return do(ctx, s, args)
 	}
+	return r.Command
 }
 
 // takes makes a command take arguments with these names, each of which must be there.
@@ -269,9 +292,4 @@ func takes(c *cobra.Command, hint string, names ...string) {
 		}
 		return nil
 	}
-}
-
-// oneArgument makes a command take a single id of a task or an approval.
-func oneArgument(c *cobra.Command, of string) {
-	takes(c, "; 'a2a-server "+of+"s list' has them", "the id of one "+of)
 }

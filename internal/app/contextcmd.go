@@ -19,9 +19,7 @@ or a key is.
 `
 
 func (p *program) contextCommand() *cobra.Command {
-	c := &cobra.Command{Use: "context", Short: "name servers, and choose the one that commands ask"}
-	c.AddCommand(p.contextList(), p.contextUse(), p.contextSet(), p.contextShow())
-	return c
+	return group("context", "name servers, and choose the one that commands ask", p.contextList(), p.contextUse(), p.contextSet(), p.contextShow())
 }
 
 func (p *program) contextList() *cobra.Command {
@@ -155,10 +153,8 @@ func (p *program) contextSet() *cobra.Command {
 }
 
 func (p *program) contextShow() *cobra.Command {
-	c := &cobra.Command{Use: "show", Short: "print the current server, and your identity there", Long: contextHelp}
-	as := outputFlag(c)
-	t := targetFlags(c)
-	p.asks(c, t, func(ctx context.Context, s *server, _ []string) error {
+	c := p.remote(&cobra.Command{Use: "show", Short: "print the current server, and your identity there", Long: contextHelp}, "", true /* prints */)
+	return c.asks(func(ctx context.Context, s *server, _ []string) error {
 		me, err := s.WhoAmI(ctx)
 		if err != nil {
 			return s.explain(err)
@@ -176,10 +172,9 @@ func (p *program) contextShow() *cobra.Command {
 		f.add("you", principalText(&me.Caller))
 		f.add("roles", visible.Line(strings.Join(me.Caller.Roles, ", ")))
 		f.add("may", strings.Join(may, ", "))
-		return p.show(*as, struct {
+		return p.show(*c.as, struct {
 			Server string        `json:"server"`
 			Who    client.WhoAmI `json:"who"`
 		}{s.at.String(), me}, f.String())
 	})
-	return c
 }

@@ -40,10 +40,7 @@ var decisionWords = map[client.DecisionType]struct{ about, question, past string
 }
 
 func (p *program) approvalsDecide(of client.DecisionType) *cobra.Command {
-	c := &cobra.Command{Use: string(of) + " ID", Short: decisionWords[of].about, Long: decideHelp}
-	oneArgument(c, "approval")
-	as := outputFlag(c)
-	t := targetFlags(c)
+	c := p.remote(&cobra.Command{Use: string(of) + " ID", Short: decisionWords[of].about, Long: decideHelp}, "approval", true /* prints */)
 	var given decisionFlags
 	switch of {
 	case client.Edit:
@@ -55,7 +52,7 @@ func (p *program) approvalsDecide(of client.DecisionType) *cobra.Command {
 	}
 	c.Flags().BoolVar(&given.sure, "yes", false, "Do not ask on the terminal. It needs --digest.")
 	c.Flags().StringVar(&given.digest, "digest", "", "The `digest` that the approval must have.")
-	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+	return c.asks(func(ctx context.Context, s *server, args []string) error {
 		decision, err := given.decision(of)
 		if err != nil {
 			return err
@@ -69,9 +66,8 @@ func (p *program) approvalsDecide(of client.DecisionType) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.show(*as, decided, decidedText(args[0], of, decided)+"\n")
+		return p.show(*c.as, decided, decidedText(args[0], of, decided)+"\n")
 	})
-	return c
 }
 
 // decision returns the decision that the flags describe.

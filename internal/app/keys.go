@@ -21,9 +21,7 @@ import (
 )
 
 func (p *program) keysCommand() *cobra.Command {
-	c := &cobra.Command{Use: "keys", Short: "add, list or revoke API keys"}
-	c.AddCommand(p.keysAdd(), p.keysList(), p.keysRevoke())
-	return c
+	return group("keys", "add, list or revoke API keys", p.keysAdd(), p.keysList(), p.keysRevoke())
 }
 
 // keyFile is which file of API keys a command works on.
@@ -88,11 +86,16 @@ func (p *program) keysAdd() *cobra.Command {
 		if err := errors.Join(apikey.CheckID(k.ID), checkRoles(roles, ruleRoles)); err != nil {
 			return usage("keys add: %v", err)
 		}
-		var err error
-		if k.Kind, err = kindOf(kind); err == nil {
-			k.Expires, err = ends(expires, now)
+		switch kind {
+		case "person":
+			k.Kind = auth.KindPerson
+		case string(auth.KindService):
+			k.Kind = auth.KindService
+		default:
+			return usage("keys add: --kind is %s: write person or service", visible.Quote(kind, 60))
 		}
-		if err != nil {
+		var err error
+		if k.Expires, err = ends(expires, now); err != nil {
 			return usage("keys add: %v", err)
 		}
 		path, conf, err := p.find(file)
@@ -164,16 +167,6 @@ func checkRoles(roles, ruleRoles []string) error {
 	return nil
 }
 
-func kindOf(text string) (auth.Kind, error) {
-	switch text {
-	case "person":
-		return auth.KindPerson, nil
-	case string(auth.KindService):
-		return auth.KindService, nil
-	}
-	return "", fmt.Errorf("--kind is %s: write person or service", visible.Quote(text, 60))
-}
-
 // ends returns when a key ends that is made now; zero: never.
 func ends(text string, now time.Time) (time.Time, error) {
 	if text == "" {
@@ -223,8 +216,8 @@ func (p *program) keysList() *cobra.Command {
 	return c
 }
 
-func dayOf(at *time.Time) string {
-	if at == nil {
+func dayOf(at time.Time) string {
+	if at.IsZero() {
 		return ""
 	}
 	return at.Format(time.DateOnly)
@@ -232,25 +225,19 @@ func dayOf(at *time.Time) string {
 
 // keyJSON is a key in the output of 'keys list -o json'.
 type keyJSON struct {
-	ID      string     `json:"id"`
-	Kind    string     `json:"kind"`
-	Person  string     `json:"person,omitempty"`
-	Tenant  string     `json:"tenant,omitempty"`
-	Roles   []string   `json:"roles"`
-	Created *time.Time `json:"created,omitempty"`
-	Expires *time.Time `json:"expires,omitempty"`
-	Revoked *time.Time `json:"revoked,omitempty"`
-	State   string     `json:"state"` // valid, expired or revoked
+	ID      string    `json:"id"`
+	Kind    string    `json:"kind"`
+	Person  string    `json:"person,omitempty"`
+	Tenant  string    `json:"tenant,omitempty"`
+	Roles   []string  `json:"roles"`
+	Created time.Time `json:"created,omitzero"`
+	Expires time.Time `json:"expires,omitzero"`
+	Revoked time.Time `json:"revoked,omitzero"`
+	State   string    `json:"state"` // valid, expired or revoked
 }
 
 func keysJSON(keys []apikey.Key, now time.Time) []keyJSON {
 	all := make([]keyJSON, len(keys))
-	at := func(t time.Time) *time.Time {
-		if t.IsZero() {
-			return nil
-		}
-		return &t
-	}
 	for i := range keys {
 		k := &keys[i]
 		state := "valid"
@@ -262,7 +249,7 @@ func keysJSON(keys []apikey.Key, now time.Time) []keyJSON {
 		}
 		all[i] = keyJSON{
 			ID: k.ID, Kind: cmp.Or(string(k.Kind), "person"), Person: k.Person, Tenant: k.Tenant, Roles: append([]string{}, k.Roles...),
-			Created: at(k.Created), Expires: at(k.Expires), Revoked: at(k.Revoked), State: state,
+			Created: k.Created, Expires: k.Expires, Revoked: k.Revoked, State: state,
 		}
 	}
 	return all

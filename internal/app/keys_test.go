@@ -85,7 +85,7 @@ func TestKeys(t *testing.T) {
 	})
 	text, _ := d.must("keys", "list", "-o", "json")
 	var all []keyJSON
-	if err := json.Unmarshal([]byte(text), &all); err != nil || len(all) != 2 || all[0].State != "valid" || all[1].State != "revoked" || all[1].Revoked == nil {
+	if err := json.Unmarshal([]byte(text), &all); err != nil || len(all) != 2 || all[0].State != "valid" || all[1].State != "revoked" || all[1].Revoked.IsZero() {
 		t.Errorf("the list as JSON is %s: %v", text, err)
 	}
 	file, err := os.ReadFile(d.file)

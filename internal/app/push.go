@@ -17,9 +17,7 @@ import (
 )
 
 func (p *program) pushCommand() *cobra.Command {
-	c := &cobra.Command{Use: "push", Short: "list or delete the webhooks of a running server"}
-	c.AddCommand(p.pushList(), p.pushDelete())
-	return c
+	return group("push", "list or delete the webhooks of a running server", p.pushList(), p.pushDelete())
 }
 
 // pushJSON is the output of 'push list -o json'.
@@ -30,19 +28,17 @@ type pushJSON struct {
 }
 
 func (p *program) pushList() *cobra.Command {
-	c := &cobra.Command{
+	c := p.remote(&cobra.Command{
 		Use: "list", Short: "list the webhooks of the tenant, and how their notifications stand",
 		Long: "A webhook is dead after a day or 20 failures in a row, or when it answers 410. Its client\nrevives it by creating it again with the same id.\n",
-	}
-	as := outputFlag(c)
-	t := targetFlags(c)
+	}, "", true /* prints */)
 	var q client.WebhookQuery
 	var task string
 	c.Flags().StringVar(&q.State, "state", "", "Only webhooks in this `state`: active, retrying, dead or damaged.")
 	c.Flags().StringVar(&task, "task", "", "Only webhooks of the task with this `id`.")
-	principalFlag(c, &q.Principal, "Only webhooks")
-	limit := limitFlag(c)
-	p.asks(c, t, func(ctx context.Context, s *server, _ []string) (err error) {
+	principalFlag(c.Command, &q.Principal, "Only webhooks")
+	limit := limitFlag(c.Command)
+	return c.asks(func(ctx context.Context, s *server, _ []string) (err error) {
 		if task != "" {
 			if q.Task, err = s.taskID(ctx, task); err != nil {
 				return err
@@ -57,9 +53,8 @@ func (p *program) pushList() *cobra.Command {
 				return err
 			}
 		}
-		return p.list(*as, all, webhookLines(all.Webhooks, time.Now()), noWebhooks, all.More)
+		return p.list(*c.as, all, webhookLines(all.Webhooks, time.Now()), noWebhooks, all.More)
 	})
-	return c
 }
 
 const noWebhooks = "there are no such webhooks"
@@ -115,15 +110,13 @@ type deleted struct {
 }
 
 func (p *program) pushDelete() *cobra.Command {
-	c := &cobra.Command{
+	c := p.remote(&cobra.Command{
 		Use: "delete [TASK ID]", Short: "delete any webhook in the tenant, or all webhooks of a principal",
 		Long: "Only a notification in flight is still sent. The audit records who deleted it. Deleting a\nwebhook that does not exist changes nothing.\n",
-	}
-	as := outputFlag(c)
-	t := targetFlags(c)
+	}, "", true /* prints */)
 	var principal string
-	principalFlag(c, &principal, "All webhooks")
-	sure := p.sureFlag(c)
+	principalFlag(c.Command, &principal, "All webhooks")
+	sure := p.sureFlag(c.Command)
 	c.Args = func(c *cobra.Command, args []string) error {
 		one, all := len(args) == 2 && args[1] != "", principal != ""
 		if one == all || !one && len(args) > 0 {
@@ -131,7 +124,7 @@ func (p *program) pushDelete() *cobra.Command {
 		}
 		return nil
 	}
-	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+	return c.asks(func(ctx context.Context, s *server, args []string) error {
 		chosen, err := p.choose(ctx, s, principal, args, *sure)
 		if err != nil {
 			return err
@@ -140,9 +133,8 @@ func (p *program) pushDelete() *cobra.Command {
 		if err != nil && len(done) == 0 {
 			return err
 		}
-		return errors.Join(p.printDeleted(done, *as), err)
+		return errors.Join(p.printDeleted(done, *c.as), err)
 	})
-	return c
 }
 
 // choose returns the webhooks to delete: the webhook that args name, or all webhooks of a

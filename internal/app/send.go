@@ -32,18 +32,17 @@ func (f *sendFlags) add(c *cobra.Command) {
 }
 
 func (p *program) sendCommand() *cobra.Command {
-	c := &cobra.Command{
+	c := p.remote(&cobra.Command{
 		Use: "send TEXT", Short: "send a message to an agent, and follow its task", Long: sendHelp + `
 Exit codes of this command: 0 the task has completed, 1 it has ended otherwise, 3 it waits
 for somebody and there is no terminal to ask on.
 `,
-	}
-	takes(c, `, such as 'a2a-server send "/echo hello"'`, "one text")
-	t := targetFlags(c)
-	t.a2a = true
+	}, "", false /* prints */)
+	c.target.a2a = true
+	takes(c.Command, `, such as 'a2a-server send "/echo hello"'`, "one text")
 	var given sendFlags
-	given.add(c)
-	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+	given.add(c.Command)
+	return c.asks(func(ctx context.Context, s *server, args []string) error {
 		talk, err := p.newTalk(ctx, s, given)
 		if err != nil {
 			return err
@@ -57,42 +56,36 @@ for somebody and there is no terminal to ask on.
 		}
 		return err
 	})
-	return c
 }
 
 func (p *program) chatCommand() *cobra.Command {
-	c := &cobra.Command{
+	c := p.remote(&cobra.Command{
 		Use: "chat", Short: "talk to an agent, a message on each line", Long: sendHelp + `
 All messages are in one A2A context. An empty line is no message; Ctrl-D ends the chat.
 With --task it continues a task. Without a terminal, each line of the standard input is
 a message.
 `,
-	}
-	t := targetFlags(c)
-	t.a2a = true
+	}, "", false /* prints */)
+	c.target.a2a = true
 	var given sendFlags
-	given.add(c)
-	p.asks(c, t, func(ctx context.Context, s *server, _ []string) error {
+	given.add(c.Command)
+	return c.asks(func(ctx context.Context, s *server, _ []string) error {
 		talk, err := p.newTalk(ctx, s, given)
 		if err != nil {
 			return err
 		}
 		return talk.chat(ctx)
 	})
-	return c
 }
 
 func (p *program) tasksWatch() *cobra.Command {
-	c := &cobra.Command{Use: "watch ID", Short: "print the events of a task until it ends"}
-	oneArgument(c, "task")
-	as := outputFlag(c)
-	t := targetFlags(c)
-	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+	c := p.remote(&cobra.Command{Use: "watch ID", Short: "print the events of a task until it ends"}, "task", true /* prints */)
+	return c.asks(func(ctx context.Context, s *server, args []string) error {
 		id, err := s.taskID(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		if *as == "json" {
+		if *c.as == "json" {
 			for e, err := range s.TaskEvents(ctx, id, "") {
 				if err != nil {
 					return s.interrupted(ctx, err)
@@ -106,7 +99,6 @@ func (p *program) tasksWatch() *cobra.Command {
 		talk := &talk{p: p, s: s, task: id, watches: true, desk: p.newDesk("")}
 		return talk.follow(ctx)
 	})
-	return c
 }
 
 // interrupted returns nil for an error that the person has caused by ending the command.

@@ -14,9 +14,7 @@ import (
 )
 
 func (p *program) signingCommand() *cobra.Command {
-	c := &cobra.Command{Use: "signing", Short: "make new keys for the server's own signatures"}
-	c.AddCommand(p.signingRotate())
-	return c
+	return group("signing", "make new keys for the server's own signatures", p.signingRotate())
 }
 
 func (p *program) signingRotate() *cobra.Command {

@@ -42,40 +42,35 @@ func (p *program) changeTask(ctx context.Context, s *server, text, question, pas
 }
 
 func (p *program) tasksCancel() *cobra.Command {
-	c := &cobra.Command{
+	c := p.remote(&cobra.Command{
 		Use: "cancel [ID]", Short: "cancel any task in the tenant, or all tasks of an owner",
 		Long: "Completed calls are not undone, and the task's approvals end. The audit records who canceled it.\n",
-	}
-	t := targetFlags(c)
+	}, "", false /* prints */)
 	principal := c.Flags().String("principal", "", "All tasks of this `subject` that have not ended, such as key:ci.")
-	sure := p.sureFlag(c)
+	sure := p.sureFlag(c.Command)
 	c.Args = func(c *cobra.Command, args []string) error {
 		if one := len(args) == 1 && args[0] != ""; one == (*principal != "") || !one && len(args) > 0 {
 			return usage("%s takes the id of one task, or --principal; 'a2a-server tasks list' has them", within(c))
 		}
 		return nil
 	}
-	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+	return c.asks(func(ctx context.Context, s *server, args []string) error {
 		if *principal != "" {
 			return p.cancelAll(ctx, s, *principal, *sure)
 		}
 		return p.changeTask(ctx, s, args[0], "Cancel this task", "canceled", s.CancelTask, *sure)
 	})
-	return c
 }
 
 func (p *program) tasksDelete() *cobra.Command {
-	c := &cobra.Command{
+	c := p.remote(&cobra.Command{
 		Use: "delete ID", Short: "delete any ended task in the tenant",
 		Long: "Its messages, results and approvals are deleted; its audit stays, and records who deleted it.\n",
-	}
-	oneArgument(c, "task")
-	t := targetFlags(c)
-	sure := p.sureFlag(c)
-	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+	}, "task", false /* prints */)
+	sure := p.sureFlag(c.Command)
+	return c.asks(func(ctx context.Context, s *server, args []string) error {
 		return p.changeTask(ctx, s, args[0], "Delete this task with everything that belongs to it", "deleted", s.DeleteTask, *sure)
 	})
-	return c
 }
 
 // cancelAll cancels all tasks of an owner that have not ended.
@@ -120,20 +115,17 @@ func (p *program) cancelAll(ctx context.Context, s *server, owner string, sure b
 }
 
 func (p *program) callsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "calls", Short: "cancel one call of a task of a running server"}
-	c.AddCommand(p.callsCancel())
-	return c
+	return group("calls", "cancel one call of a task of a running server", p.callsCancel())
 }
 
 func (p *program) callsCancel() *cobra.Command {
-	c := &cobra.Command{
+	c := p.remote(&cobra.Command{
 		Use: "cancel TASK CALL", Short: "cancel one call of a task, which continues without it",
 		Long: "Effects of the call so far are not undone. The audit records who canceled it.\n",
-	}
-	takes(c, "; 'a2a-server tasks show' has the calls of a task", "the id of a task", "the id of one of its calls")
-	t := targetFlags(c)
-	sure := p.sureFlag(c)
-	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+	}, "", false /* prints */)
+	takes(c.Command, "; 'a2a-server tasks show' has the calls of a task", "the id of a task", "the id of one of its calls")
+	sure := p.sureFlag(c.Command)
+	return c.asks(func(ctx context.Context, s *server, args []string) error {
 		d, err := s.task(ctx, args[0])
 		if err != nil {
 			return err
@@ -157,5 +149,4 @@ func (p *program) callsCancel() *cobra.Command {
 		_, err = fmt.Fprintf(p.stdout, "%s of %s was canceled\n", visible.Line(call.ID), d.Task.ID)
 		return err
 	})
-	return c
 }

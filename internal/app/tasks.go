@@ -15,9 +15,7 @@ import (
 )
 
 func (p *program) tasksCommand() *cobra.Command {
-	c := &cobra.Command{Use: "tasks", Short: "list, show, follow, cancel or delete the tasks of a running server"}
-	c.AddCommand(p.tasksList(), p.tasksShow(), p.tasksWatch(), p.tasksCancel(), p.tasksDelete())
-	return c
+	return group("tasks", "list, show, follow, cancel or delete the tasks of a running server", p.tasksList(), p.tasksShow(), p.tasksWatch(), p.tasksCancel(), p.tasksDelete())
 }
 
 // tasksJSON is the output of 'tasks list -o json'.
@@ -27,22 +25,19 @@ type tasksJSON struct {
 }
 
 func (p *program) tasksList() *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "list the tasks that you may see, the newest first"}
-	as := outputFlag(c)
-	t := targetFlags(c)
+	c := p.remote(&cobra.Command{Use: "list", Short: "list the tasks that you may see, the newest first"}, "", true /* prints */)
 	var q client.TaskQuery
 	c.Flags().StringVar(&q.State, "state", "", "Only tasks in this `state`, such as input-required.")
 	c.Flags().StringVar(&q.Context, "of-context", "", "Only tasks of the A2A context with this `id`.")
 	c.Flags().StringVar(&q.Principal, "principal", "", "Only tasks of this `subject`, such as key:ci.")
-	limit := limitFlag(c)
-	p.asks(c, t, func(ctx context.Context, s *server, _ []string) error {
+	limit := limitFlag(c.Command)
+	return c.asks(func(ctx context.Context, s *server, _ []string) error {
 		all, err := s.tasks(ctx, q, *limit)
 		if err != nil {
 			return err
 		}
-		return p.list(*as, all, taskLines(all.Items, time.Now()), "there are no such tasks", all.More)
+		return p.list(*c.as, all, taskLines(all.Items, time.Now()), "there are no such tasks", all.More)
 	})
-	return c
 }
 
 // tasks returns the tasks that q selects, at most limit.
@@ -92,22 +87,18 @@ func ended(state string) bool {
 }
 
 func (p *program) tasksShow() *cobra.Command {
-	c := &cobra.Command{Use: "show ID", Short: "print a task with its owner and state"}
-	oneArgument(c, "task")
-	as := outputFlag(c)
-	t := targetFlags(c)
-	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+	c := p.remote(&cobra.Command{Use: "show ID", Short: "print a task with its owner and state"}, "task", true /* prints */)
+	return c.asks(func(ctx context.Context, s *server, args []string) error {
 		d, err := s.task(ctx, args[0])
 		if err != nil {
 			return err
 		}
 		text, err := taskText(d, columnsOf(p.stdout), time.Now())
-		if err != nil && *as != asJSON {
+		if err != nil && *c.as != asJSON {
 			return err
 		}
-		return p.show(*as, d, text)
+		return p.show(*c.as, d, text)
 	})
-	return c
 }
 
 // task returns the task that text means.

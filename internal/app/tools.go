@@ -17,9 +17,7 @@ import (
 )
 
 func (p *program) toolsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "tools", Short: "list, show or call the tools of the configuration"}
-	c.AddCommand(p.toolsList(), p.toolsShow(), p.toolsCall())
-	return c
+	return group("tools", "list, show or call the tools of the configuration", p.toolsList(), p.toolsShow(), p.toolsCall())
 }
 
 // form is the value of the flag --output.
