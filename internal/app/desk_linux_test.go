@@ -127,6 +127,14 @@ func (s *session) end() (code int, stdout string) {
 	}
 }
 
+// ends waits for the end of a command that exits with a code, and prints nothing or something.
+func (s *session) ends(code int, prints string) {
+	s.t.Helper()
+	if got, stdout := s.end(); got != code || !strings.Contains(stdout, prints) || prints == "" && stdout != "" {
+		s.t.Errorf("it exits with %d and prints %q, want %d and %q\n%s", got, stdout, code, prints, s.shown())
+	}
+}
+
 const (
 	approvePrompt = "Approve? [y/N/edit/reason] "
 	againPrompt   = "Run it again? [y/N/result/reason] "
@@ -182,9 +190,7 @@ func TestToolsCallTypedAhead(t *testing.T) {
 	s := c.open("die")
 	s.answer(againPrompt, "y\ny\ny")
 	s.answer(againPrompt, "n")
-	if code, stdout := s.end(); code != 1 || stdout != "ran\nran\n" {
-		t.Errorf("it exits with %d after\n%s\n%s", code, stdout, s.shown())
-	}
+	s.ends(1, "ran\nran\n")
 	s = c.open("wait")
 	if _, err := s.person.WriteString("y\n"); err != nil {
 		t.Fatal(err)
@@ -194,9 +200,7 @@ func TestToolsCallTypedAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.answer(againPrompt, "n")
-	if code, stdout := s.end(); code != 1 || stdout != "ran\n" {
-		t.Errorf("it exits with %d after\n%s\n%s", code, stdout, s.shown())
-	}
+	s.ends(1, "ran\n")
 }
 
 // What has no line end is no answer, and a line that the terminal cuts off is none either.
@@ -224,9 +228,7 @@ func TestToolsCallAnsweredNo(t *testing.T) {
 	s := withFile(t, calling).open("request_approval", "action=Pay?\n  arguments: {}", "reason=why")
 	s.expect("  | Pay?\n  |   arguments: {}\n")
 	s.answer("Approve? [y/N/reason] ", "n")
-	if code, stdout := s.end(); code != 0 || stdout != `{"approved":false}`+"\n" {
-		t.Errorf("it exits with %d and prints %q\n%s", code, stdout, s.shown())
-	}
+	s.ends(0, `{"approved":false}`+"\n")
 }
 
 // Only what a gate allows is offered.
