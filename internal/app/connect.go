@@ -194,7 +194,7 @@ func (p *program) client(t *target) (*server, error) {
 	}
 	at.OnRetry = func(cause error, pause time.Duration) {
 		if pause >= time.Second { // shorter pauses are over before the note is read
-			_ = p.note(visible.Text(cause.Error()) + "; trying again") // nothing depends on it
+			p.note(visible.Text(cause.Error()) + "; trying again")
 		}
 	}
 	c, err := client.New(at.Config)

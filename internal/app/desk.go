@@ -27,36 +27,49 @@ type desk struct {
 
 	refusal  string // the reason why no person could decide
 	rejected bool   // the newest decision about the call is no
-	broken   error  // of stdout or stderr; nothing is written anymore
 	keyboard keyboard
 }
 
-// stream is an output of a desk.
+// stream is an output of a desk. After an error nothing more is written to it.
 type stream struct {
 	io.Writer
-	escapes bool // invisible characters, which could change other parts of the screen
-	open    bool // the last line has no end yet
+	escapes bool  // invisible characters, which could change other parts of the screen
+	open    bool  // the last line has no end yet
+	err     error // of the first write that failed
+}
+
+func (s *stream) write(text string) {
+	if s.err == nil {
+		_, s.err = io.WriteString(s, text)
+	}
 }
 
 // print prints a text of a tool.
-func (s *stream) print(text string) error {
+func (s *stream) print(text string) {
 	if text == "" {
-		return nil
+		return
 	}
 	s.open = !strings.HasSuffix(text, "\n")
 	if s.escapes {
 		text = visible.Text(text)
 	}
-	_, err := io.WriteString(s, text)
-	return err
+	s.write(text)
 }
 
 // end ends the last line, if it is open.
 func (s *stream) end() {
 	if s.open {
 		s.open = false
-		_, _ = io.WriteString(s, "\n") // if it fails, so did the write before it
+		s.write("\n")
 	}
+}
+
+// broken returns the error of the first write that failed; nil: none did.
+func (d *desk) broken() error {
+	if d.stdout.err != nil {
+		return d.stdout.err
+	}
+	return d.stderr.err
 }
 
 // event is the part of an A2A StreamResponse that is read.
@@ -134,97 +147,90 @@ type part struct {
 // Event implements [a2aserver.Desk]: it prints artifacts and progress. If printing fails, the
 // call is canceled, and later events are not printed.
 func (d *desk) Event(data json.RawMessage) error {
-	if d.broken != nil {
+	if d.broken() != nil {
 		return nil //nolint:nilerr // it was returned when it came
 	}
-	_, d.broken = d.show(data)
-	return d.broken
+	_, err := d.show(data)
+	return err
 }
 
 // show prints an event, and returns its status; nil: it has none.
 func (d *desk) show(data json.RawMessage) (*update, error) {
 	e, u, err := readEvent(data)
 	if d.raw {
-		_, err := fmt.Fprintln(d.stdout, visible.Line(string(data))) // escaped as in JSON
-		return u, err
+		d.stdout.write(visible.Line(string(data)) + "\n") // escaped as in JSON
+		return u, d.broken()
 	}
 	if err != nil {
 		return nil, err
 	}
 	if e.Status != nil && e.Status.Metadata.Progress != nil {
-		p := e.Status.Metadata.Progress
-		if d.board == nil {
-			return u, d.note(p.text())
+		if p := e.Status.Metadata.Progress; d.board == nil {
+			d.note(p.text())
+		} else {
+			d.board.call(p.CallID, p.Tool).stands = p.text()
 		}
-		d.board.call(p.CallID, p.Tool).stands = p.text()
 	}
-	if e.Artifact == nil || d.rejected { // which only says so
-		return u, nil
+	if e.Artifact != nil && !d.rejected { // then it only says so
+		d.artifact(e.Artifact)
 	}
-	return u, d.artifact(e.Artifact)
+	return u, d.broken()
 }
 
 // artifact prints a piece of an artifact, or all of it.
-func (d *desk) artifact(u *artifactUpdate) error {
+func (d *desk) artifact(u *artifactUpdate) {
 	id, about := u.Artifact.ArtifactID, u.Metadata
 	if about == (metadata{}) {
 		about = u.Artifact.Metadata
 	}
 	first := !d.begun[id]
 	if !first && !u.Append {
-		if err := d.note(visible.Line(id) + ": the result starts over, and replaces its printed part"); err != nil {
-			return err
-		}
+		d.note(visible.Line(id) + ": the result starts over, and replaces its printed part")
 	}
 	if d.begun == nil {
 		d.begun = map[string]bool{}
 	}
 	d.begun[id] = true
-	line := ""
+	line, above := "", false
 	switch {
 	case d.board != nil:
 		line = d.board.piece(id, u.Artifact.Name, u.LastChunk, about.Error)
+		above = first // a whole result
 	case about.Error != "":
 		line = "error: " + visible.Text(about.Error)
 	}
-	if d.board != nil && first && line != "" { // above a whole result
-		if err := d.note(line); err != nil {
-			return err
-		}
-		line = ""
+	if line != "" && above {
+		d.note(line)
 	}
-	if err := d.parts(u.Artifact.Parts, about.Stream == "stderr"); err != nil || line == "" {
-		return err
+	d.parts(u.Artifact.Parts, about.Stream == "stderr")
+	if line != "" && !above {
+		d.note(line)
 	}
-	return d.note(line)
 }
 
 // parts prints the parts of an artifact.
-func (d *desk) parts(parts []part, isError bool) error {
+func (d *desk) parts(parts []part, isError bool) {
 	for i, one := range parts {
-		if i > 0 && one.Text != nil && *one.Text == string(parts[i-1].Data) {
-			continue // the same value again, for clients that show only text
-		}
-		if err := d.part(one, isError); err != nil {
-			return err
+		if i == 0 || one.Text == nil || *one.Text != string(parts[i-1].Data) { // else it is the same value again, for clients that show only text
+			d.part(one, isError)
 		}
 	}
-	return nil
 }
 
 // part prints a part of an artifact.
-func (d *desk) part(p part, isError bool) error {
+func (d *desk) part(p part, isError bool) {
 	switch {
 	case p.Text != nil && isError:
-		return d.stderr.print(*p.Text)
+		d.stderr.print(*p.Text)
 	case p.Text != nil:
-		return d.stdout.print(*p.Text)
+		d.stdout.print(*p.Text)
 	case p.URL != "":
-		return d.stdout.print(describeFile(p) + p.URL + "\n")
+		d.stdout.print(describeFile(p) + p.URL + "\n")
 	case p.Raw != nil:
-		return d.stdout.print(describeFile(p) + fmt.Sprintf("%d bytes\n", len(p.Raw)))
+		d.stdout.print(describeFile(p) + fmt.Sprintf("%d bytes\n", len(p.Raw)))
+	default:
+		d.stdout.print(string(p.Data) + "\n")
 	}
-	return d.stdout.print(string(p.Data) + "\n")
 }
 
 // describeFile names a file that is a part of an artifact.
@@ -253,11 +259,11 @@ func (d *desk) state(state string) {
 }
 
 // draw shows how the task stands, unless a line of a result has no end yet.
-func (d *desk) draw() error {
-	if d.board == nil || d.stdout.open || d.stderr.open {
-		return nil
+func (d *desk) draw() {
+	if d.board == nil || d.stdout.open || d.stderr.open || d.stderr.err != nil {
+		return
 	}
-	return d.board.draw()
+	d.stderr.err = d.board.draw()
 }
 
 // leave ends the lines that are open, and leaves the state of the task on the screen.
@@ -267,7 +273,7 @@ func (d *desk) leave() {
 		if ended(d.board.state) {
 			d.board.calls = nil
 		}
-		_ = d.draw() // if it fails, so did the write before it
+		d.draw()
 		d.board.calls, d.board.drawn = nil, 0
 	}
 	d.begun = nil
@@ -275,13 +281,12 @@ func (d *desk) leave() {
 
 // note prints a line that is not part of the result. It begins a line on the screen,
 // whatever the tool has printed.
-func (d *desk) note(text string) error {
+func (d *desk) note(text string) {
 	d.stderr.end()
 	if d.stdout.escapes { // it is on the same screen
 		d.stdout.end()
 	}
-	_, err := fmt.Fprintln(d.stderr, text)
-	return err
+	d.stderr.write(text + "\n")
 }
 
 // Decide implements [a2aserver.Desk]: it asks the person at the terminal.
@@ -297,11 +302,9 @@ func (d *desk) Decide(ctx context.Context, a *approval.Approval, problem error) 
 		return approval.Answer{}, a2aserver.ErrNobody
 	}
 	if problem != nil {
-		if err := d.note("That was refused: " + visible.Text(problem.Error())); err != nil {
-			return approval.Answer{}, err
-		}
-	} else if err := d.describe(a); err != nil {
-		return approval.Answer{}, err
+		d.note("That was refused: " + visible.Text(problem.Error()))
+	} else {
+		d.describe(a)
 	}
 	if a.Kind == approval.KindQuestion {
 		return d.question(ctx, a)
@@ -312,7 +315,7 @@ func (d *desk) Decide(ctx context.Context, a *approval.Approval, problem error) 
 }
 
 // describe prints an approval.
-func (d *desk) describe(a *approval.Approval) error {
+func (d *desk) describe(a *approval.Approval) {
 	about := "has to be approved"
 	switch {
 	case a.Kind == approval.KindQuestion:
@@ -335,7 +338,7 @@ func (d *desk) describe(a *approval.Approval) error {
 	if a.Terms.Destructive {
 		text += "\n  it is destructive"
 	}
-	return d.note(text)
+	d.note(text)
 }
 
 // room is how many columns a line has after a bar.
@@ -358,6 +361,9 @@ func (d *desk) value(text string) string {
 
 // ask prints a prompt and returns the line that the person writes.
 func (d *desk) ask(ctx context.Context, prompt string) (string, error) {
+	if err := d.broken(); err != nil {
+		return "", err
+	}
 	line, err := d.keyboard.ask(ctx, prompt)
 	if errors.Is(err, io.EOF) {
 		d.refusal = fmt.Sprintf("%s was not approved: standard input ended without an answer", visible.Line(d.tool))
@@ -403,9 +409,7 @@ func (d *desk) decision(ctx context.Context, kind approval.Kind, verbs []approva
 				return d.complete(ctx, c.shown, c.verb)
 			}
 		}
-		if err := d.note("Write one of the words in brackets; an empty line is no."); err != nil {
-			return approval.Answer{}, err
-		}
+		d.note("Write one of the words in brackets; an empty line is no.")
 	}
 }
 
@@ -435,8 +439,6 @@ func (d *desk) read(ctx context.Context, prompt string, parse func(string) (json
 		if problem == nil {
 			return parsed, nil
 		}
-		if err := d.note(problem.Error()); err != nil {
-			return nil, err
-		}
+		d.note(problem.Error())
 	}
 }

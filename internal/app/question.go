@@ -44,15 +44,11 @@ func (d *desk) question(ctx context.Context, a *approval.Approval) (approval.Ans
 			return json.Marshal(chosen)
 		}
 	default:
-		if err := d.note("  the answer has to fit " + visible.Line(string(a.Schema))); err != nil {
-			return approval.Answer{}, err
-		}
+		d.note("  the answer has to fit " + visible.Line(string(a.Schema)))
 		prompt, read = "Your answer, as JSON on one line (an empty line is none):", jsonAnswer
 	}
 	for i, c := range choices {
-		if err := d.note(fmt.Sprintf("  %d %s", i+1, visible.Line(c))); err != nil {
-			return approval.Answer{}, err
-		}
+		d.note(fmt.Sprintf("  %d %s", i+1, visible.Line(c)))
 	}
 	response, err := d.read(ctx, prompt, func(line string) (json.RawMessage, error) {
 		if line == "" {

@@ -35,12 +35,12 @@ type program struct {
 }
 
 // note prints a line on stderr.
-func (p *program) note(text string) error {
+func (p *program) note(text string) {
 	if p.desk != nil {
-		return p.desk.note(text)
+		p.desk.note(text)
+		return
 	}
-	_, err := fmt.Fprintln(p.stderr, text)
-	return err
+	_, _ = fmt.Fprintln(p.stderr, text) // nothing depends on it
 }
 
 // exitError is an error with an exit code of its own.

@@ -200,25 +200,17 @@ func (t *talk) skip(ctx context.Context, d *client.TaskDetail) error {
 	return nil
 }
 
-// message is a message of A2A 1.0.
-type message struct {
-	ID      string     `json:"messageId"`
-	Role    string     `json:"role"`
-	Task    string     `json:"taskId,omitempty"`
-	Context string     `json:"contextId,omitempty"`
-	Parts   []textPart `json:"parts"`
-}
-
-type textPart struct {
-	Text string `json:"text"`
-}
-
 // say sends a text. It returns once the server has it.
 func (t *talk) say(ctx context.Context, text string) error {
 	if !utf8.ValidString(text) {
 		return usage("send: the text is not valid UTF-8")
 	}
-	m := message{ID: uuid.NewString(), Role: "ROLE_USER", Task: t.task, Context: t.context, Parts: []textPart{{text}}}
+	m := map[string]any{"messageId": uuid.NewString(), "role": "ROLE_USER", "parts": []any{map[string]string{"text": text}}}
+	for name, id := range map[string]string{"taskId": t.task, "contextId": t.context} {
+		if id != "" {
+			m[name] = id
+		}
+	}
 	answer, err := t.s.SendMessage(ctx, map[string]any{"message": m, "configuration": map[string]any{"returnImmediately": true}})
 	if err != nil {
 		return t.s.changed(err, "the message was received", "a2a-server tasks list")
@@ -237,15 +229,12 @@ func (t *talk) say(ctx context.Context, text string) error {
 	if out.Message != nil {
 		texts := slices.ContainsFunc(out.Message.Parts, func(p part) bool { return p.Text != nil })
 		for _, one := range out.Message.Parts {
-			if t.desk.board != nil && texts && one.Data != nil {
-				continue // for programs
-			}
-			if err := t.desk.part(one, false); err != nil {
-				return err
+			if t.desk.board == nil || !texts || one.Data == nil { // else it is for programs
+				t.desk.part(one, false)
 			}
 		}
 		t.desk.end()
-		return nil
+		return t.desk.broken()
 	}
 	if t.task != out.Task.ID {
 		t.last = ""

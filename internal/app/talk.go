@@ -29,9 +29,7 @@ func (t *talk) follow(ctx context.Context) error {
 		return nil // it was answered with a message
 	}
 	defer t.desk.leave()
-	if err := t.desk.draw(); err != nil {
-		return err
-	}
+	t.desk.draw()
 	for e, err := range t.s.TaskEvents(ctx, t.task, t.last) {
 		if err != nil && ctx.Err() != nil {
 			return fmt.Errorf("the task %s continues; 'a2a-server chat --task %s' comes back to it", visible.Line(t.task), short(t.task))
@@ -47,11 +45,9 @@ func (t *talk) follow(ctx context.Context) error {
 		if err := t.stands(ctx, u); err != nil {
 			return err
 		}
-		if err := t.desk.draw(); err != nil {
-			return err
-		}
+		t.desk.draw()
 	}
-	return nil
+	return t.desk.broken()
 }
 
 // stands prints a status, or asks for the input that it waits for. u is nil for an event
@@ -78,7 +74,7 @@ func (t *talk) status(u *update) error {
 		}
 		return fmt.Errorf("the task %s was %s%s", visible.Line(t.task), map[string]string{"failed": "ended by a failure", "canceled": "canceled", "rejected": "rejected"}[state], text)
 	case text != "":
-		return t.desk.note(text)
+		t.desk.note(text)
 	}
 	return nil
 }
@@ -111,9 +107,7 @@ func (t *talk) paused(ctx context.Context, u *update) error {
 			return nil // it has continued since
 		}
 		if text := statusText(u); text != "" {
-			if err := t.desk.note(text); err != nil {
-				return err
-			}
+			t.desk.note(text)
 		}
 		if t.watches {
 			return nil
@@ -140,17 +134,17 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 	if a.State != client.Pending {
 		return nil
 	}
-	switch {
+	switch waiting := "it waits for approval " + short(a.ID) + " of " + visible.Line(a.Tool); {
 	case t.watches:
-		return t.desk.note("it waits for approval " + short(a.ID) + " of " + visible.Line(a.Tool))
+		t.desk.note(waiting)
+		return nil
 	case !d.May.Decide:
-		return t.desk.note("it waits for approval " + short(a.ID) + " of " + visible.Line(a.Tool) + ": " + visible.Text(d.May.WhyNot))
+		t.desk.note(waiting + ": " + visible.Text(d.May.WhyNot))
+		return nil
 	case !t.desk.person:
 		return &exitError{exitRefused, fmt.Sprintf("the task %s waits for the approval %s of %s, and there is no terminal to ask on\n'a2a-server approvals show %s' shows it", t.task, visible.Line(a.ID), visible.Line(a.Tool), short(a.ID))}
 	}
-	if err := t.desk.approval(d); err != nil {
-		return err
-	}
+	t.desk.approval(d)
 	for {
 		decision, err := t.answer(ctx, a)
 		if err != nil {
@@ -158,9 +152,7 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 		}
 		if decision.Decision == client.Edit {
 			if err := checkArguments(d.Parameters, decision.Arguments); err != nil {
-				if err := t.desk.note("The arguments do not fit the tool: " + visible.Text(err.Error())); err != nil {
-					return err
-				}
+				t.desk.note("The arguments do not fit the tool: " + visible.Text(err.Error()))
 				continue
 			}
 		}
@@ -176,28 +168,25 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 		case errors.As(err, &unknown):
 			return t.s.changed(err, visible.Line(a.ID)+" was decided", "a2a-server approvals show "+short(a.ID))
 		case errors.As(err, &refused) && refused.Approval != nil && refused.Approval.State != client.Pending:
-			return t.desk.note(conflictText(refused.Approval, time.Now()))
+			t.desk.note(conflictText(refused.Approval, time.Now()))
+			return nil
 		}
-		if err := t.desk.note("That was refused: " + visible.Text(t.s.explain(err).Error())); err != nil {
-			return err
-		}
+		t.desk.note("That was refused: " + visible.Text(t.s.explain(err).Error()))
 	}
 }
 
 // approval prints an approval.
-func (d *desk) approval(a *client.ApprovalDetail) error {
+func (d *desk) approval(a *client.ApprovalDetail) {
 	const frame = 3 // columns
-	columns := columnsOf(d.stderr.Writer)
-	if d.board == nil {
-		_, err := io.WriteString(d.stderr, approvalText(a, columns, time.Now()))
-		return err
+	columns, now := columnsOf(d.stderr.Writer), time.Now()
+	switch {
+	case d.board == nil:
+		d.stderr.write(approvalText(a, columns, now))
+	case a.Approval.Kind == client.KindQuestion:
+		d.stderr.write(framed("Question", approvalText(a, columns-frame, now)))
+	default:
+		d.stderr.write(framed("Approval needed", approvalText(a, columns-frame, now)))
 	}
-	title := "Approval needed"
-	if a.Approval.Kind == client.KindQuestion {
-		title = "Question"
-	}
-	_, err := io.WriteString(d.stderr, framed(title, approvalText(a, columns-frame, time.Now())))
-	return err
 }
 
 // answer asks the person for a decision.
@@ -247,9 +236,7 @@ func (t *talk) chat(ctx context.Context) error {
 				if codeOf(err) == exitUnknown || !t.desk.person {
 					return err
 				}
-				if err := t.desk.note("error: " + err.Error()); err != nil {
-					return err
-				}
+				t.desk.note("error: " + err.Error())
 				continue
 			}
 		}
@@ -262,9 +249,7 @@ func (t *talk) chat(ctx context.Context) error {
 		case err != nil && !t.desk.person:
 			return err
 		case err != nil:
-			if err := t.desk.note(err.Error()); err != nil {
-				return err
-			}
+			t.desk.note(err.Error())
 		}
 		t.task, t.last = "", "" // the next line creates another task
 	}

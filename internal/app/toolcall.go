@@ -75,8 +75,8 @@ func (p *program) call(ctx context.Context, options a2aserver.Config, name, text
 		return errors.New(cmp.Or(d.refusal, visible.Line(name)+" may have run or not"))
 	case errors.Is(err, a2aserver.ErrNobody):
 		return &exitError{exitRefused, cmp.Or(d.refusal, visible.Line(name)+" was canceled: its question has no answer")}
-	case d.broken != nil:
-		return fmt.Errorf("the call of %s was canceled, because its output cannot be written: %w", visible.Line(name), d.broken)
+	case d.broken() != nil:
+		return fmt.Errorf("the call of %s was canceled, because its output cannot be written: %w", visible.Line(name), d.broken())
 	case err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
 		return fmt.Errorf("the call of %s was canceled", visible.Line(name))
 	case errors.As(err, &wrong):
