@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -77,16 +76,7 @@ func (at *place) String() string {
 
 // exposed reports whether a credential is sent over a network without TLS.
 func (at *place) exposed() bool {
-	u, err := url.Parse(at.URL)
-	if err != nil || u.Scheme != "http" || at.Credential == nil || at.local {
-		return false
-	}
-	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
-	ip, err := netip.ParseAddr(host)
-	if err == nil {
-		return !ip.Unmap().IsLoopback()
-	}
-	return host != "localhost"
+	return strings.HasPrefix(strings.ToLower(at.URL), "http://") && at.Credential != nil && !at.local && !config.LocalURL(at.URL)
 }
 
 // place returns where the server is that t names.

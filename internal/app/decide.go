@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -81,7 +82,7 @@ func (f *decisionFlags) decision(of client.DecisionType) (client.Decision, error
 	case of != client.Edit:
 		return d, nil
 	}
-	text := []byte(f.args)
+	var from io.Reader
 	switch {
 	case (f.args == "") == (f.argsFile == ""):
 		return d, usage("approvals edit: write the arguments with --args or --args-file")
@@ -91,19 +92,37 @@ func (f *decisionFlags) decision(of client.DecisionType) (client.Decision, error
 			return d, fmt.Errorf("open the file of arguments: %w", err)
 		}
 		defer func() { _ = file.Close() }() // it was only read
-		if text, err = io.ReadAll(io.LimitReader(file, approval.MaxJSON+1)); err != nil {
-			return d, fmt.Errorf("read the file of arguments: %w", err)
-		}
+		from = file
+	}
+	text, err := readObject("approvals edit", f.args, from, approval.MaxJSON)
+	if err != nil {
+		return d, err
 	}
 	var compact bytes.Buffer
-	if !utf8.Valid(text) || !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) || json.Compact(&compact, text) != nil {
-		return d, usage("approvals edit: the arguments are not a JSON object; write one such as '{\"key\": \"value\"}'")
-	}
-	if len(text) > approval.MaxJSON {
-		return d, usage("approvals edit: the arguments have more than %d KiB", approval.MaxJSON>>10)
-	}
+	err = json.Compact(&compact, []byte(text))
 	d.Arguments = compact.Bytes()
-	return d, nil
+	return d, err
+}
+
+// readObject returns the JSON object of arguments that is text or, with a reader, is read from
+// that. It has at most so many bytes.
+func readObject(command, text string, from io.Reader, most int64) (string, error) {
+	if from != nil {
+		raw, err := io.ReadAll(io.LimitReader(from, most+1))
+		if err != nil {
+			return "", fmt.Errorf("read the arguments: %w", err)
+		}
+		text = string(raw)
+	}
+	switch text = strings.TrimSpace(text); {
+	case int64(len(text)) > most:
+		return "", usage("%s: the arguments have more than %d KiB", command, most>>10)
+	case !utf8.ValidString(text):
+		return "", usage("%s: the arguments are not valid UTF-8", command)
+	case !strings.HasPrefix(text, "{") || !json.Valid([]byte(text)):
+		return "", usage("%s: the arguments are not a JSON object; write one such as '{\"key\": \"value\"}'", command)
+	}
+	return text, nil
 }
 
 // decide shows an approval, asks the person unless they are sure, and decides it.

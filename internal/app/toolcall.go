@@ -109,27 +109,14 @@ func (p *program) callText(name string, args []string, object string, isObject b
 	if len(args) > 0 {
 		return "", usage("tools call: write the arguments with --json or as key=value, not both")
 	}
+	var from io.Reader
 	if object == "-" {
-		if p.stdin == nil {
+		if from = p.stdin; from == nil {
 			return "", usage("tools call: --json is -, and there is no standard input")
 		}
-		raw, err := io.ReadAll(io.LimitReader(p.stdin, maxArguments+1))
-		if err != nil {
-			return "", fmt.Errorf("read the arguments from standard input: %w", err)
-		}
-		if len(raw) > maxArguments {
-			return "", usage("tools call: the arguments have more than %d MiB", maxArguments>>20)
-		}
-		object = string(raw)
 	}
-	if !utf8.ValidString(object) {
-		return "", usage("tools call: the value of --json is not valid UTF-8")
-	}
-	object = strings.TrimSpace(object)
-	if !strings.HasPrefix(object, "{") || !json.Valid([]byte(object)) {
-		return "", usage("tools call: the value of --json is not a JSON object; write one such as '{\"key\": \"value\"}'")
-	}
-	return "/" + name + " " + object, nil
+	object, err := readObject("tools call", object, from, maxArguments)
+	return "/" + name + " " + object, err
 }
 
 // argumentText joins arguments of a command line. The shell has removed the quotes from
