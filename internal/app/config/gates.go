@@ -116,12 +116,7 @@ func (l *loader) checkGateDeciders(g *approval.Gate, n strictyaml.Node) {
 // mayApprove reports whether a caller on the network may have the role approver. An API key
 // may always get it, because the file of keys may change at any time.
 func (a *Auth) mayApprove() bool {
-	approves := func(roles []string) bool {
-		if len(roles) == 0 {
-			roles = a.DefaultRoles
-		}
-		return slices.Contains(roles, auth.RoleApprover)
-	}
+	approves := func(roles []string) bool { return slices.Contains(a.RolesOr(roles), auth.RoleApprover) }
 	from := func(r RolesFrom) bool {
 		if r.Name == "" {
 			return approves(r.Fixed)
@@ -139,10 +134,7 @@ func (a *Auth) mayApprove() bool {
 
 // decides reports whether a local user may decide calls of other requesters.
 func (l *loader) decides(u SocketUser) bool {
-	roles := u.Roles
-	if len(roles) == 0 {
-		roles = l.config.Auth.DefaultRoles
-	}
+	roles := l.config.Auth.RolesOr(u.Roles)
 	if !l.authenticated() {
 		return slices.Contains(roles, auth.RoleAdmin) // everything is anonymous's
 	}
