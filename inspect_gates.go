@@ -102,7 +102,7 @@ func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n
 	if entry != nil {
 		begin := i.conf.Place(i.conf.ToolPath(n, ""))
 		given := entry.Kind != config.KindBuiltin && entry.Approve.Given
-		exempt := slices.ContainsFunc(i.conf.NoApproveTools, func(pattern string) bool { return config.Matches(pattern, t.Name()) })
+		exempt := i.conf.Exempt(t.Name())
 		switch {
 		case given:
 			switch place := i.conf.Place(i.conf.ToolPath(n, "approve")); {

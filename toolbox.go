@@ -218,16 +218,11 @@ func (w *workshop) build(e *entry) (key string, err error) {
 // name returns the name of an entry's toolset.
 func (e *entry) name() string { return string(e.config.Kind) + " " + e.config.Name }
 
-// exempt reports whether no_approve_tools names a tool.
-func (w *workshop) exempt(name string) bool {
-	return slices.ContainsFunc(w.conf.NoApproveTools, func(pattern string) bool { return config.Matches(pattern, name) })
-}
-
 // approval returns the setting of an entry with a single tool about approvals; nil: the
 // default of its kind.
 func (w *workshop) approval(c *config.Tool) *bool {
 	yes := c.Approve.All
-	if !c.Approve.Given && !w.exempt(c.Name) {
+	if !c.Approve.Given && !w.conf.Exempt(c.Name) {
 		return nil
 	}
 	return &yes
@@ -240,7 +235,7 @@ func (w *workshop) gated(e *entry) tool.Toolset {
 	if e.config.Kind != config.KindMCP || e.config.Approve.Given || w.conf.Confirmation == config.OptIn {
 		return e.made
 	}
-	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !w.exempt(name) }))
+	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !w.conf.Exempt(name) }))
 }
 
 // environment returns the environment of a process that an entry starts: the variables that

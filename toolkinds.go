@@ -204,7 +204,7 @@ func (w *workshop) openapi(e *entry) (key string, err error) {
 	}
 	asks := map[string]bool{}
 	for _, t := range tools {
-		asks[t.Name()] = !tool.AnnotationsOf(t).ReadOnly && !w.exempt(t.Name())
+		asks[t.Name()] = !tool.AnnotationsOf(t).ReadOnly && !w.conf.Exempt(t.Name())
 	}
 	e.made = tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool {
 		ask, known := asks[name]

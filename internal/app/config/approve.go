@@ -72,6 +72,11 @@ func (c *Config) GatePath(i int) string {
 // Problem.
 func (c *Config) Problem(path string) Problem { return c.origins[path].problem(path) }
 
+// Exempt reports whether no_approve_tools names the tool of this name.
+func (c *Config) Exempt(name string) bool {
+	return slices.ContainsFunc(c.NoApproveTools, func(pattern string) bool { return Matches(pattern, name) })
+}
+
 // Matches reports whether a pattern of approve_tools or no_approve_tools, in which * stands
 // for any text, is about the tool of this name.
 func Matches(pattern, name string) bool { return approval.Gate{Tool: pattern}.Matches(name) }
