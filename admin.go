@@ -32,11 +32,9 @@ func socketUsers(conf *config.Config) (*peer.Authenticator, error) {
 func localUsers(conf *config.Config) []peer.User {
 	var users []peer.User
 	for _, u := range conf.Auth.Socket {
-		one := peer.User{UID: uint32(u.UID), Name: u.Subject, Person: u.Person, Tenant: cmp.Or(u.Tenant, conf.Auth.Tenant), Roles: u.Roles}
-		if len(one.Roles) == 0 {
-			one.Roles = conf.Auth.DefaultRoles
-		}
-		users = append(users, one)
+		users = append(users, peer.User{
+			UID: uint32(u.UID), Name: u.Subject, Person: u.Person, Tenant: cmp.Or(u.Tenant, conf.Auth.Tenant), Roles: conf.Auth.RolesOr(u.Roles),
+		})
 	}
 	return users
 }

@@ -17,16 +17,8 @@ import (
 func (s *Server) makeAPI() {
 	s.approvals = api.New(api.Config{
 		Engine: s.engine, Webhooks: s.webhooks, Revoked: s.authentication.revoked, Incarnation: s.store.incarnation,
-		Agent: s.config.Agent.Name, Version: Version(), Log: s.log, Now: s.clock(),
+		Agent: s.config.Agent.Name, Version: Version(), Log: s.log, Now: s.given.Now,
 	})
-}
-
-// clock returns the given clock, or the system's.
-func (s *Server) clock() func() time.Time {
-	if s.given.Now != nil {
-		return s.given.Now
-	}
-	return time.Now
 }
 
 // approvalsAPI returns the handler of the approvals API on the network. It shares everything
@@ -58,7 +50,7 @@ func (s *Server) socketAPI(known auth.Authenticator) http.Handler {
 	}
 	requests := httpd.New(httpd.Config{
 		Authenticator: known, Guard: guard, MaxBody: socketBody, Bodies: 16 * socketBody, Media: []string{"application/json"},
-		ReadRate: 64 << 10, Recheck: 15 * time.Second, Same: same, Log: s.log, Now: s.clock(),
+		ReadRate: 64 << 10, Recheck: 15 * time.Second, Same: same, Log: s.log, Now: s.given.Now,
 	})
 	return programsOnly(api.Handler(s.approvals, s.door(requests, guard, httpd.NewShares("streams are open", socketStreams, socketStreams))))
 }

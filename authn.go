@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -202,12 +203,7 @@ func (d *defaults) Authenticate(ctx context.Context, c *auth.Credentials) (auth.
 
 // completed returns p with the tenant and the roles of the configuration, if it has none.
 func completed(p auth.Principal, conf *config.Auth) auth.Principal {
-	if p.Tenant == "" {
-		p.Tenant = conf.Tenant
-	}
-	if len(p.Roles) == 0 {
-		p.Roles = conf.DefaultRoles
-	}
+	p.Tenant, p.Roles = cmp.Or(p.Tenant, conf.Tenant), conf.RolesOr(p.Roles)
 	return p
 }
 

@@ -132,7 +132,7 @@ func Check(c Config) error {
 		return err
 	}
 	var now live
-	if _, err := c.parts(conf, now.always); err != nil {
+	if _, err := c.planner(conf, now.always); err != nil {
 		return err
 	}
 	s, err := c.newState(conf, nil, nil, "")

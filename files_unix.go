@@ -2,10 +2,7 @@
 
 package a2aserver
 
-import (
-	"io/fs"
-	"syscall"
-)
+import "syscall"
 
 // openFiles returns how many files the process may have open, or 0 when that is not
 // known. Go has already raised the soft limit to the hard limit.
@@ -16,6 +13,3 @@ func openFiles() int {
 	}
 	return int(min(uint64(limit.Cur), 1<<30)) //nolint:unconvert // it is signed on some systems
 }
-
-// readableForAll reports whether every user of the machine can read a file.
-func readableForAll(info fs.FileInfo) bool { return info.Mode().Perm()&0o004 != 0 }

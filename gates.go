@@ -37,7 +37,7 @@ func checkGates(p *approval.Policy, conf *config.Config, tools []tool.Tool, dyna
 		}
 		problem := config.Problem{Key: fmt.Sprintf("gate %d of the policy", i)}
 		if conf != nil {
-			problem = conf.GateProblem(i)
+			problem = conf.Problem(conf.GatePath(i))
 		}
 		pattern := strings.Contains(name, "*")
 		problem.Problem = unknownTool(name, "this gate does nothing", names)
@@ -66,11 +66,7 @@ func (s *state) checkPersons() (warnings []string) {
 		return nil
 	}
 	for i, u := range s.conf.Auth.Socket {
-		roles := u.Roles
-		if len(roles) == 0 {
-			roles = s.conf.Auth.DefaultRoles
-		}
-		if u.Person != "" || !slices.Contains(roles, auth.RoleApprover) {
+		if u.Person != "" || !slices.Contains(s.conf.Auth.RolesOr(u.Roles), auth.RoleApprover) {
 			continue
 		}
 		p := s.conf.Problem(fmt.Sprintf("auth.socket[%d].subject", i))

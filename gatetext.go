@@ -38,7 +38,7 @@ func (s *state) describe(before *state, now time.Time) {
 		if e.Kind == config.KindMCP || e.Kind == config.KindOpenAPI {
 			name += "_"
 		}
-		add(asker{tools: name}, s.conf.ApproveText(i), s.conf.ToolPlace(i, "approve"))
+		add(asker{tools: name}, s.conf.ApproveText(i), s.conf.Place(s.conf.ToolPath(i, "approve")))
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"slices"
-	"strings"
 	"sync/atomic"
 
 	"a2a-server/a2a"
@@ -32,10 +30,8 @@ func (s *Server) listenGRPC(beside *listener.Listener) error {
 	if err != nil {
 		return err
 	}
-	if at, ok := l.Addr().(*net.TCPAddr); ok {
-		address := at.AddrPort()
-		s.grpc.address.Store(&address)
-	}
+	address := tcpAddr(l.Addr()).AddrPort()
+	s.grpc.address.Store(&address)
 	s.grpc.listener = beside.Beside(l)
 	return nil
 }
@@ -56,15 +52,7 @@ func (s *Server) ServeGRPC(l net.Listener) error { return s.grpc.rpc.Serve(l) }
 
 // makeGRPC makes the gRPC server.
 func (s *Server) makeGRPC(protocol *a2a.Server) {
-	guard := guardOf(s.config, s.GRPCAddr())
-	for _, at := range []string{s.config.GRPC.Listen, s.config.GRPC.PublicURL} {
-		host, _, err := net.SplitHostPort(at)
-		if err == nil && host != "" && net.ParseIP(host) == nil && len(guard.Hosts) > 0 {
-			guard.Hosts = append(guard.Hosts, strings.ToLower(host))
-		}
-	}
-	slices.Sort(guard.Hosts)
-	guard.Hosts = slices.Compact(guard.Hosts)
+	guard := guardOf(s.config, s.GRPCAddr(), s.config.GRPC.Listen, s.config.GRPC.PublicURL)
 	var encrypted *tls.Config
 	if s.files != nil {
 		encrypted = s.files.TLS()

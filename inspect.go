@@ -33,11 +33,11 @@ type Inventory struct {
 // A ToolProblem is a problem with tools that keeps no server from starting, such as an MCP
 // server that is down.
 type ToolProblem struct {
-	Origin  Origin // of the entry of tools; the zero Origin: of none, or of several
-	Problem string
+	Origin  Origin `json:"origin,omitzero"` // of the entry of tools; the zero Origin: of none, or of several
+	Problem string `json:"problem"`
 	// Stderr are the last lines that the program of an MCP server which is down has written
 	// to stderr, escaped and shortened.
-	Stderr []string
+	Stderr []string `json:"stderr,omitempty"`
 }
 
 // String returns the problem with its origin, if it has one.
@@ -50,28 +50,28 @@ func (p ToolProblem) String() string {
 
 // ToolInfo describes a tool.
 type ToolInfo struct {
-	Name        string
-	Description string
-	Parameters  map[string]any // JSON Schema of the arguments; nil: there is none
-	Digest      string         // of name, description and parameters: 64 hexadecimal digits
-	Origin      Origin
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Parameters  map[string]any `json:"parameters,omitempty"` // JSON Schema of the arguments; nil: there is none
+	Digest      string         `json:"digest"`               // of name, description and parameters: 64 hexadecimal digits
+	Pin         string         `json:"pin,omitempty"`        // the digest that is pinned; "": none
+	Origin      Origin         `json:"origin,omitzero"`
 
 	// Own is the name of the tool in its MCP server; "": it is not a tool of an MCP server.
-	Own string
-	Pin string // the digest that is pinned; "": none
+	Own string `json:"-"`
 
 	// Annotations are believed: they decide, for example, whether a call may be repeated
 	// after a crash. Claims are only shown.
-	Annotations tool.Annotations
-	Claims      []string
-	Trusted     bool // Annotations equal the claims
+	Annotations tool.Annotations `json:"-"`
+	Claims      []string         `json:"claims,omitempty"`
+	Trusted     bool             `json:"trusted,omitempty"` // Annotations equal the claims
 
-	Streaming   bool
-	LongRunning bool
-	Timeout     time.Duration  // of each call
-	Audience    *tool.Audience // the roles that may use it; nil: every caller may
+	Streaming   bool           `json:"streaming,omitempty"`
+	LongRunning bool           `json:"longRunning,omitempty"`
+	Timeout     time.Duration  `json:"-"` // of each call
+	Audience    *tool.Audience `json:"-"` // the roles that may use it; nil: every caller may
 
-	Gates []GateInfo // in the order in which they are considered
+	Gates []GateInfo `json:"-"` // in the order in which they are considered
 }
 
 // Changed reports whether the definition of the tool differs from the pinned definition.
@@ -124,18 +124,13 @@ func (i *inspection) listGiven(c *Config) {
 		if n >= len(c.Tools) {
 			from = Origin{Kind: "default", Entry: set.Name()}
 		}
-		tools, err := i.list(set)
-		i.add(tools, err, from, nil, -1)
+		i.add(i.list(set), from, nil, -1)
 	}
 }
 
 // listEntries adds the tools of the configuration. Servers are asked all at once.
 func (i *inspection) listEntries() {
-	type listed struct {
-		tools []tool.Tool
-		err   error
-	}
-	all := make([]listed, len(i.box.entries))
+	all := make([]found, len(i.box.entries))
 	var waiting sync.WaitGroup
 	for n, e := range i.box.entries {
 		waiting.Go(func() {
@@ -143,13 +138,13 @@ func (i *inspection) listEntries() {
 			if s, ok := e.server.(interface{ Refresh(context.Context) error }); ok {
 				down = s.Refresh(i.ctx)
 			}
-			all[n].tools, all[n].err = i.list(e.made)
+			all[n] = i.list(e.made)
 			all[n].err = cmp.Or(down, all[n].err) // it may have listed its tools some other day
 		})
 	}
 	waiting.Wait()
 	for n, e := range i.box.entries {
-		i.add(all[n].tools, all[n].err, e.origin, &e.config, n)
+		i.add(all[n], e.origin, &e.config, n)
 		for _, p := range e.problems {
 			i.problem(e.origin, p)
 		}
@@ -169,16 +164,18 @@ func (i *inspection) listEntries() {
 	}
 }
 
+// found is the answer of a toolset.
+type found struct {
+	tools []tool.Tool
+	err   error
+}
+
 // list returns the tools of a toolset, for all callers. A toolset that does not end with its
 // context is abandoned.
-func (i *inspection) list(set tool.Toolset) ([]tool.Tool, error) {
-	type listed struct {
-		tools []tool.Tool
-		err   error
-	}
-	done := make(chan listed, 1)
+func (i *inspection) list(set tool.Toolset) found {
+	done := make(chan found, 1)
 	go func() {
-		var l listed
+		var l found
 		defer func() {
 			if p := recover(); p != nil {
 				l.err = fmt.Errorf("the toolset %s panics: %v", set.Name(), p)
@@ -187,26 +184,23 @@ func (i *inspection) list(set tool.Toolset) ([]tool.Tool, error) {
 		}()
 		l.tools, l.err = set.Tools(i.by)
 	}()
+	late := make(chan struct{})
+	defer context.AfterFunc(i.ctx, func() { time.AfterFunc(listTime/10, func() { close(late) }) })()
 	select {
 	case l := <-done:
-		return l.tools, l.err
-	case <-i.ctx.Done():
-	}
-	select {
-	case l := <-done:
-		return l.tools, l.err
-	case <-time.After(listTime / 10):
-		return nil, context.Cause(i.ctx)
+		return l
+	case <-late:
+		return found{err: context.Cause(i.ctx)}
 	}
 }
 
 // add adds the tools of a toolset. entry is its entry, which is number n of tools; nil: it has
 // none.
-func (i *inspection) add(tools []tool.Tool, err error, from Origin, entry *config.Tool, n int) {
-	if err != nil {
-		i.problem(from, reason(err))
+func (i *inspection) add(l found, from Origin, entry *config.Tool, n int) {
+	if l.err != nil {
+		i.problem(from, reason(l.err))
 	}
-	for _, t := range tools {
+	for _, t := range l.tools {
 		if t == nil {
 			i.problem(from, "one of the tools is nil")
 			continue

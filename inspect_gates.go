@@ -1,7 +1,6 @@
 package a2aserver
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -12,16 +11,16 @@ import (
 
 // A GateInfo is a gate or setting that decides whether calls of a tool need approval.
 type GateInfo struct {
-	Action approval.Action
+	Action approval.Action `json:"action"`
 	// Why is its origin: approve, a gate with its name, approve_tools, no_approve_tools, pins,
 	// the default of a kind, or the tool itself.
-	Why  string
-	File string // where it was configured: a file, a flag or a variable; "": nowhere
-	Line int    // 0: not in the file
+	Why  string `json:"why"`
+	File string `json:"file,omitempty"` // where it was configured: a file, a flag or a variable; "": nowhere
+	Line int    `json:"line,omitempty"` // 0: not in the file
 	// Sometimes says that it depends on the call.
-	Sometimes bool
+	Sometimes bool `json:"sometimes,omitempty"`
 	// Void says why it has no effect; "": it has.
-	Void string
+	Void string `json:"void,omitempty"`
 }
 
 // Place returns where the gate was configured, as file:line; "": nowhere.
@@ -101,12 +100,12 @@ func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n
 	}
 	asks := declares(t)
 	if entry != nil {
-		begin := i.conf.ToolPlace(n, "")
+		begin := i.conf.Place(i.conf.ToolPath(n, ""))
 		given := entry.Kind != config.KindBuiltin && entry.Approve.Given
-		exempt := slices.ContainsFunc(i.conf.NoApproveTools, func(pattern string) bool { return config.Matches(pattern, t.Name()) })
+		exempt := i.conf.Exempt(t.Name())
 		switch {
 		case given:
-			switch place := i.conf.ToolPlace(n, "approve"); {
+			switch place := i.conf.Place(i.conf.ToolPath(n, "approve")); {
 			case approves(entry, t.Name()):
 				add(approval.ActionAsk, "approve", place)
 			case asks && !info.Changed():
@@ -114,14 +113,13 @@ func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n
 			}
 			asks = false
 		case exempt && entry.Kind != config.KindBuiltin:
-			place := i.conf.Problem("no_approve_tools")
-			add(approval.ActionAllow, "no_approve_tools", config.Place{File: cmp.Or(place.File, place.Key), Line: place.Line})
+			add(approval.ActionAllow, "no_approve_tools", i.conf.Place("no_approve_tools"))
 		case asks && entry.Kind != config.KindBuiltin, entry.Kind == config.KindMCP:
 			add(approval.ActionAsk, "default of "+string(entry.Kind), begin)
 			asks = false
 		}
 		if info.Changed() {
-			add(approval.ActionAsk, "pins", i.conf.ToolPlace(n, "pins"))
+			add(approval.ActionAsk, "pins", i.conf.Place(i.conf.ToolPath(n, "pins")))
 			return all
 		}
 	}

@@ -54,8 +54,9 @@ func baseURL(c *config.Config, a net.Addr) string {
 // guardOf returns the guard of requests: the hosts and origins that they may name. A
 // loopback address is guarded against web pages whose own name resolves to it (DNS
 // rebinding). Any other address is guarded only if the configuration names a host, because
-// its clients may use any name.
-func guardOf(c *config.Config, a net.Addr) httpd.Guard {
+// its clients may use any name. more are other configured addresses, whose host names clients may
+// use.
+func guardOf(c *config.Config, a net.Addr, more ...string) httpd.Guard {
 	g := httpd.Guard{Origins: c.AllowedOrigins, ReadOrigins: c.ReadOrigins, Proxies: c.TrustedProxies}
 	if !loopback(a) && len(c.AllowedHosts) == 0 {
 		return g
@@ -68,9 +69,11 @@ func guardOf(c *config.Config, a net.Addr) httpd.Guard {
 		}
 		g.Hosts = append(g.Hosts, own)
 	}
-	// Clients may use the host name of the configured address.
-	if host, _, err := net.SplitHostPort(c.Listen); err == nil && host != "" && net.ParseIP(host) == nil {
-		g.Hosts = append(g.Hosts, strings.ToLower(host))
+	// Clients may use the host name of a configured address.
+	for _, at := range append(more, c.Listen) {
+		if host, _, err := net.SplitHostPort(at); err == nil && host != "" && net.ParseIP(host) == nil {
+			g.Hosts = append(g.Hosts, strings.ToLower(host))
+		}
 	}
 	// A proxy in front of the server passes on the name that clients use.
 	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {

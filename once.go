@@ -134,8 +134,7 @@ func (n *noting) Plan(ctx context.Context, p *task.Progress) (*task.Step, error)
 }
 
 func (o *once) run(ctx context.Context, text string) (CallEnd, error) {
-	m := &a2a.Message{ID: uuid.NewString(), Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart(text)}}
-	sent, err := o.engine.Send(ctx, engine.Send{By: o.by, Message: m})
+	sent, err := o.engine.Send(ctx, engine.Send{By: o.by, Message: message("", "", text)})
 	switch {
 	case err != nil:
 		return CallEnd{}, cmp.Or(o.down(ctx), err)
@@ -163,6 +162,24 @@ func (o *once) run(ctx context.Context, text string) (CallEnd, error) {
 	return CallEnd{Refused: refused && !o.unknown, Unknown: o.unknown, Text: o.text}, err
 }
 
+// message returns the message of a user with a text. task or context may be "".
+func message(task, context, text string) *a2a.Message {
+	return &a2a.Message{
+		ID: uuid.NewString(), Role: a2a.MessageRoleUser, TaskID: a2a.TaskID(task), ContextID: context, Parts: a2a.ContentParts{a2a.NewTextPart(text)},
+	}
+}
+
+// textOf returns the text in the parts of a message; "" for nil.
+func textOf(m *a2a.Message) string {
+	var text strings.Builder
+	if m != nil {
+		for _, p := range m.Parts {
+			text.WriteString(p.Text())
+		}
+	}
+	return text.String()
+}
+
 // down returns why a server that may have the tool has not listed its tools; nil: each has.
 func (o *once) down(ctx context.Context) error {
 	var errs []error
@@ -184,11 +201,7 @@ func (o *once) down(ctx context.Context) error {
 // problemOf returns the problem with a message, from the answer of the direct planner to it,
 // which also lists the tools.
 func problemOf(answer *a2a.Message) string {
-	var text string
-	for _, p := range answer.Parts {
-		text += p.Text()
-	}
-	head, _, _ := strings.Cut(text, "\n\n")
+	head, _, _ := strings.Cut(textOf(answer), "\n\n")
 	_, problems, wrong := strings.Cut(head, "Nothing was run:\n")
 	if !wrong {
 		return "the message is no call of a tool; write its name, and key=value for each argument"
@@ -247,12 +260,7 @@ func (o *once) note(data json.RawMessage) error {
 	default:
 		return nil
 	}
-	o.state, o.text = now.State, ""
-	if now.Message != nil {
-		for _, p := range now.Message.Parts {
-			o.text += p.Text()
-		}
-	}
+	o.state, o.text = now.State, textOf(now.Message)
 	return nil
 }
 
@@ -297,8 +305,7 @@ func (o *once) reply(ctx context.Context, question string) error {
 	if answer.Verb != approval.Respond || json.Unmarshal(answer.Response, &text) != nil {
 		return ErrNobody
 	}
-	m := &a2a.Message{ID: uuid.NewString(), TaskID: a2a.TaskID(o.task.String()), Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart(text)}}
-	_, err = o.engine.Send(ctx, engine.Send{By: o.by, Message: m})
+	_, err = o.engine.Send(ctx, engine.Send{By: o.by, Message: message(o.task.String(), "", text)})
 	return err
 }
 

@@ -8,9 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	sdk "github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/google/uuid"
-
 	"a2a-server/a2a"
 	"a2a-server/approval/api"
 	"a2a-server/approval/web"
@@ -41,7 +38,7 @@ func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
 			}
 			return nil
 		},
-		Agent: s.config.Agent.Name, Version: Version(), Log: s.log, Now: s.clock(),
+		Agent: s.config.Agent.Name, Version: Version(), Log: s.log, Now: s.given.Now,
 	}
 	s.makeSignIn(protocol, guard, web.SignIn(c))
 	if s.authenticator != nil {
@@ -100,18 +97,12 @@ func (s sender) Send(ctx context.Context, c api.Caller, m web.Said) (task, answe
 	if err := c.By.May(auth.Create); err != nil {
 		return "", "", err
 	}
-	sent, err := s.engine.Send(ctx, engine.Send{By: c.By, Renew: c.Renew, Message: &sdk.Message{
-		ID: uuid.NewString(), Role: sdk.MessageRoleUser, TaskID: sdk.TaskID(m.Task), ContextID: m.Context, Parts: sdk.ContentParts{sdk.NewTextPart(m.Text)},
-	}})
+	sent, err := s.engine.Send(ctx, engine.Send{By: c.By, Renew: c.Renew, Message: message(m.Task, m.Context, m.Text)})
 	switch {
 	case err != nil:
 		return "", "", err
 	case sent.Direct == nil:
 		return sent.Task.String(), "", nil
 	}
-	var text strings.Builder
-	for _, p := range sent.Direct.Parts {
-		text.WriteString(p.Text())
-	}
-	return "", text.String(), nil
+	return "", textOf(sent.Direct), nil
 }

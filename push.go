@@ -135,11 +135,7 @@ type pushTokens struct {
 }
 
 func (s *Server) pushTokens() *pushTokens {
-	t := &pushTokens{keys: s.keys.Signer(keyring.PushTokens), issuer: s.config.PublicURL, now: s.given.Now}
-	if t.now == nil {
-		t.now = time.Now
-	}
-	return t
+	return &pushTokens{keys: s.keys.Signer(keyring.PushTokens), issuer: s.config.PublicURL, now: s.given.Now}
 }
 
 // pushClaims are the claims of a token. The receiver compares aud with its own URL, the hash

@@ -27,7 +27,7 @@ const (
 // webhooks lists the webhooks of tasks that by oversees. A page may be empty and not the last.
 func (s *Server) webhooks(ctx context.Context, by auth.Principal, q client.WebhookQuery) (client.WebhookPage, error) {
 	out, none := client.WebhookPage{Items: []client.Webhook{}, Off: s.push == nil}, client.WebhookPage{}
-	now := s.clock()()
+	now := s.given.Now()
 	scope := engine.ScopeFor(by, auth.Oversee)
 	if q.Anonymous {
 		if err := by.May(auth.Admin); err != nil {

@@ -82,7 +82,7 @@ func (s *Server) Reload() error {
 		return fmt.Errorf("reload: %w", errors.Join(err, next.box.close(before.box)))
 	}
 	warn(s.log, warnings)
-	next.describe(before, s.clock()())
+	next.describe(before, s.given.Now())
 	s.now.Store(next)
 	s.engine.Reload(next.registry, next.policy)
 	s.catalog.set(next, tools)

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/privatefile"
 )
 
 // maxSecret is the maximum size of a file with a secret, in bytes.
@@ -38,10 +37,8 @@ func (s *secrets) read(name string) (string, error) {
 	return value, nil
 }
 
-// reader returns a function that reads the secret of that name.
-func (s *secrets) reader(name string) func(context.Context) (string, error) {
-	return func(context.Context) (string, error) { return s.read(name) }
-}
+// named is read for tools.
+func (s *secrets) named(_ context.Context, name string) (string, error) { return s.read(name) }
 
 // find is read with an error for the operator.
 func (s *secrets) find(name string) (string, error) {
@@ -52,7 +49,7 @@ func (s *secrets) find(name string) (string, error) {
 	case place.File != "":
 		return readSecret(place.File)
 	}
-	value, ok := lookupEnv(s.env, place.Env)
+	value, ok := config.Lookup(s.env, place.Env)
 	switch {
 	case !ok:
 		return "", fmt.Errorf("the environment variable %s is not set; set it for the process that serves", place.Env)
@@ -73,49 +70,14 @@ func (s *secrets) check() (warnings []string) {
 	return warnings
 }
 
-// lookupEnv returns the value of a variable. If it is set twice, the last value counts.
-func lookupEnv(env []string, name string) (value string, ok bool) {
-	for _, line := range env {
-		if v, is := strings.CutPrefix(line, name+"="); is {
-			value, ok = v, true
-		}
-	}
-	return value, ok
-}
-
 // readSecret returns the secret in a file, without the line break at its end.
 func readSecret(path string) (string, error) {
-	// This check comes before the file is opened, because opening a pipe waits for its writer.
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is not a file", path)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	if info, err = file.Stat(); err != nil {
-		return "", err
-	}
-	if readableForAll(info) {
-		return "", fmt.Errorf("%s is readable by all users; remove that permission, for example with chmod o-rwx", path)
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxSecret+1))
-	if err != nil {
-		return "", err
-	}
+	text, err := privatefile.Read(path, maxSecret)
 	value := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
-	switch {
-	case len(text) > maxSecret:
-		return "", fmt.Errorf("%s is larger than %d KiB", path, maxSecret>>10)
-	case value == "":
-		return "", fmt.Errorf("%s is empty", path)
+	if err == nil && value == "" {
+		err = fmt.Errorf("%s is empty", path)
 	}
-	return value, nil
+	return value, err
 }
 
 // secretPart matches a reference to a secret, or an escaped brace, in the value of a header.

@@ -16,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
+	"a2a-server/a2a/dialect"
 	"a2a-server/approval/api"
 	"a2a-server/approval/web/signin"
 	"a2a-server/internal/adminsocket"
@@ -71,6 +72,9 @@ func New(c Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	s := &Server{config: conf, given: c, log: c.Log, ended: make(chan struct{})}
 	defer func() {
 		if err != nil {
@@ -89,7 +93,7 @@ func New(c Config) (_ *Server, err error) {
 	if s.push, err = c.pushes(conf, s.own); err != nil {
 		return nil, err
 	}
-	p, err := c.parts(conf, s.now.always)
+	planner, err := c.planner(conf, s.now.always)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +105,7 @@ func New(c Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	first.describe(nil, s.clock()())
+	first.describe(nil, s.given.Now())
 	s.now.Store(first)
 	tools, warnings, late, err := first.check(startTime)
 	warn(s.log, warnings)
@@ -127,8 +131,11 @@ func New(c Config) (_ *Server, err error) {
 	if s.keys, err = c.openKeys(conf); err != nil {
 		return nil, err
 	}
+	if c.Presenter == nil {
+		c.Presenter = dialect.New(dialect.Config{Keywords: conf.Keywords})
+	}
 	of := engine.Config{
-		Store: s.store.handle, Tools: first.registry, Planner: p.planner, Policy: first.policy, Presenter: p.presenter,
+		Store: s.store.handle, Tools: first.registry, Planner: planner, Policy: first.policy, Presenter: c.Presenter,
 		Memory: c.Memory, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Provider: c.Confirm,
 		Agent: conf.Agent.Name, DelegatedDecisions: conf.Auth.DelegatedDecisions, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
 		Limits: s.limits.Engine, Answers: s.limits.Answers, Page: s.limits.Page, PageTokens: s.keys.MAC(keyring.PageTokens), Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
@@ -151,10 +158,8 @@ func New(c Config) (_ *Server, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if at, ok := l.Addr().(*net.TCPAddr); ok {
-			address := at.AddrPort()
-			s.address.Store(&address)
-		}
+		address := tcpAddr(l.Addr()).AddrPort()
+		s.address.Store(&address)
 		limited := listener.New(l, s.limits.Connections, s.limits.HeaderTimeout, c.Log, time.Now)
 		if s.files != nil {
 			limited.Encrypt(s.files.TLS())

@@ -22,7 +22,7 @@ func (s *Server) makeSignIn(protocol *a2a.Server, guard httpd.Guard, render func
 		Server: s.config.Agent.Name, Requests: requests, Guard: s.pageGuard(guard), Authenticator: s.authenticator,
 		Keys: s.apiKeys, OIDC: s.issuers, Complete: func(p auth.Principal) auth.Principal { return completed(p, &s.config.Auth) },
 		Store: s.store.handle, Base: s.pageURL(), Idle: s.config.UI.SessionIdle, Lifetime: s.config.UI.SessionLifetime,
-		Render: render, Log: s.log, Now: s.clock(),
+		Render: render, Log: s.log, Now: s.given.Now,
 	}
 	for i := range s.config.Auth.OIDC {
 		if o := &s.config.Auth.OIDC[i]; o.ClientID != "" {

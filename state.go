@@ -202,7 +202,7 @@ func (s *state) asked(t tool.Tool) string {
 	}
 	for i, e := range s.conf.Tools.Entries {
 		if e.Approve.Given && (e.Name == t.Name() || strings.HasPrefix(t.Name(), e.Name+"_")) {
-			return "of approve at " + s.conf.ToolPlace(i, "approve").String()
+			return "of approve at " + s.conf.Place(s.conf.ToolPath(i, "approve")).String()
 		}
 	}
 	return "the tool itself declares it"
@@ -223,7 +223,7 @@ func (s *state) gateOrigin(i int) Origin {
 	}
 	o := Origin{Kind: "gate", Entry: name}
 	if s.gates != nil {
-		place := s.gates.GatePlace(i)
+		place := s.gates.Place(s.gates.GatePath(i))
 		o.File, o.Line = place.File, place.Line
 	}
 	return o

@@ -20,10 +20,10 @@ import (
 // An Origin says where a tool or a gate was configured. The zero Origin is nowhere: it was
 // given in Go.
 type Origin struct {
-	Kind  string // of the entry of tools: command, mcp, http, openapi or builtin; gate for one of gates
-	Entry string // its name
-	File  string
-	Line  int // from 1; 0: it was not set in the file
+	Kind  string `json:"kind"`  // of the entry of tools: command, mcp, http, openapi or builtin; gate for one of gates
+	Entry string `json:"entry"` // its name
+	File  string `json:"file,omitempty"`
+	Line  int    `json:"line,omitempty"` // from 1; 0: it was not set in the file
 }
 
 // String returns the origin as its kind, name, file and line.
@@ -91,7 +91,7 @@ func (b *toolbox) programs(conf *config.Config, servers bool) (problems []config
 		if errors.Is(err, child.ErrFolder) {
 			key = "dir"
 		}
-		p := conf.ToolProblem(i, key)
+		p := conf.Problem(conf.ToolPath(i, key))
 		p.Problem = err.Error()
 		problems = append(problems, p)
 	}
@@ -134,7 +134,7 @@ func newToolbox(w workshop) (_ *toolbox, err error) {
 	for i := range w.conf.Tools.Entries {
 		e, key, err := w.entry(i)
 		for _, one := range each(err) {
-			p := w.conf.ToolProblem(i, key)
+			p := w.conf.Problem(w.conf.ToolPath(i, key))
 			p.Problem = one.Error()
 			problems = append(problems, p)
 		}
@@ -168,7 +168,7 @@ func each(err error) []error {
 // entry makes entry i of tools. key is the key that an error is about.
 func (w *workshop) entry(i int) (_ *entry, key string, err error) {
 	c := w.conf.Tools.Entries[i]
-	place := w.conf.ToolPlace(i, "")
+	place := w.conf.Place(w.conf.ToolPath(i, ""))
 	e := &entry{config: c, origin: Origin{Kind: string(c.Kind), Entry: c.Name, File: place.File, Line: place.Line}}
 	if same := w.same(&c); same != nil {
 		e.made, e.server, e.program = same.made, same.server, same.program
@@ -218,16 +218,11 @@ func (w *workshop) build(e *entry) (key string, err error) {
 // name returns the name of an entry's toolset.
 func (e *entry) name() string { return string(e.config.Kind) + " " + e.config.Name }
 
-// exempt reports whether no_approve_tools names a tool.
-func (w *workshop) exempt(name string) bool {
-	return slices.ContainsFunc(w.conf.NoApproveTools, func(pattern string) bool { return config.Matches(pattern, name) })
-}
-
 // approval returns the setting of an entry with a single tool about approvals; nil: the
 // default of its kind.
 func (w *workshop) approval(c *config.Tool) *bool {
 	yes := c.Approve.All
-	if !c.Approve.Given && !w.exempt(c.Name) {
+	if !c.Approve.Given && !w.conf.Exempt(c.Name) {
 		return nil
 	}
 	return &yes
@@ -240,19 +235,25 @@ func (w *workshop) gated(e *entry) tool.Toolset {
 	if e.config.Kind != config.KindMCP || e.config.Approve.Given || w.conf.Confirmation == config.OptIn {
 		return e.made
 	}
-	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !w.exempt(name) }))
+	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !w.conf.Exempt(name) }))
 }
 
-// environment returns the variables that every child process gets, except those in names.
-func environment(env []string, names map[string]config.Value) map[string]string {
-	all := map[string]string{}
+// environment returns the environment of a process that an entry starts: the variables that
+// every such process gets and those of the entry, and the names of the secrets in others.
+func (w *workshop) environment(own map[string]config.Value) (texts, secrets map[string]string) {
+	texts, secrets = map[string]string{}, map[string]string{}
 	for _, name := range []string{"PATH", "HOME", "LANG"} {
-		value, ok := lookupEnv(env, name)
-		if _, own := names[name]; ok && !own {
-			all[name] = value
+		if value, ok := config.Lookup(w.env, name); ok {
+			texts[name] = value
 		}
 	}
-	return all
+	for name, v := range own {
+		if texts[name] = v.Text; v.Secret != "" {
+			delete(texts, name)
+			secrets[name] = v.Secret
+		}
+	}
+	return texts, secrets
 }
 
 // parameters returns the JSON Schema of the arguments of an entry; nil: it has none.

@@ -27,9 +27,10 @@ func (w *workshop) command(e *entry) (key string, err error) {
 	if err != nil {
 		return "args", err
 	}
+	env, secrets := w.environment(c.Env)
 	out := commandtool.Config{
 		Name: c.Name, Description: c.Description, Run: c.Argv, Args: args, Dir: c.Dir, Stdin: c.Stdin,
-		Env: environment(w.env, c.Env), Secrets: map[string]func(context.Context) (string, error){},
+		Env: env, Secrets: map[string]func(context.Context) (string, error){},
 		Timeout: c.Timeout, Output: commandtool.Output{Max: int(c.Output.Max)}, Approve: w.approval(c),
 	}
 	// The variables of every command are left out: another PATH or LANG of the server does not
@@ -42,12 +43,8 @@ func (w *workshop) command(e *entry) (key string, err error) {
 	if c.Output.As == "bytes" {
 		out.Output.As = commandtool.Bytes
 	}
-	for name, v := range c.Env {
-		if v.Secret != "" {
-			out.Secrets[name] = w.secrets.reader(v.Secret)
-		} else {
-			out.Env[name] = v.Text
-		}
+	for name, secret := range secrets {
+		out.Secrets[name] = func(context.Context) (string, error) { return w.secrets.read(secret) }
 	}
 	t, err := commandtool.New(out)
 	if err != nil {
@@ -84,7 +81,7 @@ func (w *workshop) http(e *entry) (key string, err error) {
 	method, url, _ := strings.Cut(c.Request, " ")
 	t, err := httptool.New(httptool.Config{
 		Name: c.Name, Description: c.Description, Method: method, URL: url, Header: c.Header, JSON: strictjson.Clone(c.Body), Form: c.Form,
-		Parameters: parameters(c), Secrets: func(_ context.Context, name string) (string, error) { return w.secrets.read(name) },
+		Parameters: parameters(c), Secrets: w.secrets.named,
 		Result: c.Result, Approve: w.approval(c), Timeout: c.Timeout, Client: client,
 	})
 	if err != nil {
@@ -152,13 +149,9 @@ func (w *workshop) mcp(e *entry) (key string, err error) {
 	} else {
 		key = "command"
 		out.Command = &mcptoolset.Command{Argv: c.Argv, Dir: c.Dir, Secrets: map[string]func() (string, error){}}
-		env := environment(w.env, c.Env)
-		for name, v := range c.Env {
-			if v.Secret != "" {
-				out.Command.Secrets[name] = func() (string, error) { return w.secrets.read(v.Secret) }
-			} else {
-				env[name] = v.Text
-			}
+		env, secrets := w.environment(c.Env)
+		for name, secret := range secrets {
+			out.Command.Secrets[name] = func() (string, error) { return w.secrets.read(secret) }
 		}
 		for _, name := range slices.Sorted(maps.Keys(env)) {
 			out.Command.Env = append(out.Command.Env, name+"="+env[name])
@@ -187,7 +180,7 @@ func (w *workshop) openapi(e *entry) (key string, err error) {
 	}
 	out := openapitoolset.Config{
 		Name: e.name(), Prefix: c.Name + "_", Path: c.Spec, Server: c.URL, Only: c.Only, Header: c.Header, Timeout: c.Timeout, Client: client,
-		Secrets: func(_ context.Context, name string) (string, error) { return w.secrets.read(name) },
+		Secrets: w.secrets.named,
 	}
 	switch {
 	case c.Approve.Given && c.Approve.All:
@@ -211,7 +204,7 @@ func (w *workshop) openapi(e *entry) (key string, err error) {
 	}
 	asks := map[string]bool{}
 	for _, t := range tools {
-		asks[t.Name()] = !tool.AnnotationsOf(t).ReadOnly && !w.exempt(t.Name())
+		asks[t.Name()] = !tool.AnnotationsOf(t).ReadOnly && !w.conf.Exempt(t.Name())
 	}
 	e.made = tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool {
 		ask, known := asks[name]

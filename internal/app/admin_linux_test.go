@@ -98,20 +98,10 @@ func (s *served) ask(arguments string) (task, id string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url+"/message:send", bytes.NewReader(text))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("A2A-Version", "1.0")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer answer.Body.Close()
+	_, answer := s.send(http.MethodPost, "/message:send", string(text))
 	var out struct{ Task struct{ ID string } }
-	if err := json.NewDecoder(answer.Body).Decode(&out); err != nil || out.Task.ID == "" {
-		s.t.Fatalf("the message is answered with %s: %v", answer.Status, err)
+	if err := json.Unmarshal([]byte(answer), &out); err != nil || out.Task.ID == "" {
+		s.t.Fatalf("the message is answered with %s: %v", answer, err)
 	}
 	return out.Task.ID, out.Task.ID + ".a1"
 }
@@ -255,39 +245,29 @@ func TestApprovalsDecidedMeanwhile(t *testing.T) {
 	slow.expect(prompt)
 	same.expect(prompt)
 	fast.answer(prompt, "y")
-	if code, stdout := fast.end(); code != 0 || !strings.Contains(stdout, "was rejected by socket:ann") {
-		t.Fatalf("the first exits with %d: %s", code, stdout)
-	}
+	fast.ends(0, "was rejected by socket:ann")
 	for _, one := range []*session{slow, same} {
 		if _, err := one.person.WriteString("y\n"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if code, stdout := slow.end(); code != 6 || stdout != "" {
-		t.Errorf("the other exits with %d, and prints %q", code, stdout)
-	}
+	slow.ends(6, "")
 	slow.expect("was already rejected by socket:ann in acme ")
 	same.end() // the task may have ended with the rejection
 	if code, _, stderr := s.run(nil, "approvals", "show", id, "--anonymous"); code != 0 {
 		t.Errorf("show exits with %d: %s", code, stderr)
 	}
 	late := s.openCommand("approvals", "approve", id, "--anonymous")
-	if code, stdout := late.end(); code != 6 || stdout != "" {
-		t.Errorf("one that is too late exits with %d, and prints %q", code, stdout)
-	}
+	late.ends(6, "")
 	late.expect("was already rejected")
 	canceled, open := s.ask("to=carl amount=5")
 	waiting := s.openCommand("approvals", "approve", open, "--anonymous")
 	waiting.expect(prompt)
-	if code, stdout, stderr := s.run(nil, "tasks", "cancel", canceled, "--anonymous", "--yes"); code != 0 || stdout != canceled+" was canceled\n" {
-		t.Fatalf("cancel exits with %d: %s%s", code, stdout, stderr)
-	}
+	s.want(0, canceled+" was canceled\n", "tasks", "cancel", canceled, "--anonymous", "--yes")
 	if _, err := waiting.person.WriteString("y\n"); err != nil {
 		t.Fatal(err)
 	}
-	if code, stdout := waiting.end(); code != 6 || stdout != "" {
-		t.Errorf("one whose task was canceled exits with %d, and prints %q\n%s", code, stdout, waiting.shown())
-	}
+	waiting.ends(6, "")
 }
 
 // An answer that was written before the question is none, and a terminal that is gone
@@ -300,18 +280,10 @@ func TestApprovalsTypedAhead(t *testing.T) {
 	if _, err := person.WriteString("y\ny\ny\n"); err != nil {
 		t.Fatal(err)
 	}
-	early := &session{t: t, person: person, code: make(chan int, 1), more: make(chan struct{}, 1)}
-	go early.watch()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	go func() {
-		early.code <- app.Run(ctx, s.args([]string{"approvals", "approve", id, "--anonymous"}), environment(), program, &early.stdout, program)
-	}()
+	early := begin(t, person, program, nil, environment(), s.args([]string{"approvals", "approve", id, "--anonymous"})...)
 	early.expect("[y/N] ")
-	cancel() // as a signal does
-	if code, stdout := early.end(); code != 3 || stdout != "" {
-		t.Errorf("it exits with %d, and prints %q", code, stdout)
-	}
+	early.cancel() // as a signal does
+	early.ends(3, "")
 	early.expect("nothing was done: the command was interrupted")
 	if state, _, _ := s.state(id); state != "pending" {
 		t.Errorf("the approval is %s", state)
@@ -349,9 +321,7 @@ func TestApprovalsWithoutATerminal(t *testing.T) {
 func TestTasksCommands(t *testing.T) {
 	t.Parallel()
 	s := serve(t, os.Getuid(), allRoles)
-	if code, stdout, _ := s.run(nil, "approvals", "list", "--anonymous"); code != 0 || stdout != "nothing waits for approval\n" {
-		t.Errorf("an empty list exits with %d and prints %q", code, stdout)
-	}
+	s.want(0, "nothing waits for approval\n", "approvals", "list", "--anonymous")
 	first, id := s.ask("to=bob amount=5")
 	second, _ := s.ask("to=carl amount=6")
 	for command, want := range map[string]struct {
@@ -422,20 +392,12 @@ func TestTasksCommands(t *testing.T) {
 	}
 	one := s.openCommand("tasks", "cancel", first, "--anonymous")
 	one.answer("Cancel this task, as socket:ann? [y/N] ", "y")
-	if code, stdout := one.end(); code != 0 || stdout != first+" was canceled\n" {
-		t.Errorf("cancel exits with %d and prints %q", code, stdout)
-	}
+	one.ends(0, first+" was canceled\n")
 	one = s.openCommand("tasks", "delete", first, "--anonymous")
 	one.answer("[y/N] ", "n")
-	if code, stdout := one.end(); code != 3 || stdout != "" {
-		t.Errorf("delete exits with %d and prints %q", code, stdout)
-	}
-	if code, stdout, stderr := s.run(nil, "tasks", "delete", first, "--anonymous", "--yes"); code != 0 || stdout != first+" was deleted\n" {
-		t.Errorf("delete exits with %d and prints %s%s", code, stdout, stderr)
-	}
-	if code, _, stderr := s.run(nil, "tasks", "show", first, "--anonymous"); code != 1 || !strings.Contains(stderr, "no such task") {
-		t.Errorf("a task that was deleted: %d, %s", code, stderr)
-	}
+	one.ends(3, "")
+	s.want(0, first+" was deleted\n", "tasks", "delete", first, "--anonymous", "--yes")
+	s.want(1, "no such task", "tasks", "show", first, "--anonymous")
 }
 
 // Who is not mapped, or has no role, learns what to do; and so does everybody when the
@@ -461,14 +423,10 @@ func TestAdminRefusals(t *testing.T) {
 		s := serveWith(t, tc.uid, tc.roles, door)
 		_, id := s.ask("to=bob amount=5")
 		for _, command := range [][]string{{"approvals", "list"}, {"approvals", "show", id}, {"tasks", "list"}, {"tasks", "cancel", strings.TrimSuffix(id, ".a1"), "--yes"}} {
-			if code, stdout, stderr := s.run(nil, command...); code != 1 || stdout != "" || !strings.Contains(stderr, tc.want) {
-				t.Errorf("%s: %v exits with %d: %s", name, command, code, stderr)
-			}
+			s.want(1, tc.want, command...)
 		}
 		one := s.openCommand("approvals", "approve", id)
-		if code, stdout := one.end(); code != 1 || stdout != "" {
-			t.Errorf("%s: approve exits with %d and prints %q", name, code, stdout)
-		}
+		one.ends(1, "")
 		one.expect(tc.want)
 		if code := s.stop(); code != 0 {
 			t.Errorf("the server ends with %d", code)

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -14,13 +13,11 @@ import (
 )
 
 func (p *program) approvalsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "approvals", Short: "list, show or decide approvals of a running server"}
-	c.AddCommand(
+	return group("approvals", "list, show or decide approvals of a running server",
 		p.approvalsList(), p.approvalsShow(),
 		p.approvalsDecide(client.Approve), p.approvalsDecide(client.Edit), p.approvalsDecide(client.Reject),
 		p.approvalsWatch(), p.approvalsWait(), p.approvalsExtend(),
 	)
-	return c
 }
 
 // approvalsJSON is the output of 'approvals list -o json'.
@@ -31,9 +28,7 @@ type approvalsJSON struct {
 }
 
 func (p *program) approvalsList() *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "list the approvals that are pending, the oldest first"}
-	as := outputFlag(c)
-	t := targetFlags(c)
+	c := p.remote(&cobra.Command{Use: "list", Short: "list the approvals that are pending, the oldest first"}, "", true /* prints */)
 	var q client.ApprovalQuery
 	var task string
 	c.Flags().StringVar(&task, "task", "", "The approvals of the task with this `id` instead, in any state.")
@@ -42,8 +37,8 @@ func (p *program) approvalsList() *cobra.Command {
 	c.Flags().StringVar(&q.Gate, "gate", "", "Only approvals of the gate with this `name`.")
 	c.Flags().BoolVar(&q.Mine, "mine", false, "Only approvals that you may decide.")
 	c.Flags().StringVar(&q.Order, "order", "", "The `order` of pending ones: time or deadline. Default time.")
-	limit := limitFlag(c)
-	p.asks(c, t, func(ctx context.Context, s *server, _ []string) (err error) {
+	limit := limitFlag(c.Command)
+	return c.asks(func(ctx context.Context, s *server, _ []string) (err error) {
 		if task != "" {
 			if q.Task, err = s.taskID(ctx, task); err != nil {
 				return err
@@ -53,42 +48,31 @@ func (p *program) approvalsList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *as == "json" {
-			return p.printJSON(all)
-		}
-		return p.printApprovals(all, &q)
+		return p.printApprovals(*c.as, all, &q)
 	})
-	return c
 }
 
 // pending returns the approvals that q selects, at most limit.
 func (s *server) pending(ctx context.Context, q client.ApprovalQuery, limit int) (*approvalsJSON, error) {
-	all := &approvalsJSON{Items: []client.Approval{}}
+	all := &approvalsJSON{}
 	var err error
-	all.More, err = pages(limit, func(limit int, cursor string) (int, string, error) {
+	all.Items, all.More, err = collect(limit, func(limit int, cursor string) ([]client.Approval, string, error) {
 		q.Limit, q.Cursor = limit, cursor
 		page, err := s.Approvals(ctx, q)
-		all.Items, all.Damaged = append(all.Items, page.Items...), all.Damaged+page.Damaged
-		return len(page.Items) + page.Damaged, page.Next, err
+		all.Damaged += page.Damaged
+		return page.Items, page.Next, s.explain(err)
 	})
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	return all, nil
+	return all, err
 }
 
-func (p *program) printApprovals(all *approvalsJSON, q *client.ApprovalQuery) error {
+func (p *program) printApprovals(as form, all *approvalsJSON, q *client.ApprovalQuery) error {
 	states := q.Task != "" || q.State != ""
 	head := []string{"ID", "TOOL", "RISK", "REQUESTER", "REQUESTED", "DEADLINE", "GATE", "ARGUMENTS"}
 	if states {
 		head = append([]string{"ID", "STATE"}, head[1:]...)
 	}
 	lines := []string{strings.Join(head, "\t")}
-	var ids []string
-	for i := range all.Items {
-		ids = append(ids, all.Items[i].ID)
-	}
-	now, name := time.Now(), shorts(ids)
+	now, name := time.Now(), shorts(idsOf(all.Items, func(a *client.Approval) string { return a.ID }))
 	for i := range all.Items {
 		a := &all.Items[i]
 		requester := a.Requester.Subject
@@ -101,26 +85,18 @@ func (p *program) printApprovals(all *approvalsJSON, q *client.ApprovalQuery) er
 		}
 		lines = append(lines, columns(row...))
 	}
+	nothing := "nothing waits for approval"
 	switch {
-	case len(all.Items) > 0:
-		if err := p.table(lines); err != nil {
-			return err
-		}
-	case all.Damaged == 0:
-		nothing := "nothing waits for approval"
-		if states || q.Tool != "" || q.Gate != "" || q.Mine {
-			nothing = "there are no such approvals"
-		}
-		if _, err := fmt.Fprintln(p.stdout, nothing); err != nil {
-			return err
-		}
+	case all.Damaged > 0:
+		nothing = ""
+	case states || q.Tool != "" || q.Gate != "" || q.Mine:
+		nothing = "there are no such approvals"
 	}
-	if all.Damaged > 0 {
-		if _, err := fmt.Fprintf(p.stderr, "%d more cannot be read, because their stored data is damaged: the server's log lists them.\n", all.Damaged); err != nil {
-			return err
-		}
+	err := p.list(as, all, lines, nothing, all.More)
+	if err == nil && all.Damaged > 0 && as != asJSON {
+		_, err = fmt.Fprintf(p.stderr, "%d more cannot be read, because their stored data is damaged: the server's log lists them.\n", all.Damaged)
 	}
-	return p.noteMore(all.More)
+	return err
 }
 
 // deadline returns the deadline of an approval; zero: it has none.
@@ -132,22 +108,14 @@ func deadline(a *client.Approval) time.Time {
 }
 
 func (p *program) approvalsShow() *cobra.Command {
-	c := &cobra.Command{Use: "show ID", Short: "print one approval, whatever its state"}
-	oneArgument(c, "approval")
-	as := outputFlag(c)
-	t := targetFlags(c)
-	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+	c := p.remote(&cobra.Command{Use: "show ID", Short: "print one approval, whatever its state"}, "approval", true /* prints */)
+	return c.asks(func(ctx context.Context, s *server, args []string) error {
 		d, err := s.approval(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		if *as == "json" {
-			return p.printJSON(d)
-		}
-		_, err = io.WriteString(p.stdout, approvalText(d, columnsOf(p.stdout), time.Now()))
-		return err
+		return p.show(*c.as, d, approvalText(d, columnsOf(p.stdout), time.Now()))
 	})
-	return c
 }
 
 // approval returns the approval that text means.

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +34,8 @@ func approvalText(d *client.ApprovalDetail, columns int, now time.Time) string {
 		f.add("effects", "it is destructive")
 	}
 	f.add("risk", visible.Line(a.Risk))
-	f.add("declared", visible.Line(strings.Join(without(a.Declared, "destructive", a.Destructive), ", ")))
+	declared := slices.DeleteFunc(slices.Clone(a.Declared), func(says string) bool { return a.Destructive && says == "destructive" })
+	f.add("declared", visible.Line(strings.Join(declared, ", ")))
 	if len(a.Claimed) > 0 {
 		f.add("claimed", visible.Line(strings.Join(a.Claimed, ", "))+" (not verified)")
 	}
@@ -56,7 +59,7 @@ func approvalText(d *client.ApprovalDetail, columns int, now time.Time) string {
 	f.add("digest", a.Digest)
 	f.add("replaces", a.Supersedes)
 	if r := a.Resolution; r != nil {
-		f.add("decided", visible.Line(fmt.Sprintf("%s by %s, %s, %s", a.State, byText(r.By), viaText(r.Via), exactly(r.At, now))))
+		f.add("decided", visible.Line(fmt.Sprintf("%s by %s, %s, %s", a.State, byText(r.By), cmp.Or(viaTexts[r.Via], "by itself"), exactly(r.At, now))))
 		f.add("runs with", visible.Line(string(r.Arguments)))
 		f.add("reason", r.Reason)
 		f.add("response", visible.Line(string(r.Response)))
@@ -78,27 +81,12 @@ func repeats(a *client.Approval) bool {
 		a.Hint == fmt.Sprintf("May the tool %q run, without arguments?", a.Tool)
 }
 
-// without returns list without an entry, if it is said elsewhere.
-func without(list []string, entry string, is bool) []string {
-	var out []string
-	for _, one := range list {
-		if !is || one != entry {
-			out = append(out, one)
-		}
-	}
-	return out
-}
-
 func deadlineText(a *client.Approval) string {
-	switch {
-	case a.Deadline == nil:
+	if a.Deadline == nil {
 		return ""
-	case a.OnDeadline == "cancel":
-		return "; then the task is canceled"
-	case a.OnDeadline == "keep":
-		return "; then it still waits"
 	}
-	return "; then it counts as rejected"
+	then := map[string]string{"cancel": "the task is canceled", "keep": "it still waits"}[a.OnDeadline]
+	return "; then " + cmp.Or(then, "it counts as rejected")
 }
 
 // beforeText describes earlier decisions about the same call.
@@ -117,24 +105,14 @@ func beforeText(d *client.ApprovalDetail, now time.Time) string {
 	return text
 }
 
+var viaTexts = map[string]string{"a2a": "in a message", "api": "as an approver", "provider": "by the program"}
+
 // byText returns the principal that decided.
 func byText(by *client.Principal) string {
 	if by == nil {
 		return "the server"
 	}
 	return principalText(by)
-}
-
-func viaText(via string) string {
-	switch via {
-	case "a2a":
-		return "in a message"
-	case "api":
-		return "as an approver"
-	case "provider":
-		return "by the program"
-	}
-	return "by itself"
 }
 
 // approversText returns whom the gates let decide.

@@ -11,17 +11,13 @@ import (
 	"testing"
 
 	"a2a-server/client"
-	"a2a-server/internal/app"
 )
 
 // openRich runs a command in a terminal, which also shows its standard output.
 func openRich(t *testing.T, env []string, args ...string) *session {
 	t.Helper()
 	person, program := openTerminal(t)
-	s := &session{t: t, person: person, code: make(chan int, 1), more: make(chan struct{}, 1)}
-	go s.watch()
-	go func() { s.code <- app.Run(t.Context(), args, append(env, "TERM=xterm"), program, program, program) }()
-	return s
+	return begin(t, person, program, program, append(env, "TERM=xterm"), args...)
 }
 
 // In a terminal, the state of the task and of its calls is redrawn in place, and an approval is
@@ -39,11 +35,11 @@ func TestRich(t *testing.T) {
 	one.answer("> ", "/transfer_money to=bob amount=5")
 	one.expect("╭─ \x1b[0m\x1b[1mApproval needed\x1b[0m\n")
 	one.expect("│ \x1b[0m\x1b[1marguments\x1b[0m   {\"amount\":5,\"to\":\"bob\"}\n")
-	one.answer("Approve? [y/n/reason/edit] ", "y")
+	one.answer("Approve? [y/N/edit/reason] ", "y")
 	one.expect("▸\x1b[0m transfer_money c1.1  running\n")
 	one.expect("✓\x1b[0m transfer_money c1.1  \x1b[32mdone\x1b[0m\n{\"ledger\"")
 	one.answer("> ", "/transfer_money to=bob amount=5")
-	one.answer("Approve? [y/n/reason/edit] ", "n")
+	one.answer("Approve? [y/N/edit/reason] ", "n")
 	one.expect("\x1b[31m✗\x1b[0m transfer_money c1.1  \x1b[31mrejected\x1b[0m\nthe call was rejected\n")
 	one.expect("\x1b[31m● canceled\x1b[0m\n")
 	one.answer("> ", "\x04")
@@ -94,7 +90,7 @@ func hostileServer(t *testing.T) string {
 	asked := client.Approval{
 		ID: id + ".a1", Task: id, State: client.Pending, Kind: client.KindCall, Tool: hostile, Call: hostile, Hint: hostile, Digest: hostile,
 		Description: hostile, Risk: hostile, Gate: hostile, Declared: []string{hostile}, Claimed: []string{hostile},
-		Arguments: json.RawMessage(object(hostile)), Requester: client.Principal{Subject: hostile},
+		Decisions: []client.DecisionType{client.Approve}, Arguments: json.RawMessage(object(hostile)), Requester: client.Principal{Subject: hostile},
 	}
 	detail := client.ApprovalDetail{Approval: asked}
 	detail.May.Decide = true

@@ -19,10 +19,9 @@ func (p *program) commands() *cobra.Command {
 	root.SetErr(p.stderr)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = p.help(c) }) // help, the command, returns it
-	root.SetHelpCommand(p.helpCommand())
 
-	config := &cobra.Command{Use: "config", Short: "check or show the configuration"}
-	config.AddCommand(
+	config := group(
+		"config", "check or show the configuration",
 		configured("check", "report all problems of the configuration", p.configCheck),
 		configured("show", "print the whole configuration and where each value comes from", p.configShow),
 	)
@@ -46,7 +45,7 @@ func (p *program) commands() *cobra.Command {
 		c.Short = "print a script that completes commands and flags in a shell"
 	}
 	settle(root)
-	root.InitDefaultHelpCmd() // it takes arguments
+	p.helpCommand(root) // it takes arguments
 	ofRoot := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
 		if *asked && len(args) == 0 {
@@ -55,6 +54,13 @@ func (p *program) commands() *cobra.Command {
 		return ofRoot(c, args)
 	}
 	return root
+}
+
+// group is a command that only has subcommands.
+func group(use, short string, all ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short}
+	c.AddCommand(all...)
+	return c
 }
 
 // configured is a command that takes the flags of the configuration.
@@ -84,13 +90,10 @@ func settle(c *cobra.Command) {
 	switch {
 	case c.HasSubCommands():
 		c.Args, c.RunE = cobra.ArbitraryArgs, needsCommand
-	case c.Annotations[takesArguments] == "":
+	case c.Args == nil, c.Parent().Name() == "completion": // whose own check has another message
 		c.Args = takesNone
 	}
 }
-
-// takesArguments is the annotation of a command that checks its arguments by itself.
-const takesArguments = "takes arguments"
 
 // takesPairs is the annotation of a command with arguments of the form key=value.
 const takesPairs = "takes pairs"
@@ -169,30 +172,17 @@ func within(c *cobra.Command) string {
 	return strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
 }
 
-func (p *program) helpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "help [command]", Short: "list the commands, or describe one",
-		Args: cobra.ArbitraryArgs,
-		RunE: func(c *cobra.Command, args []string) error {
-			about, left, err := c.Root().Find(args)
-			if err != nil || len(left) > 0 {
-				return usage("there is no help for %q", strings.Join(args, " "))
-			}
-			return p.help(about)
-		},
-		ValidArgsFunction: func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			about, left, err := c.Root().Find(args)
-			if err != nil || len(left) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			var names []cobra.Completion
-			for _, sub := range about.Commands() {
-				if sub.IsAvailableCommand() && strings.HasPrefix(sub.Name(), begun) {
-					names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
-				}
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
+// helpCommand gives root cobra's help command, with our text and our errors.
+func (p *program) helpCommand(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	c, _, _ := root.Find([]string{"help"}) // it is there
+	c.Short, c.Long, c.Run = "list the commands, or describe one", "", nil
+	c.RunE = func(c *cobra.Command, args []string) error {
+		about, left, err := c.Root().Find(args)
+		if err != nil || len(left) > 0 {
+			return usage("there is no help for %q", strings.Join(args, " "))
+		}
+		return p.help(about)
 	}
 }
 

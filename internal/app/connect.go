@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -77,31 +76,13 @@ func (at *place) String() string {
 
 // exposed reports whether a credential is sent over a network without TLS.
 func (at *place) exposed() bool {
-	u, err := url.Parse(at.URL)
-	if err != nil || u.Scheme != "http" || at.Credential == nil || at.local {
-		return false
-	}
-	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
-	ip, err := netip.ParseAddr(host)
-	if err == nil {
-		return !ip.Unmap().IsLoopback()
-	}
-	return host != "localhost"
+	return strings.HasPrefix(strings.ToLower(at.URL), "http://") && at.Credential != nil && !at.local && !config.LocalURL(at.URL)
 }
 
 // place returns where the server is that t names.
 func (p *program) place(t *target) (*place, error) {
-	named := 0
-	for _, text := range []string{t.url, t.socket, t.context} {
-		if text != "" {
-			named++
-		}
-	}
 	here := t.data != "" || t.given.file != ""
-	if here {
-		named++
-	}
-	if named > 1 {
+	if count(t.url != "", t.socket != "", t.context != "", here) > 1 {
 		return nil, usage("name the server in one way: --url, --socket, --context, or --data and --config")
 	}
 	at := &place{}
@@ -175,21 +156,24 @@ func (p *program) localPlace(t *target) (*place, error) {
 	return &place{Config: client.Config{URL: url, Credential: p.given()}, local: true}, nil
 }
 
-// localURL returns the URL at which a server with a configuration listens; "": that is not
-// known.
+// localURL returns the URL at which this machine reaches a server with a configuration; "": that
+// is not known.
 func localURL(c *config.Config) string {
 	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil || port == "0" {
 		return ""
 	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+	switch ip := net.ParseIP(host); {
+	case host == "" || ip.Equal(net.IPv4zero):
 		host = "127.0.0.1"
+	case ip.Equal(net.IPv6unspecified):
+		host = "::1"
 	}
-	scheme := "http"
+	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
 	if c.TLS.Cert != "" {
-		scheme = "https"
+		u.Scheme = "https"
 	}
-	return scheme + "://" + net.JoinHostPort(host, port)
+	return u.String()
 }
 
 // client returns the client of the server that t names.
@@ -200,7 +184,7 @@ func (p *program) client(t *target) (*server, error) {
 	}
 	at.OnRetry = func(cause error, pause time.Duration) {
 		if pause >= time.Second { // shorter pauses are over before the note is read
-			_ = p.note(visible.Text(cause.Error()) + "; trying again") // nothing depends on it
+			p.note(visible.Text(cause.Error()) + "; trying again")
 		}
 	}
 	c, err := client.New(at.Config)
@@ -249,30 +233,37 @@ func (s *server) explain(err error) error {
 // says that the outcome is unknown, and how to find out.
 func (s *server) changed(err error, what, look string) error {
 	if unknown, is := errors.AsType[*client.OutcomeError](err); is {
-		return &unknownError{fmt.Sprintf("it is not known whether %s: %s\nWhen the server answers again, '%s' shows it", what, visible.Text(unknown.Cause.Error()), look)}
+		return &exitError{exitUnknown, fmt.Sprintf("it is not known whether %s: %s\nWhen the server answers again, '%s' shows it", what, visible.Text(unknown.Cause.Error()), look)}
 	}
 	return s.explain(err)
 }
 
-// unknownError says that it is not known whether something was done.
-type unknownError struct{ problem string }
-
-// Error returns why, and how to find out.
-func (e *unknownError) Error() string { return e.problem }
-
-// codeError is an error with an exit code of its own.
-type codeError struct {
-	code    int
-	problem string
+// remote is a command that asks a running server.
+type remote struct {
+	*cobra.Command
+	p      *program
+	target *target
+	as     *form // of --output, if the command has the flag
 }
 
-// Error returns the problem.
-func (e *codeError) Error() string { return e.problem }
+// remote makes c a command that asks a running server. of is what the command takes the id of, such
+// as task; "": nothing. prints says whether it has the flag --output.
+func (p *program) remote(c *cobra.Command, of string, prints bool) *remote {
+	if of != "" {
+		takes(c, "; 'a2a-server "+of+"s list' has them", "the id of one "+of)
+	}
+	r := &remote{Command: c, p: p, as: new(form)}
+	if prints {
+		r.as = outputFlag(c)
+	}
+	r.target = targetFlags(c)
+	return r
+}
 
-// asks makes c a command that asks the server that t names, until the person interrupts it.
-func (p *program) asks(c *cobra.Command, t *target, do func(ctx context.Context, s *server, args []string) error) {
-	c.RunE = func(c *cobra.Command, args []string) error {
-		s, err := p.client(t)
+// asks sets the function of the command, which runs until the person interrupts it.
+func (r *remote) asks(do func(ctx context.Context, s *server, args []string) error) *cobra.Command {
+	r.RunE = func(c *cobra.Command, args []string) error {
+		s, err := r.p.client(r.target)
 		if err != nil {
 			return err
 		}
@@ -280,20 +271,15 @@ func (p *program) asks(c *cobra.Command, t *target, do func(ctx context.Context,
 		defer stop()
 		return do(ctx, s, args)
 	}
+	return r.Command
 }
 
 // takes makes a command take arguments with these names, each of which must be there.
 func takes(c *cobra.Command, hint string, names ...string) {
-	c.Annotations = map[string]string{takesArguments: "yes"}
 	c.Args = func(c *cobra.Command, args []string) error {
 		if len(args) != len(names) || slices.Contains(args, "") {
 			return usage("%s takes %s%s", within(c), strings.Join(names, " and "), hint)
 		}
 		return nil
 	}
-}
-
-// oneArgument makes a command take a single id.
-func oneArgument(c *cobra.Command, of string) {
-	takes(c, "; 'a2a-server "+of+"s list' has them", "the id of one "+of)
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,9 +19,7 @@ or a key is.
 `
 
 func (p *program) contextCommand() *cobra.Command {
-	c := &cobra.Command{Use: "context", Short: "name servers, and choose the one that commands ask"}
-	c.AddCommand(p.contextList(), p.contextUse(), p.contextSet(), p.contextShow())
-	return c
+	return group("context", "name servers, and choose the one that commands ask", p.contextList(), p.contextUse(), p.contextSet(), p.contextShow())
 }
 
 func (p *program) contextList() *cobra.Command {
@@ -44,44 +41,29 @@ func (p *program) contextList() *cobra.Command {
 			if name == all.current {
 				mark = "*"
 			}
-			out.Contexts = append(out.Contexts, one.json(name))
-			lines = append(lines, mark+"\t"+columns(name, one.url+one.socket, one.credential()))
+			out.Contexts = append(out.Contexts, contextJSON{name, one})
+			lines = append(lines, mark+"\t"+columns(name, one.URL+one.Socket, one.credential()))
 		}
-		if *as == "json" {
-			return p.printJSON(out)
-		}
-		if len(out.Contexts) == 0 {
-			_, err := fmt.Fprintln(p.stdout, "there are no contexts; 'a2a-server context set NAME --url URL' adds one")
-			return err
-		}
-		return p.table(lines)
+		return p.list(*as, out, lines, "there are no contexts; 'a2a-server context set NAME --url URL' adds one", false)
 	}
 	return c
 }
 
 // contextJSON is a context in the output of commands.
 type contextJSON struct {
-	Name         string   `json:"name"`
-	URL          string   `json:"url,omitempty"`
-	Socket       string   `json:"socket,omitempty"`
-	TokenFile    string   `json:"tokenFile,omitempty"`
-	KeyFile      string   `json:"keyFile,omitempty"`
-	TokenCommand []string `json:"tokenCommand,omitempty"`
-}
-
-func (c *serverContext) json(name string) contextJSON {
-	return contextJSON{name, c.url, c.socket, c.tokenFile, c.keyFile, c.tokenCommand}
+	Name string `json:"name"`
+	serverContext
 }
 
 // credential says where the credential is.
 func (c *serverContext) credential() string {
 	switch {
-	case c.tokenFile != "":
-		return "token in " + c.tokenFile
-	case c.keyFile != "":
-		return "key in " + c.keyFile
-	case len(c.tokenCommand) > 0:
-		return "token of " + strings.Join(c.tokenCommand, " ")
+	case c.TokenFile != "":
+		return "token in " + c.TokenFile
+	case c.KeyFile != "":
+		return "key in " + c.KeyFile
+	case len(c.TokenCommand) > 0:
+		return "token of " + strings.Join(c.TokenCommand, " ")
 	}
 	return ""
 }
@@ -107,7 +89,7 @@ func (p *program) contextUse() *cobra.Command {
 		text := "commands ask the server of this machine's configuration"
 		if all.current != "" {
 			one := all.all[all.current]
-			text = "commands ask " + visible.Line(one.url+one.socket)
+			text = "commands ask " + visible.Line(one.URL+one.Socket)
 		}
 		_, err = fmt.Fprintln(p.stdout, text)
 		return err
@@ -120,10 +102,10 @@ func (p *program) contextSet() *cobra.Command {
 	takes(c, "", "the name of a context")
 	var one serverContext
 	c.Flags().SortFlags = false
-	c.Flags().StringVar(&one.url, "url", "", "The `url` of the server.")
-	c.Flags().StringVar(&one.socket, "socket", "", "The admin socket of a server on this machine instead, a `file`.")
-	c.Flags().StringVar(&one.tokenFile, "token-file", "", "The `file` that has a bearer token. It is read for each request.")
-	c.Flags().StringVar(&one.keyFile, "key-file", "", "The `file` that has an API key.")
+	c.Flags().StringVar(&one.URL, "url", "", "The `url` of the server.")
+	c.Flags().StringVar(&one.Socket, "socket", "", "The admin socket of a server on this machine instead, a `file`.")
+	c.Flags().StringVar(&one.TokenFile, "token-file", "", "The `file` that has a bearer token. It is read for each request.")
+	c.Flags().StringVar(&one.KeyFile, "key-file", "", "The `file` that has an API key.")
 	command := c.Flags().String("token-command", "", "The `command` that prints a bearer token, its arguments separated by spaces. No shell runs it.")
 	remove := c.Flags().Bool("remove", false, "Remove the context.")
 	c.RunE = func(_ *cobra.Command, args []string) error {
@@ -145,8 +127,8 @@ func (p *program) contextSet() *cobra.Command {
 			}
 			past = "was removed"
 		} else {
-			one.tokenCommand = strings.Fields(*command)
-			for _, path := range []*string{&one.socket, &one.tokenFile, &one.keyFile} {
+			one.TokenCommand = strings.Fields(*command)
+			for _, path := range []*string{&one.Socket, &one.TokenFile, &one.KeyFile} {
 				if *path != "" {
 					if *path, err = filepath.Abs(*path); err != nil {
 						return fmt.Errorf("find %s: %w", *path, err)
@@ -171,19 +153,11 @@ func (p *program) contextSet() *cobra.Command {
 }
 
 func (p *program) contextShow() *cobra.Command {
-	c := &cobra.Command{Use: "show", Short: "print the current server, and your identity there", Long: contextHelp}
-	as := outputFlag(c)
-	t := targetFlags(c)
-	p.asks(c, t, func(ctx context.Context, s *server, _ []string) error {
+	c := p.remote(&cobra.Command{Use: "show", Short: "print the current server, and your identity there", Long: contextHelp}, "", true /* prints */)
+	return c.asks(func(ctx context.Context, s *server, _ []string) error {
 		me, err := s.WhoAmI(ctx)
 		if err != nil {
 			return s.explain(err)
-		}
-		if *as == "json" {
-			return p.printJSON(struct {
-				Server string        `json:"server"`
-				Who    client.WhoAmI `json:"who"`
-			}{s.at.String(), me})
 		}
 		var may []string
 		for action, is := range me.May {
@@ -198,8 +172,9 @@ func (p *program) contextShow() *cobra.Command {
 		f.add("you", principalText(&me.Caller))
 		f.add("roles", visible.Line(strings.Join(me.Caller.Roles, ", ")))
 		f.add("may", strings.Join(may, ", "))
-		_, err = io.WriteString(p.stdout, f.String())
-		return err
+		return p.show(*c.as, struct {
+			Server string        `json:"server"`
+			Who    client.WhoAmI `json:"who"`
+		}{s.at.String(), me}, f.String())
 	})
-	return c
 }

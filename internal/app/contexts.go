@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -30,12 +31,22 @@ type contexts struct {
 	all     map[string]serverContext
 }
 
-// serverContext is a server and a credential for it. It has a url or a socket, and at most one
+// serverContext is a server and a credential for it. It has a URL or a socket, and at most one
 // other field.
 type serverContext struct {
-	url, socket        string
-	tokenFile, keyFile string   // paths; relative paths are relative to the folder of the contexts
-	tokenCommand       []string // prints a token
+	URL    string `json:"url,omitempty"`
+	Socket string `json:"socket,omitempty"`
+	// Paths; relative paths are relative to the folder of the contexts.
+	TokenFile    string   `json:"tokenFile,omitempty"`
+	KeyFile      string   `json:"keyFile,omitempty"`
+	TokenCommand []string `json:"tokenCommand,omitempty"` // prints a token
+}
+
+// texts returns the variables of c by their keys in the file.
+func (c *serverContext) texts() iter.Seq2[string, *string] {
+	return func(yield func(string, *string) bool) {
+		_ = yield("url", &c.URL) && yield("socket", &c.Socket) && yield("token_file", &c.TokenFile) && yield("key_file", &c.KeyFile)
+	}
 }
 
 // contextName matches the names of contexts.
@@ -103,15 +114,14 @@ func readContexts(root strictyaml.Node, into *contexts) {
 			continue
 		}
 		var c serverContext
-		text(of.Get("url"), &c.url)
-		text(of.Get("socket"), &c.socket)
-		text(of.Get("token_file"), &c.tokenFile)
-		text(of.Get("key_file"), &c.keyFile)
+		for name, to := range c.texts() {
+			text(of.Get(name), to)
+		}
 		if n := of.Get("token_command"); !n.Missing() {
 			items, _ := n.Items("a list: a program and its arguments", "")
 			for _, item := range items {
 				word, _ := item.Text()
-				c.tokenCommand = append(c.tokenCommand, word)
+				c.TokenCommand = append(c.TokenCommand, word)
 			}
 		}
 		if err := c.check(); err != nil {
@@ -125,21 +135,26 @@ func readContexts(root strictyaml.Node, into *contexts) {
 }
 
 func (c *serverContext) check() error {
-	credentials := 0
-	for _, given := range []bool{c.tokenFile != "", c.keyFile != "", len(c.tokenCommand) > 0} {
-		if given {
-			credentials++
-		}
-	}
+	credentials := count(c.TokenFile != "", c.KeyFile != "", len(c.TokenCommand) > 0)
 	switch {
-	case (c.url == "") == (c.socket == ""):
+	case (c.URL == "") == (c.Socket == ""):
 		return errors.New("a context needs either url or socket")
 	case credentials > 1:
 		return errors.New("a context has one of token_file, key_file and token_command")
-	case credentials > 0 && c.socket != "":
+	case credentials > 0 && c.Socket != "":
 		return errors.New("a socket needs no credential: remove it")
 	}
 	return nil
+}
+
+// count returns how many of several conditions hold.
+func count(all ...bool) (n int) {
+	for _, is := range all {
+		if is {
+			n++
+		}
+	}
+	return n
 }
 
 func (c *contexts) names() []string { return slices.Sorted(maps.Keys(c.all)) }
@@ -188,13 +203,12 @@ func (c *contexts) write(path string) error {
 	for _, name := range c.names() {
 		one := c.all[name]
 		fmt.Fprintf(&b, "  %s:\n", encoded(name))
-		add("    ", "url", one.url)
-		add("    ", "socket", one.socket)
-		add("    ", "token_file", one.tokenFile)
-		add("    ", "key_file", one.keyFile)
-		if len(one.tokenCommand) > 0 {
+		for name, text := range one.texts() {
+			add("    ", name, *text)
+		}
+		if len(one.TokenCommand) > 0 {
 			var words []string
-			for _, word := range one.tokenCommand {
+			for _, word := range one.TokenCommand {
 				words = append(words, string(encoded(word)))
 			}
 			fmt.Fprintf(&b, "    token_command: [%s]\n", strings.Join(words, ", "))
@@ -214,7 +228,7 @@ func (p *program) contextPlace(name string) (*place, error) {
 	if one == nil || err != nil {
 		return nil, err
 	}
-	at := &place{Config: client.Config{URL: one.url, Socket: one.socket}}
+	at := &place{Config: client.Config{URL: one.URL, Socket: one.Socket}}
 	file := func(name string) string {
 		if filepath.IsAbs(name) {
 			return name
@@ -222,12 +236,12 @@ func (p *program) contextPlace(name string) (*place, error) {
 		return filepath.Join(filepath.Dir(path), name)
 	}
 	switch {
-	case one.tokenFile != "":
-		at.Credential = fileCredential(file(one.tokenFile), client.Token)
-	case one.keyFile != "":
-		at.Credential = fileCredential(file(one.keyFile), client.Key)
-	case len(one.tokenCommand) > 0:
-		at.Credential = commandCredential(one.tokenCommand, p.env, filepath.Dir(path))
+	case one.TokenFile != "":
+		at.Credential = fileCredential(file(one.TokenFile), client.Token)
+	case one.KeyFile != "":
+		at.Credential = fileCredential(file(one.KeyFile), client.Key)
+	case len(one.TokenCommand) > 0:
+		at.Credential = commandCredential(one.TokenCommand, p.env, filepath.Dir(path))
 	}
 	return at, nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -40,10 +41,7 @@ var decisionWords = map[client.DecisionType]struct{ about, question, past string
 }
 
 func (p *program) approvalsDecide(of client.DecisionType) *cobra.Command {
-	c := &cobra.Command{Use: string(of) + " ID", Short: decisionWords[of].about, Long: decideHelp}
-	oneArgument(c, "approval")
-	as := outputFlag(c)
-	t := targetFlags(c)
+	c := p.remote(&cobra.Command{Use: string(of) + " ID", Short: decisionWords[of].about, Long: decideHelp}, "approval", true /* prints */)
 	var given decisionFlags
 	switch of {
 	case client.Edit:
@@ -55,7 +53,7 @@ func (p *program) approvalsDecide(of client.DecisionType) *cobra.Command {
 	}
 	c.Flags().BoolVar(&given.sure, "yes", false, "Do not ask on the terminal. It needs --digest.")
 	c.Flags().StringVar(&given.digest, "digest", "", "The `digest` that the approval must have.")
-	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+	return c.asks(func(ctx context.Context, s *server, args []string) error {
 		decision, err := given.decision(of)
 		if err != nil {
 			return err
@@ -69,13 +67,8 @@ func (p *program) approvalsDecide(of client.DecisionType) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *as == "json" {
-			return p.printJSON(decided)
-		}
-		_, err = fmt.Fprintln(p.stdout, decidedText(args[0], of, decided))
-		return err
+		return p.show(*c.as, decided, decidedText(args[0], of, decided)+"\n")
 	})
-	return c
 }
 
 // decision returns the decision that the flags describe.
@@ -89,7 +82,7 @@ func (f *decisionFlags) decision(of client.DecisionType) (client.Decision, error
 	case of != client.Edit:
 		return d, nil
 	}
-	text := []byte(f.args)
+	var from io.Reader
 	switch {
 	case (f.args == "") == (f.argsFile == ""):
 		return d, usage("approvals edit: write the arguments with --args or --args-file")
@@ -99,19 +92,37 @@ func (f *decisionFlags) decision(of client.DecisionType) (client.Decision, error
 			return d, fmt.Errorf("open the file of arguments: %w", err)
 		}
 		defer func() { _ = file.Close() }() // it was only read
-		if text, err = io.ReadAll(io.LimitReader(file, approval.MaxJSON+1)); err != nil {
-			return d, fmt.Errorf("read the file of arguments: %w", err)
-		}
+		from = file
+	}
+	text, err := readObject("approvals edit", f.args, from, approval.MaxJSON)
+	if err != nil {
+		return d, err
 	}
 	var compact bytes.Buffer
-	if !utf8.Valid(text) || !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) || json.Compact(&compact, text) != nil {
-		return d, usage("approvals edit: the arguments are not a JSON object; write one such as '{\"key\": \"value\"}'")
-	}
-	if len(text) > approval.MaxJSON {
-		return d, usage("approvals edit: the arguments have more than %d KiB", approval.MaxJSON>>10)
-	}
+	err = json.Compact(&compact, []byte(text))
 	d.Arguments = compact.Bytes()
-	return d, nil
+	return d, err
+}
+
+// readObject returns the JSON object of arguments that is text or, with a reader, is read from
+// that. It has at most so many bytes.
+func readObject(command, text string, from io.Reader, most int64) (string, error) {
+	if from != nil {
+		raw, err := io.ReadAll(io.LimitReader(from, most+1))
+		if err != nil {
+			return "", fmt.Errorf("read the arguments: %w", err)
+		}
+		text = string(raw)
+	}
+	switch text = strings.TrimSpace(text); {
+	case int64(len(text)) > most:
+		return "", usage("%s: the arguments have more than %d KiB", command, most>>10)
+	case !utf8.ValidString(text):
+		return "", usage("%s: the arguments are not valid UTF-8", command)
+	case !strings.HasPrefix(text, "{") || !json.Valid([]byte(text)):
+		return "", usage("%s: the arguments are not a JSON object; write one such as '{\"key\": \"value\"}'", command)
+	}
+	return text, nil
 }
 
 // decide shows an approval, asks the person unless they are sure, and decides it.
@@ -124,7 +135,7 @@ func (p *program) decide(ctx context.Context, s *server, id string, d client.Dec
 		if already {
 			return &client.Decided{Approval: a, Already: true, Caller: shown.Caller}, nil
 		}
-		return nil, &codeError{exitConflict, conflictText(a, time.Now())}
+		return nil, &exitError{exitConflict, conflictText(a, time.Now())}
 	}
 	switch {
 	case a.State != client.Pending:
@@ -143,14 +154,11 @@ func (p *program) decide(ctx context.Context, s *server, id string, d client.Dec
 		f := facts{columns: columnsOf(p.stderr)}
 		f.add("runs with", visible.Line(string(d.Arguments)))
 		f.add("reason", d.Reason)
-		if _, err := io.WriteString(p.stderr, approvalText(shown, f.columns, time.Now())+f.String()); err != nil {
-			return nil, err
-		}
 		question := decisionWords[d.Decision].question
 		if a.Kind == client.KindOutcome && d.Decision == client.Approve {
 			question = "Run this again"
 		}
-		if err := p.confirm(ctx, question+", as "+visible.Line(shown.Caller.Subject)+"?"); err != nil {
+		if err := p.confirm(ctx, approvalText(shown, f.columns, time.Now())+f.String(), question, shown.Caller.Subject); err != nil {
 			return nil, err
 		}
 	}
@@ -163,7 +171,7 @@ func (p *program) decide(ctx context.Context, s *server, id string, d client.Dec
 		case e.Reason == client.ReasonConflict && e.Approval != nil:
 			return settled(e.Approval, same(e.Approval, &d))
 		case e.Reason == client.ReasonConflict:
-			return nil, &codeError{exitConflict, visible.Text(e.Error())}
+			return nil, &exitError{exitConflict, visible.Text(e.Error())}
 		}
 	}
 	if err != nil {
@@ -190,13 +198,8 @@ func conflictText(a *client.Approval, now time.Time) string {
 // endText says in which state an approval has ended, by whom, when and why.
 func endText(a *client.Approval, now time.Time) string {
 	text := visible.Line(string(a.State))
-	r := a.Resolution
-	if r == nil {
-		return text
-	}
-	text += " by " + byText(r.By) + " " + ago(r.At, now)
-	if r.Reason != "" {
-		text += ": " + visible.Line(r.Reason)
+	if r := a.Resolution; r != nil {
+		text += " by " + byText(r.By) + " " + ago(r.At, now) + after(": ", visible.Line(r.Reason))
 	}
 	return text
 }

@@ -1,11 +1,13 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	a2aserver "a2a-server"
@@ -16,9 +18,8 @@ import (
 // desk prints the events of a call, and asks the person at the terminal. It is a
 // [a2aserver.Desk].
 type desk struct {
-	stdout, stderr io.Writer
+	stdout, stderr stream
 	tool           string
-	shown          bool            // stdout is a terminal
 	person         bool            // a person is at the terminal
 	board          *board          // nil: the form is not rich
 	raw            bool            // events are printed as JSON
@@ -26,20 +27,75 @@ type desk struct {
 
 	refusal  string // the reason why no person could decide
 	rejected bool   // the newest decision about the call is no
-	broken   error  // of stdout or stderr; nothing is written anymore
-	open     bool   // the last line on stdout has no end yet
-	openErr  bool   // likewise on stderr
 	keyboard keyboard
 }
 
-// event is the part of an A2A StreamResponse that a desk reads.
+// stream is an output of a desk. After an error nothing more is written to it.
+type stream struct {
+	io.Writer
+	escapes bool  // invisible characters, which could change other parts of the screen
+	open    bool  // the last line has no end yet
+	err     error // of the first write that failed
+}
+
+func (s *stream) write(text string) {
+	if s.err == nil {
+		_, s.err = io.WriteString(s, text)
+	}
+}
+
+// print prints a text of a tool.
+func (s *stream) print(text string) {
+	if text == "" {
+		return
+	}
+	s.open = !strings.HasSuffix(text, "\n")
+	if s.escapes {
+		text = visible.Text(text)
+	}
+	s.write(text)
+}
+
+// end ends the last line, if it is open.
+func (s *stream) end() {
+	if s.open {
+		s.open = false
+		s.write("\n")
+	}
+}
+
+// broken returns the error of the first write that failed; nil: none did.
+func (d *desk) broken() error {
+	if d.stdout.err != nil {
+		return d.stdout.err
+	}
+	return d.stderr.err
+}
+
+// event is the part of an A2A StreamResponse that is read.
 type event struct {
-	Status *struct {
-		Metadata struct {
-			Progress *progress `json:"urn:a2a-server:progress"`
-		}
-	} `json:"statusUpdate"`
+	Task     *update         `json:"task"`
+	Status   *update         `json:"statusUpdate"`
 	Artifact *artifactUpdate `json:"artifactUpdate"`
+}
+
+// readEvent reads an event. update is its status; nil: it has none.
+func readEvent(data json.RawMessage) (e event, u *update, err error) {
+	if err := json.Unmarshal(data, &e); err != nil {
+		return e, nil, fmt.Errorf("an event of the call: %w", err)
+	}
+	return e, cmp.Or(e.Status, e.Task), nil
+}
+
+// update is a status of a task.
+type update struct {
+	Status struct {
+		State, Timestamp string
+		Message          *struct{ Parts []part }
+	}
+	Metadata struct {
+		Progress *progress `json:"urn:a2a-server:progress"`
+	}
 }
 
 // artifactUpdate is an artifact, or a chunk of it.
@@ -91,97 +147,90 @@ type part struct {
 // Event implements [a2aserver.Desk]: it prints artifacts and progress. If printing fails, the
 // call is canceled, and later events are not printed.
 func (d *desk) Event(data json.RawMessage) error {
-	if d.broken != nil {
+	if d.broken() != nil {
 		return nil //nolint:nilerr // it was returned when it came
 	}
-	d.broken = d.show(data)
-	return d.broken
+	_, err := d.show(data)
+	return err
 }
 
-// show prints an event.
-func (d *desk) show(data json.RawMessage) error {
+// show prints an event, and returns its status; nil: it has none.
+func (d *desk) show(data json.RawMessage) (*update, error) {
+	e, u, err := readEvent(data)
 	if d.raw {
-		_, err := fmt.Fprintln(d.stdout, visible.Line(string(data))) // escaped as in JSON
-		return err
+		d.stdout.write(visible.Line(string(data)) + "\n") // escaped as in JSON
+		return u, d.broken()
 	}
-	var e event
-	if err := json.Unmarshal(data, &e); err != nil {
-		return fmt.Errorf("an event of the call: %w", err)
+	if err != nil {
+		return nil, err
 	}
 	if e.Status != nil && e.Status.Metadata.Progress != nil {
-		p := e.Status.Metadata.Progress
-		if d.board == nil {
-			return d.note(p.text())
+		if p := e.Status.Metadata.Progress; d.board == nil {
+			d.note(p.text())
+		} else {
+			d.board.call(p.CallID, p.Tool).stands = p.text()
 		}
-		d.board.call(p.CallID, p.Tool).stands = p.text()
 	}
-	if e.Artifact == nil || d.rejected { // which only says so
-		return nil
+	if e.Artifact != nil && !d.rejected { // then it only says so
+		d.artifact(e.Artifact)
 	}
-	return d.artifact(e.Artifact)
+	return u, d.broken()
 }
 
 // artifact prints a piece of an artifact, or all of it.
-func (d *desk) artifact(u *artifactUpdate) error {
+func (d *desk) artifact(u *artifactUpdate) {
 	id, about := u.Artifact.ArtifactID, u.Metadata
 	if about == (metadata{}) {
 		about = u.Artifact.Metadata
 	}
 	first := !d.begun[id]
 	if !first && !u.Append {
-		if err := d.note(visible.Line(id) + ": the result starts over, and replaces its printed part"); err != nil {
-			return err
-		}
+		d.note(visible.Line(id) + ": the result starts over, and replaces its printed part")
 	}
 	if d.begun == nil {
 		d.begun = map[string]bool{}
 	}
 	d.begun[id] = true
-	line := ""
+	line, above := "", false
 	switch {
 	case d.board != nil:
 		line = d.board.piece(id, u.Artifact.Name, u.LastChunk, about.Error)
+		above = first // a whole result
 	case about.Error != "":
 		line = "error: " + visible.Text(about.Error)
 	}
-	if d.board != nil && first && line != "" { // above a whole result
-		if err := d.note(line); err != nil {
-			return err
-		}
-		line = ""
+	if line != "" && above {
+		d.note(line)
 	}
-	if err := d.parts(u.Artifact.Parts, about.Stream == "stderr"); err != nil || line == "" {
-		return err
+	d.parts(u.Artifact.Parts, about.Stream == "stderr")
+	if line != "" && !above {
+		d.note(line)
 	}
-	return d.note(line)
 }
 
 // parts prints the parts of an artifact.
-func (d *desk) parts(parts []part, isError bool) error {
+func (d *desk) parts(parts []part, isError bool) {
 	for i, one := range parts {
-		if i > 0 && one.Text != nil && *one.Text == string(parts[i-1].Data) {
-			continue // the same value again, for clients that show only text
-		}
-		if err := d.part(one, isError); err != nil {
-			return err
+		if i == 0 || one.Text == nil || *one.Text != string(parts[i-1].Data) { // else it is the same value again, for clients that show only text
+			d.part(one, isError)
 		}
 	}
-	return nil
 }
 
 // part prints a part of an artifact.
-func (d *desk) part(p part, isError bool) error {
+func (d *desk) part(p part, isError bool) {
 	switch {
 	case p.Text != nil && isError:
-		return d.printError(*p.Text)
+		d.stderr.print(*p.Text)
 	case p.Text != nil:
-		return d.print(*p.Text)
+		d.stdout.print(*p.Text)
 	case p.URL != "":
-		return d.print(describeFile(p) + p.URL + "\n")
+		d.stdout.print(describeFile(p) + p.URL + "\n")
 	case p.Raw != nil:
-		return d.print(describeFile(p) + fmt.Sprintf("%d bytes\n", len(p.Raw)))
+		d.stdout.print(describeFile(p) + fmt.Sprintf("%d bytes\n", len(p.Raw)))
+	default:
+		d.stdout.print(string(p.Data) + "\n")
 	}
-	return d.print(string(p.Data) + "\n")
 }
 
 // describeFile names a file that is a part of an artifact.
@@ -196,41 +245,10 @@ func describeFile(p part) string {
 	return text + ": "
 }
 
-// print prints a result. On a terminal it escapes invisible characters, which could change
-// other parts of the screen.
-func (d *desk) print(text string) error {
-	if text == "" {
-		return nil
-	}
-	d.open = !strings.HasSuffix(text, "\n")
-	if d.shown {
-		text = visible.Text(text)
-	}
-	_, err := io.WriteString(d.stdout, text)
-	return err
-}
-
-// printError prints the error of a chunk.
-func (d *desk) printError(text string) error {
-	if text == "" {
-		return nil
-	}
-	d.openErr = !strings.HasSuffix(text, "\n")
-	_, err := io.WriteString(d.stderr, visible.Text(text))
-	return err
-}
-
 // end ends the lines that are open.
 func (d *desk) end() {
-	for _, one := range []struct {
-		open *bool
-		w    io.Writer
-	}{{&d.open, d.stdout}, {&d.openErr, d.stderr}} {
-		if *one.open {
-			*one.open = false
-			_, _ = io.WriteString(one.w, "\n") // if it fails, so did the write before it
-		}
-	}
+	d.stdout.end()
+	d.stderr.end()
 }
 
 // state keeps the state of the task for draw.
@@ -241,11 +259,11 @@ func (d *desk) state(state string) {
 }
 
 // draw shows how the task stands, unless a line of a result has no end yet.
-func (d *desk) draw() error {
-	if d.board == nil || d.open || d.openErr {
-		return nil
+func (d *desk) draw() {
+	if d.board == nil || d.stdout.open || d.stderr.open || d.stderr.err != nil {
+		return
 	}
-	return d.board.draw()
+	d.stderr.err = d.board.draw()
 }
 
 // leave ends the lines that are open, and leaves the state of the task on the screen.
@@ -255,7 +273,7 @@ func (d *desk) leave() {
 		if ended(d.board.state) {
 			d.board.calls = nil
 		}
-		_ = d.draw() // if it fails, so did the write before it
+		d.draw()
 		d.board.calls, d.board.drawn = nil, 0
 	}
 	d.begun = nil
@@ -263,14 +281,12 @@ func (d *desk) leave() {
 
 // note prints a line that is not part of the result. It begins a line on the screen,
 // whatever the tool has printed.
-func (d *desk) note(text string) error {
-	if open := d.open; !d.shown {
-		d.open = false // elsewhere
-		defer func() { d.open = open }()
+func (d *desk) note(text string) {
+	d.stderr.end()
+	if d.stdout.escapes { // it is on the same screen
+		d.stdout.end()
 	}
-	d.end()
-	_, err := fmt.Fprintln(d.stderr, text)
-	return err
+	d.stderr.write(text + "\n")
 }
 
 // Decide implements [a2aserver.Desk]: it asks the person at the terminal.
@@ -286,22 +302,20 @@ func (d *desk) Decide(ctx context.Context, a *approval.Approval, problem error) 
 		return approval.Answer{}, a2aserver.ErrNobody
 	}
 	if problem != nil {
-		if err := d.note("That was refused: " + visible.Text(problem.Error())); err != nil {
-			return approval.Answer{}, err
-		}
-	} else if err := d.describe(a); err != nil {
-		return approval.Answer{}, err
+		d.note("That was refused: " + visible.Text(problem.Error()))
+	} else {
+		d.describe(a)
 	}
 	if a.Kind == approval.KindQuestion {
 		return d.question(ctx, a)
 	}
-	answer, err := d.decision(ctx, a)
+	answer, err := d.decision(ctx, a.Kind, a.Verbs())
 	d.rejected = answer.Verb == approval.Reject && a.AskKind == ""
 	return answer, err
 }
 
 // describe prints an approval.
-func (d *desk) describe(a *approval.Approval) error {
+func (d *desk) describe(a *approval.Approval) {
 	about := "has to be approved"
 	switch {
 	case a.Kind == approval.KindQuestion:
@@ -324,11 +338,11 @@ func (d *desk) describe(a *approval.Approval) error {
 	if a.Terms.Destructive {
 		text += "\n  it is destructive"
 	}
-	return d.note(text)
+	d.note(text)
 }
 
 // room is how many columns a line has after a bar.
-func (d *desk) room() int { return columnsOf(d.stderr) - len("  "+bar) - 1 }
+func (d *desk) room() int { return columnsOf(d.stderr.Writer) - len("  "+bar) - 1 }
 
 // inset returns lines that begin with a bar.
 func (d *desk) inset(lines []string) string {
@@ -347,103 +361,84 @@ func (d *desk) value(text string) string {
 
 // ask prints a prompt and returns the line that the person writes.
 func (d *desk) ask(ctx context.Context, prompt string) (string, error) {
+	if err := d.broken(); err != nil {
+		return "", err
+	}
+	line, err := d.keyboard.ask(ctx, prompt)
+	if errors.Is(err, io.EOF) {
+		d.refusal = fmt.Sprintf("%s was not approved: standard input ended without an answer", visible.Line(d.tool))
+		return "", a2aserver.ErrNobody
+	}
+	return line, err
+}
+
+// choices are the decisions that a person can write, in the order of the prompt: as the prompt
+// has each, and another word for it.
+var choices = []struct {
+	shown, other string
+	verb         approval.Verb
+}{
+	{"y", "yes", approval.Approve},
+	{"N", "no", approval.Reject},
+	{"edit", "e", approval.Edit},
+	{"result", "result", approval.Respond},
+	{"reason", "r", approval.Reject},
+}
+
+// decision asks for a decision about a call. A call may always be rejected.
+func (d *desk) decision(ctx context.Context, kind approval.Kind, verbs []approval.Verb) (approval.Answer, error) {
+	prompt := "Approve?"
+	if kind == approval.KindOutcome {
+		prompt = "Run it again?"
+	}
+	verbs = append(slices.Clone(verbs), approval.Reject)
+	var offered []string
+	for _, c := range choices {
+		if slices.Contains(verbs, c.verb) {
+			offered = append(offered, c.shown)
+		}
+	}
 	for {
-		line, err := d.keyboard.line(ctx, func() error {
-			_, err := io.WriteString(d.stderr, prompt+" ")
-			return err
-		})
-		switch {
-		case errors.Is(err, io.EOF):
-			d.refusal = fmt.Sprintf("%s was not approved: standard input ended without an answer", visible.Line(d.tool))
-			return "", a2aserver.ErrNobody
-		case err != nil && ctx.Err() != nil:
-			_, _ = io.WriteString(d.stderr, "\n") // after the prompt; nothing depends on it
-			return "", err
-		case err != nil:
-			return "", fmt.Errorf("ask on the terminal: %w", err)
-		case len(line) < longestLine:
-			return line, nil
-		}
-		if err := d.note("That line is too long for a terminal, which has cut it off."); err != nil {
-			return "", err
-		}
-	}
-}
-
-// choice is a decision that a person can write.
-type choice struct {
-	short, long string
-	verb        approval.Verb
-}
-
-// decision asks for a decision about a call.
-func (d *desk) decision(ctx context.Context, a *approval.Approval) (approval.Answer, error) {
-	prompt, brackets := "Approve?", " [N"
-	choices := []choice{{"n", "no", approval.Reject}, {"r", "reason", approval.Reject}}
-	add := func(short, long string, verb approval.Verb) {
-		choices = append(choices, choice{short, long, verb})
-		brackets += "/" + long
-	}
-	for _, v := range a.Verbs() {
-		switch v {
-		case approval.Approve:
-			choices = append(choices, choice{"y", "yes", v})
-			brackets = " [y/N" + strings.TrimPrefix(brackets, " [N")
-		case approval.Edit:
-			add("e", "edit", v)
-		case approval.Respond:
-			prompt = "Run it again?"
-			add("result", "result", v)
-		case approval.Reject, approval.Cancel:
-		}
-	}
-	prompt += brackets + "/reason"
-	for prompt += "]"; ; {
-		line, err := d.ask(ctx, prompt)
+		line, err := d.ask(ctx, prompt+" ["+strings.Join(offered, "/")+"]")
 		if err != nil {
 			return approval.Answer{}, err
 		}
-		if line == "" {
-			return approval.Answer{Verb: approval.Reject}, nil
-		}
+		word := cmp.Or(strings.ToLower(line), "no")
 		for _, c := range choices {
-			if word := strings.ToLower(line); word == c.short || word == c.long {
-				return d.complete(ctx, c)
+			if (word == strings.ToLower(c.shown) || word == c.other) && slices.Contains(offered, c.shown) {
+				return d.complete(ctx, c.shown, c.verb)
 			}
 		}
-		if err := d.note("Write one of the words in brackets; an empty line is no."); err != nil {
-			return approval.Answer{}, err
-		}
+		d.note("Write one of the words in brackets; an empty line is no.")
 	}
 }
 
 // complete asks for the other fields of a decision.
-func (d *desk) complete(ctx context.Context, c choice) (approval.Answer, error) {
-	answer := approval.Answer{Verb: c.verb}
+func (d *desk) complete(ctx context.Context, word string, verb approval.Verb) (approval.Answer, error) {
+	answer := approval.Answer{Verb: verb}
 	var err error
-	switch c.long {
+	switch word {
 	case "edit":
-		answer.Args, err = d.json(ctx, "All arguments, as a JSON object on one line:")
+		answer.Args, err = d.read(ctx, "All arguments, as a JSON object on one line:", jsonAnswer)
 	case "result":
-		answer.Response, err = d.json(ctx, "Its result, as JSON on one line:")
+		answer.Response, err = d.read(ctx, "Its result, as JSON on one line:", jsonAnswer)
 	case "reason":
 		answer.Reason, err = d.ask(ctx, "Why not?")
 	}
 	return answer, err
 }
 
-// json asks for a line of JSON.
-func (d *desk) json(ctx context.Context, prompt string) (json.RawMessage, error) {
+// read asks for a line until parse accepts it. The error of parse is a note for the person.
+func (d *desk) read(ctx context.Context, prompt string, parse func(string) (json.RawMessage, error)) (json.RawMessage, error) {
 	for {
 		line, err := d.ask(ctx, prompt)
 		if err != nil {
 			return nil, err
 		}
-		if json.Valid([]byte(line)) {
-			return json.RawMessage(line), nil
+		parsed, problem := parse(line)
+		if problem == nil {
+			return parsed, nil
 		}
-		if err := d.note("That is not JSON."); err != nil {
-			return nil, err
-		}
+		d.note(problem.Error())
 	}
 }

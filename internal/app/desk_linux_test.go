@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,14 +40,21 @@ func (c *console) open(args ...string) *session {
 func (c *console) openCommand(args ...string) *session {
 	c.t.Helper()
 	person, program := openTerminal(c.t)
-	s := &session{t: c.t, person: person, code: make(chan int, 1), more: make(chan struct{}, 1)}
-	ctx, cancel := context.WithCancel(c.t.Context())
+	return begin(c.t, person, program, nil, environment(), c.args(args)...)
+}
+
+// begin runs a command in a terminal. Without an stdout, its standard output goes elsewhere.
+func begin(t *testing.T, person, program *os.File, stdout io.Writer, env []string, args ...string) *session {
+	t.Helper()
+	s := &session{t: t, person: person, code: make(chan int, 1), more: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(t.Context())
 	s.cancel = cancel
+	t.Cleanup(cancel)
+	if stdout == nil {
+		stdout = &s.stdout
+	}
 	go s.watch()
-	go func() {
-		s.code <- app.Run(ctx, c.args(args), environment(), program, &s.stdout, program)
-	}()
-	c.t.Cleanup(cancel)
+	go func() { s.code <- app.Run(ctx, args, env, program, stdout, program) }()
 	return s
 }
 
@@ -119,6 +127,14 @@ func (s *session) end() (code int, stdout string) {
 	}
 }
 
+// ends waits for the end of a command that exits with a code, and prints nothing or something.
+func (s *session) ends(code int, prints string) {
+	s.t.Helper()
+	if got, stdout := s.end(); got != code || !strings.Contains(stdout, prints) || prints == "" && stdout != "" {
+		s.t.Errorf("it exits with %d and prints %q, want %d and %q\n%s", got, stdout, code, prints, s.shown())
+	}
+}
+
 const (
 	approvePrompt = "Approve? [y/N/edit/reason] "
 	againPrompt   = "Run it again? [y/N/result/reason] "
@@ -174,9 +190,7 @@ func TestToolsCallTypedAhead(t *testing.T) {
 	s := c.open("die")
 	s.answer(againPrompt, "y\ny\ny")
 	s.answer(againPrompt, "n")
-	if code, stdout := s.end(); code != 1 || stdout != "ran\nran\n" {
-		t.Errorf("it exits with %d after\n%s\n%s", code, stdout, s.shown())
-	}
+	s.ends(1, "ran\nran\n")
 	s = c.open("wait")
 	if _, err := s.person.WriteString("y\n"); err != nil {
 		t.Fatal(err)
@@ -186,9 +200,7 @@ func TestToolsCallTypedAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.answer(againPrompt, "n")
-	if code, stdout := s.end(); code != 1 || stdout != "ran\n" {
-		t.Errorf("it exits with %d after\n%s\n%s", code, stdout, s.shown())
-	}
+	s.ends(1, "ran\n")
 }
 
 // What has no line end is no answer, and a line that the terminal cuts off is none either.
@@ -216,9 +228,7 @@ func TestToolsCallAnsweredNo(t *testing.T) {
 	s := withFile(t, calling).open("request_approval", "action=Pay?\n  arguments: {}", "reason=why")
 	s.expect("  | Pay?\n  |   arguments: {}\n")
 	s.answer("Approve? [y/N/reason] ", "n")
-	if code, stdout := s.end(); code != 0 || stdout != `{"approved":false}`+"\n" {
-		t.Errorf("it exits with %d and prints %q\n%s", code, stdout, s.shown())
-	}
+	s.ends(0, `{"approved":false}`+"\n")
 }
 
 // Only what a gate allows is offered.

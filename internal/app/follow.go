@@ -14,10 +14,8 @@ import (
 )
 
 func (p *program) approvalsWatch() *cobra.Command {
-	c := &cobra.Command{Use: "watch", Short: "print pending approvals, then new approvals and decisions as they happen"}
-	as := outputFlag(c)
-	t := targetFlags(c)
-	p.asks(c, t, func(ctx context.Context, s *server, _ []string) error {
+	c := p.remote(&cobra.Command{Use: "watch", Short: "print pending approvals, then new approvals and decisions as they happen"}, "", true /* prints */)
+	return c.asks(func(ctx context.Context, s *server, _ []string) error {
 		shown := map[string]client.State{}
 		for e, err := range s.Watch(ctx, "") {
 			switch {
@@ -31,7 +29,7 @@ func (p *program) approvalsWatch() *cobra.Command {
 					return err
 				}
 				for i := range page.Items {
-					if err := p.changedApproval(&page.Items[i], shown, *as == "json"); err != nil {
+					if err := p.changedApproval(&page.Items[i], shown, *c.as == "json"); err != nil {
 						return err
 					}
 				}
@@ -43,14 +41,13 @@ func (p *program) approvalsWatch() *cobra.Command {
 				if err != nil {
 					return s.explain(err)
 				}
-				if err := p.changedApproval(&d.Approval, shown, *as == "json"); err != nil {
+				if err := p.changedApproval(&d.Approval, shown, *c.as == "json"); err != nil {
 					return err
 				}
 			}
 		}
 		return nil
 	})
-	return c
 }
 
 // changedApproval prints an approval on a single line, unless it was printed in this state
@@ -72,10 +69,7 @@ func (p *program) changedApproval(a *client.Approval, shown map[string]client.St
 	}
 	line := fmt.Sprintf("%s  %-9s %s  %s", time.Now().Format("15:04:05"), visible.Line(string(a.State)), short(a.ID), visible.Line(a.Tool))
 	if r := a.Resolution; r != nil {
-		line += "  by " + byText(r.By)
-		if r.Reason != "" {
-			line += ": " + visible.Clip(r.Reason, 200)
-		}
+		line += "  by " + byText(r.By) + after(": ", visible.Clip(r.Reason, 200))
 	} else {
 		line += "  for " + visible.Line(a.Requester.Subject) + "  " + visible.Clip(string(a.Arguments), 200)
 	}
@@ -88,12 +82,9 @@ const waitHelp = `Exit codes of this command: 0 it was approved (or edited, or a
 `
 
 func (p *program) approvalsWait() *cobra.Command {
-	c := &cobra.Command{Use: "wait ID", Short: "wait until an approval is decided", Long: waitHelp}
-	oneArgument(c, "approval")
-	as := outputFlag(c)
-	t := targetFlags(c)
+	c := p.remote(&cobra.Command{Use: "wait ID", Short: "wait until an approval is decided", Long: waitHelp}, "approval", true /* prints */)
 	timeout := c.Flags().Duration("timeout", 0, "How long to wait, a `duration` such as 10m. Default: without limit.")
-	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+	return c.asks(func(ctx context.Context, s *server, args []string) error {
 		d, err := s.approval(ctx, args[0])
 		if err != nil {
 			return err
@@ -108,19 +99,18 @@ func (p *program) approvalsWait() *cobra.Command {
 		if a.State == client.Pending {
 			if a, err = s.settled(waiting, a.ID); err != nil {
 				if waiting.Err() != nil && ctx.Err() == nil {
-					return &codeError{exitTimeout, visible.Line(d.Approval.ID) + " still waits"}
+					return &exitError{exitTimeout, visible.Line(d.Approval.ID) + " still waits"}
 				}
 				return s.explain(err)
 			}
 		}
-		if *as == "json" {
+		if *c.as == "json" {
 			if err := p.printJSON(a); err != nil {
 				return err
 			}
 		}
-		return p.waited(a, *as == "json")
+		return p.waited(a, *c.as == "json")
 	})
-	return c
 }
 
 // settled returns an approval once it is not pending any more.
@@ -147,10 +137,7 @@ func (s *server) settled(ctx context.Context, id string) (*client.Approval, erro
 func (p *program) waited(a *client.Approval, printed bool) error {
 	text, code := visible.Line(a.ID+" was "+string(a.State)), exitOK
 	if r := a.Resolution; r != nil {
-		text += " by " + byText(r.By)
-		if r.Reason != "" {
-			text += ": " + visible.Line(r.Reason)
-		}
+		text += " by " + byText(r.By) + after(": ", visible.Line(r.Reason))
 	}
 	switch a.State {
 	case client.Rejected:
@@ -162,7 +149,7 @@ func (p *program) waited(a *client.Approval, printed bool) error {
 	case client.Approved, client.Edited, client.Responded, client.Pending:
 	}
 	if code != exitOK {
-		return &codeError{code, text}
+		return &exitError{code, text}
 	}
 	if printed {
 		return nil
@@ -172,22 +159,13 @@ func (p *program) waited(a *client.Approval, printed bool) error {
 }
 
 func (p *program) approvalsExtend() *cobra.Command {
-	c := &cobra.Command{Use: "extend ID", Short: "move the deadline of a pending approval"}
-	oneArgument(c, "approval")
-	as := outputFlag(c)
-	t := targetFlags(c)
+	c := p.remote(&cobra.Command{Use: "extend ID", Short: "move the deadline of a pending approval"}, "approval", true /* prints */)
 	by := c.Flags().Duration("by", 0, "How much later than its deadline, a `duration` such as 24h.")
-	until := c.Flags().String("until", "", "The new deadline instead, a `time` such as 2027-01-31T18:00:00Z.")
-	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
-		var at time.Time
-		var err error
-		if (*by == 0) == (*until == "") {
+	var at time.Time
+	c.Flags().TimeVar(&at, "until", at, []string{time.RFC3339}, "The new deadline instead, a `time` such as 2027-01-31T18:00:00Z.")
+	return c.asks(func(ctx context.Context, s *server, args []string) error {
+		if (*by == 0) == at.IsZero() {
 			return usage("approvals extend: write --by or --until")
-		}
-		if *until != "" {
-			if at, err = time.Parse(time.RFC3339, *until); err != nil {
-				return usage("approvals extend: --until is not a time such as 2027-01-31T18:00:00Z")
-			}
 		}
 		d, err := s.approval(ctx, args[0])
 		if err != nil {
@@ -204,14 +182,9 @@ func (p *program) approvalsExtend() *cobra.Command {
 		if err != nil {
 			return s.changed(err, "the deadline of "+visible.Line(a.ID)+" was moved", "a2a-server approvals show "+visible.Line(a.ID))
 		}
-		if *as == "json" {
-			return p.printJSON(done)
-		}
 		if done.Approval != nil {
 			at = deadline(done.Approval)
 		}
-		_, err = fmt.Fprintf(p.stdout, "the deadline of %s is %s\n", visible.Line(a.ID), exactly(at, time.Now()))
-		return err
+		return p.show(*c.as, done, fmt.Sprintf("the deadline of %s is %s\n", visible.Line(a.ID), exactly(at, time.Now())))
 	})
-	return c
 }

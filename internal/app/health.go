@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -31,9 +30,12 @@ func (p *program) healthCommand() *cobra.Command {
 		}
 		own := *base == ""
 		if own {
-			var err error
-			if *base, err = p.listens(given); err != nil {
+			c, err := p.load(given)
+			if err != nil {
 				return err
+			}
+			if *base = localURL(c); *base == "" {
+				return usage("health: listen is %s, so only the server knows its port: give it with --url", c.Listen)
 			}
 		}
 		u, err := url.Parse(*base)
@@ -52,30 +54,6 @@ func (p *program) healthCommand() *cobra.Command {
 		return err
 	}
 	return c
-}
-
-// listens returns the URL at which this machine reaches a server with this configuration.
-func (p *program) listens(given *flags) (string, error) {
-	c, err := p.load(given)
-	if err != nil {
-		return "", err
-	}
-	host, port, err := net.SplitHostPort(c.Listen)
-	switch ip := net.ParseIP(host); {
-	case err != nil:
-		return "", err
-	case port == "0":
-		return "", usage("health: listen is %s, so only the server knows its port: give it with --url", c.Listen)
-	case host == "" || ip.Equal(net.IPv4zero):
-		host = "127.0.0.1"
-	case ip.Equal(net.IPv6unspecified):
-		host = "::1"
-	}
-	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
-	if c.TLS.Cert != "" {
-		u.Scheme = "https"
-	}
-	return u.String(), nil
 }
 
 // ready asks a server, ignoring proxies set in the environment, and returns why it is not

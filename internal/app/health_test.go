@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"io"
 	"net"
 	"net/http"
@@ -36,13 +35,7 @@ func TestHealth(t *testing.T) {
 	encrypted := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
 	t.Cleanup(encrypted.Close)
 	tlsFile := write(t, "tls.yaml", "listen: "+encrypted.Listener.Addr().String()+"\ntls: {cert: t.crt, key: t.key}\n")
-	for name, c := range map[string]struct {
-		args   string
-		env    []string
-		code   int
-		stdout []string
-		stderr []string
-	}{
+	runs(t, map[string]commandLine{
 		"ready":                      {args: "health --url " + running.URL, stdout: []string{`^ready\n$`}},
 		"ready at a path":            {args: "health --url " + running.URL + "/", stdout: []string{`^ready\n$`}},
 		"where the file says":        {args: "health --config " + file, stdout: []string{`^ready\n$`}},
@@ -62,17 +55,7 @@ func TestHealth(t *testing.T) {
 		"no time":                    {args: "health --timeout 0s", code: exitUsage, stderr: []string{`--timeout is 0s: write a duration such as 3s`}},
 		"any port":                   {args: "health", env: []string{"A2A_SERVER_LISTEN=127.0.0.1:0"}, code: exitUsage, stderr: []string{`--url`}},
 		"with a wrong configuration": {args: "health", env: []string{"A2A_SERVER_LISTEN=nowhere"}, code: exitUsage, stderr: []string{`A2A_SERVER_LISTEN`}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var stdout, stderr bytes.Buffer
-			if code := Run(t.Context(), strings.Fields(c.args), c.env, nil, &stdout, &stderr); code != c.code {
-				t.Errorf("exits with %d, want %d", code, c.code)
-			}
-			look(t, "stdout", stdout.String(), c.stdout)
-			look(t, "stderr", stderr.String(), c.stderr)
-		})
-	}
+	})
 }
 
 // replies starts what answers the first connection with text, whatever is asked, and

@@ -70,22 +70,10 @@ func describe(b *strings.Builder, f *pflag.Flag) {
 	if value != "" {
 		fmt.Fprintf(b, " (%s)", value)
 	}
-	b.WriteString("\n" + indent)
-	at := len(indent)
-	for i, word := range strings.Fields(about) {
-		switch {
-		case i == 0:
-		case at+1+len(word) > width:
-			b.WriteString("\n" + indent)
-			at = len(indent)
-		default:
-			b.WriteByte(' ')
-			at++
-		}
-		b.WriteString(word)
-		at += len(word)
-	}
 	b.WriteByte('\n')
+	for _, line := range broken(strings.Join(strings.Fields(about), " "), width-len(indent)) {
+		b.WriteString(indent + strings.TrimRight(line, " ") + "\n")
+	}
 }
 
 func (p *program) version() error {

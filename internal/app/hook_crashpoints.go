@@ -3,7 +3,6 @@
 package app
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -28,7 +27,7 @@ func (p *program) crashHook() (func(point string), error) {
 	at, count, ok := strings.Cut(text, ":")
 	n, err := strconv.ParseInt(count, 10, 64)
 	if !ok || err != nil || n < 1 {
-		return nil, &usageError{fmt.Sprintf("%s is %q: write the point and a number from 1, such as task.step:3", crashVariable, text)}
+		return nil, usage("%s is %q: write the point and a number from 1, such as task.step:3", crashVariable, text)
 	}
 	var hits atomic.Int64
 	return func(point string) {

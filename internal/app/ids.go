@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"a2a-server/client"
@@ -35,13 +36,10 @@ func short(id string) string {
 
 // shorts returns a function like short with results that are unique among ids.
 func shorts(ids []string) func(string) string {
+	slices.Sort(ids)
 	count := map[string]int{}
-	seen := map[string]bool{}
-	for _, id := range ids {
-		if !seen[id] {
-			seen[id] = true
-			count[short(id)]++
-		}
+	for _, id := range slices.Compact(ids) {
+		count[short(id)]++
 	}
 	return func(id string) string {
 		if count[short(id)] > 1 {
@@ -66,14 +64,8 @@ func isWhole(text string) bool {
 
 // chosen returns the id that text means.
 func chosen(text, of string, ids []string) (string, error) {
-	var found []string
-	seen := map[string]bool{}
-	for _, id := range ids {
-		if ending(id, text) && !seen[id] {
-			seen[id] = true
-			found = append(found, id)
-		}
-	}
+	slices.Sort(ids)
+	found := slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return !ending(id, text) })
 	switch len(found) {
 	case 1:
 		return found[0], nil
@@ -107,28 +99,27 @@ func (s *server) approvalID(ctx context.Context, text string) (string, error) {
 		return "", err
 	}
 	var found string
+	var err error
 	for _, state := range []client.State{client.Pending, "settled"} {
-		var ids []string
-		_, err := pages(maxSearched, func(limit int, cursor string) (int, string, error) {
-			page, err := s.Approvals(ctx, client.ApprovalQuery{State: state, Limit: limit, Cursor: cursor})
-			for i := range page.Items {
-				ids = append(ids, page.Items[i].ID)
-			}
-			return len(page.Items), page.Next, err
-		})
-		if err != nil {
-			return "", s.explain(err)
+		all, failed := s.pending(ctx, client.ApprovalQuery{State: state}, maxSearched)
+		if failed != nil {
+			return "", failed
 		}
-		if found, err = chosen(text, "approval", ids); err == nil || state == "settled" || ambiguous(err) {
-			return found, err
+		found, err = chosen(text, "approval", idsOf(all.Items, func(a *client.Approval) string { return a.ID }))
+		if err == nil || codeOf(err) == exitUsage { // several are meant
+			break
 		}
 	}
-	return found, nil
+	return found, err
 }
 
-func ambiguous(err error) bool {
-	_, is := err.(*usageError) //nolint:errorlint // of chosen
-	return is
+// idsOf returns the ids of entries.
+func idsOf[T any](all []T, id func(*T) string) []string {
+	var ids []string
+	for i := range all {
+		ids = append(ids, id(&all[i]))
+	}
+	return ids
 }
 
 // taskID returns the id of the task that text means: a whole id, or a unique ending of an id.
@@ -139,16 +130,9 @@ func (s *server) taskID(ctx context.Context, text string) (string, error) {
 	if err := checkEnding(text, "task"); err != nil {
 		return "", err
 	}
-	var ids []string
-	_, err := pages(maxSearched, func(limit int, cursor string) (int, string, error) {
-		page, err := s.Tasks(ctx, client.TaskQuery{Limit: limit, Cursor: cursor})
-		for i := range page.Items {
-			ids = append(ids, page.Items[i].ID)
-		}
-		return len(page.Items), page.Next, err
-	})
+	all, err := s.tasks(ctx, client.TaskQuery{}, maxSearched)
 	if err != nil {
-		return "", s.explain(err)
+		return "", err
 	}
-	return chosen(text, "task", ids)
+	return chosen(text, "task", idsOf(all.Items, func(t *client.Task) string { return t.ID }))
 }

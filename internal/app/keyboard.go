@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -20,6 +21,7 @@ const (
 // prompt, which are no answers.
 type keyboard struct {
 	from    io.Reader
+	to      io.Writer     // the screen
 	wanted  chan struct{} // nil: nothing was read yet
 	written chan written
 }
@@ -30,12 +32,34 @@ type written struct {
 	err  error
 }
 
-// line returns the next line that is written after prompt was called.
-func (k *keyboard) line(ctx context.Context, prompt func() error) (string, error) {
+// ask returns the line that the person writes after a prompt. The error is [io.EOF] if the
+// input has ended.
+func (k *keyboard) ask(ctx context.Context, prompt string) (string, error) {
+	for {
+		line, err := k.line(ctx, prompt+" ")
+		switch {
+		case errors.Is(err, io.EOF):
+			return "", err
+		case err != nil && ctx.Err() != nil:
+			_, _ = io.WriteString(k.to, "\n") // after the prompt; nothing depends on it
+			return "", err
+		case err != nil:
+			return "", fmt.Errorf("ask on the terminal: %w", err)
+		case len(line) < longestLine:
+			return line, nil
+		}
+		if _, err := fmt.Fprintln(k.to, "That line is too long for a terminal, which has cut it off."); err != nil {
+			return "", err
+		}
+	}
+}
+
+// line returns the next line that is written after the prompt.
+func (k *keyboard) line(ctx context.Context, prompt string) (string, error) {
 	if err := discardInput(k.from); err != nil {
 		return "", fmt.Errorf("discard input from before the question: %w", err)
 	}
-	if err := prompt(); err != nil {
+	if _, err := io.WriteString(k.to, prompt); err != nil {
 		return "", err
 	}
 	if k.wanted == nil {

@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,9 +21,7 @@ import (
 )
 
 func (p *program) keysCommand() *cobra.Command {
-	c := &cobra.Command{Use: "keys", Short: "add, list or revoke API keys"}
-	c.AddCommand(p.keysAdd(), p.keysList(), p.keysRevoke())
-	return c
+	return group("keys", "add, list or revoke API keys", p.keysAdd(), p.keysList(), p.keysRevoke())
 }
 
 // keyFile is which file of API keys a command works on.
@@ -65,23 +61,12 @@ func (p *program) named(f *keyFile) bool {
 	return f.path == "" || f.given.file != "" || p.variable(config.FileVariable) != ""
 }
 
-// oneID makes a command take the id of a key.
-func oneID(c *cobra.Command) {
-	c.Annotations = map[string]string{takesArguments: "yes"}
-	c.Args = func(c *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return usage("%s takes the id of one key, such as alice", within(c))
-		}
-		return nil
-	}
-}
-
 func (p *program) keysAdd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "add ID", Short: "make an API key, print it once, and add its hash to the file",
 		Long: "It prints the key, and nothing else, to the standard output. Tasks created with it\nbelong to key:ID, so never reuse an id for another person.\n",
 	}
-	oneID(c)
+	takes(c, ", such as alice", "the id of one key")
 	var roles, ruleRoles []string
 	var kind, expires string
 	var k apikey.Key
@@ -93,19 +78,24 @@ func (p *program) keysAdd() *cobra.Command {
 	c.Flags().StringVar(&k.Person, "person", "", "The `name` of the person who has the key: the subject of their login, if they have one too, such as corp:alice. Under four eyes both are one person.")
 	c.Flags().StringVar(&expires, "expires", "", "When the key ends: in `90d or 12h, or on a date` such as 2027-01-31, at its beginning in UTC. Default never.")
 	replace := c.Flags().Bool("replace", false, "Replace the key that has this id, also one that was revoked: its tasks belong to the new one.")
-	complete(c, "role", func(string) []string { return auth.Roles() })
-	complete(c, "kind", func(string) []string { return []string{"person", string(auth.KindService)} })
+	complete(c, "role", auth.Roles()...)
+	complete(c, "kind", "person", string(auth.KindService))
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		now := time.Now()
 		k.ID, k.Roles, k.Created = args[0], slices.Concat(roles, ruleRoles), now
 		if err := errors.Join(apikey.CheckID(k.ID), checkRoles(roles, ruleRoles)); err != nil {
 			return usage("keys add: %v", err)
 		}
-		var err error
-		if k.Kind, err = kindOf(kind); err == nil {
-			k.Expires, err = ends(expires, now)
+		switch kind {
+		case "person":
+			k.Kind = auth.KindPerson
+		case string(auth.KindService):
+			k.Kind = auth.KindService
+		default:
+			return usage("keys add: --kind is %s: write person or service", visible.Quote(kind, 60))
 		}
-		if err != nil {
+		var err error
+		if k.Expires, err = ends(expires, now); err != nil {
 			return usage("keys add: %v", err)
 		}
 		path, conf, err := p.find(file)
@@ -177,16 +167,6 @@ func checkRoles(roles, ruleRoles []string) error {
 	return nil
 }
 
-func kindOf(text string) (auth.Kind, error) {
-	switch text {
-	case "person":
-		return auth.KindPerson, nil
-	case string(auth.KindService):
-		return auth.KindService, nil
-	}
-	return "", fmt.Errorf("--kind is %s: write person or service", visible.Quote(text, 60))
-}
-
 // ends returns when a key ends that is made now; zero: never.
 func ends(text string, now time.Time) (time.Time, error) {
 	if text == "" {
@@ -226,37 +206,18 @@ func (p *program) keysList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *as == "json" {
-			return p.printJSON(keysJSON(keys, time.Now()))
+		all := keysJSON(keys, time.Now())
+		lines := []string{"ID\tKIND\tPERSON\tTENANT\tROLES\tCREATED\tEXPIRES\tSTATE"}
+		for _, k := range all {
+			lines = append(lines, columns(k.ID, k.Kind, k.Person, k.Tenant, strings.Join(k.Roles, ","), dayOf(k.Created), dayOf(k.Expires), k.State))
 		}
-		return p.printKeys(keys, time.Now())
+		return p.list(*as, all, lines, "there are no keys", false)
 	}
 	return c
 }
 
-// printKeys prints a line for each key.
-func (p *program) printKeys(keys []apikey.Key, now time.Time) error {
-	if len(keys) == 0 {
-		_, err := fmt.Fprintln(p.stdout, "there are no keys")
-		return err
-	}
-	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
-	lines := "ID\tKIND\tPERSON\tTENANT\tROLES\tCREATED\tEXPIRES\tSTATE\n"
-	for _, k := range keysJSON(keys, now) {
-		columns := []string{k.ID, k.Kind, k.Person, k.Tenant, strings.Join(k.Roles, ","), dayOf(k.Created), dayOf(k.Expires), k.State}
-		for i, text := range columns {
-			columns[i] = visible.Line(cmp.Or(text, none))
-		}
-		lines += strings.Join(columns, "\t") + "\n"
-	}
-	if _, err := io.WriteString(w, lines); err != nil {
-		return err
-	}
-	return w.Flush()
-}
-
-func dayOf(at *time.Time) string {
-	if at == nil {
+func dayOf(at time.Time) string {
+	if at.IsZero() {
 		return ""
 	}
 	return at.Format(time.DateOnly)
@@ -264,25 +225,19 @@ func dayOf(at *time.Time) string {
 
 // keyJSON is a key in the output of 'keys list -o json'.
 type keyJSON struct {
-	ID      string     `json:"id"`
-	Kind    string     `json:"kind"`
-	Person  string     `json:"person,omitempty"`
-	Tenant  string     `json:"tenant,omitempty"`
-	Roles   []string   `json:"roles"`
-	Created *time.Time `json:"created,omitempty"`
-	Expires *time.Time `json:"expires,omitempty"`
-	Revoked *time.Time `json:"revoked,omitempty"`
-	State   string     `json:"state"` // valid, expired or revoked
+	ID      string    `json:"id"`
+	Kind    string    `json:"kind"`
+	Person  string    `json:"person,omitempty"`
+	Tenant  string    `json:"tenant,omitempty"`
+	Roles   []string  `json:"roles"`
+	Created time.Time `json:"created,omitzero"`
+	Expires time.Time `json:"expires,omitzero"`
+	Revoked time.Time `json:"revoked,omitzero"`
+	State   string    `json:"state"` // valid, expired or revoked
 }
 
 func keysJSON(keys []apikey.Key, now time.Time) []keyJSON {
 	all := make([]keyJSON, len(keys))
-	at := func(t time.Time) *time.Time {
-		if t.IsZero() {
-			return nil
-		}
-		return &t
-	}
 	for i := range keys {
 		k := &keys[i]
 		state := "valid"
@@ -294,7 +249,7 @@ func keysJSON(keys []apikey.Key, now time.Time) []keyJSON {
 		}
 		all[i] = keyJSON{
 			ID: k.ID, Kind: cmp.Or(string(k.Kind), "person"), Person: k.Person, Tenant: k.Tenant, Roles: append([]string{}, k.Roles...),
-			Created: at(k.Created), Expires: at(k.Expires), Revoked: at(k.Revoked), State: state,
+			Created: k.Created, Expires: k.Expires, Revoked: k.Revoked, State: state,
 		}
 	}
 	return all
@@ -302,14 +257,14 @@ func keysJSON(keys []apikey.Key, now time.Time) []keyJSON {
 
 func (p *program) keysRevoke() *cobra.Command {
 	c := &cobra.Command{Use: "revoke ID", Short: "mark an API key as revoked"}
-	oneID(c)
+	takes(c, ", such as alice", "the id of one key")
 	file := keyFileFlags(c)
-	c.ValidArgsFunction = func(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	c.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var ids []cobra.Completion
 		if path, _, err := p.find(file); err == nil && len(args) == 0 {
 			keys, _ := apikey.Load(path) // a file that is not valid completes nothing
 			for i := range keys {
-				if keys[i].Revoked.IsZero() && strings.HasPrefix(keys[i].ID, begun) {
+				if keys[i].Revoked.IsZero() {
 					ids = append(ids, keys[i].ID)
 				}
 			}
@@ -331,17 +286,8 @@ func (p *program) keysRevoke() *cobra.Command {
 }
 
 // complete gives a flag of c words to complete it with.
-func complete(c *cobra.Command, flag string, words func(begun string) []string) {
-	err := c.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		var all []cobra.Completion
-		for _, word := range words(begun) {
-			if strings.HasPrefix(word, begun) {
-				all = append(all, word)
-			}
-		}
-		return all, cobra.ShellCompDirectiveNoFileComp
-	})
-	if err != nil {
+func complete(c *cobra.Command, flag string, words ...string) {
+	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag does not exist
 	}
 }

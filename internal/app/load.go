@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	a2aserver "a2a-server"
 	"a2a-server/internal/app/config"
@@ -24,15 +23,10 @@ func (p *program) load(given *flags) (*config.Config, error) {
 	return config.Load(config.Source{File: c.File, Environment: c.Environment, Flags: c.Set})
 }
 
-// variable returns the value of an environment variable: the last, if it is set twice.
+// variable returns the value of an environment variable; "": it is not set.
 func (p *program) variable(name string) string {
-	found := ""
-	for _, line := range p.env {
-		if value, ok := strings.CutPrefix(line, name+"="); ok {
-			found = value
-		}
-	}
-	return found
+	value, _ := config.Lookup(p.env, name)
+	return value
 }
 
 func (p *program) configCheck(_ context.Context, given *flags) error {

@@ -33,10 +33,7 @@ func writeLog(c config.Log, w io.Writer) zerolog.Logger {
 }
 
 func levelOf(c config.Log) zerolog.Level {
-	level, err := zerolog.ParseLevel(c.Level)
-	if err != nil {
-		return zerolog.InfoLevel // config.Load lets no other through
-	}
+	level, _ := zerolog.ParseLevel(c.Level) // config.Load lets no other text through
 	return level
 }
 

@@ -17,9 +17,7 @@ import (
 )
 
 func (p *program) pushCommand() *cobra.Command {
-	c := &cobra.Command{Use: "push", Short: "list or delete the webhooks of a running server"}
-	c.AddCommand(p.pushList(), p.pushDelete())
-	return c
+	return group("push", "list or delete the webhooks of a running server", p.pushList(), p.pushDelete())
 }
 
 // pushJSON is the output of 'push list -o json'.
@@ -30,19 +28,17 @@ type pushJSON struct {
 }
 
 func (p *program) pushList() *cobra.Command {
-	c := &cobra.Command{
+	c := p.remote(&cobra.Command{
 		Use: "list", Short: "list the webhooks of the tenant, and how their notifications stand",
 		Long: "A webhook is dead after a day or 20 failures in a row, or when it answers 410. Its client\nrevives it by creating it again with the same id.\n",
-	}
-	as := outputFlag(c)
-	t := targetFlags(c)
+	}, "", true /* prints */)
 	var q client.WebhookQuery
 	var task string
 	c.Flags().StringVar(&q.State, "state", "", "Only webhooks in this `state`: active, retrying, dead or damaged.")
 	c.Flags().StringVar(&task, "task", "", "Only webhooks of the task with this `id`.")
-	principalFlag(c, &q.Principal, "Only webhooks")
-	limit := limitFlag(c)
-	p.asks(c, t, func(ctx context.Context, s *server, _ []string) (err error) {
+	principalFlag(c.Command, &q.Principal, "Only webhooks")
+	limit := limitFlag(c.Command)
+	return c.asks(func(ctx context.Context, s *server, _ []string) (err error) {
 		if task != "" {
 			if q.Task, err = s.taskID(ctx, task); err != nil {
 				return err
@@ -57,19 +53,8 @@ func (p *program) pushList() *cobra.Command {
 				return err
 			}
 		}
-		if *as == "json" {
-			return p.printJSON(all)
-		}
-		if len(all.Webhooks) == 0 {
-			_, err := fmt.Fprintln(p.stdout, noWebhooks)
-			return err
-		}
-		if err := p.table(webhookLines(all.Webhooks, time.Now())); err != nil {
-			return err
-		}
-		return p.noteMore(all.More)
+		return p.list(*c.as, all, webhookLines(all.Webhooks, time.Now()), noWebhooks, all.More)
 	})
-	return c
 }
 
 const noWebhooks = "there are no such webhooks"
@@ -80,16 +65,12 @@ func principalFlag(c *cobra.Command, to *string, what string) {
 
 // webhooks returns the webhooks that q selects, at most limit.
 func (s *server) webhooks(ctx context.Context, q client.WebhookQuery, limit int) (all pushJSON, err error) {
-	all.Webhooks = []client.Webhook{}
-	all.More, err = pages(limit, func(limit int, cursor string) (int, string, error) {
+	all.Webhooks, all.More, err = collect(limit, func(limit int, cursor string) ([]client.Webhook, string, error) {
 		q.Limit, q.Cursor = limit, cursor
 		page, err := s.Webhooks(ctx, q)
-		all.Webhooks, all.Off = append(all.Webhooks, page.Items...), page.Off
-		return len(page.Items), page.Next, err
+		all.Off = page.Off
+		return page.Items, page.Next, s.explain(err)
 	})
-	if err != nil {
-		err = s.explain(err)
-	}
 	return all, err
 }
 
@@ -104,11 +85,7 @@ func setBy(w *client.Webhook) string {
 
 // webhookLines returns webhooks as lines for table.
 func webhookLines(all []client.Webhook, now time.Time) []string {
-	var tasks []string
-	for i := range all {
-		tasks = append(tasks, all[i].Task)
-	}
-	name := shorts(tasks)
+	name := shorts(idsOf(all, func(w *client.Webhook) string { return w.Task }))
 	lines := []string{"TASK\tID\tSTATE\tHOST\tSET BY\tTRIES\tNEXT\tLAG\tERROR"}
 	for i := range all {
 		w := &all[i]
@@ -133,16 +110,13 @@ type deleted struct {
 }
 
 func (p *program) pushDelete() *cobra.Command {
-	c := &cobra.Command{
+	c := p.remote(&cobra.Command{
 		Use: "delete [TASK ID]", Short: "delete any webhook in the tenant, or all webhooks of a principal",
 		Long: "Only a notification in flight is still sent. The audit records who deleted it. Deleting a\nwebhook that does not exist changes nothing.\n",
-	}
-	c.Annotations = map[string]string{takesArguments: "yes"}
-	as := outputFlag(c)
-	t := targetFlags(c)
+	}, "", true /* prints */)
 	var principal string
-	principalFlag(c, &principal, "All webhooks")
-	sure := p.sureFlag(c)
+	principalFlag(c.Command, &principal, "All webhooks")
+	sure := p.sureFlag(c.Command)
 	c.Args = func(c *cobra.Command, args []string) error {
 		one, all := len(args) == 2 && args[1] != "", principal != ""
 		if one == all || !one && len(args) > 0 {
@@ -150,7 +124,7 @@ func (p *program) pushDelete() *cobra.Command {
 		}
 		return nil
 	}
-	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+	return c.asks(func(ctx context.Context, s *server, args []string) error {
 		chosen, err := p.choose(ctx, s, principal, args, *sure)
 		if err != nil {
 			return err
@@ -159,9 +133,8 @@ func (p *program) pushDelete() *cobra.Command {
 		if err != nil && len(done) == 0 {
 			return err
 		}
-		return errors.Join(p.printDeleted(done, *as == "json"), err)
+		return errors.Join(p.printDeleted(done, *c.as), err)
 	})
-	return c
 }
 
 // choose returns the webhooks to delete: the webhook that args name, or all webhooks of a
@@ -188,22 +161,11 @@ func (p *program) choose(ctx context.Context, s *server, principal string, args 
 	if len(chosen) == 0 || sure {
 		return chosen, nil
 	}
-	me, err := s.WhoAmI(ctx)
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	lines := webhookLines(chosen[:min(len(chosen), maxShown)], time.Now())
-	if more := len(chosen) - maxShown; more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", more))
-	}
-	if err := table(p.stderr, lines); err != nil {
-		return nil, err
-	}
 	question := "Delete this webhook"
 	if len(chosen) > 1 {
 		question = fmt.Sprintf("Delete these %d webhooks", len(chosen))
 	}
-	return chosen, p.confirm(ctx, question+", as "+visible.Line(me.Caller.Subject)+"?")
+	return chosen, p.confirmAll(ctx, s, webhookLines(chosen, time.Now()), question)
 }
 
 // deleteAll deletes webhooks, each as it was listed: a webhook that was set again meanwhile
@@ -226,16 +188,7 @@ func (s *server) deleteAll(ctx context.Context, chosen []client.Webhook) ([]dele
 }
 
 // printDeleted prints the results of deleting webhooks.
-func (p *program) printDeleted(done []deleted, asJSON bool) error {
-	switch {
-	case asJSON:
-		return p.printJSON(struct {
-			Webhooks []deleted `json:"webhooks"`
-		}{done})
-	case len(done) == 0:
-		_, err := fmt.Fprintln(p.stdout, noWebhooks)
-		return err
-	}
+func (p *program) printDeleted(done []deleted, as form) error {
 	lines := []string{"TASK\tID\tRESULT"}
 	for _, d := range done {
 		result := "deleted"
@@ -244,5 +197,7 @@ func (p *program) printDeleted(done []deleted, asJSON bool) error {
 		}
 		lines = append(lines, columns(d.Task, d.ID, result))
 	}
-	return p.table(lines)
+	return p.list(as, struct {
+		Webhooks []deleted `json:"webhooks"`
+	}{done}, lines, noWebhooks, false)
 }

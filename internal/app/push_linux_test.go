@@ -109,9 +109,7 @@ func TestPushList(t *testing.T) {
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
 	t.Cleanup(hook.Close)
 	s := serveWith(t, os.Getuid(), allRoles, "push: {enabled: true, allow_http: true, allow_loopback: true}\n")
-	if code, stdout, stderr := s.run(nil, "push", "list", "--anonymous"); code != 0 || stdout != "there are no such webhooks\n" {
-		t.Errorf("without webhooks it exits with %d: %s%s", code, stdout, stderr)
-	}
+	s.want(0, "there are no such webhooks\n", "push", "list", "--anonymous")
 	task, _ := s.ask("to=bob amount=5")
 	if status, answer := s.send(http.MethodPost, "/tasks/"+task+"/pushNotificationConfigs", `{"id":"gone","url":"`+hook.URL+`/secret-path"}`); status != http.StatusOK {
 		t.Fatal(answer)
@@ -150,9 +148,7 @@ func TestPushList(t *testing.T) {
 		}
 	}
 	off := serve(t, os.Getuid(), allRoles)
-	if code, _, stderr := off.run(nil, "push", "list"); code != 0 || !strings.Contains(stderr, "set push.enabled") {
-		t.Errorf("without push notifications it exits with %d: %s", code, stderr)
-	}
+	off.want(0, "set push.enabled", "push", "list")
 }
 
 // Webhooks are shown before they are deleted, which happens only if the person says yes; what
@@ -215,7 +211,5 @@ func TestPushDelete(t *testing.T) {
 		t.Errorf("it exits with %d, prints %s and leaves %s", code, stdout, left())
 	}
 	s.stop()
-	if code, stdout, stderr := s.run(nil, "push", "delete", task, "b", "--yes", "--anonymous"); code != 1 || stdout != "" || !strings.Contains(stderr, "there is no socket") {
-		t.Errorf("without a server it exits with %d: %s%s", code, stdout, stderr)
-	}
+	s.want(1, "there is no socket", "push", "delete", task, "b", "--yes", "--anonymous")
 }

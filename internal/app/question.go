@@ -20,55 +20,49 @@ func (d *desk) question(ctx context.Context, a *approval.Approval) (approval.Ans
 	// A schema of another form is shown as it is.
 	_ = json.Unmarshal(a.Schema, &schema)
 	prompt, read := "Your answer (an empty line is none):", textAnswer
+	var choices []string
 	switch {
 	case a.AskKind == "auth":
 		prompt, read = "Done? [y/N]", doneAnswer
 	case len(a.Schema) == 0:
 	case len(schema.Enum) > 0:
-		if err := d.list(schema.Enum); err != nil {
-			return approval.Answer{}, err
+		choices = schema.Enum
+		prompt, read = "Number (an empty line is no answer):", func(line string) (json.RawMessage, error) {
+			chosen, err := numbered(choices, line)
+			if err != nil {
+				return nil, err
+			}
+			return encoded(chosen[0]), nil
 		}
-		prompt, read = "Number (an empty line is no answer):", oneOf(schema.Enum)
 	case len(schema.Items.Enum) > 0:
-		if err := d.list(schema.Items.Enum); err != nil {
-			return approval.Answer{}, err
+		choices = schema.Items.Enum
+		prompt, read = "Numbers, separated by commas (an empty line is no answer):", func(line string) (json.RawMessage, error) {
+			chosen, err := numbered(choices, strings.Split(line, ",")...)
+			if err != nil {
+				return nil, err
+			}
+			return json.Marshal(chosen)
 		}
-		prompt, read = "Numbers, separated by commas (an empty line is no answer):", someOf(schema.Items.Enum)
 	default:
-		if err := d.note("  the answer has to fit " + visible.Line(string(a.Schema))); err != nil {
-			return approval.Answer{}, err
-		}
+		d.note("  the answer has to fit " + visible.Line(string(a.Schema)))
 		prompt, read = "Your answer, as JSON on one line (an empty line is none):", jsonAnswer
 	}
-	for {
-		line, err := d.ask(ctx, prompt)
-		if err != nil {
-			return approval.Answer{}, err
-		}
-		if line == "" {
-			return approval.Answer{Verb: approval.Reject}, nil
-		}
-		response, problem := read(line)
-		if problem == nil && response == nil {
-			return approval.Answer{Verb: approval.Reject}, nil
-		}
-		if problem == nil {
-			return approval.Answer{Verb: approval.Respond, Response: response}, nil
-		}
-		if err := d.note(problem.Error()); err != nil {
-			return approval.Answer{}, err
-		}
-	}
-}
-
-// list prints choices with their numbers.
-func (d *desk) list(choices []string) error {
 	for i, c := range choices {
-		if err := d.note(fmt.Sprintf("  %d %s", i+1, visible.Line(c))); err != nil {
-			return err
-		}
+		d.note(fmt.Sprintf("  %d %s", i+1, visible.Line(c)))
 	}
-	return nil
+	response, err := d.read(ctx, prompt, func(line string) (json.RawMessage, error) {
+		if line == "" {
+			return nil, nil
+		}
+		return read(line)
+	})
+	switch {
+	case err != nil:
+		return approval.Answer{}, err
+	case response == nil:
+		return approval.Answer{Verb: approval.Reject}, nil
+	}
+	return approval.Answer{Verb: approval.Respond, Response: response}, nil
 }
 
 func textAnswer(line string) (json.RawMessage, error) { return encoded(line), nil }
@@ -89,37 +83,15 @@ func doneAnswer(line string) (json.RawMessage, error) {
 	return nil, nil
 }
 
-// number returns the choice that a text names by its number.
-func number(choices []string, text string) (string, error) {
-	n, err := strconv.Atoi(strings.TrimSpace(text))
-	if err != nil || n < 1 || n > len(choices) {
-		return "", fmt.Errorf("Write a number from 1 to %d.", len(choices)) //nolint:revive,staticcheck // likewise
-	}
-	return choices[n-1], nil
-}
-
-// oneOf returns a function that reads the number of a choice.
-func oneOf(choices []string) func(string) (json.RawMessage, error) {
-	return func(line string) (json.RawMessage, error) {
-		chosen, err := number(choices, line)
-		if err != nil {
-			return nil, err
+// numbered returns the choices that texts name by their numbers.
+func numbered(choices []string, texts ...string) ([]string, error) {
+	var all []string
+	for _, text := range texts {
+		n, err := strconv.Atoi(strings.TrimSpace(text))
+		if err != nil || n < 1 || n > len(choices) {
+			return nil, fmt.Errorf("Write a number from 1 to %d.", len(choices)) //nolint:revive,staticcheck // likewise
 		}
-		return encoded(chosen), nil
+		all = append(all, choices[n-1])
 	}
-}
-
-// someOf returns a function that reads the numbers of choices.
-func someOf(choices []string) func(string) (json.RawMessage, error) {
-	return func(line string) (json.RawMessage, error) {
-		var all []string
-		for text := range strings.SplitSeq(line, ",") {
-			chosen, err := number(choices, text)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, chosen)
-		}
-		return json.Marshal(all)
-	}
+	return all, nil
 }

@@ -91,15 +91,15 @@ func TestAdminDocument(t *testing.T) {
 			end()
 		case slices.Contains([]string{"list", "show", "extend", "wait"}, args[1]):
 			want := map[bool]int{true: 5}[args[1] == "wait"]
-			if code, stdout, stderr := s.run(nil, append(args, "--anonymous")...); code != want || !strings.Contains(stdout+stderr, task[28:]) && !slices.Contains(args, "--mine") {
-				t.Errorf("%s exits with %d: %s%s", line, code, stdout, stderr)
+			says := task[28:]
+			if slices.Contains(args, "--mine") {
+				says = ""
 			}
+			s.want(want, says, append(args, "--anonymous")...)
 		default:
 			one := s.openCommand(append(args, "--anonymous")...)
 			one.answer("[y/N] ", "y")
-			if code, stdout := one.end(); code != 0 || !strings.Contains(stdout, task) {
-				t.Errorf("%s exits with %d and prints %q\n%s", line, code, stdout, one.shown())
-			}
+			one.ends(0, task)
 		}
 	}
 	for _, command := range []string{
@@ -168,23 +168,18 @@ func TestChat(t *testing.T) {
 	open := func(args ...string) *session {
 		t.Helper()
 		person, program := openTerminal(t)
-		one := &session{t: t, person: person, code: make(chan int, 1), more: make(chan struct{}, 1)}
-		go one.watch()
-		go func() {
-			one.code <- app.Run(t.Context(), args, s.elsewhere(t.TempDir()), program, &one.stdout, program)
-		}()
-		return one
+		return begin(t, person, program, nil, s.elsewhere(t.TempDir()), args...)
 	}
 	one := open("chat")
 	one.answer("> ", "/echo text=hello")
 	one.answer("> ", "/transfer_money to=bob amount=5")
-	one.answer("Approve? [y/n/reason/edit] ", "edit")
+	one.answer("Approve? [y/N/edit/reason] ", "edit")
 	one.answer("All arguments, as a JSON object on one line: ", `{"amount":"much"}`)
 	one.expect("do not fit the tool")
-	one.answer("Approve? [y/n/reason/edit] ", "edit")
+	one.answer("Approve? [y/N/edit/reason] ", "edit")
 	one.answer("All arguments, as a JSON object on one line: ", `{"amount":1,"to":"bob"}`)
 	one.answer("> ", "/transfer_money to=eve amount=5")
-	one.answer("Approve? [y/n/reason/edit] ", "reason")
+	one.answer("Approve? [y/N/edit/reason] ", "reason")
 	one.answer("Why not? ", "too much")
 	one.expect("was canceled: transfer_money (c1.1) was rejected: too much")
 	one.answer("> ", "\x04")
@@ -193,11 +188,9 @@ func TestChat(t *testing.T) {
 	}
 	task, _ := s.ask("to=carl amount=2")
 	back := open("chat", "--task", task[28:])
-	back.answer("Approve? [y/n/reason/edit] ", "y")
+	back.answer("Approve? [y/N/edit/reason] ", "y")
 	back.answer("> ", "\x04")
-	if code, stdout := back.end(); code != 0 || !strings.Contains(stdout, `"to":"carl"`) {
-		t.Errorf("chat --task exits with %d and prints %q\n%s", code, stdout, back.shown())
-	}
+	back.ends(0, `"to":"carl"`)
 	if code, stdout, stderr := s.remote(t.TempDir(), strings.NewReader("/echo text=a\n\n/echo text=b\n"), "chat"); code != 0 || stdout != "a\nb\n" {
 		t.Errorf("without a terminal it exits with %d: %s%s", code, stdout, stderr)
 	}

@@ -35,23 +35,40 @@ type program struct {
 }
 
 // note prints a line on stderr.
-func (p *program) note(text string) error {
+func (p *program) note(text string) {
 	if p.desk != nil {
-		return p.desk.note(text)
+		p.desk.note(text)
+		return
 	}
-	_, err := fmt.Fprintln(p.stderr, text)
-	return err
+	_, _ = fmt.Fprintln(p.stderr, text) // nothing depends on it
 }
 
-// usageError reports an invalid command line.
-type usageError struct{ problem string }
-
-// Error returns the mistake, and where to read about valid usage.
-func (e *usageError) Error() string {
-	return e.problem + "\nTry 'a2a-server help'."
+// exitError is an error with an exit code of its own.
+type exitError struct {
+	code    int
+	problem string
 }
 
-func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+// Error returns the problem.
+func (e *exitError) Error() string { return e.problem }
+
+// usage returns the error of an invalid command line, with where to read about valid usage.
+func usage(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Sprintf(format, args...) + "\nTry 'a2a-server help'."}
+}
+
+// codeOf returns the exit code of an error.
+func codeOf(err error) int {
+	if exit, is := errors.AsType[*exitError](err); is {
+		return exit.code
+	}
+	_, wrong := errors.AsType[*config.Error](err)
+	_, call := errors.AsType[*a2aserver.CallError](err)
+	if wrong || call || errors.Is(err, a2aserver.ErrConfig) {
+		return exitUsage
+	}
+	return exitFailure
+}
 
 // Run runs the command line args, without the program's name, and returns the exit
 // code. env is the environment, NAME=value.
@@ -60,27 +77,12 @@ func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 	root := p.commands()                      //nolint:contextcheck // cobra hands the context on
 	root.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the process
 	err := root.ExecuteContext(ctx)
-	var usage *usageError
-	var wrong *config.Error
-	var call *a2aserver.CallError
-	var refused *refusedError
-	var unknown *unknownError
-	var coded *codeError
-	code := exitFailure
-	switch {
-	case err == nil:
+	if err == nil {
 		return exitOK
-	case errors.As(err, &wrong):
+	}
+	code := codeOf(err)
+	if wrong, is := errors.AsType[*config.Error](err); is {
 		err = fmt.Errorf("the configuration is invalid:\n%w", wrong)
-		code = exitUsage
-	case errors.As(err, &usage), errors.As(err, &call), errors.Is(err, a2aserver.ErrConfig):
-		code = exitUsage
-	case errors.As(err, &refused):
-		code = exitRefused
-	case errors.As(err, &unknown):
-		code = exitUnknown
-	case errors.As(err, &coded):
-		code = coded.code
 	}
 	_, _ = fmt.Fprintf(stderr, "a2a-server: %s\n", visible.Text(err.Error())) // if stderr fails, there is nowhere else to write
 	return code

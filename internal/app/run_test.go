@@ -23,6 +23,31 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
+// commandLine is a command line, separated by blanks, and what it does.
+type commandLine struct {
+	args   string
+	env    []string
+	code   int
+	stdout []string // patterns
+	stderr []string
+}
+
+// runs runs command lines at once.
+func runs(t *testing.T, all map[string]commandLine) {
+	t.Helper()
+	for name, c := range all {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var stdout, stderr bytes.Buffer
+			if code := Run(t.Context(), strings.Fields(c.args), c.env, nil, &stdout, &stderr); code != c.code {
+				t.Errorf("exits with %d, want %d", code, c.code)
+			}
+			look(t, "stdout", stdout.String(), c.stdout)
+			look(t, "stderr", stderr.String(), c.stderr)
+		})
+	}
+}
+
 func TestRun(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -37,13 +62,7 @@ func TestRun(t *testing.T) {
 	script := write(t, "script.yaml", "no scenarios: at all\n")
 	spec := write(t, "spec.yaml", "openapi: 3.0.3\npaths:\n  /a: {get: {operationId: a}}\n  /b: {put: {operationId: b, requestBody: {content: {image/png: {}}}}}\n")
 	document := write(t, "document.yaml", "tools:\n  - {openapi: x, spec: "+spec+", server: \"https://x.example\", only: [a, b]}\n")
-	for name, c := range map[string]struct {
-		args   string // separated by blanks
-		env    []string
-		code   int
-		stdout []string // patterns
-		stderr []string
-	}{
+	runs(t, map[string]commandLine{
 		"nothing":         {code: exitUsage, stderr: []string{`'a2a-server serve'`, `a2a-server help`}},
 		"unknown command": {args: "srve", code: exitUsage, stderr: []string{`no command "srve"`, `a2a-server help`}},
 		"half a command":  {args: "config", code: exitUsage, stderr: []string{`config takes one of check, show`}},
@@ -102,17 +121,7 @@ func TestRun(t *testing.T) {
 		"serve in public":           {args: "serve --listen 0.0.0.0:0", code: exitUsage, stderr: []string{`insecure_no_auth`}},
 		"address is taken":          {args: "serve --store memory --listen " + taken.Addr().String() + " --data " + t.TempDir(), code: exitFailure, stderr: []string{`choose another address`}},
 		"no data folder":            {args: "serve --listen 127.0.0.1:0 --data " + file, code: exitFailure, stderr: []string{`data folder`}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var stdout, stderr bytes.Buffer
-			if code := Run(t.Context(), strings.Fields(c.args), c.env, nil, &stdout, &stderr); code != c.code {
-				t.Errorf("exits with %d, want %d", code, c.code)
-			}
-			look(t, "stdout", stdout.String(), c.stdout)
-			look(t, "stderr", stderr.String(), c.stderr)
-		})
-	}
+	})
 }
 
 // look looks for patterns in what was written; nothing else goes where none is

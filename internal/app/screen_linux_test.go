@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"a2a-server/internal/app"
 )
 
 // rowsOf returns what a terminal of so many columns shows of a text: a line that is longer
@@ -56,11 +54,7 @@ func TestApprovalsLongArguments(t *testing.T) {
 		if err := unix.IoctlSetWinsize(int(person.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: uint16(columns)}); err != nil {
 			t.Fatal(err)
 		}
-		one := &session{t: t, person: person, code: make(chan int, 1), more: make(chan struct{}, 1)}
-		go one.watch()
-		go func() {
-			one.code <- app.Run(t.Context(), s.args([]string{"approvals", "edit", id, "--anonymous", "--args", `{"amount":6,"to":"` + forged + `"}`}), environment(), program, &one.stdout, program)
-		}()
+		one := begin(t, person, program, nil, environment(), s.args([]string{"approvals", "edit", id, "--anonymous", "--args", `{"amount":6,"to":"` + forged + `"}`})...)
 		one.answer(`after "runs with", as socket:ann? [y/N] `, "n")
 		if code, _ := one.end(); code != 3 {
 			t.Errorf("it exits with %d", code)

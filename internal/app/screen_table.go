@@ -13,9 +13,34 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// table prints lines of columns, which are separated by tabs.
-func (p *program) table(lines []string) error { return table(p.stdout, lines) }
+// list prints v as JSON, or else lines, which begin with their heading, as a table; none if there
+// are no others. more: the list goes on.
+func (p *program) list(as form, v any, lines []string, none string, more bool) error {
+	var err error
+	switch {
+	case as == asJSON:
+		return p.printJSON(v)
+	case len(lines) > 1:
+		err = table(p.stdout, lines)
+	case none != "":
+		_, err = fmt.Fprintln(p.stdout, none)
+	}
+	if err == nil && more {
+		_, err = fmt.Fprintln(p.stderr, "There are more: raise --limit to list them.")
+	}
+	return err
+}
 
+// show prints v as JSON, or else a text.
+func (p *program) show(as form, v any, text string) error {
+	if as == asJSON {
+		return p.printJSON(v)
+	}
+	_, err := io.WriteString(p.stdout, text)
+	return err
+}
+
+// table prints lines of columns, which are separated by tabs.
 func table(to io.Writer, lines []string) error {
 	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', 0)
 	if _, err := io.WriteString(w, strings.Join(lines, "\n")+"\n"); err != nil {
@@ -113,33 +138,22 @@ func limitFlag(c *cobra.Command) *int {
 	return c.Flags().Int("limit", maxListed, "How many to list at most. Default 1000.")
 }
 
-// pages reads pages until they end or have limit entries. read reads a page of at most so many
-// entries at a cursor; it returns the number of entries, and the cursor of the next page. more
-// reports whether further pages exist.
-func pages(limit int, read func(limit int, cursor string) (n int, next string, err error)) (more bool, err error) {
+// collect reads pages until they end or have limit entries. read reads a page of at most so many
+// entries at a cursor, and returns the cursor of the next page. more reports whether further
+// pages exist.
+func collect[T any](limit int, read func(limit int, cursor string) ([]T, string, error)) (all []T, more bool, err error) {
 	if limit < 1 {
-		return false, usage("--limit is %d: write a number from 1", limit)
+		return nil, false, usage("--limit is %d: write a number from 1", limit)
 	}
+	all = []T{} // in JSON, too
 	for cursor := ""; ; {
-		n, next, err := read(min(limit, maxPage), cursor)
+		page, next, err := read(min(limit-len(all), maxPage), cursor)
 		if err != nil {
-			return false, err
+			return nil, false, err
 		}
-		if next == "" {
-			return false, nil
-		}
-		if limit -= n; limit <= 0 {
-			return true, nil
+		if all = append(all, page...); next == "" || len(all) >= limit {
+			return all, next != "", nil
 		}
 		cursor = next
 	}
-}
-
-// noteMore says on stderr that a list is not whole.
-func (p *program) noteMore(more bool) error {
-	if !more {
-		return nil
-	}
-	_, err := fmt.Fprintln(p.stderr, "There are more: raise --limit to list them.")
-	return err
 }

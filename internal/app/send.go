@@ -32,18 +32,17 @@ func (f *sendFlags) add(c *cobra.Command) {
 }
 
 func (p *program) sendCommand() *cobra.Command {
-	c := &cobra.Command{
+	c := p.remote(&cobra.Command{
 		Use: "send TEXT", Short: "send a message to an agent, and follow its task", Long: sendHelp + `
 Exit codes of this command: 0 the task has completed, 1 it has ended otherwise, 3 it waits
 for somebody and there is no terminal to ask on.
 `,
-	}
-	takes(c, `, such as 'a2a-server send "/echo hello"'`, "one text")
-	t := targetFlags(c)
-	t.a2a = true
+	}, "", false /* prints */)
+	c.target.a2a = true
+	takes(c.Command, `, such as 'a2a-server send "/echo hello"'`, "one text")
 	var given sendFlags
-	given.add(c)
-	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+	given.add(c.Command)
+	return c.asks(func(ctx context.Context, s *server, args []string) error {
 		talk, err := p.newTalk(ctx, s, given)
 		if err != nil {
 			return err
@@ -53,46 +52,40 @@ for somebody and there is no terminal to ask on.
 		}
 		err = talk.follow(ctx)
 		if errors.Is(err, errWaits) {
-			return &refusedError{fmt.Sprintf("the task %s waits for a message: 'a2a-server send --task %s TEXT' answers it", talk.task, short(talk.task))}
+			return &exitError{exitRefused, fmt.Sprintf("the task %s waits for a message: 'a2a-server send --task %s TEXT' answers it", talk.task, short(talk.task))}
 		}
 		return err
 	})
-	return c
 }
 
 func (p *program) chatCommand() *cobra.Command {
-	c := &cobra.Command{
+	c := p.remote(&cobra.Command{
 		Use: "chat", Short: "talk to an agent, a message on each line", Long: sendHelp + `
 All messages are in one A2A context. An empty line is no message; Ctrl-D ends the chat.
 With --task it continues a task. Without a terminal, each line of the standard input is
 a message.
 `,
-	}
-	t := targetFlags(c)
-	t.a2a = true
+	}, "", false /* prints */)
+	c.target.a2a = true
 	var given sendFlags
-	given.add(c)
-	p.asks(c, t, func(ctx context.Context, s *server, _ []string) error {
+	given.add(c.Command)
+	return c.asks(func(ctx context.Context, s *server, _ []string) error {
 		talk, err := p.newTalk(ctx, s, given)
 		if err != nil {
 			return err
 		}
 		return talk.chat(ctx)
 	})
-	return c
 }
 
 func (p *program) tasksWatch() *cobra.Command {
-	c := &cobra.Command{Use: "watch ID", Short: "print the events of a task until it ends"}
-	oneArgument(c, "task")
-	as := outputFlag(c)
-	t := targetFlags(c)
-	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+	c := p.remote(&cobra.Command{Use: "watch ID", Short: "print the events of a task until it ends"}, "task", true /* prints */)
+	return c.asks(func(ctx context.Context, s *server, args []string) error {
 		id, err := s.taskID(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		if *as == "json" {
+		if *c.as == "json" {
 			for e, err := range s.TaskEvents(ctx, id, "") {
 				if err != nil {
 					return s.interrupted(ctx, err)
@@ -106,7 +99,6 @@ func (p *program) tasksWatch() *cobra.Command {
 		talk := &talk{p: p, s: s, task: id, watches: true, desk: p.newDesk("")}
 		return talk.follow(ctx)
 	})
-	return c
 }
 
 // interrupted returns nil for an error that the person has caused by ending the command.
@@ -138,7 +130,7 @@ func (p *program) talkDesk(form string) (*desk, error) {
 		b := &board{to: p.stderr}
 		p.stdout, p.stderr = aboveBoard{p.stdout, b}, aboveBoard{p.stderr, b}
 		p.desk = p.newDesk("the task")
-		p.desk.board, p.desk.shown = b, true
+		p.desk.board, p.desk.stdout.escapes = b, true
 		return p.desk, nil
 	}
 	p.desk = p.newDesk("the task")
@@ -153,7 +145,10 @@ func (p *program) talkDesk(form string) (*desk, error) {
 }
 
 func (p *program) newDesk(name string) *desk {
-	return &desk{keyboard: keyboard{from: p.stdin}, stdout: p.stdout, stderr: p.stderr, tool: name, shown: terminal(p.stdout), person: p.person()}
+	return &desk{
+		keyboard: keyboard{from: p.stdin, to: p.stderr}, tool: name, person: p.person(),
+		stdout: stream{Writer: p.stdout, escapes: terminal(p.stdout)}, stderr: stream{Writer: p.stderr, escapes: true},
+	}
 }
 
 // newTalk returns a conversation that continues where the flags say.
@@ -191,7 +186,7 @@ func (t *talk) skip(ctx context.Context, d *client.TaskDetail) error {
 		if err != nil {
 			return t.s.explain(err)
 		}
-		u := updateOf(e.Data)
+		_, u, _ := readEvent(e.Data) // an event that cannot be read is not the status
 		if u != nil && u.Status.State == now.Status.State && u.Status.Timestamp == now.Status.Timestamp {
 			if waits(u.Status.State) {
 				t.last = before // its question is asked again
@@ -205,25 +200,17 @@ func (t *talk) skip(ctx context.Context, d *client.TaskDetail) error {
 	return nil
 }
 
-// message is a message of A2A 1.0.
-type message struct {
-	ID      string     `json:"messageId"`
-	Role    string     `json:"role"`
-	Task    string     `json:"taskId,omitempty"`
-	Context string     `json:"contextId,omitempty"`
-	Parts   []textPart `json:"parts"`
-}
-
-type textPart struct {
-	Text string `json:"text"`
-}
-
 // say sends a text. It returns once the server has it.
 func (t *talk) say(ctx context.Context, text string) error {
 	if !utf8.ValidString(text) {
 		return usage("send: the text is not valid UTF-8")
 	}
-	m := message{ID: uuid.NewString(), Role: "ROLE_USER", Task: t.task, Context: t.context, Parts: []textPart{{text}}}
+	m := map[string]any{"messageId": uuid.NewString(), "role": "ROLE_USER", "parts": []any{map[string]string{"text": text}}}
+	for name, id := range map[string]string{"taskId": t.task, "contextId": t.context} {
+		if id != "" {
+			m[name] = id
+		}
+	}
 	answer, err := t.s.SendMessage(ctx, map[string]any{"message": m, "configuration": map[string]any{"returnImmediately": true}})
 	if err != nil {
 		return t.s.changed(err, "the message was received", "a2a-server tasks list")
@@ -236,20 +223,18 @@ func (t *talk) say(ctx context.Context, text string) error {
 		return t.s.changed(&client.OutcomeError{Cause: client.ErrForeign}, "the message has made a task", "a2a-server tasks list")
 	}
 	if out.Message != nil && t.desk.raw {
-		return t.desk.show(answer)
+		_, err := t.desk.show(answer)
+		return err
 	}
 	if out.Message != nil {
 		texts := slices.ContainsFunc(out.Message.Parts, func(p part) bool { return p.Text != nil })
 		for _, one := range out.Message.Parts {
-			if t.desk.board != nil && texts && one.Data != nil {
-				continue // for programs
-			}
-			if err := t.desk.part(one, false); err != nil {
-				return err
+			if t.desk.board == nil || !texts || one.Data == nil { // else it is for programs
+				t.desk.part(one, false)
 			}
 		}
 		t.desk.end()
-		return nil
+		return t.desk.broken()
 	}
 	if t.task != out.Task.ID {
 		t.last = ""

@@ -14,9 +14,7 @@ import (
 )
 
 func (p *program) signingCommand() *cobra.Command {
-	c := &cobra.Command{Use: "signing", Short: "make new keys for the server's own signatures"}
-	c.AddCommand(p.signingRotate())
-	return c
+	return group("signing", "make new keys for the server's own signatures", p.signingRotate())
 }
 
 func (p *program) signingRotate() *cobra.Command {
@@ -26,7 +24,7 @@ func (p *program) signingRotate() *cobra.Command {
 	}
 	var purposes []string
 	c.Flags().StringSliceVar(&purposes, "purpose", nil, "Purpose of the new key: `"+strings.Join(a2aserver.KeyPurposes(), " or ")+"`. Defaults to everything.")
-	complete(c, "purpose", func(string) []string { return a2aserver.KeyPurposes() })
+	complete(c, "purpose", a2aserver.KeyPurposes()...)
 	given := configFlags(c)
 	c.RunE = func(*cobra.Command, []string) error {
 		all := a2aserver.KeyPurposes()

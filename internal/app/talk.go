@@ -3,11 +3,9 @@ package app
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,29 +13,6 @@ import (
 	"a2a-server/client"
 	"a2a-server/internal/visible"
 )
-
-// update is the status in an event of a task, as far as it is read.
-type update struct {
-	Status struct {
-		State, Timestamp string
-		Message          *struct{ Parts []part }
-	}
-}
-
-// updateOf returns the status in an event; nil: it has none.
-func updateOf(data json.RawMessage) *update {
-	var e struct {
-		Task   *update
-		Update *update `json:"statusUpdate"`
-	}
-	if json.Unmarshal(data, &e) != nil {
-		return nil
-	}
-	if e.Update != nil {
-		return e.Update
-	}
-	return e.Task
-}
 
 // waits reports whether a task in a state waits for input.
 func waits(state string) bool {
@@ -54,9 +29,7 @@ func (t *talk) follow(ctx context.Context) error {
 		return nil // it was answered with a message
 	}
 	defer t.desk.leave()
-	if err := t.desk.draw(); err != nil {
-		return err
-	}
+	t.desk.draw()
 	for e, err := range t.s.TaskEvents(ctx, t.task, t.last) {
 		if err != nil && ctx.Err() != nil {
 			return fmt.Errorf("the task %s continues; 'a2a-server chat --task %s' comes back to it", visible.Line(t.task), short(t.task))
@@ -65,17 +38,16 @@ func (t *talk) follow(ctx context.Context) error {
 			return t.s.explain(err)
 		}
 		t.last = e.ID
-		if err := t.desk.show(e.Data); err != nil {
+		u, err := t.desk.show(e.Data)
+		if err != nil {
 			return err
 		}
-		if err := t.stands(ctx, updateOf(e.Data)); err != nil {
+		if err := t.stands(ctx, u); err != nil {
 			return err
 		}
-		if err := t.desk.draw(); err != nil {
-			return err
-		}
+		t.desk.draw()
 	}
-	return nil
+	return t.desk.broken()
 }
 
 // stands prints a status, or asks for the input that it waits for. u is nil for an event
@@ -102,7 +74,7 @@ func (t *talk) status(u *update) error {
 		}
 		return fmt.Errorf("the task %s was %s%s", visible.Line(t.task), map[string]string{"failed": "ended by a failure", "canceled": "canceled", "rejected": "rejected"}[state], text)
 	case text != "":
-		return t.desk.note(text)
+		t.desk.note(text)
 	}
 	return nil
 }
@@ -135,9 +107,7 @@ func (t *talk) paused(ctx context.Context, u *update) error {
 			return nil // it has continued since
 		}
 		if text := statusText(u); text != "" {
-			if err := t.desk.note(text); err != nil {
-				return err
-			}
+			t.desk.note(text)
 		}
 		if t.watches {
 			return nil
@@ -164,17 +134,17 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 	if a.State != client.Pending {
 		return nil
 	}
-	switch {
+	switch waiting := "it waits for approval " + short(a.ID) + " of " + visible.Line(a.Tool); {
 	case t.watches:
-		return t.desk.note("it waits for approval " + short(a.ID) + " of " + visible.Line(a.Tool))
+		t.desk.note(waiting)
+		return nil
 	case !d.May.Decide:
-		return t.desk.note("it waits for approval " + short(a.ID) + " of " + visible.Line(a.Tool) + ": " + visible.Text(d.May.WhyNot))
+		t.desk.note(waiting + ": " + visible.Text(d.May.WhyNot))
+		return nil
 	case !t.desk.person:
-		return &refusedError{fmt.Sprintf("the task %s waits for the approval %s of %s, and there is no terminal to ask on\n'a2a-server approvals show %s' shows it", t.task, visible.Line(a.ID), visible.Line(a.Tool), short(a.ID))}
+		return &exitError{exitRefused, fmt.Sprintf("the task %s waits for the approval %s of %s, and there is no terminal to ask on\n'a2a-server approvals show %s' shows it", t.task, visible.Line(a.ID), visible.Line(a.Tool), short(a.ID))}
 	}
-	if err := t.desk.approval(d); err != nil {
-		return err
-	}
+	t.desk.approval(d)
 	for {
 		decision, err := t.answer(ctx, a)
 		if err != nil {
@@ -182,9 +152,7 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 		}
 		if decision.Decision == client.Edit {
 			if err := checkArguments(d.Parameters, decision.Arguments); err != nil {
-				if err := t.desk.note("The arguments do not fit the tool: " + visible.Text(err.Error())); err != nil {
-					return err
-				}
+				t.desk.note("The arguments do not fit the tool: " + visible.Text(err.Error()))
 				continue
 			}
 		}
@@ -200,78 +168,44 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 		case errors.As(err, &unknown):
 			return t.s.changed(err, visible.Line(a.ID)+" was decided", "a2a-server approvals show "+short(a.ID))
 		case errors.As(err, &refused) && refused.Approval != nil && refused.Approval.State != client.Pending:
-			return t.desk.note(conflictText(refused.Approval, time.Now()))
+			t.desk.note(conflictText(refused.Approval, time.Now()))
+			return nil
 		}
-		if err := t.desk.note("That was refused: " + visible.Text(t.s.explain(err).Error())); err != nil {
-			return err
-		}
+		t.desk.note("That was refused: " + visible.Text(t.s.explain(err).Error()))
 	}
 }
 
 // approval prints an approval.
-func (d *desk) approval(a *client.ApprovalDetail) error {
+func (d *desk) approval(a *client.ApprovalDetail) {
 	const frame = 3 // columns
-	columns := columnsOf(d.stderr)
-	if d.board == nil {
-		_, err := io.WriteString(d.stderr, approvalText(a, columns, time.Now()))
-		return err
+	columns, now := columnsOf(d.stderr.Writer), time.Now()
+	switch {
+	case d.board == nil:
+		d.stderr.write(approvalText(a, columns, now))
+	case a.Approval.Kind == client.KindQuestion:
+		d.stderr.write(framed("Question", approvalText(a, columns-frame, now)))
+	default:
+		d.stderr.write(framed("Approval needed", approvalText(a, columns-frame, now)))
 	}
-	title := "Approval needed"
-	if a.Approval.Kind == client.KindQuestion {
-		title = "Question"
-	}
-	_, err := io.WriteString(d.stderr, framed(title, approvalText(a, columns-frame, time.Now())))
-	return err
 }
 
 // answer asks the person for a decision.
 func (t *talk) answer(ctx context.Context, a *client.Approval) (client.Decision, error) {
-	out := client.Decision{Digest: a.Digest}
+	var answer approval.Answer
+	var err error
 	if a.Kind == client.KindQuestion {
-		answer, err := t.desk.question(ctx, &approval.Approval{Schema: a.Schema, AskKind: a.Question})
-		out.Decision, out.Response = client.DecisionType(answer.Verb), answer.Response
-		return out, t.refusal(err)
+		answer, err = t.desk.question(ctx, &approval.Approval{Schema: a.Schema, AskKind: a.Question})
+	} else {
+		var verbs []approval.Verb
+		for _, d := range a.Decisions {
+			verbs = append(verbs, approval.Verb(d))
+		}
+		answer, err = t.desk.decision(ctx, approval.Kind(a.Kind), verbs)
 	}
-	types := map[string]client.DecisionType{"y": client.Approve, "n": client.Reject, "reason": client.Reject, "edit": client.Edit, "result": client.Respond}
-	words := []string{"y", "n", "reason"}
-	for word, of := range types {
-		if (word == "edit" || word == "result") && slices.Contains(a.Decisions, of) {
-			words = append(words, word)
-		}
-	}
-	question := "Approve?"
-	if a.Kind == client.KindOutcome {
-		question = "Run it again?"
-	}
-	for {
-		line, err := t.desk.ask(ctx, question+" ["+strings.Join(words, "/")+"]")
-		if err != nil {
-			return out, t.refusal(err)
-		}
-		word := strings.ToLower(line)
-		switch word {
-		case "yes":
-			word = "y"
-		case "no":
-			word = "n"
-		}
-		if !slices.Contains(words, word) {
-			if err := t.desk.note("Write one of the words in brackets."); err != nil {
-				return out, err
-			}
-			continue
-		}
-		out.Decision = types[word]
-		switch word {
-		case "edit":
-			out.Arguments, err = t.desk.json(ctx, "All arguments, as a JSON object on one line:")
-		case "result":
-			out.Response, err = t.desk.json(ctx, "Its result, as JSON on one line:")
-		case "reason":
-			out.Reason, err = t.desk.ask(ctx, "Why not?")
-		}
-		return out, t.refusal(err)
-	}
+	return client.Decision{
+		Decision: client.DecisionType(answer.Verb), Digest: a.Digest,
+		Arguments: answer.Args, Response: answer.Response, Reason: answer.Reason,
+	}, t.refusal(err)
 }
 
 // refusal returns the error of a question that the person has not answered.
@@ -279,7 +213,7 @@ func (t *talk) refusal(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &refusedError{fmt.Sprintf("nothing was decided, and the task %s still waits; 'a2a-server chat --task %s' comes back to it", visible.Line(t.task), short(t.task))}
+	return &exitError{exitRefused, fmt.Sprintf("nothing was decided, and the task %s still waits; 'a2a-server chat --task %s' comes back to it", visible.Line(t.task), short(t.task))}
 }
 
 // chat sends the person's lines, and follows each task.
@@ -299,27 +233,23 @@ func (t *talk) chat(ctx context.Context) error {
 				continue
 			}
 			if err := t.say(ctx, line); err != nil {
-				if _, unknown := errors.AsType[*unknownError](err); unknown || !t.desk.person {
+				if codeOf(err) == exitUnknown || !t.desk.person {
 					return err
 				}
-				if err := t.desk.note("error: " + err.Error()); err != nil {
-					return err
-				}
+				t.desk.note("error: " + err.Error())
 				continue
 			}
 		}
 		err := t.follow(ctx)
-		switch _, refused := errors.AsType[*refusedError](err); {
+		switch {
 		case errors.Is(err, errWaits):
 			continue // the next line is for this task
-		case ctx.Err() != nil, refused:
+		case ctx.Err() != nil, codeOf(err) == exitRefused:
 			return err
 		case err != nil && !t.desk.person:
 			return err
 		case err != nil:
-			if err := t.desk.note(err.Error()); err != nil {
-				return err
-			}
+			t.desk.note(err.Error())
 		}
 		t.task, t.last = "", "" // the next line creates another task
 	}
@@ -328,10 +258,7 @@ func (t *talk) chat(ctx context.Context) error {
 // line returns the person's next line.
 func (t *talk) line(ctx context.Context, lines *bufio.Scanner) (string, error) {
 	if t.desk.person {
-		line, err := t.desk.keyboard.line(ctx, func() error {
-			_, err := io.WriteString(t.desk.stderr, "> ")
-			return err
-		})
+		line, err := t.desk.keyboard.line(ctx, "> ")
 		if ctx.Err() != nil {
 			err = io.EOF
 		}

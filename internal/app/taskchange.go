@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"time"
@@ -15,14 +14,9 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// change is a change of a task: the question to confirm it, and the text after it.
-type change struct {
-	question, past string
-	do             func(*server, context.Context, string) error
-}
-
-// changeTask shows a task, asks the person unless they are sure, and changes it.
-func (p *program) changeTask(ctx context.Context, s *server, text string, of change, sure bool) error {
+// changeTask shows a task, asks the person the question unless they are sure, and changes it.
+// past says what was done.
+func (p *program) changeTask(ctx context.Context, s *server, text, question, past string, do func(context.Context, string) error, sure bool) error {
 	id, err := s.taskID(ctx, text)
 	if err != nil {
 		return err
@@ -36,63 +30,48 @@ func (p *program) changeTask(ctx context.Context, s *server, text string, of cha
 		if err != nil {
 			return err
 		}
-		if _, err := io.WriteString(p.stderr, text); err != nil {
-			return err
-		}
-		if err := p.confirm(ctx, of.question+", as "+visible.Line(shown.Caller.Subject)+"?"); err != nil {
+		if err := p.confirm(ctx, text, question, shown.Caller.Subject); err != nil {
 			return err
 		}
 	}
-	if err := of.do(s, ctx, id); err != nil {
-		return s.changed(err, id+" was "+of.past, "a2a-server tasks show "+id)
+	if err := do(ctx, id); err != nil {
+		return s.changed(err, id+" was "+past, "a2a-server tasks show "+id)
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s was %s\n", id, of.past)
+	_, err = fmt.Fprintf(p.stdout, "%s was %s\n", id, past)
 	return err
 }
 
 func (p *program) tasksCancel() *cobra.Command {
-	c := &cobra.Command{
+	c := p.remote(&cobra.Command{
 		Use: "cancel [ID]", Short: "cancel any task in the tenant, or all tasks of an owner",
 		Long: "Completed calls are not undone, and the task's approvals end. The audit records who canceled it.\n",
-	}
-	c.Annotations = map[string]string{takesArguments: "yes"}
-	t := targetFlags(c)
+	}, "", false /* prints */)
 	principal := c.Flags().String("principal", "", "All tasks of this `subject` that have not ended, such as key:ci.")
-	sure := p.sureFlag(c)
+	sure := p.sureFlag(c.Command)
 	c.Args = func(c *cobra.Command, args []string) error {
 		if one := len(args) == 1 && args[0] != ""; one == (*principal != "") || !one && len(args) > 0 {
 			return usage("%s takes the id of one task, or --principal; 'a2a-server tasks list' has them", within(c))
 		}
 		return nil
 	}
-	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+	return c.asks(func(ctx context.Context, s *server, args []string) error {
 		if *principal != "" {
 			return p.cancelAll(ctx, s, *principal, *sure)
 		}
-		return p.changeTask(ctx, s, args[0], change{"Cancel this task", "canceled", (*server).cancelTask}, *sure)
+		return p.changeTask(ctx, s, args[0], "Cancel this task", "canceled", s.CancelTask, *sure)
 	})
-	return c
 }
-
-func (s *server) cancelTask(ctx context.Context, id string) error { return s.CancelTask(ctx, id) }
-func (s *server) deleteTask(ctx context.Context, id string) error { return s.DeleteTask(ctx, id) }
 
 func (p *program) tasksDelete() *cobra.Command {
-	c := &cobra.Command{
+	c := p.remote(&cobra.Command{
 		Use: "delete ID", Short: "delete any ended task in the tenant",
 		Long: "Its messages, results and approvals are deleted; its audit stays, and records who deleted it.\n",
-	}
-	oneArgument(c, "task")
-	t := targetFlags(c)
-	sure := p.sureFlag(c)
-	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
-		return p.changeTask(ctx, s, args[0], change{"Delete this task with everything that belongs to it", "deleted", (*server).deleteTask}, *sure)
+	}, "task", false /* prints */)
+	sure := p.sureFlag(c.Command)
+	return c.asks(func(ctx context.Context, s *server, args []string) error {
+		return p.changeTask(ctx, s, args[0], "Delete this task with everything that belongs to it", "deleted", s.DeleteTask, *sure)
 	})
-	return c
 }
-
-// maxShown is how many things a question shows that is about all of them.
-const maxShown = 50
 
 // cancelAll cancels all tasks of an owner that have not ended.
 func (p *program) cancelAll(ctx context.Context, s *server, owner string, sure bool) error {
@@ -106,22 +85,11 @@ func (p *program) cancelAll(ctx context.Context, s *server, owner string, sure b
 		return err
 	}
 	if !sure {
-		me, err := s.WhoAmI(ctx)
-		if err != nil {
-			return s.explain(err)
-		}
-		lines := taskLines(open[:min(len(open), maxShown)], time.Now())
-		if more := len(open) - maxShown; more > 0 {
-			lines = append(lines, fmt.Sprintf("and %d more", more))
-		}
-		if err := table(p.stderr, lines); err != nil {
-			return err
-		}
-		question := fmt.Sprintf("Cancel these %d tasks of %s, as %s?", len(open), visible.Line(owner), visible.Line(me.Caller.Subject))
+		question := fmt.Sprintf("Cancel these %d tasks of %s", len(open), visible.Line(owner))
 		if len(open) == 1 {
-			question = fmt.Sprintf("Cancel this task of %s, as %s?", visible.Line(owner), visible.Line(me.Caller.Subject))
+			question = "Cancel this task of " + visible.Line(owner)
 		}
-		if err := p.confirm(ctx, question); err != nil {
+		if err := p.confirmAll(ctx, s, taskLines(open, time.Now()), question); err != nil {
 			return err
 		}
 	}
@@ -147,20 +115,17 @@ func (p *program) cancelAll(ctx context.Context, s *server, owner string, sure b
 }
 
 func (p *program) callsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "calls", Short: "cancel one call of a task of a running server"}
-	c.AddCommand(p.callsCancel())
-	return c
+	return group("calls", "cancel one call of a task of a running server", p.callsCancel())
 }
 
 func (p *program) callsCancel() *cobra.Command {
-	c := &cobra.Command{
+	c := p.remote(&cobra.Command{
 		Use: "cancel TASK CALL", Short: "cancel one call of a task, which continues without it",
 		Long: "Effects of the call so far are not undone. The audit records who canceled it.\n",
-	}
-	takes(c, "; 'a2a-server tasks show' has the calls of a task", "the id of a task", "the id of one of its calls")
-	t := targetFlags(c)
-	sure := p.sureFlag(c)
-	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+	}, "", false /* prints */)
+	takes(c.Command, "; 'a2a-server tasks show' has the calls of a task", "the id of a task", "the id of one of its calls")
+	sure := p.sureFlag(c.Command)
+	return c.asks(func(ctx context.Context, s *server, args []string) error {
 		d, err := s.task(ctx, args[0])
 		if err != nil {
 			return err
@@ -174,10 +139,7 @@ func (p *program) callsCancel() *cobra.Command {
 			f := facts{columns: columnsOf(p.stderr)}
 			f.add("call", callLine(call))
 			f.add("arguments", visible.Line(string(call.Arguments)))
-			if _, err := io.WriteString(p.stderr, f.String()); err != nil {
-				return err
-			}
-			if err := p.confirm(ctx, "Cancel this call, as "+visible.Line(d.Caller.Subject)+"?"); err != nil {
+			if err := p.confirm(ctx, f.String(), "Cancel this call", d.Caller.Subject); err != nil {
 				return err
 			}
 		}
@@ -187,5 +149,4 @@ func (p *program) callsCancel() *cobra.Command {
 		_, err = fmt.Fprintf(p.stdout, "%s of %s was canceled\n", visible.Line(call.ID), d.Task.ID)
 		return err
 	})
-	return c
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -16,9 +15,7 @@ import (
 )
 
 func (p *program) tasksCommand() *cobra.Command {
-	c := &cobra.Command{Use: "tasks", Short: "list, show, follow, cancel or delete the tasks of a running server"}
-	c.AddCommand(p.tasksList(), p.tasksShow(), p.tasksWatch(), p.tasksCancel(), p.tasksDelete())
-	return c
+	return group("tasks", "list, show, follow, cancel or delete the tasks of a running server", p.tasksList(), p.tasksShow(), p.tasksWatch(), p.tasksCancel(), p.tasksDelete())
 }
 
 // tasksJSON is the output of 'tasks list -o json'.
@@ -28,58 +25,37 @@ type tasksJSON struct {
 }
 
 func (p *program) tasksList() *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "list the tasks that you may see, the newest first"}
-	as := outputFlag(c)
-	t := targetFlags(c)
+	c := p.remote(&cobra.Command{Use: "list", Short: "list the tasks that you may see, the newest first"}, "", true /* prints */)
 	var q client.TaskQuery
 	c.Flags().StringVar(&q.State, "state", "", "Only tasks in this `state`, such as input-required.")
 	c.Flags().StringVar(&q.Context, "of-context", "", "Only tasks of the A2A context with this `id`.")
 	c.Flags().StringVar(&q.Principal, "principal", "", "Only tasks of this `subject`, such as key:ci.")
-	limit := limitFlag(c)
-	p.asks(c, t, func(ctx context.Context, s *server, _ []string) error {
+	limit := limitFlag(c.Command)
+	return c.asks(func(ctx context.Context, s *server, _ []string) error {
 		all, err := s.tasks(ctx, q, *limit)
 		if err != nil {
 			return err
 		}
-		if *as == "json" {
-			return p.printJSON(all)
-		}
-		if len(all.Items) == 0 {
-			_, err := fmt.Fprintln(p.stdout, "there are no such tasks")
-			return err
-		}
-		if err := p.table(taskLines(all.Items, time.Now())); err != nil {
-			return err
-		}
-		return p.noteMore(all.More)
+		return p.list(*c.as, all, taskLines(all.Items, time.Now()), "there are no such tasks", all.More)
 	})
-	return c
 }
 
 // tasks returns the tasks that q selects, at most limit.
 func (s *server) tasks(ctx context.Context, q client.TaskQuery, limit int) (*tasksJSON, error) {
-	all := &tasksJSON{Items: []client.Task{}}
+	all := &tasksJSON{}
 	var err error
-	all.More, err = pages(limit, func(limit int, cursor string) (int, string, error) {
+	all.Items, all.More, err = collect(limit, func(limit int, cursor string) ([]client.Task, string, error) {
 		q.Limit, q.Cursor = limit, cursor
 		page, err := s.Tasks(ctx, q)
-		all.Items = append(all.Items, page.Items...)
-		return len(page.Items), page.Next, err
+		return page.Items, page.Next, s.explain(err)
 	})
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	return all, nil
+	return all, err
 }
 
 // taskLines returns tasks as lines for table.
 func taskLines(all []client.Task, now time.Time) []string {
 	lines := []string{"ID\tSTATE\tSINCE\tOWNER\tPENDING\tBYTES"}
-	var ids []string
-	for i := range all {
-		ids = append(ids, all[i].ID)
-	}
-	name := shorts(ids)
+	name := shorts(idsOf(all, func(t *client.Task) string { return t.ID }))
 	for i := range all {
 		t := &all[i]
 		about, owner := shortState(t.State), t.Owner
@@ -111,26 +87,18 @@ func ended(state string) bool {
 }
 
 func (p *program) tasksShow() *cobra.Command {
-	c := &cobra.Command{Use: "show ID", Short: "print a task with its owner and state"}
-	oneArgument(c, "task")
-	as := outputFlag(c)
-	t := targetFlags(c)
-	p.asks(c, t, func(ctx context.Context, s *server, args []string) error {
+	c := p.remote(&cobra.Command{Use: "show ID", Short: "print a task with its owner and state"}, "task", true /* prints */)
+	return c.asks(func(ctx context.Context, s *server, args []string) error {
 		d, err := s.task(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		if *as == "json" {
-			return p.printJSON(d)
-		}
 		text, err := taskText(d, columnsOf(p.stdout), time.Now())
-		if err != nil {
+		if err != nil && *c.as != asJSON {
 			return err
 		}
-		_, err = io.WriteString(p.stdout, text)
-		return err
+		return p.show(*c.as, d, text)
 	})
-	return c
 }
 
 // task returns the task that text means.

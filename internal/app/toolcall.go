@@ -22,12 +22,6 @@ import (
 // maxArguments is how many bytes of arguments are read from standard input.
 const maxArguments = 4 << 20
 
-// refusedError says that a call was not approved.
-type refusedError struct{ problem string }
-
-// Error returns why.
-func (e *refusedError) Error() string { return e.problem }
-
 const callHelp = `Arguments are key=value, or one text if the tool has one required argument that is
 a text. The call goes through the same gates as in the server, with the tasks in
 memory and no port. If it has to be approved, the question is on the terminal:
@@ -41,7 +35,7 @@ command line or the configuration is invalid, 3 it was not approved.
 func (p *program) toolsCall() *cobra.Command {
 	c := &cobra.Command{
 		Use: "call NAME [key=value]...", Short: "run a tool once, with approvals on the terminal",
-		Long: callHelp, Annotations: map[string]string{takesArguments: "yes", takesPairs: "yes"},
+		Long: callHelp, Annotations: map[string]string{takesPairs: "yes"},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] == "" || strings.ContainsFunc(args[0], unicode.IsSpace) {
 				return usage("tools call takes the name of a tool, and its arguments as key=value; 'a2a-server tools list' has the names")
@@ -72,7 +66,7 @@ func (p *program) toolsCall() *cobra.Command {
 }
 
 func (p *program) call(ctx context.Context, options a2aserver.Config, name, text string) error {
-	d := &desk{keyboard: keyboard{from: p.stdin}, stdout: p.stdout, stderr: p.stderr, tool: name, shown: terminal(p.stdout), person: p.person()}
+	d := p.newDesk(name)
 	end, err := a2aserver.CallOnce(ctx, options, text, d)
 	d.end()
 	var wrong *a2aserver.CallError
@@ -80,9 +74,9 @@ func (p *program) call(ctx context.Context, options a2aserver.Config, name, text
 	case errors.Is(err, a2aserver.ErrNobody) && end.Unknown:
 		return errors.New(cmp.Or(d.refusal, visible.Line(name)+" may have run or not"))
 	case errors.Is(err, a2aserver.ErrNobody):
-		return &refusedError{cmp.Or(d.refusal, visible.Line(name)+" was canceled: its question has no answer")}
-	case d.broken != nil:
-		return fmt.Errorf("the call of %s was canceled, because its output cannot be written: %w", visible.Line(name), d.broken)
+		return &exitError{exitRefused, cmp.Or(d.refusal, visible.Line(name)+" was canceled: its question has no answer")}
+	case d.broken() != nil:
+		return fmt.Errorf("the call of %s was canceled, because its output cannot be written: %w", visible.Line(name), d.broken())
 	case err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
 		return fmt.Errorf("the call of %s was canceled", visible.Line(name))
 	case errors.As(err, &wrong):
@@ -97,7 +91,7 @@ func (p *program) call(ctx context.Context, options a2aserver.Config, name, text
 		why = visible.Line(name) + " did not succeed"
 	}
 	if end.Refused {
-		return &refusedError{why}
+		return &exitError{exitRefused, why}
 	}
 	return errors.New(why)
 }
@@ -115,27 +109,14 @@ func (p *program) callText(name string, args []string, object string, isObject b
 	if len(args) > 0 {
 		return "", usage("tools call: write the arguments with --json or as key=value, not both")
 	}
+	var from io.Reader
 	if object == "-" {
-		if p.stdin == nil {
+		if from = p.stdin; from == nil {
 			return "", usage("tools call: --json is -, and there is no standard input")
 		}
-		raw, err := io.ReadAll(io.LimitReader(p.stdin, maxArguments+1))
-		if err != nil {
-			return "", fmt.Errorf("read the arguments from standard input: %w", err)
-		}
-		if len(raw) > maxArguments {
-			return "", usage("tools call: the arguments have more than %d MiB", maxArguments>>20)
-		}
-		object = string(raw)
 	}
-	if !utf8.ValidString(object) {
-		return "", usage("tools call: the value of --json is not valid UTF-8")
-	}
-	object = strings.TrimSpace(object)
-	if !strings.HasPrefix(object, "{") || !json.Valid([]byte(object)) {
-		return "", usage("tools call: the value of --json is not a JSON object; write one such as '{\"key\": \"value\"}'")
-	}
-	return "/" + name + " " + object, nil
+	object, err := readObject("tools call", object, from, maxArguments)
+	return "/" + name + " " + object, err
 }
 
 // argumentText joins arguments of a command line. The shell has removed the quotes from

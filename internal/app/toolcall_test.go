@@ -97,7 +97,7 @@ func TestToolsCall(t *testing.T) {
 		"empty object":    {args: []string{"say", "--json", ""}, code: 2, stderr: "not a JSON object"},
 		"unknown outcome": {args: []string{"die"}, code: 1, stdout: "ran\n", stderr: "die may have run or not: It is not known whether die has run: the tool reports: the command was ended by a signal: killed"},
 		"no UTF-8":        {args: []string{"say", "a=x\xff y", "b=7"}, code: 2, stderr: `"a=x� y" is not valid UTF-8`},
-		"no UTF-8, JSON":  {args: []string{"say", "--json", "-"}, stdin: "{\"a\":\"\xff\",\"b\":7}", code: 2, stderr: "--json is not valid UTF-8"},
+		"no UTF-8, JSON":  {args: []string{"say", "--json", "-"}, stdin: "{\"a\":\"\xff\",\"b\":7}", code: 2, stderr: "not valid UTF-8"},
 		"escapes":         {args: []string{"say", "\x1b[2J\u202e=1", "b=7"}, code: 1, stderr: `\u001b[2J\u202e`},
 		"hidden":          {args: []string{"say", "--\x1b[2J\u202e"}, code: 2, stderr: `\u001b[2J\u202e`},
 		"denied":          {args: []string{"transfer_money", "amount=1", "to=bob"}, code: 3, stderr: `the rule "never"`},

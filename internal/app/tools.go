@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -18,13 +17,13 @@ import (
 )
 
 func (p *program) toolsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "tools", Short: "list, show or call the tools of the configuration"}
-	c.AddCommand(p.toolsList(), p.toolsShow(), p.toolsCall())
-	return c
+	return group("tools", "list, show or call the tools of the configuration", p.toolsList(), p.toolsShow(), p.toolsCall())
 }
 
 // form is the value of the flag --output.
 type form string
+
+const asJSON form = "json"
 
 // outputFlag gives c the flag that chooses between text and JSON.
 func outputFlag(c *cobra.Command) *form {
@@ -60,10 +59,12 @@ func (p *program) toolsList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *as == "json" {
-			return p.printJSON(inventoryJSON(all))
+		lines := []string{"NAME\tFROM\tGATE\tSAYS\tDIGEST"}
+		for i := range all.Tools {
+			t := &all.Tools[i]
+			lines = append(lines, columns(t.Name, shortOrigin(t.Origin), gateColumn(t), saysColumn(t), digestColumn(t)))
 		}
-		if err := p.printTable(all.Tools); err != nil {
+		if err := p.list(*as, newInventoryJSON(all), lines, "there are no tools", false); err != nil || *as == asJSON {
 			return err
 		}
 		return printProblems(p.stderr, all.Problems)
@@ -81,24 +82,6 @@ func (p *program) inspect(ctx context.Context, given *flags) (*a2aserver.Invento
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	return a2aserver.Inspect(ctx, options)
-}
-
-// printTable prints a line for each tool.
-func (p *program) printTable(tools []a2aserver.ToolInfo) error {
-	if len(tools) == 0 {
-		_, err := fmt.Fprintln(p.stdout, "there are no tools")
-		return err
-	}
-	w := tabwriter.NewWriter(p.stdout, 0, 8, 2, ' ', 0)
-	lines := "NAME\tFROM\tGATE\tSAYS\tDIGEST\n"
-	for i := range tools {
-		t := &tools[i]
-		lines += fmt.Sprintf("%s\t%s\t%s\t%s\t%s\n", visible.Line(t.Name), shortOrigin(t.Origin), gateColumn(t), saysColumn(t), digestColumn(t))
-	}
-	if _, err := io.WriteString(w, lines); err != nil {
-		return err
-	}
-	return w.Flush()
 }
 
 // shortOrigin returns an origin without the file: there is only one.

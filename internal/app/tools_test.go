@@ -112,6 +112,16 @@ func (c *console) run(stdin io.Reader, args ...string) (code int, stdout, stderr
 	return code, stdout, stderr
 }
 
+// want runs a command that exits with a code and says something. It prints nothing else if it
+// fails.
+func (c *console) want(code int, says string, args ...string) {
+	c.t.Helper()
+	got, stdout, stderr := c.run(nil, args...)
+	if got != code || !strings.Contains(stdout+stderr, says) || code != 0 && stdout != "" {
+		c.t.Errorf("%v exits with %d, want %d and %q: %s%s", args, got, code, says, stdout, stderr)
+	}
+}
+
 const document = "../../docs/tools.md"
 
 // The document shows what the commands print: every kind, a gate of each origin, and a
@@ -153,13 +163,9 @@ func TestToolsShow(t *testing.T) {
 		golden.File(t, filepath.Join("testdata", "tools", name+".txt"), stdout)
 	}
 	for name, want := range map[string]string{"deplo": `there is no tool "deplo"; did you mean deploy?`, "git_log": "1 problem: mcp git (line 27): "} {
-		if code, _, stderr := c.run(nil, "tools", "show", name); code != 1 || !strings.Contains(stderr, want) {
-			t.Errorf("tools show %s exits with %d and says\n%s", name, code, stderr)
-		}
+		c.want(1, want, "tools", "show", name)
 	}
-	if code, _, stderr := c.run(nil, "tools", "show"); code != 2 || !strings.Contains(stderr, "tools list") {
-		t.Errorf("tools show without a name exits with %d and says\n%s", code, stderr)
-	}
+	c.want(2, "tools list", "tools", "show")
 }
 
 // A pin that is copied from tools show fits, and one that does not is said to.
@@ -230,9 +236,7 @@ func TestToolsJSON(t *testing.T) {
 	if len(got.Problems) != 1 || got.Problems[0].Origin.Entry != "git" {
 		t.Errorf("the problems are %v", got.Problems)
 	}
-	if code, _, stderr := c.run(nil, "tools", "list", "-o", "xml"); code != 2 || !strings.Contains(stderr, "write text or json") {
-		t.Errorf("another form exits with %d and says %s", code, stderr)
-	}
+	c.want(2, "write text or json", "tools", "list", "-o", "xml")
 }
 
 // The gates of flags are there, and a configuration that no server starts with is no list.
@@ -248,13 +252,9 @@ func TestToolsFlags(t *testing.T) {
 	if _, stdout, _ := c.run(nil, "tools", "show", "pets_createPet", "--no-approve-tools", "pets_createPet"); !strings.Contains(stdout, "allow: no_approve_tools, --no-approve-tools") {
 		t.Errorf("what takes a default back is not shown:\n%s", stdout)
 	}
-	if code, stdout, stderr := c.run(nil, "tools", "list", "--listen", "nowhere"); code != 2 || stdout != "" || !strings.Contains(stderr, "the configuration is invalid") {
-		t.Errorf("a wrong configuration exits with %d:\n%s%s", code, stdout, stderr)
-	}
+	c.want(2, "the configuration is invalid", "tools", "list", "--listen", "nowhere")
 	none := withFile(t, "tools: []\n")
-	if code, stdout, stderr := none.run(nil, "tools", "list"); code != 0 || stdout != "there are no tools\n" || stderr != "" {
-		t.Errorf("without tools it exits with %d:\n%s%s", code, stdout, stderr)
-	}
+	none.want(0, "there are no tools\n", "tools", "list")
 	if _, stdout, _ := withFile(t, "").run(nil, "tools", "list"); !strings.Contains(stdout, "transfer_money  default  asks (the tool)") {
 		t.Errorf("the tools of a server without a file are\n%s", stdout)
 	}

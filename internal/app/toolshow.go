@@ -3,7 +3,6 @@ package app
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,16 +14,8 @@ import (
 )
 
 func (p *program) toolsShow() *cobra.Command {
-	c := &cobra.Command{
-		Use: "show NAME", Short: "print what is known about one tool, and the digest to pin it by",
-		Annotations: map[string]string{takesArguments: "yes"},
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage("tools show takes the name of one tool; 'a2a-server tools list' has them")
-			}
-			return nil
-		},
-	}
+	c := &cobra.Command{Use: "show NAME", Short: "print what is known about one tool, and the digest to pin it by"}
+	takes(c, "; 'a2a-server tools list' has them", "the name of one tool")
 	as := outputFlag(c)
 	given := configFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -39,14 +30,11 @@ func (p *program) toolsShow() *cobra.Command {
 			if t.Name != args[0] {
 				continue
 			}
-			if *as == "json" {
-				return p.printJSON(toolJSON(t))
-			}
 			text, err := shown(t)
-			if err == nil {
-				_, err = io.WriteString(p.stdout, text)
+			if err != nil && *as != asJSON {
+				return err
 			}
-			return err
+			return p.show(*as, newToolJSON(t), text)
 		}
 		if err := printProblems(p.stderr, all.Problems); err != nil {
 			return err

@@ -175,41 +175,18 @@ func (d *decoder) nested(read func(*decoder) (any, *Error)) (any, *Error) {
 
 func (d *decoder) object() (any, *Error) {
 	m := map[string]any{}
-	if d.peek() == '}' {
-		d.pos++
-		return m, nil
-	}
-	for {
-		if d.peek() != '"' {
-			return nil, d.unexpected("a name in quotes")
-		}
-		text, err := d.str(false)
-		if err != nil {
-			return nil, err
-		}
-		name := string(text)
-		if _, twice := m[name]; twice {
-			return nil, (&Error{Reason: "duplicate name in an object"}).below(name)
-		}
-		if d.peek() != ':' {
-			return nil, d.unexpected("a colon").below(name)
-		}
-		d.pos++
+	err := d.members(func(name []byte) bool {
+		_, twice := m[string(name)]
+		return !twice
+	}, func(name []byte) *Error {
 		v, err := d.value()
-		if err != nil {
-			return nil, err.below(name)
-		}
-		m[name] = v
-		switch d.peek() {
-		case ',':
-			d.pos++
-		case '}':
-			d.pos++
-			return m, nil
-		default:
-			return nil, d.unexpected("a comma or a closing brace")
-		}
+		m[string(name)] = v
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return m, nil
 }
 
 func (d *decoder) array() (any, *Error) {

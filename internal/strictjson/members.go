@@ -18,16 +18,14 @@ func Members(raw []byte, verbatim ...string) ([]Member, error) {
 		if err := Validate(raw); err != nil {
 			return nil, err
 		}
-		v, err := Decode(raw)
-		if err != nil {
-			return nil, err
-		}
-		return nil, &Error{Reason: "is " + kindOf(v) + ", want an object"}
+		_, err := DecodeObject(raw)
+		return nil, err
 	}
 	d.pos++
 	d.depth++
 	members := make([]Member, 0, 4)
-	err := d.members(func(name []byte) *Error {
+	var names nameSet
+	err := d.members(names.add, func(name []byte) *Error {
 		d.any = slices.Contains(verbatim, string(name))
 		d.space()
 		start := d.pos
@@ -69,23 +67,22 @@ func Elements(raw []byte, path ...string) int {
 		return 0
 	}
 	d.pos++
-	if d.peek() == ']' {
+	n := 0
+	err := d.elements(func() *Error {
+		n++
+		_, err := d.value()
+		return err
+	})
+	if err != nil {
 		return 0
 	}
-	for n := 1; ; n++ {
-		if _, err := d.value(); err != nil {
-			return 0
-		}
-		if d.peek() != ',' {
-			return n
-		}
-		d.pos++
-	}
+	return n
 }
 
 // checkObject is like object, but builds nothing.
 func (d *decoder) checkObject() (any, *Error) {
-	return nil, d.members(func([]byte) *Error {
+	var names nameSet
+	return nil, d.members(names.add, func([]byte) *Error {
 		_, err := d.value()
 		return err
 	})
@@ -99,13 +96,13 @@ func (d *decoder) checkArray() (any, *Error) {
 	})
 }
 
-// members reads an object after its brace. value reads a member's value.
-func (d *decoder) members(value func(name []byte) *Error) *Error {
+// members reads an object after its brace. isNew reports whether a name was not there before, and
+// value reads a member's value. The names must not be changed.
+func (d *decoder) members(isNew func(name []byte) bool, value func(name []byte) *Error) *Error {
 	if d.peek() == '}' {
 		d.pos++
 		return nil
 	}
-	var names nameSet
 	for {
 		if d.peek() != '"' {
 			return d.unexpected("a name in quotes")
@@ -114,7 +111,7 @@ func (d *decoder) members(value func(name []byte) *Error) *Error {
 		if err != nil {
 			return err
 		}
-		if !names.add(name) {
+		if !isNew(name) {
 			return (&Error{Reason: "duplicate name in an object"}).below(string(name))
 		}
 		if d.peek() != ':' {

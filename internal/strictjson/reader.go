@@ -18,7 +18,8 @@ func (r *Reader) Object(member func(name []byte) bool) bool {
 		return false
 	}
 	_, err := r.d.nested(func(d *decoder) (any, *Error) {
-		return nil, d.members(func(name []byte) *Error {
+		var names nameSet
+		return nil, d.members(names.add, func(name []byte) *Error {
 			if !member(name) {
 				return &Error{Reason: "is not read to its end"}
 			}

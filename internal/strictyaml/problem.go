@@ -52,6 +52,9 @@ func (r *Report) Add(at Place, key, format string, args ...any) {
 	r.problems = append(r.problems, Problem{File: r.File, Line: at.Line, Column: at.Column, Key: key, Problem: fmt.Sprintf(format, args...)})
 }
 
+// Count returns how many problems there are.
+func (r *Report) Count() int { return len(r.problems) }
+
 // Problems returns all problems, ordered by their place in the file.
 func (r *Report) Problems() []Problem {
 	slices.SortStableFunc(r.problems, func(a, b Problem) int {

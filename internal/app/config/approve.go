@@ -57,8 +57,8 @@ func (c *Config) policyGates() []approval.Gate {
 	return all
 }
 
-// gatePath returns the path of the key that made gate i of the policy.
-func (c *Config) gatePath(i int) string {
+// GatePath returns the path of the key that made gate i of the policy, from 0.
+func (c *Config) GatePath(i int) string {
 	if i < len(c.Gates) {
 		return fmt.Sprintf("gates[%d].tool", i)
 	}
@@ -68,16 +68,14 @@ func (c *Config) gatePath(i int) string {
 	return ""
 }
 
-// GateProblem returns a problem at the place where gate i of the policy, from 0, names its
-// tool. The caller sets the field Problem.
-func (c *Config) GateProblem(i int) Problem { return c.Problem(c.gatePath(i)) }
-
-// GatePlace returns where gate i of the policy, from 0, names its tool.
-func (c *Config) GatePlace(i int) Place { return c.origins[c.gatePath(i)].place() }
-
 // Problem returns a problem at the place where a key was set. The caller sets the field
 // Problem.
 func (c *Config) Problem(path string) Problem { return c.origins[path].problem(path) }
+
+// Exempt reports whether no_approve_tools names the tool of this name.
+func (c *Config) Exempt(name string) bool {
+	return slices.ContainsFunc(c.NoApproveTools, func(pattern string) bool { return Matches(pattern, name) })
+}
 
 // Matches reports whether a pattern of approve_tools or no_approve_tools, in which * stands
 // for any text, is about the tool of this name.

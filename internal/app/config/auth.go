@@ -41,6 +41,14 @@ func (a *Auth) Given() bool {
 	return a.Keys.File != "" || len(a.OIDC) > 0 || a.MTLS.Given() || a.Proxy.Header != ""
 }
 
+// RolesOr returns the roles of a caller: their own or, without any, the default roles.
+func (a *Auth) RolesOr(own []string) []string {
+	if len(own) == 0 {
+		return a.DefaultRoles
+	}
+	return own
+}
+
 // APIKeys are keys in a file of ours.
 type APIKeys struct {
 	Header string // that has the key. Defaults to X-API-Key.

@@ -28,27 +28,25 @@ func notEverybody(could string) func([]netip.Prefix) error {
 
 // checkOIDC checks the keys of an issuer that depend on each other.
 func checkOIDC(l *loader, o *OIDC, n strictyaml.Node) {
-	if at, given := l.given(n, "audiences"); given && len(o.Audiences) == 0 && !l.refused[n.Below("audiences").Path()] {
-		l.report.Add(at.at, n.Below("audiences").Path(), "is empty; a token for another server would be accepted; write at least one")
+	audiences, name := n.Path()+".audiences", n.Path()+".name"
+	if l.has(audiences) && len(o.Audiences) == 0 {
+		l.at(audiences, "is empty; a token for another server would be accepted; write at least one")
 	}
 	checkSignIn(l, o, n)
-	at, given := l.given(n, "name")
-	if !given || l.refused[n.Below("name").Path()] {
-		return
-	}
-	if slices.Contains(taken, o.Name) {
-		l.report.Add(at.at, n.Below("name").Path(), "%s is reserved by the server; choose another name", quote(o.Name))
-	}
-	if slices.ContainsFunc(l.config.Auth.OIDC, func(other OIDC) bool { return other.Name == o.Name }) {
-		l.report.Add(at.at, n.Below("name").Path(), "another issuer is called %s, too; give each its own name", quote(o.Name))
+	switch {
+	case !l.has(name):
+	case slices.Contains(taken, o.Name):
+		l.at(name, "%s is reserved by the server; choose another name", quote(o.Name))
+	case slices.ContainsFunc(l.config.Auth.OIDC, func(other OIDC) bool { return other.Name == o.Name }):
+		l.at(name, "another issuer is called %s, too; give each its own name", quote(o.Name))
 	}
 }
 
 // checkSocketUser checks the keys of a local user that depend on each other.
 func checkSocketUser(l *loader, u *SocketUser, n strictyaml.Node) {
-	at, given := l.given(n, "uid")
-	if given && !l.refused[n.Below("uid").Path()] && slices.ContainsFunc(l.config.Auth.Socket, func(other SocketUser) bool { return other.UID == u.UID }) {
-		l.report.Add(at.at, n.Below("uid").Path(), "another entry has %d, too; one user is one caller, so remove one of them", u.UID)
+	uid := n.Path() + ".uid"
+	if l.has(uid) && slices.ContainsFunc(l.config.Auth.Socket, func(other SocketUser) bool { return other.UID == u.UID }) {
+		l.at(uid, "another entry has %d, too; one user is one caller, so remove one of them", u.UID)
 	}
 }
 

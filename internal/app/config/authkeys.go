@@ -36,13 +36,6 @@ func anAlgorithm(to *string) setting.Value {
 	return setting.Choice(to, "an algorithm of signatures", "RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "EdDSA")
 }
 
-func anIssuerName(name string) error {
-	if name == "" || len(name) > 50 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-		return fmt.Errorf("%s is not a name; write 1 to 50 lower-case letters, digits, - and _", quote(name))
-	}
-	return nil
-}
-
 // anIssuer refuses an invalid issuer: a token from it could not be trusted.
 func anIssuer(text string) error {
 	if err := setting.NotEmpty("a URL")(text); err != nil {
@@ -65,10 +58,8 @@ func aURL(text string) error {
 }
 
 func aHeader(name string) error {
-	for _, c := range name {
-		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '-' {
-			return fmt.Errorf("%s is not the name of a header; write letters, digits and -", quote(name))
-		}
+	if err := aHeaderName(name); err != nil {
+		return err
 	}
 	switch strings.ToLower(name) {
 	case "":
@@ -91,85 +82,58 @@ func aProxyHeader(name string) error {
 }
 
 // fromOf returns a function that reads a text, or where a credential has it.
-func fromOf(where string) func(*loader, strictyaml.Node) (From, bool) {
-	return func(_ *loader, n strictyaml.Node) (From, bool) {
-		if n.Null() {
+func fromOf(where string) func(*loader, strictyaml.Node) From {
+	return func(l *loader, n strictyaml.Node) (f From) {
+		switch {
+		case n.Null():
 			n.Add("has no value; write a name, or remove the line")
-			return From{}, false
+		case !n.Says(): // {}
+		case n.IsMapping():
+			f.Key = where
+			l.mapping(n, []key{source(where, &f.Name)}, "", "", "")
+		default:
+			f.Text = text(n, setting.NotEmpty("a name, or remove the line"), setting.OneLine)
 		}
-		if !n.Says() { // {}
-			return From{}, true
-		}
-		if !n.IsMapping() {
-			text, ok := nonEmpty(n)
-			return From{Text: text}, ok
-		}
-		f, ok := n.Fields(where)
-		if !ok {
-			return From{}, false
-		}
-		name, ok := source(f, n, where)
-		return From{Name: name, Key: where}, ok
+		return f
 	}
 }
 
 // rolesOf returns a function that reads a list of roles, or where a credential has groups.
-func rolesOf(where string) func(*loader, strictyaml.Node) (RolesFrom, bool) {
-	return func(_ *loader, n strictyaml.Node) (RolesFrom, bool) {
-		if !n.Null() && !n.Says() { // {}
-			return RolesFrom{}, true
+func rolesOf(where string) func(*loader, strictyaml.Node) RolesFrom {
+	return func(l *loader, n strictyaml.Node) (r RolesFrom) {
+		switch {
+		case !n.Null() && !n.Says(): // {}
+		case n.IsMapping():
+			r.Key = where
+			roles := required(shaped("map", "roles by group, as in {sre: [approver, operator]}", &r.Map, rolesByGroup, ""))
+			l.mapping(n, []key{source(where, &r.Name), roles}, "", "", "")
+		default:
+			r.Fixed = roleList(n)
 		}
-		if !n.IsMapping() {
-			roles, ok := roleList(n)
-			return RolesFrom{Fixed: roles}, ok
-		}
-		f, ok := n.Fields(where, "map")
-		if !ok {
-			return RolesFrom{}, false
-		}
-		name, ok := source(f, n, where)
-		r := RolesFrom{Name: name, Key: where}
-		if f.Get("map").Missing() {
-			n.Add("has no map, without which a group gives no role; write {%s: NAME, map: {GROUP: [ROLE]}}", where)
-			return r, false
-		}
-		groups, is := f.Get("map").Members("roles by group", "; write it as {sre: [approver, operator]}")
-		ok = ok && is
-		r.Map = map[string][]string{}
-		for _, group := range groups {
-			roles, is := roleList(group.Value)
-			if is && len(roles) == 0 {
-				group.Value.Add("has no role; write at least one, or remove the group")
-				is = false
-			}
-			r.Map[group.Name], ok = roles, ok && is
-		}
-		return r, ok
+		return r
 	}
 }
 
-// source reads the name of the claim or header that has something.
-func source(f strictyaml.Fields, n strictyaml.Node, where string) (string, bool) {
-	at := f.Get(where)
-	if at.Missing() {
-		n.Add("names no %s; write {%s: NAME}", where, where)
-		return "", false
+// source returns the key with the name of the claim or header that has something.
+func source(where string, to *string) key {
+	checks := []func(string) error{setting.NotEmpty("a name, or remove the line"), setting.OneLine}
+	if where == "header" {
+		checks = append(checks, aHeader)
 	}
-	name, ok := nonEmpty(at)
-	if ok && where == "header" {
-		if err := aHeader(name); err != nil {
-			at.Add("%v", err)
-			return "", false
+	return required(one(where, "", setting.Text(to, "the name of a "+where, checks...), ""))
+}
+
+func rolesByGroup(_ *loader, n strictyaml.Node) map[string][]string {
+	return byName(n, "roles", "sre: [approver, operator]", anyName, func(n strictyaml.Node) []string {
+		roles := roleList(n)
+		if roles != nil && len(roles) == 0 {
+			n.Add("has no role; write at least one, or remove the group")
 		}
-	}
-	return name, ok
+		return roles
+	})
 }
 
-func nonEmpty(n strictyaml.Node) (string, bool) {
-	return text(n, setting.NotEmpty("a name, or remove the line"), setting.OneLine)
-}
-
-func roleList(n strictyaml.Node) ([]string, bool) {
+func roleList(n strictyaml.Node) []string {
 	seen := map[string]bool{}
 	return texts(n, "a list of roles", "; write it as [requester, approver]", checkRole, func(role string) error {
 		if seen[role] {

@@ -54,14 +54,15 @@ func (l *loader) mapping(n strictyaml.Node, keys []key, prefix, what, more strin
 // complete checks that an entry has the keys that it needs, and makes its paths absolute.
 func (l *loader) complete(n strictyaml.Node, keys []key) {
 	for _, k := range keys {
-		path := n.Below(k.name).Path()
-		switch at, given := l.given(n, k.name); {
-		case k.required && !given:
-			n.Below(k.name).Add("is missing; write %s", k.form)
+		missing := n.Below(k.name)
+		path := missing.Path()
+		switch {
+		case k.required && !l.given(path):
+			missing.Add("is missing; write %s", k.form)
 		case k.path == nil || l.refused[path]:
 		case k.required && *k.path == "":
 			l.refused[path] = true
-			l.report.Add(at.at, path, "is empty; write %s", k.form)
+			l.at(path, "is empty; write %s", k.form)
 		default:
 			l.locate(path, k.path)
 		}
@@ -87,26 +88,22 @@ func names(keys []key) []string {
 
 // member reads the value of a key.
 func (l *loader) member(k key, m strictyaml.Member) {
-	n := m.Value
+	n, before := m.Value, l.report.Count()
 	at := origin{layer: File, name: l.source.File, at: n.Place(), key: m.Key.Place()}
+	l.config.origins[n.Path()] = at
 	var texts []string
 	var items []origin
-	good := false
 	switch {
+	case k.entry != nil && n.Null():
+		return
 	case k.entry != nil:
-		l.config.origins[n.Path()] = at
-		if n.Null() {
-			return
-		}
 		entries, _ := n.Items("a list", "; begin each "+k.noun+" with a dash, as in "+k.example)
 		for _, entry := range entries {
 			k.entry(l, entry)
 		}
 		return
 	case k.read != nil:
-		l.config.origins[n.Path()] = at
 		k.read(l, n)
-		return
 	case k.list && n.Null():
 		n.Add("has no value; write a list, or remove the line for the default")
 	case k.list:
@@ -114,27 +111,28 @@ func (l *loader) member(k key, m strictyaml.Member) {
 		if text, is := n.Scalar(); is {
 			more = "; write it in brackets, as in " + inBrackets(text)
 		}
-		var values []strictyaml.Node
-		values, good = n.Items("a list", more)
+		values, _ := n.Items("a list", more)
 		for _, v := range values {
-			text, is := v.One()
-			good = good && is
+			text, _ := v.One()
 			texts, items = append(texts, text), append(items, origin{layer: File, name: l.source.File, at: v.Place()})
 		}
 	default:
-		var text string
-		text, good = n.One()
+		text, _ := n.One()
 		texts = []string{text}
 	}
-	if good {
+	switch {
+	case l.report.Count() > before:
+		l.refused[n.Path()] = true
+	case k.read == nil:
 		l.put(k, n.Path(), at, texts, items...)
-		return
 	}
-	l.config.origins[n.Path()], l.refused[n.Path()] = at, true
 }
 
-// given returns where a member of n is, and whether n has it.
-func (l *loader) given(n strictyaml.Node, name string) (origin, bool) {
-	at, ok := l.config.origins[n.Below(name).Path()]
-	return at, ok
+// given reports whether the key at path was set, to whatever.
+func (l *loader) given(path string) bool {
+	_, is := l.config.origins[path]
+	return is
 }
+
+// has reports whether the key at path was set to a valid value.
+func (l *loader) has(path string) bool { return l.given(path) && !l.refused[path] }

@@ -30,7 +30,7 @@ func FuzzLoad(f *testing.F) {
 		path := write(t, string(text))
 		c, err := config.Load(config.Source{File: path})
 		if err == nil {
-			roundTrip(t, c)
+			roundTrip(t, c, false)
 			return
 		}
 		var all *config.Error

@@ -49,21 +49,18 @@ func checkGate(l *loader, g *approval.Gate, n strictyaml.Node) {
 // checkGateName refuses the name of an earlier gate. A gate without a name is named after its
 // tool.
 func (l *loader) checkGateName(g *approval.Gate, n strictyaml.Node) {
-	from, name := "name", g.Name
-	at, given := l.given(n, from)
-	if !given {
-		from, name = "tool", "gate:"+g.Tool
-		at, given = l.given(n, from)
+	path, name := n.Path()+".name", g.Name
+	if !l.given(path) {
+		path, name = n.Path()+".tool", "gate:"+g.Tool
 	}
-	path := n.Below(from).Path()
-	if !given || l.refused[path] {
+	if !l.has(path) {
 		return
 	}
 	if first, taken := l.gateAt[name]; taken {
-		l.report.Add(at.key, path, "the gate on line %d is also called %s; give each gate its own name", first, quote(name))
+		l.atKey(path, "the gate on line %d is also called %s; give each gate its own name", first, quote(name))
 		return
 	}
-	l.gateAt[name] = at.key.Line
+	l.gateAt[name] = l.config.origins[path].key.Line
 }
 
 // checkGateUse refuses keys without effect: an operator who writes four_eyes for a gate with
@@ -74,19 +71,17 @@ func (l *loader) checkGateUse(g *approval.Gate, n strictyaml.Node) {
 		useful = append(useful, "hint", "mask")
 	}
 	for _, k := range gateKeys(g) {
-		if at, given := l.given(n, k.name); given && !slices.Contains(useful, k.name) {
-			l.report.Add(at.key, n.Below(k.name).Path(), "has no effect with action %s, which never asks; remove it, or use action: ask", g.Action)
+		path := n.Path() + "." + k.name
+		if l.given(path) && !slices.Contains(useful, k.name) {
+			l.atKey(path, "has no effect with action %s, which never asks; remove it, or use action: ask", g.Action)
 		}
 	}
 }
 
-func approversOf(_ *loader, n strictyaml.Node) (*approval.Approvers, bool) {
-	roles, subjects, ok := namesIn(n, "roles", "subjects")
-	if ok && len(roles)+len(subjects) == 0 {
-		n.Add("is empty; write roles or subjects, or remove approvers if every caller with the right may decide")
-		ok = false
-	}
-	return &approval.Approvers{Roles: roles, Subjects: subjects}, ok
+func approversOf(l *loader, n strictyaml.Node) *approval.Approvers {
+	a := &approval.Approvers{}
+	l.names(n, "roles or subjects, or remove approvers if every caller with the right may decide", listed("roles", &a.Roles), listed("subjects", &a.Subjects))
+	return a
 }
 
 // checkGateDeciders refuses gates that no caller could decide: the calls would wait forever.
@@ -121,12 +116,7 @@ func (l *loader) checkGateDeciders(g *approval.Gate, n strictyaml.Node) {
 // mayApprove reports whether a caller on the network may have the role approver. An API key
 // may always get it, because the file of keys may change at any time.
 func (a *Auth) mayApprove() bool {
-	approves := func(roles []string) bool {
-		if len(roles) == 0 {
-			roles = a.DefaultRoles
-		}
-		return slices.Contains(roles, auth.RoleApprover)
-	}
+	approves := func(roles []string) bool { return slices.Contains(a.RolesOr(roles), auth.RoleApprover) }
 	from := func(r RolesFrom) bool {
 		if r.Name == "" {
 			return approves(r.Fixed)
@@ -144,10 +134,7 @@ func (a *Auth) mayApprove() bool {
 
 // decides reports whether a local user may decide calls of other requesters.
 func (l *loader) decides(u SocketUser) bool {
-	roles := u.Roles
-	if len(roles) == 0 {
-		roles = l.config.Auth.DefaultRoles
-	}
+	roles := l.config.Auth.RolesOr(u.Roles)
 	if !l.authenticated() {
 		return slices.Contains(roles, auth.RoleAdmin) // everything is anonymous's
 	}

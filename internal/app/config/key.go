@@ -74,17 +74,15 @@ type key struct {
 func (k key) onlyInFile() bool { return k.entry != nil || k.read != nil }
 
 // shaped returns a key with a value of any shape, which Show writes as the JSON of the
-// variable. read returns false if it has added a problem.
-func shaped[T any](name, form string, to *T, read func(*loader, strictyaml.Node) (T, bool), meaning string) key {
+// variable. read adds the problems of the value, which is then not set.
+func shaped[T any](name, form string, to *T, read func(*loader, strictyaml.Node) T, meaning string) key {
 	return key{
 		name: name, form: form, meaning: meaning,
 		read: func(l *loader, n strictyaml.Node) {
-			v, ok := read(l, n)
-			if !ok {
-				l.refused[n.Path()] = true
-				return
+			before := l.report.Count()
+			if v := read(l, n); l.report.Count() == before {
+				*to = v
 			}
-			*to = v
 		},
 		texts: func() []string {
 			var text strings.Builder

@@ -140,7 +140,7 @@ func gateKeys(g *approval.Gate) []key {
 // oidcKeys returns the keys of an entry of auth.oidc.
 func oidcKeys(o *OIDC) []key {
 	return []key{
-		required(one("name", "", setting.Text(&o.Name, "a name", anIssuerName), "Name of the issuer, with which subjects begin (corp:alice); do not change it later.")),
+		required(one("name", "", setting.Text(&o.Name, "a name", anIssuerID), "Name of the issuer, with which subjects begin (corp:alice); do not change it later.")),
 		required(one("issuer", "", setting.Text(&o.Issuer, "a URL such as https://idp.example.com", anIssuer), "The issuer, exactly as in the claim iss.")),
 		required(many("audiences", "", &o.Audiences, aText, "A token has to be for any of these (claim aud).")),
 		many("algorithms", "RS256,ES256", &o.Algorithms, anAlgorithm, "Algorithms of signatures that are accepted."),

@@ -63,7 +63,6 @@ type loader struct {
 	refused map[string]bool   // keys with a problem, which are not compared with others
 	report  strictyaml.Report // of the file
 	gateAt  map[string]int    // line of each gate's name
-	secrets []string          // names, including names of entries with problems
 	// references check the references to secrets, once all secrets have been read.
 	references []func()
 	problems   []Problem // other problems
@@ -171,6 +170,17 @@ const (
 	// TokenVariable is the environment variable with their credential.
 	TokenVariable = prefix + "TOKEN"
 )
+
+// Lookup returns the value of a variable in an environment of NAME=value. If it is set twice, the
+// last value counts.
+func Lookup(env []string, name string) (value string, ok bool) {
+	for _, line := range env {
+		if v, is := strings.CutPrefix(line, name+"="); is {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
 
 // notSettings are variables of ours that are no settings.
 var notSettings = []string{FileVariable, URLVariable, TokenVariable}

@@ -25,7 +25,7 @@ func (l *loader) checkReach() {
 	}{
 		{"listen", !setting.Loopback(c.Listen), quote(c.Listen) + " can be reached by other machines, and there is no authentication" + listens},
 		{"grpc.listen", c.GRPC.Listen != "" && !setting.Loopback(c.GRPC.Listen), quote(c.GRPC.Listen) + " can be reached by other machines, and there is no authentication" + listens},
-		{"public_url", c.PublicURL != "" && !localURL(c.PublicURL), "clients on other machines use " + quote(c.PublicURL) + ", and there is no authentication" + proxied},
+		{"public_url", c.PublicURL != "" && !LocalURL(c.PublicURL), "clients on other machines use " + quote(c.PublicURL) + ", and there is no authentication" + proxied},
 		{"grpc.public_url", c.GRPC.PublicURL != "" && !setting.Loopback(c.GRPC.PublicURL), "clients on other machines use " + quote(c.GRPC.PublicURL) + ", and there is no authentication" + proxied},
 		{"trusted_proxies", len(c.TrustedProxies) > 0, "a proxy lets other machines in, and there is no authentication" + proxied},
 	} {
@@ -39,7 +39,7 @@ func (l *loader) checkReach() {
 // URL or the key of its proxies; "" if there is none.
 func (c *Config) Proxied() string {
 	switch {
-	case c.PublicURL != "" && !localURL(c.PublicURL):
+	case c.PublicURL != "" && !LocalURL(c.PublicURL):
 		return c.PublicURL
 	case c.GRPC.PublicURL != "" && !setting.Loopback(c.GRPC.PublicURL):
 		return c.GRPC.PublicURL
@@ -49,8 +49,8 @@ func (c *Config) Proxied() string {
 	return ""
 }
 
-// localURL reports whether the host of a URL is an address of this machine alone.
-func localURL(text string) bool {
+// LocalURL reports whether the host of a URL is an address of this machine alone.
+func LocalURL(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && setting.Loopback(net.JoinHostPort(u.Hostname(), "0"))
 }

@@ -88,7 +88,7 @@ func TestExample(t *testing.T) {
 			}
 		}
 	}
-	roundTrip(t, c)
+	roundTrip(t, c, false)
 }
 
 // TestKeys holds what flags and help take from the keys.

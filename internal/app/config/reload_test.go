@@ -1,8 +1,6 @@
 package config_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -13,27 +11,15 @@ import (
 // its entries has changed.
 func TestReloadedEntries(t *testing.T) {
 	t.Parallel()
-	load := func(text string) *config.Config {
-		t.Helper()
-		file := filepath.Join(t.TempDir(), "a2a-server.yaml")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		c, err := config.Load(config.Source{File: file})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
 	const one = "auth:\n  oidc:\n    - {name: corp, issuer: \"https://idp.example.com\", audiences: [a2a], roles: [requester]}\n"
-	before := load(one)
+	before := load(t, config.Source{File: write(t, one)})
 	for text, want := range map[string][]string{
 		one: nil,
 		one + "    - {name: other, issuer: \"https://b.example.com\", audiences: [a2a], roles: [requester]}\n":               {"auth.oidc"},
 		"auth:\n  oidc:\n    - {name: corp, issuer: \"https://idp.example.com\", audiences: [a2a, b], roles: [requester]}\n": {"auth.oidc"},
 		"log: {level: warn, format: json}\n": {"log.format", "auth.oidc"},
 	} {
-		_, got := before.Reloaded(load(text))
+		_, got := before.Reloaded(load(t, config.Source{File: write(t, text)}))
 		slices.Sort(got)
 		slices.Sort(want)
 		if !slices.Equal(got, want) {

@@ -53,59 +53,54 @@ func aVariable(name string) error {
 
 // secretsKey returns the key secrets.
 func (c *Config) secretsKey() key {
-	return shaped("secrets", "", &c.Secrets, func(l *loader, n strictyaml.Node) (map[string]Secret, bool) {
+	return shaped("secrets", "", &c.Secrets, func(l *loader, n strictyaml.Node) map[string]Secret {
 		if n.Null() {
-			return nil, true
+			return nil
 		}
-		members, ok := n.Members("secrets by their name", "; write them as "+secretExample)
+		members, _ := n.Members("secrets by their name", "; write them as "+secretExample)
 		all := map[string]Secret{}
+		c.Secrets = all // also with a problem, so that references to a secret have none
 		for _, m := range members {
 			if !secretName.MatchString(m.Name) {
 				m.Key.Add("%s is not a name for a secret; write at most 64 letters, digits, _, - and dots", quote(m.Name))
 				continue
 			}
-			l.secrets = append(l.secrets, m.Name) // also if it has a problem, so that references to it have none
 			var s Secret
 			if !m.Value.IsMapping() { // the value may be the secret itself
 				m.Value.Add("is not where the secret is; write that, as in %s, and never the secret itself", secretExample)
-				continue
+			} else {
+				l.mapping(m.Value, secretKeys(&s), "", "a secret", "; write where it is, as in "+secretExample)
+				l.checkSecret(&s, m.Value)
 			}
-			if l.mapping(m.Value, secretKeys(&s), "", "a secret", "; write where it is, as in "+secretExample) && l.checkSecret(&s, m.Value) {
-				all[m.Name] = s
-			}
+			all[m.Name] = s
 		}
-		return all, ok
+		return all
 	}, "")
 }
 
 // checkSecret checks the keys of a secret that depend on each other.
-func (l *loader) checkSecret(s *Secret, n strictyaml.Node) bool {
-	_, env := l.given(n, "env")
-	at, file := l.given(n, "file")
+func (l *loader) checkSecret(s *Secret, n strictyaml.Node) {
+	env, file := l.given(n.Path()+".env"), l.given(n.Path()+".file")
 	switch {
 	case env && file:
-		l.report.Add(at.key, n.Below("file").Path(), "the secret has env, too; a secret is in one place, so remove one of the two")
-		return false
-	case l.refused[n.Below("env").Path()] || l.refused[n.Below("file").Path()]:
-		return false
-	case !env && s.File == "":
+		l.atKey(n.Path()+".file", "the secret has env, too; a secret is in one place, so remove one of the two")
+	case !env && s.File == "" && l.sound(n.Path()+".file"):
 		n.Add("names neither env nor file; write {env: NAME} or {file: PATH}")
-		return false
 	}
-	return true
 }
 
-// reference notes that the value at n refers to a secret, which need not have been read yet.
-func (l *loader) reference(n strictyaml.Node, name string) {
+// reference notes a reference to a secret, which need not have been read yet. add adds a problem
+// with the reference.
+func (l *loader) reference(name string, add func(format string, args ...any)) {
 	l.references = append(l.references, func() {
-		if slices.Contains(l.secrets, name) {
+		if _, known := l.config.Secrets[name]; known {
 			return
 		}
 		hint := suggest.DidYouMean(name, "", slices.Sorted(maps.Keys(l.config.Secrets)))
 		if hint == "" {
 			hint = "; add it under secrets, as in " + secretExample
 		}
-		n.Add("there is no secret %s%s", quote(name), hint)
+		add("there is no secret %s%s", quote(name), hint)
 	})
 }
 
@@ -119,7 +114,7 @@ func (l *loader) template(n strictyaml.Node, text, why string) {
 		case m[0] != "{secret:"+m[1]+"}":
 			n.Add("%s has spaces; write {secret:%s}", quote(m[0]), m[1])
 		default:
-			l.reference(n, m[1])
+			l.reference(m[1], n.Add)
 		}
 	}
 }

@@ -14,23 +14,7 @@ import (
 // value says where it was set. In entries of a list it omits keys with default values.
 func Show(w io.Writer, c *Config) error {
 	s := shower{origins: c.origins}
-	var open []string // the sections that the line before is in
-	for _, k := range c.keys() {
-		in := strings.Split(k.name, ".")
-		in = in[:len(in)-1]
-		for i, section := range in {
-			if i >= len(open) || open[i] != section {
-				fmt.Fprintf(&s.out, "%s%s:\n", strings.Repeat("  ", i), section)
-				open = in[:i+1]
-			}
-		}
-		open = in
-		if k.unset != "" && c.origins[k.name] == (origin{}) {
-			fmt.Fprintf(&s.out, "# %s is not set: %s\n", k.name, k.unset)
-			continue
-		}
-		s.key(k, strings.Repeat("  ", strings.Count(k.name, ".")), k.name)
-	}
+	s.keys(c.keys(), "", "", "")
 	_, err := s.out.WriteTo(w)
 	return err
 }
@@ -41,39 +25,50 @@ type shower struct {
 	origins map[string]origin
 }
 
-// key writes the key at path.
-func (s *shower) key(k key, start, path string) {
-	name := k.name[strings.LastIndexByte(k.name, '.')+1:]
-	at := s.origins[path]
-	if k.entry == nil {
-		fmt.Fprintf(&s.out, "%s%s: %s # %s\n", start, name, k.value(), at)
-		return
+// keys writes the keys of the mapping at path, which ends with a dot. Its first line starts with
+// begin, and each other with indent.
+func (s *shower) keys(all []key, begin, indent, path string) {
+	var open []string // the sections that the line before is in
+	for _, k := range all {
+		names := strings.Split(k.name, ".")
+		in, name := names[:len(names)-1], names[len(names)-1]
+		for i, section := range in {
+			if i >= len(open) || open[i] != section {
+				fmt.Fprintf(&s.out, "%s%s%s:\n", begin, strings.Repeat("  ", i), section)
+				begin, open = indent, in[:i+1]
+			}
+		}
+		open = in
+		at := s.origins[path+k.name]
+		start := begin + strings.Repeat("  ", len(in))
+		switch {
+		case k.unset != "" && at == (origin{}):
+			fmt.Fprintf(&s.out, "# %s is not set: %s\n", k.name, k.unset)
+		case k.entry == nil:
+			fmt.Fprintf(&s.out, "%s%s: %s # %s\n", start, name, k.value(), at)
+		default:
+			s.entries(k, start+name, strings.Repeat(" ", len(start)), path+k.name)
+		}
+		begin = indent
 	}
+}
+
+// entries writes the list of mappings at path, without keys that have their default.
+func (s *shower) entries(k key, start, indent, path string) {
 	entries, blank := k.entries()
 	if len(entries) == 0 {
-		fmt.Fprintf(&s.out, "%s%s: [] # %s\n", start, name, at)
+		fmt.Fprintf(&s.out, "%s: [] # %s\n", start, s.origins[path])
 		return
 	}
-	fmt.Fprintf(&s.out, "%s%s:\n", start, name)
-	indent := strings.Repeat(" ", len(start))
+	s.out.WriteString(start + ":\n")
 	for i, entry := range entries {
-		begin := indent + "  - "
-		section := ""
+		var set []key
 		for j, k := range entry {
-			if k.entry == nil && slices.Equal(k.texts(), blank[i][j].texts()) {
-				continue
+			if k.entry != nil || !slices.Equal(k.texts(), blank[i][j].texts()) {
+				set = append(set, k)
 			}
-			parent, _, nested := strings.Cut(k.name, ".")
-			if nested && parent != section {
-				fmt.Fprintf(&s.out, "%s%s:\n", begin, parent)
-				section, begin = parent, indent+"    "
-			}
-			if nested {
-				begin += "  "
-			}
-			s.key(k, begin, fmt.Sprintf("%s[%d].%s", path, i, k.name))
-			begin = indent + "    "
 		}
+		s.keys(set, indent+"  - ", indent+"    ", fmt.Sprintf("%s[%d].", path, i))
 	}
 }
 

@@ -65,16 +65,16 @@ func TestShowRoundTrip(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			roundTrip(t, load(t, config.Source{File: write(t, tt.text)}))
+			roundTrip(t, load(t, config.Source{File: write(t, tt.text)}), false)
 		})
 	}
 }
 
-// roundTrip loads what Show writes.
-func roundTrip(t testing.TB, c *config.Config) {
+// roundTrip loads what Show writes. callers is as in [config.Source].
+func roundTrip(t testing.TB, c *config.Config, callers bool) {
 	t.Helper()
 	text := show(t, c)
-	again, err := config.Load(config.Source{File: write(t, text)})
+	again, err := config.Load(config.Source{File: write(t, text), Callers: callers})
 	if err != nil {
 		t.Fatalf("Load() of what Show() wrote = %v\n%s", err, text)
 	}

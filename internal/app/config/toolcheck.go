@@ -21,12 +21,7 @@ func (l *loader) kind(n strictyaml.Node) (Kind, bool) {
 		return "", false
 	}
 	names := n.Names()
-	var found []Kind
-	for _, k := range Kinds() {
-		if slices.Contains(names, string(k)) {
-			found = append(found, k)
-		}
-	}
+	found := slices.DeleteFunc(Kinds(), func(k Kind) bool { return !slices.Contains(names, string(k)) })
 	if slices.Contains(found, KindMCP) { // it has a key of that name
 		found = slices.DeleteFunc(found, func(k Kind) bool { return k == KindCommand })
 	}
@@ -61,16 +56,17 @@ func (l *loader) checkTool(t *Tool, n strictyaml.Node) {
 		t.Dir = filepath.Dir(l.source.File)
 		l.locate(n.Path(), &t.Dir)
 	}
+	in := n.Path() + "."
 	for _, name := range t.Optional {
-		if _, ok := t.Args[name]; !ok && !l.refused[n.Below("args").Path()] {
-			l.at(n.Below("optional").Path(), "there is no argument %s%s", quote(name), suggest.DidYouMean(name, "", slices.Sorted(maps.Keys(t.Args))))
+		if _, ok := t.Args[name]; !ok && l.sound(in+"args") {
+			l.at(in+"optional", "there is no argument %s%s", quote(name), suggest.DidYouMean(name, "", slices.Sorted(maps.Keys(t.Args))))
 		}
 	}
 	l.template(n.Below("stdin"), t.Stdin, "put the secret into env")
 	l.template(n.Below("request"), t.Request, onlyHeaders)
 	l.template(n.Below("server"), t.URL, onlyHeaders)
-	if t.Body != nil && t.Form != nil {
-		l.at(n.Below("form").Path(), "the request has a body, too; remove one of the two")
+	if l.given(in+"body") && l.given(in+"form") {
+		l.at(in+"form", "the request has a body, too; remove one of the two")
 	}
 	if t.Kind == KindMCP {
 		l.checkServer(t, n)
@@ -82,11 +78,11 @@ func (l *loader) checkTool(t *Tool, n strictyaml.Node) {
 
 // checkServer checks how an MCP server is reached.
 func (l *loader) checkServer(t *Tool, n strictyaml.Node) {
-	_, process := l.given(n, "command")
-	at, remote := l.given(n, "url")
+	in := n.Path() + "."
+	process, remote := l.given(in+"command"), l.given(in+"url")
 	switch {
 	case process && remote:
-		l.report.Add(at.key, n.Below("url").Path(), "the server has a command, too; remove one of the two")
+		l.atKey(in+"url", "the server has a command, too; remove one of the two")
 	case !process && !remote:
 		n.Add("names neither command nor url; write command: [program, argument], or url: https://…")
 	}
@@ -95,75 +91,76 @@ func (l *loader) checkServer(t *Tool, n strictyaml.Node) {
 		useless, how = []string{"dir", "env"}, "a URL; write command: if it is a program on this machine"
 	}
 	for _, name := range useless {
-		if at, given := l.given(n, name); given && process != remote {
-			l.report.Add(at.key, n.Below(name).Path(), "has no effect, because the server is %s", how)
+		if l.given(in+name) && process != remote {
+			l.atKey(in+name, "has no effect, because the server is %s", how)
 		}
 	}
 }
 
 // checkNames checks that the lists of tools name only offered tools.
 func (l *loader) checkNames(t *Tool, n strictyaml.Node) {
-	if l.refused[n.Below("only").Path()] {
+	only := n.Path() + ".only"
+	if l.refused[only] {
 		return
 	}
 	all := slices.Contains(t.Only, "*")
 	if all && len(t.Only) > 1 {
-		l.at(n.Below("only").Path(), "\"*\" stands for all tools; remove it, or the names")
+		l.at(only, "\"*\" stands for all tools; remove it, or the names")
 	}
-	if _, given := l.given(n, "only"); given && len(t.Only) == 0 {
-		l.at(n.Below("only").Path(), "is empty, so that no tool is offered; list some, or remove the entry")
+	if l.given(only) && len(t.Only) == 0 {
+		l.at(only, "is empty, so that no tool is offered; list some, or remove the entry")
 	}
 	for name, list := range map[string][]string{
 		"approve": t.Approve.Names, "trust": t.Trust, "pins": slices.Sorted(maps.Keys(t.Pins)),
 	} {
 		for _, tool := range list {
-			switch at, _ := l.given(n, name); {
+			switch path := n.Path() + "." + name; {
 			case tool == "*":
-				l.report.Add(at.key, n.Below(name).Path(), "\"*\" is not the name of a tool; write the names")
+				l.atKey(path, "\"*\" is not the name of a tool; write the names")
 			case !all && !slices.Contains(t.Only, tool):
-				l.report.Add(at.key, n.Below(name).Path(), "%s is not under only, so it is not offered%s", quote(tool), suggest.DidYouMean(tool, "", t.Only))
+				l.atKey(path, "%s is not under only, so it is not offered%s", quote(tool), suggest.DidYouMean(tool, "", t.Only))
 			}
 		}
 	}
 }
 
-// names returns the names that the tools of t have, and the prefix that they begin with if
-// their names are not known yet.
-func (t *Tool) names() (names []string, prefix string) {
+// names returns the names that the tools of t have or, if they are not known yet, how these
+// begin, with a * after.
+func (t *Tool) names() []string {
 	switch {
 	case t.Kind == KindBuiltin && t.Name == "demo":
-		return []string{"echo", "stream", "transfer_money"}, ""
+		return []string{"echo", "stream", "transfer_money"}
 	case !t.Kind.prefixes():
-		return []string{t.Name}, ""
+		return []string{t.Name}
 	case slices.Contains(t.Only, "*"):
-		return nil, t.Name + "_"
+		return []string{t.Name + "_*"}
 	}
+	var names []string
 	for _, name := range t.Only {
 		names = append(names, t.Name+"_"+name)
 	}
-	return names, ""
+	return names
 }
 
 // checkTools refuses entries whose tools have, or may later have, the same name: a server
 // could otherwise take the name of another tool, or end both.
 func (l *loader) checkTools() {
 	entries := l.config.Tools.Entries
-	_, l.config.Tools.Given = l.config.origins["tools"]
+	l.config.Tools.Given = l.given("tools")
 	what := func(i int) string {
-		return fmt.Sprintf("%s %s on line %d", entries[i].Kind, quote(entries[i].Name), l.config.ToolPlace(i, "").Line)
+		return fmt.Sprintf("%s %s on line %d", entries[i].Kind, quote(entries[i].Name), l.config.Place(l.config.ToolPath(i, "")).Line)
 	}
 	for i := range entries {
-		names, prefix := entries[i].names()
 		for j := range i {
-			others, otherPrefix := entries[j].names()
-			at := l.config.ToolProblem(i, "")
+			one, other := &entries[i], &entries[j]
+			at, both := l.config.Problem(l.config.ToolPath(i, "")), common(one.names(), other.names())
 			switch {
-			case entries[i].Name == "" || entries[j].Name == "":
+			case one.Name == "" || other.Name == "":
 				continue
-			case entries[i].Name == entries[j].Name && entries[i].Kind.prefixes() == entries[j].Kind.prefixes():
+			case one.Name == other.Name && one.Kind.prefixes() == other.Kind.prefixes():
 				at.Problem = fmt.Sprintf("the %s is also called that; rename one", what(j))
-			case common(names, prefix, others, otherPrefix) != "":
-				at.Problem = fmt.Sprintf("the %s may have a tool with the same name, %s; rename one of the two", what(j), common(names, prefix, others, otherPrefix))
+			case both != "":
+				at.Problem = fmt.Sprintf("the %s may have a tool with the same name, %s; rename one of the two", what(j), both)
 			default:
 				continue
 			}
@@ -178,20 +175,21 @@ func (l *loader) checkTools() {
 	}
 }
 
-// common returns a name that is in both sets, or that both may get.
-func common(names []string, prefix string, others []string, otherPrefix string) string {
-	for _, name := range names {
-		if slices.Contains(others, name) || otherPrefix != "" && strings.HasPrefix(name, otherPrefix) {
-			return quote(name)
+// common returns a name that is in both lists of [Tool.names], or that both may get; "": none.
+func common(names, others []string) string {
+	for _, a := range names {
+		for _, b := range others {
+			one, open := strings.CutSuffix(a, "*")
+			other, otherOpen := strings.CutSuffix(b, "*")
+			switch {
+			case open && otherOpen && (strings.HasPrefix(one, other) || strings.HasPrefix(other, one)):
+				return "beginning with " + quote(max(one, other))
+			case a == b, otherOpen && strings.HasPrefix(a, other):
+				return quote(a)
+			case open && strings.HasPrefix(b, one):
+				return quote(b)
+			}
 		}
-	}
-	for _, name := range others {
-		if prefix != "" && strings.HasPrefix(name, prefix) {
-			return quote(name)
-		}
-	}
-	if prefix != "" && otherPrefix != "" && (strings.HasPrefix(prefix, otherPrefix) || strings.HasPrefix(otherPrefix, prefix)) {
-		return "beginning with " + quote(max(prefix, otherPrefix))
 	}
 	return ""
 }

@@ -111,33 +111,23 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s:%d", visible.Line(p.File), p.Line)
 }
 
-func (o origin) place() Place {
+// ToolPath returns the path of a key of entry i of tools, from 0, or, without the key, of the key
+// with which the entry begins.
+func (c *Config) ToolPath(i int, name string) string {
+	path := fmt.Sprintf("tools[%d].", i)
+	if _, given := c.origins[path+name]; given {
+		return path + name
+	}
+	return path + string(c.Tools.Entries[i].Kind)
+}
+
+// Place returns where the key at path was set.
+func (c *Config) Place(path string) Place {
+	o := c.origins[path]
 	if o.layer != File {
 		return Place{File: o.name}
 	}
 	return Place{File: o.name, Line: o.key.Line}
-}
-
-// ToolPlace returns where entry i of tools, from 0, has a key or, without the key, where it
-// begins.
-func (c *Config) ToolPlace(i int, name string) Place {
-	path := fmt.Sprintf("tools[%d].", i)
-	if at, ok := c.origins[path+name]; ok {
-		return at.place()
-	}
-	return c.origins[path+string(c.Tools.Entries[i].Kind)].place()
-}
-
-// ToolProblem returns a problem with a key of entry i of tools, from 0. The caller sets the
-// field Problem.
-func (c *Config) ToolProblem(i int, name string) Problem {
-	path := fmt.Sprintf("tools[%d].", i)
-	at, ok := c.origins[path+name]
-	if !ok {
-		name = string(c.Tools.Entries[i].Kind)
-		at = c.origins[path+name]
-	}
-	return at.problem(path + name)
 }
 
 // toolsKey returns the key tools.

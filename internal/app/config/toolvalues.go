@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,19 +13,28 @@ import (
 )
 
 var (
-	toolNames     = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 	argumentNames = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 	headerNames   = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
-	methods       = regexp.MustCompile(`^[A-Z]+$`)
-	digests       = regexp.MustCompile(`^[0-9A-Fa-f]{64}$`)
+	anyName       = regexp.MustCompile(`.`)
+
+	// aToolName is the name of a tool, or the prefix of tools.
+	aToolName   = matching(`^[A-Za-z0-9_-]{1,64}$`, "%s is not a name for tools; write 1 to 64 letters, digits, _ and -")
+	anArgument  = matching(argumentNames.String(), "%s is not the name of an argument; write at most 64 letters, digits, _, - and dots")
+	aMethod     = matching(`^[A-Z]+$`, "%s is not a method; write it in capitals, as in POST")
+	aDigest     = matching(`^[0-9A-Fa-f]{64}$`, "%s is not a digest; copy the 64 hexadecimal digits that 'a2a-server tools show' prints")
+	aHeaderName = matching(`^[0-9A-Za-z-]*$`, "%s is not the name of a header; write letters, digits and -")
+	anIssuerID  = matching(`^[a-z0-9_-]{1,50}$`, "%s is not a name; write 1 to 50 lower-case letters, digits, - and _")
 )
 
-// aToolName refuses names that a tool, or the prefix of tools, cannot have.
-func aToolName(name string) error {
-	if !toolNames.MatchString(name) {
-		return fmt.Errorf("%s is not a name for tools; write 1 to 64 letters, digits, _ and -", quote(name))
+// matching returns a check of a text. problem has a verb for the text.
+func matching(pattern, problem string) func(string) error {
+	valid := regexp.MustCompile(pattern)
+	return func(text string) error {
+		if !valid.MatchString(text) {
+			return fmt.Errorf(problem, quote(text))
+		}
+		return nil
 	}
-	return nil
 }
 
 // toolName is the name of a tool as its server has it, or "*".
@@ -32,14 +42,7 @@ func toolName(to *string) setting.Value {
 	return setting.Text(to, "a tool", setting.NotEmpty("the name of a tool"), setting.OneLine)
 }
 
-func argumentName(to *string) setting.Value {
-	return setting.Text(to, "an argument", func(name string) error {
-		if !argumentNames.MatchString(name) {
-			return fmt.Errorf("%s is not the name of an argument; write at most 64 letters, digits, _, - and dots", quote(name))
-		}
-		return nil
-	})
-}
+func argumentName(to *string) setting.Value { return setting.Text(to, "an argument", anArgument) }
 
 func pattern(to *string) setting.Value {
 	return setting.Text(to, "a pattern such as files_*", setting.NotEmpty("the name of a tool, or * for all"), setting.OneLine)
@@ -64,8 +67,8 @@ func aRequest(text string) error {
 	switch {
 	case !ok || strings.TrimSpace(url) != url || url == "":
 		return fmt.Errorf("%s is not a method and a URL; write them with one space, as in POST https://jira.example.com/issue", quote(text))
-	case !methods.MatchString(method):
-		return fmt.Errorf("%s is not a method; write it in capitals, as in POST", quote(method))
+	case aMethod(method) != nil:
+		return aMethod(method)
 	}
 	return setting.OneLine(text)
 }
@@ -97,7 +100,7 @@ func inBrackets(items ...string) string {
 const shellSyntax = "\"'`\\|&;<>$"
 
 // argv reads a list of texts.
-func argv(l *loader, n strictyaml.Node) ([]string, bool) {
+func argv(l *loader, n strictyaml.Node) []string {
 	more := "; write it as [program, argument]"
 	switch text, is := n.Scalar(); {
 	case !is:
@@ -110,103 +113,93 @@ func argv(l *loader, n strictyaml.Node) ([]string, bool) {
 	var all []string
 	for _, item := range items {
 		text, is := item.One()
-		if ok = ok && is; is && strings.ContainsRune(text, 0) {
+		if ok = ok && is; strings.ContainsRune(text, 0) {
 			item.Add("has a NUL character, which no argument can have; remove it")
-			ok = false
 		}
 		l.template(item, text, "every user of the machine can read the arguments of a process; put the secret into env")
 		all = append(all, text)
 	}
 	if ok && (len(all) == 0 || all[0] == "") {
 		n.Add("names no program; write it as [program, argument]")
-		ok = false
 	}
-	return all, ok
+	return all
 }
 
 // text reads a text that passes all checks.
-func text(n strictyaml.Node, checks ...func(string) error) (string, bool) {
-	text, ok := n.One()
-	for _, check := range checks {
-		if ok {
-			if err := check(text); err != nil {
-				n.Add("%v", err)
-				ok = false
-			}
-		}
-	}
-	return text, ok
+func text(n strictyaml.Node, checks ...func(string) error) (text string) {
+	n.Into(setting.Text(&text, "", checks...))
+	return text
 }
 
-// texts reads a list of texts that pass all checks. what and more are for
+// texts reads a list of texts that pass all checks; nil: it is no list. what and more are for
 // [strictyaml.Node.Expected].
-func texts(n strictyaml.Node, what, more string, checks ...func(string) error) (all []string, ok bool) {
+func texts(n strictyaml.Node, what, more string, checks ...func(string) error) []string {
 	items, ok := n.Items(what, more)
-	for _, item := range items {
-		text, is := text(item, checks...)
-		all, ok = append(all, text), ok && is
+	if !ok {
+		return nil
 	}
-	return all, ok
+	all := []string{}
+	for _, item := range items {
+		all = append(all, text(item, checks...))
+	}
+	return all
 }
 
 // byName reads a mapping with names that match valid, and values that read returns.
-func byName[V any](n strictyaml.Node, what, example string, valid *regexp.Regexp, read func(strictyaml.Node) (V, bool)) (map[string]V, bool) {
-	members, ok := n.Members(what+" by name", "; write them as "+example)
+func byName[V any](n strictyaml.Node, what, example string, valid *regexp.Regexp, read func(strictyaml.Node) V) map[string]V {
+	members, _ := n.Members(what+" by name", "; write them as "+example)
 	all := map[string]V{}
 	for _, m := range members {
 		if !valid.MatchString(m.Name) {
 			m.Key.Add("%s is not a name that is possible here; write it as in %s", quote(m.Name), example)
-			ok = false
 			continue
 		}
-		v, is := read(m.Value)
-		all[m.Name], ok = v, ok && is
+		all[m.Name] = read(m.Value)
 	}
-	return all, ok
+	return all
 }
 
-func schemas(_ *loader, n strictyaml.Node) (map[string]any, bool) {
-	return byName(n, "JSON Schemas", "service: {type: string}", argumentNames, func(n strictyaml.Node) (any, bool) {
+func schemas(_ *loader, n strictyaml.Node) map[string]any {
+	return byName(n, "JSON Schemas", "service: {type: string}", argumentNames, func(n strictyaml.Node) any {
 		switch text, is := n.Scalar(); {
 		case n.IsMapping():
-			return n.JSON(), true
+			return n.JSON()
 		case is && (text == "true" || text == "false") && !n.IsText():
 			n.Add("%s as a schema accepts everything or nothing; write the type of the argument, as in {type: string}", text)
 		default:
 			n.Expected("a JSON Schema", "; write it as {type: string}")
 		}
-		return nil, false
+		return nil
 	})
 }
 
-func environmentOf(l *loader, n strictyaml.Node) (map[string]Value, bool) {
-	return byName(n, "texts", "LANG: C.UTF-8 or TOKEN: {secret: jira}", variable, func(n strictyaml.Node) (Value, bool) { return valueOf(l, n) })
+func environmentOf(l *loader, n strictyaml.Node) map[string]Value {
+	return byName(n, "texts", "LANG: C.UTF-8 or TOKEN: {secret: jira}", variable, func(n strictyaml.Node) Value { return valueOf(l, n) })
 }
 
 // valueOf reads a text, or a reference to a secret.
-func valueOf(l *loader, n strictyaml.Node) (Value, bool) {
+func valueOf(l *loader, n strictyaml.Node) Value {
 	if n.IsMapping() {
-		f, ok := n.Fields("secret")
-		name, is := f.Get("secret").One()
-		if ok && is {
-			l.reference(f.Get("secret"), name)
+		var v Value
+		l.mapping(n, []key{required(one("secret", "", filled(&v.Secret, "the name of a secret"), ""))}, "", "", "")
+		if v.Secret != "" {
+			l.reference(v.Secret, func(format string, args ...any) { l.at(n.Path()+".secret", format, args...) })
 		}
-		return Value{Secret: name}, ok && is
+		return v
 	}
-	text, ok := n.One()
+	text, _ := n.One()
 	if m := secretIn.FindStringSubmatch(text); m != nil {
 		n.Add("a secret is the whole value here; write {secret: %s}, without quotes around it", visible.Clip(m[1], 60))
 	}
 	if strings.ContainsRune(text, 0) {
 		n.Add("has a NUL character, which no variable can have; remove it")
-		ok = false
 	}
-	return Value{Text: text}, ok
+	return Value{Text: text}
 }
 
-func headersOf(l *loader, n strictyaml.Node) (map[string]string, bool) {
+func headersOf(l *loader, n strictyaml.Node) map[string]string {
 	lower := map[string]string{}
-	return byName(n, "headers", `Authorization: "Bearer {secret:jira}"`, headerNames, func(n strictyaml.Node) (string, bool) {
+	return byName(n, "headers", `Authorization: "Bearer {secret:jira}"`, headerNames, func(n strictyaml.Node) string {
 		name := n.Path()[strings.LastIndexByte(n.Path(), '.')+1:]
 		if first, twice := lower[strings.ToLower(name)]; twice {
 			n.Add("is the same header as %s; remove one", quote(first))
@@ -214,33 +207,33 @@ func headersOf(l *loader, n strictyaml.Node) (map[string]string, bool) {
 		lower[strings.ToLower(name)] = name
 		if n.IsMapping() {
 			n.Expected("a text", `; put it in quotes, as in Authorization: "Bearer {secret:jira}"`)
-			return "", false
+			return ""
 		}
-		text, ok := n.One()
+		text, _ := n.One()
 		l.template(n, text, "")
-		return text, ok
+		return text
 	})
 }
 
 const onlyHeaders = "a secret goes into a header, as in header: {Authorization: \"Bearer {secret:jira}\"}"
 
-func formOf(l *loader, n strictyaml.Node) (map[string]string, bool) {
-	return byName(n, "texts", `summary: "{summary}"`, regexp.MustCompile(`.`), func(n strictyaml.Node) (string, bool) {
-		text, ok := n.One()
+func formOf(l *loader, n strictyaml.Node) map[string]string {
+	return byName(n, "texts", `summary: "{summary}"`, anyName, func(n strictyaml.Node) string {
+		text, _ := n.One()
 		l.template(n, text, onlyHeaders)
-		return text, ok
+		return text
 	})
 }
 
-func anyValue(l *loader, n strictyaml.Node) (any, bool) {
+func anyValue(l *loader, n strictyaml.Node) any {
 	if n.Null() {
 		n.Add("has no value; write what is sent, or remove the line")
-		return nil, false
+		return nil
 	}
 	n.Quoted()
 	v := n.JSON()
 	l.inside(n, v)
-	return v, true
+	return v
 }
 
 // inside checks the references to secrets in all texts of v.
@@ -260,77 +253,57 @@ func (l *loader) inside(n strictyaml.Node, v any) {
 	}
 }
 
-func pinsOf(_ *loader, n strictyaml.Node) (map[string]string, bool) {
-	return byName(n, "digests", "read_file: 3f2a…", regexp.MustCompile(`.`), func(n strictyaml.Node) (string, bool) {
-		text, ok := n.One()
-		if ok && !digests.MatchString(text) {
-			n.Add("%s is not a digest; copy the 64 hexadecimal digits that 'a2a-server tools show' prints", quote(text))
-			ok = false
-		}
-		return strings.ToLower(text), ok
+func pinsOf(_ *loader, n strictyaml.Node) map[string]string {
+	return byName(n, "digests", "read_file: 3f2a…", anyName, func(n strictyaml.Node) string {
+		return strings.ToLower(text(n, aDigest))
 	})
 }
 
 // approveOf reads the tools that need approval: the named tools of an entry that has several,
 // or its only tool.
-func approveOf(several bool) func(*loader, strictyaml.Node) (Approve, bool) {
+func approveOf(several bool) func(*loader, strictyaml.Node) Approve {
 	yes, no, form := "true", "false", "true or false"
 	if several {
 		yes, no, form = "all", "none", "all, none, or a list of names"
 	}
-	return func(_ *loader, n strictyaml.Node) (Approve, bool) {
+	return func(_ *loader, n strictyaml.Node) Approve {
 		text, is := n.Scalar()
 		switch {
-		case is && strings.EqualFold(text, yes):
-			return Approve{Given: true, All: true}, true
-		case is && strings.EqualFold(text, no):
-			return Approve{Given: true}, true
+		case is && (strings.EqualFold(text, yes) || strings.EqualFold(text, no)):
+			return Approve{Given: true, All: strings.EqualFold(text, yes)}
 		case is || n.Null() || !several:
 			n.Expected(form, "")
-			return Approve{}, false
+			return Approve{}
 		}
-		names, ok := texts(n, form, "")
-		a := Approve{Given: true, Names: names}
-		if ok && len(a.Names) == 0 {
+		names := texts(n, form, "")
+		if names != nil && len(names) == 0 {
 			n.Add("is an empty list; write none, if no tool has to be approved")
-			ok = false
 		}
-		return a, ok
+		return Approve{Given: true, Names: names}
 	}
 }
 
-// namesIn reads a mapping with two lists of names, of which either may be missing.
-func namesIn(n strictyaml.Node, one, other string) (first, second []string, ok bool) {
-	f, ok := n.Fields(one, other)
-	if !ok {
-		return nil, nil, false
-	}
-	read := func(n strictyaml.Node) []string {
-		if n.Missing() {
-			return nil
-		}
-		all, is := texts(n, "a list", "; write it as [one, two]", setting.NotEmpty("a name, or remove it"))
-		ok = ok && is
-		return all
-	}
-	first, second = read(f.Get(one)), read(f.Get(other))
-	return first, second, ok
-}
-
-func audienceOf(l *loader, n strictyaml.Node) (*For, bool) {
-	roles, callers, ok := namesIn(n, "roles", "callers")
-	a := &For{Roles: roles, Callers: callers}
-	switch {
-	case !ok:
-		return nil, false
-	case len(a.Roles)+len(a.Callers) == 0:
-		n.Add("is empty; write roles or callers, or remove for: if the tools are for all callers")
-		return nil, false
-	}
+func audienceOf(l *loader, n strictyaml.Node) *For {
+	a := &For{}
+	l.names(n, "roles or callers, or remove for: if the tools are for all callers", listed("roles", &a.Roles), listed("callers", &a.Callers))
 	l.references = append(l.references, func() {
-		if !l.authenticated() {
+		if l.sound(n.Path()) && !l.authenticated() {
 			n.Add("no caller could use these tools: without authentication callers cannot be told apart; set auth (docs/security.md), or remove for:")
 		}
 	})
-	return a, true
+	return a
+}
+
+func listed(name string, to *[]string) key {
+	return many(name, "", to, func(to *string) setting.Value { return filled(to, "a name, or remove it") }, "")
+}
+
+// names reads a mapping with lists of names, of which any but not all may be missing.
+func (l *loader) names(n strictyaml.Node, write string, lists ...key) {
+	before := l.report.Count() + len(l.problems)
+	l.mapping(n, lists, "", "a mapping with "+strictyaml.List(names(lists)), "")
+	empty := !slices.ContainsFunc(lists, func(k key) bool { return len(k.texts()) > 0 })
+	if empty && l.report.Count()+len(l.problems) == before {
+		n.Add("is empty; write %s", write)
+	}
 }

@@ -23,20 +23,20 @@ const (
 )
 
 // secretOf reads a reference to a secret, and never the secret itself.
-func secretOf(l *loader, n strictyaml.Node) (Value, bool) {
-	v, ok := valueOf(l, n)
+func secretOf(l *loader, n strictyaml.Node) Value {
+	v := valueOf(l, n)
 	if v.Text != "" {
 		n.Add("is not where the secret is; write {secret: NAME} and the secret's place under secrets, as in %s", secretExample)
-		return Value{}, false
 	}
-	return v, ok
+	return v
 }
 
 // checkSignIn checks the keys for signing in at an issuer that depend on each other.
 func checkSignIn(l *loader, o *OIDC, n strictyaml.Node) {
 	for _, name := range []string{"client_secret", "scopes", "sign_in_token"} {
-		if at, given := l.given(n, name); given && o.ClientID == "" && !l.refused[n.Below("client_id").Path()] {
-			l.report.Add(at.key, n.Below(name).Path(), "it would have no effect; set client_id, or remove this")
+		path := n.Path() + "." + name
+		if l.given(path) && o.ClientID == "" && l.sound(n.Path()+".client_id") {
+			l.atKey(path, "it would have no effect; set client_id, or remove this")
 		}
 	}
 }

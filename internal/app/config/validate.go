@@ -67,6 +67,11 @@ func (l *loader) sound(keys ...string) bool {
 	return !slices.ContainsFunc(keys, func(k string) bool { return l.refused[k] })
 }
 
+// atKey adds a problem at the name of a key in the file.
+func (l *loader) atKey(path, format string, args ...any) {
+	l.report.Add(l.config.origins[path].key, path, format, args...)
+}
+
 // at adds a problem at the place where the key was set.
 func (l *loader) at(name, format string, args ...any) {
 	l.add(l.config.origins[name], name, format, args...)
