@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"a2a-server/auth"
+	"a2a-server/internal/stack"
 )
 
 const (
@@ -136,6 +137,7 @@ func (g *GRPC) registerReflection() { reflection.Register(g.rpc) }
 
 // intercept runs the common beginning of every call before the handlers of reflection.
 func (g *GRPC) intercept(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	stack.Grow()
 	if !g.cfg.Reflection || !strings.HasPrefix(info.FullMethod, reflected) {
 		return handler(srv, ss)
 	}

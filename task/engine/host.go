@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"a2a-server/internal/stack"
 )
 
 // Host provides an engine's goroutines, waits and timers. With it, a simulation runs a
@@ -25,7 +27,10 @@ func (e *Engine) spawn(f func()) {
 		h.Go(f)
 		return
 	}
-	go f()
+	go func() {
+		stack.Grow()
+		f()
+	}()
 }
 
 // wait is [Host.Wait], for at most five channels.
