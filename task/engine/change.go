@@ -288,7 +288,7 @@ func (e *Engine) started(t *turn, d *task.Draft, run bool) {
 func (e *Engine) committed(f *task.Fold, d *task.Draft) {
 	e.tell(d.Audited())
 	if d.Audits() {
-		e.audits.wake()
+		e.audited()
 	}
 	if d.HasDue() {
 		signal(e.due)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,7 +91,7 @@ type Engine struct {
 	heavy     heavy
 	sessions  sessions
 	disk      diskWatch
-	audits    auditWatchers
+	audits    store.RowWatchers // of the kind auditEntries
 
 	ctx    context.Context //nolint:containedctx // for everything that outlives a request; ended by Stop
 	cancel context.CancelCauseFunc
@@ -127,20 +128,15 @@ func New(cfg Config) (*Engine, error) {
 			return nil, fmt.Errorf("task/engine: default policy: %w", err)
 		}
 	}
-	if cfg.Agent == "" {
-		cfg.Agent = "a2a-server"
-	}
+	cfg.Agent = cmp.Or(cfg.Agent, "a2a-server")
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	if cfg.NewID == nil {
 		cfg.NewID = store.NewTaskID
 	}
-	switch {
-	case cfg.Provider == nil:
+	if cfg.ProviderWait = cmp.Or(max(cfg.ProviderWait, 0), 30*time.Second); cfg.Provider == nil {
 		cfg.ProviderWait = 0
-	case cfg.ProviderWait <= 0:
-		cfg.ProviderWait = 30 * time.Second
 	}
 	if cfg.PageTokens == nil {
 		keys, err := keyring.Open(keyring.Config{Now: cfg.Now})
@@ -150,12 +146,8 @@ func New(cfg Config) (*Engine, error) {
 		cfg.PageTokens = keys.MAC(keyring.PageTokens)
 	}
 	cfg.Limits = cfg.Limits.WithDefaults()
-	if cfg.Answers <= 0 {
-		cfg.Answers = 256 << 20
-	}
-	if cfg.Page <= 0 {
-		cfg.Page = 16 << 20
-	}
+	cfg.Answers = cmp.Or(max(cfg.Answers, 0), 256<<20)
+	cfg.Page = cmp.Or(max(cfg.Page, 0), 16<<20)
 	e := &Engine{
 		cfg: cfg, store: cfg.Store, log: cfg.Log,
 		due: make(chan struct{}, 1), whole: make(chan struct{}, 1), idle: make(chan struct{}),

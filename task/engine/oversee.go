@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"time"
 
@@ -264,11 +263,10 @@ func (t *Tasks) Delete(ctx context.Context, by auth.Principal, id string) error 
 	if err != nil {
 		return err
 	}
-	page, err := t.e.store.Read(ctx, scope, parsed, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
+	h, err := t.e.header(ctx, scope, parsed)
 	if err != nil {
-		return translate(err)
+		return err
 	}
-	h := &page.Header
 	not := &NotDeletableError{Task: parsed, State: task.StateName(h.State), Work: h.Phase == store.Final}
 	if h.Phase != store.Final || h.Due > 0 {
 		return not
@@ -288,6 +286,6 @@ func (t *Tasks) Delete(ctx context.Context, by auth.Principal, id string) error 
 		return translate(err)
 	}
 	t.e.tell([]task.Audited{entry})
-	t.e.audits.wake()
+	t.e.audited()
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"a2a-server/store"
@@ -44,8 +45,11 @@ type job struct {
 
 const pollVersion = 1
 
-// htmlEscapes are the escapes of encoding/json that JSON does not need.
-var htmlEscapes = map[string]string{`\u003c`: "<", `\u003e`: ">", `\u0026`: "&", `\u2028`: "\u2028", `\u2029`: "\u2029"}
+// unescaped undoes the escapes that encoding/json adds in the log, so that a state does not grow
+// when it is kept again. An escaped backslash begins no other escape.
+var unescaped = strings.NewReplacer(
+	`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&", `\u2028`, "\u2028", `\u2029`, "\u2029",
+)
 
 // encode returns k as the state of a call.
 func (k pollState) encode() (json.RawMessage, error) {
@@ -73,7 +77,7 @@ func (k pollState) encode() (json.RawMessage, error) {
 // decodePoll reads the state of a call. A state that a Poller has not written is its own.
 func decodePoll(state json.RawMessage) pollState {
 	var k pollState
-	d := json.NewDecoder(bytes.NewReader(unescaped(state)))
+	d := json.NewDecoder(strings.NewReader(unescaped.Replace(string(state))))
 	d.DisallowUnknownFields()
 	if d.Decode(&k) != nil || k.Poller != pollVersion {
 		return pollState{Call: state}
@@ -81,36 +85,10 @@ func decodePoll(state json.RawMessage) pollState {
 	return k
 }
 
-// unescaped undoes the escapes that encoding/json adds in the log, so that a state does not
-// grow when it is kept again.
-func unescaped(raw json.RawMessage) json.RawMessage {
-	if !bytes.Contains(raw, []byte(`\u`)) {
-		return raw
-	}
-	out := make([]byte, 0, len(raw))
-	for i := 0; i < len(raw); i++ {
-		if raw[i] != '\\' || i+1 == len(raw) {
-			out = append(out, raw[i])
-			continue
-		}
-		if i+6 <= len(raw) {
-			if plain, ok := htmlEscapes[string(raw[i:i+6])]; ok {
-				out = append(out, plain...)
-				i += 5
-				continue
-			}
-		}
-		out = append(out, raw[i], raw[i+1])
-		i++
-	}
-	return out
-}
-
-// pollerOf returns a tool as a Poller, nil if it is none or panics.
-func pollerOf(t tool.Tool) (p tool.Poller) {
+// as is [tool.As] for tools that may panic: a tool that panics has nothing.
+func as[T any](t tool.Tool) (found T, has bool) {
 	defer func() { _ = recover() }() // it is the tool's own code
-	p, _ = tool.As[tool.Poller](t)
-	return p
+	return tool.As[T](t)
 }
 
 // openJob prepares a run of a Poller: it takes the job out of the state of the call, and
@@ -118,7 +96,7 @@ func pollerOf(t tool.Tool) (p tool.Poller) {
 // state of the job is then unknown, and another Call might do its work twice. A person may
 // want that.
 func (r *run) openJob() error {
-	r.poller = pollerOf(r.entry.Tool)
+	r.poller, _ = as[tool.Poller](r.entry.Tool)
 	if r.entry.Resumed == nil {
 		return nil
 	}
@@ -390,15 +368,8 @@ func (r *run) overdue(j job) error {
 		return nil
 	}
 	what := "is stopped"
-	if !stops(r.entry.Tool) {
+	if _, stops := as[tool.JobStopper](r.entry.Tool); !stops {
 		what = "cannot be stopped by this server"
 	}
 	return fmt.Errorf("the job has not ended within %v, and %s", limit, what)
-}
-
-// stops reports whether the jobs of a tool can be stopped. It is false for a tool that panics.
-func stops(t tool.Tool) (can bool) {
-	defer func() { _ = recover() }() // it is the tool's own code
-	_, can = tool.As[tool.JobStopper](t)
-	return can
 }

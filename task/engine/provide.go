@@ -119,15 +119,11 @@ func (e *Engine) askAbout(ctx context.Context, a *approval.Approval) {
 // waits reports whether an approval is still pending. It may have been resolved before it
 // was offered; if it is resolved later, ctx ends.
 func (e *Engine) waits(ctx context.Context, id store.TaskID, approvalID string) bool {
-	page, err := e.store.Rows(ctx, store.System(), store.RowQuery{Kind: task.RowApproval, Task: id, Key: []byte(approvalID)})
-	if err != nil {
-		return ctx.Err() == nil // the provider's answer will be checked anyway
-	}
-	if len(page.Rows) == 0 {
+	a, err := e.approval(ctx, store.System(), id, approvalID)
+	if _, gone := errors.AsType[*approval.Error](err); gone {
 		return false
 	}
-	a, err := readApproval(&page.Rows[0])
-	return err != nil || a.State == approval.Pending
+	return ctx.Err() == nil && (err != nil || a.State == approval.Pending) // an answer will be checked anyway
 }
 
 func (e *Engine) callProvider(ctx context.Context, a *approval.Approval) (ok bool, err error) {
@@ -174,12 +170,12 @@ func (e *Engine) eachPending(otherwise string, yield func(store.TaskID, *approva
 			return
 		}
 		for _, row := range page.Rows {
-			a := &approval.Approval{}
-			if err := json.Unmarshal(row.Value, a); err != nil {
+			a, err := readApproval(&row)
+			if err != nil {
 				e.log.Error().Err(err).Str("task_id", row.Task.String()).Msg("an approval cannot be read; " + otherwise)
 				continue
 			}
-			if !yield(row.Task, a) {
+			if !yield(row.Task, &a) {
 				return
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"a2a-server/auth"
@@ -200,8 +199,8 @@ func (e *Engine) PushList(ctx context.Context, by auth.Principal, id ID, limit i
 		return PushPage{}, notOfThisQuery("pageToken")
 	}
 	scope := ScopeFor(by, auth.Push)
-	if _, err := e.store.Read(ctx, scope, id, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1}); err != nil {
-		return PushPage{}, translate(err)
+	if _, err := e.header(ctx, scope, id); err != nil {
+		return PushPage{}, err
 	}
 	rows, err := e.store.Rows(ctx, scope, store.RowQuery{Kind: task.RowPush, Task: id, Limit: limit, Cursor: cursor})
 	switch {

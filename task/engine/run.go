@@ -74,18 +74,9 @@ func (t *turn) launch(entries []*task.Entry) {
 			r.said = &strings.Builder{}
 		}
 		t.runs = append(t.runs, r)
-		if err := r.openJob(); err != nil {
+		if o := r.refused(); o != nil {
 			r.cancel = func(error) {}
-			r.end(&task.RunEnded{Entry: entry, Err: err, Unknown: true})
-			continue
-		}
-		if n := t.e.unended(entry.Name); n >= t.e.cfg.Limits.Abandoned {
-			r.cancel = func(error) {}
-			if r.job != nil {
-				r.end(r.putOff())
-				continue
-			}
-			r.end(&task.RunEnded{Entry: entry, Err: fmt.Errorf("the tool %s is not run: %d runs of it have not ended although they were canceled; repair it, or restart the server", entry.Name, n)})
+			r.end(o)
 			continue
 		}
 		t.e.at(PointLaunch)
@@ -93,11 +84,21 @@ func (t *turn) launch(entries []*task.Entry) {
 	}
 }
 
-// unended returns how many runs of a tool have not ended although they were told to.
-func (e *Engine) unended(tool string) int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.abandoned[tool]
+// refused returns the outcome of a run whose tool is not entered, nil if the tool may be.
+func (r *run) refused() *task.RunEnded {
+	if err := r.openJob(); err != nil {
+		return &task.RunEnded{Entry: r.entry, Err: err, Unknown: true}
+	}
+	r.e.mu.Lock()
+	n := r.e.abandoned[r.entry.Name]
+	r.e.mu.Unlock()
+	switch {
+	case n < r.e.cfg.Limits.Abandoned:
+		return nil
+	case r.job != nil:
+		return r.putOff()
+	}
+	return &task.RunEnded{Entry: r.entry, Err: fmt.Errorf("the tool %s is not run: %d runs of it have not ended although they were canceled; repair it, or restart the server", r.entry.Name, n)}
 }
 
 // abandon adds n to the number of runs of a tool that do not end: 1 for a new run, -1 for a
@@ -292,16 +293,20 @@ func (r *run) stop(why error) {
 		return
 	}
 	for _, hear := range hears {
-		r.e.spawn(func() {
-			defer func() { _ = recover() }() // it is the tool's own code
-			(*hear)(why)
-		})
+		r.e.tellTool(func() { (*hear)(why) })
 	}
-	r.e.spawn(func() {
-		defer func() { _ = recover() }() // it is the tool's own code
+	r.e.tellTool(func() {
 		if c, ok := tool.As[tool.CancellableTool](r.entry.Tool); ok && c.SupportsCancellation() {
 			c.Cancel(r.entry.Call)
 		}
+	})
+}
+
+// tellTool calls a tool's own code in a goroutine. If it panics, only the goroutine ends.
+func (e *Engine) tellTool(call func()) {
+	e.spawn(func() {
+		defer func() { _ = recover() }()
+		call()
 	})
 }
 
@@ -312,10 +317,7 @@ func (r *run) onStop(hear func(cause error)) (remove func()) {
 	h := &hear
 	if r.stopped && !r.ended { // it has been told already
 		why := r.cut
-		r.e.spawn(func() {
-			defer func() { _ = recover() }() // it is the tool's own code
-			hear(why)
-		})
+		r.e.tellTool(func() { hear(why) })
 		return func() {}
 	}
 	r.hears = append(r.hears, h)

@@ -28,15 +28,8 @@ const (
 func (t *turn) step() (over bool) {
 	conflicts := 0
 	for {
-		if t.told {
-			if err := t.reload(); err != nil {
-				t.lost(err)
-				return true
-			}
-			if t.fold.Header.Phase != store.Live {
-				t.drop(errCut)
-				return true
-			}
+		if t.told && t.refresh() {
+			return true
 		}
 		switch t.stepOnce() {
 		case steppedOn:
@@ -57,6 +50,20 @@ func (t *turn) step() (over bool) {
 			t.told = true
 		}
 	}
+}
+
+// refresh reads the task again. It returns true if the turn is over: another writer has ended
+// the task, or it cannot be read.
+func (t *turn) refresh() (over bool) {
+	if err := t.reload(); err != nil {
+		t.lost(err)
+		return true
+	}
+	if t.fold.Header.Phase != store.Live {
+		t.drop(errCut)
+		return true
+	}
+	return false
 }
 
 // stepOnce builds and commits a batch.
@@ -105,12 +112,7 @@ func (t *turn) commitThen(d *task.Draft, snapshot *store.Snapshot, next task.Nex
 func (t *turn) fail(cause error) stepped {
 	t.e.log.Error().Err(cause).Str("task_id", t.id.String()).Msg("turn failed")
 	for range maxConflicts {
-		if err := t.reload(); err != nil {
-			t.lost(err)
-			return steppedOver
-		}
-		if t.fold.Header.Phase != store.Live {
-			t.drop(errCut)
+		if t.refresh() {
 			return steppedOver
 		}
 		d, err := t.e.rules().On(t.at(t.ctx), t.fold, task.Fail{Cause: cause})

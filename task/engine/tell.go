@@ -37,22 +37,10 @@ type auditLine struct{ *task.Audited }
 
 // MarshalZerologObject implements [zerolog.LogObjectMarshaler].
 func (a auditLine) MarshalZerologObject(l *zerolog.Event) {
-	for _, field := range []struct{ key, value string }{
-		{"task_id", a.Task},
-		{"call_id", a.Call},
-		{"tool", a.Tool},
-		{"approval_id", a.Approval},
-		{"digest", a.Digest},
-		{"rule", a.Gate},
-		{"state", string(a.State)},
-		{"outcome", a.Outcome},
-		{"via", a.Via},
-		{"webhook", a.Webhook},
-	} {
-		if field.value != "" {
-			l.Str(field.key, visible.Clip(field.value, maxName))
-		}
-	}
+	addFields(l, [][2]string{
+		{"task_id", a.Task}, {"call_id", a.Call}, {"tool", a.Tool}, {"approval_id", a.Approval}, {"digest", a.Digest},
+		{"rule", a.Gate}, {"state", string(a.State)}, {"outcome", a.Outcome}, {"via", a.Via}, {"webhook", a.Webhook},
+	})
 	principalLine{&a.By}.MarshalZerologObject(l)
 	if a.Attempt > 1 {
 		l.Int("attempt", a.Attempt)
@@ -68,16 +56,17 @@ func (p principalLine) MarshalZerologObject(l *zerolog.Event) {
 	if p.IsAnonymous() {
 		method = ""
 	}
-	for _, field := range []struct{ key, value string }{
-		{"tenant", p.Tenant},
-		{"by", p.Subject},
-		{"person", p.Person},
-		{"kind", string(p.Kind)},
-		{"acting", strings.Join(p.Chain, " ")},
-		{"method", method},
-	} {
-		if field.value != "" {
-			l.Str(field.key, visible.Clip(field.value, maxName))
+	addFields(l, [][2]string{
+		{"tenant", p.Tenant}, {"by", p.Subject}, {"person", p.Person}, {"kind", string(p.Kind)},
+		{"acting", strings.Join(p.Chain, " ")}, {"method", method},
+	})
+}
+
+// addFields adds the fields that are not empty, each a key and a value.
+func addFields(l *zerolog.Event, fields [][2]string) {
+	for _, field := range fields {
+		if field[1] != "" {
+			l.Str(field[0], visible.Clip(field[1], maxName))
 		}
 	}
 }

@@ -64,11 +64,9 @@ type turn struct {
 	// once it has left.
 	givenUp error
 
-	// The task as the turn left it, if that answers a waiting client, and its last seq.
-	// Read them only once it has left.
-	rest     *task.View
-	restAt   uint64
-	restSize uint64 // bytes of its log
+	// rests says that fold is the task as the turn left it, and answers a waiting client. Read
+	// it only once the turn has left.
+	rests bool
 
 	ctx    context.Context         //nolint:containedctx // for planners and tools; ends when the turn is cut off
 	cancel context.CancelCauseFunc // with the cause; safe for concurrent use
@@ -186,9 +184,7 @@ func (t *turn) rested() {
 	}
 	h := &t.fold.Header
 	t.e.views.put(t.id, h.Seq, t.fold.View)
-	if rests(h) {
-		t.rest, t.restAt, t.restSize = t.fold.View, h.Seq, h.Bytes
-	}
+	t.rests = rests(h)
 }
 
 // reload reads the task again. It keeps runs and their outcomes.
