@@ -70,7 +70,7 @@ func (e *Engine) late(id store.TaskID, o *task.RunEnded) {
 }
 
 func (e *Engine) lateOnce(id store.TaskID, o *task.RunEnded) error {
-	ctx, cancel := e.within(context.WithoutCancel(e.ctx), lateTimeout)
+	ctx, cancel := e.within(context.WithoutCancel(e.ctx), lateTimeout, context.DeadlineExceeded)
 	defer cancel()
 	in := task.LateResult{Entry: o.Entry, Result: o.Result, Err: o.Err, Unknown: o.Unknown}
 	if o.Keeps && o.Stop && o.Suspension != nil && !o.Unknown {

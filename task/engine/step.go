@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"a2a-server/store"
 	"a2a-server/task"
@@ -188,43 +187,31 @@ func (t *turn) plan(d *task.Draft, snapshot *store.Snapshot) stepped {
 	if s := t.commit(d, snapshot); s != steppedOn {
 		return s
 	}
-	step, err := t.askPlanner()
+	planned := t.askPlanner()
 	if t.ctx.Err() != nil {
 		t.drop(context.Cause(t.ctx))
 		return steppedOver
 	}
-	t.planned = &task.Planned{Step: step, Err: err}
+	t.planned = &planned
 	return steppedAgain
 }
 
 // askPlanner asks the planner for the next step, for at most its time limit. It does not wait
 // for a planner that ignores the end of its context: a later result is discarded.
-func (t *turn) askPlanner() (*task.Step, error) {
-	ctx, cancel := context.WithCancelCause(t.ctx)
-	defer cancel(nil)
+func (t *turn) askPlanner() task.Planned {
 	limit := t.e.cfg.Limits.PlanTimeout
-	late := fmt.Errorf("the planner exceeded its limit of %v", limit)
-	stop := t.e.after(limit, func() { cancel(late) })
-	defer stop()
-	type plan struct {
-		step *task.Step
-		err  error
-	}
-	var p atomic.Pointer[plan]
-	done := make(chan struct{})
+	ctx, cancel := t.e.within(t.ctx, limit, fmt.Errorf("the planner exceeded its limit of %v", limit))
+	defer cancel()
 	ask := t.e.rules().Plan(ctx, t.fold)
-	t.e.spawn(func() {
-		defer close(done)
+	planned, returned := callWithin(ctx, t.e, func() task.Planned {
 		step, err := ask()
-		p.Store(&plan{step, err})
+		return task.Planned{Step: step, Err: err}
 	})
-	t.e.wait(done, ctx.Done())
-	switch got := p.Load(); {
+	switch {
 	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case got == nil:
-		return nil, errors.New("the planner ended its goroutine")
-	default:
-		return got.step, got.err
+		planned = task.Planned{Err: context.Cause(ctx)}
+	case !returned:
+		planned = task.Planned{Err: errors.New("the planner ended its goroutine")}
 	}
+	return planned
 }
