@@ -93,17 +93,17 @@ func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery
 	if err := a.may(by, auth.Review); err != nil {
 		return ApprovalPage{}, err
 	}
-	tokens := a.e.tokens(by, "approvals", q.Task)
+	tokens := a.e.tokens(by, "cursor", "approvals", q.Task)
 	if q.Settled {
-		tokens = a.e.tokens(by, "settled approvals", q.Tool, q.Digest, strconv.FormatBool(a.anonymous))
+		tokens = a.e.tokens(by, "cursor", "settled approvals", q.Tool, q.Digest, strconv.FormatBool(a.anonymous))
 	}
-	var ok bool
-	if q.Cursor, ok = tokens.open(q.Cursor); !ok {
-		return ApprovalPage{}, notOfThisQuery("cursor")
+	var err error
+	if q.Cursor, err = tokens.open(q.Cursor); err != nil {
+		return ApprovalPage{}, err
 	}
 	page, err := a.list(ctx, by, q)
 	page.Next = tokens.seal(page.Next)
-	return page, err
+	return page, tokens.translate(err)
 }
 
 // list is List with the cursors of the store.
@@ -168,9 +168,6 @@ const laterRange = "+"
 
 func (a *Approvals) page(ctx context.Context, by auth.Principal, q store.RowQuery) (ApprovalPage, error) {
 	rows, err := a.e.store.Rows(ctx, a.scope(by, auth.Review), q)
-	if errors.Is(err, store.ErrCursor) {
-		return ApprovalPage{}, notOfThisQuery("cursor")
-	}
 	if err != nil {
 		return ApprovalPage{}, err
 	}

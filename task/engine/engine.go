@@ -159,7 +159,6 @@ func New(cfg Config) (*Engine, error) {
 		NewID: func() string { return cfg.NewID().String() }, Report: e.report,
 	})
 	e.whole <- struct{}{}
-	e.views.init()
 	e.answers = share.New[store.Scope](cfg.Answers, cfg.Answers/2)
 	e.providing.init()
 	e.holding.init(&cfg.Limits)

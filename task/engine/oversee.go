@@ -119,10 +119,9 @@ func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskL
 			return TaskList{}, task.Invalid("state", "%v", err)
 		}
 	}
-	tokens := t.e.tokens(by, "overseen tasks", strconv.FormatBool(t.anonymous), q.Context, string(q.State), q.Owner)
-	var ok bool
-	if sq.Cursor, ok = tokens.open(q.Cursor); !ok {
-		return TaskList{}, notOfThisQuery("cursor")
+	tokens := t.e.tokens(by, "cursor", "overseen tasks", strconv.FormatBool(t.anonymous), q.Context, string(q.State), q.Owner)
+	if sq.Cursor, err = tokens.open(q.Cursor); err != nil {
+		return TaskList{}, err
 	}
 	// Tasks of a tenant are found by a scan of all tasks.
 	end, err := t.e.Heavy(ctx, by)
@@ -131,11 +130,8 @@ func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskL
 	}
 	defer end()
 	page, err := t.e.store.Tasks(ctx, scope, sq)
-	switch {
-	case errors.Is(err, store.ErrCursor):
-		return TaskList{}, notOfThisQuery("cursor")
-	case err != nil:
-		return TaskList{}, err
+	if err != nil {
+		return TaskList{}, tokens.translate(err)
 	}
 	list := TaskList{Next: tokens.seal(page.Next)}
 	for i := range page.Tasks {

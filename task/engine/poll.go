@@ -116,11 +116,7 @@ func (r *run) openJob() error {
 		r.job, own.State = k.Job, k.Job.State
 		r.reports.job = task.JobID(k.Job.State)
 		r.pieces, r.said = maps.Clone(k.Job.Pieces), nil
-		for _, name := range slices.Sorted(maps.Keys(r.pieces)) {
-			if name != "" {
-				r.named = append(r.named, name)
-			}
-		}
+		r.named = slices.DeleteFunc(slices.Sorted(maps.Keys(r.pieces)), func(name string) bool { return name == "" })
 	}
 	r.entry.Resumed = &own
 	return nil

@@ -81,41 +81,35 @@ func (e *Engine) tellRefused(who decider, id store.TaskID, approvalID, why strin
 	line.Str("via", who.via).Str("why", approval.BarredText(why)).EmbedObject(principalLine{&who.by}).Msg("decision refused")
 }
 
+// messages are the log messages of audit entries.
+var messages = map[approval.AuditEvent]string{
+	approval.AuditAsked:    "approval asked",
+	approval.AuditResolved: "approval decided",
+	approval.AuditKept:     "approval stays pending after its deadline",
+	approval.AuditExtended: "deadline of an approval extended",
+	approval.AuditStarted:  "call started",
+	approval.AuditFinished: "call finished",
+	approval.AuditLate:     "call finished late",
+	approval.AuditUnknown:  UnknownOutcome,
+	approval.AuditCanceled: "task canceled",
+	approval.AuditDeleting: "task is being deleted",
+	approval.AuditWebhook:  "webhook deleted",
+}
+
 func lineOf(a *task.Audited) (level zerolog.Level, message string) {
-	level = zerolog.InfoLevel
+	level, message = zerolog.InfoLevel, messages[a.What]
 	if a.Routine {
 		level = zerolog.DebugLevel
 	}
-	switch a.What {
-	case approval.AuditAsked:
-		message = "approval asked"
-	case approval.AuditResolved:
-		if message = "approval decided"; a.Via == approval.ViaSystem {
-			message = "approval ended without a decision"
-		}
-	case approval.AuditKept:
-		message = "approval stays pending after its deadline"
-	case approval.AuditExtended:
-		message = "deadline of an approval extended"
-	case approval.AuditStarted:
-		message = "call started"
-	case approval.AuditFinished:
-		message = "call finished"
-	case approval.AuditLate:
-		message = "call finished late"
-	case approval.AuditUnknown:
-		level, message = zerolog.ErrorLevel, UnknownOutcome
-	case approval.AuditCanceled:
-		switch message = "task canceled"; {
-		case a.Via != "":
-			message = "call canceled"
-		case a.Call != "":
-			message = "call canceled where it runs"
-		}
-	case approval.AuditDeleting:
-		message = "task is being deleted"
-	case approval.AuditWebhook:
-		message = "webhook deleted"
+	switch {
+	case a.What == approval.AuditResolved && a.Via == approval.ViaSystem:
+		message = "approval ended without a decision"
+	case a.What == approval.AuditUnknown:
+		level = zerolog.ErrorLevel
+	case a.What == approval.AuditCanceled && a.Via != "":
+		message = "call canceled"
+	case a.What == approval.AuditCanceled && a.Call != "":
+		message = "call canceled where it runs"
 	}
 	return level, message
 }

@@ -75,15 +75,15 @@ func (s *toolState) Set(key string, value any) error {
 	if err := task.CheckStateKey(key); err != nil {
 		return err
 	}
-	data, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Errorf("state %q cannot be kept: %w", key, err)
-	}
-	if err := task.CheckDepth(data); err != nil {
-		return fmt.Errorf("state %q cannot be kept: %w", key, err)
-	}
 	var kept any
-	if err := json.Unmarshal(data, &kept); err != nil {
+	data, err := json.Marshal(value)
+	if err == nil {
+		err = task.CheckDepth(data)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &kept)
+	}
+	if err != nil {
 		return fmt.Errorf("state %q cannot be kept: %w", key, err)
 	}
 	s.mu.Lock()
