@@ -129,7 +129,7 @@ func (e *Engine) write(ctx context.Context, s store.Scope, f *task.Fold, in task
 		switch {
 		case t == nil:
 		case final:
-			t.stop(errCanceled)
+			t.cancel(errCanceled)
 		default:
 			t.tell()
 		}

@@ -114,21 +114,9 @@ func (w *dueWork) isOver() error {
 	return w.over
 }
 
-// idle reports whether no row is in progress.
-func (w *dueWork) idle() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.busy) == 0
-}
-
 // schedule does due work until ctx or the engine ends, with a single timer.
 func (e *Engine) schedule(ctx context.Context) error {
 	w := &dueWork{ended: make(chan struct{}, 1), busy: map[store.DuePosition]bool{}, failed: map[store.DuePosition]failedRow{}}
-	defer func() {
-		for !w.idle() {
-			e.wait(w.ended)
-		}
-	}()
 	alarm := make(chan struct{}, 1)
 	for read := true; ctx.Err() == nil && e.ctx.Err() == nil; {
 		if read {

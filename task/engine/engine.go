@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -86,6 +87,7 @@ type Engine struct {
 	log       zerolog.Logger
 	views     viewCache
 	answers   *share.Shares[store.Scope] // bytes of memory of answers, from before they read their data until they have been sent
+	abandoned *share.Shares[string]      // runs that do not end after they were told to, by tool
 	providing providing
 	holding   holding
 	heavy     heavy
@@ -102,17 +104,16 @@ type Engine struct {
 
 	asserts func(*turn) // for tests: checks each turn that is about to wait; nil: no check
 
-	mu        sync.Mutex
-	turns     map[store.TaskID]*turn // running here
-	lanes     lanes                  // the tasks that have a turn, and the live tasks that wait for one
-	alarm     time.Time              // when the alarm rings; zero: it is not set
-	unset     func() bool            // keeps it from ringing
-	saying    bool                   // sayWhoWaits runs
-	said      uint64                 // tasks that have said that they wait
-	failures  map[store.TaskID]int   // turns in a row that could not continue
-	abandoned map[string]int         // runs that do not end after they were told to, by tool
-	draining  bool
-	idle      chan struct{} // closed when draining and no turn runs
+	mu       sync.Mutex
+	turns    map[store.TaskID]*turn // running here
+	lanes    lanes                  // the tasks that have a turn, and the live tasks that wait for one
+	alarm    time.Time              // when the alarm rings; zero: it is not set
+	unset    func() bool            // keeps it from ringing
+	saying   bool                   // sayWhoWaits runs
+	said     uint64                 // tasks that have said that they wait
+	failures map[store.TaskID]int   // turns in a row that could not continue
+	draining bool
+	idle     chan struct{} // closed when draining and no turn runs
 }
 
 var errShutdown = errors.New("the server is shutting down")
@@ -151,7 +152,7 @@ func New(cfg Config) (*Engine, error) {
 	e := &Engine{
 		cfg: cfg, store: cfg.Store, log: cfg.Log,
 		due: make(chan struct{}, 1), whole: make(chan struct{}, 1), idle: make(chan struct{}),
-		turns: map[store.TaskID]*turn{}, lanes: newLanes(&cfg.Limits), failures: map[store.TaskID]int{}, abandoned: map[string]int{},
+		turns: map[store.TaskID]*turn{}, lanes: newLanes(&cfg.Limits), failures: map[store.TaskID]int{},
 	}
 	e.ruling.Store(&task.Rules{
 		Tools: cfg.Tools, Policy: cfg.Policy, Presenter: cfg.Presenter, Planner: cfg.Planner, Hooks: cfg.Hooks, AfterHooks: cfg.AfterHooks, ErrorHooks: cfg.ErrorHooks, Limits: cfg.Limits,
@@ -160,6 +161,7 @@ func New(cfg Config) (*Engine, error) {
 	})
 	e.whole <- struct{}{}
 	e.answers = share.New[store.Scope](cfg.Answers, cfg.Answers/2)
+	e.abandoned = share.New[string](math.MaxInt64, math.MaxInt64)
 	e.providing.init()
 	e.holding.init(&cfg.Limits)
 	e.sessions.init(e.store)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -98,14 +99,18 @@ func (h *holding) init(l *task.Limits) {
 
 // take counts a held call of a caller.
 func (h *holding) take(owner store.Scope) error {
-	switch full := h.calls.Take(owner, 1); {
-	case full == nil:
-		return nil
-	case full.Own:
-		return fmt.Errorf("%w: %d calls of this caller already wait for answers, which is the limit", tool.ErrNoAnswer, full.Limit)
-	default:
-		return fmt.Errorf("%w: %d calls already wait for answers, which is the limit", tool.ErrNoAnswer, full.Limit)
+	if full := h.calls.Take(owner, 1); full != nil {
+		return fmt.Errorf("%w: %s", tool.ErrNoAnswer, tooMany(full, "calls", "answers"))
 	}
+	return nil
+}
+
+// tooMany is the text about a limit of calls or tasks that wait for something.
+func tooMany(full *share.Full, these, something string) string {
+	if full.Own {
+		these += " of this caller"
+	}
+	return fmt.Sprintf("%d %s already wait for %s, which is the limit", full.Limit, these, something)
 }
 
 func (h *holding) expect(id string, fence uint64) {
@@ -166,10 +171,8 @@ func (r *run) beginHold(h *hold) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case r.cut != nil:
-		return r.cut
-	case r.tooMuch != nil:
-		return r.tooMuch // the call ends with that
+	case r.cut != nil || r.tooMuch != nil:
+		return cmp.Or(r.cut, r.tooMuch) // the call ends with that
 	case r.hold != nil:
 		return fmt.Errorf("%w: the call is already waiting for another answer", tool.ErrNoAnswer)
 	case r.held >= maxHeld:
@@ -262,7 +265,9 @@ func (t *turn) collectHolds() {
 	if len(t.asking)+len(t.holds) == 0 {
 		return
 	}
-	draining := t.e.isDraining()
+	t.e.mu.Lock()
+	draining := t.e.draining
+	t.e.mu.Unlock()
 	if draining {
 		for _, h := range t.asking {
 			h.finish(tool.Answer{}, errClosing)
@@ -282,12 +287,6 @@ func (t *turn) collectHolds() {
 		}
 		t.leaving = append(t.leaving, h)
 	}
-}
-
-func (e *Engine) isDraining() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.draining
 }
 
 // holdInputs adds the writes about holds to the inputs of a step.

@@ -267,13 +267,6 @@ func (r *run) wrap(state json.RawMessage) (json.RawMessage, error) {
 	return pollState{Job: &j}.encode()
 }
 
-// newest returns the state that a poll has kept with a checkpoint, nil if it has kept none.
-func (r *run) newest() json.RawMessage {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.kept
-}
-
 // asking reports whether the tool has asked a question that is undecided, so that its result
 // is discarded.
 func (r *run) asking() bool {
@@ -291,9 +284,11 @@ func (r *run) poll(x *toolContext) *task.RunEnded {
 	}
 	result, state, err := r.poller.Poll(x, j.State)
 	j.Polls++
-	if kept := r.newest(); kept != nil {
-		j.State = kept
+	r.mu.Lock()
+	if r.kept != nil {
+		j.State = r.kept
 	}
+	r.mu.Unlock()
 	if doubts(err) {
 		return &task.RunEnded{Err: err}
 	}

@@ -155,7 +155,9 @@ func (x *toolContext) Confirm(_ context.Context, hint string, payload any) error
 	approved, known := x.run.entry.Decided[id]
 	switch {
 	case !known:
-		x.run.note(task.ToolQuestion{ID: id, Ask: q})
+		x.run.mu.Lock()
+		x.run.asks = append(x.run.asks, task.ToolQuestion{ID: id, Ask: q}) // the call is suspended on it, whatever the tool returns
+		x.run.mu.Unlock()
 		return &tool.Suspension{Asks: []tool.Ask{q}}
 	case approved:
 		return nil
@@ -200,19 +202,4 @@ func freeze(a *tool.Ask) error {
 		return fmt.Errorf("the schema of the tool's question: %w", err)
 	}
 	return nil
-}
-
-// note records a question that the tool asked, so that the call is suspended on it
-// whatever the tool returns.
-func (r *run) note(a task.ToolQuestion) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.asks = append(r.asks, a)
-}
-
-// changes returns the state that the tool has set.
-func (x *toolContext) changes() map[string]any {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return maps.Clone(x.delta)
 }

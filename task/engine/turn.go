@@ -69,7 +69,7 @@ type turn struct {
 	rests bool
 
 	ctx    context.Context         //nolint:containedctx // for planners and tools; ends when the turn is cut off
-	cancel context.CancelCauseFunc // with the cause; safe for concurrent use
+	cancel context.CancelCauseFunc // cuts the turn off, with the cause; only for a task that was taken over or has ended, or when the engine stops
 }
 
 // outcome is how a run ended.
@@ -87,10 +87,6 @@ func (e *Engine) newTurn(id store.TaskID, owner store.Scope) *turn {
 	t.ctx, t.cancel = context.WithCancelCause(e.ctx)
 	return t
 }
-
-// stop cuts the turn off. It is safe for concurrent use, but only for a task that was taken
-// over or has ended, or when the engine is stopping.
-func (t *turn) stop(why error) { t.cancel(why) }
 
 // tell notifies the turn that another writer has changed the log. It is safe for concurrent
 // use.
@@ -133,7 +129,9 @@ func (t *turn) take(f *task.Fold) {
 func (t *turn) measure() {
 	size := int64(t.fold.Header.Bytes)
 	for _, r := range t.runs {
-		size += r.handed()
+		r.mu.Lock()
+		size += int64(r.bytes) // handed over, and not taken
+		r.mu.Unlock()
 	}
 	t.size.Store(size)
 	t.open.Store(int64(t.e.cfg.Limits.OpenRoom(t.fold.Busy())))
