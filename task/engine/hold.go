@@ -97,14 +97,6 @@ func (h *holding) init(l *task.Limits) {
 	h.calls, h.waited = share.New[store.Scope](int64(l.Held), int64(l.HeldPerCaller)), map[string]uint64{}
 }
 
-// take counts a held call of a caller.
-func (h *holding) take(owner store.Scope) error {
-	if full := h.calls.Take(owner, 1); full != nil {
-		return fmt.Errorf("%w: %s", tool.ErrNoAnswer, tooMany(full, "calls", "answers"))
-	}
-	return nil
-}
-
 // tooMany is the text about a limit of calls or tasks that wait for something.
 func tooMany(full *share.Full, these, something string) string {
 	if full.Own {
@@ -144,18 +136,13 @@ func (x *toolContext) AskAndWait(ctx context.Context, a tool.Ask) (tool.Answer, 
 	if err := freeze(&asked); err != nil {
 		return tool.Answer{}, fmt.Errorf("%w: %w", tool.ErrNoAnswer, err)
 	}
-	owner := x.run.turn.owner
-	if err := x.run.e.holding.take(owner); err != nil {
-		return tool.Answer{}, err
+	r := x.run
+	calls, owner := r.e.holding.calls, r.turn.owner
+	if full := calls.Take(owner, 1); full != nil {
+		return tool.Answer{}, fmt.Errorf("%w: %s", tool.ErrNoAnswer, tooMany(full, "calls", "answers"))
 	}
-	defer x.run.e.holding.calls.Give(owner, 1)
-	answer, err := x.run.askAndWait(ctx, asked)
-	answer.Ask = a
-	return answer, err
-}
-
-func (r *run) askAndWait(ctx context.Context, a tool.Ask) (tool.Answer, error) {
-	h := &hold{run: r, ask: task.Held{Entry: r.entry, Ask: a}, over: make(chan struct{})}
+	defer calls.Give(owner, 1)
+	h := &hold{run: r, ask: task.Held{Entry: r.entry, Ask: asked}, over: make(chan struct{})}
 	if err := r.beginHold(h); err != nil {
 		return tool.Answer{}, err
 	}
@@ -163,6 +150,7 @@ func (r *run) askAndWait(ctx context.Context, a tool.Ask) (tool.Answer, error) {
 	if r.e.wait(h.over, ctx.Done()) == 1 && !closed(h.over) {
 		return tool.Answer{}, context.Cause(ctx)
 	}
+	h.answer.Ask = a
 	return h.answer, h.err
 }
 

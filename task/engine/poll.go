@@ -40,7 +40,7 @@ type job struct {
 	Since  store.Millis    `json:"since"`
 	Polls  int             `json:"polls,omitempty"`
 	Pieces map[string]int  `json:"pieces,omitempty"` // as run.pieces
-	Pace   *tool.Polling   `json:"pace,omitempty"`   // the tool's latest answer about its polls
+	Pace   tool.Polling    `json:"pace,omitzero"`    // the tool's latest answer about its polls
 }
 
 const pollVersion = 1
@@ -152,18 +152,10 @@ func paced(p tool.Polling) tool.Polling {
 	return p
 }
 
-// pace returns when the tool is known to want the next poll, without asking it.
-func (j *job) pace() tool.Polling {
-	if j.Pace == nil {
-		return paced(tool.Polling{})
-	}
-	return paced(*j.Pace)
-}
-
 // later suspends the call until the next poll of a job, or until wake if that is set, but
 // not past the job's deadline. r.mu must be held.
 func (r *run) later(j job, wake time.Time) (*tool.Suspension, error) {
-	p := j.pace()
+	p := paced(j.Pace)
 	deadline := j.Since.Time().Add(p.Deadline)
 	if wake.IsZero() {
 		pause := p.First
@@ -203,11 +195,8 @@ func (r *run) putOff() *task.RunEnded {
 		j.State = r.kept
 	}
 	o := &task.RunEnded{Entry: r.entry, Output: r.output, Keeps: true, Stop: true}
-	if o.Err = r.overdue(j); o.Err != nil {
-		return o
-	}
-	if o.Suspension, o.Err = r.later(j, time.Time{}); o.Err != nil {
-		o.Suspension = nil
+	if o.Err = r.overdue(j); o.Err == nil {
+		o.Suspension, o.Err = r.later(j, time.Time{})
 	}
 	return o
 }
@@ -224,8 +213,7 @@ func (r *run) startJob(x *toolContext) *task.RunEnded {
 	if o.Err != nil || r.asking() {
 		return o
 	}
-	pace := r.polling()
-	started := job{State: o.Result, Since: store.MillisOf(r.e.now()), Pace: &pace}
+	started := job{State: o.Result, Since: store.MillisOf(r.e.now()), Pace: r.polling()}
 	err := r.suspends(started, time.Time{}, nil)
 	if _, ok := err.(*tool.Suspension); !ok { //nolint:errorlint // it is made here
 		return &task.RunEnded{Err: fmt.Errorf("the job was started, but its id cannot be stored: %w", err)}
@@ -277,8 +265,8 @@ func (r *run) asking() bool {
 
 // poll asks about the job of a call once.
 func (r *run) poll(x *toolContext) *task.RunEnded {
-	j, pace := *r.job, r.polling()
-	j.Pace = &pace
+	j := *r.job
+	j.Pace = r.polling()
 	if len(r.entry.Resumed.Answers) > 0 { // the status of the question has replaced the progress
 		r.reportJob(j.State)
 	}
@@ -338,7 +326,7 @@ func (r *run) pollAsks(j job, s *tool.Suspension) error {
 	}
 	wake := s.Wake
 	if wake.IsZero() { // until it is answered
-		wake = j.Since.Time().Add(j.pace().Deadline)
+		wake = j.Since.Time().Add(paced(j.Pace).Deadline)
 	}
 	return r.suspends(j, wake, s.Asks)
 }
@@ -354,7 +342,7 @@ func (r *run) notYet(j job) error {
 // overdue returns the error of a call whose job is not done at its deadline: the poll at that
 // time is the last. It is nil before.
 func (r *run) overdue(j job) error {
-	limit := j.pace().Deadline
+	limit := paced(j.Pace).Deadline
 	if r.e.now().Before(j.Since.Time().Add(limit)) {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 
 	"a2a-server/approval"
@@ -147,40 +148,38 @@ func (e *Engine) callProvider(ctx context.Context, a *approval.Approval) (ok boo
 // provideAgain asks the provider about everything that was pending when the engine
 // started: the process that asked before is gone.
 func (e *Engine) provideAgain() {
-	e.eachPending("the confirmation provider is not asked again", func(_ store.TaskID, a *approval.Approval) bool {
+	for _, a := range e.pending("the confirmation provider is not asked again") {
 		if task.ProviderMayAnswer(a) && !e.offer(a) {
 			e.log.Warn().Int("limit", maxOffered).Msg("too many pending approvals; the confirmation provider is not asked about the newest ones again")
-			return false
+			return
 		}
-		return true
-	})
+	}
 }
 
-// eachPending calls yield for each pending approval of all tasks, until it returns false or the
-// engine ends. An approval that cannot be read is left out; the log says so, and otherwise, the
-// consequence.
-func (e *Engine) eachPending(otherwise string, yield func(store.TaskID, *approval.Approval) bool) {
-	cursor := ""
-	for {
-		page, err := e.store.Rows(e.ctx, store.System(), store.RowQuery{Kind: task.RowApproval, Index: task.IndexPending, Cursor: cursor})
-		if err != nil {
-			if e.ctx.Err() == nil {
-				e.log.Error().Err(err).Msg("pending approvals cannot be read; " + otherwise)
-			}
-			return
-		}
-		for _, row := range page.Rows {
-			a, err := readApproval(&row)
+// pending returns the pending approvals of all tasks, and their tasks, until the engine ends. An
+// approval that cannot be read is left out; the log says so, and otherwise, the consequence.
+func (e *Engine) pending(otherwise string) iter.Seq2[store.TaskID, *approval.Approval] {
+	return func(yield func(store.TaskID, *approval.Approval) bool) {
+		q := store.RowQuery{Kind: task.RowApproval, Index: task.IndexPending}
+		for {
+			page, err := e.store.Rows(e.ctx, store.System(), q)
 			if err != nil {
-				e.log.Error().Err(err).Str("task_id", row.Task.String()).Msg("an approval cannot be read; " + otherwise)
-				continue
-			}
-			if !yield(row.Task, &a) {
+				if e.ctx.Err() == nil {
+					e.log.Error().Err(err).Msg("pending approvals cannot be read; " + otherwise)
+				}
 				return
 			}
-		}
-		if cursor = page.Next; cursor == "" {
-			return
+			for _, row := range page.Rows {
+				a, err := readApproval(&row)
+				if err != nil {
+					e.log.Error().Err(err).Str("task_id", row.Task.String()).Msg("an approval cannot be read; " + otherwise)
+				} else if !yield(row.Task, &a) {
+					return
+				}
+			}
+			if q.Cursor = page.Next; q.Cursor == "" {
+				return
+			}
 		}
 	}
 }

@@ -122,10 +122,10 @@ func (x *toolContext) askID(a tool.Ask) (string, error) {
 		return "", fmt.Errorf("the payload of a question is not JSON: %w", err)
 	}
 	v, err := strictjson.Decode(canonical)
-	if err != nil {
-		return "", fmt.Errorf("the payload of a question is not allowed: %w", err)
+	if err == nil {
+		canonical, err = strictjson.Canonical(v)
 	}
-	if canonical, err = strictjson.Canonical(v); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("the payload of a question is not allowed: %w", err)
 	}
 	sum := sha256.Sum256(canonical)
