@@ -35,9 +35,6 @@ func (a *Answer) Await(ctx context.Context, sent *Sent) (*task.View, error) {
 			return nil, translate(err)
 		}
 		if rests(&v.Header) {
-			if view := e.views.get(sent.Task, v.Header.Seq); view != nil {
-				return view, nil
-			}
 			view, h, err := a.read(ctx, sent.scope, sent.Task, 0 /* last */, true /* done */)
 			if err != nil || rests(&h) {
 				return view, err

@@ -40,10 +40,8 @@ func (e *Engine) recoverTasks(ctx context.Context) error {
 
 // orphan abandons a run. A later result, or a result that could not be written, is recorded
 // late.
-func (e *Engine) orphan(id store.TaskID, r *run, o *task.RunEnded) {
-	if o == nil {
-		o = r.letGo()
-	}
+func (e *Engine) orphan(id store.TaskID, r *run) {
+	o := r.letGo()
 	if o == nil || o.GivenUp != nil || errors.Is(o.Err, errCut) || errors.Is(o.Err, errShutdown) {
 		return
 	}

@@ -76,8 +76,8 @@ func (t *turn) stepOnce() stepped {
 	if t.told {
 		in = append(in, task.LogChanged{})
 	}
-	for i := range t.ended {
-		in = append(in, t.ended[i].ended)
+	for _, r := range t.ended {
+		in = append(in, r.outcome)
 	}
 	in = t.holdInputs(in)
 	if t.planned != nil {
@@ -94,11 +94,6 @@ func (t *turn) stepOnce() stepped {
 	if next == task.NextPlan {
 		return t.plan(d, snapshot)
 	}
-	return t.commitThen(d, snapshot, next)
-}
-
-// commitThen commits a draft and returns whether there is more to do.
-func (t *turn) commitThen(d *task.Draft, snapshot *store.Snapshot, next task.Next) stepped {
 	s := t.commit(d, snapshot)
 	if s == steppedOn && next != task.NextNothing {
 		s = steppedAgain

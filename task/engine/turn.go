@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 
 	"a2a-server/store"
@@ -38,7 +39,7 @@ type turn struct {
 	fold  *task.Fold
 
 	runs      []*run          // running, or with an outcome that has not been taken
-	ended     []outcome       // taken but not written, in order of arrival
+	ended     []*run          // with an outcome that is taken but not written, in order of arrival
 	inflight  []*store.Commit // batches of chunks
 	asking    []*hold         // questions that hold calls, not written yet
 	holds     []*hold         // the pending questions
@@ -70,12 +71,6 @@ type turn struct {
 
 	ctx    context.Context         //nolint:containedctx // for planners and tools; ends when the turn is cut off
 	cancel context.CancelCauseFunc // cuts the turn off, with the cause; only for a task that was taken over or has ended, or when the engine stops
-}
-
-// outcome is how a run ended.
-type outcome struct {
-	run   *run
-	ended *task.RunEnded
 }
 
 // maxInflight is how many batches of chunks of a turn may be in flight: one being written to
@@ -272,7 +267,7 @@ func (t *turn) collect() bool {
 			continue
 		}
 		o.Last = more
-		t.ended = append(t.ended, outcome{run: r, ended: o})
+		t.ended = append(t.ended, r)
 	}
 	clear(t.runs[len(left):])
 	t.runs = left
@@ -337,10 +332,7 @@ func (t *turn) lost(err error) {
 // started returns the tools of the started calls without an end in the log.
 func (t *turn) started() []string {
 	var names []string
-	for i := range t.ended {
-		names = append(names, fmt.Sprintf("%s (%s)", t.ended[i].run.entry.Name, t.ended[i].run.entry.Call))
-	}
-	for _, r := range t.runs {
+	for _, r := range slices.Concat(t.ended, t.runs) {
 		names = append(names, fmt.Sprintf("%s (%s)", r.entry.Name, r.entry.Call))
 	}
 	return names
@@ -358,15 +350,13 @@ func (t *turn) abandon(err error) {
 
 // drop abandons all runs: results that still arrive are recorded late.
 func (t *turn) drop(why error) {
-	for i := range t.ended {
-		t.e.orphan(t.id, t.ended[i].run, t.ended[i].ended)
-	}
-	t.ended = nil
 	for _, r := range t.runs {
 		r.stop(why)
-		t.e.orphan(t.id, r, nil)
 	}
-	t.runs = nil
+	for _, r := range slices.Concat(t.ended, t.runs) {
+		t.e.orphan(t.id, r)
+	}
+	t.ended, t.runs = nil, nil
 	t.dropHolds(why)
 }
 
