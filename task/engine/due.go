@@ -121,8 +121,9 @@ func (e *Engine) schedule(ctx context.Context) error {
 	for read := true; ctx.Err() == nil && e.ctx.Err() == nil; {
 		if read {
 			switch err := e.doDue(ctx, w); {
-			case ctx.Err() != nil || e.ctx.Err() != nil:
+			case err != nil && (ctx.Err() != nil || e.ctx.Err() != nil):
 				return nil // we are stopping
+			case w.isOver() != nil: // told below
 			case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrDataLoss):
 				e.log.Error().Err(err).Msg("deadlines and timers cannot be read; retrying")
 				w.next = e.now().Add(dueRetry)
@@ -166,8 +167,9 @@ func (e *Engine) doDue(ctx context.Context, w *dueWork) error {
 				continue
 			}
 			for !w.begin(row) {
-				if e.wait(w.ended, ctx.Done(), e.ctx.Done()); w.isOver() != nil || ctx.Err() != nil || e.ctx.Err() != nil {
-					return nil
+				e.wait(w.ended, ctx.Done(), e.ctx.Done())
+				if err := cmp.Or(w.isOver(), ctx.Err(), e.ctx.Err()); err != nil {
+					return err
 				}
 			}
 			e.begin(func() { e.do(w, row) })
