@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"a2a-server/auth"
+	"a2a-server/internal/stack"
 )
 
 const (
@@ -131,6 +132,7 @@ const reflected = "/grpc.reflection."
 
 // intercept runs the common beginning of every call before the handlers of reflection.
 func (g *GRPC) intercept(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	stack.Grow()
 	if !g.cfg.Reflection || !strings.HasPrefix(info.FullMethod, reflected) {
 		return handler(srv, ss)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"a2a-server/approval"
 )
@@ -16,15 +17,15 @@ type dialect struct {
 }
 
 // dialects returns the dialects whose answers name their approval, in the order in which the
-// answers are read.
-func dialects() []dialect {
+// answers are read. It is built once: each message is compared with all forms.
+var dialects = sync.OnceValue(func() []dialect {
 	return []dialect{
 		{readToolApproval, toolApprovalForms()},
 		{nil, adkForms()},
 		{nil, adkRustForms()},
 		{readKagent, kagentForms()},
 	}
-}
+})
 
 // A form is a shape of data parts that clients take for a question or an answer. Data parts
 // are read by their forms only, so every valid answer has a form.

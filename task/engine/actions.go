@@ -44,13 +44,3 @@ func failRun(o *task.RunEnded, err error) {
 		o.Err = fmt.Errorf("the call has run, but %w", err)
 	}
 }
-
-// saves records that the tool has saved a version of an artifact.
-func (x *toolContext) saves(name string, version int64) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.saved == nil {
-		x.saved = map[string]int64{}
-	}
-	x.saved[name] = version
-}

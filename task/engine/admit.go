@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"time"
 
 	"a2a-server/auth"
@@ -65,15 +64,11 @@ func (e *Engine) admit(t *turn, c class) (run bool, err error) {
 		return true, nil
 	}
 	w := &waiter{task: t.id, owner: t.owner, class: c}
-	switch full := e.lanes.reserve(w); {
-	case full == nil:
-		t.waits = w
-		return false, nil
-	case full.Own:
-		return false, &BusyError{Why: fmt.Sprintf("%d tasks of this caller already wait for a turn, which is the limit", full.Limit)}
-	default:
-		return false, &BusyError{Why: fmt.Sprintf("%d tasks already wait for a turn, which is the limit", full.Limit)}
+	if full := e.lanes.reserve(w); full != nil {
+		return false, &BusyError{Why: tooMany(full, "tasks", "a turn")}
 	}
+	t.waits = w
+	return false, nil
 }
 
 // enqueue makes a live task wait for a turn.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -94,17 +93,17 @@ func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery
 	if err := a.may(by, auth.Review); err != nil {
 		return ApprovalPage{}, err
 	}
-	tokens := a.e.tokens(by, "approvals", q.Task)
+	tokens := a.e.tokens(by, "cursor", "approvals", q.Task)
 	if q.Settled {
-		tokens = a.e.tokens(by, "settled approvals", q.Tool, q.Digest, strconv.FormatBool(a.anonymous))
+		tokens = a.e.tokens(by, "cursor", "settled approvals", q.Tool, q.Digest, strconv.FormatBool(a.anonymous))
 	}
-	var ok bool
-	if q.Cursor, ok = tokens.open(q.Cursor); !ok {
-		return ApprovalPage{}, notOfThisQuery("cursor")
+	var err error
+	if q.Cursor, err = tokens.open(q.Cursor); err != nil {
+		return ApprovalPage{}, err
 	}
 	page, err := a.list(ctx, by, q)
 	page.Next = tokens.seal(page.Next)
-	return page, err
+	return page, tokens.translate(err)
 }
 
 // list is List with the cursors of the store.
@@ -143,30 +142,25 @@ func (a *Approvals) list(ctx context.Context, by auth.Principal, q ApprovalQuery
 	// this server comes first.
 	rows.Index = task.IndexPending
 	before, own := task.OldPendingPrefix(), task.PendingPrefix(tenant)
-	rows.Prefix = before
 	rest, later := strings.CutPrefix(q.Cursor, laterRange)
-	page := ApprovalPage{}
 	if !later {
-		var err error
-		if page, err = a.page(ctx, by, rows); err != nil || page.Next != "" || bytes.HasPrefix(own, before) {
+		rows.Prefix = before
+		page, err := a.page(ctx, by, rows)
+		if err != nil || page.Next != "" || bytes.HasPrefix(own, before) {
 			return page, err
+		}
+		if len(page.Approvals)+page.Damaged > 0 {
+			page.Next = laterRange
+			return page, nil
 		}
 		rest = ""
 	}
-	if rows.Limit -= len(page.Approvals) + page.Damaged; rows.Limit == 0 {
-		page.Next = laterRange
-		return page, nil
-	}
 	rows.Prefix, rows.Cursor = own, rest
-	more, err := a.page(ctx, by, rows)
-	if err != nil {
-		return ApprovalPage{}, err
+	page, err := a.page(ctx, by, rows)
+	if page.Next != "" {
+		page.Next = laterRange + page.Next
 	}
-	page.Approvals, page.Damaged = append(page.Approvals, more.Approvals...), page.Damaged+more.Damaged
-	if more.Next != "" {
-		page.Next = laterRange + more.Next
-	}
-	return page, nil
+	return page, err
 }
 
 // laterRange is the prefix of the cursors of pages in the second range.
@@ -174,9 +168,6 @@ const laterRange = "+"
 
 func (a *Approvals) page(ctx context.Context, by auth.Principal, q store.RowQuery) (ApprovalPage, error) {
 	rows, err := a.e.store.Rows(ctx, a.scope(by, auth.Review), q)
-	if errors.Is(err, store.ErrCursor) {
-		return ApprovalPage{}, notOfThisQuery("cursor")
-	}
 	if err != nil {
 		return ApprovalPage{}, err
 	}
@@ -213,7 +204,12 @@ func (a *Approvals) Get(ctx context.Context, by auth.Principal, id string) (*app
 	if !ok {
 		return nil, approval.Unknown(id, nil)
 	}
-	rows, err := a.e.store.Rows(ctx, a.scope(by, auth.Review), store.RowQuery{Kind: task.RowApproval, Task: of, Key: []byte(id)})
+	return a.e.approval(ctx, a.scope(by, auth.Review), of, id)
+}
+
+// approval returns an approval of a task, with the errors of [Approvals.Get].
+func (e *Engine) approval(ctx context.Context, scope store.Scope, of store.TaskID, id string) (*approval.Approval, error) {
+	rows, err := e.store.Rows(ctx, scope, store.RowQuery{Kind: task.RowApproval, Task: of, Key: []byte(id)})
 	if err != nil {
 		return nil, err
 	}
@@ -221,10 +217,7 @@ func (a *Approvals) Get(ctx context.Context, by auth.Principal, id string) (*app
 		return nil, approval.Unknown(id, nil)
 	}
 	one, err := readApproval(&rows.Rows[0])
-	if err != nil {
-		return nil, err
-	}
-	return &one, nil
+	return &one, err
 }
 
 // taskOf returns the task of an approval: the beginning of the approval's id.
@@ -295,11 +288,11 @@ func (a *Approvals) Around(ctx context.Context, ans *Answer, id string) (*task.V
 
 // outline returns the fold of a task without its artifacts.
 func (e *Engine) outline(ctx context.Context, ans *Answer, scope store.Scope, id store.TaskID) (*task.Fold, error) {
-	page, err := e.store.Read(ctx, scope, id, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
+	h, err := e.header(ctx, scope, id)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
-	if err := ans.room(ctx, page.Header.Size(true /* noBulk */)); err != nil {
+	if err := ans.room(ctx, h.Size(true /* noBulk */)); err != nil {
 		return nil, err
 	}
 	f, _, err := e.load(ctx, scope, id, reading{noArtifacts: true})

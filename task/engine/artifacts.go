@@ -25,7 +25,12 @@ func (a *toolArtifacts) Save(_ context.Context, name string, parts ...agent.Part
 	if err := a.run.emit(k); err != nil {
 		return 0, err
 	}
-	(*toolContext)(a).saves(name, 1)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.saved == nil {
+		a.saved = map[string]int64{}
+	}
+	a.saved[name] = 1
 	return 1, nil
 }
 

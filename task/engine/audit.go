@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"sync"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
@@ -33,23 +32,17 @@ func (e *Engine) Audit(ctx context.Context, by auth.Principal, after uint64, lim
 	if err != nil {
 		return nil, after, err
 	}
-	limit, next = store.PageSize(limit), after
-	for range auditSpan {
-		page, err := e.store.Audit(ctx, next, limit)
-		if err != nil {
-			return nil, after, translate(err)
+	limit = store.PageSize(limit)
+	scanned := 0
+	next, err = e.EachAudit(ctx, after, func(entry *AuditEntry) bool {
+		if sight.Sees(&entry.Audit) {
+			entries = append(entries, *entry)
 		}
-		for i := range page {
-			next = page[i].N
-			if entry, ok := decodeAudit(&page[i]); ok && sight.Sees(&entry.Audit) {
-				if entries = append(entries, entry); len(entries) == limit {
-					return entries, next, nil
-				}
-			}
-		}
-		if len(page) < limit {
-			break
-		}
+		scanned++
+		return len(entries) < limit && scanned < auditSpan*limit
+	})
+	if err != nil {
+		return nil, after, err
 	}
 	return entries, next, nil
 }
@@ -113,34 +106,12 @@ func (e *Engine) EachAudit(ctx context.Context, after uint64, yield func(*AuditE
 // entries to the audit, and sometimes without such a commit. A value may report several
 // commits: call WatchAudit, then Audit, then wait. stop ends the watch and may be called more
 // than once; the channel is never closed.
-func (e *Engine) WatchAudit() (wake <-chan struct{}, stop func()) { return e.audits.watch() }
-
-// auditWatchers wakes readers of the audit. Its zero value is ready to use, and it is safe for
-// concurrent use.
-type auditWatchers struct {
-	mu  sync.Mutex
-	all map[chan struct{}]struct{} // each holds one: wake-ups coalesce
+func (e *Engine) WatchAudit() (wake <-chan struct{}, stop func()) {
+	return e.audits.Watch(store.System(), auditEntries)
 }
 
-func (w *auditWatchers) watch() (wake <-chan struct{}, stop func()) {
-	one := make(chan struct{}, 1)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.all == nil {
-		w.all = map[chan struct{}]struct{}{}
-	}
-	w.all[one] = struct{}{}
-	return one, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		delete(w.all, one)
-	}
-}
+// auditEntries is the kind of the rows that watchers of the audit wait for.
+const auditEntries = "audit"
 
-func (w *auditWatchers) wake() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for one := range w.all {
-		signal(one)
-	}
-}
+// audited wakes the watchers of the audit.
+func (e *Engine) audited() { e.audits.Wake(auditEntries, store.System()) }

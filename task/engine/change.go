@@ -129,7 +129,7 @@ func (e *Engine) write(ctx context.Context, s store.Scope, f *task.Fold, in task
 		switch {
 		case t == nil:
 		case final:
-			t.stop(errCanceled)
+			t.cancel(errCanceled)
 		default:
 			t.tell()
 		}
@@ -288,7 +288,7 @@ func (e *Engine) started(t *turn, d *task.Draft, run bool) {
 func (e *Engine) committed(f *task.Fold, d *task.Draft) {
 	e.tell(d.Audited())
 	if d.Audits() {
-		e.audits.wake()
+		e.audited()
 	}
 	if d.HasDue() {
 		signal(e.due)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -98,11 +99,8 @@ func unsure(ctx context.Context) error {
 func (r *run) handCheckpoint(chunk task.Chunk, own json.RawMessage) (*checkpoint, error) {
 	r.lockWithRoom()
 	defer r.mu.Unlock()
-	switch {
-	case r.cut != nil:
-		return nil, r.cut
-	case r.tooMuch != nil:
-		return nil, r.tooMuch // the call ends with that
+	if err := cmp.Or(r.cut, r.tooMuch); err != nil {
+		return nil, err // the call ends with that
 	}
 	if err := r.hand(chunk); err != nil {
 		return nil, err

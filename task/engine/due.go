@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"a2a-server/store"
@@ -29,10 +28,7 @@ const (
 // its methods, except for end.
 type dueWork struct {
 	ended chan struct{} // a row was done, or has failed
-
-	at    store.DuePosition // where the scheduler continues to read
-	begun time.Time         // when it began with the first row
-	next  time.Time         // of the first row that was not due when all were read
+	next  time.Time     // of the first row that was not due when all were read
 
 	mu     sync.Mutex
 	busy   map[store.DuePosition]bool
@@ -46,19 +42,22 @@ type failedRow struct {
 	again time.Time
 }
 
-// begin reports whether to begin a row now, and takes a worker for it. If not, full says
-// whether that is because no worker is free.
-func (w *dueWork) begin(row *store.Due, now time.Time) (begun, full bool) {
+// skips reports whether a row is in progress, or waits for its retry.
+func (w *dueWork) skips(row *store.Due, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.busy[row.Position] || now.Before(w.failed[row.Position].again) {
-		return false, false
-	}
+	return w.busy[row.Position] || now.Before(w.failed[row.Position].again)
+}
+
+// begin takes a worker for a row, and reports whether one was free.
+func (w *dueWork) begin(row *store.Due) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if len(w.busy) == dueWorkers {
-		return false, true
+		return false
 	}
 	w.busy[row.Position] = true
-	return true, false
+	return true
 }
 
 // end releases a worker. Any goroutine may call it.
@@ -115,37 +114,19 @@ func (w *dueWork) isOver() error {
 	return w.over
 }
 
-// idle reports whether no row is in progress.
-func (w *dueWork) idle() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.busy) == 0
-}
-
 // schedule does due work until ctx or the engine ends, with a single timer.
 func (e *Engine) schedule(ctx context.Context) error {
 	w := &dueWork{ended: make(chan struct{}, 1), busy: map[store.DuePosition]bool{}, failed: map[store.DuePosition]failedRow{}}
-	defer func() {
-		for !w.idle() {
-			e.wait(w.ended)
-		}
-	}()
 	alarm := make(chan struct{}, 1)
 	for read := true; ctx.Err() == nil && e.ctx.Err() == nil; {
-		if err := w.isOver(); err != nil {
-			e.log.Error().Err(err).Msg("deadlines and timers stop until a backup of the store is restored")
-			e.wait(ctx.Done(), e.ctx.Done())
-			return nil
-		}
-		whole := true
 		if read {
-			var err error
-			switch whole, err = e.doDue(ctx, w); {
+			switch err := e.doDue(ctx, w); {
 			case err != nil && (ctx.Err() != nil || e.ctx.Err() != nil):
 				return nil // we are stopping
+			case w.isOver() != nil: // told below
 			case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrDataLoss):
 				e.log.Error().Err(err).Msg("deadlines and timers cannot be read; retrying")
-				whole, w.at, w.next = true, "", e.now().Add(dueRetry)
+				w.next = e.now().Add(dueRetry)
 				if errors.Is(err, store.ErrDataLoss) {
 					w.next = e.now().Add(maxSleep)
 				}
@@ -153,9 +134,10 @@ func (e *Engine) schedule(ctx context.Context) error {
 				return fmt.Errorf("read due work: %w", err)
 			}
 		}
-		if !whole {
-			e.wait(w.ended, ctx.Done(), e.ctx.Done()) // for a worker
-			continue
+		if err := w.isOver(); err != nil {
+			e.log.Error().Err(err).Msg("deadlines and timers stop until a backup of the store is restored")
+			e.wait(ctx.Done(), e.ctx.Done())
+			return nil
 		}
 		now := e.now()
 		stop := e.after(max(w.sleep(now), time.Millisecond), func() { signal(alarm) })
@@ -169,40 +151,37 @@ func (e *Engine) schedule(ctx context.Context) error {
 	return nil
 }
 
-// doDue begins the rows that are due, as far as there are workers. whole reports that all of
-// them have been read, so the next call starts from the first row; otherwise it continues
-// after the last. Rows in progress or waiting for a retry are skipped, so that they do not
-// block the rest.
-func (e *Engine) doDue(ctx context.Context, w *dueWork) (whole bool, err error) {
+// doDue begins the rows that are due, and waits for a worker for each. Rows in progress or
+// waiting for a retry are skipped, so that they do not block the rest.
+func (e *Engine) doDue(ctx context.Context, w *dueWork) error {
+	begun, at := e.now(), store.DuePosition("")
 	for {
 		now := e.now()
-		if w.at == "" {
-			w.begun = now
-		}
-		rows, next, err := e.store.Due(ctx, store.MillisOf(now), w.at, dueBatch)
+		rows, next, err := e.store.Due(ctx, store.MillisOf(now), at, dueBatch)
 		if err != nil {
-			return false, err
+			return err
 		}
 		for i := range rows {
 			row := &rows[i]
-			begun, full := w.begin(row, now)
-			if full {
-				return false, nil
+			if at = row.Position; w.skips(row, now) {
+				continue
 			}
-			if begun {
-				e.begin(func() { e.do(w, row) })
+			for !w.begin(row) {
+				e.wait(w.ended, ctx.Done(), e.ctx.Done())
+				if err := cmp.Or(w.isOver(), ctx.Err(), e.ctx.Err()); err != nil {
+					return err
+				}
 			}
-			w.at = row.Position
+			e.begin(func() { e.do(w, row) })
 		}
 		if next != 0 && next <= store.MillisOf(now) {
 			continue
 		}
-		w.at, w.next = "", time.Time{}
-		if next != 0 {
+		if w.next = (time.Time{}); next != 0 {
 			w.next = next.Time()
 		}
-		w.read(w.begun)
-		return true, nil
+		w.read(begun)
+		return nil
 	}
 }
 
@@ -275,19 +254,12 @@ func (e *Engine) childCancel(row store.Due) error {
 // the task's owner. A tool that does not return in time has failed; its goroutine is
 // abandoned.
 func (e *Engine) cancelChild(p *task.ChildCancel, f *task.Fold) error {
-	ctx, cancel := e.within(e.ctx, childTimeout)
+	ctx, cancel := e.within(e.ctx, childTimeout, context.DeadlineExceeded)
 	defer cancel()
 	by := e.rules().Owned(ctx, f)
-	done := make(chan struct{})
-	var came atomic.Pointer[error]
-	e.spawn(func() {
-		defer close(done)
-		err := e.tellChild(by, p)
-		came.Store(&err)
-	})
-	e.wait(done, ctx.Done())
-	if err := came.Load(); err != nil {
-		return *err
+	err, returned := callWithin(ctx, e, func() error { return e.tellChild(by, p) })
+	if returned {
+		return err
 	}
 	return fmt.Errorf("the tool %s has not returned: %w", p.Tool, cmp.Or(context.Cause(ctx), errors.New("it ended its goroutine")))
 }

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -85,12 +87,13 @@ type Engine struct {
 	log       zerolog.Logger
 	views     viewCache
 	answers   *share.Shares[store.Scope] // bytes of memory of answers, from before they read their data until they have been sent
+	abandoned *share.Shares[string]      // runs that do not end after they were told to, by tool
 	providing providing
 	holding   holding
 	heavy     heavy
 	sessions  sessions
 	disk      diskWatch
-	audits    auditWatchers
+	audits    store.RowWatchers // of the kind auditEntries
 
 	ctx    context.Context //nolint:containedctx // for everything that outlives a request; ended by Stop
 	cancel context.CancelCauseFunc
@@ -101,17 +104,16 @@ type Engine struct {
 
 	asserts func(*turn) // for tests: checks each turn that is about to wait; nil: no check
 
-	mu        sync.Mutex
-	turns     map[store.TaskID]*turn // running here
-	lanes     lanes                  // the tasks that have a turn, and the live tasks that wait for one
-	alarm     time.Time              // when the alarm rings; zero: it is not set
-	unset     func() bool            // keeps it from ringing
-	saying    bool                   // sayWhoWaits runs
-	said      uint64                 // tasks that have said that they wait
-	failures  map[store.TaskID]int   // turns in a row that could not continue
-	abandoned map[string]int         // runs that do not end after they were told to, by tool
-	draining  bool
-	idle      chan struct{} // closed when draining and no turn runs
+	mu       sync.Mutex
+	turns    map[store.TaskID]*turn // running here
+	lanes    lanes                  // the tasks that have a turn, and the live tasks that wait for one
+	alarm    time.Time              // when the alarm rings; zero: it is not set
+	unset    func() bool            // keeps it from ringing
+	saying   bool                   // sayWhoWaits runs
+	said     uint64                 // tasks that have said that they wait
+	failures map[store.TaskID]int   // turns in a row that could not continue
+	draining bool
+	idle     chan struct{} // closed when draining and no turn runs
 }
 
 var errShutdown = errors.New("the server is shutting down")
@@ -127,20 +129,15 @@ func New(cfg Config) (*Engine, error) {
 			return nil, fmt.Errorf("task/engine: default policy: %w", err)
 		}
 	}
-	if cfg.Agent == "" {
-		cfg.Agent = "a2a-server"
-	}
+	cfg.Agent = cmp.Or(cfg.Agent, "a2a-server")
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	if cfg.NewID == nil {
 		cfg.NewID = store.NewTaskID
 	}
-	switch {
-	case cfg.Provider == nil:
+	if cfg.ProviderWait = cmp.Or(max(cfg.ProviderWait, 0), 30*time.Second); cfg.Provider == nil {
 		cfg.ProviderWait = 0
-	case cfg.ProviderWait <= 0:
-		cfg.ProviderWait = 30 * time.Second
 	}
 	if cfg.PageTokens == nil {
 		keys, err := keyring.Open(keyring.Config{Now: cfg.Now})
@@ -150,16 +147,12 @@ func New(cfg Config) (*Engine, error) {
 		cfg.PageTokens = keys.MAC(keyring.PageTokens)
 	}
 	cfg.Limits = cfg.Limits.WithDefaults()
-	if cfg.Answers <= 0 {
-		cfg.Answers = 256 << 20
-	}
-	if cfg.Page <= 0 {
-		cfg.Page = 16 << 20
-	}
+	cfg.Answers = cmp.Or(max(cfg.Answers, 0), 256<<20)
+	cfg.Page = cmp.Or(max(cfg.Page, 0), 16<<20)
 	e := &Engine{
 		cfg: cfg, store: cfg.Store, log: cfg.Log,
 		due: make(chan struct{}, 1), whole: make(chan struct{}, 1), idle: make(chan struct{}),
-		turns: map[store.TaskID]*turn{}, lanes: newLanes(&cfg.Limits), failures: map[store.TaskID]int{}, abandoned: map[string]int{},
+		turns: map[store.TaskID]*turn{}, lanes: newLanes(&cfg.Limits), failures: map[store.TaskID]int{},
 	}
 	e.ruling.Store(&task.Rules{
 		Tools: cfg.Tools, Policy: cfg.Policy, Presenter: cfg.Presenter, Planner: cfg.Planner, Hooks: cfg.Hooks, AfterHooks: cfg.AfterHooks, ErrorHooks: cfg.ErrorHooks, Limits: cfg.Limits,
@@ -167,8 +160,8 @@ func New(cfg Config) (*Engine, error) {
 		NewID: func() string { return cfg.NewID().String() }, Report: e.report,
 	})
 	e.whole <- struct{}{}
-	e.views.init()
 	e.answers = share.New[store.Scope](cfg.Answers, cfg.Answers/2)
+	e.abandoned = share.New[string](math.MaxInt64, math.MaxInt64)
 	e.providing.init()
 	e.holding.init(&cfg.Limits)
 	e.sessions.init(e.store)

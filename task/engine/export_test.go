@@ -61,8 +61,8 @@ func (t *turn) problems() (problems []string) {
 	for _, r := range t.runs {
 		runs = append(runs, r.entry.Call)
 	}
-	for i := range t.ended {
-		runs = append(runs, t.ended[i].run.entry.Call)
+	for _, r := range t.ended {
+		runs = append(runs, r.entry.Call)
 	}
 	slices.Sort(said)
 	slices.Sort(runs)

@@ -35,9 +35,6 @@ func (a *Answer) Await(ctx context.Context, sent *Sent) (*task.View, error) {
 			return nil, translate(err)
 		}
 		if rests(&v.Header) {
-			if view := e.views.get(sent.Task, v.Header.Seq); view != nil {
-				return view, nil
-			}
 			view, h, err := a.read(ctx, sent.scope, sent.Task, 0 /* last */, true /* done */)
 			if err != nil || rests(&h) {
 				return view, err
@@ -80,16 +77,21 @@ func (e *Engine) awaitTurn(ctx context.Context, l landed) (*task.View, uint64, e
 	if t.givenUp != nil {
 		return nil, 0, t.givenUp
 	}
-	if t.restAt < l.seq {
-		return nil, 0, nil
+	if t.rests && t.fold.Header.Seq >= l.seq {
+		return t.fold.View, t.fold.Header.Bytes, nil
 	}
-	return t.rest, t.restSize, nil
+	return nil, 0, nil
 }
 
 // Header returns the Header of a task that by may follow, without reading its log.
 func (e *Engine) Header(ctx context.Context, by auth.Principal, id store.TaskID) (Header, error) {
-	v, err := e.store.Read(ctx, ScopeFor(by, auth.Follow), id, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
-	return v.Header, translate(err)
+	return e.header(ctx, ScopeFor(by, auth.Follow), id)
+}
+
+// header is [Engine.Header] for a scope.
+func (e *Engine) header(ctx context.Context, scope store.Scope, id store.TaskID) (Header, error) {
+	page, err := e.store.Read(ctx, scope, id, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
+	return page.Header, translate(err)
 }
 
 // Until says when a stream ends.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -96,16 +97,12 @@ func (h *holding) init(l *task.Limits) {
 	h.calls, h.waited = share.New[store.Scope](int64(l.Held), int64(l.HeldPerCaller)), map[string]uint64{}
 }
 
-// take counts a held call of a caller.
-func (h *holding) take(owner store.Scope) error {
-	switch full := h.calls.Take(owner, 1); {
-	case full == nil:
-		return nil
-	case full.Own:
-		return fmt.Errorf("%w: %d calls of this caller already wait for answers, which is the limit", tool.ErrNoAnswer, full.Limit)
-	default:
-		return fmt.Errorf("%w: %d calls already wait for answers, which is the limit", tool.ErrNoAnswer, full.Limit)
+// tooMany is the text about a limit of calls or tasks that wait for something.
+func tooMany(full *share.Full, these, something string) string {
+	if full.Own {
+		these += " of this caller"
 	}
+	return fmt.Sprintf("%d %s already wait for %s, which is the limit", full.Limit, these, something)
 }
 
 func (h *holding) expect(id string, fence uint64) {
@@ -139,18 +136,13 @@ func (x *toolContext) AskAndWait(ctx context.Context, a tool.Ask) (tool.Answer, 
 	if err := freeze(&asked); err != nil {
 		return tool.Answer{}, fmt.Errorf("%w: %w", tool.ErrNoAnswer, err)
 	}
-	owner := x.run.turn.owner
-	if err := x.run.e.holding.take(owner); err != nil {
-		return tool.Answer{}, err
+	r := x.run
+	calls, owner := r.e.holding.calls, r.turn.owner
+	if full := calls.Take(owner, 1); full != nil {
+		return tool.Answer{}, fmt.Errorf("%w: %s", tool.ErrNoAnswer, tooMany(full, "calls", "answers"))
 	}
-	defer x.run.e.holding.calls.Give(owner, 1)
-	answer, err := x.run.askAndWait(ctx, asked)
-	answer.Ask = a
-	return answer, err
-}
-
-func (r *run) askAndWait(ctx context.Context, a tool.Ask) (tool.Answer, error) {
-	h := &hold{run: r, ask: task.Held{Entry: r.entry, Ask: a}, over: make(chan struct{})}
+	defer calls.Give(owner, 1)
+	h := &hold{run: r, ask: task.Held{Entry: r.entry, Ask: asked}, over: make(chan struct{})}
 	if err := r.beginHold(h); err != nil {
 		return tool.Answer{}, err
 	}
@@ -158,6 +150,7 @@ func (r *run) askAndWait(ctx context.Context, a tool.Ask) (tool.Answer, error) {
 	if r.e.wait(h.over, ctx.Done()) == 1 && !closed(h.over) {
 		return tool.Answer{}, context.Cause(ctx)
 	}
+	h.answer.Ask = a
 	return h.answer, h.err
 }
 
@@ -166,10 +159,8 @@ func (r *run) beginHold(h *hold) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case r.cut != nil:
-		return r.cut
-	case r.tooMuch != nil:
-		return r.tooMuch // the call ends with that
+	case r.cut != nil || r.tooMuch != nil:
+		return cmp.Or(r.cut, r.tooMuch) // the call ends with that
 	case r.hold != nil:
 		return fmt.Errorf("%w: the call is already waiting for another answer", tool.ErrNoAnswer)
 	case r.held >= maxHeld:
@@ -262,7 +253,9 @@ func (t *turn) collectHolds() {
 	if len(t.asking)+len(t.holds) == 0 {
 		return
 	}
-	draining := t.e.isDraining()
+	t.e.mu.Lock()
+	draining := t.e.draining
+	t.e.mu.Unlock()
 	if draining {
 		for _, h := range t.asking {
 			h.finish(tool.Answer{}, errClosing)
@@ -282,12 +275,6 @@ func (t *turn) collectHolds() {
 		}
 		t.leaving = append(t.leaving, h)
 	}
-}
-
-func (e *Engine) isDraining() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.draining
 }
 
 // holdInputs adds the writes about holds to the inputs of a step.

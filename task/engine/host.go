@@ -3,7 +3,10 @@ package engine
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
+
+	"a2a-server/internal/stack"
 )
 
 // Host provides an engine's goroutines, waits and timers. With it, a simulation runs a
@@ -25,7 +28,10 @@ func (e *Engine) spawn(f func()) {
 		h.Go(f)
 		return
 	}
-	go f()
+	go func() {
+		stack.Grow()
+		f()
+	}()
 }
 
 // wait is [Host.Wait], for at most five channels.
@@ -57,10 +63,27 @@ func (e *Engine) after(d time.Duration, f func()) (stop func() bool) {
 	return time.AfterFunc(d, f).Stop
 }
 
-// within returns a context that ends after d, by the host's time.
-func (e *Engine) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+// callWithin returns the result of a call of the application's code, which has its own
+// goroutine. returned is false if ctx ends before the call, or the call ends its goroutine.
+func callWithin[T any](ctx context.Context, e *Engine, call func() T) (result T, returned bool) {
+	var came atomic.Pointer[T]
+	over := make(chan struct{})
+	e.spawn(func() {
+		defer close(over)
+		r := call()
+		came.Store(&r)
+	})
+	e.wait(over, ctx.Done())
+	if r := came.Load(); r != nil {
+		return *r, true
+	}
+	return result, false
+}
+
+// within returns a context that ends after d, by the host's time, with a cause.
+func (e *Engine) within(ctx context.Context, d time.Duration, late error) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := e.after(d, func() { cancel(context.DeadlineExceeded) })
+	stop := e.after(d, func() { cancel(late) })
 	return ctx, func() {
 		stop()
 		cancel(nil)

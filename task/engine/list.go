@@ -39,15 +39,12 @@ type TaskPage struct {
 
 // List returns a page of the caller's tasks.
 func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
-	if q.PageSize == 0 {
-		q.PageSize = 50
+	size, err := pageSize(q.PageSize)
+	if err != nil {
+		return nil, err
 	}
-	if q.PageSize < 1 || q.PageSize > 100 {
-		return nil, task.Invalid("pageSize", "is %d; 1 to 100 are allowed", q.PageSize)
-	}
-	sq := store.Query{Context: q.Context, Limit: q.PageSize}
+	sq := store.Query{Context: q.Context, Limit: size}
 	if q.State != "" {
-		var err error
 		if sq.State, err = task.StateOf(q.State); err != nil {
 			return nil, task.Invalid("status", "%v", err)
 		}
@@ -58,10 +55,9 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 			sq.Since++ // round up to the next whole millisecond
 		}
 	}
-	tokens := a.e.tokens(a.by, "tasks", q.Context, string(q.State), strconv.FormatInt(int64(sq.Since), 10))
-	var ok bool
-	if sq.Cursor, ok = tokens.open(q.Cursor); !ok {
-		return nil, notOfThisQuery("pageToken")
+	tokens := a.e.tokens(a.by, "pageToken", "tasks", q.Context, string(q.State), strconv.FormatInt(int64(sq.Since), 10))
+	if sq.Cursor, err = tokens.open(q.Cursor); err != nil {
+		return nil, err
 	}
 	if sq.Since > 0 || sq.Context != "" && sq.State != 0 {
 		// No index covers both filters, or knows how many tasks match: the scan also reads all
@@ -72,13 +68,10 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 	}
 	scope := ScopeFor(a.by, auth.List)
 	page, err := a.e.store.Tasks(ctx, scope, sq)
-	if errors.Is(err, store.ErrCursor) {
-		return nil, notOfThisQuery("pageToken")
-	}
 	if err != nil {
-		return nil, err
+		return nil, tokens.translate(err)
 	}
-	list := &TaskPage{NextCursor: page.Next, Total: page.Total, PageSize: q.PageSize}
+	list := &TaskPage{NextCursor: page.Next, Total: page.Total, PageSize: size}
 	fitting, bytes := a.e.fit(page.Tasks, q.Artifacts)
 	if n := len(fitting); n < len(page.Tasks) {
 		last := &page.Tasks[n-1]
@@ -112,12 +105,6 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 		list.Tasks = append(list.Tasks, v)
 	}
 	return list, nil
-}
-
-// notOfThisQuery is the error of a page token made for another caller, for another query, or
-// by another server.
-func notOfThisQuery(field string) error {
-	return task.Invalid(field, "is not a token of this query: begin again without one")
 }
 
 // listed reads a task for a page that has so many bytes, and returns by how many bytes the

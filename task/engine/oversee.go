@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"time"
 
@@ -120,10 +119,9 @@ func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskL
 			return TaskList{}, task.Invalid("state", "%v", err)
 		}
 	}
-	tokens := t.e.tokens(by, "overseen tasks", strconv.FormatBool(t.anonymous), q.Context, string(q.State), q.Owner)
-	var ok bool
-	if sq.Cursor, ok = tokens.open(q.Cursor); !ok {
-		return TaskList{}, notOfThisQuery("cursor")
+	tokens := t.e.tokens(by, "cursor", "overseen tasks", strconv.FormatBool(t.anonymous), q.Context, string(q.State), q.Owner)
+	if sq.Cursor, err = tokens.open(q.Cursor); err != nil {
+		return TaskList{}, err
 	}
 	// Tasks of a tenant are found by a scan of all tasks.
 	end, err := t.e.Heavy(ctx, by)
@@ -132,11 +130,8 @@ func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskL
 	}
 	defer end()
 	page, err := t.e.store.Tasks(ctx, scope, sq)
-	switch {
-	case errors.Is(err, store.ErrCursor):
-		return TaskList{}, notOfThisQuery("cursor")
-	case err != nil:
-		return TaskList{}, err
+	if err != nil {
+		return TaskList{}, tokens.translate(err)
 	}
 	list := TaskList{Next: tokens.seal(page.Next)}
 	for i := range page.Tasks {
@@ -264,11 +259,10 @@ func (t *Tasks) Delete(ctx context.Context, by auth.Principal, id string) error 
 	if err != nil {
 		return err
 	}
-	page, err := t.e.store.Read(ctx, scope, parsed, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
+	h, err := t.e.header(ctx, scope, parsed)
 	if err != nil {
-		return translate(err)
+		return err
 	}
-	h := &page.Header
 	not := &NotDeletableError{Task: parsed, State: task.StateName(h.State), Work: h.Phase == store.Final}
 	if h.Phase != store.Final || h.Due > 0 {
 		return not
@@ -288,6 +282,6 @@ func (t *Tasks) Delete(ctx context.Context, by auth.Principal, id string) error 
 		return translate(err)
 	}
 	t.e.tell([]task.Audited{entry})
-	t.e.audits.wake()
+	t.e.audited()
 	return nil
 }

@@ -1,12 +1,16 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"strings"
 
 	"a2a-server/auth"
 	"a2a-server/internal/keyring"
+	"a2a-server/store"
+	"a2a-server/task"
 )
 
 // PageTokens makes and checks the codes of page tokens. It must be safe for concurrent use.
@@ -27,12 +31,13 @@ var tagText = base64.RawURLEncoding.EncodedLen(keyring.TagSize)
 // another caller or query, is refused before anything is read.
 type pageTokens struct {
 	codes PageTokens
+	field string // the name of the token in errors
 	bound []byte
 }
 
 // tokens returns the page tokens of a list, which its name and filters tell from other lists.
-func (e *Engine) tokens(by auth.Principal, list string, filters ...string) pageTokens {
-	t := pageTokens{codes: e.cfg.PageTokens, bound: make([]byte, 0, 256)}
+func (e *Engine) tokens(by auth.Principal, field, list string, filters ...string) pageTokens {
+	t := pageTokens{codes: e.cfg.PageTokens, field: field, bound: make([]byte, 0, 256)}
 	for _, part := range append([]string{list, by.Tenant, by.Subject}, filters...) {
 		t.bound = binary.AppendUvarint(t.bound, uint64(len(part)))
 		t.bound = append(t.bound, part...)
@@ -48,19 +53,42 @@ func (t pageTokens) seal(cursor string) string {
 	return base64.RawURLEncoding.EncodeToString(t.codes.Tag(t.data(cursor))) + cursor
 }
 
-// open returns the cursor in a token. ok is false if the token is not of this list and caller.
-func (t pageTokens) open(token string) (cursor string, ok bool) {
+// open returns the cursor in a token. It returns an error if the token is not of this list and
+// caller.
+func (t pageTokens) open(token string) (cursor string, err error) {
 	if token == "" {
-		return "", true
+		return "", nil
 	}
 	if len(token) <= tagText || len(token) > maxPageToken || strings.ContainsAny(token[:tagText], "\r\n") {
-		return "", false
+		return "", t.foreign()
 	}
 	tag, err := base64.RawURLEncoding.Strict().DecodeString(token[:tagText])
 	if err != nil || !t.codes.Verify(t.data(token[tagText:]), tag) {
-		return "", false
+		return "", t.foreign()
 	}
-	return token[tagText:], true
+	return token[tagText:], nil
+}
+
+// foreign is the error of a token made for another caller, for another query, or by another
+// server.
+func (t pageTokens) foreign() error {
+	return task.Invalid(t.field, "is not a token of this query: begin again without one")
+}
+
+// translate is the function translate for the error of a query with the cursor of a token.
+func (t pageTokens) translate(err error) error {
+	if errors.Is(err, store.ErrCursor) {
+		return t.foreign()
+	}
+	return translate(err)
+}
+
+// pageSize returns the size of a page of a client's list, where 0 means 50.
+func pageSize(n int) (int, error) {
+	if n < 0 || n > 100 {
+		return 0, task.Invalid("pageSize", "is %d; 1 to 100 are allowed", n)
+	}
+	return cmp.Or(n, 50), nil
 }
 
 // data is the input of the code of a cursor.

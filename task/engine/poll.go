@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"a2a-server/store"
@@ -39,13 +40,16 @@ type job struct {
 	Since  store.Millis    `json:"since"`
 	Polls  int             `json:"polls,omitempty"`
 	Pieces map[string]int  `json:"pieces,omitempty"` // as run.pieces
-	Pace   *tool.Polling   `json:"pace,omitempty"`   // the tool's latest answer about its polls
+	Pace   tool.Polling    `json:"pace,omitzero"`    // the tool's latest answer about its polls
 }
 
 const pollVersion = 1
 
-// htmlEscapes are the escapes of encoding/json that JSON does not need.
-var htmlEscapes = map[string]string{`\u003c`: "<", `\u003e`: ">", `\u0026`: "&", `\u2028`: "\u2028", `\u2029`: "\u2029"}
+// unescaped undoes the escapes that encoding/json adds in the log, so that a state does not grow
+// when it is kept again. An escaped backslash begins no other escape.
+var unescaped = strings.NewReplacer(
+	`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&", `\u2028`, "\u2028", `\u2029`, "\u2029",
+)
 
 // encode returns k as the state of a call.
 func (k pollState) encode() (json.RawMessage, error) {
@@ -73,7 +77,7 @@ func (k pollState) encode() (json.RawMessage, error) {
 // decodePoll reads the state of a call. A state that a Poller has not written is its own.
 func decodePoll(state json.RawMessage) pollState {
 	var k pollState
-	d := json.NewDecoder(bytes.NewReader(unescaped(state)))
+	d := json.NewDecoder(strings.NewReader(unescaped.Replace(string(state))))
 	d.DisallowUnknownFields()
 	if d.Decode(&k) != nil || k.Poller != pollVersion {
 		return pollState{Call: state}
@@ -81,36 +85,10 @@ func decodePoll(state json.RawMessage) pollState {
 	return k
 }
 
-// unescaped undoes the escapes that encoding/json adds in the log, so that a state does not
-// grow when it is kept again.
-func unescaped(raw json.RawMessage) json.RawMessage {
-	if !bytes.Contains(raw, []byte(`\u`)) {
-		return raw
-	}
-	out := make([]byte, 0, len(raw))
-	for i := 0; i < len(raw); i++ {
-		if raw[i] != '\\' || i+1 == len(raw) {
-			out = append(out, raw[i])
-			continue
-		}
-		if i+6 <= len(raw) {
-			if plain, ok := htmlEscapes[string(raw[i:i+6])]; ok {
-				out = append(out, plain...)
-				i += 5
-				continue
-			}
-		}
-		out = append(out, raw[i], raw[i+1])
-		i++
-	}
-	return out
-}
-
-// pollerOf returns a tool as a Poller, nil if it is none or panics.
-func pollerOf(t tool.Tool) (p tool.Poller) {
+// as is [tool.As] for tools that may panic: a tool that panics has nothing.
+func as[T any](t tool.Tool) (found T, has bool) {
 	defer func() { _ = recover() }() // it is the tool's own code
-	p, _ = tool.As[tool.Poller](t)
-	return p
+	return tool.As[T](t)
 }
 
 // openJob prepares a run of a Poller: it takes the job out of the state of the call, and
@@ -118,7 +96,7 @@ func pollerOf(t tool.Tool) (p tool.Poller) {
 // state of the job is then unknown, and another Call might do its work twice. A person may
 // want that.
 func (r *run) openJob() error {
-	r.poller = pollerOf(r.entry.Tool)
+	r.poller, _ = as[tool.Poller](r.entry.Tool)
 	if r.entry.Resumed == nil {
 		return nil
 	}
@@ -138,11 +116,7 @@ func (r *run) openJob() error {
 		r.job, own.State = k.Job, k.Job.State
 		r.reports.job = task.JobID(k.Job.State)
 		r.pieces, r.said = maps.Clone(k.Job.Pieces), nil
-		for _, name := range slices.Sorted(maps.Keys(r.pieces)) {
-			if name != "" {
-				r.named = append(r.named, name)
-			}
-		}
+		r.named = slices.DeleteFunc(slices.Sorted(maps.Keys(r.pieces)), func(name string) bool { return name == "" })
 	}
 	r.entry.Resumed = &own
 	return nil
@@ -178,18 +152,10 @@ func paced(p tool.Polling) tool.Polling {
 	return p
 }
 
-// pace returns when the tool is known to want the next poll, without asking it.
-func (j *job) pace() tool.Polling {
-	if j.Pace == nil {
-		return paced(tool.Polling{})
-	}
-	return paced(*j.Pace)
-}
-
 // later suspends the call until the next poll of a job, or until wake if that is set, but
 // not past the job's deadline. r.mu must be held.
 func (r *run) later(j job, wake time.Time) (*tool.Suspension, error) {
-	p := j.pace()
+	p := paced(j.Pace)
 	deadline := j.Since.Time().Add(p.Deadline)
 	if wake.IsZero() {
 		pause := p.First
@@ -229,11 +195,8 @@ func (r *run) putOff() *task.RunEnded {
 		j.State = r.kept
 	}
 	o := &task.RunEnded{Entry: r.entry, Output: r.output, Keeps: true, Stop: true}
-	if o.Err = r.overdue(j); o.Err != nil {
-		return o
-	}
-	if o.Suspension, o.Err = r.later(j, time.Time{}); o.Err != nil {
-		o.Suspension = nil
+	if o.Err = r.overdue(j); o.Err == nil {
+		o.Suspension, o.Err = r.later(j, time.Time{})
 	}
 	return o
 }
@@ -250,8 +213,7 @@ func (r *run) startJob(x *toolContext) *task.RunEnded {
 	if o.Err != nil || r.asking() {
 		return o
 	}
-	pace := r.polling()
-	started := job{State: o.Result, Since: store.MillisOf(r.e.now()), Pace: &pace}
+	started := job{State: o.Result, Since: store.MillisOf(r.e.now()), Pace: r.polling()}
 	err := r.suspends(started, time.Time{}, nil)
 	if _, ok := err.(*tool.Suspension); !ok { //nolint:errorlint // it is made here
 		return &task.RunEnded{Err: fmt.Errorf("the job was started, but its id cannot be stored: %w", err)}
@@ -293,13 +255,6 @@ func (r *run) wrap(state json.RawMessage) (json.RawMessage, error) {
 	return pollState{Job: &j}.encode()
 }
 
-// newest returns the state that a poll has kept with a checkpoint, nil if it has kept none.
-func (r *run) newest() json.RawMessage {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.kept
-}
-
 // asking reports whether the tool has asked a question that is undecided, so that its result
 // is discarded.
 func (r *run) asking() bool {
@@ -310,16 +265,18 @@ func (r *run) asking() bool {
 
 // poll asks about the job of a call once.
 func (r *run) poll(x *toolContext) *task.RunEnded {
-	j, pace := *r.job, r.polling()
-	j.Pace = &pace
+	j := *r.job
+	j.Pace = r.polling()
 	if len(r.entry.Resumed.Answers) > 0 { // the status of the question has replaced the progress
 		r.reportJob(j.State)
 	}
 	result, state, err := r.poller.Poll(x, j.State)
 	j.Polls++
-	if kept := r.newest(); kept != nil {
-		j.State = kept
+	r.mu.Lock()
+	if r.kept != nil {
+		j.State = r.kept
 	}
+	r.mu.Unlock()
 	if doubts(err) {
 		return &task.RunEnded{Err: err}
 	}
@@ -369,7 +326,7 @@ func (r *run) pollAsks(j job, s *tool.Suspension) error {
 	}
 	wake := s.Wake
 	if wake.IsZero() { // until it is answered
-		wake = j.Since.Time().Add(j.pace().Deadline)
+		wake = j.Since.Time().Add(paced(j.Pace).Deadline)
 	}
 	return r.suspends(j, wake, s.Asks)
 }
@@ -385,20 +342,13 @@ func (r *run) notYet(j job) error {
 // overdue returns the error of a call whose job is not done at its deadline: the poll at that
 // time is the last. It is nil before.
 func (r *run) overdue(j job) error {
-	limit := j.pace().Deadline
+	limit := paced(j.Pace).Deadline
 	if r.e.now().Before(j.Since.Time().Add(limit)) {
 		return nil
 	}
 	what := "is stopped"
-	if !stops(r.entry.Tool) {
+	if _, stops := as[tool.JobStopper](r.entry.Tool); !stops {
 		what = "cannot be stopped by this server"
 	}
 	return fmt.Errorf("the job has not ended within %v, and %s", limit, what)
-}
-
-// stops reports whether the jobs of a tool can be stopped. It is false for a tool that panics.
-func stops(t tool.Tool) (can bool) {
-	defer func() { _ = recover() }() // it is the tool's own code
-	_, can = tool.As[tool.JobStopper](t)
-	return can
 }

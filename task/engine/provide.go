@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 
 	"a2a-server/approval"
@@ -119,15 +120,11 @@ func (e *Engine) askAbout(ctx context.Context, a *approval.Approval) {
 // waits reports whether an approval is still pending. It may have been resolved before it
 // was offered; if it is resolved later, ctx ends.
 func (e *Engine) waits(ctx context.Context, id store.TaskID, approvalID string) bool {
-	page, err := e.store.Rows(ctx, store.System(), store.RowQuery{Kind: task.RowApproval, Task: id, Key: []byte(approvalID)})
-	if err != nil {
-		return ctx.Err() == nil // the provider's answer will be checked anyway
-	}
-	if len(page.Rows) == 0 {
+	a, err := e.approval(ctx, store.System(), id, approvalID)
+	if _, gone := errors.AsType[*approval.Error](err); gone {
 		return false
 	}
-	a, err := readApproval(&page.Rows[0])
-	return err != nil || a.State == approval.Pending
+	return ctx.Err() == nil && (err != nil || a.State == approval.Pending) // an answer will be checked anyway
 }
 
 func (e *Engine) callProvider(ctx context.Context, a *approval.Approval) (ok bool, err error) {
@@ -151,40 +148,38 @@ func (e *Engine) callProvider(ctx context.Context, a *approval.Approval) (ok boo
 // provideAgain asks the provider about everything that was pending when the engine
 // started: the process that asked before is gone.
 func (e *Engine) provideAgain() {
-	e.eachPending("the confirmation provider is not asked again", func(_ store.TaskID, a *approval.Approval) bool {
+	for _, a := range e.pending("the confirmation provider is not asked again") {
 		if task.ProviderMayAnswer(a) && !e.offer(a) {
 			e.log.Warn().Int("limit", maxOffered).Msg("too many pending approvals; the confirmation provider is not asked about the newest ones again")
-			return false
+			return
 		}
-		return true
-	})
+	}
 }
 
-// eachPending calls yield for each pending approval of all tasks, until it returns false or the
-// engine ends. An approval that cannot be read is left out; the log says so, and otherwise, the
-// consequence.
-func (e *Engine) eachPending(otherwise string, yield func(store.TaskID, *approval.Approval) bool) {
-	cursor := ""
-	for {
-		page, err := e.store.Rows(e.ctx, store.System(), store.RowQuery{Kind: task.RowApproval, Index: task.IndexPending, Cursor: cursor})
-		if err != nil {
-			if e.ctx.Err() == nil {
-				e.log.Error().Err(err).Msg("pending approvals cannot be read; " + otherwise)
-			}
-			return
-		}
-		for _, row := range page.Rows {
-			a := &approval.Approval{}
-			if err := json.Unmarshal(row.Value, a); err != nil {
-				e.log.Error().Err(err).Str("task_id", row.Task.String()).Msg("an approval cannot be read; " + otherwise)
-				continue
-			}
-			if !yield(row.Task, a) {
+// pending returns the pending approvals of all tasks, and their tasks, until the engine ends. An
+// approval that cannot be read is left out; the log says so, and otherwise, the consequence.
+func (e *Engine) pending(otherwise string) iter.Seq2[store.TaskID, *approval.Approval] {
+	return func(yield func(store.TaskID, *approval.Approval) bool) {
+		q := store.RowQuery{Kind: task.RowApproval, Index: task.IndexPending}
+		for {
+			page, err := e.store.Rows(e.ctx, store.System(), q)
+			if err != nil {
+				if e.ctx.Err() == nil {
+					e.log.Error().Err(err).Msg("pending approvals cannot be read; " + otherwise)
+				}
 				return
 			}
-		}
-		if cursor = page.Next; cursor == "" {
-			return
+			for _, row := range page.Rows {
+				a, err := readApproval(&row)
+				if err != nil {
+					e.log.Error().Err(err).Str("task_id", row.Task.String()).Msg("an approval cannot be read; " + otherwise)
+				} else if !yield(row.Task, &a) {
+					return
+				}
+			}
+			if q.Cursor = page.Next; q.Cursor == "" {
+				return
+			}
 		}
 	}
 }

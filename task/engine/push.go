@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"a2a-server/auth"
@@ -188,27 +187,22 @@ func (e *Engine) PushList(ctx context.Context, by auth.Principal, id ID, limit i
 	if err := e.mayPush(by); err != nil {
 		return PushPage{}, err
 	}
-	if limit == 0 {
-		limit = 50
+	limit, err := pageSize(limit)
+	if err != nil {
+		return PushPage{}, err
 	}
-	if limit < 1 || limit > 100 {
-		return PushPage{}, task.Invalid("pageSize", "is %d; 1 to 100 are allowed", limit)
-	}
-	tokens := e.tokens(by, "webhooks", id.String())
-	cursor, ok := tokens.open(token)
-	if !ok {
-		return PushPage{}, notOfThisQuery("pageToken")
+	tokens := e.tokens(by, "pageToken", "webhooks", id.String())
+	cursor, err := tokens.open(token)
+	if err != nil {
+		return PushPage{}, err
 	}
 	scope := ScopeFor(by, auth.Push)
-	if _, err := e.store.Read(ctx, scope, id, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1}); err != nil {
-		return PushPage{}, translate(err)
+	if _, err := e.header(ctx, scope, id); err != nil {
+		return PushPage{}, err
 	}
 	rows, err := e.store.Rows(ctx, scope, store.RowQuery{Kind: task.RowPush, Task: id, Limit: limit, Cursor: cursor})
-	switch {
-	case errors.Is(err, store.ErrCursor):
-		return PushPage{}, notOfThisQuery("pageToken")
-	case err != nil:
-		return PushPage{}, translate(err)
+	if err != nil {
+		return PushPage{}, tokens.translate(err)
 	}
 	page := PushPage{Next: tokens.seal(rows.Next)}
 	for i := range rows.Rows {

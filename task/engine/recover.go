@@ -40,10 +40,8 @@ func (e *Engine) recoverTasks(ctx context.Context) error {
 
 // orphan abandons a run. A later result, or a result that could not be written, is recorded
 // late.
-func (e *Engine) orphan(id store.TaskID, r *run, o *task.RunEnded) {
-	if o == nil {
-		o = r.letGo()
-	}
+func (e *Engine) orphan(id store.TaskID, r *run) {
+	o := r.letGo()
 	if o == nil || o.GivenUp != nil || errors.Is(o.Err, errCut) || errors.Is(o.Err, errShutdown) {
 		return
 	}
@@ -70,7 +68,7 @@ func (e *Engine) late(id store.TaskID, o *task.RunEnded) {
 }
 
 func (e *Engine) lateOnce(id store.TaskID, o *task.RunEnded) error {
-	ctx, cancel := e.within(context.WithoutCancel(e.ctx), lateTimeout)
+	ctx, cancel := e.within(context.WithoutCancel(e.ctx), lateTimeout, context.DeadlineExceeded)
 	defer cancel()
 	in := task.LateResult{Entry: o.Entry, Result: o.Result, Err: o.Err, Unknown: o.Unknown}
 	if o.Keeps && o.Stop && o.Suspension != nil && !o.Unknown {

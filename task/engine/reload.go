@@ -29,18 +29,17 @@ func (e *Engine) Reload(tools *tool.Registry, policy *approval.Policy) {
 // now would, until other rules are in force. A tool that cannot be looked up stays as it is.
 func (e *Engine) askAgain(rules *task.Rules) {
 	began := e.now()
-	e.eachPending("what it asks may be out of date until it is decided", func(id store.TaskID, a *approval.Approval) bool {
+	for id, a := range e.pending("what it asks may be out of date until it is decided") {
 		if e.ctx.Err() != nil || e.rules() != rules {
-			return false
+			return
 		}
 		if a.Asked.After(began) {
-			return true
+			continue
 		}
 		if err := e.changed(e.ctx, store.System(), id, task.Refresh{}); err != nil && e.ctx.Err() == nil {
 			e.log.Warn().Err(err).Str("task_id", a.Task).Str("approval_id", a.ID).Msg("after a reload: an approval is out of date until it is decided")
 		}
-		return true
-	})
+	}
 }
 
 // rules returns the rules in force now. For several decisions that belong together, call it

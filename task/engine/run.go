@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -26,11 +27,11 @@ type run struct {
 	cancel  context.CancelCauseFunc
 
 	mu      sync.Mutex
-	room    chan struct{} // closed when there is room again, or never will be; nil: without a waiter
-	waiting []task.Chunk  // chunks and checkpoints that the turn has not taken
-	keeping []*checkpoint // of waiting, in their order
-	last    int           // how many it took last
-	bytes   int
+	room    chan struct{}    // closed when there is room again, or never will be; nil: without a waiter
+	waiting []task.Chunk     // chunks and checkpoints that the turn has not taken
+	keeping []*checkpoint    // of waiting, in their order
+	last    int              // how many it took last
+	bytes   int              // of waiting
 	pieces  map[string]int   // by artifact, how many pieces of it were published since it was last replaced; "": the artifact named after the tool
 	named   []string         // the other artifacts in pieces, in their order
 	said    *strings.Builder // text of the pieces of ""; nil: not wanted, not only text, or too large for an event
@@ -74,18 +75,9 @@ func (t *turn) launch(entries []*task.Entry) {
 			r.said = &strings.Builder{}
 		}
 		t.runs = append(t.runs, r)
-		if err := r.openJob(); err != nil {
+		if o := r.refused(); o != nil {
 			r.cancel = func(error) {}
-			r.end(&task.RunEnded{Entry: entry, Err: err, Unknown: true})
-			continue
-		}
-		if n := t.e.unended(entry.Name); n >= t.e.cfg.Limits.Abandoned {
-			r.cancel = func(error) {}
-			if r.job != nil {
-				r.end(r.putOff())
-				continue
-			}
-			r.end(&task.RunEnded{Entry: entry, Err: fmt.Errorf("the tool %s is not run: %d runs of it have not ended although they were canceled; repair it, or restart the server", entry.Name, n)})
+			r.end(o)
 			continue
 		}
 		t.e.at(PointLaunch)
@@ -93,21 +85,19 @@ func (t *turn) launch(entries []*task.Entry) {
 	}
 }
 
-// unended returns how many runs of a tool have not ended although they were told to.
-func (e *Engine) unended(tool string) int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.abandoned[tool]
-}
-
-// abandon adds n to the number of runs of a tool that do not end: 1 for a new run, -1 for a
-// run that has ended after all.
-func (e *Engine) abandon(tool string, n int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.abandoned[tool] += n; e.abandoned[tool] == 0 {
-		delete(e.abandoned, tool)
+// refused returns the outcome of a run whose tool is not entered, nil if the tool may be.
+func (r *run) refused() *task.RunEnded {
+	if err := r.openJob(); err != nil {
+		return &task.RunEnded{Entry: r.entry, Err: err, Unknown: true}
 	}
+	n := r.e.abandoned.Held(r.entry.Name)
+	switch {
+	case n < int64(r.e.cfg.Limits.Abandoned):
+		return nil
+	case r.job != nil:
+		return r.putOff()
+	}
+	return &task.RunEnded{Entry: r.entry, Err: fmt.Errorf("the tool %s is not run: %d runs of it have not ended although they were canceled; repair it, or restart the server", r.entry.Name, n)}
 }
 
 // begin runs the tool in its own goroutine, with a timeout. A tool that ignores the end of its
@@ -154,7 +144,7 @@ func (r *run) returned(ctx context.Context, o *task.RunEnded) {
 		r.end(o)
 	}
 	if given {
-		r.e.abandon(r.entry.Name, -1)
+		r.e.abandoned.Give(r.entry.Name, 1)
 		return
 	}
 	r.e.tools.done()
@@ -239,13 +229,6 @@ func (r *run) take() ([]task.Chunk, []*checkpoint, *task.RunEnded) {
 	return chunks, keeping, r.outcome
 }
 
-// handed returns how many bytes of chunks have been handed over but not taken.
-func (r *run) handed() int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return int64(r.bytes)
-}
-
 // end hands over the tool's outcome. If the turn has abandoned the run, or given it up, it is
 // recorded late.
 func (r *run) end(o *task.RunEnded) {
@@ -292,16 +275,20 @@ func (r *run) stop(why error) {
 		return
 	}
 	for _, hear := range hears {
-		r.e.spawn(func() {
-			defer func() { _ = recover() }() // it is the tool's own code
-			(*hear)(why)
-		})
+		r.e.tellTool(func() { (*hear)(why) })
 	}
-	r.e.spawn(func() {
-		defer func() { _ = recover() }() // it is the tool's own code
+	r.e.tellTool(func() {
 		if c, ok := tool.As[tool.CancellableTool](r.entry.Tool); ok && c.SupportsCancellation() {
 			c.Cancel(r.entry.Call)
 		}
+	})
+}
+
+// tellTool calls a tool's own code in a goroutine. If it panics, only the goroutine ends.
+func (e *Engine) tellTool(call func()) {
+	e.spawn(func() {
+		defer func() { _ = recover() }()
+		call()
 	})
 }
 
@@ -312,10 +299,7 @@ func (r *run) onStop(hear func(cause error)) (remove func()) {
 	h := &hear
 	if r.stopped && !r.ended { // it has been told already
 		why := r.cut
-		r.e.spawn(func() {
-			defer func() { _ = recover() }() // it is the tool's own code
-			hear(why)
-		})
+		r.e.tellTool(func() { hear(why) })
 		return func() {}
 	}
 	r.hears = append(r.hears, h)
@@ -334,7 +318,7 @@ func (r *run) giveUp() {
 		return
 	}
 	r.given = true
-	r.e.abandon(r.entry.Name, 1)
+	r.e.abandoned.Add(r.entry.Name, 1)
 	r.e.tools.done()
 	if r.orphan || r.outcome != nil {
 		return
@@ -362,7 +346,9 @@ func (r *run) execute(x *toolContext) (o *task.RunEnded) {
 			return // the tool has ended its goroutine
 		}
 		x.finishActions(o)
-		o.Entry, o.Delta = r.entry, x.changes()
+		x.mu.Lock()
+		o.Entry, o.Delta = r.entry, maps.Clone(x.delta)
+		x.mu.Unlock()
 		o.Keeps, o.Stop = r.job != nil || r.started, (r.job != nil || r.started) && !r.done
 		r.mu.Lock()
 		if o.Output = r.output; r.tooMuch == nil {

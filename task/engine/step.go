@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"a2a-server/store"
 	"a2a-server/task"
@@ -28,15 +27,8 @@ const (
 func (t *turn) step() (over bool) {
 	conflicts := 0
 	for {
-		if t.told {
-			if err := t.reload(); err != nil {
-				t.lost(err)
-				return true
-			}
-			if t.fold.Header.Phase != store.Live {
-				t.drop(errCut)
-				return true
-			}
+		if t.told && t.refresh() {
+			return true
 		}
 		switch t.stepOnce() {
 		case steppedOn:
@@ -59,6 +51,20 @@ func (t *turn) step() (over bool) {
 	}
 }
 
+// refresh reads the task again. It returns true if the turn is over: another writer has ended
+// the task, or it cannot be read.
+func (t *turn) refresh() (over bool) {
+	if err := t.reload(); err != nil {
+		t.lost(err)
+		return true
+	}
+	if t.fold.Header.Phase != store.Live {
+		t.drop(errCut)
+		return true
+	}
+	return false
+}
+
 // stepOnce builds and commits a batch.
 func (t *turn) stepOnce() stepped {
 	if err := t.joinAgain(); err != nil {
@@ -70,8 +76,8 @@ func (t *turn) stepOnce() stepped {
 	if t.told {
 		in = append(in, task.LogChanged{})
 	}
-	for i := range t.ended {
-		in = append(in, t.ended[i].ended)
+	for _, r := range t.ended {
+		in = append(in, r.outcome)
 	}
 	in = t.holdInputs(in)
 	if t.planned != nil {
@@ -88,11 +94,6 @@ func (t *turn) stepOnce() stepped {
 	if next == task.NextPlan {
 		return t.plan(d, snapshot)
 	}
-	return t.commitThen(d, snapshot, next)
-}
-
-// commitThen commits a draft and returns whether there is more to do.
-func (t *turn) commitThen(d *task.Draft, snapshot *store.Snapshot, next task.Next) stepped {
 	s := t.commit(d, snapshot)
 	if s == steppedOn && next != task.NextNothing {
 		s = steppedAgain
@@ -105,12 +106,7 @@ func (t *turn) commitThen(d *task.Draft, snapshot *store.Snapshot, next task.Nex
 func (t *turn) fail(cause error) stepped {
 	t.e.log.Error().Err(cause).Str("task_id", t.id.String()).Msg("turn failed")
 	for range maxConflicts {
-		if err := t.reload(); err != nil {
-			t.lost(err)
-			return steppedOver
-		}
-		if t.fold.Header.Phase != store.Live {
-			t.drop(errCut)
+		if t.refresh() {
 			return steppedOver
 		}
 		d, err := t.e.rules().On(t.at(t.ctx), t.fold, task.Fail{Cause: cause})
@@ -186,43 +182,31 @@ func (t *turn) plan(d *task.Draft, snapshot *store.Snapshot) stepped {
 	if s := t.commit(d, snapshot); s != steppedOn {
 		return s
 	}
-	step, err := t.askPlanner()
+	planned := t.askPlanner()
 	if t.ctx.Err() != nil {
 		t.drop(context.Cause(t.ctx))
 		return steppedOver
 	}
-	t.planned = &task.Planned{Step: step, Err: err}
+	t.planned = &planned
 	return steppedAgain
 }
 
 // askPlanner asks the planner for the next step, for at most its time limit. It does not wait
 // for a planner that ignores the end of its context: a later result is discarded.
-func (t *turn) askPlanner() (*task.Step, error) {
-	ctx, cancel := context.WithCancelCause(t.ctx)
-	defer cancel(nil)
+func (t *turn) askPlanner() task.Planned {
 	limit := t.e.cfg.Limits.PlanTimeout
-	late := fmt.Errorf("the planner exceeded its limit of %v", limit)
-	stop := t.e.after(limit, func() { cancel(late) })
-	defer stop()
-	type plan struct {
-		step *task.Step
-		err  error
-	}
-	var p atomic.Pointer[plan]
-	done := make(chan struct{})
+	ctx, cancel := t.e.within(t.ctx, limit, fmt.Errorf("the planner exceeded its limit of %v", limit))
+	defer cancel()
 	ask := t.e.rules().Plan(ctx, t.fold)
-	t.e.spawn(func() {
-		defer close(done)
+	planned, returned := callWithin(ctx, t.e, func() task.Planned {
 		step, err := ask()
-		p.Store(&plan{step, err})
+		return task.Planned{Step: step, Err: err}
 	})
-	t.e.wait(done, ctx.Done())
-	switch got := p.Load(); {
+	switch {
 	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case got == nil:
-		return nil, errors.New("the planner ended its goroutine")
-	default:
-		return got.step, got.err
+		planned = task.Planned{Err: context.Cause(ctx)}
+	case !returned:
+		planned = task.Planned{Err: errors.New("the planner ended its goroutine")}
 	}
+	return planned
 }

@@ -61,7 +61,7 @@ func (e *Engine) tellChild(by *task.ReadonlyContext, p *task.ChildCancel) (err e
 		return nil
 	}
 	state := p.State
-	if pollerOf(entry.Tool) != nil {
+	if _, polled := as[tool.Poller](entry.Tool); polled {
 		k := decodePoll(state)
 		if k.Job == nil {
 			return nil // there is no job yet

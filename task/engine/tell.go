@@ -37,22 +37,10 @@ type auditLine struct{ *task.Audited }
 
 // MarshalZerologObject implements [zerolog.LogObjectMarshaler].
 func (a auditLine) MarshalZerologObject(l *zerolog.Event) {
-	for _, field := range []struct{ key, value string }{
-		{"task_id", a.Task},
-		{"call_id", a.Call},
-		{"tool", a.Tool},
-		{"approval_id", a.Approval},
-		{"digest", a.Digest},
-		{"rule", a.Gate},
-		{"state", string(a.State)},
-		{"outcome", a.Outcome},
-		{"via", a.Via},
-		{"webhook", a.Webhook},
-	} {
-		if field.value != "" {
-			l.Str(field.key, visible.Clip(field.value, maxName))
-		}
-	}
+	addFields(l, [][2]string{
+		{"task_id", a.Task}, {"call_id", a.Call}, {"tool", a.Tool}, {"approval_id", a.Approval}, {"digest", a.Digest},
+		{"rule", a.Gate}, {"state", string(a.State)}, {"outcome", a.Outcome}, {"via", a.Via}, {"webhook", a.Webhook},
+	})
 	principalLine{&a.By}.MarshalZerologObject(l)
 	if a.Attempt > 1 {
 		l.Int("attempt", a.Attempt)
@@ -68,16 +56,17 @@ func (p principalLine) MarshalZerologObject(l *zerolog.Event) {
 	if p.IsAnonymous() {
 		method = ""
 	}
-	for _, field := range []struct{ key, value string }{
-		{"tenant", p.Tenant},
-		{"by", p.Subject},
-		{"person", p.Person},
-		{"kind", string(p.Kind)},
-		{"acting", strings.Join(p.Chain, " ")},
-		{"method", method},
-	} {
-		if field.value != "" {
-			l.Str(field.key, visible.Clip(field.value, maxName))
+	addFields(l, [][2]string{
+		{"tenant", p.Tenant}, {"by", p.Subject}, {"person", p.Person}, {"kind", string(p.Kind)},
+		{"acting", strings.Join(p.Chain, " ")}, {"method", method},
+	})
+}
+
+// addFields adds the fields that are not empty, each a key and a value.
+func addFields(l *zerolog.Event, fields [][2]string) {
+	for _, field := range fields {
+		if field[1] != "" {
+			l.Str(field[0], visible.Clip(field[1], maxName))
 		}
 	}
 }
@@ -92,41 +81,35 @@ func (e *Engine) tellRefused(who decider, id store.TaskID, approvalID, why strin
 	line.Str("via", who.via).Str("why", approval.BarredText(why)).EmbedObject(principalLine{&who.by}).Msg("decision refused")
 }
 
+// messages are the log messages of audit entries.
+var messages = map[approval.AuditEvent]string{
+	approval.AuditAsked:    "approval asked",
+	approval.AuditResolved: "approval decided",
+	approval.AuditKept:     "approval stays pending after its deadline",
+	approval.AuditExtended: "deadline of an approval extended",
+	approval.AuditStarted:  "call started",
+	approval.AuditFinished: "call finished",
+	approval.AuditLate:     "call finished late",
+	approval.AuditUnknown:  UnknownOutcome,
+	approval.AuditCanceled: "task canceled",
+	approval.AuditDeleting: "task is being deleted",
+	approval.AuditWebhook:  "webhook deleted",
+}
+
 func lineOf(a *task.Audited) (level zerolog.Level, message string) {
-	level = zerolog.InfoLevel
+	level, message = zerolog.InfoLevel, messages[a.What]
 	if a.Routine {
 		level = zerolog.DebugLevel
 	}
-	switch a.What {
-	case approval.AuditAsked:
-		message = "approval asked"
-	case approval.AuditResolved:
-		if message = "approval decided"; a.Via == approval.ViaSystem {
-			message = "approval ended without a decision"
-		}
-	case approval.AuditKept:
-		message = "approval stays pending after its deadline"
-	case approval.AuditExtended:
-		message = "deadline of an approval extended"
-	case approval.AuditStarted:
-		message = "call started"
-	case approval.AuditFinished:
-		message = "call finished"
-	case approval.AuditLate:
-		message = "call finished late"
-	case approval.AuditUnknown:
-		level, message = zerolog.ErrorLevel, UnknownOutcome
-	case approval.AuditCanceled:
-		switch message = "task canceled"; {
-		case a.Via != "":
-			message = "call canceled"
-		case a.Call != "":
-			message = "call canceled where it runs"
-		}
-	case approval.AuditDeleting:
-		message = "task is being deleted"
-	case approval.AuditWebhook:
-		message = "webhook deleted"
+	switch {
+	case a.What == approval.AuditResolved && a.Via == approval.ViaSystem:
+		message = "approval ended without a decision"
+	case a.What == approval.AuditUnknown:
+		level = zerolog.ErrorLevel
+	case a.What == approval.AuditCanceled && a.Via != "":
+		message = "call canceled"
+	case a.What == approval.AuditCanceled && a.Call != "":
+		message = "call canceled where it runs"
 	}
 	return level, message
 }

@@ -75,15 +75,15 @@ func (s *toolState) Set(key string, value any) error {
 	if err := task.CheckStateKey(key); err != nil {
 		return err
 	}
-	data, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Errorf("state %q cannot be kept: %w", key, err)
-	}
-	if err := task.CheckDepth(data); err != nil {
-		return fmt.Errorf("state %q cannot be kept: %w", key, err)
-	}
 	var kept any
-	if err := json.Unmarshal(data, &kept); err != nil {
+	data, err := json.Marshal(value)
+	if err == nil {
+		err = task.CheckDepth(data)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &kept)
+	}
+	if err != nil {
 		return fmt.Errorf("state %q cannot be kept: %w", key, err)
 	}
 	s.mu.Lock()
@@ -122,10 +122,10 @@ func (x *toolContext) askID(a tool.Ask) (string, error) {
 		return "", fmt.Errorf("the payload of a question is not JSON: %w", err)
 	}
 	v, err := strictjson.Decode(canonical)
-	if err != nil {
-		return "", fmt.Errorf("the payload of a question is not allowed: %w", err)
+	if err == nil {
+		canonical, err = strictjson.Canonical(v)
 	}
-	if canonical, err = strictjson.Canonical(v); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("the payload of a question is not allowed: %w", err)
 	}
 	sum := sha256.Sum256(canonical)
@@ -155,7 +155,9 @@ func (x *toolContext) Confirm(_ context.Context, hint string, payload any) error
 	approved, known := x.run.entry.Decided[id]
 	switch {
 	case !known:
-		x.run.note(task.ToolQuestion{ID: id, Ask: q})
+		x.run.mu.Lock()
+		x.run.asks = append(x.run.asks, task.ToolQuestion{ID: id, Ask: q}) // the call is suspended on it, whatever the tool returns
+		x.run.mu.Unlock()
 		return &tool.Suspension{Asks: []tool.Ask{q}}
 	case approved:
 		return nil
@@ -200,19 +202,4 @@ func freeze(a *tool.Ask) error {
 		return fmt.Errorf("the schema of the tool's question: %w", err)
 	}
 	return nil
-}
-
-// note records a question that the tool asked, so that the call is suspended on it
-// whatever the tool returns.
-func (r *run) note(a task.ToolQuestion) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.asks = append(r.asks, a)
-}
-
-// changes returns the state that the tool has set.
-func (x *toolContext) changes() map[string]any {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return maps.Clone(x.delta)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 
 	"a2a-server/store"
@@ -38,7 +39,7 @@ type turn struct {
 	fold  *task.Fold
 
 	runs      []*run          // running, or with an outcome that has not been taken
-	ended     []outcome       // taken but not written, in order of arrival
+	ended     []*run          // with an outcome that is taken but not written, in order of arrival
 	inflight  []*store.Commit // batches of chunks
 	asking    []*hold         // questions that hold calls, not written yet
 	holds     []*hold         // the pending questions
@@ -64,20 +65,12 @@ type turn struct {
 	// once it has left.
 	givenUp error
 
-	// The task as the turn left it, if that answers a waiting client, and its last seq.
-	// Read them only once it has left.
-	rest     *task.View
-	restAt   uint64
-	restSize uint64 // bytes of its log
+	// rests says that fold is the task as the turn left it, and answers a waiting client. Read
+	// it only once the turn has left.
+	rests bool
 
 	ctx    context.Context         //nolint:containedctx // for planners and tools; ends when the turn is cut off
-	cancel context.CancelCauseFunc // with the cause; safe for concurrent use
-}
-
-// outcome is how a run ended.
-type outcome struct {
-	run   *run
-	ended *task.RunEnded
+	cancel context.CancelCauseFunc // cuts the turn off, with the cause; only for a task that was taken over or has ended, or when the engine stops
 }
 
 // maxInflight is how many batches of chunks of a turn may be in flight: one being written to
@@ -89,10 +82,6 @@ func (e *Engine) newTurn(id store.TaskID, owner store.Scope) *turn {
 	t.ctx, t.cancel = context.WithCancelCause(e.ctx)
 	return t
 }
-
-// stop cuts the turn off. It is safe for concurrent use, but only for a task that was taken
-// over or has ended, or when the engine is stopping.
-func (t *turn) stop(why error) { t.cancel(why) }
 
 // tell notifies the turn that another writer has changed the log. It is safe for concurrent
 // use.
@@ -135,7 +124,9 @@ func (t *turn) take(f *task.Fold) {
 func (t *turn) measure() {
 	size := int64(t.fold.Header.Bytes)
 	for _, r := range t.runs {
-		size += r.handed()
+		r.mu.Lock()
+		size += int64(r.bytes) // handed over, and not taken
+		r.mu.Unlock()
 	}
 	t.size.Store(size)
 	t.open.Store(int64(t.e.cfg.Limits.OpenRoom(t.fold.Busy())))
@@ -186,9 +177,7 @@ func (t *turn) rested() {
 	}
 	h := &t.fold.Header
 	t.e.views.put(t.id, h.Seq, t.fold.View)
-	if rests(h) {
-		t.rest, t.restAt, t.restSize = t.fold.View, h.Seq, h.Bytes
-	}
+	t.rests = rests(h)
 }
 
 // reload reads the task again. It keeps runs and their outcomes.
@@ -278,7 +267,7 @@ func (t *turn) collect() bool {
 			continue
 		}
 		o.Last = more
-		t.ended = append(t.ended, outcome{run: r, ended: o})
+		t.ended = append(t.ended, r)
 	}
 	clear(t.runs[len(left):])
 	t.runs = left
@@ -343,10 +332,7 @@ func (t *turn) lost(err error) {
 // started returns the tools of the started calls without an end in the log.
 func (t *turn) started() []string {
 	var names []string
-	for i := range t.ended {
-		names = append(names, fmt.Sprintf("%s (%s)", t.ended[i].run.entry.Name, t.ended[i].run.entry.Call))
-	}
-	for _, r := range t.runs {
+	for _, r := range slices.Concat(t.ended, t.runs) {
 		names = append(names, fmt.Sprintf("%s (%s)", r.entry.Name, r.entry.Call))
 	}
 	return names
@@ -364,15 +350,13 @@ func (t *turn) abandon(err error) {
 
 // drop abandons all runs: results that still arrive are recorded late.
 func (t *turn) drop(why error) {
-	for i := range t.ended {
-		t.e.orphan(t.id, t.ended[i].run, t.ended[i].ended)
-	}
-	t.ended = nil
 	for _, r := range t.runs {
 		r.stop(why)
-		t.e.orphan(t.id, r, nil)
 	}
-	t.runs = nil
+	for _, r := range slices.Concat(t.ended, t.runs) {
+		t.e.orphan(t.id, r)
+	}
+	t.ended, t.runs = nil, nil
 	t.dropHolds(why)
 }
 

@@ -15,12 +15,10 @@ const (
 )
 
 // viewCache caches views with the seq up to which they are folded; a view with another
-// seq is never used. Cached views must not be changed.
+// seq is never used. Cached views must not be changed. Its zero value is ready to use.
 type viewCache struct {
-	mu    sync.Mutex
-	views map[store.TaskID]cachedView
-	order []store.TaskID // a ring; next is the oldest
-	next  int
+	mu       sync.Mutex
+	new, old map[store.TaskID]cachedView // old is forgotten when new has half of maxCachedViews
 }
 
 type cachedView struct {
@@ -28,16 +26,13 @@ type cachedView struct {
 	view *task.View
 }
 
-func (c *viewCache) init() {
-	c.views = map[store.TaskID]cachedView{}
-	c.order = make([]store.TaskID, maxCachedViews)
-}
-
 func (c *viewCache) get(id store.TaskID, seq uint64) *task.View {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if v, ok := c.views[id]; ok && v.seq == seq {
-		return v.view
+	for _, views := range []map[store.TaskID]cachedView{c.new, c.old} {
+		if v, ok := views[id]; ok && v.seq == seq {
+			return v.view
+		}
 	}
 	return nil
 }
@@ -48,10 +43,8 @@ func (c *viewCache) put(id store.TaskID, seq uint64, v *task.View) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.views[id]; !ok {
-		delete(c.views, c.order[c.next])
-		c.order[c.next] = id
-		c.next = (c.next + 1) % len(c.order)
+	if c.new == nil || len(c.new) >= maxCachedViews/2 {
+		c.new, c.old = make(map[store.TaskID]cachedView, maxCachedViews/2), c.new
 	}
-	c.views[id] = cachedView{seq, v}
+	c.new[id] = cachedView{seq, v}
 }
