@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"os/exec"
 	"runtime"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -46,14 +44,10 @@ func TestErrorThatPanics(t *testing.T) {
 				b.breaks = errorText
 				id := b.begin(b.calls("brittle", args{}))
 				if gated {
-					if err := b.decide(alice, id, approval.Answer{ID: b.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-						t.Fatal(err)
-					}
+					w.must(b.decide(alice, id, approval.Answer{ID: b.onlyOne(id).ID, Verb: approval.Approve}))
 				}
 				b.until("the tool is entered", func() bool { return b.runs.count() == 1 })
-				if err := b.engine.Cancel(b.ctx(), alice, mustID(id)); err != nil {
-					t.Fatal(err)
-				}
+				w.must(b.engine.Cancel(b.ctx(), alice, mustID(id)))
 				b.until("the late error is recorded", func() bool { return b.audit("finished_late") > 0 })
 				b.broken.Store(part(""))
 				b.works(t)
@@ -394,10 +388,9 @@ func (s shy) MarshalJSON() ([]byte, error) { return json.Marshal(*s.text) }
 func TestPanicWithAValueThatPanics(t *testing.T) {
 	deadly(t, func(t *testing.T) {
 		w := newMemory(t)
-		w.tools.extra = []tool.Tool{&fake{name: "shy", call: func(tool.Context, map[string]any) (map[string]any, error) {
+		w.startTools(&fake{name: "shy", call: func(tool.Context, map[string]any) (map[string]any, error) {
 			panic(shy{})
-		}}}
-		w.start()
+		}})
 		w.wantState(w.ended(w.begin(w.calls("shy", args{}))), a2a.TaskStateFailed)
 	})
 }
@@ -408,18 +401,15 @@ func TestYieldAfterTheEnd(t *testing.T) {
 	deadly(t, func(t *testing.T) {
 		w := newMemory(t)
 		yielded := make(chan bool)
-		w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "leaves"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
-			return func(yield func(*tool.Result, error) bool) {
-				returned := make(chan struct{})
-				go func() {
-					<-returned
-					yielded <- yield(&tool.Result{Content: "late", Streaming: true}, nil)
-				}()
-				yield(&tool.Result{Content: "done"}, nil)
-				time.AfterFunc(10*time.Millisecond, func() { close(returned) })
-			}
-		}}}
-		w.start()
+		w.startTools(&streamer{fake: fake{name: "leaves"}, stream: func(_ tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
+			returned := make(chan struct{})
+			go func() {
+				<-returned
+				yielded <- yield(piece("late"), nil)
+			}()
+			yield(&tool.Result{Content: "done"}, nil)
+			time.AfterFunc(10*time.Millisecond, func() { close(returned) })
+		}})
 		w.wantState(w.ended(w.begin(w.calls("leaves", args{}))), a2a.TaskStateCompleted)
 		if <-yielded {
 			t.Error("what was yielded after the end was taken")
@@ -431,11 +421,10 @@ func TestYieldAfterTheEnd(t *testing.T) {
 // and the run does not count as one that cannot be stopped.
 func TestToolEndsItsGoroutine(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		w.tools.extra = []tool.Tool{&fake{name: "exits", is: tool.Annotations{Idempotent: true}, call: func(tool.Context, map[string]any) (map[string]any, error) {
+		w.startTools(&fake{name: "exits", is: tool.Annotations{Idempotent: true}, call: func(tool.Context, map[string]any) (map[string]any, error) {
 			runtime.Goexit()
 			return nil, nil
-		}}}
-		w.start()
+		}})
 		id := w.begin(w.calls("exits", args{}))
 		time.Sleep(time.Minute)
 		if got := w.get(id); got.Status.State == a2a.TaskStateWorking {
@@ -457,11 +446,7 @@ func TestToolEndsItsGoroutine(t *testing.T) {
 func TestGateEndsItsGoroutine(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		exits := false
-		p, err := approval.NewPolicy(approval.PolicyConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.cfg.Policy = p
+		w.cfg.Policy = defaults(t, approval.Terms{})
 		w.tools.extra = []tool.Tool{&gatedFake{fake: fake{name: "exits", call: func(tool.Context, map[string]any) (map[string]any, error) {
 			return nil, nil
 		}}, gate: func() bool {
@@ -513,7 +498,7 @@ func TestStuckChildrenStopNoTimers(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		stuck := make(chan struct{})
 		t.Cleanup(func() { close(stuck) })
-		w.tools.extra = []tool.Tool{
+		w.startTools(
 			&childStuck{fake: fake{name: "remote", call: func(tool.Context, map[string]any) (map[string]any, error) {
 				return nil, &tool.Suspension{Wake: time.Now().Add(1000 * time.Hour)}
 			}}, stuck: stuck},
@@ -523,14 +508,10 @@ func TestStuckChildrenStopNoTimers(t *testing.T) {
 				}
 				return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour)}
 			}},
-		}
-		w.start()
+		)
 		for range 16 {
-			id := w.begin(w.calls("remote", args{}))
-			synctest.Wait()
-			if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-				t.Fatal(err)
-			}
+			id := w.begun(alice, w.calls("remote", args{}))
+			w.cancel(id)
 		}
 		other := w.begin(w.calls("nap", args{}))
 		time.Sleep(24 * time.Hour)

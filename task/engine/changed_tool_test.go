@@ -70,9 +70,7 @@ func enterPay(t *testing.T, w *world, by pause, cfg engine.Config) *halted {
 	w.start()
 	h.id = w.begin(w.calls("pay", args{"amount": 1}))
 	h.call = w.onlyOne(h.id)
-	if err := w.decide(bob, h.id, approval.Answer{ID: h.call.ID, Verb: approval.Approve}); err != nil {
-		t.Fatal(err)
-	}
+	w.must(w.decide(bob, h.id, approval.Answer{ID: h.call.ID, Verb: approval.Approve}))
 	synctest.Wait()
 	if n := h.runs.count(); n != 1 {
 		t.Fatalf("the approved tool was entered %d times, want 1", n)
@@ -138,43 +136,38 @@ func (h *halted) redefine(schema map[string]any) {
 func TestCallOfChangedToolIsAskedAnew(t *testing.T) {
 	t.Parallel()
 	for _, by := range pauses {
-		t.Run(string(by), func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				h := halt(t, w, by, engine.Config{})
-				h.redefine(map[string]any{"type": "object", "description": "pays anybody"})
-				var said *approval.Error
-				if err := h.goOn(); err != nil && !errors.As(err, &said) {
-					t.Fatalf("the answer = %v, want none or an approval.Error", err)
-				}
-				if n := h.runs.count(); n != 1 {
-					t.Fatalf("the tool was entered %d times, the last time as another one than was approved; the task is %s", n, w.get(h.id).Status.State)
-				}
-				w.wantState(w.get(h.id), a2a.TaskStateInputRequired)
-				asked := w.onlyOne(h.id)
-				want := approval.KindCall
-				if by == onOutcome { // what came of the first run is still what nobody knows
-					want = approval.KindOutcome
-				}
-				if asked.Kind != want || asked.Ask != "" {
-					t.Errorf("what is asked is %s %q, want the %s", asked.Kind, asked.Ask, want)
-				}
-				if asked.Definition == h.call.Definition || asked.Digest == h.call.Digest {
-					t.Error("the new question is bound to the old definition")
-				}
-				// It has been entered with these arguments, which are in use.
-				edit := approval.Answer{ID: asked.ID, Verb: approval.Edit, Args: json.RawMessage(`{"amount":2}`)}
-				if err := w.decide(bob, h.id, edit); !errors.As(err, &said) || said.Reason != approval.ReasonNotAllowed {
-					t.Errorf("an edit = %v, want %s", err, approval.ReasonNotAllowed)
-				}
-				if err := w.decide(bob, h.id, approval.Answer{ID: asked.ID, Verb: approval.Approve}); err != nil {
-					t.Fatal(err)
-				}
-				w.wantState(w.ended(h.id), a2a.TaskStateCompleted)
-				if n := h.runs.count(); n != 2 {
-					t.Errorf("the tool was entered %d times in the end, want 2", n)
-				}
-			})
+		runOnEachDisk(t, string(by), func(t *testing.T, w *world) {
+			h := halt(t, w, by, engine.Config{})
+			h.redefine(map[string]any{"type": "object", "description": "pays anybody"})
+			var said *approval.Error
+			if err := h.goOn(); err != nil && !errors.As(err, &said) {
+				t.Fatalf("the answer = %v, want none or an approval.Error", err)
+			}
+			if n := h.runs.count(); n != 1 {
+				t.Fatalf("the tool was entered %d times, the last time as another one than was approved; the task is %s", n, w.get(h.id).Status.State)
+			}
+			w.wantState(w.get(h.id), a2a.TaskStateInputRequired)
+			asked := w.onlyOne(h.id)
+			want := approval.KindCall
+			if by == onOutcome { // what came of the first run is still what nobody knows
+				want = approval.KindOutcome
+			}
+			if asked.Kind != want || asked.Ask != "" {
+				t.Errorf("what is asked is %s %q, want the %s", asked.Kind, asked.Ask, want)
+			}
+			if asked.Definition == h.call.Definition || asked.Digest == h.call.Digest {
+				t.Error("the new question is bound to the old definition")
+			}
+			// It has been entered with these arguments, which are in use.
+			edit := approval.Answer{ID: asked.ID, Verb: approval.Edit, Args: json.RawMessage(`{"amount":2}`)}
+			if err := w.decide(bob, h.id, edit); !errors.As(err, &said) || said.Reason != approval.ReasonNotAllowed {
+				t.Errorf("an edit = %v, want %s", err, approval.ReasonNotAllowed)
+			}
+			w.must(w.decide(bob, h.id, approval.Answer{ID: asked.ID, Verb: approval.Approve}))
+			w.wantState(w.ended(h.id), a2a.TaskStateCompleted)
+			if n := h.runs.count(); n != 2 {
+				t.Errorf("the tool was entered %d times in the end, want 2", n)
+			}
 		})
 	}
 }
@@ -183,27 +176,24 @@ func TestCallOfChangedToolIsAskedAnew(t *testing.T) {
 func TestCallThatChangedToolRefusesIsNotEntered(t *testing.T) {
 	t.Parallel()
 	for _, by := range pauses {
-		t.Run(string(by), func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				h := halt(t, w, by, engine.Config{})
-				h.redefine(map[string]any{"type": "object", "properties": map[string]any{"amount": map[string]any{"type": "number"}}, "required": []any{"amount", "iban"}})
-				var said *approval.Error
-				var over *task.StateError
-				if err := h.goOn(); err != nil && !errors.As(err, &said) && !errors.As(err, &over) {
-					t.Fatalf("the answer = %v, want none, an approval.Error or a StateError", err)
-				}
-				if n := h.runs.count(); n != 1 {
-					t.Fatalf("the tool was entered %d times, the last time with arguments that it does not take; the task is %s", n, w.get(h.id).Status.State)
-				}
-				w.wantState(w.ended(h.id), a2a.TaskStateFailed)
-				if r := w.mustResult(h.seen, h.id, "c1.1"); r.Outcome == task.OutcomeOK || r.Error == "" {
-					t.Errorf("the planner was told %s, %q; want an error", r.Outcome, r.Error)
-				}
-				if left := w.waiting(h.id); len(left) != 0 {
-					t.Errorf("%d approvals are pending in the end", len(left))
-				}
-			})
+		runOnEachDisk(t, string(by), func(t *testing.T, w *world) {
+			h := halt(t, w, by, engine.Config{})
+			h.redefine(map[string]any{"type": "object", "properties": map[string]any{"amount": map[string]any{"type": "number"}}, "required": []any{"amount", "iban"}})
+			var said *approval.Error
+			var over *task.StateError
+			if err := h.goOn(); err != nil && !errors.As(err, &said) && !errors.As(err, &over) {
+				t.Fatalf("the answer = %v, want none, an approval.Error or a StateError", err)
+			}
+			if n := h.runs.count(); n != 1 {
+				t.Fatalf("the tool was entered %d times, the last time with arguments that it does not take; the task is %s", n, w.get(h.id).Status.State)
+			}
+			w.wantState(w.ended(h.id), a2a.TaskStateFailed)
+			if r := w.mustResult(h.seen, h.id, "c1.1"); r.Outcome == task.OutcomeOK || r.Error == "" {
+				t.Errorf("the planner was told %s, %q; want an error", r.Outcome, r.Error)
+			}
+			if left := w.waiting(h.id); len(left) != 0 {
+				t.Errorf("%d approvals are pending in the end", len(left))
+			}
 		})
 	}
 }
@@ -258,29 +248,26 @@ func TestToolThatRunsIsTheOneThatWasChecked(t *testing.T) {
 		"every third":   func(n int) bool { return n%3 == 0 },
 		"but the third": func(n int) bool { return n%3 != 0 },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				set := &shifty{checked: map[int]bool{}, gated: gated}
-				w.start(func(cfg *engine.Config) { cfg.Tools = tool.NewRegistry(set) })
-				for range 12 {
-					got := w.send(w.calls("shift", args{}))
-					approved := got.Status.State == a2a.TaskStateInputRequired
-					if approved {
-						got = w.send(w.decision(got.ID, approve(w.pending(got)[0])))
-					}
-					w.wantState(got, a2a.TaskStateCompleted)
-					set.mu.Lock()
-					n := set.ran[len(set.ran)-1]
-					if !approved && !set.checked[n] {
-						t.Errorf("tool %d ran, which nobody had checked", n)
-					}
-					if !approved && gated(n) {
-						t.Errorf("tool %d ran without the approval that it asks for", n)
-					}
-					set.mu.Unlock()
+		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+			set := &shifty{checked: map[int]bool{}, gated: gated}
+			w.start(func(cfg *engine.Config) { cfg.Tools = tool.NewRegistry(set) })
+			for range 12 {
+				got := w.send(w.calls("shift", args{}))
+				approved := got.Status.State == a2a.TaskStateInputRequired
+				if approved {
+					got = w.send(w.decision(got.ID, approve(w.pending(got)[0])))
 				}
-			})
+				w.wantState(got, a2a.TaskStateCompleted)
+				set.mu.Lock()
+				n := set.ran[len(set.ran)-1]
+				if !approved && !set.checked[n] {
+					t.Errorf("tool %d ran, which nobody had checked", n)
+				}
+				if !approved && gated(n) {
+					t.Errorf("tool %d ran without the approval that it asks for", n)
+				}
+				set.mu.Unlock()
+			}
 		})
 	}
 }

@@ -64,14 +64,11 @@ func (w *world) idle(t *testing.T, id a2a.TaskID) {
 // A call that its timer resumes, and that then asks something else, waits for no answer to
 // its first question any more: it is closed, and says so to who answers it later.
 func TestTimerClosesTheQuestion(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		e := newEither(1)
 		e.runs.open()
-		w.tools.extra = []tool.Tool{&e.fake}
-		w.start()
-		id := w.begin(w.calls("either", args{}))
-		synctest.Wait()
+		w.startTools(&e.fake)
+		id := w.begun(alice, w.calls("either", args{}))
 		first := w.onlyOne(id)
 		time.Sleep(time.Hour + time.Minute)
 		second := w.onlyOne(id)
@@ -83,7 +80,7 @@ func TestTimerClosesTheQuestion(t *testing.T) {
 			t.Errorf("the task asks for %v, want %s", shown, second.ID)
 		}
 		var said *approval.Error
-		_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(id, respond(first.ID))})
+		_, err := w.sendAs(alice, w.decision(id, respond(first.ID)))
 		if !errors.As(err, &said) {
 			t.Errorf("an answer to the closed question = %v, want an approval.Error", err)
 		}
@@ -97,12 +94,10 @@ func TestTimerClosesTheQuestion(t *testing.T) {
 
 // A question that is answered takes its timer with it.
 func TestAnswerRemovesTheTimer(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		e := newEither(0)
 		e.runs.open()
-		w.tools.extra = []tool.Tool{&e.fake}
-		w.start()
+		w.startTools(&e.fake)
 		got := w.send(w.calls("either", args{}))
 		w.wantState(w.send(w.decision(got.ID, respond(w.pending(got)[0]))), a2a.TaskStateCompleted)
 		w.idle(t, got.ID)
@@ -115,37 +110,31 @@ func TestDeadlineOfOpenQuestion(t *testing.T) {
 	t.Parallel()
 	for _, on := range []approval.OnExpiry{approval.ExpiryCancels, approval.ExpiryRejects, approval.ExpiryKeeps} {
 		for _, runs := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s runs %t", on, runs), func(t *testing.T) {
-				t.Parallel()
-				eachDisk(t, func(t *testing.T, w *world) {
-					p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: approval.Terms{Expires: 2 * time.Hour, OnExpiry: on}})
-					if err != nil {
-						t.Fatal(err)
+			runOnEachDisk(t, fmt.Sprintf("%s runs %t", on, runs), func(t *testing.T, w *world) {
+				p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: approval.Terms{Expires: 2 * time.Hour, OnExpiry: on}})
+				w.must(err)
+				e := newEither(0)
+				t.Cleanup(e.runs.open)
+				if !runs {
+					e.runs.open()
+				}
+				w.cfg.Policy = p
+				w.cfg.Limits = task.Limits{ToolTimeout: 1000 * time.Hour}
+				w.startTools(&e.fake)
+				id := w.begin(w.calls("either", args{}))
+				time.Sleep(time.Hour + time.Minute)
+				if n := e.runs.count(); n != 2 {
+					t.Fatalf("the tool was entered %d times, want 2", n)
+				}
+				time.Sleep(2 * time.Hour)
+				if runs {
+					if n := e.runs.count(); n != 2 || w.header(id).Phase == store.Final {
+						t.Errorf("the tool was entered %d times, and the task is %s, want its second run to continue", n, w.get(id).Status.State)
 					}
-					e := newEither(0)
-					t.Cleanup(e.runs.open)
-					if !runs {
-						e.runs.open()
-					}
-					w.tools.extra = []tool.Tool{&e.fake}
-					w.cfg.Policy = p
-					w.cfg.Limits = task.Limits{ToolTimeout: 1000 * time.Hour}
-					w.start()
-					id := w.begin(w.calls("either", args{}))
-					time.Sleep(time.Hour + time.Minute)
-					if n := e.runs.count(); n != 2 {
-						t.Fatalf("the tool was entered %d times, want 2", n)
-					}
-					time.Sleep(2 * time.Hour)
-					if runs {
-						if n := e.runs.count(); n != 2 || w.header(id).Phase == store.Final {
-							t.Errorf("the tool was entered %d times, and the task is %s, want its second run to continue", n, w.get(id).Status.State)
-						}
-						e.runs.open()
-					}
-					w.wantState(w.ended(id), a2a.TaskStateCompleted)
-					w.idle(t, id)
-				})
+					e.runs.open()
+				}
+				w.wantState(w.ended(id), a2a.TaskStateCompleted)
+				w.idle(t, id)
 			})
 		}
 	}
@@ -162,22 +151,14 @@ func TestRefusedSuspensionAsksNothing(t *testing.T) {
 		"bad schema":          {Kind: tool.AskForm, Hint: "fill this in", Schema: map[string]any{"type": "objekt"}},
 	} {
 		for order, asks := range map[string][]tool.Ask{"last": {good, good, bad}, "first": {bad, good}, "between": {good, bad, good}} {
-			t.Run(name+" "+order, func(t *testing.T) {
-				t.Parallel()
-				eachDisk(t, func(t *testing.T, w *world) {
-					p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: approval.Terms{Expires: 2 * time.Hour}})
-					if err != nil {
-						t.Fatal(err)
-					}
-					w.cfg.Policy = p
-					w.tools.extra = []tool.Tool{&fake{name: "asks", call: func(tool.Context, map[string]any) (map[string]any, error) {
-						return nil, &tool.Suspension{Asks: asks, Wake: time.Now().Add(time.Hour)}
-					}}}
-					w.start()
-					id := w.begin(w.calls("asks", args{}))
-					w.wantState(w.ended(id), a2a.TaskStateFailed)
-					w.idle(t, id)
-				})
+			runOnEachDisk(t, name+" "+order, func(t *testing.T, w *world) {
+				w.cfg.Policy = defaults(t, approval.Terms{Expires: 2 * time.Hour})
+				w.startTools(&fake{name: "asks", call: func(tool.Context, map[string]any) (map[string]any, error) {
+					return nil, &tool.Suspension{Asks: asks, Wake: time.Now().Add(time.Hour)}
+				}})
+				id := w.begin(w.calls("asks", args{}))
+				w.wantState(w.ended(id), a2a.TaskStateFailed)
+				w.idle(t, id)
 			})
 		}
 	}
@@ -197,8 +178,7 @@ var byCallID = map[string]func(w *world, id a2a.TaskID, call string) *a2a.Messag
 }
 
 func (w *world) functionResponse(id a2a.TaskID, data map[string]any) *a2a.Message {
-	m := w.message(a2a.NewDataPart(data))
-	m.TaskID = id
+	m := w.reply(id, a2a.NewDataPart(data))
 	return m
 }
 
@@ -207,49 +187,44 @@ func (w *world) functionResponse(id a2a.TaskID, data map[string]any) *a2a.Messag
 func TestSameDecisionAfterDeathIsNoOther(t *testing.T) {
 	t.Parallel()
 	for name, message := range byCallID {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				h := &halted{world: w, by: onOutcome, runs: newCounted()}
-				t.Cleanup(h.runs.open)
-				pay := &fake{name: "pay", gated: true, call: h.enter}
-				w.tools.extra = append(w.tools.extra, pay)
-				w.wrap = h.kill.wrap
-				w.start()
-				id := w.begin(w.calls("pay", args{"amount": 1}))
-				call := w.onlyOne(id)
-				if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: message(w, id, call.Call)}); err != nil {
-					// The id of a call may be no name of an approval at all.
-					if err := w.decide(alice, id, approval.Answer{ID: call.ID, Verb: approval.Approve}); err != nil {
-						t.Fatal(err)
-					}
-				}
+		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+			h := &halted{world: w, by: onOutcome, runs: newCounted()}
+			t.Cleanup(h.runs.open)
+			pay := &fake{name: "pay", gated: true, call: h.enter}
+			w.tools.extra = append(w.tools.extra, pay)
+			w.wrap = h.kill.wrap
+			w.start()
+			id := w.begin(w.calls("pay", args{"amount": 1}))
+			call := w.onlyOne(id)
+			if _, err := w.sendAs(alice, message(w, id, call.Call)); err != nil {
+				// The id of a call may be no name of an approval at all.
+				w.must(w.decide(alice, id, approval.Answer{ID: call.ID, Verb: approval.Approve}))
+			}
+			synctest.Wait()
+			if n := h.runs.count(); n != 1 {
+				t.Fatalf("the approved tool was entered %d times, want 1", n)
+			}
+			h.die()
+			outcome := w.onlyOne(id)
+			if outcome.Kind != approval.KindOutcome {
+				t.Fatalf("a person is asked about the %s, want the outcome", outcome.Kind)
+			}
+			for range 2 {
+				_, err := w.sendAs(alice, message(w, id, call.Call))
 				synctest.Wait()
 				if n := h.runs.count(); n != 1 {
-					t.Fatalf("the approved tool was entered %d times, want 1", n)
+					t.Fatalf("the same decision again = %v, and the tool was entered %d times", err, n)
 				}
-				h.die()
-				outcome := w.onlyOne(id)
-				if outcome.Kind != approval.KindOutcome {
-					t.Fatalf("a person is asked about the %s, want the outcome", outcome.Kind)
-				}
-				for range 2 {
-					_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: message(w, id, call.Call)})
-					synctest.Wait()
-					if n := h.runs.count(); n != 1 {
-						t.Fatalf("the same decision again = %v, and the tool was entered %d times", err, n)
-					}
-				}
-				if a := w.onlyOne(id); a.ID != outcome.ID {
-					t.Errorf("%s is pending, want %s", a.ID, outcome.ID)
-				}
-				// The question itself, by its name, is answered as ever.
-				h.runs.open()
-				w.wantState(w.send(w.decision(id, approve(outcome.ID))), a2a.TaskStateCompleted)
-				if n := h.runs.count(); n != 2 {
-					t.Errorf("the tool was entered %d times in the end, want 2", n)
-				}
-			})
+			}
+			if a := w.onlyOne(id); a.ID != outcome.ID {
+				t.Errorf("%s is pending, want %s", a.ID, outcome.ID)
+			}
+			// The question itself, by its name, is answered as ever.
+			h.runs.open()
+			w.wantState(w.send(w.decision(id, approve(outcome.ID))), a2a.TaskStateCompleted)
+			if n := h.runs.count(); n != 2 {
+				t.Errorf("the tool was entered %d times in the end, want 2", n)
+			}
 		})
 	}
 }
@@ -309,47 +284,44 @@ func TestAmbiguousCallIDsAreRefused(t *testing.T) {
 		"a later step's":     {{"c2.1", 1}, {"", million}},
 	} {
 		for shape, parts := range shapes {
-			t.Run(name+" "+shape, func(t *testing.T) {
-				t.Parallel()
-				eachDisk(t, func(t *testing.T, w *world) {
-					w.start()
-					sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message(parts(calls)...)})
-					if err != nil {
-						return // refused
+			runOnEachDisk(t, name+" "+shape, func(t *testing.T, w *world) {
+				w.start()
+				sent, err := w.sendAs(alice, w.message(parts(calls)...))
+				if err != nil {
+					return // refused
+				}
+				if sent.Direct != nil {
+					if text := sent.Direct.Parts[0].Text(); !strings.Contains(text, "Nothing was run") {
+						t.Errorf("the answer is %q, want that nothing was run", text)
 					}
-					if sent.Direct != nil {
-						if text := sent.Direct.Parts[0].Text(); !strings.Contains(text, "Nothing was run") {
-							t.Errorf("the answer is %q, want that nothing was run", text)
-						}
-						return
+					return
+				}
+				id := a2a.TaskID(sent.Task.String())
+				if !w.rested(id) {
+					t.Fatal("the task is at work forever")
+				}
+				if h := w.header(id); h.Phase == store.Final && len(w.asked(id)) == 0 && w.tools.count("transfer") == 0 {
+					return // refused as a task
+				}
+				t.Errorf("the calls were taken: %s, and %v are asked", w.get(id).Status.State, idsOf(w.waiting(id)))
+				// What comes of it: approve what is shown as the harmless call, and once more.
+				for _, c := range calls {
+					if c.id == "" || c.amount == million {
+						continue
 					}
-					id := a2a.TaskID(sent.Task.String())
-					if !w.rested(id) {
-						t.Fatal("the task is at work forever")
+					_, _ = w.sendAs(alice, w.decision(id, approve(c.id)))
+					w.rested(id)
+					_, _ = w.sendAs(alice, w.decision(id, approve(c.id)))
+					w.rested(id)
+					break
+				}
+				w.tools.mu.Lock()
+				defer w.tools.mu.Unlock()
+				for run := range w.tools.runs {
+					if strings.Contains(run, fmt.Sprintf(`"amount":%d`, million)) {
+						t.Errorf("ran %s, which nobody had approved", run)
 					}
-					if h := w.header(id); h.Phase == store.Final && len(w.asked(id)) == 0 && w.tools.count("transfer") == 0 {
-						return // refused as a task
-					}
-					t.Errorf("the calls were taken: %s, and %v are asked", w.get(id).Status.State, idsOf(w.waiting(id)))
-					// What comes of it: approve what is shown as the harmless call, and once more.
-					for _, c := range calls {
-						if c.id == "" || c.amount == million {
-							continue
-						}
-						_, _ = w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(id, approve(c.id))})
-						w.rested(id)
-						_, _ = w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(id, approve(c.id))})
-						w.rested(id)
-						break
-					}
-					w.tools.mu.Lock()
-					defer w.tools.mu.Unlock()
-					for run := range w.tools.runs {
-						if strings.Contains(run, fmt.Sprintf(`"amount":%d`, million)) {
-							t.Errorf("ran %s, which nobody had approved", run)
-						}
-					}
-				})
+				}
 			})
 		}
 	}
@@ -359,29 +331,23 @@ func TestAmbiguousCallIDsAreRefused(t *testing.T) {
 func TestOwnCallIDs(t *testing.T) {
 	t.Parallel()
 	for shape, parts := range shapes {
-		t.Run(shape, func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				w.start()
-				got := w.send(w.message(parts([]named{{"call-1", 1}, {"call-2", 2}, {"", 3}})...))
-				w.wantState(got, a2a.TaskStateInputRequired)
-				for _, id := range w.pending(got) {
-					w.send(w.decision(got.ID, approve(id)))
-				}
-				w.wantState(w.get(got.ID), a2a.TaskStateCompleted)
-				if n := w.tools.count("transfer"); n != 3 {
-					t.Errorf("transfer ran %d times, want 3", n)
-				}
-			})
+		runOnEachDisk(t, shape, func(t *testing.T, w *world) {
+			w.start()
+			got := w.send(w.message(parts([]named{{"call-1", 1}, {"call-2", 2}, {"", 3}})...))
+			w.wantState(got, a2a.TaskStateInputRequired)
+			for _, id := range w.pending(got) {
+				w.send(w.decision(got.ID, approve(id)))
+			}
+			w.wantState(w.get(got.ID), a2a.TaskStateCompleted)
+			w.wantRuns("transfer", 3)
 		})
 	}
 }
 
 // answered sends a text and returns what came of it.
 func (w *world) answered(id a2a.TaskID, text string) (*a2a.Task, error) {
-	m := w.message(a2a.NewTextPart(text))
-	m.TaskID = id
-	_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m})
+	m := w.reply(id, a2a.NewTextPart(text))
+	_, err := w.sendAs(alice, m)
 	synctest.Wait()
 	return w.get(id), err
 }
@@ -397,8 +363,7 @@ func TestTextReachesWhatWasShownToolChanged(t *testing.T) {
 		}
 		set := &away{list: []tool.Tool{&fake{name: "pay", gated: true, call: call}}}
 		w.start(func(c *engine.Config) { c.Tools = tool.NewRegistry(set) })
-		id := w.begin(w.calls("pay", args{}))
-		synctest.Wait()
+		id := w.begun(alice, w.calls("pay", args{}))
 		shown := w.onlyOne(id)
 		set.list = []tool.Tool{&fake{name: "pay", gated: true, schema: map[string]any{"type": "object", "description": "pays everybody, twice"}, call: call}}
 		got, err := w.answered(id, "yes")
@@ -411,11 +376,7 @@ func TestTextReachesWhatWasShownToolChanged(t *testing.T) {
 // The same when what was shown is overdue, and the planner continues to another call.
 func TestTextReachesWhatWasShownOverdue(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: approval.Terms{Expires: time.Hour}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.cfg.Policy = p
+		w.cfg.Policy = defaults(t, approval.Terms{Expires: time.Hour})
 		runs := newCounted()
 		w.tools.extra = []tool.Tool{
 			&fake{name: "small", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) { return map[string]any{}, nil }},
@@ -429,8 +390,7 @@ func TestTextReachesWhatWasShownOverdue(t *testing.T) {
 			c.Planner = sequence("small", "large")
 			c.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 		})
-		id := w.begin(w.calls())
-		synctest.Wait()
+		id := w.begun(alice, w.calls())
 		if a := w.onlyOne(id); a.Tool != "small" {
 			t.Fatalf("asked about %s", a.Tool)
 		}
@@ -475,8 +435,7 @@ func TestTextReachesWhatWasShownConflict(t *testing.T) {
 		var first atomic.Pointer[func()]
 		w.wrap = func(h store.Handle) store.Handle { return &early{h, &first} }
 		w.start(func(c *engine.Config) { c.Planner = sequence("small", "large") })
-		id := w.begin(w.calls())
-		synctest.Wait()
+		id := w.begun(alice, w.calls())
 		a := w.onlyOne(id)
 		decided := func() {
 			if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Reject}); err != nil {
@@ -507,8 +466,7 @@ func TestRunAgainKeepsThePayload(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		var mu sync.Mutex
 		var got []any
-		runs := newCounted()
-		t.Cleanup(runs.open)
+		runs := w.counted()
 		p := &paid{fake{name: "pay", gated: true}}
 		p.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			mu.Lock()
@@ -523,18 +481,12 @@ func TestRunAgainKeepsThePayload(t *testing.T) {
 			}
 			return map[string]any{}, nil
 		}
-		w.tools.extra = []tool.Tool{p}
 		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
-		w.start()
-		id := w.begin(w.calls("pay", args{}))
-		synctest.Wait()
-		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve, Payload: []byte(`{"limit":5}`)}); err != nil {
-			t.Fatal(err)
-		}
+		w.startTools(p)
+		id := w.begun(alice, w.calls("pay", args{}))
+		w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve, Payload: []byte(`{"limit":5}`)}))
 		time.Sleep(2 * time.Minute)
-		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
+		w.approves(id)
 		synctest.Wait()
 		w.wantState(w.ended(id), a2a.TaskStateCompleted)
 		mu.Lock()
@@ -559,10 +511,8 @@ func TestEditOfASuspendedCall(t *testing.T) {
 			}
 			return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour), State: []byte(`"half of it is paid"`)}
 		}
-		w.tools.extra = []tool.Tool{g}
-		w.start()
-		id := w.begin(w.calls("pay", args{"amount": 1}))
-		synctest.Wait()
+		w.startTools(g)
+		id := w.begun(alice, w.calls("pay", args{"amount": 1}))
 		gated.Store(true)
 		time.Sleep(2 * time.Hour)
 		a := w.onlyOne(id)
@@ -600,14 +550,11 @@ func TestPayloadIsOfTheNewestApproval(t *testing.T) {
 			}
 			return map[string]any{}, nil
 		}
-		w.tools.extra = []tool.Tool{p}
-		w.start()
+		w.startTools(p)
 		id := w.begin(w.calls("pay", args{}))
 		for i, payload := range []json.RawMessage{[]byte(`{"limit":5}`), nil, []byte(`{"limit":7}`)} {
 			synctest.Wait()
-			if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve, Payload: payload}); err != nil {
-				t.Fatal(err)
-			}
+			w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve, Payload: payload}))
 			synctest.Wait()
 			w.stop()
 			p.schema = map[string]any{"type": "object", "description": fmt.Sprint("version ", i+2)}
@@ -642,62 +589,57 @@ func TestPlannerIsToldWhatWasDecided(t *testing.T) {
 		"edited for another gate": {[]approval.Answer{{Verb: approval.Edit, Args: []byte(`{"amount":9000}`), Reason: "rather all"}, yes}, approval.Edit, "rather all", task.OutcomeOK, 9000},
 		"rejected":                {[]approval.Answer{{Verb: approval.Reject, Reason: "not \u202eto bob"}}, approval.Reject, `not \u202eto bob`, task.OutcomeRejected, 250},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				pay := newKeeper("pay", func(ctx tool.Context, n int) (map[string]any, error) {
-					if n == 1 {
-						return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour)}
-					}
-					return map[string]any{"paid": true}, nil
-				})
-				w.tools.extra = []tool.Tool{pay}
-				seen := newWitness()
-				w.cfg.Planner = seen
-				large := func(is bool) approval.Predicate {
-					return func(_ agent.ReadonlyContext, _ tool.Tool, args map[string]any) (bool, error) {
-						amount, _ := args["amount"].(float64)
-						return (amount > 1000) == is, nil
-					}
+		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+			pay := newKeeper("pay", func(ctx tool.Context, n int) (map[string]any, error) {
+				if n == 1 {
+					return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour)}
 				}
-				w.cfg.Policy = policy(t, approval.Gate{Name: "small", Tool: "pay", When: large(false)}, approval.Gate{Name: "large", Tool: "pay", When: large(true)})
-				var mu sync.Mutex
-				var hooked []task.Result
-				w.cfg.AfterHooks = []task.AfterHook{after(func(r *task.Result) error {
-					mu.Lock()
-					defer mu.Unlock()
-					hooked = append(hooked, *r)
-					return nil
-				})}
-				w.start()
-				id := w.begin(w.calls("pay", args{"amount": 250}))
-				for _, a := range tc.answers {
-					synctest.Wait()
-					a.ID = w.onlyOne(id).ID
-					if err := w.decide(bob, id, a); err != nil {
-						t.Fatal(err)
-					}
+				return map[string]any{"paid": true}, nil
+			})
+			w.tools.extra = []tool.Tool{pay}
+			seen := newWitness()
+			w.cfg.Planner = seen
+			large := func(is bool) approval.Predicate {
+				return func(_ agent.ReadonlyContext, _ tool.Tool, args map[string]any) (bool, error) {
+					amount, _ := args["amount"].(float64)
+					return (amount > 1000) == is, nil
 				}
-				synctest.Wait()
-				w.restart()
-				time.Sleep(2 * time.Hour)
-				synctest.Wait()
-				w.ended(id)
-				r := w.mustResult(seen, id, "c1.1")
-				if r.Decision != tc.verb || r.Note != tc.note || r.Outcome != tc.outcome || r.Call.Args["amount"] != tc.amount {
-					t.Errorf("the planner is told %q, %q of a call with %v that ended %s, want %q, %q, %v, %s", r.Decision, r.Note, r.Call.Args, r.Outcome, tc.verb, tc.note, tc.amount, tc.outcome)
-				}
+			}
+			w.cfg.Policy = policy(t, approval.Gate{Name: "small", Tool: "pay", When: large(false)}, approval.Gate{Name: "large", Tool: "pay", When: large(true)})
+			var mu sync.Mutex
+			var hooked []task.Result
+			w.cfg.AfterHooks = []task.AfterHook{after(func(r *task.Result) error {
 				mu.Lock()
 				defer mu.Unlock()
-				for _, r := range hooked {
-					if r.Decision != tc.verb || r.Note != tc.note {
-						t.Errorf("a hook is told %q, %q; want %q, %q", r.Decision, r.Note, tc.verb, tc.note)
-					}
+				hooked = append(hooked, *r)
+				return nil
+			})}
+			w.start()
+			id := w.begin(w.calls("pay", args{"amount": 250}))
+			for _, a := range tc.answers {
+				synctest.Wait()
+				a.ID = w.onlyOne(id).ID
+				w.must(w.decide(bob, id, a))
+			}
+			synctest.Wait()
+			w.restart()
+			time.Sleep(2 * time.Hour)
+			synctest.Wait()
+			w.ended(id)
+			r := w.mustResult(seen, id, "c1.1")
+			if r.Decision != tc.verb || r.Note != tc.note || r.Outcome != tc.outcome || r.Call.Args["amount"] != tc.amount {
+				t.Errorf("the planner is told %q, %q of a call with %v that ended %s, want %q, %q, %v, %s", r.Decision, r.Note, r.Call.Args, r.Outcome, tc.verb, tc.note, tc.amount, tc.outcome)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for _, r := range hooked {
+				if r.Decision != tc.verb || r.Note != tc.note {
+					t.Errorf("a hook is told %q, %q; want %q, %q", r.Decision, r.Note, tc.verb, tc.note)
 				}
-				if n := len(hooked); tc.outcome == task.OutcomeOK && n != 1 {
-					t.Errorf("the hook saw %d results, want 1", n)
-				}
-			})
+			}
+			if n := len(hooked); tc.outcome == task.OutcomeOK && n != 1 {
+				t.Errorf("the hook saw %d results, want 1", n)
+			}
 		})
 	}
 }

@@ -42,6 +42,13 @@ func (w *world) message(parts ...*a2a.Part) *a2a.Message {
 	return m
 }
 
+// reply is a message to a task.
+func (w *world) reply(id a2a.TaskID, parts ...*a2a.Part) *a2a.Message {
+	m := w.message(parts...)
+	m.TaskID = id
+	return m
+}
+
 type args map[string]any
 
 // calls is a message that names calls: tool and arguments in turn.
@@ -54,14 +61,25 @@ func (w *world) calls(pairs ...any) *a2a.Message {
 	return w.message(parts...)
 }
 
-// send sends a message and waits for the task to rest.
-func (w *world) send(m *a2a.Message) *a2a.Task {
+// sendAs sends a message for somebody, and waits for nothing but its being durable.
+func (w *world) sendAs(by auth.Principal, m *a2a.Message) (*engine.Sent, error) {
+	return w.engine.Send(w.ctx(), engine.Send{By: by, Message: m})
+}
+
+// sent is sendAs for alice, whose message has to be taken.
+func (w *world) sent(m *a2a.Message) *engine.Sent {
 	w.t.Helper()
-	sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m})
+	sent, err := w.sendAs(alice, m)
 	if err != nil {
 		w.t.Fatalf("Send() = %v", err)
 	}
-	return w.await(sent)
+	return sent
+}
+
+// send sends a message and waits for the task to rest.
+func (w *world) send(m *a2a.Message) *a2a.Task {
+	w.t.Helper()
+	return w.await(w.sent(m))
 }
 
 func (w *world) await(sent *engine.Sent) *a2a.Task {
@@ -79,9 +97,7 @@ func (w *world) await(sent *engine.Sent) *a2a.Task {
 func (w *world) task(v *task.View) *a2a.Task {
 	w.t.Helper()
 	got, err := v.Task(task.ViewOptions{HistoryLength: -1})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(err)
 	return got
 }
 
@@ -134,13 +150,9 @@ func (w *world) pending(got *a2a.Task) []string {
 		return nil
 	}
 	raw, err := json.Marshal(got.Status.Message.Metadata[dialect.URI])
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(err)
 	var q struct{ Approvals []struct{ ID string } }
-	if err := json.Unmarshal(raw, &q); err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(json.Unmarshal(raw, &q))
 	var ids []string
 	for _, a := range q.Approvals {
 		ids = append(ids, a.ID)
@@ -154,9 +166,7 @@ func (w *world) decision(id a2a.TaskID, decisions ...map[string]any) *a2a.Messag
 	for i, d := range decisions {
 		list[i] = d
 	}
-	m := w.message(a2a.NewDataPart(map[string]any{"type": "approval_response", "decisions": list}))
-	m.TaskID = id
-	return m
+	return w.reply(id, a2a.NewDataPart(map[string]any{"type": "approval_response", "decisions": list}))
 }
 
 func approve(id string) map[string]any { return map[string]any{"id": id, "decision": "approve"} }
@@ -237,12 +247,12 @@ func (f *fake) Call(ctx tool.Context, a map[string]any) (map[string]any, error) 
 // streamer is a fake that streams.
 type streamer struct {
 	fake
-	stream func(ctx tool.Context, a map[string]any) iter.Seq2[*tool.Result, error]
+	stream func(ctx tool.Context, a map[string]any, yield func(*tool.Result, error) bool)
 }
 
 // Call hides nothing: a streamer is not called.
 func (s *streamer) CallStreaming(ctx tool.Context, a map[string]any) iter.Seq2[*tool.Result, error] {
-	return s.stream(ctx, a)
+	return func(yield func(*tool.Result, error) bool) { s.stream(ctx, a, yield) }
 }
 
 var errTool = errors.New("the tool says no")
@@ -318,17 +328,15 @@ func (b *toolbox) all() []tool.Tool {
 			}
 			return nil, &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "which one?"}}}
 		}},
-		&streamer{fake: fake{name: "stream", is: tool.Annotations{ReadOnly: true}}, stream: func(ctx tool.Context, a map[string]any) iter.Seq2[*tool.Result, error] {
+		&streamer{fake: fake{name: "stream", is: tool.Annotations{ReadOnly: true}}, stream: func(ctx tool.Context, a map[string]any, yield func(*tool.Result, error) bool) {
 			n, _ := a["n"].(float64)
-			return func(yield func(*tool.Result, error) bool) {
-				b.ran(ctx, "stream", a)
-				for i := range int(n) {
-					if !yield(&tool.Result{Content: fmt.Sprintf("chunk %d;", i), Streaming: true}, nil) {
-						return
-					}
+			b.ran(ctx, "stream", a)
+			for i := range int(n) {
+				if !yield(piece(fmt.Sprintf("chunk %d;", i)), nil) {
+					return
 				}
-				yield(&tool.Result{Content: "done"}, nil)
 			}
+			yield(&tool.Result{Content: "done"}, nil)
 		}},
 	}
 	for _, t := range tools {
@@ -428,6 +436,14 @@ func (w *world) header(id a2a.TaskID) store.Header {
 	return v.Header
 }
 
+// events returns the first thousand events of a task.
+func (w *world) events(id a2a.TaskID) []store.Event {
+	w.t.Helper()
+	p, err := w.store.Read(context.Background(), store.System(), mustID(id), store.After(0), store.Limit{Events: 1000})
+	w.must(err)
+	return p.Events
+}
+
 // rested waits until nobody runs a task any more, and reports whether that came.
 func (w *world) rested(id a2a.TaskID) bool {
 	return w.soon(func() bool { return w.header(id).Phase != store.Live })
@@ -448,9 +464,7 @@ func (w *world) ended(id a2a.TaskID) *a2a.Task {
 func (w *world) dueOf(id a2a.TaskID) []store.Due {
 	w.t.Helper()
 	all, _, err := w.store.Due(context.Background(), store.MillisOf(time.Now().AddDate(100, 0, 0)), "", 1000)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(err)
 	var of []store.Due
 	for _, d := range all {
 		if d.Task == mustID(id) {
@@ -463,10 +477,7 @@ func (w *world) dueOf(id a2a.TaskID) []store.Due {
 // begin sends a message and returns its task, at work or not.
 func (w *world) begin(m *a2a.Message) a2a.TaskID {
 	w.t.Helper()
-	sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m})
-	if err != nil {
-		w.t.Fatalf("Send() = %v", err)
-	}
+	sent := w.sent(m)
 	if sent.Direct != nil {
 		w.t.Fatalf("Send() answered with a message: %v", sent.Direct.Parts[0])
 	}
@@ -491,6 +502,26 @@ func artifact(t *a2a.Task, call string) *a2a.Artifact {
 	return nil
 }
 
+// approves has bob approve the one approval of a task that is pending.
+func (w *world) approves(id a2a.TaskID) {
+	w.t.Helper()
+	w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}))
+}
+
+// cancel has alice cancel a task.
+func (w *world) cancel(id a2a.TaskID) {
+	w.t.Helper()
+	w.must(w.engine.Cancel(w.ctx(), alice, mustID(id)))
+}
+
+// wantRuns checks how often a tool of the toolbox has run.
+func (w *world) wantRuns(tool string, want int) {
+	w.t.Helper()
+	if n := w.tools.count(tool); n != want {
+		w.t.Errorf("%s ran %d times, want %d", tool, n, want)
+	}
+}
+
 // counted is how often a tool was entered, and what it waits for when it is.
 type counted struct {
 	mu      sync.Mutex
@@ -500,6 +531,13 @@ type counted struct {
 }
 
 func newCounted() *counted { return &counted{entered: map[string]int{}, door: make(chan struct{})} }
+
+// counted returns a count whose door is opened at the end of the test.
+func (w *world) counted() *counted {
+	c := newCounted()
+	w.t.Cleanup(c.open)
+	return c
+}
 
 // enter counts a run and returns its number within its task.
 func (c *counted) enter(ctx tool.Context) int {

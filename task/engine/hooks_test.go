@@ -229,17 +229,14 @@ func TestHooksSeeOnlyCallsThatEnd(t *testing.T) {
 					return nil, returns
 				}}}
 				w.start(func(c *engine.Config) { c.AfterHooks, c.ErrorHooks = []task.AfterHook{hook}, []task.AfterHook{hook} })
-				id := w.begin(w.calls("run", args{}))
-				synctest.Wait()
+				id := w.begun(alice, w.calls("run", args{}))
 				if n := hooked.Load(); n > 0 || w.get(id).Status.State.Terminal() {
 					t.Errorf("hooks ran %d times, the task is %s", n, w.get(id).Status.State)
 				}
 				if name != "asks" {
 					return
 				}
-				if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}); err != nil {
-					t.Fatal(err)
-				}
+				w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}))
 				synctest.Wait()
 				if n := hooked.Load(); n > 0 || w.get(id).Status.State != a2a.TaskStateCanceled {
 					t.Errorf("a rejected call: hooks ran %d times, the task is %s", n, w.get(id).Status.State)
@@ -262,8 +259,7 @@ func TestHookThatHangs(t *testing.T) {
 		w.start(func(c *engine.Config) {
 			c.AfterHooks = []task.AfterHook{after(func(*task.Result) error { <-release; return nil })}
 		})
-		id := w.begin(w.calls("run", args{}))
-		synctest.Wait()
+		id := w.begun(alice, w.calls("run", args{}))
 		if s := w.get(id).Status.State; s != a2a.TaskStateWorking {
 			t.Errorf("state = %s while a hook looks at the result", s)
 		}
@@ -278,7 +274,6 @@ func TestHookThatHangs(t *testing.T) {
 
 // A hook makes no result of the error of a call that the server's shutdown interrupted.
 func TestErrorHookAtShutdown(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		entered := make(chan struct{}, 2)
 		w.tools.extra = []tool.Tool{&fake{name: "run", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -318,40 +313,37 @@ func (c *closing) hook(agent.ReadonlyContext, tool.ToolCall) (task.HookResult, e
 func TestDeniedCallIsNotEnteredAgain(t *testing.T) {
 	t.Parallel()
 	for _, by := range pauses {
-		t.Run(string(by), func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				c := &closing{}
-				h := halt(t, w, by, engine.Config{Hooks: []task.Hook{c.hook}})
-				c.closed.Store(true)
-				var said *approval.Error
-				err := h.goOn()
-				if err != nil && !errors.As(err, &said) {
-					t.Fatalf("the answer = %v, want none or an approval.Error", err)
+		runOnEachDisk(t, string(by), func(t *testing.T, w *world) {
+			c := &closing{}
+			h := halt(t, w, by, engine.Config{Hooks: []task.Hook{c.hook}})
+			c.closed.Store(true)
+			var said *approval.Error
+			err := h.goOn()
+			if err != nil && !errors.As(err, &said) {
+				t.Fatalf("the answer = %v, want none or an approval.Error", err)
+			}
+			if n := h.runs.count(); n != 1 {
+				t.Fatalf("the tool was entered %d times, the last time though its call was denied; the task is %s", n, w.get(h.id).Status.State)
+			}
+			if said != nil && by == onOutcome {
+				// Whoever says that it may run again is told why it may not, and may still say
+				// what came of it.
+				if a := w.onlyOne(h.id); a.Kind != approval.KindOutcome || !strings.Contains(err.Error(), "the bank is closed") {
+					t.Errorf("the answer = %v, and the %s is pending; want to be told why, and the outcome", err, a.Kind)
 				}
-				if n := h.runs.count(); n != 1 {
-					t.Fatalf("the tool was entered %d times, the last time though its call was denied; the task is %s", n, w.get(h.id).Status.State)
-				}
-				if said != nil && by == onOutcome {
-					// Whoever says that it may run again is told why it may not, and may still say
-					// what came of it.
-					if a := w.onlyOne(h.id); a.Kind != approval.KindOutcome || !strings.Contains(err.Error(), "the bank is closed") {
-						t.Errorf("the answer = %v, and the %s is pending; want to be told why, and the outcome", err, a.Kind)
-					}
-					return
-				}
-				w.wantState(w.ended(h.id), a2a.TaskStateFailed)
-				r := w.mustResult(h.seen, h.id, "c1.1")
-				if !strings.Contains(r.Error, "the bank is closed") {
-					t.Errorf("the planner was told %s, %q; want why the call was denied", r.Outcome, r.Error)
-				}
-				if by != onOutcome && r.Outcome != task.OutcomeDenied {
-					t.Errorf("the outcome is %s, want %s", r.Outcome, task.OutcomeDenied)
-				}
-				if left := w.waiting(h.id); len(left) != 0 {
-					t.Errorf("%d approvals are pending in the end", len(left))
-				}
-			})
+				return
+			}
+			w.wantState(w.ended(h.id), a2a.TaskStateFailed)
+			r := w.mustResult(h.seen, h.id, "c1.1")
+			if !strings.Contains(r.Error, "the bank is closed") {
+				t.Errorf("the planner was told %s, %q; want why the call was denied", r.Outcome, r.Error)
+			}
+			if by != onOutcome && r.Outcome != task.OutcomeDenied {
+				t.Errorf("the outcome is %s, want %s", r.Outcome, task.OutcomeDenied)
+			}
+			if left := w.waiting(h.id); len(left) != 0 {
+				t.Errorf("%d approvals are pending in the end", len(left))
+			}
 		})
 	}
 }
@@ -366,36 +358,33 @@ func TestOutcomeKeepsTheTermsOfItsCall(t *testing.T) {
 		"both":      {FourEyes: true, Elsewhere: true, Destructive: true},
 	} {
 		for _, now := range []string{"as before", "denied", "without the rule"} {
-			t.Run(name+", "+now, func(t *testing.T) {
-				t.Parallel()
-				eachDisk(t, func(t *testing.T, w *world) {
-					c := &closing{}
-					h := enterPay(t, w, onOutcome, engine.Config{
-						Hooks:  []task.Hook{c.hook},
-						Policy: policy(t, approval.Gate{Tool: "pay", Terms: terms}),
-					})
-					switch now {
-					case "denied":
-						c.closed.Store(true)
-					case "without the rule":
-						w.cfg.Policy = nil
-					}
-					h.die()
-					asked := w.onlyOne(h.id)
-					if asked.Kind != approval.KindOutcome {
-						t.Fatalf("a person is asked about the %s, want the outcome", asked.Kind)
-					}
-					if got := asked.Terms; got.FourEyes != terms.FourEyes || got.Elsewhere != terms.Elsewhere || got.Destructive != terms.Destructive {
-						t.Errorf("the terms are %+v, want those of the call: %+v", got, terms)
-					}
-					if state := w.get(h.id).Status.State; state != a2a.TaskStateInputRequired {
-						t.Errorf("state = %s, want %s", state, a2a.TaskStateInputRequired)
-					}
-					err := w.decide(alice, h.id, approval.Answer{ID: asked.ID, Verb: approval.Respond, Response: []byte(`"done"`)})
-					if terms.FourEyes && err == nil {
-						t.Error("the one who asked for the call has said what came of it")
-					}
+			runOnEachDisk(t, name+", "+now, func(t *testing.T, w *world) {
+				c := &closing{}
+				h := enterPay(t, w, onOutcome, engine.Config{
+					Hooks:  []task.Hook{c.hook},
+					Policy: policy(t, approval.Gate{Tool: "pay", Terms: terms}),
 				})
+				switch now {
+				case "denied":
+					c.closed.Store(true)
+				case "without the rule":
+					w.cfg.Policy = nil
+				}
+				h.die()
+				asked := w.onlyOne(h.id)
+				if asked.Kind != approval.KindOutcome {
+					t.Fatalf("a person is asked about the %s, want the outcome", asked.Kind)
+				}
+				if got := asked.Terms; got.FourEyes != terms.FourEyes || got.Elsewhere != terms.Elsewhere || got.Destructive != terms.Destructive {
+					t.Errorf("the terms are %+v, want those of the call: %+v", got, terms)
+				}
+				if state := w.get(h.id).Status.State; state != a2a.TaskStateInputRequired {
+					t.Errorf("state = %s, want %s", state, a2a.TaskStateInputRequired)
+				}
+				err := w.decide(alice, h.id, approval.Answer{ID: asked.ID, Verb: approval.Respond, Response: []byte(`"done"`)})
+				if terms.FourEyes && err == nil {
+					t.Error("the one who asked for the call has said what came of it")
+				}
 			})
 		}
 	}
@@ -409,8 +398,7 @@ func TestEditWithAHookThatChangesNothing(t *testing.T) {
 			return task.HookResult{Args: raw}, err
 		}}
 		w.start()
-		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
-		synctest.Wait()
+		id := w.begun(alice, w.calls("transfer", args{"amount": 1, "to": "x"}))
 		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Edit, Args: []byte(`{"amount":2,"to":"x"}`)}); err != nil {
 			t.Errorf("edit = %v", err)
 		}

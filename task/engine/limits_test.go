@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -32,6 +31,16 @@ func policy(t *testing.T, gates ...approval.Gate) *approval.Policy {
 	return p
 }
 
+// defaults returns a policy without gates, in which all approvals have the same terms.
+func defaults(t *testing.T, terms approval.Terms) *approval.Policy {
+	t.Helper()
+	p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: terms})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -51,14 +60,10 @@ func TestDeadlines(t *testing.T) {
 				got := w.send(w.calls("deadline", args{}))
 				id := w.pending(got)[0]
 				err := w.engine.Follow(w.ctx(), alice, mustID(got.ID), 0, engine.UntilEnd, func([]engine.Event) error { return nil })
-				if err != nil {
-					t.Fatal(err)
-				}
+				w.must(err)
 				w.wantState(w.get(got.ID), tc.state)
-				if n := w.tools.count("deadline"); n != 0 {
-					t.Errorf("an expired call ran %d times", n)
-				}
-				_, err = w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(id))})
+				w.wantRuns("deadline", 0)
+				_, err = w.sendAs(alice, w.decision(got.ID, approve(id)))
 				if err == nil || !strings.Contains(err.Error(), "expired") && !strings.Contains(err.Error(), "canceled") {
 					t.Errorf("a late decision = %v, want that it expired", err)
 				}
@@ -145,9 +150,7 @@ func TestHoldSiblings(t *testing.T) {
 	w.cfg = engine.Config{HoldSiblings: true}
 	w.start()
 	got := w.send(w.calls("write", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 1, "to": "x"}))
-	if n := w.tools.count("write"); n != 0 {
-		t.Errorf("the sibling ran %d times before all was decided", n)
-	}
+	w.wantRuns("write", 0)
 	w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
 	if w.tools.count("write") != 1 || w.tools.count("transfer") != 1 {
 		t.Error("the held calls did not run once each")
@@ -157,7 +160,6 @@ func TestHoldSiblings(t *testing.T) {
 // A definition that changes while its call is parked is asked about again, and the
 // decider of the old question is told.
 func TestToolChangedWhileParked(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		old := w.pending(got)[0]
@@ -167,7 +169,7 @@ func TestToolChangedWhileParked(t *testing.T) {
 			}
 		}
 		w.restart()
-		_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(old))})
+		_, err := w.sendAs(alice, w.decision(got.ID, approve(old)))
 		var said *approval.Error
 		if !errors.As(err, &said) {
 			t.Fatalf("a decision on the old question = %v, want an approval.Error", err)
@@ -188,7 +190,6 @@ func TestToolChangedWhileParked(t *testing.T) {
 }
 
 func TestToolGoneWhileParked(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		w.tools.change = func(f *fake) {
@@ -197,7 +198,7 @@ func TestToolGoneWhileParked(t *testing.T) {
 			}
 		}
 		w.restart()
-		if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(w.pending(got)[0]))}); err == nil {
+		if _, err := w.sendAs(alice, w.decision(got.ID, approve(w.pending(got)[0]))); err == nil {
 			t.Error("a decision about a tool that is gone was accepted")
 		}
 		w.wantState(w.get(got.ID), a2a.TaskStateFailed)
@@ -230,9 +231,7 @@ func TestFourEyes(t *testing.T) {
 	if n := w.tools.count("transfer"); n != 0 {
 		t.Fatalf("ran %d times", n)
 	}
-	if err := decide(bob, "api"); err != nil {
-		t.Fatal(err)
-	}
+	w.must(decide(bob, "api"))
 	w.settled(got.ID, a2a.TaskStateCompleted)
 }
 
@@ -272,24 +271,19 @@ func TestHooks(t *testing.T) {
 
 func TestCaps(t *testing.T) {
 	t.Parallel()
-	endless := &streamer{fake: fake{name: "endless"}, stream: func(ctx tool.Context, _ map[string]any) iter.Seq2[*tool.Result, error] {
-		return func(yield func(*tool.Result, error) bool) {
-			for yield(&tool.Result{Content: strings.Repeat("x", 1000), Streaming: true}, nil) {
-			}
+	endless := &streamer{fake: fake{name: "endless"}, stream: func(ctx tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
+		for yield(piece(strings.Repeat("x", 1000)), nil) {
 		}
 	}}
-	after := &streamer{fake: fake{name: "after"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
-		return func(yield func(*tool.Result, error) bool) {
-			_ = yield(nil, errTool)
-			_ = yield(&tool.Result{Content: "more", Streaming: true}, nil)
-		}
+	after := &streamer{fake: fake{name: "after"}, stream: func(_ tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
+		_ = yield(nil, errTool)
+		_ = yield(piece("more"), nil)
 	}}
 	huge := &fake{name: "huge", call: func(tool.Context, map[string]any) (map[string]any, error) {
 		return map[string]any{"x": strings.Repeat("x", 2<<20)}, nil
 	}}
 	w := &world{t: t, disk: &memDisk{memstore.New()}, tools: newToolbox(), cfg: engine.Config{Limits: task.Limits{Task: 100_000, Pending: 2, Args: 1000, Parked: 3}}}
-	w.tools.extra = []tool.Tool{endless, after, huge}
-	w.start()
+	w.startTools(endless, after, huge)
 	t.Cleanup(func() { w.stop() })
 	big := strings.Repeat("y", 2000)
 	for _, tc := range []struct {
@@ -318,7 +312,7 @@ func TestCaps(t *testing.T) {
 		m := w.calls("transfer", one)
 		m.ContextID = "crowded"
 		var sent *engine.Sent
-		if sent, err = w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m}); err == nil {
+		if sent, err = w.sendAs(alice, m); err == nil {
 			w.await(sent)
 		} else if i < 3 {
 			t.Fatal(err)
@@ -331,7 +325,6 @@ func TestCaps(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		eve := auth.Principal{Tenant: "acme", Subject: "eve", Roles: []string{auth.RoleRequester}, Method: "test"}
@@ -342,7 +335,7 @@ func TestScopes(t *testing.T) {
 			if err := w.engine.Cancel(w.ctx(), by, mustID(got.ID)); !errors.Is(err, task.ErrTaskNotFound) {
 				t.Errorf("Cancel() by %v = %v, want not found", by, err)
 			}
-			if _, err := w.engine.Send(w.ctx(), engine.Send{By: by, Message: w.decision(got.ID, approve(w.pending(got)[0]))}); !errors.Is(err, task.ErrTaskNotFound) {
+			if _, err := w.sendAs(by, w.decision(got.ID, approve(w.pending(got)[0]))); !errors.Is(err, task.ErrTaskNotFound) {
 				t.Errorf("Send() by %v = %v, want not found", by, err)
 			}
 			if list, err := w.engine.List(w.ctx(), by, engine.Query{}); err != nil || len(list.Tasks) != 0 || list.Total != 0 {
@@ -368,10 +361,7 @@ func TestQueue(t *testing.T) {
 	w.start()
 	var sent []*engine.Sent
 	for range 20 {
-		s, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("block", args{})})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := w.sent(w.calls("block", args{}))
 		sent = append(sent, s)
 	}
 	w.wantState(w.get(a2a.TaskID(sent[19].Task.String())), a2a.TaskStateSubmitted)
@@ -382,7 +372,6 @@ func TestQueue(t *testing.T) {
 }
 
 func TestSnapshots(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		got := w.send(w.calls("stream", args{"n": 2000}, "transfer", args{"amount": 1, "to": "x"}))
 		w.restart()
@@ -415,22 +404,19 @@ func TestToolChangedBehindHook(t *testing.T) {
 		}
 	}
 	w.restart()
-	if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(w.pending(got)[0]))}); err == nil {
+	if _, err := w.sendAs(alice, w.decision(got.ID, approve(w.pending(got)[0]))); err == nil {
 		t.Fatal("a decision on the old question was accepted")
 	}
 	got = w.settled(got.ID, a2a.TaskStateInputRequired)
 	w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
-	if n := w.tools.count("transfer"); n != 1 {
-		t.Errorf("transfer ran %d times, want 1", n)
-	}
+	w.wantRuns("transfer", 1)
 }
 
 // A message that could not be kept as one event is refused before anything is.
 func TestLargeMessage(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		var invalid *task.InvalidError
-		_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message(a2a.NewTextPart("/echo " + strings.Repeat("x", 1<<20)))})
+		_, err := w.sendAs(alice, w.message(a2a.NewTextPart("/echo "+strings.Repeat("x", 1<<20))))
 		if !errors.As(err, &invalid) || invalid.Field != "message" {
 			t.Errorf("Send() of a message of 1 MiB = %v, want that the message is too large", err)
 		}

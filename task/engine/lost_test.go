@@ -114,9 +114,8 @@ func TestLostTaskIsListed(t *testing.T) {
 		if _, err := answer.Get(w.ctx(), string(first.ID)); !errors.Is(err, engine.ErrDataLoss) {
 			t.Errorf("Get() = %v, want ErrDataLoss", err)
 		}
-		m := w.message(a2a.NewTextPart("more"))
-		m.TaskID = first.ID
-		if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m}); !errors.Is(err, engine.ErrDataLoss) {
+		m := w.reply(first.ID, a2a.NewTextPart("more"))
+		if _, err := w.sendAs(alice, m); !errors.Is(err, engine.ErrDataLoss) {
 			t.Errorf("Send() = %v, want ErrDataLoss", err)
 		}
 	})
@@ -150,8 +149,7 @@ func TestDueWorkThatCannotBeRead(t *testing.T) {
 				s, runs := sleeper(time.Minute, 0)
 				w.stop()
 				w.startWith(&outlet{tools: []tool.Tool{s}}, callsOf("sleeper", `{}`))
-				id := w.begin(w.message(a2a.NewTextPart("go")))
-				synctest.Wait()
+				id := w.begun(alice, w.message(a2a.NewTextPart("go")))
 				r.set(func(r *rotten) { r.due = why })
 				time.Sleep(time.Hour)
 				synctest.Wait()
@@ -195,7 +193,7 @@ func TestRecoveryThatIsRefused(t *testing.T) {
 				}
 			})
 			w.wantState(w.get(id), a2a.TaskStateWorking)
-			if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("echo", args{"text": "a"})}); !errors.Is(err, engine.ErrReadOnly) {
+			if _, err := w.sendAs(alice, w.calls("echo", args{"text": "a"})); !errors.Is(err, engine.ErrReadOnly) {
 				t.Errorf("Send() = %v, want ErrReadOnly", err)
 			}
 		})
@@ -205,10 +203,7 @@ func TestRecoveryThatIsRefused(t *testing.T) {
 // A turn whose store takes nothing more ends, and whoever waits for its task is told.
 func TestTurnOnReadOnlyStore(t *testing.T) {
 	onRotten(t, func(t *testing.T, w *world, r *rotten) {
-		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("block", args{})})
-		if err != nil {
-			t.Fatal(err)
-		}
+		sent := w.sent(w.calls("block", args{}))
 		waited := make(chan error, 1)
 		go func() {
 			answer := w.engine.Answer(alice)

@@ -42,7 +42,6 @@ func TestForeignPageTokens(t *testing.T) {
 	t.Parallel()
 	counter := &readless{}
 	w := newMemory(t)
-	w.cfg = engine.Config{}
 	w.start()
 	w.stop()
 	w.wrap = func(h store.Handle) store.Handle { counter.Handle = h; return counter }
@@ -179,9 +178,7 @@ func TestPageTokensLast(t *testing.T) {
 	w.ask(alice, 1)
 	w.ask(alice, 2)
 	first, err := w.engine.List(w.ctx(), alice, engine.Query{PageSize: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.must(err)
 	second := func() error {
 		list, err := w.engine.List(w.ctx(), alice, engine.Query{PageSize: 1, Cursor: first.NextCursor})
 		if err == nil && len(list.Tasks) != 1 {

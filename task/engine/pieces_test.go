@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/a2a/dialect"
-	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
@@ -33,11 +31,7 @@ type published struct {
 // publishedBy returns the artifact events of a task.
 func (w *world) publishedBy(id a2a.TaskID) (all []published) {
 	w.t.Helper()
-	p, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(0), store.Limit{Events: 1000})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, e := range p.Events {
+	for _, e := range w.events(id) {
 		var r struct {
 			ArtifactUpdate *struct {
 				Append, LastChunk bool
@@ -51,9 +45,7 @@ func (w *world) publishedBy(id a2a.TaskID) (all []published) {
 		if !e.Public {
 			continue
 		}
-		if err := json.Unmarshal(e.Data, &r); err != nil {
-			w.t.Fatal(err)
-		}
+		w.must(json.Unmarshal(e.Data, &r))
 		if u := r.ArtifactUpdate; u != nil {
 			all = append(all, published{u.Artifact.ArtifactID, u.Artifact.Name, string(u.Artifact.Parts), u.Append, u.LastChunk, string(u.Metadata)})
 		}
@@ -63,12 +55,10 @@ func (w *world) publishedBy(id a2a.TaskID) (all []published) {
 
 // yields is a streaming tool that yields these results.
 func yields(name string, results ...*tool.Result) tool.Tool {
-	return &streamer{fake: fake{name: name}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
-		return func(yield func(*tool.Result, error) bool) {
-			for _, r := range results {
-				if !yield(r, nil) {
-					return
-				}
+	return &streamer{fake: fake{name: name}, stream: func(_ tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
+		for _, r := range results {
+			if !yield(r, nil) {
+				return
 			}
 		}
 	}}
@@ -149,22 +139,18 @@ func textOf(a *a2a.Artifact) (text string) {
 
 // A call that is entered again begins each of its artifacts again.
 func TestArtifactsOfACallThatIsEnteredAgain(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
-		w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "run"}, stream: func(ctx tool.Context, _ map[string]any) iter.Seq2[*tool.Result, error] {
-			return func(yield func(*tool.Result, error) bool) {
-				_, again := tool.Resumed(ctx)
-				for i := range 2 {
-					if !yield(piece(fmt.Sprintf("%v%d ", again, i)), nil) || !yield(into("log", fmt.Sprintf("%v%d ", again, i)), nil) {
-						return
-					}
-				}
-				if !again {
-					yield(nil, &tool.Suspension{Wake: time.Now()})
+		w.startTools(&streamer{fake: fake{name: "run"}, stream: func(ctx tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
+			_, again := tool.Resumed(ctx)
+			for i := range 2 {
+				if !yield(piece(fmt.Sprintf("%v%d ", again, i)), nil) || !yield(into("log", fmt.Sprintf("%v%d ", again, i)), nil) {
+					return
 				}
 			}
-		}}}
-		w.start()
+			if !again {
+				yield(nil, &tool.Suspension{Wake: time.Now()})
+			}
+		}})
 		got := w.ended(w.begin(w.calls("run", args{})))
 		w.wantState(got, a2a.TaskStateCompleted)
 		if len(got.Artifacts) != 2 {
@@ -404,14 +390,12 @@ func TestResultOfAStreamWithoutOne(t *testing.T) {
 
 // A large stream is not stored a second time.
 func TestStreamIsStoredOnce(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		var pieces []*tool.Result
 		for range 40 {
 			pieces = append(pieces, piece(strings.Repeat("x", 60<<10)))
 		}
-		w.tools.extra = []tool.Tool{yields("run", pieces...)}
-		w.start()
+		w.startTools(yields("run", pieces...))
 		id := w.ended(w.begin(w.calls("run", args{}))).ID
 		if n := w.header(id).Bytes; n > 40*61<<10+80<<10 {
 			t.Errorf("2,400 KiB of chunks make a log of %d KiB", n>>10)
@@ -471,14 +455,12 @@ func TestWholeTextOfPieces(t *testing.T) {
 func TestPieceAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	late, ended := make(chan struct{}), make(chan bool, 1)
-	_, all, _ := runTool(t, &streamer{fake: fake{name: "run"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
-		return func(yield func(*tool.Result, error) bool) {
-			yield(piece("a"), nil)
-			go func() {
-				<-late
-				ended <- yield(into("log", "b"), nil)
-			}()
-		}
+	_, all, _ := runTool(t, &streamer{fake: fake{name: "run"}, stream: func(_ tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
+		yield(piece("a"), nil)
+		go func() {
+			<-late
+			ended <- yield(into("log", "b"), nil)
+		}()
 	}})
 	close(late)
 	if <-ended {
@@ -623,11 +605,10 @@ func TestQuestionsOfATool(t *testing.T) {
 // A tool that lists the artifacts of its task gets their names in their order, not in
 // that of their making.
 func TestArtifactNamesAreSorted(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		made := []string{"pears", "apples", "Zebra", "10", "9", "oranges", "émile"}
 		var names []string
-		w.tools.extra = []tool.Tool{
+		w.startTools(
 			&fake{name: "save", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 				for _, name := range made {
 					if _, err := ctx.Artifacts().Save(ctx, name, agent.Part{Text: name}); err != nil {
@@ -641,8 +622,7 @@ func TestArtifactNamesAreSorted(t *testing.T) {
 				names, err = ctx.Artifacts().List(ctx)
 				return map[string]any{"ok": true}, err
 			}},
-		}
-		w.start()
+		)
 		got := w.send(w.calls("save", args{}, "list", args{}))
 		w.wantState(got, a2a.TaskStateInputRequired)
 		w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)

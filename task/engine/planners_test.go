@@ -61,7 +61,6 @@ func (*readOnce) Plan(_ context.Context, at *task.Progress) (*task.Step, error) 
 
 // A message whose first step was planned when it was accepted is not read again.
 func TestAcceptedStepIsNotPlannedAgain(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		w.stop()
 		w.cfg.Planner = &readOnce{}
@@ -76,7 +75,6 @@ func TestAcceptedStepIsNotPlannedAgain(t *testing.T) {
 
 // A planner that is slow makes the same of everything.
 func TestSlowPlanner(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		w.stop()
 		w.cfg.Planner = slowPlanner{directPlanner()}
@@ -86,9 +84,7 @@ func TestSlowPlanner(t *testing.T) {
 		w.wantState(got, a2a.TaskStateInputRequired)
 		w.restart()
 		w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
-		if n := w.tools.count("transfer"); n != 1 {
-			t.Errorf("transfer ran %d times, want 1", n)
-		}
+		w.wantRuns("transfer", 1)
 	})
 }
 
@@ -151,16 +147,13 @@ func (p *thinker) Plan(ctx context.Context, _ *task.Progress) (*task.Step, error
 
 // A planner is told when its task is canceled.
 func TestPlanEndsWithItsTask(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		p := newThinker()
 		w.cfg.Planner = p
 		w.start()
 		id := w.begin(w.message(a2a.NewTextPart("go")))
 		<-p.entered
-		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-			t.Fatal(err)
-		}
+		w.cancel(id)
 		if !within(patience, p.left) {
 			t.Error("the planner still thinks about a task that was canceled")
 		}
@@ -171,7 +164,6 @@ func TestPlanEndsWithItsTask(t *testing.T) {
 // A planner that thinks holds nobody up who wants to stop, and is asked again by the
 // next process.
 func TestStopWhilePlanning(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		p := newThinker()
 		w.cfg.Planner = p
@@ -208,46 +200,42 @@ func TestPlanTimeout(t *testing.T) {
 		if obeys {
 			name = "obeys"
 		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				over := make(chan struct{})
-				t.Cleanup(func() { close(over) })
-				causes := make(chan error, 1)
-				w.cfg.Planner = planFunc(func(ctx context.Context) (*task.Step, error) {
-					if !obeys {
-						<-over
-						return &task.Step{End: &task.End{State: a2a.TaskStateCompleted}}, nil
-					}
-					<-ctx.Done()
-					causes <- context.Cause(ctx)
-					return nil, context.Cause(ctx)
-				})
-				w.cfg.Limits = task.Limits{PlanTimeout: 50 * time.Millisecond}
-				w.start()
-				start := time.Now()
-				got := w.ended(w.begin(w.message(a2a.NewTextPart("go"))))
-				w.wantState(got, a2a.TaskStateFailed)
-				if text := statusText(got); !strings.Contains(text, "planner") || !strings.Contains(text, "50ms") {
-					t.Errorf("status = %q, want that the planner took longer than 50ms", text)
-				}
-				if took := time.Since(start); took > 10*time.Second {
-					t.Errorf("the task failed after %v, want after 50ms", took)
-				}
+		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+			over := make(chan struct{})
+			t.Cleanup(func() { close(over) })
+			causes := make(chan error, 1)
+			w.cfg.Planner = planFunc(func(ctx context.Context) (*task.Step, error) {
 				if !obeys {
-					return
+					<-over
+					return &task.Step{End: &task.End{State: a2a.TaskStateCompleted}}, nil
 				}
-				if cause := <-causes; errors.Is(cause, context.Canceled) {
-					t.Errorf("the planner was told %v, want that its time is over", cause)
-				}
+				<-ctx.Done()
+				causes <- context.Cause(ctx)
+				return nil, context.Cause(ctx)
 			})
+			w.cfg.Limits = task.Limits{PlanTimeout: 50 * time.Millisecond}
+			w.start()
+			start := time.Now()
+			got := w.ended(w.begin(w.message(a2a.NewTextPart("go"))))
+			w.wantState(got, a2a.TaskStateFailed)
+			if text := statusText(got); !strings.Contains(text, "planner") || !strings.Contains(text, "50ms") {
+				t.Errorf("status = %q, want that the planner took longer than 50ms", text)
+			}
+			if took := time.Since(start); took > 10*time.Second {
+				t.Errorf("the task failed after %v, want after 50ms", took)
+			}
+			if !obeys {
+				return
+			}
+			if cause := <-causes; errors.Is(cause, context.Canceled) {
+				t.Errorf("the planner was told %v, want that its time is over", cause)
+			}
 		})
 	}
 }
 
 // Without a limit of its own a planner has two minutes.
 func TestPlanTimeoutDefault(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		start := time.Now()
 		var told atomic.Int64 // ns after the start
@@ -271,8 +259,7 @@ func TestPlanTimeoutDefault(t *testing.T) {
 func TestDecisionBeforeAStepThatIsTooLarge(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		w.start(func(c *engine.Config) { c.Planner = asksALot(17 << 20) })
-		id := w.begin(w.calls())
-		synctest.Wait()
+		id := w.begun(alice, w.calls())
 		err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject})
 		synctest.Wait()
 		if err != nil {
@@ -285,11 +272,8 @@ func TestDecisionBeforeAStepThatIsTooLarge(t *testing.T) {
 func TestQuestionOfThePlannerIsBounded(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		w.start(func(c *engine.Config) { c.Planner = asksALot(5 << 20) })
-		id := w.begin(w.calls())
-		synctest.Wait()
-		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}); err != nil {
-			t.Fatal(err)
-		}
+		id := w.begun(alice, w.calls())
+		w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}))
 		synctest.Wait()
 		if n := len(statusText(w.get(id))); n > 1<<20 {
 			t.Errorf("a status message of %d bytes was published; an event may have %d", n, 1<<20)
@@ -307,26 +291,23 @@ func TestPlannerEndsInNoEnd(t *testing.T) {
 	} {
 		for _, inline := range []bool{true, false} {
 			for _, after := range []int{0, 1} {
-				t.Run(fmt.Sprintf("%q inline %t after %d", state, inline, after), func(t *testing.T) {
-					t.Parallel()
-					eachDisk(t, func(t *testing.T, w *world) {
-						w.cfg.Planner = &stepper{n: 2, inline: inline, step: func(i int) *task.Step {
-							if i < after {
-								return &task.Step{Calls: []task.PlannedCall{{Tool: "echo"}}}
-							}
-							return &task.Step{End: &task.End{State: state, Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("this is it"))}}
-						}}
-						w.start()
-						id := w.begin(w.message(a2a.NewTextPart("go")))
-						got := w.ended(id)
-						w.wantState(got, a2a.TaskStateFailed)
-						if text := statusText(got); !strings.Contains(text, "planner") || !strings.Contains(text, "end") {
-							t.Errorf("status = %q, want that the planner ended in a state that is no end", text)
+				runOnEachDisk(t, fmt.Sprintf("%q inline %t after %d", state, inline, after), func(t *testing.T, w *world) {
+					w.cfg.Planner = &stepper{n: 2, inline: inline, step: func(i int) *task.Step {
+						if i < after {
+							return &task.Step{Calls: []task.PlannedCall{{Tool: "echo"}}}
 						}
-						if h := w.header(id); h.Phase != store.Final {
-							t.Errorf("phase = %d, want the final one", h.Phase)
-						}
-					})
+						return &task.Step{End: &task.End{State: state, Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("this is it"))}}
+					}}
+					w.start()
+					id := w.begin(w.message(a2a.NewTextPart("go")))
+					got := w.ended(id)
+					w.wantState(got, a2a.TaskStateFailed)
+					if text := statusText(got); !strings.Contains(text, "planner") || !strings.Contains(text, "end") {
+						t.Errorf("status = %q, want that the planner ended in a state that is no end", text)
+					}
+					if h := w.header(id); h.Phase != store.Final {
+						t.Errorf("phase = %d, want the final one", h.Phase)
+					}
 				})
 			}
 		}
@@ -372,8 +353,7 @@ func TestScript(t *testing.T) {
 		w.cfg = engine.Config{Planner: planner}
 		w.start()
 		say := func(id a2a.TaskID, text string) *a2a.Task {
-			m := w.message(a2a.NewTextPart(text))
-			m.TaskID = id
+			m := w.reply(id, a2a.NewTextPart(text))
 			return w.send(m)
 		}
 		got := say("", "errand")
@@ -391,9 +371,7 @@ func TestScript(t *testing.T) {
 		w.wantState(got, a2a.TaskStateAuthRequired)
 		got = say(got.ID, "done")
 		w.wantState(got, a2a.TaskStateCompleted)
-		if n := w.tools.count("transfer"); n != 1 {
-			t.Errorf("transfer ran %d times, want 1", n)
-		}
+		w.wantRuns("transfer", 1)
 		if names := artifactNames(got); names != "notes echo transfer log" {
 			t.Errorf("artifacts = %s", names)
 		}
@@ -457,23 +435,15 @@ func TestCancelReachesTools(t *testing.T) {
 		return nil, &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "?"}}, State: json.RawMessage(`"child"`)}
 	}
 	w := &world{t: t, disk: &memDisk{memstore.New()}, tools: newToolbox()}
-	w.tools.extra = []tool.Tool{running, parked}
-	w.start()
+	w.startTools(running, parked)
 	t.Cleanup(func() { w.stop() })
 
-	sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("running", args{})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sent := w.sent(w.calls("running", args{}))
 	<-entered
-	if err := w.engine.Cancel(w.ctx(), alice, sent.Task); err != nil {
-		t.Fatal(err)
-	}
+	w.must(w.engine.Cancel(w.ctx(), alice, sent.Task))
 	w.wantState(w.await(sent), a2a.TaskStateCanceled)
 	got := w.send(w.calls("parked", args{}))
-	if err := w.engine.Cancel(w.ctx(), alice, mustID(got.ID)); err != nil {
-		t.Fatal(err)
-	}
+	w.cancel(got.ID)
 	w.until("all are told", func() bool {
 		return running.byID.Load() > 0 && running.byTask.Load() > 0 && parked.child.Load() > 0
 	})
@@ -504,7 +474,7 @@ func TestBrokenPlanner(t *testing.T) {
 				w := newMemory(t)
 				w.cfg = engine.Config{Planner: &brokenPlanner{plan, inline}}
 				w.start()
-				sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message(a2a.NewTextPart("x"))})
+				sent, err := w.sendAs(alice, w.message(a2a.NewTextPart("x")))
 				if err != nil {
 					return // refused: nothing was stored
 				}

@@ -221,9 +221,7 @@ func TestWebhooksAreBounded(t *testing.T) {
 	if _, err := w.engine.SetPush(w.ctx(), alice, id, webhook("3")); err != nil {
 		t.Errorf("replacing one at the limit = %v", err)
 	}
-	if err := w.engine.DeletePush(w.ctx(), alice, id, "5"); err != nil {
-		t.Fatal(err)
-	}
+	w.must(w.engine.DeletePush(w.ctx(), alice, id, "5"))
 	if _, err := w.engine.SetPush(w.ctx(), alice, id, webhook("one more")); err != nil {
 		t.Errorf("SetPush() in place of a deleted one = %v", err)
 	}
@@ -284,7 +282,6 @@ func TestWebhookIsDeletedByAnOperator(t *testing.T) {
 func TestNoPush(t *testing.T) {
 	t.Parallel()
 	w := newMemory(t)
-	w.cfg = engine.Config{}
 	w.start()
 	id := w.parkedTask()
 	c := webhook("a")
@@ -337,7 +334,7 @@ func TestWebhooksLeaveRoom(t *testing.T) {
 	id := w.parkedTask()
 	refused := (*task.InvalidError)(nil)
 	for size := 60_000; size > 1000; {
-		if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.remark(a2a.TaskID(id.String()), size)}); err != nil {
+		if _, err := w.sendAs(alice, w.remark(a2a.TaskID(id.String()), size)); err != nil {
 			size /= 2
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"strings"
 	"testing"
@@ -36,9 +35,7 @@ func (w *world) reports(id a2a.TaskID) (all []reported) {
 	w.t.Helper()
 	for from := uint64(0); ; {
 		p, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(from), store.Limit{Events: 1000})
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		w.must(err)
 		for _, e := range p.Events {
 			from = e.Seq
 			var r struct {
@@ -54,16 +51,12 @@ func (w *world) reports(id a2a.TaskID) (all []reported) {
 			if !e.Public {
 				continue
 			}
-			if err := json.Unmarshal(e.Data, &r); err != nil {
-				w.t.Fatal(err)
-			}
+			w.must(json.Unmarshal(e.Data, &r))
 			if r.StatusUpdate == nil || r.StatusUpdate.Metadata[task.ProgressKey] == nil {
 				continue
 			}
 			x := reported{state: r.StatusUpdate.Status.State, at: r.StatusUpdate.Status.Timestamp, said: r.StatusUpdate.Status.Message != nil, size: len(e.Data)}
-			if err := json.Unmarshal(r.StatusUpdate.Metadata[task.ProgressKey], &x); err != nil {
-				w.t.Fatal(err)
-			}
+			w.must(json.Unmarshal(r.StatusUpdate.Metadata[task.ProgressKey], &x))
 			all = append(all, x)
 		}
 		if !p.More {
@@ -106,13 +99,12 @@ func TestReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newMemory(t)
 		hold := make(chan struct{})
-		w.tools.extra = []tool.Tool{working(func(ctx tool.Context) {
+		w.startTools(working(func(ctx tool.Context) {
 			tool.Report(ctx, tool.Progress{Done: 1})
 			time.Sleep(time.Second)
 			tool.Report(ctx, tool.Progress{Done: 2.5, Total: 10, Message: "half\x00 <way>\nthere"})
 			<-hold
-		})}
-		w.start()
+		}))
 		id := w.begin(w.calls("work", args{}))
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -264,7 +256,7 @@ func TestReportLeavesTheStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newMemory(t)
 		hold, late := make(chan struct{}), make(chan struct{})
-		w.tools.extra = []tool.Tool{working(func(ctx tool.Context) {
+		w.startTools(working(func(ctx tool.Context) {
 			<-hold
 			tool.Report(ctx, tool.Progress{Done: 1})
 			<-ctx.Done()
@@ -273,10 +265,8 @@ func TestReportLeavesTheStatus(t *testing.T) {
 				<-late
 				tool.Report(ctx, tool.Progress{Done: 3})
 			}()
-		})}
-		w.start()
-		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "bob"}, "work", args{}))
-		synctest.Wait()
+		}))
+		id := w.begun(alice, w.calls("transfer", args{"amount": 1, "to": "bob"}, "work", args{}))
 		before := w.get(id)
 		if len(w.pending(before)) != 1 || before.Status.State != a2a.TaskStateWorking {
 			t.Fatalf("the task is %s and asks for %v", before.Status.State, w.pending(before))
@@ -287,9 +277,7 @@ func TestReportLeavesTheStatus(t *testing.T) {
 		if len(w.pending(got)) != 1 || got.Metadata[task.ProgressKey] == nil || len(got.History) != len(before.History) {
 			t.Errorf("after a report the task asks for %v, with metadata %v and a history of %d", w.pending(got), got.Metadata, len(got.History))
 		}
-		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-			t.Fatal(err)
-		}
+		w.cancel(id)
 		time.Sleep(time.Minute)
 		close(late)
 		time.Sleep(time.Minute)
@@ -305,20 +293,16 @@ func TestReportLeavesTheStatus(t *testing.T) {
 // A report conflicts with nothing that others write, and what a turn folds is what the
 // log says.
 func TestReportsBesideChunks(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
-		w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "run"}, stream: func(ctx tool.Context, _ map[string]any) iter.Seq2[*tool.Result, error] {
-			return func(yield func(*tool.Result, error) bool) {
-				for i := range 200 {
-					tool.Report(ctx, tool.Progress{Done: float64(i)})
-					if !yield(piece(strings.Repeat("x", 4000)), nil) {
-						return
-					}
+		w.startTools(&streamer{fake: fake{name: "run"}, stream: func(ctx tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
+			for i := range 200 {
+				tool.Report(ctx, tool.Progress{Done: float64(i)})
+				if !yield(piece(strings.Repeat("x", 4000)), nil) {
+					return
 				}
-				yield(nil, errors.New("broken"))
 			}
-		}}}
-		w.start()
+			yield(nil, errors.New("broken"))
+		}})
 		got := w.ended(w.begin(w.calls("run", args{}, "stream", args{"n": 20})))
 		if len(w.reports(got.ID)) == 0 || len(got.Artifacts) != 2 || len(got.Artifacts[0].Parts)+len(got.Artifacts[1].Parts) < 220 {
 			t.Errorf("%d reports, artifacts %d", len(w.reports(got.ID)), len(got.Artifacts))
@@ -334,7 +318,7 @@ func TestReportWhileTheTaskWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newMemory(t)
 		looks := 0
-		w.tools.extra = []tool.Tool{&fake{name: "work", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+		w.startTools(&fake{name: "work", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			if again, ok := tool.Resumed(ctx); ok && len(again.Answers) > 0 {
 				tool.Report(ctx, tool.Progress{Done: 1})
 				return map[string]any{}, nil
@@ -343,8 +327,7 @@ func TestReportWhileTheTaskWaits(t *testing.T) {
 				tool.Report(ctx, tool.Progress{Done: 0.5})
 			}
 			return nil, &tool.Suspension{Asks: []tool.Ask{{ID: "q", Kind: tool.AskQuestion, Hint: "?"}}, Wake: time.Now().Add(time.Minute)}
-		}}}
-		w.start()
+		}})
 		id := w.begin(w.calls("work", args{}))
 		time.Sleep(3*time.Minute + time.Second)
 		if all := w.reports(id); looks != 3 || len(all) != 0 {

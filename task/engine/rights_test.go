@@ -237,9 +237,7 @@ func TestRightsAtCommit(t *testing.T) {
 					t.Errorf("the tool ran %d times after %v", n, err)
 				}
 				if err != nil { // somebody else still may, at once
-					if err := w.engine.Approvals().Decide(w.ctx(), approver, approval.Answer{ID: question, Verb: approval.Approve}); err != nil {
-						t.Fatal(err)
-					}
+					w.must(w.engine.Approvals().Decide(w.ctx(), approver, approval.Answer{ID: question, Verb: approval.Approve}))
 					w.ended(id)
 				} else if now, _ := tc.renew(t.Context()); !slices.Equal(slices.Sorted(slices.Values(got.Resolution.By.Roles)), slices.Sorted(slices.Values(now.Roles))) {
 					t.Errorf("decided by %+v, want the roles of the commit", got.Resolution.By)
@@ -260,7 +258,6 @@ func barredBy(why string) func(error) bool {
 func TestRightsOfAMessage(t *testing.T) {
 	t.Parallel()
 	w := newMemory(t)
-	w.cfg = engine.Config{}
 	w.start()
 	id := w.ask(alice, 1)
 	question := w.onlyOne(id).ID
@@ -273,8 +270,7 @@ func TestRightsOfAMessage(t *testing.T) {
 		}})
 		return err
 	}
-	remark := w.message(a2a.NewTextPart("what is it?"))
-	remark.TaskID = id
+	remark := w.reply(id, a2a.NewTextPart("what is it?"))
 	if err := send(remark); err != nil || renewed != 0 {
 		t.Errorf("Send() of a remark = %v, authenticated %d times", err, renewed)
 	}
@@ -295,7 +291,6 @@ func TestRightsOfAMessage(t *testing.T) {
 // Two approvers contradict each other at the same moment: both have read the same, both are
 // about to commit. One counts, and the other is told who was first, and what they decided.
 func TestApproversAtTheSameMoment(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		ran := 0
 		for range 8 {
@@ -347,7 +342,6 @@ func TestForeignApproval(t *testing.T) {
 	t.Parallel()
 	counter := &storetest.Counted{}
 	w := newMemory(t)
-	w.cfg = engine.Config{}
 	w.start()
 	w.stop()
 	w.wrap = func(h store.Handle) store.Handle { counter.Handle = h; return counter }
@@ -358,9 +352,7 @@ func TestForeignApproval(t *testing.T) {
 		"anonymous": string(w.ask(auth.Anonymous(), 3)),
 	}
 	ended := w.ask(alice, 4)
-	if err := w.engine.Approvals().Decide(w.ctx(), alice, approval.Answer{ID: w.onlyOne(ended).ID, Verb: approval.Reject}); err != nil {
-		t.Fatal(err)
-	}
+	w.must(w.engine.Approvals().Decide(w.ctx(), alice, approval.Answer{ID: w.onlyOne(ended).ID, Verb: approval.Reject}))
 	w.ended(ended)
 	tasks["decided"] = string(ended)
 	all := w.engine.Approvals()
@@ -379,7 +371,7 @@ func TestForeignApproval(t *testing.T) {
 				return nil, all.Decide(w.ctx(), by, approval.Answer{ID: id + ".a1", Verb: approval.Edit, Args: json.RawMessage(`{}`), Digest: "x"})
 			},
 			"a message": func(id string) (any, error) {
-				_, err := w.engine.Send(w.ctx(), engine.Send{By: by, Message: w.decision(a2a.TaskID(id), approve(id+".a1"))})
+				_, err := w.sendAs(by, w.decision(a2a.TaskID(id), approve(id+".a1")))
 				return nil, err
 			},
 		} {
@@ -397,7 +389,5 @@ func TestForeignApproval(t *testing.T) {
 			}
 		}
 	}
-	if n := w.tools.count("transfer"); n != 0 {
-		t.Errorf("a tool ran %d times", n)
-	}
+	w.wantRuns("transfer", 0)
 }

@@ -204,7 +204,6 @@ func (s *sessionWorld) want(got []string, want ...string) {
 // What a call sets is there for later calls of its task, and for later tasks of its
 // context and owner; but for what belongs to the task.
 func TestStateOfContext(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		s := newSessionWorld(w)
 		w.start()
@@ -238,7 +237,6 @@ func TestStateOfContext(t *testing.T) {
 
 // Calls of one step that end in one batch, or in several, leave one state.
 func TestStateOfParallelCalls(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		s := newSessionWorld(w)
 		w.start()
@@ -256,7 +254,6 @@ func TestStateOfParallelCalls(t *testing.T) {
 
 // A call that is suspended sets nothing, and sees what others have set when it resumes.
 func TestStateOfSuspendedCall(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		s := newSessionWorld(w)
 		w.start()
@@ -272,7 +269,6 @@ func TestStateOfSuspendedCall(t *testing.T) {
 // A task that is running sees, at its next call, what another task has set meanwhile; and
 // what it sets itself counts from then on.
 func TestStateOfTasksAtOnce(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		s := newSessionWorld(w)
 		entered, leave := make(chan struct{}), make(chan struct{})
@@ -287,9 +283,7 @@ func TestStateOfTasksAtOnce(t *testing.T) {
 		w.start()
 		long := s.begin(alice, "", "set a=long", "hold", "get", "hold a", "get", "set a=last", "get")
 		v, err := w.engine.Get(w.ctx(), alice, long.Task.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.must(err)
 		<-entered
 		s.want(s.run(alice, v.ContextID(), "get", "set a=other b=other"), "a=long")
 		leave <- struct{}{}
@@ -305,7 +299,6 @@ func TestStateOfTasksAtOnce(t *testing.T) {
 // The state of a context is bounded. A call beyond the limit ends with an error that says
 // so, and nothing that it has set is kept.
 func TestStateOfContextIsBounded(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		s := newSessionWorld(w)
 		w.start()
@@ -364,7 +357,6 @@ func TestStateOfContextIsBounded(t *testing.T) {
 // Tasks that set something at the same time cannot exceed the bound together: the store
 // decides, and the call that comes too late ends with an error.
 func TestStateBoundOfTasksAtOnce(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		const tasks = 6
 		s := newSessionWorld(w)
@@ -501,7 +493,6 @@ func (c *countingRows) take() (reads, puts int) {
 // A call that changes no state costs none: a task in a context of its own reads nothing,
 // whatever other contexts keep, and one in a context that its client names reads it once.
 func TestStateCostsNothing(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		s := newSessionWorld(w)
 		var c *countingRows
@@ -528,7 +519,6 @@ func TestStateCostsNothing(t *testing.T) {
 
 // A task whose context cannot be read does not run without its state.
 func TestStateThatCannotBeRead(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		s := newSessionWorld(w)
 		var c *countingRows
@@ -544,11 +534,11 @@ func TestStateThatCannotBeRead(t *testing.T) {
 			fail(failure)
 			m := w.message(a2a.NewTextPart("get"))
 			m.ContextID = "c"
-			if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m}); !errors.Is(err, failure) {
+			if _, err := w.sendAs(alice, m); !errors.Is(err, failure) {
 				t.Errorf("Send() to a context that cannot be read = %v, want %v", err, failure)
 			}
 			answer := w.decision(waits.ID, approve(w.pending(waits)[0]))
-			if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: answer}); !errors.Is(err, failure) {
+			if _, err := w.sendAs(alice, answer); !errors.Is(err, failure) {
 				t.Errorf("Send() of a decision in a context that cannot be read = %v, want %v", err, failure)
 			}
 			s.want(s.run(alice, "", "get"), "") // others are not affected
@@ -561,7 +551,6 @@ func TestStateThatCannotBeRead(t *testing.T) {
 
 // A task whose state an earlier server kept in its log alone still has it.
 func TestStateOfEarlierServer(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		s := newSessionWorld(w)
 		strip := true
@@ -579,7 +568,6 @@ func TestStateOfEarlierServer(t *testing.T) {
 
 // The state of a context ends with its last task.
 func TestStateEndsWithLastTask(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		s := newSessionWorld(w)
 		w.start()
@@ -587,9 +575,7 @@ func TestStateEndsWithLastTask(t *testing.T) {
 		remove := func(id a2a.TaskID) {
 			t.Helper()
 			parsed, _ := store.ParseTaskID(string(id))
-			if err := w.store.Delete(w.ctx(), store.System(), parsed, nil); err != nil {
-				t.Fatal(err)
-			}
+			w.must(w.store.Delete(w.ctx(), store.System(), parsed, nil))
 		}
 		remove(first.ID)
 		third := w.await(s.begin(alice, "c", "get"))

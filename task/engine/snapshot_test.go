@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -13,7 +12,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 
-	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/store/memstore"
@@ -26,7 +24,6 @@ import (
 // moved on from is the same: the whole, whether it is folded from a snapshot or from
 // the first event.
 func TestLargeTask(t *testing.T) {
-	t.Parallel()
 	const n = 20_000 // chunks, 400 KiB in a view
 	onEach(t, func(t *testing.T, w *world) {
 		got := w.send(w.calls("stream", args{"n": n}, "transfer", args{"amount": 1, "to": "x"}))
@@ -63,20 +60,14 @@ func TestStreamIsClosed(t *testing.T) {
 		out := make(chan struct{})
 		w := &world{t: t, disk: &memDisk{memstore.New()}, tools: newToolbox()}
 		slow := &streamer{fake: fake{name: "slow"}}
-		slow.stream = func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
-			return func(yield func(*tool.Result, error) bool) {
-				if yield(&tool.Result{Content: "one", Streaming: true}, nil) && yield(&tool.Result{Content: "two", Streaming: true}, nil) && early {
-					<-out
-				}
+		slow.stream = func(_ tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
+			if yield(piece("one"), nil) && yield(piece("two"), nil) && early {
+				<-out
 			}
 		}
-		w.tools.extra = []tool.Tool{slow}
-		w.start()
+		w.startTools(slow)
 		t.Cleanup(func() { w.stop() })
-		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("slow", args{})})
-		if err != nil {
-			t.Fatal(err)
-		}
+		sent := w.sent(w.calls("slow", args{}))
 		if early {
 			w.until("both chunks are out", func() bool {
 				a := w.get(a2a.TaskID(sent.Task.String())).Artifacts
@@ -94,21 +85,16 @@ func TestStreamIsClosed(t *testing.T) {
 
 // A snapshot is a cache: one that cannot be read is as none.
 func TestUnreadableSnapshot(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		id := mustID(got.ID)
 		v, err := w.store.Read(w.ctx(), engine.ScopeFor(alice, auth.Read), id, store.AtSnapshot(), store.Limit{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.must(err)
 		rev := v.Header.Rev
 		_, err = w.store.Append(w.ctx(), &store.Batch{
 			Scope: store.System(), Task: id, Rev: &rev, Snapshot: &store.Snapshot{After: v.Header.Seq, Rev: rev, Bytes: []byte("of a program to come")},
 		}).Wait()
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.must(err)
 		if v, err = w.store.Read(w.ctx(), engine.ScopeFor(alice, auth.Read), id, store.AtSnapshot(), store.Limit{}); err != nil || v.Snapshot == nil {
 			t.Fatalf("the store has no snapshot, %v", err)
 		}
@@ -122,13 +108,9 @@ func TestUnreadableSnapshot(t *testing.T) {
 // A turn that has left lets go of the engine's context: one that is held there for
 // each task of a process is a leak.
 func TestTurnIsLetGo(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		for _, name := range []string{"write", "echo", "transfer"} {
-			sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls(name, args{"amount": 1, "to": "x"})})
-			if err != nil {
-				t.Fatal(err)
-			}
+			sent := w.sent(w.calls(name, args{"amount": 1, "to": "x"}))
 			w.await(sent)
 			if !sent.Ended(w.ctx()) {
 				t.Errorf("the turn of %s has left, and its context has not ended", name)
@@ -181,33 +163,30 @@ func TestSnapshotsDoNotOutweighEvents(t *testing.T) {
 		"status":   {say, "write", `{"amount":1,"to":"x"}`},
 		"calls":    {none, "write", fmt.Sprintf(`{"amount":1,"to":%q}`, text)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				var scale *weighed
-				w.wrap = func(h store.Handle) store.Handle {
-					scale = &weighed{Handle: h}
-					return scale
-				}
-				w.cfg.Planner = &stepper{n: 120, inline: true, step: func(i int) *task.Step {
-					return &task.Step{Output: tc.output(i), Calls: []task.PlannedCall{{Tool: tc.tool, Args: []byte(tc.args)}}}
-				}}
-				w.start()
-				w.wantState(w.ended(w.begin(w.message(a2a.NewTextPart("go")))), a2a.TaskStateCompleted)
-				w.stop()
-				if scale.batches < 120 || scale.eventBytes < 400<<10 {
-					t.Fatalf("the task has %d KiB of events in %d batches, want at least 400 in 120", scale.eventBytes>>10, scale.batches)
-				}
-				if scale.snapshots == 0 {
-					t.Error("there was no snapshot")
-				}
-				// Those of the fold weigh at most twice the events, as when one was made just
-				// now; those of artifacts, which are no more than half of the events, once.
-				if scale.snapshotBytes >= 3*scale.eventBytes {
-					t.Errorf("%d snapshots of %d KiB for %d KiB of events in %d batches, want less than three times the events",
-						scale.snapshots, scale.snapshotBytes>>10, scale.eventBytes>>10, scale.batches)
-				}
-			})
+		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+			var scale *weighed
+			w.wrap = func(h store.Handle) store.Handle {
+				scale = &weighed{Handle: h}
+				return scale
+			}
+			w.cfg.Planner = &stepper{n: 120, inline: true, step: func(i int) *task.Step {
+				return &task.Step{Output: tc.output(i), Calls: []task.PlannedCall{{Tool: tc.tool, Args: []byte(tc.args)}}}
+			}}
+			w.start()
+			w.wantState(w.ended(w.begin(w.message(a2a.NewTextPart("go")))), a2a.TaskStateCompleted)
+			w.stop()
+			if scale.batches < 120 || scale.eventBytes < 400<<10 {
+				t.Fatalf("the task has %d KiB of events in %d batches, want at least 400 in 120", scale.eventBytes>>10, scale.batches)
+			}
+			if scale.snapshots == 0 {
+				t.Error("there was no snapshot")
+			}
+			// Those of the fold weigh at most twice the events, as when one was made just
+			// now; those of artifacts, which are no more than half of the events, once.
+			if scale.snapshotBytes >= 3*scale.eventBytes {
+				t.Errorf("%d snapshots of %d KiB for %d KiB of events in %d batches, want less than three times the events",
+					scale.snapshots, scale.snapshotBytes>>10, scale.eventBytes>>10, scale.batches)
+			}
 		})
 	}
 }
@@ -227,7 +206,6 @@ func (s *unmarking) Append(ctx context.Context, b *store.Batch) *store.Commit {
 // A task that an earlier server began keeps its artifacts when this one continues with it:
 // no snapshot is made without them.
 func TestArtifactsOfAnEarlierServer(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		w.cfg.Planner = &stepper{n: 5, inline: true, step: func(i int) *task.Step {
 			if i%2 == 0 {
@@ -235,9 +213,8 @@ func TestArtifactsOfAnEarlierServer(t *testing.T) {
 			}
 			return &task.Step{Calls: []task.PlannedCall{{Tool: "transfer", Args: json.RawMessage(`{"amount":1,"to":"x"}`)}}}
 		}}
-		w.tools.extra = []tool.Tool{pours(false /* holds */)}
 		w.wrap = func(h store.Handle) store.Handle { return &unmarking{h} }
-		w.start()
+		w.startTools(pours(false /* holds */))
 		id := w.begin(w.message(a2a.NewTextPart("go")))
 		rested := func() {
 			t.Helper()
@@ -249,9 +226,7 @@ func TestArtifactsOfAnEarlierServer(t *testing.T) {
 		w.wrap = nil
 		w.restart()
 		for range 2 {
-			if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-				t.Fatal(err)
-			}
+			w.approves(id)
 			rested()
 			w.restart()
 		}

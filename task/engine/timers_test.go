@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,7 +24,6 @@ import (
 // Due work that fails again and again does not hide what is due after it, however
 // much there is of it.
 func TestFailingWorkHidesNothing(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		p := policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 30 * time.Millisecond, OnExpiry: approval.ExpiryCancels}})
 		w.start(func(cfg *engine.Config) { cfg.Policy, cfg.Log = p, zerolog.Nop() })
@@ -58,11 +56,9 @@ func TestWaitingWorkHidesNothing(t *testing.T) {
 			cfg.Limits = task.Limits{Turns: 1, Queue: 1, ToolTimeout: 1000 * time.Hour}
 		})
 		for range many {
-			w.begin(w.calls("doze", args{}))
-			synctest.Wait()
+			w.begun(alice, w.calls("doze", args{}))
 		}
-		id := w.begin(w.calls("deadline", args{}))
-		synctest.Wait()
+		id := w.begun(alice, w.calls("deadline", args{}))
 		block := w.takeTheTurn()
 		time.Sleep(time.Hour + 2*time.Second)
 		synctest.Wait()
@@ -75,8 +71,7 @@ func TestWaitingWorkHidesNothing(t *testing.T) {
 // badRows puts due rows that fail, which are due at once, into a task at rest.
 func (w *world) badRows(n int) {
 	w.t.Helper()
-	parked := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
-	synctest.Wait()
+	parked := w.begun(alice, w.calls("transfer", args{"amount": 1, "to": "x"}))
 	rev := w.header(parked).Rev
 	b := &store.Batch{Scope: store.System(), Task: mustID(parked), Rev: &rev}
 	for i := range n {
@@ -117,8 +112,7 @@ func TestWaitingRowIsLookedAtAgain(t *testing.T) {
 			cfg.Log = zerolog.Nop()
 			cfg.Limits.Turns, cfg.Limits.Queue, cfg.Limits.ToolTimeout = 1, 1, 1000*time.Hour
 		})
-		sleeps := w.begin(w.calls("doze", args{}))
-		synctest.Wait()
+		sleeps := w.begun(alice, w.calls("doze", args{}))
 		w.takeTheTurn()
 		w.begin(w.calls("write", args{"amount": 1, "to": "x"})) // the queue is full
 		time.Sleep(time.Hour)
@@ -145,14 +139,12 @@ func TestPostponedCallIsNotWokenByOthers(t *testing.T) {
 			return nil, &tool.Suspension{Wake: time.Now().Add(1000 * time.Hour)}
 		}}
 		w.start(func(c *engine.Config) { c.Tools = tool.NewRegistry(tool.NewToolset("x", nap), set) })
-		id := w.begin(w.calls("job", args{}))
-		synctest.Wait()
+		id := w.begun(alice, w.calls("job", args{}))
 		set.is.Store(true)
 		time.Sleep(4 * time.Hour)
 		before := w.header(id)
 		for range 50 {
-			w.begin(w.calls("nap", args{}))
-			synctest.Wait()
+			w.begun(alice, w.calls("nap", args{}))
 		}
 		after := w.header(id)
 		if n := after.Rev - before.Rev; n > 2 {
@@ -172,13 +164,10 @@ func TestWaitingFillsTheLog(t *testing.T) {
 		w.cfg.Limits = task.Limits{Task: 2 << 20}
 		all := w.tools.all()
 		w.start(func(c *engine.Config) { c.Tools = tool.NewRegistry(tool.NewToolset("x", all...), set) })
-		id := w.begin(w.calls("pay", args{}))
-		synctest.Wait()
+		id := w.begun(alice, w.calls("pay", args{}))
 		a := w.onlyOne(id)
 		set.is.Store(true)
-		if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}))
 		time.Sleep(36 * time.Hour)
 		t.Logf("log of %d KiB, of at most %d", w.header(id).Bytes>>10, 2<<10)
 		set.is.Store(false)
@@ -193,20 +182,14 @@ func TestWaitingFillsTheLog(t *testing.T) {
 // what came of a call that needed none.
 func TestDefaultsOfOutcomeQuestion(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: approval.Terms{FourEyes: true}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.cfg.Policy = p
-		runs := newCounted()
-		t.Cleanup(runs.open)
-		w.tools.extra = []tool.Tool{&fake{name: "late", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+		w.cfg.Policy = defaults(t, approval.Terms{FourEyes: true})
+		runs := w.counted()
+		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
+		w.startTools(&fake{name: "late", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			runs.enter(ctx)
 			runs.hold()
 			return map[string]any{}, nil
-		}}}
-		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
-		w.start()
+		}})
 		id := w.begin(w.calls("late", args{}))
 		time.Sleep(2 * time.Minute)
 		a := w.onlyOne(id)
@@ -223,14 +206,10 @@ func TestDefaultsOfOutcomeQuestion(t *testing.T) {
 // A chunk of nothing makes no task that cannot be read.
 func TestChunkOfNothing(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "pieces"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
-			return func(yield func(*tool.Result, error) bool) {
-				_ = yield(&tool.Result{Streaming: true}, nil) && yield(&tool.Result{Content: "done"}, nil)
-			}
-		}}}
-		w.start()
-		id := w.begin(w.calls("pieces", args{}))
-		synctest.Wait()
+		w.startTools(&streamer{fake: fake{name: "pieces"}, stream: func(_ tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
+			_ = yield(&tool.Result{Streaming: true}, nil) && yield(&tool.Result{Content: "done"}, nil)
+		}})
+		id := w.begun(alice, w.calls("pieces", args{}))
 		w.readable(id)
 	})
 }
@@ -243,15 +222,11 @@ func TestRejectedSuspendedCallHasItsChildCanceled(t *testing.T) {
 		g.call = func(tool.Context, map[string]any) (map[string]any, error) {
 			return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour), State: []byte(`"remote task 7"`)}
 		}
-		w.tools.extra = []tool.Tool{g}
-		w.start()
-		id := w.begin(w.calls("remote", args{}))
-		synctest.Wait()
+		w.startTools(g)
+		id := w.begun(alice, w.calls("remote", args{}))
 		gated.Store(true)
 		time.Sleep(2 * time.Hour)
-		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}))
 		time.Sleep(time.Hour)
 		if g.told.Load() == 0 {
 			t.Errorf("the call has ended (%s), and nobody has told what it runs elsewhere", w.get(id).Status.State)
@@ -307,8 +282,7 @@ func TestTroubleThatIsOverIsForgotten(t *testing.T) {
 		tl, runs := sleeper(time.Hour, 48*time.Hour)
 		r := &outlet{tools: []tool.Tool{tl}}
 		w.startWith(r, callsOf("sleeper", `{}`))
-		id := w.begin(w.message(a2a.NewTextPart("go")))
-		synctest.Wait()
+		id := w.begun(alice, w.message(a2a.NewTextPart("go")))
 		r.set(true)
 		time.Sleep(26 * time.Hour)
 		r.set(false)
@@ -333,8 +307,7 @@ func TestTimerOfUnreachableToolDoesNotStayDue(t *testing.T) {
 		tl, _ := sleeper(time.Hour, 0)
 		r := &outlet{tools: []tool.Tool{tl}}
 		w.startWith(r, callsOf("sleeper", `{}`))
-		id := w.begin(w.message(a2a.NewTextPart("go")))
-		synctest.Wait()
+		id := w.begun(alice, w.message(a2a.NewTextPart("go")))
 		r.set(true)
 		time.Sleep(time.Hour + 10*time.Minute)
 		before := w.header(id)
@@ -362,8 +335,7 @@ func TestTimerOfUnreachableToolAddsNoEvents(t *testing.T) {
 		r := &outlet{tools: []tool.Tool{tl}}
 		w.cfg.Limits = task.Limits{ToolTimeout: 1000 * time.Hour}
 		w.startWith(r, callsOf("sleeper", `{}`, "block", `{}`, "transfer", `{"amount":1,"to":"x"}`))
-		id := w.begin(w.message(a2a.NewTextPart("go")))
-		synctest.Wait()
+		id := w.begun(alice, w.message(a2a.NewTextPart("go")))
 		r.set(true)
 		time.Sleep(time.Hour + 10*time.Second)
 		before := w.header(id)
@@ -382,8 +354,7 @@ func TestAskRemovesTheRetryTimer(t *testing.T) {
 		pay := &fake{name: "pay", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) { return nil, nil }}
 		r := &outlet{tools: []tool.Tool{pay}, down: true}
 		w.startWith(r, callsOf("pay", `{}`))
-		id := w.begin(w.message(a2a.NewTextPart("go")))
-		synctest.Wait()
+		id := w.begun(alice, w.message(a2a.NewTextPart("go")))
 		r.set(false)
 		time.Sleep(2 * time.Second)
 		w.onlyOne(id)
@@ -438,9 +409,7 @@ func TestExtend(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if err := list.Extend(w.ctx(), alice, one.ID, one.Digest, until); err != nil {
-			t.Fatal(err)
-		}
+		w.must(list.Extend(w.ctx(), alice, one.ID, one.Digest, until))
 		now, err := list.Get(w.ctx(), alice, one.ID)
 		if err != nil || !now.Deadline.Equal(until) || now.Digest != one.Digest {
 			t.Errorf("Get() = deadline %v of %s, %v; want %v of %s", now.Deadline, now.Digest, err, until, one.Digest)
@@ -491,9 +460,7 @@ func TestExtensionsAreBounded(t *testing.T) {
 	id := w.pending(sent)[0]
 	list := w.engine.Approvals()
 	one, err := list.Get(w.ctx(), alice, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.must(err)
 	var invalid *task.InvalidError
 	for n := 1; n <= task.MaxExtensions; n++ {
 		if err = list.Extend(w.ctx(), alice, id, one.Digest, one.Deadline.Add(time.Duration(n)*time.Minute)); err != nil {

@@ -29,11 +29,8 @@ func TestTurnHearsOfDecisions(t *testing.T) {
 		seen := newWitness()
 		w.cfg.Planner = seen
 		w.start()
-		id := w.begin(w.calls("block", args{}, "transfer", args{"amount": 1, "to": "x"}))
-		synctest.Wait()
-		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
+		id := w.begun(alice, w.calls("block", args{}, "transfer", args{"amount": 1, "to": "x"}))
+		w.must(w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}))
 		synctest.Wait()
 		if n := w.tools.count("transfer"); n != 1 {
 			t.Fatalf("transfer ran %d times beside its sibling, want 1", n)
@@ -85,8 +82,7 @@ func (w *world) takeOver(configure func(*engine.Config), m *a2a.Message, entered
 		configure(cfg)
 	}
 	w.start(quiet)
-	id := w.begin(m)
-	synctest.Wait()
+	id := w.begun(alice, m)
 	stop := w.stop
 	w.start(quiet)
 	synctest.Wait()
@@ -133,11 +129,8 @@ func TestTurnThatLostItsTaskFailsNothing(t *testing.T) {
 func TestResultAfterACancelIsLate(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		w.start()
-		id := w.begin(w.calls("stubborn", args{}))
-		synctest.Wait()
-		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-			t.Fatal(err)
-		}
+		id := w.begun(alice, w.calls("stubborn", args{}))
+		w.cancel(id)
 		synctest.Wait() // its turn has left
 		w.tools.release()
 		synctest.Wait()
@@ -173,43 +166,39 @@ func TestLateResultWakesNobody(t *testing.T) {
 // tools that were told to end.
 func TestStopWaits(t *testing.T) {
 	for _, grace := range []time.Duration{0, time.Second, time.Minute} {
-		t.Run(fmt.Sprint(grace), func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				var told, ended atomic.Bool
-				w.tools.extra = []tool.Tool{&fake{name: "work", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-					select {
-					case <-time.After(10 * time.Second):
-					case <-ctx.Done():
-						told.Store(true)
-						time.Sleep(time.Second / 2)
-					}
-					ended.Store(true)
-					return map[string]any{"ok": true}, context.Cause(ctx)
-				}}}
-				w.start()
-				id := w.begin(w.calls("work", args{}))
-				synctest.Wait()
-				start := time.Now()
-				w.engine.Stop(grace)
-				took := time.Since(start)
-				if !ended.Load() {
-					t.Errorf("grace %v: Stop has returned after %v, and the tool runs", grace, took)
+		runInMemory(t, fmt.Sprint(grace), func(t *testing.T, w *world) {
+			var told, ended atomic.Bool
+			w.startTools(&fake{name: "work", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+				select {
+				case <-time.After(10 * time.Second):
+				case <-ctx.Done():
+					told.Store(true)
+					time.Sleep(time.Second / 2)
 				}
-				enough := grace > 10*time.Second
-				if told.Load() == enough {
-					t.Errorf("grace %v: the tool was told to end: %t", grace, told.Load())
-				}
-				if want := map[bool]time.Duration{true: 10 * time.Second, false: grace + time.Second/2}[enough]; took != want {
-					t.Errorf("grace %v: Stop took %v, want %v", grace, took, want)
-				}
-				v, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(0), store.Limit{})
-				if done := v.Header.Phase == store.Final; err != nil || done != enough {
-					t.Errorf("grace %v: the task has ended: %t, %v", grace, done, err)
-				}
-				if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("echo", args{})}); !errors.Is(err, engine.ErrBusy) {
-					t.Errorf("Send() to a stopped engine = %v, want ErrBusy", err)
-				}
-			})
+				ended.Store(true)
+				return map[string]any{"ok": true}, context.Cause(ctx)
+			}})
+			id := w.begun(alice, w.calls("work", args{}))
+			start := time.Now()
+			w.engine.Stop(grace)
+			took := time.Since(start)
+			if !ended.Load() {
+				t.Errorf("grace %v: Stop has returned after %v, and the tool runs", grace, took)
+			}
+			enough := grace > 10*time.Second
+			if told.Load() == enough {
+				t.Errorf("grace %v: the tool was told to end: %t", grace, told.Load())
+			}
+			if want := map[bool]time.Duration{true: 10 * time.Second, false: grace + time.Second/2}[enough]; took != want {
+				t.Errorf("grace %v: Stop took %v, want %v", grace, took, want)
+			}
+			v, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(0), store.Limit{})
+			if done := v.Header.Phase == store.Final; err != nil || done != enough {
+				t.Errorf("grace %v: the task has ended: %t, %v", grace, done, err)
+			}
+			if _, err := w.sendAs(alice, w.calls("echo", args{})); !errors.Is(err, engine.ErrBusy) {
+				t.Errorf("Send() to a stopped engine = %v, want ErrBusy", err)
+			}
 		})
 	}
 }
@@ -242,30 +231,25 @@ func TestRunBeginsDuringStop(t *testing.T) {
 // its whole grace: not when Stop tells it to, and not when its task was canceled before.
 func TestStopLeavesStubbornToolsBehind(t *testing.T) {
 	for _, canceled := range []bool{false, true} {
-		t.Run(fmt.Sprint(canceled), func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				w.cfg.Limits = task.Limits{ToolGrace: time.Hour}
-				w.start()
-				id := w.begin(w.calls("stubborn", args{}))
-				synctest.Wait()
-				if canceled {
-					if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-						t.Fatal(err)
-					}
-				}
-				synctest.Wait()
-				start := time.Now()
-				w.engine.Stop(8 * time.Second)
-				want := 9 * time.Second
-				if canceled {
-					want = time.Second // nothing is left that a grace is for
-				}
-				if took := time.Since(start); took != want {
-					t.Errorf("canceled before: %t: Stop took %v, want %v", canceled, took, want)
-				}
-				w.tools.release()
-				synctest.Wait()
-			})
+		runInMemory(t, fmt.Sprint(canceled), func(t *testing.T, w *world) {
+			w.cfg.Limits = task.Limits{ToolGrace: time.Hour}
+			w.start()
+			id := w.begun(alice, w.calls("stubborn", args{}))
+			if canceled {
+				w.cancel(id)
+			}
+			synctest.Wait()
+			start := time.Now()
+			w.engine.Stop(8 * time.Second)
+			want := 9 * time.Second
+			if canceled {
+				want = time.Second // nothing is left that a grace is for
+			}
+			if took := time.Since(start); took != want {
+				t.Errorf("canceled before: %t: Stop took %v, want %v", canceled, took, want)
+			}
+			w.tools.release()
+			synctest.Wait()
 		})
 	}
 }
@@ -281,8 +265,7 @@ func TestPanicFailsTheTaskNotTheDecider(t *testing.T) {
 			b.config(cfg)
 			cfg.Log = zerolog.Nop()
 		})
-		id := w.begin(w.calls("brittle", args{}))
-		synctest.Wait()
+		id := w.begun(alice, w.calls("brittle", args{}))
 		b.broken.Store(inline) // it is asked when the call has ended
 		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}); err != nil {
 			t.Fatalf("the decision = %v, want it to count", err)
@@ -323,8 +306,7 @@ func TestTurnThatCannotGoOnIsTriedAgain(t *testing.T) {
 			return h
 		}
 		w.start(func(cfg *engine.Config) { cfg.Log = zerolog.Nop() })
-		id := w.begin(w.calls("block", args{}, "again", args{}))
-		synctest.Wait()
+		id := w.begun(alice, w.calls("block", args{}, "again", args{}))
 		h.armed.Store(true)
 		w.tools.release()
 		time.Sleep(time.Minute)
@@ -343,20 +325,17 @@ func TestTurnThatCannotGoOnIsTriedAgain(t *testing.T) {
 // are one turn: what is counted against it are conflicts.
 func TestManyStepsAreOneTurn(t *testing.T) {
 	for _, inline := range []bool{true, false} {
-		t.Run(fmt.Sprint(inline), func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				w.cfg.Planner = &stepper{n: 250, inline: inline, step: func(i int) *task.Step {
-					return &task.Step{State: fmt.Append(nil, i)}
-				}}
-				w.start()
-				start := time.Now()
-				id := w.begin(w.message(a2a.NewTextPart("go")))
-				synctest.Wait()
-				w.wantState(w.get(id), a2a.TaskStateCompleted)
-				if took := time.Since(start); took > 0 {
-					t.Errorf("inline %t: the task took %v, want that it waits for nothing", inline, took)
-				}
-			})
+		runInMemory(t, fmt.Sprint(inline), func(t *testing.T, w *world) {
+			w.cfg.Planner = &stepper{n: 250, inline: inline, step: func(i int) *task.Step {
+				return &task.Step{State: fmt.Append(nil, i)}
+			}}
+			w.start()
+			start := time.Now()
+			id := w.begun(alice, w.message(a2a.NewTextPart("go")))
+			w.wantState(w.get(id), a2a.TaskStateCompleted)
+			if took := time.Since(start); took > 0 {
+				t.Errorf("inline %t: the task took %v, want that it waits for nothing", inline, took)
+			}
 		})
 	}
 }
@@ -365,14 +344,11 @@ func TestManyStepsAreOneTurn(t *testing.T) {
 // is kept of it from its last rest is out of date.
 func TestListShowsWhatIs(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		runs := newCounted()
-		t.Cleanup(runs.open)
-		w.tools.extra = []tool.Tool{&fake{name: "hold", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+		runs := w.counted()
+		w.startTools(&fake{name: "hold", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			return nil, runs.holdOr(ctx)
-		}}}
-		w.start()
-		id := w.begin(w.calls("hold", args{}))
-		synctest.Wait()
+		}})
+		id := w.begun(alice, w.calls("hold", args{}))
 		state := func() a2a.TaskState {
 			l, err := w.engine.List(w.ctx(), alice, engine.Query{})
 			if err != nil || len(l.Tasks) != 1 {
@@ -383,13 +359,9 @@ func TestListShowsWhatIs(t *testing.T) {
 		if got := state(); got != a2a.TaskStateInputRequired {
 			t.Fatalf("the list says %s", got)
 		}
-		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}))
 		synctest.Wait()
-		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-			t.Fatal(err)
-		}
+		w.cancel(id)
 		if got := state(); got != a2a.TaskStateCanceled {
 			t.Errorf("the list says %s, want %s", got, a2a.TaskStateCanceled)
 		}
@@ -399,17 +371,15 @@ func TestListShowsWhatIs(t *testing.T) {
 // A tool that publishes until the log is full has room for its result all the same.
 func TestFullLogKeepsRoomForTheResult(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		w.tools.extra = []tool.Tool{&fake{name: "save", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+		w.cfg.Limits = fullLimits()
+		w.startTools(&fake{name: "save", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			var err error
 			for i := 0; err == nil; i++ {
 				_, err = ctx.Artifacts().Save(ctx, "log", agent.Part{Text: strings.Repeat("x", 30_000)})
 			}
 			return map[string]any{"receipt": strings.Repeat("r", 180_000)}, nil
-		}}}
-		w.cfg.Limits = fullLimits()
-		w.start()
-		id := w.begin(w.calls("save", args{}))
-		synctest.Wait()
+		}})
+		id := w.begun(alice, w.calls("save", args{}))
 		got := w.get(id)
 		w.wantState(got, a2a.TaskStateCompleted)
 		if artifact(got, "c1.1") == nil {
@@ -431,24 +401,18 @@ func TestRestingTaskKeepsNothing(t *testing.T) {
 		"an answer":      {Ask: &task.Ask{Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("which one?"))}},
 		"nothing at all": {Calls: []task.PlannedCall{{Tool: "echo"}}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				w.tools.extra = []tool.Tool{&fake{name: "doze", call: func(tool.Context, map[string]any) (map[string]any, error) {
-					return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour)}
-				}}}
-				w.cfg.Planner = &stepper{n: 1, inline: true, step: func(int) *task.Step { return step }}
-				w.start()
-				sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message(a2a.NewTextPart("go"))})
-				if err != nil {
-					t.Fatal(err)
-				}
-				synctest.Wait()
-				ctx, cancel := context.WithTimeout(w.ctx(), time.Second)
-				defer cancel()
-				if !sent.Ended(ctx) {
-					t.Error("the turn's context has not ended")
-				}
-			})
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			w.cfg.Planner = &stepper{n: 1, inline: true, step: func(int) *task.Step { return step }}
+			w.startTools(&fake{name: "doze", call: func(tool.Context, map[string]any) (map[string]any, error) {
+				return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour)}
+			}})
+			sent := w.sent(w.message(a2a.NewTextPart("go")))
+			synctest.Wait()
+			ctx, cancel := context.WithTimeout(w.ctx(), time.Second)
+			defer cancel()
+			if !sent.Ended(ctx) {
+				t.Error("the turn's context has not ended")
+			}
 		})
 	}
 }
@@ -457,17 +421,14 @@ func TestRestingTaskKeepsNothing(t *testing.T) {
 func TestLostRowOfAnApproval(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		w.start()
-		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
-		synctest.Wait()
+		id := w.begun(alice, w.calls("transfer", args{"amount": 1, "to": "x"}))
 		asked, rev := w.onlyOne(id), w.header(id).Rev
 		b := &store.Batch{Scope: store.System(), Task: mustID(id), Rev: &rev}
 		b.Rows = []store.RowChange{{Kind: task.RowApproval, Key: []byte(asked.ID), IfRev: store.Any, Delete: true}}
 		if _, err := w.store.Append(w.ctx(), b).Wait(); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.decide(alice, id, approval.Answer{ID: asked.ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.decide(alice, id, approval.Answer{ID: asked.ID, Verb: approval.Approve}))
 		synctest.Wait()
 		w.wantState(w.get(id), a2a.TaskStateCompleted)
 		if a := w.asked(id)[0]; a.State != approval.Approved {

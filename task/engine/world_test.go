@@ -102,6 +102,7 @@ func inMemory(t *testing.T, test func(t *testing.T, w *world)) {
 // eachDisk gives a test a world on every backend, each in a bubble.
 func eachDisk(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
+	t.Parallel()
 	t.Run("memstore", func(t *testing.T) { inMemory(t, test) })
 	t.Run("boltstore", func(t *testing.T) {
 		t.Parallel()
@@ -116,6 +117,33 @@ func onEach(t *testing.T, test func(t *testing.T, w *world)) {
 		w.start()
 		test(t, w)
 	})
+}
+
+// runInMemory is inMemory for one case of a table.
+func runInMemory(t *testing.T, name string, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { inMemory(t, test) })
+}
+
+// runOnEachDisk is eachDisk for one case of a table.
+func runOnEachDisk(t *testing.T, name string, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { eachDisk(t, test) })
+}
+
+// must fails the test on an error after which it cannot continue.
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// startTools is start with tools of the test's own beside the usual ones.
+func (w *world) startTools(tools ...tool.Tool) {
+	w.t.Helper()
+	w.tools.extra = tools
+	w.start()
 }
 
 // start starts an engine on the disk as it is. changes have the last word on its configuration.
