@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -86,33 +85,15 @@ func TestParkedTasksAreBounded(t *testing.T) {
 	})
 }
 
-// lines is a log that can be read while it is written.
-type lines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lines) with(what string) (n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.b.String(), what)
-}
-
 // Beyond limits.disk_per_caller a caller makes no more tasks, however many he asks for
 // at once; what he has begun continues, and others are not concerned.
 func TestDiskOfACaller(t *testing.T) {
 	eachDisk(t, func(t *testing.T, w *world) {
 		const limit, messages = 200_000, 60
-		log := &lines{}
+		var log safeBuffer
 		bound := func(c *engine.Config) {
 			c.Limits.DiskPerCaller = limit
-			c.Log = zerolog.New(log)
+			c.Log = zerolog.New(&log)
 		}
 		w.start(bound)
 		waits := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
@@ -126,7 +107,7 @@ func TestDiskOfACaller(t *testing.T) {
 				t.Errorf("the error says %q, want %q in it", full.Error(), want)
 			}
 		}
-		if n := log.with(`"limit_bytes":200000`); n != 1 {
+		if n := strings.Count(log.String(), `"limit_bytes":200000`); n != 1 {
 			t.Errorf("the log says %d times that the limit is near, want once", n)
 		}
 		if _, err := w.sendAs(bob, w.calls("echo", args{"text": text})); err != nil {
@@ -271,7 +252,7 @@ func TestFullLogRefusesRemarks(t *testing.T) {
 }
 
 // A tool that saves one artifact after the other is told when the log is full. The
-// task comes to its end, whether the tool minds or not.
+// task comes to its end, whether the tool minds or not, and has room for a result.
 func TestFullLogRefusesArtifacts(t *testing.T) {
 	t.Parallel()
 	for _, minds := range []bool{true, false} {
@@ -293,7 +274,7 @@ func TestFullLogRefusesArtifacts(t *testing.T) {
 							}
 						}
 					}
-					return map[string]any{"ok": true}, nil
+					return map[string]any{"receipt": strings.Repeat("r", 180_000)}, nil
 				}})
 				id := w.begin(w.calls("save", args{}))
 				got := w.ended(id)
@@ -302,6 +283,8 @@ func TestFullLogRefusesArtifacts(t *testing.T) {
 				}
 				if minds {
 					w.wantState(got, a2a.TaskStateFailed)
+				} else if w.wantState(got, a2a.TaskStateCompleted); artifact(got, "c1.1") == nil {
+					t.Error("the result is lost")
 				}
 				w.bounded(t, id)
 			})

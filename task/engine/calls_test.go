@@ -152,27 +152,6 @@ func TestFailedStepLeavesNoTimer(t *testing.T) {
 	})
 }
 
-// What a call may set of the state is bounded, however it ends.
-func TestStateOfFailedCallIsBounded(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		var found bool
-		w.tools.extra = []tool.Tool{
-			&fake{name: "set", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				return nil, errors.Join(ctx.State().Set("k", strings.Repeat("x", 1<<20)), errTool)
-			}},
-			&fake{name: "read", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				_, found = ctx.State().Get("k")
-				return args{}, nil
-			}},
-		}
-		w.startWith(&outlet{}, callsOf("set", `{}`), callsOf("read", `{}`))
-		w.ended(w.begin(w.message(a2a.NewTextPart("go"))))
-		if found {
-			t.Error("a call that failed has set 1 MiB of the state; at most 64 KiB are kept")
-		}
-	})
-}
-
 // With HoldSiblings no call of a step starts while it is open whether another needs an
 // approval.
 func TestHeldSiblingsWaitForUnreachableTools(t *testing.T) {

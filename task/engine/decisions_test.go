@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -405,21 +404,6 @@ func TestTextReachesWhatWasShownOverdue(t *testing.T) {
 	})
 }
 
-// early lets somebody else write just before the first batch with a message.
-type early struct {
-	store.Handle
-	first *atomic.Pointer[func()]
-}
-
-func (e *early) Append(ctx context.Context, b *store.Batch) *store.Commit {
-	if len(b.Events) > 0 && b.Events[0].Kind == "message.received.v1" {
-		if f := e.first.Swap(nil); f != nil {
-			(*f)()
-		}
-	}
-	return e.Handle.Append(ctx, b)
-}
-
 // The same when somebody else has decided what was shown, between the look at the task
 // and the batch: what the text means is not looked up again in what has come since.
 func TestTextReachesWhatWasShownConflict(t *testing.T) {
@@ -433,7 +417,16 @@ func TestTextReachesWhatWasShownConflict(t *testing.T) {
 			}},
 		}
 		var first atomic.Pointer[func()]
-		w.wrap = func(h store.Handle) store.Handle { return &early{h, &first} }
+		w.wrap = func(h store.Handle) store.Handle {
+			return &onAppend{h, func(b *store.Batch) (*store.Batch, error) {
+				if len(b.Events) > 0 && b.Events[0].Kind == "message.received.v1" {
+					if f := first.Swap(nil); f != nil {
+						(*f)()
+					}
+				}
+				return b, nil
+			}}
+		}
 		w.start(func(c *engine.Config) { c.Planner = sequence("small", "large") })
 		id := w.begun(alice, w.calls())
 		a := w.onlyOne(id)

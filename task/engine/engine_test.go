@@ -16,25 +16,6 @@ import (
 	"a2a-server/task/engine"
 )
 
-func TestUngated(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		got := w.send(w.calls("write", args{"amount": 1, "to": "bob"}))
-		w.wantState(got, a2a.TaskStateCompleted)
-		if len(got.Artifacts) != 1 || len(got.History) != 1 {
-			t.Errorf("task has %d artifacts and %d messages, want 1 and 1", len(got.Artifacts), len(got.History))
-		}
-		w.wantRuns("write", 1)
-	})
-}
-
-func TestReadOnly(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		for range 20 {
-			w.wantState(w.send(w.calls("echo", args{"a": 1})), a2a.TaskStateCompleted)
-		}
-	})
-}
-
 func TestApproveRuns(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		got := w.send(w.calls("transfer", args{"amount": 100, "to": "bob"}))
@@ -300,22 +281,6 @@ func TestSuspensions(t *testing.T) {
 		w.wantState(got, a2a.TaskStateInputRequired)
 		answer := map[string]any{"id": w.pending(got)[0], "decision": "respond", "response": "the blue one"}
 		w.wantState(w.send(w.decision(got.ID, answer)), a2a.TaskStateCompleted)
-	})
-}
-
-func TestRestart(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		parked := w.send(w.calls("transfer", args{"amount": 1, "to": "a"}))
-		running := w.sent(w.calls("block", args{}))
-		w.until("the call runs", func() bool { return w.tools.count("block") == 1 })
-		w.restart()
-		w.wantState(w.send(w.decision(parked.ID, approve(w.pending(parked)[0]))), a2a.TaskStateCompleted)
-		w.wantRuns("transfer", 1)
-		// Nobody knows what came of the call that ran: a person is asked.
-		asked := w.settled(a2a.TaskID(running.Task.String()), a2a.TaskStateInputRequired)
-		respond := map[string]any{"id": w.pending(asked)[0], "decision": "respond", "response": map[string]any{"ok": true}}
-		w.wantState(w.send(w.decision(asked.ID, respond)), a2a.TaskStateCompleted)
-		w.wantRuns("block", 1)
 	})
 }
 

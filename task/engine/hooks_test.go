@@ -6,7 +6,6 @@ import (
 	"errors"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -73,7 +72,7 @@ func TestAfterHooks(t *testing.T) {
 			card := &fake{name: "card", call: func(tool.Context, map[string]any) (map[string]any, error) {
 				return map[string]any{"card": secret}, nil
 			}}
-			var log lockedLog
+			var log safeBuffer
 			got, all, result := runTool(t, card, func(c *engine.Config) {
 				c.AfterHooks, c.Log = tc.hooks, zerolog.New(&log)
 				c.ErrorHooks = []task.AfterHook{after(func(r *task.Result) error {
@@ -96,24 +95,6 @@ func TestAfterHooks(t *testing.T) {
 			}
 		})
 	}
-}
-
-// lockedLog is a log that can be read while it is written.
-type lockedLog struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // nilError panics when it is asked what it says.

@@ -14,7 +14,6 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
-	"a2a-server/store"
 	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
@@ -125,21 +124,6 @@ func TestWakeWithoutTurn(t *testing.T) {
 		w.wantState(w.get(sleeps), a2a.TaskStateCompleted)
 		if n := handled.Load(); n > 5 {
 			t.Errorf("due work was done %d times, want once: when the time came, however long the task waits for its turn", n)
-		}
-	})
-}
-
-// A tool that obeys its time-out has failed.
-func TestTimeoutObeyed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newMemory(t)
-		w.cfg = engine.Config{Limits: task.Limits{ToolTimeout: 10 * time.Millisecond}}
-		w.start()
-		got := w.send(w.calls("block", args{}))
-		w.wantState(got, a2a.TaskStateFailed)
-		if text := statusText(got); !strings.Contains(text, "exceeded its time limit") {
-			t.Errorf("status = %q, want that it took too long", text)
 		}
 	})
 }
@@ -350,40 +334,6 @@ func TestScopes(t *testing.T) {
 				t.Errorf("Get(%q) = %v, want not found", id, err)
 			}
 		}
-	})
-}
-
-// More tasks than turns: those that wait are submitted, and all come to their end.
-func TestQueue(t *testing.T) {
-	t.Parallel()
-	w := newMemory(t)
-	w.cfg = engine.Config{Limits: task.Limits{Turns: 2}}
-	w.start()
-	var sent []*engine.Sent
-	for range 20 {
-		s := w.sent(w.calls("block", args{}))
-		sent = append(sent, s)
-	}
-	w.wantState(w.get(a2a.TaskID(sent[19].Task.String())), a2a.TaskStateSubmitted)
-	w.tools.release()
-	for _, s := range sent {
-		w.wantState(w.await(s), a2a.TaskStateCompleted)
-	}
-}
-
-func TestSnapshots(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		got := w.send(w.calls("stream", args{"n": 2000}, "transfer", args{"amount": 1, "to": "x"}))
-		w.restart()
-		again := w.get(got.ID)
-		if len(again.Artifacts) != 1 || len(again.Artifacts[0].Parts) != 2000 {
-			t.Fatalf("after a restart the task has %d artifacts", len(again.Artifacts))
-		}
-		v, err := w.store.Read(w.ctx(), engine.ScopeFor(alice, auth.Read), mustID(got.ID), store.AtSnapshot(), store.Limit{})
-		if err != nil || v.Snapshot == nil {
-			t.Fatalf("Read() = %v, %v, want a snapshot", v.Header, err)
-		}
-		w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
 	})
 }
 

@@ -367,6 +367,7 @@ func TestResultOfAStreamWithoutOne(t *testing.T) {
 		{"a file", []*tool.Result{piece("a"), piece(agent.Part{Raw: []byte("b")})}, nil},
 		{"only other artifacts", []*tool.Result{into("log", "a")}, nil},
 		{"nothing", nil, nil},
+		{"a chunk of nothing", []*tool.Result{{Streaming: true}, {Content: "done"}}, "done"},
 		{"an empty text", []*tool.Result{piece("")}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

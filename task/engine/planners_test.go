@@ -24,24 +24,6 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// brokenPlanner plans what it is told to.
-type brokenPlanner struct {
-	plan   func() (*task.Step, error)
-	inline bool
-}
-
-func (p *brokenPlanner) Accept(agent.ReadonlyContext, *task.Request) (*a2a.Message, error) {
-	return nil, nil
-}
-
-func (p *brokenPlanner) Plan(context.Context, *task.Progress) (*task.Step, error) { return p.plan() }
-func (p *brokenPlanner) Inline() bool                                             { return p.inline }
-
-// slowPlanner is a planner that is asked outside of batches.
-type slowPlanner struct{ task.Planner }
-
-func (slowPlanner) Inline() bool { return false }
-
 // readOnce is a planner that plans its first step when it accepts a message, and only then.
 type readOnce struct{}
 
@@ -61,30 +43,14 @@ func (*readOnce) Plan(_ context.Context, at *task.Progress) (*task.Step, error) 
 
 // A message whose first step was planned when it was accepted is not read again.
 func TestAcceptedStepIsNotPlannedAgain(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		w.stop()
+	eachDisk(t, func(t *testing.T, w *world) {
 		w.cfg.Planner = &readOnce{}
-		w.restart()
+		w.start()
 		got := w.send(w.calls("echo", args{}))
 		w.wantState(got, a2a.TaskStateCompleted)
 		if len(got.Artifacts) != 1 {
 			t.Errorf("%d artifacts, want the one of the first step", len(got.Artifacts))
 		}
-	})
-}
-
-// A planner that is slow makes the same of everything.
-func TestSlowPlanner(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		w.stop()
-		w.cfg.Planner = slowPlanner{directPlanner()}
-		w.restart()
-		w.wantState(w.send(w.calls("write", args{"amount": 1, "to": "x"})), a2a.TaskStateCompleted)
-		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}, "echo", args{}))
-		w.wantState(got, a2a.TaskStateInputRequired)
-		w.restart()
-		w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
-		w.wantRuns("transfer", 1)
 	})
 }
 
@@ -183,102 +149,79 @@ func TestStopWhilePlanning(t *testing.T) {
 	})
 }
 
-// planFunc is a planner that is asked outside of batches.
-type planFunc func(ctx context.Context) (*task.Step, error)
+// planFunc is a planner that plans what it is told to.
+type planFunc struct {
+	inline bool
+	plan   func(ctx context.Context) (*task.Step, error)
+}
 
 func (planFunc) Accept(agent.ReadonlyContext, *task.Request) (*a2a.Message, error) { return nil, nil }
-func (planFunc) Inline() bool                                                      { return false }
+func (p planFunc) Inline() bool                                                    { return p.inline }
 
-func (p planFunc) Plan(ctx context.Context, _ *task.Progress) (*task.Step, error) { return p(ctx) }
+func (p planFunc) Plan(ctx context.Context, _ *task.Progress) (*task.Step, error) { return p.plan(ctx) }
 
-// A planner has a time to make up its mind. Its task has failed when that is over, and
-// says why: whether the planner obeys, or keeps thinking.
+// A planner has a time to make up its mind, by default two minutes. Its task has failed when
+// that is over, and says why: whether the planner obeys, or keeps thinking.
 func TestPlanTimeout(t *testing.T) {
 	t.Parallel()
-	for _, obeys := range []bool{true, false} {
-		name := "keeps thinking"
-		if obeys {
-			name = "obeys"
-		}
+	for name, tc := range map[string]struct {
+		obeys bool
+		limit time.Duration
+		want  string
+	}{
+		"obeys":          {true, 50 * time.Millisecond, "50ms"},
+		"keeps thinking": {false, 50 * time.Millisecond, "50ms"},
+		"by default":     {true, 0, "2m0s"},
+	} {
 		runOnEachDisk(t, name, func(t *testing.T, w *world) {
 			over := make(chan struct{})
 			t.Cleanup(func() { close(over) })
 			causes := make(chan error, 1)
-			w.cfg.Planner = planFunc(func(ctx context.Context) (*task.Step, error) {
-				if !obeys {
+			w.cfg.Planner = planFunc{plan: func(ctx context.Context) (*task.Step, error) {
+				if !tc.obeys {
 					<-over
 					return &task.Step{End: &task.End{State: a2a.TaskStateCompleted}}, nil
 				}
 				<-ctx.Done()
 				causes <- context.Cause(ctx)
 				return nil, context.Cause(ctx)
-			})
-			w.cfg.Limits = task.Limits{PlanTimeout: 50 * time.Millisecond}
+			}}
+			w.cfg.Limits = task.Limits{PlanTimeout: tc.limit}
 			w.start()
 			start := time.Now()
-			got := w.ended(w.begin(w.message(a2a.NewTextPart("go"))))
+			id := w.begin(w.message(a2a.NewTextPart("go")))
+			if tc.obeys {
+				if cause := <-causes; errors.Is(cause, context.Canceled) || time.Since(start).String() != tc.want {
+					t.Errorf("the planner was told %v after %v, want that its time is over after %s", cause, time.Since(start), tc.want)
+				}
+			}
+			got := w.ended(id)
 			w.wantState(got, a2a.TaskStateFailed)
-			if text := statusText(got); !strings.Contains(text, "planner") || !strings.Contains(text, "50ms") {
-				t.Errorf("status = %q, want that the planner took longer than 50ms", text)
+			if text := statusText(got); !strings.Contains(text, "planner") || !strings.Contains(text, tc.want) {
+				t.Errorf("status = %q, want that the planner took longer than %s", text, tc.want)
 			}
-			if took := time.Since(start); took > 10*time.Second {
-				t.Errorf("the task failed after %v, want after 50ms", took)
-			}
-			if !obeys {
-				return
-			}
-			if cause := <-causes; errors.Is(cause, context.Canceled) {
-				t.Errorf("the planner was told %v, want that its time is over", cause)
+			if took := time.Since(start); took > 3*time.Minute {
+				t.Errorf("the task failed after %v, want after %s", took, tc.want)
 			}
 		})
 	}
 }
 
-// Without a limit of its own a planner has two minutes.
-func TestPlanTimeoutDefault(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
-		start := time.Now()
-		var told atomic.Int64 // ns after the start
-		w.cfg.Planner = planFunc(func(ctx context.Context) (*task.Step, error) {
-			<-ctx.Done()
-			told.Store(int64(time.Since(start)))
-			return nil, context.Cause(ctx)
-		})
-		w.start()
-		id := w.begin(w.message(a2a.NewTextPart("go")))
-		time.Sleep(3 * time.Minute)
-		w.wantState(w.ended(id), a2a.TaskStateFailed)
-		if d := time.Duration(told.Load()); d != 2*time.Minute {
-			t.Errorf("the planner was told after %v, want after 2m", d)
-		}
-	})
-}
-
-// A decision is taken though the planner then wants what cannot be written: its task
-// fails, not whoever decides.
+// A decision is taken though the planner then asks what is larger than a batch or an event may
+// be: its task fails, not whoever decides.
 func TestDecisionBeforeAStepThatIsTooLarge(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		w.start(func(c *engine.Config) { c.Planner = asksALot(17 << 20) })
-		id := w.begun(alice, w.calls())
-		err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject})
-		synctest.Wait()
-		if err != nil {
-			t.Errorf("reject = %v; the task is %s, and it will be the same forever", err, w.get(id).Status.State)
-		}
-	})
-}
-
-// The same when the planner's question is only larger than an event may be.
-func TestQuestionOfThePlannerIsBounded(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		w.start(func(c *engine.Config) { c.Planner = asksALot(5 << 20) })
-		id := w.begun(alice, w.calls())
-		w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}))
-		synctest.Wait()
-		if n := len(statusText(w.get(id))); n > 1<<20 {
-			t.Errorf("a status message of %d bytes was published; an event may have %d", n, 1<<20)
-		}
-	})
+	for _, n := range []int{17 << 20, 5 << 20} {
+		runInMemory(t, fmt.Sprint(n), func(t *testing.T, w *world) {
+			w.cfg.Planner = asksALot(n)
+			w.start()
+			id := w.begun(alice, w.calls())
+			w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}))
+			synctest.Wait()
+			if n := len(statusText(w.get(id))); n > 1<<20 {
+				t.Errorf("a status message of %d bytes was published; an event may have %d", n, 1<<20)
+			}
+		})
+	}
 }
 
 // A planner that ends its task in a state that is no end has failed, and its task with
@@ -434,10 +377,8 @@ func TestCancelReachesTools(t *testing.T) {
 	parked.call = func(tool.Context, map[string]any) (map[string]any, error) {
 		return nil, &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "?"}}, State: json.RawMessage(`"child"`)}
 	}
-	w := &world{t: t, disk: &memDisk{memstore.New()}, tools: newToolbox()}
+	w := newMemory(t)
 	w.startTools(running, parked)
-	t.Cleanup(func() { w.stop() })
-
 	sent := w.sent(w.calls("running", args{}))
 	<-entered
 	w.must(w.engine.Cancel(w.ctx(), alice, sent.Task))
@@ -456,29 +397,22 @@ func TestCancelReachesTools(t *testing.T) {
 // A planner that panics, or plans nonsense, ends its task, not the process.
 func TestBrokenPlanner(t *testing.T) {
 	t.Parallel()
-	for name, plan := range map[string]func() (*task.Step, error){
-		"panics":  func() (*task.Step, error) { panic("planner broke") },
-		"fails":   func() (*task.Step, error) { return nil, errors.New("no idea") },
-		"nothing": func() (*task.Step, error) { return nil, nil },
-		"empty":   func() (*task.Step, error) { return &task.Step{}, nil },
-		"two kinds": func() (*task.Step, error) {
+	for name, plan := range map[string]func(context.Context) (*task.Step, error){
+		"panics":  func(context.Context) (*task.Step, error) { panic("planner broke") },
+		"fails":   func(context.Context) (*task.Step, error) { return nil, errors.New("no idea") },
+		"nothing": func(context.Context) (*task.Step, error) { return nil, nil },
+		"empty":   func(context.Context) (*task.Step, error) { return &task.Step{}, nil },
+		"two kinds": func(context.Context) (*task.Step, error) {
 			return &task.Step{Wait: time.Second, End: &task.End{State: a2a.TaskStateCompleted}}, nil
-		},
-		"impossible end": func() (*task.Step, error) {
-			return &task.Step{End: &task.End{State: a2a.TaskStateSubmitted}}, nil
 		},
 	} {
 		for _, inline := range []bool{true, false} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				w := newMemory(t)
-				w.cfg = engine.Config{Planner: &brokenPlanner{plan, inline}}
+			runInMemory(t, name, func(t *testing.T, w *world) {
+				w.cfg.Planner = planFunc{inline, plan}
 				w.start()
-				sent, err := w.sendAs(alice, w.message(a2a.NewTextPart("x")))
-				if err != nil {
-					return // refused: nothing was stored
+				if sent, err := w.sendAs(alice, w.message(a2a.NewTextPart("x"))); err == nil { // else nothing was stored
+					w.wantState(w.await(sent), a2a.TaskStateFailed)
 				}
-				w.wantState(w.await(sent), a2a.TaskStateFailed)
 			})
 		}
 	}

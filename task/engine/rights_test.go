@@ -148,14 +148,18 @@ func (b *safeBuffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
 // line returns the first line with a message; nil: there is none.
 func (b *safeBuffer) line(t *testing.T, message string) map[string]any {
 	t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for text := range bytes.Lines(b.text.Bytes()) {
+	for text := range strings.Lines(b.String()) {
 		var line map[string]any
-		if err := json.Unmarshal(text, &line); err != nil {
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
 			t.Fatal(err)
 		}
 		if line["message"] == message {
@@ -342,10 +346,8 @@ func TestForeignApproval(t *testing.T) {
 	t.Parallel()
 	counter := &storetest.Counted{}
 	w := newMemory(t)
-	w.start()
-	w.stop()
 	w.wrap = func(h store.Handle) store.Handle { counter.Handle = h; return counter }
-	w.restart()
+	w.start()
 	missing := "019b7c00-0000-7000-8000-0000ffffffff"
 	tasks := map[string]string{
 		"pending": string(w.ask(alice, 1)), "other tenant": string(w.ask(auth.Principal{Tenant: "other", Subject: "bob", Roles: alice.Roles, Method: "test"}, 2)),

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -369,8 +370,18 @@ func TestStateBoundOfTasksAtOnce(t *testing.T) {
 			return args{}, errors.Join(ctx.State().Set("temp:own", key), ctx.State().Set(key, strings.Repeat("x", 20_000)))
 		}})
 		w.cfg.Limits.Turns, w.cfg.Limits.TurnsPerCaller = 2*tasks, 2*tasks
+		var queued sync.WaitGroup // the first batches with state: none was made after another was durable
+		queued.Add(tasks)
+		var missing atomic.Int32
+		missing.Store(tasks)
 		w.wrap = func(h store.Handle) store.Handle {
-			return &meeting{Handle: h, missing: tasks, met: make(chan struct{})}
+			return &onAppend{h, func(b *store.Batch) (*store.Batch, error) {
+				if b.HasContextRows() && missing.Add(-1) >= 0 {
+					queued.Done()
+					queued.Wait()
+				}
+				return b, nil
+			}}
 		}
 		w.start()
 		var all []*engine.Sent
@@ -398,27 +409,6 @@ func TestStateBoundOfTasksAtOnce(t *testing.T) {
 			t.Errorf("the state has %d keys, want 3", strings.Count(got, "="))
 		}
 	})
-}
-
-// meeting is a store whose first batches with state are queued together: none of them was
-// made after another was durable.
-type meeting struct {
-	store.Handle
-	mu      sync.Mutex
-	missing int
-	met     chan struct{}
-}
-
-func (m *meeting) Append(ctx context.Context, b *store.Batch) *store.Commit {
-	if b.HasContextRows() {
-		m.mu.Lock()
-		if m.missing--; m.missing == 0 {
-			close(m.met)
-		}
-		m.mu.Unlock()
-		<-m.met
-	}
-	return m.Handle.Append(ctx, b)
 }
 
 // Keys that cannot be stored are refused at once.

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,7 +13,6 @@ import (
 
 	"a2a-server/auth"
 	"a2a-server/store"
-	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
@@ -33,6 +31,7 @@ func TestLargeTask(t *testing.T) {
 		if err != nil || v.Header.Snapshot < n/4 {
 			t.Fatalf("the newest snapshot is of %d events of %d, %v; want one that is of more", v.Header.Snapshot, v.Header.Seq, err)
 		}
+		w.restart()
 		got = w.send(w.decision(got.ID, approve(w.pending(got)[0])))
 		w.wantState(got, a2a.TaskStateCompleted)
 		if len(got.Artifacts) != 2 || len(got.Artifacts[0].Parts) != n {
@@ -58,7 +57,7 @@ func TestStreamIsClosed(t *testing.T) {
 	t.Parallel()
 	for _, early := range []bool{true, false} {
 		out := make(chan struct{})
-		w := &world{t: t, disk: &memDisk{memstore.New()}, tools: newToolbox()}
+		w := newMemory(t)
 		slow := &streamer{fake: fake{name: "slow"}}
 		slow.stream = func(_ tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
 			if yield(piece("one"), nil) && yield(piece("two"), nil) && early {
@@ -66,7 +65,6 @@ func TestStreamIsClosed(t *testing.T) {
 			}
 		}
 		w.startTools(slow)
-		t.Cleanup(func() { w.stop() })
 		sent := w.sent(w.calls("slow", args{}))
 		if early {
 			w.until("both chunks are out", func() bool {
@@ -105,42 +103,6 @@ func TestUnreadableSnapshot(t *testing.T) {
 	})
 }
 
-// A turn that has left lets go of the engine's context: one that is held there for
-// each task of a process is a leak.
-func TestTurnIsLetGo(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		for _, name := range []string{"write", "echo", "transfer"} {
-			sent := w.sent(w.calls(name, args{"amount": 1, "to": "x"}))
-			w.await(sent)
-			if !sent.Ended(w.ctx()) {
-				t.Errorf("the turn of %s has left, and its context has not ended", name)
-			}
-		}
-	})
-}
-
-// weighed is a store that weighs what it is given.
-type weighed struct {
-	store.Handle
-	mu                        sync.Mutex
-	batches, snapshots        int
-	eventBytes, snapshotBytes int
-}
-
-func (s *weighed) Append(ctx context.Context, b *store.Batch) *store.Commit {
-	s.mu.Lock()
-	s.batches++
-	for i := range b.Events {
-		s.eventBytes += len(b.Events[i].Data)
-	}
-	if b.Snapshot != nil {
-		s.snapshots++
-		s.snapshotBytes += len(b.Snapshot.Bytes) + len(b.Snapshot.Bulk)
-	}
-	s.mu.Unlock()
-	return s.Handle.Append(ctx, b)
-}
-
 // Snapshots never outweigh events, whatever a task consists of, and in however many
 // batches it is written.
 func TestSnapshotsDoNotOutweighEvents(t *testing.T) {
@@ -164,10 +126,22 @@ func TestSnapshotsDoNotOutweighEvents(t *testing.T) {
 		"calls":    {none, "write", fmt.Sprintf(`{"amount":1,"to":%q}`, text)},
 	} {
 		runOnEachDisk(t, name, func(t *testing.T, w *world) {
-			var scale *weighed
+			var mu sync.Mutex
+			var batches, snapshots, eventBytes, snapshotBytes int
 			w.wrap = func(h store.Handle) store.Handle {
-				scale = &weighed{Handle: h}
-				return scale
+				return &onAppend{h, func(b *store.Batch) (*store.Batch, error) {
+					mu.Lock()
+					defer mu.Unlock()
+					batches++
+					for i := range b.Events {
+						eventBytes += len(b.Events[i].Data)
+					}
+					if b.Snapshot != nil {
+						snapshots++
+						snapshotBytes += len(b.Snapshot.Bytes) + len(b.Snapshot.Bulk)
+					}
+					return b, nil
+				}}
 			}
 			w.cfg.Planner = &stepper{n: 120, inline: true, step: func(i int) *task.Step {
 				return &task.Step{Output: tc.output(i), Calls: []task.PlannedCall{{Tool: tc.tool, Args: []byte(tc.args)}}}
@@ -175,32 +149,20 @@ func TestSnapshotsDoNotOutweighEvents(t *testing.T) {
 			w.start()
 			w.wantState(w.ended(w.begin(w.message(a2a.NewTextPart("go")))), a2a.TaskStateCompleted)
 			w.stop()
-			if scale.batches < 120 || scale.eventBytes < 400<<10 {
-				t.Fatalf("the task has %d KiB of events in %d batches, want at least 400 in 120", scale.eventBytes>>10, scale.batches)
+			if batches < 120 || eventBytes < 400<<10 {
+				t.Fatalf("the task has %d KiB of events in %d batches, want at least 400 in 120", eventBytes>>10, batches)
 			}
-			if scale.snapshots == 0 {
+			if snapshots == 0 {
 				t.Error("there was no snapshot")
 			}
 			// Those of the fold weigh at most twice the events, as when one was made just
 			// now; those of artifacts, which are no more than half of the events, once.
-			if scale.snapshotBytes >= 3*scale.eventBytes {
+			if snapshotBytes >= 3*eventBytes {
 				t.Errorf("%d snapshots of %d KiB for %d KiB of events in %d batches, want less than three times the events",
-					scale.snapshots, scale.snapshotBytes>>10, scale.eventBytes>>10, scale.batches)
+					snapshots, snapshotBytes>>10, eventBytes>>10, batches)
 			}
 		})
 	}
-}
-
-// unmarking is a store as an earlier server used it: nothing in it is bulk.
-type unmarking struct{ store.Handle }
-
-func (s *unmarking) Append(ctx context.Context, b *store.Batch) *store.Commit {
-	old := *b
-	old.Snapshot, old.Events = nil, slices.Clone(b.Events)
-	for i := range old.Events {
-		old.Events[i].Bulk = false
-	}
-	return s.Handle.Append(ctx, &old)
 }
 
 // A task that an earlier server began keeps its artifacts when this one continues with it:
@@ -213,7 +175,16 @@ func TestArtifactsOfAnEarlierServer(t *testing.T) {
 			}
 			return &task.Step{Calls: []task.PlannedCall{{Tool: "transfer", Args: json.RawMessage(`{"amount":1,"to":"x"}`)}}}
 		}}
-		w.wrap = func(h store.Handle) store.Handle { return &unmarking{h} }
+		w.wrap = func(h store.Handle) store.Handle { // as that server used it: nothing in it is bulk
+			return &onAppend{h, func(b *store.Batch) (*store.Batch, error) {
+				old := *b
+				old.Snapshot, old.Events = nil, slices.Clone(b.Events)
+				for i := range old.Events {
+					old.Events[i].Bulk = false
+				}
+				return &old, nil
+			}}
+		}
 		w.startTools(pours(false /* holds */))
 		id := w.begin(w.message(a2a.NewTextPart("go")))
 		rested := func() {

@@ -27,18 +27,7 @@ func TestFailingWorkHidesNothing(t *testing.T) {
 	eachDisk(t, func(t *testing.T, w *world) {
 		p := policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 30 * time.Millisecond, OnExpiry: approval.ExpiryCancels}})
 		w.start(func(cfg *engine.Config) { cfg.Policy, cfg.Log = p, zerolog.Nop() })
-		parked := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
-		if !w.rested(parked) {
-			t.Fatal("the task does not rest")
-		}
-		rev := w.header(parked).Rev
-		b := &store.Batch{Scope: store.System(), Task: mustID(parked), Rev: &rev}
-		for i := range 2500 {
-			b.Due = append(b.Due, store.DueChange{Time: 1, Kind: "of a program to come", Key: fmt.Appendf(nil, "%d", i)})
-		}
-		if _, err := w.store.Append(w.ctx(), b).Wait(); err != nil {
-			t.Fatal(err)
-		}
+		w.badRows(2500)
 		w.wantState(w.ended(w.begin(w.calls("deadline", args{}))), a2a.TaskStateCanceled)
 	})
 }
@@ -125,34 +114,6 @@ func TestWaitingRowIsLookedAtAgain(t *testing.T) {
 	})
 }
 
-// A suspended call whose tool cannot be reached is tried by its own timer, not whenever
-// another task has something due.
-func TestPostponedCallIsNotWokenByOthers(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		set := &away{err: errors.New("connection refused"), list: []tool.Tool{&fake{name: "job", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			if _, ok := tool.Resumed(ctx); ok {
-				return map[string]any{}, nil
-			}
-			return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour)}
-		}}}}
-		nap := &fake{name: "nap", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			return nil, &tool.Suspension{Wake: time.Now().Add(1000 * time.Hour)}
-		}}
-		w.start(func(c *engine.Config) { c.Tools = tool.NewRegistry(tool.NewToolset("x", nap), set) })
-		id := w.begun(alice, w.calls("job", args{}))
-		set.is.Store(true)
-		time.Sleep(4 * time.Hour)
-		before := w.header(id)
-		for range 50 {
-			w.begun(alice, w.calls("nap", args{}))
-		}
-		after := w.header(id)
-		if n := after.Rev - before.Rev; n > 2 {
-			t.Errorf("at one moment 50 other tasks put due work, and the task was written %d times (fence +%d, events +%d)", n, after.Fence-before.Fence, after.Seq-before.Seq)
-		}
-	})
-}
-
 // To wait for a tool does not fill the log: when it comes back, the call runs.
 func TestWaitingFillsTheLog(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
@@ -169,7 +130,6 @@ func TestWaitingFillsTheLog(t *testing.T) {
 		set.is.Store(true)
 		w.must(w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}))
 		time.Sleep(36 * time.Hour)
-		t.Logf("log of %d KiB, of at most %d", w.header(id).Bytes>>10, 2<<10)
 		set.is.Store(false)
 		time.Sleep(time.Hour)
 		if n := runs.count(); n != 1 {
@@ -200,17 +160,6 @@ func TestDefaultsOfOutcomeQuestion(t *testing.T) {
 			synctest.Wait()
 			t.Errorf("who asked for the call has decided that it runs again; it was entered %d times", runs.count())
 		}
-	})
-}
-
-// A chunk of nothing makes no task that cannot be read.
-func TestChunkOfNothing(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		w.startTools(&streamer{fake: fake{name: "pieces"}, stream: func(_ tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
-			_ = yield(&tool.Result{Streaming: true}, nil) && yield(&tool.Result{Content: "done"}, nil)
-		}})
-		id := w.begun(alice, w.calls("pieces", args{}))
-		w.readable(id)
 	})
 }
 

@@ -245,6 +245,20 @@ func (m *mortal) Due(ctx context.Context, now store.Millis, after store.DuePosit
 	return m.Handle.Due(ctx, now, after, limit)
 }
 
+// onAppend is a store in which something happens to each batch: it may be replaced, or refused.
+type onAppend struct {
+	store.Handle
+	do func(b *store.Batch) (*store.Batch, error)
+}
+
+func (o *onAppend) Append(ctx context.Context, b *store.Batch) *store.Commit {
+	b, err := o.do(b)
+	if err != nil {
+		return store.Failed(err)
+	}
+	return o.Handle.Append(ctx, b)
+}
+
 // patience is how long a test waits for what an engine that works does at once.
 const patience = time.Minute
 
