@@ -25,18 +25,13 @@ import (
 func TestArgumentsAreMeasuredAsTheyAreKept(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		runs := newCounted()
-		w.tools.extra = []tool.Tool{&fake{name: "pay", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			runs.enter(ctx)
-			return args{}, nil
-		}}}
+		w.tools.extra = []tool.Tool{&fake{name: "pay", gated: true, call: runs.enters}}
 		w.cfg.Limits.Args = 1000
 		w.startWith(&outlet{}, callsOf("pay", `{"note":"`+strings.Repeat("<", 600)+`"}`))
 		id := w.begun(alice, w.message(a2a.NewTextPart("go")))
 		w.approves(id)
 		w.ended(id)
-		if n := runs.count(); n != 1 {
-			t.Errorf("the approved call ran %d times, want 1", n)
-		}
+		runs.want(t, 1)
 	})
 }
 
@@ -146,9 +141,7 @@ func TestFailedStepLeavesNoTimer(t *testing.T) {
 		w.startWith(&outlet{}, &task.Step{Wait: time.Hour, Output: []task.Output{{Artifact: &task.ArtifactPiece{ID: "a"}}}})
 		id := w.begin(w.message(a2a.NewTextPart("go")))
 		w.wantState(w.ended(id), a2a.TaskStateFailed)
-		for _, d := range w.dueOf(id) {
-			t.Errorf("work of kind %s is still due at %s", d.Kind, d.Time.Time())
-		}
+		w.idle(t, id)
 	})
 }
 
@@ -173,11 +166,7 @@ func TestHeldSiblingsWaitForUnreachableTools(t *testing.T) {
 func TestLateResultCostsNoPlan(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		runs := w.counted()
-		w.tools.extra = []tool.Tool{&fake{name: "slow", is: tool.Annotations{Idempotent: true}, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			runs.enter(ctx)
-			runs.hold()
-			return args{}, nil
-		}}}
+		w.tools.extra = []tool.Tool{&fake{name: "slow", is: tool.Annotations{Idempotent: true}, call: runs.holds}}
 		plans := 0
 		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute, PlanTimeout: time.Hour}
 		w.start(func(cfg *engine.Config) {
@@ -264,10 +253,7 @@ func TestHoldWhileASiblingIsAskedAnew(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		second := &fake{name: "second", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) { return map[string]any{}, nil }}
 		runs := newCounted()
-		first := &fake{name: "first", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			runs.enter(ctx)
-			return map[string]any{}, nil
-		}}
+		first := &fake{name: "first", gated: true, call: runs.enters}
 		set := &away{list: []tool.Tool{first, second}}
 		w.tools.extra = []tool.Tool{&fake{name: "held", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) {
 			<-w.tools.blocked()
@@ -295,9 +281,7 @@ func TestHoldWhileASiblingIsAskedAnew(t *testing.T) {
 		if left := w.waiting(id); len(left) != 1 {
 			t.Fatalf("%d pending, want the new question about second", len(left))
 		}
-		if n := runs.count(); n != 0 {
-			t.Errorf("first ran %d times while second waits for a decision", n)
-		}
+		runs.want(t, 0)
 	})
 }
 

@@ -174,9 +174,7 @@ func TestCancelOvertakenByACheckpoint(t *testing.T) {
 			if got := fmt.Sprint(works.told); got != tc.want {
 				t.Errorf("the tool is told of %s, want %s", got, tc.want)
 			}
-			if due := w.dueOf(id); len(due) != 0 {
-				t.Errorf("%d due rows remain", len(due))
-			}
+			w.idle(t, id)
 		})
 	}
 }
@@ -218,11 +216,7 @@ func TestCanceledTaskSaysWhatHasRun(t *testing.T) {
 			runs := w.counted()
 			w.cfg.Policy = policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{CancelsTask: true}})
 			w.startTools(
-				&fake{name: "pay", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-					runs.enter(ctx)
-					runs.hold()
-					return map[string]any{"paid": true}, nil
-				}},
+				&fake{name: "pay", call: runs.holds},
 				&fake{name: "ask", call: func(tool.Context, map[string]any) (map[string]any, error) {
 					return nil, &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "which one?"}}}
 				}},
@@ -359,11 +353,7 @@ func TestStopWaitsForNoToolThatCannotBeCanceled(t *testing.T) {
 		}}
 		w.startTools(h)
 		w.begun(alice, w.calls("hanging", args{}))
-		stopped := make(chan struct{})
-		go func() {
-			defer close(stopped)
-			w.engine.Stop(0)
-		}()
+		stopped := w.stopping(0)
 		time.Sleep(time.Hour)
 		if !closedNow(stopped) {
 			t.Error("Stop(0) has not returned after an hour")

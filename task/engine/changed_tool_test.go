@@ -72,9 +72,7 @@ func enterPay(t *testing.T, w *world, by pause, cfg engine.Config) *halted {
 	h.call = w.onlyOne(h.id)
 	w.must(w.decide(bob, h.id, approval.Answer{ID: h.call.ID, Verb: approval.Approve}))
 	synctest.Wait()
-	if n := h.runs.count(); n != 1 {
-		t.Fatalf("the approved tool was entered %d times, want 1", n)
-	}
+	h.runs.want(t, 1)
 	return h
 }
 
@@ -143,9 +141,7 @@ func TestCallOfChangedToolIsAskedAnew(t *testing.T) {
 			if err := h.goOn(); err != nil && !errors.As(err, &said) {
 				t.Fatalf("the answer = %v, want none or an approval.Error", err)
 			}
-			if n := h.runs.count(); n != 1 {
-				t.Fatalf("the tool was entered %d times, the last time as another one than was approved; the task is %s", n, w.get(h.id).Status.State)
-			}
+			h.runs.want(t, 1)
 			w.wantState(w.get(h.id), a2a.TaskStateInputRequired)
 			asked := w.onlyOne(h.id)
 			want := approval.KindCall
@@ -165,9 +161,7 @@ func TestCallOfChangedToolIsAskedAnew(t *testing.T) {
 			}
 			w.must(w.decide(bob, h.id, approval.Answer{ID: asked.ID, Verb: approval.Approve}))
 			w.wantState(w.ended(h.id), a2a.TaskStateCompleted)
-			if n := h.runs.count(); n != 2 {
-				t.Errorf("the tool was entered %d times in the end, want 2", n)
-			}
+			h.runs.want(t, 2)
 		})
 	}
 }
@@ -184,16 +178,12 @@ func TestCallThatChangedToolRefusesIsNotEntered(t *testing.T) {
 			if err := h.goOn(); err != nil && !errors.As(err, &said) && !errors.As(err, &over) {
 				t.Fatalf("the answer = %v, want none, an approval.Error or a StateError", err)
 			}
-			if n := h.runs.count(); n != 1 {
-				t.Fatalf("the tool was entered %d times, the last time with arguments that it does not take; the task is %s", n, w.get(h.id).Status.State)
-			}
+			h.runs.want(t, 1)
 			w.wantState(w.ended(h.id), a2a.TaskStateFailed)
 			if r := w.mustResult(h.seen, h.id, "c1.1"); r.Outcome == task.OutcomeOK || r.Error == "" {
 				t.Errorf("the planner was told %s, %q; want an error", r.Outcome, r.Error)
 			}
-			if left := w.waiting(h.id); len(left) != 0 {
-				t.Errorf("%d approvals are pending in the end", len(left))
-			}
+			w.idle(t, h.id)
 		})
 	}
 }

@@ -228,9 +228,7 @@ func TestCutCallKeepsNothing(t *testing.T) {
 				w.wantState(w.get(id), a2a.TaskStateCanceled)
 				return
 			}
-			if a := w.onlyOne(id); a.Kind != approval.KindOutcome {
-				t.Errorf("a person is asked about the %s, want the outcome", a.Kind)
-			}
+			w.asksOutcome(id)
 		})
 	}
 }
@@ -561,10 +559,7 @@ func TestCheckpointInASnapshot(t *testing.T) {
 			t.Fatalf("there is no snapshot: %v", err)
 		}
 		w.restart()
-		a := w.onlyOne(id)
-		if a.Kind != approval.KindOutcome {
-			t.Fatalf("a person is asked about the %s, want the outcome", a.Kind)
-		}
+		a := w.asksOutcome(id)
 		w.must(w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}))
 		synctest.Wait()
 		job.want(t, visit{call: "c1.1"}, visit{"c1.1", `"last"`, 0})

@@ -55,9 +55,7 @@ func (w *world) idle(t *testing.T, id a2a.TaskID) {
 	if n := w.header(id).Pending; n != 0 {
 		t.Errorf("the header counts %d pending approvals, want none", n)
 	}
-	for _, d := range w.dueOf(id) {
-		t.Errorf("work of kind %s is still due at %s", d.Kind, d.Time.Time())
-	}
+	w.nothingDue(id)
 }
 
 // A call that its timer resumes, and that then asks something else, waits for no answer to
@@ -83,9 +81,7 @@ func TestTimerClosesTheQuestion(t *testing.T) {
 		if !errors.As(err, &said) {
 			t.Errorf("an answer to the closed question = %v, want an approval.Error", err)
 		}
-		if n := e.runs.count(); n != 2 {
-			t.Errorf("the tool was entered %d times, want 2", n)
-		}
+		e.runs.want(t, 2)
 		w.wantState(w.send(w.decision(id, respond(second.ID))), a2a.TaskStateCompleted)
 		w.idle(t, id)
 	})
@@ -122,9 +118,7 @@ func TestDeadlineOfOpenQuestion(t *testing.T) {
 				w.startTools(&e.fake)
 				id := w.begin(w.calls("either", args{}))
 				time.Sleep(time.Hour + time.Minute)
-				if n := e.runs.count(); n != 2 {
-					t.Fatalf("the tool was entered %d times, want 2", n)
-				}
+				e.runs.want(t, 2)
 				time.Sleep(2 * time.Hour)
 				if runs {
 					if n := e.runs.count(); n != 2 || w.header(id).Phase == store.Final {
@@ -200,20 +194,13 @@ func TestSameDecisionAfterDeathIsNoOther(t *testing.T) {
 				w.must(w.decide(alice, id, approval.Answer{ID: call.ID, Verb: approval.Approve}))
 			}
 			synctest.Wait()
-			if n := h.runs.count(); n != 1 {
-				t.Fatalf("the approved tool was entered %d times, want 1", n)
-			}
+			h.runs.want(t, 1)
 			h.die()
-			outcome := w.onlyOne(id)
-			if outcome.Kind != approval.KindOutcome {
-				t.Fatalf("a person is asked about the %s, want the outcome", outcome.Kind)
-			}
+			outcome := w.asksOutcome(id)
 			for range 2 {
-				_, err := w.sendAs(alice, message(w, id, call.Call))
+				_, _ = w.sendAs(alice, message(w, id, call.Call))
 				synctest.Wait()
-				if n := h.runs.count(); n != 1 {
-					t.Fatalf("the same decision again = %v, and the tool was entered %d times", err, n)
-				}
+				h.runs.want(t, 1)
 			}
 			if a := w.onlyOne(id); a.ID != outcome.ID {
 				t.Errorf("%s is pending, want %s", a.ID, outcome.ID)
@@ -221,9 +208,7 @@ func TestSameDecisionAfterDeathIsNoOther(t *testing.T) {
 			// The question itself, by its name, is answered as ever.
 			h.runs.open()
 			w.wantState(w.send(w.decision(id, approve(outcome.ID))), a2a.TaskStateCompleted)
-			if n := h.runs.count(); n != 2 {
-				t.Errorf("the tool was entered %d times in the end, want 2", n)
-			}
+			h.runs.want(t, 2)
 		})
 	}
 }
@@ -296,9 +281,7 @@ func TestAmbiguousCallIDsAreRefused(t *testing.T) {
 					return
 				}
 				id := a2a.TaskID(sent.Task.String())
-				if !w.rested(id) {
-					t.Fatal("the task is at work forever")
-				}
+				w.rest(id)
 				if h := w.header(id); h.Phase == store.Final && len(w.asked(id)) == 0 && w.tools.count("transfer") == 0 {
 					return // refused as a task
 				}
@@ -309,9 +292,9 @@ func TestAmbiguousCallIDsAreRefused(t *testing.T) {
 						continue
 					}
 					_, _ = w.sendAs(alice, w.decision(id, approve(c.id)))
-					w.rested(id)
+					w.rest(id)
 					_, _ = w.sendAs(alice, w.decision(id, approve(c.id)))
-					w.rested(id)
+					w.rest(id)
 					break
 				}
 				w.tools.mu.Lock()
@@ -343,109 +326,66 @@ func TestOwnCallIDs(t *testing.T) {
 	}
 }
 
-// answered sends a text and returns what came of it.
-func (w *world) answered(id a2a.TaskID, text string) (*a2a.Task, error) {
-	m := w.reply(id, a2a.NewTextPart(text))
-	_, err := w.sendAs(alice, m)
-	synctest.Wait()
-	return w.get(id), err
-}
-
-// Whoever says yes means what was shown. When that is asked again because of this very
-// message, nobody has been shown the new question.
-func TestTextReachesWhatWasShownToolChanged(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
+// Whoever says yes means what was shown: not what is asked again because of this very message,
+// nor what has come since because it was overdue, or somebody else has decided it between the
+// look at the task and the batch.
+func TestTextReachesWhatWasShown(t *testing.T) {
+	say := func(w *world, id a2a.TaskID) {
+		_, _ = w.sendAs(alice, w.reply(id, a2a.NewTextPart("yes")))
+		synctest.Wait()
+	}
+	runInMemory(t, "the tool has changed", func(t *testing.T, w *world) {
 		runs := newCounted()
-		call := func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			runs.enter(ctx)
-			return map[string]any{}, nil
-		}
-		set := &away{list: []tool.Tool{&fake{name: "pay", gated: true, call: call}}}
+		set := &away{list: []tool.Tool{&fake{name: "pay", gated: true, call: runs.enters}}}
 		w.start(func(c *engine.Config) { c.Tools = tool.NewRegistry(set) })
 		id := w.begun(alice, w.calls("pay", args{}))
-		shown := w.onlyOne(id)
-		set.list = []tool.Tool{&fake{name: "pay", gated: true, schema: map[string]any{"type": "object", "description": "pays everybody, twice"}, call: call}}
-		got, err := w.answered(id, "yes")
-		if n := runs.count(); n != 0 {
-			t.Errorf("yes = %v; %s was shown, %s was approved, which nobody has seen, and ran; task %s", err, shown.ID, w.asked(id)[1].ID, got.Status.State)
-		}
+		set.list = []tool.Tool{&fake{name: "pay", gated: true, schema: map[string]any{"type": "object", "description": "pays everybody, twice"}, call: runs.enters}}
+		say(w, id)
+		runs.want(t, 0)
 	})
-}
-
-// The same when what was shown is overdue, and the planner continues to another call.
-func TestTextReachesWhatWasShownOverdue(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		w.cfg.Policy = defaults(t, approval.Terms{Expires: time.Hour})
-		runs := newCounted()
-		w.tools.extra = []tool.Tool{
-			&fake{name: "small", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) { return map[string]any{}, nil }},
-			&fake{name: "large", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				runs.enter(ctx)
-				return map[string]any{}, nil
-			}},
-		}
-		var ahead atomic.Int64
-		w.start(func(c *engine.Config) {
-			c.Planner = sequence("small", "large")
-			c.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-		})
-		id := w.begun(alice, w.calls())
-		if a := w.onlyOne(id); a.Tool != "small" {
-			t.Fatalf("asked about %s", a.Tool)
-		}
-		ahead.Store(int64(time.Hour)) // the deadline has come, its row is not done yet
-		got, err := w.answered(id, "yes")
-		if n := runs.count(); n != 0 {
-			t.Errorf("yes = %v: small was shown, large was approved and ran; task %s", err, got.Status.State)
-		}
-		for _, a := range w.asked(id) {
-			t.Logf("%s %s %s", a.ID, a.Tool, a.State)
-		}
-	})
-}
-
-// The same when somebody else has decided what was shown, between the look at the task
-// and the batch: what the text means is not looked up again in what has come since.
-func TestTextReachesWhatWasShownConflict(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		runs := newCounted()
-		w.tools.extra = []tool.Tool{
-			&fake{name: "small", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) { return map[string]any{}, nil }},
-			&fake{name: "large", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				runs.enter(ctx)
-				return map[string]any{}, nil
-			}},
-		}
-		var first atomic.Pointer[func()]
-		w.wrap = func(h store.Handle) store.Handle {
-			return &onAppend{h, func(b *store.Batch) (*store.Batch, error) {
-				if len(b.Events) > 0 && b.Events[0].Kind == "message.received.v1" {
-					if f := first.Swap(nil); f != nil {
-						(*f)()
-					}
-				}
-				return b, nil
-			}}
-		}
-		w.start(func(c *engine.Config) { c.Planner = sequence("small", "large") })
-		id := w.begun(alice, w.calls())
-		a := w.onlyOne(id)
-		decided := func() {
-			if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Reject}); err != nil {
-				t.Error(err)
+	for _, overdue := range []bool{true, false} {
+		runInMemory(t, fmt.Sprintf("overdue %t", overdue), func(t *testing.T, w *world) {
+			large := newCounted()
+			w.tools.extra = []tool.Tool{
+				&fake{name: "small", gated: true, call: newCounted().enters},
+				&fake{name: "large", gated: true, call: large.enters},
 			}
-			synctest.Wait()
-		}
-		first.Store(&decided)
-		got, err := w.answered(id, "yes")
-		t.Logf("%v %s %q", err, got.Status.State, statusText(got))
-		if first.Load() != nil {
-			t.Fatal("nobody has written before")
-		}
-		if n := runs.count(); n != 0 {
-			t.Errorf("yes = %v: %s was meant, which bob has rejected meanwhile; large was approved and ran", err, a.Tool)
-		}
-	})
+			var ahead atomic.Int64
+			var first atomic.Pointer[func()] // is called just before the first batch with a message
+			w.wrap = func(h store.Handle) store.Handle {
+				return &onAppend{h, func(b *store.Batch) (*store.Batch, error) {
+					if len(b.Events) > 0 && b.Events[0].Kind == "message.received.v1" {
+						if f := first.Swap(nil); f != nil {
+							(*f)()
+						}
+					}
+					return b, nil
+				}}
+			}
+			w.cfg.Policy = defaults(t, approval.Terms{Expires: time.Hour})
+			w.cfg.Planner = sequence("small", "large")
+			w.cfg.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+			w.start()
+			id := w.begun(alice, w.calls())
+			a := w.onlyOne(id)
+			if overdue {
+				ahead.Store(int64(time.Hour)) // the deadline has come, its row is not done yet
+			} else {
+				decided := func() {
+					if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Reject}); err != nil {
+						t.Error(err)
+					}
+					synctest.Wait()
+				}
+				first.Store(&decided)
+			}
+			say(w, id)
+			if a.Tool != "small" || first.Load() != nil {
+				t.Fatalf("asked about %s; somebody has decided before: %t", a.Tool, first.Load() == nil)
+			}
+			large.want(t, 0)
+		})
+	}
 }
 
 // paid is a tool that takes a payload.

@@ -261,6 +261,14 @@ func (w *world) audit(what string) int {
 	}
 }
 
+// wantAudited checks how many entries there are.
+func (w *world) wantAudited(what string, want int) {
+	w.t.Helper()
+	if n := w.audit(what); n != want {
+		w.t.Errorf("%d entries of the audit are %s, want %d", n, what, want)
+	}
+}
+
 func TestSuspensions(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		w.wantState(w.send(w.calls("sleep", args{})), a2a.TaskStateCompleted)

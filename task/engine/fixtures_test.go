@@ -426,6 +426,17 @@ func (w *world) onlyOne(id a2a.TaskID) approval.Approval {
 	return pending[0]
 }
 
+// asksOutcome returns the one approval of a task that is pending, which has to be that of the
+// outcome of a call.
+func (w *world) asksOutcome(id a2a.TaskID) approval.Approval {
+	w.t.Helper()
+	a := w.onlyOne(id)
+	if a.Kind != approval.KindOutcome {
+		w.t.Fatalf("a person is asked about the %s, want the outcome", a.Kind)
+	}
+	return a
+}
+
 // header returns what is known of a task without its log. It may be called from any
 // goroutine.
 func (w *world) header(id a2a.TaskID) store.Header {
@@ -444,9 +455,10 @@ func (w *world) events(id a2a.TaskID) []store.Event {
 	return p.Events
 }
 
-// rested waits until nobody runs a task any more, and reports whether that came.
-func (w *world) rested(id a2a.TaskID) bool {
-	return w.soon(func() bool { return w.header(id).Phase != store.Live })
+// rest waits until nobody runs a task any more.
+func (w *world) rest(id a2a.TaskID) {
+	w.t.Helper()
+	w.until("the task comes to rest", func() bool { return w.header(id).Phase != store.Live })
 }
 
 // ended waits for the end of a task and returns it.
@@ -472,6 +484,14 @@ func (w *world) dueOf(id a2a.TaskID) []store.Due {
 		}
 	}
 	return of
+}
+
+// nothingDue checks that a task has no due row.
+func (w *world) nothingDue(id a2a.TaskID) {
+	w.t.Helper()
+	for _, d := range w.dueOf(id) {
+		w.t.Errorf("work of kind %s, %q is still due at %s", d.Kind, d.Key, d.Time.Time())
+	}
 }
 
 // begin sends a message and returns its task, at work or not.
@@ -537,6 +557,27 @@ func (w *world) counted() *counted {
 	c := newCounted()
 	w.t.Cleanup(c.open)
 	return c
+}
+
+// enters is a call of a tool that is counted, and done.
+func (c *counted) enters(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+	c.enter(ctx)
+	return args{}, nil
+}
+
+// holds is a call of a tool that is counted, and holds whatever becomes of it.
+func (c *counted) holds(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+	c.enter(ctx)
+	c.hold()
+	return args{"late": true}, nil
+}
+
+// want checks how often the tool was entered.
+func (c *counted) want(t testing.TB, want int) {
+	t.Helper()
+	if n := c.count(); n != want {
+		t.Errorf("the tool was entered %d times, want %d", n, want)
+	}
 }
 
 // enter counts a run and returns its number within its task.

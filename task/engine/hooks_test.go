@@ -270,12 +270,8 @@ func TestErrorHookAtShutdown(t *testing.T) {
 		<-entered
 		w.restart(change)
 		w.settled(id, a2a.TaskStateInputRequired)
-		if a := w.onlyOne(id); a.Kind != approval.KindOutcome {
-			t.Errorf("asked is %s, want the outcome", a.Kind)
-		}
-		if n := w.audit("finished_late"); n != 0 {
-			t.Errorf("%d late results are recorded, want none: nobody knows whether the call failed", n)
-		}
+		w.asksOutcome(id)
+		w.wantAudited("finished_late", 0)
 	})
 }
 
@@ -303,9 +299,7 @@ func TestDeniedCallIsNotEnteredAgain(t *testing.T) {
 			if err != nil && !errors.As(err, &said) {
 				t.Fatalf("the answer = %v, want none or an approval.Error", err)
 			}
-			if n := h.runs.count(); n != 1 {
-				t.Fatalf("the tool was entered %d times, the last time though its call was denied; the task is %s", n, w.get(h.id).Status.State)
-			}
+			h.runs.want(t, 1)
 			if said != nil && by == onOutcome {
 				// Whoever says that it may run again is told why it may not, and may still say
 				// what came of it.
@@ -322,9 +316,7 @@ func TestDeniedCallIsNotEnteredAgain(t *testing.T) {
 			if by != onOutcome && r.Outcome != task.OutcomeDenied {
 				t.Errorf("the outcome is %s, want %s", r.Outcome, task.OutcomeDenied)
 			}
-			if left := w.waiting(h.id); len(left) != 0 {
-				t.Errorf("%d approvals are pending in the end", len(left))
-			}
+			w.idle(t, h.id)
 		})
 	}
 }
@@ -352,10 +344,7 @@ func TestOutcomeKeepsTheTermsOfItsCall(t *testing.T) {
 					w.cfg.Policy = nil
 				}
 				h.die()
-				asked := w.onlyOne(h.id)
-				if asked.Kind != approval.KindOutcome {
-					t.Fatalf("a person is asked about the %s, want the outcome", asked.Kind)
-				}
+				asked := w.asksOutcome(h.id)
 				if got := asked.Terms; got.FourEyes != terms.FourEyes || got.Elsewhere != terms.Elsewhere || got.Destructive != terms.Destructive {
 					t.Errorf("the terms are %+v, want those of the call: %+v", got, terms)
 				}

@@ -153,9 +153,7 @@ func TestDueWorkThatCannotBeRead(t *testing.T) {
 				r.set(func(r *rotten) { r.due = why })
 				time.Sleep(time.Hour)
 				synctest.Wait()
-				if n := runs.count(); n != 1 {
-					t.Fatalf("the tool was entered %d times, want 1", n)
-				}
+				runs.want(t, 1)
 				r.set(func(r *rotten) { r.due = nil })
 				time.Sleep(2 * time.Minute)
 				w.wantState(w.ended(id), a2a.TaskStateCompleted)

@@ -136,11 +136,7 @@ func TestStopWhilePlanning(t *testing.T) {
 		w.start()
 		id := w.begin(w.message(a2a.NewTextPart("go")))
 		<-p.entered
-		stopped := make(chan struct{})
-		go func() {
-			defer close(stopped)
-			w.engine.Stop(0)
-		}()
+		stopped := w.stopping(0)
 		if !within(patience, stopped) {
 			t.Fatal("Stop(0) has not returned")
 		}

@@ -213,9 +213,7 @@ func TestProviderHasItsTime(t *testing.T) {
 			if ended != tc.ends {
 				t.Errorf("the provider's question has ended: %t, want %t", ended, tc.ends)
 			}
-			if due := w.dueOf(id); len(due) > 0 {
-				t.Errorf("due rows = %+v, want none", due)
-			}
+			w.nothingDue(id)
 		})
 	}
 }

@@ -140,10 +140,7 @@ func TestLateNamesItsAttempt(t *testing.T) {
 func TestLongErrorOfAToolset(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		runs := newCounted()
-		set := &away{err: errors.New(strings.Repeat("<html>", 3<<20)), list: []tool.Tool{&fake{name: "pay", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			runs.enter(ctx)
-			return nil, nil
-		}}}}
+		set := &away{err: errors.New(strings.Repeat("<html>", 3<<20)), list: []tool.Tool{&fake{name: "pay", gated: true, call: runs.enters}}}
 		w.start(func(cfg *engine.Config) { cfg.Tools = tool.NewRegistry(set) })
 		id := w.begun(alice, w.calls("pay", args{}))
 		a := w.onlyOne(id)
@@ -155,9 +152,7 @@ func TestLongErrorOfAToolset(t *testing.T) {
 		time.Sleep(time.Minute)
 		set.is.Store(false)
 		time.Sleep(time.Hour)
-		if n := runs.count(); n != 1 {
-			t.Errorf("the approved call was entered %d times, want 1; task %s %.200q", n, w.get(id).Status.State, statusText(w.get(id)))
-		}
+		runs.want(t, 1)
 	})
 }
 
@@ -573,8 +568,7 @@ func TestResultReturnedBeforeStop(t *testing.T) {
 		close(second) // and b returns meanwhile
 		<-returned
 		synctest.Wait()
-		stopped := make(chan struct{})
-		go func() { defer close(stopped); w.engine.Stop(0) }()
+		stopped := w.stopping(0)
 		synctest.Wait()
 		close(out)
 		<-stopped

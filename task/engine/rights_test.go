@@ -109,9 +109,8 @@ func TestWhoDecides(t *testing.T) {
 				t.Fatalf("Decide() = %v, %q; want %q", err, got, tc.want)
 			}
 			if tc.want == "" {
-				if !w.rested(id) || w.tools.count("transfer") != 1 {
-					t.Errorf("the tool ran %d times, want once", w.tools.count("transfer"))
-				}
+				w.rest(id)
+				w.wantRuns("transfer", 1)
 				got := w.asked(id)[0].Resolution
 				if got == nil || got.By.Subject != tc.by.Subject || got.By.Person != tc.by.Person || got.By.Kind != tc.by.Kind || !slices.Equal(got.By.Chain, tc.by.Chain) {
 					t.Errorf("resolution = %+v, want one by %+v", got, tc.by)
@@ -220,8 +219,8 @@ func TestRightsAtCommit(t *testing.T) {
 					pairs = append(pairs, "block", args{})
 				}
 				id := w.begin(w.calls(pairs...))
-				if !atWork && !w.rested(id) {
-					t.Fatal("the task does not rest")
+				if !atWork {
+					w.rest(id)
 				}
 				w.until("a question", func() bool { return len(w.waiting(id)) == 1 })
 				question := w.onlyOne(id).ID
@@ -234,9 +233,7 @@ func TestRightsAtCommit(t *testing.T) {
 					t.Errorf("the approval is %s, want pending", got.State)
 				}
 				w.tools.release()
-				if !w.rested(id) {
-					t.Fatal("the task does not rest")
-				}
+				w.rest(id)
 				if n := w.tools.count("transfer"); n != 0 && err != nil || n != 1 && err == nil {
 					t.Errorf("the tool ran %d times after %v", n, err)
 				}
@@ -328,9 +325,7 @@ func TestApproversAtTheSameMoment(t *testing.T) {
 					t.Errorf("the other was told %v, want a conflict with %s", late, first.Subject)
 				}
 			}
-			if !w.rested(id) {
-				t.Fatal("the task does not rest")
-			}
+			w.rest(id)
 			if approved == nil {
 				ran++
 			}

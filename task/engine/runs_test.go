@@ -29,11 +29,7 @@ func TestIgnoredTimeoutIsNotRepeated(t *testing.T) {
 		for _, gated := range []bool{false, true} {
 			runOnEachDisk(t, fmt.Sprintf("%+v gated %t", is, gated), func(t *testing.T, w *world) {
 				runs := w.counted()
-				w.tools.extra = []tool.Tool{&fake{name: "deaf", gated: gated, is: is, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-					runs.enter(ctx)
-					runs.hold()
-					return map[string]any{"late": true}, nil
-				}}}
+				w.tools.extra = []tool.Tool{&fake{name: "deaf", gated: gated, is: is, call: runs.holds}}
 				seen := newWitness()
 				w.cfg.Planner = seen
 				w.cfg.Limits = task.Limits{ToolTimeout: 20 * time.Millisecond, ToolGrace: 20 * time.Millisecond}
@@ -42,12 +38,8 @@ func TestIgnoredTimeoutIsNotRepeated(t *testing.T) {
 				if gated {
 					w.must(w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}))
 				}
-				if !w.rested(id) {
-					t.Fatalf("the task is at work forever; the tool was entered %d times", runs.count())
-				}
-				if n := runs.count(); n != 1 {
-					t.Errorf("the tool was entered %d times, want 1", n)
-				}
+				w.rest(id)
+				runs.want(t, 1)
 				if is.ReadOnly || is.Idempotent {
 					w.wantState(w.get(id), a2a.TaskStateFailed)
 					if r := w.mustResult(seen, id, "c1.1"); r.Outcome != task.OutcomeError || !strings.Contains(r.Error, "did not end in time") {
@@ -55,15 +47,11 @@ func TestIgnoredTimeoutIsNotRepeated(t *testing.T) {
 					}
 				} else {
 					w.wantState(w.get(id), a2a.TaskStateInputRequired)
-					if a := w.onlyOne(id); a.Kind != approval.KindOutcome {
-						t.Errorf("a person is asked about the %s, want the outcome", a.Kind)
-					}
+					w.asksOutcome(id)
 				}
 				runs.open()
 				w.until("the late result is recorded", func() bool { return w.audit("finished_late") > 0 })
-				if n := runs.count(); n != 1 {
-					t.Errorf("the tool was entered %d times in the end, want 1", n)
-				}
+				runs.want(t, 1)
 			})
 		}
 	}
@@ -76,30 +64,22 @@ func TestAbandonedRunsAreCountedByTool(t *testing.T) {
 	for _, is := range []tool.Annotations{{}, {ReadOnly: true}, {Idempotent: true}} {
 		runOnEachDisk(t, fmt.Sprintf("%+v", is), func(t *testing.T, w *world) {
 			runs := w.counted()
-			w.tools.extra = []tool.Tool{&fake{name: "deaf", is: is, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				runs.enter(ctx)
-				runs.hold()
-				return map[string]any{"late": true}, nil
-			}}}
+			w.tools.extra = []tool.Tool{&fake{name: "deaf", is: is, call: runs.holds}}
 			const limit = 8
 			seen := newWitness()
 			w.cfg.Planner = seen
 			w.cfg.Limits = task.Limits{ToolTimeout: 10 * time.Millisecond, ToolGrace: 10 * time.Millisecond, Abandoned: limit}
 			w.start()
 			for n := range limit {
-				id := w.begin(w.calls("deaf", args{}))
-				if !w.rested(id) || runs.count() != n+1 {
-					t.Fatalf("after task %d the tool was entered %d times, and the task is %s", n+1, runs.count(), w.get(id).Status.State)
-				}
+				w.rest(w.begin(w.calls("deaf", args{})))
+				runs.want(t, n+1)
 			}
 			id := w.send(w.calls("deaf", args{})).ID
 			w.wantState(w.get(id), a2a.TaskStateFailed)
 			if r := w.mustResult(seen, id, "c1.1"); r.Outcome != task.OutcomeError || !strings.Contains(r.Error, "deaf") {
 				t.Errorf("the planner was told %s, %q; want an error that names the tool", r.Outcome, r.Error)
 			}
-			if n := runs.count(); n != limit {
-				t.Errorf("the tool was entered %d times, want %d", n, limit)
-			}
+			runs.want(t, limit)
 			w.wantState(w.send(w.calls("write", args{"amount": 1, "to": "x"})), a2a.TaskStateCompleted)
 			w.wantState(w.send(w.calls("echo", args{})), a2a.TaskStateCompleted)
 			runs.open()
@@ -150,9 +130,7 @@ func repeats(t *testing.T, w *world, is tool.Annotations, gated, keeps bool) {
 		w.must(w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}))
 	}
 	synctest.Wait()
-	if n := runs.count(); n != 1 {
-		t.Fatalf("the tool was entered %d times, want 1", n)
-	}
+	runs.want(t, 1)
 	var pauses []time.Duration
 	for deaths := 1; ; deaths++ {
 		if deaths > most+1 {
@@ -166,9 +144,7 @@ func repeats(t *testing.T, w *world, is tool.Annotations, gated, keeps bool) {
 			break
 		}
 		pauses = append(pauses, w.afterPause(t, id, runs, before))
-		if n := runs.count(); n != before+1 {
-			t.Fatalf("death %d: the tool was entered %d times, want %d", deaths, n, before+1)
-		}
+		runs.want(t, before+1)
 	}
 	if n := runs.count() - 1; n != most {
 		t.Errorf("the call was repeated %d times, want %d", n, most)
@@ -181,16 +157,11 @@ func repeats(t *testing.T, w *world, is tool.Annotations, gated, keeps bool) {
 			t.Errorf("the repetitions came after %v, want each pause longer than the one before", pauses)
 		}
 	}
-	asked := w.onlyOne(id)
-	if asked.Kind != approval.KindOutcome {
-		t.Errorf("a person is asked about the %s, want the outcome", asked.Kind)
-	}
+	asked := w.asksOutcome(id)
 	w.wantState(w.get(id), a2a.TaskStateInputRequired)
 	runs.open()
 	w.wantState(w.send(w.decision(id, approve(asked.ID))), a2a.TaskStateCompleted)
-	if n := runs.count(); n != most+2 {
-		t.Errorf("the tool was entered %d times in the end, want %d", n, most+2)
-	}
+	runs.want(t, most+2)
 }
 
 // afterPause lets the pause of a call pass, if it has one, with a restart in its
@@ -259,8 +230,8 @@ func oneCounts(t *testing.T, w *world, atWork bool) {
 		pairs = append(pairs, "block", args{})
 	}
 	id := w.begin(w.calls(pairs...))
-	if !atWork && !w.rested(id) {
-		t.Fatal("the task does not rest")
+	if !atWork {
+		w.rest(id)
 	}
 	question := w.onlyOne(id).ID
 	opinions := make([]opinion, many)
@@ -316,9 +287,7 @@ func oneCounts(t *testing.T, w *world, atWork bool) {
 		t.Fatalf("nobody's decision counted: %v", opinions[0].err)
 	}
 	w.tools.release()
-	if !w.rested(id) {
-		t.Fatal("the task is at work forever")
-	}
+	w.rest(id)
 	got := w.asked(id)[0]
 	if got.State != winner.state || got.Resolution == nil || got.Resolution.Verb != winner.answer.Verb || got.Resolution.By.Subject != winner.by.Subject {
 		t.Errorf("the approval is %s by %+v, want %s by %s", got.State, got.Resolution, winner.state, winner.by.Subject)

@@ -282,9 +282,7 @@ func TestResultThatIsOvertakenIsLate(t *testing.T) {
 		d.let(1)
 		d.drain()
 		w.wantState(w.get(id), a2a.TaskStateCanceled)
-		if n := w.audit("finished_late"); n != 1 {
-			t.Errorf("%d late results are audited, want 1", n)
-		}
+		w.wantAudited("finished_late", 1)
 	})
 }
 

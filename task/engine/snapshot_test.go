@@ -187,18 +187,12 @@ func TestArtifactsOfAnEarlierServer(t *testing.T) {
 		}
 		w.startTools(pours(false /* holds */))
 		id := w.begin(w.message(a2a.NewTextPart("go")))
-		rested := func() {
-			t.Helper()
-			if !w.rested(id) {
-				t.Fatal("the task does not come to rest")
-			}
-		}
-		rested()
+		w.rest(id)
 		w.wrap = nil
 		w.restart()
 		for range 2 {
 			w.approves(id)
-			rested()
+			w.rest(id)
 			w.restart()
 		}
 		got := w.get(id)

@@ -118,10 +118,7 @@ func TestWaitingRowIsLookedAtAgain(t *testing.T) {
 func TestWaitingFillsTheLog(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		runs := newCounted()
-		set := &away{err: errors.New("502 Bad Gateway: " + strings.Repeat("<html>", 700)), list: []tool.Tool{&fake{name: "pay", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			runs.enter(ctx)
-			return map[string]any{}, nil
-		}}}}
+		set := &away{err: errors.New("502 Bad Gateway: " + strings.Repeat("<html>", 700)), list: []tool.Tool{&fake{name: "pay", gated: true, call: runs.enters}}}
 		w.cfg.Limits = task.Limits{Task: 2 << 20}
 		all := w.tools.all()
 		w.start(func(c *engine.Config) { c.Tools = tool.NewRegistry(tool.NewToolset("x", all...), set) })
@@ -132,9 +129,7 @@ func TestWaitingFillsTheLog(t *testing.T) {
 		time.Sleep(36 * time.Hour)
 		set.is.Store(false)
 		time.Sleep(time.Hour)
-		if n := runs.count(); n != 1 {
-			t.Errorf("the approved call was entered %d times, want 1: %.300q", n, statusText(w.get(id)))
-		}
+		runs.want(t, 1)
 	})
 }
 
@@ -145,11 +140,7 @@ func TestDefaultsOfOutcomeQuestion(t *testing.T) {
 		w.cfg.Policy = defaults(t, approval.Terms{FourEyes: true})
 		runs := w.counted()
 		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
-		w.startTools(&fake{name: "late", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			runs.enter(ctx)
-			runs.hold()
-			return map[string]any{}, nil
-		}})
+		w.startTools(&fake{name: "late", call: runs.holds})
 		id := w.begin(w.calls("late", args{}))
 		time.Sleep(2 * time.Minute)
 		a := w.onlyOne(id)
@@ -236,9 +227,7 @@ func TestTroubleThatIsOverIsForgotten(t *testing.T) {
 		time.Sleep(26 * time.Hour)
 		r.set(false)
 		time.Sleep(time.Hour)
-		if n := runs.count(); n != 2 {
-			t.Fatalf("the tool was entered %d times, want 2", n)
-		}
+		runs.want(t, 2)
 		r.set(true)
 		down := time.Now()
 		time.Sleep(48 * time.Hour) // the second pause is over since an hour at most
@@ -307,9 +296,7 @@ func TestAskRemovesTheRetryTimer(t *testing.T) {
 		r.set(false)
 		time.Sleep(2 * time.Second)
 		w.onlyOne(id)
-		for _, d := range w.dueOf(id) {
-			t.Errorf("work of kind %s, %q is still due at %s", d.Kind, d.Key, d.Time.Time())
-		}
+		w.nothingDue(id)
 	})
 }
 

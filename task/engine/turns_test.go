@@ -136,9 +136,7 @@ func TestLateResultWakesNobody(t *testing.T) {
 		before := w.header(id)
 		w.tools.release()
 		synctest.Wait()
-		if n := w.audit("finished_late"); n != 1 {
-			t.Fatalf("%d late results are audited, want 1", n)
-		}
+		w.wantAudited("finished_late", 1)
 		if after := w.header(id); after.Fence != before.Fence || after.Pub != before.Pub || after.Phase != store.Parked {
 			t.Errorf("the task was %+v, and is %+v", before, after)
 		}
@@ -198,8 +196,7 @@ func TestRunBeginsDuringStop(t *testing.T) {
 		}}}
 		w.prepare()
 		id := w.begin(w.calls("work", args{}))
-		stopped := make(chan struct{})
-		go func() { defer close(stopped); w.engine.Stop(time.Minute) }()
+		stopped := w.stopping(time.Minute)
 		synctest.Wait()
 		w.run()
 		<-stopped
@@ -290,9 +287,7 @@ func TestTurnThatCannotGoOnIsTriedAgain(t *testing.T) {
 			t.Fatal("nothing was refused")
 		}
 		w.wantState(w.get(id), a2a.TaskStateInputRequired) // nobody knows what came of block
-		if a := w.onlyOne(id); a.Kind != approval.KindOutcome {
-			t.Errorf("the %s is asked, want the outcome", a.Kind)
-		}
+		w.asksOutcome(id)
 	})
 }
 

@@ -195,6 +195,16 @@ func (w *world) run() {
 	})
 }
 
+// stopping tells the engine to stop, and returns a channel that is closed when it has.
+func (w *world) stopping(grace time.Duration) <-chan struct{} {
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		w.engine.Stop(grace)
+	}()
+	return stopped
+}
+
 // restart stops the engine and starts another on the same disk.
 func (w *world) restart(changes ...func(*engine.Config)) {
 	w.t.Helper()
