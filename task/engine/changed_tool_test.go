@@ -166,28 +166,6 @@ func TestCallOfChangedToolIsAskedAnew(t *testing.T) {
 	}
 }
 
-// A call whose arguments the tool does not take any more ends with an error.
-func TestCallThatChangedToolRefusesIsNotEntered(t *testing.T) {
-	t.Parallel()
-	for _, by := range pauses {
-		runOnEachDisk(t, string(by), func(t *testing.T, w *world) {
-			h := halt(t, w, by, engine.Config{})
-			h.redefine(map[string]any{"type": "object", "properties": map[string]any{"amount": map[string]any{"type": "number"}}, "required": []any{"amount", "iban"}})
-			var said *approval.Error
-			var over *task.StateError
-			if err := h.goOn(); err != nil && !errors.As(err, &said) && !errors.As(err, &over) {
-				t.Fatalf("the answer = %v, want none, an approval.Error or a StateError", err)
-			}
-			h.runs.want(t, 1)
-			w.wantState(w.ended(h.id), a2a.TaskStateFailed)
-			if r := w.mustResult(h.seen, h.id, "c1.1"); r.Outcome == task.OutcomeOK || r.Error == "" {
-				t.Errorf("the planner was told %s, %q; want an error", r.Outcome, r.Error)
-			}
-			w.idle(t, h.id)
-		})
-	}
-}
-
 // shifty is a toolset that makes its tool again each time that it is asked.
 type shifty struct {
 	mu      sync.Mutex

@@ -167,35 +167,6 @@ func TestCheckpointReturnsWhenItIsDurable(t *testing.T) {
 	})
 }
 
-// A checkpoint that the disk gets after the task was canceled is refused, and its tool is
-// told so.
-func TestCheckpointThatIsOvertakenIsRefused(t *testing.T) {
-	onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
-		var got error
-		w.startTools(newKeeper("job", func(ctx tool.Context, _ int) (map[string]any, error) {
-			d.hold()
-			got = tool.Checkpoint(context.WithoutCancel(ctx), json.RawMessage(`1`))
-			return map[string]any{}, got
-		}))
-		id := w.begun(alice, w.calls("job", args{}))
-		if n := d.waiting(); n != 1 {
-			t.Fatalf("%d batches wait, want that of the checkpoint", n)
-		}
-		go func() {
-			if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-				t.Error(err)
-			}
-		}()
-		synctest.Wait()
-		d.let(1)
-		d.drain()
-		if got == nil || len(w.checkpoints(id)) > 0 {
-			t.Errorf("Checkpoint() = %v, and %v are in the log of a task that was canceled before", got, w.checkpoints(id))
-		}
-		w.wantState(w.get(id), a2a.TaskStateCanceled)
-	})
-}
-
 // A call that was told to end keeps nothing any more, whatever context its tool uses: its
 // run may be over for everybody else. One that ignores its time limit is unknown, even
 // after a checkpoint: nobody else can continue it.
@@ -388,95 +359,30 @@ func TestCheckpointsLeaveRoomForResults(t *testing.T) {
 	})
 }
 
-// What a suspension keeps replaces a checkpoint, and the other way round. A suspension
-// that keeps nothing, such as that of tool.RequestConfirmation, leaves the checkpoint.
-// Answers are given to the tool once: a checkpoint after them takes their place.
+// What a suspension keeps replaces a checkpoint. A suspension that keeps nothing, such as that
+// of tool.RequestConfirmation, leaves the checkpoint.
 func TestCheckpointsAndSuspensions(t *testing.T) {
 	t.Parallel()
-	ask := []tool.Ask{{Kind: tool.AskQuestion, Hint: "which one?"}}
+	suspends := func(state json.RawMessage) func(tool.Context) error {
+		return func(tool.Context) error { return &tool.Suspension{Asks: []tool.Ask{whichOne}, State: state} }
+	}
 	for name, tc := range map[string]struct {
-		run  func(ctx tool.Context, n int) error // nil: done
-		die  int                                 // the process dies while the tool is in this run
-		want []visit
+		ends  func(ctx tool.Context) error // the first run
+		state string                       // of the second
 	}{
-		"a suspension keeps its own": {
-			run: func(ctx tool.Context, n int) error {
-				if n > 1 {
-					return nil
-				}
-				return errors.Join(tool.Checkpoint(ctx, json.RawMessage(`1`)), &tool.Suspension{Asks: ask, State: json.RawMessage(`2`)})
-			},
-			want: []visit{{"c1.1", "", 0}, {"c1.1", "2", 1}},
-		},
-		"a suspension keeps nothing": {
-			run: func(ctx tool.Context, n int) error {
-				if n > 1 {
-					return nil
-				}
-				return errors.Join(tool.Checkpoint(ctx, json.RawMessage(`1`)), &tool.Suspension{Asks: ask})
-			},
-			want: []visit{{"c1.1", "", 0}, {"c1.1", "1", 1}},
-		},
-		"a suspension keeps null": {
-			run: func(ctx tool.Context, n int) error {
-				if n > 1 {
-					return nil
-				}
-				return errors.Join(tool.Checkpoint(ctx, json.RawMessage(`1`)), &tool.Suspension{Asks: ask, State: json.RawMessage(`null`)})
-			},
-			want: []visit{{"c1.1", "", 0}, {"c1.1", "null", 1}},
-		},
-		"a confirmation": {
-			run: func(ctx tool.Context, n int) error {
-				if n == 1 {
-					if err := tool.Checkpoint(ctx, json.RawMessage(`1`)); err != nil {
-						return err
-					}
-				}
-				return tool.RequestConfirmation(ctx, "really?", nil)
-			},
-			want: []visit{{"c1.1", "", 0}, {"c1.1", "1", 1}},
-		},
-		"the process dies before a checkpoint has taken the place of the answers": {
-			run: func(ctx tool.Context, n int) error {
-				switch n {
-				case 1:
-					return errors.Join(tool.Checkpoint(ctx, json.RawMessage(`1`)), &tool.Suspension{Asks: ask, State: json.RawMessage(`2`)})
-				case 2:
-					_, err := untilCut(ctx)
-					return err
-				}
-				return nil
-			},
-			die:  2,
-			want: []visit{{"c1.1", "", 0}, {"c1.1", "2", 1}, {"c1.1", "2", 1}},
-		},
-		"the process dies after a checkpoint has taken the place of the answers": {
-			run: func(ctx tool.Context, n int) error {
-				switch n {
-				case 1:
-					return &tool.Suspension{Asks: ask, State: json.RawMessage(`1`)}
-				case 2:
-					if err := tool.Checkpoint(ctx, json.RawMessage(`2`)); err != nil {
-						return err
-					}
-					_, err := untilCut(ctx)
-					return err
-				}
-				return nil
-			},
-			die:  2,
-			want: []visit{{"c1.1", "", 0}, {"c1.1", "1", 1}, {"c1.1", "2", 0}},
-		},
+		"a suspension keeps its own": {suspends([]byte(`2`)), "2"},
+		"a suspension keeps nothing": {suspends(nil), "1"},
+		"a suspension keeps null":    {suspends([]byte(`null`)), "null"},
+		"a confirmation":             {func(ctx tool.Context) error { return tool.RequestConfirmation(ctx, "really?", nil) }, "1"},
 	} {
 		runOnEachDisk(t, name, func(t *testing.T, w *world) {
 			job := newKeeper("job", func(ctx tool.Context, n int) (map[string]any, error) {
-				err := tc.run(ctx, n)
-				return map[string]any{}, err
+				if n > 1 {
+					return args{}, nil
+				}
+				return nil, errors.Join(tool.Checkpoint(ctx, []byte(`1`)), tc.ends(ctx))
 			})
-			var k killer
-			w.wrap, w.tools.extra = k.wrap, []tool.Tool{job}
-			w.start()
+			w.startTools(job)
 			id := w.begun(alice, w.calls("job", args{}))
 			a := w.onlyOne(id)
 			answer := approval.Answer{ID: a.ID, Verb: approval.Respond, Response: []byte(`"the blue one"`)}
@@ -486,13 +392,8 @@ func TestCheckpointsAndSuspensions(t *testing.T) {
 			w.restart() // what is kept is in the log
 			w.must(w.decide(alice, id, answer))
 			synctest.Wait()
-			if tc.die > 0 {
-				k.die()
-				w.restart()
-				synctest.Wait()
-			}
 			w.wantState(w.get(id), a2a.TaskStateCompleted)
-			job.want(t, tc.want...)
+			job.want(t, visit{"c1.1", "", 0}, visit{"c1.1", tc.state, 1})
 		})
 	}
 }

@@ -286,24 +286,6 @@ func TestAmbiguousCallIDsAreRefused(t *testing.T) {
 					return // refused as a task
 				}
 				t.Errorf("the calls were taken: %s, and %v are asked", w.get(id).Status.State, idsOf(w.waiting(id)))
-				// What comes of it: approve what is shown as the harmless call, and once more.
-				for _, c := range calls {
-					if c.id == "" || c.amount == million {
-						continue
-					}
-					_, _ = w.sendAs(alice, w.decision(id, approve(c.id)))
-					w.rest(id)
-					_, _ = w.sendAs(alice, w.decision(id, approve(c.id)))
-					w.rest(id)
-					break
-				}
-				w.tools.mu.Lock()
-				defer w.tools.mu.Unlock()
-				for run := range w.tools.runs {
-					if strings.Contains(run, fmt.Sprintf(`"amount":%d`, million)) {
-						t.Errorf("ran %s, which nobody had approved", run)
-					}
-				}
 			})
 		}
 	}

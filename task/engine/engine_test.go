@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -52,26 +51,6 @@ func TestRejectNeverRuns(t *testing.T) {
 		done := w.send(w.decision(got.ID, reject(w.pending(got)[0], "too much")))
 		w.wantState(done, a2a.TaskStateCanceled)
 		w.wantRuns("transfer", 0)
-	})
-}
-
-func TestEditRunsEdited(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		got := w.send(w.calls("transfer", args{"amount": 100, "to": "bob"}))
-		id := w.pending(got)[0]
-		edit := map[string]any{"id": id, "decision": "edit", "arguments": map[string]any{"amount": "much", "to": "bob"}}
-		_, err := w.sendAs(alice, w.decision(got.ID, edit))
-		var wrong *approval.Error
-		if !errors.As(err, &wrong) || wrong.Reason != approval.ReasonMalformed {
-			t.Fatalf("an edit against the schema = %v, want %s", err, approval.ReasonMalformed)
-		}
-		edit["arguments"] = map[string]any{"amount": 5, "to": "carol"}
-		w.wantState(w.send(w.decision(got.ID, edit)), a2a.TaskStateCompleted)
-		w.tools.mu.Lock()
-		defer w.tools.mu.Unlock()
-		if n := w.tools.runs[fmt.Sprintf(`%s c1.1 transfer {"amount":5,"to":"carol"}`, got.ID)]; n != 1 || len(w.tools.runs) != 1 {
-			t.Errorf("runs = %v, want the edited call once", w.tools.runs)
-		}
 	})
 }
 

@@ -40,37 +40,6 @@ func defaults(t *testing.T, terms approval.Terms) *approval.Policy {
 	return p
 }
 
-func TestDeadlines(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		on    approval.OnExpiry
-		state a2a.TaskState
-	}{
-		{"", a2a.TaskStateCanceled},
-		{approval.ExpiryRejects, a2a.TaskStateCanceled},
-		{approval.ExpiryCancels, a2a.TaskStateCanceled},
-	} {
-		t.Run(string(tc.on), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				w := newMemory(t)
-				w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 30 * time.Millisecond, OnExpiry: tc.on}})}
-				w.start()
-				got := w.send(w.calls("deadline", args{}))
-				id := w.pending(got)[0]
-				err := w.engine.Follow(w.ctx(), alice, mustID(got.ID), 0, engine.UntilEnd, func([]engine.Event) error { return nil })
-				w.must(err)
-				w.wantState(w.get(got.ID), tc.state)
-				w.wantRuns("deadline", 0)
-				_, err = w.sendAs(alice, w.decision(got.ID, approve(id)))
-				if err == nil || !strings.Contains(err.Error(), "expired") && !strings.Contains(err.Error(), "canceled") {
-					t.Errorf("a late decision = %v, want that it expired", err)
-				}
-			})
-		})
-	}
-}
-
 // A deadline between two milliseconds is not missed: its due row has whole ones, and
 // comes before it.
 func TestDeadlineWithinMillisecond(t *testing.T) {

@@ -17,46 +17,6 @@ import (
 	"a2a-server/tool"
 )
 
-// A tool that ignores its time-out is entered once, whatever it declares. When a
-// repetition would do no harm its call has failed, and says so; else a person says
-// what came of it.
-func TestIgnoredTimeoutIsNotRepeated(t *testing.T) {
-	t.Parallel()
-	for _, is := range []tool.Annotations{
-		{}, {ReadOnly: true}, {Idempotent: true}, {ReadOnly: true, Idempotent: true},
-		{Destructive: true}, {Idempotent: true, Destructive: true},
-	} {
-		for _, gated := range []bool{false, true} {
-			runOnEachDisk(t, fmt.Sprintf("%+v gated %t", is, gated), func(t *testing.T, w *world) {
-				runs := w.counted()
-				w.tools.extra = []tool.Tool{&fake{name: "deaf", gated: gated, is: is, call: runs.holds}}
-				seen := newWitness()
-				w.cfg.Planner = seen
-				w.cfg.Limits = task.Limits{ToolTimeout: 20 * time.Millisecond, ToolGrace: 20 * time.Millisecond}
-				w.start()
-				id := w.begin(w.calls("deaf", args{}))
-				if gated {
-					w.must(w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}))
-				}
-				w.rest(id)
-				runs.want(t, 1)
-				if is.ReadOnly || is.Idempotent {
-					w.wantState(w.get(id), a2a.TaskStateFailed)
-					if r := w.mustResult(seen, id, "c1.1"); r.Outcome != task.OutcomeError || !strings.Contains(r.Error, "did not end in time") {
-						t.Errorf("the planner was told %s, %q; want an error that says that the tool did not end in time", r.Outcome, r.Error)
-					}
-				} else {
-					w.wantState(w.get(id), a2a.TaskStateInputRequired)
-					w.asksOutcome(id)
-				}
-				runs.open()
-				w.until("the late result is recorded", func() bool { return w.audit("finished_late") > 0 })
-				runs.want(t, 1)
-			})
-		}
-	}
-}
-
 // Runs that do not end are counted by tool: one that has too many of them is not
 // entered any more, and all others are. When its runs end, it is entered again.
 func TestAbandonedRunsAreCountedByTool(t *testing.T) {

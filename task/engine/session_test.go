@@ -236,37 +236,6 @@ func TestStateOfContext(t *testing.T) {
 	})
 }
 
-// Calls of one step that end in one batch, or in several, leave one state.
-func TestStateOfParallelCalls(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
-		s := newSessionWorld(w)
-		w.start()
-		var step, want []string
-		for i := range 10 {
-			step = append(step, fmt.Sprintf("set k%d=%d", i, i))
-			want = append(want, fmt.Sprintf("k%d=%d", i, i))
-		}
-		for range 3 {
-			s.want(s.run(alice, "c", strings.Join(step, " | "), "get"), strings.Join(want, " "))
-			s.want(s.run(alice, "c", "get"), strings.Join(want, " "))
-		}
-	})
-}
-
-// A call that is suspended sets nothing, and sees what others have set when it resumes.
-func TestStateOfSuspendedCall(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
-		s := newSessionWorld(w)
-		w.start()
-		waits := w.await(s.begin(alice, "c", "asks lost=1"))
-		w.wantState(waits, a2a.TaskStateInputRequired)
-		s.want(s.run(alice, "c", "get", "set other=1"), "")
-		w.restart()
-		w.wantState(w.send(w.decision(waits.ID, approve(w.pending(waits)[0]))), a2a.TaskStateCompleted)
-		s.want(s.gets(waits.ID), "other=1")
-	})
-}
-
 // A task that is running sees, at its next call, what another task has set meanwhile; and
 // what it sets itself counts from then on.
 func TestStateOfTasksAtOnce(t *testing.T) {
