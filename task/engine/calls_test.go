@@ -66,8 +66,7 @@ func TestRefusedChunksTakeNoRoom(t *testing.T) {
 		id := w.begin(w.message(a2a.NewTextPart("go")))
 		time.Sleep(time.Minute)
 		w.approves(id)
-		time.Sleep(4*time.Minute + time.Second)
-		synctest.Wait()
+		pass(4*time.Minute + time.Second)
 		for _, e := range w.events(id) {
 			if strings.Contains(string(e.Data), task.ErrLogFull.Error()) {
 				t.Errorf("a call has failed: %s", e.Data)

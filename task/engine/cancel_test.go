@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -65,8 +64,7 @@ func TestCancelCallWhileItRuns(t *testing.T) {
 				err = w.engine.CancelCall(w.ctx(), alice, parsed, "c1.1")
 			}
 			w.must(err)
-			time.Sleep(25 * time.Hour)
-			synctest.Wait()
+			pass(25 * time.Hour)
 			w.ended(id)
 			if r := w.mustResult(seen, id, "c1.1"); r.Outcome != tc.want {
 				t.Errorf("the call ended %s, %q; want %s", r.Outcome, r.Error, tc.want)
@@ -321,8 +319,7 @@ func TestSendEndsWithItsContext(t *testing.T) {
 			_, err := w.engine.Send(ctx, engine.Send{By: alice, Message: w.calls("pay", args{})})
 			t.Logf("Send() = %v", err)
 		}()
-		time.Sleep(time.Hour)
-		synctest.Wait()
+		pass(time.Hour)
 		select {
 		case <-sent:
 		default:

@@ -117,8 +117,7 @@ func TestCallContinuesFromItsCheckpoint(t *testing.T) {
 				k.die()
 				w.restart()
 			}
-			time.Sleep(time.Minute) // the second time after a pause
-			synctest.Wait()
+			pass(time.Minute) // the second time after a pause
 			job.want(t, visit{call: "c1.1"}, visit{"c1.1", `{"run":1,"n":1}`, 0}, visit{"c1.1", `{"run":2,"n":1}`, 0})
 			w.wantState(w.get(id), a2a.TaskStateCompleted)
 			asked := w.asked(id)
@@ -190,8 +189,7 @@ func TestCutCallKeepsNothing(t *testing.T) {
 			if cancel {
 				w.cancel(id)
 			}
-			time.Sleep(time.Minute)
-			synctest.Wait()
+			pass(time.Minute)
 			if late == nil || fmt.Sprint(w.checkpoints(id)) != `["begun"]` {
 				t.Errorf("a checkpoint after the end of its call = %v, and %v are in the log", late, w.checkpoints(id))
 			}

@@ -230,8 +230,7 @@ func TestLargeTasksAreChangedInTurn(t *testing.T) {
 		if err := <-change(w.ctx(), carol, small); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(5 * time.Second)
-		synctest.Wait()
+		pass(5 * time.Second)
 		if a := w.asked(expires)[0]; a.State != approval.Expired {
 			t.Errorf("the deadline of a large task has waited: its approval is %s", a.State)
 		}

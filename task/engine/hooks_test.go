@@ -198,9 +198,7 @@ func TestHooksSeeOnlyCallsThatEnd(t *testing.T) {
 		"asks":    tool.ErrConfirmationRequired,
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				w := newMemory(t)
+			inMemory(t, func(t *testing.T, w *world) {
 				var hooked atomic.Int32
 				hook := after(func(r *task.Result) error { hooked.Add(1); r.Error, r.Content = "", []byte(`{}`); return nil })
 				w.tools.extra = []tool.Tool{&fake{name: "run", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -229,9 +227,7 @@ func TestHooksSeeOnlyCallsThatEnd(t *testing.T) {
 
 // A hook that hangs is given up with its call, whose result nobody sees unchecked.
 func TestHookThatHangs(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newMemory(t)
+	inMemory(t, func(t *testing.T, w *world) {
 		release := make(chan struct{})
 		t.Cleanup(func() { close(release) })
 		w.tools.extra = []tool.Tool{&fake{name: "run", is: tool.Annotations{ReadOnly: true}, call: func(tool.Context, map[string]any) (map[string]any, error) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -51,8 +50,7 @@ func TestDoubtAboutAJobComesFirst(t *testing.T) {
 			change(p)
 			w.startTools(p)
 			id := w.print()
-			time.Sleep(time.Hour)
-			synctest.Wait()
+			pass(time.Hour)
 			starts, polls, _ := p.did()
 			if a := w.waiting(id); len(a) != 1 || a[0].Kind != approval.KindOutcome || starts != 1 || polls > 1 {
 				t.Errorf("%d starts and %d polls; %d approvals are pending, want that of the outcome", starts, polls, len(a))
@@ -224,14 +222,12 @@ func TestHostileValues(t *testing.T) {
 		runOnEachDisk(t, name, func(t *testing.T, w *world) {
 			w.startTools(&fake{name: "hostile", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) { return call(ctx) }})
 			id := w.begin(w.calls("hostile", args{}))
-			time.Sleep(time.Minute)
-			synctest.Wait()
+			pass(time.Minute)
 			if says := statusText(w.get(id)); strings.Contains(says, "The task failed") {
 				t.Errorf("the task, not the call, has failed: %.300s", says)
 			}
 			w.restart()
-			time.Sleep(time.Minute)
-			synctest.Wait()
+			pass(time.Minute)
 			got := w.get(id)
 			if s := got.Status.State; s != a2a.TaskStateCompleted && s != a2a.TaskStateFailed && s != a2a.TaskStateInputRequired {
 				t.Errorf("the task is %s", s)
@@ -258,8 +254,7 @@ func TestPollerThatIsNoneAnyMore(t *testing.T) {
 				return args{"printed": "at once"}, nil
 			}}}
 			w.restart()
-			time.Sleep(time.Hour)
-			synctest.Wait()
+			pass(time.Hour)
 			if a := w.waiting(id); calls != 0 || len(a) != 1 || a[0].Kind != approval.KindOutcome {
 				t.Fatalf("it was called %d times, and %d approvals are pending, want that of the outcome", calls, len(a))
 			}

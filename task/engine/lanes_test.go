@@ -157,8 +157,7 @@ func TestSlowCallsMakeRoom(t *testing.T) {
 		if got := w.stateOf(alice, id); got != a2a.TaskStateSubmitted {
 			t.Fatalf("with every turn taken a task is %s, want %s", got, a2a.TaskStateSubmitted)
 		}
-		time.Sleep(time.Second)
-		synctest.Wait()
+		pass(time.Second)
 		if got := w.stateOf(alice, id); got != a2a.TaskStateCompleted {
 			t.Errorf("beside calls that have been running for a second a task is %s, want %s", got, a2a.TaskStateCompleted)
 		}
@@ -218,8 +217,7 @@ func TestAbandonedRunHoldsNoTurn(t *testing.T) {
 		w.start()
 		for _, by := range []auth.Principal{alice, carol} {
 			w.begun(by, w.calls("stubborn", args{}))
-			time.Sleep(time.Second)
-			synctest.Wait()
+			pass(time.Second)
 		}
 		if l := w.engine.Load(); l.Turns != 0 {
 			t.Errorf("Load() = %+v, want that runs which were given up hold no turn", l)
@@ -296,8 +294,7 @@ func TestDeadlineNeedsNoRoom(t *testing.T) {
 			for range 2 {
 				w.begun(alice, w.calls("block", args{}))
 			}
-			time.Sleep(600 * time.Millisecond)
-			synctest.Wait()
+			pass(600 * time.Millisecond)
 			want := map[approval.OnExpiry]approval.State{approval.ExpiryRejects: approval.Expired, approval.ExpiryCancels: approval.Expired, approval.ExpiryKeeps: approval.Pending}[outcome]
 			if a := w.asked(id)[0]; a.State != want || a.Deadline != nil && outcome == approval.ExpiryKeeps {
 				t.Errorf("%s: the approval is %s with deadline %v", outcome, a.State, a.Deadline)
@@ -313,8 +310,7 @@ func TestDecisionHastensATaskThatWaits(t *testing.T) {
 		w.start()
 		id := w.begun(alice, w.calls("sleep", args{}, "transfer", args{"amount": 1, "to": "x"}))
 		w.begun(alice, w.calls("block", args{}))
-		time.Sleep(30 * time.Millisecond) // the sleeper's time has come
-		synctest.Wait()
+		pass(30 * time.Millisecond) // the sleeper's time has come
 		if n := w.tools.count("sleep"); n != 0 {
 			t.Fatal("the task has its turn, want that it waits")
 		}
@@ -496,15 +492,13 @@ func TestTaskSaysThatItWaits(t *testing.T) {
 		w.start()
 		w.takeTheTurn()
 		id := w.begun(alice, w.calls("echo", args{}))
-		time.Sleep(999 * time.Millisecond)
-		synctest.Wait()
+		pass(999 * time.Millisecond)
 		before := w.get(id)
 		w.wantState(before, a2a.TaskStateSubmitted)
 		if s := statusText(before); s != "" {
 			t.Errorf("too early the status says %q", s)
 		}
-		time.Sleep(time.Hour)
-		synctest.Wait()
+		pass(time.Hour)
 		got := w.get(id)
 		w.wantState(got, a2a.TaskStateSubmitted)
 		if s := statusText(got); !strings.Contains(s, "waits for its turn") {
@@ -530,8 +524,7 @@ func TestResumedTaskSaysThatItWaits(t *testing.T) {
 		w.startTools(dozer(time.Now().Add(time.Minute)))
 		id := w.begun(alice, w.calls("doze", args{}))
 		w.takeTheTurn()
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
+		pass(2 * time.Minute)
 		got := w.get(id)
 		w.wantState(got, a2a.TaskStateWorking)
 		if s := statusText(got); !strings.Contains(s, "waits for its turn") {

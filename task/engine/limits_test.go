@@ -77,8 +77,7 @@ func TestWakeWithoutTurn(t *testing.T) {
 		}
 		w.start()
 		sleeps, blocks := w.begun(alice, w.calls("sleep", args{})), w.begun(alice, w.calls("block", args{}))
-		time.Sleep(30 * time.Millisecond) // the sleeper's time has come
-		synctest.Wait()
+		pass(30 * time.Millisecond) // the sleeper's time has come
 		if w.tools.count("block") != 1 || handled.Load() == 0 {
 			t.Fatalf("the turn is taken %d times, and due work was done %d times; want both once", w.tools.count("block"), handled.Load())
 		}

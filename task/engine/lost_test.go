@@ -129,8 +129,7 @@ func TestLostTaskStandsStill(t *testing.T) {
 		w.stop()
 		r.set(func(r *rotten) { r.lost, r.reads = parsed, 0 })
 		w.start()
-		time.Sleep(24 * time.Hour)
-		synctest.Wait()
+		pass(24 * time.Hour)
 		r.set(func(r *rotten) {
 			if r.reads != 1 {
 				t.Errorf("it was read %d times in a day, want once", r.reads)
@@ -151,8 +150,7 @@ func TestDueWorkThatCannotBeRead(t *testing.T) {
 				w.startWith(&outlet{tools: []tool.Tool{s}}, callsOf("sleeper", `{}`))
 				id := w.begun(alice, w.message(a2a.NewTextPart("go")))
 				r.set(func(r *rotten) { r.due = why })
-				time.Sleep(time.Hour)
-				synctest.Wait()
+				pass(time.Hour)
 				runs.want(t, 1)
 				r.set(func(r *rotten) { r.due = nil })
 				time.Sleep(2 * time.Minute)
@@ -173,8 +171,7 @@ func TestRecoveryThatIsRefused(t *testing.T) {
 			w.start()
 			time.Sleep(time.Hour)
 			r.set(func(r *rotten) { r.claim = nil })
-			time.Sleep(2 * time.Minute)
-			synctest.Wait()
+			pass(2 * time.Minute)
 			w.wantState(w.get(id), a2a.TaskStateInputRequired)
 		})
 	})
@@ -237,8 +234,7 @@ func TestDueWorkOnReadOnlyStore(t *testing.T) {
 		}
 		synctest.Wait()
 		r.set(func(r *rotten) { r.writes = store.ErrReadOnly })
-		time.Sleep(24 * time.Hour)
-		synctest.Wait()
+		pass(24 * time.Hour)
 		r.set(func(r *rotten) {
 			if r.refused > 20 {
 				t.Errorf("%d batches were refused in a day, want one for each deadline at most", r.refused)

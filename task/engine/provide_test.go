@@ -188,8 +188,7 @@ func TestProviderHasItsTime(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			return true, nil
 		}, do: func(w *world, id a2a.TaskID) error {
-			time.Sleep(time.Minute)
-			synctest.Wait()
+			pass(time.Minute)
 			w.wantState(w.get(id), a2a.TaskStateInputRequired)
 			time.Sleep(time.Minute)
 			return nil

@@ -95,9 +95,7 @@ func reporting(t *testing.T, do func(ctx tool.Context), change ...func(*engine.C
 // A report is a working update with metadata and no message; the task has the newest one
 // until its next status.
 func TestReport(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newMemory(t)
+	inMemory(t, func(t *testing.T, w *world) {
 		hold := make(chan struct{})
 		w.startTools(working(func(ctx tool.Context) {
 			tool.Report(ctx, tool.Progress{Done: 1})
@@ -106,8 +104,7 @@ func TestReport(t *testing.T) {
 			<-hold
 		}))
 		id := w.begin(w.calls("work", args{}))
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		pass(time.Minute)
 		got, before := w.get(id), w.header(id)
 		meta, _ := json.Marshal(got.Metadata[task.ProgressKey])
 		want := `{"callId":"c1.1","done":2.5,"message":"half\\u0000 \u003cway\u003e\nthere","tool":"work","total":10}`
@@ -252,9 +249,7 @@ func TestReportsFillNoLog(t *testing.T) {
 // A report leaves the status as it is: a message of the task's status remains, and a call
 // that has ended, pauses or was canceled reports nothing.
 func TestReportLeavesTheStatus(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newMemory(t)
+	inMemory(t, func(t *testing.T, w *world) {
 		hold, late := make(chan struct{}), make(chan struct{})
 		w.startTools(working(func(ctx tool.Context) {
 			<-hold
@@ -314,9 +309,7 @@ func TestReportsBesideChunks(t *testing.T) {
 // A tool that looks after its work while its question is open reports nothing: the task
 // waits for input meanwhile, and is not said to be working.
 func TestReportWhileTheTaskWaits(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newMemory(t)
+	inMemory(t, func(t *testing.T, w *world) {
 		looks := 0
 		w.startTools(&fake{name: "work", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			if again, ok := tool.Resumed(ctx); ok && len(again.Answers) > 0 {

@@ -408,8 +408,7 @@ func TestDoubtComesFirst(t *testing.T) {
 			w.cfg.Limits = task.Limits{Output: 10_000, ToolTimeout: time.Second}
 			w.startTools(newKeeper("pay", func(ctx tool.Context, _ int) (map[string]any, error) { return nil, run(ctx) }))
 			id := w.begin(w.calls("pay", args{}))
-			time.Sleep(time.Minute)
-			synctest.Wait()
+			pass(time.Minute)
 			w.wantState(w.get(id), a2a.TaskStateInputRequired)
 			a := w.onlyOne(id)
 			if a.Kind != approval.KindOutcome || len(a.Hint) > 20_000 || strings.ContainsAny(a.Hint, "\u202e\x00") {
@@ -500,8 +499,7 @@ func TestToolWithATimeLimitOfItsOwn(t *testing.T) {
 				w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
 				w.startTools(h)
 				id := w.begun(alice, w.calls("slow", args{}))
-				time.Sleep(2 * time.Hour)
-				synctest.Wait()
+				pass(2 * time.Hour)
 				w.wantState(w.get(id), a2a.TaskStateFailed)
 				if took != tc.want {
 					t.Errorf("the tool was told to end after %v, want %v", took, tc.want)

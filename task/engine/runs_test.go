@@ -142,8 +142,7 @@ func (w *world) afterPause(t *testing.T, id a2a.TaskID, runs *counted, before in
 	if runs.count() != before {
 		t.Errorf("a restart cut the pause of %v short", pause)
 	}
-	time.Sleep(pause - pause/2 + 10*time.Millisecond)
-	synctest.Wait()
+	pass(pause - pause/2 + 10*time.Millisecond)
 	return pause
 }
 

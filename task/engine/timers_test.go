@@ -49,8 +49,7 @@ func TestWaitingWorkHidesNothing(t *testing.T) {
 		}
 		id := w.begun(alice, w.calls("deadline", args{}))
 		block := w.takeTheTurn()
-		time.Sleep(time.Hour + 2*time.Second)
-		synctest.Wait()
+		pass(time.Hour + 2*time.Second)
 		w.wantState(w.get(id), a2a.TaskStateCanceled)
 		w.tools.release()
 		w.wantState(w.ended(block), a2a.TaskStateCompleted)
@@ -84,8 +83,7 @@ func TestFailingRowIsTriedLaterAndLater(t *testing.T) {
 			}
 		})
 		w.badRows(1)
-		time.Sleep(2 * time.Hour)
-		synctest.Wait()
+		pass(2 * time.Hour)
 		if n := tried.Load(); n < 25 || n > 40 {
 			t.Errorf("a bad row was tried %d times in two hours, want about 30", n)
 		}
@@ -104,12 +102,10 @@ func TestWaitingRowIsLookedAtAgain(t *testing.T) {
 		sleeps := w.begun(alice, w.calls("doze", args{}))
 		w.takeTheTurn()
 		w.begin(w.calls("write", args{"amount": 1, "to": "x"})) // the queue is full
-		time.Sleep(time.Hour)
-		synctest.Wait()
+		pass(time.Hour)
 		w.wantState(w.get(sleeps), a2a.TaskStateWorking)
 		w.tools.release()
-		time.Sleep(6 * time.Minute)
-		synctest.Wait()
+		pass(6 * time.Minute)
 		w.wantState(w.get(sleeps), a2a.TaskStateCompleted)
 	})
 }
@@ -322,9 +318,7 @@ func TestToolsetDownWhilePlanningFailsNoTask(t *testing.T) {
 // client the new one. Only a later deadline is accepted, from whoever may decide, for what was
 // shown.
 func TestExtend(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newMemory(t)
+	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{Expires: time.Hour}})}
 		w.start()
 		id := w.ask(alice, 1)
@@ -350,11 +344,9 @@ func TestExtend(t *testing.T) {
 		if err != nil || !now.Deadline.Equal(until) || now.Digest != one.Digest {
 			t.Errorf("Get() = deadline %v of %s, %v; want %v of %s", now.Deadline, now.Digest, err, until, one.Digest)
 		}
-		time.Sleep(2 * time.Hour) // of the bubble
-		synctest.Wait()
+		pass(2 * time.Hour) // of the bubble
 		w.wantState(w.get(id), a2a.TaskStateInputRequired)
-		time.Sleep(2 * time.Hour)
-		synctest.Wait()
+		pass(2 * time.Hour)
 		w.wantState(w.get(id), a2a.TaskStateCanceled)
 		if err := list.Extend(w.ctx(), alice, one.ID, one.Digest, until.Add(time.Hour)); !errors.As(err, &wrong) && !errors.Is(err, task.ErrTaskNotFound) {
 			t.Errorf("an expired approval was extended: %v", err)
@@ -365,9 +357,7 @@ func TestExtend(t *testing.T) {
 // An approval is extended a bounded number of times, and not at the cost of the room for its
 // decision and its result.
 func TestExtensionsAreBounded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newMemory(t)
+	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{Expires: time.Hour}})}
 		w.start()
 		w.ask(alice, 1)

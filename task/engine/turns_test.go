@@ -130,8 +130,7 @@ func TestLateResultWakesNobody(t *testing.T) {
 		w.cfg.Limits = task.Limits{ToolTimeout: time.Second, ToolGrace: time.Second}
 		w.start()
 		id := w.begin(w.calls("stubborn", args{}))
-		time.Sleep(3 * time.Second)
-		synctest.Wait()
+		pass(3 * time.Second)
 		w.wantState(w.get(id), a2a.TaskStateInputRequired)
 		before := w.header(id)
 		w.tools.release()
@@ -281,8 +280,7 @@ func TestTurnThatCannotGoOnIsTriedAgain(t *testing.T) {
 		id := w.begun(alice, w.calls("block", args{}, "again", args{}))
 		armed.Store(true)
 		w.tools.release()
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		pass(time.Minute)
 		if armed.Load() {
 			t.Fatal("nothing was refused")
 		}

@@ -269,6 +269,12 @@ func (o *onAppend) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	return o.Handle.Append(ctx, b)
 }
 
+// pass lets time pass in a bubble, and all that comes of it.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 // patience is how long a test waits for what an engine that works does at once.
 const patience = time.Minute
 
