@@ -517,25 +517,3 @@ func wantDenied(t *testing.T, err error) {
 		t.Errorf("error = %v, want a *DeniedError", err)
 	}
 }
-
-// Whoever may cancel in the tenant does, and gets the task.
-func TestCancelInScope(t *testing.T) {
-	t.Parallel()
-	w := newMemory(t)
-	w.start()
-	id := mustID(w.ask(alice, 1))
-	for _, roles := range [][]string{nil, {auth.RoleRequester}, {auth.RoleViewer}, {auth.RoleApprover}, {auth.RoleAdmin}} {
-		if err := w.engine.Cancel(w.ctx(), colleague(roles...), id); !errors.Is(err, task.ErrTaskNotFound) {
-			t.Errorf("Cancel() of %v = %v, want not found", roles, err)
-		}
-	}
-	a := w.engine.Answer(colleague(auth.RoleOperator))
-	defer a.Release()
-	v, err := a.Cancel(w.ctx(), id)
-	if err != nil || !v.State().Terminal() {
-		t.Fatalf("Cancel() of an operator = %v, %v", v, err)
-	}
-	if v, err := a.Get(w.ctx(), id.String()); err != nil || !v.State().Terminal() {
-		t.Errorf("Get() = %v, %v", v, err)
-	}
-}

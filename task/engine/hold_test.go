@@ -161,13 +161,10 @@ func TestHeldQuestionRefusesOtherAnswers(t *testing.T) {
 
 // A decision that comes before the task is recovered is refused, and closes the question.
 func TestHeldQuestionBeforeRecovery(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		c := newCurious(whichOne, nil)
+	eachDisk(t, func(t *testing.T, w *world) {
 		k := &killer{}
-		w.stop()
 		w.wrap = k.wrap
-		w.tools.extra = []tool.Tool{&c.fake}
-		w.restart()
+		w.startTools(newCurious(whichOne, nil))
 		got := w.send(w.calls("curious", args{}))
 		first := w.onlyOne(got.ID)
 		k.die()

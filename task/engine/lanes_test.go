@@ -404,35 +404,31 @@ func (w *world) overtaken() (id a2a.TaskID, goOn func()) {
 }
 
 // A decision that comes when a task has been taken over, and does not wait in the queue
-// yet, lets it wait for no turn of another kind, either.
+// yet, lets it wait for no turn of another kind, either; a cancel leaves no place of the
+// queue taken.
 func TestDecisionOvertakesTheQueueing(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		w.cfg.Limits = patient(1, 1)
-		id, goOn := w.overtaken()
-		w.must(w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}))
-		goOn()
-		synctest.Wait()
-		w.wantState(w.get(id), a2a.TaskStateCompleted)
-	})
-}
-
-// A cancel that comes when a task has been taken over, and does not wait in the queue
-// yet, leaves no place of the queue taken.
-func TestCancelOvertakesTheQueueing(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		w.cfg.Limits = patient(1, 1)
-		w.cfg.Limits.Queue = 1
-		id, goOn := w.overtaken()
-		w.cancel(id)
-		goOn()
-		synctest.Wait()
-		if l := w.engine.Load(); l.Waiting != 0 {
-			t.Errorf("Load() = %+v, want that no canceled task waits", l)
-		}
-		if _, err := w.sendAs(alice, w.calls("echo", args{})); err != nil {
-			t.Errorf("a new task beside one that was canceled = %v", err)
-		}
-	})
+	for _, cancel := range []bool{false, true} {
+		runInMemory(t, fmt.Sprintf("cancel %t", cancel), func(t *testing.T, w *world) {
+			w.cfg.Limits = patient(1, 1)
+			w.cfg.Limits.Queue = 1
+			id, goOn := w.overtaken()
+			if cancel {
+				w.cancel(id)
+			} else {
+				w.approves(id)
+			}
+			goOn()
+			synctest.Wait()
+			if l := w.engine.Load(); l.Waiting != 0 {
+				t.Errorf("Load() = %+v, want that nothing waits", l)
+			}
+			if !cancel {
+				w.wantState(w.get(id), a2a.TaskStateCompleted)
+			} else if _, err := w.sendAs(alice, w.calls("echo", args{})); err != nil {
+				t.Errorf("a new task beside one that was canceled = %v", err)
+			}
+		})
+	}
 }
 
 // A decision that comes when the task has been woken, while its last turn is about to

@@ -22,10 +22,9 @@ import (
 // What is pending when the process ends is put to the provider again by the next
 // one, and an approval that is being asked about is not asked about twice.
 func TestProviderAfterRestart(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		var ready atomic.Bool
 		var asked atomic.Int32
-		w.stop()
 		w.cfg.ProviderWait = 10 * time.Millisecond
 		w.cfg.Provider = func(ctx context.Context, _ tool.ConfirmationRequest) (bool, error) {
 			asked.Add(1)
@@ -35,7 +34,7 @@ func TestProviderAfterRestart(t *testing.T) {
 			<-ctx.Done()
 			return false, context.Cause(ctx)
 		}
-		w.restart()
+		w.start()
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 2, "to": "x"}))
 		w.wantState(w.send(w.decision(got.ID, reject(w.pending(got)[0], "no"))), a2a.TaskStateInputRequired)
 		w.stop()
@@ -54,7 +53,6 @@ func TestProviderAfterRestart(t *testing.T) {
 type offered struct {
 	asks    chan tool.ConfirmationRequest
 	answers chan bool
-	fails   atomic.Bool
 	over    chan error // why a question ended that was not answered
 }
 
@@ -64,9 +62,6 @@ func newOffered() *offered {
 
 func (o *offered) confirm(ctx context.Context, r tool.ConfirmationRequest) (bool, error) {
 	o.asks <- r
-	if o.fails.Load() {
-		return false, errTool
-	}
 	select {
 	case yes := <-o.answers:
 		return yes, nil
@@ -96,11 +91,10 @@ func (w *world) states(id a2a.TaskID) (states []string) {
 // The provider is told what is asked, and its yes runs the call: the client sees the
 // question in a working update, and is never asked itself.
 func TestProviderIsAskedFirst(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		o := newOffered()
-		w.stop()
 		w.cfg.Provider, w.cfg.ProviderWait = o.confirm, time.Hour
-		w.restart()
+		w.start()
 		sent := w.sent(w.calls("transfer", args{"amount": 7, "to": "x"}))
 		var shown []string
 		streamed := make(chan error, 1)
@@ -140,11 +134,10 @@ func TestProviderIsAskedFirst(t *testing.T) {
 
 // The provider is asked while a sibling of the call still runs.
 func TestProviderIsAskedWhileSiblingRuns(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		o := newOffered()
-		w.stop()
 		w.cfg.Provider, w.cfg.ProviderWait = o.confirm, time.Hour
-		w.restart()
+		w.start()
 		id := w.begin(w.calls("block", args{}, "transfer", args{"amount": 7, "to": "x"}))
 		<-o.asks
 		o.answers <- true

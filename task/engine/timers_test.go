@@ -314,46 +314,6 @@ func TestToolsetDownWhilePlanningFailsNoTask(t *testing.T) {
 	})
 }
 
-// An extended approval expires at its new deadline and not before, and the task tells its
-// client the new one. Only a later deadline is accepted, from whoever may decide, for what was
-// shown.
-func TestExtend(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{Expires: time.Hour}})}
-		w.start()
-		id := w.ask(alice, 1)
-		list := w.engine.Approvals()
-		one := w.inbox(alice, 0)[0]
-		begun := one.Deadline.Add(-time.Hour)
-		until := begun.Add(3 * time.Hour)
-		var wrong *approval.Error
-		var invalid *task.InvalidError
-		if err := list.Extend(w.ctx(), alice, one.ID, "another", until); !errors.As(err, &wrong) || wrong.Reason != approval.ReasonChanged {
-			t.Errorf("another digest: %v", err)
-		}
-		if err := list.Extend(w.ctx(), carol, one.ID, one.Digest, until); !errors.As(err, &wrong) || wrong.Reason != approval.ReasonUnknown {
-			t.Errorf("somebody else: %v", err)
-		}
-		for name, until := range map[string]time.Time{"the same": *one.Deadline, "an earlier one": begun, "a far one": begun.Add(task.MaxExtension + time.Hour)} {
-			if err := list.Extend(w.ctx(), alice, one.ID, one.Digest, until); !errors.As(err, &invalid) || invalid.Field != "until" {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-		w.must(list.Extend(w.ctx(), alice, one.ID, one.Digest, until))
-		now, err := list.Get(w.ctx(), alice, one.ID)
-		if err != nil || !now.Deadline.Equal(until) || now.Digest != one.Digest {
-			t.Errorf("Get() = deadline %v of %s, %v; want %v of %s", now.Deadline, now.Digest, err, until, one.Digest)
-		}
-		pass(2 * time.Hour) // of the bubble
-		w.wantState(w.get(id), a2a.TaskStateInputRequired)
-		pass(2 * time.Hour)
-		w.wantState(w.get(id), a2a.TaskStateCanceled)
-		if err := list.Extend(w.ctx(), alice, one.ID, one.Digest, until.Add(time.Hour)); !errors.As(err, &wrong) && !errors.Is(err, task.ErrTaskNotFound) {
-			t.Errorf("an expired approval was extended: %v", err)
-		}
-	})
-}
-
 // An approval is extended a bounded number of times, and not at the cost of the room for its
 // decision and its result.
 func TestExtensionsAreBounded(t *testing.T) {
