@@ -52,18 +52,20 @@ func NewDisk(s *Scheduler) *Disk {
 
 // Handle returns a process's handle. It is dead when the process is.
 func (d *Disk) Handle(p *Process) store.Handle {
-	inner, err := d.db.Handle()
-	if err != nil {
-		panic(err) // the DB is never closed
-	}
-	h := &handle{Handle: inner, d: d, p: p}
+	h := &handle{Handle: d.Durable(), d: d, p: p}
 	p.AtDeath(func() { d.lose(p) })
 	return h
 }
 
 // Durable returns a handle that sees, at once, all durable data, for checks. Its epoch is not
 // that of a process, so nothing may be appended or claimed by it.
-func (d *Disk) Durable() (store.Handle, error) { return d.db.Handle() }
+func (d *Disk) Durable() store.Handle {
+	h, err := d.db.Handle()
+	if err != nil {
+		panic(err) // the DB is never closed
+	}
+	return h
+}
 
 func (d *Disk) queued() int {
 	if d == nil {

@@ -31,10 +31,7 @@ func chunk(n, i int) *store.Batch {
 
 func events(t *testing.T, d *sim.Disk, n int) []string {
 	t.Helper()
-	h, err := d.Durable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := d.Durable()
 	v, err := h.Read(t.Context(), store.System(), taskID(n), store.After(0), store.Limit{})
 	if err != nil {
 		return nil

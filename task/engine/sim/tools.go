@@ -221,10 +221,7 @@ func (t *streamTool) CallStreaming(ctx tool.Context, args map[string]any) iter.S
 
 // enter notes that the tool is entered, and chooses which way that goes.
 func (t *simTool) enter(ctx tool.Context, args map[string]any) *Run {
-	raw, err := json.Marshal(args)
-	if err != nil {
-		panic(err)
-	}
+	raw := mustJSON(args)
 	t.b.s.choices.Lane(Outcomes, len(t.b.Ledger.Runs)+1)
 	way := Pick(t.b.s.choices, Outcomes, waysOf[t.traits.Form]...)
 	if again, ok := tool.Resumed(ctx); t.traits.Form == Keeping {

@@ -59,7 +59,7 @@ type world struct {
 // server is an engine in a process.
 type server struct {
 	p      *Process
-	engine Engine
+	engine *engine.Engine
 	ran    bool // Run has returned
 
 	stopPush context.CancelFunc // nil: no push notifications
@@ -284,6 +284,13 @@ func (w *world) log(t *modelTask) string {
 		fmt.Fprintf(&b, "%4d public %s %.160s\n", e.Seq, e.Kind, e.Data)
 	}
 	return b.String()
+}
+
+// messageTo returns a user's message to a task.
+func (w *world) messageTo(t *modelTask, parts ...*a2a.Part) *a2a.Message {
+	m := w.message(parts...)
+	m.TaskID = a2a.TaskID(t.id.String())
+	return m
 }
 
 // message returns a user's message with an id of its own.
