@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"a2a-server/store"
 	"a2a-server/store/memstore"
@@ -45,7 +46,7 @@ type queued struct {
 // NewDisk returns an empty disk, the only disk of s.
 func NewDisk(s *Scheduler) *Disk {
 	d := &Disk{s: s, db: memstore.New()}
-	d.db.Now = s.Now
+	d.db.Now = func() time.Time { return s.now }
 	s.disk = d
 	return d
 }

@@ -385,8 +385,8 @@ func (w *world) startSecond() {
 func (w *world) pauseSomething() {
 	if len(w.servers) > 0 {
 		p := w.server().p
-		p.Pause()
+		p.paused = true
 		w.coverage.Count("fault: a process stands still")
-		w.outside.After(time.Duration(w.choices.Choose(Script, 100))*time.Millisecond, p.Resume)
+		w.outside.After(time.Duration(w.choices.Choose(Script, 100))*time.Millisecond, func() { p.paused = false })
 	}
 }

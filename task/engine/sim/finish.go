@@ -22,7 +22,7 @@ func (w *world) finish() {
 	w.tools.Flaky = false
 	w.tools.Restore()
 	for _, v := range slices.Concat(w.servers, w.stopping) {
-		v.p.Resume()
+		v.p.paused = false
 	}
 	w.tools.ReleaseAll()
 	for range 10 {

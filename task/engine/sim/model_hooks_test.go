@@ -127,11 +127,11 @@ func TestModelKnowsTheRulesOfWebhooks(t *testing.T) {
 			s.begin("once_plain")
 			tt.tell(s)
 			got := ""
-			if f := s.s.Failure(); f != nil {
+			if f := s.s.failure; f != nil {
 				got = f.Rule
 			}
 			if got != tt.rule {
-				t.Errorf("broken: %q, want %q: %v", got, tt.rule, s.s.Failure())
+				t.Errorf("broken: %q, want %q: %v", got, tt.rule, s.s.failure)
 			}
 		})
 	}
@@ -154,11 +154,11 @@ func TestHooksAtTheEnd(t *testing.T) {
 		w.outside.Go(w.finishHooks)
 		s.s.Run(func() bool { return false })
 		got := ""
-		if f := s.s.Failure(); f != nil {
+		if f := s.s.failure; f != nil {
 			got = f.Rule
 		}
 		if got != rule {
-			t.Errorf("broken: %q, want %q: %v", got, rule, s.s.Failure())
+			t.Errorf("broken: %q, want %q: %v", got, rule, s.s.failure)
 		}
 		s.s.Close()
 	}
@@ -169,7 +169,7 @@ func TestHooksAtTheEnd(t *testing.T) {
 	w := &world{s: ready.s, disk: ready.d, model: ready.m, outside: ready.s.Process("outside"), pushes: true}
 	w.outside.Go(w.finishHooks)
 	ready.s.Run(func() bool { return false })
-	if f := ready.s.Failure(); f == nil || !strings.Contains(f.Rule, "ready forever") {
+	if f := ready.s.failure; f == nil || !strings.Contains(f.Rule, "ready forever") {
 		t.Errorf("broken: %v", f)
 	}
 }

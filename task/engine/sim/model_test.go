@@ -461,11 +461,11 @@ func TestModelKnowsTheRules(t *testing.T) {
 			defer s.s.Close()
 			tt.tell(s)
 			got := ""
-			if f := s.s.Failure(); f != nil {
+			if f := s.s.failure; f != nil {
 				got = f.Rule
 			}
 			if got != tt.rule {
-				t.Errorf("broken: %q, want %q: %v", got, tt.rule, s.s.Failure())
+				t.Errorf("broken: %q, want %q: %v", got, tt.rule, s.s.failure)
 			}
 		})
 	}

@@ -11,18 +11,12 @@ type Process struct {
 	s      *Scheduler
 	name   string
 	dead   bool
-	paused bool
+	paused bool     // as by SIGSTOP; its timers still count, and it continues when nothing else is left to do
 	end    []func() // when it dies
 }
 
 // Process returns a new process without any routine.
 func (s *Scheduler) Process(name string) *Process { return &Process{s: s, name: name} }
-
-// Name is the name of the process in the trace.
-func (p *Process) Name() string { return p.name }
-
-// Dead reports whether the process was killed.
-func (p *Process) Dead() bool { return p.dead }
 
 // Now is the time of the run.
 func (p *Process) Now() time.Time { return p.s.now }
@@ -143,13 +137,6 @@ func (p *Process) die() {
 		f()
 	}
 }
-
-// Pause stops the process, as SIGSTOP does; its timers still count. It continues with
-// Resume, or when nothing else is left to do.
-func (p *Process) Pause() { p.paused = true }
-
-// Resume ends a pause.
-func (p *Process) Resume() { p.paused = false }
 
 // timer starts f at a time.
 type timer struct {

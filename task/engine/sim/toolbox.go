@@ -48,9 +48,6 @@ func NewToolbox(s *Scheduler, c *Coverage, traits []Traits) *Toolbox {
 	return &Toolbox{s: s, coverage: c, traits: traits, version: map[string]int{}, gone: map[string]bool{}, digests: map[string]string{}}
 }
 
-// Traits returns the traits of all tools, gone or not.
-func (b *Toolbox) Traits() []Traits { return b.traits }
-
 // Registry returns the tools as a process sees them.
 func (b *Toolbox) Registry(p *Process) *tool.Registry {
 	var sets []tool.Toolset

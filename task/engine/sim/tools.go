@@ -85,9 +85,6 @@ var waysOf = [forms][]Way{
 	Asking:     {Waits, Waits, Waits, WaitsForForm, WaitsForAuth, WaitsTwice, WaitsBadly, WaitsBriefly, WaitsAndAsks, WaitsUnsure, WaitsLate, Result, Fails},
 }
 
-// WaysOf returns the ways of a form.
-func WaysOf(f Form) []Way { return waysOf[f] }
-
 var (
 	errTool = errors.New("the tool says no")
 	errBody = errors.New("the tool was told to end")

@@ -85,10 +85,10 @@ func Play(c *Choices, cfg Config) (failure *Failure, sum uint64) {
 		w.finish()
 		over = true
 	})
-	if !s.Run(func() bool { return over || s.Steps() > maxSteps }) || !over {
-		s.Fail("a run comes to its end", "after %d steps", s.Steps())
+	if !s.Run(func() bool { return over || s.steps > maxSteps }) || !over {
+		s.Fail("a run comes to its end", "after %d steps", s.steps)
 	}
-	return s.Failure(), s.Sum()
+	return s.failure, s.sum.Sum64()
 }
 
 // maxSteps is far more than any run takes that does not go round in circles.
