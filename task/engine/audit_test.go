@@ -215,15 +215,20 @@ func TestAuditIsKeyed(t *testing.T) {
 // The audit names the approval under which a call has run, also when it was repeated
 // after its process had died.
 func TestAuditOfARepeatedCall(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := enterPay(t, newMemory(t), onOutcome, engine.Config{})
-		h.pay.is = tool.Annotations{Idempotent: true}
-		h.die()
-		h.ended(h.id)
-		for _, a := range h.audits(h.id) {
-			if a.What == approval.AuditFinished && a.Approval != h.call.ID {
-				t.Errorf("audit of the end = %+v, want approval %s", a, h.call.ID)
+	inMemory(t, func(t *testing.T, w *world) {
+		var k killer
+		w.wrap = k.wrap
+		w.startTools(&fake{name: "pay", gated: true, is: tool.Annotations{Idempotent: true}, call: w.counted().holdsOnce})
+		id := w.begun(alice, w.calls("pay", args{}))
+		call := w.onlyOne(id)
+		w.approves(id)
+		synctest.Wait()
+		k.die()
+		w.restart()
+		w.ended(id)
+		for _, a := range w.audits(id) {
+			if a.What == approval.AuditFinished && a.Approval != call.ID {
+				t.Errorf("audit of the end = %+v, want approval %s", a, call.ID)
 			}
 		}
 	})

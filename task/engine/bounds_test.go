@@ -214,43 +214,6 @@ func (w *world) bounded(t *testing.T, id a2a.TaskID) {
 	}
 }
 
-// Messages that decide nothing fill a log up to its limit. Beyond it they are refused
-// before anything is written, and the task can still be decided.
-func TestFullLogRefusesRemarks(t *testing.T) {
-	t.Parallel()
-	for _, verb := range []approval.Verb{approval.Approve, approval.Reject} {
-		runOnEachDisk(t, string(verb), func(t *testing.T, w *world) {
-			w.cfg.Limits = fullLimits()
-			w.start()
-			got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
-			id := w.pending(got)[0]
-			var err error
-			const most = 40
-			n := 0
-			seq := uint64(0)
-			for err == nil && n < most {
-				seq = w.header(got.ID).Seq
-				_, err = w.sendAs(alice, w.remark(got.ID, 60_000))
-				n++
-			}
-			w.bounded(t, got.ID)
-			if err == nil {
-				t.Errorf("%d remarks of 60 kB were taken, want a refusal", n)
-			} else if now := w.header(got.ID).Seq; now != seq {
-				t.Errorf("a refused remark has written events %d to %d", seq+1, now)
-			}
-			if n < 5 {
-				t.Errorf("remark %d was refused: %v", n, err)
-			}
-			_, err = w.sendAs(alice, w.decision(got.ID, map[string]any{"id": id, "decision": string(verb)}))
-			if err != nil {
-				t.Fatalf("to %s is refused: %v", verb, err)
-			}
-			w.ended(got.ID)
-		})
-	}
-}
-
 // A tool that saves one artifact after the other is told when the log is full. The
 // task comes to its end, whether the tool minds or not, and has room for a result.
 func TestFullLogRefusesArtifacts(t *testing.T) {
@@ -288,40 +251,6 @@ func TestFullLogRefusesArtifacts(t *testing.T) {
 				}
 				w.bounded(t, id)
 			})
-		}
-	}
-}
-
-// A planner that publishes step by step ends its task when the log is full, asked
-// within a batch or outside of one.
-func TestFullLogEndsPlanner(t *testing.T) {
-	t.Parallel()
-	text := strings.Repeat("x", 40_000)
-	for name, output := range map[string]func() task.Output{
-		"status": func() task.Output {
-			return task.Output{Status: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart(text))}
-		},
-		"artifact": func() task.Output {
-			return task.Output{Artifact: &task.ArtifactPiece{ID: "a", Parts: []*a2a.Part{a2a.NewTextPart(text)}}}
-		},
-	} {
-		for _, inline := range []bool{true, false} {
-			for _, each := range []int{1, 30} {
-				runOnEachDisk(t, fmt.Sprintf("%s inline %t, %d a step", name, inline, each), func(t *testing.T, w *world) {
-					w.cfg.Limits = fullLimits()
-					w.cfg.Planner = &stepper{n: 60 / each, inline: inline, step: func(int) *task.Step {
-						s := &task.Step{}
-						for range each {
-							s.Output = append(s.Output, output())
-						}
-						return s
-					}}
-					w.start()
-					id := w.begin(w.message(a2a.NewTextPart("go")))
-					w.wantState(w.ended(id), a2a.TaskStateFailed)
-					w.bounded(t, id)
-				})
-			}
 		}
 	}
 }

@@ -396,43 +396,6 @@ func TestCheckpointsAndSuspensions(t *testing.T) {
 	}
 }
 
-// A call is entered again with its checkpoint under the same checks as any other: one
-// whose tool has changed meanwhile is asked about, and what it has kept is kept until
-// somebody approves.
-func TestCheckpointOfAToolThatHasChanged(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
-		job := newKeeper("job", func(ctx tool.Context, n int) (map[string]any, error) {
-			if n > 1 {
-				return map[string]any{}, nil
-			}
-			if err := tool.Checkpoint(ctx, json.RawMessage(`"begun"`)); err != nil {
-				t.Errorf("Checkpoint() = %v", err)
-			}
-			return untilCut(ctx)
-		})
-		job.gated = true
-		var k killer
-		w.wrap, w.tools.extra = k.wrap, []tool.Tool{job}
-		w.start()
-		id := w.begin(w.calls("job", args{}))
-		w.approves(id)
-		synctest.Wait()
-		k.die()
-		job.schema = map[string]any{"type": "object", "description": "what it does now"}
-		w.restart()
-		synctest.Wait()
-		job.want(t, visit{call: "c1.1"})
-		a := w.onlyOne(id)
-		if a.Kind != approval.KindOutcome || !strings.Contains(a.Hint, "has changed") {
-			t.Errorf("a person is asked about the %s: %s, want the outcome, and that the tool has changed", a.Kind, a.Hint)
-		}
-		w.must(w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}))
-		synctest.Wait()
-		job.want(t, visit{call: "c1.1"}, visit{"c1.1", `"begun"`, 0})
-		w.wantState(w.get(id), a2a.TaskStateCompleted)
-	})
-}
-
 // What a call has kept outlives a snapshot, and is there after a person has had it run
 // again.
 func TestCheckpointInASnapshot(t *testing.T) {

@@ -2,9 +2,7 @@ package engine_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,29 +21,6 @@ import (
 	"a2a-server/tool/toolconfirmation"
 )
 
-// either is a tool that asks a question and continues when it is answered, or an hour
-// later. Then it asks again as often as it is told to.
-type either struct {
-	fake
-	runs  *counted
-	again int
-}
-
-func newEither(again int) *either {
-	e := &either{fake: fake{name: "either"}, runs: newCounted(), again: again}
-	e.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-		n := e.runs.enter(ctx)
-		if n <= 1+e.again {
-			return nil, &tool.Suspension{
-				Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: fmt.Sprintf("question %d?", n)}},
-				Wake: time.Now().Add(time.Hour),
-			}
-		}
-		return map[string]any{"entered": n}, e.runs.holdOr(ctx)
-	}
-	return e
-}
-
 // idle checks that nothing of a task waits for anybody any more.
 func (w *world) idle(t *testing.T, id a2a.TaskID) {
 	t.Helper()
@@ -56,105 +31,6 @@ func (w *world) idle(t *testing.T, id a2a.TaskID) {
 		t.Errorf("the header counts %d pending approvals, want none", n)
 	}
 	w.nothingDue(id)
-}
-
-// A call that its timer resumes, and that then asks something else, waits for no answer to
-// its first question any more: it is closed, and says so to who answers it later.
-func TestTimerClosesTheQuestion(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
-		e := newEither(1)
-		e.runs.open()
-		w.startTools(&e.fake)
-		id := w.begun(alice, w.calls("either", args{}))
-		first := w.onlyOne(id)
-		time.Sleep(time.Hour + time.Minute)
-		second := w.onlyOne(id)
-		if second.ID == first.ID {
-			t.Fatalf("%s is pending, want the question of the second suspension", second.ID)
-		}
-		w.wantState(w.get(id), a2a.TaskStateInputRequired)
-		if shown := w.pending(w.get(id)); len(shown) != 1 || shown[0] != second.ID {
-			t.Errorf("the task asks for %v, want %s", shown, second.ID)
-		}
-		var said *approval.Error
-		_, err := w.sendAs(alice, w.decision(id, respond(first.ID)))
-		if !errors.As(err, &said) {
-			t.Errorf("an answer to the closed question = %v, want an approval.Error", err)
-		}
-		e.runs.want(t, 2)
-		w.wantState(w.send(w.decision(id, respond(second.ID))), a2a.TaskStateCompleted)
-		w.idle(t, id)
-	})
-}
-
-// A question that is answered takes its timer with it.
-func TestAnswerRemovesTheTimer(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
-		e := newEither(0)
-		e.runs.open()
-		w.startTools(&e.fake)
-		got := w.send(w.calls("either", args{}))
-		w.wantState(w.send(w.decision(got.ID, respond(w.pending(got)[0]))), a2a.TaskStateCompleted)
-		w.idle(t, got.ID)
-	})
-}
-
-// The deadline of a question is over with the question: it neither cancels a task
-// whose call has been resumed by its timer, nor is it tried forever.
-func TestDeadlineOfOpenQuestion(t *testing.T) {
-	t.Parallel()
-	for _, on := range []approval.OnExpiry{approval.ExpiryCancels, approval.ExpiryRejects, approval.ExpiryKeeps} {
-		for _, runs := range []bool{true, false} {
-			runOnEachDisk(t, fmt.Sprintf("%s runs %t", on, runs), func(t *testing.T, w *world) {
-				p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: approval.Terms{Expires: 2 * time.Hour, OnExpiry: on}})
-				w.must(err)
-				e := newEither(0)
-				t.Cleanup(e.runs.open)
-				if !runs {
-					e.runs.open()
-				}
-				w.cfg.Policy = p
-				w.cfg.Limits = task.Limits{ToolTimeout: 1000 * time.Hour}
-				w.startTools(&e.fake)
-				id := w.begin(w.calls("either", args{}))
-				time.Sleep(time.Hour + time.Minute)
-				e.runs.want(t, 2)
-				time.Sleep(2 * time.Hour)
-				if runs {
-					if n := e.runs.count(); n != 2 || w.header(id).Phase == store.Final {
-						t.Errorf("the tool was entered %d times, and the task is %s, want its second run to continue", n, w.get(id).Status.State)
-					}
-					e.runs.open()
-				}
-				w.wantState(w.ended(id), a2a.TaskStateCompleted)
-				w.idle(t, id)
-			})
-		}
-	}
-}
-
-// Of a suspension that is refused nothing is asked.
-func TestRefusedSuspensionAsksNothing(t *testing.T) {
-	t.Parallel()
-	good := tool.Ask{Kind: tool.AskQuestion, Hint: "which one?"}
-	for name, bad := range map[string]tool.Ask{
-		"form without schema": {Kind: tool.AskForm, Hint: "fill this in"},
-		"no such kind":        {Kind: "riddle", Hint: "what walks on four legs?"},
-		"no JSON":             {Kind: tool.AskQuestion, Hint: "what is it?", Payload: func() {}},
-		"bad schema":          {Kind: tool.AskForm, Hint: "fill this in", Schema: map[string]any{"type": "objekt"}},
-	} {
-		for order, asks := range map[string][]tool.Ask{"last": {good, good, bad}, "first": {bad, good}, "between": {good, bad, good}} {
-			runOnEachDisk(t, name+" "+order, func(t *testing.T, w *world) {
-				w.cfg.Policy = defaults(t, approval.Terms{Expires: 2 * time.Hour})
-				w.startTools(&fake{name: "asks", call: func(tool.Context, map[string]any) (map[string]any, error) {
-					return nil, &tool.Suspension{Asks: asks, Wake: time.Now().Add(time.Hour)}
-				}})
-				id := w.begin(w.calls("asks", args{}))
-				w.wantState(w.ended(id), a2a.TaskStateFailed)
-				w.idle(t, id)
-			})
-		}
-	}
 }
 
 // byCallID are decisions to approve that name a call, not an approval.
@@ -181,12 +57,10 @@ func TestSameDecisionAfterDeathIsNoOther(t *testing.T) {
 	t.Parallel()
 	for name, message := range byCallID {
 		runOnEachDisk(t, name, func(t *testing.T, w *world) {
-			h := &halted{world: w, by: onOutcome, runs: newCounted()}
-			t.Cleanup(h.runs.open)
-			pay := &fake{name: "pay", gated: true, call: h.enter}
-			w.tools.extra = append(w.tools.extra, pay)
-			w.wrap = h.kill.wrap
-			w.start()
+			runs := w.counted()
+			var k killer
+			w.wrap = k.wrap
+			w.startTools(&fake{name: "pay", gated: true, call: runs.holdsOnce})
 			id := w.begin(w.calls("pay", args{"amount": 1}))
 			call := w.onlyOne(id)
 			if _, err := w.sendAs(alice, message(w, id, call.Call)); err != nil {
@@ -194,21 +68,23 @@ func TestSameDecisionAfterDeathIsNoOther(t *testing.T) {
 				w.must(w.decide(alice, id, approval.Answer{ID: call.ID, Verb: approval.Approve}))
 			}
 			synctest.Wait()
-			h.runs.want(t, 1)
-			h.die()
+			runs.want(t, 1)
+			k.die()
+			w.restart()
+			synctest.Wait()
 			outcome := w.asksOutcome(id)
 			for range 2 {
 				_, _ = w.sendAs(alice, message(w, id, call.Call))
 				synctest.Wait()
-				h.runs.want(t, 1)
+				runs.want(t, 1)
 			}
 			if a := w.onlyOne(id); a.ID != outcome.ID {
 				t.Errorf("%s is pending, want %s", a.ID, outcome.ID)
 			}
 			// The question itself, by its name, is answered as ever.
-			h.runs.open()
+			runs.open()
 			w.wantState(w.send(w.decision(id, approve(outcome.ID))), a2a.TaskStateCompleted)
-			h.runs.want(t, 2)
+			runs.want(t, 2)
 		})
 	}
 }
@@ -252,43 +128,6 @@ func (c named) data(key string) map[string]any {
 		d["id"] = c.id
 	}
 	return d
-}
-
-// A caller's id for a call must not be one that another call goes by: whoever decides
-// what they see would decide about what they do not.
-func TestAmbiguousCallIDsAreRefused(t *testing.T) {
-	t.Parallel()
-	const million = 1_000_000
-	for name, calls := range map[string][]named{
-		"the second call's":  {{"c1.2", 1}, {"", million}},
-		"the first call's":   {{"", million}, {"c1.1", 1}},
-		"each other's":       {{"c1.2", 1}, {"c1.1", million}},
-		"the same":           {{"x", 1}, {"x", million}},
-		"the same, of three": {{"x", 1}, {"y", 2}, {"x", million}},
-		"a later step's":     {{"c2.1", 1}, {"", million}},
-	} {
-		for shape, parts := range shapes {
-			runOnEachDisk(t, name+" "+shape, func(t *testing.T, w *world) {
-				w.start()
-				sent, err := w.sendAs(alice, w.message(parts(calls)...))
-				if err != nil {
-					return // refused
-				}
-				if sent.Direct != nil {
-					if text := sent.Direct.Parts[0].Text(); !strings.Contains(text, "Nothing was run") {
-						t.Errorf("the answer is %q, want that nothing was run", text)
-					}
-					return
-				}
-				id := a2a.TaskID(sent.Task.String())
-				w.rest(id)
-				if h := w.header(id); h.Phase == store.Final && len(w.asked(id)) == 0 && w.tools.count("transfer") == 0 {
-					return // refused as a task
-				}
-				t.Errorf("the calls were taken: %s, and %v are asked", w.get(id).Status.State, idsOf(w.waiting(id)))
-			})
-		}
-	}
 }
 
 // Ids of the caller's own that nobody can mistake are as good as ever.

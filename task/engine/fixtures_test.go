@@ -572,6 +572,14 @@ func (c *counted) holds(ctx tool.Context, _ map[string]any) (map[string]any, err
 	return args{"late": true}, nil
 }
 
+// holdsOnce is a call of a tool that is counted, and the first time waits to be told to end.
+func (c *counted) holdsOnce(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+	if c.enter(ctx) > 1 {
+		return args{"ok": true}, nil
+	}
+	return nil, c.holdOr(ctx)
+}
+
 // want checks how often the tool was entered.
 func (c *counted) want(t testing.TB, want int) {
 	t.Helper()

@@ -140,22 +140,6 @@ func TestToolChangedWhileParked(t *testing.T) {
 	})
 }
 
-func TestToolGoneWhileParked(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
-		w.tools.change = func(f *fake) {
-			if f.name == "transfer" {
-				f.name = "move"
-			}
-		}
-		w.restart()
-		if _, err := w.sendAs(alice, w.decision(got.ID, approve(w.pending(got)[0]))); err == nil {
-			t.Error("a decision about a tool that is gone was accepted")
-		}
-		w.wantState(w.get(got.ID), a2a.TaskStateFailed)
-	})
-}
-
 func TestFourEyes(t *testing.T) {
 	t.Parallel()
 	w := newMemory(t)

@@ -15,7 +15,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
-	"a2a-server/store"
 	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
@@ -220,39 +219,6 @@ func TestDecisionBeforeAStepThatIsTooLarge(t *testing.T) {
 	}
 }
 
-// A planner that ends its task in a state that is no end has failed, and its task with
-// it: at once, or after a step.
-func TestPlannerEndsInNoEnd(t *testing.T) {
-	t.Parallel()
-	for _, state := range []a2a.TaskState{
-		a2a.TaskStateWorking, a2a.TaskStateSubmitted, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired,
-		a2a.TaskStateUnspecified, "", "TASK_STATE_DONE",
-	} {
-		for _, inline := range []bool{true, false} {
-			for _, after := range []int{0, 1} {
-				runOnEachDisk(t, fmt.Sprintf("%q inline %t after %d", state, inline, after), func(t *testing.T, w *world) {
-					w.cfg.Planner = &stepper{n: 2, inline: inline, step: func(i int) *task.Step {
-						if i < after {
-							return &task.Step{Calls: []task.PlannedCall{{Tool: "echo"}}}
-						}
-						return &task.Step{End: &task.End{State: state, Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("this is it"))}}
-					}}
-					w.start()
-					id := w.begin(w.message(a2a.NewTextPart("go")))
-					got := w.ended(id)
-					w.wantState(got, a2a.TaskStateFailed)
-					if text := statusText(got); !strings.Contains(text, "planner") || !strings.Contains(text, "end") {
-						t.Errorf("status = %q, want that the planner ended in a state that is no end", text)
-					}
-					if h := w.header(id); h.Phase != store.Final {
-						t.Errorf("phase = %d, want the final one", h.Phase)
-					}
-				})
-			}
-		}
-	}
-}
-
 const scenarios = `
 scenarios:
   - name: errand
@@ -387,29 +353,5 @@ func TestCancelReachesTools(t *testing.T) {
 	w.stop()
 	if a, b, c := running.byID.Load(), running.byTask.Load(), parked.child.Load(); a != 1 || b != 1 || c != 1 {
 		t.Errorf("told by call %d times, by task %d times, for the child %d times; want once each", a, b, c)
-	}
-}
-
-// A planner that panics, or plans nonsense, ends its task, not the process.
-func TestBrokenPlanner(t *testing.T) {
-	t.Parallel()
-	for name, plan := range map[string]func(context.Context) (*task.Step, error){
-		"panics":  func(context.Context) (*task.Step, error) { panic("planner broke") },
-		"fails":   func(context.Context) (*task.Step, error) { return nil, errors.New("no idea") },
-		"nothing": func(context.Context) (*task.Step, error) { return nil, nil },
-		"empty":   func(context.Context) (*task.Step, error) { return &task.Step{}, nil },
-		"two kinds": func(context.Context) (*task.Step, error) {
-			return &task.Step{Wait: time.Second, End: &task.End{State: a2a.TaskStateCompleted}}, nil
-		},
-	} {
-		for _, inline := range []bool{true, false} {
-			runInMemory(t, name, func(t *testing.T, w *world) {
-				w.cfg.Planner = planFunc{inline, plan}
-				w.start()
-				if sent, err := w.sendAs(alice, w.message(a2a.NewTextPart("x"))); err == nil { // else nothing was stored
-					w.wantState(w.await(sent), a2a.TaskStateFailed)
-				}
-			})
-		}
 	}
 }

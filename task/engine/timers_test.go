@@ -110,25 +110,6 @@ func TestWaitingRowIsLookedAtAgain(t *testing.T) {
 	})
 }
 
-// To wait for a tool does not fill the log: when it comes back, the call runs.
-func TestWaitingFillsTheLog(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		runs := newCounted()
-		set := &away{err: errors.New("502 Bad Gateway: " + strings.Repeat("<html>", 700)), list: []tool.Tool{&fake{name: "pay", gated: true, call: runs.enters}}}
-		w.cfg.Limits = task.Limits{Task: 2 << 20}
-		all := w.tools.all()
-		w.start(func(c *engine.Config) { c.Tools = tool.NewRegistry(tool.NewToolset("x", all...), set) })
-		id := w.begun(alice, w.calls("pay", args{}))
-		a := w.onlyOne(id)
-		set.is.Store(true)
-		w.must(w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}))
-		time.Sleep(36 * time.Hour)
-		set.is.Store(false)
-		time.Sleep(time.Hour)
-		runs.want(t, 1)
-	})
-}
-
 // What the defaults of the policy say of everybody's approvals holds for the question
 // what came of a call that needed none.
 func TestDefaultsOfOutcomeQuestion(t *testing.T) {

@@ -124,24 +124,6 @@ func TestTurnThatLostItsTaskFailsNothing(t *testing.T) {
 	})
 }
 
-// A late result leaves a task that waits where it is: nobody takes it over.
-func TestLateResultWakesNobody(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		w.cfg.Limits = task.Limits{ToolTimeout: time.Second, ToolGrace: time.Second}
-		w.start()
-		id := w.begin(w.calls("stubborn", args{}))
-		pass(3 * time.Second)
-		w.wantState(w.get(id), a2a.TaskStateInputRequired)
-		before := w.header(id)
-		w.tools.release()
-		synctest.Wait()
-		w.wantAudited("finished_late", 1)
-		if after := w.header(id); after.Fence != before.Fence || after.Pub != before.Pub || after.Phase != store.Parked {
-			t.Errorf("the task was %+v, and is %+v", before, after)
-		}
-	})
-}
-
 // Stop waits for what runs: for its grace, so that a call may end well, and then for the
 // tools that were told to end.
 func TestStopWaits(t *testing.T) {
