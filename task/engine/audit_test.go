@@ -216,8 +216,7 @@ func TestAuditIsKeyed(t *testing.T) {
 // after its process had died.
 func TestAuditOfARepeatedCall(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		var k killer
-		w.wrap = k.wrap
+		k := w.killer()
 		w.startTools(&fake{name: "pay", gated: true, is: tool.Annotations{Idempotent: true}, call: w.counted().holdsOnce})
 		id := w.begun(alice, w.calls("pay", args{}))
 		call := w.onlyOne(id)

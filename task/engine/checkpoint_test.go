@@ -105,9 +105,8 @@ func TestCallContinuesFromItsCheckpoint(t *testing.T) {
 				return untilCut(ctx)
 			})
 			job.gated = gated
-			var k killer
-			w.wrap, w.tools.extra = k.wrap, []tool.Tool{job}
-			w.start()
+			k := w.killer()
+			w.startTools(job)
 			id := w.begin(w.calls("job", args{}))
 			if gated {
 				w.approves(id)
@@ -242,13 +241,10 @@ func TestStateThatCannotBeKept(t *testing.T) {
 					}
 					return untilCut(ctx)
 				})
-				var k killer
-				w.wrap, w.tools.extra = k.wrap, []tool.Tool{job}
-				w.start()
+				k := w.killer()
+				w.startTools(job)
 				id := w.begun(alice, w.calls("job", args{}))
-				k.die()
-				w.restart()
-				synctest.Wait()
+				k.crash()
 				w.wantState(w.get(id), a2a.TaskStateCompleted)
 				want := `"before"`
 				if tc.kept {

@@ -58,8 +58,7 @@ func TestSameDecisionAfterDeathIsNoOther(t *testing.T) {
 	for name, message := range byCallID {
 		runOnEachDisk(t, name, func(t *testing.T, w *world) {
 			runs := w.counted()
-			var k killer
-			w.wrap = k.wrap
+			k := w.killer()
 			w.startTools(&fake{name: "pay", gated: true, call: runs.holdsOnce})
 			id := w.begin(w.calls("pay", args{"amount": 1}))
 			call := w.onlyOne(id)
@@ -69,9 +68,7 @@ func TestSameDecisionAfterDeathIsNoOther(t *testing.T) {
 			}
 			synctest.Wait()
 			runs.want(t, 1)
-			k.die()
-			w.restart()
-			synctest.Wait()
+			k.crash()
 			outcome := w.asksOutcome(id)
 			for range 2 {
 				_, _ = w.sendAs(alice, message(w, id, call.Call))
@@ -351,8 +348,7 @@ func TestPlannerIsToldWhatWasDecided(t *testing.T) {
 				return map[string]any{"paid": true}, nil
 			})
 			w.tools.extra = []tool.Tool{pay}
-			seen := newWitness()
-			w.cfg.Planner = seen
+			seen := w.witness()
 			large := func(is bool) approval.Predicate {
 				return func(_ agent.ReadonlyContext, _ tool.Tool, args map[string]any) (bool, error) {
 					amount, _ := args["amount"].(float64)

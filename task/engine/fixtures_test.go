@@ -640,6 +640,13 @@ func newWitness() *witness {
 	return &witness{Planner: directPlanner(), results: map[string][]task.Result{}}
 }
 
+// witness has the world planned for by a witness.
+func (w *world) witness() *witness {
+	p := newWitness()
+	w.cfg.Planner = p
+	return p
+}
+
 func (p *witness) Plan(ctx context.Context, at *task.Progress) (*task.Step, error) {
 	var all []task.Result
 	for _, s := range at.Steps {

@@ -162,8 +162,7 @@ func TestHeldQuestionRefusesOtherAnswers(t *testing.T) {
 // A decision that comes before the task is recovered is refused, and closes the question.
 func TestHeldQuestionBeforeRecovery(t *testing.T) {
 	eachDisk(t, func(t *testing.T, w *world) {
-		k := &killer{}
-		w.wrap = k.wrap
+		k := w.killer()
 		w.startTools(newCurious(whichOne, nil))
 		got := w.send(w.calls("curious", args{}))
 		first := w.onlyOne(got.ID)

@@ -144,16 +144,13 @@ func TestStopWhilePlanning(t *testing.T) {
 	})
 }
 
-// planFunc is a planner that plans what it is told to.
-type planFunc struct {
-	inline bool
-	plan   func(ctx context.Context) (*task.Step, error)
-}
+// planFunc is a planner that is asked outside of batches.
+type planFunc func(ctx context.Context) (*task.Step, error)
 
 func (planFunc) Accept(agent.ReadonlyContext, *task.Request) (*a2a.Message, error) { return nil, nil }
-func (p planFunc) Inline() bool                                                    { return p.inline }
+func (planFunc) Inline() bool                                                      { return false }
 
-func (p planFunc) Plan(ctx context.Context, _ *task.Progress) (*task.Step, error) { return p.plan(ctx) }
+func (p planFunc) Plan(ctx context.Context, _ *task.Progress) (*task.Step, error) { return p(ctx) }
 
 // A planner has a time to make up its mind, by default two minutes. Its task has failed when
 // that is over, and says why: whether the planner obeys, or keeps thinking.
@@ -172,7 +169,7 @@ func TestPlanTimeout(t *testing.T) {
 			over := make(chan struct{})
 			t.Cleanup(func() { close(over) })
 			causes := make(chan error, 1)
-			w.cfg.Planner = planFunc{plan: func(ctx context.Context) (*task.Step, error) {
+			w.cfg.Planner = planFunc(func(ctx context.Context) (*task.Step, error) {
 				if !tc.obeys {
 					<-over
 					return &task.Step{End: &task.End{State: a2a.TaskStateCompleted}}, nil
@@ -180,7 +177,7 @@ func TestPlanTimeout(t *testing.T) {
 				<-ctx.Done()
 				causes <- context.Cause(ctx)
 				return nil, context.Cause(ctx)
-			}}
+			})
 			w.cfg.Limits = task.Limits{PlanTimeout: tc.limit}
 			w.start()
 			start := time.Now()

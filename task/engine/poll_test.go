@@ -165,8 +165,7 @@ func TestPollerOverRestarts(t *testing.T) {
 // A process that dies in a poll costs that poll and nothing else: nobody is asked.
 func TestPollIsRepeatedAfterACrash(t *testing.T) {
 	eachDisk(t, func(t *testing.T, w *world) {
-		k := &killer{}
-		w.wrap = k.wrap
+		k := w.killer()
 		p := newPrinter(func(ctx tool.Context, n int, state json.RawMessage) (*tool.Result, json.RawMessage, error) {
 			switch {
 			case n <= 10 && n%2 == 0: // each other poll, ten times in all
@@ -356,8 +355,7 @@ func TestCanceledJobIsStopped(t *testing.T) {
 		"stopping fails": {fails: 3}, "its toolset is down": {down: true},
 	} {
 		runInMemory(t, name, func(t *testing.T, w *world) {
-			k := &killer{}
-			w.wrap = k.wrap
+			k := w.killer()
 			hold := newCounted()
 			p := newPrinter(func(ctx tool.Context, _ int, _ json.RawMessage) (*tool.Result, json.RawMessage, error) {
 				if tt.inPoll {
@@ -422,8 +420,7 @@ func TestJobStartedTooLateIsStopped(t *testing.T) {
 // also if it looks like ours.
 func TestStartOfJobAsksAndKeeps(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		k := &killer{}
-		w.wrap = k.wrap
+		k := w.killer()
 		const looks = `{"poller":1,"job":{"state":"mine","since":1}}`
 		var kept []string
 		p := newPrinter(doneAt(1))

@@ -328,8 +328,7 @@ func TestToolThatDoesNotKnow(t *testing.T) {
 					return map[string]any{"paid": n}, nil
 				})
 				pay.is = is
-				seen := newWitness()
-				w.cfg.Planner = seen
+				seen := w.witness()
 				w.startTools(pay)
 				id := w.begun(alice, w.calls("pay", args{}))
 				if is.ReadOnly || is.Idempotent {

@@ -26,8 +26,7 @@ func TestAbandonedRunsAreCountedByTool(t *testing.T) {
 			runs := w.counted()
 			w.tools.extra = []tool.Tool{&fake{name: "deaf", is: is, call: runs.holds}}
 			const limit = 8
-			seen := newWitness()
-			w.cfg.Planner = seen
+			seen := w.witness()
 			w.cfg.Limits = task.Limits{ToolTimeout: 10 * time.Millisecond, ToolGrace: 10 * time.Millisecond, Abandoned: limit}
 			w.start()
 			for n := range limit {
@@ -81,8 +80,7 @@ func repeats(t *testing.T, w *world, is tool.Annotations, gated, keeps bool) {
 		}
 		return map[string]any{"ok": true}, runs.holdOr(ctx)
 	}}}
-	var k killer
-	w.wrap = k.wrap
+	k := w.killer()
 	w.cfg.Limits = task.Limits{ToolTimeout: 1000 * time.Hour}
 	w.start()
 	id := w.begin(w.calls("fatal", args{}))
@@ -97,9 +95,7 @@ func repeats(t *testing.T, w *world, is tool.Annotations, gated, keeps bool) {
 			t.Fatalf("after %d deaths the call was repeated %d times, want at most %d", deaths-1, runs.count()-1, most)
 		}
 		before := runs.count()
-		k.die()
-		w.restart()
-		synctest.Wait()
+		k.crash()
 		if runs.count() == before && len(w.waiting(id)) > 0 {
 			break
 		}

@@ -15,7 +15,6 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
-	"a2a-server/tool"
 )
 
 // A turn lets go of what it has published beyond a bound. What is stored, shown and
@@ -49,36 +48,6 @@ func TestLargeTask(t *testing.T) {
 			t.Errorf("the task as it was read later (-at rest +later):\n%s", diff)
 		}
 	})
-}
-
-// What a stream contains does not depend on whether its last chunk was out before
-// its tool returned.
-func TestStreamIsClosed(t *testing.T) {
-	t.Parallel()
-	for _, early := range []bool{true, false} {
-		out := make(chan struct{})
-		w := newMemory(t)
-		slow := &streamer{fake: fake{name: "slow"}}
-		slow.stream = func(_ tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
-			if yield(piece("one"), nil) && yield(piece("two"), nil) && early {
-				<-out
-			}
-		}
-		w.startTools(slow)
-		sent := w.sent(w.calls("slow", args{}))
-		if early {
-			w.until("both chunks are out", func() bool {
-				a := w.get(a2a.TaskID(sent.Task.String())).Artifacts
-				return len(a) == 1 && len(a[0].Parts) == 2
-			})
-			close(out)
-		}
-		got := w.await(sent)
-		w.wantState(got, a2a.TaskStateCompleted)
-		if n := len(got.Artifacts[0].Parts); n != 2 {
-			t.Errorf("last chunk out early: %t: the artifact has %d parts, want 2", early, n)
-		}
-	}
 }
 
 // A snapshot is a cache: one that cannot be read is as none.

@@ -25,8 +25,7 @@ import (
 // with all that runs.
 func TestTurnHearsOfDecisions(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		seen := newWitness()
-		w.cfg.Planner = seen
+		seen := w.witness()
 		w.start()
 		id := w.begun(alice, w.calls("block", args{}, "transfer", args{"amount": 1, "to": "x"}))
 		w.must(w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}))

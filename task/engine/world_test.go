@@ -216,7 +216,24 @@ func (w *world) restart(changes ...func(*engine.Config)) {
 
 // killer ends the process of a world: from die on nothing that its engine does
 // reaches the disk.
-type killer struct{ last *mortal }
+type killer struct {
+	w    *world
+	last *mortal
+}
+
+// killer has the world die with it.
+func (w *world) killer() *killer {
+	k := &killer{w: w}
+	w.wrap = k.wrap
+	return k
+}
+
+// crash ends the process of a world in a bubble, and lets another take over.
+func (k *killer) crash() {
+	k.die()
+	k.w.restart()
+	synctest.Wait()
+}
 
 func (k *killer) wrap(h store.Handle) store.Handle {
 	k.last = &mortal{Handle: h}
