@@ -193,20 +193,8 @@ func TestPrincipalThatIsNotUTF8(t *testing.T) {
 	w := newMemory(t)
 	w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{FourEyes: true}})}
 	w.start()
-	sent, err := w.sendAs(jose, w.calls("transfer", args{"amount": 1, "to": "x"}))
-	if errors.Is(err, task.ErrTaskNotFound) {
-		return
-	}
-	t.Errorf("Send() = %v, want %v", err, task.ErrTaskNotFound)
-	answer := w.engine.Answer(jose)
-	defer answer.Release()
-	if _, err := answer.Await(w.ctx(), sent); err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range w.inbox(jose, 0) {
-		if err := w.engine.Approvals().Decide(w.ctx(), jose, approval.Answer{ID: a.ID, Verb: approval.Approve}); err == nil {
-			t.Error("who asked has approved it")
-		}
+	if _, err := w.sendAs(jose, w.calls("transfer", args{"amount": 1, "to": "x"})); !errors.Is(err, task.ErrTaskNotFound) {
+		t.Errorf("Send() = %v, want %v", err, task.ErrTaskNotFound)
 	}
 }
 

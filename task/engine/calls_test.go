@@ -303,7 +303,6 @@ func TestRestlessToolBlocksOthers(t *testing.T) {
 				t.Errorf("reject of another call = %v", err)
 			}
 		}
-		t.Logf("%d approvals by now", len(w.asked(id)))
 	})
 }
 

@@ -427,20 +427,6 @@ func TestHeldQuestionIsRefused(t *testing.T) {
 		}
 		w.idle(t, got.ID)
 	})
-	runOnEachDisk(t, "after the call", func(t *testing.T, w *world) {
-		c := newCurious(whichOne, nil)
-		var kept context.Context
-		c.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			kept = context.WithoutCancel(ctx) //nolint:fatcontext // of one call
-			return map[string]any{}, nil
-		}
-		w.startTools(c)
-		got := w.send(w.calls("curious", args{}))
-		w.wantState(got, a2a.TaskStateCompleted)
-		if _, err := tool.AskAndWait(kept, whichOne); err == nil {
-			t.Error("AskAndWait() = nil after its call has ended")
-		}
-	})
 }
 
 // The number of held calls is bounded, in all and for each caller, and a held task keeps no

@@ -147,15 +147,10 @@ func TestFourEyes(t *testing.T) {
 	w.start()
 	got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 	w.wantState(got, a2a.TaskStateInputRequired)
-	page, err := w.store.Rows(w.ctx(), engine.ScopeFor(alice, auth.Read), rowsOf(got.ID))
-	if err != nil || len(page.Rows) != 1 {
-		t.Fatalf("Rows() = %v, %v", page, err)
-	}
-	id := string(page.Rows[0].Key)
+	id := w.onlyOne(got.ID).ID
 	decide := func(by auth.Principal, via string) error {
 		return w.engine.Decide(w.ctx(), engine.Decision{By: by, Via: via, Scope: engine.ScopeFor(alice, auth.Read), Task: mustID(got.ID), Answers: []approval.Answer{{ID: id, Verb: approval.Approve}}})
 	}
-	bob := auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleRequester, auth.RoleApprover}, Method: "test"}
 	agentOfAlice := auth.Principal{Tenant: "acme", Subject: "agent", Roles: []string{auth.RoleRequester}, Chain: []string{"alice"}, Method: "test"}
 	for name, err := range map[string]error{"the requester": decide(alice, "api"), "somebody on behalf of the requester": decide(agentOfAlice, "api"), "the A2A client": decide(bob, "a2a")} {
 		var said *approval.Error
@@ -163,9 +158,7 @@ func TestFourEyes(t *testing.T) {
 			t.Errorf("%s: Decide() = %v, want %s", name, err, approval.ReasonNotAllowed)
 		}
 	}
-	if n := w.tools.count("transfer"); n != 0 {
-		t.Fatalf("ran %d times", n)
-	}
+	w.wantRuns("transfer", 0)
 	w.must(decide(bob, "api"))
 	w.settled(got.ID, a2a.TaskStateCompleted)
 }

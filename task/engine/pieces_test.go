@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -257,7 +256,7 @@ func TestBrokenPartsOfAResult(t *testing.T) {
 		part agent.Part
 		want string
 	}{
-		{"none", agent.Part{Filename: "x"}, "part 2 of the content: it is empty"},
+		{"none", agent.Part{Filename: "x"}, "it is empty"},
 		{"two", agent.Part{Text: "x", URL: "https://x"}, "it has 2 of Text, Data, Raw and URL"},
 		{"four", agent.Part{Text: "x", URL: "https://x", Raw: []byte{}, Data: 1}, "it has 4 of"},
 		{"text that is not UTF-8", agent.Part{Text: "a\xff"}, "its text is not UTF-8"},
@@ -269,13 +268,21 @@ func TestBrokenPartsOfAResult(t *testing.T) {
 		{"typed nil", agent.Part{Data: (*int)(nil)}, "its data is null"},
 		{"no JSON", agent.Part{Data: make(chan int)}, "it is not JSON"},
 		{"metadata that is no JSON", agent.Part{Text: "x", Metadata: map[string]any{"f": func() {}}}, "it is not JSON"},
-		{"too much metadata", agent.Part{Text: "x", Metadata: map[string]any{"m": strings.Repeat("x", 2<<20)}}, "smaller pieces"},
-		{"too large", agent.Part{Raw: make([]byte, 2<<20)}, "smaller pieces"},
+		{"too much metadata", agent.Part{Text: "x", Metadata: map[string]any{"m": strings.Repeat("x", 2<<20)}}, "smaller"},
+		{"too large", agent.Part{Raw: make([]byte, 2<<20)}, "smaller"},
 	} {
-		for _, streaming := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, streaming %t", tc.name, streaming), func(t *testing.T) {
+		content := []agent.Part{{Text: "good"}, tc.part}
+		saves := &fake{name: "run", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+			_, err := ctx.Artifacts().Save(ctx, "a", tc.part)
+			return args{}, err
+		}}
+		for how, made := range map[string]tool.Tool{"result": yields("run", &tool.Result{Content: content}), "piece": yields("run", piece(content)), "artifact": saves} {
+			if how == "artifact" && tc.name == "none" {
+				continue // an artifact may be empty
+			}
+			t.Run(tc.name+", as "+how, func(t *testing.T) {
 				t.Parallel()
-				_, all, result := runTool(t, yields("run", &tool.Result{Content: []agent.Part{{Text: "good"}, tc.part}, Streaming: streaming}))
+				_, all, result := runTool(t, made)
 				if result.Outcome != task.OutcomeError || !strings.Contains(result.Error, tc.want) || len(all) > 0 {
 					t.Errorf("the call ended %s: %s, and published %+v; want an error with %q", result.Outcome, result.Error, all, tc.want)
 				}
@@ -470,30 +477,6 @@ func TestPieceAfterTheEnd(t *testing.T) {
 	for _, p := range all {
 		if p.ID != "c1.1" {
 			t.Errorf("published %+v", p)
-		}
-	}
-}
-
-var errSave = errors.New("saved")
-
-// Save refuses the parts that a piece may not have, either.
-func TestSaveChecksParts(t *testing.T) {
-	t.Parallel()
-	for want, p := range map[string]agent.Part{
-		"it has 2 of":                  {Text: "a", URL: "https://x"},
-		"its media type has a control": {Text: "a", MediaType: "a\nb"},
-		"its text is not UTF-8":        {Text: "\xff"},
-		"its data is null":             {Data: json.RawMessage("null")},
-		"saved":                        {},
-	} {
-		_, _, result := runTool(t, &fake{name: "run", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			if _, err := ctx.Artifacts().Save(ctx, "a", p); err != nil {
-				return nil, err
-			}
-			return nil, errSave
-		}})
-		if !strings.Contains(result.Error, want) {
-			t.Errorf("Save(%+v): %s, want %q", p, result.Error, want)
 		}
 	}
 }

@@ -66,11 +66,6 @@ func TestLongErrorOfATool(t *testing.T) {
 			if _, ok := seen.result(id, "c1.1"); !ok {
 				t.Errorf("the planner never heard of the call; task %s %.300q", got.Status.State, statusText(got))
 			}
-			for _, a := range w.audits(id) {
-				if a.What == approval.AuditFinished {
-					t.Logf("finished %s %s %.80s", a.Call, a.Outcome, a.Reason)
-				}
-			}
 		})
 	}
 }

@@ -93,6 +93,14 @@ func newSessionWorld(w *world) *sessionWorld {
 		}
 		return args{}, nil
 	}
+	fill := func(ctx tool.Context, a map[string]any) error {
+		var key string
+		var n int
+		if _, err := fmt.Sscan(arg(a), &key, &n); err != nil {
+			return err
+		}
+		return errors.Join(ctx.State().Set("temp:filled", key), ctx.State().Set(key, strings.Repeat("x", n)))
+	}
 	w.tools.extra = append(w.tools.extra,
 		&fake{name: "set", call: set},
 		&fake{name: "setfail", call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
@@ -111,21 +119,9 @@ func newSessionWorld(w *world) *sessionWorld {
 			s.note(ctx)
 			return args{}, nil
 		}},
-		&fake{name: "fill", call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
-			var key string
-			var n int
-			if _, err := fmt.Sscan(arg(a), &key, &n); err != nil {
-				return nil, err
-			}
-			return args{}, errors.Join(ctx.State().Set("temp:filled", key), ctx.State().Set(key, strings.Repeat("x", n)))
-		}},
+		&fake{name: "fill", call: func(ctx tool.Context, a map[string]any) (map[string]any, error) { return args{}, fill(ctx, a) }},
 		&fake{name: "fillfail", call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
-			var key string
-			var n int
-			if _, err := fmt.Sscan(arg(a), &key, &n); err != nil {
-				return nil, err
-			}
-			return nil, errors.Join(ctx.State().Set("temp:filled", key), ctx.State().Set(key, strings.Repeat("x", n)), errTool)
+			return nil, errors.Join(fill(ctx, a), errTool)
 		}},
 		&fake{name: "many", call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
 			var from, to int
