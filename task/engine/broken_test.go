@@ -419,7 +419,9 @@ type gatedFake struct {
 	gate func() bool
 }
 
-func (g *gatedFake) Gate(agentCtx, map[string]any) (bool, string, error) { return g.gate(), "", nil }
+func (g *gatedFake) Gate(agent.ReadonlyContext, map[string]any) (bool, string, error) {
+	return g.gate(), "", nil
+}
 
 // childStuck is a tool with something elsewhere that does not come back from being
 // told to end.

@@ -347,15 +347,6 @@ func (b *toolbox) all() []tool.Tool {
 	return append(tools, b.extra...)
 }
 
-var (
-	_ agent.ReadonlyContext = tool.Context(nil)
-	_                       = approval.Pending
-)
-
-func rowsOf(id a2a.TaskID) store.RowQuery {
-	return store.RowQuery{Kind: "approval", Task: mustID(id), Limit: 1000}
-}
-
 func directPlanner() task.Planner { return direct.New(direct.Config{}) }
 
 var bob = auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleRequester, auth.RoleApprover}, Method: "test"}
@@ -375,7 +366,7 @@ func within(limit time.Duration, done <-chan struct{}) bool {
 // asked returns all approvals of a task, oldest first. It may be called from any
 // goroutine.
 func (w *world) asked(id a2a.TaskID) []approval.Approval {
-	page, err := w.store.Rows(context.Background(), store.System(), rowsOf(id))
+	page, err := w.store.Rows(context.Background(), store.System(), store.RowQuery{Kind: task.RowApproval, Task: mustID(id), Limit: 1000})
 	if err != nil {
 		w.t.Errorf("Rows(%s) = %v", id, err)
 	}
@@ -719,8 +710,6 @@ func callsOf(pairs ...string) *task.Step {
 	}
 	return s
 }
-
-type agentCtx = agent.ReadonlyContext
 
 func mustID(id a2a.TaskID) store.TaskID {
 	parsed, _ := store.ParseTaskID(string(id))

@@ -99,7 +99,7 @@ func inMemory(t *testing.T, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) { test(t, newMemory(t)) })
 }
 
-// eachDisk gives a test a world on every backend, each in a bubble.
+// eachDisk gives a test a world on every backend, each in a bubble, beside other tests.
 func eachDisk(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	t.Parallel()
