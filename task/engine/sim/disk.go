@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"a2a-server/store"
@@ -95,15 +96,6 @@ func (d *Disk) Commit(n int) {
 	}
 }
 
-// Refuse answers the n oldest batches with err: the disk does not take them.
-func (d *Disk) Refuse(n int, err error) {
-	for ; n > 0 && len(d.queue) > 0; n-- {
-		q := d.queue[0]
-		d.queue = d.queue[1:]
-		d.answer(q, store.Receipt{}, err, false /* lost */)
-	}
-}
-
 // CommitLost commits the n oldest batches of a process which it is not told of,
 // because it dies before: it must be killed next.
 func (d *Disk) CommitLost(p *Process, n int) {
@@ -159,16 +151,12 @@ func describe(q *queued, r store.Receipt, err error, lost bool) string {
 
 // lose drops the queued batches of a process without notice.
 func (d *Disk) lose(p *Process) {
-	kept := d.queue[:0]
-	for _, q := range d.queue {
+	d.queue = slices.DeleteFunc(d.queue, func(q *queued) bool {
 		if q.h.p == p {
 			d.s.mark('l', len(q.batch.Events), 0, func() string { return describe(q, store.Receipt{}, errLost, true) })
-			continue
 		}
-		kept = append(kept, q)
-	}
-	clear(d.queue[len(kept):])
-	d.queue = kept
+		return q.h.p == p
+	})
 }
 
 // handle is a process's handle of a disk. Calls that do not concern the queue go to memstore,

@@ -151,28 +151,16 @@ func TestDiskLosesTheTail(t *testing.T) {
 	}
 }
 
+// A batch whose context has ended before the disk has it may be refused.
 func TestDiskRefuses(t *testing.T) {
 	t.Parallel()
 	s := NewScheduler(Replayed(Tape{}))
 	defer s.Close()
-	d := NewDisk(s)
-	p := s.Process("p")
-	h := d.Handle(p)
-	full := errors.New("no space left")
-	first, second := h.Append(t.Context(), creation(1)), h.Append(t.Context(), creation(2))
-	d.Refuse(1, full)
-	s.Settle(0)
-	if _, err := first.Wait(); !errors.Is(err, full) {
-		t.Errorf("the refused batch: %v, want %v", err, full)
-	}
-	if _, err := second.Wait(); err != nil || len(events(t, d, 1)) > 0 {
-		t.Errorf("the next batch: %v; events of the refused one: %q", err, events(t, d, 1))
-	}
 	ctx, cancel := context.WithCancel(t.Context())
-	third := h.Append(ctx, creation(3))
+	c := NewDisk(s).Handle(s.Process("p")).Append(ctx, creation(3))
 	cancel()
 	s.Settle(0)
-	if _, err := third.Wait(); !errors.Is(err, context.Canceled) {
+	if _, err := c.Wait(); !errors.Is(err, context.Canceled) {
 		t.Errorf("a batch whose context ended: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 )
 
@@ -119,19 +120,15 @@ func (p *Process) die() {
 	p.dead = true
 	s := p.s
 	s.dying = true
-	for i := len(s.timers) - 1; i >= 0; i-- {
-		if s.timers[i].p == p {
-			s.timers[i].index = -1
+	s.timers = slices.DeleteFunc(s.timers, func(t *timer) bool {
+		if t.p == p {
+			t.index = -1
 		}
+		return t.p == p
+	})
+	for i, t := range s.timers {
+		t.index = i
 	}
-	var left timers
-	for _, t := range s.timers {
-		if t.index >= 0 {
-			t.index = len(left)
-			left = append(left, t)
-		}
-	}
-	s.timers = left
 	heap.Init(&s.timers)
 	for _, f := range p.end {
 		f()

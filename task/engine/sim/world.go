@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -227,12 +228,7 @@ func (w *world) kill(v *server) {
 // gone takes a server out of the servers that clients use.
 func (w *world) gone(v *server) {
 	w.orphans = true
-	for i, o := range w.servers {
-		if o == v {
-			w.servers = append(w.servers[:i:i], w.servers[i+1:]...)
-			return
-		}
-	}
+	w.servers = slices.DeleteFunc(slices.Clone(w.servers), func(o *server) bool { return o == v })
 }
 
 // server returns the server that clients use: the newest, rarely an older server. If there is
