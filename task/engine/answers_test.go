@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -26,21 +25,19 @@ var carol = auth.Principal{Tenant: "acme", Subject: "carol", Roles: []string{aut
 
 // pours is a tool that streams n chunks of size bytes, and then ends or holds on.
 func pours(holds bool) tool.Tool {
-	return &streamer{fake: fake{name: "pour"}, stream: func(ctx tool.Context, a map[string]any) iter.Seq2[*tool.Result, error] {
-		return func(yield func(*tool.Result, error) bool) {
-			n, _ := a["n"].(float64)
-			size, _ := a["size"].(float64)
-			text := strings.Repeat("x", int(size))
-			for range int(n) {
-				if !yield(&tool.Result{Content: text, Streaming: true}, nil) {
-					return
-				}
+	return &streamer{fake: fake{name: "pour"}, stream: func(ctx tool.Context, a map[string]any, yield func(*tool.Result, error) bool) {
+		n, _ := a["n"].(float64)
+		size, _ := a["size"].(float64)
+		text := strings.Repeat("x", int(size))
+		for range int(n) {
+			if !yield(piece(text), nil) {
+				return
 			}
-			if holds {
-				<-ctx.Done()
-			}
-			yield(&tool.Result{}, nil) // a result, so that the text is not one
 		}
+		if holds {
+			<-ctx.Done()
+		}
+		yield(&tool.Result{}, nil) // a result, so that the text is not one
 	}}
 }
 
@@ -63,7 +60,7 @@ func (s *counting) Read(ctx context.Context, scope store.Scope, id store.TaskID,
 // pour makes a task of by with n chunks of size bytes, and waits for its end.
 func (w *world) pour(by auth.Principal, n, size int) a2a.TaskID {
 	w.t.Helper()
-	sent, err := w.engine.Send(w.ctx(), engine.Send{By: by, Message: w.calls("pour", args{"n": n, "size": size})})
+	sent, err := w.sendAs(by, w.calls("pour", args{"n": n, "size": size}))
 	if err != nil {
 		w.t.Fatalf("Send() = %v", err)
 	}
@@ -95,12 +92,10 @@ func wantFull(t *testing.T, err error, own bool) {
 // Answers that nobody reads take no more than there is for answers, one caller's no more
 // than half of it, and what they had is there again when they are released.
 func TestUnreadAnswersAreBounded(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		const limit = 16 << 20
 		w.cfg.Answers = limit
-		w.tools.extra = []tool.Tool{pours(false /* holds */)}
-		w.start()
+		w.startTools(pours(false /* holds */))
 		ids := map[string]a2a.TaskID{}
 		for _, by := range []auth.Principal{alice, bob, carol} {
 			ids[by.Subject] = w.pour(by, 10, 60<<10) // 600 KiB: 2.4 MiB an answer
@@ -156,8 +151,7 @@ func TestAnswerLargerThanAllGoesAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, newBolt(t))
 	w.cfg.Answers = 1 << 20
-	w.tools.extra = []tool.Tool{pours(false /* holds */)}
-	w.start()
+	w.startTools(pours(false /* holds */))
 	large, other := w.pour(alice, 10, 60<<10), w.pour(bob, 2, 40<<10)
 	alone, err := w.unread(alice, large)
 	if err != nil {
@@ -169,9 +163,7 @@ func TestAnswerLargerThanAllGoesAlone(t *testing.T) {
 	wantFull(t, err, true)
 	alone.Release()
 	first, err := w.unread(bob, other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.must(err)
 	_, err = w.unread(alice, large)
 	wantFull(t, err, false)
 	first.Release()
@@ -193,7 +185,6 @@ func omitted(got *a2a.Task) []string {
 // What a caller has done is answered although there is no room for the whole task: with
 // less of it, which its metadata say.
 func TestWhatIsDoneIsAnsweredWithoutRoom(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		w.cfg.Answers = 1 << 20
 		w.cfg.Planner = &stepper{n: 3, inline: true, step: func(i int) *task.Step {
@@ -204,12 +195,8 @@ func TestWhatIsDoneIsAnsweredWithoutRoom(t *testing.T) {
 				return &task.Step{Calls: []task.PlannedCall{{Tool: "transfer", Args: json.RawMessage(`{"amount":1,"to":"x"}`)}}}
 			}
 		}}
-		w.tools.extra = []tool.Tool{pours(false /* holds */)}
-		w.start()
-		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message(a2a.NewTextPart("go"))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.startTools(pours(false /* holds */))
+		sent := w.sent(w.message(a2a.NewTextPart("go")))
 		hog := w.engine.Answer(alice)
 		v, err := hog.Await(w.ctx(), sent)
 		hog.Made()
@@ -240,10 +227,7 @@ func TestWhatIsDoneIsAnsweredWithoutRoom(t *testing.T) {
 		a.Made()
 		first := 0
 		m := w.decision(a2a.TaskID(id.String()), map[string]any{"id": w.pending(w.task(again))[0], "decision": "approve"})
-		sent, err = w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m})
-		if err != nil {
-			t.Fatal(err)
-		}
+		sent = w.sent(m)
 		_, err = w.engine.Stream(w.ctx(), alice, sent, func(s *engine.Snapshot) error {
 			first++
 			check("Stream()", s.View, nil)
@@ -271,15 +255,13 @@ func TestWhatIsDoneIsAnsweredWithoutRoom(t *testing.T) {
 // A list without artifacts reads none, however large its tasks are, also after the
 // server was started again.
 func TestListReadsNoArtifacts(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		var disk *counting
 		w.wrap = func(h store.Handle) store.Handle {
 			disk = &counting{Handle: h}
 			return disk
 		}
-		w.tools.extra = []tool.Tool{pours(false /* holds */)}
-		w.start()
+		w.startTools(pours(false /* holds */))
 		var ids []string
 		for i := range 3 {
 			ids = append(ids, string(w.pour(alice, 12+i, 60<<10))) // 720 KiB
@@ -317,11 +299,9 @@ func TestListReadsNoArtifacts(t *testing.T) {
 // A page has no more than its bytes. A task over it comes without artifacts and says so;
 // when even that does not fit, it begins the next page.
 func TestPageOfBytes(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		w.cfg.Page = 100 << 10
-		w.tools.extra = []tool.Tool{pours(false /* holds */)}
-		w.start()
+		w.startTools(pours(false /* holds */))
 		want := map[string]bool{} // id → has its artifacts on a page that asks for them
 		for i := range 3 {
 			want[string(w.pour(alice, 1, 20<<10))] = true
@@ -332,9 +312,7 @@ func TestPageOfBytes(t *testing.T) {
 		pages, tasks := 0, 0
 		for q := (engine.Query{Artifacts: true}); ; pages++ {
 			list, err := w.engine.List(w.ctx(), alice, q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w.must(err)
 			for _, v := range list.Tasks {
 				tasks++
 				got := w.task(v)
@@ -393,8 +371,7 @@ func TestPageOfBytes(t *testing.T) {
 // An answer that was released begins again, also when what it was made from was free.
 func TestReleasedAnswerBeginsAnew(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		w.tools.extra = []tool.Tool{pours(false /* holds */)}
-		w.start()
+		w.startTools(pours(false /* holds */))
 		w.pour(alice, 1, 40<<10)
 		a := w.engine.Answer(alice)
 		for range 3 {
@@ -412,24 +389,15 @@ func TestReleasedAnswerBeginsAnew(t *testing.T) {
 // Without room for its artifacts, the task with which the stream of an answer begins says so,
 // and what comes after it has no gap.
 func TestStreamOfAnAnswerWithoutRoom(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		w.cfg.Answers = 1 << 20
-		w.tools.extra = []tool.Tool{pours(false /* holds */)}
-		w.start()
+		w.startTools(pours(false /* holds */))
 		got := w.send(w.calls("pour", args{"n": 10, "size": 60 << 10}, "transfer", args{"amount": 1, "to": "x"}))
 		hog, err := w.unread(alice, got.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.must(err)
 		defer hog.Release()
-		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(w.pending(got)[0]))})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.engine.Follow(w.ctx(), alice, sent.Task, 0, engine.UntilInput, func([]engine.Event) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
+		sent := w.sent(w.decision(got.ID, approve(w.pending(got)[0])))
+		w.must(w.engine.Follow(w.ctx(), alice, sent.Task, 0, engine.UntilInput, func([]engine.Event) error { return nil }))
 		first, kinds := w.streamed(sent)
 		w.wantState(first, a2a.TaskStateWorking)
 		if len(first.Artifacts) > 0 || !slices.Contains(omitted(first), "artifacts") {
@@ -459,66 +427,57 @@ func (s *listing) Tasks(ctx context.Context, scope store.Scope, q store.Query) (
 func TestTaskThatGrowsWhileItIsListed(t *testing.T) {
 	t.Parallel()
 	for _, page := range []int64{100 << 10, 16 << 20} {
-		t.Run(fmt.Sprintf("page of %d KiB", page>>10), func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				w.cfg.Page = page
-				grow, then := make(chan struct{}), func() {}
-				w.wrap = func(h store.Handle) store.Handle { return &listing{h, func() { then() }} }
-				w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "grow"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
-					return func(yield func(*tool.Result, error) bool) {
-						<-grow
-						for range 40 {
-							if !yield(&tool.Result{Content: strings.Repeat("x", 60<<10), Streaming: true}, nil) {
-								return
-							}
-						}
-						yield(&tool.Result{}, nil) // a result, so that the text is not one
+		runOnEachDisk(t, fmt.Sprintf("page of %d KiB", page>>10), func(t *testing.T, w *world) {
+			w.cfg.Page = page
+			grow, then := make(chan struct{}), func() {}
+			w.wrap = func(h store.Handle) store.Handle { return &listing{h, func() { then() }} }
+			w.startTools(&streamer{fake: fake{name: "grow"}, stream: func(_ tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
+				<-grow
+				for range 40 {
+					if !yield(piece(strings.Repeat("x", 60<<10)), nil) {
+						return
 					}
-				}}}
-				w.start()
-				sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("grow", args{})})
-				if err != nil {
-					t.Fatal(err)
 				}
-				w.engine.Processors(1)
-				var once sync.Once
-				var end func()
-				then = func() {
-					once.Do(func() {
-						close(grow)
-						a := w.engine.Answer(alice)
-						_, err := a.Await(w.ctx(), sent)
-						a.Release()
-						if err == nil {
-							end, err = w.engine.Heavy(w.ctx(), bob)
-						}
-						if err != nil {
-							t.Error(err)
-						}
-					})
-				}
-				a := w.engine.Answer(alice)
-				defer a.Release()
-				var list *engine.TaskPage
-				listed := make(chan error, 1)
-				go func() {
-					var err error
-					list, err = a.List(w.ctx(), engine.Query{Artifacts: true})
-					listed <- err
-				}()
-				if page > 100<<10 {
-					w.until("the list waits for a processor", func() bool { return w.engine.AtHeavyWork() == 2 })
-					end()
-				}
-				if err := <-listed; err != nil || len(list.Tasks) != 1 {
-					t.Fatalf("List() = %v, want one task", err)
-				}
-				size := len(list.Tasks[0].AppendTask(nil, task.ViewOptions{HistoryLength: -1}))
-				if uint64(size) > w.engine.Taken() && size > 100<<10 {
-					t.Errorf("a page of at most 100 KiB has a task of %d KiB, for which %d bytes are taken", size>>10, w.engine.Taken())
-				}
-			})
+				yield(&tool.Result{}, nil) // a result, so that the text is not one
+			}})
+			sent := w.sent(w.calls("grow", args{}))
+			w.engine.Processors(1)
+			var once sync.Once
+			var end func()
+			then = func() {
+				once.Do(func() {
+					close(grow)
+					a := w.engine.Answer(alice)
+					_, err := a.Await(w.ctx(), sent)
+					a.Release()
+					if err == nil {
+						end, err = w.engine.Heavy(w.ctx(), bob)
+					}
+					if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			a := w.engine.Answer(alice)
+			defer a.Release()
+			var list *engine.TaskPage
+			listed := make(chan error, 1)
+			go func() {
+				var err error
+				list, err = a.List(w.ctx(), engine.Query{Artifacts: true})
+				listed <- err
+			}()
+			if page > 100<<10 {
+				w.until("the list waits for a processor", func() bool { return w.engine.AtHeavyWork() == 2 })
+				end()
+			}
+			if err := <-listed; err != nil || len(list.Tasks) != 1 {
+				t.Fatalf("List() = %v, want one task", err)
+			}
+			size := len(list.Tasks[0].AppendTask(nil, task.ViewOptions{HistoryLength: -1}))
+			if uint64(size) > w.engine.Taken() && size > 100<<10 {
+				t.Errorf("a page of at most 100 KiB has a task of %d KiB, for which %d bytes are taken", size>>10, w.engine.Taken())
+			}
 		})
 	}
 }
@@ -532,61 +491,54 @@ func TestTaskThatGrowsWhileItsAnswerWaits(t *testing.T) {
 		answers int64
 		fits    bool
 	}{{"into what there is", 32 << 20, true}, {"beyond what there is", 1 << 20, false}} {
-		t.Run(c.name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				w.cfg.Answers = c.answers
-				grow := make(chan struct{})
-				w.tools.extra = []tool.Tool{pours(false /* holds */), &streamer{fake: fake{name: "grow"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
-					return func(yield func(*tool.Result, error) bool) {
-						for i := range 40 {
-							if i == 2 {
-								<-grow
-							}
-							if !yield(&tool.Result{Content: strings.Repeat("x", 60<<10), Streaming: true}, nil) {
-								return
-							}
-						}
+		runInMemory(t, c.name, func(t *testing.T, w *world) {
+			w.cfg.Answers = c.answers
+			grow := make(chan struct{})
+			w.startTools(pours(false /* holds */), &streamer{fake: fake{name: "grow"}, stream: func(_ tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
+				for i := range 40 {
+					if i == 2 {
+						<-grow
 					}
-				}}}
-				w.start()
-				w.engine.Processors(1)
-				id := w.begun(alice, w.calls("grow", args{}))
-				synctest.Wait()
-				other := w.engine.Answer(bob) // keeps a task that is larger than all from going alone
-				defer other.Release()
-				if _, err := other.Get(w.ctx(), string(w.pour(bob, 2, 40<<10))); err != nil {
-					t.Fatal(err)
+					if !yield(piece(strings.Repeat("x", 60<<10)), nil) {
+						return
+					}
 				}
-				other.Made()
-				end, err := w.engine.Heavy(w.ctx(), carol)
-				if err != nil {
-					t.Fatal(err)
-				}
-				a, before := w.engine.Answer(alice), w.engine.Taken()
-				defer a.Release()
-				got := make(chan error, 1)
-				var v *task.View
-				go func() {
-					var err error
-					v, err = a.Get(w.ctx(), string(id))
-					got <- err
-				}()
-				synctest.Wait()
-				close(grow)
-				synctest.Wait()
-				end()
-				err = <-got
-				if c.fits != (err == nil) {
-					t.Fatalf("Get() = %v, want one: %t", err, c.fits)
-				}
-				if err != nil {
-					wantFull(t, err, false)
-					return
-				}
-				if size, taken := v.Size(), w.engine.Taken()-before; uint64(size)*4 > taken {
-					t.Errorf("an answer from %d KiB has taken %d KiB", size>>10, taken>>10)
-				}
-			})
+			}})
+			w.engine.Processors(1)
+			id := w.begun(alice, w.calls("grow", args{}))
+			synctest.Wait()
+			other := w.engine.Answer(bob) // keeps a task that is larger than all from going alone
+			defer other.Release()
+			if _, err := other.Get(w.ctx(), string(w.pour(bob, 2, 40<<10))); err != nil {
+				t.Fatal(err)
+			}
+			other.Made()
+			end, err := w.engine.Heavy(w.ctx(), carol)
+			w.must(err)
+			a, before := w.engine.Answer(alice), w.engine.Taken()
+			defer a.Release()
+			got := make(chan error, 1)
+			var v *task.View
+			go func() {
+				var err error
+				v, err = a.Get(w.ctx(), string(id))
+				got <- err
+			}()
+			synctest.Wait()
+			close(grow)
+			synctest.Wait()
+			end()
+			err = <-got
+			if c.fits != (err == nil) {
+				t.Fatalf("Get() = %v, want one: %t", err, c.fits)
+			}
+			if err != nil {
+				wantFull(t, err, false)
+				return
+			}
+			if size, taken := v.Size(), w.engine.Taken()-before; uint64(size)*4 > taken {
+				t.Errorf("an answer from %d KiB has taken %d KiB", size>>10, taken>>10)
+			}
 		})
 	}
 }

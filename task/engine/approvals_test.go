@@ -22,10 +22,8 @@ import (
 // ask sends a transfer of by's, which asks, and returns the id of its task.
 func (w *world) ask(by auth.Principal, amount int) a2a.TaskID {
 	w.t.Helper()
-	sent, err := w.engine.Send(w.ctx(), engine.Send{By: by, Message: w.calls("transfer", args{"amount": amount, "to": "x"})})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	sent, err := w.sendAs(by, w.calls("transfer", args{"amount": amount, "to": "x"}))
+	w.must(err)
 	answer := w.engine.Answer(by)
 	defer answer.Release()
 	if _, err := answer.Await(w.ctx(), sent); err != nil {
@@ -56,7 +54,6 @@ func (w *world) inbox(by auth.Principal, limit int) (all []approval.Approval) {
 // Everybody sees what is pending in their own tasks, the oldest first, and decides that and
 // nothing else.
 func TestApprovals(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		mine := []a2a.TaskID{w.ask(alice, 1), w.ask(alice, 2), w.ask(alice, 3)}
 		w.ask(carol, 4)
@@ -119,7 +116,6 @@ func TestApprovals(t *testing.T) {
 // What servers before this one have asked stands elsewhere in the index, and is listed
 // before all else.
 func TestApprovalsOfOlderServers(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		time.Sleep(26 * 366 * 24 * time.Hour) // older servers are not so old
 		w.start()
@@ -129,9 +125,7 @@ func TestApprovalsOfOlderServers(t *testing.T) {
 			a := w.onlyOne(id)
 			if n != 1 { // asked by an older server
 				raw, err := json.Marshal(a)
-				if err != nil {
-					t.Fatal(err)
-				}
+				w.must(err)
 				rev := w.header(id).Rev
 				older := &store.Batch{Scope: store.System(), Task: mustID(id), Rev: &rev, Rows: []store.RowChange{{
 					Kind: task.RowApproval, Key: []byte(a.ID), IfRev: store.Any, Value: raw,
@@ -184,9 +178,7 @@ func TestWatchApprovals(t *testing.T) {
 			t.Error("told of another's, or of nothing")
 		}
 		a := w.onlyOne(id)
-		if err := w.engine.Approvals().Decide(w.ctx(), alice, approval.Answer{ID: a.ID, Verb: approval.Reject}); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.engine.Approvals().Decide(w.ctx(), alice, approval.Answer{ID: a.ID, Verb: approval.Reject}))
 		if !woken() {
 			t.Error("not told of what was decided")
 		}
@@ -201,20 +193,8 @@ func TestPrincipalThatIsNotUTF8(t *testing.T) {
 	w := newMemory(t)
 	w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{FourEyes: true}})}
 	w.start()
-	sent, err := w.engine.Send(w.ctx(), engine.Send{By: jose, Message: w.calls("transfer", args{"amount": 1, "to": "x"})})
-	if errors.Is(err, task.ErrTaskNotFound) {
-		return
-	}
-	t.Errorf("Send() = %v, want %v", err, task.ErrTaskNotFound)
-	answer := w.engine.Answer(jose)
-	defer answer.Release()
-	if _, err := answer.Await(w.ctx(), sent); err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range w.inbox(jose, 0) {
-		if err := w.engine.Approvals().Decide(w.ctx(), jose, approval.Answer{ID: a.ID, Verb: approval.Approve}); err == nil {
-			t.Error("who asked has approved it")
-		}
+	if _, err := w.sendAs(jose, w.calls("transfer", args{"amount": 1, "to": "x"})); !errors.Is(err, task.ErrTaskNotFound) {
+		t.Errorf("Send() = %v, want %v", err, task.ErrTaskNotFound)
 	}
 }
 
@@ -251,7 +231,6 @@ func sorted(all ...a2a.TaskID) (ids []string) {
 // Who oversees a tenant sees all of its tasks and none of another, whatever page by page
 // or filter; who has no role for it sees nothing.
 func TestTasksOfATenant(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		mine, his := w.ask(alice, 1), w.ask(bob, 2)
 		stranger := auth.Principal{Tenant: "other", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "test"}
@@ -318,7 +297,6 @@ func TestTasksOfATenant(t *testing.T) {
 
 // An operator cancels and deletes, which the audit knows before the task is gone.
 func TestTaskIsDeleted(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		id := w.ask(alice, 1)
 		operator := colleague(auth.RoleOperator)
@@ -338,14 +316,10 @@ func TestTaskIsDeleted(t *testing.T) {
 			t.Errorf("the audit says that a task was deleted that is there: %+v", e)
 		}
 		for range 2 { // the second changes nothing
-			if err := tasks.Cancel(w.ctx(), operator, string(id)); err != nil {
-				t.Fatal(err)
-			}
+			w.must(tasks.Cancel(w.ctx(), operator, string(id)))
 		}
 		w.wantState(w.get(id), a2a.TaskStateCanceled)
-		if err := tasks.Delete(w.ctx(), operator, string(id)); err != nil {
-			t.Fatal(err)
-		}
+		w.must(tasks.Delete(w.ctx(), operator, string(id)))
 		if err := tasks.Delete(w.ctx(), operator, string(id)); !errors.Is(err, task.ErrTaskNotFound) {
 			t.Errorf("a task that is gone is deleted: %v", err)
 		}
@@ -365,12 +339,8 @@ func TestTaskIsDeleted(t *testing.T) {
 		}
 		nobodys := w.ask(auth.Anonymous(), 1)
 		admin := colleague(auth.RoleAdmin)
-		if err := tasks.OfAnonymous().Cancel(w.ctx(), admin, string(nobodys)); err != nil {
-			t.Fatal(err)
-		}
-		if err := tasks.OfAnonymous().Delete(w.ctx(), admin, string(nobodys)); err != nil {
-			t.Fatal(err)
-		}
+		w.must(tasks.OfAnonymous().Cancel(w.ctx(), admin, string(nobodys)))
+		w.must(tasks.OfAnonymous().Delete(w.ctx(), admin, string(nobodys)))
 	})
 }
 
@@ -405,17 +375,13 @@ func TestDeletionThatFails(t *testing.T) {
 			w.start()
 			id := w.ask(alice, 1)
 			operator := colleague(auth.RoleOperator)
-			if err := w.engine.Tasks().Cancel(w.ctx(), operator, string(id)); err != nil {
-				t.Fatal(err)
-			}
+			w.must(w.engine.Tasks().Cancel(w.ctx(), operator, string(id)))
 			err := w.engine.Tasks().Delete(w.ctx(), operator, string(id))
 			if errors.Is(err, store.ErrUnavailable) == after || err != nil && after {
 				t.Errorf("Delete() = %v", err)
 			}
 			entries, _, err := w.engine.Audit(w.ctx(), operator, 0, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w.must(err)
 			deleting := slices.ContainsFunc(entries, func(e engine.AuditEntry) bool { return e.What == approval.AuditDeleting })
 			if deleting != after {
 				t.Errorf("the audit says that it was deleted: %t, want %t", deleting, after)
@@ -478,7 +444,6 @@ func TestScopeFor(t *testing.T) {
 func TestApprovalsInScope(t *testing.T) {
 	t.Parallel()
 	w := newMemory(t)
-	w.cfg = engine.Config{}
 	w.start()
 	mine, theirs := string(w.ask(alice, 1))+".a1", string(w.ask(auth.Anonymous(), 2))+".a1"
 	plain := w.engine.Approvals()
@@ -516,9 +481,7 @@ func TestApprovalsInScope(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			w.must(err)
 			for _, a := range page.Approvals {
 				got = append(got, a.ID)
 			}
@@ -540,28 +503,5 @@ func wantDenied(t *testing.T, err error) {
 	t.Helper()
 	if _, denied := errors.AsType[*auth.DeniedError](err); !denied {
 		t.Errorf("error = %v, want a *DeniedError", err)
-	}
-}
-
-// Whoever may cancel in the tenant does, and gets the task.
-func TestCancelInScope(t *testing.T) {
-	t.Parallel()
-	w := newMemory(t)
-	w.cfg = engine.Config{}
-	w.start()
-	id := mustID(w.ask(alice, 1))
-	for _, roles := range [][]string{nil, {auth.RoleRequester}, {auth.RoleViewer}, {auth.RoleApprover}, {auth.RoleAdmin}} {
-		if err := w.engine.Cancel(w.ctx(), colleague(roles...), id); !errors.Is(err, task.ErrTaskNotFound) {
-			t.Errorf("Cancel() of %v = %v, want not found", roles, err)
-		}
-	}
-	a := w.engine.Answer(colleague(auth.RoleOperator))
-	defer a.Release()
-	v, err := a.Cancel(w.ctx(), id)
-	if err != nil || !v.State().Terminal() {
-		t.Fatalf("Cancel() of an operator = %v, %v", v, err)
-	}
-	if v, err := a.Get(w.ctx(), id.String()); err != nil || !v.State().Terminal() {
-		t.Errorf("Get() = %v, %v", v, err)
 	}
 }

@@ -58,17 +58,12 @@ func (w *world) sees(by auth.Principal, limit int) (all []string) {
 func TestAuditIsSeen(t *testing.T) {
 	t.Parallel()
 	w := newMemory(t)
-	w.cfg = engine.Config{}
 	w.start()
 	w.adds(`{"v":1,"at":"2026-03-01T12:00:00Z","what":"asked","task":"t","approval":"t.a1","rule":"big","by":{"tenant":"acme","subject":"alice"}}`)
 	mine := w.ask(alice, 1)
-	if err := w.engine.Cancel(w.ctx(), alice, mustID(mine)); err != nil {
-		t.Fatal(err)
-	}
+	w.cancel(mine)
 	w.ask(auth.Anonymous(), 2)
-	if err := w.engine.Tasks().Delete(w.ctx(), alice, string(mine)); err != nil {
-		t.Fatal(err)
-	}
+	w.must(w.engine.Tasks().Delete(w.ctx(), alice, string(mine)))
 	w.adds("{", `{"v":3,"what":"later","task":"t","tenant":"acme","owner":"alice"}`)
 
 	ofAlice := []string{"alice asked", "alice canceled", "alice resolved", "alice finished", "alice deleting"}
@@ -120,7 +115,6 @@ func TestAuditIsSeen(t *testing.T) {
 func TestAuditGoesOn(t *testing.T) {
 	t.Parallel()
 	w := newMemory(t)
-	w.cfg = engine.Config{}
 	w.start()
 	w.adds(slices.Repeat([]string{`{"v":1,"what":"started","task":"t"}`}, 35)...)
 	w.ask(alice, 1)
@@ -157,18 +151,13 @@ func TestAuditWakes(t *testing.T) {
 		woken("a call that nobody was asked about")
 		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		woken("a question")
-		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}))
 		woken("a decision")
-		if err := w.engine.Tasks().Delete(w.ctx(), alice, string(id)); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.engine.Tasks().Delete(w.ctx(), alice, string(id)))
 		woken("a deletion")
 		stop()
 		stop()
-		w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
-		synctest.Wait()
+		w.begun(alice, w.calls("transfer", args{"amount": 1, "to": "x"}))
 		select {
 		case <-wake:
 			t.Error("a watcher is woken after its end")
@@ -180,16 +169,10 @@ func TestAuditWakes(t *testing.T) {
 // auditKey returns the key of a task's audit.
 func (w *world) auditKey(id a2a.TaskID) []byte {
 	w.t.Helper()
-	p, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(0), store.Limit{Events: 1000})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, e := range p.Events {
+	for _, e := range w.events(id) {
 		if e.Kind == "audit.key.v1" {
 			var stored struct{ Key []byte }
-			if err := json.Unmarshal(e.Data, &stored); err != nil {
-				w.t.Fatal(err)
-			}
+			w.must(json.Unmarshal(e.Data, &stored))
 			return stored.Key
 		}
 	}
@@ -200,7 +183,6 @@ func (w *world) auditKey(id a2a.TaskID) []byte {
 // The digest of one approval differs from task to task, and once a task is deleted nothing in the
 // store tells what its digests are of.
 func TestAuditIsKeyed(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		one, two := w.ask(alice, 1), w.ask(alice, 1)
 		first, second := w.auditKey(one), w.auditKey(two)
@@ -216,15 +198,11 @@ func TestAuditIsKeyed(t *testing.T) {
 		if want := approval.KeyedDigest(first, plain); asked.Digest != want || approval.KeyedDigest(second, plain) == want {
 			t.Errorf("digest = %s, want %s", asked.Digest, want)
 		}
-		if err := w.engine.Cancel(w.ctx(), alice, mustID(one)); err != nil {
-			t.Fatal(err)
-		}
+		w.cancel(one)
 		if resolved := find(w.audits(one), approval.AuditResolved); resolved.Digest != asked.Digest {
 			t.Errorf("digest = %s, want %s as asked", resolved.Digest, asked.Digest)
 		}
-		if err := w.engine.Tasks().Delete(w.ctx(), alice, string(one)); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.engine.Tasks().Delete(w.ctx(), alice, string(one)))
 		if _, err := w.store.Read(w.ctx(), store.System(), mustID(one), store.After(0), store.Limit{Events: 1000}); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("Read() of the task = %v, want that it is gone with its key", err)
 		}
@@ -237,15 +215,19 @@ func TestAuditIsKeyed(t *testing.T) {
 // The audit names the approval under which a call has run, also when it was repeated
 // after its process had died.
 func TestAuditOfARepeatedCall(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := enterPay(t, newMemory(t), onOutcome, engine.Config{})
-		h.pay.is = tool.Annotations{Idempotent: true}
-		h.die()
-		h.ended(h.id)
-		for _, a := range h.audits(h.id) {
-			if a.What == approval.AuditFinished && a.Approval != h.call.ID {
-				t.Errorf("audit of the end = %+v, want approval %s", a, h.call.ID)
+	inMemory(t, func(t *testing.T, w *world) {
+		k := w.killer()
+		w.startTools(&fake{name: "pay", gated: true, is: tool.Annotations{Idempotent: true}, call: w.counted().holdsOnce})
+		id := w.begun(alice, w.calls("pay", args{}))
+		call := w.onlyOne(id)
+		w.approves(id)
+		synctest.Wait()
+		k.die()
+		w.restart()
+		w.ended(id)
+		for _, a := range w.audits(id) {
+			if a.What == approval.AuditFinished && a.Approval != call.ID {
+				t.Errorf("audit of the end = %+v, want approval %s", a, call.ID)
 			}
 		}
 	})
@@ -255,12 +237,9 @@ func TestAuditOfARepeatedCall(t *testing.T) {
 func TestAuditOfAnEdit(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		w.start()
-		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
-		synctest.Wait()
+		id := w.begun(alice, w.calls("transfer", args{"amount": 1, "to": "x"}))
 		a := w.onlyOne(id)
-		if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Edit, Args: []byte(`{"amount":2,"to":"x"}`)}); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Edit, Args: []byte(`{"amount":2,"to":"x"}`)}))
 		synctest.Wait()
 		all := w.audits(id)
 		if r, asked := find(all, approval.AuditResolved), find(all, approval.AuditAsked); r == nil || r.Digest == asked.Digest {

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -25,7 +24,6 @@ import (
 // Finding E16: messages that come at once make no more tasks of one context wait than
 // limits.parked says.
 func TestParkedTasksAreBounded(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		const limit, messages = 20, 200
 		w.cfg.Limits.Parked = limit
@@ -41,7 +39,7 @@ func TestParkedTasksAreBounded(t *testing.T) {
 		for i, m := range all {
 			group.Go(func() {
 				<-begin
-				sents[i], errs[i] = w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m})
+				sents[i], errs[i] = w.sendAs(alice, m)
 			})
 		}
 		close(begin)
@@ -65,21 +63,19 @@ func TestParkedTasksAreBounded(t *testing.T) {
 		}
 		// What was sent before has its answer; another caller, and another context, their
 		// room; and so has this one, when one of its tasks has ended.
-		if sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: again}); err != nil || !sent.Duplicate {
+		if sent, err := w.sendAs(alice, again); err != nil || !sent.Duplicate {
 			t.Errorf("a message that was sent before = %+v, %v, want the task that it made", sent, err)
 		}
 		one := func(by auth.Principal, contextID string) error {
 			m := w.calls("transfer", args{"amount": 1, "to": "x"})
 			m.ContextID = contextID
-			_, err := w.engine.Send(w.ctx(), engine.Send{By: by, Message: m})
+			_, err := w.sendAs(by, m)
 			return err
 		}
 		if err := errors.Join(one(bob, "crowded"), one(alice, "empty")); err != nil {
 			t.Errorf("messages to contexts with room: %v", err)
 		}
-		if err := w.engine.Cancel(w.ctx(), alice, taken[0].Task); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.engine.Cancel(w.ctx(), alice, taken[0].Task))
 		if err := one(alice, "crowded"); err != nil {
 			t.Errorf("a message after a task of its context has ended = %v, want nil", err)
 		}
@@ -89,34 +85,15 @@ func TestParkedTasksAreBounded(t *testing.T) {
 	})
 }
 
-// lines is a log that can be read while it is written.
-type lines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lines) with(what string) (n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.b.String(), what)
-}
-
 // Beyond limits.disk_per_caller a caller makes no more tasks, however many he asks for
 // at once; what he has begun continues, and others are not concerned.
 func TestDiskOfACaller(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		const limit, messages = 200_000, 60
-		log := &lines{}
+		var log safeBuffer
 		bound := func(c *engine.Config) {
 			c.Limits.DiskPerCaller = limit
-			c.Log = zerolog.New(log)
+			c.Log = zerolog.New(&log)
 		}
 		w.start(bound)
 		waits := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
@@ -130,21 +107,20 @@ func TestDiskOfACaller(t *testing.T) {
 				t.Errorf("the error says %q, want %q in it", full.Error(), want)
 			}
 		}
-		if n := log.with(`"limit_bytes":200000`); n != 1 {
+		if n := strings.Count(log.String(), `"limit_bytes":200000`); n != 1 {
 			t.Errorf("the log says %d times that the limit is near, want once", n)
 		}
-		if _, err := w.engine.Send(w.ctx(), engine.Send{By: bob, Message: w.calls("echo", args{"text": text})}); err != nil {
+		if _, err := w.sendAs(bob, w.calls("echo", args{"text": text})); err != nil {
 			t.Errorf("a message of another caller = %v, want nil", err)
 		}
-		more := w.message(a2a.NewTextPart(text))
-		more.TaskID = waits.ID
+		more := w.reply(waits.ID, a2a.NewTextPart(text))
 		w.wantState(w.send(more), a2a.TaskStateInputRequired)
 		if err := w.decide(alice, waits.ID, approval.Answer{ID: w.onlyOne(waits.ID).ID, Verb: approval.Approve}); err != nil {
 			t.Errorf("a decision beyond the limit = %v, want nil", err)
 		}
 		w.wantState(w.ended(waits.ID), a2a.TaskStateCompleted)
 		w.restart(bound)
-		if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("echo", args{"text": text})}); !isFull(err) {
+		if _, err := w.sendAs(alice, w.calls("echo", args{"text": text})); !isFull(err) {
 			t.Errorf("a message after a restart = %v, want a DiskError", err)
 		}
 	})
@@ -152,14 +128,13 @@ func TestDiskOfACaller(t *testing.T) {
 
 // Beyond limits.disk nobody makes a task.
 func TestDiskOfAll(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		w.start(func(c *engine.Config) { c.Limits.Disk = 400_000 })
 		waits := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		if full := fill(t, w, alice, 100, noise(5000)); full.Caller || !strings.Contains(full.Error(), "limits.disk ") {
 			t.Errorf("a message too many = %+v: %v, want that the store is full", full, full)
 		}
-		if _, err := w.engine.Send(w.ctx(), engine.Send{By: bob, Message: w.calls("echo", args{"text": noise(300_000)})}); !isFull(err) {
+		if _, err := w.sendAs(bob, w.calls("echo", args{"text": noise(300_000)})); !isFull(err) {
 			t.Errorf("a message of another caller = %v, want a DiskError", err)
 		}
 		if err := w.decide(alice, waits.ID, approval.Answer{ID: w.onlyOne(waits.ID).ID, Verb: approval.Approve}); err != nil {
@@ -193,7 +168,7 @@ func fill(t *testing.T, w *world, by auth.Principal, messages int, text string) 
 	sents, errs := make([]*engine.Sent, messages), make([]error, messages)
 	var group sync.WaitGroup
 	for i, m := range all {
-		group.Go(func() { sents[i], errs[i] = w.engine.Send(w.ctx(), engine.Send{By: by, Message: m}) })
+		group.Go(func() { sents[i], errs[i] = w.sendAs(by, m) })
 	}
 	group.Wait()
 	var refused *engine.DiskError
@@ -227,8 +202,7 @@ func fullLimits() task.Limits { return task.Limits{Task: fullTask, Event: fullEv
 
 // remark is a follow-up message that is no decision.
 func (w *world) remark(id a2a.TaskID, size int) *a2a.Message {
-	m := w.message(a2a.NewTextPart(strings.Repeat("x", size)))
-	m.TaskID = id
+	m := w.reply(id, a2a.NewTextPart(strings.Repeat("x", size)))
 	return m
 }
 
@@ -240,122 +214,43 @@ func (w *world) bounded(t *testing.T, id a2a.TaskID) {
 	}
 }
 
-// Messages that decide nothing fill a log up to its limit. Beyond it they are refused
-// before anything is written, and the task can still be decided.
-func TestFullLogRefusesRemarks(t *testing.T) {
-	t.Parallel()
-	for _, verb := range []approval.Verb{approval.Approve, approval.Reject} {
-		t.Run(string(verb), func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				w.cfg.Limits = fullLimits()
-				w.start()
-				got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
-				id := w.pending(got)[0]
-				var err error
-				const most = 40
-				n := 0
-				seq := uint64(0)
-				for err == nil && n < most {
-					seq = w.header(got.ID).Seq
-					_, err = w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.remark(got.ID, 60_000)})
-					n++
-				}
-				w.bounded(t, got.ID)
-				if err == nil {
-					t.Errorf("%d remarks of 60 kB were taken, want a refusal", n)
-				} else if now := w.header(got.ID).Seq; now != seq {
-					t.Errorf("a refused remark has written events %d to %d", seq+1, now)
-				}
-				if n < 5 {
-					t.Errorf("remark %d was refused: %v", n, err)
-				}
-				_, err = w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, map[string]any{"id": id, "decision": string(verb)})})
-				if err != nil {
-					t.Fatalf("to %s is refused: %v", verb, err)
-				}
-				w.ended(got.ID)
-			})
-		})
-	}
-}
-
 // A tool that saves one artifact after the other is told when the log is full. The
-// task comes to its end, whether the tool minds or not.
+// task comes to its end, whether the tool minds or not, and has room for a result.
 func TestFullLogRefusesArtifacts(t *testing.T) {
 	t.Parallel()
 	for _, minds := range []bool{true, false} {
 		for _, same := range []bool{true, false} {
-			t.Run(fmt.Sprintf("minds %t same %t", minds, same), func(t *testing.T) {
-				t.Parallel()
-				eachDisk(t, func(t *testing.T, w *world) {
-					var refused atomic.Int32
-					w.tools.extra = []tool.Tool{&fake{name: "save", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-						text := strings.Repeat("x", 50_000)
-						for i := range 60 {
-							name := "a"
-							if !same {
-								name = fmt.Sprint(i)
-							}
-							if _, err := ctx.Artifacts().Save(ctx, name, agent.Part{Text: text}); err != nil {
-								refused.Add(1)
-								if minds {
-									return nil, err
-								}
+			runOnEachDisk(t, fmt.Sprintf("minds %t same %t", minds, same), func(t *testing.T, w *world) {
+				var refused atomic.Int32
+				w.cfg.Limits = fullLimits()
+				w.startTools(&fake{name: "save", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+					text := strings.Repeat("x", 50_000)
+					for i := range 60 {
+						name := "a"
+						if !same {
+							name = fmt.Sprint(i)
+						}
+						if _, err := ctx.Artifacts().Save(ctx, name, agent.Part{Text: text}); err != nil {
+							refused.Add(1)
+							if minds {
+								return nil, err
 							}
 						}
-						return map[string]any{"ok": true}, nil
-					}}}
-					w.cfg.Limits = fullLimits()
-					w.start()
-					id := w.begin(w.calls("save", args{}))
-					got := w.ended(id)
-					if refused.Load() == 0 {
-						t.Error("60 artifacts of 50 kB were saved, want a refusal")
 					}
-					if minds {
-						w.wantState(got, a2a.TaskStateFailed)
-					}
-					w.bounded(t, id)
-				})
+					return map[string]any{"receipt": strings.Repeat("r", 180_000)}, nil
+				}})
+				id := w.begin(w.calls("save", args{}))
+				got := w.ended(id)
+				if refused.Load() == 0 {
+					t.Error("60 artifacts of 50 kB were saved, want a refusal")
+				}
+				if minds {
+					w.wantState(got, a2a.TaskStateFailed)
+				} else if w.wantState(got, a2a.TaskStateCompleted); artifact(got, "c1.1") == nil {
+					t.Error("the result is lost")
+				}
+				w.bounded(t, id)
 			})
-		}
-	}
-}
-
-// A planner that publishes step by step ends its task when the log is full, asked
-// within a batch or outside of one.
-func TestFullLogEndsPlanner(t *testing.T) {
-	t.Parallel()
-	text := strings.Repeat("x", 40_000)
-	for name, output := range map[string]func() task.Output{
-		"status": func() task.Output {
-			return task.Output{Status: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart(text))}
-		},
-		"artifact": func() task.Output {
-			return task.Output{Artifact: &task.ArtifactPiece{ID: "a", Parts: []*a2a.Part{a2a.NewTextPart(text)}}}
-		},
-	} {
-		for _, inline := range []bool{true, false} {
-			for _, each := range []int{1, 30} {
-				t.Run(fmt.Sprintf("%s inline %t, %d a step", name, inline, each), func(t *testing.T) {
-					t.Parallel()
-					eachDisk(t, func(t *testing.T, w *world) {
-						w.cfg.Limits = fullLimits()
-						w.cfg.Planner = &stepper{n: 60 / each, inline: inline, step: func(int) *task.Step {
-							s := &task.Step{}
-							for range each {
-								s.Output = append(s.Output, output())
-							}
-							return s
-						}}
-						w.start()
-						id := w.begin(w.message(a2a.NewTextPart("go")))
-						w.wantState(w.ended(id), a2a.TaskStateFailed)
-						w.bounded(t, id)
-					})
-				})
-			}
 		}
 	}
 }
@@ -366,22 +261,18 @@ func TestFullLogLosesNoResult(t *testing.T) {
 	t.Parallel()
 	for _, room := range []int{300_000, 100_000, 10_000, 0} {
 		for _, size := range []int{100, 150_000} {
-			t.Run(fmt.Sprintf("room for %d, result of %d", room, size), func(t *testing.T) {
-				t.Parallel()
-				eachDisk(t, func(t *testing.T, w *world) { nearlyFull(t, w, room, size) })
-			})
+			runOnEachDisk(t, fmt.Sprintf("room for %d, result of %d", room, size), func(t *testing.T, w *world) { nearlyFull(t, w, room, size) })
 		}
 	}
 }
 
 func nearlyFull(t *testing.T, w *world, room, size int) {
 	runs := newCounted()
-	w.tools.extra = []tool.Tool{&fake{name: "pay", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+	w.cfg.Limits = fullLimits()
+	w.startTools(&fake{name: "pay", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 		runs.enter(ctx)
 		return map[string]any{"receipt": strings.Repeat("r", size)}, nil
-	}}}
-	w.cfg.Limits = fullLimits()
-	w.start()
+	}})
 	got := w.send(w.calls("pay", args{}))
 	question := w.pending(got)[0]
 	const around = 5000 // what comes with a remark
@@ -390,14 +281,12 @@ func nearlyFull(t *testing.T, w *world, room, size int) {
 		if left <= 0 {
 			break
 		}
-		if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.remark(got.ID, min(left, 60_000))}); err != nil {
+		if _, err := w.sendAs(alice, w.remark(got.ID, min(left, 60_000))); err != nil {
 			break
 		}
 	}
-	_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(question))})
-	if !w.rested(got.ID) {
-		t.Fatal("the task is at work forever")
-	}
+	_, err := w.sendAs(alice, w.decision(got.ID, approve(question)))
+	w.rest(got.ID)
 	kept(t, w, got.ID, runs, size, err)
 }
 

@@ -5,13 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
-	"os"
-	"os/exec"
 	"runtime"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -46,14 +42,10 @@ func TestErrorThatPanics(t *testing.T) {
 				b.breaks = errorText
 				id := b.begin(b.calls("brittle", args{}))
 				if gated {
-					if err := b.decide(alice, id, approval.Answer{ID: b.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-						t.Fatal(err)
-					}
+					w.must(b.decide(alice, id, approval.Answer{ID: b.onlyOne(id).ID, Verb: approval.Approve}))
 				}
 				b.until("the tool is entered", func() bool { return b.runs.count() == 1 })
-				if err := b.engine.Cancel(b.ctx(), alice, mustID(id)); err != nil {
-					t.Fatal(err)
-				}
+				w.must(b.engine.Cancel(b.ctx(), alice, mustID(id)))
 				b.until("the late error is recorded", func() bool { return b.audit("finished_late") > 0 })
 				b.broken.Store(part(""))
 				b.works(t)
@@ -277,8 +269,8 @@ func (b *brittle) play(t *testing.T, when moment, p part, calls int) {
 	b.refused(t, "Send()", err)
 	if err == nil && sent.Direct == nil {
 		id := a2a.TaskID(sent.Task.String())
-		if (b.gated || when == making) && !b.rested(id) {
-			t.Fatalf("the task is at work forever, with %d pending approvals", b.header(id).Pending)
+		if b.gated || when == making {
+			b.rest(id)
 		}
 		if when != making {
 			b.goOn(t, id, when, p)
@@ -334,9 +326,7 @@ func (b *brittle) goOn(t *testing.T, id a2a.TaskID, when moment, p part) {
 		b.restart(b.config)
 	}
 	b.runs.open()
-	if !b.rested(id) {
-		t.Fatalf("the task is at work forever, with %d pending approvals", b.header(id).Pending)
-	}
+	b.rest(id)
 }
 
 // close brings a task to its end that is at rest.
@@ -358,30 +348,9 @@ func (b *brittle) works(t *testing.T) {
 	if got := b.ended(other); got.Status.State != a2a.TaskStateCompleted {
 		t.Errorf("another task is %s, %q", got.Status.State, statusText(got))
 	}
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		b.engine.Stop(time.Second)
-	}()
+	stopped := b.stopping(time.Second)
 	if !within(patience, stopped) {
 		t.Errorf("Stop(1s) has not returned after %v", patience)
-	}
-}
-
-// deadly runs f in a process of its own, and fails when that dies.
-func deadly(t *testing.T, f func(t *testing.T)) {
-	t.Helper()
-	if os.Getenv("ENGINE_TEST_CHILD") == t.Name() {
-		f(t)
-		return
-	}
-	cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.timeout", "5m")
-	cmd.Env = append(os.Environ(), "ENGINE_TEST_CHILD="+t.Name())
-	if out, err := cmd.CombinedOutput(); err != nil {
-		if n := len(out); n > 1500 {
-			out = out[n-1500:]
-		}
-		t.Errorf("the process: %v\n%s", err, out)
 	}
 }
 
@@ -392,64 +361,24 @@ func (s shy) MarshalJSON() ([]byte, error) { return json.Marshal(*s.text) }
 
 // A tool that panics fails its call, whatever it panics with.
 func TestPanicWithAValueThatPanics(t *testing.T) {
-	deadly(t, func(t *testing.T) {
-		w := newMemory(t)
-		w.tools.extra = []tool.Tool{&fake{name: "shy", call: func(tool.Context, map[string]any) (map[string]any, error) {
-			panic(shy{})
-		}}}
-		w.start()
+	inMemory(t, func(t *testing.T, w *world) {
+		w.startTools(&fake{name: "shy", call: func(tool.Context, map[string]any) (map[string]any, error) { panic(shy{}) }})
 		w.wantState(w.ended(w.begin(w.calls("shy", args{}))), a2a.TaskStateFailed)
 	})
 }
 
-// A streaming tool that yields after it has returned, from a goroutine that it has
-// left behind, is refused; it does not end the server.
-func TestYieldAfterTheEnd(t *testing.T) {
-	deadly(t, func(t *testing.T) {
-		w := newMemory(t)
-		yielded := make(chan bool)
-		w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "leaves"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
-			return func(yield func(*tool.Result, error) bool) {
-				returned := make(chan struct{})
-				go func() {
-					<-returned
-					yielded <- yield(&tool.Result{Content: "late", Streaming: true}, nil)
-				}()
-				yield(&tool.Result{Content: "done"}, nil)
-				time.AfterFunc(10*time.Millisecond, func() { close(returned) })
-			}
-		}}}
-		w.start()
-		w.wantState(w.ended(w.begin(w.calls("leaves", args{}))), a2a.TaskStateCompleted)
-		if <-yielded {
-			t.Error("what was yielded after the end was taken")
-		}
-	})
-}
-
-// A tool that ends its goroutine has ended: its call need not wait for its time-out,
-// and the run does not count as one that cannot be stopped.
+// A tool that ends its goroutine has ended: its call need not wait for its time-out.
 func TestToolEndsItsGoroutine(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		w.tools.extra = []tool.Tool{&fake{name: "exits", is: tool.Annotations{Idempotent: true}, call: func(tool.Context, map[string]any) (map[string]any, error) {
+		w.startTools(&fake{name: "exits", is: tool.Annotations{Idempotent: true}, call: func(tool.Context, map[string]any) (map[string]any, error) {
 			runtime.Goexit()
 			return nil, nil
-		}}}
-		w.start()
+		}})
 		id := w.begin(w.calls("exits", args{}))
 		time.Sleep(time.Minute)
 		if got := w.get(id); got.Status.State == a2a.TaskStateWorking {
 			t.Errorf("after a minute the task is %s, though nothing of it runs", got.Status.State)
 		}
-		time.Sleep(10 * time.Minute)
-		t.Logf("then: %s %q", w.get(id).Status.State, statusText(w.get(id)))
-		for range 8 {
-			w.begin(w.calls("exits", args{}))
-		}
-		time.Sleep(10 * time.Minute)
-		last := w.begin(w.calls("exits", args{}))
-		time.Sleep(time.Minute)
-		t.Logf("the tenth: %s %q", w.get(last).Status.State, statusText(w.get(last)))
 	})
 }
 
@@ -457,11 +386,7 @@ func TestToolEndsItsGoroutine(t *testing.T) {
 func TestGateEndsItsGoroutine(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		exits := false
-		p, err := approval.NewPolicy(approval.PolicyConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.cfg.Policy = p
+		w.cfg.Policy = defaults(t, approval.Terms{})
 		w.tools.extra = []tool.Tool{&gatedFake{fake: fake{name: "exits", call: func(tool.Context, map[string]any) (map[string]any, error) {
 			return nil, nil
 		}}, gate: func() bool {
@@ -494,7 +419,9 @@ type gatedFake struct {
 	gate func() bool
 }
 
-func (g *gatedFake) Gate(agentCtx, map[string]any) (bool, string, error) { return g.gate(), "", nil }
+func (g *gatedFake) Gate(agent.ReadonlyContext, map[string]any) (bool, string, error) {
+	return g.gate(), "", nil
+}
 
 // childStuck is a tool with something elsewhere that does not come back from being
 // told to end.
@@ -513,29 +440,18 @@ func TestStuckChildrenStopNoTimers(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		stuck := make(chan struct{})
 		t.Cleanup(func() { close(stuck) })
-		w.tools.extra = []tool.Tool{
+		w.startTools(
 			&childStuck{fake: fake{name: "remote", call: func(tool.Context, map[string]any) (map[string]any, error) {
 				return nil, &tool.Suspension{Wake: time.Now().Add(1000 * time.Hour)}
 			}}, stuck: stuck},
-			&fake{name: "nap", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				if _, ok := tool.Resumed(ctx); ok {
-					return map[string]any{"ok": true}, nil
-				}
-				return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour)}
-			}},
-		}
-		w.start()
+			dozer(time.Now().Add(time.Hour)),
+		)
 		for range 16 {
-			id := w.begin(w.calls("remote", args{}))
-			synctest.Wait()
-			if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-				t.Fatal(err)
-			}
+			id := w.begun(alice, w.calls("remote", args{}))
+			w.cancel(id)
 		}
-		other := w.begin(w.calls("nap", args{}))
+		other := w.begin(w.calls("doze", args{}))
 		time.Sleep(24 * time.Hour)
-		if got := w.get(other); got.Status.State != a2a.TaskStateCompleted {
-			t.Errorf("a day later the task of another call is %s: its timer of an hour has not come", got.Status.State)
-		}
+		w.wantState(w.get(other), a2a.TaskStateCompleted)
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/approval"
-	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
@@ -27,21 +25,13 @@ import (
 func TestArgumentsAreMeasuredAsTheyAreKept(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		runs := newCounted()
-		w.tools.extra = []tool.Tool{&fake{name: "pay", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			runs.enter(ctx)
-			return args{}, nil
-		}}}
+		w.tools.extra = []tool.Tool{&fake{name: "pay", gated: true, call: runs.enters}}
 		w.cfg.Limits.Args = 1000
 		w.startWith(&outlet{}, callsOf("pay", `{"note":"`+strings.Repeat("<", 600)+`"}`))
-		id := w.begin(w.message(a2a.NewTextPart("go")))
-		synctest.Wait()
-		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
+		id := w.begun(alice, w.message(a2a.NewTextPart("go")))
+		w.approves(id)
 		w.ended(id)
-		if n := runs.count(); n != 1 {
-			t.Errorf("the approved call ran %d times, want 1", n)
-		}
+		runs.want(t, 1)
 	})
 }
 
@@ -64,12 +54,10 @@ func TestRefusedChunksTakeNoRoom(t *testing.T) {
 				noisy.hold()
 				return args{}, nil
 			}},
-			&streamer{fake: fake{name: "quiet", gated: true}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
-				return func(yield func(*tool.Result, error) bool) {
-					<-said
-					if yield(&tool.Result{Content: "hello", Streaming: true}, nil) {
-						yield(&tool.Result{Content: "done"}, nil)
-					}
+			&streamer{fake: fake{name: "quiet", gated: true}, stream: func(_ tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
+				<-said
+				if yield(piece("hello"), nil) {
+					yield(&tool.Result{Content: "done"}, nil)
 				}
 			}},
 		}
@@ -77,16 +65,9 @@ func TestRefusedChunksTakeNoRoom(t *testing.T) {
 		w.startWith(&outlet{}, callsOf("noisy", `{}`, "quiet", `{}`))
 		id := w.begin(w.message(a2a.NewTextPart("go")))
 		time.Sleep(time.Minute)
-		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(4*time.Minute + time.Second)
-		synctest.Wait()
-		p, err := w.store.Read(context.Background(), store.System(), mustID(id), store.After(0), store.Limit{Events: 1000})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range p.Events {
+		w.approves(id)
+		pass(4*time.Minute + time.Second)
+		for _, e := range w.events(id) {
 			if strings.Contains(string(e.Data), task.ErrLogFull.Error()) {
 				t.Errorf("a call has failed: %s", e.Data)
 			}
@@ -119,8 +100,7 @@ func TestProviderIsNotAskedAboutWhatIsResolved(t *testing.T) {
 			}
 		}
 		w.startWith(r, callsOf("pay", `{}`))
-		id = w.begin(w.message(a2a.NewTextPart("go")))
-		synctest.Wait()
+		id = w.begun(alice, w.message(a2a.NewTextPart("go")))
 		r.set(false)
 		time.Sleep(time.Hour)
 		if asked.Load() != over.Load() {
@@ -144,10 +124,8 @@ func TestAnsweredTaskIsWorking(t *testing.T) {
 		})
 		got := w.send(w.message(a2a.NewTextPart("go")))
 		w.wantState(got, a2a.TaskStateInputRequired)
-		answer := w.message(a2a.NewTextPart("this"))
-		answer.TaskID = got.ID
-		w.begin(answer)
-		synctest.Wait()
+		answer := w.reply(got.ID, a2a.NewTextPart("this"))
+		w.begun(alice, answer)
 		if s := w.get(got.ID).Status.State; s != a2a.TaskStateWorking {
 			t.Errorf("while the planner thinks the task is %s, want working", s)
 		}
@@ -162,30 +140,7 @@ func TestFailedStepLeavesNoTimer(t *testing.T) {
 		w.startWith(&outlet{}, &task.Step{Wait: time.Hour, Output: []task.Output{{Artifact: &task.ArtifactPiece{ID: "a"}}}})
 		id := w.begin(w.message(a2a.NewTextPart("go")))
 		w.wantState(w.ended(id), a2a.TaskStateFailed)
-		for _, d := range w.dueOf(id) {
-			t.Errorf("work of kind %s is still due at %s", d.Kind, d.Time.Time())
-		}
-	})
-}
-
-// What a call may set of the state is bounded, however it ends.
-func TestStateOfFailedCallIsBounded(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		var found bool
-		w.tools.extra = []tool.Tool{
-			&fake{name: "set", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				return nil, errors.Join(ctx.State().Set("k", strings.Repeat("x", 1<<20)), errTool)
-			}},
-			&fake{name: "read", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				_, found = ctx.State().Get("k")
-				return args{}, nil
-			}},
-		}
-		w.startWith(&outlet{}, callsOf("set", `{}`), callsOf("read", `{}`))
-		w.ended(w.begin(w.message(a2a.NewTextPart("go"))))
-		if found {
-			t.Error("a call that failed has set 1 MiB of the state; at most 64 KiB are kept")
-		}
+		w.idle(t, id)
 	})
 }
 
@@ -197,11 +152,8 @@ func TestHeldSiblingsWaitForUnreachableTools(t *testing.T) {
 		r := &outlet{tools: []tool.Tool{pay}, down: true}
 		w.cfg.HoldSiblings = true
 		w.startWith(r, callsOf("write", `{"amount":1,"to":"x"}`, "pay", `{}`))
-		id := w.begin(w.message(a2a.NewTextPart("go")))
-		synctest.Wait()
-		if n := w.tools.count("write"); n != 0 {
-			t.Errorf("write ran %d times before it was known whether its sibling is approved, want 0", n)
-		}
+		id := w.begun(alice, w.message(a2a.NewTextPart("go")))
+		w.wantRuns("write", 0)
 		r.set(false)
 		time.Sleep(2 * time.Second)
 		w.onlyOne(id)
@@ -212,13 +164,8 @@ func TestHeldSiblingsWaitForUnreachableTools(t *testing.T) {
 // meanwhile.
 func TestLateResultCostsNoPlan(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		runs := newCounted()
-		t.Cleanup(runs.open)
-		w.tools.extra = []tool.Tool{&fake{name: "slow", is: tool.Annotations{Idempotent: true}, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			runs.enter(ctx)
-			runs.hold()
-			return args{}, nil
-		}}}
+		runs := w.counted()
+		w.tools.extra = []tool.Tool{&fake{name: "slow", is: tool.Annotations{Idempotent: true}, call: runs.holds}}
 		plans := 0
 		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute, PlanTimeout: time.Hour}
 		w.start(func(cfg *engine.Config) {
@@ -265,8 +212,7 @@ func TestStateIsNotShared(t *testing.T) {
 			}},
 		}
 		w.start(func(c *engine.Config) { c.Planner = sequence("sets", "scribbles", "reads") })
-		id := w.begin(w.calls())
-		synctest.Wait()
+		id := w.begun(alice, w.calls())
 		w.ended(id)
 		if n := fmt.Sprint(<-got); n != "1" {
 			t.Errorf("a tool read limit %s, which nobody has set; the log says 1", n)
@@ -282,14 +228,10 @@ func TestGateThatChangesArguments(t *testing.T) {
 			got <- a
 			return map[string]any{}, nil
 		}}}
-		w.tools.extra = []tool.Tool{p}
-		w.start()
-		id := w.begin(w.calls("pay", args{"amount": 1}))
-		synctest.Wait()
+		w.startTools(p)
+		id := w.begun(alice, w.calls("pay", args{"amount": 1}))
 		a := w.onlyOne(id)
-		if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve, Digest: a.Digest}); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve, Digest: a.Digest}))
 		synctest.Wait()
 		if n := fmt.Sprint((<-got)["amount"]); n != "1" {
 			t.Errorf("approved with %s, ran with amount %s", a.Args, n)
@@ -310,10 +252,7 @@ func TestHoldWhileASiblingIsAskedAnew(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		second := &fake{name: "second", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) { return map[string]any{}, nil }}
 		runs := newCounted()
-		first := &fake{name: "first", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			runs.enter(ctx)
-			return map[string]any{}, nil
-		}}
+		first := &fake{name: "first", gated: true, call: runs.enters}
 		set := &away{list: []tool.Tool{first, second}}
 		w.tools.extra = []tool.Tool{&fake{name: "held", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) {
 			<-w.tools.blocked()
@@ -325,21 +264,15 @@ func TestHoldWhileASiblingIsAskedAnew(t *testing.T) {
 		w.start(func(c *engine.Config) {
 			c.Tools = tool.NewRegistry(tool.NewToolset("test", all...), set)
 		})
-		id := w.begin(w.calls("first", args{}, "second", args{}))
-		synctest.Wait()
+		id := w.begun(alice, w.calls("first", args{}, "second", args{}))
 		pending := w.waiting(id)
-		held := w.begin(w.calls("held", args{}))
-		synctest.Wait()
+		held := w.begun(alice, w.calls("held", args{}))
 		w.begin(w.calls("block", args{})) // has the one turn
 		synctest.Wait()
 		// This one has the place of those of which something is decided.
-		if err := w.decide(bob, held, approval.Answer{ID: w.onlyOne(held).ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
+		w.approves(held)
 		for _, a := range pending {
-			if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}); err != nil {
-				t.Fatal(err)
-			}
+			w.must(w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}))
 		}
 		set.list = []tool.Tool{first, &fake{name: "second", gated: true, schema: map[string]any{"type": "object", "description": "another"}, call: second.call}}
 		w.tools.release()
@@ -347,9 +280,7 @@ func TestHoldWhileASiblingIsAskedAnew(t *testing.T) {
 		if left := w.waiting(id); len(left) != 1 {
 			t.Fatalf("%d pending, want the new question about second", len(left))
 		}
-		if n := runs.count(); n != 0 {
-			t.Errorf("first ran %d times while second waits for a decision", n)
-		}
+		runs.want(t, 0)
 	})
 }
 
@@ -360,8 +291,7 @@ func TestRestlessToolBlocksOthers(t *testing.T) {
 		set := &restless{n: &n}
 		all := w.tools.all()
 		w.start(func(c *engine.Config) { c.Tools = tool.NewRegistry(tool.NewToolset("test", all...), set) })
-		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}, "restless", args{}))
-		synctest.Wait()
+		id := w.begun(alice, w.calls("transfer", args{"amount": 1, "to": "x"}, "restless", args{}))
 		var transfer approval.Approval
 		for _, a := range w.waiting(id) {
 			if a.Tool == "transfer" {
@@ -373,7 +303,6 @@ func TestRestlessToolBlocksOthers(t *testing.T) {
 				t.Errorf("reject of another call = %v", err)
 			}
 		}
-		t.Logf("%d approvals by now", len(w.asked(id)))
 	})
 }
 
@@ -388,7 +317,6 @@ func (s *restless) Tools(agent.ReadonlyContext) ([]tool.Tool, error) {
 // What a tool asks for in addition to its result reaches the planner, over restarts, and
 // changes of the state are made as if the tool had set them.
 func TestActionsReachThePlanner(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		var read any
 		w.tools.extra = []tool.Tool{
@@ -413,8 +341,7 @@ func TestActionsReachThePlanner(t *testing.T) {
 		p := newWitness()
 		start := func(cfg *engine.Config) { cfg.Planner = p }
 		w.start(start)
-		id := w.begin(w.calls("act", args{}, "sleepy", args{}))
-		synctest.Wait()
+		id := w.begun(alice, w.calls("act", args{}, "sleepy", args{}))
 		w.restart(start)
 		time.Sleep(2 * time.Hour)
 		w.wantState(w.ended(id), a2a.TaskStateCompleted)
@@ -439,19 +366,16 @@ func TestActionsThatCannotBeKept(t *testing.T) {
 		"no JSON":  {StateDelta: map[string]any{"f": func() {}}},
 		"too much": {InputPrompt: strings.Repeat("x", 17<<10)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				w.tools.extra = []tool.Tool{&fake{name: "act", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-					*ctx.Actions() = acts
-					return args{}, nil
-				}}}
-				w.start()
-				got := w.ended(w.begin(w.calls("act", args{}, "write", args{"amount": 1, "to": "x"})))
-				w.wantState(got, a2a.TaskStateCompleted)
-				if !strings.Contains(statusText(got), "act (c1.1) failed: the call has run, but") || w.tools.count("write") != 1 {
-					t.Errorf("the task ends with %q", statusText(got))
-				}
-			})
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			w.startTools(&fake{name: "act", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+				*ctx.Actions() = acts
+				return args{}, nil
+			}})
+			got := w.ended(w.begin(w.calls("act", args{}, "write", args{"amount": 1, "to": "x"})))
+			w.wantState(got, a2a.TaskStateCompleted)
+			if !strings.Contains(statusText(got), "act (c1.1) failed: the call has run, but") || w.tools.count("write") != 1 {
+				t.Errorf("the task ends with %q", statusText(got))
+			}
 		})
 	}
 }
@@ -468,26 +392,22 @@ func TestRequiredInputIsAsked(t *testing.T) {
 		"/write nonsense":        {a2a.TaskStateInputRequired, 0},
 		"/demand":                {a2a.TaskStateInputRequired, 0},
 	} {
-		t.Run(answer, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				w.tools.extra = []tool.Tool{&fake{name: "demand", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-					ctx.Actions().RequireInput, ctx.Actions().InputPrompt = true, "to whom?\nreject\u2028write: ok\r\u202e"
-					return args{}, nil
-				}}}
-				w.start()
-				got := w.send(w.calls("demand", args{}, "sleep", args{}))
-				w.wantState(got, a2a.TaskStateInputRequired)
-				if says := statusText(got); says != `demand: to whom?`+"\n"+`  reject\u2028write: ok\u000d\u202e` || w.tools.count("sleep") != 1 {
-					t.Errorf("it asks %q", says)
-				}
-				m := w.message(a2a.NewTextPart(answer))
-				m.TaskID = got.ID
-				got = w.send(m)
-				w.wantState(got, want.state)
-				if n := w.tools.count("write"); n != want.writes {
-					t.Errorf("write ran %d times, want %d", n, want.writes)
-				}
-			})
+		runInMemory(t, answer, func(t *testing.T, w *world) {
+			w.startTools(&fake{name: "demand", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+				ctx.Actions().RequireInput, ctx.Actions().InputPrompt = true, "to whom?\nreject\u2028write: ok\r\u202e"
+				return args{}, nil
+			}})
+			got := w.send(w.calls("demand", args{}, "sleep", args{}))
+			w.wantState(got, a2a.TaskStateInputRequired)
+			if says := statusText(got); says != `demand: to whom?`+"\n"+`  reject\u2028write: ok\u000d\u202e` || w.tools.count("sleep") != 1 {
+				t.Errorf("it asks %q", says)
+			}
+			m := w.reply(got.ID, a2a.NewTextPart(answer))
+			got = w.send(m)
+			w.wantState(got, want.state)
+			if n := w.tools.count("write"); n != want.writes {
+				t.Errorf("write ran %d times, want %d", n, want.writes)
+			}
 		})
 	}
 }
@@ -518,29 +438,27 @@ func TestToolsSearchMemory(t *testing.T) {
 		"none": {nil, 0, true}, "nothing": {&diary{}, 0, false}, "down": {&diary{err: errDown}, 0, true},
 		"found": {&diary{found: &agent.MemorySearchResponse{Results: []agent.MemoryResult{{Content: "blue"}}}}, 1, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				var got *agent.MemorySearchResponse
-				var err error
-				w.tools.extra = []tool.Tool{&fake{name: "recall", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-					got, err = ctx.SearchMemory(context.WithValue(ctx, tagged{}, "!"), "color")
-					return args{}, nil
-				}}}
-				w.start(func(cfg *engine.Config) {
-					if tt.memory != nil {
-						cfg.Memory = tt.memory
-					}
-				})
-				m := w.calls("recall", args{})
-				m.ContextID = "ours"
-				w.wantState(w.ended(w.begin(m)), a2a.TaskStateCompleted)
-				if (err != nil) != tt.failed || !tt.failed && len(got.Results) != tt.results {
-					t.Errorf("SearchMemory() = %v, %v, want %d results, failed %v", got, err, tt.results, tt.failed)
-				}
-				if tt.memory != nil && (len(tt.memory.searched) != 1 || tt.memory.searched[0] != "acme/alice/ours: color!") {
-					t.Errorf("it was searched by %q", tt.memory.searched)
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			var got *agent.MemorySearchResponse
+			var err error
+			w.tools.extra = []tool.Tool{&fake{name: "recall", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+				got, err = ctx.SearchMemory(context.WithValue(ctx, tagged{}, "!"), "color")
+				return args{}, nil
+			}}}
+			w.start(func(cfg *engine.Config) {
+				if tt.memory != nil {
+					cfg.Memory = tt.memory
 				}
 			})
+			m := w.calls("recall", args{})
+			m.ContextID = "ours"
+			w.wantState(w.ended(w.begin(m)), a2a.TaskStateCompleted)
+			if (err != nil) != tt.failed || !tt.failed && len(got.Results) != tt.results {
+				t.Errorf("SearchMemory() = %v, %v, want %d results, failed %v", got, err, tt.results, tt.failed)
+			}
+			if tt.memory != nil && (len(tt.memory.searched) != 1 || tt.memory.searched[0] != "acme/alice/ours: color!") {
+				t.Errorf("it was searched by %q", tt.memory.searched)
+			}
 		})
 	}
 }

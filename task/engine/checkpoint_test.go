@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"sync"
 	"testing"
@@ -78,16 +77,10 @@ func untilCut(ctx tool.Context) (map[string]any, error) {
 func (w *world) checkpoints(id a2a.TaskID) []string {
 	w.t.Helper()
 	var all []string
-	v, err := w.store.Read(context.Background(), store.System(), mustID(id), store.After(0), store.Limit{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, e := range v.Events {
+	for _, e := range w.events(id) {
 		if e.Kind == "call.checkpoint.v1" {
 			var kept struct{ State json.RawMessage }
-			if err := json.Unmarshal(e.Data, &kept); err != nil {
-				w.t.Fatal(err)
-			}
+			w.must(json.Unmarshal(e.Data, &kept))
 			all = append(all, string(kept.State))
 		}
 	}
@@ -99,44 +92,37 @@ func (w *world) checkpoints(id a2a.TaskID) []string {
 func TestCallContinuesFromItsCheckpoint(t *testing.T) {
 	t.Parallel()
 	for _, gated := range []bool{false, true} {
-		t.Run(fmt.Sprintf("gated %t", gated), func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				job := newKeeper("job", func(ctx tool.Context, n int) (map[string]any, error) {
-					if n == 3 {
-						return map[string]any{"done": true}, nil
-					}
-					for i := range 2 {
-						if err := tool.Checkpoint(ctx, fmt.Appendf(nil, `{"run":%d,"n":%d}`, n, i)); err != nil {
-							t.Errorf("Checkpoint() = %v", err)
-						}
-					}
-					return untilCut(ctx)
-				})
-				job.gated = gated
-				var k killer
-				w.wrap, w.tools.extra = k.wrap, []tool.Tool{job}
-				w.start()
-				id := w.begin(w.calls("job", args{}))
-				if gated {
-					if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-						t.Fatal(err)
+		runOnEachDisk(t, fmt.Sprintf("gated %t", gated), func(t *testing.T, w *world) {
+			job := newKeeper("job", func(ctx tool.Context, n int) (map[string]any, error) {
+				if n == 3 {
+					return map[string]any{"done": true}, nil
+				}
+				for i := range 2 {
+					if err := tool.Checkpoint(ctx, fmt.Appendf(nil, `{"run":%d,"n":%d}`, n, i)); err != nil {
+						t.Errorf("Checkpoint() = %v", err)
 					}
 				}
-				for range 2 {
-					synctest.Wait()
-					k.die()
-					w.restart()
-				}
-				time.Sleep(time.Minute) // the second time after a pause
-				synctest.Wait()
-				job.want(t, visit{call: "c1.1"}, visit{"c1.1", `{"run":1,"n":1}`, 0}, visit{"c1.1", `{"run":2,"n":1}`, 0})
-				w.wantState(w.get(id), a2a.TaskStateCompleted)
-				asked := w.asked(id)
-				if gated && len(asked) != 1 || !gated && len(asked) > 0 {
-					t.Errorf("%v were asked", idsOf(asked))
-				}
+				return untilCut(ctx)
 			})
+			job.gated = gated
+			k := w.killer()
+			w.startTools(job)
+			id := w.begin(w.calls("job", args{}))
+			if gated {
+				w.approves(id)
+			}
+			for range 2 {
+				synctest.Wait()
+				k.die()
+				w.restart()
+			}
+			pass(time.Minute) // the second time after a pause
+			job.want(t, visit{call: "c1.1"}, visit{"c1.1", `{"run":1,"n":1}`, 0}, visit{"c1.1", `{"run":2,"n":1}`, 0})
+			w.wantState(w.get(id), a2a.TaskStateCompleted)
+			asked := w.asked(id)
+			if gated && len(asked) != 1 || !gated && len(asked) > 0 {
+				t.Errorf("%v were asked", idsOf(asked))
+			}
 		})
 	}
 }
@@ -144,22 +130,18 @@ func TestCallContinuesFromItsCheckpoint(t *testing.T) {
 // A checkpoint is in the log of the disk when it returns, and not before, and what the
 // tool published before it is, too.
 func TestCheckpointReturnsWhenItIsDurable(t *testing.T) {
-	t.Parallel()
 	onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
 		returned := 0
-		w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "pour"}, stream: func(ctx tool.Context, _ map[string]any) iter.Seq2[*tool.Result, error] {
-			return func(yield func(*tool.Result, error) bool) {
-				d.hold()
-				for i := range 3 {
-					yield(&tool.Result{Content: fmt.Sprint("piece ", i), Streaming: true}, nil)
-					if err := tool.Checkpoint(ctx, fmt.Append(nil, i)); err != nil {
-						t.Errorf("Checkpoint() = %v", err)
-					}
-					returned++
+		w.startTools(&streamer{fake: fake{name: "pour"}, stream: func(ctx tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
+			d.hold()
+			for i := range 3 {
+				yield(piece(fmt.Sprint("piece ", i)), nil)
+				if err := tool.Checkpoint(ctx, fmt.Append(nil, i)); err != nil {
+					t.Errorf("Checkpoint() = %v", err)
 				}
+				returned++
 			}
-		}}}
-		w.start()
+		}})
 		id := w.begin(w.calls("pour", args{}))
 		for n := 0; n < 3; n++ {
 			synctest.Wait()
@@ -170,15 +152,9 @@ func TestCheckpointReturnsWhenItIsDurable(t *testing.T) {
 				d.let(0)
 			}
 		}
-		for synctest.Wait(); d.waiting() > 0; synctest.Wait() {
-			d.let(0)
-		}
+		d.drain()
 		order := ""
-		v, err := w.store.Read(context.Background(), store.System(), mustID(id), store.After(0), store.Limit{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range v.Events {
+		for _, e := range w.events(id) {
 			if e.Kind == "call.checkpoint.v1" || e.Kind == "artifact" {
 				order += e.Kind[:1]
 			}
@@ -189,82 +165,38 @@ func TestCheckpointReturnsWhenItIsDurable(t *testing.T) {
 	})
 }
 
-// A checkpoint that the disk gets after the task was canceled is refused, and its tool is
-// told so.
-func TestCheckpointThatIsOvertakenIsRefused(t *testing.T) {
-	t.Parallel()
-	onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
-		var got error
-		w.tools.extra = []tool.Tool{newKeeper("job", func(ctx tool.Context, _ int) (map[string]any, error) {
-			d.hold()
-			got = tool.Checkpoint(context.WithoutCancel(ctx), json.RawMessage(`1`))
-			return map[string]any{}, got
-		})}
-		w.start()
-		id := w.begin(w.calls("job", args{}))
-		synctest.Wait()
-		if n := d.waiting(); n != 1 {
-			t.Fatalf("%d batches wait, want that of the checkpoint", n)
-		}
-		go func() {
-			if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-				t.Error(err)
-			}
-		}()
-		synctest.Wait()
-		d.let(1)
-		for synctest.Wait(); d.waiting() > 0; synctest.Wait() {
-			d.let(0)
-		}
-		if got == nil || len(w.checkpoints(id)) > 0 {
-			t.Errorf("Checkpoint() = %v, and %v are in the log of a task that was canceled before", got, w.checkpoints(id))
-		}
-		w.wantState(w.get(id), a2a.TaskStateCanceled)
-	})
-}
-
 // A call that was told to end keeps nothing any more, whatever context its tool uses: its
 // run may be over for everybody else. One that ignores its time limit is unknown, even
 // after a checkpoint: nobody else can continue it.
 func TestCutCallKeepsNothing(t *testing.T) {
 	t.Parallel()
 	for _, cancel := range []bool{false, true} {
-		t.Run(fmt.Sprintf("cancel %t", cancel), func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				var late error
-				runs := newCounted()
-				t.Cleanup(runs.open)
-				w.tools.extra = []tool.Tool{newKeeper("job", func(ctx tool.Context, _ int) (map[string]any, error) {
-					if err := tool.Checkpoint(ctx, json.RawMessage(`"begun"`)); err != nil {
-						t.Errorf("Checkpoint() = %v", err)
-					}
-					<-ctx.Done()
-					late = tool.Checkpoint(context.WithoutCancel(ctx), json.RawMessage(`"late"`))
-					runs.hold()
-					return nil, late
-				})}
-				w.cfg.Limits = task.Limits{ToolTimeout: time.Second, ToolGrace: time.Second}
-				w.start()
-				id := w.begin(w.calls("job", args{}))
-				synctest.Wait()
-				if cancel {
-					if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-						t.Fatal(err)
-					}
+		runInMemory(t, fmt.Sprintf("cancel %t", cancel), func(t *testing.T, w *world) {
+			var late error
+			runs := w.counted()
+			w.cfg.Limits = task.Limits{ToolTimeout: time.Second, ToolGrace: time.Second}
+			w.startTools(newKeeper("job", func(ctx tool.Context, _ int) (map[string]any, error) {
+				if err := tool.Checkpoint(ctx, json.RawMessage(`"begun"`)); err != nil {
+					t.Errorf("Checkpoint() = %v", err)
 				}
-				time.Sleep(time.Minute)
-				synctest.Wait()
-				if late == nil || fmt.Sprint(w.checkpoints(id)) != `["begun"]` {
-					t.Errorf("a checkpoint after the end of its call = %v, and %v are in the log", late, w.checkpoints(id))
-				}
-				if cancel {
-					w.wantState(w.get(id), a2a.TaskStateCanceled)
-					return
-				}
-				if a := w.onlyOne(id); a.Kind != approval.KindOutcome {
-					t.Errorf("a person is asked about the %s, want the outcome", a.Kind)
-				}
-			})
+				<-ctx.Done()
+				late = tool.Checkpoint(context.WithoutCancel(ctx), json.RawMessage(`"late"`))
+				runs.hold()
+				return nil, late
+			}))
+			id := w.begun(alice, w.calls("job", args{}))
+			if cancel {
+				w.cancel(id)
+			}
+			pass(time.Minute)
+			if late == nil || fmt.Sprint(w.checkpoints(id)) != `["begun"]` {
+				t.Errorf("a checkpoint after the end of its call = %v, and %v are in the log", late, w.checkpoints(id))
+			}
+			if cancel {
+				w.wantState(w.get(id), a2a.TaskStateCanceled)
+				return
+			}
+			w.asksOutcome(id)
 		})
 	}
 }
@@ -309,14 +241,10 @@ func TestStateThatCannotBeKept(t *testing.T) {
 					}
 					return untilCut(ctx)
 				})
-				var k killer
-				w.wrap, w.tools.extra = k.wrap, []tool.Tool{job}
-				w.start()
-				id := w.begin(w.calls("job", args{}))
-				synctest.Wait()
-				k.die()
-				w.restart()
-				synctest.Wait()
+				k := w.killer()
+				w.startTools(job)
+				id := w.begun(alice, w.calls("job", args{}))
+				k.crash()
 				w.wantState(w.get(id), a2a.TaskStateCompleted)
 				want := `"before"`
 				if tc.kept {
@@ -332,11 +260,10 @@ func TestStateThatCannotBeKept(t *testing.T) {
 
 // A caller that does not wait any longer is told that its checkpoint may not be durable.
 func TestCheckpointEndsWithItsContext(t *testing.T) {
-	t.Parallel()
 	onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
 		errEnough := errors.New("enough")
 		var errs []error
-		w.tools.extra = []tool.Tool{newKeeper("job", func(ctx tool.Context, _ int) (map[string]any, error) {
+		w.startTools(newKeeper("job", func(ctx tool.Context, _ int) (map[string]any, error) {
 			d.hold()
 			own, cancel := context.WithCancelCause(ctx)
 			time.AfterFunc(time.Second, func() { cancel(errEnough) })
@@ -344,13 +271,10 @@ func TestCheckpointEndsWithItsContext(t *testing.T) {
 				errs = append(errs, tool.Checkpoint(own, json.RawMessage(`1`)))
 			}
 			return map[string]any{}, nil
-		})}
-		w.start()
+		}))
 		id := w.begin(w.calls("job", args{}))
 		time.Sleep(time.Minute)
-		for synctest.Wait(); d.waiting() > 0; synctest.Wait() {
-			d.let(0)
-		}
+		d.drain()
 		w.wantState(w.get(id), a2a.TaskStateCompleted)
 		if len(errs) != 2 || !errors.Is(errs[0], errEnough) || !errors.Is(errs[1], errEnough) {
 			t.Errorf("Checkpoint() = %v, want why its context ended", errs)
@@ -364,7 +288,7 @@ func TestCheckpointsDelayNobody(t *testing.T) {
 	w := newMemory(t) // in real time: the tool leaves none
 	var failed error
 	ended := make(chan struct{})
-	w.tools.extra = []tool.Tool{newKeeper("busy", func(ctx tool.Context, _ int) (map[string]any, error) {
+	w.startTools(newKeeper("busy", func(ctx tool.Context, _ int) (map[string]any, error) {
 		defer close(ended)
 		for {
 			failed = tool.Checkpoint(ctx, json.RawMessage(`1`))
@@ -372,8 +296,7 @@ func TestCheckpointsDelayNobody(t *testing.T) {
 				return nil, failed
 			}
 		}
-	})}
-	w.start()
+	}))
 	id := w.begin(w.calls("busy", args{}, "transfer", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 2, "to": "x"}))
 	for _, a := range w.waiting(id) {
 		if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}); err != nil {
@@ -383,9 +306,7 @@ func TestCheckpointsDelayNobody(t *testing.T) {
 	if !w.soon(func() bool { return w.tools.count("transfer") == 2 }) {
 		t.Errorf("%d approved calls ran while another kept something, want 2", w.tools.count("transfer"))
 	}
-	if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-		t.Fatal(err)
-	}
+	w.cancel(id)
 	w.wantState(w.get(id), a2a.TaskStateCanceled)
 	if !within(patience, ended) || failed == nil {
 		t.Error("the tool of a canceled task keeps something forever")
@@ -395,7 +316,6 @@ func TestCheckpointsDelayNobody(t *testing.T) {
 // Checkpoints fill a log only as far as results still fit into it: of their own call, and
 // of its sibling.
 func TestCheckpointsLeaveRoomForResults(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		full := make(chan struct{})
 		state := json.RawMessage(`"` + strings.Repeat("x", 60_000) + `"`)
@@ -419,8 +339,7 @@ func TestCheckpointsLeaveRoomForResults(t *testing.T) {
 		})
 		seen := newWitness()
 		w.cfg.Planner, w.cfg.Limits = seen, task.Limits{Task: 2 * fullTask, Event: fullEvent}
-		w.tools.extra = []tool.Tool{job, sibling}
-		w.start()
+		w.startTools(job, sibling)
 		id := w.begin(w.calls("job", args{}, "sibling", args{}))
 		w.wantState(w.ended(id), a2a.TaskStateCompleted)
 		for _, call := range []string{"c1.1", "c1.2"} {
@@ -434,167 +353,48 @@ func TestCheckpointsLeaveRoomForResults(t *testing.T) {
 	})
 }
 
-// What a suspension keeps replaces a checkpoint, and the other way round. A suspension
-// that keeps nothing, such as that of tool.RequestConfirmation, leaves the checkpoint.
-// Answers are given to the tool once: a checkpoint after them takes their place.
+// What a suspension keeps replaces a checkpoint. A suspension that keeps nothing, such as that
+// of tool.RequestConfirmation, leaves the checkpoint.
 func TestCheckpointsAndSuspensions(t *testing.T) {
 	t.Parallel()
-	ask := []tool.Ask{{Kind: tool.AskQuestion, Hint: "which one?"}}
+	suspends := func(state json.RawMessage) func(tool.Context) error {
+		return func(tool.Context) error { return &tool.Suspension{Asks: []tool.Ask{whichOne}, State: state} }
+	}
 	for name, tc := range map[string]struct {
-		run  func(ctx tool.Context, n int) error // nil: done
-		die  int                                 // the process dies while the tool is in this run
-		want []visit
+		ends  func(ctx tool.Context) error // the first run
+		state string                       // of the second
 	}{
-		"a suspension keeps its own": {
-			run: func(ctx tool.Context, n int) error {
-				if n > 1 {
-					return nil
-				}
-				return errors.Join(tool.Checkpoint(ctx, json.RawMessage(`1`)), &tool.Suspension{Asks: ask, State: json.RawMessage(`2`)})
-			},
-			want: []visit{{"c1.1", "", 0}, {"c1.1", "2", 1}},
-		},
-		"a suspension keeps nothing": {
-			run: func(ctx tool.Context, n int) error {
-				if n > 1 {
-					return nil
-				}
-				return errors.Join(tool.Checkpoint(ctx, json.RawMessage(`1`)), &tool.Suspension{Asks: ask})
-			},
-			want: []visit{{"c1.1", "", 0}, {"c1.1", "1", 1}},
-		},
-		"a suspension keeps null": {
-			run: func(ctx tool.Context, n int) error {
-				if n > 1 {
-					return nil
-				}
-				return errors.Join(tool.Checkpoint(ctx, json.RawMessage(`1`)), &tool.Suspension{Asks: ask, State: json.RawMessage(`null`)})
-			},
-			want: []visit{{"c1.1", "", 0}, {"c1.1", "null", 1}},
-		},
-		"a confirmation": {
-			run: func(ctx tool.Context, n int) error {
-				if n == 1 {
-					if err := tool.Checkpoint(ctx, json.RawMessage(`1`)); err != nil {
-						return err
-					}
-				}
-				return tool.RequestConfirmation(ctx, "really?", nil)
-			},
-			want: []visit{{"c1.1", "", 0}, {"c1.1", "1", 1}},
-		},
-		"the process dies before a checkpoint has taken the place of the answers": {
-			run: func(ctx tool.Context, n int) error {
-				switch n {
-				case 1:
-					return errors.Join(tool.Checkpoint(ctx, json.RawMessage(`1`)), &tool.Suspension{Asks: ask, State: json.RawMessage(`2`)})
-				case 2:
-					_, err := untilCut(ctx)
-					return err
-				}
-				return nil
-			},
-			die:  2,
-			want: []visit{{"c1.1", "", 0}, {"c1.1", "2", 1}, {"c1.1", "2", 1}},
-		},
-		"the process dies after a checkpoint has taken the place of the answers": {
-			run: func(ctx tool.Context, n int) error {
-				switch n {
-				case 1:
-					return &tool.Suspension{Asks: ask, State: json.RawMessage(`1`)}
-				case 2:
-					if err := tool.Checkpoint(ctx, json.RawMessage(`2`)); err != nil {
-						return err
-					}
-					_, err := untilCut(ctx)
-					return err
-				}
-				return nil
-			},
-			die:  2,
-			want: []visit{{"c1.1", "", 0}, {"c1.1", "1", 1}, {"c1.1", "2", 0}},
-		},
+		"a suspension keeps its own": {suspends([]byte(`2`)), "2"},
+		"a suspension keeps nothing": {suspends(nil), "1"},
+		"a suspension keeps null":    {suspends([]byte(`null`)), "null"},
+		"a confirmation":             {func(ctx tool.Context) error { return tool.RequestConfirmation(ctx, "really?", nil) }, "1"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				job := newKeeper("job", func(ctx tool.Context, n int) (map[string]any, error) {
-					err := tc.run(ctx, n)
-					return map[string]any{}, err
-				})
-				var k killer
-				w.wrap, w.tools.extra = k.wrap, []tool.Tool{job}
-				w.start()
-				id := w.begin(w.calls("job", args{}))
-				synctest.Wait()
-				a := w.onlyOne(id)
-				answer := approval.Answer{ID: a.ID, Verb: approval.Respond, Response: []byte(`"the blue one"`)}
-				if a.Kind == approval.KindCall {
-					answer = approval.Answer{ID: a.ID, Verb: approval.Approve}
+		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+			job := newKeeper("job", func(ctx tool.Context, n int) (map[string]any, error) {
+				if n > 1 {
+					return args{}, nil
 				}
-				w.restart() // what is kept is in the log
-				if err := w.decide(alice, id, answer); err != nil {
-					t.Fatal(err)
-				}
-				synctest.Wait()
-				if tc.die > 0 {
-					k.die()
-					w.restart()
-					synctest.Wait()
-				}
-				w.wantState(w.get(id), a2a.TaskStateCompleted)
-				job.want(t, tc.want...)
+				return nil, errors.Join(tool.Checkpoint(ctx, []byte(`1`)), tc.ends(ctx))
 			})
+			w.startTools(job)
+			id := w.begun(alice, w.calls("job", args{}))
+			a := w.onlyOne(id)
+			answer := approval.Answer{ID: a.ID, Verb: approval.Respond, Response: []byte(`"the blue one"`)}
+			if a.Kind == approval.KindCall {
+				answer = approval.Answer{ID: a.ID, Verb: approval.Approve}
+			}
+			w.restart() // what is kept is in the log
+			w.must(w.decide(alice, id, answer))
+			synctest.Wait()
+			w.wantState(w.get(id), a2a.TaskStateCompleted)
+			job.want(t, visit{"c1.1", "", 0}, visit{"c1.1", tc.state, 1})
 		})
 	}
-}
-
-// A call is entered again with its checkpoint under the same checks as any other: one
-// whose tool has changed meanwhile is asked about, and what it has kept is kept until
-// somebody approves.
-func TestCheckpointOfAToolThatHasChanged(t *testing.T) {
-	t.Parallel()
-	eachDisk(t, func(t *testing.T, w *world) {
-		job := newKeeper("job", func(ctx tool.Context, n int) (map[string]any, error) {
-			if n > 1 {
-				return map[string]any{}, nil
-			}
-			if err := tool.Checkpoint(ctx, json.RawMessage(`"begun"`)); err != nil {
-				t.Errorf("Checkpoint() = %v", err)
-			}
-			return untilCut(ctx)
-		})
-		job.gated = true
-		var k killer
-		w.wrap, w.tools.extra = k.wrap, []tool.Tool{job}
-		w.start()
-		id := w.begin(w.calls("job", args{}))
-		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		k.die()
-		job.schema = map[string]any{"type": "object", "description": "what it does now"}
-		w.restart()
-		synctest.Wait()
-		job.want(t, visit{call: "c1.1"})
-		a := w.onlyOne(id)
-		if a.Kind != approval.KindOutcome || !strings.Contains(a.Hint, "has changed") {
-			t.Errorf("a person is asked about the %s: %s, want the outcome, and that the tool has changed", a.Kind, a.Hint)
-		}
-		if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		job.want(t, visit{call: "c1.1"}, visit{"c1.1", `"begun"`, 0})
-		w.wantState(w.get(id), a2a.TaskStateCompleted)
-	})
 }
 
 // What a call has kept outlives a snapshot, and is there after a person has had it run
 // again.
 func TestCheckpointInASnapshot(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		job := newKeeper("job", func(ctx tool.Context, n int) (map[string]any, error) {
 			if n > 1 {
@@ -610,22 +410,15 @@ func TestCheckpointInASnapshot(t *testing.T) {
 			}
 			return nil, fmt.Errorf("no answer: %w", tool.ErrOutcomeUnknown)
 		})
-		w.tools.extra = []tool.Tool{job}
-		w.start()
-		id := w.begin(w.calls("job", args{}))
-		synctest.Wait()
+		w.startTools(job)
+		id := w.begun(alice, w.calls("job", args{}))
 		p, err := w.store.Read(context.Background(), store.System(), mustID(id), store.AtSnapshot(), store.Limit{})
 		if err != nil || p.Snapshot == nil {
 			t.Fatalf("there is no snapshot: %v", err)
 		}
 		w.restart()
-		a := w.onlyOne(id)
-		if a.Kind != approval.KindOutcome {
-			t.Fatalf("a person is asked about the %s, want the outcome", a.Kind)
-		}
-		if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
+		a := w.asksOutcome(id)
+		w.must(w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}))
 		synctest.Wait()
 		job.want(t, visit{call: "c1.1"}, visit{"c1.1", `"last"`, 0})
 		w.wantState(w.get(id), a2a.TaskStateCompleted)
@@ -636,13 +429,11 @@ func TestCheckpointInASnapshot(t *testing.T) {
 func TestCheckpointAfterTheCall(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		left := make(chan context.Context, 1)
-		w.tools.extra = []tool.Tool{newKeeper("job", func(ctx tool.Context, _ int) (map[string]any, error) {
+		w.startTools(newKeeper("job", func(ctx tool.Context, _ int) (map[string]any, error) {
 			left <- context.WithoutCancel(ctx)
 			return map[string]any{}, nil
-		})}
-		w.start()
-		id := w.begin(w.calls("job", args{}))
-		synctest.Wait()
+		}))
+		id := w.begun(alice, w.calls("job", args{}))
 		w.wantState(w.get(id), a2a.TaskStateCompleted)
 		if err := tool.Checkpoint(<-left, json.RawMessage(`1`)); err == nil {
 			t.Error("a call that has ended keeps something")

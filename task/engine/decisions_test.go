@@ -1,11 +1,8 @@
 package engine_test
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -24,29 +21,6 @@ import (
 	"a2a-server/tool/toolconfirmation"
 )
 
-// either is a tool that asks a question and continues when it is answered, or an hour
-// later. Then it asks again as often as it is told to.
-type either struct {
-	fake
-	runs  *counted
-	again int
-}
-
-func newEither(again int) *either {
-	e := &either{fake: fake{name: "either"}, runs: newCounted(), again: again}
-	e.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-		n := e.runs.enter(ctx)
-		if n <= 1+e.again {
-			return nil, &tool.Suspension{
-				Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: fmt.Sprintf("question %d?", n)}},
-				Wake: time.Now().Add(time.Hour),
-			}
-		}
-		return map[string]any{"entered": n}, e.runs.holdOr(ctx)
-	}
-	return e
-}
-
 // idle checks that nothing of a task waits for anybody any more.
 func (w *world) idle(t *testing.T, id a2a.TaskID) {
 	t.Helper()
@@ -56,131 +30,7 @@ func (w *world) idle(t *testing.T, id a2a.TaskID) {
 	if n := w.header(id).Pending; n != 0 {
 		t.Errorf("the header counts %d pending approvals, want none", n)
 	}
-	for _, d := range w.dueOf(id) {
-		t.Errorf("work of kind %s is still due at %s", d.Kind, d.Time.Time())
-	}
-}
-
-// A call that its timer resumes, and that then asks something else, waits for no answer to
-// its first question any more: it is closed, and says so to who answers it later.
-func TestTimerClosesTheQuestion(t *testing.T) {
-	t.Parallel()
-	eachDisk(t, func(t *testing.T, w *world) {
-		e := newEither(1)
-		e.runs.open()
-		w.tools.extra = []tool.Tool{&e.fake}
-		w.start()
-		id := w.begin(w.calls("either", args{}))
-		synctest.Wait()
-		first := w.onlyOne(id)
-		time.Sleep(time.Hour + time.Minute)
-		second := w.onlyOne(id)
-		if second.ID == first.ID {
-			t.Fatalf("%s is pending, want the question of the second suspension", second.ID)
-		}
-		w.wantState(w.get(id), a2a.TaskStateInputRequired)
-		if shown := w.pending(w.get(id)); len(shown) != 1 || shown[0] != second.ID {
-			t.Errorf("the task asks for %v, want %s", shown, second.ID)
-		}
-		var said *approval.Error
-		_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(id, respond(first.ID))})
-		if !errors.As(err, &said) {
-			t.Errorf("an answer to the closed question = %v, want an approval.Error", err)
-		}
-		if n := e.runs.count(); n != 2 {
-			t.Errorf("the tool was entered %d times, want 2", n)
-		}
-		w.wantState(w.send(w.decision(id, respond(second.ID))), a2a.TaskStateCompleted)
-		w.idle(t, id)
-	})
-}
-
-// A question that is answered takes its timer with it.
-func TestAnswerRemovesTheTimer(t *testing.T) {
-	t.Parallel()
-	eachDisk(t, func(t *testing.T, w *world) {
-		e := newEither(0)
-		e.runs.open()
-		w.tools.extra = []tool.Tool{&e.fake}
-		w.start()
-		got := w.send(w.calls("either", args{}))
-		w.wantState(w.send(w.decision(got.ID, respond(w.pending(got)[0]))), a2a.TaskStateCompleted)
-		w.idle(t, got.ID)
-	})
-}
-
-// The deadline of a question is over with the question: it neither cancels a task
-// whose call has been resumed by its timer, nor is it tried forever.
-func TestDeadlineOfOpenQuestion(t *testing.T) {
-	t.Parallel()
-	for _, on := range []approval.OnExpiry{approval.ExpiryCancels, approval.ExpiryRejects, approval.ExpiryKeeps} {
-		for _, runs := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s runs %t", on, runs), func(t *testing.T) {
-				t.Parallel()
-				eachDisk(t, func(t *testing.T, w *world) {
-					p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: approval.Terms{Expires: 2 * time.Hour, OnExpiry: on}})
-					if err != nil {
-						t.Fatal(err)
-					}
-					e := newEither(0)
-					t.Cleanup(e.runs.open)
-					if !runs {
-						e.runs.open()
-					}
-					w.tools.extra = []tool.Tool{&e.fake}
-					w.cfg.Policy = p
-					w.cfg.Limits = task.Limits{ToolTimeout: 1000 * time.Hour}
-					w.start()
-					id := w.begin(w.calls("either", args{}))
-					time.Sleep(time.Hour + time.Minute)
-					if n := e.runs.count(); n != 2 {
-						t.Fatalf("the tool was entered %d times, want 2", n)
-					}
-					time.Sleep(2 * time.Hour)
-					if runs {
-						if n := e.runs.count(); n != 2 || w.header(id).Phase == store.Final {
-							t.Errorf("the tool was entered %d times, and the task is %s, want its second run to continue", n, w.get(id).Status.State)
-						}
-						e.runs.open()
-					}
-					w.wantState(w.ended(id), a2a.TaskStateCompleted)
-					w.idle(t, id)
-				})
-			})
-		}
-	}
-}
-
-// Of a suspension that is refused nothing is asked.
-func TestRefusedSuspensionAsksNothing(t *testing.T) {
-	t.Parallel()
-	good := tool.Ask{Kind: tool.AskQuestion, Hint: "which one?"}
-	for name, bad := range map[string]tool.Ask{
-		"form without schema": {Kind: tool.AskForm, Hint: "fill this in"},
-		"no such kind":        {Kind: "riddle", Hint: "what walks on four legs?"},
-		"no JSON":             {Kind: tool.AskQuestion, Hint: "what is it?", Payload: func() {}},
-		"bad schema":          {Kind: tool.AskForm, Hint: "fill this in", Schema: map[string]any{"type": "objekt"}},
-	} {
-		for order, asks := range map[string][]tool.Ask{"last": {good, good, bad}, "first": {bad, good}, "between": {good, bad, good}} {
-			t.Run(name+" "+order, func(t *testing.T) {
-				t.Parallel()
-				eachDisk(t, func(t *testing.T, w *world) {
-					p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: approval.Terms{Expires: 2 * time.Hour}})
-					if err != nil {
-						t.Fatal(err)
-					}
-					w.cfg.Policy = p
-					w.tools.extra = []tool.Tool{&fake{name: "asks", call: func(tool.Context, map[string]any) (map[string]any, error) {
-						return nil, &tool.Suspension{Asks: asks, Wake: time.Now().Add(time.Hour)}
-					}}}
-					w.start()
-					id := w.begin(w.calls("asks", args{}))
-					w.wantState(w.ended(id), a2a.TaskStateFailed)
-					w.idle(t, id)
-				})
-			})
-		}
-	}
+	w.nothingDue(id)
 }
 
 // byCallID are decisions to approve that name a call, not an approval.
@@ -197,8 +47,7 @@ var byCallID = map[string]func(w *world, id a2a.TaskID, call string) *a2a.Messag
 }
 
 func (w *world) functionResponse(id a2a.TaskID, data map[string]any) *a2a.Message {
-	m := w.message(a2a.NewDataPart(data))
-	m.TaskID = id
+	m := w.reply(id, a2a.NewDataPart(data))
 	return m
 }
 
@@ -207,49 +56,32 @@ func (w *world) functionResponse(id a2a.TaskID, data map[string]any) *a2a.Messag
 func TestSameDecisionAfterDeathIsNoOther(t *testing.T) {
 	t.Parallel()
 	for name, message := range byCallID {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				h := &halted{world: w, by: onOutcome, runs: newCounted()}
-				t.Cleanup(h.runs.open)
-				pay := &fake{name: "pay", gated: true, call: h.enter}
-				w.tools.extra = append(w.tools.extra, pay)
-				w.wrap = h.kill.wrap
-				w.start()
-				id := w.begin(w.calls("pay", args{"amount": 1}))
-				call := w.onlyOne(id)
-				if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: message(w, id, call.Call)}); err != nil {
-					// The id of a call may be no name of an approval at all.
-					if err := w.decide(alice, id, approval.Answer{ID: call.ID, Verb: approval.Approve}); err != nil {
-						t.Fatal(err)
-					}
-				}
+		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+			runs := w.counted()
+			k := w.killer()
+			w.startTools(&fake{name: "pay", gated: true, call: runs.holdsOnce})
+			id := w.begin(w.calls("pay", args{"amount": 1}))
+			call := w.onlyOne(id)
+			if _, err := w.sendAs(alice, message(w, id, call.Call)); err != nil {
+				// The id of a call may be no name of an approval at all.
+				w.must(w.decide(alice, id, approval.Answer{ID: call.ID, Verb: approval.Approve}))
+			}
+			synctest.Wait()
+			runs.want(t, 1)
+			k.crash()
+			outcome := w.asksOutcome(id)
+			for range 2 {
+				_, _ = w.sendAs(alice, message(w, id, call.Call))
 				synctest.Wait()
-				if n := h.runs.count(); n != 1 {
-					t.Fatalf("the approved tool was entered %d times, want 1", n)
-				}
-				h.die()
-				outcome := w.onlyOne(id)
-				if outcome.Kind != approval.KindOutcome {
-					t.Fatalf("a person is asked about the %s, want the outcome", outcome.Kind)
-				}
-				for range 2 {
-					_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: message(w, id, call.Call)})
-					synctest.Wait()
-					if n := h.runs.count(); n != 1 {
-						t.Fatalf("the same decision again = %v, and the tool was entered %d times", err, n)
-					}
-				}
-				if a := w.onlyOne(id); a.ID != outcome.ID {
-					t.Errorf("%s is pending, want %s", a.ID, outcome.ID)
-				}
-				// The question itself, by its name, is answered as ever.
-				h.runs.open()
-				w.wantState(w.send(w.decision(id, approve(outcome.ID))), a2a.TaskStateCompleted)
-				if n := h.runs.count(); n != 2 {
-					t.Errorf("the tool was entered %d times in the end, want 2", n)
-				}
-			})
+				runs.want(t, 1)
+			}
+			if a := w.onlyOne(id); a.ID != outcome.ID {
+				t.Errorf("%s is pending, want %s", a.ID, outcome.ID)
+			}
+			// The question itself, by its name, is answered as ever.
+			runs.open()
+			w.wantState(w.send(w.decision(id, approve(outcome.ID))), a2a.TaskStateCompleted)
+			runs.want(t, 2)
 		})
 	}
 }
@@ -295,205 +127,83 @@ func (c named) data(key string) map[string]any {
 	return d
 }
 
-// A caller's id for a call must not be one that another call goes by: whoever decides
-// what they see would decide about what they do not.
-func TestAmbiguousCallIDsAreRefused(t *testing.T) {
-	t.Parallel()
-	const million = 1_000_000
-	for name, calls := range map[string][]named{
-		"the second call's":  {{"c1.2", 1}, {"", million}},
-		"the first call's":   {{"", million}, {"c1.1", 1}},
-		"each other's":       {{"c1.2", 1}, {"c1.1", million}},
-		"the same":           {{"x", 1}, {"x", million}},
-		"the same, of three": {{"x", 1}, {"y", 2}, {"x", million}},
-		"a later step's":     {{"c2.1", 1}, {"", million}},
-	} {
-		for shape, parts := range shapes {
-			t.Run(name+" "+shape, func(t *testing.T) {
-				t.Parallel()
-				eachDisk(t, func(t *testing.T, w *world) {
-					w.start()
-					sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message(parts(calls)...)})
-					if err != nil {
-						return // refused
-					}
-					if sent.Direct != nil {
-						if text := sent.Direct.Parts[0].Text(); !strings.Contains(text, "Nothing was run") {
-							t.Errorf("the answer is %q, want that nothing was run", text)
-						}
-						return
-					}
-					id := a2a.TaskID(sent.Task.String())
-					if !w.rested(id) {
-						t.Fatal("the task is at work forever")
-					}
-					if h := w.header(id); h.Phase == store.Final && len(w.asked(id)) == 0 && w.tools.count("transfer") == 0 {
-						return // refused as a task
-					}
-					t.Errorf("the calls were taken: %s, and %v are asked", w.get(id).Status.State, idsOf(w.waiting(id)))
-					// What comes of it: approve what is shown as the harmless call, and once more.
-					for _, c := range calls {
-						if c.id == "" || c.amount == million {
-							continue
-						}
-						_, _ = w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(id, approve(c.id))})
-						w.rested(id)
-						_, _ = w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(id, approve(c.id))})
-						w.rested(id)
-						break
-					}
-					w.tools.mu.Lock()
-					defer w.tools.mu.Unlock()
-					for run := range w.tools.runs {
-						if strings.Contains(run, fmt.Sprintf(`"amount":%d`, million)) {
-							t.Errorf("ran %s, which nobody had approved", run)
-						}
-					}
-				})
-			})
-		}
-	}
-}
-
 // Ids of the caller's own that nobody can mistake are as good as ever.
 func TestOwnCallIDs(t *testing.T) {
 	t.Parallel()
 	for shape, parts := range shapes {
-		t.Run(shape, func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				w.start()
-				got := w.send(w.message(parts([]named{{"call-1", 1}, {"call-2", 2}, {"", 3}})...))
-				w.wantState(got, a2a.TaskStateInputRequired)
-				for _, id := range w.pending(got) {
-					w.send(w.decision(got.ID, approve(id)))
-				}
-				w.wantState(w.get(got.ID), a2a.TaskStateCompleted)
-				if n := w.tools.count("transfer"); n != 3 {
-					t.Errorf("transfer ran %d times, want 3", n)
-				}
-			})
-		})
-	}
-}
-
-// answered sends a text and returns what came of it.
-func (w *world) answered(id a2a.TaskID, text string) (*a2a.Task, error) {
-	m := w.message(a2a.NewTextPart(text))
-	m.TaskID = id
-	_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m})
-	synctest.Wait()
-	return w.get(id), err
-}
-
-// Whoever says yes means what was shown. When that is asked again because of this very
-// message, nobody has been shown the new question.
-func TestTextReachesWhatWasShownToolChanged(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		runs := newCounted()
-		call := func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			runs.enter(ctx)
-			return map[string]any{}, nil
-		}
-		set := &away{list: []tool.Tool{&fake{name: "pay", gated: true, call: call}}}
-		w.start(func(c *engine.Config) { c.Tools = tool.NewRegistry(set) })
-		id := w.begin(w.calls("pay", args{}))
-		synctest.Wait()
-		shown := w.onlyOne(id)
-		set.list = []tool.Tool{&fake{name: "pay", gated: true, schema: map[string]any{"type": "object", "description": "pays everybody, twice"}, call: call}}
-		got, err := w.answered(id, "yes")
-		if n := runs.count(); n != 0 {
-			t.Errorf("yes = %v; %s was shown, %s was approved, which nobody has seen, and ran; task %s", err, shown.ID, w.asked(id)[1].ID, got.Status.State)
-		}
-	})
-}
-
-// The same when what was shown is overdue, and the planner continues to another call.
-func TestTextReachesWhatWasShownOverdue(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: approval.Terms{Expires: time.Hour}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.cfg.Policy = p
-		runs := newCounted()
-		w.tools.extra = []tool.Tool{
-			&fake{name: "small", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) { return map[string]any{}, nil }},
-			&fake{name: "large", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				runs.enter(ctx)
-				return map[string]any{}, nil
-			}},
-		}
-		var ahead atomic.Int64
-		w.start(func(c *engine.Config) {
-			c.Planner = sequence("small", "large")
-			c.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-		})
-		id := w.begin(w.calls())
-		synctest.Wait()
-		if a := w.onlyOne(id); a.Tool != "small" {
-			t.Fatalf("asked about %s", a.Tool)
-		}
-		ahead.Store(int64(time.Hour)) // the deadline has come, its row is not done yet
-		got, err := w.answered(id, "yes")
-		if n := runs.count(); n != 0 {
-			t.Errorf("yes = %v: small was shown, large was approved and ran; task %s", err, got.Status.State)
-		}
-		for _, a := range w.asked(id) {
-			t.Logf("%s %s %s", a.ID, a.Tool, a.State)
-		}
-	})
-}
-
-// early lets somebody else write just before the first batch with a message.
-type early struct {
-	store.Handle
-	first *atomic.Pointer[func()]
-}
-
-func (e *early) Append(ctx context.Context, b *store.Batch) *store.Commit {
-	if len(b.Events) > 0 && b.Events[0].Kind == "message.received.v1" {
-		if f := e.first.Swap(nil); f != nil {
-			(*f)()
-		}
-	}
-	return e.Handle.Append(ctx, b)
-}
-
-// The same when somebody else has decided what was shown, between the look at the task
-// and the batch: what the text means is not looked up again in what has come since.
-func TestTextReachesWhatWasShownConflict(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		runs := newCounted()
-		w.tools.extra = []tool.Tool{
-			&fake{name: "small", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) { return map[string]any{}, nil }},
-			&fake{name: "large", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				runs.enter(ctx)
-				return map[string]any{}, nil
-			}},
-		}
-		var first atomic.Pointer[func()]
-		w.wrap = func(h store.Handle) store.Handle { return &early{h, &first} }
-		w.start(func(c *engine.Config) { c.Planner = sequence("small", "large") })
-		id := w.begin(w.calls())
-		synctest.Wait()
-		a := w.onlyOne(id)
-		decided := func() {
-			if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Reject}); err != nil {
-				t.Error(err)
+		runOnEachDisk(t, shape, func(t *testing.T, w *world) {
+			w.start()
+			got := w.send(w.message(parts([]named{{"call-1", 1}, {"call-2", 2}, {"", 3}})...))
+			w.wantState(got, a2a.TaskStateInputRequired)
+			for _, id := range w.pending(got) {
+				w.send(w.decision(got.ID, approve(id)))
 			}
-			synctest.Wait()
-		}
-		first.Store(&decided)
-		got, err := w.answered(id, "yes")
-		t.Logf("%v %s %q", err, got.Status.State, statusText(got))
-		if first.Load() != nil {
-			t.Fatal("nobody has written before")
-		}
-		if n := runs.count(); n != 0 {
-			t.Errorf("yes = %v: %s was meant, which bob has rejected meanwhile; large was approved and ran", err, a.Tool)
-		}
+			w.wantState(w.get(got.ID), a2a.TaskStateCompleted)
+			w.wantRuns("transfer", 3)
+		})
+	}
+}
+
+// Whoever says yes means what was shown: not what is asked again because of this very message,
+// nor what has come since because it was overdue, or somebody else has decided it between the
+// look at the task and the batch.
+func TestTextReachesWhatWasShown(t *testing.T) {
+	say := func(w *world, id a2a.TaskID) {
+		_, _ = w.sendAs(alice, w.reply(id, a2a.NewTextPart("yes")))
+		synctest.Wait()
+	}
+	runInMemory(t, "the tool has changed", func(t *testing.T, w *world) {
+		runs := newCounted()
+		set := &away{list: []tool.Tool{&fake{name: "pay", gated: true, call: runs.enters}}}
+		w.start(func(c *engine.Config) { c.Tools = tool.NewRegistry(set) })
+		id := w.begun(alice, w.calls("pay", args{}))
+		set.list = []tool.Tool{&fake{name: "pay", gated: true, schema: map[string]any{"type": "object", "description": "pays everybody, twice"}, call: runs.enters}}
+		say(w, id)
+		runs.want(t, 0)
 	})
+	for _, overdue := range []bool{true, false} {
+		runInMemory(t, fmt.Sprintf("overdue %t", overdue), func(t *testing.T, w *world) {
+			large := newCounted()
+			w.tools.extra = []tool.Tool{
+				&fake{name: "small", gated: true, call: newCounted().enters},
+				&fake{name: "large", gated: true, call: large.enters},
+			}
+			var ahead atomic.Int64
+			var first atomic.Pointer[func()] // is called just before the first batch with a message
+			w.wrap = func(h store.Handle) store.Handle {
+				return &onAppend{h, func(b *store.Batch) (*store.Batch, error) {
+					if len(b.Events) > 0 && b.Events[0].Kind == "message.received.v1" {
+						if f := first.Swap(nil); f != nil {
+							(*f)()
+						}
+					}
+					return b, nil
+				}}
+			}
+			w.cfg.Policy = defaults(t, approval.Terms{Expires: time.Hour})
+			w.cfg.Planner = sequence("small", "large")
+			w.cfg.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+			w.start()
+			id := w.begun(alice, w.calls())
+			a := w.onlyOne(id)
+			if overdue {
+				ahead.Store(int64(time.Hour)) // the deadline has come, its row is not done yet
+			} else {
+				decided := func() {
+					if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Reject}); err != nil {
+						t.Error(err)
+					}
+					synctest.Wait()
+				}
+				first.Store(&decided)
+			}
+			say(w, id)
+			if a.Tool != "small" || first.Load() != nil {
+				t.Fatalf("asked about %s; somebody has decided before: %t", a.Tool, first.Load() == nil)
+			}
+			large.want(t, 0)
+		})
+	}
 }
 
 // paid is a tool that takes a payload.
@@ -507,8 +217,7 @@ func TestRunAgainKeepsThePayload(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		var mu sync.Mutex
 		var got []any
-		runs := newCounted()
-		t.Cleanup(runs.open)
+		runs := w.counted()
 		p := &paid{fake{name: "pay", gated: true}}
 		p.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			mu.Lock()
@@ -523,18 +232,12 @@ func TestRunAgainKeepsThePayload(t *testing.T) {
 			}
 			return map[string]any{}, nil
 		}
-		w.tools.extra = []tool.Tool{p}
 		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
-		w.start()
-		id := w.begin(w.calls("pay", args{}))
-		synctest.Wait()
-		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve, Payload: []byte(`{"limit":5}`)}); err != nil {
-			t.Fatal(err)
-		}
+		w.startTools(p)
+		id := w.begun(alice, w.calls("pay", args{}))
+		w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve, Payload: []byte(`{"limit":5}`)}))
 		time.Sleep(2 * time.Minute)
-		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
+		w.approves(id)
 		synctest.Wait()
 		w.wantState(w.ended(id), a2a.TaskStateCompleted)
 		mu.Lock()
@@ -559,10 +262,8 @@ func TestEditOfASuspendedCall(t *testing.T) {
 			}
 			return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour), State: []byte(`"half of it is paid"`)}
 		}
-		w.tools.extra = []tool.Tool{g}
-		w.start()
-		id := w.begin(w.calls("pay", args{"amount": 1}))
-		synctest.Wait()
+		w.startTools(g)
+		id := w.begun(alice, w.calls("pay", args{"amount": 1}))
 		gated.Store(true)
 		time.Sleep(2 * time.Hour)
 		a := w.onlyOne(id)
@@ -600,14 +301,11 @@ func TestPayloadIsOfTheNewestApproval(t *testing.T) {
 			}
 			return map[string]any{}, nil
 		}
-		w.tools.extra = []tool.Tool{p}
-		w.start()
+		w.startTools(p)
 		id := w.begin(w.calls("pay", args{}))
 		for i, payload := range []json.RawMessage{[]byte(`{"limit":5}`), nil, []byte(`{"limit":7}`)} {
 			synctest.Wait()
-			if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve, Payload: payload}); err != nil {
-				t.Fatal(err)
-			}
+			w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve, Payload: payload}))
 			synctest.Wait()
 			w.stop()
 			p.schema = map[string]any{"type": "object", "description": fmt.Sprint("version ", i+2)}
@@ -642,62 +340,55 @@ func TestPlannerIsToldWhatWasDecided(t *testing.T) {
 		"edited for another gate": {[]approval.Answer{{Verb: approval.Edit, Args: []byte(`{"amount":9000}`), Reason: "rather all"}, yes}, approval.Edit, "rather all", task.OutcomeOK, 9000},
 		"rejected":                {[]approval.Answer{{Verb: approval.Reject, Reason: "not \u202eto bob"}}, approval.Reject, `not \u202eto bob`, task.OutcomeRejected, 250},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				pay := newKeeper("pay", func(ctx tool.Context, n int) (map[string]any, error) {
-					if n == 1 {
-						return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour)}
-					}
-					return map[string]any{"paid": true}, nil
-				})
-				w.tools.extra = []tool.Tool{pay}
-				seen := newWitness()
-				w.cfg.Planner = seen
-				large := func(is bool) approval.Predicate {
-					return func(_ agent.ReadonlyContext, _ tool.Tool, args map[string]any) (bool, error) {
-						amount, _ := args["amount"].(float64)
-						return (amount > 1000) == is, nil
-					}
+		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+			pay := newKeeper("pay", func(ctx tool.Context, n int) (map[string]any, error) {
+				if n == 1 {
+					return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour)}
 				}
-				w.cfg.Policy = policy(t, approval.Gate{Name: "small", Tool: "pay", When: large(false)}, approval.Gate{Name: "large", Tool: "pay", When: large(true)})
-				var mu sync.Mutex
-				var hooked []task.Result
-				w.cfg.AfterHooks = []task.AfterHook{after(func(r *task.Result) error {
-					mu.Lock()
-					defer mu.Unlock()
-					hooked = append(hooked, *r)
-					return nil
-				})}
-				w.start()
-				id := w.begin(w.calls("pay", args{"amount": 250}))
-				for _, a := range tc.answers {
-					synctest.Wait()
-					a.ID = w.onlyOne(id).ID
-					if err := w.decide(bob, id, a); err != nil {
-						t.Fatal(err)
-					}
+				return map[string]any{"paid": true}, nil
+			})
+			w.tools.extra = []tool.Tool{pay}
+			seen := w.witness()
+			large := func(is bool) approval.Predicate {
+				return func(_ agent.ReadonlyContext, _ tool.Tool, args map[string]any) (bool, error) {
+					amount, _ := args["amount"].(float64)
+					return (amount > 1000) == is, nil
 				}
-				synctest.Wait()
-				w.restart()
-				time.Sleep(2 * time.Hour)
-				synctest.Wait()
-				w.ended(id)
-				r := w.mustResult(seen, id, "c1.1")
-				if r.Decision != tc.verb || r.Note != tc.note || r.Outcome != tc.outcome || r.Call.Args["amount"] != tc.amount {
-					t.Errorf("the planner is told %q, %q of a call with %v that ended %s, want %q, %q, %v, %s", r.Decision, r.Note, r.Call.Args, r.Outcome, tc.verb, tc.note, tc.amount, tc.outcome)
-				}
+			}
+			w.cfg.Policy = policy(t, approval.Gate{Name: "small", Tool: "pay", When: large(false)}, approval.Gate{Name: "large", Tool: "pay", When: large(true)})
+			var mu sync.Mutex
+			var hooked []task.Result
+			w.cfg.AfterHooks = []task.AfterHook{after(func(r *task.Result) error {
 				mu.Lock()
 				defer mu.Unlock()
-				for _, r := range hooked {
-					if r.Decision != tc.verb || r.Note != tc.note {
-						t.Errorf("a hook is told %q, %q; want %q, %q", r.Decision, r.Note, tc.verb, tc.note)
-					}
+				hooked = append(hooked, *r)
+				return nil
+			})}
+			w.start()
+			id := w.begin(w.calls("pay", args{"amount": 250}))
+			for _, a := range tc.answers {
+				synctest.Wait()
+				a.ID = w.onlyOne(id).ID
+				w.must(w.decide(bob, id, a))
+			}
+			synctest.Wait()
+			w.restart()
+			pass(2 * time.Hour)
+			w.ended(id)
+			r := w.mustResult(seen, id, "c1.1")
+			if r.Decision != tc.verb || r.Note != tc.note || r.Outcome != tc.outcome || r.Call.Args["amount"] != tc.amount {
+				t.Errorf("the planner is told %q, %q of a call with %v that ended %s, want %q, %q, %v, %s", r.Decision, r.Note, r.Call.Args, r.Outcome, tc.verb, tc.note, tc.amount, tc.outcome)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for _, r := range hooked {
+				if r.Decision != tc.verb || r.Note != tc.note {
+					t.Errorf("a hook is told %q, %q; want %q, %q", r.Decision, r.Note, tc.verb, tc.note)
 				}
-				if n := len(hooked); tc.outcome == task.OutcomeOK && n != 1 {
-					t.Errorf("the hook saw %d results, want 1", n)
-				}
-			})
+			}
+			if n := len(hooked); tc.outcome == task.OutcomeOK && n != 1 {
+				t.Errorf("the hook saw %d results, want 1", n)
+			}
 		})
 	}
 }

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -16,31 +15,7 @@ import (
 	"a2a-server/task/engine"
 )
 
-func TestUngated(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
-		got := w.send(w.calls("write", args{"amount": 1, "to": "bob"}))
-		w.wantState(got, a2a.TaskStateCompleted)
-		if len(got.Artifacts) != 1 || len(got.History) != 1 {
-			t.Errorf("task has %d artifacts and %d messages, want 1 and 1", len(got.Artifacts), len(got.History))
-		}
-		if n := w.tools.count("write"); n != 1 {
-			t.Errorf("tool ran %d times, want 1", n)
-		}
-	})
-}
-
-func TestReadOnly(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
-		for range 20 {
-			w.wantState(w.send(w.calls("echo", args{"a": 1})), a2a.TaskStateCompleted)
-		}
-	})
-}
-
 func TestApproveRuns(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		got := w.send(w.calls("transfer", args{"amount": 100, "to": "bob"}))
 		w.wantState(got, a2a.TaskStateInputRequired)
@@ -53,9 +28,7 @@ func TestApproveRuns(t *testing.T) {
 		}
 		done := w.send(w.decision(got.ID, approve(ids[0])))
 		w.wantState(done, a2a.TaskStateCompleted)
-		if n := w.tools.count("transfer"); n != 1 {
-			t.Errorf("tool ran %d times, want 1", n)
-		}
+		w.wantRuns("transfer", 1)
 		// The question stands before its answer.
 		var roles []string
 		for _, m := range done.History {
@@ -64,7 +37,7 @@ func TestApproveRuns(t *testing.T) {
 		if want := "ROLE_USER ROLE_AGENT ROLE_USER"; strings.Join(roles, " ") != want {
 			t.Errorf("history = %v, want %s", roles, want)
 		}
-		_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(ids[0]))})
+		_, err := w.sendAs(alice, w.decision(got.ID, approve(ids[0])))
 		var state *task.StateError
 		if !errors.As(err, &state) || state.Decided == nil || state.Decided.Reason != approval.ReasonDecided || !strings.Contains(err.Error(), `approved by "alice"`) {
 			t.Errorf("the same decision again = %v, want a StateError that says what was decided", err)
@@ -73,46 +46,19 @@ func TestApproveRuns(t *testing.T) {
 }
 
 func TestRejectNeverRuns(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		got := w.send(w.calls("transfer", args{"amount": 100, "to": "bob"}))
 		done := w.send(w.decision(got.ID, reject(w.pending(got)[0], "too much")))
 		w.wantState(done, a2a.TaskStateCanceled)
-		if n := w.tools.count("transfer"); n != 0 {
-			t.Errorf("tool ran %d times, want 0", n)
-		}
-	})
-}
-
-func TestEditRunsEdited(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
-		got := w.send(w.calls("transfer", args{"amount": 100, "to": "bob"}))
-		id := w.pending(got)[0]
-		edit := map[string]any{"id": id, "decision": "edit", "arguments": map[string]any{"amount": "much", "to": "bob"}}
-		_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, edit)})
-		var wrong *approval.Error
-		if !errors.As(err, &wrong) || wrong.Reason != approval.ReasonMalformed {
-			t.Fatalf("an edit against the schema = %v, want %s", err, approval.ReasonMalformed)
-		}
-		edit["arguments"] = map[string]any{"amount": 5, "to": "carol"}
-		w.wantState(w.send(w.decision(got.ID, edit)), a2a.TaskStateCompleted)
-		w.tools.mu.Lock()
-		defer w.tools.mu.Unlock()
-		if n := w.tools.runs[fmt.Sprintf(`%s c1.1 transfer {"amount":5,"to":"carol"}`, got.ID)]; n != 1 || len(w.tools.runs) != 1 {
-			t.Errorf("runs = %v, want the edited call once", w.tools.runs)
-		}
+		w.wantRuns("transfer", 0)
 	})
 }
 
 func TestPartialAnswers(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "a"}, "echo", args{}, "transfer", args{"amount": 2, "to": "b"}))
 		w.wantState(got, a2a.TaskStateInputRequired)
-		if n := w.tools.count("echo"); n != 1 {
-			t.Errorf("the ungated sibling ran %d times, want 1", n)
-		}
+		w.wantRuns("echo", 1)
 		ids := w.pending(got)
 		if len(ids) != 2 {
 			t.Fatalf("pending = %v, want two", ids)
@@ -124,36 +70,27 @@ func TestPartialAnswers(t *testing.T) {
 		}
 		got = w.send(w.decision(got.ID, reject(ids[0], "")))
 		w.wantState(got, a2a.TaskStateCompleted)
-		if n := w.tools.count("transfer"); n != 1 {
-			t.Errorf("transfer ran %d times, want 1", n)
-		}
+		w.wantRuns("transfer", 1)
 	})
 }
 
 func TestNoDecisionAsksAgain(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "a"}))
-		m := w.message(a2a.NewTextPart("what is this about"))
-		m.TaskID = got.ID
+		m := w.reply(got.ID, a2a.NewTextPart("what is this about"))
 		again := w.send(m)
 		w.wantState(again, a2a.TaskStateInputRequired)
 		if len(w.pending(again)) != 1 {
 			t.Error("the question was not asked again")
 		}
-		m = w.message(a2a.NewTextPart(" Yes "))
-		m.TaskID = got.ID
+		m = w.reply(got.ID, a2a.NewTextPart(" Yes "))
 		w.wantState(w.send(m), a2a.TaskStateCompleted)
 	})
 }
 
 func TestStream(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
-		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("stream", args{"n": 3000})})
-		if err != nil {
-			t.Fatal(err)
-		}
+		sent := w.sent(w.calls("stream", args{"n": 3000}))
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
@@ -218,14 +155,10 @@ func (w *world) streamed(sent *engine.Sent) (first *a2a.Task, kinds []string) {
 // The stream of an answer begins with the task as the answer left it, also when its reader
 // comes so late that the task has ended: whoever reads events only misses nothing.
 func TestStreamOfAnAnswer(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "a"}))
 		m := w.decision(got.ID, approve(w.pending(got)[0]))
-		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m})
-		if err != nil {
-			t.Fatal(err)
-		}
+		sent := w.sent(m)
 		w.settled(got.ID, a2a.TaskStateCompleted)
 		first, kinds := w.streamed(sent)
 		w.wantState(first, a2a.TaskStateWorking)
@@ -239,7 +172,6 @@ func TestStreamOfAnAnswer(t *testing.T) {
 }
 
 func TestBadCalls(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		for _, tc := range []struct {
 			name string
@@ -262,7 +194,6 @@ func TestBadCalls(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		parked := w.send(w.calls("transfer", args{"amount": 1, "to": "a"}))
 		id, _ := store.ParseTaskID(string(parked.ID))
@@ -272,10 +203,7 @@ func TestCancel(t *testing.T) {
 			}
 		}
 		w.wantState(w.get(parked.ID), a2a.TaskStateCanceled)
-		running, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("stubborn", args{})})
-		if err != nil {
-			t.Fatal(err)
-		}
+		running := w.sent(w.calls("stubborn", args{}))
 		w.until("the call runs", func() bool { return w.tools.count("stubborn") == 1 })
 		if err := w.engine.Cancel(w.ctx(), alice, running.Task); err != nil {
 			t.Fatalf("Cancel() = %v", err)
@@ -299,9 +227,7 @@ func (w *world) audit(what string) int {
 	var after uint64
 	for {
 		entries, err := w.store.Audit(w.ctx(), after, 1000)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		w.must(err)
 		if len(entries) == 0 {
 			return n
 		}
@@ -314,8 +240,15 @@ func (w *world) audit(what string) int {
 	}
 }
 
+// wantAudited checks how many entries there are.
+func (w *world) wantAudited(what string, want int) {
+	w.t.Helper()
+	if n := w.audit(what); n != want {
+		w.t.Errorf("%d entries of the audit are %s, want %d", n, what, want)
+	}
+}
+
 func TestSuspensions(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		w.wantState(w.send(w.calls("sleep", args{})), a2a.TaskStateCompleted)
 
@@ -325,15 +258,11 @@ func TestSuspensions(t *testing.T) {
 			t.Fatal("the tool continued before it was confirmed")
 		}
 		w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
-		if n := w.tools.count("confirm"); n != 1 {
-			t.Errorf("confirm ran %d times, want 1", n)
-		}
+		w.wantRuns("confirm", 1)
 
 		got = w.send(w.calls("confirm", args{"x": 2}))
 		w.wantState(w.send(w.decision(got.ID, reject(w.pending(got)[0], ""))), a2a.TaskStateCanceled)
-		if n := w.tools.count("confirm"); n != 1 {
-			t.Errorf("confirm ran %d times, want 1", n)
-		}
+		w.wantRuns("confirm", 1)
 
 		got = w.send(w.calls("question", args{}))
 		w.wantState(got, a2a.TaskStateInputRequired)
@@ -342,39 +271,14 @@ func TestSuspensions(t *testing.T) {
 	})
 }
 
-func TestRestart(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
-		parked := w.send(w.calls("transfer", args{"amount": 1, "to": "a"}))
-		running, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("block", args{})})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.until("the call runs", func() bool { return w.tools.count("block") == 1 })
-		w.restart()
-		w.wantState(w.send(w.decision(parked.ID, approve(w.pending(parked)[0]))), a2a.TaskStateCompleted)
-		if n := w.tools.count("transfer"); n != 1 {
-			t.Errorf("transfer ran %d times, want 1", n)
-		}
-		// Nobody knows what came of the call that ran: a person is asked.
-		asked := w.settled(a2a.TaskID(running.Task.String()), a2a.TaskStateInputRequired)
-		respond := map[string]any{"id": w.pending(asked)[0], "decision": "respond", "response": map[string]any{"ok": true}}
-		w.wantState(w.send(w.decision(asked.ID, respond)), a2a.TaskStateCompleted)
-		if n := w.tools.count("block"); n != 1 {
-			t.Errorf("block ran %d times, want 1", n)
-		}
-	})
-}
-
 func TestIdempotentSend(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		m := w.calls("write", args{"amount": 1, "to": "bob"})
 		first := w.send(m)
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {
-				sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m})
+				sent, err := w.sendAs(alice, m)
 				if err != nil {
 					t.Errorf("Send() = %v", err)
 					return
@@ -385,8 +289,6 @@ func TestIdempotentSend(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n := w.tools.count("write"); n != 1 {
-			t.Errorf("write ran %d times, want 1", n)
-		}
+		w.wantRuns("write", 1)
 	})
 }

@@ -42,6 +42,13 @@ func (w *world) message(parts ...*a2a.Part) *a2a.Message {
 	return m
 }
 
+// reply is a message to a task.
+func (w *world) reply(id a2a.TaskID, parts ...*a2a.Part) *a2a.Message {
+	m := w.message(parts...)
+	m.TaskID = id
+	return m
+}
+
 type args map[string]any
 
 // calls is a message that names calls: tool and arguments in turn.
@@ -54,14 +61,25 @@ func (w *world) calls(pairs ...any) *a2a.Message {
 	return w.message(parts...)
 }
 
-// send sends a message and waits for the task to rest.
-func (w *world) send(m *a2a.Message) *a2a.Task {
+// sendAs sends a message for somebody, and waits for nothing but its being durable.
+func (w *world) sendAs(by auth.Principal, m *a2a.Message) (*engine.Sent, error) {
+	return w.engine.Send(w.ctx(), engine.Send{By: by, Message: m})
+}
+
+// sent is sendAs for alice, whose message has to be taken.
+func (w *world) sent(m *a2a.Message) *engine.Sent {
 	w.t.Helper()
-	sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m})
+	sent, err := w.sendAs(alice, m)
 	if err != nil {
 		w.t.Fatalf("Send() = %v", err)
 	}
-	return w.await(sent)
+	return sent
+}
+
+// send sends a message and waits for the task to rest.
+func (w *world) send(m *a2a.Message) *a2a.Task {
+	w.t.Helper()
+	return w.await(w.sent(m))
 }
 
 func (w *world) await(sent *engine.Sent) *a2a.Task {
@@ -79,9 +97,7 @@ func (w *world) await(sent *engine.Sent) *a2a.Task {
 func (w *world) task(v *task.View) *a2a.Task {
 	w.t.Helper()
 	got, err := v.Task(task.ViewOptions{HistoryLength: -1})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(err)
 	return got
 }
 
@@ -134,13 +150,9 @@ func (w *world) pending(got *a2a.Task) []string {
 		return nil
 	}
 	raw, err := json.Marshal(got.Status.Message.Metadata[dialect.URI])
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(err)
 	var q struct{ Approvals []struct{ ID string } }
-	if err := json.Unmarshal(raw, &q); err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(json.Unmarshal(raw, &q))
 	var ids []string
 	for _, a := range q.Approvals {
 		ids = append(ids, a.ID)
@@ -154,9 +166,7 @@ func (w *world) decision(id a2a.TaskID, decisions ...map[string]any) *a2a.Messag
 	for i, d := range decisions {
 		list[i] = d
 	}
-	m := w.message(a2a.NewDataPart(map[string]any{"type": "approval_response", "decisions": list}))
-	m.TaskID = id
-	return m
+	return w.reply(id, a2a.NewDataPart(map[string]any{"type": "approval_response", "decisions": list}))
 }
 
 func approve(id string) map[string]any { return map[string]any{"id": id, "decision": "approve"} }
@@ -237,12 +247,12 @@ func (f *fake) Call(ctx tool.Context, a map[string]any) (map[string]any, error) 
 // streamer is a fake that streams.
 type streamer struct {
 	fake
-	stream func(ctx tool.Context, a map[string]any) iter.Seq2[*tool.Result, error]
+	stream func(ctx tool.Context, a map[string]any, yield func(*tool.Result, error) bool)
 }
 
 // Call hides nothing: a streamer is not called.
 func (s *streamer) CallStreaming(ctx tool.Context, a map[string]any) iter.Seq2[*tool.Result, error] {
-	return s.stream(ctx, a)
+	return func(yield func(*tool.Result, error) bool) { s.stream(ctx, a, yield) }
 }
 
 var errTool = errors.New("the tool says no")
@@ -318,17 +328,15 @@ func (b *toolbox) all() []tool.Tool {
 			}
 			return nil, &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "which one?"}}}
 		}},
-		&streamer{fake: fake{name: "stream", is: tool.Annotations{ReadOnly: true}}, stream: func(ctx tool.Context, a map[string]any) iter.Seq2[*tool.Result, error] {
+		&streamer{fake: fake{name: "stream", is: tool.Annotations{ReadOnly: true}}, stream: func(ctx tool.Context, a map[string]any, yield func(*tool.Result, error) bool) {
 			n, _ := a["n"].(float64)
-			return func(yield func(*tool.Result, error) bool) {
-				b.ran(ctx, "stream", a)
-				for i := range int(n) {
-					if !yield(&tool.Result{Content: fmt.Sprintf("chunk %d;", i), Streaming: true}, nil) {
-						return
-					}
+			b.ran(ctx, "stream", a)
+			for i := range int(n) {
+				if !yield(piece(fmt.Sprintf("chunk %d;", i)), nil) {
+					return
 				}
-				yield(&tool.Result{Content: "done"}, nil)
 			}
+			yield(&tool.Result{Content: "done"}, nil)
 		}},
 	}
 	for _, t := range tools {
@@ -337,15 +345,6 @@ func (b *toolbox) all() []tool.Tool {
 		}
 	}
 	return append(tools, b.extra...)
-}
-
-var (
-	_ agent.ReadonlyContext = tool.Context(nil)
-	_                       = approval.Pending
-)
-
-func rowsOf(id a2a.TaskID) store.RowQuery {
-	return store.RowQuery{Kind: "approval", Task: mustID(id), Limit: 1000}
 }
 
 func directPlanner() task.Planner { return direct.New(direct.Config{}) }
@@ -367,7 +366,7 @@ func within(limit time.Duration, done <-chan struct{}) bool {
 // asked returns all approvals of a task, oldest first. It may be called from any
 // goroutine.
 func (w *world) asked(id a2a.TaskID) []approval.Approval {
-	page, err := w.store.Rows(context.Background(), store.System(), rowsOf(id))
+	page, err := w.store.Rows(context.Background(), store.System(), store.RowQuery{Kind: task.RowApproval, Task: mustID(id), Limit: 1000})
 	if err != nil {
 		w.t.Errorf("Rows(%s) = %v", id, err)
 	}
@@ -418,6 +417,17 @@ func (w *world) onlyOne(id a2a.TaskID) approval.Approval {
 	return pending[0]
 }
 
+// asksOutcome returns the one approval of a task that is pending, which has to be that of the
+// outcome of a call.
+func (w *world) asksOutcome(id a2a.TaskID) approval.Approval {
+	w.t.Helper()
+	a := w.onlyOne(id)
+	if a.Kind != approval.KindOutcome {
+		w.t.Fatalf("a person is asked about the %s, want the outcome", a.Kind)
+	}
+	return a
+}
+
 // header returns what is known of a task without its log. It may be called from any
 // goroutine.
 func (w *world) header(id a2a.TaskID) store.Header {
@@ -428,9 +438,18 @@ func (w *world) header(id a2a.TaskID) store.Header {
 	return v.Header
 }
 
-// rested waits until nobody runs a task any more, and reports whether that came.
-func (w *world) rested(id a2a.TaskID) bool {
-	return w.soon(func() bool { return w.header(id).Phase != store.Live })
+// events returns the first thousand events of a task.
+func (w *world) events(id a2a.TaskID) []store.Event {
+	w.t.Helper()
+	p, err := w.store.Read(context.Background(), store.System(), mustID(id), store.After(0), store.Limit{Events: 1000})
+	w.must(err)
+	return p.Events
+}
+
+// rest waits until nobody runs a task any more.
+func (w *world) rest(id a2a.TaskID) {
+	w.t.Helper()
+	w.until("the task comes to rest", func() bool { return w.header(id).Phase != store.Live })
 }
 
 // ended waits for the end of a task and returns it.
@@ -448,9 +467,7 @@ func (w *world) ended(id a2a.TaskID) *a2a.Task {
 func (w *world) dueOf(id a2a.TaskID) []store.Due {
 	w.t.Helper()
 	all, _, err := w.store.Due(context.Background(), store.MillisOf(time.Now().AddDate(100, 0, 0)), "", 1000)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(err)
 	var of []store.Due
 	for _, d := range all {
 		if d.Task == mustID(id) {
@@ -460,13 +477,18 @@ func (w *world) dueOf(id a2a.TaskID) []store.Due {
 	return of
 }
 
+// nothingDue checks that a task has no due row.
+func (w *world) nothingDue(id a2a.TaskID) {
+	w.t.Helper()
+	for _, d := range w.dueOf(id) {
+		w.t.Errorf("work of kind %s, %q is still due at %s", d.Kind, d.Key, d.Time.Time())
+	}
+}
+
 // begin sends a message and returns its task, at work or not.
 func (w *world) begin(m *a2a.Message) a2a.TaskID {
 	w.t.Helper()
-	sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m})
-	if err != nil {
-		w.t.Fatalf("Send() = %v", err)
-	}
+	sent := w.sent(m)
 	if sent.Direct != nil {
 		w.t.Fatalf("Send() answered with a message: %v", sent.Direct.Parts[0])
 	}
@@ -491,6 +513,26 @@ func artifact(t *a2a.Task, call string) *a2a.Artifact {
 	return nil
 }
 
+// approves has bob approve the one approval of a task that is pending.
+func (w *world) approves(id a2a.TaskID) {
+	w.t.Helper()
+	w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}))
+}
+
+// cancel has alice cancel a task.
+func (w *world) cancel(id a2a.TaskID) {
+	w.t.Helper()
+	w.must(w.engine.Cancel(w.ctx(), alice, mustID(id)))
+}
+
+// wantRuns checks how often a tool of the toolbox has run.
+func (w *world) wantRuns(tool string, want int) {
+	w.t.Helper()
+	if n := w.tools.count(tool); n != want {
+		w.t.Errorf("%s ran %d times, want %d", tool, n, want)
+	}
+}
+
 // counted is how often a tool was entered, and what it waits for when it is.
 type counted struct {
 	mu      sync.Mutex
@@ -500,6 +542,42 @@ type counted struct {
 }
 
 func newCounted() *counted { return &counted{entered: map[string]int{}, door: make(chan struct{})} }
+
+// counted returns a count whose door is opened at the end of the test.
+func (w *world) counted() *counted {
+	c := newCounted()
+	w.t.Cleanup(c.open)
+	return c
+}
+
+// enters is a call of a tool that is counted, and done.
+func (c *counted) enters(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+	c.enter(ctx)
+	return args{}, nil
+}
+
+// holds is a call of a tool that is counted, and holds whatever becomes of it.
+func (c *counted) holds(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+	c.enter(ctx)
+	c.hold()
+	return args{"late": true}, nil
+}
+
+// holdsOnce is a call of a tool that is counted, and the first time waits to be told to end.
+func (c *counted) holdsOnce(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+	if c.enter(ctx) > 1 {
+		return args{"ok": true}, nil
+	}
+	return nil, c.holdOr(ctx)
+}
+
+// want checks how often the tool was entered.
+func (c *counted) want(t testing.TB, want int) {
+	t.Helper()
+	if n := c.count(); n != want {
+		t.Errorf("the tool was entered %d times, want %d", n, want)
+	}
+}
 
 // enter counts a run and returns its number within its task.
 func (c *counted) enter(ctx tool.Context) int {
@@ -551,6 +629,13 @@ type witness struct {
 
 func newWitness() *witness {
 	return &witness{Planner: directPlanner(), results: map[string][]task.Result{}}
+}
+
+// witness has the world planned for by a witness.
+func (w *world) witness() *witness {
+	p := newWitness()
+	w.cfg.Planner = p
+	return p
 }
 
 func (p *witness) Plan(ctx context.Context, at *task.Progress) (*task.Step, error) {
@@ -625,8 +710,6 @@ func callsOf(pairs ...string) *task.Step {
 	}
 	return s
 }
-
-type agentCtx = agent.ReadonlyContext
 
 func mustID(id a2a.TaskID) store.TaskID {
 	parsed, _ := store.ParseTaskID(string(id))

@@ -17,7 +17,6 @@ import (
 // What takes a processor for long is done by as many as there are processors for it, and
 // by one caller on half of them; who has had enough of waiting leaves, and nothing stays.
 func TestHeavyWorkIsShared(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		w.start()
 		w.engine.Processors(4)
@@ -25,9 +24,7 @@ func TestHeavyWorkIsShared(t *testing.T) {
 		begin := func(by auth.Principal) {
 			t.Helper()
 			end, err := w.engine.Heavy(t.Context(), by)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w.must(err)
 			ends = append(ends, end)
 		}
 		begin(alice)
@@ -85,9 +82,7 @@ func TestSmallRequestsFollowHeavyOnes(t *testing.T) {
 		}
 		for _, by := range []auth.Principal{alice, auth.Anonymous()} {
 			end, err := w.engine.Heavy(t.Context(), by)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w.must(err)
 			if done := small(t.Context(), bob); len(done) == 0 {
 				t.Errorf("a small request of bob's waits for heavy work of %s's", by.Subject)
 			}
@@ -158,9 +153,7 @@ func TestFilteredListsAreMadeInTurn(t *testing.T) {
 		w.engine.Processors(1)
 		w.begun(alice, w.calls("echo", args{}))
 		end, err := w.engine.Heavy(w.ctx(), bob)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.must(err)
 		list := func(q engine.Query) chan error {
 			listed := make(chan error, 1)
 			go func() {
@@ -214,9 +207,7 @@ func TestLargeTasksAreChangedInTurn(t *testing.T) {
 			}
 		}
 		end, err := w.engine.Heavy(w.ctx(), bob)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.must(err)
 		change := func(ctx context.Context, by auth.Principal, id a2a.TaskID) chan error {
 			done := make(chan error, 1)
 			m := w.remark(id, 10)
@@ -239,8 +230,7 @@ func TestLargeTasksAreChangedInTurn(t *testing.T) {
 		if err := <-change(w.ctx(), carol, small); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(5 * time.Second)
-		synctest.Wait()
+		pass(5 * time.Second)
 		if a := w.asked(expires)[0]; a.State != approval.Expired {
 			t.Errorf("the deadline of a large task has waited: its approval is %s", a.State)
 		}

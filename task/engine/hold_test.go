@@ -63,24 +63,10 @@ func (c *curious) did() (runs int, answers []tool.Answer, errs []error) {
 
 var whichOne = tool.Ask{Kind: tool.AskQuestion, Hint: "which one?"}
 
-// startCurious starts the engine with tools that ask and wait.
-func (w *world) startCurious(tools ...*curious) {
-	w.t.Helper()
-	w.tools.extra = nil
-	for _, c := range tools {
-		w.tools.extra = append(w.tools.extra, &c.fake)
-	}
-	w.start()
-}
-
 // kinds are the private events of a task, without the messages.
 func (w *world) kinds(id a2a.TaskID) (kinds []string) {
 	w.t.Helper()
-	p, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(0), store.Limit{Events: 1000})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, e := range p.Events {
+	for _, e := range w.events(id) {
 		if !e.Public && !strings.HasPrefix(e.Kind, "message.") {
 			kinds = append(kinds, e.Kind)
 		}
@@ -103,56 +89,51 @@ func TestHeldQuestionIsAnswered(t *testing.T) {
 		"form": {tool.Ask{ID: "a", Kind: tool.AskForm, Hint: "size?", Payload: map[string]any{"in": "cm"}, Schema: map[string]any{"type": "integer"}},
 			map[string]any{"decision": "respond", "response": 7}, tool.Answer{State: tool.AnswerResponded, Response: json.RawMessage(`7`)}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				c := newCurious(tc.ask, nil)
-				w.startCurious(c)
-				got := w.send(w.calls("curious", args{}))
-				w.wantState(got, a2a.TaskStateInputRequired)
-				a := w.onlyOne(got.ID)
-				if !a.Held || a.Kind != approval.KindQuestion || a.Deadline == nil || a.Hint != tc.ask.Hint {
-					t.Errorf("approval = %+v, want a held question with a deadline", a)
-				}
-				if shown := w.pending(got); len(shown) != 1 || shown[0] != a.ID {
-					t.Errorf("the task asks for %v, want %s", shown, a.ID)
-				}
-				if h := w.header(got.ID); h.Phase != store.Live || h.Pending != 1 {
-					t.Errorf("header = %+v, want a live task with one pending approval", h)
-				}
-				w.settled(got.ID, a2a.TaskStateInputRequired) // a stream ends
-				answer := maps.Clone(tc.answer)
-				answer["id"] = a.ID
-				got = w.send(w.decision(got.ID, answer))
-				w.wantState(got, a2a.TaskStateCompleted)
-				runs, answers, errs := c.did()
-				if runs != 1 || len(answers) != 1 || errs[0] != nil {
-					t.Fatalf("%d runs got %v, %v; want one answer", runs, answers, errs)
-				}
-				is := answers[0]
-				if is.State != tc.want.State || string(is.Response) != string(tc.want.Response) || is.Reason != tc.want.Reason || is.Ask.Hint != tc.ask.Hint || is.Ask.ID != tc.ask.ID {
-					t.Errorf("answer = %+v, want %+v", is, tc.want)
-				}
-				want := []string{"step.planned.v1", "call.started.v1", "approval.requested.v1", "audit.key.v1", "approval.resolved.v1", "call.finished.v1"}
-				if is := w.kinds(got.ID); !slices.Equal(is, want) {
-					t.Errorf("log = %v, want %v", is, want)
-				}
-				if is, want := w.states(got.ID), []string{"WORKING", "INPUT_REQUIRED", "WORKING", "COMPLETED"}; !slices.Equal(is, want) {
-					t.Errorf("states = %v, want %v", is, want)
-				}
-				w.idle(t, got.ID)
-			})
+		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+			c := newCurious(tc.ask, nil)
+			w.startTools(c)
+			got := w.send(w.calls("curious", args{}))
+			w.wantState(got, a2a.TaskStateInputRequired)
+			a := w.onlyOne(got.ID)
+			if !a.Held || a.Kind != approval.KindQuestion || a.Deadline == nil || a.Hint != tc.ask.Hint {
+				t.Errorf("approval = %+v, want a held question with a deadline", a)
+			}
+			if shown := w.pending(got); len(shown) != 1 || shown[0] != a.ID {
+				t.Errorf("the task asks for %v, want %s", shown, a.ID)
+			}
+			if h := w.header(got.ID); h.Phase != store.Live || h.Pending != 1 {
+				t.Errorf("header = %+v, want a live task with one pending approval", h)
+			}
+			w.settled(got.ID, a2a.TaskStateInputRequired) // a stream ends
+			answer := maps.Clone(tc.answer)
+			answer["id"] = a.ID
+			got = w.send(w.decision(got.ID, answer))
+			w.wantState(got, a2a.TaskStateCompleted)
+			runs, answers, errs := c.did()
+			if runs != 1 || len(answers) != 1 || errs[0] != nil {
+				t.Fatalf("%d runs got %v, %v; want one answer", runs, answers, errs)
+			}
+			is := answers[0]
+			if is.State != tc.want.State || string(is.Response) != string(tc.want.Response) || is.Reason != tc.want.Reason || is.Ask.Hint != tc.ask.Hint || is.Ask.ID != tc.ask.ID {
+				t.Errorf("answer = %+v, want %+v", is, tc.want)
+			}
+			want := []string{"step.planned.v1", "call.started.v1", "approval.requested.v1", "audit.key.v1", "approval.resolved.v1", "call.finished.v1"}
+			if is := w.kinds(got.ID); !slices.Equal(is, want) {
+				t.Errorf("log = %v, want %v", is, want)
+			}
+			if is, want := w.states(got.ID), []string{"WORKING", "INPUT_REQUIRED", "WORKING", "COMPLETED"}; !slices.Equal(is, want) {
+				t.Errorf("states = %v, want %v", is, want)
+			}
+			w.idle(t, got.ID)
 		})
 	}
 }
 
-// An answer that does not fit is refused and changes nothing, as are a text that decides
-// nothing and a second answer that differs.
+// An answer that does not fit is refused and changes nothing, as is a text that decides nothing.
 func TestHeldQuestionRefusesOtherAnswers(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		c := newCurious(tool.Ask{Kind: tool.AskForm, Hint: "size?", Schema: map[string]any{"type": "integer"}}, nil)
-		w.startCurious(c)
+		w.startTools(c)
 		got := w.send(w.calls("curious", args{}))
 		a := w.onlyOne(got.ID)
 		for _, answer := range []approval.Answer{
@@ -164,103 +145,25 @@ func TestHeldQuestionRefusesOtherAnswers(t *testing.T) {
 				t.Errorf("%+v was accepted", answer)
 			}
 		}
-		m := w.message(a2a.NewTextPart("hello"))
-		m.TaskID = got.ID
+		m := w.reply(got.ID, a2a.NewTextPart("hello"))
 		again := w.send(m)
 		w.wantState(again, a2a.TaskStateInputRequired)
 		if shown := w.pending(again); len(shown) != 1 || shown[0] != a.ID {
 			t.Errorf("the task asks for %v, want %s again", shown, a.ID)
 		}
-		// Two decide at once: one counts.
-		var wg sync.WaitGroup
-		errs := make([]error, 2)
-		for i, verb := range []approval.Verb{approval.Respond, approval.Reject} {
-			wg.Go(func() {
-				answer := approval.Answer{ID: a.ID, Verb: verb}
-				if verb == approval.Respond {
-					answer.Response = json.RawMessage(`7`)
-				}
-				errs[i] = w.decide(alice, got.ID, answer)
-			})
-		}
-		wg.Wait()
-		if (errs[0] == nil) == (errs[1] == nil) {
-			t.Fatalf("two deciders got %v and %v, want one success", errs[0], errs[1])
-		}
-		want := tool.AnswerResponded
-		if errs[0] != nil {
-			want = tool.AnswerRejected
-		}
-		w.settled(got.ID, "")
-		synctest.Wait()
-		if runs, answers, _ := c.did(); runs != 1 || len(answers) != 1 || answers[0].State != want {
-			t.Errorf("%d runs got %v, want one that is %s", runs, answers, want)
+		w.wantState(w.send(w.decision(got.ID, map[string]any{"id": a.ID, "decision": "respond", "response": 7})), a2a.TaskStateCompleted)
+		if runs, answers, _ := c.did(); runs != 1 || len(answers) != 1 || answers[0].State != tool.AnswerResponded {
+			t.Errorf("%d runs got %v, want one that is responded", runs, answers)
 		}
 		w.idle(t, got.ID)
 	})
 }
 
-// The process dies while a call is held: its question is closed in the batch that says that
-// the call is unknown, and nobody can answer it any more, before or after that.
-func TestHeldQuestionOfADeadProcess(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		is   tool.Annotations
-		runs int
-		kind approval.Kind
-	}{
-		"a person decides": {tool.Annotations{}, 1, approval.KindOutcome},
-		"repeated":         {tool.Annotations{ReadOnly: true}, 2, approval.KindQuestion},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				c := newCurious(whichOne, nil)
-				c.is = tc.is
-				k := &killer{}
-				w.wrap = k.wrap
-				w.startCurious(c)
-				got := w.send(w.calls("curious", args{}))
-				first := w.onlyOne(got.ID)
-				k.die()
-				w.stop()
-				w.disk.reopen(t)
-				w.start()
-				synctest.Wait()
-				now := w.onlyOne(got.ID)
-				var refused *approval.Error
-				if err := w.decide(alice, got.ID, approval.Answer{ID: first.ID, Verb: approval.Respond, Response: json.RawMessage(`"x"`)}); !errors.As(err, &refused) || refused.Reason != approval.ReasonConflict {
-					t.Errorf("a late answer = %v, want a conflict", err)
-				}
-				if now.ID == first.ID || now.Kind != tc.kind {
-					t.Errorf("%s of kind %s is pending, want another one of kind %s", now.ID, now.Kind, tc.kind)
-				}
-				w.wantState(w.get(got.ID), a2a.TaskStateInputRequired)
-				if runs, _, _ := c.did(); runs != tc.runs {
-					t.Errorf("%d runs, want %d", runs, tc.runs)
-				}
-				for _, a := range w.asked(got.ID) {
-					if a.ID == first.ID && (a.State != approval.Superseded || a.Resolution.Reason == "") {
-						t.Errorf("the question is %s (%+v), want superseded with a reason", a.State, a.Resolution)
-					}
-				}
-				w.wantState(w.send(w.decision(got.ID, respond(now.ID))), a2a.TaskStateCompleted)
-				w.idle(t, got.ID)
-			})
-		})
-	}
-}
-
 // A decision that comes before the task is recovered is refused, and closes the question.
 func TestHeldQuestionBeforeRecovery(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
-		c := newCurious(whichOne, nil)
-		k := &killer{}
-		w.stop()
-		w.wrap = k.wrap
-		w.tools.extra = []tool.Tool{&c.fake}
-		w.restart()
+	eachDisk(t, func(t *testing.T, w *world) {
+		k := w.killer()
+		w.startTools(newCurious(whichOne, nil))
 		got := w.send(w.calls("curious", args{}))
 		first := w.onlyOne(got.ID)
 		k.die()
@@ -296,34 +199,27 @@ func TestHeldQuestionExpires(t *testing.T) {
 		"kept":    {approval.Terms{Expires: time.Minute, OnExpiry: approval.ExpiryKeeps}, time.Hour, a2a.TaskStateCompleted},
 		"cancels": {approval.Terms{Expires: time.Minute, OnExpiry: approval.ExpiryCancels}, time.Minute, a2a.TaskStateCanceled},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: tc.terms})
-				if err != nil {
-					t.Fatal(err)
+		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+			w.cfg.Policy = defaults(t, tc.terms)
+			c := newCurious(whichOne, nil)
+			w.startTools(c)
+			got := w.send(w.calls("curious", args{}))
+			time.Sleep(tc.after - time.Second)
+			w.wantState(w.get(got.ID), a2a.TaskStateInputRequired)
+			time.Sleep(2 * time.Second)
+			w.wantState(w.get(got.ID), tc.state)
+			_, answers, errs := c.did()
+			if len(answers) != 1 {
+				t.Fatalf("answers = %v", answers)
+			}
+			if tc.state == a2a.TaskStateCanceled {
+				if errs[0] == nil {
+					t.Errorf("answer = %+v, want an error", answers[0])
 				}
-				w.cfg.Policy = p
-				c := newCurious(whichOne, nil)
-				w.startCurious(c)
-				got := w.send(w.calls("curious", args{}))
-				time.Sleep(tc.after - time.Second)
-				w.wantState(w.get(got.ID), a2a.TaskStateInputRequired)
-				time.Sleep(2 * time.Second)
-				w.wantState(w.get(got.ID), tc.state)
-				_, answers, errs := c.did()
-				if len(answers) != 1 {
-					t.Fatalf("answers = %v", answers)
-				}
-				if tc.state == a2a.TaskStateCanceled {
-					if errs[0] == nil {
-						t.Errorf("answer = %+v, want an error", answers[0])
-					}
-				} else if errs[0] != nil || answers[0].State != tool.AnswerExpired {
-					t.Errorf("answer = %+v, %v; want expired", answers[0], errs[0])
-				}
-				w.idle(t, got.ID)
-			})
+			} else if errs[0] != nil || answers[0].State != tool.AnswerExpired {
+				t.Errorf("answer = %+v, %v; want expired", answers[0], errs[0])
+			}
+			w.idle(t, got.ID)
 		})
 	}
 }
@@ -331,14 +227,13 @@ func TestHeldQuestionExpires(t *testing.T) {
 // Another process that takes a task over tells nobody here, and the time limit of the tool
 // does not run: the question ends all the same, soon after its deadline.
 func TestHeldCallIsTakenOver(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		c := newCurious(whichOne, nil)
-		w.startCurious(c)
+		w.startTools(c)
 		got := w.send(w.calls("curious", args{}))
 		w.wantState(got, a2a.TaskStateInputRequired)
 		defer w.stop()
-		w.startCurious(newCurious(whichOne, nil)) // another process
+		w.startTools(newCurious(whichOne, nil)) // another process
 		w.until("the question is closed", func() bool { return w.asked(got.ID)[0].State == approval.Superseded })
 		time.Sleep(time.Hour - time.Second)
 		if _, _, errs := c.did(); len(errs) > 0 {
@@ -356,45 +251,42 @@ func TestHeldCallIsTakenOver(t *testing.T) {
 func TestHeldCallDoesNotTimeOut(t *testing.T) {
 	t.Parallel()
 	for name, work := range map[string]time.Duration{"in time": 3 * time.Second, "too long": 7 * time.Second} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				w.cfg.Limits = task.Limits{ToolTimeout: 10 * time.Second, ToolGrace: time.Second}
-				c := newCurious(whichOne, nil)
-				inner := c.call
-				pause := func(ctx context.Context, d time.Duration) error {
-					select {
-					case <-time.After(d):
-						return nil
-					case <-ctx.Done():
-						return context.Cause(ctx)
-					}
+		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+			w.cfg.Limits = task.Limits{ToolTimeout: 10 * time.Second, ToolGrace: time.Second}
+			c := newCurious(whichOne, nil)
+			inner := c.call
+			pause := func(ctx context.Context, d time.Duration) error {
+				select {
+				case <-time.After(d):
+					return nil
+				case <-ctx.Done():
+					return context.Cause(ctx)
 				}
-				c.call = func(ctx tool.Context, a map[string]any) (map[string]any, error) {
-					if err := pause(ctx, 4*time.Second); err != nil {
-						return nil, err
-					}
-					if _, err := inner(ctx, a); err != nil {
-						return nil, err
-					}
-					return map[string]any{"ok": true}, pause(ctx, work)
+			}
+			c.call = func(ctx tool.Context, a map[string]any) (map[string]any, error) {
+				if err := pause(ctx, 4*time.Second); err != nil {
+					return nil, err
 				}
-				w.startCurious(c)
-				got := w.send(w.calls("curious", args{}))
-				time.Sleep(30 * time.Minute)
-				w.wantState(w.get(got.ID), a2a.TaskStateInputRequired)
-				began := time.Now()
-				got = w.send(w.decision(got.ID, respond(w.onlyOne(got.ID).ID)))
-				took := time.Since(began)
-				want, length := a2a.TaskStateCompleted, work
-				if name == "too long" {
-					want, length = a2a.TaskStateFailed, 6*time.Second
+				if _, err := inner(ctx, a); err != nil {
+					return nil, err
 				}
-				w.wantState(got, want)
-				if took != length {
-					t.Errorf("the call ended after %v, want %v", took, length)
-				}
-			})
+				return map[string]any{"ok": true}, pause(ctx, work)
+			}
+			w.startTools(c)
+			got := w.send(w.calls("curious", args{}))
+			time.Sleep(30 * time.Minute)
+			w.wantState(w.get(got.ID), a2a.TaskStateInputRequired)
+			began := time.Now()
+			got = w.send(w.decision(got.ID, respond(w.onlyOne(got.ID).ID)))
+			took := time.Since(began)
+			want, length := a2a.TaskStateCompleted, work
+			if name == "too long" {
+				want, length = a2a.TaskStateFailed, 6*time.Second
+			}
+			w.wantState(got, want)
+			if took != length {
+				t.Errorf("the call ended after %v, want %v", took, length)
+			}
 		})
 	}
 }
@@ -403,98 +295,71 @@ func TestHeldCallDoesNotTimeOut(t *testing.T) {
 // has returned.
 func TestHeldQuestionIsWithdrawn(t *testing.T) {
 	t.Parallel()
-	t.Run("the tool gives up", func(t *testing.T) {
-		t.Parallel()
-		eachDisk(t, func(t *testing.T, w *world) {
-			door := make(chan struct{})
-			c := newCurious(whichOne, nil)
-			c.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				short, cancel := context.WithTimeout(ctx, time.Minute)
-				defer cancel()
-				c.got(tool.AskAndWait(short, whichOne))
-				<-door
-				return map[string]any{}, nil
-			}
-			w.startCurious(c)
-			got := w.send(w.calls("curious", args{}))
-			a := w.onlyOne(got.ID)
-			time.Sleep(2 * time.Minute)
-			if _, _, errs := c.did(); len(errs) != 1 || !errors.Is(errs[0], context.DeadlineExceeded) || errors.Is(errs[0], tool.ErrNoAnswer) {
-				t.Errorf("AskAndWait() = %v, want the cause of its context", errs)
-			}
-			w.wantState(w.get(got.ID), a2a.TaskStateWorking)
-			w.idle(t, got.ID)
-			var refused *approval.Error
-			if err := w.decide(alice, got.ID, approval.Answer{ID: a.ID, Verb: approval.Reject}); !errors.As(err, &refused) || refused.Reason != approval.ReasonConflict {
-				t.Errorf("a late answer = %v, want a conflict", err)
-			}
-			close(door)
-			w.wantState(w.ended(got.ID), a2a.TaskStateCompleted)
-		})
+	runOnEachDisk(t, "the tool gives up", func(t *testing.T, w *world) {
+		door := make(chan struct{})
+		c := newCurious(whichOne, nil)
+		c.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+			short, cancel := context.WithTimeout(ctx, time.Minute)
+			defer cancel()
+			c.got(tool.AskAndWait(short, whichOne))
+			<-door
+			return map[string]any{}, nil
+		}
+		w.startTools(c)
+		got := w.send(w.calls("curious", args{}))
+		a := w.onlyOne(got.ID)
+		time.Sleep(2 * time.Minute)
+		if _, _, errs := c.did(); len(errs) != 1 || !errors.Is(errs[0], context.DeadlineExceeded) || errors.Is(errs[0], tool.ErrNoAnswer) {
+			t.Errorf("AskAndWait() = %v, want the cause of its context", errs)
+		}
+		w.wantState(w.get(got.ID), a2a.TaskStateWorking)
+		w.idle(t, got.ID)
+		var refused *approval.Error
+		if err := w.decide(alice, got.ID, approval.Answer{ID: a.ID, Verb: approval.Reject}); !errors.As(err, &refused) || refused.Reason != approval.ReasonConflict {
+			t.Errorf("a late answer = %v, want a conflict", err)
+		}
+		close(door)
+		w.wantState(w.ended(got.ID), a2a.TaskStateCompleted)
 	})
 	for name, returns := range map[string]error{"the tool returns": nil, "the tool fails": errTool, "unknown": tool.ErrOutcomeUnknown, "suspended": &tool.Suspension{Asks: []tool.Ask{whichOne}}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				c := newCurious(whichOne, nil)
-				asked := make(chan struct{})
-				c.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-					if _, ok := tool.Resumed(ctx); ok {
-						return map[string]any{}, nil
-					}
-					go func() {
-						c.got(tool.AskAndWait(context.WithoutCancel(ctx), whichOne))
-						close(asked)
-					}()
-					time.Sleep(time.Second)
-					return map[string]any{}, returns
+		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+			c := newCurious(whichOne, nil)
+			asked := make(chan struct{})
+			c.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+				if _, ok := tool.Resumed(ctx); ok {
+					return map[string]any{}, nil
 				}
-				w.startCurious(c)
-				id := w.begin(w.calls("curious", args{}))
-				synctest.Wait()
-				first := w.onlyOne(id)
-				time.Sleep(2 * time.Second)
-				<-asked
-				if _, _, errs := c.did(); errs[0] == nil {
-					t.Error("AskAndWait() = nil after its call has ended")
+				go func() {
+					c.got(tool.AskAndWait(context.WithoutCancel(ctx), whichOne))
+					close(asked)
+				}()
+				time.Sleep(time.Second)
+				return map[string]any{}, returns
+			}
+			w.startTools(c)
+			id := w.begun(alice, w.calls("curious", args{}))
+			first := w.onlyOne(id)
+			time.Sleep(2 * time.Second)
+			<-asked
+			if _, _, errs := c.did(); errs[0] == nil {
+				t.Error("AskAndWait() = nil after its call has ended")
+			}
+			for _, a := range w.asked(id) {
+				if a.ID == first.ID && a.State != approval.Superseded {
+					t.Errorf("the question is %s, want superseded", a.State)
 				}
-				for _, a := range w.asked(id) {
-					if a.ID == first.ID && a.State != approval.Superseded {
-						t.Errorf("the question is %s, want superseded", a.State)
-					}
-				}
-				if returns == nil || errors.Is(returns, errTool) {
-					w.idle(t, id)
-					return
-				}
-				next := w.onlyOne(id)
-				if next.ID == first.ID || next.Held {
-					t.Errorf("%+v is pending, want a question that does not hold the call", next)
-				}
-				w.wantState(w.send(w.decision(id, respond(next.ID))), a2a.TaskStateCompleted)
-			})
+			}
+			if returns == nil || errors.Is(returns, errTool) {
+				w.idle(t, id)
+				return
+			}
+			next := w.onlyOne(id)
+			if next.ID == first.ID || next.Held {
+				t.Errorf("%+v is pending, want a question that does not hold the call", next)
+			}
+			w.wantState(w.send(w.decision(id, respond(next.ID))), a2a.TaskStateCompleted)
 		})
 	}
-	t.Run("canceled", func(t *testing.T) {
-		t.Parallel()
-		eachDisk(t, func(t *testing.T, w *world) {
-			c := newCurious(whichOne, nil)
-			w.startCurious(c)
-			got := w.send(w.calls("curious", args{}))
-			if err := w.engine.Cancel(w.ctx(), alice, mustID(got.ID)); err != nil {
-				t.Fatal(err)
-			}
-			synctest.Wait()
-			w.wantState(w.get(got.ID), a2a.TaskStateCanceled)
-			if _, _, errs := c.did(); len(errs) != 1 || errs[0] == nil {
-				t.Errorf("AskAndWait() = %v, want an error", errs)
-			}
-			if all := w.asked(got.ID); len(all) != 1 || all[0].State != approval.Canceled {
-				t.Errorf("approvals = %+v, want one that is canceled", all)
-			}
-			w.idle(t, got.ID)
-		})
-	})
 }
 
 // What cannot be asked is refused, and the call continues without an answer.
@@ -511,90 +376,66 @@ func TestHeldQuestionIsRefused(t *testing.T) {
 		"no JSON":      {tool.Ask{Kind: tool.AskQuestion, Hint: "?", Payload: func() {}}, "JSON"},
 		"too large":    {tool.Ask{Kind: tool.AskQuestion, Hint: strings.Repeat("x", 2<<20)}, "bytes"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				c := newCurious(tc.ask, func(tool.Context, tool.Answer, error) (map[string]any, error) { return map[string]any{}, nil })
-				w.startCurious(c)
-				got := w.send(w.calls("curious", args{}))
-				w.wantState(got, a2a.TaskStateCompleted)
-				if _, _, errs := c.did(); len(errs) != 1 || !errors.Is(errs[0], tool.ErrNoAnswer) || !strings.Contains(errs[0].Error(), tc.says) {
-					t.Errorf("AskAndWait() = %v, want an ErrNoAnswer with %q in it", errs, tc.says)
-				}
-				if all := w.asked(got.ID); len(all) > 0 {
-					t.Errorf("approvals = %+v, want none", all)
-				}
-			})
-		})
-	}
-	t.Run("two at once, and too many", func(t *testing.T) {
-		t.Parallel()
-		eachDisk(t, func(t *testing.T, w *world) {
-			c := newCurious(whichOne, nil)
-			c.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				first := make(chan error)
-				go func() {
-					_, err := tool.AskAndWait(ctx, whichOne)
-					first <- err
-				}()
-				time.Sleep(time.Second)
-				c.got(tool.AskAndWait(ctx, whichOne))
-				if err := <-first; err != nil {
-					return nil, err
-				}
-				for {
-					short, cancel := context.WithTimeout(ctx, time.Second)
-					_, err := tool.AskAndWait(short, whichOne)
-					cancel()
-					if errors.Is(err, tool.ErrNoAnswer) || ctx.Err() != nil {
-						c.got(tool.Answer{}, err)
-						return map[string]any{}, nil //nolint:nilerr // it continues without an answer
-					}
-				}
-			}
-			w.startCurious(c)
-			got := w.send(w.calls("curious", args{}))
-			time.Sleep(2 * time.Second)
-			w.send(w.decision(got.ID, respond(w.onlyOne(got.ID).ID)))
-			time.Sleep(2 * time.Minute)
-			w.wantState(w.get(got.ID), a2a.TaskStateCompleted)
-			_, _, errs := c.did()
-			if len(errs) != 2 || !errors.Is(errs[0], tool.ErrNoAnswer) || !strings.Contains(errs[1].Error(), "limit") {
-				t.Errorf("AskAndWait() = %v", errs)
-			}
-			if n := len(w.asked(got.ID)); n != 64 {
-				t.Errorf("%d questions were asked, want 64", n)
-			}
-			w.idle(t, got.ID)
-		})
-	})
-	t.Run("after the call", func(t *testing.T) {
-		t.Parallel()
-		eachDisk(t, func(t *testing.T, w *world) {
-			c := newCurious(whichOne, nil)
-			var kept context.Context
-			c.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-				kept = context.WithoutCancel(ctx) //nolint:fatcontext // of one call
-				return map[string]any{}, nil
-			}
-			w.startCurious(c)
+		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+			c := newCurious(tc.ask, func(tool.Context, tool.Answer, error) (map[string]any, error) { return map[string]any{}, nil })
+			w.startTools(c)
 			got := w.send(w.calls("curious", args{}))
 			w.wantState(got, a2a.TaskStateCompleted)
-			if _, err := tool.AskAndWait(kept, whichOne); err == nil {
-				t.Error("AskAndWait() = nil after its call has ended")
+			if _, _, errs := c.did(); len(errs) != 1 || !errors.Is(errs[0], tool.ErrNoAnswer) || !strings.Contains(errs[0].Error(), tc.says) {
+				t.Errorf("AskAndWait() = %v, want an ErrNoAnswer with %q in it", errs, tc.says)
+			}
+			if all := w.asked(got.ID); len(all) > 0 {
+				t.Errorf("approvals = %+v, want none", all)
 			}
 		})
+	}
+	runOnEachDisk(t, "two at once, and too many", func(t *testing.T, w *world) {
+		c := newCurious(whichOne, nil)
+		c.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+			first := make(chan error)
+			go func() {
+				_, err := tool.AskAndWait(ctx, whichOne)
+				first <- err
+			}()
+			time.Sleep(time.Second)
+			c.got(tool.AskAndWait(ctx, whichOne))
+			if err := <-first; err != nil {
+				return nil, err
+			}
+			for {
+				short, cancel := context.WithTimeout(ctx, time.Second)
+				_, err := tool.AskAndWait(short, whichOne)
+				cancel()
+				if errors.Is(err, tool.ErrNoAnswer) || ctx.Err() != nil {
+					c.got(tool.Answer{}, err)
+					return map[string]any{}, nil //nolint:nilerr // it continues without an answer
+				}
+			}
+		}
+		w.startTools(c)
+		got := w.send(w.calls("curious", args{}))
+		time.Sleep(2 * time.Second)
+		w.send(w.decision(got.ID, respond(w.onlyOne(got.ID).ID)))
+		time.Sleep(2 * time.Minute)
+		w.wantState(w.get(got.ID), a2a.TaskStateCompleted)
+		_, _, errs := c.did()
+		if len(errs) != 2 || !errors.Is(errs[0], tool.ErrNoAnswer) || !strings.Contains(errs[1].Error(), "limit") {
+			t.Errorf("AskAndWait() = %v", errs)
+		}
+		if n := len(w.asked(got.ID)); n != 64 {
+			t.Errorf("%d questions were asked, want 64", n)
+		}
+		w.idle(t, got.ID)
 	})
 }
 
 // The number of held calls is bounded, in all and for each caller, and a held task keeps no
 // other from running.
 func TestHeldCallsAreBounded(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = task.Limits{Turns: 1, Held: 20, HeldPerCaller: 12}
 		c := newCurious(whichOne, nil)
-		w.startCurious(c)
+		w.startTools(c)
 		var ids []a2a.TaskID
 		for range 12 {
 			got := w.send(w.calls("curious", args{}))
@@ -617,47 +458,9 @@ func TestHeldCallsAreBounded(t *testing.T) {
 	})
 }
 
-// A sibling that runs keeps the task working, with an update that names the question; when
-// it has ended, the task waits. A decision on a sibling starts it while the call is held.
-func TestHeldCallWithSiblings(t *testing.T) {
-	t.Parallel()
-	eachDisk(t, func(t *testing.T, w *world) {
-		c := newCurious(whichOne, nil)
-		w.startCurious(c)
-		id := w.begin(w.calls("curious", args{}, "block", args{}, "transfer", args{"amount": 1, "to": "x"}))
-		synctest.Wait()
-		got := w.get(id)
-		w.wantState(got, a2a.TaskStateWorking)
-		if shown := w.pending(got); len(shown) != 2 {
-			t.Errorf("the working update asks for %v, want both", shown)
-		}
-		w.tools.release()
-		w.settled(id, a2a.TaskStateInputRequired)
-		var held, call string
-		for _, a := range w.waiting(id) {
-			if a.Held {
-				held = a.ID
-			} else {
-				call = a.ID
-			}
-		}
-		got = w.send(w.decision(id, approve(call)))
-		w.wantState(got, a2a.TaskStateInputRequired)
-		if n := w.tools.count("transfer"); n != 1 {
-			t.Errorf("the approved sibling ran %d times, want once", n)
-		}
-		if shown := w.pending(got); len(shown) != 1 || shown[0] != held {
-			t.Errorf("the task asks for %v, want %s", shown, held)
-		}
-		w.wantState(w.send(w.decision(id, respond(held))), a2a.TaskStateCompleted)
-		w.idle(t, id)
-	})
-}
-
 // A shutdown closes the questions first, so that calls end with a known result; a tool that
 // then asks again is refused.
 func TestShutdownWhileHeld(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		c := newCurious(whichOne, func(ctx tool.Context, _ tool.Answer, err error) (map[string]any, error) {
 			_, again := tool.AskAndWait(ctx, whichOne)
@@ -666,7 +469,7 @@ func TestShutdownWhileHeld(t *testing.T) {
 			}
 			return map[string]any{"without": "an answer"}, nil
 		})
-		w.startCurious(c)
+		w.startTools(c)
 		got := w.send(w.calls("curious", args{}))
 		began := time.Now()
 		w.engine.Stop(time.Minute)
@@ -683,21 +486,5 @@ func TestShutdownWhileHeld(t *testing.T) {
 			t.Errorf("%d runs, want 1", runs)
 		}
 		w.idle(t, got.ID)
-	})
-}
-
-// A message that is sent again while the call is held returns the task as it waits.
-func TestDuplicateWhileHeld(t *testing.T) {
-	t.Parallel()
-	eachDisk(t, func(t *testing.T, w *world) {
-		c := newCurious(whichOne, nil)
-		w.startCurious(c)
-		m := w.calls("curious", args{})
-		first := w.send(m)
-		again := w.send(m)
-		if again.ID != first.ID {
-			t.Fatalf("the same message made task %s, want %s", again.ID, first.ID)
-		}
-		w.wantState(again, a2a.TaskStateInputRequired)
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -73,7 +72,7 @@ func TestAfterHooks(t *testing.T) {
 			card := &fake{name: "card", call: func(tool.Context, map[string]any) (map[string]any, error) {
 				return map[string]any{"card": secret}, nil
 			}}
-			var log lockedLog
+			var log safeBuffer
 			got, all, result := runTool(t, card, func(c *engine.Config) {
 				c.AfterHooks, c.Log = tc.hooks, zerolog.New(&log)
 				c.ErrorHooks = []task.AfterHook{after(func(r *task.Result) error {
@@ -96,24 +95,6 @@ func TestAfterHooks(t *testing.T) {
 			}
 		})
 	}
-}
-
-// lockedLog is a log that can be read while it is written.
-type lockedLog struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // nilError panics when it is asked what it says.
@@ -217,9 +198,7 @@ func TestHooksSeeOnlyCallsThatEnd(t *testing.T) {
 		"asks":    tool.ErrConfirmationRequired,
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				w := newMemory(t)
+			inMemory(t, func(t *testing.T, w *world) {
 				var hooked atomic.Int32
 				hook := after(func(r *task.Result) error { hooked.Add(1); r.Error, r.Content = "", []byte(`{}`); return nil })
 				w.tools.extra = []tool.Tool{&fake{name: "run", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -229,17 +208,14 @@ func TestHooksSeeOnlyCallsThatEnd(t *testing.T) {
 					return nil, returns
 				}}}
 				w.start(func(c *engine.Config) { c.AfterHooks, c.ErrorHooks = []task.AfterHook{hook}, []task.AfterHook{hook} })
-				id := w.begin(w.calls("run", args{}))
-				synctest.Wait()
+				id := w.begun(alice, w.calls("run", args{}))
 				if n := hooked.Load(); n > 0 || w.get(id).Status.State.Terminal() {
 					t.Errorf("hooks ran %d times, the task is %s", n, w.get(id).Status.State)
 				}
 				if name != "asks" {
 					return
 				}
-				if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}); err != nil {
-					t.Fatal(err)
-				}
+				w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}))
 				synctest.Wait()
 				if n := hooked.Load(); n > 0 || w.get(id).Status.State != a2a.TaskStateCanceled {
 					t.Errorf("a rejected call: hooks ran %d times, the task is %s", n, w.get(id).Status.State)
@@ -251,9 +227,7 @@ func TestHooksSeeOnlyCallsThatEnd(t *testing.T) {
 
 // A hook that hangs is given up with its call, whose result nobody sees unchecked.
 func TestHookThatHangs(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newMemory(t)
+	inMemory(t, func(t *testing.T, w *world) {
 		release := make(chan struct{})
 		t.Cleanup(func() { close(release) })
 		w.tools.extra = []tool.Tool{&fake{name: "run", is: tool.Annotations{ReadOnly: true}, call: func(tool.Context, map[string]any) (map[string]any, error) {
@@ -262,8 +236,7 @@ func TestHookThatHangs(t *testing.T) {
 		w.start(func(c *engine.Config) {
 			c.AfterHooks = []task.AfterHook{after(func(*task.Result) error { <-release; return nil })}
 		})
-		id := w.begin(w.calls("run", args{}))
-		synctest.Wait()
+		id := w.begun(alice, w.calls("run", args{}))
 		if s := w.get(id).Status.State; s != a2a.TaskStateWorking {
 			t.Errorf("state = %s while a hook looks at the result", s)
 		}
@@ -278,7 +251,6 @@ func TestHookThatHangs(t *testing.T) {
 
 // A hook makes no result of the error of a call that the server's shutdown interrupted.
 func TestErrorHookAtShutdown(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		entered := make(chan struct{}, 2)
 		w.tools.extra = []tool.Tool{&fake{name: "run", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -294,111 +266,9 @@ func TestErrorHookAtShutdown(t *testing.T) {
 		<-entered
 		w.restart(change)
 		w.settled(id, a2a.TaskStateInputRequired)
-		if a := w.onlyOne(id); a.Kind != approval.KindOutcome {
-			t.Errorf("asked is %s, want the outcome", a.Kind)
-		}
-		if n := w.audit("finished_late"); n != 0 {
-			t.Errorf("%d late results are recorded, want none: nobody knows whether the call failed", n)
-		}
+		w.asksOutcome(id)
+		w.wantAudited("finished_late", 0)
 	})
-}
-
-// closing is a hook that denies everything from some time on.
-type closing struct{ closed atomic.Bool }
-
-func (c *closing) hook(agent.ReadonlyContext, tool.ToolCall) (task.HookResult, error) {
-	if c.closed.Load() {
-		return task.HookResult{Deny: "the bank is closed"}, nil
-	}
-	return task.HookResult{}, nil
-}
-
-// A call that was approved, and stood meanwhile, is not entered again when it is
-// denied by then: an approval is no way around what forbids a call now.
-func TestDeniedCallIsNotEnteredAgain(t *testing.T) {
-	t.Parallel()
-	for _, by := range pauses {
-		t.Run(string(by), func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				c := &closing{}
-				h := halt(t, w, by, engine.Config{Hooks: []task.Hook{c.hook}})
-				c.closed.Store(true)
-				var said *approval.Error
-				err := h.goOn()
-				if err != nil && !errors.As(err, &said) {
-					t.Fatalf("the answer = %v, want none or an approval.Error", err)
-				}
-				if n := h.runs.count(); n != 1 {
-					t.Fatalf("the tool was entered %d times, the last time though its call was denied; the task is %s", n, w.get(h.id).Status.State)
-				}
-				if said != nil && by == onOutcome {
-					// Whoever says that it may run again is told why it may not, and may still say
-					// what came of it.
-					if a := w.onlyOne(h.id); a.Kind != approval.KindOutcome || !strings.Contains(err.Error(), "the bank is closed") {
-						t.Errorf("the answer = %v, and the %s is pending; want to be told why, and the outcome", err, a.Kind)
-					}
-					return
-				}
-				w.wantState(w.ended(h.id), a2a.TaskStateFailed)
-				r := w.mustResult(h.seen, h.id, "c1.1")
-				if !strings.Contains(r.Error, "the bank is closed") {
-					t.Errorf("the planner was told %s, %q; want why the call was denied", r.Outcome, r.Error)
-				}
-				if by != onOutcome && r.Outcome != task.OutcomeDenied {
-					t.Errorf("the outcome is %s, want %s", r.Outcome, task.OutcomeDenied)
-				}
-				if left := w.waiting(h.id); len(left) != 0 {
-					t.Errorf("%d approvals are pending in the end", len(left))
-				}
-			})
-		})
-	}
-}
-
-// Who may say what came of a call is who could approve it: also when the call would
-// not be asked about any more, because it is denied now, or its rule is gone.
-func TestOutcomeKeepsTheTermsOfItsCall(t *testing.T) {
-	t.Parallel()
-	for name, terms := range map[string]approval.Terms{
-		"four eyes": {FourEyes: true},
-		"elsewhere": {Elsewhere: true},
-		"both":      {FourEyes: true, Elsewhere: true, Destructive: true},
-	} {
-		for _, now := range []string{"as before", "denied", "without the rule"} {
-			t.Run(name+", "+now, func(t *testing.T) {
-				t.Parallel()
-				eachDisk(t, func(t *testing.T, w *world) {
-					c := &closing{}
-					h := enterPay(t, w, onOutcome, engine.Config{
-						Hooks:  []task.Hook{c.hook},
-						Policy: policy(t, approval.Gate{Tool: "pay", Terms: terms}),
-					})
-					switch now {
-					case "denied":
-						c.closed.Store(true)
-					case "without the rule":
-						w.cfg.Policy = nil
-					}
-					h.die()
-					asked := w.onlyOne(h.id)
-					if asked.Kind != approval.KindOutcome {
-						t.Fatalf("a person is asked about the %s, want the outcome", asked.Kind)
-					}
-					if got := asked.Terms; got.FourEyes != terms.FourEyes || got.Elsewhere != terms.Elsewhere || got.Destructive != terms.Destructive {
-						t.Errorf("the terms are %+v, want those of the call: %+v", got, terms)
-					}
-					if state := w.get(h.id).Status.State; state != a2a.TaskStateInputRequired {
-						t.Errorf("state = %s, want %s", state, a2a.TaskStateInputRequired)
-					}
-					err := w.decide(alice, h.id, approval.Answer{ID: asked.ID, Verb: approval.Respond, Response: []byte(`"done"`)})
-					if terms.FourEyes && err == nil {
-						t.Error("the one who asked for the call has said what came of it")
-					}
-				})
-			})
-		}
-	}
 }
 
 // A hook that returns the arguments as they are changes nothing: an edit is taken.
@@ -409,8 +279,7 @@ func TestEditWithAHookThatChangesNothing(t *testing.T) {
 			return task.HookResult{Args: raw}, err
 		}}
 		w.start()
-		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
-		synctest.Wait()
+		id := w.begun(alice, w.calls("transfer", args{"amount": 1, "to": "x"}))
 		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Edit, Args: []byte(`{"amount":2,"to":"x"}`)}); err != nil {
 			t.Errorf("edit = %v", err)
 		}

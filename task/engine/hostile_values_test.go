@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -46,20 +45,16 @@ func TestDoubtAboutAJobComesFirst(t *testing.T) {
 			}
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				p := newPrinter(doneAt(9))
-				change(p)
-				w.tools.extra = []tool.Tool{p}
-				w.start()
-				id := w.print()
-				time.Sleep(time.Hour)
-				synctest.Wait()
-				starts, polls, _ := p.did()
-				if a := w.waiting(id); len(a) != 1 || a[0].Kind != approval.KindOutcome || starts != 1 || polls > 1 {
-					t.Errorf("%d starts and %d polls; %d approvals are pending, want that of the outcome", starts, polls, len(a))
-				}
-			})
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			p := newPrinter(doneAt(9))
+			change(p)
+			w.startTools(p)
+			id := w.print()
+			pass(time.Hour)
+			starts, polls, _ := p.did()
+			if a := w.waiting(id); len(a) != 1 || a[0].Kind != approval.KindOutcome || starts != 1 || polls > 1 {
+				t.Errorf("%d starts and %d polls; %d approvals are pending, want that of the outcome", starts, polls, len(a))
+			}
 		})
 	}
 }
@@ -99,27 +94,24 @@ func TestCheckpointOfAPollRemains(t *testing.T) {
 		},
 		"too slow": func(ctx tool.Context) error { <-ctx.Done(); return ctx.Err() },
 	} {
-		t.Run(name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				p := newPrinter(nil)
-				p.poll = func(ctx tool.Context, n int, state json.RawMessage) (*tool.Result, json.RawMessage, error) {
-					if n > 1 {
-						return &tool.Result{Content: "done"}, nil, nil
-					}
-					if err := tool.Checkpoint(ctx, json.RawMessage(`"page 2"`)); err != nil {
-						t.Error(err)
-					}
-					return nil, nil, then(ctx)
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			p := newPrinter(nil)
+			p.poll = func(ctx tool.Context, n int, state json.RawMessage) (*tool.Result, json.RawMessage, error) {
+				if n > 1 {
+					return &tool.Result{Content: "done"}, nil, nil
 				}
-				w.tools.extra = []tool.Tool{p}
-				w.start()
-				id := w.print()
-				time.Sleep(time.Hour)
-				w.wantState(w.ended(id), a2a.TaskStateCompleted)
-				if got := fmt.Sprint(p.states); got != `[{"job":1} "page 2"]` {
-					t.Errorf("the polls get %s, want what the first has kept", got)
+				if err := tool.Checkpoint(ctx, json.RawMessage(`"page 2"`)); err != nil {
+					t.Error(err)
 				}
-			})
+				return nil, nil, then(ctx)
+			}
+			w.startTools(p)
+			id := w.print()
+			time.Sleep(time.Hour)
+			w.wantState(w.ended(id), a2a.TaskStateCompleted)
+			if got := fmt.Sprint(p.states); got != `[{"job":1} "page 2"]` {
+				t.Errorf("the polls get %s, want what the first has kept", got)
+			}
 		})
 	}
 }
@@ -156,8 +148,7 @@ func TestPollThatHoldsALock(t *testing.T) {
 	})}
 	w.cfg.Limits = task.Limits{ToolTimeout: 20 * time.Millisecond, ToolGrace: 20 * time.Millisecond}
 	p.gated = false
-	w.tools.extra = []tool.Tool{p}
-	w.start()
+	w.startTools(p)
 	id := w.begin(w.calls("print", args{}))
 	w.until("polls are put off", func() bool {
 		v, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(0), store.Limit{})
@@ -228,25 +219,19 @@ func TestHostileValues(t *testing.T) {
 		}
 	}
 	for name, call := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				w.tools.extra = []tool.Tool{&fake{name: "hostile", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) { return call(ctx) }}}
-				w.start()
-				id := w.begin(w.calls("hostile", args{}))
-				time.Sleep(time.Minute)
-				synctest.Wait()
-				if says := statusText(w.get(id)); strings.Contains(says, "The task failed") {
-					t.Errorf("the task, not the call, has failed: %.300s", says)
-				}
-				w.restart()
-				time.Sleep(time.Minute)
-				synctest.Wait()
-				got := w.get(id)
-				if s := got.Status.State; s != a2a.TaskStateCompleted && s != a2a.TaskStateFailed && s != a2a.TaskStateInputRequired {
-					t.Errorf("the task is %s", s)
-				}
-			})
+		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+			w.startTools(&fake{name: "hostile", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) { return call(ctx) }})
+			id := w.begin(w.calls("hostile", args{}))
+			pass(time.Minute)
+			if says := statusText(w.get(id)); strings.Contains(says, "The task failed") {
+				t.Errorf("the task, not the call, has failed: %.300s", says)
+			}
+			w.restart()
+			pass(time.Minute)
+			got := w.get(id)
+			if s := got.Status.State; s != a2a.TaskStateCompleted && s != a2a.TaskStateFailed && s != a2a.TaskStateInputRequired {
+				t.Errorf("the task is %s", s)
+			}
 		})
 	}
 }
@@ -256,35 +241,29 @@ func TestHostileValues(t *testing.T) {
 func TestPollerThatIsNoneAnyMore(t *testing.T) {
 	t.Parallel()
 	for _, verb := range []approval.Verb{approval.Approve, approval.Reject} {
-		t.Run(string(verb), func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				p := newPrinter(doneAt(9))
-				w.tools.extra = []tool.Tool{p}
-				w.start()
-				id := w.print()
-				calls := 0
-				w.tools.extra = []tool.Tool{&fake{name: "print", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-					if _, ok := tool.Resumed(ctx); ok {
-						t.Error("it is resumed with a state that is not its own")
-					}
-					calls++
-					return args{"printed": "at once"}, nil
-				}}}
-				w.restart()
-				time.Sleep(time.Hour)
-				synctest.Wait()
-				if a := w.waiting(id); calls != 0 || len(a) != 1 || a[0].Kind != approval.KindOutcome {
-					t.Fatalf("it was called %d times, and %d approvals are pending, want that of the outcome", calls, len(a))
+		runInMemory(t, string(verb), func(t *testing.T, w *world) {
+			p := newPrinter(doneAt(9))
+			w.startTools(p)
+			id := w.print()
+			calls := 0
+			w.tools.extra = []tool.Tool{&fake{name: "print", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+				if _, ok := tool.Resumed(ctx); ok {
+					t.Error("it is resumed with a state that is not its own")
 				}
-				if err := w.decide(bob, id, approval.Answer{ID: w.waiting(id)[0].ID, Verb: verb}); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Hour)
-				w.ended(id)
-				if want := map[approval.Verb]int{approval.Approve: 1}[verb]; calls != want {
-					t.Errorf("after %s it was called %d times, want %d", verb, calls, want)
-				}
-			})
+				calls++
+				return args{"printed": "at once"}, nil
+			}}}
+			w.restart()
+			pass(time.Hour)
+			if a := w.waiting(id); calls != 0 || len(a) != 1 || a[0].Kind != approval.KindOutcome {
+				t.Fatalf("it was called %d times, and %d approvals are pending, want that of the outcome", calls, len(a))
+			}
+			w.must(w.decide(bob, id, approval.Answer{ID: w.waiting(id)[0].ID, Verb: verb}))
+			time.Sleep(time.Hour)
+			w.ended(id)
+			if want := map[approval.Verb]int{approval.Approve: 1}[verb]; calls != want {
+				t.Errorf("after %s it was called %d times, want %d", verb, calls, want)
+			}
 		})
 	}
 }

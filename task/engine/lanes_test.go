@@ -20,11 +20,6 @@ import (
 	"a2a-server/tool"
 )
 
-// sendAs sends a message for somebody, and waits for nothing but its being durable.
-func (w *world) sendAs(by auth.Principal, m *a2a.Message) (*engine.Sent, error) {
-	return w.engine.Send(w.ctx(), engine.Send{By: by, Message: m})
-}
-
 // begun begins a task for somebody, and returns it when nothing is running any more.
 func (w *world) begun(by auth.Principal, m *a2a.Message) a2a.TaskID {
 	w.t.Helper()
@@ -82,41 +77,41 @@ func TestSlowCallsOfOneStopNoOther(t *testing.T) {
 		if got := w.stateOf(carol, w.begun(carol, w.calls("echo", args{}))); got != a2a.TaskStateCompleted {
 			t.Errorf("beside the slow calls of another, a task is %s, want %s", got, a2a.TaskStateCompleted)
 		}
-		if n := w.tools.count("block"); n != 2 {
-			t.Errorf("of one caller %d tasks are at work, want a quarter of 8", n)
-		}
+		w.wantRuns("block", 2)
 	})
 }
 
-// Turns that become free go round: each caller that waits has one before any has two.
+// Turns that become free go round: each caller that waits has one before any has two, and the
+// tasks of each keep their order.
 func TestTurnsGoRound(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		var order []string
 		open := make(chan struct{})
-		w.tools.extra = []tool.Tool{
+		w.cfg.Limits = patient(1, 1)
+		w.startTools(
 			&fake{name: "hold", call: func(_ tool.Context, _ map[string]any) (map[string]any, error) {
 				<-open
 				return map[string]any{"ok": true}, nil
 			}},
 			&fake{name: "note", call: func(_ tool.Context, a map[string]any) (map[string]any, error) {
-				order = append(order, fmt.Sprint(a["of"]))
+				order = append(order, fmt.Sprint(a["of"], a["n"]))
 				return map[string]any{"ok": true}, nil
 			}},
-		}
-		w.cfg.Limits = patient(1, 1)
-		w.start()
+		)
 		w.begun(alice, w.calls("hold", args{}))
-		callers := []auth.Principal{alice, carol, {Tenant: "acme", Subject: "dave", Roles: []string{auth.RoleRequester}, Method: "test"}, {Tenant: "other", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "test"}}
+		callers := []auth.Principal{alice, carol, member("dave", auth.RoleRequester), {Tenant: "other", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "test"}}
 		for _, by := range callers {
-			for range 3 {
-				w.begun(by, w.calls("note", args{"of": by.Tenant + "/" + by.Subject}))
+			for n := range 3 {
+				w.begun(by, w.calls("note", args{"of": by.Tenant + "/" + by.Subject, "n": n}))
 			}
 		}
 		close(open)
 		synctest.Wait()
-		want := strings.Repeat("acme/carol acme/dave other/alice acme/alice ", 3)
-		if got := strings.Join(order, " ") + " "; got != want {
-			t.Errorf("tasks had their turns in the order\n%s, want\n%s", got, want)
+		for i, got := range order {
+			want := fmt.Sprint([]string{"acme/carol", "acme/dave", "other/alice", "acme/alice"}[i%4], i/4)
+			if got != want || len(order) != 12 {
+				t.Errorf("turn %d was that of %s, want %s", i, got, want)
+			}
 		}
 	})
 }
@@ -127,7 +122,7 @@ func TestLongTurnsOfOneStopNoOther(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = patient(4, 1)
 		w.start()
-		callers := []auth.Principal{alice, carol, {Tenant: "acme", Subject: "dave", Roles: []string{auth.RoleRequester}, Method: "test"}}
+		callers := []auth.Principal{alice, carol, member("dave", auth.RoleRequester)}
 		for i, by := range callers {
 			for range 20 {
 				w.begun(by, w.calls("block", args{}))
@@ -145,32 +140,7 @@ func TestLongTurnsOfOneStopNoOther(t *testing.T) {
 		if n := w.engine.Lanes(); n != 0 {
 			t.Errorf("%d callers have lanes when nothing is running", n)
 		}
-		if n := w.tools.count("block"); n != 60 {
-			t.Errorf("%d calls have run, want all", n)
-		}
-	})
-}
-
-// Within a caller, who came first is first.
-func TestTurnsOfOneCallerAreInOrder(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		var order []any
-		open := make(chan struct{})
-		w.tools.extra = []tool.Tool{&fake{name: "note", call: func(_ tool.Context, a map[string]any) (map[string]any, error) {
-			<-open
-			order = append(order, a["n"])
-			return map[string]any{"ok": true}, nil
-		}}}
-		w.cfg.Limits = patient(1, 1)
-		w.start()
-		for n := range 5 {
-			w.begun(alice, w.calls("note", args{"n": n}))
-		}
-		close(open)
-		synctest.Wait()
-		if got := fmt.Sprint(order); got != "[0 1 2 3 4]" {
-			t.Errorf("tasks had their turns in the order %s", got)
-		}
+		w.wantRuns("block", 60)
 	})
 }
 
@@ -187,8 +157,7 @@ func TestSlowCallsMakeRoom(t *testing.T) {
 		if got := w.stateOf(alice, id); got != a2a.TaskStateSubmitted {
 			t.Fatalf("with every turn taken a task is %s, want %s", got, a2a.TaskStateSubmitted)
 		}
-		time.Sleep(time.Second)
-		synctest.Wait()
+		pass(time.Second)
 		if got := w.stateOf(alice, id); got != a2a.TaskStateCompleted {
 			t.Errorf("beside calls that have been running for a second a task is %s, want %s", got, a2a.TaskStateCompleted)
 		}
@@ -203,9 +172,7 @@ func TestSlowCallsMakeRoom(t *testing.T) {
 		}
 		w.tools.release()
 		synctest.Wait()
-		if n := w.tools.count("block"); n != 109 {
-			t.Errorf("%d calls have run, want all", n)
-		}
+		w.wantRuns("block", 109)
 		if l := w.engine.Load(); l.Turns != 0 || l.Waiting != 0 {
 			t.Errorf("Load() = %+v when nothing is running", l)
 		}
@@ -217,7 +184,8 @@ func TestRecoveryGoesRound(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		var order []string
 		open := make(chan struct{})
-		w.tools.extra = []tool.Tool{&fake{name: "note", is: tool.Annotations{ReadOnly: true}, call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
+		w.cfg.Limits = patient(1, 1)
+		w.startTools(&fake{name: "note", is: tool.Annotations{ReadOnly: true}, call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
 			select {
 			case <-open:
 			case <-ctx.Done():
@@ -225,9 +193,7 @@ func TestRecoveryGoesRound(t *testing.T) {
 			}
 			order = append(order, fmt.Sprint(a["of"]))
 			return map[string]any{"ok": true}, nil
-		}}}
-		w.cfg.Limits = patient(1, 1)
-		w.start()
+		}})
 		for range 4 {
 			w.begun(alice, w.calls("note", args{"of": "alice"}))
 		}
@@ -251,8 +217,7 @@ func TestAbandonedRunHoldsNoTurn(t *testing.T) {
 		w.start()
 		for _, by := range []auth.Principal{alice, carol} {
 			w.begun(by, w.calls("stubborn", args{}))
-			time.Sleep(time.Second)
-			synctest.Wait()
+			pass(time.Second)
 		}
 		if l := w.engine.Load(); l.Turns != 0 {
 			t.Errorf("Load() = %+v, want that runs which were given up hold no turn", l)
@@ -281,43 +246,38 @@ func TestDecisionNeedsNoRoom(t *testing.T) {
 			return w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve})
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				w.tools.extra = []tool.Tool{&fake{name: "hold", gated: true, call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
-					w.tools.ran(ctx, "hold", a)
-					<-w.tools.blocked()
-					return map[string]any{"ok": true}, nil
-				}}}
-				w.cfg.Limits = patient(1, 1)
-				w.cfg.Limits.Queue = 1
-				w.start()
-				var ids []a2a.TaskID
-				for range 5 {
-					ids = append(ids, w.begun(alice, w.calls("hold", args{})))
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			w.cfg.Limits = patient(1, 1)
+			w.cfg.Limits.Queue = 1
+			w.startTools(&fake{name: "hold", gated: true, call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
+				w.tools.ran(ctx, "hold", a)
+				<-w.tools.blocked()
+				return map[string]any{"ok": true}, nil
+			}})
+			var ids []a2a.TaskID
+			for range 5 {
+				ids = append(ids, w.begun(alice, w.calls("hold", args{})))
+			}
+			first, second := w.begun(alice, w.calls("block", args{})), w.begun(alice, w.calls("block", args{}))
+			if _, err := w.sendAs(alice, w.calls("block", args{})); !errors.Is(err, engine.ErrBusy) {
+				t.Fatalf("%s: a new task beyond the queue = %v, want ErrBusy", name, err)
+			}
+			for _, id := range ids {
+				if err := say(w, id); err != nil {
+					t.Errorf("%s: the decision = %v, want it to count", name, err)
 				}
-				first, second := w.begun(alice, w.calls("block", args{})), w.begun(alice, w.calls("block", args{}))
-				if _, err := w.sendAs(alice, w.calls("block", args{})); !errors.Is(err, engine.ErrBusy) {
-					t.Fatalf("%s: a new task beyond the queue = %v, want ErrBusy", name, err)
+				if a := w.asked(id)[0]; a.State != approval.Approved {
+					t.Errorf("%s: the approval is %s", name, a.State)
 				}
-				for _, id := range ids {
-					if err := say(w, id); err != nil {
-						t.Errorf("%s: the decision = %v, want it to count", name, err)
-					}
-					if a := w.asked(id)[0]; a.State != approval.Approved {
-						t.Errorf("%s: the approval is %s", name, a.State)
-					}
-				}
-				synctest.Wait()
-				if n := w.tools.count("hold"); n != 1 {
-					t.Errorf("%s: %d approved calls run, want the one that there is a place for", name, n)
-				}
-				w.wantState(w.get(ids[4]), a2a.TaskStateWorking)
-				w.tools.release()
-				synctest.Wait()
-				for _, id := range append(ids, first, second) {
-					w.wantState(w.get(id), a2a.TaskStateCompleted)
-				}
-			})
+			}
+			synctest.Wait()
+			w.wantRuns("hold", 1)
+			w.wantState(w.get(ids[4]), a2a.TaskStateWorking)
+			w.tools.release()
+			synctest.Wait()
+			for _, id := range append(ids, first, second) {
+				w.wantState(w.get(id), a2a.TaskStateCompleted)
+			}
 		})
 	}
 }
@@ -325,23 +285,20 @@ func TestDecisionNeedsNoRoom(t *testing.T) {
 // A deadline that passes is no task that can be refused, either.
 func TestDeadlineNeedsNoRoom(t *testing.T) {
 	for _, outcome := range []approval.OnExpiry{approval.ExpiryRejects, approval.ExpiryCancels, approval.ExpiryKeeps} {
-		t.Run(fmt.Sprint(outcome), func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				w.cfg.Policy = policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 500 * time.Millisecond, OnExpiry: outcome}})
-				w.cfg.Limits = patient(1, 1)
-				w.cfg.Limits.Queue = 1
-				w.start()
-				id := w.begun(alice, w.calls("deadline", args{}))
-				for range 2 {
-					w.begun(alice, w.calls("block", args{}))
-				}
-				time.Sleep(600 * time.Millisecond)
-				synctest.Wait()
-				want := map[approval.OnExpiry]approval.State{approval.ExpiryRejects: approval.Expired, approval.ExpiryCancels: approval.Expired, approval.ExpiryKeeps: approval.Pending}[outcome]
-				if a := w.asked(id)[0]; a.State != want || a.Deadline != nil && outcome == approval.ExpiryKeeps {
-					t.Errorf("%s: the approval is %s with deadline %v", outcome, a.State, a.Deadline)
-				}
-			})
+		runInMemory(t, fmt.Sprint(outcome), func(t *testing.T, w *world) {
+			w.cfg.Policy = policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 500 * time.Millisecond, OnExpiry: outcome}})
+			w.cfg.Limits = patient(1, 1)
+			w.cfg.Limits.Queue = 1
+			w.start()
+			id := w.begun(alice, w.calls("deadline", args{}))
+			for range 2 {
+				w.begun(alice, w.calls("block", args{}))
+			}
+			pass(600 * time.Millisecond)
+			want := map[approval.OnExpiry]approval.State{approval.ExpiryRejects: approval.Expired, approval.ExpiryCancels: approval.Expired, approval.ExpiryKeeps: approval.Pending}[outcome]
+			if a := w.asked(id)[0]; a.State != want || a.Deadline != nil && outcome == approval.ExpiryKeeps {
+				t.Errorf("%s: the approval is %s with deadline %v", outcome, a.State, a.Deadline)
+			}
 		})
 	}
 }
@@ -353,14 +310,11 @@ func TestDecisionHastensATaskThatWaits(t *testing.T) {
 		w.start()
 		id := w.begun(alice, w.calls("sleep", args{}, "transfer", args{"amount": 1, "to": "x"}))
 		w.begun(alice, w.calls("block", args{}))
-		time.Sleep(30 * time.Millisecond) // the sleeper's time has come
-		synctest.Wait()
+		pass(30 * time.Millisecond) // the sleeper's time has come
 		if n := w.tools.count("sleep"); n != 0 {
 			t.Fatal("the task has its turn, want that it waits")
 		}
-		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}))
 		synctest.Wait()
 		w.wantState(w.get(id), a2a.TaskStateCompleted)
 	})
@@ -374,9 +328,7 @@ func TestCanceledTaskLeavesTheQueue(t *testing.T) {
 		w.start()
 		w.begun(alice, w.calls("block", args{}))
 		id := w.begun(alice, w.calls("echo", args{}))
-		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-			t.Fatal(err)
-		}
+		w.cancel(id)
 		if _, err := w.sendAs(alice, w.calls("echo", args{})); err != nil {
 			t.Errorf("a new task after one that waited was canceled = %v", err)
 		}
@@ -452,39 +404,31 @@ func (w *world) overtaken() (id a2a.TaskID, goOn func()) {
 }
 
 // A decision that comes when a task has been taken over, and does not wait in the queue
-// yet, lets it wait for no turn of another kind, either.
+// yet, lets it wait for no turn of another kind, either; a cancel leaves no place of the
+// queue taken.
 func TestDecisionOvertakesTheQueueing(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		w.cfg.Limits = patient(1, 1)
-		id, goOn := w.overtaken()
-		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
-		goOn()
-		synctest.Wait()
-		w.wantState(w.get(id), a2a.TaskStateCompleted)
-	})
-}
-
-// A cancel that comes when a task has been taken over, and does not wait in the queue
-// yet, leaves no place of the queue taken.
-func TestCancelOvertakesTheQueueing(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		w.cfg.Limits = patient(1, 1)
-		w.cfg.Limits.Queue = 1
-		id, goOn := w.overtaken()
-		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-			t.Fatal(err)
-		}
-		goOn()
-		synctest.Wait()
-		if l := w.engine.Load(); l.Waiting != 0 {
-			t.Errorf("Load() = %+v, want that no canceled task waits", l)
-		}
-		if _, err := w.sendAs(alice, w.calls("echo", args{})); err != nil {
-			t.Errorf("a new task beside one that was canceled = %v", err)
-		}
-	})
+	for _, cancel := range []bool{false, true} {
+		runInMemory(t, fmt.Sprintf("cancel %t", cancel), func(t *testing.T, w *world) {
+			w.cfg.Limits = patient(1, 1)
+			w.cfg.Limits.Queue = 1
+			id, goOn := w.overtaken()
+			if cancel {
+				w.cancel(id)
+			} else {
+				w.approves(id)
+			}
+			goOn()
+			synctest.Wait()
+			if l := w.engine.Load(); l.Waiting != 0 {
+				t.Errorf("Load() = %+v, want that nothing waits", l)
+			}
+			if !cancel {
+				w.wantState(w.get(id), a2a.TaskStateCompleted)
+			} else if _, err := w.sendAs(alice, w.calls("echo", args{})); err != nil {
+				t.Errorf("a new task beside one that was canceled = %v", err)
+			}
+		})
+	}
 }
 
 // A decision that comes when the task has been woken, while its last turn is about to
@@ -493,52 +437,46 @@ func TestCancelOvertakesTheQueueing(t *testing.T) {
 func TestDecisionOvertakesTheTurnThatLeaves(t *testing.T) {
 	t.Parallel()
 	for _, cancel := range []bool{false, true} {
-		t.Run(map[bool]string{false: "decided", true: "canceled"}[cancel], func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				w.cfg.Limits = patient(1, 1)
-				rests, on := make(chan struct{}), make(chan struct{})
-				var first atomic.Bool
-				w.cfg.CrashPoint = func(point string) {
-					if point == engine.PointStep && first.CompareAndSwap(false, true) {
-						close(rests)
-						<-on
-					}
+		runInMemory(t, map[bool]string{false: "decided", true: "canceled"}[cancel], func(t *testing.T, w *world) {
+			w.cfg.Limits = patient(1, 1)
+			rests, on := make(chan struct{}), make(chan struct{})
+			var first atomic.Bool
+			w.cfg.CrashPoint = func(point string) {
+				if point == engine.PointStep && first.CompareAndSwap(false, true) {
+					close(rests)
+					<-on
 				}
-				w.start()
-				sent, err := w.sendAs(alice, w.calls("sleep", args{}, "transfer", args{"amount": 1, "to": "x"}))
-				if err != nil {
-					t.Fatal(err)
-				}
-				<-rests // durably, and the turn is still there
-				id := a2a.TaskID(sent.Task.String())
-				time.Sleep(time.Second)                  // its time has come, and its turn is old
-				w.begun(alice, w.calls("sleep", args{})) // has the engine look whose time has come
+			}
+			w.start()
+			sent, err := w.sendAs(alice, w.calls("sleep", args{}, "transfer", args{"amount": 1, "to": "x"}))
+			w.must(err)
+			<-rests // durably, and the turn is still there
+			id := a2a.TaskID(sent.Task.String())
+			time.Sleep(time.Second)                  // its time has come, and its turn is old
+			w.begun(alice, w.calls("sleep", args{})) // has the engine look whose time has come
+			time.Sleep(time.Second)
+			for range 4 {
+				w.begun(alice, w.calls("block", args{}))
 				time.Sleep(time.Second)
-				for range 4 {
-					w.begun(alice, w.calls("block", args{}))
-					time.Sleep(time.Second)
-				}
-				w.begun(alice, w.calls("block", args{})) // waits, and would be next
-				if l := w.engine.Load(); l.Waiting != 1 || l.Turns != 5 {
-					t.Fatalf("Load() = %+v, want five turns and one task that waits", l)
-				}
-				if cancel {
-					err = w.engine.Cancel(w.ctx(), alice, mustID(id))
-				} else {
-					err = w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve})
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				close(on)
-				synctest.Wait()
-				if l := w.engine.Load(); l.Waiting != 0 {
-					t.Errorf("Load() = %+v, want that nothing waits", l)
-				}
-				if !cancel {
-					w.wantState(w.get(id), a2a.TaskStateCompleted)
-				}
-			})
+			}
+			w.begun(alice, w.calls("block", args{})) // waits, and would be next
+			if l := w.engine.Load(); l.Waiting != 1 || l.Turns != 5 {
+				t.Fatalf("Load() = %+v, want five turns and one task that waits", l)
+			}
+			if cancel {
+				err = w.engine.Cancel(w.ctx(), alice, mustID(id))
+			} else {
+				err = w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve})
+			}
+			w.must(err)
+			close(on)
+			synctest.Wait()
+			if l := w.engine.Load(); l.Waiting != 0 {
+				t.Errorf("Load() = %+v, want that nothing waits", l)
+			}
+			if !cancel {
+				w.wantState(w.get(id), a2a.TaskStateCompleted)
+			}
 		})
 	}
 }
@@ -550,15 +488,13 @@ func TestTaskSaysThatItWaits(t *testing.T) {
 		w.start()
 		w.takeTheTurn()
 		id := w.begun(alice, w.calls("echo", args{}))
-		time.Sleep(999 * time.Millisecond)
-		synctest.Wait()
+		pass(999 * time.Millisecond)
 		before := w.get(id)
 		w.wantState(before, a2a.TaskStateSubmitted)
 		if s := statusText(before); s != "" {
 			t.Errorf("too early the status says %q", s)
 		}
-		time.Sleep(time.Hour)
-		synctest.Wait()
+		pass(time.Hour)
 		got := w.get(id)
 		w.wantState(got, a2a.TaskStateSubmitted)
 		if s := statusText(got); !strings.Contains(s, "waits for its turn") {
@@ -581,12 +517,10 @@ func TestTaskSaysThatItWaits(t *testing.T) {
 func TestResumedTaskSaysThatItWaits(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = patient(1, 1)
-		w.tools.extra = []tool.Tool{dozer(time.Now().Add(time.Minute))}
-		w.start()
+		w.startTools(dozer(time.Now().Add(time.Minute)))
 		id := w.begun(alice, w.calls("doze", args{}))
 		w.takeTheTurn()
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
+		pass(2 * time.Minute)
 		got := w.get(id)
 		w.wantState(got, a2a.TaskStateWorking)
 		if s := statusText(got); !strings.Contains(s, "waits for its turn") {

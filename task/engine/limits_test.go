@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,8 +14,6 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
-	"a2a-server/store"
-	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
@@ -32,39 +29,14 @@ func policy(t *testing.T, gates ...approval.Gate) *approval.Policy {
 	return p
 }
 
-func TestDeadlines(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		on    approval.OnExpiry
-		state a2a.TaskState
-	}{
-		{"", a2a.TaskStateCanceled},
-		{approval.ExpiryRejects, a2a.TaskStateCanceled},
-		{approval.ExpiryCancels, a2a.TaskStateCanceled},
-	} {
-		t.Run(string(tc.on), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				w := newMemory(t)
-				w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 30 * time.Millisecond, OnExpiry: tc.on}})}
-				w.start()
-				got := w.send(w.calls("deadline", args{}))
-				id := w.pending(got)[0]
-				err := w.engine.Follow(w.ctx(), alice, mustID(got.ID), 0, engine.UntilEnd, func([]engine.Event) error { return nil })
-				if err != nil {
-					t.Fatal(err)
-				}
-				w.wantState(w.get(got.ID), tc.state)
-				if n := w.tools.count("deadline"); n != 0 {
-					t.Errorf("an expired call ran %d times", n)
-				}
-				_, err = w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(id))})
-				if err == nil || !strings.Contains(err.Error(), "expired") && !strings.Contains(err.Error(), "canceled") {
-					t.Errorf("a late decision = %v, want that it expired", err)
-				}
-			})
-		})
+// defaults returns a policy without gates, in which all approvals have the same terms.
+func defaults(t *testing.T, terms approval.Terms) *approval.Policy {
+	t.Helper()
+	p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: terms})
+	if err != nil {
+		t.Fatal(err)
 	}
+	return p
 }
 
 // A deadline between two milliseconds is not missed: its due row has whole ones, and
@@ -104,8 +76,7 @@ func TestWakeWithoutTurn(t *testing.T) {
 		}
 		w.start()
 		sleeps, blocks := w.begun(alice, w.calls("sleep", args{})), w.begun(alice, w.calls("block", args{}))
-		time.Sleep(30 * time.Millisecond) // the sleeper's time has come
-		synctest.Wait()
+		pass(30 * time.Millisecond) // the sleeper's time has come
 		if w.tools.count("block") != 1 || handled.Load() == 0 {
 			t.Fatalf("the turn is taken %d times, and due work was done %d times; want both once", w.tools.count("block"), handled.Load())
 		}
@@ -124,30 +95,13 @@ func TestWakeWithoutTurn(t *testing.T) {
 	})
 }
 
-// A tool that obeys its time-out has failed.
-func TestTimeoutObeyed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newMemory(t)
-		w.cfg = engine.Config{Limits: task.Limits{ToolTimeout: 10 * time.Millisecond}}
-		w.start()
-		got := w.send(w.calls("block", args{}))
-		w.wantState(got, a2a.TaskStateFailed)
-		if text := statusText(got); !strings.Contains(text, "exceeded its time limit") {
-			t.Errorf("status = %q, want that it took too long", text)
-		}
-	})
-}
-
 func TestHoldSiblings(t *testing.T) {
 	t.Parallel()
 	w := newMemory(t)
 	w.cfg = engine.Config{HoldSiblings: true}
 	w.start()
 	got := w.send(w.calls("write", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 1, "to": "x"}))
-	if n := w.tools.count("write"); n != 0 {
-		t.Errorf("the sibling ran %d times before all was decided", n)
-	}
+	w.wantRuns("write", 0)
 	w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
 	if w.tools.count("write") != 1 || w.tools.count("transfer") != 1 {
 		t.Error("the held calls did not run once each")
@@ -157,7 +111,6 @@ func TestHoldSiblings(t *testing.T) {
 // A definition that changes while its call is parked is asked about again, and the
 // decider of the old question is told.
 func TestToolChangedWhileParked(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		old := w.pending(got)[0]
@@ -167,7 +120,7 @@ func TestToolChangedWhileParked(t *testing.T) {
 			}
 		}
 		w.restart()
-		_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(old))})
+		_, err := w.sendAs(alice, w.decision(got.ID, approve(old)))
 		var said *approval.Error
 		if !errors.As(err, &said) {
 			t.Fatalf("a decision on the old question = %v, want an approval.Error", err)
@@ -187,23 +140,6 @@ func TestToolChangedWhileParked(t *testing.T) {
 	})
 }
 
-func TestToolGoneWhileParked(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
-		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
-		w.tools.change = func(f *fake) {
-			if f.name == "transfer" {
-				f.name = "move"
-			}
-		}
-		w.restart()
-		if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(w.pending(got)[0]))}); err == nil {
-			t.Error("a decision about a tool that is gone was accepted")
-		}
-		w.wantState(w.get(got.ID), a2a.TaskStateFailed)
-	})
-}
-
 func TestFourEyes(t *testing.T) {
 	t.Parallel()
 	w := newMemory(t)
@@ -211,15 +147,10 @@ func TestFourEyes(t *testing.T) {
 	w.start()
 	got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 	w.wantState(got, a2a.TaskStateInputRequired)
-	page, err := w.store.Rows(w.ctx(), engine.ScopeFor(alice, auth.Read), rowsOf(got.ID))
-	if err != nil || len(page.Rows) != 1 {
-		t.Fatalf("Rows() = %v, %v", page, err)
-	}
-	id := string(page.Rows[0].Key)
+	id := w.onlyOne(got.ID).ID
 	decide := func(by auth.Principal, via string) error {
 		return w.engine.Decide(w.ctx(), engine.Decision{By: by, Via: via, Scope: engine.ScopeFor(alice, auth.Read), Task: mustID(got.ID), Answers: []approval.Answer{{ID: id, Verb: approval.Approve}}})
 	}
-	bob := auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleRequester, auth.RoleApprover}, Method: "test"}
 	agentOfAlice := auth.Principal{Tenant: "acme", Subject: "agent", Roles: []string{auth.RoleRequester}, Chain: []string{"alice"}, Method: "test"}
 	for name, err := range map[string]error{"the requester": decide(alice, "api"), "somebody on behalf of the requester": decide(agentOfAlice, "api"), "the A2A client": decide(bob, "a2a")} {
 		var said *approval.Error
@@ -227,12 +158,8 @@ func TestFourEyes(t *testing.T) {
 			t.Errorf("%s: Decide() = %v, want %s", name, err, approval.ReasonNotAllowed)
 		}
 	}
-	if n := w.tools.count("transfer"); n != 0 {
-		t.Fatalf("ran %d times", n)
-	}
-	if err := decide(bob, "api"); err != nil {
-		t.Fatal(err)
-	}
+	w.wantRuns("transfer", 0)
+	w.must(decide(bob, "api"))
 	w.settled(got.ID, a2a.TaskStateCompleted)
 }
 
@@ -272,33 +199,18 @@ func TestHooks(t *testing.T) {
 
 func TestCaps(t *testing.T) {
 	t.Parallel()
-	endless := &streamer{fake: fake{name: "endless"}, stream: func(ctx tool.Context, _ map[string]any) iter.Seq2[*tool.Result, error] {
-		return func(yield func(*tool.Result, error) bool) {
-			for yield(&tool.Result{Content: strings.Repeat("x", 1000), Streaming: true}, nil) {
-			}
-		}
-	}}
-	after := &streamer{fake: fake{name: "after"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
-		return func(yield func(*tool.Result, error) bool) {
-			_ = yield(nil, errTool)
-			_ = yield(&tool.Result{Content: "more", Streaming: true}, nil)
-		}
-	}}
 	huge := &fake{name: "huge", call: func(tool.Context, map[string]any) (map[string]any, error) {
 		return map[string]any{"x": strings.Repeat("x", 2<<20)}, nil
 	}}
-	w := &world{t: t, disk: &memDisk{memstore.New()}, tools: newToolbox(), cfg: engine.Config{Limits: task.Limits{Task: 100_000, Pending: 2, Args: 1000, Parked: 3}}}
-	w.tools.extra = []tool.Tool{endless, after, huge}
-	w.start()
-	t.Cleanup(func() { w.stop() })
+	w := newMemory(t)
+	w.cfg.Limits = task.Limits{Task: 100_000, Pending: 2, Args: 1000}
+	w.startTools(huge)
 	big := strings.Repeat("y", 2000)
 	for _, tc := range []struct {
 		name string
 		m    *a2a.Message
 		says string
 	}{
-		{"writes without end", w.calls("endless", args{}), "full"},
-		{"yields after false", w.calls("after", args{}), ""},
 		{"huge result", w.calls("huge", args{}), "at most"},
 		{"huge arguments", w.calls("echo", args{"big": big}), "at most 1000"},
 	} {
@@ -313,25 +225,9 @@ func TestCaps(t *testing.T) {
 	if ids := w.pending(got); len(ids) != 2 {
 		t.Errorf("pending = %v, want two", ids)
 	}
-	var err error
-	for i := range 4 {
-		m := w.calls("transfer", one)
-		m.ContextID = "crowded"
-		var sent *engine.Sent
-		if sent, err = w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m}); err == nil {
-			w.await(sent)
-		} else if i < 3 {
-			t.Fatal(err)
-		}
-	}
-	var wrong *task.InvalidError
-	if !errors.As(err, &wrong) {
-		t.Errorf("a fourth parked task in one context = %v, want an InvalidError", err)
-	}
 }
 
 func TestScopes(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		eve := auth.Principal{Tenant: "acme", Subject: "eve", Roles: []string{auth.RoleRequester}, Method: "test"}
@@ -342,7 +238,7 @@ func TestScopes(t *testing.T) {
 			if err := w.engine.Cancel(w.ctx(), by, mustID(got.ID)); !errors.Is(err, task.ErrTaskNotFound) {
 				t.Errorf("Cancel() by %v = %v, want not found", by, err)
 			}
-			if _, err := w.engine.Send(w.ctx(), engine.Send{By: by, Message: w.decision(got.ID, approve(w.pending(got)[0]))}); !errors.Is(err, task.ErrTaskNotFound) {
+			if _, err := w.sendAs(by, w.decision(got.ID, approve(w.pending(got)[0]))); !errors.Is(err, task.ErrTaskNotFound) {
 				t.Errorf("Send() by %v = %v, want not found", by, err)
 			}
 			if list, err := w.engine.List(w.ctx(), by, engine.Query{}); err != nil || len(list.Tasks) != 0 || list.Total != 0 {
@@ -357,44 +253,6 @@ func TestScopes(t *testing.T) {
 				t.Errorf("Get(%q) = %v, want not found", id, err)
 			}
 		}
-	})
-}
-
-// More tasks than turns: those that wait are submitted, and all come to their end.
-func TestQueue(t *testing.T) {
-	t.Parallel()
-	w := newMemory(t)
-	w.cfg = engine.Config{Limits: task.Limits{Turns: 2}}
-	w.start()
-	var sent []*engine.Sent
-	for range 20 {
-		s, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("block", args{})})
-		if err != nil {
-			t.Fatal(err)
-		}
-		sent = append(sent, s)
-	}
-	w.wantState(w.get(a2a.TaskID(sent[19].Task.String())), a2a.TaskStateSubmitted)
-	w.tools.release()
-	for _, s := range sent {
-		w.wantState(w.await(s), a2a.TaskStateCompleted)
-	}
-}
-
-func TestSnapshots(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
-		got := w.send(w.calls("stream", args{"n": 2000}, "transfer", args{"amount": 1, "to": "x"}))
-		w.restart()
-		again := w.get(got.ID)
-		if len(again.Artifacts) != 1 || len(again.Artifacts[0].Parts) != 2000 {
-			t.Fatalf("after a restart the task has %d artifacts", len(again.Artifacts))
-		}
-		v, err := w.store.Read(w.ctx(), engine.ScopeFor(alice, auth.Read), mustID(got.ID), store.AtSnapshot(), store.Limit{})
-		if err != nil || v.Snapshot == nil {
-			t.Fatalf("Read() = %v, %v, want a snapshot", v.Header, err)
-		}
-		w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
 	})
 }
 
@@ -415,22 +273,19 @@ func TestToolChangedBehindHook(t *testing.T) {
 		}
 	}
 	w.restart()
-	if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(got.ID, approve(w.pending(got)[0]))}); err == nil {
+	if _, err := w.sendAs(alice, w.decision(got.ID, approve(w.pending(got)[0]))); err == nil {
 		t.Fatal("a decision on the old question was accepted")
 	}
 	got = w.settled(got.ID, a2a.TaskStateInputRequired)
 	w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
-	if n := w.tools.count("transfer"); n != 1 {
-		t.Errorf("transfer ran %d times, want 1", n)
-	}
+	w.wantRuns("transfer", 1)
 }
 
 // A message that could not be kept as one event is refused before anything is.
 func TestLargeMessage(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		var invalid *task.InvalidError
-		_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message(a2a.NewTextPart("/echo " + strings.Repeat("x", 1<<20)))})
+		_, err := w.sendAs(alice, w.message(a2a.NewTextPart("/echo "+strings.Repeat("x", 1<<20))))
 		if !errors.As(err, &invalid) || invalid.Field != "message" {
 			t.Errorf("Send() of a message of 1 MiB = %v, want that the message is too large", err)
 		}

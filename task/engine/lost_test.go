@@ -114,9 +114,8 @@ func TestLostTaskIsListed(t *testing.T) {
 		if _, err := answer.Get(w.ctx(), string(first.ID)); !errors.Is(err, engine.ErrDataLoss) {
 			t.Errorf("Get() = %v, want ErrDataLoss", err)
 		}
-		m := w.message(a2a.NewTextPart("more"))
-		m.TaskID = first.ID
-		if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m}); !errors.Is(err, engine.ErrDataLoss) {
+		m := w.reply(first.ID, a2a.NewTextPart("more"))
+		if _, err := w.sendAs(alice, m); !errors.Is(err, engine.ErrDataLoss) {
 			t.Errorf("Send() = %v, want ErrDataLoss", err)
 		}
 	})
@@ -130,8 +129,7 @@ func TestLostTaskStandsStill(t *testing.T) {
 		w.stop()
 		r.set(func(r *rotten) { r.lost, r.reads = parsed, 0 })
 		w.start()
-		time.Sleep(24 * time.Hour)
-		synctest.Wait()
+		pass(24 * time.Hour)
 		r.set(func(r *rotten) {
 			if r.reads != 1 {
 				t.Errorf("it was read %d times in a day, want once", r.reads)
@@ -150,14 +148,10 @@ func TestDueWorkThatCannotBeRead(t *testing.T) {
 				s, runs := sleeper(time.Minute, 0)
 				w.stop()
 				w.startWith(&outlet{tools: []tool.Tool{s}}, callsOf("sleeper", `{}`))
-				id := w.begin(w.message(a2a.NewTextPart("go")))
-				synctest.Wait()
+				id := w.begun(alice, w.message(a2a.NewTextPart("go")))
 				r.set(func(r *rotten) { r.due = why })
-				time.Sleep(time.Hour)
-				synctest.Wait()
-				if n := runs.count(); n != 1 {
-					t.Fatalf("the tool was entered %d times, want 1", n)
-				}
+				pass(time.Hour)
+				runs.want(t, 1)
 				r.set(func(r *rotten) { r.due = nil })
 				time.Sleep(2 * time.Minute)
 				w.wantState(w.ended(id), a2a.TaskStateCompleted)
@@ -177,8 +171,7 @@ func TestRecoveryThatIsRefused(t *testing.T) {
 			w.start()
 			time.Sleep(time.Hour)
 			r.set(func(r *rotten) { r.claim = nil })
-			time.Sleep(2 * time.Minute)
-			synctest.Wait()
+			pass(2 * time.Minute)
 			w.wantState(w.get(id), a2a.TaskStateInputRequired)
 		})
 	})
@@ -195,7 +188,7 @@ func TestRecoveryThatIsRefused(t *testing.T) {
 				}
 			})
 			w.wantState(w.get(id), a2a.TaskStateWorking)
-			if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("echo", args{"text": "a"})}); !errors.Is(err, engine.ErrReadOnly) {
+			if _, err := w.sendAs(alice, w.calls("echo", args{"text": "a"})); !errors.Is(err, engine.ErrReadOnly) {
 				t.Errorf("Send() = %v, want ErrReadOnly", err)
 			}
 		})
@@ -205,10 +198,7 @@ func TestRecoveryThatIsRefused(t *testing.T) {
 // A turn whose store takes nothing more ends, and whoever waits for its task is told.
 func TestTurnOnReadOnlyStore(t *testing.T) {
 	onRotten(t, func(t *testing.T, w *world, r *rotten) {
-		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("block", args{})})
-		if err != nil {
-			t.Fatal(err)
-		}
+		sent := w.sent(w.calls("block", args{}))
 		waited := make(chan error, 1)
 		go func() {
 			answer := w.engine.Answer(alice)
@@ -244,8 +234,7 @@ func TestDueWorkOnReadOnlyStore(t *testing.T) {
 		}
 		synctest.Wait()
 		r.set(func(r *rotten) { r.writes = store.ErrReadOnly })
-		time.Sleep(24 * time.Hour)
-		synctest.Wait()
+		pass(24 * time.Hour)
 		r.set(func(r *rotten) {
 			if r.refused > 20 {
 				t.Errorf("%d batches were refused in a day, want one for each deadline at most", r.refused)

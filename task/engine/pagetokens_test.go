@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -16,37 +15,19 @@ import (
 	"a2a-server/auth"
 	"a2a-server/internal/keyring"
 	"a2a-server/store"
+	"a2a-server/store/storetest"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 )
-
-// readless counts the reads of a store.
-type readless struct {
-	store.Handle
-	reads atomic.Int64
-}
-
-func (s *readless) Tasks(ctx context.Context, scope store.Scope, q store.Query) (store.TaskPage, error) {
-	s.reads.Add(1)
-	return s.Handle.Tasks(ctx, scope, q)
-}
-
-func (s *readless) Rows(ctx context.Context, scope store.Scope, q store.RowQuery) (store.RowPage, error) {
-	s.reads.Add(1)
-	return s.Handle.Rows(ctx, scope, q)
-}
 
 // A page token that was forged, changed, or made for somebody else or another query is
 // refused, and nothing is read for it.
 func TestForeignPageTokens(t *testing.T) {
 	t.Parallel()
-	counter := &readless{}
+	counter := &storetest.Counted{}
 	w := newMemory(t)
-	w.cfg = engine.Config{}
-	w.start()
-	w.stop()
 	w.wrap = func(h store.Handle) store.Handle { counter.Handle = h; return counter }
-	w.restart()
+	w.start()
 	id := w.ask(alice, 1)
 	w.ask(alice, 2)
 	w.ask(alice, 3)
@@ -100,7 +81,7 @@ func TestForeignPageTokens(t *testing.T) {
 		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), "is not a token of this query: begin again without one") {
 			t.Errorf("%s: %v, want an *InvalidError", what, err)
 		}
-		if n := counter.reads.Load() - reads; n != 0 {
+		if n := counter.Calls.Load() - reads; n != 0 {
 			t.Errorf("%s: the store was read %d times", what, n)
 		}
 	}
@@ -111,7 +92,7 @@ func TestForeignPageTokens(t *testing.T) {
 		}
 		used++
 		for name, list := range lists {
-			reads := counter.reads.Load()
+			reads := counter.Calls.Load()
 			if err := list(alice, token); name == from {
 				if err != nil {
 					t.Errorf("%s: its own token is refused: %v", name, err)
@@ -120,12 +101,12 @@ func TestForeignPageTokens(t *testing.T) {
 				refused(name+" with the token of "+from, err, reads)
 			}
 			for _, by := range []auth.Principal{bob, elsewhere} {
-				reads := counter.reads.Load()
+				reads := counter.Calls.Load()
 				refused(name+" of "+by.Subject+" with alice's token of "+from, list(by, token), reads)
 			}
 		}
 		for i := range token {
-			reads := counter.reads.Load()
+			reads := counter.Calls.Load()
 			other := byte('A')
 			if token[i] == other {
 				other = 'B'
@@ -145,7 +126,7 @@ func TestForeignPageTokens(t *testing.T) {
 			"not UTF-8":       "\xff",
 			"a blank":         " ",
 		} {
-			reads := counter.reads.Load()
+			reads := counter.Calls.Load()
 			refused(from+", "+what, lists[from](alice, forged), reads)
 		}
 	}
@@ -155,7 +136,7 @@ func TestForeignPageTokens(t *testing.T) {
 	// The cursor of the store alone, as anybody can make it.
 	cursor := store.Query{}.EncodeCursor(store.Owner(alice.Tenant, alice.Subject), store.TaskPosition(1, store.NewTaskID()))
 	for _, code := range []string{"", base64.RawURLEncoding.EncodeToString(make([]byte, keyring.TagSize))} {
-		reads := counter.reads.Load()
+		reads := counter.Calls.Load()
 		refused("a cursor that was made elsewhere", lists["all tasks"](alice, code+cursor), reads)
 	}
 }
@@ -179,9 +160,7 @@ func TestPageTokensLast(t *testing.T) {
 	w.ask(alice, 1)
 	w.ask(alice, 2)
 	first, err := w.engine.List(w.ctx(), alice, engine.Query{PageSize: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.must(err)
 	second := func() error {
 		list, err := w.engine.List(w.ctx(), alice, engine.Query{PageSize: 1, Cursor: first.NextCursor})
 		if err == nil && len(list.Tasks) != 1 {

@@ -2,9 +2,7 @@ package engine_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/a2a/dialect"
-	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
@@ -33,11 +30,7 @@ type published struct {
 // publishedBy returns the artifact events of a task.
 func (w *world) publishedBy(id a2a.TaskID) (all []published) {
 	w.t.Helper()
-	p, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(0), store.Limit{Events: 1000})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, e := range p.Events {
+	for _, e := range w.events(id) {
 		var r struct {
 			ArtifactUpdate *struct {
 				Append, LastChunk bool
@@ -51,9 +44,7 @@ func (w *world) publishedBy(id a2a.TaskID) (all []published) {
 		if !e.Public {
 			continue
 		}
-		if err := json.Unmarshal(e.Data, &r); err != nil {
-			w.t.Fatal(err)
-		}
+		w.must(json.Unmarshal(e.Data, &r))
 		if u := r.ArtifactUpdate; u != nil {
 			all = append(all, published{u.Artifact.ArtifactID, u.Artifact.Name, string(u.Artifact.Parts), u.Append, u.LastChunk, string(u.Metadata)})
 		}
@@ -63,12 +54,10 @@ func (w *world) publishedBy(id a2a.TaskID) (all []published) {
 
 // yields is a streaming tool that yields these results.
 func yields(name string, results ...*tool.Result) tool.Tool {
-	return &streamer{fake: fake{name: name}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
-		return func(yield func(*tool.Result, error) bool) {
-			for _, r := range results {
-				if !yield(r, nil) {
-					return
-				}
+	return &streamer{fake: fake{name: name}, stream: func(_ tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
+		for _, r := range results {
+			if !yield(r, nil) {
+				return
 			}
 		}
 	}}
@@ -149,22 +138,18 @@ func textOf(a *a2a.Artifact) (text string) {
 
 // A call that is entered again begins each of its artifacts again.
 func TestArtifactsOfACallThatIsEnteredAgain(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
-		w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "run"}, stream: func(ctx tool.Context, _ map[string]any) iter.Seq2[*tool.Result, error] {
-			return func(yield func(*tool.Result, error) bool) {
-				_, again := tool.Resumed(ctx)
-				for i := range 2 {
-					if !yield(piece(fmt.Sprintf("%v%d ", again, i)), nil) || !yield(into("log", fmt.Sprintf("%v%d ", again, i)), nil) {
-						return
-					}
-				}
-				if !again {
-					yield(nil, &tool.Suspension{Wake: time.Now()})
+		w.startTools(&streamer{fake: fake{name: "run"}, stream: func(ctx tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
+			_, again := tool.Resumed(ctx)
+			for i := range 2 {
+				if !yield(piece(fmt.Sprintf("%v%d ", again, i)), nil) || !yield(into("log", fmt.Sprintf("%v%d ", again, i)), nil) {
+					return
 				}
 			}
-		}}}
-		w.start()
+			if !again {
+				yield(nil, &tool.Suspension{Wake: time.Now()})
+			}
+		}})
 		got := w.ended(w.begin(w.calls("run", args{})))
 		w.wantState(got, a2a.TaskStateCompleted)
 		if len(got.Artifacts) != 2 {
@@ -271,7 +256,7 @@ func TestBrokenPartsOfAResult(t *testing.T) {
 		part agent.Part
 		want string
 	}{
-		{"none", agent.Part{Filename: "x"}, "part 2 of the content: it is empty"},
+		{"none", agent.Part{Filename: "x"}, "it is empty"},
 		{"two", agent.Part{Text: "x", URL: "https://x"}, "it has 2 of Text, Data, Raw and URL"},
 		{"four", agent.Part{Text: "x", URL: "https://x", Raw: []byte{}, Data: 1}, "it has 4 of"},
 		{"text that is not UTF-8", agent.Part{Text: "a\xff"}, "its text is not UTF-8"},
@@ -283,13 +268,21 @@ func TestBrokenPartsOfAResult(t *testing.T) {
 		{"typed nil", agent.Part{Data: (*int)(nil)}, "its data is null"},
 		{"no JSON", agent.Part{Data: make(chan int)}, "it is not JSON"},
 		{"metadata that is no JSON", agent.Part{Text: "x", Metadata: map[string]any{"f": func() {}}}, "it is not JSON"},
-		{"too much metadata", agent.Part{Text: "x", Metadata: map[string]any{"m": strings.Repeat("x", 2<<20)}}, "smaller pieces"},
-		{"too large", agent.Part{Raw: make([]byte, 2<<20)}, "smaller pieces"},
+		{"too much metadata", agent.Part{Text: "x", Metadata: map[string]any{"m": strings.Repeat("x", 2<<20)}}, "smaller"},
+		{"too large", agent.Part{Raw: make([]byte, 2<<20)}, "smaller"},
 	} {
-		for _, streaming := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, streaming %t", tc.name, streaming), func(t *testing.T) {
+		content := []agent.Part{{Text: "good"}, tc.part}
+		saves := &fake{name: "run", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+			_, err := ctx.Artifacts().Save(ctx, "a", tc.part)
+			return args{}, err
+		}}
+		for how, made := range map[string]tool.Tool{"result": yields("run", &tool.Result{Content: content}), "piece": yields("run", piece(content)), "artifact": saves} {
+			if how == "artifact" && tc.name == "none" {
+				continue // an artifact may be empty
+			}
+			t.Run(tc.name+", as "+how, func(t *testing.T) {
 				t.Parallel()
-				_, all, result := runTool(t, yields("run", &tool.Result{Content: []agent.Part{{Text: "good"}, tc.part}, Streaming: streaming}))
+				_, all, result := runTool(t, made)
 				if result.Outcome != task.OutcomeError || !strings.Contains(result.Error, tc.want) || len(all) > 0 {
 					t.Errorf("the call ended %s: %s, and published %+v; want an error with %q", result.Outcome, result.Error, all, tc.want)
 				}
@@ -381,6 +374,7 @@ func TestResultOfAStreamWithoutOne(t *testing.T) {
 		{"a file", []*tool.Result{piece("a"), piece(agent.Part{Raw: []byte("b")})}, nil},
 		{"only other artifacts", []*tool.Result{into("log", "a")}, nil},
 		{"nothing", nil, nil},
+		{"a chunk of nothing", []*tool.Result{{Streaming: true}, {Content: "done"}}, "done"},
 		{"an empty text", []*tool.Result{piece("")}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -404,14 +398,12 @@ func TestResultOfAStreamWithoutOne(t *testing.T) {
 
 // A large stream is not stored a second time.
 func TestStreamIsStoredOnce(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		var pieces []*tool.Result
 		for range 40 {
 			pieces = append(pieces, piece(strings.Repeat("x", 60<<10)))
 		}
-		w.tools.extra = []tool.Tool{yields("run", pieces...)}
-		w.start()
+		w.startTools(yields("run", pieces...))
 		id := w.ended(w.begin(w.calls("run", args{}))).ID
 		if n := w.header(id).Bytes; n > 40*61<<10+80<<10 {
 			t.Errorf("2,400 KiB of chunks make a log of %d KiB", n>>10)
@@ -471,14 +463,12 @@ func TestWholeTextOfPieces(t *testing.T) {
 func TestPieceAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	late, ended := make(chan struct{}), make(chan bool, 1)
-	_, all, _ := runTool(t, &streamer{fake: fake{name: "run"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
-		return func(yield func(*tool.Result, error) bool) {
-			yield(piece("a"), nil)
-			go func() {
-				<-late
-				ended <- yield(into("log", "b"), nil)
-			}()
-		}
+	_, all, _ := runTool(t, &streamer{fake: fake{name: "run"}, stream: func(_ tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
+		yield(piece("a"), nil)
+		go func() {
+			<-late
+			ended <- yield(into("log", "b"), nil)
+		}()
 	}})
 	close(late)
 	if <-ended {
@@ -487,30 +477,6 @@ func TestPieceAfterTheEnd(t *testing.T) {
 	for _, p := range all {
 		if p.ID != "c1.1" {
 			t.Errorf("published %+v", p)
-		}
-	}
-}
-
-var errSave = errors.New("saved")
-
-// Save refuses the parts that a piece may not have, either.
-func TestSaveChecksParts(t *testing.T) {
-	t.Parallel()
-	for want, p := range map[string]agent.Part{
-		"it has 2 of":                  {Text: "a", URL: "https://x"},
-		"its media type has a control": {Text: "a", MediaType: "a\nb"},
-		"its text is not UTF-8":        {Text: "\xff"},
-		"its data is null":             {Data: json.RawMessage("null")},
-		"saved":                        {},
-	} {
-		_, _, result := runTool(t, &fake{name: "run", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			if _, err := ctx.Artifacts().Save(ctx, "a", p); err != nil {
-				return nil, err
-			}
-			return nil, errSave
-		}})
-		if !strings.Contains(result.Error, want) {
-			t.Errorf("Save(%+v): %s, want %q", p, result.Error, want)
 		}
 	}
 }
@@ -623,11 +589,10 @@ func TestQuestionsOfATool(t *testing.T) {
 // A tool that lists the artifacts of its task gets their names in their order, not in
 // that of their making.
 func TestArtifactNamesAreSorted(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		made := []string{"pears", "apples", "Zebra", "10", "9", "oranges", "émile"}
 		var names []string
-		w.tools.extra = []tool.Tool{
+		w.startTools(
 			&fake{name: "save", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 				for _, name := range made {
 					if _, err := ctx.Artifacts().Save(ctx, name, agent.Part{Text: name}); err != nil {
@@ -641,8 +606,7 @@ func TestArtifactNamesAreSorted(t *testing.T) {
 				names, err = ctx.Artifacts().List(ctx)
 				return map[string]any{"ok": true}, err
 			}},
-		}
-		w.start()
+		)
 		got := w.send(w.calls("save", args{}, "list", args{}))
 		w.wantState(got, a2a.TaskStateInputRequired)
 		w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)

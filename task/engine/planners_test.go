@@ -15,7 +15,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
-	"a2a-server/store"
 	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
@@ -23,24 +22,6 @@ import (
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
-
-// brokenPlanner plans what it is told to.
-type brokenPlanner struct {
-	plan   func() (*task.Step, error)
-	inline bool
-}
-
-func (p *brokenPlanner) Accept(agent.ReadonlyContext, *task.Request) (*a2a.Message, error) {
-	return nil, nil
-}
-
-func (p *brokenPlanner) Plan(context.Context, *task.Progress) (*task.Step, error) { return p.plan() }
-func (p *brokenPlanner) Inline() bool                                             { return p.inline }
-
-// slowPlanner is a planner that is asked outside of batches.
-type slowPlanner struct{ task.Planner }
-
-func (slowPlanner) Inline() bool { return false }
 
 // readOnce is a planner that plans its first step when it accepts a message, and only then.
 type readOnce struct{}
@@ -61,33 +42,13 @@ func (*readOnce) Plan(_ context.Context, at *task.Progress) (*task.Step, error) 
 
 // A message whose first step was planned when it was accepted is not read again.
 func TestAcceptedStepIsNotPlannedAgain(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
-		w.stop()
+	eachDisk(t, func(t *testing.T, w *world) {
 		w.cfg.Planner = &readOnce{}
-		w.restart()
+		w.start()
 		got := w.send(w.calls("echo", args{}))
 		w.wantState(got, a2a.TaskStateCompleted)
 		if len(got.Artifacts) != 1 {
 			t.Errorf("%d artifacts, want the one of the first step", len(got.Artifacts))
-		}
-	})
-}
-
-// A planner that is slow makes the same of everything.
-func TestSlowPlanner(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
-		w.stop()
-		w.cfg.Planner = slowPlanner{directPlanner()}
-		w.restart()
-		w.wantState(w.send(w.calls("write", args{"amount": 1, "to": "x"})), a2a.TaskStateCompleted)
-		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}, "echo", args{}))
-		w.wantState(got, a2a.TaskStateInputRequired)
-		w.restart()
-		w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
-		if n := w.tools.count("transfer"); n != 1 {
-			t.Errorf("transfer ran %d times, want 1", n)
 		}
 	})
 }
@@ -151,16 +112,13 @@ func (p *thinker) Plan(ctx context.Context, _ *task.Progress) (*task.Step, error
 
 // A planner is told when its task is canceled.
 func TestPlanEndsWithItsTask(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		p := newThinker()
 		w.cfg.Planner = p
 		w.start()
 		id := w.begin(w.message(a2a.NewTextPart("go")))
 		<-p.entered
-		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-			t.Fatal(err)
-		}
+		w.cancel(id)
 		if !within(patience, p.left) {
 			t.Error("the planner still thinks about a task that was canceled")
 		}
@@ -171,18 +129,13 @@ func TestPlanEndsWithItsTask(t *testing.T) {
 // A planner that thinks holds nobody up who wants to stop, and is asked again by the
 // next process.
 func TestStopWhilePlanning(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		p := newThinker()
 		w.cfg.Planner = p
 		w.start()
 		id := w.begin(w.message(a2a.NewTextPart("go")))
 		<-p.entered
-		stopped := make(chan struct{})
-		go func() {
-			defer close(stopped)
-			w.engine.Stop(0)
-		}()
+		stopped := w.stopping(0)
 		if !within(patience, stopped) {
 			t.Fatal("Stop(0) has not returned")
 		}
@@ -199,137 +152,67 @@ func (planFunc) Inline() bool                                                   
 
 func (p planFunc) Plan(ctx context.Context, _ *task.Progress) (*task.Step, error) { return p(ctx) }
 
-// A planner has a time to make up its mind. Its task has failed when that is over, and
-// says why: whether the planner obeys, or keeps thinking.
+// A planner has a time to make up its mind, by default two minutes. Its task has failed when
+// that is over, and says why: whether the planner obeys, or keeps thinking.
 func TestPlanTimeout(t *testing.T) {
 	t.Parallel()
-	for _, obeys := range []bool{true, false} {
-		name := "keeps thinking"
-		if obeys {
-			name = "obeys"
-		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				over := make(chan struct{})
-				t.Cleanup(func() { close(over) })
-				causes := make(chan error, 1)
-				w.cfg.Planner = planFunc(func(ctx context.Context) (*task.Step, error) {
-					if !obeys {
-						<-over
-						return &task.Step{End: &task.End{State: a2a.TaskStateCompleted}}, nil
-					}
-					<-ctx.Done()
-					causes <- context.Cause(ctx)
-					return nil, context.Cause(ctx)
-				})
-				w.cfg.Limits = task.Limits{PlanTimeout: 50 * time.Millisecond}
-				w.start()
-				start := time.Now()
-				got := w.ended(w.begin(w.message(a2a.NewTextPart("go"))))
-				w.wantState(got, a2a.TaskStateFailed)
-				if text := statusText(got); !strings.Contains(text, "planner") || !strings.Contains(text, "50ms") {
-					t.Errorf("status = %q, want that the planner took longer than 50ms", text)
+	for name, tc := range map[string]struct {
+		obeys bool
+		limit time.Duration
+		want  string
+	}{
+		"obeys":          {true, 50 * time.Millisecond, "50ms"},
+		"keeps thinking": {false, 50 * time.Millisecond, "50ms"},
+		"by default":     {true, 0, "2m0s"},
+	} {
+		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+			over := make(chan struct{})
+			t.Cleanup(func() { close(over) })
+			causes := make(chan error, 1)
+			w.cfg.Planner = planFunc(func(ctx context.Context) (*task.Step, error) {
+				if !tc.obeys {
+					<-over
+					return &task.Step{End: &task.End{State: a2a.TaskStateCompleted}}, nil
 				}
-				if took := time.Since(start); took > 10*time.Second {
-					t.Errorf("the task failed after %v, want after 50ms", took)
-				}
-				if !obeys {
-					return
-				}
-				if cause := <-causes; errors.Is(cause, context.Canceled) {
-					t.Errorf("the planner was told %v, want that its time is over", cause)
-				}
+				<-ctx.Done()
+				causes <- context.Cause(ctx)
+				return nil, context.Cause(ctx)
 			})
+			w.cfg.Limits = task.Limits{PlanTimeout: tc.limit}
+			w.start()
+			start := time.Now()
+			id := w.begin(w.message(a2a.NewTextPart("go")))
+			if tc.obeys {
+				if cause := <-causes; errors.Is(cause, context.Canceled) || time.Since(start).String() != tc.want {
+					t.Errorf("the planner was told %v after %v, want that its time is over after %s", cause, time.Since(start), tc.want)
+				}
+			}
+			got := w.ended(id)
+			w.wantState(got, a2a.TaskStateFailed)
+			if text := statusText(got); !strings.Contains(text, "planner") || !strings.Contains(text, tc.want) {
+				t.Errorf("status = %q, want that the planner took longer than %s", text, tc.want)
+			}
+			if took := time.Since(start); took > 3*time.Minute {
+				t.Errorf("the task failed after %v, want after %s", took, tc.want)
+			}
 		})
 	}
 }
 
-// Without a limit of its own a planner has two minutes.
-func TestPlanTimeoutDefault(t *testing.T) {
-	t.Parallel()
-	eachDisk(t, func(t *testing.T, w *world) {
-		start := time.Now()
-		var told atomic.Int64 // ns after the start
-		w.cfg.Planner = planFunc(func(ctx context.Context) (*task.Step, error) {
-			<-ctx.Done()
-			told.Store(int64(time.Since(start)))
-			return nil, context.Cause(ctx)
-		})
-		w.start()
-		id := w.begin(w.message(a2a.NewTextPart("go")))
-		time.Sleep(3 * time.Minute)
-		w.wantState(w.ended(id), a2a.TaskStateFailed)
-		if d := time.Duration(told.Load()); d != 2*time.Minute {
-			t.Errorf("the planner was told after %v, want after 2m", d)
-		}
-	})
-}
-
-// A decision is taken though the planner then wants what cannot be written: its task
-// fails, not whoever decides.
+// A decision is taken though the planner then asks what is larger than a batch or an event may
+// be: its task fails, not whoever decides.
 func TestDecisionBeforeAStepThatIsTooLarge(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		w.start(func(c *engine.Config) { c.Planner = asksALot(17 << 20) })
-		id := w.begin(w.calls())
-		synctest.Wait()
-		err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject})
-		synctest.Wait()
-		if err != nil {
-			t.Errorf("reject = %v; the task is %s, and it will be the same forever", err, w.get(id).Status.State)
-		}
-	})
-}
-
-// The same when the planner's question is only larger than an event may be.
-func TestQuestionOfThePlannerIsBounded(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		w.start(func(c *engine.Config) { c.Planner = asksALot(5 << 20) })
-		id := w.begin(w.calls())
-		synctest.Wait()
-		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		if n := len(statusText(w.get(id))); n > 1<<20 {
-			t.Errorf("a status message of %d bytes was published; an event may have %d", n, 1<<20)
-		}
-	})
-}
-
-// A planner that ends its task in a state that is no end has failed, and its task with
-// it: at once, or after a step.
-func TestPlannerEndsInNoEnd(t *testing.T) {
-	t.Parallel()
-	for _, state := range []a2a.TaskState{
-		a2a.TaskStateWorking, a2a.TaskStateSubmitted, a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired,
-		a2a.TaskStateUnspecified, "", "TASK_STATE_DONE",
-	} {
-		for _, inline := range []bool{true, false} {
-			for _, after := range []int{0, 1} {
-				t.Run(fmt.Sprintf("%q inline %t after %d", state, inline, after), func(t *testing.T) {
-					t.Parallel()
-					eachDisk(t, func(t *testing.T, w *world) {
-						w.cfg.Planner = &stepper{n: 2, inline: inline, step: func(i int) *task.Step {
-							if i < after {
-								return &task.Step{Calls: []task.PlannedCall{{Tool: "echo"}}}
-							}
-							return &task.Step{End: &task.End{State: state, Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("this is it"))}}
-						}}
-						w.start()
-						id := w.begin(w.message(a2a.NewTextPart("go")))
-						got := w.ended(id)
-						w.wantState(got, a2a.TaskStateFailed)
-						if text := statusText(got); !strings.Contains(text, "planner") || !strings.Contains(text, "end") {
-							t.Errorf("status = %q, want that the planner ended in a state that is no end", text)
-						}
-						if h := w.header(id); h.Phase != store.Final {
-							t.Errorf("phase = %d, want the final one", h.Phase)
-						}
-					})
-				})
+	for _, n := range []int{17 << 20, 5 << 20} {
+		runInMemory(t, fmt.Sprint(n), func(t *testing.T, w *world) {
+			w.cfg.Planner = asksALot(n)
+			w.start()
+			id := w.begun(alice, w.calls())
+			w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}))
+			synctest.Wait()
+			if n := len(statusText(w.get(id))); n > 1<<20 {
+				t.Errorf("a status message of %d bytes was published; an event may have %d", n, 1<<20)
 			}
-		}
+		})
 	}
 }
 
@@ -372,8 +255,7 @@ func TestScript(t *testing.T) {
 		w.cfg = engine.Config{Planner: planner}
 		w.start()
 		say := func(id a2a.TaskID, text string) *a2a.Task {
-			m := w.message(a2a.NewTextPart(text))
-			m.TaskID = id
+			m := w.reply(id, a2a.NewTextPart(text))
 			return w.send(m)
 		}
 		got := say("", "errand")
@@ -391,9 +273,7 @@ func TestScript(t *testing.T) {
 		w.wantState(got, a2a.TaskStateAuthRequired)
 		got = say(got.ID, "done")
 		w.wantState(got, a2a.TaskStateCompleted)
-		if n := w.tools.count("transfer"); n != 1 {
-			t.Errorf("transfer ran %d times, want 1", n)
-		}
+		w.wantRuns("transfer", 1)
 		if names := artifactNames(got); names != "notes echo transfer log" {
 			t.Errorf("artifacts = %s", names)
 		}
@@ -456,60 +336,19 @@ func TestCancelReachesTools(t *testing.T) {
 	parked.call = func(tool.Context, map[string]any) (map[string]any, error) {
 		return nil, &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "?"}}, State: json.RawMessage(`"child"`)}
 	}
-	w := &world{t: t, disk: &memDisk{memstore.New()}, tools: newToolbox()}
-	w.tools.extra = []tool.Tool{running, parked}
-	w.start()
-	t.Cleanup(func() { w.stop() })
-
-	sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("running", args{})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := newMemory(t)
+	w.startTools(running, parked)
+	sent := w.sent(w.calls("running", args{}))
 	<-entered
-	if err := w.engine.Cancel(w.ctx(), alice, sent.Task); err != nil {
-		t.Fatal(err)
-	}
+	w.must(w.engine.Cancel(w.ctx(), alice, sent.Task))
 	w.wantState(w.await(sent), a2a.TaskStateCanceled)
 	got := w.send(w.calls("parked", args{}))
-	if err := w.engine.Cancel(w.ctx(), alice, mustID(got.ID)); err != nil {
-		t.Fatal(err)
-	}
+	w.cancel(got.ID)
 	w.until("all are told", func() bool {
 		return running.byID.Load() > 0 && running.byTask.Load() > 0 && parked.child.Load() > 0
 	})
 	w.stop()
 	if a, b, c := running.byID.Load(), running.byTask.Load(), parked.child.Load(); a != 1 || b != 1 || c != 1 {
 		t.Errorf("told by call %d times, by task %d times, for the child %d times; want once each", a, b, c)
-	}
-}
-
-// A planner that panics, or plans nonsense, ends its task, not the process.
-func TestBrokenPlanner(t *testing.T) {
-	t.Parallel()
-	for name, plan := range map[string]func() (*task.Step, error){
-		"panics":  func() (*task.Step, error) { panic("planner broke") },
-		"fails":   func() (*task.Step, error) { return nil, errors.New("no idea") },
-		"nothing": func() (*task.Step, error) { return nil, nil },
-		"empty":   func() (*task.Step, error) { return &task.Step{}, nil },
-		"two kinds": func() (*task.Step, error) {
-			return &task.Step{Wait: time.Second, End: &task.End{State: a2a.TaskStateCompleted}}, nil
-		},
-		"impossible end": func() (*task.Step, error) {
-			return &task.Step{End: &task.End{State: a2a.TaskStateSubmitted}}, nil
-		},
-	} {
-		for _, inline := range []bool{true, false} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				w := newMemory(t)
-				w.cfg = engine.Config{Planner: &brokenPlanner{plan, inline}}
-				w.start()
-				sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message(a2a.NewTextPart("x"))})
-				if err != nil {
-					return // refused: nothing was stored
-				}
-				w.wantState(w.await(sent), a2a.TaskStateFailed)
-			})
-		}
 	}
 }

@@ -91,11 +91,8 @@ func doneAt(n int) func(tool.Context, int, json.RawMessage) (*tool.Result, json.
 // print begins a task with an approved job. The only approval of it is that of the call.
 func (w *world) print() a2a.TaskID {
 	w.t.Helper()
-	id := w.begin(w.calls("print", args{}))
-	synctest.Wait()
-	if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-		w.t.Fatal(err)
-	}
+	id := w.begun(alice, w.calls("print", args{}))
+	w.approves(id)
 	synctest.Wait()
 	return id
 }
@@ -113,71 +110,62 @@ func (w *world) onlyAsked(id a2a.TaskID) {
 func TestPollerOverRestarts(t *testing.T) {
 	t.Parallel()
 	for _, restarts := range []bool{false, true} {
-		t.Run(fmt.Sprint("restarts ", restarts), func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				p := newPrinter(doneAt(9))
-				start := p.call
-				p.call = func(ctx tool.Context, a map[string]any) (map[string]any, error) {
-					tool.Report(ctx, tool.Progress{Done: 3, Total: 10})
-					return start(ctx, a)
-				}
-				w.tools.extra = []tool.Tool{p}
-				w.start()
-				id := w.begin(w.calls("print", args{}))
+		runOnEachDisk(t, fmt.Sprint("restarts ", restarts), func(t *testing.T, w *world) {
+			p := newPrinter(doneAt(9))
+			start := p.call
+			p.call = func(ctx tool.Context, a map[string]any) (map[string]any, error) {
+				tool.Report(ctx, tool.Progress{Done: 3, Total: 10})
+				return start(ctx, a)
+			}
+			w.startTools(p)
+			id := w.begun(alice, w.calls("print", args{}))
+			if starts, _, _ := p.did(); starts != 0 {
+				t.Fatal("a job was started before it was approved")
+			}
+			w.approves(id)
+			for range 10 {
 				synctest.Wait()
-				if starts, _, _ := p.did(); starts != 0 {
-					t.Fatal("a job was started before it was approved")
-				}
-				if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-					t.Fatal(err)
-				}
-				for range 10 {
-					synctest.Wait()
-					if restarts {
-						w.restart()
-					}
-					got := w.get(id)
-					if about, _ := got.Metadata[task.ProgressKey].(map[string]any); got.Status.State == a2a.TaskStateWorking && (about["job"] != "1" || about["done"] != 3.0 || about["total"] != 10.0) {
-						t.Errorf("the task says of its call %v, want job 1 and 3 of 10", about)
-					}
-					time.Sleep(30 * time.Second)
-				}
-				w.wantState(w.ended(id), a2a.TaskStateCompleted)
-				starts, polls, stopped := p.did()
-				if starts != 1 || polls != 9 || len(stopped) != 0 {
-					t.Errorf("%d starts, %d polls, %v stopped, want 1, 9 and none", starts, polls, stopped)
-				}
-				for i := range p.states {
-					if p.states[i] != jobOne {
-						t.Errorf("poll %d gets %s, want %s", i+1, p.states[i], jobOne)
-					}
-				}
 				if restarts {
-					w.onlyAsked(id)
-					return
+					w.restart()
 				}
-				for i, want := range []int{2, 4, 8, 16, 32, 60, 60, 60} {
-					if pause := p.polls[i+1].Sub(p.polls[i]).Round(time.Second); pause != time.Duration(want)*time.Second {
-						t.Errorf("pause %d is %v, want %ds", i+2, pause, want)
-					}
+				got := w.get(id)
+				if about, _ := got.Metadata[task.ProgressKey].(map[string]any); got.Status.State == a2a.TaskStateWorking && (about["job"] != "1" || about["done"] != 3.0 || about["total"] != 10.0) {
+					t.Errorf("the task says of its call %v, want job 1 and 3 of 10", about)
 				}
+				time.Sleep(30 * time.Second)
+			}
+			w.wantState(w.ended(id), a2a.TaskStateCompleted)
+			starts, polls, stopped := p.did()
+			if starts != 1 || polls != 9 || len(stopped) != 0 {
+				t.Errorf("%d starts, %d polls, %v stopped, want 1, 9 and none", starts, polls, stopped)
+			}
+			for i := range p.states {
+				if p.states[i] != jobOne {
+					t.Errorf("poll %d gets %s, want %s", i+1, p.states[i], jobOne)
+				}
+			}
+			if restarts {
 				w.onlyAsked(id)
-				if got := artifact(w.get(id), "c1.1"); got == nil || !strings.Contains(fmt.Sprint(got.Parts[0].Data()), "pages:3") {
-					t.Errorf("the artifact of the call is %v", got)
+				return
+			}
+			for i, want := range []int{2, 4, 8, 16, 32, 60, 60, 60} {
+				if pause := p.polls[i+1].Sub(p.polls[i]).Round(time.Second); pause != time.Duration(want)*time.Second {
+					t.Errorf("pause %d is %v, want %ds", i+2, pause, want)
 				}
-				w.idle(t, id)
-			})
+			}
+			w.onlyAsked(id)
+			if got := artifact(w.get(id), "c1.1"); got == nil || !strings.Contains(fmt.Sprint(got.Parts[0].Data()), "pages:3") {
+				t.Errorf("the artifact of the call is %v", got)
+			}
+			w.idle(t, id)
 		})
 	}
 }
 
 // A process that dies in a poll costs that poll and nothing else: nobody is asked.
 func TestPollIsRepeatedAfterACrash(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
-		k := &killer{}
-		w.wrap = k.wrap
+		k := w.killer()
 		p := newPrinter(func(ctx tool.Context, n int, state json.RawMessage) (*tool.Result, json.RawMessage, error) {
 			switch {
 			case n <= 10 && n%2 == 0: // each other poll, ten times in all
@@ -187,8 +175,7 @@ func TestPollIsRepeatedAfterACrash(t *testing.T) {
 			}
 			return &tool.Result{Content: string(state)}, nil, nil
 		})
-		w.tools.extra = []tool.Tool{p}
-		w.start()
+		w.startTools(p)
 		id := w.print()
 		for range 20 {
 			time.Sleep(2 * time.Minute)
@@ -211,7 +198,7 @@ func TestPollIsRepeatedAfterACrash(t *testing.T) {
 func TestPollOutcomes(t *testing.T) {
 	t.Parallel()
 	type poll = func(ctx tool.Context, n int, state json.RawMessage) (*tool.Result, json.RawMessage, error)
-	text := func(s string) *tool.Result { return &tool.Result{Content: s, Streaming: true} }
+	text := func(s string) *tool.Result { return piece(s) }
 	for name, tt := range map[string]struct {
 		poll    poll
 		want    a2a.TaskState
@@ -263,28 +250,25 @@ func TestPollOutcomes(t *testing.T) {
 			return &tool.Result{Content: fmt.Sprint(len(state))}, nil, nil
 		}, a2a.TaskStateCompleted, "61440", 3, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				p := newPrinter(tt.poll)
-				w.tools.extra = []tool.Tool{p}
-				w.start()
-				id := w.print()
-				time.Sleep(time.Hour)
-				got := w.ended(id)
-				w.wantState(got, tt.want)
-				says := statusText(got)
-				if a := artifact(got, "c1.1"); a != nil && tt.want == a2a.TaskStateCompleted {
-					for _, part := range a.Parts {
-						says += part.Text()
-					}
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			p := newPrinter(tt.poll)
+			w.startTools(p)
+			id := w.print()
+			time.Sleep(time.Hour)
+			got := w.ended(id)
+			w.wantState(got, tt.want)
+			says := statusText(got)
+			if a := artifact(got, "c1.1"); a != nil && tt.want == a2a.TaskStateCompleted {
+				for _, part := range a.Parts {
+					says += part.Text()
 				}
-				starts, polls, stopped := p.did()
-				if !strings.Contains(says, tt.says) || starts != 1 || polls != tt.polls || slices.Equal(stopped, []string{jobOne}) != tt.stopped {
-					t.Errorf("it says %.200q after %d starts and %d polls, and stopped %v; want %q, 1, %d, stopped %v", says, starts, polls, stopped, tt.says, tt.polls, tt.stopped)
-				}
-				w.onlyAsked(id)
-				w.idle(t, id)
-			})
+			}
+			starts, polls, stopped := p.did()
+			if !strings.Contains(says, tt.says) || starts != 1 || polls != tt.polls || slices.Equal(stopped, []string{jobOne}) != tt.stopped {
+				t.Errorf("it says %.200q after %d starts and %d polls, and stopped %v; want %q, 1, %d, stopped %v", says, starts, polls, stopped, tt.says, tt.polls, tt.stopped)
+			}
+			w.onlyAsked(id)
+			w.idle(t, id)
 		})
 	}
 }
@@ -301,8 +285,7 @@ func TestPollThatHangs(t *testing.T) {
 			return doneAt(0)(ctx, n, nil)
 		})
 		w.cfg.Limits = task.Limits{Abandoned: 8}
-		w.tools.extra = []tool.Tool{p}
-		w.start()
+		w.startTools(p)
 		id := w.print()
 		time.Sleep(3 * time.Hour)
 		if _, polls, _ := p.did(); polls != 8 {
@@ -319,16 +302,14 @@ func TestPollThatHangs(t *testing.T) {
 // A job whose polls hang has a deadline, too.
 func TestJobWhosePollsHangHasADeadline(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		hangs := newCounted()
-		t.Cleanup(hangs.open)
+		hangs := w.counted()
 		p := newPrinter(func(tool.Context, int, json.RawMessage) (*tool.Result, json.RawMessage, error) {
 			hangs.hold()
 			return nil, nil, nil
 		})
 		p.polling.Max = 30 * time.Minute
 		w.cfg.Limits = task.Limits{Abandoned: 8}
-		w.tools.extra = []tool.Tool{p}
-		w.start()
+		w.startTools(p)
 		id := w.print()
 		time.Sleep(25 * time.Hour)
 		w.idleStopped(t, id, p)
@@ -340,28 +321,25 @@ func TestJobWhosePollsHangHasADeadline(t *testing.T) {
 // at the deadline, or when the server is there again.
 func TestJobHasADeadline(t *testing.T) {
 	for _, down := range []bool{false, true} {
-		t.Run(fmt.Sprint("down ", down), func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				p := newPrinter(doneAt(1000))
-				p.polling = tool.Polling{First: 10 * time.Minute, Max: time.Minute, Deadline: time.Hour}
-				w.tools.extra = []tool.Tool{p}
-				w.start()
-				id := w.print()
-				time.Sleep(25 * time.Minute)
-				if down {
-					w.stop()
-					time.Sleep(5 * time.Hour)
-					w.restart()
-				}
-				time.Sleep(36 * time.Minute)
-				got := w.ended(id)
-				w.wantState(got, a2a.TaskStateFailed)
-				want := map[bool]int{false: 6, true: 3}[down]
-				if _, polls, stopped := p.did(); polls != want || !slices.Equal(stopped, []string{jobOne}) || !strings.Contains(statusText(got), "not ended within 1h0m0s") {
-					t.Errorf("%d polls, %v stopped, %q, want %d polls and the job stopped", polls, stopped, statusText(got), want)
-				}
-				w.idle(t, id)
-			})
+		runInMemory(t, fmt.Sprint("down ", down), func(t *testing.T, w *world) {
+			p := newPrinter(doneAt(1000))
+			p.polling = tool.Polling{First: 10 * time.Minute, Max: time.Minute, Deadline: time.Hour}
+			w.startTools(p)
+			id := w.print()
+			time.Sleep(25 * time.Minute)
+			if down {
+				w.stop()
+				time.Sleep(5 * time.Hour)
+				w.restart()
+			}
+			time.Sleep(36 * time.Minute)
+			got := w.ended(id)
+			w.wantState(got, a2a.TaskStateFailed)
+			want := map[bool]int{false: 6, true: 3}[down]
+			if _, polls, stopped := p.did(); polls != want || !slices.Equal(stopped, []string{jobOne}) || !strings.Contains(statusText(got), "not ended within 1h0m0s") {
+				t.Errorf("%d polls, %v stopped, %q, want %d polls and the job stopped", polls, stopped, statusText(got), want)
+			}
+			w.idle(t, id)
 		})
 	}
 }
@@ -376,47 +354,42 @@ func TestCanceledJobIsStopped(t *testing.T) {
 		"between polls": {}, "in a poll": {inPoll: true}, "the process dies": {dies: true}, "the process dies in a poll": {inPoll: true, dies: true},
 		"stopping fails": {fails: 3}, "its toolset is down": {down: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				k := &killer{}
-				w.wrap = k.wrap
-				hold := newCounted()
-				p := newPrinter(func(ctx tool.Context, _ int, _ json.RawMessage) (*tool.Result, json.RawMessage, error) {
-					if tt.inPoll {
-						return nil, nil, hold.holdOr(ctx)
-					}
-					return nil, nil, nil
-				})
-				p.noStops = tt.fails
-				p.polling.First = time.Minute
-				shop := &outlet{tools: []tool.Tool{p}}
-				start := func(cfg *engine.Config) {
-					cfg.Tools = tool.NewRegistry(tool.Filter(shop, func(ctx agent.ReadonlyContext, _ tool.Tool) bool { return ctx.UserID() == alice.Subject }))
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			k := w.killer()
+			hold := newCounted()
+			p := newPrinter(func(ctx tool.Context, _ int, _ json.RawMessage) (*tool.Result, json.RawMessage, error) {
+				if tt.inPoll {
+					return nil, nil, hold.holdOr(ctx)
 				}
-				w.start(start)
-				id := w.print()
-				time.Sleep(90 * time.Second)
-				shop.set(tt.down)
-				if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-					t.Fatal(err)
-				}
-				if tt.dies {
-					k.die()
-					w.restart(start)
-				}
-				time.Sleep(2 * time.Hour)
-				shop.set(false)
-				time.Sleep(time.Hour)
-				w.wantState(w.ended(id), a2a.TaskStateCanceled)
-				_, polls, stopped := p.did()
-				if len(stopped) == 0 || stopped[0] != jobOne || p.owners[0] != "acme/alice/c1.1" {
-					t.Errorf("%v stopped by %v, want the job, by its owner", stopped, p.owners)
-				}
-				if polls != 1 {
-					t.Errorf("%d polls, want none after the cancel", polls)
-				}
-				w.idle(t, id)
+				return nil, nil, nil
 			})
+			p.noStops = tt.fails
+			p.polling.First = time.Minute
+			shop := &outlet{tools: []tool.Tool{p}}
+			start := func(cfg *engine.Config) {
+				cfg.Tools = tool.NewRegistry(tool.Filter(shop, func(ctx agent.ReadonlyContext, _ tool.Tool) bool { return ctx.UserID() == alice.Subject }))
+			}
+			w.start(start)
+			id := w.print()
+			time.Sleep(90 * time.Second)
+			shop.set(tt.down)
+			w.cancel(id)
+			if tt.dies {
+				k.die()
+				w.restart(start)
+			}
+			time.Sleep(2 * time.Hour)
+			shop.set(false)
+			time.Sleep(time.Hour)
+			w.wantState(w.ended(id), a2a.TaskStateCanceled)
+			_, polls, stopped := p.did()
+			if len(stopped) == 0 || stopped[0] != jobOne || p.owners[0] != "acme/alice/c1.1" {
+				t.Errorf("%v stopped by %v, want the job, by its owner", stopped, p.owners)
+			}
+			if polls != 1 {
+				t.Errorf("%d polls, want none after the cancel", polls)
+			}
+			w.idle(t, id)
 		})
 	}
 }
@@ -430,12 +403,9 @@ func TestJobStartedTooLateIsStopped(t *testing.T) {
 			hold.hold()
 			return start(ctx, a)
 		}
-		w.tools.extra = []tool.Tool{p}
-		w.start()
+		w.startTools(p)
 		id := w.print()
-		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-			t.Fatal(err)
-		}
+		w.cancel(id)
 		synctest.Wait()
 		hold.open()
 		time.Sleep(time.Minute)
@@ -450,8 +420,7 @@ func TestJobStartedTooLateIsStopped(t *testing.T) {
 // also if it looks like ours.
 func TestStartOfJobAsksAndKeeps(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		k := &killer{}
-		w.wrap = k.wrap
+		k := w.killer()
 		const looks = `{"poller":1,"job":{"state":"mine","since":1}}`
 		var kept []string
 		p := newPrinter(doneAt(1))
@@ -477,18 +446,13 @@ func TestStartOfJobAsksAndKeeps(t *testing.T) {
 			}
 			return start(ctx, a)
 		}
-		w.tools.extra = []tool.Tool{p}
-		w.start()
+		w.startTools(p)
 		id := w.print()
-		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Respond, Response: []byte(`"blue"`)}); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Respond, Response: []byte(`"blue"`)}))
 		synctest.Wait()
 		w.restart()
 		synctest.Wait()
-		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
+		w.approves(id)
 		time.Sleep(time.Minute)
 		w.wantState(w.ended(id), a2a.TaskStateCompleted)
 		if want := []string{looks, `"kept"`, `"kept"`}; !slices.Equal(kept, want) || p.starts != 1 || !slices.Equal(p.states, []string{jobOne}) {
@@ -500,52 +464,45 @@ func TestStartOfJobAsksAndKeeps(t *testing.T) {
 // A poll may ask, in both ways. While it waits for an answer the deadline holds.
 func TestPollAsks(t *testing.T) {
 	for _, answered := range []bool{true, false} {
-		t.Run(fmt.Sprint("answered ", answered), func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				var id a2a.TaskID
-				p := newPrinter(func(ctx tool.Context, n int, state json.RawMessage) (*tool.Result, json.RawMessage, error) {
-					r, _ := tool.Resumed(ctx)
-					switch {
-					case n == 1:
-						return nil, nil, &tool.Suspension{Asks: []tool.Ask{{ID: "q", Kind: tool.AskQuestion, Hint: "color?"}}, State: json.RawMessage(`"asked"`)}
-					case len(r.Answers) == 1 && r.Answers[0].Ask.ID == "q":
-						synctest.Wait()
-						if about, _ := w.get(id).Metadata[task.ProgressKey].(map[string]any); about["job"] != "asked" {
-							t.Errorf("after the question the task says of its call %v, want its job", about)
-						}
-						return nil, json.RawMessage(string(r.Answers[0].Response)), nil
+		runInMemory(t, fmt.Sprint("answered ", answered), func(t *testing.T, w *world) {
+			var id a2a.TaskID
+			p := newPrinter(func(ctx tool.Context, n int, state json.RawMessage) (*tool.Result, json.RawMessage, error) {
+				r, _ := tool.Resumed(ctx)
+				switch {
+				case n == 1:
+					return nil, nil, &tool.Suspension{Asks: []tool.Ask{{ID: "q", Kind: tool.AskQuestion, Hint: "color?"}}, State: json.RawMessage(`"asked"`)}
+				case len(r.Answers) == 1 && r.Answers[0].Ask.ID == "q":
+					synctest.Wait()
+					if about, _ := w.get(id).Metadata[task.ProgressKey].(map[string]any); about["job"] != "asked" {
+						t.Errorf("after the question the task says of its call %v, want its job", about)
 					}
-					if err := tool.RequestConfirmation(ctx, "really?", nil); err != nil {
-						return nil, nil, err
-					}
-					return &tool.Result{Content: string(state)}, nil, nil
-				})
-				w.tools.extra = []tool.Tool{p}
-				w.start()
-				id = w.print()
-				time.Sleep(time.Hour)
-				if !answered {
-					time.Sleep(24 * time.Hour)
-					if n := len(p.polls); n > 3 {
-						t.Errorf("%d polls after the deadline, want one", n-1)
-					}
-					w.idleStopped(t, id, p)
-					return
+					return nil, json.RawMessage(string(r.Answers[0].Response)), nil
 				}
-				if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Respond, Response: []byte(`"blue"`)}); err != nil {
-					t.Fatal(err)
+				if err := tool.RequestConfirmation(ctx, "really?", nil); err != nil {
+					return nil, nil, err
 				}
-				time.Sleep(time.Hour)
-				if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Minute)
-				w.wantState(w.ended(id), a2a.TaskStateCompleted)
-				if want := []string{jobOne, `"asked"`, `"blue"`, `"blue"`}; !slices.Equal(p.states, want) || p.starts != 1 {
-					t.Errorf("%d starts, polls with %q, want 1 and %q", p.starts, p.states, want)
-				}
-				w.idle(t, id)
+				return &tool.Result{Content: string(state)}, nil, nil
 			})
+			w.startTools(p)
+			id = w.print()
+			time.Sleep(time.Hour)
+			if !answered {
+				time.Sleep(24 * time.Hour)
+				if n := len(p.polls); n > 3 {
+					t.Errorf("%d polls after the deadline, want one", n-1)
+				}
+				w.idleStopped(t, id, p)
+				return
+			}
+			w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Respond, Response: []byte(`"blue"`)}))
+			time.Sleep(time.Hour)
+			w.approves(id)
+			time.Sleep(time.Minute)
+			w.wantState(w.ended(id), a2a.TaskStateCompleted)
+			if want := []string{jobOne, `"asked"`, `"blue"`, `"blue"`}; !slices.Equal(p.states, want) || p.starts != 1 {
+				t.Errorf("%d starts, polls with %q, want 1 and %q", p.starts, p.states, want)
+			}
+			w.idle(t, id)
 		})
 	}
 }
@@ -580,8 +537,7 @@ func TestPollOfUnreachableTool(t *testing.T) {
 func TestPollOfChangedTool(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		p := newPrinter(doneAt(2))
-		w.tools.extra = []tool.Tool{p}
-		w.start()
+		w.startTools(p)
 		id := w.print()
 		w.stop()
 		p.schema = map[string]any{"type": "object"}
@@ -590,9 +546,7 @@ func TestPollOfChangedTool(t *testing.T) {
 		if _, polls, _ := p.did(); polls != 0 {
 			t.Errorf("%d polls by a tool that nobody has approved", polls)
 		}
-		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
+		w.approves(id)
 		time.Sleep(time.Hour)
 		w.wantState(w.ended(id), a2a.TaskStateCompleted)
 		if starts, polls, _ := p.did(); starts != 1 || polls != 2 {

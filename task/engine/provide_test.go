@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/approval"
-	"a2a-server/store"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
 )
@@ -23,11 +22,9 @@ import (
 // What is pending when the process ends is put to the provider again by the next
 // one, and an approval that is being asked about is not asked about twice.
 func TestProviderAfterRestart(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		var ready atomic.Bool
 		var asked atomic.Int32
-		w.stop()
 		w.cfg.ProviderWait = 10 * time.Millisecond
 		w.cfg.Provider = func(ctx context.Context, _ tool.ConfirmationRequest) (bool, error) {
 			asked.Add(1)
@@ -37,22 +34,18 @@ func TestProviderAfterRestart(t *testing.T) {
 			<-ctx.Done()
 			return false, context.Cause(ctx)
 		}
-		w.restart()
+		w.start()
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 2, "to": "x"}))
 		w.wantState(w.send(w.decision(got.ID, reject(w.pending(got)[0], "no"))), a2a.TaskStateInputRequired)
 		w.stop()
 		ready.Store(true)
 		w.restart()
-		if err := w.engine.Follow(w.ctx(), alice, mustID(got.ID), 0, engine.UntilEnd, func([]engine.Event) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.engine.Follow(w.ctx(), alice, mustID(got.ID), 0, engine.UntilEnd, func([]engine.Event) error { return nil }))
 		w.wantState(w.get(got.ID), a2a.TaskStateCompleted)
 		if n := asked.Load(); n > 3 {
 			t.Errorf("the provider was asked %d times about two approvals in two processes, want at most 3", n)
 		}
-		if n := w.tools.count("transfer"); n != 1 {
-			t.Errorf("transfer ran %d times, want 1", n)
-		}
+		w.wantRuns("transfer", 1)
 	})
 }
 
@@ -60,7 +53,6 @@ func TestProviderAfterRestart(t *testing.T) {
 type offered struct {
 	asks    chan tool.ConfirmationRequest
 	answers chan bool
-	fails   atomic.Bool
 	over    chan error // why a question ended that was not answered
 }
 
@@ -70,9 +62,6 @@ func newOffered() *offered {
 
 func (o *offered) confirm(ctx context.Context, r tool.ConfirmationRequest) (bool, error) {
 	o.asks <- r
-	if o.fails.Load() {
-		return false, errTool
-	}
 	select {
 	case yes := <-o.answers:
 		return yes, nil
@@ -85,11 +74,7 @@ func (o *offered) confirm(ctx context.Context, r tool.ConfirmationRequest) (bool
 // states are the states of a task's log in their order, each once in a row.
 func (w *world) states(id a2a.TaskID) (states []string) {
 	w.t.Helper()
-	p, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(0), store.Limit{Events: 1000})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, e := range p.Events {
+	for _, e := range w.events(id) {
 		var r struct {
 			StatusUpdate struct{ Status struct{ State string } }
 		}
@@ -106,16 +91,11 @@ func (w *world) states(id a2a.TaskID) (states []string) {
 // The provider is told what is asked, and its yes runs the call: the client sees the
 // question in a working update, and is never asked itself.
 func TestProviderIsAskedFirst(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		o := newOffered()
-		w.stop()
 		w.cfg.Provider, w.cfg.ProviderWait = o.confirm, time.Hour
-		w.restart()
-		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("transfer", args{"amount": 7, "to": "x"})})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.start()
+		sent := w.sent(w.calls("transfer", args{"amount": 7, "to": "x"}))
 		var shown []string
 		streamed := make(chan error, 1)
 		go func() {
@@ -141,9 +121,7 @@ func TestProviderIsAskedFirst(t *testing.T) {
 			t.Errorf("the provider is asked (-want +got):\n%s", diff)
 		}
 		o.answers <- true
-		if err := <-streamed; err != nil {
-			t.Fatal(err)
-		}
+		w.must(<-streamed)
 		w.wantState(w.get(got.ID), a2a.TaskStateCompleted)
 		if states := fmt.Sprint(w.states(got.ID)); states != "[WORKING COMPLETED]" {
 			t.Errorf("states = %s, want no input-required", states)
@@ -156,12 +134,10 @@ func TestProviderIsAskedFirst(t *testing.T) {
 
 // The provider is asked while a sibling of the call still runs.
 func TestProviderIsAskedWhileSiblingRuns(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
 		o := newOffered()
-		w.stop()
 		w.cfg.Provider, w.cfg.ProviderWait = o.confirm, time.Hour
-		w.restart()
+		w.start()
 		id := w.begin(w.calls("block", args{}, "transfer", args{"amount": 7, "to": "x"}))
 		<-o.asks
 		o.answers <- true
@@ -205,39 +181,31 @@ func TestProviderHasItsTime(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			return true, nil
 		}, do: func(w *world, id a2a.TaskID) error {
-			time.Sleep(time.Minute)
-			synctest.Wait()
+			pass(time.Minute)
 			w.wantState(w.get(id), a2a.TaskStateInputRequired)
 			time.Sleep(time.Minute)
 			return nil
 		}, want: a2a.TaskStateCompleted},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				ended := false
-				w.cfg.ProviderWait = time.Minute
-				w.cfg.Provider = func(ctx context.Context, _ tool.ConfirmationRequest) (bool, error) {
-					defer func() { ended = ctx.Err() != nil }()
-					return tc.says(ctx)
-				}
-				w.start()
-				id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
-				synctest.Wait()
-				if tc.do != nil {
-					w.wantState(w.get(id), a2a.TaskStateWorking)
-					if err := tc.do(w, id); err != nil {
-						t.Fatal(err)
-					}
-				}
-				synctest.Wait()
-				w.wantState(w.get(id), tc.want)
-				if ended != tc.ends {
-					t.Errorf("the provider's question has ended: %t, want %t", ended, tc.ends)
-				}
-				if due := w.dueOf(id); len(due) > 0 {
-					t.Errorf("due rows = %+v, want none", due)
-				}
-			})
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			ended := false
+			w.cfg.ProviderWait = time.Minute
+			w.cfg.Provider = func(ctx context.Context, _ tool.ConfirmationRequest) (bool, error) {
+				defer func() { ended = ctx.Err() != nil }()
+				return tc.says(ctx)
+			}
+			w.start()
+			id := w.begun(alice, w.calls("transfer", args{"amount": 1, "to": "x"}))
+			if tc.do != nil {
+				w.wantState(w.get(id), a2a.TaskStateWorking)
+				w.must(tc.do(w, id))
+			}
+			synctest.Wait()
+			w.wantState(w.get(id), tc.want)
+			if ended != tc.ends {
+				t.Errorf("the provider's question has ended: %t, want %t", ended, tc.ends)
+			}
+			w.nothingDue(id)
 		})
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
-	"a2a-server/store/memstore"
 	"a2a-server/store/storetest"
 	"a2a-server/task"
 	"a2a-server/task/engine"
@@ -36,14 +35,14 @@ func (plainSealer) Open(sealed, bound []byte) ([]byte, error) {
 
 func pushWorld(t *testing.T) (*world, *storetest.Counted) {
 	t.Helper()
-	w := &world{t: t, disk: &memDisk{memstore.New()}, tools: newToolbox(), cfg: engine.Config{Push: plainSealer{}}}
+	w := newMemory(t)
+	w.cfg.Push = plainSealer{}
 	counted := &storetest.Counted{}
 	w.wrap = func(h store.Handle) store.Handle {
 		counted.Handle = h
 		return counted
 	}
 	w.start()
-	t.Cleanup(func() { w.stop() })
 	return w, counted
 }
 
@@ -57,20 +56,27 @@ func bare(c engine.PushConfig) engine.PushConfig {
 	return c
 }
 
+// setPush sets a webhook of alice's.
+func (w *world) setPush(id store.TaskID, name string) {
+	w.t.Helper()
+	if _, err := w.engine.SetPush(w.ctx(), alice, id, webhook(name)); err != nil {
+		w.t.Fatalf("SetPush(%s) = %v", name, err)
+	}
+}
+
 // parkedTask returns a task that waits for an approval.
 func (w *world) parkedTask() store.TaskID {
 	w.t.Helper()
 	got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
-	id, _ := store.ParseTaskID(string(got.ID))
-	return id
+	return mustID(got.ID)
 }
 
-// A webhook is set, read, listed in pages, replaced and deleted; deleting it again changes
-// nothing; and none of it wakes the task.
+// A webhook is set, read, listed in pages, whose tokens are of that task, replaced and deleted;
+// deleting it again changes nothing; and none of it wakes the task.
 func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	w, _ := pushWorld(t)
-	id := w.parkedTask()
+	id, other := w.parkedTask(), w.parkedTask()
 	before := w.get(a2a.TaskID(id.String()))
 	for _, name := range []string{"b", "a", "c"} {
 		c := webhook(name)
@@ -95,6 +101,10 @@ func TestWebhooks(t *testing.T) {
 		listed = append(listed, page.Configs...)
 		if token = page.Next; token == "" {
 			break
+		}
+		refused := (*task.InvalidError)(nil)
+		if _, err := w.engine.PushList(w.ctx(), alice, other, 2, token); !errors.As(err, &refused) || refused.Field != "pageToken" {
+			t.Errorf("PushList() of another task = %v, want its token refused", err)
 		}
 	}
 	if diff := cmp.Diff([]engine.PushConfig{bare(webhook("a")), c, bare(webhook("c"))}, listed); diff != "" {
@@ -127,9 +137,7 @@ func TestWebhooksOfOthers(t *testing.T) {
 	t.Parallel()
 	w, counted := pushWorld(t)
 	id := w.parkedTask()
-	if _, err := w.engine.SetPush(w.ctx(), alice, id, webhook("a")); err != nil {
-		t.Fatal(err)
-	}
+	w.setPush(id, "a")
 	bob, viewer, elsewhere := alice, alice, alice
 	bob.Subject, viewer.Roles, elsewhere.Tenant = "bob", []string{auth.RoleViewer, auth.RoleOperator, auth.RoleApprover, auth.RoleAdmin}, "other"
 	for name, do := range map[string]func(by auth.Principal, id store.TaskID) error{
@@ -210,23 +218,15 @@ func TestWebhooksAreBounded(t *testing.T) {
 		}
 	}
 	for i := range 10 {
-		if _, err := w.engine.SetPush(w.ctx(), alice, id, webhook(fmt.Sprint(i))); err != nil {
-			t.Fatalf("SetPush() %d = %v", i, err)
-		}
+		w.setPush(id, fmt.Sprint(i))
 	}
 	invalid := (*task.InvalidError)(nil)
 	if _, err := w.engine.SetPush(w.ctx(), alice, id, webhook("one more")); !errors.As(err, &invalid) {
 		t.Errorf("SetPush() of one too many = %v", err)
 	}
-	if _, err := w.engine.SetPush(w.ctx(), alice, id, webhook("3")); err != nil {
-		t.Errorf("replacing one at the limit = %v", err)
-	}
-	if err := w.engine.DeletePush(w.ctx(), alice, id, "5"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.engine.SetPush(w.ctx(), alice, id, webhook("one more")); err != nil {
-		t.Errorf("SetPush() in place of a deleted one = %v", err)
-	}
+	w.setPush(id, "3")
+	w.must(w.engine.DeletePush(w.ctx(), alice, id, "5"))
+	w.setPush(id, "one more")
 }
 
 // Who oversees a tenant deletes a webhook of somebody else, as it was when it was listed, also
@@ -236,9 +236,7 @@ func TestWebhookIsDeletedByAnOperator(t *testing.T) {
 	t.Parallel()
 	w, _ := pushWorld(t)
 	id := w.parkedTask()
-	if _, err := w.engine.SetPush(w.ctx(), alice, id, webhook("a")); err != nil {
-		t.Fatal(err)
-	}
+	w.setPush(id, "a")
 	w.cfg.Push = nil
 	w.restart()
 	tasks, operator := w.engine.Tasks(), colleague(auth.RoleOperator)
@@ -284,7 +282,6 @@ func TestWebhookIsDeletedByAnOperator(t *testing.T) {
 func TestNoPush(t *testing.T) {
 	t.Parallel()
 	w := newMemory(t)
-	w.cfg = engine.Config{}
 	w.start()
 	id := w.parkedTask()
 	c := webhook("a")
@@ -308,9 +305,7 @@ func TestWebhooksAreNeverTheSame(t *testing.T) {
 	newest := uint64(0)
 	for range 3 {
 		for _, name := range []string{"a", "b", "a", "a"} {
-			if _, err := w.engine.SetPush(w.ctx(), alice, id, webhook(name)); err != nil {
-				t.Fatalf("SetPush() = %v", err)
-			}
+			w.setPush(id, name)
 			page, err := counted.Rows(w.ctx(), store.System(), store.RowQuery{Kind: task.RowPush, Task: id, Key: []byte(name)})
 			if err != nil || len(page.Rows) != 1 {
 				t.Fatalf("Rows() = %+v, %v", page, err)
@@ -337,7 +332,7 @@ func TestWebhooksLeaveRoom(t *testing.T) {
 	id := w.parkedTask()
 	refused := (*task.InvalidError)(nil)
 	for size := 60_000; size > 1000; {
-		if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.remark(a2a.TaskID(id.String()), size)}); err != nil {
+		if _, err := w.sendAs(alice, w.remark(a2a.TaskID(id.String()), size)); err != nil {
 			size /= 2
 		}
 	}
@@ -397,30 +392,5 @@ func TestWebhooksOfManyRolesLeaveRoom(t *testing.T) {
 	w.bounded(t, a2a.TaskID(id.String()))
 	if err := w.engine.Cancel(w.ctx(), many, id); err != nil {
 		t.Errorf("Cancel() = %v", err)
-	}
-}
-
-// The page token of one task's webhooks is of no use for another task, or another caller.
-func TestWebhookPagesOfAnotherTask(t *testing.T) {
-	t.Parallel()
-	w, _ := pushWorld(t)
-	one, other := w.parkedTask(), w.parkedTask()
-	for _, id := range []store.TaskID{one, other} {
-		for _, name := range []string{"a", "b"} {
-			if _, err := w.engine.SetPush(w.ctx(), alice, id, webhook(name)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	page, err := w.engine.PushList(w.ctx(), alice, one, 1, "")
-	if err != nil || page.Next == "" {
-		t.Fatalf("PushList() = %+v, %v", page, err)
-	}
-	refused := (*task.InvalidError)(nil)
-	if got, err := w.engine.PushList(w.ctx(), alice, other, 1, page.Next); !errors.As(err, &refused) || refused.Field != "pageToken" {
-		t.Errorf("PushList() of another task = %+v, %v", got, err)
-	}
-	if got, err := w.engine.PushList(w.ctx(), alice, one, 1, page.Next); err != nil || len(got.Configs) != 1 || got.Configs[0].ID != "b" {
-		t.Errorf("PushList() = %+v, %v", got, err)
 	}
 }

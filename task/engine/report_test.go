@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"strings"
 	"testing"
@@ -36,9 +35,7 @@ func (w *world) reports(id a2a.TaskID) (all []reported) {
 	w.t.Helper()
 	for from := uint64(0); ; {
 		p, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(from), store.Limit{Events: 1000})
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		w.must(err)
 		for _, e := range p.Events {
 			from = e.Seq
 			var r struct {
@@ -54,16 +51,12 @@ func (w *world) reports(id a2a.TaskID) (all []reported) {
 			if !e.Public {
 				continue
 			}
-			if err := json.Unmarshal(e.Data, &r); err != nil {
-				w.t.Fatal(err)
-			}
+			w.must(json.Unmarshal(e.Data, &r))
 			if r.StatusUpdate == nil || r.StatusUpdate.Metadata[task.ProgressKey] == nil {
 				continue
 			}
 			x := reported{state: r.StatusUpdate.Status.State, at: r.StatusUpdate.Status.Timestamp, said: r.StatusUpdate.Status.Message != nil, size: len(e.Data)}
-			if err := json.Unmarshal(r.StatusUpdate.Metadata[task.ProgressKey], &x); err != nil {
-				w.t.Fatal(err)
-			}
+			w.must(json.Unmarshal(r.StatusUpdate.Metadata[task.ProgressKey], &x))
 			all = append(all, x)
 		}
 		if !p.More {
@@ -102,20 +95,16 @@ func reporting(t *testing.T, do func(ctx tool.Context), change ...func(*engine.C
 // A report is a working update with metadata and no message; the task has the newest one
 // until its next status.
 func TestReport(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newMemory(t)
+	inMemory(t, func(t *testing.T, w *world) {
 		hold := make(chan struct{})
-		w.tools.extra = []tool.Tool{working(func(ctx tool.Context) {
+		w.startTools(working(func(ctx tool.Context) {
 			tool.Report(ctx, tool.Progress{Done: 1})
 			time.Sleep(time.Second)
 			tool.Report(ctx, tool.Progress{Done: 2.5, Total: 10, Message: "half\x00 <way>\nthere"})
 			<-hold
-		})}
-		w.start()
+		}))
 		id := w.begin(w.calls("work", args{}))
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		pass(time.Minute)
 		got, before := w.get(id), w.header(id)
 		meta, _ := json.Marshal(got.Metadata[task.ProgressKey])
 		want := `{"callId":"c1.1","done":2.5,"message":"half\\u0000 \u003cway\u003e\nthere","tool":"work","total":10}`
@@ -260,11 +249,9 @@ func TestReportsFillNoLog(t *testing.T) {
 // A report leaves the status as it is: a message of the task's status remains, and a call
 // that has ended, pauses or was canceled reports nothing.
 func TestReportLeavesTheStatus(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newMemory(t)
+	inMemory(t, func(t *testing.T, w *world) {
 		hold, late := make(chan struct{}), make(chan struct{})
-		w.tools.extra = []tool.Tool{working(func(ctx tool.Context) {
+		w.startTools(working(func(ctx tool.Context) {
 			<-hold
 			tool.Report(ctx, tool.Progress{Done: 1})
 			<-ctx.Done()
@@ -273,10 +260,8 @@ func TestReportLeavesTheStatus(t *testing.T) {
 				<-late
 				tool.Report(ctx, tool.Progress{Done: 3})
 			}()
-		})}
-		w.start()
-		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "bob"}, "work", args{}))
-		synctest.Wait()
+		}))
+		id := w.begun(alice, w.calls("transfer", args{"amount": 1, "to": "bob"}, "work", args{}))
 		before := w.get(id)
 		if len(w.pending(before)) != 1 || before.Status.State != a2a.TaskStateWorking {
 			t.Fatalf("the task is %s and asks for %v", before.Status.State, w.pending(before))
@@ -287,9 +272,7 @@ func TestReportLeavesTheStatus(t *testing.T) {
 		if len(w.pending(got)) != 1 || got.Metadata[task.ProgressKey] == nil || len(got.History) != len(before.History) {
 			t.Errorf("after a report the task asks for %v, with metadata %v and a history of %d", w.pending(got), got.Metadata, len(got.History))
 		}
-		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-			t.Fatal(err)
-		}
+		w.cancel(id)
 		time.Sleep(time.Minute)
 		close(late)
 		time.Sleep(time.Minute)
@@ -305,20 +288,16 @@ func TestReportLeavesTheStatus(t *testing.T) {
 // A report conflicts with nothing that others write, and what a turn folds is what the
 // log says.
 func TestReportsBesideChunks(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
-		w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "run"}, stream: func(ctx tool.Context, _ map[string]any) iter.Seq2[*tool.Result, error] {
-			return func(yield func(*tool.Result, error) bool) {
-				for i := range 200 {
-					tool.Report(ctx, tool.Progress{Done: float64(i)})
-					if !yield(piece(strings.Repeat("x", 4000)), nil) {
-						return
-					}
+		w.startTools(&streamer{fake: fake{name: "run"}, stream: func(ctx tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
+			for i := range 200 {
+				tool.Report(ctx, tool.Progress{Done: float64(i)})
+				if !yield(piece(strings.Repeat("x", 4000)), nil) {
+					return
 				}
-				yield(nil, errors.New("broken"))
 			}
-		}}}
-		w.start()
+			yield(nil, errors.New("broken"))
+		}})
 		got := w.ended(w.begin(w.calls("run", args{}, "stream", args{"n": 20})))
 		if len(w.reports(got.ID)) == 0 || len(got.Artifacts) != 2 || len(got.Artifacts[0].Parts)+len(got.Artifacts[1].Parts) < 220 {
 			t.Errorf("%d reports, artifacts %d", len(w.reports(got.ID)), len(got.Artifacts))
@@ -330,11 +309,9 @@ func TestReportsBesideChunks(t *testing.T) {
 // A tool that looks after its work while its question is open reports nothing: the task
 // waits for input meanwhile, and is not said to be working.
 func TestReportWhileTheTaskWaits(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newMemory(t)
+	inMemory(t, func(t *testing.T, w *world) {
 		looks := 0
-		w.tools.extra = []tool.Tool{&fake{name: "work", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+		w.startTools(&fake{name: "work", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			if again, ok := tool.Resumed(ctx); ok && len(again.Answers) > 0 {
 				tool.Report(ctx, tool.Progress{Done: 1})
 				return map[string]any{}, nil
@@ -343,8 +320,7 @@ func TestReportWhileTheTaskWaits(t *testing.T) {
 				tool.Report(ctx, tool.Progress{Done: 0.5})
 			}
 			return nil, &tool.Suspension{Asks: []tool.Ask{{ID: "q", Kind: tool.AskQuestion, Hint: "?"}}, Wake: time.Now().Add(time.Minute)}
-		}}}
-		w.start()
+		}})
 		id := w.begin(w.calls("work", args{}))
 		time.Sleep(3*time.Minute + time.Second)
 		if all := w.reports(id); looks != 3 || len(all) != 0 {

@@ -1,12 +1,11 @@
 package engine_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -28,14 +27,10 @@ func (w *world) audits(id a2a.TaskID) []approval.Audit {
 	w.t.Helper()
 	var all []approval.Audit
 	entries, err := w.store.Audit(w.ctx(), 0, 1000)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(err)
 	for _, e := range entries {
 		var a approval.Audit
-		if err := json.Unmarshal(e.Data, &a); err != nil {
-			w.t.Fatal(err)
-		}
+		w.must(json.Unmarshal(e.Data, &a))
 		if a.Task == string(id) {
 			all = append(all, a)
 		}
@@ -55,30 +50,22 @@ func find(all []approval.Audit, what approval.AuditEvent) *approval.Audit {
 // However long the error of a tool is, it ends that call, and the planner hears of it.
 func TestLongErrorOfATool(t *testing.T) {
 	for name, n := range map[string]int{"1 MiB": 1 << 20, "3 MiB": 3 << 20, "20 MiB": 20 << 20} {
-		t.Run(name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				seen := newWitness()
-				w.tools.extra = []tool.Tool{&fake{name: "long", call: func(tool.Context, map[string]any) (map[string]any, error) {
-					return nil, errors.New(strings.Repeat("x", n))
-				}}}
-				w.start(func(cfg *engine.Config) { cfg.Planner = seen })
-				id := w.begin(w.calls("long", args{}, "write", args{"amount": 1, "to": "x"}))
-				synctest.Wait()
-				got := w.ended(id)
-				if text := statusText(got); len(text) > 1<<20 {
-					t.Errorf("the status has %d bytes, an event may have %d", len(text), 1<<20)
-				} else if strings.Contains(text, "store") || strings.Contains(text, "nobody knows") {
-					t.Errorf("status %s %.300q", got.Status.State, text)
-				}
-				if _, ok := seen.result(id, "c1.1"); !ok {
-					t.Errorf("the planner never heard of the call; task %s %.300q", got.Status.State, statusText(got))
-				}
-				for _, a := range w.audits(id) {
-					if a.What == approval.AuditFinished {
-						t.Logf("finished %s %s %.80s", a.Call, a.Outcome, a.Reason)
-					}
-				}
-			})
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			seen := newWitness()
+			w.tools.extra = []tool.Tool{&fake{name: "long", call: func(tool.Context, map[string]any) (map[string]any, error) {
+				return nil, errors.New(strings.Repeat("x", n))
+			}}}
+			w.start(func(cfg *engine.Config) { cfg.Planner = seen })
+			id := w.begun(alice, w.calls("long", args{}, "write", args{"amount": 1, "to": "x"}))
+			got := w.ended(id)
+			if text := statusText(got); len(text) > 1<<20 {
+				t.Errorf("the status has %d bytes, an event may have %d", len(text), 1<<20)
+			} else if strings.Contains(text, "store") || strings.Contains(text, "nobody knows") {
+				t.Errorf("status %s %.300q", got.Status.State, text)
+			}
+			if _, ok := seen.result(id, "c1.1"); !ok {
+				t.Errorf("the planner never heard of the call; task %s %.300q", got.Status.State, statusText(got))
+			}
 		})
 	}
 }
@@ -94,26 +81,22 @@ func TestLateIsAudited(t *testing.T) {
 		"long error":   {err: errors.New(strings.Repeat("y", 3<<20))},
 		"longer error": {err: errors.New(strings.Repeat("y", 17<<20))},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				runs := newCounted()
-				t.Cleanup(runs.open)
-				w.tools.extra = []tool.Tool{&fake{name: "late", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-					runs.enter(ctx)
-					runs.hold()
-					return c.result, c.err
-				}}}
-				w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
-				w.start()
-				id := w.begin(w.calls("late", args{}))
-				time.Sleep(2 * time.Minute)
-				w.onlyOne(id)
-				runs.open()
-				synctest.Wait()
-				if find(w.audits(id), approval.AuditLate) == nil {
-					t.Errorf("the tool has returned late, and the audit does not say so")
-				}
-			})
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			runs := w.counted()
+			w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
+			w.startTools(&fake{name: "late", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+				runs.enter(ctx)
+				runs.hold()
+				return c.result, c.err
+			}})
+			id := w.begin(w.calls("late", args{}))
+			time.Sleep(2 * time.Minute)
+			w.onlyOne(id)
+			runs.open()
+			synctest.Wait()
+			if find(w.audits(id), approval.AuditLate) == nil {
+				t.Errorf("the tool has returned late, and the audit does not say so")
+			}
 		})
 	}
 }
@@ -124,21 +107,18 @@ func TestLateNamesItsAttempt(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		first, second := make(chan struct{}), make(chan struct{})
 		runs := newCounted()
-		w.tools.extra = []tool.Tool{&fake{name: "late", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
+		w.startTools(&fake{name: "late", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			if runs.enter(ctx) == 1 {
 				<-first
 				return map[string]any{"run": 1}, nil
 			}
 			<-second
 			return map[string]any{"run": 2}, nil
-		}}}
-		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
-		w.start()
+		}})
 		id := w.begin(w.calls("late", args{}))
 		time.Sleep(2 * time.Minute)
-		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
+		w.approves(id)
 		synctest.Wait()
 		close(first)
 		synctest.Wait()
@@ -155,13 +135,9 @@ func TestLateNamesItsAttempt(t *testing.T) {
 func TestLongErrorOfAToolset(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		runs := newCounted()
-		set := &away{err: errors.New(strings.Repeat("<html>", 3<<20)), list: []tool.Tool{&fake{name: "pay", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			runs.enter(ctx)
-			return nil, nil
-		}}}}
+		set := &away{err: errors.New(strings.Repeat("<html>", 3<<20)), list: []tool.Tool{&fake{name: "pay", gated: true, call: runs.enters}}}
 		w.start(func(cfg *engine.Config) { cfg.Tools = tool.NewRegistry(set) })
-		id := w.begin(w.calls("pay", args{}))
-		synctest.Wait()
+		id := w.begun(alice, w.calls("pay", args{}))
 		a := w.onlyOne(id)
 		set.is.Store(true)
 		err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve})
@@ -171,9 +147,7 @@ func TestLongErrorOfAToolset(t *testing.T) {
 		time.Sleep(time.Minute)
 		set.is.Store(false)
 		time.Sleep(time.Hour)
-		if n := runs.count(); n != 1 {
-			t.Errorf("the approved call was entered %d times, want 1; task %s %.200q", n, w.get(id).Status.State, statusText(w.get(id)))
-		}
+		runs.want(t, 1)
 	})
 }
 
@@ -190,8 +164,7 @@ func TestToolThatReturnsNothing(t *testing.T) {
 			}},
 		}
 		w.start(func(c *engine.Config) { c.Planner = sequence("nothing", "lists") })
-		id := w.begin(w.calls())
-		synctest.Wait()
+		id := w.begun(alice, w.calls())
 		if listed != nil {
 			t.Errorf("Artifacts().List() = %v", listed)
 		}
@@ -203,9 +176,7 @@ func TestToolThatReturnsNothing(t *testing.T) {
 func (w *world) readable(id a2a.TaskID) {
 	w.t.Helper()
 	v, err := w.engine.Get(context.Background(), alice, string(id))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(err)
 	if _, err := v.Task(task.ViewOptions{HistoryLength: -1}); err != nil {
 		w.t.Errorf("the task cannot be read: %v; it is %s", err, v.AppendTask(nil, task.ViewOptions{}))
 	}
@@ -214,19 +185,15 @@ func (w *world) readable(id a2a.TaskID) {
 // Nor does a person who says that the result of a call is null.
 func TestRespondNull(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		runs := newCounted()
-		t.Cleanup(runs.open)
-		w.tools.extra = []tool.Tool{&fake{name: "late", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+		runs := w.counted()
+		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
+		w.startTools(&fake{name: "late", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			runs.hold()
 			return map[string]any{}, nil
-		}}}
-		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
-		w.start()
+		}})
 		id := w.begin(w.calls("late", args{}))
 		time.Sleep(2 * time.Minute)
-		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Respond, Response: []byte("null")}); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Respond, Response: []byte("null")}))
 		synctest.Wait()
 		w.readable(id)
 	})
@@ -248,13 +215,11 @@ func TestOutputOfACallIsBounded(t *testing.T) {
 		tool func(refused *atomic.Int32) tool.Tool
 	}{
 		{"a stream", func(refused *atomic.Int32) tool.Tool {
-			return &streamer{fake: fake{name: "flood"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
-				return func(yield func(*tool.Result, error) bool) {
-					for range pieces {
-						if !yield(&tool.Result{Content: text, Streaming: true}, nil) {
-							refused.Add(1)
-							return
-						}
+			return &streamer{fake: fake{name: "flood"}, stream: func(_ tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
+				for range pieces {
+					if !yield(piece(text), nil) {
+						refused.Add(1)
+						return
 					}
 				}
 			}}
@@ -303,35 +268,31 @@ func TestOutputOfACallIsBounded(t *testing.T) {
 			}}
 		}},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				var refused atomic.Int32
-				w.tools.extra = []tool.Tool{tc.tool(&refused)}
-				w.start(func(c *engine.Config) { c.Limits.Output = limit })
-				id := w.begin(w.calls("flood", args{}))
-				got := w.ended(id)
-				w.wantState(got, a2a.TaskStateFailed)
-				if text := statusText(got); !strings.Contains(text, "may publish 100000") {
-					t.Errorf("status = %q, want that the call has published too much", text)
-				}
-				if refused.Load() == 0 {
-					t.Error("the tool was refused nothing")
-				}
-				if len(got.Artifacts) == 0 {
-					t.Error("nothing of what the call has published stands")
-				}
-				if n := w.header(id).Bytes; n > limit+50_000 {
-					t.Errorf("the log has %d bytes, want little more than the %d that a call may publish", n, limit)
-				}
-			})
+		runOnEachDisk(t, tc.name, func(t *testing.T, w *world) {
+			var refused atomic.Int32
+			w.tools.extra = []tool.Tool{tc.tool(&refused)}
+			w.start(func(c *engine.Config) { c.Limits.Output = limit })
+			id := w.begin(w.calls("flood", args{}))
+			got := w.ended(id)
+			w.wantState(got, a2a.TaskStateFailed)
+			if text := statusText(got); !strings.Contains(text, "may publish 100000") {
+				t.Errorf("status = %q, want that the call has published too much", text)
+			}
+			if refused.Load() == 0 {
+				t.Error("the tool was refused nothing")
+			}
+			if len(got.Artifacts) == 0 {
+				t.Error("nothing of what the call has published stands")
+			}
+			if n := w.header(id).Bytes; n > limit+50_000 {
+				t.Errorf("the log has %d bytes, want little more than the %d that a call may publish", n, limit)
+			}
 		})
 	}
 }
 
 // What one call publishes is no other's.
 func TestOutputIsOfOneCall(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		w.start(func(c *engine.Config) { c.Limits.Output = 20_000 })
 		calls := []any{}
@@ -354,57 +315,49 @@ func TestToolThatDoesNotKnow(t *testing.T) {
 		{}, {ReadOnly: true}, {Idempotent: true}, {Destructive: true}, {Idempotent: true, Destructive: true},
 	} {
 		for _, verb := range []approval.Verb{approval.Approve, approval.Respond, approval.Reject} {
-			t.Run(fmt.Sprintf("%+v %s", is, verb), func(t *testing.T) {
-				t.Parallel()
-				eachDisk(t, func(t *testing.T, w *world) {
-					pay := newKeeper("pay", func(_ tool.Context, n int) (map[string]any, error) {
-						if n == 1 {
-							return nil, errSilence
-						}
-						return map[string]any{"paid": n}, nil
-					})
-					pay.is = is
-					seen := newWitness()
-					w.cfg.Planner = seen
-					w.tools.extra = []tool.Tool{pay}
-					w.start()
-					id := w.begin(w.calls("pay", args{}))
-					synctest.Wait()
-					if is.ReadOnly || is.Idempotent {
-						w.wantState(w.get(id), a2a.TaskStateFailed)
-						if r := w.mustResult(seen, id, "c1.1"); r.Outcome != task.OutcomeError || !strings.Contains(r.Error, "connection reset") {
-							t.Errorf("the planner was told %s, %q", r.Outcome, r.Error)
-						}
-						pay.want(t, visit{call: "c1.1"})
-						return
+			runOnEachDisk(t, fmt.Sprintf("%+v %s", is, verb), func(t *testing.T, w *world) {
+				pay := newKeeper("pay", func(_ tool.Context, n int) (map[string]any, error) {
+					if n == 1 {
+						return nil, errSilence
 					}
-					got := w.get(id)
-					w.wantState(got, a2a.TaskStateInputRequired)
-					a := w.onlyOne(id)
-					if a.Kind != approval.KindOutcome || !strings.Contains(a.Hint, "POST /payments: connection reset.") {
-						t.Errorf("a person is asked about the %s: %q", a.Kind, a.Hint)
-					}
-					if !strings.Contains(statusText(got), "POST /payments: connection reset") {
-						t.Errorf("the question does not say what the tool says: %s", statusText(got))
-					}
-					w.restart() // nobody forgets it
-					answer := approval.Answer{ID: a.ID, Verb: verb}
-					if verb == approval.Respond {
-						answer.Response = []byte(`"paid"`)
-					}
-					if err := w.decide(bob, id, answer); err != nil {
-						t.Fatal(err)
-					}
-					synctest.Wait()
-					w.ended(id)
-					want := map[approval.Verb]task.Outcome{approval.Approve: task.OutcomeOK, approval.Respond: task.OutcomeResponded, approval.Reject: task.OutcomeUnknown}[verb]
-					if r := w.mustResult(seen, id, "c1.1"); r.Outcome != want {
-						t.Errorf("the call ended %s, want %s", r.Outcome, want)
-					}
-					if n := len(pay.seen()); n != 1 && verb != approval.Approve || n > 2 {
-						t.Errorf("the tool was entered %d times", n)
-					}
+					return map[string]any{"paid": n}, nil
 				})
+				pay.is = is
+				seen := w.witness()
+				w.startTools(pay)
+				id := w.begun(alice, w.calls("pay", args{}))
+				if is.ReadOnly || is.Idempotent {
+					w.wantState(w.get(id), a2a.TaskStateFailed)
+					if r := w.mustResult(seen, id, "c1.1"); r.Outcome != task.OutcomeError || !strings.Contains(r.Error, "connection reset") {
+						t.Errorf("the planner was told %s, %q", r.Outcome, r.Error)
+					}
+					pay.want(t, visit{call: "c1.1"})
+					return
+				}
+				got := w.get(id)
+				w.wantState(got, a2a.TaskStateInputRequired)
+				a := w.onlyOne(id)
+				if a.Kind != approval.KindOutcome || !strings.Contains(a.Hint, "POST /payments: connection reset.") {
+					t.Errorf("a person is asked about the %s: %q", a.Kind, a.Hint)
+				}
+				if !strings.Contains(statusText(got), "POST /payments: connection reset") {
+					t.Errorf("the question does not say what the tool says: %s", statusText(got))
+				}
+				w.restart() // nobody forgets it
+				answer := approval.Answer{ID: a.ID, Verb: verb}
+				if verb == approval.Respond {
+					answer.Response = []byte(`"paid"`)
+				}
+				w.must(w.decide(bob, id, answer))
+				synctest.Wait()
+				w.ended(id)
+				want := map[approval.Verb]task.Outcome{approval.Approve: task.OutcomeOK, approval.Respond: task.OutcomeResponded, approval.Reject: task.OutcomeUnknown}[verb]
+				if r := w.mustResult(seen, id, "c1.1"); r.Outcome != want {
+					t.Errorf("the call ended %s, want %s", r.Outcome, want)
+				}
+				if n := len(pay.seen()); n != 1 && verb != approval.Approve || n > 2 {
+					t.Errorf("the tool was entered %d times", n)
+				}
 			})
 		}
 	}
@@ -445,20 +398,16 @@ func TestDoubtComesFirst(t *testing.T) {
 			return fmt.Errorf("%s: %w", strings.Repeat("a very long story ", 100_000), tool.ErrOutcomeUnknown)
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				w.tools.extra = []tool.Tool{newKeeper("pay", func(ctx tool.Context, _ int) (map[string]any, error) { return nil, run(ctx) })}
-				w.cfg.Limits = task.Limits{Output: 10_000, ToolTimeout: time.Second}
-				w.start()
-				id := w.begin(w.calls("pay", args{}))
-				time.Sleep(time.Minute)
-				synctest.Wait()
-				w.wantState(w.get(id), a2a.TaskStateInputRequired)
-				a := w.onlyOne(id)
-				if a.Kind != approval.KindOutcome || len(a.Hint) > 20_000 || strings.ContainsAny(a.Hint, "\u202e\x00") {
-					t.Errorf("a person is asked about the %s: %.400q", a.Kind, a.Hint)
-				}
-			})
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			w.cfg.Limits = task.Limits{Output: 10_000, ToolTimeout: time.Second}
+			w.startTools(newKeeper("pay", func(ctx tool.Context, _ int) (map[string]any, error) { return nil, run(ctx) }))
+			id := w.begin(w.calls("pay", args{}))
+			pass(time.Minute)
+			w.wantState(w.get(id), a2a.TaskStateInputRequired)
+			a := w.onlyOne(id)
+			if a.Kind != approval.KindOutcome || len(a.Hint) > 20_000 || strings.ContainsAny(a.Hint, "\u202e\x00") {
+				t.Errorf("a person is asked about the %s: %.400q", a.Kind, a.Hint)
+			}
 		})
 	}
 }
@@ -468,38 +417,31 @@ func TestDoubtComesFirst(t *testing.T) {
 func TestLateResultThatIsUnknown(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{"says it": errSilence, "does not say it": &quiet{errSilence}} {
-		t.Run(name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				runs := newCounted()
-				t.Cleanup(runs.open)
-				w.tools.extra = []tool.Tool{newKeeper("pay", func(tool.Context, int) (map[string]any, error) {
-					runs.hold()
-					return nil, err
-				})}
-				w.start()
-				id := w.begin(w.calls("pay", args{}))
-				synctest.Wait()
-				if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-					t.Fatal(err)
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			runs := w.counted()
+			w.startTools(newKeeper("pay", func(tool.Context, int) (map[string]any, error) {
+				runs.hold()
+				return nil, err
+			}))
+			id := w.begun(alice, w.calls("pay", args{}))
+			w.cancel(id)
+			before := w.header(id)
+			runs.open()
+			synctest.Wait()
+			after := w.header(id)
+			w.wantState(w.get(id), a2a.TaskStateCanceled)
+			if after.Fence != before.Fence || after.Pub != before.Pub || after.Pending != 0 {
+				t.Errorf("the task was %+v, and is %+v", before, after)
+			}
+			said := ""
+			for _, e := range w.audits(id) {
+				if e.What == approval.AuditLate {
+					said = e.Reason
 				}
-				before := w.header(id)
-				runs.open()
-				synctest.Wait()
-				after := w.header(id)
-				w.wantState(w.get(id), a2a.TaskStateCanceled)
-				if after.Fence != before.Fence || after.Pub != before.Pub || after.Pending != 0 {
-					t.Errorf("the task was %+v, and is %+v", before, after)
-				}
-				said := ""
-				for _, e := range w.audits(id) {
-					if e.What == approval.AuditLate {
-						said = e.Reason
-					}
-				}
-				if !strings.Contains(said, tool.ErrOutcomeUnknown.Error()) || !strings.Contains(said, "connection reset") {
-					t.Errorf("the late result is recorded as %q", said)
-				}
-			})
+			}
+			if !strings.Contains(said, tool.ErrOutcomeUnknown.Error()) || !strings.Contains(said, "connection reset") {
+				t.Errorf("the late result is recorded as %q", said)
+			}
 		})
 	}
 }
@@ -537,30 +479,25 @@ func TestToolWithATimeLimitOfItsOwn(t *testing.T) {
 		"panics":   {func() time.Duration { panic("no time") }, time.Minute},
 	} {
 		for _, wrapped := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s wrapped %t", name, wrapped), func(t *testing.T) {
-				inMemory(t, func(t *testing.T, w *world) {
-					var took time.Duration
-					var h tool.Tool = &hasty{limit: tc.limit, keeper: newKeeper("slow", func(ctx tool.Context, _ int) (map[string]any, error) {
-						begun := time.Now()
-						<-ctx.Done()
-						took = time.Since(begun)
-						return nil, ctx.Err()
-					})}
-					if wrapped {
-						h = &guarded{h}
-					}
-					w.tools.extra = []tool.Tool{h}
-					w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
-					w.start()
-					id := w.begin(w.calls("slow", args{}))
-					synctest.Wait()
-					time.Sleep(2 * time.Hour)
-					synctest.Wait()
-					w.wantState(w.get(id), a2a.TaskStateFailed)
-					if took != tc.want {
-						t.Errorf("the tool was told to end after %v, want %v", took, tc.want)
-					}
-				})
+			runInMemory(t, fmt.Sprintf("%s wrapped %t", name, wrapped), func(t *testing.T, w *world) {
+				var took time.Duration
+				var h tool.Tool = &hasty{limit: tc.limit, keeper: newKeeper("slow", func(ctx tool.Context, _ int) (map[string]any, error) {
+					begun := time.Now()
+					<-ctx.Done()
+					took = time.Since(begun)
+					return nil, ctx.Err()
+				})}
+				if wrapped {
+					h = &guarded{h}
+				}
+				w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
+				w.startTools(h)
+				id := w.begun(alice, w.calls("slow", args{}))
+				pass(2 * time.Hour)
+				w.wantState(w.get(id), a2a.TaskStateFailed)
+				if took != tc.want {
+					t.Errorf("the tool was told to end after %v, want %v", took, tc.want)
+				}
 			})
 		}
 	}
@@ -572,40 +509,23 @@ func TestOddWakeTimes(t *testing.T) {
 	for name, at := range map[string]time.Time{
 		"the epoch": time.Unix(0, 0), "before it": time.Unix(-1, 0), "a moment after nothing": time.Time{}.Add(1), "the year 12000": time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC),
 	} {
-		t.Run(name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				seen := newWitness()
-				w.tools.extra = []tool.Tool{&fake{name: "odd", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-					if _, ok := tool.Resumed(ctx); ok {
-						return map[string]any{}, nil
-					}
-					return nil, &tool.Suspension{Wake: at}
-				}}}
-				w.start(func(c *engine.Config) { c.Planner = seen })
-				id := w.begin(w.calls("odd", args{}, "write", args{"amount": 1, "to": "x"}))
-				time.Sleep(time.Hour)
-				got := w.get(id)
-				if _, ok := seen.result(id, "c1.2"); !ok && got.Status.State.Terminal() {
-					t.Errorf("the whole task is %s: %s", got.Status.State, statusText(got))
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			seen := newWitness()
+			w.tools.extra = []tool.Tool{&fake{name: "odd", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+				if _, ok := tool.Resumed(ctx); ok {
+					return map[string]any{}, nil
 				}
-			})
+				return nil, &tool.Suspension{Wake: at}
+			}}}
+			w.start(func(c *engine.Config) { c.Planner = seen })
+			id := w.begin(w.calls("odd", args{}, "write", args{"amount": 1, "to": "x"}))
+			time.Sleep(time.Hour)
+			got := w.get(id)
+			if _, ok := seen.result(id, "c1.2"); !ok && got.Status.State.Terminal() {
+				t.Errorf("the whole task is %s: %s", got.Status.State, statusText(got))
+			}
 		})
 	}
-}
-
-// The audit says who canceled a task.
-func TestCancelIsAuditedWithItsPrincipal(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		w.start()
-		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
-		synctest.Wait()
-		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-			t.Fatal(err)
-		}
-		if a := find(w.audits(id), approval.AuditCanceled); a == nil || a.By.Subject != "alice" {
-			t.Errorf("audit of the cancel = %+v, want alice", a)
-		}
-	})
 }
 
 // What a tool has returned before the server stops is recorded, as it is when it returns
@@ -640,8 +560,7 @@ func TestResultReturnedBeforeStop(t *testing.T) {
 		close(second) // and b returns meanwhile
 		<-returned
 		synctest.Wait()
-		stopped := make(chan struct{})
-		go func() { defer close(stopped); w.engine.Stop(0) }()
+		stopped := w.stopping(0)
 		synctest.Wait()
 		close(out)
 		<-stopped
@@ -656,74 +575,34 @@ func TestResultReturnedBeforeStop(t *testing.T) {
 	})
 }
 
-// old is a store that has a snapshot of an earlier program.
-type old struct {
-	store.Handle
-	snapshot *atomic.Pointer[oldSnapshot]
-}
-
-type oldSnapshot struct {
-	task store.TaskID
-	seq  uint64
-	data []byte
-}
-
-func (o *old) Read(ctx context.Context, s store.Scope, id store.TaskID, from store.From, l store.Limit) (store.LogPage, error) {
-	shot := o.snapshot.Load()
-	if _, after := from.Seq(); after || shot == nil || shot.task != id {
-		return o.Handle.Read(ctx, s, id, from, l)
-	}
-	v, err := o.Handle.Read(ctx, s, id, store.After(shot.seq), l)
-	v.Snapshot = bytes.Clone(shot.data)
-	return v, err
-}
-
 // An edit that was acknowledged stands, also when an earlier program has made a
 // snapshot after it: that did not put the arguments of the edit into the call.
 func TestEditInASnapshotOfVersion1(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		var shot atomic.Pointer[oldSnapshot]
-		w.wrap = func(h store.Handle) store.Handle { return &old{h, &shot} }
 		w.cfg.HoldSiblings = true
 		w.start()
-		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 2, "to": "y"}))
-		synctest.Wait()
+		id := w.begun(alice, w.calls("transfer", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 2, "to": "y"}))
 		p := w.waiting(id)
-		if err := w.decide(bob, id, approval.Answer{ID: p[0].ID, Verb: approval.Edit, Args: []byte(`{"amount":7,"to":"x"}`)}); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.decide(bob, id, approval.Answer{ID: p[0].ID, Verb: approval.Edit, Args: []byte(`{"amount":7,"to":"x"}`)}))
 		synctest.Wait()
-		v, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(0), store.Limit{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := task.NewFold(mustID(id), v.Header.Context)
-		for i := range v.Events {
-			if err := f.Apply(&v.Events[i]); err != nil {
-				t.Fatal(err)
-			}
+		h := w.header(id)
+		f := task.NewFold(mustID(id), h.Context)
+		for _, e := range w.events(id) {
+			w.must(f.Apply(&e))
 		}
 		data, _, err := f.Encode(task.SnapshotParts{Fold: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		shot.Store(&oldSnapshot{mustID(id), v.Header.Seq, version1(t, data)})
-		if err := w.decide(bob, id, approval.Answer{ID: p[1].ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
+		w.must(err)
+		_, err = w.store.Append(w.ctx(), &store.Batch{
+			Scope: store.System(), Task: mustID(id), Rev: &h.Rev, Snapshot: &store.Snapshot{After: h.Seq, Rev: h.Rev, Bytes: version1(t, data)},
+		}).Wait()
+		w.must(err)
+		w.restart()
+		w.must(w.decide(bob, id, approval.Answer{ID: p[1].ID, Verb: approval.Approve}))
 		synctest.Wait()
-		shot.Store(nil)
 		for _, a := range w.waiting(id) {
 			t.Errorf("%s was edited to {amount: 7}, and is asked again: %s %s", p[0].ID, a.ID, a.Args)
 		}
-		w.tools.mu.Lock()
-		defer w.tools.mu.Unlock()
-		for run := range w.tools.runs {
-			t.Logf("ran %s", run)
-		}
-		if n := w.tools.total["transfer"]; n != 2 {
-			t.Errorf("%d transfers, want 2", n)
-		}
+		w.wantRuns("transfer", 2)
 	})
 }
 
@@ -731,31 +610,15 @@ func TestEditInASnapshotOfVersion1(t *testing.T) {
 // and has not started are in its approval only.
 func version1(t *testing.T, data []byte) []byte {
 	t.Helper()
-	var n int
-	if _, err := fmt.Sscanf(string(data[1:11]), "%d", &n); err != nil {
-		t.Fatal(err)
-	}
-	var private struct {
-		Owner     json.RawMessage  `json:"owner"`
-		Messages  json.RawMessage  `json:"messages,omitempty"`
-		Steps     []map[string]any `json:"steps"`
-		Approvals json.RawMessage  `json:"approvals,omitempty"`
-		State     json.RawMessage  `json:"state,omitempty"`
-	}
-	if err := json.Unmarshal(data[11:11+n], &private); err != nil {
-		t.Fatal(err)
-	}
-	progress, _ := private.Steps[0]["progress"].([]any)
-	call, _ := progress[0].(map[string]any)
-	if call["state"] != "decided" {
-		t.Fatalf("call = %v, want it decided and held", call)
-	}
-	call["args"] = map[string]any{"amount": 1, "to": "x"}
-	raw, err := json.Marshal(private)
+	n, err := strconv.Atoi(string(data[1:11]))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := append([]byte{1}, fmt.Sprintf("%010d", len(raw))...)
-	out = append(out, raw...)
-	return append(out, data[11+n:]...)
+	const edited, asked = `"args":{"amount":7,"to":"x"},"state":"decided"`, `"args":{"amount":1,"to":"x"},"state":"decided"`
+	private := string(data[11 : 11+n])
+	if strings.Count(private, edited) != 1 {
+		t.Fatalf("a snapshot has no %s: %s", edited, private)
+	}
+	private = strings.Replace(private, edited, asked, 1)
+	return append(fmt.Appendf([]byte{1}, "%010d%s", len(private), private), data[11+n:]...)
 }

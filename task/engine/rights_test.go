@@ -109,9 +109,8 @@ func TestWhoDecides(t *testing.T) {
 				t.Fatalf("Decide() = %v, %q; want %q", err, got, tc.want)
 			}
 			if tc.want == "" {
-				if !w.rested(id) || w.tools.count("transfer") != 1 {
-					t.Errorf("the tool ran %d times, want once", w.tools.count("transfer"))
-				}
+				w.rest(id)
+				w.wantRuns("transfer", 1)
 				got := w.asked(id)[0].Resolution
 				if got == nil || got.By.Subject != tc.by.Subject || got.By.Person != tc.by.Person || got.By.Kind != tc.by.Kind || !slices.Equal(got.By.Chain, tc.by.Chain) {
 					t.Errorf("resolution = %+v, want one by %+v", got, tc.by)
@@ -148,14 +147,18 @@ func (b *safeBuffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
 // line returns the first line with a message; nil: there is none.
 func (b *safeBuffer) line(t *testing.T, message string) map[string]any {
 	t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for text := range bytes.Lines(b.text.Bytes()) {
+	for text := range strings.Lines(b.String()) {
 		var line map[string]any
-		if err := json.Unmarshal(text, &line); err != nil {
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
 			t.Fatal(err)
 		}
 		if line["message"] == message {
@@ -216,8 +219,8 @@ func TestRightsAtCommit(t *testing.T) {
 					pairs = append(pairs, "block", args{})
 				}
 				id := w.begin(w.calls(pairs...))
-				if !atWork && !w.rested(id) {
-					t.Fatal("the task does not rest")
+				if !atWork {
+					w.rest(id)
 				}
 				w.until("a question", func() bool { return len(w.waiting(id)) == 1 })
 				question := w.onlyOne(id).ID
@@ -230,16 +233,12 @@ func TestRightsAtCommit(t *testing.T) {
 					t.Errorf("the approval is %s, want pending", got.State)
 				}
 				w.tools.release()
-				if !w.rested(id) {
-					t.Fatal("the task does not rest")
-				}
+				w.rest(id)
 				if n := w.tools.count("transfer"); n != 0 && err != nil || n != 1 && err == nil {
 					t.Errorf("the tool ran %d times after %v", n, err)
 				}
 				if err != nil { // somebody else still may, at once
-					if err := w.engine.Approvals().Decide(w.ctx(), approver, approval.Answer{ID: question, Verb: approval.Approve}); err != nil {
-						t.Fatal(err)
-					}
+					w.must(w.engine.Approvals().Decide(w.ctx(), approver, approval.Answer{ID: question, Verb: approval.Approve}))
 					w.ended(id)
 				} else if now, _ := tc.renew(t.Context()); !slices.Equal(slices.Sorted(slices.Values(got.Resolution.By.Roles)), slices.Sorted(slices.Values(now.Roles))) {
 					t.Errorf("decided by %+v, want the roles of the commit", got.Resolution.By)
@@ -260,7 +259,6 @@ func barredBy(why string) func(error) bool {
 func TestRightsOfAMessage(t *testing.T) {
 	t.Parallel()
 	w := newMemory(t)
-	w.cfg = engine.Config{}
 	w.start()
 	id := w.ask(alice, 1)
 	question := w.onlyOne(id).ID
@@ -273,8 +271,7 @@ func TestRightsOfAMessage(t *testing.T) {
 		}})
 		return err
 	}
-	remark := w.message(a2a.NewTextPart("what is it?"))
-	remark.TaskID = id
+	remark := w.reply(id, a2a.NewTextPart("what is it?"))
 	if err := send(remark); err != nil || renewed != 0 {
 		t.Errorf("Send() of a remark = %v, authenticated %d times", err, renewed)
 	}
@@ -295,7 +292,6 @@ func TestRightsOfAMessage(t *testing.T) {
 // Two approvers contradict each other at the same moment: both have read the same, both are
 // about to commit. One counts, and the other is told who was first, and what they decided.
 func TestApproversAtTheSameMoment(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		ran := 0
 		for range 8 {
@@ -329,9 +325,7 @@ func TestApproversAtTheSameMoment(t *testing.T) {
 					t.Errorf("the other was told %v, want a conflict with %s", late, first.Subject)
 				}
 			}
-			if !w.rested(id) {
-				t.Fatal("the task does not rest")
-			}
+			w.rest(id)
 			if approved == nil {
 				ran++
 			}
@@ -347,20 +341,15 @@ func TestForeignApproval(t *testing.T) {
 	t.Parallel()
 	counter := &storetest.Counted{}
 	w := newMemory(t)
-	w.cfg = engine.Config{}
-	w.start()
-	w.stop()
 	w.wrap = func(h store.Handle) store.Handle { counter.Handle = h; return counter }
-	w.restart()
+	w.start()
 	missing := "019b7c00-0000-7000-8000-0000ffffffff"
 	tasks := map[string]string{
 		"pending": string(w.ask(alice, 1)), "other tenant": string(w.ask(auth.Principal{Tenant: "other", Subject: "bob", Roles: alice.Roles, Method: "test"}, 2)),
 		"anonymous": string(w.ask(auth.Anonymous(), 3)),
 	}
 	ended := w.ask(alice, 4)
-	if err := w.engine.Approvals().Decide(w.ctx(), alice, approval.Answer{ID: w.onlyOne(ended).ID, Verb: approval.Reject}); err != nil {
-		t.Fatal(err)
-	}
+	w.must(w.engine.Approvals().Decide(w.ctx(), alice, approval.Answer{ID: w.onlyOne(ended).ID, Verb: approval.Reject}))
 	w.ended(ended)
 	tasks["decided"] = string(ended)
 	all := w.engine.Approvals()
@@ -379,7 +368,7 @@ func TestForeignApproval(t *testing.T) {
 				return nil, all.Decide(w.ctx(), by, approval.Answer{ID: id + ".a1", Verb: approval.Edit, Args: json.RawMessage(`{}`), Digest: "x"})
 			},
 			"a message": func(id string) (any, error) {
-				_, err := w.engine.Send(w.ctx(), engine.Send{By: by, Message: w.decision(a2a.TaskID(id), approve(id+".a1"))})
+				_, err := w.sendAs(by, w.decision(a2a.TaskID(id), approve(id+".a1")))
 				return nil, err
 			},
 		} {
@@ -397,7 +386,5 @@ func TestForeignApproval(t *testing.T) {
 			}
 		}
 	}
-	if n := w.tools.count("transfer"); n != 0 {
-		t.Errorf("a tool ran %d times", n)
-	}
+	w.wantRuns("transfer", 0)
 }

@@ -14,108 +14,36 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/task"
-	"a2a-server/task/engine"
 	"a2a-server/tool"
 )
-
-// A tool that ignores its time-out is entered once, whatever it declares. When a
-// repetition would do no harm its call has failed, and says so; else a person says
-// what came of it.
-func TestIgnoredTimeoutIsNotRepeated(t *testing.T) {
-	t.Parallel()
-	for _, is := range []tool.Annotations{
-		{}, {ReadOnly: true}, {Idempotent: true}, {ReadOnly: true, Idempotent: true},
-		{Destructive: true}, {Idempotent: true, Destructive: true},
-	} {
-		for _, gated := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%+v gated %t", is, gated), func(t *testing.T) {
-				t.Parallel()
-				eachDisk(t, func(t *testing.T, w *world) {
-					runs := newCounted()
-					t.Cleanup(runs.open)
-					w.tools.extra = []tool.Tool{&fake{name: "deaf", gated: gated, is: is, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-						runs.enter(ctx)
-						runs.hold()
-						return map[string]any{"late": true}, nil
-					}}}
-					seen := newWitness()
-					w.cfg.Planner = seen
-					w.cfg.Limits = task.Limits{ToolTimeout: 20 * time.Millisecond, ToolGrace: 20 * time.Millisecond}
-					w.start()
-					id := w.begin(w.calls("deaf", args{}))
-					if gated {
-						if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-							t.Fatal(err)
-						}
-					}
-					if !w.rested(id) {
-						t.Fatalf("the task is at work forever; the tool was entered %d times", runs.count())
-					}
-					if n := runs.count(); n != 1 {
-						t.Errorf("the tool was entered %d times, want 1", n)
-					}
-					if is.ReadOnly || is.Idempotent {
-						w.wantState(w.get(id), a2a.TaskStateFailed)
-						if r := w.mustResult(seen, id, "c1.1"); r.Outcome != task.OutcomeError || !strings.Contains(r.Error, "did not end in time") {
-							t.Errorf("the planner was told %s, %q; want an error that says that the tool did not end in time", r.Outcome, r.Error)
-						}
-					} else {
-						w.wantState(w.get(id), a2a.TaskStateInputRequired)
-						if a := w.onlyOne(id); a.Kind != approval.KindOutcome {
-							t.Errorf("a person is asked about the %s, want the outcome", a.Kind)
-						}
-					}
-					runs.open()
-					w.until("the late result is recorded", func() bool { return w.audit("finished_late") > 0 })
-					if n := runs.count(); n != 1 {
-						t.Errorf("the tool was entered %d times in the end, want 1", n)
-					}
-				})
-			})
-		}
-	}
-}
 
 // Runs that do not end are counted by tool: one that has too many of them is not
 // entered any more, and all others are. When its runs end, it is entered again.
 func TestAbandonedRunsAreCountedByTool(t *testing.T) {
 	t.Parallel()
 	for _, is := range []tool.Annotations{{}, {ReadOnly: true}, {Idempotent: true}} {
-		t.Run(fmt.Sprintf("%+v", is), func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				runs := newCounted()
-				t.Cleanup(runs.open)
-				w.tools.extra = []tool.Tool{&fake{name: "deaf", is: is, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-					runs.enter(ctx)
-					runs.hold()
-					return map[string]any{"late": true}, nil
-				}}}
-				const limit = 8
-				seen := newWitness()
-				w.cfg.Planner = seen
-				w.cfg.Limits = task.Limits{ToolTimeout: 10 * time.Millisecond, ToolGrace: 10 * time.Millisecond, Abandoned: limit}
-				w.start()
-				for n := range limit {
-					id := w.begin(w.calls("deaf", args{}))
-					if !w.rested(id) || runs.count() != n+1 {
-						t.Fatalf("after task %d the tool was entered %d times, and the task is %s", n+1, runs.count(), w.get(id).Status.State)
-					}
-				}
-				id := w.send(w.calls("deaf", args{})).ID
-				w.wantState(w.get(id), a2a.TaskStateFailed)
-				if r := w.mustResult(seen, id, "c1.1"); r.Outcome != task.OutcomeError || !strings.Contains(r.Error, "deaf") {
-					t.Errorf("the planner was told %s, %q; want an error that names the tool", r.Outcome, r.Error)
-				}
-				if n := runs.count(); n != limit {
-					t.Errorf("the tool was entered %d times, want %d", n, limit)
-				}
-				w.wantState(w.send(w.calls("write", args{"amount": 1, "to": "x"})), a2a.TaskStateCompleted)
-				w.wantState(w.send(w.calls("echo", args{})), a2a.TaskStateCompleted)
-				runs.open()
-				w.until("the tool is entered again", func() bool {
-					return w.send(w.calls("deaf", args{})).Status.State == a2a.TaskStateCompleted
-				})
+		runOnEachDisk(t, fmt.Sprintf("%+v", is), func(t *testing.T, w *world) {
+			runs := w.counted()
+			w.tools.extra = []tool.Tool{&fake{name: "deaf", is: is, call: runs.holds}}
+			const limit = 8
+			seen := w.witness()
+			w.cfg.Limits = task.Limits{ToolTimeout: 10 * time.Millisecond, ToolGrace: 10 * time.Millisecond, Abandoned: limit}
+			w.start()
+			for n := range limit {
+				w.rest(w.begin(w.calls("deaf", args{})))
+				runs.want(t, n+1)
+			}
+			id := w.send(w.calls("deaf", args{})).ID
+			w.wantState(w.get(id), a2a.TaskStateFailed)
+			if r := w.mustResult(seen, id, "c1.1"); r.Outcome != task.OutcomeError || !strings.Contains(r.Error, "deaf") {
+				t.Errorf("the planner was told %s, %q; want an error that names the tool", r.Outcome, r.Error)
+			}
+			runs.want(t, limit)
+			w.wantState(w.send(w.calls("write", args{"amount": 1, "to": "x"})), a2a.TaskStateCompleted)
+			w.wantState(w.send(w.calls("echo", args{})), a2a.TaskStateCompleted)
+			runs.open()
+			w.until("the tool is entered again", func() bool {
+				return w.send(w.calls("deaf", args{})).Status.State == a2a.TaskStateCompleted
 			})
 		})
 	}
@@ -129,24 +57,17 @@ func TestRepeatsAfterDeathsAreBounded(t *testing.T) {
 	t.Parallel()
 	for _, is := range []tool.Annotations{{ReadOnly: true}, {Idempotent: true}, {ReadOnly: true, Idempotent: true}} {
 		for _, gated := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%+v gated %t", is, gated), func(t *testing.T) {
-				t.Parallel()
-				eachDisk(t, func(t *testing.T, w *world) { repeats(t, w, is, gated, false /* keeps */) })
-			})
+			runOnEachDisk(t, fmt.Sprintf("%+v gated %t", is, gated), func(t *testing.T, w *world) { repeats(t, w, is, gated, false /* keeps */) })
 		}
 	}
 	for _, gated := range []bool{false, true} {
-		t.Run(fmt.Sprintf("checkpoints gated %t", gated), func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) { repeats(t, w, tool.Annotations{}, gated, true /* keeps */) })
-		})
+		runOnEachDisk(t, fmt.Sprintf("checkpoints gated %t", gated), func(t *testing.T, w *world) { repeats(t, w, tool.Annotations{}, gated, true /* keeps */) })
 	}
 }
 
 func repeats(t *testing.T, w *world, is tool.Annotations, gated, keeps bool) {
 	const most = 3
-	runs := newCounted()
-	t.Cleanup(runs.open)
+	runs := w.counted()
 	w.tools.extra = []tool.Tool{&fake{name: "fatal", gated: gated, is: is, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 		n := runs.enter(ctx)
 		if r, ok := tool.Resumed(ctx); ok != (keeps && n > 1) || ok && string(r.State) != fmt.Sprint(n-1) {
@@ -159,36 +80,27 @@ func repeats(t *testing.T, w *world, is tool.Annotations, gated, keeps bool) {
 		}
 		return map[string]any{"ok": true}, runs.holdOr(ctx)
 	}}}
-	var k killer
-	w.wrap = k.wrap
+	k := w.killer()
 	w.cfg.Limits = task.Limits{ToolTimeout: 1000 * time.Hour}
 	w.start()
 	id := w.begin(w.calls("fatal", args{}))
 	if gated {
-		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}))
 	}
 	synctest.Wait()
-	if n := runs.count(); n != 1 {
-		t.Fatalf("the tool was entered %d times, want 1", n)
-	}
+	runs.want(t, 1)
 	var pauses []time.Duration
 	for deaths := 1; ; deaths++ {
 		if deaths > most+1 {
 			t.Fatalf("after %d deaths the call was repeated %d times, want at most %d", deaths-1, runs.count()-1, most)
 		}
 		before := runs.count()
-		k.die()
-		w.restart()
-		synctest.Wait()
+		k.crash()
 		if runs.count() == before && len(w.waiting(id)) > 0 {
 			break
 		}
 		pauses = append(pauses, w.afterPause(t, id, runs, before))
-		if n := runs.count(); n != before+1 {
-			t.Fatalf("death %d: the tool was entered %d times, want %d", deaths, n, before+1)
-		}
+		runs.want(t, before+1)
 	}
 	if n := runs.count() - 1; n != most {
 		t.Errorf("the call was repeated %d times, want %d", n, most)
@@ -201,16 +113,11 @@ func repeats(t *testing.T, w *world, is tool.Annotations, gated, keeps bool) {
 			t.Errorf("the repetitions came after %v, want each pause longer than the one before", pauses)
 		}
 	}
-	asked := w.onlyOne(id)
-	if asked.Kind != approval.KindOutcome {
-		t.Errorf("a person is asked about the %s, want the outcome", asked.Kind)
-	}
+	asked := w.asksOutcome(id)
 	w.wantState(w.get(id), a2a.TaskStateInputRequired)
 	runs.open()
 	w.wantState(w.send(w.decision(id, approve(asked.ID))), a2a.TaskStateCompleted)
-	if n := runs.count(); n != most+2 {
-		t.Errorf("the tool was entered %d times in the end, want %d", n, most+2)
-	}
+	runs.want(t, most+2)
 }
 
 // afterPause lets the pause of a call pass, if it has one, with a restart in its
@@ -231,8 +138,7 @@ func (w *world) afterPause(t *testing.T, id a2a.TaskID, runs *counted, before in
 	if runs.count() != before {
 		t.Errorf("a restart cut the pause of %v short", pause)
 	}
-	time.Sleep(pause - pause/2 + 10*time.Millisecond)
-	synctest.Wait()
+	pass(pause - pause/2 + 10*time.Millisecond)
 	return pause
 }
 
@@ -244,24 +150,20 @@ func TestOneOfManyDecidersCounts(t *testing.T) {
 	t.Parallel()
 	for _, atWork := range []bool{false, true} {
 		for _, reads := range []bool{false, true} {
-			t.Run(fmt.Sprintf("at work %t, reads %t", atWork, reads), func(t *testing.T) {
-				t.Parallel()
-				eachDisk(t, func(t *testing.T, w *world) {
-					rounds := 12
-					if testing.Short() {
-						rounds = 3
-					}
-					w.tools.extra = []tool.Tool{&fake{name: "pay", gated: true, is: tool.Annotations{ReadOnly: reads}, call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
-						w.tools.ran(ctx, "pay", a)
-						return map[string]any{"paid": a}, nil
-					}}}
-					w.start()
-					for range rounds {
-						w.tools.reset()
-						oneCounts(t, w, atWork)
-						w.tools.release()
-					}
-				})
+			runOnEachDisk(t, fmt.Sprintf("at work %t, reads %t", atWork, reads), func(t *testing.T, w *world) {
+				rounds := 12
+				if testing.Short() {
+					rounds = 3
+				}
+				w.startTools(&fake{name: "pay", gated: true, is: tool.Annotations{ReadOnly: reads}, call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
+					w.tools.ran(ctx, "pay", a)
+					return map[string]any{"paid": a}, nil
+				}})
+				for range rounds {
+					w.tools.reset()
+					oneCounts(t, w, atWork)
+					w.tools.release()
+				}
 			})
 		}
 	}
@@ -283,8 +185,8 @@ func oneCounts(t *testing.T, w *world, atWork bool) {
 		pairs = append(pairs, "block", args{})
 	}
 	id := w.begin(w.calls(pairs...))
-	if !atWork && !w.rested(id) {
-		t.Fatal("the task does not rest")
+	if !atWork {
+		w.rest(id)
 	}
 	question := w.onlyOne(id).ID
 	opinions := make([]opinion, many)
@@ -318,7 +220,7 @@ func oneCounts(t *testing.T, w *world, atWork bool) {
 			o := &opinions[i]
 			<-now
 			if messages[i] != nil {
-				_, o.err = w.engine.Send(w.ctx(), engine.Send{By: alice, Message: messages[i]})
+				_, o.err = w.sendAs(alice, messages[i])
 			} else {
 				o.err = w.decide(o.by, id, o.answer)
 			}
@@ -340,9 +242,7 @@ func oneCounts(t *testing.T, w *world, atWork bool) {
 		t.Fatalf("nobody's decision counted: %v", opinions[0].err)
 	}
 	w.tools.release()
-	if !w.rested(id) {
-		t.Fatal("the task is at work forever")
-	}
+	w.rest(id)
 	got := w.asked(id)[0]
 	if got.State != winner.state || got.Resolution == nil || got.Resolution.Verb != winner.answer.Verb || got.Resolution.By.Subject != winner.by.Subject {
 		t.Errorf("the approval is %s by %+v, want %s by %s", got.State, got.Resolution, winner.state, winner.by.Subject)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -92,6 +93,14 @@ func newSessionWorld(w *world) *sessionWorld {
 		}
 		return args{}, nil
 	}
+	fill := func(ctx tool.Context, a map[string]any) error {
+		var key string
+		var n int
+		if _, err := fmt.Sscan(arg(a), &key, &n); err != nil {
+			return err
+		}
+		return errors.Join(ctx.State().Set("temp:filled", key), ctx.State().Set(key, strings.Repeat("x", n)))
+	}
 	w.tools.extra = append(w.tools.extra,
 		&fake{name: "set", call: set},
 		&fake{name: "setfail", call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
@@ -110,21 +119,9 @@ func newSessionWorld(w *world) *sessionWorld {
 			s.note(ctx)
 			return args{}, nil
 		}},
-		&fake{name: "fill", call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
-			var key string
-			var n int
-			if _, err := fmt.Sscan(arg(a), &key, &n); err != nil {
-				return nil, err
-			}
-			return args{}, errors.Join(ctx.State().Set("temp:filled", key), ctx.State().Set(key, strings.Repeat("x", n)))
-		}},
+		&fake{name: "fill", call: func(ctx tool.Context, a map[string]any) (map[string]any, error) { return args{}, fill(ctx, a) }},
 		&fake{name: "fillfail", call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
-			var key string
-			var n int
-			if _, err := fmt.Sscan(arg(a), &key, &n); err != nil {
-				return nil, err
-			}
-			return nil, errors.Join(ctx.State().Set("temp:filled", key), ctx.State().Set(key, strings.Repeat("x", n)), errTool)
+			return nil, errors.Join(fill(ctx, a), errTool)
 		}},
 		&fake{name: "many", call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
 			var from, to int
@@ -204,7 +201,6 @@ func (s *sessionWorld) want(got []string, want ...string) {
 // What a call sets is there for later calls of its task, and for later tasks of its
 // context and owner; but for what belongs to the task.
 func TestStateOfContext(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		s := newSessionWorld(w)
 		w.start()
@@ -236,43 +232,9 @@ func TestStateOfContext(t *testing.T) {
 	})
 }
 
-// Calls of one step that end in one batch, or in several, leave one state.
-func TestStateOfParallelCalls(t *testing.T) {
-	t.Parallel()
-	eachDisk(t, func(t *testing.T, w *world) {
-		s := newSessionWorld(w)
-		w.start()
-		var step, want []string
-		for i := range 10 {
-			step = append(step, fmt.Sprintf("set k%d=%d", i, i))
-			want = append(want, fmt.Sprintf("k%d=%d", i, i))
-		}
-		for range 3 {
-			s.want(s.run(alice, "c", strings.Join(step, " | "), "get"), strings.Join(want, " "))
-			s.want(s.run(alice, "c", "get"), strings.Join(want, " "))
-		}
-	})
-}
-
-// A call that is suspended sets nothing, and sees what others have set when it resumes.
-func TestStateOfSuspendedCall(t *testing.T) {
-	t.Parallel()
-	eachDisk(t, func(t *testing.T, w *world) {
-		s := newSessionWorld(w)
-		w.start()
-		waits := w.await(s.begin(alice, "c", "asks lost=1"))
-		w.wantState(waits, a2a.TaskStateInputRequired)
-		s.want(s.run(alice, "c", "get", "set other=1"), "")
-		w.restart()
-		w.wantState(w.send(w.decision(waits.ID, approve(w.pending(waits)[0]))), a2a.TaskStateCompleted)
-		s.want(s.gets(waits.ID), "other=1")
-	})
-}
-
 // A task that is running sees, at its next call, what another task has set meanwhile; and
 // what it sets itself counts from then on.
 func TestStateOfTasksAtOnce(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		s := newSessionWorld(w)
 		entered, leave := make(chan struct{}), make(chan struct{})
@@ -287,9 +249,7 @@ func TestStateOfTasksAtOnce(t *testing.T) {
 		w.start()
 		long := s.begin(alice, "", "set a=long", "hold", "get", "hold a", "get", "set a=last", "get")
 		v, err := w.engine.Get(w.ctx(), alice, long.Task.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.must(err)
 		<-entered
 		s.want(s.run(alice, v.ContextID(), "get", "set a=other b=other"), "a=long")
 		leave <- struct{}{}
@@ -305,7 +265,6 @@ func TestStateOfTasksAtOnce(t *testing.T) {
 // The state of a context is bounded. A call beyond the limit ends with an error that says
 // so, and nothing that it has set is kept.
 func TestStateOfContextIsBounded(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		s := newSessionWorld(w)
 		w.start()
@@ -364,7 +323,6 @@ func TestStateOfContextIsBounded(t *testing.T) {
 // Tasks that set something at the same time cannot exceed the bound together: the store
 // decides, and the call that comes too late ends with an error.
 func TestStateBoundOfTasksAtOnce(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		const tasks = 6
 		s := newSessionWorld(w)
@@ -377,8 +335,18 @@ func TestStateBoundOfTasksAtOnce(t *testing.T) {
 			return args{}, errors.Join(ctx.State().Set("temp:own", key), ctx.State().Set(key, strings.Repeat("x", 20_000)))
 		}})
 		w.cfg.Limits.Turns, w.cfg.Limits.TurnsPerCaller = 2*tasks, 2*tasks
+		var queued sync.WaitGroup // the first batches with state: none was made after another was durable
+		queued.Add(tasks)
+		var missing atomic.Int32
+		missing.Store(tasks)
 		w.wrap = func(h store.Handle) store.Handle {
-			return &meeting{Handle: h, missing: tasks, met: make(chan struct{})}
+			return &onAppend{h, func(b *store.Batch) (*store.Batch, error) {
+				if b.HasContextRows() && missing.Add(-1) >= 0 {
+					queued.Done()
+					queued.Wait()
+				}
+				return b, nil
+			}}
 		}
 		w.start()
 		var all []*engine.Sent
@@ -406,27 +374,6 @@ func TestStateBoundOfTasksAtOnce(t *testing.T) {
 			t.Errorf("the state has %d keys, want 3", strings.Count(got, "="))
 		}
 	})
-}
-
-// meeting is a store whose first batches with state are queued together: none of them was
-// made after another was durable.
-type meeting struct {
-	store.Handle
-	mu      sync.Mutex
-	missing int
-	met     chan struct{}
-}
-
-func (m *meeting) Append(ctx context.Context, b *store.Batch) *store.Commit {
-	if b.HasContextRows() {
-		m.mu.Lock()
-		if m.missing--; m.missing == 0 {
-			close(m.met)
-		}
-		m.mu.Unlock()
-		<-m.met
-	}
-	return m.Handle.Append(ctx, b)
 }
 
 // Keys that cannot be stored are refused at once.
@@ -501,7 +448,6 @@ func (c *countingRows) take() (reads, puts int) {
 // A call that changes no state costs none: a task in a context of its own reads nothing,
 // whatever other contexts keep, and one in a context that its client names reads it once.
 func TestStateCostsNothing(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		s := newSessionWorld(w)
 		var c *countingRows
@@ -528,7 +474,6 @@ func TestStateCostsNothing(t *testing.T) {
 
 // A task whose context cannot be read does not run without its state.
 func TestStateThatCannotBeRead(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		s := newSessionWorld(w)
 		var c *countingRows
@@ -544,11 +489,11 @@ func TestStateThatCannotBeRead(t *testing.T) {
 			fail(failure)
 			m := w.message(a2a.NewTextPart("get"))
 			m.ContextID = "c"
-			if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m}); !errors.Is(err, failure) {
+			if _, err := w.sendAs(alice, m); !errors.Is(err, failure) {
 				t.Errorf("Send() to a context that cannot be read = %v, want %v", err, failure)
 			}
 			answer := w.decision(waits.ID, approve(w.pending(waits)[0]))
-			if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: answer}); !errors.Is(err, failure) {
+			if _, err := w.sendAs(alice, answer); !errors.Is(err, failure) {
 				t.Errorf("Send() of a decision in a context that cannot be read = %v, want %v", err, failure)
 			}
 			s.want(s.run(alice, "", "get"), "") // others are not affected
@@ -561,7 +506,6 @@ func TestStateThatCannotBeRead(t *testing.T) {
 
 // A task whose state an earlier server kept in its log alone still has it.
 func TestStateOfEarlierServer(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		s := newSessionWorld(w)
 		strip := true
@@ -579,7 +523,6 @@ func TestStateOfEarlierServer(t *testing.T) {
 
 // The state of a context ends with its last task.
 func TestStateEndsWithLastTask(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		s := newSessionWorld(w)
 		w.start()
@@ -587,9 +530,7 @@ func TestStateEndsWithLastTask(t *testing.T) {
 		remove := func(id a2a.TaskID) {
 			t.Helper()
 			parsed, _ := store.ParseTaskID(string(id))
-			if err := w.store.Delete(w.ctx(), store.System(), parsed, nil); err != nil {
-				t.Fatal(err)
-			}
+			w.must(w.store.Delete(w.ctx(), store.System(), parsed, nil))
 		}
 		remove(first.ID)
 		third := w.await(s.begin(alice, "c", "get"))

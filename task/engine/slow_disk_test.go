@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"strings"
 	"sync"
 	"testing"
@@ -66,6 +65,13 @@ func (d *slowDisk) let(i int) {
 	q.commit.Answer(r, err)
 }
 
+// drain commits all that waits, and what comes of it, once nothing else can happen.
+func (d *slowDisk) drain() {
+	for synctest.Wait(); d.waiting() > 0; synctest.Wait() {
+		d.let(0)
+	}
+}
+
 // release commits all that waits, and holds nothing any more.
 func (d *slowDisk) release() {
 	for d.waiting() > 0 {
@@ -78,8 +84,8 @@ func (d *slowDisk) release() {
 
 // onSlowDisk runs a test in a bubble, on a slow disk that is not held yet.
 func onSlowDisk(t *testing.T, test func(t *testing.T, w *world, d *slowDisk)) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newMemory(t)
+	t.Helper()
+	inMemory(t, func(t *testing.T, w *world) {
 		d := &slowDisk{}
 		w.wrap = func(h store.Handle) store.Handle {
 			d.Handle = h
@@ -109,7 +115,6 @@ func TestToolIsEnteredAfterItsStartIsDurable(t *testing.T) {
 		"a later step":     {[]any{"block", args{}}, func(w *world, _ a2a.TaskID) { w.tools.release() }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
 				entered, early := 0, 0
 				call := func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -133,9 +138,7 @@ func TestToolIsEnteredAfterItsStartIsDurable(t *testing.T) {
 				synctest.Wait()
 				d.hold()
 				go play.goOn(w, id)
-				for synctest.Wait(); d.waiting() > 0; synctest.Wait() {
-					d.let(0)
-				}
+				d.drain()
 				if entered != 1 || early > 0 {
 					t.Errorf("the tool was entered %d times, %d times before its start was durable", entered, early)
 				}
@@ -162,34 +165,27 @@ func (d *slowDisk) started(id, call string) bool {
 // A tool that streams runs ahead of the disk by a window, and waits for it then. What it
 // has handed over is shown when the disk has it.
 func TestToolIsAheadOfTheDiskByAWindow(t *testing.T) {
-	t.Parallel()
 	onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
 		const chunk, window, all = 1000, 20_000, 500
 		handed := 0
-		w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "pour"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
-			return func(yield func(*tool.Result, error) bool) {
-				d.hold()
-				for range all {
-					if !yield(&tool.Result{Content: strings.Repeat("x", chunk), Streaming: true}, nil) {
-						return
-					}
-					handed++
-				}
-			}
-		}}}
 		w.cfg.Limits = task.Limits{Window: window}
-		w.start()
-		id := w.begin(w.calls("pour", args{}))
-		synctest.Wait()
+		w.startTools(&streamer{fake: fake{name: "pour"}, stream: func(_ tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
+			d.hold()
+			for range all {
+				if !yield(piece(strings.Repeat("x", chunk)), nil) {
+					return
+				}
+				handed++
+			}
+		}})
+		id := w.begun(alice, w.calls("pour", args{}))
 		if most := (window/chunk + 1) * 4; handed == 0 || handed > most {
 			t.Errorf("the tool has handed over %d chunks to a disk that takes none, want at most %d", handed, most)
 		}
 		if got := w.get(id); len(got.Artifacts) > 0 {
 			t.Errorf("%d chunks are shown that the disk does not have", len(got.Artifacts[0].Parts))
 		}
-		for synctest.Wait(); d.waiting() > 0; synctest.Wait() {
-			d.let(0)
-		}
+		d.drain()
 		got := w.ended(id)
 		if w.wantState(got, a2a.TaskStateCompleted); len(got.Artifacts[0].Parts) != all {
 			t.Errorf("the artifact has %d parts, want %d", len(got.Artifacts[0].Parts), all)
@@ -200,23 +196,17 @@ func TestToolIsAheadOfTheDiskByAWindow(t *testing.T) {
 // A turn that waits for the disk before it reads its task back keeps no other turn from
 // reading its own.
 func TestReadingBackWaitsForNoOtherTask(t *testing.T) {
-	t.Parallel()
 	onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
 		gates := map[string]chan struct{}{"first": make(chan struct{}), "second": make(chan struct{})}
-		w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "pour"}, stream: func(_ tool.Context, a map[string]any) iter.Seq2[*tool.Result, error] {
-			gate := gates[fmt.Sprint(a["gate"])]
-			return func(yield func(*tool.Result, error) bool) {
-				for range 100 {
-					yield(&tool.Result{Content: strings.Repeat("x", 10_000), Streaming: true}, nil)
-				}
-				for range gate {
-					yield(&tool.Result{Content: "piece", Streaming: true}, nil)
-				}
+		w.startTools(&streamer{fake: fake{name: "pour"}, stream: func(_ tool.Context, a map[string]any, yield func(*tool.Result, error) bool) {
+			for range 100 {
+				yield(piece(strings.Repeat("x", 10_000)), nil)
 			}
-		}}}
-		w.start()
-		first, second := w.begin(w.calls("pour", args{"gate": "first"})), w.begin(w.calls("pour", args{"gate": "second"}))
-		synctest.Wait()
+			for range gates[fmt.Sprint(a["gate"])] {
+				yield(piece("piece"), nil)
+			}
+		}})
+		first, second := w.begin(w.calls("pour", args{"gate": "first"})), w.begun(alice, w.calls("pour", args{"gate": "second"}))
 		d.hold()
 		gates["first"] <- struct{}{}
 		synctest.Wait()
@@ -230,123 +220,9 @@ func TestReadingBackWaitsForNoOtherTask(t *testing.T) {
 		if n := d.waiting(); n != 2 {
 			t.Errorf("%d batches wait, want the result of the second task, too", n)
 		}
-		for ; d.waiting() > 0; synctest.Wait() {
-			d.let(0)
-		}
+		d.drain()
 		for _, id := range []a2a.TaskID{first, second} {
 			w.wantState(w.get(id), a2a.TaskStateCompleted)
 		}
 	})
-}
-
-// What a tool hands over while two batches of its chunks are on their way is taken as soon
-// as they are not, also if a decision comes between.
-func TestOutcomeBesideADecisionIsTaken(t *testing.T) {
-	t.Parallel()
-	onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
-		more := make(chan struct{})
-		w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "pour"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
-			return func(yield func(*tool.Result, error) bool) {
-				for range 2 {
-					<-more
-					yield(&tool.Result{Content: "piece", Streaming: true}, nil)
-				}
-				<-more
-			}
-		}}}
-		w.start()
-		id := w.begin(w.calls("pour", args{}, "transfer", args{"amount": 1, "to": "x"}))
-		synctest.Wait()
-		asked := w.onlyOne(id)
-		d.hold()
-		for range 3 { // two pieces, and the outcome
-			more <- struct{}{}
-			synctest.Wait()
-		}
-		if n := d.waiting(); n != 2 {
-			t.Fatalf("%d batches wait, want those of the pieces", n)
-		}
-		go func() {
-			if err := w.decide(alice, id, approval.Answer{ID: asked.ID, Verb: approval.Reject}); err != nil {
-				t.Error(err)
-			}
-		}()
-		synctest.Wait()
-		d.let(2)
-		for synctest.Wait(); d.waiting() > 0; synctest.Wait() {
-			d.let(0)
-		}
-		w.wantState(w.get(id), a2a.TaskStateCompleted)
-	})
-}
-
-// A result whose batch comes after the end of its task is not lost: it is recorded as
-// late.
-func TestResultThatIsOvertakenIsLate(t *testing.T) {
-	t.Parallel()
-	onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
-		w.start()
-		id := w.begin(w.calls("block", args{}))
-		synctest.Wait()
-		d.hold()
-		w.tools.release()
-		synctest.Wait()
-		if n := d.waiting(); n != 1 {
-			t.Fatalf("%d batches wait, want that of the result", n)
-		}
-		go func() {
-			if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-				t.Error(err)
-			}
-		}()
-		synctest.Wait()
-		d.let(1)
-		for synctest.Wait(); d.waiting() > 0; synctest.Wait() {
-			d.let(0)
-		}
-		w.wantState(w.get(id), a2a.TaskStateCanceled)
-		if n := w.audit("finished_late"); n != 1 {
-			t.Errorf("%d late results are audited, want 1", n)
-		}
-	})
-}
-
-// Of two decisions that were computed from the same log one counts; the other is looked
-// at again, on top of the first.
-func TestDecisionThatIsOvertakenIsMadeAgain(t *testing.T) {
-	t.Parallel()
-	for _, atWork := range []bool{false, true} {
-		t.Run(fmt.Sprintf("at work %t", atWork), func(t *testing.T) {
-			t.Parallel()
-			onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
-				w.start()
-				pairs := []any{"transfer", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 2, "to": "x"}}
-				if atWork {
-					pairs = append(pairs, "block", args{})
-				}
-				id := w.begin(w.calls(pairs...))
-				synctest.Wait()
-				asked := w.waiting(id)
-				d.hold()
-				for _, a := range asked {
-					go func() {
-						if err := w.decide(alice, id, approval.Answer{ID: a.ID, Verb: approval.Approve}); err != nil {
-							t.Errorf("to approve %s = %v", a.ID, err)
-						}
-					}()
-				}
-				for synctest.Wait(); d.waiting() > 0; synctest.Wait() {
-					d.let(0)
-				}
-				w.tools.release()
-				for synctest.Wait(); d.waiting() > 0; synctest.Wait() {
-					d.let(0)
-				}
-				w.wantState(w.get(id), a2a.TaskStateCompleted)
-				if n := w.tools.count("transfer"); n != 2 {
-					t.Errorf("transfer ran %d times, want 2", n)
-				}
-			})
-		})
-	}
 }

@@ -1,10 +1,8 @@
 package engine_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -13,20 +11,16 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 
-	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
-	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
-	"a2a-server/tool"
 )
 
 // A turn lets go of what it has published beyond a bound. What is stored, shown and
 // moved on from is the same: the whole, whether it is folded from a snapshot or from
 // the first event.
 func TestLargeTask(t *testing.T) {
-	t.Parallel()
 	const n = 20_000 // chunks, 400 KiB in a view
 	onEach(t, func(t *testing.T, w *world) {
 		got := w.send(w.calls("stream", args{"n": n}, "transfer", args{"amount": 1, "to": "x"}))
@@ -36,6 +30,7 @@ func TestLargeTask(t *testing.T) {
 		if err != nil || v.Header.Snapshot < n/4 {
 			t.Fatalf("the newest snapshot is of %d events of %d, %v; want one that is of more", v.Header.Snapshot, v.Header.Seq, err)
 		}
+		w.restart()
 		got = w.send(w.decision(got.ID, approve(w.pending(got)[0])))
 		w.wantState(got, a2a.TaskStateCompleted)
 		if len(got.Artifacts) != 2 || len(got.Artifacts[0].Parts) != n {
@@ -55,60 +50,18 @@ func TestLargeTask(t *testing.T) {
 	})
 }
 
-// What a stream contains does not depend on whether its last chunk was out before
-// its tool returned.
-func TestStreamIsClosed(t *testing.T) {
-	t.Parallel()
-	for _, early := range []bool{true, false} {
-		out := make(chan struct{})
-		w := &world{t: t, disk: &memDisk{memstore.New()}, tools: newToolbox()}
-		slow := &streamer{fake: fake{name: "slow"}}
-		slow.stream = func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
-			return func(yield func(*tool.Result, error) bool) {
-				if yield(&tool.Result{Content: "one", Streaming: true}, nil) && yield(&tool.Result{Content: "two", Streaming: true}, nil) && early {
-					<-out
-				}
-			}
-		}
-		w.tools.extra = []tool.Tool{slow}
-		w.start()
-		t.Cleanup(func() { w.stop() })
-		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("slow", args{})})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if early {
-			w.until("both chunks are out", func() bool {
-				a := w.get(a2a.TaskID(sent.Task.String())).Artifacts
-				return len(a) == 1 && len(a[0].Parts) == 2
-			})
-			close(out)
-		}
-		got := w.await(sent)
-		w.wantState(got, a2a.TaskStateCompleted)
-		if n := len(got.Artifacts[0].Parts); n != 2 {
-			t.Errorf("last chunk out early: %t: the artifact has %d parts, want 2", early, n)
-		}
-	}
-}
-
 // A snapshot is a cache: one that cannot be read is as none.
 func TestUnreadableSnapshot(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		id := mustID(got.ID)
 		v, err := w.store.Read(w.ctx(), engine.ScopeFor(alice, auth.Read), id, store.AtSnapshot(), store.Limit{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.must(err)
 		rev := v.Header.Rev
 		_, err = w.store.Append(w.ctx(), &store.Batch{
 			Scope: store.System(), Task: id, Rev: &rev, Snapshot: &store.Snapshot{After: v.Header.Seq, Rev: rev, Bytes: []byte("of a program to come")},
 		}).Wait()
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.must(err)
 		if v, err = w.store.Read(w.ctx(), engine.ScopeFor(alice, auth.Read), id, store.AtSnapshot(), store.Limit{}); err != nil || v.Snapshot == nil {
 			t.Fatalf("the store has no snapshot, %v", err)
 		}
@@ -117,46 +70,6 @@ func TestUnreadableSnapshot(t *testing.T) {
 		}
 		w.wantState(w.send(w.decision(got.ID, approve(w.pending(got)[0]))), a2a.TaskStateCompleted)
 	})
-}
-
-// A turn that has left lets go of the engine's context: one that is held there for
-// each task of a process is a leak.
-func TestTurnIsLetGo(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
-		for _, name := range []string{"write", "echo", "transfer"} {
-			sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls(name, args{"amount": 1, "to": "x"})})
-			if err != nil {
-				t.Fatal(err)
-			}
-			w.await(sent)
-			if !sent.Ended(w.ctx()) {
-				t.Errorf("the turn of %s has left, and its context has not ended", name)
-			}
-		}
-	})
-}
-
-// weighed is a store that weighs what it is given.
-type weighed struct {
-	store.Handle
-	mu                        sync.Mutex
-	batches, snapshots        int
-	eventBytes, snapshotBytes int
-}
-
-func (s *weighed) Append(ctx context.Context, b *store.Batch) *store.Commit {
-	s.mu.Lock()
-	s.batches++
-	for i := range b.Events {
-		s.eventBytes += len(b.Events[i].Data)
-	}
-	if b.Snapshot != nil {
-		s.snapshots++
-		s.snapshotBytes += len(b.Snapshot.Bytes) + len(b.Snapshot.Bulk)
-	}
-	s.mu.Unlock()
-	return s.Handle.Append(ctx, b)
 }
 
 // Snapshots never outweigh events, whatever a task consists of, and in however many
@@ -181,53 +94,49 @@ func TestSnapshotsDoNotOutweighEvents(t *testing.T) {
 		"status":   {say, "write", `{"amount":1,"to":"x"}`},
 		"calls":    {none, "write", fmt.Sprintf(`{"amount":1,"to":%q}`, text)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachDisk(t, func(t *testing.T, w *world) {
-				var scale *weighed
-				w.wrap = func(h store.Handle) store.Handle {
-					scale = &weighed{Handle: h}
-					return scale
-				}
-				w.cfg.Planner = &stepper{n: 120, inline: true, step: func(i int) *task.Step {
-					return &task.Step{Output: tc.output(i), Calls: []task.PlannedCall{{Tool: tc.tool, Args: []byte(tc.args)}}}
+		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+			var mu sync.Mutex
+			var batches, snapshots, eventBytes, snapshotBytes int
+			w.wrap = func(h store.Handle) store.Handle {
+				return &onAppend{h, func(b *store.Batch) (*store.Batch, error) {
+					mu.Lock()
+					defer mu.Unlock()
+					batches++
+					for i := range b.Events {
+						eventBytes += len(b.Events[i].Data)
+					}
+					if b.Snapshot != nil {
+						snapshots++
+						snapshotBytes += len(b.Snapshot.Bytes) + len(b.Snapshot.Bulk)
+					}
+					return b, nil
 				}}
-				w.start()
-				w.wantState(w.ended(w.begin(w.message(a2a.NewTextPart("go")))), a2a.TaskStateCompleted)
-				w.stop()
-				if scale.batches < 120 || scale.eventBytes < 400<<10 {
-					t.Fatalf("the task has %d KiB of events in %d batches, want at least 400 in 120", scale.eventBytes>>10, scale.batches)
-				}
-				if scale.snapshots == 0 {
-					t.Error("there was no snapshot")
-				}
-				// Those of the fold weigh at most twice the events, as when one was made just
-				// now; those of artifacts, which are no more than half of the events, once.
-				if scale.snapshotBytes >= 3*scale.eventBytes {
-					t.Errorf("%d snapshots of %d KiB for %d KiB of events in %d batches, want less than three times the events",
-						scale.snapshots, scale.snapshotBytes>>10, scale.eventBytes>>10, scale.batches)
-				}
-			})
+			}
+			w.cfg.Planner = &stepper{n: 120, inline: true, step: func(i int) *task.Step {
+				return &task.Step{Output: tc.output(i), Calls: []task.PlannedCall{{Tool: tc.tool, Args: []byte(tc.args)}}}
+			}}
+			w.start()
+			w.wantState(w.ended(w.begin(w.message(a2a.NewTextPart("go")))), a2a.TaskStateCompleted)
+			w.stop()
+			if batches < 120 || eventBytes < 400<<10 {
+				t.Fatalf("the task has %d KiB of events in %d batches, want at least 400 in 120", eventBytes>>10, batches)
+			}
+			if snapshots == 0 {
+				t.Error("there was no snapshot")
+			}
+			// Those of the fold weigh at most twice the events, as when one was made just
+			// now; those of artifacts, which are no more than half of the events, once.
+			if snapshotBytes >= 3*eventBytes {
+				t.Errorf("%d snapshots of %d KiB for %d KiB of events in %d batches, want less than three times the events",
+					snapshots, snapshotBytes>>10, eventBytes>>10, batches)
+			}
 		})
 	}
-}
-
-// unmarking is a store as an earlier server used it: nothing in it is bulk.
-type unmarking struct{ store.Handle }
-
-func (s *unmarking) Append(ctx context.Context, b *store.Batch) *store.Commit {
-	old := *b
-	old.Snapshot, old.Events = nil, slices.Clone(b.Events)
-	for i := range old.Events {
-		old.Events[i].Bulk = false
-	}
-	return s.Handle.Append(ctx, &old)
 }
 
 // A task that an earlier server began keeps its artifacts when this one continues with it:
 // no snapshot is made without them.
 func TestArtifactsOfAnEarlierServer(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		w.cfg.Planner = &stepper{n: 5, inline: true, step: func(i int) *task.Step {
 			if i%2 == 0 {
@@ -235,24 +144,24 @@ func TestArtifactsOfAnEarlierServer(t *testing.T) {
 			}
 			return &task.Step{Calls: []task.PlannedCall{{Tool: "transfer", Args: json.RawMessage(`{"amount":1,"to":"x"}`)}}}
 		}}
-		w.tools.extra = []tool.Tool{pours(false /* holds */)}
-		w.wrap = func(h store.Handle) store.Handle { return &unmarking{h} }
-		w.start()
-		id := w.begin(w.message(a2a.NewTextPart("go")))
-		rested := func() {
-			t.Helper()
-			if !w.rested(id) {
-				t.Fatal("the task does not come to rest")
-			}
+		w.wrap = func(h store.Handle) store.Handle { // as that server used it: nothing in it is bulk
+			return &onAppend{h, func(b *store.Batch) (*store.Batch, error) {
+				old := *b
+				old.Snapshot, old.Events = nil, slices.Clone(b.Events)
+				for i := range old.Events {
+					old.Events[i].Bulk = false
+				}
+				return &old, nil
+			}}
 		}
-		rested()
+		w.startTools(pours(false /* holds */))
+		id := w.begin(w.message(a2a.NewTextPart("go")))
+		w.rest(id)
 		w.wrap = nil
 		w.restart()
 		for range 2 {
-			if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-				t.Fatal(err)
-			}
-			rested()
+			w.approves(id)
+			w.rest(id)
 			w.restart()
 		}
 		got := w.get(id)

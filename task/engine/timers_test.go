@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,22 +24,10 @@ import (
 // Due work that fails again and again does not hide what is due after it, however
 // much there is of it.
 func TestFailingWorkHidesNothing(t *testing.T) {
-	t.Parallel()
 	eachDisk(t, func(t *testing.T, w *world) {
 		p := policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 30 * time.Millisecond, OnExpiry: approval.ExpiryCancels}})
 		w.start(func(cfg *engine.Config) { cfg.Policy, cfg.Log = p, zerolog.Nop() })
-		parked := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
-		if !w.rested(parked) {
-			t.Fatal("the task does not rest")
-		}
-		rev := w.header(parked).Rev
-		b := &store.Batch{Scope: store.System(), Task: mustID(parked), Rev: &rev}
-		for i := range 2500 {
-			b.Due = append(b.Due, store.DueChange{Time: 1, Kind: "of a program to come", Key: fmt.Appendf(nil, "%d", i)})
-		}
-		if _, err := w.store.Append(w.ctx(), b).Wait(); err != nil {
-			t.Fatal(err)
-		}
+		w.badRows(2500)
 		w.wantState(w.ended(w.begin(w.calls("deadline", args{}))), a2a.TaskStateCanceled)
 	})
 }
@@ -58,14 +45,11 @@ func TestWaitingWorkHidesNothing(t *testing.T) {
 			cfg.Limits = task.Limits{Turns: 1, Queue: 1, ToolTimeout: 1000 * time.Hour}
 		})
 		for range many {
-			w.begin(w.calls("doze", args{}))
-			synctest.Wait()
+			w.begun(alice, w.calls("doze", args{}))
 		}
-		id := w.begin(w.calls("deadline", args{}))
-		synctest.Wait()
+		id := w.begun(alice, w.calls("deadline", args{}))
 		block := w.takeTheTurn()
-		time.Sleep(time.Hour + 2*time.Second)
-		synctest.Wait()
+		pass(time.Hour + 2*time.Second)
 		w.wantState(w.get(id), a2a.TaskStateCanceled)
 		w.tools.release()
 		w.wantState(w.ended(block), a2a.TaskStateCompleted)
@@ -75,8 +59,7 @@ func TestWaitingWorkHidesNothing(t *testing.T) {
 // badRows puts due rows that fail, which are due at once, into a task at rest.
 func (w *world) badRows(n int) {
 	w.t.Helper()
-	parked := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
-	synctest.Wait()
+	parked := w.begun(alice, w.calls("transfer", args{"amount": 1, "to": "x"}))
 	rev := w.header(parked).Rev
 	b := &store.Batch{Scope: store.System(), Task: mustID(parked), Rev: &rev}
 	for i := range n {
@@ -100,8 +83,7 @@ func TestFailingRowIsTriedLaterAndLater(t *testing.T) {
 			}
 		})
 		w.badRows(1)
-		time.Sleep(2 * time.Hour)
-		synctest.Wait()
+		pass(2 * time.Hour)
 		if n := tried.Load(); n < 25 || n > 40 {
 			t.Errorf("a bad row was tried %d times in two hours, want about 30", n)
 		}
@@ -117,75 +99,14 @@ func TestWaitingRowIsLookedAtAgain(t *testing.T) {
 			cfg.Log = zerolog.Nop()
 			cfg.Limits.Turns, cfg.Limits.Queue, cfg.Limits.ToolTimeout = 1, 1, 1000*time.Hour
 		})
-		sleeps := w.begin(w.calls("doze", args{}))
-		synctest.Wait()
+		sleeps := w.begun(alice, w.calls("doze", args{}))
 		w.takeTheTurn()
 		w.begin(w.calls("write", args{"amount": 1, "to": "x"})) // the queue is full
-		time.Sleep(time.Hour)
-		synctest.Wait()
+		pass(time.Hour)
 		w.wantState(w.get(sleeps), a2a.TaskStateWorking)
 		w.tools.release()
-		time.Sleep(6 * time.Minute)
-		synctest.Wait()
+		pass(6 * time.Minute)
 		w.wantState(w.get(sleeps), a2a.TaskStateCompleted)
-	})
-}
-
-// A suspended call whose tool cannot be reached is tried by its own timer, not whenever
-// another task has something due.
-func TestPostponedCallIsNotWokenByOthers(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		set := &away{err: errors.New("connection refused"), list: []tool.Tool{&fake{name: "job", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			if _, ok := tool.Resumed(ctx); ok {
-				return map[string]any{}, nil
-			}
-			return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour)}
-		}}}}
-		nap := &fake{name: "nap", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			return nil, &tool.Suspension{Wake: time.Now().Add(1000 * time.Hour)}
-		}}
-		w.start(func(c *engine.Config) { c.Tools = tool.NewRegistry(tool.NewToolset("x", nap), set) })
-		id := w.begin(w.calls("job", args{}))
-		synctest.Wait()
-		set.is.Store(true)
-		time.Sleep(4 * time.Hour)
-		before := w.header(id)
-		for range 50 {
-			w.begin(w.calls("nap", args{}))
-			synctest.Wait()
-		}
-		after := w.header(id)
-		if n := after.Rev - before.Rev; n > 2 {
-			t.Errorf("at one moment 50 other tasks put due work, and the task was written %d times (fence +%d, events +%d)", n, after.Fence-before.Fence, after.Seq-before.Seq)
-		}
-	})
-}
-
-// To wait for a tool does not fill the log: when it comes back, the call runs.
-func TestWaitingFillsTheLog(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		runs := newCounted()
-		set := &away{err: errors.New("502 Bad Gateway: " + strings.Repeat("<html>", 700)), list: []tool.Tool{&fake{name: "pay", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			runs.enter(ctx)
-			return map[string]any{}, nil
-		}}}}
-		w.cfg.Limits = task.Limits{Task: 2 << 20}
-		all := w.tools.all()
-		w.start(func(c *engine.Config) { c.Tools = tool.NewRegistry(tool.NewToolset("x", all...), set) })
-		id := w.begin(w.calls("pay", args{}))
-		synctest.Wait()
-		a := w.onlyOne(id)
-		set.is.Store(true)
-		if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(36 * time.Hour)
-		t.Logf("log of %d KiB, of at most %d", w.header(id).Bytes>>10, 2<<10)
-		set.is.Store(false)
-		time.Sleep(time.Hour)
-		if n := runs.count(); n != 1 {
-			t.Errorf("the approved call was entered %d times, want 1: %.300q", n, statusText(w.get(id)))
-		}
 	})
 }
 
@@ -193,20 +114,10 @@ func TestWaitingFillsTheLog(t *testing.T) {
 // what came of a call that needed none.
 func TestDefaultsOfOutcomeQuestion(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		p, err := approval.NewPolicy(approval.PolicyConfig{Defaults: approval.Terms{FourEyes: true}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.cfg.Policy = p
-		runs := newCounted()
-		t.Cleanup(runs.open)
-		w.tools.extra = []tool.Tool{&fake{name: "late", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			runs.enter(ctx)
-			runs.hold()
-			return map[string]any{}, nil
-		}}}
+		w.cfg.Policy = defaults(t, approval.Terms{FourEyes: true})
+		runs := w.counted()
 		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
-		w.start()
+		w.startTools(&fake{name: "late", call: runs.holds})
 		id := w.begin(w.calls("late", args{}))
 		time.Sleep(2 * time.Minute)
 		a := w.onlyOne(id)
@@ -220,21 +131,6 @@ func TestDefaultsOfOutcomeQuestion(t *testing.T) {
 	})
 }
 
-// A chunk of nothing makes no task that cannot be read.
-func TestChunkOfNothing(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		w.tools.extra = []tool.Tool{&streamer{fake: fake{name: "pieces"}, stream: func(tool.Context, map[string]any) iter.Seq2[*tool.Result, error] {
-			return func(yield func(*tool.Result, error) bool) {
-				_ = yield(&tool.Result{Streaming: true}, nil) && yield(&tool.Result{Content: "done"}, nil)
-			}
-		}}}
-		w.start()
-		id := w.begin(w.calls("pieces", args{}))
-		synctest.Wait()
-		w.readable(id)
-	})
-}
-
 // A rejection of a call that has something running elsewhere leaves that to nobody.
 func TestRejectedSuspendedCallHasItsChildCanceled(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
@@ -243,15 +139,11 @@ func TestRejectedSuspendedCallHasItsChildCanceled(t *testing.T) {
 		g.call = func(tool.Context, map[string]any) (map[string]any, error) {
 			return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour), State: []byte(`"remote task 7"`)}
 		}
-		w.tools.extra = []tool.Tool{g}
-		w.start()
-		id := w.begin(w.calls("remote", args{}))
-		synctest.Wait()
+		w.startTools(g)
+		id := w.begun(alice, w.calls("remote", args{}))
 		gated.Store(true)
 		time.Sleep(2 * time.Hour)
-		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}))
 		time.Sleep(time.Hour)
 		if g.told.Load() == 0 {
 			t.Errorf("the call has ended (%s), and nobody has told what it runs elsewhere", w.get(id).Status.State)
@@ -307,15 +199,12 @@ func TestTroubleThatIsOverIsForgotten(t *testing.T) {
 		tl, runs := sleeper(time.Hour, 48*time.Hour)
 		r := &outlet{tools: []tool.Tool{tl}}
 		w.startWith(r, callsOf("sleeper", `{}`))
-		id := w.begin(w.message(a2a.NewTextPart("go")))
-		synctest.Wait()
+		id := w.begun(alice, w.message(a2a.NewTextPart("go")))
 		r.set(true)
 		time.Sleep(26 * time.Hour)
 		r.set(false)
 		time.Sleep(time.Hour)
-		if n := runs.count(); n != 2 {
-			t.Fatalf("the tool was entered %d times, want 2", n)
-		}
+		runs.want(t, 2)
 		r.set(true)
 		down := time.Now()
 		time.Sleep(48 * time.Hour) // the second pause is over since an hour at most
@@ -333,8 +222,7 @@ func TestTimerOfUnreachableToolDoesNotStayDue(t *testing.T) {
 		tl, _ := sleeper(time.Hour, 0)
 		r := &outlet{tools: []tool.Tool{tl}}
 		w.startWith(r, callsOf("sleeper", `{}`))
-		id := w.begin(w.message(a2a.NewTextPart("go")))
-		synctest.Wait()
+		id := w.begun(alice, w.message(a2a.NewTextPart("go")))
 		r.set(true)
 		time.Sleep(time.Hour + 10*time.Minute)
 		before := w.header(id)
@@ -362,8 +250,7 @@ func TestTimerOfUnreachableToolAddsNoEvents(t *testing.T) {
 		r := &outlet{tools: []tool.Tool{tl}}
 		w.cfg.Limits = task.Limits{ToolTimeout: 1000 * time.Hour}
 		w.startWith(r, callsOf("sleeper", `{}`, "block", `{}`, "transfer", `{"amount":1,"to":"x"}`))
-		id := w.begin(w.message(a2a.NewTextPart("go")))
-		synctest.Wait()
+		id := w.begun(alice, w.message(a2a.NewTextPart("go")))
 		r.set(true)
 		time.Sleep(time.Hour + 10*time.Second)
 		before := w.header(id)
@@ -382,14 +269,11 @@ func TestAskRemovesTheRetryTimer(t *testing.T) {
 		pay := &fake{name: "pay", gated: true, call: func(tool.Context, map[string]any) (map[string]any, error) { return nil, nil }}
 		r := &outlet{tools: []tool.Tool{pay}, down: true}
 		w.startWith(r, callsOf("pay", `{}`))
-		id := w.begin(w.message(a2a.NewTextPart("go")))
-		synctest.Wait()
+		id := w.begun(alice, w.message(a2a.NewTextPart("go")))
 		r.set(false)
 		time.Sleep(2 * time.Second)
 		w.onlyOne(id)
-		for _, d := range w.dueOf(id) {
-			t.Errorf("work of kind %s, %q is still due at %s", d.Kind, d.Key, d.Time.Time())
-		}
+		w.nothingDue(id)
 	})
 }
 
@@ -411,58 +295,10 @@ func TestToolsetDownWhilePlanningFailsNoTask(t *testing.T) {
 	})
 }
 
-// An extended approval expires at its new deadline and not before, and the task tells its
-// client the new one. Only a later deadline is accepted, from whoever may decide, for what was
-// shown.
-func TestExtend(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newMemory(t)
-		w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{Expires: time.Hour}})}
-		w.start()
-		id := w.ask(alice, 1)
-		list := w.engine.Approvals()
-		one := w.inbox(alice, 0)[0]
-		begun := one.Deadline.Add(-time.Hour)
-		until := begun.Add(3 * time.Hour)
-		var wrong *approval.Error
-		var invalid *task.InvalidError
-		if err := list.Extend(w.ctx(), alice, one.ID, "another", until); !errors.As(err, &wrong) || wrong.Reason != approval.ReasonChanged {
-			t.Errorf("another digest: %v", err)
-		}
-		if err := list.Extend(w.ctx(), carol, one.ID, one.Digest, until); !errors.As(err, &wrong) || wrong.Reason != approval.ReasonUnknown {
-			t.Errorf("somebody else: %v", err)
-		}
-		for name, until := range map[string]time.Time{"the same": *one.Deadline, "an earlier one": begun, "a far one": begun.Add(task.MaxExtension + time.Hour)} {
-			if err := list.Extend(w.ctx(), alice, one.ID, one.Digest, until); !errors.As(err, &invalid) || invalid.Field != "until" {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-		if err := list.Extend(w.ctx(), alice, one.ID, one.Digest, until); err != nil {
-			t.Fatal(err)
-		}
-		now, err := list.Get(w.ctx(), alice, one.ID)
-		if err != nil || !now.Deadline.Equal(until) || now.Digest != one.Digest {
-			t.Errorf("Get() = deadline %v of %s, %v; want %v of %s", now.Deadline, now.Digest, err, until, one.Digest)
-		}
-		time.Sleep(2 * time.Hour) // of the bubble
-		synctest.Wait()
-		w.wantState(w.get(id), a2a.TaskStateInputRequired)
-		time.Sleep(2 * time.Hour)
-		synctest.Wait()
-		w.wantState(w.get(id), a2a.TaskStateCanceled)
-		if err := list.Extend(w.ctx(), alice, one.ID, one.Digest, until.Add(time.Hour)); !errors.As(err, &wrong) && !errors.Is(err, task.ErrTaskNotFound) {
-			t.Errorf("an expired approval was extended: %v", err)
-		}
-	})
-}
-
 // An approval is extended a bounded number of times, and not at the cost of the room for its
 // decision and its result.
 func TestExtensionsAreBounded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newMemory(t)
+	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{Expires: time.Hour}})}
 		w.start()
 		w.ask(alice, 1)
@@ -491,9 +327,7 @@ func TestExtensionsAreBounded(t *testing.T) {
 	id := w.pending(sent)[0]
 	list := w.engine.Approvals()
 	one, err := list.Get(w.ctx(), alice, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.must(err)
 	var invalid *task.InvalidError
 	for n := 1; n <= task.MaxExtensions; n++ {
 		if err = list.Extend(w.ctx(), alice, id, one.Digest, one.Deadline.Add(time.Duration(n)*time.Minute)); err != nil {

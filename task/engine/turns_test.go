@@ -19,21 +19,16 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
-	"a2a-server/tool/agent"
 )
 
 // What is decided while a task is at work is heard by its turn, which continues from it
 // with all that runs.
 func TestTurnHearsOfDecisions(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		seen := newWitness()
-		w.cfg.Planner = seen
+		seen := w.witness()
 		w.start()
-		id := w.begin(w.calls("block", args{}, "transfer", args{"amount": 1, "to": "x"}))
-		synctest.Wait()
-		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
+		id := w.begun(alice, w.calls("block", args{}, "transfer", args{"amount": 1, "to": "x"}))
+		w.must(w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}))
 		synctest.Wait()
 		if n := w.tools.count("transfer"); n != 1 {
 			t.Fatalf("transfer ran %d times beside its sibling, want 1", n)
@@ -85,8 +80,7 @@ func (w *world) takeOver(configure func(*engine.Config), m *a2a.Message, entered
 		configure(cfg)
 	}
 	w.start(quiet)
-	id := w.begin(m)
-	synctest.Wait()
+	id := w.begun(alice, m)
 	stop := w.stop
 	w.start(quiet)
 	synctest.Wait()
@@ -129,87 +123,43 @@ func TestTurnThatLostItsTaskFailsNothing(t *testing.T) {
 	})
 }
 
-// A result that comes after its task was canceled is recorded, once.
-func TestResultAfterACancelIsLate(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		w.start()
-		id := w.begin(w.calls("stubborn", args{}))
-		synctest.Wait()
-		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait() // its turn has left
-		w.tools.release()
-		synctest.Wait()
-		if n := w.audit("finished_late"); n != 1 {
-			t.Errorf("%d late results are audited, want 1", n)
-		}
-		w.wantState(w.get(id), a2a.TaskStateCanceled)
-	})
-}
-
-// A late result leaves a task that waits where it is: nobody takes it over.
-func TestLateResultWakesNobody(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		w.cfg.Limits = task.Limits{ToolTimeout: time.Second, ToolGrace: time.Second}
-		w.start()
-		id := w.begin(w.calls("stubborn", args{}))
-		time.Sleep(3 * time.Second)
-		synctest.Wait()
-		w.wantState(w.get(id), a2a.TaskStateInputRequired)
-		before := w.header(id)
-		w.tools.release()
-		synctest.Wait()
-		if n := w.audit("finished_late"); n != 1 {
-			t.Fatalf("%d late results are audited, want 1", n)
-		}
-		if after := w.header(id); after.Fence != before.Fence || after.Pub != before.Pub || after.Phase != store.Parked {
-			t.Errorf("the task was %+v, and is %+v", before, after)
-		}
-	})
-}
-
 // Stop waits for what runs: for its grace, so that a call may end well, and then for the
 // tools that were told to end.
 func TestStopWaits(t *testing.T) {
 	for _, grace := range []time.Duration{0, time.Second, time.Minute} {
-		t.Run(fmt.Sprint(grace), func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				var told, ended atomic.Bool
-				w.tools.extra = []tool.Tool{&fake{name: "work", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-					select {
-					case <-time.After(10 * time.Second):
-					case <-ctx.Done():
-						told.Store(true)
-						time.Sleep(time.Second / 2)
-					}
-					ended.Store(true)
-					return map[string]any{"ok": true}, context.Cause(ctx)
-				}}}
-				w.start()
-				id := w.begin(w.calls("work", args{}))
-				synctest.Wait()
-				start := time.Now()
-				w.engine.Stop(grace)
-				took := time.Since(start)
-				if !ended.Load() {
-					t.Errorf("grace %v: Stop has returned after %v, and the tool runs", grace, took)
+		runInMemory(t, fmt.Sprint(grace), func(t *testing.T, w *world) {
+			var told, ended atomic.Bool
+			w.startTools(&fake{name: "work", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+				select {
+				case <-time.After(10 * time.Second):
+				case <-ctx.Done():
+					told.Store(true)
+					time.Sleep(time.Second / 2)
 				}
-				enough := grace > 10*time.Second
-				if told.Load() == enough {
-					t.Errorf("grace %v: the tool was told to end: %t", grace, told.Load())
-				}
-				if want := map[bool]time.Duration{true: 10 * time.Second, false: grace + time.Second/2}[enough]; took != want {
-					t.Errorf("grace %v: Stop took %v, want %v", grace, took, want)
-				}
-				v, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(0), store.Limit{})
-				if done := v.Header.Phase == store.Final; err != nil || done != enough {
-					t.Errorf("grace %v: the task has ended: %t, %v", grace, done, err)
-				}
-				if _, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.calls("echo", args{})}); !errors.Is(err, engine.ErrBusy) {
-					t.Errorf("Send() to a stopped engine = %v, want ErrBusy", err)
-				}
-			})
+				ended.Store(true)
+				return map[string]any{"ok": true}, context.Cause(ctx)
+			}})
+			id := w.begun(alice, w.calls("work", args{}))
+			start := time.Now()
+			w.engine.Stop(grace)
+			took := time.Since(start)
+			if !ended.Load() {
+				t.Errorf("grace %v: Stop has returned after %v, and the tool runs", grace, took)
+			}
+			enough := grace > 10*time.Second
+			if told.Load() == enough {
+				t.Errorf("grace %v: the tool was told to end: %t", grace, told.Load())
+			}
+			if want := map[bool]time.Duration{true: 10 * time.Second, false: grace + time.Second/2}[enough]; took != want {
+				t.Errorf("grace %v: Stop took %v, want %v", grace, took, want)
+			}
+			v, err := w.store.Read(w.ctx(), store.System(), mustID(id), store.After(0), store.Limit{})
+			if done := v.Header.Phase == store.Final; err != nil || done != enough {
+				t.Errorf("grace %v: the task has ended: %t, %v", grace, done, err)
+			}
+			if _, err := w.sendAs(alice, w.calls("echo", args{})); !errors.Is(err, engine.ErrBusy) {
+				t.Errorf("Send() to a stopped engine = %v, want ErrBusy", err)
+			}
 		})
 	}
 }
@@ -226,8 +176,7 @@ func TestRunBeginsDuringStop(t *testing.T) {
 		}}}
 		w.prepare()
 		id := w.begin(w.calls("work", args{}))
-		stopped := make(chan struct{})
-		go func() { defer close(stopped); w.engine.Stop(time.Minute) }()
+		stopped := w.stopping(time.Minute)
 		synctest.Wait()
 		w.run()
 		<-stopped
@@ -242,30 +191,25 @@ func TestRunBeginsDuringStop(t *testing.T) {
 // its whole grace: not when Stop tells it to, and not when its task was canceled before.
 func TestStopLeavesStubbornToolsBehind(t *testing.T) {
 	for _, canceled := range []bool{false, true} {
-		t.Run(fmt.Sprint(canceled), func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				w.cfg.Limits = task.Limits{ToolGrace: time.Hour}
-				w.start()
-				id := w.begin(w.calls("stubborn", args{}))
-				synctest.Wait()
-				if canceled {
-					if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-						t.Fatal(err)
-					}
-				}
-				synctest.Wait()
-				start := time.Now()
-				w.engine.Stop(8 * time.Second)
-				want := 9 * time.Second
-				if canceled {
-					want = time.Second // nothing is left that a grace is for
-				}
-				if took := time.Since(start); took != want {
-					t.Errorf("canceled before: %t: Stop took %v, want %v", canceled, took, want)
-				}
-				w.tools.release()
-				synctest.Wait()
-			})
+		runInMemory(t, fmt.Sprint(canceled), func(t *testing.T, w *world) {
+			w.cfg.Limits = task.Limits{ToolGrace: time.Hour}
+			w.start()
+			id := w.begun(alice, w.calls("stubborn", args{}))
+			if canceled {
+				w.cancel(id)
+			}
+			synctest.Wait()
+			start := time.Now()
+			w.engine.Stop(8 * time.Second)
+			want := 9 * time.Second
+			if canceled {
+				want = time.Second // nothing is left that a grace is for
+			}
+			if took := time.Since(start); took != want {
+				t.Errorf("canceled before: %t: Stop took %v, want %v", canceled, took, want)
+			}
+			w.tools.release()
+			synctest.Wait()
 		})
 	}
 }
@@ -281,8 +225,7 @@ func TestPanicFailsTheTaskNotTheDecider(t *testing.T) {
 			b.config(cfg)
 			cfg.Log = zerolog.Nop()
 		})
-		id := w.begin(w.calls("brittle", args{}))
-		synctest.Wait()
+		id := w.begun(alice, w.calls("brittle", args{}))
 		b.broken.Store(inline) // it is asked when the call has ended
 		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}); err != nil {
 			t.Fatalf("the decision = %v, want it to count", err)
@@ -299,43 +242,31 @@ func TestPanicFailsTheTaskNotTheDecider(t *testing.T) {
 	})
 }
 
-// hiccup is a store that refuses one batch of a turn for a reason of its own.
-type hiccup struct {
-	store.Handle
-	armed atomic.Bool
-}
-
+// errHiccup refuses one batch of a turn.
 var errHiccup = errors.New("the disk has hiccups")
-
-func (h *hiccup) Append(ctx context.Context, b *store.Batch) *store.Commit {
-	if b.Fence != nil && b.Rev != nil && h.armed.CompareAndSwap(true, false) {
-		return store.Failed(errHiccup)
-	}
-	return h.Handle.Append(ctx, b)
-}
 
 // A turn that cannot continue leaves its task to another one, a little later.
 func TestTurnThatCannotGoOnIsTriedAgain(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		var h *hiccup
-		w.wrap = func(s store.Handle) store.Handle {
-			h = &hiccup{Handle: s}
-			return h
+		var armed atomic.Bool
+		w.wrap = func(h store.Handle) store.Handle {
+			return &onAppend{h, func(b *store.Batch) (*store.Batch, error) {
+				if b.Fence != nil && b.Rev != nil && armed.CompareAndSwap(true, false) {
+					return nil, errHiccup
+				}
+				return b, nil
+			}}
 		}
 		w.start(func(cfg *engine.Config) { cfg.Log = zerolog.Nop() })
-		id := w.begin(w.calls("block", args{}, "again", args{}))
-		synctest.Wait()
-		h.armed.Store(true)
+		id := w.begun(alice, w.calls("block", args{}, "again", args{}))
+		armed.Store(true)
 		w.tools.release()
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if h.armed.Load() {
+		pass(time.Minute)
+		if armed.Load() {
 			t.Fatal("nothing was refused")
 		}
 		w.wantState(w.get(id), a2a.TaskStateInputRequired) // nobody knows what came of block
-		if a := w.onlyOne(id); a.Kind != approval.KindOutcome {
-			t.Errorf("the %s is asked, want the outcome", a.Kind)
-		}
+		w.asksOutcome(id)
 	})
 }
 
@@ -343,20 +274,17 @@ func TestTurnThatCannotGoOnIsTriedAgain(t *testing.T) {
 // are one turn: what is counted against it are conflicts.
 func TestManyStepsAreOneTurn(t *testing.T) {
 	for _, inline := range []bool{true, false} {
-		t.Run(fmt.Sprint(inline), func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				w.cfg.Planner = &stepper{n: 250, inline: inline, step: func(i int) *task.Step {
-					return &task.Step{State: fmt.Append(nil, i)}
-				}}
-				w.start()
-				start := time.Now()
-				id := w.begin(w.message(a2a.NewTextPart("go")))
-				synctest.Wait()
-				w.wantState(w.get(id), a2a.TaskStateCompleted)
-				if took := time.Since(start); took > 0 {
-					t.Errorf("inline %t: the task took %v, want that it waits for nothing", inline, took)
-				}
-			})
+		runInMemory(t, fmt.Sprint(inline), func(t *testing.T, w *world) {
+			w.cfg.Planner = &stepper{n: 250, inline: inline, step: func(i int) *task.Step {
+				return &task.Step{State: fmt.Append(nil, i)}
+			}}
+			w.start()
+			start := time.Now()
+			id := w.begun(alice, w.message(a2a.NewTextPart("go")))
+			w.wantState(w.get(id), a2a.TaskStateCompleted)
+			if took := time.Since(start); took > 0 {
+				t.Errorf("inline %t: the task took %v, want that it waits for nothing", inline, took)
+			}
 		})
 	}
 }
@@ -365,14 +293,11 @@ func TestManyStepsAreOneTurn(t *testing.T) {
 // is kept of it from its last rest is out of date.
 func TestListShowsWhatIs(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		runs := newCounted()
-		t.Cleanup(runs.open)
-		w.tools.extra = []tool.Tool{&fake{name: "hold", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+		runs := w.counted()
+		w.startTools(&fake{name: "hold", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			return nil, runs.holdOr(ctx)
-		}}}
-		w.start()
-		id := w.begin(w.calls("hold", args{}))
-		synctest.Wait()
+		}})
+		id := w.begun(alice, w.calls("hold", args{}))
 		state := func() a2a.TaskState {
 			l, err := w.engine.List(w.ctx(), alice, engine.Query{})
 			if err != nil || len(l.Tasks) != 1 {
@@ -383,40 +308,11 @@ func TestListShowsWhatIs(t *testing.T) {
 		if got := state(); got != a2a.TaskStateInputRequired {
 			t.Fatalf("the list says %s", got)
 		}
-		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}))
 		synctest.Wait()
-		if err := w.engine.Cancel(w.ctx(), alice, mustID(id)); err != nil {
-			t.Fatal(err)
-		}
+		w.cancel(id)
 		if got := state(); got != a2a.TaskStateCanceled {
 			t.Errorf("the list says %s, want %s", got, a2a.TaskStateCanceled)
-		}
-	})
-}
-
-// A tool that publishes until the log is full has room for its result all the same.
-func TestFullLogKeepsRoomForTheResult(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		w.tools.extra = []tool.Tool{&fake{name: "save", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
-			var err error
-			for i := 0; err == nil; i++ {
-				_, err = ctx.Artifacts().Save(ctx, "log", agent.Part{Text: strings.Repeat("x", 30_000)})
-			}
-			return map[string]any{"receipt": strings.Repeat("r", 180_000)}, nil
-		}}}
-		w.cfg.Limits = fullLimits()
-		w.start()
-		id := w.begin(w.calls("save", args{}))
-		synctest.Wait()
-		got := w.get(id)
-		w.wantState(got, a2a.TaskStateCompleted)
-		if artifact(got, "c1.1") == nil {
-			t.Error("the result is lost")
-		}
-		if n := w.header(id).Bytes; n > fullTask {
-			t.Errorf("the log has %d bytes, want at most %d", n, fullTask)
 		}
 	})
 }
@@ -431,24 +327,16 @@ func TestRestingTaskKeepsNothing(t *testing.T) {
 		"an answer":      {Ask: &task.Ask{Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("which one?"))}},
 		"nothing at all": {Calls: []task.PlannedCall{{Tool: "echo"}}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, w *world) {
-				w.tools.extra = []tool.Tool{&fake{name: "doze", call: func(tool.Context, map[string]any) (map[string]any, error) {
-					return nil, &tool.Suspension{Wake: time.Now().Add(time.Hour)}
-				}}}
-				w.cfg.Planner = &stepper{n: 1, inline: true, step: func(int) *task.Step { return step }}
-				w.start()
-				sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message(a2a.NewTextPart("go"))})
-				if err != nil {
-					t.Fatal(err)
-				}
-				synctest.Wait()
-				ctx, cancel := context.WithTimeout(w.ctx(), time.Second)
-				defer cancel()
-				if !sent.Ended(ctx) {
-					t.Error("the turn's context has not ended")
-				}
-			})
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			w.cfg.Planner = &stepper{n: 1, inline: true, step: func(int) *task.Step { return step }}
+			w.startTools(dozer(time.Now().Add(time.Hour)))
+			sent := w.sent(w.message(a2a.NewTextPart("go")))
+			synctest.Wait()
+			ctx, cancel := context.WithTimeout(w.ctx(), time.Second)
+			defer cancel()
+			if !sent.Ended(ctx) {
+				t.Error("the turn's context has not ended")
+			}
 		})
 	}
 }
@@ -457,17 +345,14 @@ func TestRestingTaskKeepsNothing(t *testing.T) {
 func TestLostRowOfAnApproval(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		w.start()
-		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
-		synctest.Wait()
+		id := w.begun(alice, w.calls("transfer", args{"amount": 1, "to": "x"}))
 		asked, rev := w.onlyOne(id), w.header(id).Rev
 		b := &store.Batch{Scope: store.System(), Task: mustID(id), Rev: &rev}
 		b.Rows = []store.RowChange{{Kind: task.RowApproval, Key: []byte(asked.ID), IfRev: store.Any, Delete: true}}
 		if _, err := w.store.Append(w.ctx(), b).Wait(); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.decide(alice, id, approval.Answer{ID: asked.ID, Verb: approval.Approve}); err != nil {
-			t.Fatal(err)
-		}
+		w.must(w.decide(alice, id, approval.Answer{ID: asked.ID, Verb: approval.Approve}))
 		synctest.Wait()
 		w.wantState(w.get(id), a2a.TaskStateCompleted)
 		if a := w.asked(id)[0]; a.State != approval.Approved {

@@ -99,9 +99,10 @@ func inMemory(t *testing.T, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) { test(t, newMemory(t)) })
 }
 
-// eachDisk gives a test a world on every backend, each in a bubble.
+// eachDisk gives a test a world on every backend, each in a bubble, beside other tests.
 func eachDisk(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
+	t.Parallel()
 	t.Run("memstore", func(t *testing.T) { inMemory(t, test) })
 	t.Run("boltstore", func(t *testing.T) {
 		t.Parallel()
@@ -116,6 +117,33 @@ func onEach(t *testing.T, test func(t *testing.T, w *world)) {
 		w.start()
 		test(t, w)
 	})
+}
+
+// runInMemory is inMemory for one case of a table.
+func runInMemory(t *testing.T, name string, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { inMemory(t, test) })
+}
+
+// runOnEachDisk is eachDisk for one case of a table.
+func runOnEachDisk(t *testing.T, name string, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { eachDisk(t, test) })
+}
+
+// must fails the test on an error after which it cannot continue.
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// startTools is start with tools of the test's own beside the usual ones.
+func (w *world) startTools(tools ...tool.Tool) {
+	w.t.Helper()
+	w.tools.extra = tools
+	w.start()
 }
 
 // start starts an engine on the disk as it is. changes have the last word on its configuration.
@@ -167,6 +195,16 @@ func (w *world) run() {
 	})
 }
 
+// stopping tells the engine to stop, and returns a channel that is closed when it has.
+func (w *world) stopping(grace time.Duration) <-chan struct{} {
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		w.engine.Stop(grace)
+	}()
+	return stopped
+}
+
 // restart stops the engine and starts another on the same disk.
 func (w *world) restart(changes ...func(*engine.Config)) {
 	w.t.Helper()
@@ -178,7 +216,24 @@ func (w *world) restart(changes ...func(*engine.Config)) {
 
 // killer ends the process of a world: from die on nothing that its engine does
 // reaches the disk.
-type killer struct{ last *mortal }
+type killer struct {
+	w    *world
+	last *mortal
+}
+
+// killer has the world die with it.
+func (w *world) killer() *killer {
+	k := &killer{w: w}
+	w.wrap = k.wrap
+	return k
+}
+
+// crash ends the process of a world in a bubble, and lets another take over.
+func (k *killer) crash() {
+	k.die()
+	k.w.restart()
+	synctest.Wait()
+}
 
 func (k *killer) wrap(h store.Handle) store.Handle {
 	k.last = &mortal{Handle: h}
@@ -215,6 +270,26 @@ func (m *mortal) Due(ctx context.Context, now store.Millis, after store.DuePosit
 		return nil, 0, errDead
 	}
 	return m.Handle.Due(ctx, now, after, limit)
+}
+
+// onAppend is a store in which something happens to each batch: it may be replaced, or refused.
+type onAppend struct {
+	store.Handle
+	do func(b *store.Batch) (*store.Batch, error)
+}
+
+func (o *onAppend) Append(ctx context.Context, b *store.Batch) *store.Commit {
+	b, err := o.do(b)
+	if err != nil {
+		return store.Failed(err)
+	}
+	return o.Handle.Append(ctx, b)
+}
+
+// pass lets time pass in a bubble, and all that comes of it.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
 }
 
 // patience is how long a test waits for what an engine that works does at once.

@@ -24,7 +24,6 @@ import (
 // A webhook that is set with a message gets the task, each of its statuses and the last
 // chunk of each artifact, in the bytes of the log, and then nothing is left to do.
 func TestDelivers(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		w.start(false)
 		rc := newReceiver(t, nil)
@@ -67,7 +66,6 @@ func TestDelivers(t *testing.T) {
 
 // What fails is repeated, in order, with the same id, until it is accepted.
 func TestRepeatsInOrder(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		w.start(false)
 		rc := newReceiver(t, func(n int, w http.ResponseWriter, _ *http.Request) {
@@ -97,7 +95,6 @@ func TestGivenUpAndRevived(t *testing.T) {
 	t.Parallel()
 	for code, tries := range map[int]int{http.StatusGone: 1, http.StatusInternalServerError: 20, http.StatusFound: 20} {
 		t.Run(http.StatusText(code), func(t *testing.T) {
-			t.Parallel()
 			onEach(t, func(t *testing.T, w *world) {
 				w.start(false)
 				var works atomic.Bool
@@ -149,7 +146,6 @@ func TestSetLater(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			onEach(t, func(t *testing.T, w *world) {
 				w.start(false)
 				rc := newReceiver(t, nil)
@@ -178,7 +174,6 @@ func TestSetLater(t *testing.T) {
 // A deleted webhook gets nothing more, even if one is waiting for it, and deleting it again
 // changes nothing.
 func TestDeleted(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		w.start(false)
 		rc, came, let := held(t)
@@ -215,9 +210,7 @@ func TestDeletedWhileEncoding(t *testing.T) {
 	}
 	w.start(false)
 	rc := newReceiver(t, nil)
-	c := hook(rc.URL)
-	c.Version = "0.3"
-	id := w.send("echo", c)
+	id := w.send("echo", hook03(rc.URL))
 	<-encoding
 	need(w.engine.DeletePush(w.ctx(), alice, id, "hook"))
 	close(deleted)
@@ -229,7 +222,6 @@ func TestDeletedWhileEncoding(t *testing.T) {
 
 // A task is deleted with its webhooks, also while one is being notified.
 func TestTaskDeleted(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		w.start(false)
 		rc, came, let := held(t)
@@ -245,59 +237,8 @@ func TestTaskDeleted(t *testing.T) {
 	})
 }
 
-// After a restart delivery continues where the cursor is, with at most the newest
-// notification repeated.
-func TestRestart(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
-		var fails atomic.Bool
-		fails.Store(true)
-		rc := newReceiver(t, func(n int, w http.ResponseWriter, _ *http.Request) {
-			if n > 0 && fails.Load() {
-				w.WriteHeader(http.StatusBadGateway)
-			}
-		})
-		w.start(false)
-		id := w.send("echo", hook(rc.URL))
-		w.until("the second is refused", func() bool { return len(rc.all()) >= 3 })
-		w.stop()
-		fails.Store(false)
-		w.start(false)
-		w.quiet()
-		wantInOrder(t, rc.all(), w.pushable(id))
-	})
-}
-
-// Two processes on one store share the webhooks: nothing is lost, the order stays, and an
-// older one leaves alone what the younger one has begun.
-func TestTakeover(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
-		w.start(false)
-		rc := newReceiver(t, func(n int, w http.ResponseWriter, _ *http.Request) {
-			if n%5 == 2 {
-				w.WriteHeader(http.StatusInternalServerError)
-			}
-		})
-		const tasks = 30
-		var ids []store.TaskID
-		for i := range tasks {
-			if i == tasks/3 {
-				younger := must(w.open())
-				w.startPusher(younger)
-			}
-			ids = append(ids, w.send("echo", hook(fmt.Sprintf("%s/%d", rc.URL, i))))
-		}
-		w.quiet()
-		for i, id := range ids {
-			wantInOrder(t, rc.at(fmt.Sprintf("/%d", i)), w.pushable(id))
-		}
-	})
-}
-
 // The older of two deliverers leaves a webhook of the younger one alone.
 func TestOlderLeavesAlone(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		w.start(true)
 		younger := must(w.open())
@@ -324,7 +265,6 @@ func TestOlderLeavesAlone(t *testing.T) {
 // While a notification of a webhook is being sent, the next one waits, however often others
 // are looked after meanwhile.
 func TestOneNotificationAfterTheOther(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		let := make(chan struct{})
 		rc := newReceiver(t, func(n int, _ http.ResponseWriter, r *http.Request) {
@@ -354,7 +294,6 @@ func TestOneNotificationAfterTheOther(t *testing.T) {
 
 // One webhook has at most one notification under way, a host four, and all of them 64.
 func TestWorkersAreBounded(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		var mu sync.Mutex
 		now, most := map[string]int{}, map[string]int{}
@@ -417,7 +356,6 @@ func TestWorkersAreBounded(t *testing.T) {
 
 // Webhooks that hang, or answer without end, are cut off, and hold nobody up.
 func TestHangsAndFloods(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		w.config = func(c *push.Config) { c.Timeout = time.Second }
 		w.start(false)
@@ -462,7 +400,6 @@ func TestStopsInTime(t *testing.T) {
 
 // The signer is asked for webhooks without an authentication of their own, and no others.
 func TestSigned(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		w.config = func(c *push.Config) {
 			c.Sign = func(_ context.Context, n *push.Notification, h http.Header) error {
@@ -493,7 +430,6 @@ func TestSigned(t *testing.T) {
 // What happens while a notification is under way is not lost with the row that said that
 // something was there.
 func TestGrowsWhileItIsSent(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		w.start(false)
 		asks, let := make(chan struct{}), make(chan struct{})
@@ -528,7 +464,6 @@ func TestGrowsWhileItIsSent(t *testing.T) {
 // Secrets that cannot be opened, as when the key is gone, fail the notification; so does
 // a signature that cannot be made.
 func TestWithoutItsSecrets(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		w.config = func(c *push.Config) {
 			c.Secrets = keyGone{}
@@ -572,34 +507,6 @@ func (k keyGone) Open(sealed, bound []byte) ([]byte, error) {
 		return nil, errors.New("the key is gone")
 	}
 	return k.sealer.Open(sealed, bound)
-}
-
-// A webhook may be set while the task is at work: its turn learns of it.
-func TestSetWhileItWorks(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, w *world) {
-		w.let = make(chan struct{})
-		w.start(false)
-		rc := newReceiver(t, nil)
-		sent := must(w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message("hold", map[string]any{})}))
-		w.until("it works", func() bool { return len(w.pushable(sent.Task)) == 2 })
-		for _, id := range []string{"a", "b"} {
-			c := hook(rc.URL + "/" + id)
-			c.ID = id
-			w.set(sent.Task, c)
-		}
-		close(w.let)
-		for _, path := range []string{"/a", "/b"} {
-			w.until("it is told of the end", func() bool {
-				all := rc.at(path)
-				return len(all) > 0 && strings.Contains(all[len(all)-1].body, "COMPLETED")
-			})
-		}
-		w.quiet()
-		for _, path := range []string{"/a", "/b"} {
-			wantInOrder(t, rc.at(path), w.pushable(sent.Task)[2:])
-		}
-	})
 }
 
 // While the disk takes nothing, a notification that was accepted is not sent again and

@@ -17,7 +17,6 @@ import (
 // Only failures in a row count: a webhook that accepts each notification in the end is not
 // given up, however many tries it takes in total.
 func TestFailuresThatAreNotInARow(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		const each = 10
 		w.start(false)
@@ -74,4 +73,28 @@ func TestUnreadableForNow(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a process takes over from another, it records like everything else: nothing is sent
+// twice if the other one was not sending.
+func TestTakenOverOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.start(true)
+		rc := newReceiver(t, nil)
+		id := w.send("echo", hook(rc.URL))
+		younger := must(w.open())
+		w.startPusher(younger)
+		w.quiet()
+		wantInOrder(t, rc.all(), w.pushable(id))
+		if got, want := len(rc.all()), len(w.pushable(id)); got != want {
+			t.Errorf("%d notifications, want %d", got, want)
+		}
+		page, err := younger.Rows(w.ctx(), store.System(), store.RowQuery{Kind: task.RowPushCursor})
+		if err != nil || len(page.Rows) != 1 {
+			t.Fatal(page, err)
+		}
+		if c, err := task.ParsePushCursor(&page.Rows[0]); err != nil || c.Epoch != younger.Epoch() {
+			t.Errorf("the cursor is %+v, %v; want the epoch %d", c, err, younger.Epoch())
+		}
+	})
 }

@@ -38,7 +38,6 @@ func (w *world) grow(id store.TaskID, n int) {
 // A webhook with much to be told of has its worker for 16 notifications; then others of its
 // host have their turn.
 func TestBacklogLeavesTurns(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		w.start(true)
 		const long, short, each = 4, 3, 60
@@ -73,7 +72,6 @@ func TestBacklogLeavesTurns(t *testing.T) {
 // However many new webhooks of one caller hang, each on a host of its own, they leave workers
 // to those of other callers: those of another tenant with the same subject too.
 func TestCallersLeaveWorkers(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		hangs := newHanging(t)
 		w.shared = true
@@ -130,9 +128,7 @@ func TestTimeIsBounded(t *testing.T) {
 			})
 		}
 		w.start(false)
-		c := hook("http://a.example")
-		c.Version = "0.3"
-		w.send("echo", c)
+		w.send("echo", hook03("http://a.example"))
 		if d := <-has; d.until.Before(d.encoded.Add(want)) || d.until.After(d.asked.Add(want)) {
 			t.Errorf("with %v, a request has until %v after its task was encoded, want %v", set, d.until.Sub(d.encoded), want)
 		}
@@ -143,13 +139,10 @@ func ptr[T any](v T) *T { return &v }
 
 // A snapshot that is newer than an event is not what a webhook of version 0.3 gets for it.
 func TestLegacyBodyBeforeASnapshot(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		w.start(true)
 		rc := newReceiver(t, nil)
-		c := hook(rc.URL)
-		c.Version = "0.3"
-		id := w.send("echo", c)
+		id := w.send("echo", hook03(rc.URL))
 		var want []string
 		fold := task.NewFold(id, "")
 		page, err := w.handle.Read(w.ctx(), store.System(), id, store.After(0), store.Limit{})
@@ -212,9 +205,7 @@ func TestStopsWhileOthersEncode(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
 	for i := range 10 {
-		c := hook(fmt.Sprintf("http://host%d.example", i))
-		c.Version = "0.3"
-		w.send("echo", c)
+		w.send("echo", hook03(fmt.Sprintf("http://host%d.example", i)))
 	}
 	w.until("all but four wait", func() bool { return encoding.Load() == 4 && d.Stats().Workers == 10 })
 	cancel()

@@ -47,7 +47,6 @@ func TestRetriesLeaveWorkers(t *testing.T) {
 
 // More webhooks of one host that hangs than a page of rows holds keep no other from its turn.
 func TestManyThatWait(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, w *world) {
 		w.config = func(c *push.Config) {
 			c.Timeout = 30 * time.Second

@@ -63,11 +63,10 @@ type world struct {
 	log     *syncBuffer
 	config  func(*push.Config)
 	prepare func(*engine.Config)
-	let     chan struct{} // for the tool hold
-	patient bool          // the backoff is that of a server
-	shared  bool          // the workers are shared among callers
-	stops   []func()      // of the newest first
-	n       atomic.Int64  // messages
+	patient bool         // the backoff is that of a server
+	shared  bool         // the workers are shared among callers
+	stops   []func()     // of the newest first
+	n       atomic.Int64 // messages
 }
 
 type syncBuffer struct {
@@ -89,6 +88,8 @@ func (b *syncBuffer) String() string {
 
 // onEach runs a test on every backend.
 func onEach(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Parallel()
 	t.Run("memstore", func(t *testing.T) {
 		t.Parallel()
 		test(t, &world{t: t, open: memstore.New().Handle})
@@ -177,32 +178,15 @@ func legacy(v *task.View) ([]byte, error) {
 }
 
 func (w *world) tools() []tool.Tool {
-	echo, err := functiontool.New(functiontool.Config{Name: "echo", Description: "echoes"}, func(_ tool.Context, in struct {
+	echo := must(functiontool.New(functiontool.Config{Name: "echo", Description: "echoes"}, func(_ tool.Context, in struct {
 		Text string `json:"text,omitempty"`
 	}) (string, error) {
 		return in.Text, nil
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	ask, err := functiontool.New(functiontool.Config{Name: "ask", Description: "wants approval", RequireApproval: true}, func(tool.Context, struct{}) (string, error) {
+	}))
+	ask := must(functiontool.New(functiontool.Config{Name: "ask", Description: "wants approval", RequireApproval: true}, func(tool.Context, struct{}) (string, error) {
 		return "done", nil
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	hold, err := functiontool.New(functiontool.Config{Name: "hold", Description: "waits"}, func(ctx tool.Context, _ struct{}) (string, error) {
-		select {
-		case <-w.let:
-			return "let", nil
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return []tool.Tool{echo, ask, hold}
+	}))
+	return []tool.Tool{echo, ask}
 }
 
 func (w *world) ctx() context.Context {
@@ -240,6 +224,11 @@ func (w *world) sendAs(by auth.Principal, name string, c *engine.PushConfig) sto
 // hook returns a webhook of version 1.0.
 func hook(url string) *engine.PushConfig {
 	return &engine.PushConfig{ID: "hook", URL: url, Version: "1.0"}
+}
+
+// hook03 returns a webhook of version 0.3.
+func hook03(url string) *engine.PushConfig {
+	return &engine.PushConfig{ID: "hook", URL: url, Version: "0.3"}
 }
 
 // pushable returns the events that a webhook of a task has to be notified of.

@@ -47,28 +47,14 @@ func (c *Coverage) Add(other *Coverage) {
 func (c *Coverage) Missing() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var names []string
-	for name := range c.declared {
-		if c.counts[name] == 0 {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.declared)), func(name string) bool { return c.counts[name] > 0 })
 }
 
 // Unknown returns, sorted, the undeclared events that came up.
 func (c *Coverage) Unknown() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var names []string
-	for name := range c.counts {
-		if !c.declared[name] {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.counts)), func(name string) bool { return c.declared[name] })
 }
 
 // String lists the counts, sorted by name, one to a line.

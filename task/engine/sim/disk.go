@@ -3,6 +3,8 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"a2a-server/store"
 	"a2a-server/store/memstore"
@@ -45,25 +47,27 @@ type queued struct {
 // NewDisk returns an empty disk, the only disk of s.
 func NewDisk(s *Scheduler) *Disk {
 	d := &Disk{s: s, db: memstore.New()}
-	d.db.Now = s.Now
+	d.db.Now = func() time.Time { return s.now }
 	s.disk = d
 	return d
 }
 
 // Handle returns a process's handle. It is dead when the process is.
 func (d *Disk) Handle(p *Process) store.Handle {
-	inner, err := d.db.Handle()
-	if err != nil {
-		panic(err) // the DB is never closed
-	}
-	h := &handle{Handle: inner, d: d, p: p}
+	h := &handle{Handle: d.Durable(), d: d, p: p}
 	p.AtDeath(func() { d.lose(p) })
 	return h
 }
 
 // Durable returns a handle that sees, at once, all durable data, for checks. Its epoch is not
 // that of a process, so nothing may be appended or claimed by it.
-func (d *Disk) Durable() (store.Handle, error) { return d.db.Handle() }
+func (d *Disk) Durable() store.Handle {
+	h, err := d.db.Handle()
+	if err != nil {
+		panic(err) // the DB is never closed
+	}
+	return h
+}
 
 func (d *Disk) queued() int {
 	if d == nil {
@@ -89,15 +93,6 @@ func (d *Disk) Commit(n int) {
 		q := d.queue[0]
 		d.queue = d.queue[1:]
 		d.commit(q, false /* lost */)
-	}
-}
-
-// Refuse answers the n oldest batches with err: the disk does not take them.
-func (d *Disk) Refuse(n int, err error) {
-	for ; n > 0 && len(d.queue) > 0; n-- {
-		q := d.queue[0]
-		d.queue = d.queue[1:]
-		d.answer(q, store.Receipt{}, err, false /* lost */)
 	}
 }
 
@@ -156,16 +151,12 @@ func describe(q *queued, r store.Receipt, err error, lost bool) string {
 
 // lose drops the queued batches of a process without notice.
 func (d *Disk) lose(p *Process) {
-	kept := d.queue[:0]
-	for _, q := range d.queue {
+	d.queue = slices.DeleteFunc(d.queue, func(q *queued) bool {
 		if q.h.p == p {
 			d.s.mark('l', len(q.batch.Events), 0, func() string { return describe(q, store.Receipt{}, errLost, true) })
-			continue
 		}
-		kept = append(kept, q)
-	}
-	clear(d.queue[len(kept):])
-	d.queue = kept
+		return q.h.p == p
+	})
 }
 
 // handle is a process's handle of a disk. Calls that do not concern the queue go to memstore,

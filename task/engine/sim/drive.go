@@ -24,7 +24,7 @@ var actions = []action{
 	{"nothing", 1, func(*world) {}},
 	{"wait until nothing is running", 4, (*world).idle},
 	{"send", 10, (*world).sendNew},
-	{"decide", 14, (*world).decideSomething},
+	{"decide", 14, onTask((*world).decideSomething)},
 	{"let time pass", 4, func(w *world) {
 		w.outside.Sleep(time.Duration(1+w.choices.Choose(Script, 300)) * time.Millisecond)
 	}},
@@ -32,13 +32,13 @@ var actions = []action{
 	{"send again", 2, (*world).sendAgain},
 	{"follow", 4, (*world).followSomething},
 	{"leave", 2, (*world).leaveSomething},
-	{"cancel", 2, (*world).cancelSomething},
-	{"set a webhook", 2, (*world).setWebhook},
-	{"delete a webhook", 1, (*world).deleteWebhook},
-	{"message without a decision", 3, (*world).chat},
-	{"two decisions at once", 4, (*world).decideAtOnce},
-	{"wrong decision", 3, (*world).decideWrongly},
-	{"contradictory decision", 2, (*world).decideContradictorily},
+	{"cancel", 2, onTask((*world).cancelSomething)},
+	{"set a webhook", 2, onTask((*world).setWebhook)},
+	{"delete a webhook", 1, onTask((*world).deleteWebhook)},
+	{"message without a decision", 3, onTask((*world).chat)},
+	{"two decisions at once", 4, onTask((*world).decideAtOnce)},
+	{"wrong decision", 3, onPending((*world).decideWrongly)},
+	{"contradictory decision", 2, onPending((*world).decideContradictorily)},
 	{"kill", 3, func(w *world) {
 		if len(w.servers) > 0 {
 			w.kill(w.server())
@@ -52,8 +52,8 @@ var actions = []action{
 	{"toolset fails", 1, func(w *world) { w.tools.Fail(w.someTool().Form) }},
 	{"tools come back", 2, func(w *world) { w.tools.Restore() }},
 	// New actions go last, so that kept choices mean the same.
-	{"cancel a call", 4, (*world).cancelCall},
-	{"extend", 2, (*world).extend},
+	{"cancel a call", 4, onTask((*world).cancelCall)},
+	{"extend", 2, onPending((*world).extend)},
 }
 
 // drive runs the actions of the script.
@@ -95,6 +95,24 @@ func (w *world) someTask() *modelTask {
 		return nil
 	}
 	return Pick(w.choices, Script, live...)
+}
+
+// onTask returns an action on a task that clients know, which does nothing when there is none.
+func onTask(do func(w *world, t *modelTask)) func(w *world) {
+	return func(w *world) {
+		if t := w.someTask(); t != nil {
+			do(w, t)
+		}
+	}
+}
+
+// onPending returns an action on a pending approval of such a task.
+func onPending(do func(w *world, t *modelTask, a *approval.Approval)) func(w *world) {
+	return onTask(func(w *world, t *modelTask) {
+		if pending := t.pending(); len(pending) > 0 {
+			do(w, t, Pick(w.choices, Script, pending...))
+		}
+	})
 }
 
 func (w *world) sendNew() {
@@ -184,11 +202,7 @@ func (w *world) verdict(a *approval.Approval, verb approval.Verb) *verdict {
 
 func (w *world) someDialect() Dialect { return Dialect(w.choices.Choose(Script, int(dialects))) }
 
-func (w *world) decideSomething() {
-	t := w.someTask()
-	if t == nil {
-		return
-	}
+func (w *world) decideSomething(t *modelTask) {
 	if x := w.someVerdict(t); x != nil {
 		w.decide(w.server(), t, w.someDialect(), x)
 		if w.choices.Rarely(Script, 6) { // repeated
@@ -199,11 +213,7 @@ func (w *world) decideSomething() {
 }
 
 // decideAtOnce has several decide at once: the same, or each something else.
-func (w *world) decideAtOnce() {
-	t := w.someTask()
-	if t == nil {
-		return
-	}
+func (w *world) decideAtOnce(t *modelTask) {
 	for range 2 + w.choices.Choose(Script, 6) {
 		if x := w.someVerdict(t); x != nil {
 			w.coverage.Count("decision: concurrent")
@@ -218,14 +228,7 @@ var wrongDecisions = []string{
 }
 
 // decideWrongly sends a decision that must be refused.
-func (w *world) decideWrongly() {
-	t := w.someTask()
-	if t == nil || len(t.pending()) == 0 {
-		return
-	}
-	a := Pick(w.choices, Script, t.pending()...)
-	m := w.message()
-	m.TaskID = a2a.TaskID(t.id.String())
+func (w *world) decideWrongly(t *modelTask, a *approval.Approval) {
 	d := map[string]any{"id": a.ID, "decision": "approve"}
 	what := Pick(w.choices, Script, wrongDecisions...)
 	var part any = map[string]any{"type": "approval_response", "decisions": []any{d}}
@@ -250,7 +253,7 @@ func (w *world) decideWrongly() {
 	case "not an object":
 		part = map[string]any{"type": "approval_response", "decisions": []any{"approve"}}
 	}
-	m.Parts = append(m.Parts, a2a.NewDataPart(part))
+	m := w.messageTo(t, a2a.NewDataPart(part))
 	w.coverage.Count("decision: wrong: " + what)
 	w.followUp(w.server(), m, modeNone, func() {
 		w.s.Fail("a wrong decision is refused", "%s on %s", what, a.ID)
@@ -258,17 +261,11 @@ func (w *world) decideWrongly() {
 }
 
 // decideContradictorily sends two decisions on the same approval in one message.
-func (w *world) decideContradictorily() {
-	t := w.someTask()
-	if t == nil || len(t.pending()) == 0 {
-		return
-	}
-	a := Pick(w.choices, Script, t.pending()...)
+func (w *world) decideContradictorily(t *modelTask, a *approval.Approval) {
 	if a.Kind == approval.KindQuestion || a.Elsewhere() {
 		return
 	}
-	m := w.message()
-	m.TaskID = a2a.TaskID(t.id.String())
+	m := w.messageTo(t)
 	yes, no := w.verdict(a, approval.Approve), w.verdict(a, approval.Reject)
 	yes.id, no.id = a.ID, a.ID
 	if w.choices.Choose(Script, 2) == 1 {
@@ -283,28 +280,14 @@ func (w *world) decideContradictorily() {
 	})
 }
 
-func (w *world) chat() {
-	t := w.someTask()
-	if t == nil {
-		return
-	}
-	m := w.message(a2a.NewTextPart(Pick(w.choices, Script, "perhaps", "yes", "no", "what is this?")))
-	m.TaskID = a2a.TaskID(t.id.String())
+func (w *world) chat(t *modelTask) {
+	m := w.messageTo(t, a2a.NewTextPart(Pick(w.choices, Script, "perhaps", "yes", "no", "what is this?")))
 	w.followUp(w.server(), m, w.choices.Choose(Script, modes), nil)
 }
 
-func (w *world) cancelSomething() {
-	t := w.someTask()
-	if t == nil {
-		return
-	}
+func (w *world) cancelSomething(t *modelTask) {
 	v := w.server()
-	w.request(v, func(ctx context.Context) {
-		if err := v.engine.Cancel(ctx, t.owner, t.id); err != nil {
-			w.needsNoRoom("a cancel", err)
-			w.refused(ctx, "cancel", err)
-			return
-		}
+	w.attempt(v, "a cancel", func(ctx context.Context) error { return v.engine.Cancel(ctx, t.owner, t.id) }, func() {
 		w.coverage.Count("canceled")
 		if t.state != a2a.TaskStateCanceled {
 			w.s.Fail("an acknowledged cancel is durable", "task %s is %s", t.id, t.state)
@@ -313,9 +296,8 @@ func (w *world) cancelSomething() {
 }
 
 // cancelCall cancels a call, from Go or with a message.
-func (w *world) cancelCall() {
-	t := w.someTask()
-	if t == nil || len(t.planned) == 0 {
+func (w *world) cancelCall(t *modelTask) {
+	if len(t.planned) == 0 {
 		return
 	}
 	c, v := Pick(w.choices, Script, t.planned...), w.server()
@@ -326,35 +308,21 @@ func (w *world) cancelCall() {
 		}
 	}
 	if w.choices.Choose(Script, 2) == 1 {
-		m := w.message(a2a.NewDataPart(map[string]any{"type": "call_cancel", "call": c.id}))
-		m.TaskID = a2a.TaskID(t.id.String())
+		m := w.messageTo(t, a2a.NewDataPart(map[string]any{"type": "call_cancel", "call": c.id}))
 		w.say(v, m, w.choices.Choose(Script, modes), true /* decides */, acked)
 		return
 	}
-	w.request(v, func(ctx context.Context) {
-		if err := v.engine.CancelCall(ctx, t.owner, t.id, c.id); err != nil {
-			w.needsNoRoom("a cancel of a call", err)
-			w.refused(ctx, "cancel of a call", err)
-			return
-		}
-		acked()
-	})
+	w.attempt(v, "a cancel of a call", func(ctx context.Context) error { return v.engine.CancelCall(ctx, t.owner, t.id, c.id) }, acked)
 }
 
 // extend moves the deadline of a pending approval.
-func (w *world) extend() {
-	t := w.someTask()
-	if t == nil || len(t.pending()) == 0 {
-		return
-	}
-	a, v := Pick(w.choices, Script, t.pending()...), w.server()
+func (w *world) extend(t *modelTask, a *approval.Approval) {
+	v := w.server()
 	until := w.s.now.Add(Pick(w.choices, Script, time.Second, time.Minute, time.Hour))
-	w.request(v, func(ctx context.Context) {
-		if err := v.engine.Approvals().Extend(ctx, t.owner, a.ID, a.Digest, until); err != nil {
-			w.needsNoRoom("an extension", err)
-			w.refused(ctx, "extension", err)
-			return
-		}
+	extend := func(ctx context.Context) error {
+		return v.engine.Approvals().Extend(ctx, t.owner, a.ID, a.Digest, until)
+	}
+	w.attempt(v, "an extension", extend, func() {
 		w.coverage.Count("an extension is acknowledged")
 		if now := t.approval(a.ID); now.Deadline == nil || now.Deadline.Before(until.Truncate(time.Millisecond)) && now.State == approval.Pending {
 			w.s.Fail("an acknowledged extension is durable", "%s of task %s until %s: deadline %v", a.ID, t.id, until, now.Deadline)
@@ -417,8 +385,8 @@ func (w *world) startSecond() {
 func (w *world) pauseSomething() {
 	if len(w.servers) > 0 {
 		p := w.server().p
-		p.Pause()
+		p.paused = true
 		w.coverage.Count("fault: a process stands still")
-		w.outside.After(time.Duration(w.choices.Choose(Script, 100))*time.Millisecond, p.Resume)
+		w.outside.After(time.Duration(w.choices.Choose(Script, 100))*time.Millisecond, func() { p.paused = false })
 	}
 }

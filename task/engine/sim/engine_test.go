@@ -41,7 +41,7 @@ func points(t *testing.T) (all []string) {
 // enough is how many seeds pass every point.
 const enough = 5000
 
-func newEngine(cfg engine.Config, p *sim.Process) (sim.Engine, error) {
+func newEngine(cfg engine.Config, p *sim.Process) (*engine.Engine, error) {
 	cfg.Host = p
 	return engine.New(cfg)
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
-
 	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
 	"a2a-server/store"
@@ -24,7 +22,7 @@ func (w *world) finish() {
 	w.tools.Flaky = false
 	w.tools.Restore()
 	for _, v := range slices.Concat(w.servers, w.stopping) {
-		v.p.Resume()
+		v.p.paused = false
 	}
 	w.tools.ReleaseAll()
 	for range 10 {
@@ -78,9 +76,7 @@ func (w *world) bringToEnd(v *server) {
 			}
 			open++
 			if t.asks {
-				m := w.message()
-				m.TaskID = a2a.TaskID(t.id.String())
-				w.followUp(v, m, modeNone, nil)
+				w.followUp(v, w.messageTo(t), modeNone, nil)
 			}
 			for _, a := range t.pending() {
 				verb := approval.Reject
@@ -111,10 +107,7 @@ func (w *world) bringToEnd(v *server) {
 
 // finishDue lets time pass until no due work is left: retries may take minutes.
 func (w *world) finishDue() {
-	h, err := w.disk.Durable()
-	if err != nil {
-		panic(err)
-	}
+	h := w.disk.Durable()
 	for range 100 {
 		w.outside.Idle()
 		open := false
@@ -145,10 +138,7 @@ func (w *world) finishRuns() {
 
 // checkEnd checks the final state of a task.
 func (w *world) checkEnd(v *server, t *modelTask) {
-	h, err := w.disk.Durable()
-	if err != nil {
-		panic(err)
-	}
+	h := w.disk.Durable()
 	ctx := context.Background()
 	view, err := h.Read(ctx, store.System(), t.id, store.After(0), store.Limit{Events: 1})
 	if err != nil {
@@ -180,7 +170,7 @@ func (w *world) checkViews(v *server, t *modelTask) {
 	over := make(chan struct{})
 	v.p.Go(func() {
 		defer close(over)
-		for i, e := range []Engine{v.engine, whole} {
+		for i, e := range []*engine.Engine{v.engine, whole} {
 			a := e.Answer(t.owner)
 			view, err := a.Get(context.Background(), t.id.String())
 			a.Release()
@@ -206,8 +196,7 @@ func (w *world) checkViews(v *server, t *modelTask) {
 // are in the log.
 func (w *world) checkResults() {
 	for _, r := range w.tools.Ledger.Runs {
-		id, _ := store.ParseTaskID(r.Task)
-		t := w.model.tasks[id]
+		t := w.model.taskOf(r)
 		if !r.Returned || !r.Result || r.NoRoom || r.Process.dead || t == nil || w.stopped(r.Process) {
 			continue
 		}

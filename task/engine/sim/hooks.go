@@ -142,17 +142,15 @@ func (w *world) webhook() *engine.PushConfig {
 }
 
 // setWebhook sets a webhook of a task, maybe in place of another.
-func (w *world) setWebhook() {
-	t := w.someTask()
-	if t == nil || !w.pushes {
+func (w *world) setWebhook(t *modelTask) {
+	if !w.pushes {
 		return
 	}
 	c, v := w.webhook(), w.server()
-	w.request(v, func(ctx context.Context) {
-		if _, err := v.engine.SetPush(ctx, t.owner, t.id, *c); err != nil {
-			w.refused(ctx, "a webhook", err)
-			return
-		}
+	w.attempt(v, "a webhook", func(ctx context.Context) error {
+		_, err := v.engine.SetPush(ctx, t.owner, t.id, *c)
+		return err
+	}, func() {
 		w.coverage.Count("a webhook is set")
 		if !w.model.everSet[c.URL] {
 			w.s.Fail("a webhook that is acknowledged is durable", "%s of task %s", c.URL, t.id)
@@ -161,18 +159,14 @@ func (w *world) setWebhook() {
 }
 
 // deleteWebhook deletes a webhook of a task. Webhooks set later stay.
-func (w *world) deleteWebhook() {
-	t := w.someTask()
-	if t == nil || !w.pushes {
+func (w *world) deleteWebhook(t *modelTask) {
+	if !w.pushes {
 		return
 	}
 	id, v := Pick(w.choices, Script, "a", "b"), w.server()
 	before := t.hooks[id]
-	w.request(v, func(ctx context.Context) {
-		if err := v.engine.DeletePush(ctx, t.owner, t.id, id); err != nil {
-			w.refused(ctx, "the deletion of a webhook", err)
-			return
-		}
+	remove := func(ctx context.Context) error { return v.engine.DeletePush(ctx, t.owner, t.id, id) }
+	w.attempt(v, "the deletion of a webhook", remove, func() {
 		w.coverage.Count("a webhook is deleted")
 		if before != nil && t.hooks[id] == before {
 			w.s.Fail("a webhook whose deletion is acknowledged is deleted", "%s of task %s is still there", before.url, t.id)
@@ -187,10 +181,7 @@ func (w *world) finishHooks() {
 		return
 	}
 	w.healthy = true
-	h, err := w.disk.Durable()
-	if err != nil {
-		panic(err)
-	}
+	h := w.disk.Durable()
 	for left := 40; ; left-- {
 		w.outside.Idle()
 		ready, err := h.Rows(context.Background(), store.System(), store.RowQuery{Kind: task.RowPushReady})

@@ -1,4 +1,4 @@
-package sim_test
+package sim
 
 import (
 	"fmt"
@@ -7,14 +7,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"a2a-server/task/engine/sim"
 )
 
 // chatter has routines of two processes talk over channels and timers, and returns
 // the trace.
-func chatter(c *sim.Choices) (lines []string, sum uint64) {
-	s := sim.NewScheduler(c)
+func chatter(c *Choices) (lines []string, sum uint64) {
+	s := NewScheduler(c)
 	defer s.Close()
 	s.Trace(func(line string) { lines = append(lines, line) })
 	for _, name := range []string{"a", "b"} {
@@ -36,24 +34,24 @@ func chatter(c *sim.Choices) (lines []string, sum uint64) {
 		ping <- struct{}{}
 	}
 	s.Run(func() bool { return false })
-	return lines, s.Sum()
+	return lines, s.sum.Sum64()
 }
 
 func TestSameChoicesSameRun(t *testing.T) {
 	t.Parallel()
 	sums := map[uint64]bool{}
 	for seed := range uint64(50) {
-		c := sim.Seeded(seed)
+		c := Seeded(seed)
 		first, sum := chatter(c)
-		again, _ := chatter(sim.Seeded(seed))
+		again, _ := chatter(Seeded(seed))
 		if diff := cmp.Diff(first, again); diff != "" {
 			t.Fatalf("seed %d twice (-first +second):\n%s", seed, diff)
 		}
-		tape, err := sim.ParseTape(c.Tape().String())
+		tape, err := ParseTape(c.Tape().String())
 		if err != nil {
 			t.Fatal(err)
 		}
-		replayed, replayedSum := chatter(sim.Replayed(tape))
+		replayed, replayedSum := chatter(Replayed(tape))
 		if diff := cmp.Diff(first, replayed); diff != "" || sum != replayedSum {
 			t.Fatalf("seed %d replayed from its tape (-first +second):\n%s", seed, diff)
 		}
@@ -66,33 +64,33 @@ func TestSameChoicesSameRun(t *testing.T) {
 
 func TestTape(t *testing.T) {
 	t.Parallel()
-	c := sim.Seeded(7)
+	c := Seeded(7)
 	for i := range 200 {
-		c.Choose(sim.Stream(i%5), i+2)
+		c.Choose(Stream(i%5), i+2)
 	}
-	got, err := sim.ParseTape(c.Tape().String())
+	got, err := ParseTape(c.Tape().String())
 	if diff := cmp.Diff(c.Tape(), got); err != nil || diff != "" {
 		t.Errorf("ParseTape() = %v (-want +got):\n%s", err, diff)
 	}
 	for _, text := range []string{"", "sim1", "sim2.AAAAAAA", "sim1.A", "sim1.AQ", "sim1.AAAAAAAAAAA", c.Tape().String() + "AA", "sim1./////w"} {
-		if _, err := sim.ParseTape(text); err == nil {
+		if _, err := ParseTape(text); err == nil {
 			t.Errorf("ParseTape(%q) reports no error", text)
 		}
 	}
-	var empty sim.Tape
-	if r := sim.Replayed(empty); r.Choose(sim.Script, 5) != 0 || r.Rarely(sim.Faults, 2) {
+	var empty Tape
+	if r := Replayed(empty); r.Choose(Script, 5) != 0 || r.Rarely(Faults, 2) {
 		t.Error("an empty tape does not choose 0")
 	}
 }
 
 func TestTimers(t *testing.T) {
 	t.Parallel()
-	s := sim.NewScheduler(sim.Replayed(sim.Tape{}))
+	s := NewScheduler(Replayed(Tape{}))
 	defer s.Close()
 	p := s.Process("p")
 	var got []string
 	note := func(name string) func() {
-		return func() { got = append(got, fmt.Sprint(name, " ", p.Now().Sub(sim.Epoch))) }
+		return func() { got = append(got, fmt.Sprint(name, " ", p.Now().Sub(Epoch))) }
 	}
 	p.After(3*time.Second, note("c"))
 	p.After(time.Second, note("a"))
@@ -111,7 +109,7 @@ func TestTimers(t *testing.T) {
 func TestIdleIsLast(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {
-		s := sim.NewScheduler(sim.Seeded(seed))
+		s := NewScheduler(Seeded(seed))
 		p := s.Process("p")
 		var got []int
 		p.Go(func() {
@@ -136,7 +134,7 @@ func TestIdleIsLast(t *testing.T) {
 
 func TestFailureEndsTheRun(t *testing.T) {
 	t.Parallel()
-	s := sim.NewScheduler(sim.Seeded(1))
+	s := NewScheduler(Seeded(1))
 	defer s.Close()
 	p := s.Process("p")
 	p.Go(func() {
@@ -146,7 +144,7 @@ func TestFailureEndsTheRun(t *testing.T) {
 	})
 	p.Go(func() { panic("boom") })
 	s.Run(func() bool { return false })
-	if f := s.Failure(); f == nil || f.Rule != "panic" || !strings.Contains(f.Detail, "boom") {
+	if f := s.failure; f == nil || f.Rule != "panic" || !strings.Contains(f.Detail, "boom") {
 		t.Errorf("Failure() = %v, want the panic", f)
 	}
 }
@@ -158,7 +156,7 @@ func TestWaitFromOutside(t *testing.T) {
 			t.Error("Wait outside of a routine does not panic")
 		}
 	}()
-	sim.NewScheduler(sim.Seeded(1)).Process("p").Wait(nil)
+	NewScheduler(Seeded(1)).Process("p").Wait(nil)
 }
 
 // TestDeath kills processes wherever their routines wait, 10,000 times; goleak looks
@@ -167,8 +165,8 @@ func TestDeath(t *testing.T) {
 	t.Parallel()
 	begun, deferred := 0, 0
 	for seed := range uint64(2500) {
-		s := sim.NewScheduler(sim.Seeded(seed))
-		var live []*sim.Process
+		s := NewScheduler(Seeded(seed))
+		var live []*Process
 		for i := range 4 {
 			p := s.Process(fmt.Sprint(i))
 			live = append(live, p)
@@ -205,7 +203,7 @@ func TestDeath(t *testing.T) {
 		})
 		s.Run(func() bool { return false })
 		s.Close()
-		if f := s.Failure(); f != nil {
+		if f := s.failure; f != nil {
 			t.Fatal(f)
 		}
 	}
@@ -216,7 +214,7 @@ func TestDeath(t *testing.T) {
 
 func TestDeathByOwnHand(t *testing.T) {
 	t.Parallel()
-	s := sim.NewScheduler(sim.Seeded(3))
+	s := NewScheduler(Seeded(3))
 	defer s.Close()
 	p, other := s.Process("p"), s.Process("other")
 	p.Go(func() {
@@ -231,19 +229,19 @@ func TestDeathByOwnHand(t *testing.T) {
 		alive = true
 	})
 	s.Run(func() bool { return false })
-	if !p.Dead() || !alive || s.Failure() != nil {
-		t.Errorf("dead = %v, the other continues = %v, failure %v", p.Dead(), alive, s.Failure())
+	if !p.dead || !alive || s.failure != nil {
+		t.Errorf("dead = %v, the other continues = %v, failure %v", p.dead, alive, s.failure)
 	}
 }
 
 func TestPause(t *testing.T) {
 	t.Parallel()
-	s := sim.NewScheduler(sim.Seeded(5))
+	s := NewScheduler(Seeded(5))
 	defer s.Close()
 	p, other := s.Process("p"), s.Process("other")
 	var got []string
 	p.Go(func() { got = append(got, "p") })
-	p.Pause()
+	p.paused = true
 	other.Go(func() {
 		other.Sleep(time.Minute)
 		got = append(got, "other")

@@ -71,6 +71,12 @@ type modelTask struct {
 	hooks   map[string]*modelHook
 }
 
+// taskOf returns the task of a run, nil when the log has none.
+func (m *model) taskOf(r *Run) *modelTask {
+	id, _ := store.ParseTaskID(r.Task)
+	return m.tasks[id]
+}
+
 // entry is the right to enter a tool once: a start that is durable.
 type entry struct {
 	p          *Process

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"a2a-server/approval"
-	"a2a-server/store"
 	"a2a-server/task"
 )
 
@@ -206,8 +205,7 @@ func sameJSON(a, b []byte) bool {
 
 // entered checks that a tool may be entered.
 func (m *model) entered(r *Run) {
-	id, _ := store.ParseTaskID(r.Task)
-	t := m.tasks[id]
+	t := m.taskOf(r)
 	if t == nil {
 		if m.optimistic && r.Traits.Effect == ReadOnly {
 			return

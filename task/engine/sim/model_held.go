@@ -93,8 +93,7 @@ func (m *model) heldWaits(t *modelTask) {
 // answered checks an answer given to a tool: an answer is durable before, and a durable answer
 // is not lost. over: the tool did not want to wait any longer.
 func (m *model) answered(r *Run, asked tool.Ask, answer tool.Answer, err error, over bool) {
-	id, _ := store.ParseTaskID(r.Task)
-	t := m.tasks[id]
+	t := m.taskOf(r)
 	var a *modelApproval
 	if t != nil {
 		for _, o := range t.approvals {

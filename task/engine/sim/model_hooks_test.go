@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 
 	"a2a-server/store"
@@ -126,15 +125,16 @@ func TestModelKnowsTheRulesOfWebhooks(t *testing.T) {
 			defer s.s.Close()
 			s.begin("once_plain")
 			tt.tell(s)
-			got := ""
-			if f := s.s.Failure(); f != nil {
-				got = f.Rule
-			}
-			if got != tt.rule {
-				t.Errorf("broken: %q, want %q: %v", got, tt.rule, s.s.Failure())
-			}
+			s.breaks(t, tt.rule)
 		})
 	}
+}
+
+// finishHooks plays the end of a run.
+func (t *story) finishHooks() {
+	w := &world{s: t.s, disk: t.d, model: t.m, outside: t.s.Process("outside"), pushes: true}
+	w.outside.Go(w.finishHooks)
+	t.s.Run(func() bool { return false })
 }
 
 // A webhook that was not told of everything, or is ready forever, is noticed at the end.
@@ -150,26 +150,14 @@ func TestHooksAtTheEnd(t *testing.T) {
 			s.looks(1)
 			s.tells(1, 3, status("WORKING"))
 		}
-		w := &world{s: s.s, disk: s.d, model: s.m, outside: s.s.Process("outside"), pushes: true}
-		w.outside.Go(w.finishHooks)
-		s.s.Run(func() bool { return false })
-		got := ""
-		if f := s.s.Failure(); f != nil {
-			got = f.Rule
-		}
-		if got != rule {
-			t.Errorf("broken: %q, want %q: %v", got, rule, s.s.Failure())
-		}
+		s.finishHooks()
+		s.breaks(t, rule)
 		s.s.Close()
 	}
 	ready := newStory()
 	defer ready.s.Close()
 	ready.begin("once_plain")
 	ready.write(&store.Batch{Scope: store.System(), Task: storyTask, Rows: []store.RowChange{task.ReadyRow(task.PushKey("a", 1), store.Any, 1)}})
-	w := &world{s: ready.s, disk: ready.d, model: ready.m, outside: ready.s.Process("outside"), pushes: true}
-	w.outside.Go(w.finishHooks)
-	ready.s.Run(func() bool { return false })
-	if f := ready.s.Failure(); f == nil || !strings.Contains(f.Rule, "ready forever") {
-		t.Errorf("broken: %v", f)
-	}
+	ready.finishHooks()
+	ready.breaks(t, "no webhook is ready forever")
 }

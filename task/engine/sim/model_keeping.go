@@ -3,8 +3,6 @@ package sim
 import (
 	"encoding/json"
 	"slices"
-
-	"a2a-server/store"
 )
 
 // maxAgain is how often a call is entered again by itself.
@@ -60,8 +58,7 @@ func (m *model) enteredWith(t *modelTask, r *Run, kept *keptState) {
 
 // kept checks that a state acknowledged to a tool as kept is in the log.
 func (m *model) kept(r *Run, state string) {
-	id, _ := store.ParseTaskID(r.Task)
-	if t := m.tasks[id]; t == nil || t.calls[r.Call] == nil || !slices.Contains(t.calls[r.Call].states, state) {
+	if t := m.taskOf(r); t == nil || t.calls[r.Call] == nil || !slices.Contains(t.calls[r.Call].states, state) {
 		m.s.Fail("a checkpoint is durable when it returns", "run %d of %s, call %s of task %s: %s", r.N, r.Traits.Name(), r.Call, r.Task, state)
 	}
 }

@@ -50,9 +50,7 @@ func (t *story) say(change store.Change, events ...string) {
 		public := events[i] == "task" || events[i] == "status" || events[i] == "artifact"
 		b.Events = append(b.Events, store.Event{Kind: events[i], Public: public, Time: 1, Data: []byte(events[i+1])})
 	}
-	t.h.Append(context.Background(), b)
-	t.d.Commit(1)
-	t.rev++
+	t.write(b)
 }
 
 func status(state string) string {
@@ -84,9 +82,7 @@ func (t *story) ends(how string, rows ...string) {
 	for i := 0; i < len(rows); i += 2 {
 		b.Rows = append(b.Rows, store.RowChange{Kind: "state", Key: []byte(rows[i]), IfRev: store.Any, Value: []byte(rows[i+1]), OfContext: true})
 	}
-	t.h.Append(context.Background(), b)
-	t.d.Commit(1)
-	t.rev++
+	t.write(b)
 }
 
 // enterSeeing enters the call, whose tool sees a state.
@@ -147,11 +143,42 @@ func (t *story) told(state string, err error, over bool) {
 // claim has another process take the task over.
 func (t *story) claim() {
 	t.p = t.s.Process("next")
-	t.h = t.d.Handle(t.p)
-	if _, err := t.h.Claim(context.Background(), 9); err != nil {
+	t.h = t.claimBy(t.p)
+}
+
+func (t *story) claimBy(p *Process) store.Handle {
+	h := t.d.Handle(p)
+	if _, err := h.Claim(context.Background(), 9); err != nil {
 		panic(err)
 	}
 	t.rev++
+	return h
+}
+
+// again has another process start the call once more.
+func (t *story) again() {
+	t.claim()
+	t.unknown("died")
+	t.start()
+}
+
+// approved begins a call that needs an approval, and has it.
+func (t *story) approved() {
+	t.begin("gated_once_plain")
+	t.ask("a1", "call")
+	t.resolve("a1", "approved")
+}
+
+// breaks checks that the story breaks a rule; "" is none.
+func (t *story) breaks(test *testing.T, rule string) {
+	test.Helper()
+	got := ""
+	if f := t.s.failure; f != nil {
+		got = f.Rule
+	}
+	if got != rule {
+		test.Errorf("broken: %q, want %q: %v", got, rule, t.s.failure)
+	}
 }
 
 func (t *story) unknown(cause string) {
@@ -172,9 +199,7 @@ func TestModelKnowsTheRules(t *testing.T) {
 		tell func(*story)
 	}{
 		{"", func(t *story) {
-			t.begin("gated_once_plain")
-			t.ask("a1", "call")
-			t.resolve("a1", "approved")
+			t.approved()
 			t.start()
 			t.enter(1)
 			t.event("call.unknown.v1", `{"call":"c1.1"}`)
@@ -201,21 +226,15 @@ func TestModelKnowsTheRules(t *testing.T) {
 			t.start()
 		}},
 		{"what runs is what was approved", func(t *story) {
-			t.begin("gated_once_plain")
-			t.ask("a1", "call")
-			t.resolve("a1", "approved")
+			t.approved()
 			t.event("call.started.v1", `{"call":"c1.1","digest":"other"}`)
 		}},
 		{"what runs is what was approved", func(t *story) {
-			t.begin("gated_once_plain")
-			t.ask("a1", "call")
-			t.resolve("a1", "approved")
+			t.approved()
 			t.event("call.started.v1", `{"call":"c1.1","digest":"d","args":{"n":2}}`)
 		}},
 		{"what runs is what was approved", func(t *story) {
-			t.begin("gated_once_plain")
-			t.ask("a1", "call")
-			t.resolve("a1", "approved")
+			t.approved()
 			t.start()
 			t.enterIn(t.p, 1, 1)
 		}},
@@ -235,28 +254,22 @@ func TestModelKnowsTheRules(t *testing.T) {
 		{"", func(t *story) {
 			t.begin("readonly_plain")
 			t.start()
-			h := t.d.Handle(t.s.Process("next"))
-			if _, err := h.Claim(context.Background(), 9); err != nil {
-				panic(err)
-			}
-			t.rev++
+			t.claimBy(t.s.Process("next"))
 			t.event("call.unknown.v1", `{"call":"c1.1"}`)
 			t.start()
 		}},
-		{"", func(t *story) { t.keeping(); t.claim(); t.unknown("died"); t.start(); t.enterWith(`{"n":1}`, 0) }},
+		{"", func(t *story) { t.keeping(); t.again(); t.enterWith(`{"n":1}`, 0) }},
 		{"", func(t *story) { // a suspension without a state leaves what was kept
 			t.keeping()
 			t.event("call.suspended.v1", `{"call":"c1.1","asks":[{}]}`)
 			t.event("call.resumed.v1", `{"call":"c1.1"}`)
 			t.enterWith(`{"n":1}`, 1)
 		}},
-		{"a call is entered again with what it kept", func(t *story) { t.keeping(); t.claim(); t.unknown("died"); t.start(); t.enter(0) }},
+		{"a call is entered again with what it kept", func(t *story) { t.keeping(); t.again(); t.enter(0) }},
 		{"a call is entered again with what it kept", func(t *story) {
 			t.keeping()
 			t.event("call.checkpoint.v1", `{"call":"c1.1","state":{"n":2}}`)
-			t.claim()
-			t.unknown("died")
-			t.start()
+			t.again()
 			t.enterWith(`{"n":1}`, 0)
 		}},
 		{"a call is entered again with what it kept", func(t *story) {
@@ -269,9 +282,7 @@ func TestModelKnowsTheRules(t *testing.T) {
 			t.event("call.suspended.v1", `{"call":"c1.1","state":3,"asks":[{}]}`)
 			t.event("call.resumed.v1", `{"call":"c1.1"}`)
 			t.event("call.checkpoint.v1", `{"call":"c1.1","state":4}`)
-			t.claim()
-			t.unknown("died")
-			t.start()
+			t.again()
 			t.enterWith(`4`, 1)
 		}},
 		{"a call is repeated only after a crash", func(t *story) { t.keeping(); t.unknown("died"); t.start() }},
@@ -280,9 +291,7 @@ func TestModelKnowsTheRules(t *testing.T) {
 		{"a call is repeated a few times only", func(t *story) {
 			t.keeping()
 			for range maxAgain + 1 {
-				t.claim()
-				t.unknown("died")
-				t.start()
+				t.again()
 			}
 		}},
 		{"what may not be repeated runs again only when a person says so", func(t *story) {
@@ -336,15 +345,11 @@ func TestModelKnowsTheRules(t *testing.T) {
 			t.resolve("a1", "expired")
 		}},
 		{"what is pending gets a later deadline, in time", func(t *story) {
-			t.begin("gated_once_plain")
-			t.ask("a1", "call")
-			t.resolve("a1", "approved")
+			t.approved()
 			t.event("approval.extended.v1", `{"id":"a1","until":"2030-01-01T00:00:00Z"}`)
 		}},
 		{"an approval is resolved once", func(t *story) {
-			t.begin("gated_once_plain")
-			t.ask("a1", "call")
-			t.resolve("a1", "approved")
+			t.approved()
 			t.resolve("a1", "rejected")
 		}},
 		{"", func(t *story) { t.holding(); t.decideHeld("responded") }},
@@ -397,11 +402,7 @@ func TestModelKnowsTheRules(t *testing.T) {
 		{"the table of states", func(t *story) { t.begin("once_plain"); t.event("status", status("SUBMITTED")) }},
 		{"a turn writes under its own fence", func(t *story) {
 			t.begin("readonly_plain")
-			h := t.d.Handle(t.s.Process("next"))
-			if _, err := h.Claim(context.Background(), 9); err != nil {
-				panic(err)
-			}
-			t.rev++
+			t.claimBy(t.s.Process("next"))
 			t.fence = new(uint64(2))
 			t.start()
 		}},
@@ -460,13 +461,7 @@ func TestModelKnowsTheRules(t *testing.T) {
 			s := newStory()
 			defer s.s.Close()
 			tt.tell(s)
-			got := ""
-			if f := s.s.Failure(); f != nil {
-				got = f.Rule
-			}
-			if got != tt.rule {
-				t.Errorf("broken: %q, want %q: %v", got, tt.rule, s.s.Failure())
-			}
+			s.breaks(t, tt.rule)
 		})
 	}
 }

@@ -38,12 +38,8 @@ type PlanCall struct {
 
 // part returns the plan as a part of a message.
 func (p *Plan) part() *a2a.Part {
-	raw, err := json.Marshal(p)
-	if err != nil {
-		panic(err)
-	}
 	var data map[string]any
-	if err := json.Unmarshal(raw, &data); err != nil {
+	if err := json.Unmarshal(mustJSON(p), &data); err != nil {
 		panic(err)
 	}
 	return a2a.NewDataPart(map[string]any{"plan": data})
@@ -56,12 +52,8 @@ func planOf(m *a2a.Message) (*Plan, error) {
 		if !ok {
 			continue
 		}
-		raw, err := json.Marshal(plan)
-		if err != nil {
-			return nil, err
-		}
 		p := &Plan{}
-		return p, json.Unmarshal(raw, p)
+		return p, json.Unmarshal(mustJSON(plan), p)
 	}
 	return nil, errors.New("the message has no plan")
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 )
 
@@ -11,18 +12,12 @@ type Process struct {
 	s      *Scheduler
 	name   string
 	dead   bool
-	paused bool
+	paused bool     // as by SIGSTOP; its timers still count, and it continues when nothing else is left to do
 	end    []func() // when it dies
 }
 
 // Process returns a new process without any routine.
 func (s *Scheduler) Process(name string) *Process { return &Process{s: s, name: name} }
-
-// Name is the name of the process in the trace.
-func (p *Process) Name() string { return p.name }
-
-// Dead reports whether the process was killed.
-func (p *Process) Dead() bool { return p.dead }
 
 // Now is the time of the run.
 func (p *Process) Now() time.Time { return p.s.now }
@@ -125,31 +120,20 @@ func (p *Process) die() {
 	p.dead = true
 	s := p.s
 	s.dying = true
-	for i := len(s.timers) - 1; i >= 0; i-- {
-		if s.timers[i].p == p {
-			s.timers[i].index = -1
+	s.timers = slices.DeleteFunc(s.timers, func(t *timer) bool {
+		if t.p == p {
+			t.index = -1
 		}
+		return t.p == p
+	})
+	for i, t := range s.timers {
+		t.index = i
 	}
-	var left timers
-	for _, t := range s.timers {
-		if t.index >= 0 {
-			t.index = len(left)
-			left = append(left, t)
-		}
-	}
-	s.timers = left
 	heap.Init(&s.timers)
 	for _, f := range p.end {
 		f()
 	}
 }
-
-// Pause stops the process, as SIGSTOP does; its timers still count. It continues with
-// Resume, or when nothing else is left to do.
-func (p *Process) Pause() { p.paused = true }
-
-// Resume ends a pause.
-func (p *Process) Resume() { p.paused = false }
 
 // timer starts f at a time.
 type timer struct {

@@ -51,6 +51,19 @@ func (w *world) request(v *server, f func(ctx context.Context)) {
 	}
 }
 
+// attempt makes a request that may be refused, but not for want of a turn. acked is called when
+// it was accepted.
+func (w *world) attempt(v *server, what string, f func(ctx context.Context) error, acked func()) {
+	w.request(v, func(ctx context.Context) {
+		if err := f(ctx); err != nil {
+			w.needsNoRoom(what, err)
+			w.refused(ctx, what, err)
+			return
+		}
+		acked()
+	})
+}
+
 // send sends a message that makes a task, maybe not for the first time, and reads the outcome.
 func (w *world) send(v *server, sent *sentMessage, mode int) {
 	m := *sent.m
@@ -223,19 +236,12 @@ func (w *world) decide(v *server, t *modelTask, d Dialect, verdicts ...*verdict)
 		for i, x := range verdicts {
 			answers[i] = x.answer()
 		}
-		w.request(v, func(ctx context.Context) {
-			err := v.engine.Decide(ctx, engine.Decision{By: bob, Via: "api", Scope: store.Tenant("acme"), Task: t.id, Answers: answers})
-			if err != nil {
-				w.needsNoRoom("a decision", err)
-				w.refused(ctx, "decide", err)
-				return
-			}
-			acked()
-		})
+		w.attempt(v, "a decision", func(ctx context.Context) error {
+			return v.engine.Decide(ctx, engine.Decision{By: bob, Via: "api", Scope: store.Tenant("acme"), Task: t.id, Answers: answers})
+		}, acked)
 		return
 	}
-	m := w.message()
-	m.TaskID = a2a.TaskID(t.id.String())
+	m := w.messageTo(t)
 	for _, x := range verdicts {
 		if !x.say(m, d, nil) {
 			return

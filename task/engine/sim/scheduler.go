@@ -47,18 +47,6 @@ func NewScheduler(c *Choices) *Scheduler {
 // Trace has each step written to f, as a line.
 func (s *Scheduler) Trace(f func(line string)) { s.trace = f }
 
-// Choices returns where the run takes its choices from.
-func (s *Scheduler) Choices() *Choices { return s.choices }
-
-// Now is the time of the run.
-func (s *Scheduler) Now() time.Time { return s.now }
-
-// Steps returns how many steps were taken.
-func (s *Scheduler) Steps() int { return s.steps }
-
-// Sum is a sum of all that happened: two runs with the same sum were the same.
-func (s *Scheduler) Sum() uint64 { return s.sum.Sum64() }
-
 // Fail ends the run, if it has not failed before. Any routine may call it.
 func (s *Scheduler) Fail(rule, format string, args ...any) {
 	if s.failure == nil {
@@ -66,9 +54,6 @@ func (s *Scheduler) Fail(rule, format string, args ...any) {
 		s.Note("FAILED %s", s.failure.Detail)
 	}
 }
-
-// Failure returns why the run is wrong, nil when it is not so far.
-func (s *Scheduler) Failure() *Failure { return s.failure }
 
 // Note adds a line to the trace and to the sum.
 func (s *Scheduler) Note(format string, args ...any) {

@@ -85,17 +85,22 @@ func (s *shrinker) chunks(length func() int, f func(from, to int)) {
 	}
 }
 
+// smaller tries a list with chunks of it made zero, and then without them.
+func smaller[T any](s *shrinker, list func() []T, try func([]T)) {
+	length := func() int { return len(list()) }
+	s.chunks(length, func(from, to int) {
+		zero := slices.Clone(list())
+		clear(zero[from:to])
+		try(zero)
+	})
+	s.chunks(length, func(from, to int) { try(slices.Concat(list()[:from], list()[to:])) })
+}
+
 func (s *shrinker) stream(i int) {
 	if len(s.best[i]) == 0 || s.try(i, nil) {
 		return
 	}
-	lanes := func() int { return len(s.best[i]) }
-	s.chunks(lanes, func(from, to int) {
-		zero := slices.Clone(s.best[i])
-		clear(zero[from:to])
-		s.try(i, zero)
-	})
-	s.chunks(lanes, func(from, to int) { s.try(i, slices.Concat(s.best[i][:from], s.best[i][to:])) })
+	smaller(s, func() [][]uint16 { return s.best[i] }, func(lanes [][]uint16) { s.try(i, lanes) })
 	for k := 0; k < len(s.best[i]) && s.left > 0; k++ {
 		s.inLane(i, k)
 	}
@@ -108,25 +113,19 @@ func (s *shrinker) inLane(i, k int) {
 		}
 		return nil
 	}
-	length := func() int { return len(lane()) }
 	replace := func(by []uint16) {
 		lanes := slices.Clone(s.best[i])
 		lanes[k] = by
 		s.try(i, lanes)
 	}
-	s.chunks(length, func(from, to int) {
-		zero := slices.Clone(lane())
-		clear(zero[from:to])
-		replace(zero)
-	})
-	s.chunks(length, func(from, to int) { replace(slices.Concat(lane()[:from], lane()[to:])) })
-	for at := 0; at < length() && s.left > 0; at++ {
+	smaller(s, lane, replace)
+	for at := 0; at < len(lane()) && s.left > 0; at++ {
 		v := lane()[at]
-		for _, smaller := range []uint16{1, v / 2, max(v, 1) - 1} {
-			if at < length() && smaller < lane()[at] {
-				less := slices.Clone(lane())
-				less[at] = smaller
-				replace(less)
+		for _, less := range []uint16{1, v / 2, max(v, 1) - 1} {
+			if at < len(lane()) && less < lane()[at] {
+				by := slices.Clone(lane())
+				by[at] = less
+				replace(by)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package sim_test
+package sim
 
 import (
 	"strings"
@@ -6,26 +6,24 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"a2a-server/task/engine/sim"
 )
 
 // bank is a toy with a race: a transfer reads a balance, lets others continue, and
 // writes it. The script has many tellers that do harmless things, too.
-func bank(c *sim.Choices) (*sim.Failure, []string) {
-	s := sim.NewScheduler(c)
+func bank(c *Choices) (*Failure, []string) {
+	s := NewScheduler(c)
 	defer s.Close()
 	var trace []string
 	balance, deposited := 0, 0
 	p := s.Process("bank")
 	outside := s.Process("outside")
 	outside.Go(func() {
-		for range c.Choose(sim.Script, 40) {
-			switch c.Choose(sim.Script, 4) {
+		for range c.Choose(Script, 40) {
+			switch c.Choose(Script, 4) {
 			case 0:
 				p.Go(func() { p.Sleep(time.Second) })
 			case 1:
-				amount := 1 + c.Choose(sim.Script, 100)
+				amount := 1 + c.Choose(Script, 100)
 				deposited += amount
 				trace = append(trace, "deposit")
 				p.Go(func() {
@@ -45,26 +43,26 @@ func bank(c *sim.Choices) (*sim.Failure, []string) {
 		}
 	})
 	s.Run(func() bool { return false })
-	return s.Failure(), trace
+	return s.failure, trace
 }
 
 func TestShrinkFindsTheCore(t *testing.T) {
 	t.Parallel()
 	tried := 0
 	for seed := range uint64(40) {
-		c := sim.Seeded(seed)
+		c := Seeded(seed)
 		if f, _ := bank(c); f == nil {
 			continue
 		}
 		tried++
 		played := 0
-		small, f := sim.Shrink(c.Tape(), 2000, func(t sim.Tape) (*sim.Failure, sim.Tape) {
+		small, f := Shrink(c.Tape(), 2000, func(t Tape) (*Failure, Tape) {
 			played++
-			r := sim.Replayed(t)
+			r := Replayed(t)
 			f, _ := bank(r)
 			return f, r.Tape()
 		})
-		_, trace := bank(sim.Replayed(small))
+		_, trace := bank(Replayed(small))
 		if diff := cmp.Diff([]string{"deposit", "deposit"}, trace); f == nil || f.Rule != "money is lost" || diff != "" {
 			t.Errorf("seed %d shrank from %d to %d choices after %d runs: %v (-want +got):\n%s", seed, c.Tape().Len(), small.Len(), played, f, diff)
 		}
@@ -76,7 +74,7 @@ func TestShrinkFindsTheCore(t *testing.T) {
 
 func TestShrinkOfWhatPasses(t *testing.T) {
 	t.Parallel()
-	tape, f := sim.Shrink(sim.Seeded(1).Tape(), 10, func(t sim.Tape) (*sim.Failure, sim.Tape) { return nil, t })
+	tape, f := Shrink(Seeded(1).Tape(), 10, func(t Tape) (*Failure, Tape) { return nil, t })
 	if f != nil || tape.Len() != 0 {
 		t.Errorf("Shrink() = %v, %v", tape, f)
 	}
@@ -84,8 +82,8 @@ func TestShrinkOfWhatPasses(t *testing.T) {
 
 func TestCoverage(t *testing.T) {
 	t.Parallel()
-	all := sim.NewCoverage("cancel", "death", "expiry")
-	one := sim.NewCoverage()
+	all := NewCoverage("cancel", "death", "expiry")
+	one := NewCoverage()
 	one.Count("death")
 	one.Count("surprise")
 	all.Add(one)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -47,9 +48,6 @@ var errToolsetDown = errors.New("connection refused")
 func NewToolbox(s *Scheduler, c *Coverage, traits []Traits) *Toolbox {
 	return &Toolbox{s: s, coverage: c, traits: traits, version: map[string]int{}, gone: map[string]bool{}, digests: map[string]string{}}
 }
-
-// Traits returns the traits of all tools, gone or not.
-func (b *Toolbox) Traits() []Traits { return b.traits }
 
 // Registry returns the tools as a process sees them.
 func (b *Toolbox) Registry(p *Process) *tool.Registry {
@@ -135,14 +133,8 @@ func (b *Toolbox) Digest(t Traits, version int) string {
 
 // Blocked returns how many runs wait to be released.
 func (b *Toolbox) Blocked() int {
-	live := b.blocked[:0]
-	for _, w := range b.blocked {
-		if !w.p.dead {
-			live = append(live, w)
-		}
-	}
-	b.blocked = live
-	return len(live)
+	b.blocked = slices.DeleteFunc(b.blocked, func(w *blocked) bool { return w.p.dead })
+	return len(b.blocked)
 }
 
 // Release lets a waiting run continue.
@@ -171,12 +163,7 @@ func (b *Toolbox) block(ctx context.Context, p *Process, r *Run, heeds bool) boo
 		done = ctx.Done()
 	}
 	if p.Wait(w.release, done) == 1 {
-		for i, o := range b.blocked {
-			if o == w {
-				b.blocked = append(b.blocked[:i:i], b.blocked[i+1:]...)
-				break
-			}
-		}
+		b.blocked = slices.DeleteFunc(b.blocked, func(o *blocked) bool { return o == w })
 		return true
 	}
 	return ctx.Err() != nil

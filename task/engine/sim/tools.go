@@ -85,9 +85,6 @@ var waysOf = [forms][]Way{
 	Asking:     {Waits, Waits, Waits, WaitsForForm, WaitsForAuth, WaitsTwice, WaitsBadly, WaitsBriefly, WaitsAndAsks, WaitsUnsure, WaitsLate, Result, Fails},
 }
 
-// WaysOf returns the ways of a form.
-func WaysOf(f Form) []Way { return waysOf[f] }
-
 var (
 	errTool = errors.New("the tool says no")
 	errBody = errors.New("the tool was told to end")
@@ -221,10 +218,7 @@ func (t *streamTool) CallStreaming(ctx tool.Context, args map[string]any) iter.S
 
 // enter notes that the tool is entered, and chooses which way that goes.
 func (t *simTool) enter(ctx tool.Context, args map[string]any) *Run {
-	raw, err := json.Marshal(args)
-	if err != nil {
-		panic(err)
-	}
+	raw := mustJSON(args)
 	t.b.s.choices.Lane(Outcomes, len(t.b.Ledger.Runs)+1)
 	way := Pick(t.b.s.choices, Outcomes, waysOf[t.traits.Form]...)
 	if again, ok := tool.Resumed(ctx); t.traits.Form == Keeping {

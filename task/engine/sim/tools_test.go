@@ -79,12 +79,12 @@ func TestToolsGoEveryWay(t *testing.T) {
 			b.ReleaseAll()
 			s.Settle(time.Second)
 		}
-		if f := s.Failure(); f != nil {
+		if f := s.failure; f != nil {
 			t.Fatalf("seed %d: %v", seed, f)
 		}
 		for _, r := range b.Ledger.Runs {
-			if r.Returned == p.Dead() && seed%3 != 0 {
-				t.Fatalf("seed %d: %+v in a process that is dead: %v", seed, r, p.Dead())
+			if r.Returned == p.dead && seed%3 != 0 {
+				t.Fatalf("seed %d: %+v in a process that is dead: %v", seed, r, p.dead)
 			}
 			if r.Entry != 1 || r.Result && !r.Effect {
 				t.Fatalf("seed %d: %+v", seed, r)
@@ -96,7 +96,7 @@ func TestToolsGoEveryWay(t *testing.T) {
 		if coverage.counts["tool "+traits.Name()] == 0 {
 			t.Errorf("%s was never entered", traits.Name())
 		}
-		for _, way := range WaysOf(traits.Form) {
+		for _, way := range waysOf[traits.Form] {
 			if coverage.counts[fmt.Sprintf("%s tool %s", traits.Form, way)] == 0 {
 				t.Errorf("no %s tool went the way %q", traits.Form, way)
 			}

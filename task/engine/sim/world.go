@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -59,7 +60,7 @@ type world struct {
 // server is an engine in a process.
 type server struct {
 	p      *Process
-	engine Engine
+	engine *engine.Engine
 	ran    bool // Run has returned
 
 	stopPush context.CancelFunc // nil: no push notifications
@@ -85,10 +86,10 @@ func Play(c *Choices, cfg Config) (failure *Failure, sum uint64) {
 		w.finish()
 		over = true
 	})
-	if !s.Run(func() bool { return over || s.Steps() > maxSteps }) || !over {
-		s.Fail("a run comes to its end", "after %d steps", s.Steps())
+	if !s.Run(func() bool { return over || s.steps > maxSteps }) || !over {
+		s.Fail("a run comes to its end", "after %d steps", s.steps)
 	}
-	return s.Failure(), s.Sum()
+	return s.failure, s.sum.Sum64()
 }
 
 // maxSteps is far more than any run takes that does not go round in circles.
@@ -227,12 +228,7 @@ func (w *world) kill(v *server) {
 // gone takes a server out of the servers that clients use.
 func (w *world) gone(v *server) {
 	w.orphans = true
-	for i, o := range w.servers {
-		if o == v {
-			w.servers = append(w.servers[:i:i], w.servers[i+1:]...)
-			return
-		}
-	}
+	w.servers = slices.DeleteFunc(slices.Clone(w.servers), func(o *server) bool { return o == v })
 }
 
 // server returns the server that clients use: the newest, rarely an older server. If there is
@@ -284,6 +280,13 @@ func (w *world) log(t *modelTask) string {
 		fmt.Fprintf(&b, "%4d public %s %.160s\n", e.Seq, e.Kind, e.Data)
 	}
 	return b.String()
+}
+
+// messageTo returns a user's message to a task.
+func (w *world) messageTo(t *modelTask, parts ...*a2a.Part) *a2a.Message {
+	m := w.message(parts...)
+	m.TaskID = a2a.TaskID(t.id.String())
+	return m
 }
 
 // message returns a user's message with an id of its own.
