@@ -28,15 +28,28 @@ type line struct {
 
 func (in *instance) dial(t *testing.T) *line {
 	t.Helper()
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", in.server.Addr().String())
+	return lineTo(t, in.server.Addr(), nil)
+}
+
+// inTime gives what follows on a connection a minute.
+func (l *line) inTime() {
+	l.t.Helper()
+	if err := l.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// answer reads the answer to a request of a method.
+func (l *line) answer(method string) (a answered, closes bool) {
+	l.t.Helper()
+	resp, err := http.ReadResponse(l.r, &http.Request{Method: method})
+	if err == nil {
+		a, err = answerOf(resp)
+	}
 	if err != nil {
-		t.Fatal(err)
+		l.t.Fatalf("the answer to a %s: %v", method, err)
 	}
-	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
-	return &line{conn, t, bufio.NewReader(conn)}
+	return a, resp.Close
 }
 
 // ask sends texts one after the other and returns the answer, and whether the server
@@ -44,25 +57,15 @@ func (in *instance) dial(t *testing.T) *line {
 func (l *line) ask(texts ...string) (status int, body string, closed bool) {
 	l.t.Helper()
 	for _, text := range texts {
-		if _, err := io.WriteString(l, text); err != nil {
-			l.t.Fatal(err)
-		}
+		l.write(text)
 	}
-	resp, err := http.ReadResponse(l.r, nil)
-	if err != nil {
-		l.t.Fatalf("%q: %v", texts, err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	if resp.Close {
+	a, closed := l.answer(http.MethodPost)
+	if closed {
 		if _, err := l.r.ReadByte(); errors.Is(err, os.ErrDeadlineExceeded) {
 			l.t.Errorf("%q: the connection stays", texts)
 		}
 	}
-	return resp.StatusCode, string(text), resp.Close
+	return a.Status, a.Body, closed
 }
 
 // list is a request that is answered with 200, without the end of its header and its

@@ -99,9 +99,7 @@ func TestRestart(t *testing.T) {
 	if said.Status.State != "TASK_STATE_COMPLETED" || asked.Status.State != "TASK_STATE_INPUT_REQUIRED" {
 		t.Fatalf("states %s and %s", said.Status.State, asked.Status.State)
 	}
-	if err := first.stop(); err != nil {
-		t.Fatalf("Run() = %v", err)
-	}
+	first.halt(t)
 	ledger := filepath.Join(c.Set["data"], "ledger.jsonl")
 	if _, err := os.Stat(ledger); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Stat(ledger) = %v before anybody approved, want %v", err, fs.ErrNotExist)
@@ -147,9 +145,7 @@ func TestWritableForOthers(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	file := filepath.Join(data, "a2a-server.yaml")
-	if err := os.WriteFile(file, []byte("store: memory\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	rewrite(t, file, "store: memory\n")
 	shared := func(path string, mode fs.FileMode, gid int) {
 		t.Helper()
 		if err := errors.Join(os.Chown(path, -1, gid), os.Chmod(path, mode)); err != nil {
@@ -193,9 +189,7 @@ func TestWritableForOthers(t *testing.T) {
 func TestScript(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "script.yaml")
-	if err := os.WriteFile(path, []byte("scenarios:\n  - name: any\n    steps:\n      - complete: done by the script\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	rewrite(t, path, "scenarios:\n  - name: any\n    steps:\n      - complete: done by the script\n")
 	in := start(t, load(t, map[string]string{"store": "memory", "planner.kind": "script", "planner.script": path}))
 	if got := in.send(t, "m", "anything"); got.Status.State != "TASK_STATE_COMPLETED" {
 		t.Errorf("the script ended in %s", got.Status.State)
@@ -219,9 +213,7 @@ func TestOptIn(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, []byte("no script"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	rewrite(t, file, "no script")
 	busy := start(t, load(t, nil))
 	for name, c := range map[string]struct {
 		flags map[string]string
@@ -265,8 +257,6 @@ func TestPublicAddress(t *testing.T) {
 func damaged(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tasks.db")
-	if err := os.WriteFile(path, []byte(strings.Repeat("no store", 4096)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	rewrite(t, path, strings.Repeat("no store", 4096))
 	return path
 }

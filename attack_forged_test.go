@@ -26,7 +26,7 @@ func (w *attacked) mallory(changes ...map[string]any) http.Header {
 }
 
 // list asks for a page of tasks, on a binding, with further fields.
-func (w *attacked) list(t *testing.T, b attackBinding, header http.Header, fields map[string]string) attackAnswer {
+func (w *attacked) list(t *testing.T, b attackBinding, header http.Header, fields map[string]string) answered {
 	t.Helper()
 	query, params := url.Values{"pageSize": {"1"}}, map[string]any{"pageSize": 1}
 	for name, value := range fields {
@@ -164,7 +164,7 @@ func TestContextsOfOthers(t *testing.T) {
 			}
 			context := of[1]
 			before := w.list(t, b, w.victim(), map[string]string{"contextId": context})
-			asked := func(fields string) attackAnswer {
+			asked := func(fields string) answered {
 				send.params = `{"message":{"messageId":"` + rand.Text() + `","role":"ROLE_USER","parts":[{"text":"/echo text=mine"}],` + fields + `}}`
 				return b.ask(w, t, w.mallory(), send, "")
 			}

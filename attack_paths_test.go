@@ -12,7 +12,7 @@ func TestPathsWithoutCredential(t *testing.T) {
 	t.Parallel()
 	w := startAttacked(t)
 	task := w.tasks["acme ended"]
-	get := func(path string, header string) attackAnswer {
+	get := func(path string, header string) answered {
 		return w.raw(t, "GET "+path+" HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"+header+"\r\n")
 	}
 	for _, path := range []string{"/", "/.well-known/agent-card.json", "/openapi.json", "/livez", "/readyz"} {

@@ -23,7 +23,7 @@ func TestApprovalsOfOthers(t *testing.T) {
 			own := w.create(t, w.mallory(), "/transfer_money amount=1 to=me")
 			// One that exists nowhere, of the same length.
 			nowhere := w.tasks["missing"] + ".a1"
-			ask := func(message map[string]any) attackAnswer {
+			ask := func(message map[string]any) answered {
 				a := w.send(t, w.mallory(), message)
 				a.Body = strings.NewReplacer(theirs, "APPROVAL", nowhere, "APPROVAL", w.tasks["acme parked"], "TASK", w.tasks["missing"], "TASK").Replace(a.Body)
 				return a
@@ -62,7 +62,7 @@ func TestAttacksDuringRuns(t *testing.T) {
 			t.Parallel()
 			w := startAttacked(t)
 			mallory, victim := w.mallory(), w.victim()
-			missing := map[string]attackAnswer{}
+			missing := map[string]answered{}
 			for _, op := range attackOperations() {
 				missing[op.name] = b.ask(w, t, mallory, op, w.tasks["missing"])
 			}

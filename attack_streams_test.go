@@ -20,13 +20,8 @@ import (
 // newKey adds an API key while the server runs.
 func (w *attacked) newKey(t *testing.T, id string) http.Header {
 	t.Helper()
-	var err error
-	if w.keys[id], err = apikey.Add(w.keyFile, apikey.Key{ID: id, Tenant: "acme", Roles: []string{auth.RoleRequester}}, false); err == nil {
-		err = w.reload()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.keys[id] = newKey(t, w.keyFile, apikey.Key{ID: id, Tenant: "acme", Roles: []string{auth.RoleRequester}})
+	w.reload(t)
 	return w.keyed(id)
 }
 
@@ -134,9 +129,7 @@ func TestRevokedWhileStreaming(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.changeRole(t, "changed-later")
-			if err := w.reload(); err != nil {
-				t.Fatal(err)
-			}
+			w.reload(t)
 			for _, one := range end {
 				text := <-one.answer
 				if early := time.Until(expires); one.who == "expires" && early > 0 {
@@ -168,7 +161,5 @@ func (w *attacked) changeRole(t *testing.T, id string) {
 	if !ok || changed == after {
 		t.Fatalf("no role of %s in %s", id, text)
 	}
-	if err := os.WriteFile(w.keyFile, []byte(before+`id: "`+id+`"`+changed), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	rewrite(t, w.keyFile, before+`id: "`+id+`"`+changed)
 }

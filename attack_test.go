@@ -140,7 +140,7 @@ func (w *attacked) attack(t *testing.T, b attackBinding, a attack, op attackOper
 }
 
 // checkRefusedBy checks that an answer is a refusal that depends on the credential only.
-func checkRefusedBy(t *testing.T, what string, a attackAnswer, status int, reason string) {
+func checkRefusedBy(t *testing.T, what string, a answered, status int, reason string) {
 	t.Helper()
 	if a.Status != status || a.reason() != reason || a.Calls != 0 {
 		t.Errorf("%s: %+v, want %d %s", what, a, status, reason)
@@ -149,7 +149,7 @@ func checkRefusedBy(t *testing.T, what string, a attackAnswer, status int, reaso
 
 // checkChallenges checks that a caller without a valid credential is told each way to send
 // one.
-func checkChallenges(t *testing.T, what string, a attackAnswer) {
+func checkChallenges(t *testing.T, what string, a answered) {
 	t.Helper()
 	for _, scheme := range []string{"Bearer", "ApiKey"} {
 		if !slices.ContainsFunc(a.Header.Values("WWW-Authenticate"), func(c string) bool { return c == scheme || strings.HasPrefix(c, scheme+" ") }) {

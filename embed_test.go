@@ -221,9 +221,7 @@ func TestGivenStore(t *testing.T) {
 	if again := first.send(t, "m1", "/echo hello"); again.ID != sent.ID {
 		t.Errorf("after the second Run the same message is task %s, want %s", again.ID, sent.ID)
 	}
-	if err := first.stop(); err != nil {
-		t.Fatalf("Run() = %v", err)
-	}
+	first.halt(t)
 	second := start(t, c)
 	if again := second.send(t, "m1", "/echo hello"); again.ID != sent.ID {
 		t.Errorf("in the next server the same message is task %s, want %s", again.ID, sent.ID)

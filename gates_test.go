@@ -2,7 +2,6 @@ package a2aserver_test
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -35,9 +34,7 @@ func TestFourEyesWithoutAPerson(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "config.yaml")
 			text := "auth: {tenant: acme, default_roles: [approver], proxy: {header: X-User, from: [127.0.0.1]}, socket: [{uid: 54321, " + c.user + "}]}\n" + doorFor("uid: 54321") + "gates: [{tool: transfer_money, " + c.gate + "}]\n"
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			rewrite(t, file, text)
 			tools, err := builtin.New(builtin.Config{Ledger: filepath.Join(t.TempDir(), "ledger.jsonl")})
 			if err != nil {
 				t.Fatal(err)
@@ -95,9 +92,7 @@ func TestGateOfNoTool(t *testing.T) {
 			config := a2aserver.Config{Policy: c.policy, Tools: []tool.Toolset{c.tools}, NoListen: true, Set: map[string]string{"store": "memory", "data": t.TempDir()}, Log: zerolog.New(log)}
 			if c.gates != "" {
 				config.File = filepath.Join(t.TempDir(), "config.yaml")
-				if err := os.WriteFile(config.File, []byte("gates: "+c.gates), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				rewrite(t, config.File, "gates: "+c.gates)
 			}
 			err := a2aserver.Check(config)
 			if wrong := err != nil; wrong != (len(c.want) > 0) {

@@ -238,9 +238,7 @@ func TestShutdownOfGRPC(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	if err := in.stop(); err != nil {
-		t.Errorf("Run() = %v", err)
-	}
+	in.halt(t)
 	if took := time.Since(begun); took > 14*time.Second {
 		t.Errorf("the shutdown took %v", took)
 	}

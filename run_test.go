@@ -43,9 +43,7 @@ func TestShutdownEndsStreams(t *testing.T) {
 				read = append(read, f)
 			}
 			start := time.Now()
-			if err := in.stop(); err != nil {
-				t.Errorf("Run() = %v", err)
-			}
+			in.halt(t)
 			if took := time.Since(start); took > time.Minute {
 				t.Errorf("the shutdown took %v", took)
 			}
@@ -90,9 +88,7 @@ func TestShutdownLetsCallsFinish(t *testing.T) {
 	c := load(t, map[string]string{"limits.grace": "20s"})
 	in := start(t, c)
 	f := in.follow(t, request(t, "SendStreamingMessage", message("m", `/stream {"chunks":20,"size":5,"interval":"10ms"}`)))
-	if err := in.stop(); err != nil {
-		t.Errorf("Run() = %v", err)
-	}
+	in.halt(t)
 	f.end(t)
 	again := start(t, c)
 	var list struct{ Tasks []taskAnswer }
@@ -135,9 +131,7 @@ func TestShutdownAnswersWaiting(t *testing.T) {
 			break
 		}
 	}
-	if err := in.stop(); err != nil {
-		t.Errorf("Run() = %v", err)
-	}
+	in.halt(t)
 	if got := <-answered; !strings.Contains(got, "UNAVAILABLE") {
 		t.Errorf("a request that waited was answered with %s", got)
 	}

@@ -70,9 +70,7 @@ func TestMCPServerOfTheFile(t *testing.T) {
 		t.Errorf("the server has got %s", first)
 	}
 	rewrite(t, file, "secrets: {token: {env: TOKEN}}\nno_approve_tools: [files_r*]\ngates: [{tool: files_write, action: deny}]\ntools:\n"+entry)
-	if err := in.server.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	in.reload(t)
 	if again := said("m3"); again != first {
 		t.Errorf("after a reload another process answers: %s, and before %s", again, first)
 	}
@@ -80,9 +78,7 @@ func TestMCPServerOfTheFile(t *testing.T) {
 		t.Errorf("the new gate does not deny: %+v", sent)
 	}
 	rewrite(t, file, "tools: []\n")
-	if err := in.server.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	in.reload(t)
 	if got := in.skills(t); got != "tasks" {
 		t.Errorf("without the server the skills are %s", got)
 	}
@@ -163,9 +159,7 @@ func TestMCPServerThatHangsAtAReload(t *testing.T) {
 	c, file := configured(t, "tools: [{builtin: demo}]\n")
 	in := start(t, c)
 	rewrite(t, file, conf)
-	if err := in.server.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	in.reload(t)
 	in.slowServerAnswers(t, door)
 }
 
@@ -306,9 +300,7 @@ func TestApprovalOfAnotherMCPServer(t *testing.T) {
 	in := start(t, c)
 	sent := in.send(t, "m1", "/files_write {}")
 	rewrite(t, file, entry(", other"))
-	if err := in.server.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	in.reload(t)
 	status, answer := in.do(t, http.MethodPost, "/", request(t, "SendMessage", approve("m2", sent.ID, sent.ID+".a1")))
 	if all := in.everything(t, sent.ID); status != http.StatusOK || !strings.Contains(answer, "APPROVAL_CHANGED") || strings.Contains(all, "artifacts") {
 		t.Fatalf("the approval for the first command: %d %s, and the task is %s", status, answer, all)
@@ -335,9 +327,7 @@ func TestApprovalOfAnotherEnvironment(t *testing.T) {
 		in := start(t, c)
 		sent := in.send(t, "m1", "/files_write {}")
 		rewrite(t, file, entry(values[1]))
-		if err := in.server.Reload(); err != nil {
-			t.Fatal(err)
-		}
+		in.reload(t)
 		_, answer := in.do(t, http.MethodPost, "/", request(t, "SendMessage", approve("m2", sent.ID, sent.ID+".a1")))
 		if all := in.everything(t, sent.ID); !strings.Contains(answer, "APPROVAL_CHANGED") || strings.Contains(all, "artifacts") {
 			t.Errorf("%v: the approval for the first: %s, and the task is %s", values, answer, all)
@@ -374,9 +364,7 @@ func TestMCPServerThatIsDownAfterARestart(t *testing.T) {
 			t.Errorf("%s has mode %v, %v", path, info.Mode(), err)
 		}
 	}
-	if err := in.stop(); err != nil {
-		t.Fatal(err)
-	}
+	in.halt(t)
 
 	rewrite(t, down, "")
 	in = start(t, c)
@@ -402,9 +390,7 @@ func TestMCPServerThatIsDownAfterARestart(t *testing.T) {
 	if all := in.everything(t, waits.ID); !strings.Contains(all, "write 0") {
 		t.Errorf("the result: %s", all)
 	}
-	if err := in.stop(); err != nil {
-		t.Fatal(err)
-	}
+	in.halt(t)
 
 	// What another command has listed is not used.
 	rewrite(t, down, "")

@@ -31,9 +31,7 @@ func TestShutdownWithUnreadBodies(t *testing.T) {
 	if status, _ := in.get(t, "/livez"); status != http.StatusOK { // by now all of them are there
 		t.Errorf("GET /livez = %d", status)
 	}
-	if err := in.stop(); err != nil {
-		t.Errorf("Run() = %v", err)
-	}
+	in.halt(t)
 	in.checkSteps(t)
 }
 
