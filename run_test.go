@@ -1,10 +1,8 @@
 package a2aserver_test
 
 import (
-	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	a2aserver "a2a-server"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
 )
@@ -134,27 +131,6 @@ func TestShutdownAnswersWaiting(t *testing.T) {
 	in.halt(t)
 	if got := <-answered; !strings.Contains(got, "UNAVAILABLE") {
 		t.Errorf("a request that waited was answered with %s", got)
-	}
-}
-
-// A server that is not wanted any more gives back what it took.
-func TestRunWithEndedContext(t *testing.T) {
-	t.Parallel()
-	c := load(t, nil)
-	for range 2 {
-		a, err := a2aserver.New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := a.Run(ctx); err != nil {
-			t.Errorf("Run() = %v", err)
-		}
-		if conn, err := net.Dial("tcp", a.Addr().String()); err == nil {
-			_ = conn.Close()
-			t.Error("the port is still open")
-		}
 	}
 }
 
