@@ -122,6 +122,7 @@ func everything(ctx context.Context, c *client.Client, taskID, approvalID string
 	_, all["show task"] = c.Task(ctx, taskID)
 	all["cancel"] = c.CancelTask(ctx, taskID)
 	all["delete"] = c.DeleteTask(ctx, taskID)
+	_, all["list webhooks"] = c.Webhooks(ctx, client.WebhookQuery{})
 	_, all["delete webhook"] = c.DeleteWebhook(ctx, taskID, "hook", 0)
 	return all
 }
@@ -250,16 +251,22 @@ func TestAdminSocket(t *testing.T) {
 func TestAdminSocketRefuses(t *testing.T) {
 	t.Parallel()
 	nothing := map[string]string{
-		"": client.ReasonNotFound, "list approvals": "", "list tasks": "", "show approval": client.ReasonNotFound, "decide": client.ReasonNotFound,
+		"": client.ReasonNotFound, "list approvals": "", "list tasks": "", "list webhooks": "", "show approval": client.ReasonNotFound, "decide": client.ReasonNotFound,
 	}
 	for name, tc := range map[string]struct {
 		users string
 		want  map[string]string // by operation; "" is for the others
 	}{
-		"nobody":         {someone("approver, operator, admin"), map[string]string{"": client.ReasonUnauthenticated}},
-		"another role":   {me("sre"), map[string]string{"": client.ReasonRole}},
-		"an admin":       {me("admin"), map[string]string{"": client.ReasonRole}},
-		"an approver":    {me("approver"), map[string]string{"": client.ReasonRole, "list approvals": "", "show approval": client.ReasonNotFound, "decide": client.ReasonNotFound}},
+		"nobody":       {someone("approver, operator, admin"), map[string]string{"": client.ReasonUnauthenticated}},
+		"another role": {me("sre"), map[string]string{"": client.ReasonRole}},
+		"an admin":     {me("admin"), map[string]string{"": client.ReasonRole}},
+		"an approver":  {me("approver"), map[string]string{"": client.ReasonRole, "list approvals": "", "show approval": client.ReasonNotFound, "decide": client.ReasonNotFound}},
+		"a requester": {me("requester"), map[string]string{
+			"": client.ReasonNotFound, "list approvals": "", "list tasks": "", "list webhooks": client.ReasonRole, "decide": client.ReasonNotFound,
+		}},
+		"a viewer": {me("viewer"), map[string]string{
+			"": client.ReasonRole, "list approvals": "", "list tasks": "", "list webhooks": "", "show approval": client.ReasonNotFound, "show task": client.ReasonNotFound,
+		}},
 		"another tenant": {strings.Replace(me("approver, operator"), "acme", "umbrella", 1), nothing},
 		"no tenant":      {strings.Replace(me("approver, operator"), "tenant: acme, ", "", 1), nothing},
 	} {
@@ -293,7 +300,7 @@ func TestAdminSocketRefuses(t *testing.T) {
 				t.Errorf("it lists %+v", page)
 			}
 			for operation, err := range everything(t.Context(), anonymousOf(c), taskID, approvalID) {
-				if err == nil && name != "an admin" || reason(t, err) == "" && operation != "list approvals" && operation != "list tasks" {
+				if err == nil && name != "an admin" || reason(t, err) == "" && !strings.HasPrefix(operation, "list ") {
 					t.Errorf("%s of anonymous: %v", operation, err)
 				}
 			}

@@ -12,14 +12,8 @@ import (
 	"a2a-server/internal/tlsfiles/tlstest"
 )
 
-// certified is who has a certificate of an authority.
-type certified struct {
-	*attacked
-	header http.Header
-}
-
 // certified returns w as somebody with a certificate of ca.
-func (s *secure) certified(t *testing.T, w *attacked, ca *tlstest.CA, header http.Header) certified {
+func (s *secure) certified(t *testing.T, w *attacked, ca *tlstest.CA) *attacked {
 	t.Helper()
 	in, as := *w.instance, *w
 	as.instance = &in
@@ -27,7 +21,7 @@ func (s *secure) certified(t *testing.T, w *attacked, ca *tlstest.CA, header htt
 	as.client = s.as(t, pair)
 	as.client.Timeout = 0
 	as.grpc = s.grpcAs(t, pair)
-	return certified{&as, header}
+	return &as
 }
 
 // What a certificate has opened ends soon after its authority was removed from the file,
@@ -57,27 +51,17 @@ func TestAuthorityWithdrawnWhileStreaming(t *testing.T) {
 			}
 			var end, stay []lasts
 			for _, b := range attackBindings() {
-				for _, op := range attackOperations() {
-					if op.name != "SendMessage" && op.name != "SendStreamingMessage" && op.name != "SubscribeToTask" {
-						continue
-					}
-					one, other := s.certified(t, w, s.ca, header), s.certified(t, w, stays, header)
-					end = append(end, lasts{b.name, op.name, one.lasting(t, b, one.header, op)})
-					stay = append(stay, lasts{b.name, op.name, other.lasting(t, b, other.header, op)})
-				}
+				end = append(end, s.certified(t, w, s.ca).lastingAll(t, b, "withdrawn", header)...)
+				stay = append(stay, s.certified(t, w, stays).lastingAll(t, b, "kept", header)...)
 			}
 			tlstest.Write(t, authorities, stays.PEM)
 			defer time.AfterFunc(time.Minute, w.release).Stop() // what does not end completes, and is noticed
 			for _, one := range end {
-				if text := <-one.answer; completed(text) || !strings.Contains(text, "the credential has ended") {
-					t.Errorf("%s, %s: %s", one.who, one.operation, text)
-				}
+				one.hasEnded(t, <-one.answer)
 			}
 			w.release()
 			for _, one := range stay {
-				if text := <-one.answer; !completed(text) || !strings.Contains(text, victims) {
-					t.Errorf("%s, %s with a certificate that still counts: %s", one.who, one.operation, text)
-				}
+				one.hasAll(t)
 			}
 		})
 	}

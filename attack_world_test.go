@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -151,10 +152,7 @@ func (w *attacked) fill(t *testing.T) {
 	t.Cleanup(w.release) // before the server is stopped, which would wait
 	w.tasks["missing"] = "019b7c00-0000-7000-8000-0000ffffffff"
 	w.tasks["impossible"] = "no-id"
-	for owner, header := range map[string]http.Header{
-		"acme":     bearing(token("k1", w.issuer.claims("acme", "victim", auth.RoleRequester))),
-		"umbrella": bearing(token("k1", w.issuer.claims("umbrella", "mallory", auth.RoleRequester))),
-	} {
+	for owner, header := range w.owners() {
 		for state, text := range map[string]string{
 			"parked": "/transfer_money amount=5 to=" + victims, "running": "/hold text=" + victims, "ended": "/echo text=" + victims,
 		} {
@@ -175,6 +173,14 @@ func versionOf(path, body string) string {
 		return "0.3"
 	}
 	return "1.0"
+}
+
+// owners are whose tasks are attacked, by their tenants.
+func (w *attacked) owners() map[string]http.Header {
+	return map[string]http.Header{
+		"acme":     w.victim(),
+		"umbrella": bearing(token("k1", w.issuer.claims("umbrella", "mallory", auth.RoleRequester))),
+	}
 }
 
 // bearing returns the headers of a request with a token.
@@ -279,6 +285,12 @@ func attackOperations() []attackOperation {
 	}
 }
 
+// operation returns the operation of a name.
+func operation(name string) attackOperation {
+	all := attackOperations()
+	return all[slices.IndexFunc(all, func(op attackOperation) bool { return op.name == name })]
+}
+
 // attackBinding is a binding in a version of A2A.
 type attackBinding struct {
 	name string
@@ -348,6 +360,19 @@ func putOldREST(op attackOperation, task string) (method, path, body string) {
 		op.path = "/v1/card"
 	}
 	return putREST(op, task)
+}
+
+// attackEvery attacks a server of its own over each binding, whose tasks are unharmed then.
+func attackEvery(t *testing.T, attack func(t *testing.T, w *attacked, b attackBinding)) {
+	t.Helper()
+	for _, b := range attackBindings() {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			w := startAttacked(t)
+			attack(t, w, b)
+			w.unharmed(t, b)
+		})
+	}
 }
 
 // attackBindings are all ways to the operations. A new one is a row.

@@ -43,13 +43,9 @@ func TestFourEyesWithoutAPerson(t *testing.T) {
 			if err := a2aserver.Check(a2aserver.Config{File: file, Tools: []tool.Toolset{tools}, NoListen: true, Set: map[string]string{"store": "memory", "data": t.TempDir()}, Log: zerolog.New(log)}); err != nil {
 				t.Fatal(err)
 			}
-			var said string
-			for _, line := range log.lines {
-				text, _ := line["message"].(string)
-				said += text + "\n"
-			}
-			if !c.want && said != "" || c.want && !strings.Contains(said, "auth.socket[0].subject: duty has no person, so under four_eyes (gate for transfer_money)") {
-				t.Errorf("the log says %q; want a warning: %t", said, c.want)
+			said := log.saying("auth.socket[0].subject: duty has no person, so under four_eyes (gate for transfer_money)")
+			if want := map[bool]int{true: 1}[c.want]; len(said) != want || len(log.all()) != want {
+				t.Errorf("the log says %v; want a warning: %t", log.all(), c.want)
 			}
 		})
 	}

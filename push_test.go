@@ -529,20 +529,6 @@ func TestPushListOfATenant(t *testing.T) {
 	}
 }
 
-func TestPushListRefuses(t *testing.T) {
-	t.Parallel()
-	for roles, want := range map[string]string{auth.RoleApprover: client.ReasonRole, auth.RoleRequester: client.ReasonRole, auth.RoleViewer: ""} {
-		c := withPush(t, roles)
-		start(t, c)
-		if _, err := socketOf(c).Webhooks(t.Context(), client.WebhookQuery{}); reason(t, err) != want {
-			t.Errorf("as %s: %v", roles, err)
-		}
-		if _, err := socketOf(c).Webhooks(t.Context(), client.WebhookQuery{Anonymous: true}); reason(t, err) != client.ReasonRole {
-			t.Errorf("as %s, of anonymous: %v", roles, err)
-		}
-	}
-}
-
 // While push notifications are switched off, webhooks are listed and deleted as usual: those
 // that are left get what they have missed when it is on again, and nobody else anything.
 func TestPushSwitchedOff(t *testing.T) {
