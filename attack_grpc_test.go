@@ -62,6 +62,7 @@ func putOldGRPC(op attackOperation, task string) (method, path, body string) {
 
 // httpStatuses are the codes of gRPC that the attackers are answered with, as statuses of HTTP.
 var httpStatuses = map[codes.Code]int{
+	codes.OK:              200,
 	codes.Unauthenticated: 401, codes.PermissionDenied: 403, codes.Unavailable: 503, codes.NotFound: 404,
 	codes.InvalidArgument: 400, codes.FailedPrecondition: 400, codes.Unimplemented: 404, codes.ResourceExhausted: 429,
 }

@@ -136,43 +136,47 @@ func (s *secure) says(t *testing.T, client *http.Client, header ...string) (int,
 	return a.Status, a.Body
 }
 
-// Each way to authenticate names its callers, none makes good for another, and one request
-// has one credential.
+// Each way to authenticate names its callers over HTTP and gRPC, none makes good for another,
+// and one request has one credential.
 func TestEveryWayToAuthenticate(t *testing.T) {
 	t.Parallel()
-	s := startSecure(t, "")
-	plain, billing := s.client, s.as(t, s.named(t, s.ca))
+	s := startSecure(t, "grpc: {listen: 127.0.0.1:0}\n")
 	token := "Bearer " + s.issuer.Token(t, nil)
 	expired := "Bearer " + s.issuer.Token(t, map[string]any{"exp": time.Now().Add(-time.Minute).Unix()})
 	other := "Bearer " + oidctest.New(t).Token(t, map[string]any{"iss": s.issuer.URL})
+	billing := s.named(t, s.ca)
 	for name, c := range map[string]struct {
-		client *http.Client
+		cert   tlstest.Pair
 		header []string
 		status int
 		says   string
 	}{
-		"key":                   {plain, []string{"X-API-Key", s.key}, 200, "acme/key:alice requester"},
-		"token":                 {plain, []string{"Authorization", token}, 200, "acme/corp:alice ops,requester"},
-		"certificate":           {billing, nil, 200, "machines/mtls:spiffe://acme/billing requester"},
-		"proxy":                 {plain, []string{"X-Forwarded-User", "paula", "X-Forwarded-Groups", "staff, ops"}, 200, "acme/proxy:paula requester,ops"},
-		"proxy, defaults":       {plain, []string{"X-Forwarded-User", "paula"}, 200, "acme/proxy:paula requester"},
-		"nothing":               {plain, nil, 401, "could not be authenticated"},
-		"wrong key":             {plain, []string{"X-API-Key", "k"}, 401, "not an API key"},
-		"expired token":         {plain, []string{"Authorization", expired}, 401, "expired"},
-		"token of another key":  {plain, []string{"Authorization", other}, 401, "signature"},
-		"other audience":        {plain, []string{"Authorization", "Bearer " + s.issuer.Token(t, map[string]any{"aud": "b"})}, 401, "audience"},
-		"key as a token":        {plain, []string{"Authorization", "Bearer " + s.key}, 401, "UNAUTHENTICATED"},
-		"a role lacks":          {plain, []string{"Authorization", "Bearer " + s.issuer.Token(t, map[string]any{"groups": []string{"audit"}})}, 403, "requester"},
-		"key and token":         {plain, []string{"X-API-Key", s.key, "Authorization", token}, 401, "more than one kind"},
-		"key and wrong token":   {plain, []string{"X-API-Key", s.key, "Authorization", expired}, 401, "expired"},
-		"key and certificate":   {billing, []string{"X-API-Key", s.key}, 401, "more than one kind"},
-		"proxy and wrong key":   {plain, []string{"X-Forwarded-User", "paula", "X-API-Key", "k"}, 401, "not an API key"},
-		"token and certificate": {billing, []string{"Authorization", token}, 401, "more than one kind"},
+		"key":                   {header: []string{"X-API-Key", s.key}, status: 200, says: "acme/key:alice requester"},
+		"token":                 {header: []string{"Authorization", token}, status: 200, says: "acme/corp:alice ops,requester"},
+		"certificate":           {cert: billing, status: 200, says: "machines/mtls:spiffe://acme/billing requester"},
+		"proxy":                 {header: []string{"X-Forwarded-User", "paula", "X-Forwarded-Groups", "staff, ops"}, status: 200, says: "acme/proxy:paula requester,ops"},
+		"proxy, defaults":       {header: []string{"X-Forwarded-User", "paula"}, status: 200, says: "acme/proxy:paula requester"},
+		"nothing":               {status: 401, says: "could not be authenticated"},
+		"wrong key":             {header: []string{"X-API-Key", "k"}, status: 401, says: "not an API key"},
+		"expired token":         {header: []string{"Authorization", expired}, status: 401, says: "expired"},
+		"token of another key":  {header: []string{"Authorization", other}, status: 401, says: "signature"},
+		"other audience":        {header: []string{"Authorization", "Bearer " + s.issuer.Token(t, map[string]any{"aud": "b"})}, status: 401, says: "audience"},
+		"key as a token":        {header: []string{"Authorization", "Bearer " + s.key}, status: 401},
+		"a role lacks":          {header: []string{"Authorization", "Bearer " + s.issuer.Token(t, map[string]any{"groups": []string{"audit"}})}, status: 403, says: "requester"},
+		"key and token":         {header: []string{"X-API-Key", s.key, "Authorization", token}, status: 401, says: "more than one kind"},
+		"key and wrong token":   {header: []string{"X-API-Key", s.key, "Authorization", expired}, status: 401, says: "expired"},
+		"key and certificate":   {cert: billing, header: []string{"X-API-Key", s.key}, status: 401, says: "more than one kind"},
+		"proxy and wrong key":   {header: []string{"X-Forwarded-User", "paula", "X-API-Key", "k"}, status: 401, says: "not an API key"},
+		"token and certificate": {cert: billing, header: []string{"Authorization", token}, status: 401, says: "more than one kind"},
+		"binary":                {header: []string{"Authorization-Bin", "Bearer x", "X-API-Key-Bin", s.key}, status: 401, says: "could not be authenticated"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if status, says := s.says(t, c.client, c.header...); status != c.status || !strings.Contains(says, c.says) {
+			if status, says := s.says(t, s.as(t, c.cert), c.header...); status != c.status || !strings.Contains(says, c.says) {
 				t.Errorf("%d %s, want %d %s", status, says, c.status, c.says)
+			}
+			if status, says := saysOver(t, s.grpcAs(t, c.cert), c.header...); httpStatuses[status] != c.status || !strings.Contains(says, c.says) {
+				t.Errorf("over gRPC %v %s, want %d %s", status, says, c.status, c.says)
 			}
 		})
 	}
