@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -326,40 +325,6 @@ func TestAdminSocketOfAnonymous(t *testing.T) {
 	}
 	if list, err := admin.Tasks(t.Context(), client.TaskQuery{}); err != nil || len(list.Items) != 1 || list.Items[0].ID != taskID {
 		t.Errorf("Tasks() = %+v, %v", list, err)
-	}
-}
-
-// Of many decisions at one moment, one counts, and the others learn which.
-func TestAdminSocketDecidesOnce(t *testing.T) {
-	t.Parallel()
-	c := withSocket(t, me("approver"))
-	in := start(t, c)
-	_, approvalID := in.askAs(t, "acme/alice")
-	shown, err := socketOf(c).Approval(t.Context(), approvalID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	verbs := []client.DecisionType{client.Approve, client.Reject}
-	errs := make([]error, 8)
-	var deciding sync.WaitGroup
-	for i := range errs {
-		deciding.Go(func() {
-			_, errs[i] = socketOf(c).Decide(t.Context(), approvalID, client.Decision{Decision: verbs[i%2], Digest: shown.Approval.Digest})
-		})
-	}
-	deciding.Wait()
-	after, err := socketOf(c).Approval(t.Context(), approvalID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, err := range errs {
-		want := client.ReasonConflict
-		if verbs[i%2] == after.Approval.Resolution.Decision {
-			want = ""
-		}
-		if got := reason(t, err); got != want {
-			t.Errorf("%s, and %s counts: %v", verbs[i%2], after.Approval.Resolution.Decision, err)
-		}
 	}
 }
 

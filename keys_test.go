@@ -103,12 +103,9 @@ func TestRotateKeyRefuses(t *testing.T) {
 // server's own keys stop no reload.
 func TestRevokedWhileOtherThingsAreBroken(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	file, conf := filepath.Join(folder, "keys.yaml"), filepath.Join(folder, "a2a-server.yaml")
-	good := "auth: {keys: {file: keys.yaml}}\n"
-	rewrite(t, conf, good)
-	c := load(t, nil)
-	c.File = conf
+	const good = "auth: {keys: {file: keys.yaml}}\n"
+	c, conf := configured(t, good)
+	file := filepath.Join(filepath.Dir(conf), "keys.yaml")
 	keys := map[string]string{}
 	for _, id := range []string{"a", "b", "c"} {
 		keys[id] = newKey(t, file, apikey.Key{ID: id, Roles: []string{auth.RoleRequester}})

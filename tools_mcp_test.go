@@ -146,27 +146,29 @@ gates: [{tool: "slow_w*"}]
 }
 
 // A server that hangs does not keep the others waiting: this one serves at once, and the
-// tools appear when the server answers.
-func TestMCPServerThatHangsAtTheStart(t *testing.T) {
+// tools appear when the server answers. Nor does it keep a reload from happening.
+func TestMCPServerThatHangs(t *testing.T) {
 	t.Parallel()
-	conf, door := slowServer(t)
-	c, _ := configured(t, conf)
-	in := start(t, c) // the door is closed: a start that waits never listens
-	if got := in.skills(t); got != "echo stream transfer_money" {
-		t.Errorf("skills before the server answers: %s", got)
+	for _, reload := range []bool{false, true} {
+		t.Run(fmt.Sprintf("at a reload %t", reload), func(t *testing.T) {
+			t.Parallel()
+			conf, door := slowServer(t)
+			before := conf
+			if reload {
+				before = "tools: [{builtin: demo}]\n"
+			}
+			c, file := configured(t, before)
+			in := start(t, c) // the door is closed: a start that waits never listens
+			if got := in.skills(t); got != "echo stream transfer_money" {
+				t.Errorf("skills before the server answers: %s", got)
+			}
+			if reload {
+				rewrite(t, file, conf)
+				in.reload(t)
+			}
+			in.slowServerAnswers(t, door)
+		})
 	}
-	in.slowServerAnswers(t, door)
-}
-
-// Nor does a server that hangs keep a reload from happening.
-func TestMCPServerThatHangsAtAReload(t *testing.T) {
-	t.Parallel()
-	conf, door := slowServer(t)
-	c, file := configured(t, "tools: [{builtin: demo}]\n")
-	in := start(t, c)
-	rewrite(t, file, conf)
-	in.reload(t)
-	in.slowServerAnswers(t, door)
 }
 
 // slowServerAnswers opens the door of the server of [slowServer], whose tools then are there.
