@@ -3,7 +3,6 @@ package a2aserver_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -28,15 +27,28 @@ type line struct {
 
 func (in *instance) dial(t *testing.T) *line {
 	t.Helper()
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", in.server.Addr().String())
+	return lineTo(t, in.server.Addr(), nil)
+}
+
+// inTime gives what follows on a connection a minute.
+func (l *line) inTime() {
+	l.t.Helper()
+	if err := l.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// answer reads the answer to a request of a method.
+func (l *line) answer(method string) (a answered, closes bool) {
+	l.t.Helper()
+	resp, err := http.ReadResponse(l.r, &http.Request{Method: method})
+	if err == nil {
+		a, err = answerOf(resp)
+	}
 	if err != nil {
-		t.Fatal(err)
+		l.t.Fatalf("the answer to a %s: %v", method, err)
 	}
-	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
-	return &line{conn, t, bufio.NewReader(conn)}
+	return a, resp.Close
 }
 
 // ask sends texts one after the other and returns the answer, and whether the server
@@ -44,25 +56,15 @@ func (in *instance) dial(t *testing.T) *line {
 func (l *line) ask(texts ...string) (status int, body string, closed bool) {
 	l.t.Helper()
 	for _, text := range texts {
-		if _, err := io.WriteString(l, text); err != nil {
-			l.t.Fatal(err)
-		}
+		l.write(text)
 	}
-	resp, err := http.ReadResponse(l.r, nil)
-	if err != nil {
-		l.t.Fatalf("%q: %v", texts, err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	if resp.Close {
+	a, closed := l.answer(http.MethodPost)
+	if closed {
 		if _, err := l.r.ReadByte(); errors.Is(err, os.ErrDeadlineExceeded) {
 			l.t.Errorf("%q: the connection stays", texts)
 		}
 	}
-	return resp.StatusCode, string(text), resp.Close
+	return a.Status, a.Body, closed
 }
 
 // list is a request that is answered with 200, without the end of its header and its
@@ -74,44 +76,68 @@ const (
 
 func chunkedBody() string { return fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(listBody), listBody) }
 
+// exchange is what comes on a connection, in pieces, and the status of the next answer. An
+// answer with 400 closes the connection, and one with 200 does not.
+type exchange struct {
+	status int
+	pieces []string
+}
+
+func answers(status int, pieces ...string) exchange { return exchange{status, pieces} }
+
 // A request that says twice how long it is is refused, in whatever way it comes, and its
-// connection closed; what says it once is served.
+// connection closed; what says it once is served. Of a request that comes with the one before
+// it the beginning may not have been seen: its length is not believed when it is chunked.
 func TestLengthIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	in := start(t, load(t, map[string]string{"store": "memory"}))
-	const chunked, length = "Transfer-Encoding: chunked\r\n", "Content-Length: 46\r\n"
-	good := []string{list + length + "\r\n" + listBody}
-	for name, tc := range map[string]struct {
-		before []string // requests on the same connection, each answered with 200
-		ask    []string
-		status int
-	}{
-		"both":                      {nil, []string{list + length + chunked + "\r\n" + chunkedBody()}, 400},
-		"both, the other way":       {nil, []string{list + chunked + length + "\r\n" + chunkedBody()}, 400},
-		"both, in other letters":    {nil, []string{list + "content-LENGTH:46\r\ntransfer-ENCODING:  Chunked\r\n\r\n" + chunkedBody()}, 400},
-		"both, in HTTP/1.0":         {nil, []string{strings.Replace(list, "1.1", "1.0", 1) + length + chunked + "\r\n" + listBody}, 400},
-		"both, to a probe":          {nil, []string{"GET /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n" + chunked + "\r\n0\r\n\r\n"}, 400},
-		"both, in pieces":           {nil, strings.SplitAfter(list+length+chunked+"\r\n"+chunkedBody(), "e"), 400},
-		"both, after a good one":    {good, []string{list + length + chunked + "\r\n" + chunkedBody()}, 400},
-		"both, after a chunked one": {[]string{list + chunked + "\r\n" + chunkedBody()}, []string{list + length + chunked + "\r\n" + chunkedBody()}, 400},
-		"chunked":                   {nil, []string{list + chunked + "\r\n", chunkedBody()}, 200},
-		"chunked, in pieces":        {nil, strings.SplitAfter(list+chunked+"\r\n"+chunkedBody(), "e"), 200},
-		"chunked, after others":     {[]string{good[0], list + chunked + "\r\n" + chunkedBody(), "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"}, []string{list + chunked + "\r\n" + chunkedBody()}, 200},
-		"once":                      {nil, good, 200},
-		"names that only begin so":  {nil, []string{list + "Content-Lengthy: 46\r\n" + chunked + "\r\n" + chunkedBody()}, 200},
-		"long lines":                {nil, []string{list + "X: " + strings.Repeat("content-length: 5 ", 1000) + "\r\n" + chunked + "\r\n" + chunkedBody()}, 200},
+	const chunked, length, options = "Transfer-Encoding: chunked\r\n", "Content-Length: 46\r\n", "OPTIONS * HTTP/1.1\r\nHost: localhost\r\n"
+	old := strings.Replace(list, "1.1", "1.0", 1)
+	kept := old + "Connection: keep-alive\r\n"
+	good, goodChunked, both := list+length+"\r\n"+listBody, list+chunked+"\r\n"+chunkedBody(), list+length+chunked+"\r\n"+chunkedBody()
+	lines := "{\n\n\"jsonrpc\":\"2.0\",\n\"id\":1,\r\n\r\n\"method\":\n\"ListTasks\"\n}\r\n"
+	withLines := fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", list, len(lines), lines)
+	hides := "{" + strings.Repeat(" ", len(list+length)-3) + "\n\n" + listBody[1:] // an empty line where the header of the next one ends
+	for name, all := range map[string][]exchange{
+		"both":                      {answers(400, both)},
+		"both, the other way":       {answers(400, list+chunked+length+"\r\n"+chunkedBody())},
+		"both, in other letters":    {answers(400, list+"content-LENGTH:46\r\ntransfer-ENCODING:  Chunked\r\n\r\n"+chunkedBody())},
+		"both, in HTTP/1.0":         {answers(400, old+length+chunked+"\r\n"+listBody)},
+		"both, to a probe":          {answers(400, "GET /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n"+chunked+"\r\n0\r\n\r\n")},
+		"both, in pieces":           {answers(400, strings.SplitAfter(both, "e")...)},
+		"both, after a good one":    {answers(200, good), answers(400, both)},
+		"both, after a chunked one": {answers(200, goodChunked), answers(400, both)},
+		"chunked":                   {answers(200, list+chunked+"\r\n", chunkedBody())},
+		"chunked, in pieces":        {answers(200, strings.SplitAfter(goodChunked, "e")...)},
+		"chunked, after others":     {answers(200, good), answers(200, goodChunked), answers(200, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"), answers(200, goodChunked)},
+		"once":                      {answers(200, good)},
+		"names that only begin so":  {answers(200, list+"Content-Lengthy: 46\r\n"+chunked+"\r\n"+chunkedBody())},
+		"long lines":                {answers(200, list+"X: "+strings.Repeat("content-length: 5 ", 1000)+"\r\n"+chunked+"\r\n"+chunkedBody())},
+
+		"a body of whatever lines": {answers(200, withLines), answers(200, goodChunked), answers(200, withLines), answers(400, both)},
+
+		"with the one before":                 {answers(200, good+good), answers(200)},
+		"chunked, with the one before":        {answers(200, good+goodChunked), answers(400)},
+		"smuggled":                            {answers(200, good+both), answers(400)},
+		"begun with the one before":           {answers(200, good+list+length), answers(400, chunked+"\r\n"+chunkedBody())},
+		"hidden by the body before":           {answers(200, goodChunked+list+fmt.Sprintf("Content-Length: %d\r\n\r\n", len(hides))), answers(200, hides+list+length), answers(400, chunked+"\r\n"+chunkedBody())},
+		"after what net/http answers itself":  {answers(404, options+"\r\n"), answers(400, both)},
+		"both, to what net/http would answer": {answers(400, options+"Content-Length: 5\r\n"+chunked+"\r\n0\r\n\r\n")},
+		"a foreign host of the server":        {answers(403, "OPTIONS * HTTP/1.1\r\nHost: attacker.example\r\n\r\n")},
+
+		// HTTP/1.0 knows no Transfer-Encoding: where it is named, the length is in doubt.
+		"chunked in HTTP/1.0":             {answers(400, kept+chunked+"\r\n"+chunkedBody())},
+		"both in HTTP/1.0, after another": {answers(200, probe+kept+length+chunked+"\r\n"+listBody), answers(400)},
+		"a length in HTTP/1.0":            {answers(200, kept+length+"\r\n"+listBody)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := in.dial(t)
-			for _, request := range tc.before {
-				if status, body, closed := l.ask(request); status != http.StatusOK || closed {
-					t.Fatalf("%q = %d %s, closed %t", request, status, body, closed)
+			for _, e := range all {
+				status, body, closed := l.ask(e.pieces...)
+				if status != e.status || status == http.StatusBadRequest && !closed || status == http.StatusOK && closed {
+					t.Fatalf("%q: %d %s, closed %t, want %d", e.pieces, status, body, closed, e.status)
 				}
-			}
-			status, body, closed := l.ask(tc.ask...)
-			if status != tc.status || closed != (tc.status == http.StatusBadRequest) {
-				t.Errorf("%d %s, closed %t, want %d", status, body, closed, tc.status)
 			}
 		})
 	}
@@ -135,64 +161,14 @@ func TestRefusedBelowAPath(t *testing.T) {
 func TestProbesBelowAPath(t *testing.T) {
 	t.Parallel()
 	in := start(t, load(t, map[string]string{"store": "memory", "public_url": "http://localhost/agent"}))
-	for path, want := range map[string]int{"/readyz": 200, "/agent/readyz": 200, "/agent/livez": 200, "/agents/readyz": 404, "/agent/readyz/": 404} {
-		if status, body := in.get(t, path); status != want {
-			t.Errorf("GET %s = %d %s, want %d", path, status, body, want)
-		}
-	}
-	for method, want := range map[string]int{http.MethodHead: 200, http.MethodPost: 405} {
-		if status, body := in.do(t, method, "/agent/readyz", ""); status != want {
-			t.Errorf("%s /agent/readyz = %d %s, want %d", method, status, body, want)
-		}
-	}
-}
-
-// A body may have whatever lines: the header of the next request begins after it.
-func TestBodyIsNoHeader(t *testing.T) {
-	t.Parallel()
-	in := start(t, load(t, map[string]string{"store": "memory"}))
-	body := "{\n\n\"jsonrpc\":\"2.0\",\n\"id\":1,\r\n\r\n\"method\":\n\"ListTasks\"\n}\r\n"
-	l := in.dial(t)
-	for range 3 {
-		if status, text, closed := l.ask(fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", list, len(body), body)); status != http.StatusOK || closed {
-			t.Fatalf("%d %s, closed %t", status, text, closed)
-		}
-		if status, text, closed := l.ask(list + "Transfer-Encoding: chunked\r\n\r\n" + chunkedBody()); status != http.StatusOK || closed {
-			t.Fatalf("%d %s, closed %t", status, text, closed)
-		}
-	}
-	if status, _, _ := l.ask(list + "Content-Length: 46\r\nTransfer-Encoding: chunked\r\n\r\n" + chunkedBody()); status != http.StatusBadRequest {
-		t.Errorf("both = %d, want 400", status)
-	}
-}
-
-// Of a request that comes with the one before it the beginning may not have been seen:
-// its length is not believed when it is chunked.
-func TestChunkedBehindAnother(t *testing.T) {
-	t.Parallel()
-	in := start(t, load(t, map[string]string{"store": "memory"}))
-	first := list + "Content-Length: 46\r\n\r\n" + listBody
-	for name, second := range map[string]string{
-		"whole":    list + "Transfer-Encoding: chunked\r\n\r\n" + chunkedBody(),
-		"smuggled": list + "Content-Length: 46\r\nTransfer-Encoding: chunked\r\n\r\n" + chunkedBody(),
+	for request, want := range map[string]int{
+		"GET /readyz": 200, "GET /agent/readyz": 200, "GET /agent/livez": 200, "GET /agents/readyz": 404, "GET /agent/readyz/": 404,
+		"HEAD /agent/readyz": 200, "POST /agent/readyz": 405,
 	} {
-		l := in.dial(t)
-		if status, body, _ := l.ask(first + second); status != http.StatusOK {
-			t.Fatalf("%s: the first = %d %s", name, status, body)
+		method, path, _ := strings.Cut(request, " ")
+		if status, body := in.do(t, method, path, ""); status != want {
+			t.Errorf("%s = %d %s, want %d", request, status, body, want)
 		}
-		if status, body, closed := l.ask(); status != http.StatusBadRequest || !closed {
-			t.Errorf("%s: the second = %d %s, closed %t, want 400 and closed", name, status, body, closed)
-		}
-	}
-	l := in.dial(t)
-	l.ask(first + list + "Content-Length: 46\r\n")
-	if status, body, closed := l.ask("Transfer-Encoding: chunked\r\n\r\n" + chunkedBody()); status != http.StatusBadRequest || !closed {
-		t.Errorf("one that has begun before: %d %s, closed %t, want 400 and closed", status, body, closed)
-	}
-	l = in.dial(t)
-	l.ask(first + first)
-	if status, body, closed := l.ask(); status != http.StatusOK || closed {
-		t.Errorf("a second one with a length = %d %s, closed %t", status, body, closed)
 	}
 }
 
@@ -228,13 +204,10 @@ func TestConnectionsBeyondTheLimit(t *testing.T) {
 		t.Errorf("within the limit: %d %s, closed %t", status, body, closed)
 	}
 	_ = taken[1].Close()
-	for deadline := time.Now().Add(time.Minute); ; { // until the server has noticed
-		if status, _, _ := in.dial(t).ask(read); status == http.StatusOK {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatal("a connection that was closed is counted")
-		}
-	}
+	until(t, "a connection that was closed is not counted", func() bool {
+		status, _, _ := in.dial(t).ask(read)
+		return status == http.StatusOK
+	})
 	if len(in.log.find("connections beyond limits.connections are refused, except for probes")) != 1 {
 		t.Error("the log does not say once that the limit was met")
 	}
@@ -283,10 +256,8 @@ func TestRequestsBeyondTheLimit(t *testing.T) {
 					more, ended = half()
 				default:
 				}
-				resp := in.open(t, http.MethodGet, "/tasks", "")
-				body, _ := io.ReadAll(resp.Body)
-				_ = resp.Body.Close()
-				refused = resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "" && strings.Contains(string(body), "too many requests")
+				a := in.fetch(t, http.MethodGet, "/tasks", "")
+				refused = a.Status == http.StatusServiceUnavailable && a.Header.Get("Retry-After") != "" && strings.Contains(a.Body, "too many requests")
 			}
 			if !refused {
 				t.Error("a request beyond the limit is answered")
@@ -297,6 +268,30 @@ func TestRequestsBeyondTheLimit(t *testing.T) {
 			_ = more.CloseWithError(io.ErrUnexpectedEOF)
 			<-ended
 		})
+	}
+}
+
+// Who has read an answer whole has waited for it, also when its handler is not done.
+func TestChunkedAfterALargeAnswer(t *testing.T) {
+	t.Parallel()
+	in := start(t, load(t, map[string]string{"store": "memory", "log.level": "info"}))
+	id := in.send(t, "m1", "/echo text="+strings.Repeat("x", 100_000)).ID
+	for _, get := range []string{
+		fmt.Sprintf("GET /tasks/%s HTTP/1.1\r\nHost: localhost\r\n\r\n", id),
+		list + "Transfer-Encoding: chunked\r\n\r\n" + func() string {
+			body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":%q}}`, id)
+			return fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+		}(),
+	} {
+		l := in.dial(t)
+		for i := range 10 {
+			if status, body, _ := l.ask(get); status != http.StatusOK || len(body) < 100_000 {
+				t.Fatalf("%.30q = %d, %d bytes", get, status, len(body))
+			}
+			if status, body, _ := l.ask(list+"Transfer-Encoding: chunked\r\n\r\n", chunkedBody()); status != http.StatusOK {
+				t.Fatalf("%.30q: a chunked request after answer %d = %d %s, want 200", get, i, status, body)
+			}
+		}
 	}
 }
 
@@ -335,14 +330,11 @@ func TestLogComesBeforeAnswers(t *testing.T) {
 	if probe, err = http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Addr().String()+"/livez", nil); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
+	stop, _ := run(t, s)
 	if err := <-answered; err == nil {
 		t.Error("a request is answered before the log is written")
 	}
-	cancel()
-	if err := <-ended; err != nil {
+	if err := stop(); err != nil {
 		t.Error(err)
 	}
 }

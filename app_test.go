@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -21,25 +20,25 @@ import (
 
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	for _, store := range []string{"memory", "bolt"} {
-		t.Run(store, func(t *testing.T) {
-			t.Parallel()
-			in := start(t, load(t, map[string]string{"store": store}))
-			for _, path := range []string{"/livez", "/readyz"} {
-				if status, body := in.get(t, path); status != http.StatusOK || body != "ok\n" {
-					t.Errorf("GET %s = %d %q", path, status, body)
-				}
-				if status, _ := in.do(t, http.MethodPost, path, ""); status != http.StatusMethodNotAllowed {
-					t.Errorf("POST %s = %d, want 405", path, status)
-				}
-				if status, _ := in.do(t, http.MethodGet, path, "", "Origin", "https://evil.example"); status != http.StatusForbidden {
-					t.Errorf("GET %s from a foreign page = %d, want 403", path, status)
-				}
-				if status, _ := in.do(t, http.MethodGet, path, "", "Host", "evil.example"); status != http.StatusForbidden {
-					t.Errorf("GET %s at a foreign host = %d, want 403", path, status)
-				}
+	in := start(t, load(t, nil))
+	for _, path := range []string{"/livez", "/readyz"} {
+		a := in.fetch(t, http.MethodGet, path, "")
+		if a.Status != http.StatusOK || a.Body != "ok\n" {
+			t.Errorf("GET %s = %d %q", path, a.Status, a.Body)
+		}
+		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Cross-Origin-Resource-Policy": "same-origin"} {
+			if got := a.Header.Get(name); got != want {
+				t.Errorf("GET %s: %s is %q, want %q", path, name, got, want)
 			}
-		})
+		}
+		if status, _ := in.do(t, http.MethodPost, path, ""); status != http.StatusMethodNotAllowed {
+			t.Errorf("POST %s = %d, want 405", path, status)
+		}
+		for header, value := range map[string]string{"Origin": "https://evil.example", "Host": "evil.example"} {
+			if status, _ := in.do(t, http.MethodGet, path, "", header, value); status != http.StatusForbidden {
+				t.Errorf("GET %s with %s %s = %d, want 403", path, header, value, status)
+			}
+		}
 	}
 }
 
@@ -47,11 +46,7 @@ func TestHosts(t *testing.T) {
 	t.Parallel()
 	in := start(t, load(t, map[string]string{"store": "memory", "allowed_hosts": "a.example", "public_url": "https://B.example:8443/agent", "insecure_no_auth": "true"}))
 	for host, want := range map[string]int{"localhost": 200, "LOCALHOST:1": 200, "[::1]:80": 200, "a.example": 200, "b.example": 200, "c.example": 403, "": 200} {
-		header := []string{"Host", host}
-		if host == "" {
-			header = nil
-		}
-		if status, _ := in.do(t, http.MethodGet, "/.well-known/agent-card.json", "", header...); status != want {
+		if status, _ := in.do(t, http.MethodGet, "/.well-known/agent-card.json", "", "Host", host); status != want {
 			t.Errorf("Host %q = %d, want %d", host, status, want)
 		}
 	}
@@ -99,9 +94,7 @@ func TestRestart(t *testing.T) {
 	if said.Status.State != "TASK_STATE_COMPLETED" || asked.Status.State != "TASK_STATE_INPUT_REQUIRED" {
 		t.Fatalf("states %s and %s", said.Status.State, asked.Status.State)
 	}
-	if err := first.stop(); err != nil {
-		t.Fatalf("Run() = %v", err)
-	}
+	first.halt(t)
 	ledger := filepath.Join(c.Set["data"], "ledger.jsonl")
 	if _, err := os.Stat(ledger); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Stat(ledger) = %v before anybody approved, want %v", err, fs.ErrNotExist)
@@ -116,9 +109,7 @@ func TestRestart(t *testing.T) {
 	if same := second.send(t, "m1", "/echo hello"); same.ID != said.ID {
 		t.Errorf("the same message again made task %s, want %s", same.ID, said.ID)
 	}
-	var approved struct{ Task taskAnswer }
-	second.rpc(t, "SendMessage", approve("m3", asked.ID, asked.ID+".a1"), &approved)
-	if done := approved.Task; done.Status.State != "TASK_STATE_COMPLETED" {
+	if done := second.approve(t, "m3", asked.ID, asked.ID+".a1"); done.Status.State != "TASK_STATE_COMPLETED" {
 		t.Errorf("approved after a restart: %s", done.Status.State)
 	}
 	text, err := os.ReadFile(ledger)
@@ -147,9 +138,7 @@ func TestWritableForOthers(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	file := filepath.Join(data, "a2a-server.yaml")
-	if err := os.WriteFile(file, []byte("store: memory\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	rewrite(t, file, "store: memory\n")
 	shared := func(path string, mode fs.FileMode, gid int) {
 		t.Helper()
 		if err := errors.Join(os.Chown(path, -1, gid), os.Chmod(path, mode)); err != nil {
@@ -193,9 +182,7 @@ func TestWritableForOthers(t *testing.T) {
 func TestScript(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "script.yaml")
-	if err := os.WriteFile(path, []byte("scenarios:\n  - name: any\n    steps:\n      - complete: done by the script\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	rewrite(t, path, "scenarios:\n  - name: any\n    steps:\n      - complete: done by the script\n")
 	in := start(t, load(t, map[string]string{"store": "memory", "planner.kind": "script", "planner.script": path}))
 	if got := in.send(t, "m", "anything"); got.Status.State != "TASK_STATE_COMPLETED" {
 		t.Errorf("the script ended in %s", got.Status.State)
@@ -208,10 +195,7 @@ func TestOptIn(t *testing.T) {
 	if got := in.send(t, "m", "/transfer_money amount=5 to=bob"); got.Status.State != "TASK_STATE_COMPLETED" {
 		t.Errorf("without a gate the call ended in %s, want it to have run", got.Status.State)
 	}
-	if !slices.ContainsFunc(in.log.all(), func(line map[string]any) bool {
-		text, _ := line["message"].(string)
-		return line["level"] == "warn" && strings.Contains(text, "opt-in")
-	}) {
+	if said := in.log.saying("opt-in"); len(said) == 0 || said[0]["level"] != "warn" {
 		t.Error("nothing in the log warns of opt-in")
 	}
 }
@@ -219,9 +203,7 @@ func TestOptIn(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, []byte("no script"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	rewrite(t, file, "no script")
 	busy := start(t, load(t, nil))
 	for name, c := range map[string]struct {
 		flags map[string]string
@@ -255,18 +237,14 @@ func TestPublicAddress(t *testing.T) {
 		return auth.Principal{}, auth.ErrNone
 	})
 	in := start(t, c)
-	resp := in.open(t, http.MethodGet, "/tasks", "")
-	defer resp.Body.Close()
-	if challenge := resp.Header.Get("WWW-Authenticate"); resp.StatusCode != http.StatusUnauthorized || challenge != "Bearer" {
-		t.Errorf("without a credential: %d, challenge %q, want 401 and Bearer", resp.StatusCode, challenge)
+	if a := in.fetch(t, http.MethodGet, "/tasks", ""); a.Status != http.StatusUnauthorized || a.Header.Get("WWW-Authenticate") != "Bearer" {
+		t.Errorf("without a credential: %+v, want 401 and the challenge Bearer", a)
 	}
 }
 
 func damaged(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tasks.db")
-	if err := os.WriteFile(path, []byte(strings.Repeat("no store", 4096)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	rewrite(t, path, strings.Repeat("no store", 4096))
 	return path
 }

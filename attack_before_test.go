@@ -2,7 +2,6 @@ package a2aserver_test
 
 import (
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,9 +18,7 @@ func TestTasksFromBeforeAuthentication(t *testing.T) {
 	in := startHooked(t, c, nil)
 	ended := in.send(t, "m1", "/echo text="+victims).ID
 	parked := in.send(t, "m2", "/transfer_money amount=5 to="+victims).ID
-	if err := in.stop(); err != nil {
-		t.Fatal(err)
-	}
+	in.halt(t)
 
 	dir := t.TempDir()
 	keys := map[string]string{}
@@ -31,15 +28,10 @@ func TestTasksFromBeforeAuthentication(t *testing.T) {
 		{ID: "everything", Tenant: "acme", Roles: []string{auth.RoleRequester, auth.RoleViewer, auth.RoleOperator, auth.RoleApprover}},
 		{ID: "tenant", Tenant: "anonymous", Roles: []string{auth.RoleRequester, auth.RoleViewer}},
 	} {
-		var err error
-		if keys[k.ID], err = apikey.Add(filepath.Join(dir, "keys.yaml"), k, false); err != nil {
-			t.Fatal(err)
-		}
+		keys[k.ID] = newKey(t, filepath.Join(dir, "keys.yaml"), k)
 	}
 	c.File = filepath.Join(dir, "a2a-server.yaml")
-	if err := os.WriteFile(c.File, []byte("auth: {keys: {file: keys.yaml}}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	rewrite(t, c.File, "auth: {keys: {file: keys.yaml}}\n")
 	in = start(t, c)
 	for id, key := range keys {
 		for _, task := range []string{ended, parked} {

@@ -26,7 +26,7 @@ func (w *attacked) mallory(changes ...map[string]any) http.Header {
 }
 
 // list asks for a page of tasks, on a binding, with further fields.
-func (w *attacked) list(t *testing.T, b attackBinding, header http.Header, fields map[string]string) attackAnswer {
+func (w *attacked) list(t *testing.T, b attackBinding, header http.Header, fields map[string]string) answered {
 	t.Helper()
 	query, params := url.Values{"pageSize": {"1"}}, map[string]any{"pageSize": 1}
 	for name, value := range fields {
@@ -70,7 +70,7 @@ func TestForgedPageTokens(t *testing.T) {
 				"truncated": own[:len(own)-1], "longer": own + "A", "padded": own + "=", "made up": base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("\x00", 60))),
 				"a text": "; DROP TABLE tasks", "not ASCII": "ключ\x7f\u2028", "long": strings.Repeat(own, 500), "a blank": " ",
 			}
-			for i := range own {
+			for i := 0; i < len(own); i += 6 {
 				c := byte('A')
 				if own[i] == c {
 					c = 'B'
@@ -99,7 +99,7 @@ var eventIDIn = regexp.MustCompile(`(?m)^id: (\d+)(-[0-9a-f]{4})$`)
 // place in any.
 func TestForgedLastEventIDs(t *testing.T) {
 	t.Parallel()
-	subscribe := attackOperations()[5]
+	subscribe := operation("SubscribeToTask")
 	for _, b := range attackBindings() {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
@@ -156,7 +156,7 @@ func TestContextsOfOthers(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			w := startAttacked(t)
-			get, send := attackOperations()[2], attackOperations()[0]
+			get, send := operation("GetTask"), operation("SendMessage")
 			seen := b.ask(w, t, w.victim(), get, w.tasks["acme ended"])
 			of := regexp.MustCompile(`"contextId":"([^"]+)"`).FindStringSubmatch(seen.Body)
 			if of == nil {
@@ -164,7 +164,7 @@ func TestContextsOfOthers(t *testing.T) {
 			}
 			context := of[1]
 			before := w.list(t, b, w.victim(), map[string]string{"contextId": context})
-			asked := func(fields string) attackAnswer {
+			asked := func(fields string) answered {
 				send.params = `{"message":{"messageId":"` + rand.Text() + `","role":"ROLE_USER","parts":[{"text":"/echo text=mine"}],` + fields + `}}`
 				return b.ask(w, t, w.mallory(), send, "")
 			}
@@ -202,90 +202,80 @@ func TestContextsOfOthers(t *testing.T) {
 // does not belong or where A2A has it, is no way to anything.
 func TestForgedTenants(t *testing.T) {
 	t.Parallel()
-	for _, b := range attackBindings() {
-		t.Run(b.name, func(t *testing.T) {
-			t.Parallel()
-			w := startAttacked(t)
-			for _, tenant := range []string{"acme", "umbrella", "", "*", "../umbrella", "UMBRELLA", strings.Repeat("t", 5000)} {
-				for _, op := range attackOperations() {
-					quoted, err := json.Marshal(tenant)
-					if err != nil {
-						t.Fatal(err)
-					}
-					named := op
-					named.params = strings.Replace(op.params, "{", `{"tenant":`+string(quoted)+",", 1)
-					named.params = strings.Replace(named.params, ",}", "}", 1)
-					if named.verb == http.MethodGet {
-						named.path += map[bool]string{true: "&", false: "?"}[strings.Contains(op.path, "?")] + "tenant=" + url.QueryEscape(tenant)
-					}
-					missing := b.ask(w, t, w.mallory(), named, w.tasks["missing"])
-					for _, task := range []string{"acme parked", "umbrella running", "umbrella ended", "umbrella parked"} {
-						got := b.ask(w, t, w.mallory(), named, w.tasks[task])
-						if d := diff.Diff(missing, got); op.ofTask && d != "" || strings.Contains(got.Body, victims) {
-							t.Errorf("%s of %s in tenant %.20q, compared with a missing task:\n%s%s", op.name, task, tenant, d, got.Body)
-						}
+	attackEvery(t, func(t *testing.T, w *attacked, b attackBinding) {
+		for _, tenant := range []string{"acme", "umbrella", "", "*", "../umbrella", "UMBRELLA", strings.Repeat("t", 5000)} {
+			for _, op := range attackOperations() {
+				quoted, err := json.Marshal(tenant)
+				if err != nil {
+					t.Fatal(err)
+				}
+				named := op
+				named.params = strings.Replace(op.params, "{", `{"tenant":`+string(quoted)+",", 1)
+				named.params = strings.Replace(named.params, ",}", "}", 1)
+				if named.verb == http.MethodGet {
+					named.path += map[bool]string{true: "&", false: "?"}[strings.Contains(op.path, "?")] + "tenant=" + url.QueryEscape(tenant)
+				}
+				missing := b.ask(w, t, w.mallory(), named, w.tasks["missing"])
+				for _, task := range []string{"acme parked", "umbrella ended"} {
+					got := b.ask(w, t, w.mallory(), named, w.tasks[task])
+					if d := diff.Diff(missing, got); op.ofTask && d != "" || strings.Contains(got.Body, victims) {
+						t.Errorf("%s of %s in tenant %.20q, compared with a missing task:\n%s%s", op.name, task, tenant, d, got.Body)
 					}
 				}
 			}
-			for _, path := range []string{"/umbrella/tasks", "/umbrella/tasks/" + w.tasks["umbrella ended"], "/tenants/umbrella/tasks"} {
-				if a := w.do(t, w.mallory(), http.MethodGet, path, ""); a.Status != http.StatusNotFound || a.Calls != 0 {
-					t.Errorf("GET %s: %+v", path, a)
-				}
+		}
+		for _, path := range []string{"/umbrella/tasks", "/umbrella/tasks/" + w.tasks["umbrella ended"], "/tenants/umbrella/tasks"} {
+			if a := w.do(t, w.mallory(), http.MethodGet, path, ""); a.Status != http.StatusNotFound || a.Calls != 0 {
+				t.Errorf("GET %s: %+v", path, a)
 			}
-			missing := w.do(t, w.mallory(), http.MethodGet, "/acme/tasks/"+w.tasks["missing"], "")
-			if d := diff.Diff(missing, w.do(t, w.mallory(), http.MethodGet, "/acme/tasks/"+w.tasks["acme ended"], "")); d != "" || missing.Status != http.StatusNotFound {
-				t.Errorf("a colleague's task under the tenant's own path, compared with a missing one: %+v\n%s", missing, d)
-			}
-			headers := w.mallory()
-			for _, name := range []string{"X-Tenant", "X-Tenant-Id", "X-Forwarded-User", "X-Forwarded-Groups", "X-Remote-User", "Remote-User", "A2a-Tenant"} {
-				headers.Set(name, "umbrella")
-			}
-			if a := b.ask(w, t, headers, attackOperations()[2], w.tasks["umbrella ended"]); a.reason() != "TASK_NOT_FOUND" {
-				t.Errorf("with headers that name the tenant: %+v", a)
-			}
-			w.unharmed(t, b)
-		})
-	}
+		}
+		missing := w.do(t, w.mallory(), http.MethodGet, "/acme/tasks/"+w.tasks["missing"], "")
+		if d := diff.Diff(missing, w.do(t, w.mallory(), http.MethodGet, "/acme/tasks/"+w.tasks["acme ended"], "")); d != "" || missing.Status != http.StatusNotFound {
+			t.Errorf("a colleague's task under the tenant's own path, compared with a missing one: %+v\n%s", missing, d)
+		}
+		headers := w.mallory()
+		for _, name := range []string{"X-Tenant", "X-Tenant-Id", "X-Forwarded-User", "X-Forwarded-Groups", "X-Remote-User", "Remote-User", "A2a-Tenant"} {
+			headers.Set(name, "umbrella")
+		}
+		if a := b.ask(w, t, headers, operation("GetTask"), w.tasks["umbrella ended"]); a.reason() != "TASK_NOT_FOUND" {
+			t.Errorf("with headers that name the tenant: %+v", a)
+		}
+	})
 }
 
 // An agent with the victim's token, and a program, may do what their credential gives them,
 // and decide nothing, not even what they have asked for.
 func TestDelegatedDecisions(t *testing.T) {
 	t.Parallel()
-	for _, b := range attackBindings() {
-		t.Run(b.name, func(t *testing.T) {
-			t.Parallel()
-			w := startAttacked(t)
-			get := attackOperations()[2]
-			for name, header := range map[string]http.Header{
-				"an agent of the victim": w.victim(map[string]any{"act": map[string]any{"sub": "agent"}}),
-				"a program":              bearing(token("k1", w.issuer.claims("acme", "web", auth.RoleRequester))),
-				"a key of a program":     w.keyed("robot"),
-			} {
-				task := w.tasks["acme parked"]
-				if name != "an agent of the victim" {
-					task = w.create(t, header, "/transfer_money amount=7 to="+victims)
-				}
-				if a := b.ask(w, t, header, get, task); !strings.Contains(a.Body, "INPUT_REQUIRED") {
-					t.Errorf("%s reads: %+v", name, a)
-				}
-				for _, op := range attackOperations()[:2] {
-					a := b.ask(w, t, header, op, task)
-					if !strings.Contains(a.Body, "APPROVAL_NOT_ALLOWED") || !strings.Contains(a.Body, "only a person may answer") {
-						t.Errorf("%s decides by %s: %+v", name, op.name, a)
-					}
-				}
-				if a := w.send(t, header, map[string]any{"message": map[string]any{"messageId": "yes", "taskId": task, "role": "ROLE_USER", "parts": []any{map[string]any{"text": "yes"}}}}); strings.Contains(a.Body, "COMPLETED") {
-					t.Errorf("%s says yes: %+v", name, a)
-				}
-				if a := b.ask(w, t, header, get, task); !strings.Contains(a.Body, "INPUT_REQUIRED") {
-					t.Errorf("after the decision of %s: %+v", name, a)
+	attackEvery(t, func(t *testing.T, w *attacked, b attackBinding) {
+		get := operation("GetTask")
+		for name, header := range map[string]http.Header{
+			"an agent of the victim": w.victim(map[string]any{"act": map[string]any{"sub": "agent"}}),
+			"a program":              bearing(token("k1", w.issuer.claims("acme", "web", auth.RoleRequester))),
+			"a key of a program":     w.keyed("robot"),
+		} {
+			task := w.tasks["acme parked"]
+			if name != "an agent of the victim" {
+				task = w.create(t, header, "/transfer_money amount=7 to="+victims)
+			}
+			if a := b.ask(w, t, header, get, task); !strings.Contains(a.Body, "INPUT_REQUIRED") {
+				t.Errorf("%s reads: %+v", name, a)
+			}
+			for _, op := range attackOperations()[:2] {
+				a := b.ask(w, t, header, op, task)
+				if !strings.Contains(a.Body, "APPROVAL_NOT_ALLOWED") || !strings.Contains(a.Body, "only a person may answer") {
+					t.Errorf("%s decides by %s: %+v", name, op.name, a)
 				}
 			}
-			if ledger, err := os.ReadFile(w.ledger); err == nil && len(ledger) > 0 {
-				t.Errorf("a transfer that no person has approved: %s", ledger)
+			if a := w.send(t, header, map[string]any{"message": map[string]any{"messageId": "yes", "taskId": task, "role": "ROLE_USER", "parts": []any{map[string]any{"text": "yes"}}}}); strings.Contains(a.Body, "COMPLETED") {
+				t.Errorf("%s says yes: %+v", name, a)
 			}
-			w.unharmed(t, b)
-		})
-	}
+			if a := b.ask(w, t, header, get, task); !strings.Contains(a.Body, "INPUT_REQUIRED") {
+				t.Errorf("after the decision of %s: %+v", name, a)
+			}
+		}
+		if ledger, err := os.ReadFile(w.ledger); err == nil && len(ledger) > 0 {
+			t.Errorf("a transfer that no person has approved: %s", ledger)
+		}
+	})
 }

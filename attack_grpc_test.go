@@ -8,12 +8,10 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"testing"
 
 	_ "github.com/a2aproject/a2a-go/a2apb" // the messages of A2A 0.3
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -62,19 +60,9 @@ func putOldGRPC(op attackOperation, task string) (method, path, body string) {
 	return overGRPC, "/a2a.v1.A2AService/" + name, strings.ReplaceAll(op.params, "{id}", task)
 }
 
-// connGRPC returns the connection to the server's gRPC.
-func (w *attacked) connGRPC(t *testing.T) {
-	t.Helper()
-	conn, err := grpc.NewClient(w.server.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	w.grpc = conn
-}
-
 // httpStatuses are the codes of gRPC that the attackers are answered with, as statuses of HTTP.
 var httpStatuses = map[codes.Code]int{
+	codes.OK:              200,
 	codes.Unauthenticated: 401, codes.PermissionDenied: 403, codes.Unavailable: 503, codes.NotFound: 404,
 	codes.InvalidArgument: 400, codes.FailedPrecondition: 400, codes.Unimplemented: 404, codes.ResourceExhausted: 429,
 }

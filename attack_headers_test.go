@@ -1,46 +1,30 @@
 package a2aserver_test
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"a2a-server/auth"
 )
 
 // raw sends bytes on a connection of its own, and returns the first answer, with its body.
 // The answer has to come without more being sent.
-func (w *attacked) raw(t *testing.T, request string) attackAnswer {
+func (w *attacked) raw(t *testing.T, request string) answered {
 	t.Helper()
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(w.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
 	before := w.store.Calls.Load()
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
-	go func() { _, _ = io.WriteString(conn, request) }() // an early answer may end the connection
+	l := w.dial(t)
+	defer l.Close()
+	go func() { _, _ = io.WriteString(l, request) }() // an early answer may end the connection
 	method, _, _ := strings.Cut(request, " ")
-	resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
-	if err != nil {
-		t.Fatalf("no answer to %.200q: %v", request, err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatalf("the answer to %.200q: %v", request, err)
-	}
-	return attackAnswer{resp.StatusCode, resp.Header, string(body), w.store.Calls.Load() - before}
+	a, _ := l.answer(method)
+	a.Calls = w.store.Calls.Load() - before
+	return a
 }
 
 // Who is refused is so before the body is read: it is never sent here.
@@ -179,12 +163,7 @@ func TestHostileHeaders(t *testing.T) {
 func TestConnectionHasNoCaller(t *testing.T) {
 	t.Parallel()
 	w := startAttacked(t)
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(w.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	read := bufio.NewReader(conn)
+	l := w.dial(t)
 	for i, tc := range []struct {
 		key  string
 		want int
@@ -193,18 +172,9 @@ func TestConnectionHasNoCaller(t *testing.T) {
 		if tc.want == http.StatusNotFound {
 			path += "/" + w.tasks["acme ended"]
 		}
-		if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: %s\r\n\r\n", path, w.keys[tc.key]); err != nil {
-			t.Fatal(err)
-		}
-		resp, err := http.ReadResponse(read, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != tc.want {
-			t.Errorf("request %d, of %q: %d %v, want %d", i, tc.key, resp.StatusCode, err, tc.want)
-		}
-		if err := resp.Body.Close(); err != nil {
-			t.Error(err)
+		l.write(fmt.Sprintf("GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: %s\r\n\r\n", path, w.keys[tc.key]))
+		if a, _ := l.answer(http.MethodGet); a.Status != tc.want {
+			t.Errorf("request %d, of %q: %+v, want %d", i, tc.key, a, tc.want)
 		}
 	}
 }
@@ -213,12 +183,9 @@ func TestConnectionHasNoCaller(t *testing.T) {
 func TestHTTP2ConnectionHasNoCaller(t *testing.T) {
 	t.Parallel()
 	w := startAttacked(t)
-	var h2 http.Protocols
-	h2.SetUnencryptedHTTP2(true)
-	w.client = &http.Client{Transport: &http.Transport{Protocols: &h2}, Timeout: time.Minute}
-	t.Cleanup(w.client.CloseIdleConnections)
+	w.useHTTP2(t)
 	var wg sync.WaitGroup
-	for range 50 {
+	for range 10 {
 		for _, tc := range []struct {
 			who    string
 			header http.Header
@@ -233,10 +200,9 @@ func TestHTTP2ConnectionHasNoCaller(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				defer resp.Body.Close()
-				text, err := io.ReadAll(resp.Body)
-				if err != nil || resp.StatusCode != tc.want || resp.ProtoMajor != 2 || strings.Contains(string(text), victims) != (tc.want == http.StatusOK) {
-					t.Errorf("%s: %s %d %s %v, want %d", tc.who, resp.Proto, resp.StatusCode, text, err, tc.want)
+				a, err := answerOf(resp)
+				if err != nil || a.Status != tc.want || resp.ProtoMajor != 2 || strings.Contains(a.Body, victims) != (tc.want == http.StatusOK) {
+					t.Errorf("%s: %s %+v %v, want %d", tc.who, resp.Proto, a, err, tc.want)
 				}
 			})
 		}

@@ -2,7 +2,6 @@ package a2aserver_test
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"regexp"
 	"strings"
@@ -15,40 +14,35 @@ import (
 // An approval is decided in its own task by whoever may, and by no message to another one.
 func TestApprovalsOfOthers(t *testing.T) {
 	t.Parallel()
-	for _, b := range attackBindings() {
-		t.Run(b.name, func(t *testing.T) {
-			t.Parallel()
-			w := startAttacked(t)
-			theirs := w.tasks["acme parked"] + ".a1"
-			own := w.create(t, w.mallory(), "/transfer_money amount=1 to=me")
-			// One that exists nowhere, of the same length.
-			nowhere := w.tasks["missing"] + ".a1"
-			ask := func(message map[string]any) attackAnswer {
-				a := w.send(t, w.mallory(), message)
-				a.Body = strings.NewReplacer(theirs, "APPROVAL", nowhere, "APPROVAL", w.tasks["acme parked"], "TASK", w.tasks["missing"], "TASK").Replace(a.Body)
-				return a
+	attackEvery(t, func(t *testing.T, w *attacked, b attackBinding) {
+		theirs := w.tasks["acme parked"] + ".a1"
+		own := w.create(t, w.mallory(), "/transfer_money amount=1 to=me")
+		// One that exists nowhere, of the same length.
+		nowhere := w.tasks["missing"] + ".a1"
+		ask := func(message map[string]any) answered {
+			a := w.send(t, w.mallory(), message)
+			a.Body = strings.NewReplacer(theirs, "APPROVAL", nowhere, "APPROVAL", w.tasks["acme parked"], "TASK", w.tasks["missing"], "TASK").Replace(a.Body)
+			return a
+		}
+		exists, not := ask(approve("d1", own, theirs)), ask(approve("d2", own, nowhere))
+		if d := diff.Diff(not, exists); d != "" || exists.reason() == "" {
+			t.Errorf("another's approval in one's own task, compared with one that there is not:\n%s%+v", d, exists)
+		}
+		for name, id := range map[string]string{"without a task": "", "in no task": w.tasks["missing"]} {
+			m := approve("d-"+name, id, theirs)
+			if inner, ok := m["message"].(map[string]any); ok && id == "" {
+				delete(inner, "taskId")
 			}
-			exists, not := ask(approve("d1", own, theirs)), ask(approve("d2", own, nowhere))
-			if d := diff.Diff(not, exists); d != "" || exists.reason() == "" {
-				t.Errorf("another's approval in one's own task, compared with one that there is not:\n%s%+v", d, exists)
+			if a := w.send(t, w.mallory(), m); strings.Contains(a.Body, victims) || strings.Contains(a.Body, "COMPLETED") {
+				t.Errorf("another's approval %s: %+v", name, a)
 			}
-			for name, id := range map[string]string{"without a task": "", "in no task": w.tasks["missing"]} {
-				m := approve("d-"+name, id, theirs)
-				if inner, ok := m["message"].(map[string]any); ok && id == "" {
-					delete(inner, "taskId")
-				}
-				if a := w.send(t, w.mallory(), m); strings.Contains(a.Body, victims) || strings.Contains(a.Body, "COMPLETED") {
-					t.Errorf("another's approval %s: %+v", name, a)
-				}
-			}
-			// The id of a message is its sender's.
-			again := w.send(t, w.mallory(), message("m-/echo text="+victims, "/echo text=mine"))
-			if strings.Contains(again.Body, victims+`"`) && !strings.Contains(again.Body, "mine") || strings.Contains(again.Body, w.tasks["acme ended"]) {
-				t.Errorf("a message with the id of another's: %+v", again)
-			}
-			w.unharmed(t, b)
-		})
-	}
+		}
+		// The id of a message is its sender's.
+		again := w.send(t, w.mallory(), message("m-/echo text="+victims, "/echo text=mine"))
+		if strings.Contains(again.Body, victims+`"`) && !strings.Contains(again.Body, "mine") || strings.Contains(again.Body, w.tasks["acme ended"]) {
+			t.Errorf("a message with the id of another's: %+v", again)
+		}
+	})
 }
 
 // While the victim makes tasks, approves them and follows them, an attacker who knows their
@@ -56,13 +50,13 @@ func TestApprovalsOfOthers(t *testing.T) {
 // each time. Nothing of the victim's is lost or done twice.
 func TestAttacksDuringRuns(t *testing.T) {
 	t.Parallel()
-	const tasks = 10
+	const tasks = 5
 	for _, b := range attackBindings() {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			w := startAttacked(t)
 			mallory, victim := w.mallory(), w.victim()
-			missing := map[string]attackAnswer{}
+			missing := map[string]answered{}
 			for _, op := range attackOperations() {
 				missing[op.name] = b.ask(w, t, mallory, op, w.tasks["missing"])
 			}
@@ -107,7 +101,7 @@ func TestAttacksDuringRuns(t *testing.T) {
 					known <- found[1]
 				}
 				owner.Go(func() {
-					b.ask(w, t, victim, attackOperation{name: "SubscribeToTask", verb: http.MethodGet, path: "/tasks/{id}:subscribe", params: `{"id":"{id}"}`}, found[1])
+					b.ask(w, t, victim, operation("SubscribeToTask"), found[1])
 				})
 				if a := w.send(t, victim, approve(fmt.Sprint("yes-", n), found[1], found[1]+".a1")); !strings.Contains(a.Body, "TASK_STATE_COMPLETED") {
 					t.Errorf("the victim approves: %+v", a)

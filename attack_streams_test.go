@@ -20,13 +20,8 @@ import (
 // newKey adds an API key while the server runs.
 func (w *attacked) newKey(t *testing.T, id string) http.Header {
 	t.Helper()
-	var err error
-	if w.keys[id], err = apikey.Add(w.keyFile, apikey.Key{ID: id, Tenant: "acme", Roles: []string{auth.RoleRequester}}, false); err == nil {
-		err = w.reload()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.keys[id] = newKey(t, w.keyFile, apikey.Key{ID: id, Tenant: "acme", Roles: []string{auth.RoleRequester}})
+	w.reload(t)
 	return w.keyed(id)
 }
 
@@ -93,6 +88,31 @@ type lasts struct {
 	answer         <-chan string
 }
 
+// lastingAll asks for all operations that last.
+func (w *attacked) lastingAll(t *testing.T, b attackBinding, who string, header http.Header) (all []lasts) {
+	t.Helper()
+	for _, name := range []string{"SendMessage", "SendStreamingMessage", "SubscribeToTask"} {
+		all = append(all, lasts{b.name + ", " + who, name, w.lasting(t, b, header, operation(name))})
+	}
+	return all
+}
+
+// hasEnded checks that an answer has ended with its credential.
+func (l lasts) hasEnded(t *testing.T, text string) {
+	t.Helper()
+	if completed(text) || !strings.Contains(text, "the credential has ended") {
+		t.Errorf("%s, %s: %s", l.who, l.operation, text)
+	}
+}
+
+// hasAll checks that an answer has the end of its task.
+func (l lasts) hasAll(t *testing.T) {
+	t.Helper()
+	if text := <-l.answer; !completed(text) || !strings.Contains(text, victims) {
+		t.Errorf("%s, %s, whose credential still counts: %s", l.who, l.operation, text)
+	}
+}
+
 // completed reports whether an answer has a task that is completed, in either version.
 func completed(text string) bool {
 	return strings.Contains(text, "TASK_STATE_COMPLETED") || strings.Contains(text, `"state":"completed"`)
@@ -115,16 +135,10 @@ func TestRevokedWhileStreaming(t *testing.T) {
 				if who != "expires" {
 					header = w.newKey(t, who)
 				}
-				for _, op := range attackOperations() {
-					if op.name != "SendMessage" && op.name != "SendStreamingMessage" && op.name != "SubscribeToTask" {
-						continue
-					}
-					one := lasts{who, op.name, w.lasting(t, b, header, op)}
-					if who == "kept" {
-						stay = append(stay, one)
-					} else {
-						end = append(end, one)
-					}
+				if all := w.lastingAll(t, b, who, header); who == "kept" {
+					stay = append(stay, all...)
+				} else {
+					end = append(end, all...)
 				}
 			}
 			if err := apikey.Revoke(w.keyFile, "revoked-later", time.Now()); err != nil {
@@ -134,23 +148,17 @@ func TestRevokedWhileStreaming(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.changeRole(t, "changed-later")
-			if err := w.reload(); err != nil {
-				t.Fatal(err)
-			}
+			w.reload(t)
 			for _, one := range end {
 				text := <-one.answer
-				if early := time.Until(expires); one.who == "expires" && early > 0 {
+				if early := time.Until(expires); strings.HasSuffix(one.who, "expires") && early > 0 {
 					t.Errorf("%s: the token has ended %v before its time", one.operation, early)
 				}
-				if completed(text) || !strings.Contains(text, "the credential has ended") {
-					t.Errorf("%s, %s: %s", one.who, one.operation, text)
-				}
+				one.hasEnded(t, text)
 			}
 			w.release()
 			for _, one := range stay {
-				if text := <-one.answer; !completed(text) || !strings.Contains(text, victims) {
-					t.Errorf("%s of another key: %s", one.operation, text)
-				}
+				one.hasAll(t)
 			}
 		})
 	}
@@ -168,7 +176,5 @@ func (w *attacked) changeRole(t *testing.T, id string) {
 	if !ok || changed == after {
 		t.Fatalf("no role of %s in %s", id, text)
 	}
-	if err := os.WriteFile(w.keyFile, []byte(before+`id: "`+id+`"`+changed), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	rewrite(t, w.keyFile, before+`id: "`+id+`"`+changed)
 }

@@ -3,13 +3,12 @@ package a2aserver_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +16,6 @@ import (
 
 	"google.golang.org/grpc"
 
-	a2aserver "a2a-server"
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
 	"a2a-server/store/memstore"
@@ -33,8 +31,7 @@ const victims = "the-secret-of-the-victim"
 // attacked is a server with callers of every kind, and tasks of others that an attacker
 // tries to reach.
 type attacked struct {
-	url     string
-	client  *http.Client
+	*instance
 	store   *storetest.Counted
 	issuer  *tokenProvider
 	dead    string            // an issuer that does not answer
@@ -44,11 +41,7 @@ type attacked struct {
 	hook    *httptest.Server  // webhook of the victim's tasks
 	entered chan struct{}     // the tool "hold" runs
 	release func()            // lets it end, in all tasks
-	reload  func() error      // reads the file of keys again
-	stop    func() error      // ends the server
 	grpc    *grpc.ClientConn
-	server  *a2aserver.Server
-	log     *logs
 	tasks   map[string]string // ids by names such as "acme parked"
 }
 
@@ -75,17 +68,13 @@ func prepareAttacked(t *testing.T) (w *attacked, tools []tool.Toolset) {
 	t.Cleanup(gone.Close)
 	held := make(chan struct{})
 	w = &attacked{
-		client: &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}, store: &storetest.Counted{Handle: h, Of: requested},
-		issuer: newTokenProvider(t), dead: gone.URL, keyFile: filepath.Join(dir, "keys.yaml"), keys: map[string]string{}, tasks: map[string]string{},
+		store: &storetest.Counted{Handle: h, Of: requested}, issuer: newTokenProvider(t), dead: gone.URL, keyFile: filepath.Join(dir, "keys.yaml"), keys: map[string]string{}, tasks: map[string]string{},
 		ledger: filepath.Join(dir, "ledger.jsonl"), entered: make(chan struct{}, 100), release: sync.OnceFunc(func() { close(held) }),
 	}
-	t.Cleanup(w.client.CloseIdleConnections)
 	w.hook = httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(w.hook.Close)
 	for _, k := range attackKeys {
-		if w.keys[k.ID], err = apikey.Add(w.keyFile, k, false); err != nil {
-			t.Fatal(err)
-		}
+		w.keys[k.ID] = newKey(t, w.keyFile, k)
 	}
 	if err := apikey.Revoke(w.keyFile, "revoked", time.Now()); err != nil {
 		t.Fatal(err)
@@ -149,14 +138,11 @@ auth:
 limits: {auth_failures: 0}
 push: {enabled: true, allow_http: true, allow_loopback: true}
 `, w.keyFile, w.issuer.URL, w.dead, roles)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	rewrite(t, file, text)
 	c := load(t, nil)
 	c.File, c.Store, c.Tools = file, w.store, tools
-	in := start(t, c)
-	w.url, w.server, w.log, w.reload, w.stop = in.url, in.server, in.log, in.server.Reload, in.stop
-	w.connGRPC(t)
+	w.instance = start(t, c)
+	w.grpc = dialGRPC(t, w.server.GRPCAddr().String(), nil)
 }
 
 // fill makes the tasks that are attacked: of a colleague and of somebody in another tenant
@@ -166,10 +152,7 @@ func (w *attacked) fill(t *testing.T) {
 	t.Cleanup(w.release) // before the server is stopped, which would wait
 	w.tasks["missing"] = "019b7c00-0000-7000-8000-0000ffffffff"
 	w.tasks["impossible"] = "no-id"
-	for owner, header := range map[string]http.Header{
-		"acme":     bearing(token("k1", w.issuer.claims("acme", "victim", auth.RoleRequester))),
-		"umbrella": bearing(token("k1", w.issuer.claims("umbrella", "mallory", auth.RoleRequester))),
-	} {
+	for owner, header := range w.owners() {
 		for state, text := range map[string]string{
 			"parked": "/transfer_money amount=5 to=" + victims, "running": "/hold text=" + victims, "ended": "/echo text=" + victims,
 		} {
@@ -190,6 +173,14 @@ func versionOf(path, body string) string {
 		return "0.3"
 	}
 	return "1.0"
+}
+
+// owners are whose tasks are attacked, by their tenants.
+func (w *attacked) owners() map[string]http.Header {
+	return map[string]http.Header{
+		"acme":     w.victim(),
+		"umbrella": bearing(token("k1", w.issuer.claims("umbrella", "mallory", auth.RoleRequester))),
+	}
 }
 
 // bearing returns the headers of a request with a token.
@@ -218,24 +209,6 @@ func (w *attacked) create(t *testing.T, header http.Header, text string) string 
 	return id[1] + id[2]
 }
 
-// attackAnswer is all of an answer that a caller can see, and what it cost.
-type attackAnswer struct {
-	Status int
-	Header http.Header
-	Body   string
-	Calls  int64 // of the store
-}
-
-var reasonIn = regexp.MustCompile(`"reason":\s*"([A-Z_]+)"`)
-
-// reason returns A2A's name for the error that an answer is; "": none.
-func (a attackAnswer) reason() string {
-	if m := reasonIn.FindStringSubmatch(a.Body); m != nil {
-		return m[1]
-	}
-	return ""
-}
-
 // open makes a request.
 func (w *attacked) open(ctx context.Context, header http.Header, method, path, body string) (*http.Response, error) {
 	if method == overGRPC {
@@ -254,31 +227,31 @@ func (w *attacked) open(ctx context.Context, header http.Header, method, path, b
 }
 
 // do makes a request and reads its answer to the end. It may be called by any goroutine.
-func (w *attacked) do(t *testing.T, header http.Header, method, path, body string) attackAnswer {
+func (w *attacked) do(t *testing.T, header http.Header, method, path, body string) answered {
 	t.Helper()
 	before := w.store.Calls.Load()
 	resp, err := w.open(t.Context(), header, method, path, body)
 	if err != nil {
 		t.Errorf("%s %s: %v", method, path, err)
-		return attackAnswer{}
+		return answered{}
 	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
+	a, err := answerOf(resp)
 	if err != nil {
-		t.Errorf("%s %s: %v after %d %s", method, path, err, resp.StatusCode, text)
+		t.Errorf("%s %s: %v after %d %s", method, path, err, a.Status, a.Body)
 	}
-	delete(resp.Header, "Date")
-	return attackAnswer{resp.StatusCode, resp.Header, string(text), w.store.Calls.Load() - before}
+	delete(a.Header, "Date")
+	a.Calls = w.store.Calls.Load() - before
+	return a
 }
 
 // rpc calls a method of JSON-RPC.
-func (w *attacked) rpc(t *testing.T, header http.Header, method string, params any) attackAnswer {
+func (w *attacked) rpc(t *testing.T, header http.Header, method string, params any) answered {
 	t.Helper()
 	return w.do(t, header, http.MethodPost, "/", request(t, method, params))
 }
 
 // send sends a message over JSON-RPC.
-func (w *attacked) send(t *testing.T, header http.Header, params any) attackAnswer {
+func (w *attacked) send(t *testing.T, header http.Header, params any) answered {
 	t.Helper()
 	return w.rpc(t, header, "SendMessage", params)
 }
@@ -312,6 +285,12 @@ func attackOperations() []attackOperation {
 	}
 }
 
+// operation returns the operation of a name.
+func operation(name string) attackOperation {
+	all := attackOperations()
+	return all[slices.IndexFunc(all, func(op attackOperation) bool { return op.name == name })]
+}
+
 // attackBinding is a binding in a version of A2A.
 type attackBinding struct {
 	name string
@@ -320,7 +299,7 @@ type attackBinding struct {
 }
 
 // ask asks for an operation, and reads the answer to its end.
-func (b attackBinding) ask(w *attacked, t *testing.T, header http.Header, op attackOperation, task string) attackAnswer {
+func (b attackBinding) ask(w *attacked, t *testing.T, header http.Header, op attackOperation, task string) answered {
 	t.Helper()
 	method, path, body := b.put(op, task)
 	a := w.do(t, header, method, path, body)
@@ -381,6 +360,19 @@ func putOldREST(op attackOperation, task string) (method, path, body string) {
 		op.path = "/v1/card"
 	}
 	return putREST(op, task)
+}
+
+// attackEvery attacks a server of its own over each binding, whose tasks are unharmed then.
+func attackEvery(t *testing.T, attack func(t *testing.T, w *attacked, b attackBinding)) {
+	t.Helper()
+	for _, b := range attackBindings() {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			w := startAttacked(t)
+			attack(t, w, b)
+			w.unharmed(t, b)
+		})
+	}
 }
 
 // attackBindings are all ways to the operations. A new one is a row.

@@ -2,7 +2,6 @@ package a2aserver_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -41,7 +40,6 @@ import (
 // secure is a server that knows its callers in every way that there is.
 type secure struct {
 	*instance
-	file   string
 	ca     *tlstest.CA
 	issuer *oidctest.Issuer
 	keys   string // the file of API keys
@@ -76,18 +74,26 @@ func who() tool.Toolset {
 		})))
 }
 
+// required is the configuration of a server without which there is no connection without a
+// certificate.
+const required = "store: memory\ntls: {cert: FOLDER/t.crt, key: FOLDER/t.key, client_ca: FOLDER/ca.pem, client_auth: required}\n"
+
 // startSecure starts one with everyWay and more configuration.
 func startSecure(t *testing.T, more string, changes ...func(*secure, *a2aserver.Config)) *secure {
+	t.Helper()
+	return startTLS(t, everyWay+more, changes...)
+}
+
+// startTLS starts a server with a configuration, in which FOLDER and ISSUER are replaced.
+func startTLS(t *testing.T, text string, changes ...func(*secure, *a2aserver.Config)) *secure {
 	t.Helper()
 	s := &secure{ca: tlstest.NewCA(t), issuer: oidctest.New(t)}
 	folder := t.TempDir()
 	s.keys = filepath.Join(folder, "keys.yaml")
 	s.ca.Server(t).Write(t, filepath.Join(folder, "t.crt"), filepath.Join(folder, "t.key"))
 	tlstest.Write(t, filepath.Join(folder, "ca.pem"), s.ca.PEM)
-	s.key = s.add(t, apikey.Key{ID: "alice"})
-	text := strings.NewReplacer("FOLDER", folder, "ISSUER", s.issuer.URL).Replace(everyWay + more)
-	var c a2aserver.Config
-	c, s.file = configured(t, text)
+	s.key = newKey(t, s.keys, apikey.Key{ID: "alice"})
+	c, _ := configured(t, strings.NewReplacer("FOLDER", folder, "ISSUER", s.issuer.URL).Replace(text))
 	c.Tools = []tool.Toolset{who()}
 	for _, change := range changes {
 		change(s, &c)
@@ -96,15 +102,6 @@ func startSecure(t *testing.T, more string, changes ...func(*secure, *a2aserver.
 	s.url = strings.Replace(s.url, "http://", "https://", 1)
 	s.client = s.as(t, tlstest.Pair{})
 	return s
-}
-
-func (s *secure) add(t *testing.T, k apikey.Key) string {
-	t.Helper()
-	key, err := apikey.Add(s.keys, k, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
 }
 
 // as returns a client with a certificate, or without one if the pair is empty.
@@ -131,65 +128,61 @@ func (s *secure) says(t *testing.T, client *http.Client, header ...string) (int,
 	t.Helper()
 	as := *s.instance
 	as.client = client
-	status, text := as.do(t, http.MethodPost, "/", request(t, "SendMessage", message(rand.Text(), "/who")), header...)
-	var answer struct {
-		Result struct{ Task taskAnswer }
+	a := as.fetch(t, http.MethodPost, "/", request(t, "SendMessage", message(rand.Text(), "/who")), header...)
+	if task, ok := taskOf(t, a.Body); ok && len(task.Artifacts) > 0 {
+		return a.Status, task.Artifacts[0].Parts[0].Text
 	}
-	if err := json.Unmarshal([]byte(text), &answer); err != nil {
-		t.Fatalf("%d %s", status, text)
-	}
-	if a := answer.Result.Task.Artifacts; len(a) > 0 {
-		return status, a[0].Parts[0].Text
-	}
-	return status, text
+	return a.Status, a.Body
 }
 
-// Each way to authenticate names its callers, none makes good for another, and one request
-// has one credential.
+// Each way to authenticate names its callers over HTTP and gRPC, none makes good for another,
+// and one request has one credential.
 func TestEveryWayToAuthenticate(t *testing.T) {
 	t.Parallel()
-	s := startSecure(t, "")
-	plain, billing := s.client, s.as(t, s.named(t, s.ca))
+	s := startSecure(t, "grpc: {listen: 127.0.0.1:0}\n")
 	token := "Bearer " + s.issuer.Token(t, nil)
 	expired := "Bearer " + s.issuer.Token(t, map[string]any{"exp": time.Now().Add(-time.Minute).Unix()})
 	other := "Bearer " + oidctest.New(t).Token(t, map[string]any{"iss": s.issuer.URL})
+	billing := s.named(t, s.ca)
 	for name, c := range map[string]struct {
-		client *http.Client
+		cert   tlstest.Pair
 		header []string
 		status int
 		says   string
 	}{
-		"key":                   {plain, []string{"X-API-Key", s.key}, 200, "acme/key:alice requester"},
-		"token":                 {plain, []string{"Authorization", token}, 200, "acme/corp:alice ops,requester"},
-		"certificate":           {billing, nil, 200, "machines/mtls:spiffe://acme/billing requester"},
-		"proxy":                 {plain, []string{"X-Forwarded-User", "paula", "X-Forwarded-Groups", "staff, ops"}, 200, "acme/proxy:paula requester,ops"},
-		"proxy, defaults":       {plain, []string{"X-Forwarded-User", "paula"}, 200, "acme/proxy:paula requester"},
-		"nothing":               {plain, nil, 401, "could not be authenticated"},
-		"wrong key":             {plain, []string{"X-API-Key", "k"}, 401, "not an API key"},
-		"expired token":         {plain, []string{"Authorization", expired}, 401, "expired"},
-		"token of another key":  {plain, []string{"Authorization", other}, 401, "signature"},
-		"other audience":        {plain, []string{"Authorization", "Bearer " + s.issuer.Token(t, map[string]any{"aud": "b"})}, 401, "audience"},
-		"key as a token":        {plain, []string{"Authorization", "Bearer " + s.key}, 401, "UNAUTHENTICATED"},
-		"a role lacks":          {plain, []string{"Authorization", "Bearer " + s.issuer.Token(t, map[string]any{"groups": []string{"audit"}})}, 403, "requester"},
-		"key and token":         {plain, []string{"X-API-Key", s.key, "Authorization", token}, 401, "more than one kind"},
-		"key and wrong token":   {plain, []string{"X-API-Key", s.key, "Authorization", expired}, 401, "expired"},
-		"key and certificate":   {billing, []string{"X-API-Key", s.key}, 401, "more than one kind"},
-		"proxy and wrong key":   {plain, []string{"X-Forwarded-User", "paula", "X-API-Key", "k"}, 401, "not an API key"},
-		"token and certificate": {billing, []string{"Authorization", token}, 401, "more than one kind"},
+		"key":                   {header: []string{"X-API-Key", s.key}, status: 200, says: "acme/key:alice requester"},
+		"token":                 {header: []string{"Authorization", token}, status: 200, says: "acme/corp:alice ops,requester"},
+		"certificate":           {cert: billing, status: 200, says: "machines/mtls:spiffe://acme/billing requester"},
+		"proxy":                 {header: []string{"X-Forwarded-User", "paula", "X-Forwarded-Groups", "staff, ops"}, status: 200, says: "acme/proxy:paula requester,ops"},
+		"proxy, defaults":       {header: []string{"X-Forwarded-User", "paula"}, status: 200, says: "acme/proxy:paula requester"},
+		"nothing":               {status: 401, says: "could not be authenticated"},
+		"wrong key":             {header: []string{"X-API-Key", "k"}, status: 401, says: "not an API key"},
+		"expired token":         {header: []string{"Authorization", expired}, status: 401, says: "expired"},
+		"token of another key":  {header: []string{"Authorization", other}, status: 401, says: "signature"},
+		"other audience":        {header: []string{"Authorization", "Bearer " + s.issuer.Token(t, map[string]any{"aud": "b"})}, status: 401, says: "audience"},
+		"key as a token":        {header: []string{"Authorization", "Bearer " + s.key}, status: 401},
+		"a role lacks":          {header: []string{"Authorization", "Bearer " + s.issuer.Token(t, map[string]any{"groups": []string{"audit"}})}, status: 403, says: "requester"},
+		"key and token":         {header: []string{"X-API-Key", s.key, "Authorization", token}, status: 401, says: "more than one kind"},
+		"key and wrong token":   {header: []string{"X-API-Key", s.key, "Authorization", expired}, status: 401, says: "expired"},
+		"key and certificate":   {cert: billing, header: []string{"X-API-Key", s.key}, status: 401, says: "more than one kind"},
+		"proxy and wrong key":   {header: []string{"X-Forwarded-User", "paula", "X-API-Key", "k"}, status: 401, says: "not an API key"},
+		"token and certificate": {cert: billing, header: []string{"Authorization", token}, status: 401, says: "more than one kind"},
+		"binary":                {header: []string{"Authorization-Bin", "Bearer x", "X-API-Key-Bin", s.key}, status: 401, says: "could not be authenticated"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if status, says := s.says(t, c.client, c.header...); status != c.status || !strings.Contains(says, c.says) {
+			if status, says := s.says(t, s.as(t, c.cert), c.header...); status != c.status || !strings.Contains(says, c.says) {
 				t.Errorf("%d %s, want %d %s", status, says, c.status, c.says)
+			}
+			if status, says := saysOver(t, s.grpcAs(t, c.cert), c.header...); httpStatuses[status] != c.status || !strings.Contains(says, c.says) {
+				t.Errorf("over gRPC %v %s, want %d %s", status, says, c.status, c.says)
 			}
 		})
 	}
 	t.Run("challenges", func(t *testing.T) {
 		t.Parallel()
-		resp := s.open(t, http.MethodGet, "/tasks", "")
-		defer resp.Body.Close()
 		var schemes []string
-		for _, challenge := range resp.Header.Values("WWW-Authenticate") {
+		for _, challenge := range s.fetch(t, http.MethodGet, "/tasks", "").Header.Values("WWW-Authenticate") {
 			scheme, _, _ := strings.Cut(challenge, " ")
 			schemes = append(schemes, scheme)
 		}
@@ -220,18 +213,6 @@ func TestEveryWayToAuthenticate(t *testing.T) {
 			transport.CloseIdleConnections()
 		}
 	})
-	t.Run("without TLS", func(t *testing.T) {
-		t.Parallel()
-		resp, err := http.Get("http://" + s.server.Addr().String()) //nolint:noctx // of this machine
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		says, err := io.ReadAll(resp.Body)
-		if resp.StatusCode != http.StatusBadRequest || err != nil || !strings.Contains(string(says), "https://") {
-			t.Errorf("%s %s, %v", resp.Status, says, err)
-		}
-	})
 }
 
 // A server starts without its issuer: tokens get 503 until the keys are known, and
@@ -245,11 +226,10 @@ func TestIssuerIsDownAtTheStart(t *testing.T) {
 	})
 	token := []string{"Authorization", "Bearer " + s.issuer.Token(t, nil)}
 	for range 2 {
-		resp := s.open(t, http.MethodGet, "/tasks", "", token...)
-		if got := resp.Header; resp.StatusCode != http.StatusServiceUnavailable || got.Get("Retry-After") == "" || got.Get("WWW-Authenticate") != "" {
-			t.Errorf("a token while the issuer is down: %s %v", resp.Status, got)
+		got := s.fetch(t, http.MethodGet, "/tasks", "", token...)
+		if got.Status != http.StatusServiceUnavailable || got.Header.Get("Retry-After") == "" || got.Header.Get("WWW-Authenticate") != "" {
+			t.Errorf("a token while the issuer is down: %+v", got)
 		}
-		_ = resp.Body.Close()
 	}
 	if status, says := s.says(t, s.client, "X-API-Key", s.key); status != http.StatusOK {
 		t.Errorf("a key while the issuer is down: %d %s", status, says)
@@ -301,12 +281,10 @@ func TestIssuerWithOwnAuthority(t *testing.T) {
 		}
 	}
 	for file, says := range map[string]string{
-		"": "not a regular file", "none.pem": "no such file", "text.pem": "no PEM certificate found", "key.pem": "certificates only", "broken.pem": "certificate 2", "large.pem": "larger than 4096 KiB",
+		"": "not a regular file", "none.pem": "no such file", "text.pem": "no PEM certificate found", "broken.pem": "certificate 2",
 	} {
 		tlstest.Write(t, filepath.Join(folder, "text.pem"), []byte("nothing"))
-		tlstest.Write(t, filepath.Join(folder, "key.pem"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("x")}))
 		tlstest.Write(t, filepath.Join(folder, "broken.pem"), append(append([]byte{}, other...), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("x")})...))
-		tlstest.Write(t, filepath.Join(folder, "large.pem"), bytes.Repeat([]byte("\n"), 4<<20+1))
 		c := config("ca: " + filepath.Join(folder, file))
 		for _, err := range []error{a2aserver.Check(c), func() error { _, err := a2aserver.New(c); return err }()} {
 			if !errors.Is(err, a2aserver.ErrConfig) || !strings.Contains(err.Error(), "auth.oidc[1].ca: ") || !strings.Contains(err.Error(), says) {
@@ -343,10 +321,8 @@ func TestKeysOfTheServerItself(t *testing.T) {
 func TestToolsForSome(t *testing.T) {
 	t.Parallel()
 	s := startSecure(t, "tools: [{builtin: demo, for: {roles: [ops], callers: [\"acme/key:carol\", \"key:dave\", \"other/key:erin\"]}}]\n")
-	carol, dave, erin := s.add(t, apikey.Key{ID: "carol"}), s.add(t, apikey.Key{ID: "dave"}), s.add(t, apikey.Key{ID: "erin"})
-	if err := s.server.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	carol, dave, erin := newKey(t, s.keys, apikey.Key{ID: "carol"}), newKey(t, s.keys, apikey.Key{ID: "dave"}), newKey(t, s.keys, apikey.Key{ID: "erin"})
+	s.reload(t)
 	call := request(t, "SendMessage", message("m", "/echo text=hello"))
 	for name, c := range map[string]struct {
 		header []string
@@ -363,13 +339,11 @@ func TestToolsForSome(t *testing.T) {
 			if _, text := s.do(t, http.MethodPost, "/", call, c.header...); strings.Contains(text, `"text":"hello"`) != c.may {
 				t.Errorf("a call, which is allowed %v: %s", c.may, text)
 			}
-			resp := s.open(t, http.MethodGet, "/extendedAgentCard", "", c.header...)
-			defer resp.Body.Close()
-			text, err := io.ReadAll(resp.Body)
-			if err != nil || resp.StatusCode != http.StatusOK || strings.Contains(string(text), `"id":"echo"`) != c.may || !strings.Contains(string(text), `"id":"who"`) {
-				t.Errorf("the extended card, with the tool %v: %d %s", c.may, resp.StatusCode, text)
+			card := s.fetch(t, http.MethodGet, "/extendedAgentCard", "", c.header...)
+			if card.Status != http.StatusOK || strings.Contains(card.Body, `"id":"echo"`) != c.may || !strings.Contains(card.Body, `"id":"who"`) {
+				t.Errorf("the extended card, with the tool %v: %+v", c.may, card)
 			}
-			if cache, vary := resp.Header.Get("Cache-Control"), resp.Header.Values("Vary"); !strings.HasPrefix(cache, "private") || !slices.Contains(vary, "X-API-Key") || !slices.Contains(vary, "X-Forwarded-User") || !slices.Contains(vary, "Authorization") {
+			if cache, vary := card.Header.Get("Cache-Control"), card.Header.Values("Vary"); !strings.HasPrefix(cache, "private") || !slices.Contains(vary, "X-API-Key") || !slices.Contains(vary, "X-Forwarded-User") || !slices.Contains(vary, "Authorization") {
 				t.Errorf("the extended card may be kept as %q, vary %q", cache, vary)
 			}
 			_, rpc := s.do(t, http.MethodPost, "/", request(t, "GetExtendedAgentCard", map[string]any{}), c.header...)
@@ -466,9 +440,8 @@ func TestRatesOfCallers(t *testing.T) {
 		c.Now = func() time.Time { return began.Add(time.Duration(ahead.Load())) }
 	})
 	from := func(address string, header ...string) (status int, retryAfter string) {
-		resp := s.open(t, http.MethodGet, "/tasks", "", append(header, "X-Forwarded-For", "192.0.2.200, "+address)...)
-		defer resp.Body.Close()
-		return resp.StatusCode, resp.Header.Get("Retry-After")
+		a := s.fetch(t, http.MethodGet, "/tasks", "", append(header, "X-Forwarded-For", "192.0.2.200, "+address)...)
+		return a.Status, a.Header.Get("Retry-After")
 	}
 	token := "Bearer " + s.issuer.Token(t, nil)
 	for i, want := range []int{200, 200, 429, 429} {
@@ -504,14 +477,9 @@ func TestRatesOfCallers(t *testing.T) {
 	if got, _ := from("192.0.2.7", "Authorization", token); got != http.StatusOK {
 		t.Errorf("a minute later: %d", got)
 	}
-	warned := 0
-	for _, line := range s.log.all() {
-		if text, _ := line["message"].(string); strings.Contains(text, "trusted_proxies") && line["address"] == "192.0.2.7/32" {
-			warned++
-		}
-	}
-	if warned != 1 {
-		t.Errorf("the log warns %d times of the address, want once", warned)
+	warned := slices.DeleteFunc(s.log.saying("trusted_proxies"), func(line map[string]any) bool { return line["address"] != "192.0.2.7/32" })
+	if len(warned) != 1 {
+		t.Errorf("the log warns %d times of the address, want once", len(warned))
 	}
 }
 
@@ -575,15 +543,14 @@ func TestOrigins(t *testing.T) {
 		} else if c.asks != "" {
 			header = append(header, "Access-Control-Request-Method", c.asks, "Access-Control-Request-Headers", "x-api-key")
 		}
-		resp := s.open(t, c.method, c.path, send, header...)
-		_ = resp.Body.Close()
-		h := resp.Header
+		a := s.fetch(t, c.method, c.path, send, header...)
+		h := a.Header
 		allowed := ""
 		if c.status < 300 {
 			allowed = c.origin
 		}
-		if resp.StatusCode != c.status || h.Get("Access-Control-Allow-Origin") != allowed || h.Get("Access-Control-Allow-Credentials") != "" {
-			t.Errorf("%s %s from %s, asking for %q: %s %v, want %d", c.method, c.path, c.origin, c.asks, resp.Status, h, c.status)
+		if a.Status != c.status || h.Get("Access-Control-Allow-Origin") != allowed || h.Get("Access-Control-Allow-Credentials") != "" {
+			t.Errorf("%s %s from %s, asking for %q: %+v, want %d", c.method, c.path, c.origin, c.asks, a, c.status)
 		}
 		if c.status == http.StatusNoContent && !strings.Contains(strings.ToLower(h.Get("Access-Control-Allow-Headers")), "x-api-key") {
 			t.Errorf("%s %s from %s allows the headers %q", c.method, c.path, c.origin, h.Get("Access-Control-Allow-Headers"))
@@ -629,13 +596,11 @@ func TestReloadOfCredentials(t *testing.T) {
 	}
 	before := serial()
 	s.ca.Server(t).Write(t, cert, key)
-	bob := s.add(t, apikey.Key{ID: "bob"})
+	bob := newKey(t, s.keys, apikey.Key{ID: "bob"})
 	if status, _ := s.says(t, s.client, "X-API-Key", bob); status != http.StatusUnauthorized {
 		t.Errorf("a new key before the reload: %d", status)
 	}
-	if err := s.server.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	s.reload(t)
 	young := serial()
 	if young == before {
 		t.Error("after a reload the old certificate is in use")
@@ -661,9 +626,7 @@ func TestReloadOfCredentials(t *testing.T) {
 		t.Errorf("a certificate: %d %s", status, says)
 	}
 	tlstest.Write(t, filepath.Join(folder, "ca.pem"), tlstest.NewCA(t).PEM)
-	if err := s.server.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	s.reload(t)
 	if status, says := s.says(t, billing); status != http.StatusUnauthorized || !strings.Contains(says, "authority") {
 		t.Errorf("a certificate of a withdrawn authority, on the same connection: %d %s", status, says)
 	}
@@ -699,17 +662,8 @@ func TestHandshakesComeInTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn, err := (&net.Dialer{Timeout: time.Minute}).DialContext(t.Context(), "tcp", s.server.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := io.WriteString(conn, sends); err != nil {
-				t.Fatal(err)
-			}
+			conn := s.dial(t)
+			conn.write(sends)
 			if status, says := s.says(t, s.client, "X-API-Key", s.key); status != http.StatusOK {
 				t.Errorf("somebody else meanwhile: %d %s", status, says)
 			}
@@ -721,51 +675,10 @@ func TestHandshakesComeInTime(t *testing.T) {
 }
 
 // A certificate without which there is no connection is needed with each credential, and the
-// card says so; an issuer whose keys are elsewhere need not have a discovery document.
-func TestCardOfRequiredCertificates(t *testing.T) {
-	t.Parallel()
-	ca, folder := tlstest.NewCA(t), t.TempDir()
-	ca.Server(t).Write(t, filepath.Join(folder, "t.crt"), filepath.Join(folder, "t.key"))
-	tlstest.Write(t, filepath.Join(folder, "ca.pem"), ca.PEM)
-	key, err := apikey.Add(filepath.Join(folder, "keys.yaml"), apikey.Key{ID: "alice"}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, _ := configured(t, strings.ReplaceAll(`
-store: memory
-tls: {cert: FOLDER/t.crt, key: FOLDER/t.key, client_ca: FOLDER/ca.pem, client_auth: required}
-auth:
-  default_roles: [requester]
-  keys: {file: FOLDER/keys.yaml}
-  oidc: [{name: corp, issuer: "https://idp.example.com", audiences: [a2a], jwks: "https://idp.example.com/keys"}]
-`, "FOLDER", folder))
-	s := &secure{instance: start(t, c), ca: ca}
-	s.url = strings.Replace(s.url, "http://", "https://", 1)
-	if resp, err := s.as(t, tlstest.Pair{}).Get(s.url + "/livez"); err == nil { //nolint:noctx // bounded by the client
-		_ = resp.Body.Close()
-		t.Error("there is a connection without a certificate")
-	}
-	s.client = s.as(t, s.named(t, ca))
-	if status, _ := s.get(t, "/tasks"); status != http.StatusUnauthorized {
-		t.Errorf("a certificate alone: %d, want 401", status)
-	}
-	if status, text := s.do(t, http.MethodGet, "/tasks", "", "X-API-Key", key); status != http.StatusOK {
-		t.Errorf("a certificate and a key: %d %s", status, text)
-	}
-	_, text := s.do(t, http.MethodGet, "/.well-known/agent-card.json", "", "A2A-Version", "1.0")
-	for _, want := range []string{
-		`"securityRequirements":[{"schemes":{"apiKey":[],"mtls":[]}},{"schemes":{"corp":[],"mtls":[]}}]`,
-		`"corp":{"httpAuthSecurityScheme":{"bearerFormat":"JWT"`, `"mtls":{"mtlsSecurityScheme":{"description":`,
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the card does not have %s: %s", want, text)
-		}
-	}
-}
-
-// A certificate without which there is no connection has to count as long as the connection
-// is used, also when the caller is named by something else.
-func TestRequiredCertificateIsWithdrawn(t *testing.T) {
+// card says so; an issuer whose keys are elsewhere need not have a discovery document. The
+// certificate has to count as long as the connection is used, also when a program names the
+// caller.
+func TestRequiredCertificates(t *testing.T) {
 	t.Parallel()
 	for name, program := range map[string]auth.Authenticator{
 		"a key": nil,
@@ -775,30 +688,39 @@ func TestRequiredCertificateIsWithdrawn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ca, folder := tlstest.NewCA(t), t.TempDir()
-			ca.Server(t).Write(t, filepath.Join(folder, "t.crt"), filepath.Join(folder, "t.key"))
-			tlstest.Write(t, filepath.Join(folder, "ca.pem"), ca.PEM)
-			key, err := apikey.Add(filepath.Join(folder, "keys.yaml"), apikey.Key{ID: "alice"}, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text := "store: memory\ntls: {cert: FOLDER/t.crt, key: FOLDER/t.key, client_ca: FOLDER/ca.pem, client_auth: required}\n"
+			text := required
 			if program == nil {
-				text += "auth: {default_roles: [requester], keys: {file: FOLDER/keys.yaml}}\n"
+				text += `
+auth:
+  default_roles: [requester]
+  keys: {file: FOLDER/keys.yaml}
+  oidc: [{name: corp, issuer: "https://idp.example.com", audiences: [a2a], jwks: "https://idp.example.com/keys"}]
+`
 			}
-			c, _ := configured(t, strings.ReplaceAll(text, "FOLDER", folder))
-			c.Authenticator, c.Tools = program, []tool.Toolset{who()}
-			s := &secure{instance: start(t, c), ca: ca}
-			s.url = strings.Replace(s.url, "http://", "https://", 1)
-			s.client = s.as(t, s.named(t, ca))
-			if status, says := s.says(t, s.client, "X-API-Key", key); status != http.StatusOK {
-				t.Fatalf("%d %s", status, says)
+			s := startTLS(t, text, func(_ *secure, c *a2aserver.Config) { c.Authenticator = program })
+			if resp, err := s.client.Get(s.url + "/livez"); err == nil { //nolint:noctx // bounded by the client
+				_ = resp.Body.Close()
+				t.Error("there is a connection without a certificate")
 			}
-			tlstest.Write(t, filepath.Join(folder, "ca.pem"), tlstest.NewCA(t).PEM)
-			if err := s.server.Reload(); err != nil {
-				t.Fatal(err)
+			s.client = s.as(t, s.named(t, s.ca))
+			if status, _ := s.get(t, "/tasks"); program == nil && status != http.StatusUnauthorized {
+				t.Errorf("a certificate alone: %d, want 401", status)
 			}
-			if status, says := s.says(t, s.client, "X-API-Key", key); status != http.StatusUnauthorized || !strings.Contains(says, "authority") {
+			if status, says := s.says(t, s.client, "X-API-Key", s.key); status != http.StatusOK {
+				t.Fatalf("a certificate and a key: %d %s", status, says)
+			}
+			_, card := s.do(t, http.MethodGet, "/.well-known/agent-card.json", "", "A2A-Version", "1.0")
+			for _, want := range []string{
+				`"securityRequirements":[{"schemes":{"apiKey":[],"mtls":[]}},{"schemes":{"corp":[],"mtls":[]}}]`,
+				`"corp":{"httpAuthSecurityScheme":{"bearerFormat":"JWT"`, `"mtls":{"mtlsSecurityScheme":{"description":`,
+			} {
+				if program == nil && !strings.Contains(card, want) {
+					t.Errorf("the card does not have %s: %s", want, card)
+				}
+			}
+			tlstest.Write(t, filepath.Join(filepath.Dir(s.keys), "ca.pem"), tlstest.NewCA(t).PEM)
+			s.reload(t)
+			if status, says := s.says(t, s.client, "X-API-Key", s.key); status != http.StatusUnauthorized || !strings.Contains(says, "authority") {
 				t.Errorf("after the authority was withdrawn, on the same connection: %d %s", status, says)
 			}
 		})
@@ -809,18 +731,12 @@ func TestRequiredCertificateIsWithdrawn(t *testing.T) {
 // tokens are.
 func TestCardOfKeysInAuthorization(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	key, err := apikey.Add(filepath.Join(folder, "keys.yaml"), apikey.Key{ID: "alice"}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, _ := configured(t, "store: memory\nauth: {default_roles: [requester], keys: {header: authorization, file: "+filepath.Join(folder, "keys.yaml")+"}}\n")
-	s := start(t, c)
+	s := startTLS(t, "tls: {cert: FOLDER/t.crt, key: FOLDER/t.key}\nauth: {default_roles: [requester], keys: {header: authorization, file: FOLDER/keys.yaml}}\n")
 	_, text := s.do(t, http.MethodGet, "/.well-known/agent-card.json", "", "A2A-Version", "1.0")
 	if want := `"apiKey":{"httpAuthSecurityScheme":{`; !strings.Contains(text, want) || !strings.Contains(text, `"scheme":"Bearer"`) {
 		t.Errorf("the card does not have %s with the scheme Bearer: %s", want, text)
 	}
-	if status, text := s.do(t, http.MethodGet, "/tasks", "", "Authorization", "Bearer "+key); status != http.StatusOK {
+	if status, text := s.do(t, http.MethodGet, "/tasks", "", "Authorization", "Bearer "+s.key); status != http.StatusOK {
 		t.Errorf("a key as the card says: %d %s", status, text)
 	}
 }
@@ -828,25 +744,10 @@ func TestCardOfKeysInAuthorization(t *testing.T) {
 // A request that comes without TLS to a port that has it is answered once, and in plain text.
 func TestPlainRequestsToTLSAreAnsweredOnce(t *testing.T) {
 	t.Parallel()
-	s := startSecure(t, "")
-	conn, err := net.Dial("tcp", s.server.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	said, err := io.ReadAll(resp.Body) // to the end of the connection
-	if err != nil || resp.StatusCode != http.StatusBadRequest || string(said) != "this port speaks HTTPS only: use https:// in the URL\n" {
-		t.Errorf("GET without TLS = %s %q, %v", resp.Status, said, err)
+	l := startSecure(t, "").dial(t)
+	l.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	said, err := io.ReadAll(l) // to the end of the connection
+	if head, body, _ := strings.Cut(string(said), "\r\n\r\n"); err != nil || !strings.HasPrefix(head, "HTTP/1.0 400 ") || body != "this port speaks HTTPS only: use https:// in the URL\n" {
+		t.Errorf("GET without TLS = %q, %v", said, err)
 	}
 }

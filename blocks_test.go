@@ -62,9 +62,7 @@ func (l *line) write(text string) {
 // ended reports that the server closes the connection.
 func (l *line) ended() {
 	l.t.Helper()
-	if err := l.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		l.t.Fatal(err)
-	}
+	l.inTime()
 	// It may be reset, because of what was not read.
 	if _, err := io.Copy(io.Discard, l.r); errors.Is(err, os.ErrDeadlineExceeded) {
 		l.t.Error("a header that does not end: the connection stays")

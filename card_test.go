@@ -1,7 +1,6 @@
 package a2aserver_test
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -48,30 +47,16 @@ func TestCardSaysHowToCall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := start(t, load(t, tt.config))
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, in.url+"/.well-known/agent-card.json", http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
-			request.Header.Set("A2A-Version", "1.0")
-			resp, err := in.client.Do(request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer resp.Body.Close()
-			raw, err := io.ReadAll(resp.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			status, body, header := resp.StatusCode, string(raw), resp.Header
-			if status != http.StatusOK || strings.Contains(body, tt.not) {
-				t.Errorf("card = %d %s, which has %s", status, body, tt.not)
+			card := in.fetch(t, http.MethodGet, "/.well-known/agent-card.json", "", "A2A-Version", "1.0")
+			if card.Status != http.StatusOK || strings.Contains(card.Body, tt.not) {
+				t.Errorf("card = %+v, which has %s", card, tt.not)
 			}
 			for _, want := range tt.want {
-				if !strings.Contains(body, want) {
-					t.Errorf("card = %s, want %s", body, want)
+				if !strings.Contains(card.Body, want) {
+					t.Errorf("card = %s, want %s", card.Body, want)
 				}
 			}
-			if got := header.Get("Cache-Control"); got != "public, max-age=60" {
+			if got := card.Header.Get("Cache-Control"); got != "public, max-age=60" {
 				t.Errorf("Cache-Control: %s", got)
 			}
 		})

@@ -46,9 +46,7 @@ func TestSignedCard(t *testing.T) {
 	if _, err := a2aserver.RotateKey(c, "agent-card"); err != nil {
 		t.Fatal(err)
 	}
-	if err := in.server.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	in.reload(t)
 	if card() == before {
 		t.Error("after the key was replaced the card has the same signature")
 	}

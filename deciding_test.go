@@ -1,10 +1,8 @@
 package a2aserver_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,10 +18,7 @@ import (
 func TestGatesOfAFileTogether(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "keys.yaml")
-	key, err := apikey.Add(file, apikey.Key{ID: "alice", Tenant: "acme", Roles: []string{auth.RoleRequester, auth.RoleApprover, "finance", "sre"}}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := newKey(t, file, apikey.Key{ID: "alice", Tenant: "acme", Roles: []string{auth.RoleRequester, auth.RoleApprover, "finance", "sre"}})
 	c, _ := configured(t, fmt.Sprintf(`
 auth:
   keys: {file: %q}
@@ -33,17 +28,9 @@ gates:
   - {tool: transfer_money, approvers: {roles: [finance]}, allowed: [approve, edit]}
 `, file)+doorFor("uid: 54321"))
 	in := start(t, c)
-	send := func(params any) (task taskAnswer, said string) {
-		_, text := in.do(t, http.MethodPost, "/", request(t, "SendMessage", params), "X-API-Key", key)
-		var answer struct{ Result struct{ Task taskAnswer } }
-		if err := json.Unmarshal([]byte(text), &answer); err != nil {
-			t.Fatal(err)
-		}
-		return answer.Result.Task, text
-	}
-	asked, said := send(message("m1", "/transfer_money amount=1 to=x"))
+	asked, said := in.sendAs(t, message("m1", "/transfer_money amount=1 to=x"), "X-API-Key", key)
 	id := asked.ID + ".a1"
-	if _, said := send(approve("m2", asked.ID, id)); !strings.Contains(said, "APPROVAL_NOT_ALLOWED") {
+	if _, said := in.sendAs(t, approve("m2", asked.ID, id), "X-API-Key", key); !strings.Contains(said, "APPROVAL_NOT_ALLOWED") {
 		t.Errorf("the requester approves over A2A: %s; asked %s", said, asked.ID)
 	}
 	member := func(name string, roles ...string) auth.Principal {
@@ -64,7 +51,7 @@ gates:
 		}
 	}
 	both := member("bob", "finance", "sre")
-	err = all.Decide(t.Context(), both, approval.Answer{ID: id, Verb: approval.Edit, Args: []byte(`{"amount":2,"to":"x"}`)})
+	err := all.Decide(t.Context(), both, approval.Answer{ID: id, Verb: approval.Edit, Args: []byte(`{"amount":2,"to":"x"}`)})
 	if refused := (*approval.Error)(nil); !errors.As(err, &refused) || refused.Barred != "" {
 		t.Errorf("a decision that one of the gates does not allow: %v", err)
 	}
@@ -88,11 +75,7 @@ func TestDecidersOfAFile(t *testing.T) {
 				{ID: "bob", Tenant: "acme", Roles: []string{auth.RoleRequester, auth.RoleApprover, "sre"}},
 				{ID: "robot", Kind: auth.KindService, Tenant: "acme", Roles: []string{auth.RoleRequester}},
 			} {
-				key, err := apikey.Add(file, k, false)
-				if err != nil {
-					t.Fatal(err)
-				}
-				keys[k.ID] = key
+				keys[k.ID] = newKey(t, file, k)
 			}
 			c, _ := configured(t, fmt.Sprintf(`
 auth:
@@ -105,12 +88,7 @@ gates:
 `, file, delegated)+doorFor("uid: 54321"))
 			in := start(t, c)
 			send := func(who string, params any) (taskAnswer, string) {
-				_, text := in.do(t, http.MethodPost, "/", request(t, "SendMessage", params), "X-API-Key", keys[who])
-				var answer struct{ Result struct{ Task taskAnswer } }
-				if err := json.Unmarshal([]byte(text), &answer); err != nil {
-					t.Fatal(err)
-				}
-				return answer.Result.Task, text
+				return in.sendAs(t, params, "X-API-Key", keys[who])
 			}
 			asks := func(who, id, text string) string {
 				got, said := send(who, message(id, text))

@@ -1,7 +1,6 @@
 package a2aserver_test
 
 import (
-	"context"
 	"io"
 	"net"
 	"net/http"
@@ -10,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -72,28 +70,20 @@ func TestEmbedded(t *testing.T) {
 	if got := status(); got != http.StatusServiceUnavailable {
 		t.Errorf("before Run: %d, want 503", got)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
-	for until := time.Now().Add(time.Minute); status() != http.StatusOK; {
-		if time.Now().After(until) {
-			t.Fatal("it does not serve")
-		}
-	}
+	stop, _ := run(t, s)
+	until(t, "it serves", func() bool { return status() == http.StatusOK })
 	stream := post(t, client, url+"/message:stream", `{"message": {"messageId": "m2", "role": "ROLE_USER", "parts": [{"text": "/stream interval=1m chunks=10"}]}}`)
 	defer stream.Body.Close()
 	first := make([]byte, 10)
 	if _, err := io.ReadFull(stream.Body, first); err != nil {
 		t.Fatal(err)
 	}
-	cancel()
+	if err := stop(); err != nil {
+		t.Errorf("Run() = %v", err)
+	}
 	rest, err := io.ReadAll(stream.Body)
 	if err != nil || !strings.Contains(string(rest), "shutting down") {
 		t.Errorf("the stream ended with %v and %q, want a comment that says why", err, rest)
-	}
-	if err := <-ended; err != nil {
-		t.Errorf("Run() = %v", err)
 	}
 	if left := said.find("requests to the handler are abandoned, because their clients neither send nor read"); len(left) > 0 {
 		t.Error("the stream was not ended by the shutdown")
@@ -103,32 +93,35 @@ func TestEmbedded(t *testing.T) {
 	}
 }
 
-// Close gives back what New took, whether Run was called or not, and more than once; a
-// server runs once.
+// Close gives back what New took, whether Run was called or not, and more than once, and so
+// does a Run that nobody wants any more; a server runs once.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	c := load(t, nil)
-	for name, run := range map[string]bool{"without Run": false, "with Run": true} {
+	for _, name := range []string{"without Run", "with Run", "with a Run that has ended"} {
 		s, err := a2aserver.New(c)
 		if err != nil {
 			t.Fatalf("%s: New() = %v: the one before has kept something", name, err)
 		}
-		ended := make(chan error, 1)
-		if run {
-			go func() { ended <- s.Run(t.Context()) }()
-			for up := false; !up; {
-				resp, err := http.Get("http://" + s.Addr().String() + "/readyz") //nolint:noctx // a test's
-				if up = err == nil && resp.StatusCode == http.StatusOK; err == nil {
-					_ = resp.Body.Close()
-				}
-			}
+		stop, ended := func() error { return nil }, (<-chan error)(nil)
+		if name != "without Run" {
+			stop, ended = run(t, s)
+		}
+		if name == "with Run" {
+			in := &instance{url: "http://" + s.Addr().String(), client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+			until(t, "Run serves", func() bool {
+				status, _ := in.get(t, "/readyz")
+				return status == http.StatusOK
+			})
+		} else if err := stop(); err != nil {
+			t.Errorf("%s: Run() = %v", name, err)
 		}
 		for range 2 {
 			if err := s.Close(); err != nil {
 				t.Errorf("%s: Close() = %v", name, err)
 			}
 		}
-		if run {
+		if name == "with Run" {
 			if err := <-ended; err != nil {
 				t.Errorf("Run() = %v", err)
 			}
@@ -141,7 +134,6 @@ func TestClose(t *testing.T) {
 			t.Errorf("%s: the port is still open", name)
 		}
 	}
-	http.DefaultClient.CloseIdleConnections()
 }
 
 // Mounted at a path without a slash at its end, which is what the card names, it answers
@@ -221,9 +213,7 @@ func TestGivenStore(t *testing.T) {
 	if again := first.send(t, "m1", "/echo hello"); again.ID != sent.ID {
 		t.Errorf("after the second Run the same message is task %s, want %s", again.ID, sent.ID)
 	}
-	if err := first.stop(); err != nil {
-		t.Fatalf("Run() = %v", err)
-	}
+	first.halt(t)
 	second := start(t, c)
 	if again := second.send(t, "m1", "/echo hello"); again.ID != sent.ID {
 		t.Errorf("in the next server the same message is task %s, want %s", again.ID, sent.ID)

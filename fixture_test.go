@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	a2aserver "a2a-server"
+	"a2a-server/auth/apikey"
 	"a2a-server/tool"
 	"a2a-server/tool/builtin"
 )
@@ -79,15 +82,15 @@ func (l *logs) Write(p []byte) (int, error) {
 
 // find returns the lines with a message.
 func (l *logs) find(message string) []map[string]any {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var found []map[string]any
-	for _, line := range l.lines {
-		if line["message"] == message {
-			found = append(found, line)
-		}
-	}
-	return found
+	return slices.DeleteFunc(l.all(), func(line map[string]any) bool { return line["message"] != message })
+}
+
+// saying returns the lines whose message has a part.
+func (l *logs) saying(part string) []map[string]any {
+	return slices.DeleteFunc(l.all(), func(line map[string]any) bool {
+		text, _ := line["message"].(string)
+		return !strings.Contains(text, part)
+	})
 }
 
 // load returns the configuration of a test: a port of its own and a data folder.
@@ -106,12 +109,21 @@ func load(t *testing.T, set map[string]string) a2aserver.Config {
 func start(t *testing.T, c a2aserver.Config) *instance {
 	t.Helper()
 	in := startHooked(t, c, nil)
-	t.Cleanup(func() {
-		if err := in.stop(); err != nil {
-			t.Errorf("Run() = %v", err)
-		}
-	})
+	t.Cleanup(func() { in.halt(t) })
 	return in
+}
+
+// run runs s until the test ends, or stop is called, which returns what Run returned.
+func run(t *testing.T, s *a2aserver.Server) (stop func() error, ended <-chan error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	result := make(chan error, 1)
+	go func() { result <- s.Run(ctx) }()
+	return sync.OnceValue(func() error {
+		cancel()
+		return <-result
+	}), result
 }
 
 // startHooked is start with a hook. The test looks at how it ends.
@@ -123,22 +135,79 @@ func startHooked(t *testing.T, c a2aserver.Config, hook func(string)) *instance 
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- a.Run(ctx) }()
-	transport := &http.Transport{}
-	t.Cleanup(func() {
-		cancel()
-		transport.CloseIdleConnections()
-	})
-	return &instance{
-		url: "http://" + a.Addr().String(), server: a, log: log, ended: ended,
-		client: &http.Client{Transport: transport, Timeout: time.Minute},
-		stop: sync.OnceValue(func() error {
-			cancel()
-			return <-ended
-		}),
+	stop, ended := run(t, a)
+	client := &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}
+	t.Cleanup(client.CloseIdleConnections)
+	return &instance{url: "http://" + a.Addr().String(), server: a, log: log, ended: ended, client: client, stop: stop}
+}
+
+// halt ends the server, which has to end well.
+func (in *instance) halt(t *testing.T) {
+	t.Helper()
+	if err := in.stop(); err != nil {
+		t.Errorf("Run() = %v", err)
 	}
+}
+
+// reload reads the configuration again.
+func (in *instance) reload(t *testing.T) {
+	t.Helper()
+	if err := in.server.Reload(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rewrite replaces a file.
+func rewrite(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newKey adds a key to a file of API keys.
+func newKey(t *testing.T, file string, k apikey.Key) string {
+	t.Helper()
+	key, err := apikey.Add(file, k, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// answered is all of an answer that a caller can see, and what it cost.
+type answered struct {
+	Status int
+	Header http.Header
+	Body   string
+	Calls  int64 // of the store, where a test counts them
+}
+
+var reasonIn = regexp.MustCompile(`"reason":\s*"([A-Z_]+)"`)
+
+// reason returns A2A's name for the error that an answer is; "": none.
+func (a answered) reason() string {
+	if m := reasonIn.FindStringSubmatch(a.Body); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// answerOf reads an answer to its end.
+func answerOf(resp *http.Response) (answered, error) {
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return answered{Status: resp.StatusCode, Header: resp.Header, Body: string(text)}, err
+}
+
+// fetch makes a request. header are names and values in turn.
+func (in *instance) fetch(t *testing.T, method, path, body string, header ...string) answered {
+	t.Helper()
+	a, err := answerOf(in.open(t, method, path, body, header...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
 }
 
 func (in *instance) get(t *testing.T, path string) (status int, body string) {
@@ -148,13 +217,8 @@ func (in *instance) get(t *testing.T, path string) (status int, body string) {
 
 func (in *instance) do(t *testing.T, method, path, body string, header ...string) (status int, answer string) {
 	t.Helper()
-	resp := in.open(t, method, path, body, header...)
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(text)
+	a := in.fetch(t, method, path, body, header...)
+	return a.Status, a.Body
 }
 
 func (in *instance) open(t *testing.T, method, path, body string, header ...string) *http.Response {
@@ -221,8 +285,41 @@ func (in *instance) send(t *testing.T, id, text string) taskAnswer {
 	return result.Task
 }
 
+// sendAs sends a message with headers, and returns the answer, and the task in it, if any.
+func (in *instance) sendAs(t *testing.T, params any, header ...string) (task taskAnswer, said string) {
+	t.Helper()
+	_, said = in.do(t, http.MethodPost, "/", request(t, "SendMessage", params), header...)
+	task, _ = taskOf(t, said)
+	return task, said
+}
+
+// taskOf returns the task in an answer of JSON-RPC, if there is one.
+func taskOf(t *testing.T, said string) (task taskAnswer, ok bool) {
+	t.Helper()
+	var answer struct{ Result struct{ Task taskAnswer } }
+	if err := json.Unmarshal([]byte(said), &answer); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	return answer.Result.Task, answer.Result.Task.ID != ""
+}
+
+// approve approves a call of a task, and returns the task at its next rest.
+func (in *instance) approve(t *testing.T, id, task, approval string) taskAnswer {
+	t.Helper()
+	var result struct{ Task taskAnswer }
+	in.rpc(t, "SendMessage", approve(id, task, approval), &result)
+	return result.Task
+}
+
 func message(id, text string) map[string]any {
 	return map[string]any{"message": map[string]any{"messageId": id, "role": "ROLE_USER", "parts": []any{map[string]any{"text": text}}}}
+}
+
+// withWebhook is a message of a text, and the webhook of its task.
+func withWebhook(id, text string, webhook map[string]any) map[string]any {
+	m := message(id, text)
+	m["configuration"] = map[string]any{"taskPushNotificationConfig": webhook}
+	return m
 }
 
 // approve is the message that approves a call of a task.
@@ -276,7 +373,7 @@ func (f *followed) end(t *testing.T) []string {
 func (l *logs) all() []map[string]any {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return append([]map[string]any(nil), l.lines...)
+	return slices.Clone(l.lines)
 }
 
 // somebody is a uid that no user of this machine has.

@@ -2,19 +2,16 @@ package a2aserver_test
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
 	a2aserver "a2a-server"
 	"a2a-server/approval"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
-	"a2a-server/tool/builtin"
 )
 
 // Four eyes with a local user who is no known person is a warning: the user could approve
@@ -33,26 +30,15 @@ func TestFourEyesWithoutAPerson(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			file := filepath.Join(t.TempDir(), "config.yaml")
-			text := "auth: {tenant: acme, default_roles: [approver], proxy: {header: X-User, from: [127.0.0.1]}, socket: [{uid: 54321, " + c.user + "}]}\n" + doorFor("uid: 54321") + "gates: [{tool: transfer_money, " + c.gate + "}]\n"
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			tools, err := builtin.New(builtin.Config{Ledger: filepath.Join(t.TempDir(), "ledger.jsonl")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			conf, _ := configured(t, "auth: {tenant: acme, default_roles: [approver], proxy: {header: X-User, from: [127.0.0.1]}, socket: [{uid: 54321, "+c.user+"}]}\n"+doorFor("uid: 54321")+"gates: [{tool: transfer_money, "+c.gate+"}]\n")
 			log := newLogs(t)
-			if err := a2aserver.Check(a2aserver.Config{File: file, Tools: []tool.Toolset{tools}, NoListen: true, Set: map[string]string{"store": "memory", "data": t.TempDir()}, Log: zerolog.New(log)}); err != nil {
+			conf.NoListen, conf.Log = true, zerolog.New(log)
+			if err := a2aserver.Check(conf); err != nil {
 				t.Fatal(err)
 			}
-			var said string
-			for _, line := range log.lines {
-				text, _ := line["message"].(string)
-				said += text + "\n"
-			}
-			if !c.want && said != "" || c.want && !strings.Contains(said, "auth.socket[0].subject: duty has no person, so under four_eyes (gate for transfer_money)") {
-				t.Errorf("the log says %q; want a warning: %t", said, c.want)
+			said := log.saying("auth.socket[0].subject: duty has no person, so under four_eyes (gate for transfer_money)")
+			if want := map[bool]int{true: 1}[c.want]; len(said) != want || len(log.all()) != want {
+				t.Errorf("the log says %v; want a warning: %t", log.all(), c.want)
 			}
 		})
 	}
@@ -62,10 +48,7 @@ func TestFourEyesWithoutAPerson(t *testing.T) {
 // be about a tool that is to come is a warning.
 func TestGateOfNoTool(t *testing.T) {
 	t.Parallel()
-	static, err := builtin.New(builtin.Config{Ledger: filepath.Join(t.TempDir(), "ledger.jsonl")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	static := load(t, nil).Tools[0]
 	dynamic := tool.Filter(static, func(agent.ReadonlyContext, tool.Tool) bool { return true })
 	inGo := func(name string) *approval.Policy {
 		p, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{{Tool: name}}})
@@ -95,9 +78,7 @@ func TestGateOfNoTool(t *testing.T) {
 			config := a2aserver.Config{Policy: c.policy, Tools: []tool.Toolset{c.tools}, NoListen: true, Set: map[string]string{"store": "memory", "data": t.TempDir()}, Log: zerolog.New(log)}
 			if c.gates != "" {
 				config.File = filepath.Join(t.TempDir(), "config.yaml")
-				if err := os.WriteFile(config.File, []byte("gates: "+c.gates), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				rewrite(t, config.File, "gates: "+c.gates)
 			}
 			err := a2aserver.Check(config)
 			if wrong := err != nil; wrong != (len(c.want) > 0) {
@@ -111,21 +92,13 @@ func TestGateOfNoTool(t *testing.T) {
 			if c.policy != nil && err != nil && !errors.Is(err, a2aserver.ErrConfig) {
 				t.Errorf("Check() = %v, which is not ErrConfig", err)
 			}
-			var said []string
-			for _, line := range log.lines {
-				text, _ := line["message"].(string)
-				if i := strings.Index(text, ".tool: "); i >= 0 {
-					text = text[i+len(".tool: "):]
-				}
-				said = append(said, text)
-			}
-			for i := range c.warnings {
-				if i < len(said) && strings.HasPrefix(said[i], c.warnings[i]) {
-					said[i] = c.warnings[i]
+			for _, warning := range c.warnings {
+				if len(log.saying(".tool: "+warning)) != 1 {
+					t.Errorf("the log does not warn: %s", warning)
 				}
 			}
-			if diff := cmp.Diff(c.warnings, said); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
+			if all := log.all(); len(all) != len(c.warnings) {
+				t.Errorf("the log says %v, want only %q", all, c.warnings)
 			}
 			if s, err := a2aserver.New(config); err == nil {
 				if err := s.Close(); err != nil {

@@ -24,16 +24,8 @@ func lineTo(t *testing.T, at net.Addr, c *tls.Config) *line {
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	l := &line{conn, t, bufio.NewReader(conn)}
-	inTime(l)
+	l.inTime()
 	return l
-}
-
-// inTime gives what follows on a connection half a minute.
-func inTime(l *line) {
-	l.t.Helper()
-	if err := l.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
-		l.t.Fatal(err)
-	}
 }
 
 // The header of a call comes in time over gRPC, too, with TLS and without, whether it began
@@ -110,7 +102,7 @@ func headersComeInTime(t *testing.T, dial func(*testing.T) *line) {
 	for _, l := range hostile {
 		l.ended()
 	}
-	inTime(beside)
+	beside.inTime()
 	beside.write(frame(kindHeaders, endHeaders, 3, check) + frame(kindData, endStream, 3, empty))
 	take(beside, 3)
 }

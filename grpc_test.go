@@ -54,15 +54,14 @@ func (s *secure) grpcAs(t *testing.T, pair tlstest.Pair) *grpc.ClientConn {
 }
 
 // saysOver is says over gRPC.
-func saysOver(ctx context.Context, conn *grpc.ClientConn) (string, error) {
+func saysOver(t *testing.T, conn *grpc.ClientConn, header ...string) (code codes.Code, says string) {
+	t.Helper()
+	ctx := metadata.AppendToOutgoingContext(t.Context(), header...)
 	sent, err := a2apb.NewA2AServiceClient(conn).SendMessage(ctx, &a2apb.SendMessageRequest{Message: textMessage("/who")})
-	if err != nil {
-		return "", err
-	}
 	for _, a := range sent.GetTask().GetArtifacts() {
-		return a.GetParts()[0].GetText(), nil
+		says = a.GetParts()[0].GetText()
 	}
-	return "", errors.New("no artifact")
+	return status.Code(err), says + status.Convert(err).Message()
 }
 
 // textMessage returns a message of a text.
@@ -70,62 +69,39 @@ func textMessage(text string) *a2apb.Message {
 	return &a2apb.Message{MessageId: rand.Text(), Role: a2apb.Role_ROLE_USER, Parts: []*a2apb.Part{{Content: &a2apb.Part_Text{Text: text}}}}
 }
 
-// Each way to authenticate names its callers over gRPC as over HTTP.
-func TestEveryWayToAuthenticateOverGRPC(t *testing.T) {
+// What only gRPC has: a page, versions and TLS are as over HTTP, and reflection and health need
+// a credential or not.
+func TestGRPC(t *testing.T) {
 	t.Parallel()
 	s := startSecure(t, "grpc: {listen: 127.0.0.1:0, reflection: true}\n")
-	plain, billing := s.grpcAs(t, tlstest.Pair{}), s.grpcAs(t, s.named(t, s.ca))
-	token := "Bearer " + s.issuer.Token(t, nil)
-	expired := "Bearer " + s.issuer.Token(t, map[string]any{"exp": time.Now().Add(-time.Minute).Unix()})
+	plain := s.grpcAs(t, tlstest.Pair{})
 	for name, c := range map[string]struct {
 		conn   *grpc.ClientConn
 		header []string
 		code   codes.Code
 		says   string
 	}{
-		"key":                 {plain, []string{"x-api-key", s.key}, codes.OK, "acme/key:alice requester"},
-		"token":               {plain, []string{"authorization", token}, codes.OK, "acme/corp:alice ops,requester"},
-		"certificate":         {billing, nil, codes.OK, "machines/mtls:spiffe://acme/billing requester"},
-		"proxy":               {plain, []string{"x-forwarded-user", "paula", "x-forwarded-groups", "staff, ops"}, codes.OK, "acme/proxy:paula requester,ops"},
-		"nothing":             {plain, nil, codes.Unauthenticated, "could not be authenticated"},
-		"wrong key":           {plain, []string{"x-api-key", "k"}, codes.Unauthenticated, "not an API key"},
-		"expired token":       {plain, []string{"authorization", expired}, codes.Unauthenticated, "expired"},
-		"a role lacks":        {plain, []string{"authorization", "Bearer " + s.issuer.Token(t, map[string]any{"groups": []string{"audit"}})}, codes.PermissionDenied, "requester"},
-		"key and token":       {plain, []string{"x-api-key", s.key, "authorization", token}, codes.Unauthenticated, "more than one kind"},
-		"key and certificate": {billing, []string{"x-api-key", s.key}, codes.Unauthenticated, "more than one kind"},
-		"binary":              {plain, []string{"authorization-bin", token, "x-api-key-bin", s.key}, codes.Unauthenticated, "could not be authenticated"},
-		"a page":              {plain, []string{"x-api-key", s.key, "origin", "https://evil.example"}, codes.PermissionDenied, "Origin"},
-		"another version":     {plain, []string{"x-api-key", s.key, "a2a-version", "9.9"}, codes.FailedPrecondition, "9.9"},
-		"the version":         {plain, []string{"x-api-key", s.key, "a2a-version", "1.0.7"}, codes.OK, "acme/key:alice requester"},
+		"a page":              {plain, []string{"origin", "https://evil.example"}, codes.PermissionDenied, "Origin"},
+		"another version":     {plain, []string{"a2a-version", "9.9"}, codes.FailedPrecondition, "9.9"},
+		"the version":         {plain, []string{"a2a-version", "1.0.7"}, codes.OK, "acme/key:alice requester"},
+		"foreign certificate": {s.grpcAs(t, s.named(t, tlstest.NewCA(t))), nil, codes.Unavailable, ""},
+		"without TLS":         {dialGRPC(t, s.server.GRPCAddr().String(), nil), nil, codes.Unavailable, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			says, err := saysOver(metadata.AppendToOutgoingContext(t.Context(), c.header...), c.conn)
-			if st := status.Convert(err); st.Code() != c.code || !strings.Contains(says+st.Message(), c.says) {
-				t.Errorf("%q, %v, want %v %s", says, err, c.code, c.says)
+			if code, says := saysOver(t, c.conn, append(c.header, "x-api-key", s.key)...); code != c.code || !strings.Contains(says, c.says) {
+				t.Errorf("%v %s, want %v %s", code, says, c.code, c.says)
 			}
 		})
 	}
-	t.Run("foreign certificate", func(t *testing.T) {
-		t.Parallel()
-		if _, err := saysOver(t.Context(), s.grpcAs(t, s.named(t, tlstest.NewCA(t)))); status.Code(err) != codes.Unavailable {
-			t.Errorf("a certificate of another authority: %v", err)
-		}
-	})
-	t.Run("without TLS", func(t *testing.T) {
-		t.Parallel()
-		if _, err := saysOver(t.Context(), dialGRPC(t, s.server.GRPCAddr().String(), nil)); status.Code(err) != codes.Unavailable {
-			t.Errorf("without TLS: %v", err)
-		}
-	})
 	t.Run("reflection", func(t *testing.T) {
 		t.Parallel()
 		list := func(ctx context.Context) (names []string, err error) {
 			stream, err := reflectionpb.NewServerReflectionClient(plain).ServerReflectionInfo(ctx)
-			if err != nil {
-				return nil, err
+			if err == nil {
+				err = stream.Send(&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}})
 			}
-			if err := stream.Send(&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}}); err != nil {
+			if err != nil {
 				return nil, err
 			}
 			answer, err := stream.Recv()
@@ -229,18 +205,12 @@ func TestShutdownOfGRPC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	silent, err := net.Dial("tcp", in.server.GRPCAddr().String()) //nolint:noctx // of this machine
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer silent.Close()
+	lineTo(t, in.server.GRPCAddr(), nil) // and says nothing
 	if _, err := conn.NewStream(t.Context(), &grpc.StreamDesc{}, "/lf.a2a.v1.A2AService/None"); err != nil {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	if err := in.stop(); err != nil {
-		t.Errorf("Run() = %v", err)
-	}
+	in.halt(t)
 	if took := time.Since(begun); took > 14*time.Second {
 		t.Errorf("the shutdown took %v", took)
 	}
@@ -288,19 +258,12 @@ func TestEmbeddedGRPC(t *testing.T) {
 	if _, err := client.ListTasks(ctx, &a2apb.ListTasksRequest{}); status.Code(err) != codes.Unavailable {
 		t.Errorf("before Run: %v", err)
 	}
-	ended := make(chan error, 1)
-	running, cancel := context.WithCancel(t.Context())
-	go func() { ended <- s.Run(running) }()
-	for {
-		if _, err = client.ListTasks(ctx, &a2apb.ListTasksRequest{}); status.Code(err) != codes.Unavailable {
-			break
-		}
-	}
-	if err != nil {
-		t.Error(err)
-	}
-	cancel()
-	if err := errors.Join(<-ended, <-served); err != nil {
+	stop, _ := run(t, s)
+	until(t, "Run serves", func() bool {
+		_, err := client.ListTasks(ctx, &a2apb.ListTasksRequest{})
+		return err == nil
+	})
+	if err := errors.Join(stop(), <-served); err != nil {
 		t.Error(err)
 	}
 	if _, err := http.Get("http://" + l.Addr().String()); err == nil { //nolint:noctx,bodyclose // of this machine; there is none
@@ -313,23 +276,13 @@ func TestEmbeddedGRPC(t *testing.T) {
 func TestConnectionsOfGRPC(t *testing.T) {
 	t.Parallel()
 	in := start(t, load(t, map[string]string{"store": "memory", "grpc.listen": "127.0.0.1:0", "limits.connections": "4"}))
-	var idle []net.Conn
+	var idle []*line
 	for range 8 { // the first four are within the limit
-		c, err := net.Dial("tcp", in.server.Addr().String()) //nolint:noctx // of this machine
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = c.Close() })
-		idle = append(idle, c)
+		idle = append(idle, in.dial(t))
 	}
 	// They are accepted one after the other, and this one after them.
-	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get(in.url + "/tasks") //nolint:noctx // of this machine
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	if resp.StatusCode != http.StatusServiceUnavailable {
-		t.Fatalf("a request beyond limits.connections: %s", resp.Status)
+	if status, body, _ := in.dial(t).ask(read); status != http.StatusServiceUnavailable {
+		t.Fatalf("a request beyond limits.connections: %d %s", status, body)
 	}
 	conn := dialGRPC(t, in.server.GRPCAddr().String(), nil)
 	list := func() error {
@@ -345,13 +298,5 @@ func TestConnectionsOfGRPC(t *testing.T) {
 	for _, c := range idle {
 		_ = c.Close()
 	}
-	for begun := time.Now(); ; {
-		err := list()
-		if err == nil {
-			break
-		}
-		if status.Code(err) != codes.Unavailable || time.Since(begun) > time.Minute {
-			t.Fatal(err)
-		}
-	}
+	until(t, "there is room", func() bool { return list() == nil })
 }

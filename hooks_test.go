@@ -7,25 +7,16 @@ import (
 	"a2a-server/task"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
+	"a2a-server/tool/functiontool"
 )
-
-// failing is a tool that fails.
-type failing struct{}
-
-func (failing) Name() string           { return "failing" }
-func (failing) Description() string    { return "fails" }
-func (failing) IsLongRunning() bool    { return false }
-func (failing) RequiresApproval() bool { return false }
-func (failing) Schema() map[string]any { return nil }
-func (failing) Call(tool.Context, map[string]any) (map[string]any, error) {
-	return nil, errors.New("broken")
-}
 
 // The hooks of a Config see what tools return before clients do.
 func TestHooksOfAConfig(t *testing.T) {
 	t.Parallel()
 	c := load(t, map[string]string{"store": "memory"})
-	c.Tools = append(c.Tools, tool.NewToolset("more", failing{}))
+	failing := functiontool.Must(functiontool.New(functiontool.Config{Name: "failing", Description: "fails"},
+		func(tool.Context, struct{}) (string, error) { return "", errors.New("broken") }))
+	c.Tools = append(c.Tools, tool.NewToolset("more", failing))
 	add := func(r *task.Result, what string) {
 		r.Error, r.Content = "", []byte(`"`+r.Call.Name+" "+what+" "+string(r.Outcome)+`"`)
 	}

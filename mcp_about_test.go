@@ -3,8 +3,6 @@ package a2aserver_test
 import (
 	"context"
 	"encoding/json"
-	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
@@ -30,15 +28,8 @@ func TestApproversSeeWhatAServerClaims(t *testing.T) {
 	}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{}, nil, nil
 	})
-	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return remote }, nil))
-	defer web.Close()
-	defer func() {
-		for session := range remote.Sessions() {
-			_ = session.Close()
-		}
-	}()
 	set, err := mcptoolset.New(mcptoolset.Config{
-		Name: "disk", Only: []string{"*"}, HTTP: &mcptoolset.HTTP{URL: web.URL, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}},
+		Name: "disk", Only: []string{"*"}, HTTP: &mcptoolset.HTTP{URL: overHTTP(t, remote), Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}},
 	})
 	if err != nil {
 		t.Fatal(err)

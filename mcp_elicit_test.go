@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"sync"
@@ -104,19 +103,18 @@ func (p *painter) piped(t *testing.T) mcptoolset.Config {
 // web is the configuration of the server over HTTP.
 func (p *painter) web(t *testing.T) mcptoolset.Config {
 	t.Helper()
-	remote := p.server()
-	serving := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return remote }, nil))
-	t.Cleanup(func() {
-		for session := range remote.Sessions() {
-			_ = session.Close()
-		}
-		serving.Close()
-	})
-	return mcptoolset.Config{HTTP: &mcptoolset.HTTP{URL: serving.URL, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}}
+	return mcptoolset.Config{HTTP: &mcptoolset.HTTP{URL: overHTTP(t, p.server()), Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}}
 }
 
 // asks runs a server with the tool paint, whose questions people answer.
 func asks(t *testing.T, c mcptoolset.Config) (*a2aservertest.Server, *mcptoolset.Toolset) {
+	t.Helper()
+	set := art(t, c)
+	return a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{set}}), set
+}
+
+// art is the toolset of the server.
+func art(t *testing.T, c mcptoolset.Config) *mcptoolset.Toolset {
 	t.Helper()
 	c.Name, c.Only, c.Elicit, c.Retry = "art", []string{"*"}, mcptoolset.ElicitAsk, time.Millisecond
 	set, err := mcptoolset.New(c)
@@ -124,7 +122,7 @@ func asks(t *testing.T, c mcptoolset.Config) (*a2aservertest.Server, *mcptoolset
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = set.Close() })
-	return a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{set}}), set
+	return set
 }
 
 // question returns the one that a task asks, which holds its call.
@@ -256,9 +254,7 @@ func TestElicitingServerIsShared(t *testing.T) {
 	if n := p.ran(); n != 1 {
 		t.Errorf("%d calls run, want one", n)
 	}
-	if err := cancel(t, s, first.ID); err != nil {
-		t.Fatal(err)
-	}
+	_ = post(t, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, s.URL+"/tasks/"+string(first.ID)+":cancel", "{}").Body.Close()
 	s.Wait(first.ID, a2a.TaskStateCanceled)
 	second := <-sent
 	own := question(t, s, second, "Colour 1?")
@@ -276,38 +272,14 @@ func TestElicitingServerIsShared(t *testing.T) {
 	}
 }
 
-func cancel(t *testing.T, s *a2aservertest.Server, id a2a.TaskID) error {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/tasks/"+string(id)+":cancel", strings.NewReader("{}"))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("cancel: %s", resp.Status)
-	}
-	return nil
-}
-
 // A server that is stopped while a call is held closes the question, and the next one never
 // sends the call again by itself.
 func TestElicitedQuestionOfAStoppedServer(t *testing.T) {
 	t.Parallel()
 	p := &painter{}
 	config, data := p.piped(t), map[string]string{"store": "bolt", "data": t.TempDir()}
-	config.Name, config.Only, config.Elicit = "art", []string{"*"}, mcptoolset.ElicitAsk
 	run := func() *a2aservertest.Server {
-		set, err := mcptoolset.New(config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = set.Close() })
-		return a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{set}, Set: data})
+		return a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{art(t, config)}, Set: data})
 	}
 	s := run()
 	got := s.Send("/paint")

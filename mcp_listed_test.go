@@ -3,8 +3,6 @@ package a2aserver_test
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"sync/atomic"
 	"testing"
@@ -38,15 +36,8 @@ func TestToolsOfAServerAreListedOnce(t *testing.T) {
 			return next(ctx, method, r)
 		}
 	})
-	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return remote }, nil))
-	defer web.Close()
-	defer func() {
-		for session := range remote.Sessions() {
-			_ = session.Close()
-		}
-	}()
 	set, err := mcptoolset.New(mcptoolset.Config{
-		Name: "many", Only: []string{"*"}, HTTP: &mcptoolset.HTTP{URL: web.URL, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}},
+		Name: "many", Only: []string{"*"}, HTTP: &mcptoolset.HTTP{URL: overHTTP(t, remote), Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -2,31 +2,12 @@ package a2aserver_test
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
 )
 
 const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-
-// fetch asks for what is at the base URL. headers are NAME and value in turn.
-func (in *instance) fetch(t *testing.T, method string, headers ...string) answered {
-	t.Helper()
-	resp := in.open(t, method, "/", "", headers...)
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answered{resp.StatusCode, resp.Header, string(body)}
-}
-
-type answered struct {
-	status int
-	header http.Header
-	body   string
-}
 
 // A browser at the base URL is sent to the pages; all else gets JSON that says where the card is.
 func TestPage(t *testing.T) {
@@ -39,32 +20,32 @@ func TestPage(t *testing.T) {
 		"": false, "*/*": false, "application/json": false, "text/html;q=0, */*": false, "text/html;q=0.5, */*;q=0.9": false, "application/json, text/html": false, "no type at all": false,
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
-			got := in.fetch(t, method, "Accept", accept)
-			if vary := strings.Join(got.header.Values("Vary"), ", "); !strings.Contains(vary, "Accept") {
+			got := in.fetch(t, method, "/", "", "Accept", accept)
+			if vary := strings.Join(got.Header.Values("Vary"), ", "); !strings.Contains(vary, "Accept") {
 				t.Errorf("%s with Accept %q: Vary = %q, want Accept", method, accept, vary)
 			}
 			if want {
-				if at := got.header.Get("Location"); got.status != http.StatusSeeOther || at != "/agents/ui/" {
-					t.Errorf("%s with Accept %q = %d, %q, want the pages", method, accept, got.status, at)
+				if at := got.Header.Get("Location"); got.Status != http.StatusSeeOther || at != "/agents/ui/" {
+					t.Errorf("%s with Accept %q = %d, %q, want the pages", method, accept, got.Status, at)
 				}
 				continue
 			}
-			if got.status != http.StatusOK || got.header.Get("Content-Type") != "application/json" {
-				t.Errorf("%s with Accept %q = %d, %s, want JSON", method, accept, got.status, got.header.Get("Content-Type"))
+			if got.Status != http.StatusOK || got.Header.Get("Content-Type") != "application/json" {
+				t.Errorf("%s with Accept %q = %d, %s, want JSON", method, accept, got.Status, got.Header.Get("Content-Type"))
 			}
 			if method == http.MethodHead {
 				continue
 			}
 			var front map[string]string
-			if err := json.Unmarshal([]byte(got.body), &front); err != nil || front["agentCard"] != "http://127.0.0.1:9/agents/.well-known/agent-card.json" || front["name"] != `<b>bold\u202e</b>` {
-				t.Errorf("Accept %q: %v: %s", accept, err, got.body)
+			if err := json.Unmarshal([]byte(got.Body), &front); err != nil || front["agentCard"] != "http://127.0.0.1:9/agents/.well-known/agent-card.json" || front["name"] != `<b>bold\u202e</b>` {
+				t.Errorf("Accept %q: %v: %s", accept, err, got.Body)
 			}
 		}
 	}
-	if got := in.fetch(t, http.MethodGet, "Accept", browser, "Host", "attacker.example"); got.status != http.StatusForbidden {
-		t.Errorf("to a foreign host: %d, want 403", got.status)
+	if status, _ := in.do(t, http.MethodGet, "/", "", "Accept", browser, "Host", "attacker.example"); status != http.StatusForbidden {
+		t.Errorf("to a foreign host: %d, want 403", status)
 	}
-	if got := in.fetch(t, http.MethodPost, "Accept", browser); !strings.Contains(got.body, `"jsonrpc":"2.0"`) {
-		t.Errorf("POST / is no JSON-RPC any more: %d: %s", got.status, got.body)
+	if status, body := in.do(t, http.MethodPost, "/", "", "Accept", browser); !strings.Contains(body, `"jsonrpc":"2.0"`) {
+		t.Errorf("POST / is no JSON-RPC any more: %d: %s", status, body)
 	}
 }

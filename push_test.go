@@ -44,8 +44,13 @@ type hook struct {
 
 func newHook(t *testing.T) *hook {
 	t.Helper()
+	return newHookOf(t, httptest.NewServer)
+}
+
+func newHookOf(t *testing.T, serve func(http.Handler) *httptest.Server) *hook {
+	t.Helper()
 	h := &hook{got: make(chan received, 1000)}
-	h.Server = httptest.NewServer(h)
+	h.Server = serve(h)
 	t.Cleanup(h.Close)
 	return h
 }
@@ -90,10 +95,8 @@ func pushing(t *testing.T, more map[string]string) a2aserver.Config {
 // sendWith sends a text with a webhook, and returns the task at its next rest.
 func (in *instance) sendWith(t *testing.T, id, text string, webhook map[string]any) taskAnswer {
 	t.Helper()
-	params := message(id, text)
-	params["configuration"] = map[string]any{"taskPushNotificationConfig": webhook}
 	var result struct{ Task taskAnswer }
-	in.rpc(t, "SendMessage", params, &result)
+	in.rpc(t, "SendMessage", withWebhook(id, text, webhook), &result)
 	return result.Task
 }
 
@@ -106,7 +109,7 @@ func TestPush(t *testing.T) {
 		"id": "a", "url": h.URL + "/a", "token": "the token", "authentication": map[string]any{"scheme": "Bearer", "credentials": "the credentials"},
 	})
 	all := h.untilState(t, "TASK_STATE_INPUT_REQUIRED")
-	in.rpc(t, "SendMessage", approve("m2", task.ID, task.ID+".a1"), new(json.RawMessage))
+	in.approve(t, "m2", task.ID, task.ID+".a1")
 	all = append(all, h.untilState(t, "TASK_STATE_COMPLETED")...)
 	seen := map[string]bool{}
 	for _, r := range all {
@@ -129,10 +132,6 @@ func TestPush(t *testing.T) {
 	if !seen["statusUpdate"] || !seen["artifactUpdate"] {
 		t.Errorf("the webhook has got %v, want updates of the status and of artifacts", seen)
 	}
-	// The database of tasks has no secret.
-	if err := in.stop(); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // No secret of a webhook is in the file of tasks, in the log, or in an answer, except its URL
@@ -153,9 +152,7 @@ func TestPushSecrets(t *testing.T) {
 			t.Errorf("GET %s = %d %s, want the whole URL and no other secret", path, status, text)
 		}
 	}
-	if err := in.stop(); err != nil {
-		t.Fatal(err)
-	}
+	in.halt(t)
 	for _, line := range in.log.all() {
 		if text := fmt.Sprint(line); strings.Contains(text, "4711") || strings.Contains(text, "4242") {
 			t.Errorf("the log has %s", text)
@@ -171,7 +168,7 @@ func TestPushSecrets(t *testing.T) {
 		}
 	}
 	in = start(t, c)
-	in.rpc(t, "SendMessage", approve("m2", task.ID, task.ID+".a1"), new(json.RawMessage))
+	in.approve(t, "m2", task.ID, task.ID+".a1")
 	for _, r := range h.untilState(t, "TASK_STATE_COMPLETED") {
 		if got := r.header.Get("Authorization") + r.header.Get("A2A-Notification-Token"); got != "Bearer secret-credentials-4711secret-token-4711" {
 			t.Errorf("after a restart the webhook gets %q", got)
@@ -188,9 +185,7 @@ func TestPushWithoutItsKey(t *testing.T) {
 	h := newHook(t)
 	task := in.sendWith(t, "m1", "/transfer_money amount=5 to=bob", map[string]any{"id": "a", "url": h.URL + "/a", "token": "x"})
 	h.untilState(t, "TASK_STATE_INPUT_REQUIRED")
-	if err := in.stop(); err != nil {
-		t.Fatal(err)
-	}
+	in.halt(t)
 	if err := os.Remove(filepath.Join(c.Set["data"], "keys", "push-secrets.json")); err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +196,7 @@ func TestPushWithoutItsKey(t *testing.T) {
 			t.Errorf("GET %s = %d %s, want scheme and host of the URL", path, status, text)
 		}
 	}
-	in.rpc(t, "SendMessage", approve("m2", task.ID, task.ID+".a1"), new(json.RawMessage))
+	in.approve(t, "m2", task.ID, task.ID+".a1")
 	if status, text := in.do(t, http.MethodPost, path, `{"id":"a","url":"`+h.URL+`/b","token":"y"}`); status != http.StatusOK {
 		t.Fatalf("it is set again: %d %s", status, text)
 	}
@@ -248,16 +243,11 @@ func TestPushTokens(t *testing.T) {
 	in := start(t, c)
 	keys := func() (set jose.JSONWebKeySet) {
 		t.Helper()
-		resp := in.open(t, http.MethodGet, "/a2a/.well-known/jwks.json", "")
-		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body)
-		if err == nil {
-			err = json.Unmarshal(text, &set)
+		a := in.fetch(t, http.MethodGet, "/a2a/.well-known/jwks.json", "")
+		if err := json.Unmarshal([]byte(a.Body), &set); err != nil || a.Status != http.StatusOK || a.Header.Get("Cache-Control") != "public, max-age=300" || a.Header.Get("ETag") == "" {
+			t.Fatalf("the keys: %+v, %v", a, err)
 		}
-		if err != nil || resp.StatusCode != http.StatusOK || resp.Header.Get("Cache-Control") != "public, max-age=300" || resp.Header.Get("ETag") == "" {
-			t.Fatalf("the keys: %d %v %s, %v", resp.StatusCode, resp.Header, text, err)
-		}
-		if strings.Contains(string(text), `"d"`) {
+		if strings.Contains(a.Body, `"d"`) {
 			t.Error("the keys are private")
 		}
 		return set
@@ -301,10 +291,8 @@ func TestPushTokens(t *testing.T) {
 	if _, err := a2aserver.RotateKey(c, "push-tokens"); err != nil {
 		t.Fatal(err)
 	}
-	if err := in.server.Reload(); err != nil {
-		t.Fatal(err)
-	}
-	in.rpc(t, "SendMessage", approve("m2", task.ID, task.ID+".a1"), new(json.RawMessage))
+	in.reload(t)
+	in.approve(t, "m2", task.ID, task.ID+".a1")
 	for _, r := range h.untilState(t, "TASK_STATE_COMPLETED") {
 		if young := check(r, task.ID, h.URL+"/a?b=c"); young == old {
 			t.Error("the old key signs after it was replaced")
@@ -329,9 +317,7 @@ func TestPushTokens(t *testing.T) {
 
 func TestPushWithOwnAuthorities(t *testing.T) {
 	t.Parallel()
-	h := &hook{got: make(chan received, 1000)}
-	h.Server = httptest.NewTLSServer(h)
-	t.Cleanup(h.Close)
+	h := newHookOf(t, httptest.NewTLSServer)
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.Certificate().Raw}), 0o600); err != nil {
 		t.Fatal(err)
@@ -406,18 +392,14 @@ func withPush(t *testing.T, roles string) a2aserver.Config {
 	return c
 }
 
-// setAs sends a message of somebody with a webhook.
-func (in *instance) setAs(t *testing.T, whose, id, webhook string) (taskID string) {
+// setAs sends a text of somebody with a webhook.
+func (in *instance) setAs(t *testing.T, whose, id, webhook, text string) (taskID string) {
 	t.Helper()
-	params := message(id, "/echo text=x")
-	params["configuration"] = map[string]any{"taskPushNotificationConfig": map[string]any{"id": id, "url": webhook}}
-	status, text := in.do(t, http.MethodPost, "/", request(t, "SendMessage", params), "X-Who", whose)
-	_, after, ok := strings.Cut(text, `"task":{"id":"`)
-	if status != http.StatusOK || !ok {
-		t.Fatalf("SendMessage = %d %s", status, text)
+	task, said := in.sendAs(t, withWebhook(id, text, map[string]any{"id": id, "url": webhook}), "X-Who", whose)
+	if task.ID == "" {
+		t.Fatalf("SendMessage = %s", said)
 	}
-	taskID, _, _ = strings.Cut(after, `"`)
-	return taskID
+	return task.ID
 }
 
 // Webhooks that misbehave delay no other, and the operator sees what they do.
@@ -432,12 +414,12 @@ func TestHostileWebhooks(t *testing.T) {
 	}
 	var sending sync.WaitGroup
 	for id := range want {
-		sending.Go(func() { in.setAs(t, "acme/alice", id, bad.URL+"/"+id) })
+		sending.Go(func() { in.setAs(t, "acme/alice", id, bad.URL+"/"+id, "/echo text=x") })
 	}
 	sending.Wait()
-	in.setAs(t, "acme/alice", "good", h.URL)
+	in.setAs(t, "acme/alice", "good", h.URL, "/echo text=x")
 	h.untilState(t, "TASK_STATE_COMPLETED")
-	in.setAs(t, "acme/alice", "page", bad.URL+"/page")
+	in.setAs(t, "acme/alice", "page", bad.URL+"/page", "/echo text=x")
 	until(t, "each webhook has failed", func() bool {
 		page, err := socketOf(c).Webhooks(t.Context(), client.WebhookQuery{})
 		if err != nil {
@@ -483,23 +465,12 @@ func TestPushToAddressesThatAreForbidden(t *testing.T) {
 			t.Errorf("a webhook %s: %d %s", url, status, text)
 		}
 	}
-	params := message("m1", "/transfer_money amount=5 to=bob")
-	params["configuration"] = map[string]any{"taskPushNotificationConfig": map[string]any{"id": "a", "url": h.URL}}
-	status, text := in.do(t, http.MethodPost, "/", request(t, "SendMessage", params), "X-Who", "acme/alice")
-	_, after, _ := strings.Cut(text, `"task":{"id":"`)
-	task, _, ok := strings.Cut(after, `"`)
-	if status != http.StatusOK || !ok {
-		t.Fatalf("SendMessage = %d %s", status, text)
-	}
+	task := in.setAs(t, "acme/alice", "a", h.URL, "/transfer_money amount=5 to=bob")
 	h.untilState(t, "TASK_STATE_INPUT_REQUIRED")
-	if err := in.stop(); err != nil {
-		t.Fatal(err)
-	}
+	in.halt(t)
 	c.Set["push.allow_loopback"] = "false"
 	in = start(t, c)
-	if status, text := in.do(t, http.MethodPost, "/", request(t, "SendMessage", approve("m2", task, task+".a1")), "X-Who", "acme/alice"); status != http.StatusOK {
-		t.Fatalf("SendMessage = %d %s", status, text)
-	}
+	in.sendAs(t, approve("m2", task, task+".a1"), "X-Who", "acme/alice")
 	until(t, "the webhook has been refused", func() bool {
 		page, err := socketOf(c).Webhooks(t.Context(), client.WebhookQuery{})
 		return err == nil && len(page.Items) == 1 && page.Items[0].Error == "address refused"
@@ -521,8 +492,8 @@ func TestPushListOfATenant(t *testing.T) {
 	for i := range 5 {
 		id := fmt.Sprint("w", i)
 		want[id] = true
-		in.setAs(t, "acme/alice", id, h.URL+"/acme")
-		in.setAs(t, "initech/bob", "x"+id, h.URL+"/initech")
+		in.setAs(t, "acme/alice", id, h.URL+"/acme", "/echo text=x")
+		in.setAs(t, "initech/bob", "x"+id, h.URL+"/initech", "/echo text=x")
 	}
 	got, q := map[string]bool{}, client.WebhookQuery{Limit: 2}
 	for {
@@ -558,20 +529,6 @@ func TestPushListOfATenant(t *testing.T) {
 	}
 }
 
-func TestPushListRefuses(t *testing.T) {
-	t.Parallel()
-	for roles, want := range map[string]string{auth.RoleApprover: client.ReasonRole, auth.RoleRequester: client.ReasonRole, auth.RoleViewer: ""} {
-		c := withPush(t, roles)
-		start(t, c)
-		if _, err := socketOf(c).Webhooks(t.Context(), client.WebhookQuery{}); reason(t, err) != want {
-			t.Errorf("as %s: %v", roles, err)
-		}
-		if _, err := socketOf(c).Webhooks(t.Context(), client.WebhookQuery{Anonymous: true}); reason(t, err) != client.ReasonRole {
-			t.Errorf("as %s, of anonymous: %v", roles, err)
-		}
-	}
-}
-
 // While push notifications are switched off, webhooks are listed and deleted as usual: those
 // that are left get what they have missed when it is on again, and nobody else anything.
 func TestPushSwitchedOff(t *testing.T) {
@@ -581,14 +538,7 @@ func TestPushSwitchedOff(t *testing.T) {
 	h := newHook(t)
 	tasks := map[string]string{}
 	for _, id := range []string{"kept", "deleted"} {
-		params := message(id, "/transfer_money amount=5 to=bob")
-		params["configuration"] = map[string]any{"taskPushNotificationConfig": map[string]any{"id": id, "url": h.URL + "/" + id}}
-		status, text := in.do(t, http.MethodPost, "/", request(t, "SendMessage", params), "X-Who", "acme/alice")
-		_, after, _ := strings.Cut(text, `"task":{"id":"`)
-		var ok bool
-		if tasks[id], _, ok = strings.Cut(after, `"`); status != http.StatusOK || !ok {
-			t.Fatalf("SendMessage = %d %s", status, text)
-		}
+		tasks[id] = in.setAs(t, "acme/alice", id, h.URL+"/"+id, "/transfer_money amount=5 to=bob")
 		h.untilState(t, "TASK_STATE_INPUT_REQUIRED")
 	}
 	allSent := func(webhooks int) {
@@ -599,16 +549,14 @@ func TestPushSwitchedOff(t *testing.T) {
 		})
 	}
 	allSent(2)
-	if err := in.stop(); err != nil {
-		t.Fatal(err)
-	}
+	in.halt(t)
 	off := c
 	off.Set = maps.Clone(c.Set)
 	maps.DeleteFunc(off.Set, func(key, _ string) bool { return strings.HasPrefix(key, "push.") })
 	in = startHooked(t, off, nil)
 	for id, task := range tasks {
-		if status, text := in.do(t, http.MethodPost, "/", request(t, "SendMessage", approve("off "+id, task, task+".a1")), "X-Who", "acme/alice"); status != http.StatusOK || !strings.Contains(text, "TASK_STATE_COMPLETED") {
-			t.Fatalf("SendMessage = %d %s", status, text)
+		if done, said := in.sendAs(t, approve("off "+id, task, task+".a1"), "X-Who", "acme/alice"); done.Status.State != "TASK_STATE_COMPLETED" {
+			t.Fatalf("SendMessage = %s", said)
 		}
 		if status, text := in.do(t, http.MethodGet, "/tasks/"+task+"/pushNotificationConfigs", "", "X-Who", "acme/alice"); !strings.Contains(text, "PUSH_NOTIFICATION_NOT_SUPPORTED") {
 			t.Errorf("its webhooks are listed: %d %s", status, text)
@@ -626,9 +574,7 @@ func TestPushSwitchedOff(t *testing.T) {
 		t.Errorf("while it is off, %s gets %s", r.path, r.body)
 	default:
 	}
-	if err := in.stop(); err != nil {
-		t.Fatal(err)
-	}
+	in.halt(t)
 	start(t, c)
 	missed := h.untilState(t, "TASK_STATE_COMPLETED")
 	allSent(1)
@@ -652,8 +598,8 @@ func TestPushDelete(t *testing.T) {
 	in := start(t, c)
 	h := newHook(t)
 	const odd = `a"b?c&d%2F..` // what no path has
-	mine, other := in.setAs(t, "acme/alice", odd, h.URL), in.setAs(t, "initech/bob", "x", h.URL)
-	in.setAs(t, "acme/bob", "y", h.URL)
+	mine, other := in.setAs(t, "acme/alice", odd, h.URL, "/echo text=x"), in.setAs(t, "initech/bob", "x", h.URL, "/echo text=x")
+	in.setAs(t, "acme/bob", "y", h.URL, "/echo text=x")
 	admin, ctx := socketOf(c), t.Context()
 	list := func(q client.WebhookQuery) []client.Webhook {
 		t.Helper()
@@ -702,14 +648,8 @@ func TestPushAnywhere(t *testing.T) {
 	t.Parallel()
 	for networks, want := range map[string]int{"0.0.0.0/0,::/0": 1, "10.0.0.0/8": 0} {
 		in := start(t, pushing(t, map[string]string{"push.networks": networks}))
-		said := 0
-		for _, line := range in.log.all() {
-			if text, _ := line["message"].(string); strings.Contains(text, "webhooks may reach") && line["level"] == "warn" {
-				said++
-			}
-		}
-		if said != want {
-			t.Errorf("with %s, the log has %d warnings, want %d", networks, said, want)
+		if said := in.log.saying("webhooks may reach"); len(said) != want || want > 0 && said[0]["level"] != "warn" {
+			t.Errorf("with %s, the log has the warnings %v, want %d", networks, said, want)
 		}
 	}
 }
@@ -735,13 +675,13 @@ func TestPushIsShared(t *testing.T) {
 		s.Listener = on
 		s.Start()
 		t.Cleanup(s.Close)
-		in.setAs(t, "acme/alice", fmt.Sprint("w", n), s.URL)
+		in.setAs(t, "acme/alice", fmt.Sprint("w", n), s.URL, "/echo text=x")
 	}
 	t.Cleanup(func() { close(release) })
 	until(t, "the webhooks of alice hang", func() bool { return hanging.Load() >= 16 })
 	h := newHook(t)
 	for n := range 3 {
-		in.setAs(t, "acme/bob", fmt.Sprint("b", n), h.URL)
+		in.setAs(t, "acme/bob", fmt.Sprint("b", n), h.URL, "/echo text=x")
 		h.untilState(t, "TASK_STATE_COMPLETED")
 	}
 	if n := hanging.Load(); n != 16 {

@@ -1,10 +1,8 @@
 package a2aserver_test
 
 import (
-	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -43,9 +41,7 @@ func TestShutdownEndsStreams(t *testing.T) {
 				read = append(read, f)
 			}
 			start := time.Now()
-			if err := in.stop(); err != nil {
-				t.Errorf("Run() = %v", err)
-			}
+			in.halt(t)
 			if took := time.Since(start); took > time.Minute {
 				t.Errorf("the shutdown took %v", took)
 			}
@@ -90,9 +86,7 @@ func TestShutdownLetsCallsFinish(t *testing.T) {
 	c := load(t, map[string]string{"limits.grace": "20s"})
 	in := start(t, c)
 	f := in.follow(t, request(t, "SendStreamingMessage", message("m", `/stream {"chunks":20,"size":5,"interval":"10ms"}`)))
-	if err := in.stop(); err != nil {
-		t.Errorf("Run() = %v", err)
-	}
+	in.halt(t)
 	f.end(t)
 	again := start(t, c)
 	var list struct{ Tasks []taskAnswer }
@@ -135,32 +129,33 @@ func TestShutdownAnswersWaiting(t *testing.T) {
 			break
 		}
 	}
-	if err := in.stop(); err != nil {
-		t.Errorf("Run() = %v", err)
-	}
+	in.halt(t)
 	if got := <-answered; !strings.Contains(got, "UNAVAILABLE") {
 		t.Errorf("a request that waited was answered with %s", got)
 	}
 }
 
-// A server that is not wanted any more gives back what it took.
-func TestRunWithEndedContext(t *testing.T) {
-	t.Parallel()
-	c := load(t, nil)
-	for range 2 {
-		a, err := a2aserver.New(c)
-		if err != nil {
-			t.Fatal(err)
+// broken is a server with a task before its store panics at a point, once armed is set.
+func broken(t *testing.T, c a2aserver.Config, point, with string) (in *instance, before taskAnswer) {
+	t.Helper()
+	var armed atomic.Bool
+	in = startHooked(t, c, func(at string) {
+		if at == point && armed.Load() {
+			panic(with)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := a.Run(ctx); err != nil {
-			t.Errorf("Run() = %v", err)
-		}
-		if conn, err := net.Dial("tcp", a.Addr().String()); err == nil {
-			_ = conn.Close()
-			t.Error("the port is still open")
-		}
+	})
+	before = in.send(t, "m1", "/echo hello")
+	armed.Store(true)
+	return in, before
+}
+
+// still checks that a task is as it was.
+func (in *instance) still(t *testing.T, before taskAnswer) {
+	t.Helper()
+	var now taskAnswer
+	in.rpc(t, "GetTask", map[string]any{"id": before.ID}, &now)
+	if diff := cmp.Diff(before, now); diff != "" {
+		t.Errorf("the task after the damage (-want +got):\n%s", diff)
 	}
 }
 
@@ -169,42 +164,22 @@ func TestRunWithEndedContext(t *testing.T) {
 func TestDamagedStore(t *testing.T) {
 	t.Parallel()
 	c := load(t, nil)
-	var armed atomic.Bool
-	in := startHooked(t, c, func(point string) {
-		if point == boltstore.PointCommitted && armed.Load() {
-			panic("the disk is gone")
-		}
-	})
-	before := in.send(t, "m1", "/echo hello")
-	armed.Store(true)
-	if status, body := in.do(t, http.MethodPost, "/", request(t, "SendMessage", message("m2", "/echo lost"))); !strings.Contains(body, "error") {
-		t.Errorf("a send that the store could not take = %d %s", status, body)
+	in, before := broken(t, c, boltstore.PointCommitted, "the disk is gone")
+	if _, said := in.sendAs(t, message("m2", "/echo lost")); !strings.Contains(said, "error") {
+		t.Errorf("a send that the store could not take = %s", said)
 	}
 	if err := <-in.ended; !errors.Is(err, store.ErrDamaged) {
 		t.Errorf("Run() = %v, want %v", err, store.ErrDamaged)
 	}
 	in.checkSteps(t)
-	again := start(t, c)
-	var now taskAnswer
-	again.rpc(t, "GetTask", map[string]any{"id": before.ID}, &now)
-	if diff := cmp.Diff(before, now); diff != "" {
-		t.Errorf("the task after the damage (-want +got):\n%s", diff)
-	}
+	start(t, c).still(t, before)
 }
 
 // A store that has met damage takes no more, and the server continues with what can be
 // read, until somebody ends it.
 func TestReadOnlyStore(t *testing.T) {
 	t.Parallel()
-	c := load(t, nil)
-	var armed atomic.Bool
-	in := startHooked(t, c, func(point string) {
-		if point == boltstore.PointApplied && armed.Load() {
-			panic("a page is damaged")
-		}
-	})
-	before := in.send(t, "m1", "/echo hello")
-	armed.Store(true)
+	in, before := broken(t, load(t, nil), boltstore.PointApplied, "a page is damaged")
 	for _, id := range []string{"m2", "m3"} {
 		body := `{"message": {"messageId": "` + id + `", "role": "ROLE_USER", "parts": [{"text": "/echo lost"}]}}`
 		if status, answer := in.do(t, http.MethodPost, "/message:send", body); status != http.StatusServiceUnavailable || !strings.Contains(answer, "restore a backup") {
@@ -214,12 +189,6 @@ func TestReadOnlyStore(t *testing.T) {
 	if status, said := in.get(t, "/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(said, "restore a backup") {
 		t.Errorf("/readyz = %d %s, want 503 that says what to do", status, said)
 	}
-	var now taskAnswer
-	in.rpc(t, "GetTask", map[string]any{"id": before.ID}, &now)
-	if diff := cmp.Diff(before, now); diff != "" {
-		t.Errorf("the task after the damage (-want +got):\n%s", diff)
-	}
-	if err := in.stop(); err != nil {
-		t.Errorf("Run() = %v, want nil", err)
-	}
+	in.still(t, before)
+	in.halt(t)
 }

@@ -31,10 +31,7 @@ func TestSignIn(t *testing.T) {
 	t.Parallel()
 	issuer := oidctest.New(t)
 	keys := filepath.Join(t.TempDir(), "keys.yaml")
-	key, err := apikey.Add(keys, apikey.Key{ID: "alice", Roles: []string{auth.RoleApprover}}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := newKey(t, keys, apikey.Key{ID: "alice", Roles: []string{auth.RoleApprover}})
 	const text = `
 auth:
   tenant: acme
@@ -61,9 +58,7 @@ secrets: {pages: {env: TOKEN}}
 		return in
 	}
 	stop := func(in *instance) {
-		if err := in.stop(); err != nil {
-			t.Errorf("Run() = %v", err)
-		}
+		in.halt(t)
 	}
 	atIssuer := func(in *instance) {
 		in.get(t, "/ui/signin/start?issuer=corp&next=/ui/a")
@@ -108,9 +103,7 @@ secrets: {pages: {env: TOKEN}}
 	if err := apikey.Revoke(keys, "alice", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if err := in.server.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	in.reload(t)
 	if in.signedIn(t) {
 		t.Error("a session outlives its key")
 	}

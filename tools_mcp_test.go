@@ -29,6 +29,29 @@ func theServer(said func() string) *mcp.Server {
 	return s
 }
 
+// overHTTP serves an MCP server until the test ends.
+func overHTTP(t *testing.T, s *mcp.Server) (url string) {
+	t.Helper()
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
+	t.Cleanup(func() {
+		for session := range s.Sessions() {
+			_ = session.Close()
+		}
+		web.Close()
+	})
+	return web.URL
+}
+
+// self is the test program.
+func self(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func serveMCP() int {
 	s := theServer(func() string { return fmt.Sprintf("%d %s%d", len(os.Getenv("TOKEN")), os.Getenv("OTHER"), os.Getpid()) })
 	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
@@ -42,12 +65,8 @@ func serveMCP() int {
 // removes it.
 func TestMCPServerOfTheFile(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	entry := `  - mcp: files
-    command: ["` + self + `"]
+    command: ["` + self(t) + `"]
     env: {` + asServer + `: "1", TOKEN: {secret: token}}
     only: [read, write]
 `
@@ -70,9 +89,7 @@ func TestMCPServerOfTheFile(t *testing.T) {
 		t.Errorf("the server has got %s", first)
 	}
 	rewrite(t, file, "secrets: {token: {env: TOKEN}}\nno_approve_tools: [files_r*]\ngates: [{tool: files_write, action: deny}]\ntools:\n"+entry)
-	if err := in.server.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	in.reload(t)
 	if again := said("m3"); again != first {
 		t.Errorf("after a reload another process answers: %s, and before %s", again, first)
 	}
@@ -80,9 +97,7 @@ func TestMCPServerOfTheFile(t *testing.T) {
 		t.Errorf("the new gate does not deny: %+v", sent)
 	}
 	rewrite(t, file, "tools: []\n")
-	if err := in.server.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	in.reload(t)
 	if got := in.skills(t); got != "tasks" {
 		t.Errorf("without the server the skills are %s", got)
 	}
@@ -92,12 +107,8 @@ func TestMCPServerOfTheFile(t *testing.T) {
 // still does.
 func TestPinsWithOptIn(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for pins, ask := range map[string]bool{"": false, "    pins: {read: " + strings.Repeat("0", 64) + "}\n": true} {
-		c, _ := configured(t, "confirmation: opt-in\ntools:\n  - mcp: files\n    command: [\""+self+"\"]\n    env: {"+asServer+": \"1\"}\n    only: [read]\n"+pins)
+		c, _ := configured(t, "confirmation: opt-in\ntools:\n  - mcp: files\n    command: [\""+self(t)+"\"]\n    env: {"+asServer+": \"1\"}\n    only: [read]\n"+pins)
 		in := start(t, c)
 		if sent := in.send(t, "m1", "/files_read {}"); (sent.Status.State == "TASK_STATE_INPUT_REQUIRED") != ask {
 			t.Errorf("with %q the task is %s, want that it asks: %v", pins, sent.Status.State, ask)
@@ -113,13 +124,8 @@ func TestMCPServerThatIsDown(t *testing.T) {
 	if got := in.skills(t); got != "run" {
 		t.Errorf("skills: %s", got)
 	}
-	found := false
-	for _, line := range in.log.all() {
-		message, _ := line["message"].(string)
-		found = found || strings.Contains(message, "some tools cannot be listed") && strings.Contains(message, "mcp gone")
-	}
-	if !found {
-		t.Errorf("the log does not say it: %v", in.log.all())
+	if said := in.log.saying("some tools cannot be listed"); !strings.Contains(fmt.Sprint(said), "mcp gone") {
+		t.Errorf("the log does not say it: %v", said)
 	}
 }
 
@@ -127,14 +133,10 @@ func TestMCPServerThatIsDown(t *testing.T) {
 // and with a gate that matches none of its tools.
 func slowServer(t *testing.T) (conf, door string) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	door = filepath.Join(t.TempDir(), "door")
 	return `tools:
   - mcp: slow
-    command: [sh, -c, 'until test -e "$0"; do sleep 0.05; done; exec "$1"', "` + door + `", "` + self + `"]
+    command: [sh, -c, 'until test -e "$0"; do sleep 0.05; done; exec "$1"', "` + door + `", "` + self(t) + `"]
     env: {` + asServer + `: "1"}
     only: [read]
     approve: none
@@ -144,29 +146,29 @@ gates: [{tool: "slow_w*"}]
 }
 
 // A server that hangs does not keep the others waiting: this one serves at once, and the
-// tools appear when the server answers.
-func TestMCPServerThatHangsAtTheStart(t *testing.T) {
+// tools appear when the server answers. Nor does it keep a reload from happening.
+func TestMCPServerThatHangs(t *testing.T) {
 	t.Parallel()
-	conf, door := slowServer(t)
-	c, _ := configured(t, conf)
-	in := start(t, c) // the door is closed: a start that waits never listens
-	if got := in.skills(t); got != "echo stream transfer_money" {
-		t.Errorf("skills before the server answers: %s", got)
+	for _, reload := range []bool{false, true} {
+		t.Run(fmt.Sprintf("at a reload %t", reload), func(t *testing.T) {
+			t.Parallel()
+			conf, door := slowServer(t)
+			before := conf
+			if reload {
+				before = "tools: [{builtin: demo}]\n"
+			}
+			c, file := configured(t, before)
+			in := start(t, c) // the door is closed: a start that waits never listens
+			if got := in.skills(t); got != "echo stream transfer_money" {
+				t.Errorf("skills before the server answers: %s", got)
+			}
+			if reload {
+				rewrite(t, file, conf)
+				in.reload(t)
+			}
+			in.slowServerAnswers(t, door)
+		})
 	}
-	in.slowServerAnswers(t, door)
-}
-
-// Nor does a server that hangs keep a reload from happening.
-func TestMCPServerThatHangsAtAReload(t *testing.T) {
-	t.Parallel()
-	conf, door := slowServer(t)
-	c, file := configured(t, "tools: [{builtin: demo}]\n")
-	in := start(t, c)
-	rewrite(t, file, conf)
-	if err := in.server.Reload(); err != nil {
-		t.Fatal(err)
-	}
-	in.slowServerAnswers(t, door)
 }
 
 // slowServerAnswers opens the door of the server of [slowServer], whose tools then are there.
@@ -192,12 +194,10 @@ func TestDotsInNamesOfTools(t *testing.T) {
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: name}}}, nil
 		})
 	}
-	remote := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
-	t.Cleanup(remote.Close)
 	c, _ := configured(t, `gates: [{tool: far_a.pay, action: deny}]
 tools:
   - mcp: far
-    url: `+remote.URL+`
+    url: `+overHTTP(t, s)+`
     networks: [127.0.0.1]
     only: ["*"]
 no_approve_tools: ["far_a.r*", far_aXpay, far_a.pay]
@@ -291,56 +291,30 @@ paths:
 	}
 }
 
-// An approval is for the tool of one server: another command with the same definitions is asked
-// about again.
+// An approval is for the tool of one server: another command with the same definitions, another
+// secret or another value is asked about again.
 func TestApprovalOfAnotherMCPServer(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	entry := func(more string) string {
-		return "tools:\n  - mcp: files\n    command: [\"" + self + "\"" + more + "]\n    env: {" + asServer + ": \"1\"}\n    only: [write]\n"
+		return "secrets: {one: {env: TOKEN}, two: {env: TOKEN}}\ntools:\n  - mcp: files\n    only: [write]\n    " + more + "\n"
 	}
-	c, file := configured(t, entry(""))
-	in := start(t, c)
-	sent := in.send(t, "m1", "/files_write {}")
-	rewrite(t, file, entry(", other"))
-	if err := in.server.Reload(); err != nil {
-		t.Fatal(err)
-	}
-	status, answer := in.do(t, http.MethodPost, "/", request(t, "SendMessage", approve("m2", sent.ID, sent.ID+".a1")))
-	if all := in.everything(t, sent.ID); status != http.StatusOK || !strings.Contains(answer, "APPROVAL_CHANGED") || strings.Contains(all, "artifacts") {
-		t.Fatalf("the approval for the first command: %d %s, and the task is %s", status, answer, all)
-	}
-	var result struct{ Task taskAnswer }
-	in.rpc(t, "SendMessage", approve("m3", sent.ID, sent.ID+".a2"), &result)
-	if result.Task.Status.State != "TASK_STATE_COMPLETED" {
-		t.Errorf("after an approval for the second command: %s", in.everything(t, sent.ID))
-	}
-}
-
-// The same holds for what a server gets: another secret, or another value.
-func TestApprovalOfAnotherEnvironment(t *testing.T) {
-	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	entry := func(value string) string {
-		return "secrets: {one: {env: TOKEN}, two: {env: TOKEN}}\ntools:\n  - mcp: files\n    command: [\"" + self + "\"]\n    env: {" + asServer + ": \"1\", TOKEN: " + value + "}\n    only: [write]\n"
-	}
-	for _, values := range [][2]string{{"staging", "production"}, {"{secret: one}", "{secret: two}"}} {
-		c, file := configured(t, entry(values[0]))
+	command, env := "command: [\""+self(t)+"\"%s]\n", "    env: {"+asServer+": \"1\"%s}"
+	of := func(arg, variable string) string { return fmt.Sprintf(command, arg) + fmt.Sprintf(env, variable) }
+	for _, change := range [][2]string{
+		{of("", ""), of(", other", "")}, {of("", ", TOKEN: staging"), of("", ", TOKEN: production")},
+		{of("", ", TOKEN: {secret: one}"), of("", ", TOKEN: {secret: two}")},
+	} {
+		c, file := configured(t, entry(change[0]))
 		in := start(t, c)
 		sent := in.send(t, "m1", "/files_write {}")
-		rewrite(t, file, entry(values[1]))
-		if err := in.server.Reload(); err != nil {
-			t.Fatal(err)
-		}
-		_, answer := in.do(t, http.MethodPost, "/", request(t, "SendMessage", approve("m2", sent.ID, sent.ID+".a1")))
+		rewrite(t, file, entry(change[1]))
+		in.reload(t)
+		_, answer := in.sendAs(t, approve("m2", sent.ID, sent.ID+".a1"))
 		if all := in.everything(t, sent.ID); !strings.Contains(answer, "APPROVAL_CHANGED") || strings.Contains(all, "artifacts") {
-			t.Errorf("%v: the approval for the first: %s, and the task is %s", values, answer, all)
+			t.Fatalf("%v: the approval for the first: %s, and the task is %s", change, answer, all)
+		}
+		if again := in.approve(t, "m3", sent.ID, sent.ID+".a2"); again.Status.State != "TASK_STATE_COMPLETED" {
+			t.Errorf("%v: after an approval for the second: %s", change, in.everything(t, sent.ID))
 		}
 	}
 }
@@ -349,15 +323,11 @@ func TestApprovalOfAnotherEnvironment(t *testing.T) {
 // runs when it is back.
 func TestMCPServerThatIsDownAfterARestart(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	down := filepath.Join(t.TempDir(), "down")
 	entry := func(more string) string {
 		return `tools:
   - mcp: files
-    command: [sh, -c, 'test ! -e "$0" && exec "$1"', "` + down + `", "` + self + `"` + more + `]
+    command: [sh, -c, 'test ! -e "$0" && exec "$1"', "` + down + `", "` + self(t) + `"` + more + `]
     env: {` + asServer + `: "1"}
     only: [read, write]
 `
@@ -374,24 +344,21 @@ func TestMCPServerThatIsDownAfterARestart(t *testing.T) {
 			t.Errorf("%s has mode %v, %v", path, info.Mode(), err)
 		}
 	}
-	if err := in.stop(); err != nil {
-		t.Fatal(err)
-	}
+	in.halt(t)
 
 	rewrite(t, down, "")
 	in = start(t, c)
 	if got := in.skills(t); got != "files_read files_write" {
 		t.Errorf("skills of a server that is down: %s", got)
 	}
-	var list struct{ Tasks []taskAnswer }
-	status, answer := in.do(t, http.MethodPost, "/", request(t, "SendMessage", approving("m2", waits.ID, waits.ID+".a1")))
-	if status != http.StatusOK || strings.Contains(answer, "error") {
-		t.Fatalf("the approval: %d %s", status, answer)
+	approval := approve("m2", waits.ID, waits.ID+".a1")
+	approval["configuration"] = map[string]any{"returnImmediately": true}
+	if task, answer := in.sendAs(t, approval); task.ID == "" {
+		t.Fatalf("the approval: %s", answer)
 	}
 	until(t, "the call is tried again", func() bool { return len(in.log.find("mcp server is down")) > 1 })
-	in.rpc(t, "ListTasks", map[string]any{"includeArtifacts": true}, &list)
-	if len(list.Tasks) != 1 || list.Tasks[0].Status.State != "TASK_STATE_WORKING" {
-		t.Fatalf("while the server is down: %s", in.everything(t, waits.ID))
+	if all := in.everything(t, waits.ID); !strings.Contains(all, "TASK_STATE_WORKING") {
+		t.Fatalf("while the server is down: %s", all)
 	}
 	if err := os.Remove(down); err != nil {
 		t.Fatal(err)
@@ -402,9 +369,7 @@ func TestMCPServerThatIsDownAfterARestart(t *testing.T) {
 	if all := in.everything(t, waits.ID); !strings.Contains(all, "write 0") {
 		t.Errorf("the result: %s", all)
 	}
-	if err := in.stop(); err != nil {
-		t.Fatal(err)
-	}
+	in.halt(t)
 
 	// What another command has listed is not used.
 	rewrite(t, down, "")
@@ -412,13 +377,6 @@ func TestMCPServerThatIsDownAfterARestart(t *testing.T) {
 	if got := start(t, c).skills(t); got != "tasks" {
 		t.Errorf("skills of another command: %s", got)
 	}
-}
-
-// approving is approve, without waiting for what comes of it.
-func approving(id, task, approval string) map[string]any {
-	m := approve(id, task, approval)
-	m["configuration"] = map[string]any{"returnImmediately": true}
-	return m
 }
 
 // until waits until something holds.

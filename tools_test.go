@@ -5,21 +5,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 
 	a2aserver "a2a-server"
 	"a2a-server/auth"
-	"a2a-server/tool/builtin"
 )
 
 // configured returns the configuration of a test whose tools are those of a file.
@@ -33,26 +29,10 @@ func configured(t *testing.T, text string) (c a2aserver.Config, file string) {
 	return c, c.File
 }
 
-// rewrite replaces a file.
-func rewrite(t *testing.T, file, text string) {
-	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // skills returns the names of the skills of the card.
 func (in *instance) skills(t *testing.T) string {
 	t.Helper()
-	var card struct{ Skills []struct{ ID string } }
-	_, body := in.get(t, "/.well-known/agent-card.json")
-	if err := json.Unmarshal([]byte(body), &card); err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, s := range card.Skills {
-		names = append(names, s.ID)
-	}
+	names, _, _ := in.card(t, "")
 	return strings.Join(names, " ")
 }
 
@@ -112,8 +92,7 @@ tools:
 	if sent.Status.State != "TASK_STATE_INPUT_REQUIRED" {
 		t.Fatalf("the call does not ask: %+v", sent)
 	}
-	var result struct{ Task taskAnswer }
-	in.rpc(t, "SendMessage", approve("m2", sent.ID, sent.ID+".a1"), &result)
+	in.approve(t, "m2", sent.ID, sent.ID+".a1")
 	all := in.everything(t, sent.ID)
 	for _, want := range []string{"hi 7 4 none plain\\n", filepath.Dir(file) + "\\n"} {
 		if !strings.Contains(all, want) {
@@ -190,11 +169,7 @@ tools:
 type byHeader struct{}
 
 func (byHeader) Authenticate(_ context.Context, r *auth.Credentials) (auth.Principal, error) {
-	p := auth.Principal{Subject: strings.Join(r.Header("Authorization"), ","), Roles: []string{auth.RoleRequester}, Method: "test"}
-	if p.Subject == "carol" {
-		p.Roles = append(p.Roles, "ops")
-	}
-	return p, nil
+	return auth.Principal{Subject: strings.Join(r.Header("Authorization"), ","), Roles: []string{auth.RoleRequester}, Method: "test"}, nil
 }
 
 // What wants to know who calls is refused while nobody is known.
@@ -248,18 +223,8 @@ func TestApprove(t *testing.T) {
 			if asks := sent.Status.State == "TASK_STATE_INPUT_REQUIRED"; asks != tt.asks {
 				t.Errorf("the task is %s, want that it asks: %v: %s", sent.Status.State, tt.asks, in.everything(t, sent.ID))
 			}
-			said := 0
-			for _, line := range in.log.all() {
-				message, _ := line["message"].(string)
-				if strings.Contains(message, "no_approve_tools: ") {
-					said++
-					if tt.says == "" || !strings.Contains(message, tt.says) {
-						t.Errorf("the log says %s, want %q", message, tt.says)
-					}
-				}
-			}
-			if (said > 0) != (tt.says != "") {
-				t.Errorf("the log says nothing of %q", tt.says)
+			if said := in.log.saying("no_approve_tools: "); (len(said) > 0) != (tt.says != "") || len(said) != len(in.log.saying(tt.says)) && tt.says != "" {
+				t.Errorf("the log says %v, want %q", said, tt.says)
 			}
 		})
 	}
@@ -313,8 +278,7 @@ func TestReload(t *testing.T) {
 	if got := in.skills(t); got != "run gone" {
 		t.Fatalf("skills: %s", got)
 	}
-	resp := in.open(t, http.MethodGet, "/.well-known/agent-card.json", "")
-	_ = resp.Body.Close()
+	_, _, h := in.card(t, "")
 	waits := in.send(t, "m1", "/run {}")
 	same := in.send(t, "m2", "/gone {}")
 
@@ -336,16 +300,12 @@ func TestReload(t *testing.T) {
 gates: [{tool: new, hint: Really?}]
 limits: {queue: 3}
 `)
-	if err := in.server.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	in.reload(t)
 	if got := in.skills(t); got != "run gone new" {
 		t.Errorf("after the reload the skills are %s", got)
 	}
-	r := in.open(t, http.MethodGet, "/.well-known/agent-card.json", "", "If-None-Match", resp.Header.Get("ETag"))
-	_ = r.Body.Close()
-	if r.StatusCode != http.StatusOK {
-		t.Errorf("a client that has the old card gets %d", r.StatusCode)
+	if _, status, _ := in.card(t, h.Get("ETag")); status != http.StatusOK {
+		t.Errorf("a client that has the old card gets %d", status)
 	}
 	if lines := in.log.find("these keys have changed, too: they take effect when the server is restarted"); len(lines) != 1 || lines[0]["keys"] != "limits.queue" {
 		t.Errorf("the log about other keys: %v", lines)
@@ -355,24 +315,19 @@ limits: {queue: 3}
 	}
 
 	// The decision on the old definition starts nothing: the new one is asked about.
-	var result struct{ Task taskAnswer }
-	status, answer := in.do(t, http.MethodPost, "/", request(t, "SendMessage", approve("m4", waits.ID, waits.ID+".a1")))
-	if all := in.everything(t, waits.ID); status != http.StatusOK || !strings.Contains(answer, "APPROVAL_CHANGED") || strings.Contains(all, "artifacts") || !strings.Contains(all, ".a2") {
-		t.Errorf("the old decision: %d %s, and the task is %s", status, answer, all)
+	_, answer := in.sendAs(t, approve("m4", waits.ID, waits.ID+".a1"))
+	if all := in.everything(t, waits.ID); !strings.Contains(answer, "APPROVAL_CHANGED") || strings.Contains(all, "artifacts") || !strings.Contains(all, ".a2") {
+		t.Errorf("the old decision: %s, and the task is %s", answer, all)
 	}
-	in.rpc(t, "SendMessage", approve("m5", waits.ID, waits.ID+".a2"), &result)
-	if got := result.Task; got.Status.State != "TASK_STATE_COMPLETED" || len(got.Artifacts) != 1 || got.Artifacts[0].Parts[0].Text != "second\n" {
+	if got := in.approve(t, "m5", waits.ID, waits.ID+".a2"); got.Status.State != "TASK_STATE_COMPLETED" || len(got.Artifacts) != 1 || got.Artifacts[0].Parts[0].Text != "second\n" {
 		t.Errorf("after the new decision: %+v", got)
 	}
-	in.rpc(t, "SendMessage", approve("m6", same.ID, same.ID+".a1"), &result)
-	if result.Task.Status.State != "TASK_STATE_COMPLETED" {
-		t.Errorf("a tool that has not changed is asked about again: %+v", result.Task)
+	if got := in.approve(t, "m6", same.ID, same.ID+".a1"); got.Status.State != "TASK_STATE_COMPLETED" {
+		t.Errorf("a tool that has not changed is asked about again: %+v", got)
 	}
 
 	rewrite(t, file, "")
-	if err := in.server.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	in.reload(t)
 	if got := in.skills(t); got != "echo stream transfer_money" {
 		t.Errorf("without the key the skills are %s", got)
 	}
@@ -417,23 +372,20 @@ func TestReloadAsksAgain(t *testing.T) {
 			c, file := configured(t, secrets+tt.before+"\n")
 			c.Authenticator = byHeader{}
 			in := start(t, c)
-			_, answer := in.do(t, http.MethodPost, "/", request(t, "SendMessage", message("m1", "/run {}")), "Authorization", "alice")
-			var sent struct{ Result struct{ Task taskAnswer } }
-			if err := json.Unmarshal([]byte(answer), &sent); err != nil || sent.Result.Task.Status.State != "TASK_STATE_INPUT_REQUIRED" {
-				t.Fatalf("the call does not ask: %v %s", err, answer)
+			sent, answer := in.sendAs(t, message("m1", "/run {}"), "Authorization", "alice")
+			if sent.Status.State != "TASK_STATE_INPUT_REQUIRED" {
+				t.Fatalf("the call does not ask: %s", answer)
 			}
 			rewrite(t, file, secrets+tt.after+"\n")
-			if err := in.server.Reload(); err != nil {
-				t.Fatal(err)
-			}
-			id := sent.Result.Task.ID
+			in.reload(t)
+			id := sent.ID
 			if tt.again {
 				until(t, "the task asks again", func() bool {
 					_, answer := in.do(t, http.MethodPost, "/", request(t, "GetTask", map[string]any{"id": id}), "Authorization", "alice")
 					return strings.Contains(answer, id+".a2")
 				})
 			}
-			_, answer = in.do(t, http.MethodPost, "/", request(t, "SendMessage", approve("m2", id, id+".a1")), "Authorization", "alice")
+			_, answer = in.sendAs(t, approve("m2", id, id+".a1"), "Authorization", "alice")
 			if again := strings.Contains(answer, "APPROVAL_CHANGED"); again != tt.again {
 				t.Errorf("asked again: %v, want %v: %s", again, tt.again, answer)
 			}
@@ -448,21 +400,14 @@ func TestReloadTakesARightAway(t *testing.T) {
 	c, file := configured(t, fmt.Sprintf(tools, "alice"))
 	c.Authenticator = byHeader{}
 	in := start(t, c)
-	ask := func(body string) string {
-		_, answer := in.do(t, http.MethodPost, "/", body, "Authorization", "alice")
-		return answer
-	}
-	var sent struct{ Result struct{ Task taskAnswer } }
-	if answer := ask(request(t, "SendMessage", message("m1", "/run {}"))); json.Unmarshal([]byte(answer), &sent) != nil || sent.Result.Task.Status.State != "TASK_STATE_INPUT_REQUIRED" {
+	sent, answer := in.sendAs(t, message("m1", "/run {}"), "Authorization", "alice")
+	if sent.Status.State != "TASK_STATE_INPUT_REQUIRED" {
 		t.Fatalf("the call does not ask: %s", answer)
 	}
 	rewrite(t, file, fmt.Sprintf(tools, "bob"))
-	if err := in.server.Reload(); err != nil {
-		t.Fatal(err)
-	}
-	id := sent.Result.Task.ID
-	answer := ask(request(t, "SendMessage", approve("m2", id, id+".a1")))
-	after := ask(request(t, "GetTask", map[string]any{"id": id}))
+	in.reload(t)
+	_, answer = in.sendAs(t, approve("m2", sent.ID, sent.ID+".a1"), "Authorization", "alice")
+	_, after := in.do(t, http.MethodGet, "/tasks/"+sent.ID, "", "Authorization", "alice")
 	if strings.Contains(answer+after, "artifacts") || !strings.Contains(after, "there is no tool") {
 		t.Errorf("the call ran: %s, %s", answer, after)
 	}
@@ -478,21 +423,12 @@ func TestReloadWhileACallRuns(t *testing.T) {
 `)
 	in := start(t, c)
 	stream := in.follow(t, request(t, "SendStreamingMessage", message("m1", "/run {}")))
-	deadline := time.Now().Add(time.Minute)
-	var list struct{ Tasks []taskAnswer }
-	for {
-		in.rpc(t, "ListTasks", map[string]any{"includeArtifacts": true}, &list)
-		if text, _ := json.Marshal(list); strings.Contains(string(text), "begun") {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the command does not begin")
-		}
-	}
+	until(t, "the command begins", func() bool {
+		_, list := in.get(t, "/tasks?includeArtifacts=true")
+		return strings.Contains(list, "begun")
+	})
 	rewrite(t, file, "tools: []\n")
-	if err := in.server.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	in.reload(t)
 	rewrite(t, gate, "")
 	if lines := strings.Join(stream.end(t), "\n"); !strings.Contains(lines, "old") || !strings.Contains(lines, "COMPLETED") {
 		t.Errorf("the call that ran: %s", lines)
@@ -515,46 +451,5 @@ func TestReloadAfterClose(t *testing.T) {
 	}
 	if err := s.Reload(); err == nil {
 		t.Error("Reload() = nil after Close")
-	}
-}
-
-// For whom an entry is sees its tools and may call them; nobody else does either.
-func TestForSomeCallers(t *testing.T) {
-	t.Parallel()
-	c, _ := configured(t, `tools:
-  - {command: run, description: x, run: [echo, done], approve: false, for: {roles: [ops], callers: [alice]}}
-  - {command: all, description: x, run: [echo, done], approve: false}
-`)
-	c.Authenticator = byHeader{}
-	in := start(t, c)
-	if got := in.skills(t); got != "all" {
-		t.Errorf("the card lists %s", got)
-	}
-	for who, may := range map[string]bool{"alice": true, "carol": true, "bob": false} {
-		_, answer := in.do(t, http.MethodPost, "/", request(t, "SendMessage", message("m-"+who, "/run {}")), "Authorization", who)
-		if ran := strings.Contains(answer, "done"); ran != may {
-			t.Errorf("%s runs it: %v, want %v: %s", who, ran, may, answer)
-		}
-	}
-}
-
-// The demo tools of the file are those of the program.
-func TestDemoOfTheFile(t *testing.T) {
-	t.Parallel()
-	demo, err := builtin.New(builtin.Config{Ledger: "ledger"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tools, err := demo.Tools(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]bool{}
-	for _, tl := range tools {
-		want[tl.Name()] = true
-	}
-	c, _ := configured(t, "tools: [{builtin: demo}]\n")
-	if got := strings.Fields(start(t, c).skills(t)); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(maps.Keys(want))) {
-		t.Errorf("skills: %v", got)
 	}
 }

@@ -104,9 +104,7 @@ func TestWholeTextIsResumed(t *testing.T) {
 		}
 	}
 	resumed(in)
-	if err := in.stop(); err != nil {
-		t.Fatal(err)
-	}
+	in.halt(t)
 	resumed(start(t, config))
 	if len(frames) < 6 || !strings.Contains(frames[len(frames)-2], `"lastChunk":true`) {
 		t.Errorf("the stream is %q; want a task, a status, pieces, the whole text and the end", all)

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,36 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adminServer is a folder in which servers run, one after the other, with this user on
-// their socket.
-type adminServer struct {
-	t            *testing.T
-	data, config string
-}
-
-func newAdminServer(t *testing.T) *adminServer {
+// newAdminSite returns a site with this user on its socket.
+func newAdminSite(t *testing.T) *site {
 	t.Helper()
-	s := &adminServer{t: t, data: t.TempDir(), config: filepath.Join(t.TempDir(), "a2a-server.yaml")}
-	text := fmt.Sprintf("auth: {socket: [{uid: %d, subject: ann, tenant: acme, roles: [admin]}]}\n", os.Getuid())
-	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// start starts a server. Without a point at which it kills itself, it has to listen.
-func (s *adminServer) start(crashAt string) *process {
-	s.t.Helper()
-	p := startProcess(s.t, crashAt, "--data", s.data, "--config", s.config)
-	s.t.Cleanup(func() { p.end(syscall.SIGKILL) })
-	if p.url == "" {
-		s.t.Fatalf("the server does not start: %v\n%s", p.err, p.said())
-	}
-	return p
+	return newSite(t, fmt.Sprintf("auth: {socket: [{uid: %d, subject: ann, tenant: acme, roles: [admin]}]}\n", os.Getuid()))
 }
 
 // run runs a command on the server, and returns its exit code and what it writes.
-func (s *adminServer) run(args ...string) (code int, stdout, stderr string) {
+func (s *site) run(args ...string) (code int, stdout, stderr string) {
 	s.t.Helper()
 	var out, problems bytes.Buffer
 	c := exec.CommandContext(s.t.Context(), binary(s.t), append(args, "--data", s.data)...)
@@ -60,7 +36,7 @@ func (s *adminServer) run(args ...string) (code int, stdout, stderr string) {
 
 // confirm runs a command in a terminal of its own, writes yes when it asks, and returns its
 // exit code and the screen.
-func (s *adminServer) confirm(args ...string) (code int, screen string) {
+func (s *site) confirm(args ...string) (code int, screen string) {
 	s.t.Helper()
 	person, program := terminalOf(s.t)
 	c := exec.CommandContext(s.t.Context(), binary(s.t), append(args, "--data", s.data)...)
@@ -111,39 +87,14 @@ func terminalOf(t *testing.T) (person, program *os.File) {
 	return person, program
 }
 
-// ask makes a call that has to be approved, and returns the id of its approval.
-func (s *adminServer) ask(p *process) string {
-	s.t.Helper()
-	body := `{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"/transfer_money to=bob amount=5"}]}}`
-	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, p.url+"/message:send", strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("A2A-Version", "1.0")
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	answer, err := client.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	_, after, found := strings.Cut(string(text), `"task":{"id":"`)
-	id, _, _ := strings.Cut(after, `"`)
-	if err != nil || !found {
-		s.t.Fatalf("the message is answered with %s %s: %v", answer.Status, text, err)
-	}
-	return id + ".a1"
-}
-
 // A server that is killed when a decision is durable leaves a command that does not know, a
 // socket that nobody answers, and a decision that counts once.
 func TestAdminSocketOfAKilledServer(t *testing.T) {
 	t.Parallel()
-	s := newAdminServer(t)
+	s := newAdminSite(t)
 	socket := filepath.Join(s.data, "admin.sock")
 	p := s.start("task.woken:1")
-	id := s.ask(p)
+	id := p.ask("", "") + ".a1"
 	code, screen := s.confirm("approvals", "approve", id, "--anonymous")
 	if code != 4 || !strings.Contains(screen, "it is not known whether "+id+" was decided") || !strings.Contains(screen, "a2a-server approvals show "+id) {
 		t.Errorf("approve exits with %d:\n%s", code, screen)
@@ -201,9 +152,9 @@ func TestAdminSocketOfAKilledServer(t *testing.T) {
 // does not claim it.
 func TestAdminSocketKilledBefore(t *testing.T) {
 	t.Parallel()
-	s := newAdminServer(t)
+	s := newAdminSite(t)
 	p := s.start("")
-	id := s.ask(p)
+	id := p.ask("", "") + ".a1"
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}

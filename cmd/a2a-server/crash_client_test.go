@@ -199,8 +199,8 @@ func (c *client) stream(ctx context.Context, method string, params object, lastE
 	}
 }
 
-// hasEnded reports whether err says that there is nothing more to follow.
-func hasEnded(err error) bool {
+// hasCode reports whether err is an answer with a code; -32004: there is nothing more to follow.
+func hasCode(err error, code int) bool {
 	var e *rpcError
-	return errors.As(err, &e) && e.Code == -32004
+	return errors.As(err, &e) && e.Code == code
 }

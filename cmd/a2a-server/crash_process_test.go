@@ -76,7 +76,7 @@ func startProcess(t *testing.T, crashAt string, args ...string) *process {
 	t.Helper()
 	all := append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)
 	p := &process{cmd: exec.Command(binary(t), all...), exited: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0 halt_on_error=1")
+	p.cmd.Env = append(os.Environ(), noRaceSleep)
 	if crashAt != "" {
 		p.cmd.Env = append(p.cmd.Env, "A2A_SERVER_CRASH_AT="+crashAt)
 	}

@@ -93,7 +93,7 @@ func (s *scene) play(ctx context.Context, c *client, first bool) error {
 		if n := len(s.frames); n > 0 {
 			last = s.frames[n-1].id
 		}
-		if err = c.stream(ctx, "SubscribeToTask", object{"id": s.id}, last, take); hasEnded(err) && last == "" {
+		if err = c.stream(ctx, "SubscribeToTask", object{"id": s.id}, last, take); hasCode(err, -32004) && last == "" {
 			err = s.look(ctx, c, first)
 		} else if err == nil && s.final == "" {
 			err = errors.New("the stream ended before the task")
@@ -198,7 +198,7 @@ func (s *scene) answer(ctx context.Context, c *client, first bool, now *status) 
 			if err = c.call(ctx, "CancelTask", object{"id": s.id}, &got); err == nil {
 				s.canceled = true
 			}
-			if isCode(err, -32002) {
+			if hasCode(err, -32002) {
 				err = nil // an earlier one was not acknowledged, but done
 			}
 		case s.verb != "":
@@ -209,11 +209,6 @@ func (s *scene) answer(ctx context.Context, c *client, first bool, now *status) 
 		}
 	}
 	return nil
-}
-
-func isCode(err error, code int) bool {
-	var e *rpcError
-	return errors.As(err, &e) && e.Code == code
 }
 
 // decide sends a decision: the same message again as long as it was not acknowledged.

@@ -21,31 +21,66 @@ import (
 	"time"
 )
 
-// keyServer is a server whose callers have API keys.
-type keyServer struct {
+// site is a folder in which servers run, one after the other, with one configuration.
+type site struct {
+	t            *testing.T
+	data, config string
+}
+
+func newSite(t *testing.T, config string) *site {
+	t.Helper()
+	s := &site{t: t, data: t.TempDir(), config: filepath.Join(t.TempDir(), "a2a-server.yaml")}
+	s.configure(config)
+	return s
+}
+
+// configure replaces the configuration.
+func (s *site) configure(text string) {
+	s.t.Helper()
+	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// start starts a server, which has to listen. crashAt may be empty.
+func (s *site) start(crashAt string, flags ...string) *served {
+	s.t.Helper()
+	p := startProcess(s.t, crashAt, append(flags, "--data", s.data, "--config", s.config)...)
+	s.t.Cleanup(func() { p.end(syscall.SIGKILL) })
+	if p.url == "" {
+		s.t.Fatalf("the server does not start: %v\n%s", p.err, p.said())
+	}
+	return &served{p, s.t, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}}
+}
+
+// served is a server that listens.
+type served struct {
 	*process
 	t      *testing.T
-	file   string // of the keys
-	data   string
-	config string
 	client *http.Client
 }
 
-// startKeyServer starts a server with a file of keys that was made before.
-func startKeyServer(t *testing.T, file string) *keyServer {
-	t.Helper()
-	s := &keyServer{t: t, file: file, data: t.TempDir(), config: filepath.Join(t.TempDir(), "a2a-server.yaml")}
-	if err := os.WriteFile(s.config, []byte("auth: {keys: {file: "+strconv.Quote(file)+"}}\n"), 0o600); err != nil {
-		t.Fatal(err)
+// ask makes a task that has to be approved, with a webhook unless it is "", and returns its id.
+func (s *served) ask(key, webhook string) string {
+	s.t.Helper()
+	configuration := "{}"
+	if webhook != "" {
+		configuration = `{"taskPushNotificationConfig":{"id":"hook","url":"` + webhook + `"}}`
 	}
-	s.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
-	s.process = startProcess(t, "", "--data", s.data, "--config", s.config)
-	t.Cleanup(func() { s.end(syscall.SIGKILL) })
-	if s.url == "" {
-		t.Fatalf("the server does not start: %v\n%s", s.err, s.said())
+	resp := s.call(key, `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m`+webhook+`","role":"ROLE_USER","parts":[{"text":"/transfer_money amount=5 to=bob"}]},"configuration":`+configuration+`}}`)
+	var answer struct {
+		Result struct{ Task struct{ ID string } }
 	}
-	return s
+	err := json.NewDecoder(resp.Body).Decode(&answer)
+	_ = resp.Body.Close() // it was read
+	if err != nil || answer.Result.Task.ID == "" {
+		s.t.Fatalf("a send = %d, %v", resp.StatusCode, err)
+	}
+	return answer.Result.Task.ID
 }
+
+// keysIn is the configuration of a server with a file of API keys.
+func keysIn(file string) string { return "auth: {keys: {file: " + strconv.Quote(file) + "}}\n" }
 
 // command runs the program, and returns what it prints to stdout.
 func command(t *testing.T, args ...string) string {
@@ -71,7 +106,7 @@ func output(t *testing.T, c *exec.Cmd) string {
 }
 
 // call sends a request with a key. The caller closes the body.
-func (s *keyServer) call(key, body string) *http.Response {
+func (s *served) call(key, body string) *http.Response {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url, strings.NewReader(body))
 	if err != nil {
@@ -86,7 +121,7 @@ func (s *keyServer) call(key, body string) *http.Response {
 }
 
 // status returns the status of the answer to a caller who lists tasks.
-func (s *keyServer) status(key string) int {
+func (s *served) status(key string) int {
 	s.t.Helper()
 	resp := s.call(key, `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}}`)
 	if err := resp.Body.Close(); err != nil {
@@ -96,18 +131,9 @@ func (s *keyServer) status(key string) int {
 }
 
 // follow opens the stream of a new task that waits for a decision.
-func (s *keyServer) follow(key string) io.ReadCloser {
+func (s *served) follow(key string) io.ReadCloser {
 	s.t.Helper()
-	resp := s.call(key, `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"/transfer_money amount=5 to=bob"}]}}}`)
-	var answer struct {
-		Result struct{ Task struct{ ID string } }
-	}
-	err := json.NewDecoder(resp.Body).Decode(&answer)
-	_ = resp.Body.Close() // it was read
-	if err != nil || answer.Result.Task.ID == "" {
-		s.t.Fatalf("a send = %d, %v", resp.StatusCode, err)
-	}
-	stream := s.call(key, `{"jsonrpc":"2.0","id":2,"method":"SubscribeToTask","params":{"id":"`+answer.Result.Task.ID+`"}}`).Body
+	stream := s.call(key, `{"jsonrpc":"2.0","id":2,"method":"SubscribeToTask","params":{"id":"`+s.ask(key, "")+`"}}`).Body
 	if _, err := io.ReadFull(stream, make([]byte, 10)); err != nil {
 		s.t.Fatalf("the stream begins with %v", err)
 	}
@@ -115,7 +141,7 @@ func (s *keyServer) follow(key string) io.ReadCloser {
 }
 
 // hangup makes the server reload, and waits for what the log says about it the nth time.
-func (s *keyServer) hangup(says string, n int) {
+func (s *served) hangup(says string, n int) {
 	s.t.Helper()
 	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		s.t.Fatal(err)
@@ -124,7 +150,7 @@ func (s *keyServer) hangup(says string, n int) {
 }
 
 // waitFor waits until the log has said something n times.
-func (s *keyServer) waitFor(says string, n int) {
+func (s *served) waitFor(says string, n int) {
 	s.t.Helper()
 	for deadline := time.Now().Add(time.Minute); strings.Count(s.said(), says) < n; {
 		if s.dead() || time.Now().After(deadline) {
@@ -149,7 +175,7 @@ func TestKeysWhileTheServerRuns(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "keys.yaml")
 	alice := command(t, "keys", "add", "alice", "--role", "requester", "--file", file)
-	s := startKeyServer(t, file)
+	s := newSite(t, keysIn(file)).start("")
 	stream := s.follow(alice)
 	defer func() { _ = stream.Close() }() // it was read
 	keys := [5]string{4: alice}
@@ -249,10 +275,11 @@ func TestKeysDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := command(t, "keys", "add", "first", "--role", "requester", "--file", file)
-	s := startKeyServer(t, file)
+	place := newSite(t, keysIn(file))
+	s := place.start("")
 	run := func(commands string) (stdout string) {
 		t.Helper()
-		commands = strings.NewReplacer("/etc/", root+"/etc/", "/var/lib/a2a-server", s.data).Replace(commands)
+		commands = strings.NewReplacer("/etc/", root+"/etc/", "/var/lib/a2a-server", place.data).Replace(commands)
 		c := exec.CommandContext(t.Context(), "sh", "-euc", `systemctl() { [ "$1 $2" = "restart a2a-server" ] && kill -HUP "$SERVER"; }`+"\n"+commands)
 		c.Env = append(os.Environ(), noRaceSleep, "SERVER="+strconv.Itoa(s.cmd.Process.Pid), "PATH="+filepath.Dir(binary(t))+":"+os.Getenv("PATH"))
 		return output(t, c)

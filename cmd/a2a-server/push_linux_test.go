@@ -39,31 +39,16 @@ func TestWebhooksOfARevokedKey(t *testing.T) {
 		defer mu.Unlock()
 		return got[path]
 	}
-	folder := t.TempDir()
-	s := &adminServer{t: t, data: filepath.Join(folder, "data"), config: filepath.Join(folder, "a2a-server.yaml")}
-	file := filepath.Join(folder, "keys.yaml")
+	file := filepath.Join(t.TempDir(), "keys.yaml")
 	keys := map[string]string{}
 	for _, id := range []string{"ci", "cd"} {
 		keys[id] = command(t, "keys", "add", id, "--role", "requester", "--tenant", "acme", "--file", file)
 	}
-	config := fmt.Sprintf("auth: {keys: {file: %q}, socket: [{uid: %d, subject: ann, tenant: acme, roles: [approver, operator]}]}\npush: {enabled: true, allow_http: true, allow_loopback: true}\n", file, os.Getuid())
-	if err := os.WriteFile(s.config, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	s := newSite(t, fmt.Sprintf("auth: {keys: {file: %q}, socket: [{uid: %d, subject: ann, tenant: acme, roles: [approver, operator]}]}\npush: {enabled: true, allow_http: true, allow_loopback: true}\n", file, os.Getuid()))
 	p := s.start("")
-	k := &keyServer{process: p, t: t, file: file, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}}
 	tasks := map[string][]string{}
 	for i, id := range []string{"ci", "ci", "cd"} {
-		resp := k.call(keys[id], fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m%d","role":"ROLE_USER","parts":[{"text":"/transfer_money amount=5 to=bob"}]},"configuration":{"taskPushNotificationConfig":{"id":"hook","url":"%s/%s%d"}}}}`, i, hook.URL, id, i))
-		var answer struct {
-			Result struct{ Task struct{ ID string } }
-		}
-		err := json.NewDecoder(resp.Body).Decode(&answer)
-		_ = resp.Body.Close() // it was read
-		if err != nil || answer.Result.Task.ID == "" {
-			t.Fatalf("a send = %d, %v", resp.StatusCode, err)
-		}
-		tasks[id] = append(tasks[id], answer.Result.Task.ID)
+		tasks[id] = append(tasks[id], p.ask(keys[id], fmt.Sprintf("%s/%s%d", hook.URL, id, i)))
 	}
 	until := func(what string, is func() bool) {
 		t.Helper()
@@ -77,8 +62,8 @@ func TestWebhooksOfARevokedKey(t *testing.T) {
 		return seen("/ci0 asked") > 0 && seen("/ci1 asked") > 0 && seen("/cd2 asked") > 0
 	})
 	command(t, "keys", "revoke", "ci", "--file", file)
-	k.hangup("gates of the configuration were reloaded", 1)
-	if status := k.status(keys["ci"]); status != http.StatusUnauthorized {
+	p.hangup("gates of the configuration were reloaded", 1)
+	if status := p.status(keys["ci"]); status != http.StatusUnauthorized {
 		t.Fatalf("the key that was revoked gets %d", status)
 	}
 	// What it has asked for says so, and what another key has asked for does not.

@@ -21,11 +21,7 @@ func TestSignals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := startProcess(t, "", "--data", t.TempDir(), "--limits-grace", "1h")
-			t.Cleanup(func() { p.end(syscall.SIGKILL) })
-			if p.url == "" {
-				t.Fatalf("the server does not start: %v\n%s", p.err, p.said())
-			}
+			p := newSite(t, "").start("", "--limits-grace", "1h")
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			if len(signals) == 1 {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,16 +27,12 @@ func running(pid int) bool {
 // ended when the program does.
 func TestToolsCallSignals(t *testing.T) {
 	t.Parallel()
-	config := filepath.Join(t.TempDir(), "a2a-server.yaml")
-	text := `tools:
+	config := newSite(t, `tools:
   - command: long
     description: Runs until it is ended, with a child
     run: [/bin/sh, -c, "sleep 600 & echo $! $$; while sleep 0.01; do echo more; done"]
     approve: false
-`
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+`).config
 	interrupt := func(s syscall.Signal) func(*os.Process, *os.File) error {
 		return func(p *os.Process, _ *os.File) error { return p.Signal(s) }
 	}
@@ -68,7 +63,7 @@ func TestToolsCallSignals(t *testing.T) {
 			var stderr bytes.Buffer
 			c := exec.Command(binary(t), "tools", "call", "long", "--config", config, "--data", t.TempDir())
 			c.Stdout, c.Stderr = write, &stderr
-			c.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0 halt_on_error=1")
+			c.Env = append(os.Environ(), noRaceSleep)
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +49,9 @@ func startWithTokens(tb testing.TB, issuer *oidctest.Issuer, more string) *serve
 		"auth:\n  oidc:\n    - {name: corp, issuer: "+issuer.URL+", audiences: ["+oidctest.Audience+"], networks: [127.0.0.1], roles: [requester]}\n"+more)})
 }
 
+// noCredential is a line of a header that proves nothing.
+const noCredential = "X-Nothing: 1"
+
 // door is one way for a caller of a server to say or prove who they are.
 type door struct {
 	name       string
@@ -57,7 +59,6 @@ type door struct {
 	credential func(i int) string // of request i
 	prepare    func(n int)        // before n requests; may be nil
 	task       string             // of this caller
-	cpu, took  []float64          // µs of each request, of each round
 }
 
 // doors are a server without authentication, and those with API keys, with a token that it
@@ -70,8 +71,8 @@ func doors(tb testing.TB) []*door {
 	warm := same("Authorization: Bearer " + issuer.Token(tb, nil))
 	unseen := []string{"Authorization: Bearer " + issuer.Token(tb, map[string]any{"jti": "first"})}
 	all := []*door{
-		{name: "nobody", s: startSpec(tb, spec{Kind: whole, File: dir(tb), Config: configured(tb, "log: {level: warn}\n")}), credential: same("X-Nothing: 1")},
-		{name: "key", s: keys, credential: same(callerHeader + ": " + keys.key("alice"))},
+		{name: "nobody", s: startSpec(tb, spec{Kind: whole, File: dir(tb), Config: configured(tb, "log: {level: warn}\n")}), credential: same(noCredential)},
+		{name: "key", s: keys, credential: same(callerHeader + ": " + keys.keys["alice"])},
 		{name: "token, warm", s: tokens, credential: warm},
 		{name: "token, cold", s: tokens, credential: func(i int) string { return unseen[i] }, prepare: func(n int) {
 			run := time.Now().UnixNano()
@@ -82,20 +83,27 @@ func doors(tb testing.TB) []*door {
 		}},
 	}
 	for _, d := range all {
-		c, err := dial(d.s.addr, time.Minute)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		answer, err := c.with(d.credential(0)).post(request("SendMessage", 1, "echo", `{"text":"hello"}`, ""))
-		if err == nil {
-			d.task, _, err = task(answer)
-		}
-		c.close()
-		if err != nil {
-			tb.Fatalf("%s: %v", d.name, err)
-		}
+		d.task = ownTask(tb, d.s, d.credential(0), request("SendMessage", 1, "echo", `{"text":"hello"}`, ""))
 	}
 	return all
+}
+
+// ownTask makes a task of somebody with a credential, and returns its id.
+func ownTask(tb testing.TB, s *server, credential string, body []byte) (id string) {
+	tb.Helper()
+	c, err := dial(s.addr, runLimit)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer c.close()
+	answer, err := c.with(credential).post(body)
+	if err == nil {
+		id, _, err = task(answer)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return id
 }
 
 // get reads the caller's task.
@@ -111,36 +119,12 @@ func (d *door) get(c *conn, i int) error {
 // figures are what a credential adds to the processor time and to the latency.
 func BenchmarkAuthentication(b *testing.B) {
 	for _, conns := range []int{1, 16} {
-		all := doors(b)
-		for range rounds(b) {
-			for _, d := range all {
-				var last *load
-				b.Run(fmt.Sprintf("get/conns=%d/%s", conns, d.name), func(b *testing.B) {
-					if d.prepare != nil {
-						d.prepare(b.N)
-					}
-					b.ResetTimer()
-					last = drive(b, d.s, conns, b.N, d.get)
-					b.ReportMetric(last.serverCPU.Seconds()*1e6/float64(last.n), "cpu-µs/req")
-					b.ReportMetric(float64(last.quantile(0.5).Nanoseconds())/1e3, "p50-µs")
-				})
-				if last == nil {
-					return // it was left out by -bench, or has failed
-				}
-				d.cpu = append(d.cpu, last.serverCPU.Seconds()*1e6/float64(last.n))
-				d.took = append(d.took, float64(last.quantile(0.5).Nanoseconds())/1e3)
-			}
+		var ways []*way
+		for _, d := range doors(b) {
+			ways = append(ways, &way{name: d.name, s: d.s, prepare: d.prepare, do: d.get})
 		}
-		for _, d := range all {
-			figures.note(fmt.Sprintf("GetTask, %d connections, %s", conns, d.name), "%.1f µs of CPU (%.2f of that without authentication), p50 %.1f µs (%.2f)",
-				middle(d.cpu), middle(d.cpu)/middle(all[0].cpu), middle(d.took), middle(d.took)/middle(all[0].took))
-		}
+		compare(b, fmt.Sprintf("get/conns=%d", conns), conns, 1, ways)
 	}
-}
-
-func middle(figures []float64) float64 {
-	sorted := slices.Sorted(slices.Values(figures))
-	return sorted[len(sorted)/2]
 }
 
 // principals is how many callers BenchmarkPrincipals has.
@@ -233,7 +217,7 @@ func (h *hostile) sends() func(i int) (string, error) {
 				h.pause(100 * time.Millisecond)
 				return "", err
 			}
-			open[i].by(h.s.key(mallory))
+			open[i].by(h.s.keys[mallory])
 		}
 		body, err := open[i].post(request("SendMessage", 1, "echo", `{"text":"hog"}`, ""))
 		if _, refused := errors.AsType[*statusError](err); err != nil && !refused {

@@ -29,9 +29,8 @@ const (
 	ours   kind = "ours"
 	peer   kind = "peer"
 	echoed kind = "echo"
-	batch  kind = "echo-batched" // echo that writes the frames of a stream together
-	filler kind = "filler"       // no server: it fills a file with parked tasks
-	whole  kind = "program"      // ours as the program puts it together
+	filler kind = "filler"  // no server: it fills a file with parked tasks
+	whole  kind = "program" // ours as the program puts it together
 )
 
 // spec is what a server process is told.
@@ -40,12 +39,10 @@ type spec struct {
 	File string // ours and filler: the store; ours without one keeps tasks in memory. program: its data folder
 	// Tasks is how many parked tasks the file is to hold in the end, and IDs the file
 	// that their ids are added to, 16 bytes each.
-	Tasks int
-	IDs   string
-	Limit time.Duration // for the filler
-	// Config is the configuration file of program, which says how callers prove who they are.
-	// Without it the program believes what they say, and there is only the test's word.
-	Config string
+	Tasks  int
+	IDs    string
+	Limit  time.Duration // for the filler
+	Config string        // the configuration file of program
 	// Body is what echo answers to GetTask, as JSON.
 	Body string
 }
@@ -82,7 +79,7 @@ func child(text string) (err error) {
 		return fill(&s)
 	case whole:
 		return program(&s, began)
-	case ours, peer, echoed, batch: // below
+	case ours, peer, echoed: // below
 	}
 	var sv *service
 	switch s.Kind {
@@ -91,8 +88,8 @@ func child(text string) (err error) {
 		sv, err = newOurs(s.File)
 	case peer:
 		sv = newPeer()
-	case echoed, batch:
-		sv = newEcho(s.Kind == batch, s.Body)
+	case echoed:
+		sv = newEcho(s.Body)
 	case filler, whole: // begun above
 	}
 	if err != nil {

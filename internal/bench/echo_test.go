@@ -14,13 +14,12 @@ import (
 // echoServer answers with made-up tasks: what HTTP, JSON and echo cost when there is
 // neither a task nor a store.
 type echoServer struct {
-	batch bool   // the frames of a stream are written together
-	body  []byte // the answer to GetTask
-	hub   *hub
+	body []byte // the answer to GetTask
+	hub  *hub
 }
 
-func newEcho(batch bool, body string) *service {
-	s := &echoServer{batch: batch, body: []byte(body), hub: newHub()}
+func newEcho(body string) *service {
+	s := &echoServer{body: []byte(body), hub: newHub()}
 	e := echo.New()
 	e.POST("/", s.serve)
 	e.GET("/events", s.idle)
@@ -176,26 +175,18 @@ const (
 	taskAtStart = `{"task":{"id":"` + someTask + `","contextId":"` + someContext + `","status":{"state":"TASK_STATE_SUBMITTED","timestamp":"2026-01-01T00:00:00.000Z"}}}`
 )
 
-// stream answers with a task's frames: each flushed, or all together.
-func (s *echoServer) stream(c echo.Context, id json.RawMessage, f flow) error {
+// stream answers with a task's frames, each flushed.
+func (*echoServer) stream(c echo.Context, id json.RawMessage, f flow) error {
 	w := newFrames(c, id)
-	end := func() error {
-		if s.batch {
-			return nil
+	for _, frame := range [][]string{{taskAtStart}, {statusHead, "TASK_STATE_WORKING", statusTail}} {
+		w.add(frame...)
+		if err := w.flush(); err != nil {
+			return err
 		}
-		return w.flush()
-	}
-	w.add(taskAtStart)
-	if err := end(); err != nil {
-		return err
-	}
-	w.add(statusHead, "TASK_STATE_WORKING", statusTail)
-	if err := end(); err != nil {
-		return err
 	}
 	for i := range f.N {
 		w.add(chunkHead, chunkText(i), chunkTail)
-		if err := end(); err != nil {
+		if err := w.flush(); err != nil {
 			return err
 		}
 	}

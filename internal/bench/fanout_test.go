@@ -187,8 +187,6 @@ func BenchmarkFanout(b *testing.B) {
 		{"1,000 subscribers × 200 chunks, burst", crowd{subscribers: 1000, chunks: 200}},
 		{"1,000 subscribers × 200 chunks, burst, one more never reads", crowd{subscribers: 1000, chunks: 200, stalled: true}},
 		{"1,000 subscribers × 200 chunks, one chunk per ms", crowd{subscribers: 1000, chunks: 200, pace: 1}},
-		{"16 subscribers × 20,000 chunks, burst", crowd{subscribers: 16, chunks: 20_000}},
-		{"16 subscribers × 20,000 chunks, burst, one more never reads", crowd{subscribers: 16, chunks: 20_000, stalled: true}},
 	} {
 		takeTurns(b, []kind{ours, echoed}, func(k kind) {
 			b.Run(c.name+"/"+string(k), func(b *testing.B) { c.w.bench(b, c.name, k) })

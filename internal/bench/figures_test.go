@@ -95,6 +95,51 @@ func takeTurns(b *testing.B, servers []kind, f func(k kind)) {
 	}
 }
 
+// way is one of several ways to ask for the same.
+type way struct {
+	name      string
+	s         *server
+	prepare   func(n int) // before n requests; may be nil
+	do        func(c *conn, i int) error
+	cpu, took []float64 // µs, of each round
+}
+
+// compare measures ways to ask for what, each in turn, and notes what they cost beside the
+// first. A request counts for per operations.
+func compare(b *testing.B, what string, conns, per int, ways []*way) {
+	b.Helper()
+	for range rounds(b) {
+		for _, w := range ways {
+			var last *load
+			b.Run(what+"/"+w.name, func(b *testing.B) {
+				if w.prepare != nil {
+					w.prepare(b.N)
+				}
+				b.ResetTimer()
+				last = drive(b, w.s, conns, b.N, w.do)
+				b.ReportMetric(last.serverCPU.Seconds()*1e6/float64(last.n*per), "cpu-µs/op")
+				b.ReportMetric(float64(last.quantile(0.5).Nanoseconds())/1e3, "p50-µs")
+			})
+			if last == nil {
+				return // it was left out by -bench, or has failed
+			}
+			w.cpu = append(w.cpu, last.serverCPU.Seconds()*1e6/float64(last.n*per))
+			w.took = append(w.took, float64(last.quantile(0.5).Nanoseconds())/1e3)
+		}
+	}
+	first := ways[0]
+	for _, w := range ways[1:] {
+		figures.note(what+", "+w.name+" beside "+first.name, "%.1f µs of CPU beside %.1f (%.2f), p50 %.1f µs (%.2f)",
+			middle(w.cpu), middle(first.cpu), middle(w.cpu)/middle(first.cpu), middle(w.took), middle(w.took)/middle(first.took))
+	}
+}
+
+// middle returns the median.
+func middle(figures []float64) float64 {
+	sorted := slices.Sorted(slices.Values(figures))
+	return sorted[len(sorted)/2]
+}
+
 func rounds(tb testing.TB) int {
 	tb.Helper()
 	s := os.Getenv("BENCH_ROUNDS")
@@ -135,7 +180,7 @@ func (t *table) String() string {
 	}
 	for _, r := range t.cases {
 		theirs, bare := r.median(peer), r.median(echoed)
-		for _, k := range []kind{ours, peer, echoed, batch} {
+		for _, k := range []kind{ours, peer, echoed} {
 			if len(r.by[k]) == 0 {
 				continue
 			}

@@ -129,57 +129,15 @@ func BenchmarkGRPC(b *testing.B) {
 	const conns = 16
 	for _, workload := range []string{"get", "stream"} {
 		per := map[string]int{"get": 1, "stream": 100}[workload]
-		rpc := versions()[0]
-		s := startSpec(b, spec{Kind: ours})
-		id := ownTask(b, s, rpc)
+		rpc, s := versions()[0], startSpec(b, spec{Kind: ours})
+		id := ownTask(b, s, noCredential, rpc.send(0, ""))
 		over := dialGRPC(b, s, conns)
-		ways := []struct {
-			name string
-			do   func(c *conn, i int) error
-		}{
-			{"JSON-RPC 1.0", func(c *conn, i int) error { return rpc.do(c.speaking("1.0"), workload, i, id) }},
-			{"gRPC 1.0", func(*conn, int) error { return over.do("1.0", workload, id) }},
-			{"gRPC 0.3", func(*conn, int) error { return over.do("0.3", workload, id) }},
-		}
-		used, took := make([][]float64, len(ways)), make([][]float64, len(ways))
-		for range rounds(b) {
-			for w, way := range ways {
-				var last *load
-				b.Run(workload+"/"+way.name, func(b *testing.B) {
-					last = drive(b, s, conns, b.N, way.do)
-					b.ReportMetric(last.serverCPU.Seconds()*1e6/float64(last.n*per), "cpu-µs/op")
-				})
-				if last == nil {
-					return // it was left out by -bench, or has failed
-				}
-				used[w] = append(used[w], last.serverCPU.Seconds()*1e6/float64(last.n*per))
-				took[w] = append(took[w], float64(last.quantile(0.5).Nanoseconds())/1e3)
-			}
-		}
-		for w, way := range ways[1:] {
-			figures.note(workload+", "+way.name+" beside JSON-RPC", "%.1f µs of CPU beside %.1f (%.2f), p50 %.2f",
-				middle(used[w+1]), middle(used[0]), middle(used[w+1])/middle(used[0]), middle(took[w+1])/middle(took[0]))
-		}
+		compare(b, workload, conns, per, []*way{
+			{name: "JSON-RPC 1.0", s: s, do: func(c *conn, i int) error { return rpc.do(c.speaking("1.0"), workload, i, id) }},
+			{name: "gRPC 1.0", s: s, do: func(*conn, int) error { return over.do("1.0", workload, id) }},
+			{name: "gRPC 0.3", s: s, do: func(*conn, int) error { return over.do("0.3", workload, id) }},
+		})
 	}
-}
-
-// ownTask makes a task and returns its id.
-func ownTask(b *testing.B, s *server, v *spoken) string {
-	b.Helper()
-	c, err := dial(s.addr, runLimit)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer c.close()
-	answer, err := c.post(v.send(0, ""))
-	if err != nil {
-		b.Fatal(err)
-	}
-	id, _, err := task(answer)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return id
 }
 
 // BenchmarkGRPCIdle opens streams of a task that waits, and measures the memory of the server
@@ -211,37 +169,26 @@ func BenchmarkGRPCIdle(b *testing.B) {
 // idleOverGRPC returns by how many KiB a stream of a task makes the memory of a server grow.
 func idleOverGRPC(b *testing.B, s *server, task string, streams, conns int) float64 {
 	b.Helper()
-	s.tell("free")
-	before, err := s.memory()
-	if err != nil {
-		b.Fatal(err)
-	}
-	var all []*grpc.ClientConn
-	defer func() {
-		for _, conn := range all {
-			_ = conn.Close()
+	all := make([]*grpc.ClientConn, conns)
+	grown := s.grown(func() {
+		for i := range streams {
+			if i < conns {
+				var err error
+				if all[i], err = grpc.NewClient(s.hello.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
+					b.Fatal(err)
+				}
+			}
+			stream, err := a2apb.NewA2AServiceClient(all[i%conns]).SubscribeToTask(b.Context(), &a2apb.SubscribeToTaskRequest{Id: task})
+			if err == nil {
+				_, err = stream.Recv()
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
 		}
-	}()
-	for range conns {
-		conn, err := grpc.NewClient(s.hello.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
-		if err != nil {
-			b.Fatal(err)
-		}
-		all = append(all, conn)
+	})
+	for _, conn := range all {
+		_ = conn.Close()
 	}
-	for i := range streams {
-		stream, err := a2apb.NewA2AServiceClient(all[i%conns]).SubscribeToTask(b.Context(), &a2apb.SubscribeToTaskRequest{Id: task})
-		if err == nil {
-			_, err = stream.Recv()
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-	s.tell("free")
-	after, err := s.memory()
-	if err != nil {
-		b.Fatal(err)
-	}
-	return float64(after.anon-before.anon) / 1024 / float64(streams)
+	return grown / float64(streams)
 }

@@ -91,7 +91,7 @@ func honestly(b *testing.B, s *server, d time.Duration) *honest {
 				return
 			}
 			defer func() { c.close() }()
-			c.by(s.key(honestName(i)))
+			c.by(s.keys[honestName(i)])
 			for time.Now().Before(until) {
 				if err := h.round(c); err != nil {
 					// The connection may be in the middle of an answer.
@@ -100,7 +100,7 @@ func honestly(b *testing.B, s *server, d time.Duration) *honest {
 						h.met("dial", 0, err)
 						return
 					}
-					c.by(s.key(honestName(i)))
+					c.by(s.keys[honestName(i)])
 				}
 				time.Sleep(time.Duration(50+rand.IntN(100)) * time.Millisecond)
 			}
@@ -196,7 +196,7 @@ func newHostile(b *testing.B, s *server) *hostile {
 		b.Fatal(err)
 	}
 	defer c.close()
-	c.by(s.key(mallory))
+	c.by(s.keys[mallory])
 	// Four calls of 14 MiB each: what one call may put out is bounded.
 	call := `{"data":{"tool":"stream","args":{"chunks":224,"size":65536}}}`
 	for range 6 {
@@ -325,7 +325,7 @@ func (h *hostile) posts(body []byte) func(int) (string, error) {
 			return "", err
 		}
 		defer c.close()
-		answer, err := c.by(h.s.key(mallory)).post(body)
+		answer, err := c.by(h.s.keys[mallory]).post(body)
 		if err != nil {
 			h.pause(10 * time.Millisecond)
 			return "", err
@@ -368,7 +368,7 @@ func (h *hostile) halves(head string) func(int) (string, error) {
 			case <-closeAt:
 			}
 		}()
-		if _, err := fmt.Fprintf(c, "%s HTTP/1.1\r\nHost: %s\r\n%s: %s\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n", head, h.s.addr, callerHeader, h.s.key(mallory)); err != nil {
+		if _, err := fmt.Fprintf(c, "%s HTTP/1.1\r\nHost: %s\r\n%s: %s\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n", head, h.s.addr, callerHeader, h.s.keys[mallory]); err != nil {
 			return "", err
 		}
 		answer, err := io.ReadAll(c)
@@ -387,7 +387,7 @@ func (h *hostile) unread(i int) (string, error) {
 		return "", err
 	}
 	defer c.close()
-	if err := c.by(h.s.key(mallory)).send(named("GetTask", h.large[i%len(h.large)])); err != nil {
+	if err := c.by(h.s.keys[mallory]).send(named("GetTask", h.large[i%len(h.large)])); err != nil {
 		return "", err
 	}
 	h.pause(15 * time.Second)

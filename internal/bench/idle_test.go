@@ -29,24 +29,17 @@ func BenchmarkIdle(b *testing.B) {
 // idle returns by how many KiB a subscriber makes the memory of a server grow.
 func (w crowd) idle(b *testing.B, s *server) float64 {
 	b.Helper()
-	s.tell("free")
-	before, err := s.memory()
-	if err != nil {
-		b.Fatal(err)
-	}
-	f, err := w.gather(s)
-	if err != nil {
-		b.Fatal(err)
-	}
+	var f *followers
+	grown := s.grown(func() {
+		var err error
+		if f, err = w.gather(s); err != nil {
+			b.Fatal(err)
+		}
+	})
 	defer f.close()
-	s.tell("free")
-	after, err := s.memory()
-	if err != nil {
-		b.Fatal(err)
-	}
 	s.tell("release")
 	if err := f.follow(); err != nil {
 		b.Fatal(err)
 	}
-	return float64(after.anon-before.anon) / 1024 / float64(w.subscribers)
+	return grown / float64(w.subscribers)
 }

@@ -14,6 +14,23 @@ type memory struct {
 	anon int64 // without pages of files
 }
 
+// grown returns by how many KiB the server's memory, without garbage, has grown when open
+// returns.
+func (s *server) grown(open func()) float64 {
+	s.tb.Helper()
+	anon := func() int64 {
+		s.tell("free")
+		m, err := s.memory()
+		if err != nil {
+			s.tb.Fatal(err)
+		}
+		return m.anon
+	}
+	before := anon()
+	open()
+	return float64(anon()-before) / 1024
+}
+
 // memory reads the server's. It needs Linux's /proc.
 func (s *server) memory() (m memory, err error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))

@@ -10,7 +10,6 @@ import (
 
 	a2aserver "a2a-server"
 
-	"a2a-server/auth"
 	"a2a-server/tool"
 	"a2a-server/tool/builtin"
 )
@@ -18,23 +17,13 @@ import (
 // callerHeader names who makes a request to the program under test.
 const callerHeader = "X-Caller"
 
-// program serves as cmd/a2a-server does, with its listener and limits. Without a
-// configuration it believes what callers say of themselves.
+// program serves as cmd/a2a-server does, with its listener and limits.
 func program(s *spec, began time.Time) error {
 	tools, err := builtin.New(builtin.Config{Ledger: filepath.Join(s.File, "ledger.jsonl")})
 	if err != nil {
 		return err
 	}
 	c := a2aserver.Config{File: s.Config, Set: map[string]string{"listen": "127.0.0.1:0", "data": s.File}, Tools: []tool.Toolset{tools}, Log: logger()}
-	if s.Config == "" {
-		c.Authenticator = auth.Func(func(_ context.Context, c *auth.Credentials) (auth.Principal, error) {
-			names := c.Header(callerHeader)
-			if len(names) != 1 {
-				return auth.Principal{}, auth.ErrNone
-			}
-			return auth.Principal{Subject: names[0], Roles: []string{auth.RoleRequester}, Method: "header"}, nil
-		})
-	}
 	a, err := a2aserver.New(c)
 	if err != nil {
 		return fmt.Errorf("put the program together: %w", err)

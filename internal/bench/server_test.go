@@ -19,7 +19,7 @@ type server struct {
 	tb      testing.TB
 	spec    spec
 	addr    string
-	keys    map[string]string // of callers, by name; nil: they say their names
+	keys    map[string]string // of callers, by name
 	pid     int
 	hello   report // its first one
 	cmd     *exec.Cmd
@@ -93,14 +93,6 @@ func startSpec(tb testing.TB, s spec) *server {
 	}
 	srv.addr = srv.hello.Addr
 	return srv
-}
-
-// key returns what a caller puts into the header callerHeader.
-func (s *server) key(caller string) string {
-	if s.keys == nil {
-		return caller
-	}
-	return s.keys[caller]
 }
 
 // gogc is GOGC of our server. It defaults to what the program sets.

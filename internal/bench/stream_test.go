@@ -22,7 +22,7 @@ func stream(c *conn, k kind, i, n int) error {
 func BenchmarkStreams(b *testing.B) {
 	const conns = 16
 	for _, n := range []int{100, 10} {
-		takeTurns(b, []kind{ours, peer, echoed, batch}, func(k kind) {
+		takeTurns(b, []kind{ours, peer, echoed}, func(k kind) {
 			b.Run(fmt.Sprintf("conns=%d/chunks=%d/%s", conns, n, k), func(b *testing.B) {
 				s := start(b, k)
 				b.ResetTimer()

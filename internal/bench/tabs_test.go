@@ -47,20 +47,16 @@ func tabServer(tb testing.TB, path string) *server {
 // openTabs returns by how many KiB a follower of a path makes the memory of a server grow.
 func openTabs(b *testing.B, s *server, path string) float64 {
 	b.Helper()
-	s.tell("free")
-	before, err := s.memory()
-	if err != nil {
-		b.Fatal(err)
+	var all []*conn
+	grown := s.grown(func() {
+		for range tabs {
+			all = append(all, openTab(b, s, path))
+		}
+	})
+	for _, c := range all {
+		c.close()
 	}
-	for range tabs {
-		defer openTab(b, s, path).close() //nolint:gocritic // all of them at the end
-	}
-	s.tell("free")
-	after, err := s.memory()
-	if err != nil {
-		b.Fatal(err)
-	}
-	return float64(after.anon-before.anon) / 1024 / tabs
+	return grown / tabs
 }
 
 // openTab opens a stream and reads its first bytes.
@@ -70,7 +66,7 @@ func openTab(tb testing.TB, s *server, path string) *conn {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := c.by(s.key("alice")).get(path); err != nil {
+	if err := c.by(s.keys["alice"]).get(path); err != nil {
 		c.close()
 		tb.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 type spoken struct {
 	name              string
 	send, stream, get func(i int, task string) []byte
-	cpu, took         map[string][]float64 // µs of each round, by workload
 }
 
 // versions are the same requests in 1.0 and in 0.3.
@@ -30,9 +29,6 @@ func versions() []*spoken {
 	now, old := &spoken{name: "1.0"}, &spoken{name: "0.3"}
 	now.send, now.stream, now.get = rpc("SendMessage", "SendStreamingMessage", "GetTask", `"role":"ROLE_USER","parts":[{"data":%s}]`)
 	old.send, old.stream, old.get = rpc("message/send", "message/stream", "tasks/get", `"kind":"message","role":"user","parts":[{"kind":"data","data":%s}]`)
-	for _, v := range []*spoken{now, old} {
-		v.cpu, v.took = map[string][]float64{}, map[string][]float64{}
-	}
 	return []*spoken{now, old}
 }
 
@@ -64,40 +60,16 @@ func (v *spoken) do(c *conn, workload string, i int, task string) error {
 // cost 1.5 times what 1.0 costs.
 func BenchmarkVersions(b *testing.B) {
 	for _, workload := range []string{"get", "send", "stream"} {
-		both, per := versions(), 1
+		per := 1
 		if workload == "stream" {
 			per = 100
 		}
 		s := startSpec(b, spec{Kind: ours})
-		c, err := dial(s.addr, runLimit)
-		if err != nil {
-			b.Fatal(err)
+		id := ownTask(b, s, noCredential, versions()[0].send(0, ""))
+		var ways []*way
+		for _, v := range versions() {
+			ways = append(ways, &way{name: v.name, s: s, do: func(c *conn, i int) error { return v.do(c.speaking(v.name), workload, i, id) }})
 		}
-		answer, err := c.post(both[0].send(0, ""))
-		c.close()
-		if err != nil {
-			b.Fatal(err)
-		}
-		id, _, err := task(answer)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for range rounds(b) {
-			for _, v := range both {
-				var last *load
-				b.Run(workload+"/"+v.name, func(b *testing.B) {
-					last = drive(b, s, 16, b.N, func(c *conn, i int) error { return v.do(c.speaking(v.name), workload, i, id) })
-					b.ReportMetric(last.serverCPU.Seconds()*1e6/float64(last.n*per), "cpu-µs/op")
-				})
-				if last == nil {
-					return // it was left out by -bench, or has failed
-				}
-				v.cpu[workload] = append(v.cpu[workload], last.serverCPU.Seconds()*1e6/float64(last.n*per))
-				v.took[workload] = append(v.took[workload], float64(last.quantile(0.5).Nanoseconds())/1e3)
-			}
-		}
-		now, old := both[0], both[1]
-		figures.note(workload+", A2A 0.3 beside 1.0", "%.1f µs of CPU beside %.1f (%.2f), p50 %.2f",
-			middle(old.cpu[workload]), middle(now.cpu[workload]), middle(old.cpu[workload])/middle(now.cpu[workload]), middle(old.took[workload])/middle(now.took[workload]))
+		compare(b, workload, 16, per, ways)
 	}
 }

@@ -47,7 +47,7 @@ func protocolRows() []row {
 		{"internal/listener", "counts.take", never("reserved"), "TestOldestMakesRoom", "connections beyond the limit make room for probes"},
 		{"internal/listener", "counts.take", use("share from", "most"), "TestShareOfOneAddress", "one address has a share of the connections"},
 		{"internal/listener", "framing.ambiguous", never("encoding"), ". TestLengthIsSaidOnce", "a request that says twice how long it is is refused"},
-		{"internal/listener", "framing.next", never("f.lost 1#1"), ". TestChunkedBehindAnother", "a chunked request whose header was not seen whole is refused"},
+		{"internal/listener", "framing.next", never("f.lost 1#1"), ". TestLengthIsSaidOnce", "a chunked request whose header was not seen whole is refused"},
 		{"internal/strictjson", "decoder.value", never("MaxValues"), "a2a TestPartsAreCountedFirst", "values are counted before they are decoded"},
 		{"internal/visible", "Invisible", never("blank"), "TestInvisible/blank", "what leaves no mark is shown as what it is"},
 		{"internal/visible", "Invisible", omit("Variation_Selector"), "TestInvisible/variation selectors", "what changes how others are seen is shown as what it is"},
