@@ -107,11 +107,8 @@ func (e *Engine) EachAudit(ctx context.Context, after uint64, yield func(*AuditE
 // commits: call WatchAudit, then Audit, then wait. stop ends the watch and may be called more
 // than once; the channel is never closed.
 func (e *Engine) WatchAudit() (wake <-chan struct{}, stop func()) {
-	return e.audits.Watch(store.System(), auditEntries)
+	return e.audits.Watch(store.System(), struct{}{})
 }
 
-// auditEntries is the kind of the rows that watchers of the audit wait for.
-const auditEntries = "audit"
-
 // audited wakes the watchers of the audit.
-func (e *Engine) audited() { e.audits.Wake(auditEntries, store.System()) }
+func (e *Engine) audited() { e.audits.Wake(struct{}{}, store.System()) }

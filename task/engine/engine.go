@@ -93,7 +93,7 @@ type Engine struct {
 	heavy     heavy
 	sessions  sessions
 	disk      diskWatch
-	audits    store.RowWatchers // of the kind auditEntries
+	audits    store.Watchers[struct{}]
 
 	ctx    context.Context //nolint:containedctx // for everything that outlives a request; ended by Stop
 	cancel context.CancelCauseFunc
