@@ -121,8 +121,8 @@ func (e *Engine) schedule(ctx context.Context) error {
 	for read := true; ctx.Err() == nil && e.ctx.Err() == nil; {
 		if read {
 			switch err := e.doDue(ctx, w); {
-			case err != nil && (ctx.Err() != nil || e.ctx.Err() != nil):
-				return nil // we are stopping
+			case ctx.Err() != nil || e.ctx.Err() != nil:
+				continue // to the end: we are stopping
 			case w.isOver() != nil: // told below
 			case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrDataLoss):
 				e.log.Error().Err(err).Msg("deadlines and timers cannot be read; retrying")
