@@ -203,7 +203,7 @@ func answerOf(resp *http.Response) (answered, error) {
 // fetch makes a request. header are names and values in turn.
 func (in *instance) fetch(t *testing.T, method, path, body string, header ...string) answered {
 	t.Helper()
-	a, err := answerOf(in.open(t, method, path, body, header...))
+	a, err := answerOf(in.open(t, method, path, body, header...)) //nolint:bodyclose // by answerOf
 	if err != nil {
 		t.Fatal(err)
 	}
