@@ -27,7 +27,6 @@ func (s *site) run(args ...string) (code int, stdout, stderr string) {
 	var out, problems bytes.Buffer
 	c := exec.CommandContext(s.t.Context(), binary(s.t), append(args, "--data", s.data)...)
 	c.Stdout, c.Stderr = &out, &problems
-	c.Env = append(os.Environ(), noRaceSleep)
 	if err := c.Run(); err != nil && c.ProcessState == nil {
 		s.t.Fatal(err)
 	}
@@ -41,7 +40,6 @@ func (s *site) confirm(args ...string) (code int, screen string) {
 	person, program := terminalOf(s.t)
 	c := exec.CommandContext(s.t.Context(), binary(s.t), append(args, "--data", s.data)...)
 	c.Stdin, c.Stdout, c.Stderr = program, program, program
-	c.Env = append(os.Environ(), noRaceSleep)
 	if err := c.Start(); err != nil {
 		s.t.Fatal(err)
 	}

@@ -43,12 +43,12 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// binary builds the program, once: with the race detector and with the points.
+// binary builds the program, once, with the points.
 func binary(t *testing.T) string {
 	t.Helper()
 	built.once.Do(func() {
 		built.path = filepath.Join(built.dir, "a2a-server")
-		out, err := exec.Command("go", "build", "-race", "-tags", "crashpoints", "-o", built.path, ".").CombinedOutput()
+		out, err := exec.Command("go", "build", "-tags", "crashpoints", "-o", built.path, ".").CombinedOutput()
 		if err != nil {
 			built.err = fmt.Errorf("go build: %w\n%s", err, out)
 		}
@@ -76,9 +76,8 @@ func startProcess(t *testing.T, crashAt string, args ...string) *process {
 	t.Helper()
 	all := append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)
 	p := &process{cmd: exec.Command(binary(t), all...), exited: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), noRaceSleep)
 	if crashAt != "" {
-		p.cmd.Env = append(p.cmd.Env, "A2A_SERVER_CRASH_AT="+crashAt)
+		p.cmd.Env = append(os.Environ(), "A2A_SERVER_CRASH_AT="+crashAt)
 	}
 	pipe, err := p.cmd.StderrPipe()
 	if err != nil {

@@ -50,7 +50,7 @@ func TestDeployDocument(t *testing.T) {
 		here = append(here, name, mine)
 	}
 	s := openShell(t, folder)
-	s.paste(t, "PATH="+filepath.Dir(binary(t))+":$PATH\nexport '"+noRaceSleep+"' A2A_SERVER_LISTEN=0.0.0.0:${A2A_SERVER_LISTEN##*:} A2A_SERVER_GRPC_LISTEN=0.0.0.0:0\n")
+	s.paste(t, "PATH="+filepath.Dir(binary(t))+":$PATH\nexport A2A_SERVER_LISTEN=0.0.0.0:${A2A_SERVER_LISTEN##*:} A2A_SERVER_GRPC_LISTEN=0.0.0.0:0\n")
 	s.document(t, deployDoc, string(text), strings.NewReplacer(here...), func(commands string) {
 		if strings.Contains(commands, webhook) {
 			wantTold(t, told)
@@ -98,7 +98,7 @@ func TestApprovalsAPIDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := openShell(t, t.TempDir())
-	s.paste(t, "PATH="+filepath.Dir(binary(t))+":$PATH\nexport '"+noRaceSleep+"'\n")
+	s.paste(t, "PATH="+filepath.Dir(binary(t))+":$PATH\n")
 	s.document(t, file, string(text), strings.NewReplacer(), func(string) {})
 }
 

@@ -63,7 +63,6 @@ func TestToolsCallSignals(t *testing.T) {
 			var stderr bytes.Buffer
 			c := exec.Command(binary(t), "tools", "call", "long", "--config", config, "--data", t.TempDir())
 			c.Stdout, c.Stderr = write, &stderr
-			c.Env = append(os.Environ(), noRaceSleep)
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}

@@ -43,7 +43,7 @@ func prepare(t *testing.T) programs {
 	t.Run("prepare", func(t *testing.T) {
 		t.Run("server", func(t *testing.T) {
 			t.Parallel()
-			must(t, root, "go", "build", "-race", "-o", p.server, "./cmd/a2a-server")
+			must(t, root, "go", "build", "-o", p.server, "./cmd/a2a-server")
 			must(t, root, "go", "build", "-o", p.elsewhere, "./examples/elsewhere")
 		})
 		t.Run("command line", func(t *testing.T) {

@@ -22,7 +22,7 @@
 //
 // Clients and the provider are installed by the tests, from locks with the hash of every
 // package: */package-lock.json and python/*/requirements.txt, which python/lock writes. Python
-// packages stay in the cache of the user. The tests need go with a C compiler (the server is
-// built with the race detector), node 20 or newer with npm, Python 3.11 or newer with pip, git
-// and curl; they fail with a clear message if a program is missing.
+// packages stay in the cache of the user. The tests need go, node 20 or newer with
+// npm, Python 3.11 or newer with pip, git and curl; they fail with a clear message if a program
+// is missing.
 package interop

@@ -91,8 +91,7 @@ func start(t *testing.T, program, data string, flags ...string) *server {
 }
 
 // end ends the server by a signal to its process. It must go by itself with exit
-// code 0, which also says that the race detector found nothing, and must have logged
-// no error, but for a disk that is slow.
+// code 0, and must have logged no error, but for a disk that is slow.
 func (s *server) end(t *testing.T) {
 	t.Helper()
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {

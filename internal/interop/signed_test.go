@@ -50,7 +50,7 @@ func TestSignedCards(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "a2a-server")
-	must(t, root, "go", "build", "-race", "-o", program, "./cmd/a2a-server")
+	must(t, root, "go", "build", "-o", program, "./cmd/a2a-server")
 	node := find(t, "node", "install Node.js 20 or newer")
 	js := filepath.Join(dir, "js")
 	installNode(t, find(t, "npm", "install npm, which comes with Node.js"), js, "js/verify.mjs", "js/package.json", "js/package-lock.json", "js/.npmrc")
