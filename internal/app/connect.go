@@ -163,11 +163,8 @@ func localURL(c *config.Config) string {
 	if err != nil || port == "0" {
 		return ""
 	}
-	switch ip := net.ParseIP(host); {
-	case host == "" || ip.Equal(net.IPv4zero):
-		host = "127.0.0.1"
-	case ip.Equal(net.IPv6unspecified):
-		host = "::1"
+	if host == "" || net.ParseIP(host).IsUnspecified() {
+		host = "127.0.0.1" // a server on [::] listens there too
 	}
 	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
 	if c.TLS.Cert != "" {

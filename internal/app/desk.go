@@ -309,7 +309,7 @@ func (d *desk) Decide(ctx context.Context, a *approval.Approval, problem error) 
 	if a.Kind == approval.KindQuestion {
 		return d.question(ctx, a)
 	}
-	answer, err := d.decision(ctx, a.Kind, a.Verbs())
+	answer, err := d.decision(ctx, a.Kind, a.Verbs(), "no")
 	d.rejected = answer.Verb == approval.Reject && a.AskKind == ""
 	return answer, err
 }
@@ -372,21 +372,22 @@ func (d *desk) ask(ctx context.Context, prompt string) (string, error) {
 	return line, err
 }
 
-// choices are the decisions that a person can write, in the order of the prompt: as the prompt
-// has each, and another word for it.
+// choices are the decisions that a person can write, in the order of the prompt: a word for each,
+// which the prompt shows, and another word.
 var choices = []struct {
 	shown, other string
 	verb         approval.Verb
 }{
 	{"y", "yes", approval.Approve},
-	{"N", "no", approval.Reject},
+	{"n", "no", approval.Reject},
 	{"edit", "e", approval.Edit},
 	{"result", "result", approval.Respond},
 	{"reason", "r", approval.Reject},
 }
 
-// decision asks for a decision about a call. A call may always be rejected.
-func (d *desk) decision(ctx context.Context, kind approval.Kind, verbs []approval.Verb) (approval.Answer, error) {
+// decision asks for a decision about a call. A call may always be rejected. An empty line is the
+// word empty; without one, it is asked again.
+func (d *desk) decision(ctx context.Context, kind approval.Kind, verbs []approval.Verb, empty string) (approval.Answer, error) {
 	prompt := "Approve?"
 	if kind == approval.KindOutcome {
 		prompt = "Run it again?"
@@ -394,22 +395,27 @@ func (d *desk) decision(ctx context.Context, kind approval.Kind, verbs []approva
 	verbs = append(slices.Clone(verbs), approval.Reject)
 	var offered []string
 	for _, c := range choices {
-		if slices.Contains(verbs, c.verb) {
+		switch {
+		case !slices.Contains(verbs, c.verb):
+		case c.other == empty:
+			offered = append(offered, strings.ToUpper(c.shown))
+		default:
 			offered = append(offered, c.shown)
 		}
 	}
+	hint := "Write one of the words in brackets" + after("; an empty line is ", empty) + "."
 	for {
 		line, err := d.ask(ctx, prompt+" ["+strings.Join(offered, "/")+"]")
 		if err != nil {
 			return approval.Answer{}, err
 		}
-		word := cmp.Or(strings.ToLower(line), "no")
+		word := cmp.Or(strings.ToLower(line), empty)
 		for _, c := range choices {
-			if (word == strings.ToLower(c.shown) || word == c.other) && slices.Contains(offered, c.shown) {
+			if (word == c.shown || word == c.other) && slices.Contains(verbs, c.verb) {
 				return d.complete(ctx, c.shown, c.verb)
 			}
 		}
-		d.note("Write one of the words in brackets; an empty line is no.")
+		d.note(hint)
 	}
 }
 

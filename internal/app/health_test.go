@@ -41,6 +41,7 @@ func TestHealth(t *testing.T) {
 		"where the file says":        {args: "health --config " + file, stdout: []string{`^ready\n$`}},
 		"where the environment":      {args: "health", env: []string{"A2A_SERVER_LISTEN=" + host}, stdout: []string{`^ready\n$`}},
 		"on every address":           {args: "health", env: []string{"A2A_SERVER_LISTEN=0.0.0.0:" + port, "A2A_SERVER_INSECURE_NO_AUTH=true"}, stdout: []string{`^ready\n$`}},
+		"on every address, IPv6 too": {args: "health", env: []string{"A2A_SERVER_LISTEN=[::]:" + port, "A2A_SERVER_INSECURE_NO_AUTH=true"}, stdout: []string{`^ready\n$`}},
 		"with TLS":                   {args: "health --config " + tlsFile, stdout: []string{`^ready\n$`}},
 		"with TLS of anybody":        {args: "health --url " + encrypted.URL, code: exitFailure, stderr: []string{`is not ready: .*certificate`}},
 		"not ready":                  {args: "health --url " + stopping.URL, code: exitFailure, stderr: []string{`is not ready: 503 Service Unavailable: .*shutting down|is not running`}},

@@ -173,13 +173,15 @@ func TestChat(t *testing.T) {
 	one := open("chat")
 	one.answer("> ", "/echo text=hello")
 	one.answer("> ", "/transfer_money to=bob amount=5")
-	one.answer("Approve? [y/N/edit/reason] ", "edit")
+	one.answer("Approve? [y/n/edit/reason] ", "") // a rejection ends the task, so it takes a word
+	one.expect("Write one of the words in brackets.\n")
+	one.answer("Approve? [y/n/edit/reason] ", "edit")
 	one.answer("All arguments, as a JSON object on one line: ", `{"amount":"much"}`)
 	one.expect("do not fit the tool")
-	one.answer("Approve? [y/N/edit/reason] ", "edit")
+	one.answer("Approve? [y/n/edit/reason] ", "edit")
 	one.answer("All arguments, as a JSON object on one line: ", `{"amount":1,"to":"bob"}`)
 	one.answer("> ", "/transfer_money to=eve amount=5")
-	one.answer("Approve? [y/N/edit/reason] ", "reason")
+	one.answer("Approve? [y/n/edit/reason] ", "reason")
 	one.answer("Why not? ", "too much")
 	one.expect("was canceled: transfer_money (c1.1) was rejected: too much")
 	one.answer("> ", "\x04")
@@ -188,7 +190,7 @@ func TestChat(t *testing.T) {
 	}
 	task, _ := s.ask("to=carl amount=2")
 	back := open("chat", "--task", task[28:])
-	back.answer("Approve? [y/N/edit/reason] ", "y")
+	back.answer("Approve? [y/n/edit/reason] ", "y")
 	back.answer("> ", "\x04")
 	back.ends(0, `"to":"carl"`)
 	if code, stdout, stderr := s.remote(t.TempDir(), strings.NewReader("/echo text=a\n\n/echo text=b\n"), "chat"); code != 0 || stdout != "a\nb\n" {

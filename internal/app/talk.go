@@ -200,7 +200,7 @@ func (t *talk) answer(ctx context.Context, a *client.Approval) (client.Decision,
 		for _, d := range a.Decisions {
 			verbs = append(verbs, approval.Verb(d))
 		}
-		answer, err = t.desk.decision(ctx, approval.Kind(a.Kind), verbs)
+		answer, err = t.desk.decision(ctx, approval.Kind(a.Kind), verbs, "") // a rejection cannot be undone
 	}
 	return client.Decision{
 		Decision: client.DecisionType(answer.Verb), Digest: a.Digest,

@@ -38,6 +38,24 @@ func TestPieces(t *testing.T) {
 	}
 }
 
+// Text is published before the rest of a character that is not complete.
+func TestPieceBeforeCharacter(t *testing.T) {
+	t.Parallel()
+	for _, as := range []commandtool.As{commandtool.Lines, commandtool.Bytes} {
+		c, see := stepwise(t, `printf 'line one\nline two\n\342\202'; seen 1; printf '\254\n\342'`)
+		c.Output.As, c.Timeout = as, 30*time.Second
+		first := ""
+		got := run(t.Context(), build(t, c), nil, see, func(r *tool.Result) {
+			if text, _ := r.Content.(string); first == "" {
+				first = text
+			}
+		})
+		if lines := "line one\nline two\n"; first != lines || got.out != lines+"€\n\ufffd" || got.failed != nil {
+			t.Errorf("as %v: first is %q, then all are %q (%v)", as, first, got.out, got.failed)
+		}
+	}
+}
+
 // The first piece does not wait for more.
 func TestFirstPieceAtOnce(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/text/runes"
-	"golang.org/x/text/transform"
 
 	"a2a-server/internal/child"
 	"a2a-server/tool"
@@ -97,13 +96,17 @@ func (e *execution) begin(ctx context.Context, input []byte) {
 // end: the process says how it ended.
 func (e *execution) read(of int, r io.Reader) {
 	defer e.collector.end(of)
-	r = transform.NewReader(r, runes.ReplaceIllFormed())
-	buffer := make([]byte, 4<<10)
+	repair := runes.ReplaceIllFormed()
+	in := make([]byte, 16<<10)
+	out := make([]byte, 3*len(in)) // U+FFFD has three bytes
+	left := 0                      // bytes of in: the beginning of a character
 	for {
-		n, err := r.Read(buffer)
-		if n > 0 {
-			e.collector.add(of, buffer[:n])
+		n, err := r.Read(in[left:])
+		to, from, _ := repair.Transform(out, in[:left+n], err != nil) // the error says that bytes are left
+		if to > 0 {
+			e.collector.add(of, out[:to])
 		}
+		left = copy(in, in[from:left+n])
 		if err != nil {
 			return
 		}

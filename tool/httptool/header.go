@@ -88,6 +88,9 @@ func expandHeaders(headers []header, args map[string]any, secrets *secrets, to h
 		value := slices.Clone(h.value)
 		for i, p := range value {
 			if !p.secret {
+				if list, _ := args[p.name].([]any); h.name == "Cookie" && p.name != "" && len(list) > 1 {
+					return invalid(p.name, "has more than one element, and a cookie cannot have the commas between them")
+				}
 				continue
 			}
 			secret, err := secrets.get(p.name)

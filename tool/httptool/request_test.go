@@ -94,7 +94,7 @@ func TestRefusedArguments(t *testing.T) {
 	t.Parallel()
 	address, requests := record(t)
 	c := httptool.Config{Method: "DELETE", Client: client(t, httptool.ClientConfig{})}
-	path, mixed, header, list, cookie := c, c, c, c, c
+	path, mixed, header, list, cookie, cookies := c, c, c, c, c, c
 	path.URL = address + "/pets/{x}/toys"
 	mixed.URL = address + "/pets/{x}{y}/toys"
 	mixed.Parameters = properties(map[string]any{"x": map[string]any{}, "y": map[string]any{}}, "x", "y")
@@ -102,6 +102,7 @@ func TestRefusedArguments(t *testing.T) {
 	list.URL, list.Header = address+"/", map[string]string{"X-A": "{x}"}
 	list.Parameters = properties(map[string]any{"x": kind("array")}, "x")
 	cookie.URL, cookie.Header = address+"/", map[string]string{"cookie": "team={x}; v=1"}
+	cookies.URL, cookies.Header, cookies.Parameters = cookie.URL, cookie.Header, list.Parameters
 	anything := path
 	anything.Parameters = properties(map[string]any{"x": map[string]any{}}, "x")
 	tests := []struct {
@@ -121,6 +122,7 @@ func TestRefusedArguments(t *testing.T) {
 		}},
 		{header, []any{"a\r\nX-Admin: 1", "a\nb", "a\rb", "a\x00", "ä", "\u2028", "a\x7f"}},
 		{cookie, []any{"a; admin=1", "a;admin=1", "a,admin=1", "a admin=1", "a\tb", `"a`, `a\b`}},
+		{cookies, []any{[]any{"a", "admin=1"}, []any{"", ""}, []any{"a;admin=1"}, []any{"a,b"}}},
 		{list, []any{[]any{"a\r\nb"}, []any{"a,b"}, []any{nil}, []any{map[string]any{}}, []any{[]any{}}, "x"}},
 		{anything, []any{nil, map[string]any{}, []any{}, []any{""}, []any{"..", ".."}[:1], []any{"a", "../b"}, []any{[]any{"a"}}, 5i}},
 	}
@@ -171,6 +173,19 @@ func TestAllowedArguments(t *testing.T) {
 		if got := <-requests; got.uri != want {
 			t.Errorf("call(%q) sent %s, want %s", value, got.uri, want)
 		}
+	}
+}
+
+// TestCookieOfList tests that a list of one element is the value of a cookie.
+func TestCookieOfList(t *testing.T) {
+	t.Parallel()
+	address, requests := record(t)
+	made := build(t, httptool.Config{Method: "GET", URL: address, Header: map[string]string{"Cookie": "s={x}"}, Parameters: properties(map[string]any{"x": kind("array")}, "x")})
+	if _, err := call(t.Context(), made, map[string]any{"x": []any{"a"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := (<-requests).header.Get("Cookie"); got != "s=a" {
+		t.Errorf("sent the cookie %q", got)
 	}
 }
 

@@ -172,7 +172,35 @@ func parseJSON(raw []byte) (any, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("unexpected second value after the first; remove it: a file has one document")
 	}
-	return v, nil
+	d = json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	return v, unique(d)
+}
+
+// unique reads a value, and refuses duplicate keys, which readers understand differently.
+func unique(d *json.Decoder) error {
+	begin, err := d.Token()
+	if err != nil || begin != json.Delim('{') && begin != json.Delim('[') {
+		return err
+	}
+	keys := map[json.Token]bool{}
+	for d.More() {
+		if begin == json.Delim('{') {
+			key, err := d.Token()
+			if err != nil {
+				return err
+			}
+			if keys[key] {
+				return fmt.Errorf("at byte %d: duplicate key %s; remove the second", d.InputOffset(), visible.Quote(fmt.Sprint(key), 80))
+			}
+			keys[key] = true
+		}
+		if err := unique(d); err != nil {
+			return err
+		}
+	}
+	_, err = d.Token() // the end
+	return err
 }
 
 // parseYAML decodes YAML that has only one meaning.
