@@ -340,7 +340,7 @@ func (d *Draft) goOn(c *call) error {
 
 // complete gives a call its result and publishes it.
 func (d *Draft) complete(c *call, outcome Outcome, result json.RawMessage) error {
-	if result == nil {
+	if result = event.Compact(result); result == nil {
 		result = json.RawMessage("null")
 	}
 	d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.ResultParts(result, d.rules.Limits.Result(), d.rules.Presenter.Imitates), Last: true})

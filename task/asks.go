@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"unicode/utf8"
 
@@ -95,13 +96,20 @@ func (d *Draft) reuse(c *call, asks []ToolQuestion, asked []*approval.Approval) 
 func sameQuestion(a, b *approval.Approval) bool {
 	x, errX := shown(a)
 	y, errY := shown(b)
-	return errX == nil && errY == nil && bytes.Equal(x, y)
+	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
 }
 
-// shown returns the content that identifies a question. It is the same before and after a round
-// trip through the log.
-func shown(a *approval.Approval) ([]byte, error) {
-	return json.Marshal([]any{a.Kind, a.AskKind, a.Hint, a.Args, a.Payload, a.Schema, a.Definition, a.Digest, a.TakesPayload})
+// shown returns the content that identifies a question, decoded: it is the same before and after
+// a round trip through the log, and whatever the order of members.
+func shown(a *approval.Approval) (v any, err error) {
+	raw, err := json.Marshal([]any{a.Kind, a.AskKind, a.Hint, a.Args, a.Payload, a.Schema, a.Definition, a.Digest, a.TakesPayload})
+	if err != nil {
+		return nil, err
+	}
+	decode := json.NewDecoder(bytes.NewReader(raw))
+	decode.UseNumber()
+	err = decode.Decode(&v)
+	return v, err
 }
 
 // resumed folds that a call is entered with the answers so far. Pending approvals remain open.

@@ -120,6 +120,23 @@ func TestOpenQuestionIsNotAskedAgain(t *testing.T) {
 	}
 }
 
+// A payload is the same in any encoding, and differs if one of its values does.
+func TestPayloadInAnotherForm(t *testing.T) {
+	t.Parallel()
+	for again, want := range map[string]string{
+		"{ \"to\": \"\\u003cb>\", \"n\": 9007199254740991 }": id(1),
+		`{"n":9007199254740990,"to":"<b>"}`:                  id(2),
+	} {
+		ask := question("one", "which?")
+		ask.Payload = json.RawMessage(`{"n":9007199254740991,"to":"<b>"}`)
+		k := waker(t, ask)
+		k.wakes()
+		ask.Payload = json.RawMessage(again)
+		k.waits(ask)
+		k.wantPending(want)
+	}
+}
+
 // What the tool does not ask any longer, or asks differently, is superseded in the batch
 // that asks the rest.
 func TestChangedQuestionIsAskedAgain(t *testing.T) {

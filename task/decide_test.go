@@ -411,6 +411,34 @@ func TestWhatADecisionDoes(t *testing.T) {
 	}
 }
 
+// A result that a person supplies is kept as a tool's is: without spaces, and with the escapes of
+// encoding/json. The task can be read and decided about after it.
+func TestResponseInAnyForm(t *testing.T) {
+	t.Parallel()
+	for response, want := range map[string]string{
+		`{"paid": true}`:             `{"paid":true}`,
+		`{"a":"x<y>&"}`:              `{"a":"x\u003cy\u003e\u0026"}`,
+		"{\"a\":\"x\u2028y\u2029\"}": `{"a":"x\u2028y\u2029"}`,
+		"[1,\r\n\t2]":                `[1,2]`,
+	} {
+		k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
+		k.begin(call("pay", 1), call("pay", 2))
+		k.decide(id(1), approval.Approve)
+		k.dies()
+		if err := k.answer(approval.Answer{ID: id(3), Verb: approval.Respond, Response: json.RawMessage(response)}); err != nil {
+			t.Fatal(err)
+		}
+		if got := k.result("c1.1"); !strings.Contains(got, `"result":`+want) {
+			t.Errorf("to respond %s ends the call with %s", response, got)
+		}
+		if shown := string(k.fold().View.AppendTask(nil, task.ViewOptions{})); !strings.Contains(shown, `{"data":`+want+`}`) {
+			t.Errorf("to respond %s: the task is %s, want the result in it", response, shown)
+		}
+		k.decide(id(2), approval.Reject)
+		k.wantPending()
+	}
+}
+
 // The same decision once more changes nothing, in whatever message; another one is in
 // conflict with it.
 func TestDecisionThatIsRepeated(t *testing.T) {

@@ -237,7 +237,7 @@ func (d *Draft) task(state a2a.TaskState) error {
 		return err
 	}
 	start := len(d.buf)
-	metadata := d.rules.Presenter.Metadata()
+	metadata := d.rules.metadata()
 	d.buf = event.AppendTask(d.buf, d.f.View.ids, state, d.now(), metadata)
 	d.public(event.KindTask, start)
 	d.f.View.begin(&event.StatusUpdate{State: state, At: d.now(), Metadata: metadata})
@@ -262,7 +262,7 @@ func (d *Draft) sayWith(state a2a.TaskState, message *a2a.Message, own map[strin
 			return fmt.Errorf("encode status message: %w", err)
 		}
 	}
-	metadata := d.rules.Presenter.Metadata()
+	metadata := d.rules.metadata()
 	if len(own) > 0 {
 		raw, err := json.Marshal(own)
 		if err != nil {

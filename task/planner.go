@@ -167,8 +167,8 @@ type Presenter interface {
 	// any, the message is nothing else; an *approval.Error means that it tries to be.
 	Cancels(message *a2a.Message) ([]string, error)
 
-	// Metadata returns the metadata of every task and of every status update: a compact
-	// JSON object, always the same. Nil means none.
+	// Metadata returns the metadata of every task and of every status update: a JSON object,
+	// always the same. Nil means none.
 	Metadata() json.RawMessage
 
 	// Imitates reports whether clients could take a data part with this JSON for a question or

@@ -62,7 +62,7 @@ func (r *Rules) Progress(p Publisher, now time.Time, call, name, job string, at 
 	if err != nil {
 		return Chunk{}, fmt.Errorf("encode progress: %w", err)
 	}
-	metadata := mergeMetadata(r.Presenter.Metadata(), raw)
+	metadata := mergeMetadata(r.metadata(), raw)
 	data := event.AppendStatusUpdate(nil, p.ids, a2a.TaskStateWorking, store.MillisOf(now), nil /* message */, metadata)
 	return Chunk{Event: store.Event{Kind: event.KindProgress, Public: true, Time: store.MillisOf(now), Data: data}, progress: metadata}, nil
 }

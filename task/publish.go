@@ -47,8 +47,9 @@ func (p Publisher) Chunk(now time.Time, call, tool string, piece Piece) (Chunk, 
 	}
 	metadata := unmarked(piece.Metadata)
 	if piece.Error != "" {
-		with := map[string]any{ErrorKey: piece.Error}
+		with := map[string]any{}
 		maps.Copy(with, metadata)
+		with[ErrorKey] = piece.Error
 		metadata = with
 	}
 	var err error

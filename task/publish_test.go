@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -105,6 +106,30 @@ func content(t testing.TB, v any) task.Content {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// The error of a piece is its own, whatever the metadata that its tool has given it.
+func TestErrorOfAPieceWins(t *testing.T) {
+	t.Parallel()
+	k := newDesk(t, nil, &fake{name: "run"})
+	k.begin(task.PlannedCall{Tool: "run"})
+	p := k.fold().Publisher(presents, 1<<20)
+	for name, metadata := range map[string]map[string]any{
+		"none":                nil,
+		"an error of its own": {"n": 1, task.ErrorKey: "all is well"},
+	} {
+		before := maps.Clone(metadata)
+		c, err := p.Chunk(k.now, "c1.1", "run", task.Piece{Content: content(t, "one"), First: true, Error: "half is missing", Metadata: metadata})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := `"` + task.ErrorKey + `":"half is missing"`; !strings.Contains(string(c.Event.Data), want) {
+			t.Errorf("%s: the event is %s, want %s in it", name, c.Event.Data, want)
+		}
+		if diff := cmp.Diff(before, metadata); diff != "" {
+			t.Errorf("%s: the metadata of the tool has changed:\n%s", name, diff)
+		}
+	}
 }
 
 // What a run has published last is put again if the batch with it conflicts: it is then

@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -103,6 +104,9 @@ func (r *Rules) report(t Problem) {
 func (r *Rules) message(text string) *a2a.Message {
 	return &a2a.Message{ID: r.NewID(), Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{a2a.NewTextPart(text)}}
 }
+
+// metadata returns the metadata of every task and status update as it is stored.
+func (r *Rules) metadata() json.RawMessage { return event.Compact(r.Presenter.Metadata()) }
 
 // Input is something that happens to a task. It writes its immediate consequences into a
 // draft; [Draft.Advance] decides the rest.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"a2a-server/internal/privatefile"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -257,6 +259,23 @@ func TestDamagedWhileRunning(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A new file is taken while another process holds the lock of the folder: a request does not wait
+// for it.
+func TestReloadDoesNotWait(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	k := w.open()
+	m := k.MAC(PageTokens)
+	tag := m.Tag(data)
+	w.rotate()
+	defer must(privatefile.Lock(w.folder))()
+	w.pass(noticing)
+	if bytes.Equal(m.Tag(data), tag) || !m.Verify(data, tag) {
+		t.Errorf("the new key is not in use: %s", w.log.String())
+	}
+	need(k.Reload())
 }
 
 func TestRefusedAtTheStart(t *testing.T) {

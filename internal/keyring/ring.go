@@ -91,7 +91,8 @@ func (r *ring) load(first bool) error {
 }
 
 // reload takes the keys of a file that has changed, and removes keys that have ended from
-// it. Unless always is true, the error is returned once for each change.
+// it; only for that it takes the lock, since requests wait for it. Unless always is true, the
+// error is returned once for each change.
 func (r *ring) reload(always bool) error {
 	if r.cfg.Folder == "" {
 		return nil
@@ -115,7 +116,21 @@ func (r *ring) reload(always bool) error {
 	if r.seen != nil && sameFile(r.seen, info) && !always {
 		return nil
 	}
-	return r.load(false /* first */)
+	// Before it is read: a replacement in between is seen the next time.
+	r.seen = info
+	if err := tighten(name, r.cfg.Log); err != nil {
+		return err
+	}
+	keys, err := read(r.cfg.Folder, r.purpose)
+	if err != nil {
+		return err
+	}
+	left := without(keys, now)
+	r.keys.Store(&left)
+	if len(left) < len(keys) {
+		return r.load(false /* first */)
+	}
+	return nil
 }
 
 func sameFile(a, b fs.FileInfo) bool {
