@@ -30,13 +30,13 @@ NESTED  := $(INTEROP) $(INTEROP)/adkgo $(INTEROP)/openapi deploy
 REPLACING := $(INTEROP)/openapi
 
 # What `make check` does, in this order; each part is a target of its own.
-CHECKS := needs format lint modules generated cross test interop browser operate
+CHECKS := needs format lint modules generated cross test brief interop browser operate
 
 # What its parts run beside Go, make and a C compiler.
 NEEDS := bash caddy chromium curl git nginx node npm openssl python3 strace systemd-analyze
 
 .DEFAULT_GOAL := test
-.PHONY: help build test fast check needs format lint modules generated cross race plain interop browser mcp operate bench faults mutate sim vuln newest sbom tools
+.PHONY: help build test fast check needs format lint modules generated cross race plain brief interop browser mcp operate bench faults mutate sim vuln newest sbom tools
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -45,7 +45,7 @@ build: ## compile every package; programs go to ./bin
 	go build ./...
 	GOBIN=$(BIN) go install ./cmd/...
 
-test: ## every test of this module: needs Go and a C compiler; a test that needs more is skipped, and check has it
+test: ## the tests: they need Go and a C compiler; check has those that need more, and the faults
 	@$(MAKE) --no-print-directory -j2 race plain
 
 # At its end a program with the race detector would wait a second for reports.
@@ -57,8 +57,6 @@ race: # The tests with the race detector.
 plain: # The tests without it.
 	go test -count=1 -timeout 20m -ldflags=-w $(filter-out ./internal/faults,$(RACELESS)) ./approval/api
 	go test -count=1 -timeout 20m -ldflags=-w -run '$(RACELESS_TESTS)' $(RACELESS_PARTS)
-	@tally=$$(mktemp) && trap 'rm -f "$$tally"' EXIT && \
-	go test -count=1 -parallel 6 ./internal/faults -faults.tally "$$tally"; rc=$$?; cat "$$tally"; exit $$rc
 
 fast: ## while you work: the tests of contracts, rules and protocol, without the race detector
 	go test -count=1 $(FAST)
@@ -70,6 +68,10 @@ interop: ## third-party clients, installed for it; RUN='TestEndToEnd/(prepare|cu
 browser: ## the pages in chromium, against the program; RUN='regexp' for some
 	go build -o $(BIN)/ ./cmd/a2a-server
 	cd internal/browser && npm ci --prefer-offline --ignore-scripts --no-fund --no-audit && A2A_SERVER=$(BIN)/a2a-server npx --no-install playwright test $(if $(RUN),-g '$(RUN)')
+
+brief: ## the faults of disk, process and clock, in their short form
+	@tally=$$(mktemp) && trap 'rm -f "$$tally"' EXIT && \
+	go test -count=1 -parallel 6 ./internal/faults -faults.tally "$$tally"; rc=$$?; cat "$$tally"; exit $$rc
 
 mcp: ## MCP servers of npm and PyPI, installed for it: their tools are listed and called; needs chromium
 	cd $(INTEROP) && go test -count=1 -timeout 20m -run '^TestMCPServers$$' . -mcp.all
