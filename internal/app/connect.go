@@ -221,7 +221,7 @@ func (s *server) explain(err error) error {
 	case errors.Is(err, fs.ErrPermission) && s.at.Socket != "":
 		return fmt.Errorf("no permission to open %s: run the command as a user in auth.socket with access by admin.mode and admin.group, or as root", at)
 	case errors.Is(err, syscall.ECONNREFUSED) && s.at.local:
-		return fmt.Errorf("no server listens on %s: start it with 'a2a-server serve', or name another with --url, --context or --data", at)
+		return fmt.Errorf("no server listens on %s: start it with 'a2a-server serve'. If it was started with --listen, name its URL with --url or a context", at)
 	}
 	return fmt.Errorf("ask the server at %s: %w", at, err)
 }

@@ -59,7 +59,7 @@ func (p *program) approvalsDecide(of client.DecisionType) *cobra.Command {
 			return err
 		}
 		if !given.sure {
-			if err := p.needsPerson("add --yes and --digest"); err != nil {
+			if err := p.needsPerson("add --yes and the --digest that 'a2a-server approvals show' prints"); err != nil {
 				return err
 			}
 		}

@@ -142,7 +142,7 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 		t.desk.note(waiting + ": " + visible.Text(d.May.WhyNot))
 		return nil
 	case !t.desk.person:
-		return &exitError{exitRefused, fmt.Sprintf("the task %s waits for the approval %s of %s, and there is no terminal to ask on\n'a2a-server approvals show %s' shows it", t.task, visible.Line(a.ID), visible.Line(a.Tool), short(a.ID))}
+		return &exitError{exitRefused, fmt.Sprintf("the task %s waits for the approval %s of %s, and there is no terminal to ask on\nShow it with 'a2a-server approvals show %[4]s', and decide with 'a2a-server approvals approve %[4]s'", t.task, visible.Line(a.ID), visible.Line(a.Tool), short(a.ID))}
 	}
 	t.desk.approval(d)
 	for {

@@ -159,10 +159,28 @@ func byName[V any](n strictyaml.Node, what, example string, valid *regexp.Regexp
 	return all
 }
 
+// schemaKeywords are the keywords of JSON Schema 2020-12, and open and mayBeMissing of a file.
+var schemaKeywords = strings.Fields(`type description title default enum const pattern format
+	minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf
+	items prefixItems contains minItems maxItems uniqueItems minContains maxContains unevaluatedItems
+	properties required patternProperties additionalProperties propertyNames minProperties maxProperties
+	unevaluatedProperties dependentRequired dependentSchemas allOf anyOf oneOf not if then else
+	examples deprecated readOnly writeOnly contentEncoding contentMediaType contentSchema
+	$id $schema $ref $anchor $dynamicRef $dynamicAnchor $vocabulary $comment $defs definitions
+	open mayBeMissing`)
+
+// schemas reads the JSON Schemas of arguments. An unknown keyword is refused, since a misspelled
+// pattern would check nothing; names that begin with x- are free.
 func schemas(_ *loader, n strictyaml.Node) map[string]any {
 	return byName(n, "JSON Schemas", "service: {type: string}", argumentNames, func(n strictyaml.Node) any {
 		switch text, is := n.Scalar(); {
 		case n.IsMapping():
+			keywords, _ := n.Members("keywords", "")
+			for _, k := range keywords {
+				if !slices.Contains(schemaKeywords, k.Name) && !strings.HasPrefix(k.Name, "x-") {
+					k.Unknown(schemaKeywords)
+				}
+			}
 			return n.JSON()
 		case is && (text == "true" || text == "false") && !n.IsText():
 			n.Add("%s as a schema accepts everything or nothing; write the type of the argument, as in {type: string}", text)
