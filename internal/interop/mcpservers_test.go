@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,8 +29,6 @@ type mcpServer struct {
 	entry string // the rest of its entry of tools
 	// calls are made one after the other. One that asks is approved.
 	calls []mcpCall
-	// unfit are the tools that it lists and that are not offered.
-	unfit []string
 }
 
 type mcpCall struct {
@@ -81,24 +78,19 @@ func testMCPServers(t *testing.T, program string, servers []mcpServer) {
 	defer cancel()
 	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) {
-			var tools, unfit []string
+			var tools []string
 			for _, one := range listed.Tools {
 				if one.Origin.Entry == s.name {
 					tools = append(tools, one.Name)
 				}
 			}
 			for _, p := range listed.Problems {
-				if p.Origin.Entry != s.name {
-					continue
-				}
-				if i := slices.IndexFunc(s.unfit, func(name string) bool { return strings.Contains(p.Problem, `tool "`+name+`"`) }); i >= 0 {
-					unfit = append(unfit, s.unfit[i])
-				} else {
+				if p.Origin.Entry == s.name {
 					t.Errorf("a problem is %s", p.Problem)
 				}
 			}
-			if len(tools) == 0 || len(unfit) != len(s.unfit) {
-				t.Errorf("its tools are %s, and %s are not offered, want %s", tools, unfit, s.unfit)
+			if len(tools) == 0 {
+				t.Error("it offers no tools")
 			}
 			for _, one := range s.calls {
 				end := send(ctx, t, c, call(s.name+"_"+one.tool, one.args))
@@ -136,11 +128,9 @@ func everything(t *testing.T, dir string) []mcpServer {
 		{tool: "echo", args: map[string]any{"message": "here"}, want: "here"},
 		{tool: "get-sum", args: map[string]any{"a": 2, "b": 40}, asks: true, want: "42"},
 	}
-	// It runs only as a task of MCP, which is not spoken here.
-	unfit := []string{"simulate-research-query"}
 	return []mcpServer{
-		{"everything", fmt.Sprintf("command: [node, %s]\napprove: [get-sum]", script), calls, unfit},
-		{"everything-http", fmt.Sprintf("url: %s\nnetworks: [127.0.0.1]\napprove: [get-sum]", everythingHTTP(t, script)), calls, unfit},
+		{"everything", fmt.Sprintf("command: [node, %s]\napprove: [get-sum]", script), calls},
+		{"everything-http", fmt.Sprintf("url: %s\nnetworks: [127.0.0.1]\napprove: [get-sum]", everythingHTTP(t, script)), calls},
 	}
 }
 
@@ -196,7 +186,7 @@ func gitServer(t *testing.T, interpreter string) mcpServer {
 		{tool: "git_log", args: map[string]any{"repo_path": dir}, want: "The first commit"},
 		{tool: "git_create_branch", args: map[string]any{"repo_path": dir, "branch_name": "next"}, asks: true, want: "next"},
 		{tool: "git_branch", args: map[string]any{"repo_path": dir, "branch_type": "local"}, want: "next"},
-	}, nil}
+	}}
 }
 
 // testOthersMCP is the part of TestMCPServers that is in every run.
@@ -233,18 +223,18 @@ func TestMCPServers(t *testing.T) {
 		mcpServer{"filesystem", fmt.Sprintf("command: [node, %s, %s]\napprove: [write_file]", in(example, "@modelcontextprotocol/server-filesystem/dist/index.js"), files), []mcpCall{
 			{tool: "write_file", args: map[string]any{"path": filepath.Join(files, "note.txt"), "content": "Hello"}, asks: true, want: "note.txt"},
 			{tool: "read_text_file", args: map[string]any{"path": filepath.Join(files, "note.txt")}, want: "Hello"},
-		}, nil},
+		}},
 		mcpServer{"memory", fmt.Sprintf("command: [node, %s]\nenv: {MEMORY_FILE_PATH: %s}\napprove: [create_entities]", in(modules, "@modelcontextprotocol/server-memory/dist/index.js"), filepath.Join(dir, "memory.jsonl")), []mcpCall{
 			{tool: "create_entities", args: map[string]any{"entities": []any{map[string]any{"name": "Ann", "entityType": "person", "observations": []any{"pays"}}}}, asks: true, want: "Ann"},
 			{tool: "read_graph", args: map[string]any{}, want: "pays"},
-		}, nil},
+		}},
 		mcpServer{"time", fmt.Sprintf("command: [%s, -m, mcp_server_time]", interpreter), []mcpCall{
 			{tool: "get_current_time", args: map[string]any{"timezone": "Europe/Paris"}, asks: true, want: "Europe/Paris"},
-		}, nil},
+		}},
 		mcpServer{"playwright", fmt.Sprintf("command: [node, %s, --headless, --isolated, --no-sandbox, --executable-path, %s, --output-dir, %s]\ndir: %s\napprove: [browser_navigate]",
 			in(modules, "@playwright/mcp/cli.js"), chromium, filepath.Join(dir, "browser"), dir), []mcpCall{
 			{tool: "browser_navigate", args: map[string]any{"url": page.URL}, asks: true, want: "A page of ours"},
 			{tool: "browser_snapshot", args: map[string]any{}, want: "Hello"},
-		}, nil},
+		}},
 	))
 }
