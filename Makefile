@@ -10,8 +10,8 @@ LINT := $(BIN)/golangci-lint
 # Tests run fresh: a cached result does not see a changed document or program.
 TESTFLAGS ?= -race -count=1 -timeout 20m
 
-# The race detector makes these many times slower and finds nothing in them: packages that run one
-# goroutine at a time or watch other programs, and tests that damage a file or fill a log.
+# The race detector makes these many times slower: packages that run one goroutine at a time or watch
+# other programs, and tests that damage a file, fill a log, or send a thousand hostile requests.
 RACELESS       := ./task/engine/sim ./internal/deptest ./internal/faults ./internal/heap ./internal/kinds ./internal/mutate
 RACELESS_TESTS := ^Test(SuiteSmall|DamagedStructure|DamagedIndex|ReadsAsBbolt|SmallBuckets|PowerLoss|FullLog.*|LargeTask|SnapshotsDoNotOutweighEvents|ExtensionsAreBounded|Attacks|Forged.*|HostileWebhooks)$$|^TestSuite$$/^(append|fold|model|refused|replay)$$
 RACELESS_PARTS := . ./task/engine ./store/boltstore
@@ -82,7 +82,7 @@ operate: ## the files of deploy/ and the commands of docs/operations.md, run; ne
 needs: ## what check lacks on this machine
 	@lacks=$$(for name in $(NEEDS); do PATH=$$PATH:/usr/sbin command -v $$name >/dev/null || printf ' %s' $$name; done); \
 	[ "$$(id -u)" = 0 ] || lacks="$$lacks root"; \
-	[ -z "$$lacks" ] || { printf 'check lacks:%s\nInstall it (.ci/run does, on Debian), or run `make test`, which needs Go and a C compiler.\n' "$$lacks" >&2; exit 1; }
+	[ -z "$$lacks" ] || { printf 'check lacks:%s\nInstall what is missing (.ci/run does, on Debian; deploy/ is tested as root), or run `make test`, which needs Go and a C compiler.\n' "$$lacks" >&2; exit 1; }
 
 check: ## what CI runs: format, lint, modules, generated files, test, clients, pages, deployment, with the time of each
 	@times=; for part in $(CHECKS); do \

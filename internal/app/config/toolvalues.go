@@ -175,13 +175,15 @@ func schemas(_ *loader, n strictyaml.Node) map[string]any {
 	return byName(n, "JSON Schemas", "service: {type: string}", argumentNames, func(n strictyaml.Node) any {
 		switch text, is := n.Scalar(); {
 		case n.IsMapping():
-			keywords, _ := n.Members("keywords", "")
+			schema := map[string]any{}
+			keywords, _ := n.Members("", "")
 			for _, k := range keywords {
 				if !slices.Contains(schemaKeywords, k.Name) && !strings.HasPrefix(k.Name, "x-") {
 					k.Unknown(schemaKeywords)
 				}
+				schema[k.Name] = k.Value.JSON()
 			}
-			return n.JSON()
+			return schema
 		case is && (text == "true" || text == "false") && !n.IsText():
 			n.Add("%s as a schema accepts everything or nothing; write the type of the argument, as in {type: string}", text)
 		default:
