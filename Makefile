@@ -10,9 +10,10 @@ LINT := $(BIN)/golangci-lint
 # Tests run fresh: a cached result does not see a changed document or program.
 TESTFLAGS ?= -race -count=1 -timeout 20m
 
-# The race detector makes these many times slower: packages that run one goroutine at a time or watch
-# other programs, and tests that damage a file, fill a log, or send a thousand hostile requests.
-RACELESS       := ./task/engine/sim ./internal/deptest ./internal/faults ./internal/heap ./internal/kinds ./internal/mutate
+# The race detector makes these many times slower: packages that start no goroutine or run one at a
+# time, that watch other programs, and tests that damage a file, fill a log, or send a thousand hostile requests.
+RACELESS       := ./a2a/v03 ./approval ./internal/app/config ./internal/deptest ./internal/faults ./internal/heap ./internal/kinds ./internal/mutate \
+                  ./internal/strictjson ./internal/visible ./task ./task/engine/sim ./task/internal/event ./task/planner/script
 RACELESS_TESTS := ^Test(SuiteSmall|DamagedStructure|DamagedIndex|ReadsAsBbolt|SmallBuckets|PowerLoss|FullLog.*|LargeTask|SnapshotsDoNotOutweighEvents|ExtensionsAreBounded|Attacks|Forged.*|HostileWebhooks)$$|^TestSuite$$/^(append|fold|model|refused|replay)$$
 RACELESS_PARTS := . ./task/engine ./store/boltstore
 
@@ -129,7 +130,7 @@ bench: ## every benchmark, about a quarter of an hour; BENCH='regexp' for some, 
 
 # The first seed is random, and printed. A failure prints its seed and what is left of it, which
 # it also keeps as a file in testdata, for the tests to replay; SIMFLAGS='-sim.from N -sim.seeds 1'
-# plays it again. The tests play 5,000 fixed seeds, without the race detector: it is one goroutine
+# plays it again. The tests play 2,500 fixed seeds, without the race detector: it is one goroutine
 # at a time.
 sim: ## 100,000 runs of the engine in simulation, each with its own faults; SIMFLAGS for others
 	go test -count=1 -timeout 60m ./task/engine/sim -run '^TestSeeds$$' -v -sim.from random $(or $(SIMFLAGS),-sim.seeds 100000 -sim.complete)

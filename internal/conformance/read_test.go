@@ -150,7 +150,7 @@ func readStatus(o object) (state, at string, m *message) {
 		m = readMessage(o.object("message"))
 	}
 	o.end()
-	return state, at, m
+	return state, strings.Replace(at, ".000Z", "Z", 1), m // ProtoJSON leaves out what is zero
 }
 
 // state returns the name of a state, such as input-required.

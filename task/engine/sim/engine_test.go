@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	seeds    = flag.Uint64("sim.seeds", 5000, "how many seeds to play")
+	seeds    = flag.Uint64("sim.seeds", 2500, "how many seeds to play")
 	from     = flag.String("sim.from", "", "the first of them, or random; what fails is then kept in testdata. Defaults to 0")
 	tape     = flag.String("sim.tape", "", "a tape to play instead, as a failure prints it")
 	complete = flag.Bool("sim.complete", false, "fail when something never came up")
@@ -39,7 +39,7 @@ func points(t *testing.T) (all []string) {
 }
 
 // enough is how many seeds pass every point.
-const enough = 5000
+const enough = 2500
 
 func newEngine(cfg engine.Config, p *sim.Process) (*engine.Engine, error) {
 	cfg.Host = p
