@@ -63,13 +63,13 @@ func (s *Server) makeGRPC(protocol *a2a.Server) {
 	}
 	s.grpc.rpc = protocol.GRPC(a2a.GRPCConfig{
 		TLS: encrypted, Guard: guard, HTTP: at, ReadTimeout: s.config.Limits.ReadTimeout, Header: s.limits.Header,
-		Reflection: s.config.GRPC.Reflection, Ready: s.health.ready, Admit: s.admitCall,
+		Reflection: s.config.GRPC.Reflection, Ready: s.health.Ready, Admit: s.admitCall,
 	})
 }
 
 // admitCall counts a call of gRPC as a request.
 func (s *Server) admitCall() (leave func(), err error) {
-	if s.health.phase.Load() != serving {
+	if !s.health.Serves() {
 		return nil, errors.New("the server is not running: try again later")
 	}
 	leave = func() { s.requests.Add(-1) }

@@ -44,8 +44,8 @@ func (s *Server) newServer(h http.Handler) *http.Server {
 // routes returns the handler of all requests: the protocol's routes at the root, the approvals
 // API and the pages below their paths, plus the probes.
 func (s *Server) routes(protocol *a2a.Server, approvals, pages http.Handler, probes httpd.Guard) http.Handler {
-	live := probes.Wrap(http.HandlerFunc(s.health.serveLive), a2a.WriteRefusal)
-	ready := probes.Wrap(http.HandlerFunc(s.health.serveReady), a2a.WriteRefusal)
+	live := probes.Wrap(http.HandlerFunc(s.health.ServeLive), a2a.WriteRefusal)
+	ready := probes.Wrap(http.HandlerFunc(s.health.ServeReady), a2a.WriteRefusal)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := listener.Of(r)
 		if c != nil {
@@ -96,7 +96,7 @@ func (s *Server) admit(protocol *a2a.Server, h http.Handler, w http.ResponseWrit
 func (s *Server) shutServer(ctx context.Context) error {
 	err := s.server.Shutdown(ctx)
 	select {
-	case <-s.mounted.idle:
+	case <-s.mounted.Idle():
 	case <-ctx.Done():
 		s.log.Warn().Msg("requests to the handler are abandoned, because their clients neither send nor read")
 	}

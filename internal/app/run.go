@@ -8,6 +8,7 @@ import (
 
 	a2aserver "a2a-server"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/app/toolcall"
 	"a2a-server/internal/visible"
 )
 
@@ -63,7 +64,7 @@ func codeOf(err error) int {
 		return exit.code
 	}
 	_, wrong := errors.AsType[*config.Error](err)
-	_, call := errors.AsType[*a2aserver.CallError](err)
+	_, call := errors.AsType[*toolcall.Error](err)
 	if wrong || call || errors.Is(err, a2aserver.ErrConfig) {
 		return exitUsage
 	}

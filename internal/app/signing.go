@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	a2aserver "a2a-server"
+	"a2a-server/internal/app/ownkeys"
 	"a2a-server/internal/suggest"
 	"a2a-server/internal/visible"
 )
@@ -23,11 +23,11 @@ func (p *program) signingRotate() *cobra.Command {
 		Long: "The keys are in the folder keys of the data folder. A running server takes the new ones\nwithin seconds.\n",
 	}
 	var purposes []string
-	c.Flags().StringSliceVar(&purposes, "purpose", nil, "Purpose of the new key: `"+strings.Join(a2aserver.KeyPurposes(), " or ")+"`. Defaults to everything.")
-	complete(c, "purpose", a2aserver.KeyPurposes()...)
+	c.Flags().StringSliceVar(&purposes, "purpose", nil, "Purpose of the new key: `"+strings.Join(ownkeys.Purposes(), " or ")+"`. Defaults to everything.")
+	complete(c, "purpose", ownkeys.Purposes()...)
 	given := configFlags(c)
 	c.RunE = func(*cobra.Command, []string) error {
-		all := a2aserver.KeyPurposes()
+		all := ownkeys.Purposes()
 		for _, purpose := range purposes {
 			if !slices.Contains(all, purpose) {
 				return usage("signing rotate: there are no keys for %s%s; known are %s", visible.Quote(purpose, 60), suggest.DidYouMean(purpose, "", all), strings.Join(all, ", "))
@@ -36,8 +36,12 @@ func (p *program) signingRotate() *cobra.Command {
 		if len(purposes) == 0 {
 			purposes = all
 		}
+		conf, err := p.load(given)
+		if err != nil {
+			return err
+		}
 		for _, purpose := range purposes {
-			until, err := a2aserver.RotateKey(p.from(given), purpose)
+			until, err := ownkeys.Rotate(conf, purpose, time.Now())
 			if err != nil {
 				return err
 			}

@@ -16,6 +16,7 @@ import (
 
 	a2aserver "a2a-server"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/app/toolcall"
 	"a2a-server/internal/visible"
 )
 
@@ -67,13 +68,13 @@ func (p *program) toolsCall() *cobra.Command {
 
 func (p *program) call(ctx context.Context, options a2aserver.Config, name, text string) error {
 	d := p.newDesk(name)
-	end, err := a2aserver.CallOnce(ctx, options, text, d)
+	end, err := toolcall.Run(ctx, options, text, d)
 	d.end()
-	var wrong *a2aserver.CallError
+	var wrong *toolcall.Error
 	switch {
-	case errors.Is(err, a2aserver.ErrNobody) && end.Unknown:
+	case errors.Is(err, toolcall.ErrNobody) && end.Unknown:
 		return errors.New(cmp.Or(d.refusal, visible.Line(name)+" may have run or not"))
-	case errors.Is(err, a2aserver.ErrNobody):
+	case errors.Is(err, toolcall.ErrNobody):
 		return &exitError{exitRefused, cmp.Or(d.refusal, visible.Line(name)+" was canceled: its question has no answer")}
 	case d.broken() != nil:
 		return fmt.Errorf("the call of %s was canceled, because its output cannot be written: %w", visible.Line(name), d.broken())

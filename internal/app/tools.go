@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	a2aserver "a2a-server"
 	"a2a-server/approval"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/toolset"
 	"a2a-server/internal/visible"
 )
 
@@ -73,21 +73,23 @@ func (p *program) toolsList() *cobra.Command {
 }
 
 // inspect returns the tools of the configuration.
-func (p *program) inspect(ctx context.Context, given *flags) (*a2aserver.Inventory, error) {
-	options, _, err := p.configure(given)
+func (p *program) inspect(ctx context.Context, given *flags) (*toolset.Inventory, error) {
+	options, conf, err := p.configure(given)
 	if err != nil {
 		return nil, err
 	}
-	options.Log = newLogger(config.Log{Level: "error", Format: "console"}, p.stderr)
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	return a2aserver.Inspect(ctx, options)
+	return toolset.Inspect(ctx, toolset.Config{
+		Operator: conf, Environment: options.Environment, DefaultTools: options.DefaultTools,
+		Log: newLogger(config.Log{Level: "error", Format: "console"}, p.stderr),
+	})
 }
 
 // shortOrigin returns an origin without the file: there is only one.
-func shortOrigin(o a2aserver.Origin) string {
+func shortOrigin(o toolset.Origin) string {
 	switch {
-	case o == (a2aserver.Origin{}):
+	case o == (toolset.Origin{}):
 		return "Go"
 	case o.Line == 0:
 		return o.Kind
@@ -100,7 +102,7 @@ func shortOrigin(o a2aserver.Origin) string {
 const none = "–"
 
 // gateColumn returns the action of the gates before a call of t, and their reasons.
-func gateColumn(t *a2aserver.ToolInfo) string {
+func gateColumn(t *toolset.ToolInfo) string {
 	action, sometimes := t.Decision()
 	if action == approval.ActionAllow {
 		return none
@@ -134,7 +136,7 @@ func gateColumn(t *a2aserver.ToolInfo) string {
 
 // shortPlace returns the place where a gate was configured, without the file: there is only
 // one.
-func shortPlace(g *a2aserver.GateInfo) string {
+func shortPlace(g *toolset.GateInfo) string {
 	if g.Line > 0 {
 		return fmt.Sprintf("line %d", g.Line)
 	}
@@ -150,7 +152,7 @@ func after(separator, text string) string {
 }
 
 // saysColumn returns the annotations or claims about the effects of t.
-func saysColumn(t *a2aserver.ToolInfo) string {
+func saysColumn(t *toolset.ToolInfo) string {
 	says := t.Annotations.Words()
 	if t.Own != "" {
 		says = t.Claims
@@ -165,7 +167,7 @@ func saysColumn(t *a2aserver.ToolInfo) string {
 	return text
 }
 
-func digestColumn(t *a2aserver.ToolInfo) string {
+func digestColumn(t *toolset.ToolInfo) string {
 	text := t.Digest[:8]
 	switch {
 	case t.Changed():
@@ -177,11 +179,11 @@ func digestColumn(t *a2aserver.ToolInfo) string {
 }
 
 // printProblems prints problems with tools, if there are any.
-func printProblems(w io.Writer, problems []a2aserver.ToolProblem) error {
+func printProblems(w io.Writer, problems []toolset.ToolProblem) error {
 	var lines []string
 	for _, one := range problems {
 		line := visible.Line(one.Problem)
-		if o := one.Origin; o != (a2aserver.Origin{}) {
+		if o := one.Origin; o != (toolset.Origin{}) {
 			line = fmt.Sprintf("%s %s (line %d): %s", o.Kind, visible.Line(o.Entry), o.Line, line)
 		}
 		if len(one.Stderr) > 0 {

@@ -1,40 +1,40 @@
 package app
 
 import (
-	a2aserver "a2a-server"
 	"a2a-server/approval"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/toolset"
 )
 
 // inventoryJSON is the output of 'tools list -o json'.
 type inventoryJSON struct {
-	Tools    []toolJSON              `json:"tools"`
-	Problems []a2aserver.ToolProblem `json:"problems"`
+	Tools    []toolJSON            `json:"tools"`
+	Problems []toolset.ToolProblem `json:"problems"`
 }
 
 // toolJSON is a tool in the output of the tools commands with -o json.
 type toolJSON struct {
-	*a2aserver.ToolInfo
-	Changed   bool                 `json:"changed,omitempty"`
-	Decision  approval.Action      `json:"decision"`
-	Sometimes bool                 `json:"sometimes,omitempty"`
-	Gates     []a2aserver.GateInfo `json:"gates"`
-	Effects   []string             `json:"effects,omitempty"`
-	Timeout   string               `json:"timeout"`
-	For       *config.For          `json:"for,omitempty"`
+	*toolset.ToolInfo
+	Changed   bool               `json:"changed,omitempty"`
+	Decision  approval.Action    `json:"decision"`
+	Sometimes bool               `json:"sometimes,omitempty"`
+	Gates     []toolset.GateInfo `json:"gates"`
+	Effects   []string           `json:"effects,omitempty"`
+	Timeout   string             `json:"timeout"`
+	For       *config.For        `json:"for,omitempty"`
 }
 
-func newInventoryJSON(all *a2aserver.Inventory) inventoryJSON {
-	out := inventoryJSON{Tools: []toolJSON{}, Problems: append([]a2aserver.ToolProblem{}, all.Problems...)}
+func newInventoryJSON(all *toolset.Inventory) inventoryJSON {
+	out := inventoryJSON{Tools: []toolJSON{}, Problems: append([]toolset.ToolProblem{}, all.Problems...)}
 	for i := range all.Tools {
 		out.Tools = append(out.Tools, newToolJSON(&all.Tools[i]))
 	}
 	return out
 }
 
-func newToolJSON(t *a2aserver.ToolInfo) toolJSON {
+func newToolJSON(t *toolset.ToolInfo) toolJSON {
 	out := toolJSON{
-		ToolInfo: t, Changed: t.Changed(), Gates: append([]a2aserver.GateInfo{}, t.Gates...),
+		ToolInfo: t, Changed: t.Changed(), Gates: append([]toolset.GateInfo{}, t.Gates...),
 		Effects: t.Annotations.Words(), Timeout: t.Timeout.String(), For: (*config.For)(t.Audience),
 	}
 	out.Decision, out.Sometimes = t.Decision()
