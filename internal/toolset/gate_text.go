@@ -35,7 +35,7 @@ func (s *State) Describe(before *State, now time.Time) {
 	}
 	for i, e := range s.conf.Tools.Entries {
 		name := e.Name
-		if e.Kind == config.KindMCP || e.Kind == config.KindOpenAPI {
+		if e.Kind.Prefixes() {
 			name += "_"
 		}
 		add(asker{tools: name}, s.conf.ApproveText(i), s.conf.Place(s.conf.ToolPath(i, "approve")))

@@ -250,6 +250,7 @@ func (i *inspection) describe(t tool.Tool, entry *config.Tool, n int) (info Tool
 	}
 	if entry != nil {
 		info.of(entry)
+		i.box.entries[n].kind.Show(&info, entry)
 	}
 	info.Gates = i.gatesOf(t, &info, entry, n)
 	return info, nil
@@ -260,12 +261,6 @@ func (t *ToolInfo) of(entry *config.Tool) {
 	if entry.For != nil {
 		t.Audience = &tool.Audience{Roles: slices.Clone(entry.For.Roles), Callers: slices.Clone(entry.For.Callers)}
 	}
-	if entry.Kind != config.KindMCP {
-		return
-	}
-	t.Own = strings.TrimPrefix(t.Name, entry.Name+"_")
-	t.Pin = entry.Pins[t.Own]
-	t.Trusted = slices.Contains(entry.Trust, t.Own) && !t.Changed()
 }
 
 // checkNames reports tools of the same name: a server does not start with them.

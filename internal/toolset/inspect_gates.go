@@ -101,7 +101,8 @@ func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n
 	asks := declares(t)
 	if entry != nil {
 		begin := i.conf.Place(i.conf.ToolPath(n, ""))
-		given := entry.Kind != config.KindBuiltin && entry.Approve.Given
+		by := i.box.entries[n].kind.Asks()
+		given := by != AskedByTool && entry.Approve.Given
 		exempt := i.conf.Exempt(t.Name())
 		switch {
 		case given:
@@ -112,9 +113,9 @@ func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n
 				add(approval.ActionAsk, "approve names a tool that is not listed", place)
 			}
 			asks = false
-		case exempt && entry.Kind != config.KindBuiltin:
+		case exempt && by != AskedByTool:
 			add(approval.ActionAllow, "no_approve_tools", i.conf.Place("no_approve_tools"))
-		case asks && entry.Kind != config.KindBuiltin, entry.Kind == config.KindMCP:
+		case asks && by != AskedByTool, by == AskedAlways:
 			add(approval.ActionAsk, "default of "+string(entry.Kind), begin)
 			asks = false
 		}
@@ -126,19 +127,17 @@ func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n
 	if asks {
 		add(approval.ActionAsk, "the tool", config.Place{})
 	}
-	if !asks && decides(t, entry) {
+	own := entry == nil || i.box.entries[n].kind.Asks() == AskedByTool
+	if !asks && own && decides(t) {
 		add(approval.ActionAsk, "the tool", config.Place{})
 		all[len(all)-1].Sometimes = true
 	}
 	return all
 }
 
-// decides reports whether t may decide call by call whether to ask. The kinds of the
+// decides reports whether t may decide call by call whether to ask. Most kinds of the
 // configuration never do: their Gate only words the question.
-func decides(t tool.Tool, entry *config.Tool) bool {
-	if entry != nil && entry.Kind != config.KindBuiltin {
-		return false
-	}
+func decides(t tool.Tool) bool {
 	for t := range tool.Chain(t) {
 		_, gater := t.(tool.Gater)
 		gates, says := t.(interface{ HasGate() bool })

@@ -71,7 +71,7 @@ func New(c Config, before *State) (*State, error) {
 		s.defaults = len(c.DefaultTools) > 0
 	}
 	s.secrets = &secrets{places: conf.Secrets, env: c.Environment, log: c.Log}
-	w := workshop{conf: conf, env: c.Environment, own: c.Own, log: c.Log, secrets: s.secrets, cache: c.Cache, only: c.Only}
+	w := maker{conf: conf, env: c.Environment, own: c.Own, log: c.Log, secrets: s.secrets, cache: c.Cache, only: c.Only}
 	if before != nil {
 		w.before = before.box
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -34,8 +33,8 @@ func (o Origin) String() string {
 	return fmt.Sprintf("%s %s (%s)", o.Kind, o.Entry, config.Place{File: o.File, Line: o.Line})
 }
 
-// workshop has the inputs for making tools.
-type workshop struct {
+// maker has the inputs for making tools.
+type maker struct {
 	conf    *config.Config
 	env     []string // NAME=value, of the server
 	secrets *secrets
@@ -56,14 +55,16 @@ type toolbox struct {
 // entry is an entry of tools.
 type entry struct {
 	config config.Tool
+	kind   Kind
 	origin Origin
 	made   tool.Toolset // for all callers
 	set    tool.Toolset // for whom the entry is
 	server Server       // nil: it holds nothing open
 	unused bool         // none of its tools is called, and it is not connected to
 
-	program  startable // that it starts; nil: none
-	problems []string  // operations of a document that are not offered, and why
+	program    startable // that it starts; nil: none
+	programKey string    // the key that names the program
+	problems   []string  // operations of a document that are not offered, and why
 }
 
 // startable is a tool or a toolset that starts a program.
@@ -84,10 +85,7 @@ func (b *toolbox) programs(conf *config.Config, servers bool) (problems []config
 		if err == nil {
 			continue
 		}
-		key := "run"
-		if e.config.Kind == config.KindMCP {
-			key = "command"
-		}
+		key := e.programKey
 		if errors.Is(err, child.ErrFolder) {
 			key = "dir"
 		}
@@ -123,7 +121,7 @@ func (b *toolbox) sets(all bool) []tool.Toolset {
 
 // newToolbox makes the tools of a configuration. The error is a *config.Error with all
 // problems.
-func newToolbox(w workshop) (_ *toolbox, err error) {
+func newToolbox(w maker) (_ *toolbox, err error) {
 	b := &toolbox{secrets: w.conf.Secrets}
 	defer func() {
 		if err != nil {
@@ -166,17 +164,21 @@ func each(err error) []error {
 }
 
 // entry makes entry i of tools. key is the key that an error is about.
-func (w *workshop) entry(i int) (_ *entry, key string, err error) {
+func (w *maker) entry(i int) (_ *entry, key string, err error) {
 	c := w.conf.Tools.Entries[i]
 	place := w.conf.Place(w.conf.ToolPath(i, ""))
-	e := &entry{config: c, origin: Origin{Kind: string(c.Kind), Entry: c.Name, File: place.File, Line: place.Line}}
+	kind, err := kindOf(c.Kind)
+	if err != nil {
+		return nil, "", err
+	}
+	e := &entry{config: c, kind: kind, origin: Origin{Kind: string(c.Kind), Entry: c.Name, File: place.File, Line: place.Line}}
 	if same := w.same(&c); same != nil {
-		e.made, e.server, e.program = same.made, same.server, same.program
-	} else if key, err = w.build(e); err != nil {
+		e.made, e.server, e.program, e.programKey = same.made, same.server, same.program, same.programKey
+	} else if key, err = kind.Make(w, e); err != nil {
 		return nil, key, err
 	}
 	e.unused = w.only != "" && e.server != nil && !strings.HasPrefix(w.only, "/"+c.Name+"_")
-	e.set = w.gated(e)
+	e.set = kind.Gated(w, e)
 	if c.For != nil {
 		e.set = tool.For(e.set, tool.Audience{Roles: c.For.Roles, Callers: c.For.Callers})
 	}
@@ -185,7 +187,7 @@ func (w *workshop) entry(i int) (_ *entry, key string, err error) {
 
 // same returns the entry of before that c would become again, with the same secrets: its
 // processes and connections need not be replaced.
-func (w *workshop) same(c *config.Tool) *entry {
+func (w *maker) same(c *config.Tool) *entry {
 	if w.before == nil || !reflect.DeepEqual(w.before.secrets, w.conf.Secrets) {
 		return nil
 	}
@@ -197,84 +199,8 @@ func (w *workshop) same(c *config.Tool) *entry {
 	return nil
 }
 
-// build makes the tools of an entry.
-func (w *workshop) build(e *entry) (key string, err error) {
-	switch e.config.Kind {
-	case config.KindCommand:
-		return w.command(e)
-	case config.KindHTTP:
-		return w.http(e)
-	case config.KindBuiltin:
-		return w.builtin(e)
-	case config.KindMCP:
-		return w.mcp(e)
-	case config.KindOpenAPI:
-		return w.openapi(e)
-	default:
-		return "", fmt.Errorf("there are no tools of the kind %s", e.config.Kind)
-	}
-}
-
 // name returns the name of an entry's toolset.
 func (e *entry) name() string { return string(e.config.Kind) + " " + e.config.Name }
-
-// approval returns the setting of an entry with a single tool about approvals; nil: the
-// default of its kind.
-func (w *workshop) approval(c *config.Tool) *bool {
-	yes := c.Approve.All
-	if !c.Approve.Given && !w.conf.Exempt(c.Name) {
-		return nil
-	}
-	return &yes
-}
-
-// gated returns the tools of an entry with the gates that its kind does not add by itself.
-func (w *workshop) gated(e *entry) tool.Toolset {
-	// With opt-in a default asks for no approval. Without that default a tool declares only
-	// that its definition is not the pinned one, and that still asks.
-	if e.config.Kind != config.KindMCP || e.config.Approve.Given || w.conf.Confirmation == config.OptIn {
-		return e.made
-	}
-	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !w.conf.Exempt(name) }))
-}
-
-// environment returns the environment of a process that an entry starts: the variables that
-// every such process gets and those of the entry, and the names of the secrets in others.
-func (w *workshop) environment(own map[string]config.Value) (texts, secrets map[string]string) {
-	texts, secrets = map[string]string{}, map[string]string{}
-	for _, name := range []string{"PATH", "HOME", "LANG"} {
-		if value, ok := config.Lookup(w.env, name); ok {
-			texts[name] = value
-		}
-	}
-	for name, v := range own {
-		if texts[name] = v.Text; v.Secret != "" {
-			delete(texts, name)
-			secrets[name] = v.Secret
-		}
-	}
-	return texts, secrets
-}
-
-// parameters returns the JSON Schema of the arguments of an entry; nil: it has none.
-func parameters(c *config.Tool) map[string]any {
-	if c.Args == nil {
-		return nil
-	}
-	required := []any{}
-	properties := map[string]any{}
-	for name, schema := range c.Args {
-		properties[name] = schema
-		if !slices.Contains(c.Optional, name) {
-			required = append(required, name)
-		}
-	}
-	slices.SortFunc(required, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
-	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
-}
-
-// ledger returns the file of the built-in tool transfer_money.
-func ledger(conf *config.Config) string { return filepath.Join(conf.Data, "ledger.jsonl") }
 
 // close closes the servers of b that other, which may be nil, does not use.
 func (b *toolbox) close(other *toolbox) error {
