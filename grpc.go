@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"a2a-server/a2a"
-	"a2a-server/internal/listener"
+	"a2a-server/internal/httpd"
 )
 
 // speaking is the gRPC of a Server.
@@ -22,7 +22,7 @@ type speaking struct {
 
 // listenGRPC opens the port of gRPC, if it is configured. Its connections count together with
 // those of the other port.
-func (s *Server) listenGRPC(beside *listener.Listener) error {
+func (s *Server) listenGRPC(beside *httpd.Listener) error {
 	if s.config.GRPC.Listen == "" {
 		return nil
 	}

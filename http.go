@@ -15,7 +15,6 @@ import (
 	"a2a-server/approval/web"
 	"a2a-server/approval/web/signin"
 	"a2a-server/internal/httpd"
-	"a2a-server/internal/listener"
 )
 
 // newServer returns the HTTP server: HTTP/1, and HTTP/2 without TLS for clients that
@@ -28,7 +27,7 @@ func (s *Server) newServer(h http.Handler) *http.Server {
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
 		Handler:           h,
-		ConnContext:       listener.WithConn,
+		ConnContext:       httpd.WithConn,
 		Protocols:         &protocols,
 		ReadHeaderTimeout: s.limits.HeaderTimeout,
 		ReadTimeout:       s.config.Limits.ReadTimeout,
@@ -47,7 +46,7 @@ func (s *Server) routes(protocol *a2a.Server, approvals, pages http.Handler, pro
 	live := probes.Wrap(http.HandlerFunc(s.health.ServeLive), a2a.WriteRefusal)
 	ready := probes.Wrap(http.HandlerFunc(s.health.ServeReady), a2a.WriteRefusal)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := listener.Of(r)
+		c := httpd.ConnOf(r)
 		if c != nil {
 			defer c.Answered(r)
 			r.TLS = c.TLS() // before authentication

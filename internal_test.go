@@ -18,7 +18,6 @@ import (
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
-	"a2a-server/internal/listener"
 )
 
 // A step that fails or hangs does not keep those after it from being done.
@@ -132,7 +131,7 @@ func TestListenOnPublicAddress(t *testing.T) {
 	c := &config.Config{}
 	c.GRPC.Listen = "0.0.0.0:0"
 	s := &Server{config: c}
-	if err := s.listenGRPC(&listener.Listener{}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "set auth") {
+	if err := s.listenGRPC(&httpd.Listener{}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "set auth") {
 		t.Errorf("listenGRPC() = %v, want what to do", err)
 	}
 	if s.grpc.listener != nil {

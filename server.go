@@ -24,7 +24,6 @@ import (
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/keyring"
 	"a2a-server/internal/limits"
-	"a2a-server/internal/listener"
 	"a2a-server/internal/privatefile"
 	"a2a-server/internal/tlsfiles"
 	"a2a-server/internal/toolset"
@@ -165,7 +164,7 @@ func New(c Config) (_ *Server, err error) {
 		}
 		address := tcpAddr(l.Addr()).AddrPort()
 		s.address.Store(&address)
-		limited := listener.New(l, s.limits.Connections, s.limits.HeaderTimeout, c.Log, time.Now)
+		limited := httpd.NewListener(l, s.limits.Connections, s.limits.HeaderTimeout, c.Log, time.Now)
 		if s.files != nil {
 			limited.Encrypt(s.files.TLS())
 		}

@@ -1,8 +1,4 @@
-// Package listener accepts connections and limits the number of open ones, in total and per
-// address. It also detects requests with ambiguous framing, which net/http hides, so that they
-// can be refused, and closes connections whose HTTP/2 headers do not end. It does not know the
-// service.
-package listener
+package httpd
 
 import (
 	"context"
@@ -29,7 +25,9 @@ const (
 	complaints = time.Minute
 )
 
-// Listener counts its connections, in total and by address. Connections beyond the limits
+// Listener limits the number of open connections, in total and by address. It also detects
+// requests with ambiguous framing, which net/http hides, so that they can be refused, and
+// closes connections whose HTTP/2 headers do not end. Connections beyond the limits
 // are accepted, but only to answer probes (see [Conn.OverLimit]). It is safe for concurrent
 // use.
 type Listener struct {
@@ -55,10 +53,10 @@ type counts struct {
 	turned  int       // connections beyond the limits since then
 }
 
-// New returns a listener on l that may have most connections open, at most a quarter of them
+// NewListener returns a listener on l that may have most connections open, at most a quarter of them
 // from the same address other than loopback. An HTTP/2 header block has to arrive within
 // header. now returns the time.
-func New(l net.Listener, most int, header time.Duration, log zerolog.Logger, now func() time.Time) *Listener {
+func NewListener(l net.Listener, most int, header time.Duration, log zerolog.Logger, now func() time.Time) *Listener {
 	return &Listener{Listener: l, header: header, counts: &counts{most: most, share: max(1, most/4), log: log, now: now, from: map[netip.Prefix]int{}}}
 }
 
@@ -247,16 +245,16 @@ func (c *Conn) Answered(r *http.Request) {
 	}
 }
 
-type key struct{}
+type connKey struct{}
 
-// WithConn is the ConnContext that an [http.Server] on a Listener needs for [Of].
+// WithConn is the ConnContext that an [http.Server] on a Listener needs for [ConnOf].
 func WithConn(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, key{}, c)
+	return context.WithValue(ctx, connKey{}, c)
 }
 
-// Of returns the connection of a request, or nil if it came through another listener.
-func Of(r *http.Request) *Conn {
-	c, _ := r.Context().Value(key{}).(*Conn)
+// ConnOf returns the connection of a request, or nil if it came through another listener.
+func ConnOf(r *http.Request) *Conn {
+	c, _ := r.Context().Value(connKey{}).(*Conn)
 	return c
 }
 
