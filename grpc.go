@@ -12,8 +12,8 @@ import (
 	"a2a-server/internal/httpd"
 )
 
-// speaking is the gRPC of a Server.
-type speaking struct {
+// grpcPort is where a Server speaks gRPC.
+type grpcPort struct {
 	rpc      *a2a.GRPC
 	listener net.Listener                   // nil: there is none
 	served   chan error                     // the result of Serve; nil: it was not called

@@ -51,7 +51,7 @@ type Server struct {
 	address   atomic.Pointer[netip.AddrPort] // of listener, for tools that must not reach it
 	files     *tlsfiles.Files                // certificates of listener; nil: no TLS
 	listener  net.Listener                   // nil: NoListen
-	grpc      speaking
+	grpc      grpcPort
 	url       string // base URL, for the log
 	server    *http.Server
 	mounted   *httpd.Mounted

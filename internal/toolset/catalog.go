@@ -57,11 +57,11 @@ func (c *Catalog) Close() { c.end() }
 // not be listed: the check of the state did.
 func (c *Catalog) Set(of *State, tools *Lister) {
 	entries, _ := tools.entries()
-	made, odd := skills(entries, of)
+	made, problems := skills(entries, of)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.of, c.tools, c.skills, c.at = of, tools, made, time.Now()
-	c.warn(odd)
+	c.warn(problems)
 }
 
 // Known returns the skills without listing them.
@@ -99,7 +99,7 @@ func (c *Catalog) List() []a2a.Skill {
 func (c *Catalog) renew(of *State, tools *Lister, done chan struct{}) {
 	tools.fill(c.ctx)
 	entries, down := tools.entries()
-	made, odd := skills(entries, of)
+	made, problems := skills(entries, of)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer close(done)
@@ -108,7 +108,7 @@ func (c *Catalog) renew(of *State, tools *Lister, done chan struct{}) {
 		return // a reload has replaced the tools
 	}
 	c.skills, c.at = made, time.Now()
-	c.warn(errors.Join(down, odd))
+	c.warn(errors.Join(down, problems))
 }
 
 // warn logs the problems with the list, once. The caller has the lock.
@@ -141,8 +141,8 @@ func (c *Catalog) ListOf(ctx context.Context, by auth.Principal) ([]a2a.Skill, e
 		return nil, ctx.Err()
 	}
 	entries, down := own.entries()
-	made, odd := skills(entries, of)
-	if err := errors.Join(down, odd); err != nil {
+	made, problems := skills(entries, of)
+	if err := errors.Join(down, problems); err != nil {
 		c.log.Warn().Str("error", visible.Shorten(err.Error(), maxWarning)).Msg("some tools cannot be listed for an extended agent card")
 	}
 	return made, nil

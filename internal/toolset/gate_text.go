@@ -10,15 +10,15 @@ import (
 	"a2a-server/internal/app/config"
 )
 
-// asker is the origin of an approval: a gate, by its name in approvals, or an entry of tools,
-// by the name of its tool or the prefix of its tools' names.
-type asker struct{ gate, tools string }
+// approvalOrigin is where an approval comes from: a gate, by its name in approvals, or an
+// entry of tools, by the name of its tool or the prefix of its tools' names.
+type approvalOrigin struct{ gate, tools string }
 
-// Describe sets the configuration text of every asker, for approvers. A text that before also
+// Describe sets the configuration text of every origin, for approvers. A text that before also
 // has keeps its time; before may be nil.
 func (s *State) Describe(before *State, now time.Time) {
-	s.texts = map[asker]web.Gate{}
-	add := func(key asker, text string, place config.Place) {
+	s.texts = map[approvalOrigin]web.Gate{}
+	add := func(key approvalOrigin, text string, place config.Place) {
 		if place.File != "" {
 			place.File = filepath.Base(place.File)
 			text = "# " + place.String() + "\n" + text
@@ -31,31 +31,31 @@ func (s *State) Describe(before *State, now time.Time) {
 	}
 	for i, g := range s.policy.Gates() {
 		o := s.gateOrigin(i)
-		add(asker{gate: shownGate(o.Entry)}, config.GateText(g, s.policy.Terms(g)), config.Place{File: o.File, Line: o.Line})
+		add(approvalOrigin{gate: shownGate(o.Entry)}, config.GateText(g, s.policy.Terms(g)), config.Place{File: o.File, Line: o.Line})
 	}
 	for i, e := range s.conf.Tools.Entries {
 		name := e.Name
 		if e.Kind.Prefixes() {
 			name += "_"
 		}
-		add(asker{tools: name}, s.conf.ApproveText(i), s.conf.Place(s.conf.ToolPath(i, "approve")))
+		add(approvalOrigin{tools: name}, s.conf.ApproveText(i), s.conf.Place(s.conf.ToolPath(i, "approve")))
 	}
 }
 
 // shownGate returns the name of a gate as approvals show it.
 func shownGate(name string) string { return strings.TrimPrefix(name, "gate:") }
 
-// GateText returns the text of the asker for a tool, by the name of the gate in an approval;
+// GateText returns the text of the origin for a tool, by the name of the gate in an approval;
 // ok is false if the configuration has no such gate, or entry of the tool.
 func (s *State) GateText(gate, tool string) (g web.Gate, ok bool) {
 	if gate == approval.RuleTool {
-		if g, ok = s.texts[asker{tools: tool}]; !ok {
+		if g, ok = s.texts[approvalOrigin{tools: tool}]; !ok {
 			prefix, _, _ := strings.Cut(tool, "_")
-			g, ok = s.texts[asker{tools: prefix + "_"}]
+			g, ok = s.texts[approvalOrigin{tools: prefix + "_"}]
 		}
 		return g, ok
 	}
-	g, ok = s.texts[asker{gate: gate}]
+	g, ok = s.texts[approvalOrigin{gate: gate}]
 	for i, other := range s.policy.Gates() {
 		name := shownGate(s.gateOrigin(i).Entry)
 		if name != gate && other.Action != approval.ActionAllow && other.Action != approval.ActionDeny && other.Matches(tool) {

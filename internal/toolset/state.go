@@ -51,7 +51,7 @@ type State struct {
 	agent    string
 	defaults bool // the tools are DefaultTools, at least in part
 	commands bool // the planner reads messages as direct does
-	texts    map[asker]web.Gate
+	texts    map[approvalOrigin]web.Gate
 }
 
 // New makes the tools and the policy of a configuration. It uses unchanged parts of before

@@ -78,9 +78,9 @@ func Run(ctx context.Context, c a2aserver.Config, text string, prompter Prompter
 	}
 	c.Set["store"] = "memory"
 	noting := &noting{Planner: direct.New(direct.Config{})}
-	o := call{prompter: prompter, by: auth.Anonymous(), noted: noting}
+	one := call{prompter: prompter, by: auth.Anonymous(), noted: noting}
 	c.Store, c.NoListen, c.Planner = nil, true, noting
-	c.Inside = inside.Options{Only: called(text), Opened: func(e *engine.Engine, tools *toolset.Current) { o.engine, o.tools = e, tools }}
+	c.Inside = inside.Options{Only: called(text), Opened: func(e *engine.Engine, tools *toolset.Current) { one.engine, one.tools = e, tools }}
 	s, err := a2aserver.New(c) //nolint:contextcheck // ctx ends the call, not what is opened
 	if err != nil {
 		return End{}, err
@@ -92,7 +92,7 @@ func Run(ctx context.Context, c a2aserver.Config, text string, prompter Prompter
 		stop()
 		err = errors.Join(err, <-stopped)
 	}()
-	return o.run(ctx, text)
+	return one.run(ctx, text)
 }
 
 // called returns the tool that a message calls, with a slash.
@@ -138,33 +138,33 @@ func (n *noting) Plan(ctx context.Context, p *task.Progress) (*task.Step, error)
 	return n.Planner.Plan(ctx, p)
 }
 
-func (o *call) run(ctx context.Context, text string) (End, error) {
-	sent, err := o.engine.Send(ctx, engine.Send{By: o.by, Message: message("", "", text)})
+func (c *call) run(ctx context.Context, text string) (End, error) {
+	sent, err := c.engine.Send(ctx, engine.Send{By: c.by, Message: message("", "", text)})
 	switch {
 	case err != nil:
-		return End{}, cmp.Or(o.down(ctx), err)
+		return End{}, cmp.Or(c.down(ctx), err)
 	case sent.Direct != nil:
-		if down := o.down(ctx); down != nil {
+		if down := c.down(ctx); down != nil {
 			return End{}, down
 		}
 		return End{}, &Error{problemOf(sent.Direct)}
 	}
-	o.task = sent.Task
-	err = o.follow(ctx)
+	c.task = sent.Task
+	err = c.follow(ctx)
 	if err == nil {
-		refused := o.noted.refused.Load() || o.state == a2a.TaskStateCanceled
-		return End{OK: o.state == a2a.TaskStateCompleted, Refused: refused && !o.unknown, Unknown: o.unknown, Text: o.text}, nil
+		refused := c.noted.refused.Load() || c.state == a2a.TaskStateCanceled
+		return End{OK: c.state == a2a.TaskStateCompleted, Refused: refused && !c.unknown, Unknown: c.unknown, Text: c.text}, nil
 	}
 	// Not ctx: it may have ended, which is why the call is canceled.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 	defer cancel()
 	refused := errors.Is(err, ErrNobody)
-	if stop := o.engine.Cancel(last, o.by, o.task); stop == nil {
-		if ended := o.events(last); ended != nil && !errors.Is(ended, errAsked) {
+	if stop := c.engine.Cancel(last, c.by, c.task); stop == nil {
+		if ended := c.events(last); ended != nil && !errors.Is(ended, errAsked) {
 			err = errors.Join(err, fmt.Errorf("wait for the canceled call: %w", ended))
 		}
 	}
-	return End{Refused: refused && !o.unknown, Unknown: o.unknown, Text: o.text}, err
+	return End{Refused: refused && !c.unknown, Unknown: c.unknown, Text: c.text}, err
 }
 
 // message returns the message of a user with a text. task or context may be "".
@@ -186,8 +186,8 @@ func textOf(m *a2a.Message) string {
 }
 
 // down returns why a server that may have the tool has not listed its tools; nil: each has.
-func (o *call) down(ctx context.Context) error {
-	return o.tools.Load().Down((&task.Rules{}).Readonly(ctx, o.by))
+func (c *call) down(ctx context.Context) error {
+	return c.tools.Load().Down((&task.Rules{}).Readonly(ctx, c.by))
 }
 
 // problemOf returns the problem with a message, from the answer of the direct planner to it,
@@ -206,31 +206,31 @@ var errAsked = errors.New("the task waits for an answer")
 
 // follow shows the events of the task and has its approvals answered, until the task has
 // ended.
-func (o *call) follow(ctx context.Context) error {
+func (c *call) follow(ctx context.Context) error {
 	for {
-		err := o.events(ctx)
+		err := c.events(ctx)
 		if !errors.Is(err, errAsked) {
 			return err
 		}
-		if err := o.decide(ctx); err != nil {
+		if err := c.decide(ctx); err != nil {
 			return err
 		}
 	}
 }
 
 // events shows events until the task has ended, or waits for an answer.
-func (o *call) events(ctx context.Context) error {
-	return o.engine.Follow(ctx, o.by, o.task, o.seq, engine.UntilEnd, func(events []engine.Event) error {
+func (c *call) events(ctx context.Context) error {
+	return c.engine.Follow(ctx, c.by, c.task, c.seq, engine.UntilEnd, func(events []engine.Event) error {
 		for _, e := range events {
-			o.seq = e.Seq
-			if err := o.note(e.Data); err != nil {
+			c.seq = e.Seq
+			if err := c.note(e.Data); err != nil {
 				return err
 			}
-			if err := o.prompter.Event(e.Data); err != nil {
+			if err := c.prompter.Event(e.Data); err != nil {
 				return err
 			}
 		}
-		if o.state == a2a.TaskStateInputRequired || o.state == a2a.TaskStateAuthRequired {
+		if c.state == a2a.TaskStateInputRequired || c.state == a2a.TaskStateAuthRequired {
 			return errAsked
 		}
 		return nil
@@ -238,7 +238,7 @@ func (o *call) events(ctx context.Context) error {
 }
 
 // note keeps the state that an event says the task has.
-func (o *call) note(data json.RawMessage) error {
+func (c *call) note(data json.RawMessage) error {
 	var r a2a.StreamResponse
 	if err := json.Unmarshal(data, &r); err != nil {
 		return fmt.Errorf("an event of the task: %w", err)
@@ -252,44 +252,44 @@ func (o *call) note(data json.RawMessage) error {
 	default:
 		return nil
 	}
-	o.state, o.text = now.State, textOf(now.Message)
+	c.state, c.text = now.State, textOf(now.Message)
 	return nil
 }
 
 // decide has everything answered that the task asks now.
-func (o *call) decide(ctx context.Context) error {
-	before, err := o.engine.Header(ctx, o.by, o.task)
+func (c *call) decide(ctx context.Context) error {
+	before, err := c.engine.Header(ctx, c.by, c.task)
 	if err != nil {
 		return err
 	}
-	page, err := o.engine.Approvals().List(ctx, o.by, engine.ApprovalQuery{Task: o.task.String(), Limit: 1000})
+	page, err := c.engine.Approvals().List(ctx, c.by, engine.ApprovalQuery{Task: c.task.String(), Limit: 1000})
 	if err != nil {
 		return err
 	}
-	question := o.text
-	o.state = ""
+	question := c.text
+	c.state = ""
 	pending := 0
 	for i := range page.Approvals {
 		if page.Approvals[i].State == approval.Pending {
 			pending++
 		}
-		if err := o.answer(ctx, &page.Approvals[i]); err != nil {
+		if err := c.answer(ctx, &page.Approvals[i]); err != nil {
 			return err
 		}
 	}
 	if before.State != task.StateInputRequired && before.State != task.StateAuthRequired {
 		return nil // its approvals are closed
 	}
-	if now, err := o.engine.Header(ctx, o.by, o.task); err != nil || pending > 0 || now.Seq != before.Seq {
+	if now, err := c.engine.Header(ctx, c.by, c.task); err != nil || pending > 0 || now.Seq != before.Seq {
 		return err
 	}
-	return o.reply(ctx, question) // nothing has happened since, and it waits for no approval
+	return c.reply(ctx, question) // nothing has happened since, and it waits for no approval
 }
 
 // reply has a question of the planner answered, which it asks because the tool wants it to.
-func (o *call) reply(ctx context.Context, question string) error {
+func (c *call) reply(ctx context.Context, question string) error {
 	a := approval.Approval{Kind: approval.KindQuestion, State: approval.Pending, AskKind: string(tool.AskQuestion), Tool: "the tool", Hint: question}
-	answer, err := o.prompter.Decide(ctx, &a, nil)
+	answer, err := c.prompter.Decide(ctx, &a, nil)
 	if err != nil {
 		return err
 	}
@@ -297,32 +297,32 @@ func (o *call) reply(ctx context.Context, question string) error {
 	if answer.Verb != approval.Respond || json.Unmarshal(answer.Response, &text) != nil {
 		return ErrNobody
 	}
-	_, err = o.engine.Send(ctx, engine.Send{By: o.by, Message: message(o.task.String(), "", text)})
+	_, err = c.engine.Send(ctx, engine.Send{By: c.by, Message: message(c.task.String(), "", text)})
 	return err
 }
 
 // answer has an approval answered, unless it is not pending.
-func (o *call) answer(ctx context.Context, a *approval.Approval) error {
+func (c *call) answer(ctx context.Context, a *approval.Approval) error {
 	for problem := error(nil); a.State == approval.Pending; {
-		o.unknown = o.unknown || a.Kind == approval.KindOutcome
-		answer, err := o.prompter.Decide(ctx, a, problem)
+		c.unknown = c.unknown || a.Kind == approval.KindOutcome
+		answer, err := c.prompter.Decide(ctx, a, problem)
 		if err != nil {
 			return err
 		}
 		answer.ID, answer.Digest = a.ID, a.Digest
-		err = o.engine.Approvals().Decide(ctx, o.by, answer)
+		err = c.engine.Approvals().Decide(ctx, c.by, answer)
 		var refused *approval.Error
 		switch {
 		case err == nil:
 			if a.Kind == approval.KindOutcome {
-				o.unknown = answer.Verb == approval.Reject || answer.Verb == approval.Cancel
+				c.unknown = answer.Verb == approval.Reject || answer.Verb == approval.Cancel
 			}
 			return nil
 		case !errors.As(err, &refused):
 			return err
 		}
 		problem = refused
-		if a, err = o.engine.Approvals().Get(ctx, o.by, a.ID); err != nil {
+		if a, err = c.engine.Approvals().Get(ctx, c.by, a.ID); err != nil {
 			return err
 		}
 	}
