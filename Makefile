@@ -15,7 +15,7 @@ TESTFLAGS ?= -race -count=1 -timeout 20m
 RACELESS       := ./a2a/v03 ./approval ./internal/app/config ./internal/deptest ./internal/faults ./internal/heap ./internal/kinds ./internal/mutate \
                   ./internal/strictjson ./internal/visible ./task ./task/engine/sim ./task/internal/event ./task/planner/script
 RACELESS_TESTS := ^Test(SuiteSmall|DamagedStructure|DamagedIndex|ReadsAsBbolt|SmallBuckets|PowerLoss|FullLog.*|LargeTask|SnapshotsDoNotOutweighEvents|ExtensionsAreBounded|Attacks|Forged.*|HostileWebhooks)$$|^TestSuite$$/^(append|fold|model|refused|replay)$$
-RACELESS_PARTS := ./internal/e2e ./task/engine ./store/boltstore
+RACELESS_PARTS := ./internal/e2e ./task/engine ./store/boltstore ./store/boltstore/internal/boltfile
 
 # No engine, disk, processes or third-party clients.
 FAST := ./a2a/... ./approval/... ./auth/... ./internal/app/... ./internal/deptest ./internal/golden ./internal/strictjson ./internal/visible ./store ./store/memstore ./task ./task/internal/... ./task/planner/... ./tool/...
@@ -114,7 +114,7 @@ generated: ## go generate changes nothing
 	echo "generated: $$(git grep -hI --untracked '^//go:generate ' -- '*.go' | wc -l) directives, no file changed"
 
 # What is built for other systems; the image is linux/amd64. Windows is refused by the
-# compiler, with a name that says so (store/boltstore/unsupported_windows.go).
+# compiler, with a name that says so (store/boltstore/internal/boltfile/unsupported_windows.go).
 CROSS := darwin/arm64
 
 cross: ## the program for other systems
@@ -151,7 +151,7 @@ vuln: ## known vulnerabilities in what we call; needs a network
 newest: ## the store's reader of bbolt's file, and files of every format, with the newest bbolt; needs a network
 	@mod=$$(mktemp -d) && trap 'rm -rf "$$mod"' EXIT && cp go.mod go.sum "$$mod" && \
 	go get -modfile="$$mod/go.mod" go.etcd.io/bbolt@latest && go list -modfile="$$mod/go.mod" -m go.etcd.io/bbolt && \
-	go test -modfile="$$mod/go.mod" -count=1 -run '^(TestReadsAsBbolt|TestFormats|TestWhole)$$' ./store/boltstore
+	go test -modfile="$$mod/go.mod" -count=1 -run '^(TestReadsAsBbolt|TestFormats|TestIncompleteCopy)$$' ./store/boltstore/...
 
 # Not part of check: the tool is built from modules that nothing else needs.
 sbom: build ## the modules in the program, as CycloneDX, to ./bin

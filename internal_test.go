@@ -85,7 +85,7 @@ func TestOpenServerSaysSoEveryMinute(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var out bytes.Buffer
-				s := &Server{log: zerolog.New(&out), config: &config.Config{PublicURL: c.url}, authentication: c.auth, listener: at{addr: &net.TCPAddr{IP: net.ParseIP(c.ip), Port: 80}}, store: useStore(nil)}
+				s := &Server{log: zerolog.New(&out), config: &config.Config{PublicURL: c.url}, authentication: c.auth, listener: at{addr: &net.TCPAddr{IP: net.ParseIP(c.ip), Port: 80}}, store: &backend{}}
 				r := &running{Server: s}
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute+time.Second)
 				defer cancel()

@@ -1,6 +1,11 @@
 // Package boltstore keeps tasks in one bbolt file. It owns the file: its layout, its one
 // writer and its caches in memory. It does not know the meaning of an event or a row.
 //
+// The packages below it, from the bottom: [boltfile], the open file and its pages; [layout], keys
+// and values; internal/read, the reads; [counts] and [tail], what readers keep in memory; [writer].
+// Package [copycheck] looks for incomplete copies. A [DB] puts them together, and a [Handle] is an
+// instance's access.
+//
 // # Layout
 //
 // Flat buckets; numbers in keys are big-endian. sc is the 16-byte key of an owner, cx the
@@ -46,9 +51,9 @@
 //
 // A page of bbolt has no checksum, but its parts have to fit: their number, their places, the
 // order of keys, and the references to the page. bbolt checks none of it. So readers do not
-// use bbolt for trees but [image], which checks all pages on the way before it reports a
+// use bbolt for trees but [boltfile.Image], which checks all pages on the way before it reports a
 // missing key, and each page that a list passes; and the writer checks the pages on the way to
-// a key before bbolt changes it ([changing]). The contents of a damaged page are
+// a key before bbolt changes it ([boltfile.Changing]). The contents of a damaged page are
 // store.ErrDataLoss. A damaged page of a derived bucket is dropped with its bucket, by a
 // reader or by the writer: all four are made again in slices, from task and row, and lists are
 // store.ErrUnavailable until then. When the writer finds a damaged page of another bucket, it
@@ -66,18 +71,18 @@
 // # Reading
 //
 // bbolt shows a commit to readers when its meta page is written, before it is synced. A read
-// uses a transaction only once it is durable ([durable]), and waits until then.
+// uses a transaction only once it is durable ([boltfile.File.View]), and waits until then.
 //
 // # A disk that fails
 //
-// Space is allocated ahead of need ([space]), so that a full disk is noticed before anything
+// Space is allocated ahead of need ([boltfile.Space]), so that a full disk is noticed before anything
 // is written. New tasks are refused when 4 MiB of room are left, all but deletions when 1 MiB
 // is; contiguous free pages are room, too. A failed commit is known to be undone when a reader
 // that begins afterwards does not see it: batches of turns then wait and go first when the
-// disk accepts writes again, and all other batches get store.ErrUnavailable ([putOff],
-// [DB.Trouble]).
+// disk accepts writes again, and all other batches get store.ErrUnavailable
+// ([DB.Trouble]).
 //
 // When the sync of the meta page fails the outcome is unknown: the store accepts no more
 // writes ([DB.Err]), and the process has to end. Reopening the file decides; before bbolt
-// opens it, the newest meta page is written again and synced ([settle]).
+// opens it, the newest meta page is written again and synced.
 package boltstore

@@ -1,14 +1,15 @@
 package boltstore
 
-import bolt "go.etcd.io/bbolt"
+import (
+	bolt "go.etcd.io/bbolt"
+
+	"a2a-server/store/boltstore/internal/boltfile"
+	"a2a-server/store/boltstore/internal/copycheck"
+)
 
 // Counters returns how many counters of lists there are, and how many are being
 // counted.
-func (db *DB) Counters() (kept, counting int) {
-	db.counts.mu.Lock()
-	defer db.counts.mu.Unlock()
-	return len(db.counts.kept), len(db.counts.counting)
-}
+func (db *DB) Counters() (kept, counting int) { return db.counts.Len() }
 
 // CheckWhole checks the file at path as a copy is checked when it is first opened.
 func CheckWhole(path string) error {
@@ -17,7 +18,7 @@ func CheckWhole(path string) error {
 		return err
 	}
 	defer file.Close()
-	return file.View(func(tx *bolt.Tx) error { return newImage(tx).checkWhole() })
+	return file.View(func(tx *bolt.Tx) error { return copycheck.Check(boltfile.NewImage(tx)) })
 }
 
 func must[T any](v T, err error) T {

@@ -11,7 +11,7 @@ func TestSyncs(t *testing.T) {
 	t.Parallel()
 	db := must(Open(filepath.Join(t.TempDir(), "store.db")))
 	defer db.Close()
-	if b := db.bolt; b.NoSync || b.NoGrowSync || b.NoFreelistSync {
+	if b := db.file.Bolt(); b.NoSync || b.NoGrowSync || b.NoFreelistSync {
 		t.Errorf("NoSync = %v, NoGrowSync = %v, NoFreelistSync = %v; want all off", b.NoSync, b.NoGrowSync, b.NoFreelistSync)
 	}
 }

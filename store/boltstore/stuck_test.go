@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"a2a-server/store"
+	"a2a-server/store/boltstore/internal/boltfile"
 )
 
 // A meta page that vanishes after it was checked, and before bbolt reads it, keeps nobody
@@ -34,7 +35,7 @@ func TestMetaPageVanishes(t *testing.T) {
 			need(os.WriteFile(copied, data, 0o600))
 			file := must(os.Open(copied))
 			defer file.Close()
-			db.metas = must(mapMetas(file, os.Getpagesize())) // as they were when they were checked
+			db.file.Metas = must(boltfile.MapMetas(file, os.Getpagesize())) // as they were when they were checked
 			need(os.Truncate(path, int64(os.Getpagesize())))
 			ended := make(chan struct{})
 			go func() {

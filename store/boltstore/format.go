@@ -1,0 +1,140 @@
+package boltstore
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"a2a-server/store/boltstore/internal/boltfile"
+	"a2a-server/store/boltstore/internal/copycheck"
+	"a2a-server/store/boltstore/internal/layout"
+)
+
+// contents is what the meta data of a file says.
+type contents struct {
+	incarnation uint64
+	rebuilding  bool // derived buckets are incomplete
+}
+
+// prepare refuses a file that is not a store, or of a format that is not read, and brings
+// it to the newest format.
+func (c *contents) prepare(file *boltfile.File) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = boltfile.DamagedFile(file.Path(), p)
+		}
+	}()
+	ready := false
+	if err := file.Bolt().View(func(tx *bolt.Tx) error {
+		if err := boltfile.NewImage(tx).CheckBase(layout.BucketDropped); err != nil { // before bbolt looks for a bucket: it would follow a page that refers to itself
+			return boltfile.DamagedFile(file.Path(), err)
+		}
+		if err := checkBuckets(file.Path(), tx); err != nil {
+			return err
+		}
+		meta := tx.Bucket(layout.BucketMeta)
+		have := layout.ReadU64(meta.Get(layout.KeyFormat))
+		if err := checkFormat(file.Path(), have); err != nil {
+			return err
+		}
+		if have < layout.Format {
+			if err := checkOldest(file.Path(), tx); err != nil {
+				return err
+			}
+		}
+		if meta.Get(layout.KeyRebuild) != nil {
+			c.rebuilding = true
+		}
+		c.incarnation = layout.ReadU64(meta.Get(layout.KeyIncarnation))
+		known := meta.Get(layout.KeyFile)
+		ready = have == layout.Format && bytes.Equal(known, file.Identity())
+		if isCopyOf(file, known) {
+			if err := copycheck.Check(boltfile.NewImage(tx)); err != nil {
+				return boltfile.DamagedFile(file.Path(), fmt.Sprintf("it is an incomplete copy of a store, such as one made while a server was writing to it: %v", err))
+			}
+		}
+		return nil
+	}); err != nil || ready {
+		return err
+	}
+	return file.Bolt().Update(func(tx *bolt.Tx) error {
+		meta := tx.Bucket(layout.BucketMeta)
+		if isCopyOf(file, meta.Get(layout.KeyFile)) {
+			// It is a copy of the original file: positions that readers remember of the
+			// original do not apply to it.
+			if err := meta.Put(layout.KeyIncarnation, newIncarnation()); err != nil {
+				return fmt.Errorf("give %s a new incarnation: %w", file.Path(), err)
+			}
+		}
+		c.incarnation = layout.ReadU64(meta.Get(layout.KeyIncarnation))
+		return errors.Join(meta.Put(layout.KeyFormat, layout.U64(layout.Format)), meta.Put(layout.KeyFile, file.Identity()))
+	})
+}
+
+// checkFormat refuses a file of a format that this program does not read.
+func checkFormat(path string, have uint64) error {
+	switch {
+	case have == 0:
+		return boltfile.DamagedFile(path, "it has no format")
+	case have > layout.Format:
+		return fmt.Errorf("store %s has format %d, and this program reads formats %d to %d: it was written by a newer program; run that program", path, have, layout.OldestFormat, layout.Format)
+	case have < layout.OldestFormat:
+		return fmt.Errorf("store %s has format %d, and this program reads formats %d to %d: keep using the program that wrote it, or move the file away and start with an empty store: a2a-server serve --init", path, have, layout.OldestFormat, layout.Format)
+	}
+	return nil
+}
+
+// checkOldest refuses a file whose first log value has a format before oldest: the file began
+// with that format.
+func checkOldest(path string, tx *bolt.Tx) error {
+	defer func() { _ = recover() }() // a damaged page of the log is its readers' to report
+	_, first := boltfile.NewImage(tx).Bucket(layout.BucketLog).Cursor().First()
+	if len(first) == 0 || first[0] >= layout.ValueVersion {
+		return nil
+	}
+	return fmt.Errorf("store %s has tasks that were written before format %d: this program does not read them; keep using the program that wrote it, or move the file away and start with an empty store: a2a-server serve --init", path, layout.OldestFormat)
+}
+
+// isCopyOf reports whether the file differs from the file named in its meta data. Nil names no
+// file.
+func isCopyOf(file *boltfile.File, known []byte) bool {
+	return known != nil && !bytes.Equal(known, file.Identity())
+}
+
+// checkBuckets refuses a file that lacks a bucket of ours.
+func checkBuckets(path string, tx *bolt.Tx) error {
+	for _, name := range layout.Buckets {
+		if tx.Bucket(name) == nil {
+			return boltfile.DamagedFile(path, fmt.Sprintf("it has no bucket %s, so it is not a store of this program, or parts of it are lost", name))
+		}
+	}
+	return nil
+}
+
+// makeBuckets creates the buckets and meta data of a new file.
+func makeBuckets(tx *bolt.Tx) error {
+	for _, name := range layout.Buckets {
+		if _, err := tx.CreateBucket(name); err != nil {
+			return fmt.Errorf("make bucket %s: %w", name, err)
+		}
+	}
+	meta := tx.Bucket(layout.BucketMeta)
+	return errors.Join(
+		meta.Put(layout.KeyCreated, layout.U64(uint64(time.Now().UnixMilli()))),
+		meta.Put(layout.KeyIncarnation, newIncarnation()),
+		meta.Put(layout.KeyEpoch, layout.U64(0)),
+		meta.Put(layout.KeyFormat, layout.U64(layout.Format)),
+	)
+}
+
+func newIncarnation() []byte {
+	var n [8]byte
+	_, _ = rand.Read(n[:]) // never fails, says crypto/rand
+	return n[:]
+}

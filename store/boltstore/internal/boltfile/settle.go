@@ -1,0 +1,94 @@
+package boltfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"a2a-server/store"
+)
+
+// settle refuses a file that is empty, or shorter than its pages need. It writes the newest
+// valid meta page again and syncs it, before bbolt opens the file. If the sync of its commit failed, the page is in the cache and not on the disk.
+// bbolt would build on it, and a loss of power would bring back the older page, which by then
+// points at overwritten pages.
+//
+// note tells the operator that the other meta page is not valid, so that newer commits may
+// have been lost. settle holds the file's lock while it runs, and waits for it at most
+// timeout.
+func settle(path string, timeout time.Duration) (note string, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return "", fmt.Errorf("open store: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := lock(f, path, timeout); err != nil {
+		return "", err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return "", fmt.Errorf("open store: %w", err)
+	}
+	if info.Size() == 0 {
+		return "", fmt.Errorf("%w: %s is empty, which a store never is: restore a backup, or remove the file and start with an empty store: a2a-server serve --init", store.ErrDamaged, path)
+	}
+	size := pageSize(f)
+	pages := make([]byte, 2*size)
+	if _, err := f.ReadAt(pages, 0); err != nil {
+		return "", nil // it is too short for bbolt, which says so
+	}
+	at, newest, other := newestMeta(pages)
+	if !newest.valid {
+		return "", nil // bbolt refuses it
+	}
+	if need := int64(newest.high) * size; need < 0 || info.Size() < need {
+		return "", DamagedFile(path, fmt.Sprintf("it has %d bytes and needs %d pages of %d", info.Size(), newest.high, size)) // bbolt would read past its end
+	}
+	if _, err := f.WriteAt(pages[int64(at)*size:][:size], int64(at)*size); err != nil {
+		return "", fmt.Errorf("write the newest meta page of %s again: %w: %w", path, store.ErrUnavailable, err)
+	}
+	if err := f.Sync(); err != nil {
+		return "", fmt.Errorf("sync the newest meta page of %s: %w: %w", path, store.ErrUnavailable, err)
+	}
+	if !other.valid {
+		note = fmt.Sprintf("one of the two meta pages of %s is not valid: the file is used as transaction %d has left it; newer commits, if any, are lost", path, newest.tx)
+	}
+	return note, nil
+}
+
+// pageSize returns the page size of a file, which the machine that created it has chosen. It
+// reads the first meta page, or else searches for the second.
+func pageSize(f io.ReaderAt) int64 {
+	page := make([]byte, metaAt+metaSize)
+	for at := int64(0); at <= 16<<20; at = max(1<<10, 2*at) {
+		if _, err := f.ReadAt(page, at); err != nil {
+			break
+		}
+		if m := readMeta(page); m.valid {
+			return m.pageSize
+		}
+	}
+	return int64(os.Getpagesize())
+}
+
+// lock takes the lock that bbolt takes. Closing f releases it.
+func lock(f *os.File, path string, timeout time.Duration) error {
+	for until := time.Now().Add(timeout); ; time.Sleep(10 * time.Millisecond) {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR):
+			return fmt.Errorf("lock %s: %w", path, err)
+		case time.Now().After(until):
+			return inUse(path)
+		}
+	}
+}
+
+func inUse(path string) error {
+	return fmt.Errorf("store %s is in use by another process: stop it, or choose another data folder", path)
+}

@@ -1,0 +1,209 @@
+// Package counts keeps, in memory, how many tasks of an owner or a context are in each state.
+package counts
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"sync"
+
+	"a2a-server/store"
+	"a2a-server/store/boltstore/internal/boltfile"
+	"a2a-server/store/boltstore/internal/layout"
+	"a2a-server/store/boltstore/internal/read"
+)
+
+// maxCounts bounds the counters; beyond it, unused counters are dropped.
+const maxCounts = 10_000
+
+// Counts keeps, for owners and contexts that were asked for, how many tasks are in
+// each state. A counter is counted from the index on its first use, and the writer
+// maintains it from then on, so that a list costs no more than its page, and a create
+// with Batch.Parked no more than any other.
+type Counts struct {
+	mu        sync.Mutex
+	published uint64 // the newest transaction that the counters were told of
+	kept      map[Key]*Count
+	counting  map[Key]*Count // still being counted; they move to kept
+}
+
+// Key is the owner, and perhaps the context, whose tasks a counter counts.
+type Key struct {
+	Owner   store.Scope
+	Context string // "": all contexts
+}
+
+// Count is a counter. While it is being counted from a view, tally holds the changes since
+// that view.
+type Count struct {
+	in    *Counts
+	Key   Key
+	at    uint64 // the transaction of the view that it is counted from
+	tally read.Tally
+	users int // queued batches that need it
+}
+
+// New returns counters that nothing has asked for yet.
+func New() *Counts {
+	return &Counts{kept: map[Key]*Count{}, counting: map[Key]*Count{}}
+}
+
+// Len returns how many counters there are, and how many are being counted.
+func (c *Counts) Len() (kept, counting int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.kept), len(c.counting)
+}
+
+// Total returns how many tasks match l's query, as of its view or later.
+func (c *Counts) Total(l *read.Lister) int64 {
+	if l.Query.Since > 0 {
+		sum := l.Tally(l.Query.Since)
+		return sum.Of(l.Query.State)
+	}
+	key := Key{l.Scope, l.Query.Context}
+	c.mu.Lock()
+	if n := c.kept[key]; n != nil {
+		defer c.mu.Unlock()
+		return n.tally.Of(l.Query.State)
+	}
+	c.mu.Unlock()
+	sum, _ := c.count(l, key, false /* use */)
+	return sum.Of(l.Query.State)
+}
+
+// Use returns the counter of a context, which stays until release: it is correct for the
+// writer in every round that follows.
+func (c *Counts) Use(ctx context.Context, file *boltfile.File, owner store.Scope, contextID string) (*Count, error) {
+	key := Key{owner, contextID}
+	for {
+		c.mu.Lock()
+		n := c.kept[key]
+		if n != nil {
+			n.users++
+		}
+		c.mu.Unlock()
+		if n != nil {
+			return n, nil
+		}
+		err := file.View(ctx, func(im *boltfile.Image) error {
+			if err := read.CheckIndexes(im); err != nil {
+				return err
+			}
+			_, n = c.count(read.NewLister(im, owner, store.Query{Context: contextID}), key, true /* use */)
+			return nil
+		})
+		if errors.Is(err, read.ErrRebuilding) {
+			return nil, nil // it cannot be counted now, and no create is refused for it
+		}
+		if n != nil || err != nil {
+			return n, err
+		}
+	}
+}
+
+// Release gives back a result of use, or nil.
+func (n *Count) Release() {
+	if n == nil {
+		return
+	}
+	n.in.mu.Lock()
+	defer n.in.mu.Unlock()
+	n.users--
+}
+
+// count counts all states of key in l's view, and keeps the counter: kept is nil when a commit
+// came between the view and now, so that it cannot be kept, or the key has another counter.
+func (c *Counts) count(l *read.Lister, key Key, use bool) (sum read.Tally, kept *Count) {
+	n := c.begin(key, l.Image.TxID())
+	counted := false // else a page of the index is damaged
+	defer func() { kept = c.end(n, sum, use, counted) }()
+	all := read.NewLister(l.Image, l.Scope, store.Query{Context: l.Query.Context})
+	sum, counted = all.Tally(0), true
+	return sum, nil
+}
+
+// begin begins a counter that collects from the view of transaction tx on. It returns nil if a
+// later transaction has been published, or the key has another counter.
+func (c *Counts) begin(key Key, tx uint64) *Count {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.published > tx || c.kept[key] != nil || c.counting[key] != nil {
+		return nil
+	}
+	n := &Count{in: c, Key: key, at: tx}
+	c.counting[key] = n
+	return n
+}
+
+// end keeps a counter, if it has been counted, and returns it.
+func (c *Counts) end(n *Count, sum read.Tally, use, counted bool) *Count {
+	if n == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.counting, n.Key)
+	if !counted {
+		return nil
+	}
+	n.tally.Add(&sum)
+	if use {
+		n.users++
+	}
+	c.dropUnused()
+	c.kept[n.Key] = n
+	return n
+}
+
+// dropUnused drops unused counters when there are many.
+func (c *Counts) dropUnused() {
+	if len(c.kept) < maxCounts {
+		return
+	}
+	for key, n := range c.kept {
+		if n.users == 0 {
+			delete(c.kept, key)
+		}
+	}
+}
+
+// Open returns how many tasks of n's context have not ended.
+func (n *Count) Open() int64 {
+	n.in.mu.Lock()
+	defer n.in.mu.Unlock()
+	return n.tally.Open
+}
+
+// Publish updates the counters with the changes of transaction tx.
+func (c *Counts) Publish(tx uint64, changes iter.Seq2[*layout.HeaderValue, *layout.HeaderValue]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.published = tx
+	if len(c.kept) == 0 && len(c.counting) == 0 {
+		return
+	}
+	for before, now := range changes {
+		change := read.Tally{Open: read.OpenTasks(now) - read.OpenTasks(before)}
+		if before.Visible() {
+			change.States[before.State]--
+		}
+		if now.Visible() {
+			change.States[now.State]++
+		}
+		if change == (read.Tally{}) {
+			continue
+		}
+		c.move(Key{Owner: now.Owner}, tx, &change)
+		if now.Context != "" {
+			c.move(Key{now.Owner, now.Context}, tx, &change)
+		}
+	}
+}
+
+func (c *Counts) move(key Key, tx uint64, change *read.Tally) {
+	if n := cmp.Or(c.kept[key], c.counting[key]); n != nil && tx > n.at {
+		n.tally.Add(change)
+	}
+}

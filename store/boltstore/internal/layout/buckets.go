@@ -1,0 +1,47 @@
+// Package layout is the format of the file: its buckets, and the keys and values in them. It
+// turns bytes into values and back, and reads and writes nothing itself. The documentation of
+// package boltstore has the buckets at a glance.
+package layout
+
+// The buckets of a file.
+var (
+	BucketMeta    = []byte("meta")
+	BucketLog     = []byte("log")
+	BucketTask    = []byte("task")
+	BucketLive    = []byte("live")
+	BucketList    = []byte("list")
+	BucketListCtx = []byte("list.ctx")
+	BucketRow     = []byte("row")
+	BucketRowIdx  = []byte("rowidx")
+	BucketDue     = []byte("due")
+	BucketAudit   = []byte("audit")
+)
+
+// Format is the version of the layout that is written. Opening a file of OldestFormat or later sets
+// its number to Format, which keeps out programs that cannot read the new layout. The stored
+// values stay as they are.
+const (
+	Format       = 5
+	OldestFormat = 4
+)
+
+// The keys of the bucket meta; see also [KeyRebuild].
+var (
+	KeyFormat      = []byte("format")
+	KeyEpoch       = []byte("epoch")
+	KeyCreated     = []byte("created")
+	KeyIncarnation = []byte("incarnation")
+	KeyFile        = []byte("file") // device and inode that the file had
+)
+
+// Buckets are the buckets of every file.
+var Buckets = [][]byte{BucketMeta, BucketLog, BucketTask, BucketLive, BucketList, BucketListCtx, BucketRow, BucketRowIdx, BucketDue, BucketAudit}
+
+// Derived are the buckets that are made from task and row.
+var Derived = [][]byte{BucketLive, BucketList, BucketListCtx, BucketRowIdx}
+
+// What a file has only after damage in a derived bucket.
+var (
+	BucketDropped = []byte("dropped") // damaged derived buckets, by transaction: they are not walked
+	KeyRebuild    = []byte("rebuild") // in meta while derived buckets are incomplete
+)

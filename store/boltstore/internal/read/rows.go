@@ -1,0 +1,159 @@
+package read
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"a2a-server/store"
+	"a2a-server/store/boltstore/internal/boltfile"
+	"a2a-server/store/boltstore/internal/layout"
+)
+
+// NewRowLister returns a lister that begins after the position of a cursor.
+func NewRowLister(s store.Scope, q store.RowQuery, at []byte) *RowLister {
+	return &RowLister{scope: s, query: q, prefix: rowPrefix(s, q), at: at}
+}
+
+// Run reads the page into l.page.
+func (l *RowLister) Run(im *boltfile.Image) error {
+	l.tasks, l.rows = im.Bucket(layout.BucketTask), im.Bucket(layout.BucketRow)
+	q, at := &l.query, l.at
+	switch {
+	case q.Key != nil:
+		return l.one(append(l.prefix, q.Key...))
+	case q.Index != "":
+		if err := CheckIndexes(im); err != nil {
+			return err
+		}
+		prefix := layout.AppendWordPrefix(layout.AppendWord(layout.AppendWord(nil, q.Kind), q.Index), q.Prefix)
+		return scan(im.Bucket(layout.BucketRowIdx).Cursor(), prefix, at, func(k, _ []byte) (bool, error) {
+			key, err := rowOf(k)
+			if err != nil {
+				return false, err
+			}
+			return l.add(key, l.rows.Get(key), k)
+		})
+	}
+	return scan(l.rows.Cursor(), l.prefix, at, func(k, v []byte) (bool, error) { return l.add(k, v, k) })
+}
+
+// rowPrefix returns how the keys of all rows that q may select begin.
+func rowPrefix(s store.Scope, q store.RowQuery) []byte {
+	switch {
+	case q.Context != "":
+		return layout.ContextRowKey(q.Kind, s, q.Context, nil)
+	case !q.Task.IsZero() || q.Key != nil:
+		return layout.RowKey(q.Kind, q.Task, s, nil)
+	}
+	return layout.AppendWord(nil, q.Kind)
+}
+
+// RowLister collects a page of rows.
+type RowLister struct {
+	tasks, rows *boltfile.Bucket
+	scope       store.Scope
+	query       store.RowQuery
+	prefix      []byte // of the keys of the rows
+	at          []byte // the position of the last row
+	Page        store.RowPage
+}
+
+// one adds the row with a key, if it exists.
+func (l *RowLister) one(key []byte) error {
+	value := l.rows.Get(key)
+	if value == nil {
+		return nil
+	}
+	if _, err := l.add(key, value, key); err != nil {
+		return err
+	}
+	if len(l.Page.Rows) > 0 && l.Page.Rows[0].Damaged {
+		return fmt.Errorf("%w: row %x", store.ErrDataLoss, key)
+	}
+	return nil
+}
+
+// add adds a row that the scope covers, and reports whether the page is full. position is that
+// of the row in the list.
+func (l *RowLister) add(key, value, position []byte) (full bool, err error) {
+	if !bytes.HasPrefix(key, l.prefix) {
+		return false, nil // an index has the rows of all places
+	}
+	row, owner, err := rowAt(l.query.Kind, key, value)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case l.query.Context != "":
+		row.Context, owner = l.query.Context, l.scope // the key says so, even if the value is damaged
+	case !row.Task.IsZero():
+		// A row of a task that cannot be read is only for System: its owner is lost.
+		t, err := Task(l.tasks, l.scope, row.Task)
+		if err != nil && (l.scope != store.System() || !errors.Is(err, store.ErrDataLoss)) {
+			return false, nil
+		}
+		owner = t.Owner
+	}
+	if l.scope != store.System() && !l.scope.Covers(owner) {
+		return false, nil
+	}
+	if len(l.Page.Rows) == store.PageSize(l.query.Limit) {
+		l.Page.Next = l.query.EncodeCursor(l.scope, l.at)
+		return true, nil
+	}
+	l.Page.Rows = append(l.Page.Rows, row)
+	l.at = bytes.Clone(position)
+	return false, nil
+}
+
+// scan calls fn for each key with prefix, past after when it is not nil, until
+// fn says that it has enough.
+func scan(c *boltfile.Cursor, prefix, after []byte, fn func(k, v []byte) (bool, error)) error {
+	k, v := c.Seek(prefix)
+	if after != nil {
+		if k, v = c.Seek(after); bytes.Equal(k, after) {
+			k, v = c.Next()
+		}
+	}
+	for ; k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+		if enough, err := fn(k, v); enough || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rowOf returns the key of the row that a key of rowidx names, after the words of its kind, its
+// index and its index key.
+func rowOf(k []byte) ([]byte, error) {
+	rest := k
+	for range 3 {
+		var ok bool
+		if _, rest, ok = layout.CutWord(rest); !ok {
+			return nil, fmt.Errorf("%w: index key %x", store.ErrDataLoss, k)
+		}
+	}
+	return rest, nil
+}
+
+// rowAt returns the row at key, copied, and the owner of a row without a task, unless the
+// row is damaged. A nil value means that the row, which an index names, is missing.
+func rowAt(kind string, key, value []byte) (store.Row, store.Scope, error) {
+	_, rest, ok := layout.CutWord(key)
+	row := store.Row{Kind: kind}
+	if ok {
+		row.Task, rest, ok = layout.CutOwner(rest)
+	}
+	if !ok {
+		return store.Row{}, store.Scope{}, fmt.Errorf("%w: row key %x", store.ErrDataLoss, key)
+	}
+	row.Key = bytes.Clone(rest)
+	v, err := layout.DecodeRow(key, value)
+	if err != nil {
+		row.Damaged = true
+		return row, store.Scope{}, nil //nolint:nilerr // the row says so
+	}
+	row.Context, row.Rev, row.Value = v.Context, v.Rev, append([]byte{}, v.Value...)
+	return row, v.Owner, nil
+}

@@ -1,0 +1,452 @@
+// Package writer is the only writer of the file. It takes all queued batches, checks each on its
+// own against the open transaction, applies the batches that pass, commits once, makes the commit
+// visible to readers and answers every batch.
+//
+// A transaction of the writer is a round. While the disk refuses commits, the batches of turns
+// wait, and all other batches fail. Damage in a derived bucket is repaired: the derived buckets are
+// dropped and rebuilt in slices. Any other damage makes the file read-only.
+package writer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"a2a-server/store"
+	"a2a-server/store/boltstore/internal/boltfile"
+	"a2a-server/store/boltstore/internal/counts"
+	"a2a-server/store/boltstore/internal/layout"
+	"a2a-server/store/boltstore/internal/tail"
+)
+
+// The maximum of a commit. A larger batch goes alone.
+const (
+	maxRoundBytes = 8 << 20
+	maxRoundOps   = 4096
+	maxKeptOps    = 64 // of a task, whose memory the next round may have
+	maxYields     = 16 // before a round, while batches come
+)
+
+// Config is what a writer works with.
+type Config struct {
+	File *boltfile.File
+
+	// What readers keep in memory, which the writer keeps up to date.
+	Counts *counts.Counts
+	Tails  *tail.Hub
+	Rows   *store.Watchers[string]
+
+	WindowSize int                  // how many messages the window remembers
+	Running    func() time.Duration // how long the process has run
+	Rebuilding bool                 // derived buckets are incomplete
+	Hook       func(Step)           // called before each step; nil: not
+}
+
+// Writer is the only goroutine that changes the file.
+type Writer struct {
+	file   *boltfile.File
+	counts *counts.Counts
+	tails  *tail.Hub
+	ofRows *store.Watchers[string]
+	hook   func(Step)
+
+	queue      queue
+	trouble    trouble
+	rebuilding rebuilding
+	ended      sync.WaitGroup // run, and the loader of the window
+	stop       context.CancelFunc
+
+	window window
+
+	// Creates that have to be checked against the window while it is still being
+	// loaded wait here.
+	held []*op
+	cut  bool // loading has ended before it had found everything
+
+	usage   usage
+	waiting []*op  // creates that wait until usage is complete
+	putOff  putOff // by the disk
+	rebuilt []byte // how far derived buckets are rebuilt
+
+	compressor *layout.Compressor
+
+	// The memory of the current round, kept for the next, which is about as large.
+	arena  []byte // values
+	body   []byte // of a log value
+	packed []byte // likewise, compressed
+	order  []*work
+	works  []*work // that are not in use, at most maxRoundOps
+	tasks  map[store.TaskID]*work
+	dedup  map[store.Hash]store.TaskID
+}
+
+// Step is a step of a round, for tests that kill the process there.
+type Step int
+
+// The steps of a round.
+const (
+	Taken     Step = iota // batches were taken from the queue, nothing is written
+	Applied               // all is in the transaction, nothing is on disk
+	Committed             // the commit is on disk, and no caller has its answer yet
+)
+
+// New returns a writer, which works once it is started.
+func New(c Config) (*Writer, error) {
+	compressor, err := layout.NewCompressor()
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	w := &Writer{
+		file: c.File, counts: c.Counts, tails: c.Tails, ofRows: c.Rows, hook: c.Hook,
+		window: newWindow(c.WindowSize, c.Running), compressor: compressor,
+		tasks: map[store.TaskID]*work{}, dedup: map[store.Hash]store.TaskID{},
+	}
+	w.queue.init()
+	if c.Rebuilding {
+		w.rebuilding.begin()
+	}
+	c.File.OnDamage = w.met
+	return w, nil
+}
+
+// Start starts the writer.
+func (w *Writer) Start() {
+	var ctx context.Context
+	ctx, w.stop = context.WithCancel(context.Background())
+	w.ended.Go(w.run)
+	w.ended.Go(func() { w.window.load(ctx, w.file) })
+}
+
+// Close commits and answers the queued batches, and ends the writer.
+func (w *Writer) Close() {
+	w.stop()
+	w.queue.close()
+	w.ended.Wait()
+}
+
+// work returns a task's part of the round, empty.
+func (w *Writer) work() *work {
+	n := len(w.works)
+	if n == 0 {
+		return &work{}
+	}
+	t := w.works[n-1]
+	w.works = w.works[:n-1]
+	return t
+}
+
+func (w *Writer) run() {
+	loaded := w.window.loaded
+	walking := make(chan struct{})
+	close(walking)
+	for {
+		var walk chan struct{} // nil: there is nothing to walk for
+		rebuild := w.rebuilding.under() != nil && w.putOff.retry == nil && w.file.Refusal() == nil && !w.queue.isClosed()
+		if len(w.waiting) > 0 || rebuild {
+			walk = walking
+		}
+		select {
+		case <-w.queue.wake:
+		case <-walk:
+		case <-w.putOff.retry:
+			w.putOff.retry = nil
+			w.look()
+		case <-loaded:
+			loaded = nil
+			w.window.ready, w.cut = w.window.complete, !w.window.complete
+			held := w.held
+			w.held = nil
+			w.commitAll(held)
+		}
+		w.count()
+		w.gather()
+		ops, closed := w.queue.take()
+		w.commitAll(ops)
+		if rebuild && !closed && w.rebuilding.under() != nil {
+			w.rebuild()
+		}
+		if closed && len(ops) == 0 && len(w.putOff.ops) == 0 {
+			w.release(w.file.Err())
+			if loaded != nil && len(w.held) > 0 {
+				w.queue.signal()
+				<-loaded
+				continue
+			}
+			return
+		}
+		if closed {
+			w.queue.signal()
+		}
+	}
+}
+
+// count takes a step of counting the usage of owners, if creates wait for it, and continues
+// with them when it is known.
+func (w *Writer) count() {
+	if len(w.waiting) == 0 {
+		return
+	}
+	if err := w.usage.walk(w.file); err != nil {
+		w.release(w.file.SetReadOnly(err, false))
+	}
+	if w.usage.complete {
+		waiting := w.waiting
+		w.waiting = nil
+		w.commitAll(waiting)
+	}
+}
+
+// release refuses the creates that wait for the usage of owners.
+func (w *Writer) release(err error) {
+	answerAll(w.waiting, err)
+	w.waiting = nil
+}
+
+// gather yields to goroutines that are about to append: a commit costs the same for one batch
+// and for many. It ends when nothing has come while every goroutine had a chance to run. A
+// timer instead was slower.
+func (w *Writer) gather() {
+	n := 0
+	for range maxYields {
+		runtime.Gosched()
+		more := w.queue.len()
+		if more <= n {
+			return
+		}
+		n = more
+	}
+}
+
+// commitAll commits ops in their order, in rounds of bounded size.
+func (w *Writer) commitAll(ops []*op) {
+	ops = w.admit(ops)
+	if w.resting() {
+		w.queueUp(ops)
+		return
+	}
+	if kept := w.putOff.ops; len(kept) > 0 {
+		w.putOff.ops = nil
+		ops = append(w.admit(kept), ops...)
+	}
+	for len(ops) > 0 {
+		if w.resting() {
+			w.queueUp(ops)
+			return
+		}
+		n, bytes := 0, 0
+		for n < len(ops) && n < maxRoundOps && (n == 0 || bytes+ops[n].size <= maxRoundBytes) {
+			bytes += ops[n].size
+			n++
+		}
+		w.commit(ops[:n])
+		ops = ops[n:]
+	}
+}
+
+// resting reports whether the disk has refused the last commit and the next has to wait.
+// Closing the store does not wait.
+func (w *Writer) resting() bool {
+	return w.putOff.why != nil && w.putOff.retry != nil && !w.queue.isClosed()
+}
+
+// admit delays batches that need the window until it is loaded, and answers ops whose context
+// has ended.
+func (w *Writer) admit(ops []*op) []*op {
+	admitted := ops[:0]
+	for _, o := range ops {
+		if err := o.ctx.Err(); err != nil {
+			o.err = fmt.Errorf("append: %w", context.Cause(o.ctx))
+			o.answer(nil)
+			continue
+		}
+		if !w.window.ready && o.batch != nil && !o.batch.Dedup.IsZero() {
+			if w.cut {
+				o.answer(cmp.Or(w.file.Refusal(), w.file.Err())) // an error is set: else the window were ready
+				continue
+			}
+			w.held = append(w.held, o)
+			w.window.want()
+			continue
+		}
+		if !w.usage.complete && o.batch != nil && o.batch.Disk.Owner > 0 {
+			w.waiting = append(w.waiting, o)
+			continue
+		}
+		admitted = append(admitted, o)
+	}
+	return admitted
+}
+
+// commit applies ops in one transaction and answers them. When applying fails, although not
+// every op is at fault, it tries each alone.
+func (w *Writer) commit(ops []*op) {
+	w.at(Taken)
+	if err := w.file.Refusal(); err != nil {
+		answerAll(ops, err)
+		return
+	}
+	need := int64(0)
+	for _, o := range ops {
+		need += int64(o.size)
+	}
+	w.file.Space.Take(2*need, time.Now())
+	if ops = w.withinReserve(ops); len(ops) == 0 {
+		return
+	}
+	err := w.try(ops)
+	switch unavailable := (*boltfile.UnavailableError)(nil); {
+	case err == nil:
+	case errors.Is(err, errDerived):
+		for _, o := range ops {
+			o.again()
+		}
+		switch err := w.dropDerived(); {
+		case err == nil:
+			w.commit(ops)
+		case errors.As(err, &unavailable):
+			w.refused(ops, unavailable)
+		default:
+			answerAll(ops, w.file.SetReadOnly(err, false /* locked */))
+		}
+	case errors.As(err, &unavailable):
+		w.refused(ops, unavailable)
+	case len(ops) == 1:
+		ops[0].answer(err)
+	default:
+		for i, o := range ops {
+			if w.resting() {
+				w.queueUp(ops[i:])
+				return
+			}
+			o.again()
+			w.commit([]*op{o})
+		}
+	}
+}
+
+// errDerived says that a round has met damage in a derived bucket, and did nothing.
+var errDerived = errors.New("a derived bucket is damaged")
+
+// dropDerived drops the derived buckets. A *boltfile.UnavailableError means that the disk has refused it,
+// and that nothing was written.
+func (w *Writer) dropDerived() error {
+	o := newOp(context.Background(), (*round).drop)
+	err := w.try([]*op{o})
+	if err == nil {
+		_, err = o.commit.Wait()
+	}
+	return err
+}
+
+// try applies ops and commits. It returns an error when nothing was written and no op was
+// answered; when the outcome of a commit is unknown, it answers every op.
+func (w *Writer) try(ops []*op) (err error) {
+	file := w.file
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	var r *round
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		// bbolt panics where its pages are damaged. Until the meta page is written, that
+		// loses nothing.
+		free := r != nil && boltfile.Rollback(r.tx)
+		if free && damagedDerived(p) && w.undone(r.txid) {
+			err = errDerived
+			return
+		}
+		fail := file.Fail
+		if r == nil || w.undone(r.txid) {
+			fail = file.SetReadOnly
+		}
+		answerAll(ops, fail(p, !free))
+		err = nil
+	}()
+	if r, err = w.begin(); err != nil {
+		return err
+	}
+	file.Space.Used = r.tx.Size()
+	file.Space.Zero()
+	defer r.end()
+	r.openBuckets()
+	passed := 0
+	for _, o := range ops {
+		if r.run(o) {
+			passed++
+		}
+		if r.err != nil {
+			_ = r.tx.Rollback()
+			return r.err
+		}
+	}
+	if passed == 0 || !r.dirty {
+		// A commit without changes still writes and syncs twice.
+		if err := r.tx.Rollback(); err != nil {
+			return err
+		}
+	} else {
+		if r.flush(); r.err != nil {
+			_ = r.tx.Rollback()
+			return r.err
+		}
+		w.at(Applied)
+		w.trouble.commit(time.Now())
+		err := r.tx.Commit()
+		w.trouble.commit(time.Time{})
+		if err != nil {
+			return w.failed(r.txid, err, ops)
+		}
+		if err := file.StillThere(); err != nil {
+			return w.lost(err, ops)
+		}
+		file.Reach(r.txid)
+		w.taken()
+		w.at(Committed)
+		r.publish()
+	}
+	answerAll(ops, nil)
+	return nil
+}
+
+// failed determines the outcome of a failed commit. bbolt does not say which of its steps
+// failed: writing the pages, their sync, writing the meta page, or its sync. If it failed
+// before the last step, readers see nothing of the commit, and the round can be retried.
+// Otherwise the commit may be there, or be gone after a power loss, and only reopening the
+// file decides.
+func (w *Writer) failed(txid uint64, cause error, ops []*op) error {
+	if w.undone(txid) {
+		return &boltfile.UnavailableError{Cause: cause}
+	}
+	return w.lost(cause, ops)
+}
+
+// lost ends the store: it is not known whether a commit will be there when the file is
+// reopened.
+func (w *Writer) lost(cause error, ops []*op) error {
+	answerAll(ops, w.file.Fail(cause, false))
+	return nil
+}
+
+// undone reports whether readers see nothing of a transaction whose commit failed.
+func (w *Writer) undone(txid uint64) (undone bool) {
+	defer func() { undone = recover() == nil && undone }()
+	tx, err := w.file.Tx(false /* writable */)
+	if err != nil {
+		return false
+	}
+	seen := uint64(tx.ID())
+	_ = tx.Rollback()
+	return seen < txid // else it may be there
+}
+
+func (w *Writer) at(step Step) {
+	if w.hook != nil {
+		w.hook(step)
+	}
+}

@@ -1,0 +1,99 @@
+package boltstore
+
+import (
+	"cmp"
+	"errors"
+	"time"
+
+	"a2a-server/store"
+	"a2a-server/store/boltstore/internal/boltfile"
+	"a2a-server/store/boltstore/internal/counts"
+	"a2a-server/store/boltstore/internal/tail"
+	"a2a-server/store/boltstore/internal/writer"
+)
+
+// Options tune a DB. The zero value suits a server.
+type Options struct {
+	// InitialMmapSize is the address space reserved at open, in bytes. A file that
+	// outgrows it is mapped again, which waits for the active readers, and ends the
+	// store if it fails. Defaults to four times the file size, at least 64 GiB, unless
+	// the process is not allowed that much; it costs no memory.
+	InitialMmapSize int
+
+	// LockTimeout is how long Open waits for another process to release the file.
+	// Defaults to 1 s.
+	LockTimeout time.Duration
+
+	// TailBytes bounds the event data kept in memory for readers of live tasks,
+	// over all tasks. Defaults to 64 MiB.
+	TailBytes int
+
+	// Window is how many messages the window of Batch.Dedup remembers. Defaults to
+	// [store.WindowSize].
+	Window int
+
+	// Running returns how long the process has run, which the window's hour is measured
+	// by. It must not decrease. Defaults to the monotonic clock.
+	Running func() time.Duration
+
+	// Ahead is the disk space that is allocated before it is needed, in bytes, so that a full
+	// disk is noticed before anything is written. At most an eighth of the free space of the
+	// disk is taken at a time. Defaults to 64 MiB; negative: none.
+	Ahead int64
+
+	// Hook, when set, is called by the writer at named points, for tests that kill
+	// the process there. The names are the constants Point….
+	Hook func(point string)
+}
+
+// The points at which [Options.Hook] is called.
+const (
+	PointTaken     = "boltstore.taken"     // batches were taken from the queue, nothing is written
+	PointApplied   = "boltstore.applied"   // all is in the transaction, nothing is on disk
+	PointCommitted = "boltstore.committed" // the commit is on disk, and no caller has its answer yet
+)
+
+// Open opens or creates the file at path with default [Options].
+func Open(path string) (*DB, error) { return Options{}.Open(path) }
+
+// Open opens or creates the file at path. If the file is in use, of an unsupported format,
+// damaged or truncated, the error names the next step; in the last two cases it wraps
+// store.ErrDamaged.
+func (o Options) Open(path string) (*DB, error) {
+	if o.Running == nil {
+		began := time.Now()
+		o.Running = func() time.Duration { return time.Since(began) }
+	}
+	var has contents
+	file, err := boltfile.Open(path, boltfile.Options{
+		InitialMmapSize: o.InitialMmapSize,
+		LockTimeout:     cmp.Or(o.LockTimeout, time.Second),
+		Ahead:           cmp.Or(o.Ahead, boltfile.AheadBytes),
+		Create:          makeBuckets,
+		Prepare:         has.prepare,
+	})
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{file: file, incarnation: has.incarnation, tails: tail.New(cmp.Or(o.TailBytes, 64<<20)), counts: counts.New()}
+	db.writer, err = writer.New(writer.Config{
+		File: file, Counts: db.counts, Tails: db.tails, Rows: &db.ofRows,
+		WindowSize: cmp.Or(o.Window, store.WindowSize), Running: o.Running,
+		Rebuilding: has.rebuilding, Hook: o.steps(),
+	})
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	db.writer.Start()
+	return db, nil
+}
+
+// steps returns the hook of the writer.
+func (o *Options) steps() func(writer.Step) {
+	if o.Hook == nil {
+		return nil
+	}
+	points := map[writer.Step]string{writer.Taken: PointTaken, writer.Applied: PointApplied, writer.Committed: PointCommitted}
+	hook := o.Hook
+	return func(s writer.Step) { hook(points[s]) }
+}
