@@ -187,7 +187,7 @@ func (o *once) down(ctx context.Context) error {
 		if e.server == nil || e.unused {
 			continue
 		}
-		if _, err := e.made.Tools((&task.Rules{}).Readonly(ctx, o.by)); err != nil {
+		if _, err := e.made.Tools(task.NewReadonlyContext(ctx, "", o.by)); err != nil {
 			said := ""
 			if s, ok := e.server.(interface{ Status() mcptoolset.Status }); ok && len(s.Status().LastWords) > 0 {
 				said = "; it wrote to stderr, at last:\n  | " + strings.Join(s.Status().LastWords, "\n  | ")

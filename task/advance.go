@@ -21,7 +21,7 @@ type Next int
 // The values of Next.
 const (
 	NextNothing Next = iota // it waits, has ended, or has calls running
-	NextPlan                // a planner that is not inline has to plan the next step: see [Rules.Plan]
+	NextPlan                // a planner that is not inline has to plan the next step: see [Plan]
 	NextAgain               // the draft is large: commit it, then advance again
 )
 

@@ -41,7 +41,7 @@ var (
 
 // After runs the hooks on the outcome of a run; the changed outcome may be written. ctx is the
 // context of the run.
-func (r *Rules) After(ctx context.Context, o *RunEnded) {
+func After(ctx context.Context, r *Rules, o *RunEnded) {
 	if len(r.AfterHooks)+len(r.ErrorHooks) == 0 || o.GivenUp != nil || o.Unknown || o.Rejected || o.Suspension != nil || len(o.Asks) > 0 {
 		return
 	}
@@ -51,7 +51,7 @@ func (r *Rules) After(ctx context.Context, o *RunEnded) {
 		if o.Err == nil {
 			break
 		}
-		if err := r.after(&seen, hook, "an error hook", o); err != nil {
+		if err := runAfter(&seen, r, hook, "an error hook", o); err != nil {
 			o.Err = errHiddenError
 			return
 		}
@@ -60,14 +60,14 @@ func (r *Rules) After(ctx context.Context, o *RunEnded) {
 		if o.Err != nil {
 			return
 		}
-		if err := r.after(&seen, hook, "an after hook", o); err != nil {
+		if err := runAfter(&seen, r, hook, "an after hook", o); err != nil {
 			o.Err, o.Result, o.Parts = errWithheld, nil, nil
 		}
 	}
 }
 
-// after runs one hook and adopts its changes.
-func (r *Rules) after(ctx *ReadonlyContext, hook AfterHook, what string, o *RunEnded) error {
+// runAfter runs one hook and adopts its changes.
+func runAfter(ctx *ReadonlyContext, r *Rules, hook AfterHook, what string, o *RunEnded) error {
 	call := tool.ToolCall{ID: o.Entry.Call, Name: o.Entry.Name}
 	var err error
 	// The tool may have changed the arguments that it was given.
@@ -85,13 +85,13 @@ func (r *Rules) after(ctx *ReadonlyContext, hook AfterHook, what string, o *RunE
 	}
 	var panicked *PanicError
 	if err != nil && !errors.As(err, &panicked) { // a panic has been reported
-		r.report(Problem{Task: ctx.task, What: what + " failed", Err: err, Wrong: true})
+		r.report(Problem{Task: ctx.TaskID(), What: what + " failed", Err: err, Wrong: true})
 	}
 	return err
 }
 
 func (r *Rules) callAfter(ctx *ReadonlyContext, hook AfterHook, what string, seen *Result) (err error) {
-	defer r.guard(ctx.task, what, &err)
+	defer r.guard(ctx.TaskID(), what, &err)
 	if err := hook(ctx, seen.Call, seen); err != nil {
 		return errors.New(err.Error()) // its methods are the application's code
 	}

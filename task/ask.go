@@ -64,8 +64,8 @@ func (d *Draft) askAbout(c *call, a *approval.Approval) error {
 func (d *Draft) fill(c *call, x *examined, a *approval.Approval) (err error) {
 	f := d.f
 	a.V, a.State = 1, approval.Pending
-	a.ID = approvalID(f.View.ids.Task, len(f.Approvals)+1)
-	a.Task, a.Context = f.View.ids.Task, f.View.ids.Context
+	a.ID = approvalID(f.View.IDs().Task, len(f.Approvals)+1)
+	a.Task, a.Context = f.View.IDs().Task, f.View.IDs().Context
 	a.Call, a.Alias, a.Tool, a.Agent = c.ID, c.Alias, c.Tool, d.rules.Agent
 	a.Attempt, a.Requester, a.Asked = c.Attempt, f.requesterOf(c), d.at.Now.Truncate(time.Millisecond)
 	if ttl := a.Terms.Expires; ttl > 0 {

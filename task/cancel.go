@@ -21,7 +21,7 @@ type Cancel struct{ By auth.Principal }
 
 func (in Cancel) put(d *Draft) error {
 	if d.f.Header.Phase == store.Final {
-		if d.f.Header.State == stateCanceled {
+		if d.f.Header.State == StateCanceled {
 			return ErrNoChange
 		}
 		return &StateError{Task: d.f.Header.Task, State: d.f.View.State(), NotCancelable: true}

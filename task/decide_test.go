@@ -56,7 +56,7 @@ func TestFourEyesOfLaterMessages(t *testing.T) {
 	k.mustPut(k.says("m2", "what is this?", named))
 	large := task.Answers{By: alice, Via: approval.ViaAPI, List: []approval.Answer{edit(id(1), `{"amount":5000}`)}}
 	chain := []string{bob.Subject, "dora@example.com"}
-	d, err := k.rules.On(k.at(), k.restored(), large) // a snapshot has everybody, too
+	d, err := task.On(k.rules, k.at(), k.restored(), large) // a snapshot has everybody, too
 	if err != nil {
 		t.Fatal(err)
 	}

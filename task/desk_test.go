@@ -147,7 +147,7 @@ func (k *desk) beginAs() {
 func (k *desk) create() *task.Draft {
 	k.t.Helper()
 	in := followUp(k.t, alice, &a2a.Message{ID: "first", Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart("go")}})
-	d, err := k.rules.Create(k.at(), task.New{ID: deskTask, Message: in.Message, JSON: in.JSON, Context: k.rules.Readonly(k.t.Context(), alice)})
+	d, err := task.Create(k.rules, k.at(), task.New{ID: deskTask, Message: in.Message, JSON: in.JSON, Context: k.rules.Readonly(k.t.Context(), alice)})
 	if err != nil {
 		k.t.Fatalf("Create() = %v", err)
 	}
@@ -158,7 +158,7 @@ func (k *desk) create() *task.Draft {
 // one at work is told.
 func (k *desk) put(in task.Input) error {
 	k.t.Helper()
-	d, err := k.rules.On(k.at(), k.fold(), in)
+	d, err := task.On(k.rules, k.at(), k.fold(), in)
 	if err == nil && d.Empty() {
 		err = task.ErrNoChange
 	}
@@ -189,7 +189,7 @@ func (k *desk) mustPut(in task.Input) {
 // step is a step of the task's turn.
 func (k *desk) step(in ...task.Input) {
 	k.t.Helper()
-	d, err := k.rules.On(k.at(), k.fold(), in...)
+	d, err := task.On(k.rules, k.at(), k.fold(), in...)
 	if err != nil {
 		k.t.Fatalf("On(%T) = %v", in, err)
 	}
@@ -293,7 +293,7 @@ func (k *desk) ends(call string, how task.RunEnded) {
 	if how.Entry == nil {
 		k.t.Fatalf("call %s does not run", call)
 	}
-	d, err := k.rules.On(k.at(), k.fold(), how)
+	d, err := task.On(k.rules, k.at(), k.fold(), how)
 	if err != nil {
 		k.t.Fatalf("the end of %s is refused: %v", call, err)
 	}

@@ -13,9 +13,9 @@
 //
 // # From an input to a batch
 //
-//	Fold + Input ── Rules.On ──▶ Draft ── Draft.Advance ──▶ Draft ── Draft.Batch ──▶ store
+//	Fold + Input ── On ──▶ Draft ── Draft.Advance ──▶ Draft ── Draft.Batch ──▶ store
 //
-// [Rules.On] puts an input into a [Draft]; [Draft.Advance] adds everything that
+// [On] puts an input into a [Draft]; [Draft.Advance] adds everything that
 // can be decided now: plans, checks, questions, starts, results, and whether the task
 // waits or ends. The engine appends the batch, and enters the calls of [Draft.Launch]
 // when it is durable. A draft that does not commit is discarded together with its fold.

@@ -63,10 +63,11 @@ const (
 	draftAudit  = 1
 )
 
-// draft returns an empty draft that has room for so many bytes before it grows.
-func (r *Rules) draft(at At, f *Fold, bytes int) *Draft {
+// newDraft returns an empty draft that has room for so many bytes before it grows.
+func newDraft(r *Rules, at At, f *Fold, bytes int) *Draft {
 	at.Now = at.Now.UTC()
-	d := &Draft{rules: r, at: at, f: f, rev: f.Header.Rev, buf: slices.Grow([]byte(nil), bytes)}
+	d := &Draft{}
+	d.rules, d.at, d.f, d.rev, d.buf = r, at, f, f.Header.Rev, slices.Grow([]byte(nil), bytes)
 	d.events, d.audit = d.firstEvents[:0], d.firstAudit[:0]
 	return d
 }
@@ -139,7 +140,7 @@ func (d *Draft) Batch(scope store.Scope, fence *uint64) *store.Batch {
 		b.Change.Status = &d.status
 	}
 	if b.HasContextRows() {
-		b.ContextRows = sessionBound
+		b.ContextRows = sessionBound()
 	}
 	if d.rev == 0 {
 		b.Change.Context = d.f.View.ContextID()
@@ -157,7 +158,7 @@ func (d *Draft) GoLive() error {
 		return nil
 	}
 	d.phase = store.Live
-	if s := d.f.Header.State; s != stateSubmitted && s != stateWorking && !d.f.waitsMeanwhile() {
+	if s := d.f.Header.State; s != StateSubmitted && s != StateWorking && !d.f.waitsMeanwhile() {
 		return d.say(a2a.TaskStateWorking, nil)
 	}
 	return nil
@@ -175,7 +176,7 @@ func (d *Draft) KeepLive() error {
 // SayWorking sets the state to working, if the draft is not empty and the task has
 // another state.
 func (d *Draft) SayWorking() error {
-	if d.Empty() || d.phase == store.Final || d.f.Header.State == stateWorking {
+	if d.Empty() || d.phase == store.Final || d.f.Header.State == StateWorking {
 		return nil
 	}
 	return d.say(a2a.TaskStateWorking, nil)
@@ -238,7 +239,7 @@ func (d *Draft) task(state a2a.TaskState) error {
 	}
 	start := len(d.buf)
 	metadata := d.rules.metadata()
-	d.buf = event.AppendTask(d.buf, d.f.View.ids, state, d.now(), metadata)
+	d.buf = event.AppendTask(d.buf, d.f.View.IDs(), state, d.now(), metadata)
 	d.public(event.KindTask, start)
 	d.f.View.begin(&event.StatusUpdate{State: state, At: d.now(), Metadata: metadata})
 	return nil
@@ -256,7 +257,7 @@ func (d *Draft) sayWith(state a2a.TaskState, message *a2a.Message, own map[strin
 	}
 	var raw json.RawMessage
 	if message != nil {
-		message.TaskID, message.ContextID = a2a.TaskID(d.f.View.ids.Task), d.f.View.ids.Context
+		message.TaskID, message.ContextID = a2a.TaskID(d.f.View.IDs().Task), d.f.View.IDs().Context
 		var err error
 		if raw, err = event.EncodeMessage(message); err != nil {
 			return fmt.Errorf("encode status message: %w", err)
@@ -271,7 +272,7 @@ func (d *Draft) sayWith(state a2a.TaskState, message *a2a.Message, own map[strin
 		metadata = mergeMetadata(raw, metadata)
 	}
 	start := len(d.buf)
-	d.buf = event.AppendStatusUpdate(d.buf, d.f.View.ids, state, d.now(), raw, metadata)
+	d.buf = event.AppendStatusUpdate(d.buf, d.f.View.IDs(), state, d.now(), raw, metadata)
 	d.public(event.KindStatus, start)
 	d.f.View.setStatus(state, d.now(), raw, metadata)
 	return nil
@@ -294,7 +295,7 @@ func (d *Draft) enter(state a2a.TaskState) error {
 // artifact adds an artifact update.
 func (d *Draft) artifact(u *event.ArtifactUpdate) {
 	start := len(d.buf)
-	d.buf = event.AppendArtifactUpdate(d.buf, d.f.View.ids, u)
+	d.buf = event.AppendArtifactUpdate(d.buf, d.f.View.IDs(), u)
 	d.public(event.KindArtifact, start)
 	d.f.View.addArtifact(u)
 	d.pushes = d.pushes || u.Last
@@ -429,7 +430,7 @@ func (d *Draft) resolveAll(c *call, state approval.State, r approval.Resolution)
 // record adds an audit entry, with its digest keyed. The copy for the process's log keeps the
 // digest as it is.
 func (d *Draft) record(entry approval.Audit) error {
-	entry.V, entry.At, entry.Task = approval.AuditVersion, d.at.Now, d.f.View.ids.Task
+	entry.V, entry.At, entry.Task = approval.AuditVersion, d.at.Now, d.f.View.IDs().Task
 	entry.Tenant, entry.Owner = d.f.Owner.Tenant, d.f.Owner.Subject
 	stored := entry
 	if entry.Digest != "" {

@@ -38,7 +38,7 @@ func TestOutcomeInASnapshotOfVersion1(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Header = k.header
-	d, err := k.rules.On(k.at(), f, task.LogChanged{})
+	d, err := task.On(k.rules, k.at(), f, task.LogChanged{})
 	if err != nil {
 		t.Fatal(err)
 	}

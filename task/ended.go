@@ -94,7 +94,7 @@ func (in RunEnded) put(d *Draft) error {
 		}
 	}
 	unmarked := d.chunks(in.Last, complete)
-	tooMuch := d.refusedState(in.Delta)
+	tooMuch := refusedState(d.f, in.Delta)
 	if tooMuch != "" {
 		in.Delta = nil
 	}
@@ -182,7 +182,7 @@ func (d *Draft) chunks(chunks []Chunk, complete []string) (unmarked []string) {
 		if at := slices.Index(complete, k.update.ID); at >= 0 {
 			complete = slices.Delete(complete, at, at+1)
 			k.update.Last = true
-			k.Event.Data = event.EncodeArtifact(d.f.View.ids, &k.update)
+			k.Event.Data = event.EncodeArtifact(d.f.View.IDs(), &k.update)
 		}
 	}
 	d.events = slices.Grow(d.events, len(chunks))
@@ -316,7 +316,7 @@ func (d *Draft) allFit(made []*approval.Approval, kept []*pendingApproval) error
 		if kept[i] != nil {
 			continue
 		}
-		a.ID = approvalID(d.f.View.ids.Task, len(d.f.Approvals)+1+len(fresh))
+		a.ID = approvalID(d.f.View.IDs().Task, len(d.f.Approvals)+1+len(fresh))
 		if err := d.fits(a, fresh...); err != nil {
 			return err
 		}

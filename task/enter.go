@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"a2a-server/approval"
+	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 	"a2a-server/task/internal/event"
 	"a2a-server/tool"
@@ -143,7 +144,7 @@ func (d *Draft) askAgain(c *call, x *examined, old *pendingApproval) error {
 func (d *Draft) entry(c *call, x *examined) *Entry {
 	e := &Entry{
 		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
-		Context: x.ctx, State: cloneState(d.f.toolState()), Output: c.Output, checked: x.checked,
+		Context: x.ctx, State: copyState(d.f.toolState()), Output: c.Output, checked: x.checked,
 	}
 	e.verb, e.note = d.f.decisionOn(c.ID)
 	for _, a := range d.f.Approvals {
@@ -190,6 +191,12 @@ func (d *Draft) entry(c *call, x *examined) *Entry {
 		e.Resumed = &tool.Resumption{State: c.ToolState, Answers: answers}
 	}
 	return e
+}
+
+// copyState returns a copy of the state of the tools, which shares nothing with it.
+func copyState(state map[string]any) map[string]any {
+	copied, _ := strictjson.Clone(state).(map[string]any)
+	return copied
 }
 
 func confirmationOf(a *pendingApproval) *ToolConfirmation {

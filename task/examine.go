@@ -104,7 +104,7 @@ func (d *Draft) examine(c *call, l look, raw json.RawMessage, open bool) examine
 	}
 	x.verdict = d.rules.Policy.Judge(x.ctx, x.entry.Tool, x.args)
 	if err := x.verdict.Failed; err != nil {
-		d.rules.report(Problem{Task: d.f.View.ids.Task, What: GateFailed, Err: fmt.Errorf("tool %s: %w", c.Tool, err), Wrong: true})
+		d.rules.report(Problem{Task: d.f.View.IDs().Task, What: GateFailed, Err: fmt.Errorf("tool %s: %w", c.Tool, err), Wrong: true})
 	}
 	if hookErr != nil && x.verdict.Action == approval.ActionAllow {
 		x.verdict = d.rules.Policy.Ask(x.entry.Tool, x.args, "a hook failed: "+hookErr.Error())

@@ -64,7 +64,7 @@ type received struct {
 	For     event.Reader    `json:"for"`
 	Step    int             `json:"step"` // steps planned when it came
 
-	decoded *a2a.Message // nil: not decoded yet
+	Decoded *a2a.Message `json:"-"` // nil: not decoded yet
 }
 
 // pendingApproval is an approval, pending or not.
@@ -266,7 +266,7 @@ func (f *Fold) ApplyView(e *store.Event) error {
 		return fmt.Errorf("decode event %s: %w", e.Kind, err)
 	}
 	f.View.addMessage(bytes.Clone(m))
-	f.View.unanswered = reader == event.ForNobody
+	f.View.answered(reader != event.ForNobody)
 	return nil
 }
 
@@ -290,7 +290,7 @@ func (f *Fold) applyPrivate(v any) error {
 		}
 		f.Messages = append(f.Messages, received{Message: e.Message, Hash: e.Hash, For: e.For, Step: len(f.Steps)})
 		f.View.addMessage(e.Message)
-		f.View.unanswered = e.For == event.ForNobody
+		f.View.answered(e.For != event.ForNobody)
 		for _, id := range e.WrongCodes {
 			if a := f.approval(id); a != nil {
 				a.WrongCodes++

@@ -58,7 +58,7 @@ func TestPanicsAreErrors(t *testing.T) {
 			return err
 		},
 		"Inline": func(k *desk, _ *nervous) error {
-			d, err := k.rules.On(k.at(), k.fold(), task.Answers{By: bob, Via: approval.ViaAPI, List: []approval.Answer{{ID: id(1), Verb: approval.Reject}}})
+			d, err := task.On(k.rules, k.at(), k.fold(), task.Answers{By: bob, Via: approval.ViaAPI, List: []approval.Answer{{ID: id(1), Verb: approval.Reject}}})
 			if err == nil {
 				_, err = d.Advance()
 			}
@@ -66,7 +66,7 @@ func TestPanicsAreErrors(t *testing.T) {
 		},
 		"Plan": func(k *desk, n *nervous) error {
 			n.slow = true
-			_, err := k.rules.Plan(t.Context(), k.fold())()
+			_, err := task.Plan(t.Context(), k.rules, k.fold())()
 			return err
 		},
 		"Answers": func(k *desk, _ *nervous) error { return k.put(k.says("m", "yes", alice)) },

@@ -20,7 +20,7 @@ import (
 // maxPlannerState bounds the state that a planner keeps with a step, in bytes.
 const maxPlannerState = 64 << 10
 
-// Planned is the [Input] with the outcome of [Rules.Plan].
+// Planned is the [Input] with the outcome of [Plan].
 type Planned struct {
 	Step *Step
 	Err  error // from the planner; it ends the task
@@ -103,7 +103,7 @@ func (d *Draft) progress() (*Progress, error) {
 		if m.For != event.ForPlanner {
 			continue
 		}
-		msg := m.decoded
+		msg := m.Decoded
 		if msg == nil {
 			msg = &a2a.Message{}
 			if err := json.Unmarshal(m.Message, msg); err != nil {
@@ -140,7 +140,7 @@ func (d *Draft) addStep(s *Step) error {
 		if err := d.add(event.KindPlanned, planned); err != nil {
 			return err
 		}
-		if d.f.Header.State == stateSubmitted {
+		if d.f.Header.State == StateSubmitted {
 			if err := d.say(a2a.TaskStateWorking, nil); err != nil {
 				return err
 			}

@@ -99,7 +99,7 @@ func TestOnlyAnEndEndsATask(t *testing.T) {
 		k = newDesk(t, nil)
 		k.planner.slow = true
 		k.beginAs()
-		if d, err := k.rules.On(k.at(), k.fold(), task.Planned{Step: &task.Step{End: &task.End{State: state}}}); err == nil {
+		if d, err := task.On(k.rules, k.at(), k.fold(), task.Planned{Step: &task.Step{End: &task.End{State: state}}}); err == nil {
 			t.Errorf("a plan that ends in %q is taken: the task is in phase %d", state, d.Phase())
 		}
 	}
@@ -129,7 +129,7 @@ func TestLargeDraftIsCommittedFirst(t *testing.T) {
 		}
 		k.commit(d)
 		most = max(most, k.batch.Size())
-		d, err = k.rules.On(k.at(), k.fold())
+		d, err = task.On(k.rules, k.at(), k.fold())
 	}
 	k.wantState(a2a.TaskStateCompleted)
 	if most > 2<<20 || batches < 5 {

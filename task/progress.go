@@ -47,7 +47,13 @@ func JobID(state json.RawMessage) string {
 // Progress returns the event that says how far a running call is. job is the id of the job that it
 // has started, if it has.
 func (r *Rules) Progress(p Publisher, now time.Time, call, name, job string, at tool.Progress) (k Chunk, err error) {
-	defer r.guard(p.ids.Task, "the presenter", &err)
+	defer r.guard(p.TaskID(), "the presenter", &err)
+	return p.Progress(now, r.metadata(), call, name, job, at)
+}
+
+// Progress returns the event that says how far a running call is. metadata is that of every
+// status update.
+func (p Publisher) Progress(now time.Time, metadata json.RawMessage, call, name, job string, at tool.Progress) (Chunk, error) {
 	progress := map[string]any{"callId": call, "tool": name, "done": at.Done}
 	if at.Total != 0 {
 		progress["total"] = at.Total
@@ -62,7 +68,7 @@ func (r *Rules) Progress(p Publisher, now time.Time, call, name, job string, at 
 	if err != nil {
 		return Chunk{}, fmt.Errorf("encode progress: %w", err)
 	}
-	metadata := mergeMetadata(r.metadata(), raw)
+	metadata = mergeMetadata(metadata, raw)
 	data := event.AppendStatusUpdate(nil, p.ids, a2a.TaskStateWorking, store.MillisOf(now), nil /* message */, metadata)
 	return Chunk{Event: store.Event{Kind: event.KindProgress, Public: true, Time: store.MillisOf(now), Data: data}, progress: metadata}, nil
 }
@@ -84,7 +90,7 @@ func clipProgress(s string) string {
 // Publishable returns chunks without the reports of progress that the task has no status
 // for: it is not working.
 func (f *Fold) Publishable(chunks []Chunk) []Chunk {
-	if f.Header.State == stateWorking {
+	if f.Header.State == StateWorking {
 		return chunks
 	}
 	kept := chunks[:0]

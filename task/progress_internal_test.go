@@ -2,6 +2,7 @@ package task
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,9 +25,9 @@ func TestGoldenProgress(t *testing.T) {
 	at := time.Date(2026, 11, 21, 10, 0, 0, 123e6, time.UTC)
 	r := &Rules{Presenter: plainPresenter{}}
 	f := NewFold(store.TaskID{1}, "c")
-	f.View.ids.Task, f.View.ids.TaskJSON = "t", []byte(`"t"`)
+	f.View.IDs().Task, f.View.IDs().TaskJSON = "t", []byte(`"t"`)
 	f.View.setStatus(a2a.TaskStateWorking, store.MillisOf(at), json.RawMessage(`{"messageId":"m"}`), json.RawMessage(`{"own":1,"p":true}`))
-	f.Header.State = stateWorking
+	f.Header.State = StateWorking
 	k, err := r.Progress(f.Publisher(r.Presenter, 1<<20), at.Add(time.Minute), "c1.1", "run", "" /* job */, tool.Progress{Done: 1.5, Total: 3, Message: "half"})
 	if err != nil {
 		t.Fatal(err)
@@ -55,10 +56,10 @@ func TestGoldenProgress(t *testing.T) {
 		}
 	}
 	f.View.setStatus(a2a.TaskStateCompleted, store.MillisOf(at), nil, json.RawMessage(`{"p":true}`))
-	if string(f.View.metadata) != `{"p":true}` {
-		t.Errorf("the next status has metadata %s", f.View.metadata)
+	if shown := string(f.View.AppendTask(nil, ViewOptions{})); !strings.Contains(shown, `"metadata":{"p":true},`) {
+		t.Errorf("the task with the next status is %s", shown)
 	}
-	f.Header.State = stateCompleted
+	f.Header.State = StateCompleted
 	if left := f.Publishable([]Chunk{k}); len(left) > 0 {
 		t.Error("a task that has ended publishes progress")
 	}

@@ -23,10 +23,18 @@ type Publisher struct {
 	limit     int
 }
 
+// NewPublisher returns the publisher of the task with ids, for events of at most limit bytes.
+func NewPublisher(ids *event.IDs, p Presenter, limit int) Publisher {
+	return Publisher{ids: ids, presenter: p, limit: limit}
+}
+
 // Publisher returns the publisher of the task of f, for events of at most limit bytes.
 func (f *Fold) Publisher(p Presenter, limit int) Publisher {
-	return Publisher{ids: f.View.ids, presenter: p, limit: limit}
+	return NewPublisher(f.View.IDs(), p, limit)
 }
+
+// TaskID returns the id of the task.
+func (p Publisher) TaskID() string { return p.ids.Task }
 
 // Piece is a chunk that a call adds to an artifact.
 type Piece struct {

@@ -152,7 +152,7 @@ func TestLastChunksArePutAgain(t *testing.T) {
 		ended.Last = append(ended.Last, chunk)
 	}
 	events := func() (all []string) {
-		d, err := k.rules.On(k.at(), k.fold(), ended)
+		d, err := task.On(k.rules, k.at(), k.fold(), ended)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestHookSeesTheContextOfTheRun(t *testing.T) {
 	k.begin(task.PlannedCall{Tool: "card"})
 	entry := k.running["c1.1"]
 	checked := *entry.Context
-	k.rules.After(ofRun, &task.RunEnded{Entry: entry, Err: errors.New("no card")})
+	task.After(ofRun, k.rules, &task.RunEnded{Entry: entry, Err: errors.New("no card")})
 	for _, ctx := range seen {
 		if ctx.Value(key{}) != "run" || ctx.TaskID() != checked.TaskID() || ctx.UserID() != checked.UserID() {
 			t.Errorf("a hook sees %v of task %s", ctx.Value(key{}), ctx.TaskID())
@@ -208,7 +208,7 @@ func TestHookKeepsItsBuffer(t *testing.T) {
 	}, &fake{name: "card"})
 	k.begin(task.PlannedCall{Tool: "card"})
 	ended := task.RunEnded{Entry: k.running["c1.1"], Result: []byte(`1`)}
-	k.rules.After(t.Context(), &ended)
+	task.After(t.Context(), k.rules, &ended)
 	copy(buffer, `{"card":"4111"}`)
 	if string(ended.Result) != `{"card":"****"}` {
 		t.Errorf("the result became %s", ended.Result)

@@ -28,7 +28,7 @@ func TestWrongAnswersDoNotRepeatTheQuestion(t *testing.T) {
 		if snapshots {
 			f = k.restored()
 		}
-		d, err := k.rules.On(k.at(), f, task.Answers{By: alice, Via: approval.ViaA2A, List: []approval.Answer{{ID: id(1), Verb: approval.Reject}}})
+		d, err := task.On(k.rules, k.at(), f, task.Answers{By: alice, Via: approval.ViaA2A, List: []approval.Answer{{ID: id(1), Verb: approval.Reject}}})
 		if err == nil {
 			_, err = d.Advance()
 		}

@@ -29,9 +29,9 @@ func (Queued) put(d *Draft) error {
 		return ErrNoChange
 	}
 	switch d.f.Header.State { //nolint:exhaustive // the others do not wait for a turn
-	case stateSubmitted:
+	case StateSubmitted:
 		return d.tell(a2a.TaskStateSubmitted, pending, queuedText)
-	case stateWorking:
+	case StateWorking:
 		return d.tell(a2a.TaskStateWorking, pending, queuedText)
 	}
 	return ErrNoChange

@@ -64,7 +64,7 @@ func MessageHash(by auth.Principal, raw []byte) store.Hash {
 func inTask(m *a2a.Message, raw []byte, v *View) (*a2a.Message, json.RawMessage) {
 	kept := *m
 	kept.TaskID, kept.ContextID = a2a.TaskID(v.TaskID()), v.ContextID()
-	return &kept, event.MessageInTask(raw, m, v.ids)
+	return &kept, event.MessageInTask(raw, m, v.IDs())
 }
 
 func (in *FollowUp) put(d *Draft) error {
@@ -146,7 +146,7 @@ func (in *FollowUp) receive(d *Draft) error {
 		if err := d.receive(received); err != nil {
 			return err
 		}
-		d.f.Messages[len(d.f.Messages)-1].decoded = kept
+		d.f.Messages[len(d.f.Messages)-1].Decoded = kept
 		return nil
 	}
 	return state // it waits for a timer

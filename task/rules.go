@@ -126,9 +126,9 @@ func (LogChanged) put(d *Draft) error {
 // On puts inputs into a draft on f, which it consumes. If it returns an error, the inputs
 // are refused, and the draft must be discarded unwritten. [ErrNoChange]: there is nothing
 // to write. [ErrStale]: apply [Refresh] first.
-func (r *Rules) On(at At, f *Fold, in ...Input) (d *Draft, err error) {
+func On(r *Rules, at At, f *Fold, in ...Input) (d *Draft, err error) {
 	defer r.guard(f.View.TaskID(), "code supplied by the application", &err)
-	d = r.draft(at, f, draftBytes)
+	d = newDraft(r, at, f, draftBytes)
 	for _, i := range in {
 		if err := i.put(d); err != nil {
 			return d, err
@@ -140,8 +140,8 @@ func (r *Rules) On(at At, f *Fold, in ...Input) (d *Draft, err error) {
 // Plan prepares the planner's input for the next step of f, and returns a function that
 // asks the planner. That function no longer uses f. Plan is for planners that are not
 // inline; put the function's results into [Planned].
-func (r *Rules) Plan(ctx context.Context, f *Fold) func() (*Step, error) {
-	d := r.draft(At{Ctx: ctx}, f, 0)
+func Plan(ctx context.Context, r *Rules, f *Fold) func() (*Step, error) {
+	d := newDraft(r, At{Ctx: ctx}, f, 0)
 	p, err := d.progress()
 	return func() (*Step, error) {
 		if err != nil {
@@ -168,7 +168,7 @@ func (r *Rules) Accept(c *ReadonlyContext, m *a2a.Message) (direct *a2a.Message,
 	if l.tools, err = r.listTools(c); err != nil {
 		return nil, l, err
 	}
-	defer r.guard(c.task, "the planner", &err)
+	defer r.guard(c.TaskID(), "the planner", &err)
 	request := &Request{Message: m, Tools: l.tools}
 	direct, err = r.Planner.Accept(c, request)
 	l.first = request.First
@@ -184,7 +184,7 @@ func (r *Rules) Accept(c *ReadonlyContext, m *a2a.Message) (direct *a2a.Message,
 
 // decidesNothing refuses a message without a task id that holds a decision.
 func (r *Rules) decidesNothing(c *ReadonlyContext, m *a2a.Message) (err error) {
-	defer r.guard(c.task, "the presenter", &err)
+	defer r.guard(c.TaskID(), "the presenter", &err)
 	calls, wrong := r.Presenter.Cancels(m)
 	if wrong != nil || len(calls) > 0 {
 		return Invalid("message.taskId", "is required, because the message cancels a call: name the task that the call belongs to; nothing was canceled")
@@ -208,7 +208,7 @@ type New struct {
 }
 
 // Create returns the draft of a new task: the message, the task and its submitted state.
-func (r *Rules) Create(at At, n New) (d *Draft, err error) {
+func Create(r *Rules, at At, n New) (d *Draft, err error) {
 	id := n.ID.String()
 	defer r.guard(id, "code supplied by the application", &err)
 	contextID := n.Message.ContextID
@@ -219,13 +219,13 @@ func (r *Rules) Create(at At, n New) (d *Draft, err error) {
 	if n.Session != nil {
 		f.Join(n.Session)
 	}
-	d = r.draft(at, f, draftBytes+len(n.JSON))
+	d = newDraft(r, at, f, draftBytes+len(n.JSON))
 	d.tools, d.first = n.Listed.tools, n.Listed.first
 	kept, raw := inTask(n.Message, n.JSON, f.View)
-	if err := d.receive(&event.MessageReceived{Message: raw, By: n.Context.owner, For: event.ForPlanner}); err != nil {
+	if err := d.receive(&event.MessageReceived{Message: raw, By: n.Context.Owner(), For: event.ForPlanner}); err != nil {
 		return d, err
 	}
-	f.Messages[0].decoded = kept
+	f.Messages[0].Decoded = kept
 	if err = d.task(a2a.TaskStateSubmitted); err == nil && n.Webhook != nil {
 		err = d.setWebhook(n.Webhook, 0)
 	}
@@ -235,13 +235,13 @@ func (r *Rules) Create(at At, n New) (d *Draft, err error) {
 // listTools returns the tools that a caller may use. If a toolset fails, only its own
 // tools are missing.
 func (r *Rules) listTools(c *ReadonlyContext) (tools []tool.Tool, err error) {
-	defer r.guard(c.task, "a toolset", &err)
+	defer r.guard(c.TaskID(), "a toolset", &err)
 	tools, err = r.Tools.Tools(c)
 	if err != nil && len(tools) == 0 {
 		return nil, fmt.Errorf("list tools: %w", err)
 	}
 	if err != nil {
-		r.report(Problem{Task: c.task, What: "some tools cannot be listed", Err: err})
+		r.report(Problem{Task: c.TaskID(), What: "some tools cannot be listed", Err: err})
 	}
 	return tools, nil
 }

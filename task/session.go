@@ -13,8 +13,8 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// sessionBound limits the state of a context: the keys and values of its rows.
-var sessionBound = store.RowBound{Rows: 1000, Bytes: 64 << 10}
+// sessionBound returns the limit of the state of a context: of the keys and values of its rows.
+func sessionBound() store.RowBound { return store.RowBound{Rows: 1000, Bytes: 64 << 10} }
 
 // Session is the state that the tools of all tasks of a context share, as it was read from
 // the rows of the context ([RowState]). Its zero value is the state of a context without
@@ -42,6 +42,9 @@ func NewSession(at uint64, rows []store.Row) (*Session, error) {
 	}
 	return s, nil
 }
+
+// Values returns the state, which must not be changed.
+func (s *Session) Values() map[string]any { return s.values }
 
 // put sets a key.
 func (s *Session) put(key string, value any, raw []byte) {
@@ -71,6 +74,9 @@ func (f *Fold) Session() *Session {
 	}
 	return f.session
 }
+
+// setSession replaces the state of the context by one with the task's own changes.
+func (f *Fold) setSession(s *Session) { f.session = s }
 
 // Join gives the fold the state of its context. s must be read after the fold's newest event,
 // so that it includes the task's own changes: s replaces them.
@@ -148,22 +154,23 @@ func (f *Fold) shared(delta map[string]any) (rows []store.RowChange, after *Sess
 
 // refusedState returns the reason why a call's state changes cannot be kept, or "". The room
 // in the context is checked only as this task knows it: the store checks it again.
-func (d *Draft) refusedState(delta map[string]any) string {
+func refusedState(f *Fold, delta map[string]any) string {
 	if len(delta) == 0 {
 		return ""
 	}
 	if n, err := stateSize(delta); err != nil || n > maxDelta {
 		return fmt.Sprintf("it has set %d bytes of state; at most %d are allowed", n, maxDelta)
 	}
-	rows, after, err := d.f.shared(delta)
+	rows, after, err := f.shared(delta)
 	if err != nil {
 		return err.Error()
 	}
-	if len(rows) == 0 || sessionBound.Check(RowState, d.f.Session().used, after.used) == nil {
+	bound := sessionBound()
+	if len(rows) == 0 || bound.Check(RowState, f.Session().used, after.used) == nil {
 		return ""
 	}
 	return fmt.Sprintf("with what it has set, the state of its context would have %d keys and %d bytes; at most %d keys and %d bytes are allowed",
-		after.used.Rows, after.used.Bytes, sessionBound.Rows, sessionBound.Bytes)
+		after.used.Rows, after.used.Bytes, bound.Rows, bound.Bytes)
 }
 
 // share writes a call's changes of the context's state, in the batch with the end of the call.
@@ -176,7 +183,8 @@ func (d *Draft) share(delta map[string]any) error {
 		return err
 	}
 	if len(rows) > 0 {
-		d.rows, d.f.session = append(d.rows, rows...), after
+		d.rows = append(d.rows, rows...)
+		d.f.setSession(after)
 	}
 	return nil
 }

@@ -64,21 +64,11 @@ func (f *Fold) Snapshotted(made SnapshotParts, n int) {
 func (f *Fold) Lighten(limit int) { f.View.lighten(limit) }
 
 // Omit makes the View keep no artifacts, or neither artifacts nor history.
-func (f *Fold) Omit(artifacts, history bool) {
-	switch {
-	case history:
-		f.View.keep(noHistory)
-		f.View.own()
-	case artifacts:
-		f.View.keep(noArtifacts)
-	}
-}
+func (f *Fold) Omit(artifacts, history bool) { f.View.omit(artifacts, history) }
 
 // Has reports whether the fold still has the content for these parts of a snapshot:
 // [Fold.Lighten] may have dropped it.
-func (f *Fold) Has(parts SnapshotParts) bool {
-	return f.View.detail == whole || f.View.detail == noArtifacts && !parts.Artifacts
-}
+func (f *Fold) Has(parts SnapshotParts) bool { return f.View.keeps(parts.Artifacts) }
 
 // Encode returns the fold as a snapshot: a version, the private part as JSON, and the
 // view without its artifacts. artifacts has the artifacts, nil if they are not wanted.

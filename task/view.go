@@ -84,6 +84,9 @@ func newView(task, context string) *View {
 	return &View{ids: event.NewIDs(task, context), size: viewOverhead + len(task) + len(context)}
 }
 
+// IDs returns the ids of the task and its context. They must not be changed.
+func (v *View) IDs() *event.IDs { return v.ids }
+
 // TaskID returns the task's id.
 func (v *View) TaskID() string { return v.ids.Task }
 
@@ -155,6 +158,10 @@ func (v *View) addMessage(raw json.RawMessage) {
 	}
 	v.insertMessage(len(v.history), raw)
 }
+
+// answered records whether the newest message is an answer. After a message that is none, the
+// next status repeats the question.
+func (v *View) answered(is bool) { v.unanswered = !is }
 
 // insertMessage puts raw at place i of the history, and drops the oldest message if
 // that makes too many.

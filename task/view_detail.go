@@ -33,6 +33,22 @@ func DamagedView(h *store.Header) *View {
 	return v
 }
 
+// keeps reports whether the View has the history and, if wanted, the artifacts.
+func (v *View) keeps(artifacts bool) bool {
+	return v.detail == whole || v.detail == noArtifacts && !artifacts
+}
+
+// omit makes the View keep no artifacts, or neither artifacts nor history.
+func (v *View) omit(artifacts, history bool) {
+	switch {
+	case history:
+		v.keep(noHistory)
+		v.own()
+	case artifacts:
+		v.keep(noArtifacts)
+	}
+}
+
 // lighten drops as much as needed for the View to hold at most limit bytes: first the
 // artifacts, then the history, then everything but an [outline]. The rest is copied, so
 // that it keeps nothing else in memory.

@@ -261,8 +261,8 @@ func (a *Approvals) Extend(ctx context.Context, by auth.Principal, id, digest st
 // sees the tool now. It is nil for a tool that has none, has been replaced, or cannot be
 // looked up.
 func (a *Approvals) Parameters(ctx context.Context, one *approval.Approval) map[string]any {
-	rules := a.e.rules()
-	entry, err := rules.Tools.Lookup(rules.Readonly(ctx, one.Requester), one.Tool)
+	current := a.e.rules()
+	entry, err := current.Tools.Lookup(current.Readonly(ctx, one.Requester), one.Tool)
 	if err != nil || entry.Digest != one.Definition {
 		return nil
 	}

@@ -94,7 +94,7 @@ func (e *Engine) changed(ctx context.Context, s store.Scope, id store.TaskID, in
 
 // write writes an input to a task that is live or final.
 func (e *Engine) write(ctx context.Context, s store.Scope, f *task.Fold, in task.Input) (landed, error) {
-	d, err := e.rules().On(task.At{Ctx: ctx, Now: e.now(), Holds: e.holding.by(f.Header.Fence)}, f, in)
+	d, err := task.On(e.rules(), task.At{Ctx: ctx, Now: e.now(), Holds: e.holding.by(f.Header.Fence)}, f, in)
 	if err != nil {
 		return landed{}, err
 	}
@@ -158,7 +158,7 @@ func (e *Engine) wakeUp(ctx context.Context, s store.Scope, f *task.Fold, in tas
 func (e *Engine) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in task.Input, advance bool) (landed, error) {
 	t := e.newTurn(f.Header.Task, f.Header.Owner)
 	t.take(f)
-	d, err := e.rules().On(t.at(ctx), f, in)
+	d, err := task.On(e.rules(), t.at(ctx), f, in)
 	if err == nil && d.Empty() {
 		err = task.ErrNoChange
 	}

@@ -27,10 +27,10 @@ func (e *Engine) Reload(tools *tool.Registry, policy *approval.Policy) {
 
 // askAgain asks again about calls whose tool has another definition by rules, as a decision
 // now would, until other rules are in force. A tool that cannot be looked up stays as it is.
-func (e *Engine) askAgain(rules *task.Rules) {
+func (e *Engine) askAgain(current *task.Rules) {
 	began := e.now()
 	for id, a := range e.pending("what it asks may be out of date until it is decided") {
-		if e.ctx.Err() != nil || e.rules() != rules {
+		if e.ctx.Err() != nil || e.rules() != current {
 			return
 		}
 		if a.Asked.After(began) {

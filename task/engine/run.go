@@ -386,7 +386,7 @@ func (r *run) execute(x *toolContext) (o *task.RunEnded) {
 // told the tool to end: whether it failed is then unknown.
 func (r *run) checked(x *toolContext, o *task.RunEnded) *task.RunEnded {
 	if o.Err == nil || !errors.Is(context.Cause(x), errShutdown) {
-		r.e.rules().After(x.Context, o)
+		task.After(x.Context, r.e.rules(), o)
 	}
 	return o
 }

@@ -92,9 +92,9 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 			return nil, err
 		}
 	}
-	rules := e.rules()
-	r := rules.Readonly(ctx, s.By).WithSession(session)
-	direct, listed, err := rules.Accept(r, s.Message)
+	current := e.rules()
+	r := current.Readonly(ctx, s.By).WithState(session.Values())
+	direct, listed, err := current.Accept(r, s.Message)
 	if err != nil || direct != nil {
 		return &Sent{Direct: direct}, err
 	}
@@ -113,7 +113,7 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 
 func (e *Engine) createTask(ctx context.Context, scope store.Scope, n task.New, advance bool) (*Sent, error) {
 	t := e.newTurn(n.ID, scope)
-	d, err := e.rules().Create(t.at(ctx), n)
+	d, err := task.Create(e.rules(), t.at(ctx), n)
 	if err != nil {
 		t.cancel(nil)
 		return nil, err

@@ -83,7 +83,7 @@ func (t *turn) stepOnce() stepped {
 	if t.planned != nil {
 		in = append(in, *t.planned)
 	}
-	d, err := t.e.rules().On(t.at(t.ctx), t.fold, in...)
+	d, err := task.On(t.e.rules(), t.at(t.ctx), t.fold, in...)
 	var next task.Next
 	if err == nil {
 		next, err = d.Advance()
@@ -109,7 +109,7 @@ func (t *turn) fail(cause error) stepped {
 		if t.refresh() {
 			return steppedOver
 		}
-		d, err := t.e.rules().On(t.at(t.ctx), t.fold, task.Fail{Cause: cause})
+		d, err := task.On(t.e.rules(), t.at(t.ctx), t.fold, task.Fail{Cause: cause})
 		if err != nil {
 			t.abandon(err)
 			return steppedOver
@@ -197,7 +197,7 @@ func (t *turn) askPlanner() task.Planned {
 	limit := t.e.cfg.Limits.PlanTimeout
 	ctx, cancel := t.e.within(t.ctx, limit, fmt.Errorf("the planner exceeded its limit of %v", limit))
 	defer cancel()
-	ask := t.e.rules().Plan(ctx, t.fold)
+	ask := task.Plan(ctx, t.e.rules(), t.fold)
 	planned, returned := callWithin(ctx, t.e, func() task.Planned {
 		step, err := ask()
 		return task.Planned{Step: step, Err: err}
