@@ -49,18 +49,6 @@ func (c *ReadonlyContext) InTask(id, contextID string, fence uint64, message jso
 	return &in
 }
 
-// Readonly returns the context of a caller without a task.
-func (r *Rules) Readonly(ctx context.Context, by auth.Principal) *ReadonlyContext {
-	return NewReadonlyContext(ctx, r.Agent, by)
-}
-
-// Owned returns the context of a task in its current state: that of its owner.
-func (r *Rules) Owned(ctx context.Context, f *Fold) *ReadonlyContext {
-	return r.Readonly(ctx, f.Owner).WithState(f.toolState()).InTask(f.View.TaskID(), f.View.ContextID(), f.Header.Fence, f.toPlanner())
-}
-
-func (d *Draft) readonly() *ReadonlyContext { return d.rules.Owned(d.at.Ctx, d.f) }
-
 // Owner returns the owner of the task.
 func (c *ReadonlyContext) Owner() auth.Principal { return c.owner }
 

@@ -93,8 +93,8 @@ var moves = [store.MaxState + 1][store.MaxState + 1]string{
 	},
 }
 
-// allowed reports whether the table has the move.
-func allowed(from, to store.State) bool {
+// MayMove reports whether the table has the move.
+func MayMove(from, to store.State) bool {
 	return from <= store.MaxState && to <= store.MaxState && moves[from][to] != ""
 }
 

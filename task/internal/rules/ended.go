@@ -1,0 +1,334 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"a2a-server/approval"
+	"a2a-server/internal/visible"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/output"
+	"a2a-server/tool"
+)
+
+// ToolQuestion is a question that a running tool asks.
+type ToolQuestion struct {
+	ID string // the same in every run of the call
+	tool.Ask
+}
+
+// RunEnded is the [Input] that says how a run of a tool ended.
+type RunEnded struct {
+	Entry  *Entry
+	Chunks int            // of the artifact that is named after the tool, since it was last replaced
+	Named  []string       // the other artifacts that the run has built up
+	Last   []output.Chunk // published, but not in the log yet
+	Whole  string         // text of all chunks, which replaces them; "": they remain
+	Output int64          // bytes that the call has published, in all of its runs
+
+	Result     json.RawMessage
+	Parts      json.RawMessage  // the result as parts, joined by commas; nil: they are made from Result
+	Delta      map[string]any   // of the tools' state
+	Err        error            // the error of the tool
+	Actions    json.RawMessage  // see [EncodeActions]
+	Suspension *tool.Suspension // the tool pauses
+	Asks       []ToolQuestion   // undecided questions asked while it ran: its return value is discarded
+	GivenUp    error            // why the outcome is unknown: the run did not end after it was told to
+	Replace    bool             // the result replaces the chunks
+	Unknown    bool             // Err says that it is unknown whether the call had its effect
+	Rejected   bool             // Err says that a person rejected the tool's question
+	Keeps      bool             // the state of Suspension is a checkpoint, too
+	Stop       bool             // if the call ends, its remote work is to be stopped
+	TimedOut   bool             // GivenUp because of a timeout
+	NoEffect   bool             // Err says that the call had no effect: see [tool.ErrNoEffect]
+}
+
+func (in RunEnded) put(d *Draft) error {
+	c := d.f.Call(in.Entry.Call)
+	if c == nil || c.State != fold.CallRunning {
+		return fmt.Errorf("call %s has an outcome and is not running", in.Entry.Call)
+	}
+	d.actions = in.Actions
+	defer func() { d.actions = nil }()
+	d.pushes = true // the last chunks of its artifacts may be in batches that cannot say so
+	// Unknown comes first: a call that pauses is entered again without a person.
+	paused := !in.Unknown && (in.Suspension != nil || len(in.Asks) > 0)
+	well := in.Err == nil && !paused && in.GivenUp == nil
+	whole := d.whole(&in)
+	var complete []string // artifacts that the last of their chunks completes
+	if well {
+		for _, name := range in.Named {
+			complete = append(complete, output.PieceID(c.ID, name))
+		}
+		if in.Chunks > 0 && whole == nil && !in.Replace {
+			complete = append(complete, c.ID)
+		}
+	}
+	unmarked := d.chunks(in.Last, complete)
+	tooMuch := fold.RefusedState(d.f, in.Delta)
+	if tooMuch != "" {
+		in.Delta = nil
+	}
+	switch {
+	case c.Canceled && !well:
+		return d.ranCanceled(c, &in)
+	case in.GivenUp != nil:
+		cause := event.CauseCut
+		if in.TimedOut {
+			cause = event.CauseTimeout
+		}
+		return d.unknown(c, cause, in.GivenUp.Error())
+	case in.Unknown:
+		return d.unknown(c, event.CauseTool, unknownWhy(in.Err))
+	case paused:
+		return d.suspend(c, &in)
+	case in.Stop: // also when a hook has made a result of the error
+		if err := d.stopWork(c, &in); err != nil {
+			return err
+		}
+	}
+	switch {
+	case in.Rejected:
+		return d.finish(c, task.OutcomeRejected, nil, in.Err.Error(), in.Delta)
+	case in.Err != nil:
+		return d.finish(c, task.OutcomeError, nil, in.Err.Error(), in.Delta)
+	}
+	if tooMuch != "" {
+		return d.finish(c, task.OutcomeError, nil, "the call has run, but "+tooMuch, nil)
+	}
+	if limit := d.rules.Limits.Result(); len(in.Result) > limit {
+		return d.finish(c, task.OutcomeError, nil, fmt.Sprintf("the result of %s has %d bytes; at most %d are allowed: stream it", c.Tool, len(in.Result), limit), in.Delta)
+	}
+	for _, id := range unmarked {
+		d.artifact(&event.ArtifactUpdate{ID: id, Parts: json.RawMessage(event.Closing), Append: true, Last: true})
+	}
+	switch {
+	case in.Chunks == 0 || in.Replace:
+		parts := in.Parts
+		if parts == nil {
+			parts = event.ResultParts(in.Result, d.rules.Limits.Result(), d.rules.Presenter.Imitates)
+		}
+		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: parts, Last: true})
+	case whole != nil:
+		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: whole, Last: true})
+	}
+	return d.finish(c, task.OutcomeOK, in.Result, "", in.Delta)
+}
+
+// whole returns the text of all chunks as the part that replaces them. It returns nil if the
+// chunks remain: no replacement is wanted, there is only a single chunk, still unwritten, or
+// the text does not fit into an event.
+func (d *Draft) whole(in *RunEnded) json.RawMessage {
+	if in.Whole == "" || in.Replace {
+		return nil
+	}
+	own := func(k output.Chunk) bool { return k.Update.ID == in.Entry.Call }
+	if in.Chunks == 1 && slices.ContainsFunc(in.Last, own) {
+		return nil
+	}
+	part := event.TextPart(in.Whole)
+	if len(part) > d.rules.Limits.Result() {
+		return nil
+	}
+	return part
+}
+
+// chunks adds the last chunks of a run. The last chunk of each artifact in complete is marked
+// as such, if it is among them; chunks returns the ids of the other artifacts.
+func (d *Draft) chunks(chunks []output.Chunk, complete []string) (unmarked []string) {
+	chunks = d.f.Publishable(slices.Clone(chunks)) // they are put again if the batch conflicts
+	for i := len(chunks) - 1; i >= 0 && len(complete) > 0; i-- {
+		k := &chunks[i]
+		if at := slices.Index(complete, k.Update.ID); at >= 0 {
+			complete = slices.Delete(complete, at, at+1)
+			k.Update.Last = true
+			k.Event.Data = event.EncodeArtifact(d.f.View.IDs(), &k.Update)
+		}
+	}
+	d.events = slices.Grow(d.events, len(chunks))
+	for i := range chunks {
+		d.events = append(d.events, chunks[i].Event)
+	}
+	d.f.Publish(chunks)
+	return complete
+}
+
+// suspend parks a call until its questions are answered, its timer fires, or both. All
+// approvals are built before any is written. A question that is still open from before is
+// not asked again; if it has been answered in the meantime, the call continues at once.
+func (d *Draft) suspend(c *fold.Call, in *RunEnded) error {
+	asks, e := in.Asks, &event.CallSuspended{Call: c.ID, N: c.Suspended + 1, Output: in.Output}
+	fail := func(format string, args ...any) error {
+		if err := d.stopWork(c, in); err != nil {
+			return err
+		}
+		return d.finish(c, task.OutcomeError, nil, fmt.Sprintf(format, args...), nil)
+	}
+	if s := in.Suspension; s != nil {
+		e.Again = in.Keeps
+		if s.State != nil {
+			if err := output.CheckState(s.State); err != nil {
+				return fail("the call cannot be suspended: %v", err)
+			}
+		}
+		e.State = s.State
+		if !s.Wake.IsZero() {
+			wake := d.possible(s.Wake)
+			e.Wake = &wake
+		}
+		if len(asks) == 0 {
+			var err error
+			if asks, err = suspensionAsks(s); err != nil {
+				return fail("%v", err)
+			}
+		}
+	}
+	if err := d.closeHeld(c); err != nil {
+		return err
+	}
+	if len(asks) == 0 && e.Wake == nil {
+		return fail("the tool suspended its call without a question and without a time to wake it")
+	}
+	made, err := d.asks(c, in.Entry, asks)
+	if err != nil {
+		return fail("%v", err)
+	}
+	kept, err := d.reuse(c, asks, made)
+	if err != nil {
+		return err
+	}
+	if err := d.allFit(made, kept); err != nil {
+		return fail("%v", err)
+	}
+	for i, a := range made {
+		if kept[i] != nil {
+			a = &kept[i].Approval
+		} else if err := d.ask(a); err != nil {
+			return err
+		}
+		e.Asks = append(e.Asks, event.SuspendedAsk{Ask: asks[i].ID, Approval: a.ID})
+	}
+	if e.Wake != nil {
+		d.wake(*e.Wake, []byte(c.ID), false /* remove */)
+	}
+	return d.add(event.KindSuspended, e)
+}
+
+// possible limits a tool's wake-up time to the range that can be stored: not in the past, and
+// not after the year 9999.
+func (d *Draft) possible(at time.Time) time.Time {
+	at = at.UTC()
+	if at.Before(d.at.Now) {
+		at = d.at.Now
+	}
+	if last := time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC); at.After(last) {
+		at = last
+	}
+	return at.Truncate(time.Millisecond)
+}
+
+// asks builds the approvals for the questions of a run, bound to the call that ran, without
+// writing any.
+func (d *Draft) asks(c *fold.Call, e *Entry, asks []ToolQuestion) ([]*approval.Approval, error) {
+	x := examined{checked: e.checked}
+	var err error
+	if x.args, err = tool.DecodeArgs(x.raw); err != nil { // the tool may have modified its arguments
+		return nil, err
+	}
+	made := make([]*approval.Approval, 0, len(asks))
+	for _, q := range asks {
+		a, err := askOf(c, q)
+		if err != nil {
+			return nil, err
+		}
+		a.Terms = d.askTerms(c, &x, a)
+		if err := d.fill(c, &x, a); err != nil {
+			return nil, err
+		}
+		made = append(made, a)
+	}
+	return made, nil
+}
+
+// askTerms returns the terms of a question of a running tool. A confirmation is decided by the
+// approvers of the call, in the same ways; only the deadline and the allowed decisions, which
+// were chosen for the call, are the defaults for questions. Every question has the risk, the
+// masked places and the names of its call.
+func (d *Draft) askTerms(c *fold.Call, x *examined, a *approval.Approval) approval.Terms {
+	own := d.rules.Policy.AskTerms()
+	if a.AskKind != string(tool.AskConfirm) {
+		if of := d.approvalOf(c); of != nil {
+			own.Risk, own.Mask, own.Notify = of.Terms.Risk, of.Terms.Mask, of.Terms.Notify
+		}
+		return own
+	}
+	terms := d.termsOf(c, x)
+	terms.Expires, terms.Allowed = own.Expires, own.Allowed
+	terms.Destructive = terms.Destructive || annotationsOf(x.entry.Tool).Destructive
+	return terms
+}
+
+// allFit numbers the new approvals in made, those without a kept approval, and returns an
+// error if any of them could not be shown.
+func (d *Draft) allFit(made []*approval.Approval, kept []*fold.Approval) error {
+	var fresh []*approval.Approval
+	for i, a := range made {
+		if kept[i] != nil {
+			continue
+		}
+		a.ID = approvalID(d.f.View.IDs().Task, len(d.f.Approvals)+1+len(fresh))
+		if err := d.fits(a, fresh...); err != nil {
+			return err
+		}
+		fresh = append(fresh, a)
+	}
+	return nil
+}
+
+// LateResult is the [Input] with a result that arrived after its turn had abandoned the
+// call. It is recorded as a private event and in the audit; the task, which may have
+// ended, does not change.
+type LateResult struct {
+	Entry  *Entry // of the run that returned it, which need not be the newest
+	Result json.RawMessage
+	Err    error
+	// Unknown: Err says that it is unknown whether the call had its effect.
+	Unknown bool
+	// Stop holds the state with which the tool would have continued, which no event has: if
+	// the task has ended, its remote work is stopped.
+	Stop json.RawMessage
+}
+
+func (in LateResult) put(d *Draft) error {
+	c := d.f.Call(in.Entry.Call)
+	if c == nil {
+		return ErrNoChange // its start was never durable
+	}
+	d.quiet = true
+	if in.Stop != nil && d.f.Header.Phase == store.Final {
+		if err := d.stopChild(c, ChildCancel{State: in.Stop}); err != nil {
+			return err
+		}
+	}
+	e := &event.CallLate{Call: c.ID, Result: in.Result}
+	if in.Err != nil {
+		says := in.Err.Error()
+		if in.Unknown {
+			says = unknownLate(in.Err)
+		}
+		e.Error = visible.Shorten(says, fold.MaxProblem)
+	}
+	if len(e.Result) > min(d.room(), d.rules.Limits.Result()) {
+		e.Error = fmt.Sprintf("the result of %d bytes does not fit into the task's log", len(e.Result))
+		e.Result = nil
+	}
+	if err := d.add(event.KindLate, e); err != nil {
+		return err
+	}
+	return d.record(approval.Audit{What: approval.AuditLate, Call: c.ID, Tool: c.Tool, Reason: e.Error, Attempt: in.Entry.Attempt})
+}

@@ -1,0 +1,286 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"a2a-server/approval"
+	"a2a-server/internal/strictjson"
+	"a2a-server/internal/visible"
+	"a2a-server/task"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/fold"
+	"a2a-server/tool"
+	"a2a-server/tool/toolconfirmation"
+)
+
+// Entry is a call about to run its tool, with everything that was checked for it. To run
+// it, nothing has to be looked up again.
+type Entry struct {
+	Call     string // id
+	Name     string // of the tool
+	Tool     tool.Tool
+	Attempt  int
+	Allowed  bool                  // a person or the policy has allowed this attempt; false: the attempt continues
+	Args     map[string]any        // strictly decoded and valid; the run's own
+	Context  *task.ReadonlyContext // of when it was checked; the run has a Context of its own
+	State    map[string]any        // of the tools; the run's own
+	Resumed  *tool.Resumption      // nil on a first entry
+	Decided  map[string]bool       // confirmations that the call has asked for: by id, whether approved
+	Decision *ToolConfirmation     // the newest that the tool may read; nil if there is none, or it has asked since
+	Output   int64                 // bytes that the call had published by its newest suspension
+
+	checked checked
+	verb    approval.Verb // see Result
+	note    string
+}
+
+// Checked proves that Args have been checked for Tool.
+func (e *Entry) Checked() *tool.Checked { return &e.checked.proof }
+
+// ToolConfirmation is the decision in the form that a tool reads.
+type ToolConfirmation = toolconfirmation.ToolConfirmation
+
+// mayEnter is the only way into a tool: it is called before every entry, the first or a later
+// one, from the beginning or after a suspension, with a look at the tool. It returns the
+// entry, or nil if the call may not be entered now. The draft then records why: approval was
+// requested, the call has ended, or it is retried later. It records nothing if the call waits
+// for a sibling to end. The error comes from writing the draft.
+//
+// An approved call is entered if the tool's definition and the arguments equal those shown to
+// the approver; otherwise approval is requested again. The terms of the approval remain in
+// force, but a call that is denied now is not run. A call without an approval is entered only
+// if the policy allows it now. In all cases the arguments must be valid against the current
+// schema.
+func (d *Draft) mayEnter(c *fold.Call, l look) (*Entry, error) {
+	first := c.State == fold.CallPlanned
+	x := d.examine(c, l, c.Args, first)
+	grant := d.f.Granted(c)
+	switch {
+	case x.trouble != nil:
+		return nil, d.postpone(c, x.trouble)
+	case x.invalid != nil:
+		return nil, d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
+	case x.verdict.Action == approval.ActionDeny:
+		return nil, d.notRun(c, task.OutcomeDenied, x.verdict.Reason)
+	case grant == nil && x.verdict.Action != approval.ActionAllow:
+		if d.hasRun(c, &x) {
+			return nil, d.askOutcome(c, &x)
+		}
+		return nil, d.askCall(c, &x, "")
+	case grant != nil:
+		same, err := d.bound(grant, &x)
+		if err != nil {
+			return nil, d.notRun(c, task.OutcomeInvalid, err.Error())
+		}
+		if !same {
+			return nil, d.askAgain(c, &x, grant)
+		}
+		if err := tool.Unreachable(x.entry.Tool); err != nil {
+			return nil, d.postpone(c, err) // it would fail, and a person has approved it
+		}
+	}
+	if running := d.f.Busy() + int(d.entering); !d.roomToRun(running) {
+		if running > 0 {
+			return nil, nil // a call that ends gives its room back, and then this call is examined again
+		}
+		return nil, d.notRun(c, task.OutcomeError, "the task's log is full: there is no room for the call's outcome, so it was not run")
+	}
+	d.entering++
+	return d.entry(c, &x), nil
+}
+
+// notRun ends a call that is not run, or not run again. If an earlier run of it may have
+// had an effect, the outcome is unknown, whatever it is that keeps the call from running.
+func (d *Draft) notRun(c *fold.Call, outcome task.Outcome, why string) error {
+	if c.Cause != "" {
+		outcome = task.OutcomeUnknown
+		why = fmt.Sprintf("the result of the call is unknown: %s; and it is not run again: %s", c.Why, why)
+	}
+	return d.finish(c, outcome, nil, why, nil)
+}
+
+// bound reports whether an approval is for exactly the examined call.
+func (d *Draft) bound(a *fold.Approval, x *examined) (bool, error) {
+	digest, err := d.digest(a.Kind, x.entry, x.args, a.Attempt)
+	if err != nil {
+		return false, err
+	}
+	want := a.GrantedDigest()
+	if digest == want {
+		return true, nil
+	}
+	if a.Kind != approval.KindOutcome {
+		return false, nil
+	}
+	// Older approvals of this kind have the digest of the call.
+	digest, err = d.digest(approval.KindCall, x.entry, x.args, a.Attempt)
+	return digest == want, err
+}
+
+// hasRun reports whether a call may have had an effect before its process died, so that a
+// person has to decide about its outcome. Only a call with a checkpoint is entered again
+// without that.
+func (d *Draft) hasRun(c *fold.Call, x *examined) bool {
+	return c.State == fold.CallUncertain && !repeatable(x.entry.Tool)
+}
+
+// askAgain asks again about a call that differs from the approved or shown call.
+func (d *Draft) askAgain(c *fold.Call, x *examined, old *fold.Approval) error {
+	if d.hasRun(c, x) {
+		x.changed = true
+		return d.askOutcome(c, x)
+	}
+	if x.verdict.Action != approval.ActionAsk {
+		// A person was asked about it before: ask again if in doubt.
+		x.verdict.Hint, x.verdict.Terms = old.Hint, old.Terms
+		if old.Kind == approval.KindOutcome {
+			x.verdict.Hint = fmt.Sprintf("The tool %s has changed since it was decided to run this call again. May it run now?", c.Tool)
+		}
+	}
+	return d.askCall(c, x, old.ID)
+}
+
+// entry builds the entry of a call.
+func (d *Draft) entry(c *fold.Call, x *examined) *Entry {
+	e := &Entry{
+		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
+		Context: x.ctx, State: copyState(d.f.ToolState()), Output: c.Output, checked: x.checked,
+	}
+	e.verb, e.note = d.f.DecisionOn(c.ID)
+	for _, a := range d.f.Approvals {
+		switch {
+		case a.Call != c.ID || a.Ask != "" || a.State != approval.Approved && a.State != approval.Edited:
+		case a.Resolution.Payload != nil:
+			e.Decision = confirmationOf(a) // the tool takes the payload
+		case a.Kind == approval.KindCall:
+			e.Decision = nil // an earlier one was for another tool, or other arguments
+		}
+	}
+	digest := ""
+	if len(c.Answered)+len(c.Asks) > 0 {
+		digest, _ = d.digest(approval.KindCall, x.entry, x.args, 0) // "" if it fails, which matches no digest
+	}
+	answered, fresh := c.Answered, len(c.Answered)-c.Fresh
+	if c.Paused { // the suspension that is resumed
+		answered, fresh = append(answered[:len(answered):len(answered)], c.Asks...), len(answered)
+	}
+	var answers []tool.Answer
+	for i, ask := range answered {
+		a := d.f.Approval(ask.Approval)
+		if a == nil || a.Resolution == nil || a.State == approval.Superseded {
+			continue
+		}
+		if a.AskKind == string(tool.AskConfirm) {
+			if digest != a.Digest {
+				continue // the tool has changed since, so it has to ask again
+			}
+			if e.Decided == nil {
+				e.Decided = map[string]bool{}
+			}
+			e.Decided[ask.Ask] = a.State == approval.Approved
+			e.Decision = confirmationOf(a)
+		}
+		if i >= fresh {
+			answers = append(answers, answerOf(a))
+		}
+	}
+	if d.f.Undecided(c) {
+		e.Decision = nil
+	}
+	if c.Suspended > 0 || c.Checkpoint {
+		e.Resumed = &tool.Resumption{State: c.ToolState, Answers: answers}
+	}
+	return e
+}
+
+// copyState returns a copy of the state of the tools, which shares nothing with it.
+func copyState(state map[string]any) map[string]any {
+	copied, _ := strictjson.Clone(state).(map[string]any)
+	return copied
+}
+
+func confirmationOf(a *fold.Approval) *ToolConfirmation {
+	tc := &ToolConfirmation{Hint: a.Hint, Confirmed: a.State == approval.Approved || a.State == approval.Edited}
+	if a.Resolution.Payload != nil {
+		_ = json.Unmarshal(a.Resolution.Payload, &tc.Payload) // it was decoded when it came in
+	}
+	return tc
+}
+
+func answerOf(a *fold.Approval) tool.Answer {
+	id, named := strings.CutPrefix(a.Ask, askNamed)
+	if !named {
+		id = ""
+	}
+	return tool.Answer{
+		Ask:      tool.Ask{ID: id, Kind: tool.AskKind(a.AskKind), Hint: a.Hint},
+		State:    string(a.State),
+		Response: a.Resolution.Response, Reason: a.Resolution.Reason, Payload: a.Resolution.Payload,
+	}
+}
+
+// start writes that a call starts; its tool runs once that is durable.
+func (d *Draft) start(c *fold.Call, e *Entry, attempt int) error {
+	e.Attempt, e.Allowed = attempt, attempt != c.Attempt
+	started := &event.CallStarted{Call: c.ID, Attempt: attempt}
+	grant := d.f.Granted(c)
+	if grant != nil {
+		started.Digest = grant.GrantedDigest()
+	}
+	if string(e.checked.raw) != string(d.f.Planned(c.ID)) {
+		started.Args = e.checked.raw
+	}
+	d.unretry(c)
+	if err := d.add(event.KindStarted, started); err != nil {
+		return err
+	}
+	d.entering--
+	return d.launched(c, e, grant)
+}
+
+// resume writes that a suspended call is entered again.
+func (d *Draft) resume(c *fold.Call, e *Entry) error {
+	d.unwake(c)
+	d.unretry(c)
+	if err := d.add(event.KindResumed, &event.CallResumed{Call: c.ID, N: c.Suspended}); err != nil {
+		return err
+	}
+	d.entering--
+	return d.launched(c, e, d.f.Granted(c))
+}
+
+// launched adds an entry to the draft's launches.
+func (d *Draft) launched(c *fold.Call, e *Entry, grant *fold.Approval) error {
+	d.launch = append(d.launch, e)
+	a := approval.Audit{What: approval.AuditStarted, Call: c.ID, Tool: c.Tool, Attempt: c.Attempt}
+	if grant != nil {
+		a.Approval, a.Digest = grant.ID, grant.GrantedDigest()
+	}
+	return d.record(a)
+}
+
+// finish ends a call, with its result or with an error text.
+func (d *Draft) finish(c *fold.Call, outcome task.Outcome, result json.RawMessage, problem string, delta map[string]any) error {
+	problem = visible.Shorten(visible.Text(problem), fold.MaxProblem)
+	d.unwake(c)
+	d.unretry(c)
+	name := c.Approval
+	if grant := d.f.Granted(c); name == "" && grant != nil {
+		name = grant.ID // it was run again under this approval
+	}
+	if err := d.cancelChild(c); err != nil {
+		return err
+	}
+	if err := d.add(event.KindFinished, &event.CallFinished{Call: c.ID, Outcome: outcome, Result: result, Error: problem, Delta: delta, Actions: d.actions}); err != nil {
+		return err
+	}
+	if err := d.share(delta); err != nil {
+		return err
+	}
+	if err := d.closeAsks(c, "the call has ended"); err != nil {
+		return err
+	}
+	return d.record(approval.Audit{What: approval.AuditFinished, Call: c.ID, Tool: c.Tool, Outcome: string(outcome), Reason: problem, Approval: name, Attempt: c.Attempt})
+}
