@@ -1,10 +1,9 @@
 package rules
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -13,8 +12,8 @@ import (
 	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
-	"a2a-server/tool"
 )
 
 // Cancel is the [Input] that cancels a task. Canceling a canceled task again changes
@@ -99,43 +98,6 @@ func (d *Draft) endAll(state a2a.TaskState, says string) error {
 	return d.end(state, m)
 }
 
-// ChildCancel is the payload of due work of kind [task.DueChildCancel].
-type ChildCancel struct {
-	Tool  string          `json:"tool"`
-	Call  string          `json:"call"`
-	State json.RawMessage `json:"state,omitempty"`
-	// Kept replaces State by the state that the log has for the call at the end of its task.
-	// It may be newer than the state known when the task was ended. Without a kept state,
-	// there is nothing to cancel.
-	Kept bool `json:"kept,omitempty"`
-	Try  int  `json:"try,omitempty"`
-	Down int  `json:"down,omitempty"` // tries in a row that did not find the tool
-}
-
-// How often the engine tries to cancel the work that a call has running elsewhere: so many
-// times if the tool fails; if the tool cannot be looked up, for about a day.
-const (
-	childTries = 8
-	childDown  = 100
-)
-
-// cancelChild adds due work that cancels the remote work of a suspended call.
-func (d *Draft) cancelChild(c *fold.Call) error {
-	if c.State == fold.CallRunning {
-		return nil // it is canceled through its context
-	}
-	return d.addChildCancel(c)
-}
-
-// addChildCancel is cancelChild for a call in any state.
-func (d *Draft) addChildCancel(c *fold.Call) error {
-	state, kept := d.f.Kept(c.ID)
-	if !kept {
-		return nil
-	}
-	return d.stopChild(c, ChildCancel{State: state})
-}
-
 // stopWork is cancelChild for a run that ended with an error while the work that it had
 // started continues.
 func (d *Draft) stopWork(c *fold.Call, in *RunEnded) error {
@@ -148,66 +110,98 @@ func (d *Draft) stopWork(c *fold.Call, in *RunEnded) error {
 	return d.addChildCancel(c)
 }
 
-// stopChild adds due work that cancels the remote work of a call, with the state in p.
-func (d *Draft) stopChild(c *fold.Call, p ChildCancel) error {
-	if !d.hasChildren(c) {
-		return nil
-	}
-	p.Tool, p.Call = c.Tool, c.ID
-	return d.cancelLater(p, 0)
+// CancelCall is the [Input] that cancels one call of a task; the task continues. A call that
+// has not started ends canceled. A running call is told to stop once the cancel is durable. It
+// ends with its result if it returns one, canceled if its tool returns [tool.ErrNoEffect], and
+// otherwise with an unknown outcome. A call that was entered and does not run ends with an
+// unknown outcome, too. Canceling a call again changes nothing.
+type CancelCall struct {
+	By   auth.Principal
+	Via  string // a Via constant of package approval
+	Call string // id, or the alias that its caller chose
 }
 
-// cancelLater adds due work that cancels the remote work of a call after a pause.
-func (d *Draft) cancelLater(p ChildCancel, pause time.Duration) error {
-	payload, err := json.Marshal(p)
-	if err != nil {
-		return fmt.Errorf("encode child cancel: %w", err)
+func (in CancelCall) put(d *Draft) error { return d.cancelCalls(in.By, in.Via, []string{in.Call}, nil) }
+
+// cancelCalls cancels calls. received, if not nil, is the message that wants it.
+func (d *Draft) cancelCalls(by auth.Principal, via string, names []string, received *event.MessageReceived) error {
+	var calls []*fold.Call
+	for _, name := range names {
+		c, also := d.f.Named(name)
+		switch {
+		case also != nil:
+			return task.Invalid("call", "is the name of several calls of task %s, such as %s, %s: use the id of one", d.f.Header.Task, c.ID, also.ID)
+		case c == nil:
+			return task.Invalid("call", "names no call of task %s", d.f.Header.Task)
+		case c.Canceled:
+			continue
+		case d.f.Header.Phase == store.Final:
+			return &task.StateError{Task: d.f.Header.Task, State: d.f.View.State(), NotCancelable: received == nil}
+		case c.State == fold.CallDone:
+			return task.Invalid("call", "names %s, which has ended (%s) and cannot be canceled", c.ID, c.Outcome)
+		}
+		calls = append(calls, c)
 	}
-	d.due = append(d.due, store.DueChange{Time: store.MillisOf(d.at.Now.Add(pause)), Kind: task.DueChildCancel, Key: []byte(p.Call), Payload: payload})
+	if len(calls) == 0 {
+		return ErrNoChange
+	}
+	if received != nil {
+		received.For = event.ForDecision
+		if err := d.receive(received); err != nil {
+			return err
+		}
+	}
+	for _, c := range calls {
+		if c.Canceled {
+			continue // named twice
+		}
+		if err := d.cancelCall(by, via, c); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// hasChildren reports whether the tool of a call is a [tool.JobStopper]. A tool that cannot be looked up
-// now may be one; one that panics cannot be called.
-func (d *Draft) hasChildren(c *fold.Call) (has bool) {
-	defer func() { _ = recover() }()
-	l := d.look(c)
-	if l.entry == nil {
-		return l.trouble != nil // else the tool is gone, and with it the way to its children
-	}
-	_, has = tool.As[tool.JobStopper](l.entry.Tool)
-	return has
-}
-
-// ChildCancelResult is the result of due work of kind [task.DueChildCancel].
-type ChildCancelResult struct {
-	Row         store.Due
-	Failed      error // nil: it was canceled
-	Unreachable bool  // Failed says that the tool could not be looked up
-	Nothing     bool  // there was nothing to cancel
-}
-
-func (in ChildCancelResult) put(d *Draft) error {
-	var p ChildCancel
-	if err := json.Unmarshal(in.Row.Payload, &p); err != nil {
-		return fmt.Errorf("decode child cancel: %w", err)
-	}
-	if err := d.drop(in.Row); err != nil || in.Nothing {
+// cancelCall cancels a call that has not ended.
+func (d *Draft) cancelCall(by auth.Principal, via string, c *fold.Call) error {
+	if err := d.record(approval.Audit{What: approval.AuditCanceled, Call: c.ID, Tool: c.Tool, By: by, Via: via, Reason: canceledCall}); err != nil {
 		return err
 	}
-	pause := time.Second << (p.Try + 1)
-	if p.Down++; in.Unreachable {
-		pause = backoff(p.Down, firstRetry, maxRetry)
-	} else {
-		p.Try++
-		p.Down = 0
+	if err := d.add(event.KindCallCancel, &event.CallCancel{Call: c.ID, By: by, Via: via}); err != nil {
+		return err
 	}
-	if in.Failed != nil && p.Try < childTries && p.Down < childDown {
-		return d.cancelLater(p, pause)
+	d.settles = true // a cancel does not wait for a turn
+	if err := d.resolveAll(c, approval.Canceled, approval.Resolution{By: by, Via: via, At: d.at.Now, Reason: canceledCall}); err != nil {
+		return err
 	}
-	entry := approval.Audit{What: approval.AuditCanceled, Call: p.Call, Tool: p.Tool}
-	if in.Failed != nil {
-		entry.Reason = "gave up canceling its remote work: " + in.Failed.Error()
+	if c.State == fold.CallRunning || c.State == fold.CallDone {
+		return nil // its run is told to stop; the end of the run ends the call
 	}
-	return d.record(entry)
+	return d.endCanceled(c, "")
+}
+
+// ranCanceled ends a canceled call with the end of its run, which returned no result. Work
+// that it has running elsewhere is stopped.
+func (d *Draft) ranCanceled(c *fold.Call, in *RunEnded) error {
+	switch {
+	case in.NoEffect && c.Attempt == 1 && c.Repeats == 0 && c.Suspended == 0 && !c.Checkpoint: // its only run
+		return d.finish(c, task.OutcomeCanceled, nil, fmt.Sprintf("%s: %v", canceledCall, in.Err), in.Delta)
+	case in.Stop:
+		if err := d.stopWork(c, in); err != nil {
+			return err
+		}
+	case in.Suspension != nil && in.Suspension.State != nil:
+		if err := d.stopChild(c, ChildCancel{State: in.Suspension.State}); err != nil {
+			return err
+		}
+	default:
+		if err := d.addChildCancel(c); err != nil {
+			return err
+		}
+	}
+	why := ""
+	if err := errors.Join(in.GivenUp, in.Err); err != nil {
+		why = err.Error()
+	}
+	return d.endCanceled(c, why)
 }

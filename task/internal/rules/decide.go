@@ -13,7 +13,6 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
-	"a2a-server/tool"
 )
 
 // Answers is the [Input] with decisions about approvals of one task, from any source. Either
@@ -63,21 +62,6 @@ func (Refresh) put(d *Draft) error {
 		return ErrNoChange
 	}
 	return nil
-}
-
-// overdue reports whether a pending approval is overdue.
-func (d *Draft) overdue() bool {
-	return slices.ContainsFunc(d.f.Approvals, func(a *fold.Approval) bool { return a.State == approval.Pending && d.expires(a) })
-}
-
-// lookOf looks up the tool of a call that waits for an approval of kind call or outcome. For a
-// question of a running tool, which does not depend on the definition, it returns an empty
-// look.
-func (d *Draft) lookOf(a *approval.Approval) look {
-	if a.Ask != "" || a.Kind == approval.KindQuestion {
-		return look{}
-	}
-	return d.look(d.f.Call(a.Call))
 }
 
 // replace supersedes an approval whose tool has changed, and checks the arguments and the
@@ -224,36 +208,6 @@ func because(what, reason string) string {
 // minDecision is the size up to which a message with a decision is accepted however full
 // the log is.
 const minDecision = 16 << 10
-
-// checkEdit validates edited arguments and checks them against the policy. l is the look that
-// found the definition shown to the approver.
-func (d *Draft) checkEdit(a *approval.Approval, answer approval.Answer, l look) (examined, error) {
-	x := d.examine(d.f.Call(a.Call), l, event.Compact(answer.Args), false /* open */)
-	switch {
-	case x.invalid != nil:
-		return x, editError(a, x.invalid)
-	case x.entry == nil:
-		return x, approval.NotAllowed(a, "the tool cannot be reached now, so that the edit cannot be checked: try again later; the approval stays pending")
-	case x.verdict.Action == approval.ActionDeny:
-		return x, approval.NotAllowed(a, fmt.Sprintf("policy denies the edited call: %s; the approval stays pending", x.verdict.Reason))
-	case x.hook:
-		return x, approval.NotAllowed(a, "a hook changes the edited arguments, so that they are not what would run; the approval stays pending")
-	}
-	return x, nil
-}
-
-// editError lists the mistakes in edited arguments.
-func editError(a *approval.Approval, err error) error {
-	out := approval.Malformed(a.ID, "")
-	out.Message = fmt.Sprintf("the edit of %s: %v; approval %s still waits", a.Tool, err, a.ID)
-	var inv *tool.InvalidError
-	if errors.As(err, &inv) {
-		for _, v := range inv.Violations {
-			out.Violations = append(out.Violations, approval.Violation{Field: "args" + v.Pointer, Description: v.Message})
-		}
-	}
-	return out
-}
 
 // decidedBefore returns the error for a decision about an ended task, with the earlier
 // decision.

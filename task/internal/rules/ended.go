@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"a2a-server/approval"
 	"a2a-server/internal/visible"
@@ -15,12 +14,6 @@ import (
 	"a2a-server/task/internal/output"
 	"a2a-server/tool"
 )
-
-// ToolQuestion is a question that a running tool asks.
-type ToolQuestion struct {
-	ID string // the same in every run of the call
-	tool.Ask
-}
 
 // RunEnded is the [Input] that says how a run of a tool ended.
 type RunEnded struct {
@@ -217,77 +210,6 @@ func (d *Draft) suspend(c *fold.Call, in *RunEnded) error {
 		d.wake(*e.Wake, []byte(c.ID), false /* remove */)
 	}
 	return d.add(event.KindSuspended, e)
-}
-
-// possible limits a tool's wake-up time to the range that can be stored: not in the past, and
-// not after the year 9999.
-func (d *Draft) possible(at time.Time) time.Time {
-	at = at.UTC()
-	if at.Before(d.at.Now) {
-		at = d.at.Now
-	}
-	if last := time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC); at.After(last) {
-		at = last
-	}
-	return at.Truncate(time.Millisecond)
-}
-
-// asks builds the approvals for the questions of a run, bound to the call that ran, without
-// writing any.
-func (d *Draft) asks(c *fold.Call, e *Entry, asks []ToolQuestion) ([]*approval.Approval, error) {
-	x := examined{checked: e.checked}
-	var err error
-	if x.args, err = tool.DecodeArgs(x.raw); err != nil { // the tool may have modified its arguments
-		return nil, err
-	}
-	made := make([]*approval.Approval, 0, len(asks))
-	for _, q := range asks {
-		a, err := askOf(c, q)
-		if err != nil {
-			return nil, err
-		}
-		a.Terms = d.askTerms(c, &x, a)
-		if err := d.fill(c, &x, a); err != nil {
-			return nil, err
-		}
-		made = append(made, a)
-	}
-	return made, nil
-}
-
-// askTerms returns the terms of a question of a running tool. A confirmation is decided by the
-// approvers of the call, in the same ways; only the deadline and the allowed decisions, which
-// were chosen for the call, are the defaults for questions. Every question has the risk, the
-// masked places and the names of its call.
-func (d *Draft) askTerms(c *fold.Call, x *examined, a *approval.Approval) approval.Terms {
-	own := d.rules.Policy.AskTerms()
-	if a.AskKind != string(tool.AskConfirm) {
-		if of := d.approvalOf(c); of != nil {
-			own.Risk, own.Mask, own.Notify = of.Terms.Risk, of.Terms.Mask, of.Terms.Notify
-		}
-		return own
-	}
-	terms := d.termsOf(c, x)
-	terms.Expires, terms.Allowed = own.Expires, own.Allowed
-	terms.Destructive = terms.Destructive || annotationsOf(x.entry.Tool).Destructive
-	return terms
-}
-
-// allFit numbers the new approvals in made, those without a kept approval, and returns an
-// error if any of them could not be shown.
-func (d *Draft) allFit(made []*approval.Approval, kept []*fold.Approval) error {
-	var fresh []*approval.Approval
-	for i, a := range made {
-		if kept[i] != nil {
-			continue
-		}
-		a.ID = approvalID(d.f.View.IDs().Task, len(d.f.Approvals)+1+len(fresh))
-		if err := d.fits(a, fresh...); err != nil {
-			return err
-		}
-		fresh = append(fresh, a)
-	}
-	return nil
 }
 
 // LateResult is the [Input] with a result that arrived after its turn had abandoned the

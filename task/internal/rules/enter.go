@@ -2,12 +2,13 @@ package rules
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"a2a-server/approval"
 	"a2a-server/internal/strictjson"
-	"a2a-server/internal/visible"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
@@ -42,6 +43,9 @@ func (e *Entry) Checked() *tool.Checked { return &e.checked.proof }
 // ToolConfirmation is the decision in the form that a tool reads.
 type ToolConfirmation = toolconfirmation.ToolConfirmation
 
+// entering is the layer of a [Draft] that starts and ends calls.
+type entering struct{ asking }
+
 // mayEnter is the only way into a tool: it is called before every entry, the first or a later
 // one, from the beginning or after a suspension, with a look at the tool. It returns the
 // entry, or nil if the call may not be entered now. The draft then records why: approval was
@@ -53,7 +57,7 @@ type ToolConfirmation = toolconfirmation.ToolConfirmation
 // force, but a call that is denied now is not run. A call without an approval is entered only
 // if the policy allows it now. In all cases the arguments must be valid against the current
 // schema.
-func (d *Draft) mayEnter(c *fold.Call, l look) (*Entry, error) {
+func (d *entering) mayEnter(c *fold.Call, l look) (*Entry, error) {
 	first := c.State == fold.CallPlanned
 	x := d.examine(c, l, c.Args, first)
 	grant := d.f.Granted(c)
@@ -91,18 +95,8 @@ func (d *Draft) mayEnter(c *fold.Call, l look) (*Entry, error) {
 	return d.entry(c, &x), nil
 }
 
-// notRun ends a call that is not run, or not run again. If an earlier run of it may have
-// had an effect, the outcome is unknown, whatever it is that keeps the call from running.
-func (d *Draft) notRun(c *fold.Call, outcome task.Outcome, why string) error {
-	if c.Cause != "" {
-		outcome = task.OutcomeUnknown
-		why = fmt.Sprintf("the result of the call is unknown: %s; and it is not run again: %s", c.Why, why)
-	}
-	return d.finish(c, outcome, nil, why, nil)
-}
-
 // bound reports whether an approval is for exactly the examined call.
-func (d *Draft) bound(a *fold.Approval, x *examined) (bool, error) {
+func (d *asking) bound(a *fold.Approval, x *examined) (bool, error) {
 	digest, err := d.digest(a.Kind, x.entry, x.args, a.Attempt)
 	if err != nil {
 		return false, err
@@ -119,15 +113,8 @@ func (d *Draft) bound(a *fold.Approval, x *examined) (bool, error) {
 	return digest == want, err
 }
 
-// hasRun reports whether a call may have had an effect before its process died, so that a
-// person has to decide about its outcome. Only a call with a checkpoint is entered again
-// without that.
-func (d *Draft) hasRun(c *fold.Call, x *examined) bool {
-	return c.State == fold.CallUncertain && !repeatable(x.entry.Tool)
-}
-
 // askAgain asks again about a call that differs from the approved or shown call.
-func (d *Draft) askAgain(c *fold.Call, x *examined, old *fold.Approval) error {
+func (d *entering) askAgain(c *fold.Call, x *examined, old *fold.Approval) error {
 	if d.hasRun(c, x) {
 		x.changed = true
 		return d.askOutcome(c, x)
@@ -143,7 +130,7 @@ func (d *Draft) askAgain(c *fold.Call, x *examined, old *fold.Approval) error {
 }
 
 // entry builds the entry of a call.
-func (d *Draft) entry(c *fold.Call, x *examined) *Entry {
+func (d *entering) entry(c *fold.Call, x *examined) *Entry {
 	e := &Entry{
 		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
 		Context: x.ctx, State: copyState(d.f.ToolState()), Output: c.Output, checked: x.checked,
@@ -222,7 +209,7 @@ func answerOf(a *fold.Approval) tool.Answer {
 }
 
 // start writes that a call starts; its tool runs once that is durable.
-func (d *Draft) start(c *fold.Call, e *Entry, attempt int) error {
+func (d *entering) start(c *fold.Call, e *Entry, attempt int) error {
 	e.Attempt, e.Allowed = attempt, attempt != c.Attempt
 	started := &event.CallStarted{Call: c.ID, Attempt: attempt}
 	grant := d.f.Granted(c)
@@ -241,7 +228,7 @@ func (d *Draft) start(c *fold.Call, e *Entry, attempt int) error {
 }
 
 // resume writes that a suspended call is entered again.
-func (d *Draft) resume(c *fold.Call, e *Entry) error {
+func (d *entering) resume(c *fold.Call, e *Entry) error {
 	d.unwake(c)
 	d.unretry(c)
 	if err := d.add(event.KindResumed, &event.CallResumed{Call: c.ID, N: c.Suspended}); err != nil {
@@ -252,7 +239,7 @@ func (d *Draft) resume(c *fold.Call, e *Entry) error {
 }
 
 // launched adds an entry to the draft's launches.
-func (d *Draft) launched(c *fold.Call, e *Entry, grant *fold.Approval) error {
+func (d *entering) launched(c *fold.Call, e *Entry, grant *fold.Approval) error {
 	d.launch = append(d.launch, e)
 	a := approval.Audit{What: approval.AuditStarted, Call: c.ID, Tool: c.Tool, Attempt: c.Attempt}
 	if grant != nil {
@@ -261,26 +248,100 @@ func (d *Draft) launched(c *fold.Call, e *Entry, grant *fold.Approval) error {
 	return d.record(a)
 }
 
-// finish ends a call, with its result or with an error text.
-func (d *Draft) finish(c *fold.Call, outcome task.Outcome, result json.RawMessage, problem string, delta map[string]any) error {
-	problem = visible.Shorten(visible.Text(problem), fold.MaxProblem)
-	d.unwake(c)
-	d.unretry(c)
-	name := c.Approval
-	if grant := d.f.Granted(c); name == "" && grant != nil {
-		name = grant.ID // it was run again under this approval
+// enterCall writes that a planned or decided call is entered.
+func (d *entering) enterCall(c *fold.Call, e *Entry) error {
+	if c.Paused {
+		return d.resume(c, e)
 	}
-	if err := d.cancelChild(c); err != nil {
+	return d.start(c, e, c.Attempt+1)
+}
+
+// askCall requests approval of a call as it was examined. If an earlier run of it may have
+// had an effect, the question says so. The arguments of a call that
+// was entered before are in use, so they can no longer be edited.
+func (d *entering) askCall(c *fold.Call, x *examined, supersedes string) error {
+	a := &approval.Approval{
+		Kind: approval.KindCall, Args: x.raw, Hint: x.verdict.Hint, Terms: x.verdict.Terms, Supersedes: supersedes,
+	}
+	if c.Attempt > 0 {
+		a.Terms.Allowed = withoutEdit(a.Terms)
+	}
+	if c.Cause != "" {
+		a.Hint = fmt.Sprintf("It is not known whether %s has run: %s. %s", c.Tool, c.Why, a.Hint)
+	}
+	return d.request(c, x, a)
+}
+
+// withoutEdit returns the decisions that terms allow about a call, except edit.
+func withoutEdit(t approval.Terms) []approval.Verb {
+	allowed := slices.DeleteFunc(approval.AllowedVerbs(approval.KindCall, t), func(v approval.Verb) bool { return v == approval.Edit })
+	if len(allowed) == 0 {
+		return []approval.Verb{approval.Reject, approval.Cancel}
+	}
+	return allowed
+}
+
+// request asks for the approval a of a call, of any kind. If the question cannot be
+// shown, the call ends with the reason.
+func (d *entering) request(c *fold.Call, x *examined, a *approval.Approval) error {
+	if err := d.fill(c, x, a); err != nil {
+		return d.notRun(c, task.OutcomeInvalid, err.Error())
+	}
+	if err := d.fits(a); err != nil {
+		return d.notRun(c, task.OutcomeError, err.Error())
+	}
+	return d.askAbout(c, a)
+}
+
+// askOutcome asks a person for the outcome of a call, on the terms of its own approval.
+func (d *entering) askOutcome(c *fold.Call, x *examined) error {
+	a := &approval.Approval{
+		Kind: approval.KindOutcome, Args: c.Args, Supersedes: x.supersedes,
+		Hint: fmt.Sprintf("It is not known whether %s has run: %s. Approve to run it again, respond with its result if you know it, or reject to give it up.", c.Tool, c.Why),
+	}
+	if x.changed {
+		a.Hint += fmt.Sprintf(" The tool %s has changed since its call was approved.", c.Tool)
+	}
+	a.Terms = approval.OutcomeTerms(d.termsOf(c, x))
+	if err := d.fill(c, x, a); err != nil {
+		return d.notRun(c, task.OutcomeInvalid, err.Error())
+	}
+	// It is unknown, too, whether the tool still needs answers to its questions.
+	if err := d.closeAsks(c, "the outcome of the call is unknown"); err != nil {
 		return err
 	}
-	if err := d.add(event.KindFinished, &event.CallFinished{Call: c.ID, Outcome: outcome, Result: result, Error: problem, Delta: delta, Actions: d.actions}); err != nil {
-		return err
+	if err := d.fits(a); err != nil {
+		return d.finish(c, task.OutcomeUnknown, nil, fmt.Sprintf("the result of the call is unknown: %s; and nobody can be asked: %v", c.Why, err), nil)
 	}
-	if err := d.share(delta); err != nil {
-		return err
+	return d.askAbout(c, a)
+}
+
+// checkEdit validates edited arguments and checks them against the policy. l is the look that
+// found the definition shown to the approver.
+func (d *entering) checkEdit(a *approval.Approval, answer approval.Answer, l look) (examined, error) {
+	x := d.examine(d.f.Call(a.Call), l, event.Compact(answer.Args), false /* open */)
+	switch {
+	case x.invalid != nil:
+		return x, editError(a, x.invalid)
+	case x.entry == nil:
+		return x, approval.NotAllowed(a, "the tool cannot be reached now, so that the edit cannot be checked: try again later; the approval stays pending")
+	case x.verdict.Action == approval.ActionDeny:
+		return x, approval.NotAllowed(a, fmt.Sprintf("policy denies the edited call: %s; the approval stays pending", x.verdict.Reason))
+	case x.hook:
+		return x, approval.NotAllowed(a, "a hook changes the edited arguments, so that they are not what would run; the approval stays pending")
 	}
-	if err := d.closeAsks(c, "the call has ended"); err != nil {
-		return err
+	return x, nil
+}
+
+// editError lists the mistakes in edited arguments.
+func editError(a *approval.Approval, err error) error {
+	out := approval.Malformed(a.ID, "")
+	out.Message = fmt.Sprintf("the edit of %s: %v; approval %s still waits", a.Tool, err, a.ID)
+	var inv *tool.InvalidError
+	if errors.As(err, &inv) {
+		for _, v := range inv.Violations {
+			out.Violations = append(out.Violations, approval.Violation{Field: "args" + v.Pointer, Description: v.Message})
+		}
 	}
-	return d.record(approval.Audit{What: approval.AuditFinished, Call: c.ID, Tool: c.Tool, Outcome: string(outcome), Reason: problem, Approval: name, Attempt: c.Attempt})
+	return out
 }

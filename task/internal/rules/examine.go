@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"a2a-server/approval"
 	"a2a-server/task"
@@ -27,7 +28,7 @@ type look struct {
 }
 
 // look looks up the tool of a call.
-func (d *Draft) look(c *fold.Call) look {
+func (d *asking) look(c *fold.Call) look {
 	l := look{ctx: d.readonly()}
 	entry, err := d.rules.Tools.Lookup(l.ctx, c.Tool)
 	switch {
@@ -73,7 +74,7 @@ type checked struct {
 // examine puts a call, whose tool was looked up, through the pipeline up to the verdict: known
 // tool, hooks, strict decode, schema, policy. A failure that says nothing about the call
 // itself means ask. Hooks may replace raw only if open is true.
-func (d *Draft) examine(c *fold.Call, l look, raw json.RawMessage, open bool) examined {
+func (d *asking) examine(c *fold.Call, l look, raw json.RawMessage, open bool) examined {
 	x := l.found(raw)
 	if x.entry == nil {
 		return x
@@ -108,7 +109,7 @@ func (l *look) found(raw json.RawMessage) examined {
 }
 
 // validated returns a look with the arguments of a call, which are checked if the tool was found.
-func (d *Draft) validated(c *fold.Call, l look) examined {
+func (d *asking) validated(c *fold.Call, l look) examined {
 	x := l.found(c.Args)
 	if x.entry != nil {
 		d.validate(c, &x)
@@ -117,7 +118,7 @@ func (d *Draft) validated(c *fold.Call, l look) examined {
 }
 
 // validate checks the arguments, without asking hooks or the policy.
-func (d *Draft) validate(c *fold.Call, x *examined) {
+func (d *asking) validate(c *fold.Call, x *examined) {
 	if n, limit := argsSize(x.raw), d.rules.Limits.Args; n > limit {
 		x.invalid = fmt.Errorf("arguments of %s have %d bytes; at most %d are allowed", c.Tool, n, limit)
 		return
@@ -181,4 +182,34 @@ func callHook(hook task.Hook, ctx agent.ReadonlyContext, c tool.ToolCall) (h tas
 		}
 	}()
 	return hook(ctx, c)
+}
+
+func (d *asking) readonly() *task.ReadonlyContext { return d.rules.Owned(d.at.Ctx, d.f) }
+
+// lookOf looks up the tool of a call that waits for an approval of kind call or outcome. For a
+// question of a running tool, which does not depend on the definition, it returns an empty
+// look.
+func (d *asking) lookOf(a *approval.Approval) look {
+	if a.Ask != "" || a.Kind == approval.KindQuestion {
+		return look{}
+	}
+	return d.look(d.f.Call(a.Call))
+}
+
+// running reports whether a call that the log says is running does run here, or is about
+// to. If not, its process is gone.
+func (d *asking) running(c *fold.Call) bool {
+	return d.at.Running != nil && d.at.Running(c.ID) || slices.ContainsFunc(d.launch, func(e *Entry) bool { return e.Call == c.ID })
+}
+
+// hasChildren reports whether the tool of a call is a [tool.JobStopper]. A tool that cannot be looked up
+// now may be one; one that panics cannot be called.
+func (d *asking) hasChildren(c *fold.Call) (has bool) {
+	defer func() { _ = recover() }()
+	l := d.look(c)
+	if l.entry == nil {
+		return l.trouble != nil // else the tool is gone, and with it the way to its children
+	}
+	_, has = tool.As[tool.JobStopper](l.entry.Tool)
+	return has
 }

@@ -14,9 +14,6 @@ import (
 // askHeld is the prefix of the Ask of a question that holds its call.
 const askHeld = "held."
 
-// notHeld is the reason for closing a question whose call no longer waits for the answer.
-const notHeld = "the call does not wait for the answer any longer"
-
 // Held is the [Input] with a question of a running tool that waits for the answer
 // ([tool.AskAndWait]). The call stays running: the waiting goroutine is in its process, so
 // only that process can pass on the answer.
@@ -91,21 +88,4 @@ type Withdrawn struct {
 
 func (in Withdrawn) put(d *Draft) error {
 	return d.withdraw(in.Approval, in.Why)
-}
-
-// withdraw supersedes an approval if it is pending.
-func (d *Draft) withdraw(id, why string) error {
-	if a := d.f.Approval(id); a != nil && a.State == approval.Pending {
-		return d.supersede(a, why)
-	}
-	return nil
-}
-
-// closeHeld supersedes the question that holds a call, if there is one.
-func (d *Draft) closeHeld(c *fold.Call) error { return d.withdraw(c.Held, notHeld) }
-
-// abandoned reports whether a pending approval holds a call that does not wait in this
-// process: its process has died, and the answer would not arrive.
-func (d *Draft) abandoned(a *approval.Approval) bool {
-	return a.Held && a.State == approval.Pending && (d.at.Holds == nil || !d.at.Holds(a.ID))
 }

@@ -36,7 +36,7 @@ func (in Planned) put(d *Draft) error {
 }
 
 // plan asks the planner for the next step.
-func (d *Draft) plan() (*task.Step, error) {
+func (d *advancing) plan() (*task.Step, error) {
 	if first := d.first; first != nil {
 		d.first = nil
 		return first, checkStep(first, d.rules.Limits.Calls)
@@ -89,7 +89,7 @@ func checkStep(s *task.Step, maxCalls int) error {
 }
 
 // progress returns the planner's view of the task.
-func (d *Draft) progress() (*task.Progress, error) {
+func (d *advancing) progress() (*task.Progress, error) {
 	f := d.f
 	p := &task.Progress{Task: f.View.TaskID(), Context: f.View.ContextID()}
 	var err error
@@ -128,7 +128,7 @@ func (d *Draft) progress() (*task.Progress, error) {
 }
 
 // addStep writes a step into the draft: its output, and its requests.
-func (d *Draft) addStep(s *task.Step) error {
+func (d *advancing) addStep(s *task.Step) error {
 	size := len(s.State)
 	for i := range s.Calls {
 		size += len(s.Calls[i].Args)
@@ -180,7 +180,7 @@ func (d *Draft) addStep(s *task.Step) error {
 }
 
 // planned returns the event of a step.
-func (d *Draft) planned(s *task.Step) *event.StepPlanned {
+func (d *advancing) planned(s *task.Step) *event.StepPlanned {
 	planned := &event.StepPlanned{Step: len(d.f.Steps) + 1, State: s.State}
 	for i, c := range s.Calls {
 		alias := c.Alias
@@ -222,7 +222,7 @@ func wellFormed(args json.RawMessage) json.RawMessage {
 }
 
 // output publishes the output of a planner's step.
-func (d *Draft) output(o *task.Output) error {
+func (d *advancing) output(o *task.Output) error {
 	a := o.Artifact
 	if a == nil {
 		if err := d.sayable(o.Status, o.Metadata, d.openRoom()); err != nil {
@@ -256,40 +256,5 @@ func (d *Draft) output(o *task.Output) error {
 		return err
 	}
 	d.artifact(u)
-	return nil
-}
-
-// sayable refuses a planner's status message that does not fit into an event, or into
-// room bytes. m may be nil.
-func (d *Draft) sayable(m *a2a.Message, metadata map[string]any, room int) error {
-	n := 0
-	if m != nil {
-		raw, err := event.EncodeMessage(m)
-		if err != nil {
-			return fmt.Errorf("encode status message: %w", err)
-		}
-		if err := output.CheckDepth(raw); err != nil {
-			return fmt.Errorf("a status message: %w", err)
-		}
-		n = len(raw)
-	}
-	raw, err := output.EncodeMetadata(metadata)
-	if err == nil {
-		err = output.CheckDepth(raw)
-	}
-	if err != nil {
-		return fmt.Errorf("status metadata: %w", err)
-	}
-	return d.publishable("a status message", n+len(raw), room)
-}
-
-// publishable refuses n bytes that do not fit into an event, or into room bytes.
-func (d *Draft) publishable(what string, n, room int) error {
-	if limit := d.rules.Limits.Content(); n > limit {
-		return fmt.Errorf("%s has %d bytes; at most %d are allowed: publish it in pieces", what, n, limit)
-	}
-	if n > room {
-		return fmt.Errorf("%w: %s has %d bytes, and there is room for %d more", task.ErrLogFull, what, n, max(room, 0))
-	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -153,27 +152,4 @@ func (in *FollowUp) receive(d *Draft) error {
 		return nil
 	}
 	return state // it waits for a timer
-}
-
-// wrongCodes returns the pending approvals that answers name with a wrong code, and whether
-// any answer has a code.
-func (d *Draft) wrongCodes(answers []approval.Answer) (wrong []string, coded bool) {
-	for _, answer := range answers {
-		a, err := approval.Find(answer, d.f.AllApprovals())
-		if err != nil || a.State != approval.Pending || answer.Code == "" {
-			continue
-		}
-		if coded = true; a.WrongCode(answer) && !slices.Contains(wrong, a.ID) {
-			wrong = append(wrong, a.ID)
-		}
-	}
-	return wrong, coded
-}
-
-// stores refuses a message that decides nothing when the log has no room for it.
-func (d *Draft) stores(raw []byte) error {
-	if room := d.openRoom(); len(raw) > room {
-		return task.Invalid("message", "has %d bytes, and the task's log has room for %d more: decide what the task waits for, or cancel it", len(raw), max(room, 0))
-	}
-	return nil
 }

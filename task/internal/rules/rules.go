@@ -11,7 +11,6 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
-	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
@@ -112,49 +111,6 @@ func (r *Rules) message(text string) *a2a.Message {
 // metadata returns the metadata of every task and status update as it is stored.
 func (r *Rules) metadata() json.RawMessage { return event.Compact(r.Presenter.Metadata()) }
 
-// Input is something that happens to a task. It writes its immediate consequences into a
-// draft; [Draft.Advance] decides the rest.
-type Input interface {
-	put(d *Draft) error
-}
-
-// LogChanged is the [Input] for a change of the log by another writer since the task was last
-// advanced.
-type LogChanged struct{}
-
-func (LogChanged) put(d *Draft) error {
-	d.told = true
-	return nil
-}
-
-// On puts inputs into a draft on f, which it consumes. If it returns an error, the inputs
-// are refused, and the draft must be discarded unwritten. [ErrNoChange]: there is nothing
-// to write. [ErrStale]: apply [Refresh] first.
-func On(r *Rules, at At, f *fold.Fold, in ...Input) (d *Draft, err error) {
-	defer r.guard(f.View.TaskID(), "code supplied by the application", &err)
-	d = newDraft(r, at, f, draftBytes)
-	for _, i := range in {
-		if err := i.put(d); err != nil {
-			return d, err
-		}
-	}
-	return d, nil
-}
-
-// Plan prepares the planner's input for the next step of f, and returns a function that
-// asks the planner. That function no longer uses f. Plan is for planners that are not
-// inline; put the function's results into [Planned].
-func Plan(ctx context.Context, r *Rules, f *fold.Fold) func() (*task.Step, error) {
-	d := newDraft(r, At{Ctx: ctx}, f, 0)
-	p, err := d.progress()
-	return func() (*task.Step, error) {
-		if err != nil {
-			return nil, err
-		}
-		return r.ask(ctx, p)
-	}
-}
-
 // Lookup is the result of the lookups for a message without a task, for reuse by the first
 // plan.
 type Lookup struct {
@@ -200,42 +156,6 @@ func (r *Rules) decidesNothing(c *task.ReadonlyContext, m *a2a.Message) (err err
 	return nil
 }
 
-// New is a message that creates a task.
-type New struct {
-	ID      store.TaskID
-	Message *a2a.Message // must not be changed any more
-	JSON    []byte       // as [EncodeMessage] gives it
-	Context *task.ReadonlyContext
-	Listed  Lookup
-	Session *fold.Session // of its context; nil: it is not known
-	Webhook *SetWebhook   // nil: none
-}
-
-// Create returns the draft of a new task: the message, the task and its submitted state.
-func Create(r *Rules, at At, n New) (d *Draft, err error) {
-	id := n.ID.String()
-	defer r.guard(id, "code supplied by the application", &err)
-	contextID := n.Message.ContextID
-	if contextID == "" {
-		contextID = r.NewID()
-	}
-	f := fold.NewWithText(n.ID, id, contextID)
-	if n.Session != nil {
-		f.Join(n.Session)
-	}
-	d = newDraft(r, at, f, draftBytes+len(n.JSON))
-	d.tools, d.first = n.Listed.tools, n.Listed.first
-	kept, raw := inTask(n.Message, n.JSON, f.View)
-	if err := d.receive(&event.MessageReceived{Message: raw, By: n.Context.Owner(), For: event.ForPlanner}); err != nil {
-		return d, err
-	}
-	f.Messages[0].Decoded = kept
-	if err = d.task(a2a.TaskStateSubmitted); err == nil && n.Webhook != nil {
-		err = d.setWebhook(n.Webhook, 0)
-	}
-	return d, err
-}
-
 // listTools returns the tools that a caller may use. If a toolset fails, only its own
 // tools are missing.
 func (r *Rules) listTools(c *task.ReadonlyContext) (tools []tool.Tool, err error) {
@@ -259,8 +179,6 @@ func (r *Rules) Readonly(ctx context.Context, by auth.Principal) *task.ReadonlyC
 func (r *Rules) Owned(ctx context.Context, f *fold.Fold) *task.ReadonlyContext {
 	return r.Readonly(ctx, f.Owner).WithState(f.ToolState()).InTask(f.View.TaskID(), f.View.ContextID(), f.Header.Fence, f.ToPlanner())
 }
-
-func (d *Draft) readonly() *task.ReadonlyContext { return d.rules.Owned(d.at.Ctx, d.f) }
 
 // Progress returns the event that says how far a running call is. job is the id of the job that it
 // has started, if it has.

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"a2a-server/store"
@@ -17,10 +16,6 @@ var ErrNotYet = errors.New("it is not due yet")
 // Wake is the [Input] of a due row of kind [task.DueWake]: the end of a planner's wait, of a
 // suspension, or of the pause before a call is retried.
 type Wake struct{ Row store.Due }
-
-// stepKey is the key of the due row that ends a planner's wait. The key for a suspended
-// call is its id; see also retryKey.
-func stepKey(n int) []byte { return fmt.Appendf(nil, "step %d", n) }
 
 func (in Wake) put(d *Draft) error {
 	key := string(in.Row.Key)

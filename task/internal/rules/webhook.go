@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
@@ -110,26 +109,4 @@ func (in DeleteWebhook) put(d *Draft) error {
 		deleted.By = auth.Principal{}
 	}
 	return d.add(event.KindPushDeleted, deleted)
-}
-
-// fitsOpen reports whether an event fits into the open room of the log.
-func (d *Draft) fitsOpen(v any) (bool, error) {
-	data, err := event.Append(nil, v)
-	if err != nil {
-		return false, fmt.Errorf("encode event: %w", err)
-	}
-	return len(data) <= d.openRoom(), nil
-}
-
-// withReady returns the rows of the draft, with the rows that announce it to the webhooks of
-// the task.
-func (d *Draft) withReady() []store.RowChange {
-	if !d.pushes || len(d.f.Webhooks) == 0 {
-		return d.rows
-	}
-	rows := slices.Clip(d.rows)
-	for _, w := range d.f.Webhooks {
-		rows = append(rows, task.ReadyRow(task.PushKey(w.ID, w.N), store.Any, d.now()))
-	}
-	return rows
 }

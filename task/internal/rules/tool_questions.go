@@ -25,6 +25,12 @@ const (
 // maxAskID bounds [tool.Ask].ID, in bytes.
 const maxAskID = 256
 
+// ToolQuestion is a question that a running tool asks.
+type ToolQuestion struct {
+	ID string // the same in every run of the call
+	tool.Ask
+}
+
 // suspensionAsks returns the questions of a suspension with their identities.
 func suspensionAsks(s *tool.Suspension) ([]ToolQuestion, error) {
 	var all []ToolQuestion
@@ -54,11 +60,83 @@ func suspensionAsks(s *tool.Suspension) ([]ToolQuestion, error) {
 	return all, nil
 }
 
+// askOf builds the approval for a question that a running tool asked. It is not bound to
+// a digest yet.
+func askOf(c *fold.Call, q ToolQuestion) (*approval.Approval, error) {
+	a := &approval.Approval{Kind: approval.KindQuestion, Args: c.Args, Hint: q.Hint, Ask: q.ID, AskKind: string(q.Kind)}
+	switch q.Kind {
+	case tool.AskConfirm:
+		a.Kind = approval.KindCall
+	case tool.AskQuestion, tool.AskAuth:
+	case tool.AskForm:
+		if q.Schema == nil {
+			return nil, fmt.Errorf("the tool asks for a form without a schema")
+		}
+	default:
+		return nil, fmt.Errorf("the tool asks a question of kind %q; use confirm, question, form or auth", q.Kind)
+	}
+	var err error
+	if q.Payload != nil {
+		if a.Payload, err = json.Marshal(q.Payload); err != nil {
+			return nil, fmt.Errorf("the payload of the tool's question is not JSON: %w", err)
+		}
+	}
+	if q.Schema != nil {
+		if _, err := tool.CompileSchema(q.Schema); err != nil {
+			return nil, fmt.Errorf("the schema of the tool's question: %w", err)
+		}
+		if a.Schema, err = json.Marshal(q.Schema); err != nil {
+			return nil, fmt.Errorf("the schema of the tool's question: %w", err)
+		}
+	}
+	return a, nil
+}
+
+// asks builds the approvals for the questions of a run, bound to the call that ran, without
+// writing any.
+func (d *asking) asks(c *fold.Call, e *Entry, asks []ToolQuestion) ([]*approval.Approval, error) {
+	x := examined{checked: e.checked}
+	var err error
+	if x.args, err = tool.DecodeArgs(x.raw); err != nil { // the tool may have modified its arguments
+		return nil, err
+	}
+	made := make([]*approval.Approval, 0, len(asks))
+	for _, q := range asks {
+		a, err := askOf(c, q)
+		if err != nil {
+			return nil, err
+		}
+		a.Terms = d.askTerms(c, &x, a)
+		if err := d.fill(c, &x, a); err != nil {
+			return nil, err
+		}
+		made = append(made, a)
+	}
+	return made, nil
+}
+
+// allFit numbers the new approvals in made, those without a kept approval, and returns an
+// error if any of them could not be shown.
+func (d *asking) allFit(made []*approval.Approval, kept []*fold.Approval) error {
+	var fresh []*approval.Approval
+	for i, a := range made {
+		if kept[i] != nil {
+			continue
+		}
+		a.ID = approvalID(d.f.View.IDs().Task, len(d.f.Approvals)+1+len(fresh))
+		if err := d.fits(a, fresh...); err != nil {
+			return err
+		}
+		fresh = append(fresh, a)
+	}
+	return nil
+}
+
 // reuse finds the questions among asked that the call has already asked with the same content:
 // their approvals remain, so that no person is asked twice. It returns these approvals, with
 // nil for a new question, and supersedes pending approvals whose question is dropped or
 // changed.
-func (d *Draft) reuse(c *fold.Call, asks []ToolQuestion, asked []*approval.Approval) ([]*fold.Approval, error) {
+func (d *asking) reuse(c *fold.Call, asks []ToolQuestion, asked []*approval.Approval) ([]*fold.Approval, error) {
 	kept := make([]*fold.Approval, len(asks))
 	stays := map[string]bool{}
 	for i, q := range asks {

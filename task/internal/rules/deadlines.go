@@ -9,7 +9,77 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/fold"
 )
+
+// Expiry is the [Input] of a due row of kind [task.DueExpiry]: the deadline of an approval has
+// passed.
+type Expiry struct{ Row store.Due }
+
+func (in Expiry) put(d *Draft) error {
+	a := d.f.Approval(string(in.Row.Key))
+	if a == nil || a.State != approval.Pending || a.Deadline == nil || store.MillisOf(*a.Deadline) != in.Row.Time {
+		return d.drop(in.Row)
+	}
+	if !d.expires(a) {
+		return ErrNotYet
+	}
+	_, err := d.expire(a)
+	return err
+}
+
+// expire ends an approval whose deadline has passed, or keeps it without a deadline. ended
+// reports whether the task has ended with it.
+func (d *Draft) expire(a *fold.Approval) (ended bool, err error) {
+	due, passed := removed(expiry(&a.Approval)), a.Deadline
+	state, resolution, kept := approval.Expire(&a.Approval, d.at.Now)
+	if kept {
+		d.settles = true
+		d.due = append(d.due, due)
+		if err := d.add(event.KindKept, &event.ApprovalKept{ID: a.ID, At: d.at.Now}); err != nil {
+			return false, err
+		}
+		if err := d.putApproval(a); err != nil {
+			return false, err
+		}
+		return false, d.record(approval.Audit{What: approval.AuditKept, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Rule, Deadline: passed})
+	}
+	if err := d.resolve(a, state, resolution); err != nil {
+		return false, err
+	}
+	if a.Terms.OnExpiry == approval.ExpiryCancels {
+		return true, d.cancelAll("nobody answered in time", auth.Principal{})
+	}
+	return false, nil
+}
+
+// ProviderTimeout is the [Input] of a due row of kind [task.DueProviderTimeout]: the
+// confirmation provider has not answered an approval in time.
+type ProviderTimeout struct{ Row store.Due }
+
+func (in ProviderTimeout) put(d *Draft) error {
+	if err := d.drop(in.Row); err != nil {
+		return err
+	}
+	return d.open(string(in.Row.Key), "the confirmation provider has not answered in time")
+}
+
+// ProviderFailed is the [Input] that says that the confirmation provider has not answered
+// an approval, and will not.
+type ProviderFailed struct {
+	Approval string // id
+	Why      string // for people
+}
+
+func (in ProviderFailed) put(d *Draft) error {
+	if err := d.open(in.Approval, in.Why); err != nil {
+		return err
+	}
+	if d.Empty() {
+		return ErrNoChange
+	}
+	return nil
+}
 
 // The bounds of an [Extend]. Each extension repeats the whole question to the client.
 const (
