@@ -14,13 +14,13 @@
 //   - approval: a request to a person for a decision, pending or resolved (package approval).
 //     Its kind is call, outcome or question.
 //   - ask: to request an approval; as a noun, a question of a tool (package tool) or of a
-//     planner ([Ask]).
+//     planner ([InputRequest]).
 //   - call: a call of a tool that a planner wants ([PlannedCall]) and its outcome;
 //     attempt: an entry that a person or the policy allowed; repeat: an entry of the same
 //     attempt after its process died.
-//   - decision: a person's decision about an approval; answer: a decision as received;
-//     verdict: a policy's decision about a call.
-//   - entry: a call about to run its tool, with its checked tool and arguments.
+//   - decision: the act of a person that settles an approval; verdict: a policy's decision
+//     about a call.
+//   - execution: a call about to run its tool, with its checked tool and arguments.
 //   - grant: the approval under which a call may be entered.
 //   - outcome: the end of a call ([Outcome]).
 //   - phase: live (an instance runs the task), parked (rows on disk) or final; state: the

@@ -33,7 +33,7 @@ type Renewal func(context.Context) (auth.Principal, error)
 // continues. The errors are those of [Engine.Send].
 func (e *Engine) Decide(ctx context.Context, d Decision) error {
 	_, err := e.changeAs(ctx, decider{d.By, d.Via, d.Renew}, d.Scope, d.Task, func(by auth.Principal) rules.Input {
-		return rules.Answers{By: by, Via: d.Via, List: d.Answers}
+		return rules.Decisions{By: by, Via: d.Via, List: d.Answers}
 	})
 	if errors.Is(err, rules.ErrNoChange) {
 		return nil

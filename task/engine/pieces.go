@@ -145,8 +145,8 @@ func (r *run) piece(p *tool.Result) error {
 }
 
 // encode checks and encodes a piece.
-func (r *run) encode(p *tool.Result) (output.Piece, error) {
-	k := output.Piece{Artifact: p.Artifact, Metadata: p.Metadata, Error: strings.ToValidUTF8(visible.Shorten(p.Error, maxError), "\ufffd")}
+func (r *run) encode(p *tool.Result) (output.Chunk, error) {
+	k := output.Chunk{Artifact: p.Artifact, Metadata: p.Metadata, Error: strings.ToValidUTF8(visible.Shorten(p.Error, maxError), "\ufffd")}
 	n := r.count(k.Artifact)
 	if k.First = p.Replace || n == 0; k.Artifact != "" && n == 0 {
 		if err := output.CheckArtifactName(k.Artifact); err != nil {
@@ -166,7 +166,7 @@ func (r *run) encode(p *tool.Result) (output.Piece, error) {
 }
 
 // say collects the text of a published piece, if the whole text is wanted.
-func (r *run) say(k output.Piece) {
+func (r *run) say(k output.Chunk) {
 	if r.said == nil {
 		return
 	}
@@ -191,7 +191,7 @@ type told struct {
 }
 
 // add adds a published piece. An error is a line of its own.
-func (t *told) add(p *tool.Result, k output.Piece) {
+func (t *told) add(p *tool.Result, k output.Chunk) {
 	if k.First {
 		*t = told{}
 	}

@@ -23,25 +23,25 @@ import (
 // outcome; the turn takes them.
 type run struct {
 	e       *Engine
-	entry   *rules.Entry
+	entry   *rules.Execution
 	publish output.Publisher
 	turn    *turn
 	cancel  context.CancelCauseFunc
 
 	mu      sync.Mutex
-	room    chan struct{}    // closed when there is room again, or never will be; nil: without a waiter
-	waiting []output.Chunk   // chunks and checkpoints that the turn has not taken
-	keeping []*checkpoint    // of waiting, in their order
-	last    int              // how many it took last
-	bytes   int              // of waiting
-	pieces  map[string]int   // by artifact, how many pieces of it were published since it was last replaced; "": the artifact named after the tool
-	named   []string         // the other artifacts in pieces, in their order
-	said    *strings.Builder // text of the pieces of ""; nil: not wanted, not only text, or too large for an event
-	told    told             // the same for the planner
-	reports reports          // of its progress
-	output  int64            // bytes that the call has published, in all of its runs
-	tooMuch error            // why, if it tried to publish more than it may
-	cut     error            // why chunks are refused; nil: they are not
+	room    chan struct{}     // closed when there is room again, or never will be; nil: without a waiter
+	waiting []output.RunEvent // chunks and checkpoints that the turn has not taken
+	keeping []*checkpoint     // of waiting, in their order
+	last    int               // how many it took last
+	bytes   int               // of waiting
+	pieces  map[string]int    // by artifact, how many pieces of it were published since it was last replaced; "": the artifact named after the tool
+	named   []string          // the other artifacts in pieces, in their order
+	said    *strings.Builder  // text of the pieces of ""; nil: not wanted, not only text, or too large for an event
+	told    told              // the same for the planner
+	reports reports           // of its progress
+	output  int64             // bytes that the call has published, in all of its runs
+	tooMuch error             // why, if it tried to publish more than it may
+	cut     error             // why chunks are refused; nil: they are not
 	outcome *rules.RunEnded
 	asks    []rules.ToolQuestion // asked by the tool, and undecided
 	unstop  func() bool          // the timer that gives it up; nil: none
@@ -70,7 +70,7 @@ var (
 )
 
 // launch starts the runs of a durable draft.
-func (t *turn) launch(entries []*rules.Entry) {
+func (t *turn) launch(entries []*rules.Execution) {
 	for _, entry := range entries {
 		r := &run{e: t.e, entry: entry, turn: t, output: entry.Output, publish: t.fold.Publisher(t.e.cfg.Presenter, t.e.cfg.Limits.Event)}
 		if t.e.cfg.WholeText {
@@ -155,7 +155,7 @@ func (r *run) returned(ctx context.Context, o *rules.RunEnded) {
 // emit hands a chunk over. It waits while the tool is more than a window ahead of the
 // disk. An error means that no more chunks are accepted, or not this one. A call that
 // tries to publish more than it may ends with that error, whatever the tool does with it.
-func (r *run) emit(k output.Chunk) error {
+func (r *run) emit(k output.RunEvent) error {
 	n := len(k.Event.Data)
 	r.lockWithRoom()
 	defer r.mu.Unlock()
@@ -191,14 +191,14 @@ func (r *run) lockWithRoom() {
 }
 
 // hand queues a chunk for the turn, if the log has room for it. r.mu must be held.
-func (r *run) hand(k output.Chunk) error {
+func (r *run) hand(k output.RunEvent) error {
 	n := len(k.Event.Data)
 	if limit := r.turn.open.Load(); r.turn.size.Add(int64(n)) > limit {
 		r.turn.size.Add(-int64(n))
 		return fmt.Errorf("%w: after %d bytes the log accepts only results", task.ErrLogFull, limit)
 	}
 	if r.waiting == nil {
-		r.waiting = make([]output.Chunk, 0, max(4, r.last))
+		r.waiting = make([]output.RunEvent, 0, max(4, r.last))
 	}
 	r.waiting = append(r.waiting, k)
 	r.bytes += n
@@ -219,7 +219,7 @@ func (r *run) makeRoom() {
 // take returns the chunks that were handed over, the waiters for the checkpoints among them,
 // and the outcome if there is one: then no more chunks follow, and none of these is a
 // checkpoint.
-func (r *run) take() ([]output.Chunk, []*checkpoint, *rules.RunEnded) {
+func (r *run) take() ([]output.RunEvent, []*checkpoint, *rules.RunEnded) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	chunks, keeping := r.waiting, r.keeping

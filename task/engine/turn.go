@@ -151,7 +151,7 @@ func (t *turn) runQueued() {
 }
 
 // runFrom continues the turn from a durable draft.
-func (t *turn) runFrom(launch []*rules.Entry) {
+func (t *turn) runFrom(launch []*rules.Execution) {
 	defer t.e.leave(t)
 	defer t.recover()
 	t.fence = t.fold.Header.Fence
@@ -258,7 +258,7 @@ func (t *turn) collect() bool {
 	if len(t.inflight) >= maxInflight {
 		return true // chunks accumulate in the meantime, up to a window
 	}
-	var chunks []output.Chunk
+	var chunks []output.RunEvent
 	var keeping []*checkpoint
 	left := t.runs[:0]
 	for _, r := range t.runs {
@@ -280,7 +280,7 @@ func (t *turn) collect() bool {
 // publish queues chunks, and tells the waiters for the checkpoints among them. Chunks are
 // folded immediately: if they fail, so does everything after them. It returns false if the
 // turn is over.
-func (t *turn) publish(chunks []output.Chunk, keeping []*checkpoint) bool {
+func (t *turn) publish(chunks []output.RunEvent, keeping []*checkpoint) bool {
 	if chunks = t.fold.Publishable(chunks); len(chunks) == 0 {
 		return true
 	}

@@ -10,10 +10,10 @@ func (f *Fold) Publisher(p task.Presenter, limit int) output.Publisher {
 	return output.NewPublisher(f.View.IDs(), p, limit)
 }
 
-// Publish folds chunks that are about to be appended.
-func (f *Fold) Publish(chunks []output.Chunk) {
-	for i := range chunks {
-		switch k := &chunks[i]; {
+// Publish folds events that are about to be appended.
+func (f *Fold) Publish(events []output.RunEvent) {
+	for i := range events {
+		switch k := &events[i]; {
 		case k.Progress != nil:
 			f.View.AddProgress(k.Progress)
 		case k.Kept == nil:
@@ -23,20 +23,20 @@ func (f *Fold) Publish(chunks []output.Chunk) {
 				c.keep(k.Kept)
 			}
 		}
-		f.Count(len(chunks[i].Event.Data))
+		f.Count(len(events[i].Event.Data))
 	}
 }
 
-// Publishable returns chunks without the reports of progress that the task has no status
+// Publishable returns events without the reports of progress that the task has no status
 // for: it is not working.
-func (f *Fold) Publishable(chunks []output.Chunk) []output.Chunk {
+func (f *Fold) Publishable(events []output.RunEvent) []output.RunEvent {
 	if f.Header.State == task.StateWorking {
-		return chunks
+		return events
 	}
-	kept := chunks[:0]
-	for i := range chunks {
-		if chunks[i].Progress == nil {
-			kept = append(kept, chunks[i])
+	kept := events[:0]
+	for i := range events {
+		if events[i].Progress == nil {
+			kept = append(kept, events[i])
 		}
 	}
 	return kept

@@ -41,7 +41,7 @@ func JobID(state json.RawMessage) string {
 
 // Progress returns the event that says how far a running call is. metadata is that of every
 // status update.
-func (p Publisher) Progress(now time.Time, metadata json.RawMessage, call, name, job string, at tool.Progress) (Chunk, error) {
+func (p Publisher) Progress(now time.Time, metadata json.RawMessage, call, name, job string, at tool.Progress) (RunEvent, error) {
 	progress := map[string]any{"callId": call, "tool": name, "done": at.Done}
 	if at.Total != 0 {
 		progress["total"] = at.Total
@@ -54,11 +54,11 @@ func (p Publisher) Progress(now time.Time, metadata json.RawMessage, call, name,
 	}
 	raw, err := event.EncodeValue(map[string]any{task.ProgressKey: progress})
 	if err != nil {
-		return Chunk{}, fmt.Errorf("encode progress: %w", err)
+		return RunEvent{}, fmt.Errorf("encode progress: %w", err)
 	}
 	metadata = view.MergeMetadata(metadata, raw)
 	data := event.AppendStatusUpdate(nil, p.ids, a2a.TaskStateWorking, store.MillisOf(now), nil /* message */, metadata)
-	return Chunk{Event: store.Event{Kind: event.KindProgress, Public: true, Time: store.MillisOf(now), Data: data}, Progress: metadata}, nil
+	return RunEvent{Event: store.Event{Kind: event.KindProgress, Public: true, Time: store.MillisOf(now), Data: data}, Progress: metadata}, nil
 }
 
 // clipProgress returns a message with its invisible characters escaped, cut to

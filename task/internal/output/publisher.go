@@ -33,8 +33,8 @@ func NewPublisher(ids *event.IDs, p task.Presenter, limit int) Publisher {
 // TaskID returns the id of the task.
 func (p Publisher) TaskID() string { return p.ids.Task }
 
-// Piece is a chunk that a call adds to an artifact.
-type Piece struct {
+// Chunk is what a call adds to an artifact.
+type Chunk struct {
 	Content  Content
 	Artifact string         // name of the artifact; "": the artifact named after the tool
 	First    bool           // it replaces the earlier content of the artifact
@@ -42,32 +42,32 @@ type Piece struct {
 	Metadata map[string]any // of the event
 }
 
-// Chunk returns the event of a piece of an artifact that a call builds up.
-func (p Publisher) Chunk(now time.Time, call, tool string, piece Piece) (Chunk, error) {
-	u := event.ArtifactUpdate{ID: PieceID(call, piece.Artifact), Parts: piece.Content.parts, Append: !piece.First}
-	if piece.First {
-		if u.Name = piece.Artifact; u.Name == "" {
+// Chunk returns the event of a chunk of an artifact that a call builds up.
+func (p Publisher) Chunk(now time.Time, call, tool string, c Chunk) (RunEvent, error) {
+	u := event.ArtifactUpdate{ID: ArtifactID(call, c.Artifact), Parts: c.Content.parts, Append: !c.First}
+	if c.First {
+		if u.Name = c.Artifact; u.Name == "" {
 			u.Name = tool
 		}
 	}
-	metadata := unmarked(piece.Metadata)
-	if piece.Error != "" {
+	metadata := unmarked(c.Metadata)
+	if c.Error != "" {
 		with := map[string]any{}
 		maps.Copy(with, metadata)
-		with[task.ErrorKey] = piece.Error
+		with[task.ErrorKey] = c.Error
 		metadata = with
 	}
 	var err error
 	if u.EventMetadata, err = EncodeMetadata(metadata); err != nil {
-		return Chunk{}, fmt.Errorf("the metadata of a chunk is not JSON: %w", err)
+		return RunEvent{}, fmt.Errorf("the metadata of a chunk is not JSON: %w", err)
 	}
 	if err := CheckDepth(u.EventMetadata); err != nil {
-		return Chunk{}, fmt.Errorf("the metadata of a chunk cannot be published: %w", err)
+		return RunEvent{}, fmt.Errorf("the metadata of a chunk cannot be published: %w", err)
 	}
 	return p.chunk(now, u, "a chunk")
 }
 
-// ErrorContent returns the content of a piece that has only an error.
+// ErrorContent returns the content of a chunk that has only an error.
 func ErrorContent(text string) (Content, error) {
 	c, err := Publisher{}.encodeParts([]agent.Part{{Text: text, Metadata: map[string]any{task.ErrorKey: true}}}, math.MaxInt)
 	if err != nil {
@@ -94,8 +94,8 @@ func CheckArtifactName(name string) error {
 	return nil
 }
 
-// PieceID is the id of an artifact that a call builds up: the same in all of its runs.
-func PieceID(call, artifact string) string {
+// ArtifactID is the id of an artifact that a call builds up: the same in all of its runs.
+func ArtifactID(call, artifact string) string {
 	if artifact == "" {
 		return call
 	}
@@ -103,40 +103,40 @@ func PieceID(call, artifact string) string {
 }
 
 // Artifact returns the event of an artifact that a call saves under a name.
-func (p Publisher) Artifact(now time.Time, call, name string, parts []agent.Part) (Chunk, error) {
+func (p Publisher) Artifact(now time.Time, call, name string, parts []agent.Part) (RunEvent, error) {
 	if name == "" || len(parts) == 0 {
-		return Chunk{}, errors.New("an artifact has a name and at least one part")
+		return RunEvent{}, errors.New("an artifact has a name and at least one part")
 	}
 	var joined json.RawMessage
 	for i := range parts {
 		data, err := p.encodePart(parts[i])
 		if err != nil {
-			return Chunk{}, fmt.Errorf("part %d of artifact %s: %w", i+1, name, err)
+			return RunEvent{}, fmt.Errorf("part %d of artifact %s: %w", i+1, name, err)
 		}
 		joined = event.Join(joined, data)
 	}
 	return p.chunk(now, event.ArtifactUpdate{ID: call + "/" + name, Name: name, Parts: joined, Last: true}, "artifact "+name)
 }
 
-func (p Publisher) chunk(now time.Time, u event.ArtifactUpdate, what string) (Chunk, error) {
+func (p Publisher) chunk(now time.Time, u event.ArtifactUpdate, what string) (RunEvent, error) {
 	data := event.EncodeArtifact(p.ids, &u)
 	if len(data) > p.limit {
-		return Chunk{}, fmt.Errorf("%s makes an event of %d bytes; at most %d are allowed: send smaller ones", what, len(data), p.limit)
+		return RunEvent{}, fmt.Errorf("%s makes an event of %d bytes; at most %d are allowed: send smaller ones", what, len(data), p.limit)
 	}
-	return Chunk{Event: store.Event{Kind: event.KindArtifact, Public: true, Bulk: true, Time: store.MillisOf(now), Data: data}, Update: u}, nil
+	return RunEvent{Event: store.Event{Kind: event.KindArtifact, Public: true, Bulk: true, Time: store.MillisOf(now), Data: data}, Update: u}, nil
 }
 
 // Checkpoint returns the event with which a running call keeps state, in place of the state it
-// kept before. It is appended in a batch of chunks, in its order among them: if the checkpoint
+// kept before. It is appended in a batch with chunks, in its order among them: if the checkpoint
 // is in the log, so are the chunks published before it.
-func (p Publisher) Checkpoint(now time.Time, call string, state json.RawMessage) (Chunk, error) {
+func (p Publisher) Checkpoint(now time.Time, call string, state json.RawMessage) (RunEvent, error) {
 	if err := CheckState(state); err != nil {
-		return Chunk{}, err
+		return RunEvent{}, err
 	}
 	kept := &event.CallCheckpoint{Call: call, State: event.Compact(bytes.Clone(state))}
 	data, err := event.Append(nil, kept)
 	if err != nil {
-		return Chunk{}, fmt.Errorf("encode event %s: %w", event.KindCheckpoint, err)
+		return RunEvent{}, fmt.Errorf("encode event %s: %w", event.KindCheckpoint, err)
 	}
-	return Chunk{Event: store.Event{Kind: event.KindCheckpoint, Time: store.MillisOf(now), Data: data}, Kept: kept}, nil
+	return RunEvent{Event: store.Event{Kind: event.KindCheckpoint, Time: store.MillisOf(now), Data: data}, Kept: kept}, nil
 }

@@ -92,7 +92,7 @@ func TestTermsOfAnOutcome(t *testing.T) {
 		if a := k.one(); a.Kind != approval.KindOutcome || !a.Terms.FourEyes {
 			t.Errorf("%s: the %s is asked on the terms %+v", name, a.Kind, a.Terms)
 		}
-		wantError(t, k.put(rules.Answers{By: alice, Via: approval.ViaAPI, List: []approval.Answer{{ID: id(2), Verb: approval.Approve}}}), approval.ReasonNotAllowed)
+		wantError(t, k.put(rules.Decisions{By: alice, Via: approval.ViaAPI, List: []approval.Answer{{ID: id(2), Verb: approval.Approve}}}), approval.ReasonNotAllowed)
 	}
 }
 

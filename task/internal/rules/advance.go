@@ -58,7 +58,7 @@ func (d *advancing) Advance() (n Next, err error) {
 // advanceCalls moves each call of the step as far as it goes.
 func (d *advancing) advanceCalls(s *fold.Step) error {
 	// All calls are examined before any starts: an approval for one may hold its siblings.
-	ready := make([]*Entry, len(s.Progress))
+	ready := make([]*Execution, len(s.Progress))
 	held := false
 	for i, c := range s.Progress {
 		var err error
@@ -127,7 +127,7 @@ func (d *advancing) settle(s *fold.Step) error {
 
 // decided returns the entry of a call that was approved and may be entered. It ends a
 // call that was not approved.
-func (d *advancing) decided(c *fold.Call) (*Entry, error) {
+func (d *advancing) decided(c *fold.Call) (*Execution, error) {
 	a := d.f.Approval(c.Approval)
 	switch a.State { //nolint:exhaustive // the other states are handled together
 	case approval.Approved, approval.Edited:

@@ -29,7 +29,7 @@ type batch struct {
 	audited []Audited    // see Audited
 	status  store.Status // State 0: unchanged
 
-	launch   []*Entry             // entered after the draft has been committed
+	launch   []*Execution         // entered after the draft has been committed
 	asked    []*approval.Approval // in it
 	resolved []string             // ids of approvals, in it
 	pending  uint32               // approvals, when the batch was made
@@ -64,7 +64,7 @@ const (
 func (d *batch) Fold() *fold.Fold { return d.f }
 
 // Launch returns the entries to run once the draft is durable, and not before.
-func (d *batch) Launch() []*Entry { return d.launch }
+func (d *batch) Launch() []*Execution { return d.launch }
 
 // Asked returns the approvals that the draft asks for. They must not be changed.
 func (d *batch) Asked() []*approval.Approval { return d.asked }

@@ -35,7 +35,7 @@ func (k *desk) keeps(call, state string) {
 	}
 	k.header = h
 	k.log = append(k.log, b.Number(r)...)
-	f.Publish([]output.Chunk{chunk})
+	f.Publish([]output.RunEvent{chunk})
 	if diff := cmp.Diff(k.whole(k.fold()), k.whole(f)); diff != "" {
 		k.t.Fatalf("the fold of the turn is not what the log says (-log +turn):\n%s", diff)
 	}

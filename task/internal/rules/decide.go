@@ -15,15 +15,15 @@ import (
 	"a2a-server/task/internal/fold"
 )
 
-// Answers is the [Input] with decisions about approvals of one task, from any source. Either
+// Decisions is the [Input] with decisions about approvals of one task, from any source. Either
 // all of them count, or none.
-type Answers struct {
+type Decisions struct {
 	By   auth.Principal
 	Via  string // a Via constant of package approval
 	List []approval.Answer
 }
 
-func (in Answers) put(d *Draft) error { return d.decide(in, nil) }
+func (in Decisions) put(d *Draft) error { return d.decide(in, nil) }
 
 // ErrStale means that approvals have to be brought up to date, with [Refresh], before a
 // decision is considered.
@@ -91,7 +91,7 @@ func (d *Draft) replace(a *fold.Approval, l look) error {
 
 // decide puts decisions into a draft. received, if not nil, is the message that contained
 // them.
-func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
+func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 	if d.f.Header.Phase == store.Final {
 		return d.decidedBefore(in.List)
 	}
@@ -154,7 +154,7 @@ func (d *Draft) decide(in Answers, received *event.MessageReceived) error {
 
 // decideOn puts a decision that was checked into the draft. edit is the call with the arguments
 // of an edit. cancels is why the decision cancels the task, "" if it does not.
-func (d *Draft) decideOn(in Answers, x *approval.Decision, edit *examined) (cancels string, err error) {
+func (d *Draft) decideOn(in Decisions, x *approval.Decision, edit *examined) (cancels string, err error) {
 	a, answer := d.f.Approval(x.Approval.ID), x.Answer
 	if a.State != approval.Pending {
 		return "", approval.Conflict(&a.Approval) // an earlier decision of these has ended the call

@@ -55,7 +55,7 @@ func TestFourEyesOfLaterMessages(t *testing.T) {
 	agent.Chain, named.Person = []string{bob.Subject}, "dora@example.com"
 	k.mustPut(k.says("m1", "what is this?", agent))
 	k.mustPut(k.says("m2", "what is this?", named))
-	large := rules.Answers{By: alice, Via: approval.ViaAPI, List: []approval.Answer{edit(id(1), `{"amount":5000}`)}}
+	large := rules.Decisions{By: alice, Via: approval.ViaAPI, List: []approval.Answer{edit(id(1), `{"amount":5000}`)}}
 	chain := []string{bob.Subject, "dora@example.com"}
 	d, err := rules.On(k.rules, k.at(), k.restored(), large) // a snapshot has everybody, too
 	if err != nil {
@@ -77,11 +77,11 @@ func TestFourEyesOfLaterMessages(t *testing.T) {
 	dora := auth.Principal{Tenant: "acme", Subject: "key:7", Person: "dora@example.com", Roles: []string{auth.RoleApprover}, Method: "test"}
 	eve := auth.Principal{Tenant: "acme", Subject: "eve", Roles: []string{auth.RoleApprover}, Method: "test"}
 	for _, by := range []auth.Principal{alice, agent, bob, dora} {
-		if err := k.put(rules.Answers{By: by, Via: approval.ViaAPI, List: []approval.Answer{{ID: a.ID, Verb: approval.Approve}}}); err == nil {
+		if err := k.put(rules.Decisions{By: by, Via: approval.ViaAPI, List: []approval.Answer{{ID: a.ID, Verb: approval.Approve}}}); err == nil {
 			t.Fatalf("%s approves what they have asked for", by.Subject)
 		}
 	}
-	k.mustPut(rules.Answers{By: eve, Via: approval.ViaAPI, List: []approval.Answer{{ID: a.ID, Verb: approval.Approve}}})
+	k.mustPut(rules.Decisions{By: eve, Via: approval.ViaAPI, List: []approval.Answer{{ID: a.ID, Verb: approval.Approve}}})
 	k.wantEntries(1)
 }
 
@@ -123,7 +123,7 @@ func TestEditUnderAnotherRuleIsAskedAnew(t *testing.T) {
 			t.Fatal("bob approves alone what bob has asked for by an edit, under four eyes")
 		}
 		dora := auth.Principal{Tenant: "acme", Subject: "dora", Roles: []string{auth.RoleApprover}, Method: "test"}
-		k.mustPut(rules.Answers{By: dora, Via: approval.ViaAPI, List: []approval.Answer{{ID: a.ID, Verb: approval.Approve}}})
+		k.mustPut(rules.Decisions{By: dora, Via: approval.ViaAPI, List: []approval.Answer{{ID: a.ID, Verb: approval.Approve}}})
 		k.wantEntries(1)
 		if raw, err := json.Marshal(k.entered[0].Args); err != nil || string(raw) != `{"amount":5000}` {
 			t.Errorf("the call was entered with %s, %v", raw, err)
@@ -450,7 +450,7 @@ func TestDecisionThatIsRepeated(t *testing.T) {
 	seq := k.header.Seq
 	again := k.says("m1", "", alice)
 	again.Message.Parts = a2a.ContentParts{a2a.NewDataPart(map[string]any{"type": "approval_response", "decisions": []any{map[string]any{"id": id(1), "decision": "approve"}}})}
-	for _, in := range []rules.Input{again, rules.Answers{By: bob, Via: approval.ViaAPI, List: []approval.Answer{{ID: id(1), Verb: approval.Approve}}}} {
+	for _, in := range []rules.Input{again, rules.Decisions{By: bob, Via: approval.ViaAPI, List: []approval.Answer{{ID: id(1), Verb: approval.Approve}}}} {
 		if err := k.put(in); !errors.Is(err, rules.ErrNoChange) || k.header.Seq != seq {
 			t.Errorf("the same decision by %T = %v, and %d events were written", in, err, k.header.Seq-seq)
 		}

@@ -33,7 +33,7 @@ func TestNothingIsTooDeepToBeReadAgain(t *testing.T) {
 		}
 		part, calls := a2a.NewDataPart(deep), []task.PlannedCall{{Tool: "ask"}}
 		asks := func(p *a2a.Part) *task.Step {
-			return &task.Step{Ask: &task.Ask{Message: &a2a.Message{ID: "q", Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{p}}}}
+			return &task.Step{Ask: &task.InputRequest{Message: &a2a.Message{ID: "q", Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{p}}}}
 		}
 		gated := &fake{name: "pay", gated: true, payload: true}
 		for name, put := range map[string]func(k *desk){

@@ -36,10 +36,10 @@ type desk struct {
 	rows    map[string]row
 	due     []store.DueChange // that are there
 	audit   []approval.Audit
-	running map[string]*rules.Entry // by call
-	entered []*rules.Entry          // of all drafts
-	draft   *rules.Draft            // the newest, committed
-	batch   *store.Batch            // of it
+	running map[string]*rules.Execution // by call
+	entered []*rules.Execution          // of all drafts
+	draft   *rules.Draft                // the newest, committed
+	batch   *store.Batch                // of it
 	ids     int
 }
 
@@ -65,7 +65,7 @@ func newDesk(t *testing.T, change func(*rules.Rules), tools ...*fake) *desk {
 	t.Helper()
 	k := &desk{
 		t: t, shelf: &shelf{tools: tools}, planner: &steps{}, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
-		rows: map[string]row{}, running: map[string]*rules.Entry{},
+		rows: map[string]row{}, running: map[string]*rules.Execution{},
 	}
 	k.rules = &rules.Rules{
 		Tools: tool.NewRegistry(k.shelf, tool.NewToolset("another", &fake{name: "other"})), Policy: policy(t), Planner: k.planner,
@@ -333,7 +333,7 @@ func (k *desk) dies() {
 // answer is a decision that does not come from the A2A client.
 func (k *desk) answer(a ...approval.Answer) error {
 	k.t.Helper()
-	return k.put(rules.Answers{By: bob, Via: approval.ViaAPI, List: a})
+	return k.put(rules.Decisions{By: bob, Via: approval.ViaAPI, List: a})
 }
 
 // decide is answer for a decision that counts.

@@ -17,12 +17,12 @@ import (
 
 // RunEnded is the [Input] that says how a run of a tool ended.
 type RunEnded struct {
-	Entry  *Entry
-	Chunks int            // of the artifact that is named after the tool, since it was last replaced
-	Named  []string       // the other artifacts that the run has built up
-	Last   []output.Chunk // published, but not in the log yet
-	Whole  string         // text of all chunks, which replaces them; "": they remain
-	Output int64          // bytes that the call has published, in all of its runs
+	Entry  *Execution
+	Chunks int               // of the artifact that is named after the tool, since it was last replaced
+	Named  []string          // the other artifacts that the run has built up
+	Last   []output.RunEvent // published, but not in the log yet
+	Whole  string            // text of all chunks, which replaces them; "": they remain
+	Output int64             // bytes that the call has published, in all of its runs
 
 	Result     json.RawMessage
 	Parts      json.RawMessage  // the result as parts, joined by commas; nil: they are made from Result
@@ -56,7 +56,7 @@ func (in RunEnded) put(d *Draft) error {
 	var complete []string // artifacts that the last of their chunks completes
 	if well {
 		for _, name := range in.Named {
-			complete = append(complete, output.PieceID(c.ID, name))
+			complete = append(complete, output.ArtifactID(c.ID, name))
 		}
 		if in.Chunks > 0 && whole == nil && !in.Replace {
 			complete = append(complete, c.ID)
@@ -120,7 +120,7 @@ func (d *Draft) whole(in *RunEnded) json.RawMessage {
 	if in.Whole == "" || in.Replace {
 		return nil
 	}
-	own := func(k output.Chunk) bool { return k.Update.ID == in.Entry.Call }
+	own := func(k output.RunEvent) bool { return k.Update.ID == in.Entry.Call }
 	if in.Chunks == 1 && slices.ContainsFunc(in.Last, own) {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (d *Draft) whole(in *RunEnded) json.RawMessage {
 
 // chunks adds the last chunks of a run. The last chunk of each artifact in complete is marked
 // as such, if it is among them; chunks returns the ids of the other artifacts.
-func (d *Draft) chunks(chunks []output.Chunk, complete []string) (unmarked []string) {
+func (d *Draft) chunks(chunks []output.RunEvent, complete []string) (unmarked []string) {
 	chunks = d.f.Publishable(slices.Clone(chunks)) // they are put again if the batch conflicts
 	for i := len(chunks) - 1; i >= 0 && len(complete) > 0; i-- {
 		k := &chunks[i]
@@ -216,7 +216,7 @@ func (d *Draft) suspend(c *fold.Call, in *RunEnded) error {
 // call. It is recorded as a private event and in the audit; the task, which may have
 // ended, does not change.
 type LateResult struct {
-	Entry  *Entry // of the run that returned it, which need not be the newest
+	Entry  *Execution // of the run that returned it, which need not be the newest
 	Result json.RawMessage
 	Err    error
 	// Unknown: Err says that it is unknown whether the call had its effect.

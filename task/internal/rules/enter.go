@@ -16,9 +16,9 @@ import (
 	"a2a-server/tool/toolconfirmation"
 )
 
-// Entry is a call about to run its tool, with everything that was checked for it. To run
+// Execution is a call about to run its tool, with everything that was checked for it. To run
 // it, nothing has to be looked up again.
-type Entry struct {
+type Execution struct {
 	Call     string // id
 	Name     string // of the tool
 	Tool     tool.Tool
@@ -38,7 +38,7 @@ type Entry struct {
 }
 
 // Checked proves that Args have been checked for Tool.
-func (e *Entry) Checked() *tool.Checked { return &e.checked.proof }
+func (e *Execution) Checked() *tool.Checked { return &e.checked.proof }
 
 // ToolConfirmation is the decision in the form that a tool reads.
 type ToolConfirmation = toolconfirmation.ToolConfirmation
@@ -57,7 +57,7 @@ type entering struct{ asking }
 // force, but a call that is denied now is not run. A call without an approval is entered only
 // if the policy allows it now. In all cases the arguments must be valid against the current
 // schema.
-func (d *entering) mayEnter(c *fold.Call, l look) (*Entry, error) {
+func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
 	first := c.State == fold.CallPlanned
 	x := d.examine(c, l, c.Args, first)
 	grant := d.f.Granted(c)
@@ -130,8 +130,8 @@ func (d *entering) askAgain(c *fold.Call, x *examined, old *fold.Approval) error
 }
 
 // entry builds the entry of a call.
-func (d *entering) entry(c *fold.Call, x *examined) *Entry {
-	e := &Entry{
+func (d *entering) entry(c *fold.Call, x *examined) *Execution {
+	e := &Execution{
 		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
 		Context: x.ctx, State: copyState(d.f.ToolState()), Output: c.Output, checked: x.checked,
 	}
@@ -209,7 +209,7 @@ func answerOf(a *fold.Approval) tool.Answer {
 }
 
 // start writes that a call starts; its tool runs once that is durable.
-func (d *entering) start(c *fold.Call, e *Entry, attempt int) error {
+func (d *entering) start(c *fold.Call, e *Execution, attempt int) error {
 	e.Attempt, e.Allowed = attempt, attempt != c.Attempt
 	started := &event.CallStarted{Call: c.ID, Attempt: attempt}
 	grant := d.f.Granted(c)
@@ -228,7 +228,7 @@ func (d *entering) start(c *fold.Call, e *Entry, attempt int) error {
 }
 
 // resume writes that a suspended call is entered again.
-func (d *entering) resume(c *fold.Call, e *Entry) error {
+func (d *entering) resume(c *fold.Call, e *Execution) error {
 	d.unwake(c)
 	d.unretry(c)
 	if err := d.add(event.KindResumed, &event.CallResumed{Call: c.ID, N: c.Suspended}); err != nil {
@@ -239,7 +239,7 @@ func (d *entering) resume(c *fold.Call, e *Entry) error {
 }
 
 // launched adds an entry to the draft's launches.
-func (d *entering) launched(c *fold.Call, e *Entry, grant *fold.Approval) error {
+func (d *entering) launched(c *fold.Call, e *Execution, grant *fold.Approval) error {
 	d.launch = append(d.launch, e)
 	a := approval.Audit{What: approval.AuditStarted, Call: c.ID, Tool: c.Tool, Attempt: c.Attempt}
 	if grant != nil {
@@ -249,7 +249,7 @@ func (d *entering) launched(c *fold.Call, e *Entry, grant *fold.Approval) error 
 }
 
 // enterCall writes that a planned or decided call is entered.
-func (d *entering) enterCall(c *fold.Call, e *Entry) error {
+func (d *entering) enterCall(c *fold.Call, e *Execution) error {
 	if c.Paused {
 		return d.resume(c, e)
 	}

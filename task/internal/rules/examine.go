@@ -199,7 +199,7 @@ func (d *asking) lookOf(a *approval.Approval) look {
 // running reports whether a call that the log says is running does run here, or is about
 // to. If not, its process is gone.
 func (d *asking) running(c *fold.Call) bool {
-	return d.at.Running != nil && d.at.Running(c.ID) || slices.ContainsFunc(d.launch, func(e *Entry) bool { return e.Call == c.ID })
+	return d.at.Running != nil && d.at.Running(c.ID) || slices.ContainsFunc(d.launch, func(e *Execution) bool { return e.Call == c.ID })
 }
 
 // hasChildren reports whether the tool of a call is a [tool.JobStopper]. A tool that cannot be looked up

@@ -18,7 +18,7 @@ const askHeld = "held."
 // ([tool.AskAndWait]). The call stays running: the waiting goroutine is in its process, so
 // only that process can pass on the answer.
 type Held struct {
-	Entry *Entry
+	Entry *Execution
 	Ask   tool.Ask
 
 	// Approval and Refused are set by the rules: the id of the approval, or why there is

@@ -27,7 +27,7 @@ func TestLateResultChangesNothing(t *testing.T) {
 		k.begin(task.PlannedCall{Tool: "run"})
 		given(k)
 		before, pending, entered := k.header, k.pending(), len(k.entered)
-		k.mustPut(rules.LateResult{Entry: &rules.Entry{Call: "c1.1"}, Result: json.RawMessage(`{"late":true}`)})
+		k.mustPut(rules.LateResult{Entry: &rules.Execution{Call: "c1.1"}, Result: json.RawMessage(`{"late":true}`)})
 		after := k.header
 		if after.Fence != before.Fence || after.Phase != before.Phase || after.State != before.State || after.Pub != before.Pub {
 			t.Errorf("%s: the task was %+v, and is %+v", name, before, after)
@@ -41,7 +41,7 @@ func TestLateResultChangesNothing(t *testing.T) {
 	}
 	k := newDesk(t, nil, &fake{name: "run"})
 	k.begin(task.PlannedCall{Tool: "run"})
-	if err := k.put(rules.LateResult{Entry: &rules.Entry{Call: "c9.9"}}); !errors.Is(err, rules.ErrNoChange) {
+	if err := k.put(rules.LateResult{Entry: &rules.Execution{Call: "c9.9"}}); !errors.Is(err, rules.ErrNoChange) {
 		t.Errorf("a result of a call that never was = %v, want ErrNoChange", err)
 	}
 }

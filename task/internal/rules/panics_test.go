@@ -59,7 +59,7 @@ func TestPanicsAreErrors(t *testing.T) {
 			return err
 		},
 		"Inline": func(k *desk, _ *nervous) error {
-			d, err := rules.On(k.rules, k.at(), k.fold(), rules.Answers{By: bob, Via: approval.ViaAPI, List: []approval.Answer{{ID: id(1), Verb: approval.Reject}}})
+			d, err := rules.On(k.rules, k.at(), k.fold(), rules.Decisions{By: bob, Via: approval.ViaAPI, List: []approval.Answer{{ID: id(1), Verb: approval.Reject}}})
 			if err == nil {
 				_, err = d.Advance()
 			}

@@ -28,7 +28,7 @@ func TestMetadataWithSpaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.ends("c1.1", rules.RunEnded{Last: []output.Chunk{p}, Result: json.RawMessage(`1`)})
+	k.ends("c1.1", rules.RunEnded{Last: []output.RunEvent{p}, Result: json.RawMessage(`1`)})
 	k.wantState(a2a.TaskStateCompleted)
 	public := 0
 	for _, e := range k.log {

@@ -53,7 +53,7 @@ func TestGoldenProgress(t *testing.T) {
 	if err := read.Apply(k.Event.Kind, data); err != nil {
 		t.Fatal(err)
 	}
-	f.Publish(f.Publishable([]output.Chunk{k}))
+	f.Publish(f.Publishable([]output.RunEvent{k}))
 	const want = `{"id":"t","contextId":"c","metadata":{"own":1,"p":true,"urn:a2a-server:progress":{"callId":"c1.1","done":1.5,"message":"half","tool":"run","total":3}},` +
 		`"status":{"message":{"messageId":"m"},"state":"TASK_STATE_WORKING","timestamp":"2026-11-21T10:00:00.123Z"}}`
 	for what, v := range map[string]*view.View{"published": f.View, "read": &read} {
@@ -66,7 +66,7 @@ func TestGoldenProgress(t *testing.T) {
 		t.Errorf("the task with the next status is %s", shown)
 	}
 	f.Header.State = task.StateCompleted
-	if left := f.Publishable([]output.Chunk{k}); len(left) > 0 {
+	if left := f.Publishable([]output.RunEvent{k}); len(left) > 0 {
 		t.Error("a task that has ended publishes progress")
 	}
 }

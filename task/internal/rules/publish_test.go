@@ -30,9 +30,9 @@ func TestChunksAreFoldedAsTheyAreRead(t *testing.T) {
 		k.begin(task.PlannedCall{Tool: "run"})
 		f := k.fold()
 		p := f.Publisher(presents, 1<<20)
-		var chunks []output.Chunk
+		var chunks []output.RunEvent
 		for i, c := range []any{"one", map[string]any{"two": 2}, "three"} {
-			chunk, err := p.Chunk(k.now, "c1.1", "run", output.Piece{Content: content(t, c), Metadata: map[string]any{"n": i}, First: i == 0})
+			chunk, err := p.Chunk(k.now, "c1.1", "run", output.Chunk{Content: content(t, c), Metadata: map[string]any{"n": i}, First: i == 0})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,7 +87,7 @@ func TestPublishingIsBounded(t *testing.T) {
 	p := k.fold().Publisher(presents, 1000)
 	for size, fits := range map[int]bool{500: true, 1000: false} {
 		text := fmt.Sprintf("%0*d", size, 0)
-		if _, err := p.Chunk(k.now, "c1.1", "run", output.Piece{Content: content(t, text), First: true}); (err == nil) != fits {
+		if _, err := p.Chunk(k.now, "c1.1", "run", output.Chunk{Content: content(t, text), First: true}); (err == nil) != fits {
 			t.Errorf("a chunk of %d bytes = %v", size, err)
 		}
 		if _, err := p.Artifact(k.now, "c1.1", "a", []agent.Part{{Text: text}}); (err == nil) != fits {
@@ -122,7 +122,7 @@ func TestErrorOfAPieceWins(t *testing.T) {
 		"an error of its own": {"n": 1, task.ErrorKey: "all is well"},
 	} {
 		before := maps.Clone(metadata)
-		c, err := p.Chunk(k.now, "c1.1", "run", output.Piece{Content: content(t, "one"), First: true, Error: "half is missing", Metadata: metadata})
+		c, err := p.Chunk(k.now, "c1.1", "run", output.Chunk{Content: content(t, "one"), First: true, Error: "half is missing", Metadata: metadata})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,9 +146,9 @@ func TestLastChunksArePutAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended := rules.RunEnded{Entry: k.running["c1.1"], Chunks: 3, Last: []output.Chunk{progress}, Result: []byte(`1`)}
+	ended := rules.RunEnded{Entry: k.running["c1.1"], Chunks: 3, Last: []output.RunEvent{progress}, Result: []byte(`1`)}
 	for i, text := range []string{"a", "b", "c"} {
-		chunk, err := p.Chunk(k.now, "c1.1", "ask", output.Piece{Content: content(t, text), First: i == 0})
+		chunk, err := p.Chunk(k.now, "c1.1", "ask", output.Chunk{Content: content(t, text), First: i == 0})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ func TestWrongAnswersDoNotRepeatTheQuestion(t *testing.T) {
 		if snapshots {
 			f = k.restored()
 		}
-		d, err := rules.On(k.rules, k.at(), f, rules.Answers{By: alice, Via: approval.ViaA2A, List: []approval.Answer{{ID: id(1), Verb: approval.Reject}}})
+		d, err := rules.On(k.rules, k.at(), f, rules.Decisions{By: alice, Via: approval.ViaA2A, List: []approval.Answer{{ID: id(1), Verb: approval.Reject}}})
 		if err == nil {
 			_, err = d.Advance()
 		}

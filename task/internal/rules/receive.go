@@ -116,7 +116,7 @@ func (in *FollowUp) receive(d *Draft) error {
 		}
 	}
 	if len(in.answers) > 0 && len(wrong) == 0 {
-		return d.decide(Answers{By: in.By, Via: approval.ViaA2A, List: in.answers}, received)
+		return d.decide(Decisions{By: in.By, Via: approval.ViaA2A, List: in.answers}, received)
 	}
 	pending := d.f.Pending()
 	step := d.f.Step()

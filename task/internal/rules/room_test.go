@@ -103,7 +103,7 @@ func TestLateResultThatDoesNotFit(t *testing.T) {
 	k := newDesk(t, smallLog, &fake{name: "run", schema: amounts("")})
 	k.begin(call("run", 1))
 	k.mustPut(rules.Cancel{})
-	k.mustPut(rules.LateResult{Entry: &rules.Entry{Call: "c1.1"}, Result: json.RawMessage(`"` + strings.Repeat("x", 2<<20) + `"`)})
+	k.mustPut(rules.LateResult{Entry: &rules.Execution{Call: "c1.1"}, Result: json.RawMessage(`"` + strings.Repeat("x", 2<<20) + `"`)})
 	if last := k.log[len(k.log)-1]; last.Kind != "call.finished_late.v1" || len(last.Data) > 1000 {
 		t.Errorf("the last event is %s of %d bytes", last.Kind, len(last.Data))
 	}

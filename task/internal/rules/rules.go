@@ -182,7 +182,7 @@ func (r *Rules) Owned(ctx context.Context, f *fold.Fold) *task.ReadonlyContext {
 
 // Progress returns the event that says how far a running call is. job is the id of the job that it
 // has started, if it has.
-func (r *Rules) Progress(p output.Publisher, now time.Time, call, name, job string, at tool.Progress) (k output.Chunk, err error) {
+func (r *Rules) Progress(p output.Publisher, now time.Time, call, name, job string, at tool.Progress) (k output.RunEvent, err error) {
 	defer r.guard(p.TaskID(), "the presenter", &err)
 	return p.Progress(now, r.metadata(), call, name, job, at)
 }

@@ -22,11 +22,11 @@ func TestSnapshotsAreAsRareAsTheyAreLarge(t *testing.T) {
 	text := strings.Repeat("x", 4<<10)
 	events, snapshots, n := 0, 0, 0
 	for i := range 500 {
-		c, err := p.Chunk(k.now, "c1.1", "run", output.Piece{Content: content(t, text), First: i == 0})
+		c, err := p.Chunk(k.now, "c1.1", "run", output.Chunk{Content: content(t, text), First: i == 0})
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Publish([]output.Chunk{c})
+		f.Publish([]output.RunEvent{c})
 		events += len(c.Event.Data)
 		due := f.WantsSnapshot(true /* chunks */)
 		if !due.Fold {
@@ -47,11 +47,11 @@ func TestSnapshotsAreAsRareAsTheyAreLarge(t *testing.T) {
 	f.Snapshotted(fold.SnapshotParts{Fold: true}, large)
 	since := 0
 	for !f.WantsSnapshot(false /* chunks */).Fold && since < 2*large {
-		c, err := p.Chunk(k.now, "c1.1", "run", output.Piece{Content: content(t, text)})
+		c, err := p.Chunk(k.now, "c1.1", "run", output.Chunk{Content: content(t, text)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Publish([]output.Chunk{c})
+		f.Publish([]output.RunEvent{c})
 		since += len(c.Event.Data)
 	}
 	if since < large || since > large+16<<10 {
@@ -74,11 +74,11 @@ func TestStreamIsSeldomReadBack(t *testing.T) {
 	both := fold.SnapshotParts{Fold: true, Artifacts: true}
 	var at []uint64 // bytes of the log when the artifacts had to be read back
 	for i := range (9 << 20) / size {
-		c, err := p.Chunk(k.now, "c1.1", "run", output.Piece{Content: content(t, strings.Repeat("x", size)), First: i == 0})
+		c, err := p.Chunk(k.now, "c1.1", "run", output.Chunk{Content: content(t, strings.Repeat("x", size)), First: i == 0})
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Publish([]output.Chunk{c})
+		f.Publish([]output.RunEvent{c})
 		f.Lighten(4 * size)
 		if f.Header.Bytes >= 1<<20 && len(at) == 0 && f.WantsSnapshot(false /* chunks */) != both {
 			t.Fatalf("at %d bytes, the next step makes no snapshot", f.Header.Bytes)

@@ -114,6 +114,6 @@ func TestEditorAsksAfterToolChanged(t *testing.T) {
 	k.wantEntries(1)
 }
 
-func by(who auth.Principal, a ...approval.Answer) rules.Answers {
-	return rules.Answers{By: who, Via: approval.ViaAPI, List: a}
+func by(who auth.Principal, a ...approval.Answer) rules.Decisions {
+	return rules.Decisions{By: who, Via: approval.ViaAPI, List: a}
 }

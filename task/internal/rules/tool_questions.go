@@ -94,7 +94,7 @@ func askOf(c *fold.Call, q ToolQuestion) (*approval.Approval, error) {
 
 // asks builds the approvals for the questions of a run, bound to the call that ran, without
 // writing any.
-func (d *asking) asks(c *fold.Call, e *Entry, asks []ToolQuestion) ([]*approval.Approval, error) {
+func (d *asking) asks(c *fold.Call, e *Execution, asks []ToolQuestion) ([]*approval.Approval, error) {
 	x := examined{checked: e.checked}
 	var err error
 	if x.args, err = tool.DecodeArgs(x.raw); err != nil { // the tool may have modified its arguments
