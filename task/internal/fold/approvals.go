@@ -29,6 +29,7 @@ func (a *Approval) GrantedDigest() string {
 	return a.Digest
 }
 
+// Approval returns an approval of the task, nil if there is none with that id.
 func (f *Fold) Approval(id string) *Approval {
 	return f.Newest(func(a *Approval) bool { return a.ID == id })
 }

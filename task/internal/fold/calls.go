@@ -33,6 +33,7 @@ func (f *Fold) Calls() []task.CallStatus {
 	return all
 }
 
+// Call returns a call of the task, nil if there is none with that id.
 func (f *Fold) Call(id string) *Call {
 	for i := len(f.Steps) - 1; i >= 0; i-- {
 		for _, c := range f.Steps[i].Progress {

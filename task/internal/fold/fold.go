@@ -19,7 +19,7 @@ import (
 // state that the rules need to continue. It is a pure function of the log: no clock and no
 // randomness influence it, and only events change it.
 //
-// A Fold is not safe for concurrent use. A [rules.Draft] consumes the Fold that it is based on.
+// A Fold is not safe for concurrent use. A draft consumes the Fold that it is based on.
 type Fold struct {
 	// Header is the task's header as the store has it. Seq and Bytes are ahead of the
 	// store's by the events that have been folded but are not durable yet.
@@ -73,22 +73,24 @@ type Step struct {
 	Done     bool    `json:"done,omitempty"` // ask answered, or wait elapsed
 }
 
-type callState string
+// CallState is the state of a call. Its values are on disk.
+type CallState string
 
+// The states of a call.
 const (
-	CallPlanned   callState = "planned"
-	CallAsked     callState = "asked"     // an approval of kind call or outcome is pending
-	CallDecided   callState = "decided"   // that approval is resolved, but not acted on yet
-	CallRunning   callState = "started"   // started or resumed, no result
-	CallWaiting   callState = "suspended" // questions or a timer are open
-	CallUncertain callState = "unknown"   // started; its outcome is unknown
-	CallDone      callState = "finished"
+	CallPlanned   CallState = "planned"
+	CallAsked     CallState = "asked"     // an approval of kind call or outcome is pending
+	CallDecided   CallState = "decided"   // that approval is resolved, but not acted on yet
+	CallRunning   CallState = "started"   // started or resumed, no result
+	CallWaiting   CallState = "suspended" // questions or a timer are open
+	CallUncertain CallState = "unknown"   // started; its outcome is unknown
+	CallDone      CallState = "finished"
 )
 
 // Call is a call of a step.
 type Call struct {
 	event.PlannedCall
-	State     callState            `json:"state"`
+	State     CallState            `json:"state"`
 	Attempt   int                  `json:"attempt,omitempty"`  // entries that a person or the policy allowed
 	Approval  string               `json:"approval,omitempty"` // newest of kind call or outcome
 	Suspended int                  `json:"suspended,omitempty"`
@@ -99,7 +101,7 @@ type Call struct {
 	Fresh     int                  `json:"fresh,omitempty"`    // of Answered, by the newest suspension
 	Open      []event.SuspendedAsk `json:"open,omitempty"`     // while it runs: not answered when it was resumed
 	Wake      *time.Time           `json:"wake,omitempty"`
-	Held      string               `json:"held,omitempty"`    // while it runs: the approval that it waits for; see [rules.Held]
+	Held      string               `json:"held,omitempty"`    // while it runs: the approval that it waits for; see rules.Held
 	Why       string               `json:"why,omitempty"`     // unknown
 	Cause     event.Cause          `json:"cause,omitempty"`   // unknown
 	Repeats   int                  `json:"repeats,omitempty"` // of this attempt, after its process died
@@ -111,9 +113,9 @@ type Call struct {
 	Outcome task.Outcome    `json:"outcome,omitempty"`
 	Result  json.RawMessage `json:"result,omitempty"`
 	Error   string          `json:"error,omitempty"`
-	Actions json.RawMessage `json:"actions,omitempty"` // see decodeActions
+	Actions json.RawMessage `json:"actions,omitempty"` // as rules.EncodeActions encodes them
 
-	Canceled bool `json:"canceled,omitempty"` // see CancelCall
+	Canceled bool `json:"canceled,omitempty"` // see rules.CancelCall
 
 	// While the call cannot be entered: the tries so far, why, since when, and the next try.
 	Tries   int        `json:"tries,omitempty"`
@@ -128,11 +130,12 @@ const maxHashes = 1024
 // New returns the fold of an empty log.
 func New(id store.TaskID, contextID string) *Fold { return NewWithText(id, id.String(), contextID) }
 
-// NewWithText is NewFold with the text of the id.
+// NewWithText is [New] with the text of the id.
 func NewWithText(id store.TaskID, text, contextID string) *Fold {
 	return &Fold{Header: store.Header{Task: id, Context: contextID}, View: view.New(text, contextID)}
 }
 
+// Step returns the newest step, nil before the first.
 func (f *Fold) Step() *Step {
 	if len(f.Steps) == 0 {
 		return nil

@@ -14,12 +14,18 @@ import (
 	"a2a-server/task/internal/fold"
 )
 
+// Next is the work that a task needs after [Draft.Advance].
+type Next int
+
 // The values of Next.
 const (
 	NextNothing Next = iota // it waits, has ended, or has calls running
 	NextPlan                // a planner that is not inline has to plan the next step: see [Plan]
 	NextAgain               // the draft is large: commit it, then advance again
 )
+
+// maxDraft is how many bytes of events a draft may have before it is committed.
+const maxDraft = 1 << 20
 
 // advancing is the layer of a [Draft] that decides what happens next to its task.
 type advancing struct{ entering }

@@ -159,21 +159,6 @@ func (d *asking) overdue() bool {
 	return slices.ContainsFunc(d.f.Approvals, func(a *fold.Approval) bool { return a.State == approval.Pending && d.expires(a) })
 }
 
-// open ends the provider's exclusive time to decide an approval.
-func (d *asking) open(id, why string) error {
-	a := d.f.Approval(id)
-	if a == nil || a.State != approval.Pending || a.Opened {
-		return nil
-	}
-	if err := d.add(event.KindOpened, &event.ApprovalOpened{ID: id, Why: why}); err != nil {
-		return err
-	}
-	if d.rules.ProviderWait > 0 {
-		d.due = append(d.due, removed(d.rules.silence(&a.Approval)))
-	}
-	return d.tellParked()
-}
-
 // approvalOf returns the newest approval that asks whether a call may run, or nil.
 func (d *asking) approvalOf(c *fold.Call) *fold.Approval {
 	return d.f.Newest(func(a *fold.Approval) bool { return a.Call == c.ID && a.Ask == "" && a.Kind == approval.KindCall })

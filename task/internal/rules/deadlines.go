@@ -53,34 +53,6 @@ func (d *Draft) expire(a *fold.Approval) (ended bool, err error) {
 	return false, nil
 }
 
-// ProviderTimeout is the [Input] of a due row of kind [task.DueProviderTimeout]: the
-// confirmation provider has not answered an approval in time.
-type ProviderTimeout struct{ Row store.Due }
-
-func (in ProviderTimeout) put(d *Draft) error {
-	if err := d.drop(in.Row); err != nil {
-		return err
-	}
-	return d.open(string(in.Row.Key), "the confirmation provider has not answered in time")
-}
-
-// ProviderFailed is the [Input] that says that the confirmation provider has not answered
-// an approval, and will not.
-type ProviderFailed struct {
-	Approval string // id
-	Why      string // for people
-}
-
-func (in ProviderFailed) put(d *Draft) error {
-	if err := d.open(in.Approval, in.Why); err != nil {
-		return err
-	}
-	if d.Empty() {
-		return ErrNoChange
-	}
-	return nil
-}
-
 // The bounds of an [Extend]. Each extension repeats the whole question to the client.
 const (
 	MaxExtension  = 90 * 24 * time.Hour // from now

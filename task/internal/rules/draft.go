@@ -108,9 +108,3 @@ func Plan(ctx context.Context, r *Rules, f *fold.Fold) func() (*task.Step, error
 		return r.ask(ctx, p)
 	}
 }
-
-// Next is the work that a task needs after [Draft.Advance].
-type Next int
-
-// maxDraft is how many bytes of events a draft may have before it is committed.
-const maxDraft = 1 << 20

@@ -7,7 +7,6 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/internal/event"
 )
 
@@ -98,18 +97,4 @@ func (d *asking) waitingState(pending []*approval.Approval) a2a.TaskState {
 		return a2a.TaskStateWorking
 	}
 	return state
-}
-
-// ProviderMayAnswer reports whether a confirmation provider may answer an approval: it is
-// none of the approvers that a rule names.
-func ProviderMayAnswer(a *approval.Approval) bool {
-	return a.Kind == approval.KindCall && !a.Elsewhere() && a.Terms.Approvers == nil
-}
-
-// offers reports whether an approval is left to the confirmation provider first.
-func (r *Rules) offers(a *approval.Approval) bool { return r.ProviderWait > 0 && ProviderMayAnswer(a) }
-
-// silence is the due row for the end of the provider's time.
-func (r *Rules) silence(a *approval.Approval) store.DueChange {
-	return store.DueChange{Time: store.MillisOf(a.Asked.Add(r.ProviderWait)), Kind: task.DueProviderTimeout, Key: []byte(a.ID)}
 }

@@ -1,4 +1,4 @@
-package rules_test
+package output_test
 
 import (
 	"strings"
