@@ -13,7 +13,7 @@ TESTFLAGS ?= -race -count=1 -timeout 20m
 # The race detector makes these many times slower: packages that start no goroutine or run one at a
 # time, that watch other programs, and tests that damage a file, fill a log, or send a thousand hostile requests.
 RACELESS       := ./a2a/v03 ./approval ./internal/app/config ./internal/deptest ./internal/faults ./internal/heap ./internal/kinds ./internal/mutate \
-                  ./internal/strictjson ./internal/visible ./task ./task/engine/sim ./task/internal/event ./task/planner/script
+                  ./internal/strictjson ./internal/visible ./task ./task/engine/sim ./task/internal/event ./task/internal/fold ./task/internal/output ./task/internal/rules ./task/internal/view ./task/planner/script
 RACELESS_TESTS := ^Test(SuiteSmall|DamagedStructure|DamagedIndex|ReadsAsBbolt|SmallBuckets|PowerLoss|FullLog.*|LargeTask|SnapshotsDoNotOutweighEvents|ExtensionsAreBounded|Attacks|Forged.*|HostileWebhooks)$$|^TestSuite$$/^(append|fold|model|refused|replay)$$
 RACELESS_PARTS := ./internal/e2e ./task/engine ./store/boltstore ./store/boltstore/internal/boltfile
 

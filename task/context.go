@@ -28,27 +28,26 @@ type ReadonlyContext struct {
 
 var _ agent.ReadonlyContext = (*ReadonlyContext)(nil)
 
-// Readonly returns the context of a caller without a task.
-func (r *Rules) Readonly(ctx context.Context, by auth.Principal) *ReadonlyContext {
-	return &ReadonlyContext{Context: ctx, agentName: r.Agent, owner: by}
+// NewReadonlyContext returns the context of a caller of an agent, without a task.
+func NewReadonlyContext(ctx context.Context, agentName string, by auth.Principal) *ReadonlyContext {
+	return &ReadonlyContext{Context: ctx, agentName: agentName, owner: by}
 }
 
-// WithSession returns c with the state of the context that a message without a task names.
-func (c *ReadonlyContext) WithSession(s *Session) *ReadonlyContext {
+// WithState returns c with the state of the context that a message without a task names. The
+// state must not be changed any more.
+func (c *ReadonlyContext) WithState(state map[string]any) *ReadonlyContext {
 	with := *c
-	with.state = s.values
+	with.state = state
 	return &with
 }
 
-// Owned returns the context of a task in its current state: that of its owner.
-func (r *Rules) Owned(ctx context.Context, f *Fold) *ReadonlyContext {
-	c := r.Readonly(ctx, f.Owner)
-	c.task, c.contextID, c.state = f.View.TaskID(), f.View.ContextID(), f.toolState()
-	c.fence, c.message = f.Header.Fence, f.toPlanner()
-	return c
+// InTask returns c in a task: with its ids, the fence of its turn and the newest message to its
+// planner.
+func (c *ReadonlyContext) InTask(id, contextID string, fence uint64, message json.RawMessage) *ReadonlyContext {
+	in := *c
+	in.task, in.contextID, in.fence, in.message = id, contextID, fence, message
+	return &in
 }
-
-func (d *Draft) readonly() *ReadonlyContext { return d.rules.Owned(d.at.Ctx, d.f) }
 
 // Owner returns the owner of the task.
 func (c *ReadonlyContext) Owner() auth.Principal { return c.owner }

@@ -1,7 +1,6 @@
 package task
 
 import (
-	"iter"
 	"time"
 
 	"a2a-server/store"
@@ -111,60 +110,21 @@ const eventOverhead = 64 << 10
 // Content returns the maximum bytes of content in a public event.
 func (l *Limits) Content() int { return l.Event - eventOverhead }
 
-// decisionRoom is the number of bytes of a task's log that is always reserved for decisions
+// DecisionRoom is the number of bytes of a task's log that is always reserved for decisions
 // and their consequences.
-func (l *Limits) decisionRoom() int { return min(64<<10, l.Task/16) }
+func (l *Limits) DecisionRoom() int { return min(64<<10, l.Task/16) }
 
-// outcomeRoom is how much is reserved for each running call, so that its outcome can be
+// OutcomeRoom is how much is reserved for each running call, so that its outcome can be
 // written: its result is stored in the log, and published.
-func (l *Limits) outcomeRoom() int { return min(2*l.Event, l.Task/2) }
+func (l *Limits) OutcomeRoom() int { return min(2*l.Event, l.Task/2) }
 
 // Result is the maximum size of a call's result: it has to fit into an event, and twice
 // into the room that is reserved for it.
-func (l *Limits) Result() int { return min(l.Content(), l.outcomeRoom()/2) }
+func (l *Limits) Result() int { return min(l.Content(), l.OutcomeRoom()/2) }
 
 // OpenRoom returns the maximum size of a task's log with so many running calls. Beyond it the
 // log accepts only decisions and outcomes of calls. Room for a call is reserved even if none
 // is running.
 func (l *Limits) OpenRoom(running int) int {
-	return l.Task - l.decisionRoom() - max(running, 1)*l.outcomeRoom()
-}
-
-// room returns how many bytes the log may still grow by.
-func (d *Draft) room() int { return d.rules.Limits.Task - int(d.f.Header.Bytes) }
-
-// openRoom returns how many bytes the log may still grow by with anything but decisions
-// and outcomes of calls.
-func (d *Draft) openRoom() int {
-	return d.rules.Limits.OpenRoom(d.f.Busy()) - int(d.f.Header.Bytes)
-}
-
-// roomToRun reports whether another call may run: its outcome has to fit into the log.
-func (d *Draft) roomToRun(running int) bool {
-	l := &d.rules.Limits
-	return int(d.f.Header.Bytes)+(running+1)*l.outcomeRoom()+l.decisionRoom() <= l.Task
-}
-
-// Busy returns how many calls have been started and have no outcome yet.
-func (f *Fold) Busy() int {
-	n := 0
-	for range f.Running() {
-		n++
-	}
-	return n
-}
-
-// Running returns the ids of the calls that have been started and have no outcome yet.
-func (f *Fold) Running() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		s := f.step()
-		if s == nil {
-			return
-		}
-		for _, c := range s.Progress {
-			if c.State == callRunning && !yield(c.ID) {
-				return
-			}
-		}
-	}
+	return l.Task - l.DecisionRoom() - max(running, 1)*l.OutcomeRoom()
 }

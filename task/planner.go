@@ -107,7 +107,7 @@ const (
 type Step struct {
 	Output []Output
 	Calls  []PlannedCall
-	Ask    *Ask
+	Ask    *InputRequest
 	Wait   time.Duration // durable; at least a millisecond
 	End    *End
 	State  json.RawMessage // kept for the planner, at most 64 KiB
@@ -141,8 +141,8 @@ type PlannedCall struct {
 // faster.
 func EncodeArgs(args any) (json.RawMessage, error) { return event.EncodeValue(args) }
 
-// Ask is a question of the planner itself: the task waits for a message.
-type Ask struct {
+// InputRequest is a question of the planner itself: the task waits for a message.
+type InputRequest struct {
 	Message *a2a.Message
 	Auth    bool // the state is auth-required, not input-required
 }

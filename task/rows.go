@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 
-	"a2a-server/approval"
-	"a2a-server/auth"
 	"a2a-server/store"
 )
 
@@ -28,27 +26,6 @@ const (
 	DueWake            = "task.wake"       // key: see wake.go
 	DueChildCancel     = "task.cancel_child"
 )
-
-// pendingKey is the key of an approval in [IndexPending]: the tenant, then the time of the
-// request, so that the approvals of a tenant are together. Both are in hexadecimal. Older keys
-// have the time alone, in the same 16 digits.
-func pendingKey(owner auth.Principal, asked store.Millis) store.IndexKey {
-	return store.IndexKey{Index: IndexPending, Key: fmt.Appendf(PendingPrefix(owner.Tenant), "%016x", uint64(asked))}
-}
-
-// settledKeys are the keys of a settled approval in [IndexSettled], [IndexTool] and
-// [IndexDigest].
-func settledKeys(owner auth.Principal, a *approval.Approval) []store.IndexKey {
-	newest := ^uint64(0) - uint64(store.MillisOf(a.Resolution.At))
-	key := func(index string, prefix []byte) store.IndexKey {
-		return store.IndexKey{Index: index, Key: fmt.Appendf(prefix, "%016x", newest)}
-	}
-	return []store.IndexKey{
-		key(IndexSettled, PendingPrefix(owner.Tenant)),
-		key(IndexTool, ToolPrefix(owner.Tenant, a.Tool)),
-		key(IndexDigest, DigestPrefix(owner.Tenant, a.Tool, a.Digest)),
-	}
-}
 
 // ToolPrefix returns the key prefix of the approvals of a tool in [IndexTool].
 func ToolPrefix(tenant, tool string) []byte { return hashed(tenant, tool) }

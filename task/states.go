@@ -10,26 +10,26 @@ import (
 
 // The nine states of A2A 1.0, as the store keeps them. The numbers are on disk.
 const (
-	stateUnspecified store.State = iota + 1
-	stateSubmitted
-	stateWorking
-	stateCompleted
-	stateFailed
-	stateCanceled
+	StateUnspecified store.State = iota + 1
+	StateSubmitted
+	StateWorking
+	StateCompleted
+	StateFailed
+	StateCanceled
 	StateInputRequired
-	stateRejected
+	StateRejected
 	StateAuthRequired
 )
 
 var stateNames = [store.MaxState + 1]a2a.TaskState{
-	stateUnspecified:   a2a.TaskStateUnspecified,
-	stateSubmitted:     a2a.TaskStateSubmitted,
-	stateWorking:       a2a.TaskStateWorking,
-	stateCompleted:     a2a.TaskStateCompleted,
-	stateFailed:        a2a.TaskStateFailed,
-	stateCanceled:      a2a.TaskStateCanceled,
+	StateUnspecified:   a2a.TaskStateUnspecified,
+	StateSubmitted:     a2a.TaskStateSubmitted,
+	StateWorking:       a2a.TaskStateWorking,
+	StateCompleted:     a2a.TaskStateCompleted,
+	StateFailed:        a2a.TaskStateFailed,
+	StateCanceled:      a2a.TaskStateCanceled,
 	StateInputRequired: a2a.TaskStateInputRequired,
-	stateRejected:      a2a.TaskStateRejected,
+	StateRejected:      a2a.TaskStateRejected,
 	StateAuthRequired:  a2a.TaskStateAuthRequired,
 }
 
@@ -55,46 +55,46 @@ func StateOf(name a2a.TaskState) (store.State, error) {
 // refused. docs/task-states.md is generated from it. State 0 belongs to a task that does not
 // exist yet.
 var moves = [store.MaxState + 1][store.MaxState + 1]string{
-	0: {stateSubmitted: "a message makes the task"},
-	stateSubmitted: {
-		stateSubmitted: "waits for its turn",
-		stateWorking:   "first step planned",
-		stateCompleted: "ended by its planner at once",
-		stateFailed:    "ended by its planner at once, or the planner fails",
-		stateCanceled:  "canceled by client or planner",
-		stateRejected:  "rejected by its planner",
+	0: {StateSubmitted: "a message makes the task"},
+	StateSubmitted: {
+		StateSubmitted: "waits for its turn",
+		StateWorking:   "first step planned",
+		StateCompleted: "ended by its planner at once",
+		StateFailed:    "ended by its planner at once, or the planner fails",
+		StateCanceled:  "canceled by client or planner",
+		StateRejected:  "rejected by its planner",
 	},
-	stateWorking: {
-		stateWorking:       "progress, question to the confirmation provider, unreachable tool, or waits for its turn",
+	StateWorking: {
+		StateWorking:       "progress, question to the confirmation provider, unreachable tool, or waits for its turn",
 		StateInputRequired: "a call needs approval or has an unknown outcome, or a question of tool or planner",
 		StateAuthRequired:  "only principals other than the client can decide, and the gates want this state; or planner or tool need authorization",
-		stateCompleted:     "ended by its planner",
-		stateFailed:        "ended by its planner, the planner fails, or the task cannot continue",
-		stateCanceled:      "canceled by client, decision, deadline or planner",
-		stateRejected:      "rejected by its planner",
+		StateCompleted:     "ended by its planner",
+		StateFailed:        "ended by its planner, the planner fails, or the task cannot continue",
+		StateCanceled:      "canceled by client, decision, deadline or planner",
+		StateRejected:      "rejected by its planner",
 	},
 	StateInputRequired: {
-		stateWorking:       "answer, deadline or timer",
+		StateWorking:       "answer, deadline or timer",
 		StateInputRequired: "nothing or a part decided, or another question",
 		StateAuthRequired:  "only other principals can decide the rest",
-		stateCompleted:     "answered, then ended by its planner",
-		stateFailed:        "answered, then ended by its planner or the planner fails; or the task cannot continue",
-		stateCanceled:      "canceled by client, decision, deadline or planner",
-		stateRejected:      "answered, then rejected by its planner",
+		StateCompleted:     "answered, then ended by its planner",
+		StateFailed:        "answered, then ended by its planner or the planner fails; or the task cannot continue",
+		StateCanceled:      "canceled by client, decision, deadline or planner",
+		StateRejected:      "answered, then rejected by its planner",
 	},
 	StateAuthRequired: {
-		stateWorking:       "answer, deadline or timer",
+		StateWorking:       "answer, deadline or timer",
 		StateInputRequired: "a question that its client may answer",
 		StateAuthRequired:  "nothing or a part decided, or another question",
-		stateCompleted:     "answered, then ended by its planner",
-		stateFailed:        "answered, then ended by its planner or the planner fails; or the task cannot continue",
-		stateCanceled:      "canceled by client, decision, deadline or planner",
-		stateRejected:      "answered, then rejected by its planner",
+		StateCompleted:     "answered, then ended by its planner",
+		StateFailed:        "answered, then ended by its planner or the planner fails; or the task cannot continue",
+		StateCanceled:      "canceled by client, decision, deadline or planner",
+		StateRejected:      "answered, then rejected by its planner",
 	},
 }
 
-// allowed reports whether the table has the move.
-func allowed(from, to store.State) bool {
+// MayMove reports whether the table has the move.
+func MayMove(from, to store.State) bool {
 	return from <= store.MaxState && to <= store.MaxState && moves[from][to] != ""
 }
 

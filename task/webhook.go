@@ -3,13 +3,10 @@ package task
 import (
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"time"
 
-	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task/internal/event"
@@ -178,144 +175,4 @@ func Pushable(e *store.Event) bool {
 		return err == nil && u.Last
 	}
 	return e.Kind == event.KindTask || e.Kind == event.KindStatus
-}
-
-// webhookID is a webhook as the fold knows it.
-type webhookID struct {
-	ID string `json:"id"`
-	N  uint64 `json:"n"`
-}
-
-// webhook returns the number of a webhook of the task, 0 if there is none.
-func (f *Fold) webhook(id string) uint64 {
-	if i := slices.IndexFunc(f.Webhooks, func(w webhookID) bool { return w.ID == id }); i >= 0 {
-		return f.Webhooks[i].N
-	}
-	return 0
-}
-
-// dropWebhook forgets a webhook.
-func (f *Fold) dropWebhook(id string) {
-	f.Webhooks = slices.DeleteFunc(f.Webhooks, func(w webhookID) bool { return w.ID == id })
-}
-
-// ErrWebhookChanged means that the webhook that [SetWebhook] replaces has been replaced or
-// deleted meanwhile: read it again.
-var ErrWebhookChanged = errors.New("the webhook has changed meanwhile")
-
-// SetWebhook is the [Input] that sets a webhook of a task.
-type SetWebhook struct {
-	Webhook Webhook // V, N, Start and Set are filled in
-	Epoch   uint64  // of the instance
-	// Replaces is the number of the webhook with the same id, 0 if there is none, and Position
-	// the seq up to which it has been notified: the new webhook continues from there. If
-	// Position is out of date, some notifications are repeated.
-	Replaces, Position uint64
-}
-
-func (in *SetWebhook) put(d *Draft) error {
-	d.quiet = true
-	return d.setWebhook(in, d.f.Header.Seq)
-}
-
-// setWebhook sets a webhook that is notified of the events after start, or, if it replaces a
-// webhook, of the events after in.Position.
-func (d *Draft) setWebhook(in *SetWebhook, start uint64) error {
-	w := in.Webhook
-	switch {
-	case d.f.webhook(w.ID) != in.Replaces:
-		return ErrWebhookChanged
-	case in.Replaces != 0:
-		start = in.Position
-		d.removeWebhookRows(w.ID, in.Replaces)
-	case len(d.f.Webhooks) >= d.rules.Limits.Webhooks:
-		return Invalid("pushNotificationConfig", "cannot be added: the task has %d, which is the limit; delete one, or replace it by its id", len(d.f.Webhooks))
-	}
-	w.V, w.N, w.Start, w.Set = 1, d.f.WebhooksSet+1, start, d.at.Now
-	set := &event.PushSet{ID: w.ID, N: w.N, By: w.By}
-	if fits, err := d.fitsOpen(set); err != nil {
-		return err
-	} else if !fits {
-		return Invalid("pushNotificationConfig", "cannot be kept: the task's log is full")
-	}
-	if err := d.add(event.KindPushSet, set); err != nil {
-		return err
-	}
-	value, err := json.Marshal(&w)
-	if err != nil {
-		return fmt.Errorf("encode webhook: %w", err)
-	}
-	key := PushKey(w.ID, w.N)
-	cursor, err := (&PushCursor{Seq: start, Epoch: in.Epoch}).Row(key, store.Any)
-	if err != nil {
-		return err
-	}
-	d.rows = append(d.rows, store.RowChange{Kind: RowPush, Key: []byte(w.ID), IfRev: store.Any, Value: value}, cursor)
-	if in.Replaces != 0 {
-		d.rows = append(d.rows, ReadyRow(key, store.Any, d.now()))
-	}
-	return nil
-}
-
-func (d *Draft) removeWebhookRows(id string, n uint64) {
-	key := PushKey(id, n)
-	d.rows = append(d.rows,
-		store.RowChange{Kind: RowPushCursor, Key: key, IfRev: store.Any, Delete: true},
-		store.RowChange{Kind: RowPushReady, Key: key, IfRev: store.Any, Delete: true})
-}
-
-// DeleteWebhook is the [Input] that deletes a webhook of a task. Deleting an unknown webhook
-// changes nothing.
-type DeleteWebhook struct {
-	ID       string
-	N        uint64 // its number; 0: whichever it has
-	By       auth.Principal
-	Overseen bool // by an operator: the audit keeps it
-}
-
-func (in DeleteWebhook) put(d *Draft) error {
-	n := d.f.webhook(in.ID)
-	if n == 0 || in.N != 0 && in.N != n {
-		return ErrNoChange
-	}
-	if in.Overseen {
-		if err := d.record(approval.Audit{What: approval.AuditWebhook, Webhook: in.ID, By: in.By}); err != nil {
-			return err
-		}
-	}
-	d.quiet = true
-	d.removeWebhookRows(in.ID, n)
-	d.rows = append(d.rows, store.RowChange{Kind: RowPush, Key: []byte(in.ID), IfRev: store.Any, Delete: true})
-	// The event uses the reserve for decisions only if the log is full, and then holds little
-	// more than the id: nothing can be set again in a full log. The audit then names the
-	// principal, or it is the owner.
-	deleted := &event.PushDeleted{ID: in.ID, By: in.By}
-	if fits, err := d.fitsOpen(deleted); err != nil {
-		return err
-	} else if !fits {
-		deleted.By = auth.Principal{}
-	}
-	return d.add(event.KindPushDeleted, deleted)
-}
-
-// fitsOpen reports whether an event fits into the open room of the log.
-func (d *Draft) fitsOpen(v any) (bool, error) {
-	data, err := event.Append(nil, v)
-	if err != nil {
-		return false, fmt.Errorf("encode event: %w", err)
-	}
-	return len(data) <= d.openRoom(), nil
-}
-
-// withReady returns the rows of the draft, with the rows that announce it to the webhooks of
-// the task.
-func (d *Draft) withReady() []store.RowChange {
-	if !d.pushes || len(d.f.Webhooks) == 0 {
-		return d.rows
-	}
-	rows := slices.Clip(d.rows)
-	for _, w := range d.f.Webhooks {
-		rows = append(rows, ReadyRow(PushKey(w.ID, w.N), store.Any, d.now()))
-	}
-	return rows
 }

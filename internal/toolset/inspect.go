@@ -90,7 +90,7 @@ func Inspect(ctx context.Context, c Config) (_ *Inventory, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, inspectTime, fmt.Errorf("it has not listed its tools within %v", inspectTime))
 	defer cancel()
 	i := inspection{
-		State: s, by: (&task.Rules{Agent: s.agent}).Readonly(ctx, auth.Anonymous()), ctx: ctx, inventory: &Inventory{},
+		State: s, by: task.NewReadonlyContext(ctx, s.agent, auth.Anonymous()), ctx: ctx, inventory: &Inventory{},
 	}
 	i.listGiven(&c)
 	i.listEntries()

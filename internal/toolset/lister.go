@@ -93,7 +93,7 @@ func (s *Lister) ask(ctx context.Context, one *source, answered chan<- struct{})
 		}
 		answered <- struct{}{}
 	}()
-	entries, err = one.of.Entries((&task.Rules{Agent: s.agent}).Readonly(ctx, s.by))
+	entries, err = one.of.Entries(task.NewReadonlyContext(ctx, s.agent, s.by))
 }
 
 // entries returns the known tools. The error lists the missing and the possibly outdated

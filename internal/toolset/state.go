@@ -94,7 +94,7 @@ func (s *State) Check(wait time.Duration) (tools *Lister, warnings []string, lat
 	ctx, cancel := context.WithTimeoutCause(context.Background(), wait, errSlow)
 	defer cancel()
 	var unanswered atomic.Bool
-	anybody := (&task.Rules{Agent: s.agent}).Readonly(ctx, auth.Anonymous())
+	anybody := task.NewReadonlyContext(ctx, s.agent, auth.Anonymous())
 	var waiting sync.WaitGroup
 	for _, e := range s.box.entries {
 		for _, p := range e.problems {

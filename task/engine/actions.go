@@ -7,12 +7,12 @@ import (
 	"runtime/debug"
 	"slices"
 
-	"a2a-server/task"
+	"a2a-server/task/internal/rules"
 )
 
 // finishActions applies a tool's actions: state changes as if the tool had set them, the rest
 // for the planner. Invalid actions fail a call that has no error yet. It never panics.
-func (x *toolContext) finishActions(o *task.RunEnded) {
+func (x *toolContext) finishActions(o *rules.RunEnded) {
 	defer func() {
 		if p := recover(); p != nil { // values encode themselves, which is the tool's own code
 			failRun(o, errors.New("what it has set cannot be encoded: that panicked; see the server's log"))
@@ -33,13 +33,13 @@ func (x *toolContext) finishActions(o *task.RunEnded) {
 	}
 	x.mu.Unlock()
 	var err error
-	if o.Actions, err = task.EncodeActions(&acts); err != nil {
+	if o.Actions, err = rules.EncodeActions(&acts); err != nil {
 		failRun(o, err)
 	}
 }
 
 // failRun makes a run that has succeeded fail.
-func failRun(o *task.RunEnded, err error) {
+func failRun(o *rules.RunEnded, err error) {
 	if o.Err == nil {
 		o.Err = fmt.Errorf("the call has run, but %w", err)
 	}

@@ -14,6 +14,8 @@ import (
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/rules"
 )
 
 // Approvals lists and decides approvals for people and programs other than the A2A client: an
@@ -236,7 +238,7 @@ func (a *Approvals) May(by auth.Principal, one *approval.Approval) error {
 	return one.Permits(approval.Decider{By: by, Via: approval.ViaAPI, Delegated: a.e.rules().Delegated}, a.e.now())
 }
 
-// Extend moves the deadline of a pending approval to a later time, at most [task.MaxExtension]
+// Extend moves the deadline of a pending approval to a later time, at most [rules.MaxExtension]
 // from now. by must be allowed to decide it; digest is the digest of the approval that was
 // shown. The errors are those of [Approvals.Decide], and a *[task.InvalidError] for until.
 func (a *Approvals) Extend(ctx context.Context, by auth.Principal, id, digest string, until time.Time) error {
@@ -248,8 +250,8 @@ func (a *Approvals) Extend(ctx context.Context, by auth.Principal, id, digest st
 		return approval.Unknown(id, nil)
 	}
 	scope := a.scope(by, auth.Decide)
-	_, err := a.e.changeAs(ctx, decider{by, approval.ViaAPI, a.renew}, scope, of, func(by auth.Principal) task.Input {
-		return task.Extend{By: by, Via: approval.ViaAPI, Approval: id, Digest: digest, Until: until}
+	_, err := a.e.changeAs(ctx, decider{by, approval.ViaAPI, a.renew}, scope, of, func(by auth.Principal) rules.Input {
+		return rules.Extend{By: by, Via: approval.ViaAPI, Approval: id, Digest: digest, Until: until}
 	})
 	if errors.Is(err, task.ErrTaskNotFound) || errors.Is(err, store.ErrNotFound) {
 		return approval.Unknown(id, nil)
@@ -261,8 +263,8 @@ func (a *Approvals) Extend(ctx context.Context, by auth.Principal, id, digest st
 // sees the tool now. It is nil for a tool that has none, has been replaced, or cannot be
 // looked up.
 func (a *Approvals) Parameters(ctx context.Context, one *approval.Approval) map[string]any {
-	rules := a.e.rules()
-	entry, err := rules.Tools.Lookup(rules.Readonly(ctx, one.Requester), one.Tool)
+	current := a.e.rules()
+	entry, err := current.Tools.Lookup(current.Readonly(ctx, one.Requester), one.Tool)
 	if err != nil || entry.Digest != one.Definition {
 		return nil
 	}
@@ -287,7 +289,7 @@ func (a *Approvals) Around(ctx context.Context, ans *Answer, id string) (*task.V
 }
 
 // outline returns the fold of a task without its artifacts.
-func (e *Engine) outline(ctx context.Context, ans *Answer, scope store.Scope, id store.TaskID) (*task.Fold, error) {
+func (e *Engine) outline(ctx context.Context, ans *Answer, scope store.Scope, id store.TaskID) (*fold.Fold, error) {
 	h, err := e.header(ctx, scope, id)
 	if err != nil {
 		return nil, err

@@ -116,7 +116,7 @@ func TestAnsweredTaskIsWorking(t *testing.T) {
 		w.start(func(cfg *engine.Config) {
 			cfg.Planner = &stepper{n: 2, step: func(i int) *task.Step {
 				if i == 0 {
-					return &task.Step{Ask: &task.Ask{Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("which?"))}}
+					return &task.Step{Ask: &task.InputRequest{Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("which?"))}}
 				}
 				<-go1
 				return &task.Step{State: []byte(`1`)}

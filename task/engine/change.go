@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/rules"
 )
 
 // errCanceled is the cause when a turn is cut off because its task has ended.
@@ -61,8 +62,8 @@ type landed struct {
 // change applies an input to an existing task: all follow-up messages, decisions, wake-ups and
 // deadlines go through it. A parked task is taken over and continues; a live task keeps
 // running and is notified. change returns the place of the input once it is durable, or
-// [task.ErrNoChange] if there was nothing to write.
-func (e *Engine) change(ctx context.Context, s store.Scope, id store.TaskID, in task.Input) (landed, error) {
+// [rules.ErrNoChange] if there was nothing to write.
+func (e *Engine) change(ctx context.Context, s store.Scope, id store.TaskID, in rules.Input) (landed, error) {
 	for {
 		f, err := e.loadTurn(ctx, s, id)
 		if err != nil {
@@ -83,23 +84,23 @@ func (e *Engine) change(ctx context.Context, s store.Scope, id store.TaskID, in 
 	}
 }
 
-// changed is change without [task.ErrNoChange], for senders that do not need it.
-func (e *Engine) changed(ctx context.Context, s store.Scope, id store.TaskID, in task.Input) error {
+// changed is change without [rules.ErrNoChange], for senders that do not need it.
+func (e *Engine) changed(ctx context.Context, s store.Scope, id store.TaskID, in rules.Input) error {
 	_, err := e.change(ctx, s, id, in)
-	if errors.Is(err, task.ErrNoChange) {
+	if errors.Is(err, rules.ErrNoChange) {
 		return nil
 	}
 	return err
 }
 
 // write writes an input to a task that is live or final.
-func (e *Engine) write(ctx context.Context, s store.Scope, f *task.Fold, in task.Input) (landed, error) {
-	d, err := e.rules().On(task.At{Ctx: ctx, Now: e.now(), Holds: e.holding.by(f.Header.Fence)}, f, in)
+func (e *Engine) write(ctx context.Context, s store.Scope, f *fold.Fold, in rules.Input) (landed, error) {
+	d, err := rules.On(e.rules(), rules.At{Ctx: ctx, Now: e.now(), Holds: e.holding.by(f.Header.Fence)}, f, in)
 	if err != nil {
 		return landed{}, err
 	}
 	if d.Empty() {
-		return landed{}, task.ErrNoChange
+		return landed{}, rules.ErrNoChange
 	}
 	if err := d.KeepLive(); err != nil {
 		return landed{}, err
@@ -138,7 +139,7 @@ func (e *Engine) write(ctx context.Context, s store.Scope, f *task.Fold, in task
 }
 
 // wakeUp writes an input to a parked task and continues the task from there.
-func (e *Engine) wakeUp(ctx context.Context, s store.Scope, f *task.Fold, in task.Input) (landed, error) {
+func (e *Engine) wakeUp(ctx context.Context, s store.Scope, f *fold.Fold, in rules.Input) (landed, error) {
 	l, err := e.takeOver(ctx, s, f, in, true /* advance */)
 	if !stuck(err) {
 		return l, err
@@ -155,12 +156,12 @@ func (e *Engine) wakeUp(ctx context.Context, s store.Scope, f *task.Fold, in tas
 	return e.takeOver(ctx, s, f, in, false /* advance */)
 }
 
-func (e *Engine) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in task.Input, advance bool) (landed, error) {
+func (e *Engine) takeOver(ctx context.Context, s store.Scope, f *fold.Fold, in rules.Input, advance bool) (landed, error) {
 	t := e.newTurn(f.Header.Task, f.Header.Owner)
 	t.take(f)
-	d, err := e.rules().On(t.at(ctx), f, in)
+	d, err := rules.On(e.rules(), t.at(ctx), f, in)
 	if err == nil && d.Empty() {
-		err = task.ErrNoChange
+		err = rules.ErrNoChange
 	}
 	if err != nil {
 		t.cancel(nil)
@@ -204,7 +205,7 @@ func (e *Engine) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in t
 }
 
 // taken runs a task that a draft has created or taken over, if the draft committed.
-func (e *Engine) taken(t *turn, d *task.Draft, run bool, r store.Receipt, err error) {
+func (e *Engine) taken(t *turn, d *rules.Draft, run bool, r store.Receipt, err error) {
 	if err != nil {
 		e.release(t, run)
 		return
@@ -228,7 +229,7 @@ func stuck(err error) bool {
 
 // goOn advances a draft of a parked task, if there is room to run it. run reports whether t
 // holds a turn. A task that ends needs no turn.
-func (e *Engine) goOn(t *turn, d *task.Draft, why class, advance bool) (run bool, err error) {
+func (e *Engine) goOn(t *turn, d *rules.Draft, why class, advance bool) (run bool, err error) {
 	if d.Phase() == store.Final {
 		return false, nil
 	}
@@ -268,7 +269,7 @@ func (e *Engine) release(t *turn, run bool) {
 }
 
 // started runs a task that was taken over by a draft that is now durable.
-func (e *Engine) started(t *turn, d *task.Draft, run bool) {
+func (e *Engine) started(t *turn, d *rules.Draft, run bool) {
 	e.committed(t.fold, d)
 	switch {
 	case d.Phase() != store.Live:
@@ -285,7 +286,7 @@ func (e *Engine) started(t *turn, d *task.Draft, run bool) {
 }
 
 // committed applies the consequences of a durable draft, written by a turn or an input.
-func (e *Engine) committed(f *task.Fold, d *task.Draft) {
+func (e *Engine) committed(f *fold.Fold, d *rules.Draft) {
 	e.tell(d.Audited())
 	if d.Audits() {
 		e.audited()

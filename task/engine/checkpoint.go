@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/output"
 	"a2a-server/tool"
 )
 
@@ -96,7 +96,7 @@ func unsure(ctx context.Context) error {
 
 // handCheckpoint hands a checkpoint over. It waits, as a chunk does, while the tool is more
 // than a window ahead of the disk.
-func (r *run) handCheckpoint(chunk task.Chunk, own json.RawMessage) (*checkpoint, error) {
+func (r *run) handCheckpoint(chunk output.RunEvent, own json.RawMessage) (*checkpoint, error) {
 	r.lockWithRoom()
 	defer r.mu.Unlock()
 	if err := cmp.Or(r.cut, r.tooMuch); err != nil {
@@ -126,7 +126,7 @@ func (r *run) cutOff(why error) {
 	if len(r.keeping) == 0 {
 		return
 	}
-	r.waiting = slices.DeleteFunc(r.waiting, func(k task.Chunk) bool {
+	r.waiting = slices.DeleteFunc(r.waiting, func(k output.RunEvent) bool {
 		if !k.IsCheckpoint() {
 			return false
 		}

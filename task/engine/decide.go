@@ -10,7 +10,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/rules"
 )
 
 // Decision is a decision about approvals of one task, made other than by a message.
@@ -32,10 +32,10 @@ type Renewal func(context.Context) (auth.Principal, error)
 // Decide applies decisions. When it returns nil they are durable, and the task
 // continues. The errors are those of [Engine.Send].
 func (e *Engine) Decide(ctx context.Context, d Decision) error {
-	_, err := e.changeAs(ctx, decider{d.By, d.Via, d.Renew}, d.Scope, d.Task, func(by auth.Principal) task.Input {
-		return task.Answers{By: by, Via: d.Via, List: d.Answers}
+	_, err := e.changeAs(ctx, decider{d.By, d.Via, d.Renew}, d.Scope, d.Task, func(by auth.Principal) rules.Input {
+		return rules.Decisions{By: by, Via: d.Via, List: d.Answers}
 	})
-	if errors.Is(err, task.ErrNoChange) {
+	if errors.Is(err, rules.ErrNoChange) {
 		return nil
 	}
 	return translate(err)
@@ -43,12 +43,12 @@ func (e *Engine) Decide(ctx context.Context, d Decision) error {
 
 // renewed is an input that authenticates its sender again right before the commit.
 type renewed struct {
-	task.Input
+	rules.Input
 	still func(context.Context) error
 }
 
 // still authenticates the sender of an input again, if a draft of it decides anything.
-func still(ctx context.Context, in task.Input, d *task.Draft) error {
+func still(ctx context.Context, in rules.Input, d *rules.Draft) error {
 	r, ok := in.(renewed)
 	if !ok || len(d.Resolved()) == 0 {
 		return nil
@@ -69,7 +69,7 @@ type decider struct {
 
 // changeAs is changeFresh for decisions of a principal. The rules have seen the principal as
 // it is when the decision is committed. It logs whom they do not let decide.
-func (e *Engine) changeAs(ctx context.Context, who decider, s store.Scope, id store.TaskID, in func(auth.Principal) task.Input) (landed, error) {
+func (e *Engine) changeAs(ctx context.Context, who decider, s store.Scope, id store.TaskID, in func(auth.Principal) rules.Input) (landed, error) {
 	l, err := e.changeRenewed(ctx, who, s, id, in)
 	if refused, ok := errors.AsType[*approval.Error](err); ok && refused.Barred != "" {
 		e.tellRefused(who, id, refused.ID, refused.Barred)
@@ -77,7 +77,7 @@ func (e *Engine) changeAs(ctx context.Context, who decider, s store.Scope, id st
 	return l, err
 }
 
-func (e *Engine) changeRenewed(ctx context.Context, who decider, s store.Scope, id store.TaskID, in func(auth.Principal) task.Input) (landed, error) {
+func (e *Engine) changeRenewed(ctx context.Context, who decider, s store.Scope, id store.TaskID, in func(auth.Principal) rules.Input) (landed, error) {
 	if who.renew == nil {
 		return e.changeFresh(ctx, s, id, in(who.by))
 	}
@@ -117,13 +117,13 @@ const maxFreshen = 8
 // changeFresh is change for decisions: before they are applied, overdue approvals expire,
 // and questions about a tool that has changed are asked again. Both are written even if
 // the decision is then refused.
-func (e *Engine) changeFresh(ctx context.Context, s store.Scope, id store.TaskID, in task.Input) (landed, error) {
+func (e *Engine) changeFresh(ctx context.Context, s store.Scope, id store.TaskID, in rules.Input) (landed, error) {
 	for range maxFreshen {
 		l, err := e.change(ctx, s, id, in)
-		if !errors.Is(err, task.ErrStale) {
+		if !errors.Is(err, rules.ErrStale) {
 			return l, err
 		}
-		if err := e.changed(ctx, s, id, task.Refresh{}); err != nil {
+		if err := e.changed(ctx, s, id, rules.Refresh{}); err != nil {
 			return landed{}, err
 		}
 	}
@@ -131,12 +131,12 @@ func (e *Engine) changeFresh(ctx context.Context, s store.Scope, id store.TaskID
 }
 
 // CancelCall cancels one call of a task that by may cancel, by its id or alias: see
-// [task.CancelCall]. When it returns nil that is durable, and a restart continues it.
+// [rules.CancelCall]. When it returns nil that is durable, and a restart continues it.
 func (e *Engine) CancelCall(ctx context.Context, by auth.Principal, id store.TaskID, call string) error {
-	return translate(e.changed(ctx, ScopeFor(by, auth.Cancel), id, task.CancelCall{By: by, Via: approval.ViaAPI, Call: call}))
+	return translate(e.changed(ctx, ScopeFor(by, auth.Cancel), id, rules.CancelCall{By: by, Via: approval.ViaAPI, Call: call}))
 }
 
 // Cancel cancels a task that by may cancel. Canceling a canceled task again changes nothing.
 func (e *Engine) Cancel(ctx context.Context, by auth.Principal, id store.TaskID) error {
-	return translate(e.changed(ctx, ScopeFor(by, auth.Cancel), id, task.Cancel{By: by}))
+	return translate(e.changed(ctx, ScopeFor(by, auth.Cancel), id, rules.Cancel{By: by}))
 }

@@ -12,6 +12,8 @@ import (
 
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/rules"
 )
 
 const (
@@ -72,7 +74,7 @@ func (w *dueWork) end(row *store.Due, now time.Time, err error) {
 	default:
 		f := w.failed[row.Position]
 		f.again = now.Add(min(dueRetry<<min(f.times, 16), maxDueRetry))
-		if errors.Is(err, task.ErrNotYet) {
+		if errors.Is(err, rules.ErrNotYet) {
 			f.again = now.Add(dueRetry)
 		} else {
 			f.times++
@@ -190,7 +192,7 @@ func (e *Engine) do(w *dueWork, row *store.Due) {
 	err := errors.New("the goroutine of the due work was ended")
 	defer func() { w.end(row, e.now(), err) }()
 	err = e.handle(*row)
-	if err != nil && !errors.Is(err, task.ErrNotYet) && !errors.Is(err, store.ErrReadOnly) && e.ctx.Err() == nil {
+	if err != nil && !errors.Is(err, rules.ErrNotYet) && !errors.Is(err, store.ErrReadOnly) && e.ctx.Err() == nil {
 		e.log.Warn().Err(err).Str("kind", row.Kind).Str("task_id", row.Task.String()).Msg("due work failed; retrying")
 	}
 }
@@ -210,12 +212,12 @@ func (e *Engine) handle(row store.Due) (err error) {
 	case store.DueDelete:
 		err = e.store.Delete(e.ctx, store.System(), row.Task, nil /* audit: its first step is done */)
 	case task.DueExpiry:
-		err = e.changed(e.ctx, store.System(), row.Task, task.Expiry{Row: row})
+		err = e.changed(e.ctx, store.System(), row.Task, rules.Expiry{Row: row})
 	case task.DueProviderTimeout:
-		err = e.changed(e.ctx, store.System(), row.Task, task.ProviderTimeout{Row: row})
+		err = e.changed(e.ctx, store.System(), row.Task, rules.ProviderTimeout{Row: row})
 	case task.DueWake:
-		err = e.changed(e.ctx, store.System(), row.Task, task.Wake{Row: row})
-		if t := e.running(row.Task); t != nil && errors.Is(err, task.ErrNotYet) {
+		err = e.changed(e.ctx, store.System(), row.Task, rules.Wake{Row: row})
+		if t := e.running(row.Task); t != nil && errors.Is(err, rules.ErrNotYet) {
 			t.tell()
 		}
 	case task.DueChildCancel:
@@ -235,25 +237,25 @@ func (e *Engine) childCancel(row store.Due) error {
 	if err != nil {
 		return err
 	}
-	var p task.ChildCancel
+	var p rules.ChildCancel
 	if err := json.Unmarshal(row.Payload, &p); err != nil {
 		return fmt.Errorf("decode child cancel: %w", err)
 	}
 	if p.Kept {
 		var kept bool
 		if p.State, kept = f.Kept(p.Call); !kept {
-			return e.changed(e.ctx, store.System(), row.Task, task.ChildCancelResult{Row: row, Nothing: true})
+			return e.changed(e.ctx, store.System(), row.Task, rules.ChildCancelResult{Row: row, Nothing: true})
 		}
 	}
 	failed := e.cancelChild(&p, f)
 	_, unreachable := errors.AsType[*unreachableError](failed)
-	return e.changed(e.ctx, store.System(), row.Task, task.ChildCancelResult{Row: row, Failed: failed, Unreachable: unreachable})
+	return e.changed(e.ctx, store.System(), row.Task, rules.ChildCancelResult{Row: row, Failed: failed, Unreachable: unreachable})
 }
 
 // cancelChild tells the tool of a canceled call to cancel its remote work, in the context of
 // the task's owner. A tool that does not return in time has failed; its goroutine is
 // abandoned.
-func (e *Engine) cancelChild(p *task.ChildCancel, f *task.Fold) error {
+func (e *Engine) cancelChild(p *rules.ChildCancel, f *fold.Fold) error {
 	ctx, cancel := e.within(e.ctx, childTimeout, context.DeadlineExceeded)
 	defer cancel()
 	by := e.rules().Owned(ctx, f)

@@ -19,6 +19,7 @@ import (
 	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -82,7 +83,7 @@ type Config struct {
 // while it is used.
 type Engine struct {
 	cfg       Config
-	ruling    atomic.Pointer[task.Rules] // see [Engine.Reload]
+	ruling    atomic.Pointer[rules.Rules] // see [Engine.Reload]
 	store     store.Handle
 	log       zerolog.Logger
 	views     viewCache
@@ -154,7 +155,7 @@ func New(cfg Config) (*Engine, error) {
 		due: make(chan struct{}, 1), whole: make(chan struct{}, 1), idle: make(chan struct{}),
 		turns: map[store.TaskID]*turn{}, lanes: newLanes(&cfg.Limits), failures: map[store.TaskID]int{},
 	}
-	e.ruling.Store(&task.Rules{
+	e.ruling.Store(&rules.Rules{
 		Tools: cfg.Tools, Policy: cfg.Policy, Presenter: cfg.Presenter, Planner: cfg.Planner, Hooks: cfg.Hooks, AfterHooks: cfg.AfterHooks, ErrorHooks: cfg.ErrorHooks, Limits: cfg.Limits,
 		Agent: cfg.Agent, HoldSiblings: cfg.HoldSiblings, NoIdempotency: cfg.NoIdempotency, ProviderWait: cfg.ProviderWait, Delegated: cfg.DelegatedDecisions, EachCall: func() bool { return cfg.Log.Debug().Enabled() }, //nolint:zerologlint // nothing is logged here
 		NewID: func() string { return cfg.NewID().String() }, Report: e.report,
@@ -173,7 +174,7 @@ func New(cfg Config) (*Engine, error) {
 func (e *Engine) now() time.Time { return e.cfg.Now().UTC() }
 
 // report logs a problem that the rules report.
-func (e *Engine) report(t task.Problem) {
+func (e *Engine) report(t rules.Problem) {
 	l := e.log.Warn()
 	if t.Wrong {
 		l = e.log.Error()

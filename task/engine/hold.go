@@ -10,6 +10,7 @@ import (
 	"a2a-server/internal/share"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
 
@@ -26,7 +27,7 @@ const maxHeld = 64
 // decision on them is considered.
 type hold struct {
 	run  *run
-	ask  task.Held     // as it is put into a draft
+	ask  rules.Held    // as it is put into a draft
 	over chan struct{} // closed when answer and err are set
 
 	answer tool.Answer
@@ -117,7 +118,7 @@ func (h *holding) forget(id string) {
 	delete(h.waited, id)
 }
 
-// by returns [task.At].Holds for a task with a fence.
+// by returns [rules.At].Holds for a task with a fence.
 func (h *holding) by(fence uint64) func(approval string) bool {
 	return func(approval string) bool {
 		h.mu.Lock()
@@ -142,7 +143,7 @@ func (x *toolContext) AskAndWait(ctx context.Context, a tool.Ask) (tool.Answer, 
 		return tool.Answer{}, fmt.Errorf("%w: %s", tool.ErrNoAnswer, tooMany(full, "calls", "answers"))
 	}
 	defer calls.Give(owner, 1)
-	h := &hold{run: r, ask: task.Held{Entry: r.entry, Ask: asked}, over: make(chan struct{})}
+	h := &hold{run: r, ask: rules.Held{Entry: r.entry, Ask: asked}, over: make(chan struct{})}
 	if err := r.beginHold(h); err != nil {
 		return tool.Answer{}, err
 	}
@@ -278,9 +279,9 @@ func (t *turn) collectHolds() {
 }
 
 // holdInputs adds the writes about holds to the inputs of a step.
-func (t *turn) holdInputs(in []task.Input) []task.Input {
+func (t *turn) holdInputs(in []rules.Input) []rules.Input {
 	for _, h := range t.leaving {
-		in = append(in, task.Withdrawn{Approval: h.ask.Approval, Why: h.why})
+		in = append(in, rules.Withdrawn{Approval: h.ask.Approval, Why: h.why})
 	}
 	for _, h := range t.asking {
 		in = append(in, &h.ask)

@@ -11,6 +11,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/fold"
 )
 
 // Query selects tasks of a caller, newest status first.
@@ -110,7 +111,7 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 // listed reads a task for a page that has so many bytes, and returns by how many bytes the
 // page grows: the task may have grown since it was found. Parts that do not fit any more are
 // left out, as in fit.
-func (a *Answer) listed(ctx context.Context, s store.Scope, t listed, bytes uint64) (f *task.Fold, more uint64, err error) {
+func (a *Answer) listed(ctx context.Context, s store.Scope, t listed, bytes uint64) (f *fold.Fold, more uint64, err error) {
 	taken := t.header.Size(t.noArtifacts)
 	for {
 		how := reading{view: true, noArtifacts: t.noArtifacts, most: max(taken+more, 1)}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/fold"
 )
 
 // loadPage is how many bytes of events a read of a task asks for.
@@ -25,16 +25,16 @@ type reading struct {
 // the header changes between two pages, the newest header is used; a view is that of the first
 // page, so that it is not larger than expected. If a view ends before that, Seq and Pub of the
 // header say where.
-func (e *Engine) load(ctx context.Context, s store.Scope, id store.TaskID, r reading) (*task.Fold, store.Header, error) {
+func (e *Engine) load(ctx context.Context, s store.Scope, id store.TaskID, r reading) (*fold.Fold, store.Header, error) {
 	limit := store.Limit{Bytes: loadPage, NoBulk: r.noArtifacts, Most: r.most}
 	p, err := e.store.Read(ctx, s, id, store.AtSnapshot(), limit)
 	if err != nil || limit.Refuses(&p.Header) {
 		return nil, p.Header, err
 	}
 	limit.Most = 0
-	f := task.NewFold(id, p.Header.Context)
+	f := fold.New(id, p.Header.Context)
 	if p.Snapshot != nil {
-		folded, err := task.DecodeFold(p.Snapshot, p.Bulk, r.view)
+		folded, err := fold.Decode(p.Snapshot, p.Bulk, r.view)
 		if err == nil {
 			f = folded
 		} else { // a snapshot is only a cache: the log has everything
@@ -83,7 +83,7 @@ func private(events []store.Event, n, end uint64) (count uint64) {
 }
 
 // apply folds events; for a view, only those up to seq last.
-func apply(f *task.Fold, events []store.Event, view bool, last uint64) error {
+func apply(f *fold.Fold, events []store.Event, view bool, last uint64) error {
 	for i := range events {
 		ev, one := &events[i], f.Apply
 		if view {
@@ -104,7 +104,7 @@ func apply(f *task.Fold, events []store.Event, view bool, last uint64) error {
 // and with the state of its context. For a caller, a large task is folded on a processor for
 // long computations: that takes memory and time, and of many concurrent changes of one task,
 // most would fold an old log.
-func (e *Engine) loadTurn(ctx context.Context, s store.Scope, id store.TaskID) (*task.Fold, error) {
+func (e *Engine) loadTurn(ctx context.Context, s store.Scope, id store.TaskID) (*fold.Fold, error) {
 	f, _, err := e.load(ctx, s, id, reading{most: maxTurnView, keep: maxTurnView})
 	if err == nil && f == nil {
 		f, err = e.loadLarge(ctx, s, id)
@@ -118,7 +118,7 @@ func (e *Engine) loadTurn(ctx context.Context, s store.Scope, id store.TaskID) (
 	return f, nil
 }
 
-func (e *Engine) loadLarge(ctx context.Context, s store.Scope, id store.TaskID) (*task.Fold, error) {
+func (e *Engine) loadLarge(ctx context.Context, s store.Scope, id store.TaskID) (*fold.Fold, error) {
 	if s != store.System() { // which has no caller to wait for
 		end, err := e.processor(ctx, s)
 		if err != nil {

@@ -13,6 +13,8 @@ import (
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/rules"
 )
 
 // Tasks lets overseers of a tenant list, read, cancel and delete its tasks: a command line, an
@@ -168,7 +170,7 @@ func (t *Tasks) Openings(ctx context.Context, by auth.Principal, ids []string, e
 			return translate(err)
 		}
 		read += int64(len(page.Events[0].Data))
-		if m, ok := task.Opening(&page.Events[0]); ok {
+		if m, ok := fold.Opening(&page.Events[0]); ok {
 			each(i, m)
 		}
 	}
@@ -207,7 +209,7 @@ func (t *Tasks) CancelCall(ctx context.Context, by auth.Principal, id, call stri
 	if err != nil {
 		return err
 	}
-	return translate(t.e.changed(ctx, scope, parsed, task.CancelCall{By: by, Via: approval.ViaAPI, Call: call}))
+	return translate(t.e.changed(ctx, scope, parsed, rules.CancelCall{By: by, Via: approval.ViaAPI, Call: call}))
 }
 
 // Cancel cancels a task. Canceling a canceled task again changes nothing.
@@ -216,7 +218,7 @@ func (t *Tasks) Cancel(ctx context.Context, by auth.Principal, id string) error 
 	if err != nil {
 		return err
 	}
-	return translate(t.e.changed(ctx, scope, parsed, task.Cancel{By: by}))
+	return translate(t.e.changed(ctx, scope, parsed, rules.Cancel{By: by}))
 }
 
 // DeleteWebhook deletes a webhook of a task, if number is not 0 only the webhook with that
@@ -228,8 +230,8 @@ func (t *Tasks) DeleteWebhook(ctx context.Context, by auth.Principal, id, webhoo
 	if err != nil {
 		return false, err
 	}
-	_, err = t.e.change(ctx, scope, parsed, task.DeleteWebhook{ID: webhook, N: number, By: by, Overseen: true})
-	if errors.Is(err, task.ErrNoChange) {
+	_, err = t.e.change(ctx, scope, parsed, rules.DeleteWebhook{ID: webhook, N: number, By: by, Overseen: true})
+	if errors.Is(err, rules.ErrNoChange) {
 		return false, nil
 	}
 	return err == nil, translate(err)
@@ -267,7 +269,7 @@ func (t *Tasks) Delete(ctx context.Context, by auth.Principal, id string) error 
 	if h.Phase != store.Final || h.Due > 0 {
 		return not
 	}
-	entry, data, err := task.Deletion(parsed, h.Owner, by, t.e.now())
+	entry, data, err := rules.Deletion(parsed, h.Owner, by, t.e.now())
 	if err != nil {
 		return err
 	}
@@ -281,7 +283,7 @@ func (t *Tasks) Delete(ctx context.Context, by auth.Principal, id string) error 
 	case err != nil:
 		return translate(err)
 	}
-	t.e.tell([]task.Audited{entry})
+	t.e.tell([]rules.Audited{entry})
 	t.e.audited()
 	return nil
 }

@@ -7,12 +7,13 @@ import (
 	"sync"
 
 	"a2a-server/internal/visible"
-	"a2a-server/task"
+	"a2a-server/task/internal/output"
+	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
 
 // call runs the tool.
-func (r *run) call(x *toolContext) *task.RunEnded {
+func (r *run) call(x *toolContext) *rules.RunEnded {
 	switch {
 	case r.poller == nil:
 		return r.invoke(x)
@@ -23,7 +24,7 @@ func (r *run) call(x *toolContext) *task.RunEnded {
 }
 
 // invoke runs the tool, by Call or CallStreaming.
-func (r *run) invoke(x *toolContext) *task.RunEnded {
+func (r *run) invoke(x *toolContext) *rules.RunEnded {
 	var result any
 	var err error
 	switch s, c := tool.Runs(r.entry.Tool); {
@@ -34,7 +35,7 @@ func (r *run) invoke(x *toolContext) *task.RunEnded {
 	default:
 		err = fmt.Errorf("tool %s can neither be called nor streamed", r.entry.Name)
 	}
-	o := &task.RunEnded{Err: err}
+	o := &rules.RunEnded{Err: err}
 	if err == nil {
 		o.Result, o.Parts, o.Err = r.publish.Result(result, r.e.cfg.Limits.Result())
 	}
@@ -44,7 +45,7 @@ func (r *run) invoke(x *toolContext) *task.RunEnded {
 // stream runs a streaming tool. Pieces are published as they come. The result is the output
 // not marked as streaming; without one, it is the beginning of the text of the pieces. Output
 // after the end, from a goroutine that the tool left running, is refused.
-func (r *run) stream(x *toolContext, s tool.StreamingTool) *task.RunEnded {
+func (r *run) stream(x *toolContext, s tool.StreamingTool) *rules.RunEnded {
 	var mu sync.Mutex
 	var final *tool.Result
 	var failed error
@@ -71,7 +72,7 @@ func (r *run) stream(x *toolContext, s tool.StreamingTool) *task.RunEnded {
 	mu.Lock()
 	defer mu.Unlock()
 	over = true
-	o := &task.RunEnded{Err: failed}
+	o := &rules.RunEnded{Err: failed}
 	switch {
 	case failed != nil:
 	case final != nil:
@@ -144,20 +145,20 @@ func (r *run) piece(p *tool.Result) error {
 }
 
 // encode checks and encodes a piece.
-func (r *run) encode(p *tool.Result) (task.Piece, error) {
-	k := task.Piece{Artifact: p.Artifact, Metadata: p.Metadata, Error: strings.ToValidUTF8(visible.Shorten(p.Error, maxError), "\ufffd")}
+func (r *run) encode(p *tool.Result) (output.Chunk, error) {
+	k := output.Chunk{Artifact: p.Artifact, Metadata: p.Metadata, Error: strings.ToValidUTF8(visible.Shorten(p.Error, maxError), "\ufffd")}
 	n := r.count(k.Artifact)
 	if k.First = p.Replace || n == 0; k.Artifact != "" && n == 0 {
-		if err := task.CheckArtifactName(k.Artifact); err != nil {
+		if err := output.CheckArtifactName(k.Artifact); err != nil {
 			return k, err
 		}
-		if len(r.named) == task.MaxArtifacts {
-			return k, fmt.Errorf("the call publishes more than %d artifacts in addition to its own: %s exceeds the limit", task.MaxArtifacts, k.Artifact)
+		if len(r.named) == output.MaxArtifacts {
+			return k, fmt.Errorf("the call publishes more than %d artifacts in addition to its own: %s exceeds the limit", output.MaxArtifacts, k.Artifact)
 		}
 	}
 	var err error
 	if k.Error != "" && p.Content == nil {
-		k.Content, err = task.ErrorContent(k.Error)
+		k.Content, err = output.ErrorContent(k.Error)
 	} else {
 		k.Content, err = r.publish.Content(p.Content)
 	}
@@ -165,7 +166,7 @@ func (r *run) encode(p *tool.Result) (task.Piece, error) {
 }
 
 // say collects the text of a published piece, if the whole text is wanted.
-func (r *run) say(k task.Piece) {
+func (r *run) say(k output.Chunk) {
 	if r.said == nil {
 		return
 	}
@@ -190,7 +191,7 @@ type told struct {
 }
 
 // add adds a published piece. An error is a line of its own.
-func (t *told) add(p *tool.Result, k task.Piece) {
+func (t *told) add(p *tool.Result, k output.Chunk) {
 	if k.First {
 		*t = told{}
 	}
@@ -212,7 +213,7 @@ func (t *told) add(p *tool.Result, k task.Piece) {
 
 func (t *told) write(text string) {
 	t.total += int64(len(text))
-	if left := task.MaxToldText - t.text.Len(); left > 0 && !t.other {
+	if left := output.MaxToldText - t.text.Len(); left > 0 && !t.other {
 		t.text.WriteString(text[:min(left, len(text))])
 	}
 }
@@ -222,5 +223,5 @@ func (t *told) result(limit int) ([]byte, error) {
 	if !t.any || t.other {
 		return []byte("null"), nil
 	}
-	return task.TextResult(t.text.String(), t.total, limit)
+	return output.TextResult(t.text.String(), t.total, limit)
 }

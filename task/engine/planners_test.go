@@ -81,7 +81,7 @@ func asksALot(n int) *stepper {
 		if i == 0 {
 			return &task.Step{Calls: []task.PlannedCall{{Tool: "deadline"}}}
 		}
-		return &task.Step{Ask: &task.Ask{Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart(strings.Repeat("?", n)))}}
+		return &task.Step{Ask: &task.InputRequest{Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart(strings.Repeat("?", n)))}}
 	}}
 }
 

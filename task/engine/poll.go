@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/output"
+	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
 
@@ -71,7 +72,7 @@ func (k pollState) encode() (json.RawMessage, error) {
 		return nil, fmt.Errorf("encode the state of a job: %w", err)
 	}
 	state := bytes.TrimSpace(b.Bytes())
-	return state, task.CheckDepth(state)
+	return state, output.CheckDepth(state)
 }
 
 // decodePoll reads the state of a call. A state that a Poller has not written is its own.
@@ -114,7 +115,7 @@ func (r *run) openJob() error {
 	own := *r.entry.Resumed
 	if own.State = k.Call; k.Job != nil {
 		r.job, own.State = k.Job, k.Job.State
-		r.reports.job = task.JobID(k.Job.State)
+		r.reports.job = output.JobID(k.Job.State)
 		r.pieces, r.said = maps.Clone(k.Job.Pieces), nil
 		r.named = slices.DeleteFunc(slices.Sorted(maps.Keys(r.pieces)), func(name string) bool { return name == "" })
 	}
@@ -189,12 +190,12 @@ func (r *run) suspends(j job, wake time.Time, asks []tool.Ask) error {
 
 // putOff is the outcome of a failed attempt to poll: the next poll is later. r.mu must be
 // held.
-func (r *run) putOff() *task.RunEnded {
+func (r *run) putOff() *rules.RunEnded {
 	j := *r.job
 	if j.Polls++; r.kept != nil {
 		j.State = r.kept
 	}
-	o := &task.RunEnded{Entry: r.entry, Output: r.output, Keeps: true, Stop: true}
+	o := &rules.RunEnded{Entry: r.entry, Output: r.output, Keeps: true, Stop: true}
 	if o.Err = r.overdue(j); o.Err == nil {
 		o.Suspension, o.Err = r.later(j, time.Time{})
 	}
@@ -202,7 +203,7 @@ func (r *run) putOff() *task.RunEnded {
 }
 
 // startJob runs the Call of a Poller, and suspends the call with the job that it started.
-func (r *run) startJob(x *toolContext) *task.RunEnded {
+func (r *run) startJob(x *toolContext) *rules.RunEnded {
 	o := r.invoke(x)
 	if doubts(o.Err) {
 		return o
@@ -216,11 +217,11 @@ func (r *run) startJob(x *toolContext) *task.RunEnded {
 	started := job{State: o.Result, Since: store.MillisOf(r.e.now()), Pace: r.polling()}
 	err := r.suspends(started, time.Time{}, nil)
 	if _, ok := err.(*tool.Suspension); !ok { //nolint:errorlint // it is made here
-		return &task.RunEnded{Err: fmt.Errorf("the job was started, but its id cannot be stored: %w", err)}
+		return &rules.RunEnded{Err: fmt.Errorf("the job was started, but its id cannot be stored: %w", err)}
 	}
 	r.started = true
 	r.reportJob(started.State)
-	return &task.RunEnded{Err: err}
+	return &rules.RunEnded{Err: err}
 }
 
 // doubts reports whether an error says that it is unknown whether the call had its effect.
@@ -264,7 +265,7 @@ func (r *run) asking() bool {
 }
 
 // poll asks about the job of a call once.
-func (r *run) poll(x *toolContext) *task.RunEnded {
+func (r *run) poll(x *toolContext) *rules.RunEnded {
 	j := *r.job
 	j.Pace = r.polling()
 	if len(r.entry.Resumed.Answers) > 0 { // the status of the question has replaced the progress
@@ -278,17 +279,17 @@ func (r *run) poll(x *toolContext) *task.RunEnded {
 	}
 	r.mu.Unlock()
 	if doubts(err) {
-		return &task.RunEnded{Err: err}
+		return &rules.RunEnded{Err: err}
 	}
 	if s, ok := errors.AsType[*tool.Suspension](err); ok || r.asking() {
-		return &task.RunEnded{Err: r.pollAsks(j, s)}
+		return &rules.RunEnded{Err: r.pollAsks(j, s)}
 	}
 	switch {
 	case err == nil:
 	case errors.Is(err, tool.ErrTryAgain), errors.Is(context.Cause(x), errToolTimeout):
-		return &task.RunEnded{Err: r.notYet(j)}
+		return &rules.RunEnded{Err: r.notYet(j)}
 	default:
-		return &task.RunEnded{Err: err}
+		return &rules.RunEnded{Err: err}
 	}
 	if state != nil {
 		j.State = state
@@ -297,17 +298,17 @@ func (r *run) poll(x *toolContext) *task.RunEnded {
 	case result == nil:
 	case result.Streaming:
 		if err := r.piece(result); err != nil && !errors.Is(context.Cause(x), errToolTimeout) {
-			return &task.RunEnded{Err: err}
+			return &rules.RunEnded{Err: err}
 		}
 	default:
 		r.done = true
-		o := &task.RunEnded{Err: r.final(result), Replace: result.Replace}
+		o := &rules.RunEnded{Err: r.final(result), Replace: result.Replace}
 		if o.Err == nil {
 			o.Result, o.Parts, o.Err = r.publish.Result(result.Content, r.e.cfg.Limits.Result())
 		}
 		return o
 	}
-	return &task.RunEnded{Err: r.notYet(j)}
+	return &rules.RunEnded{Err: r.notYet(j)}
 }
 
 // pollAsks suspends the call with the questions of a poll. s may be nil.

@@ -13,6 +13,7 @@ import (
 	"a2a-server/internal/share"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
 
@@ -42,12 +43,12 @@ var errResolved = errors.New("the approval has been resolved")
 
 // provide offers the approvals that a durable draft asks for to the provider, and
 // withdraws those that it resolves.
-func (e *Engine) provide(d *task.Draft) {
+func (e *Engine) provide(d *rules.Draft) {
 	for _, id := range d.Resolved() {
 		e.providing.end(id, errResolved)
 	}
 	for _, a := range d.Asked() {
-		if task.ProviderMayAnswer(a) && a.State == approval.Pending {
+		if rules.ProviderMayAnswer(a) && a.State == approval.Pending {
 			e.offer(a)
 		}
 	}
@@ -103,7 +104,7 @@ func (e *Engine) askAbout(ctx context.Context, a *approval.Approval) {
 	case err != nil:
 		// In doubt the approval stays pending, for another approver.
 		e.log.Warn().Err(err).Str("approval_id", a.ID).Msg("confirmation provider failed; the approval stays pending")
-		err = e.changed(e.ctx, store.System(), id, task.ProviderFailed{Approval: a.ID, Why: "the confirmation provider failed"})
+		err = e.changed(e.ctx, store.System(), id, rules.ProviderFailed{Approval: a.ID, Why: "the confirmation provider failed"})
 	default:
 		verb := approval.Reject
 		if ok {
@@ -149,7 +150,7 @@ func (e *Engine) callProvider(ctx context.Context, a *approval.Approval) (ok boo
 // started: the process that asked before is gone.
 func (e *Engine) provideAgain() {
 	for _, a := range e.pending("the confirmation provider is not asked again") {
-		if task.ProviderMayAnswer(a) && !e.offer(a) {
+		if rules.ProviderMayAnswer(a) && !e.offer(a) {
 			e.log.Warn().Int("limit", maxOffered).Msg("too many pending approvals; the confirmation provider is not asked about the newest ones again")
 			return
 		}

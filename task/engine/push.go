@@ -9,6 +9,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/rules"
 )
 
 // ErrNoPush means that this engine sends no push notifications: [Config.Push] is not set.
@@ -100,7 +101,7 @@ func (e *Engine) SetPush(ctx context.Context, by auth.Principal, id ID, c PushCo
 			return PushConfig{}, translate(err)
 		}
 		_, err = e.change(ctx, scope, id, in)
-		if !errors.Is(err, task.ErrWebhookChanged) {
+		if !errors.Is(err, rules.ErrWebhookChanged) {
 			return c, translate(err)
 		}
 	}
@@ -109,7 +110,7 @@ func (e *Engine) SetPush(ctx context.Context, by auth.Principal, id ID, c PushCo
 
 // webhook returns the input that sets a webhook, and gives c an id if it has none. created
 // says that the task does not exist yet.
-func (e *Engine) webhook(ctx context.Context, by auth.Principal, scope store.Scope, id store.TaskID, c *PushConfig, created bool) (*task.SetWebhook, error) {
+func (e *Engine) webhook(ctx context.Context, by auth.Principal, scope store.Scope, id store.TaskID, c *PushConfig, created bool) (*rules.SetWebhook, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func (e *Engine) webhook(ctx context.Context, by auth.Principal, scope store.Sco
 	if c.ID == "" {
 		c.ID = e.cfg.NewID().String()
 	}
-	in := &task.SetWebhook{
+	in := &rules.SetWebhook{
 		Epoch:   e.store.Epoch(),
 		Webhook: task.Webhook{ID: c.ID, Scheme: c.Scheme, Version: c.Version, By: by},
 	}
@@ -222,5 +223,5 @@ func (e *Engine) DeletePush(ctx context.Context, by auth.Principal, id ID, confi
 	if err := e.mayPush(by); err != nil {
 		return err
 	}
-	return translate(e.changed(ctx, ScopeFor(by, auth.Push), id, task.DeleteWebhook{ID: config, By: by}))
+	return translate(e.changed(ctx, ScopeFor(by, auth.Push), id, rules.DeleteWebhook{ID: config, By: by}))
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/rules"
 )
 
 // claimBatch is how many tasks a commit takes over.
@@ -54,7 +54,7 @@ const lateTimeout = 30 * time.Second
 // late records the result of a call whose turn is over, as a private event and in the audit.
 // The task, which may have ended, does not change. While the store cannot write, this is
 // retried: the result exists nowhere else.
-func (e *Engine) late(id store.TaskID, o *task.RunEnded) {
+func (e *Engine) late(id store.TaskID, o *rules.RunEnded) {
 	var err error
 	for n := 1; ; n++ {
 		err = e.lateOnce(id, o)
@@ -67,10 +67,10 @@ func (e *Engine) late(id store.TaskID, o *task.RunEnded) {
 	}
 }
 
-func (e *Engine) lateOnce(id store.TaskID, o *task.RunEnded) error {
+func (e *Engine) lateOnce(id store.TaskID, o *rules.RunEnded) error {
 	ctx, cancel := e.within(context.WithoutCancel(e.ctx), lateTimeout, context.DeadlineExceeded)
 	defer cancel()
-	in := task.LateResult{Entry: o.Entry, Result: o.Result, Err: o.Err, Unknown: o.Unknown}
+	in := rules.LateResult{Entry: o.Entry, Result: o.Result, Err: o.Err, Unknown: o.Unknown}
 	if o.Keeps && o.Stop && o.Suspension != nil && !o.Unknown {
 		in.Stop = o.Suspension.State
 	}

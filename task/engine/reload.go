@@ -3,7 +3,7 @@ package engine
 import (
 	"a2a-server/approval"
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
 
@@ -27,16 +27,16 @@ func (e *Engine) Reload(tools *tool.Registry, policy *approval.Policy) {
 
 // askAgain asks again about calls whose tool has another definition by rules, as a decision
 // now would, until other rules are in force. A tool that cannot be looked up stays as it is.
-func (e *Engine) askAgain(rules *task.Rules) {
+func (e *Engine) askAgain(current *rules.Rules) {
 	began := e.now()
 	for id, a := range e.pending("what it asks may be out of date until it is decided") {
-		if e.ctx.Err() != nil || e.rules() != rules {
+		if e.ctx.Err() != nil || e.rules() != current {
 			return
 		}
 		if a.Asked.After(began) {
 			continue
 		}
-		if err := e.changed(e.ctx, store.System(), id, task.Refresh{}); err != nil && e.ctx.Err() == nil {
+		if err := e.changed(e.ctx, store.System(), id, rules.Refresh{}); err != nil && e.ctx.Err() == nil {
 			e.log.Warn().Err(err).Str("task_id", a.Task).Str("approval_id", a.ID).Msg("after a reload: an approval is out of date until it is decided")
 		}
 	}
@@ -44,4 +44,4 @@ func (e *Engine) askAgain(rules *task.Rules) {
 
 // rules returns the rules in force now. For several decisions that belong together, call it
 // once.
-func (e *Engine) rules() *task.Rules { return e.ruling.Load() }
+func (e *Engine) rules() *rules.Rules { return e.ruling.Load() }

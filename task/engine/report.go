@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"a2a-server/task"
+	"a2a-server/task/internal/output"
 	"a2a-server/tool"
 )
 
@@ -100,7 +100,7 @@ func (r *run) publishReport() {
 func (r *run) reportJob(state json.RawMessage) {
 	r.mu.Lock()
 	r.stopReports()
-	r.reports.job = task.JobID(state)
+	r.reports.job = output.JobID(state)
 	r.reports.held, r.reports.closed = true, true
 	r.mu.Unlock()
 	r.publishReport()

@@ -18,6 +18,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/fold"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -586,11 +587,11 @@ func TestEditInASnapshotOfVersion1(t *testing.T) {
 		w.must(w.decide(bob, id, approval.Answer{ID: p[0].ID, Verb: approval.Edit, Args: []byte(`{"amount":7,"to":"x"}`)}))
 		synctest.Wait()
 		h := w.header(id)
-		f := task.NewFold(mustID(id), h.Context)
+		f := fold.New(mustID(id), h.Context)
 		for _, e := range w.events(id) {
 			w.must(f.Apply(&e))
 		}
-		data, _, err := f.Encode(task.SnapshotParts{Fold: true})
+		data, _, err := f.Encode(fold.SnapshotParts{Fold: true})
 		w.must(err)
 		_, err = w.store.Append(w.ctx(), &store.Batch{
 			Scope: store.System(), Task: mustID(id), Rev: &h.Rev, Snapshot: &store.Snapshot{After: h.Seq, Rev: h.Rev, Bytes: version1(t, data)},

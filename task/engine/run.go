@@ -13,6 +13,8 @@ import (
 
 	"a2a-server/internal/visible"
 	"a2a-server/task"
+	"a2a-server/task/internal/output"
+	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
 
@@ -21,27 +23,27 @@ import (
 // outcome; the turn takes them.
 type run struct {
 	e       *Engine
-	entry   *task.Entry
-	publish task.Publisher
+	entry   *rules.Execution
+	publish output.Publisher
 	turn    *turn
 	cancel  context.CancelCauseFunc
 
 	mu      sync.Mutex
-	room    chan struct{}    // closed when there is room again, or never will be; nil: without a waiter
-	waiting []task.Chunk     // chunks and checkpoints that the turn has not taken
-	keeping []*checkpoint    // of waiting, in their order
-	last    int              // how many it took last
-	bytes   int              // of waiting
-	pieces  map[string]int   // by artifact, how many pieces of it were published since it was last replaced; "": the artifact named after the tool
-	named   []string         // the other artifacts in pieces, in their order
-	said    *strings.Builder // text of the pieces of ""; nil: not wanted, not only text, or too large for an event
-	told    told             // the same for the planner
-	reports reports          // of its progress
-	output  int64            // bytes that the call has published, in all of its runs
-	tooMuch error            // why, if it tried to publish more than it may
-	cut     error            // why chunks are refused; nil: they are not
-	outcome *task.RunEnded
-	asks    []task.ToolQuestion  // asked by the tool, and undecided
+	room    chan struct{}     // closed when there is room again, or never will be; nil: without a waiter
+	waiting []output.RunEvent // chunks and checkpoints that the turn has not taken
+	keeping []*checkpoint     // of waiting, in their order
+	last    int               // how many it took last
+	bytes   int               // of waiting
+	pieces  map[string]int    // by artifact, how many pieces of it were published since it was last replaced; "": the artifact named after the tool
+	named   []string          // the other artifacts in pieces, in their order
+	said    *strings.Builder  // text of the pieces of ""; nil: not wanted, not only text, or too large for an event
+	told    told              // the same for the planner
+	reports reports           // of its progress
+	output  int64             // bytes that the call has published, in all of its runs
+	tooMuch error             // why, if it tried to publish more than it may
+	cut     error             // why chunks are refused; nil: they are not
+	outcome *rules.RunEnded
+	asks    []rules.ToolQuestion // asked by the tool, and undecided
 	unstop  func() bool          // the timer that gives it up; nil: none
 	clock   clock                // how long it may still take
 	hold    *hold                // a question for whose answer it waits; nil: none
@@ -68,7 +70,7 @@ var (
 )
 
 // launch starts the runs of a durable draft.
-func (t *turn) launch(entries []*task.Entry) {
+func (t *turn) launch(entries []*rules.Execution) {
 	for _, entry := range entries {
 		r := &run{e: t.e, entry: entry, turn: t, output: entry.Output, publish: t.fold.Publisher(t.e.cfg.Presenter, t.e.cfg.Limits.Event)}
 		if t.e.cfg.WholeText {
@@ -86,9 +88,9 @@ func (t *turn) launch(entries []*task.Entry) {
 }
 
 // refused returns the outcome of a run whose tool is not entered, nil if the tool may be.
-func (r *run) refused() *task.RunEnded {
+func (r *run) refused() *rules.RunEnded {
 	if err := r.openJob(); err != nil {
-		return &task.RunEnded{Entry: r.entry, Err: err, Unknown: true}
+		return &rules.RunEnded{Entry: r.entry, Err: err, Unknown: true}
 	}
 	n := r.e.abandoned.Held(r.entry.Name)
 	switch {
@@ -97,7 +99,7 @@ func (r *run) refused() *task.RunEnded {
 	case r.job != nil:
 		return r.putOff()
 	}
-	return &task.RunEnded{Entry: r.entry, Err: fmt.Errorf("the tool %s is not run: %d runs of it have not ended although they were canceled; repair it, or restart the server", r.entry.Name, n)}
+	return &rules.RunEnded{Entry: r.entry, Err: fmt.Errorf("the tool %s is not run: %d runs of it have not ended although they were canceled; repair it, or restart the server", r.entry.Name, n)}
 }
 
 // begin runs the tool in its own goroutine, with a timeout. A tool that ignores the end of its
@@ -113,10 +115,10 @@ func (r *run) begin(ctx context.Context) {
 	r.mu.Unlock()
 	r.e.tools.add()
 	r.e.spawn(func() {
-		var o *task.RunEnded
+		var o *rules.RunEnded
 		defer func() {
 			if o == nil {
-				o = &task.RunEnded{Entry: r.entry, Err: errors.New("the tool ended its goroutine"), Stop: r.job != nil}
+				o = &rules.RunEnded{Entry: r.entry, Err: errors.New("the tool ended its goroutine"), Stop: r.job != nil}
 			}
 			r.returned(ctx, o)
 		}()
@@ -125,7 +127,7 @@ func (r *run) begin(ctx context.Context) {
 }
 
 // returned hands over the tool's result, or records it late.
-func (r *run) returned(ctx context.Context, o *task.RunEnded) {
+func (r *run) returned(ctx context.Context, o *rules.RunEnded) {
 	r.mu.Lock()
 	r.ended = true
 	r.stopClock()
@@ -153,7 +155,7 @@ func (r *run) returned(ctx context.Context, o *task.RunEnded) {
 // emit hands a chunk over. It waits while the tool is more than a window ahead of the
 // disk. An error means that no more chunks are accepted, or not this one. A call that
 // tries to publish more than it may ends with that error, whatever the tool does with it.
-func (r *run) emit(k task.Chunk) error {
+func (r *run) emit(k output.RunEvent) error {
 	n := len(k.Event.Data)
 	r.lockWithRoom()
 	defer r.mu.Unlock()
@@ -189,14 +191,14 @@ func (r *run) lockWithRoom() {
 }
 
 // hand queues a chunk for the turn, if the log has room for it. r.mu must be held.
-func (r *run) hand(k task.Chunk) error {
+func (r *run) hand(k output.RunEvent) error {
 	n := len(k.Event.Data)
 	if limit := r.turn.open.Load(); r.turn.size.Add(int64(n)) > limit {
 		r.turn.size.Add(-int64(n))
 		return fmt.Errorf("%w: after %d bytes the log accepts only results", task.ErrLogFull, limit)
 	}
 	if r.waiting == nil {
-		r.waiting = make([]task.Chunk, 0, max(4, r.last))
+		r.waiting = make([]output.RunEvent, 0, max(4, r.last))
 	}
 	r.waiting = append(r.waiting, k)
 	r.bytes += n
@@ -217,7 +219,7 @@ func (r *run) makeRoom() {
 // take returns the chunks that were handed over, the waiters for the checkpoints among them,
 // and the outcome if there is one: then no more chunks follow, and none of these is a
 // checkpoint.
-func (r *run) take() ([]task.Chunk, []*checkpoint, *task.RunEnded) {
+func (r *run) take() ([]output.RunEvent, []*checkpoint, *rules.RunEnded) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	chunks, keeping := r.waiting, r.keeping
@@ -231,7 +233,7 @@ func (r *run) take() ([]task.Chunk, []*checkpoint, *task.RunEnded) {
 
 // end hands over the tool's outcome. If the turn has abandoned the run, or given it up, it is
 // recorded late.
-func (r *run) end(o *task.RunEnded) {
+func (r *run) end(o *rules.RunEnded) {
 	r.mu.Lock()
 	late := r.orphan || r.outcome != nil
 	if !late {
@@ -248,7 +250,7 @@ func (r *run) end(o *task.RunEnded) {
 }
 
 // letGo makes the run an orphan and returns an outcome that was not settled.
-func (r *run) letGo() *task.RunEnded {
+func (r *run) letGo() *rules.RunEnded {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.orphan = true
@@ -323,7 +325,7 @@ func (r *run) giveUp() {
 	if r.orphan || r.outcome != nil {
 		return
 	}
-	o := &task.RunEnded{Entry: r.entry, GivenUp: errors.New("it was canceled and did not end")}
+	o := &rules.RunEnded{Entry: r.entry, GivenUp: errors.New("it was canceled and did not end")}
 	if o.TimedOut = errors.Is(r.cut, errToolTimeout); o.TimedOut {
 		o.GivenUp = errors.New("it did not end in time")
 		if r.job != nil {
@@ -335,11 +337,11 @@ func (r *run) giveUp() {
 }
 
 // execute calls the tool and never panics.
-func (r *run) execute(x *toolContext) (o *task.RunEnded) {
+func (r *run) execute(x *toolContext) (o *rules.RunEnded) {
 	unknown := false // whatever else is wrong with the tool's error
 	defer func() {
 		if p := recover(); p != nil {
-			o = &task.RunEnded{Err: errPanicked, Unknown: unknown} // its value goes to the log only: it may contain secrets
+			o = &rules.RunEnded{Err: errPanicked, Unknown: unknown} // its value goes to the log only: it may contain secrets
 			r.e.log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", r.turn.id.String()).Str("call_id", r.entry.Call).Msg("tool panicked")
 		}
 		if o == nil {
@@ -362,7 +364,7 @@ func (r *run) execute(x *toolContext) (o *task.RunEnded) {
 	o = r.call(x)
 	unknown = o.Err != nil && errors.Is(o.Err, tool.ErrOutcomeUnknown) // the error's methods are the tool's code, too
 	if err := r.exceeded(); err != nil {
-		o = &task.RunEnded{Err: err, Unknown: unknown}
+		o = &rules.RunEnded{Err: err, Unknown: unknown}
 		return o
 	}
 	if o.Err != nil {
@@ -384,9 +386,9 @@ func (r *run) execute(x *toolContext) (o *task.RunEnded) {
 
 // checked runs the hooks on the outcome. They get no error that only says that the server has
 // told the tool to end: whether it failed is then unknown.
-func (r *run) checked(x *toolContext, o *task.RunEnded) *task.RunEnded {
+func (r *run) checked(x *toolContext, o *rules.RunEnded) *rules.RunEnded {
 	if o.Err == nil || !errors.Is(context.Cause(x), errShutdown) {
-		r.e.rules().After(x.Context, o)
+		rules.After(x.Context, r.e.rules(), o)
 	}
 	return o
 }

@@ -11,6 +11,8 @@ import (
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/rules"
 )
 
 // Send is a message to the engine.
@@ -66,7 +68,7 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 	}
 	var raw []byte
 	if err := e.Heavily(ctx, s.By, s.Bytes, func() (err error) {
-		if raw, err = task.EncodeMessage(m); err != nil {
+		if raw, err = rules.EncodeMessage(m); err != nil {
 			return task.Invalid("message", "cannot be encoded: %v", err)
 		}
 		return nil
@@ -85,20 +87,20 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 // create creates a task from a message.
 func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) {
 	scope := ScopeFor(s.By, auth.Create)
-	session := &task.Session{At: e.sessions.now()} // of a new context
+	session := &fold.Session{At: e.sessions.now()} // of a new context
 	if id := s.Message.ContextID; id != "" {
 		var err error
 		if session, err = e.session(ctx, scope, id); err != nil {
 			return nil, err
 		}
 	}
-	rules := e.rules()
-	r := rules.Readonly(ctx, s.By).WithSession(session)
-	direct, listed, err := rules.Accept(r, s.Message)
+	current := e.rules()
+	r := current.Readonly(ctx, s.By).WithState(session.Values())
+	direct, listed, err := current.Accept(r, s.Message)
 	if err != nil || direct != nil {
 		return &Sent{Direct: direct}, err
 	}
-	n := task.New{ID: e.cfg.NewID(), Message: s.Message, JSON: raw, Context: r, Listed: listed, Session: session}
+	n := rules.New{ID: e.cfg.NewID(), Message: s.Message, JSON: raw, Context: r, Listed: listed, Session: session}
 	if s.Push != nil {
 		if n.Webhook, err = e.webhook(ctx, s.By, scope, n.ID, s.Push, true /* created */); err != nil {
 			return nil, err
@@ -111,9 +113,9 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 	return sent, err
 }
 
-func (e *Engine) createTask(ctx context.Context, scope store.Scope, n task.New, advance bool) (*Sent, error) {
+func (e *Engine) createTask(ctx context.Context, scope store.Scope, n rules.New, advance bool) (*Sent, error) {
 	t := e.newTurn(n.ID, scope)
-	d, err := e.rules().Create(t.at(ctx), n)
+	d, err := rules.Create(e.rules(), t.at(ctx), n)
 	if err != nil {
 		t.cancel(nil)
 		return nil, err
@@ -126,7 +128,7 @@ func (e *Engine) createTask(ctx context.Context, scope store.Scope, n task.New, 
 	}
 	b := d.Batch(scope, nil)
 	if !e.cfg.NoIdempotency {
-		b.Dedup = task.MessageHash(n.Context.Owner(), n.JSON)
+		b.Dedup = rules.MessageHash(n.Context.Owner(), n.JSON)
 	}
 	b.Disk = e.cfg.Limits.DiskBounds()
 	if n.Message.ContextID != "" { // a context id of ours is new, so its context is empty
@@ -164,22 +166,22 @@ func (e *Engine) followUp(ctx context.Context, s Send, raw []byte) (*Sent, error
 		return nil, task.ErrTaskNotFound
 	}
 	sent := &Sent{Task: id, scope: ScopeFor(s.By, auth.Create)}
-	in := &task.FollowUp{By: s.By, Message: s.Message, JSON: raw}
+	in := &rules.FollowUp{By: s.By, Message: s.Message, JSON: raw}
 	var l landed
-	err := task.ErrWebhookChanged
-	for n := 0; n < maxFreshen && errors.Is(err, task.ErrWebhookChanged); n++ {
+	err := rules.ErrWebhookChanged
+	for n := 0; n < maxFreshen && errors.Is(err, rules.ErrWebhookChanged); n++ {
 		if s.Push != nil {
 			if in.Webhook, err = e.webhook(ctx, s.By, ScopeFor(s.By, auth.Push), id, s.Push, false /* created */); err != nil {
 				return nil, translate(err)
 			}
 		}
-		l, err = e.changeAs(ctx, decider{s.By, approval.ViaA2A, s.Renew}, sent.scope, id, func(by auth.Principal) task.Input {
+		l, err = e.changeAs(ctx, decider{s.By, approval.ViaA2A, s.Renew}, sent.scope, id, func(by auth.Principal) rules.Input {
 			in.By = by
 			return in
 		})
 	}
-	sent.Duplicate = errors.Is(err, task.ErrDuplicate)
-	if err != nil && !errors.Is(err, task.ErrNoChange) {
+	sent.Duplicate = errors.Is(err, rules.ErrDuplicate)
+	if err != nil && !errors.Is(err, rules.ErrNoChange) {
 		return nil, translate(err)
 	}
 	sent.From, sent.landed = in.Before, l

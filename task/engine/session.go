@@ -8,6 +8,7 @@ import (
 
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/fold"
 )
 
 // sessions notices that some task has changed the state of its context. Turns keep the state
@@ -36,7 +37,7 @@ func (s *sessions) now() uint64 {
 }
 
 // session reads the state of a context. A new context, which has none, need not be read.
-func (e *Engine) session(ctx context.Context, owner store.Scope, contextID string) (*task.Session, error) {
+func (e *Engine) session(ctx context.Context, owner store.Scope, contextID string) (*fold.Session, error) {
 	at := e.sessions.now() // before it is read
 	q := store.RowQuery{Kind: task.RowState, Context: contextID, Limit: 1000}
 	var rows []store.Row
@@ -46,14 +47,14 @@ func (e *Engine) session(ctx context.Context, owner store.Scope, contextID strin
 			return nil, fmt.Errorf("read the state of the context: %w", err)
 		}
 		if rows = append(rows, page.Rows...); page.Next == "" {
-			return task.NewSession(at, rows)
+			return fold.NewSession(at, rows)
 		}
 		q.Cursor = page.Next
 	}
 }
 
 // join gives a fold of owner's the state of its context.
-func (e *Engine) join(ctx context.Context, owner store.Scope, f *task.Fold) error {
+func (e *Engine) join(ctx context.Context, owner store.Scope, f *fold.Fold) error {
 	if f.Header.Context == "" {
 		return nil
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/fold"
 )
 
 // maxTurnView is how many bytes of the View a turn keeps in memory. A turn does not need
@@ -37,7 +37,7 @@ func (t *turn) snapshot(chunks bool) *store.Snapshot {
 	return s
 }
 
-func (t *turn) newSnapshot(due task.SnapshotParts) (*store.Snapshot, error) {
+func (t *turn) newSnapshot(due fold.SnapshotParts) (*store.Snapshot, error) {
 	if t.fold.Has(due) {
 		return encode(t.fold, due)
 	}
@@ -58,7 +58,7 @@ func (t *turn) newSnapshot(due task.SnapshotParts) (*store.Snapshot, error) {
 	return encode(f, due)
 }
 
-func encode(f *task.Fold, due task.SnapshotParts) (*store.Snapshot, error) {
+func encode(f *fold.Fold, due fold.SnapshotParts) (*store.Snapshot, error) {
 	s := &store.Snapshot{After: f.Header.Seq, Rev: f.Header.Rev}
 	var err error
 	s.Bytes, s.Bulk, err = f.Encode(due)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/rules"
 )
 
 // maxConflicts is how often in a row a batch of a turn may conflict. Each conflict is a write
@@ -72,9 +72,9 @@ func (t *turn) stepOnce() stepped {
 		return steppedOver
 	}
 	snapshot := t.snapshot(false /* chunks */)
-	in := make([]task.Input, 0, len(t.ended)+len(t.leaving)+len(t.asking)+2)
+	in := make([]rules.Input, 0, len(t.ended)+len(t.leaving)+len(t.asking)+2)
 	if t.told {
-		in = append(in, task.LogChanged{})
+		in = append(in, rules.LogChanged{})
 	}
 	for _, r := range t.ended {
 		in = append(in, r.outcome)
@@ -83,19 +83,19 @@ func (t *turn) stepOnce() stepped {
 	if t.planned != nil {
 		in = append(in, *t.planned)
 	}
-	d, err := t.e.rules().On(t.at(t.ctx), t.fold, in...)
-	var next task.Next
+	d, err := rules.On(t.e.rules(), t.at(t.ctx), t.fold, in...)
+	var next rules.Next
 	if err == nil {
 		next, err = d.Advance()
 	}
 	if err != nil {
 		return t.fail(err)
 	}
-	if next == task.NextPlan {
+	if next == rules.NextPlan {
 		return t.plan(d, snapshot)
 	}
 	s := t.commit(d, snapshot)
-	if s == steppedOn && next != task.NextNothing {
+	if s == steppedOn && next != rules.NextNothing {
 		s = steppedAgain
 	}
 	return s
@@ -109,7 +109,7 @@ func (t *turn) fail(cause error) stepped {
 		if t.refresh() {
 			return steppedOver
 		}
-		d, err := t.e.rules().On(t.at(t.ctx), t.fold, task.Fail{Cause: cause})
+		d, err := rules.On(t.e.rules(), t.at(t.ctx), t.fold, rules.Fail{Cause: cause})
 		if err != nil {
 			t.abandon(err)
 			return steppedOver
@@ -133,7 +133,7 @@ func (t *turn) fail(cause error) stepped {
 }
 
 // commit appends a draft and continues once it is durable.
-func (t *turn) commit(d *task.Draft, snapshot *store.Snapshot) stepped {
+func (t *turn) commit(d *rules.Draft, snapshot *store.Snapshot) stepped {
 	if d.Empty() {
 		t.ended, t.told = nil, false
 		t.answer()
@@ -175,7 +175,7 @@ func (t *turn) commit(d *task.Draft, snapshot *store.Snapshot) stepped {
 
 // plan asks a slow planner for the next step while no batch is open. It commits the draft
 // first.
-func (t *turn) plan(d *task.Draft, snapshot *store.Snapshot) stepped {
+func (t *turn) plan(d *rules.Draft, snapshot *store.Snapshot) stepped {
 	if err := d.SayWorking(); err != nil {
 		return t.fail(err)
 	}
@@ -193,20 +193,20 @@ func (t *turn) plan(d *task.Draft, snapshot *store.Snapshot) stepped {
 
 // askPlanner asks the planner for the next step, for at most its time limit. It does not wait
 // for a planner that ignores the end of its context: a later result is discarded.
-func (t *turn) askPlanner() task.Planned {
+func (t *turn) askPlanner() rules.Planned {
 	limit := t.e.cfg.Limits.PlanTimeout
 	ctx, cancel := t.e.within(t.ctx, limit, fmt.Errorf("the planner exceeded its limit of %v", limit))
 	defer cancel()
-	ask := t.e.rules().Plan(ctx, t.fold)
-	planned, returned := callWithin(ctx, t.e, func() task.Planned {
+	ask := rules.Plan(ctx, t.e.rules(), t.fold)
+	planned, returned := callWithin(ctx, t.e, func() rules.Planned {
 		step, err := ask()
-		return task.Planned{Step: step, Err: err}
+		return rules.Planned{Step: step, Err: err}
 	})
 	switch {
 	case ctx.Err() != nil:
-		planned = task.Planned{Err: context.Cause(ctx)}
+		planned = rules.Planned{Err: context.Cause(ctx)}
 	case !returned:
-		planned = task.Planned{Err: errors.New("the planner ended its goroutine")}
+		planned = rules.Planned{Err: errors.New("the planner ended its goroutine")}
 	}
 	return planned
 }

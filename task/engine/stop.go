@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"a2a-server/task"
+	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -43,7 +44,7 @@ func (noArtifacts) List(context.Context) ([]string, error)                     {
 
 // tellChild tells the tool of a call to cancel its remote work. by is the context of the
 // task's owner.
-func (e *Engine) tellChild(by *task.ReadonlyContext, p *task.ChildCancel) (err error) {
+func (e *Engine) tellChild(by *task.ReadonlyContext, p *rules.ChildCancel) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)

@@ -9,7 +9,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/internal/visible"
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/rules"
 )
 
 // UnknownOutcome is the log message for a call that was started without a known outcome.
@@ -24,7 +24,7 @@ const (
 // tell logs a line for each audit entry, which must be durable: principal, action and rule. It
 // leaves out arguments, results and the reasons of people and tools: only readers of the task
 // may see them.
-func (e *Engine) tell(entries []task.Audited) {
+func (e *Engine) tell(entries []rules.Audited) {
 	for i := range entries {
 		level, message := lineOf(&entries[i])
 		e.log.WithLevel(level).EmbedObject(auditLine{&entries[i]}).Msg(message)
@@ -33,7 +33,7 @@ func (e *Engine) tell(entries []task.Audited) {
 
 // auditLine is an audit entry as a log line. Its digest is the plain digest of the approval,
 // which can be compared with the digest shown to approvers; the digest in the store is keyed.
-type auditLine struct{ *task.Audited }
+type auditLine struct{ *rules.Audited }
 
 // MarshalZerologObject implements [zerolog.LogObjectMarshaler].
 func (a auditLine) MarshalZerologObject(l *zerolog.Event) {
@@ -96,7 +96,7 @@ var messages = map[approval.AuditEvent]string{
 	approval.AuditWebhook:  "webhook deleted",
 }
 
-func lineOf(a *task.Audited) (level zerolog.Level, message string) {
+func lineOf(a *rules.Audited) (level zerolog.Level, message string) {
 	level, message = zerolog.InfoLevel, messages[a.What]
 	if a.Routine {
 		level = zerolog.DebugLevel

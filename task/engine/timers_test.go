@@ -17,6 +17,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -306,10 +307,10 @@ func TestExtensionsAreBounded(t *testing.T) {
 		var wrong *approval.Error
 		for n := 1; ; n++ {
 			err := list.Extend(w.ctx(), alice, one.ID, one.Digest, one.Deadline.Add(time.Duration(n)*time.Minute))
-			if n <= task.MaxExtensions && err == nil {
+			if n <= rules.MaxExtensions && err == nil {
 				continue
 			}
-			if n != task.MaxExtensions+1 || !errors.As(err, &wrong) || wrong.Reason != approval.ReasonNotAllowed {
+			if n != rules.MaxExtensions+1 || !errors.As(err, &wrong) || wrong.Reason != approval.ReasonNotAllowed {
 				t.Fatalf("extension %d: %v", n, err)
 			}
 			break
@@ -329,7 +330,7 @@ func TestExtensionsAreBounded(t *testing.T) {
 	one, err := list.Get(w.ctx(), alice, id)
 	w.must(err)
 	var invalid *task.InvalidError
-	for n := 1; n <= task.MaxExtensions; n++ {
+	for n := 1; n <= rules.MaxExtensions; n++ {
 		if err = list.Extend(w.ctx(), alice, id, one.Digest, one.Deadline.Add(time.Duration(n)*time.Minute)); err != nil {
 			break
 		}

@@ -14,6 +14,9 @@ import (
 
 	"a2a-server/internal/strictjson"
 	"a2a-server/task"
+	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/output"
+	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -72,13 +75,13 @@ func (s *toolState) All() iter.Seq2[string, any] {
 }
 
 func (s *toolState) Set(key string, value any) error {
-	if err := task.CheckStateKey(key); err != nil {
+	if err := fold.CheckStateKey(key); err != nil {
 		return err
 	}
 	var kept any
 	data, err := json.Marshal(value)
 	if err == nil {
-		err = task.CheckDepth(data)
+		err = output.CheckDepth(data)
 	}
 	if err == nil {
 		err = json.Unmarshal(data, &kept)
@@ -156,7 +159,7 @@ func (x *toolContext) Confirm(_ context.Context, hint string, payload any) error
 	switch {
 	case !known:
 		x.run.mu.Lock()
-		x.run.asks = append(x.run.asks, task.ToolQuestion{ID: id, Ask: q}) // the call is suspended on it, whatever the tool returns
+		x.run.asks = append(x.run.asks, rules.ToolQuestion{ID: id, Ask: q}) // the call is suspended on it, whatever the tool returns
 		x.run.mu.Unlock()
 		return &tool.Suspension{Asks: []tool.Ask{q}}
 	case approved:

@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/output"
+	"a2a-server/task/internal/rules"
 )
 
 // turn is one run of a task, until it waits or ends. One goroutine owns it; fields that other
@@ -36,7 +38,7 @@ type turn struct {
 	id    store.TaskID
 	owner store.Scope
 	fence uint64 // gives it the right to run the task
-	fold  *task.Fold
+	fold  *fold.Fold
 
 	runs      []*run          // running, or with an outcome that has not been taken
 	ended     []*run          // with an outcome that is taken but not written, in order of arrival
@@ -44,7 +46,7 @@ type turn struct {
 	asking    []*hold         // questions that hold calls, not written yet
 	holds     []*hold         // the pending questions
 	leaving   []*hold         // of holds, that are to be withdrawn
-	planned   *task.Planned   // the answer of a slow planner, not written yet; nil: none
+	planned   *rules.Planned  // the answer of a slow planner, not written yet; nil: none
 	told      bool
 	placeless bool // it has given its place back while it only waits
 	over      bool // its goroutine has returned normally
@@ -106,8 +108,8 @@ func (t *turn) pause() {
 }
 
 // at returns the time and environment for the rules. ctx is for the code that they call.
-func (t *turn) at(ctx context.Context) task.At {
-	at := task.At{Ctx: ctx, Now: t.e.now()}
+func (t *turn) at(ctx context.Context) rules.At {
+	at := rules.At{Ctx: ctx, Now: t.e.now()}
 	if len(t.runs) > 0 {
 		at.Running = func(call string) bool { return t.running(call) != nil }
 	}
@@ -115,7 +117,7 @@ func (t *turn) at(ctx context.Context) task.At {
 }
 
 // take sets the fold of a turn.
-func (t *turn) take(f *task.Fold) {
+func (t *turn) take(f *fold.Fold) {
 	t.fold = f
 	t.measure()
 }
@@ -149,7 +151,7 @@ func (t *turn) runQueued() {
 }
 
 // runFrom continues the turn from a durable draft.
-func (t *turn) runFrom(launch []*task.Entry) {
+func (t *turn) runFrom(launch []*rules.Execution) {
 	defer t.e.leave(t)
 	defer t.recover()
 	t.fence = t.fold.Header.Fence
@@ -172,7 +174,7 @@ func (t *turn) recover() {
 
 // rested records the task as the turn leaves it.
 func (t *turn) rested() {
-	if !t.fold.Has(task.SnapshotParts{Fold: true, Artifacts: true}) {
+	if !t.fold.Has(fold.SnapshotParts{Fold: true, Artifacts: true}) {
 		return
 	}
 	h := &t.fold.Header
@@ -256,7 +258,7 @@ func (t *turn) collect() bool {
 	if len(t.inflight) >= maxInflight {
 		return true // chunks accumulate in the meantime, up to a window
 	}
-	var chunks []task.Chunk
+	var chunks []output.RunEvent
 	var keeping []*checkpoint
 	left := t.runs[:0]
 	for _, r := range t.runs {
@@ -278,7 +280,7 @@ func (t *turn) collect() bool {
 // publish queues chunks, and tells the waiters for the checkpoints among them. Chunks are
 // folded immediately: if they fail, so does everything after them. It returns false if the
 // turn is over.
-func (t *turn) publish(chunks []task.Chunk, keeping []*checkpoint) bool {
+func (t *turn) publish(chunks []output.RunEvent, keeping []*checkpoint) bool {
 	if chunks = t.fold.Publishable(chunks); len(chunks) == 0 {
 		return true
 	}

@@ -324,7 +324,7 @@ func TestRestingTaskKeepsNothing(t *testing.T) {
 		"an approval":    {Calls: []task.PlannedCall{{Tool: "transfer", Args: []byte(`{"amount":1,"to":"x"}`)}}},
 		"a time":         {Calls: []task.PlannedCall{{Tool: "doze"}}},
 		"the planner's":  {Wait: time.Hour},
-		"an answer":      {Ask: &task.Ask{Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("which one?"))}},
+		"an answer":      {Ask: &task.InputRequest{Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("which one?"))}},
 		"nothing at all": {Calls: []task.PlannedCall{{Tool: "echo"}}},
 	} {
 		runInMemory(t, name, func(t *testing.T, w *world) {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/rules"
 )
 
 // patience is how long a task waits for its turn before its status says so.
@@ -100,14 +100,14 @@ func (e *Engine) sayWaits(w *waiter) error {
 		if err != nil || !e.waiting(w) {
 			return err
 		}
-		_, err = e.write(e.ctx, store.System(), f, task.Queued{})
+		_, err = e.write(e.ctx, store.System(), f, rules.Queued{})
 		switch {
 		case err == nil:
 			e.mu.Lock()
 			e.said++
 			e.mu.Unlock()
 			return nil
-		case errors.Is(err, task.ErrNoChange):
+		case errors.Is(err, rules.ErrNoChange):
 			return nil
 		case !errors.Is(err, store.ErrConflict):
 			return err

@@ -6,6 +6,7 @@ import (
 
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/fold"
 )
 
 const (
@@ -44,9 +45,9 @@ func (d *Deliverer) viewAt(ctx context.Context, id store.TaskID, seq uint64) (*t
 	if err != nil {
 		return nil, err
 	}
-	f := task.NewFold(id, p.Header.Context)
+	f := fold.New(id, p.Header.Context)
 	if p.Snapshot != nil {
-		folded, err := task.DecodeFold(p.Snapshot, p.Bulk, true /* viewOnly */)
+		folded, err := fold.Decode(p.Snapshot, p.Bulk, true /* viewOnly */)
 		if err == nil && p.Header.Snapshot <= seq {
 			f = folded
 		} else if p, err = d.store.Read(ctx, store.System(), id, store.After(0), limit); err != nil {

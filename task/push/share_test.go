@@ -14,6 +14,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/store/memstore"
 	"a2a-server/task"
+	"a2a-server/task/internal/fold"
 	"a2a-server/task/push"
 )
 
@@ -144,24 +145,24 @@ func TestLegacyBodyBeforeASnapshot(t *testing.T) {
 		rc := newReceiver(t, nil)
 		id := w.send("echo", hook03(rc.URL))
 		var want []string
-		fold := task.NewFold(id, "")
+		read := fold.New(id, "")
 		page, err := w.handle.Read(w.ctx(), store.System(), id, store.After(0), store.Limit{})
 		if err != nil || page.More {
 			t.Fatalf("Read() = more %v, %v", page.More, err)
 		}
 		for i := range page.Events {
 			e := &page.Events[i]
-			need(fold.Apply(e))
+			need(read.Apply(e))
 			if !task.Pushable(e) {
 				continue
 			}
-			body := must(legacy(fold.View))
+			body := must(legacy(read.View))
 			want = append(want, string(body))
 		}
 		want = append(want, want[len(want)-1])
 		last := page.Events[len(page.Events)-1]
 		made := &store.Snapshot{After: last.Seq, Rev: page.Header.Rev}
-		if made.Bytes, made.Bulk, err = fold.Encode(task.SnapshotParts{Fold: true, Artifacts: true}); err != nil {
+		if made.Bytes, made.Bulk, err = read.Encode(fold.SnapshotParts{Fold: true, Artifacts: true}); err != nil {
 			t.Fatal(err)
 		}
 		b := &store.Batch{

@@ -187,7 +187,7 @@ func textOf(m *a2a.Message) string {
 
 // down returns why a server that may have the tool has not listed its tools; nil: each has.
 func (c *call) down(ctx context.Context) error {
-	return c.tools.Load().Down((&task.Rules{}).Readonly(ctx, c.by))
+	return c.tools.Load().Down(task.NewReadonlyContext(ctx, "", c.by))
 }
 
 // problemOf returns the problem with a message, from the answer of the direct planner to it,

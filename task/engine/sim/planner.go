@@ -108,7 +108,7 @@ func (p *planner) Plan(ctx context.Context, progress *task.Progress) (*task.Step
 		step.Output = []task.Output{{Artifact: &task.ArtifactPiece{ID: fmt.Sprint("out", n), Parts: a2a.ContentParts{a2a.NewTextPart("output")}, Last: true}}}
 	}
 	if s.Ask {
-		step.Ask = &task.Ask{Message: &a2a.Message{ID: fmt.Sprint("ask", n), Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{a2a.NewTextPart("what next?")}}}
+		step.Ask = &task.InputRequest{Message: &a2a.Message{ID: fmt.Sprint("ask", n), Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{a2a.NewTextPart("what next?")}}}
 	}
 	for _, c := range s.Calls {
 		step.Calls = append(step.Calls, task.PlannedCall{Tool: c.Tool, Args: json.RawMessage(fmt.Sprintf(`{"n":%d}`, c.N)), Alias: c.Alias})

@@ -17,6 +17,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/rules"
 )
 
 // alice and carol own the tasks; bob may decide, but not by a message.
@@ -259,7 +260,7 @@ func (l *logWatch) Write(line []byte) (int, error) {
 	switch {
 	case l.p.dead:
 		return len(line), nil
-	case entry.Message == "tool panicked", entry.Message == engine.UnknownOutcome, entry.Message == task.GateFailed:
+	case entry.Message == "tool panicked", entry.Message == engine.UnknownOutcome, entry.Message == rules.GateFailed:
 		return len(line), nil // the world does this to them
 	}
 	l.w.s.Note("%s logs %s: %s: %s", l.p.name, entry.Level, entry.Message, entry.Error)

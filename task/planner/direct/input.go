@@ -39,7 +39,7 @@ func (p *Planner) next(at *task.Progress) *task.Step {
 // the same.
 func ask(at *task.Progress, parts ...*a2a.Part) *task.Step {
 	name := fmt.Sprintf("urn:a2a-server:direct:ask:%s:%d", at.Task, len(at.Steps))
-	return &task.Step{Ask: &task.Ask{Message: &a2a.Message{
+	return &task.Step{Ask: &task.InputRequest{Message: &a2a.Message{
 		ID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String(), Role: a2a.MessageRoleAgent, Parts: parts,
 	}}}
 }

@@ -82,7 +82,7 @@ func (b *builder) add(s *step, at *position) (done bool, err error) {
 		b.step.Wait = s.duration
 		done = true
 	case asking:
-		b.step.Ask = &task.Ask{Message: b.message(s.content), Auth: s.auth}
+		b.step.Ask = &task.InputRequest{Message: b.message(s.content), Auth: s.auth}
 		done = true
 	case ending:
 		b.step.End = &task.End{State: s.state, Message: b.message(s.content)}

@@ -1,0 +1,159 @@
+package fold
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"a2a-server/approval"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/view"
+)
+
+// snapshotVersion is the first byte of a snapshot. Earlier versions can be read, too: version
+// 4 has no key of the audit and version 3 no webhooks, and both are still written for tasks
+// without them; versions 1 and 2 include the artifacts, and version 1 has no Paused and other
+// causes of unknown outcomes.
+const snapshotVersion = 5
+
+const (
+	// minSnapshot is how many bytes of events at least must have been added since the
+	// last snapshot.
+	minSnapshot = 16 << 10
+	// minChunks is the same for batches of chunks. A reader without artifacts skips them,
+	// which is quick, and the turn ends with a snapshot.
+	minChunks = 1 << 20
+	// minReadBack is the growth of the log since the last snapshot of the artifacts above
+	// which a stream waits for the next one: if the View has dropped them, the log is read
+	// back, and before that all writes in flight have to be durable.
+	minReadBack = 4 << 20
+)
+
+// SnapshotParts are parts of a snapshot. There is no snapshot of the artifacts alone.
+type SnapshotParts struct{ Fold, Artifacts bool }
+
+// WantsSnapshot returns which parts of a snapshot are due. Neither part may ever cost
+// more than the events: the fold is due when more bytes have been added than its last
+// snapshot had, and with it the artifacts when the log has doubled. chunks says that only
+// chunks are about to be written: then the artifacts that the View has let go of are due
+// less often.
+func (f *Fold) WantsSnapshot(chunks bool) SnapshotParts {
+	if f.tail < max(minSnapshot, f.snapshotSize) {
+		return SnapshotParts{}
+	}
+	both := SnapshotParts{Fold: true, Artifacts: true}
+	if f.Header.Bytes >= max(2*f.ArtifactsAt, minSnapshot) &&
+		(!chunks || f.Has(both) || f.Header.Bytes >= f.ArtifactsAt+minReadBack) {
+		return both
+	}
+	return SnapshotParts{Fold: !f.unmarked && (!chunks || f.tail >= minChunks)}
+}
+
+// Snapshotted records that the due parts of a snapshot have been made, the fold with n
+// bytes. n is 0 if that failed; it is then not retried immediately.
+func (f *Fold) Snapshotted(made SnapshotParts, n int) {
+	if f.tail = 0; n > 0 {
+		f.snapshotSize = n
+	}
+	if made.Artifacts {
+		f.ArtifactsAt = f.Header.Bytes
+	}
+}
+
+// Lighten drops parts of the View, artifacts first, until it has at most limit bytes.
+// Nothing that the rules need is lost.
+func (f *Fold) Lighten(limit int) { f.View.Lighten(limit) }
+
+// Omit makes the View keep no artifacts, or neither artifacts nor history.
+func (f *Fold) Omit(artifacts, history bool) { f.View.Omit(artifacts, history) }
+
+// Has reports whether the fold still has the content for these parts of a snapshot:
+// [Fold.Lighten] may have dropped it.
+func (f *Fold) Has(parts SnapshotParts) bool { return f.View.Keeps(parts.Artifacts) }
+
+// Encode returns the fold as a snapshot: a version, the private part as JSON, and the
+// view without its artifacts. artifacts has the artifacts, nil if they are not wanted.
+// The fold must have the wanted parts; see [Fold.Has].
+func (f *Fold) Encode(wanted SnapshotParts) (snapshot, artifacts []byte, err error) {
+	if !f.Has(wanted) {
+		return nil, nil, errors.New("encode snapshot: the view was let go")
+	}
+	if wanted.Artifacts {
+		f.ArtifactsAt = f.Header.Bytes
+		artifacts = f.View.AppendArtifacts(nil)
+	}
+	snapshot, err = f.encode()
+	return snapshot, artifacts, err
+}
+
+func (f *Fold) encode() ([]byte, error) {
+	private, err := json.Marshal(&f.saved)
+	if err != nil {
+		return nil, fmt.Errorf("encode snapshot: %w", err)
+	}
+	b := make([]byte, 0, len(private)+512)
+	switch {
+	case f.AuditKey != nil:
+		b = append(b, snapshotVersion)
+	case f.WebhooksSet > 0:
+		b = append(b, 4)
+	default:
+		b = append(b, 3)
+	}
+	b = fmt.Appendf(b, "%010d", len(private))
+	b = append(b, private...)
+	return f.View.AppendBinary(b), nil
+}
+
+// Decode decodes the result of Encode; with viewOnly only the view. If artifacts is nil,
+// the fold has only the artifacts that an earlier version stored in b. The caller must fill in
+// the header. The fold keeps slices of b and artifacts, which must not be changed.
+func Decode(b, artifacts []byte, viewOnly bool) (*Fold, error) {
+	if len(b) < 11 || b[0] < 1 || b[0] > snapshotVersion {
+		return nil, fmt.Errorf("snapshot is of another version than 1 to %d", snapshotVersion)
+	}
+	var n int
+	if _, err := fmt.Sscanf(string(b[1:11]), "%010d", &n); err != nil || n < 0 || n > len(b)-11 {
+		return nil, errors.New("snapshot is cut")
+	}
+	f := &Fold{snapshotSize: len(b), unmarked: b[0] < 3}
+	if !viewOnly {
+		if err := json.Unmarshal(b[11:11+n], &f.saved); err != nil {
+			return nil, fmt.Errorf("decode snapshot: %w", err)
+		}
+		if b[0] == 1 {
+			f.fromVersion1()
+		}
+	}
+	view, rest, err := view.Decode(b[11+n:])
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%d bytes follow its end", len(rest))
+	}
+	if err == nil && artifacts != nil {
+		err = view.DecodeArtifacts(artifacts)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decode snapshot: %w", err)
+	}
+	f.View = view
+	return f, nil
+}
+
+// fromVersion1 fills in the fields that version 1 did not have.
+func (f *Fold) fromVersion1() {
+	for _, s := range f.Steps {
+		for _, c := range s.Progress {
+			c.Paused = c.State == CallWaiting
+			if a := f.Approval(c.Approval); c.State == CallDecided && a != nil && a.State == approval.Edited {
+				c.Args = a.Resolution.Args // adopted when the call started
+			}
+			if c.State != CallUncertain {
+				continue
+			}
+			c.Cause = event.CauseOfV1(c.Why)
+			if c.Approval != "" { // its outcome has been asked about
+				c.State = CallAsked
+			}
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/internal/visible"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/fold"
+)
+
+// Next is the work that a task needs after [Draft.Advance].
+type Next int
+
+// The values of Next.
+const (
+	NextNothing Next = iota // it waits, has ended, or has calls running
+	NextPlan                // a planner that is not inline has to plan the next step: see [Plan]
+	NextAgain               // the draft is large: commit it, then advance again
+)
+
+// maxDraft is how many bytes of events a draft may have before it is committed.
+const maxDraft = 1 << 20
+
+// advancing is the layer of a [Draft] that decides what happens next to its task.
+type advancing struct{ entering }
+
+// Advance adds to the draft everything that can be decided now: plans, checks, questions,
+// starts, results, and whether the task waits or ends.
+func (d *advancing) Advance() (n Next, err error) {
+	defer d.rules.guard(d.f.View.TaskID(), "code supplied by the application", &err)
+	for d.phase != store.Final {
+		s := d.f.Step()
+		switch {
+		case s != nil && !s.Finished():
+			if err := d.advanceCalls(s); err != nil {
+				return NextNothing, err
+			}
+			if !s.Finished() {
+				return NextNothing, d.settle(s)
+			}
+		case d.size() > maxDraft:
+			return NextAgain, nil
+		case !d.rules.Planner.Inline():
+			return NextPlan, nil
+		default:
+			next, err := d.plan()
+			if err != nil {
+				return NextNothing, d.plannerFailed(err)
+			}
+			if err := d.addStep(next); err != nil {
+				return NextNothing, err
+			}
+		}
+	}
+	return NextNothing, nil
+}
+
+// advanceCalls moves each call of the step as far as it goes.
+func (d *advancing) advanceCalls(s *fold.Step) error {
+	// All calls are examined before any starts: an approval for one may hold its siblings.
+	ready := make([]*Execution, len(s.Progress))
+	held := false
+	for i, c := range s.Progress {
+		var err error
+		switch {
+		case d.waits(c):
+		case c.State == fold.CallPlanned:
+			ready[i], err = d.mayEnter(c, d.look(c))
+		case c.State == fold.CallDecided:
+			ready[i], err = d.decided(c)
+		}
+		if err != nil {
+			return err
+		}
+		undecided := c.State == fold.CallAsked || ready[i] == nil && c.Retry != nil && c.State != fold.CallDone
+		held = held || d.rules.HoldSiblings && c.Attempt == 0 && undecided
+	}
+	for i, c := range s.Progress {
+		var err error
+		switch c.State {
+		case fold.CallRunning:
+			if !d.running(c) {
+				err = d.died(c)
+			}
+		case fold.CallPlanned, fold.CallDecided:
+			if ready[i] != nil && (c.Attempt > 0 || !held) {
+				err = d.enterCall(c, ready[i])
+			}
+		case fold.CallUncertain:
+			if !d.waits(c) {
+				err = d.uncertain(c)
+			}
+		case fold.CallWaiting:
+			if !d.waits(c) {
+				err = d.goOn(c)
+			}
+		case fold.CallAsked, fold.CallDone:
+		}
+		if err != nil {
+			return err
+		}
+		if !d.waits(c) { // its time has come, and its siblings keep it from starting
+			d.unretry(c)
+		}
+	}
+	return nil
+}
+
+// settle sets the phase and state of a task while calls of its step are open.
+func (d *advancing) settle(s *fold.Step) error {
+	pending, says := d.f.Pending(), d.troubles()
+	waits := len(pending) > 0 // otherwise for a timer
+	if d.f.Busy() > 0 {
+		waits = d.f.WaitsMeanwhile()
+	} else if d.phase = store.Parked; s.Ask != nil {
+		return nil // said when the step was added
+	}
+	state := a2a.TaskStateWorking
+	if waits {
+		state = d.waitingState(pending)
+	}
+	if task.StateName(d.f.Header.State) != state || says != "" || d.news() && len(pending) > 0 {
+		return d.tell(state, pending, says)
+	}
+	return nil // nothing is new
+}
+
+// decided returns the entry of a call that was approved and may be entered. It ends a
+// call that was not approved.
+func (d *advancing) decided(c *fold.Call) (*Execution, error) {
+	a := d.f.Approval(c.Approval)
+	switch a.State { //nolint:exhaustive // the other states are handled together
+	case approval.Approved, approval.Edited:
+		return d.mayEnter(c, d.look(c))
+	case approval.Responded:
+		return nil, d.complete(c, task.OutcomeResponded, a.Resolution.Response)
+	case approval.Rejected:
+		return nil, d.rejected(c, a)
+	case approval.Expired:
+		if a.Kind == approval.KindOutcome {
+			return nil, d.finish(c, task.OutcomeUnknown, nil, "the result of the call is unknown and nobody decided in time", nil)
+		}
+		return nil, d.notRun(c, task.OutcomeExpired, "nobody approved the call in time")
+	default:
+		return nil, fmt.Errorf("call %s is decided by approval %s, which is %s", c.ID, a.ID, a.State)
+	}
+}
+
+// died records that the outcome of a call is unknown because its process is gone, and
+// continues from there.
+func (d *advancing) died(c *fold.Call) error {
+	if c.Canceled {
+		return d.diedCanceled(c)
+	}
+	if err := d.unknown(c, event.CauseDied, "the server stopped while it ran"); err != nil {
+		return err
+	}
+	return d.uncertain(c)
+}
+
+// Automatic repeats of a call after its process died: their number, and the pause before each.
+// The first has no pause, because the tool may not be the cause of the death.
+const (
+	maxRepeats  = 3
+	firstRepeat = 5 * time.Second
+	maxRepeat   = time.Minute
+)
+
+// uncertain continues from a call whose outcome is unknown. If the process died, a call
+// declared read-only or idempotent is repeated automatically, a few times; after another cause
+// it ends with an error. A call with a checkpoint is entered again with it if the process
+// died, equally often: a tool that kills the process at every entry must not do so forever,
+// even with new checkpoints. For any other call, and after the repeats, a person is asked.
+func (d *advancing) uncertain(c *fold.Call) error {
+	l := d.look(c)
+	x := d.validated(c, l)
+	switch {
+	case x.trouble != nil:
+		return d.postpone(c, x.trouble)
+	case x.invalid != nil:
+		// It cannot be run again. Its outcome is still unknown.
+		return d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
+	}
+	safe := repeatable(x.entry.Tool)
+	again := c.Cause == event.CauseDied && (safe || c.Checkpoint)
+	switch {
+	case safe && c.Cause != event.CauseDied:
+		return d.finish(c, task.OutcomeError, nil, fmt.Sprintf("%s has no result: %s", c.Tool, c.Why), nil)
+	case again && c.Repeats < maxRepeats:
+		if c.Repeats > 0 && c.Retry == nil {
+			return d.retryAfter(c, backoff(c.Repeats, firstRepeat, maxRepeat), c.Why)
+		}
+		e, err := d.mayEnter(c, l)
+		if err != nil || e == nil {
+			return err
+		}
+		return d.start(c, e, c.Attempt)
+	}
+	return d.askOutcome(c, &x)
+}
+
+// goOn enters a suspended call again when all of its questions are answered, or its timer
+// has fired.
+func (d *advancing) goOn(c *fold.Call) error {
+	ready := len(c.Asks) > 0
+	for _, ask := range c.Asks {
+		if a := d.f.Approval(ask.Approval); a == nil || a.State == approval.Pending {
+			ready = false
+		}
+	}
+	due := c.Wake != nil && !d.at.Now.Before(*c.Wake)
+	if !ready && !due {
+		return nil
+	}
+	e, err := d.mayEnter(c, d.look(c))
+	if err != nil || e == nil {
+		return err
+	}
+	return d.resume(c, e)
+}
+
+// plannerFailed ends the task because its planner cannot continue.
+func (d *advancing) plannerFailed(cause error) error {
+	d.rules.report(Problem{Task: d.f.View.TaskID(), What: "planner failed", Err: cause})
+	why := visible.Shorten(cause.Error(), fold.MaxProblem)
+	if err := d.fault(why); err != nil {
+		return err
+	}
+	return d.end(a2a.TaskStateFailed, d.rules.message("The task failed: "+why))
+}

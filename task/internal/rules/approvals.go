@@ -1,0 +1,184 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/fold"
+)
+
+// asking is the layer of a [Draft] that looks at calls, and asks for and resolves approvals.
+type asking struct{ batch }
+
+// ask adds an approval: event, row, deadline and audit.
+func (d *asking) ask(a *approval.Approval) error {
+	if err := d.add(event.KindAsked, a); err != nil {
+		return err
+	}
+	asked := d.f.Approval(a.ID)
+	if err := d.putApproval(asked); err != nil {
+		return err
+	}
+	if a.Deadline != nil {
+		d.due = append(d.due, expiry(a))
+	}
+	if d.rules.offers(a) {
+		d.due = append(d.due, d.rules.silence(a))
+	}
+	d.asked = append(d.asked, &asked.Approval)
+	return d.record(approval.Audit{What: approval.AuditAsked, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Rule, By: a.Requester, Deadline: a.Deadline})
+}
+
+// putApproval writes the approval's row without checking the row's own rev: the task's
+// rev guards it.
+func (d *asking) putApproval(a *fold.Approval) error {
+	value, err := json.Marshal(&a.Approval)
+	if err != nil {
+		return fmt.Errorf("encode approval %s: %w", a.ID, err)
+	}
+	row := store.RowChange{Kind: task.RowApproval, Key: []byte(a.ID), IfRev: store.Any, Value: value}
+	switch {
+	case a.State == approval.Pending:
+		row.Index = []store.IndexKey{pendingKey(d.f.Owner, store.MillisOf(a.Asked))}
+	case a.Resolution != nil:
+		row.Index = settledKeys(d.f.Owner, &a.Approval)
+	}
+	d.rows = append(d.rows, row)
+	return nil
+}
+
+// pendingKey is the key of an approval in [task.IndexPending]: the tenant, then the time of the
+// request, so that the approvals of a tenant are together. Both are in hexadecimal. Older keys
+// have the time alone, in the same 16 digits.
+func pendingKey(owner auth.Principal, asked store.Millis) store.IndexKey {
+	return store.IndexKey{Index: task.IndexPending, Key: fmt.Appendf(task.PendingPrefix(owner.Tenant), "%016x", uint64(asked))}
+}
+
+// settledKeys are the keys of a settled approval in [task.IndexSettled], [task.IndexTool] and
+// [task.IndexDigest].
+func settledKeys(owner auth.Principal, a *approval.Approval) []store.IndexKey {
+	newest := ^uint64(0) - uint64(store.MillisOf(a.Resolution.At))
+	key := func(index string, prefix []byte) store.IndexKey {
+		return store.IndexKey{Index: index, Key: fmt.Appendf(prefix, "%016x", newest)}
+	}
+	return []store.IndexKey{
+		key(task.IndexSettled, task.PendingPrefix(owner.Tenant)),
+		key(task.IndexTool, task.ToolPrefix(owner.Tenant, a.Tool)),
+		key(task.IndexDigest, task.DigestPrefix(owner.Tenant, a.Tool, a.Digest)),
+	}
+}
+
+// resolve ends an approval: event, row, deadline and audit.
+func (d *asking) resolve(a *fold.Approval, state approval.State, r approval.Resolution) error {
+	deadline := a.Deadline
+	if err := d.add(event.KindResolved, &event.ApprovalResolved{ID: a.ID, State: state, Resolution: r}); err != nil {
+		return err
+	}
+	if err := d.putApproval(a); err != nil {
+		return err
+	}
+	if deadline != nil {
+		d.due = append(d.due, removed(expiry(&a.Approval)))
+	}
+	if d.rules.ProviderWait > 0 && !a.Opened && ProviderMayAnswer(&a.Approval) {
+		d.due = append(d.due, removed(d.rules.silence(&a.Approval)))
+	}
+	d.resolved, d.settles = append(d.resolved, a.ID), true
+	digest := a.Digest
+	if r.Digest != "" {
+		digest = r.Digest // of the approved call
+	}
+	entry := approval.Audit{What: approval.AuditResolved, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: digest, Gate: a.Terms.Rule, State: state, By: r.By, Via: r.Via, Reason: r.Reason}
+	if state == approval.Expired {
+		entry.Deadline = deadline
+	}
+	return d.record(entry)
+}
+
+// supersede ends an approval because its question is out of date.
+func (d *asking) supersede(a *fold.Approval, why string) error {
+	return d.resolve(a, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: why})
+}
+
+// resolveAll ends all pending approvals of a call, or of the task if c is nil.
+func (d *asking) resolveAll(c *fold.Call, state approval.State, r approval.Resolution) error {
+	for _, a := range d.f.Approvals {
+		if a.State != approval.Pending || c != nil && a.Call != c.ID {
+			continue
+		}
+		if err := d.resolve(a, state, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// closeAsks supersedes all questions about a call that no longer needs their answers.
+func (d *asking) closeAsks(c *fold.Call, why string) error {
+	return d.resolveAll(c, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: why})
+}
+
+// withdraw supersedes an approval if it is pending.
+func (d *asking) withdraw(id, why string) error {
+	if a := d.f.Approval(id); a != nil && a.State == approval.Pending {
+		return d.supersede(a, why)
+	}
+	return nil
+}
+
+// notHeld is the reason for closing a question whose call no longer waits for the answer.
+const notHeld = "the call does not wait for the answer any longer"
+
+// closeHeld supersedes the question that holds a call, if there is one.
+func (d *asking) closeHeld(c *fold.Call) error { return d.withdraw(c.Held, notHeld) }
+
+// abandoned reports whether a pending approval holds a call that does not wait in this
+// process: its process has died, and the answer would not arrive.
+func (d *asking) abandoned(a *approval.Approval) bool {
+	return a.Held && a.State == approval.Pending && (d.at.Holds == nil || !d.at.Holds(a.ID))
+}
+
+// expires reports whether an approval is overdue. A question of a running call whose expiry
+// would cancel the task does not expire unless it holds the call: the call may no longer need
+// the answer.
+func (d *asking) expires(a *fold.Approval) bool {
+	if c := d.f.Call(a.Call); a.Ask != "" && !a.Held && a.Terms.OnExpiry == approval.ExpiryCancels && c != nil && c.State == fold.CallRunning {
+		return false
+	}
+	return approval.Overdue(&a.Approval, d.at.Now)
+}
+
+// overdue reports whether a pending approval is overdue.
+func (d *asking) overdue() bool {
+	return slices.ContainsFunc(d.f.Approvals, func(a *fold.Approval) bool { return a.State == approval.Pending && d.expires(a) })
+}
+
+// approvalOf returns the newest approval that asks whether a call may run, or nil.
+func (d *asking) approvalOf(c *fold.Call) *fold.Approval {
+	return d.f.Newest(func(a *fold.Approval) bool { return a.Call == c.ID && a.Ask == "" && a.Kind == approval.KindCall })
+}
+
+// news reports whether an approval was requested or resolved, by the draft or by another
+// writer.
+func (d *asking) news() bool { return d.told || len(d.asked) > 0 || len(d.resolved) > 0 }
+
+// wrongCodes returns the pending approvals that answers name with a wrong code, and whether
+// any answer has a code.
+func (d *asking) wrongCodes(answers []approval.Answer) (wrong []string, coded bool) {
+	for _, answer := range answers {
+		a, err := approval.Find(answer, d.f.AllApprovals())
+		if err != nil || a.State != approval.Pending || answer.Code == "" {
+			continue
+		}
+		if coded = true; a.WrongCode(answer) && !slices.Contains(wrong, a.ID) {
+			wrong = append(wrong, a.ID)
+		}
+	}
+	return wrong, coded
+}

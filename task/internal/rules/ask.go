@@ -1,0 +1,113 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	"a2a-server/approval"
+	"a2a-server/task/internal/fold"
+	"a2a-server/tool"
+)
+
+// askAbout asks whether a call may run, or for its outcome. Its tool can be reached, so
+// nothing is left to retry.
+func (d *asking) askAbout(c *fold.Call, a *approval.Approval) error {
+	d.unretry(c)
+	return d.ask(a)
+}
+
+// fill sets the fields that every approval of a call has, and binds it to x, the examined
+// call.
+func (d *asking) fill(c *fold.Call, x *examined, a *approval.Approval) (err error) {
+	f := d.f
+	a.V, a.State = 1, approval.Pending
+	a.ID = approvalID(f.View.IDs().Task, len(f.Approvals)+1)
+	a.Task, a.Context = f.View.IDs().Task, f.View.IDs().Context
+	a.Call, a.Alias, a.Tool, a.Agent = c.ID, c.Alias, c.Tool, d.rules.Agent
+	a.Attempt, a.Requester, a.Asked = c.Attempt, f.RequesterOf(c), d.at.Now.Truncate(time.Millisecond)
+	if ttl := a.Terms.Expires; ttl > 0 {
+		deadline := a.Asked.Add(ttl).Truncate(time.Millisecond) // as its due row has it
+		a.Deadline = &deadline
+	}
+	if a.NeedsCode() {
+		a.Code = approval.NewCode(d.rules.NewID())
+	}
+	if x == nil {
+		return nil
+	}
+	a.Definition = x.entry.Digest
+	a.TakesPayload = takesPayload(x.entry.Tool)
+	if a.Kind != approval.KindQuestion {
+		a.About = approval.NewAbout(x.entry.Definition, annotationsOf(x.entry.Tool))
+	}
+	a.Digest, err = d.digest(a.Kind, x.entry, x.args, a.Attempt)
+	return err
+}
+
+func approvalID(task string, n int) string { return fmt.Sprintf("%s.a%d", task, n) }
+
+// digest returns the digest that an approval of a kind is bound to.
+func (d *asking) digest(kind approval.Kind, entry *tool.Entry, args map[string]any, attempt int) (string, error) {
+	if kind == approval.KindOutcome {
+		return approval.OutcomeDigest(d.rules.Agent, entry.Definition.Name, entry.Digest, args, attempt)
+	}
+	return approval.Digest(d.rules.Agent, entry.Definition.Name, entry.Digest, args)
+}
+
+// takesPayload reports whether a tool declares that it reads the payload of a decision. A
+// tool that panics declares nothing.
+func takesPayload(t tool.Tool) (takes bool) {
+	defer func() { _ = recover() }()
+	p, ok := tool.As[tool.TakesPayload](t)
+	return ok && p.TakesPayload()
+}
+
+// annotationsOf returns the annotations of a tool. A tool that panics declares nothing.
+func annotationsOf(t tool.Tool) (is tool.Annotations) {
+	defer func() { _ = recover() }()
+	return tool.AnnotationsOf(t)
+}
+
+// repeatable reports whether a tool says that repeating its calls has no further effect.
+func repeatable(t tool.Tool) bool {
+	is := annotationsOf(t)
+	return is.ReadOnly || is.Idempotent
+}
+
+// hasRun reports whether a call may have had an effect before its process died, so that a
+// person has to decide about its outcome. Only a call with a checkpoint is entered again
+// without that.
+func (d *asking) hasRun(c *fold.Call, x *examined) bool {
+	return c.State == fold.CallUncertain && !repeatable(x.entry.Tool)
+}
+
+// termsOf returns the terms on which a call was approved; for a call without an approval, the
+// terms on which it would be asked about now.
+func (d *asking) termsOf(c *fold.Call, x *examined) approval.Terms {
+	if a := d.approvalOf(c); a != nil {
+		return a.Terms
+	}
+	l := look{ctx: x.ctx, entry: x.entry}
+	if now := d.examine(c, l, c.Args, false /* open */); now.verdict.Action == approval.ActionAsk {
+		return now.verdict.Terms
+	}
+	return d.rules.Policy.AskTerms()
+}
+
+// askTerms returns the terms of a question of a running tool. A confirmation is decided by the
+// approvers of the call, in the same ways; only the deadline and the allowed decisions, which
+// were chosen for the call, are the defaults for questions. Every question has the risk, the
+// masked places and the names of its call.
+func (d *asking) askTerms(c *fold.Call, x *examined, a *approval.Approval) approval.Terms {
+	own := d.rules.Policy.AskTerms()
+	if a.AskKind != string(tool.AskConfirm) {
+		if of := d.approvalOf(c); of != nil {
+			own.Risk, own.Mask, own.Notify = of.Terms.Risk, of.Terms.Mask, of.Terms.Notify
+		}
+		return own
+	}
+	terms := d.termsOf(c, x)
+	terms.Expires, terms.Allowed = own.Expires, own.Allowed
+	terms.Destructive = terms.Destructive || annotationsOf(x.entry.Tool).Destructive
+	return terms
+}

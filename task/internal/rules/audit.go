@@ -1,0 +1,65 @@
+package rules
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/store"
+	"a2a-server/task/internal/event"
+)
+
+// Audited is an audit entry to report in the process's log.
+type Audited struct {
+	approval.Audit
+	Routine bool // the start or end of a call without an approval
+}
+
+// record adds an audit entry, with its digest keyed. The copy for the process's log keeps the
+// digest as it is.
+func (d *batch) record(entry approval.Audit) error {
+	entry.V, entry.At, entry.Task = approval.AuditVersion, d.at.Now, d.f.View.IDs().Task
+	entry.Tenant, entry.Owner = d.f.Owner.Tenant, d.f.Owner.Subject
+	stored := entry
+	if entry.Digest != "" {
+		if err := d.needAuditKey(); err != nil {
+			return err
+		}
+		stored.Digest = approval.KeyedDigest(d.f.AuditKey, entry.Digest)
+	}
+	start := len(d.buf)
+	var err error
+	if d.buf, err = event.AppendAudit(d.buf, &stored); err != nil {
+		return fmt.Errorf("encode audit entry: %w", err)
+	}
+	d.audit = append(d.audit, d.since(start))
+	routine := (entry.What == approval.AuditStarted || entry.What == approval.AuditFinished) && !d.f.Asked(entry.Call)
+	if !routine || d.rules.EachCall != nil && d.rules.EachCall() {
+		d.audited = append(d.audited, Audited{entry, routine})
+	}
+	return nil
+}
+
+// needAuditKey adds the key of the task's audit, if the task has none. It is made from two new
+// ids, which have 62 random bits each.
+func (d *batch) needAuditKey() error {
+	if d.f.AuditKey != nil {
+		return nil
+	}
+	sum := sha256.Sum256([]byte("key of an audit\x00" + d.rules.NewID() + d.rules.NewID()))
+	return d.add(event.KindAuditKey, &event.AuditKey{Key: sum[:16]})
+}
+
+// Deletion returns the audit entry for the deletion of a task, and its JSON. by is the
+// principal that deletes it, owner the owner of the task. The entry is written with the first
+// step of the deletion, so that nothing is deleted without a record.
+func Deletion(id store.TaskID, owner store.Scope, by auth.Principal, at time.Time) (Audited, []byte, error) {
+	entry := approval.Audit{V: approval.AuditVersion, At: at, What: approval.AuditDeleting, Task: id.String(), Tenant: owner.TenantName(), Owner: owner.Subject(), By: by}
+	data, err := event.AppendAudit(nil, &entry)
+	if err != nil {
+		return Audited{}, nil, fmt.Errorf("encode audit entry: %w", err)
+	}
+	return Audited{Audit: entry}, data, nil
+}

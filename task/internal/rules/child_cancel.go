@@ -1,0 +1,101 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/internal/fold"
+)
+
+// ChildCancel is the payload of due work of kind [task.DueChildCancel].
+type ChildCancel struct {
+	Tool  string          `json:"tool"`
+	Call  string          `json:"call"`
+	State json.RawMessage `json:"state,omitempty"`
+	// Kept replaces State by the state that the log has for the call at the end of its task.
+	// It may be newer than the state known when the task was ended. Without a kept state,
+	// there is nothing to cancel.
+	Kept bool `json:"kept,omitempty"`
+	Try  int  `json:"try,omitempty"`
+	Down int  `json:"down,omitempty"` // tries in a row that did not find the tool
+}
+
+// How often the engine tries to cancel the work that a call has running elsewhere: so many
+// times if the tool fails; if the tool cannot be looked up, for about a day.
+const (
+	childTries = 8
+	childDown  = 100
+)
+
+// cancelChild adds due work that cancels the remote work of a suspended call.
+func (d *entering) cancelChild(c *fold.Call) error {
+	if c.State == fold.CallRunning {
+		return nil // it is canceled through its context
+	}
+	return d.addChildCancel(c)
+}
+
+// addChildCancel is cancelChild for a call in any state.
+func (d *entering) addChildCancel(c *fold.Call) error {
+	state, kept := d.f.Kept(c.ID)
+	if !kept {
+		return nil
+	}
+	return d.stopChild(c, ChildCancel{State: state})
+}
+
+// stopChild adds due work that cancels the remote work of a call, with the state in p.
+func (d *entering) stopChild(c *fold.Call, p ChildCancel) error {
+	if !d.hasChildren(c) {
+		return nil
+	}
+	p.Tool, p.Call = c.Tool, c.ID
+	return d.cancelLater(p, 0)
+}
+
+// cancelLater adds due work that cancels the remote work of a call after a pause.
+func (d *entering) cancelLater(p ChildCancel, pause time.Duration) error {
+	payload, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("encode child cancel: %w", err)
+	}
+	d.due = append(d.due, store.DueChange{Time: store.MillisOf(d.at.Now.Add(pause)), Kind: task.DueChildCancel, Key: []byte(p.Call), Payload: payload})
+	return nil
+}
+
+// ChildCancelResult is the result of due work of kind [task.DueChildCancel].
+type ChildCancelResult struct {
+	Row         store.Due
+	Failed      error // nil: it was canceled
+	Unreachable bool  // Failed says that the tool could not be looked up
+	Nothing     bool  // there was nothing to cancel
+}
+
+func (in ChildCancelResult) put(d *Draft) error {
+	var p ChildCancel
+	if err := json.Unmarshal(in.Row.Payload, &p); err != nil {
+		return fmt.Errorf("decode child cancel: %w", err)
+	}
+	if err := d.drop(in.Row); err != nil || in.Nothing {
+		return err
+	}
+	pause := time.Second << (p.Try + 1)
+	if p.Down++; in.Unreachable {
+		pause = backoff(p.Down, firstRetry, maxRetry)
+	} else {
+		p.Try++
+		p.Down = 0
+	}
+	if in.Failed != nil && p.Try < childTries && p.Down < childDown {
+		return d.cancelLater(p, pause)
+	}
+	entry := approval.Audit{What: approval.AuditCanceled, Call: p.Call, Tool: p.Tool}
+	if in.Failed != nil {
+		entry.Reason = "gave up canceling its remote work: " + in.Failed.Error()
+	}
+	return d.record(entry)
+}

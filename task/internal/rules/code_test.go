@@ -1,0 +1,130 @@
+package rules_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/task"
+	"a2a-server/task/internal/rules"
+)
+
+// A destructive call is approved by text with the code of its question alone. Wrong codes are
+// counted in the log, in each way to type them, and too many end approval by text, for
+// as long as the question stays; the other ways remain.
+func TestCodeOfADestructiveCall(t *testing.T) {
+	t.Parallel()
+	destructive := func(r *rules.Rules) {
+		r.Policy = policy(t, approval.Gate{Tool: "pay", Action: approval.ActionAsk, Terms: approval.Terms{Destructive: true}})
+	}
+	begin := func(t *testing.T, change func(*rules.Rules)) *desk {
+		k := newDesk(t, func(r *rules.Rules) {
+			destructive(r)
+			if change != nil {
+				change(r)
+			}
+		}, &fake{name: "pay", schema: amounts("")})
+		k.begin(call("pay", 1))
+		return k
+	}
+	code := func(k *desk) string { return k.approval(1).Code }
+	spoken := func(k *desk, n, called, text string) *rules.FollowUp {
+		m := &a2a.Message{ID: n, Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewDataPart(map[string]any{
+			"adk:functionResponse": map[string]any{"id": called, "name": "adk_request_confirmation", "response": map[string]any{"result": text}},
+		})}}
+		return followUp(k.t, alice, m)
+	}
+
+	t.Run("its code", func(t *testing.T) {
+		t.Parallel()
+		k := begin(t, nil)
+		if !strings.HasPrefix(k.text(), `To approve, type "approve `+code(k)+`"; to reject`) || len(code(k)) != 8 {
+			t.Errorf("the question is %q, the code %q", k.text(), code(k))
+		}
+		k.mustPut(k.says("m1", "yes", alice))
+		k.wantEntries(0)
+		k.mustPut(k.says("m2", "Approve "+strings.ToUpper(code(k))+".", alice))
+		k.wantEntries(1)
+		if n := k.approval(1).WrongCodes; n != 0 {
+			t.Errorf("%d wrong codes were counted", n)
+		}
+	})
+	t.Run("wrong codes", func(t *testing.T) {
+		t.Parallel()
+		k := begin(t, nil)
+		for i := range approval.MaxWrongCodes {
+			in := k.says(fmt.Sprint("m", i), "approve aaaaaaa2", alice)
+			if i%2 == 1 {
+				in = spoken(k, fmt.Sprint("m", i), "c1.1", "yes aaaaaaa2")
+			}
+			k.mustPut(in)
+			if n := k.approval(1).WrongCodes; n != i+1 || k.fold().Pending()[0].WrongCodes != n {
+				t.Fatalf("%d wrong codes are counted after %d, and in the log %d", n, i+1, k.fold().Pending()[0].WrongCodes)
+			}
+			if err := k.put(in); !errors.Is(err, rules.ErrDuplicate) {
+				t.Errorf("the same message again = %v", err)
+			}
+			if i < approval.MaxWrongCodes-1 && !strings.HasPrefix(k.text(), "The code aaaaaaa2 is wrong") {
+				t.Errorf("the answer is %q", k.text())
+			}
+		}
+		k.mustPut(k.says("right", "approve "+code(k), alice))
+		k.wantEntries(0)
+		if !strings.HasPrefix(k.text(), `"approve `+code(k)+`" decides nothing: the call is marked as destructive, and after 5 wrong codes`) {
+			t.Errorf("the answer is %q", k.text())
+		}
+		k.decide(id(1), approval.Approve)
+		k.wantEntries(1)
+	})
+	t.Run("a new question has a new code", func(t *testing.T) {
+		t.Parallel()
+		k := begin(t, nil)
+		old := code(k)
+		k.shelf.tools[0].schema = amounts("another")
+		err := k.put(k.says("m1", "approve "+old, alice))
+		if !errors.Is(err, rules.ErrStale) {
+			t.Fatalf("a word for a question that has changed = %v, want ErrStale", err)
+		}
+		k.mustPut(rules.Refresh{})
+		if now := k.one().Code; now == old || now == "" {
+			t.Errorf("the code of the new question is %q, that of the old one %q", now, old)
+		}
+	})
+	t.Run("no room to count", func(t *testing.T) {
+		t.Parallel()
+		k := begin(t, nil)
+		k.rules.Limits.Task = int(k.header.Bytes) + 1<<10
+		for _, typed := range []string{"aaaaaaa2", code(k)} {
+			var full *task.InvalidError
+			if err := k.put(k.says("m"+typed, "approve "+typed, alice)); !errors.As(err, &full) {
+				t.Errorf("code %s in a full log = %v, want it refused", typed, err)
+			}
+		}
+		k.wantEntries(0)
+	})
+	t.Run("asked by an earlier version", func(t *testing.T) {
+		t.Parallel()
+		k := begin(t, nil)
+		for i := range k.log {
+			k.log[i].Data = []byte(strings.ReplaceAll(string(k.log[i].Data), `"code":"`+code(k)+`",`, ""))
+		}
+		k.mustPut(k.says("m1", "approve "+code(k), alice))
+		k.wantEntries(0)
+		if !strings.Contains(k.text(), "gave no codes") || !strings.Contains(k.text(), `"decision":"approve"`) {
+			t.Errorf("the answer is %q", k.text())
+		}
+	})
+	t.Run("no code where no text counts", func(t *testing.T) {
+		t.Parallel()
+		k := begin(t, func(r *rules.Rules) {
+			r.Policy = policy(t, approval.Gate{Tool: "pay", Action: approval.ActionAsk, Terms: approval.Terms{Destructive: true, NoText: true}})
+		})
+		if code(k) != "" || !strings.HasPrefix(k.text(), "Nothing can be typed here: the rule") {
+			t.Errorf("the code is %q, the question %q", code(k), k.text())
+		}
+	})
+}

@@ -1,0 +1,116 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/fold"
+)
+
+// Expiry is the [Input] of a due row of kind [task.DueExpiry]: the deadline of an approval has
+// passed.
+type Expiry struct{ Row store.Due }
+
+func (in Expiry) put(d *Draft) error {
+	a := d.f.Approval(string(in.Row.Key))
+	if a == nil || a.State != approval.Pending || a.Deadline == nil || store.MillisOf(*a.Deadline) != in.Row.Time {
+		return d.drop(in.Row)
+	}
+	if !d.expires(a) {
+		return ErrNotYet
+	}
+	_, err := d.expire(a)
+	return err
+}
+
+// expire ends an approval whose deadline has passed, or keeps it without a deadline. ended
+// reports whether the task has ended with it.
+func (d *Draft) expire(a *fold.Approval) (ended bool, err error) {
+	due, passed := removed(expiry(&a.Approval)), a.Deadline
+	state, resolution, kept := approval.Expire(&a.Approval, d.at.Now)
+	if kept {
+		d.settles = true
+		d.due = append(d.due, due)
+		if err := d.add(event.KindKept, &event.ApprovalKept{ID: a.ID, At: d.at.Now}); err != nil {
+			return false, err
+		}
+		if err := d.putApproval(a); err != nil {
+			return false, err
+		}
+		return false, d.record(approval.Audit{What: approval.AuditKept, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Rule, Deadline: passed})
+	}
+	if err := d.resolve(a, state, resolution); err != nil {
+		return false, err
+	}
+	if a.Terms.OnExpiry == approval.ExpiryCancels {
+		return true, d.cancelAll("nobody answered in time", auth.Principal{})
+	}
+	return false, nil
+}
+
+// The bounds of an [Extend]. Each extension repeats the whole question to the client.
+const (
+	MaxExtension  = 90 * 24 * time.Hour // from now
+	MaxExtensions = 20                  // of one approval
+)
+
+// Extend is the [Input] that moves the deadline of a pending approval to a later time. It
+// needs the same permission as a decision. Digest is the digest that was shown.
+type Extend struct {
+	By       auth.Principal
+	Via      string // a Via constant of package approval
+	Approval string // id
+	Digest   string
+	Until    time.Time
+}
+
+func (in Extend) put(d *Draft) error {
+	a := d.f.Approval(in.Approval)
+	if a == nil {
+		return approval.Unknown(in.Approval, d.f.AllApprovals())
+	}
+	if a.State == approval.Pending && !approval.Overdue(&a.Approval, d.at.Now) && in.Digest != a.Digest {
+		return approval.Changed(&a.Approval, nil)
+	}
+	if err := a.Permits(approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
+		return err
+	}
+	until, room := store.MillisOf(in.Until).Time(), d.openRoom()
+	switch {
+	case a.Held:
+		return approval.NotAllowed(&a.Approval, "its call runs and waits only until its deadline")
+	case a.Deadline == nil:
+		return approval.NotAllowed(&a.Approval, "it has no deadline to extend")
+	case !until.After(*a.Deadline):
+		return task.Invalid("until", "is not after the deadline, %s", a.Deadline.Format(time.RFC3339))
+	case a.Extensions >= MaxExtensions:
+		return approval.NotAllowed(&a.Approval, fmt.Sprintf("it was extended %d times, which is the limit", a.Extensions))
+	case until.After(d.at.Now.Add(MaxExtension)):
+		return task.Invalid("until", "is more than %d days from now", MaxExtension/(24*time.Hour))
+	}
+	before := removed(expiry(&a.Approval))
+	if err := d.add(event.KindExtended, &event.ApprovalExtended{ID: a.ID, Until: until, At: d.at.Now, By: in.By}); err != nil {
+		return err
+	}
+	if err := d.putApproval(a); err != nil {
+		return err
+	}
+	d.due = append(d.due, before, expiry(&a.Approval))
+	if err := d.record(approval.Audit{
+		What: approval.AuditExtended, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Rule, By: in.By, Via: in.Via, Deadline: a.Deadline,
+	}); err != nil {
+		return err
+	}
+	if err := d.tellParked(); err != nil {
+		return err
+	}
+	if n := d.size(); n > room {
+		return task.Invalid("until", "cannot be written: it takes %d bytes, and the log of the task has room for %d more beside decisions and results", n, max(room, 0))
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/internal/visible"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/fold"
+)
+
+// Decisions is the [Input] with decisions about approvals of one task, from any source. Either
+// all of them count, or none.
+type Decisions struct {
+	By   auth.Principal
+	Via  string // a Via constant of package approval
+	List []approval.Answer
+}
+
+func (in Decisions) put(d *Draft) error { return d.decide(in, nil) }
+
+// ErrStale means that approvals have to be brought up to date, with [Refresh], before a
+// decision is considered.
+var ErrStale = errors.New("approvals are out of date")
+
+// Refresh is the [Input] that expires overdue approvals, closes questions whose call no longer
+// waits, and asks again about tools that have changed. All of it is recorded even if the
+// decision that follows is refused.
+type Refresh struct{}
+
+func (Refresh) put(d *Draft) error {
+	for _, a := range d.f.Pending() {
+		p := d.f.Approval(a.ID)
+		switch {
+		case p.State != approval.Pending: // superseded with an approval before it
+		case d.expires(p):
+			ended, err := d.expire(p)
+			if err != nil || ended {
+				return err
+			}
+		case d.abandoned(a):
+			if err := d.supersede(p, notHeld); err != nil {
+				return err
+			}
+		default:
+			l := d.lookOf(a)
+			if !l.differs(a) {
+				continue
+			}
+			if err := d.replace(p, l); err != nil {
+				return err
+			}
+		}
+	}
+	if d.Empty() {
+		return ErrNoChange
+	}
+	return nil
+}
+
+// replace supersedes an approval whose tool has changed, and checks the arguments and the
+// policy again.
+func (d *Draft) replace(a *fold.Approval, l look) error {
+	c := d.f.Call(a.Call)
+	if err := d.supersede(a, "the tool has changed since it was asked"); err != nil {
+		return err
+	}
+	if a.Kind == approval.KindOutcome {
+		x := d.validated(c, l)
+		if x.invalid != nil {
+			return d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
+		}
+		x.changed, x.supersedes = true, a.ID
+		return d.askOutcome(c, &x)
+	}
+	x := d.examine(c, l, c.Args, false /* open */)
+	switch {
+	case x.invalid != nil:
+		return d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
+	case x.verdict.Action == approval.ActionDeny:
+		return d.notRun(c, task.OutcomeDenied, x.verdict.Reason)
+	}
+	return d.askAgain(c, &x, a)
+}
+
+// decide puts decisions into a draft. received, if not nil, is the message that contained
+// them.
+func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
+	if d.f.Header.Phase == store.Final {
+		return d.decidedBefore(in.List)
+	}
+	if d.overdue() {
+		return ErrStale
+	}
+	decisions, err := approval.Match(in.List, d.f.AllApprovals(), d.f.Names(in.List))
+	if err != nil {
+		return err
+	}
+	decisions = slices.DeleteFunc(decisions, func(x approval.Decision) bool { return x.Settled })
+	if len(decisions) == 0 {
+		return ErrNoChange // the same decision again: the same answer
+	}
+	looks, edits := make([]look, len(decisions)), make([]examined, len(decisions))
+	for i := range decisions {
+		// Only the approvals that are being decided have to be up to date.
+		a := decisions[i].Approval
+		if looks[i] = d.lookOf(a); looks[i].differs(a) || d.abandoned(a) {
+			return ErrStale
+		}
+	}
+	for i := range decisions {
+		x := &decisions[i]
+		if err := x.Approval.Check(x.Answer, approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
+			return err
+		}
+		if x.Answer.Verb == approval.Edit {
+			if edits[i], err = d.checkEdit(x.Approval, x.Answer, looks[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if received != nil {
+		// Decisions may use the reserve; a message of up to minDecision is accepted even in a
+		// full log.
+		if n := len(received.Message); n > minDecision && n > d.room() {
+			return task.Invalid("message", "has %d bytes, and the task's log has room for %d more: send the decision alone", n, max(d.room(), 0))
+		}
+		received.For = event.ForDecision
+		if err := d.receive(received); err != nil {
+			return err
+		}
+	}
+	var cancel []string // why
+	for i := range decisions {
+		why, err := d.decideOn(in, &decisions[i], &edits[i])
+		if err != nil {
+			return err
+		}
+		if why != "" {
+			cancel = append(cancel, why)
+		}
+	}
+	if len(cancel) > 0 {
+		return d.cancelAll(strings.Join(cancel, "; "), in.By)
+	}
+	return nil
+}
+
+// decideOn puts a decision that was checked into the draft. edit is the call with the arguments
+// of an edit. cancels is why the decision cancels the task, "" if it does not.
+func (d *Draft) decideOn(in Decisions, x *approval.Decision, edit *examined) (cancels string, err error) {
+	a, answer := d.f.Approval(x.Approval.ID), x.Answer
+	if a.State != approval.Pending {
+		return "", approval.Conflict(&a.Approval) // an earlier decision of these has ended the call
+	}
+	if answer.Verb == approval.Edit && edit.verdict.Action == approval.ActionAsk && !edit.verdict.Terms.Same(a.Terms) {
+		// The rules demand something else of the edited call: a new approval is requested.
+		r := approval.Resolution{Verb: approval.Edit, By: in.By, Via: in.Via, At: d.at.Now, Args: answer.Args, Reason: fold.EditAsksAgain}
+		if answer.Reason != "" {
+			r.Reason += ": " + answer.Reason // whole, for decisionOn
+		}
+		if err := d.resolve(a, approval.Superseded, r); err != nil {
+			return "", err
+		}
+		return "", d.askCall(d.f.Call(a.Call), edit, a.ID)
+	}
+	state, r := a.Resolve(answer, in.By, in.Via, d.at.Now)
+	if answer.Verb == approval.Edit {
+		if r.Digest, err = d.digest(a.Kind, edit.entry, edit.args, a.Attempt); err != nil {
+			return "", editError(&a.Approval, err)
+		}
+	}
+	if err := d.resolve(a, state, r); err != nil {
+		return "", err
+	}
+	switch {
+	case answer.Verb == approval.Cancel:
+		return because("a decision canceled the task", answer.Reason), nil
+	case answer.Verb != approval.Reject || !a.Terms.CancelsTask:
+		return "", nil
+	}
+	if c := d.f.Call(a.Call); c.State == fold.CallDecided {
+		if err := d.rejected(c, a); err != nil {
+			return "", err
+		}
+	}
+	what := "was rejected"
+	if a.Kind == approval.KindOutcome {
+		what = "was given up with an unknown outcome"
+	}
+	return because(fmt.Sprintf("%s (%s) %s", a.Tool, a.Call, what), answer.Reason), nil
+}
+
+// because appends the reason, if any, to what, the description of an action.
+func because(what, reason string) string {
+	if reason == "" {
+		return what
+	}
+	return what + ": " + visible.Shorten(visible.Line(reason), fold.MaxProblem)
+}
+
+// minDecision is the size up to which a message with a decision is accepted however full
+// the log is.
+const minDecision = 16 << 10
+
+// decidedBefore returns the error for a decision about an ended task, with the earlier
+// decision.
+func (d *Draft) decidedBefore(answers []approval.Answer) error {
+	state := &task.StateError{Task: d.f.Header.Task, State: d.f.View.State()}
+	decisions, err := approval.Match(answers, d.f.AllApprovals(), d.f.Names(answers))
+	if wrong, is := errors.AsType[*approval.Error](err); is {
+		state.Decided = wrong
+		return state
+	} else if err != nil {
+		return err
+	}
+	for _, x := range decisions {
+		if x.Approval.Resolution != nil {
+			state.Decided = approval.Decided(x.Approval)
+			break
+		}
+	}
+	return state
+}

@@ -1,0 +1,35 @@
+// Package rules decides what follows from what happens to a task: the [Rules] put an [Input]
+// and its consequences into a [Draft], the batch to append to the task's log.
+//
+// # From an input to a batch
+//
+//	Fold + Input ── On ──▶ Draft ── Draft.Advance ──▶ Draft ── Draft.Batch ──▶ store
+//
+// [On] puts an input into a [Draft]; Draft.Advance adds everything that
+// can be decided now: plans, checks, questions, starts, results, and whether the task
+// waits or ends. The engine appends the batch, and enters the calls of Draft.Launch
+// when it is durable. A draft that does not commit is discarded together with its fold.
+//
+// The rules decide from the fold alone, so they decide the same after a restart.
+//
+// # A call
+//
+//	            ┌──────────────── asked again: the tool, the policy or the edit is another ┐
+//	            ▼                                                                          │
+//	planned → (asked → decided)* → started → (suspended → resumed)* → finished             │
+//	   │           ▲                  │              │                                     │
+//	   │           └── outcome? ◀── unknown ─────────┴─────────────────────────────────────┘
+//	   └── postponed: its tool cannot be looked up now; everything stays as it is
+//
+// Before every entry, the first or a later one, a call goes through [entering.mayEnter], the
+// only way into a tool. A call that was started and has no result when its process dies
+// is unknown ([advancing.died]). If it is declared read-only or idempotent, it is repeated
+// automatically, at most three times ([advancing.uncertain]); for any other, a person is
+// asked ([entering.askOutcome]).
+//
+// # Phases
+//
+//   - at rest (parked): an input takes the task over (fence+1) and it continues;
+//   - at work (live): an input is written next to the turn, which is notified and reads it;
+//   - at its end (final): nothing changes, except that late results are recorded ([LateResult]).
+package rules

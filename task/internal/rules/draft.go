@@ -1,0 +1,110 @@
+package rules
+
+import (
+	"context"
+	"slices"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/fold"
+)
+
+// Draft is a batch under construction. Each event is folded as it is added, so that later
+// decisions take it into account; if a draft does not commit, its fold must be discarded.
+// It is not safe for concurrent use.
+//
+// It is built in layers, each of which uses only those below: the batch itself, the approvals
+// that it asks for, the calls that it starts and ends, and the advance of the task. Inputs use
+// all of them.
+type Draft struct{ advancing }
+
+// newDraft returns an empty draft that has room for so many bytes before it grows.
+func newDraft(r *Rules, at At, f *fold.Fold, bytes int) *Draft {
+	at.Now = at.Now.UTC()
+	d := &Draft{}
+	d.rules, d.at, d.f, d.rev, d.buf = r, at, f, f.Header.Rev, slices.Grow([]byte(nil), bytes)
+	d.events, d.audit = d.firstEvents[:0], d.firstAudit[:0]
+	return d
+}
+
+// Input is something that happens to a task. It writes its immediate consequences into a
+// draft; [Draft.Advance] decides the rest.
+type Input interface {
+	put(d *Draft) error
+}
+
+// LogChanged is the [Input] for a change of the log by another writer since the task was last
+// advanced.
+type LogChanged struct{}
+
+func (LogChanged) put(d *Draft) error {
+	d.told = true
+	return nil
+}
+
+// On puts inputs into a draft on f, which it consumes. If it returns an error, the inputs
+// are refused, and the draft must be discarded unwritten. [ErrNoChange]: there is nothing
+// to write. [ErrStale]: apply [Refresh] first.
+func On(r *Rules, at At, f *fold.Fold, in ...Input) (d *Draft, err error) {
+	defer r.guard(f.View.TaskID(), "code supplied by the application", &err)
+	d = newDraft(r, at, f, draftBytes)
+	for _, i := range in {
+		if err := i.put(d); err != nil {
+			return d, err
+		}
+	}
+	return d, nil
+}
+
+// New is a message that creates a task.
+type New struct {
+	ID      store.TaskID
+	Message *a2a.Message // must not be changed any more
+	JSON    []byte       // as [EncodeMessage] gives it
+	Context *task.ReadonlyContext
+	Listed  Lookup
+	Session *fold.Session // of its context; nil: it is not known
+	Webhook *SetWebhook   // nil: none
+}
+
+// Create returns the draft of a new task: the message, the task and its submitted state.
+func Create(r *Rules, at At, n New) (d *Draft, err error) {
+	id := n.ID.String()
+	defer r.guard(id, "code supplied by the application", &err)
+	contextID := n.Message.ContextID
+	if contextID == "" {
+		contextID = r.NewID()
+	}
+	f := fold.NewWithText(n.ID, id, contextID)
+	if n.Session != nil {
+		f.Join(n.Session)
+	}
+	d = newDraft(r, at, f, draftBytes+len(n.JSON))
+	d.tools, d.first = n.Listed.tools, n.Listed.first
+	kept, raw := inTask(n.Message, n.JSON, f.View)
+	if err := d.receive(&event.MessageReceived{Message: raw, By: n.Context.Owner(), For: event.ForPlanner}); err != nil {
+		return d, err
+	}
+	f.Messages[0].Decoded = kept
+	if err = d.task(a2a.TaskStateSubmitted); err == nil && n.Webhook != nil {
+		err = d.setWebhook(n.Webhook, 0)
+	}
+	return d, err
+}
+
+// Plan prepares the planner's input for the next step of f, and returns a function that
+// asks the planner. That function no longer uses f. Plan is for planners that are not
+// inline; put the function's results into [Planned].
+func Plan(ctx context.Context, r *Rules, f *fold.Fold) func() (*task.Step, error) {
+	d := newDraft(r, At{Ctx: ctx}, f, 0)
+	p, err := d.progress()
+	return func() (*task.Step, error) {
+		if err != nil {
+			return nil, err
+		}
+		return r.ask(ctx, p)
+	}
+}

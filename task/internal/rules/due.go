@@ -1,0 +1,70 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/internal/fold"
+)
+
+// wake adds a due row that wakes the task, or removes it.
+func (d *batch) wake(at time.Time, key []byte, remove bool) {
+	d.due = append(d.due, store.DueChange{Time: store.MillisOf(at), Kind: task.DueWake, Key: key, Delete: remove})
+}
+
+// unwake removes the due row of a suspended call, if it has one.
+func (d *batch) unwake(c *fold.Call) {
+	if c.Wake != nil {
+		d.wake(*c.Wake, []byte(c.ID), true /* remove */)
+	}
+}
+
+// unretry removes the due row of a call that is retried, if it has one.
+func (d *batch) unretry(c *fold.Call) {
+	if c.Retry != nil {
+		d.wake(*c.Retry, retryKey(c), true /* remove */)
+	}
+}
+
+// drop removes a due row that is no longer needed.
+func (d *batch) drop(row store.Due) error {
+	d.due = append(d.due, store.DueChange{Time: row.Time, Kind: row.Kind, Key: row.Key, Delete: true})
+	return nil
+}
+
+// removed is the change that removes a due row.
+func removed(due store.DueChange) store.DueChange {
+	due.Delete = true
+	return due
+}
+
+// expiry is the due row for the deadline of an approval.
+func expiry(a *approval.Approval) store.DueChange {
+	return store.DueChange{Time: store.MillisOf(*a.Deadline), Kind: task.DueExpiry, Key: []byte(a.ID)}
+}
+
+// retryKey is the key of the due row that retries a call.
+func retryKey(c *fold.Call) []byte { return []byte(c.ID + "/retry") }
+
+// stepKey is the key of the due row that ends a planner's wait. The key for a suspended
+// call is its id; see also retryKey.
+func stepKey(n int) []byte { return fmt.Appendf(nil, "step %d", n) }
+
+// waits reports whether a call waits for its next try.
+func (d *batch) waits(c *fold.Call) bool { return c.Retry != nil && d.at.Now.Before(*c.Retry) }
+
+// possible limits a tool's wake-up time to the range that can be stored: not in the past, and
+// not after the year 9999.
+func (d *batch) possible(at time.Time) time.Time {
+	at = at.UTC()
+	if at.Before(d.at.Now) {
+		at = d.at.Now
+	}
+	if last := time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC); at.After(last) {
+		at = last
+	}
+	return at.Truncate(time.Millisecond)
+}

@@ -1,0 +1,347 @@
+package rules
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"a2a-server/approval"
+	"a2a-server/internal/strictjson"
+	"a2a-server/task"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/fold"
+	"a2a-server/tool"
+	"a2a-server/tool/toolconfirmation"
+)
+
+// Execution is a call about to run its tool, with everything that was checked for it. To run
+// it, nothing has to be looked up again.
+type Execution struct {
+	Call     string // id
+	Name     string // of the tool
+	Tool     tool.Tool
+	Attempt  int
+	Allowed  bool                  // a person or the policy has allowed this attempt; false: the attempt continues
+	Args     map[string]any        // strictly decoded and valid; the run's own
+	Context  *task.ReadonlyContext // of when it was checked; the run has a Context of its own
+	State    map[string]any        // of the tools; the run's own
+	Resumed  *tool.Resumption      // nil on a first entry
+	Decided  map[string]bool       // confirmations that the call has asked for: by id, whether approved
+	Decision *ToolConfirmation     // the newest that the tool may read; nil if there is none, or it has asked since
+	Output   int64                 // bytes that the call had published by its newest suspension
+
+	checked checked
+	verb    approval.Verb // see Result
+	note    string
+}
+
+// Checked proves that Args have been checked for Tool.
+func (e *Execution) Checked() *tool.Checked { return &e.checked.proof }
+
+// ToolConfirmation is the decision in the form that a tool reads.
+type ToolConfirmation = toolconfirmation.ToolConfirmation
+
+// entering is the layer of a [Draft] that starts and ends calls.
+type entering struct{ asking }
+
+// mayEnter is the only way into a tool: it is called before every entry, the first or a later
+// one, from the beginning or after a suspension, with a look at the tool. It returns the
+// entry, or nil if the call may not be entered now. The draft then records why: approval was
+// requested, the call has ended, or it is retried later. It records nothing if the call waits
+// for a sibling to end. The error comes from writing the draft.
+//
+// An approved call is entered if the tool's definition and the arguments equal those shown to
+// the approver; otherwise approval is requested again. The terms of the approval remain in
+// force, but a call that is denied now is not run. A call without an approval is entered only
+// if the policy allows it now. In all cases the arguments must be valid against the current
+// schema.
+func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
+	first := c.State == fold.CallPlanned
+	x := d.examine(c, l, c.Args, first)
+	grant := d.f.Granted(c)
+	switch {
+	case x.trouble != nil:
+		return nil, d.postpone(c, x.trouble)
+	case x.invalid != nil:
+		return nil, d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
+	case x.verdict.Action == approval.ActionDeny:
+		return nil, d.notRun(c, task.OutcomeDenied, x.verdict.Reason)
+	case grant == nil && x.verdict.Action != approval.ActionAllow:
+		if d.hasRun(c, &x) {
+			return nil, d.askOutcome(c, &x)
+		}
+		return nil, d.askCall(c, &x, "")
+	case grant != nil:
+		same, err := d.bound(grant, &x)
+		if err != nil {
+			return nil, d.notRun(c, task.OutcomeInvalid, err.Error())
+		}
+		if !same {
+			return nil, d.askAgain(c, &x, grant)
+		}
+		if err := tool.Unreachable(x.entry.Tool); err != nil {
+			return nil, d.postpone(c, err) // it would fail, and a person has approved it
+		}
+	}
+	if running := d.f.Busy() + int(d.entering); !d.roomToRun(running) {
+		if running > 0 {
+			return nil, nil // a call that ends gives its room back, and then this call is examined again
+		}
+		return nil, d.notRun(c, task.OutcomeError, "the task's log is full: there is no room for the call's outcome, so it was not run")
+	}
+	d.entering++
+	return d.entry(c, &x), nil
+}
+
+// bound reports whether an approval is for exactly the examined call.
+func (d *asking) bound(a *fold.Approval, x *examined) (bool, error) {
+	digest, err := d.digest(a.Kind, x.entry, x.args, a.Attempt)
+	if err != nil {
+		return false, err
+	}
+	want := a.GrantedDigest()
+	if digest == want {
+		return true, nil
+	}
+	if a.Kind != approval.KindOutcome {
+		return false, nil
+	}
+	// Older approvals of this kind have the digest of the call.
+	digest, err = d.digest(approval.KindCall, x.entry, x.args, a.Attempt)
+	return digest == want, err
+}
+
+// askAgain asks again about a call that differs from the approved or shown call.
+func (d *entering) askAgain(c *fold.Call, x *examined, old *fold.Approval) error {
+	if d.hasRun(c, x) {
+		x.changed = true
+		return d.askOutcome(c, x)
+	}
+	if x.verdict.Action != approval.ActionAsk {
+		// A person was asked about it before: ask again if in doubt.
+		x.verdict.Hint, x.verdict.Terms = old.Hint, old.Terms
+		if old.Kind == approval.KindOutcome {
+			x.verdict.Hint = fmt.Sprintf("The tool %s has changed since it was decided to run this call again. May it run now?", c.Tool)
+		}
+	}
+	return d.askCall(c, x, old.ID)
+}
+
+// entry builds the entry of a call.
+func (d *entering) entry(c *fold.Call, x *examined) *Execution {
+	e := &Execution{
+		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
+		Context: x.ctx, State: copyState(d.f.ToolState()), Output: c.Output, checked: x.checked,
+	}
+	e.verb, e.note = d.f.DecisionOn(c.ID)
+	for _, a := range d.f.Approvals {
+		switch {
+		case a.Call != c.ID || a.Ask != "" || a.State != approval.Approved && a.State != approval.Edited:
+		case a.Resolution.Payload != nil:
+			e.Decision = confirmationOf(a) // the tool takes the payload
+		case a.Kind == approval.KindCall:
+			e.Decision = nil // an earlier one was for another tool, or other arguments
+		}
+	}
+	digest := ""
+	if len(c.Answered)+len(c.Asks) > 0 {
+		digest, _ = d.digest(approval.KindCall, x.entry, x.args, 0) // "" if it fails, which matches no digest
+	}
+	answered, fresh := c.Answered, len(c.Answered)-c.Fresh
+	if c.Paused { // the suspension that is resumed
+		answered, fresh = append(answered[:len(answered):len(answered)], c.Asks...), len(answered)
+	}
+	var answers []tool.Answer
+	for i, ask := range answered {
+		a := d.f.Approval(ask.Approval)
+		if a == nil || a.Resolution == nil || a.State == approval.Superseded {
+			continue
+		}
+		if a.AskKind == string(tool.AskConfirm) {
+			if digest != a.Digest {
+				continue // the tool has changed since, so it has to ask again
+			}
+			if e.Decided == nil {
+				e.Decided = map[string]bool{}
+			}
+			e.Decided[ask.Ask] = a.State == approval.Approved
+			e.Decision = confirmationOf(a)
+		}
+		if i >= fresh {
+			answers = append(answers, answerOf(a))
+		}
+	}
+	if d.f.Undecided(c) {
+		e.Decision = nil
+	}
+	if c.Suspended > 0 || c.Checkpoint {
+		e.Resumed = &tool.Resumption{State: c.ToolState, Answers: answers}
+	}
+	return e
+}
+
+// copyState returns a copy of the state of the tools, which shares nothing with it.
+func copyState(state map[string]any) map[string]any {
+	copied, _ := strictjson.Clone(state).(map[string]any)
+	return copied
+}
+
+func confirmationOf(a *fold.Approval) *ToolConfirmation {
+	tc := &ToolConfirmation{Hint: a.Hint, Confirmed: a.State == approval.Approved || a.State == approval.Edited}
+	if a.Resolution.Payload != nil {
+		_ = json.Unmarshal(a.Resolution.Payload, &tc.Payload) // it was decoded when it came in
+	}
+	return tc
+}
+
+func answerOf(a *fold.Approval) tool.Answer {
+	id, named := strings.CutPrefix(a.Ask, askNamed)
+	if !named {
+		id = ""
+	}
+	return tool.Answer{
+		Ask:      tool.Ask{ID: id, Kind: tool.AskKind(a.AskKind), Hint: a.Hint},
+		State:    string(a.State),
+		Response: a.Resolution.Response, Reason: a.Resolution.Reason, Payload: a.Resolution.Payload,
+	}
+}
+
+// start writes that a call starts; its tool runs once that is durable.
+func (d *entering) start(c *fold.Call, e *Execution, attempt int) error {
+	e.Attempt, e.Allowed = attempt, attempt != c.Attempt
+	started := &event.CallStarted{Call: c.ID, Attempt: attempt}
+	grant := d.f.Granted(c)
+	if grant != nil {
+		started.Digest = grant.GrantedDigest()
+	}
+	if string(e.checked.raw) != string(d.f.Planned(c.ID)) {
+		started.Args = e.checked.raw
+	}
+	d.unretry(c)
+	if err := d.add(event.KindStarted, started); err != nil {
+		return err
+	}
+	d.entering--
+	return d.launched(c, e, grant)
+}
+
+// resume writes that a suspended call is entered again.
+func (d *entering) resume(c *fold.Call, e *Execution) error {
+	d.unwake(c)
+	d.unretry(c)
+	if err := d.add(event.KindResumed, &event.CallResumed{Call: c.ID, N: c.Suspended}); err != nil {
+		return err
+	}
+	d.entering--
+	return d.launched(c, e, d.f.Granted(c))
+}
+
+// launched adds an entry to the draft's launches.
+func (d *entering) launched(c *fold.Call, e *Execution, grant *fold.Approval) error {
+	d.launch = append(d.launch, e)
+	a := approval.Audit{What: approval.AuditStarted, Call: c.ID, Tool: c.Tool, Attempt: c.Attempt}
+	if grant != nil {
+		a.Approval, a.Digest = grant.ID, grant.GrantedDigest()
+	}
+	return d.record(a)
+}
+
+// enterCall writes that a planned or decided call is entered.
+func (d *entering) enterCall(c *fold.Call, e *Execution) error {
+	if c.Paused {
+		return d.resume(c, e)
+	}
+	return d.start(c, e, c.Attempt+1)
+}
+
+// askCall requests approval of a call as it was examined. If an earlier run of it may have
+// had an effect, the question says so. The arguments of a call that
+// was entered before are in use, so they can no longer be edited.
+func (d *entering) askCall(c *fold.Call, x *examined, supersedes string) error {
+	a := &approval.Approval{
+		Kind: approval.KindCall, Args: x.raw, Hint: x.verdict.Hint, Terms: x.verdict.Terms, Supersedes: supersedes,
+	}
+	if c.Attempt > 0 {
+		a.Terms.Allowed = withoutEdit(a.Terms)
+	}
+	if c.Cause != "" {
+		a.Hint = fmt.Sprintf("It is not known whether %s has run: %s. %s", c.Tool, c.Why, a.Hint)
+	}
+	return d.request(c, x, a)
+}
+
+// withoutEdit returns the decisions that terms allow about a call, except edit.
+func withoutEdit(t approval.Terms) []approval.Verb {
+	allowed := slices.DeleteFunc(approval.AllowedVerbs(approval.KindCall, t), func(v approval.Verb) bool { return v == approval.Edit })
+	if len(allowed) == 0 {
+		return []approval.Verb{approval.Reject, approval.Cancel}
+	}
+	return allowed
+}
+
+// request asks for the approval a of a call, of any kind. If the question cannot be
+// shown, the call ends with the reason.
+func (d *entering) request(c *fold.Call, x *examined, a *approval.Approval) error {
+	if err := d.fill(c, x, a); err != nil {
+		return d.notRun(c, task.OutcomeInvalid, err.Error())
+	}
+	if err := d.fits(a); err != nil {
+		return d.notRun(c, task.OutcomeError, err.Error())
+	}
+	return d.askAbout(c, a)
+}
+
+// askOutcome asks a person for the outcome of a call, on the terms of its own approval.
+func (d *entering) askOutcome(c *fold.Call, x *examined) error {
+	a := &approval.Approval{
+		Kind: approval.KindOutcome, Args: c.Args, Supersedes: x.supersedes,
+		Hint: fmt.Sprintf("It is not known whether %s has run: %s. Approve to run it again, respond with its result if you know it, or reject to give it up.", c.Tool, c.Why),
+	}
+	if x.changed {
+		a.Hint += fmt.Sprintf(" The tool %s has changed since its call was approved.", c.Tool)
+	}
+	a.Terms = approval.OutcomeTerms(d.termsOf(c, x))
+	if err := d.fill(c, x, a); err != nil {
+		return d.notRun(c, task.OutcomeInvalid, err.Error())
+	}
+	// It is unknown, too, whether the tool still needs answers to its questions.
+	if err := d.closeAsks(c, "the outcome of the call is unknown"); err != nil {
+		return err
+	}
+	if err := d.fits(a); err != nil {
+		return d.finish(c, task.OutcomeUnknown, nil, fmt.Sprintf("the result of the call is unknown: %s; and nobody can be asked: %v", c.Why, err), nil)
+	}
+	return d.askAbout(c, a)
+}
+
+// checkEdit validates edited arguments and checks them against the policy. l is the look that
+// found the definition shown to the approver.
+func (d *entering) checkEdit(a *approval.Approval, answer approval.Answer, l look) (examined, error) {
+	x := d.examine(d.f.Call(a.Call), l, event.Compact(answer.Args), false /* open */)
+	switch {
+	case x.invalid != nil:
+		return x, editError(a, x.invalid)
+	case x.entry == nil:
+		return x, approval.NotAllowed(a, "the tool cannot be reached now, so that the edit cannot be checked: try again later; the approval stays pending")
+	case x.verdict.Action == approval.ActionDeny:
+		return x, approval.NotAllowed(a, fmt.Sprintf("policy denies the edited call: %s; the approval stays pending", x.verdict.Reason))
+	case x.hook:
+		return x, approval.NotAllowed(a, "a hook changes the edited arguments, so that they are not what would run; the approval stays pending")
+	}
+	return x, nil
+}
+
+// editError lists the mistakes in edited arguments.
+func editError(a *approval.Approval, err error) error {
+	out := approval.Malformed(a.ID, "")
+	out.Message = fmt.Sprintf("the edit of %s: %v; approval %s still waits", a.Tool, err, a.ID)
+	var inv *tool.InvalidError
+	if errors.As(err, &inv) {
+		for _, v := range inv.Violations {
+			out.Violations = append(out.Violations, approval.Violation{Field: "args" + v.Pointer, Description: v.Message})
+		}
+	}
+	return out
+}

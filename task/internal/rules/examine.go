@@ -1,0 +1,215 @@
+package rules
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"a2a-server/approval"
+	"a2a-server/task"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/fold"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// look is the result of one lookup of a call's tool. Tools may change at any time, so a
+// comparison with the shown definition and all that follows from it (checks, digest and entry)
+// use the same look.
+type look struct {
+	ctx   *task.ReadonlyContext
+	entry *tool.Entry // nil if the tool was not found
+
+	trouble error // the tool cannot be looked up now; nothing is said about the call
+	invalid error // there is no such tool
+}
+
+// look looks up the tool of a call.
+func (d *asking) look(c *fold.Call) look {
+	l := look{ctx: d.readonly()}
+	entry, err := d.rules.Tools.Lookup(l.ctx, c.Tool)
+	switch {
+	case errors.Is(err, tool.ErrUnknownTool):
+		l.invalid = fmt.Errorf("there is no tool %q", c.Tool)
+	case err != nil:
+		l.trouble = err
+	default:
+		l.entry = entry
+	}
+	return l
+}
+
+// differs reports whether the tool is gone, or its definition differs from the definition
+// shown with an approval. A tool that cannot be looked up now does not differ.
+func (l *look) differs(a *approval.Approval) bool {
+	return l.invalid != nil || l.entry != nil && l.entry.Digest != a.Definition
+}
+
+// examined is the result of putting a call through the pipeline.
+type examined struct {
+	checked
+	hook    bool // a hook has replaced the arguments
+	changed bool // the call differs from the approved call
+
+	supersedes string // the question about the outcome that is replaced
+
+	// The first of these that is set, in this order, is the outcome.
+	trouble error // the tool cannot be looked up now; nothing is said about the call
+	invalid error // there is no such tool, or the arguments are wrong: the call cannot run
+	verdict approval.Verdict
+}
+
+// checked is the content of a call as it would run.
+type checked struct {
+	ctx   *task.ReadonlyContext
+	entry *tool.Entry     // nil if the tool was not found
+	raw   json.RawMessage // the arguments to run with, as they are shown
+	args  map[string]any  // the same arguments decoded, if they are valid
+	proof tool.Checked    // that they are valid
+}
+
+// examine puts a call, whose tool was looked up, through the pipeline up to the verdict: known
+// tool, hooks, strict decode, schema, policy. A failure that says nothing about the call
+// itself means ask. Hooks may replace raw only if open is true.
+func (d *asking) examine(c *fold.Call, l look, raw json.RawMessage, open bool) examined {
+	x := l.found(raw)
+	if x.entry == nil {
+		return x
+	}
+	hooked, hookErr := d.rules.hooks(x.ctx, c, raw)
+	if hooked.Deny != "" {
+		x.verdict = approval.Verdict{Action: approval.ActionDeny, Reason: hooked.Deny}
+		return x
+	}
+	if hooked.Args != nil && !sameArgs(hooked.Args, raw) {
+		x.hook = true
+		if open {
+			x.raw = event.Compact(hooked.Args)
+		}
+	}
+	if d.validate(c, &x); x.invalid != nil {
+		return x
+	}
+	x.verdict = d.rules.Policy.Judge(x.ctx, x.entry.Tool, x.args)
+	if err := x.verdict.Failed; err != nil {
+		d.rules.report(Problem{Task: d.f.View.IDs().Task, What: GateFailed, Err: fmt.Errorf("tool %s: %w", c.Tool, err), Wrong: true})
+	}
+	if hookErr != nil && x.verdict.Action == approval.ActionAllow {
+		x.verdict = d.rules.Policy.Ask(x.entry.Tool, x.args, "a hook failed: "+hookErr.Error())
+	}
+	return x
+}
+
+// found returns a look with arguments that are not checked yet.
+func (l *look) found(raw json.RawMessage) examined {
+	return examined{checked: checked{ctx: l.ctx, entry: l.entry, raw: raw}, trouble: l.trouble, invalid: l.invalid}
+}
+
+// validated returns a look with the arguments of a call, which are checked if the tool was found.
+func (d *asking) validated(c *fold.Call, l look) examined {
+	x := l.found(c.Args)
+	if x.entry != nil {
+		d.validate(c, &x)
+	}
+	return x
+}
+
+// validate checks the arguments, without asking hooks or the policy.
+func (d *asking) validate(c *fold.Call, x *examined) {
+	if n, limit := argsSize(x.raw), d.rules.Limits.Args; n > limit {
+		x.invalid = fmt.Errorf("arguments of %s have %d bytes; at most %d are allowed", c.Tool, n, limit)
+		return
+	}
+	var err error
+	if x.args, err = tool.DecodeArgs(x.raw); err == nil {
+		x.proof, err = x.entry.Schema.Check(x.args)
+	}
+	if err != nil {
+		x.invalid = fmt.Errorf("arguments of %s: %w", c.Tool, err)
+	}
+}
+
+// sameArgs reports whether two JSON texts are the same arguments.
+func sameArgs(a, b json.RawMessage) bool {
+	x, errX := tool.DecodeArgs(a)
+	y, errY := tool.DecodeArgs(b)
+	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
+}
+
+// argsSize returns the size of arguments as stored, in bytes, without the HTML escapes, which
+// the encoder added.
+func argsSize(raw json.RawMessage) int {
+	n := len(raw)
+	for _, escape := range []string{`\u003c`, `\u003e`, `\u0026`} {
+		n -= bytes.Count(raw, []byte(escape)) * (len(escape) - 1)
+	}
+	return n
+}
+
+// hooks runs the hooks in order. It continues after a failure: a later hook may still
+// deny.
+func (r *Rules) hooks(ctx agent.ReadonlyContext, c *fold.Call, raw json.RawMessage) (result task.HookResult, failed error) {
+	for _, hook := range r.Hooks {
+		if result.Args != nil {
+			raw = result.Args
+		}
+		args, err := tool.DecodeArgs(raw)
+		if err != nil {
+			return result, nil //nolint:nilerr // the schema check says it better
+		}
+		h, err := callHook(hook, ctx, tool.ToolCall{ID: c.ID, Name: c.Tool, Args: args})
+		if err != nil {
+			failed = err
+			continue
+		}
+		if h.Deny != "" {
+			return h, nil
+		}
+		if h.Args != nil {
+			result.Args = h.Args
+		}
+	}
+	return result, failed
+}
+
+func callHook(hook task.Hook, ctx agent.ReadonlyContext, c tool.ToolCall) (h task.HookResult, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return hook(ctx, c)
+}
+
+func (d *asking) readonly() *task.ReadonlyContext { return d.rules.Owned(d.at.Ctx, d.f) }
+
+// lookOf looks up the tool of a call that waits for an approval of kind call or outcome. For a
+// question of a running tool, which does not depend on the definition, it returns an empty
+// look.
+func (d *asking) lookOf(a *approval.Approval) look {
+	if a.Ask != "" || a.Kind == approval.KindQuestion {
+		return look{}
+	}
+	return d.look(d.f.Call(a.Call))
+}
+
+// running reports whether a call that the log says is running does run here, or is about
+// to. If not, its process is gone.
+func (d *asking) running(c *fold.Call) bool {
+	return d.at.Running != nil && d.at.Running(c.ID) || slices.ContainsFunc(d.launch, func(e *Execution) bool { return e.Call == c.ID })
+}
+
+// hasChildren reports whether the tool of a call is a [tool.JobStopper]. A tool that cannot be looked up
+// now may be one; one that panics cannot be called.
+func (d *asking) hasChildren(c *fold.Call) (has bool) {
+	defer func() { _ = recover() }()
+	l := d.look(c)
+	if l.entry == nil {
+		return l.trouble != nil // else the tool is gone, and with it the way to its children
+	}
+	_, has = tool.As[tool.JobStopper](l.entry.Tool)
+	return has
+}

@@ -1,0 +1,138 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"a2a-server/approval"
+	"a2a-server/internal/visible"
+	"a2a-server/task"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/fold"
+	"a2a-server/tool"
+)
+
+// finish ends a call, with its result or with an error text.
+func (d *entering) finish(c *fold.Call, outcome task.Outcome, result json.RawMessage, problem string, delta map[string]any) error {
+	problem = visible.Shorten(visible.Text(problem), fold.MaxProblem)
+	d.unwake(c)
+	d.unretry(c)
+	name := c.Approval
+	if grant := d.f.Granted(c); name == "" && grant != nil {
+		name = grant.ID // it was run again under this approval
+	}
+	if err := d.cancelChild(c); err != nil {
+		return err
+	}
+	if err := d.add(event.KindFinished, &event.CallFinished{Call: c.ID, Outcome: outcome, Result: result, Error: problem, Delta: delta, Actions: d.actions}); err != nil {
+		return err
+	}
+	if err := d.share(delta); err != nil {
+		return err
+	}
+	if err := d.closeAsks(c, "the call has ended"); err != nil {
+		return err
+	}
+	return d.record(approval.Audit{What: approval.AuditFinished, Call: c.ID, Tool: c.Tool, Outcome: string(outcome), Reason: problem, Approval: name, Attempt: c.Attempt})
+}
+
+// complete gives a call its result and publishes it.
+func (d *entering) complete(c *fold.Call, outcome task.Outcome, result json.RawMessage) error {
+	if result = event.Compact(result); result == nil {
+		result = json.RawMessage("null")
+	}
+	d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.ResultParts(result, d.rules.Limits.Result(), d.rules.Presenter.Imitates), Last: true})
+	return d.finish(c, outcome, result, "", nil)
+}
+
+// notRun ends a call that is not run, or not run again. If an earlier run of it may have
+// had an effect, the outcome is unknown, whatever it is that keeps the call from running.
+func (d *entering) notRun(c *fold.Call, outcome task.Outcome, why string) error {
+	if c.Cause != "" {
+		outcome = task.OutcomeUnknown
+		why = fmt.Sprintf("the result of the call is unknown: %s; and it is not run again: %s", c.Why, why)
+	}
+	return d.finish(c, outcome, nil, why, nil)
+}
+
+// rejected ends a call that a person rejected, or gave up because its outcome is unknown; its
+// result says so, with the reason. Artifacts of an earlier run remain.
+func (d *entering) rejected(c *fold.Call, a *fold.Approval) error {
+	text := rejection(a)
+	if a.Kind == approval.KindOutcome {
+		return d.finish(c, task.OutcomeUnknown, nil, text, nil)
+	}
+	if c.Attempt == 0 {
+		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
+	}
+	return d.notRun(c, task.OutcomeRejected, text)
+}
+
+func rejection(a *fold.Approval) string {
+	text := "the call was rejected"
+	if a.Kind == approval.KindOutcome {
+		text = "the result of the call is unknown and it was given up"
+	}
+	if a.Resolution.Reason == "" {
+		return text
+	}
+	return text + ": " + a.Resolution.Reason
+}
+
+// unknown records that the outcome of a call is unknown, and closes the question that held the
+// call.
+func (d *entering) unknown(c *fold.Call, cause event.Cause, why string) error {
+	if err := d.closeHeld(c); err != nil {
+		return err
+	}
+	why = visible.Shorten(visible.Text(why), fold.MaxProblem) // a tool may have written it
+	if err := d.add(event.KindUnknown, &event.CallUnknown{Call: c.ID, Why: why, Cause: cause}); err != nil {
+		return err
+	}
+	return d.record(approval.Audit{What: approval.AuditUnknown, Call: c.ID, Tool: c.Tool, Reason: why, Attempt: c.Attempt})
+}
+
+// unknownWhy returns, for display, a tool's reason for an unknown outcome, without the words
+// of [tool.ErrOutcomeUnknown], which the question has anyway.
+func unknownWhy(err error) string {
+	sentinel := tool.ErrOutcomeUnknown.Error()
+	says := strings.TrimSuffix(strings.TrimPrefix(err.Error(), sentinel), sentinel)
+	if says = strings.Trim(says, ":. \t\r\n"); says == "" {
+		return "the tool does not say why"
+	}
+	return "the tool reports: " + says
+}
+
+// unknownLate returns the error of a run with an unknown outcome that ended too late for its
+// caller. It says that the outcome is unknown, whatever the tool's error says.
+func unknownLate(err error) string {
+	sentinel, says := tool.ErrOutcomeUnknown.Error(), err.Error()
+	if strings.Contains(says, sentinel) {
+		return says
+	}
+	return sentinel + ": " + says
+}
+
+// canceledCall is the reason given to the approvals and the result of a canceled call.
+const canceledCall = "the call was canceled"
+
+// endCanceled ends a canceled call that no longer runs. why adds detail to its result.
+func (d *entering) endCanceled(c *fold.Call, why string) error {
+	if c.Attempt == 0 {
+		return d.finish(c, task.OutcomeCanceled, nil, canceledCall, nil)
+	}
+	text := canceledCall + " after it had started, and its outcome is unknown"
+	if why != "" {
+		text += ": " + why
+	}
+	return d.finish(c, task.OutcomeUnknown, nil, text, nil)
+}
+
+// diedCanceled ends a canceled call whose process is gone.
+func (d *entering) diedCanceled(c *fold.Call) error {
+	if err := d.addChildCancel(c); err != nil {
+		return err
+	}
+	return d.endCanceled(c, "the server stopped while it ran")
+}

@@ -1,0 +1,260 @@
+package rules
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/output"
+	"a2a-server/tool"
+)
+
+// maxPlannerState bounds the state that a planner keeps with a step, in bytes.
+const maxPlannerState = 64 << 10
+
+// Planned is the [Input] with the outcome of [Plan].
+type Planned struct {
+	Step *task.Step
+	Err  error // from the planner; it ends the task
+}
+
+func (in Planned) put(d *Draft) error {
+	if in.Err != nil {
+		return d.plannerFailed(in.Err)
+	}
+	return d.addStep(in.Step)
+}
+
+// plan asks the planner for the next step.
+func (d *advancing) plan() (*task.Step, error) {
+	if first := d.first; first != nil {
+		d.first = nil
+		return first, checkStep(first, d.rules.Limits.Calls)
+	}
+	p, err := d.progress()
+	if err != nil {
+		return nil, err
+	}
+	return d.rules.ask(d.at.Ctx, p)
+}
+
+// ask asks the planner for the next step, and checks it.
+func (r *Rules) ask(ctx context.Context, p *task.Progress) (next *task.Step, err error) {
+	defer r.guard(p.Task, "the planner", &err)
+	if n := len(p.Steps); n >= r.Limits.Steps {
+		return nil, fmt.Errorf("the task has %d steps, which is the limit", n)
+	}
+	if next, err = r.Planner.Plan(ctx, p); err != nil {
+		return nil, err
+	}
+	return next, checkStep(next, r.Limits.Calls)
+}
+
+func checkStep(s *task.Step, maxCalls int) error {
+	if s == nil {
+		return errors.New("the planner returned no step")
+	}
+	kinds := 0
+	for _, is := range []bool{len(s.Calls) > 0, s.Ask != nil, s.Wait > 0, s.End != nil} {
+		if is {
+			kinds++
+		}
+	}
+	switch {
+	case kinds > 1:
+		return errors.New("the planner returned a step with more than one of calls, a question, a wait and an end")
+	case kinds == 0 && len(s.Output) == 0 && s.State == nil:
+		return errors.New("the planner returned an empty step")
+	case len(s.Calls) > maxCalls:
+		return fmt.Errorf("the planner wants %d calls in one step; at most %d are allowed", len(s.Calls), maxCalls)
+	case s.End != nil && !s.End.State.Terminal():
+		return fmt.Errorf("the planner ended the task in %s, which is not a final state: use completed, failed, canceled or rejected", s.End.State)
+	case len(s.State) > maxPlannerState:
+		return fmt.Errorf("the planner wants to keep %d bytes with a step; at most %d are allowed", len(s.State), maxPlannerState)
+	}
+	if err := output.CheckDepth(s.State); err != nil {
+		return fmt.Errorf("the planner wants to keep a state with a step: %w", err)
+	}
+	return nil
+}
+
+// progress returns the planner's view of the task.
+func (d *advancing) progress() (*task.Progress, error) {
+	f := d.f
+	p := &task.Progress{Task: f.View.TaskID(), Context: f.View.ContextID()}
+	var err error
+	if p.Tools, d.tools = d.tools, nil; p.Tools == nil {
+		if p.Tools, err = d.rules.listTools(d.readonly()); err != nil {
+			// A toolset that fails must not fail the task: only its tools are missing for
+			// now.
+			d.rules.report(Problem{Task: p.Task, What: "no tools can be listed", Err: err})
+		}
+	}
+	for i := range f.Messages {
+		m := &f.Messages[i]
+		if m.For != event.ForPlanner {
+			continue
+		}
+		msg := m.Decoded
+		if msg == nil {
+			msg = &a2a.Message{}
+			if err := json.Unmarshal(m.Message, msg); err != nil {
+				return nil, fmt.Errorf("decode message: %w", err)
+			}
+		}
+		p.Messages = append(p.Messages, task.PlannerMessage{Message: msg, After: m.Step})
+	}
+	for _, s := range f.Steps {
+		done := task.DoneStep{State: s.State, Asked: s.Ask != nil}
+		for _, c := range s.Progress {
+			args, _ := tool.DecodeArgs(c.Args) // arguments that are no object have become the call's error
+			r := task.Result{Call: tool.ToolCall{ID: c.ID, Name: c.Tool, Args: args}, Outcome: c.Outcome, Content: c.Result, Error: c.Error, Actions: decodeActions(c.Actions)}
+			r.Decision, r.Note = f.DecisionOn(c.ID)
+			done.Calls = append(done.Calls, r)
+		}
+		p.Steps = append(p.Steps, done)
+	}
+	return p, nil
+}
+
+// addStep writes a step into the draft: its output, and its requests.
+func (d *advancing) addStep(s *task.Step) error {
+	size := len(s.State)
+	for i := range s.Calls {
+		size += len(s.Calls[i].Args)
+	}
+	if room := d.openRoom(); size > 0 && size > room {
+		return d.plannerFailed(fmt.Errorf("%w: step %d has %d bytes, and there is room for %d more", task.ErrLogFull, len(d.f.Steps)+1, size, max(room, 0)))
+	}
+	var planned *event.StepPlanned // nil: the end, which its status says
+	if s.End == nil {
+		planned = d.planned(s)
+		if err := d.add(event.KindPlanned, planned); err != nil {
+			return err
+		}
+		if d.f.Header.State == task.StateSubmitted {
+			if err := d.say(a2a.TaskStateWorking, nil); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range s.Output {
+		if err := d.output(&s.Output[i]); err != nil {
+			return d.plannerFailed(err)
+		}
+	}
+	switch {
+	case s.End != nil:
+		if m := s.End.Message; m != nil {
+			if err := d.sayable(m, nil, d.room()); err != nil {
+				return d.plannerFailed(err)
+			}
+		}
+		return d.end(s.End.State, s.End.Message)
+	case planned.Until != nil:
+		d.wake(*planned.Until, stepKey(planned.Step), false /* remove */)
+	case s.Ask != nil:
+		if m := s.Ask.Message; m != nil {
+			if err := d.sayable(m, nil, d.room()); err != nil {
+				return d.plannerFailed(err)
+			}
+		}
+		d.phase = store.Parked
+		state := a2a.TaskStateInputRequired
+		if s.Ask.Auth {
+			state = a2a.TaskStateAuthRequired
+		}
+		return d.say(state, s.Ask.Message)
+	}
+	return nil
+}
+
+// planned returns the event of a step.
+func (d *advancing) planned(s *task.Step) *event.StepPlanned {
+	planned := &event.StepPlanned{Step: len(d.f.Steps) + 1, State: s.State}
+	for i, c := range s.Calls {
+		alias := c.Alias
+		if alias != "" && (!d.f.Takes(alias) || slices.ContainsFunc(planned.Calls, func(c event.PlannedCall) bool { return c.Alias == alias })) {
+			alias = "" // it could be taken for another call
+		}
+		planned.Calls = append(planned.Calls, event.PlannedCall{ID: callID(planned.Step, i+1), Tool: c.Tool, Args: wellFormed(c.Args), Alias: alias})
+	}
+	if s.Ask != nil {
+		planned.Ask = &event.PlannedAsk{Auth: s.Ask.Auth}
+	}
+	if s.Wait > 0 {
+		until := d.at.Now.Add(max(s.Wait, time.Millisecond)).Truncate(time.Millisecond)
+		planned.Until = &until
+	}
+	return planned
+}
+
+// callID names call n of a step.
+func callID(step, n int) string {
+	return "c" + strconv.Itoa(step) + "." + strconv.Itoa(n)
+}
+
+// wellFormed returns arguments as JSON that can be stored. Invalid JSON, and JSON nested too
+// deep to be read again, is stored as a string, which is then refused because it is not an
+// object.
+func wellFormed(args json.RawMessage) json.RawMessage {
+	if len(bytes.TrimSpace(args)) == 0 {
+		return json.RawMessage("{}")
+	}
+	if json.Valid(args) && output.CheckDepth(args) == nil {
+		return event.Compact(args)
+	}
+	quoted, err := json.Marshal(string(args))
+	if err != nil {
+		return json.RawMessage(`""`)
+	}
+	return quoted
+}
+
+// output publishes the output of a planner's step.
+func (d *advancing) output(o *task.Output) error {
+	a := o.Artifact
+	if a == nil {
+		if err := d.sayable(o.Status, o.Metadata, d.openRoom()); err != nil {
+			return err
+		}
+		return d.sayWith(a2a.TaskStateWorking, o.Status, o.Metadata)
+	}
+	if a.ID == "" || len(a.Parts) == 0 {
+		return errors.New("the planner published an artifact without an id or without parts")
+	}
+	u := &event.ArtifactUpdate{ID: a.ID, Name: a.Name, Description: a.Description, Append: a.Append, Last: a.Last}
+	var err error
+	if u.Parts, err = joinParts(a.Parts); err != nil {
+		return fmt.Errorf("artifact %s: %w", a.ID, err)
+	}
+	if u.Metadata, err = output.EncodeMetadata(a.Metadata); err != nil {
+		return fmt.Errorf("metadata of artifact %s: %w", a.ID, err)
+	}
+	if len(a.Extensions) > 0 {
+		if u.Extensions, err = json.Marshal(a.Extensions); err != nil {
+			return fmt.Errorf("extensions of artifact %s: %w", a.ID, err)
+		}
+	}
+	for _, raw := range []json.RawMessage{u.Parts, u.Metadata} {
+		if err := output.CheckDepth(raw); err != nil {
+			return fmt.Errorf("a piece of artifact %s: %w", a.ID, err)
+		}
+	}
+	n := len(u.Parts) + len(u.Metadata) + len(u.Extensions)
+	if err := d.publishable("a piece of artifact "+a.ID, n, d.openRoom()); err != nil {
+		return err
+	}
+	d.artifact(u)
+	return nil
+}

@@ -1,0 +1,78 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"a2a-server/internal/visible"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/fold"
+)
+
+// Retries of a call that cannot be entered: with backoff, until it is canceled. From try
+// sayTries on, the status names the missing tool.
+const (
+	firstRetry = time.Second
+	maxRetry   = 15 * time.Minute
+	sayTries   = 3
+)
+
+// maxTrouble bounds the reason why a tool cannot be looked up, in characters.
+const maxTrouble = 500
+
+// backoff returns the pause after n tries: first, and twice as long each time, up
+// to limit.
+func backoff(n int, first, limit time.Duration) time.Duration {
+	for ; n > 1 && first < limit; n-- {
+		first *= 2
+	}
+	return min(first, limit)
+}
+
+// postpone leaves a call as it is because its tool cannot be looked up now, which says
+// nothing about the tool. A durable timer triggers the next try.
+func (d *entering) postpone(c *fold.Call, why error) error {
+	return d.retryAfter(c, backoff(c.Tries+1, firstRetry, maxRetry), visible.Shorten(why.Error(), maxTrouble))
+}
+
+// retryAfter retries a call after a pause.
+func (d *entering) retryAfter(c *fold.Call, pause time.Duration, why string) error {
+	now := d.at.Now.Truncate(time.Millisecond)
+	e := &event.CallPostponed{Call: c.ID, N: c.Tries + 1, Why: why, Since: now, Until: now.Add(pause)}
+	if c.Since != nil {
+		e.Since = *c.Since
+	}
+	// A wait may last for days: only changes are written and published.
+	says := e.N == sayTries || e.N > sayTries && why != c.Trouble
+	if why == c.Trouble {
+		e.Why = ""
+	}
+	d.unretry(c)
+	if c.Wake != nil && !d.at.Now.Before(*c.Wake) {
+		d.unwake(c) // it has fired, and the next try replaces it
+	}
+	if err := d.add(event.KindPostponed, e); err != nil {
+		return err
+	}
+	d.wake(e.Until, retryKey(c), false /* remove */)
+	d.troubled = d.troubled || says
+	return nil
+}
+
+// troubles returns the status text about calls that are being retried, "" if there is
+// nothing to say.
+func (d *entering) troubles() string {
+	s := d.f.Step()
+	if !d.troubled || s == nil {
+		return ""
+	}
+	var says []string
+	for _, c := range s.Progress {
+		if c.Retry != nil && c.Tries >= sayTries && c.State != fold.CallDone {
+			says = append(says, fmt.Sprintf("%s (%s) has been unable to continue since %s: %s. The next try is at %s; later ones follow at longer intervals.",
+				c.Tool, c.ID, c.Since.Format(time.RFC3339), c.Trouble, c.Retry.Format(time.RFC3339)))
+		}
+	}
+	return strings.Join(says, "\n")
+}

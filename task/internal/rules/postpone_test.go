@@ -1,0 +1,81 @@
+package rules_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"a2a-server/approval"
+	"a2a-server/task"
+	"a2a-server/task/internal/rules"
+)
+
+// retry lets the pause of call c1.1 pass, and tries it again.
+func (k *desk) retry() {
+	k.t.Helper()
+	row := k.dueRow(task.DueWake, "c1.1/retry")
+	k.now = row.Time.Time()
+	k.mustPut(rules.Wake{Row: row})
+}
+
+// A toolset that is down says nothing about its tools: a call that somebody has approved
+// is tried again later, with growing pauses, and runs when the tool is back.
+func TestCallWaitsForItsToolset(t *testing.T) {
+	t.Parallel()
+	down := errors.New("down")
+	for name, begin := range map[string]func(k *desk){
+		"before it is asked": func(k *desk) {
+			k.shelf.down = down
+			k.begin(call("pay", 1))
+		},
+		"when it is approved": func(k *desk) {
+			k.begin(call("pay", 1))
+			k.shelf.down = down
+			k.decide(id(1), approval.Approve)
+		},
+		"when nobody knows what came of it": func(k *desk) {
+			k.begin(call("pay", 1))
+			k.decide(id(1), approval.Approve)
+			k.shelf.down = down
+			k.dies()
+		},
+	} {
+		k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
+		begin(k)
+		entered := len(k.entered)
+		var last time.Duration
+		for try := 1; try <= 12; try++ {
+			if outcome, problem := k.outcome("c1.1"); outcome != "" {
+				t.Fatalf("%s: the call ended %s, %q", name, outcome, problem)
+			}
+			row := k.dueRow(task.DueWake, "c1.1/retry")
+			pause := row.Time.Time().Sub(k.now)
+			if pause < last || pause < time.Second || pause > 15*time.Minute {
+				t.Fatalf("%s: pause %d is %v, after %v", name, try, pause, last)
+			}
+			if said := strings.Contains(k.text(), "unable to continue"); said != (try >= 3) {
+				t.Fatalf("%s: after try %d the status says %q", name, try, k.text())
+			}
+			last = pause
+			k.retry()
+		}
+		if last != 15*time.Minute {
+			t.Errorf("%s: the last pause was %v, want 15m", name, last)
+		}
+		for _, says := range []string{"pay (c1.1)", "since 2026-11-21T12:00:0", "down", "next try"} {
+			if !strings.Contains(k.text(), says) {
+				t.Errorf("%s: the status does not say %q: %s", name, says, k.text())
+			}
+		}
+		k.shelf.down = nil
+		k.retry()
+		if name != "when it is approved" {
+			k.decide(k.one().ID, approval.Approve)
+		}
+		if n := len(k.entered) - entered; n != 1 {
+			t.Errorf("%s: the call was entered %d times in the end, want 1", name, n)
+		}
+		k.wantNoDue()
+	}
+}

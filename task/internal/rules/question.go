@@ -1,0 +1,100 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/task/internal/event"
+)
+
+// fits returns an error if an approval could not be shown: too many approvals are pending, the
+// arguments are too large, or the question would not fit into one event or into the log. with
+// are approvals that will be requested together with it.
+func (d *asking) fits(a *approval.Approval, with ...*approval.Approval) error {
+	return d.fitsInto(d.room(), a, with...)
+}
+
+// fitsInto is fits with the number of bytes by which the log may grow.
+func (d *asking) fitsInto(room int, a *approval.Approval, with ...*approval.Approval) error {
+	limits := &d.rules.Limits
+	pending := append(d.f.Pending(), with...)
+	if len(pending) >= limits.Pending {
+		return fmt.Errorf("the task already waits for %d approvals, which is the limit: answer some first", len(pending))
+	}
+	if n := argsSize(a.Args); n > limits.Args {
+		return fmt.Errorf("arguments have %d bytes; at most %d can be shown for approval", n, limits.Args)
+	}
+	m, err := d.rules.Presenter.Question(append(pending, a), nil)
+	if err != nil {
+		return fmt.Errorf("the question cannot be shown: %w", err)
+	}
+	raw, err := event.EncodeMessage(m)
+	if err != nil {
+		return fmt.Errorf("the question cannot be shown: %w", err)
+	}
+	if limit := limits.Content(); len(raw) > limit {
+		return fmt.Errorf("the question would have %d bytes; at most %d can be shown", len(raw), limit)
+	}
+	// The question is published, and the approval is in the log, too.
+	if 2*len(raw) > room {
+		return fmt.Errorf("the question would have %d bytes, and the task's log has room for %d more", len(raw), max(room/2, 0))
+	}
+	return nil
+}
+
+// tell publishes a state, with the question about the pending approvals and with text, where
+// present.
+func (d *asking) tell(state a2a.TaskState, pending []*approval.Approval, text string) error {
+	switch {
+	case len(pending) > 0:
+		m, err := d.rules.Presenter.Question(pending, nil)
+		if err != nil {
+			return fmt.Errorf("present approvals: %w", err)
+		}
+		if text != "" {
+			m.Parts = append(m.Parts, a2a.NewTextPart(text))
+		}
+		return d.say(state, m)
+	case text != "":
+		return d.say(state, d.rules.message(text))
+	}
+	return d.say(state, nil)
+}
+
+// tellParked publishes what a parked task waits for; a running turn does so itself.
+func (d *asking) tellParked() error {
+	if d.f.Header.Phase != store.Parked {
+		return nil
+	}
+	d.phase = store.Parked
+	return d.tell(d.waitingState(d.f.Pending()), d.f.Pending(), "")
+}
+
+// askMore asks again about everything that is pending, because a message was no answer.
+func (d *asking) askMore(pending []*approval.Approval, no *a2a.Message) error {
+	m, err := d.rules.Presenter.Question(pending, no)
+	if err != nil {
+		return fmt.Errorf("present approvals: %w", err)
+	}
+	return d.say(d.waitingState(pending), m)
+}
+
+// waitingState returns input-required; auth-required if the task's own conversation can decide
+// none of pending, and all ask for that state; working while all are left to the confirmation
+// provider.
+func (d *asking) waitingState(pending []*approval.Approval) a2a.TaskState {
+	state, left := a2a.TaskStateAuthRequired, true
+	for _, a := range pending {
+		if !a.AuthRequired() {
+			state = a2a.TaskStateInputRequired
+		}
+		left = left && d.rules.offers(a) && !d.f.Approval(a.ID).Opened && d.at.Now.Before(a.Asked.Add(d.rules.ProviderWait))
+	}
+	if left {
+		return a2a.TaskStateWorking
+	}
+	return state
+}

@@ -1,0 +1,155 @@
+package rules
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/view"
+)
+
+// ErrNoChange means that an input changes nothing.
+var ErrNoChange = errors.New("nothing to change")
+
+// ErrDuplicate means that a follow-up has been received before. It is an [ErrNoChange].
+var ErrDuplicate error = duplicate{}
+
+type duplicate struct{}
+
+func (duplicate) Error() string { return "the message has been received before" }
+
+func (duplicate) Is(target error) bool { return target == ErrNoChange }
+
+// FollowUp is the [Input] with a message to an existing task: decisions, an answer to the
+// planner's question, or something that answers no question.
+type FollowUp struct {
+	By      auth.Principal
+	Message *a2a.Message // must not be changed afterwards
+	JSON    []byte       // as [EncodeMessage] returns it
+	// Webhook is set together with the effect of the message; nil: none.
+	Webhook *SetWebhook
+	// Before is set by the rules to the task's last seq before the message.
+	Before uint64
+
+	// The message is read only once: a text that was meant for a question must not answer a
+	// question that has replaced it since.
+	read    bool
+	answers []approval.Answer
+}
+
+// EncodeMessage returns the JSON of a message.
+func EncodeMessage(m *a2a.Message) ([]byte, error) { return event.EncodeMessage(m) }
+
+// MessageHash returns the idempotency key of a message. raw is its JSON from
+// [EncodeMessage]: equal messages have equal bytes.
+func MessageHash(by auth.Principal, raw []byte) store.Hash {
+	var room [512]byte // on the stack: nearly every message fits
+	b := room[:0]
+	for _, s := range [...]string{by.Tenant, by.Subject} {
+		b = binary.BigEndian.AppendUint64(b, uint64(len(s)))
+		b = append(b, s...)
+	}
+	sum := sha256.Sum256(append(b, raw...))
+	return store.Hash(sum[:16])
+}
+
+// inTask returns a message with the ids of the task that it belongs to, and its JSON.
+func inTask(m *a2a.Message, raw []byte, v *view.View) (*a2a.Message, json.RawMessage) {
+	kept := *m
+	kept.TaskID, kept.ContextID = a2a.TaskID(v.TaskID()), v.ContextID()
+	return &kept, event.MessageInTask(raw, m, v.IDs())
+}
+
+func (in *FollowUp) put(d *Draft) error {
+	in.Before = d.f.Header.Seq
+	if err := in.receive(d); err != nil || in.Webhook == nil {
+		return err
+	}
+	return d.setWebhook(in.Webhook, in.Before)
+}
+
+// receive is put without the webhook.
+func (in *FollowUp) receive(d *Draft) error {
+	id := d.f.Header.Task
+	if c := in.Message.ContextID; c != "" && c != d.f.View.ContextID() {
+		return task.Invalid("message.contextId", "is not the context of task %s", id)
+	}
+	hash := MessageHash(in.By, in.JSON)
+	if !d.rules.NoIdempotency && d.f.Seen(hash) {
+		return ErrDuplicate
+	}
+	kept, raw := inTask(in.Message, in.JSON, d.f.View)
+	received := &event.MessageReceived{Message: raw, Hash: hex.EncodeToString(hash[:]), By: in.By}
+	if !in.read {
+		calls, err := d.rules.Presenter.Cancels(kept)
+		if err != nil {
+			return err
+		}
+		if len(calls) > 0 {
+			return d.cancelCalls(in.By, approval.ViaA2A, calls, received)
+		}
+		answers, err := d.rules.Presenter.Answers(kept, d.f.AllApprovals())
+		if err != nil {
+			return err
+		}
+		in.read, in.answers = true, answers
+	}
+	wrong, coded := d.wrongCodes(in.answers)
+	waits := d.f.Header.Phase == store.Parked || d.f.WaitsMeanwhile()
+	state := &task.StateError{Task: id, State: d.f.View.State()}
+	if coded {
+		// A code is accepted only where a wrong code could be counted.
+		if !waits {
+			return state
+		}
+		if err := d.stores(raw); err != nil {
+			return err
+		}
+	}
+	if len(in.answers) > 0 && len(wrong) == 0 {
+		return d.decide(Decisions{By: in.By, Via: approval.ViaA2A, List: in.answers}, received)
+	}
+	pending := d.f.Pending()
+	step := d.f.Step()
+	switch {
+	case !waits:
+		return state
+	case len(pending) > 0:
+		if err := d.stores(raw); err != nil {
+			return err
+		}
+		received.For, received.WrongCodes = event.ForNobody, wrong
+		if err := d.receive(received); err != nil {
+			return err
+		}
+		for _, id := range wrong {
+			if err := d.putApproval(d.f.Approval(id)); err != nil {
+				return err
+			}
+		}
+		if d.f.Header.Phase == store.Parked {
+			d.phase = store.Parked
+		}
+		return d.askMore(pending, kept)
+	case step != nil && step.Ask != nil && !step.Done:
+		if err := d.stores(raw); err != nil {
+			return err
+		}
+		received.For = event.ForPlanner
+		if err := d.receive(received); err != nil {
+			return err
+		}
+		d.f.Messages[len(d.f.Messages)-1].Decoded = kept
+		return nil
+	}
+	return state // it waits for a timer
+}

@@ -1,0 +1,78 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/task"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/output"
+)
+
+// room returns how many bytes the log may still grow by.
+func (d *batch) room() int { return d.rules.Limits.Task - int(d.f.Header.Bytes) }
+
+// openRoom returns how many bytes the log may still grow by with anything but decisions
+// and outcomes of calls.
+func (d *batch) openRoom() int {
+	return d.rules.Limits.OpenRoom(d.f.Busy()) - int(d.f.Header.Bytes)
+}
+
+// roomToRun reports whether another call may run: its outcome has to fit into the log.
+func (d *batch) roomToRun(running int) bool {
+	l := &d.rules.Limits
+	return int(d.f.Header.Bytes)+(running+1)*l.OutcomeRoom()+l.DecisionRoom() <= l.Task
+}
+
+// fitsOpen reports whether an event fits into the open room of the log.
+func (d *batch) fitsOpen(v any) (bool, error) {
+	data, err := event.Append(nil, v)
+	if err != nil {
+		return false, fmt.Errorf("encode event: %w", err)
+	}
+	return len(data) <= d.openRoom(), nil
+}
+
+// stores refuses a message that decides nothing when the log has no room for it.
+func (d *batch) stores(raw []byte) error {
+	if room := d.openRoom(); len(raw) > room {
+		return task.Invalid("message", "has %d bytes, and the task's log has room for %d more: decide what the task waits for, or cancel it", len(raw), max(room, 0))
+	}
+	return nil
+}
+
+// publishable refuses n bytes that do not fit into an event, or into room bytes.
+func (d *batch) publishable(what string, n, room int) error {
+	if limit := d.rules.Limits.Content(); n > limit {
+		return fmt.Errorf("%s has %d bytes; at most %d are allowed: publish it in pieces", what, n, limit)
+	}
+	if n > room {
+		return fmt.Errorf("%w: %s has %d bytes, and there is room for %d more", task.ErrLogFull, what, n, max(room, 0))
+	}
+	return nil
+}
+
+// sayable refuses a planner's status message that does not fit into an event, or into
+// room bytes. m may be nil.
+func (d *batch) sayable(m *a2a.Message, metadata map[string]any, room int) error {
+	n := 0
+	if m != nil {
+		raw, err := event.EncodeMessage(m)
+		if err != nil {
+			return fmt.Errorf("encode status message: %w", err)
+		}
+		if err := output.CheckDepth(raw); err != nil {
+			return fmt.Errorf("a status message: %w", err)
+		}
+		n = len(raw)
+	}
+	raw, err := output.EncodeMetadata(metadata)
+	if err == nil {
+		err = output.CheckDepth(raw)
+	}
+	if err != nil {
+		return fmt.Errorf("status metadata: %w", err)
+	}
+	return d.publishable("a status message", n+len(raw), room)
+}

@@ -1,0 +1,308 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"a2a-server/approval"
+	"a2a-server/internal/visible"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/output"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// RunEnded is the [Input] that says how a run of a tool ended.
+type RunEnded struct {
+	Entry  *Execution
+	Chunks int               // of the artifact that is named after the tool, since it was last replaced
+	Named  []string          // the other artifacts that the run has built up
+	Last   []output.RunEvent // published, but not in the log yet
+	Whole  string            // text of all chunks, which replaces them; "": they remain
+	Output int64             // bytes that the call has published, in all of its runs
+
+	Result     json.RawMessage
+	Parts      json.RawMessage  // the result as parts, joined by commas; nil: they are made from Result
+	Delta      map[string]any   // of the tools' state
+	Err        error            // the error of the tool
+	Actions    json.RawMessage  // see [EncodeActions]
+	Suspension *tool.Suspension // the tool pauses
+	Asks       []ToolQuestion   // undecided questions asked while it ran: its return value is discarded
+	GivenUp    error            // why the outcome is unknown: the run did not end after it was told to
+	Replace    bool             // the result replaces the chunks
+	Unknown    bool             // Err says that it is unknown whether the call had its effect
+	Rejected   bool             // Err says that a person rejected the tool's question
+	Keeps      bool             // the state of Suspension is a checkpoint, too
+	Stop       bool             // if the call ends, its remote work is to be stopped
+	TimedOut   bool             // GivenUp because of a timeout
+	NoEffect   bool             // Err says that the call had no effect: see [tool.ErrNoEffect]
+}
+
+func (in RunEnded) put(d *Draft) error {
+	c := d.f.Call(in.Entry.Call)
+	if c == nil || c.State != fold.CallRunning {
+		return fmt.Errorf("call %s has an outcome and is not running", in.Entry.Call)
+	}
+	d.actions = in.Actions
+	defer func() { d.actions = nil }()
+	d.pushes = true // the last chunks of its artifacts may be in batches that cannot say so
+	// Unknown comes first: a call that pauses is entered again without a person.
+	paused := !in.Unknown && (in.Suspension != nil || len(in.Asks) > 0)
+	well := in.Err == nil && !paused && in.GivenUp == nil
+	whole := d.whole(&in)
+	var complete []string // artifacts that the last of their chunks completes
+	if well {
+		for _, name := range in.Named {
+			complete = append(complete, output.ArtifactID(c.ID, name))
+		}
+		if in.Chunks > 0 && whole == nil && !in.Replace {
+			complete = append(complete, c.ID)
+		}
+	}
+	unmarked := d.chunks(in.Last, complete)
+	tooMuch := fold.RefusedState(d.f, in.Delta)
+	if tooMuch != "" {
+		in.Delta = nil
+	}
+	switch {
+	case c.Canceled && !well:
+		return d.ranCanceled(c, &in)
+	case in.GivenUp != nil:
+		cause := event.CauseCut
+		if in.TimedOut {
+			cause = event.CauseTimeout
+		}
+		return d.unknown(c, cause, in.GivenUp.Error())
+	case in.Unknown:
+		return d.unknown(c, event.CauseTool, unknownWhy(in.Err))
+	case paused:
+		return d.suspend(c, &in)
+	case in.Stop: // also when a hook has made a result of the error
+		if err := d.stopWork(c, &in); err != nil {
+			return err
+		}
+	}
+	switch {
+	case in.Rejected:
+		return d.finish(c, task.OutcomeRejected, nil, in.Err.Error(), in.Delta)
+	case in.Err != nil:
+		return d.finish(c, task.OutcomeError, nil, in.Err.Error(), in.Delta)
+	}
+	if tooMuch != "" {
+		return d.finish(c, task.OutcomeError, nil, "the call has run, but "+tooMuch, nil)
+	}
+	if limit := d.rules.Limits.Result(); len(in.Result) > limit {
+		return d.finish(c, task.OutcomeError, nil, fmt.Sprintf("the result of %s has %d bytes; at most %d are allowed: stream it", c.Tool, len(in.Result), limit), in.Delta)
+	}
+	for _, id := range unmarked {
+		d.artifact(&event.ArtifactUpdate{ID: id, Parts: json.RawMessage(event.Closing), Append: true, Last: true})
+	}
+	switch {
+	case in.Chunks == 0 || in.Replace:
+		parts := in.Parts
+		if parts == nil {
+			parts = event.ResultParts(in.Result, d.rules.Limits.Result(), d.rules.Presenter.Imitates)
+		}
+		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: parts, Last: true})
+	case whole != nil:
+		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: whole, Last: true})
+	}
+	return d.finish(c, task.OutcomeOK, in.Result, "", in.Delta)
+}
+
+// whole returns the text of all chunks as the part that replaces them. It returns nil if the
+// chunks remain: no replacement is wanted, there is only a single chunk, still unwritten, or
+// the text does not fit into an event.
+func (d *Draft) whole(in *RunEnded) json.RawMessage {
+	if in.Whole == "" || in.Replace {
+		return nil
+	}
+	own := func(k output.RunEvent) bool { return k.Update.ID == in.Entry.Call }
+	if in.Chunks == 1 && slices.ContainsFunc(in.Last, own) {
+		return nil
+	}
+	part := event.TextPart(in.Whole)
+	if len(part) > d.rules.Limits.Result() {
+		return nil
+	}
+	return part
+}
+
+// chunks adds the last chunks of a run. The last chunk of each artifact in complete is marked
+// as such, if it is among them; chunks returns the ids of the other artifacts.
+func (d *Draft) chunks(chunks []output.RunEvent, complete []string) (unmarked []string) {
+	chunks = d.f.Publishable(slices.Clone(chunks)) // they are put again if the batch conflicts
+	for i := len(chunks) - 1; i >= 0 && len(complete) > 0; i-- {
+		k := &chunks[i]
+		if at := slices.Index(complete, k.Update.ID); at >= 0 {
+			complete = slices.Delete(complete, at, at+1)
+			k.Update.Last = true
+			k.Event.Data = event.EncodeArtifact(d.f.View.IDs(), &k.Update)
+		}
+	}
+	d.events = slices.Grow(d.events, len(chunks))
+	for i := range chunks {
+		d.events = append(d.events, chunks[i].Event)
+	}
+	d.f.Publish(chunks)
+	return complete
+}
+
+// suspend parks a call until its questions are answered, its timer fires, or both. All
+// approvals are built before any is written. A question that is still open from before is
+// not asked again; if it has been answered in the meantime, the call continues at once.
+func (d *Draft) suspend(c *fold.Call, in *RunEnded) error {
+	asks, e := in.Asks, &event.CallSuspended{Call: c.ID, N: c.Suspended + 1, Output: in.Output}
+	fail := func(format string, args ...any) error {
+		if err := d.stopWork(c, in); err != nil {
+			return err
+		}
+		return d.finish(c, task.OutcomeError, nil, fmt.Sprintf(format, args...), nil)
+	}
+	if s := in.Suspension; s != nil {
+		e.Again = in.Keeps
+		if s.State != nil {
+			if err := output.CheckState(s.State); err != nil {
+				return fail("the call cannot be suspended: %v", err)
+			}
+		}
+		e.State = s.State
+		if !s.Wake.IsZero() {
+			wake := d.possible(s.Wake)
+			e.Wake = &wake
+		}
+		if len(asks) == 0 {
+			var err error
+			if asks, err = suspensionAsks(s); err != nil {
+				return fail("%v", err)
+			}
+		}
+	}
+	if err := d.closeHeld(c); err != nil {
+		return err
+	}
+	if len(asks) == 0 && e.Wake == nil {
+		return fail("the tool suspended its call without a question and without a time to wake it")
+	}
+	made, err := d.asks(c, in.Entry, asks)
+	if err != nil {
+		return fail("%v", err)
+	}
+	kept, err := d.reuse(c, asks, made)
+	if err != nil {
+		return err
+	}
+	if err := d.allFit(made, kept); err != nil {
+		return fail("%v", err)
+	}
+	for i, a := range made {
+		if kept[i] != nil {
+			a = &kept[i].Approval
+		} else if err := d.ask(a); err != nil {
+			return err
+		}
+		e.Asks = append(e.Asks, event.SuspendedAsk{Ask: asks[i].ID, Approval: a.ID})
+	}
+	if e.Wake != nil {
+		d.wake(*e.Wake, []byte(c.ID), false /* remove */)
+	}
+	return d.add(event.KindSuspended, e)
+}
+
+// LateResult is the [Input] with a result that arrived after its turn had abandoned the
+// call. It is recorded as a private event and in the audit; the task, which may have
+// ended, does not change.
+type LateResult struct {
+	Entry  *Execution // of the run that returned it, which need not be the newest
+	Result json.RawMessage
+	Err    error
+	// Unknown: Err says that it is unknown whether the call had its effect.
+	Unknown bool
+	// Stop holds the state with which the tool would have continued, which no event has: if
+	// the task has ended, its remote work is stopped.
+	Stop json.RawMessage
+}
+
+func (in LateResult) put(d *Draft) error {
+	c := d.f.Call(in.Entry.Call)
+	if c == nil {
+		return ErrNoChange // its start was never durable
+	}
+	d.quiet = true
+	if in.Stop != nil && d.f.Header.Phase == store.Final {
+		if err := d.stopChild(c, ChildCancel{State: in.Stop}); err != nil {
+			return err
+		}
+	}
+	e := &event.CallLate{Call: c.ID, Result: in.Result}
+	if in.Err != nil {
+		says := in.Err.Error()
+		if in.Unknown {
+			says = unknownLate(in.Err)
+		}
+		e.Error = visible.Shorten(says, fold.MaxProblem)
+	}
+	if len(e.Result) > min(d.room(), d.rules.Limits.Result()) {
+		e.Error = fmt.Sprintf("the result of %d bytes does not fit into the task's log", len(e.Result))
+		e.Result = nil
+	}
+	if err := d.add(event.KindLate, e); err != nil {
+		return err
+	}
+	return d.record(approval.Audit{What: approval.AuditLate, Call: c.ID, Tool: c.Tool, Reason: e.Error, Attempt: in.Entry.Attempt})
+}
+
+// maxActions bounds the actions of a call, in bytes.
+const maxActions = 16 << 10
+
+// actions is the form of [agent.EventActions] in the log, without the changes of the
+// state, which have a place of their own.
+type actions struct {
+	ArtifactDelta      map[string]int64 `json:"artifactDelta,omitempty"`
+	SkipSummarization  bool             `json:"skipSummarization,omitempty"`
+	TransferToAgent    string           `json:"transferToAgent,omitempty"`
+	Escalate           bool             `json:"escalate,omitempty"`
+	RequireInput       bool             `json:"requireInput,omitempty"`
+	InputPrompt        string           `json:"inputPrompt,omitempty"`
+	LongRunningToolIDs []string         `json:"longRunningToolIds,omitempty"`
+}
+
+// EncodeActions encodes the actions of a call for [RunEnded].Actions; nil if there are none.
+// It returns an error above maxActions.
+func EncodeActions(a *agent.EventActions) (json.RawMessage, error) {
+	if reflect.ValueOf(a).Elem().IsZero() {
+		return nil, nil // as nearly always
+	}
+	raw, err := json.Marshal(actions{
+		a.ArtifactDelta, a.SkipSummarization, a.TransferToAgent, a.Escalate, a.RequireInput, a.InputPrompt, a.LongRunningToolIDs,
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("encode actions: %w", err)
+	case string(raw) == "{}":
+		return nil, nil
+	case len(raw) > maxActions:
+		return nil, fmt.Errorf("its actions have %d bytes; at most %d are allowed", len(raw), maxActions)
+	}
+	return raw, nil
+}
+
+// decodeActions decodes the result of EncodeActions.
+func decodeActions(raw json.RawMessage) (a agent.EventActions) {
+	if raw == nil {
+		return a
+	}
+	var in actions
+	if json.Unmarshal(raw, &in) != nil {
+		return a
+	}
+	return agent.EventActions{
+		ArtifactDelta: in.ArtifactDelta, SkipSummarization: in.SkipSummarization, TransferToAgent: in.TransferToAgent, Escalate: in.Escalate,
+		RequireInput: in.RequireInput, InputPrompt: in.InputPrompt, LongRunningToolIDs: in.LongRunningToolIDs,
+	}
+}

@@ -1,0 +1,175 @@
+package rules
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"unicode/utf8"
+
+	"a2a-server/approval"
+	"a2a-server/task/internal/fold"
+	"a2a-server/tool"
+)
+
+// Prefixes of question ids: the id that the tool chose, or a digest of the content with a
+// number among equal questions. The prefixes keep both apart from each other, and from the ids
+// of [tool.RequestConfirmation].
+const (
+	askNamed  = "id:"
+	askSilent = "content:"
+)
+
+// maxAskID bounds [tool.Ask].ID, in bytes.
+const maxAskID = 256
+
+// ToolQuestion is a question that a running tool asks.
+type ToolQuestion struct {
+	ID string // the same in every run of the call
+	tool.Ask
+}
+
+// suspensionAsks returns the questions of a suspension with their identities.
+func suspensionAsks(s *tool.Suspension) ([]ToolQuestion, error) {
+	var all []ToolQuestion
+	named, equal := map[string]bool{}, map[string]int{}
+	for _, a := range s.Asks {
+		id := askNamed + a.ID
+		switch {
+		case a.ID == "":
+			content, err := json.Marshal(a)
+			if err != nil {
+				return nil, fmt.Errorf("a question of the tool is not JSON: %w", err)
+			}
+			sum := sha256.Sum256(content)
+			name := hex.EncodeToString(sum[:16])
+			equal[name]++
+			id = fmt.Sprintf("%s%s.%d", askSilent, name, equal[name])
+		case len(a.ID) > maxAskID:
+			return nil, fmt.Errorf("the tool asks a question whose ID has %d bytes; at most %d are allowed", len(a.ID), maxAskID)
+		case !utf8.ValidString(a.ID):
+			return nil, fmt.Errorf("the tool asks a question whose ID %q is not valid UTF-8", a.ID)
+		case named[a.ID]:
+			return nil, fmt.Errorf("the tool asks two questions with the ID %q; give each its own", a.ID)
+		}
+		named[a.ID] = true
+		all = append(all, ToolQuestion{ID: id, Ask: a})
+	}
+	return all, nil
+}
+
+// askOf builds the approval for a question that a running tool asked. It is not bound to
+// a digest yet.
+func askOf(c *fold.Call, q ToolQuestion) (*approval.Approval, error) {
+	a := &approval.Approval{Kind: approval.KindQuestion, Args: c.Args, Hint: q.Hint, Ask: q.ID, AskKind: string(q.Kind)}
+	switch q.Kind {
+	case tool.AskConfirm:
+		a.Kind = approval.KindCall
+	case tool.AskQuestion, tool.AskAuth:
+	case tool.AskForm:
+		if q.Schema == nil {
+			return nil, fmt.Errorf("the tool asks for a form without a schema")
+		}
+	default:
+		return nil, fmt.Errorf("the tool asks a question of kind %q; use confirm, question, form or auth", q.Kind)
+	}
+	var err error
+	if q.Payload != nil {
+		if a.Payload, err = json.Marshal(q.Payload); err != nil {
+			return nil, fmt.Errorf("the payload of the tool's question is not JSON: %w", err)
+		}
+	}
+	if q.Schema != nil {
+		if _, err := tool.CompileSchema(q.Schema); err != nil {
+			return nil, fmt.Errorf("the schema of the tool's question: %w", err)
+		}
+		if a.Schema, err = json.Marshal(q.Schema); err != nil {
+			return nil, fmt.Errorf("the schema of the tool's question: %w", err)
+		}
+	}
+	return a, nil
+}
+
+// asks builds the approvals for the questions of a run, bound to the call that ran, without
+// writing any.
+func (d *asking) asks(c *fold.Call, e *Execution, asks []ToolQuestion) ([]*approval.Approval, error) {
+	x := examined{checked: e.checked}
+	var err error
+	if x.args, err = tool.DecodeArgs(x.raw); err != nil { // the tool may have modified its arguments
+		return nil, err
+	}
+	made := make([]*approval.Approval, 0, len(asks))
+	for _, q := range asks {
+		a, err := askOf(c, q)
+		if err != nil {
+			return nil, err
+		}
+		a.Terms = d.askTerms(c, &x, a)
+		if err := d.fill(c, &x, a); err != nil {
+			return nil, err
+		}
+		made = append(made, a)
+	}
+	return made, nil
+}
+
+// allFit numbers the new approvals in made, those without a kept approval, and returns an
+// error if any of them could not be shown.
+func (d *asking) allFit(made []*approval.Approval, kept []*fold.Approval) error {
+	var fresh []*approval.Approval
+	for i, a := range made {
+		if kept[i] != nil {
+			continue
+		}
+		a.ID = approvalID(d.f.View.IDs().Task, len(d.f.Approvals)+1+len(fresh))
+		if err := d.fits(a, fresh...); err != nil {
+			return err
+		}
+		fresh = append(fresh, a)
+	}
+	return nil
+}
+
+// reuse finds the questions among asked that the call has already asked with the same content:
+// their approvals remain, so that no person is asked twice. It returns these approvals, with
+// nil for a new question, and supersedes pending approvals whose question is dropped or
+// changed.
+func (d *asking) reuse(c *fold.Call, asks []ToolQuestion, asked []*approval.Approval) ([]*fold.Approval, error) {
+	kept := make([]*fold.Approval, len(asks))
+	stays := map[string]bool{}
+	for i, q := range asks {
+		if a := d.f.Open(c, q.ID); a != nil && sameQuestion(&a.Approval, asked[i]) {
+			kept[i], stays[a.ID] = a, true
+		}
+	}
+	for _, o := range c.Open {
+		if a := d.f.Approval(o.Approval); a != nil && a.State == approval.Pending && !stays[a.ID] {
+			if err := d.supersede(a, "the tool does not ask this any longer"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return kept, nil
+}
+
+// sameQuestion reports whether two approvals show the same and are bound to the same.
+func sameQuestion(a, b *approval.Approval) bool {
+	x, errX := shown(a)
+	y, errY := shown(b)
+	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
+}
+
+// shown returns the content that identifies a question, decoded: it is the same before and after
+// a round trip through the log, and whatever the order of members.
+func shown(a *approval.Approval) (v any, err error) {
+	raw, err := json.Marshal([]any{a.Kind, a.AskKind, a.Hint, a.Args, a.Payload, a.Schema, a.Definition, a.Digest, a.TakesPayload})
+	if err != nil {
+		return nil, err
+	}
+	decode := json.NewDecoder(bytes.NewReader(raw))
+	decode.UseNumber()
+	err = decode.Decode(&v)
+	return v, err
+}

@@ -1,0 +1,54 @@
+package rules
+
+import (
+	"errors"
+	"time"
+
+	"a2a-server/store"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/fold"
+)
+
+// ErrNotYet means that a due row cannot be processed now, and stays: another instance has to
+// process it, or the clock was set back.
+var ErrNotYet = errors.New("it is not due yet")
+
+// Wake is the [Input] of a due row of kind [task.DueWake]: the end of a planner's wait, of a
+// suspension, or of the pause before a call is retried.
+type Wake struct{ Row store.Due }
+
+func (in Wake) put(d *Draft) error {
+	key := string(in.Row.Key)
+	s := d.f.Step()
+	if s == nil {
+		return d.drop(in.Row)
+	}
+	if s.Until != nil && !s.Done && key == string(stepKey(s.Step)) {
+		if err := d.drop(in.Row); err != nil {
+			return err
+		}
+		return d.add(event.KindElapsed, &event.WaitElapsed{Step: s.Step})
+	}
+	for _, c := range s.Progress {
+		mine := key == c.ID && c.State == fold.CallWaiting && at(c.Wake, in.Row.Time) ||
+			key == string(retryKey(c)) && c.State != fold.CallDone && at(c.Retry, in.Row.Time)
+		if !mine {
+			continue
+		}
+		if d.at.Now.Before(in.Row.Time.Time()) {
+			return ErrNotYet
+		}
+		if d.waits(c) {
+			return d.drop(in.Row) // the next try of a call that cannot be entered checks it
+		}
+		if d.f.Header.Phase == store.Live {
+			return ErrNotYet // its turn continues, and removes the row in the same batch
+		}
+		d.force = true
+		return nil
+	}
+	return d.drop(in.Row) // its purpose is gone
+}
+
+// at reports whether a time is that of a due row.
+func at(t *time.Time, row store.Millis) bool { return t != nil && store.MillisOf(*t) == row }

@@ -1,0 +1,13 @@
+package task
+
+// ErrorKey is the metadata key of a chunk that describes a partial failure. A chunk without
+// other content is a text part with the same text, which has the key in its own metadata, too,
+// so that it is still recognized in the finished artifact.
+const ErrorKey = "urn:a2a-server:error"
+
+// ProgressKey is the metadata key of a status update that reports the progress of a running
+// call: an object with callId, tool, done, and, if known, total, message and job, the id of
+// the job that a [tool.Poller] has started. Such an update repeats the state, without a
+// message; the message of the task's status remains. The task has the newest progress in its
+// metadata until its next status.
+const ProgressKey = "urn:a2a-server:progress"
