@@ -7,6 +7,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/engine/internal/tasklog"
 )
 
 const (
@@ -50,11 +51,6 @@ type Answer struct {
 	bytes uint64         // of logs
 	taken uint64
 	made  func() // releases its processor; nil: it has none
-}
-
-// Answer returns an answer to by that holds no memory yet.
-func (e *Engine) Answer(by auth.Principal) *Answer {
-	return &Answer{e: e, by: by}
 }
 
 // work waits for a processor, which the answer holds until Made.
@@ -101,12 +97,6 @@ func (a *Answer) take(bytes uint64) error {
 	return nil
 }
 
-// Taken returns how many bytes of memory answers hold.
-func (e *Engine) Taken() uint64 {
-	bytes, _ := e.answers.Total()
-	return uint64(bytes)
-}
-
 // room reserves the memory for so many more bytes of logs, and waits for a processor if
 // any is needed.
 func (a *Answer) room(ctx context.Context, bytes uint64) error {
@@ -121,27 +111,27 @@ func (a *Answer) room(ctx context.Context, bytes uint64) error {
 // The task may have grown after its header was read, while the answer waited for a
 // processor: it is read once enough memory is reserved for its current size.
 func (a *Answer) read(ctx context.Context, s store.Scope, id store.TaskID, last uint64, done bool) (*task.View, store.Header, error) {
-	how, taken := reading{view: true, most: freeAnswer, last: last}, uint64(0)
+	how, taken := tasklog.Reading{View: true, Most: freeAnswer, Last: last}, uint64(0)
 	for {
-		f, h, err := a.e.load(ctx, s, id, how)
+		f, h, err := a.e.reader.Load(ctx, s, id, how)
 		if err != nil {
-			return nil, store.Header{}, translate(err)
+			return nil, store.Header{}, tasklog.Translate(err)
 		}
 		if f != nil {
 			return f.View, h, nil
 		}
-		size := h.Size(how.noArtifacts)
+		size := h.Size(how.NoArtifacts)
 		err = a.room(ctx, size-taken)
 		full := (*AnswersError)(nil)
 		switch {
 		case err == nil:
-			taken, how.most = size, size
+			taken, how.Most = size, size
 		case !done || !errors.As(err, &full):
 			return nil, store.Header{}, err
-		case !how.noArtifacts && h.Bulk > 0:
-			how.noArtifacts, how.most = true, max(taken, 1)
+		case !how.NoArtifacts && h.Bulk > 0:
+			how.NoArtifacts, how.Most = true, max(taken, 1)
 		default:
-			how.noArtifacts, how.noHistory, how.most = true, true, 0
+			how.NoArtifacts, how.NoHistory, how.Most = true, true, 0
 			if err := a.work(ctx); err != nil {
 				return nil, store.Header{}, err
 			}
@@ -208,4 +198,17 @@ func (a *Answer) snapshot(ctx context.Context, s store.Scope, id store.TaskID, l
 		return nil, err
 	}
 	return &Snapshot{View: v, Header: h, answer: a}, nil
+}
+
+// outline returns the fold of a task without its artifacts.
+func (a *Answer) outline(ctx context.Context, scope store.Scope, id store.TaskID) (*task.Fold, error) {
+	h, err := a.e.header(ctx, scope, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.room(ctx, h.Size(true /* noBulk */)); err != nil {
+		return nil, err
+	}
+	f, _, err := a.e.reader.Load(ctx, scope, id, tasklog.Reading{NoArtifacts: true})
+	return f, tasklog.Translate(err)
 }

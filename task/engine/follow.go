@@ -8,6 +8,8 @@ import (
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/engine/internal/tasklog"
+	"a2a-server/task/engine/internal/turn"
 )
 
 // Event is a public event of a task: the bytes of an A2A StreamResponse, and the seq
@@ -21,66 +23,35 @@ type Header = store.Header
 // returns it as of then; if there is no memory for it, with parts left out.
 func (a *Answer) Await(ctx context.Context, sent *Sent) (*task.View, error) {
 	e := a.e
-	if v, size, err := e.awaitTurn(ctx, sent.landed); err != nil {
+	if v, size, err := sent.landed.Await(ctx); err != nil {
 		return nil, err
 	} else if v != nil {
 		return a.show(v, size), nil
 	}
-	wakes, stop := e.store.Watch(sent.scope, sent.Task)
+	wakes, stop := e.env.Store.Watch(sent.scope, sent.Task)
 	defer stop()
-	n := sent.seq
+	n := sent.landed.Seq
 	for {
-		v, err := e.store.Read(ctx, sent.scope, sent.Task, store.After(n), store.Limit{Events: 1, Bytes: 1})
+		v, err := e.env.Store.Read(ctx, sent.scope, sent.Task, store.After(n), store.Limit{Events: 1, Bytes: 1})
 		if err != nil {
-			return nil, translate(err)
+			return nil, tasklog.Translate(err)
 		}
-		if rests(&v.Header) {
+		if turn.Rests(&v.Header) {
 			view, h, err := a.read(ctx, sent.scope, sent.Task, 0 /* last */, true /* done */)
-			if err != nil || rests(&h) {
+			if err != nil || turn.Rests(&h) {
 				return view, err
 			}
 			a.Release()
 			v.Header = h // it has moved on meanwhile
 		}
 		n = v.Header.Seq
-		switch e.wait(wakes, ctx.Done(), e.ctx.Done()) {
+		switch e.env.Wait(wakes, ctx.Done(), e.env.Ctx.Done()) {
 		case 1:
 			return nil, fmt.Errorf("wait for task %s: %w", sent.Task, context.Cause(ctx))
 		case 2:
 			return nil, ErrBusy
 		}
 	}
-}
-
-// rests reports whether the task has ended or waits for its client, so that a waiting
-// client gets its answer. It may have a turn meanwhile, whose calls are held.
-func rests(h *store.Header) bool {
-	return h.Phase == store.Final || h.State == task.StateInputRequired || h.State == task.StateAuthRequired
-}
-
-// awaitTurn waits for the turn that continues from an input, and returns the task as the
-// turn left it, and the size of its log: durable, and the same as reading the log would
-// give, without reading it. It returns neither a view nor an error if the log has to be
-// read: there is no such turn here, it was cut off, it did not pause in a state that
-// answers a client, or it did so before the input.
-func (e *Engine) awaitTurn(ctx context.Context, l landed) (*task.View, uint64, error) {
-	t := l.turn
-	if t == nil {
-		return nil, 0, nil
-	}
-	if e.wait(t.pauses, t.ctx.Done(), ctx.Done()) == 2 {
-		return nil, 0, fmt.Errorf("wait for task %s: %w", t.id, context.Cause(ctx))
-	}
-	if !t.left.Load() {
-		return nil, 0, nil // it was cut off, or may wait for its client although it does not leave
-	}
-	if t.givenUp != nil {
-		return nil, 0, t.givenUp
-	}
-	if t.rests && t.fold.Header.Seq >= l.seq {
-		return t.fold.View, t.fold.Header.Bytes, nil
-	}
-	return nil, 0, nil
 }
 
 // Header returns the Header of a task that by may follow, without reading its log.
@@ -90,8 +61,8 @@ func (e *Engine) Header(ctx context.Context, by auth.Principal, id store.TaskID)
 
 // header is [Engine.Header] for a scope.
 func (e *Engine) header(ctx context.Context, scope store.Scope, id store.TaskID) (Header, error) {
-	page, err := e.store.Read(ctx, scope, id, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
-	return page.Header, translate(err)
+	page, err := e.env.Store.Read(ctx, scope, id, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
+	return page.Header, tasklog.Translate(err)
 }
 
 // Until says when a stream ends.
@@ -133,14 +104,14 @@ func (e *Engine) Subscribe(by auth.Principal, id store.TaskID, n uint64, until U
 
 // Follow is [Engine.Follow] from the reader's place on, which moves with the events.
 func (s *Subscription) Follow(ctx context.Context, yield func([]Event) error) error {
-	wakes, stop := s.e.store.Watch(s.scope, s.id)
+	wakes, stop := s.e.env.Store.Watch(s.scope, s.id)
 	defer stop()
 	for {
 		// A function of its own: its variables are not on the stack while the reader waits.
 		if over, err := s.next(ctx, yield); over || err != nil {
 			return err
 		}
-		switch s.e.wait(wakes, ctx.Done(), s.e.ctx.Done()) {
+		switch s.e.env.Wait(wakes, ctx.Done(), s.e.env.Ctx.Done()) {
 		case 1:
 			return context.Cause(ctx)
 		case 2:
@@ -152,9 +123,9 @@ func (s *Subscription) Follow(ctx context.Context, yield func([]Event) error) er
 // next yields the events that there are now, and reports whether the stream is over.
 func (s *Subscription) next(ctx context.Context, yield func([]Event) error) (over bool, err error) {
 	for {
-		v, err := s.e.store.Read(ctx, s.scope, s.id, store.After(s.after), store.Limit{})
+		v, err := s.e.env.Store.Read(ctx, s.scope, s.id, store.After(s.after), store.Limit{})
 		if err != nil {
-			return false, translate(err)
+			return false, tasklog.Translate(err)
 		}
 		if len(v.Events) > 0 {
 			s.after = v.Events[len(v.Events)-1].Seq
@@ -201,7 +172,7 @@ func (e *Engine) Stream(ctx context.Context, by auth.Principal, sent *Sent, begi
 	if n > 0 || sent.Duplicate {
 		a := e.Answer(by)
 		defer a.Release()
-		first, err := a.snapshot(ctx, sent.scope, sent.Task, sent.seq, true /* done */)
+		first, err := a.snapshot(ctx, sent.scope, sent.Task, sent.landed.Seq, true /* done */)
 		if err != nil {
 			return nil, err
 		}

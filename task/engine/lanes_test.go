@@ -17,6 +17,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/engine/internal/env"
 	"a2a-server/tool"
 )
 
@@ -387,7 +388,7 @@ func (w *world) overtaken() (id a2a.TaskID, goOn func()) {
 	var once sync.Once
 	var armed atomic.Bool
 	w.cfg.CrashPoint = func(point string) {
-		if point == engine.PointWoken && armed.Load() {
+		if point == env.PointWoken && armed.Load() {
 			once.Do(func() {
 				close(taken)
 				<-on
@@ -442,7 +443,7 @@ func TestDecisionOvertakesTheTurnThatLeaves(t *testing.T) {
 			rests, on := make(chan struct{}), make(chan struct{})
 			var first atomic.Bool
 			w.cfg.CrashPoint = func(point string) {
-				if point == engine.PointStep && first.CompareAndSwap(false, true) {
+				if point == env.PointStep && first.CompareAndSwap(false, true) {
 					close(rests)
 					<-on
 				}

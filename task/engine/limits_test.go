@@ -16,6 +16,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/engine/internal/env"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -50,7 +51,7 @@ func TestDeadlineWithinMillisecond(t *testing.T) {
 		Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 2500 * time.Microsecond, OnExpiry: approval.ExpiryCancels}}),
 		Now:    func() time.Time { return start.Add(time.Duration(clock.Load())) },
 		CrashPoint: func(point string) {
-			if point == engine.PointDue {
+			if point == env.PointDue {
 				handled.Add(1)
 			}
 		},
@@ -70,7 +71,7 @@ func TestWakeWithoutTurn(t *testing.T) {
 		var handled atomic.Int64
 		w.cfg.Limits = patient(1, 1)
 		w.cfg.CrashPoint = func(point string) {
-			if point == engine.PointDue {
+			if point == env.PointDue {
 				handled.Add(1)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/engine/internal/tasklog"
 )
 
 // Query selects tasks of a caller, newest status first.
@@ -55,7 +56,7 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 			sq.Since++ // round up to the next whole millisecond
 		}
 	}
-	tokens := a.e.tokens(a.by, "pageToken", "tasks", q.Context, string(q.State), strconv.FormatInt(int64(sq.Since), 10))
+	tokens := newPageTokens(a.e.cfg.PageTokens, a.by, "pageToken", "tasks", q.Context, string(q.State), strconv.FormatInt(int64(sq.Since), 10))
 	if sq.Cursor, err = tokens.open(q.Cursor); err != nil {
 		return nil, err
 	}
@@ -67,12 +68,12 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 		}
 	}
 	scope := ScopeFor(a.by, auth.List)
-	page, err := a.e.store.Tasks(ctx, scope, sq)
+	page, err := a.e.env.Store.Tasks(ctx, scope, sq)
 	if err != nil {
 		return nil, tokens.translate(err)
 	}
 	list := &TaskPage{NextCursor: page.Next, Total: page.Total, PageSize: size}
-	fitting, bytes := a.e.fit(page.Tasks, q.Artifacts)
+	fitting, bytes := fit(page.Tasks, q.Artifacts, uint64(a.e.cfg.Page))
 	if n := len(fitting); n < len(page.Tasks) {
 		last := &page.Tasks[n-1]
 		list.NextCursor = sq.EncodeCursor(scope, store.TaskPosition(last.StatusTime, last.Task))
@@ -86,7 +87,7 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 			list.Tasks = append(list.Tasks, task.DamagedView(t.header))
 			continue
 		}
-		v := a.e.views.get(t.header.Task, t.header.Seq)
+		v := a.e.reader.Views.Get(t.header.Task, t.header.Seq)
 		if v == nil {
 			f, more, err := a.listed(ctx, scope, t, bytes)
 			bytes += more
@@ -94,7 +95,7 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 			case errors.Is(err, store.ErrNotFound):
 				continue // deleted in the meantime
 			case errors.Is(err, store.ErrDataLoss):
-				a.e.log.Error().Err(err).Str("task_id", t.header.Task.String()).Msg("a task of a list cannot be read")
+				a.e.env.Log.Error().Err(err).Str("task_id", t.header.Task.String()).Msg("a task of a list cannot be read")
 				v = task.DamagedView(t.header)
 			case err != nil:
 				return nil, err
@@ -113,8 +114,8 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 func (a *Answer) listed(ctx context.Context, s store.Scope, t listed, bytes uint64) (f *task.Fold, more uint64, err error) {
 	taken := t.header.Size(t.noArtifacts)
 	for {
-		how := reading{view: true, noArtifacts: t.noArtifacts, most: max(taken+more, 1)}
-		f, h, err := a.e.load(ctx, s, t.header.Task, how)
+		how := tasklog.Reading{View: true, NoArtifacts: t.noArtifacts, Most: max(taken+more, 1)}
+		f, h, err := a.e.reader.Load(ctx, s, t.header.Task, how)
 		if err != nil || f != nil {
 			return f, more, err
 		}
@@ -136,10 +137,9 @@ type listed struct {
 	noArtifacts bool
 }
 
-// fit returns the tasks, at least one, that fit into a page, and the size of their logs in
+// fit returns the tasks, at least one, that fit into a page of limit bytes, and the size of their logs in
 // bytes.
-func (e *Engine) fit(tasks []store.Header, artifacts bool) (fitting []listed, bytes uint64) {
-	limit := uint64(e.cfg.Page)
+func fit(tasks []store.Header, artifacts bool, limit uint64) (fitting []listed, bytes uint64) {
 	for i := range tasks {
 		t := listed{&tasks[i], !artifacts}
 		if bytes+t.header.Size(t.noArtifacts) > limit {

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"math"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -11,6 +10,8 @@ import (
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/engine/internal/tasklog"
+	"a2a-server/task/engine/internal/turn"
 )
 
 // Send is a message to the engine.
@@ -33,8 +34,8 @@ type Sent struct {
 	// then.
 	Duplicate bool
 
-	scope store.Scope
-	landed
+	scope  store.Scope
+	landed turn.Landed
 }
 
 // maxID bounds the ids that clients choose, in bytes.
@@ -73,7 +74,7 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 	}); err != nil {
 		return nil, err
 	}
-	if limit := e.cfg.Limits.Content(); len(raw) > limit {
+	if limit := e.env.Limits.Content(); len(raw) > limit {
 		return nil, task.Invalid("message", "has %d bytes; at most %d are allowed", len(raw), limit)
 	}
 	if m.TaskID != "" {
@@ -85,14 +86,14 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 // create creates a task from a message.
 func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) {
 	scope := ScopeFor(s.By, auth.Create)
-	session := &task.Session{At: e.sessions.now()} // of a new context
+	session := &task.Session{At: e.reader.SessionAt()} // of a new context
 	if id := s.Message.ContextID; id != "" {
 		var err error
-		if session, err = e.session(ctx, scope, id); err != nil {
+		if session, err = e.reader.Session(ctx, scope, id); err != nil {
 			return nil, err
 		}
 	}
-	rules := e.rules()
+	rules := e.env.Rules()
 	r := rules.Readonly(ctx, s.By).WithSession(session)
 	direct, listed, err := rules.Accept(r, s.Message)
 	if err != nil || direct != nil {
@@ -104,41 +105,12 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 			return nil, err
 		}
 	}
-	sent, err := e.createTask(ctx, scope, n, true /* advance */)
-	if stuck(err) { // see wakeUp
-		sent, err = e.createTask(ctx, scope, n, false /* advance */)
-	}
-	return sent, err
-}
-
-func (e *Engine) createTask(ctx context.Context, scope store.Scope, n task.New, advance bool) (*Sent, error) {
-	t := e.newTurn(n.ID, scope)
-	d, err := e.rules().Create(t.at(ctx), n)
-	if err != nil {
-		t.cancel(nil)
-		return nil, err
-	}
-	t.take(d.Fold())
-	run, err := e.goOn(t, d, other, advance)
-	if err != nil {
-		t.cancel(nil)
-		return nil, err
-	}
-	b := d.Batch(scope, nil)
-	if !e.cfg.NoIdempotency {
-		b.Dedup = task.MessageHash(n.Context.Owner(), n.JSON)
-	}
-	b.Disk = e.cfg.Limits.DiskBounds()
-	if n.Message.ContextID != "" { // a context id of ours is new, so its context is empty
-		b.Parked = uint32(min(e.cfg.Limits.Parked, math.MaxUint32))
-	}
 	sent := &Sent{Task: n.ID, scope: scope}
-	r, err := e.append(ctx, b, PointCreated, func(r store.Receipt, err error) { e.taken(t, d, run, r, err) })
-	if err != nil {
+	var used store.Disk
+	if sent.landed, used, err = e.turns.Create(ctx, scope, n); err != nil {
 		return e.refused(sent, err)
 	}
-	e.disk.look(e, scope, r.Disk)
-	sent.landed = landed{r.Last, t}
+	e.disk.look(e.env, scope, used)
 	return sent, nil
 }
 
@@ -165,31 +137,23 @@ func (e *Engine) followUp(ctx context.Context, s Send, raw []byte) (*Sent, error
 	}
 	sent := &Sent{Task: id, scope: ScopeFor(s.By, auth.Create)}
 	in := &task.FollowUp{By: s.By, Message: s.Message, JSON: raw}
-	var l landed
+	var l turn.Landed
 	err := task.ErrWebhookChanged
-	for n := 0; n < maxFreshen && errors.Is(err, task.ErrWebhookChanged); n++ {
+	for n := 0; n < turn.MaxFreshen && errors.Is(err, task.ErrWebhookChanged); n++ {
 		if s.Push != nil {
 			if in.Webhook, err = e.webhook(ctx, s.By, ScopeFor(s.By, auth.Push), id, s.Push, false /* created */); err != nil {
-				return nil, translate(err)
+				return nil, tasklog.Translate(err)
 			}
 		}
-		l, err = e.changeAs(ctx, decider{s.By, approval.ViaA2A, s.Renew}, sent.scope, id, func(by auth.Principal) task.Input {
+		l, err = e.turns.ChangeAs(ctx, turn.Decider{By: s.By, Via: approval.ViaA2A, Renew: s.Renew}, sent.scope, id, func(by auth.Principal) task.Input {
 			in.By = by
 			return in
 		})
 	}
 	sent.Duplicate = errors.Is(err, task.ErrDuplicate)
 	if err != nil && !errors.Is(err, task.ErrNoChange) {
-		return nil, translate(err)
+		return nil, tasklog.Translate(err)
 	}
 	sent.From, sent.landed = in.Before, l
 	return sent, nil
-}
-
-// translate turns errors of the store into errors of the engine.
-func translate(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return task.ErrTaskNotFound
-	}
-	return err
 }

@@ -1,0 +1,226 @@
+package call
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"a2a-server/internal/visible"
+	"a2a-server/task"
+	"a2a-server/tool"
+)
+
+// call runs the tool.
+func (r *Run) call(x *toolContext) *task.RunEnded {
+	switch {
+	case r.poller == nil:
+		return r.invoke(x)
+	case r.job == nil:
+		return r.startJob(x)
+	}
+	return r.poll(x)
+}
+
+// invoke runs the tool, by Call or CallStreaming.
+func (r *Run) invoke(x *toolContext) *task.RunEnded {
+	var result any
+	var err error
+	switch s, c := tool.Runs(r.entry.Tool); {
+	case s != nil:
+		return r.stream(x, s)
+	case c != nil:
+		result, err = c.Call(x, r.entry.Args)
+	default:
+		err = fmt.Errorf("tool %s can neither be called nor streamed", r.entry.Name)
+	}
+	o := &task.RunEnded{Err: err}
+	if err == nil {
+		o.Result, o.Parts, o.Err = r.publish.Result(result, r.runs.env.Limits.Result())
+	}
+	return o
+}
+
+// stream runs a streaming tool. Pieces are published as they come. The result is the output
+// not marked as streaming; without one, it is the beginning of the text of the pieces. Output
+// after the end, from a goroutine that the tool left running, is refused.
+func (r *Run) stream(x *toolContext, s tool.StreamingTool) *task.RunEnded {
+	var mu sync.Mutex
+	var final *tool.Result
+	var failed error
+	over := false
+	s.CallStreaming(x, r.entry.Args)(func(piece *tool.Result, err error) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if over {
+			return false
+		}
+		switch {
+		case err != nil:
+			failed = err
+		case piece == nil:
+			failed = errors.New("the tool yielded nothing")
+		case piece.Streaming:
+			failed = r.piece(piece)
+		default:
+			final, failed = piece, r.final(piece)
+		}
+		over = failed != nil
+		return !over
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	over = true
+	o := &task.RunEnded{Err: failed}
+	switch {
+	case failed != nil:
+	case final != nil:
+		o.Replace = final.Replace
+		o.Result, o.Parts, o.Err = r.publish.Result(final.Content, r.runs.env.Limits.Result())
+	default:
+		o.Result, o.Err = r.told.result(r.runs.env.Limits.Result())
+	}
+	return o
+}
+
+// final looks at the last result of a streaming tool: an error if the call fails with it.
+// If it has content, too, and no pieces came before it, the content is published.
+func (r *Run) final(p *tool.Result) error {
+	if p.Artifact != "" {
+		return fmt.Errorf("the tool's last result is for artifact %s: only pieces may name an artifact", visible.Quote(p.Artifact, maxNamed))
+	}
+	if p.Error == "" {
+		return nil
+	}
+	if p.Content != nil && r.count("") == 0 {
+		if err := r.piece(p); err != nil {
+			return err
+		}
+	}
+	return errors.New(p.Error)
+}
+
+// maxNamed bounds a name in an error, in characters.
+const maxNamed = 64
+
+// count returns how many pieces of an artifact were published since it was last replaced.
+func (r *Run) count(artifact string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.pieces[artifact]
+}
+
+// piece publishes a piece of a streaming tool. Its error is a partial failure, which is
+// published with it.
+func (r *Run) piece(p *tool.Result) error {
+	k, err := r.encode(p)
+	if err != nil {
+		return err
+	}
+	chunk, err := r.publish.Chunk(r.runs.env.Now(), r.entry.Call, r.entry.Name, k)
+	if err != nil {
+		return err
+	}
+	if err := r.emit(chunk); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	if r.pieces == nil {
+		r.pieces = map[string]int{}
+	}
+	if k.First && r.pieces[k.Artifact] == 0 && k.Artifact != "" {
+		r.named = append(r.named, k.Artifact)
+	}
+	if k.First {
+		r.pieces[k.Artifact] = 0
+	}
+	r.pieces[k.Artifact]++
+	r.mu.Unlock()
+	if k.Artifact == "" {
+		r.say(k)
+		r.told.add(p, k)
+	}
+	return nil
+}
+
+// encode checks and encodes a piece.
+func (r *Run) encode(p *tool.Result) (task.Piece, error) {
+	k := task.Piece{Artifact: p.Artifact, Metadata: p.Metadata, Error: strings.ToValidUTF8(visible.Shorten(p.Error, maxError), "\ufffd")}
+	n := r.count(k.Artifact)
+	if k.First = p.Replace || n == 0; k.Artifact != "" && n == 0 {
+		if err := task.CheckArtifactName(k.Artifact); err != nil {
+			return k, err
+		}
+		if len(r.named) == task.MaxArtifacts {
+			return k, fmt.Errorf("the call publishes more than %d artifacts in addition to its own: %s exceeds the limit", task.MaxArtifacts, k.Artifact)
+		}
+	}
+	var err error
+	if k.Error != "" && p.Content == nil {
+		k.Content, err = task.ErrorContent(k.Error)
+	} else {
+		k.Content, err = r.publish.Content(p.Content)
+	}
+	return k, err
+}
+
+// say collects the text of a published piece, if the whole text is wanted.
+func (r *Run) say(k task.Piece) {
+	if r.said == nil {
+		return
+	}
+	if k.First {
+		r.said.Reset()
+	}
+	text, only := k.Content.Text()
+	if !only || r.said.Len()+len(text) > r.runs.env.Limits.Content() {
+		r.said = nil
+		return
+	}
+	r.said.WriteString(text)
+}
+
+// told is the beginning of the text of a stream, which a planner gets as the result if
+// there is no other.
+type told struct {
+	text  strings.Builder
+	total int64 // bytes of the whole text
+	any   bool
+	other bool // there is something other than text, so that it gets nothing
+}
+
+// add adds a published piece. An error is a line of its own.
+func (t *told) add(p *tool.Result, k task.Piece) {
+	if k.First {
+		*t = told{}
+	}
+	t.any = true
+	text, only := k.Content.Text()
+	t.other = t.other || !only
+	if k.Error == "" {
+		t.write(text)
+		return
+	}
+	if p.Content != nil {
+		t.write(text)
+		t.write("\n")
+	}
+	t.write("error: ")
+	t.write(k.Error)
+	t.write("\n")
+}
+
+func (t *told) write(text string) {
+	t.total += int64(len(text))
+	if left := task.MaxToldText - t.text.Len(); left > 0 && !t.other {
+		t.text.WriteString(text[:min(left, len(text))])
+	}
+}
+
+// result returns the result of a stream without one: null if it was not text.
+func (t *told) result(limit int) ([]byte, error) {
+	if !t.any || t.other {
+		return []byte("null"), nil
+	}
+	return task.TextResult(t.text.String(), t.total, limit)
+}
