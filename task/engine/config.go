@@ -62,6 +62,9 @@ type Config struct {
 	// methods for them return [ErrNoPush].
 	Push Sealer
 
+	// Observers are told of changes to tasks, in this order, after the log.
+	Observers []Observer
+
 	Log zerolog.Logger
 	Now func() time.Time // Defaults to time.Now.
 	// NewID returns ids of tasks, contexts and messages. They must be unguessable: the codes
@@ -109,7 +112,7 @@ func (cfg Config) withDefaults() (Config, error) {
 func (cfg *Config) rules(report func(task.Problem)) *task.Rules {
 	return &task.Rules{
 		Tools: cfg.Tools, Policy: cfg.Policy, Presenter: cfg.Presenter, Planner: cfg.Planner, Hooks: cfg.Hooks, AfterHooks: cfg.AfterHooks, ErrorHooks: cfg.ErrorHooks, Limits: cfg.Limits,
-		Agent: cfg.Agent, HoldSiblings: cfg.HoldSiblings, NoIdempotency: cfg.NoIdempotency, ProviderWait: cfg.ProviderWait, Delegated: cfg.DelegatedDecisions, EachCall: func() bool { return cfg.Log.Debug().Enabled() }, //nolint:zerologlint // nothing is logged here
+		Agent: cfg.Agent, HoldSiblings: cfg.HoldSiblings, NoIdempotency: cfg.NoIdempotency, ProviderWait: cfg.ProviderWait, Delegated: cfg.DelegatedDecisions, EachCall: func() bool { return len(cfg.Observers) > 0 || cfg.Log.Debug().Enabled() }, //nolint:zerologlint // nothing is logged here
 		NewID: func() string { return cfg.NewID().String() }, Report: report,
 	}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"runtime"
+	"slices"
 	"time"
 
 	"a2a-server/approval"
@@ -31,6 +32,7 @@ type Engine struct {
 	due        *due.Work
 	provider   *provider.Asker            // nil: none
 	answers    *share.Shares[store.Scope] // bytes of memory of answers, from before they read their data until they have been sent
+	observers  observers
 	disk       diskWatch
 	audits     store.Watchers[struct{}]
 }
@@ -43,13 +45,14 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{cfg: cfg, answers: share.New[store.Scope](cfg.Answers, cfg.Answers/2)}
 	e.env = env.New(env.Config{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, Now: cfg.Now, Host: cfg.Host, CrashPoint: cfg.CrashPoint})
+	e.observers = observers{list: slices.Concat([]Observer{logObserver(&e.env.Log)}, cfg.Observers), log: &e.env.Log}
 	e.env.SetRules(cfg.rules(e.env.Report))
 	e.processors = processors.New(e.env, runtime.GOMAXPROCS(0))
 	e.reader = tasklog.New(e.env, e.processors)
 	e.due = due.New(e.env, e.handleDue)
 	e.turns = turn.New(turn.Config{
 		Env: e.env, Reader: e.reader, Presenter: cfg.Presenter, Memory: cfg.Memory, WholeText: cfg.WholeText,
-		Committed: e.committed, Queued: func(store.TaskID) {},
+		Committed: e.committed, Queued: e.observers.queued,
 		Refused: func(who turn.Decider, id store.TaskID, approvalID, why string) {
 			logRefused(&e.env.Log, who, id, approvalID, why)
 		},
@@ -62,7 +65,7 @@ func New(cfg Config) (*Engine, error) {
 
 // committed applies the consequences of a durable draft.
 func (e *Engine) committed(d *task.Draft) {
-	logAudited(&e.env.Log, d.Audited())
+	e.observers.committed(d.Fold().Header.Task, d.Audited())
 	if d.Audits() {
 		e.audited()
 	}

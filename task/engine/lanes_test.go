@@ -486,6 +486,8 @@ func TestDecisionOvertakesTheTurnThatLeaves(t *testing.T) {
 func TestTaskSaysThatItWaits(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = patient(1, 1)
+		queued := make(chan engine.ID, 1)
+		w.cfg.Observers = []engine.Observer{{Queued: func(id engine.ID) { queued <- id }}}
 		w.start()
 		w.takeTheTurn()
 		id := w.begun(alice, w.calls("echo", args{}))
@@ -503,6 +505,9 @@ func TestTaskSaysThatItWaits(t *testing.T) {
 		}
 		if h := w.header(id); h.Pub != 2 {
 			t.Errorf("the task has %d public events, want that it has said it once", h.Pub)
+		}
+		if told := <-queued; told.String() != string(id) {
+			t.Errorf("the observer is told of %v, want %v", told, id)
 		}
 		if l := w.engine.Load(); l.Announced != 1 || l.Waiting != 1 || l.Turns != 5 || l.Long < 4 {
 			t.Errorf("Load() = %+v", l)

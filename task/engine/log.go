@@ -19,14 +19,14 @@ const UnknownOutcome = "call has an unknown outcome"
 // maxName is the maximum length of text from outside in a log line, in characters.
 const maxName = 100
 
-// logAudited logs a line for each audit entry, which must be durable: principal, action and rule. It
-// leaves out arguments, results and the reasons of people and tools: only readers of the task
-// may see them.
-func logAudited(log *zerolog.Logger, entries []task.Audited) {
-	for i := range entries {
-		level, message := lineOf(&entries[i])
-		log.WithLevel(level).EmbedObject(auditLine{&entries[i]}).Msg(message)
+// logObserver logs a line for each audit entry: principal, action and rule. It leaves out
+// arguments, results and the reasons of people and tools: only readers of the task may see them.
+func logObserver(log *zerolog.Logger) Observer {
+	line := func(a *task.Audited) {
+		level, message := lineOf(a)
+		log.WithLevel(level).EmbedObject(auditLine{a}).Msg(message)
 	}
+	return Observer{Asked: line, Decided: line, Started: line, Ended: line, Deleted: line}
 }
 
 // auditLine is an audit entry as a log line. Its digest is the plain digest of the approval,

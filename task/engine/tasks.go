@@ -279,7 +279,7 @@ func (t *Tasks) Delete(ctx context.Context, by auth.Principal, id string) error 
 	case err != nil:
 		return tasklog.Translate(err)
 	}
-	logAudited(&t.e.env.Log, []task.Audited{entry})
+	t.e.observers.audited([]task.Audited{entry})
 	t.e.audited()
 	return nil
 }
