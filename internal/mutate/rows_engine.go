@@ -39,7 +39,7 @@ func engineRows() []row {
 		{"task/engine/internal/turn", "Turns.takeOver", never("still#2"), "task/engine TestRightsAtCommit", "a decision whose sender is refused at the commit is not written"},
 		{"task/engine/internal/turn", "Turns.write", skip("Forget"), "task/engine TestCanceledTaskLeavesTheQueue", "a task that is canceled while it waits leaves the queue"},
 		{"task/engine/internal/turn", "Turns.write", skip("Settle"), "task/engine TestDecisionHastensATaskThatWaits", "what somebody decides about a task that waits lets it wait no longer"},
-		{"task/engine/internal/turn", "Turns.write", skip("Tell"), "task/engine TestTurnHearsOfDecisions", "a turn is told of what is decided beside it"},
+		{"task/engine/internal/turn", "Turns.write", skip("Notify"), "task/engine TestTurnHearsOfDecisions", "a turn is told of what is decided beside it"},
 		{"task/engine", "ScopeFor", never("Validate"), "TestPrincipalThatIsNotUTF8", "a principal that the log would change may do nothing"},
 		{"task/engine", "Subscription.next", use("publicOf()", "publicOf(v.Events[1:])"), "TestStream/memstore", "a stream has no gap"},
 		{"task/engine", "Tasks.DeleteWebhook", before("Change", "scope = store.System()"), "TestWebhookIsDeletedByAnOperator", "an operator deletes webhooks of their tenant"},

@@ -38,21 +38,21 @@ type diskWatch struct {
 // look checks the usage after a new task of a caller.
 func (w *diskWatch) look(e *env.Env, by store.Scope, used store.Disk) {
 	limit := e.Limits.DiskBounds()
-	if near(used.Owner, limit.Owner) && w.may(e, &w.caller) {
+	if nearlyFull(used.Owner, limit.Owner) && w.mayLog(e, &w.caller) {
 		e.Log.Warn().Str("tenant", by.TenantName()).Str("subject", by.Subject()).Uint64("used_bytes", used.Owner).Uint64("limit_bytes", limit.Owner).
 			Msg("the tasks of a caller use most of limits.disk_per_caller: when it is reached, new ones are refused")
 	}
-	if near(used.All, limit.All) && w.may(e, &w.store) {
+	if nearlyFull(used.All, limit.All) && w.mayLog(e, &w.store) {
 		e.Log.Warn().Uint64("used_bytes", used.All).Uint64("limit_bytes", limit.All).
 			Msg("the store uses most of limits.disk: when it is reached, new tasks are refused")
 	}
 }
 
-// near reports whether at least 80 % of a limit is used.
-func near(used, limit uint64) bool { return limit > 0 && used >= limit/5*4 }
+// nearlyFull reports whether at least 80 % of a limit is used.
+func nearlyFull(used, limit uint64) bool { return limit > 0 && used >= limit/5*4 }
 
-// may reports whether something may be logged again, and if so records that it was.
-func (w *diskWatch) may(e *env.Env, last *time.Time) bool {
+// mayLog reports whether something may be logged again, and if so records that it was.
+func (w *diskWatch) mayLog(e *env.Env, last *time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := e.Now()

@@ -46,9 +46,9 @@ func (k *Checkpoint) refuse(err error) {
 
 // Checkpoint implements [tool.Checkpointer].
 func (x *toolContext) Checkpoint(ctx context.Context, state json.RawMessage) error {
-	whole, err := x.run.wrap(state)
+	wrapped, err := x.run.wrap(state)
 	if err == nil {
-		err = x.run.checkpoint(ctx, whole, state)
+		err = x.run.checkpoint(ctx, wrapped, state)
 	}
 	if err != nil {
 		return fmt.Errorf("the checkpoint is not kept: %w", err)

@@ -47,7 +47,7 @@ type HeldCall struct {
 	unwatch func() bool // see Watch; nil: not yet
 }
 
-// end hands over the answer, or why there is none; a hold ends only once. run.mu must be
+// end hands over the answer, or why there is none; only the first counts. run.mu must be
 // held.
 func (h *HeldCall) end(a tool.Answer, err error) {
 	if env.Closed(h.over) {
@@ -74,7 +74,7 @@ func (h *HeldCall) Watch(after time.Duration) {
 		return
 	}
 	h.unwatch = h.run.runs.env.After(after, func() {
-		h.run.seat.Tell()
+		h.run.seat.Notify()
 		h.Watch(Overdue)
 	})
 }

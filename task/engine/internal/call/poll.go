@@ -39,7 +39,7 @@ type job struct {
 	State  json.RawMessage `json:"state"`
 	Since  store.Millis    `json:"since"`
 	Polls  int             `json:"polls,omitempty"`
-	Pieces map[string]int  `json:"pieces,omitempty"` // as run.pieces
+	Pieces map[string]int  `json:"pieces,omitempty"` // as Run.chunks
 	Pace   tool.Polling    `json:"pace,omitzero"`    // the tool's latest answer about its polls
 }
 
@@ -115,8 +115,8 @@ func (r *Run) openJob() error {
 	if own.State = k.Call; k.Job != nil {
 		r.job, own.State = k.Job, k.Job.State
 		r.reports.job = task.JobID(k.Job.State)
-		r.pieces, r.said = maps.Clone(k.Job.Pieces), nil
-		r.named = slices.DeleteFunc(slices.Sorted(maps.Keys(r.pieces)), func(name string) bool { return name == "" })
+		r.chunks, r.text = maps.Clone(k.Job.Pieces), nil
+		r.named = slices.DeleteFunc(slices.Sorted(maps.Keys(r.chunks)), func(name string) bool { return name == "" })
 	}
 	r.entry.Resumed = &own
 	return nil
@@ -167,7 +167,7 @@ func (r *Run) later(j job, wake time.Time) (*tool.Suspension, error) {
 	if wake.After(deadline) {
 		wake = deadline
 	}
-	j.Pieces = r.pieces
+	j.Pieces = r.chunks
 	state, err := pollState{Job: &j}.encode()
 	if err != nil {
 		return nil, err
@@ -251,7 +251,7 @@ func (r *Run) wrap(state json.RawMessage) (json.RawMessage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	j := *r.job
-	j.State, j.Pieces = state, r.pieces
+	j.State, j.Pieces = state, r.chunks
 	return pollState{Job: &j}.encode()
 }
 
@@ -296,7 +296,7 @@ func (r *Run) poll(x *toolContext) *task.RunEnded {
 	switch {
 	case result == nil:
 	case result.Streaming:
-		if err := r.piece(result); err != nil && !errors.Is(context.Cause(x), errToolTimeout) {
+		if err := r.publishChunk(result); err != nil && !errors.Is(context.Cause(x), errToolTimeout) {
 			return &task.RunEnded{Err: err}
 		}
 	default:

@@ -5,13 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 
-	"a2a-server/internal/visible"
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
 	"a2a-server/tool"
@@ -33,10 +30,10 @@ type Run struct {
 	keeping  []*Checkpoint    // of waiting, in their order
 	last     int              // how many it took last
 	bytes    int              // of waiting
-	pieces   map[string]int   // by artifact, how many pieces of it were published since it was last replaced; "": the artifact named after the tool
-	named    []string         // the other artifacts in pieces, in their order
-	said     *strings.Builder // text of the pieces of ""; nil: not wanted, not only text, or too large for an event
-	told     told             // the same for the planner
+	chunks   map[string]int   // by artifact, how many chunks of it were published since it was last replaced; "": the artifact named after the tool
+	named    []string         // the other artifacts in chunks, in their order
+	text     *strings.Builder // text of the chunks of ""; nil: not wanted, not only text, or too large for an event
+	summary  textSummary      // the same for the planner
 	reports  reports          // of its progress
 	output   int64            // bytes that the call has published, in all of its runs
 	tooMuch  error            // why, if it tried to publish more than it may
@@ -232,7 +229,7 @@ func (r *Run) Take() ([]task.Chunk, []*Checkpoint, *task.RunEnded) {
 	r.waiting, r.keeping, r.bytes, r.last = nil, nil, 0, len(chunks)
 	r.makeRoom()
 	if r.outcome != nil {
-		r.outcome.Chunks, r.outcome.Named = r.pieces[""], r.named
+		r.outcome.Chunks, r.outcome.Named = r.chunks[""], r.named
 	}
 	return chunks, keeping, r.outcome
 }
@@ -293,17 +290,17 @@ func (r *Run) Stop(why error) {
 		return
 	}
 	for _, hear := range hears {
-		r.runs.tellTool(func() { (*hear)(why) })
+		r.runs.notifyTool(func() { (*hear)(why) })
 	}
-	r.runs.tellTool(func() {
+	r.runs.notifyTool(func() {
 		if c, ok := tool.As[tool.CancellableTool](r.entry.Tool); ok && c.SupportsCancellation() {
 			c.Cancel(r.entry.Call)
 		}
 	})
 }
 
-// tellTool calls a tool's own code in a goroutine. If it panics, only the goroutine ends.
-func (c *Runs) tellTool(call func()) {
+// notifyTool calls a tool's own code in a goroutine. If it panics, only the goroutine ends.
+func (c *Runs) notifyTool(call func()) {
 	c.env.Spawn(func() {
 		defer func() { _ = recover() }()
 		call()
@@ -317,7 +314,7 @@ func (r *Run) onStop(hear func(cause error)) (remove func()) {
 	h := &hear
 	if r.stopped && !r.ended { // it has been told already
 		why := r.cut
-		r.runs.tellTool(func() { hear(why) })
+		r.runs.notifyTool(func() { hear(why) })
 		return func() {}
 	}
 	r.hears = append(r.hears, h)
@@ -350,82 +347,4 @@ func (r *Run) giveUp() {
 	}
 	r.outcome = o
 	env.Signal(r.seat.Wake)
-}
-
-// execute calls the tool and never panics.
-func (r *Run) execute(x *toolContext) (o *task.RunEnded) {
-	unknown := false // whatever else is wrong with the tool's error
-	defer func() {
-		if p := recover(); p != nil {
-			o = &task.RunEnded{Err: errPanicked, Unknown: unknown} // its value goes to the log only: it may contain secrets
-			r.runs.env.Log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", r.seat.Task.String()).Str("call_id", r.entry.Call).Msg("tool panicked")
-		}
-		if o == nil {
-			return // the tool has ended its goroutine
-		}
-		x.finishActions(o)
-		x.mu.Lock()
-		o.Entry, o.Delta = r.entry, maps.Clone(x.delta)
-		x.mu.Unlock()
-		o.Keeps, o.Stop = r.job != nil || r.started, (r.job != nil || r.started) && !r.done
-		r.mu.Lock()
-		if o.Output = r.output; r.tooMuch == nil {
-			o.Asks = r.asks
-		}
-		r.mu.Unlock()
-		if r.said != nil {
-			o.Whole = r.said.String()
-		}
-	}()
-	o = r.call(x)
-	unknown = o.Err != nil && errors.Is(o.Err, tool.ErrOutcomeUnknown) // the error's methods are the tool's code, too
-	if err := r.exceeded(); err != nil {
-		o = &task.RunEnded{Err: err, Unknown: unknown}
-		return o
-	}
-	if o.Err != nil {
-		o.Unknown = unknown
-		o.NoEffect = !unknown && errors.Is(o.Err, tool.ErrNoEffect)
-		o.Rejected = errors.Is(o.Err, tool.ErrConfirmationRejected)
-		var s *tool.Suspension
-		paused := errors.As(o.Err, &s) && s != nil
-		o.Err = plain(o.Err)
-		if paused {
-			var err error
-			if o.Suspension, err = frozen(s); err != nil {
-				o.Err = err
-			}
-		}
-	}
-	return o
-}
-
-// checked runs the hooks on the outcome. They get no error that only says that the server has
-// told the tool to end: whether it failed is then unknown.
-func (r *Run) checked(x *toolContext, o *task.RunEnded) *task.RunEnded {
-	if o.Err == nil || !errors.Is(context.Cause(x), env.ErrShutdown) {
-		r.runs.env.Rules().After(x.Context, o)
-	}
-	return o
-}
-
-// exceeded returns why the call ends, if it has tried to publish more than it may.
-func (r *Run) exceeded() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.tooMuch
-}
-
-// maxError bounds the text of a tool's error, in characters.
-const maxError = 8 << 10
-
-// plain returns an error with the text of err but without its methods: they are called
-// here, where they may panic. Our own errors are kept.
-func plain(err error) error {
-	for _, ours := range []error{ErrCut, ErrCallCancel, errToolTimeout, task.ErrLogFull, task.ErrOutput, env.ErrShutdown} {
-		if errors.Is(err, ours) {
-			return fmt.Errorf("%w%s", ours, strings.TrimPrefix(err.Error(), ours.Error()))
-		}
-	}
-	return errors.New(visible.Shorten(err.Error(), maxError))
 }

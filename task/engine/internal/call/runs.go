@@ -22,7 +22,7 @@ type Config struct {
 	Reader    *tasklog.Reader
 	Presenter task.Presenter
 	Memory    agent.Memory // the memories that SearchMemory searches; nil: it fails
-	WholeText bool         // a stream of text ends with the whole text in place of its pieces, if it fits into an event
+	WholeText bool         // a stream of text ends with the whole text in place of its chunks, if it fits into an event
 
 	// Late records the result of a run whose turn is over.
 	Late func(id store.TaskID, o *task.RunEnded)
@@ -63,7 +63,7 @@ func (c *Runs) Held(fence uint64) func(approval string) bool { return c.held.by(
 func (c *Runs) New(seat *Seat, f *task.Fold, entry *task.Entry) *Run {
 	r := &Run{runs: c, entry: entry, seat: seat, output: entry.Output, publish: f.Publisher(c.presenter, c.env.Limits.Event)}
 	if c.wholeText {
-		r.said = &strings.Builder{}
+		r.text = &strings.Builder{}
 	}
 	return r
 }
@@ -80,8 +80,8 @@ type Seat struct {
 	Open    atomic.Int64  // size of the log up to which runs may hand over more
 }
 
-// Tell notifies the turn that another writer has changed the log.
-func (s *Seat) Tell() {
+// Notify tells the turn that another writer has changed the log.
+func (s *Seat) Notify() {
 	s.Changed.Store(true)
 	env.Signal(s.Wake)
 }

@@ -11,45 +11,15 @@ import (
 	"a2a-server/tool"
 )
 
-// call runs the tool.
-func (r *Run) call(x *toolContext) *task.RunEnded {
-	switch {
-	case r.poller == nil:
-		return r.invoke(x)
-	case r.job == nil:
-		return r.startJob(x)
-	}
-	return r.poll(x)
-}
-
-// invoke runs the tool, by Call or CallStreaming.
-func (r *Run) invoke(x *toolContext) *task.RunEnded {
-	var result any
-	var err error
-	switch s, c := tool.Runs(r.entry.Tool); {
-	case s != nil:
-		return r.stream(x, s)
-	case c != nil:
-		result, err = c.Call(x, r.entry.Args)
-	default:
-		err = fmt.Errorf("tool %s can neither be called nor streamed", r.entry.Name)
-	}
-	o := &task.RunEnded{Err: err}
-	if err == nil {
-		o.Result, o.Parts, o.Err = r.publish.Result(result, r.runs.env.Limits.Result())
-	}
-	return o
-}
-
-// stream runs a streaming tool. Pieces are published as they come. The result is the output
-// not marked as streaming; without one, it is the beginning of the text of the pieces. Output
+// stream runs a streaming tool. Chunks are published as they come. The result is the output
+// not marked as streaming; without one, it is the beginning of the text of the chunks. Output
 // after the end, from a goroutine that the tool left running, is refused.
 func (r *Run) stream(x *toolContext, s tool.StreamingTool) *task.RunEnded {
 	var mu sync.Mutex
 	var final *tool.Result
 	var failed error
 	over := false
-	s.CallStreaming(x, r.entry.Args)(func(piece *tool.Result, err error) bool {
+	s.CallStreaming(x, r.entry.Args)(func(chunk *tool.Result, err error) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		if over {
@@ -58,12 +28,12 @@ func (r *Run) stream(x *toolContext, s tool.StreamingTool) *task.RunEnded {
 		switch {
 		case err != nil:
 			failed = err
-		case piece == nil:
+		case chunk == nil:
 			failed = errors.New("the tool yielded nothing")
-		case piece.Streaming:
-			failed = r.piece(piece)
+		case chunk.Streaming:
+			failed = r.publishChunk(chunk)
 		default:
-			final, failed = piece, r.final(piece)
+			final, failed = chunk, r.final(chunk)
 		}
 		over = failed != nil
 		return !over
@@ -78,13 +48,13 @@ func (r *Run) stream(x *toolContext, s tool.StreamingTool) *task.RunEnded {
 		o.Replace = final.Replace
 		o.Result, o.Parts, o.Err = r.publish.Result(final.Content, r.runs.env.Limits.Result())
 	default:
-		o.Result, o.Err = r.told.result(r.runs.env.Limits.Result())
+		o.Result, o.Err = r.summary.result(r.runs.env.Limits.Result())
 	}
 	return o
 }
 
 // final looks at the last result of a streaming tool: an error if the call fails with it.
-// If it has content, too, and no pieces came before it, the content is published.
+// If it has content, too, and no chunks came before it, the content is published.
 func (r *Run) final(p *tool.Result) error {
 	if p.Artifact != "" {
 		return fmt.Errorf("the tool's last result is for artifact %s: only pieces may name an artifact", visible.Quote(p.Artifact, maxNamed))
@@ -93,7 +63,7 @@ func (r *Run) final(p *tool.Result) error {
 		return nil
 	}
 	if p.Content != nil && r.count("") == 0 {
-		if err := r.piece(p); err != nil {
+		if err := r.publishChunk(p); err != nil {
 			return err
 		}
 	}
@@ -103,16 +73,16 @@ func (r *Run) final(p *tool.Result) error {
 // maxNamed bounds a name in an error, in characters.
 const maxNamed = 64
 
-// count returns how many pieces of an artifact were published since it was last replaced.
+// count returns how many chunks of an artifact were published since it was last replaced.
 func (r *Run) count(artifact string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.pieces[artifact]
+	return r.chunks[artifact]
 }
 
-// piece publishes a piece of a streaming tool. Its error is a partial failure, which is
+// publishChunk publishes a chunk of a streaming tool. Its error is a partial failure, which is
 // published with it.
-func (r *Run) piece(p *tool.Result) error {
+func (r *Run) publishChunk(p *tool.Result) error {
 	k, err := r.encode(p)
 	if err != nil {
 		return err
@@ -125,25 +95,25 @@ func (r *Run) piece(p *tool.Result) error {
 		return err
 	}
 	r.mu.Lock()
-	if r.pieces == nil {
-		r.pieces = map[string]int{}
+	if r.chunks == nil {
+		r.chunks = map[string]int{}
 	}
-	if k.First && r.pieces[k.Artifact] == 0 && k.Artifact != "" {
+	if k.First && r.chunks[k.Artifact] == 0 && k.Artifact != "" {
 		r.named = append(r.named, k.Artifact)
 	}
 	if k.First {
-		r.pieces[k.Artifact] = 0
+		r.chunks[k.Artifact] = 0
 	}
-	r.pieces[k.Artifact]++
+	r.chunks[k.Artifact]++
 	r.mu.Unlock()
 	if k.Artifact == "" {
-		r.say(k)
-		r.told.add(p, k)
+		r.collectText(k)
+		r.summary.add(p, k)
 	}
 	return nil
 }
 
-// encode checks and encodes a piece.
+// encode checks and encodes a chunk.
 func (r *Run) encode(p *tool.Result) (task.Piece, error) {
 	k := task.Piece{Artifact: p.Artifact, Metadata: p.Metadata, Error: strings.ToValidUTF8(visible.Shorten(p.Error, maxError), "\ufffd")}
 	n := r.count(k.Artifact)
@@ -164,35 +134,35 @@ func (r *Run) encode(p *tool.Result) (task.Piece, error) {
 	return k, err
 }
 
-// say collects the text of a published piece, if the whole text is wanted.
-func (r *Run) say(k task.Piece) {
-	if r.said == nil {
+// collectText collects the text of a published chunk, if the whole text is wanted.
+func (r *Run) collectText(k task.Piece) {
+	if r.text == nil {
 		return
 	}
 	if k.First {
-		r.said.Reset()
+		r.text.Reset()
 	}
 	text, only := k.Content.Text()
-	if !only || r.said.Len()+len(text) > r.runs.env.Limits.Content() {
-		r.said = nil
+	if !only || r.text.Len()+len(text) > r.runs.env.Limits.Content() {
+		r.text = nil
 		return
 	}
-	r.said.WriteString(text)
+	r.text.WriteString(text)
 }
 
-// told is the beginning of the text of a stream, which a planner gets as the result if
+// textSummary is the beginning of the text of a stream, which a planner gets as the result if
 // there is no other.
-type told struct {
+type textSummary struct {
 	text  strings.Builder
 	total int64 // bytes of the whole text
 	any   bool
 	other bool // there is something other than text, so that it gets nothing
 }
 
-// add adds a published piece. An error is a line of its own.
-func (t *told) add(p *tool.Result, k task.Piece) {
+// add adds a published chunk. An error is a line of its own.
+func (t *textSummary) add(p *tool.Result, k task.Piece) {
 	if k.First {
-		*t = told{}
+		*t = textSummary{}
 	}
 	t.any = true
 	text, only := k.Content.Text()
@@ -210,7 +180,7 @@ func (t *told) add(p *tool.Result, k task.Piece) {
 	t.write("\n")
 }
 
-func (t *told) write(text string) {
+func (t *textSummary) write(text string) {
 	t.total += int64(len(text))
 	if left := task.MaxToldText - t.text.Len(); left > 0 && !t.other {
 		t.text.WriteString(text[:min(left, len(text))])
@@ -218,7 +188,7 @@ func (t *told) write(text string) {
 }
 
 // result returns the result of a stream without one: null if it was not text.
-func (t *told) result(limit int) ([]byte, error) {
+func (t *textSummary) result(limit int) ([]byte, error) {
 	if !t.any || t.other {
 		return []byte("null"), nil
 	}

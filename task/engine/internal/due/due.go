@@ -44,64 +44,64 @@ type failedRow struct {
 }
 
 // skips reports whether a row is in progress, or waits for its retry.
-func (w *rows) skips(row *store.Due, now time.Time) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.busy[row.Position] || now.Before(w.failed[row.Position].again)
+func (r *rows) skips(row *store.Due, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.busy[row.Position] || now.Before(r.failed[row.Position].again)
 }
 
 // begin takes a worker for a row, and reports whether one was free.
-func (w *rows) begin(row *store.Due) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.busy) == workers {
+func (r *rows) begin(row *store.Due) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.busy) == workers {
 		return false
 	}
-	w.busy[row.Position] = true
+	r.busy[row.Position] = true
 	return true
 }
 
 // end releases a worker. Any goroutine may call it.
-func (w *rows) end(row *store.Due, now time.Time, err error) {
-	w.mu.Lock()
-	delete(w.busy, row.Position)
+func (r *rows) end(row *store.Due, now time.Time, err error) {
+	r.mu.Lock()
+	delete(r.busy, row.Position)
 	switch {
 	case err == nil:
-		delete(w.failed, row.Position)
+		delete(r.failed, row.Position)
 	case errors.Is(err, store.ErrReadOnly):
-		w.over = err
+		r.over = err
 	default:
-		f := w.failed[row.Position]
+		f := r.failed[row.Position]
 		f.again = now.Add(min(firstRetry<<min(f.times, 16), maxRetry))
 		if errors.Is(err, task.ErrNotYet) {
 			f.again = now.Add(firstRetry)
 		} else {
 			f.times++
 		}
-		w.failed[row.Position] = f
+		r.failed[row.Position] = f
 	}
-	w.mu.Unlock()
-	env.Signal(w.ended)
+	r.mu.Unlock()
+	env.Signal(r.ended)
 }
 
 // read records that all rows due at a time have been read: failed rows whose retry was
 // due by then have been begun again, or are gone.
-func (w *rows) read(at time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	maps.DeleteFunc(w.failed, func(row store.DuePosition, f failedRow) bool { return !f.again.After(at) && !w.busy[row] })
+func (r *rows) read(at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.failed, func(row store.DuePosition, f failedRow) bool { return !f.again.After(at) && !r.busy[row] })
 }
 
 // sleep returns how long there is nothing to begin, as far as is known.
-func (w *rows) sleep(now time.Time) time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (r *rows) sleep(now time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	first := now.Add(maxSleep)
-	if !w.next.IsZero() && w.next.Before(first) {
-		first = w.next
+	if !r.next.IsZero() && r.next.Before(first) {
+		first = r.next
 	}
-	for row, f := range w.failed {
-		if f.again.Before(first) && !w.busy[row] {
+	for row, f := range r.failed {
+		if f.again.Before(first) && !r.busy[row] {
 			first = f.again
 		}
 	}
@@ -109,10 +109,10 @@ func (w *rows) sleep(now time.Time) time.Duration {
 }
 
 // isOver returns why due work has stopped for good, nil if it has not.
-func (w *rows) isOver() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.over
+func (r *rows) isOver() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.over
 }
 
 // Work does due work. It is safe for concurrent use.
@@ -129,40 +129,40 @@ func New(e *env.Env, handle func(store.Due) error) *Work {
 }
 
 // Wake says that there may be other rows.
-func (e *Work) Wake() { env.Signal(e.wake) }
+func (w *Work) Wake() { env.Signal(w.wake) }
 
 // Run does due work until ctx or the engine ends, with a single timer.
-func (e *Work) Run(ctx context.Context) error {
-	w := &rows{ended: make(chan struct{}, 1), busy: map[store.DuePosition]bool{}, failed: map[store.DuePosition]failedRow{}}
+func (w *Work) Run(ctx context.Context) error {
+	r := &rows{ended: make(chan struct{}, 1), busy: map[store.DuePosition]bool{}, failed: map[store.DuePosition]failedRow{}}
 	alarm := make(chan struct{}, 1)
-	for read := true; ctx.Err() == nil && e.env.Ctx.Err() == nil; {
+	for read := true; ctx.Err() == nil && w.env.Ctx.Err() == nil; {
 		if read {
-			switch err := e.doDue(ctx, w); {
-			case ctx.Err() != nil || e.env.Ctx.Err() != nil:
+			switch err := w.doDue(ctx, r); {
+			case ctx.Err() != nil || w.env.Ctx.Err() != nil:
 				continue // to the end: we are stopping
-			case w.isOver() != nil: // told below
+			case r.isOver() != nil: // told below
 			case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrDataLoss):
-				e.env.Log.Error().Err(err).Msg("deadlines and timers cannot be read; retrying")
-				w.next = e.env.Now().Add(firstRetry)
+				w.env.Log.Error().Err(err).Msg("deadlines and timers cannot be read; retrying")
+				r.next = w.env.Now().Add(firstRetry)
 				if errors.Is(err, store.ErrDataLoss) {
-					w.next = e.env.Now().Add(maxSleep)
+					r.next = w.env.Now().Add(maxSleep)
 				}
 			case err != nil:
 				return fmt.Errorf("read due work: %w", err)
 			}
 		}
-		if err := w.isOver(); err != nil {
-			e.env.Log.Error().Err(err).Msg("deadlines and timers stop until a backup of the store is restored")
-			e.env.Wait(ctx.Done(), e.env.Ctx.Done())
+		if err := r.isOver(); err != nil {
+			w.env.Log.Error().Err(err).Msg("deadlines and timers stop until a backup of the store is restored")
+			w.env.Wait(ctx.Done(), w.env.Ctx.Done())
 			return nil
 		}
-		now := e.env.Now()
-		stop := e.env.After(max(w.sleep(now), time.Millisecond), func() { env.Signal(alarm) })
-		if later := e.env.Now(); later.Sub(now) > clockJump || w.sleep(later) <= 0 {
+		now := w.env.Now()
+		stop := w.env.After(max(r.sleep(now), time.Millisecond), func() { env.Signal(alarm) })
+		if later := w.env.Now(); later.Sub(now) > clockJump || r.sleep(later) <= 0 {
 			env.Signal(alarm) // the clock is past it, or was moved while it was set
 		}
 		// The end of a row can only change the next alarm.
-		read = e.env.Wait(alarm, w.ended, e.wake, ctx.Done(), e.env.Ctx.Done()) != 1
+		read = w.env.Wait(alarm, r.ended, w.wake, ctx.Done(), w.env.Ctx.Done()) != 1
 		stop()
 	}
 	return nil
@@ -170,44 +170,44 @@ func (e *Work) Run(ctx context.Context) error {
 
 // doDue begins the rows that are due, and waits for a worker for each. Rows in progress or
 // waiting for a retry are skipped, so that they do not block the rest.
-func (e *Work) doDue(ctx context.Context, w *rows) error {
-	begun, at := e.env.Now(), store.DuePosition("")
+func (w *Work) doDue(ctx context.Context, r *rows) error {
+	begun, at := w.env.Now(), store.DuePosition("")
 	for {
-		now := e.env.Now()
-		page, next, err := e.env.Store.Due(ctx, store.MillisOf(now), at, batch)
+		now := w.env.Now()
+		page, next, err := w.env.Store.Due(ctx, store.MillisOf(now), at, batch)
 		if err != nil {
 			return err
 		}
 		for i := range page {
 			row := &page[i]
-			if at = row.Position; w.skips(row, now) {
+			if at = row.Position; r.skips(row, now) {
 				continue
 			}
-			for !w.begin(row) {
-				e.env.Wait(w.ended, ctx.Done(), e.env.Ctx.Done())
-				if err := cmp.Or(w.isOver(), ctx.Err(), e.env.Ctx.Err()); err != nil {
+			for !r.begin(row) {
+				w.env.Wait(r.ended, ctx.Done(), w.env.Ctx.Done())
+				if err := cmp.Or(r.isOver(), ctx.Err(), w.env.Ctx.Err()); err != nil {
 					return err
 				}
 			}
-			e.env.Begin(func() { e.do(w, row) })
+			w.env.Begin(func() { w.do(r, row) })
 		}
 		if next != 0 && next <= store.MillisOf(now) {
 			continue
 		}
-		if w.next = (time.Time{}); next != 0 {
-			w.next = next.Time()
+		if r.next = (time.Time{}); next != 0 {
+			r.next = next.Time()
 		}
-		w.read(begun)
+		r.read(begun)
 		return nil
 	}
 }
 
 // do does the work of a row, and ends it.
-func (e *Work) do(w *rows, row *store.Due) {
+func (w *Work) do(r *rows, row *store.Due) {
 	err := errors.New("the goroutine of the due work was ended")
-	defer func() { w.end(row, e.env.Now(), err) }()
-	err = e.handle(*row)
-	if err != nil && !errors.Is(err, task.ErrNotYet) && !errors.Is(err, store.ErrReadOnly) && e.env.Ctx.Err() == nil {
-		e.env.Log.Warn().Err(err).Str("kind", row.Kind).Str("task_id", row.Task.String()).Msg("due work failed; retrying")
+	defer func() { r.end(row, w.env.Now(), err) }()
+	err = w.handle(*row)
+	if err != nil && !errors.Is(err, task.ErrNotYet) && !errors.Is(err, store.ErrReadOnly) && w.env.Ctx.Err() == nil {
+		w.env.Log.Warn().Err(err).Str("kind", row.Kind).Str("task_id", row.Task.String()).Msg("due work failed; retrying")
 	}
 }

@@ -24,8 +24,8 @@ func ReadApproval(row *store.Row) (a approval.Approval, err error) {
 }
 
 // Approval returns an approval of a task, or an *[approval.Error] with ReasonUnknown.
-func (l *Reader) Approval(ctx context.Context, scope store.Scope, of store.TaskID, id string) (*approval.Approval, error) {
-	rows, err := l.env.Store.Rows(ctx, scope, store.RowQuery{Kind: task.RowApproval, Task: of, Key: []byte(id)})
+func (r *Reader) Approval(ctx context.Context, scope store.Scope, of store.TaskID, id string) (*approval.Approval, error) {
+	rows, err := r.env.Store.Rows(ctx, scope, store.RowQuery{Kind: task.RowApproval, Task: of, Key: []byte(id)})
 	if err != nil {
 		return nil, err
 	}
@@ -38,21 +38,21 @@ func (l *Reader) Approval(ctx context.Context, scope store.Scope, of store.TaskI
 
 // Pending returns the pending approvals of all tasks, and their tasks, until the engine ends. An
 // approval that cannot be read is left out; the log says so, and otherwise, the consequence.
-func (l *Reader) Pending(otherwise string) iter.Seq2[store.TaskID, *approval.Approval] {
+func (r *Reader) Pending(otherwise string) iter.Seq2[store.TaskID, *approval.Approval] {
 	return func(yield func(store.TaskID, *approval.Approval) bool) {
 		q := store.RowQuery{Kind: task.RowApproval, Index: task.IndexPending}
 		for {
-			page, err := l.env.Store.Rows(l.env.Ctx, store.System(), q)
+			page, err := r.env.Store.Rows(r.env.Ctx, store.System(), q)
 			if err != nil {
-				if l.env.Ctx.Err() == nil {
-					l.env.Log.Error().Err(err).Msg("pending approvals cannot be read; " + otherwise)
+				if r.env.Ctx.Err() == nil {
+					r.env.Log.Error().Err(err).Msg("pending approvals cannot be read; " + otherwise)
 				}
 				return
 			}
 			for _, row := range page.Rows {
 				a, err := ReadApproval(&row)
 				if err != nil {
-					l.env.Log.Error().Err(err).Str("task_id", row.Task.String()).Msg("an approval cannot be read; " + otherwise)
+					r.env.Log.Error().Err(err).Str("task_id", row.Task.String()).Msg("an approval cannot be read; " + otherwise)
 				} else if !yield(row.Task, &a) {
 					return
 				}

@@ -47,53 +47,53 @@ func New(e *env.Env, p *processors.Processors) *Reader {
 }
 
 // Stop ends the Reader's watch on the states of contexts.
-func (l *Reader) Stop() { l.sessions.stop() }
+func (r *Reader) Stop() { r.sessions.stop() }
 
-// Load reads a task and folds it. The fold is nil if the log has more than r.Most bytes. If
+// Load reads a task and folds it. The fold is nil if the log has more than how.Most bytes. If
 // the header changes between two pages, the newest header is used; a view is that of the first
 // page, so that it is not larger than expected. If a view ends before that, Seq and Pub of the
 // header say where.
-func (l *Reader) Load(ctx context.Context, s store.Scope, id store.TaskID, r Reading) (*task.Fold, store.Header, error) {
-	limit := store.Limit{Bytes: loadPage, NoBulk: r.NoArtifacts, Most: r.Most}
-	p, err := l.env.Store.Read(ctx, s, id, store.AtSnapshot(), limit)
+func (r *Reader) Load(ctx context.Context, s store.Scope, id store.TaskID, how Reading) (*task.Fold, store.Header, error) {
+	limit := store.Limit{Bytes: loadPage, NoBulk: how.NoArtifacts, Most: how.Most}
+	p, err := r.env.Store.Read(ctx, s, id, store.AtSnapshot(), limit)
 	if err != nil || limit.Refuses(&p.Header) {
 		return nil, p.Header, err
 	}
 	limit.Most = 0
 	f := task.NewFold(id, p.Header.Context)
 	if p.Snapshot != nil {
-		folded, err := task.DecodeFold(p.Snapshot, p.Bulk, r.View)
+		folded, err := task.DecodeFold(p.Snapshot, p.Bulk, how.View)
 		if err == nil {
 			f = folded
 		} else { // a snapshot is only a cache: the log has everything
-			l.env.Log.Warn().Err(err).Str("task_id", id.String()).Msg("snapshot cannot be read; the task is folded from its first event")
-			if p, err = l.env.Store.Read(ctx, s, id, store.After(0), limit); err != nil {
+			r.env.Log.Warn().Err(err).Str("task_id", id.String()).Msg("snapshot cannot be read; the task is folded from its first event")
+			if p, err = r.env.Store.Read(ctx, s, id, store.After(0), limit); err != nil {
 				return nil, store.Header{}, err
 			}
 		}
 	}
-	f.Omit(r.NoArtifacts, r.NoHistory)
+	f.Omit(how.NoArtifacts, how.NoHistory)
 	first, end := p.Header, p.Header.Seq
-	if r.Last >= max(first.Snapshot, 1) {
-		first.Seq = min(r.Last, end)
+	if how.Last >= max(first.Snapshot, 1) {
+		first.Seq = min(how.Last, end)
 		first.Pub -= end - first.Seq // the private ones among these are added again below
 	}
 	for {
-		if err := apply(f, p.Events, r.View, first.Seq); err != nil {
+		if err := apply(f, p.Events, how.View, first.Seq); err != nil {
 			return nil, store.Header{}, fmt.Errorf("%w: task %s, %w", store.ErrDataLoss, id, err)
 		}
 		first.Pub += private(p.Events, first.Seq, end)
 		f.Header = p.Header
-		if r.View {
+		if how.View {
 			f.Header = first
 		}
-		if r.Keep > 0 {
-			f.Lighten(r.Keep)
+		if how.Keep > 0 {
+			f.Lighten(how.Keep)
 		}
-		if next, _ := p.Next.Seq(); !p.More || r.View && next >= end {
+		if next, _ := p.Next.Seq(); !p.More || how.View && next >= end {
 			return f, f.Header, nil
 		}
-		if p, err = l.env.Store.Read(ctx, s, id, p.Next, limit); err != nil {
+		if p, err = r.env.Store.Read(ctx, s, id, p.Next, limit); err != nil {
 			return nil, store.Header{}, err
 		}
 	}
@@ -132,13 +132,13 @@ func apply(f *task.Fold, events []store.Event, view bool, last uint64) error {
 // and with the state of its context. For a caller, a large task is folded on a processor for
 // long computations: that takes memory and time, and of many concurrent changes of one task,
 // most would fold an old log.
-func (l *Reader) LoadTurn(ctx context.Context, s store.Scope, id store.TaskID) (*task.Fold, error) {
-	f, _, err := l.Load(ctx, s, id, Reading{Most: MaxTurnView, Keep: MaxTurnView})
+func (r *Reader) LoadTurn(ctx context.Context, s store.Scope, id store.TaskID) (*task.Fold, error) {
+	f, _, err := r.Load(ctx, s, id, Reading{Most: MaxTurnView, Keep: MaxTurnView})
 	if err == nil && f == nil {
-		f, err = l.loadLarge(ctx, s, id)
+		f, err = r.loadLarge(ctx, s, id)
 	}
 	if err == nil {
-		err = l.Join(ctx, f.Header.Owner, f)
+		err = r.Join(ctx, f.Header.Owner, f)
 	}
 	if err != nil {
 		return nil, err
@@ -146,14 +146,14 @@ func (l *Reader) LoadTurn(ctx context.Context, s store.Scope, id store.TaskID) (
 	return f, nil
 }
 
-func (l *Reader) loadLarge(ctx context.Context, s store.Scope, id store.TaskID) (*task.Fold, error) {
+func (r *Reader) loadLarge(ctx context.Context, s store.Scope, id store.TaskID) (*task.Fold, error) {
 	if s != store.System() { // which has no caller to wait for
-		end, err := l.processors.Take(ctx, s)
+		end, err := r.processors.Take(ctx, s)
 		if err != nil {
 			return nil, err
 		}
 		defer end()
 	}
-	f, _, err := l.Load(ctx, s, id, Reading{NoArtifacts: true, Keep: MaxTurnView})
+	f, _, err := r.Load(ctx, s, id, Reading{NoArtifacts: true, Keep: MaxTurnView})
 	return f, err
 }

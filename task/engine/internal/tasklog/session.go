@@ -37,15 +37,15 @@ func (s *sessions) now() uint64 {
 
 // SessionAt returns a number that changes after each commit that changes the state of a
 // context: see [task.Session].
-func (l *Reader) SessionAt() uint64 { return l.sessions.now() }
+func (r *Reader) SessionAt() uint64 { return r.sessions.now() }
 
 // Session reads the state of a context. A new context, which has none, need not be read.
-func (l *Reader) Session(ctx context.Context, owner store.Scope, contextID string) (*task.Session, error) {
-	at := l.sessions.now() // before it is read
+func (r *Reader) Session(ctx context.Context, owner store.Scope, contextID string) (*task.Session, error) {
+	at := r.sessions.now() // before it is read
 	q := store.RowQuery{Kind: task.RowState, Context: contextID, Limit: 1000}
 	var rows []store.Row
 	for {
-		page, err := l.env.Store.Rows(ctx, owner, q)
+		page, err := r.env.Store.Rows(ctx, owner, q)
 		if err != nil {
 			return nil, fmt.Errorf("read the state of the context: %w", err)
 		}
@@ -57,11 +57,11 @@ func (l *Reader) Session(ctx context.Context, owner store.Scope, contextID strin
 }
 
 // Join gives a fold of owner's the state of its context.
-func (l *Reader) Join(ctx context.Context, owner store.Scope, f *task.Fold) error {
+func (r *Reader) Join(ctx context.Context, owner store.Scope, f *task.Fold) error {
 	if f.Header.Context == "" {
 		return nil
 	}
-	s, err := l.Session(ctx, owner, f.Header.Context)
+	s, err := r.Session(ctx, owner, f.Header.Context)
 	if err == nil {
 		f.Join(s)
 	}

@@ -30,7 +30,7 @@ func (l Landed) Await(ctx context.Context) (*task.View, uint64, error) {
 	if t == nil {
 		return nil, 0, nil
 	}
-	if t.e.env.Wait(t.pauses, t.ctx.Done(), ctx.Done()) == 2 {
+	if t.turns.env.Wait(t.pauses, t.ctx.Done(), ctx.Done()) == 2 {
 		return nil, 0, fmt.Errorf("wait for task %s: %w", t.Task, context.Cause(ctx))
 	}
 	if !t.left.Load() {
@@ -55,17 +55,17 @@ func Rests(h *store.Header) bool {
 // deadlines go through it. A parked task is taken over and continues; a live task keeps
 // running and is notified. Change returns the place of the input once it is durable, or
 // [task.ErrNoChange] if there was nothing to write.
-func (e *Turns) Change(ctx context.Context, s store.Scope, id store.TaskID, in task.Input) (Landed, error) {
+func (ts *Turns) Change(ctx context.Context, s store.Scope, id store.TaskID, in task.Input) (Landed, error) {
 	for {
-		f, err := e.reader.LoadTurn(ctx, s, id)
+		f, err := ts.reader.LoadTurn(ctx, s, id)
 		if err != nil {
 			return Landed{}, err
 		}
 		var l Landed
 		if f.Header.Phase == store.Parked {
-			l, err = e.wakeUp(ctx, s, f, in)
+			l, err = ts.wakeUp(ctx, s, f, in)
 		} else {
-			l, err = e.write(ctx, s, f, in)
+			l, err = ts.write(ctx, s, f, in)
 		}
 		if !errors.Is(err, store.ErrConflict) {
 			return l, err
@@ -77,8 +77,8 @@ func (e *Turns) Change(ctx context.Context, s store.Scope, id store.TaskID, in t
 }
 
 // Changed is Change without [task.ErrNoChange], for senders that do not need it.
-func (e *Turns) Changed(ctx context.Context, s store.Scope, id store.TaskID, in task.Input) error {
-	_, err := e.Change(ctx, s, id, in)
+func (ts *Turns) Changed(ctx context.Context, s store.Scope, id store.TaskID, in task.Input) error {
+	_, err := ts.Change(ctx, s, id, in)
 	if errors.Is(err, task.ErrNoChange) {
 		return nil
 	}
@@ -86,8 +86,8 @@ func (e *Turns) Changed(ctx context.Context, s store.Scope, id store.TaskID, in 
 }
 
 // write writes an input to a task that is live or final.
-func (e *Turns) write(ctx context.Context, s store.Scope, f *task.Fold, in task.Input) (Landed, error) {
-	d, err := e.env.Rules().On(task.At{Ctx: ctx, Now: e.env.Now(), Holds: e.Calls.Held(f.Header.Fence)}, f, in)
+func (ts *Turns) write(ctx context.Context, s store.Scope, f *task.Fold, in task.Input) (Landed, error) {
+	d, err := ts.env.Rules().On(task.At{Ctx: ctx, Now: ts.env.Now(), Holds: ts.Calls.Held(f.Header.Fence)}, f, in)
 	if err != nil {
 		return Landed{}, err
 	}
@@ -101,57 +101,57 @@ func (e *Turns) write(ctx context.Context, s store.Scope, f *task.Fold, in task.
 		return Landed{}, err
 	}
 	var t *Turn
-	r, err := e.env.Append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {
+	r, err := ts.env.Append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {
 		if err != nil {
 			return
 		}
-		e.env.At(env.PointTold)
+		ts.env.At(env.PointTold)
 		d.Committed(r)
-		e.committed(d)
+		ts.committed(d)
 		if d.Quiet() {
 			return
 		}
 		id, final := f.Header.Task, d.Phase() == store.Final
-		t = e.running(id)
+		t = ts.running(id)
 		switch { // a turn that is about to leave may be followed by another that waits
 		case final:
-			e.Scheduler.Forget(id)
+			ts.Scheduler.Forget(id)
 		case d.Settles():
-			e.Scheduler.Settle(id)
+			ts.Scheduler.Settle(id)
 		}
 		switch {
 		case t == nil:
 		case final:
 			t.cancel(errCanceled)
 		default:
-			t.Tell()
+			t.Notify()
 		}
 	})
 	return Landed{r.Last, t}, err
 }
 
 // wakeUp writes an input to a parked task and continues the task from there.
-func (e *Turns) wakeUp(ctx context.Context, s store.Scope, f *task.Fold, in task.Input) (Landed, error) {
-	l, err := e.takeOver(ctx, s, f, in, true /* advance */)
+func (ts *Turns) wakeUp(ctx context.Context, s store.Scope, f *task.Fold, in task.Input) (Landed, error) {
+	l, err := ts.takeOver(ctx, s, f, in, true /* advance */)
 	if !stuck(err) {
 		return l, err
 	}
 	// If the task cannot continue with the input, the task fails, not the sender of the
 	// input: the input is written unchanged, and the turn that follows meets the same
 	// problem.
-	if f, err = e.reader.LoadTurn(ctx, s, f.Header.Task); err != nil {
+	if f, err = ts.reader.LoadTurn(ctx, s, f.Header.Task); err != nil {
 		return Landed{}, err
 	}
 	if f.Header.Phase != store.Parked {
 		return Landed{}, store.ErrConflict
 	}
-	return e.takeOver(ctx, s, f, in, false /* advance */)
+	return ts.takeOver(ctx, s, f, in, false /* advance */)
 }
 
-func (e *Turns) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in task.Input, advance bool) (Landed, error) {
-	t := e.new(f.Header.Task, f.Header.Owner)
+func (ts *Turns) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in task.Input, advance bool) (Landed, error) {
+	t := ts.new(f.Header.Task, f.Header.Owner)
 	t.take(f)
-	d, err := e.env.Rules().On(t.at(ctx), f, in)
+	d, err := ts.env.Rules().On(t.at(ctx), f, in)
 	if err == nil && d.Empty() {
 		err = task.ErrNoChange
 	}
@@ -164,10 +164,10 @@ func (e *Turns) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in ta
 			t.cancel(nil)
 			return Landed{}, err
 		}
-		r, err := e.env.Append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {
+		r, err := ts.env.Append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {
 			if err == nil {
 				d.Committed(r)
-				e.committed(d)
+				ts.committed(d)
 			}
 			t.cancel(nil)
 		})
@@ -177,34 +177,34 @@ func (e *Turns) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in ta
 	if d.Settles() {
 		why = scheduler.Settled
 	}
-	run, err := e.goOn(t, d, why, advance)
+	run, err := ts.goOn(t, d, why, advance)
 	if err != nil {
 		t.cancel(nil)
 		return Landed{}, err
 	}
 	if err := still(ctx, in, d); err != nil {
-		e.Scheduler.Release(&t.place, run)
+		ts.Scheduler.Release(&t.place, run)
 		return Landed{}, err
 	}
 	d.TakeOver()
-	r, err := e.env.Append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {
+	r, err := ts.env.Append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {
 		if err == nil {
-			e.env.At(env.PointWoken)
+			ts.env.At(env.PointWoken)
 		}
-		e.taken(t, d, run, r, err)
+		ts.taken(t, d, run, r, err)
 	})
 	return Landed{r.Last, t}, err
 }
 
 // taken runs a task that a draft has created or taken over, if the draft committed.
-func (e *Turns) taken(t *Turn, d *task.Draft, run bool, r store.Receipt, err error) {
+func (ts *Turns) taken(t *Turn, d *task.Draft, run bool, r store.Receipt, err error) {
 	if err != nil {
-		e.Scheduler.Release(&t.place, run)
+		ts.Scheduler.Release(&t.place, run)
 		return
 	}
 	d.Committed(r)
 	t.measure()
-	e.started(t, d, run)
+	ts.started(t, d, run)
 }
 
 // stuckError means that an input could be applied, but the task cannot continue from there.
@@ -221,18 +221,18 @@ func stuck(err error) bool {
 
 // goOn advances a draft of a parked task, if there is room to run it. run reports whether t
 // holds a turn. A task that ends needs no turn.
-func (e *Turns) goOn(t *Turn, d *task.Draft, why scheduler.Class, advance bool) (run bool, err error) {
+func (ts *Turns) goOn(t *Turn, d *task.Draft, why scheduler.Class, advance bool) (run bool, err error) {
 	if d.Phase() == store.Final {
 		return false, nil
 	}
-	admitted, err := e.Scheduler.Admit(&t.place, why)
+	admitted, err := ts.Scheduler.Admit(&t.place, why)
 	if err != nil {
 		return false, err
 	}
 	advanced := false
 	defer func() { // the application's code may have ended the goroutine
 		if !advanced {
-			e.Scheduler.Release(&t.place, admitted)
+			ts.Scheduler.Release(&t.place, admitted)
 		}
 	}()
 	if admitted && advance {
@@ -249,17 +249,17 @@ func (e *Turns) goOn(t *Turn, d *task.Draft, why scheduler.Class, advance bool) 
 }
 
 // started runs a task that was taken over by a draft that is now durable.
-func (e *Turns) started(t *Turn, d *task.Draft, run bool) {
-	e.committed(d)
+func (ts *Turns) started(t *Turn, d *task.Draft, run bool) {
+	ts.committed(d)
 	switch {
 	case d.Phase() != store.Live:
 		t.rested()
-		e.Scheduler.Release(&t.place, run)
+		ts.Scheduler.Release(&t.place, run)
 	case run:
 		launch := d.Launch()
-		e.env.Spawn(func() { t.runFrom(launch) })
+		ts.env.Spawn(func() { t.runFrom(launch) })
 	default:
 		t.cancel(nil)
-		e.Scheduler.Enqueue(&t.place, t.fold.Header.Fence)
+		ts.Scheduler.Enqueue(&t.place, t.fold.Header.Fence)
 	}
 }

@@ -12,24 +12,24 @@ import (
 
 // Create creates a task, with the limits of its context and of the disk, and returns the use of
 // the disk after it. The error is that of the store if it refuses the batch.
-func (e *Turns) Create(ctx context.Context, scope store.Scope, n task.New) (Landed, store.Disk, error) {
-	l, used, err := e.create(ctx, scope, n, true /* advance */)
+func (ts *Turns) Create(ctx context.Context, scope store.Scope, n task.New) (Landed, store.Disk, error) {
+	l, used, err := ts.create(ctx, scope, n, true /* advance */)
 	if stuck(err) { // see wakeUp
-		l, used, err = e.create(ctx, scope, n, false /* advance */)
+		l, used, err = ts.create(ctx, scope, n, false /* advance */)
 	}
 	return l, used, err
 }
 
-func (e *Turns) create(ctx context.Context, scope store.Scope, n task.New, advance bool) (Landed, store.Disk, error) {
-	t := e.new(n.ID, scope)
-	rules := e.env.Rules()
+func (ts *Turns) create(ctx context.Context, scope store.Scope, n task.New, advance bool) (Landed, store.Disk, error) {
+	t := ts.new(n.ID, scope)
+	rules := ts.env.Rules()
 	d, err := rules.Create(t.at(ctx), n)
 	if err != nil {
 		t.cancel(nil)
 		return Landed{}, store.Disk{}, err
 	}
 	t.take(d.Fold())
-	run, err := e.goOn(t, d, scheduler.Other, advance)
+	run, err := ts.goOn(t, d, scheduler.Other, advance)
 	if err != nil {
 		t.cancel(nil)
 		return Landed{}, store.Disk{}, err
@@ -38,11 +38,11 @@ func (e *Turns) create(ctx context.Context, scope store.Scope, n task.New, advan
 	if !rules.NoIdempotency {
 		b.Dedup = task.MessageHash(n.Context.Owner(), n.JSON)
 	}
-	b.Disk = e.env.Limits.DiskBounds()
+	b.Disk = ts.env.Limits.DiskBounds()
 	if n.Message.ContextID != "" { // a context id of ours is new, so its context is empty
-		b.Parked = uint32(min(e.env.Limits.Parked, math.MaxUint32))
+		b.Parked = uint32(min(ts.env.Limits.Parked, math.MaxUint32))
 	}
-	r, err := e.env.Append(ctx, b, env.PointCreated, func(r store.Receipt, err error) { e.taken(t, d, run, r, err) })
+	r, err := ts.env.Append(ctx, b, env.PointCreated, func(r store.Receipt, err error) { ts.taken(t, d, run, r, err) })
 	if err != nil {
 		return Landed{}, store.Disk{}, err
 	}

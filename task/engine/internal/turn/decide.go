@@ -29,8 +29,8 @@ type Decision struct {
 }
 
 // Decide applies decisions. When it returns nil they are durable, and the task continues.
-func (e *Turns) Decide(ctx context.Context, d Decision) error {
-	_, err := e.ChangeAs(ctx, Decider{By: d.By, Via: d.Via, Renew: d.Renew}, d.Scope, d.Task, func(by auth.Principal) task.Input {
+func (ts *Turns) Decide(ctx context.Context, d Decision) error {
+	_, err := ts.ChangeAs(ctx, Decider{By: d.By, Via: d.Via, Renew: d.Renew}, d.Scope, d.Task, func(by auth.Principal) task.Input {
 		return task.Answers{By: by, Via: d.Via, List: d.Answers}
 	})
 	if errors.Is(err, task.ErrNoChange) {
@@ -70,24 +70,24 @@ type Decider struct {
 
 // ChangeAs is changeFresh for decisions of a principal. The rules have seen the principal as
 // it is when the decision is committed. It logs whom they do not let decide.
-func (e *Turns) ChangeAs(ctx context.Context, who Decider, s store.Scope, id store.TaskID, in func(auth.Principal) task.Input) (Landed, error) {
-	l, err := e.changeRenewed(ctx, who, s, id, in)
+func (ts *Turns) ChangeAs(ctx context.Context, who Decider, s store.Scope, id store.TaskID, in func(auth.Principal) task.Input) (Landed, error) {
+	l, err := ts.changeRenewed(ctx, who, s, id, in)
 	if refused, ok := errors.AsType[*approval.Error](err); ok && refused.Barred != "" {
-		e.refused(who, id, refused.ID, refused.Barred)
+		ts.refused(who, id, refused.ID, refused.Barred)
 	}
 	return l, err
 }
 
-func (e *Turns) changeRenewed(ctx context.Context, who Decider, s store.Scope, id store.TaskID, in func(auth.Principal) task.Input) (Landed, error) {
+func (ts *Turns) changeRenewed(ctx context.Context, who Decider, s store.Scope, id store.TaskID, in func(auth.Principal) task.Input) (Landed, error) {
 	if who.Renew == nil {
-		return e.changeFresh(ctx, s, id, in(who.By))
+		return ts.changeFresh(ctx, s, id, in(who.By))
 	}
 	by := who.By
 	for range MaxFreshen {
-		l, err := e.changeFresh(ctx, s, id, renewed{in(by), func(ctx context.Context) error {
+		l, err := ts.changeFresh(ctx, s, id, renewed{in(by), func(ctx context.Context) error {
 			now, err := who.Renew(ctx)
 			if err != nil {
-				e.refused(who, id, "", "their credential is no longer valid")
+				ts.refused(who, id, "", "their credential is no longer valid")
 				return err
 			}
 			if !sameCaller(now, by) {
@@ -118,13 +118,13 @@ const MaxFreshen = 8
 // changeFresh is Change for decisions: before they are applied, overdue approvals expire,
 // and questions about a tool that has changed are asked again. Both are written even if
 // the decision is then refused.
-func (e *Turns) changeFresh(ctx context.Context, s store.Scope, id store.TaskID, in task.Input) (Landed, error) {
+func (ts *Turns) changeFresh(ctx context.Context, s store.Scope, id store.TaskID, in task.Input) (Landed, error) {
 	for range MaxFreshen {
-		l, err := e.Change(ctx, s, id, in)
+		l, err := ts.Change(ctx, s, id, in)
 		if !errors.Is(err, task.ErrStale) {
 			return l, err
 		}
-		if err := e.Changed(ctx, s, id, task.Refresh{}); err != nil {
+		if err := ts.Changed(ctx, s, id, task.Refresh{}); err != nil {
 			return Landed{}, err
 		}
 	}

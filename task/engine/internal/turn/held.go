@@ -11,25 +11,25 @@ import (
 
 var errClosing = fmt.Errorf("%w: %w", tool.ErrNoAnswer, env.ErrShutdown)
 
-// collectHolds takes the questions that runs ask, and the holds whose wait is over; when the
-// engine stops, all holds.
-func (t *Turn) collectHolds() {
+// collectHeld takes the questions that runs ask, and the held calls whose wait is over; when the
+// engine stops, all held calls.
+func (t *Turn) collectHeld() {
 	for _, r := range t.runs {
 		if h := r.TakeQuestion(); h != nil {
 			t.asking = append(t.asking, h)
 		}
 	}
-	if len(t.asking)+len(t.holds) == 0 {
+	if len(t.asking)+len(t.held) == 0 {
 		return
 	}
-	draining := t.e.Scheduler.Draining()
+	draining := t.turns.Scheduler.Draining()
 	if draining {
 		for _, h := range t.asking {
 			h.Finish(tool.Answer{}, errClosing)
 		}
 		t.asking = nil
 	}
-	for _, h := range t.holds {
+	for _, h := range t.held {
 		switch gone := h.Gone(); {
 		case h.Why != "":
 			continue
@@ -44,8 +44,8 @@ func (t *Turn) collectHolds() {
 	}
 }
 
-// holdInputs adds the writes about holds to the inputs of a step.
-func (t *Turn) holdInputs(in []task.Input) []task.Input {
+// heldInputs adds the writes about held calls to the inputs of a step.
+func (t *Turn) heldInputs(in []task.Input) []task.Input {
 	for _, h := range t.leaving {
 		in = append(in, task.Withdrawn{Approval: h.Ask.Approval, Why: h.Why})
 	}
@@ -78,28 +78,28 @@ func (t *Turn) answer() {
 			h.Finish(tool.Answer{}, fmt.Errorf("%w: %w", tool.ErrNoAnswer, err))
 			continue
 		}
-		t.e.env.At(env.PointHeld)
-		t.holds = append(t.holds, h)
-		h.Watch(t.fold.HeldUntil(h.Ask.Approval).Sub(t.e.env.Now()) + call.Overdue)
+		t.turns.env.At(env.PointHeld)
+		t.held = append(t.held, h)
+		h.Watch(t.fold.HeldUntil(h.Ask.Approval).Sub(t.turns.env.Now()) + call.Overdue)
 	}
 	t.asking, t.leaving = nil, nil
 	t.yield()
-	left := t.holds[:0]
-	for _, h := range t.holds {
+	left := t.held[:0]
+	for _, h := range t.held {
 		a, ended, err := t.fold.HeldAnswer(h.Ask.Approval, h.Ask.Ask)
 		switch {
 		case !ended:
 			left = append(left, h)
 			continue
 		case err == nil:
-			t.e.env.At(env.PointAnswered)
+			t.turns.env.At(env.PointAnswered)
 		case h.Closing:
 			err = errClosing
 		}
 		h.Finish(a, err)
 	}
-	clear(t.holds[len(left):])
-	t.holds = left
+	clear(t.held[len(left):])
+	t.held = left
 }
 
 // yield gives the place of the turn back while it only waits for answers, which may take
@@ -112,20 +112,20 @@ func (t *Turn) yield() {
 	}
 	t.placeless = waits
 	if !waits {
-		t.e.Scheduler.Resume(&t.place)
+		t.turns.Scheduler.Resume(&t.place)
 		return
 	}
-	t.e.Scheduler.Yield(&t.place)
+	t.turns.Scheduler.Yield(&t.place)
 	t.pause()
-	t.e.Scheduler.Next()
+	t.turns.Scheduler.Next()
 }
 
-// dropHolds ends all holds because the turn is over.
-func (t *Turn) dropHolds(why error) {
-	for _, list := range [][]*call.HeldCall{t.asking, t.holds} {
+// dropHeld ends all waits for answers because the turn is over.
+func (t *Turn) dropHeld(why error) {
+	for _, list := range [][]*call.HeldCall{t.asking, t.held} {
 		for _, h := range list {
 			h.Finish(tool.Answer{}, why)
 		}
 	}
-	t.asking, t.holds, t.leaving = nil, nil, nil
+	t.asking, t.held, t.leaving = nil, nil, nil
 }

@@ -16,25 +16,25 @@ const lateTimeout = 30 * time.Second
 // late records the result of a call whose turn is over, as a private event and in the audit.
 // The task, which may have ended, does not change. While the store cannot write, this is
 // retried: the result exists nowhere else.
-func (e *Turns) late(id store.TaskID, o *task.RunEnded) {
+func (ts *Turns) late(id store.TaskID, o *task.RunEnded) {
 	var err error
 	for n := 1; ; n++ {
-		err = e.lateOnce(id, o)
-		if !errors.Is(err, store.ErrUnavailable) || !e.env.Pause(env.RetryPause(n)) {
+		err = ts.lateOnce(id, o)
+		if !errors.Is(err, store.ErrUnavailable) || !ts.env.Pause(env.RetryPause(n)) {
 			break
 		}
 	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		e.env.Log.Error().Err(err).Str("task_id", id.String()).Str("call_id", o.Entry.Call).Msg("late result was not recorded")
+		ts.env.Log.Error().Err(err).Str("task_id", id.String()).Str("call_id", o.Entry.Call).Msg("late result was not recorded")
 	}
 }
 
-func (e *Turns) lateOnce(id store.TaskID, o *task.RunEnded) error {
-	ctx, cancel := e.env.Within(context.WithoutCancel(e.env.Ctx), lateTimeout, context.DeadlineExceeded)
+func (ts *Turns) lateOnce(id store.TaskID, o *task.RunEnded) error {
+	ctx, cancel := ts.env.Within(context.WithoutCancel(ts.env.Ctx), lateTimeout, context.DeadlineExceeded)
 	defer cancel()
 	in := task.LateResult{Entry: o.Entry, Result: o.Result, Err: o.Err, Unknown: o.Unknown}
 	if o.Keeps && o.Stop && o.Suspension != nil && !o.Unknown {
 		in.Stop = o.Suspension.State
 	}
-	return e.Changed(ctx, store.System(), id, in)
+	return ts.Changed(ctx, store.System(), id, in)
 }

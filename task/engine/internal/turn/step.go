@@ -30,7 +30,7 @@ const (
 func (t *Turn) step() (over bool) {
 	conflicts := 0
 	for {
-		if t.told && t.refresh() {
+		if t.stale && t.refresh() {
 			return true
 		}
 		switch t.stepOnce() {
@@ -49,7 +49,7 @@ func (t *Turn) step() (over bool) {
 				t.abandon(errors.New("the task changes faster than its turn"))
 				return true
 			}
-			t.told = true
+			t.stale = true
 		}
 	}
 }
@@ -76,17 +76,17 @@ func (t *Turn) stepOnce() stepped {
 	}
 	snapshot := t.snapshot(false /* chunks */)
 	in := make([]task.Input, 0, len(t.ended)+len(t.leaving)+len(t.asking)+2)
-	if t.told {
+	if t.stale {
 		in = append(in, task.LogChanged{})
 	}
 	for _, r := range t.ended {
 		in = append(in, r.Outcome())
 	}
-	in = t.holdInputs(in)
+	in = t.heldInputs(in)
 	if t.planned != nil {
 		in = append(in, *t.planned)
 	}
-	d, err := t.e.env.Rules().On(t.at(t.ctx), t.fold, in...)
+	d, err := t.turns.env.Rules().On(t.at(t.ctx), t.fold, in...)
 	var next task.Next
 	if err == nil {
 		next, err = d.Advance()
@@ -107,17 +107,17 @@ func (t *Turn) stepOnce() stepped {
 // fail ends a task that the engine cannot continue: better failed than working
 // forever.
 func (t *Turn) fail(cause error) stepped {
-	t.e.env.Log.Error().Err(cause).Str("task_id", t.Task.String()).Msg("turn failed")
+	t.turns.env.Log.Error().Err(cause).Str("task_id", t.Task.String()).Msg("turn failed")
 	for range maxConflicts {
 		if t.refresh() {
 			return steppedOver
 		}
-		d, err := t.e.env.Rules().On(t.at(t.ctx), t.fold, task.Fail{Cause: cause})
+		d, err := t.turns.env.Rules().On(t.at(t.ctx), t.fold, task.Fail{Cause: cause})
 		if err != nil {
 			t.abandon(err)
 			return steppedOver
 		}
-		r, err := t.e.env.Await(t.e.env.Store.Append(t.e.env.Ctx, d.Batch(store.System(), nil)))
+		r, err := t.turns.env.Await(t.turns.env.Store.Append(t.turns.env.Ctx, d.Batch(store.System(), nil)))
 		switch {
 		case errors.Is(err, store.ErrConflict):
 			continue
@@ -126,7 +126,7 @@ func (t *Turn) fail(cause error) stepped {
 			return steppedOver
 		}
 		d.Committed(r)
-		t.e.committed(d)
+		t.turns.committed(d)
 		t.rested()
 		t.drop(call.ErrCut)
 		return steppedOver
@@ -138,7 +138,7 @@ func (t *Turn) fail(cause error) stepped {
 // commit appends a draft and continues once it is durable.
 func (t *Turn) commit(d *task.Draft, snapshot *store.Snapshot) stepped {
 	if d.Empty() {
-		t.ended, t.told = nil, false
+		t.ended, t.stale = nil, false
 		t.answer()
 		return steppedOn
 	}
@@ -149,9 +149,9 @@ func (t *Turn) commit(d *task.Draft, snapshot *store.Snapshot) stepped {
 	fence := t.place.Fence
 	b := d.Batch(store.System(), &fence)
 	b.Snapshot = snapshot
-	c := t.e.env.Store.Append(t.e.env.Ctx, b)
-	t.e.env.At(env.PointStep)
-	r, err := t.e.env.Await(c)
+	c := t.turns.env.Store.Append(t.turns.env.Ctx, b)
+	t.turns.env.At(env.PointStep)
+	r, err := t.turns.env.Await(c)
 	switch {
 	case errors.Is(err, store.ErrConflict), contextFull(err):
 		t.unexpect()
@@ -162,10 +162,10 @@ func (t *Turn) commit(d *task.Draft, snapshot *store.Snapshot) stepped {
 		t.lost(err)
 		return steppedOver
 	}
-	t.ended, t.told, t.planned = nil, false, nil
+	t.ended, t.stale, t.planned = nil, false, nil
 	d.Committed(r)
 	t.measure()
-	t.e.committed(d)
+	t.turns.committed(d)
 	t.answer()
 	if d.Phase() == store.Parked || d.Phase() == store.Final {
 		t.rested()
@@ -197,11 +197,11 @@ func (t *Turn) plan(d *task.Draft, snapshot *store.Snapshot) stepped {
 // askPlanner asks the planner for the next step, for at most its time limit. It does not wait
 // for a planner that ignores the end of its context: a later result is discarded.
 func (t *Turn) askPlanner() task.Planned {
-	limit := t.e.env.Limits.PlanTimeout
-	ctx, cancel := t.e.env.Within(t.ctx, limit, fmt.Errorf("the planner exceeded its limit of %v", limit))
+	limit := t.turns.env.Limits.PlanTimeout
+	ctx, cancel := t.turns.env.Within(t.ctx, limit, fmt.Errorf("the planner exceeded its limit of %v", limit))
 	defer cancel()
-	ask := t.e.env.Rules().Plan(ctx, t.fold)
-	planned, returned := env.CallWithin(ctx, t.e.env, func() task.Planned {
+	ask := t.turns.env.Rules().Plan(ctx, t.fold)
+	planned, returned := env.CallWithin(ctx, t.turns.env, func() task.Planned {
 		step, err := ask()
 		return task.Planned{Step: step, Err: err}
 	})

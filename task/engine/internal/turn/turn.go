@@ -28,16 +28,16 @@ import (
 //   - fold is the log up to the newest batch that the turn has appended. All of it is
 //     durable except the batches of inflight, which are chunks and the newest batches.
 //   - fold.Header.Rev is that of the newest durable batch of a turn or an input, which
-//     batches of chunks do not change. fence never changes: if the task has another fence,
+//     batches of chunks do not change. place.Fence never changes: if the task has another fence,
 //     it was taken over, and all later batches of this turn are refused.
 //   - A call that the fold says is running has a run in runs, or an outcome in ended
 //     that has not been written; no other call has. A run is launched after the batch
 //     that says so is durable.
-//   - told: another writer has changed the log since fold was read. The next step
+//   - stale: another writer has changed the log since fold was read. The next step
 //     reads it again first.
 type Turn struct {
 	call.Seat
-	e     *Turns
+	turns *Turns
 	place scheduler.Place // place.Fence gives it the right to run the task
 	fold  *task.Fold
 
@@ -45,12 +45,12 @@ type Turn struct {
 	ended     []*call.Run      // with an outcome that is taken but not written, in order of arrival
 	inflight  []*store.Commit  // batches of chunks
 	asking    []*call.HeldCall // calls whose questions are not written yet
-	holds     []*call.HeldCall // calls with pending questions
-	leaving   []*call.HeldCall // of holds, whose questions are to be withdrawn
+	held      []*call.HeldCall // calls with pending questions
+	leaving   []*call.HeldCall // of held, whose questions are to be withdrawn
 	planned   *task.Planned    // the answer of a slow planner, not written yet; nil: none
-	told      bool
-	placeless bool // it has given its place back while it only waits
-	over      bool // its goroutine has returned normally
+	stale     bool             // see the invariants
+	placeless bool             // it has given its place back while it only waits
+	over      bool             // its goroutine has returned normally
 
 	left   atomic.Bool   // it has left its place for good
 	pauses chan struct{} // closed when it has left, or only waits for answers for the first time
@@ -72,10 +72,10 @@ type Turn struct {
 const maxInflight = 2
 
 // new returns a turn of a task that does not run yet.
-func (e *Turns) new(id store.TaskID, owner store.Scope) *Turn {
-	t := &Turn{Seat: call.Seat{Task: id, Owner: owner, Wake: make(chan struct{}, 1)}, e: e, pauses: make(chan struct{})}
+func (ts *Turns) new(id store.TaskID, owner store.Scope) *Turn {
+	t := &Turn{Seat: call.Seat{Task: id, Owner: owner, Wake: make(chan struct{}, 1)}, turns: ts, pauses: make(chan struct{})}
 	t.place = scheduler.Place{Task: id, Owner: owner, Turn: t}
-	t.ctx, t.cancel = context.WithCancelCause(e.env.Ctx)
+	t.ctx, t.cancel = context.WithCancelCause(ts.env.Ctx)
 	return t
 }
 
@@ -97,9 +97,16 @@ func (t *Turn) pause() {
 	}
 }
 
+// Paused returns a channel that is closed when the turn has left, or only waits for answers for
+// the first time.
+func (t *Turn) Paused() <-chan struct{} { return t.pauses }
+
+// Context returns the context of the turn, which ends when the turn has left or is cut off.
+func (t *Turn) Context() context.Context { return t.ctx }
+
 // at returns the time and environment for the rules. ctx is for the code that they call.
 func (t *Turn) at(ctx context.Context) task.At {
-	at := task.At{Ctx: ctx, Now: t.e.env.Now()}
+	at := task.At{Ctx: ctx, Now: t.turns.env.Now()}
 	if len(t.runs) > 0 {
 		at.Running = func(call string) bool { return t.running(call) != nil }
 	}
@@ -119,13 +126,13 @@ func (t *Turn) measure() {
 		size += r.Handed()
 	}
 	t.Size.Store(size)
-	t.Open.Store(int64(t.e.env.Limits.OpenRoom(t.fold.Busy())))
+	t.Open.Store(int64(t.turns.env.Limits.OpenRoom(t.fold.Busy())))
 }
 
 // runQueued runs the turn of a task that is live on disk and belongs to this
 // instance.
 func (t *Turn) runQueued() {
-	defer t.e.Scheduler.Leave(&t.place)
+	defer t.turns.Scheduler.Leave(&t.place)
 	defer t.recover()
 	if err := t.reload(); err != nil {
 		t.lost(err)
@@ -140,7 +147,7 @@ func (t *Turn) runQueued() {
 
 // runFrom continues the turn from a durable draft.
 func (t *Turn) runFrom(launch []*task.Entry) {
-	defer t.e.Scheduler.Leave(&t.place)
+	defer t.turns.Scheduler.Leave(&t.place)
 	defer t.recover()
 	t.place.Fence = t.fold.Header.Fence
 	t.launch(launch)
@@ -153,7 +160,7 @@ func (t *Turn) runFrom(launch []*task.Entry) {
 func (t *Turn) recover() {
 	switch p := recover(); {
 	case p != nil:
-		t.e.env.Log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", t.Task.String()).Msg("turn panicked")
+		t.turns.env.Log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", t.Task.String()).Msg("turn panicked")
 		t.abandon(fmt.Errorf("panic: %v", p))
 	case !t.over:
 		t.fail(errors.New("code supplied by the application ended its goroutine"))
@@ -166,7 +173,7 @@ func (t *Turn) rested() {
 		return
 	}
 	h := &t.fold.Header
-	t.e.reader.Views.Put(t.Task, h.Seq, t.fold.View)
+	t.turns.reader.Views.Put(t.Task, h.Seq, t.fold.View)
 	t.rests = Rests(h)
 }
 
@@ -174,14 +181,14 @@ func (t *Turn) rested() {
 func (t *Turn) reload() error {
 	if len(t.inflight) > 0 {
 		for _, c := range t.inflight {
-			_, _ = t.e.env.Await(c) // the next batch of its kind detects a failure
+			_, _ = t.turns.env.Await(c) // the next batch of its kind detects a failure
 		}
 		t.inflight = nil
 		env.Signal(t.Wake) // collect may have left something to the runs until now
 	}
-	f, err := t.e.reader.LoadTurn(t.e.env.Ctx, store.System(), t.Task)
-	for n := 1; errors.Is(err, store.ErrUnavailable) && t.e.env.Pause(env.RetryPause(n)); n++ {
-		f, err = t.e.reader.LoadTurn(t.e.env.Ctx, store.System(), t.Task)
+	f, err := t.turns.reader.LoadTurn(t.turns.env.Ctx, store.System(), t.Task)
+	for n := 1; errors.Is(err, store.ErrUnavailable) && t.turns.env.Pause(env.RetryPause(n)); n++ {
+		f, err = t.turns.reader.LoadTurn(t.turns.env.Ctx, store.System(), t.Task)
 	}
 	if err != nil {
 		return err
@@ -201,7 +208,7 @@ func (t *Turn) reload() error {
 // launch starts the runs of a durable draft.
 func (t *Turn) launch(entries []*task.Entry) {
 	for _, entry := range entries {
-		r := t.e.Calls.New(&t.Seat, t.fold, entry)
+		r := t.turns.Calls.New(&t.Seat, t.fold, entry)
 		t.runs = append(t.runs, r)
 		r.Start(t.ctx)
 	}
@@ -209,23 +216,23 @@ func (t *Turn) launch(entries []*task.Entry) {
 
 // loop runs until the task pauses or ends, or the turn is cut off.
 func (t *Turn) loop() {
-	if t.told || len(t.runs) == 0 {
+	if t.stale || len(t.runs) == 0 {
 		if t.step() {
 			return
 		}
 	}
 	for {
-		if t.e.Check != nil {
-			t.e.Check(t)
+		if t.turns.Check != nil {
+			t.turns.Check(t)
 		}
 		var durable <-chan struct{}
 		if len(t.inflight) > 0 {
 			durable = t.inflight[0].Done()
 		}
-		switch t.e.env.Wait(t.Wake, durable, t.ctx.Done()) {
+		switch t.turns.env.Wait(t.Wake, durable, t.ctx.Done()) {
 		case 0:
 			if t.Changed.Swap(false) {
-				t.told = true
+				t.stale = true
 			}
 		case 1:
 			if _, err := t.inflight[0].Wait(); err != nil {
@@ -241,7 +248,7 @@ func (t *Turn) loop() {
 		if !t.collect() {
 			return
 		}
-		if t.told || len(t.ended) > 0 || len(t.asking) > 0 || len(t.leaving) > 0 {
+		if t.stale || len(t.ended) > 0 || len(t.asking) > 0 || len(t.leaving) > 0 {
 			if t.step() {
 				return
 			}
@@ -270,7 +277,7 @@ func (t *Turn) collect() bool {
 	}
 	clear(t.runs[len(left):])
 	t.runs = left
-	t.collectHolds()
+	t.collectHeld()
 	return len(chunks) == 0 || t.publish(chunks, keeping)
 }
 
@@ -288,8 +295,8 @@ func (t *Turn) publish(chunks []task.Chunk, keeping []*call.Checkpoint) bool {
 	}
 	t.fold.Publish(chunks)
 	t.fold.Lighten(tasklog.MaxTurnView)
-	c := t.e.env.Store.Append(t.e.env.Ctx, b)
-	t.e.env.At(env.PointChunks)
+	c := t.turns.env.Store.Append(t.turns.env.Ctx, b)
+	t.turns.env.At(env.PointChunks)
 	t.inflight = append(t.inflight, c)
 	for _, k := range keeping {
 		k.Queued(c)
@@ -320,7 +327,7 @@ func (t *Turn) lost(err error) {
 		t.drop(call.ErrCut)
 	case errors.Is(err, store.ErrDataLoss), errors.Is(err, store.ErrReadOnly):
 		// A retry would fail again; a process with a restored store recovers the task.
-		t.e.env.Log.Error().Err(err).Str("task_id", t.Task.String()).Msg("turn given up: the task stops until a backup of the store is restored")
+		t.turns.env.Log.Error().Err(err).Str("task_id", t.Task.String()).Msg("turn given up: the task stops until a backup of the store is restored")
 		t.givenUp = &RecordedError{Task: t.Task, Started: t.started(), Cause: err}
 		t.drop(err)
 	default:
@@ -340,8 +347,8 @@ func (t *Turn) started() []string {
 // abandon ends the turn because the engine cannot continue it. The task stays live on
 // disk; it is retried later, also by the next process.
 func (t *Turn) abandon(err error) {
-	if t.e.env.Ctx.Err() == nil {
-		t.e.env.Log.Error().Err(err).Str("task_id", t.Task.String()).Msg("turn abandoned; the task will be retried")
+	if t.turns.env.Ctx.Err() == nil {
+		t.turns.env.Log.Error().Err(err).Str("task_id", t.Task.String()).Msg("turn abandoned; the task will be retried")
 	}
 	t.place.Failed = true
 	t.drop(err)
@@ -356,7 +363,7 @@ func (t *Turn) drop(why error) {
 		r.Abandon()
 	}
 	t.ended, t.runs = nil, nil
-	t.dropHolds(why)
+	t.dropHeld(why)
 }
 
 // running returns the run of a call, nil if there is none. It includes a run until its outcome

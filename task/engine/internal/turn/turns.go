@@ -52,51 +52,51 @@ type Turns struct {
 
 // New returns Turns without any.
 func New(cfg Config) *Turns {
-	e := &Turns{
+	ts := &Turns{
 		env: cfg.Env, reader: cfg.Reader, committed: cfg.Committed, queued: cfg.Queued, refused: cfg.Refused,
 		large: make(chan struct{}, 1),
 	}
-	e.large <- struct{}{}
-	e.Calls = call.New(call.Config{Env: cfg.Env, Reader: cfg.Reader, Presenter: cfg.Presenter, Memory: cfg.Memory, WholeText: cfg.WholeText, Late: e.late})
-	e.Scheduler = scheduler.New(scheduler.Config{Env: cfg.Env, Start: e.startQueued, Announce: e.announce})
-	return e
+	ts.large <- struct{}{}
+	ts.Calls = call.New(call.Config{Env: cfg.Env, Reader: cfg.Reader, Presenter: cfg.Presenter, Memory: cfg.Memory, WholeText: cfg.WholeText, Late: ts.late})
+	ts.Scheduler = scheduler.New(scheduler.Config{Env: cfg.Env, Start: ts.startQueued, Announce: ts.announce})
+	return ts
 }
 
 // startQueued returns the turn of a task that has waited, and the function that runs it.
-func (e *Turns) startQueued(id store.TaskID, owner store.Scope, fence uint64) (*scheduler.Place, func()) {
-	t := e.new(id, owner)
+func (ts *Turns) startQueued(id store.TaskID, owner store.Scope, fence uint64) (*scheduler.Place, func()) {
+	t := ts.new(id, owner)
 	t.place.Fence = fence
 	return &t.place, t.runQueued
 }
 
-// Tell notifies the turn of a task, if it runs here, that its log has changed.
-func (e *Turns) Tell(id store.TaskID) {
-	if t := e.running(id); t != nil {
-		t.Tell()
+// Notify tells the turn of a task, if it runs here, that its log has changed.
+func (ts *Turns) Notify(id store.TaskID) {
+	if t := ts.running(id); t != nil {
+		t.Notify()
 	}
 }
 
 // running returns the turn of a task, if it runs here.
-func (e *Turns) running(id store.TaskID) *Turn {
-	t, _ := e.Scheduler.Running(id).(*Turn)
+func (ts *Turns) running(id store.TaskID) *Turn {
+	t, _ := ts.Scheduler.Running(id).(*Turn)
 	return t
 }
 
 // announce appends a status update: the task waits for a turn. It writes nothing once the task
 // has left the queue, and retries on a conflict.
-func (e *Turns) announce(id store.TaskID, waits func() bool) (announced bool, err error) {
+func (ts *Turns) announce(id store.TaskID, waits func() bool) (announced bool, err error) {
 	for {
-		f, err := e.reader.LoadTurn(e.env.Ctx, store.System(), id)
+		f, err := ts.reader.LoadTurn(ts.env.Ctx, store.System(), id)
 		if errors.Is(err, store.ErrNotFound) {
 			return false, nil
 		}
 		if err != nil || !waits() {
 			return false, err
 		}
-		_, err = e.write(e.env.Ctx, store.System(), f, task.Queued{})
+		_, err = ts.write(ts.env.Ctx, store.System(), f, task.Queued{})
 		switch {
 		case err == nil:
-			e.queued(id)
+			ts.queued(id)
 			return true, nil
 		case errors.Is(err, task.ErrNoChange):
 			return false, nil

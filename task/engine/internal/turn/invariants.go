@@ -1,22 +1,14 @@
 package turn
 
 import (
-	"context"
 	"fmt"
 	"slices"
 )
 
-// Paused returns a channel that is closed when the turn has left, or only waits for answers for
-// the first time.
-func (t *Turn) Paused() <-chan struct{} { return t.pauses }
-
-// Context returns the context of the turn, which ends when the turn has left or is cut off.
-func (t *Turn) Context() context.Context { return t.ctx }
-
 // Problems returns the broken invariants of a turn that is about to wait, for tests.
 func (t *Turn) Problems() (problems []string) {
 	h := &t.fold.Header
-	if t.place.Fence == 0 || !t.told && h.Fence != t.place.Fence {
+	if t.place.Fence == 0 || !t.stale && h.Fence != t.place.Fence {
 		problems = append(problems, fmt.Sprintf("its fence is %d, its fold's %d", t.place.Fence, h.Fence))
 	}
 	if len(t.inflight) > maxInflight {
