@@ -2,9 +2,9 @@ package main
 
 func engineRows() []row {
 	return []row{
-		{"task/engine", "Answer.List", never("ErrDataLoss"), "TestLostTaskIsListed", "a task that cannot be read hides no other"},
-		{"task/engine", "Answer.read", always("done full"), "TestWhatIsDoneIsAnsweredWithoutRoom/memstore", "what is done is answered without room, too"},
-		{"task/engine", "Answer.read", zero("size#3"), "TestTaskThatGrowsWhileItsAnswerWaits", "a task that has grown takes more for its answer"},
+		{"task/engine", "ReadReservation.List", never("ErrDataLoss"), "TestLostTaskIsListed", "a task that cannot be read hides no other"},
+		{"task/engine", "ReadReservation.read", always("done full"), "TestWhatIsDoneIsAnsweredWithoutRoom/memstore", "what is done is answered without room, too"},
+		{"task/engine", "ReadReservation.read", zero("size#3"), "TestTaskThatGrowsWhileItsAnswerWaits", "a task that has grown takes more for its answer"},
 		{"internal/share", "Shares.take", never("held all"), "task/engine TestUnreadAnswersAreBounded/memstore", "answers take no more memory than there is for them"},
 		{"internal/share", "Shares.take", never("own each"), "task/engine TestUnreadAnswersAreBounded/memstore", "one caller gets half of the memory for answers"},
 		{"task/engine", "Approvals.DecideAll", never("ErrTaskNotFound"), "TestApprovals", "somebody else's approval is a missing one"},

@@ -39,7 +39,7 @@ func (a *Approvals) OfAnonymous() *Approvals {
 }
 
 // Renewing returns approvals that authenticate the caller with renew again right before each
-// decision is committed: see [Decision].
+// decision is committed: see [DecisionInput].
 func (a *Approvals) Renewing(renew Renewal) *Approvals {
 	of := *a
 	of.renew = renew
@@ -126,7 +126,7 @@ func (a *Approvals) list(ctx context.Context, by auth.Principal, q ApprovalQuery
 			rows.Index, rows.Prefix = task.IndexSettled, task.PendingPrefix(tenant)
 		}
 		// Approvals of an owner are found by a scan of the tenant's.
-		end, err := a.e.Heavy(ctx, by)
+		end, err := a.e.Processor(ctx, by)
 		if err != nil {
 			return ApprovalPage{}, err
 		}
@@ -243,7 +243,7 @@ func (a *Approvals) Parameters(ctx context.Context, one *approval.Approval) map[
 
 // Around returns the task of an approval without its artifacts, and its calls, for a principal
 // that may review the approval. It reserves the memory for them in ans.
-func (a *Approvals) Around(ctx context.Context, ans *Answer, id string) (*task.View, []task.CallStatus, error) {
+func (a *Approvals) Around(ctx context.Context, ans *ReadReservation, id string) (*task.View, []task.CallStatus, error) {
 	if err := a.may(ans.by, auth.Review); err != nil {
 		return nil, nil, err
 	}
@@ -274,7 +274,7 @@ func (a *Approvals) DecideAll(ctx context.Context, by auth.Principal, answers []
 			return approval.Unknown(answers[i].ID, nil)
 		}
 	}
-	err := a.e.Decide(ctx, Decision{By: by, Via: approval.ViaAPI, Scope: a.scope(by, auth.Decide), Task: of, Answers: answers, Renew: a.renew})
+	err := a.e.Decide(ctx, DecisionInput{By: by, Via: approval.ViaAPI, Scope: a.scope(by, auth.Decide), Task: of, Answers: answers, Renew: a.renew})
 	if errors.Is(err, task.ErrTaskNotFound) {
 		return approval.Unknown(answers[0].ID, nil)
 	}

@@ -51,7 +51,7 @@ type Config struct {
 	NoIdempotency bool   // the same message sent twice creates two tasks
 	WholeText     bool   // a stream of text ends with the whole text in place of its pieces, if it fits into an event
 	Limits        task.Limits
-	Answers       int64 // bytes of memory that answers to clients may take; see [Answer]. Defaults to 256 MiB.
+	Answers       int64 // bytes of memory that answers to clients may take; see [ReadReservation]. Defaults to 256 MiB.
 	Page          int64 // bytes of logs that a page of a list is built from; see [TaskPage]. Defaults to 16 MiB.
 
 	// PageTokens authenticates the tokens of pages. Defaults to a key that ends with the

@@ -11,15 +11,15 @@ import (
 	"a2a-server/task/engine/internal/turn"
 )
 
-// Decision is a decision about approvals of one task, made other than by a message.
-type Decision = turn.Decision
+// DecisionInput is a decision about approvals of one task, made other than by a message.
+type DecisionInput = turn.DecisionInput
 
 // A Renewal authenticates a caller again, with the errors of an [auth.Authenticator].
 type Renewal = turn.Renewal
 
 // Decide applies decisions. When it returns nil they are durable, and the task
 // continues. The errors are those of [Engine.Send].
-func (e *Engine) Decide(ctx context.Context, d Decision) error { return e.turns.Decide(ctx, d) }
+func (e *Engine) Decide(ctx context.Context, d DecisionInput) error { return e.turns.Decide(ctx, d) }
 
 // CancelCall cancels one call of a task that by may cancel, by its id or alias: see
 // [task.CancelCall]. When it returns nil that is durable, and a restart continues it.

@@ -35,10 +35,10 @@
 // An input is appended on top of the fold that it was computed from, and computed again if that
 // has changed. A parked task is taken over and continues; a live task is notified.
 //
-// # Answers
+// # Reads
 //
-// Tasks are read for clients through an [Answer], which reserves the memory that this needs
-// before it reads, and releases it when the client has the answer.
+// Tasks are read for clients through a [ReadReservation], which reserves the memory that this needs
+// before it reads, and releases it when the client has the response.
 //
 // # Waiting
 //

@@ -176,25 +176,27 @@ func (e *Engine) Load() Load { return e.turns.Scheduler.Load() }
 // LoadOf returns a caller's share of the load; Announced counts the tasks of all callers.
 func (e *Engine) LoadOf(by auth.Principal) Load { return e.turns.Scheduler.LoadOf(ownerOf(by)) }
 
-// Heavily calls work, which processes so many bytes of a caller's request. If these are
-// many, it first waits for a processor as [Engine.Heavy] does. If they are few, it waits
+// Process calls work, which processes so many bytes of a caller's request. If these are
+// many, it first waits for a processor as [Engine.Processor] does. If they are few, it waits
 // only for the long computations of the same caller, so that a caller that is busy with
 // these does not take a second processor for many small requests. Callers without names do
 // not wait for each other. The error is that of work, or the cause if ctx ends first.
-func (e *Engine) Heavily(ctx context.Context, by auth.Principal, bytes int, work func() error) error {
+func (e *Engine) Process(ctx context.Context, by auth.Principal, bytes int, work func() error) error {
 	return e.processors.Process(ctx, ownerOf(by), by.IsAnonymous(), bytes, work)
 }
 
-// Heavy waits until a caller may use a processor for a long computation. Call end once to
+// Processor waits until a caller may use a processor for a long computation. Call end once to
 // release it. The error is the cause if ctx ends first.
-func (e *Engine) Heavy(ctx context.Context, by auth.Principal) (end func(), err error) {
+func (e *Engine) Processor(ctx context.Context, by auth.Principal) (end func(), err error) {
 	return e.processors.Take(ctx, ownerOf(by))
 }
 
-// Answer returns an answer to by that holds no memory yet.
-func (e *Engine) Answer(by auth.Principal) *Answer { return &Answer{e: e, by: by} }
+// ReserveRead returns a reservation of by, without any memory yet.
+func (e *Engine) ReserveRead(by auth.Principal) *ReadReservation {
+	return &ReadReservation{e: e, by: by}
+}
 
-// Taken returns how many bytes of memory answers hold.
+// Taken returns how many bytes of memory are reserved.
 func (e *Engine) Taken() uint64 {
 	bytes, _ := e.answers.Total()
 	return uint64(bytes)

@@ -23,14 +23,14 @@ func (s *Sent) Ended(ctx context.Context) bool {
 	}
 }
 
-// Processors lets heavy work have so many, and one more.
+// Processors lets long computations have so many, and one more.
 func (e *Engine) Processors(n int) { *e.processors = *processors.New(e.env, n+1) }
 
-// AtHeavyWork returns how many callers have a processor for heavy work, or wait for one.
-func (e *Engine) AtHeavyWork() int { return e.processors.Callers() }
+// AtProcessors returns how many callers have a processor, or wait for one.
+func (e *Engine) AtProcessors() int { return e.processors.Callers() }
 
-// Lanes returns how many callers have a lane.
-func (e *Engine) Lanes() int { return e.turns.Scheduler.Callers() }
+// CallerQueues returns how many callers have a queue.
+func (e *Engine) CallerQueues() int { return e.turns.Scheduler.Callers() }
 
 // AssertTurns has fail called when a turn that is about to wait breaks one of its
 // invariants. It is to be called before Run.
@@ -42,37 +42,37 @@ func (e *Engine) AssertTurns(fail func(problem string)) {
 	}
 }
 
-// Get is [Answer.Get] of an answer that is released at once, as are the others here.
+// Get is [ReadReservation.Get] of a reservation that is released at once, as are the others here.
 func (e *Engine) Get(ctx context.Context, by auth.Principal, id string) (*task.View, error) {
-	a := e.Answer(by)
+	a := e.ReserveRead(by)
 	defer a.Release()
 	return a.Get(ctx, id)
 }
 
-// List is [Answer.List].
+// List is [ReadReservation.List].
 func (e *Engine) List(ctx context.Context, by auth.Principal, q Query) (*TaskPage, error) {
-	a := e.Answer(by)
+	a := e.ReserveRead(by)
 	defer a.Release()
 	return a.List(ctx, q)
 }
 
-// Snapshot is [Answer.Snapshot].
-func (e *Engine) Snapshot(ctx context.Context, by auth.Principal, id store.TaskID) (*Snapshot, error) {
-	a := e.Answer(by)
+// Snapshot is [ReadReservation.StreamStart].
+func (e *Engine) Snapshot(ctx context.Context, by auth.Principal, id store.TaskID) (*StreamStart, error) {
+	a := e.ReserveRead(by)
 	defer a.Release()
-	return a.Snapshot(ctx, id)
+	return a.StreamStart(ctx, id)
 }
 
-// Await is [Answer.Await].
+// Await is [ReadReservation.Await].
 func (e *Engine) Await(ctx context.Context, sent *Sent) (*task.View, error) {
-	a := e.Answer(auth.Anonymous())
+	a := e.ReserveRead(auth.Anonymous())
 	defer a.Release()
 	return a.Await(ctx, sent)
 }
 
-// Accepted is [Answer.Accepted].
+// Accepted is [ReadReservation.Accepted].
 func (e *Engine) Accepted(ctx context.Context, sent *Sent) (*task.View, error) {
-	a := e.Answer(auth.Anonymous())
+	a := e.ReserveRead(auth.Anonymous())
 	defer a.Release()
 	return a.Accepted(ctx, sent)
 }

@@ -21,12 +21,12 @@ type Header = store.Header
 
 // Await waits until the task of a message ends, or waits for input or authorization, and
 // returns it as of then; if there is no memory for it, with parts left out.
-func (a *Answer) Await(ctx context.Context, sent *Sent) (*task.View, error) {
-	e := a.e
+func (r *ReadReservation) Await(ctx context.Context, sent *Sent) (*task.View, error) {
+	e := r.e
 	if v, size, err := sent.landed.Await(ctx); err != nil {
 		return nil, err
 	} else if v != nil {
-		return a.show(v, size), nil
+		return r.show(v, size), nil
 	}
 	wakes, stop := e.env.Store.Watch(sent.scope, sent.Task)
 	defer stop()
@@ -37,11 +37,11 @@ func (a *Answer) Await(ctx context.Context, sent *Sent) (*task.View, error) {
 			return nil, tasklog.Translate(err)
 		}
 		if turn.Rests(&v.Header) {
-			view, h, err := a.read(ctx, sent.scope, sent.Task, 0 /* last */, true /* done */)
+			view, h, err := r.read(ctx, sent.scope, sent.Task, 0 /* last */, true /* done */)
 			if err != nil || turn.Rests(&h) {
 				return view, err
 			}
-			a.Release()
+			r.Release()
 			v.Header = h // it has moved on meanwhile
 		}
 		n = v.Header.Seq
@@ -167,10 +167,10 @@ func publicOf(events []Event) []Event {
 // the task as the message left it, so that later changes come as events. It is the current
 // task if the message changed nothing, or if a snapshot of the log is newer. If there is no
 // memory for the task, begin gets it with parts left out.
-func (e *Engine) Stream(ctx context.Context, by auth.Principal, sent *Sent, begin func(*Snapshot) error) (*Subscription, error) {
+func (e *Engine) Stream(ctx context.Context, by auth.Principal, sent *Sent, begin func(*StreamStart) error) (*Subscription, error) {
 	n := sent.From
 	if n > 0 || sent.Duplicate {
-		a := e.Answer(by)
+		a := e.ReserveRead(by)
 		defer a.Release()
 		first, err := a.snapshot(ctx, sent.scope, sent.Task, sent.landed.Seq, true /* done */)
 		if err != nil {

@@ -23,7 +23,7 @@ func TestHeavyWorkIsShared(t *testing.T) {
 		var ends []func()
 		begin := func(by auth.Principal) {
 			t.Helper()
-			end, err := w.engine.Heavy(t.Context(), by)
+			end, err := w.engine.Processor(t.Context(), by)
 			w.must(err)
 			ends = append(ends, end)
 		}
@@ -34,7 +34,7 @@ func TestHeavyWorkIsShared(t *testing.T) {
 		waits := make(chan error)
 		wait := func(by auth.Principal) {
 			go func() {
-				end, err := w.engine.Heavy(ctx, by)
+				end, err := w.engine.Processor(ctx, by)
 				if err == nil {
 					end()
 				}
@@ -62,7 +62,7 @@ func TestHeavyWorkIsShared(t *testing.T) {
 		}
 		begin(carol)
 		ends[len(ends)-1]()
-		if n := w.engine.AtHeavyWork(); n != 0 {
+		if n := w.engine.AtProcessors(); n != 0 {
 			t.Errorf("%d callers are kept who do nothing", n)
 		}
 	})
@@ -76,12 +76,12 @@ func TestSmallRequestsFollowHeavyOnes(t *testing.T) {
 		w.engine.Processors(2)
 		small := func(ctx context.Context, by auth.Principal) chan error {
 			done := make(chan error, 1)
-			go func() { done <- w.engine.Heavily(ctx, by, 100, func() error { return nil }) }()
+			go func() { done <- w.engine.Process(ctx, by, 100, func() error { return nil }) }()
 			synctest.Wait()
 			return done
 		}
 		for _, by := range []auth.Principal{alice, auth.Anonymous()} {
-			end, err := w.engine.Heavy(t.Context(), by)
+			end, err := w.engine.Processor(t.Context(), by)
 			w.must(err)
 			if done := small(t.Context(), bob); len(done) == 0 {
 				t.Errorf("a small request of bob's waits for heavy work of %s's", by.Subject)
@@ -101,7 +101,7 @@ func TestSmallRequestsFollowHeavyOnes(t *testing.T) {
 				t.Error(err)
 			}
 			synctest.Wait()
-			if n := w.engine.AtHeavyWork(); n != 0 {
+			if n := w.engine.AtProcessors(); n != 0 {
 				t.Errorf("%d callers are kept who do nothing", n)
 			}
 		}
@@ -117,7 +117,7 @@ func TestHeavyWorkThatIsGivenUp(t *testing.T) {
 		begin := func(ctx context.Context, by auth.Principal) chan func() {
 			begun := make(chan func(), 1)
 			go func() {
-				if end, err := w.engine.Heavy(ctx, by); err == nil {
+				if end, err := w.engine.Processor(ctx, by); err == nil {
 					begun <- end
 				}
 			}()
@@ -152,7 +152,7 @@ func TestFilteredListsAreMadeInTurn(t *testing.T) {
 		w.start()
 		w.engine.Processors(1)
 		w.begun(alice, w.calls("echo", args{}))
-		end, err := w.engine.Heavy(w.ctx(), bob)
+		end, err := w.engine.Processor(w.ctx(), bob)
 		w.must(err)
 		list := func(q engine.Query) chan error {
 			listed := make(chan error, 1)
@@ -184,7 +184,7 @@ func TestFilteredListsAreMadeInTurn(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if n := w.engine.AtHeavyWork(); n != 0 {
+		if n := w.engine.AtProcessors(); n != 0 {
 			t.Errorf("%d callers are kept who do nothing", n)
 		}
 	})
@@ -206,7 +206,7 @@ func TestLargeTasksAreChangedInTurn(t *testing.T) {
 				}
 			}
 		}
-		end, err := w.engine.Heavy(w.ctx(), bob)
+		end, err := w.engine.Processor(w.ctx(), bob)
 		w.must(err)
 		change := func(ctx context.Context, by auth.Principal, id a2a.TaskID) chan error {
 			done := make(chan error, 1)
@@ -242,7 +242,7 @@ func TestLargeTasksAreChangedInTurn(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(time.Second)
-		if n := w.engine.AtHeavyWork(); n != 0 {
+		if n := w.engine.AtProcessors(); n != 0 {
 			t.Errorf("%d callers are kept who do nothing", n)
 		}
 	})

@@ -133,12 +133,12 @@ func TestLongTurnsOfOneStopNoOther(t *testing.T) {
 				t.Errorf("of caller %d there is %+v, want 5 tasks at work", i, l)
 			}
 		}
-		if n := w.engine.Lanes(); n != len(callers) {
+		if n := w.engine.CallerQueues(); n != len(callers) {
 			t.Errorf("%d callers have lanes, want %d", n, len(callers))
 		}
 		w.tools.release()
 		synctest.Wait()
-		if n := w.engine.Lanes(); n != 0 {
+		if n := w.engine.CallerQueues(); n != 0 {
 			t.Errorf("%d callers have lanes when nothing is running", n)
 		}
 		w.wantRuns("block", 60)

@@ -19,7 +19,7 @@ type Send struct {
 	By      auth.Principal
 	Message *a2a.Message // must not be changed afterwards
 	Bytes   int          // size of the encoded message, if known
-	Renew   Renewal      // see [Decision]; nil: a decision in the message counts for By as it is
+	Renew   Renewal      // see [DecisionInput]; nil: a decision in the message counts for By as it is
 	Push    *PushConfig  // a webhook for the task, set in the batch of the message; nil: none
 }
 
@@ -42,7 +42,7 @@ type Sent struct {
 const maxID = 256
 
 // Send accepts a message: it creates a task, or goes to the task that it names. Send returns
-// when the message is durable; [Answer.Await] and [Engine.Stream] wait for the events that
+// when the message is durable; [ReadReservation.Await] and [Engine.Stream] wait for the events that
 // follow.
 //
 // Errors: [task.InvalidError], [task.ErrTaskNotFound], [task.StateError], *approval.Error,
@@ -66,7 +66,7 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 		}
 	}
 	var raw []byte
-	if err := e.Heavily(ctx, s.By, s.Bytes, func() (err error) {
+	if err := e.Process(ctx, s.By, s.Bytes, func() (err error) {
 		if raw, err = task.EncodeMessage(m); err != nil {
 			return task.Invalid("message", "cannot be encoded: %v", err)
 		}

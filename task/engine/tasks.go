@@ -122,7 +122,7 @@ func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskL
 		return TaskList{}, err
 	}
 	// Tasks of a tenant are found by a scan of all tasks.
-	end, err := t.e.Heavy(ctx, by)
+	end, err := t.e.Processor(ctx, by)
 	if err != nil {
 		return TaskList{}, err
 	}
@@ -147,7 +147,7 @@ func (t *Tasks) Openings(ctx context.Context, by auth.Principal, ids []string, e
 	if err != nil {
 		return nil // by may list tasks, and read none
 	}
-	end, err := t.e.Heavy(ctx, by)
+	end, err := t.e.Processor(ctx, by)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (t *Tasks) Openings(ctx context.Context, by auth.Principal, ids []string, e
 }
 
 // Get returns a task as its client sees it, for an answer to the same caller.
-func (t *Tasks) Get(ctx context.Context, a *Answer, id string) (*task.View, TaskSummary, error) {
+func (t *Tasks) Get(ctx context.Context, a *ReadReservation, id string) (*task.View, TaskSummary, error) {
 	scope, parsed, err := t.one(a.by, auth.Read, id)
 	if err != nil {
 		return nil, TaskSummary{}, err
@@ -187,7 +187,7 @@ func (t *Tasks) Get(ctx context.Context, a *Answer, id string) (*task.View, Task
 }
 
 // Calls returns the calls of a task, and reserves the memory for its log in a.
-func (t *Tasks) Calls(ctx context.Context, a *Answer, id string) ([]task.CallStatus, error) {
+func (t *Tasks) Calls(ctx context.Context, a *ReadReservation, id string) ([]task.CallStatus, error) {
 	scope, parsed, err := t.one(a.by, auth.Read, id)
 	if err != nil {
 		return nil, err

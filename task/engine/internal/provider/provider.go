@@ -122,7 +122,7 @@ func (p *Asker) askAbout(ctx context.Context, a *approval.Approval) {
 			verb = approval.Approve
 		}
 		by := auth.Principal{Tenant: a.Requester.Tenant, Subject: "confirmation provider", Method: "provider"}
-		err = p.turns.Decide(p.env.Ctx, turn.Decision{By: by, Via: approval.ViaProvider, Scope: store.System(), Task: id, Answers: []approval.Answer{{ID: a.ID, Verb: verb, Digest: a.Digest}}})
+		err = p.turns.Decide(p.env.Ctx, turn.DecisionInput{By: by, Via: approval.ViaProvider, Scope: store.System(), Task: id, Answers: []approval.Answer{{ID: a.ID, Verb: verb, Digest: a.Digest}}})
 	}
 	if err != nil && p.env.Ctx.Err() == nil {
 		p.env.Log.Info().Err(err).Str("approval_id", a.ID).Msg("answer of the confirmation provider was ignored")

@@ -15,8 +15,8 @@ import (
 	"a2a-server/task/engine/internal/tasklog"
 )
 
-// Decision is a decision about approvals of one task, made other than by a message.
-type Decision struct {
+// DecisionInput is a decision about approvals of one task, made other than by a message.
+type DecisionInput struct {
 	By      auth.Principal
 	Via     string      // "api" or "provider"; messages come through Send
 	Scope   store.Scope // with which the approvals were read
@@ -29,7 +29,7 @@ type Decision struct {
 }
 
 // Decide applies decisions. When it returns nil they are durable, and the task continues.
-func (ts *Turns) Decide(ctx context.Context, d Decision) error {
+func (ts *Turns) Decide(ctx context.Context, d DecisionInput) error {
 	_, err := ts.ChangeAs(ctx, Decider{By: d.By, Via: d.Via, Renew: d.Renew}, d.Scope, d.Task, func(by auth.Principal) task.Input {
 		return task.Answers{By: by, Via: d.Via, List: d.Answers}
 	})

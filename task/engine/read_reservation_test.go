@@ -64,7 +64,7 @@ func (w *world) pour(by auth.Principal, n, size int) a2a.TaskID {
 	if err != nil {
 		w.t.Fatalf("Send() = %v", err)
 	}
-	answer := w.engine.Answer(by)
+	answer := w.engine.ReserveRead(by)
 	defer answer.Release()
 	v, err := answer.Await(w.ctx(), sent)
 	if err != nil || v.State() != a2a.TaskStateCompleted {
@@ -74,8 +74,8 @@ func (w *world) pour(by auth.Principal, n, size int) a2a.TaskID {
 }
 
 // unread gets a task for answers that nobody releases.
-func (w *world) unread(by auth.Principal, id a2a.TaskID) (*engine.Answer, error) {
-	a := w.engine.Answer(by)
+func (w *world) unread(by auth.Principal, id a2a.TaskID) (*engine.ReadReservation, error) {
+	a := w.engine.ReserveRead(by)
 	_, err := a.Get(w.ctx(), string(id))
 	a.Made() // and nobody reads it
 	return a, err
@@ -105,7 +105,7 @@ func TestUnreadAnswersAreBounded(t *testing.T) {
 		if taken != 0 {
 			t.Fatalf("%d bytes are taken when no answer is out", taken)
 		}
-		var answers []*engine.Answer
+		var answers []*engine.ReadReservation
 		for _, c := range []struct {
 			by   auth.Principal
 			want int
@@ -197,7 +197,7 @@ func TestWhatIsDoneIsAnsweredWithoutRoom(t *testing.T) {
 		}}
 		w.startTools(pours(false /* holds */))
 		sent := w.sent(w.message(a2a.NewTextPart("go")))
-		hog := w.engine.Answer(alice)
+		hog := w.engine.ReserveRead(alice)
 		v, err := hog.Await(w.ctx(), sent)
 		hog.Made()
 		if err != nil || len(omitted(w.task(v))) > 0 || len(w.task(v).Artifacts) == 0 {
@@ -216,7 +216,7 @@ func TestWhatIsDoneIsAnsweredWithoutRoom(t *testing.T) {
 		}
 		_, err = w.unread(alice, a2a.TaskID(id.String()))
 		wantFull(t, err, true)
-		a := w.engine.Answer(alice)
+		a := w.engine.ReserveRead(alice)
 		again, err := a.Await(w.ctx(), sent)
 		check("Await()", again, err)
 		if got := w.task(again); got.Status.Message == nil {
@@ -228,7 +228,7 @@ func TestWhatIsDoneIsAnsweredWithoutRoom(t *testing.T) {
 		first := 0
 		m := w.decision(a2a.TaskID(id.String()), map[string]any{"id": w.pending(w.task(again))[0], "decision": "approve"})
 		sent = w.sent(m)
-		_, err = w.engine.Stream(w.ctx(), alice, sent, func(s *engine.Snapshot) error {
+		_, err = w.engine.Stream(w.ctx(), alice, sent, func(s *engine.StreamStart) error {
 			first++
 			check("Stream()", s.View, nil)
 			return nil
@@ -373,7 +373,7 @@ func TestReleasedAnswerBeginsAnew(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		w.startTools(pours(false /* holds */))
 		w.pour(alice, 1, 40<<10)
-		a := w.engine.Answer(alice)
+		a := w.engine.ReserveRead(alice)
 		for range 3 {
 			if _, err := a.List(w.ctx(), engine.Query{Artifacts: true}); err != nil {
 				t.Fatal(err)
@@ -447,18 +447,18 @@ func TestTaskThatGrowsWhileItIsListed(t *testing.T) {
 			then = func() {
 				once.Do(func() {
 					close(grow)
-					a := w.engine.Answer(alice)
+					a := w.engine.ReserveRead(alice)
 					_, err := a.Await(w.ctx(), sent)
 					a.Release()
 					if err == nil {
-						end, err = w.engine.Heavy(w.ctx(), bob)
+						end, err = w.engine.Processor(w.ctx(), bob)
 					}
 					if err != nil {
 						t.Error(err)
 					}
 				})
 			}
-			a := w.engine.Answer(alice)
+			a := w.engine.ReserveRead(alice)
 			defer a.Release()
 			var list *engine.TaskPage
 			listed := make(chan error, 1)
@@ -468,7 +468,7 @@ func TestTaskThatGrowsWhileItIsListed(t *testing.T) {
 				listed <- err
 			}()
 			if page > 100<<10 {
-				w.until("the list waits for a processor", func() bool { return w.engine.AtHeavyWork() == 2 })
+				w.until("the list waits for a processor", func() bool { return w.engine.AtProcessors() == 2 })
 				end()
 			}
 			if err := <-listed; err != nil || len(list.Tasks) != 1 {
@@ -507,15 +507,15 @@ func TestTaskThatGrowsWhileItsAnswerWaits(t *testing.T) {
 			w.engine.Processors(1)
 			id := w.begun(alice, w.calls("grow", args{}))
 			synctest.Wait()
-			other := w.engine.Answer(bob) // keeps a task that is larger than all from going alone
+			other := w.engine.ReserveRead(bob) // keeps a task that is larger than all from going alone
 			defer other.Release()
 			if _, err := other.Get(w.ctx(), string(w.pour(bob, 2, 40<<10))); err != nil {
 				t.Fatal(err)
 			}
 			other.Made()
-			end, err := w.engine.Heavy(w.ctx(), carol)
+			end, err := w.engine.Processor(w.ctx(), carol)
 			w.must(err)
-			a, before := w.engine.Answer(alice), w.engine.Taken()
+			a, before := w.engine.ReserveRead(alice), w.engine.Taken()
 			defer a.Release()
 			got := make(chan error, 1)
 			var v *task.View
