@@ -220,7 +220,7 @@ func (a *Approvals) Extend(ctx context.Context, by auth.Principal, id, digest st
 		return approval.Unknown(id, nil)
 	}
 	scope := a.scope(by, auth.Decide)
-	_, err := a.e.turns.ChangeAs(ctx, turn.Decider{By: by, Via: approval.ViaAPI, Renew: a.renew}, scope, of, func(by auth.Principal) task.Input {
+	_, err := a.e.turns.ChangeAs(ctx, turn.Sender{By: by, Via: approval.ViaAPI, Renew: a.renew}, scope, of, func(by auth.Principal) task.Input {
 		return task.Extend{By: by, Via: approval.ViaAPI, Approval: id, Digest: digest, Until: until}
 	})
 	if errors.Is(err, task.ErrTaskNotFound) || errors.Is(err, store.ErrNotFound) {

@@ -31,7 +31,7 @@ type Engine struct {
 	turns      *turn.Turns
 	due        *due.Work
 	provider   *provider.Asker            // nil: none
-	answers    *share.Shares[store.Scope] // bytes of memory of answers, from before they read their data until they have been sent
+	reserved   *share.Shares[store.Scope] // bytes of memory, by ReadReservations
 	observers  observers
 	disk       diskWatch
 	audits     store.Watchers[struct{}]
@@ -43,7 +43,7 @@ func New(cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, answers: share.New[store.Scope](cfg.Answers, cfg.Answers/2)}
+	e := &Engine{cfg: cfg, reserved: share.New[store.Scope](cfg.Answers, cfg.Answers/2)}
 	e.env = env.New(env.Config{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, Now: cfg.Now, Host: cfg.Host, CrashPoint: cfg.CrashPoint})
 	e.observers = observers{list: slices.Concat([]Observer{logObserver(&e.env.Log)}, cfg.Observers), log: &e.env.Log}
 	e.env.SetRules(cfg.rules(e.env.Report))
@@ -53,7 +53,7 @@ func New(cfg Config) (*Engine, error) {
 	e.turns = turn.New(turn.Config{
 		Env: e.env, Reader: e.reader, Presenter: cfg.Presenter, Memory: cfg.Memory, WholeText: cfg.WholeText,
 		Committed: e.committed, Queued: e.observers.queued,
-		Refused: func(who turn.Decider, id store.TaskID, approvalID, why string) {
+		Refused: func(who turn.Sender, id store.TaskID, approvalID, why string) {
 			logRefused(&e.env.Log, who, id, approvalID, why)
 		},
 	})
@@ -198,7 +198,7 @@ func (e *Engine) ReserveRead(by auth.Principal) *ReadReservation {
 
 // Taken returns how many bytes of memory are reserved.
 func (e *Engine) Taken() uint64 {
-	bytes, _ := e.answers.Total()
+	bytes, _ := e.reserved.Total()
 	return uint64(bytes)
 }
 

@@ -56,8 +56,8 @@ func (e *Engine) List(ctx context.Context, by auth.Principal, q Query) (*TaskPag
 	return a.List(ctx, q)
 }
 
-// Snapshot is [ReadReservation.StreamStart].
-func (e *Engine) Snapshot(ctx context.Context, by auth.Principal, id store.TaskID) (*StreamStart, error) {
+// StreamStart is [ReadReservation.StreamStart].
+func (e *Engine) StreamStart(ctx context.Context, by auth.Principal, id store.TaskID) (*StreamStart, error) {
 	a := e.ReserveRead(by)
 	defer a.Release()
 	return a.StreamStart(ctx, id)

@@ -79,7 +79,7 @@ func (r *ReadReservation) List(ctx context.Context, q Query) (*TaskPage, error) 
 		list.NextCursor = sq.EncodeCursor(scope, store.TaskPosition(last.StatusTime, last.Task))
 	}
 	list.NextCursor = tokens.seal(list.NextCursor)
-	if err := r.room(ctx, bytes); err != nil {
+	if err := r.reserve(ctx, bytes); err != nil {
 		return nil, err
 	}
 	for _, t := range fitting {
@@ -123,7 +123,7 @@ func (r *ReadReservation) listed(ctx context.Context, s store.Scope, t listed, b
 			t.noArtifacts = true
 		}
 		if size := h.Size(t.noArtifacts); size > taken+more {
-			if err := r.room(ctx, size-taken-more); err != nil {
+			if err := r.reserve(ctx, size-taken-more); err != nil {
 				return nil, more, err
 			}
 			more = size - taken

@@ -71,7 +71,7 @@ func addFields(l *zerolog.Event, fields [][2]string) {
 
 // logRefused logs a refused decision. It adds nothing to the log of the task or to the audit:
 // a caller without the right to decide must not fill them.
-func logRefused(log *zerolog.Logger, who turn.Decider, id store.TaskID, approvalID, why string) {
+func logRefused(log *zerolog.Logger, who turn.Sender, id store.TaskID, approvalID, why string) {
 	line := log.Warn().Str("task_id", id.String())
 	if approvalID != "" {
 		line.Str("approval_id", approvalID)

@@ -77,7 +77,7 @@ func (r *ReadReservation) Release() {
 	if r.taken == 0 {
 		return
 	}
-	r.e.answers.Give(ownerOf(r.by), int64(r.taken))
+	r.e.reserved.Give(ownerOf(r.by), int64(r.taken))
 	r.taken = 0
 }
 
@@ -90,16 +90,16 @@ func (r *ReadReservation) take(bytes uint64) error {
 	}
 	more := byteCost*bytes - r.taken
 	// Memory that this reservation itself has does not count against it.
-	if full := r.e.answers.Extend(ownerOf(r.by), int64(r.taken), int64(more)); full != nil {
+	if full := r.e.reserved.Extend(ownerOf(r.by), int64(r.taken), int64(more)); full != nil {
 		return &AnswersError{Own: full.Own || full.Alone}
 	}
 	r.bytes, r.taken = bytes, r.taken+more
 	return nil
 }
 
-// room reserves the memory for so many more bytes of logs, and waits for a processor if
+// reserve reserves the memory for so many more bytes of logs, and waits for a processor if
 // any is needed.
-func (r *ReadReservation) room(ctx context.Context, bytes uint64) error {
+func (r *ReadReservation) reserve(ctx context.Context, bytes uint64) error {
 	if err := r.take(bytes); err != nil || r.taken == 0 {
 		return err
 	}
@@ -121,7 +121,7 @@ func (r *ReadReservation) read(ctx context.Context, s store.Scope, id store.Task
 			return f.View, h, nil
 		}
 		size := h.Size(how.NoArtifacts)
-		err = r.room(ctx, size-taken)
+		err = r.reserve(ctx, size-taken)
 		full := (*AnswersError)(nil)
 		switch {
 		case err == nil:
@@ -206,7 +206,7 @@ func (r *ReadReservation) outline(ctx context.Context, scope store.Scope, id sto
 	if err != nil {
 		return nil, err
 	}
-	if err := r.room(ctx, h.Size(true /* noBulk */)); err != nil {
+	if err := r.reserve(ctx, h.Size(true /* noBulk */)); err != nil {
 		return nil, err
 	}
 	f, _, err := r.e.reader.Load(ctx, scope, id, tasklog.Reading{NoArtifacts: true})

@@ -145,7 +145,7 @@ func (e *Engine) followUp(ctx context.Context, s Send, raw []byte) (*Sent, error
 				return nil, tasklog.Translate(err)
 			}
 		}
-		l, err = e.turns.ChangeAs(ctx, turn.Decider{By: s.By, Via: approval.ViaA2A, Renew: s.Renew}, sent.scope, id, func(by auth.Principal) task.Input {
+		l, err = e.turns.ChangeAs(ctx, turn.Sender{By: s.By, Via: approval.ViaA2A, Renew: s.Renew}, sent.scope, id, func(by auth.Principal) task.Input {
 			in.By = by
 			return in
 		})

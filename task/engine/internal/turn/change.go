@@ -149,7 +149,7 @@ func (ts *Turns) wakeUp(ctx context.Context, s store.Scope, f *task.Fold, in tas
 }
 
 func (ts *Turns) takeOver(ctx context.Context, s store.Scope, f *task.Fold, in task.Input, advance bool) (Landed, error) {
-	t := ts.new(f.Header.Task, f.Header.Owner)
+	t := ts.newTurn(f.Header.Task, f.Header.Owner)
 	t.take(f)
 	d, err := ts.env.Rules().On(t.at(ctx), f, in)
 	if err == nil && d.Empty() {

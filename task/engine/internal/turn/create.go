@@ -21,7 +21,7 @@ func (ts *Turns) Create(ctx context.Context, scope store.Scope, n task.New) (Lan
 }
 
 func (ts *Turns) create(ctx context.Context, scope store.Scope, n task.New, advance bool) (Landed, store.Disk, error) {
-	t := ts.new(n.ID, scope)
+	t := ts.newTurn(n.ID, scope)
 	rules := ts.env.Rules()
 	d, err := rules.Create(t.at(ctx), n)
 	if err != nil {

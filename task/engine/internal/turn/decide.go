@@ -30,7 +30,7 @@ type DecisionInput struct {
 
 // Decide applies decisions. When it returns nil they are durable, and the task continues.
 func (ts *Turns) Decide(ctx context.Context, d DecisionInput) error {
-	_, err := ts.ChangeAs(ctx, Decider{By: d.By, Via: d.Via, Renew: d.Renew}, d.Scope, d.Task, func(by auth.Principal) task.Input {
+	_, err := ts.ChangeAs(ctx, Sender{By: d.By, Via: d.Via, Renew: d.Renew}, d.Scope, d.Task, func(by auth.Principal) task.Input {
 		return task.Answers{By: by, Via: d.Via, List: d.Answers}
 	})
 	if errors.Is(err, task.ErrNoChange) {
@@ -61,8 +61,8 @@ var errRenewed = errors.New("the principal has changed")
 // A Renewal authenticates a caller again, with the errors of an [auth.Authenticator].
 type Renewal func(context.Context) (auth.Principal, error)
 
-// Decider is the principal that decides, and the proof of its identity.
-type Decider struct {
+// Sender is the principal that decides, and the proof of its identity.
+type Sender struct {
 	By    auth.Principal
 	Via   string
 	Renew Renewal // nil: By counts as it is
@@ -70,7 +70,7 @@ type Decider struct {
 
 // ChangeAs is changeFresh for decisions of a principal. The rules have seen the principal as
 // it is when the decision is committed. It logs whom they do not let decide.
-func (ts *Turns) ChangeAs(ctx context.Context, who Decider, s store.Scope, id store.TaskID, in func(auth.Principal) task.Input) (Landed, error) {
+func (ts *Turns) ChangeAs(ctx context.Context, who Sender, s store.Scope, id store.TaskID, in func(auth.Principal) task.Input) (Landed, error) {
 	l, err := ts.changeRenewed(ctx, who, s, id, in)
 	if refused, ok := errors.AsType[*approval.Error](err); ok && refused.Barred != "" {
 		ts.refused(who, id, refused.ID, refused.Barred)
@@ -78,7 +78,7 @@ func (ts *Turns) ChangeAs(ctx context.Context, who Decider, s store.Scope, id st
 	return l, err
 }
 
-func (ts *Turns) changeRenewed(ctx context.Context, who Decider, s store.Scope, id store.TaskID, in func(auth.Principal) task.Input) (Landed, error) {
+func (ts *Turns) changeRenewed(ctx context.Context, who Sender, s store.Scope, id store.TaskID, in func(auth.Principal) task.Input) (Landed, error) {
 	if who.Renew == nil {
 		return ts.changeFresh(ctx, s, id, in(who.By))
 	}

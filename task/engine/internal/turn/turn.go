@@ -71,8 +71,8 @@ type Turn struct {
 // disk, and another that fills up after it.
 const maxInflight = 2
 
-// new returns a turn of a task that does not run yet.
-func (ts *Turns) new(id store.TaskID, owner store.Scope) *Turn {
+// newTurn returns a turn of a task that does not run yet.
+func (ts *Turns) newTurn(id store.TaskID, owner store.Scope) *Turn {
 	t := &Turn{Seat: call.Seat{Task: id, Owner: owner, Wake: make(chan struct{}, 1)}, turns: ts, pauses: make(chan struct{})}
 	t.place = scheduler.Place{Task: id, Owner: owner, Turn: t}
 	t.ctx, t.cancel = context.WithCancelCause(ts.env.Ctx)

@@ -30,7 +30,7 @@ type Config struct {
 	Queued func(id store.TaskID)
 	// Refused is called when a principal may not decide, with the approval, "" for all of the
 	// task, and the reason.
-	Refused func(who Decider, id store.TaskID, approval, why string)
+	Refused func(who Sender, id store.TaskID, approval, why string)
 }
 
 // Turns is what the turns of an engine share. It is safe for concurrent use.
@@ -46,7 +46,7 @@ type Turns struct {
 	reader    *tasklog.Reader
 	committed func(*task.Draft)
 	queued    func(store.TaskID)
-	refused   func(Decider, store.TaskID, string, string)
+	refused   func(Sender, store.TaskID, string, string)
 	large     chan struct{} // holds a token unless a turn has read back a large task
 }
 
@@ -64,7 +64,7 @@ func New(cfg Config) *Turns {
 
 // startQueued returns the turn of a task that has waited, and the function that runs it.
 func (ts *Turns) startQueued(id store.TaskID, owner store.Scope, fence uint64) (*scheduler.Place, func()) {
-	t := ts.new(id, owner)
+	t := ts.newTurn(id, owner)
 	t.place.Fence = fence
 	return &t.place, t.runQueued
 }
