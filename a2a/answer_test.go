@@ -94,7 +94,7 @@ func (r *roomy) pour(n, size int) string {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	a := r.engine.Answer(auth.Anonymous())
+	a := r.engine.ReserveRead(auth.Anonymous())
 	defer a.Release()
 	if v, err := a.Await(r.t.Context(), sent); err != nil || v.State() != sdk.TaskStateCompleted {
 		r.t.Fatalf("Await() = %v, %v", v, err)

@@ -83,7 +83,7 @@ func protoReason(err error) string {
 
 // decode reads a request of any size.
 func decode[R any](ctx context.Context, s *Server, by auth.Principal, in input, read func(input) (*R, error)) (req *R, err error) {
-	err = s.cfg.Engine.Heavily(ctx, by, in.size(), func() (err error) {
+	err = s.cfg.Engine.Process(ctx, by, in.size(), func() (err error) {
 		if req, err = read(in); err != nil {
 			return err
 		}

@@ -97,7 +97,7 @@ func (g *GRPC) serve(ss grpc.ServerStream, op *operation, as protocol) error {
 		}
 		defer release()
 		var in input
-		err = g.s.cfg.Engine.Heavily(c.ctx, by, len(m), func() (err error) {
+		err = g.s.cfg.Engine.Process(c.ctx, by, len(m), func() (err error) {
 			in, err = as.input(m)
 			return err
 		})
@@ -255,7 +255,7 @@ func (c *grpcCall) unary(by auth.Principal, op *operation, in input) error {
 		renew = s.requests.Renews(c.r)
 		defer s.requests.Lease(ctx, by, renew, c.cancel, op.action)()
 	}
-	a := s.ops.engine.Answer(by)
+	a := s.ops.engine.ReserveRead(by)
 	defer a.Release()
 	text, err := op.answer(s, ctx, call{by: by, bytes: in.size(), answer: a, renew: renew, request: c.r, v03: c.old(), grpc: c.g}, in, nil)
 	if errors.Is(context.Cause(ctx), httpd.ErrEnded) {

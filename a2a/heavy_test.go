@@ -15,7 +15,7 @@ import (
 func (r *roomy) heavy() (end func() func()) {
 	got := make(chan func(), 1)
 	go func() {
-		end, err := r.engine.Heavy(r.t.Context(), auth.Anonymous())
+		end, err := r.engine.Processor(r.t.Context(), auth.Anonymous())
 		if err != nil {
 			return
 		}

@@ -56,7 +56,7 @@ func (s *Server) jsonRPC(c echo.Context) (*stream, error) {
 func (s *Server) rpc(c echo.Context, by auth.Principal, active []string, raw []byte, only *operation) (st *stream, err error) {
 	r := c.Request()
 	var rpc rpcRequest
-	err = s.cfg.Engine.Heavily(r.Context(), by, len(raw), func() error { return parseRPC(raw, &rpc) })
+	err = s.cfg.Engine.Process(r.Context(), by, len(raw), func() error { return parseRPC(raw, &rpc) })
 	m := s.methods[rpc.Method]
 	plain := m.old && s.plainFaults(r)
 	if err == nil {

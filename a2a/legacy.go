@@ -88,7 +88,7 @@ func (s *Server) isEnvelope(ctx context.Context, by auth.Principal, raw checked)
 	if !bytes.Contains(raw, []byte(`"jsonrpc"`)) {
 		return false, nil
 	}
-	err = s.cfg.Engine.Heavily(ctx, by, len(raw), func() error {
+	err = s.cfg.Engine.Process(ctx, by, len(raw), func() error {
 		members, err := strictjson.Members(raw)
 		is = err == nil && slices.ContainsFunc(members, func(m strictjson.Member) bool { return m.Name == "jsonrpc" })
 		return nil // decoding refuses a body that is no object
@@ -152,7 +152,7 @@ func (s *Server) readOld(ctx context.Context, by auth.Principal, in input, aroun
 	if around.old.read == nil || len(in.json) == 0 {
 		return in, nil
 	}
-	err := s.cfg.Engine.Heavily(ctx, by, len(in.json), func() (err error) {
+	err := s.cfg.Engine.Process(ctx, by, len(in.json), func() (err error) {
 		in.json, err = around.old.read(in.json, around.form)
 		return err
 	})

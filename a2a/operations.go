@@ -28,13 +28,13 @@ type operations struct {
 // call is the context of an operation, besides its request.
 type call struct {
 	by      auth.Principal
-	bytes   int            // of the request, if known
-	answer  *engine.Answer // that tasks are read for; the binding releases it once they are sent. Nil for a stream
-	renew   engine.Renewal // authenticates by again; nil: no authentication
-	request *http.Request  // by which the base URL is known; nil for a stream
-	from    resume         // where the reader of a stream continues; nil: nowhere
-	v03     bool           // it came in A2A 0.3
-	grpc    *GRPC          // it came over gRPC, and the answer becomes protobuf; nil: over HTTP
+	bytes   int                     // of the request, if known
+	answer  *engine.ReadReservation // that tasks are read for; the binding releases it once they are sent. Nil for a stream
+	renew   engine.Renewal          // authenticates by again; nil: no authentication
+	request *http.Request           // by which the base URL is known; nil for a stream
+	from    resume                  // where the reader of a stream continues; nil: nowhere
+	v03     bool                    // it came in A2A 0.3
+	grpc    *GRPC                   // it came over gRPC, and the answer becomes protobuf; nil: over HTTP
 }
 
 // sent is the outcome of SendMessage: either a message that is the whole answer, or
@@ -150,7 +150,7 @@ func (o operations) stream(ctx context.Context, c call, req *sdk.SendMessageRequ
 		}
 		return nil, open(engine.ID{})([]engine.Event{{Public: true, Data: data}})
 	}
-	return o.engine.Stream(ctx, c.by, out, func(first *engine.Snapshot) error {
+	return o.engine.Stream(ctx, c.by, out, func(first *engine.StreamStart) error {
 		yield := open(out.Task)
 		if first == nil {
 			return nil
@@ -201,9 +201,9 @@ func (o operations) subscribe(ctx context.Context, c call, req *a2apb.SubscribeT
 
 // begin begins a stream with the current task, and returns where it continues.
 func (o operations) begin(ctx context.Context, by auth.Principal, id engine.ID, open opener) (n uint64, err error) {
-	a := o.engine.Answer(by)
+	a := o.engine.ReserveRead(by)
 	defer a.Release()
-	first, err := a.Snapshot(ctx, id)
+	first, err := a.StreamStart(ctx, id)
 	if err != nil {
 		return 0, err
 	}
@@ -217,7 +217,7 @@ func (o operations) begin(ctx context.Context, by auth.Principal, id engine.ID, 
 
 // snapshotEvent returns a task as the first event of a stream. Its id is that of the last
 // event folded into it.
-func snapshotEvent(first *engine.Snapshot, options task.ViewOptions) engine.Event {
+func snapshotEvent(first *engine.StreamStart, options task.ViewOptions) engine.Event {
 	data := append(first.View.AppendTask([]byte(`{"task":`), options), '}')
 	return engine.Event{Seq: first.Header.Seq, Public: true, Data: data}
 }

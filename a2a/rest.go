@@ -159,7 +159,7 @@ func (s *Server) checkedBody(c echo.Context, by auth.Principal) (raw checked, er
 	if err != nil {
 		return nil, err
 	}
-	err = s.cfg.Engine.Heavily(c.Request().Context(), by, len(body), func() (err error) {
+	err = s.cfg.Engine.Process(c.Request().Context(), by, len(body), func() (err error) {
 		raw, err = check(body)
 		return err
 	})

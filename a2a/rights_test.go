@@ -86,7 +86,7 @@ func newRightsWorldAs(t *testing.T, authenticate auth.Func) *rightsWorld {
 		if name != "anonymous" {
 			owner.Roles, owner.Method = []string{auth.RoleRequester}, "test"
 		}
-		a := w.engine.Answer(owner)
+		a := w.engine.ReserveRead(owner)
 		sent, err := w.engine.Send(t.Context(), engine.Send{By: owner, Message: call("echo", map[string]any{"text": "secret of " + name}), Push: secretWebhook(name)})
 		if err != nil {
 			t.Fatal(err)
@@ -101,7 +101,7 @@ func newRightsWorldAs(t *testing.T, authenticate auth.Func) *rightsWorld {
 		if name == "own" { // it would be decided by the first who may
 			continue
 		}
-		a = w.engine.Answer(owner)
+		a = w.engine.ReserveRead(owner)
 		sent, err = w.engine.Send(t.Context(), engine.Send{By: owner, Message: call("transfer", map[string]any{"amount": 1, "to": "secret of " + name}), Push: secretWebhook(name)})
 		if err != nil {
 			t.Fatal(err)

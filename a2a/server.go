@@ -322,7 +322,7 @@ func (s *Server) reply(c echo.Context, by auth.Principal, op *operation, renew e
 		defer s.requests.Lease(during, by, renew, end, op.action)()
 		ctx = during
 	}
-	a := s.ops.engine.Answer(by)
+	a := s.ops.engine.ReserveRead(by)
 	defer a.Release()
 	text, err := e.answer(s, ctx, op, call{by: by, bytes: len(in.json), answer: a, renew: renew, request: c.Request(), v03: e.old != nil}, in)
 	a.Made()

@@ -192,7 +192,7 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 			}
 		}
 	}
-	answer := s.cfg.Engine.Answer(c.By)
+	answer := s.cfg.Engine.ReserveRead(c.By)
 	defer answer.Release()
 	view, calls, err := list.Around(ctx, answer, id)
 	if err != nil {
@@ -397,7 +397,7 @@ func longState(text string) string {
 // Task returns a task with its log.
 func (s *Service) Task(ctx context.Context, c Caller, id string) (client.TaskDetail, error) {
 	tasks := s.tasks(c)
-	answer := s.cfg.Engine.Answer(c.By)
+	answer := s.cfg.Engine.ReserveRead(c.By)
 	defer answer.Release()
 	view, summary, err := tasks.Get(ctx, answer, id)
 	if err != nil {

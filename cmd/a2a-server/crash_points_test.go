@@ -47,7 +47,7 @@ var elsewhere = map[string]string{
 func TestCrashCases(t *testing.T) {
 	t.Parallel()
 	var all []string
-	for _, dir := range []string{"../../task/engine", "../../task/push", "../../store/boltstore"} {
+	for _, dir := range []string{"../../task/engine/internal/env", "../../task/push", "../../store/boltstore"} {
 		points, err := crashpoint.In(dir)
 		if err != nil {
 			t.Fatal(err)

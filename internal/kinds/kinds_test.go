@@ -34,7 +34,7 @@ func spread(n int) []int {
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	points := map[string]string{}
-	for _, dir := range []string{"../../task/engine", "../../store/boltstore"} {
+	for _, dir := range []string{"../../task/engine/internal/env", "../../store/boltstore"} {
 		found, err := crashpoint.In(dir)
 		if err != nil {
 			t.Fatal(err)

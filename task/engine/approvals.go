@@ -3,9 +3,7 @@ package engine
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +12,8 @@ import (
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
-	"a2a-server/task/internal/fold"
+	"a2a-server/task/engine/internal/tasklog"
+	"a2a-server/task/engine/internal/turn"
 	"a2a-server/task/internal/rules"
 )
 
@@ -27,14 +26,9 @@ import (
 // *[auth.DeniedError] depends on the principal and the method only. Errors about a single
 // approval are an *[approval.Error], the same for a foreign approval and a missing approval.
 type Approvals struct {
-	e         *Engine
+	core      *core
 	anonymous bool // only approvals of anonymous tasks
 	renew     Renewal
-}
-
-// Approvals returns the approvals of the engine's tasks.
-func (e *Engine) Approvals() *Approvals {
-	return &Approvals{e: e}
 }
 
 // OfAnonymous returns the approvals of tasks that were created without authentication instead.
@@ -46,7 +40,7 @@ func (a *Approvals) OfAnonymous() *Approvals {
 }
 
 // Renewing returns approvals that authenticate the caller with renew again right before each
-// decision is committed: see [Decision].
+// decision is committed: see [DecisionInput].
 func (a *Approvals) Renewing(renew Renewal) *Approvals {
 	of := *a
 	of.renew = renew
@@ -95,9 +89,9 @@ func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery
 	if err := a.may(by, auth.Review); err != nil {
 		return ApprovalPage{}, err
 	}
-	tokens := a.e.tokens(by, "cursor", "approvals", q.Task)
+	tokens := newPageTokens(a.core.cfg.PageTokens, by, "cursor", "approvals", q.Task)
 	if q.Settled {
-		tokens = a.e.tokens(by, "cursor", "settled approvals", q.Tool, q.Digest, strconv.FormatBool(a.anonymous))
+		tokens = newPageTokens(a.core.cfg.PageTokens, by, "cursor", "settled approvals", q.Tool, q.Digest, strconv.FormatBool(a.anonymous))
 	}
 	var err error
 	if q.Cursor, err = tokens.open(q.Cursor); err != nil {
@@ -133,7 +127,7 @@ func (a *Approvals) list(ctx context.Context, by auth.Principal, q ApprovalQuery
 			rows.Index, rows.Prefix = task.IndexSettled, task.PendingPrefix(tenant)
 		}
 		// Approvals of an owner are found by a scan of the tenant's.
-		end, err := a.e.Heavy(ctx, by)
+		end, err := a.core.processor(ctx, by)
 		if err != nil {
 			return ApprovalPage{}, err
 		}
@@ -169,31 +163,21 @@ func (a *Approvals) list(ctx context.Context, by auth.Principal, q ApprovalQuery
 const laterRange = "+"
 
 func (a *Approvals) page(ctx context.Context, by auth.Principal, q store.RowQuery) (ApprovalPage, error) {
-	rows, err := a.e.store.Rows(ctx, a.scope(by, auth.Review), q)
+	rows, err := a.core.env.Store.Rows(ctx, a.scope(by, auth.Review), q)
 	if err != nil {
 		return ApprovalPage{}, err
 	}
 	page := ApprovalPage{Next: rows.Next}
 	for _, row := range rows.Rows {
-		one, err := readApproval(&row)
+		one, err := tasklog.ReadApproval(&row)
 		if err != nil {
-			a.e.log.Error().Err(err).Str("task_id", row.Task.String()).Msg("an approval cannot be read")
+			a.core.env.Log.Error().Err(err).Str("task_id", row.Task.String()).Msg("an approval cannot be read")
 			page.Damaged++
 			continue
 		}
 		page.Approvals = append(page.Approvals, one)
 	}
 	return page, nil
-}
-
-func readApproval(row *store.Row) (a approval.Approval, err error) {
-	if row.Damaged {
-		return a, store.ErrDataLoss
-	}
-	if err := json.Unmarshal(row.Value, &a); err != nil {
-		return a, fmt.Errorf("%w: approval %s: %w", store.ErrDataLoss, row.Key, err)
-	}
-	return a, nil
 }
 
 // Get returns an approval in any state. A missing or foreign approval is an *approval.Error
@@ -206,20 +190,7 @@ func (a *Approvals) Get(ctx context.Context, by auth.Principal, id string) (*app
 	if !ok {
 		return nil, approval.Unknown(id, nil)
 	}
-	return a.e.approval(ctx, a.scope(by, auth.Review), of, id)
-}
-
-// approval returns an approval of a task, with the errors of [Approvals.Get].
-func (e *Engine) approval(ctx context.Context, scope store.Scope, of store.TaskID, id string) (*approval.Approval, error) {
-	rows, err := e.store.Rows(ctx, scope, store.RowQuery{Kind: task.RowApproval, Task: of, Key: []byte(id)})
-	if err != nil {
-		return nil, err
-	}
-	if len(rows.Rows) == 0 {
-		return nil, approval.Unknown(id, nil)
-	}
-	one, err := readApproval(&rows.Rows[0])
-	return &one, err
+	return a.core.reader.Approval(ctx, a.scope(by, auth.Review), of, id)
 }
 
 // taskOf returns the task of an approval: the beginning of the approval's id.
@@ -235,7 +206,7 @@ func (a *Approvals) May(by auth.Principal, one *approval.Approval) error {
 	if err := a.may(by, auth.Decide); err != nil {
 		return err
 	}
-	return one.Permits(approval.Decider{By: by, Via: approval.ViaAPI, Delegated: a.e.rules().Delegated}, a.e.now())
+	return one.Permits(approval.Decider{By: by, Via: approval.ViaAPI, Delegated: a.core.env.Rules().Delegated}, a.core.env.Now())
 }
 
 // Extend moves the deadline of a pending approval to a later time, at most [rules.MaxExtension]
@@ -250,20 +221,20 @@ func (a *Approvals) Extend(ctx context.Context, by auth.Principal, id, digest st
 		return approval.Unknown(id, nil)
 	}
 	scope := a.scope(by, auth.Decide)
-	_, err := a.e.changeAs(ctx, decider{by, approval.ViaAPI, a.renew}, scope, of, func(by auth.Principal) rules.Input {
+	_, err := a.core.turns.ChangeAs(ctx, turn.Sender{By: by, Via: approval.ViaAPI, Renew: a.renew}, scope, of, func(by auth.Principal) rules.Input {
 		return rules.Extend{By: by, Via: approval.ViaAPI, Approval: id, Digest: digest, Until: until}
 	})
 	if errors.Is(err, task.ErrTaskNotFound) || errors.Is(err, store.ErrNotFound) {
 		return approval.Unknown(id, nil)
 	}
-	return translate(err)
+	return tasklog.Translate(err)
 }
 
 // Parameters returns the JSON Schema of the arguments of an approval's tool, as the requester
 // sees the tool now. It is nil for a tool that has none, has been replaced, or cannot be
 // looked up.
 func (a *Approvals) Parameters(ctx context.Context, one *approval.Approval) map[string]any {
-	current := a.e.rules()
+	current := a.core.env.Rules()
 	entry, err := current.Tools.Lookup(current.Readonly(ctx, one.Requester), one.Tool)
 	if err != nil || entry.Digest != one.Definition {
 		return nil
@@ -273,7 +244,7 @@ func (a *Approvals) Parameters(ctx context.Context, one *approval.Approval) map[
 
 // Around returns the task of an approval without its artifacts, and its calls, for a principal
 // that may review the approval. It reserves the memory for them in ans.
-func (a *Approvals) Around(ctx context.Context, ans *Answer, id string) (*task.View, []task.CallStatus, error) {
+func (a *Approvals) Around(ctx context.Context, ans *ReadReservation, id string) (*task.View, []task.CallStatus, error) {
 	if err := a.may(ans.by, auth.Review); err != nil {
 		return nil, nil, err
 	}
@@ -281,24 +252,11 @@ func (a *Approvals) Around(ctx context.Context, ans *Answer, id string) (*task.V
 	if !ok {
 		return nil, nil, approval.Unknown(id, nil)
 	}
-	f, err := a.e.outline(ctx, ans, a.scope(ans.by, auth.Review), of)
+	f, err := ans.outline(ctx, a.scope(ans.by, auth.Review), of)
 	if err != nil {
 		return nil, nil, err
 	}
 	return f.View, f.Calls(), nil
-}
-
-// outline returns the fold of a task without its artifacts.
-func (e *Engine) outline(ctx context.Context, ans *Answer, scope store.Scope, id store.TaskID) (*fold.Fold, error) {
-	h, err := e.header(ctx, scope, id)
-	if err != nil {
-		return nil, err
-	}
-	if err := ans.room(ctx, h.Size(true /* noBulk */)); err != nil {
-		return nil, err
-	}
-	f, _, err := e.load(ctx, scope, id, reading{noArtifacts: true})
-	return f, translate(err)
 }
 
 // DecideAll decides several approvals of one task: either all of the decisions count, or none.
@@ -317,7 +275,7 @@ func (a *Approvals) DecideAll(ctx context.Context, by auth.Principal, answers []
 			return approval.Unknown(answers[i].ID, nil)
 		}
 	}
-	err := a.e.Decide(ctx, Decision{By: by, Via: approval.ViaAPI, Scope: a.scope(by, auth.Decide), Task: of, Answers: answers, Renew: a.renew})
+	err := a.core.turns.Decide(ctx, DecisionInput{By: by, Via: approval.ViaAPI, Scope: a.scope(by, auth.Decide), Task: of, Answers: answers, Renew: a.renew})
 	if errors.Is(err, task.ErrTaskNotFound) {
 		return approval.Unknown(answers[0].ID, nil)
 	}
@@ -337,5 +295,5 @@ func (a *Approvals) Decide(ctx context.Context, by auth.Principal, answer approv
 // requested or decided. A value may report several changes: call Watch, then List, then wait.
 // stop ends the watch and may be called more than once; the channel is never closed.
 func (a *Approvals) Watch(by auth.Principal) (wake <-chan struct{}, stop func()) {
-	return a.e.store.WatchRows(a.scope(by, auth.Review), task.RowApproval)
+	return a.core.env.Store.WatchRows(a.scope(by, auth.Review), task.RowApproval)
 }

@@ -24,7 +24,7 @@ func (w *world) ask(by auth.Principal, amount int) a2a.TaskID {
 	w.t.Helper()
 	sent, err := w.sendAs(by, w.calls("transfer", args{"amount": amount, "to": "x"}))
 	w.must(err)
-	answer := w.engine.Answer(by)
+	answer := w.engine.ReserveRead(by)
 	defer answer.Release()
 	if _, err := answer.Await(w.ctx(), sent); err != nil {
 		w.t.Fatal(err)
@@ -278,7 +278,7 @@ func TestTasksOfATenant(t *testing.T) {
 			}
 		}
 		for name, id := range map[string]string{"another tenant's": string(foreign), "anonymous": string(nobodys), "missing": "0194f0c0-0000-7000-8000-000000000000", "no id": "x"} {
-			a := w.engine.Answer(operator)
+			a := w.engine.ReserveRead(operator)
 			_, _, read := tasks.Get(w.ctx(), a, id)
 			a.Release()
 			for what, err := range map[string]error{"read": read, "canceled": tasks.Cancel(w.ctx(), operator, id), "deleted": tasks.Delete(w.ctx(), operator, id)} {
@@ -287,7 +287,7 @@ func TestTasksOfATenant(t *testing.T) {
 				}
 			}
 		}
-		a := w.engine.Answer(operator)
+		a := w.engine.ReserveRead(operator)
 		defer a.Release()
 		if v, about, err := tasks.Get(w.ctx(), a, string(mine)); err != nil || v.TaskID() != string(mine) || about.Owner != "alice" {
 			t.Errorf("Get() = %+v, %v", about, err)
@@ -323,7 +323,7 @@ func TestTaskIsDeleted(t *testing.T) {
 		if err := tasks.Delete(w.ctx(), operator, string(id)); !errors.Is(err, task.ErrTaskNotFound) {
 			t.Errorf("a task that is gone is deleted: %v", err)
 		}
-		a := w.engine.Answer(alice)
+		a := w.engine.ReserveRead(alice)
 		defer a.Release()
 		if _, err := a.Get(w.ctx(), string(id)); !errors.Is(err, task.ErrTaskNotFound) {
 			t.Errorf("its owner still reads it: %v", err)

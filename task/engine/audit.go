@@ -6,6 +6,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
+	"a2a-server/task/engine/internal/tasklog"
 )
 
 // AuditEntry is an entry of the audit and its number. Numbers begin with 1 and follow the commits.
@@ -86,9 +87,9 @@ func decodeAudit(stored *store.AuditEntry) (AuditEntry, bool) {
 func (e *Engine) EachAudit(ctx context.Context, after uint64, yield func(*AuditEntry) bool) (next uint64, err error) {
 	const page = 200
 	for {
-		entries, err := e.store.Audit(ctx, after, page)
+		entries, err := e.env.Store.Audit(ctx, after, page)
 		if err != nil {
-			return after, translate(err)
+			return after, tasklog.Translate(err)
 		}
 		for i := range entries {
 			after = entries[i].N
@@ -109,6 +110,3 @@ func (e *Engine) EachAudit(ctx context.Context, after uint64, yield func(*AuditE
 func (e *Engine) WatchAudit() (wake <-chan struct{}, stop func()) {
 	return e.audits.Watch(store.System(), struct{}{})
 }
-
-// audited wakes the watchers of the audit.
-func (e *Engine) audited() { e.audits.Wake(struct{}{}, store.System()) }

@@ -16,6 +16,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/engine/internal/env"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -90,7 +91,7 @@ func TestProviderIsNotAskedAboutWhatIsResolved(t *testing.T) {
 			return false, ctx.Err()
 		}
 		w.cfg.CrashPoint = func(point string) {
-			if point != engine.PointWoken || id == "" {
+			if point != env.PointWoken || id == "" {
 				return
 			}
 			if pending := w.waiting(id); len(pending) == 1 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"a2a-server/store"
+	"a2a-server/task/engine/internal/env"
 )
 
 // DiskError means that no new task is accepted because of limits.disk or
@@ -35,26 +36,26 @@ type diskWatch struct {
 }
 
 // look checks the usage after a new task of a caller.
-func (w *diskWatch) look(e *Engine, by store.Scope, used store.Disk) {
-	limit := e.cfg.Limits.DiskBounds()
-	if near(used.Owner, limit.Owner) && w.may(e, &w.caller) {
-		e.log.Warn().Str("tenant", by.TenantName()).Str("subject", by.Subject()).Uint64("used_bytes", used.Owner).Uint64("limit_bytes", limit.Owner).
+func (w *diskWatch) look(e *env.Env, by store.Scope, used store.Disk) {
+	limit := e.Limits.DiskBounds()
+	if nearlyFull(used.Owner, limit.Owner) && w.mayLog(e, &w.caller) {
+		e.Log.Warn().Str("tenant", by.TenantName()).Str("subject", by.Subject()).Uint64("used_bytes", used.Owner).Uint64("limit_bytes", limit.Owner).
 			Msg("the tasks of a caller use most of limits.disk_per_caller: when it is reached, new ones are refused")
 	}
-	if near(used.All, limit.All) && w.may(e, &w.store) {
-		e.log.Warn().Uint64("used_bytes", used.All).Uint64("limit_bytes", limit.All).
+	if nearlyFull(used.All, limit.All) && w.mayLog(e, &w.store) {
+		e.Log.Warn().Uint64("used_bytes", used.All).Uint64("limit_bytes", limit.All).
 			Msg("the store uses most of limits.disk: when it is reached, new tasks are refused")
 	}
 }
 
-// near reports whether at least 80 % of a limit is used.
-func near(used, limit uint64) bool { return limit > 0 && used >= limit/5*4 }
+// nearlyFull reports whether at least 80 % of a limit is used.
+func nearlyFull(used, limit uint64) bool { return limit > 0 && used >= limit/5*4 }
 
-// may reports whether something may be logged again, and if so records that it was.
-func (w *diskWatch) may(e *Engine, last *time.Time) bool {
+// mayLog reports whether something may be logged again, and if so records that it was.
+func (w *diskWatch) mayLog(e *env.Env, last *time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := e.now()
+	now := e.Now()
 	if !last.IsZero() && now.Sub(*last) < diskPause {
 		return false
 	}

@@ -94,7 +94,7 @@ func TestStream(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
-				rest, err := w.engine.Stream(w.ctx(), alice, sent, func(*engine.Snapshot) error { return nil })
+				rest, err := w.engine.Stream(w.ctx(), alice, sent, func(*engine.StreamStart) error { return nil })
 				if err != nil {
 					t.Errorf("Stream() = %v", err)
 					return
@@ -129,7 +129,7 @@ func TestStream(t *testing.T) {
 func (w *world) streamed(sent *engine.Sent) (first *a2a.Task, kinds []string) {
 	w.t.Helper()
 	var seq, pub uint64
-	rest, err := w.engine.Stream(w.ctx(), alice, sent, func(s *engine.Snapshot) error {
+	rest, err := w.engine.Stream(w.ctx(), alice, sent, func(s *engine.StreamStart) error {
 		first, seq, pub = w.task(s.View), s.Header.Seq, s.Header.Pub
 		return nil
 	})

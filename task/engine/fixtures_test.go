@@ -498,7 +498,7 @@ func (w *world) begin(m *a2a.Message) a2a.TaskID {
 // decide gives an answer that does not come from the A2A client. It may be called
 // from any goroutine.
 func (w *world) decide(by auth.Principal, id a2a.TaskID, answer approval.Answer) error {
-	return w.engine.Decide(w.ctx(), engine.Decision{
+	return w.engine.Decide(w.ctx(), engine.DecisionInput{
 		By: by, Via: approval.ViaAPI, Scope: engine.ScopeFor(alice, auth.Read), Task: mustID(id), Answers: []approval.Answer{answer},
 	})
 }

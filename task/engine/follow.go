@@ -3,11 +3,12 @@ package engine
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/engine/internal/tasklog"
+	"a2a-server/task/engine/internal/turn"
 )
 
 // Event is a public event of a task: the bytes of an A2A StreamResponse, and the seq
@@ -19,31 +20,31 @@ type Header = store.Header
 
 // Await waits until the task of a message ends, or waits for input or authorization, and
 // returns it as of then; if there is no memory for it, with parts left out.
-func (a *Answer) Await(ctx context.Context, sent *Sent) (*task.View, error) {
-	e := a.e
-	if v, size, err := e.awaitTurn(ctx, sent.landed); err != nil {
+func (r *ReadReservation) Await(ctx context.Context, sent *Sent) (*task.View, error) {
+	c := r.core
+	if v, size, err := sent.landed.Await(ctx); err != nil {
 		return nil, err
 	} else if v != nil {
-		return a.show(v, size), nil
+		return r.show(v, size), nil
 	}
-	wakes, stop := e.store.Watch(sent.scope, sent.Task)
+	wakes, stop := c.env.Store.Watch(sent.scope, sent.Task)
 	defer stop()
-	n := sent.seq
+	n := sent.landed.Seq
 	for {
-		v, err := e.store.Read(ctx, sent.scope, sent.Task, store.After(n), store.Limit{Events: 1, Bytes: 1})
+		v, err := c.env.Store.Read(ctx, sent.scope, sent.Task, store.After(n), store.Limit{Events: 1, Bytes: 1})
 		if err != nil {
-			return nil, translate(err)
+			return nil, tasklog.Translate(err)
 		}
-		if rests(&v.Header) {
-			view, h, err := a.read(ctx, sent.scope, sent.Task, 0 /* last */, true /* done */)
-			if err != nil || rests(&h) {
+		if turn.Rests(&v.Header) {
+			view, h, err := r.read(ctx, sent.scope, sent.Task, 0 /* last */, true /* done */)
+			if err != nil || turn.Rests(&h) {
 				return view, err
 			}
-			a.Release()
+			r.Release()
 			v.Header = h // it has moved on meanwhile
 		}
 		n = v.Header.Seq
-		switch e.wait(wakes, ctx.Done(), e.ctx.Done()) {
+		switch c.env.Wait(wakes, ctx.Done(), c.env.Ctx.Done()) {
 		case 1:
 			return nil, fmt.Errorf("wait for task %s: %w", sent.Task, context.Cause(ctx))
 		case 2:
@@ -52,46 +53,9 @@ func (a *Answer) Await(ctx context.Context, sent *Sent) (*task.View, error) {
 	}
 }
 
-// rests reports whether the task has ended or waits for its client, so that a waiting
-// client gets its answer. It may have a turn meanwhile, whose calls are held.
-func rests(h *store.Header) bool {
-	return h.Phase == store.Final || h.State == task.StateInputRequired || h.State == task.StateAuthRequired
-}
-
-// awaitTurn waits for the turn that continues from an input, and returns the task as the
-// turn left it, and the size of its log: durable, and the same as reading the log would
-// give, without reading it. It returns neither a view nor an error if the log has to be
-// read: there is no such turn here, it was cut off, it did not pause in a state that
-// answers a client, or it did so before the input.
-func (e *Engine) awaitTurn(ctx context.Context, l landed) (*task.View, uint64, error) {
-	t := l.turn
-	if t == nil {
-		return nil, 0, nil
-	}
-	if e.wait(t.pauses, t.ctx.Done(), ctx.Done()) == 2 {
-		return nil, 0, fmt.Errorf("wait for task %s: %w", t.id, context.Cause(ctx))
-	}
-	if !t.left.Load() {
-		return nil, 0, nil // it was cut off, or may wait for its client although it does not leave
-	}
-	if t.givenUp != nil {
-		return nil, 0, t.givenUp
-	}
-	if t.rests && t.fold.Header.Seq >= l.seq {
-		return t.fold.View, t.fold.Header.Bytes, nil
-	}
-	return nil, 0, nil
-}
-
 // Header returns the Header of a task that by may follow, without reading its log.
 func (e *Engine) Header(ctx context.Context, by auth.Principal, id store.TaskID) (Header, error) {
 	return e.header(ctx, ScopeFor(by, auth.Follow), id)
-}
-
-// header is [Engine.Header] for a scope.
-func (e *Engine) header(ctx context.Context, scope store.Scope, id store.TaskID) (Header, error) {
-	page, err := e.store.Read(ctx, scope, id, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
-	return page.Header, translate(err)
 }
 
 // Until says when a stream ends.
@@ -119,7 +83,7 @@ func (e *Engine) Events(ctx context.Context, by auth.Principal, id store.TaskID,
 
 // Subscription is the place of a reader in the events of a task.
 type Subscription struct {
-	e     *Engine
+	core  *core
 	scope store.Scope
 	id    store.TaskID
 	after uint64
@@ -128,19 +92,19 @@ type Subscription struct {
 
 // Subscribe returns the place after seq n in the events of a task, for by. It reads nothing.
 func (e *Engine) Subscribe(by auth.Principal, id store.TaskID, n uint64, until Until) *Subscription {
-	return &Subscription{e, ScopeFor(by, auth.Follow), id, n, until}
+	return &Subscription{e.core, ScopeFor(by, auth.Follow), id, n, until}
 }
 
 // Follow is [Engine.Follow] from the reader's place on, which moves with the events.
 func (s *Subscription) Follow(ctx context.Context, yield func([]Event) error) error {
-	wakes, stop := s.e.store.Watch(s.scope, s.id)
+	wakes, stop := s.core.env.Store.Watch(s.scope, s.id)
 	defer stop()
 	for {
 		// A function of its own: its variables are not on the stack while the reader waits.
 		if over, err := s.next(ctx, yield); over || err != nil {
 			return err
 		}
-		switch s.e.wait(wakes, ctx.Done(), s.e.ctx.Done()) {
+		switch s.core.env.Wait(wakes, ctx.Done(), s.core.env.Ctx.Done()) {
 		case 1:
 			return context.Cause(ctx)
 		case 2:
@@ -152,9 +116,9 @@ func (s *Subscription) Follow(ctx context.Context, yield func([]Event) error) er
 // next yields the events that there are now, and reports whether the stream is over.
 func (s *Subscription) next(ctx context.Context, yield func([]Event) error) (over bool, err error) {
 	for {
-		v, err := s.e.store.Read(ctx, s.scope, s.id, store.After(s.after), store.Limit{})
+		v, err := s.core.env.Store.Read(ctx, s.scope, s.id, store.After(s.after), store.Limit{})
 		if err != nil {
-			return false, translate(err)
+			return false, tasklog.Translate(err)
 		}
 		if len(v.Events) > 0 {
 			s.after = v.Events[len(v.Events)-1].Seq
@@ -196,12 +160,12 @@ func publicOf(events []Event) []Event {
 // the task as the message left it, so that later changes come as events. It is the current
 // task if the message changed nothing, or if a snapshot of the log is newer. If there is no
 // memory for the task, begin gets it with parts left out.
-func (e *Engine) Stream(ctx context.Context, by auth.Principal, sent *Sent, begin func(*Snapshot) error) (*Subscription, error) {
+func (e *Engine) Stream(ctx context.Context, by auth.Principal, sent *Sent, begin func(*StreamStart) error) (*Subscription, error) {
 	n := sent.From
 	if n > 0 || sent.Duplicate {
-		a := e.Answer(by)
+		a := e.ReserveRead(by)
 		defer a.Release()
-		first, err := a.snapshot(ctx, sent.scope, sent.Task, sent.seq, true /* done */)
+		first, err := a.snapshot(ctx, sent.scope, sent.Task, sent.landed.Seq, true /* done */)
 		if err != nil {
 			return nil, err
 		}
@@ -212,7 +176,7 @@ func (e *Engine) Stream(ctx context.Context, by auth.Principal, sent *Sent, begi
 	} else if err := begin(nil); err != nil {
 		return nil, err
 	}
-	return &Subscription{e, sent.scope, sent.Task, n, UntilInput}, nil
+	return &Subscription{e.core, sent.scope, sent.Task, n, UntilInput}, nil
 }
 
 // ID identifies a task.

@@ -16,6 +16,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/engine/internal/env"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -50,7 +51,7 @@ func TestDeadlineWithinMillisecond(t *testing.T) {
 		Policy: policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 2500 * time.Microsecond, OnExpiry: approval.ExpiryCancels}}),
 		Now:    func() time.Time { return start.Add(time.Duration(clock.Load())) },
 		CrashPoint: func(point string) {
-			if point == engine.PointDue {
+			if point == env.PointDue {
 				handled.Add(1)
 			}
 		},
@@ -70,7 +71,7 @@ func TestWakeWithoutTurn(t *testing.T) {
 		var handled atomic.Int64
 		w.cfg.Limits = patient(1, 1)
 		w.cfg.CrashPoint = func(point string) {
-			if point == engine.PointDue {
+			if point == env.PointDue {
 				handled.Add(1)
 			}
 		}
@@ -149,7 +150,7 @@ func TestFourEyes(t *testing.T) {
 	w.wantState(got, a2a.TaskStateInputRequired)
 	id := w.onlyOne(got.ID).ID
 	decide := func(by auth.Principal, via string) error {
-		return w.engine.Decide(w.ctx(), engine.Decision{By: by, Via: via, Scope: engine.ScopeFor(alice, auth.Read), Task: mustID(got.ID), Answers: []approval.Answer{{ID: id, Verb: approval.Approve}}})
+		return w.engine.Decide(w.ctx(), engine.DecisionInput{By: by, Via: via, Scope: engine.ScopeFor(alice, auth.Read), Task: mustID(got.ID), Answers: []approval.Answer{{ID: id, Verb: approval.Approve}}})
 	}
 	agentOfAlice := auth.Principal{Tenant: "acme", Subject: "agent", Roles: []string{auth.RoleRequester}, Chain: []string{"alice"}, Method: "test"}
 	for name, err := range map[string]error{"the requester": decide(alice, "api"), "somebody on behalf of the requester": decide(agentOfAlice, "api"), "the A2A client": decide(bob, "a2a")} {

@@ -11,6 +11,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/engine/internal/tasklog"
 	"a2a-server/task/internal/fold"
 )
 
@@ -39,7 +40,7 @@ type TaskPage struct {
 }
 
 // List returns a page of the caller's tasks.
-func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
+func (r *ReadReservation) List(ctx context.Context, q Query) (*TaskPage, error) {
 	size, err := pageSize(q.PageSize)
 	if err != nil {
 		return nil, err
@@ -56,30 +57,30 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 			sq.Since++ // round up to the next whole millisecond
 		}
 	}
-	tokens := a.e.tokens(a.by, "pageToken", "tasks", q.Context, string(q.State), strconv.FormatInt(int64(sq.Since), 10))
+	tokens := newPageTokens(r.core.cfg.PageTokens, r.by, "pageToken", "tasks", q.Context, string(q.State), strconv.FormatInt(int64(sq.Since), 10))
 	if sq.Cursor, err = tokens.open(q.Cursor); err != nil {
 		return nil, err
 	}
 	if sq.Since > 0 || sq.Context != "" && sq.State != 0 {
 		// No index covers both filters, or knows how many tasks match: the scan also reads all
 		// tasks that the filters leave out, whatever their number.
-		if err := a.work(ctx); err != nil {
+		if err := r.work(ctx); err != nil {
 			return nil, err
 		}
 	}
-	scope := ScopeFor(a.by, auth.List)
-	page, err := a.e.store.Tasks(ctx, scope, sq)
+	scope := ScopeFor(r.by, auth.List)
+	page, err := r.core.env.Store.Tasks(ctx, scope, sq)
 	if err != nil {
 		return nil, tokens.translate(err)
 	}
 	list := &TaskPage{NextCursor: page.Next, Total: page.Total, PageSize: size}
-	fitting, bytes := a.e.fit(page.Tasks, q.Artifacts)
+	fitting, bytes := fit(page.Tasks, q.Artifacts, uint64(r.core.cfg.Page))
 	if n := len(fitting); n < len(page.Tasks) {
 		last := &page.Tasks[n-1]
 		list.NextCursor = sq.EncodeCursor(scope, store.TaskPosition(last.StatusTime, last.Task))
 	}
 	list.NextCursor = tokens.seal(list.NextCursor)
-	if err := a.room(ctx, bytes); err != nil {
+	if err := r.reserve(ctx, bytes); err != nil {
 		return nil, err
 	}
 	for _, t := range fitting {
@@ -87,15 +88,15 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 			list.Tasks = append(list.Tasks, task.DamagedView(t.header))
 			continue
 		}
-		v := a.e.views.get(t.header.Task, t.header.Seq)
+		v := r.core.reader.Views.Get(t.header.Task, t.header.Seq)
 		if v == nil {
-			f, more, err := a.listed(ctx, scope, t, bytes)
+			f, more, err := r.listed(ctx, scope, t, bytes)
 			bytes += more
 			switch {
 			case errors.Is(err, store.ErrNotFound):
 				continue // deleted in the meantime
 			case errors.Is(err, store.ErrDataLoss):
-				a.e.log.Error().Err(err).Str("task_id", t.header.Task.String()).Msg("a task of a list cannot be read")
+				r.core.env.Log.Error().Err(err).Str("task_id", t.header.Task.String()).Msg("a task of a list cannot be read")
 				v = task.DamagedView(t.header)
 			case err != nil:
 				return nil, err
@@ -111,19 +112,19 @@ func (a *Answer) List(ctx context.Context, q Query) (*TaskPage, error) {
 // listed reads a task for a page that has so many bytes, and returns by how many bytes the
 // page grows: the task may have grown since it was found. Parts that do not fit any more are
 // left out, as in fit.
-func (a *Answer) listed(ctx context.Context, s store.Scope, t listed, bytes uint64) (f *fold.Fold, more uint64, err error) {
+func (r *ReadReservation) listed(ctx context.Context, s store.Scope, t listed, bytes uint64) (f *fold.Fold, more uint64, err error) {
 	taken := t.header.Size(t.noArtifacts)
 	for {
-		how := reading{view: true, noArtifacts: t.noArtifacts, most: max(taken+more, 1)}
-		f, h, err := a.e.load(ctx, s, t.header.Task, how)
+		how := tasklog.Reading{View: true, NoArtifacts: t.noArtifacts, Most: max(taken+more, 1)}
+		f, h, err := r.core.reader.Load(ctx, s, t.header.Task, how)
 		if err != nil || f != nil {
 			return f, more, err
 		}
-		if grown := h.Size(t.noArtifacts) - taken; !t.noArtifacts && bytes+grown > uint64(a.e.cfg.Page) {
+		if grown := h.Size(t.noArtifacts) - taken; !t.noArtifacts && bytes+grown > uint64(r.core.cfg.Page) {
 			t.noArtifacts = true
 		}
 		if size := h.Size(t.noArtifacts); size > taken+more {
-			if err := a.room(ctx, size-taken-more); err != nil {
+			if err := r.reserve(ctx, size-taken-more); err != nil {
 				return nil, more, err
 			}
 			more = size - taken
@@ -137,10 +138,9 @@ type listed struct {
 	noArtifacts bool
 }
 
-// fit returns the tasks, at least one, that fit into a page, and the size of their logs in
+// fit returns the tasks, at least one, that fit into a page of limit bytes, and the size of their logs in
 // bytes.
-func (e *Engine) fit(tasks []store.Header, artifacts bool) (fitting []listed, bytes uint64) {
-	limit := uint64(e.cfg.Page)
+func fit(tasks []store.Header, artifacts bool, limit uint64) (fitting []listed, bytes uint64) {
 	for i := range tasks {
 		t := listed{&tasks[i], !artifacts}
 		if bytes+t.header.Size(t.noArtifacts) > limit {

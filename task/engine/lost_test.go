@@ -98,7 +98,7 @@ func TestLostTaskIsListed(t *testing.T) {
 		w.restart() // what is cached of them is gone
 		id, _ := store.ParseTaskID(string(first.ID))
 		r.set(func(r *rotten) { r.lost = id })
-		answer := w.engine.Answer(alice)
+		answer := w.engine.ReserveRead(alice)
 		defer answer.Release()
 		list, err := answer.List(w.ctx(), engine.Query{Artifacts: true})
 		if err != nil || len(list.Tasks) != 2 || list.Total != 2 {
@@ -201,7 +201,7 @@ func TestTurnOnReadOnlyStore(t *testing.T) {
 		sent := w.sent(w.calls("block", args{}))
 		waited := make(chan error, 1)
 		go func() {
-			answer := w.engine.Answer(alice)
+			answer := w.engine.ReserveRead(alice)
 			defer answer.Release()
 			_, err := answer.Await(w.ctx(), sent)
 			waited <- err

@@ -11,6 +11,7 @@ import (
 	"a2a-server/internal/keyring"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/engine/internal/tasklog"
 )
 
 // PageTokens makes and checks the codes of page tokens. It must be safe for concurrent use.
@@ -35,9 +36,9 @@ type pageTokens struct {
 	bound []byte
 }
 
-// tokens returns the page tokens of a list, which its name and filters tell from other lists.
-func (e *Engine) tokens(by auth.Principal, field, list string, filters ...string) pageTokens {
-	t := pageTokens{codes: e.cfg.PageTokens, field: field, bound: make([]byte, 0, 256)}
+// newPageTokens returns the page tokens of a list, which its name and filters tell from other lists.
+func newPageTokens(codes PageTokens, by auth.Principal, field, list string, filters ...string) pageTokens {
+	t := pageTokens{codes: codes, field: field, bound: make([]byte, 0, 256)}
 	for _, part := range append([]string{list, by.Tenant, by.Subject}, filters...) {
 		t.bound = binary.AppendUvarint(t.bound, uint64(len(part)))
 		t.bound = append(t.bound, part...)
@@ -80,7 +81,7 @@ func (t pageTokens) translate(err error) error {
 	if errors.Is(err, store.ErrCursor) {
 		return t.foreign()
 	}
-	return translate(err)
+	return tasklog.Translate(err)
 }
 
 // pageSize returns the size of a page of a client's list, where 0 means 50.

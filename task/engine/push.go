@@ -9,6 +9,8 @@ import (
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/engine/internal/tasklog"
+	"a2a-server/task/engine/internal/turn"
 	"a2a-server/task/internal/rules"
 )
 
@@ -95,14 +97,14 @@ func (e *Engine) SetPush(ctx context.Context, by auth.Principal, id ID, c PushCo
 		return PushConfig{}, err
 	}
 	scope := ScopeFor(by, auth.Push)
-	for range maxFreshen {
+	for range turn.MaxFreshen {
 		in, err := e.webhook(ctx, by, scope, id, &c, false /* created */)
 		if err != nil {
-			return PushConfig{}, translate(err)
+			return PushConfig{}, tasklog.Translate(err)
 		}
-		_, err = e.change(ctx, scope, id, in)
+		_, err = e.turns.Change(ctx, scope, id, in)
 		if !errors.Is(err, rules.ErrWebhookChanged) {
-			return c, translate(err)
+			return c, tasklog.Translate(err)
 		}
 	}
 	return PushConfig{}, fmt.Errorf("%w: the webhook changes faster than it can be replaced", ErrBusy)
@@ -119,7 +121,7 @@ func (e *Engine) webhook(ctx context.Context, by auth.Principal, scope store.Sco
 		c.ID = e.cfg.NewID().String()
 	}
 	in := &rules.SetWebhook{
-		Epoch:   e.store.Epoch(),
+		Epoch:   e.env.Store.Epoch(),
 		Webhook: task.Webhook{ID: c.ID, Scheme: c.Scheme, Version: c.Version, By: by},
 	}
 	secrets := task.WebhookSecrets{URL: c.URL, Token: c.Token, Credentials: c.Credentials}
@@ -134,7 +136,7 @@ func (e *Engine) webhook(ctx context.Context, by auth.Principal, scope store.Sco
 		return in, err
 	}
 	in.Replaces, in.Position = old.N, old.Start
-	rows, err := e.store.Rows(ctx, scope, store.RowQuery{Kind: task.RowPushCursor, Task: id, Key: task.PushKey(old.ID, old.N)})
+	rows, err := e.env.Store.Rows(ctx, scope, store.RowQuery{Kind: task.RowPushCursor, Task: id, Key: task.PushKey(old.ID, old.N)})
 	if err != nil || len(rows.Rows) == 0 {
 		return in, err
 	}
@@ -148,7 +150,7 @@ func (e *Engine) pushRow(ctx context.Context, scope store.Scope, id store.TaskID
 	if webhook == "" || len(webhook) > maxID {
 		return nil, nil
 	}
-	rows, err := e.store.Rows(ctx, scope, store.RowQuery{Kind: task.RowPush, Task: id, Key: []byte(webhook)})
+	rows, err := e.env.Store.Rows(ctx, scope, store.RowQuery{Kind: task.RowPush, Task: id, Key: []byte(webhook)})
 	if err != nil || len(rows.Rows) == 0 {
 		return nil, err
 	}
@@ -165,7 +167,7 @@ func (e *Engine) Push(ctx context.Context, by auth.Principal, id ID, config stri
 	w, err := e.pushRow(ctx, ScopeFor(by, auth.Push), id, config)
 	switch {
 	case err != nil:
-		return PushConfig{}, translate(err)
+		return PushConfig{}, tasklog.Translate(err)
 	case w == nil:
 		return PushConfig{}, task.ErrTaskNotFound
 	}
@@ -192,7 +194,7 @@ func (e *Engine) PushList(ctx context.Context, by auth.Principal, id ID, limit i
 	if err != nil {
 		return PushPage{}, err
 	}
-	tokens := e.tokens(by, "pageToken", "webhooks", id.String())
+	tokens := newPageTokens(e.cfg.PageTokens, by, "pageToken", "webhooks", id.String())
 	cursor, err := tokens.open(token)
 	if err != nil {
 		return PushPage{}, err
@@ -201,7 +203,7 @@ func (e *Engine) PushList(ctx context.Context, by auth.Principal, id ID, limit i
 	if _, err := e.header(ctx, scope, id); err != nil {
 		return PushPage{}, err
 	}
-	rows, err := e.store.Rows(ctx, scope, store.RowQuery{Kind: task.RowPush, Task: id, Limit: limit, Cursor: cursor})
+	rows, err := e.env.Store.Rows(ctx, scope, store.RowQuery{Kind: task.RowPush, Task: id, Limit: limit, Cursor: cursor})
 	if err != nil {
 		return PushPage{}, tokens.translate(err)
 	}
@@ -223,5 +225,5 @@ func (e *Engine) DeletePush(ctx context.Context, by auth.Principal, id ID, confi
 	if err := e.mayPush(by); err != nil {
 		return err
 	}
-	return translate(e.changed(ctx, ScopeFor(by, auth.Push), id, rules.DeleteWebhook{ID: config, By: by}))
+	return tasklog.Translate(e.turns.Changed(ctx, ScopeFor(by, auth.Push), id, rules.DeleteWebhook{ID: config, By: by}))
 }

@@ -18,6 +18,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/internal/fold"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -548,7 +549,7 @@ func TestResultReturnedBeforeStop(t *testing.T) {
 		}
 		w.start(func(c *engine.Config) {
 			c.CrashPoint = func(point string) {
-				if point == engine.PointStep && armed.CompareAndSwap(true, false) {
+				if point == env.PointStep && armed.CompareAndSwap(true, false) {
 					close(in)
 					<-out
 				}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"math"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -11,6 +10,8 @@ import (
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/engine/internal/tasklog"
+	"a2a-server/task/engine/internal/turn"
 	"a2a-server/task/internal/fold"
 	"a2a-server/task/internal/rules"
 )
@@ -20,7 +21,7 @@ type Send struct {
 	By      auth.Principal
 	Message *a2a.Message // must not be changed afterwards
 	Bytes   int          // size of the encoded message, if known
-	Renew   Renewal      // see [Decision]; nil: a decision in the message counts for By as it is
+	Renew   Renewal      // see [DecisionInput]; nil: a decision in the message counts for By as it is
 	Push    *PushConfig  // a webhook for the task, set in the batch of the message; nil: none
 }
 
@@ -35,15 +36,15 @@ type Sent struct {
 	// then.
 	Duplicate bool
 
-	scope store.Scope
-	landed
+	scope  store.Scope
+	landed turn.Landed
 }
 
 // maxID bounds the ids that clients choose, in bytes.
 const maxID = 256
 
 // Send accepts a message: it creates a task, or goes to the task that it names. Send returns
-// when the message is durable; [Answer.Await] and [Engine.Stream] wait for the events that
+// when the message is durable; [ReadReservation.Await] and [Engine.Stream] wait for the events that
 // follow.
 //
 // Errors: [task.InvalidError], [task.ErrTaskNotFound], [task.StateError], *approval.Error,
@@ -67,7 +68,7 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 		}
 	}
 	var raw []byte
-	if err := e.Heavily(ctx, s.By, s.Bytes, func() (err error) {
+	if err := e.Process(ctx, s.By, s.Bytes, func() (err error) {
 		if raw, err = rules.EncodeMessage(m); err != nil {
 			return task.Invalid("message", "cannot be encoded: %v", err)
 		}
@@ -75,7 +76,7 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 	}); err != nil {
 		return nil, err
 	}
-	if limit := e.cfg.Limits.Content(); len(raw) > limit {
+	if limit := e.env.Limits.Content(); len(raw) > limit {
 		return nil, task.Invalid("message", "has %d bytes; at most %d are allowed", len(raw), limit)
 	}
 	if m.TaskID != "" {
@@ -87,14 +88,14 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 // create creates a task from a message.
 func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) {
 	scope := ScopeFor(s.By, auth.Create)
-	session := &fold.Session{At: e.sessions.now()} // of a new context
+	session := &fold.Session{At: e.reader.SessionAt()} // of a new context
 	if id := s.Message.ContextID; id != "" {
 		var err error
-		if session, err = e.session(ctx, scope, id); err != nil {
+		if session, err = e.reader.Session(ctx, scope, id); err != nil {
 			return nil, err
 		}
 	}
-	current := e.rules()
+	current := e.env.Rules()
 	r := current.Readonly(ctx, s.By).WithState(session.Values())
 	direct, listed, err := current.Accept(r, s.Message)
 	if err != nil || direct != nil {
@@ -106,41 +107,12 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 			return nil, err
 		}
 	}
-	sent, err := e.createTask(ctx, scope, n, true /* advance */)
-	if stuck(err) { // see wakeUp
-		sent, err = e.createTask(ctx, scope, n, false /* advance */)
-	}
-	return sent, err
-}
-
-func (e *Engine) createTask(ctx context.Context, scope store.Scope, n rules.New, advance bool) (*Sent, error) {
-	t := e.newTurn(n.ID, scope)
-	d, err := rules.Create(e.rules(), t.at(ctx), n)
-	if err != nil {
-		t.cancel(nil)
-		return nil, err
-	}
-	t.take(d.Fold())
-	run, err := e.goOn(t, d, other, advance)
-	if err != nil {
-		t.cancel(nil)
-		return nil, err
-	}
-	b := d.Batch(scope, nil)
-	if !e.cfg.NoIdempotency {
-		b.Dedup = rules.MessageHash(n.Context.Owner(), n.JSON)
-	}
-	b.Disk = e.cfg.Limits.DiskBounds()
-	if n.Message.ContextID != "" { // a context id of ours is new, so its context is empty
-		b.Parked = uint32(min(e.cfg.Limits.Parked, math.MaxUint32))
-	}
 	sent := &Sent{Task: n.ID, scope: scope}
-	r, err := e.append(ctx, b, PointCreated, func(r store.Receipt, err error) { e.taken(t, d, run, r, err) })
-	if err != nil {
+	var used store.Disk
+	if sent.landed, used, err = e.turns.Create(ctx, scope, n); err != nil {
 		return e.refused(sent, err)
 	}
-	e.disk.look(e, scope, r.Disk)
-	sent.landed = landed{r.Last, t}
+	e.disk.look(e.env, scope, used)
 	return sent, nil
 }
 
@@ -167,31 +139,23 @@ func (e *Engine) followUp(ctx context.Context, s Send, raw []byte) (*Sent, error
 	}
 	sent := &Sent{Task: id, scope: ScopeFor(s.By, auth.Create)}
 	in := &rules.FollowUp{By: s.By, Message: s.Message, JSON: raw}
-	var l landed
+	var l turn.Landed
 	err := rules.ErrWebhookChanged
-	for n := 0; n < maxFreshen && errors.Is(err, rules.ErrWebhookChanged); n++ {
+	for n := 0; n < turn.MaxFreshen && errors.Is(err, rules.ErrWebhookChanged); n++ {
 		if s.Push != nil {
 			if in.Webhook, err = e.webhook(ctx, s.By, ScopeFor(s.By, auth.Push), id, s.Push, false /* created */); err != nil {
-				return nil, translate(err)
+				return nil, tasklog.Translate(err)
 			}
 		}
-		l, err = e.changeAs(ctx, decider{s.By, approval.ViaA2A, s.Renew}, sent.scope, id, func(by auth.Principal) rules.Input {
+		l, err = e.turns.ChangeAs(ctx, turn.Sender{By: s.By, Via: approval.ViaA2A, Renew: s.Renew}, sent.scope, id, func(by auth.Principal) rules.Input {
 			in.By = by
 			return in
 		})
 	}
 	sent.Duplicate = errors.Is(err, rules.ErrDuplicate)
 	if err != nil && !errors.Is(err, rules.ErrNoChange) {
-		return nil, translate(err)
+		return nil, tasklog.Translate(err)
 	}
 	sent.From, sent.landed = in.Before, l
 	return sent, nil
-}
-
-// translate turns errors of the store into errors of the engine.
-func translate(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return task.ErrTaskNotFound
-	}
-	return err
 }

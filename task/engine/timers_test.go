@@ -17,6 +17,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -78,7 +79,7 @@ func TestFailingRowIsTriedLaterAndLater(t *testing.T) {
 		w.start(func(cfg *engine.Config) {
 			cfg.Log = zerolog.Nop()
 			cfg.CrashPoint = func(point string) {
-				if point == engine.PointDue {
+				if point == env.PointDue {
 					tried.Add(1)
 				}
 			}

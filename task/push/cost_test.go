@@ -76,11 +76,11 @@ func TestTasksWithoutWebhooksPayNothing(t *testing.T) {
 		w.start(!enabled)
 		w.send("echo", nil)
 		sent := must(w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.message("ask", map[string]any{})}))
-		a := w.engine.Answer(alice)
+		a := w.engine.ReserveRead(alice)
 		defer a.Release()
 		must(a.Await(w.ctx(), sent))
 		of := fmt.Sprintf("%s.a1", sent.Task)
-		err := w.engine.Decide(w.ctx(), engine.Decision{
+		err := w.engine.Decide(w.ctx(), engine.DecisionInput{
 			By: alice, Via: approval.ViaAPI, Scope: store.Owner("acme", "alice"), Task: sent.Task, Answers: []approval.Answer{{ID: of, Verb: approval.Approve}},
 		})
 		if err != nil {

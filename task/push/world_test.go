@@ -213,7 +213,7 @@ func (w *world) sendAs(by auth.Principal, name string, c *engine.PushConfig) sto
 	if err != nil {
 		w.t.Fatalf("Send() = %v", err)
 	}
-	a := w.engine.Answer(by)
+	a := w.engine.ReserveRead(by)
 	defer a.Release()
 	if _, err := a.Await(w.ctx(), sent); err != nil {
 		w.t.Fatalf("Await() = %v", err)

@@ -28,7 +28,7 @@ var (
 // points returns the points at which the code calls its hooks. A server dies at each of them.
 func points(t *testing.T) (all []string) {
 	t.Helper()
-	for _, dir := range []string{"..", "../../push"} {
+	for _, dir := range []string{"../internal/env", "../../push"} {
 		in, err := crashpoint.In(dir)
 		if err != nil {
 			t.Fatal(err)

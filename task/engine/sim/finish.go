@@ -171,7 +171,7 @@ func (w *world) checkViews(v *server, t *modelTask) {
 	v.p.Go(func() {
 		defer close(over)
 		for i, e := range []*engine.Engine{v.engine, whole} {
-			a := e.Answer(t.owner)
+			a := e.ReserveRead(t.owner)
 			view, err := a.Get(context.Background(), t.id.String())
 			a.Release()
 			if err != nil {

@@ -106,7 +106,7 @@ const (
 func (w *world) await(ctx context.Context, v *server, sent *engine.Sent, mode int) {
 	switch mode {
 	case modeAwait:
-		a := v.engine.Answer(alice)
+		a := v.engine.ReserveRead(alice)
 		defer a.Release()
 		view, err := a.Await(ctx, sent)
 		if err != nil {
@@ -121,7 +121,7 @@ func (w *world) await(ctx context.Context, v *server, sent *engine.Sent, mode in
 		c := w.newClient(sent.Task)
 		c.at, c.reading = v, true
 		defer func() { c.reading = v.p.dead }()
-		begin := func(first *engine.Snapshot) error {
+		begin := func(first *engine.StreamStart) error {
 			if first != nil {
 				c.begin(first)
 			}
@@ -237,7 +237,7 @@ func (w *world) decide(v *server, t *modelTask, d Dialect, verdicts ...*verdict)
 			answers[i] = x.answer()
 		}
 		w.attempt(v, "a decision", func(ctx context.Context) error {
-			return v.engine.Decide(ctx, engine.Decision{By: bob, Via: "api", Scope: store.Tenant("acme"), Task: t.id, Answers: answers})
+			return v.engine.Decide(ctx, engine.DecisionInput{By: bob, Via: "api", Scope: store.Tenant("acme"), Task: t.id, Answers: answers})
 		}, acked)
 		return
 	}
@@ -285,7 +285,7 @@ func (w *world) newClient(id store.TaskID) *client {
 }
 
 // begin is the task as it stood, with which a stream begins.
-func (c *client) begin(first *engine.Snapshot) { c.seq, c.pub = first.Header.Seq, first.Header.Pub }
+func (c *client) begin(first *engine.StreamStart) { c.seq, c.pub = first.Header.Seq, first.Header.Pub }
 
 // yield takes pages, at the speed of its client.
 func (c *client) yield(v *server) func([]engine.Event) error {

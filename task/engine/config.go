@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/approval"
+	"a2a-server/internal/keyring"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/internal/rules"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// Config configures an Engine.
+type Config struct {
+	Store     store.Handle     // required; the engine does not close it
+	Tools     *tool.Registry   // required
+	Planner   task.Planner     // required
+	Presenter task.Presenter   // required
+	Policy    *approval.Policy // nil: only the tools' own gates ask
+
+	// Hooks run before the policy, in order, on each planned call.
+	Hooks []task.Hook
+	// AfterHooks see the result of each call of a tool that has run, before it is written, and
+	// ErrorHooks each failure: see [task.AfterHook].
+	AfterHooks, ErrorHooks []task.AfterHook
+
+	// Provider, if set, is called for every new approval of kind call that the A2A client
+	// could answer, at most 64 at a time. Its result is a decision. Other approvers can decide
+	// in the meantime; its context then ends. If it returns an error, or has not answered
+	// after ProviderWait, the client is asked (input-required). After a restart it is called
+	// again for approvals still pending. Stop ends its contexts and waits for it.
+	Provider tool.ConfirmationProvider
+	// ProviderWait is how long the provider may take before the client is asked. Defaults
+	// to 30 s.
+	ProviderWait time.Duration
+
+	// DelegatedDecisions lets services and their delegates decide. Otherwise only persons may,
+	// directly: see [auth.Principal.Direct].
+	DelegatedDecisions bool
+
+	Memory agent.Memory // the memories that SearchMemory searches; nil: it fails
+
+	Agent         string // name of this agent, part of every digest. Defaults to "a2a-server".
+	HoldSiblings  bool   // calls of a step start only when all of them are decided
+	NoIdempotency bool   // the same message sent twice creates two tasks
+	WholeText     bool   // a stream of text ends with the whole text in place of its pieces, if it fits into an event
+	Limits        task.Limits
+	Answers       int64 // bytes of memory that answers to clients may take; see [ReadReservation]. Defaults to 256 MiB.
+	Page          int64 // bytes of logs that a page of a list is built from; see [TaskPage]. Defaults to 16 MiB.
+
+	// PageTokens authenticates the tokens of pages. Defaults to a key that ends with the
+	// engine, so that lists begin again after a restart.
+	PageTokens PageTokens
+
+	// Push seals the secrets of webhooks. Nil: there are no push notifications, and the
+	// methods for them return [ErrNoPush].
+	Push Sealer
+
+	// Observers are told of changes to tasks, in this order, after the log.
+	Observers []Observer
+
+	Log zerolog.Logger
+	Now func() time.Time // Defaults to time.Now.
+	// NewID returns ids of tasks, contexts and messages. They must be unguessable: the codes
+	// that approve destructive calls by text are made from them. Defaults to store.NewTaskID.
+	NewID      func() store.TaskID
+	Host       Host               // Defaults to goroutines and timers.
+	CrashPoint func(point string) // called at named points, for tests that kill the process
+}
+
+// withDefaults returns cfg with its defaults, or what is missing.
+func (cfg Config) withDefaults() (Config, error) {
+	if cfg.Store == nil || cfg.Tools == nil || cfg.Planner == nil || cfg.Presenter == nil {
+		return Config{}, errors.New("task/engine: an engine needs a store, tools, a planner and a presenter")
+	}
+	if cfg.Policy == nil {
+		var err error
+		if cfg.Policy, err = approval.NewPolicy(approval.PolicyConfig{}); err != nil {
+			return Config{}, fmt.Errorf("task/engine: default policy: %w", err)
+		}
+	}
+	cfg.Agent = cmp.Or(cfg.Agent, "a2a-server")
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = store.NewTaskID
+	}
+	if cfg.ProviderWait = cmp.Or(max(cfg.ProviderWait, 0), 30*time.Second); cfg.Provider == nil {
+		cfg.ProviderWait = 0
+	}
+	if cfg.PageTokens == nil {
+		keys, err := keyring.Open(keyring.Config{Now: cfg.Now})
+		if err != nil {
+			return Config{}, fmt.Errorf("task/engine: %w", err)
+		}
+		cfg.PageTokens = keys.MAC(keyring.PageTokens)
+	}
+	cfg.Limits = cfg.Limits.WithDefaults()
+	cfg.Answers = cmp.Or(max(cfg.Answers, 0), 256<<20)
+	cfg.Page = cmp.Or(max(cfg.Page, 0), 16<<20)
+	return cfg, nil
+}
+
+// rules returns the rules of a configuration with its defaults.
+func (cfg *Config) rules(report func(rules.Problem)) *rules.Rules {
+	return &rules.Rules{
+		Tools: cfg.Tools, Policy: cfg.Policy, Presenter: cfg.Presenter, Planner: cfg.Planner, Hooks: cfg.Hooks, AfterHooks: cfg.AfterHooks, ErrorHooks: cfg.ErrorHooks, Limits: cfg.Limits,
+		Agent: cfg.Agent, HoldSiblings: cfg.HoldSiblings, NoIdempotency: cfg.NoIdempotency, ProviderWait: cfg.ProviderWait, Delegated: cfg.DelegatedDecisions, EachCall: func() bool { return len(cfg.Observers) > 0 || cfg.Log.Debug().Enabled() }, //nolint:zerologlint // nothing is logged here
+		NewID: func() string { return cfg.NewID().String() }, Report: report,
+	}
+}

@@ -1,0 +1,36 @@
+package engine
+
+import (
+	"a2a-server/store"
+	"a2a-server/task/engine/internal/env"
+	"a2a-server/task/engine/internal/scheduler"
+	"a2a-server/task/engine/internal/turn"
+)
+
+// ErrUnavailable is wrapped by errors that say that the store cannot write now, or not in
+// time, and why. Nothing has been written; the store recovers by itself.
+var ErrUnavailable = store.ErrUnavailable
+
+// ErrDataLoss is wrapped by errors that say that a task cannot be read because its stored
+// data is damaged, and ErrReadOnly by errors that say that nothing can be written any
+// more because the store is damaged. In both cases an operator has to restore a backup.
+var (
+	ErrDataLoss = store.ErrDataLoss
+	ErrReadOnly = store.ErrReadOnly
+)
+
+// ErrUncertain is wrapped by errors of a write with an unknown outcome: the wait for the disk
+// was cut off.
+var ErrUncertain = env.ErrUncertain
+
+// RecordedError means that a message is recorded and in effect, but the progress of its task
+// is unknown here: the server is stopping, or its store accepts nothing that follows.
+type RecordedError = turn.RecordedError
+
+// BusyError says why no more tasks are accepted right now. It is an [ErrBusy].
+type BusyError = scheduler.BusyError
+
+// ErrBusy means that no more tasks are accepted right now: the queue for turns is full,
+// or the server is shutting down. Nothing has been written. A decision is never refused
+// because the queue is full.
+var ErrBusy = scheduler.ErrBusy

@@ -1,0 +1,213 @@
+// Package due does the work of due rows: deadlines, timers and deferred deletions. It knows when,
+// and retries; a function says how.
+package due
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"a2a-server/store"
+	"a2a-server/task/engine/internal/env"
+	"a2a-server/task/internal/rules"
+)
+
+const (
+	batch      = 64
+	workers    = 16
+	firstRetry = time.Second     // after the first failure; twice as long each time
+	maxRetry   = 5 * time.Minute // at most
+	maxSleep   = time.Minute     // clocks jump; look at least this often
+	clockJump  = 10 * time.Millisecond
+)
+
+// rows is the record of the rows that Run has begun. Only Run calls
+// its methods, except for end.
+type rows struct {
+	ended chan struct{} // a row was done, or has failed
+	next  time.Time     // of the first row that was not due when all were read
+
+	mu     sync.Mutex
+	busy   map[store.DuePosition]bool
+	failed map[store.DuePosition]failedRow
+	over   error // the store cannot write any more, permanently
+}
+
+// failedRow is a row after failed work, and the time of the retry.
+type failedRow struct {
+	times int
+	again time.Time
+}
+
+// skips reports whether a row is in progress, or waits for its retry.
+func (r *rows) skips(row *store.Due, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.busy[row.Position] || now.Before(r.failed[row.Position].again)
+}
+
+// begin takes a worker for a row, and reports whether one was free.
+func (r *rows) begin(row *store.Due) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.busy) == workers {
+		return false
+	}
+	r.busy[row.Position] = true
+	return true
+}
+
+// end releases a worker. Any goroutine may call it.
+func (r *rows) end(row *store.Due, now time.Time, err error) {
+	r.mu.Lock()
+	delete(r.busy, row.Position)
+	switch {
+	case err == nil:
+		delete(r.failed, row.Position)
+	case errors.Is(err, store.ErrReadOnly):
+		r.over = err
+	default:
+		f := r.failed[row.Position]
+		f.again = now.Add(min(firstRetry<<min(f.times, 16), maxRetry))
+		if errors.Is(err, rules.ErrNotYet) {
+			f.again = now.Add(firstRetry)
+		} else {
+			f.times++
+		}
+		r.failed[row.Position] = f
+	}
+	r.mu.Unlock()
+	env.Signal(r.ended)
+}
+
+// read records that all rows due at a time have been read: failed rows whose retry was
+// due by then have been begun again, or are gone.
+func (r *rows) read(at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.failed, func(row store.DuePosition, f failedRow) bool { return !f.again.After(at) && !r.busy[row] })
+}
+
+// sleep returns how long there is nothing to begin, as far as is known.
+func (r *rows) sleep(now time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := now.Add(maxSleep)
+	if !r.next.IsZero() && r.next.Before(first) {
+		first = r.next
+	}
+	for row, f := range r.failed {
+		if f.again.Before(first) && !r.busy[row] {
+			first = f.again
+		}
+	}
+	return first.Sub(now)
+}
+
+// isOver returns why due work has stopped for good, nil if it has not.
+func (r *rows) isOver() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.over
+}
+
+// Work does due work. It is safe for concurrent use.
+type Work struct {
+	env    *env.Env
+	handle func(store.Due) error
+	wake   chan struct{}
+}
+
+// New returns Work that calls handle for each due row, concurrently. handle removes the row; if it
+// returns an error, it is called again later.
+func New(e *env.Env, handle func(store.Due) error) *Work {
+	return &Work{env: e, handle: handle, wake: make(chan struct{}, 1)}
+}
+
+// Wake says that there may be other rows.
+func (w *Work) Wake() { env.Signal(w.wake) }
+
+// Run does due work until ctx or the engine ends, with a single timer.
+func (w *Work) Run(ctx context.Context) error {
+	r := &rows{ended: make(chan struct{}, 1), busy: map[store.DuePosition]bool{}, failed: map[store.DuePosition]failedRow{}}
+	alarm := make(chan struct{}, 1)
+	for read := true; ctx.Err() == nil && w.env.Ctx.Err() == nil; {
+		if read {
+			switch err := w.doDue(ctx, r); {
+			case ctx.Err() != nil || w.env.Ctx.Err() != nil:
+				continue // to the end: we are stopping
+			case r.isOver() != nil: // told below
+			case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrDataLoss):
+				w.env.Log.Error().Err(err).Msg("deadlines and timers cannot be read; retrying")
+				r.next = w.env.Now().Add(firstRetry)
+				if errors.Is(err, store.ErrDataLoss) {
+					r.next = w.env.Now().Add(maxSleep)
+				}
+			case err != nil:
+				return fmt.Errorf("read due work: %w", err)
+			}
+		}
+		if err := r.isOver(); err != nil {
+			w.env.Log.Error().Err(err).Msg("deadlines and timers stop until a backup of the store is restored")
+			w.env.Wait(ctx.Done(), w.env.Ctx.Done())
+			return nil
+		}
+		now := w.env.Now()
+		stop := w.env.After(max(r.sleep(now), time.Millisecond), func() { env.Signal(alarm) })
+		if later := w.env.Now(); later.Sub(now) > clockJump || r.sleep(later) <= 0 {
+			env.Signal(alarm) // the clock is past it, or was moved while it was set
+		}
+		// The end of a row can only change the next alarm.
+		read = w.env.Wait(alarm, r.ended, w.wake, ctx.Done(), w.env.Ctx.Done()) != 1
+		stop()
+	}
+	return nil
+}
+
+// doDue begins the rows that are due, and waits for a worker for each. Rows in progress or
+// waiting for a retry are skipped, so that they do not block the rest.
+func (w *Work) doDue(ctx context.Context, r *rows) error {
+	begun, at := w.env.Now(), store.DuePosition("")
+	for {
+		now := w.env.Now()
+		page, next, err := w.env.Store.Due(ctx, store.MillisOf(now), at, batch)
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			row := &page[i]
+			if at = row.Position; r.skips(row, now) {
+				continue
+			}
+			for !r.begin(row) {
+				w.env.Wait(r.ended, ctx.Done(), w.env.Ctx.Done())
+				if err := cmp.Or(r.isOver(), ctx.Err(), w.env.Ctx.Err()); err != nil {
+					return err
+				}
+			}
+			w.env.Begin(func() { w.do(r, row) })
+		}
+		if next != 0 && next <= store.MillisOf(now) {
+			continue
+		}
+		if r.next = (time.Time{}); next != 0 {
+			r.next = next.Time()
+		}
+		r.read(begun)
+		return nil
+	}
+}
+
+// do does the work of a row, and ends it.
+func (w *Work) do(r *rows, row *store.Due) {
+	err := errors.New("the goroutine of the due work was ended")
+	defer func() { r.end(row, w.env.Now(), err) }()
+	err = w.handle(*row)
+	if err != nil && !errors.Is(err, rules.ErrNotYet) && !errors.Is(err, store.ErrReadOnly) && w.env.Ctx.Err() == nil {
+		w.env.Log.Warn().Err(err).Str("kind", row.Kind).Str("task_id", row.Task.String()).Msg("due work failed; retrying")
+	}
+}

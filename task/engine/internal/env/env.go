@@ -1,0 +1,131 @@
+// Package env is what every part of an engine has: the store, the log, the limits, the rules in
+// force, the clock and the host that provides goroutines, waits and timers. It knows no task.
+package env
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/internal/visible"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/internal/rules"
+)
+
+// ErrShutdown is the cause of the end of [Env.Ctx].
+var ErrShutdown = errors.New("the server is shutting down")
+
+// ErrUncertain is wrapped by errors of a write with an unknown outcome: the wait for the disk
+// was cut off.
+var ErrUncertain = errors.New("the request may still take effect")
+
+// Config configures an Env.
+type Config struct {
+	Store      store.Handle
+	Log        zerolog.Logger
+	Limits     task.Limits
+	Now        func() time.Time
+	Host       Host               // nil: goroutines and timers
+	CrashPoint func(point string) // nil: none
+}
+
+// Env is the environment of an engine's parts. It is safe for concurrent use.
+type Env struct {
+	Store  store.Handle
+	Log    zerolog.Logger
+	Limits task.Limits
+	Ctx    context.Context //nolint:containedctx // for everything that outlives a request; ended by End
+	Busy   Group           // turns and other work that a stop waits for
+
+	clock  func() time.Time
+	host   Host
+	points func(point string)
+	rules  atomic.Pointer[rules.Rules]
+	end    context.CancelCauseFunc
+}
+
+// New returns an Env without rules: call [Env.SetRules].
+func New(cfg Config) *Env {
+	e := &Env{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, clock: cfg.Now, host: cfg.Host, points: cfg.CrashPoint}
+	e.Ctx, e.end = context.WithCancelCause(context.Background())
+	return e
+}
+
+// End ends Ctx, with [ErrShutdown] as the cause.
+func (e *Env) End() { e.end(ErrShutdown) }
+
+// Now returns the current time.
+func (e *Env) Now() time.Time { return e.clock().UTC() }
+
+// Rules returns the rules in force now. For several decisions that belong together, call it
+// once.
+func (e *Env) Rules() *rules.Rules { return e.rules.Load() }
+
+// SetRules puts other rules into force.
+func (e *Env) SetRules(r *rules.Rules) { e.rules.Store(r) }
+
+// At calls Config.CrashPoint at a named point.
+func (e *Env) At(point string) {
+	if e.points != nil && point != "" {
+		e.points(point)
+	}
+}
+
+// Await waits for a batch that was queued.
+func (e *Env) Await(c *store.Commit) (store.Receipt, error) {
+	e.Wait(c.Done())
+	return c.Wait()
+}
+
+// Append queues a batch for a caller and waits for it, then calls then with its outcome.
+// If the caller stops waiting, then is still called, later.
+func (e *Env) Append(ctx context.Context, b *store.Batch, point string, then func(store.Receipt, error)) (store.Receipt, error) {
+	c := e.Store.Append(ctx, b)
+	e.At(point)
+	if e.Wait(c.Done(), ctx.Done()) == 0 || c.Answered() {
+		r, err := c.Wait()
+		then(r, err)
+		return r, err
+	}
+	e.Begin(func() { then(e.Await(c)) })
+	return store.Receipt{}, fmt.Errorf("wait for the disk: %w; %w", context.Cause(ctx), ErrUncertain)
+}
+
+// Pause waits for d. It returns false if the engine ends first.
+func (e *Env) Pause(d time.Duration) bool {
+	over := make(chan struct{})
+	stop := e.After(d, func() { close(over) })
+	defer stop()
+	return e.Wait(over, e.Ctx.Done()) == 0
+}
+
+// RetryPause is how long to wait after n attempts in a row have failed.
+func RetryPause(n int) time.Duration {
+	return min(100*time.Millisecond<<min(n, 10), time.Minute)
+}
+
+// maxLogged is the maximum length of an error in a log line, in characters.
+const maxLogged = 1000
+
+// Report logs a problem that the rules report.
+func (e *Env) Report(t rules.Problem) {
+	l := e.Log.Warn()
+	if t.Wrong {
+		l = e.Log.Error()
+	}
+	if t.Err != nil {
+		l = l.Str(zerolog.ErrorFieldName, visible.ClipText(t.Err.Error(), maxLogged))
+	}
+	if t.Panic != nil {
+		l = e.Log.Error().Str("panic", fmt.Sprint(t.Panic)).Bytes("stack", t.Stack)
+	}
+	if t.Task != "" {
+		l = l.Str("task_id", t.Task)
+	}
+	l.Msg(t.What)
+}

@@ -1,0 +1,169 @@
+// Package provider asks the program's confirmation provider about approvals.
+package provider
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/internal/share"
+	"a2a-server/store"
+	"a2a-server/task/engine/internal/env"
+	"a2a-server/task/engine/internal/tasklog"
+	"a2a-server/task/engine/internal/turn"
+	"a2a-server/task/internal/rules"
+	"a2a-server/tool"
+)
+
+// maxAsked is how many approvals the provider is asked about at a time, and maxOffered how
+// many may wait for that or are asked about. Further approvals are left to the client after
+// the provider's time limit.
+const (
+	maxAsked   = 64
+	maxOffered = 4096
+)
+
+// Asker asks a provider about approvals: it knows those that the provider is asked about, or will
+// be. It is safe for concurrent use.
+type Asker struct {
+	env      *env.Env
+	reader   *tasklog.Reader
+	turns    *turn.Turns
+	provider tool.ConfirmationProvider
+
+	places *share.Shares[struct{}] // an element per approval that it is asked about
+
+	mu    sync.Mutex
+	asked map[string]context.CancelCauseFunc // by approval id; it ends the question
+}
+
+// New returns an Asker of a provider.
+func New(e *env.Env, reader *tasklog.Reader, turns *turn.Turns, provider tool.ConfirmationProvider) *Asker {
+	return &Asker{
+		env: e, reader: reader, turns: turns, provider: provider,
+		places: share.New[struct{}](maxAsked, maxAsked), asked: map[string]context.CancelCauseFunc{},
+	}
+}
+
+// errResolved is the cause when a request to the provider ends because the approval was
+// decided otherwise, or is not needed any more.
+var errResolved = errors.New("the approval has been resolved")
+
+// Committed offers the approvals that a durable draft asks for to the provider, and
+// withdraws those that it resolves.
+func (p *Asker) Committed(d *rules.Draft) {
+	for _, id := range d.Resolved() {
+		p.end(id, errResolved)
+	}
+	for _, a := range d.Asked() {
+		if rules.ProviderMayAnswer(a) && a.State == approval.Pending {
+			p.offer(a)
+		}
+	}
+}
+
+// end ends a question, if it is asked.
+func (p *Asker) end(id string, why error) {
+	p.mu.Lock()
+	cancel := p.asked[id]
+	delete(p.asked, id)
+	p.mu.Unlock()
+	if cancel != nil {
+		cancel(why)
+	}
+}
+
+// offer asks the provider about an approval as soon as it has a place for it, unless it is
+// asked already. It reports whether there was room.
+func (p *Asker) offer(a *approval.Approval) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, known := p.asked[a.ID]; known {
+		return true
+	}
+	if len(p.asked) >= maxOffered {
+		return false
+	}
+	ctx, cancel := context.WithCancelCause(p.env.Ctx)
+	p.asked[a.ID] = cancel
+	p.env.Begin(func() {
+		defer p.end(a.ID, nil)
+		place, leave := p.places.Wait(struct{}{})
+		defer leave()
+		if p.env.Wait(place, ctx.Done()) == 0 && ctx.Err() == nil {
+			p.askAbout(ctx, a)
+		}
+	})
+	return true
+}
+
+// askAbout asks the provider about an approval. Its answer is a decision like any other: the
+// first decision counts. Without an answer, the client is asked.
+func (p *Asker) askAbout(ctx context.Context, a *approval.Approval) {
+	id, _ := store.ParseTaskID(a.Task)
+	if !p.waits(ctx, id, a.ID) {
+		return
+	}
+	ok, err := p.callProvider(ctx, a)
+	switch {
+	case errors.Is(context.Cause(ctx), errResolved) || p.env.Ctx.Err() != nil:
+		return // the next process asks
+	case err != nil:
+		// In doubt the approval stays pending, for another approver.
+		p.env.Log.Warn().Err(err).Str("approval_id", a.ID).Msg("confirmation provider failed; the approval stays pending")
+		err = p.turns.Changed(p.env.Ctx, store.System(), id, rules.ProviderFailed{Approval: a.ID, Why: "the confirmation provider failed"})
+	default:
+		verb := approval.Reject
+		if ok {
+			verb = approval.Approve
+		}
+		by := auth.Principal{Tenant: a.Requester.Tenant, Subject: "confirmation provider", Method: "provider"}
+		err = p.turns.Decide(p.env.Ctx, turn.DecisionInput{By: by, Via: approval.ViaProvider, Scope: store.System(), Task: id, Answers: []approval.Answer{{ID: a.ID, Verb: verb, Digest: a.Digest}}})
+	}
+	if err != nil && p.env.Ctx.Err() == nil {
+		p.env.Log.Info().Err(err).Str("approval_id", a.ID).Msg("answer of the confirmation provider was ignored")
+	}
+}
+
+// waits reports whether an approval is still pending. It may have been resolved before it
+// was offered; if it is resolved later, ctx ends.
+func (p *Asker) waits(ctx context.Context, id store.TaskID, approvalID string) bool {
+	a, err := p.reader.Approval(ctx, store.System(), id, approvalID)
+	if _, gone := errors.AsType[*approval.Error](err); gone {
+		return false
+	}
+	return ctx.Err() == nil && (err != nil || a.State == approval.Pending) // an answer will be checked anyway
+}
+
+func (p *Asker) callProvider(ctx context.Context, a *approval.Approval) (ok bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			ok, err = false, fmt.Errorf("panic: %v", p)
+		}
+	}()
+	req := tool.ConfirmationRequest{
+		ToolCallID: a.Call, ToolName: a.Tool, Input: string(a.Args), Hint: a.Hint,
+		ApprovalID: a.ID, TaskID: a.Task, ContextID: a.Context, Digest: a.Digest, Requester: a.Requester.Subject,
+	}
+	if a.Payload != nil {
+		if err := json.Unmarshal(a.Payload, &req.Payload); err != nil {
+			return false, fmt.Errorf("decode the payload: %w", err)
+		}
+	}
+	return p.provider(ctx, req)
+}
+
+// AskAgain asks the provider about everything that was pending when the engine
+// started: the process that asked before is gone.
+func (p *Asker) AskAgain() {
+	for _, a := range p.reader.Pending("the confirmation provider is not asked again") {
+		if rules.ProviderMayAnswer(a) && !p.offer(a) {
+			p.env.Log.Warn().Int("limit", maxOffered).Msg("too many pending approvals; the confirmation provider is not asked about the newest ones again")
+			return
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package tasklog
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+// ReadApproval decodes the row of an approval.
+func ReadApproval(row *store.Row) (a approval.Approval, err error) {
+	if row.Damaged {
+		return a, store.ErrDataLoss
+	}
+	if err := json.Unmarshal(row.Value, &a); err != nil {
+		return a, fmt.Errorf("%w: approval %s: %w", store.ErrDataLoss, row.Key, err)
+	}
+	return a, nil
+}
+
+// Approval returns an approval of a task, or an *[approval.Error] with ReasonUnknown.
+func (r *Reader) Approval(ctx context.Context, scope store.Scope, of store.TaskID, id string) (*approval.Approval, error) {
+	rows, err := r.env.Store.Rows(ctx, scope, store.RowQuery{Kind: task.RowApproval, Task: of, Key: []byte(id)})
+	if err != nil {
+		return nil, err
+	}
+	if len(rows.Rows) == 0 {
+		return nil, approval.Unknown(id, nil)
+	}
+	one, err := ReadApproval(&rows.Rows[0])
+	return &one, err
+}
+
+// Pending returns the pending approvals of all tasks, and their tasks, until the engine ends. An
+// approval that cannot be read is left out; the log says so, and otherwise, the consequence.
+func (r *Reader) Pending(otherwise string) iter.Seq2[store.TaskID, *approval.Approval] {
+	return func(yield func(store.TaskID, *approval.Approval) bool) {
+		q := store.RowQuery{Kind: task.RowApproval, Index: task.IndexPending}
+		for {
+			page, err := r.env.Store.Rows(r.env.Ctx, store.System(), q)
+			if err != nil {
+				if r.env.Ctx.Err() == nil {
+					r.env.Log.Error().Err(err).Msg("pending approvals cannot be read; " + otherwise)
+				}
+				return
+			}
+			for _, row := range page.Rows {
+				a, err := ReadApproval(&row)
+				if err != nil {
+					r.env.Log.Error().Err(err).Str("task_id", row.Task.String()).Msg("an approval cannot be read; " + otherwise)
+				} else if !yield(row.Task, &a) {
+					return
+				}
+			}
+			if q.Cursor = page.Next; q.Cursor == "" {
+				return
+			}
+		}
+	}
+}
+
+// Translate turns errors of the store into errors of tasks.
+func Translate(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return task.ErrTaskNotFound
+	}
+	return err
+}

@@ -1,0 +1,267 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/engine/internal/env"
+	"a2a-server/task/engine/internal/scheduler"
+	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/rules"
+)
+
+// errCanceled is the cause when a turn is cut off because its task has ended.
+var errCanceled = errors.New("the task was canceled")
+
+// Landed is the place of an input in the log. It is zero for an input that changed nothing.
+type Landed struct {
+	Seq  uint64 // of the newest event of its batch
+	Turn *Turn  // that probably continues from it; nil if none does here
+}
+
+// Await waits for the turn that continues from an input, and returns the task as the
+// turn left it, and the size of its log: durable, and the same as reading the log would
+// give, without reading it. It returns neither a view nor an error if the log has to be
+// read: there is no such turn here, it was cut off, it did not pause in a state that
+// answers a client, or it did so before the input.
+func (l Landed) Await(ctx context.Context) (*task.View, uint64, error) {
+	t := l.Turn
+	if t == nil {
+		return nil, 0, nil
+	}
+	if t.turns.env.Wait(t.pauses, t.ctx.Done(), ctx.Done()) == 2 {
+		return nil, 0, fmt.Errorf("wait for task %s: %w", t.Task, context.Cause(ctx))
+	}
+	if !t.left.Load() {
+		return nil, 0, nil // it was cut off, or may wait for its client although it does not leave
+	}
+	if t.givenUp != nil {
+		return nil, 0, t.givenUp
+	}
+	if t.rests && t.fold.Header.Seq >= l.Seq {
+		return t.fold.View, t.fold.Header.Bytes, nil
+	}
+	return nil, 0, nil
+}
+
+// Rests reports whether the task has ended or waits for its client, so that a waiting
+// client gets its answer. It may have a turn meanwhile, whose calls are held.
+func Rests(h *store.Header) bool {
+	return h.Phase == store.Final || h.State == task.StateInputRequired || h.State == task.StateAuthRequired
+}
+
+// Change applies an input to an existing task: all follow-up messages, decisions, wake-ups and
+// deadlines go through it. A parked task is taken over and continues; a live task keeps
+// running and is notified. Change returns the place of the input once it is durable, or
+// [rules.ErrNoChange] if there was nothing to write.
+func (ts *Turns) Change(ctx context.Context, s store.Scope, id store.TaskID, in rules.Input) (Landed, error) {
+	for {
+		f, err := ts.reader.LoadTurn(ctx, s, id)
+		if err != nil {
+			return Landed{}, err
+		}
+		var l Landed
+		if f.Header.Phase == store.Parked {
+			l, err = ts.wakeUp(ctx, s, f, in)
+		} else {
+			l, err = ts.write(ctx, s, f, in)
+		}
+		if !errors.Is(err, store.ErrConflict) {
+			return l, err
+		}
+		if err := ctx.Err(); err != nil {
+			return Landed{}, fmt.Errorf("change task %s: %w", id, context.Cause(ctx))
+		}
+	}
+}
+
+// Changed is Change without [rules.ErrNoChange], for senders that do not need it.
+func (ts *Turns) Changed(ctx context.Context, s store.Scope, id store.TaskID, in rules.Input) error {
+	_, err := ts.Change(ctx, s, id, in)
+	if errors.Is(err, rules.ErrNoChange) {
+		return nil
+	}
+	return err
+}
+
+// write writes an input to a task that is live or final.
+func (ts *Turns) write(ctx context.Context, s store.Scope, f *fold.Fold, in rules.Input) (Landed, error) {
+	d, err := rules.On(ts.env.Rules(), rules.At{Ctx: ctx, Now: ts.env.Now(), Holds: ts.Calls.Held(f.Header.Fence)}, f, in)
+	if err != nil {
+		return Landed{}, err
+	}
+	if d.Empty() {
+		return Landed{}, rules.ErrNoChange
+	}
+	if err := d.KeepLive(); err != nil {
+		return Landed{}, err
+	}
+	if err := still(ctx, in, d); err != nil {
+		return Landed{}, err
+	}
+	var t *Turn
+	r, err := ts.env.Append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {
+		if err != nil {
+			return
+		}
+		ts.env.At(env.PointTold)
+		d.Committed(r)
+		ts.committed(d)
+		if d.Quiet() {
+			return
+		}
+		id, final := f.Header.Task, d.Phase() == store.Final
+		t = ts.running(id)
+		switch { // a turn that is about to leave may be followed by another that waits
+		case final:
+			ts.Scheduler.Forget(id)
+		case d.Settles():
+			ts.Scheduler.Settle(id)
+		}
+		switch {
+		case t == nil:
+		case final:
+			t.cancel(errCanceled)
+		default:
+			t.Notify()
+		}
+	})
+	return Landed{r.Last, t}, err
+}
+
+// wakeUp writes an input to a parked task and continues the task from there.
+func (ts *Turns) wakeUp(ctx context.Context, s store.Scope, f *fold.Fold, in rules.Input) (Landed, error) {
+	l, err := ts.takeOver(ctx, s, f, in, true /* advance */)
+	if !stuck(err) {
+		return l, err
+	}
+	// If the task cannot continue with the input, the task fails, not the sender of the
+	// input: the input is written unchanged, and the turn that follows meets the same
+	// problem.
+	if f, err = ts.reader.LoadTurn(ctx, s, f.Header.Task); err != nil {
+		return Landed{}, err
+	}
+	if f.Header.Phase != store.Parked {
+		return Landed{}, store.ErrConflict
+	}
+	return ts.takeOver(ctx, s, f, in, false /* advance */)
+}
+
+func (ts *Turns) takeOver(ctx context.Context, s store.Scope, f *fold.Fold, in rules.Input, advance bool) (Landed, error) {
+	t := ts.newTurn(f.Header.Task, f.Header.Owner)
+	t.take(f)
+	d, err := rules.On(ts.env.Rules(), t.at(ctx), f, in)
+	if err == nil && d.Empty() {
+		err = rules.ErrNoChange
+	}
+	if err != nil {
+		t.cancel(nil)
+		return Landed{}, err
+	}
+	if d.Rests() {
+		if err := still(ctx, in, d); err != nil {
+			t.cancel(nil)
+			return Landed{}, err
+		}
+		r, err := ts.env.Append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {
+			if err == nil {
+				d.Committed(r)
+				ts.committed(d)
+			}
+			t.cancel(nil)
+		})
+		return Landed{Seq: r.Last}, err
+	}
+	why := scheduler.Other
+	if d.Settles() {
+		why = scheduler.Settled
+	}
+	run, err := ts.goOn(t, d, why, advance)
+	if err != nil {
+		t.cancel(nil)
+		return Landed{}, err
+	}
+	if err := still(ctx, in, d); err != nil {
+		ts.Scheduler.Release(&t.place, run)
+		return Landed{}, err
+	}
+	d.TakeOver()
+	r, err := ts.env.Append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {
+		if err == nil {
+			ts.env.At(env.PointWoken)
+		}
+		ts.taken(t, d, run, r, err)
+	})
+	return Landed{r.Last, t}, err
+}
+
+// taken runs a task that a draft has created or taken over, if the draft committed.
+func (ts *Turns) taken(t *Turn, d *rules.Draft, run bool, r store.Receipt, err error) {
+	if err != nil {
+		ts.Scheduler.Release(&t.place, run)
+		return
+	}
+	d.Committed(r)
+	t.measure()
+	ts.started(t, d, run)
+}
+
+// stuckError means that an input could be applied, but the task cannot continue from there.
+type stuckError struct{ cause error }
+
+func (e *stuckError) Error() string { return e.cause.Error() }
+func (e *stuckError) Unwrap() error { return e.cause }
+
+// stuck reports whether an error is a stuckError.
+func stuck(err error) bool {
+	_, is := errors.AsType[*stuckError](err)
+	return is
+}
+
+// goOn advances a draft of a parked task, if there is room to run it. run reports whether t
+// holds a turn. A task that ends needs no turn.
+func (ts *Turns) goOn(t *Turn, d *rules.Draft, why scheduler.Class, advance bool) (run bool, err error) {
+	if d.Phase() == store.Final {
+		return false, nil
+	}
+	admitted, err := ts.Scheduler.Admit(&t.place, why)
+	if err != nil {
+		return false, err
+	}
+	advanced := false
+	defer func() { // the application's code may have ended the goroutine
+		if !advanced {
+			ts.Scheduler.Release(&t.place, admitted)
+		}
+	}()
+	if admitted && advance {
+		// A slow planner, or a large draft, is left to its turn.
+		if _, err = d.Advance(); err != nil {
+			return false, &stuckError{err}
+		}
+	}
+	if err := d.GoLive(); err != nil {
+		return false, err
+	}
+	advanced = true
+	return admitted, nil
+}
+
+// started runs a task that was taken over by a draft that is now durable.
+func (ts *Turns) started(t *Turn, d *rules.Draft, run bool) {
+	ts.committed(d)
+	switch {
+	case d.Phase() != store.Live:
+		t.rested()
+		ts.Scheduler.Release(&t.place, run)
+	case run:
+		launch := d.Launch()
+		ts.env.Spawn(func() { t.runFrom(launch) })
+	default:
+		t.cancel(nil)
+		ts.Scheduler.Enqueue(&t.place, t.fold.Header.Fence)
+	}
+}

@@ -1,0 +1,50 @@
+package turn
+
+import (
+	"context"
+	"math"
+
+	"a2a-server/store"
+	"a2a-server/task/engine/internal/env"
+	"a2a-server/task/engine/internal/scheduler"
+	"a2a-server/task/internal/rules"
+)
+
+// Create creates a task, with the limits of its context and of the disk, and returns the use of
+// the disk after it. The error is that of the store if it refuses the batch.
+func (ts *Turns) Create(ctx context.Context, scope store.Scope, n rules.New) (Landed, store.Disk, error) {
+	l, used, err := ts.create(ctx, scope, n, true /* advance */)
+	if stuck(err) { // see wakeUp
+		l, used, err = ts.create(ctx, scope, n, false /* advance */)
+	}
+	return l, used, err
+}
+
+func (ts *Turns) create(ctx context.Context, scope store.Scope, n rules.New, advance bool) (Landed, store.Disk, error) {
+	t := ts.newTurn(n.ID, scope)
+	current := ts.env.Rules()
+	d, err := rules.Create(current, t.at(ctx), n)
+	if err != nil {
+		t.cancel(nil)
+		return Landed{}, store.Disk{}, err
+	}
+	t.take(d.Fold())
+	run, err := ts.goOn(t, d, scheduler.Other, advance)
+	if err != nil {
+		t.cancel(nil)
+		return Landed{}, store.Disk{}, err
+	}
+	b := d.Batch(scope, nil)
+	if !current.NoIdempotency {
+		b.Dedup = rules.MessageHash(n.Context.Owner(), n.JSON)
+	}
+	b.Disk = ts.env.Limits.DiskBounds()
+	if n.Message.ContextID != "" { // a context id of ours is new, so its context is empty
+		b.Parked = uint32(min(ts.env.Limits.Parked, math.MaxUint32))
+	}
+	r, err := ts.env.Append(ctx, b, env.PointCreated, func(r store.Receipt, err error) { ts.taken(t, d, run, r, err) })
+	if err != nil {
+		return Landed{}, store.Disk{}, err
+	}
+	return Landed{r.Last, t}, r.Disk, nil
+}

@@ -1,0 +1,40 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"a2a-server/store"
+	"a2a-server/task/engine/internal/env"
+	"a2a-server/task/internal/rules"
+)
+
+// lateTimeout bounds the writing of a late result while the engine stops.
+const lateTimeout = 30 * time.Second
+
+// late records the result of a call whose turn is over, as a private event and in the audit.
+// The task, which may have ended, does not change. While the store cannot write, this is
+// retried: the result exists nowhere else.
+func (ts *Turns) late(id store.TaskID, o *rules.RunEnded) {
+	var err error
+	for n := 1; ; n++ {
+		err = ts.lateOnce(id, o)
+		if !errors.Is(err, store.ErrUnavailable) || !ts.env.Pause(env.RetryPause(n)) {
+			break
+		}
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		ts.env.Log.Error().Err(err).Str("task_id", id.String()).Str("call_id", o.Entry.Call).Msg("late result was not recorded")
+	}
+}
+
+func (ts *Turns) lateOnce(id store.TaskID, o *rules.RunEnded) error {
+	ctx, cancel := ts.env.Within(context.WithoutCancel(ts.env.Ctx), lateTimeout, context.DeadlineExceeded)
+	defer cancel()
+	in := rules.LateResult{Entry: o.Entry, Result: o.Result, Err: o.Err, Unknown: o.Unknown}
+	if o.Keeps && o.Stop && o.Suspension != nil && !o.Unknown {
+		in.Stop = o.Suspension.State
+	}
+	return ts.Changed(ctx, store.System(), id, in)
+}

@@ -1,0 +1,215 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"a2a-server/store"
+	"a2a-server/task/engine/internal/call"
+	"a2a-server/task/engine/internal/env"
+	"a2a-server/task/engine/internal/tasklog"
+	"a2a-server/task/internal/rules"
+)
+
+// maxConflicts is how often in a row a batch of a turn may conflict. Each conflict is a write
+// by another writer, which can only happen so often.
+const maxConflicts = 100
+
+// stepped is the outcome of stepOnce.
+type stepped int
+
+const (
+	steppedOn    stepped = iota // the batch is durable, and runs continue
+	steppedOver                 // the turn is over
+	steppedAgain                // the batch is durable, and there is more to do now
+	conflicted                  // another writer has changed the task or the state of its context in the meantime
+)
+
+// step writes its inputs and their consequences. It returns true if the turn is over.
+func (t *Turn) step() (over bool) {
+	conflicts := 0
+	for {
+		if t.stale && t.refresh() {
+			return true
+		}
+		switch t.stepOnce() {
+		case steppedOn:
+			return false
+		case steppedOver:
+			return true
+		case steppedAgain:
+			conflicts = 0
+			if t.ctx.Err() != nil {
+				t.drop(context.Cause(t.ctx))
+				return true
+			}
+		case conflicted:
+			if conflicts++; conflicts == maxConflicts {
+				t.abandon(errors.New("the task changes faster than its turn"))
+				return true
+			}
+			t.stale = true
+		}
+	}
+}
+
+// refresh reads the task again. It returns true if the turn is over: another writer has ended
+// the task, or it cannot be read.
+func (t *Turn) refresh() (over bool) {
+	if err := t.reload(); err != nil {
+		t.lost(err)
+		return true
+	}
+	if t.fold.Header.Phase != store.Live {
+		t.drop(call.ErrCut)
+		return true
+	}
+	return false
+}
+
+// stepOnce builds and commits a batch.
+func (t *Turn) stepOnce() stepped {
+	if err := t.joinAgain(); err != nil {
+		t.lost(err)
+		return steppedOver
+	}
+	snapshot := t.snapshot(false /* chunks */)
+	in := make([]rules.Input, 0, len(t.ended)+len(t.leaving)+len(t.asking)+2)
+	if t.stale {
+		in = append(in, rules.LogChanged{})
+	}
+	for _, r := range t.ended {
+		in = append(in, r.Outcome())
+	}
+	in = t.heldInputs(in)
+	if t.planned != nil {
+		in = append(in, *t.planned)
+	}
+	d, err := rules.On(t.turns.env.Rules(), t.at(t.ctx), t.fold, in...)
+	var next rules.Next
+	if err == nil {
+		next, err = d.Advance()
+	}
+	if err != nil {
+		return t.fail(err)
+	}
+	if next == rules.NextPlan {
+		return t.plan(d, snapshot)
+	}
+	s := t.commit(d, snapshot)
+	if s == steppedOn && next != rules.NextNothing {
+		s = steppedAgain
+	}
+	return s
+}
+
+// fail ends a task that the engine cannot continue: better failed than working
+// forever.
+func (t *Turn) fail(cause error) stepped {
+	t.turns.env.Log.Error().Err(cause).Str("task_id", t.Task.String()).Msg("turn failed")
+	for range maxConflicts {
+		if t.refresh() {
+			return steppedOver
+		}
+		d, err := rules.On(t.turns.env.Rules(), t.at(t.ctx), t.fold, rules.Fail{Cause: cause})
+		if err != nil {
+			t.abandon(err)
+			return steppedOver
+		}
+		r, err := t.turns.env.Await(t.turns.env.Store.Append(t.turns.env.Ctx, d.Batch(store.System(), nil)))
+		switch {
+		case errors.Is(err, store.ErrConflict):
+			continue
+		case err != nil:
+			t.lost(err)
+			return steppedOver
+		}
+		d.Committed(r)
+		t.turns.committed(d)
+		t.rested()
+		t.drop(call.ErrCut)
+		return steppedOver
+	}
+	t.abandon(fmt.Errorf("the task changes faster than it can be ended: %w", cause))
+	return steppedOver
+}
+
+// commit appends a draft and continues once it is durable.
+func (t *Turn) commit(d *rules.Draft, snapshot *store.Snapshot) stepped {
+	if d.Empty() {
+		t.ended, t.stale = nil, false
+		t.answer()
+		return steppedOn
+	}
+	if !t.sound() {
+		return steppedOver
+	}
+	t.expect()
+	fence := t.place.Fence
+	b := d.Batch(store.System(), &fence)
+	b.Snapshot = snapshot
+	c := t.turns.env.Store.Append(t.turns.env.Ctx, b)
+	t.turns.env.At(env.PointStep)
+	r, err := t.turns.env.Await(c)
+	switch {
+	case errors.Is(err, store.ErrConflict), contextFull(err):
+		t.unexpect()
+		return conflicted
+	case errors.Is(err, store.ErrTooLarge), errors.Is(err, store.ErrInvalid):
+		return t.fail(err)
+	case err != nil:
+		t.lost(err)
+		return steppedOver
+	}
+	t.ended, t.stale, t.planned = nil, false, nil
+	d.Committed(r)
+	t.measure()
+	t.turns.committed(d)
+	t.answer()
+	if d.Phase() == store.Parked || d.Phase() == store.Final {
+		t.rested()
+		return steppedOver
+	}
+	t.fold.Lighten(tasklog.MaxTurnView)
+	t.launch(d.Launch())
+	return steppedOn
+}
+
+// plan asks a slow planner for the next step while no batch is open. It commits the draft
+// first.
+func (t *Turn) plan(d *rules.Draft, snapshot *store.Snapshot) stepped {
+	if err := d.SayWorking(); err != nil {
+		return t.fail(err)
+	}
+	if s := t.commit(d, snapshot); s != steppedOn {
+		return s
+	}
+	planned := t.askPlanner()
+	if t.ctx.Err() != nil {
+		t.drop(context.Cause(t.ctx))
+		return steppedOver
+	}
+	t.planned = &planned
+	return steppedAgain
+}
+
+// askPlanner asks the planner for the next step, for at most its time limit. It does not wait
+// for a planner that ignores the end of its context: a later result is discarded.
+func (t *Turn) askPlanner() rules.Planned {
+	limit := t.turns.env.Limits.PlanTimeout
+	ctx, cancel := t.turns.env.Within(t.ctx, limit, fmt.Errorf("the planner exceeded its limit of %v", limit))
+	defer cancel()
+	ask := rules.Plan(ctx, t.turns.env.Rules(), t.fold)
+	planned, returned := env.CallWithin(ctx, t.turns.env, func() rules.Planned {
+		step, err := ask()
+		return rules.Planned{Step: step, Err: err}
+	})
+	switch {
+	case ctx.Err() != nil:
+		planned = rules.Planned{Err: context.Cause(ctx)}
+	case !returned:
+		planned = rules.Planned{Err: errors.New("the planner ended its goroutine")}
+	}
+	return planned
+}

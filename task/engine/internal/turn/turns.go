@@ -1,0 +1,108 @@
+// Package turn runs tasks: a [Turn] is the work on a task from its start or wake-up until it
+// waits or ends, and [Turns.Change] puts the inputs of everybody else into the log of a task. A
+// turn makes drafts by the rules of package task, commits them, and starts the runs of tools that
+// they allow.
+package turn
+
+import (
+	"errors"
+
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/engine/internal/call"
+	"a2a-server/task/engine/internal/env"
+	"a2a-server/task/engine/internal/scheduler"
+	"a2a-server/task/engine/internal/tasklog"
+	"a2a-server/task/internal/rules"
+	"a2a-server/tool/agent"
+)
+
+// Config configures Turns.
+type Config struct {
+	Env       *env.Env
+	Reader    *tasklog.Reader
+	Presenter task.Presenter
+	Memory    agent.Memory
+	WholeText bool
+
+	// Committed is called with each durable draft, outside all locks. It must not block.
+	Committed func(d *rules.Draft)
+	// Queued is called with each task whose status says that it waits for its turn.
+	Queued func(id store.TaskID)
+	// Refused is called when a principal may not decide, with the approval, "" for all of the
+	// task, and the reason.
+	Refused func(who Sender, id store.TaskID, approval, why string)
+}
+
+// Turns is what the turns of an engine share. It is safe for concurrent use.
+type Turns struct {
+	Calls     *call.Runs
+	Scheduler *scheduler.Scheduler
+
+	// Check, if set, is called with each turn that is about to wait, for tests. It is to be set
+	// before the first turn.
+	Check func(*Turn)
+
+	env       *env.Env
+	reader    *tasklog.Reader
+	committed func(*rules.Draft)
+	queued    func(store.TaskID)
+	refused   func(Sender, store.TaskID, string, string)
+	large     chan struct{} // holds a token unless a turn has read back a large task
+}
+
+// New returns Turns without any.
+func New(cfg Config) *Turns {
+	ts := &Turns{
+		env: cfg.Env, reader: cfg.Reader, committed: cfg.Committed, queued: cfg.Queued, refused: cfg.Refused,
+		large: make(chan struct{}, 1),
+	}
+	ts.large <- struct{}{}
+	ts.Calls = call.New(call.Config{Env: cfg.Env, Reader: cfg.Reader, Presenter: cfg.Presenter, Memory: cfg.Memory, WholeText: cfg.WholeText, Late: ts.late})
+	ts.Scheduler = scheduler.New(scheduler.Config{Env: cfg.Env, Start: ts.startQueued, Announce: ts.announce})
+	return ts
+}
+
+// startQueued returns the turn of a task that has waited, and the function that runs it.
+func (ts *Turns) startQueued(id store.TaskID, owner store.Scope, fence uint64) (*scheduler.Place, func()) {
+	t := ts.newTurn(id, owner)
+	t.place.Fence = fence
+	return &t.place, t.runQueued
+}
+
+// Notify tells the turn of a task, if it runs here, that its log has changed.
+func (ts *Turns) Notify(id store.TaskID) {
+	if t := ts.running(id); t != nil {
+		t.Notify()
+	}
+}
+
+// running returns the turn of a task, if it runs here.
+func (ts *Turns) running(id store.TaskID) *Turn {
+	t, _ := ts.Scheduler.Running(id).(*Turn)
+	return t
+}
+
+// announce appends a status update: the task waits for a turn. It writes nothing once the task
+// has left the queue, and retries on a conflict.
+func (ts *Turns) announce(id store.TaskID, waits func() bool) (announced bool, err error) {
+	for {
+		f, err := ts.reader.LoadTurn(ts.env.Ctx, store.System(), id)
+		if errors.Is(err, store.ErrNotFound) {
+			return false, nil
+		}
+		if err != nil || !waits() {
+			return false, err
+		}
+		_, err = ts.write(ts.env.Ctx, store.System(), f, rules.Queued{})
+		switch {
+		case err == nil:
+			ts.queued(id)
+			return true, nil
+		case errors.Is(err, rules.ErrNoChange):
+			return false, nil
+		case !errors.Is(err, store.ErrConflict):
+			return false, err
+		}
+	}
+}

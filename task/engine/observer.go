@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/task/internal/rules"
+)
+
+// Observer is told of changes to tasks, once each is durable. A nil function is not called.
+//
+// The functions are called outside all locks, by the goroutine that has made the change, before
+// this goroutine continues: they must not block, and must not wait for anything of the engine.
+// Changes to different tasks may be reported at the same time. What a process has committed right
+// before it ends may never be reported: whoever needs all of it reads the audit. Entries must not
+// be changed. A panic is logged, and harms no task.
+type Observer struct {
+	Asked   func(*rules.Audited) // an approval was requested
+	Decided func(*rules.Audited) // an approval was resolved, or got another deadline
+	Started func(*rules.Audited) // a call has started
+	Ended   func(*rules.Audited) // a call has ended, in time or late, has an unknown outcome or was canceled with its task
+	Deleted func(*rules.Audited) // a webhook was deleted, or the deletion of a task has begun
+
+	Committed func(ID) // a task has changed in any way, except by the output of running calls; called after the others
+	Queued    func(ID) // a task waits for its turn, and its status says so
+}
+
+// observers are told of changes in their order.
+type observers struct {
+	list []Observer
+	log  *zerolog.Logger
+}
+
+// audited reports audit entries, which must be durable.
+func (o *observers) audited(entries []rules.Audited) {
+	for i := range entries {
+		a := &entries[i]
+		for j := range o.list {
+			if f := o.list[j].of(a.What); f != nil {
+				o.call(func() { f(a) })
+			}
+		}
+	}
+}
+
+// committed reports the change of a task, with its audit entries.
+func (o *observers) committed(id store.TaskID, entries []rules.Audited) {
+	o.audited(entries)
+	for i := range o.list {
+		if f := o.list[i].Committed; f != nil {
+			o.call(func() { f(id) })
+		}
+	}
+}
+
+// queued reports that a task waits for its turn.
+func (o *observers) queued(id store.TaskID) {
+	for i := range o.list {
+		if f := o.list[i].Queued; f != nil {
+			o.call(func() { f(id) })
+		}
+	}
+}
+
+// call keeps a panic of an observer from harming the task.
+func (o *observers) call(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			o.log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Msg("observer panicked")
+		}
+	}()
+	f()
+}
+
+// of returns the function for an audit entry.
+func (o *Observer) of(what approval.AuditEvent) func(*rules.Audited) {
+	switch what {
+	case approval.AuditAsked:
+		return o.Asked
+	case approval.AuditResolved, approval.AuditKept, approval.AuditExtended:
+		return o.Decided
+	case approval.AuditStarted:
+		return o.Started
+	case approval.AuditFinished, approval.AuditLate, approval.AuditUnknown, approval.AuditCanceled:
+		return o.Ended
+	case approval.AuditDeleting, approval.AuditWebhook:
+		return o.Deleted
+	}
+	return nil
+}
