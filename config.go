@@ -66,9 +66,8 @@ type Config struct {
 	Extensions []a2a.Extension
 
 	// Store keeps the tasks; nil: the store that the key store names. The Server does not
-	// close it, and nothing else may use it. If it has the methods Err() error, Trouble()
-	// error and Incarnation() uint64, they are used as those of *boltstore.Handle are. The
-	// server's own keys are then in memory, so that a restart ends the tokens of pages.
+	// close it, and nothing else may use it. The server's own keys are then in memory, so that
+	// a restart ends the tokens of pages.
 	Store store.Handle
 
 	// Init makes an empty store if the configured file is missing from a data folder that had

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,18 +90,6 @@ func openStore(c *config.Config, hook func(string)) (*backend, error) {
 // useStore returns a backend for an open store, which it does not close.
 func useStore(h store.Handle) *backend {
 	nothing := func() error { return nil }
-	b := &backend{handle: h, incarnation: rand.Uint64(), err: nothing, trouble: nothing, rebuilds: func() uint64 { return 0 }, close: nothing}
-	if s, ok := h.(interface{ Incarnation() uint64 }); ok {
-		b.incarnation = s.Incarnation()
-	}
-	if s, ok := h.(interface{ Err() error }); ok {
-		b.err = s.Err
-	}
-	if s, ok := h.(interface{ Trouble() error }); ok {
-		b.trouble = s.Trouble
-	}
-	if s, ok := h.(interface{ Rebuilds() uint64 }); ok {
-		b.rebuilds = s.Rebuilds
-	}
+	b := &backend{handle: h, incarnation: h.Incarnation(), err: h.Err, trouble: h.Trouble, rebuilds: h.Rebuilds, close: nothing}
 	return b
 }

@@ -111,6 +111,7 @@ type Handle interface {
 	Store
 	Watcher
 	AuditLog
+	Health
 
 	// Epoch returns the number of the instance: handles of the same backend have different
 	// epochs, and a later handle has a larger epoch, also after a reopen.

@@ -10,7 +10,7 @@ func protocolRows() []row {
 		{".", "guardOf", always("AllowedHosts"), "TestGuard", "allowed_hosts holds on every address"},
 		{".", "mounted.ServeHTTP", skip("AfterFunc"), "TestEmbedded", "requests of a server that is mounted end with it"},
 		{".", "running.shutdown", use("time.Until()", "r.config.Limits.Grace+0*time.Until(over)"), "TestShutdownFitsIntoTenSeconds", "the grace of calls begins with the shutdown"},
-		{".", "useStore", use("nothing#4", "h.Close"), "TestGivenStore", "a store that was given stays open"},
+		{".", "useStore", use("nothing#2", "h.Close"), "TestGivenStore", "a store that was given stays open"},
 		{"a2a", "Server.Local", before("local.URL", "at.RawPath = r.URL.RawPath"), "TestPathIsDecodedOnce", "a path is decoded once, by net/url"},
 		{"a2a", "Server.Local", never("path#2"), ". TestMountedRoot", "a mounted server answers at the URL on its card"},
 		{"a2a", "Server.base", always("host"), "TestCardHasTheURLOfItsClient", "the card repeats only a host that is one of the server's"},

@@ -43,7 +43,7 @@ func (h *Handle) Close() error {
 	return nil
 }
 
-// Err calls [DB.Err].
+// Err calls [DB.Err]; see [store.Health].
 func (h *Handle) Err() error { return h.db.Err() }
 
 // Trouble calls [DB.Trouble].

@@ -9,6 +9,7 @@ package memstore
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -24,6 +25,8 @@ type DB struct {
 	// called with a lock held and must not call the DB. Set it before the first use of the DB.
 	// Defaults to time.Now.
 	Now func() time.Time
+
+	incarnation uint64
 
 	began   time.Time // the first reading of Now
 	mu      sync.Mutex
@@ -76,7 +79,9 @@ func New() *DB { return newWithWindow(0) }
 // remembers size messages. 0 means [store.WindowSize].
 func newWithWindow(size int) *DB {
 	return &DB{
-		Now:    time.Now,
+		Now:         time.Now,
+		incarnation: rand.Uint64(),
+
 		tasks:  make(map[store.TaskID]*task),
 		window: store.NewWindow(size),
 	}
@@ -126,6 +131,25 @@ type handle struct {
 
 // Epoch returns the number of the instance; see [store.Handle].
 func (h *handle) Epoch() uint64 { return h.epoch }
+
+// Err returns store.ErrClosed after the DB was closed; see [store.Health].
+func (h *handle) Err() error {
+	h.db.mu.Lock()
+	defer h.db.mu.Unlock()
+	if h.life != h.db.life {
+		return store.ErrClosed
+	}
+	return nil
+}
+
+// Trouble returns nil: memory can always be written.
+func (h *handle) Trouble() error { return nil }
+
+// Rebuilds returns 0: memory is not damaged.
+func (h *handle) Rebuilds() uint64 { return 0 }
+
+// Incarnation returns a random number of the DB.
+func (h *handle) Incarnation() uint64 { return h.db.incarnation }
 
 // lock takes the DB's mutex for a call of h, or returns why the call must fail,
 // with the mutex free.

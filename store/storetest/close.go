@@ -14,6 +14,7 @@ func closeCases() []testCase {
 		{"queued batches are answered", testCloseQueued},
 		{"against appends", testCloseRace},
 		{"the backend", testCloseBackend},
+		{"health", testHealth},
 		{"rebuild changes nothing", testRebuild},
 	}
 }
@@ -151,6 +152,31 @@ func testCloseBackend(t *testing.T, f *fixture) {
 	f.close(t)
 	for _, h := range f.h {
 		checkClosed(t, h, b.Task)
+	}
+}
+
+// A backend works until it is closed, and its data keeps its incarnation.
+func testHealth(t *testing.T, f *fixture) {
+	incarnation := f.h[0].Incarnation()
+	check := func() {
+		t.Helper()
+		for _, h := range f.h {
+			if err, trouble, rebuilds := h.Err(), h.Trouble(), h.Rebuilds(); err != nil || trouble != nil || rebuilds != 0 {
+				t.Errorf("Err() = %v, Trouble() = %v, Rebuilds() = %d, want a backend that works", err, trouble, rebuilds)
+			}
+			if got := h.Incarnation(); got != incarnation {
+				t.Errorf("Incarnation() = %x, want %x", got, incarnation)
+			}
+		}
+	}
+	check()
+	old := f.h
+	f.reopen(t)
+	check()
+	for _, h := range old {
+		if err := h.Err(); !errors.Is(err, store.ErrClosed) {
+			t.Errorf("Err() of a closed backend = %v, want %v", err, store.ErrClosed)
+		}
 	}
 }
 
