@@ -53,9 +53,9 @@ type Store interface {
 	// were put before that position meanwhile, it starts again with "".
 	Due(ctx context.Context, now Millis, after DuePosition, limit int) (rows []Due, next Millis, err error)
 
-	// Claim takes over up to limit Live tasks of older epochs: each gets fence+1,
-	// rev+1 and this handle's epoch, durably, and its new header is returned. An
-	// empty result says that there are no more. A task whose header is damaged is never
+	// Claim takes over up to limit Live tasks of older epochs that no instance holds ([Lease]):
+	// each gets fence+1, rev+1 and this handle's epoch, durably, and its new header is returned.
+	// An empty result says that there are no more. A task whose header is damaged is never
 	// claimed. limit defaults to 50 and is at most 1,000. It acts as System.
 	Claim(ctx context.Context, limit int) ([]Header, error)
 
@@ -112,10 +112,7 @@ type Handle interface {
 	Watcher
 	AuditLog
 	Health
-
-	// Epoch returns the number of the instance: handles of the same backend have different
-	// epochs, and a later handle has a larger epoch, also after a reopen.
-	Epoch() uint64
+	Leases
 }
 
 // Due is a row of due work.

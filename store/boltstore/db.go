@@ -2,6 +2,7 @@ package boltstore
 
 import (
 	"context"
+	"sync/atomic"
 
 	"a2a-server/store"
 	"a2a-server/store/boltstore/internal/boltfile"
@@ -15,6 +16,7 @@ type DB struct {
 	file        *boltfile.File
 	writer      *writer.Writer
 	incarnation uint64
+	newest      atomic.Uint64 // epoch of the newest handle
 
 	tails  *tail.Hub
 	ofRows store.Watchers[string]

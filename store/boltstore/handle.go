@@ -31,11 +31,26 @@ func (db *DB) Handle() (store.Handle, error) {
 	if err != nil {
 		return nil, err
 	}
+	for newest := db.newest.Load(); newest < epoch && !db.newest.CompareAndSwap(newest, epoch); {
+		newest = db.newest.Load()
+	}
 	return &Handle{db: db, epoch: epoch}, nil
 }
 
-// Epoch returns the number of the instance; see [store.Handle].
+// Epoch returns the number of the instance; see [store.Leases].
 func (h *Handle) Epoch() uint64 { return h.epoch }
+
+// Lease returns whether an instance holds an epoch: the newest handle does, because the lock of the
+// file keeps other processes out; see [store.Leases].
+func (h *Handle) Lease(_ context.Context, epoch uint64) (store.Lease, error) {
+	if err := h.alive(); err != nil {
+		return store.Lease{}, err
+	}
+	if err := h.db.Err(); err != nil {
+		return store.Lease{}, err
+	}
+	return store.Lease{Held: epoch == h.db.newest.Load()}, nil
+}
 
 // Close releases the handle; see [store.Store].
 func (h *Handle) Close() error {

@@ -8,6 +8,15 @@ import (
 	"a2a-server/store"
 )
 
+// Lease returns whether an instance holds an epoch: the newest handle does; see [store.Leases].
+func (h *handle) Lease(ctx context.Context, epoch uint64) (store.Lease, error) {
+	if err := h.lock(ctx); err != nil {
+		return store.Lease{}, err
+	}
+	defer h.db.mu.Unlock()
+	return store.Lease{Held: epoch == h.db.epoch}, nil
+}
+
 // Claim takes over Live tasks of older epochs, in order of their ids; see
 // [store.Store].
 func (h *handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {
@@ -17,7 +26,7 @@ func (h *handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {
 	defer h.db.mu.Unlock()
 	var old []*task
 	for _, t := range h.db.tasks {
-		if t.header.Phase == store.Live && t.header.Epoch < h.epoch {
+		if t.header.Phase == store.Live && t.header.Epoch < h.epoch { // nobody holds it: h is later
 			old = append(old, t)
 		}
 	}

@@ -129,7 +129,7 @@ type handle struct {
 	closed bool // guarded by db.mu
 }
 
-// Epoch returns the number of the instance; see [store.Handle].
+// Epoch returns the number of the instance; see [store.Leases].
 func (h *handle) Epoch() uint64 { return h.epoch }
 
 // Err returns store.ErrClosed after the DB was closed; see [store.Health].

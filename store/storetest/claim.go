@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ func claimCases() []testCase {
 		{"live tasks of an older epoch", testClaim},
 		{"after a reopen by both at once", testClaimAfterReopen},
 		{"against a running turn", testClaimRunning},
+		{"leases", testLeases},
 	}
 }
 
@@ -124,4 +126,26 @@ func testClaimRunning(t *testing.T, f *fixture) {
 	})
 	acked.add(private("taken over"))
 	f.checkLog(t, b.Task, acked.events)
+}
+
+// The youngest instance holds its epoch, and nobody an older epoch or an epoch before a reopen.
+func testLeases(t *testing.T, f *fixture) {
+	check := func(epoch uint64, held bool) {
+		t.Helper()
+		for _, h := range f.h {
+			if lease, err := h.Lease(t.Context(), epoch); err != nil || lease.Held != held {
+				t.Errorf("Lease(%d) = %+v, %v, want Held = %v", epoch, lease, err, held)
+			}
+		}
+	}
+	older, younger := f.h[0].Epoch(), f.h[1].Epoch()
+	check(older, false)
+	check(younger, true)
+	f.reopen(t)
+	check(younger, false)
+	check(f.h[1].Epoch(), true)
+	mustClose(t, f.h[0])
+	if _, err := f.h[0].Lease(t.Context(), younger); !errors.Is(err, store.ErrClosed) {
+		t.Errorf("Lease() of a closed handle = %v, want %v", err, store.ErrClosed)
+	}
 }

@@ -148,6 +148,13 @@ func (j *job) one(ctx context.Context) (more bool, err error) {
 		_, err := j.write(ctx, r, r.cursor, task.ReadyRow(j.key, r.ready, r.cursor.Next))
 		return false, err
 	case r.cursor.Epoch < mine:
+		lease, err := j.store.Lease(ctx, r.cursor.Epoch)
+		if err != nil {
+			return false, err
+		}
+		if lease.Held {
+			return false, errOver
+		}
 		c := r.cursor
 		c.Epoch = mine
 		if ok, err := j.write(ctx, r, c); !ok || err != nil {

@@ -18,7 +18,8 @@
 //   - No event is lost: a row push.ready is removed only together with the cursor, and only
 //     if it is unchanged since its read, which came before the read of the log.
 //   - A webhook belongs to the youngest instance that has delivered to it. An older instance
-//     finds another epoch in the cursor, and leaves it alone.
+//     finds another epoch in the cursor, and leaves it alone. A younger instance takes it over
+//     when nobody holds the epoch in the cursor any more.
 //   - A webhook that fails is retried with backoff, and given up after a day or 20 failures
 //     in a row, or at once if it answers 410 Gone. A webhook that hangs holds a worker until the
 //     timeout. A host holds at most four workers, the webhooks of a caller at most a quarter of
