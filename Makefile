@@ -151,7 +151,7 @@ vuln: ## known vulnerabilities in what we call; needs a network
 newest: ## the store's reader of bbolt's file, and files of every format, with the newest bbolt; needs a network
 	@mod=$$(mktemp -d) && trap 'rm -rf "$$mod"' EXIT && cp go.mod go.sum "$$mod" && \
 	go get -modfile="$$mod/go.mod" go.etcd.io/bbolt@latest && go list -modfile="$$mod/go.mod" -m go.etcd.io/bbolt && \
-	go test -modfile="$$mod/go.mod" -count=1 -run '^(TestReadsAsBbolt|TestFormats|TestWhole)$$' ./store/boltstore/...
+	go test -modfile="$$mod/go.mod" -count=1 -run '^(TestReadsAsBbolt|TestFormats|TestIncompleteCopy)$$' ./store/boltstore/...
 
 # Not part of check: the tool is built from modules that nothing else needs.
 sbom: build ## the modules in the program, as CycloneDX, to ./bin

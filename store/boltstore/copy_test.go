@@ -75,7 +75,7 @@ func holdsTasks(path string, tasks []store.TaskID) error {
 
 // A copy whose pages do not belong together is refused, and the refusal says how it can
 // be told; the copy of a file that nobody wrote to is taken.
-func TestWhole(t *testing.T) {
+func TestIncompleteCopy(t *testing.T) {
 	t.Parallel()
 	whole := must(os.ReadFile(sample(t)))
 	page := os.Getpagesize()

@@ -198,14 +198,6 @@ func mustRows(t *testing.T, r store.Handle, s store.Scope, q store.RowQuery) []s
 	return rows
 }
 
-// checkRows compares the rows of q as both handles read them, in order.
-func (f *fixture) checkRows(t *testing.T, s store.Scope, q store.RowQuery, want ...store.Row) {
-	t.Helper()
-	for _, h := range f.h {
-		same(t, want, mustRows(t, h, s, q), "%+v: Rows(%+v)", s, q)
-	}
-}
-
 func row(id store.TaskID, kind, key string, rev uint64, value string) store.Row {
 	return store.Row{Kind: kind, Task: id, Key: []byte(key), Rev: rev, Value: []byte(value)}
 }

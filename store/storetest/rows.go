@@ -193,3 +193,11 @@ func testAwkwardKeys(t *testing.T, f *fixture) {
 		}
 	}
 }
+
+// checkRows compares the rows of q as both handles read them, in order.
+func (f *fixture) checkRows(t *testing.T, s store.Scope, q store.RowQuery, want ...store.Row) {
+	t.Helper()
+	for _, h := range f.h {
+		same(t, want, mustRows(t, h, s, q), "%+v: Rows(%+v)", s, q)
+	}
+}

@@ -2,9 +2,9 @@ package boltfile
 
 // Cursor walks a bucket. Its methods return nil keys at the end.
 type Cursor struct {
-	b    *Bucket
-	path []step // from the root to a leaf
-	room [4]step
+	b     *Bucket
+	path  []step  // from the root to a leaf
+	steps [4]step // the memory of a short path
 }
 
 // step is an element of a page.
@@ -73,7 +73,7 @@ func first(page) int { return 0 }
 func last(p page) int { return p.count() - 1 }
 
 func (c *Cursor) begin() {
-	c.path = c.room[:0]
+	c.path = c.steps[:0]
 	c.enter(c.b.root, nil, nil)
 }
 

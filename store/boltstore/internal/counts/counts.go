@@ -152,13 +152,13 @@ func (c *Counts) end(n *Count, sum read.Tally, use, counted bool) *Count {
 	if use {
 		n.users++
 	}
-	c.makeRoom()
+	c.dropUnused()
 	c.kept[n.Key] = n
 	return n
 }
 
-// makeRoom drops unused counters when there are many.
-func (c *Counts) makeRoom() {
+// dropUnused drops unused counters when there are many.
+func (c *Counts) dropUnused() {
 	if len(c.kept) < maxCounts {
 		return
 	}

@@ -66,14 +66,14 @@ func (h *LogHead) Append(b, key []byte) []byte {
 
 // Head reads the head of the value at key, and checks its sum if that is asked for.
 func (r *Reader) Head(key []byte, check bool) (h LogHead) {
-	whole := r.b
+	value := r.b
 	h.Compressed = r.version("log value", ValueVersion, valueCompressed) == valueCompressed
 	flags := r.byte()
 	h.Snapshot, h.Bulk, h.OnlyBulk = flags&flagSnapshot != 0, flags&flagBulkSnapshot != 0, flags&flagOnlyBulk != 0
 	h.Task = r.id()
 	h.K, h.Prev, h.Jump, h.First, h.Pub, h.Events = r.Uint(), r.Uint(), r.Uint(), r.Uint(), r.Uint(), r.Uint()
 	if r.take(sumSize); r.Err == nil && check {
-		_, r.Err = unseal(BucketLog, key, whole[:len(whole)-len(r.b)])
+		_, r.Err = unseal(BucketLog, key, value[:len(value)-len(r.b)])
 	}
 	return h
 }

@@ -79,7 +79,7 @@ type Pager struct {
 
 	log   *boltfile.Bucket
 	task  layout.HeaderValue
-	near  layout.Place // of a value known not to begin after the page; zero: none is
+	known layout.Place // of a value known not to begin after the page; zero: none is
 	limit store.Limit
 	Page  store.LogPage
 	size  int // of the events so far
@@ -160,7 +160,7 @@ func (p *Pager) snapshotAt(position, after uint64, bulk bool) ([]byte, error) {
 		return nil, fmt.Errorf("%w: snapshot of task %s at %d", store.ErrDataLoss, p.task.Task, position)
 	}
 	if n, _ := p.Page.Next.Seq(); n == after {
-		p.near = layout.Place{Position: position, K: h.K}
+		p.known = layout.Place{Position: position, K: h.K}
 	}
 	return append([]byte{}, data...), nil
 }
@@ -188,7 +188,7 @@ func (p *Pager) read() error {
 				return nil
 			}
 		}
-		p.near = places[0]
+		p.known = places[0]
 	}
 	copyData(v.Events, p.size)
 	n, _ := v.Next.Seq()
@@ -201,8 +201,8 @@ func (p *Pager) read() error {
 func (p *Pager) window(n uint64) ([]layout.Place, error) {
 	start := finder{log: p.log, task: p.task.Task}
 	at := p.task.Newest()
-	if p.near != (layout.Place{}) {
-		at = p.near
+	if p.known != (layout.Place{}) {
+		at = p.known
 	}
 	if err := start.seek(at); err != nil {
 		return nil, err

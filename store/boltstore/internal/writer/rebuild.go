@@ -22,11 +22,11 @@ const rebuildSlice = 20 * time.Millisecond
 // rebuilding is whether the derived buckets are incomplete. It is safe for concurrent use.
 type rebuilding struct {
 	mu    sync.Mutex
-	done  chan struct{} // closed when they are whole again; nil: they are
+	done  chan struct{} // closed when they are complete again; nil: they are
 	begun uint64        // how often they were not
 }
 
-// begin reports whether they were whole.
+// begin reports whether they were complete.
 func (b *rebuilding) begin() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -51,7 +51,7 @@ func (b *rebuilding) under() <-chan struct{} {
 	return b.done
 }
 
-// waitForIndexes waits until the derived buckets are whole, or the store cannot be written any
+// waitForIndexes waits until the derived buckets are complete, or the store cannot be written any
 // more.
 func (w *Writer) waitForIndexes(ctx context.Context) error {
 	for done := w.rebuilding.under(); done != nil; done = w.rebuilding.under() {

@@ -12,7 +12,7 @@ import (
 
 // moveRow records the change that a round has made to a row of a context.
 func (u *usage) moveRow(key []byte, owner store.Scope, n int64) {
-	if u.owners == nil || !u.whole && bytes.Compare(key, u.rows) >= 0 {
+	if u.owners == nil || !u.complete && bytes.Compare(key, u.rows) >= 0 {
 		return // the walk has not reached it yet
 	}
 	u.add(owner, uint64(n))
@@ -20,7 +20,7 @@ func (u *usage) moveRow(key []byte, owner store.Scope, n int64) {
 
 // walkRows takes the next step through the rows of contexts and of scopes, which are the first
 // of each kind. It reports whether it has reached the end.
-func (u *usage) walkRows(rows *boltfile.Bucket, steps int) (whole bool, err error) {
+func (u *usage) walkRows(rows *boltfile.Bucket, steps int) (complete bool, err error) {
 	c := rows.Cursor()
 	k, v := c.First()
 	if u.rows != nil {
@@ -57,11 +57,11 @@ const usageStep = 1024
 // writer walks them, a step between any two rounds, and maintains the usage from then on.
 // Only the writer uses it, so that the walk and commits made meanwhile never overlap.
 type usage struct {
-	owners map[[16]byte]uint64
-	walked store.TaskID // tasks up to here are in
-	tasks  bool         // all are
-	rows   []byte       // rows of contexts before this key are in
-	whole  bool         // everything is
+	owners   map[[16]byte]uint64
+	walked   store.TaskID // tasks up to here are in
+	tasks    bool         // all are
+	rows     []byte       // rows of contexts before this key are in
+	complete bool         // everything is
 }
 
 // charge returns the usage of a task.
@@ -99,7 +99,7 @@ func (u *usage) walk(file *boltfile.File) error {
 	}
 	err := file.View(context.Background(), func(im *boltfile.Image) (err error) {
 		if u.tasks {
-			u.whole, err = u.walkRows(im.Bucket(layout.BucketRow), usageStep)
+			u.complete, err = u.walkRows(im.Bucket(layout.BucketRow), usageStep)
 			return err
 		}
 		c := im.Bucket(layout.BucketTask).Cursor()

@@ -32,12 +32,12 @@ const (
 // the writer alone.
 type window struct {
 	*store.Window
-	size   int
-	ran    func() time.Duration
-	wanted chan struct{} // gets a value when a create waits for load
-	loaded chan struct{} // closed when load has ended
-	whole  bool          // it has found everything; read it only once loaded is closed
-	ready  bool          // the writer has seen both
+	size     int
+	ran      func() time.Duration
+	wanted   chan struct{} // gets a value when a create waits for load
+	loaded   chan struct{} // closed when load has ended
+	complete bool          // it has found everything; read it only once loaded is closed
+	ready    bool          // the writer has seen both
 }
 
 func newWindow(size int, ran func() time.Duration) window {
@@ -70,8 +70,8 @@ func (w *window) load(ctx context.Context, file *boltfile.File) {
 	}
 	now := w.ran()
 	var at []byte
-	var younger store.Millis    // when the task before was made; 0: it is the newest
-	var age, said time.Duration // how much older than the newest: at least, and by the ids
+	var younger store.Millis     // when the task before was made; 0: it is the newest
+	var age, byIDs time.Duration // how much older than the newest: at least, and by the ids
 	for done, found := false, 0; !done; {
 		err := file.View(ctx, func(im *boltfile.Image) error {
 			c := im.Bucket(layout.BucketTask).Cursor()
@@ -90,13 +90,13 @@ func (w *window) load(ctx context.Context, file *boltfile.File) {
 				made := id.Created()
 				if younger != 0 {
 					older := time.Duration(min(younger-made, store.Millis(windowReach/time.Millisecond))) * time.Millisecond
-					age, said = age+min(older, windowGap), said+older
+					age, byIDs = age+min(older, windowGap), byIDs+older
 				}
 				younger = made
 				if !t.Message.IsZero() && !t.Deleting {
 					// Creations that are too old, as far as ids tell, fill only free room, and
 					// displace no newer creations.
-					if said < store.WindowAge || w.Len() < w.size {
+					if byIDs < store.WindowAge || w.Len() < w.size {
 						w.AddOlder(t.Owner, t.Message, id, now)
 					}
 					found++
@@ -111,7 +111,7 @@ func (w *window) load(ctx context.Context, file *boltfile.File) {
 			return
 		}
 	}
-	w.whole = true
+	w.complete = true
 }
 
 // find returns the task that a message has created.

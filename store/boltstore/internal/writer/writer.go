@@ -69,7 +69,7 @@ type Writer struct {
 	cut  bool // loading has ended before it had found everything
 
 	usage   usage
-	waiting []*op  // creates that wait until usage is whole
+	waiting []*op  // creates that wait until usage is complete
 	putOff  putOff // by the disk
 	rebuilt []byte // how far derived buckets are rebuilt
 
@@ -158,7 +158,7 @@ func (w *Writer) run() {
 			w.look()
 		case <-loaded:
 			loaded = nil
-			w.window.ready, w.cut = w.window.whole, !w.window.whole
+			w.window.ready, w.cut = w.window.complete, !w.window.complete
 			held := w.held
 			w.held = nil
 			w.commitAll(held)
@@ -194,7 +194,7 @@ func (w *Writer) count() {
 	if err := w.usage.walk(w.file); err != nil {
 		w.release(w.file.SetReadOnly(err, false))
 	}
-	if w.usage.whole {
+	if w.usage.complete {
 		waiting := w.waiting
 		w.waiting = nil
 		w.commitAll(waiting)
@@ -273,7 +273,7 @@ func (w *Writer) admit(ops []*op) []*op {
 			w.window.want()
 			continue
 		}
-		if !w.usage.whole && o.batch != nil && o.batch.Disk.Owner > 0 {
+		if !w.usage.complete && o.batch != nil && o.batch.Disk.Owner > 0 {
 			w.waiting = append(w.waiting, o)
 			continue
 		}
