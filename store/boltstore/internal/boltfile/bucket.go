@@ -72,6 +72,9 @@ func (b *Bucket) checked(id uint64, depth int, low, high []byte) page {
 	return p
 }
 
+// Name returns the name of the bucket.
+func (b *Bucket) Name() []byte { return b.name }
+
 // Get returns the value of a key, or nil if the key does not exist. The pages that prove its
 // absence have been checked.
 func (b *Bucket) Get(key []byte) []byte {

@@ -9,18 +9,12 @@ import (
 // are damaged. In the freelist, a page that is listed twice, or is not free, would be
 // allocated and overwritten. The small buckets inside the page of all buckets are copied into
 // memory, and a key outside its bucket would point anywhere in it.
-func (im *Image) CheckBase(dropped []byte) error { return im.CheckPages(nil, dropped) }
+func (im *Image) CheckBase(dropped []byte) error { return im.CheckPages(dropped, nil) }
 
-// ValueCheck gets all values of a file that is checked.
-type ValueCheck interface {
-	Value(bucket, key, value []byte) error // an error ends the check
-	End() error                            // after the last value
-}
-
-// CheckPages checks the pages of the bucket of all buckets, of the freelist and, unless s is
-// nil, of all buckets. It passes their values to s. dropped is the name of a bucket that is
-// not walked.
-func (im *Image) CheckPages(s ValueCheck, dropped []byte) (err error) {
+// CheckPages checks the pages of the bucket of all buckets, of the freelist and, unless walk is
+// nil, of all buckets, which walk reads: then every page has to be in use. dropped is the name of a
+// bucket that is not walked.
+func (im *Image) CheckPages(dropped []byte, walk func(*Bucket) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%v", p)
@@ -32,10 +26,10 @@ func (im *Image) CheckPages(s ValueCheck, dropped []byte) (err error) {
 	for name, value := c.First(); name != nil; name, value = c.Next() {
 		b := im.bucketIn(name, value)
 		switch {
-		case dropped != nil && string(name) == string(dropped):
+		case string(name) == string(dropped):
 			unwalked = true
-		case s != nil:
-			err = b.checkValues(s)
+		case walk != nil:
+			err = walk(b)
 		case b.root == 0:
 			b.checked(0, 0, nil, nil)
 		default:
@@ -45,23 +39,12 @@ func (im *Image) CheckPages(s ValueCheck, dropped []byte) (err error) {
 			return err
 		}
 	}
-	if err := im.checkFreelist(); err != nil || s == nil {
+	if err := im.checkFreelist(); err != nil || walk == nil {
 		return err
 	}
 	for id := 2; id < len(im.used) && !unwalked; id++ {
 		if !im.used[id] {
 			return fmt.Errorf("its page %d is not referenced", id)
-		}
-	}
-	return s.End()
-}
-
-// checkValues adds the values of a bucket to s.
-func (b *Bucket) checkValues(s ValueCheck) error {
-	c := b.Cursor()
-	for k, v := c.First(); k != nil; k, v = c.Next() {
-		if err := s.Value(b.name, k, v); err != nil {
-			return fmt.Errorf("a value of %s is damaged: %w", b.name, err)
 		}
 	}
 	return nil

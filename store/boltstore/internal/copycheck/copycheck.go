@@ -19,7 +19,13 @@ import (
 // file was being written looks like that: it holds pages of different commits, also within one
 // long value, and tasks may be missing from it without a sign. The check takes as long as
 // reading the file.
-func Check(im *boltfile.Image) error { return im.CheckPages(newSums(), layout.BucketDropped) }
+func Check(im *boltfile.Image) error {
+	s := newSums()
+	if err := im.CheckPages(layout.BucketDropped, s.bucket); err != nil {
+		return err
+	}
+	return s.check()
+}
 
 // sums checks the references between the values of a file, in one pass. A value that refers to
 // another value adds its hash, and the other value takes it off, so that nothing is left in
@@ -44,9 +50,20 @@ func (s *sums) hash(bucket, key []byte) uint64 {
 	return h.Sum64()
 }
 
-// Value adds the value at a key of a bucket. It fails if the value differs from the written
+// bucket adds the values of a bucket.
+func (s *sums) bucket(b *boltfile.Bucket) error {
+	c := b.Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		if err := s.value(b.Name(), k, v); err != nil {
+			return fmt.Errorf("a value of %s is damaged: %w", b.Name(), err)
+		}
+	}
+	return nil
+}
+
+// value adds the value at a key of a bucket. It fails if the value differs from the written
 // value, which cannot be told in live, list, list.ctx and rowidx.
-func (s *sums) Value(bucket, key, value []byte) error {
+func (s *sums) value(bucket, key, value []byte) error {
 	switch string(bucket) {
 	case string(layout.BucketMeta):
 		s.rebuilding = s.rebuilding || bytes.Equal(key, layout.KeyRebuild)
@@ -133,8 +150,8 @@ func (s *sums) dueRow(key, value []byte) error {
 	return nil
 }
 
-// End returns an error if something is left.
-func (s *sums) End() error {
+// check returns an error if something is left.
+func (s *sums) check() error {
 	switch {
 	case s.log != 0:
 		return errors.New("log values and task headers disagree")

@@ -3,6 +3,7 @@
 // package boltstore has the buckets at a glance.
 package layout
 
+// The buckets of a file.
 var (
 	BucketMeta    = []byte("meta")
 	BucketLog     = []byte("log")
@@ -16,14 +17,15 @@ var (
 	BucketAudit   = []byte("audit")
 )
 
-// format is the version of the layout that is written. Opening a file of oldest or later sets
-// its number to format, which keeps out programs that cannot read the new layout. The stored
+// Format is the version of the layout that is written. Opening a file of OldestFormat or later sets
+// its number to Format, which keeps out programs that cannot read the new layout. The stored
 // values stay as they are.
 const (
 	Format       = 5
 	OldestFormat = 4
 )
 
+// The keys of the bucket meta; see also [KeyRebuild].
 var (
 	KeyFormat      = []byte("format")
 	KeyEpoch       = []byte("epoch")
@@ -38,6 +40,7 @@ var Buckets = [][]byte{BucketMeta, BucketLog, BucketTask, BucketLive, BucketList
 // Derived are the buckets that are made from task and row.
 var Derived = [][]byte{BucketLive, BucketList, BucketListCtx, BucketRowIdx}
 
+// What a file has only after damage in a derived bucket.
 var (
 	BucketDropped = []byte("dropped") // damaged derived buckets, by transaction: they are not walked
 	KeyRebuild    = []byte("rebuild") // in meta while derived buckets are incomplete

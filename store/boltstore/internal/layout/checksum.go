@@ -11,7 +11,7 @@ import (
 // Log values, headers, rows, due payloads and audit entries end in a checksum over the
 // bucket, the key and the value before it: a value that was changed or moved on the disk is
 // noticed when it is read.
-// Values without a version begin with the byte sealed.
+// Values without a version begin with the byte Sealed.
 const (
 	sumSize = 4
 	Sealed  = 0x06
@@ -45,7 +45,7 @@ func unseal(bucket, key, value []byte) ([]byte, error) {
 	return value[:end:end], nil
 }
 
-// Unmark returns the argument of keepMarked.
+// Unmark returns a value that begins with Sealed, without that byte and its checksum.
 func Unmark(bucket, key, value []byte) ([]byte, error) {
 	value, err := unseal(bucket, key, value)
 	if err == nil && (len(value) == 0 || value[0] != Sealed) {

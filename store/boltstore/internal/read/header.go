@@ -52,7 +52,7 @@ func LiveEntryAt(v []byte) layout.LiveEntry {
 // ErrRebuilding is the store.ErrUnavailable of a read that needs derived buckets.
 const ErrRebuilding = boltfile.SlowError("an index of the store was damaged and is being rebuilt: lists continue when that is done; try again later")
 
-// CheckIndexes returns errRebuilding while the derived buckets that im sees are incomplete.
+// CheckIndexes returns ErrRebuilding while the derived buckets that im sees are incomplete.
 func CheckIndexes(im *boltfile.Image) error {
 	if im.Bucket(layout.BucketMeta).Get(layout.KeyRebuild) != nil {
 		return ErrRebuilding

@@ -90,7 +90,7 @@ func damagedDerived(p any) bool {
 	return ok && slices.ContainsFunc(layout.Derived, func(name []byte) bool { return bytes.Equal(name, e.Bucket) })
 }
 
-// met returns errRebuilding if the panic of a reader is of a page of a derived bucket, and nil
+// met returns [read.ErrRebuilding] if the panic of a reader is of a page of a derived bucket, and nil
 // otherwise. It queues the drop of the derived buckets.
 func (w *Writer) met(p any) error {
 	if !damagedDerived(p) {

@@ -332,7 +332,7 @@ func (w *Writer) commit(ops []*op) {
 // errDerived says that a round has met damage in a derived bucket, and did nothing.
 var errDerived = errors.New("a derived bucket is damaged")
 
-// dropDerived drops the derived buckets. An *unavailableError means that the disk has refused it,
+// dropDerived drops the derived buckets. A *boltfile.UnavailableError means that the disk has refused it,
 // and that nothing was written.
 func (w *Writer) dropDerived() error {
 	o := newOp(context.Background(), (*round).drop)
