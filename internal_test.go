@@ -84,8 +84,12 @@ func TestOpenServerSaysSoEveryMinute(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
+				memory, err := openStore(&config.Config{Store: "memory"}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
 				var out bytes.Buffer
-				s := &Server{log: zerolog.New(&out), config: &config.Config{PublicURL: c.url}, authentication: c.auth, listener: at{addr: &net.TCPAddr{IP: net.ParseIP(c.ip), Port: 80}}, store: &backend{}}
+				s := &Server{log: zerolog.New(&out), config: &config.Config{PublicURL: c.url}, authentication: c.auth, listener: at{addr: &net.TCPAddr{IP: net.ParseIP(c.ip), Port: 80}}, store: memory}
 				r := &running{Server: s}
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute+time.Second)
 				defer cancel()

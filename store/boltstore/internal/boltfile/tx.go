@@ -76,7 +76,7 @@ func (f *File) View(ctx context.Context, fn func(im *Image) error) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { //nolint:contextcheck // the drop of an index outlives the read
+	defer func() {
 		if p := recover(); p != nil {
 			err = f.unreadable(p)
 		}
