@@ -25,7 +25,7 @@ import (
 // *[auth.DeniedError] depends on the principal and the method only. Errors about a single
 // approval are an *[approval.Error], the same for a foreign approval and a missing approval.
 type Approvals struct {
-	e         *Engine
+	core      *core
 	anonymous bool // only approvals of anonymous tasks
 	renew     Renewal
 }
@@ -88,9 +88,9 @@ func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery
 	if err := a.may(by, auth.Review); err != nil {
 		return ApprovalPage{}, err
 	}
-	tokens := newPageTokens(a.e.cfg.PageTokens, by, "cursor", "approvals", q.Task)
+	tokens := newPageTokens(a.core.cfg.PageTokens, by, "cursor", "approvals", q.Task)
 	if q.Settled {
-		tokens = newPageTokens(a.e.cfg.PageTokens, by, "cursor", "settled approvals", q.Tool, q.Digest, strconv.FormatBool(a.anonymous))
+		tokens = newPageTokens(a.core.cfg.PageTokens, by, "cursor", "settled approvals", q.Tool, q.Digest, strconv.FormatBool(a.anonymous))
 	}
 	var err error
 	if q.Cursor, err = tokens.open(q.Cursor); err != nil {
@@ -126,7 +126,7 @@ func (a *Approvals) list(ctx context.Context, by auth.Principal, q ApprovalQuery
 			rows.Index, rows.Prefix = task.IndexSettled, task.PendingPrefix(tenant)
 		}
 		// Approvals of an owner are found by a scan of the tenant's.
-		end, err := a.e.Processor(ctx, by)
+		end, err := a.core.processor(ctx, by)
 		if err != nil {
 			return ApprovalPage{}, err
 		}
@@ -162,7 +162,7 @@ func (a *Approvals) list(ctx context.Context, by auth.Principal, q ApprovalQuery
 const laterRange = "+"
 
 func (a *Approvals) page(ctx context.Context, by auth.Principal, q store.RowQuery) (ApprovalPage, error) {
-	rows, err := a.e.env.Store.Rows(ctx, a.scope(by, auth.Review), q)
+	rows, err := a.core.env.Store.Rows(ctx, a.scope(by, auth.Review), q)
 	if err != nil {
 		return ApprovalPage{}, err
 	}
@@ -170,7 +170,7 @@ func (a *Approvals) page(ctx context.Context, by auth.Principal, q store.RowQuer
 	for _, row := range rows.Rows {
 		one, err := tasklog.ReadApproval(&row)
 		if err != nil {
-			a.e.env.Log.Error().Err(err).Str("task_id", row.Task.String()).Msg("an approval cannot be read")
+			a.core.env.Log.Error().Err(err).Str("task_id", row.Task.String()).Msg("an approval cannot be read")
 			page.Damaged++
 			continue
 		}
@@ -189,7 +189,7 @@ func (a *Approvals) Get(ctx context.Context, by auth.Principal, id string) (*app
 	if !ok {
 		return nil, approval.Unknown(id, nil)
 	}
-	return a.e.reader.Approval(ctx, a.scope(by, auth.Review), of, id)
+	return a.core.reader.Approval(ctx, a.scope(by, auth.Review), of, id)
 }
 
 // taskOf returns the task of an approval: the beginning of the approval's id.
@@ -205,7 +205,7 @@ func (a *Approvals) May(by auth.Principal, one *approval.Approval) error {
 	if err := a.may(by, auth.Decide); err != nil {
 		return err
 	}
-	return one.Permits(approval.Decider{By: by, Via: approval.ViaAPI, Delegated: a.e.env.Rules().Delegated}, a.e.env.Now())
+	return one.Permits(approval.Decider{By: by, Via: approval.ViaAPI, Delegated: a.core.env.Rules().Delegated}, a.core.env.Now())
 }
 
 // Extend moves the deadline of a pending approval to a later time, at most [task.MaxExtension]
@@ -220,7 +220,7 @@ func (a *Approvals) Extend(ctx context.Context, by auth.Principal, id, digest st
 		return approval.Unknown(id, nil)
 	}
 	scope := a.scope(by, auth.Decide)
-	_, err := a.e.turns.ChangeAs(ctx, turn.Sender{By: by, Via: approval.ViaAPI, Renew: a.renew}, scope, of, func(by auth.Principal) task.Input {
+	_, err := a.core.turns.ChangeAs(ctx, turn.Sender{By: by, Via: approval.ViaAPI, Renew: a.renew}, scope, of, func(by auth.Principal) task.Input {
 		return task.Extend{By: by, Via: approval.ViaAPI, Approval: id, Digest: digest, Until: until}
 	})
 	if errors.Is(err, task.ErrTaskNotFound) || errors.Is(err, store.ErrNotFound) {
@@ -233,7 +233,7 @@ func (a *Approvals) Extend(ctx context.Context, by auth.Principal, id, digest st
 // sees the tool now. It is nil for a tool that has none, has been replaced, or cannot be
 // looked up.
 func (a *Approvals) Parameters(ctx context.Context, one *approval.Approval) map[string]any {
-	rules := a.e.env.Rules()
+	rules := a.core.env.Rules()
 	entry, err := rules.Tools.Lookup(rules.Readonly(ctx, one.Requester), one.Tool)
 	if err != nil || entry.Digest != one.Definition {
 		return nil
@@ -274,7 +274,7 @@ func (a *Approvals) DecideAll(ctx context.Context, by auth.Principal, answers []
 			return approval.Unknown(answers[i].ID, nil)
 		}
 	}
-	err := a.e.Decide(ctx, DecisionInput{By: by, Via: approval.ViaAPI, Scope: a.scope(by, auth.Decide), Task: of, Answers: answers, Renew: a.renew})
+	err := a.core.turns.Decide(ctx, DecisionInput{By: by, Via: approval.ViaAPI, Scope: a.scope(by, auth.Decide), Task: of, Answers: answers, Renew: a.renew})
 	if errors.Is(err, task.ErrTaskNotFound) {
 		return approval.Unknown(answers[0].ID, nil)
 	}
@@ -294,5 +294,5 @@ func (a *Approvals) Decide(ctx context.Context, by auth.Principal, answer approv
 // requested or decided. A value may report several changes: call Watch, then List, then wait.
 // stop ends the watch and may be called more than once; the channel is never closed.
 func (a *Approvals) Watch(by auth.Principal) (wake <-chan struct{}, stop func()) {
-	return a.e.env.Store.WatchRows(a.scope(by, auth.Review), task.RowApproval)
+	return a.core.env.Store.WatchRows(a.scope(by, auth.Review), task.RowApproval)
 }

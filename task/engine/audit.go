@@ -110,6 +110,3 @@ func (e *Engine) EachAudit(ctx context.Context, after uint64, yield func(*AuditE
 func (e *Engine) WatchAudit() (wake <-chan struct{}, stop func()) {
 	return e.audits.Watch(store.System(), struct{}{})
 }
-
-// audited wakes the watchers of the audit.
-func (e *Engine) audited() { e.audits.Wake(struct{}{}, store.System()) }

@@ -24,17 +24,9 @@ import (
 // Engine runs tasks. It is safe for concurrent use. [Engine.Run] must be running
 // while it is used.
 type Engine struct {
-	env        *env.Env
-	cfg        Config
-	processors *processors.Processors
-	reader     *tasklog.Reader
-	turns      *turn.Turns
-	due        *due.Work
-	provider   *provider.Asker            // nil: none
-	reserved   *share.Shares[store.Scope] // bytes of memory, by ReadReservations
-	observers  observers
-	disk       diskWatch
-	audits     store.Watchers[struct{}]
+	*core
+	provider *provider.Asker // nil: none
+	disk     diskWatch
 }
 
 // New returns an Engine. It starts nothing; call [Engine.Run].
@@ -43,7 +35,7 @@ func New(cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, reserved: share.New[store.Scope](cfg.Answers, cfg.Answers/2)}
+	e := &Engine{core: &core{cfg: cfg, reserved: share.New[store.Scope](cfg.Answers, cfg.Answers/2)}}
 	e.env = env.New(env.Config{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, Now: cfg.Now, Host: cfg.Host, CrashPoint: cfg.CrashPoint})
 	e.observers = observers{list: slices.Concat([]Observer{logObserver(&e.env.Log)}, cfg.Observers), log: &e.env.Log}
 	e.env.SetRules(cfg.rules(e.env.Report))
@@ -188,12 +180,12 @@ func (e *Engine) Process(ctx context.Context, by auth.Principal, bytes int, work
 // Processor waits until a caller may use a processor for a long computation. Call end once to
 // release it. The error is the cause if ctx ends first.
 func (e *Engine) Processor(ctx context.Context, by auth.Principal) (end func(), err error) {
-	return e.processors.Take(ctx, ownerOf(by))
+	return e.processor(ctx, by)
 }
 
 // ReserveRead returns a reservation of by, without any memory yet.
 func (e *Engine) ReserveRead(by auth.Principal) *ReadReservation {
-	return &ReadReservation{e: e, by: by}
+	return &ReadReservation{core: e.core, by: by}
 }
 
 // Taken returns how many bytes of memory are reserved.
@@ -203,7 +195,7 @@ func (e *Engine) Taken() uint64 {
 }
 
 // Approvals returns the approvals of the engine's tasks.
-func (e *Engine) Approvals() *Approvals { return &Approvals{e: e} }
+func (e *Engine) Approvals() *Approvals { return &Approvals{core: e.core} }
 
 // Tasks returns the engine's tasks.
-func (e *Engine) Tasks() *Tasks { return &Tasks{e: e} }
+func (e *Engine) Tasks() *Tasks { return &Tasks{core: e.core} }

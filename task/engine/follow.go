@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"a2a-server/auth"
 	"a2a-server/store"
@@ -22,17 +21,17 @@ type Header = store.Header
 // Await waits until the task of a message ends, or waits for input or authorization, and
 // returns it as of then; if there is no memory for it, with parts left out.
 func (r *ReadReservation) Await(ctx context.Context, sent *Sent) (*task.View, error) {
-	e := r.e
+	c := r.core
 	if v, size, err := sent.landed.Await(ctx); err != nil {
 		return nil, err
 	} else if v != nil {
 		return r.show(v, size), nil
 	}
-	wakes, stop := e.env.Store.Watch(sent.scope, sent.Task)
+	wakes, stop := c.env.Store.Watch(sent.scope, sent.Task)
 	defer stop()
 	n := sent.landed.Seq
 	for {
-		v, err := e.env.Store.Read(ctx, sent.scope, sent.Task, store.After(n), store.Limit{Events: 1, Bytes: 1})
+		v, err := c.env.Store.Read(ctx, sent.scope, sent.Task, store.After(n), store.Limit{Events: 1, Bytes: 1})
 		if err != nil {
 			return nil, tasklog.Translate(err)
 		}
@@ -45,7 +44,7 @@ func (r *ReadReservation) Await(ctx context.Context, sent *Sent) (*task.View, er
 			v.Header = h // it has moved on meanwhile
 		}
 		n = v.Header.Seq
-		switch e.env.Wait(wakes, ctx.Done(), e.env.Ctx.Done()) {
+		switch c.env.Wait(wakes, ctx.Done(), c.env.Ctx.Done()) {
 		case 1:
 			return nil, fmt.Errorf("wait for task %s: %w", sent.Task, context.Cause(ctx))
 		case 2:
@@ -57,12 +56,6 @@ func (r *ReadReservation) Await(ctx context.Context, sent *Sent) (*task.View, er
 // Header returns the Header of a task that by may follow, without reading its log.
 func (e *Engine) Header(ctx context.Context, by auth.Principal, id store.TaskID) (Header, error) {
 	return e.header(ctx, ScopeFor(by, auth.Follow), id)
-}
-
-// header is [Engine.Header] for a scope.
-func (e *Engine) header(ctx context.Context, scope store.Scope, id store.TaskID) (Header, error) {
-	page, err := e.env.Store.Read(ctx, scope, id, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
-	return page.Header, tasklog.Translate(err)
 }
 
 // Until says when a stream ends.
@@ -90,7 +83,7 @@ func (e *Engine) Events(ctx context.Context, by auth.Principal, id store.TaskID,
 
 // Subscription is the place of a reader in the events of a task.
 type Subscription struct {
-	e     *Engine
+	core  *core
 	scope store.Scope
 	id    store.TaskID
 	after uint64
@@ -99,19 +92,19 @@ type Subscription struct {
 
 // Subscribe returns the place after seq n in the events of a task, for by. It reads nothing.
 func (e *Engine) Subscribe(by auth.Principal, id store.TaskID, n uint64, until Until) *Subscription {
-	return &Subscription{e, ScopeFor(by, auth.Follow), id, n, until}
+	return &Subscription{e.core, ScopeFor(by, auth.Follow), id, n, until}
 }
 
 // Follow is [Engine.Follow] from the reader's place on, which moves with the events.
 func (s *Subscription) Follow(ctx context.Context, yield func([]Event) error) error {
-	wakes, stop := s.e.env.Store.Watch(s.scope, s.id)
+	wakes, stop := s.core.env.Store.Watch(s.scope, s.id)
 	defer stop()
 	for {
 		// A function of its own: its variables are not on the stack while the reader waits.
 		if over, err := s.next(ctx, yield); over || err != nil {
 			return err
 		}
-		switch s.e.env.Wait(wakes, ctx.Done(), s.e.env.Ctx.Done()) {
+		switch s.core.env.Wait(wakes, ctx.Done(), s.core.env.Ctx.Done()) {
 		case 1:
 			return context.Cause(ctx)
 		case 2:
@@ -123,7 +116,7 @@ func (s *Subscription) Follow(ctx context.Context, yield func([]Event) error) er
 // next yields the events that there are now, and reports whether the stream is over.
 func (s *Subscription) next(ctx context.Context, yield func([]Event) error) (over bool, err error) {
 	for {
-		v, err := s.e.env.Store.Read(ctx, s.scope, s.id, store.After(s.after), store.Limit{})
+		v, err := s.core.env.Store.Read(ctx, s.scope, s.id, store.After(s.after), store.Limit{})
 		if err != nil {
 			return false, tasklog.Translate(err)
 		}
@@ -183,7 +176,7 @@ func (e *Engine) Stream(ctx context.Context, by auth.Principal, sent *Sent, begi
 	} else if err := begin(nil); err != nil {
 		return nil, err
 	}
-	return &Subscription{e, sent.scope, sent.Task, n, UntilInput}, nil
+	return &Subscription{e.core, sent.scope, sent.Task, n, UntilInput}, nil
 }
 
 // ID identifies a task.

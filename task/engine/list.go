@@ -56,7 +56,7 @@ func (r *ReadReservation) List(ctx context.Context, q Query) (*TaskPage, error) 
 			sq.Since++ // round up to the next whole millisecond
 		}
 	}
-	tokens := newPageTokens(r.e.cfg.PageTokens, r.by, "pageToken", "tasks", q.Context, string(q.State), strconv.FormatInt(int64(sq.Since), 10))
+	tokens := newPageTokens(r.core.cfg.PageTokens, r.by, "pageToken", "tasks", q.Context, string(q.State), strconv.FormatInt(int64(sq.Since), 10))
 	if sq.Cursor, err = tokens.open(q.Cursor); err != nil {
 		return nil, err
 	}
@@ -68,12 +68,12 @@ func (r *ReadReservation) List(ctx context.Context, q Query) (*TaskPage, error) 
 		}
 	}
 	scope := ScopeFor(r.by, auth.List)
-	page, err := r.e.env.Store.Tasks(ctx, scope, sq)
+	page, err := r.core.env.Store.Tasks(ctx, scope, sq)
 	if err != nil {
 		return nil, tokens.translate(err)
 	}
 	list := &TaskPage{NextCursor: page.Next, Total: page.Total, PageSize: size}
-	fitting, bytes := fit(page.Tasks, q.Artifacts, uint64(r.e.cfg.Page))
+	fitting, bytes := fit(page.Tasks, q.Artifacts, uint64(r.core.cfg.Page))
 	if n := len(fitting); n < len(page.Tasks) {
 		last := &page.Tasks[n-1]
 		list.NextCursor = sq.EncodeCursor(scope, store.TaskPosition(last.StatusTime, last.Task))
@@ -87,7 +87,7 @@ func (r *ReadReservation) List(ctx context.Context, q Query) (*TaskPage, error) 
 			list.Tasks = append(list.Tasks, task.DamagedView(t.header))
 			continue
 		}
-		v := r.e.reader.Views.Get(t.header.Task, t.header.Seq)
+		v := r.core.reader.Views.Get(t.header.Task, t.header.Seq)
 		if v == nil {
 			f, more, err := r.listed(ctx, scope, t, bytes)
 			bytes += more
@@ -95,7 +95,7 @@ func (r *ReadReservation) List(ctx context.Context, q Query) (*TaskPage, error) 
 			case errors.Is(err, store.ErrNotFound):
 				continue // deleted in the meantime
 			case errors.Is(err, store.ErrDataLoss):
-				r.e.env.Log.Error().Err(err).Str("task_id", t.header.Task.String()).Msg("a task of a list cannot be read")
+				r.core.env.Log.Error().Err(err).Str("task_id", t.header.Task.String()).Msg("a task of a list cannot be read")
 				v = task.DamagedView(t.header)
 			case err != nil:
 				return nil, err
@@ -115,11 +115,11 @@ func (r *ReadReservation) listed(ctx context.Context, s store.Scope, t listed, b
 	taken := t.header.Size(t.noArtifacts)
 	for {
 		how := tasklog.Reading{View: true, NoArtifacts: t.noArtifacts, Most: max(taken+more, 1)}
-		f, h, err := r.e.reader.Load(ctx, s, t.header.Task, how)
+		f, h, err := r.core.reader.Load(ctx, s, t.header.Task, how)
 		if err != nil || f != nil {
 			return f, more, err
 		}
-		if grown := h.Size(t.noArtifacts) - taken; !t.noArtifacts && bytes+grown > uint64(r.e.cfg.Page) {
+		if grown := h.Size(t.noArtifacts) - taken; !t.noArtifacts && bytes+grown > uint64(r.core.cfg.Page) {
 			t.noArtifacts = true
 		}
 		if size := h.Size(t.noArtifacts); size > taken+more {

@@ -46,7 +46,7 @@ func (e *AnswersError) Error() string {
 // A ReadReservation must be used by one goroutine only, and must be released after its response has
 // been sent, or when it will not be sent.
 type ReadReservation struct {
-	e     *Engine
+	core  *core
 	by    auth.Principal // the memory is charged to it
 	bytes uint64         // of logs
 	taken uint64
@@ -56,7 +56,7 @@ type ReadReservation struct {
 // work waits for a processor, which the reservation keeps until Made.
 func (r *ReadReservation) work(ctx context.Context) (err error) {
 	if r.made == nil {
-		r.made, err = r.e.Processor(ctx, r.by)
+		r.made, err = r.core.processor(ctx, r.by)
 	}
 	return err
 }
@@ -77,7 +77,7 @@ func (r *ReadReservation) Release() {
 	if r.taken == 0 {
 		return
 	}
-	r.e.reserved.Give(ownerOf(r.by), int64(r.taken))
+	r.core.reserved.Give(ownerOf(r.by), int64(r.taken))
 	r.taken = 0
 }
 
@@ -90,7 +90,7 @@ func (r *ReadReservation) take(bytes uint64) error {
 	}
 	more := byteCost*bytes - r.taken
 	// Memory that this reservation itself has does not count against it.
-	if full := r.e.reserved.Extend(ownerOf(r.by), int64(r.taken), int64(more)); full != nil {
+	if full := r.core.reserved.Extend(ownerOf(r.by), int64(r.taken), int64(more)); full != nil {
 		return &AnswersError{Own: full.Own || full.Alone}
 	}
 	r.bytes, r.taken = bytes, r.taken+more
@@ -113,7 +113,7 @@ func (r *ReadReservation) reserve(ctx context.Context, bytes uint64) error {
 func (r *ReadReservation) read(ctx context.Context, s store.Scope, id store.TaskID, last uint64, done bool) (*task.View, store.Header, error) {
 	how, taken := tasklog.Reading{View: true, Most: freeBytes, Last: last}, uint64(0)
 	for {
-		f, h, err := r.e.reader.Load(ctx, s, id, how)
+		f, h, err := r.core.reader.Load(ctx, s, id, how)
 		if err != nil {
 			return nil, store.Header{}, tasklog.Translate(err)
 		}
@@ -161,10 +161,11 @@ func (r *ReadReservation) Get(ctx context.Context, id string) (*task.View, error
 // Cancel cancels a task, as [Engine.Cancel] does, and returns its state after that; if
 // there is no memory for it, with parts left out.
 func (r *ReadReservation) Cancel(ctx context.Context, id ID) (*task.View, error) {
-	if err := r.e.Cancel(ctx, r.by, id); err != nil {
-		return nil, err
+	scope := ScopeFor(r.by, auth.Cancel)
+	if err := r.core.turns.Changed(ctx, scope, id, task.Cancel{By: r.by}); err != nil {
+		return nil, tasklog.Translate(err)
 	}
-	v, _, err := r.read(ctx, ScopeFor(r.by, auth.Cancel), id, 0 /* last */, true /* done */)
+	v, _, err := r.read(ctx, scope, id, 0 /* last */, true /* done */)
 	return v, err
 }
 
@@ -202,13 +203,13 @@ func (r *ReadReservation) snapshot(ctx context.Context, s store.Scope, id store.
 
 // outline returns the fold of a task without its artifacts.
 func (r *ReadReservation) outline(ctx context.Context, scope store.Scope, id store.TaskID) (*task.Fold, error) {
-	h, err := r.e.header(ctx, scope, id)
+	h, err := r.core.header(ctx, scope, id)
 	if err != nil {
 		return nil, err
 	}
 	if err := r.reserve(ctx, h.Size(true /* noBulk */)); err != nil {
 		return nil, err
 	}
-	f, _, err := r.e.reader.Load(ctx, scope, id, tasklog.Reading{NoArtifacts: true})
+	f, _, err := r.core.reader.Load(ctx, scope, id, tasklog.Reading{NoArtifacts: true})
 	return f, tasklog.Translate(err)
 }

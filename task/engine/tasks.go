@@ -21,13 +21,13 @@ import (
 // like a missing task. A principal without the right for any task gets an *[auth.DeniedError],
 // before anything is read. It is safe for concurrent use.
 type Tasks struct {
-	e         *Engine
+	core      *core
 	anonymous bool // only tasks of anonymous
 }
 
 // OfAnonymous returns the tasks that were created without authentication instead. They need
 // [auth.Admin].
-func (t *Tasks) OfAnonymous() *Tasks { return &Tasks{t.e, true} }
+func (t *Tasks) OfAnonymous() *Tasks { return &Tasks{t.core, true} }
 
 // scope returns where by may do an action.
 func (t *Tasks) scope(by auth.Principal, what auth.Action) (store.Scope, error) {
@@ -117,17 +117,17 @@ func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskL
 			return TaskList{}, task.Invalid("state", "%v", err)
 		}
 	}
-	tokens := newPageTokens(t.e.cfg.PageTokens, by, "cursor", "overseen tasks", strconv.FormatBool(t.anonymous), q.Context, string(q.State), q.Owner)
+	tokens := newPageTokens(t.core.cfg.PageTokens, by, "cursor", "overseen tasks", strconv.FormatBool(t.anonymous), q.Context, string(q.State), q.Owner)
 	if sq.Cursor, err = tokens.open(q.Cursor); err != nil {
 		return TaskList{}, err
 	}
 	// Tasks of a tenant are found by a scan of all tasks.
-	end, err := t.e.Processor(ctx, by)
+	end, err := t.core.processor(ctx, by)
 	if err != nil {
 		return TaskList{}, err
 	}
 	defer end()
-	page, err := t.e.env.Store.Tasks(ctx, scope, sq)
+	page, err := t.core.env.Store.Tasks(ctx, scope, sq)
 	if err != nil {
 		return TaskList{}, tokens.translate(err)
 	}
@@ -147,7 +147,7 @@ func (t *Tasks) Openings(ctx context.Context, by auth.Principal, ids []string, e
 	if err != nil {
 		return nil // by may list tasks, and read none
 	}
-	end, err := t.e.Processor(ctx, by)
+	end, err := t.core.processor(ctx, by)
 	if err != nil {
 		return err
 	}
@@ -155,10 +155,10 @@ func (t *Tasks) Openings(ctx context.Context, by auth.Principal, ids []string, e
 	var read int64
 	for i, id := range ids {
 		parsed, ok := store.ParseTaskID(id)
-		if !ok || read > t.e.cfg.Page {
+		if !ok || read > t.core.cfg.Page {
 			continue
 		}
-		page, err := t.e.env.Store.Read(ctx, scope, parsed, store.After(0), store.Limit{Events: 1, Bytes: 1})
+		page, err := t.core.env.Store.Read(ctx, scope, parsed, store.After(0), store.Limit{Events: 1, Bytes: 1})
 		switch {
 		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrDataLoss), err == nil && len(page.Events) == 0:
 			continue
@@ -205,7 +205,7 @@ func (t *Tasks) CancelCall(ctx context.Context, by auth.Principal, id, call stri
 	if err != nil {
 		return err
 	}
-	return tasklog.Translate(t.e.turns.Changed(ctx, scope, parsed, task.CancelCall{By: by, Via: approval.ViaAPI, Call: call}))
+	return tasklog.Translate(t.core.turns.Changed(ctx, scope, parsed, task.CancelCall{By: by, Via: approval.ViaAPI, Call: call}))
 }
 
 // Cancel cancels a task. Canceling a canceled task again changes nothing.
@@ -214,7 +214,7 @@ func (t *Tasks) Cancel(ctx context.Context, by auth.Principal, id string) error 
 	if err != nil {
 		return err
 	}
-	return tasklog.Translate(t.e.turns.Changed(ctx, scope, parsed, task.Cancel{By: by}))
+	return tasklog.Translate(t.core.turns.Changed(ctx, scope, parsed, task.Cancel{By: by}))
 }
 
 // DeleteWebhook deletes a webhook of a task, if number is not 0 only the webhook with that
@@ -226,7 +226,7 @@ func (t *Tasks) DeleteWebhook(ctx context.Context, by auth.Principal, id, webhoo
 	if err != nil {
 		return false, err
 	}
-	_, err = t.e.turns.Change(ctx, scope, parsed, task.DeleteWebhook{ID: webhook, N: number, By: by, Overseen: true})
+	_, err = t.core.turns.Change(ctx, scope, parsed, task.DeleteWebhook{ID: webhook, N: number, By: by, Overseen: true})
 	if errors.Is(err, task.ErrNoChange) {
 		return false, nil
 	}
@@ -257,7 +257,7 @@ func (t *Tasks) Delete(ctx context.Context, by auth.Principal, id string) error 
 	if err != nil {
 		return err
 	}
-	h, err := t.e.header(ctx, scope, parsed)
+	h, err := t.core.header(ctx, scope, parsed)
 	if err != nil {
 		return err
 	}
@@ -265,21 +265,21 @@ func (t *Tasks) Delete(ctx context.Context, by auth.Principal, id string) error 
 	if h.Phase != store.Final || h.Due > 0 {
 		return not
 	}
-	entry, data, err := task.Deletion(parsed, h.Owner, by, t.e.env.Now())
+	entry, data, err := task.Deletion(parsed, h.Owner, by, t.core.env.Now())
 	if err != nil {
 		return err
 	}
-	err = t.e.env.Store.Delete(ctx, scope, parsed, data)
+	err = t.core.env.Store.Delete(ctx, scope, parsed, data)
 	switch {
 	case errors.Is(err, store.ErrBusy):
 		return not
 	case errors.Is(err, store.ErrUnfinished): // it is gone
-		t.e.env.Log.Warn().Err(err).Str("task_id", id).Msg("a deleted task is not removed yet; retrying")
-		t.e.due.Wake()
+		t.core.env.Log.Warn().Err(err).Str("task_id", id).Msg("a deleted task is not removed yet; retrying")
+		t.core.due.Wake()
 	case err != nil:
 		return tasklog.Translate(err)
 	}
-	t.e.observers.audited([]task.Audited{entry})
-	t.e.audited()
+	t.core.observers.audited([]task.Audited{entry})
+	t.core.audited()
 	return nil
 }
