@@ -31,7 +31,7 @@ func TestHeavyWorkIsShared(t *testing.T) {
 		begin(alice)
 		gone := errors.New("the client is gone")
 		ctx, cancel := context.WithCancelCause(t.Context())
-		waits := make(chan error)
+		waits := make(chan error, 2)
 		wait := func(by auth.Principal) {
 			go func() {
 				end, err := w.engine.Processor(ctx, by)
@@ -43,7 +43,7 @@ func TestHeavyWorkIsShared(t *testing.T) {
 			synctest.Wait()
 			select {
 			case err := <-waits:
-				t.Errorf("%s did not wait: %v", by.Subject, err)
+				t.Fatalf("%s did not wait: %v", by.Subject, err)
 			default:
 			}
 		}
