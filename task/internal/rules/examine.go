@@ -13,7 +13,6 @@ import (
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
 	"a2a-server/tool"
-	"a2a-server/tool/agent"
 )
 
 // look is the result of one lookup of a call's tool. Tools may change at any time, so a
@@ -147,41 +146,6 @@ func argsSize(raw json.RawMessage) int {
 		n -= bytes.Count(raw, []byte(escape)) * (len(escape) - 1)
 	}
 	return n
-}
-
-// hooks runs the hooks in order. It continues after a failure: a later hook may still
-// deny.
-func (r *Rules) hooks(ctx agent.ReadonlyContext, c *fold.Call, raw json.RawMessage) (result task.HookResult, failed error) {
-	for _, hook := range r.Hooks {
-		if result.Args != nil {
-			raw = result.Args
-		}
-		args, err := tool.DecodeArgs(raw)
-		if err != nil {
-			return result, nil //nolint:nilerr // the schema check says it better
-		}
-		h, err := callHook(hook, ctx, tool.ToolCall{ID: c.ID, Name: c.Tool, Args: args})
-		if err != nil {
-			failed = err
-			continue
-		}
-		if h.Deny != "" {
-			return h, nil
-		}
-		if h.Args != nil {
-			result.Args = h.Args
-		}
-	}
-	return result, failed
-}
-
-func callHook(hook task.Hook, ctx agent.ReadonlyContext, c tool.ToolCall) (h task.HookResult, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return hook(ctx, c)
 }
 
 func (d *asking) readonly() *task.ReadonlyContext { return d.rules.Owned(d.at.Ctx, d.f) }
