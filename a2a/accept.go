@@ -7,11 +7,6 @@ import (
 	"strings"
 )
 
-const (
-	typeJSON = "application/json"
-	typeA2A  = "application/a2a+json"
-)
-
 // answerType returns the media type of an answer in HTTP+JSON (§11.1) that the client prefers.
 // Without a preference it is the type of the request or, without a body, the type that A2A
 // prefers. A client that accepts neither gets the same type, because any answer is more use to

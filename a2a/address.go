@@ -10,15 +10,21 @@ import (
 	"a2a-server/internal/httpd"
 )
 
-// base returns the URL by which the client of a request reaches the interfaces: the card's or,
+// baseURL is the URL of the interfaces.
+type baseURL struct {
+	card  string      // the URL of the card; "": it depends on the request
+	guard httpd.Guard // which hosts are the server's
+}
+
+// of returns the URL by which the client of a request reaches the interfaces: the card's or,
 // without it, a URL made from the host of the request. That host counts only if the guard
 // lists it; otherwise the URL has the address and scheme of the connection.
-func (s *Server) base(r *http.Request) string {
-	if s.cfg.Card.URL != "" {
-		return s.cfg.Card.URL
+func (b baseURL) of(r *http.Request) string {
+	if b.card != "" {
+		return b.card
 	}
-	scheme, host := s.cfg.Guard.Asked(r)
-	if name := httpd.Hostname(host); slices.Contains(s.cfg.Guard.Hosts, name) {
+	scheme, host := b.guard.Asked(r)
+	if name := httpd.Hostname(host); slices.Contains(b.guard.Hosts, name) {
 		switch port := host[len(name):]; {
 		case port == "" || port == ":":
 			return scheme + "://" + name
@@ -34,12 +40,12 @@ func (s *Server) base(r *http.Request) string {
 }
 
 // vary tells caches on which headers an answer with the base URL depends.
-func (s *Server) vary(h http.Header) {
-	if s.cfg.Card.URL != "" {
+func (b baseURL) vary(h http.Header) {
+	if b.card != "" {
 		return
 	}
 	h.Add("Vary", "Host")
-	if len(s.cfg.Guard.Proxies) > 0 {
+	if len(b.guard.Proxies) > 0 {
 		h.Add("Vary", "X-Forwarded-Host, X-Forwarded-Proto")
 	}
 }

@@ -1,17 +1,11 @@
 package a2a
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"net"
 	"net/url"
-	"time"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/labstack/echo/v4"
 )
 
 // cardPath is where clients look for the card (§8.2).
@@ -95,49 +89,4 @@ func (c *Card) grpcAddress(base string) string {
 		host = u.Hostname()
 	}
 	return net.JoinHostPort(host, port)
-}
-
-// card serves the agent card. Its ETag is the digest of its bytes, so that a client that
-// has the card gets 304 (§8.6). If no URL is configured, the card depends on how the
-// client reaches the server, and Vary tells caches so.
-func (s *Server) card(x echo.Context) error {
-	now, base := s.cardNow(), s.base(x.Request())
-	card, encode := now.build(base, s.hasExtendedCard()), now.encode
-	if s.wantsUnion(x.Request()) {
-		encode = now.encodeUnion
-	}
-	body, err := encode(card)
-	if err == nil {
-		body, err = s.signed(body)
-	}
-	if err != nil {
-		return fmt.Errorf("agent card: %w", err)
-	}
-	h := x.Response().Header()
-	s.vary(h)
-	if !s.cfg.OnlyV1 {
-		h.Add("Vary", versionHeader)
-	}
-	modified, cache := s.made, "public, max-age=300"
-	if s.cfg.Skills != nil || s.signer != nil {
-		// It may change at any time, within a second too, so only the ETag says whether it has.
-		modified, cache = time.Time{}, "public, max-age=60"
-	}
-	cached(x, typeJSON, cache, etag(body), modified, bytes.NewReader(body))
-	return nil
-}
-
-// cardNow returns the operator's part of the card with its current skills.
-func (s *Server) cardNow() Card {
-	c := s.cfg.Card
-	if s.cfg.Skills != nil {
-		c.Skills = s.cfg.Skills()
-	}
-	return c
-}
-
-// etag returns the digest of an answer as its ETag.
-func etag(body []byte) string {
-	sum := sha256.Sum256(body)
-	return `"` + hex.EncodeToString(sum[:8]) + `"`
 }

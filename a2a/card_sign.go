@@ -34,17 +34,12 @@ type cardSigner struct {
 	done map[[sha256.Size]byte][]sdk.AgentCardSignature
 }
 
-// signCards prepares that cards are signed, and serves the public keys.
-func (s *Server) signCards() error {
-	if s.cfg.CardKeys == nil {
-		return nil
+// newCardSigner returns the signer of a card with a URL.
+func newCardSigner(keys *keyring.Signer, url string) (*cardSigner, error) {
+	if url == "" {
+		return nil, errors.New("a2a: a card is signed with the URL of its keys, so it needs a URL")
 	}
-	if s.cfg.Card.URL == "" {
-		return errors.New("a2a: a card is signed with the URL of its keys, so it needs a URL")
-	}
-	s.signer = &cardSigner{keys: s.cfg.CardKeys, url: s.cfg.Card.URL + CardKeysPath}
-	s.get(CardKeysPath, keySet(s.cfg.CardKeys.KeySet))
-	return nil
+	return &cardSigner{keys: keys, url: url + CardKeysPath}, nil
 }
 
 // signed returns a card, a JSON object, with its signatures, if cards are signed.
@@ -54,11 +49,11 @@ func (s *Server) signCards() error {
 // as the SDKs for Python and JavaScript verify it. If the specification's form differs,
 // because an empty message says something, a second signature covers that form. A reader needs
 // only one signature that fits.
-func (s *Server) signed(card []byte) ([]byte, error) {
-	if s.signer == nil {
+func (c *cards) signed(card []byte) ([]byte, error) {
+	if c.signer == nil {
 		return card, nil
 	}
-	all, err := s.signer.sign(card)
+	all, err := c.signer.sign(card)
 	if err != nil {
 		return nil, fmt.Errorf("sign the agent card: %w", err)
 	}

@@ -38,27 +38,6 @@ func check(raw []byte) (checked, error) {
 	return raw, nil
 }
 
-// notJSON is the error for a body that is not JSON. at, which may be nil, says where.
-func notJSON(at *strictjson.Error) error {
-	if at == nil {
-		return errParse.saying("the body is not JSON")
-	}
-	where := ""
-	if at.Pointer != "" {
-		where = " at " + visible.Clip(at.Pointer, 2*maxEcho)
-	}
-	return errParse.saying("the body is not JSON" + where + ": " + at.Reason)
-}
-
-// refusedJSON is the error for the value at pointer, a JSON Pointer from the request's
-// object.
-func refusedJSON(pointer, reason string) error {
-	pointer = visible.Clip(pointer, 2*maxEcho)
-	w := errInvalidParams.saying(strings.TrimPrefix(pointer+": "+reason, ": "))
-	w.violations = []violation{{pointer, reason}}
-	return w
-}
-
 // unmarshal decodes a request as ProtoJSON: names in lowerCamelCase or snake_case, unknown
 // names ignored (A2A 1.0 §5.7). Empty input is an empty object.
 func unmarshal(raw checked, into proto.Message) error {
@@ -82,7 +61,7 @@ func protoReason(err error) string {
 }
 
 // decode reads a request of any size.
-func decode[R any](ctx context.Context, s *Server, by auth.Principal, in input, read func(input) (*R, error)) (req *R, err error) {
+func decode[R any](ctx context.Context, s *service, by auth.Principal, in input, read func(input) (*R, error)) (req *R, err error) {
 	err = s.cfg.Engine.Heavily(ctx, by, in.size(), func() (err error) {
 		if req, err = read(in); err != nil {
 			return err
@@ -200,12 +179,6 @@ func readListTasks(in input) (*a2apb.ListTasksRequest, error) {
 		return nil, invalidField("pageSize", "is 0; 1 to 100 are allowed")
 	}
 	return &pb, checkHistory("historyLength", pb.HistoryLength)
-}
-
-func invalidField(field, description string) *wireError {
-	w := errInvalidParams.saying(field + " " + description)
-	w.violations = []violation{{field, description}}
-	return w
 }
 
 func tooManyParts(n int) error {

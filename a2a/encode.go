@@ -5,7 +5,29 @@ import (
 	"fmt"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/task"
+	"a2a-server/task/engine"
 )
+
+// sent is the outcome of SendMessage: either a message that is the whole answer, or
+// a task.
+type sent struct {
+	message *sdk.Message
+	task    shown
+}
+
+// shown is a task and how much of it an answer includes.
+type shown struct {
+	view    *task.View
+	options task.ViewOptions
+}
+
+// listed is a page of tasks and how much of each an answer includes.
+type listed struct {
+	list    *engine.TaskPage
+	options task.ViewOptions
+}
 
 // append appends a Task.
 func (t shown) append(b []byte) ([]byte, error) { return t.view.AppendTask(b, t.options), nil }

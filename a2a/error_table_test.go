@@ -1,22 +1,24 @@
 package a2a
 
 import (
-	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"a2a-server/approval"
+	"a2a-server/internal/failure"
 	"a2a-server/internal/golden"
+	"a2a-server/internal/httpd"
+	"a2a-server/task/engine"
 )
 
 //go:generate go test -count=1 -run ^TestErrorsDocument$ . -update
@@ -37,56 +39,6 @@ func TestErrorsDocument(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.Reason, c.When, c.Next)
 	}
 	golden.Section(t, document, "approval errors", b.String())
-}
-
-// Every error of the table goes out as the table says, on both bindings.
-func TestErrorTable(t *testing.T) {
-	t.Parallel()
-	for _, e := range wireErrors {
-		t.Run(fmt.Sprint(e.reason, " ", e.status), func(t *testing.T) {
-			t.Parallel()
-			if !strings.HasSuffix(e.when, ".") || !strings.HasSuffix(e.next, ".") || strings.Contains(e.when+e.next, "|") {
-				t.Errorf("when is %q and next is %q, want sentences that a table can hold", e.when, e.next)
-			}
-			if w, known := toWire(fmt.Errorf("on the way: %w", e.wireError)); w != e.wireError || !known {
-				t.Errorf("toWire() = %+v, %v, want the error itself", w, known)
-			}
-			if e.theirs != nil {
-				if w, _ := toWire(fmt.Errorf("on the way: %w", e.theirs)); w.reason != e.reason || w.code != e.code {
-					t.Errorf("toWire(%v) = %d %s, want %d %s", e.theirs, w.code, w.reason, e.code, e.reason)
-				}
-			}
-			type detail struct{ Domain, Reason string }
-			var rest struct {
-				Error struct {
-					Code    int
-					Status  string
-					Details []detail
-				}
-			}
-			answer := httptest.NewRecorder()
-			writeError(answer, httptest.NewRequest(http.MethodGet, "/tasks", nil), e.wireError)
-			if err := json.Unmarshal(answer.Body.Bytes(), &rest); err != nil {
-				t.Fatal(err)
-			}
-			want := detail{errorDomain, e.reason}
-			if got := rest.Error; answer.Code != e.status || got.Code != e.status || got.Status != e.grpc || len(got.Details) != 1 || got.Details[0] != want {
-				t.Errorf("over HTTP+JSON it is %d %+v, want %d %s %v", answer.Code, got, e.status, e.grpc, want)
-			}
-			var rpc struct {
-				Error struct {
-					Code int
-					Data []detail
-				}
-			}
-			if err := json.Unmarshal(rpcFault([]byte("1"), e.wireError, false /* plain */), &rpc); err != nil {
-				t.Fatal(err)
-			}
-			if got := rpc.Error; got.Code != e.code || len(got.Data) != 1 || got.Data[0] != want {
-				t.Errorf("over JSON-RPC it is %+v, want %d %v", got, e.code, want)
-			}
-		})
-	}
 }
 
 // No error goes out that the tables do not have: neither one that the code declares,
@@ -160,6 +112,57 @@ func TestErrorTableIsComplete(t *testing.T) {
 	for _, e := range wireErrors {
 		if seen[e.reason] == elsewhere[e.reason] {
 			t.Errorf("%s: seen in a wire case: %v, want %v", e.reason, seen[e.reason], !elsewhere[e.reason])
+		}
+	}
+}
+
+// What clients read of an error by program is whole as long as it is of a usual size.
+func TestErrorsKeepWhatClientsRead(t *testing.T) {
+	t.Parallel()
+	pending := strings.TrimSuffix(strings.Repeat("019b7c00-0000-7000-8000-000000000001.a10,", 64), ",")
+	long := strings.Repeat("<", 1000)
+	e := errInvalidParams.saying(long)
+	e.own = "APPROVAL_MALFORMED"
+	for range 1000 {
+		e.violations = append(e.violations, violation{long, long})
+	}
+	e.metadata = map[string]string{"pending": pending}
+	if got := e.limited().metadata["pending"]; got != pending {
+		t.Errorf("the list of 64 approvals is %.100q… of %d characters, want all of its %d", got, len(got), len(pending))
+	}
+}
+
+// An error about a message that was recorded never says that nothing was written.
+func TestErrorsAboutRecordedMessages(t *testing.T) {
+	t.Parallel()
+	for cause, want := range map[error]int{
+		engine.ErrReadOnly: http.StatusInternalServerError, engine.ErrDataLoss: http.StatusInternalServerError,
+		engine.ErrBusy: http.StatusServiceUnavailable, httpd.ErrStopping: http.StatusServiceUnavailable,
+	} {
+		w, known := toWire(&engine.RecordedError{Started: []string{"pay (c1.1)"}, Cause: fmt.Errorf("write: %w", cause)})
+		if w.status != want || !known || !strings.Contains(w.message, "was recorded") || !strings.Contains(w.message, "pay (c1.1)") || strings.Contains(w.message, "nothing was written") {
+			t.Errorf("after %v: %d %q (known %v), want %d and what is known", cause, w.status, w.message, known, want)
+		}
+	}
+	w, known := toWire(fmt.Errorf("wait: %w; %w", httpd.ErrStopping, engine.ErrUncertain))
+	if w.status != http.StatusServiceUnavailable || !known || !strings.Contains(w.message, "may still take effect") {
+		t.Errorf("a wait for the disk that a shutdown cut off: %d %q (known %v), want 503 and that it is uncertain", w.status, w.message, known)
+	}
+}
+
+// Every kind of failure has an error, which clients find in docs/errors.md.
+func TestEveryKindOfFailureHasAnError(t *testing.T) {
+	t.Parallel()
+	for kind := range failure.Kinds {
+		row := ofKind[kind]
+		listed := slices.ContainsFunc(wireErrors, func(e struct {
+			*wireError
+			when, next string
+		}) bool {
+			return e.wireError == row
+		})
+		if !listed && kind != failure.Refused {
+			t.Errorf("failure kind %d has the error %+v, want one of wireErrors", kind, row)
 		}
 	}
 }

@@ -2,18 +2,19 @@ package a2a
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"a2a-server/approval"
 	"a2a-server/internal/failure"
 	"a2a-server/internal/httpd"
+	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 )
 
@@ -205,16 +206,6 @@ func (e *wireError) details() []any {
 	return details
 }
 
-// writeError answers r with an error and its HTTP status, in the format of the binding
-// that r uses. The type is always application/json: clients ignore errors of other types.
-func writeError(w http.ResponseWriter, r *http.Request, e *wireError) {
-	body := restFault(e)
-	if isRPC(r) {
-		body = rpcFault(nil /* id */, e, false /* plain */)
-	}
-	_ = e.write(w, body) // a client that has gone needs no answer
-}
-
 // write answers with the body of an error and its HTTP status.
 func (e *wireError) write(w http.ResponseWriter, body []byte) error {
 	w.Header().Set("Content-Type", typeJSON)
@@ -223,23 +214,6 @@ func (e *wireError) write(w http.ResponseWriter, body []byte) error {
 	w.WriteHeader(e.status)
 	_, err := w.Write(body)
 	return err
-}
-
-// restFault returns the body that carries an error in HTTP+JSON: google.rpc.Status in
-// JSON (§11.6).
-func restFault(e *wireError) []byte {
-	type status struct {
-		Code    int    `json:"code"`
-		Status  string `json:"status"`
-		Message string `json:"message"`
-		Details []any  `json:"details"`
-	}
-	e = e.limited()
-	body, err := json.Marshal(map[string]status{"error": {e.status, e.grpc, e.message, e.details()}})
-	if err != nil { // cannot happen: it holds strings only
-		return []byte(`{"error":{"code":500,"status":"INTERNAL","message":"internal error"}}`)
-	}
-	return body
 }
 
 // refusal returns the form of a refused request on the wire.
@@ -252,5 +226,33 @@ func refusal(e *httpd.Error) *wireError {
 		w.after = e.After
 	}
 	w.challenges = e.Challenges
+	return w
+}
+
+// invalidField is the error for a field of a request.
+func invalidField(field, description string) *wireError {
+	w := errInvalidParams.saying(field + " " + description)
+	w.violations = []violation{{field, description}}
+	return w
+}
+
+// notJSON is the error for a body that is not JSON. at, which may be nil, says where.
+func notJSON(at *strictjson.Error) error {
+	if at == nil {
+		return errParse.saying("the body is not JSON")
+	}
+	where := ""
+	if at.Pointer != "" {
+		where = " at " + visible.Clip(at.Pointer, 2*maxEcho)
+	}
+	return errParse.saying("the body is not JSON" + where + ": " + at.Reason)
+}
+
+// refusedJSON is the error for the value at pointer, a JSON Pointer from the request's
+// object.
+func refusedJSON(pointer, reason string) error {
+	pointer = visible.Clip(pointer, 2*maxEcho)
+	w := errInvalidParams.saying(strings.TrimPrefix(pointer+": "+reason, ": "))
+	w.violations = []violation{{pointer, reason}}
 	return w
 }

@@ -111,7 +111,7 @@ func (x extensions) check(active []string) error {
 
 // activate lists the active extensions that r names in the answer to r, in the header that
 // named them, and returns them. It is for answers of any kind: call it before the first error.
-func (s *Server) activate(w http.ResponseWriter, r *http.Request) (active []string) {
+func (s *service) activate(w http.ResponseWriter, r *http.Request) (active []string) {
 	for _, name := range extensionsKeys {
 		asked := r.Header[name]
 		if len(asked) == 0 {

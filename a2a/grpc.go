@@ -34,18 +34,18 @@ type GRPCConfig struct {
 	Admit func() (leave func(), err error)
 }
 
-// GRPC serves the operations of a [Server] over gRPC. [Server.GRPC] makes it.
+// GRPC serves the operations of a [service] over gRPC. [newGRPC] makes it.
 //
 // Every method is served as a stream of messages, which is the same on the wire: a handler
 // then runs when the metadata have arrived, so that the caller is authenticated before any
 // message is received.
 type GRPC struct {
-	s     *Server
-	cfg   GRPCConfig
-	rpc   *grpc.Server
-	all   context.Context //nolint:containedctx // of all calls
-	end   context.CancelCauseFunc
-	conns opened
+	service *service
+	cfg     GRPCConfig
+	rpc     *grpc.Server
+	all     context.Context //nolint:containedctx // of all calls
+	end     context.CancelCauseFunc
+	conns   opened
 
 	watches     *httpd.Shares // of health, by address
 	reflections *httpd.Shares // calls
@@ -61,10 +61,15 @@ const (
 	connWindow = 1 << 20
 )
 
-// GRPC returns the operations of s over gRPC.
-func (s *Server) GRPC(c GRPCConfig) *GRPC {
-	c.ReadTimeout, c.Header = positive(c.ReadTimeout, 30*time.Second), positive(c.Header, 64<<10)
-	g := &GRPC{s: s, cfg: c, watches: httpd.NewShares("watches of health are open", maxWatches, 0), reflections: httpd.NewShares("calls of reflection are open", maxWatches, 0)}
+// newGRPC returns the operations of s over gRPC.
+func newGRPC(s *service, c GRPCConfig) *GRPC {
+	if c.ReadTimeout <= 0 {
+		c.ReadTimeout = 30 * time.Second
+	}
+	if c.Header <= 0 {
+		c.Header = 64 << 10
+	}
+	g := &GRPC{service: s, cfg: c, watches: httpd.NewShares("watches of health are open", maxWatches, 0), reflections: httpd.NewShares("calls of reflection are open", maxWatches, 0)}
 	g.all, g.end = context.WithCancelCause(context.Background())
 	begin := min(10*time.Second, c.ReadTimeout)
 	g.rpc = grpc.NewServer(
@@ -99,8 +104,8 @@ func (s *Server) GRPC(c GRPCConfig) *GRPC {
 func (g *GRPC) register() {
 	service := a2apb.File_a2av1_proto.Services().ByName("A2AService")
 	desc := grpc.ServiceDesc{ServiceName: string(service.FullName()), Metadata: service.ParentFile().Path()}
-	for i := range g.s.table {
-		op := &g.s.table[i]
+	for i := range g.service.table {
+		op := &g.service.table[i]
 		method := service.Methods().ByName(protoreflect.Name(op.name))
 		out := formOf(method.Output())
 		desc.Streams = append(desc.Streams, grpc.StreamDesc{
@@ -122,8 +127,8 @@ func (g *GRPC) Serve(l net.Listener) error {
 }
 
 // EndCalls ends all calls: streams with UNAVAILABLE and how to continue, other calls with
-// [ErrShutdown].
-func (g *GRPC) EndCalls() { g.end(ErrShutdown) }
+// [httpd.ErrStopping].
+func (g *GRPC) EndCalls() { g.end(httpd.ErrStopping) }
 
 // Stop accepts no more connections and calls, and waits for the open calls until ctx ends; it
 // then cuts off the rest, and returns false.
@@ -138,7 +143,7 @@ func (g *GRPC) Stop(ctx context.Context) (ended bool) {
 		return true
 	case <-ctx.Done():
 	}
-	g.end(ErrShutdown)
+	g.end(httpd.ErrStopping)
 	g.conns.close()
 	g.rpc.Stop()
 	<-done

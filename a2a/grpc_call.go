@@ -41,7 +41,7 @@ type protocolV1 struct {
 }
 
 func (protocolV1) version() string                       { return version }
-func (protocolV1) input(m message) (input, error)        { return input{proto: &m}, nil }
+func (protocolV1) input(m message) (input, error)        { return input{proto: m.decode, bytes: len(m)}, nil }
 func (p protocolV1) answer(json []byte) (message, error) { return p.out.encode(json) }
 func (p protocolV1) event(json []byte) (message, error)  { return p.out.encode(json) }
 
@@ -85,10 +85,10 @@ func (r reply) Write(b []byte) (int, error) { return len(b), nil }
 // the operation.
 func (g *GRPC) serve(ss grpc.ServerStream, op *operation, as protocol) error {
 	return g.call(ss, op.name, as, func(c *grpcCall, by auth.Principal) error {
-		if err := g.s.admit(by, op, c.active); err != nil {
+		if err := g.service.admit(by, op, c.active); err != nil {
 			return err
 		}
-		if err := g.s.supports(op); err != nil {
+		if err := g.service.supports(op); err != nil {
 			return err
 		}
 		m, release, err := c.receive(by, g.cfg.ReadTimeout)
@@ -97,7 +97,7 @@ func (g *GRPC) serve(ss grpc.ServerStream, op *operation, as protocol) error {
 		}
 		defer release()
 		var in input
-		err = g.s.cfg.Engine.Heavily(c.ctx, by, len(m), func() (err error) {
+		err = g.service.cfg.Engine.Heavily(c.ctx, by, len(m), func() (err error) {
 			in, err = as.input(m)
 			return err
 		})
@@ -157,7 +157,7 @@ func (g *GRPC) open(ss grpc.ServerStream, method string, run func(*grpcCall) err
 func (g *GRPC) call(ss grpc.ServerStream, method string, as protocol, run func(*grpcCall, auth.Principal) error) error {
 	return g.open(ss, method, func(c *grpcCall) error {
 		if g.all.Err() != nil {
-			return ErrShutdown
+			return httpd.ErrStopping
 		}
 		if c.conn.over {
 			c.conn.turnAway()
@@ -182,7 +182,7 @@ func (g *GRPC) call(ss grpc.ServerStream, method string, as protocol, run func(*
 // begin authenticates the caller, and checks the metadata.
 func (c *grpcCall) begin() (auth.Principal, error) {
 	w := reply{http.Header{}}
-	c.active = c.g.s.activate(w, c.r)
+	c.active = c.g.service.activate(w, c.r)
 	for _, name := range []string{extensionsHeader, oldExtensionsHeader} {
 		if active := w.header.Get(name); active != "" {
 			if err := c.ss.SetHeader(metadata.Pairs(strings.ToLower(name), active)); err != nil {
@@ -190,14 +190,14 @@ func (c *grpcCall) begin() (auth.Principal, error) {
 			}
 		}
 	}
-	by, err := c.g.s.requests.Principal(w, c.r)
+	by, err := c.g.service.requests.Principal(w, c.r)
 	if err != nil || c.as == nil {
 		return by, err
 	}
 	if err := c.checkContent(); err != nil {
 		return by, err
 	}
-	if err := c.g.s.checkCallVersion(c.r, c.as.version()); err != nil {
+	if err := c.g.service.versions.checkCall(c.r, c.as.version()); err != nil {
 		return by, err
 	}
 	return by, nil
@@ -249,15 +249,15 @@ func (g *GRPC) asked(r *http.Request) *http.Request {
 
 // unary runs an operation with one answer.
 func (c *grpcCall) unary(by auth.Principal, op *operation, in input) error {
-	s, ctx := c.g.s, c.ctx
+	s, ctx := c.g.service, c.ctx
 	var renew engine.Renewal
 	if op.action == auth.Create { // it may wait as long as its task runs
 		renew = s.requests.Renews(c.r)
 		defer s.requests.Lease(ctx, by, renew, c.cancel, op.action)()
 	}
-	a := s.ops.engine.Answer(by)
+	a := s.cfg.Engine.Answer(by)
 	defer a.Release()
-	text, err := op.answer(s, ctx, call{by: by, bytes: in.size(), answer: a, renew: renew, request: c.r, v03: c.old(), grpc: c.g}, in, nil)
+	text, err := op.answer(s, ctx, operationRequest{by: by, bytes: in.size(), answer: a, renew: renew, request: c.r, v03: c.old(), toHTTP: c.g.asked}, in, nil)
 	if errors.Is(context.Cause(ctx), httpd.ErrEnded) {
 		return httpd.ErrEnded // the credential has ended
 	}

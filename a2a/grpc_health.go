@@ -58,7 +58,7 @@ func (g *GRPC) registerHealth() {
 // joinHealth counts a call of health, until leave is called.
 func (c *grpcCall) joinHealth(watch bool) (leave func(), err error) {
 	if watch {
-		from := c.g.s.requests.Source(c.r)
+		from := c.g.service.requests.Source(c.r)
 		return c.g.watches.Take(auth.Principal{Subject: from}, 1)
 	}
 	leave = func() { c.conn.probes.Add(-1) }
@@ -142,7 +142,7 @@ func (g *GRPC) intercept(srv any, ss grpc.ServerStream, info *grpc.StreamServerI
 			return err
 		}
 		defer leave()
-		defer g.s.requests.Lease(c.ctx, by, g.s.requests.Renews(c.r), c.cancel, auth.Read)()
+		defer g.service.requests.Lease(c.ctx, by, g.service.requests.Renews(c.r), c.cancel, auth.Read)()
 		done := make(chan error, 1)
 		go func() { done <- c.guarded(func() error { return handler(srv, ss) }) }()
 		select {

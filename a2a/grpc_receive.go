@@ -56,7 +56,7 @@ func (c *grpcCall) receive(by auth.Principal, limit time.Duration) (m message, r
 			case got.err != nil:
 				return nil, nil, errInvalidRequest.saying("the call has no message, or not all of it")
 			case large && give == nil:
-				if give, err = c.g.s.requests.Reserve(by, len(got.body)); err != nil {
+				if give, err = c.g.service.requests.Reserve(by, len(got.body)); err != nil {
 					return nil, nil, err
 				}
 			case !large && give != nil:
@@ -73,7 +73,7 @@ func (c *grpcCall) receive(by auth.Principal, limit time.Duration) (m message, r
 			if give != nil {
 				return nil, nil, transportError(http.StatusRequestTimeout)
 			}
-			if give, err = c.g.s.requests.Reserve(by, int(c.g.s.cfg.MaxBody)); err != nil {
+			if give, err = c.g.service.requests.Reserve(by, int(c.g.service.cfg.MaxBody)); err != nil {
 				return nil, nil, err
 			}
 			timer.Reset(limit)

@@ -24,8 +24,8 @@ import (
 // added by their encoding.
 const maxStatus = 4 << 10
 
-// grpcCode returns the code of an error.
-func (e *wireError) grpcCode() codes.Code {
+// codeOf returns the code of an error.
+func codeOf(e *wireError) codes.Code {
 	var c codes.Code
 	if c.UnmarshalJSON([]byte(strconv.Quote(e.grpc))) != nil {
 		return codes.Internal
@@ -33,16 +33,16 @@ func (e *wireError) grpcCode() codes.Code {
 	return c
 }
 
-// status returns the error of a call: with the same details as in the other bindings, but
+// statusOf returns the error of a call: with the same details as in the other bindings, but
 // fewer of them if they are too large for metadata.
-func (e *wireError) toStatus() *status.Status {
+func statusOf(e *wireError) *status.Status {
 	e = e.limited()
 	if text := []rune(e.message); len(text) > maxStatus/8 {
 		e.message = string(text[:maxStatus/8]) + "…"
 	}
 	for {
-		st := status.New(e.grpcCode(), e.message).Proto()
-		for _, d := range e.protoDetails() {
+		st := status.New(codeOf(e), e.message).Proto()
+		for _, d := range protoDetails(e) {
 			in := &anypb.Any{}
 			// Equal errors have equal bytes.
 			if err := anypb.MarshalFrom(in, d, proto.MarshalOptions{Deterministic: true}); err != nil { // cannot happen: its strings are valid
@@ -50,14 +50,14 @@ func (e *wireError) toStatus() *status.Status {
 			}
 			st.Details = append(st.Details, in)
 		}
-		if proto.Size(st) <= maxStatus || !e.drop() {
+		if proto.Size(st) <= maxStatus || !drop(e) {
 			return status.FromProto(st)
 		}
 	}
 }
 
 // drop removes the least useful detail, and reports whether there was a detail.
-func (e *wireError) drop() bool {
+func drop(e *wireError) bool {
 	if n := len(e.violations); n > 1 {
 		e.violations = e.violations[:n/2]
 		return true
@@ -77,10 +77,10 @@ func (e *wireError) drop() bool {
 	return had
 }
 
-// protoDetails returns [wireError.details] as messages, and when to retry. A2A's ErrorInfo is
+// protoDetails returns the details of every binding as messages, and when to retry. A2A's ErrorInfo is
 // the last of its kind: the SDK for Go takes the last, whatever its domain, and other SDKs
 // look for A2A's domain or reasons.
-func (e *wireError) protoDetails() []proto.Message {
+func protoDetails(e *wireError) []proto.Message {
 	var all []proto.Message
 	for _, d := range e.details() {
 		switch d := d.(type) {
@@ -104,20 +104,20 @@ func (e *wireError) protoDetails() []proto.Message {
 func (c *grpcCall) refuse(err error) error {
 	switch cause := context.Cause(c.ctx); {
 	case errors.Is(cause, httpd.ErrEnded):
-		err = c.g.s.requests.Ended()
-	case c.opened && (errors.Is(cause, ErrShutdown) || errors.Is(err, ErrShutdown) || errors.Is(err, engine.ErrBusy)):
+		err = c.g.service.requests.Ended()
+	case c.opened && (errors.Is(cause, httpd.ErrStopping) || errors.Is(err, httpd.ErrStopping) || errors.Is(err, engine.ErrBusy)):
 		err = errResume
-	case c.ctx.Err() == nil || errors.As(err, new(*wireError)) || errors.As(err, new(*engine.RecordedError)), errors.Is(err, ErrShutdown) && errors.Is(err, engine.ErrUncertain):
+	case c.ctx.Err() == nil || errors.As(err, new(*wireError)) || errors.As(err, new(*engine.RecordedError)), errors.Is(err, httpd.ErrStopping) && errors.Is(err, engine.ErrUncertain):
 	case errors.Is(cause, context.DeadlineExceeded):
 		return status.Error(codes.DeadlineExceeded, "the deadline of the call has passed")
 	case errors.Is(cause, context.Canceled):
 		return status.Error(codes.Canceled, "the call was canceled")
-	case errors.Is(cause, ErrShutdown):
-		err = ErrShutdown
+	case errors.Is(cause, httpd.ErrStopping):
+		err = httpd.ErrStopping
 	}
-	w := c.g.s.wire(c.ctx, err, c.method)
+	w := c.g.service.wire(c.ctx, err, c.method)
 	if len(w.challenges) > 0 {
 		c.ss.SetTrailer(metadata.MD{"www-authenticate": w.challenges})
 	}
-	return w.toStatus().Err()
+	return statusOf(w).Err()
 }

@@ -20,7 +20,7 @@ func TestErrorFitsIntoMetadata(t *testing.T) {
 	for i := range 100 {
 		wrong.violations = append(wrong.violations, violation{fmt.Sprint("field", i), strings.Repeat("語", 500)})
 	}
-	st := wrong.toStatus()
+	st := statusOf(wrong)
 	if size := proto.Size(st.Proto()); size > maxStatus || size < maxStatus/2 {
 		t.Errorf("the error has %d bytes, want most of %d", size, maxStatus)
 	}

@@ -33,7 +33,7 @@ const framed = 5
 // stream begins an operation with a stream. It leaves the events after the beginning in
 // c.rest.
 func (c *grpcCall) stream(by auth.Principal, op *operation, in input) (err error) {
-	s := c.g.s
+	s := c.g.service
 	give, err := s.streams.Take(by, 1)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (c *grpcCall) stream(by auth.Principal, op *operation, in input) (err error
 	c.atEnd(give)
 	renew := s.requests.Renews(c.r)
 	c.atEnd(s.requests.Lease(c.ctx, by, renew, c.cancel, op.action))
-	c.rest, err = op.stream(s, c.ctx, call{by: by, bytes: in.size(), renew: renew, from: s.lastEventID(c.r), v03: c.old()}, in,
+	c.rest, err = op.stream(s, c.ctx, operationRequest{by: by, bytes: in.size(), renew: renew, from: s.lastEventID(c.r), v03: c.old()}, in,
 		func(engine.ID) sink { return c.events })
 	return err
 }
@@ -53,7 +53,7 @@ func (c *grpcCall) follow() error { return c.rest.Follow(c.ctx, c.events) }
 func (c *grpcCall) guarded(run func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.g.s.cfg.Log.Error().Str("panic", clip(fmt.Sprint(p))).Bytes("stack", debug.Stack()).Str("method", clip(c.method)).Msg("call panicked")
+			c.g.service.cfg.Log.Error().Str("panic", clip(fmt.Sprint(p))).Bytes("stack", debug.Stack()).Str("method", clip(c.method)).Msg("call panicked")
 			err = errInternal.saying(errInternal.message)
 		}
 	}()
@@ -80,7 +80,7 @@ func (c *grpcCall) events(page []engine.Event) error {
 			continue
 		}
 		if limit == nil {
-			limit = time.After(c.g.s.cfg.WriteTimeout)
+			limit = time.After(c.g.service.cfg.WriteTimeout)
 		}
 		if err := c.written(limit, errStalled); err != nil {
 			return err
@@ -167,5 +167,5 @@ func (c *grpcCall) send(m message) error {
 	if !c.waits(m) {
 		return nil
 	}
-	return c.written(time.After(httpd.AnswerTime+time.Duration(float64(len(m))/float64(c.g.s.cfg.ReadRate)*float64(time.Second))), errSlow)
+	return c.written(time.After(httpd.AnswerTime+time.Duration(float64(len(m))/float64(c.g.service.cfg.ReadRate)*float64(time.Second))), errSlow)
 }

@@ -54,9 +54,9 @@ func (p protocolV03) event(json []byte) (message, error) {
 func (g *GRPC) registerOld() {
 	service := v03.Service()
 	desc := grpc.ServiceDesc{ServiceName: string(service.FullName()), Metadata: service.ParentFile().Path()}
-	for i := range g.s.table {
-		op := &g.s.table[i]
-		old, method := g.s.old[op.name], service.Methods().ByName(protoreflect.Name(v03.MethodName(op.name)))
+	for i := range g.service.table {
+		op := &g.service.table[i]
+		old, method := op.legacy, service.Methods().ByName(protoreflect.Name(v03.MethodName(op.name)))
 		if old == nil || method == nil {
 			continue
 		}

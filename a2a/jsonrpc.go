@@ -13,7 +13,6 @@ import (
 	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
 	"a2a-server/internal/strictjson"
-	"a2a-server/task/engine"
 )
 
 // maxID is how long the id of a request may be, in bytes of JSON. Every answer, and every
@@ -33,43 +32,53 @@ type rpcRequest struct {
 	Params checked
 }
 
-// isRPC reports whether a request, with the path as in [Server.local], is JSON-RPC.
+// isRPC reports whether a request, with the path below the base URL, is JSON-RPC.
 func isRPC(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Path == "/" }
 
-// jsonRPC serves POST at the base URL (§9).
-func (s *Server) jsonRPC(c echo.Context) (*stream, error) {
-	r := c.Request()
-	active := s.activate(c.Response(), r)
-	by, err := s.requests.Principal(c.Response(), r)
-	if err != nil {
-		return nil, err
-	}
-	raw, err := s.requests.Body(c.Response(), c.Request(), by)
-	if err != nil {
-		return nil, err
-	}
-	return s.rpc(c, by, active, raw, nil /* any operation */)
+// rpcHandler serves JSON-RPC (§9). It is safe for concurrent use.
+type rpcHandler struct {
+	httpBinding
+	methods map[string]method // by name
 }
 
-// rpc serves a request whose body is JSON-RPC. only, unless it is nil, is the operation that
+func newRPCHandler(s *service) *rpcHandler {
+	return &rpcHandler{httpBinding{s}, methods(s.table)}
+}
+
+// serve serves POST at the base URL.
+func (h *rpcHandler) serve(c echo.Context) (*stream, error) {
+	r := c.Request()
+	active := h.service.activate(c.Response(), r)
+	by, err := h.service.requests.Principal(c.Response(), r)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := h.service.requests.Body(c.Response(), c.Request(), by)
+	if err != nil {
+		return nil, err
+	}
+	return h.serveBody(c, by, active, raw, nil /* any operation */)
+}
+
+// serveBody serves a request whose body is JSON-RPC. only, unless it is nil, is the operation that
 // the path has named, and all other operations are refused.
-func (s *Server) rpc(c echo.Context, by auth.Principal, active []string, raw []byte, only *operation) (st *stream, err error) {
+func (h *rpcHandler) serveBody(c echo.Context, by auth.Principal, active []string, raw []byte, only *operation) (st *stream, err error) {
 	r := c.Request()
 	var rpc rpcRequest
-	err = s.cfg.Engine.Heavily(r.Context(), by, len(raw), func() error { return parseRPC(raw, &rpc) })
-	m := s.methods[rpc.Method]
-	plain := m.old && s.plainFaults(r)
+	err = h.service.cfg.Engine.Heavily(r.Context(), by, len(raw), func() error { return parseRPC(raw, &rpc) })
+	m := h.methods[rpc.Method]
+	plain := m.old && h.service.versions.plainFaults(r)
 	if err == nil {
-		err = s.checkMethod(r, rpc.Method, m)
+		err = h.checkMethod(r, rpc.Method, m)
 	}
 	if err == nil && only != nil && (m.op != only || !m.old) {
 		err = errInvalidRequest.saying("this path is that of " + only.old + ": send " + clip(rpc.Method) + " to the base URL")
 	}
 	if err == nil {
-		err = s.admit(by, m.op, active)
+		err = h.service.admit(by, m.op, active)
 	}
 	if err == nil {
-		err = s.supports(m.op)
+		err = h.service.supports(m.op)
 	}
 	if err == nil {
 		in, id := input{json: rpc.Params}, rpc.ID
@@ -78,8 +87,8 @@ func (s *Server) rpc(c echo.Context, by auth.Principal, active []string, raw []b
 		}
 		around := envelope{head: append(rpcHead(id), `"result":`...), tail: "}", media: typeJSON, fault: func(e *wireError) []byte { return rpcFault(id, e, plain) }}
 		if m.old {
-			around.old, around.form = s.old[m.op.name], v03.JSONRPC
-			in, err = s.readOld(r.Context(), by, in, around)
+			around.old, around.form = m.op.legacy, v03.JSONRPC
+			in, err = h.service.readOld(r.Context(), by, in, around.old, around.form)
 		}
 		// Without an id the result could not be returned. The SDKs check the method and the
 		// parameters first.
@@ -87,7 +96,7 @@ func (s *Server) rpc(c echo.Context, by auth.Principal, active []string, raw []b
 			err = errInvalidRequest.saying("id is missing: every A2A method has a response")
 		}
 		if err == nil {
-			st, err = s.serve(c, by, m.op, in, around)
+			st, err = h.httpBinding.serve(c, by, m.op, in, around)
 			if m.old {
 				err = inOldNames(err, func() v03.Names { return v03.NamesOf(m.op.name, v03.JSONRPC, nil) })
 			}
@@ -96,8 +105,8 @@ func (s *Server) rpc(c echo.Context, by auth.Principal, active []string, raw []b
 	if err == nil || c.Response().Committed {
 		return st, err
 	}
-	w := s.wire(r.Context(), err, rpc.Method)
-	return nil, s.rpcError(c, m.op, w, rpcFault(rpc.ID, w, plain))
+	w := h.service.wire(r.Context(), err, rpc.Method)
+	return nil, h.fail(c, m.op, w, rpcFault(rpc.ID, w, plain))
 }
 
 // method is the meaning of a JSON-RPC method name.
@@ -120,22 +129,22 @@ func methods(table []operation) map[string]method {
 }
 
 // checkMethod refuses a method of another version than the request's, and unknown names.
-func (s *Server) checkMethod(r *http.Request, name string, m method) error {
-	if m.old && s.cfg.OnlyV1 {
-		return s.otherVersion(name + " is a method of A2A 0.3, which this server does not support: use a client for A2A " + version + ", where it is " + m.op.name)
+func (h *rpcHandler) checkMethod(r *http.Request, name string, m method) error {
+	if m.old && h.service.cfg.OnlyV1 {
+		return h.service.versions.other(name + " is a method of A2A 0.3, which this server does not support: use a client for A2A " + version + ", where it is " + m.op.name)
 	}
 	if m.old {
-		return s.checkOldVersion(r, name, m.op.name)
+		return h.service.versions.checkOld(r, name, m.op.name)
 	}
-	if m.op == nil && !s.cfg.OnlyV1 { // it is in no version
+	if m.op == nil && !h.service.cfg.OnlyV1 { // it is in no version
 		for _, v := range askedVersions(r) {
 			if !is(v, version) && !is(v, oldVersion) {
-				return s.unknownVersion(v)
+				return h.service.versions.unknown(v)
 			}
 		}
 		return errMethodNotFound.saying("there is no method " + clip(name) + ", in A2A " + version + " or " + oldVersion)
 	}
-	if err := s.checkVersion(r, name); err != nil {
+	if err := h.service.versions.check(r, name); err != nil {
 		return err
 	}
 	if m.op == nil {
@@ -236,7 +245,7 @@ func rpcHead(id []byte) []byte {
 	return append(append(append(b, `{"jsonrpc":"2.0","id":`...), id...), ',')
 }
 
-// rpcFault returns the complete answer for an error. plain is as [Server.plainFaults] says.
+// rpcFault returns the complete answer for an error. plain is as [versions.plainFaults] says.
 func rpcFault(id []byte, e *wireError, plain bool) []byte {
 	e = e.limited()
 	var data any = e.details()
@@ -256,17 +265,16 @@ func rpcFault(id []byte, e *wireError, plain bool) []byte {
 	return append(append(append(rpcHead(id), `"error":`...), fault...), '}')
 }
 
-// rpcError answers with a JSON-RPC error, whose HTTP status is 200. Only authentication and roles
+// fail answers with a JSON-RPC error, whose HTTP status is 200. Only authentication and roles
 // are a matter of the transport. A streaming method gets a stream of a single frame, because the
 // Go client reports nothing when it gets JSON there.
-func (s *Server) rpcError(c echo.Context, op *operation, e *wireError, fault []byte) error {
+func (h *rpcHandler) fail(c echo.Context, op *operation, e *wireError, fault []byte) error {
 	if e.status == http.StatusUnauthorized || e.status == http.StatusForbidden {
 		return e.write(c.Response(), fault)
 	}
 	e.retry(c.Response().Header())
 	if op == nil || op.stream == nil {
-		return s.requests.Answer(c.Response(), typeJSON, fault)
+		return h.service.requests.Answer(c.Response(), typeJSON, fault)
 	}
-	st := s.newStream(c, "", envelope{})
-	return st.end(st.open(engine.ID{})([]engine.Event{{Data: fault}}))
+	return h.streamOne(c, fault)
 }

@@ -9,9 +9,6 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// openAPIPath is the path of the OpenAPI document.
-const openAPIPath = "/openapi.json"
-
 // openAPI describes the HTTP+JSON binding in OpenAPI 3.1. go generate writes it from the
 // table of operations, the A2A proto and the table of errors.
 //
@@ -19,7 +16,7 @@ const openAPIPath = "/openapi.json"
 var openAPI string
 
 // described returns the document of a server whose card is c: with the same security.
-func (c *Card) described() (string, error) {
+func described(c *Card) (string, error) {
 	if len(c.Security) == 0 {
 		return openAPI, nil
 	}
@@ -29,7 +26,7 @@ func (c *Card) described() (string, error) {
 	}
 	schemes, one := map[string]any{}, []any{}
 	for i := range c.Security {
-		schemes[c.Security[i].Name] = c.Security[i].openAPI()
+		schemes[c.Security[i].Name] = openAPIScheme(&c.Security[i])
 	}
 	for _, names := range c.alternatives() {
 		needs := map[string][]string{}
@@ -53,8 +50,8 @@ func (c *Card) described() (string, error) {
 	return string(text), nil
 }
 
-// openAPI returns the scheme as OpenAPI 3.1 has it.
-func (s *SecurityScheme) openAPI() map[string]any {
+// openAPIScheme returns a scheme as OpenAPI 3.1 has it.
+func openAPIScheme(s *SecurityScheme) map[string]any {
 	out := map[string]any{"description": s.Description}
 	switch s.Kind {
 	case SchemeAPIKey:

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -15,46 +14,6 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/engine"
 )
-
-// operations implements the operations of A2A 1.0 §3.1 for every binding. The [table] has
-// their routes. [toWire] knows all errors that they return.
-type operations struct {
-	engine  *engine.Engine
-	waiting *httpd.Shares // sends that wait for their task
-	modes   modes         // media types that parts of messages may have
-	push    *Push         // which webhooks are called; nil: none
-}
-
-// call is the context of an operation, besides its request.
-type call struct {
-	by      auth.Principal
-	bytes   int            // of the request, if known
-	answer  *engine.Answer // that tasks are read for; the binding releases it once they are sent. Nil for a stream
-	renew   engine.Renewal // authenticates by again; nil: no authentication
-	request *http.Request  // by which the base URL is known; nil for a stream
-	from    resume         // where the reader of a stream continues; nil: nowhere
-	v03     bool           // it came in A2A 0.3
-	grpc    *GRPC          // it came over gRPC, and the answer becomes protobuf; nil: over HTTP
-}
-
-// sent is the outcome of SendMessage: either a message that is the whole answer, or
-// a task.
-type sent struct {
-	message *sdk.Message
-	task    shown
-}
-
-// shown is a task and how much of it an answer includes.
-type shown struct {
-	view    *task.View
-	options task.ViewOptions
-}
-
-// listed is a page of tasks and how much of each an answer includes.
-type listed struct {
-	list    *engine.TaskPage
-	options task.ViewOptions
-}
 
 // viewOptions returns how much of a task an answer includes. nil: the whole history.
 func viewOptions[N int | int32](historyLength *N) task.ViewOptions {
@@ -73,17 +32,17 @@ func checkHistory[N int | int32](field string, n *N) error {
 
 // prepare checks the values of a send that decoding does not, and returns its configuration and
 // the message for the engine.
-func (o operations) prepare(c call, req *sdk.SendMessageRequest) (config sdk.SendMessageConfig, send engine.Send, err error) {
+func (s *service) prepare(c operationRequest, req *sdk.SendMessageRequest) (config sdk.SendMessageConfig, send engine.Send, err error) {
 	send = engine.Send{By: c.by, Message: req.Message, Bytes: c.bytes, Renew: c.renew}
-	if err = o.modes.check(req.Message); err != nil || req.Config == nil {
+	if err = modes(s.cfg.Card.InputModes).check(req.Message); err != nil || req.Config == nil {
 		return config, send, err
 	}
 	config = *req.Config
-	if config.PushConfig != nil && o.push == nil {
+	if config.PushConfig != nil && s.cfg.Push == nil {
 		return config, send, noPush()
 	}
 	if err = checkHistory("configuration.historyLength", config.HistoryLength); err == nil && config.PushConfig != nil {
-		send.Push, err = o.inline(c, req)
+		send.Push, err = s.inline(c, req)
 	}
 	return config, send, err
 }
@@ -92,14 +51,14 @@ func (o operations) prepare(c call, req *sdk.SendMessageRequest) (config sdk.Sen
 // unless the request says otherwise (§3.2.2). When too many sends are waiting, a message
 // that would create a task is refused. A message to an existing task may be a decision,
 // so it is accepted and answered at once with the current task.
-func (o operations) send(ctx context.Context, c call, req *sdk.SendMessageRequest) (sent, error) {
-	config, message, err := o.prepare(c, req)
+func (s *service) send(ctx context.Context, c operationRequest, req *sdk.SendMessageRequest) (sent, error) {
+	config, message, err := s.prepare(c, req)
 	if err != nil {
 		return sent{}, err
 	}
 	wait := c.answer.Accepted
 	if !config.ReturnImmediately {
-		switch give, err := o.waiting.Take(c.by, 1); {
+		switch give, err := s.waiting.Take(c.by, 1); {
 		case err == nil:
 			defer give()
 			wait = c.answer.Await
@@ -107,7 +66,7 @@ func (o operations) send(ctx context.Context, c call, req *sdk.SendMessageReques
 			return sent{}, err
 		}
 	}
-	out, err := o.engine.Send(ctx, message)
+	out, err := s.cfg.Engine.Send(ctx, message)
 	if err != nil {
 		return sent{}, err
 	}
@@ -115,7 +74,7 @@ func (o operations) send(ctx context.Context, c call, req *sdk.SendMessageReques
 		return sent{message: out.Direct}, nil
 	}
 	view, err := wait(ctx, out)
-	if err != nil && (errors.Is(context.Cause(ctx), ErrShutdown) || errors.Is(err, engine.ErrBusy)) && !errors.As(err, new(*engine.RecordedError)) {
+	if err != nil && (errors.Is(context.Cause(ctx), httpd.ErrStopping) || errors.Is(err, engine.ErrBusy)) && !errors.As(err, new(*engine.RecordedError)) {
 		err = &engine.RecordedError{Task: out.Task, Cause: err}
 	}
 	if err != nil {
@@ -134,12 +93,12 @@ type opener func(id engine.ID) sink
 // stream passes a message to the engine and begins a stream of its task, until that ends or
 // waits for input (D1). Without a task, the stream is over once it has begun, and where it
 // continues is nil.
-func (o operations) stream(ctx context.Context, c call, req *sdk.SendMessageRequest, open opener) (*engine.Subscription, error) {
-	config, message, err := o.prepare(c, req)
+func (s *service) stream(ctx context.Context, c operationRequest, req *sdk.SendMessageRequest, open opener) (*engine.Subscription, error) {
+	config, message, err := s.prepare(c, req)
 	if err != nil {
 		return nil, err
 	}
-	out, err := o.engine.Send(ctx, message)
+	out, err := s.cfg.Engine.Send(ctx, message)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +109,7 @@ func (o operations) stream(ctx context.Context, c call, req *sdk.SendMessageRequ
 		}
 		return nil, open(engine.ID{})([]engine.Event{{Public: true, Data: data}})
 	}
-	return o.engine.Stream(ctx, c.by, out, func(first *engine.Snapshot) error {
+	return s.cfg.Engine.Stream(ctx, c.by, out, func(first *engine.Snapshot) error {
 		yield := open(out.Task)
 		if first == nil {
 			return nil
@@ -161,14 +120,11 @@ func (o operations) stream(ctx context.Context, c call, req *sdk.SendMessageRequ
 	})
 }
 
-// resume returns the last event that a reader has seen, which it continues after.
-type resume func(id engine.ID) (seq uint64, ok bool)
-
 // subscribe begins a stream of a task until that ends (§3.1.6) or, in 0.3, also until it
 // waits for input. A reader that names the last event it has seen continues from there, even
 // if the task has ended. Any other reader begins with the current task, and is refused if
 // that has ended.
-func (o operations) subscribe(ctx context.Context, c call, req *a2apb.SubscribeToTaskRequest, open opener) (*engine.Subscription, error) {
+func (s *service) subscribe(ctx context.Context, c operationRequest, req *a2apb.SubscribeToTaskRequest, open opener) (*engine.Subscription, error) {
 	id, err := taskID(req.GetId())
 	if err != nil {
 		return nil, err
@@ -178,7 +134,7 @@ func (o operations) subscribe(ctx context.Context, c call, req *a2apb.SubscribeT
 		n, resumes = c.from(id)
 	}
 	if resumes {
-		h, err := o.engine.Header(ctx, c.by, id)
+		h, err := s.cfg.Engine.Header(ctx, c.by, id)
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +143,7 @@ func (o operations) subscribe(ctx context.Context, c call, req *a2apb.SubscribeT
 	if resumes {
 		err = open(id)(nil) // tell the reader at once that the stream is open
 	} else {
-		n, err = o.begin(ctx, c.by, id, open)
+		n, err = s.begin(ctx, c.by, id, open)
 	}
 	if err != nil {
 		return nil, err
@@ -196,12 +152,12 @@ func (o operations) subscribe(ctx context.Context, c call, req *a2apb.SubscribeT
 	if c.v03 { // where a stream ends with its final event
 		until = engine.UntilInput
 	}
-	return o.engine.Subscribe(c.by, id, n, until), nil
+	return s.cfg.Engine.Subscribe(c.by, id, n, until), nil
 }
 
 // begin begins a stream with the current task, and returns where it continues.
-func (o operations) begin(ctx context.Context, by auth.Principal, id engine.ID, open opener) (n uint64, err error) {
-	a := o.engine.Answer(by)
+func (s *service) begin(ctx context.Context, by auth.Principal, id engine.ID, open opener) (n uint64, err error) {
+	a := s.cfg.Engine.Answer(by)
 	defer a.Release()
 	first, err := a.Snapshot(ctx, id)
 	if err != nil {
@@ -234,7 +190,7 @@ func taskID(id string) (engine.ID, error) {
 	return parsed, nil
 }
 
-func (o operations) get(ctx context.Context, c call, req *a2apb.GetTaskRequest) (shown, error) {
+func (s *service) get(ctx context.Context, c operationRequest, req *a2apb.GetTaskRequest) (shown, error) {
 	if err := checkHistory("historyLength", req.HistoryLength); err != nil {
 		return shown{}, err
 	}
@@ -245,7 +201,7 @@ func (o operations) get(ctx context.Context, c call, req *a2apb.GetTaskRequest) 
 	return shown{view, viewOptions(req.HistoryLength)}, err
 }
 
-func (o operations) list(ctx context.Context, c call, req *a2apb.ListTasksRequest) (listed, error) {
+func (s *service) list(ctx context.Context, c operationRequest, req *a2apb.ListTasksRequest) (listed, error) {
 	options := viewOptions(req.HistoryLength)
 	options.NoArtifacts = !req.GetIncludeArtifacts()
 	q := engine.Query{Context: req.GetContextId(), PageSize: int(req.GetPageSize()), Cursor: req.GetPageToken(), Artifacts: req.GetIncludeArtifacts()}
@@ -260,13 +216,13 @@ func (o operations) list(ctx context.Context, c call, req *a2apb.ListTasksReques
 }
 
 // cancel cancels a task and returns it. It is idempotent (D5).
-func (o operations) cancel(ctx context.Context, c call, req *a2apb.CancelTaskRequest) (shown, error) {
+func (s *service) cancel(ctx context.Context, c operationRequest, req *a2apb.CancelTaskRequest) (shown, error) {
 	id, err := taskID(req.GetId())
 	if err != nil {
 		return shown{}, err
 	}
 	if c.v03 { // where canceling is not idempotent (0.3 §7.4)
-		if h, err := o.engine.Header(ctx, c.by, id); err == nil && task.StateName(h.State) == sdk.TaskStateCanceled {
+		if h, err := s.cfg.Engine.Header(ctx, c.by, id); err == nil && task.StateName(h.State) == sdk.TaskStateCanceled {
 			return shown{}, &task.StateError{Task: id, State: sdk.TaskStateCanceled, NotCancelable: true}
 		}
 	}

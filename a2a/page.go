@@ -32,25 +32,24 @@ type page struct {
 func (s *Server) front(c echo.Context) error {
 	r, h := c.Request(), c.Response().Header()
 	h.Add("Vary", "Accept")
-	s.vary(h)
-	if accept := r.Header["Accept"]; s.cfg.Pages != "" && quality(accept, typeHTML) > quality(accept, typeJSON) {
-		h.Set("Location", s.prefix+s.cfg.Pages)
+	s.service.base.vary(h)
+	if accept := r.Header["Accept"]; s.service.cfg.Pages != "" && quality(accept, typeHTML) > quality(accept, typeJSON) {
+		h.Set("Location", s.prefix+s.service.cfg.Pages)
 		h.Set("Referrer-Policy", "no-referrer")
 		c.Response().WriteHeader(http.StatusSeeOther)
 		return nil
 	}
-	base, now := s.base(r), s.cardNow()
-	card := now.build("", false /* extended */)
+	base, card := s.service.base.of(r), s.service.cards.now().build("", false /* extended */)
 	p := page{
 		Name: visible.Line(card.Name), Description: visible.Line(card.Description), Version: visible.Line(card.Version), Protocol: version,
 		Card: base + cardPath, Docs: protocolDocs,
 	}
-	if s.cfg.Health != "" {
-		p.Health = base + s.cfg.Health
+	if s.service.cfg.Health != "" {
+		p.Health = base + s.service.cfg.Health
 	}
 	body, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("front: %w", err)
 	}
-	return s.requests.Answer(c.Response(), typeJSON, body)
+	return s.service.requests.Answer(c.Response(), typeJSON, body)
 }

@@ -23,7 +23,7 @@ type Push struct {
 	// be refused. The caller of a webhook checks the addresses that its name resolves to.
 	Refuses func(host, port string) bool
 	// Keys returns the JWK Set with which receivers verify the tokens of notifications. It is
-	// served without authentication, at [KeysPath]. Nil: notifications have no token.
+	// served without authentication, at KeysPath of package a2a. Nil: notifications have no token.
 	Keys func() ([]byte, error)
 }
 
@@ -39,7 +39,7 @@ const (
 const alphanumeric = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 // protocol returns the version of A2A in which the caller speaks.
-func (c *call) protocol() string {
+func (c *operationRequest) protocol() string {
 	if c.v03 {
 		return oldVersion
 	}
@@ -190,12 +190,12 @@ func isHost(host string) bool {
 }
 
 // inline returns the webhook of a send that has one.
-func (o operations) inline(c call, req *sdk.SendMessageRequest) (*engine.PushConfig, error) {
+func (s *service) inline(c operationRequest, req *sdk.SendMessageRequest) (*engine.PushConfig, error) {
 	const field = "configuration.taskPushNotificationConfig."
 	if id := req.Config.PushConfig.TaskID; id != "" && id != req.Message.TaskID {
 		return nil, invalidField(field+"taskId", "must be empty or that of the message")
 	}
-	out, err := o.push.webhook(req.Config.PushConfig, c.protocol(), field)
+	out, err := s.cfg.Push.webhook(req.Config.PushConfig, c.protocol(), field)
 	if err != nil {
 		return nil, err
 	}
@@ -221,26 +221,26 @@ func pushTask(id string) (engine.ID, error) {
 }
 
 // createPush sets a webhook of a task. It replaces a webhook with the same id (D13).
-func (o operations) createPush(ctx context.Context, c call, req *a2apb.TaskPushNotificationConfig) (encoded, error) {
+func (s *service) createPush(ctx context.Context, c operationRequest, req *a2apb.TaskPushNotificationConfig) (encoded, error) {
 	id, err := pushTask(req.GetTaskId())
 	if err != nil {
 		return encoded{}, err
 	}
-	set, err := o.push.webhook(toPush(req), c.protocol(), "")
+	set, err := s.cfg.Push.webhook(toPush(req), c.protocol(), "")
 	if err == nil {
-		set, err = o.engine.SetPush(ctx, c.by, id, set)
+		set, err = s.cfg.Engine.SetPush(ctx, c.by, id, set)
 	}
 	return encoded{toClient(id, &set)}, err
 }
 
 // getPush returns a webhook. In 0.3 a request without an id is about the first webhook.
-func (o operations) getPush(ctx context.Context, c call, req *a2apb.GetTaskPushNotificationConfigRequest) (encoded, error) {
+func (s *service) getPush(ctx context.Context, c operationRequest, req *a2apb.GetTaskPushNotificationConfigRequest) (encoded, error) {
 	id, err := pushTask(req.GetTaskId())
 	if err != nil {
 		return encoded{}, err
 	}
 	if req.GetId() == "" && c.v03 {
-		page, err := o.engine.PushList(ctx, c.by, id, 1, "")
+		page, err := s.cfg.Engine.PushList(ctx, c.by, id, 1, "")
 		if err == nil && len(page.Configs) == 0 {
 			err = task.ErrTaskNotFound
 		}
@@ -252,11 +252,11 @@ func (o operations) getPush(ctx context.Context, c call, req *a2apb.GetTaskPushN
 	if req.GetId() == "" {
 		return encoded{}, invalidField("id", "is required")
 	}
-	found, err := o.engine.Push(ctx, c.by, id, req.GetId())
+	found, err := s.cfg.Engine.Push(ctx, c.by, id, req.GetId())
 	return encoded{toClient(id, &found)}, err
 }
 
-func (o operations) listPush(ctx context.Context, c call, req *a2apb.ListTaskPushNotificationConfigsRequest) (encoded, error) {
+func (s *service) listPush(ctx context.Context, c operationRequest, req *a2apb.ListTaskPushNotificationConfigsRequest) (encoded, error) {
 	id, err := pushTask(req.GetTaskId())
 	if err != nil {
 		return encoded{}, err
@@ -264,7 +264,7 @@ func (o operations) listPush(ctx context.Context, c call, req *a2apb.ListTaskPus
 	if req.GetPageSize() < 0 || req.GetPageSize() > 100 {
 		return encoded{}, invalidField("pageSize", fmt.Sprintf("is %d; 1 to 100 are allowed", req.GetPageSize()))
 	}
-	page, err := o.engine.PushList(ctx, c.by, id, int(req.GetPageSize()), req.GetPageToken())
+	page, err := s.cfg.Engine.PushList(ctx, c.by, id, int(req.GetPageSize()), req.GetPageToken())
 	if err != nil {
 		return encoded{}, err
 	}
@@ -276,7 +276,7 @@ func (o operations) listPush(ctx context.Context, c call, req *a2apb.ListTaskPus
 }
 
 // deletePush deletes a webhook. It is idempotent.
-func (o operations) deletePush(ctx context.Context, c call, req *a2apb.DeleteTaskPushNotificationConfigRequest) (encoded, error) {
+func (s *service) deletePush(ctx context.Context, c operationRequest, req *a2apb.DeleteTaskPushNotificationConfigRequest) (encoded, error) {
 	id, err := pushTask(req.GetTaskId())
 	if err != nil {
 		return encoded{}, err
@@ -284,7 +284,7 @@ func (o operations) deletePush(ctx context.Context, c call, req *a2apb.DeleteTas
 	if req.GetId() == "" {
 		return encoded{}, invalidField("id", "is required")
 	}
-	return encoded{struct{}{}}, o.engine.DeletePush(ctx, c.by, id, req.GetId())
+	return encoded{struct{}{}}, s.cfg.Engine.DeletePush(ctx, c.by, id, req.GetId())
 }
 
 // toPush converts a config without checking it: that is for the operation.

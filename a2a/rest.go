@@ -4,15 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"a2a-server/auth"
 	"a2a-server/internal/httpd"
@@ -33,25 +29,20 @@ type visit struct {
 	old *legacy // nil: it is of 1.0
 }
 
-// restRoutes adds the paths of HTTP+JSON (§11.3).
-func (s *Server) restRoutes() {
-	var all []visit
-	for i := range s.table {
-		for _, r := range s.table[i].routes {
-			for _, prefix := range []string{"", tenantPrefix} {
-				v := visit{op: &s.table[i], route: r}
-				v.path = prefix + r.path
-				all = append(all, v)
-			}
-		}
-	}
-	s.route(all)
+// restHandler serves HTTP+JSON (§11). It is safe for concurrent use.
+type restHandler struct {
+	httpBinding
+	rpc *rpcHandler // of requests in JSON-RPC that come here
 }
 
-// route adds paths to the router.
-func (s *Server) route(all []visit) {
+func newRESTHandler(s *service, rpc *rpcHandler) *restHandler {
+	return &restHandler{httpBinding{s}, rpc}
+}
+
+// route adds the paths of all operations to a router.
+func (h *restHandler) route(router *echo.Echo) {
 	places := map[string]*place{}
-	for _, v := range all {
+	for _, v := range append(h.visits(), h.oldVisits()...) {
 		path, verb := routed(v.path)
 		p := places[path]
 		if p == nil {
@@ -62,13 +53,28 @@ func (s *Server) route(all []visit) {
 		p.at[verb] = append(p.at[verb], v)
 	}
 	for path, p := range places {
-		serve := follows(s.rest(p))
+		serve := follows(h.serveAt(p))
 		for _, visits := range p.at {
 			for _, v := range visits {
-				s.echo.Add(v.method, path, serve)
+				router.Add(v.method, path, serve)
 			}
 		}
 	}
+}
+
+// visits returns the paths of 1.0 (§11.3).
+func (h *restHandler) visits() []visit {
+	var all []visit
+	for i := range h.service.table {
+		for _, r := range h.service.table[i].routes {
+			for _, prefix := range []string{"", tenantPrefix} {
+				v := visit{op: &h.service.table[i], route: r}
+				v.path = prefix + r.path
+				all = append(all, v)
+			}
+		}
+	}
+	return all
 }
 
 // routed returns a path in echo's syntax, and the verb that follows its last parameter. In
@@ -80,41 +86,41 @@ func routed(path string) (routed, verb string) {
 	return strings.NewReplacer(":", `\:`, "{", ":", "}", "").Replace(path), verb
 }
 
-// rest serves a place.
-func (s *Server) rest(p *place) func(echo.Context) (*stream, error) {
+// serveAt serves a place.
+func (h *restHandler) serveAt(p *place) func(echo.Context) (*stream, error) {
 	return func(c echo.Context) (*stream, error) {
 		r := c.Request()
-		active := s.activate(c.Response(), r)
-		by, err := s.requests.Principal(c.Response(), r)
+		active := h.service.activate(c.Response(), r)
+		by, err := h.service.requests.Principal(c.Response(), r)
 		if err != nil {
 			return nil, err
 		}
-		if err := s.checkPath(r, p); err != nil {
+		if err := h.checkPath(r, p); err != nil {
 			return nil, err
 		}
 		v, err := p.visit(c)
 		if err != nil {
 			return nil, err
 		}
-		if err := s.admit(by, v.op, active); err != nil {
+		if err := h.service.admit(by, v.op, active); err != nil {
 			return nil, err
 		}
 		in := input{path: c.ParamValues()}
 		if p.tenant {
-			if in.tenant, in.path, err = s.pathTenant(by, in.path); err != nil {
+			if in.tenant, in.path, err = h.service.tenants.ofPath(by, in.path); err != nil {
 				return nil, err
 			}
 		}
-		if err := s.supports(v.op); err != nil {
+		if err := h.service.supports(v.op); err != nil {
 			return nil, err
 		}
-		if err := s.restInput(c, by, v.from, &in); err != nil {
+		if err := h.input(c, by, v.from, &in); err != nil {
 			return nil, err
 		}
 		if v.old != nil {
-			return s.serveOld(c, by, active, v, in)
+			return h.serveOld(c, by, active, v, in)
 		}
-		return s.serve(c, by, v.op, in, envelope{media: answerType(r), fault: restFault})
+		return h.serve(c, by, v.op, in, envelope{media: answerType(r), fault: restFault})
 	}
 }
 
@@ -141,25 +147,25 @@ func (p *place) visit(c echo.Context) (*visit, error) {
 	return nil, transportError(http.StatusMethodNotAllowed)
 }
 
-// restInput reads a request from where its route says it is.
-func (s *Server) restInput(c echo.Context, by auth.Principal, from source, in *input) (err error) {
+// input reads a request from where its route says it is.
+func (h *restHandler) input(c echo.Context, by auth.Principal, from source, in *input) (err error) {
 	switch from {
 	case query:
 		in.query = c.QueryParams()
 	case body:
-		in.json, err = s.checkedBody(c, by)
+		in.json, err = h.checkedBody(c, by)
 	case someBody:
-		in.json, err = s.optionalBody(c, by)
+		in.json, err = h.optionalBody(c, by)
 	}
 	return err
 }
 
-func (s *Server) checkedBody(c echo.Context, by auth.Principal) (raw checked, err error) {
-	body, err := s.requests.Body(c.Response(), c.Request(), by)
+func (h *restHandler) checkedBody(c echo.Context, by auth.Principal) (raw checked, err error) {
+	body, err := h.service.requests.Body(c.Response(), c.Request(), by)
 	if err != nil {
 		return nil, err
 	}
-	err = s.cfg.Engine.Heavily(c.Request().Context(), by, len(body), func() (err error) {
+	err = h.service.cfg.Engine.Heavily(c.Request().Context(), by, len(body), func() (err error) {
 		raw, err = check(body)
 		return err
 	})
@@ -168,7 +174,7 @@ func (s *Server) checkedBody(c echo.Context, by auth.Principal) (raw checked, er
 
 // optionalBody reads the body of an operation that does not require a body. Without a declared
 // length, only reading shows whether there is a body.
-func (s *Server) optionalBody(c echo.Context, by auth.Principal) (checked, error) {
+func (h *restHandler) optionalBody(c echo.Context, by auth.Principal) (checked, error) {
 	r := c.Request()
 	if r.ContentLength == 0 || r.Method == http.MethodGet {
 		return nil, nil
@@ -186,54 +192,22 @@ func (s *Server) optionalBody(c echo.Context, by auth.Principal) (checked, error
 			io.Closer
 		}{io.MultiReader(bytes.NewReader(first[:n]), rest), rest}
 	}
-	return s.checkedBody(c, by)
+	return h.checkedBody(c, by)
 }
 
-// decodeQuery decodes a request from its query (§11.5): names as in ProtoJSON, unknown names
-// ignored. No field of these requests is nested or repeated.
-func decodeQuery(query url.Values, into proto.Message) error {
-	fields := into.ProtoReflect().Descriptor().Fields()
-	given := map[protoreflect.FieldNumber]bool{}
-	for name, values := range query {
-		field := fields.ByJSONName(name)
-		if field == nil {
-			field = fields.ByTextName(name)
-		}
-		if field == nil {
-			continue
-		}
-		if len(values) > 1 || given[field.Number()] { // under either of its names
-			return invalidField(field.JSONName(), "is given more than once")
-		}
-		given[field.Number()] = true
-		if err := setField(into, field, values[0]); err != nil {
-			return invalidField(name, err.Error())
-		}
+// restFault returns the body that carries an error in HTTP+JSON: google.rpc.Status in
+// JSON (§11.6).
+func restFault(e *wireError) []byte {
+	type status struct {
+		Code    int    `json:"code"`
+		Status  string `json:"status"`
+		Message string `json:"message"`
+		Details []any  `json:"details"`
 	}
-	return nil
-}
-
-func setField(into proto.Message, field protoreflect.FieldDescriptor, text string) error {
-	var value any = text
-	switch field.Kind() { //nolint:exhaustive // protojson reads the others from text
-	case protoreflect.BoolKind:
-		if text != "true" && text != "false" {
-			return fmt.Errorf("is %q; it must be true or false", clip(text))
-		}
-		value = text == "true"
-	case protoreflect.EnumKind: // protojson drops an unknown value, as it may be from a later version
-		if field.Enum().Values().ByName(protoreflect.Name(text)) == nil {
-			return fmt.Errorf("cannot be %q", clip(text))
-		}
+	e = e.limited()
+	body, err := json.Marshal(map[string]status{"error": {e.status, e.grpc, e.message, e.details()}})
+	if err != nil { // cannot happen: it holds strings only
+		return []byte(`{"error":{"code":500,"status":"INTERNAL","message":"internal error"}}`)
 	}
-	one := into.ProtoReflect().New().Interface()
-	raw, err := json.Marshal(value)
-	if err == nil {
-		err = unmarshal(checked(`{"`+field.JSONName()+`":`+string(raw)+`}`), one)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot be %q", clip(text))
-	}
-	proto.Merge(into, one)
-	return nil
+	return body
 }

@@ -3,14 +3,11 @@ package a2a
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -39,7 +36,7 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 // stream writes server-sent events: each frame is an id, a prefix, the bytes of the log and a
 // suffix. Frames of the same page are written together.
 type stream struct {
-	server   *Server
+	service  *service
 	ctx      context.Context //nolint:containedctx // of the request; canceled when a write fails
 	cancel   context.CancelCauseFunc
 	response *echo.Response
@@ -53,9 +50,9 @@ type stream struct {
 	give  func()               // its share of the open streams
 }
 
-func (s *Server) newStream(c echo.Context, method string, around envelope) *stream {
+func (h httpBinding) newStream(c echo.Context, method string, around envelope) *stream {
 	around.head = bytes.Clone(around.head) // it has room for an answer
-	st := &stream{server: s, response: c.Response(), around: around, method: method}
+	st := &stream{service: h.service, response: c.Response(), around: around, method: method}
 	st.ctx, st.cancel = context.WithCancelCause(c.Request().Context())
 	return st
 }
@@ -63,20 +60,20 @@ func (s *Server) newStream(c echo.Context, method string, around envelope) *stre
 // stream begins to answer with a stream, unless too many are open, and returns it if it
 // continues: the caller follows it. If it returns an error, nothing has been written, and
 // the caller answers with it.
-func (s *Server) stream(c echo.Context, by auth.Principal, op *operation, renew engine.Renewal, in input, around envelope) (_ *stream, err error) {
-	give, err := s.streams.Take(by, 1)
+func (h httpBinding) stream(c echo.Context, by auth.Principal, op *operation, renew engine.Renewal, in input, around envelope) (_ *stream, err error) {
+	give, err := h.service.streams.Take(by, 1)
 	if err != nil {
 		return nil, err
 	}
-	st := s.newStream(c, op.name, around)
+	st := h.newStream(c, op.name, around)
 	st.give, st.leave = give, func() {}
 	defer func() {
 		if st.rest == nil { // also after a panic
 			st.close()
 		}
 	}()
-	st.leave = s.requests.Lease(st.ctx, by, renew, st.cancel, op.action)
-	st.rest, err = op.stream(s, st.ctx, call{by: by, bytes: len(in.json), renew: renew, from: s.lastEventID(c.Request()), v03: around.old != nil}, in, st.open)
+	st.leave = h.service.requests.Lease(st.ctx, by, renew, st.cancel, op.action)
+	st.rest, err = op.stream(h.service, st.ctx, operationRequest{by: by, bytes: len(in.json), renew: renew, from: h.service.lastEventID(c.Request()), v03: around.old != nil}, in, st.open)
 	if st.rest == nil {
 		return nil, st.end(err)
 	}
@@ -84,6 +81,12 @@ func (s *Server) stream(c echo.Context, by auth.Principal, op *operation, renew 
 		st.discard(r.Body)
 	}
 	return st, nil
+}
+
+// streamOne answers with a stream of a single event, which has no id.
+func (h httpBinding) streamOne(c echo.Context, event []byte) error {
+	st := h.newStream(c, "", envelope{})
+	return st.end(st.open(engine.ID{})([]engine.Event{{Data: event}}))
 }
 
 // discard reads an unused body until the stream ends: net/http notices that a client has left
@@ -131,31 +134,11 @@ func (st *stream) close() {
 	st.give()
 }
 
-// tag returns 4 hex digits derived from a task and the store's incarnation, so that an
-// event id of another task, or of a store that was replaced, is not accepted.
-func (s *Server) tag(id engine.ID) string {
-	n := binary.BigEndian.Uint64(id[8:]) ^ s.cfg.Incarnation
-	return fmt.Sprintf("%04x", uint16(n^n>>16^n>>32^n>>48))
-}
-
-// lastEventID returns the last event that a client has seen, if its Last-Event-ID belongs
-// to the task.
-func (s *Server) lastEventID(r *http.Request) resume {
-	return func(id engine.ID) (uint64, bool) {
-		text, tag, ok := strings.Cut(r.Header.Get("Last-Event-ID"), "-")
-		if !ok || tag != s.tag(id) {
-			return 0, false
-		}
-		n, err := strconv.ParseUint(text, 10, 64)
-		return n, err == nil
-	}
-}
-
 // open is the [opener] of st.
 func (st *stream) open(id engine.ID) sink {
-	st.tag = st.server.tag(id)
+	st.tag = st.service.tag(id)
 	// The writer below echo's: its Flush reports errors.
-	st.out = httpd.NewEvents(st.response.Unwrap(), st.server.cfg.WriteTimeout, st.server.cfg.Heartbeat, st.cancel)
+	st.out = httpd.NewEvents(st.response.Unwrap(), st.service.cfg.WriteTimeout, st.service.cfg.Heartbeat, st.cancel)
 	st.response.Committed, st.response.Status = true, http.StatusOK
 	return st.events
 }
@@ -165,17 +148,17 @@ func (st *stream) open(id engine.ID) sink {
 func (st *stream) end(err error) error {
 	defer st.cancel(nil)
 	ended := errors.Is(context.Cause(st.ctx), httpd.ErrEnded)
-	switch shutdown := errors.Is(context.Cause(st.ctx), ErrShutdown); { // however it was noticed
+	switch shutdown := errors.Is(context.Cause(st.ctx), httpd.ErrStopping); { // however it was noticed
 	case st.out == nil && ended:
-		return st.server.requests.Ended()
+		return st.service.requests.Ended()
 	case st.out == nil:
 		return err
-	case shutdown || errors.Is(err, ErrShutdown) || errors.Is(err, engine.ErrBusy):
+	case shutdown || errors.Is(err, httpd.ErrStopping) || errors.Is(err, engine.ErrBusy):
 		_ = st.out.Comment("the server is shutting down; continue with Last-Event-ID") // best effort
 	case ended:
 		_ = st.out.Comment("the credential has ended; continue with a valid one and Last-Event-ID") // likewise
 	case err != nil && st.ctx.Err() == nil:
-		fault := st.around.fault(st.server.wire(st.ctx, err, st.method))
+		fault := st.around.fault(st.service.wire(st.ctx, err, st.method))
 		_ = st.out.Send(slices.Concat([]byte("data: "), fault, []byte("\n\n"))) // likewise
 	}
 	st.out.End()

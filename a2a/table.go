@@ -3,11 +3,10 @@ package a2a
 import (
 	"context"
 	"net/http"
-	"net/url"
 
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
-	"google.golang.org/protobuf/proto"
 
+	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
@@ -21,13 +20,14 @@ type operation struct {
 	summary string      // its effect, in a sentence
 	routes  []route     // of HTTP+JSON, the preferred route first
 	private bool        // only the client may cache the answer
+	legacy  *legacy     // its requests and responses in A2A 0.3; nil: 0.3 does not have it
 	pushes  bool        // it is about push notifications, and not supported without them
 
 	// Either answer or stream is set. answer runs the operation and appends its result to b;
 	// stream begins a stream, and returns the events with which it continues, for the sink
 	// that open has returned; nil: it is over.
-	answer func(s *Server, ctx context.Context, c call, in input, b []byte) ([]byte, error)
-	stream func(s *Server, ctx context.Context, c call, in input, open opener) (*engine.Subscription, error)
+	answer func(s *service, ctx context.Context, c operationRequest, in input, b []byte) ([]byte, error)
+	stream func(s *service, ctx context.Context, c operationRequest, in input, open opener) (*engine.Subscription, error)
 }
 
 // route is a method and path of an operation in HTTP+JSON (§11.3). Parameters of the path are
@@ -48,109 +48,111 @@ const (
 )
 
 // table returns all operations. A new operation needs an entry here and a method of
-// [operations] that runs it.
+// [service] that runs it.
 func table() []operation {
 	return []operation{
 		{
 			name: "SendMessage", old: "message/send", action: auth.Create,
+			legacy:  &legacy{read: v03.SendRequest, write: v03.AppendEvent},
 			summary: "Sends a message to the agent, and waits until its task ends or waits for input, unless the request says otherwise.",
 			routes:  []route{{http.MethodPost, "/message:send", body}},
-			answer:  answers(readSend, operations.send),
+			answer:  answers(readSend, (*service).send),
 		},
 		{
 			name: "SendStreamingMessage", old: "message/stream", action: auth.Create,
+			legacy:  &legacy{read: v03.SendRequest},
 			summary: "Sends a message to the agent, and streams its task until the task ends or waits for input.",
 			routes:  []route{{http.MethodPost, "/message:stream", body}},
-			stream:  streams(readSend, operations.stream),
+			stream:  streams(readSend, (*service).stream),
 		},
 		{
 			name: "GetTask", old: "tasks/get", action: auth.Read,
+			legacy:  &legacy{write: v03.AppendTask},
 			summary: "Returns a task.",
 			routes:  []route{{http.MethodGet, "/tasks/{id}", query}},
-			answer:  answers(reads(func(r *a2apb.GetTaskRequest, path []string) { r.Id = path[0] }), operations.get),
+			answer:  answers(reads(func(r *a2apb.GetTaskRequest, path []string) { r.Id = path[0] }), (*service).get),
 		},
 		{
 			name: "ListTasks", action: auth.List,
+			legacy:  &legacy{query: v03.ListQuery, write: v03.AppendTasks},
 			summary: "Lists the tasks of the caller, those that changed last first.",
 			routes:  []route{{http.MethodGet, "/tasks", query}},
-			answer:  answers(readListTasks, operations.list),
+			answer:  answers(readListTasks, (*service).list),
 		},
 		{
 			name: "CancelTask", old: "tasks/cancel", action: auth.Cancel,
+			legacy:  &legacy{write: v03.AppendTask},
 			summary: "Cancels a task, and returns it.",
 			routes:  []route{{http.MethodPost, "/tasks/{id}:cancel", someBody}},
-			answer:  answers(reads(func(r *a2apb.CancelTaskRequest, path []string) { r.Id = path[0] }), operations.cancel),
+			answer:  answers(reads(func(r *a2apb.CancelTaskRequest, path []string) { r.Id = path[0] }), (*service).cancel),
 		},
 		{
 			name: "SubscribeToTask", old: "tasks/resubscribe", action: auth.Follow,
+			legacy:  &legacy{},
 			summary: "Streams a task until it ends: its current state and every change after that, or every event after the one in Last-Event-ID.",
 			routes: []route{ // GET in the proto, POST in the tables of the text (D3)
 				{http.MethodGet, "/tasks/{id}:subscribe", query},
 				{http.MethodPost, "/tasks/{id}:subscribe", someBody},
 			},
-			stream: streams(reads(func(r *a2apb.SubscribeToTaskRequest, path []string) { r.Id = path[0] }), operations.subscribe),
+			stream: streams(reads(func(r *a2apb.SubscribeToTaskRequest, path []string) { r.Id = path[0] }), (*service).subscribe),
 		},
 		{
 			name: "CreateTaskPushNotificationConfig", old: "tasks/pushNotificationConfig/set", action: auth.Push,
+			legacy:  &legacy{read: v03.CreatePushConfig, write: v03.AppendPushConfig},
 			summary: "Sets a webhook of a task. One with the same id is replaced. Not supported unless the agent card says so.",
 			routes:  []route{{http.MethodPost, "/tasks/{task_id}/pushNotificationConfigs", body}},
-			answer:  answers(readCreatePush, operations.createPush),
+			answer:  answers(readCreatePush, (*service).createPush),
 			pushes:  true,
 		},
 		{
 			name: "GetTaskPushNotificationConfig", old: "tasks/pushNotificationConfig/get", action: auth.Push,
+			legacy:  &legacy{read: v03.PushConfigRequest, write: v03.AppendPushConfig},
 			summary: "Returns a webhook of a task, without its token and credentials. Not supported unless the agent card says so.",
 			routes:  []route{{http.MethodGet, "/tasks/{task_id}/pushNotificationConfigs/{id}", query}},
-			answer:  answers(reads(func(r *a2apb.GetTaskPushNotificationConfigRequest, path []string) { r.TaskId, r.Id = path[0], path[1] }), operations.getPush),
+			answer:  answers(reads(func(r *a2apb.GetTaskPushNotificationConfigRequest, path []string) { r.TaskId, r.Id = path[0], path[1] }), (*service).getPush),
 			pushes:  true,
 		},
 		{
 			name: "ListTaskPushNotificationConfigs", old: "tasks/pushNotificationConfig/list", action: auth.Push,
+			legacy:  &legacy{read: v03.ListPushConfigsRequest, write: v03.AppendPushConfigs},
 			summary: "Lists the webhooks of a task, without their tokens and credentials. Not supported unless the agent card says so.",
 			routes:  []route{{http.MethodGet, "/tasks/{task_id}/pushNotificationConfigs", query}},
-			answer:  answers(reads(func(r *a2apb.ListTaskPushNotificationConfigsRequest, path []string) { r.TaskId = path[0] }), operations.listPush),
+			answer:  answers(reads(func(r *a2apb.ListTaskPushNotificationConfigsRequest, path []string) { r.TaskId = path[0] }), (*service).listPush),
 			pushes:  true,
 		},
 		{
 			name: "DeleteTaskPushNotificationConfig", old: "tasks/pushNotificationConfig/delete", action: auth.Push,
+			legacy:  &legacy{read: v03.PushConfigRequest, write: v03.AppendDeleted},
 			summary: "Deletes a webhook of a task, if there is one with the id. Not supported unless the agent card says so.",
 			routes:  []route{{http.MethodDelete, "/tasks/{task_id}/pushNotificationConfigs/{id}", query}},
 			answer: answers(reads(func(r *a2apb.DeleteTaskPushNotificationConfigRequest, path []string) {
 				r.TaskId, r.Id = path[0], path[1]
-			}), operations.deletePush),
+			}), (*service).deletePush),
 			pushes: true,
 		},
 		{
 			name: "GetExtendedAgentCard", old: "agent/getAuthenticatedExtendedCard", action: auth.Read,
+			legacy:  &legacy{path: "/card", write: copied},
 			summary: "Returns the agent card with the skills that the caller may use. Not supported without authentication.",
 			routes:  []route{{http.MethodGet, "/extendedAgentCard", query}},
-			answer:  answerExtendedCard,
+			answer:  (*service).extendedCard,
 			private: true,
 		},
 	}
-}
-
-// input is a request that a binding has received and not decoded.
-type input struct {
-	json   checked    // the parameters of JSON-RPC, or the body of HTTP+JSON
-	query  url.Values // nil: there is none
-	tenant string     // of the path, which is the caller's; "": it names none
-	path   []string   // the other parameters of the path, in their order; nil: it has none
-	proto  *message   // the request of gRPC; nil: it is of another binding
 }
 
 // answers returns the answer function of an operation with one answer.
 func answers[R any, A interface {
 	append(b []byte) ([]byte, error)
 }](
-	read func(input) (*R, error), run func(operations, context.Context, call, *R) (A, error),
-) func(*Server, context.Context, call, input, []byte) ([]byte, error) {
-	return func(s *Server, ctx context.Context, c call, in input, b []byte) ([]byte, error) {
+	read func(input) (*R, error), run func(*service, context.Context, operationRequest, *R) (A, error),
+) func(*service, context.Context, operationRequest, input, []byte) ([]byte, error) {
+	return func(s *service, ctx context.Context, c operationRequest, in input, b []byte) ([]byte, error) {
 		req, err := decode(ctx, s, c.by, in, read)
 		if err != nil {
 			return nil, err
 		}
-		out, err := run(s.ops, ctx, c, req)
+		out, err := run(s, ctx, c, req)
 		if err != nil {
 			return nil, err
 		}
@@ -159,59 +161,13 @@ func answers[R any, A interface {
 }
 
 // streams returns the stream function of an operation.
-func streams[R any](read func(input) (*R, error), run func(operations, context.Context, call, *R, opener) (*engine.Subscription, error),
-) func(*Server, context.Context, call, input, opener) (*engine.Subscription, error) {
-	return func(s *Server, ctx context.Context, c call, in input, open opener) (*engine.Subscription, error) {
+func streams[R any](read func(input) (*R, error), run func(*service, context.Context, operationRequest, *R, opener) (*engine.Subscription, error),
+) func(*service, context.Context, operationRequest, input, opener) (*engine.Subscription, error) {
+	return func(s *service, ctx context.Context, c operationRequest, in input, open opener) (*engine.Subscription, error) {
 		req, err := decode(ctx, s, c.by, in, read)
 		if err != nil {
 			return nil, err
 		}
-		return run(s.ops, ctx, c, req, open)
+		return run(s, ctx, c, req, open)
 	}
-}
-
-// supports returns the error of an operation that this server does not support. Bindings
-// call it before they read the request.
-func (s *Server) supports(op *operation) error {
-	if op.pushes && s.cfg.Push == nil {
-		return noPush()
-	}
-	return nil
-}
-
-// reads returns a function that decodes a request; put, which may be nil, sets the parameters
-// of the path.
-func reads[M any, P interface {
-	*M
-	proto.Message
-}](put func(P, []string)) func(input) (*M, error) {
-	return func(in input) (*M, error) {
-		pb := P(new(M))
-		if err := in.fill(pb); err != nil {
-			return nil, err
-		}
-		if put != nil && in.path != nil {
-			put(pb, in.path)
-		}
-		return pb, nil
-	}
-}
-
-// size returns the bytes of a request.
-func (in input) size() int {
-	if in.proto != nil {
-		return len(*in.proto)
-	}
-	return len(in.json)
-}
-
-// fill decodes a message from gRPC, JSON or the query, whichever is present.
-func (in input) fill(into proto.Message) error {
-	if in.query != nil {
-		return decodeQuery(in.query, into)
-	}
-	if in.proto != nil {
-		return in.proto.decode(into)
-	}
-	return unmarshal(in.json, into)
 }

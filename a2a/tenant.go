@@ -18,17 +18,23 @@ import (
 // for an unknown path, whether or not that tenant has principals. A caller without a tenant,
 // such as every caller on a server without authentication, can name none.
 
+// openAPIPath is the path of the OpenAPI document.
+const openAPIPath = "/openapi.json"
+
 // tenantPrefix is the beginning of a path that names a tenant.
 const tenantPrefix = "/{tenant}"
 
-// reservedTenants returns the tenants that no path can name, because a path of the server
-// begins with the same word or clients clean it away. Callers in such a tenant leave the
-// prefix out, or name the tenant in a field.
-func (s *Server) reservedTenants() []string {
+// tenants knows the tenants that no path can name, because a path of the server begins with
+// the same word or clients clean it away. Callers in such a tenant leave the prefix out, or
+// name the tenant in a field.
+type tenants struct{ reserved []string }
+
+// newTenants returns the tenants of a server with the operations of a table and a health probe.
+func newTenants(table []operation, health string) tenants {
 	all := []string{"", ".", "..", "v1" /* of A2A 0.3 */, "livez", "readyz"}
-	paths := []string{cardPath, openAPIPath, s.cfg.Health}
-	for i := range s.table {
-		for _, r := range s.table[i].routes {
+	paths := []string{cardPath, openAPIPath, health}
+	for i := range table {
+		for _, r := range table[i].routes {
 			paths = append(paths, r.path)
 		}
 	}
@@ -37,19 +43,19 @@ func (s *Server) reservedTenants() []string {
 		all = append(all, first)
 	}
 	slices.Sort(all)
-	return slices.Compact(all)
+	return tenants{slices.Compact(all)}
 }
 
 // inPath reports whether a path can name a tenant. No path
 // has a slash that is escaped.
-func (s *Server) inPath(tenant string) bool {
-	return !strings.Contains(tenant, "/") && !slices.Contains(s.reserved, tenant)
+func (t tenants) inPath(tenant string) bool {
+	return !strings.Contains(tenant, "/") && !slices.Contains(t.reserved, tenant)
 }
 
-// pathTenant splits the tenant from the parameters of a path that begins with a tenant, and
+// ofPath splits the tenant from the parameters of a path that begins with a tenant, and
 // refuses a tenant that is not the caller's.
-func (s *Server) pathTenant(by auth.Principal, values []string) (tenant string, rest []string, err error) {
-	if tenant = values[0]; !s.inPath(tenant) || tenant != by.Tenant {
+func (t tenants) ofPath(by auth.Principal, values []string) (tenant string, rest []string, err error) {
+	if tenant = values[0]; !t.inPath(tenant) || tenant != by.Tenant {
 		return "", nil, transportError(http.StatusNotFound)
 	}
 	return tenant, values[1:], nil

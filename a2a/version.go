@@ -18,40 +18,46 @@ const versionHeader = "A2A-Version"
 // versionKey is versionHeader as a key of an http.Header.
 var versionKey = http.CanonicalHeaderKey(versionHeader)
 
-// checkVersion refuses a request for a method or path of 1.0 that names another version. The
-// patch part is ignored (§3.6). A request without a version has the version of its method or
-// path (D8) or, with StrictVersions, 0.3 (§3.6.2). The parameter what is the method or the
-// path.
-func (s *Server) checkVersion(r *http.Request, what string) error {
-	if s.cfg.StrictVersions && len(askedVersions(r)) == 0 {
-		why := "and " + what + " is of A2A " + version
-		if s.cfg.OnlyV1 {
-			why = "which this server does not support"
-		}
-		return s.otherVersion("a request that names no version counts as A2A 0.3, " + why + ": send the header " + versionHeader + ": " + version)
-	}
-	return s.checkNamed(r, what, version, "")
+// versions are the versions of A2A that a server serves.
+type versions struct {
+	onlyV1 bool // 0.3 is off
+	strict bool // a request that names no version is of 0.3 (§3.6.2)
 }
 
-// checkOldVersion is checkVersion for a method or path of 0.3. instead is its replacement in
+// check refuses a request for a method or path of 1.0 that names another version. The
+// patch part is ignored (§3.6). A request without a version has the version of its method or
+// path (D8) or, when v is strict, 0.3 (§3.6.2). The parameter what is the method or the
+// path.
+func (v versions) check(r *http.Request, what string) error {
+	if v.strict && len(askedVersions(r)) == 0 {
+		why := "and " + what + " is of A2A " + version
+		if v.onlyV1 {
+			why = "which this server does not support"
+		}
+		return v.other("a request that names no version counts as A2A 0.3, " + why + ": send the header " + versionHeader + ": " + version)
+	}
+	return v.checkNamed(r, what, version, "")
+}
+
+// checkOld is check for a method or path of 0.3. instead is its replacement in
 // 1.0.
-func (s *Server) checkOldVersion(r *http.Request, what, instead string) error {
-	return s.checkNamed(r, what, oldVersion, instead)
+func (v versions) checkOld(r *http.Request, what, instead string) error {
+	return v.checkNamed(r, what, oldVersion, instead)
 }
 
 // checkNamed refuses a request for something of one version that names another.
-func (s *Server) checkNamed(r *http.Request, what, of, instead string) error {
-	for _, v := range askedVersions(r) {
+func (v versions) checkNamed(r *http.Request, what, of, instead string) error {
+	for _, asked := range askedVersions(r) {
 		switch {
-		case is(v, of):
-		case is(v, version), is(v, oldVersion) && !s.cfg.OnlyV1:
+		case is(asked, of):
+		case is(asked, version), is(asked, oldVersion) && !v.onlyV1:
 			next := "send " + versionHeader + ": " + version + ", or use what A2A 0.3 has instead"
 			if of == oldVersion {
 				next = "use " + instead + ", or leave out " + versionHeader
 			}
-			return s.otherVersion(what + " is of A2A " + of + ", but the request names version " + clip(v) + ": " + next)
+			return v.other(what + " is of A2A " + of + ", but the request names version " + clip(asked) + ": " + next)
 		default:
-			return s.unknownVersion(v)
+			return v.unknown(asked)
 		}
 	}
 	return nil
@@ -60,13 +66,13 @@ func (s *Server) checkNamed(r *http.Request, what, of, instead string) error {
 // is reports whether a version that a request names is Major.Minor, whatever its patch part.
 func is(v, majorMinor string) bool { return v == majorMinor || strings.HasPrefix(v, majorMinor+".") }
 
-func (s *Server) unknownVersion(v string) error {
-	return s.otherVersion("version " + clip(v) + " of A2A is not supported: use " + s.versions(" or "))
+func (v versions) unknown(asked string) error {
+	return v.other("version " + clip(asked) + " of A2A is not supported: use " + v.list(" or "))
 }
 
-// versions lists the served versions, the preferred first.
-func (s *Server) versions(separator string) string {
-	if s.cfg.OnlyV1 {
+// list lists the served versions, the preferred first.
+func (v versions) list(separator string) string {
+	if v.onlyV1 {
 		return version
 	}
 	return version + separator + oldVersion
@@ -95,20 +101,33 @@ func askedVersions(r *http.Request) []string {
 	return all
 }
 
-func (s *Server) otherVersion(message string) error {
+func (v versions) other(message string) error {
 	w := errVersion.saying(message)
-	w.metadata = map[string]string{"supportedVersions": s.versions(", ")}
+	w.metadata = map[string]string{"supportedVersions": v.list(", ")}
 	return w
 }
 
-// checkCallVersion refuses a call of gRPC that names another version than that of its service.
+// checkCall refuses a call of gRPC that names another version than that of its service.
 // A call without a version has the version of the service, since the name of the service has
-// it, also with StrictVersions.
-func (s *Server) checkCallVersion(r *http.Request, served string) error {
-	for _, v := range askedVersions(r) {
-		if !is(v, served) {
-			return s.otherVersion("version " + clip(v) + " of A2A is not served by this service: use " + served + ", or the service of the other version")
+// it, also when v is strict.
+func (v versions) checkCall(r *http.Request, served string) error {
+	for _, asked := range askedVersions(r) {
+		if !is(asked, served) {
+			return v.other("version " + clip(asked) + " of A2A is not served by this service: use " + served + ", or the service of the other version")
 		}
 	}
 	return nil
+}
+
+// plainFaults reports whether the data of an error in JSON-RPC is an object, as clients that
+// know only 0.3 expect it. A client that sends A2A-Version also knows 1.0, whose data is a
+// list.
+func (v versions) plainFaults(r *http.Request) bool {
+	return !v.onlyV1 && len(askedVersions(r)) == 0
+}
+
+// wantsUnion reports whether a request for the card gets the card for clients of both
+// versions: unless 0.3 is off, or the request names 1.0.
+func (v versions) wantsUnion(r *http.Request) bool {
+	return !v.onlyV1 && !slices.ContainsFunc(askedVersions(r), func(asked string) bool { return is(asked, version) })
 }
