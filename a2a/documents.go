@@ -11,6 +11,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"a2a-server/a2a/internal/wire"
+	"a2a-server/a2a/operation"
 	"a2a-server/internal/httpd"
 )
 
@@ -18,20 +20,20 @@ import (
 // has the card gets 304 (§8.6). If no URL is configured, the card depends on how the
 // client reaches the server, and Vary tells caches so.
 func (s *Server) card(x echo.Context) error {
-	body, err := s.service.cards.public(x.Request())
+	body, err := s.service.Cards.Public(x.Request())
 	if err != nil {
 		return err
 	}
 	h := x.Response().Header()
-	s.service.base.vary(h)
-	if !s.service.cfg.OnlyV1 {
-		h.Add("Vary", versionHeader)
+	s.service.BaseURL.Vary(h)
+	if !s.service.Config.OnlyV1 {
+		h.Add("Vary", operation.VersionHeader)
 	}
 	modified, cache := s.made, "public, max-age=300"
-	if s.service.cards.changes() { // only the ETag says whether it has
+	if s.service.Cards.Changes() { // only the ETag says whether it has
 		modified, cache = time.Time{}, "public, max-age=60"
 	}
-	cached(x, typeJSON, cache, etag(body), modified, bytes.NewReader(body))
+	cached(x, wire.TypeJSON, cache, etag(body), modified, bytes.NewReader(body))
 	return nil
 }
 

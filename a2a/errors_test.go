@@ -8,15 +8,18 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"a2a-server/a2a/internal/jsonrpc"
+	"a2a-server/a2a/internal/wire"
 )
 
 // worst is an error whose every text is as large as it gets in JSON.
-func worst(text string) *wireError {
-	e := errInvalidParams.saying(text)
-	e.own = "APPROVAL_MALFORMED"
-	e.metadata = map[string]string{"approval": text, "pending": text, "state": text, "digest": text, "by": text, "at": text, "verb": text, "allowed": text}
+func worst(text string) *wire.Error {
+	e := wire.ErrInvalidParams.Saying(text)
+	e.Own = "APPROVAL_MALFORMED"
+	e.Metadata = map[string]string{"approval": text, "pending": text, "state": text, "digest": text, "by": text, "at": text, "verb": text, "allowed": text}
 	for range min(1000, 1+1<<20/len(text)) {
-		e.violations = append(e.violations, violation{text, text})
+		e.Violations = append(e.Violations, wire.Violation{Field: text, Description: text})
 	}
 	return e
 }
@@ -37,7 +40,7 @@ func TestErrorsAreBounded(t *testing.T) {
 		e := worst(text)
 		w := httptest.NewRecorder()
 		writeError(w, httptest.NewRequest(http.MethodGet, "/tasks", nil), e)
-		for way, body := range map[string][]byte{"HTTP": w.Body.Bytes(), "JSON-RPC": rpcFault(id, e, false /* plain */), "JSON-RPC 0.3": rpcFault(id, e, true /* plain */)} {
+		for way, body := range map[string][]byte{"HTTP": w.Body.Bytes(), "JSON-RPC": jsonrpc.Fault(id, e, false /* plain */), "JSON-RPC 0.3": jsonrpc.Fault(id, e, true /* plain */)} {
 			if !json.Valid(body) || len(body) > 64<<10 {
 				t.Errorf("%s, %s: %d bytes: %.300s", name, way, len(body), body)
 			}
@@ -51,18 +54,18 @@ func TestErrorsAreBounded(t *testing.T) {
 // Every error of the table goes out as the table says, on both bindings.
 func TestErrorTable(t *testing.T) {
 	t.Parallel()
-	for _, e := range wireErrors {
-		t.Run(fmt.Sprint(e.reason, " ", e.status), func(t *testing.T) {
+	for _, e := range wire.Errors {
+		t.Run(fmt.Sprint(e.Reason, " ", e.Status), func(t *testing.T) {
 			t.Parallel()
-			if !strings.HasSuffix(e.when, ".") || !strings.HasSuffix(e.next, ".") || strings.Contains(e.when+e.next, "|") {
-				t.Errorf("when is %q and next is %q, want sentences that a table can hold", e.when, e.next)
+			if !strings.HasSuffix(e.When, ".") || !strings.HasSuffix(e.Next, ".") || strings.Contains(e.When+e.Next, "|") {
+				t.Errorf("when is %q and next is %q, want sentences that a table can hold", e.When, e.Next)
 			}
-			if w, known := toWire(fmt.Errorf("on the way: %w", e.wireError)); w != e.wireError || !known {
+			if w, known := wire.Of(fmt.Errorf("on the way: %w", e.Error)); w != e.Error || !known {
 				t.Errorf("toWire() = %+v, %v, want the error itself", w, known)
 			}
-			if e.theirs != nil {
-				if w, _ := toWire(fmt.Errorf("on the way: %w", e.theirs)); w.reason != e.reason || w.code != e.code {
-					t.Errorf("toWire(%v) = %d %s, want %d %s", e.theirs, w.code, w.reason, e.code, e.reason)
+			if e.SDK != nil {
+				if w, _ := wire.Of(fmt.Errorf("on the way: %w", e.SDK)); w.Reason != e.Reason || w.Code != e.Code {
+					t.Errorf("toWire(%v) = %d %s, want %d %s", e.SDK, w.Code, w.Reason, e.Code, e.Reason)
 				}
 			}
 			type detail struct{ Domain, Reason string }
@@ -74,13 +77,13 @@ func TestErrorTable(t *testing.T) {
 				}
 			}
 			answer := httptest.NewRecorder()
-			writeError(answer, httptest.NewRequest(http.MethodGet, "/tasks", nil), e.wireError)
+			writeError(answer, httptest.NewRequest(http.MethodGet, "/tasks", nil), e.Error)
 			if err := json.Unmarshal(answer.Body.Bytes(), &rest); err != nil {
 				t.Fatal(err)
 			}
-			want := detail{errorDomain, e.reason}
-			if got := rest.Error; answer.Code != e.status || got.Code != e.status || got.Status != e.grpc || len(got.Details) != 1 || got.Details[0] != want {
-				t.Errorf("over HTTP+JSON it is %d %+v, want %d %s %v", answer.Code, got, e.status, e.grpc, want)
+			want := detail{wire.ErrorDomain, e.Reason}
+			if got := rest.Error; answer.Code != e.Status || got.Code != e.Status || got.Status != e.GRPC || len(got.Details) != 1 || got.Details[0] != want {
+				t.Errorf("over HTTP+JSON it is %d %+v, want %d %s %v", answer.Code, got, e.Status, e.GRPC, want)
 			}
 			var rpc struct {
 				Error struct {
@@ -88,11 +91,11 @@ func TestErrorTable(t *testing.T) {
 					Data []detail
 				}
 			}
-			if err := json.Unmarshal(rpcFault([]byte("1"), e.wireError, false /* plain */), &rpc); err != nil {
+			if err := json.Unmarshal(jsonrpc.Fault([]byte("1"), e.Error, false /* plain */), &rpc); err != nil {
 				t.Fatal(err)
 			}
-			if got := rpc.Error; got.Code != e.code || len(got.Data) != 1 || got.Data[0] != want {
-				t.Errorf("over JSON-RPC it is %+v, want %d %v", got, e.code, want)
+			if got := rpc.Error; got.Code != e.Code || len(got.Data) != 1 || got.Data[0] != want {
+				t.Errorf("over JSON-RPC it is %+v, want %d %v", got, e.Code, want)
 			}
 		})
 	}

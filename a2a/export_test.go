@@ -1,6 +1,9 @@
 package a2a
 
-import "a2a-server/auth"
+import (
+	"a2a-server/a2a/operation"
+	"a2a-server/auth"
+)
 
 // Operation is an entry of the table, for tests that walk it.
 type Operation struct {
@@ -20,12 +23,12 @@ type Route struct {
 // Operations returns the table.
 func Operations() []Operation {
 	var all []Operation
-	for _, op := range table() {
-		x := Operation{Name: op.name, Old: op.old, Summary: op.summary, Action: op.action, Streams: op.stream != nil}
-		for _, r := range op.routes {
+	for _, op := range operation.Table() {
+		x := Operation{Name: op.Name, Old: op.Old, Summary: op.Summary, Action: op.Action, Streams: op.Stream != nil}
+		for _, r := range op.Routes {
 			x.Routes = append(x.Routes, Route{
-				Method: r.method, Path: r.path, Query: r.from == query,
-				Body: r.from == body, BodyOrEmpty: r.from == someBody && r.method != "GET",
+				Method: r.Method, Path: r.Path, Query: r.From == operation.InQuery,
+				Body: r.From == operation.InBody, BodyOrEmpty: r.From == operation.InOptionalBody && r.Method != "GET",
 			})
 		}
 		all = append(all, x)

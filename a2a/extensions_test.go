@@ -11,6 +11,7 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/a2a/dialect"
+	"a2a-server/a2a/operation"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
@@ -20,10 +21,10 @@ const ownExtension = "https://example.com/ext/billing/v2"
 // newExtensionWorld is a rightsWorld that has an extension of its program, and requires it.
 func newExtensionWorld(t *testing.T) *rightsWorld {
 	t.Helper()
-	return startCounted(t, func(_ *engine.Config, c *a2a.Config) {
-		c.Card.Extensions = []a2a.Extension{{URI: ownExtension, Description: "Says who pays."}}
+	return startCounted(t, func(_ *engine.Config, c *operation.Config) {
+		c.Card.Extensions = []operation.Extension{{URI: ownExtension, Description: "Says who pays."}}
 		c.Card.RequiredExtensions = []string{ownExtension}
-		c.SkillsOf = func(context.Context, auth.Principal) ([]a2a.Skill, error) { return nil, nil }
+		c.SkillsOf = func(context.Context, auth.Principal) ([]operation.Skill, error) { return nil, nil }
 	})
 }
 
@@ -193,20 +194,20 @@ func TestActiveExtensionsInEveryAnswer(t *testing.T) {
 func TestWrongExtensions(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		card a2a.Card
+		card operation.Card
 		says string
 	}{
-		"required, unknown": {a2a.Card{RequiredExtensions: []string{"urn:x"}}, `the required extension "urn:x" is not in the card: use one of ` + dialect.URI},
-		"no name":           {a2a.Card{Extensions: []a2a.Extension{{}}}, "cannot name an extension"},
-		"a comma":           {a2a.Card{Extensions: []a2a.Extension{{URI: "urn:x,y"}}}, "cannot name an extension"},
-		"a line":            {a2a.Card{Extensions: []a2a.Extension{{URI: "urn:x\r\nSet-Cookie: a"}}}, "cannot name an extension"},
-		"twice":             {a2a.Card{Extensions: []a2a.Extension{{URI: dialect.ADKURI}}}, "twice"},
+		"required, unknown": {operation.Card{RequiredExtensions: []string{"urn:x"}}, `the required extension "urn:x" is not in the card: use one of ` + dialect.URI},
+		"no name":           {operation.Card{Extensions: []operation.Extension{{}}}, "cannot name an extension"},
+		"a comma":           {operation.Card{Extensions: []operation.Extension{{URI: "urn:x,y"}}}, "cannot name an extension"},
+		"a line":            {operation.Card{Extensions: []operation.Extension{{URI: "urn:x\r\nSet-Cookie: a"}}}, "cannot name an extension"},
+		"twice":             {operation.Card{Extensions: []operation.Extension{{URI: dialect.ADKURI}}}, "twice"},
 	} {
 		if err := tc.card.CheckExtensions(); err == nil || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: %v, want %q", name, err, tc.says)
 		}
 	}
-	ok := a2a.Card{Extensions: []a2a.Extension{{URI: "urn:x"}}, RequiredExtensions: []string{"urn:x", dialect.URI}}
+	ok := operation.Card{Extensions: []operation.Extension{{URI: "urn:x"}}, RequiredExtensions: []string{"urn:x", dialect.URI}}
 	if err := ok.CheckExtensions(); err != nil {
 		t.Error(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/a2a/dialect"
+	"a2a-server/a2a/operation"
 	"a2a-server/auth"
 	"a2a-server/store/storetest"
 	"a2a-server/task/engine"
@@ -57,9 +58,9 @@ func callAny(t *testing.T, conn *grpc.ClientConn, method string, fields map[stri
 func TestGRPCTenant(t *testing.T) {
 	t.Parallel()
 	var counted *storetest.Counted
-	s := startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *a2a.Config) {
+	s := startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *operation.Config) {
 		counted = &storetest.Counted{Handle: e.Store}
-		e.Store, c.Authenticator, c.Push = counted, auth.Func(callerOf), &a2a.Push{}
+		e.Store, c.Authenticator, c.Push = counted, auth.Func(callerOf), &operation.Push{}
 	})
 	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
 	conn := dialGRPC(t, at)

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+
+	"a2a-server/a2a/internal/wire"
+	"a2a-server/a2a/operation"
 )
 
 // openAPI describes the HTTP+JSON binding in OpenAPI 3.1. go generate writes it from the
@@ -16,7 +19,7 @@ import (
 var openAPI string
 
 // described returns the document of a server whose card is c: with the same security.
-func described(c *Card) (string, error) {
+func described(c *operation.Card) (string, error) {
 	if len(c.Security) == 0 {
 		return openAPI, nil
 	}
@@ -28,7 +31,7 @@ func described(c *Card) (string, error) {
 	for i := range c.Security {
 		schemes[c.Security[i].Name] = openAPIScheme(&c.Security[i])
 	}
-	for _, names := range c.alternatives() {
+	for _, names := range c.Alternatives() {
 		needs := map[string][]string{}
 		for _, name := range names {
 			needs[name] = []string{}
@@ -40,7 +43,7 @@ func described(c *Card) (string, error) {
 	components["securitySchemes"] = schemes
 	// The card needs no authentication.
 	paths, _ := document["paths"].(map[string]any)
-	card, _ := paths[cardPath].(map[string]any)
+	card, _ := paths[operation.CardPath].(map[string]any)
 	get, _ := card["get"].(map[string]any)
 	get["security"] = []any{}
 	text, err := json.Marshal(document)
@@ -51,19 +54,19 @@ func described(c *Card) (string, error) {
 }
 
 // openAPIScheme returns a scheme as OpenAPI 3.1 has it.
-func openAPIScheme(s *SecurityScheme) map[string]any {
+func openAPIScheme(s *operation.SecurityScheme) map[string]any {
 	out := map[string]any{"description": s.Description}
 	switch s.Kind {
-	case SchemeAPIKey:
+	case operation.SchemeAPIKey:
 		out["type"], out["in"], out["name"] = "apiKey", "header", s.Header
-	case SchemeHTTP:
+	case operation.SchemeHTTP:
 		out["type"], out["scheme"] = "http", s.Scheme
 		if s.Format != "" {
 			out["bearerFormat"] = s.Format
 		}
-	case SchemeOpenID:
+	case operation.SchemeOpenID:
 		out["type"], out["openIdConnectUrl"] = "openIdConnect", s.URL
-	case SchemeMTLS:
+	case operation.SchemeMTLS:
 		out["type"] = "mutualTLS"
 	}
 	return out
@@ -71,6 +74,6 @@ func openAPIScheme(s *SecurityScheme) map[string]any {
 
 // document serves the OpenAPI document.
 func (s *Server) document(x echo.Context) error {
-	cached(x, typeJSON, "public, max-age=300", s.openAPITag, s.made, strings.NewReader(s.openAPI))
+	cached(x, wire.TypeJSON, "public, max-age=300", s.openAPITag, s.made, strings.NewReader(s.openAPI))
 	return nil
 }

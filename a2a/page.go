@@ -7,6 +7,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"a2a-server/a2a/internal/binding"
+	"a2a-server/a2a/internal/wire"
+	"a2a-server/a2a/operation"
 	"a2a-server/internal/visible"
 )
 
@@ -32,24 +35,24 @@ type page struct {
 func (s *Server) front(c echo.Context) error {
 	r, h := c.Request(), c.Response().Header()
 	h.Add("Vary", "Accept")
-	s.service.base.vary(h)
-	if accept := r.Header["Accept"]; s.service.cfg.Pages != "" && quality(accept, typeHTML) > quality(accept, typeJSON) {
-		h.Set("Location", s.prefix+s.service.cfg.Pages)
+	s.service.BaseURL.Vary(h)
+	if accept := r.Header["Accept"]; s.service.Config.Pages != "" && binding.Quality(accept, typeHTML) > binding.Quality(accept, wire.TypeJSON) {
+		h.Set("Location", s.prefix+s.service.Config.Pages)
 		h.Set("Referrer-Policy", "no-referrer")
 		c.Response().WriteHeader(http.StatusSeeOther)
 		return nil
 	}
-	base, card := s.service.base.of(r), s.service.cards.now().build("", false /* extended */)
+	base, card := s.service.BaseURL.Of(r), s.service.Cards.Now().Build("", false /* extended */)
 	p := page{
-		Name: visible.Line(card.Name), Description: visible.Line(card.Description), Version: visible.Line(card.Version), Protocol: version,
-		Card: base + cardPath, Docs: protocolDocs,
+		Name: visible.Line(card.Name), Description: visible.Line(card.Description), Version: visible.Line(card.Version), Protocol: operation.Version,
+		Card: base + operation.CardPath, Docs: protocolDocs,
 	}
-	if s.service.cfg.Health != "" {
-		p.Health = base + s.service.cfg.Health
+	if s.service.Config.Health != "" {
+		p.Health = base + s.service.Config.Health
 	}
 	body, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("front: %w", err)
 	}
-	return s.service.requests.Answer(c.Response(), typeJSON, body)
+	return s.service.Requests.Answer(c.Response(), wire.TypeJSON, body)
 }

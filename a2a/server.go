@@ -13,6 +13,12 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
+	"a2a-server/a2a/internal/binding"
+	"a2a-server/a2a/internal/grpc"
+	"a2a-server/a2a/internal/jsonrpc"
+	"a2a-server/a2a/internal/rest"
+	"a2a-server/a2a/internal/wire"
+	"a2a-server/a2a/operation"
 	"a2a-server/internal/httpd"
 )
 
@@ -25,7 +31,7 @@ var ErrShutdown = httpd.ErrStopping
 // card. It is an http.Handler and safe for concurrent use. How long a request may take to
 // arrive is up to the ReadTimeout of the http.Server.
 type Server struct {
-	service    *service
+	service    *operation.Service
 	prefix     string // path of the base URL, without a trailing slash
 	escaped    string // likewise, as it is written
 	echo       *echo.Echo
@@ -35,8 +41,8 @@ type Server struct {
 }
 
 // New returns a Server. It is an error if Engine is nil, or the card cannot be made.
-func New(cfg Config) (*Server, error) {
-	service, err := newService(cfg)
+func New(cfg operation.Config) (*Server, error) {
+	service, err := operation.New(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -46,32 +52,32 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		service: service, prefix: strings.TrimSuffix(base.Path, "/"), escaped: strings.TrimSuffix(base.EscapedPath(), "/"),
-		echo: echo.New(), made: service.cfg.Now(),
+		echo: echo.New(), made: service.Config.Now(),
 	}
-	if s.openAPI, err = described(&service.cfg.Card); err != nil {
+	if s.openAPI, err = described(&service.Config.Card); err != nil {
 		return nil, err
 	}
 	s.openAPITag = etag([]byte(s.openAPI))
 	s.echo.HTTPErrorHandler = s.httpError
 	s.echo.Use(s.logged)
-	guard := &service.cfg.Guard
+	guard := &service.Config.Guard
 	onlyReads := func(c echo.Context) bool {
 		return slices.Contains(guard.ReadOrigins, c.Request().Header.Get("Origin"))
 	}
 	s.allowOrigins(guard.Origins, onlyReads, http.MethodGet, http.MethodPost, http.MethodDelete)
 	s.allowOrigins(guard.ReadOrigins, func(c echo.Context) bool { return len(guard.Origins) > 0 && !onlyReads(c) }, http.MethodGet)
 	s.get("/", s.front)
-	s.get(cardPath, s.card)
-	s.get(openAPIPath, s.document)
+	s.get(operation.CardPath, s.card)
+	s.get(operation.OpenAPIPath, s.document)
 	if cfg.Push != nil && cfg.Push.Keys != nil {
 		s.get(KeysPath, keySet(cfg.Push.Keys))
 	}
 	if cfg.CardKeys != nil {
-		s.get(CardKeysPath, keySet(cfg.CardKeys.KeySet))
+		s.get(operation.CardKeysPath, keySet(cfg.CardKeys.KeySet))
 	}
-	rpc := newRPCHandler(service)
-	s.echo.POST("/", follows(rpc.serve))
-	newRESTHandler(service, rpc).route(s.echo)
+	rpc := jsonrpc.New(service)
+	s.echo.POST("/", binding.Follows(rpc.Serve))
+	rest.New(service, rpc).Route(s.echo)
 	return s, nil
 }
 
@@ -83,7 +89,7 @@ func (s *Server) get(path string, h echo.HandlerFunc) {
 // Requests returns the parts that every handler mounted beside s shares with it:
 // authentication, rate limits, bodies, answers, and the limit on open streams.
 func (s *Server) Requests() (*httpd.Frontend, *httpd.Shares) {
-	return s.service.requests, s.service.streams
+	return s.service.Requests, s.service.Streams
 }
 
 // allowOrigins answers the preflight requests of pages of origins for these methods (CORS). It
@@ -92,15 +98,15 @@ func (s *Server) allowOrigins(origins []string, skip func(echo.Context) bool, me
 	if len(origins) == 0 {
 		return
 	}
-	headers := []string{"Authorization", "Content-Type", "Accept", versionHeader, extensionsHeader, oldExtensionsHeader, "Last-Event-ID", "If-None-Match"}
-	for _, scheme := range s.service.cfg.Card.Security {
-		if scheme.Kind == SchemeAPIKey && !slices.ContainsFunc(headers, func(h string) bool { return strings.EqualFold(h, scheme.Header) }) {
+	headers := []string{"Authorization", "Content-Type", "Accept", operation.VersionHeader, operation.ExtensionsHeader, operation.OldExtensionsHeader, "Last-Event-ID", "If-None-Match"}
+	for _, scheme := range s.service.Config.Card.Security {
+		if scheme.Kind == operation.SchemeAPIKey && !slices.ContainsFunc(headers, func(h string) bool { return strings.EqualFold(h, scheme.Header) }) {
 			headers = append(headers, scheme.Header)
 		}
 	}
 	s.echo.Use(middleware.CORSWithConfig(middleware.CORSConfig{
 		Skipper: skip, AllowOrigins: origins, AllowMethods: methods, AllowHeaders: headers,
-		ExposeHeaders: []string{extensionsHeader, oldExtensionsHeader, "ETag", "Retry-After", "WWW-Authenticate"},
+		ExposeHeaders: []string{operation.ExtensionsHeader, operation.OldExtensionsHeader, "ETag", "Retry-After", "WWW-Authenticate"},
 		MaxAge:        600,
 	}))
 }
@@ -145,7 +151,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		httpd.Finish(w, r)
 		if p := recover(); p != nil {
 			if p != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
-				s.service.cfg.Log.Error().Str("panic", clip(fmt.Sprint(p))).Bytes("stack", debug.Stack()).Str("path", clip(r.URL.Path)).Msg("request panicked")
+				s.service.Config.Log.Error().Str("panic", wire.Clip(fmt.Sprint(p))).Bytes("stack", debug.Stack()).Str("path", wire.Clip(r.URL.Path)).Msg("request panicked")
 			}
 			panic(http.ErrAbortHandler) // the connection is in an unknown state
 		}
@@ -161,16 +167,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // refusal returns the error of a request that no route is asked to serve; nil: there is none.
 // sent is the URL as the client has written it.
-func (s *Server) refusal(r *http.Request, sent *url.URL) *wireError {
-	if wrong := s.service.cfg.Guard.Check(r); wrong != nil {
-		return refusal(wrong)
+func (s *Server) refusal(r *http.Request, sent *url.URL) *wire.Error {
+	if wrong := s.service.Config.Guard.Check(r); wrong != nil {
+		return wire.Refused(wrong)
 	}
 	if s.hasEscapedSlash(sent) {
-		return transportError(http.StatusNotFound).saying("there is nothing at this path: write its slashes as they are, not as %2F")
+		return wire.Transport(http.StatusNotFound).Saying("there is nothing at this path: write its slashes as they are, not as %2F")
 	}
 	if r.URL.RawQuery != "" {
 		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
-			return errInvalidRequest.saying("the query cannot be read: separate parameters with &, and write %3B for a semicolon and %25 for a percent sign")
+			return wire.ErrInvalidRequest.Saying("the query cannot be read: separate parameters with &, and write %3B for a semicolon and %25 for a percent sign")
 		}
 	}
 	return nil
@@ -179,14 +185,14 @@ func (s *Server) refusal(r *http.Request, sent *url.URL) *wireError {
 // logged logs each request after it has been answered.
 func (s *Server) logged(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if !s.service.cfg.Log.Debug().Enabled() { //nolint:zerologlint // nothing is logged here
+		if !s.service.Config.Log.Debug().Enabled() { //nolint:zerologlint // nothing is logged here
 			return next(c)
 		}
 		began := time.Now()
 		if err := next(c); err != nil {
 			c.Error(err) // answers, so that the status is known
 		}
-		s.service.cfg.Log.Debug().Str("method", clip(c.Request().Method)).Str("path", clip(c.Request().URL.Path)).Int("status", c.Response().Status).
+		s.service.Config.Log.Debug().Str("method", wire.Clip(c.Request().Method)).Str("path", wire.Clip(c.Request().URL.Path)).Int("status", c.Response().Status).
 			Dur("took_ms", time.Since(began)).Msg("request")
 		return nil
 	}
@@ -200,9 +206,9 @@ func (s *Server) httpError(err error, c echo.Context) {
 	}
 	var he *echo.HTTPError
 	if errors.As(err, &he) {
-		err = transportError(he.Code)
+		err = wire.Transport(he.Code)
 	}
-	writeError(c.Response(), c.Request(), s.service.wire(c.Request().Context(), err, c.Path()))
+	writeError(c.Response(), c.Request(), s.service.WireError(c.Request().Context(), err, c.Path()))
 }
 
 // Refuse answers a request with an error as the server itself does: in the format of the
@@ -211,23 +217,29 @@ func (s *Server) httpError(err error, c echo.Context) {
 func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
 	httpd.Begin(w, r)
 	defer httpd.Finish(w, r)
-	writeError(w, s.Local(r), transportError(status).saying(message))
+	writeError(w, s.Local(r), wire.Transport(status).Saying(message))
 }
 
 // WriteRefusal answers a request that [httpd] has refused, in the format of its binding.
 func WriteRefusal(w http.ResponseWriter, r *http.Request, e *httpd.Error) {
-	writeError(w, r, refusal(e))
+	writeError(w, r, wire.Refused(e))
 }
 
 // writeError answers r with an error and its HTTP status, in the format of the binding
 // that r uses. The type is always application/json: clients ignore errors of other types.
-func writeError(w http.ResponseWriter, r *http.Request, e *wireError) {
-	body := restFault(e)
-	if isRPC(r) {
-		body = rpcFault(nil /* id */, e, false /* plain */)
+func writeError(w http.ResponseWriter, r *http.Request, e *wire.Error) {
+	body := rest.Fault(e)
+	if jsonrpc.IsRequest(r) {
+		body = jsonrpc.Fault(nil /* id */, e, false /* plain */)
 	}
-	_ = e.write(w, body) // a client that has gone needs no answer
+	_ = e.Write(w, body) // a client that has gone needs no answer
 }
 
+// GRPC serves the operations of a [Server] over gRPC.
+type GRPC = grpc.Server
+
+// GRPCConfig configures a [GRPC].
+type GRPCConfig = grpc.Config
+
 // GRPC returns the operations of s over gRPC.
-func (s *Server) GRPC(c GRPCConfig) *GRPC { return newGRPC(s.service, c) }
+func (s *Server) GRPC(c GRPCConfig) *GRPC { return grpc.New(s.service, c) }

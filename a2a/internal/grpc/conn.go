@@ -1,0 +1,167 @@
+package grpc
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
+
+	"a2a-server/internal/listener"
+)
+
+// connecting begins the connections of gRPC, with TLS or without. It implements
+// [credentials.TransportCredentials].
+type connecting struct {
+	tls    *tls.Config
+	header time.Duration // how long the header of a call may take
+	open   *opened
+}
+
+// opened holds the open connections of a server, so that all can be closed at once: the
+// library knows none of which the first bytes are still to come, and waits for them.
+type opened struct {
+	mu     sync.Mutex
+	conns  map[*tracked]struct{}
+	closed bool
+}
+
+// tracked is a connection in opened.
+type tracked struct {
+	net.Conn
+	of *opened
+}
+
+// add returns c as a connection of o. It closes c at once after close.
+func (o *opened) add(c net.Conn) net.Conn {
+	t := &tracked{c, o}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		_ = c.Close()
+		return t
+	}
+	if o.conns == nil {
+		o.conns = map[*tracked]struct{}{}
+	}
+	o.conns[t] = struct{}{}
+	return t
+}
+
+// Close closes the connection, which o then forgets.
+func (t *tracked) Close() error {
+	t.of.mu.Lock()
+	delete(t.of.conns, t)
+	t.of.mu.Unlock()
+	return t.Conn.Close()
+}
+
+// close closes all connections, also those that are added later.
+func (o *opened) close() {
+	o.mu.Lock()
+	o.closed = true
+	all := slices.Collect(maps.Keys(o.conns))
+	o.mu.Unlock()
+	for _, t := range all {
+		_ = t.Close()
+	}
+}
+
+// connected is the connection as its calls see it. It implements [credentials.AuthInfo].
+type connected struct {
+	net.Conn
+	state     *tls.ConnectionState // nil: no TLS
+	over      bool                 // beyond the limits: calls of health only
+	turned    atomic.Bool          // it closes soon
+	open      atomic.Int64         // calls
+	probes    atomic.Int64         // calls of health that are no watches
+	unwritten atomic.Int64         // bytes of messages that the transport has, of calls that have ended, too
+}
+
+// maxUnwritten is how many bytes of messages a connection may have before the sender of the
+// next message waits until it is written.
+const maxUnwritten = 256 << 10
+
+// maxUnread is how many bytes a connection may keep that its client does not read. The
+// messages of an ended call cannot be taken back, and other callers may use the connection,
+// too.
+const maxUnread = 1 << 20
+
+// stuck closes the connection of a call that ends because its client does not read, if too
+// much is unread, or the connection has no other call.
+func (c *connected) stuck() {
+	if c.unwritten.Load() > maxUnread || c.open.Load() <= 1 {
+		_ = c.Close() // its calls end
+	}
+}
+
+// turned is how long a connection beyond the limits stays open once a call has been refused:
+// until the client has the answer.
+const turned = time.Second
+
+// turnAway closes the connection soon. Its client opens another, for which there may be room.
+func (c *connected) turnAway() {
+	if c.turned.CompareAndSwap(false, true) {
+		time.AfterFunc(turned, func() { _ = c.Close() })
+	}
+}
+
+// AuthType implements [credentials.AuthInfo].
+func (*connected) AuthType() string { return "a2a" }
+
+// connOf returns the connection of a call, and its addresses.
+func connOf(ctx context.Context) (*connected, *peer.Peer) {
+	p, _ := peer.FromContext(ctx) // it is there, and from [connecting]
+	c, _ := p.AuthInfo.(*connected)
+	return c, p
+}
+
+// ServerHandshake implements [credentials.TransportCredentials]. The deadline of the
+// connection is that of the handshake.
+func (c *connecting) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	limited, is := raw.(interface{ OverLimit() bool })
+	over := is && limited.OverLimit()
+	raw = c.open.add(raw)
+	if c.tls == nil {
+		raw = listener.TimeHeaders(raw, c.header)
+		return raw, &connected{Conn: raw, over: over}, nil
+	}
+	conn := tls.Server(raw, c.tls)
+	if err := conn.HandshakeContext(context.Background()); err != nil {
+		_ = raw.Close()
+		return nil, nil, err
+	}
+	state := conn.ConnectionState()
+	if state.NegotiatedProtocol != "h2" {
+		_ = conn.Close()
+		return nil, nil, errors.New("the client does not offer HTTP/2 (ALPN h2)")
+	}
+	timed := listener.TimeHeaders(conn, c.header)
+	return timed, &connected{Conn: timed, state: &state, over: over}, nil
+}
+
+// ClientHandshake implements [credentials.TransportCredentials]. Nothing here is a client.
+func (*connecting) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return nil, nil, errors.New("a2a: this is a server")
+}
+
+// Info implements [credentials.TransportCredentials].
+func (c *connecting) Info() credentials.ProtocolInfo {
+	if c.tls == nil {
+		return credentials.ProtocolInfo{SecurityProtocol: "insecure"}
+	}
+	return credentials.ProtocolInfo{SecurityProtocol: "tls"}
+}
+
+// Clone implements [credentials.TransportCredentials].
+func (c *connecting) Clone() credentials.TransportCredentials { own := *c; return &own }
+
+// OverrideServerName implements [credentials.TransportCredentials]. A server has none.
+func (*connecting) OverrideServerName(string) error { return nil }

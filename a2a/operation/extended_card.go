@@ -1,0 +1,38 @@
+package operation
+
+import (
+	"context"
+	"net/http"
+
+	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+
+	"a2a-server/a2a/internal/wire"
+)
+
+// extendedCard returns the card with the skills that the caller may use (§3.1.11).
+func (s *Service) extendedCard(ctx context.Context, c Request, in Input, b []byte) ([]byte, error) {
+	if _, err := decode(ctx, s, c.By, in, reads[a2apb.GetExtendedAgentCardRequest](nil)); err != nil {
+		return nil, err
+	}
+	if !s.Cards.extended {
+		none := wire.ErrUnsupported
+		if c.V03 { // it has no other error for it
+			none = wire.ErrNoExtendedCard
+		}
+		return nil, none.Saying("this agent has no extended agent card")
+	}
+	text, err := s.Cards.ofCaller(ctx, c)
+	return append(b, text...), err
+}
+
+// SetPrivate sets the headers of an answer that only its caller may see, and may keep. Every
+// answer to an authenticated caller already varies with Authorization.
+func (s *Service) SetPrivate(h http.Header) {
+	s.BaseURL.Vary(h)
+	for _, scheme := range s.Config.Card.Security {
+		if scheme.Header != "" && scheme.Header != "Authorization" {
+			h.Add("Vary", scheme.Header)
+		}
+	}
+	h.Set("Cache-Control", "private, no-cache")
+}
