@@ -8,7 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a/agentcard"
 	"a2a-server/auth"
 	"a2a-server/internal/visible"
 )
@@ -36,7 +36,7 @@ type catalog struct {
 	mu      sync.Mutex
 	of      *state // what the rest is of
 	shelves *shelves
-	skills  []operation.Skill
+	skills  []agentcard.Skill
 	at      time.Time
 	said    string        // the newest warning
 	listing chan struct{} // closed when the list is made; nil: it is not being made
@@ -80,7 +80,7 @@ func (s *Server) listLate(of *state) {
 }
 
 // known returns the skills without listing them.
-func (c *catalog) known() []operation.Skill {
+func (c *catalog) known() []agentcard.Skill {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.skills
@@ -88,7 +88,7 @@ func (c *catalog) known() []operation.Skill {
 
 // list returns the skills. While toolsets are slow to answer it returns the known skills. The
 // slice must not be changed.
-func (c *catalog) list() []operation.Skill {
+func (c *catalog) list() []agentcard.Skill {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.of.registry.Dynamic() || time.Since(c.at) < cardAge || c.ctx.Err() != nil {
@@ -140,7 +140,7 @@ func (c *catalog) warn(err error) {
 
 // listOf returns the skills that a caller may use. The tools of a toolset that fails are not
 // among them.
-func (c *catalog) listOf(ctx context.Context, by auth.Principal) ([]operation.Skill, error) {
+func (c *catalog) listOf(ctx context.Context, by auth.Principal) ([]agentcard.Skill, error) {
 	select {
 	case c.own <- struct{}{}:
 		defer func() { <-c.own }()

@@ -6,7 +6,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a/agentcard"
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
@@ -63,7 +63,7 @@ type Config struct {
 	// Extensions are extensions of A2A that the program's own parts implement. The agent card
 	// lists them after those of the server, and requests activate them. The configuration's
 	// key card.required_extensions may require them.
-	Extensions []operation.Extension
+	Extensions []agentcard.Extension
 
 	// Store keeps the tasks; nil: the store that the key store names. The Server does not
 	// close it, and nothing else may use it. If it has the methods Err() error, Trouble()

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"a2a-server/a2a"
+	"a2a-server/a2a/agentcard"
 	"a2a-server/a2a/operation"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
@@ -23,9 +24,9 @@ func TestExtendedCardOverGRPC(t *testing.T) {
 	w := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) {
 		c.Card.URL, c.Guard.Hosts = "", []string{"agent.example"}
 		c.Authenticator = auth.Func(callerOf)
-		c.Card.Security, c.Card.SecurityForm = everyScheme(), operation.SecurityGo
-		c.SkillsOf = func(context.Context, auth.Principal) ([]operation.Skill, error) {
-			return []operation.Skill{{ID: "x"}}, nil
+		c.Card.Security, c.Card.SecurityForm = everyScheme(), agentcard.SecurityGo
+		c.SkillsOf = func(context.Context, auth.Principal) ([]agentcard.Skill, error) {
+			return []agentcard.Skill{{ID: "x"}}, nil
 		}
 	})
 	for name, c := range map[string]struct{ http, authority, want string }{

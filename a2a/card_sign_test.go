@@ -28,6 +28,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"a2a-server/a2a"
+	"a2a-server/a2a/agentcard"
 	"a2a-server/a2a/operation"
 	"a2a-server/auth"
 	"a2a-server/internal/keyring"
@@ -35,13 +36,13 @@ import (
 )
 
 // everyScheme is a security scheme of each kind.
-func everyScheme() []operation.SecurityScheme {
-	return []operation.SecurityScheme{
-		{Name: "apiKey", Kind: operation.SchemeAPIKey, Header: "X-API-Key", Description: "An API key."},
-		{Name: "corp", Kind: operation.SchemeOpenID, URL: "https://idp.example/.well-known/openid-configuration", Description: "A token of <corp> & Söhne €"},
-		{Name: "jwt", Kind: operation.SchemeHTTP, Scheme: "Bearer", Format: "JWT", Description: "A token."},
-		{Name: "mtls", Kind: operation.SchemeMTLS, Description: "A certificate."},
-		{Name: "also", Kind: operation.SchemeMTLS, Description: "A certificate, too.", Also: true},
+func everyScheme() []agentcard.SecurityScheme {
+	return []agentcard.SecurityScheme{
+		{Name: "apiKey", Kind: agentcard.SchemeAPIKey, Header: "X-API-Key", Description: "An API key."},
+		{Name: "corp", Kind: agentcard.SchemeOpenID, URL: "https://idp.example/.well-known/openid-configuration", Description: "A token of <corp> & Söhne €"},
+		{Name: "jwt", Kind: agentcard.SchemeHTTP, Scheme: "Bearer", Format: "JWT", Description: "A token."},
+		{Name: "mtls", Kind: agentcard.SchemeMTLS, Description: "A certificate."},
+		{Name: "also", Kind: agentcard.SchemeMTLS, Description: "A certificate, too.", Also: true},
 	}
 }
 
@@ -62,8 +63,8 @@ func newSigningWorld(t *testing.T, changes ...wireChange) *signingWorld {
 		}
 		c.CardKeys, c.Authenticator = w.keys.Signer(keyring.AgentCard), auth.Func(callerOf)
 		c.Card.Security = everyScheme()
-		c.SkillsOf = func(_ context.Context, by auth.Principal) ([]operation.Skill, error) {
-			return []operation.Skill{{ID: "of " + by.Subject, Description: "moves <money> & more"}}, nil
+		c.SkillsOf = func(_ context.Context, by auth.Principal) ([]agentcard.Skill, error) {
+			return []agentcard.Skill{{ID: "of " + by.Subject, Description: "moves <money> & more"}}, nil
 		}
 	}
 	w.wireServer = startWireServer(t, zerolog.Nop(), append([]wireChange{sign}, changes...)...)
@@ -118,7 +119,7 @@ func (w *signingWorld) wantSigned(t *testing.T, card []byte) []sdk.AgentCardSign
 	if err := json.Unmarshal(card, &served); err != nil {
 		t.Fatal(err)
 	}
-	published := w.get(t, operation.CardKeysPath, "")
+	published := w.get(t, agentcard.KeysPath, "")
 	var keys jose.JSONWebKeySet
 	if err := json.Unmarshal(published.Body.Bytes(), &keys); err != nil || published.Code != http.StatusOK {
 		t.Fatalf("the keys: %d %s, %v", published.Code, published.Body, err)
@@ -142,7 +143,7 @@ func (w *signingWorld) wantSigned(t *testing.T, card []byte) []sdk.AgentCardSign
 		} else if _, err := jws.Verify(found[0]); err != nil {
 			t.Errorf("signature %d: %v, for %s", i, err, want[i])
 		}
-		if head.ExtraHeaders["typ"] != "JOSE" || head.ExtraHeaders["jku"] != "https://agent.example/a2a"+operation.CardKeysPath || head.Algorithm != "ES256" {
+		if head.ExtraHeaders["typ"] != "JOSE" || head.ExtraHeaders["jku"] != "https://agent.example/a2a"+agentcard.KeysPath || head.Algorithm != "ES256" {
 			t.Errorf("the protected header is %+v", head)
 		}
 	}
@@ -155,12 +156,12 @@ func TestSignedCards(t *testing.T) {
 	for name, change := range map[string]func(*operation.Config){
 		"every scheme":       func(*operation.Config) {},
 		"no authentication":  func(c *operation.Config) { c.Authenticator, c.Card.Security = nil, nil },
-		"form of the Go SDK": func(c *operation.Config) { c.Card.SecurityForm = operation.SecurityGo },
-		"schemes left out":   func(c *operation.Config) { c.Card.SecurityForm = operation.SecurityOmit },
+		"form of the Go SDK": func(c *operation.Config) { c.Card.SecurityForm = agentcard.SecurityGo },
+		"schemes left out":   func(c *operation.Config) { c.Card.SecurityForm = agentcard.SecurityOmit },
 		"only 1.0":           func(c *operation.Config) { c.OnlyV1 = true },
 		"awkward texts":      func(c *operation.Config) { c.Card.Name, c.Card.Description = "a\u2028b<&>", "\U0001F600 \"\\\u0001 é" },
 		"an extension": func(c *operation.Config) {
-			c.Card.Extensions, c.Card.RequiredExtensions = []operation.Extension{{URI: "urn:x"}}, []string{"urn:x"}
+			c.Card.Extensions, c.Card.RequiredExtensions = []agentcard.Extension{{URI: "urn:x"}}, []string{"urn:x"}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -317,7 +318,7 @@ func TestSignedCardIsStable(t *testing.T) {
 	if err := w.keys.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	if keys := w.get(t, operation.CardKeysPath, "").Body.String(); strings.Count(keys, `"kid"`) != 1 {
+	if keys := w.get(t, agentcard.KeysPath, "").Body.String(); strings.Count(keys, `"kid"`) != 1 {
 		t.Errorf("a day later the keys are %s", keys)
 	}
 	w.wantSigned(t, young.Body.Bytes())
@@ -326,7 +327,7 @@ func TestSignedCardIsStable(t *testing.T) {
 func TestUnsignedCards(t *testing.T) {
 	t.Parallel()
 	s := startWireServer(t, zerolog.Nop())
-	for path, want := range map[string]int{"/.well-known/agent-card.json": http.StatusOK, operation.CardKeysPath: http.StatusNotFound} {
+	for path, want := range map[string]int{"/.well-known/agent-card.json": http.StatusOK, agentcard.KeysPath: http.StatusNotFound} {
 		if rec := s.ask(t, http.MethodGet, path, ""); rec.Code != want || strings.Contains(rec.Body.String(), "signatures") {
 			t.Errorf("GET %s: %d %s", path, rec.Code, rec.Body)
 		}

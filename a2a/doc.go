@@ -7,8 +7,9 @@
 //	a2a                                 the server
 //	a2a/internal/{jsonrpc,rest,grpc}    one binding each: how a request and its response are written
 //	a2a/internal/binding                the bindings over HTTP: running an operation, streams of events
-//	a2a/operation                       the operations, their requests and responses, and the agent card
-//	a2a/internal/wire                   the errors that clients get
+//	a2a/operation                       the operations, their requests and responses
+//	a2a/agentcard                       the agent card
+//	a2a/internal/wire                   the errors that clients get, versions, media types
 //
 // Each operation, and how clients reach it, is defined once, in the table of package
 // [operation] (table.go). A new operation is an entry there, and a method of

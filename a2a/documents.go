@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"a2a-server/a2a/agentcard"
 	"a2a-server/a2a/internal/wire"
 	"a2a-server/a2a/operation"
 	"a2a-server/internal/httpd"
@@ -20,7 +21,7 @@ import (
 // has the card gets 304 (§8.6). If no URL is configured, the card depends on how the
 // client reaches the server, and Vary tells caches so.
 func (s *Server) card(x echo.Context) error {
-	body, err := s.service.Cards.Public(x.Request())
+	body, err := s.service.Cards.Public(agentcard.Form{BaseURL: s.service.BaseURL.Of(x.Request()), Union: s.service.Versions.WantsUnion(x.Request())})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/a2a"
+	"a2a-server/a2a/agentcard"
 	"a2a-server/a2a/dialect"
 	"a2a-server/a2a/operation"
 	"a2a-server/auth"
@@ -22,9 +23,9 @@ const ownExtension = "https://example.com/ext/billing/v2"
 func newExtensionWorld(t *testing.T) *rightsWorld {
 	t.Helper()
 	return startCounted(t, func(_ *engine.Config, c *operation.Config) {
-		c.Card.Extensions = []operation.Extension{{URI: ownExtension, Description: "Says who pays."}}
+		c.Card.Extensions = []agentcard.Extension{{URI: ownExtension, Description: "Says who pays."}}
 		c.Card.RequiredExtensions = []string{ownExtension}
-		c.SkillsOf = func(context.Context, auth.Principal) ([]operation.Skill, error) { return nil, nil }
+		c.SkillsOf = func(context.Context, auth.Principal) ([]agentcard.Skill, error) { return nil, nil }
 	})
 }
 
@@ -194,20 +195,20 @@ func TestActiveExtensionsInEveryAnswer(t *testing.T) {
 func TestWrongExtensions(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		card operation.Card
+		card agentcard.Card
 		says string
 	}{
-		"required, unknown": {operation.Card{RequiredExtensions: []string{"urn:x"}}, `the required extension "urn:x" is not in the card: use one of ` + dialect.URI},
-		"no name":           {operation.Card{Extensions: []operation.Extension{{}}}, "cannot name an extension"},
-		"a comma":           {operation.Card{Extensions: []operation.Extension{{URI: "urn:x,y"}}}, "cannot name an extension"},
-		"a line":            {operation.Card{Extensions: []operation.Extension{{URI: "urn:x\r\nSet-Cookie: a"}}}, "cannot name an extension"},
-		"twice":             {operation.Card{Extensions: []operation.Extension{{URI: dialect.ADKURI}}}, "twice"},
+		"required, unknown": {agentcard.Card{RequiredExtensions: []string{"urn:x"}}, `the required extension "urn:x" is not in the card: use one of ` + dialect.URI},
+		"no name":           {agentcard.Card{Extensions: []agentcard.Extension{{}}}, "cannot name an extension"},
+		"a comma":           {agentcard.Card{Extensions: []agentcard.Extension{{URI: "urn:x,y"}}}, "cannot name an extension"},
+		"a line":            {agentcard.Card{Extensions: []agentcard.Extension{{URI: "urn:x\r\nSet-Cookie: a"}}}, "cannot name an extension"},
+		"twice":             {agentcard.Card{Extensions: []agentcard.Extension{{URI: dialect.ADKURI}}}, "twice"},
 	} {
 		if err := tc.card.CheckExtensions(); err == nil || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: %v, want %q", name, err, tc.says)
 		}
 	}
-	ok := operation.Card{Extensions: []operation.Extension{{URI: "urn:x"}}, RequiredExtensions: []string{"urn:x", dialect.URI}}
+	ok := agentcard.Card{Extensions: []agentcard.Extension{{URI: "urn:x"}}, RequiredExtensions: []string{"urn:x", dialect.URI}}
 	if err := ok.CheckExtensions(); err != nil {
 		t.Error(err)
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"a2a-server/a2a/agentcard"
 	"a2a-server/a2a/internal/wire"
-	"a2a-server/a2a/operation"
 )
 
 // openAPI describes the HTTP+JSON binding in OpenAPI 3.1. go generate writes it from the
@@ -19,7 +19,7 @@ import (
 var openAPI string
 
 // described returns the document of a server whose card is c: with the same security.
-func described(c *operation.Card) (string, error) {
+func described(c *agentcard.Card) (string, error) {
 	if len(c.Security) == 0 {
 		return openAPI, nil
 	}
@@ -43,7 +43,7 @@ func described(c *operation.Card) (string, error) {
 	components["securitySchemes"] = schemes
 	// The card needs no authentication.
 	paths, _ := document["paths"].(map[string]any)
-	card, _ := paths[operation.CardPath].(map[string]any)
+	card, _ := paths[agentcard.Path].(map[string]any)
 	get, _ := card["get"].(map[string]any)
 	get["security"] = []any{}
 	text, err := json.Marshal(document)
@@ -54,19 +54,19 @@ func described(c *operation.Card) (string, error) {
 }
 
 // openAPIScheme returns a scheme as OpenAPI 3.1 has it.
-func openAPIScheme(s *operation.SecurityScheme) map[string]any {
+func openAPIScheme(s *agentcard.SecurityScheme) map[string]any {
 	out := map[string]any{"description": s.Description}
 	switch s.Kind {
-	case operation.SchemeAPIKey:
+	case agentcard.SchemeAPIKey:
 		out["type"], out["in"], out["name"] = "apiKey", "header", s.Header
-	case operation.SchemeHTTP:
+	case agentcard.SchemeHTTP:
 		out["type"], out["scheme"] = "http", s.Scheme
 		if s.Format != "" {
 			out["bearerFormat"] = s.Format
 		}
-	case operation.SchemeOpenID:
+	case agentcard.SchemeOpenID:
 		out["type"], out["openIdConnectUrl"] = "openIdConnect", s.URL
-	case operation.SchemeMTLS:
+	case agentcard.SchemeMTLS:
 		out["type"] = "mutualTLS"
 	}
 	return out

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"a2a-server/a2a/agentcard"
 	"a2a-server/a2a/internal/rest"
 	"a2a-server/a2a/internal/wire"
 	"a2a-server/a2a/operation"
@@ -83,13 +84,13 @@ func newDescription() *description {
 }
 
 func (d *description) document() any {
-	paths := object{operation.CardPath: object{
+	paths := object{agentcard.Path: object{
 		"get": object{
 			"operationId": "GetAgentCard", "summary": "Returns the agent card.",
 			"parameters": []object{{"$ref": "#/components/parameters/version"}},
 			"responses": object{
 				"200": object{
-					"description": "The card. If the request does not name version " + operation.Version + ", it also has the members that it has in A2A " + operation.OldVersion + ", unless the server does not serve that.",
+					"description": "The card. If the request does not name version " + wire.Version + ", it also has the members that it has in A2A " + wire.OldVersion + ", unless the server does not serve that.",
 					"headers":     object{"ETag": header("Changes with the card; If-None-Match is answered with 304.")},
 					"content":     object{wire.TypeJSON: object{"schema": d.message((&a2apb.AgentCard{}).ProtoReflect().Descriptor())}},
 				},
@@ -122,16 +123,16 @@ func (d *description) document() any {
 	}{
 		"3.1.1",
 		object{
-			"title": "A2A over HTTP+JSON", "version": operation.Version,
-			"description": "The HTTP+JSON binding of the A2A protocol (A2A " + operation.Version + " §11), as a2a-server serves it. Unknown fields of requests are ignored. Every path of an operation is also there with the caller's tenant before it, as in /{tenant}/tasks, which changes nothing else; any other tenant is an unknown path. " +
-				"The agent card says which credentials are required and where else the agent can be reached. Paths of A2A " + operation.OldVersion + ", which begin with " + rest.OldPrefix + ", are not in this document.",
+			"title": "A2A over HTTP+JSON", "version": wire.Version,
+			"description": "The HTTP+JSON binding of the A2A protocol (A2A " + wire.Version + " §11), as a2a-server serves it. Unknown fields of requests are ignored. Every path of an operation is also there with the caller's tenant before it, as in /{tenant}/tasks, which changes nothing else; any other tenant is an unknown path. " +
+				"The agent card says which credentials are required and where else the agent can be reached. Paths of A2A " + wire.OldVersion + ", which begin with " + rest.OldPrefix + ", are not in this document.",
 			"license": object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
 		},
 		[]object{{"url": ".", "description": "Where this document is served."}},
 		paths,
 		object{"schemas": d.schemas, "responses": responses, "parameters": object{
 			"version": parameter("header", operation.VersionHeader, object{"type": "string"},
-				"The A2A version of the request: "+operation.Version+". It may be a query parameter instead."),
+				"The A2A version of the request: "+wire.Version+". It may be a query parameter instead."),
 			"extensions": parameter("header", operation.ExtensionsHeader, object{"type": "string"},
 				"URIs of the extensions that the client wants to use, separated by commas."),
 			"lastEventID": parameter("header", "Last-Event-ID", object{"type": "string"},

@@ -7,9 +7,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"a2a-server/a2a/agentcard"
 	"a2a-server/a2a/internal/binding"
 	"a2a-server/a2a/internal/wire"
-	"a2a-server/a2a/operation"
 	"a2a-server/internal/visible"
 )
 
@@ -44,8 +44,8 @@ func (s *Server) front(c echo.Context) error {
 	}
 	base, card := s.service.BaseURL.Of(r), s.service.Cards.Now().Build("", false /* extended */)
 	p := page{
-		Name: visible.Line(card.Name), Description: visible.Line(card.Description), Version: visible.Line(card.Version), Protocol: operation.Version,
-		Card: base + operation.CardPath, Docs: protocolDocs,
+		Name: visible.Line(card.Name), Description: visible.Line(card.Description), Version: visible.Line(card.Version), Protocol: wire.Version,
+		Card: base + agentcard.Path, Docs: protocolDocs,
 	}
 	if s.service.Config.Health != "" {
 		p.Health = base + s.service.Config.Health

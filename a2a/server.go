@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
+	"a2a-server/a2a/agentcard"
 	"a2a-server/a2a/internal/binding"
 	"a2a-server/a2a/internal/grpc"
 	"a2a-server/a2a/internal/jsonrpc"
@@ -67,13 +68,13 @@ func New(cfg operation.Config) (*Server, error) {
 	s.allowOrigins(guard.Origins, onlyReads, http.MethodGet, http.MethodPost, http.MethodDelete)
 	s.allowOrigins(guard.ReadOrigins, func(c echo.Context) bool { return len(guard.Origins) > 0 && !onlyReads(c) }, http.MethodGet)
 	s.get("/", s.front)
-	s.get(operation.CardPath, s.card)
+	s.get(agentcard.Path, s.card)
 	s.get(operation.OpenAPIPath, s.document)
 	if cfg.Push != nil && cfg.Push.Keys != nil {
 		s.get(KeysPath, keySet(cfg.Push.Keys))
 	}
 	if cfg.CardKeys != nil {
-		s.get(operation.CardKeysPath, keySet(cfg.CardKeys.KeySet))
+		s.get(agentcard.KeysPath, keySet(cfg.CardKeys.KeySet))
 	}
 	rpc := jsonrpc.New(service)
 	s.echo.POST("/", binding.Follows(rpc.Serve))
@@ -100,7 +101,7 @@ func (s *Server) allowOrigins(origins []string, skip func(echo.Context) bool, me
 	}
 	headers := []string{"Authorization", "Content-Type", "Accept", operation.VersionHeader, operation.ExtensionsHeader, operation.OldExtensionsHeader, "Last-Event-ID", "If-None-Match"}
 	for _, scheme := range s.service.Config.Card.Security {
-		if scheme.Kind == operation.SchemeAPIKey && !slices.ContainsFunc(headers, func(h string) bool { return strings.EqualFold(h, scheme.Header) }) {
+		if scheme.Kind == agentcard.SchemeAPIKey && !slices.ContainsFunc(headers, func(h string) bool { return strings.EqualFold(h, scheme.Header) }) {
 			headers = append(headers, scheme.Header)
 		}
 	}

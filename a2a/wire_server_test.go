@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
+	"a2a-server/a2a/agentcard"
 	"a2a-server/a2a/dialect"
 	"a2a-server/a2a/operation"
 	"a2a-server/approval"
@@ -124,7 +125,7 @@ type wireChange func(*engine.Config, *operation.Config)
 // anonymous.
 func usual(e *engine.Config, c *operation.Config) {
 	e.Now, e.NewID, e.Planner = nil, nil, direct.New(direct.Config{})
-	c.Now, c.Authenticator, c.Guard, c.MaxBody, c.Card = nil, nil, httpd.Guard{}, 0, operation.Card{}
+	c.Now, c.Authenticator, c.Guard, c.MaxBody, c.Card = nil, nil, httpd.Guard{}, 0, agentcard.Card{}
 }
 
 // wireServer is a server whose answers are the same in every run: its clock stands
@@ -161,7 +162,7 @@ func startWireServer(t testing.TB, log zerolog.Logger, changes ...wireChange) *w
 	}
 	protocol := operation.Config{
 		Authenticator: auth.Func(wireAuthenticate), Log: log, Now: now, MaxBody: 512 << 10,
-		Card:  operation.Card{URL: "https://agent.example/a2a", Skills: []operation.Skill{{ID: "transfer", Description: "moves money"}}},
+		Card:  agentcard.Card{URL: "https://agent.example/a2a", Skills: []agentcard.Skill{{ID: "transfer", Description: "moves money"}}},
 		Guard: httpd.Guard{Hosts: []string{"127.0.0.1"}, Origins: []string{"https://inbox.example"}},
 	}
 	for _, change := range changes {

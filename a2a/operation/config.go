@@ -6,6 +6,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"a2a-server/a2a/agentcard"
 	"a2a-server/auth"
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/keyring"
@@ -22,22 +23,22 @@ type Config struct {
 	// Incarnation is the store's. Event ids of another incarnation are ignored.
 	Incarnation uint64
 
-	Card Card // the operator's part of the agent card
+	Card agentcard.Card // the operator's part of the agent card
 
 	// Skills returns the skills of the card, for each request; nil: Card.Skills. It must be
 	// quick, and the slice is not changed.
-	Skills func() []Skill
+	Skills func() []agentcard.Skill
 
 	// SkillsOf returns the skills of the extended agent card, which are the skills that a
 	// caller may use. It is called only with an Authenticator; nil: there is no extended card.
-	SkillsOf func(ctx context.Context, by auth.Principal) ([]Skill, error)
+	SkillsOf func(ctx context.Context, by auth.Principal) ([]agentcard.Skill, error)
 
 	// Push says which webhooks clients may set for their tasks, for an Engine that has push
 	// notifications, too; nil: the server has none.
 	Push *Push
 
 	// CardKeys signs the agent card and the extended card; the public keys are served at
-	// [CardKeysPath]. It needs Card.URL. Nil: the cards are not signed.
+	// [agentcard.KeysPath]. It needs Card.URL. Nil: the cards are not signed.
 	CardKeys *keyring.Signer
 
 	Health string      // path of a health probe, named at the base URL; "": none
@@ -81,8 +82,7 @@ func (c Config) withDefaults() Config {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	c.Card.pushes = c.Push != nil
-	c.Guard.Linked = []string{"/", CardPath}
+	c.Guard.Linked = []string{"/", agentcard.Path}
 	return c
 }
 

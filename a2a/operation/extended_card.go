@@ -6,6 +6,7 @@ import (
 
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
+	"a2a-server/a2a/agentcard"
 	"a2a-server/a2a/internal/wire"
 )
 
@@ -14,14 +15,22 @@ func (s *Service) extendedCard(ctx context.Context, c Request, in Input, b []byt
 	if _, err := decode(ctx, s, c.By, in, reads[a2apb.GetExtendedAgentCardRequest](nil)); err != nil {
 		return nil, err
 	}
-	if !s.Cards.extended {
+	if !s.Cards.HasExtended() {
 		none := wire.ErrUnsupported
 		if c.V03 { // it has no other error for it
 			none = wire.ErrNoExtendedCard
 		}
 		return nil, none.Saying("this agent has no extended agent card")
 	}
-	text, err := s.Cards.ofCaller(ctx, c)
+	asked := c.HTTP
+	if c.ToHTTP != nil {
+		asked = c.ToHTTP(asked)
+	}
+	form := agentcard.Form{BaseURL: s.BaseURL.Of(asked), Union: c.V03, Protobuf: c.ToHTTP != nil}
+	if s.Tenants.inPath(c.By.Tenant) { // "" is not
+		form.Tenant = c.By.Tenant
+	}
+	text, err := s.Cards.Extended(ctx, c.By, form)
 	return append(b, text...), err
 }
 

@@ -42,9 +42,9 @@ const alphanumeric = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 // protocol returns the version of A2A in which the caller speaks.
 func (c *Request) protocol() string {
 	if c.V03 {
-		return OldVersion
+		return wire.OldVersion
 	}
-	return Version
+	return wire.Version
 }
 
 // webhook checks a config that a client sets, and returns it for the engine. prefix is where
@@ -222,23 +222,23 @@ func pushTask(id string) (engine.ID, error) {
 }
 
 // createPush sets a webhook of a task. It replaces a webhook with the same id (D13).
-func (s *Service) createPush(ctx context.Context, c Request, req *a2apb.TaskPushNotificationConfig) (encoded, error) {
+func (s *Service) createPush(ctx context.Context, c Request, req *a2apb.TaskPushNotificationConfig) (jsonResponse, error) {
 	id, err := pushTask(req.GetTaskId())
 	if err != nil {
-		return encoded{}, err
+		return jsonResponse{}, err
 	}
 	set, err := s.Config.Push.webhook(toPush(req), c.protocol(), "")
 	if err == nil {
 		set, err = s.Config.Engine.SetPush(ctx, c.By, id, set)
 	}
-	return encoded{toClient(id, &set)}, err
+	return jsonResponse{toClient(id, &set)}, err
 }
 
 // getPush returns a webhook. In 0.3 a request without an id is about the first webhook.
-func (s *Service) getPush(ctx context.Context, c Request, req *a2apb.GetTaskPushNotificationConfigRequest) (encoded, error) {
+func (s *Service) getPush(ctx context.Context, c Request, req *a2apb.GetTaskPushNotificationConfigRequest) (jsonResponse, error) {
 	id, err := pushTask(req.GetTaskId())
 	if err != nil {
-		return encoded{}, err
+		return jsonResponse{}, err
 	}
 	if req.GetId() == "" && c.V03 {
 		page, err := s.Config.Engine.PushList(ctx, c.By, id, 1, "")
@@ -246,46 +246,46 @@ func (s *Service) getPush(ctx context.Context, c Request, req *a2apb.GetTaskPush
 			err = task.ErrTaskNotFound
 		}
 		if err != nil {
-			return encoded{}, err
+			return jsonResponse{}, err
 		}
-		return encoded{toClient(id, &page.Configs[0])}, nil
+		return jsonResponse{toClient(id, &page.Configs[0])}, nil
 	}
 	if req.GetId() == "" {
-		return encoded{}, wire.InvalidField("id", "is required")
+		return jsonResponse{}, wire.InvalidField("id", "is required")
 	}
 	found, err := s.Config.Engine.Push(ctx, c.By, id, req.GetId())
-	return encoded{toClient(id, &found)}, err
+	return jsonResponse{toClient(id, &found)}, err
 }
 
-func (s *Service) listPush(ctx context.Context, c Request, req *a2apb.ListTaskPushNotificationConfigsRequest) (encoded, error) {
+func (s *Service) listPush(ctx context.Context, c Request, req *a2apb.ListTaskPushNotificationConfigsRequest) (jsonResponse, error) {
 	id, err := pushTask(req.GetTaskId())
 	if err != nil {
-		return encoded{}, err
+		return jsonResponse{}, err
 	}
 	if req.GetPageSize() < 0 || req.GetPageSize() > 100 {
-		return encoded{}, wire.InvalidField("pageSize", fmt.Sprintf("is %d; 1 to 100 are allowed", req.GetPageSize()))
+		return jsonResponse{}, wire.InvalidField("pageSize", fmt.Sprintf("is %d; 1 to 100 are allowed", req.GetPageSize()))
 	}
 	page, err := s.Config.Engine.PushList(ctx, c.By, id, int(req.GetPageSize()), req.GetPageToken())
 	if err != nil {
-		return encoded{}, err
+		return jsonResponse{}, err
 	}
 	out := sdk.ListTaskPushConfigResponse{Configs: []*sdk.PushConfig{}, NextPageToken: page.Next}
 	for i := range page.Configs {
 		out.Configs = append(out.Configs, toClient(id, &page.Configs[i]))
 	}
-	return encoded{out}, nil
+	return jsonResponse{out}, nil
 }
 
 // deletePush deletes a webhook. It is idempotent.
-func (s *Service) deletePush(ctx context.Context, c Request, req *a2apb.DeleteTaskPushNotificationConfigRequest) (encoded, error) {
+func (s *Service) deletePush(ctx context.Context, c Request, req *a2apb.DeleteTaskPushNotificationConfigRequest) (jsonResponse, error) {
 	id, err := pushTask(req.GetTaskId())
 	if err != nil {
-		return encoded{}, err
+		return jsonResponse{}, err
 	}
 	if req.GetId() == "" {
-		return encoded{}, wire.InvalidField("id", "is required")
+		return jsonResponse{}, wire.InvalidField("id", "is required")
 	}
-	return encoded{struct{}{}}, s.Config.Engine.DeletePush(ctx, c.By, id, req.GetId())
+	return jsonResponse{struct{}{}}, s.Config.Engine.DeletePush(ctx, c.By, id, req.GetId())
 }
 
 // toPush converts a config without checking it: that is for the operation.

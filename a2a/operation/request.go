@@ -17,7 +17,7 @@ type Request struct {
 	Answer *engine.Answer                    // that tasks are read for; the binding releases it once they are sent. Nil for a stream
 	Renew  engine.Renewal                    // authenticates by again; nil: no authentication
 	HTTP   *http.Request                     // by which the base URL is known; nil for a stream
-	From   resume                            // where the reader of a stream continues; nil: nowhere
+	From   Resume                            // where the reader of a stream continues; nil: nowhere
 	V03    bool                              // it came in A2A 0.3
 	ToHTTP func(*http.Request) *http.Request // over gRPC: returns a request to the port of HTTP, whose URL the card has; nil: it came over HTTP
 }

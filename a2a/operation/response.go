@@ -10,32 +10,32 @@ import (
 	"a2a-server/task/engine"
 )
 
-// sent is the outcome of SendMessage: either a message that is the whole answer, or
+// sendResponse is the outcome of SendMessage: either a message that is the whole answer, or
 // a task.
-type sent struct {
+type sendResponse struct {
 	message *sdk.Message
-	task    shown
+	task    taskResponse
 }
 
-// shown is a task and how much of it an answer includes.
-type shown struct {
+// taskResponse is a task and how much of it an answer includes.
+type taskResponse struct {
 	view    *task.View
 	options task.ViewOptions
 }
 
-// listed is a page of tasks and how much of each an answer includes.
-type listed struct {
+// listResponse is a page of tasks and how much of each an answer includes.
+type listResponse struct {
 	list    *engine.TaskPage
 	options task.ViewOptions
 }
 
 // append appends a Task.
-func (t shown) append(b []byte) ([]byte, error) { return t.view.AppendTask(b, t.options), nil }
+func (t taskResponse) append(b []byte) ([]byte, error) { return t.view.AppendTask(b, t.options), nil }
 
-// encoded is an answer with the JSON of its type.
-type encoded struct{ value any }
+// jsonResponse is an answer with the JSON of its type.
+type jsonResponse struct{ value any }
 
-func (e encoded) append(b []byte) ([]byte, error) {
+func (e jsonResponse) append(b []byte) ([]byte, error) {
 	text, err := json.Marshal(e.value)
 	if err != nil {
 		return nil, fmt.Errorf("encode an answer: %w", err)
@@ -44,16 +44,16 @@ func (e encoded) append(b []byte) ([]byte, error) {
 }
 
 // append appends a SendMessageResponse.
-func (s sent) append(b []byte) ([]byte, error) {
+func (s sendResponse) append(b []byte) ([]byte, error) {
 	if s.message != nil {
-		return encoded{sdk.StreamResponse{Event: s.message}}.append(b)
+		return jsonResponse{sdk.StreamResponse{Event: s.message}}.append(b)
 	}
 	return append(s.task.view.AppendTask(append(b, `{"task":`...), s.task.options), '}'), nil
 }
 
 // append appends a ListTasksResponse. All required members are always present, as §3.1.4
 // requires: no list is null, and the page token is never omitted.
-func (l listed) append(b []byte) ([]byte, error) {
+func (l listResponse) append(b []byte) ([]byte, error) {
 	token, err := json.Marshal(l.list.NextCursor)
 	if err != nil {
 		return nil, fmt.Errorf("encode page token: %w", err)

@@ -10,8 +10,8 @@ import (
 	"a2a-server/task/engine"
 )
 
-// resume returns the last event that a reader has seen, which it continues after.
-type resume func(id engine.ID) (seq uint64, ok bool)
+// Resume returns the last event that a reader has seen, which it continues after.
+type Resume func(id engine.ID) (seq uint64, ok bool)
 
 // EventTag returns 4 hex digits derived from a task and the store's incarnation, so that an
 // event id of another task, or of a store that was replaced, is not accepted.
@@ -22,7 +22,7 @@ func (s *Service) EventTag(id engine.ID) string {
 
 // LastEventID returns the last event that a client has seen, if its Last-Event-ID belongs
 // to the task.
-func (s *Service) LastEventID(r *http.Request) resume {
+func (s *Service) LastEventID(r *http.Request) Resume {
 	return func(id engine.ID) (uint64, bool) {
 		text, tag, ok := strings.Cut(r.Header.Get("Last-Event-ID"), "-")
 		if !ok || tag != s.EventTag(id) {

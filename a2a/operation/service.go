@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 
+	"a2a-server/a2a/agentcard"
 	"a2a-server/a2a/internal/wire"
 	"a2a-server/auth"
 	"a2a-server/internal/httpd"
@@ -19,11 +20,11 @@ type Service struct {
 	Streams    *httpd.Shares   // open streams
 	waiting    *httpd.Shares   // sends that wait for their task
 	Table      []Operation
-	Versions   versions
+	Versions   Versions
 	extensions extensions // of the card
-	Tenants    tenants
+	Tenants    Tenants
 	BaseURL    BaseURL
-	Cards      *cards
+	Cards      *agentcard.Cards
 }
 
 // New returns a service. It is an error if Engine is nil, or the card cannot be made.
@@ -34,26 +35,30 @@ func New(cfg Config) (*Service, error) {
 	if _, err := url.Parse(cfg.Card.URL); err != nil {
 		return nil, errors.New("a2a: the URL of the card cannot be read: write it as https://example.com/agent")
 	}
-	if err := errors.Join(cfg.Card.checkSecurity(), cfg.Card.CheckExtensions()); err != nil {
+	cfg = cfg.withDefaults()
+	of := agentcard.Config{Card: cfg.Card, Pushes: cfg.Push != nil, Skills: cfg.Skills, Keys: cfg.CardKeys}
+	if cfg.Authenticator != nil {
+		of.SkillsOf = cfg.SkillsOf
+	}
+	cards, err := agentcard.New(of)
+	if err != nil {
 		return nil, err
 	}
-	cfg = cfg.withDefaults()
 	s := &Service{
 		Config: cfg, Table: Table(),
-		Streams:    httpd.NewShares("streams are open", cfg.Streams, cfg.StreamsPerCaller),
-		waiting:    httpd.NewShares("messages wait for their tasks", cfg.Waiting, cfg.WaitingPerCaller),
-		Versions:   versions{onlyV1: cfg.OnlyV1, strict: cfg.StrictVersions},
-		extensions: cfg.Card.extensionURIs(),
-		BaseURL:    BaseURL{cfg.Card.URL, cfg.Guard},
+		Streams:  httpd.NewShares("streams are open", cfg.Streams, cfg.StreamsPerCaller),
+		waiting:  httpd.NewShares("messages wait for their tasks", cfg.Waiting, cfg.WaitingPerCaller),
+		Versions: Versions{onlyV1: cfg.OnlyV1, strict: cfg.StrictVersions},
+		Cards:    cards,
+		BaseURL:  BaseURL{cfg.Card.URL, cfg.Guard},
 	}
 	s.Requests = httpd.New(httpd.Config{
 		Authenticator: cfg.Authenticator, Guard: cfg.Guard, Rates: cfg.Rates, MaxBody: cfg.MaxBody, Bodies: cfg.Bodies,
 		Media: []string{wire.TypeJSON, wire.TypeA2A}, ReadRate: cfg.ReadRate, Recheck: cfg.Heartbeat, Same: sameScope, Log: cfg.Log, Now: cfg.Now,
 	})
+	s.extensions.known, s.extensions.required = cfg.Card.ExtensionURIs()
 	s.Tenants = newTenants(s.Table, cfg.Health)
-	var err error
-	s.Cards, err = newCards(cfg, s.BaseURL, s.Tenants, s.Versions)
-	return s, err
+	return s, nil
 }
 
 // WireError converts err to its form on the wire, and logs it if it is internal.

@@ -27,7 +27,7 @@ type Operation struct {
 	// stream begins a stream, and returns the events with which it continues, for the sink
 	// that open has returned; nil: it is over.
 	Respond func(s *Service, ctx context.Context, c Request, in Input, b []byte) ([]byte, error)
-	Stream  func(s *Service, ctx context.Context, c Request, in Input, open opener) (*engine.Subscription, error)
+	Stream  func(s *Service, ctx context.Context, c Request, in Input, open Opener) (*engine.Subscription, error)
 }
 
 // Route is a method and path of an operation in HTTP+JSON (§11.3). Parameters of the path are
@@ -161,9 +161,9 @@ func responds[R any, A interface {
 }
 
 // streams returns the stream function of an operation.
-func streams[R any](read func(Input) (*R, error), run func(*Service, context.Context, Request, *R, opener) (*engine.Subscription, error),
-) func(*Service, context.Context, Request, Input, opener) (*engine.Subscription, error) {
-	return func(s *Service, ctx context.Context, c Request, in Input, open opener) (*engine.Subscription, error) {
+func streams[R any](read func(Input) (*R, error), run func(*Service, context.Context, Request, *R, Opener) (*engine.Subscription, error),
+) func(*Service, context.Context, Request, Input, Opener) (*engine.Subscription, error) {
+	return func(s *Service, ctx context.Context, c Request, in Input, open Opener) (*engine.Subscription, error) {
 		req, err := decode(ctx, s, c.By, in, read)
 		if err != nil {
 			return nil, err

@@ -52,10 +52,10 @@ func (s *Service) prepare(c Request, req *sdk.SendMessageRequest) (config sdk.Se
 // unless the request says otherwise (§3.2.2). When too many sends are waiting, a message
 // that would create a task is refused. A message to an existing task may be a decision,
 // so it is accepted and answered at once with the current task.
-func (s *Service) send(ctx context.Context, c Request, req *sdk.SendMessageRequest) (sent, error) {
+func (s *Service) send(ctx context.Context, c Request, req *sdk.SendMessageRequest) (sendResponse, error) {
 	config, message, err := s.prepare(c, req)
 	if err != nil {
-		return sent{}, err
+		return sendResponse{}, err
 	}
 	wait := c.Answer.Accepted
 	if !config.ReturnImmediately {
@@ -64,37 +64,37 @@ func (s *Service) send(ctx context.Context, c Request, req *sdk.SendMessageReque
 			defer give()
 			wait = c.Answer.Await
 		case req.Message.TaskID == "":
-			return sent{}, err
+			return sendResponse{}, err
 		}
 	}
 	out, err := s.Config.Engine.Send(ctx, message)
 	if err != nil {
-		return sent{}, err
+		return sendResponse{}, err
 	}
 	if out.Direct != nil {
-		return sent{message: out.Direct}, nil
+		return sendResponse{message: out.Direct}, nil
 	}
 	view, err := wait(ctx, out)
 	if err != nil && (errors.Is(context.Cause(ctx), httpd.ErrStopping) || errors.Is(err, engine.ErrBusy)) && !errors.As(err, new(*engine.RecordedError)) {
 		err = &engine.RecordedError{Task: out.Task, Cause: err}
 	}
 	if err != nil {
-		return sent{}, err
+		return sendResponse{}, err
 	}
-	return sent{task: shown{view, viewOptions(config.HistoryLength)}}, nil
+	return sendResponse{task: taskResponse{view, viewOptions(config.HistoryLength)}}, nil
 }
 
 // Sink receives the events of a stream, page by page. A page may be empty.
 type Sink func([]engine.Event) error
 
-// opener begins a stream; a zero id is no task. A failure before the call is the
+// Opener begins a stream; a zero id is no task. A failure before the call is the
 // request's error, a failure after it ends the stream.
-type opener func(id engine.ID) Sink
+type Opener func(id engine.ID) Sink
 
 // stream passes a message to the engine and begins a stream of its task, until that ends or
 // waits for input (D1). Without a task, the stream is over once it has begun, and where it
 // continues is nil.
-func (s *Service) stream(ctx context.Context, c Request, req *sdk.SendMessageRequest, open opener) (*engine.Subscription, error) {
+func (s *Service) stream(ctx context.Context, c Request, req *sdk.SendMessageRequest, open Opener) (*engine.Subscription, error) {
 	config, message, err := s.prepare(c, req)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (s *Service) stream(ctx context.Context, c Request, req *sdk.SendMessageReq
 // waits for input. A reader that names the last event it has seen continues from there, even
 // if the task has ended. Any other reader begins with the current task, and is refused if
 // that has ended.
-func (s *Service) subscribe(ctx context.Context, c Request, req *a2apb.SubscribeToTaskRequest, open opener) (*engine.Subscription, error) {
+func (s *Service) subscribe(ctx context.Context, c Request, req *a2apb.SubscribeToTaskRequest, open Opener) (*engine.Subscription, error) {
 	id, err := taskID(req.GetId())
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (s *Service) subscribe(ctx context.Context, c Request, req *a2apb.Subscribe
 }
 
 // begin begins a stream with the current task, and returns where it continues.
-func (s *Service) begin(ctx context.Context, by auth.Principal, id engine.ID, open opener) (n uint64, err error) {
+func (s *Service) begin(ctx context.Context, by auth.Principal, id engine.ID, open Opener) (n uint64, err error) {
 	a := s.Config.Engine.Answer(by)
 	defer a.Release()
 	first, err := a.Snapshot(ctx, id)
@@ -191,18 +191,18 @@ func taskID(id string) (engine.ID, error) {
 	return parsed, nil
 }
 
-func (s *Service) get(ctx context.Context, c Request, req *a2apb.GetTaskRequest) (shown, error) {
+func (s *Service) get(ctx context.Context, c Request, req *a2apb.GetTaskRequest) (taskResponse, error) {
 	if err := checkHistory("historyLength", req.HistoryLength); err != nil {
-		return shown{}, err
+		return taskResponse{}, err
 	}
 	if _, err := taskID(req.GetId()); err != nil {
-		return shown{}, err
+		return taskResponse{}, err
 	}
 	view, err := c.Answer.Get(ctx, req.GetId())
-	return shown{view, viewOptions(req.HistoryLength)}, err
+	return taskResponse{view, viewOptions(req.HistoryLength)}, err
 }
 
-func (s *Service) list(ctx context.Context, c Request, req *a2apb.ListTasksRequest) (listed, error) {
+func (s *Service) list(ctx context.Context, c Request, req *a2apb.ListTasksRequest) (listResponse, error) {
 	options := viewOptions(req.HistoryLength)
 	options.NoArtifacts = !req.GetIncludeArtifacts()
 	q := engine.Query{Context: req.GetContextId(), PageSize: int(req.GetPageSize()), Cursor: req.GetPageToken(), Artifacts: req.GetIncludeArtifacts()}
@@ -213,22 +213,22 @@ func (s *Service) list(ctx context.Context, c Request, req *a2apb.ListTasksReque
 		q.Since = after.AsTime()
 	}
 	list, err := c.Answer.List(ctx, q)
-	return listed{list, options}, err
+	return listResponse{list, options}, err
 }
 
 // cancel cancels a task and returns it. It is idempotent (D5).
-func (s *Service) cancel(ctx context.Context, c Request, req *a2apb.CancelTaskRequest) (shown, error) {
+func (s *Service) cancel(ctx context.Context, c Request, req *a2apb.CancelTaskRequest) (taskResponse, error) {
 	id, err := taskID(req.GetId())
 	if err != nil {
-		return shown{}, err
+		return taskResponse{}, err
 	}
 	if c.V03 { // where canceling is not idempotent (0.3 §7.4)
 		if h, err := s.Config.Engine.Header(ctx, c.By, id); err == nil && task.StateName(h.State) == sdk.TaskStateCanceled {
-			return shown{}, &task.StateError{Task: id, State: sdk.TaskStateCanceled, NotCancelable: true}
+			return taskResponse{}, &task.StateError{Task: id, State: sdk.TaskStateCanceled, NotCancelable: true}
 		}
 	}
 	view, err := c.Answer.Cancel(ctx, id)
-	return shown{view, viewOptions[int](nil)}, err
+	return taskResponse{view, viewOptions[int](nil)}, err
 }
 
 // noPush is the error of every push notification operation of a server without [Push], as

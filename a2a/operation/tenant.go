@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/a2a/agentcard"
 	"a2a-server/a2a/internal/wire"
 	"a2a-server/auth"
 )
@@ -25,15 +26,15 @@ const OpenAPIPath = "/openapi.json"
 // TenantPrefix is the beginning of a path that names a tenant.
 const TenantPrefix = "/{tenant}"
 
-// tenants knows the tenants that no path can name, because a path of the server begins with
+// Tenants knows the tenants that no path can name, because a path of the server begins with
 // the same word or clients clean it away. Callers in such a tenant leave the prefix out, or
 // name the tenant in a field.
-type tenants struct{ reserved []string }
+type Tenants struct{ reserved []string }
 
 // newTenants returns the tenants of a server with the operations of a table and a health probe.
-func newTenants(table []Operation, health string) tenants {
+func newTenants(table []Operation, health string) Tenants {
 	all := []string{"", ".", "..", "v1" /* of A2A 0.3 */, "livez", "readyz"}
-	paths := []string{CardPath, OpenAPIPath, health}
+	paths := []string{agentcard.Path, OpenAPIPath, health}
 	for i := range table {
 		for _, r := range table[i].Routes {
 			paths = append(paths, r.Path)
@@ -44,18 +45,18 @@ func newTenants(table []Operation, health string) tenants {
 		all = append(all, first)
 	}
 	slices.Sort(all)
-	return tenants{slices.Compact(all)}
+	return Tenants{slices.Compact(all)}
 }
 
 // inPath reports whether a path can name a tenant. No path
 // has a slash that is escaped.
-func (t tenants) inPath(tenant string) bool {
+func (t Tenants) inPath(tenant string) bool {
 	return !strings.Contains(tenant, "/") && !slices.Contains(t.reserved, tenant)
 }
 
 // OfPath splits the tenant from the parameters of a path that begins with a tenant, and
 // refuses a tenant that is not the caller's.
-func (t tenants) OfPath(by auth.Principal, values []string) (tenant string, rest []string, err error) {
+func (t Tenants) OfPath(by auth.Principal, values []string) (tenant string, rest []string, err error) {
 	if tenant = values[0]; !t.inPath(tenant) || tenant != by.Tenant {
 		return "", nil, wire.Transport(http.StatusNotFound)
 	}

@@ -8,20 +8,14 @@ import (
 	"a2a-server/a2a/internal/wire"
 )
 
-// Version is the served version of A2A, as Major.Minor, and oldVersion the version that is
-// served beside it unless Config.OnlyV1 is set.
-const (
-	Version    = "1.0"
-	OldVersion = "0.3"
-)
-
+// VersionHeader is the header in which a request names its version of A2A.
 const VersionHeader = "A2A-Version"
 
 // versionKey is versionHeader as a key of an http.Header.
 var versionKey = http.CanonicalHeaderKey(VersionHeader)
 
-// versions are the versions of A2A that a server serves.
-type versions struct {
+// Versions are the versions of A2A that a server serves.
+type Versions struct {
 	onlyV1 bool // 0.3 is off
 	strict bool // a request that names no version is of 0.3 (§3.6.2)
 }
@@ -30,31 +24,31 @@ type versions struct {
 // patch part is ignored (§3.6). A request without a version has the version of its method or
 // path (D8) or, when v is strict, 0.3 (§3.6.2). The parameter what is the method or the
 // path.
-func (v versions) Check(r *http.Request, what string) error {
+func (v Versions) Check(r *http.Request, what string) error {
 	if v.strict && len(AskedVersions(r)) == 0 {
-		why := "and " + what + " is of A2A " + Version
+		why := "and " + what + " is of A2A " + wire.Version
 		if v.onlyV1 {
 			why = "which this server does not support"
 		}
-		return v.Other("a request that names no version counts as A2A 0.3, " + why + ": send the header " + VersionHeader + ": " + Version)
+		return v.Other("a request that names no version counts as A2A 0.3, " + why + ": send the header " + VersionHeader + ": " + wire.Version)
 	}
-	return v.checkNamed(r, what, Version, "")
+	return v.checkNamed(r, what, wire.Version, "")
 }
 
 // CheckOld is check for a method or path of 0.3. instead is its replacement in
 // 1.0.
-func (v versions) CheckOld(r *http.Request, what, instead string) error {
-	return v.checkNamed(r, what, OldVersion, instead)
+func (v Versions) CheckOld(r *http.Request, what, instead string) error {
+	return v.checkNamed(r, what, wire.OldVersion, instead)
 }
 
 // checkNamed refuses a request for something of one version that names another.
-func (v versions) checkNamed(r *http.Request, what, of, instead string) error {
+func (v Versions) checkNamed(r *http.Request, what, of, instead string) error {
 	for _, asked := range AskedVersions(r) {
 		switch {
 		case IsVersion(asked, of):
-		case IsVersion(asked, Version), IsVersion(asked, OldVersion) && !v.onlyV1:
-			next := "send " + VersionHeader + ": " + Version + ", or use what A2A 0.3 has instead"
-			if of == OldVersion {
+		case IsVersion(asked, wire.Version), IsVersion(asked, wire.OldVersion) && !v.onlyV1:
+			next := "send " + VersionHeader + ": " + wire.Version + ", or use what A2A 0.3 has instead"
+			if of == wire.OldVersion {
 				next = "use " + instead + ", or leave out " + VersionHeader
 			}
 			return v.Other(what + " is of A2A " + of + ", but the request names version " + wire.Clip(asked) + ": " + next)
@@ -70,16 +64,16 @@ func IsVersion(v, majorMinor string) bool {
 	return v == majorMinor || strings.HasPrefix(v, majorMinor+".")
 }
 
-func (v versions) Unknown(asked string) error {
+func (v Versions) Unknown(asked string) error {
 	return v.Other("version " + wire.Clip(asked) + " of A2A is not supported: use " + v.list(" or "))
 }
 
 // list lists the served versions, the preferred first.
-func (v versions) list(separator string) string {
+func (v Versions) list(separator string) string {
 	if v.onlyV1 {
-		return Version
+		return wire.Version
 	}
-	return Version + separator + OldVersion
+	return wire.Version + separator + wire.OldVersion
 }
 
 // AskedVersions returns the versions that a request names: in the header A2A-Version or,
@@ -105,7 +99,7 @@ func AskedVersions(r *http.Request) []string {
 	return all
 }
 
-func (v versions) Other(message string) error {
+func (v Versions) Other(message string) error {
 	w := wire.ErrVersion.Saying(message)
 	w.Metadata = map[string]string{"supportedVersions": v.list(", ")}
 	return w
@@ -114,7 +108,7 @@ func (v versions) Other(message string) error {
 // CheckCall refuses a call of gRPC that names another version than that of its service.
 // A call without a version has the version of the service, since the name of the service has
 // it, also when v is strict.
-func (v versions) CheckCall(r *http.Request, served string) error {
+func (v Versions) CheckCall(r *http.Request, served string) error {
 	for _, asked := range AskedVersions(r) {
 		if !IsVersion(asked, served) {
 			return v.Other("version " + wire.Clip(asked) + " of A2A is not served by this service: use " + served + ", or the service of the other version")
@@ -126,12 +120,12 @@ func (v versions) CheckCall(r *http.Request, served string) error {
 // PlainFaults reports whether the data of an error in JSON-RPC is an object, as clients that
 // know only 0.3 expect it. A client that sends A2A-Version also knows 1.0, whose data is a
 // list.
-func (v versions) PlainFaults(r *http.Request) bool {
+func (v Versions) PlainFaults(r *http.Request) bool {
 	return !v.onlyV1 && len(AskedVersions(r)) == 0
 }
 
-// wantsUnion reports whether a request for the card gets the card for clients of both
+// WantsUnion reports whether a request for the card gets the card for clients of both
 // versions: unless 0.3 is off, or the request names 1.0.
-func (v versions) wantsUnion(r *http.Request) bool {
-	return !v.onlyV1 && !slices.ContainsFunc(AskedVersions(r), func(asked string) bool { return IsVersion(asked, Version) })
+func (v Versions) WantsUnion(r *http.Request) bool {
+	return !v.onlyV1 && !slices.ContainsFunc(AskedVersions(r), func(asked string) bool { return IsVersion(asked, wire.Version) })
 }

@@ -42,7 +42,7 @@ type protocolV1 struct {
 	out *form
 }
 
-func (protocolV1) version() string { return operation.Version }
+func (protocolV1) version() string { return wire.Version }
 func (protocolV1) input(m message) (operation.Input, error) {
 	return operation.Input{Proto: m.decode, Bytes: len(m)}, nil
 }
@@ -232,7 +232,7 @@ func requestOf(ctx context.Context) *http.Request {
 }
 
 // old reports whether a call is of A2A 0.3.
-func (c *rpc) old() bool { return c.as.version() == operation.OldVersion }
+func (c *rpc) old() bool { return c.as.version() == wire.OldVersion }
 
 // asked returns a call as a request to the port of HTTP, whose URL the card has.
 func (g *Server) asked(r *http.Request) *http.Request {

@@ -19,7 +19,7 @@ type protocolV03 struct {
 	out *form
 }
 
-func (protocolV03) version() string { return operation.OldVersion }
+func (protocolV03) version() string { return wire.OldVersion }
 
 func (p protocolV03) input(m message) (operation.Input, error) {
 	req, err := v03.NewGRPCRequest(p.in)

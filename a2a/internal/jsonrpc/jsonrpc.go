@@ -134,18 +134,18 @@ func methods(table []operation.Operation) map[string]method {
 // checkMethod refuses a method of another version than the request's, and unknown names.
 func (h *Handler) checkMethod(r *http.Request, name string, m method) error {
 	if m.old && h.Service.Config.OnlyV1 {
-		return h.Service.Versions.Other(name + " is a method of A2A 0.3, which this server does not support: use a client for A2A " + operation.Version + ", where it is " + m.op.Name)
+		return h.Service.Versions.Other(name + " is a method of A2A 0.3, which this server does not support: use a client for A2A " + wire.Version + ", where it is " + m.op.Name)
 	}
 	if m.old {
 		return h.Service.Versions.CheckOld(r, name, m.op.Name)
 	}
 	if m.op == nil && !h.Service.Config.OnlyV1 { // it is in no version
 		for _, v := range operation.AskedVersions(r) {
-			if !operation.IsVersion(v, operation.Version) && !operation.IsVersion(v, operation.OldVersion) {
+			if !operation.IsVersion(v, wire.Version) && !operation.IsVersion(v, wire.OldVersion) {
 				return h.Service.Versions.Unknown(v)
 			}
 		}
-		return wire.ErrMethodNotFound.Saying("there is no method " + wire.Clip(name) + ", in A2A " + operation.Version + " or " + operation.OldVersion)
+		return wire.ErrMethodNotFound.Saying("there is no method " + wire.Clip(name) + ", in A2A " + wire.Version + " or " + wire.OldVersion)
 	}
 	if err := h.Service.Versions.Check(r, name); err != nil {
 		return err

@@ -1,10 +1,11 @@
-package operation
+package agentcard
 
 import (
 	"slices"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/a2a/internal/wire"
 	v03 "a2a-server/a2a/v03"
 )
 
@@ -15,7 +16,7 @@ func (c *Card) encodeUnion(card *sdk.AgentCard) ([]byte, error) {
 	with.SupportedInterfaces = slices.Clone(card.SupportedInterfaces)
 	for _, i := range card.SupportedInterfaces {
 		old := sdk.NewAgentInterface(i.URL, i.ProtocolBinding)
-		old.ProtocolVersion = OldVersion
+		old.ProtocolVersion = wire.OldVersion
 		with.SupportedInterfaces = append(with.SupportedInterfaces, old)
 	}
 	text, err := c.encode(&with)

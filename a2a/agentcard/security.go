@@ -1,4 +1,4 @@
-package operation
+package agentcard
 
 import (
 	"encoding/json"

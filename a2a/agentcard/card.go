@@ -1,4 +1,4 @@
-package operation
+package agentcard
 
 import (
 	"cmp"
@@ -8,8 +8,8 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// CardPath is where clients look for the card (§8.2).
-const CardPath = "/.well-known/agent-card.json"
+// Path is where clients look for the card (§8.2).
+const Path = "/.well-known/agent-card.json"
 
 // Card is the operator's part of the agent card. Capabilities and interfaces are derived,
 // so that the card never promises what the server refuses.

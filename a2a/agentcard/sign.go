@@ -1,4 +1,4 @@
-package operation
+package agentcard
 
 import (
 	"bytes"
@@ -16,16 +16,16 @@ import (
 	"a2a-server/internal/keyring"
 )
 
-// CardKeysPath is where clients find the public keys of the card's signatures, below the
+// KeysPath is where clients find the public keys of the card's signatures, below the
 // base URL.
-const CardKeysPath = "/.well-known/agent-card-keys.json"
+const KeysPath = "/.well-known/agent-card-keys.json"
 
-// maxSignedCards is how many cards with their signatures are kept. Each set of skills, tenant
+// maxSigned is how many cards with their signatures are kept. Each set of skills, tenant
 // and version that callers see has its own card.
-const maxSignedCards = 256
+const maxSigned = 256
 
-// cardSigner signs agent cards (§8.4). It is safe for concurrent use.
-type cardSigner struct {
+// signer signs agent cards (§8.4). It is safe for concurrent use.
+type signer struct {
 	keys *keyring.Signer
 	url  string // of the public keys
 
@@ -34,12 +34,12 @@ type cardSigner struct {
 	done map[[sha256.Size]byte][]sdk.AgentCardSignature
 }
 
-// newCardSigner returns the signer of a card with a URL.
-func newCardSigner(keys *keyring.Signer, url string) (*cardSigner, error) {
+// newSigner returns the signer of a card with a URL.
+func newSigner(keys *keyring.Signer, url string) (*signer, error) {
 	if url == "" {
 		return nil, errors.New("a2a: a card is signed with the URL of its keys, so it needs a URL")
 	}
-	return &cardSigner{keys: keys, url: url + CardKeysPath}, nil
+	return &signer{keys: keys, url: url + KeysPath}, nil
 }
 
 // signed returns a card, a JSON object, with its signatures, if cards are signed.
@@ -49,7 +49,7 @@ func newCardSigner(keys *keyring.Signer, url string) (*cardSigner, error) {
 // as the SDKs for Python and JavaScript verify it. If the specification's form differs,
 // because an empty message says something, a second signature covers that form. A reader needs
 // only one signature that fits.
-func (c *cards) signed(card []byte) ([]byte, error) {
+func (c *Cards) signed(card []byte) ([]byte, error) {
 	if c.signer == nil {
 		return card, nil
 	}
@@ -67,14 +67,14 @@ func (c *cards) signed(card []byte) ([]byte, error) {
 
 // sign returns the signatures of a card. They are the same for the same card until the key
 // changes.
-func (c *cardSigner) sign(card []byte) ([]sdk.AgentCardSignature, error) {
+func (c *signer) sign(card []byte) ([]sdk.AgentCardSignature, error) {
 	id, err := c.keys.KeyID()
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(card)
 	c.mu.Lock()
-	if c.id != id || len(c.done) >= maxSignedCards {
+	if c.id != id || len(c.done) >= maxSigned {
 		c.id, c.done = id, map[[sha256.Size]byte][]sdk.AgentCardSignature{}
 	}
 	all := c.done[sum]
@@ -82,7 +82,7 @@ func (c *cardSigner) sign(card []byte) ([]sdk.AgentCardSignature, error) {
 	if all != nil {
 		return all, nil
 	}
-	payloads, err := cardPayloads(card)
+	payloads, err := payloads(card)
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +101,9 @@ func (c *cardSigner) sign(card []byte) ([]sdk.AgentCardSignature, error) {
 	return all, nil
 }
 
-// cardPayloads returns the payloads of a card's signatures: the canonical form (RFC 8785) of
+// payloads returns the payloads of a card's signatures: the canonical form (RFC 8785) of
 // the card without empty values, and that of the specification (§8.4.1) if it differs.
-func cardPayloads(card []byte) ([][]byte, error) {
+func payloads(card []byte) ([][]byte, error) {
 	var members map[string]any
 	if err := json.Unmarshal(card, &members); err != nil {
 		return nil, err
