@@ -9,7 +9,6 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
-	"a2a-server/a2a"
 	"a2a-server/a2a/agentcard"
 	"a2a-server/a2a/dialect"
 	"a2a-server/a2a/operation"
@@ -65,7 +64,7 @@ func TestRequiredExtension(t *testing.T) {
 	refused := func(got answered) bool {
 		return got.Calls == 0 && strings.Contains(got.Body, `"reason":"EXTENSION_SUPPORT_REQUIRED"`) && strings.Contains(got.Body, ownExtension) && strings.Contains(got.Body, `"requiredExtensions"`)
 	}
-	for _, op := range a2a.Operations() {
+	for _, op := range operation.Table() {
 		message := ""
 		if op.Action == auth.Create {
 			message = `,"message":{"messageId":"m","role":"ROLE_USER","taskId":"` + id + `","parts":[{"text":"hi"}]}`
@@ -121,21 +120,21 @@ func TestRequiredExtensionOf03(t *testing.T) {
 	refused := func(got answered) bool {
 		return got.Calls == 0 && strings.Contains(got.Body, ownExtension) && (strings.Contains(got.Body, "-32008") || strings.Contains(got.Body, "EXTENSION_SUPPORT_REQUIRED"))
 	}
-	for _, op := range a2a.Operations() {
-		if op.Old == "" {
+	for _, op := range operation.Table() {
+		if op.Legacy.Method == "" {
 			continue
 		}
-		body := `{"jsonrpc":"2.0","id":1,"method":"` + op.Old + `","params":{"id":"` + id + `","message":{"kind":"message","messageId":"m","role":"user","taskId":"` + id + `","parts":[{"kind":"text","text":"hi"}]}}}`
+		body := `{"jsonrpc":"2.0","id":1,"method":"` + op.Legacy.Method + `","params":{"id":"` + id + `","message":{"kind":"message","messageId":"m","role":"user","taskId":"` + id + `","parts":[{"kind":"text","text":"hi"}]}}}`
 		for name, names := range map[string]http.Header{"none": {}, "another": {"X-A2a-Extensions": {dialect.URI}}, "another, as in 1.0": {"A2a-Extensions": {dialect.URI}}} {
 			for _, version := range []string{"", "0.3"} {
 				if got := w.ask(t, me, http.MethodPost, "/", body, http.Header{"A2a-Version": {version}}, names); !refused(got) {
-					t.Errorf("%s, %s: %+v", op.Old, name, got)
+					t.Errorf("%s, %s: %+v", op.Legacy.Method, name, got)
 				}
 			}
 		}
 		for _, header := range []string{"X-A2A-Extensions", "A2A-Extensions"} {
 			if got := w.ask(t, me, http.MethodPost, "/", body, http.Header{http.CanonicalHeaderKey(header): {ownExtension}}); refused(got) || got.Header.Get(header) != ownExtension {
-				t.Errorf("%s with it in %s: %+v", op.Old, header, got)
+				t.Errorf("%s with it in %s: %+v", op.Legacy.Method, header, got)
 			}
 		}
 	}

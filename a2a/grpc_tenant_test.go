@@ -65,7 +65,7 @@ func TestGRPCTenant(t *testing.T) {
 	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
 	conn := dialGRPC(t, at)
 	const id = "019b7c00-0000-7000-8000-0000ffffffff"
-	for _, op := range a2a.Operations() {
+	for _, op := range operation.Table() {
 		ask := func(tenant, role string) error {
 			_, err := callAny(t, conn, op.Name, map[string]string{"tenant": tenant, "id": id, "task_id": id, "url": "https://hook.example"}, "x-who", "acme|me|"+role)
 			return err
@@ -111,7 +111,7 @@ func TestGRPCExtensions(t *testing.T) {
 	_, at := serveGRPC(t, w.wireServer.handler, a2a.GRPCConfig{})
 	conn := dialGRPC(t, at)
 	const me = "acme|me|" + auth.RoleRequester
-	for _, op := range a2a.Operations() {
+	for _, op := range operation.Table() {
 		before := w.store.Calls.Load()
 		for name, lines := range map[string][]string{"none": nil, "another": {"a2a-extensions", dialect.URI}, "its beginning": {"a2a-extensions", ownExtension[:10]}} {
 			_, err := callAny(t, conn, op.Name, nil, append(lines, "x-who", me)...)

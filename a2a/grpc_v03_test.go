@@ -50,9 +50,9 @@ func TestEveryOperationIsServedOverGRPC(t *testing.T) {
 		return status.Code(err)
 	}
 	now, old := a2apb.File_a2av1_proto.Services().ByName("A2AService"), oldpb.File_a2a_proto.Services().ByName("A2AService")
-	for _, op := range a2a.Operations() {
+	for _, op := range operation.Table() {
 		m := now.Methods().ByName(protoreflect.Name(op.Name))
-		if m == nil || m.IsStreamingServer() != op.Streams {
+		if m == nil || m.IsStreamingServer() != (op.Stream != nil) {
 			t.Errorf("%s: the method is %v", op.Name, m)
 			continue
 		}
@@ -60,7 +60,7 @@ func TestEveryOperationIsServedOverGRPC(t *testing.T) {
 			t.Errorf("%s is answered with %v", op.Name, code)
 		}
 	}
-	if n, want := now.Methods().Len(), len(a2a.Operations()); n != want {
+	if n, want := now.Methods().Len(), len(operation.Table()); n != want {
 		t.Errorf("the service has %d methods, the table %d operations", n, want)
 	}
 	for i := range old.Methods().Len() {

@@ -13,13 +13,13 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// Of the answer at the base URL.
+// Of the response at the base URL.
 const (
 	protocolDocs = "https://a2a-protocol.org/latest/specification/"
 	typeHTML     = "text/html"
 )
 
-// page is the answer for programs at the base URL.
+// page is the response for programs at the base URL.
 type page struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`

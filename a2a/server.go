@@ -88,7 +88,7 @@ func (s *Server) get(path string, h echo.HandlerFunc) {
 }
 
 // Requests returns the parts that every handler mounted beside s shares with it:
-// authentication, rate limits, bodies, answers, and the limit on open streams.
+// authentication, rate limits, bodies, responses, and the limit on open streams.
 func (s *Server) Requests() (*httpd.Frontend, *httpd.Shares) {
 	return s.service.Requests, s.service.Streams
 }
@@ -213,7 +213,7 @@ func (s *Server) httpError(err error, c echo.Context) {
 }
 
 // Refuse answers a request with an error as the server itself does: in the format of the
-// request's binding, with the headers of every answer. It is for handlers next to a
+// request's binding, with the headers of every response. It is for handlers next to a
 // [Server]. status is the HTTP status; 503 adds Retry-After.
 func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
 	httpd.Begin(w, r)
@@ -233,7 +233,7 @@ func writeError(w http.ResponseWriter, r *http.Request, e *wire.Error) {
 	if jsonrpc.IsRequest(r) {
 		body = jsonrpc.Fault(nil /* id */, e, false /* plain */)
 	}
-	_ = e.Write(w, body) // a client that has gone needs no answer
+	_ = e.Write(w, body) // a client that has gone needs no response
 }
 
 // GRPC serves the operations of a [Server] over gRPC.

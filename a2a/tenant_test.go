@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
-	"a2a-server/a2a"
 	"a2a-server/a2a/operation"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
@@ -26,11 +25,11 @@ func TestTenantPrefix(t *testing.T) {
 	if unknown.Status != http.StatusNotFound || unknown.Calls != 0 {
 		t.Fatalf("a path that is not there: %+v", unknown)
 	}
-	for _, op := range a2a.Operations() {
+	for _, op := range operation.Table() {
 		for _, route := range op.Routes {
 			path := strings.NewReplacer("{id}", w.tasks["missing"], "{task_id}", w.tasks["missing"]).Replace(route.Path)
 			body := ""
-			if route.Body {
+			if route.From == operation.InBody {
 				body = `{"taskId":"` + w.tasks["missing"] + `","message":{"messageId":"m","role":"ROLE_USER","taskId":"` + w.tasks["missing"] + `","parts":[{"text":"hi"}]}}`
 			}
 			t.Run(route.Method+" "+route.Path, func(t *testing.T) {
@@ -67,7 +66,7 @@ func TestTenantOfARequest(t *testing.T) {
 	w := startCounted(t, func(_ *engine.Config, c *operation.Config) { c.Push = &operation.Push{} })
 	const me = "acme|me|" + auth.RoleRequester
 	id := w.tasks["missing"]
-	for _, op := range a2a.Operations() {
+	for _, op := range operation.Table() {
 		message := ""
 		if op.Action == auth.Create {
 			message = `,"message":{"messageId":"m","role":"ROLE_USER","taskId":"` + id + `","parts":[{"text":"hi"}]}`
@@ -93,7 +92,7 @@ func TestTenantOfARequest(t *testing.T) {
 		for _, route := range op.Routes {
 			path := strings.NewReplacer("{id}", id, "{task_id}", id).Replace(route.Path)
 			ask := func(prefix, tenant string) answered {
-				if !route.Body && !route.BodyOrEmpty {
+				if route.From == operation.InQuery || route.From == operation.InOptionalBody && route.Method == http.MethodGet {
 					return w.ask(t, me, route.Method, prefix+path+"?tenant="+tenant, "")
 				}
 				return w.ask(t, me, route.Method, prefix+path, `{"url":"https://hook.example","tenant":"`+tenant+`"`+message+`}`)

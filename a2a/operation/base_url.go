@@ -39,7 +39,7 @@ func (b BaseURL) Of(r *http.Request) string {
 	return httpd.SchemeOf(r) + "://localhost"
 }
 
-// Vary tells caches on which headers an answer with the base URL depends.
+// Vary tells caches on which headers a response with the base URL depends.
 func (b BaseURL) Vary(h http.Header) {
 	if b.card != "" {
 		return

@@ -60,7 +60,7 @@ type Config struct {
 	Waiting      int           // sends that wait for their task at the same time. Defaults to 10,000.
 	Heartbeat    time.Duration // of an idle stream. Defaults to 15 s.
 	WriteTimeout time.Duration // for each write to a stream. Defaults to 30 s.
-	ReadRate     int           // bytes a second at which a client must read an answer, measured over 10 s. Defaults to 64 KiB.
+	ReadRate     int           // bytes a second at which a client must read a response, measured over 10 s. Defaults to 64 KiB.
 
 	// StreamsPerCaller and WaitingPerCaller are a caller's share of Streams and Waiting. They
 	// default to a quarter.

@@ -34,8 +34,8 @@ func (s *Service) extendedCard(ctx context.Context, c Request, in Input, b []byt
 	return append(b, text...), err
 }
 
-// SetPrivate sets the headers of an answer that only its caller may see, and may keep. Every
-// answer to an authenticated caller already varies with Authorization.
+// SetPrivate sets the headers of a response that only its caller may see, and may keep. Every
+// response to an authenticated caller already varies with Authorization.
 func (s *Service) SetPrivate(h http.Header) {
 	s.BaseURL.Vary(h)
 	for _, scheme := range s.Config.Card.Security {

@@ -27,7 +27,7 @@ type extensions struct {
 // order (§4.6, §3.2.6). Other extensions are ignored. asked are the values of the header or of
 // the metadata: each may be a list. URIs are compared byte for byte.
 //
-// A binding lists the active extensions in every answer, errors included.
+// A binding lists the active extensions in every response, errors included.
 func (x extensions) active(asked []string) []string {
 	var active []string
 	for _, line := range asked {
@@ -54,8 +54,8 @@ func (x extensions) check(active []string) error {
 	return nil
 }
 
-// Activate lists the active extensions that r names in the answer to r, in the header that
-// named them, and returns them. It is for answers of any kind: call it before the first error.
+// Activate lists the active extensions that r names in the response to r, in the header that
+// named them, and returns them. It is for responses of any kind: call it before the first error.
 func (s *Service) Activate(w http.ResponseWriter, r *http.Request) (active []string) {
 	for _, name := range extensionsKeys {
 		asked := r.Header[name]

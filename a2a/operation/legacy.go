@@ -12,19 +12,20 @@ import (
 
 // Legacy is an operation as A2A 0.3 has it: the same operation, with other JSON around it.
 type Legacy struct {
-	Path string // of HTTP+JSON, if it is not that of 1.0 after /v1
+	Method string // of JSON-RPC; "": it is not in JSON-RPC
+	Path   string // of HTTP+JSON, if it is not that of 1.0 after /v1
 
-	// read returns the request of 1.0; nil: the requests are the same.
-	read func(raw []byte, form v03.Form) ([]byte, error)
-	// query returns the query of 1.0; nil: they are the same.
+	// Read returns the request of 1.0; nil: the requests are the same.
+	Read func(raw []byte, form v03.Form) ([]byte, error)
+	// Query returns the query of 1.0; nil: they are the same.
 	Query func(url.Values) url.Values
-	// write appends the answer of 0.3 to dst. The events of streams are converted by
+	// Write appends the response of 0.3 to dst. The events of streams are converted by
 	// [v03.AppendEvent].
-	Write func(dst, answer []byte, form v03.Form) ([]byte, error)
+	Write func(dst, response []byte, form v03.Form) ([]byte, error)
 }
 
-// copied is the write function of an operation whose answer is the same in both versions.
-func copied(dst, answer []byte, _ v03.Form) ([]byte, error) { return append(dst, answer...), nil }
+// copied is the Write function of an operation whose response is the same in both versions.
+func copied(dst, response []byte, _ v03.Form) ([]byte, error) { return append(dst, response...), nil }
 
 // InOldNames returns an error about a request of 0.3 with the names that its fields have
 // there.
@@ -53,11 +54,11 @@ func InOldNames(err error, names func() v03.Names) error {
 
 // ReadOld converts a request to that of 1.0.
 func (s *Service) ReadOld(ctx context.Context, by auth.Principal, in Input, old *Legacy, form v03.Form) (Input, error) {
-	if old.read == nil || len(in.JSON) == 0 {
+	if old.Read == nil || len(in.JSON) == 0 {
 		return in, nil
 	}
 	err := s.Config.Engine.Heavily(ctx, by, len(in.JSON), func() (err error) {
-		in.JSON, err = old.read(in.JSON, form)
+		in.JSON, err = old.Read(in.JSON, form)
 		return err
 	})
 	if wrong, is := errors.AsType[*v03.Error](err); is {

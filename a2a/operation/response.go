@@ -10,20 +10,20 @@ import (
 	"a2a-server/task/engine"
 )
 
-// sendResponse is the outcome of SendMessage: either a message that is the whole answer, or
+// sendResponse is the outcome of SendMessage: either a message that is the whole response, or
 // a task.
 type sendResponse struct {
 	message *sdk.Message
 	task    taskResponse
 }
 
-// taskResponse is a task and how much of it an answer includes.
+// taskResponse is a task and how much of it a response includes.
 type taskResponse struct {
 	view    *task.View
 	options task.ViewOptions
 }
 
-// listResponse is a page of tasks and how much of each an answer includes.
+// listResponse is a page of tasks and how much of each a response includes.
 type listResponse struct {
 	list    *engine.TaskPage
 	options task.ViewOptions
@@ -32,7 +32,7 @@ type listResponse struct {
 // append appends a Task.
 func (t taskResponse) append(b []byte) ([]byte, error) { return t.view.AppendTask(b, t.options), nil }
 
-// jsonResponse is an answer with the JSON of its type.
+// jsonResponse is a response with the JSON of its type.
 type jsonResponse struct{ value any }
 
 func (e jsonResponse) append(b []byte) ([]byte, error) {

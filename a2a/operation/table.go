@@ -15,16 +15,15 @@ import (
 // serves or describes all operations walks their [Table].
 type Operation struct {
 	Name    string      // in A2A 1.0: the method in JSON-RPC and in the gRPC service
-	Old     string      // the method of A2A 0.3 in JSON-RPC; empty: 0.3 has none
 	Action  auth.Action // the action to authorize
 	Summary string      // its effect, in a sentence
 	Routes  []Route     // of HTTP+JSON, the preferred route first
-	Private bool        // only the client may cache the answer
+	Private bool        // only the client may cache the response
 	Legacy  *Legacy     // its requests and responses in A2A 0.3; nil: 0.3 does not have it
 	pushes  bool        // it is about push notifications, and not supported without them
 
-	// Either answer or stream is set. answer runs the operation and appends its result to b;
-	// stream begins a stream, and returns the events with which it continues, for the sink
+	// Either Respond or Stream is set. Respond runs the operation and appends its response to
+	// b; Stream begins a stream, and returns the events with which it continues, for the sink
 	// that open has returned; nil: it is over.
 	Respond func(s *Service, ctx context.Context, c Request, in Input, b []byte) ([]byte, error)
 	Stream  func(s *Service, ctx context.Context, c Request, in Input, open Opener) (*engine.Subscription, error)
@@ -52,22 +51,22 @@ const (
 func Table() []Operation {
 	return []Operation{
 		{
-			Name: "SendMessage", Old: "message/send", Action: auth.Create,
-			Legacy:  &Legacy{read: v03.SendRequest, Write: v03.AppendEvent},
+			Name: "SendMessage", Action: auth.Create,
+			Legacy:  &Legacy{Method: "message/send", Read: v03.SendRequest, Write: v03.AppendEvent},
 			Summary: "Sends a message to the agent, and waits until its task ends or waits for input, unless the request says otherwise.",
 			Routes:  []Route{{http.MethodPost, "/message:send", InBody}},
 			Respond: responds(readSend, (*Service).send),
 		},
 		{
-			Name: "SendStreamingMessage", Old: "message/stream", Action: auth.Create,
-			Legacy:  &Legacy{read: v03.SendRequest},
+			Name: "SendStreamingMessage", Action: auth.Create,
+			Legacy:  &Legacy{Method: "message/stream", Read: v03.SendRequest},
 			Summary: "Sends a message to the agent, and streams its task until the task ends or waits for input.",
 			Routes:  []Route{{http.MethodPost, "/message:stream", InBody}},
 			Stream:  streams(readSend, (*Service).stream),
 		},
 		{
-			Name: "GetTask", Old: "tasks/get", Action: auth.Read,
-			Legacy:  &Legacy{Write: v03.AppendTask},
+			Name: "GetTask", Action: auth.Read,
+			Legacy:  &Legacy{Method: "tasks/get", Write: v03.AppendTask},
 			Summary: "Returns a task.",
 			Routes:  []Route{{http.MethodGet, "/tasks/{id}", InQuery}},
 			Respond: responds(reads(func(r *a2apb.GetTaskRequest, path []string) { r.Id = path[0] }), (*Service).get),
@@ -80,15 +79,15 @@ func Table() []Operation {
 			Respond: responds(readListTasks, (*Service).list),
 		},
 		{
-			Name: "CancelTask", Old: "tasks/cancel", Action: auth.Cancel,
-			Legacy:  &Legacy{Write: v03.AppendTask},
+			Name: "CancelTask", Action: auth.Cancel,
+			Legacy:  &Legacy{Method: "tasks/cancel", Write: v03.AppendTask},
 			Summary: "Cancels a task, and returns it.",
 			Routes:  []Route{{http.MethodPost, "/tasks/{id}:cancel", InOptionalBody}},
 			Respond: responds(reads(func(r *a2apb.CancelTaskRequest, path []string) { r.Id = path[0] }), (*Service).cancel),
 		},
 		{
-			Name: "SubscribeToTask", Old: "tasks/resubscribe", Action: auth.Follow,
-			Legacy:  &Legacy{},
+			Name: "SubscribeToTask", Action: auth.Follow,
+			Legacy:  &Legacy{Method: "tasks/resubscribe"},
 			Summary: "Streams a task until it ends: its current state and every change after that, or every event after the one in Last-Event-ID.",
 			Routes: []Route{ // GET in the proto, POST in the tables of the text (D3)
 				{http.MethodGet, "/tasks/{id}:subscribe", InQuery},
@@ -97,32 +96,32 @@ func Table() []Operation {
 			Stream: streams(reads(func(r *a2apb.SubscribeToTaskRequest, path []string) { r.Id = path[0] }), (*Service).subscribe),
 		},
 		{
-			Name: "CreateTaskPushNotificationConfig", Old: "tasks/pushNotificationConfig/set", Action: auth.Push,
-			Legacy:  &Legacy{read: v03.CreatePushConfig, Write: v03.AppendPushConfig},
+			Name: "CreateTaskPushNotificationConfig", Action: auth.Push,
+			Legacy:  &Legacy{Method: "tasks/pushNotificationConfig/set", Read: v03.CreatePushConfig, Write: v03.AppendPushConfig},
 			Summary: "Sets a webhook of a task. One with the same id is replaced. Not supported unless the agent card says so.",
 			Routes:  []Route{{http.MethodPost, "/tasks/{task_id}/pushNotificationConfigs", InBody}},
 			Respond: responds(readCreatePush, (*Service).createPush),
 			pushes:  true,
 		},
 		{
-			Name: "GetTaskPushNotificationConfig", Old: "tasks/pushNotificationConfig/get", Action: auth.Push,
-			Legacy:  &Legacy{read: v03.PushConfigRequest, Write: v03.AppendPushConfig},
+			Name: "GetTaskPushNotificationConfig", Action: auth.Push,
+			Legacy:  &Legacy{Method: "tasks/pushNotificationConfig/get", Read: v03.PushConfigRequest, Write: v03.AppendPushConfig},
 			Summary: "Returns a webhook of a task, without its token and credentials. Not supported unless the agent card says so.",
 			Routes:  []Route{{http.MethodGet, "/tasks/{task_id}/pushNotificationConfigs/{id}", InQuery}},
 			Respond: responds(reads(func(r *a2apb.GetTaskPushNotificationConfigRequest, path []string) { r.TaskId, r.Id = path[0], path[1] }), (*Service).getPush),
 			pushes:  true,
 		},
 		{
-			Name: "ListTaskPushNotificationConfigs", Old: "tasks/pushNotificationConfig/list", Action: auth.Push,
-			Legacy:  &Legacy{read: v03.ListPushConfigsRequest, Write: v03.AppendPushConfigs},
+			Name: "ListTaskPushNotificationConfigs", Action: auth.Push,
+			Legacy:  &Legacy{Method: "tasks/pushNotificationConfig/list", Read: v03.ListPushConfigsRequest, Write: v03.AppendPushConfigs},
 			Summary: "Lists the webhooks of a task, without their tokens and credentials. Not supported unless the agent card says so.",
 			Routes:  []Route{{http.MethodGet, "/tasks/{task_id}/pushNotificationConfigs", InQuery}},
 			Respond: responds(reads(func(r *a2apb.ListTaskPushNotificationConfigsRequest, path []string) { r.TaskId = path[0] }), (*Service).listPush),
 			pushes:  true,
 		},
 		{
-			Name: "DeleteTaskPushNotificationConfig", Old: "tasks/pushNotificationConfig/delete", Action: auth.Push,
-			Legacy:  &Legacy{read: v03.PushConfigRequest, Write: v03.AppendDeleted},
+			Name: "DeleteTaskPushNotificationConfig", Action: auth.Push,
+			Legacy:  &Legacy{Method: "tasks/pushNotificationConfig/delete", Read: v03.PushConfigRequest, Write: v03.AppendDeleted},
 			Summary: "Deletes a webhook of a task, if there is one with the id. Not supported unless the agent card says so.",
 			Routes:  []Route{{http.MethodDelete, "/tasks/{task_id}/pushNotificationConfigs/{id}", InQuery}},
 			Respond: responds(reads(func(r *a2apb.DeleteTaskPushNotificationConfigRequest, path []string) {
@@ -131,8 +130,8 @@ func Table() []Operation {
 			pushes: true,
 		},
 		{
-			Name: "GetExtendedAgentCard", Old: "agent/getAuthenticatedExtendedCard", Action: auth.Read,
-			Legacy:  &Legacy{Path: "/card", Write: copied},
+			Name: "GetExtendedAgentCard", Action: auth.Read,
+			Legacy:  &Legacy{Method: "agent/getAuthenticatedExtendedCard", Path: "/card", Write: copied},
 			Summary: "Returns the agent card with the skills that the caller may use. Not supported without authentication.",
 			Routes:  []Route{{http.MethodGet, "/extendedAgentCard", InQuery}},
 			Respond: (*Service).extendedCard,
@@ -141,7 +140,7 @@ func Table() []Operation {
 	}
 }
 
-// responds returns the answer function of an operation with one answer.
+// responds returns the Respond function of an operation with one response.
 func responds[R any, A interface {
 	append(b []byte) ([]byte, error)
 }](
@@ -160,7 +159,7 @@ func responds[R any, A interface {
 	}
 }
 
-// streams returns the stream function of an operation.
+// streams returns the Stream function of an operation.
 func streams[R any](read func(Input) (*R, error), run func(*Service, context.Context, Request, *R, Opener) (*engine.Subscription, error),
 ) func(*Service, context.Context, Request, Input, Opener) (*engine.Subscription, error) {
 	return func(s *Service, ctx context.Context, c Request, in Input, open Opener) (*engine.Subscription, error) {

@@ -16,7 +16,7 @@ import (
 	"a2a-server/task/engine"
 )
 
-// viewOptions returns how much of a task an answer includes. nil: the whole history.
+// viewOptions returns how much of a task a response includes. nil: the whole history.
 func viewOptions[N int | int32](historyLength *N) task.ViewOptions {
 	if historyLength == nil {
 		return task.ViewOptions{HistoryLength: -1}

@@ -16,7 +16,7 @@ import (
 // A request may name a tenant: in a field of its message and, in HTTP+JSON, at the beginning
 // of the path (§8.3.2, and the additional bindings of the proto). The name routes a request,
 // and proves nothing: the principal and its tenant come from the credential alone. So a
-// request may only name the caller's tenant. A request for any other tenant gets the answer
+// request may only name the caller's tenant. A request for any other tenant gets the response
 // for an unknown path, whether or not that tenant has principals. A caller without a tenant,
 // such as every caller on a server without authentication, can name none.
 

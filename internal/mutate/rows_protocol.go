@@ -18,7 +18,7 @@ func protocolRows() []row {
 		{"a2a", "Server.refusal", never("hasEscapedSlash"), "TestEscapedSlash", "a slash that is escaped separates nothing"},
 		{"a2a", "Server.refusal", never("ParseQuery"), "TestQueryThatCannotBeRead", "a query that cannot be read is refused"},
 		{"a2a/internal/binding", "HTTP.reply", use("a.Release", "func() { _ = a.Release }"), "a2a TestSentAnswersGiveBack", "what an answer has taken is given back when it has been sent"},
-		{"a2a/internal/grpc", "connecting.ServerHandshake", hangs(skip("TimeHeaders")), ". TestHeaderOfGRPCComesInTime/without TLS", "gRPC: the header of a call comes in time"},
+		{"a2a/internal/grpc", "transportCredentials.ServerHandshake", hangs(skip("TimeHeaders")), ". TestHeaderOfGRPCComesInTime/without TLS", "gRPC: the header of a call comes in time"},
 		{"a2a/operation", "decode", zero("Size"), "a2a TestLargeRequestsAreReadInTurn", "a large request is read with a processor for it, whatever its method"},
 		{"a2a/operation", "decodeSend", omit("parts"), "a2a TestPartsAreCountedFirst", "parts are counted before they are checked"},
 		{"a2a/internal/jsonrpc", "isID", always("maxID"), "a2a TestJSONRPCErrorsAreSmall", "an id that is repeated in each answer is short"},

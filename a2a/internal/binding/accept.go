@@ -9,9 +9,9 @@ import (
 	"a2a-server/a2a/internal/wire"
 )
 
-// ResponseType returns the media type of an answer in HTTP+JSON (§11.1) that the client prefers.
+// ResponseType returns the media type of a response in HTTP+JSON (§11.1) that the client prefers.
 // Without a preference it is the type of the request or, without a body, the type that A2A
-// prefers. A client that accepts neither gets the same type, because any answer is more use to
+// prefers. A client that accepts neither gets the same type, because any response is more use to
 // it than none.
 func ResponseType(r *http.Request) string {
 	accept := r.Header["Accept"]

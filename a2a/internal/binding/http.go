@@ -17,8 +17,8 @@ import (
 // HTTP runs operations for a binding over HTTP.
 type HTTP struct{ Service *operation.Service }
 
-// Envelope is the frame of a binding around an answer or each event of a stream, and the media
-// type of the answer.
+// Envelope is the frame of a binding around a response or each event of a stream, and the media
+// type of the response.
 type Envelope struct {
 	Head  []byte
 	Tail  string
@@ -28,7 +28,7 @@ type Envelope struct {
 	Form  v03.Form                 // likewise
 }
 
-// Serve runs an operation and writes the answer, or returns the stream that it has begun. It
+// Serve runs an operation and writes the response, or returns the stream that it has begun. It
 // returns an error only if nothing has been written, for the caller to answer with.
 func (h HTTP) Serve(c echo.Context, by auth.Principal, op *operation.Operation, in operation.Input, e Envelope) (*Stream, error) {
 	var renew engine.Renewal
@@ -41,7 +41,7 @@ func (h HTTP) Serve(c echo.Context, by auth.Principal, op *operation.Operation, 
 	return nil, h.reply(c, by, op, renew, in, e)
 }
 
-// reply runs an operation with one answer, and writes it.
+// reply runs an operation with one response, and writes it.
 func (h HTTP) reply(c echo.Context, by auth.Principal, op *operation.Operation, renew engine.Renewal, in operation.Input, e Envelope) error {
 	ctx := c.Request().Context()
 	if renew != nil { // it may wait as long as its task runs
@@ -67,7 +67,7 @@ func (h HTTP) reply(c echo.Context, by auth.Principal, op *operation.Operation, 
 }
 
 // run runs an operation, and returns its response after the head of e.
-func (e Envelope) run(s *operation.Service, ctx context.Context, op *operation.Operation, c operation.Request, in operation.Input) ([]byte, error) { //nolint:revive // the parameters of every answer function, after the server
+func (e Envelope) run(s *operation.Service, ctx context.Context, op *operation.Operation, c operation.Request, in operation.Input) ([]byte, error) { //nolint:revive // the parameters of every Respond function, after the server
 	if e.Old == nil {
 		return op.Respond(s, ctx, c, in, e.Head)
 	}

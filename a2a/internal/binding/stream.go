@@ -52,7 +52,7 @@ type Stream struct {
 }
 
 func (h HTTP) newStream(c echo.Context, method string, around Envelope) *Stream {
-	around.Head = bytes.Clone(around.Head) // it has room for an answer
+	around.Head = bytes.Clone(around.Head) // it has room for a response
 	st := &Stream{service: h.Service, response: c.Response(), around: around, method: method}
 	st.ctx, st.cancel = context.WithCancelCause(c.Request().Context())
 	return st

@@ -10,15 +10,15 @@ import (
 // message is a message of gRPC as it is on the wire.
 type message []byte
 
-// messages is the codec of gRPC: messages of A2A are bytes, those of other services, such as
+// codec encodes the messages of gRPC: those of A2A are bytes, those of other services, such as
 // health, have the types of their service. It implements [encoding.CodecV2].
-type messages struct{}
+type codec struct{}
 
 // Name implements [encoding.CodecV2].
-func (messages) Name() string { return "proto" }
+func (codec) Name() string { return "proto" }
 
 // Marshal implements [encoding.CodecV2].
-func (messages) Marshal(v any) (mem.BufferSlice, error) {
+func (codec) Marshal(v any) (mem.BufferSlice, error) {
 	switch m := v.(type) {
 	case message:
 		return mem.BufferSlice{mem.SliceBuffer(m)}, nil
@@ -35,7 +35,7 @@ func (messages) Marshal(v any) (mem.BufferSlice, error) {
 }
 
 // Unmarshal implements [encoding.CodecV2].
-func (messages) Unmarshal(data mem.BufferSlice, v any) error {
+func (codec) Unmarshal(data mem.BufferSlice, v any) error {
 	switch m := v.(type) {
 	case *message:
 		*m = data.Materialize()

@@ -17,31 +17,31 @@ import (
 	"a2a-server/internal/listener"
 )
 
-// connecting begins the connections of gRPC, with TLS or without. It implements
+// transportCredentials begins the connections of gRPC, with TLS or without. It implements
 // [credentials.TransportCredentials].
-type connecting struct {
+type transportCredentials struct {
 	tls    *tls.Config
 	header time.Duration // how long the header of a call may take
-	open   *opened
+	open   *connections
 }
 
-// opened holds the open connections of a server, so that all can be closed at once: the
+// connections holds the open connections of a server, so that all can be closed at once: the
 // library knows none of which the first bytes are still to come, and waits for them.
-type opened struct {
+type connections struct {
 	mu     sync.Mutex
-	conns  map[*tracked]struct{}
+	conns  map[*trackedConn]struct{}
 	closed bool
 }
 
-// tracked is a connection in opened.
-type tracked struct {
+// trackedConn is a connection in [connections].
+type trackedConn struct {
 	net.Conn
-	of *opened
+	of *connections
 }
 
 // add returns c as a connection of o. It closes c at once after close.
-func (o *opened) add(c net.Conn) net.Conn {
-	t := &tracked{c, o}
+func (o *connections) add(c net.Conn) net.Conn {
+	t := &trackedConn{c, o}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
@@ -49,14 +49,14 @@ func (o *opened) add(c net.Conn) net.Conn {
 		return t
 	}
 	if o.conns == nil {
-		o.conns = map[*tracked]struct{}{}
+		o.conns = map[*trackedConn]struct{}{}
 	}
 	o.conns[t] = struct{}{}
 	return t
 }
 
 // Close closes the connection, which o then forgets.
-func (t *tracked) Close() error {
+func (t *trackedConn) Close() error {
 	t.of.mu.Lock()
 	delete(t.of.conns, t)
 	t.of.mu.Unlock()
@@ -64,7 +64,7 @@ func (t *tracked) Close() error {
 }
 
 // close closes all connections, also those that are added later.
-func (o *opened) close() {
+func (o *connections) close() {
 	o.mu.Lock()
 	o.closed = true
 	all := slices.Collect(maps.Keys(o.conns))
@@ -74,8 +74,8 @@ func (o *opened) close() {
 	}
 }
 
-// connected is the connection as its calls see it. It implements [credentials.AuthInfo].
-type connected struct {
+// connection is the connection as its calls see it. It implements [credentials.AuthInfo].
+type connection struct {
 	net.Conn
 	state     *tls.ConnectionState // nil: no TLS
 	over      bool                 // beyond the limits: calls of health only
@@ -96,42 +96,42 @@ const maxUnread = 1 << 20
 
 // stuck closes the connection of a call that ends because its client does not read, if too
 // much is unread, or the connection has no other call.
-func (c *connected) stuck() {
+func (c *connection) stuck() {
 	if c.unwritten.Load() > maxUnread || c.open.Load() <= 1 {
 		_ = c.Close() // its calls end
 	}
 }
 
-// turned is how long a connection beyond the limits stays open once a call has been refused:
-// until the client has the answer.
-const turned = time.Second
+// refusedTime is how long a connection beyond the limits stays open once a call has been refused:
+// until the client has the response.
+const refusedTime = time.Second
 
 // turnAway closes the connection soon. Its client opens another, for which there may be room.
-func (c *connected) turnAway() {
+func (c *connection) turnAway() {
 	if c.turned.CompareAndSwap(false, true) {
-		time.AfterFunc(turned, func() { _ = c.Close() })
+		time.AfterFunc(refusedTime, func() { _ = c.Close() })
 	}
 }
 
 // AuthType implements [credentials.AuthInfo].
-func (*connected) AuthType() string { return "a2a" }
+func (*connection) AuthType() string { return "a2a" }
 
 // connOf returns the connection of a call, and its addresses.
-func connOf(ctx context.Context) (*connected, *peer.Peer) {
-	p, _ := peer.FromContext(ctx) // it is there, and from [connecting]
-	c, _ := p.AuthInfo.(*connected)
+func connOf(ctx context.Context) (*connection, *peer.Peer) {
+	p, _ := peer.FromContext(ctx) // it is there, and from [transportCredentials]
+	c, _ := p.AuthInfo.(*connection)
 	return c, p
 }
 
 // ServerHandshake implements [credentials.TransportCredentials]. The deadline of the
 // connection is that of the handshake.
-func (c *connecting) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (c *transportCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	limited, is := raw.(interface{ OverLimit() bool })
 	over := is && limited.OverLimit()
 	raw = c.open.add(raw)
 	if c.tls == nil {
 		raw = listener.TimeHeaders(raw, c.header)
-		return raw, &connected{Conn: raw, over: over}, nil
+		return raw, &connection{Conn: raw, over: over}, nil
 	}
 	conn := tls.Server(raw, c.tls)
 	if err := conn.HandshakeContext(context.Background()); err != nil {
@@ -144,16 +144,16 @@ func (c *connecting) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthIn
 		return nil, nil, errors.New("the client does not offer HTTP/2 (ALPN h2)")
 	}
 	timed := listener.TimeHeaders(conn, c.header)
-	return timed, &connected{Conn: timed, state: &state, over: over}, nil
+	return timed, &connection{Conn: timed, state: &state, over: over}, nil
 }
 
 // ClientHandshake implements [credentials.TransportCredentials]. Nothing here is a client.
-func (*connecting) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (*transportCredentials) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return nil, nil, errors.New("a2a: this is a server")
 }
 
 // Info implements [credentials.TransportCredentials].
-func (c *connecting) Info() credentials.ProtocolInfo {
+func (c *transportCredentials) Info() credentials.ProtocolInfo {
 	if c.tls == nil {
 		return credentials.ProtocolInfo{SecurityProtocol: "insecure"}
 	}
@@ -161,7 +161,7 @@ func (c *connecting) Info() credentials.ProtocolInfo {
 }
 
 // Clone implements [credentials.TransportCredentials].
-func (c *connecting) Clone() credentials.TransportCredentials { own := *c; return &own }
+func (c *transportCredentials) Clone() credentials.TransportCredentials { own := *c; return &own }
 
 // OverrideServerName implements [credentials.TransportCredentials]. A server has none.
-func (*connecting) OverrideServerName(string) error { return nil }
+func (*transportCredentials) OverrideServerName(string) error { return nil }

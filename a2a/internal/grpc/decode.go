@@ -30,7 +30,7 @@ func (m message) decode(into proto.Message) error {
 
 // check refuses a message that decoding would refuse or that has too much in it.
 func (m message) check(d protoreflect.MessageDescriptor) error {
-	c := counting{}
+	c := checker{}
 	switch at := c.message(m, d, 1); {
 	case at == nil:
 		return nil
@@ -49,14 +49,14 @@ func notProto(d protoreflect.MessageDescriptor, reason string) error {
 	return wire.ErrParse.Saying(fmt.Sprintf("this is not a valid %s: %s", d.Name(), visible.Clip(reason, 2*wire.MaxEcho)))
 }
 
-// counting counts the memory that a message would take once it is decoded: a value of two
+// checker counts the memory that a message would take once it is decoded: a value of two
 // bytes takes a hundred.
-type counting struct{ values int }
+type checker struct{ values int }
 
-// misplaced is where in a message something is wrong: a JSON pointer and a reason.
-type misplaced struct{ pointer, reason string }
+// mistake is where in a message something is wrong: a JSON pointer and a reason.
+type mistake struct{ pointer, reason string }
 
-func (p *misplaced) in(name string) *misplaced {
+func (p *mistake) in(name string) *mistake {
 	if len(p.pointer) < 2*wire.MaxEcho {
 		p.pointer = "/" + strictjson.EscapePointer(name) + p.pointer
 	}
@@ -74,23 +74,23 @@ const (
 const noKind = "is a Value of no kind; null is null_value"
 
 // message walks the fields of a message.
-func (c *counting) message(b []byte, d protoreflect.MessageDescriptor, depth int) *misplaced {
+func (c *checker) message(b []byte, d protoreflect.MessageDescriptor, depth int) *mistake {
 	if depth > strictjson.MaxDepth {
-		return &misplaced{"", fmt.Sprintf("is nested deeper than %d levels", strictjson.MaxDepth)}
+		return &mistake{"", fmt.Sprintf("is nested deeper than %d levels", strictjson.MaxDepth)}
 	}
 	if d.FullName() == timeName && !isTime(b) {
-		return &misplaced{"", "is not a time of the years 1 to 9999"}
+		return &mistake{"", "is not a time of the years 1 to 9999"}
 	}
-	seen := fieldsSeen{}
+	seen := seenFields{}
 	for len(b) > 0 {
 		number, kind, n := protowire.ConsumeTag(b)
 		if n < 0 {
-			return &misplaced{"", notWire}
+			return &mistake{"", notWire}
 		}
 		b = b[n:]
 		n = protowire.ConsumeFieldValue(number, kind, b)
 		if n < 0 {
-			return &misplaced{"", notWire}
+			return &mistake{"", notWire}
 		}
 		value := b[:n]
 		b = b[n:]
@@ -99,7 +99,7 @@ func (c *counting) message(b []byte, d protoreflect.MessageDescriptor, depth int
 			continue // protobuf does not know it
 		}
 		if c.values++; c.values > 2*strictjson.MaxValues {
-			return &misplaced{"", fmt.Sprintf("has more than %d values", strictjson.MaxValues)}
+			return &mistake{"", fmt.Sprintf("has more than %d values", strictjson.MaxValues)}
 		}
 		if at := c.field(value, d, f, depth, &seen); at != nil {
 			return at
@@ -107,32 +107,32 @@ func (c *counting) message(b []byte, d protoreflect.MessageDescriptor, depth int
 	}
 	switch {
 	case d.FullName() == valueName && seen.single == 0:
-		return &misplaced{"", noKind}
+		return &mistake{"", noKind}
 	case d.IsMapEntry() && d.Fields().ByNumber(2).Message() != nil && seen.single&bitOf(d.Fields().ByNumber(2)) == 0:
-		return &misplaced{"", noKind}
+		return &mistake{"", noKind}
 	}
 	return nil
 }
 
 // field walks a field of a message.
-func (c *counting) field(value []byte, d protoreflect.MessageDescriptor, f protoreflect.FieldDescriptor, depth int, seen *fieldsSeen) *misplaced {
+func (c *checker) field(value []byte, d protoreflect.MessageDescriptor, f protoreflect.FieldDescriptor, depth int, seen *seenFields) *mistake {
 	isValue := d.FullName() == valueName
 	name, index := f.JSONName(), 0
 	switch {
 	case f.IsList():
 		index = seen.next(f)
 		if f.FullName().Parent().Name() == "Message" && f.Name() == "parts" && index >= operation.MaxParts {
-			return (&misplaced{"", fmt.Sprintf("has more than %d parts", operation.MaxParts)}).in(name)
+			return (&mistake{"", fmt.Sprintf("has more than %d parts", operation.MaxParts)}).in(name)
 		}
 	case f.IsMap():
 		inner, _ := protowire.ConsumeBytes(value)
 		key := mapKey(inner)
 		if name = wire.Clip(string(key[:min(len(key), 4*wire.MaxEcho)])); !seen.key(key) {
-			return (&misplaced{"", "is given twice"}).in(name)
+			return (&mistake{"", "is given twice"}).in(name)
 		}
 	case seen.single&bitOf(f) != 0:
 		// Protobuf leaves the choice of the value to decoders, and JSON has a single value.
-		at := &misplaced{"", "is given twice, or together with a field that excludes it"}
+		at := &mistake{"", "is given twice, or together with a field that excludes it"}
 		if isValue {
 			return at
 		}
@@ -143,7 +143,7 @@ func (c *counting) field(value []byte, d protoreflect.MessageDescriptor, f proto
 	if f.Kind() == protoreflect.DoubleKind {
 		bits, _ := protowire.ConsumeFixed64(value)
 		if reason := notJSONNumber(math.Float64frombits(bits)); reason != "" {
-			return &misplaced{"", reason}
+			return &mistake{"", reason}
 		}
 	}
 	if f.Message() == nil {
@@ -168,15 +168,15 @@ func (c *counting) field(value []byte, d protoreflect.MessageDescriptor, f proto
 	return at.in(name)
 }
 
-// fieldsSeen are the fields of a message so far.
-type fieldsSeen struct {
+// seenFields are the fields of a message so far.
+type seenFields struct {
 	single uint64 // by [bitOf]
 	lists  map[protoreflect.FieldNumber]int
 	keys   map[string]struct{} // of its map; messages from clients have at most one map
 }
 
 // next returns the index of the next element of a list.
-func (s *fieldsSeen) next(f protoreflect.FieldDescriptor) int {
+func (s *seenFields) next(f protoreflect.FieldDescriptor) int {
 	if s.lists == nil {
 		s.lists = map[protoreflect.FieldNumber]int{}
 	}
@@ -185,7 +185,7 @@ func (s *fieldsSeen) next(f protoreflect.FieldDescriptor) int {
 }
 
 // key adds a key of a map, and reports whether it is new.
-func (s *fieldsSeen) key(k []byte) bool {
+func (s *seenFields) key(k []byte) bool {
 	if s.keys == nil {
 		s.keys = map[string]struct{}{}
 	}

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// probing is how often a watched health is looked at.
-	probing = time.Second
+	// watchInterval is how often a watched health is looked at.
+	watchInterval = time.Second
 	// maxWatches is how many watches of health may be open at the same time, a quarter of them
 	// from the same address: watches need no authentication, as /readyz needs none. It is also
 	// the limit for calls of reflection.
 	maxWatches = 64
 	// maxProbes is how many other calls of health a connection may have open, and probeTime
 	// how long each may take to send its message. So no stranger can keep a probe from its
-	// answer.
+	// response.
 	maxProbes = 8
 	probeTime = time.Second
 )
@@ -100,7 +100,7 @@ func (c *rpc) listHealth(string) error {
 // watchHealth sends the health of a service, and again when it changes. An unknown service
 // may not become known, but the protocol keeps the call open.
 func (c *rpc) watchHealth(service string) error {
-	every := time.NewTicker(probing)
+	every := time.NewTicker(watchInterval)
 	defer every.Stop()
 	last := healthpb.HealthCheckResponse_UNKNOWN
 	for {

@@ -11,9 +11,9 @@ import (
 	"a2a-server/internal/httpd"
 )
 
-// soon is how long a call may wait for its message before it counts as a large call: the size
+// largeAfter is how long a call may wait for its message before it counts as a large call: the size
 // is known only when the whole message is there.
-const soon = 100 * time.Millisecond
+const largeAfter = 100 * time.Millisecond
 
 // checkContent refuses messages in another coding than protobuf. The library refuses
 // compressed messages: the process has no decompressor.
@@ -40,7 +40,7 @@ func (c *rpc) receive(by auth.Principal, limit time.Duration) (m message, releas
 		got.err = c.ss.RecvMsg(&got.body)
 		arrived <- got
 	}()
-	timer := time.NewTimer(min(soon, limit))
+	timer := time.NewTimer(min(largeAfter, limit))
 	defer timer.Stop()
 	var give func() // returns the reserved memory; nil: none is reserved
 	defer func() {

@@ -30,7 +30,7 @@ type protocol interface {
 	version() string
 	// input returns the request that is in a message.
 	input(m message) (operation.Input, error)
-	// answer returns the answer whose JSON, of version 1.0, an operation has written, and
+	// response returns the response whose JSON, of version 1.0, an operation has written, and
 	// event an event of a stream.
 	response(json []byte) (message, error)
 	event(json []byte) (message, error)
@@ -57,7 +57,7 @@ type rpc struct {
 	cancel context.CancelCauseFunc
 	r      *http.Request // the call as a request: its metadata are headers
 	method string        // for the log
-	conn   *connected
+	conn   *connection
 	as     protocol
 	active []string // extensions
 
@@ -78,12 +78,12 @@ func (c *rpc) end() {
 	}
 }
 
-// reply collects the headers of an answer. It implements [http.ResponseWriter].
-type reply struct{ header http.Header }
+// responseHeader collects the headers of a response. It implements [http.ResponseWriter].
+type responseHeader struct{ header http.Header }
 
-func (r reply) Header() http.Header         { return r.header }
-func (r reply) WriteHeader(int)             {}
-func (r reply) Write(b []byte) (int, error) { return len(b), nil }
+func (r responseHeader) Header() http.Header         { return r.header }
+func (r responseHeader) WriteHeader(int)             {}
+func (r responseHeader) Write(b []byte) (int, error) { return len(b), nil }
 
 // serve serves a call: everything that has to be known before its message is received, then
 // the operation.
@@ -185,7 +185,7 @@ func (g *Server) call(ss grpc.ServerStream, method string, as protocol, run func
 
 // begin authenticates the caller, and checks the metadata.
 func (c *rpc) begin() (auth.Principal, error) {
-	w := reply{http.Header{}}
+	w := responseHeader{http.Header{}}
 	c.active = c.g.service.Activate(w, c.r)
 	for _, name := range []string{operation.ExtensionsHeader, operation.OldExtensionsHeader} {
 		if active := w.header.Get(name); active != "" {
@@ -251,7 +251,7 @@ func (g *Server) asked(r *http.Request) *http.Request {
 	return r
 }
 
-// unary runs an operation with one answer.
+// unary runs an operation with one response.
 func (c *rpc) unary(by auth.Principal, op *operation.Operation, in operation.Input) error {
 	s, ctx := c.g.service, c.ctx
 	var renew engine.Renewal

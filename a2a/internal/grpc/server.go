@@ -46,7 +46,7 @@ type Server struct {
 	server  *grpc.Server
 	all     context.Context //nolint:containedctx // of all calls
 	end     context.CancelCauseFunc
-	conns   opened
+	conns   connections
 
 	watches     *httpd.Shares // of health, by address
 	reflections *httpd.Shares // calls
@@ -74,8 +74,8 @@ func New(s *operation.Service, c Config) *Server {
 	g.all, g.end = context.WithCancelCause(context.Background())
 	begin := min(10*time.Second, c.ReadTimeout)
 	g.server = grpc.NewServer(
-		grpc.Creds(&connecting{tls: c.TLS, header: begin, open: &g.conns}),
-		grpc.ForceServerCodecV2(messages{}),
+		grpc.Creds(&transportCredentials{tls: c.TLS, header: begin, open: &g.conns}),
+		grpc.ForceServerCodecV2(codec{}),
 		grpc.MaxRecvMsgSize(int(s.Config.MaxBody)),
 		grpc.MaxHeaderListSize(uint32(c.Header)), //nolint:gosec // a limit of the configuration, which is smaller
 		grpc.MaxConcurrentStreams(maxCalls),

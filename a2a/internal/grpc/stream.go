@@ -24,13 +24,13 @@ var (
 	errSlow    = wire.ErrTooSlow.Saying("the answer was not read in time")
 )
 
-// ahead is how much of a stream may be unwritten before its sender waits, in bytes. The
+// maxAhead is how much of a stream may be unwritten before its sender waits, in bytes. The
 // transport itself takes twice as much before it blocks the sender, whom nothing but the end
 // of the connection could wake then.
-const ahead = 32 << 10
+const maxAhead = 32 << 10
 
-// framed is how many bytes the transport adds to a message.
-const framed = 5
+// frameOverhead is how many bytes the transport adds to a message.
+const frameOverhead = 5
 
 // stream begins an operation with a stream. It leaves the events after the beginning in
 // c.rest.
@@ -78,7 +78,7 @@ func (c *rpc) events(page []engine.Event) error {
 			return fmt.Errorf("send event %d: %w", page[i].Seq, err)
 		}
 		c.opened = true
-		if !c.waits(m) && c.unwritten.Load() <= ahead {
+		if !c.waits(m) && c.unwritten.Load() <= maxAhead {
 			continue
 		}
 		if limit == nil {
@@ -99,8 +99,8 @@ type outgoing struct {
 	of   *rpc
 }
 
-// pooled returns the smallest capacity of a buffer that the transport gives back.
-var pooled = sync.OnceValue(func() int {
+// pooledSize returns the smallest capacity of a buffer that the transport gives back.
+var pooledSize = sync.OnceValue(func() int {
 	n := 1
 	for mem.IsBelowBufferPoolingThreshold(n) {
 		n++
@@ -111,9 +111,9 @@ var pooled = sync.OnceValue(func() int {
 // outgoing returns a message to send, which counts as unwritten until the transport gives it
 // back.
 func (c *rpc) outgoing(m message) *outgoing {
-	w := &outgoing{body: m, size: int64(len(m) + framed), of: c}
+	w := &outgoing{body: m, size: int64(len(m) + frameOverhead), of: c}
 	if mem.IsBelowBufferPoolingThreshold(cap(m)) {
-		w.body = append(make(message, 0, pooled()), m...)
+		w.body = append(make(message, 0, pooledSize()), m...)
 	}
 	c.unwritten.Add(w.size)
 	c.conn.unwritten.Add(w.size)

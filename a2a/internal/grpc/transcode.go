@@ -24,7 +24,7 @@ import (
 )
 
 // form is a message of protobuf, as needed to encode its JSON: the bytes of the log and our
-// answers become protobuf without the messages in between, which cost several times as much.
+// responses become protobuf without the messages in between, which cost several times as much.
 type form struct {
 	name   protoreflect.FullName
 	fields map[string]*formField // by both names; nil: only protojson knows it
@@ -93,7 +93,7 @@ func makeForm(d protoreflect.MessageDescriptor) *form {
 
 // encode encodes the server's JSON as the message. It leaves unknown JSON to protojson.
 func (f *form) encode(in []byte) (message, error) {
-	t := transcoder{Scanner: jsonscan.New(in), out: make([]byte, 0, max(len(in), pooled()))}
+	t := transcoder{Scanner: jsonscan.New(in), out: make([]byte, 0, max(len(in), pooledSize()))}
 	if t.message(f) && t.Peek() == 0 {
 		return t.out, nil
 	}

@@ -18,7 +18,7 @@ import (
 	"a2a-server/internal/strictjson"
 )
 
-// maxID is how long the id of a request may be, in bytes of JSON. Every answer, and every
+// maxID is how long the id of a request may be, in bytes of JSON. Every response, and every
 // frame of a stream, repeats it.
 const maxID = 1024
 
@@ -75,7 +75,7 @@ func (h *Handler) ServeBody(c echo.Context, by auth.Principal, active []string, 
 		err = h.checkMethod(r, rpc.Method, m)
 	}
 	if err == nil && only != nil && (m.op != only || !m.old) {
-		err = wire.ErrInvalidRequest.Saying("this path is that of " + only.Old + ": send " + wire.Clip(rpc.Method) + " to the base URL")
+		err = wire.ErrInvalidRequest.Saying("this path is that of " + only.Legacy.Method + ": send " + wire.Clip(rpc.Method) + " to the base URL")
 	}
 	if err == nil {
 		err = h.Service.Admit(by, m.op, active)
@@ -124,8 +124,8 @@ func methods(table []operation.Operation) map[string]method {
 	for i := range table {
 		op := &table[i]
 		all[op.Name] = method{op: op}
-		if op.Old != "" {
-			all[op.Old] = method{op: op, old: true}
+		if old := op.Legacy; old != nil && old.Method != "" {
+			all[old.Method] = method{op: op, old: true}
 		}
 	}
 	return all
@@ -157,7 +157,7 @@ func (h *Handler) checkMethod(r *http.Request, name string, m method) error {
 }
 
 // parse parses the envelope of a request (JSON-RPC 2.0 §4). With an error, r has the
-// members read before it, so that the answer has the id, if known, and the form that the
+// members read before it, so that the response has the id, if known, and the form that the
 // method needs: JSON or a stream.
 func parse(raw []byte, r *request) error {
 	members, err := strictjson.Members(raw, "id")
@@ -239,16 +239,16 @@ func envelopeError(err error) error {
 	return wire.ErrInvalidRequest.Saying(wire.Clip(at.Pointer) + ": " + at.Reason)
 }
 
-// head returns the beginning of every answer, up to its result or error.
+// head returns the beginning of every response, up to its result or error.
 func head(id []byte) []byte {
 	if len(id) == 0 {
 		id = []byte("null")
 	}
-	b := make([]byte, 0, 1024) // most answers fit
+	b := make([]byte, 0, 1024) // most responses fit
 	return append(append(append(b, `{"jsonrpc":"2.0","id":`...), id...), ',')
 }
 
-// Fault returns the complete answer for an error. plain is as [operation.versions.PlainFaults] says.
+// Fault returns the complete response for an error. plain is as [operation.Versions.PlainFaults] says.
 func Fault(id []byte, e *wire.Error, plain bool) []byte {
 	e = e.Limited()
 	var data any = e.Details()

@@ -26,7 +26,7 @@ type pathItem struct {
 	operations map[string][]pathOperation // by verb
 }
 
-// pathOperation is the operation of a method at a place.
+// pathOperation is an operation with its method and path.
 type pathOperation struct {
 	op *operation.Operation
 	operation.Route
@@ -39,27 +39,29 @@ type Handler struct {
 	rpc *jsonrpc.Handler // of requests in JSON-RPC that come here
 }
 
+// New returns the handler of a service. rpc serves the requests in JSON-RPC that come to paths
+// of HTTP+JSON.
 func New(s *operation.Service, rpc *jsonrpc.Handler) *Handler {
 	return &Handler{binding.HTTP{Service: s}, rpc}
 }
 
 // Route adds the paths of all operations to a router.
 func (h *Handler) Route(router *echo.Echo) {
-	places := map[string]*pathItem{}
+	items := map[string]*pathItem{}
 	for _, v := range append(h.operations(), h.oldOperations()...) {
 		path, verb := routed(v.Path)
-		p := places[path]
+		p := items[path]
 		if p == nil {
 			p = &pathItem{old: v.old != nil, tenant: strings.HasPrefix(v.Path, operation.TenantPrefix), operations: map[string][]pathOperation{}}
-			places[path] = p
+			items[path] = p
 		}
 		p.verbs = p.verbs || verb != ""
 		p.operations[verb] = append(p.operations[verb], v)
 	}
-	for path, p := range places {
+	for path, p := range items {
 		serve := binding.Follows(h.serveAt(p))
-		for _, visits := range p.operations {
-			for _, v := range visits {
+		for _, ops := range p.operations {
+			for _, v := range ops {
 				router.Add(v.Method, path, serve)
 			}
 		}
@@ -90,7 +92,7 @@ func routed(path string) (routed, verb string) {
 	return strings.NewReplacer(":", `\:`, "{", ":", "}", "").Replace(path), verb
 }
 
-// serveAt serves a place.
+// serveAt serves a path.
 func (h *Handler) serveAt(p *pathItem) func(echo.Context) (*binding.Stream, error) {
 	return func(c echo.Context) (*binding.Stream, error) {
 		r := c.Request()
@@ -136,16 +138,16 @@ func (p *pathItem) operation(c echo.Context) (*pathOperation, error) {
 		last := &values[len(values)-1]
 		*last, verb, _ = strings.Cut(*last, ":")
 	}
-	visits := p.operations[verb]
-	if len(visits) == 0 {
+	ops := p.operations[verb]
+	if len(ops) == 0 {
 		return nil, wire.Transport(http.StatusNotFound)
 	}
 	allow := http.MethodOptions
-	for i := range visits {
-		if visits[i].Method == c.Request().Method {
-			return &visits[i], nil
+	for i := range ops {
+		if ops[i].Method == c.Request().Method {
+			return &ops[i], nil
 		}
-		allow += ", " + visits[i].Method
+		allow += ", " + ops[i].Method
 	}
 	c.Response().Header().Set(echo.HeaderAllow, allow)
 	return nil, wire.Transport(http.StatusMethodNotAllowed)
