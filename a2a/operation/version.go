@@ -11,7 +11,7 @@ import (
 // VersionHeader is the header in which a request names its version of A2A.
 const VersionHeader = "A2A-Version"
 
-// versionKey is versionHeader as a key of an http.Header.
+// versionKey is VersionHeader as a key of an http.Header.
 var versionKey = http.CanonicalHeaderKey(VersionHeader)
 
 // Versions are the versions of A2A that a server serves.
@@ -35,7 +35,7 @@ func (v Versions) Check(r *http.Request, what string) error {
 	return v.checkNamed(r, what, wire.Version, "")
 }
 
-// CheckOld is check for a method or path of 0.3. instead is its replacement in
+// CheckOld is Check for a method or path of 0.3. instead is its replacement in
 // 1.0.
 func (v Versions) CheckOld(r *http.Request, what, instead string) error {
 	return v.checkNamed(r, what, wire.OldVersion, instead)
@@ -64,6 +64,7 @@ func IsVersion(v, majorMinor string) bool {
 	return v == majorMinor || strings.HasPrefix(v, majorMinor+".")
 }
 
+// Unknown returns the error for a version that is not served.
 func (v Versions) Unknown(asked string) error {
 	return v.Other("version " + wire.Clip(asked) + " of A2A is not supported: use " + v.list(" or "))
 }
@@ -99,6 +100,7 @@ func AskedVersions(r *http.Request) []string {
 	return all
 }
 
+// Other returns an error with a message, and the served versions in its metadata.
 func (v Versions) Other(message string) error {
 	w := wire.ErrVersion.Saying(message)
 	w.Metadata = map[string]string{"supportedVersions": v.list(", ")}

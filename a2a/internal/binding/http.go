@@ -52,7 +52,7 @@ func (h HTTP) reply(c echo.Context, by auth.Principal, op *operation.Operation, 
 	}
 	a := h.Service.Config.Engine.Answer(by)
 	defer a.Release()
-	text, err := e.run(h.Service, ctx, op, operation.Request{By: by, Bytes: len(in.JSON), Answer: a, Renew: renew, HTTP: c.Request(), V03: e.Old != nil}, in)
+	text, err := e.run(ctx, h.Service, op, operation.Request{By: by, Bytes: len(in.JSON), Answer: a, Renew: renew, HTTP: c.Request(), V03: e.Old != nil}, in)
 	a.Made()
 	if errors.Is(context.Cause(ctx), httpd.ErrEnded) {
 		return h.Service.Requests.Ended()
@@ -67,7 +67,7 @@ func (h HTTP) reply(c echo.Context, by auth.Principal, op *operation.Operation, 
 }
 
 // run runs an operation, and returns its response after the head of e.
-func (e Envelope) run(s *operation.Service, ctx context.Context, op *operation.Operation, c operation.Request, in operation.Input) ([]byte, error) { //nolint:revive // the parameters of every Respond function, after the server
+func (e Envelope) run(ctx context.Context, s *operation.Service, op *operation.Operation, c operation.Request, in operation.Input) ([]byte, error) {
 	if e.Old == nil {
 		return op.Respond(s, ctx, c, in, e.Head)
 	}

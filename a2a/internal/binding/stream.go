@@ -135,7 +135,7 @@ func (st *Stream) close() {
 	st.give()
 }
 
-// open is the [operation.opener] of st.
+// open is the [operation.Opener] of st.
 func (st *Stream) open(id engine.ID) operation.Sink {
 	st.tag = st.service.EventTag(id)
 	// The writer below echo's: its Flush reports errors.

@@ -34,6 +34,7 @@ type Error struct {
 	SDK        error    // the SDK's error for it, which planners use; nil: none
 }
 
+// Violation is a field of a request and what is wrong with it.
 type Violation struct {
 	Field       string `json:"field"`
 	Description string `json:"description"`
@@ -106,6 +107,7 @@ func Of(err error) (w *Error, known bool) {
 	return w, !f.Logged()
 }
 
+// The domains of an [ErrorInfo], and the types of details.
 const (
 	ErrorDomain    = "a2a-protocol.org"
 	OwnDomain      = "a2a-server"
@@ -113,6 +115,7 @@ const (
 	TypeBadRequest = "type.googleapis.com/google.rpc.BadRequest"
 )
 
+// ErrorInfo is google.rpc.ErrorInfo in JSON.
 type ErrorInfo struct {
 	Type     string            `json:"@type"`
 	Domain   string            `json:"domain"`
@@ -120,6 +123,7 @@ type ErrorInfo struct {
 	Reason   string            `json:"reason"`
 }
 
+// BadRequest is google.rpc.BadRequest in JSON.
 type BadRequest struct {
 	Type            string      `json:"@type"`
 	FieldViolations []Violation `json:"fieldViolations"`
