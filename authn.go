@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"a2a-server/a2a"
+	"a2a-server/a2a/agentcard"
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
 	"a2a-server/auth/mtls"
@@ -22,10 +22,10 @@ import (
 // authentication is how callers are authenticated. With its zero value all callers are
 // anonymous.
 type authentication struct {
-	authenticator auth.Authenticator    // nil: none
-	schemes       []a2a.SecurityScheme  // of the card; nil also if the program authenticates
-	apiKeys       *apikey.Authenticator // nil: there are no API keys
-	issuers       *oidc.Authenticator   // nil: there are no issuers
+	authenticator auth.Authenticator         // nil: none
+	schemes       []agentcard.SecurityScheme // of the card; nil also if the program authenticates
+	apiKeys       *apikey.Authenticator      // nil: there are no API keys
+	issuers       *oidc.Authenticator        // nil: there are no issuers
 }
 
 // authentication makes the authenticators of a configuration. It fails rather than leave out a
@@ -52,8 +52,8 @@ func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files, own 
 		if err != nil {
 			return a, fmt.Errorf("%w: auth.proxy: %w", ErrConfig, err)
 		}
-		all, a.schemes = append(all, made), append(a.schemes, a2a.SecurityScheme{
-			Name: "proxy", Kind: a2a.SchemeHTTP, Scheme: made.Challenges()[0], Header: p.Header,
+		all, a.schemes = append(all, made), append(a.schemes, agentcard.SecurityScheme{
+			Name: "proxy", Kind: agentcard.SchemeHTTP, Scheme: made.Challenges()[0], Header: p.Header,
 			Description: "A proxy in front of this server authenticates callers: use its URL, and what it asks for.",
 		})
 	}
@@ -70,12 +70,12 @@ func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files, own 
 		if err != nil {
 			return a, fmt.Errorf("%w: auth.mtls: %w", ErrConfig, err)
 		}
-		all, a.schemes = append(all, made), append(a.schemes, a2a.SecurityScheme{
-			Name: "mtls", Kind: a2a.SchemeMTLS, Description: "A client certificate of an authority that the operator of this server names.",
+		all, a.schemes = append(all, made), append(a.schemes, agentcard.SecurityScheme{
+			Name: "mtls", Kind: agentcard.SchemeMTLS, Description: "A client certificate of an authority that the operator of this server names.",
 		})
 	} else if conf.TLS.ClientAuth == config.ClientRequired && len(a.schemes) > 0 {
-		a.schemes = append(a.schemes, a2a.SecurityScheme{
-			Name: "mtls", Kind: a2a.SchemeMTLS, Description: "A client certificate, without which there is no connection.", Also: true,
+		a.schemes = append(a.schemes, agentcard.SecurityScheme{
+			Name: "mtls", Kind: agentcard.SchemeMTLS, Description: "A client certificate, without which there is no connection.", Also: true,
 		})
 	}
 	if len(all) == 0 {
@@ -131,25 +131,25 @@ func (c *Config) issuers(conf *config.Config, own func() []netip.AddrPort) (*oid
 
 // keyScheme returns how the card says that API keys are accepted. In Authorization they are
 // bearer tokens: a client sends the key of an API key scheme without a word before it.
-func keyScheme(header string) a2a.SecurityScheme {
-	s := a2a.SecurityScheme{Name: "apiKey", Kind: a2a.SchemeAPIKey, Header: header, Description: "An API key from the operator of this server."}
+func keyScheme(header string) agentcard.SecurityScheme {
+	s := agentcard.SecurityScheme{Name: "apiKey", Kind: agentcard.SchemeAPIKey, Header: header, Description: "An API key from the operator of this server."}
 	if strings.EqualFold(header, "Authorization") {
-		s.Kind, s.Header, s.Scheme = a2a.SchemeHTTP, "", "Bearer"
+		s.Kind, s.Header, s.Scheme = agentcard.SchemeHTTP, "", "Bearer"
 	}
 	return s
 }
 
 // issuerSchemes returns how the card says that tokens are accepted: with the discovery
 // document of their issuer, unless the keys come from elsewhere.
-func issuerSchemes(conf *config.Config) []a2a.SecurityScheme {
-	var all []a2a.SecurityScheme
+func issuerSchemes(conf *config.Config) []agentcard.SecurityScheme {
+	var all []agentcard.SecurityScheme
 	for _, o := range conf.Auth.OIDC {
-		s := a2a.SecurityScheme{
+		s := agentcard.SecurityScheme{
 			Name: o.Name, Description: "An access token of " + o.Issuer + " for " + strings.Join(o.Audiences, " or ") + ", as Authorization: Bearer.",
-			Kind: a2a.SchemeOpenID, URL: strings.TrimSuffix(o.Issuer, "/") + "/.well-known/openid-configuration",
+			Kind: agentcard.SchemeOpenID, URL: strings.TrimSuffix(o.Issuer, "/") + "/.well-known/openid-configuration",
 		}
 		if o.JWKS != "" { // the issuer need not have a discovery document
-			s.Kind, s.URL, s.Scheme, s.Format = a2a.SchemeHTTP, "", "Bearer", "JWT"
+			s.Kind, s.URL, s.Scheme, s.Format = agentcard.SchemeHTTP, "", "Bearer", "JWT"
 		}
 		all = append(all, s)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"a2a-server/a2a"
+	"a2a-server/a2a/agentcard"
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/internal/adminsocket"
@@ -70,7 +70,7 @@ type Config struct {
 	// Extensions are extensions of A2A that the program's own parts implement. The agent card
 	// lists them after those of the server, and requests activate them. The configuration's
 	// key card.required_extensions may require them.
-	Extensions []a2a.Extension
+	Extensions []agentcard.Extension
 
 	// Store keeps the tasks; nil: the store that the key store names. The Server does not
 	// close it, and nothing else may use it. The server's own keys are then in memory, so that
@@ -196,17 +196,17 @@ func (c *Config) planner(conf *config.Config, always func(tool.Tool) bool) (task
 
 // card returns the agent card of a configuration, apart from skills, security and the address
 // of gRPC.
-func (c *Config) card(conf *config.Config) (a2a.Card, error) {
-	card := a2a.Card{
+func (c *Config) card(conf *config.Config) (agentcard.Card, error) {
+	card := agentcard.Card{
 		Name: conf.Agent.Name, Description: conf.Agent.Description, Version: Version(), URL: conf.PublicURL,
-		InputModes: conf.Agent.InputModes, SecurityForm: a2a.SecurityForm(conf.Card.SecurityForm),
+		InputModes: conf.Agent.InputModes, SecurityForm: agentcard.SecurityForm(conf.Card.SecurityForm),
 		Extensions: c.Extensions, RequiredExtensions: conf.Card.RequiredExtensions,
 	}
 	if card.Description == "" && c.Planner == nil && conf.Planner.Kind == "direct" {
 		card.Description = `Runs tools, and asks a person before it runs those that need approval. Call a tool with a text, /tool key=value, or a data part, {"tool": "name", "args": {…}}; each skill has an example.`
 	}
 	if err := card.CheckExtensions(); err != nil {
-		return a2a.Card{}, fmt.Errorf("%w: card.required_extensions: %w", ErrConfig, err)
+		return agentcard.Card{}, fmt.Errorf("%w: card.required_extensions: %w", ErrConfig, err)
 	}
 	return card, nil
 }

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"a2a-server/a2a"
+	"a2a-server/a2a/operation"
 	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
 	"a2a-server/client"
@@ -104,11 +104,11 @@ func legacyTask(v *task.View) ([]byte, error) {
 }
 
 // offered returns the protocol's part of push notifications; nil: they are off.
-func (s *Server) offered() *a2a.Push {
+func (s *Server) offered() *operation.Push {
 	if s.push == nil {
 		return nil
 	}
-	out := &a2a.Push{
+	out := &operation.Push{
 		HTTP:    s.config.Push.AllowHTTP,
 		Refuses: func(host, port string) bool { return s.push.dialer.Check(host, port) != nil },
 	}

@@ -17,6 +17,7 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/a2a/dialect"
+	"a2a-server/a2a/operation"
 	"a2a-server/approval/api"
 	"a2a-server/approval/web/signin"
 	"a2a-server/internal/adminsocket"
@@ -189,7 +190,7 @@ func (s *Server) serveProtocol() error {
 		return err
 	}
 	card.GRPC, card.Security = s.cardGRPC(), s.schemes
-	protocol, err := a2a.New(a2a.Config{
+	protocol, err := a2a.New(operation.Config{
 		Engine: s.engine, Incarnation: s.store.incarnation, Authenticator: s.authenticator,
 		Card: card, CardKeys: s.cardKeys(),
 		Skills:         s.catalog.List,

@@ -10,6 +10,8 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"a2a-server/a2a"
+	"a2a-server/a2a/agentcard"
+	"a2a-server/a2a/operation"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
@@ -19,11 +21,13 @@ import (
 // protobuf has.
 func TestExtendedCardOverGRPC(t *testing.T) {
 	t.Parallel()
-	w := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) {
+	w := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) {
 		c.Card.URL, c.Guard.Hosts = "", []string{"agent.example"}
 		c.Authenticator = auth.Func(callerOf)
-		c.Card.Security, c.Card.SecurityForm = everyScheme(), a2a.SecurityGo
-		c.SkillsOf = func(context.Context, auth.Principal) ([]a2a.Skill, error) { return []a2a.Skill{{ID: "x"}}, nil }
+		c.Card.Security, c.Card.SecurityForm = everyScheme(), agentcard.SecurityGo
+		c.SkillsOf = func(context.Context, auth.Principal) ([]agentcard.Skill, error) {
+			return []agentcard.Skill{{ID: "x"}}, nil
+		}
 	})
 	for name, c := range map[string]struct{ http, authority, want string }{
 		"one address":      {"192.0.2.7:8080", "", "http://192.0.2.7:8080"},

@@ -28,19 +28,21 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"a2a-server/a2a"
+	"a2a-server/a2a/agentcard"
+	"a2a-server/a2a/operation"
 	"a2a-server/auth"
 	"a2a-server/internal/keyring"
 	"a2a-server/task/engine"
 )
 
 // everyScheme is a security scheme of each kind.
-func everyScheme() []a2a.SecurityScheme {
-	return []a2a.SecurityScheme{
-		{Name: "apiKey", Kind: a2a.SchemeAPIKey, Header: "X-API-Key", Description: "An API key."},
-		{Name: "corp", Kind: a2a.SchemeOpenID, URL: "https://idp.example/.well-known/openid-configuration", Description: "A token of <corp> & Söhne €"},
-		{Name: "jwt", Kind: a2a.SchemeHTTP, Scheme: "Bearer", Format: "JWT", Description: "A token."},
-		{Name: "mtls", Kind: a2a.SchemeMTLS, Description: "A certificate."},
-		{Name: "also", Kind: a2a.SchemeMTLS, Description: "A certificate, too.", Also: true},
+func everyScheme() []agentcard.SecurityScheme {
+	return []agentcard.SecurityScheme{
+		{Name: "apiKey", Kind: agentcard.SchemeAPIKey, Header: "X-API-Key", Description: "An API key."},
+		{Name: "corp", Kind: agentcard.SchemeOpenID, URL: "https://idp.example/.well-known/openid-configuration", Description: "A token of <corp> & Söhne €"},
+		{Name: "jwt", Kind: agentcard.SchemeHTTP, Scheme: "Bearer", Format: "JWT", Description: "A token."},
+		{Name: "mtls", Kind: agentcard.SchemeMTLS, Description: "A certificate."},
+		{Name: "also", Kind: agentcard.SchemeMTLS, Description: "A certificate, too.", Also: true},
 	}
 }
 
@@ -54,15 +56,15 @@ type signingWorld struct {
 func newSigningWorld(t *testing.T, changes ...wireChange) *signingWorld {
 	t.Helper()
 	w := &signingWorld{folder: filepath.Join(t.TempDir(), "keys")}
-	sign := func(_ *engine.Config, c *a2a.Config) {
+	sign := func(_ *engine.Config, c *operation.Config) {
 		var err error
 		if w.keys, err = keyring.Open(keyring.Config{Folder: w.folder, Now: c.Now}); err != nil {
 			t.Fatal(err)
 		}
 		c.CardKeys, c.Authenticator = w.keys.Signer(keyring.AgentCard), auth.Func(callerOf)
 		c.Card.Security = everyScheme()
-		c.SkillsOf = func(_ context.Context, by auth.Principal) ([]a2a.Skill, error) {
-			return []a2a.Skill{{ID: "of " + by.Subject, Description: "moves <money> & more"}}, nil
+		c.SkillsOf = func(_ context.Context, by auth.Principal) ([]agentcard.Skill, error) {
+			return []agentcard.Skill{{ID: "of " + by.Subject, Description: "moves <money> & more"}}, nil
 		}
 	}
 	w.wireServer = startWireServer(t, zerolog.Nop(), append([]wireChange{sign}, changes...)...)
@@ -117,7 +119,7 @@ func (w *signingWorld) wantSigned(t *testing.T, card []byte) []sdk.AgentCardSign
 	if err := json.Unmarshal(card, &served); err != nil {
 		t.Fatal(err)
 	}
-	published := w.get(t, a2a.CardKeysPath, "")
+	published := w.get(t, agentcard.KeysPath, "")
 	var keys jose.JSONWebKeySet
 	if err := json.Unmarshal(published.Body.Bytes(), &keys); err != nil || published.Code != http.StatusOK {
 		t.Fatalf("the keys: %d %s, %v", published.Code, published.Body, err)
@@ -141,7 +143,7 @@ func (w *signingWorld) wantSigned(t *testing.T, card []byte) []sdk.AgentCardSign
 		} else if _, err := jws.Verify(found[0]); err != nil {
 			t.Errorf("signature %d: %v, for %s", i, err, want[i])
 		}
-		if head.ExtraHeaders["typ"] != "JOSE" || head.ExtraHeaders["jku"] != "https://agent.example/a2a"+a2a.CardKeysPath || head.Algorithm != "ES256" {
+		if head.ExtraHeaders["typ"] != "JOSE" || head.ExtraHeaders["jku"] != "https://agent.example/a2a"+agentcard.KeysPath || head.Algorithm != "ES256" {
 			t.Errorf("the protected header is %+v", head)
 		}
 	}
@@ -151,20 +153,20 @@ func (w *signingWorld) wantSigned(t *testing.T, card []byte) []sdk.AgentCardSign
 // The card and the extended card are signed, in every form in which they are served.
 func TestSignedCards(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*a2a.Config){
-		"every scheme":       func(*a2a.Config) {},
-		"no authentication":  func(c *a2a.Config) { c.Authenticator, c.Card.Security = nil, nil },
-		"form of the Go SDK": func(c *a2a.Config) { c.Card.SecurityForm = a2a.SecurityGo },
-		"schemes left out":   func(c *a2a.Config) { c.Card.SecurityForm = a2a.SecurityOmit },
-		"only 1.0":           func(c *a2a.Config) { c.OnlyV1 = true },
-		"awkward texts":      func(c *a2a.Config) { c.Card.Name, c.Card.Description = "a\u2028b<&>", "\U0001F600 \"\\\u0001 é" },
-		"an extension": func(c *a2a.Config) {
-			c.Card.Extensions, c.Card.RequiredExtensions = []a2a.Extension{{URI: "urn:x"}}, []string{"urn:x"}
+	for name, change := range map[string]func(*operation.Config){
+		"every scheme":       func(*operation.Config) {},
+		"no authentication":  func(c *operation.Config) { c.Authenticator, c.Card.Security = nil, nil },
+		"form of the Go SDK": func(c *operation.Config) { c.Card.SecurityForm = agentcard.SecurityGo },
+		"schemes left out":   func(c *operation.Config) { c.Card.SecurityForm = agentcard.SecurityOmit },
+		"only 1.0":           func(c *operation.Config) { c.OnlyV1 = true },
+		"awkward texts":      func(c *operation.Config) { c.Card.Name, c.Card.Description = "a\u2028b<&>", "\U0001F600 \"\\\u0001 é" },
+		"an extension": func(c *operation.Config) {
+			c.Card.Extensions, c.Card.RequiredExtensions = []agentcard.Extension{{URI: "urn:x"}}, []string{"urn:x"}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newSigningWorld(t, func(_ *engine.Config, c *a2a.Config) { change(c) })
+			w := newSigningWorld(t, func(_ *engine.Config, c *operation.Config) { change(c) })
 			cards := map[string][]byte{
 				"union": w.get(t, "/.well-known/agent-card.json", "").Body.Bytes(),
 				"1.0":   w.get(t, "/.well-known/agent-card.json", "", "A2A-Version", "1.0").Body.Bytes(),
@@ -287,7 +289,7 @@ func TestSignedCardIsStable(t *testing.T) {
 	if again := w.get(t, path, ""); again.Header().Get("ETag") != tag {
 		t.Error("the card has another signature after many others were signed")
 	}
-	restarted := newSigningWorld(t, func(_ *engine.Config, c *a2a.Config) {
+	restarted := newSigningWorld(t, func(_ *engine.Config, c *operation.Config) {
 		keys, err := keyring.Open(keyring.Config{Folder: w.folder, Now: c.Now})
 		if err != nil {
 			t.Fatal(err)
@@ -316,7 +318,7 @@ func TestSignedCardIsStable(t *testing.T) {
 	if err := w.keys.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	if keys := w.get(t, a2a.CardKeysPath, "").Body.String(); strings.Count(keys, `"kid"`) != 1 {
+	if keys := w.get(t, agentcard.KeysPath, "").Body.String(); strings.Count(keys, `"kid"`) != 1 {
 		t.Errorf("a day later the keys are %s", keys)
 	}
 	w.wantSigned(t, young.Body.Bytes())
@@ -325,7 +327,7 @@ func TestSignedCardIsStable(t *testing.T) {
 func TestUnsignedCards(t *testing.T) {
 	t.Parallel()
 	s := startWireServer(t, zerolog.Nop())
-	for path, want := range map[string]int{"/.well-known/agent-card.json": http.StatusOK, a2a.CardKeysPath: http.StatusNotFound} {
+	for path, want := range map[string]int{"/.well-known/agent-card.json": http.StatusOK, agentcard.KeysPath: http.StatusNotFound} {
 		if rec := s.ask(t, http.MethodGet, path, ""); rec.Code != want || strings.Contains(rec.Body.String(), "signatures") {
 			t.Errorf("GET %s: %d %s", path, rec.Code, rec.Body)
 		}
@@ -334,7 +336,7 @@ func TestUnsignedCards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a2a.New(a2a.Config{Engine: s.engine, CardKeys: keys.Signer(keyring.AgentCard)}); err == nil || !strings.Contains(err.Error(), "needs a URL") {
+	if _, err := a2a.New(operation.Config{Engine: s.engine, CardKeys: keys.Signer(keyring.AgentCard)}); err == nil || !strings.Contains(err.Error(), "needs a URL") {
 		t.Errorf("without a URL: %v", err)
 	}
 }
@@ -343,7 +345,7 @@ func TestUnsignedCards(t *testing.T) {
 // The interfaces are in the order of preference, those of 1.0 first.
 func TestExtendedCardIsPrivate(t *testing.T) {
 	t.Parallel()
-	w := newSigningWorld(t, func(_ *engine.Config, c *a2a.Config) { c.Card.GRPC = "agent.example:443" })
+	w := newSigningWorld(t, func(_ *engine.Config, c *operation.Config) { c.Card.GRPC = "agent.example:443" })
 	got := w.get(t, "/extendedAgentCard", "acme|me|requester")
 	vary := strings.Join(got.Header()["Vary"], ", ")
 	if got.Header().Get("Cache-Control") != "private, no-cache" || !strings.Contains(vary, "Authorization") || !strings.Contains(vary, "X-API-Key") {

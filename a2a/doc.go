@@ -1,10 +1,22 @@
-// Package a2a serves A2A 1.0 over JSON-RPC, HTTP+JSON and gRPC, with streams as server-sent
-// events, and the agent card. It owns the decoding and validation of requests, the
-// format of answers and streams, the table of errors on the wire, and the check of
-// where requests come from. It does not know how a task is stored or run.
+// Package a2a serves A2A 1.0 and 0.3 over JSON-RPC, HTTP+JSON and gRPC. It has the
+// [Server], which puts the parts together, and what is served beside the operations: the
+// agent card, the public keys, the OpenAPI document and the page at the base URL.
 //
-// Each operation, and how clients reach it, is defined once (table.go). A binding
-// decodes the request and supplies the envelope of the answer. The bytes of the log go
-// to the wire unchanged: a frame of a stream is an id, a prefix, the stored bytes and a
-// suffix.
+// The parts import each other in one direction only:
+//
+//	a2a                                 the server
+//	a2a/internal/{jsonrpc,rest,grpc}    one binding each: how a request and its response are written
+//	a2a/internal/binding                the bindings over HTTP: running an operation, streams of events
+//	a2a/operation                       the operations, their requests and responses
+//	a2a/agentcard                       the agent card
+//	a2a/internal/wire                   the errors that clients get, versions, media types
+//
+// Each operation, and how clients reach it, is defined once, in the table of package
+// [operation] (table.go). A new operation is an entry there, and a method of
+// [operation.Service] that runs it: in tasks.go, or push.go if it is about webhooks. Bindings,
+// the OpenAPI document and their tests walk the table. A new error is an entry in the table of
+// package wire.
+//
+// The bytes of the log go to the wire unchanged: an event of a stream is an id, a prefix, the
+// stored bytes and a suffix.
 package a2a

@@ -5,22 +5,21 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"a2a-server/internal/failure"
-	"a2a-server/task/engine"
+	"a2a-server/a2a/internal/jsonrpc"
+	"a2a-server/a2a/internal/wire"
 )
 
 // worst is an error whose every text is as large as it gets in JSON.
-func worst(text string) *wireError {
-	e := errInvalidParams.saying(text)
-	e.own = "APPROVAL_MALFORMED"
-	e.metadata = map[string]string{"approval": text, "pending": text, "state": text, "digest": text, "by": text, "at": text, "verb": text, "allowed": text}
+func worst(text string) *wire.Error {
+	e := wire.ErrInvalidParams.Saying(text)
+	e.Own = "APPROVAL_MALFORMED"
+	e.Metadata = map[string]string{"approval": text, "pending": text, "state": text, "digest": text, "by": text, "at": text, "verb": text, "allowed": text}
 	for range min(1000, 1+1<<20/len(text)) {
-		e.violations = append(e.violations, violation{text, text})
+		e.Violations = append(e.Violations, wire.Violation{Field: text, Description: text})
 	}
 	return e
 }
@@ -28,7 +27,7 @@ func worst(text string) *wireError {
 // No error has 64 KiB, whoever writes it and whatever it is about.
 func TestErrorsAreBounded(t *testing.T) {
 	t.Parallel()
-	id := []byte(`"` + strings.Repeat("x", maxID-2) + `"`)
+	id := []byte(`"` + strings.Repeat("x", 1022) + `"`) // the longest
 	for name, text := range map[string]string{
 		"markup":      strings.Repeat("<", 20_000),
 		"invisible":   strings.Repeat("\u202e", 20_000),
@@ -41,7 +40,7 @@ func TestErrorsAreBounded(t *testing.T) {
 		e := worst(text)
 		w := httptest.NewRecorder()
 		writeError(w, httptest.NewRequest(http.MethodGet, "/tasks", nil), e)
-		for way, body := range map[string][]byte{"HTTP": w.Body.Bytes(), "JSON-RPC": rpcFault(id, e, false /* plain */), "JSON-RPC 0.3": rpcFault(id, e, true /* plain */)} {
+		for way, body := range map[string][]byte{"HTTP": w.Body.Bytes(), "JSON-RPC": jsonrpc.Fault(id, e, false /* plain */), "JSON-RPC 0.3": jsonrpc.Fault(id, e, true /* plain */)} {
 			if !json.Valid(body) || len(body) > 64<<10 {
 				t.Errorf("%s, %s: %d bytes: %.300s", name, way, len(body), body)
 			}
@@ -52,48 +51,52 @@ func TestErrorsAreBounded(t *testing.T) {
 	}
 }
 
-// What clients read of an error by program is whole as long as it is of a usual size.
-func TestErrorsKeepWhatClientsRead(t *testing.T) {
+// Every error of the table goes out as the table says, on both bindings.
+func TestErrorTable(t *testing.T) {
 	t.Parallel()
-	pending := strings.TrimSuffix(strings.Repeat("019b7c00-0000-7000-8000-000000000001.a10,", 64), ",")
-	e := worst(strings.Repeat("<", 1000))
-	e.metadata = map[string]string{"pending": pending}
-	if got := e.limited().metadata["pending"]; got != pending {
-		t.Errorf("the list of 64 approvals is %.100q… of %d characters, want all of its %d", got, len(got), len(pending))
-	}
-}
-
-// An error about a message that was recorded never says that nothing was written.
-func TestErrorsAboutRecordedMessages(t *testing.T) {
-	t.Parallel()
-	for cause, want := range map[error]int{
-		engine.ErrReadOnly: http.StatusInternalServerError, engine.ErrDataLoss: http.StatusInternalServerError,
-		engine.ErrBusy: http.StatusServiceUnavailable, ErrShutdown: http.StatusServiceUnavailable,
-	} {
-		w, known := toWire(&engine.RecordedError{Started: []string{"pay (c1.1)"}, Cause: fmt.Errorf("write: %w", cause)})
-		if w.status != want || !known || !strings.Contains(w.message, "was recorded") || !strings.Contains(w.message, "pay (c1.1)") || strings.Contains(w.message, "nothing was written") {
-			t.Errorf("after %v: %d %q (known %v), want %d and what is known", cause, w.status, w.message, known, want)
-		}
-	}
-	w, known := toWire(fmt.Errorf("wait: %w; %w", ErrShutdown, engine.ErrUncertain))
-	if w.status != http.StatusServiceUnavailable || !known || !strings.Contains(w.message, "may still take effect") {
-		t.Errorf("a wait for the disk that a shutdown cut off: %d %q (known %v), want 503 and that it is uncertain", w.status, w.message, known)
-	}
-}
-
-// Every kind of failure has an error, which clients find in docs/errors.md.
-func TestEveryKindOfFailureHasAnError(t *testing.T) {
-	t.Parallel()
-	for kind := range failure.Kinds {
-		row := ofKind[kind]
-		listed := slices.ContainsFunc(wireErrors, func(e struct {
-			*wireError
-			when, next string
-		}) bool {
-			return e.wireError == row
+	for _, e := range wire.Errors {
+		t.Run(fmt.Sprint(e.Reason, " ", e.Status), func(t *testing.T) {
+			t.Parallel()
+			if !strings.HasSuffix(e.When, ".") || !strings.HasSuffix(e.Next, ".") || strings.Contains(e.When+e.Next, "|") {
+				t.Errorf("when is %q and next is %q, want sentences that a table can hold", e.When, e.Next)
+			}
+			if w, known := wire.Of(fmt.Errorf("on the way: %w", e.Error)); w != e.Error || !known {
+				t.Errorf("toWire() = %+v, %v, want the error itself", w, known)
+			}
+			if e.SDK != nil {
+				if w, _ := wire.Of(fmt.Errorf("on the way: %w", e.SDK)); w.Reason != e.Reason || w.Code != e.Code {
+					t.Errorf("toWire(%v) = %d %s, want %d %s", e.SDK, w.Code, w.Reason, e.Code, e.Reason)
+				}
+			}
+			type detail struct{ Domain, Reason string }
+			var rest struct {
+				Error struct {
+					Code    int
+					Status  string
+					Details []detail
+				}
+			}
+			answer := httptest.NewRecorder()
+			writeError(answer, httptest.NewRequest(http.MethodGet, "/tasks", nil), e.Error)
+			if err := json.Unmarshal(answer.Body.Bytes(), &rest); err != nil {
+				t.Fatal(err)
+			}
+			want := detail{wire.ErrorDomain, e.Reason}
+			if got := rest.Error; answer.Code != e.Status || got.Code != e.Status || got.Status != e.GRPC || len(got.Details) != 1 || got.Details[0] != want {
+				t.Errorf("over HTTP+JSON it is %d %+v, want %d %s %v", answer.Code, got, e.Status, e.GRPC, want)
+			}
+			var rpc struct {
+				Error struct {
+					Code int
+					Data []detail
+				}
+			}
+			if err := json.Unmarshal(jsonrpc.Fault([]byte("1"), e.Error, false /* plain */), &rpc); err != nil {
+				t.Fatal(err)
+			}
+			if got := rpc.Error; got.Code != e.Code || len(got.Data) != 1 || got.Data[0] != want {
+				t.Errorf("over JSON-RPC it is %+v, want %d %v", got, e.Code, want)
+			}
 		})
-		if !listed && kind != failure.Refused {
-			t.Errorf("failure kind %d has the error %+v, want one of wireErrors", kind, row)
-		}
 	}
 }

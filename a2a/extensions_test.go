@@ -9,8 +9,9 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
-	"a2a-server/a2a"
+	"a2a-server/a2a/agentcard"
 	"a2a-server/a2a/dialect"
+	"a2a-server/a2a/operation"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
@@ -20,10 +21,10 @@ const ownExtension = "https://example.com/ext/billing/v2"
 // newExtensionWorld is a rightsWorld that has an extension of its program, and requires it.
 func newExtensionWorld(t *testing.T) *rightsWorld {
 	t.Helper()
-	return startCounted(t, func(_ *engine.Config, c *a2a.Config) {
-		c.Card.Extensions = []a2a.Extension{{URI: ownExtension, Description: "Says who pays."}}
+	return startCounted(t, func(_ *engine.Config, c *operation.Config) {
+		c.Card.Extensions = []agentcard.Extension{{URI: ownExtension, Description: "Says who pays."}}
 		c.Card.RequiredExtensions = []string{ownExtension}
-		c.SkillsOf = func(context.Context, auth.Principal) ([]a2a.Skill, error) { return nil, nil }
+		c.SkillsOf = func(context.Context, auth.Principal) ([]agentcard.Skill, error) { return nil, nil }
 	})
 }
 
@@ -63,7 +64,7 @@ func TestRequiredExtension(t *testing.T) {
 	refused := func(got answered) bool {
 		return got.Calls == 0 && strings.Contains(got.Body, `"reason":"EXTENSION_SUPPORT_REQUIRED"`) && strings.Contains(got.Body, ownExtension) && strings.Contains(got.Body, `"requiredExtensions"`)
 	}
-	for _, op := range a2a.Operations() {
+	for _, op := range operation.Table() {
 		message := ""
 		if op.Action == auth.Create {
 			message = `,"message":{"messageId":"m","role":"ROLE_USER","taskId":"` + id + `","parts":[{"text":"hi"}]}`
@@ -119,21 +120,21 @@ func TestRequiredExtensionOf03(t *testing.T) {
 	refused := func(got answered) bool {
 		return got.Calls == 0 && strings.Contains(got.Body, ownExtension) && (strings.Contains(got.Body, "-32008") || strings.Contains(got.Body, "EXTENSION_SUPPORT_REQUIRED"))
 	}
-	for _, op := range a2a.Operations() {
-		if op.Old == "" {
+	for _, op := range operation.Table() {
+		if op.Legacy.Method == "" {
 			continue
 		}
-		body := `{"jsonrpc":"2.0","id":1,"method":"` + op.Old + `","params":{"id":"` + id + `","message":{"kind":"message","messageId":"m","role":"user","taskId":"` + id + `","parts":[{"kind":"text","text":"hi"}]}}}`
+		body := `{"jsonrpc":"2.0","id":1,"method":"` + op.Legacy.Method + `","params":{"id":"` + id + `","message":{"kind":"message","messageId":"m","role":"user","taskId":"` + id + `","parts":[{"kind":"text","text":"hi"}]}}}`
 		for name, names := range map[string]http.Header{"none": {}, "another": {"X-A2a-Extensions": {dialect.URI}}, "another, as in 1.0": {"A2a-Extensions": {dialect.URI}}} {
 			for _, version := range []string{"", "0.3"} {
 				if got := w.ask(t, me, http.MethodPost, "/", body, http.Header{"A2a-Version": {version}}, names); !refused(got) {
-					t.Errorf("%s, %s: %+v", op.Old, name, got)
+					t.Errorf("%s, %s: %+v", op.Legacy.Method, name, got)
 				}
 			}
 		}
 		for _, header := range []string{"X-A2A-Extensions", "A2A-Extensions"} {
 			if got := w.ask(t, me, http.MethodPost, "/", body, http.Header{http.CanonicalHeaderKey(header): {ownExtension}}); refused(got) || got.Header.Get(header) != ownExtension {
-				t.Errorf("%s with it in %s: %+v", op.Old, header, got)
+				t.Errorf("%s with it in %s: %+v", op.Legacy.Method, header, got)
 			}
 		}
 	}
@@ -193,20 +194,20 @@ func TestActiveExtensionsInEveryAnswer(t *testing.T) {
 func TestWrongExtensions(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		card a2a.Card
+		card agentcard.Card
 		says string
 	}{
-		"required, unknown": {a2a.Card{RequiredExtensions: []string{"urn:x"}}, `the required extension "urn:x" is not in the card: use one of ` + dialect.URI},
-		"no name":           {a2a.Card{Extensions: []a2a.Extension{{}}}, "cannot name an extension"},
-		"a comma":           {a2a.Card{Extensions: []a2a.Extension{{URI: "urn:x,y"}}}, "cannot name an extension"},
-		"a line":            {a2a.Card{Extensions: []a2a.Extension{{URI: "urn:x\r\nSet-Cookie: a"}}}, "cannot name an extension"},
-		"twice":             {a2a.Card{Extensions: []a2a.Extension{{URI: dialect.ADKURI}}}, "twice"},
+		"required, unknown": {agentcard.Card{RequiredExtensions: []string{"urn:x"}}, `the required extension "urn:x" is not in the card: use one of ` + dialect.URI},
+		"no name":           {agentcard.Card{Extensions: []agentcard.Extension{{}}}, "cannot name an extension"},
+		"a comma":           {agentcard.Card{Extensions: []agentcard.Extension{{URI: "urn:x,y"}}}, "cannot name an extension"},
+		"a line":            {agentcard.Card{Extensions: []agentcard.Extension{{URI: "urn:x\r\nSet-Cookie: a"}}}, "cannot name an extension"},
+		"twice":             {agentcard.Card{Extensions: []agentcard.Extension{{URI: dialect.ADKURI}}}, "twice"},
 	} {
 		if err := tc.card.CheckExtensions(); err == nil || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: %v, want %q", name, err, tc.says)
 		}
 	}
-	ok := a2a.Card{Extensions: []a2a.Extension{{URI: "urn:x"}}, RequiredExtensions: []string{"urn:x", dialect.URI}}
+	ok := agentcard.Card{Extensions: []agentcard.Extension{{URI: "urn:x"}}, RequiredExtensions: []string{"urn:x", dialect.URI}}
 	if err := ok.CheckExtensions(); err != nil {
 		t.Error(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/a2a/dialect"
+	"a2a-server/a2a/operation"
 	"a2a-server/auth"
 	"a2a-server/store/storetest"
 	"a2a-server/task/engine"
@@ -57,14 +58,14 @@ func callAny(t *testing.T, conn *grpc.ClientConn, method string, fields map[stri
 func TestGRPCTenant(t *testing.T) {
 	t.Parallel()
 	var counted *storetest.Counted
-	s := startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *a2a.Config) {
+	s := startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *operation.Config) {
 		counted = &storetest.Counted{Handle: e.Store}
-		e.Store, c.Authenticator, c.Push = counted, auth.Func(callerOf), &a2a.Push{}
+		e.Store, c.Authenticator, c.Push = counted, auth.Func(callerOf), &operation.Push{}
 	})
 	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
 	conn := dialGRPC(t, at)
 	const id = "019b7c00-0000-7000-8000-0000ffffffff"
-	for _, op := range a2a.Operations() {
+	for _, op := range operation.Table() {
 		ask := func(tenant, role string) error {
 			_, err := callAny(t, conn, op.Name, map[string]string{"tenant": tenant, "id": id, "task_id": id, "url": "https://hook.example"}, "x-who", "acme|me|"+role)
 			return err
@@ -110,7 +111,7 @@ func TestGRPCExtensions(t *testing.T) {
 	_, at := serveGRPC(t, w.wireServer.handler, a2a.GRPCConfig{})
 	conn := dialGRPC(t, at)
 	const me = "acme|me|" + auth.RoleRequester
-	for _, op := range a2a.Operations() {
+	for _, op := range operation.Table() {
 		before := w.store.Calls.Load()
 		for name, lines := range map[string][]string{"none": nil, "another": {"a2a-extensions", dialect.URI}, "its beginning": {"a2a-extensions", ownExtension[:10]}} {
 			_, err := callAny(t, conn, op.Name, nil, append(lines, "x-who", me)...)

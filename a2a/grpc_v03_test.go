@@ -13,13 +13,14 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
+	"a2a-server/a2a/operation"
 	"a2a-server/task/engine"
 )
 
 // A server that serves only 1.0 has no methods of 0.3.
 func TestOldGRPCIsOff(t *testing.T) {
 	t.Parallel()
-	srv := start(t, func(c *a2a.Config) { c.OnlyV1 = true })
+	srv := start(t, func(c *operation.Config) { c.OnlyV1 = true })
 	s, _ := srv.Config.Handler.(*a2a.Server)
 	_, at := serveGRPC(t, s, a2a.GRPCConfig{})
 	_, err := oldpb.NewA2AServiceClient(dialGRPC(t, at)).GetTask(t.Context(), &oldpb.GetTaskRequest{Name: "tasks/x"})
@@ -32,7 +33,7 @@ func TestOldGRPCIsOff(t *testing.T) {
 // served, and as a stream if the operation is one.
 func TestEveryOperationIsServedOverGRPC(t *testing.T) {
 	t.Parallel()
-	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { c.Push = &a2a.Push{} })
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) { c.Push = &operation.Push{} })
 	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
 	conn := dialGRPC(t, at)
 	asked := func(service protoreflect.ServiceDescriptor, method string) codes.Code {
@@ -49,9 +50,9 @@ func TestEveryOperationIsServedOverGRPC(t *testing.T) {
 		return status.Code(err)
 	}
 	now, old := a2apb.File_a2av1_proto.Services().ByName("A2AService"), oldpb.File_a2a_proto.Services().ByName("A2AService")
-	for _, op := range a2a.Operations() {
+	for _, op := range operation.Table() {
 		m := now.Methods().ByName(protoreflect.Name(op.Name))
-		if m == nil || m.IsStreamingServer() != op.Streams {
+		if m == nil || m.IsStreamingServer() != (op.Stream != nil) {
 			t.Errorf("%s: the method is %v", op.Name, m)
 			continue
 		}
@@ -59,7 +60,7 @@ func TestEveryOperationIsServedOverGRPC(t *testing.T) {
 			t.Errorf("%s is answered with %v", op.Name, code)
 		}
 	}
-	if n, want := now.Methods().Len(), len(a2a.Operations()); n != want {
+	if n, want := now.Methods().Len(), len(operation.Table()); n != want {
 		t.Errorf("the service has %d methods, the table %d operations", n, want)
 	}
 	for i := range old.Methods().Len() {

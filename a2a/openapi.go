@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
-)
 
-// openAPIPath is the path of the OpenAPI document.
-const openAPIPath = "/openapi.json"
+	"a2a-server/a2a/agentcard"
+	"a2a-server/a2a/internal/wire"
+)
 
 // openAPI describes the HTTP+JSON binding in OpenAPI 3.1. go generate writes it from the
 // table of operations, the A2A proto and the table of errors.
@@ -19,7 +19,7 @@ const openAPIPath = "/openapi.json"
 var openAPI string
 
 // described returns the document of a server whose card is c: with the same security.
-func (c *Card) described() (string, error) {
+func described(c *agentcard.Card) (string, error) {
 	if len(c.Security) == 0 {
 		return openAPI, nil
 	}
@@ -29,9 +29,9 @@ func (c *Card) described() (string, error) {
 	}
 	schemes, one := map[string]any{}, []any{}
 	for i := range c.Security {
-		schemes[c.Security[i].Name] = c.Security[i].openAPI()
+		schemes[c.Security[i].Name] = openAPIScheme(&c.Security[i])
 	}
-	for _, names := range c.alternatives() {
+	for _, names := range c.Alternatives() {
 		needs := map[string][]string{}
 		for _, name := range names {
 			needs[name] = []string{}
@@ -43,7 +43,7 @@ func (c *Card) described() (string, error) {
 	components["securitySchemes"] = schemes
 	// The card needs no authentication.
 	paths, _ := document["paths"].(map[string]any)
-	card, _ := paths[cardPath].(map[string]any)
+	card, _ := paths[agentcard.Path].(map[string]any)
 	get, _ := card["get"].(map[string]any)
 	get["security"] = []any{}
 	text, err := json.Marshal(document)
@@ -53,20 +53,20 @@ func (c *Card) described() (string, error) {
 	return string(text), nil
 }
 
-// openAPI returns the scheme as OpenAPI 3.1 has it.
-func (s *SecurityScheme) openAPI() map[string]any {
+// openAPIScheme returns a scheme as OpenAPI 3.1 has it.
+func openAPIScheme(s *agentcard.SecurityScheme) map[string]any {
 	out := map[string]any{"description": s.Description}
 	switch s.Kind {
-	case SchemeAPIKey:
+	case agentcard.SchemeAPIKey:
 		out["type"], out["in"], out["name"] = "apiKey", "header", s.Header
-	case SchemeHTTP:
+	case agentcard.SchemeHTTP:
 		out["type"], out["scheme"] = "http", s.Scheme
 		if s.Format != "" {
 			out["bearerFormat"] = s.Format
 		}
-	case SchemeOpenID:
+	case agentcard.SchemeOpenID:
 		out["type"], out["openIdConnectUrl"] = "openIdConnect", s.URL
-	case SchemeMTLS:
+	case agentcard.SchemeMTLS:
 		out["type"] = "mutualTLS"
 	}
 	return out
@@ -74,6 +74,6 @@ func (s *SecurityScheme) openAPI() map[string]any {
 
 // document serves the OpenAPI document.
 func (s *Server) document(x echo.Context) error {
-	cached(x, typeJSON, "public, max-age=300", s.openAPITag, s.made, strings.NewReader(s.openAPI))
+	cached(x, wire.TypeJSON, "public, max-age=300", s.openAPITag, s.made, strings.NewReader(s.openAPI))
 	return nil
 }

@@ -14,6 +14,10 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"a2a-server/a2a/agentcard"
+	"a2a-server/a2a/internal/rest"
+	"a2a-server/a2a/internal/wire"
+	"a2a-server/a2a/operation"
 	"a2a-server/auth"
 	"a2a-server/internal/golden"
 )
@@ -43,7 +47,7 @@ type description struct{ schemas object }
 func newDescription() *description {
 	return &description{schemas: object{
 		"Error": object{
-			"description": "An error, as google.rpc.Status in JSON. Tell errors apart by the reason in the ErrorInfo of the domain " + errorDomain + ".",
+			"description": "An error, as google.rpc.Status in JSON. Tell errors apart by the reason in the ErrorInfo of the domain " + wire.ErrorDomain + ".",
 			"type":        "object", "required": []string{"error"},
 			"properties": object{"error": object{
 				"type": "object", "required": []string{"code", "status", "message", "details"},
@@ -59,8 +63,8 @@ func newDescription() *description {
 			"description": "Why the request was refused. The first ErrorInfo has A2A's reason. A second one may have a more specific reason of this server, which is also in the metadata of the first.",
 			"type":        "object", "required": []string{"@type", "domain", "reason"},
 			"properties": object{
-				"@type":    object{"const": typeErrInfo},
-				"domain":   object{"enum": []string{errorDomain, ownDomain}},
+				"@type":    object{"const": wire.TypeErrorInfo},
+				"domain":   object{"enum": []string{wire.ErrorDomain, wire.OwnDomain}},
 				"reason":   object{"type": "string"},
 				"metadata": object{"type": "object", "additionalProperties": object{"type": "string"}},
 			},
@@ -69,7 +73,7 @@ func newDescription() *description {
 			"description": "What is wrong with which fields.",
 			"type":        "object", "required": []string{"@type", "fieldViolations"},
 			"properties": object{
-				"@type": object{"const": typeBadField},
+				"@type": object{"const": wire.TypeBadRequest},
 				"fieldViolations": object{"type": "array", "items": object{
 					"type": "object", "required": []string{"field", "description"},
 					"properties": object{"field": object{"type": "string"}, "description": object{"type": "string"}},
@@ -80,15 +84,15 @@ func newDescription() *description {
 }
 
 func (d *description) document() any {
-	paths := object{cardPath: object{
+	paths := object{agentcard.Path: object{
 		"get": object{
 			"operationId": "GetAgentCard", "summary": "Returns the agent card.",
 			"parameters": []object{{"$ref": "#/components/parameters/version"}},
 			"responses": object{
 				"200": object{
-					"description": "The card. If the request does not name version " + version + ", it also has the members that it has in A2A " + oldVersion + ", unless the server does not serve that.",
+					"description": "The card. If the request does not name version " + wire.Version + ", it also has the members that it has in A2A " + wire.OldVersion + ", unless the server does not serve that.",
 					"headers":     object{"ETag": header("Changes with the card; If-None-Match is answered with 304.")},
-					"content":     object{typeJSON: object{"schema": d.message((&a2apb.AgentCard{}).ProtoReflect().Descriptor())}},
+					"content":     object{wire.TypeJSON: object{"schema": d.message((&a2apb.AgentCard{}).ProtoReflect().Descriptor())}},
 				},
 				"304": object{"description": "The card has not changed."},
 				"403": ref403(),
@@ -96,14 +100,14 @@ func (d *description) document() any {
 		},
 	}}
 	used := map[int]bool{http.StatusForbidden: true}
-	for _, op := range table() {
-		for i, r := range op.routes {
-			at, ok := paths[r.path].(object)
+	for _, op := range operation.Table() {
+		for i, r := range op.Routes {
+			at, ok := paths[r.Path].(object)
 			if !ok {
 				at = object{}
-				paths[r.path] = at
+				paths[r.Path] = at
 			}
-			at[strings.ToLower(r.method)] = d.operation(op, i, used)
+			at[strings.ToLower(r.Method)] = d.operation(op, i, used)
 		}
 	}
 	responses := object{}
@@ -119,17 +123,17 @@ func (d *description) document() any {
 	}{
 		"3.1.1",
 		object{
-			"title": "A2A over HTTP+JSON", "version": version,
-			"description": "The HTTP+JSON binding of the A2A protocol (A2A " + version + " §11), as a2a-server serves it. Unknown fields of requests are ignored. Every path of an operation is also there with the caller's tenant before it, as in /{tenant}/tasks, which changes nothing else; any other tenant is an unknown path. " +
-				"The agent card says which credentials are required and where else the agent can be reached. Paths of A2A " + oldVersion + ", which begin with " + oldPrefix + ", are not in this document.",
+			"title": "A2A over HTTP+JSON", "version": wire.Version,
+			"description": "The HTTP+JSON binding of the A2A protocol (A2A " + wire.Version + " §11), as a2a-server serves it. Unknown fields of requests are ignored. Every path of an operation is also there with the caller's tenant before it, as in /{tenant}/tasks, which changes nothing else; any other tenant is an unknown path. " +
+				"The agent card says which credentials are required and where else the agent can be reached. Paths of A2A " + wire.OldVersion + ", which begin with " + rest.OldPrefix + ", are not in this document.",
 			"license": object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
 		},
 		[]object{{"url": ".", "description": "Where this document is served."}},
 		paths,
 		object{"schemas": d.schemas, "responses": responses, "parameters": object{
-			"version": parameter("header", versionHeader, object{"type": "string"},
-				"The A2A version of the request: "+version+". It may be a query parameter instead."),
-			"extensions": parameter("header", extensionsHeader, object{"type": "string"},
+			"version": parameter("header", operation.VersionHeader, object{"type": "string"},
+				"The A2A version of the request: "+wire.Version+". It may be a query parameter instead."),
+			"extensions": parameter("header", operation.ExtensionsHeader, object{"type": "string"},
 				"URIs of the extensions that the client wants to use, separated by commas."),
 			"lastEventID": parameter("header", "Last-Event-ID", object{"type": "string"},
 				"The id of the last event that the client has seen of this task: the stream continues after it, even if the task has ended."),
@@ -138,43 +142,43 @@ func (d *description) document() any {
 }
 
 // operation describes the route of an operation, and notes which errors it uses.
-func (d *description) operation(op operation, route int, used map[int]bool) object {
-	r := op.routes[route]
+func (d *description) operation(op operation.Operation, route int, used map[int]bool) object {
+	r := op.Routes[route]
 	methods := a2apb.File_a2av1_proto.Services().Get(0).Methods()
-	m := methods.ByName(protoreflect.Name(op.name))
-	out := object{"operationId": op.name, "summary": op.summary}
+	m := methods.ByName(protoreflect.Name(op.Name))
+	out := object{"operationId": op.Name, "summary": op.Summary}
 	if route > 0 {
-		out["operationId"] = op.name + "By" + r.method[:1] + strings.ToLower(r.method[1:])
+		out["operationId"] = op.Name + "By" + r.Method[:1] + strings.ToLower(r.Method[1:])
 	}
 	parameters := []object{{"$ref": "#/components/parameters/version"}, {"$ref": "#/components/parameters/extensions"}}
 	fields := m.Input().Fields()
 	var inPath []string
-	for _, part := range strings.Split(r.path, "{")[1:] {
+	for _, part := range strings.Split(r.Path, "{")[1:] {
 		name, _, _ := strings.Cut(part, "}")
 		inPath = append(inPath, name)
-		p := parameter("path", name, object{"type": "string"}, map[bool]string{true: "The id of the task.", false: "The id of the configuration."}[name == "task_id" || op.action != auth.Push])
+		p := parameter("path", name, object{"type": "string"}, map[bool]string{true: "The id of the task.", false: "The id of the configuration."}[name == "task_id" || op.Action != auth.Push])
 		p["required"] = true
 		parameters = append(parameters, p)
 	}
 	for i := range fields.Len() {
-		if f := fields.Get(i); r.from == query && f.Name() != "tenant" && !slices.Contains(inPath, string(f.Name())) {
+		if f := fields.Get(i); r.From == operation.InQuery && f.Name() != "tenant" && !slices.Contains(inPath, string(f.Name())) {
 			parameters = append(parameters, parameter("query", f.JSONName(), d.field(f), ""))
 		}
 	}
-	if op.stream != nil {
+	if op.Stream != nil {
 		parameters = append(parameters, object{"$ref": "#/components/parameters/lastEventID"})
 	}
 	out["parameters"] = parameters
 	statuses := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
-	if r.from == body || r.from == someBody && r.method != http.MethodGet {
+	if r.From == operation.InBody || r.From == operation.InOptionalBody && r.Method != http.MethodGet {
 		schema := d.message(m.Input())
-		out["requestBody"] = object{"required": r.from == body, "content": object{typeA2A: object{"schema": schema}, typeJSON: object{"schema": schema}}}
+		out["requestBody"] = object{"required": r.From == operation.InBody, "content": object{wire.TypeA2A: object{"schema": schema}, wire.TypeJSON: object{"schema": schema}}}
 		statuses = append(statuses, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}
-	if op.action == auth.Create {
+	if op.Action == auth.Create {
 		statuses = append(statuses, http.StatusInsufficientStorage)
 	}
-	if op.action == auth.Create || len(inPath) > 0 { // each may name a task
+	if op.Action == auth.Create || len(inPath) > 0 { // each may name a task
 		statuses = append(statuses, http.StatusNotFound)
 	}
 	responses := object{"200": d.success(op, m.Output())}
@@ -187,22 +191,22 @@ func (d *description) operation(op operation, route int, used map[int]bool) obje
 }
 
 // success describes what an operation answers.
-func (d *description) success(op operation, m protoreflect.MessageDescriptor) object {
+func (d *description) success(op operation.Operation, m protoreflect.MessageDescriptor) object {
 	schema := d.message(m)
 	active := header("The requested extensions that this server supports.")
-	if op.stream == nil {
+	if op.Stream == nil {
 		return object{
 			"description": "The result, in the media type that Accept prefers, or else in that of the request.",
-			"headers":     object{extensionsHeader: active},
-			"content":     object{typeA2A: object{"schema": schema}, typeJSON: object{"schema": schema}},
+			"headers":     object{operation.ExtensionsHeader: active},
+			"content":     object{wire.TypeA2A: object{"schema": schema}, wire.TypeJSON: object{"schema": schema}},
 		}
 	}
 	return object{
 		"description": "A stream of server-sent events. The data of each is a " + string(m.Name()) + " as JSON on one line, and its id is for Last-Event-ID. " +
 			"A comment is sent while nothing happens. If a stream ends before its task ends or waits for input, resume it with SubscribeToTask.",
-		"headers": object{extensionsHeader: active},
+		"headers": object{operation.ExtensionsHeader: active},
 		"content": object{"text/event-stream": object{"schema": object{
-			"type": "string", "contentMediaType": typeJSON, "contentSchema": schema,
+			"type": "string", "contentMediaType": wire.TypeJSON, "contentSchema": schema,
 			"description": "The schema of the data of one event.",
 		}}},
 	}
@@ -212,24 +216,24 @@ func (d *description) success(op operation, m protoreflect.MessageDescriptor) ob
 func errorResponse(status int) object {
 	text := http.StatusText(status) + ".\n"
 	var reasons, names []string
-	for _, e := range wireErrors {
-		if e.status != status || e.wireError == &errMethodNotFound || e.wireError == &errNoPath { // these are for no operation
+	for _, e := range wire.Errors {
+		if e.Status != status || e.Error == &wire.ErrMethodNotFound || e.Error == &wire.ErrNoPath { // these are for no operation
 			continue
 		}
-		text += fmt.Sprintf("\n- %#q: %s %s", e.reason, e.when, e.next)
-		if !slices.Contains(reasons, e.reason) {
-			reasons = append(reasons, e.reason)
+		text += fmt.Sprintf("\n- %#q: %s %s", e.Reason, e.When, e.Next)
+		if !slices.Contains(reasons, e.Reason) {
+			reasons = append(reasons, e.Reason)
 		}
-		if !slices.Contains(names, e.grpc) {
-			names = append(names, e.grpc)
+		if !slices.Contains(names, e.GRPC) {
+			names = append(names, e.GRPC)
 		}
 	}
-	out := object{"description": text, "content": object{typeJSON: object{"schema": object{"allOf": []object{
+	out := object{"description": text, "content": object{wire.TypeJSON: object{"schema": object{"allOf": []object{
 		ref("Error"),
 		{"properties": object{"error": object{"properties": object{
 			"code": object{"const": status}, "status": object{"enum": names},
 			"details": object{"contains": object{"required": []string{"domain", "reason"}, "properties": object{
-				"domain": object{"const": errorDomain}, "reason": object{"enum": reasons},
+				"domain": object{"const": wire.ErrorDomain}, "reason": object{"enum": reasons},
 			}}},
 		}}}},
 	}}}}}
@@ -358,15 +362,15 @@ var optionalHere = map[string]bool{"CancelTaskRequest.id": true, "SubscribeToTas
 var fieldRules = map[string]object{
 	"ListTasksRequest.pageSize":                       {"minimum": 1, "maximum": 100, "default": 50},
 	"ListTaskPushNotificationConfigsRequest.pageSize": {"minimum": 0, "maximum": 100, "default": 50},
-	"TaskPushNotificationConfig.id":                   {"maxLength": maxPushID},
-	"TaskPushNotificationConfig.url":                  {"maxLength": maxPushURL},
-	"TaskPushNotificationConfig.token":                {"maxLength": maxPushToken, "description": "It is sent with each notification, and never given back."},
-	"AuthenticationInfo.scheme":                       {"maxLength": maxPushScheme},
-	"AuthenticationInfo.credentials":                  {"maxLength": maxPushCredentials, "description": "They are sent with each notification, and never given back."},
+	"TaskPushNotificationConfig.id":                   {"maxLength": operation.MaxPushID},
+	"TaskPushNotificationConfig.url":                  {"maxLength": operation.MaxPushURL},
+	"TaskPushNotificationConfig.token":                {"maxLength": operation.MaxPushToken, "description": "It is sent with each notification, and never given back."},
+	"AuthenticationInfo.scheme":                       {"maxLength": operation.MaxPushScheme},
+	"AuthenticationInfo.credentials":                  {"maxLength": operation.MaxPushCredentials, "description": "They are sent with each notification, and never given back."},
 	"ListTasksRequest.historyLength":                  {"minimum": 0},
 	"GetTaskRequest.historyLength":                    {"minimum": 0},
 	"SendMessageConfiguration.historyLength":          {"minimum": 0},
-	"Message.parts":                                   {"minItems": 1, "maxItems": maxParts},
+	"Message.parts":                                   {"minItems": 1, "maxItems": operation.MaxParts},
 	"Message.messageId":                               {"minLength": 1},
 }
 

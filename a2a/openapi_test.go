@@ -15,7 +15,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"a2a-server/a2a"
+	"a2a-server/a2a/operation"
 )
 
 // documented is the document of HTTP+JSON, as far as answers are compared with it.
@@ -178,7 +178,7 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 	}
 	delete(left, "GET /.well-known/agent-card.json") // of no binding
 	ids := map[string]bool{}
-	for _, op := range a2a.Operations() {
+	for _, op := range operation.Table() {
 		for _, r := range op.Routes {
 			id := left[r.Method+" "+r.Path]
 			if !strings.HasPrefix(id, op.Name) || ids[id] {

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/proto"
 
-	"a2a-server/a2a"
+	"a2a-server/a2a/operation"
 )
 
 // TestOperationsAreThoseOfTheProto compares the table with the gRPC service of A2A 1.0 and
@@ -40,7 +40,7 @@ func TestOperationsAreThoseOfTheProto(t *testing.T) {
 	// The text of §11.3 has POST (D3).
 	want["SubscribeToTask"] = append(want["SubscribeToTask"], "POST /tasks/{id}:subscribe")
 	got := map[string][]string{}
-	for _, op := range a2a.Operations() {
+	for _, op := range operation.Table() {
 		for _, r := range op.Routes {
 			got[op.Name] = append(got[op.Name], r.Method+" "+r.Path)
 		}
@@ -62,14 +62,14 @@ func TestOperationsAreServed(t *testing.T) {
 		return w.Header().Get("Content-Type"), w.Body.String()
 	}
 	served := map[string][]string{} // methods by path
-	for _, op := range a2a.Operations() {
-		contentType := map[bool]string{true: "text/event-stream", false: "application/json"}[op.Streams]
+	for _, op := range operation.Table() {
+		contentType := map[bool]string{true: "text/event-stream", false: "application/json"}[op.Stream != nil]
 		if got, body := rpc(op.Name); strings.Contains(body, "METHOD_NOT_FOUND") || got != contentType {
 			t.Errorf("JSON-RPC %s = %s %s, want an answer of type %s", op.Name, got, body, contentType)
 		}
-		if op.Old != "" {
-			if got, body := rpc(op.Old); strings.Contains(body, "METHOD_NOT_FOUND") || strings.Contains(body, "VERSION_NOT_SUPPORTED") || got != contentType {
-				t.Errorf("JSON-RPC %s = %s %s, want an answer of type %s", op.Old, got, body, contentType)
+		if op.Legacy.Method != "" {
+			if got, body := rpc(op.Legacy.Method); strings.Contains(body, "METHOD_NOT_FOUND") || strings.Contains(body, "VERSION_NOT_SUPPORTED") || got != contentType {
+				t.Errorf("JSON-RPC %s = %s %s, want an answer of type %s", op.Legacy.Method, got, body, contentType)
 			}
 		}
 		for _, r := range op.Routes {

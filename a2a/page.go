@@ -7,16 +7,19 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"a2a-server/a2a/agentcard"
+	"a2a-server/a2a/internal/binding"
+	"a2a-server/a2a/internal/wire"
 	"a2a-server/internal/visible"
 )
 
-// Of the answer at the base URL.
+// Of the response at the base URL.
 const (
 	protocolDocs = "https://a2a-protocol.org/latest/specification/"
 	typeHTML     = "text/html"
 )
 
-// page is the answer for programs at the base URL.
+// page is the response for programs at the base URL.
 type page struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
@@ -32,25 +35,24 @@ type page struct {
 func (s *Server) front(c echo.Context) error {
 	r, h := c.Request(), c.Response().Header()
 	h.Add("Vary", "Accept")
-	s.vary(h)
-	if accept := r.Header["Accept"]; s.cfg.Pages != "" && quality(accept, typeHTML) > quality(accept, typeJSON) {
-		h.Set("Location", s.prefix+s.cfg.Pages)
+	s.service.BaseURL.Vary(h)
+	if accept := r.Header["Accept"]; s.service.Config.Pages != "" && binding.Quality(accept, typeHTML) > binding.Quality(accept, wire.TypeJSON) {
+		h.Set("Location", s.prefix+s.service.Config.Pages)
 		h.Set("Referrer-Policy", "no-referrer")
 		c.Response().WriteHeader(http.StatusSeeOther)
 		return nil
 	}
-	base, now := s.base(r), s.cardNow()
-	card := now.build("", false /* extended */)
+	base, card := s.service.BaseURL.Of(r), s.service.Cards.Now().Build("", false /* extended */)
 	p := page{
-		Name: visible.Line(card.Name), Description: visible.Line(card.Description), Version: visible.Line(card.Version), Protocol: version,
-		Card: base + cardPath, Docs: protocolDocs,
+		Name: visible.Line(card.Name), Description: visible.Line(card.Description), Version: visible.Line(card.Version), Protocol: wire.Version,
+		Card: base + agentcard.Path, Docs: protocolDocs,
 	}
-	if s.cfg.Health != "" {
-		p.Health = base + s.cfg.Health
+	if s.service.Config.Health != "" {
+		p.Health = base + s.service.Config.Health
 	}
 	body, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("front: %w", err)
 	}
-	return s.requests.Answer(c.Response(), typeJSON, body)
+	return s.service.Requests.Answer(c.Response(), wire.TypeJSON, body)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
-	"a2a-server/a2a"
+	"a2a-server/a2a/operation"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
@@ -25,11 +25,11 @@ func TestTenantPrefix(t *testing.T) {
 	if unknown.Status != http.StatusNotFound || unknown.Calls != 0 {
 		t.Fatalf("a path that is not there: %+v", unknown)
 	}
-	for _, op := range a2a.Operations() {
+	for _, op := range operation.Table() {
 		for _, route := range op.Routes {
 			path := strings.NewReplacer("{id}", w.tasks["missing"], "{task_id}", w.tasks["missing"]).Replace(route.Path)
 			body := ""
-			if route.Body {
+			if route.From == operation.InBody {
 				body = `{"taskId":"` + w.tasks["missing"] + `","message":{"messageId":"m","role":"ROLE_USER","taskId":"` + w.tasks["missing"] + `","parts":[{"text":"hi"}]}}`
 			}
 			t.Run(route.Method+" "+route.Path, func(t *testing.T) {
@@ -63,10 +63,10 @@ func TestTenantPrefix(t *testing.T) {
 // A tenant in a request, wherever that has it, is the caller's or nobody's.
 func TestTenantOfARequest(t *testing.T) {
 	t.Parallel()
-	w := startCounted(t, func(_ *engine.Config, c *a2a.Config) { c.Push = &a2a.Push{} })
+	w := startCounted(t, func(_ *engine.Config, c *operation.Config) { c.Push = &operation.Push{} })
 	const me = "acme|me|" + auth.RoleRequester
 	id := w.tasks["missing"]
-	for _, op := range a2a.Operations() {
+	for _, op := range operation.Table() {
 		message := ""
 		if op.Action == auth.Create {
 			message = `,"message":{"messageId":"m","role":"ROLE_USER","taskId":"` + id + `","parts":[{"text":"hi"}]}`
@@ -92,7 +92,7 @@ func TestTenantOfARequest(t *testing.T) {
 		for _, route := range op.Routes {
 			path := strings.NewReplacer("{id}", id, "{task_id}", id).Replace(route.Path)
 			ask := func(prefix, tenant string) answered {
-				if !route.Body && !route.BodyOrEmpty {
+				if route.From == operation.InQuery || route.From == operation.InOptionalBody && route.Method == http.MethodGet {
 					return w.ask(t, me, route.Method, prefix+path+"?tenant="+tenant, "")
 				}
 				return w.ask(t, me, route.Method, prefix+path, `{"url":"https://hook.example","tenant":"`+tenant+`"`+message+`}`)
@@ -120,7 +120,7 @@ func TestTenantOfARequest(t *testing.T) {
 // The webhook of a message has a tenant, too.
 func TestTenantOfAWebhook(t *testing.T) {
 	t.Parallel()
-	s := startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *a2a.Config) {
+	s := startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *operation.Config) {
 		c.Authenticator = auth.Func(callerOf)
 		offerPush(t, e, c)
 	})
@@ -188,7 +188,7 @@ func TestTenantNames(t *testing.T) {
 // Whoever has no tenant can name none: without authentication, that is everybody.
 func TestTenantOfNobody(t *testing.T) {
 	t.Parallel()
-	server := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { c.Authenticator = nil })
+	server := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) { c.Authenticator = nil })
 	ask := func(method, path, body string) (int, string) {
 		rec := server.ask(t, method, path, body)
 		return rec.Code, rec.Body.String()

@@ -17,7 +17,9 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
+	"a2a-server/a2a/agentcard"
 	"a2a-server/a2a/dialect"
+	"a2a-server/a2a/operation"
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/internal/httpd"
@@ -117,13 +119,13 @@ func wirePolicy(t testing.TB) *approval.Policy {
 }
 
 // wireChange changes how a server of a case is set up.
-type wireChange func(*engine.Config, *a2a.Config)
+type wireChange func(*engine.Config, *operation.Config)
 
 // usual is the change to a server with the clock and the ids of the system, whose callers are
 // anonymous.
-func usual(e *engine.Config, c *a2a.Config) {
+func usual(e *engine.Config, c *operation.Config) {
 	e.Now, e.NewID, e.Planner = nil, nil, direct.New(direct.Config{})
-	c.Now, c.Authenticator, c.Guard, c.MaxBody, c.Card = nil, nil, httpd.Guard{}, 0, a2a.Card{}
+	c.Now, c.Authenticator, c.Guard, c.MaxBody, c.Card = nil, nil, httpd.Guard{}, 0, agentcard.Card{}
 }
 
 // wireServer is a server whose answers are the same in every run: its clock stands
@@ -158,9 +160,9 @@ func startWireServer(t testing.TB, log zerolog.Logger, changes ...wireChange) *w
 			return id
 		},
 	}
-	protocol := a2a.Config{
+	protocol := operation.Config{
 		Authenticator: auth.Func(wireAuthenticate), Log: log, Now: now, MaxBody: 512 << 10,
-		Card:  a2a.Card{URL: "https://agent.example/a2a", Skills: []a2a.Skill{{ID: "transfer", Description: "moves money"}}},
+		Card:  agentcard.Card{URL: "https://agent.example/a2a", Skills: []agentcard.Skill{{ID: "transfer", Description: "moves money"}}},
 		Guard: httpd.Guard{Hosts: []string{"127.0.0.1"}, Origins: []string{"https://inbox.example"}},
 	}
 	for _, change := range changes {

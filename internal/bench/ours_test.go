@@ -11,6 +11,7 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/a2a/dialect"
+	"a2a-server/a2a/operation"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
 	"a2a-server/store/memstore"
@@ -41,7 +42,7 @@ func newOurs(file string) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	server, err := a2a.New(a2a.Config{Engine: engine, Incarnation: b.incarnation, Log: logger()})
+	server, err := a2a.New(operation.Config{Engine: engine, Incarnation: b.incarnation, Log: logger()})
 	if err != nil {
 		return nil, errors.Join(err, b.close())
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"a2a-server/a2a"
+	"a2a-server/a2a/agentcard"
 
 	a2aserver "a2a-server"
 )
@@ -33,7 +33,7 @@ func TestSignedCard(t *testing.T) {
 	}
 	kids := func() int {
 		t.Helper()
-		status, body := in.do(t, http.MethodGet, a2a.CardKeysPath, "")
+		status, body := in.do(t, http.MethodGet, agentcard.KeysPath, "")
 		if status != http.StatusOK {
 			t.Fatalf("the keys: %d %s", status, body)
 		}
@@ -67,7 +67,7 @@ func TestRequiredExtensions(t *testing.T) {
 		_ = s.Close()
 		t.Error("New accepts an extension that nobody has")
 	}
-	c.Extensions = []a2a.Extension{{URI: "urn:billing", Description: "Says who pays."}}
+	c.Extensions = []agentcard.Extension{{URI: "urn:billing", Description: "Says who pays."}}
 	in := start(t, c)
 	if status, body := in.do(t, http.MethodGet, "/tasks", ""); status != http.StatusBadRequest || !strings.Contains(body, "EXTENSION_SUPPORT_REQUIRED") {
 		t.Errorf("without it: %d %s", status, body)

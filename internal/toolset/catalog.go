@@ -8,7 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"a2a-server/a2a"
+	"a2a-server/a2a/agentcard"
 	"a2a-server/auth"
 	"a2a-server/internal/visible"
 )
@@ -36,7 +36,7 @@ type Catalog struct {
 	mu      sync.Mutex
 	of      *State // what the rest is of
 	tools   *Lister
-	skills  []a2a.Skill
+	skills  []agentcard.Skill
 	at      time.Time
 	warned  string        // the newest warning
 	listing chan struct{} // closed when the list is made; nil: it is not being made
@@ -65,7 +65,7 @@ func (c *Catalog) Set(of *State, tools *Lister) {
 }
 
 // Known returns the skills without listing them.
-func (c *Catalog) Known() []a2a.Skill {
+func (c *Catalog) Known() []agentcard.Skill {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.skills
@@ -73,7 +73,7 @@ func (c *Catalog) Known() []a2a.Skill {
 
 // List returns the skills. While toolsets are slow to answer it returns the known skills. The
 // slice must not be changed.
-func (c *Catalog) List() []a2a.Skill {
+func (c *Catalog) List() []agentcard.Skill {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.of.registry.Dynamic() || time.Since(c.at) < cardAge || c.ctx.Err() != nil {
@@ -125,7 +125,7 @@ func (c *Catalog) warn(err error) {
 
 // ListOf returns the skills that a caller may use. The tools of a toolset that fails are not
 // among them.
-func (c *Catalog) ListOf(ctx context.Context, by auth.Principal) ([]a2a.Skill, error) {
+func (c *Catalog) ListOf(ctx context.Context, by auth.Principal) ([]agentcard.Skill, error) {
 	select {
 	case c.own <- struct{}{}:
 		defer func() { <-c.own }()

@@ -13,7 +13,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"a2a-server/a2a"
+	"a2a-server/a2a/agentcard"
 	"a2a-server/internal/app/config"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -81,7 +81,7 @@ func catalogOf(t *testing.T, log zerolog.Logger, sets ...tool.Toolset) *Catalog 
 	return c
 }
 
-func ids(skills []a2a.Skill) (all []string) {
+func ids(skills []agentcard.Skill) (all []string) {
 	for _, s := range skills {
 		all = append(all, s.ID)
 	}

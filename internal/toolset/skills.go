@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"a2a-server/a2a"
+	"a2a-server/a2a/agentcard"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/visible"
 	"a2a-server/task/planner/direct"
@@ -23,8 +23,8 @@ const (
 
 // skills returns the card's skills, a skill for each tool. The error lists the tools that are
 // left out.
-func skills(tools []*tool.Entry, of *State) ([]a2a.Skill, error) {
-	var all []a2a.Skill
+func skills(tools []*tool.Entry, of *State) ([]agentcard.Skill, error) {
+	var all []agentcard.Skill
 	var errs []error
 	size := 0
 	for i, e := range tools {
@@ -47,14 +47,14 @@ func skills(tools []*tool.Entry, of *State) ([]a2a.Skill, error) {
 }
 
 // skill returns the skill of a tool. A tool that panics has none.
-func skill(e *tool.Entry, of *State) (_ a2a.Skill, err error) {
+func skill(e *tool.Entry, of *State) (_ agentcard.Skill, err error) {
 	name := visible.Clip(e.Definition.Name, maxSkillName)
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("tool %q panicked when it was described: %v", name, p)
 		}
 	}()
-	made := a2a.Skill{
+	made := agentcard.Skill{
 		ID: name, Name: name, Description: visible.ClipText(e.Definition.Description, maxSkillDescription),
 		Tags: tags(e.Tool, of.conf),
 	}

@@ -1,0 +1,106 @@
+package agentcard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"a2a-server/auth"
+	"a2a-server/internal/keyring"
+)
+
+// Config configures [Cards].
+type Config struct {
+	Card   Card
+	Pushes bool // the server sends push notifications
+
+	// Skills returns the skills of the card, for each client; nil: Card.Skills.
+	Skills func() []Skill
+	// SkillsOf returns the skills of the extended card; nil: there is none.
+	SkillsOf func(context.Context, auth.Principal) ([]Skill, error)
+	// Keys signs the cards. It needs Card.URL. Nil: they are not signed.
+	Keys *keyring.Signer
+}
+
+// Cards makes the agent card of a server for its clients. It is safe for concurrent use.
+type Cards struct {
+	cfg    Config
+	signer *signer // nil: cards are not signed
+}
+
+// Form is the form of a card for a client.
+type Form struct {
+	BaseURL  string // by which the client reaches the interfaces
+	Tenant   string // of the interfaces; "": none
+	Union    bool   // it has the members of A2A 0.3, too
+	Protobuf bool   // it becomes protobuf, which has one form of security requirements
+}
+
+// New returns the cards of a server. It is an error if the card cannot be made.
+func New(cfg Config) (*Cards, error) {
+	if err := errors.Join(cfg.Card.checkSecurity(), cfg.Card.CheckExtensions()); err != nil {
+		return nil, err
+	}
+	cfg.Card.pushes = cfg.Pushes
+	c := &Cards{cfg: cfg}
+	if cfg.Keys == nil {
+		return c, nil
+	}
+	var err error
+	c.signer, err = newSigner(cfg.Keys, cfg.Card.URL)
+	return c, err
+}
+
+// Now returns the operator's part of the card with its current skills.
+func (c *Cards) Now() Card {
+	card := c.cfg.Card
+	if c.cfg.Skills != nil {
+		card.Skills = c.cfg.Skills()
+	}
+	return card
+}
+
+// Changes reports whether the card may change while the server runs, within a second too.
+func (c *Cards) Changes() bool { return c.cfg.Skills != nil || c.signer != nil }
+
+// HasExtended reports whether there is an extended card.
+func (c *Cards) HasExtended() bool { return c.cfg.SkillsOf != nil }
+
+// Public returns the card for all clients.
+func (c *Cards) Public(f Form) ([]byte, error) {
+	text, err := c.write(c.Now(), f, c.HasExtended())
+	if err != nil {
+		return nil, fmt.Errorf("agent card: %w", err)
+	}
+	return text, nil
+}
+
+// Extended returns the card with the skills that a caller may use (§3.1.11).
+func (c *Cards) Extended(ctx context.Context, by auth.Principal, f Form) ([]byte, error) {
+	card := c.cfg.Card
+	var err error
+	if card.Skills, err = c.cfg.SkillsOf(ctx, by); err != nil {
+		return nil, fmt.Errorf("skills of the extended agent card: %w", err)
+	}
+	return c.write(card, f, true /* extended */)
+}
+
+// write returns a card with its signatures.
+func (c *Cards) write(card Card, f Form, extended bool) ([]byte, error) {
+	made := card.Build(f.BaseURL, extended)
+	for _, i := range made.SupportedInterfaces {
+		i.Tenant = f.Tenant
+	}
+	if f.Protobuf && card.SecurityForm != SecurityOmit {
+		card.SecurityForm = SecuritySpec // protobuf has no other form
+	}
+	encode := card.encode
+	if f.Union {
+		encode = card.encodeUnion
+	}
+	text, err := encode(made)
+	if err != nil {
+		return nil, err
+	}
+	return c.signed(text)
+}

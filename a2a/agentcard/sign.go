@@ -1,0 +1,194 @@
+package agentcard
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"github.com/gowebpki/jcs"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"a2a-server/internal/keyring"
+)
+
+// KeysPath is where clients find the public keys of the card's signatures, below the
+// base URL.
+const KeysPath = "/.well-known/agent-card-keys.json"
+
+// maxSigned is how many cards with their signatures are kept. Each set of skills, tenant
+// and version that callers see has its own card.
+const maxSigned = 256
+
+// signer signs agent cards (§8.4). It is safe for concurrent use.
+type signer struct {
+	keys *keyring.Signer
+	url  string // of the public keys
+
+	mu   sync.Mutex
+	id   string // of the key that signed the cards in done
+	done map[[sha256.Size]byte][]sdk.AgentCardSignature
+}
+
+// newSigner returns the signer of a card with a URL.
+func newSigner(keys *keyring.Signer, url string) (*signer, error) {
+	if url == "" {
+		return nil, errors.New("a2a: a card is signed with the URL of its keys, so it needs a URL")
+	}
+	return &signer{keys: keys, url: url + KeysPath}, nil
+}
+
+// signed returns a card, a JSON object, with its signatures, if cards are signed.
+//
+// The signatures cover the members that a reader of A2A 1.0 has of the card, not its bytes:
+// members of other versions are for readers of those versions. Empty values are not covered,
+// as the SDKs for Python and JavaScript verify it. If the specification's form differs,
+// because an empty message says something, a second signature covers that form. A reader needs
+// only one signature that fits.
+func (c *Cards) signed(card []byte) ([]byte, error) {
+	if c.signer == nil {
+		return card, nil
+	}
+	all, err := c.signer.sign(card)
+	if err != nil {
+		return nil, fmt.Errorf("sign the agent card: %w", err)
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return nil, fmt.Errorf("sign the agent card: %w", err)
+	}
+	out := append(bytes.TrimSuffix(bytes.Clone(card), []byte("}")), `,"signatures":`...)
+	return append(append(out, text...), '}'), nil
+}
+
+// sign returns the signatures of a card. They are the same for the same card until the key
+// changes.
+func (c *signer) sign(card []byte) ([]sdk.AgentCardSignature, error) {
+	id, err := c.keys.KeyID()
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(card)
+	c.mu.Lock()
+	if c.id != id || len(c.done) >= maxSigned {
+		c.id, c.done = id, map[[sha256.Size]byte][]sdk.AgentCardSignature{}
+	}
+	all := c.done[sum]
+	c.mu.Unlock()
+	if all != nil {
+		return all, nil
+	}
+	payloads, err := payloads(card)
+	if err != nil {
+		return nil, err
+	}
+	for _, payload := range payloads {
+		sig, err := c.keys.Sign(payload, map[string]string{"typ": "JOSE", "jku": c.url})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, sdk.AgentCardSignature{Protected: sig.Protected, Signature: sig.Value})
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.id == id { // otherwise the key has changed meanwhile
+		c.done[sum] = all
+	}
+	return all, nil
+}
+
+// payloads returns the payloads of a card's signatures: the canonical form (RFC 8785) of
+// the card without empty values, and that of the specification (§8.4.1) if it differs.
+func payloads(card []byte) ([][]byte, error) {
+	var members map[string]any
+	if err := json.Unmarshal(card, &members); err != nil {
+		return nil, err
+	}
+	specScopes(members)
+	text, err := json.Marshal(members)
+	if err != nil {
+		return nil, err
+	}
+	// protojson drops the members of 0.3, and knows which defaults were set (§8.4.1).
+	var pb a2apb.AgentCard
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, &pb); err != nil {
+		return nil, err
+	}
+	pb.Signatures = nil
+	whole, err := protojson.Marshal(&pb)
+	if err != nil {
+		return nil, err
+	}
+	var known any
+	if err := json.Unmarshal(whole, &known); err != nil {
+		return nil, err
+	}
+	short, err := json.Marshal(withoutEmpty(known))
+	if err != nil {
+		return nil, err
+	}
+	var payloads [][]byte
+	for _, form := range [][]byte{short, whole} {
+		canonical, err := jcs.Transform(form)
+		if err != nil {
+			return nil, err
+		}
+		if len(payloads) == 0 || !bytes.Equal(payloads[0], canonical) {
+			payloads = append(payloads, canonical)
+		}
+	}
+	return payloads, nil
+}
+
+// specScopes writes the scopes of a card's requirements as the specification has them,
+// whatever form the card is served in.
+func specScopes(card map[string]any) {
+	requirements, _ := card["securityRequirements"].([]any)
+	for _, r := range requirements {
+		one, _ := r.(map[string]any)
+		schemes, _ := one["schemes"].(map[string]any)
+		for name, scopes := range schemes {
+			if list, is := scopes.([]any); is {
+				schemes[name] = map[string]any{"list": list}
+			}
+		}
+	}
+}
+
+// withoutEmpty returns a JSON value without the texts, lists and objects in it that are
+// empty, or become so; nil: nothing is left.
+func withoutEmpty(value any) any {
+	switch v := value.(type) {
+	case string:
+		if v == "" {
+			return nil
+		}
+	case []any:
+		var left []any
+		for _, item := range v {
+			if item = withoutEmpty(item); item != nil {
+				left = append(left, item)
+			}
+		}
+		if len(left) == 0 {
+			return nil
+		}
+		return left
+	case map[string]any:
+		left := map[string]any{}
+		for name, item := range v {
+			if item = withoutEmpty(item); item != nil {
+				left[name] = item
+			}
+		}
+		if len(left) == 0 {
+			return nil
+		}
+		return left
+	}
+	return value
+}

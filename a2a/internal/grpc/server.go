@@ -1,0 +1,152 @@
+package grpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"crypto/tls"
+
+	"a2a-server/a2a/operation"
+	"a2a-server/internal/httpd"
+)
+
+// Config configures a [Server].
+type Config struct {
+	TLS         *tls.Config   // nil: no TLS
+	Guard       httpd.Guard   // where calls may come from
+	ReadTimeout time.Duration // of the message of a call. Defaults to 30 s.
+	Header      int           // bytes of a call's metadata. Defaults to 64 KiB.
+
+	HTTP       string      // address of the port of HTTP, whose URLs cards have that name no URL; "": unknown
+	Reflection bool        // clients may ask which services there are
+	Ready      func() bool // whether the server is healthy; nil: always
+
+	// Admit is called before each call, and leave when the call has ended; nil: every call is
+	// served. Its error is that of a call that is refused because too many are served.
+	Admit func() (leave func(), err error)
+}
+
+// Server serves the operations of a [operation.Service] over gRPC. [New] makes it.
+//
+// Every method is served as a stream of messages, which is the same on the wire: a handler
+// then runs when the metadata have arrived, so that the caller is authenticated before any
+// message is received.
+type Server struct {
+	service *operation.Service
+	cfg     Config
+	server  *grpc.Server
+	all     context.Context //nolint:containedctx // of all calls
+	end     context.CancelCauseFunc
+	conns   connections
+
+	watches     *httpd.Shares // of health, by address
+	reflections *httpd.Shares // calls
+}
+
+const (
+	// maxCalls is how many calls a connection may have open. Clients wait with more.
+	maxCalls = 250
+	// callWindow is how many bytes of a call's messages may arrive before a handler reads
+	// them.
+	callWindow = 64 << 10
+	// connWindow is the same of a connection.
+	connWindow = 1 << 20
+)
+
+// New returns the operations of s over gRPC.
+func New(s *operation.Service, c Config) *Server {
+	if c.ReadTimeout <= 0 {
+		c.ReadTimeout = 30 * time.Second
+	}
+	if c.Header <= 0 {
+		c.Header = 64 << 10
+	}
+	g := &Server{service: s, cfg: c, watches: httpd.NewShares("watches of health are open", maxWatches, 0), reflections: httpd.NewShares("calls of reflection are open", maxWatches, 0)}
+	g.all, g.end = context.WithCancelCause(context.Background())
+	begin := min(10*time.Second, c.ReadTimeout)
+	g.server = grpc.NewServer(
+		grpc.Creds(&transportCredentials{tls: c.TLS, header: begin, open: &g.conns}),
+		grpc.ForceServerCodecV2(codec{}),
+		grpc.MaxRecvMsgSize(int(s.Config.MaxBody)),
+		grpc.MaxHeaderListSize(uint32(c.Header)), //nolint:gosec // a limit of the configuration, which is smaller
+		grpc.MaxConcurrentStreams(maxCalls),
+		grpc.InitialWindowSize(callWindow),
+		grpc.InitialConnWindowSize(connWindow),
+		grpc.ConnectionTimeout(begin),
+		grpc.ReadBufferSize(1<<10), // a connection keeps it; larger reads bypass it
+		grpc.WaitForHandlers(true),
+		// The pings notice a peer that is gone without a word, and leave a live peer alone.
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 2 * time.Minute, Time: s.Config.Heartbeat, Timeout: s.Config.WriteTimeout}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+		grpc.StreamInterceptor(g.intercept),
+		grpc.UnknownServiceHandler(g.unknown),
+	)
+	g.register()
+	if !s.Config.OnlyV1 {
+		g.registerOld()
+	}
+	g.registerHealth()
+	if c.Reflection {
+		reflection.Register(g.server) // its handlers are grpc's own, behind intercept
+	}
+	return g
+}
+
+// register adds the methods of A2A 1.0, from the table.
+func (g *Server) register() {
+	service := a2apb.File_a2av1_proto.Services().ByName("A2AService")
+	desc := grpc.ServiceDesc{ServiceName: string(service.FullName()), Metadata: service.ParentFile().Path()}
+	for i := range g.service.Table {
+		op := &g.service.Table[i]
+		method := service.Methods().ByName(protoreflect.Name(op.Name))
+		out := formOf(method.Output())
+		desc.Streams = append(desc.Streams, grpc.StreamDesc{
+			StreamName: op.Name, ServerStreams: op.Stream != nil,
+			Handler: func(_ any, ss grpc.ServerStream) error {
+				return g.serve(ss, op, protocolV1{op: op, out: out})
+			},
+		})
+	}
+	g.server.RegisterService(&desc, nil)
+}
+
+// Serve serves the connections of a listener until [Server.Stop]. It returns nil then.
+func (g *Server) Serve(l net.Listener) error {
+	if err := g.server.Serve(l); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		return fmt.Errorf("serve gRPC: %w", err)
+	}
+	return nil
+}
+
+// EndCalls ends all calls: streams with UNAVAILABLE and how to continue, other calls with
+// [httpd.ErrStopping].
+func (g *Server) EndCalls() { g.end(httpd.ErrStopping) }
+
+// Stop accepts no more connections and calls, and waits for the open calls until ctx ends; it
+// then cuts off the rest, and returns false.
+func (g *Server) Stop(ctx context.Context) (ended bool) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		g.server.GracefulStop()
+	}()
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+	}
+	g.end(httpd.ErrStopping)
+	g.conns.close()
+	g.server.Stop()
+	<-done
+	return false
+}

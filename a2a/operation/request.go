@@ -1,0 +1,70 @@
+package operation
+
+import (
+	"net/http"
+	"net/url"
+
+	"google.golang.org/protobuf/proto"
+
+	"a2a-server/auth"
+	"a2a-server/task/engine"
+)
+
+// Request is who asks for an operation and how, beside the [Input].
+type Request struct {
+	By     auth.Principal
+	Bytes  int                               // of the request, if known
+	Answer *engine.ReadReservation           // that tasks are read for; the binding releases it once they are sent. Nil for a stream
+	Renew  engine.Renewal                    // authenticates by again; nil: no authentication
+	HTTP   *http.Request                     // by which the base URL is known; nil for a stream
+	From   Resume                            // where the reader of a stream continues; nil: nowhere
+	V03    bool                              // it came in A2A 0.3
+	ToHTTP func(*http.Request) *http.Request // over gRPC: returns a request to the port of HTTP, whose URL the card has; nil: it came over HTTP
+}
+
+// Input is a request that a binding has received and not decoded.
+type Input struct {
+	JSON   Checked                        // the parameters of JSON-RPC, or the body of HTTP+JSON
+	Query  url.Values                     // nil: there is none
+	Tenant string                         // of the path, which is the caller's; "": it names none
+	Path   []string                       // the other parameters of the path, in their order; nil: it has none
+	Proto  func(into proto.Message) error // decodes the request of gRPC; nil: it is of another binding
+	Bytes  int                            // of the request of gRPC
+}
+
+// reads returns a function that decodes a request; put, which may be nil, sets the parameters
+// of the path.
+func reads[M any, P interface {
+	*M
+	proto.Message
+}](put func(P, []string)) func(Input) (*M, error) {
+	return func(in Input) (*M, error) {
+		pb := P(new(M))
+		if err := in.fill(pb); err != nil {
+			return nil, err
+		}
+		if put != nil && in.Path != nil {
+			put(pb, in.Path)
+		}
+		return pb, nil
+	}
+}
+
+// Size returns the bytes of a request.
+func (in Input) Size() int {
+	if in.Proto != nil {
+		return in.Bytes
+	}
+	return len(in.JSON)
+}
+
+// fill decodes a message from gRPC, JSON or the query, whichever is present.
+func (in Input) fill(into proto.Message) error {
+	if in.Query != nil {
+		return decodeQuery(in.Query, into)
+	}
+	if in.Proto != nil {
+		return in.Proto(into)
+	}
+	return unmarshal(in.JSON, into)
+}
