@@ -1,6 +1,10 @@
 package sim
 
-import "a2a-server/task/engine"
+import (
+	"fmt"
+
+	"a2a-server/task/engine"
+)
 
 // Config configures a simulation.
 type Config struct {
@@ -15,3 +19,14 @@ type Config struct {
 	// Optimistic lets the engine enter read-only tools before their start is durable.
 	Optimistic bool
 }
+
+// Failure is why a run is wrong. Two runs fail in the same way when their failures
+// have the same Rule.
+type Failure struct {
+	Rule   string // the broken rule, in a few words
+	Detail string // how
+	Step   int    // of the scheduler
+}
+
+// String returns the broken rule, when and how.
+func (f *Failure) String() string { return fmt.Sprintf("%s (step %d): %s", f.Rule, f.Step, f.Detail) }
