@@ -12,6 +12,9 @@ import (
 
 	a2aserver "a2a-server"
 	"a2a-server/approval"
+	"a2a-server/internal/app/display"
+	"a2a-server/internal/app/tasks"
+	"a2a-server/internal/app/terminal"
 	"a2a-server/internal/visible"
 )
 
@@ -27,7 +30,7 @@ type desk struct {
 
 	refusal  string // the reason why no person could decide
 	rejected bool   // the newest decision about the call is no
-	keyboard keyboard
+	keyboard terminal.Keyboard
 }
 
 // stream is an output of a desk. After an error nothing more is written to it.
@@ -125,7 +128,7 @@ func (p *progress) text() string {
 	if p.Total > 0 {
 		text += fmt.Sprintf(" of %g", p.Total)
 	}
-	return text + after(" ", visible.Line(p.Message))
+	return text + display.After(" ", visible.Line(p.Message))
 }
 
 // metadata is the metadata of an artifact or of a chunk.
@@ -270,7 +273,7 @@ func (d *desk) draw() {
 func (d *desk) leave() {
 	d.end()
 	if d.board != nil {
-		if ended(d.board.state) {
+		if tasks.Ended(d.board.state) {
 			d.board.calls = nil
 		}
 		d.draw()
@@ -327,7 +330,7 @@ func (d *desk) describe(a *approval.Approval) {
 	}
 	text := fmt.Sprintf("%s %s", visible.Line(a.Tool), about)
 	if hint := strings.TrimSpace(visible.Text(a.Hint)); hint != "" {
-		text += ":" + d.inset(broken(hint, d.room()))
+		text += ":" + d.inset(terminal.Wrap(hint, d.room()))
 	}
 	if a.Kind != approval.KindQuestion {
 		text += "\n  arguments:" + d.value(visible.Line(string(a.Args)))
@@ -342,21 +345,21 @@ func (d *desk) describe(a *approval.Approval) {
 }
 
 // room is how many columns a line has after a bar.
-func (d *desk) room() int { return columnsOf(d.stderr.Writer) - len("  "+bar) - 1 }
+func (d *desk) room() int { return terminal.Columns(d.stderr.Writer) - len("  "+terminal.Bar) - 1 }
 
 // inset returns lines that begin with a bar.
 func (d *desk) inset(lines []string) string {
-	begin := "\n  " + bar
+	begin := "\n  " + terminal.Bar
 	return begin + strings.Join(lines, begin)
 }
 
 // value returns a value that follows its name: on the same line, if it fits there.
 func (d *desk) value(text string) string {
 	const name = 12
-	if lines := broken(text, d.room()-name); len(lines) == 1 {
+	if lines := terminal.Wrap(text, d.room()-name); len(lines) == 1 {
 		return " " + text
 	}
-	return d.inset(broken(text, d.room()))
+	return d.inset(terminal.Wrap(text, d.room()))
 }
 
 // ask prints a prompt and returns the line that the person writes.
@@ -364,7 +367,7 @@ func (d *desk) ask(ctx context.Context, prompt string) (string, error) {
 	if err := d.broken(); err != nil {
 		return "", err
 	}
-	line, err := d.keyboard.ask(ctx, prompt)
+	line, err := d.keyboard.Ask(ctx, prompt)
 	if errors.Is(err, io.EOF) {
 		d.refusal = fmt.Sprintf("%s was not approved: standard input ended without an answer", visible.Line(d.tool))
 		return "", a2aserver.ErrNobody
@@ -403,7 +406,7 @@ func (d *desk) decision(ctx context.Context, kind approval.Kind, verbs []approva
 			offered = append(offered, c.shown)
 		}
 	}
-	hint := "Write one of the words in brackets" + after("; an empty line is ", empty) + "."
+	hint := "Write one of the words in brackets" + display.After("; an empty line is ", empty) + "."
 	for {
 		line, err := d.ask(ctx, prompt+" ["+strings.Join(offered, "/")+"]")
 		if err != nil {
