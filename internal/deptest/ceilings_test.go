@@ -52,15 +52,14 @@ var ceilings = []struct {
 // exceptions are packages that exceed ceilings, with ceilings of their own, which only fall: a figure
 // that is higher than its package's fails, too.
 var exceptions = map[string]map[string]int{
-	".":                   {"spread": 14, "files": 40},
-	"a2a":                 {"spread": 17, "files": 39},
-	"approval/web":        {"spread": 13},
-	"internal/app/config": {"spread": 12},
-	"store/boltstore":     {"knot": 2690, "spread": 9, "files": 40},
-	"store/memstore":      {"spread": 10},
-	"store/storetest":     {"spread": 9, "files": 33},
-	"task":                {"knot": 2581, "methods": 145, "spread": 19, "files": 42},
-	"task/engine":         {"knot": 4623, "recursion": 997, "methods": 114, "spread": 28, "files": 46},
+	".":               {"spread": 14, "files": 40},
+	"a2a":             {"spread": 17, "files": 39},
+	"approval/web":    {"spread": 13},
+	"store/boltstore": {"knot": 2690, "spread": 9, "files": 40},
+	"store/memstore":  {"spread": 10},
+	"store/storetest": {"spread": 9, "files": 33},
+	"task":            {"knot": 2581, "methods": 145, "spread": 19, "files": 42},
+	"task/engine":     {"knot": 4623, "recursion": 997, "methods": 114, "spread": 28, "files": 46},
 }
 
 // overCeilings returns the figures of a package that exceed their ceilings, and the exceptions of
