@@ -93,7 +93,7 @@ func (s *Server) toolsOf(ctx context.Context, by auth.Principal) []web.Tool {
 type sender struct{ engine *engine.Engine }
 
 // Send implements [web.Sender].
-func (s sender) Send(ctx context.Context, c api.Caller, m web.Said) (task, answer string, err error) {
+func (s sender) Send(ctx context.Context, c api.Caller, m web.Message) (task, answer string, err error) {
 	if err := c.By.May(auth.Create); err != nil {
 		return "", "", err
 	}

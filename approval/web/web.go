@@ -45,8 +45,8 @@ type Gate struct {
 	Others []string  // other gates that may ask about the tool
 }
 
-// Said is a message to the agent.
-type Said struct {
+// Message is a message to the agent.
+type Message struct {
 	Text    string
 	Task    string // id of the task that it continues; "": a new task
 	Context string // of a new task; "": a new conversation
@@ -57,7 +57,7 @@ type Said struct {
 type Sender interface {
 	// Send returns the task that the message created or continued, or the text of an answer
 	// without a task.
-	Send(ctx context.Context, c api.Caller, m Said) (task, answer string, err error)
+	Send(ctx context.Context, c api.Caller, m Message) (task, answer string, err error)
 }
 
 // Config configures the pages. Service, Door, Identify and Now are required. The guard of Door

@@ -9,21 +9,21 @@ import (
 	"a2a-server/internal/egress"
 )
 
-// said is an error in the words of this package, which callers may read. Any other error may
+// publicError is an error in the words of this package, which callers may read. Any other error may
 // quote the server, its program or the network: it is for the log and for [Toolset.Status],
 // and callers learn only that it occurred.
-type said string
+type publicError string
 
-func (s said) Error() string { return string(s) }
+func (s publicError) Error() string { return string(s) }
 
-func saidf(format string, args ...any) error { return said(fmt.Sprintf(format, args...)) }
+func publicErrorf(format string, args ...any) error { return publicError(fmt.Sprintf(format, args...)) }
 
 // brief returns the callers' version of an error.
 func brief(err error) string {
 	if err == nil {
 		return "it is not connected"
 	}
-	if s, ok := errors.AsType[said](err); ok {
+	if s, ok := errors.AsType[publicError](err); ok {
 		return string(s)
 	}
 	if _, ok := errors.AsType[*egress.RefusedError](err); ok {

@@ -7,31 +7,31 @@ import (
 	"a2a-server/tool"
 )
 
-// flight follows a call through the SDK, which does not report how far a request got. The
+// requestTrace follows a call through the SDK, which does not report how far a request got. The
 // transports find it in the context of the request.
-type flight struct {
+type requestTrace struct {
 	sent     atomic.Bool   // part of the request may have reached the server
 	status   atomic.Int32  // of the HTTP response, 0 without a response
 	progress chan struct{} // capacity 1: latest has changed
 	latest   atomic.Pointer[tool.Progress]
 }
 
-func newFlight() *flight { return &flight{progress: make(chan struct{}, 1)} }
+func newRequestTrace() *requestTrace { return &requestTrace{progress: make(chan struct{}, 1)} }
 
-type flightKey struct{}
+type traceKey struct{}
 
-func contextWithFlight(ctx context.Context, f *flight) context.Context {
-	return context.WithValue(ctx, flightKey{}, f)
+func contextWithTrace(ctx context.Context, f *requestTrace) context.Context {
+	return context.WithValue(ctx, traceKey{}, f)
 }
 
-// flightOf returns nil for a request that is not a call of a tool.
-func flightOf(ctx context.Context) *flight {
-	f, _ := ctx.Value(flightKey{}).(*flight)
+// traceOf returns nil for a request that is not a call of a tool.
+func traceOf(ctx context.Context) *requestTrace {
+	f, _ := ctx.Value(traceKey{}).(*requestTrace)
 	return f
 }
 
 // report notes the progress of the call. It never waits; unread progress is replaced.
-func (f *flight) report(p tool.Progress) {
+func (f *requestTrace) report(p tool.Progress) {
 	f.latest.Store(&p)
 	select {
 	case f.progress <- struct{}{}:
@@ -40,7 +40,7 @@ func (f *flight) report(p tool.Progress) {
 }
 
 // flush publishes the newest progress, if it has not been.
-func (f *flight) flush(ctx context.Context) {
+func (f *requestTrace) flush(ctx context.Context) {
 	if p := f.latest.Swap(nil); p != nil {
 		tool.Report(ctx, *p)
 	}
