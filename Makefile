@@ -15,7 +15,7 @@ TESTFLAGS ?= -race -count=1 -timeout 20m
 RACELESS       := ./a2a/v03 ./approval ./internal/app/config ./internal/deptest ./internal/faults ./internal/heap ./internal/kinds ./internal/mutate \
                   ./internal/strictjson ./internal/visible ./task ./task/engine/sim ./task/internal/event ./task/planner/script
 RACELESS_TESTS := ^Test(SuiteSmall|DamagedStructure|DamagedIndex|ReadsAsBbolt|SmallBuckets|PowerLoss|FullLog.*|LargeTask|SnapshotsDoNotOutweighEvents|ExtensionsAreBounded|Attacks|Forged.*|HostileWebhooks)$$|^TestSuite$$/^(append|fold|model|refused|replay)$$
-RACELESS_PARTS := . ./task/engine ./store/boltstore
+RACELESS_PARTS := ./internal/e2e ./task/engine ./store/boltstore
 
 # No engine, disk, processes or third-party clients.
 FAST := ./a2a/... ./approval/... ./auth/... ./internal/app/... ./internal/deptest ./internal/golden ./internal/strictjson ./internal/visible ./store ./store/memstore ./task ./task/internal/... ./task/planner/... ./tool/...

@@ -1,8 +1,12 @@
 package a2aserver
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"time"
 
 	"a2a-server/a2a"
@@ -67,4 +71,58 @@ func programsOnly(h http.Handler) http.Handler {
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = io.WriteString(w, refusal) // the client is gone if it fails
 	})
+}
+
+// openAdmin makes the socket of the users in auth.socket, if there are any. Call it with the
+// store open, which keeps other servers out of the data folder.
+func (s *Server) openAdmin() error {
+	known, err := adminsocket.Users(s.config)
+	if err != nil || known == nil {
+		return err
+	}
+	if s.given.keysFolder(s.config) == "" {
+		s.log.Warn().Msg("auth.socket has no effect: the store is not a file, so that nothing keeps another server out of the data folder")
+		return nil
+	}
+	path, err := filepath.Abs(s.config.AdminSocket())
+	if err != nil {
+		return fmt.Errorf("admin socket: %w", err)
+	}
+	door, err := adminsocket.NewDoor(s.config, os.Geteuid())
+	if err == nil {
+		err = door.Enters(path)
+	}
+	if err == nil {
+		s.admin, err = adminsocket.Open(adminsocket.Config{Path: path, Group: door.Group(), Handler: s.socketAPI(known), Log: s.log})
+	}
+	if err != nil {
+		return fmt.Errorf("admin socket: %w", err)
+	}
+	return nil
+}
+
+// serveAdmin serves the users in auth.socket until closeAdmin. If that fails, so do the
+// commands, and nothing else.
+func (s *Server) serveAdmin() {
+	if s.admin == nil {
+		return
+	}
+	go func() {
+		if err := s.admin.Serve(); err != nil {
+			s.log.Error().Err(err).Msg("the admin socket does not accept commands any more: restart the server")
+		}
+	}()
+}
+
+// adminCutOff is how long a shutdown waits for the answers to commands.
+const adminCutOff = 2 * time.Second
+
+// closeAdmin closes the socket of the users in auth.socket, and removes it.
+func (s *Server) closeAdmin(ctx context.Context) error {
+	if s.admin == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, adminCutOff)
+	defer cancel()
+	return s.admin.Shutdown(ctx)
 }

@@ -1,7 +1,9 @@
 package a2aserver
 
 import (
-	"errors"
+	"fmt"
+	"net/netip"
+	"os"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -9,10 +11,15 @@ import (
 	"a2a-server/a2a"
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/internal/adminsocket"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/inside"
+	"a2a-server/internal/toolset"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/planner/direct"
+	"a2a-server/task/planner/script"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -79,11 +86,6 @@ type Config struct {
 	// HTTP server, which is then responsible for timeouts and connections.
 	NoListen bool
 
-	// only is the tool that CallOnce calls, with a slash; "": any may be called.
-	only string
-	// bound changes the bounds inside the server, for tests; nil: none are changed.
-	bound func(*limits)
-
 	// Log is the server's log. The zero Logger discards everything.
 	Log zerolog.Logger
 
@@ -96,7 +98,14 @@ type Config struct {
 	// CrashPoint is called at the crash points of packages engine and boltstore; it is for
 	// tests that kill the process there.
 	CrashPoint func(point string)
+
+	// Inside is for the commands and the tests of this module; its type is internal.
+	Inside inside.Options
 }
+
+// ErrConfig says that a configuration is valid by itself, but not with the things that it
+// names, such as a script file.
+var ErrConfig = config.ErrUnusable
 
 // load reads the configuration.
 func (c *Config) load() (*config.Config, error) {
@@ -119,10 +128,10 @@ func Check(c Config) error {
 	if _, err := c.authentication(conf, files, nil); err != nil {
 		return err
 	}
-	if _, err := socketUsers(conf); err != nil {
+	if _, err := adminsocket.Users(conf); err != nil {
 		return err
 	}
-	if _, err := adminDoor(conf, serverUser(conf)); err != nil {
+	if _, err := adminsocket.NewDoor(conf, adminsocket.OwnerFor(conf)); err != nil {
 		return err
 	}
 	if _, err := c.card(conf); err != nil {
@@ -131,18 +140,74 @@ func Check(c Config) error {
 	if _, err := c.pushes(conf, nil); err != nil {
 		return err
 	}
-	var now live
-	if _, err := c.planner(conf, now.always); err != nil {
+	var tools toolset.Current
+	if _, err := c.planner(conf, tools.Always); err != nil {
 		return err
 	}
-	s, err := c.newState(conf, nil, nil, "")
-	if err != nil {
-		return err
-	}
-	_, warnings, _, err := s.check(0 /* wait */)
+	warnings, err := toolset.Check(c.tools(conf, nil, ""))
 	warn(c.Log, warnings)
-	if missing := s.box.programs(conf, true /* servers */); err == nil && len(missing) > 0 {
-		err = &config.Error{Problems: missing}
+	return err
+}
+
+// tools returns what the tools of a configuration are made from. own returns the addresses
+// on which the server listens, and cache is the folder for the lists of servers of tools.
+func (c *Config) tools(conf *config.Config, own func() []netip.AddrPort, cache string) toolset.Config {
+	return toolset.Config{
+		Operator: conf, Environment: c.Environment, Tools: c.Tools, DefaultTools: c.DefaultTools, Policy: c.Policy, Planner: c.Planner != nil,
+		Only: c.Inside.Only, Cache: cache, Own: own, Log: c.Log,
 	}
-	return errors.Join(err, s.box.close(nil))
+}
+
+// cacheFolder makes the folder for the lists of servers of tools; "": they are not kept.
+func (c *Config) cacheFolder(conf *config.Config) (string, error) {
+	if c.Store != nil {
+		return "", nil // there may be no data folder
+	}
+	return toolset.CacheFolder(conf)
+}
+
+// warn logs warnings.
+func warn(log zerolog.Logger, warnings []string) {
+	for _, w := range warnings {
+		log.Warn().Msg(w)
+	}
+}
+
+// planner returns the given planner, or else that of the configuration. always is called while
+// the server runs.
+func (c *Config) planner(conf *config.Config, always func(tool.Tool) bool) (task.Planner, error) {
+	switch {
+	case c.Planner != nil:
+		return c.Planner, nil
+	case conf.Planner.Kind == "direct":
+		return direct.New(direct.Config{Approval: always}), nil
+	}
+	path := conf.Planner.Script
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: open the planner's script: %w: name the file of scenarios with planner.script", ErrConfig, err)
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	scripted, err := script.Load(file, path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	return scripted, nil
+}
+
+// card returns the agent card of a configuration, apart from skills, security and the address
+// of gRPC.
+func (c *Config) card(conf *config.Config) (a2a.Card, error) {
+	card := a2a.Card{
+		Name: conf.Agent.Name, Description: conf.Agent.Description, Version: Version(), URL: conf.PublicURL,
+		InputModes: conf.Agent.InputModes, SecurityForm: a2a.SecurityForm(conf.Card.SecurityForm),
+		Extensions: c.Extensions, RequiredExtensions: conf.Card.RequiredExtensions,
+	}
+	if card.Description == "" && c.Planner == nil && conf.Planner.Kind == "direct" {
+		card.Description = `Runs tools, and asks a person before it runs those that need approval. Call a tool with a text, /tool key=value, or a data part, {"tool": "name", "args": {…}}; each skill has an example.`
+	}
+	if err := card.CheckExtensions(); err != nil {
+		return a2a.Card{}, fmt.Errorf("%w: card.required_extensions: %w", ErrConfig, err)
+	}
+	return card, nil
 }

@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 
 	"a2a-server/a2a"
-	"a2a-server/internal/listener"
+	"a2a-server/internal/httpd"
 )
 
-// speaking is the gRPC of a Server.
-type speaking struct {
+// grpcPort is where a Server speaks gRPC.
+type grpcPort struct {
 	rpc      *a2a.GRPC
 	listener net.Listener                   // nil: there is none
 	served   chan error                     // the result of Serve; nil: it was not called
@@ -22,7 +22,7 @@ type speaking struct {
 
 // listenGRPC opens the port of gRPC, if it is configured. Its connections count together with
 // those of the other port.
-func (s *Server) listenGRPC(beside *listener.Listener) error {
+func (s *Server) listenGRPC(beside *httpd.Listener) error {
 	if s.config.GRPC.Listen == "" {
 		return nil
 	}
@@ -63,13 +63,13 @@ func (s *Server) makeGRPC(protocol *a2a.Server) {
 	}
 	s.grpc.rpc = protocol.GRPC(a2a.GRPCConfig{
 		TLS: encrypted, Guard: guard, HTTP: at, ReadTimeout: s.config.Limits.ReadTimeout, Header: s.limits.Header,
-		Reflection: s.config.GRPC.Reflection, Ready: s.health.ready, Admit: s.admitCall,
+		Reflection: s.config.GRPC.Reflection, Ready: s.health.Ready, Admit: s.admitCall,
 	})
 }
 
 // admitCall counts a call of gRPC as a request.
 func (s *Server) admitCall() (leave func(), err error) {
-	if s.health.phase.Load() != serving {
+	if !s.health.Serves() {
 		return nil, errors.New("the server is not running: try again later")
 	}
 	leave = func() { s.requests.Add(-1) }

@@ -15,7 +15,6 @@ import (
 	"a2a-server/approval/web"
 	"a2a-server/approval/web/signin"
 	"a2a-server/internal/httpd"
-	"a2a-server/internal/listener"
 )
 
 // newServer returns the HTTP server: HTTP/1, and HTTP/2 without TLS for clients that
@@ -28,7 +27,7 @@ func (s *Server) newServer(h http.Handler) *http.Server {
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
 		Handler:           h,
-		ConnContext:       listener.WithConn,
+		ConnContext:       httpd.WithConn,
 		Protocols:         &protocols,
 		ReadHeaderTimeout: s.limits.HeaderTimeout,
 		ReadTimeout:       s.config.Limits.ReadTimeout,
@@ -44,10 +43,10 @@ func (s *Server) newServer(h http.Handler) *http.Server {
 // routes returns the handler of all requests: the protocol's routes at the root, the approvals
 // API and the pages below their paths, plus the probes.
 func (s *Server) routes(protocol *a2a.Server, approvals, pages http.Handler, probes httpd.Guard) http.Handler {
-	live := probes.Wrap(http.HandlerFunc(s.health.serveLive), a2a.WriteRefusal)
-	ready := probes.Wrap(http.HandlerFunc(s.health.serveReady), a2a.WriteRefusal)
+	live := probes.Wrap(http.HandlerFunc(s.health.ServeLive), a2a.WriteRefusal)
+	ready := probes.Wrap(http.HandlerFunc(s.health.ServeReady), a2a.WriteRefusal)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := listener.Of(r)
+		c := httpd.ConnOf(r)
 		if c != nil {
 			defer c.Answered(r)
 			r.TLS = c.TLS() // before authentication
@@ -96,7 +95,7 @@ func (s *Server) admit(protocol *a2a.Server, h http.Handler, w http.ResponseWrit
 func (s *Server) shutServer(ctx context.Context) error {
 	err := s.server.Shutdown(ctx)
 	select {
-	case <-s.mounted.idle:
+	case <-s.mounted.Idle():
 	case <-ctx.Done():
 		s.log.Warn().Msg("requests to the handler are abandoned, because their clients neither send nor read")
 	}

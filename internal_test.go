@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -20,7 +18,6 @@ import (
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
-	"a2a-server/internal/listener"
 )
 
 // A step that fails or hangs does not keep those after it from being done.
@@ -134,7 +131,7 @@ func TestListenOnPublicAddress(t *testing.T) {
 	c := &config.Config{}
 	c.GRPC.Listen = "0.0.0.0:0"
 	s := &Server{config: c}
-	if err := s.listenGRPC(&listener.Listener{}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "set auth") {
+	if err := s.listenGRPC(&httpd.Listener{}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "set auth") {
 		t.Errorf("listenGRPC() = %v, want what to do", err)
 	}
 	if s.grpc.listener != nil {
@@ -209,37 +206,4 @@ func TestVersionOf(t *testing.T) {
 			t.Errorf("versionOf() = %s, want %s", got, want)
 		}
 	}
-}
-
-func TestHealthPhases(t *testing.T) {
-	t.Parallel()
-	broken := errors.New("broken")
-	full := errors.New("the disk is full: it continues by itself")
-	for name, c := range map[string]struct {
-		phase          int32
-		store, trouble error
-		want           string
-	}{
-		"starting": {starting, nil, nil, "starting\n"},
-		"serving":  {serving, nil, nil, "ok\n"},
-		"draining": {draining, nil, full, "shutting down\n"},
-		"damaged":  {serving, broken, full, "the store accepts no more writes\n"},
-		"full":     {serving, nil, full, "the disk is full: it continues by itself\n"},
-	} {
-		h := health{store: func() error { return c.store }, trouble: func() error { return c.trouble }}
-		h.phase.Store(c.phase)
-		if got := asked(h.serveReady); got != c.want {
-			t.Errorf("%s: ready says %q, want %q", name, got, c.want)
-		}
-		if got := asked(h.serveLive); got != "ok\n" {
-			t.Errorf("%s: live says %q", name, got)
-		}
-	}
-}
-
-// asked returns what a probe is answered.
-func asked(serve http.HandlerFunc) string {
-	w := httptest.NewRecorder()
-	serve(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
-	return w.Body.String()
 }

@@ -2,6 +2,9 @@ package a2aserver
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -13,8 +16,8 @@ import (
 	"a2a-server/approval/web"
 	"a2a-server/approval/web/signin"
 	"a2a-server/auth"
+	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
-	"a2a-server/task/engine"
 )
 
 // pages returns the handler of the pages for people, which share everything that limits and
@@ -31,9 +34,9 @@ func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
 	c := web.Config{
 		Service: s.approvals, Door: s.door(requests, s.pageGuard(guard), streams), Prefix: prefix, PublicURL: s.url,
 		Sender: sender{s.engine}, Tools: s.toolsOf,
-		Gate: func(gate, tool string) (web.Gate, bool) { return s.now.Load().gateText(gate, tool) },
+		Gate: func(gate, tool string) (web.Gate, bool) { return s.tools.Load().GateText(gate, tool) },
 		Health: func() error {
-			if why := s.health.unready(); why != "" {
+			if why := s.health.Unready(); why != "" {
 				return errors.New(why)
 			}
 			return nil
@@ -73,9 +76,9 @@ func signedIn(by auth.Principal) string {
 // toolsOf lists the tools of a caller for the pages.
 func (s *Server) toolsOf(ctx context.Context, by auth.Principal) []web.Tool {
 	var out []web.Tool
-	skills := s.catalog.known()
+	skills := s.catalog.Known()
 	if s.authenticator != nil {
-		if own, err := s.catalog.listOf(ctx, by); err == nil {
+		if own, err := s.catalog.ListOf(ctx, by); err == nil {
 			skills = own
 		}
 	}
@@ -89,20 +92,67 @@ func (s *Server) toolsOf(ctx context.Context, by auth.Principal) []web.Tool {
 	return out
 }
 
-// sender sends the messages of the pages.
-type sender struct{ engine *engine.Engine }
+// makeSignIn makes the sign-in of people for the pages.
+func (s *Server) makeSignIn(protocol *a2a.Server, guard httpd.Guard, render func(http.ResponseWriter, *http.Request, int, signin.Page)) {
+	requests, _ := protocol.Requests()
+	c := signin.Config{
+		Server: s.config.Agent.Name, Requests: requests, Guard: s.pageGuard(guard), Authenticator: s.authenticator,
+		Keys: s.apiKeys, OIDC: s.issuers, Complete: func(p auth.Principal) auth.Principal { return completed(p, &s.config.Auth) },
+		Store: s.store.handle, Base: s.pageURL(), Idle: s.config.UI.SessionIdle, Lifetime: s.config.UI.SessionLifetime,
+		Render: render, Log: s.log, Now: s.given.Now,
+	}
+	for i := range s.config.Auth.OIDC {
+		if o := &s.config.Auth.OIDC[i]; o.ClientID != "" {
+			c.Issuers = append(c.Issuers, s.signInIssuer(o))
+		}
+	}
+	if s.config.Auth.MTLS.Given() {
+		c.Other = append(c.Other, "A client certificate of an authority that the operator names needs no sign-in.")
+	}
+	if s.config.Auth.Proxy.Header != "" {
+		c.Other = append(c.Other, "Whoever comes through the proxy that authenticates callers needs no sign-in: use its URL.")
+	}
+	if s.given.Authenticator != nil {
+		c.Other = append(c.Other, "This server authenticates its callers by what their requests bring along.")
+	}
+	s.signin = signin.New(c)
+}
 
-// Send implements [web.Sender].
-func (s sender) Send(ctx context.Context, c api.Caller, m web.Message) (task, answer string, err error) {
-	if err := c.By.May(auth.Create); err != nil {
-		return "", "", err
+// signInIssuer returns an issuer as the pages know it.
+func (s *Server) signInIssuer(o *config.OIDC) signin.Issuer {
+	i := signin.Issuer{Name: o.Name, ClientID: o.ClientID, Scopes: o.Scopes, ByAccess: o.SignInToken == config.ByAccess, Mark: issuerMark(o, &s.config.Auth)}
+	if name := o.ClientSecret.Secret; name != "" {
+		i.Secret = func(context.Context) (string, error) { return s.tools.Load().Secret(name) }
 	}
-	sent, err := s.engine.Send(ctx, engine.Send{By: c.By, Renew: c.Renew, Message: message(m.Task, m.Context, m.Text)})
-	switch {
-	case err != nil:
-		return "", "", err
-	case sent.Direct == nil:
-		return sent.Task.String(), "", nil
+	return i
+}
+
+// issuerMark returns a text that changes with every setting that identifies the callers of an
+// issuer, or gives them rights.
+func issuerMark(o *config.OIDC, conf *config.Auth) string {
+	text, err := json.Marshal([]any{o.Issuer, o.ClientID, o.Audiences, o.SignInToken, o.Subject, o.Person, o.Tenant, o.Roles, conf.Tenant, conf.DefaultRoles})
+	if err != nil {
+		panic("the configuration of an issuer cannot be written: " + err.Error()) // it was read from YAML
 	}
-	return "", textOf(sent.Direct), nil
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// pageURL returns the URL at which browsers reach the server; "": only they know.
+func (s *Server) pageURL() string {
+	if at := s.Addr(); s.config.PublicURL != "" || at != nil && loopback(at) {
+		return baseURL(s.config, at)
+	}
+	return ""
+}
+
+// pageGuard returns the guard of the pages: they may call the server that they are from, and
+// links may lead to them. The pages of allowed_origins may not: they would act with the
+// credentials that a person's browser sends by itself.
+func (s *Server) pageGuard(g httpd.Guard) httpd.Guard {
+	g.Own, g.Pages, g.Origins, g.ReadOrigins = true, signin.Pages, nil, nil
+	if u, err := url.Parse(s.config.PublicURL); err == nil && u.Host != "" {
+		g.Origins = []string{u.Scheme + "://" + u.Host}
+	}
+	return g
 }

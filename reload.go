@@ -7,6 +7,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"a2a-server/internal/adminsocket"
+	"a2a-server/internal/toolset"
 )
 
 // quiet is for how long no call of a server of tools that a reload has replaced must run
@@ -23,7 +26,7 @@ type reloads struct {
 
 // retired is a server of tools that the configuration no longer has.
 type retired struct {
-	server server
+	server toolset.Server
 	since  time.Time // nothing has run since then
 }
 
@@ -62,10 +65,10 @@ func (s *Server) Reload() error {
 			return fmt.Errorf("reload: %w", err)
 		}
 	}
-	before := s.now.Load()
+	before := s.tools.Load()
 	conf, restart := s.config.Reloaded(read)
 	if s.admin != nil {
-		if err := (&door{conf: s.config, owner: os.Geteuid()}).programs(conf); err != nil {
+		if err := adminsocket.CheckPrograms(s.config, conf, os.Geteuid()); err != nil {
 			return fmt.Errorf("reload: %w", err)
 		}
 	}
@@ -73,23 +76,23 @@ func (s *Server) Reload() error {
 	if err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
-	next, err := s.given.newState(conf, before, s.own, cache)
+	next, err := toolset.New(s.given.tools(conf, s.own, cache), before)
 	if err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
-	tools, warnings, late, err := next.check(listTime)
+	listed, warnings, late, err := next.Check(toolset.ListTime)
 	if err != nil {
-		return fmt.Errorf("reload: %w", errors.Join(err, next.box.close(before.box)))
+		return fmt.Errorf("reload: %w", errors.Join(err, next.Close(before)))
 	}
 	warn(s.log, warnings)
-	next.describe(before, s.given.Now())
-	s.now.Store(next)
-	s.engine.Reload(next.registry, next.policy)
-	s.catalog.set(next, tools)
+	next.Describe(before, s.given.Now())
+	s.tools.Store(next)
+	s.engine.Reload(next.Registry(), next.Policy())
+	s.catalog.Set(next, listed)
 	if late {
 		r.closing.Go(func() { s.listLate(next) })
 	}
-	for _, old := range before.box.servers(next.box) {
+	for _, old := range before.Servers(next) {
 		r.retired = append(r.retired, retired{server: old, since: time.Now()})
 	}
 	if len(restart) > 0 {
@@ -103,6 +106,24 @@ func (s *Server) Reload() error {
 	return nil
 }
 
+// listLate lists the tools of a state once more, with more time, because a server of tools had
+// not answered when it came into force, and logs the problems with them.
+func (s *Server) listLate(of *toolset.State) {
+	listed, warnings, _, err := of.Check(toolset.ListTime) // a shutdown closes the tools, which ends it
+	if s.reloads.ended() {
+		return
+	}
+	if err != nil {
+		s.log.Error().Err(err).Msg("the tools of a server that was late cannot be used")
+		return
+	}
+	if s.tools.Load() == of { // a reload logs its own problems
+		warn(s.log, warnings)
+		s.catalog.Set(of, listed)
+		s.log.Info().Str("tools", s.toolNames()).Msg("the tools of servers that were late are listed")
+	}
+}
+
 // sweep closes the parts that were replaced and are no longer in use.
 func (s *Server) sweep(now time.Time) {
 	r := &s.reloads
@@ -113,7 +134,7 @@ func (s *Server) sweep(now time.Time) {
 	left := r.retired[:0]
 	for _, old := range r.retired {
 		switch {
-		case old.server.busy():
+		case old.server.Busy():
 			old.since = now
 			left = append(left, old)
 		case now.Sub(old.since) < quiet:
@@ -127,7 +148,7 @@ func (s *Server) sweep(now time.Time) {
 }
 
 // closeServer closes a server of tools, and logs the error.
-func (s *Server) closeServer(one server) {
+func (s *Server) closeServer(one toolset.Server) {
 	if err := one.Close(); err != nil {
 		s.log.Warn().Err(err).Msg("a server of tools did not end cleanly")
 	}
@@ -139,14 +160,14 @@ func (s *Server) closeTools() error {
 	r := &s.reloads
 	r.mu.Lock()
 	r.closed = true
-	var all []server
+	var all []toolset.Server
 	for _, old := range r.retired {
 		all = append(all, old.server)
 	}
 	r.retired = nil
 	r.mu.Unlock()
-	if now := s.now.Load(); now != nil {
-		all = append(all, now.box.servers(nil)...)
+	if now := s.tools.Load(); now != nil {
+		all = append(all, now.Servers(nil)...)
 	}
 	errs := make([]error, len(all))
 	for i, one := range all {

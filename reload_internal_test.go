@@ -15,7 +15,7 @@ type worker struct {
 	closed atomic.Int64
 }
 
-func (w *worker) busy() bool { return w.calls.Load() > 0 }
+func (w *worker) Busy() bool { return w.calls.Load() > 0 }
 func (w *worker) Close() error {
 	w.closed.Add(1)
 	return errors.New("it was closed")

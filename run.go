@@ -12,6 +12,7 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
 )
 
@@ -54,12 +55,12 @@ func (s *Server) Run(ctx context.Context) error {
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer s.end()
-	defer s.catalog.close()
+	defer s.catalog.Close()
 	if s.files != nil {
 		watching.Go(func() { s.files.Run(ctx) })
 	}
 	if s.late {
-		first := s.now.Load()
+		first := s.tools.Load()
 		watching.Go(func() { s.listLate(first) }) //nolint:contextcheck // a shutdown closes the tools, which ends it
 	}
 	watching.Go(func() { _ = s.approvals.Run(ctx) }) // it ends with ctx, without an error
@@ -79,11 +80,11 @@ func (s *Server) Run(ctx context.Context) error {
 	go func() { r.engineEnded <- s.engine.Run(working) }()
 	r.pushEnded = s.deliver(delivering)
 	if ctx.Err() == nil {
-		s.health.phase.Store(serving)
+		s.health.Enter(httpd.Serving)
 		s.announce() // before the first request is answered; until then the listeners queue them
 	}
 	r.serveAdmin()
-	s.mounted.open(requests)
+	s.mounted.Open(requests)
 	if s.listener != nil {
 		go func() { r.served <- s.server.Serve(s.listener) }()
 	}
@@ -171,7 +172,7 @@ func (s *Server) announce() {
 	if s.store.note != "" {
 		s.log.Warn().Msg(s.store.note)
 	}
-	if now := s.now.Load(); !now.conf.Tools.Given && len(s.given.DefaultTools) > 0 {
+	if s.tools.Load().Defaults() {
 		s.log.Info().Msg("the configuration has no key tools, so the tools to try the server by are there: add tools: to choose your own")
 	}
 	switch {
@@ -225,14 +226,14 @@ func (r *running) shutdown(ctx context.Context) error {
 	const slack = engine.LastWords + 10*time.Second
 	return r.steps(ctx, []step{
 		{"unready", time.Second, func(context.Context) error {
-			r.health.phase.Store(draining)
+			r.health.Enter(httpd.Draining)
 			return nil
 		}},
 		{"stop accepting", 5 * time.Second, func(ctx context.Context) error {
 			// Shutdown closes the port before it waits for requests, and only the next step
 			// ends the requests.
 			wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), cutOff)
-			r.mounted.close()
+			r.mounted.Close()
 			go func() {
 				defer cancel()
 				drained <- r.shutServer(wait)
@@ -275,4 +276,42 @@ func (r *running) shutdown(ctx context.Context) error {
 		{"close the tools", 10 * time.Second, func(context.Context) error { return r.closeTools() }},
 		{"close the store", 30 * time.Second, func(context.Context) error { return r.store.close() }},
 	})
+}
+
+// step is a part of a shutdown.
+type step struct {
+	name  string
+	limit time.Duration
+	do    func(ctx context.Context) error
+}
+
+// steps runs the steps in order, even if an earlier step failed, each for at most its limit. A
+// step that takes longer is abandoned; it ends with the process.
+func (s *Server) steps(ctx context.Context, all []step) error {
+	var errs []error
+	for _, step := range all {
+		start := time.Now()
+		err := step.run(ctx)
+		took := time.Since(start)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("shut down: %s: %w", step.name, err))
+			s.log.Error().Err(err).Str("step", step.name).Dur("took_ms", took).Msg("shutdown step failed")
+			continue
+		}
+		s.log.Info().Str("step", step.name).Dur("took_ms", took).Msg("shutdown step done")
+	}
+	return errors.Join(errs...)
+}
+
+func (s step) run(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.limit)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- s.do(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("it took longer than %v", s.limit)
+	}
 }

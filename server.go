@@ -23,9 +23,10 @@ import (
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/keyring"
-	"a2a-server/internal/listener"
+	"a2a-server/internal/limits"
 	"a2a-server/internal/privatefile"
 	"a2a-server/internal/tlsfiles"
+	"a2a-server/internal/toolset"
 	"a2a-server/task/engine"
 )
 
@@ -40,22 +41,22 @@ type Server struct {
 	engine    *engine.Engine
 	admin     *adminsocket.Server // nil: there is none
 	approvals *api.Service
-	signin    *signin.SignIn // nil: there are no pages
-	push      *pushes        // nil: no push notifications
-	given     Config         // the Config of New, for reloads
-	now       live           // the tools, secrets and gates
+	signin    *signin.SignIn  // nil: there are no pages
+	push      *pushes         // nil: no push notifications
+	given     Config          // the Config of New, for reloads
+	tools     toolset.Current // that are in force, with secrets and gates
 	reloads   reloads
-	catalog   *catalog                       // the skills of the card
+	catalog   *toolset.Catalog               // the skills of the card
 	late      bool                           // a server of tools has not listed them yet
 	address   atomic.Pointer[netip.AddrPort] // of listener, for tools that must not reach it
 	files     *tlsfiles.Files                // certificates of listener; nil: no TLS
 	listener  net.Listener                   // nil: NoListen
-	grpc      speaking
+	grpc      grpcPort
 	url       string // base URL, for the log
 	server    *http.Server
-	mounted   mounted
-	health    health
-	limits    limits
+	mounted   *httpd.Mounted
+	health    httpd.Health
+	limits    limits.Limits
 	requests  atomic.Int64 // being answered
 
 	mu     sync.Mutex
@@ -87,13 +88,13 @@ func New(c Config) (_ *Server, err error) {
 	if s.authentication, err = c.authentication(conf, s.files, s.own); err != nil {
 		return nil, err
 	}
-	if s.limits = derive(&conf.Limits, s.authenticator != nil, thisProcess()); c.bound != nil {
-		c.bound(&s.limits)
+	if s.limits = limits.Derive(&conf.Limits, s.authenticator != nil, limits.OfProcess()); c.Inside.Limits != nil {
+		c.Inside.Limits(&s.limits)
 	}
 	if s.push, err = c.pushes(conf, s.own); err != nil {
 		return nil, err
 	}
-	planner, err := c.planner(conf, s.now.always)
+	planner, err := c.planner(conf, s.tools.Always)
 	if err != nil {
 		return nil, err
 	}
@@ -101,18 +102,18 @@ func New(c Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	first, err := c.newState(conf, nil, s.own, cache)
+	first, err := toolset.New(c.tools(conf, s.own, cache), nil)
 	if err != nil {
 		return nil, err
 	}
-	first.describe(nil, s.given.Now())
-	s.now.Store(first)
-	tools, warnings, late, err := first.check(startTime)
+	first.Describe(nil, s.given.Now())
+	s.tools.Store(first)
+	listed, warnings, late, err := first.Check(toolset.StartTime)
 	warn(s.log, warnings)
 	if err != nil {
 		return nil, err
 	}
-	s.catalog, s.late = newCatalog(first, tools, c.Log), late
+	s.catalog, s.late = toolset.NewCatalog(first, listed, c.Log), late
 	if c.Store != nil {
 		s.store = useStore(c.Store)
 	} else if err := os.MkdirAll(conf.Data, 0o700); err != nil {
@@ -135,7 +136,7 @@ func New(c Config) (_ *Server, err error) {
 		c.Presenter = dialect.New(dialect.Config{Keywords: conf.Keywords})
 	}
 	of := engine.Config{
-		Store: s.store.handle, Tools: first.registry, Planner: planner, Policy: first.policy, Presenter: c.Presenter,
+		Store: s.store.handle, Tools: first.Registry(), Planner: planner, Policy: first.Policy(), Presenter: c.Presenter,
 		Memory: c.Memory, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Provider: c.Confirm,
 		Agent: conf.Agent.Name, DelegatedDecisions: conf.Auth.DelegatedDecisions, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
 		Limits: s.limits.Engine, Answers: s.limits.Answers, Page: s.limits.Page, PageTokens: s.keys.MAC(keyring.PageTokens), Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
@@ -145,6 +146,9 @@ func New(c Config) (_ *Server, err error) {
 	}
 	if s.engine, err = engine.New(of); err != nil {
 		return nil, err
+	}
+	if c.Inside.Opened != nil {
+		c.Inside.Opened(s.engine, &s.tools)
 	}
 	if err := s.openPush(); err != nil {
 		return nil, err
@@ -160,7 +164,7 @@ func New(c Config) (_ *Server, err error) {
 		}
 		address := tcpAddr(l.Addr()).AddrPort()
 		s.address.Store(&address)
-		limited := listener.New(l, s.limits.Connections, s.limits.HeaderTimeout, c.Log, time.Now)
+		limited := httpd.NewListener(l, s.limits.Connections, s.limits.HeaderTimeout, c.Log, time.Now)
 		if s.files != nil {
 			limited.Encrypt(s.files.TLS())
 		}
@@ -179,7 +183,7 @@ func New(c Config) (_ *Server, err error) {
 // serveProtocol makes the HTTP server with all its routes.
 func (s *Server) serveProtocol() error {
 	guard := guardOf(s.config, s.Addr())
-	limits := &s.limits
+	bounds := &s.limits
 	card, err := s.given.card(s.config)
 	if err != nil {
 		return err
@@ -188,22 +192,24 @@ func (s *Server) serveProtocol() error {
 	protocol, err := a2a.New(a2a.Config{
 		Engine: s.engine, Incarnation: s.store.incarnation, Authenticator: s.authenticator,
 		Card: card, CardKeys: s.cardKeys(),
-		Skills:         s.catalog.list,
-		SkillsOf:       s.catalog.listOf,
+		Skills:         s.catalog.List,
+		SkillsOf:       s.catalog.ListOf,
 		Push:           s.offered(),
 		Health:         "/readyz",
 		Pages:          s.pagesPath(),
 		StrictVersions: s.config.Versions.Strict, OnlyV1: !s.config.Versions.V03,
 		Rates: httpd.Rates{PerCaller: s.config.Limits.Rate, Failures: s.config.Limits.AuthFailures},
-		Guard: guard, MaxBody: s.config.Limits.Body, Bodies: int(limits.Bodies), Streams: limits.Streams, StreamsPerCaller: limits.StreamsPerCaller,
-		Waiting: limits.Waiting, WaitingPerCaller: limits.WaitingPerCaller, Heartbeat: limits.Heartbeat, WriteTimeout: limits.WriteTimeout, ReadRate: limits.ReadRate, Log: s.log, Now: s.given.Now,
+		Guard: guard, MaxBody: s.config.Limits.Body, Bodies: int(bounds.Bodies), Streams: bounds.Streams, StreamsPerCaller: bounds.StreamsPerCaller,
+		Waiting: bounds.Waiting, WaitingPerCaller: bounds.WaitingPerCaller, Heartbeat: bounds.Heartbeat, WriteTimeout: bounds.WriteTimeout, ReadRate: bounds.ReadRate, Log: s.log, Now: s.given.Now,
 	})
 	if err != nil {
 		return err
 	}
-	s.health.store, s.health.trouble = s.store.err, s.store.trouble
+	s.health.Store, s.health.Trouble = s.store.err, s.store.trouble
 	routes := s.routes(protocol, s.approvalsAPI(protocol, guard), s.pages(protocol, guard), probeGuard(guard, s.Addr()))
-	s.mounted.handler, s.mounted.protocol, s.mounted.idle = routes, protocol, make(chan struct{})
+	s.mounted = httpd.NewMounted(routes, func(w http.ResponseWriter, r *http.Request) {
+		protocol.Refuse(w, r, http.StatusServiceUnavailable, "the server is not running: try again later")
+	})
 	s.server = s.newServer(routes)
 	s.makeGRPC(protocol)
 	return nil
@@ -214,7 +220,7 @@ func (s *Server) serveProtocol() error {
 // comment, and clients reconnect. To mount it at a path, use [http.StripPrefix], register
 // the path with and without a trailing slash, and set public_url to the URL that clients
 // use.
-func (s *Server) Handler() http.Handler { return &s.mounted }
+func (s *Server) Handler() http.Handler { return s.mounted }
 
 // Addr returns the address that the Server listens on, or nil if it has no port.
 func (s *Server) Addr() net.Addr {
@@ -251,7 +257,7 @@ func (s *Server) Close() error {
 func (s *Server) release() error {
 	var errs []error
 	if s.catalog != nil {
-		s.catalog.close()
+		s.catalog.Close()
 	}
 	if s.listener != nil {
 		errs = append(errs, s.listener.Close())
@@ -279,7 +285,7 @@ func (s *Server) own() (all []netip.AddrPort) {
 // toolNames returns the names of the tools that every caller may use, for the log.
 func (s *Server) toolNames() string {
 	var names []string
-	for _, k := range s.catalog.known() {
+	for _, k := range s.catalog.Known() {
 		names = append(names, k.ID)
 	}
 	return strings.Join(names, " ")
@@ -287,11 +293,13 @@ func (s *Server) toolNames() string {
 
 // reservedTools returns the names of the entries whose tools only some may use, for the log.
 func (s *Server) reservedTools() string {
-	var names []string
-	for _, e := range s.now.Load().box.entries {
-		if e.config.For != nil {
-			names = append(names, e.config.Name)
-		}
+	return strings.Join(s.tools.Load().Reserved(), " ")
+}
+
+// cardKeys returns the keys that sign the agent card; nil: it is not signed.
+func (s *Server) cardKeys() *keyring.Signer {
+	if !s.config.Card.Sign {
+		return nil
 	}
-	return strings.Join(names, " ")
+	return s.keys.Signer(keyring.AgentCard)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/keyring"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
 	"a2a-server/store/memstore"
@@ -105,4 +106,19 @@ func useStore(h store.Handle) *backend {
 		b.rebuilds = s.Rebuilds
 	}
 	return b
+}
+
+// openKeys opens the server's own keys, in the data folder. Without a file of tasks there,
+// they are in memory: the tokens that they authenticate end with the process too. Call it with
+// the store open, which keeps other servers out of the folder.
+func (c *Config) openKeys(conf *config.Config) (*keyring.Keyring, error) {
+	return keyring.Open(keyring.Config{Folder: c.keysFolder(conf), Now: c.Now, Log: c.Log})
+}
+
+// keysFolder returns the folder of the server's own keys; "" if they are in memory.
+func (c *Config) keysFolder(conf *config.Config) string {
+	if c.Store != nil {
+		return ""
+	}
+	return conf.KeysFolder()
 }

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
 
-	"a2a-server/internal/listener"
+	"a2a-server/internal/httpd"
 )
 
 // connecting begins the connections of gRPC, with TLS or without. It implements
@@ -130,7 +130,7 @@ func (c *connecting) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthIn
 	over := is && limited.OverLimit()
 	raw = c.open.add(raw)
 	if c.tls == nil {
-		raw = listener.TimeHeaders(raw, c.header)
+		raw = httpd.TimeHeaders(raw, c.header)
 		return raw, &connected{Conn: raw, over: over}, nil
 	}
 	conn := tls.Server(raw, c.tls)
@@ -143,7 +143,7 @@ func (c *connecting) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthIn
 		_ = conn.Close()
 		return nil, nil, errors.New("the client does not offer HTTP/2 (ALPN h2)")
 	}
-	timed := listener.TimeHeaders(conn, c.header)
+	timed := httpd.TimeHeaders(conn, c.header)
 	return timed, &connected{Conn: timed, state: &state, over: over}, nil
 }
 

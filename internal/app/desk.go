@@ -10,16 +10,16 @@ import (
 	"slices"
 	"strings"
 
-	a2aserver "a2a-server"
 	"a2a-server/approval"
 	"a2a-server/internal/app/display"
 	"a2a-server/internal/app/tasks"
 	"a2a-server/internal/app/terminal"
+	"a2a-server/internal/app/toolcall"
 	"a2a-server/internal/visible"
 )
 
 // desk prints the events of a call, and asks the person at the terminal. It is a
-// [a2aserver.Desk].
+// [toolcall.Prompter].
 type desk struct {
 	stdout, stderr stream
 	tool           string
@@ -147,7 +147,7 @@ type part struct {
 	MediaType string
 }
 
-// Event implements [a2aserver.Desk]: it prints artifacts and progress. If printing fails, the
+// Event implements [toolcall.Prompter]: it prints artifacts and progress. If printing fails, the
 // call is canceled, and later events are not printed.
 func (d *desk) Event(data json.RawMessage) error {
 	if d.broken() != nil {
@@ -292,7 +292,7 @@ func (d *desk) note(text string) {
 	d.stderr.write(text + "\n")
 }
 
-// Decide implements [a2aserver.Desk]: it asks the person at the terminal.
+// Decide implements [toolcall.Prompter]: it asks the person at the terminal.
 func (d *desk) Decide(ctx context.Context, a *approval.Approval, problem error) (approval.Answer, error) {
 	if !d.person {
 		d.refusal = fmt.Sprintf("%s was not run: the call has to be approved, and there is no terminal to ask on; run the command in a terminal", visible.Line(d.tool))
@@ -302,7 +302,7 @@ func (d *desk) Decide(ctx context.Context, a *approval.Approval, problem error) 
 		case a.Kind != approval.KindCall || a.AskKind != "":
 			d.refusal = fmt.Sprintf("%s was canceled: it asks something, and there is no terminal to ask on; run the command in a terminal", visible.Line(d.tool))
 		}
-		return approval.Answer{}, a2aserver.ErrNobody
+		return approval.Answer{}, toolcall.ErrNobody
 	}
 	if problem != nil {
 		d.note("That was refused: " + visible.Text(problem.Error()))
@@ -370,7 +370,7 @@ func (d *desk) ask(ctx context.Context, prompt string) (string, error) {
 	line, err := d.keyboard.Ask(ctx, prompt)
 	if errors.Is(err, io.EOF) {
 		d.refusal = fmt.Sprintf("%s was not approved: standard input ended without an answer", visible.Line(d.tool))
-		return "", a2aserver.ErrNobody
+		return "", toolcall.ErrNobody
 	}
 	return line, err
 }

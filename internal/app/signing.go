@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	a2aserver "a2a-server"
 	"a2a-server/internal/app/cli"
+	"a2a-server/internal/app/ownkeys"
 	"a2a-server/internal/suggest"
 	"a2a-server/internal/visible"
 )
@@ -24,11 +24,11 @@ func signingRotate(p *cli.Program) *cobra.Command {
 		Long: "The keys are in the folder keys of the data folder. A running server takes the new ones\nwithin seconds.\n",
 	}
 	var purposes []string
-	c.Flags().StringSliceVar(&purposes, "purpose", nil, "Purpose of the new key: `"+strings.Join(a2aserver.KeyPurposes(), " or ")+"`. Defaults to everything.")
-	cli.Complete(c, "purpose", a2aserver.KeyPurposes()...)
+	c.Flags().StringSliceVar(&purposes, "purpose", nil, "Purpose of the new key: `"+strings.Join(ownkeys.Purposes(), " or ")+"`. Defaults to everything.")
+	cli.Complete(c, "purpose", ownkeys.Purposes()...)
 	given := cli.ConfigFlags(c)
 	c.RunE = func(*cobra.Command, []string) error {
-		all := a2aserver.KeyPurposes()
+		all := ownkeys.Purposes()
 		for _, purpose := range purposes {
 			if !slices.Contains(all, purpose) {
 				return cli.Usage("signing rotate: there are no keys for %s%s; known are %s", visible.Quote(purpose, 60), suggest.DidYouMean(purpose, "", all), strings.Join(all, ", "))
@@ -37,8 +37,12 @@ func signingRotate(p *cli.Program) *cobra.Command {
 		if len(purposes) == 0 {
 			purposes = all
 		}
+		conf, err := p.Load(given)
+		if err != nil {
+			return err
+		}
 		for _, purpose := range purposes {
-			until, err := a2aserver.RotateKey(from(p, given), purpose)
+			until, err := ownkeys.Rotate(conf, purpose, time.Now())
 			if err != nil {
 				return err
 			}

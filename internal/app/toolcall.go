@@ -19,6 +19,7 @@ import (
 	"a2a-server/internal/app/display"
 	"a2a-server/internal/app/process"
 	"a2a-server/internal/app/signals"
+	"a2a-server/internal/app/toolcall"
 	"a2a-server/internal/visible"
 )
 
@@ -70,13 +71,13 @@ func toolsCall(p *cli.Program) *cobra.Command {
 
 func call(ctx context.Context, p *cli.Program, options a2aserver.Config, name, text string) error {
 	d := newDesk(p, name)
-	end, err := a2aserver.CallOnce(ctx, options, text, d)
+	end, err := toolcall.Run(ctx, options, text, d)
 	d.end()
-	var wrong *a2aserver.CallError
+	var wrong *toolcall.Error
 	switch {
-	case errors.Is(err, a2aserver.ErrNobody) && end.Unknown:
+	case errors.Is(err, toolcall.ErrNobody) && end.Unknown:
 		return errors.New(cmp.Or(d.refusal, visible.Line(name)+" may have run or not"))
-	case errors.Is(err, a2aserver.ErrNobody):
+	case errors.Is(err, toolcall.ErrNobody):
 		return cli.Exit(cli.ExitRefused, cmp.Or(d.refusal, visible.Line(name)+" was canceled: its question has no answer"))
 	case d.broken() != nil:
 		return fmt.Errorf("the call of %s was canceled, because its output cannot be written: %w", visible.Line(name), d.broken())

@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	a2aserver "a2a-server"
 	"a2a-server/approval"
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/app/display"
 	"a2a-server/internal/app/process"
 	"a2a-server/internal/app/signals"
+	"a2a-server/internal/toolset"
 	"a2a-server/internal/visible"
 )
 
@@ -45,21 +45,23 @@ func toolsList(p *cli.Program) *cobra.Command {
 }
 
 // inspect returns the tools of the configuration.
-func inspect(ctx context.Context, p *cli.Program, given *cli.Flags) (*a2aserver.Inventory, error) {
-	options, _, err := configure(p, given)
+func inspect(ctx context.Context, p *cli.Program, given *cli.Flags) (*toolset.Inventory, error) {
+	options, conf, err := configure(p, given)
 	if err != nil {
 		return nil, err
 	}
-	options.Log = process.NewLogger(config.Log{Level: "error", Format: "console"}, p.Stderr)
 	ctx, stop := signals.Interruptible(ctx)
 	defer stop()
-	return a2aserver.Inspect(ctx, options)
+	return toolset.Inspect(ctx, toolset.Config{
+		Operator: conf, Environment: options.Environment, DefaultTools: options.DefaultTools,
+		Log: process.NewLogger(config.Log{Level: "error", Format: "console"}, p.Stderr),
+	})
 }
 
 // shortOrigin returns an origin without the file: there is only one.
-func shortOrigin(o a2aserver.Origin) string {
+func shortOrigin(o toolset.Origin) string {
 	switch {
-	case o == (a2aserver.Origin{}):
+	case o == (toolset.Origin{}):
 		return "Go"
 	case o.Line == 0:
 		return o.Kind
@@ -70,7 +72,7 @@ func shortOrigin(o a2aserver.Origin) string {
 }
 
 // gateColumn returns the action of the gates before a call of t, and their reasons.
-func gateColumn(t *a2aserver.ToolInfo) string {
+func gateColumn(t *toolset.ToolInfo) string {
 	action, sometimes := t.Decision()
 	if action == approval.ActionAllow {
 		return display.None
@@ -104,7 +106,7 @@ func gateColumn(t *a2aserver.ToolInfo) string {
 
 // shortPlace returns the place where a gate was configured, without the file: there is only
 // one.
-func shortPlace(g *a2aserver.GateInfo) string {
+func shortPlace(g *toolset.GateInfo) string {
 	if g.Line > 0 {
 		return fmt.Sprintf("line %d", g.Line)
 	}
@@ -112,7 +114,7 @@ func shortPlace(g *a2aserver.GateInfo) string {
 }
 
 // saysColumn returns the annotations or claims about the effects of t.
-func saysColumn(t *a2aserver.ToolInfo) string {
+func saysColumn(t *toolset.ToolInfo) string {
 	says := t.Annotations.Words()
 	if t.Own != "" {
 		says = t.Claims
@@ -127,7 +129,7 @@ func saysColumn(t *a2aserver.ToolInfo) string {
 	return text
 }
 
-func digestColumn(t *a2aserver.ToolInfo) string {
+func digestColumn(t *toolset.ToolInfo) string {
 	text := t.Digest[:8]
 	switch {
 	case t.Changed():
@@ -139,11 +141,11 @@ func digestColumn(t *a2aserver.ToolInfo) string {
 }
 
 // printProblems prints problems with tools, if there are any.
-func printProblems(w io.Writer, problems []a2aserver.ToolProblem) error {
+func printProblems(w io.Writer, problems []toolset.ToolProblem) error {
 	var lines []string
 	for _, one := range problems {
 		line := visible.Line(one.Problem)
-		if o := one.Origin; o != (a2aserver.Origin{}) {
+		if o := one.Origin; o != (toolset.Origin{}) {
 			line = fmt.Sprintf("%s %s (line %d): %s", o.Kind, visible.Line(o.Entry), o.Line, line)
 		}
 		if len(one.Stderr) > 0 {
@@ -167,33 +169,33 @@ func printProblems(w io.Writer, problems []a2aserver.ToolProblem) error {
 
 // inventoryJSON is the output of 'tools list -o json'.
 type inventoryJSON struct {
-	Tools    []toolJSON              `json:"tools"`
-	Problems []a2aserver.ToolProblem `json:"problems"`
+	Tools    []toolJSON            `json:"tools"`
+	Problems []toolset.ToolProblem `json:"problems"`
 }
 
 // toolJSON is a tool in the output of the tools commands with -o json.
 type toolJSON struct {
-	*a2aserver.ToolInfo
-	Changed   bool                 `json:"changed,omitempty"`
-	Decision  approval.Action      `json:"decision"`
-	Sometimes bool                 `json:"sometimes,omitempty"`
-	Gates     []a2aserver.GateInfo `json:"gates"`
-	Effects   []string             `json:"effects,omitempty"`
-	Timeout   string               `json:"timeout"`
-	For       *config.For          `json:"for,omitempty"`
+	*toolset.ToolInfo
+	Changed   bool               `json:"changed,omitempty"`
+	Decision  approval.Action    `json:"decision"`
+	Sometimes bool               `json:"sometimes,omitempty"`
+	Gates     []toolset.GateInfo `json:"gates"`
+	Effects   []string           `json:"effects,omitempty"`
+	Timeout   string             `json:"timeout"`
+	For       *config.For        `json:"for,omitempty"`
 }
 
-func newInventoryJSON(all *a2aserver.Inventory) inventoryJSON {
-	out := inventoryJSON{Tools: []toolJSON{}, Problems: append([]a2aserver.ToolProblem{}, all.Problems...)}
+func newInventoryJSON(all *toolset.Inventory) inventoryJSON {
+	out := inventoryJSON{Tools: []toolJSON{}, Problems: append([]toolset.ToolProblem{}, all.Problems...)}
 	for i := range all.Tools {
 		out.Tools = append(out.Tools, newToolJSON(&all.Tools[i]))
 	}
 	return out
 }
 
-func newToolJSON(t *a2aserver.ToolInfo) toolJSON {
+func newToolJSON(t *toolset.ToolInfo) toolJSON {
 	out := toolJSON{
-		ToolInfo: t, Changed: t.Changed(), Gates: append([]a2aserver.GateInfo{}, t.Gates...),
+		ToolInfo: t, Changed: t.Changed(), Gates: append([]toolset.GateInfo{}, t.Gates...),
 		Effects: t.Annotations.Words(), Timeout: t.Timeout.String(), For: (*config.For)(t.Audience),
 	}
 	out.Decision, out.Sometimes = t.Decision()

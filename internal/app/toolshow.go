@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	a2aserver "a2a-server"
 	"a2a-server/approval"
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/display"
 	"a2a-server/internal/suggest"
+	"a2a-server/internal/toolset"
 	"a2a-server/internal/visible"
 )
 
@@ -47,7 +47,7 @@ func toolsShow(p *cli.Program) *cobra.Command {
 }
 
 // shown returns everything about a tool, for people.
-func shown(t *a2aserver.ToolInfo) (string, error) {
+func shown(t *toolset.ToolInfo) (string, error) {
 	var b strings.Builder
 	fmt.Fprintln(&b, visible.Line(t.Name))
 	for line := range strings.SplitSeq(strings.TrimSpace(visible.Text(t.Description)), "\n") {
@@ -96,9 +96,9 @@ func shown(t *a2aserver.ToolInfo) (string, error) {
 	return b.String(), nil
 }
 
-func longOrigin(o a2aserver.Origin) string {
+func longOrigin(o toolset.Origin) string {
 	switch {
-	case o == (a2aserver.Origin{}):
+	case o == (toolset.Origin{}):
 		return "Go"
 	case o.Line == 0:
 		return fmt.Sprintf("%s, because the configuration has no key tools", o.Kind)
@@ -107,7 +107,7 @@ func longOrigin(o a2aserver.Origin) string {
 }
 
 // decisionText describes the result of all gates together.
-func decisionText(t *a2aserver.ToolInfo) string {
+func decisionText(t *toolset.ToolInfo) string {
 	action, sometimes := t.Decision()
 	switch {
 	case action == approval.ActionDeny && sometimes:
@@ -123,7 +123,7 @@ func decisionText(t *a2aserver.ToolInfo) string {
 }
 
 // gateText describes a gate.
-func gateText(g *a2aserver.GateInfo) string {
+func gateText(g *toolset.GateInfo) string {
 	text := string(g.Action)
 	if g.Sometimes {
 		text = "may " + text
@@ -142,7 +142,7 @@ func words(all []string) string {
 	return visible.Line(strings.Join(all, ", "))
 }
 
-func resultText(t *a2aserver.ToolInfo) string {
+func resultText(t *toolset.ToolInfo) string {
 	text := "at the end"
 	if t.Streaming {
 		text = "published in pieces while it runs"
@@ -153,7 +153,7 @@ func resultText(t *a2aserver.ToolInfo) string {
 	return text
 }
 
-func audienceText(t *a2aserver.ToolInfo) string {
+func audienceText(t *toolset.ToolInfo) string {
 	if t.Audience == nil {
 		return "all callers"
 	}

@@ -1,7 +1,8 @@
 // Package httpd does the work of an HTTP handler before and after its own: the caller, its
 // address and its rate, the body within its limits, an answer that a slow client cannot hold,
-// and the end of a request whose credential has ended. It does not know the protocol that is
-// served.
+// and the end of a request whose credential has ended. It also accepts connections, answers
+// probes, and ends the requests of a server inside another one. It does not know the protocol
+// that is served.
 package httpd
 
 import (

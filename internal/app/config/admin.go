@@ -29,6 +29,14 @@ func (c *Config) AdminSocket() string {
 	return filepath.Join(c.Data, "admin.sock")
 }
 
+// KeysFolder returns the folder of the server's own keys; "" if they are in memory.
+func (c *Config) KeysFolder() string {
+	if c.Store == "memory" {
+		return ""
+	}
+	return filepath.Join(c.Data, "keys")
+}
+
 // checkAdmin checks the keys of admin that depend on each other.
 func checkAdmin(l *loader) {
 	a := &l.config.Admin

@@ -29,7 +29,7 @@ func (c *Config) asked() []asked {
 		t := &c.Tools.Entries[i]
 		names := t.Approve.Names
 		switch {
-		case t.Approve.All && t.Kind.prefixes():
+		case t.Approve.All && t.Kind.Prefixes():
 			names = []string{"*"}
 		case t.Approve.All:
 			names = []string{""}
@@ -41,7 +41,7 @@ func (c *Config) asked() []asked {
 		path := fmt.Sprintf("tools[%d].approve", i)
 		for _, name := range names {
 			pattern := t.Name
-			if t.Kind.prefixes() {
+			if t.Kind.Prefixes() {
 				pattern += "_" + name
 			}
 			all = append(all, asked{approval.Gate{Name: path + ": " + pattern, Tool: pattern, Action: approval.ActionAsk}, path})

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -31,6 +32,10 @@ type Problem struct {
 func (p Problem) String() string {
 	return strictyaml.Problem{File: cmp.Or(p.File, string(p.Source)), Line: p.Line, Column: p.Column, Key: p.Key, Problem: p.Problem}.String()
 }
+
+// ErrUnusable says that a configuration is valid by itself, but not with the things that it
+// names, such as a script file.
+var ErrUnusable = errors.New("the configuration cannot be used")
 
 // Error has all problems of a configuration. It is the only type of error that [Load]
 // returns.

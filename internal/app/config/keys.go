@@ -186,8 +186,8 @@ func (t *Tool) keys() []key {
 // allKeys returns the keys of entries of all kinds.
 func (t *Tool) allKeys() []key {
 	const command, mcp, http, openapi, builtin = KindCommand, KindMCP, KindHTTP, KindOpenAPI, KindBuiltin
-	approve := shaped("approve", "true or false", &t.Approve, approveOf(t.Kind.prefixes()), "Whether calls need approval; for mcp and openapi all, none or names. Default: all but GET and HEAD. Gates can add to it.")
-	if asJSON := approve.texts; t.Kind.prefixes() {
+	approve := shaped("approve", "true or false", &t.Approve, approveOf(t.Kind.Prefixes()), "Whether calls need approval; for mcp and openapi all, none or names. Default: all but GET and HEAD. Gates can add to it.")
+	if asJSON := approve.texts; t.Kind.Prefixes() {
 		approve.form = "all, none or a list of names"
 		approve.texts = func() []string {
 			words := map[string]string{"true": "all", "false": "none"}

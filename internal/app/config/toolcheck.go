@@ -71,7 +71,7 @@ func (l *loader) checkTool(t *Tool, n strictyaml.Node) {
 	if t.Kind == KindMCP {
 		l.checkServer(t, n)
 	}
-	if t.Kind.prefixes() {
+	if t.Kind.Prefixes() {
 		l.checkNames(t, n)
 	}
 }
@@ -130,7 +130,7 @@ func (t *Tool) names() []string {
 	switch {
 	case t.Kind == KindBuiltin && t.Name == "demo":
 		return []string{"echo", "stream", "transfer_money"}
-	case !t.Kind.prefixes():
+	case !t.Kind.Prefixes():
 		return []string{t.Name}
 	case slices.Contains(t.Only, "*"):
 		return []string{t.Name + "_*"}
@@ -157,7 +157,7 @@ func (l *loader) checkTools() {
 			switch {
 			case one.Name == "" || other.Name == "":
 				continue
-			case one.Name == other.Name && one.Kind.prefixes() == other.Kind.prefixes():
+			case one.Name == other.Name && one.Kind.Prefixes() == other.Kind.Prefixes():
 				at.Problem = fmt.Sprintf("the %s is also called that; rename one", what(j))
 			case both != "":
 				at.Problem = fmt.Sprintf("the %s may have a tool with the same name, %s; rename one of the two", what(j), both)

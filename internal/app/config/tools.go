@@ -25,8 +25,8 @@ const (
 // Kinds returns all kinds, in the order of the reference.
 func Kinds() []Kind { return []Kind{KindCommand, KindMCP, KindHTTP, KindOpenAPI, KindBuiltin} }
 
-// prefixes reports whether the tools of an entry are called after it, as files_read_file.
-func (k Kind) prefixes() bool { return k == KindMCP || k == KindOpenAPI }
+// Prefixes reports whether the tools of an entry are called after it, as files_read_file.
+func (k Kind) Prefixes() bool { return k == KindMCP || k == KindOpenAPI }
 
 // Tools are the entries of the key tools.
 type Tools struct {

@@ -1,7 +1,0 @@
-//go:build !unix
-
-package a2aserver
-
-// openFiles returns how many files the process may have open, or 0 when that is not
-// known.
-func openFiles() int { return 0 }

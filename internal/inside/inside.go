@@ -1,0 +1,20 @@
+// Package inside has the settings of a server that only the commands and the tests of this
+// module may use.
+package inside
+
+import (
+	"a2a-server/internal/limits"
+	"a2a-server/internal/toolset"
+	"a2a-server/task/engine"
+)
+
+// Options are the settings. The zero value changes nothing.
+type Options struct {
+	// Only is the tool that may be called, with a slash; "": any may be.
+	Only string
+	// Limits changes the bounds inside the server; nil: none are changed.
+	Limits func(*limits.Limits)
+	// Opened gets the engine and the tools of the server before anything is served; nil: they
+	// are not given out.
+	Opened func(*engine.Engine, *toolset.Current)
+}

@@ -1,0 +1,87 @@
+package toolset
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/internal/app/config"
+	"a2a-server/internal/suggest"
+	"a2a-server/tool"
+)
+
+// checkGates looks for gates that match no tool: if a name is misspelled, calls run that
+// should have been approved first. Such a gate is an error if all tools are known. It is only
+// a warning if a toolset may have more tools than it has listed, or if the gate is a pattern,
+// which may be for future tools. conf has the places of the gates; nil: the policy was made in
+// Go.
+func checkGates(p *approval.Policy, conf *config.Config, tools []tool.Tool, dynamic bool) (warnings []string, _ error) {
+	gates := p.Gates()
+	if len(gates) == 0 {
+		return nil, nil
+	}
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.Name()
+	}
+	var wrong []config.Problem
+	var errs []error
+	for i := range gates {
+		name := gates[i].Tool
+		if slices.ContainsFunc(names, gates[i].Matches) {
+			continue
+		}
+		problem := config.Problem{Key: fmt.Sprintf("gate %d of the policy", i)}
+		if conf != nil {
+			problem = conf.Problem(conf.GatePath(i))
+		}
+		pattern := strings.Contains(name, "*")
+		problem.Problem = unknownTool(name, "this gate does nothing", names)
+		switch {
+		case pattern || dynamic:
+			warnings = append(warnings, problem.String())
+		case conf != nil:
+			wrong = append(wrong, problem)
+		default:
+			errs = append(errs, fmt.Errorf("%w: %s", config.ErrUnusable, problem))
+		}
+	}
+	if len(wrong) > 0 {
+		return warnings, &config.Error{Problems: wrong}
+	}
+	return warnings, errors.Join(errs...)
+}
+
+// checkPersons warns of local users who may decide and have no person, if a gate requires four
+// eyes: the server then cannot tell whether such a user is also the requester, known by a key
+// or token.
+func (s *State) checkPersons() (warnings []string) {
+	gates := s.policy.Gates()
+	at := slices.IndexFunc(gates, func(g approval.Gate) bool { return g.Terms.FourEyes })
+	if at < 0 {
+		return nil
+	}
+	for i, u := range s.conf.Auth.Socket {
+		if u.Person != "" || !slices.Contains(s.conf.Auth.RolesOr(u.Roles), auth.RoleApprover) {
+			continue
+		}
+		p := s.conf.Problem(fmt.Sprintf("auth.socket[%d].subject", i))
+		p.Problem = fmt.Sprintf("%s has no person, so under four_eyes (%s) this user can approve what they asked for with a key or a token; set person to their name there, such as corp:alice",
+			u.Subject, cmp.Or(gates[at].Name, "gate for "+gates[at].Tool))
+		warnings = append(warnings, p.String())
+	}
+	return warnings
+}
+
+// unknownTool returns the text of the problem that no tool has a name or matches a pattern,
+// with its consequence.
+func unknownTool(name, means string, known []string) string {
+	if strings.Contains(name, "*") {
+		return fmt.Sprintf("no tool matches %q, so that %s", name, means)
+	}
+	return fmt.Sprintf("there is no tool %q%s", name, suggest.DidYouMean(name, "", known))
+}

@@ -1,0 +1,297 @@
+package toolset
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"a2a-server/auth"
+	"a2a-server/internal/app/config"
+	"a2a-server/task"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+	"a2a-server/tool/mcptoolset"
+)
+
+// inspectTime is how long [Inspect] waits for servers of tools.
+const inspectTime = 20 * time.Second
+
+// An Inventory has the tools of a configuration, for the operator of the server. It has no
+// secrets.
+type Inventory struct {
+	Tools []ToolInfo // in the order of the configuration; tools given in Go come first
+	// Problems are the reasons why tools are not offered, or gates do not ask as the operator
+	// may believe. They keep no server from starting.
+	Problems []ToolProblem
+}
+
+// A ToolProblem is a problem with tools that keeps no server from starting, such as an MCP
+// server that is down.
+type ToolProblem struct {
+	Origin  Origin `json:"origin,omitzero"` // of the entry of tools; the zero Origin: of none, or of several
+	Problem string `json:"problem"`
+	// Stderr are the last lines that the program of an MCP server which is down has written
+	// to stderr, escaped and shortened.
+	Stderr []string `json:"stderr,omitempty"`
+}
+
+// String returns the problem with its origin, if it has one.
+func (p ToolProblem) String() string {
+	if p.Origin == (Origin{}) {
+		return p.Problem
+	}
+	return p.Origin.String() + ": " + p.Problem
+}
+
+// ToolInfo describes a tool.
+type ToolInfo struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Parameters  map[string]any `json:"parameters,omitempty"` // JSON Schema of the arguments; nil: there is none
+	Digest      string         `json:"digest"`               // of name, description and parameters: 64 hexadecimal digits
+	Pin         string         `json:"pin,omitempty"`        // the digest that is pinned; "": none
+	Origin      Origin         `json:"origin,omitzero"`
+
+	// Own is the name of the tool in its MCP server; "": it is not a tool of an MCP server.
+	Own string `json:"-"`
+
+	// Annotations are believed: they decide, for example, whether a call may be repeated
+	// after a crash. Claims are only shown.
+	Annotations tool.Annotations `json:"-"`
+	Claims      []string         `json:"claims,omitempty"`
+	Trusted     bool             `json:"trusted,omitempty"` // Annotations equal the claims
+
+	Streaming   bool           `json:"streaming,omitempty"`
+	LongRunning bool           `json:"longRunning,omitempty"`
+	Timeout     time.Duration  `json:"-"` // of each call
+	Audience    *tool.Audience `json:"-"` // the roles that may use it; nil: every caller may
+
+	Gates []GateInfo `json:"-"` // in the order in which they are considered
+}
+
+// Changed reports whether the definition of the tool differs from the pinned definition.
+func (t *ToolInfo) Changed() bool { return t.Pin != "" && !strings.EqualFold(t.Pin, t.Digest) }
+
+// Inspect makes the tools of a configuration, starts servers of tools for that if it has to,
+// and returns the tools that a server would offer, with their callers and gates. Everything
+// that it starts has ended when it returns. A server of tools that is down is a problem in the
+// inventory. The errors are those that keep a server from starting.
+func Inspect(ctx context.Context, c Config) (_ *Inventory, err error) {
+	s, err := New(c, nil) //nolint:contextcheck // it makes tools as New does, which has none
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.box.close(nil)) }()
+	ctx, cancel := context.WithTimeoutCause(ctx, inspectTime, fmt.Errorf("it has not listed its tools within %v", inspectTime))
+	defer cancel()
+	i := inspection{
+		State: s, by: (&task.Rules{Agent: s.agent}).Readonly(ctx, auth.Anonymous()), ctx: ctx, inventory: &Inventory{},
+	}
+	i.listGiven(&c)
+	i.listEntries()
+	if err := ctx.Err(); errors.Is(err, context.Canceled) {
+		return nil, context.Cause(ctx)
+	}
+	i.checkNames()
+	if err := i.checkRest(); err != nil {
+		return nil, err
+	}
+	return i.inventory, nil
+}
+
+// inspection is the state of a run of Inspect.
+type inspection struct {
+	*State
+	by        agent.ReadonlyContext
+	ctx       context.Context //nolint:containedctx // of this run
+	inventory *Inventory
+	tools     []tool.Tool // the tools of the inventory, in its order
+}
+
+// listGiven adds the tools that were given in Go.
+func (i *inspection) listGiven(c *Config) {
+	for n, set := range i.given {
+		var from Origin
+		if n >= len(c.Tools) {
+			from = Origin{Kind: "default", Entry: set.Name()}
+		}
+		i.add(i.list(set), from, nil, -1)
+	}
+}
+
+// listEntries adds the tools of the configuration. Servers are asked all at once.
+func (i *inspection) listEntries() {
+	all := make([]found, len(i.box.entries))
+	var waiting sync.WaitGroup
+	for n, e := range i.box.entries {
+		waiting.Go(func() {
+			var down error
+			if s, ok := e.server.(interface{ Refresh(context.Context) error }); ok {
+				down = s.Refresh(i.ctx)
+			}
+			all[n] = i.list(e.made)
+			all[n].err = cmp.Or(down, all[n].err) // it may have listed its tools some other day
+		})
+	}
+	waiting.Wait()
+	for n, e := range i.box.entries {
+		i.add(all[n], e.origin, &e.config, n)
+		for _, p := range e.problems {
+			i.problem(e.origin, p)
+		}
+		if s, ok := e.server.(interface{ Status() mcptoolset.Status }); ok {
+			status := s.Status()
+			if all[n].err != nil {
+				i.inventory.Problems[len(i.inventory.Problems)-1].Stderr = status.LastWords
+			}
+			for _, p := range status.Problems {
+				i.problem(e.origin, p)
+			}
+		} else if e.program != nil {
+			if err := e.program.Startable(); err != nil {
+				i.problem(e.origin, err.Error())
+			}
+		}
+	}
+}
+
+// found is the answer of a toolset.
+type found struct {
+	tools []tool.Tool
+	err   error
+}
+
+// list returns the tools of a toolset, for all callers. A toolset that does not end with its
+// context is abandoned.
+func (i *inspection) list(set tool.Toolset) found {
+	done := make(chan found, 1)
+	go func() {
+		var l found
+		defer func() {
+			if p := recover(); p != nil {
+				l.err = fmt.Errorf("the toolset %s panics: %v", set.Name(), p)
+			}
+			done <- l
+		}()
+		l.tools, l.err = set.Tools(i.by)
+	}()
+	late := make(chan struct{})
+	defer context.AfterFunc(i.ctx, func() { time.AfterFunc(ListTime/10, func() { close(late) }) })()
+	select {
+	case l := <-done:
+		return l
+	case <-late:
+		return found{err: context.Cause(i.ctx)}
+	}
+}
+
+// add adds the tools of a toolset. entry is its entry, which is number n of tools; nil: it has
+// none.
+func (i *inspection) add(l found, from Origin, entry *config.Tool, n int) {
+	if l.err != nil {
+		i.problem(from, reason(l.err))
+	}
+	for _, t := range l.tools {
+		if t == nil {
+			i.problem(from, "one of the tools is nil")
+			continue
+		}
+		info, err := i.describe(t, entry, n)
+		if err != nil {
+			i.problem(from, fmt.Sprintf("tool %s: %v; it is not offered", t.Name(), err))
+			continue
+		}
+		info.Origin = from
+		i.inventory.Tools = append(i.inventory.Tools, info)
+		i.tools = append(i.tools, t)
+	}
+}
+
+// reason returns the text of an error, without the name of the server, which the origin has,
+// and without the time of the next attempt, which is after the end of the inspection.
+func reason(err error) string {
+	text, _, _ := strings.Cut(err.Error(), "; it is tried again in ")
+	if _, why, ok := strings.Cut(text, " is down: "); ok && errors.Is(err, mcptoolset.ErrDown) {
+		return why
+	}
+	return text
+}
+
+func (i *inspection) problem(from Origin, text string) {
+	i.inventory.Problems = append(i.inventory.Problems, ToolProblem{Origin: from, Problem: text})
+}
+
+// describe returns the description of a tool.
+func (i *inspection) describe(t tool.Tool, entry *config.Tool, n int) (info ToolInfo, err error) {
+	defer func() { // the code of the tool is not ours
+		if p := recover(); p != nil {
+			err = fmt.Errorf("its definition panics: %v", p)
+		}
+	}()
+	d := tool.ToDefinition(t)
+	info = ToolInfo{
+		Name: d.Name, Description: d.Description, Parameters: d.Parameters, Claims: d.Claims,
+		Annotations: tool.AnnotationsOf(t), LongRunning: t.IsLongRunning(), Timeout: i.conf.Limits.ToolTimeout,
+	}
+	if info.Digest, err = tool.Digest(d); err != nil {
+		return info, err
+	}
+	if _, err := tool.CompileSchema(d.Parameters); err != nil {
+		return info, fmt.Errorf("the schema of its arguments: %w", err)
+	}
+	info.Streaming = tool.Streams(t)
+	if timed, ok := tool.As[tool.Timed](t); ok && timed.Timeout() > 0 {
+		info.Timeout = timed.Timeout()
+	}
+	if entry != nil {
+		info.of(entry)
+		i.box.entries[n].kind.Show(&info, entry)
+	}
+	info.Gates = i.gatesOf(t, &info, entry, n)
+	return info, nil
+}
+
+// of adds the settings in the entry of the tool.
+func (t *ToolInfo) of(entry *config.Tool) {
+	if entry.For != nil {
+		t.Audience = &tool.Audience{Roles: slices.Clone(entry.For.Roles), Callers: slices.Clone(entry.For.Callers)}
+	}
+}
+
+// checkNames reports tools of the same name: a server does not start with them.
+func (i *inspection) checkNames() {
+	first := map[string]Origin{}
+	for n := range i.inventory.Tools {
+		t := &i.inventory.Tools[n]
+		other, taken := first[t.Name]
+		if !taken {
+			first[t.Name] = t.Origin
+			continue
+		}
+		i.problem(t.Origin, fmt.Sprintf("tool %s: there is another one of that name, of %s; rename one of them, since a server does not start with both", t.Name, other))
+	}
+}
+
+// checkRest looks for gates and names that are about no tool. Its error is that of a server
+// that does not start.
+func (i *inspection) checkRest() error {
+	dynamic := tool.NewRegistry(i.given...).Dynamic() ||
+		slices.ContainsFunc(i.box.entries, func(e *entry) bool { return e.server != nil })
+	gates, err := checkGates(i.policy, i.gates, i.tools, dynamic)
+	if err != nil {
+		return err
+	}
+	exempt, err := i.checkExempt(i.tools, dynamic)
+	if err != nil {
+		return err
+	}
+	for _, text := range slices.Concat(gates, exempt, i.secrets.check()) {
+		i.problem(Origin{}, text)
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package toolset
+
+import (
+	"slices"
+	"strings"
+
+	"a2a-server/approval"
+	"a2a-server/internal/app/config"
+	"a2a-server/tool"
+)
+
+// A GateInfo is a gate or setting that decides whether calls of a tool need approval.
+type GateInfo struct {
+	Action approval.Action `json:"action"`
+	// Why is its origin: approve, a gate with its name, approve_tools, no_approve_tools, pins,
+	// the default of a kind, or the tool itself.
+	Why  string `json:"why"`
+	File string `json:"file,omitempty"` // where it was configured: a file, a flag or a variable; "": nowhere
+	Line int    `json:"line,omitempty"` // 0: not in the file
+	// Sometimes says that it depends on the call.
+	Sometimes bool `json:"sometimes,omitempty"`
+	// Void says why it has no effect; "": it has.
+	Void string `json:"void,omitempty"`
+}
+
+// Place returns where the gate was configured, as file:line; "": nowhere.
+func (g *GateInfo) Place() string { return config.Place{File: g.File, Line: g.Line}.String() }
+
+// Decision returns the combined effect of all gates on calls of the tool: deny wins over ask.
+// The result sometimes reports whether some calls may pass.
+func (t *ToolInfo) Decision() (a approval.Action, sometimes bool) {
+	a = approval.ActionAllow
+	for _, g := range t.Gates {
+		switch {
+		case g.Void != "" || g.Action == approval.ActionAllow:
+		case g.Action == approval.ActionDeny && a != approval.ActionDeny, a == approval.ActionAllow:
+			a, sometimes = g.Action, g.Sometimes
+		case g.Action == a:
+			sometimes = sometimes && g.Sometimes
+		}
+	}
+	return a, sometimes
+}
+
+// gatesOf returns the gates and settings that decide whether calls of t need approval. entry
+// is its entry, which is number n of tools; nil: it has none.
+func (i *inspection) gatesOf(t tool.Tool, info *ToolInfo, entry *config.Tool, n int) []GateInfo {
+	own, changed := i.ownGates(t, info, entry, n), info.Changed()
+	void := ""
+	if i.conf.Confirmation == config.OptIn {
+		void = "confirmation is opt-in"
+	}
+	var all []GateInfo
+	for k, g := range i.policy.Gates() {
+		if !g.Matches(t.Name()) {
+			continue
+		}
+		o := i.gateOrigin(k)
+		info := GateInfo{Action: g.Action, Why: "gate for " + g.Tool, File: o.File, Line: o.Line, Sometimes: g.When != nil}
+		if g.Name != "" {
+			info.Why = "gate " + g.Name
+		}
+		if info.Action == "" {
+			info.Action = approval.ActionAsk
+		}
+		switch name, _, _ := strings.Cut(g.Name, ": "); {
+		case name == "approve_tools":
+			info.Why = name
+		case strings.HasPrefix(name, "tools[") && strings.HasSuffix(name, "].approve"):
+			info.Why = "approve"
+			own = without(own, "approve") // it is the same
+		case strings.HasPrefix(name, "tools[") && strings.HasSuffix(name, "].pins"):
+			if !changed {
+				continue
+			}
+			info.Why, info.Sometimes = "pins", false
+			own = without(own, "pins")
+		}
+		if info.Action == approval.ActionAllow && !strings.Contains(g.Tool, "*") && !info.Sometimes && void == "" {
+			void = info.Why + " allows it"
+		}
+		all = append(all, info)
+	}
+	for k := range own {
+		if own[k].Action != approval.ActionAllow {
+			own[k].Void = void
+		}
+	}
+	return append(all, own...)
+}
+
+func without(gates []GateInfo, why string) []GateInfo {
+	return slices.DeleteFunc(gates, func(g GateInfo) bool { return g.Why == why })
+}
+
+// ownGates returns the gates that are not in the policy.
+func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n int) (all []GateInfo) {
+	add := func(a approval.Action, why string, place config.Place) {
+		all = append(all, GateInfo{Action: a, Why: why, File: place.File, Line: place.Line})
+	}
+	asks := declares(t)
+	if entry != nil {
+		begin := i.conf.Place(i.conf.ToolPath(n, ""))
+		by := i.box.entries[n].kind.Asks()
+		given := by != AskedByTool && entry.Approve.Given
+		exempt := i.conf.Exempt(t.Name())
+		switch {
+		case given:
+			switch place := i.conf.Place(i.conf.ToolPath(n, "approve")); {
+			case approves(entry, t.Name()):
+				add(approval.ActionAsk, "approve", place)
+			case asks && !info.Changed():
+				add(approval.ActionAsk, "approve names a tool that is not listed", place)
+			}
+			asks = false
+		case exempt && by != AskedByTool:
+			add(approval.ActionAllow, "no_approve_tools", i.conf.Place("no_approve_tools"))
+		case asks && by != AskedByTool, by == AskedAlways:
+			add(approval.ActionAsk, "default of "+string(entry.Kind), begin)
+			asks = false
+		}
+		if info.Changed() {
+			add(approval.ActionAsk, "pins", i.conf.Place(i.conf.ToolPath(n, "pins")))
+			return all
+		}
+	}
+	if asks {
+		add(approval.ActionAsk, "the tool", config.Place{})
+	}
+	own := entry == nil || i.box.entries[n].kind.Asks() == AskedByTool
+	if !asks && own && decides(t) {
+		add(approval.ActionAsk, "the tool", config.Place{})
+		all[len(all)-1].Sometimes = true
+	}
+	return all
+}
+
+// decides reports whether t may decide call by call whether to ask. Most kinds of the
+// configuration never do: their Gate only words the question.
+func decides(t tool.Tool) bool {
+	for t := range tool.Chain(t) {
+		_, gater := t.(tool.Gater)
+		gates, says := t.(interface{ HasGate() bool })
+		if gater && (!says || gates.HasGate()) {
+			return true
+		}
+	}
+	return false
+}
+
+// approves reports whether the key approve of an entry is about the tool of this name.
+func approves(entry *config.Tool, name string) bool {
+	return entry.Approve.All || slices.Contains(entry.Approve.Names, strings.TrimPrefix(name, entry.Name+"_"))
+}

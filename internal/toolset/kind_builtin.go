@@ -1,0 +1,46 @@
+package toolset
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"a2a-server/internal/app/config"
+	"a2a-server/tool"
+	"a2a-server/tool/approvaltool"
+	"a2a-server/tool/builtin"
+)
+
+// native is the kind of tools that are built in, builtin.
+type native struct{ base }
+
+// Asks implements [Kind].
+func (native) Asks() Asking { return AskedByTool }
+
+// Make makes the tools of an entry.
+func (native) Make(w *maker, e *entry) (key string, err error) {
+	var tools []tool.Tool
+	var t tool.Tool
+	switch e.config.Name {
+	case "demo":
+		var set tool.Toolset
+		if set, err = builtin.New(builtin.Config{Ledger: ledger(w.conf)}); err == nil {
+			tools, err = set.Tools(nil)
+		}
+	case approvaltool.AskUserName:
+		t, err = approvaltool.NewAskUser()
+		tools = []tool.Tool{t}
+	case approvaltool.RequestName:
+		t, err = approvaltool.NewRequest()
+		tools = []tool.Tool{t}
+	default:
+		err = fmt.Errorf("there is no built-in tool %s", e.config.Name)
+	}
+	if err != nil {
+		return "builtin", err
+	}
+	e.made = tool.NewToolset(e.name(), tools...)
+	return "", nil
+}
+
+// ledger returns the file of the built-in tool transfer_money.
+func ledger(conf *config.Config) string { return filepath.Join(conf.Data, "ledger.jsonl") }

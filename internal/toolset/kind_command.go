@@ -1,0 +1,70 @@
+package toolset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"a2a-server/internal/app/config"
+	"a2a-server/internal/strictjson"
+	"a2a-server/tool"
+	"a2a-server/tool/commandtool"
+)
+
+// command is the kind of tools that run a program.
+type command struct{ base }
+
+// Make makes the tool of an entry.
+func (command) Make(w *maker, e *entry) (key string, err error) {
+	c := &e.config
+	args, err := commandArgs(c)
+	if err != nil {
+		return "args", err
+	}
+	env, secrets := w.environment(c.Env)
+	out := commandtool.Config{
+		Name: c.Name, Description: c.Description, Run: c.Argv, Args: args, Dir: c.Dir, Stdin: c.Stdin,
+		Env: env, Secrets: map[string]func(context.Context) (string, error){},
+		Timeout: c.Timeout, Output: commandtool.Output{Max: int(c.Output.Max)}, Approve: w.approval(c),
+	}
+	// The variables of every command are left out: another PATH or LANG of the server does not
+	// ask for approval again.
+	identity, err := json.Marshal(c.Env)
+	if err != nil {
+		return "env", err
+	}
+	out.Identity = string(identity)
+	if c.Output.As == "bytes" {
+		out.Output.As = commandtool.Bytes
+	}
+	for name, secret := range secrets {
+		out.Secrets[name] = func(context.Context) (string, error) { return w.secrets.read(secret) }
+	}
+	t, err := commandtool.New(out)
+	if err != nil {
+		return "run", err
+	}
+	e.made = tool.NewToolset(e.name(), t)
+	e.program, _ = t.(startable)
+	e.programKey = "run"
+	return "", nil
+}
+
+// commandArgs returns the arguments of a command.
+func commandArgs(c *config.Tool) (map[string]commandtool.Arg, error) {
+	args := map[string]commandtool.Arg{}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(c.Args)) {
+		schema, _ := strictjson.Clone(c.Args[name]).(map[string]any)
+		a, err := commandtool.ArgFrom(schema)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+		a.Optional = slices.Contains(c.Optional, name)
+		args[name] = a
+	}
+	return args, errors.Join(errs...)
+}

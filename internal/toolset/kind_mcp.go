@@ -1,0 +1,124 @@
+package toolset
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"a2a-server/internal/app/config"
+	"a2a-server/tool"
+	"a2a-server/tool/mcptoolset"
+)
+
+// mcp is the kind of tools of an MCP server.
+type mcp struct{ base }
+
+// Asks implements [Kind].
+func (mcp) Asks() Asking { return AskedAlways }
+
+// Cached implements [Kind].
+func (mcp) Cached() bool { return true }
+
+// Make makes the toolset of an entry. It does not connect.
+func (mcp) Make(w *maker, e *entry) (key string, err error) {
+	c := &e.config
+	out := mcptoolset.Config{
+		Name: e.name(), Prefix: c.Name + "_", Only: c.Only, Trust: c.Trust, Pins: c.Pins, Elicit: mcptoolset.Elicit(c.Elicit), Protocol: mcptoolset.Protocol(c.Protocol),
+		CallTimeout: c.Timeout, Logger: w.log,
+	}
+	identity, err := json.Marshal([]any{c.Env, c.Header})
+	if err != nil {
+		return "env", err
+	}
+	out.Identity = string(identity)
+	switch {
+	case !c.Approve.Given: // see Gated
+	case c.Approve.All:
+		out.Approve = mcptoolset.All()
+	default:
+		out.Approve = mcptoolset.Named(c.Approve.Names...)
+	}
+	if c.URL != "" {
+		key = "url"
+		out.HTTP = &mcptoolset.HTTP{URL: c.URL, Header: map[string]func() (string, error){}, Allow: c.Networks, Own: w.own}
+		for name, template := range c.Header {
+			out.HTTP.Header[name] = w.secrets.filled(template)
+		}
+	} else {
+		key = "command"
+		out.Command = &mcptoolset.Command{Argv: c.Argv, Dir: c.Dir, Secrets: map[string]func() (string, error){}}
+		env, secrets := w.environment(c.Env)
+		for name, secret := range secrets {
+			out.Command.Secrets[name] = func() (string, error) { return w.secrets.read(secret) }
+		}
+		for _, name := range slices.Sorted(maps.Keys(env)) {
+			out.Command.Env = append(out.Command.Env, name+"="+env[name])
+		}
+	}
+	out.CacheFile = w.cacheFile(c)
+	set, err := mcptoolset.New(out)
+	if err != nil {
+		return key, err
+	}
+	e.made, e.server, e.program, e.programKey = set, mcpServer{set}, set, "command"
+	return "", nil
+}
+
+// mcpServer is an MCP server that is in use.
+type mcpServer struct{ *mcptoolset.Toolset }
+
+func (s mcpServer) Busy() bool { return s.Status().Calls > 0 }
+
+// Gated implements [Kind].
+func (mcp) Gated(w *maker, e *entry) tool.Toolset {
+	// With opt-in a default asks for no approval. Without that default a tool declares only
+	// that its definition is not the pinned one, and that still asks.
+	if e.config.Approve.Given || w.conf.Confirmation == config.OptIn {
+		return e.made
+	}
+	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !w.conf.Exempt(name) }))
+}
+
+// Show implements [Kind].
+func (mcp) Show(t *ToolInfo, c *config.Tool) {
+	t.Own = strings.TrimPrefix(t.Name, c.Name+"_")
+	t.Pin = c.Pins[t.Own]
+	t.Trusted = slices.Contains(c.Trust, t.Own) && !t.Changed()
+}
+
+// CacheFolder makes the folder in which the definitions of MCP servers are kept, so that
+// their tools are known after a restart while they are down, and returns its path. It
+// returns "" if there is nothing to keep: without MCP servers, and with a store in memory,
+// whose tasks end with the process.
+func CacheFolder(conf *config.Config) (string, error) {
+	if conf.Store == "memory" || !slices.ContainsFunc(conf.Tools.Entries, cached) {
+		return "", nil
+	}
+	folder := filepath.Join(conf.Data, "mcp")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", fmt.Errorf("create the folder for the tool lists of MCP servers: %w: choose another data folder with data", err)
+	}
+	return folder, nil
+}
+
+// cached reports whether the definitions of an entry's tools are kept.
+func cached(t config.Tool) bool {
+	kind, err := kindOf(t.Kind)
+	return err == nil && kind.Cached()
+}
+
+// cacheFile returns the file for the definitions of an MCP server, "" if they are not kept.
+// Its name differs for each server and each choice of its tools: two toolsets may be in use
+// during a reload, and a failed reload must leave the file of the toolset that stays in force.
+func (w *maker) cacheFile(c *config.Tool) string {
+	if w.cache == "" {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []any{c.Name, c.Argv, c.Dir, c.URL, c.Only}))
+	return filepath.Join(w.cache, fmt.Sprintf("%s-%x.json", c.Name, sum[:8]))
+}

@@ -1,0 +1,51 @@
+package toolset
+
+import (
+	"a2a-server/tool"
+	"a2a-server/tool/openapitoolset"
+)
+
+// openapi is the kind of tools that an OpenAPI document describes.
+type openapi struct{ base }
+
+// Make makes the tools of an entry.
+func (openapi) Make(w *maker, e *entry) (key string, err error) {
+	c := &e.config
+	client, err := w.httpClient(c)
+	if err != nil {
+		return "networks", err
+	}
+	out := openapitoolset.Config{
+		Name: e.name(), Prefix: c.Name + "_", Path: c.Spec, Server: c.URL, Only: c.Only, Header: c.Header, Timeout: c.Timeout, Client: client,
+		Secrets: w.secrets.named,
+	}
+	switch {
+	case c.Approve.Given && c.Approve.All:
+		out.Approve = openapitoolset.ApproveAll()
+	case c.Approve.Given && len(c.Approve.Names) > 0:
+		out.Approve = openapitoolset.ApproveNamed(c.Approve.Names...)
+	case c.Approve.Given:
+		out.Approve = openapitoolset.ApproveNone()
+	}
+	exempts := !c.Approve.Given && len(w.conf.NoApproveTools) > 0
+	if exempts {
+		out.Approve = openapitoolset.ApproveNone()
+	}
+	if e.made, e.problems, err = openapitoolset.New(out); err != nil || !exempts {
+		return "spec", err
+	}
+	// Tools that no_approve_tools names go without their default, and other tools keep it.
+	tools, err := e.made.Tools(nil)
+	if err != nil {
+		return "spec", err
+	}
+	asks := map[string]bool{}
+	for _, t := range tools {
+		asks[t.Name()] = !tool.AnnotationsOf(t).ReadOnly && !w.conf.Exempt(t.Name())
+	}
+	e.made = tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool {
+		ask, known := asks[name]
+		return ask || !known
+	}))
+	return "", nil
+}

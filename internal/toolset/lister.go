@@ -1,0 +1,112 @@
+package toolset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"a2a-server/auth"
+	"a2a-server/task"
+	"a2a-server/tool"
+)
+
+const (
+	// ListTime is how long the toolsets may take to list their tools.
+	ListTime = 5 * time.Second
+	// StartTime is how long the start waits for servers of tools. Their tools appear when
+	// they answer.
+	StartTime = 250 * time.Millisecond
+)
+
+// errSlow means that a toolset has not listed its tools in time.
+var errSlow = fmt.Errorf("it has not listed its tools within %v", ListTime)
+
+// source is a toolset, with the tools that a caller may use.
+type source struct {
+	of      tool.Member
+	asked   bool          // it has not answered yet
+	entries []*tool.Entry // that it listed last
+	err     error         // why the tools are old or incomplete
+}
+
+// A Lister lists the tools of a registry for one caller.
+type Lister struct {
+	agent string
+	by    auth.Principal
+	mu    sync.Mutex
+	all   []*source
+}
+
+// newLister returns a lister of a registry's tools for a caller, which knows none yet.
+func newLister(registry *tool.Registry, agent string, by auth.Principal) *Lister {
+	s := &Lister{agent: agent, by: by}
+	for _, m := range registry.Members() {
+		s.all = append(s.all, &source{of: m})
+	}
+	return s
+}
+
+// fill asks all toolsets at once, and waits for their answers until they, or ctx, have taken
+// too long. A toolset that does not end when its context does is not asked again before it
+// has ended.
+func (s *Lister) fill(ctx context.Context) {
+	ctx, cancel := context.WithTimeoutCause(ctx, ListTime, errSlow)
+	defer cancel()
+	answered := make(chan struct{}, len(s.all))
+	waiting := 0
+	s.mu.Lock()
+	for _, one := range s.all {
+		if one.asked {
+			continue
+		}
+		one.asked, one.err = true, fmt.Errorf("toolset %q: %w", one.of.Name(), errSlow)
+		waiting++
+		go s.ask(ctx, one, answered)
+	}
+	s.mu.Unlock()
+	done, over := ctx.Done(), (<-chan time.Time)(nil)
+	for waiting > 0 {
+		select {
+		case <-answered:
+			waiting--
+		case <-done: // most end with their context, or just before
+			done, over = nil, time.After(ListTime/10)
+		case <-over:
+			return
+		}
+	}
+}
+
+// ask lists the tools of a toolset. If it fails, its earlier tools remain: the toolset is
+// down, and its tools are not gone.
+func (s *Lister) ask(ctx context.Context, one *source, answered chan<- struct{}) {
+	var entries []*tool.Entry
+	err := fmt.Errorf("toolset %q ended its goroutine", one.of.Name())
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		one.asked, one.err = false, err
+		if entries != nil {
+			one.entries = entries
+		}
+		answered <- struct{}{}
+	}()
+	entries, err = one.of.Entries((&task.Rules{Agent: s.agent}).Readonly(ctx, s.by))
+}
+
+// entries returns the known tools. The error lists the missing and the possibly outdated
+// tools.
+func (s *Lister) entries() ([]*tool.Entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lists [][]*tool.Entry
+	var errs []error
+	for _, one := range s.all {
+		lists = append(lists, one.entries)
+		errs = append(errs, one.err)
+	}
+	all, err := tool.JoinEntries(lists...)
+	return all, errors.Join(append(errs, err)...)
+}

@@ -1,0 +1,223 @@
+package toolset
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/internal/app/config"
+	"a2a-server/internal/child"
+	"a2a-server/tool"
+)
+
+// An Origin says where a tool or a gate was configured. The zero Origin is nowhere: it was
+// given in Go.
+type Origin struct {
+	Kind  string `json:"kind"`  // of the entry of tools: command, mcp, http, openapi or builtin; gate for one of gates
+	Entry string `json:"entry"` // its name
+	File  string `json:"file,omitempty"`
+	Line  int    `json:"line,omitempty"` // from 1; 0: it was not set in the file
+}
+
+// String returns the origin as its kind, name, file and line.
+func (o Origin) String() string {
+	if o == (Origin{}) {
+		return "Go"
+	}
+	return fmt.Sprintf("%s %s (%s)", o.Kind, o.Entry, config.Place{File: o.File, Line: o.Line})
+}
+
+// maker has the inputs for making tools.
+type maker struct {
+	conf    *config.Config
+	env     []string // NAME=value, of the server
+	secrets *secrets
+	own     func() []netip.AddrPort // where the server listens
+	log     zerolog.Logger
+	cache   string   // folder for the lists of servers; "": they are not kept
+	only    string   // the tool that is called, with a slash; "": any may be
+	before  *toolbox // whose entries are used again if they have not changed; may be nil
+}
+
+// toolbox has the toolsets of a configuration, in its order. It is immutable.
+type toolbox struct {
+	entries []*entry
+	// secrets that the entries use; entries that are used again read them from here, too
+	secrets map[string]config.Secret
+}
+
+// entry is an entry of tools.
+type entry struct {
+	config config.Tool
+	kind   Kind
+	origin Origin
+	made   tool.Toolset // for all callers
+	set    tool.Toolset // for whom the entry is
+	server Server       // nil: it holds nothing open
+	unused bool         // none of its tools is called, and it is not connected to
+
+	program    startable // that it starts; nil: none
+	programKey string    // the key that names the program
+	problems   []string  // operations of a document that are not offered, and why
+}
+
+// startable is a tool or a toolset that starts a program.
+type startable interface {
+	// Startable returns an error if the program cannot be started now; nil: no obstacle is
+	// known.
+	Startable() error
+}
+
+// programs returns the reasons why programs of the entries cannot be started, such as a file
+// that is not executable. servers: also those of servers.
+func (b *toolbox) programs(conf *config.Config, servers bool) (problems []config.Problem) {
+	for i, e := range b.entries {
+		if e.program == nil || e.server != nil && !servers {
+			continue
+		}
+		err := e.program.Startable()
+		if err == nil {
+			continue
+		}
+		key := e.programKey
+		if errors.Is(err, child.ErrFolder) {
+			key = "dir"
+		}
+		p := conf.Problem(conf.ToolPath(i, key))
+		p.Problem = err.Error()
+		problems = append(problems, p)
+	}
+	return problems
+}
+
+// A Server is a toolset that holds something open, such as a process.
+type Server interface {
+	io.Closer
+	// Busy reports whether a call runs.
+	Busy() bool
+}
+
+// sets returns the toolsets: of all tools, or only of tools that every caller may use.
+func (b *toolbox) sets(all bool) []tool.Toolset {
+	var sets []tool.Toolset
+	for _, e := range b.entries {
+		if e.unused {
+			continue
+		}
+		if all {
+			sets = append(sets, e.made)
+		} else {
+			sets = append(sets, e.set)
+		}
+	}
+	return sets
+}
+
+// newToolbox makes the tools of a configuration. The error is a *config.Error with all
+// problems.
+func newToolbox(w maker) (_ *toolbox, err error) {
+	b := &toolbox{secrets: w.conf.Secrets}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.close(w.before))
+		}
+	}()
+	var problems []config.Problem
+	for i := range w.conf.Tools.Entries {
+		e, key, err := w.entry(i)
+		for _, one := range each(err) {
+			p := w.conf.Problem(w.conf.ToolPath(i, key))
+			p.Problem = one.Error()
+			problems = append(problems, p)
+		}
+		if err == nil {
+			b.entries = append(b.entries, e)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, &config.Error{Problems: problems}
+	}
+	return b, nil
+}
+
+// each returns the errors that err joins.
+func each(err error) []error {
+	if err == nil {
+		return nil
+	}
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		if many, ok := inner.(interface{ Unwrap() []error }); ok {
+			var all []error
+			for _, one := range many.Unwrap() {
+				all = append(all, each(one)...)
+			}
+			return all
+		}
+	}
+	return []error{err}
+}
+
+// entry makes entry i of tools. key is the key that an error is about.
+func (w *maker) entry(i int) (_ *entry, key string, err error) {
+	c := w.conf.Tools.Entries[i]
+	place := w.conf.Place(w.conf.ToolPath(i, ""))
+	kind, err := kindOf(c.Kind)
+	if err != nil {
+		return nil, "", err
+	}
+	e := &entry{config: c, kind: kind, origin: Origin{Kind: string(c.Kind), Entry: c.Name, File: place.File, Line: place.Line}}
+	if same := w.same(&c); same != nil {
+		e.made, e.server, e.program, e.programKey = same.made, same.server, same.program, same.programKey
+	} else if key, err = kind.Make(w, e); err != nil {
+		return nil, key, err
+	}
+	e.unused = w.only != "" && e.server != nil && !strings.HasPrefix(w.only, "/"+c.Name+"_")
+	e.set = kind.Gated(w, e)
+	if c.For != nil {
+		e.set = tool.For(e.set, tool.Audience{Roles: c.For.Roles, Callers: c.For.Callers})
+	}
+	return e, "", nil
+}
+
+// same returns the entry of before that c would become again, with the same secrets: its
+// processes and connections need not be replaced.
+func (w *maker) same(c *config.Tool) *entry {
+	if w.before == nil || !reflect.DeepEqual(w.before.secrets, w.conf.Secrets) {
+		return nil
+	}
+	for _, e := range w.before.entries {
+		if e.server != nil && reflect.DeepEqual(&e.config, c) {
+			return e
+		}
+	}
+	return nil
+}
+
+// name returns the name of an entry's toolset.
+func (e *entry) name() string { return string(e.config.Kind) + " " + e.config.Name }
+
+// close closes the servers of b that other, which may be nil, does not use.
+func (b *toolbox) close(other *toolbox) error {
+	var errs []error
+	for _, s := range b.servers(other) {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// servers returns the servers of b that other, which may be nil, does not use.
+func (b *toolbox) servers(other *toolbox) []Server {
+	var all []Server
+	for _, e := range b.entries {
+		if e.server != nil && (other == nil || !slices.ContainsFunc(other.entries, func(o *entry) bool { return o.server == e.server })) {
+			all = append(all, e.server)
+		}
+	}
+	return all
+}
