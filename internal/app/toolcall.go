@@ -69,7 +69,7 @@ func toolsCall(p *cli.Program) *cobra.Command {
 }
 
 func call(ctx context.Context, p *cli.Program, options a2aserver.Config, name, text string) error {
-	d := newDesk(p, name)
+	d := newPrompter(p, name)
 	end, err := a2aserver.CallOnce(ctx, options, text, d)
 	d.end()
 	var wrong *a2aserver.CallError
