@@ -61,9 +61,9 @@ func (b *board) decided(a *client.Approval, decision client.DecisionType) {
 	}
 }
 
-// piece notes a chunk of the result of a call. For the last chunk it removes the call, and
+// chunk notes a chunk of the result of a call. For the last chunk it removes the call, and
 // returns the line with its end.
-func (b *board) piece(id, tool string, last bool, problem string) string {
+func (b *board) chunk(id, tool string, last bool, problem string) string {
 	c := *b.call(id, tool)
 	if !last {
 		return ""
@@ -100,9 +100,9 @@ func (b *board) draw() error {
 // cut returns a text that takes a single row of the screen, after its mark.
 func (b *board) cut(text string) string {
 	const mark, more = 3, 2
-	room := terminal.Columns(b.to) - mark - more - 1
+	width := terminal.Columns(b.to) - mark - more - 1
 	text = visible.Line(text)
-	if end := terminal.Fit(text, room); end < len(text) {
+	if end := terminal.Fit(text, width); end < len(text) {
 		return text[:end] + "…"
 	}
 	return text

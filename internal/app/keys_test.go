@@ -18,19 +18,19 @@ import (
 	"a2a-server/internal/app/cli"
 )
 
-// keyDesk runs the commands on a file of keys.
-type keyDesk struct {
+// keyFixture runs the commands on a file of keys.
+type keyFixture struct {
 	t    *testing.T
 	file string
 	env  []string
 }
 
-func newKeyDesk(t *testing.T) *keyDesk {
+func newKeyFixture(t *testing.T) *keyFixture {
 	t.Helper()
-	return &keyDesk{t: t, file: filepath.Join(t.TempDir(), "keys.yaml")}
+	return &keyFixture{t: t, file: filepath.Join(t.TempDir(), "keys.yaml")}
 }
 
-func (d *keyDesk) run(args ...string) (code int, stdout, stderr string) {
+func (d *keyFixture) run(args ...string) (code int, stdout, stderr string) {
 	d.t.Helper()
 	var out, problems bytes.Buffer
 	code = Run(d.t.Context(), args, d.env, nil, &out, &problems)
@@ -38,7 +38,7 @@ func (d *keyDesk) run(args ...string) (code int, stdout, stderr string) {
 }
 
 // must is run for a command that succeeds.
-func (d *keyDesk) must(args ...string) (stdout, stderr string) {
+func (d *keyFixture) must(args ...string) (stdout, stderr string) {
 	d.t.Helper()
 	code, stdout, stderr := d.run(append(args, "--file", d.file)...)
 	if code != cli.ExitOK {
@@ -52,7 +52,7 @@ var printedKey = regexp.MustCompile(`^a2ak_([a-z0-9.-]+)_[0-9A-Za-z]{49}\n$`)
 // From nothing to callers with names, and back.
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	d := newKeyDesk(t)
+	d := newKeyFixture(t)
 	alice, how := d.must("keys", "add", "alice", "--role", "requester", "--role", "approver", "--person", "corp:alice", "--expires", "90d")
 	if !printedKey.MatchString(alice) {
 		t.Errorf("stdout is %q, want the key and nothing else", alice)
@@ -122,7 +122,7 @@ func TestKeys(t *testing.T) {
 
 func TestKeysRefuse(t *testing.T) {
 	t.Parallel()
-	d := newKeyDesk(t)
+	d := newKeyFixture(t)
 	d.must("keys", "add", "alice", "--role", "requester")
 	broken := write(t, "keys.yaml", "- id: alice\n")
 	open := write(t, "keys.yaml", "[]\n")
@@ -187,7 +187,7 @@ func TestKeysRefuse(t *testing.T) {
 // The configuration says which file it is, and which header.
 func TestKeysOfTheConfiguration(t *testing.T) {
 	t.Parallel()
-	d := newKeyDesk(t)
+	d := newKeyFixture(t)
 	conf := write(t, "a2a-server.yaml", "auth: {keys: {file: "+d.file+", header: X-Team-Key}}\n")
 	d.env = []string{"A2A_SERVER_CONFIG=" + conf}
 	code, key, how := d.run("keys", "add", "alice", "--role", "admin")
@@ -210,7 +210,7 @@ func TestKeysOfTheConfiguration(t *testing.T) {
 // Who adds a key with a role that needs a tenant is told so, unless there is one.
 func TestKeysSayWhatNeedsATenant(t *testing.T) {
 	t.Parallel()
-	d := newKeyDesk(t)
+	d := newKeyFixture(t)
 	none := write(t, "without.yaml", "auth: {keys: {file: "+d.file+"}}\n")
 	for args, says := range map[string]string{
 		"a --role viewer --config " + none: "the role viewer has no effect without a tenant",
@@ -231,7 +231,7 @@ func TestKeysSayWhatNeedsATenant(t *testing.T) {
 // What people type, and what is in files, does not reach a terminal as control characters.
 func TestErrorsHideNothing(t *testing.T) {
 	t.Parallel()
-	d := newKeyDesk(t)
+	d := newKeyFixture(t)
 	hostile := write(t, "keys.yaml", "- {id: a, sha256: \"\\e[2J\", kind: \"\\e[2J\", person: \"a\\u202eb\", \"x\\e[2J\": 1}\n")
 	for _, args := range [][]string{
 		{"keys", "list", "--file", "/nowhere/\x1b[2J.yaml"},
@@ -259,7 +259,7 @@ func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe
 // A key that was not printed is lost, and the message says what to do.
 func TestKeyThatCannotBePrinted(t *testing.T) {
 	t.Parallel()
-	d := newKeyDesk(t)
+	d := newKeyFixture(t)
 	var problems bytes.Buffer
 	if code := Run(t.Context(), []string{"keys", "add", "alice", "--role", "admin", "--file", d.file}, nil, nil, brokenPipe{}, &problems); code != cli.ExitFailure {
 		t.Errorf("exits with %d", code)
@@ -269,7 +269,7 @@ func TestKeyThatCannotBePrinted(t *testing.T) {
 
 func TestKeysComplete(t *testing.T) {
 	t.Parallel()
-	d := newKeyDesk(t)
+	d := newKeyFixture(t)
 	d.must("keys", "add", "alice", "--role", "admin")
 	d.must("keys", "add", "bob", "--role", "admin")
 	d.must("keys", "revoke", "bob")
@@ -289,7 +289,7 @@ func TestKeysComplete(t *testing.T) {
 // A server makes its keys when it starts; the command makes new ones.
 func TestSigningRotate(t *testing.T) {
 	t.Parallel()
-	d := newKeyDesk(t)
+	d := newKeyFixture(t)
 	data := t.TempDir()
 	if code, _, stderr := d.run("signing", "rotate", "--data", data); code != cli.ExitFailure || !strings.Contains(stderr, "makes it when it starts") {
 		t.Errorf("before a server has started it exits with %d: %s", code, stderr)

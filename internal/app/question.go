@@ -13,7 +13,7 @@ import (
 )
 
 // question asks a tool's question on the terminal. An empty line is no answer.
-func (d *desk) question(ctx context.Context, a *approval.Approval) (approval.Answer, error) {
+func (d *prompter) question(ctx context.Context, a *approval.Approval) (approval.Answer, error) {
 	var schema struct {
 		Enum  []string
 		Items struct{ Enum []string }

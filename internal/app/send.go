@@ -99,24 +99,24 @@ func tasksWatch(p *cli.Program) *cobra.Command {
 			}
 			return nil
 		}
-		talk := &talk{p: p, s: s, task: id, watches: true, desk: newDesk(p, "")}
+		talk := &talk{p: p, s: s, task: id, watches: true, prompter: newPrompter(p, "")}
 		return talk.follow(ctx)
 	})
 }
 
 // talk is a conversation with an agent.
 type talk struct {
-	p       *cli.Program
-	s       *remote.Server
-	desk    *desk
-	task    string // "": the next message creates a task
-	context string
-	last    string // id of the last event of the task that was read
-	watches bool   // it asks no questions
+	p        *cli.Program
+	s        *remote.Server
+	prompter *prompter
+	task     string // "": the next message creates a task
+	context  string
+	last     string // id of the last event of the task that was read
+	watches  bool   // it asks no questions
 }
 
-// talkDesk returns the desk of a conversation, which prints in a form of --output.
-func talkDesk(p *cli.Program, form string) (*desk, error) {
+// talkPrompter returns the prompter of a conversation, which prints in a form of --output.
+func talkPrompter(p *cli.Program, form string) (*prompter, error) {
 	term := p.Variable("TERM")
 	if form == "" && terminal.Is(p.Stdout) && terminal.Is(p.Stderr) && term != "" && term != "dumb" && p.Variable("NO_COLOR") == "" {
 		form = "rich"
@@ -124,12 +124,12 @@ func talkDesk(p *cli.Program, form string) (*desk, error) {
 	if form == "rich" {
 		b := &board{to: p.Stderr}
 		p.Stdout, p.Stderr = aboveBoard{p.Stdout, b}, aboveBoard{p.Stderr, b}
-		d := newDesk(p, "the task")
+		d := newPrompter(p, "the task")
 		d.board, d.stdout.escapes = b, true
 		p.Notes = d.note
 		return d, nil
 	}
-	d := newDesk(p, "the task")
+	d := newPrompter(p, "the task")
 	p.Notes = d.note
 	switch form {
 	case "", "text":
@@ -141,8 +141,8 @@ func talkDesk(p *cli.Program, form string) (*desk, error) {
 	return d, nil
 }
 
-func newDesk(p *cli.Program, name string) *desk {
-	return &desk{
+func newPrompter(p *cli.Program, name string) *prompter {
+	return &prompter{
 		keyboard: terminal.Keyboard{From: p.Stdin, To: p.Stderr}, tool: name, person: p.Person(),
 		stdout: stream{Writer: p.Stdout, escapes: terminal.Is(p.Stdout)}, stderr: stream{Writer: p.Stderr, escapes: true},
 	}
@@ -150,11 +150,11 @@ func newDesk(p *cli.Program, name string) *desk {
 
 // newTalk returns a conversation that continues where the flags say.
 func newTalk(ctx context.Context, p *cli.Program, s *remote.Server, given sendFlags) (*talk, error) {
-	d, err := talkDesk(p, given.output)
+	d, err := talkPrompter(p, given.output)
 	if err != nil {
 		return nil, err
 	}
-	t := &talk{p: p, s: s, context: given.context, desk: d}
+	t := &talk{p: p, s: s, context: given.context, prompter: d}
 	if given.task == "" {
 		return t, nil
 	}
@@ -163,7 +163,7 @@ func newTalk(ctx context.Context, p *cli.Program, s *remote.Server, given sendFl
 		return nil, err
 	}
 	t.task, t.context = of.Task.ID, of.Task.Context
-	t.desk.state(of.Task.State)
+	t.prompter.state(of.Task.State)
 	if err := t.skip(ctx, of); err != nil {
 		return nil, err
 	}
@@ -219,23 +219,23 @@ func (t *talk) say(ctx context.Context, text string) error {
 	if err := json.Unmarshal(answer, &out); err != nil || out.Task == nil && out.Message == nil {
 		return t.s.Changed(&client.OutcomeError{Cause: client.ErrForeign}, "the message has made a task", "a2a-server tasks list")
 	}
-	if out.Message != nil && t.desk.raw {
-		_, err := t.desk.show(answer)
+	if out.Message != nil && t.prompter.raw {
+		_, err := t.prompter.show(answer)
 		return err
 	}
 	if out.Message != nil {
 		texts := slices.ContainsFunc(out.Message.Parts, func(p part) bool { return p.Text != nil })
 		for _, one := range out.Message.Parts {
-			if t.desk.board == nil || !texts || one.Data == nil { // else it is for programs
-				t.desk.part(one, false)
+			if t.prompter.board == nil || !texts || one.Data == nil { // else it is for programs
+				t.prompter.part(one, false)
 			}
 		}
-		t.desk.end()
-		return t.desk.broken()
+		t.prompter.end()
+		return t.prompter.broken()
 	}
 	if t.task != out.Task.ID {
 		t.last = ""
-		t.desk.state("")
+		t.prompter.state("")
 	}
 	t.task, t.context = out.Task.ID, out.Task.ContextID
 	return nil

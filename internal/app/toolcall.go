@@ -70,7 +70,7 @@ func toolsCall(p *cli.Program) *cobra.Command {
 }
 
 func call(ctx context.Context, p *cli.Program, options a2aserver.Config, name, text string) error {
-	d := newDesk(p, name)
+	d := newPrompter(p, name)
 	end, err := toolcall.Run(ctx, options, text, d)
 	d.end()
 	var wrong *toolcall.Error

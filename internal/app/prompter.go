@@ -18,22 +18,22 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// desk prints the events of a call, and asks the person at the terminal. It is a
+// prompter prints the events of a call, and asks the person at the terminal. It is a
 // [toolcall.Prompter].
-type desk struct {
+type prompter struct {
 	stdout, stderr stream
 	tool           string
 	person         bool            // a person is at the terminal
 	board          *board          // nil: the form is not rich
 	raw            bool            // events are printed as JSON
-	begun          map[string]bool // ids of artifacts that were printed, or a piece of them
+	begun          map[string]bool // ids of artifacts that were printed, or a chunk of them
 
 	refusal  string // the reason why no person could decide
 	rejected bool   // the newest decision about the call is no
 	keyboard terminal.Keyboard
 }
 
-// stream is an output of a desk. After an error nothing more is written to it.
+// stream is an output of a prompter. After an error nothing more is written to it.
 type stream struct {
 	io.Writer
 	escapes bool  // invisible characters, which could change other parts of the screen
@@ -68,7 +68,7 @@ func (s *stream) end() {
 }
 
 // broken returns the error of the first write that failed; nil: none did.
-func (d *desk) broken() error {
+func (d *prompter) broken() error {
 	if d.stdout.err != nil {
 		return d.stdout.err
 	}
@@ -149,7 +149,7 @@ type part struct {
 
 // Event implements [toolcall.Prompter]: it prints artifacts and progress. If printing fails, the
 // call is canceled, and later events are not printed.
-func (d *desk) Event(data json.RawMessage) error {
+func (d *prompter) Event(data json.RawMessage) error {
 	if d.broken() != nil {
 		return nil //nolint:nilerr // it was returned when it came
 	}
@@ -158,7 +158,7 @@ func (d *desk) Event(data json.RawMessage) error {
 }
 
 // show prints an event, and returns its status; nil: it has none.
-func (d *desk) show(data json.RawMessage) (*update, error) {
+func (d *prompter) show(data json.RawMessage) (*update, error) {
 	e, u, err := readEvent(data)
 	if d.raw {
 		d.stdout.write(visible.Line(string(data)) + "\n") // escaped as in JSON
@@ -180,8 +180,8 @@ func (d *desk) show(data json.RawMessage) (*update, error) {
 	return u, d.broken()
 }
 
-// artifact prints a piece of an artifact, or all of it.
-func (d *desk) artifact(u *artifactUpdate) {
+// artifact prints an artifact, or a chunk of it.
+func (d *prompter) artifact(u *artifactUpdate) {
 	id, about := u.Artifact.ArtifactID, u.Metadata
 	if about == (metadata{}) {
 		about = u.Artifact.Metadata
@@ -197,7 +197,7 @@ func (d *desk) artifact(u *artifactUpdate) {
 	line, above := "", false
 	switch {
 	case d.board != nil:
-		line = d.board.piece(id, u.Artifact.Name, u.LastChunk, about.Error)
+		line = d.board.chunk(id, u.Artifact.Name, u.LastChunk, about.Error)
 		above = first // a whole result
 	case about.Error != "":
 		line = "error: " + visible.Text(about.Error)
@@ -212,7 +212,7 @@ func (d *desk) artifact(u *artifactUpdate) {
 }
 
 // parts prints the parts of an artifact.
-func (d *desk) parts(parts []part, isError bool) {
+func (d *prompter) parts(parts []part, isError bool) {
 	for i, one := range parts {
 		if i == 0 || one.Text == nil || *one.Text != string(parts[i-1].Data) { // else it is the same value again, for clients that show only text
 			d.part(one, isError)
@@ -221,7 +221,7 @@ func (d *desk) parts(parts []part, isError bool) {
 }
 
 // part prints a part of an artifact.
-func (d *desk) part(p part, isError bool) {
+func (d *prompter) part(p part, isError bool) {
 	switch {
 	case p.Text != nil && isError:
 		d.stderr.print(*p.Text)
@@ -249,20 +249,20 @@ func describeFile(p part) string {
 }
 
 // end ends the lines that are open.
-func (d *desk) end() {
+func (d *prompter) end() {
 	d.stdout.end()
 	d.stderr.end()
 }
 
 // state keeps the state of the task for draw.
-func (d *desk) state(state string) {
+func (d *prompter) state(state string) {
 	if d.board != nil {
 		d.board.state = state
 	}
 }
 
 // draw shows how the task stands, unless a line of a result has no end yet.
-func (d *desk) draw() {
+func (d *prompter) draw() {
 	if d.board == nil || d.stdout.open || d.stderr.open || d.stderr.err != nil {
 		return
 	}
@@ -270,7 +270,7 @@ func (d *desk) draw() {
 }
 
 // leave ends the lines that are open, and leaves the state of the task on the screen.
-func (d *desk) leave() {
+func (d *prompter) leave() {
 	d.end()
 	if d.board != nil {
 		if tasks.Ended(d.board.state) {
@@ -284,7 +284,7 @@ func (d *desk) leave() {
 
 // note prints a line that is not part of the result. It begins a line on the screen,
 // whatever the tool has printed.
-func (d *desk) note(text string) {
+func (d *prompter) note(text string) {
 	d.stderr.end()
 	if d.stdout.escapes { // it is on the same screen
 		d.stdout.end()
@@ -293,7 +293,7 @@ func (d *desk) note(text string) {
 }
 
 // Decide implements [toolcall.Prompter]: it asks the person at the terminal.
-func (d *desk) Decide(ctx context.Context, a *approval.Approval, problem error) (approval.Answer, error) {
+func (d *prompter) Decide(ctx context.Context, a *approval.Approval, problem error) (approval.Answer, error) {
 	if !d.person {
 		d.refusal = fmt.Sprintf("%s was not run: the call has to be approved, and there is no terminal to ask on; run the command in a terminal", visible.Line(d.tool))
 		switch {
@@ -318,7 +318,7 @@ func (d *desk) Decide(ctx context.Context, a *approval.Approval, problem error) 
 }
 
 // describe prints an approval.
-func (d *desk) describe(a *approval.Approval) {
+func (d *prompter) describe(a *approval.Approval) {
 	about := "has to be approved"
 	switch {
 	case a.Kind == approval.KindQuestion:
@@ -330,7 +330,7 @@ func (d *desk) describe(a *approval.Approval) {
 	}
 	text := fmt.Sprintf("%s %s", visible.Line(a.Tool), about)
 	if hint := strings.TrimSpace(visible.Text(a.Hint)); hint != "" {
-		text += ":" + d.inset(terminal.Wrap(hint, d.room()))
+		text += ":" + d.inset(terminal.Wrap(hint, d.width()))
 	}
 	if a.Kind != approval.KindQuestion {
 		text += "\n  arguments:" + d.value(visible.Line(string(a.Args)))
@@ -344,26 +344,26 @@ func (d *desk) describe(a *approval.Approval) {
 	d.note(text)
 }
 
-// room is how many columns a line has after a bar.
-func (d *desk) room() int { return terminal.Columns(d.stderr.Writer) - len("  "+terminal.Bar) - 1 }
+// width is how many columns a line has after a bar.
+func (d *prompter) width() int { return terminal.Columns(d.stderr.Writer) - len("  "+terminal.Bar) - 1 }
 
 // inset returns lines that begin with a bar.
-func (d *desk) inset(lines []string) string {
+func (d *prompter) inset(lines []string) string {
 	begin := "\n  " + terminal.Bar
 	return begin + strings.Join(lines, begin)
 }
 
 // value returns a value that follows its name: on the same line, if it fits there.
-func (d *desk) value(text string) string {
+func (d *prompter) value(text string) string {
 	const name = 12
-	if lines := terminal.Wrap(text, d.room()-name); len(lines) == 1 {
+	if lines := terminal.Wrap(text, d.width()-name); len(lines) == 1 {
 		return " " + text
 	}
-	return d.inset(terminal.Wrap(text, d.room()))
+	return d.inset(terminal.Wrap(text, d.width()))
 }
 
 // ask prints a prompt and returns the line that the person writes.
-func (d *desk) ask(ctx context.Context, prompt string) (string, error) {
+func (d *prompter) ask(ctx context.Context, prompt string) (string, error) {
 	if err := d.broken(); err != nil {
 		return "", err
 	}
@@ -390,7 +390,7 @@ var choices = []struct {
 
 // decision asks for a decision about a call. A call may always be rejected. An empty line is the
 // word empty; without one, it is asked again.
-func (d *desk) decision(ctx context.Context, kind approval.Kind, verbs []approval.Verb, empty string) (approval.Answer, error) {
+func (d *prompter) decision(ctx context.Context, kind approval.Kind, verbs []approval.Verb, empty string) (approval.Answer, error) {
 	prompt := "Approve?"
 	if kind == approval.KindOutcome {
 		prompt = "Run it again?"
@@ -423,7 +423,7 @@ func (d *desk) decision(ctx context.Context, kind approval.Kind, verbs []approva
 }
 
 // complete asks for the other fields of a decision.
-func (d *desk) complete(ctx context.Context, word string, verb approval.Verb) (approval.Answer, error) {
+func (d *prompter) complete(ctx context.Context, word string, verb approval.Verb) (approval.Answer, error) {
 	answer := approval.Answer{Verb: verb}
 	var err error
 	switch word {
@@ -438,7 +438,7 @@ func (d *desk) complete(ctx context.Context, word string, verb approval.Verb) (a
 }
 
 // read asks for a line until parse accepts it. The error of parse is a note for the person.
-func (d *desk) read(ctx context.Context, prompt string, parse func(string) (json.RawMessage, error)) (json.RawMessage, error) {
+func (d *prompter) read(ctx context.Context, prompt string, parse func(string) (json.RawMessage, error)) (json.RawMessage, error) {
 	for {
 		line, err := d.ask(ctx, prompt)
 		if err != nil {
