@@ -18,6 +18,7 @@ import (
 	"a2a-server/internal/visible"
 )
 
+// Command returns the command approvals.
 func Command(p *cli.Program) *cobra.Command {
 	return cli.Group("approvals", "list, show or decide approvals of a running server",
 		list(p), show(p),

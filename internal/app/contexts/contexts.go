@@ -28,7 +28,7 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// File are the servers that a person uses, by the names that they have given them.
+// File is the file of contexts: the servers that a person uses, by names of their choice.
 type File struct {
 	Current string // "": none
 	All     map[string]Context
@@ -137,6 +137,7 @@ func readContexts(root strictyaml.Node, into *File) {
 	}
 }
 
+// Check returns an error for fields that exclude each other or are missing.
 func (c *Context) Check() error {
 	credentials := cli.Count(c.TokenFile != "", c.KeyFile != "", len(c.TokenCommand) > 0)
 	switch {
@@ -150,6 +151,7 @@ func (c *Context) Check() error {
 	return nil
 }
 
+// Names returns the names of the contexts, sorted.
 func (c *File) Names() []string { return slices.Sorted(maps.Keys(c.All)) }
 
 // Get returns the context with a name; "" means the current one, which may be nil.

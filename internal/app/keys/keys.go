@@ -23,6 +23,7 @@ import (
 	"a2a-server/internal/visible"
 )
 
+// Command returns the command keys.
 func Command(p *cli.Program) *cobra.Command {
 	return cli.Group("keys", "add, list or revoke API keys", add(p), list(p), revoke(p))
 }

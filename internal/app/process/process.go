@@ -24,7 +24,7 @@ func NewLogger(c config.Log, w io.Writer) zerolog.Logger {
 	return WriteLog(c, w).Level(levelOf(c))
 }
 
-// WriteLog returns the logger of newLogger without a least level.
+// WriteLog returns the logger of [NewLogger] without a least level.
 func WriteLog(c config.Log, w io.Writer) zerolog.Logger {
 	shown := terminal.Is(w)
 	w = escaping{w}
@@ -43,6 +43,7 @@ func levelOf(c config.Log) zerolog.Level {
 // change while they are used.
 type LeastLevel struct{ atomic.Int32 }
 
+// Set sets the level of a configuration.
 func (l *LeastLevel) Set(c config.Log) { l.Store(int32(levelOf(c))) }
 
 // Sample reports whether a line of the level is logged.

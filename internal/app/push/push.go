@@ -20,6 +20,7 @@ import (
 	"a2a-server/internal/visible"
 )
 
+// Command returns the command push.
 func Command(p *cli.Program) *cobra.Command {
 	return cli.Group("push", "list or delete the webhooks of a running server", list(p), deleteCommand(p))
 }
@@ -87,7 +88,7 @@ func setBy(w *client.Webhook) string {
 	return strings.Join(append([]string{w.SetBy.Subject}, w.SetBy.Through...), " via ")
 }
 
-// webhookLines returns webhooks as lines for table.
+// webhookLines returns webhooks as lines for [display.Table].
 func webhookLines(all []client.Webhook, now time.Time) []string {
 	name := remote.ShortIDs(remote.IDs(all, func(w *client.Webhook) string { return w.Task }))
 	lines := []string{"TASK\tID\tSTATE\tHOST\tSET BY\tTRIES\tNEXT\tLAG\tERROR"}

@@ -118,6 +118,7 @@ func cancelAll(ctx context.Context, p *cli.Program, s *remote.Server, owner stri
 	return errors.Join(failed...)
 }
 
+// CallsCommand returns the command calls.
 func CallsCommand(p *cli.Program) *cobra.Command {
 	return cli.Group("calls", "cancel one call of a task of a running server", cancelCall(p))
 }

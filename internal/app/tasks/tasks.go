@@ -21,7 +21,7 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// Command returns the commands for tasks. watch is a command of its own package.
+// Command returns the command tasks. watch is its subcommand that prints the events of a task.
 func Command(p *cli.Program, watch *cobra.Command) *cobra.Command {
 	return cli.Group("tasks", "list, show, follow, cancel or delete the tasks of a running server", list(p), show(p), watch, cancel(p), deleteCommand(p))
 }
@@ -42,7 +42,7 @@ func list(p *cli.Program) *cobra.Command {
 	})
 }
 
-// taskLines returns tasks as lines for table.
+// taskLines returns tasks as lines for [display.Table].
 func taskLines(all []client.Task, now time.Time) []string {
 	lines := []string{"ID\tSTATE\tSINCE\tOWNER\tPENDING\tBYTES"}
 	name := remote.ShortIDs(remote.IDs(all, func(t *client.Task) string { return t.ID }))
