@@ -17,7 +17,7 @@ import (
 type sender struct{ engine *engine.Engine }
 
 // Send implements [web.Sender].
-func (s sender) Send(ctx context.Context, c api.Caller, m web.Said) (task, answer string, err error) {
+func (s sender) Send(ctx context.Context, c api.Caller, m web.Message) (task, answer string, err error) {
 	if err := c.By.May(auth.Create); err != nil {
 		return "", "", err
 	}

@@ -1,5 +1,14 @@
 package tool
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"reflect"
+	"sync"
+
+	"a2a-server/internal/strictjson"
+)
+
 // A Definition describes a tool to a language model.
 type Definition struct {
 	Name        string
@@ -18,4 +27,111 @@ func ToDefinition(t Tool) Definition {
 		d.Claims = c.Claims()
 	}
 	return d
+}
+
+// maxDefinitions bounds how many definitions are kept. A toolset that builds new definitions
+// each time can fill the cache; it is then cleared.
+const maxDefinitions = 4096
+
+// definitions caches compiled tool definitions: compiling and digesting a schema takes a
+// hundred times longer than checking a call.
+type definitions struct {
+	mu       sync.Mutex
+	byKey    map[definitionKey]*definition
+	byDigest map[string]*definition // for tools that build the same schema again
+}
+
+// definition is a tool's definition with its compiled schema and its digest.
+type definition struct {
+	Definition
+	digest string // as in [Entry]
+	schema *Schema
+}
+
+// definitionKey compares definitions without reading the schema: equal keys hold the same map.
+// That map never changes (see [CallableTool]), and its address is not reused while the cache
+// refers to it.
+type definitionKey struct {
+	name, description, identity string
+	parameters                  uintptr
+}
+
+func newDefinitions() *definitions {
+	return &definitions{byKey: map[definitionKey]*definition{}, byDigest: map[string]*definition{}}
+}
+
+// of returns the definition of t. The lock is not held while t is called or a schema is
+// compiled; at worst two callers compile the same schema.
+func (c *definitions) of(t Tool) (_ *definition, err error) {
+	defer recovered(&err, "its definition", "")
+	d := &definition{Definition: ToDefinition(t)}
+	key := definitionKey{d.Name, d.Description, identityOf(t), reflect.ValueOf(d.Parameters).Pointer()}
+	if hit := c.lookup(func() *definition { return c.byKey[key] }); hit != nil {
+		return hit, nil
+	}
+	if d.digest, err = Digest(d.Definition); err != nil {
+		return nil, err
+	}
+	d.digest = identified(d.digest, key.identity)
+	if hit := c.lookup(func() *definition { return c.byDigest[d.digest] }); hit != nil {
+		d.schema = hit.schema
+	} else if d.schema, err = CompileSchema(d.Parameters); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.byKey) >= maxDefinitions {
+		clear(c.byKey)
+		clear(c.byDigest)
+	}
+	c.byKey[key] = d
+	c.byDigest[d.digest] = d
+	return d, nil
+}
+
+func (c *definitions) lookup(get func() *definition) *definition {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return get()
+}
+
+// Digest returns the digest of a definition: the hexadecimal SHA-256 of the RFC 8785 form
+// of its name, description and parameters. The error says that the parameters are not
+// JSON.
+func Digest(d Definition) (string, error) {
+	form, err := strictjson.Canonical(map[string]any{
+		"name": d.Name, "description": d.Description, "parameters": d.Parameters,
+	})
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(form)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// Identified is a tool whose definition does not identify its implementation, such as a tool
+// of another server: two servers may define a tool alike. It is looked up with [As].
+type Identified interface {
+	// Identity returns a text that identifies the implementation, without secrets; equal texts
+	// mean the same implementation. An approval is valid only for the identity that it was
+	// given for. "" adds nothing to the definition.
+	Identity() string
+}
+
+// identityOf returns the identity of t, "" if it has none.
+func identityOf(t Tool) string {
+	if i, ok := As[Identified](t); ok {
+		return i.Identity()
+	}
+	return ""
+}
+
+// identified returns the digest that an approval is valid for: of the definition, or for a
+// tool with an identity, of both.
+func identified(definition, identity string) string {
+	if identity == "" {
+		return definition
+	}
+	sum := sha256.Sum256([]byte(definition + "\x00" + identity)) // the first part is of a fixed length
+	return hex.EncodeToString(sum[:])
 }

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"iter"
+	"time"
 
 	"a2a-server/tool/agent"
 )
@@ -139,4 +140,35 @@ type ToolResult struct {
 	Content    string
 	Error      string
 	Metadata   map[string]any
+}
+
+// Claimant is a tool that passes on claims about it by a third party, such as an MCP server.
+// Claims are shown to people and never believed: they are neither [Annotations] nor part of
+// the digest. It is looked up with [As].
+type Claimant interface {
+	// Claims are short phrases, such as "read-only" or "destructive".
+	Claims() []string
+}
+
+// Timed is a tool with a time limit of its own, in place of the server's limit for every
+// tool. It is looked up with [As].
+type Timed interface {
+	// Timeout is the time limit of a run. 0 or less: the server's limit.
+	Timeout() time.Duration
+}
+
+// TakesPayload is a tool that reads the payload that an approver may send with the decision,
+// as ADK's clients can: [Confirmation] returns it while the call runs. Any other tool would
+// ignore the payload and run with the arguments that were shown, so an answer with a payload
+// is refused for such a tool; to change the arguments, send an edit. A tool that calls
+// [RequestConfirmation] with a payload need not declare anything: the answer to that question
+// may have a payload.
+//
+// A payload is any JSON value. No digest covers it, and no schema or policy checks it: the
+// tool has to check it, and must not let it cause anything that the approver of the arguments
+// could not expect.
+type TakesPayload interface {
+	// TakesPayload reports whether the tool reads payloads. It is looked up with [As], so a
+	// wrapper may override the tool that it wraps.
+	TakesPayload() bool
 }

@@ -56,12 +56,12 @@ type part struct {
 
 // partsOf returns parts for a page. Adjacent texts are joined: a streamed artifact has a part
 // for each chunk.
-func (v *visit) partsOf(all []a2aPart) []part {
+func (t *texts) partsOf(all []a2aPart) []part {
 	var out []part
 	text, open := "", false
 	flush := func() {
 		if open {
-			out = append(out, part{Text: v.longText(text)})
+			out = append(out, part{Text: t.longText(text)})
 		}
 		text, open = "", false
 	}

@@ -11,7 +11,7 @@ type aboutPage struct {
 	May                    []string
 }
 
-func (v *visit) about() error {
+func showAbout(v *visit) error {
 	at := v.cfg.Prefix
 	p := aboutPage{Card: at + "/.well-known/agent-card.json", Document: at + "/api/v1/openapi.json", Ready: at + "/readyz", Public: v.cfg.PublicURL}
 	if v.cfg.Tools != nil {

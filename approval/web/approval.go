@@ -11,8 +11,8 @@ import (
 	"a2a-server/client"
 )
 
-// said is a message of a conversation.
-type said struct {
+// conversationMessage is a message of a conversation.
+type conversationMessage struct {
 	Who   string
 	Agent bool
 	Text  long
@@ -34,7 +34,7 @@ type approvalPage struct {
 	Description  long
 	Chain        []chained
 	Approvers    string
-	Conversation []said
+	Conversation []conversationMessage
 	Earlier      int
 	Before, Same []row
 	May          client.May
@@ -135,7 +135,7 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 	}
 	for i := range d.Conversation {
 		m := &d.Conversation[i]
-		one := said{Who: m.Role, Agent: m.Role != "user", Text: v.longText(m.Text)}
+		one := conversationMessage{Who: m.Role, Agent: m.Role != "user", Text: v.longText(m.Text)}
 		if m.Role == "user" {
 			one.Who = who(&a.Requester)
 		}

@@ -26,7 +26,7 @@ type batchItem struct {
 	Ran    string
 }
 
-func (v *visit) batch() error {
+func showBatch(v *visit) error {
 	ids := v.r.URL.Query()["id"]
 	switch {
 	case len(ids) == 0:
@@ -63,7 +63,7 @@ func (v *visit) batch() error {
 	return v.show(http.StatusOK, "batch", fmt.Sprintf("Decide %d together", len(p.Items)), "", p)
 }
 
-func (v *visit) decideBatch() error {
+func decideBatch(v *visit) error {
 	f := v.r.PostForm
 	ids, digests := f["id"], f["digest"]
 	decision := client.DecisionType(f.Get("decision"))

@@ -36,7 +36,7 @@ type entry struct {
 
 const historyRows = 50
 
-func (v *visit) history() error {
+func showHistory(v *visit) error {
 	q := v.r.URL.Query()
 	before, _ := strconv.ParseUint(q.Get("before"), 10, 63) // from the newest on, for anything else
 	p := historyPage{Tool: q.Get("tool"), What: q.Get("what"), Before: before > 0}
@@ -52,7 +52,7 @@ func (v *visit) history() error {
 			p.Days = append(p.Days, day{Date: date})
 		}
 		last := &p.Days[len(p.Days)-1]
-		last.Entries = append(last.Entries, v.entryOf(e))
+		last.Entries = append(last.Entries, entryOf(v, e))
 	}
 	if p.Empty = len(p.Days) == 0; page.Next > 1 {
 		p.Next = address(q, "before", strconv.FormatUint(page.Next, 10))
@@ -60,7 +60,7 @@ func (v *visit) history() error {
 	return v.show(http.StatusOK, "history", "History", "", p)
 }
 
-func (v *visit) entryOf(e *client.AuditEntry) entry {
+func entryOf(v *visit, e *client.AuditEntry) entry {
 	one := entry{N: e.N, At: v.ago(e.At), What: e.What, Tool: e.Tool, Gate: e.Gate, Reason: e.Reason, Via: via(e.Via), TaskShort: short(e.Task)}
 	switch {
 	case e.What == "resolved":

@@ -1,8 +1,6 @@
 package web
 
 import (
-	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -226,49 +224,4 @@ func (v *visit) row() error {
 	one := v.rowOf(&d.Approval)
 	said, _ := ran(d.Run)
 	return v.show(http.StatusOK, "inbox", "Inbox", "", inboxPage{Rows: []row{one}, Note: said})
-}
-
-// events sends the changes that a page follows, so that the page asks again for its content.
-// An event has no content: each page checks again what its reader may see.
-func (v *visit) events() {
-	q := v.r.URL.Query()
-	if id := q.Get("task"); id != "" {
-		v.follow(auth.Follow, func(ctx context.Context, send sender) error {
-			return v.cfg.Service.TaskChanges(ctx, v.Caller, id, func(seq uint64) error { return send("", "change", map[string]any{"seq": seq}) })
-		})
-		return
-	}
-	v.follow(auth.Review, func(ctx context.Context, send sender) error {
-		return v.cfg.Service.Events(ctx, &v.Caller, v.r.Header.Get("Last-Event-ID"), func(all []client.Event) error {
-			if len(all) == 0 {
-				return send("", "begin", map[string]any{}) // nothing was missed
-			}
-			for i := range all {
-				e := &all[i]
-				name, data := "begin", map[string]any{}
-				switch {
-				case e.Reset:
-					name = "change"
-				case e.Entry.N != 0 && e.Entry.Approval == "":
-					continue
-				case e.Entry.N != 0:
-					name, data = "change", map[string]any{"approval": e.Entry.Approval, "what": e.Entry.What}
-				}
-				if err := send(e.ID, name, data); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	})
-}
-
-type sender func(id, name string, data any) error
-
-func encode(data any) []byte {
-	raw, err := json.Marshal(data)
-	if err != nil {
-		return []byte("{}")
-	}
-	return raw
 }

@@ -2,7 +2,9 @@ package web
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -105,28 +107,35 @@ const (
 	tailBytes, tailLines = 600, 8
 )
 
+// texts writes the long texts and the times of a page.
+type texts struct {
+	now   time.Time
+	self  string     // address of the page, also where it is the answer to a form
+	query url.Values // of that address
+}
+
+// textsOf returns the texts of the page that r asks for.
+func textsOf(r *http.Request, prefix string, now time.Time) texts {
+	path := r.URL.EscapedPath()
+	if r.Method == http.MethodPost {
+		path = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(path, "/decision"), "/extension"), "/edit")
+	}
+	return texts{now: now, self: prefix + path, query: r.URL.Query()}
+}
+
 // longText returns a text for a page, whole if that is asked for.
-func (v *visit) longText(s string) long {
+func (t *texts) longText(s string) long {
 	head, tail := headOf(s), tailOf(s)
-	if v.r.URL.Query().Get("whole") == "1" || len(head)+len(tail) >= len(s) {
+	if t.query.Get("whole") == "1" || len(head)+len(tail) >= len(s) {
 		return long{Head: lines(s)}
 	}
 	between := s[len(head) : len(s)-len(tail)]
-	query := v.r.URL.Query()
+	query := maps.Clone(t.query)
 	query.Set("whole", "1")
 	return long{
-		Head: lines(head), Tail: lines(tail), Whole: v.self() + "?" + query.Encode(),
+		Head: lines(head), Tail: lines(tail), Whole: t.self + "?" + query.Encode(),
 		Cut: fmt.Sprintf("%s and %s are not shown here", count(strings.Count(between, "\n"), "line"), size(len(between))),
 	}
-}
-
-// self returns the address of the page, also where it is the answer to a form.
-func (v *visit) self() string {
-	path := v.r.URL.EscapedPath()
-	if v.r.Method == http.MethodPost {
-		path = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(path, "/decision"), "/extension"), "/edit")
-	}
-	return v.cfg.Prefix + path
 }
 
 func headOf(s string) string {
@@ -195,9 +204,9 @@ func exact(t time.Time) stamp {
 }
 
 // ago returns a time that has passed.
-func (v *visit) ago(t time.Time) stamp {
-	s := exact(t)
-	if d := v.now.Sub(t); d < 2*time.Second {
+func (t *texts) ago(at time.Time) stamp {
+	s := exact(at)
+	if d := t.now.Sub(at); d < 2*time.Second {
 		s.Text = "just now"
 	} else {
 		s.Text = coarse(d) + " ago"
@@ -206,12 +215,12 @@ func (v *visit) ago(t time.Time) stamp {
 }
 
 // left returns a deadline.
-func (v *visit) left(t *time.Time) *stamp {
-	if t == nil {
+func (t *texts) left(at *time.Time) *stamp {
+	if at == nil {
 		return nil
 	}
-	s := exact(*t)
-	s.Until, s.Text = t.UnixMilli(), span(t.Sub(v.now))
+	s := exact(*at)
+	s.Until, s.Text = at.UnixMilli(), span(at.Sub(t.now))
 	return &s
 }
 

@@ -117,7 +117,7 @@ func (v *visit) send() error {
 		return notFound("this server has no page to talk to the agent")
 	}
 	text := strings.ReplaceAll(f.Get("text"), "\r\n", "\n")
-	m := Said{Text: text, Task: f.Get("task"), Context: f.Get("context")}
+	m := Message{Text: text, Task: f.Get("task"), Context: f.Get("context")}
 	if f.Get("do") == "new" {
 		m.Task, m.Context = "", ""
 	}

@@ -45,8 +45,8 @@ type Gate struct {
 	Others []string  // other gates that may ask about the tool
 }
 
-// Said is a message to the agent.
-type Said struct {
+// Message is a message to the agent.
+type Message struct {
 	Text    string
 	Task    string // id of the task that it continues; "": a new task
 	Context string // of a new task; "": a new conversation
@@ -57,7 +57,7 @@ type Said struct {
 type Sender interface {
 	// Send returns the task that the message created or continued, or the text of an answer
 	// without a task.
-	Send(ctx context.Context, c api.Caller, m Said) (task, answer string, err error)
+	Send(ctx context.Context, c api.Caller, m Message) (task, answer string, err error)
 }
 
 // Config configures the pages. Service, Door, Identify and Now are required. The guard of Door
@@ -97,7 +97,7 @@ type visit struct {
 	session Session
 	w       http.ResponseWriter
 	r       *http.Request
-	now     time.Time
+	texts
 }
 
 // New returns the handler of the pages at [Path]. Requests arrive with paths relative to the
@@ -116,15 +116,15 @@ func New(c Config) http.Handler {
 	post("/approvals/{id}/edit", auth.Decide, (*visit).checkEdit)
 	post("/approvals/{id}/decision", auth.Decide, (*visit).decide)
 	post("/approvals/{id}/extension", auth.Decide, (*visit).extend)
-	get("/batch", auth.Decide, (*visit).batch)
-	post("/batch", auth.Decide, (*visit).decideBatch)
+	get("/batch", auth.Decide, showBatch)
+	post("/batch", auth.Decide, decideBatch)
 	get("/tasks", auth.List, (*visit).tasks)
 	get("/tasks/{id}", auth.Read, (*visit).task)
 	get("/tasks/{id}/raw", auth.Read, (*visit).rawTask)
 	post("/tasks/{id}/cancel", auth.Cancel, (*visit).cancelTask)
 	post("/tasks/{id}/calls/{call}/cancel", auth.Cancel, (*visit).cancelCall)
-	get("/history", 0, (*visit).history)
-	get("/about", 0, (*visit).about)
+	get("/history", 0, showHistory)
+	get("/about", 0, showAbout)
 	get("/try", auth.Create, (*visit).try)
 	post("/try", auth.Create, (*visit).send)
 	p.mux.HandleFunc("GET "+Path+"/events", func(w http.ResponseWriter, r *http.Request) {
@@ -211,7 +211,7 @@ func (p *pages) known(w http.ResponseWriter, r *http.Request) *visit {
 	if !ok {
 		return nil
 	}
-	return &visit{pages: p, Caller: c, session: session, w: w, r: r, now: p.cfg.Now()}
+	return &visit{pages: p, Caller: c, session: session, w: w, r: r, texts: textsOf(r, p.cfg.Prefix, p.cfg.Now())}
 }
 
 func (v *visit) ctx() context.Context { return v.r.Context() }

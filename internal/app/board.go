@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"a2a-server/client"
+	"a2a-server/internal/app/tasks"
+	"a2a-server/internal/app/terminal"
 	"a2a-server/internal/visible"
 )
 
@@ -59,9 +61,9 @@ func (b *board) decided(a *client.Approval, decision client.DecisionType) {
 	}
 }
 
-// piece notes a chunk of the result of a call. For the last chunk it removes the call, and
+// chunk notes a chunk of the result of a call. For the last chunk it removes the call, and
 // returns the line with its end.
-func (b *board) piece(id, tool string, last bool, problem string) string {
+func (b *board) chunk(id, tool string, last bool, problem string) string {
 	c := *b.call(id, tool)
 	if !last {
 		return ""
@@ -85,7 +87,7 @@ func (b *board) draw() error {
 		lines = append(lines, styled(cyan, "▸")+" "+b.cut(c.tool+" "+c.id+"  "+c.stands))
 	}
 	if b.state != "" {
-		lines = append(lines, styled(stateStyle(b.state), "● "+b.cut(shortState(b.state))))
+		lines = append(lines, styled(stateStyle(b.state), "● "+b.cut(tasks.ShortState(b.state))))
 	}
 	text := b.erasing()
 	if b.drawn = len(lines); b.drawn > 0 {
@@ -98,9 +100,9 @@ func (b *board) draw() error {
 // cut returns a text that takes a single row of the screen, after its mark.
 func (b *board) cut(text string) string {
 	const mark, more = 3, 2
-	room := columnsOf(b.to) - mark - more - 1
+	width := terminal.Columns(b.to) - mark - more - 1
 	text = visible.Line(text)
-	if end := fits(text, room); end < len(text) {
+	if end := terminal.Fit(text, width); end < len(text) {
 		return text[:end] + "…"
 	}
 	return text
@@ -118,9 +120,9 @@ func stateStyle(state string) string {
 	switch {
 	case waits(state):
 		return yellow
-	case shortState(state) == "completed":
+	case tasks.ShortState(state) == "completed":
 		return green
-	case ended(state):
+	case tasks.Ended(state):
 		return red
 	}
 	return cyan

@@ -9,34 +9,39 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"a2a-server/internal/app/approvals"
+	"a2a-server/internal/app/cli"
+	"a2a-server/internal/app/keys"
+	"a2a-server/internal/app/push"
+	"a2a-server/internal/app/tasks"
 	"a2a-server/internal/suggest"
 )
 
 // commands returns the program's root command with all its subcommands.
-func (p *program) commands() *cobra.Command {
+func commands(p *cli.Program) *cobra.Command {
 	root := &cobra.Command{Use: "a2a-server", SilenceErrors: true, SilenceUsage: true}
-	root.SetOut(p.stdout)
-	root.SetErr(p.stderr)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = p.help(c) }) // help, the command, returns it
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = help(p, c) }) // help, the command, returns it
 
-	config := group(
+	config := cli.Group(
 		"config", "check or show the configuration",
-		configured("check", "report all problems of the configuration", p.configCheck),
-		configured("show", "print the whole configuration and where each value comes from", p.configShow),
+		cli.Configured("check", "report all problems of the configuration", func(_ context.Context, given *cli.Flags) error { return configCheck(p, given) }),
+		cli.Configured("show", "print the whole configuration and where each value comes from", func(_ context.Context, given *cli.Flags) error { return configShow(p, given) }),
 	)
 	root.AddCommand(
-		p.serveCommand(),
+		serveCommand(p),
 		config,
-		p.approvalsCommand(),
-		p.tasksCommand(), p.callsCommand(), p.pushCommand(),
-		p.sendCommand(), p.chatCommand(),
-		p.contextCommand(),
-		p.toolsCommand(),
-		p.keysCommand(),
-		p.signingCommand(),
-		p.healthCommand(),
-		&cobra.Command{Use: "version", Short: "print the version", RunE: func(*cobra.Command, []string) error { return p.version() }},
+		approvals.Command(p),
+		tasks.Command(p, tasksWatch(p)), tasks.CallsCommand(p), push.Command(p),
+		sendCommand(p), chatCommand(p),
+		contextCommand(p),
+		toolsCommand(p),
+		keys.Command(p),
+		signingCommand(p),
+		healthCommand(p),
+		&cobra.Command{Use: "version", Short: "print the version", RunE: func(*cobra.Command, []string) error { return version(p) }},
 	)
 	// Many people try --version first.
 	asked := root.Flags().Bool("version", false, "print the version")
@@ -45,38 +50,23 @@ func (p *program) commands() *cobra.Command {
 		c.Short = "print a script that completes commands and flags in a shell"
 	}
 	settle(root)
-	p.helpCommand(root) // it takes arguments
+	helpCommand(p, root) // it takes arguments
 	ofRoot := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
 		if *asked && len(args) == 0 {
-			return p.version()
+			return version(p)
 		}
 		return ofRoot(c, args)
 	}
 	return root
 }
 
-// group is a command that only has subcommands.
-func group(use, short string, all ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short}
-	c.AddCommand(all...)
-	return c
-}
-
-// configured is a command that takes the flags of the configuration.
-func configured(name, short string, run func(context.Context, *flags) error) *cobra.Command {
-	c := &cobra.Command{Use: name, Short: short}
-	given := configFlags(c)
-	c.RunE = func(c *cobra.Command, _ []string) error { return run(c.Context(), given) }
-	return c
-}
-
 // serveCommand is serve.
-func (p *program) serveCommand() *cobra.Command {
+func serveCommand(p *cli.Program) *cobra.Command {
 	start := false
-	c := configured("serve", "serve until SIGINT or SIGTERM; SIGHUP reloads tools, secrets, gates and log.level", func(ctx context.Context, given *flags) error {
-		given.init = start
-		return p.serve(ctx, given)
+	c := cli.Configured("serve", "serve until SIGINT or SIGTERM; SIGHUP reloads tools, secrets, gates and log.level", func(ctx context.Context, given *cli.Flags) error {
+		given.Init = start
+		return serve(ctx, p, given)
 	})
 	c.Flags().BoolVar(&start, "init", false, "Begin with an empty store if the data folder had one and its file is missing.")
 	return c
@@ -95,9 +85,6 @@ func settle(c *cobra.Command) {
 	}
 }
 
-// takesPairs is the annotation of a command with arguments of the form key=value.
-const takesPairs = "takes pairs"
-
 // needsCommand refuses a command line that names no command.
 func needsCommand(c *cobra.Command, args []string) error {
 	var names []string
@@ -106,15 +93,15 @@ func needsCommand(c *cobra.Command, args []string) error {
 	}
 	switch {
 	case len(args) > 0 && slices.Contains(names, args[0]): // it comes after --
-		return usage("%s comes after --, where no command is read; remove the --", args[0])
+		return cli.Usage("%s comes after --, where no command is read; remove the --", args[0])
 	case len(args) > 0 && c.HasParent():
-		return usage("there is no command '%s %s'%s", c.Name(), args[0], suggest.DidYouMean(args[0], "", names))
+		return cli.Usage("there is no command '%s %s'%s", c.Name(), args[0], suggest.DidYouMean(args[0], "", names))
 	case len(args) > 0:
-		return usage("there is no command %q%s", args[0], suggest.DidYouMean(args[0], "", names))
+		return cli.Usage("there is no command %q%s", args[0], suggest.DidYouMean(args[0], "", names))
 	case c.HasParent():
-		return usage("%s takes one of %s", c.Name(), strings.Join(names, ", "))
+		return cli.Usage("%s takes one of %s", c.Name(), strings.Join(names, ", "))
 	}
-	return usage("no command given; 'a2a-server serve' starts the server")
+	return cli.Usage("no command given; 'a2a-server serve' starts the server")
 }
 
 // takesNone refuses arguments that are not flags.
@@ -126,7 +113,7 @@ func takesNone(c *cobra.Command, args []string) error {
 	if c.Flags().Lookup("listen") != nil {
 		how = ": values are given with flags, such as --listen 127.0.0.1:8080"
 	}
-	return usage("%s takes no %q%s", within(c), strings.Join(args, " "), how)
+	return cli.Usage("%s takes no %q%s", cli.Within(c), strings.Join(args, " "), how)
 }
 
 // flagError describes an error in a flag.
@@ -142,47 +129,42 @@ func flagError(c *cobra.Command, err error) error {
 	})
 	where := ""
 	if c.HasParent() {
-		where = within(c) + ": "
+		where = cli.Within(c) + ": "
 	}
 	var unknown *pflag.NotExistError
 	var empty *pflag.ValueRequiredError
 	switch {
 	case errors.As(err, &empty):
-		return usage("%s--%s needs a value: %s", where, empty.GetFlag().Name, empty.GetFlag().Value.Type())
+		return cli.Usage("%s--%s needs a value: %s", where, empty.GetFlag().Name, empty.GetFlag().Value.Type())
 	case !errors.As(err, &unknown):
-		return usage("%s%v", where, err)
+		return cli.Usage("%s%v", where, err)
 	}
 	dashes, name := "--", unknown.GetSpecifiedName()
 	if short := unknown.GetSpecifiedShortnames(); short != "" {
 		dashes = "-"
 		name, _, _ = strings.Cut(short, "=")
 		if c.Flags().Lookup(name) != nil {
-			return usage("%sthere is no flag -%s; flags have two dashes: --%[2]s", where, name)
+			return cli.Usage("%sthere is no flag -%s; flags have two dashes: --%[2]s", where, name)
 		}
 	}
 	meant := suggest.DidYouMean(name, "", known)
-	if meant == "" && c.Annotations[takesPairs] != "" {
+	if meant == "" && c.Annotations[cli.TakesPairs] != "" {
 		meant = "; an argument of the tool has no dashes: " + name + "=VALUE"
 	}
-	return usage("%sthere is no flag %s%s%s", where, dashes, name, strings.Replace(meant, "mean ", "mean --", 1))
-}
-
-// within returns the name of c below the program's.
-func within(c *cobra.Command) string {
-	return strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
+	return cli.Usage("%sthere is no flag %s%s%s", where, dashes, name, strings.Replace(meant, "mean ", "mean --", 1))
 }
 
 // helpCommand gives root cobra's help command, with our text and our errors.
-func (p *program) helpCommand(root *cobra.Command) {
+func helpCommand(p *cli.Program, root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	c, _, _ := root.Find([]string{"help"}) // it is there
 	c.Short, c.Long, c.Run = "list the commands, or describe one", "", nil
 	c.RunE = func(c *cobra.Command, args []string) error {
 		about, left, err := c.Root().Find(args)
 		if err != nil || len(left) > 0 {
-			return usage("there is no help for %q", strings.Join(args, " "))
+			return cli.Usage("there is no help for %q", strings.Join(args, " "))
 		}
-		return p.help(about)
+		return help(p, about)
 	}
 }
 

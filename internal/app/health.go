@@ -14,33 +14,35 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"a2a-server/internal/app/cli"
+	"a2a-server/internal/app/remote"
 	"a2a-server/internal/visible"
 )
 
-func (p *program) healthCommand() *cobra.Command {
+func healthCommand(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{Use: "health", Short: "ask a running server whether it is ready; exit with 1 and the reason if not"}
 	c.Flags().SortFlags = false
-	given := &flags{}
-	fileFlag(c, given)
+	given := &cli.Flags{}
+	cli.FileFlag(c, given)
 	base := c.Flags().String("url", "", "The server's `URL`; /readyz is added to it. Defaults to the configured listen address, on this machine.")
 	timeout := c.Flags().Duration("timeout", 3*time.Second, "How long to wait for the answer, such as 500ms. Default 3s.")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *timeout <= 0 {
-			return usage("health: --timeout is %v: write a duration such as 3s", *timeout)
+			return cli.Usage("health: --timeout is %v: write a duration such as 3s", *timeout)
 		}
 		own := *base == ""
 		if own {
-			c, err := p.load(given)
+			c, err := p.Load(given)
 			if err != nil {
 				return err
 			}
-			if *base = localURL(c); *base == "" {
-				return usage("health: listen is %s, so only the server knows its port: give it with --url", c.Listen)
+			if *base = remote.LocalURL(c); *base == "" {
+				return cli.Usage("health: listen is %s, so only the server knows its port: give it with --url", c.Listen)
 			}
 		}
 		u, err := url.Parse(*base)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return usage("health: --url is %q, which is not a URL: write it as http://127.0.0.1:8080", *base)
+			return cli.Usage("health: --url is %q, which is not a URL: write it as http://127.0.0.1:8080", *base)
 		}
 		ctx, cancel := context.WithTimeout(c.Context(), *timeout)
 		defer cancel()
@@ -50,7 +52,7 @@ func (p *program) healthCommand() *cobra.Command {
 			}
 			return fmt.Errorf("%s is not ready: %w", u.Redacted(), err)
 		}
-		_, err = fmt.Fprintln(p.stdout, "ready")
+		_, err = fmt.Fprintln(p.Stdout, "ready")
 		return err
 	}
 	return c

@@ -10,6 +10,7 @@ import (
 
 	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
+	"a2a-server/internal/app/cli"
 )
 
 // What asks whether a server is ready says why it is not.
@@ -43,19 +44,19 @@ func TestHealth(t *testing.T) {
 		"on every address":           {args: "health", env: []string{"A2A_SERVER_LISTEN=0.0.0.0:" + port, "A2A_SERVER_INSECURE_NO_AUTH=true"}, stdout: []string{`^ready\n$`}},
 		"on every address, IPv6 too": {args: "health", env: []string{"A2A_SERVER_LISTEN=[::]:" + port, "A2A_SERVER_INSECURE_NO_AUTH=true"}, stdout: []string{`^ready\n$`}},
 		"with TLS":                   {args: "health --config " + tlsFile, stdout: []string{`^ready\n$`}},
-		"with TLS of anybody":        {args: "health --url " + encrypted.URL, code: exitFailure, stderr: []string{`is not ready: .*certificate`}},
-		"not ready":                  {args: "health --url " + stopping.URL, code: exitFailure, stderr: []string{`is not ready: 503 Service Unavailable: .*shutting down|is not running`}},
-		"nobody there":               {args: "health --url http://" + nobody, code: exitFailure, stderr: []string{`is not ready: .*refused`}},
-		"no answer":                  {args: "health --timeout 50ms --url http://" + silent.Addr().String(), code: exitFailure, stderr: []string{`no answer within 50ms`}},
-		"something else":             {args: "health --url " + running.URL + "/tasks", code: exitFailure, stderr: []string{`is not ready: 404`}},
-		"another server":             {args: "health --url " + other.URL, code: exitFailure, stderr: []string{`is not ready: it is no a2a-server, or something else answers for it: 200 OK: <h1>It works!</h1>`}},
-		"what a screen obeys":        {args: "health --url " + rude, code: exitFailure, stderr: []string{`is not ready: 503 \\u001b\[2J: busy`}},
-		"with a password":            {args: "health --url http://me:secret@" + nobody, code: exitFailure, stderr: []string{`http://me:xxxxx@127\.\S+ is not ready`}},
-		"where the zone is named":    {args: "health", env: []string{"A2A_SERVER_LISTEN=[fe80::1%lo]:1", "A2A_SERVER_INSECURE_NO_AUTH=true"}, code: exitFailure, stderr: []string{`^a2a-server: http://\[fe80::1%25lo\]:1 is not ready: `}},
-		"no URL":                     {args: "health --url " + host, code: exitUsage, stderr: []string{`not a URL: write it as http://`}},
-		"no time":                    {args: "health --timeout 0s", code: exitUsage, stderr: []string{`--timeout is 0s: write a duration such as 3s`}},
-		"any port":                   {args: "health", env: []string{"A2A_SERVER_LISTEN=127.0.0.1:0"}, code: exitUsage, stderr: []string{`--url`}},
-		"with a wrong configuration": {args: "health", env: []string{"A2A_SERVER_LISTEN=nowhere"}, code: exitUsage, stderr: []string{`A2A_SERVER_LISTEN`}},
+		"with TLS of anybody":        {args: "health --url " + encrypted.URL, code: cli.ExitFailure, stderr: []string{`is not ready: .*certificate`}},
+		"not ready":                  {args: "health --url " + stopping.URL, code: cli.ExitFailure, stderr: []string{`is not ready: 503 Service Unavailable: .*shutting down|is not running`}},
+		"nobody there":               {args: "health --url http://" + nobody, code: cli.ExitFailure, stderr: []string{`is not ready: .*refused`}},
+		"no answer":                  {args: "health --timeout 50ms --url http://" + silent.Addr().String(), code: cli.ExitFailure, stderr: []string{`no answer within 50ms`}},
+		"something else":             {args: "health --url " + running.URL + "/tasks", code: cli.ExitFailure, stderr: []string{`is not ready: 404`}},
+		"another server":             {args: "health --url " + other.URL, code: cli.ExitFailure, stderr: []string{`is not ready: it is no a2a-server, or something else answers for it: 200 OK: <h1>It works!</h1>`}},
+		"what a screen obeys":        {args: "health --url " + rude, code: cli.ExitFailure, stderr: []string{`is not ready: 503 \\u001b\[2J: busy`}},
+		"with a password":            {args: "health --url http://me:secret@" + nobody, code: cli.ExitFailure, stderr: []string{`http://me:xxxxx@127\.\S+ is not ready`}},
+		"where the zone is named":    {args: "health", env: []string{"A2A_SERVER_LISTEN=[fe80::1%lo]:1", "A2A_SERVER_INSECURE_NO_AUTH=true"}, code: cli.ExitFailure, stderr: []string{`^a2a-server: http://\[fe80::1%25lo\]:1 is not ready: `}},
+		"no URL":                     {args: "health --url " + host, code: cli.ExitUsage, stderr: []string{`not a URL: write it as http://`}},
+		"no time":                    {args: "health --timeout 0s", code: cli.ExitUsage, stderr: []string{`--timeout is 0s: write a duration such as 3s`}},
+		"any port":                   {args: "health", env: []string{"A2A_SERVER_LISTEN=127.0.0.1:0"}, code: cli.ExitUsage, stderr: []string{`--url`}},
+		"with a wrong configuration": {args: "health", env: []string{"A2A_SERVER_LISTEN=nowhere"}, code: cli.ExitUsage, stderr: []string{`A2A_SERVER_LISTEN`}},
 	})
 }
 

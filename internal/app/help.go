@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	a2aserver "a2a-server"
+	"a2a-server/internal/app/cli"
+	"a2a-server/internal/app/terminal"
 )
 
 const helpHead = `a2a-server serves the A2A protocol: it takes messages, runs tools, and asks a person
@@ -29,22 +31,22 @@ configuration is invalid, 3 a call was not approved or a change not confirmed,
 `
 
 // help prints the list of commands, or the flags of a command.
-func (p *program) help(c *cobra.Command) error {
+func help(p *cli.Program, c *cobra.Command) error {
 	var b strings.Builder
 	switch {
 	case !c.HasParent():
 		b.WriteString(helpHead)
 		for _, leaf := range leaves(c) {
-			listed(&b, within(leaf), leaf)
+			listed(&b, cli.Within(leaf), leaf)
 		}
 		b.WriteString(helpTail)
 	case c.HasSubCommands():
-		fmt.Fprintf(&b, "a2a-server %s COMMAND: %s\n\n", within(c), c.Short)
+		fmt.Fprintf(&b, "a2a-server %s COMMAND: %s\n\n", cli.Within(c), c.Short)
 		for _, sub := range c.Commands() {
 			listed(&b, sub.Name(), sub)
 		}
 	default:
-		fmt.Fprintf(&b, "a2a-server %s: %s\n", within(c), c.Short)
+		fmt.Fprintf(&b, "a2a-server %s: %s\n", cli.Within(c), c.Short)
 		if c.Long != "" {
 			b.WriteString("\n" + c.Long)
 		}
@@ -54,7 +56,7 @@ func (p *program) help(c *cobra.Command) error {
 			}
 		})
 	}
-	_, err := fmt.Fprint(p.stdout, b.String())
+	_, err := fmt.Fprint(p.Stdout, b.String())
 	return err
 }
 
@@ -71,12 +73,12 @@ func describe(b *strings.Builder, f *pflag.Flag) {
 		fmt.Fprintf(b, " (%s)", value)
 	}
 	b.WriteByte('\n')
-	for _, line := range broken(strings.Join(strings.Fields(about), " "), width-len(indent)) {
+	for _, line := range terminal.Wrap(strings.Join(strings.Fields(about), " "), width-len(indent)) {
 		b.WriteString(indent + strings.TrimRight(line, " ") + "\n")
 	}
 }
 
-func (p *program) version() error {
-	_, err := fmt.Fprintf(p.stdout, "a2a-server %s (%s, %s/%s)\n", a2aserver.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+func version(p *cli.Program) error {
+	_, err := fmt.Fprintf(p.Stdout, "a2a-server %s (%s, %s/%s)\n", a2aserver.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }

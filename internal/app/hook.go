@@ -2,5 +2,7 @@
 
 package app
 
+import "a2a-server/internal/app/cli"
+
 // crashHook returns nil: this build has no crash points.
-func (*program) crashHook() (func(point string), error) { return nil, nil }
+func crashHook(*cli.Program) (func(point string), error) { return nil, nil }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+
+	"a2a-server/internal/app/cli"
 )
 
 // crashVariable names the point at which the process kills itself, and the hit at which
@@ -16,18 +18,18 @@ import (
 const crashVariable = "A2A_SERVER_CRASH_AT"
 
 // crashHook returns a function that kills the process at the point: nothing is flushed,
-// nothing is closed. It removes its variable from p.env, because the configuration does not
+// nothing is closed. It removes its variable from p.Env, because the configuration does not
 // know it.
-func (p *program) crashHook() (func(point string), error) {
-	text := p.variable(crashVariable)
-	p.env = slices.DeleteFunc(slices.Clone(p.env), func(line string) bool { return strings.HasPrefix(line, crashVariable+"=") })
+func crashHook(p *cli.Program) (func(point string), error) {
+	text := p.Variable(crashVariable)
+	p.Env = slices.DeleteFunc(slices.Clone(p.Env), func(line string) bool { return strings.HasPrefix(line, crashVariable+"=") })
 	if text == "" {
 		return nil, nil
 	}
 	at, count, ok := strings.Cut(text, ":")
 	n, err := strconv.ParseInt(count, 10, 64)
 	if !ok || err != nil || n < 1 {
-		return nil, usage("%s is %q: write the point and a number from 1, such as task.step:3", crashVariable, text)
+		return nil, cli.Usage("%s is %q: write the point and a number from 1, such as task.step:3", crashVariable, text)
 	}
 	var hits atomic.Int64
 	return func(point string) {

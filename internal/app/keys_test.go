@@ -15,21 +15,22 @@ import (
 
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
+	"a2a-server/internal/app/cli"
 )
 
-// keyDesk runs the commands on a file of keys.
-type keyDesk struct {
+// keyFixture runs the commands on a file of keys.
+type keyFixture struct {
 	t    *testing.T
 	file string
 	env  []string
 }
 
-func newKeyDesk(t *testing.T) *keyDesk {
+func newKeyFixture(t *testing.T) *keyFixture {
 	t.Helper()
-	return &keyDesk{t: t, file: filepath.Join(t.TempDir(), "keys.yaml")}
+	return &keyFixture{t: t, file: filepath.Join(t.TempDir(), "keys.yaml")}
 }
 
-func (d *keyDesk) run(args ...string) (code int, stdout, stderr string) {
+func (d *keyFixture) run(args ...string) (code int, stdout, stderr string) {
 	d.t.Helper()
 	var out, problems bytes.Buffer
 	code = Run(d.t.Context(), args, d.env, nil, &out, &problems)
@@ -37,10 +38,10 @@ func (d *keyDesk) run(args ...string) (code int, stdout, stderr string) {
 }
 
 // must is run for a command that succeeds.
-func (d *keyDesk) must(args ...string) (stdout, stderr string) {
+func (d *keyFixture) must(args ...string) (stdout, stderr string) {
 	d.t.Helper()
 	code, stdout, stderr := d.run(append(args, "--file", d.file)...)
-	if code != exitOK {
+	if code != cli.ExitOK {
 		d.t.Fatalf("%v exits with %d: %s", args, code, stderr)
 	}
 	return stdout, stderr
@@ -51,7 +52,7 @@ var printedKey = regexp.MustCompile(`^a2ak_([a-z0-9.-]+)_[0-9A-Za-z]{49}\n$`)
 // From nothing to callers with names, and back.
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	d := newKeyDesk(t)
+	d := newKeyFixture(t)
 	alice, how := d.must("keys", "add", "alice", "--role", "requester", "--role", "approver", "--person", "corp:alice", "--expires", "90d")
 	if !printedKey.MatchString(alice) {
 		t.Errorf("stdout is %q, want the key and nothing else", alice)
@@ -84,7 +85,10 @@ func TestKeys(t *testing.T) {
 		`(?m)^ci +service +– +acme +requester,sre +\S+ +– +revoked$`,
 	})
 	text, _ := d.must("keys", "list", "-o", "json")
-	var all []keyJSON
+	var all []struct {
+		State   string
+		Revoked time.Time
+	}
 	if err := json.Unmarshal([]byte(text), &all); err != nil || len(all) != 2 || all[0].State != "valid" || all[1].State != "revoked" || all[1].Revoked.IsZero() {
 		t.Errorf("the list as JSON is %s: %v", text, err)
 	}
@@ -118,7 +122,7 @@ func TestKeys(t *testing.T) {
 
 func TestKeysRefuse(t *testing.T) {
 	t.Parallel()
-	d := newKeyDesk(t)
+	d := newKeyFixture(t)
 	d.must("keys", "add", "alice", "--role", "requester")
 	broken := write(t, "keys.yaml", "- id: alice\n")
 	open := write(t, "keys.yaml", "[]\n")
@@ -134,35 +138,35 @@ func TestKeysRefuse(t *testing.T) {
 		code int
 		says string
 	}{
-		"keys":                                                       {exitUsage, `keys takes one of add, list, revoke`},
-		"keys ad":                                                    {exitUsage, `did you mean add\?`},
-		"keys add" + file:                                            {exitUsage, `keys add takes the id of one key`},
-		"keys add a b --role admin":                                  {exitUsage, `keys add takes the id of one key`},
-		"keys add bob" + file:                                        {exitUsage, `without a role may do nothing: add --role with one of requester`},
-		"keys add bob --role x" + file:                               {exitUsage, `there is no role "x"; known are requester, viewer, approver, operator, admin; .*--rule-role`},
-		"keys add bob --role Approvers" + file:                       {exitUsage, `did you mean approver\?`},
-		"keys add bob --rule-role admin" + file:                      {exitUsage, `give it with --role`},
-		"keys add Bob --role admin" + file:                           {exitUsage, `lower-case`},
-		"keys add bob --role admin --kind robot" + file:              {exitUsage, `--kind is "robot": write person or service`},
-		"keys add bob --role admin --expires soon" + file:            {exitUsage, `--expires is "soon": write a duration`},
-		"keys add bob --role admin --expires -1d" + file:             {exitUsage, `--expires is "-1d"`},
-		"keys add bob --role admin --expires 99999d" + file:          {exitUsage, `--expires is "99999d"`},
-		"keys add bob --role admin --expires 1.5d" + file:            {exitUsage, `--expires is "1.5d"`},
-		"keys add bob --role admin --expires 90" + file:              {exitUsage, `--expires is "90"`},
-		"keys add bob --role admin --expires 0d" + file:              {exitUsage, `has passed`},
-		"keys add bob --role admin --expires 2020-01-31" + file:      {exitUsage, `has passed`},
-		"keys add bob --role admin --tenant= --person=\u202e" + file: {exitFailure, `invisible characters`},
-		"keys add alice --role admin" + file:                         {exitFailure, `already exists: alice in .*, line 3: choose another id or.*--replace`},
-		"keys add bob --role admin":                                  {exitUsage, `--file, or set auth\.keys\.file`},
-		"keys add bob --role admin --file " + broken:                 {exitFailure, `keys\.yaml:1:\d+: \[0\]\.sha256: is missing`},
-		"keys add bob --role admin --file " + open:                   {exitFailure, `chmod 600`},
-		"keys add bob --role admin --file /nowhere/keys.yaml":        {exitFailure, `/nowhere`},
-		"keys list --file /nowhere.yaml":                             {exitFailure, `create it with a2a-server keys add`},
-		"keys list --file " + broken:                                 {exitFailure, `is missing`},
-		"keys list -o yaml" + file:                                   {exitUsage, `no form of output`},
-		"keys revoke" + file:                                         {exitUsage, `keys revoke takes the id`},
-		"keys revoke alise" + file:                                   {exitFailure, `did you mean alice\?`},
-		"keys revoke alice --file /nowhere.yaml":                     {exitFailure, `create it with a2a-server keys add`},
+		"keys":                                                       {cli.ExitUsage, `keys takes one of add, list, revoke`},
+		"keys ad":                                                    {cli.ExitUsage, `did you mean add\?`},
+		"keys add" + file:                                            {cli.ExitUsage, `keys add takes the id of one key`},
+		"keys add a b --role admin":                                  {cli.ExitUsage, `keys add takes the id of one key`},
+		"keys add bob" + file:                                        {cli.ExitUsage, `without a role may do nothing: add --role with one of requester`},
+		"keys add bob --role x" + file:                               {cli.ExitUsage, `there is no role "x"; known are requester, viewer, approver, operator, admin; .*--rule-role`},
+		"keys add bob --role Approvers" + file:                       {cli.ExitUsage, `did you mean approver\?`},
+		"keys add bob --rule-role admin" + file:                      {cli.ExitUsage, `give it with --role`},
+		"keys add Bob --role admin" + file:                           {cli.ExitUsage, `lower-case`},
+		"keys add bob --role admin --kind robot" + file:              {cli.ExitUsage, `--kind is "robot": write person or service`},
+		"keys add bob --role admin --expires soon" + file:            {cli.ExitUsage, `--expires is "soon": write a duration`},
+		"keys add bob --role admin --expires -1d" + file:             {cli.ExitUsage, `--expires is "-1d"`},
+		"keys add bob --role admin --expires 99999d" + file:          {cli.ExitUsage, `--expires is "99999d"`},
+		"keys add bob --role admin --expires 1.5d" + file:            {cli.ExitUsage, `--expires is "1.5d"`},
+		"keys add bob --role admin --expires 90" + file:              {cli.ExitUsage, `--expires is "90"`},
+		"keys add bob --role admin --expires 0d" + file:              {cli.ExitUsage, `has passed`},
+		"keys add bob --role admin --expires 2020-01-31" + file:      {cli.ExitUsage, `has passed`},
+		"keys add bob --role admin --tenant= --person=\u202e" + file: {cli.ExitFailure, `invisible characters`},
+		"keys add alice --role admin" + file:                         {cli.ExitFailure, `already exists: alice in .*, line 3: choose another id or.*--replace`},
+		"keys add bob --role admin":                                  {cli.ExitUsage, `--file, or set auth\.keys\.file`},
+		"keys add bob --role admin --file " + broken:                 {cli.ExitFailure, `keys\.yaml:1:\d+: \[0\]\.sha256: is missing`},
+		"keys add bob --role admin --file " + open:                   {cli.ExitFailure, `chmod 600`},
+		"keys add bob --role admin --file /nowhere/keys.yaml":        {cli.ExitFailure, `/nowhere`},
+		"keys list --file /nowhere.yaml":                             {cli.ExitFailure, `create it with a2a-server keys add`},
+		"keys list --file " + broken:                                 {cli.ExitFailure, `is missing`},
+		"keys list -o yaml" + file:                                   {cli.ExitUsage, `no form of output`},
+		"keys revoke" + file:                                         {cli.ExitUsage, `keys revoke takes the id`},
+		"keys revoke alise" + file:                                   {cli.ExitFailure, `did you mean alice\?`},
+		"keys revoke alice --file /nowhere.yaml":                     {cli.ExitFailure, `create it with a2a-server keys add`},
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
@@ -183,22 +187,22 @@ func TestKeysRefuse(t *testing.T) {
 // The configuration says which file it is, and which header.
 func TestKeysOfTheConfiguration(t *testing.T) {
 	t.Parallel()
-	d := newKeyDesk(t)
+	d := newKeyFixture(t)
 	conf := write(t, "a2a-server.yaml", "auth: {keys: {file: "+d.file+", header: X-Team-Key}}\n")
 	d.env = []string{"A2A_SERVER_CONFIG=" + conf}
 	code, key, how := d.run("keys", "add", "alice", "--role", "admin")
-	if code != exitOK || !printedKey.MatchString(key) {
+	if code != cli.ExitOK || !printedKey.MatchString(key) {
 		t.Fatalf("exits with %d: %s", code, how)
 	}
 	look(t, "stderr", how, []string{`X-Team-Key: <the key>`})
-	if code, list, _ := d.run("keys", "list", "--config", conf); code != exitOK || !strings.Contains(list, "alice") {
+	if code, list, _ := d.run("keys", "list", "--config", conf); code != cli.ExitOK || !strings.Contains(list, "alice") {
 		t.Errorf("exits with %d: %s", code, list)
 	}
 	d.env = []string{"A2A_SERVER_CONFIG=/nowhere.yaml"}
-	if code, _, how := d.run("keys", "list"); code != exitUsage {
+	if code, _, how := d.run("keys", "list"); code != cli.ExitUsage {
 		t.Errorf("exits with %d: %s", code, how)
 	}
-	if code, _, how := d.run("keys", "list", "--file", d.file); code != exitOK {
+	if code, _, how := d.run("keys", "list", "--file", d.file); code != cli.ExitOK {
 		t.Errorf("a file that is named needs no configuration: %d: %s", code, how)
 	}
 }
@@ -206,7 +210,7 @@ func TestKeysOfTheConfiguration(t *testing.T) {
 // Who adds a key with a role that needs a tenant is told so, unless there is one.
 func TestKeysSayWhatNeedsATenant(t *testing.T) {
 	t.Parallel()
-	d := newKeyDesk(t)
+	d := newKeyFixture(t)
 	none := write(t, "without.yaml", "auth: {keys: {file: "+d.file+"}}\n")
 	for args, says := range map[string]string{
 		"a --role viewer --config " + none: "the role viewer has no effect without a tenant",
@@ -227,7 +231,7 @@ func TestKeysSayWhatNeedsATenant(t *testing.T) {
 // What people type, and what is in files, does not reach a terminal as control characters.
 func TestErrorsHideNothing(t *testing.T) {
 	t.Parallel()
-	d := newKeyDesk(t)
+	d := newKeyFixture(t)
 	hostile := write(t, "keys.yaml", "- {id: a, sha256: \"\\e[2J\", kind: \"\\e[2J\", person: \"a\\u202eb\", \"x\\e[2J\": 1}\n")
 	for _, args := range [][]string{
 		{"keys", "list", "--file", "/nowhere/\x1b[2J.yaml"},
@@ -241,7 +245,7 @@ func TestErrorsHideNothing(t *testing.T) {
 		{"--\x1b[2J"},
 	} {
 		code, stdout, stderr := d.run(args...)
-		if code == exitOK || stdout != "" || strings.ContainsAny(stderr, "\x1b\u202e") {
+		if code == cli.ExitOK || stdout != "" || strings.ContainsAny(stderr, "\x1b\u202e") {
 			t.Errorf("%q exits with %d: %q", args, code, stderr)
 		}
 	}
@@ -255,9 +259,9 @@ func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe
 // A key that was not printed is lost, and the message says what to do.
 func TestKeyThatCannotBePrinted(t *testing.T) {
 	t.Parallel()
-	d := newKeyDesk(t)
+	d := newKeyFixture(t)
 	var problems bytes.Buffer
-	if code := Run(t.Context(), []string{"keys", "add", "alice", "--role", "admin", "--file", d.file}, nil, nil, brokenPipe{}, &problems); code != exitFailure {
+	if code := Run(t.Context(), []string{"keys", "add", "alice", "--role", "admin", "--file", d.file}, nil, nil, brokenPipe{}, &problems); code != cli.ExitFailure {
 		t.Errorf("exits with %d", code)
 	}
 	look(t, "stderr", problems.String(), []string{`--replace: broken pipe`})
@@ -265,7 +269,7 @@ func TestKeyThatCannotBePrinted(t *testing.T) {
 
 func TestKeysComplete(t *testing.T) {
 	t.Parallel()
-	d := newKeyDesk(t)
+	d := newKeyFixture(t)
 	d.must("keys", "add", "alice", "--role", "admin")
 	d.must("keys", "add", "bob", "--role", "admin")
 	d.must("keys", "revoke", "bob")
@@ -285,15 +289,15 @@ func TestKeysComplete(t *testing.T) {
 // A server makes its keys when it starts; the command makes new ones.
 func TestSigningRotate(t *testing.T) {
 	t.Parallel()
-	d := newKeyDesk(t)
+	d := newKeyFixture(t)
 	data := t.TempDir()
-	if code, _, stderr := d.run("signing", "rotate", "--data", data); code != exitFailure || !strings.Contains(stderr, "makes it when it starts") {
+	if code, _, stderr := d.run("signing", "rotate", "--data", data); code != cli.ExitFailure || !strings.Contains(stderr, "makes it when it starts") {
 		t.Errorf("before a server has started it exits with %d: %s", code, stderr)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // it ends as soon as it has started
 	var out bytes.Buffer
-	if code := Run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--data", data}, nil, nil, &out, &out); code != exitOK {
+	if code := Run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--data", data}, nil, nil, &out, &out); code != cli.ExitOK {
 		t.Fatalf("serve exits with %d: %s", code, out.String())
 	}
 	file := filepath.Join(data, "keys", "page-tokens.json")
@@ -302,7 +306,7 @@ func TestSigningRotate(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := d.run("signing", "rotate", "--data", data)
-	if code != exitOK {
+	if code != cli.ExitOK {
 		t.Fatalf("exits with %d: %s", code, stderr)
 	}
 	look(t, "stdout", stdout, []string{`^page-tokens: a new key is in use; values from the old key are accepted until 2\d{3}-\d\d-\d\dT\S+Z\nagent-card: a new key is in use; `})
@@ -313,11 +317,11 @@ func TestSigningRotate(t *testing.T) {
 		code int
 		says string
 	}{
-		"signing": {exitUsage, `signing takes one of rotate`},
-		"signing rotate --purpose page-token --data " + data: {exitUsage, `did you mean page-tokens\?`},
-		"signing rotate --purpose ../keys --data " + data:    {exitUsage, `there are no keys for "\.\./keys"`},
-		"signing rotate --store memory --data " + data:       {exitUsage, `a restart makes new ones`},
-		"signing rotate now":                                 {exitUsage, `signing rotate takes no "now"`},
+		"signing": {cli.ExitUsage, `signing takes one of rotate`},
+		"signing rotate --purpose page-token --data " + data: {cli.ExitUsage, `did you mean page-tokens\?`},
+		"signing rotate --purpose ../keys --data " + data:    {cli.ExitUsage, `there are no keys for "\.\./keys"`},
+		"signing rotate --store memory --data " + data:       {cli.ExitUsage, `a restart makes new ones`},
+		"signing rotate now":                                 {cli.ExitUsage, `signing rotate takes no "now"`},
 	} {
 		if code, _, stderr := d.run(strings.Fields(args)...); code != want.code || !regexp.MustCompile(want.says).MatchString(stderr) {
 			t.Errorf("%s exits with %d: %s", args, code, stderr)

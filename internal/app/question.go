@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"a2a-server/approval"
+	"a2a-server/internal/app/display"
 	"a2a-server/internal/visible"
 )
 
 // question asks a tool's question on the terminal. An empty line is no answer.
-func (d *desk) question(ctx context.Context, a *approval.Approval) (approval.Answer, error) {
+func (d *prompter) question(ctx context.Context, a *approval.Approval) (approval.Answer, error) {
 	var schema struct {
 		Enum  []string
 		Items struct{ Enum []string }
@@ -32,7 +33,7 @@ func (d *desk) question(ctx context.Context, a *approval.Approval) (approval.Ans
 			if err != nil {
 				return nil, err
 			}
-			return encoded(chosen[0]), nil
+			return display.JSONString(chosen[0]), nil
 		}
 	case len(schema.Items.Enum) > 0:
 		choices = schema.Items.Enum
@@ -65,7 +66,7 @@ func (d *desk) question(ctx context.Context, a *approval.Approval) (approval.Ans
 	return approval.Answer{Verb: approval.Respond, Response: response}, nil
 }
 
-func textAnswer(line string) (json.RawMessage, error) { return encoded(line), nil }
+func textAnswer(line string) (json.RawMessage, error) { return display.JSONString(line), nil }
 
 func jsonAnswer(line string) (json.RawMessage, error) {
 	if !json.Valid([]byte(line)) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/config"
 )
 
@@ -63,18 +64,18 @@ func TestRun(t *testing.T) {
 	spec := write(t, "spec.yaml", "openapi: 3.0.3\npaths:\n  /a: {get: {operationId: a}}\n  /b: {put: {operationId: b, requestBody: {content: {image/png: {}}}}}\n")
 	document := write(t, "document.yaml", "tools:\n  - {openapi: x, spec: "+spec+", server: \"https://x.example\", only: [a, b]}\n")
 	runs(t, map[string]commandLine{
-		"nothing":         {code: exitUsage, stderr: []string{`'a2a-server serve'`, `a2a-server help`}},
-		"unknown command": {args: "srve", code: exitUsage, stderr: []string{`no command "srve"`, `a2a-server help`}},
-		"half a command":  {args: "config", code: exitUsage, stderr: []string{`config takes one of check, show`}},
-		"other half":      {args: "config chek", code: exitUsage, stderr: []string{`no command 'config chek'; did you mean check\?`}},
-		"misspelled":      {args: "srve --listen x", code: exitUsage, stderr: []string{`no command "srve"; did you mean serve\?`}},
-		"unknown flag":    {args: "serve --prot 1", code: exitUsage, stderr: []string{`serve: .*-prot`, `a2a-server help`}},
-		"misspelled flag": {args: "serve --listn 1", code: exitUsage, stderr: []string{`serve: there is no flag --listn; did you mean --listen\?`}},
-		"one dash":        {args: "serve -listen=x", code: exitUsage, stderr: []string{`(?m)two dashes: --listen$`}},
-		"unknown letter":  {args: "-v", code: exitUsage, stderr: []string{`(?m)^a2a-server: there is no flag -v$`}},
-		"flag alone":      {args: "serve --listen", code: exitUsage, stderr: []string{`serve: --listen needs a value: host:port`}},
-		"argument":        {args: "serve 8080", code: exitUsage, stderr: []string{`takes no "8080"`, `--listen`}},
-		"flag of another": {args: "version --listen x", code: exitUsage, stderr: []string{`version: .*-listen`}},
+		"nothing":         {code: cli.ExitUsage, stderr: []string{`'a2a-server serve'`, `a2a-server help`}},
+		"unknown command": {args: "srve", code: cli.ExitUsage, stderr: []string{`no command "srve"`, `a2a-server help`}},
+		"half a command":  {args: "config", code: cli.ExitUsage, stderr: []string{`config takes one of check, show`}},
+		"other half":      {args: "config chek", code: cli.ExitUsage, stderr: []string{`no command 'config chek'; did you mean check\?`}},
+		"misspelled":      {args: "srve --listen x", code: cli.ExitUsage, stderr: []string{`no command "srve"; did you mean serve\?`}},
+		"unknown flag":    {args: "serve --prot 1", code: cli.ExitUsage, stderr: []string{`serve: .*-prot`, `a2a-server help`}},
+		"misspelled flag": {args: "serve --listn 1", code: cli.ExitUsage, stderr: []string{`serve: there is no flag --listn; did you mean --listen\?`}},
+		"one dash":        {args: "serve -listen=x", code: cli.ExitUsage, stderr: []string{`(?m)two dashes: --listen$`}},
+		"unknown letter":  {args: "-v", code: cli.ExitUsage, stderr: []string{`(?m)^a2a-server: there is no flag -v$`}},
+		"flag alone":      {args: "serve --listen", code: cli.ExitUsage, stderr: []string{`serve: --listen needs a value: host:port`}},
+		"argument":        {args: "serve 8080", code: cli.ExitUsage, stderr: []string{`takes no "8080"`, `--listen`}},
+		"flag of another": {args: "version --listen x", code: cli.ExitUsage, stderr: []string{`version: .*-listen`}},
 
 		"help":            {args: "help", stdout: []string{`(?m)^  serve `, `(?m)^  config check `, `(?m)^  health `, `(?m)^  completion `, `(?m)^  version `, `Exit codes`}},
 		"--help":          {args: "--help", stdout: []string{`(?m)^  serve `}},
@@ -82,45 +83,45 @@ func TestRun(t *testing.T) {
 		"serve --help":    {args: "serve --help", stdout: []string{`(?m)^  --listen `}},
 		"help check":      {args: "help config check", stdout: []string{`(?m)^  --data `}},
 		"help config":     {args: "help config", stdout: []string{`(?m)^  check +report `, `(?m)^  show `}},
-		"help on nothing": {args: "help nothing", code: exitUsage, stderr: []string{`no help for "nothing"`}},
+		"help on nothing": {args: "help nothing", code: cli.ExitUsage, stderr: []string{`no help for "nothing"`}},
 		"version":         {args: "version", stdout: []string{`^a2a-server \S+ \(go1\.\S+, \w+/\w+\)\n$`}},
 		"--version":       {args: "--version", stdout: []string{`^a2a-server `}},
 
 		"shell":         {args: "completion bash", stdout: []string{`complete .*a2a-server`}},
-		"no shell":      {args: "completion", code: exitUsage, stderr: []string{`completion takes one of bash, fish, powershell, zsh`}},
-		"two shells":    {args: "completion bash zsh", code: exitUsage, stderr: []string{`completion bash takes no "zsh"\n`, `a2a-server help`}},
+		"no shell":      {args: "completion", code: cli.ExitUsage, stderr: []string{`completion takes one of bash, fish, powershell, zsh`}},
+		"two shells":    {args: "completion bash zsh", code: cli.ExitUsage, stderr: []string{`completion bash takes no "zsh"\n`, `a2a-server help`}},
 		"complete":      {args: "__complete serve --listen", stdout: []string{`(?m)^--listen\t`}, stderr: []string{`Completion ended`}},
 		"complete help": {args: "__complete help con", stdout: []string{`^config\t[^\n]+\ncontext\t[^\n]+\n:`}, stderr: []string{`Completion ended`}},
 
 		"check":                          {args: "config check", stdout: []string{`^the configuration is valid\n$`}},
-		"check a wrong file":             {args: "config check --config " + wrong, code: exitUsage, stderr: []string{`wrong\.yaml:1:9: listen: `, `wrong\.yaml:2:14: log\.level: `}},
-		"check everything":               {args: "config check --data= --config " + wrong, env: []string{"A2A_SERVER_STORE=tape"}, code: exitUsage, stderr: []string{`listen: `, `log\.level: `, `A2A_SERVER_STORE: `, `--data: `}},
-		"check a file by name":           {args: "config check", env: []string{"A2A_SERVER_CONFIG=" + wrong}, code: exitUsage, stderr: []string{`wrong\.yaml:1:9`}},
-		"check no file":                  {args: "config check --config /nowhere.yaml", code: exitUsage, stderr: []string{`/nowhere\.yaml`}},
-		"check a wrong script":           {args: "config check --planner-kind script --planner-script " + script, code: exitUsage, stderr: []string{`script\.yaml`, `scenarios`}},
-		"check a gate of no tool":        {args: "config check --config " + gates, code: exitUsage, stderr: []string{`gates\.yaml:2:\d+: gates\[0\]\.tool: there is no tool "transfer_monney"; did you mean transfer_money\?\n`, `WRN .*gates\.yaml:3:\d+: gates\[1\]\.tool: no tool matches "\*_mony"`}},
-		"serve with a gate of no tool":   {args: "serve --listen 127.0.0.1:0 --data " + t.TempDir() + " --config " + gates, code: exitUsage, stderr: []string{`did you mean transfer_money\?\n`}},
+		"check a wrong file":             {args: "config check --config " + wrong, code: cli.ExitUsage, stderr: []string{`wrong\.yaml:1:9: listen: `, `wrong\.yaml:2:14: log\.level: `}},
+		"check everything":               {args: "config check --data= --config " + wrong, env: []string{"A2A_SERVER_STORE=tape"}, code: cli.ExitUsage, stderr: []string{`listen: `, `log\.level: `, `A2A_SERVER_STORE: `, `--data: `}},
+		"check a file by name":           {args: "config check", env: []string{"A2A_SERVER_CONFIG=" + wrong}, code: cli.ExitUsage, stderr: []string{`wrong\.yaml:1:9`}},
+		"check no file":                  {args: "config check --config /nowhere.yaml", code: cli.ExitUsage, stderr: []string{`/nowhere\.yaml`}},
+		"check a wrong script":           {args: "config check --planner-kind script --planner-script " + script, code: cli.ExitUsage, stderr: []string{`script\.yaml`, `scenarios`}},
+		"check a gate of no tool":        {args: "config check --config " + gates, code: cli.ExitUsage, stderr: []string{`gates\.yaml:2:\d+: gates\[0\]\.tool: there is no tool "transfer_monney"; did you mean transfer_money\?\n`, `WRN .*gates\.yaml:3:\d+: gates\[1\]\.tool: no tool matches "\*_mony"`}},
+		"serve with a gate of no tool":   {args: "serve --listen 127.0.0.1:0 --data " + t.TempDir() + " --config " + gates, code: cli.ExitUsage, stderr: []string{`did you mean transfer_money\?\n`}},
 		"check a gate that does nothing": {args: "config check --config " + patterns, stdout: []string{`is valid`}, stderr: []string{`^\S+ WRN \S+patterns\.yaml:2:\d+: gates\[0\]\.tool: no tool matches "pay_\*", so that this gate does nothing\n$`}},
 		"check a document":               {args: "config check --config " + document, stdout: []string{`is valid`}, stderr: []string{`^\S+ WRN openapi x \(\S+document\.yaml:2\): operation "b" \(PUT /b\) is not offered: [^\n]+\n$`}},
 		"list the tools of a document":   {args: "tools list --config " + document, stdout: []string{`(?m)^x_a `}, stderr: []string{`^1 problem: openapi x \(line 2\): operation "b" \(PUT /b\) is not offered: [^\n]+\n$`}},
 		"check a wide network":           {args: "config check --push-enabled --push-networks 10.0.0.0/8,0.0.0.0/0,::/0", stdout: []string{`is valid`}, stderr: []string{`^\S+ WRN push\.networks: with 0\.0\.0\.0/0 and ::/0 webhooks may reach [^\n]+\n$`}},
 		"check a network":                {args: "config check --push-enabled --push-networks 10.0.0.0/8", stdout: []string{`is valid`}},
-		"check a variable":               {args: "config check", env: []string{"A2A_SERVER_LISTN=x"}, code: exitUsage, stderr: []string{`A2A_SERVER_LISTN`, `A2A_SERVER_LISTEN`}},
+		"check a variable":               {args: "config check", env: []string{"A2A_SERVER_LISTN=x"}, code: cli.ExitUsage, stderr: []string{`A2A_SERVER_LISTN`, `A2A_SERVER_LISTEN`}},
 
-		"command after --":          {args: "-- serve", code: exitUsage, stderr: []string{`^a2a-server: serve comes after --, where no command is read; remove the --\n`}},
-		"command after --, below":   {args: "config -- check", code: exitUsage, stderr: []string{`check comes after --, where no command is read; remove the --\n`}},
-		"dashes before an argument": {args: "tools call echo --text=x", code: exitUsage, stderr: []string{`there is no flag --text; an argument of the tool has no dashes: text=VALUE\n`}},
+		"command after --":          {args: "-- serve", code: cli.ExitUsage, stderr: []string{`^a2a-server: serve comes after --, where no command is read; remove the --\n`}},
+		"command after --, below":   {args: "config -- check", code: cli.ExitUsage, stderr: []string{`check comes after --, where no command is read; remove the --\n`}},
+		"dashes before an argument": {args: "tools call echo --text=x", code: cli.ExitUsage, stderr: []string{`there is no flag --text; an argument of the tool has no dashes: text=VALUE\n`}},
 		"show":                      {args: "config show --config " + file, stdout: []string{`(?m)name: from the file #.*config\.yaml:1`, `(?m)level: warn #`, `(?m)^listen: 127\.0\.0\.1:8080 # default$`}},
 		"a list twice":              {args: "config show --allowed-hosts a --allowed-hosts b,c", stdout: []string{`(?m)^allowed_hosts: \[a, b, c\] # flag --allowed-hosts$`}},
 		"flag over env":             {args: "config show --log-level debug --config " + file, env: []string{"A2A_SERVER_LOG_LEVEL=error"}, stdout: []string{`level: debug #`}},
 		"env over file":             {args: "config show --config " + file, env: []string{"A2A_SERVER_LOG_LEVEL=error"}, stdout: []string{`level: error #`}},
 		"flag names file":           {args: "config show --config " + file, env: []string{"A2A_SERVER_CONFIG=" + wrong}, stdout: []string{`from the file`}},
 		"switch":                    {args: "config show --insecure-no-auth --idempotency=false", stdout: []string{`insecure_no_auth: true #`, `idempotency: false #`}},
-		"show wrong":                {args: "config show --log-level loud", code: exitUsage, stderr: []string{`--log-level`}},
-		"serve wrong":               {args: "serve --listen nowhere --log-level loud", code: exitUsage, stderr: []string{`--listen`, `--log-level`}},
-		"serve in public":           {args: "serve --listen 0.0.0.0:0", code: exitUsage, stderr: []string{`insecure_no_auth`}},
-		"address is taken":          {args: "serve --store memory --listen " + taken.Addr().String() + " --data " + t.TempDir(), code: exitFailure, stderr: []string{`choose another address`}},
-		"no data folder":            {args: "serve --listen 127.0.0.1:0 --data " + file, code: exitFailure, stderr: []string{`data folder`}},
+		"show wrong":                {args: "config show --log-level loud", code: cli.ExitUsage, stderr: []string{`--log-level`}},
+		"serve wrong":               {args: "serve --listen nowhere --log-level loud", code: cli.ExitUsage, stderr: []string{`--listen`, `--log-level`}},
+		"serve in public":           {args: "serve --listen 0.0.0.0:0", code: cli.ExitUsage, stderr: []string{`insecure_no_auth`}},
+		"address is taken":          {args: "serve --store memory --listen " + taken.Addr().String() + " --data " + t.TempDir(), code: cli.ExitFailure, stderr: []string{`choose another address`}},
+		"no data folder":            {args: "serve --listen 127.0.0.1:0 --data " + file, code: cli.ExitFailure, stderr: []string{`data folder`}},
 	})
 }
 
@@ -143,7 +144,7 @@ func TestServeUntilContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stdout, stderr bytes.Buffer
-	if code := Run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, nil, nil, &stdout, &stderr); code != exitOK {
+	if code := Run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, nil, nil, &stdout, &stderr); code != cli.ExitOK {
 		t.Errorf("exits with %d: %s", code, stderr.String())
 	}
 	if stdout.Len() > 0 {

@@ -12,6 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"a2a-server/client"
+	"a2a-server/internal/app/cli"
+	"a2a-server/internal/app/remote"
+	"a2a-server/internal/app/terminal"
 	"a2a-server/internal/visible"
 )
 
@@ -31,19 +34,19 @@ func (f *sendFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.context, "of-context", "", "Send to the A2A context with this `id`.")
 }
 
-func (p *program) sendCommand() *cobra.Command {
-	c := p.remote(&cobra.Command{
+func sendCommand(p *cli.Program) *cobra.Command {
+	c := remote.NewCommand(p, &cobra.Command{
 		Use: "send TEXT", Short: "send a message to an agent, and follow its task", Long: sendHelp + `
 Exit codes of this command: 0 the task has completed, 1 it has ended otherwise, 3 it waits
 for somebody and there is no terminal to ask on.
 `,
 	}, "", false /* prints */)
-	c.target.a2a = true
-	takes(c.Command, `, such as 'a2a-server send "/echo hello"'`, "one text")
+	c.SendsMessages()
+	cli.Takes(c.Command, `, such as 'a2a-server send "/echo hello"'`, "one text")
 	var given sendFlags
 	given.add(c.Command)
-	return c.asks(func(ctx context.Context, s *server, args []string) error {
-		talk, err := p.newTalk(ctx, s, given)
+	return c.Do(func(ctx context.Context, s *remote.Server, args []string) error {
+		talk, err := newTalk(ctx, p, s, given)
 		if err != nil {
 			return err
 		}
@@ -52,25 +55,25 @@ for somebody and there is no terminal to ask on.
 		}
 		err = talk.follow(ctx)
 		if errors.Is(err, errWaits) {
-			return &exitError{exitRefused, fmt.Sprintf("the task %s waits for a message: 'a2a-server send --task %s TEXT' answers it", talk.task, short(talk.task))}
+			return cli.Exit(cli.ExitRefused, fmt.Sprintf("the task %s waits for a message: 'a2a-server send --task %s TEXT' answers it", talk.task, remote.ShortID(talk.task)))
 		}
 		return err
 	})
 }
 
-func (p *program) chatCommand() *cobra.Command {
-	c := p.remote(&cobra.Command{
+func chatCommand(p *cli.Program) *cobra.Command {
+	c := remote.NewCommand(p, &cobra.Command{
 		Use: "chat", Short: "talk to an agent, a message on each line", Long: sendHelp + `
 All messages are in one A2A context. An empty line is no message; Ctrl-D ends the chat.
 With --task it continues a task. Without a terminal, each line of the standard input is
 a message.
 `,
 	}, "", false /* prints */)
-	c.target.a2a = true
+	c.SendsMessages()
 	var given sendFlags
 	given.add(c.Command)
-	return c.asks(func(ctx context.Context, s *server, _ []string) error {
-		talk, err := p.newTalk(ctx, s, given)
+	return c.Do(func(ctx context.Context, s *remote.Server, _ []string) error {
+		talk, err := newTalk(ctx, p, s, given)
 		if err != nil {
 			return err
 		}
@@ -78,95 +81,89 @@ a message.
 	})
 }
 
-func (p *program) tasksWatch() *cobra.Command {
-	c := p.remote(&cobra.Command{Use: "watch ID", Short: "print the events of a task until it ends"}, "task", true /* prints */)
-	return c.asks(func(ctx context.Context, s *server, args []string) error {
-		id, err := s.taskID(ctx, args[0])
+func tasksWatch(p *cli.Program) *cobra.Command {
+	c := remote.NewCommand(p, &cobra.Command{Use: "watch ID", Short: "print the events of a task until it ends"}, "task", true /* prints */)
+	return c.Do(func(ctx context.Context, s *remote.Server, args []string) error {
+		id, err := s.TaskID(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		if *c.as == "json" {
+		if *c.As == "json" {
 			for e, err := range s.TaskEvents(ctx, id, "") {
 				if err != nil {
-					return s.interrupted(ctx, err)
+					return s.Interrupted(ctx, err)
 				}
-				if _, err := fmt.Fprintln(p.stdout, visible.Line(string(e.Data))); err != nil { // escaped as in JSON
+				if _, err := fmt.Fprintln(p.Stdout, visible.Line(string(e.Data))); err != nil { // escaped as in JSON
 					return err
 				}
 			}
 			return nil
 		}
-		talk := &talk{p: p, s: s, task: id, watches: true, desk: p.newDesk("")}
+		talk := &talk{p: p, s: s, task: id, watches: true, prompter: newPrompter(p, "")}
 		return talk.follow(ctx)
 	})
 }
 
-// interrupted returns nil for an error that the person has caused by ending the command.
-func (s *server) interrupted(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil //nolint:nilerr // it is the wish of the person
-	}
-	return s.explain(err)
-}
-
 // talk is a conversation with an agent.
 type talk struct {
-	p       *program
-	s       *server
-	desk    *desk
-	task    string // "": the next message creates a task
-	context string
-	last    string // id of the last event of the task that was read
-	watches bool   // it asks no questions
+	p        *cli.Program
+	s        *remote.Server
+	prompter *prompter
+	task     string // "": the next message creates a task
+	context  string
+	last     string // id of the last event of the task that was read
+	watches  bool   // it asks no questions
 }
 
-// talkDesk returns the desk of a conversation, which prints in a form of --output.
-func (p *program) talkDesk(form string) (*desk, error) {
-	term := p.variable("TERM")
-	if form == "" && terminal(p.stdout) && terminal(p.stderr) && term != "" && term != "dumb" && p.variable("NO_COLOR") == "" {
+// talkPrompter returns the prompter of a conversation, which prints in a form of --output.
+func talkPrompter(p *cli.Program, form string) (*prompter, error) {
+	term := p.Variable("TERM")
+	if form == "" && terminal.Is(p.Stdout) && terminal.Is(p.Stderr) && term != "" && term != "dumb" && p.Variable("NO_COLOR") == "" {
 		form = "rich"
 	}
 	if form == "rich" {
-		b := &board{to: p.stderr}
-		p.stdout, p.stderr = aboveBoard{p.stdout, b}, aboveBoard{p.stderr, b}
-		p.desk = p.newDesk("the task")
-		p.desk.board, p.desk.stdout.escapes = b, true
-		return p.desk, nil
+		b := &board{to: p.Stderr}
+		p.Stdout, p.Stderr = aboveBoard{p.Stdout, b}, aboveBoard{p.Stderr, b}
+		d := newPrompter(p, "the task")
+		d.board, d.stdout.escapes = b, true
+		p.Notes = d.note
+		return d, nil
 	}
-	p.desk = p.newDesk("the task")
+	d := newPrompter(p, "the task")
+	p.Notes = d.note
 	switch form {
 	case "", "text":
 	case "json":
-		p.desk.raw, p.desk.person = true, false
+		d.raw, d.person = true, false
 	default:
-		return nil, usage("--output is %s, which is no form of output; write rich, text or json", visible.Quote(form, 80))
+		return nil, cli.Usage("--output is %s, which is no form of output; write rich, text or json", visible.Quote(form, 80))
 	}
-	return p.desk, nil
+	return d, nil
 }
 
-func (p *program) newDesk(name string) *desk {
-	return &desk{
-		keyboard: keyboard{from: p.stdin, to: p.stderr}, tool: name, person: p.person(),
-		stdout: stream{Writer: p.stdout, escapes: terminal(p.stdout)}, stderr: stream{Writer: p.stderr, escapes: true},
+func newPrompter(p *cli.Program, name string) *prompter {
+	return &prompter{
+		keyboard: terminal.Keyboard{From: p.Stdin, To: p.Stderr}, tool: name, person: p.Person(),
+		stdout: stream{Writer: p.Stdout, escapes: terminal.Is(p.Stdout)}, stderr: stream{Writer: p.Stderr, escapes: true},
 	}
 }
 
 // newTalk returns a conversation that continues where the flags say.
-func (p *program) newTalk(ctx context.Context, s *server, given sendFlags) (*talk, error) {
-	d, err := p.talkDesk(given.output)
+func newTalk(ctx context.Context, p *cli.Program, s *remote.Server, given sendFlags) (*talk, error) {
+	d, err := talkPrompter(p, given.output)
 	if err != nil {
 		return nil, err
 	}
-	t := &talk{p: p, s: s, context: given.context, desk: d}
+	t := &talk{p: p, s: s, context: given.context, prompter: d}
 	if given.task == "" {
 		return t, nil
 	}
-	of, err := s.task(ctx, given.task)
+	of, err := s.FindTask(ctx, given.task)
 	if err != nil {
 		return nil, err
 	}
 	t.task, t.context = of.Task.ID, of.Task.Context
-	t.desk.state(of.Task.State)
+	t.prompter.state(of.Task.State)
 	if err := t.skip(ctx, of); err != nil {
 		return nil, err
 	}
@@ -184,7 +181,7 @@ func (t *talk) skip(ctx context.Context, d *client.TaskDetail) error {
 	before := ""
 	for e, err := range t.s.TaskEvents(ctx, t.task, "") {
 		if err != nil {
-			return t.s.explain(err)
+			return t.s.Explain(err)
 		}
 		_, u, _ := readEvent(e.Data) // an event that cannot be read is not the status
 		if u != nil && u.Status.State == now.Status.State && u.Status.Timestamp == now.Status.Timestamp {
@@ -203,7 +200,7 @@ func (t *talk) skip(ctx context.Context, d *client.TaskDetail) error {
 // say sends a text. It returns once the server has it.
 func (t *talk) say(ctx context.Context, text string) error {
 	if !utf8.ValidString(text) {
-		return usage("send: the text is not valid UTF-8")
+		return cli.Usage("send: the text is not valid UTF-8")
 	}
 	m := map[string]any{"messageId": uuid.NewString(), "role": "ROLE_USER", "parts": []any{map[string]string{"text": text}}}
 	for name, id := range map[string]string{"taskId": t.task, "contextId": t.context} {
@@ -213,32 +210,32 @@ func (t *talk) say(ctx context.Context, text string) error {
 	}
 	answer, err := t.s.SendMessage(ctx, map[string]any{"message": m, "configuration": map[string]any{"returnImmediately": true}})
 	if err != nil {
-		return t.s.changed(err, "the message was received", "a2a-server tasks list")
+		return t.s.Changed(err, "the message was received", "a2a-server tasks list")
 	}
 	var out struct {
 		Task    *struct{ ID, ContextID string }
 		Message *struct{ Parts []part }
 	}
 	if err := json.Unmarshal(answer, &out); err != nil || out.Task == nil && out.Message == nil {
-		return t.s.changed(&client.OutcomeError{Cause: client.ErrForeign}, "the message has made a task", "a2a-server tasks list")
+		return t.s.Changed(&client.OutcomeError{Cause: client.ErrForeign}, "the message has made a task", "a2a-server tasks list")
 	}
-	if out.Message != nil && t.desk.raw {
-		_, err := t.desk.show(answer)
+	if out.Message != nil && t.prompter.raw {
+		_, err := t.prompter.show(answer)
 		return err
 	}
 	if out.Message != nil {
 		texts := slices.ContainsFunc(out.Message.Parts, func(p part) bool { return p.Text != nil })
 		for _, one := range out.Message.Parts {
-			if t.desk.board == nil || !texts || one.Data == nil { // else it is for programs
-				t.desk.part(one, false)
+			if t.prompter.board == nil || !texts || one.Data == nil { // else it is for programs
+				t.prompter.part(one, false)
 			}
 		}
-		t.desk.end()
-		return t.desk.broken()
+		t.prompter.end()
+		return t.prompter.broken()
 	}
 	if t.task != out.Task.ID {
 		t.last = ""
-		t.desk.state("")
+		t.prompter.state("")
 	}
 	t.task, t.context = out.Task.ID, out.Task.ContextID
 	return nil

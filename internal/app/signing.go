@@ -8,35 +8,36 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/ownkeys"
 	"a2a-server/internal/suggest"
 	"a2a-server/internal/visible"
 )
 
-func (p *program) signingCommand() *cobra.Command {
-	return group("signing", "make new keys for the server's own signatures", p.signingRotate())
+func signingCommand(p *cli.Program) *cobra.Command {
+	return cli.Group("signing", "make new keys for the server's own signatures", signingRotate(p))
 }
 
-func (p *program) signingRotate() *cobra.Command {
+func signingRotate(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use: "rotate", Short: "make new signing and sealing keys; the old keys are accepted for a day or longer",
 		Long: "The keys are in the folder keys of the data folder. A running server takes the new ones\nwithin seconds.\n",
 	}
 	var purposes []string
 	c.Flags().StringSliceVar(&purposes, "purpose", nil, "Purpose of the new key: `"+strings.Join(ownkeys.Purposes(), " or ")+"`. Defaults to everything.")
-	complete(c, "purpose", ownkeys.Purposes()...)
-	given := configFlags(c)
+	cli.Complete(c, "purpose", ownkeys.Purposes()...)
+	given := cli.ConfigFlags(c)
 	c.RunE = func(*cobra.Command, []string) error {
 		all := ownkeys.Purposes()
 		for _, purpose := range purposes {
 			if !slices.Contains(all, purpose) {
-				return usage("signing rotate: there are no keys for %s%s; known are %s", visible.Quote(purpose, 60), suggest.DidYouMean(purpose, "", all), strings.Join(all, ", "))
+				return cli.Usage("signing rotate: there are no keys for %s%s; known are %s", visible.Quote(purpose, 60), suggest.DidYouMean(purpose, "", all), strings.Join(all, ", "))
 			}
 		}
 		if len(purposes) == 0 {
 			purposes = all
 		}
-		conf, err := p.load(given)
+		conf, err := p.Load(given)
 		if err != nil {
 			return err
 		}
@@ -45,7 +46,7 @@ func (p *program) signingRotate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := fmt.Fprintf(p.stdout, "%s: a new key is in use; values from the old key are accepted until %s\n", purpose, until.Format(time.RFC3339)); err != nil {
+			if _, err := fmt.Fprintf(p.Stdout, "%s: a new key is in use; values from the old key are accepted until %s\n", purpose, until.Format(time.RFC3339)); err != nil {
 				return err
 			}
 		}

@@ -11,6 +11,11 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/client"
+	"a2a-server/internal/app/approvals"
+	"a2a-server/internal/app/cli"
+	"a2a-server/internal/app/remote"
+	"a2a-server/internal/app/tasks"
+	"a2a-server/internal/app/terminal"
 	"a2a-server/internal/visible"
 )
 
@@ -28,26 +33,26 @@ func (t *talk) follow(ctx context.Context) error {
 	if t.task == "" {
 		return nil // it was answered with a message
 	}
-	defer t.desk.leave()
-	t.desk.draw()
+	defer t.prompter.leave()
+	t.prompter.draw()
 	for e, err := range t.s.TaskEvents(ctx, t.task, t.last) {
 		if err != nil && ctx.Err() != nil {
-			return fmt.Errorf("the task %s continues; 'a2a-server chat --task %s' comes back to it", visible.Line(t.task), short(t.task))
+			return fmt.Errorf("the task %s continues; 'a2a-server chat --task %s' comes back to it", visible.Line(t.task), remote.ShortID(t.task))
 		}
 		if err != nil {
-			return t.s.explain(err)
+			return t.s.Explain(err)
 		}
 		t.last = e.ID
-		u, err := t.desk.show(e.Data)
+		u, err := t.prompter.show(e.Data)
 		if err != nil {
 			return err
 		}
 		if err := t.stands(ctx, u); err != nil {
 			return err
 		}
-		t.desk.draw()
+		t.prompter.draw()
 	}
-	return t.desk.broken()
+	return t.prompter.broken()
 }
 
 // stands prints a status, or asks for the input that it waits for. u is nil for an event
@@ -56,7 +61,7 @@ func (t *talk) stands(ctx context.Context, u *update) error {
 	if u == nil {
 		return nil
 	}
-	t.desk.state(u.Status.State)
+	t.prompter.state(u.Status.State)
 	if waits(u.Status.State) {
 		return t.paused(ctx, u)
 	}
@@ -66,15 +71,15 @@ func (t *talk) stands(ctx context.Context, u *update) error {
 // status prints the text of a status, and returns an error for a task that has not completed.
 func (t *talk) status(u *update) error {
 	text := statusText(u)
-	switch state := shortState(u.Status.State); {
-	case ended(state) && state != "completed":
-		t.desk.end()
+	switch state := tasks.ShortState(u.Status.State); {
+	case tasks.Ended(state) && state != "completed":
+		t.prompter.end()
 		if text != "" {
 			text = ": " + text
 		}
 		return fmt.Errorf("the task %s was %s%s", visible.Line(t.task), map[string]string{"failed": "ended by a failure", "canceled": "canceled", "rejected": "rejected"}[state], text)
 	case text != "":
-		t.desk.note(text)
+		t.prompter.note(text)
 	}
 	return nil
 }
@@ -94,12 +99,12 @@ func statusText(u *update) string {
 
 // paused asks the person for the input that a task waits for, if it still waits.
 func (t *talk) paused(ctx context.Context, u *update) error {
-	all, err := t.s.pending(ctx, client.ApprovalQuery{Task: t.task, State: client.Pending}, maxListed)
+	all, err := t.s.ListApprovals(ctx, client.ApprovalQuery{Task: t.task, State: client.Pending}, cli.MaxListed)
 	if err != nil {
 		return err
 	}
 	if len(all.Items) == 0 {
-		d, err := t.s.task(ctx, t.task)
+		d, err := t.s.FindTask(ctx, t.task)
 		if err != nil {
 			return err
 		}
@@ -107,26 +112,26 @@ func (t *talk) paused(ctx context.Context, u *update) error {
 			return nil // it has continued since
 		}
 		if text := statusText(u); text != "" {
-			t.desk.note(text)
+			t.prompter.note(text)
 		}
 		if t.watches {
 			return nil
 		}
 		return errWaits
 	}
-	t.desk.end()
+	t.prompter.end()
 	for i := range all.Items {
 		if err := t.decide(ctx, &all.Items[i]); err != nil {
 			return err
 		}
 	}
-	t.desk.state("") // the next event has it
+	t.prompter.state("") // the next event has it
 	return nil
 }
 
 // decide asks the person about an approval, and decides it.
 func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
-	d, err := t.s.approval(ctx, listed.ID)
+	d, err := t.s.FindApproval(ctx, listed.ID)
 	if err != nil {
 		return err
 	}
@@ -134,25 +139,25 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 	if a.State != client.Pending {
 		return nil
 	}
-	switch waiting := "it waits for approval " + short(a.ID) + " of " + visible.Line(a.Tool); {
+	switch waiting := "it waits for approval " + remote.ShortID(a.ID) + " of " + visible.Line(a.Tool); {
 	case t.watches:
-		t.desk.note(waiting)
+		t.prompter.note(waiting)
 		return nil
 	case !d.May.Decide:
-		t.desk.note(waiting + ": " + visible.Text(d.May.WhyNot))
+		t.prompter.note(waiting + ": " + visible.Text(d.May.WhyNot))
 		return nil
-	case !t.desk.person:
-		return &exitError{exitRefused, fmt.Sprintf("the task %s waits for the approval %s of %s, and there is no terminal to ask on\nShow it with 'a2a-server approvals show %[4]s', and decide with 'a2a-server approvals approve %[4]s'", t.task, visible.Line(a.ID), visible.Line(a.Tool), short(a.ID))}
+	case !t.prompter.person:
+		return cli.Exit(cli.ExitRefused, fmt.Sprintf("the task %s waits for the approval %s of %s, and there is no terminal to ask on\nShow it with 'a2a-server approvals show %[4]s', and decide with 'a2a-server approvals approve %[4]s'", t.task, visible.Line(a.ID), visible.Line(a.Tool), remote.ShortID(a.ID)))
 	}
-	t.desk.approval(d)
+	t.prompter.approval(d)
 	for {
 		decision, err := t.answer(ctx, a)
 		if err != nil {
 			return err
 		}
 		if decision.Decision == client.Edit {
-			if err := checkArguments(d.Parameters, decision.Arguments); err != nil {
-				t.desk.note("The arguments do not fit the tool: " + visible.Text(err.Error()))
+			if err := approvals.CheckArguments(d.Parameters, decision.Arguments); err != nil {
+				t.prompter.note("The arguments do not fit the tool: " + visible.Text(err.Error()))
 				continue
 			}
 		}
@@ -161,31 +166,31 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 		var refused *client.Error
 		switch {
 		case err == nil:
-			if t.desk.board != nil {
-				t.desk.board.decided(a, decision.Decision)
+			if t.prompter.board != nil {
+				t.prompter.board.decided(a, decision.Decision)
 			}
 			return nil
 		case errors.As(err, &unknown):
-			return t.s.changed(err, visible.Line(a.ID)+" was decided", "a2a-server approvals show "+short(a.ID))
+			return t.s.Changed(err, visible.Line(a.ID)+" was decided", "a2a-server approvals show "+remote.ShortID(a.ID))
 		case errors.As(err, &refused) && refused.Approval != nil && refused.Approval.State != client.Pending:
-			t.desk.note(conflictText(refused.Approval, time.Now()))
+			t.prompter.note(approvals.ConflictText(refused.Approval, time.Now()))
 			return nil
 		}
-		t.desk.note("That was refused: " + visible.Text(t.s.explain(err).Error()))
+		t.prompter.note("That was refused: " + visible.Text(t.s.Explain(err).Error()))
 	}
 }
 
 // approval prints an approval.
-func (d *desk) approval(a *client.ApprovalDetail) {
+func (d *prompter) approval(a *client.ApprovalDetail) {
 	const frame = 3 // columns
-	columns, now := columnsOf(d.stderr.Writer), time.Now()
+	columns, now := terminal.Columns(d.stderr.Writer), time.Now()
 	switch {
 	case d.board == nil:
-		d.stderr.write(approvalText(a, columns, now))
+		d.stderr.write(approvals.Text(a, columns, now))
 	case a.Approval.Kind == client.KindQuestion:
-		d.stderr.write(framed("Question", approvalText(a, columns-frame, now)))
+		d.stderr.write(framed("Question", approvals.Text(a, columns-frame, now)))
 	default:
-		d.stderr.write(framed("Approval needed", approvalText(a, columns-frame, now)))
+		d.stderr.write(framed("Approval needed", approvals.Text(a, columns-frame, now)))
 	}
 }
 
@@ -194,13 +199,13 @@ func (t *talk) answer(ctx context.Context, a *client.Approval) (client.Decision,
 	var answer approval.Answer
 	var err error
 	if a.Kind == client.KindQuestion {
-		answer, err = t.desk.question(ctx, &approval.Approval{Schema: a.Schema, AskKind: a.Question})
+		answer, err = t.prompter.question(ctx, &approval.Approval{Schema: a.Schema, AskKind: a.Question})
 	} else {
 		var verbs []approval.Verb
 		for _, d := range a.Decisions {
 			verbs = append(verbs, approval.Verb(d))
 		}
-		answer, err = t.desk.decision(ctx, approval.Kind(a.Kind), verbs, "") // a rejection cannot be undone
+		answer, err = t.prompter.decision(ctx, approval.Kind(a.Kind), verbs, "") // a rejection cannot be undone
 	}
 	return client.Decision{
 		Decision: client.DecisionType(answer.Verb), Digest: a.Digest,
@@ -213,13 +218,13 @@ func (t *talk) refusal(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &exitError{exitRefused, fmt.Sprintf("nothing was decided, and the task %s still waits; 'a2a-server chat --task %s' comes back to it", visible.Line(t.task), short(t.task))}
+	return cli.Exit(cli.ExitRefused, fmt.Sprintf("nothing was decided, and the task %s still waits; 'a2a-server chat --task %s' comes back to it", visible.Line(t.task), remote.ShortID(t.task)))
 }
 
 // chat sends the person's lines, and follows each task.
 func (t *talk) chat(ctx context.Context) error {
-	lines := bufio.NewScanner(orEmpty(t.p.stdin))
-	lines.Buffer(nil, oneRead)
+	lines := bufio.NewScanner(orEmpty(t.p.Stdin))
+	lines.Buffer(nil, terminal.MaxRead)
 	for first := t.task != ""; ; first = false {
 		if !first {
 			line, err := t.line(ctx, lines)
@@ -233,10 +238,10 @@ func (t *talk) chat(ctx context.Context) error {
 				continue
 			}
 			if err := t.say(ctx, line); err != nil {
-				if codeOf(err) == exitUnknown || !t.desk.person {
+				if cli.CodeOf(err) == cli.ExitUnknown || !t.prompter.person {
 					return err
 				}
-				t.desk.note("error: " + err.Error())
+				t.prompter.note("error: " + err.Error())
 				continue
 			}
 		}
@@ -244,12 +249,12 @@ func (t *talk) chat(ctx context.Context) error {
 		switch {
 		case errors.Is(err, errWaits):
 			continue // the next line is for this task
-		case ctx.Err() != nil, codeOf(err) == exitRefused:
+		case ctx.Err() != nil, cli.CodeOf(err) == cli.ExitRefused:
 			return err
-		case err != nil && !t.desk.person:
+		case err != nil && !t.prompter.person:
 			return err
 		case err != nil:
-			t.desk.note(err.Error())
+			t.prompter.note(err.Error())
 		}
 		t.task, t.last = "", "" // the next line creates another task
 	}
@@ -257,8 +262,8 @@ func (t *talk) chat(ctx context.Context) error {
 
 // line returns the person's next line.
 func (t *talk) line(ctx context.Context, lines *bufio.Scanner) (string, error) {
-	if t.desk.person {
-		line, err := t.desk.keyboard.line(ctx, "> ")
+	if t.prompter.person {
+		line, err := t.prompter.keyboard.Line(ctx, "> ")
 		if ctx.Err() != nil {
 			err = io.EOF
 		}

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -15,7 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	a2aserver "a2a-server"
+	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/app/display"
+	"a2a-server/internal/app/process"
+	"a2a-server/internal/app/signals"
 	"a2a-server/internal/app/toolcall"
 	"a2a-server/internal/visible"
 )
@@ -33,41 +36,41 @@ Exit codes: 0 it succeeded, 1 it failed, was canceled, or may have run or not, 2
 command line or the configuration is invalid, 3 it was not approved.
 `
 
-func (p *program) toolsCall() *cobra.Command {
+func toolsCall(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use: "call NAME [key=value]...", Short: "run a tool once, with approvals on the terminal",
-		Long: callHelp, Annotations: map[string]string{takesPairs: "yes"},
+		Long: callHelp, Annotations: map[string]string{cli.TakesPairs: "yes"},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] == "" || strings.ContainsFunc(args[0], unicode.IsSpace) {
-				return usage("tools call takes the name of a tool, and its arguments as key=value; 'a2a-server tools list' has the names")
+				return cli.Usage("tools call takes the name of a tool, and its arguments as key=value; 'a2a-server tools list' has the names")
 			}
 			if name, is := strings.CutPrefix(args[0], "/"); is {
-				return usage("the slash is for messages: write 'a2a-server tools call %s'", visible.Clip(name, 80))
+				return cli.Usage("the slash is for messages: write 'a2a-server tools call %s'", visible.Clip(name, 80))
 			}
 			return nil
 		},
 	}
 	object := c.Flags().String("json", "", "The arguments as a JSON `object`; - reads it from standard input.")
-	given := configFlags(c)
+	given := cli.ConfigFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		text, err := p.callText(args[0], args[1:], *object, c.Flags().Changed("json"))
+		text, err := callText(p, args[0], args[1:], *object, c.Flags().Changed("json"))
 		if err != nil {
 			return err
 		}
-		options, _, err := p.configure(given)
+		options, _, err := configure(p, given)
 		if err != nil {
 			return err
 		}
-		options.Log = newLogger(config.Log{Level: "error", Format: "console"}, p.stderr)
-		ctx, stop := interruptible(c.Context())
+		options.Log = process.NewLogger(config.Log{Level: "error", Format: "console"}, p.Stderr)
+		ctx, stop := signals.Interruptible(c.Context())
 		defer stop()
-		return p.call(ctx, options, args[0], text)
+		return call(ctx, p, options, args[0], text)
 	}
 	return c
 }
 
-func (p *program) call(ctx context.Context, options a2aserver.Config, name, text string) error {
-	d := p.newDesk(name)
+func call(ctx context.Context, p *cli.Program, options a2aserver.Config, name, text string) error {
+	d := newPrompter(p, name)
 	end, err := toolcall.Run(ctx, options, text, d)
 	d.end()
 	var wrong *toolcall.Error
@@ -75,7 +78,7 @@ func (p *program) call(ctx context.Context, options a2aserver.Config, name, text
 	case errors.Is(err, toolcall.ErrNobody) && end.Unknown:
 		return errors.New(cmp.Or(d.refusal, visible.Line(name)+" may have run or not"))
 	case errors.Is(err, toolcall.ErrNobody):
-		return &exitError{exitRefused, cmp.Or(d.refusal, visible.Line(name)+" was canceled: its question has no answer")}
+		return cli.Exit(cli.ExitRefused, cmp.Or(d.refusal, visible.Line(name)+" was canceled: its question has no answer"))
 	case d.broken() != nil:
 		return fmt.Errorf("the call of %s was canceled, because its output cannot be written: %w", visible.Line(name), d.broken())
 	case err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
@@ -92,31 +95,31 @@ func (p *program) call(ctx context.Context, options a2aserver.Config, name, text
 		why = visible.Line(name) + " did not succeed"
 	}
 	if end.Refused {
-		return &exitError{exitRefused, why}
+		return cli.Exit(cli.ExitRefused, why)
 	}
 	return errors.New(why)
 }
 
 // callText returns the message that calls a tool, as the direct planner takes it.
-func (p *program) callText(name string, args []string, object string, isObject bool) (string, error) {
+func callText(p *cli.Program, name string, args []string, object string, isObject bool) (string, error) {
 	for _, a := range append([]string{name}, args...) {
 		if !utf8.ValidString(a) {
-			return "", usage("tools call: %s is not valid UTF-8, and no tool could get it as it is", visible.Quote(a, 80))
+			return "", cli.Usage("tools call: %s is not valid UTF-8, and no tool could get it as it is", visible.Quote(a, 80))
 		}
 	}
 	if !isObject {
 		return "/" + name + " " + argumentText(args), nil
 	}
 	if len(args) > 0 {
-		return "", usage("tools call: write the arguments with --json or as key=value, not both")
+		return "", cli.Usage("tools call: write the arguments with --json or as key=value, not both")
 	}
 	var from io.Reader
 	if object == "-" {
-		if from = p.stdin; from == nil {
-			return "", usage("tools call: --json is -, and there is no standard input")
+		if from = p.Stdin; from == nil {
+			return "", cli.Usage("tools call: --json is -, and there is no standard input")
 		}
 	}
-	object, err := readObject("tools call", object, from, maxArguments)
+	object, err := cli.ReadObject("tools call", object, from, maxArguments)
 	return "/" + name + " " + object, err
 }
 
@@ -142,14 +145,5 @@ func quotedValue(v string) string {
 	if v[0] != '"' && !strings.ContainsFunc(v, unicode.IsSpace) {
 		return v
 	}
-	return string(encoded(v))
-}
-
-// encoded returns a text as JSON.
-func encoded(text string) json.RawMessage {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string always can be
-	return bytes.TrimSpace(b.Bytes())
+	return string(display.JSONString(v))
 }

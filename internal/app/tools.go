@@ -1,9 +1,7 @@
 package app
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -11,78 +9,52 @@ import (
 	"github.com/spf13/cobra"
 
 	"a2a-server/approval"
+	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/app/display"
+	"a2a-server/internal/app/process"
+	"a2a-server/internal/app/signals"
 	"a2a-server/internal/toolset"
 	"a2a-server/internal/visible"
 )
 
-func (p *program) toolsCommand() *cobra.Command {
-	return group("tools", "list, show or call the tools of the configuration", p.toolsList(), p.toolsShow(), p.toolsCall())
+func toolsCommand(p *cli.Program) *cobra.Command {
+	return cli.Group("tools", "list, show or call the tools of the configuration", toolsList(p), toolsShow(p), toolsCall(p))
 }
 
-// form is the value of the flag --output.
-type form string
-
-const asJSON form = "json"
-
-// outputFlag gives c the flag that chooses between text and JSON.
-func outputFlag(c *cobra.Command) *form {
-	var f form
-	c.Flags().VarP(&f, "output", "o", "How to print it: text, or json for programs. Default text.")
-	return &f
-}
-
-// String returns the form.
-func (f *form) String() string { return string(*f) }
-
-// Set returns an error for an unknown form. A table is text.
-func (f *form) Set(text string) error {
-	if text == "table" {
-		text = "text"
-	}
-	if text != "text" && text != "json" {
-		return fmt.Errorf("is %q, which is no form of output; write text or json", text)
-	}
-	*f = form(text)
-	return nil
-}
-
-// Type returns the form of the value, for the help.
-func (f *form) Type() string { return "text or json" }
-
-func (p *program) toolsList() *cobra.Command {
+func toolsList(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "list the tools, with their origins and gates"}
-	as := outputFlag(c)
-	given := configFlags(c)
+	as := cli.OutputFlag(c)
+	given := cli.ConfigFlags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		all, err := p.inspect(c.Context(), given)
+		all, err := inspect(c.Context(), p, given)
 		if err != nil {
 			return err
 		}
 		lines := []string{"NAME\tFROM\tGATE\tSAYS\tDIGEST"}
 		for i := range all.Tools {
 			t := &all.Tools[i]
-			lines = append(lines, columns(t.Name, shortOrigin(t.Origin), gateColumn(t), saysColumn(t), digestColumn(t)))
+			lines = append(lines, display.Row(t.Name, shortOrigin(t.Origin), gateColumn(t), saysColumn(t), digestColumn(t)))
 		}
-		if err := p.list(*as, newInventoryJSON(all), lines, "there are no tools", false); err != nil || *as == asJSON {
+		if err := p.List(*as, newInventoryJSON(all), lines, "there are no tools", false); err != nil || *as == cli.AsJSON {
 			return err
 		}
-		return printProblems(p.stderr, all.Problems)
+		return printProblems(p.Stderr, all.Problems)
 	}
 	return c
 }
 
 // inspect returns the tools of the configuration.
-func (p *program) inspect(ctx context.Context, given *flags) (*toolset.Inventory, error) {
-	options, conf, err := p.configure(given)
+func inspect(ctx context.Context, p *cli.Program, given *cli.Flags) (*toolset.Inventory, error) {
+	options, conf, err := configure(p, given)
 	if err != nil {
 		return nil, err
 	}
-	ctx, stop := interruptible(ctx)
+	ctx, stop := signals.Interruptible(ctx)
 	defer stop()
 	return toolset.Inspect(ctx, toolset.Config{
 		Operator: conf, Environment: options.Environment, DefaultTools: options.DefaultTools,
-		Log: newLogger(config.Log{Level: "error", Format: "console"}, p.stderr),
+		Log: process.NewLogger(config.Log{Level: "error", Format: "console"}, p.Stderr),
 	})
 }
 
@@ -99,13 +71,11 @@ func shortOrigin(o toolset.Origin) string {
 	return fmt.Sprintf("%s %s:%d", o.Kind, visible.Line(o.Entry), o.Line)
 }
 
-const none = "–"
-
 // gateColumn returns the action of the gates before a call of t, and their reasons.
 func gateColumn(t *toolset.ToolInfo) string {
 	action, sometimes := t.Decision()
 	if action == approval.ActionAllow {
-		return none
+		return display.None
 	}
 	verb := "asks"
 	switch {
@@ -122,7 +92,7 @@ func gateColumn(t *toolset.ToolInfo) string {
 		if g.Action != action || g.Void != "" || strings.HasPrefix(g.Why, "default of ") {
 			continue
 		}
-		text := visible.Line(g.Why) + after(", ", shortPlace(g))
+		text := visible.Line(g.Why) + display.After(", ", shortPlace(g))
 		if g.Why == "approve_tools" && g.Line == 0 {
 			text = shortPlace(g) // the name of the flag or the variable
 		}
@@ -143,14 +113,6 @@ func shortPlace(g *toolset.GateInfo) string {
 	return visible.Line(g.File)
 }
 
-// after returns text after a separator; "" if there is none.
-func after(separator, text string) string {
-	if text == "" {
-		return ""
-	}
-	return separator + text
-}
-
 // saysColumn returns the annotations or claims about the effects of t.
 func saysColumn(t *toolset.ToolInfo) string {
 	says := t.Annotations.Words()
@@ -158,7 +120,7 @@ func saysColumn(t *toolset.ToolInfo) string {
 		says = t.Claims
 	}
 	if len(says) == 0 {
-		return none
+		return display.None
 	}
 	text := visible.Line(strings.Join(says, ", "))
 	if t.Trusted {
@@ -205,23 +167,37 @@ func printProblems(w io.Writer, problems []toolset.ToolProblem) error {
 	return err
 }
 
-// printJSON prints v as JSON. Invisible characters are escaped, as JSON allows.
-func (p *program) printJSON(v any) error {
-	text, err := indented(v)
-	if err == nil {
-		_, err = io.WriteString(p.stdout, text)
-	}
-	return err
+// inventoryJSON is the output of 'tools list -o json'.
+type inventoryJSON struct {
+	Tools    []toolJSON            `json:"tools"`
+	Problems []toolset.ToolProblem `json:"problems"`
 }
 
-// indented returns v as JSON that people read.
-func indented(v any) (string, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
-		return "", err
+// toolJSON is a tool in the output of the tools commands with -o json.
+type toolJSON struct {
+	*toolset.ToolInfo
+	Changed   bool               `json:"changed,omitempty"`
+	Decision  approval.Action    `json:"decision"`
+	Sometimes bool               `json:"sometimes,omitempty"`
+	Gates     []toolset.GateInfo `json:"gates"`
+	Effects   []string           `json:"effects,omitempty"`
+	Timeout   string             `json:"timeout"`
+	For       *config.For        `json:"for,omitempty"`
+}
+
+func newInventoryJSON(all *toolset.Inventory) inventoryJSON {
+	out := inventoryJSON{Tools: []toolJSON{}, Problems: append([]toolset.ToolProblem{}, all.Problems...)}
+	for i := range all.Tools {
+		out.Tools = append(out.Tools, newToolJSON(&all.Tools[i]))
 	}
-	return visible.Text(b.String()), nil
+	return out
+}
+
+func newToolJSON(t *toolset.ToolInfo) toolJSON {
+	out := toolJSON{
+		ToolInfo: t, Changed: t.Changed(), Gates: append([]toolset.GateInfo{}, t.Gates...),
+		Effects: t.Annotations.Words(), Timeout: t.Timeout.String(), For: (*config.For)(t.Audience),
+	}
+	out.Decision, out.Sometimes = t.Decision()
+	return out
 }

@@ -8,18 +8,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"a2a-server/approval"
+	"a2a-server/internal/app/cli"
+	"a2a-server/internal/app/display"
 	"a2a-server/internal/suggest"
 	"a2a-server/internal/toolset"
 	"a2a-server/internal/visible"
 )
 
-func (p *program) toolsShow() *cobra.Command {
+func toolsShow(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{Use: "show NAME", Short: "print what is known about one tool, and the digest to pin it by"}
-	takes(c, "; 'a2a-server tools list' has them", "the name of one tool")
-	as := outputFlag(c)
-	given := configFlags(c)
+	cli.Takes(c, "; 'a2a-server tools list' has them", "the name of one tool")
+	as := cli.OutputFlag(c)
+	given := cli.ConfigFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		all, err := p.inspect(c.Context(), given)
+		all, err := inspect(c.Context(), p, given)
 		if err != nil {
 			return err
 		}
@@ -31,12 +33,12 @@ func (p *program) toolsShow() *cobra.Command {
 				continue
 			}
 			text, err := shown(t)
-			if err != nil && *as != asJSON {
+			if err != nil && *as != cli.AsJSON {
 				return err
 			}
-			return p.show(*as, newToolJSON(t), text)
+			return p.Show(*as, newToolJSON(t), text)
 		}
-		if err := printProblems(p.stderr, all.Problems); err != nil {
+		if err := printProblems(p.Stderr, all.Problems); err != nil {
 			return err
 		}
 		return fmt.Errorf("there is no tool %s%s", visible.Quote(args[0], 80), suggest.DidYouMean(args[0], "", names))
@@ -83,7 +85,7 @@ func shown(t *toolset.ToolInfo) (string, error) {
 	if t.Own != "" {
 		row("pins:", fmt.Sprintf("{%s: %s}", t.Own, t.Digest))
 	}
-	schema, err := indented(t.Parameters)
+	schema, err := display.JSON(t.Parameters)
 	if err != nil {
 		return "", errors.Join(fmt.Errorf("the schema of %s cannot be shown", visible.Line(t.Name)), err)
 	}
@@ -126,7 +128,7 @@ func gateText(g *toolset.GateInfo) string {
 	if g.Sometimes {
 		text = "may " + text
 	}
-	text += ": " + visible.Line(g.Why) + after(", ", visible.Line(g.Place()))
+	text += ": " + visible.Line(g.Why) + display.After(", ", visible.Line(g.Place()))
 	if g.Void != "" {
 		text += " (no effect: " + visible.Line(g.Void) + ")"
 	}

@@ -3,6 +3,9 @@
 // practices that every package avoids (init functions, registration by blank import, reading
 // the environment in the middle of the program).
 //
+// TestCeilings measures how each package is divided, by types: the largest knot of definitions that
+// reach each other, recursion, methods of a type and their files, and files of the package.
+//
 // TestStyle searches all tracked files for the phrases in the table of docs/style.md.
 //
 // The package owns the parsing of these tables and the checks, and has only tests. The

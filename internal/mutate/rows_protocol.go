@@ -30,7 +30,7 @@ func protocolRows() []row {
 		{"a2a/internal/binding", "Stream.events", use("i#4", "len(page)-1"), "a2a TestWire/resume", "each event of a stream has an id of its own"},
 		{"a2a/operation", "Table", omit("MethodGet /tasks/{id}:subscribe"), "a2a TestOperationsAreThoseOfTheProto", "each operation is at every path that the proto has for it"},
 		{"a2a/internal/wire", "Error.Limited", use("take() maxMessage", "e.message"), "a2a TestErrorsAreBounded", "no error is larger than 64 KiB"},
-		{"internal/app", "writeLog", skip("escaping"), "TestLogHidesNothing", "a line of the log hides nothing"},
+		{"internal/app/process", "WriteLog", skip("escaping"), "TestLogHidesNothing", "a line of the log hides nothing"},
 		{"internal/httpd", "Begin", hangs(use("closing", `[]string{"keep-alive"}`)), "a2a TestStreamDoesNotWaitForABody", "an answer does not wait for a body that nobody reads"},
 		{"internal/httpd", "Finish", hangs(skip("SetReadDeadline")), "a2a TestBodyThatNeverComes", "a connection whose body nobody reads ends"},
 		{"internal/httpd", "Finish", skip("release"), "a2a TestHalfSentBodiesAreBounded", "what a large request has held is given back"},

@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	maxPiece    = 16 << 10 // bytes of a piece: an event must have room for it, however it is escaped
+	maxChunk    = 16 << 10 // bytes of a chunk: an event must have room for it, however it is escaped
 	maxPending  = 64 << 10 // bytes that are read before they are published
-	maxSegments = 64       // pieces that wait to be published, so that two streams that alternate stay in order
+	maxSegments = 64       // chunks that wait to be published, so that two streams that alternate stay in order
 )
 
 // The streams of a command.
@@ -20,7 +20,7 @@ const (
 
 // collector has the output of a command that is not published yet. The goroutines that read
 // its streams add to it, and the publisher takes: while it publishes, further output is
-// collected into larger pieces.
+// collected into larger chunks.
 type collector struct {
 	lines bool
 	wake  chan struct{} // output for take may be there; capacity 1
@@ -94,7 +94,7 @@ func (c *collector) text(of int, b []byte) {
 		s.partial, b = s.partial[:0], b[end:]
 	}
 	s.partial = append(s.partial, b...)
-	if len(s.partial) >= maxPiece { // too long for a line
+	if len(s.partial) >= maxChunk { // too long for a line
 		c.put(of, s.partial)
 		s.partial = s.partial[:0]
 	}
@@ -118,7 +118,7 @@ func (c *collector) put(of int, b []byte) {
 	} else {
 		c.pending = append(c.pending, segment{of, append(make([]byte, 0, max(len(b), 256)), b...)})
 	}
-	if before == 0 || before < maxPiece && c.size >= maxPiece {
+	if before == 0 || before < maxChunk && c.size >= maxChunk {
 		c.signal()
 	}
 }

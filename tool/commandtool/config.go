@@ -69,10 +69,10 @@ type Output struct {
 // As says where output may be divided.
 type As int
 
-// Output that comes quickly is published in larger pieces, also with Bytes.
+// Output that comes quickly is published in larger chunks, also with Bytes.
 const (
-	Lines As = iota // pieces are whole lines, except for lines of more than 16 KiB
-	Bytes           // pieces are the output so far, such as half a line
+	Lines As = iota // chunks are whole lines, except for lines of more than 16 KiB
+	Bytes           // chunks are the output so far, such as half a line
 )
 
 const (

@@ -17,7 +17,7 @@
 //
 // # Output and outcome
 //
-// The output of a command is published while it runs, as text in pieces; pieces of standard
+// The output of a command is published while it runs, as text in chunks; chunks of standard
 // error have {"stream": "stderr"} in their metadata. The result is small: the exit code, and
 // the end of the output. A command that exits with another code than 0 has failed, with an
 // [*ExitError].

@@ -20,7 +20,7 @@ const (
 	maxErrorTail = 4 << 10  // bytes of standard error in the result or the error
 )
 
-// The metadata of pieces.
+// The metadata of chunks.
 const (
 	streamKey  = "stream"
 	droppedKey = "dropped"
@@ -149,7 +149,7 @@ func (e *execution) publish(yield func(*tool.Result, error) bool) (wanted bool) 
 		e.work.Wait()
 		e.unwant(nil)
 	}()
-	if !e.pieces(yield) {
+	if !e.chunks(yield) {
 		return false
 	}
 	e.ended()
@@ -164,11 +164,11 @@ func (e *execution) ended() {
 	}
 }
 
-// pieces yields the output. The first piece is yielded as soon as it is there, and so are
-// all that come slowly. Where output comes quickly, a piece waits for more of it for a few
+// chunks yields the output. The first chunk is yielded as soon as it is there, and so are
+// all that come slowly. Where output comes quickly, a chunk waits for more of it for a few
 // milliseconds: each is an event in the log. The longer a command writes like that, the
 // longer the wait, so that the number of events stays in proportion.
-func (e *execution) pieces(yield func(*tool.Result, error) bool) bool {
+func (e *execution) chunks(yield func(*tool.Result, error) bool) bool {
 	c := e.collector
 	pace := pacer{}
 	gap := time.NewTimer(time.Hour)
@@ -176,7 +176,7 @@ func (e *execution) pieces(yield func(*tool.Result, error) bool) bool {
 	for {
 		least, wait := 1, pace.wait(time.Now())
 		if wait > 0 {
-			least = maxPiece
+			least = maxChunk
 		}
 		pending, size, ended := c.take(least)
 		switch {
@@ -201,14 +201,14 @@ func (e *execution) pieces(yield func(*tool.Result, error) bool) bool {
 	}
 }
 
-// yieldText yields the text of a segment, in pieces of a limited length.
+// yieldText yields the text of a segment, in chunks of a limited length.
 func (e *execution) yieldText(yield func(*tool.Result, error) bool, s segment) bool {
 	var metadata map[string]any
 	if s.stream == stderr {
 		metadata = map[string]any{streamKey: "stderr"}
 	}
 	for len(s.text) > 0 {
-		n := cutAt(s.text, maxPiece)
+		n := cutAt(s.text, maxChunk)
 		if n < len(s.text) && e.collector.lines {
 			if line := bytes.LastIndexByte(s.text[:n], '\n') + 1; line > 0 {
 				n = line
@@ -274,27 +274,27 @@ func (e *execution) outcome(ctx context.Context) (*tool.Result, error) {
 // is not wrapped, as the call did not fail with it.
 func because(ctx context.Context) string { return context.Cause(ctx).Error() }
 
-// pacer decides when the next pieces may be yielded. A gap is about as long as a commit, so
+// pacer decides when the next chunks may be yielded. A gap is about as long as a commit, so
 // that it delays nobody noticeably; a command that writes all day gets longer ones, so that
-// its pieces remain below a quarter of limits.task.
+// its chunks remain below a quarter of limits.task.
 type pacer struct {
 	next   time.Time
 	gap    time.Duration
-	yields int // pieces with this gap
+	yields int // chunks with this gap
 }
 
 const (
 	firstGap    = time.Millisecond
 	longestGap  = 5 * time.Second
-	firstYields = 10_000 // pieces with the first gap
-	moreYields  = 1000   // pieces with each longer gap, which is twice as long as the gap before
+	firstYields = 10_000 // chunks with the first gap
+	moreYields  = 1000   // chunks with each longer gap, which is twice as long as the gap before
 )
 
 func (p *pacer) wait(now time.Time) time.Duration { return p.next.Sub(now) }
 
 // yielded starts the next gap.
-func (p *pacer) yielded(now time.Time, pieces int) {
-	p.yields += pieces
+func (p *pacer) yielded(now time.Time, chunks int) {
+	p.yields += chunks
 	switch {
 	case p.gap == 0:
 		p.gap = firstGap

@@ -17,10 +17,10 @@ var (
 )
 
 // template is a text with placeholders.
-type template []piece
+type template []fragment
 
-// piece is literal text, or the argument of a name.
-type piece struct{ text, name string }
+// fragment is literal text, or the argument of a name.
+type fragment struct{ text, name string }
 
 // parseTemplate adds the names of the placeholders to used.
 func parseTemplate(s string, args map[string]Arg, used map[string]bool) (template, error) {
@@ -38,7 +38,7 @@ func parseTemplate(s string, args map[string]Arg, used map[string]bool) (templat
 			return nil, fmt.Errorf("unknown argument %s: declare it, or write {{%s}} for {%s} itself", visible.Quote(name, maxShown), name, name)
 		}
 		used[name] = true
-		t = append(t, piece{name: name})
+		t = append(t, fragment{name: name})
 	}
 	return t.literal(s[end:]), nil
 }
@@ -47,7 +47,7 @@ func (t template) literal(s string) template {
 	if s == "" {
 		return t
 	}
-	return append(t, piece{text: s})
+	return append(t, fragment{text: s})
 }
 
 // fixed reports whether there are no placeholders.

@@ -64,16 +64,16 @@ func parseForm(templates map[string]string, d *declared) []parameter {
 			d.problem("%s: a placeholder is not allowed in a name", at.what)
 			continue
 		}
-		pieces := d.parse(templates[name], at)
-		for i := range pieces {
-			pieces[i].text = Escape(pieces[i].text)
+		fragments := d.parse(templates[name], at)
+		for i := range fragments {
+			fragments[i].text = Escape(fragments[i].text)
 		}
-		form = append(form, parameter{key: Escape(name), value: pieces})
+		form = append(form, parameter{key: Escape(name), value: fragments})
 	}
 	return form
 }
 
-// parseJSON returns a JSON template, v, with the pieces of each string in its place.
+// parseJSON returns a JSON template, v, with the fragments of each string in its place.
 func parseJSON(v any, at string, depth int, d *declared) any {
 	what := fmt.Sprintf("JSON body at %q", at)
 	if depth > strictjson.MaxDepth {
@@ -87,8 +87,8 @@ func parseJSON(v any, at string, depth int, d *declared) any {
 		object := make(map[string]any, len(v))
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			below := at + "/" + strictjson.EscapePointer(name)
-			pieces, err := parse(name)
-			text, ok := literal(pieces)
+			fragments, err := parse(name)
+			text, ok := literal(fragments)
 			if err != nil || !ok {
 				d.problem("JSON body at %q: a placeholder is not allowed in a name; write {{ for a brace", below)
 				continue
@@ -128,7 +128,7 @@ func encodeJSON(template any, args map[string]any) ([]byte, error) {
 // expandJSON returns the value of a template for arguments, and whether there is one.
 func expandJSON(template any, args map[string]any) (v any, has bool, err error) {
 	switch template := template.(type) {
-	case []piece:
+	case []fragment:
 		if name, ok := sole(template); ok {
 			v, has = args[name]
 			return v, has, nil

@@ -18,7 +18,7 @@ import (
 // header is a header field with a template as its value.
 type header struct {
 	name  string // canonical
-	value []piece
+	value []fragment
 }
 
 // reserved returns the reason why a field is not configurable, "" for any other field.
@@ -97,7 +97,7 @@ func expandHeaders(headers []header, args map[string]any, secrets *secrets, to h
 			if err != nil {
 				return err
 			}
-			value[i] = piece{text: secret}
+			value[i] = fragment{text: secret}
 		}
 		text, err := fill(value, args, h.encode)
 		if err != nil {

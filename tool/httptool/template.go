@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// piece is a part of a template: literal text, an argument, or a secret.
-type piece struct {
+// fragment is a part of a template: literal text, an argument, or a secret.
+type fragment struct {
 	text    string // if name is ""
 	name    string
 	secret  bool
@@ -23,9 +23,9 @@ var placeholder = regexp.MustCompile(`^(secret:)?([A-Za-z0-9_][A-Za-z0-9_.-]{0,6
 // token matches a part of a template: a doubled brace, a placeholder, a single brace, or text.
 var token = regexp.MustCompile(`\{\{|\}\}|\{[^}]*\}|[{}]|[^{}]+`)
 
-// parse splits a template into pieces.
-func parse(template string) ([]piece, error) {
-	var pieces []piece
+// parse splits a template into fragments.
+func parse(template string) ([]fragment, error) {
+	var fragments []fragment
 	text := ""
 	for _, part := range token.FindAllString(template, -1) {
 		switch {
@@ -46,31 +46,31 @@ func parse(template string) ([]piece, error) {
 			return nil, fmt.Errorf("%q: a secret has no elements; remove the %s", part, m[3])
 		}
 		if text != "" {
-			pieces, text = append(pieces, piece{text: text}), ""
+			fragments, text = append(fragments, fragment{text: text}), ""
 		}
-		pieces = append(pieces, piece{name: m[2], secret: m[1] != "", explode: m[3] == "*", nested: m[3] == "[]"})
+		fragments = append(fragments, fragment{name: m[2], secret: m[1] != "", explode: m[3] == "*", nested: m[3] == "[]"})
 	}
 	if text != "" {
-		pieces = append(pieces, piece{text: text})
+		fragments = append(fragments, fragment{text: text})
 	}
-	return pieces, nil
+	return fragments, nil
 }
 
 // sole returns the argument that is all of a template.
-func sole(pieces []piece) (name string, ok bool) {
-	if len(pieces) == 1 && pieces[0].name != "" && !pieces[0].secret {
-		return pieces[0].name, true
+func sole(fragments []fragment) (name string, ok bool) {
+	if len(fragments) == 1 && fragments[0].name != "" && !fragments[0].secret {
+		return fragments[0].name, true
 	}
 	return "", false
 }
 
 // literal returns the text of a template without placeholders.
-func literal(pieces []piece) (text string, ok bool) {
+func literal(fragments []fragment) (text string, ok bool) {
 	switch {
-	case len(pieces) == 0:
+	case len(fragments) == 0:
 		return "", true
-	case len(pieces) == 1 && pieces[0].name == "":
-		return pieces[0].text, true
+	case len(fragments) == 1 && fragments[0].name == "":
+		return fragments[0].text, true
 	}
 	return "", false
 }
@@ -81,9 +81,9 @@ type encoder func(name, text string, list bool) (string, error)
 
 // fill returns a template's text with the arguments in it. The elements of an array are joined by
 // commas.
-func fill(pieces []piece, args map[string]any, encode encoder) (string, error) {
+func fill(fragments []fragment, args map[string]any, encode encoder) (string, error) {
 	var b strings.Builder
-	for _, p := range pieces {
+	for _, p := range fragments {
 		if p.name == "" {
 			b.WriteString(p.text)
 			continue
@@ -167,21 +167,21 @@ func (d *declared) problem(format string, args ...any) {
 }
 
 // parse parses a template and checks its placeholders.
-func (d *declared) parse(template string, at place) []piece {
-	pieces, err := parse(template)
+func (d *declared) parse(template string, at place) []fragment {
+	fragments, err := parse(template)
 	if err != nil {
 		d.problem("%s: %w", at.what, err)
 		return nil
 	}
-	for _, p := range pieces {
+	for _, p := range fragments {
 		if p.name != "" {
-			d.check(p, len(pieces) == 1, at)
+			d.check(p, len(fragments) == 1, at)
 		}
 	}
-	return pieces
+	return fragments
 }
 
-func (d *declared) check(p piece, whole bool, at place) {
+func (d *declared) check(p fragment, whole bool, at place) {
 	if p.secret {
 		d.secrets[p.name] = true
 		if !at.secrets {

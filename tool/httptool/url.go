@@ -14,7 +14,7 @@ import (
 // urlTemplate is a URL with placeholders in its path and query.
 type urlTemplate struct {
 	scheme, host string
-	path         [][]piece // the segments after the first slash
+	path         [][]fragment // the segments after the first slash
 	query        []parameter
 }
 
@@ -22,7 +22,7 @@ type urlTemplate struct {
 type parameter struct {
 	key   string // escaped
 	bare  bool   // the parameter has no "="
-	value []piece
+	value []fragment
 }
 
 // parseURL parses the template of a URL. Problems go to d.
@@ -34,13 +34,13 @@ func parseURL(template string, d *declared) *urlTemplate {
 	}
 	for i, segment := range strings.Split(strings.TrimPrefix(path, "/"), "/") {
 		at := place{what: fmt.Sprintf("url: path segment %d", i+1)}
-		pieces := d.parse(segment, at)
-		if err := checkLiterals(pieces, url.PathUnescape); err != nil {
+		fragments := d.parse(segment, at)
+		if err := checkLiterals(fragments, url.PathUnescape); err != nil {
 			d.problem("%s: %w", at.what, err)
-		} else if text, ok := literal(pieces); ok && hasDots(text) {
+		} else if text, ok := literal(fragments); ok && hasDots(text) {
 			d.problem("%s: %q is not allowed; write the path that it leads to", at.what, segment)
 		}
-		t.path = append(t.path, pieces)
+		t.path = append(t.path, fragments)
 	}
 	if query == "" {
 		return t
@@ -119,8 +119,8 @@ func parseParameter(template string, d *declared) (p parameter, ok bool) {
 }
 
 // checkLiterals checks that literal text can be in a URL.
-func checkLiterals(pieces []piece, unescape func(string) (string, error)) error {
-	for _, p := range pieces {
+func checkLiterals(fragments []fragment, unescape func(string) (string, error)) error {
+	for _, p := range fragments {
 		if _, err := unescape(p.text); err != nil || strings.ContainsAny(p.text, "{}") {
 			return fmt.Errorf("%q has an invalid percent-encoding; write %%7B and %%7D for braces, %%25 for a percent sign", p.text)
 		}
@@ -216,7 +216,7 @@ func (t *urlTemplate) expand(args map[string]any) (*url.URL, error) {
 const leadsElsewhere = `"." or "..", which leads to another path`
 
 // expandSegment returns a path segment in its encoded form.
-func expandSegment(segment []piece, args map[string]any) (string, error) {
+func expandSegment(segment []fragment, args map[string]any) (string, error) {
 	if text, ok := literal(segment); ok {
 		return text, nil
 	}
@@ -232,7 +232,7 @@ func expandSegment(segment []piece, args map[string]any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	first := segment[slices.IndexFunc(segment, func(p piece) bool { return p.name != "" })].name
+	first := segment[slices.IndexFunc(segment, func(p fragment) bool { return p.name != "" })].name
 	switch {
 	case encoded == "":
 		return "", invalid(first, "is empty, which would change the path of the request; a segment of the path needs a value")

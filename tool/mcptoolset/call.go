@@ -67,7 +67,7 @@ func (t *Toolset) send(ctx tool.Context, r *remote, p *mcp.CallToolParams) (res 
 		if err != nil {
 			return nil, "", err
 		}
-		f := newFlight()
+		f := newRequestTrace()
 		res, note, err := s.callAsking(ctx, f, r, p)
 		t.release(s, t.cfg.Elicit == ElicitAsk && err != nil && answered(err) == nil && f.sent.Load() && !s.over())
 		if err == nil {
@@ -90,7 +90,7 @@ func (t *Toolset) send(ctx tool.Context, r *remote, p *mcp.CallToolParams) (res 
 
 // callAsking is call with a person to answer the server's questions meanwhile. note is not
 // empty if a question was declined without asking anyone.
-func (s *session) callAsking(ctx context.Context, f *flight, r *remote, p *mcp.CallToolParams) (res *mcp.CallToolResult, note string, err error) {
+func (s *session) callAsking(ctx context.Context, f *requestTrace, r *remote, p *mcp.CallToolParams) (res *mcp.CallToolResult, note string, err error) {
 	if s.set.cfg.Elicit != ElicitAsk {
 		before := s.declined.Load()
 		if res, err = s.call(ctx, f, p); s.declined.Load() != before {
@@ -113,7 +113,7 @@ func (t *Toolset) where(r *remote) string {
 }
 
 // failure classifies the error of a call: failed, or outcome unknown.
-func (t *Toolset) failure(ctx context.Context, r *remote, f *flight, err error) error {
+func (t *Toolset) failure(ctx context.Context, r *remote, f *requestTrace, err error) error {
 	where := t.where(r)
 	status := f.status.Load()
 	switch answer := answered(err); {

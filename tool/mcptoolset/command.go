@@ -159,14 +159,14 @@ func (p *process) explain(err error) error {
 	select {
 	case <-p.Done():
 	case <-exited.C:
-		return said("the server closed its output")
+		return publicError("the server closed its output")
 	}
 	switch e := p.End(); {
 	case e.Stopped:
 		return err
 	case e.Signal != "":
-		return saidf("its process was ended by a signal (%s)", e.Signal)
+		return publicErrorf("its process was ended by a signal (%s)", e.Signal)
 	default:
-		return saidf("its process exited with code %d", e.Code)
+		return publicErrorf("its process exited with code %d", e.Code)
 	}
 }

@@ -21,7 +21,7 @@ const (
 )
 
 // errClosed is the cause of death of a connection that this side closed.
-const errClosed = said("the connection was closed")
+const errClosed = publicError("the connection was closed")
 
 // lines is an mcp.Connection of one JSON value per line. Unlike the SDK's own, a write ends
 // with its context, a line without a message is skipped, and only needed notifications reach
@@ -79,7 +79,7 @@ func (l *lines) Read(context.Context) (jsonrpc.Message, error) {
 		msg, err := jsonrpc.DecodeMessage(line)
 		if err != nil {
 			if l.garbled += len(line); l.garbled > maxGarbage {
-				l.fail(said("the server writes lines that are no messages of MCP; the log has the first"))
+				l.fail(publicError("the server writes lines that are no messages of MCP; the log has the first"))
 				return nil, l.err
 			}
 			l.session.garbage(string(line[:min(len(line), 200)]))
@@ -90,7 +90,7 @@ func (l *lines) Read(context.Context) (jsonrpc.Message, error) {
 		}
 		// Each request takes a goroutine until its answer is written.
 		if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() && l.ask(req.ID) > maxRequests {
-			l.fail(saidf("the server has sent %d requests, and has read none of the answers", maxRequests))
+			l.fail(publicErrorf("the server has sent %d requests, and has read none of the answers", maxRequests))
 			return nil, l.err
 		}
 		return msg, nil
@@ -164,7 +164,7 @@ func (l *lines) line() ([]byte, error) {
 			}
 		}
 		if len(line) > l.max+1 {
-			return nil, saidf("the server sent a message of more than %d bytes", l.max)
+			return nil, publicErrorf("the server sent a message of more than %d bytes", l.max)
 		}
 		if err != nil { // the text before it is half a message
 			return nil, err
@@ -176,7 +176,7 @@ func (l *lines) line() ([]byte, error) {
 }
 
 // Write implements mcp.Connection. It returns when the message is written, ctx has ended
-// or the connection is dead. A flight in ctx has been sent from the moment that the message
+// or the connection is dead. A request trace in ctx has been sent from the moment that the message
 // is handed to the writer.
 func (l *lines) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if resp, ok := msg.(*jsonrpc.Response); ok {
@@ -197,12 +197,12 @@ func (l *lines) Write(ctx context.Context, msg jsonrpc.Message) error {
 	case <-l.dead:
 		return l.err
 	}
-	if f := flightOf(ctx); f != nil {
+	if f := traceOf(ctx); f != nil {
 		f.sent.Store(true)
 	}
 	select {
 	case err := <-o.done:
-		if f := flightOf(ctx); f != nil && err != nil && o.none {
+		if f := traceOf(ctx); f != nil && err != nil && o.none {
 			f.sent.Store(false)
 		}
 		return err

@@ -48,7 +48,7 @@ type session struct {
 	declined atomic.Int64 // questions, so far
 	garbled  atomic.Bool  // a line that is no message has been logged
 	tokens   atomic.Int64
-	flights  sync.Map // token → *flight
+	traces   sync.Map // token → *requestTrace
 
 	closing atomic.Bool // this side ends it
 
@@ -160,8 +160,8 @@ func (s *session) progressed(params json.RawMessage) {
 
 func (s *session) progress(token any, done, total float64, message string) {
 	key, _ := token.(string)
-	if f, ok := s.flights.Load(key); ok {
-		f.(*flight).report(tool.Progress{Done: done, Total: total, Message: visible.Clip(message, maxProgress)}) //nolint:errcheck,forcetypeassert // only flights are stored
+	if f, ok := s.traces.Load(key); ok {
+		f.(*requestTrace).report(tool.Progress{Done: done, Total: total, Message: visible.Clip(message, maxProgress)}) //nolint:errcheck,forcetypeassert // only traces are stored
 	}
 }
 
@@ -202,13 +202,13 @@ func (s *session) list(ctx context.Context) (tools []*mcp.Tool, more bool, err e
 }
 
 // call sends a call and waits for its result. f says how far it got.
-func (s *session) call(ctx context.Context, f *flight, p *mcp.CallToolParams) (res *mcp.CallToolResult, err error) {
+func (s *session) call(ctx context.Context, f *requestTrace, p *mcp.CallToolParams) (res *mcp.CallToolResult, err error) {
 	token := strconv.FormatInt(s.tokens.Add(1), 10)
-	s.flights.Store(token, f)
-	defer s.flights.Delete(token)
+	s.traces.Store(token, f)
+	defer s.traces.Delete(token)
 	p.SetProgressToken(token)
 	// The SDK reads the rest of a stream, after the result, until the context ends.
-	sending, cancel := context.WithCancel(contextWithFlight(ctx, f))
+	sending, cancel := context.WithCancel(contextWithTrace(ctx, f))
 	defer cancel()
 	done := make(chan struct{})
 	go func() {

@@ -22,7 +22,7 @@ import (
 var ErrDown = errors.New("the MCP server is down")
 
 // errShut means that Close was called.
-const errShut = said("the toolset was closed")
+const errShut = publicError("the toolset was closed")
 
 // Fixed values of the connection.
 const (
@@ -260,7 +260,7 @@ func (t *Toolset) run(a *attempt, s *session) {
 	}
 	if err == nil && s.over() {
 		if err = s.link.cause(); err == nil {
-			err = said("the connection ended")
+			err = publicError("the connection ended")
 		}
 	}
 	busy := false
@@ -297,7 +297,7 @@ func (t *Toolset) run(a *attempt, s *session) {
 // taken too long, and when the toolset is closed.
 func (t *Toolset) briefly(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.cfg.ListTimeout,
-		saidf("it has not connected and listed its tools for %v", t.cfg.ListTimeout))
+		publicErrorf("it has not connected and listed its tools for %v", t.cfg.ListTimeout))
 	go func() {
 		select {
 		case <-t.stopping:
@@ -405,7 +405,7 @@ func (t *Toolset) lost(s *session, err error) {
 func (t *Toolset) drop(s *session, err error) {
 	t.session = nil
 	if err == nil {
-		err = said("the connection ended")
+		err = publicError("the connection ended")
 	}
 	if t.cfg.Now().Sub(s.born) >= stable {
 		t.failures = 0

@@ -151,7 +151,7 @@ func (t *Toolset) release(s *session, doubtful bool) {
 	if doubtful && !s.retired && !t.closed {
 		s.retired = true
 		if t.session == s { // it has not failed: no backoff
-			t.session, t.down = nil, said("a call was ended before the server answered it; the next one gets a new connection")
+			t.session, t.down = nil, publicError("a call was ended before the server answered it; the next one gets a new connection")
 		}
 	}
 	last := s.retired && s.calls == 0

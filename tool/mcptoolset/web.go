@@ -64,13 +64,13 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, context.Cause(w.alive) //nolint:contextcheck // the connection has ended
 	}
 	leave := func() {}
-	if flightOf(r.Context()) == nil {
+	if traceOf(r.Context()) == nil {
 		// A server that sends requests without end is not answered: each takes a goroutine.
 		select {
 		case w.others <- struct{}{}:
 			leave = func() { <-w.others }
 		default:
-			return nil, saidf("%d requests to the server have no answer yet", maxExchanges)
+			return nil, publicErrorf("%d requests to the server have no answer yet", maxExchanges)
 		}
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
@@ -98,12 +98,12 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (w *web) send(ctx context.Context, r *http.Request, cancel context.CancelCauseFunc) (*http.Response, error) {
-	f := flightOf(ctx)
+	f := traceOf(ctx)
 	if f != nil {
 		// Once there is a connection, it is unknown how much of the request was written.
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { f.sent.Store(true) }})
 	} else {
-		late := time.AfterFunc(headerTimeout, func() { cancel(saidf("the server has not begun to answer for %v", headerTimeout)) })
+		late := time.AfterFunc(headerTimeout, func() { cancel(publicErrorf("the server has not begun to answer for %v", headerTimeout)) })
 		defer late.Stop()
 	}
 	r = r.Clone(ctx)

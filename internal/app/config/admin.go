@@ -1,8 +1,6 @@
 package config
 
-import (
-	"path/filepath"
-)
+import "path/filepath"
 
 // Admin is the socket for the users in auth.socket.
 type Admin struct {
@@ -40,7 +38,7 @@ func (c *Config) KeysFolder() string {
 }
 
 // checkAdmin checks the keys of admin that depend on each other.
-func (l *loader) checkAdmin() {
+func checkAdmin(l *loader) {
 	a := &l.config.Admin
 	l.needs("admin.group", a.Group != "", "admin.mode", a.Mode == GroupConnects, "it would have no effect with the mode 0600; with 0660 the group may connect")
 	l.needs("admin.mode", a.Mode == GroupConnects, "admin.group", a.Group != "", "0660 lets a group connect")

@@ -13,7 +13,7 @@ type GRPC struct {
 }
 
 // checkGRPC checks the keys of grpc that depend on each other.
-func (l *loader) checkGRPC() {
+func checkGRPC(l *loader) {
 	c := l.config
 	if c.GRPC.Listen != "" && c.GRPC.Listen == c.Listen && l.sound("grpc.listen", "listen") && !freePort(c.Listen) {
 		l.at("grpc.listen", "%s is the address of listen, too; gRPC needs a port of its own", quote(c.GRPC.Listen))

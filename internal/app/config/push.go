@@ -24,7 +24,7 @@ type Push struct {
 }
 
 // checkPush checks the keys of push that depend on each other.
-func (l *loader) checkPush() {
+func checkPush(l *loader) {
 	p := &l.config.Push
 	for name, given := range map[string]bool{
 		"push.allow_http": p.AllowHTTP, "push.allow_private": p.AllowPrivate, "push.allow_loopback": p.AllowLoopback, "push.jwt": p.JWT,

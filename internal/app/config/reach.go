@@ -9,7 +9,7 @@ import (
 
 // checkReach refuses keys that let other machines reach a server without authentication:
 // public addresses, and settings of a server behind a proxy.
-func (l *loader) checkReach() {
+func checkReach(l *loader) {
 	c := l.config
 	if c.Auth.Given() || c.InsecureNoAuth || l.source.Authenticated {
 		return

@@ -14,13 +14,13 @@ import (
 func (l *loader) validate() {
 	c := l.config
 	l.checkAuth()
-	l.checkAdmin()
-	l.checkPush()
+	checkAdmin(l)
+	checkPush(l)
 	if l.sound("card.sign", "public_url") && c.Card.Sign && c.PublicURL == "" {
 		l.at("card.sign", "needs public_url: the signature says where its public key is; set public_url to the URL at which clients reach the server")
 	}
-	l.checkReach()
-	l.checkGRPC()
+	checkReach(l)
+	checkGRPC(l)
 	l.checkScript()
 	l.checkTools()
 	for _, check := range l.references {

@@ -338,7 +338,7 @@ func (w *world) followSomething() {
 		c = w.newClient(t.id)
 	}
 	if c != nil {
-		w.follow(c, w.server(), Pick(w.choices, Script, engine.UntilEnd, engine.UntilInput))
+		c.follow(w.server(), Pick(w.choices, Script, engine.UntilEnd, engine.UntilInput))
 	}
 }
 

@@ -46,7 +46,7 @@ func (w *world) finish() {
 	w.finishHooks()
 	for _, c := range w.clients {
 		if !c.reading || c.at.p.dead {
-			w.follow(c, v, engine.UntilEnd)
+			c.follow(v, engine.UntilEnd)
 		}
 	}
 	w.outside.Idle()
@@ -61,7 +61,7 @@ func (w *world) finish() {
 	w.checkResults()
 	w.checkUnsure()
 	w.checkStop()
-	w.checkState()
+	w.model.checkState(w.disk)
 }
 
 // bringToEnd decides whatever waits until every task has ended.

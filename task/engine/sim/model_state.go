@@ -235,27 +235,27 @@ func canonical(raw []byte) []byte {
 
 // checkState compares the state of each context with the log. Then it deletes the tasks, which
 // are all parked by then: the state ends with the last.
-func (w *world) checkState() {
-	h := w.disk.Durable()
+func (m *model) checkState(d *Disk) {
+	h := d.Durable()
 	ctx := context.Background()
-	for _, c := range w.model.contexts {
+	for _, c := range m.contexts {
 		want := c.at(len(c.writes))
 		last := len(c.tasks) - 1
 		for i := range c.tasks {
 			if i == 0 || i == last {
-				w.wantState(h, c, want)
+				m.wantState(h, c, want)
 			}
 			if err := h.Delete(ctx, store.System(), c.tasks[(i+len(want))%len(c.tasks)].id, nil); err != nil {
-				w.s.Fail("a task that has ended can be deleted", "%s: %v", c.tasks[i].id, err)
+				m.s.Fail("a task that has ended can be deleted", "%s: %v", c.tasks[i].id, err)
 				return
 			}
 		}
-		w.wantState(h, c, nil)
+		m.wantState(h, c, nil)
 	}
 }
 
 // wantState checks the rows of a context.
-func (w *world) wantState(h store.Handle, c *modelContext, want map[string]string) {
+func (m *model) wantState(h store.Handle, c *modelContext, want map[string]string) {
 	page, err := h.Rows(context.Background(), engine.ScopeFor(c.owner, auth.Read), store.RowQuery{Kind: task.RowState, Context: c.id, Limit: maxStateKeys})
 	got := map[string]string{}
 	for i := range page.Rows {
@@ -265,8 +265,8 @@ func (w *world) wantState(h store.Handle, c *modelContext, want map[string]strin
 		return
 	}
 	if want == nil {
-		w.s.Fail("the state of a context ends with its last task", "context %q of %s has %d keys: %v", c.id, c.owner.Subject, len(got), err)
+		m.s.Fail("the state of a context ends with its last task", "context %q of %s has %d keys: %v", c.id, c.owner.Subject, len(got), err)
 		return
 	}
-	w.s.Fail("the state of a context is what was set last", "context %q of %s has %.300v, want %.300v: %v", c.id, c.owner.Subject, got, want, err)
+	m.s.Fail("the state of a context is what was set last", "context %q of %s has %.300v, want %.300v: %v", c.id, c.owner.Subject, got, want, err)
 }

@@ -290,7 +290,7 @@ func (c *client) begin(first *engine.StreamStart) { c.seq, c.pub = first.Header.
 // yield takes pages, at the speed of its client.
 func (c *client) yield(v *server) func([]engine.Event) error {
 	return func(page []engine.Event) error {
-		c.w.read(c, page)
+		c.read(page)
 		if c.w.choices.Rarely(Schedule, 4) {
 			v.p.Yield()
 		}
@@ -299,7 +299,8 @@ func (c *client) yield(v *server) func([]engine.Event) error {
 }
 
 // read checks a page against the durable events: nothing is left out, doubled, or shown early.
-func (w *world) read(c *client, page []engine.Event) {
+func (c *client) read(page []engine.Event) {
+	w := c.w
 	t := w.model.tasks[c.id]
 	for _, e := range page {
 		if e.Pub != c.pub+1 || e.Seq <= c.seq {
@@ -314,8 +315,9 @@ func (w *world) read(c *client, page []engine.Event) {
 	}
 }
 
-// follow has the client read on from where it was.
-func (w *world) follow(c *client, v *server, until engine.Until) {
+// follow reads on from where the client was.
+func (c *client) follow(v *server, until engine.Until) {
+	w := c.w
 	if c.reading && !c.at.p.dead {
 		return
 	}

@@ -1,0 +1,151 @@
+package approvals
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"a2a-server/client"
+	"a2a-server/internal/app/display"
+	"a2a-server/internal/visible"
+)
+
+// Text returns all facts about an approval that its decider needs, for a screen with
+// so many columns: first the call, then why it is asked, then the requester. Each fact is
+// there once.
+func Text(d *client.ApprovalDetail, columns int, now time.Time) string {
+	a, f := &d.Approval, display.Facts{Columns: columns}
+	f.Add("approval", a.ID)
+	f.Add("state", string(a.State))
+	f.Add("asks", map[client.Kind]string{
+		client.KindCall:     "whether this call may run",
+		client.KindOutcome:  "whether this call, which may have run or not, is run again",
+		client.KindQuestion: "a question of the tool; its answer is for the A2A client",
+	}[a.Kind])
+	f.Add("tool", visible.Line(a.Tool))
+	f.Add("arguments", visible.Line(string(a.Arguments)))
+	if !repeats(a) {
+		f.Add("hint", a.Hint)
+	}
+	f.Add("with", visible.Line(string(a.Payload)))
+	f.Add("described", visible.Line(a.Description))
+	if a.Destructive {
+		f.Add("effects", "it is destructive")
+	}
+	f.Add("risk", visible.Line(a.Risk))
+	declared := slices.DeleteFunc(slices.Clone(a.Declared), func(says string) bool { return a.Destructive && says == "destructive" })
+	f.Add("declared", visible.Line(strings.Join(declared, ", ")))
+	if len(a.Claimed) > 0 {
+		f.Add("claimed", visible.Line(strings.Join(a.Claimed, ", "))+" (not verified)")
+	}
+	f.Add("gate", visible.Line(a.Gate))
+	if a.FourEyes {
+		f.Add("four eyes", "the requester, principals that it acts for, and principals that act for any of these may not decide")
+	}
+	if a.Approvers != nil {
+		f.Add("approvers", visible.Line(approversText(a.Approvers)))
+	}
+	f.Add("requester", PrincipalText(&a.Requester))
+	if a.RequesterRevoked {
+		f.Add("caution", "the credential of the requester is no longer valid: the key was removed or revoked, or has expired")
+	}
+	f.Add("requested", display.Exactly(a.Requested, now))
+	if a.State == client.Pending {
+		f.Add("deadline", display.Exactly(deadline(a), now)+deadlineText(a))
+	}
+	f.Add("before", beforeText(d, now))
+	f.Add("task", a.Task)
+	f.Add("digest", a.Digest)
+	f.Add("replaces", a.Supersedes)
+	if r := a.Resolution; r != nil {
+		f.Add("decided", visible.Line(fmt.Sprintf("%s by %s, %s, %s", a.State, byText(r.By), cmp.Or(viaTexts[r.Via], "by itself"), display.Exactly(r.At, now))))
+		f.Add("runs with", visible.Line(string(r.Arguments)))
+		f.Add("reason", r.Reason)
+		f.Add("response", visible.Line(string(r.Response)))
+	}
+	if run := d.Run; run != nil && (run.State == "started" || run.State == "finished" || run.State == "unknown") {
+		f.Add("call", visible.Line(strings.TrimSpace(run.State+" "+run.Outcome)))
+		f.Add("error", run.Error)
+	}
+	if a.State == client.Pending && !d.May.Decide {
+		f.Add("you", d.May.WhyNot)
+	}
+	return f.String()
+}
+
+// repeats reports whether a hint only repeats the tool and the arguments, which are shown
+// beside it.
+func repeats(a *client.Approval) bool {
+	return strings.HasPrefix(a.Hint, "May the tool ") && strings.HasSuffix(a.Hint, string(a.Arguments)) ||
+		a.Hint == fmt.Sprintf("May the tool %q run, without arguments?", a.Tool)
+}
+
+func deadlineText(a *client.Approval) string {
+	if a.Deadline == nil {
+		return ""
+	}
+	then := map[string]string{"cancel": "the task is canceled", "keep": "it still waits"}[a.OnDeadline]
+	return "; then " + cmp.Or(then, "it counts as rejected")
+}
+
+// beforeText describes earlier decisions about the same call.
+func beforeText(d *client.ApprovalDetail, now time.Time) string {
+	if len(d.Before) == 0 {
+		return ""
+	}
+	last := &d.Before[0]
+	text := fmt.Sprintf("the same call was %s", last.State)
+	if r := last.Resolution; r != nil {
+		text += " by " + byText(r.By) + " " + display.Ago(r.At, now)
+	}
+	if more := len(d.Before) - 1; more > 0 {
+		text += fmt.Sprintf("; and %d more times before", more)
+	}
+	return text
+}
+
+var viaTexts = map[string]string{"a2a": "in a message", "api": "as an approver", "provider": "by the program"}
+
+// byText returns the principal that decided.
+func byText(by *client.Principal) string {
+	if by == nil {
+		return "the server"
+	}
+	return PrincipalText(by)
+}
+
+// approversText returns whom the gates let decide.
+func approversText(who *client.Approvers) string {
+	if len(who.All) > 0 {
+		each := make([]string, len(who.All))
+		for i := range who.All {
+			each[i] = "one of (" + approversText(&who.All[i]) + ")"
+		}
+		return strings.Join(each, " who is also ")
+	}
+	var all []string
+	for _, role := range who.Roles {
+		all = append(all, "the role "+role)
+	}
+	return strings.Join(append(all, who.Subjects...), ", ")
+}
+
+// PrincipalText describes a principal: the name, and the other known facts.
+func PrincipalText(p *client.Principal) string {
+	text := visible.Line(p.Subject)
+	if p.Person != "" && p.Person != p.Subject {
+		text += ", who is " + visible.Line(p.Person)
+	}
+	if p.Kind != "" {
+		text += ", a " + visible.Line(p.Kind)
+	}
+	if len(p.Through) > 0 {
+		text += ", through " + visible.Line(strings.Join(p.Through, ", "))
+	}
+	if p.Tenant != "" {
+		text += " in " + visible.Line(p.Tenant)
+	}
+	return text
+}

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+)
+
+// Takes makes a command take arguments with these names, each of which must be there.
+func Takes(c *cobra.Command, hint string, names ...string) {
+	c.Args = func(c *cobra.Command, args []string) error {
+		if len(args) != len(names) || slices.Contains(args, "") {
+			return Usage("%s takes %s%s", Within(c), strings.Join(names, " and "), hint)
+		}
+		return nil
+	}
+}
+
+// ReadObject returns the JSON object of arguments that is text or, with a reader, is read from
+// that. It has at most so many bytes.
+func ReadObject(command, text string, from io.Reader, most int64) (string, error) {
+	if from != nil {
+		raw, err := io.ReadAll(io.LimitReader(from, most+1))
+		if err != nil {
+			return "", fmt.Errorf("read the arguments: %w", err)
+		}
+		text = string(raw)
+	}
+	switch text = strings.TrimSpace(text); {
+	case int64(len(text)) > most:
+		return "", Usage("%s: the arguments have more than %d KiB", command, most>>10)
+	case !utf8.ValidString(text):
+		return "", Usage("%s: the arguments are not valid UTF-8", command)
+	case !strings.HasPrefix(text, "{") || !json.Valid([]byte(text)):
+		return "", Usage("%s: the arguments are not a JSON object; write one such as '{\"key\": \"value\"}'", command)
+	}
+	return text, nil
+}
+
+// Complete gives a flag of c words to complete it with.
+func Complete(c *cobra.Command, flag string, words ...string) {
+	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the flag does not exist
+	}
+}
+
+// Count returns how many of several conditions hold.
+func Count(all ...bool) (n int) {
+	for _, is := range all {
+		if is {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"a2a-server/internal/app/config"
+)
+
+// Flags are the flags that a command line sets.
+type Flags struct {
+	File   string            // of --config
+	values map[string]string // by the name of the key
+	Init   bool              // of serve --init
+}
+
+// ConfigFlags gives c a flag for every key of the configuration. A wrong value is
+// reported together with all other problems of the configuration.
+func ConfigFlags(c *cobra.Command) *Flags {
+	given := &Flags{values: map[string]string{}}
+	c.Flags().SortFlags = false
+	FileFlag(c, given)
+	for _, k := range config.Keys() {
+		about := k.Meaning + " Variable " + k.Variable()
+		if k.Default != "" {
+			about += ", default " + k.Default
+		}
+		f := c.Flags().VarPF(&value{key: k, into: given.values}, k.Flag(), "", about+".")
+		if isSwitch(k) {
+			f.NoOptDefVal = "true"
+		}
+	}
+	for name := range config.Removed() {
+		k := config.Key{Name: name}
+		c.Flags().VarPF(&value{key: k, into: given.values}, k.Flag(), "", "").Hidden = true // config.Load names its successor
+	}
+	return given
+}
+
+// FileFlag gives c the flag that names the configuration file.
+func FileFlag(c *cobra.Command, given *Flags) {
+	c.Flags().StringVar(&given.File, "config", "", "The configuration `file`. Defaults to the value of "+config.FileVariable+"; without both, no file is read.")
+}
+
+// value is a flag of the configuration. It accepts any text.
+type value struct {
+	key  config.Key
+	into map[string]string
+}
+
+// String returns the default.
+func (v *value) String() string { return v.key.Default }
+
+// Set keeps text for config.Load. If a list is given twice, their entries are joined.
+func (v *value) Set(text string) error {
+	if before, twice := v.into[v.key.Name]; twice && strings.HasPrefix(v.key.Value, "a list") {
+		text = before + "," + text
+	}
+	v.into[v.key.Name] = text
+	return nil
+}
+
+// Type returns the form of the value, for the help.
+func (v *value) Type() string { return v.key.Value }
+
+// isSwitch reports whether the flag alone means true.
+func isSwitch(k config.Key) bool { return k.Default == "true" || k.Default == "false" }
+
+// Source returns the sources of the configuration.
+func (p *Program) Source(given *Flags) config.Source {
+	file := given.File
+	if file == "" {
+		file = p.Variable(config.FileVariable)
+	}
+	return config.Source{File: file, Environment: p.Env, Flags: given.values}
+}
+
+// Load reads the configuration from all its sources.
+func (p *Program) Load(given *Flags) (*config.Config, error) {
+	return config.Load(p.Source(given))
+}

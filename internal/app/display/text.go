@@ -1,0 +1,37 @@
+package display
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"a2a-server/internal/visible"
+)
+
+// After returns text after a separator; "" if there is none.
+func After(separator, text string) string {
+	if text == "" {
+		return ""
+	}
+	return separator + text
+}
+
+// JSON returns v as JSON that people read.
+func JSON(v any) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return "", err
+	}
+	return visible.Text(b.String()), nil
+}
+
+// JSONString returns a text as JSON.
+func JSONString(text string) json.RawMessage {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // a string always can be
+	return bytes.TrimSpace(b.Bytes())
+}

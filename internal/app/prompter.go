@@ -1,0 +1,453 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"a2a-server/approval"
+	"a2a-server/internal/app/display"
+	"a2a-server/internal/app/tasks"
+	"a2a-server/internal/app/terminal"
+	"a2a-server/internal/app/toolcall"
+	"a2a-server/internal/visible"
+)
+
+// prompter prints the events of a call, and asks the person at the terminal. It is a
+// [toolcall.Prompter].
+type prompter struct {
+	stdout, stderr stream
+	tool           string
+	person         bool            // a person is at the terminal
+	board          *board          // nil: the form is not rich
+	raw            bool            // events are printed as JSON
+	begun          map[string]bool // ids of artifacts that were printed, or a chunk of them
+
+	refusal  string // the reason why no person could decide
+	rejected bool   // the newest decision about the call is no
+	keyboard terminal.Keyboard
+}
+
+// stream is an output of a prompter. After an error nothing more is written to it.
+type stream struct {
+	io.Writer
+	escapes bool  // invisible characters, which could change other parts of the screen
+	open    bool  // the last line has no end yet
+	err     error // of the first write that failed
+}
+
+func (s *stream) write(text string) {
+	if s.err == nil {
+		_, s.err = io.WriteString(s, text)
+	}
+}
+
+// print prints a text of a tool.
+func (s *stream) print(text string) {
+	if text == "" {
+		return
+	}
+	s.open = !strings.HasSuffix(text, "\n")
+	if s.escapes {
+		text = visible.Text(text)
+	}
+	s.write(text)
+}
+
+// end ends the last line, if it is open.
+func (s *stream) end() {
+	if s.open {
+		s.open = false
+		s.write("\n")
+	}
+}
+
+// broken returns the error of the first write that failed; nil: none did.
+func (d *prompter) broken() error {
+	if d.stdout.err != nil {
+		return d.stdout.err
+	}
+	return d.stderr.err
+}
+
+// event is the part of an A2A StreamResponse that is read.
+type event struct {
+	Task     *update         `json:"task"`
+	Status   *update         `json:"statusUpdate"`
+	Artifact *artifactUpdate `json:"artifactUpdate"`
+}
+
+// readEvent reads an event. update is its status; nil: it has none.
+func readEvent(data json.RawMessage) (e event, u *update, err error) {
+	if err := json.Unmarshal(data, &e); err != nil {
+		return e, nil, fmt.Errorf("an event of the call: %w", err)
+	}
+	return e, cmp.Or(e.Status, e.Task), nil
+}
+
+// update is a status of a task.
+type update struct {
+	Status struct {
+		State, Timestamp string
+		Message          *struct{ Parts []part }
+	}
+	Metadata struct {
+		Progress *progress `json:"urn:a2a-server:progress"`
+	}
+}
+
+// artifactUpdate is an artifact, or a chunk of it.
+type artifactUpdate struct {
+	Artifact struct {
+		ArtifactID, Name string
+		Parts            []part
+		Metadata         metadata
+	}
+	Metadata          metadata
+	Append, LastChunk bool
+}
+
+// progress is how far a call is.
+type progress struct {
+	CallID, Tool string
+	Done, Total  float64
+	Message, Job string
+}
+
+// text returns the progress on a single line.
+func (p *progress) text() string {
+	if p.Job != "" && p.Done == 0 && p.Total == 0 && p.Message == "" {
+		return "job: " + visible.Line(p.Job)
+	}
+	text := fmt.Sprintf("progress: %g", p.Done)
+	if p.Total > 0 {
+		text += fmt.Sprintf(" of %g", p.Total)
+	}
+	return text + display.After(" ", visible.Line(p.Message))
+}
+
+// metadata is the metadata of an artifact or of a chunk.
+type metadata struct {
+	Stream string
+	Error  string `json:"urn:a2a-server:error"`
+}
+
+// part is a part of an artifact.
+type part struct {
+	Text      *string
+	Data      json.RawMessage
+	Raw       []byte
+	URL       string
+	Filename  string
+	MediaType string
+}
+
+// Event implements [toolcall.Prompter]: it prints artifacts and progress. If printing fails, the
+// call is canceled, and later events are not printed.
+func (d *prompter) Event(data json.RawMessage) error {
+	if d.broken() != nil {
+		return nil //nolint:nilerr // it was returned when it came
+	}
+	_, err := d.show(data)
+	return err
+}
+
+// show prints an event, and returns its status; nil: it has none.
+func (d *prompter) show(data json.RawMessage) (*update, error) {
+	e, u, err := readEvent(data)
+	if d.raw {
+		d.stdout.write(visible.Line(string(data)) + "\n") // escaped as in JSON
+		return u, d.broken()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if e.Status != nil && e.Status.Metadata.Progress != nil {
+		if p := e.Status.Metadata.Progress; d.board == nil {
+			d.note(p.text())
+		} else {
+			d.board.call(p.CallID, p.Tool).stands = p.text()
+		}
+	}
+	if e.Artifact != nil && !d.rejected { // then it only says so
+		d.artifact(e.Artifact)
+	}
+	return u, d.broken()
+}
+
+// artifact prints an artifact, or a chunk of it.
+func (d *prompter) artifact(u *artifactUpdate) {
+	id, about := u.Artifact.ArtifactID, u.Metadata
+	if about == (metadata{}) {
+		about = u.Artifact.Metadata
+	}
+	first := !d.begun[id]
+	if !first && !u.Append {
+		d.note(visible.Line(id) + ": the result starts over, and replaces its printed part")
+	}
+	if d.begun == nil {
+		d.begun = map[string]bool{}
+	}
+	d.begun[id] = true
+	line, above := "", false
+	switch {
+	case d.board != nil:
+		line = d.board.chunk(id, u.Artifact.Name, u.LastChunk, about.Error)
+		above = first // a whole result
+	case about.Error != "":
+		line = "error: " + visible.Text(about.Error)
+	}
+	if line != "" && above {
+		d.note(line)
+	}
+	d.parts(u.Artifact.Parts, about.Stream == "stderr")
+	if line != "" && !above {
+		d.note(line)
+	}
+}
+
+// parts prints the parts of an artifact.
+func (d *prompter) parts(parts []part, isError bool) {
+	for i, one := range parts {
+		if i == 0 || one.Text == nil || *one.Text != string(parts[i-1].Data) { // else it is the same value again, for clients that show only text
+			d.part(one, isError)
+		}
+	}
+}
+
+// part prints a part of an artifact.
+func (d *prompter) part(p part, isError bool) {
+	switch {
+	case p.Text != nil && isError:
+		d.stderr.print(*p.Text)
+	case p.Text != nil:
+		d.stdout.print(*p.Text)
+	case p.URL != "":
+		d.stdout.print(describeFile(p) + p.URL + "\n")
+	case p.Raw != nil:
+		d.stdout.print(describeFile(p) + fmt.Sprintf("%d bytes\n", len(p.Raw)))
+	default:
+		d.stdout.print(string(p.Data) + "\n")
+	}
+}
+
+// describeFile names a file that is a part of an artifact.
+func describeFile(p part) string {
+	text := "file"
+	if p.Filename != "" {
+		text += " " + visible.Quote(p.Filename, 200)
+	}
+	if p.MediaType != "" {
+		text += " (" + visible.Clip(p.MediaType, 100) + ")"
+	}
+	return text + ": "
+}
+
+// end ends the lines that are open.
+func (d *prompter) end() {
+	d.stdout.end()
+	d.stderr.end()
+}
+
+// state keeps the state of the task for draw.
+func (d *prompter) state(state string) {
+	if d.board != nil {
+		d.board.state = state
+	}
+}
+
+// draw shows how the task stands, unless a line of a result has no end yet.
+func (d *prompter) draw() {
+	if d.board == nil || d.stdout.open || d.stderr.open || d.stderr.err != nil {
+		return
+	}
+	d.stderr.err = d.board.draw()
+}
+
+// leave ends the lines that are open, and leaves the state of the task on the screen.
+func (d *prompter) leave() {
+	d.end()
+	if d.board != nil {
+		if tasks.Ended(d.board.state) {
+			d.board.calls = nil
+		}
+		d.draw()
+		d.board.calls, d.board.drawn = nil, 0
+	}
+	d.begun = nil
+}
+
+// note prints a line that is not part of the result. It begins a line on the screen,
+// whatever the tool has printed.
+func (d *prompter) note(text string) {
+	d.stderr.end()
+	if d.stdout.escapes { // it is on the same screen
+		d.stdout.end()
+	}
+	d.stderr.write(text + "\n")
+}
+
+// Decide implements [toolcall.Prompter]: it asks the person at the terminal.
+func (d *prompter) Decide(ctx context.Context, a *approval.Approval, problem error) (approval.Answer, error) {
+	if !d.person {
+		d.refusal = fmt.Sprintf("%s was not run: the call has to be approved, and there is no terminal to ask on; run the command in a terminal", visible.Line(d.tool))
+		switch {
+		case a.Kind == approval.KindOutcome:
+			d.refusal = fmt.Sprintf("%s may have run or not: %s", visible.Line(d.tool), visible.Text(a.Hint))
+		case a.Kind != approval.KindCall || a.AskKind != "":
+			d.refusal = fmt.Sprintf("%s was canceled: it asks something, and there is no terminal to ask on; run the command in a terminal", visible.Line(d.tool))
+		}
+		return approval.Answer{}, toolcall.ErrNobody
+	}
+	if problem != nil {
+		d.note("That was refused: " + visible.Text(problem.Error()))
+	} else {
+		d.describe(a)
+	}
+	if a.Kind == approval.KindQuestion {
+		return d.question(ctx, a)
+	}
+	answer, err := d.decision(ctx, a.Kind, a.Verbs(), "no")
+	d.rejected = answer.Verb == approval.Reject && a.AskKind == ""
+	return answer, err
+}
+
+// describe prints an approval.
+func (d *prompter) describe(a *approval.Approval) {
+	about := "has to be approved"
+	switch {
+	case a.Kind == approval.KindQuestion:
+		about = "asks"
+	case a.Kind == approval.KindOutcome:
+		about = "may have run or not"
+	case a.AskKind != "":
+		about = "asks whether it may continue"
+	}
+	text := fmt.Sprintf("%s %s", visible.Line(a.Tool), about)
+	if hint := strings.TrimSpace(visible.Text(a.Hint)); hint != "" {
+		text += ":" + d.inset(terminal.Wrap(hint, d.width()))
+	}
+	if a.Kind != approval.KindQuestion {
+		text += "\n  arguments:" + d.value(visible.Line(string(a.Args)))
+	}
+	if len(a.Payload) > 0 {
+		text += "\n  with:" + d.value(visible.Line(string(a.Payload)))
+	}
+	if a.Terms.Destructive {
+		text += "\n  it is destructive"
+	}
+	d.note(text)
+}
+
+// width is how many columns a line has after a bar.
+func (d *prompter) width() int { return terminal.Columns(d.stderr.Writer) - len("  "+terminal.Bar) - 1 }
+
+// inset returns lines that begin with a bar.
+func (d *prompter) inset(lines []string) string {
+	begin := "\n  " + terminal.Bar
+	return begin + strings.Join(lines, begin)
+}
+
+// value returns a value that follows its name: on the same line, if it fits there.
+func (d *prompter) value(text string) string {
+	const name = 12
+	if lines := terminal.Wrap(text, d.width()-name); len(lines) == 1 {
+		return " " + text
+	}
+	return d.inset(terminal.Wrap(text, d.width()))
+}
+
+// ask prints a prompt and returns the line that the person writes.
+func (d *prompter) ask(ctx context.Context, prompt string) (string, error) {
+	if err := d.broken(); err != nil {
+		return "", err
+	}
+	line, err := d.keyboard.Ask(ctx, prompt)
+	if errors.Is(err, io.EOF) {
+		d.refusal = fmt.Sprintf("%s was not approved: standard input ended without an answer", visible.Line(d.tool))
+		return "", toolcall.ErrNobody
+	}
+	return line, err
+}
+
+// choices are the decisions that a person can write, in the order of the prompt: a word for each,
+// which the prompt shows, and another word.
+var choices = []struct {
+	shown, other string
+	verb         approval.Verb
+}{
+	{"y", "yes", approval.Approve},
+	{"n", "no", approval.Reject},
+	{"edit", "e", approval.Edit},
+	{"result", "result", approval.Respond},
+	{"reason", "r", approval.Reject},
+}
+
+// decision asks for a decision about a call. A call may always be rejected. An empty line is the
+// word empty; without one, it is asked again.
+func (d *prompter) decision(ctx context.Context, kind approval.Kind, verbs []approval.Verb, empty string) (approval.Answer, error) {
+	prompt := "Approve?"
+	if kind == approval.KindOutcome {
+		prompt = "Run it again?"
+	}
+	verbs = append(slices.Clone(verbs), approval.Reject)
+	var offered []string
+	for _, c := range choices {
+		switch {
+		case !slices.Contains(verbs, c.verb):
+		case c.other == empty:
+			offered = append(offered, strings.ToUpper(c.shown))
+		default:
+			offered = append(offered, c.shown)
+		}
+	}
+	hint := "Write one of the words in brackets" + display.After("; an empty line is ", empty) + "."
+	for {
+		line, err := d.ask(ctx, prompt+" ["+strings.Join(offered, "/")+"]")
+		if err != nil {
+			return approval.Answer{}, err
+		}
+		word := cmp.Or(strings.ToLower(line), empty)
+		for _, c := range choices {
+			if (word == c.shown || word == c.other) && slices.Contains(verbs, c.verb) {
+				return d.complete(ctx, c.shown, c.verb)
+			}
+		}
+		d.note(hint)
+	}
+}
+
+// complete asks for the other fields of a decision.
+func (d *prompter) complete(ctx context.Context, word string, verb approval.Verb) (approval.Answer, error) {
+	answer := approval.Answer{Verb: verb}
+	var err error
+	switch word {
+	case "edit":
+		answer.Args, err = d.read(ctx, "All arguments, as a JSON object on one line:", jsonAnswer)
+	case "result":
+		answer.Response, err = d.read(ctx, "Its result, as JSON on one line:", jsonAnswer)
+	case "reason":
+		answer.Reason, err = d.ask(ctx, "Why not?")
+	}
+	return answer, err
+}
+
+// read asks for a line until parse accepts it. The error of parse is a note for the person.
+func (d *prompter) read(ctx context.Context, prompt string, parse func(string) (json.RawMessage, error)) (json.RawMessage, error) {
+	for {
+		line, err := d.ask(ctx, prompt)
+		if err != nil {
+			return nil, err
+		}
+		parsed, problem := parse(line)
+		if problem == nil {
+			return parsed, nil
+		}
+		d.note(problem.Error())
+	}
+}

@@ -1,0 +1,51 @@
+// Package remote is the base of the commands that ask a running server: how they find and reach it,
+// explain its errors, and look up tasks and approvals by the ends of their ids.
+package remote
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"a2a-server/internal/app/cli"
+	"a2a-server/internal/app/signals"
+)
+
+// Command is a command that asks a running server.
+type Command struct {
+	*cobra.Command
+	p      *cli.Program
+	target *target
+	As     *cli.Form // of --output, if the command has the flag
+}
+
+// NewCommand makes c a command that asks a running server. of is what the command takes the id of,
+// such as task; "": nothing. prints says whether it has the flag --output.
+func NewCommand(p *cli.Program, c *cobra.Command, of string, prints bool) *Command {
+	if of != "" {
+		cli.Takes(c, "; 'a2a-server "+of+"s list' has them", "the id of one "+of)
+	}
+	r := &Command{Command: c, p: p, As: new(cli.Form)}
+	if prints {
+		r.As = cli.OutputFlag(c)
+	}
+	r.target = targetFlags(c)
+	return r
+}
+
+// SendsMessages says that the command sends messages, which a server does not take at its socket.
+func (r *Command) SendsMessages() { r.target.a2a = true }
+
+// Do sets the function of the command, which runs until the person interrupts it.
+func (r *Command) Do(do func(ctx context.Context, s *Server, args []string) error) *cobra.Command {
+	r.RunE = func(c *cobra.Command, args []string) error {
+		s, err := Connect(r.p, r.target)
+		if err != nil {
+			return err
+		}
+		ctx, stop := signals.Interruptible(c.Context())
+		defer stop()
+		return do(ctx, s, args)
+	}
+	return r.Command
+}

@@ -1,0 +1,87 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"a2a-server/client"
+	"a2a-server/internal/app/cli"
+	"a2a-server/internal/app/display"
+	"a2a-server/internal/visible"
+)
+
+// Server is a running server that a command asks.
+type Server struct {
+	*client.Client
+	at *place
+}
+
+// Address returns the URL or the socket of the server.
+func (s *Server) Address() string { return s.at.String() }
+
+// Explain returns an error of the server for display: with advice if the server does not
+// answer, and with its invisible characters escaped.
+func (s *Server) Explain(err error) error {
+	if refused, is := errors.AsType[*client.Error](err); is {
+		text := visible.Text(refused.Error())
+		if refused.Reason == client.ReasonUnauthenticated && s.at.Socket == "" && s.at.Credential == nil {
+			text += "\nSet " + tokenVariable + " to a bearer token or an API key, or add one to a context"
+		}
+		return errors.New(text)
+	}
+	at := visible.Line(s.at.String())
+	switch {
+	case err == nil, errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, fs.ErrNotExist) && s.at.Socket != "":
+		return fmt.Errorf("there is no socket %s: start the server, with users in auth.socket, or name its data folder with --data or its URL with --url", at)
+	case errors.Is(err, syscall.ECONNREFUSED) && s.at.Socket != "":
+		return fmt.Errorf("no server listens on %s: the server that created it has ended; start it again", at)
+	case errors.Is(err, fs.ErrPermission) && s.at.Socket != "":
+		return fmt.Errorf("no permission to open %s: run the command as a user in auth.socket with access by admin.mode and admin.group, or as root", at)
+	case errors.Is(err, syscall.ECONNREFUSED) && s.at.local:
+		return fmt.Errorf("no server listens on %s: start it with 'a2a-server serve'. If it was started with --listen, name its URL with --url or a context", at)
+	}
+	return fmt.Errorf("ask the server at %s: %w", at, err)
+}
+
+// Changed returns the error of a change for display. If the server has not answered, the error
+// says that the outcome is unknown, and how to find out.
+func (s *Server) Changed(err error, what, look string) error {
+	if unknown, is := errors.AsType[*client.OutcomeError](err); is {
+		return cli.Exit(cli.ExitUnknown, fmt.Sprintf("it is not known whether %s: %s\nWhen the server answers again, '%s' shows it", what, visible.Text(unknown.Cause.Error()), look))
+	}
+	return s.Explain(err)
+}
+
+// Interrupted returns nil for an error that the person has caused by ending the command.
+func (s *Server) Interrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // it is the wish of the person
+	}
+	return s.Explain(err)
+}
+
+// maxShown is how many things a question shows that is about all of them.
+const maxShown = 50
+
+// ConfirmAll is [cli.Program.Confirm] for a change of each thing in a table. The subject is the
+// caller's.
+func (s *Server) ConfirmAll(ctx context.Context, p *cli.Program, lines []string, question string) error {
+	me, err := s.WhoAmI(ctx)
+	if err != nil {
+		return s.Explain(err)
+	}
+	if more := len(lines) - 1 - maxShown; more > 0 { // the first is the heading
+		lines = append(lines[:1+maxShown], fmt.Sprintf("and %d more", more))
+	}
+	var text strings.Builder
+	if err := display.Table(&text, lines); err != nil {
+		return err
+	}
+	return p.Confirm(ctx, text.String(), question, me.Caller.Subject)
+}
