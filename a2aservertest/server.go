@@ -242,16 +242,16 @@ func (s *Server) Pending(t *a2a.Task) []approval.Approval {
 // Approve approves all pending approvals of a task, with their arguments unchanged.
 func (s *Server) Approve(t *a2a.Task) {
 	s.t.Helper()
-	s.decide(t, approval.Answer{Verb: approval.Approve})
+	s.decide(t, approval.Decision{Type: approval.Approve})
 }
 
 // Reject rejects all pending approvals of a task.
 func (s *Server) Reject(t *a2a.Task, reason string) {
 	s.t.Helper()
-	s.decide(t, approval.Answer{Verb: approval.Reject, Reason: reason})
+	s.decide(t, approval.Decision{Type: approval.Reject, Reason: reason})
 }
 
-func (s *Server) decide(t *a2a.Task, answer approval.Answer) {
+func (s *Server) decide(t *a2a.Task, answer approval.Decision) {
 	s.t.Helper()
 	pending := s.Pending(t)
 	if len(pending) == 0 {

@@ -60,7 +60,7 @@ func TestApproveAndReject(t *testing.T) {
 	if asked.Status.State != a2a.TaskStateInputRequired || len(pending) != 1 || pending[0].Requester.Subject != "test:ann" || paid != 0 {
 		t.Fatalf("the task is %s and asks %+v, with %d paid", asked.Status.State, pending, paid)
 	}
-	yes := approval.Answer{ID: pending[0].ID, Verb: approval.Approve, Digest: pending[0].Digest}
+	yes := approval.Decision{ID: pending[0].ID, Type: approval.Approve, Digest: pending[0].Digest}
 	if err := s.Approvals().Decide(t.Context(), stranger, yes); err == nil || len(eve.Pending(asked)) != 0 {
 		t.Errorf("somebody of another tenant decides: %v", err)
 	}

@@ -32,16 +32,16 @@ const (
 	Superseded State = "superseded" // by a new approval that names it
 )
 
-// A Verb is a decision. A person rejects; a policy denies.
-type Verb string
+// A DecisionType is a decision. A person rejects; a policy denies.
+type DecisionType string
 
 // The decisions.
 const (
-	Approve Verb = "approve"
-	Edit    Verb = "edit" // a full replacement of the arguments
-	Reject  Verb = "reject"
-	Respond Verb = "respond" // never starts a tool
-	Cancel  Verb = "cancel"  // the whole task
+	Approve DecisionType = "approve"
+	Edit    DecisionType = "edit" // a full replacement of the arguments
+	Reject  DecisionType = "reject"
+	Respond DecisionType = "respond" // never starts a tool
+	Cancel  DecisionType = "cancel"  // the whole task
 )
 
 // OnExpiry is the effect of a passed deadline.
@@ -56,12 +56,12 @@ const (
 
 // Terms are the conditions that a rule sets for an approval, frozen when it is asked.
 type Terms struct {
-	Rule      string        `json:"rule"`                // name of the rule that asked
-	Expires   time.Duration `json:"expires,omitempty"`   // after asking, in ns; 0: never
-	OnExpiry  OnExpiry      `json:"onExpiry,omitempty"`  // "": ExpiryRejects
-	Allowed   []Verb        `json:"allowed,omitempty"`   // nil: all that the kind has
-	FourEyes  bool          `json:"fourEyes,omitempty"`  // not the requester, nor its chain
-	Elsewhere bool          `json:"elsewhere,omitempty"` // not answered by the A2A client
+	Gate      string         `json:"rule"`                // name of the rule that asked
+	Expires   time.Duration  `json:"expires,omitempty"`   // after asking, in ns; 0: never
+	OnExpiry  OnExpiry       `json:"onExpiry,omitempty"`  // "": ExpiryRejects
+	Allowed   []DecisionType `json:"allowed,omitempty"`   // nil: all that the kind has
+	FourEyes  bool           `json:"fourEyes,omitempty"`  // not the requester, nor its chain
+	Elsewhere bool           `json:"elsewhere,omitempty"` // not answered by the A2A client
 	// AuthRequired makes a task wait in auth-required, not in input-required, if only other
 	// principals than its owner can continue it: in input-required, clients may ask a user
 	// without that right.
@@ -147,7 +147,7 @@ func (a *Approval) AcceptsPayload() bool { return a.TakesPayload || len(a.Payloa
 // Resolution is the end of an approval, and its author. By is the zero Principal for a
 // deadline, a cancel, or a successor.
 type Resolution struct {
-	Verb     Verb            `json:"verb,omitempty"`
+	Decision DecisionType    `json:"verb,omitempty"`
 	By       auth.Principal  `json:"by"`
 	Via      string          `json:"via"` // "a2a", "api", "provider" or "system"
 	At       time.Time       `json:"at"`
@@ -159,13 +159,13 @@ type Resolution struct {
 }
 
 // Answer is a decision as received, before [Match] finds its approval.
-type Answer struct {
+type Decision struct {
 	ID string // of an approval, or with ByCall the name of a call
 	// ByCall says that ID may name a call instead: by its id, or by the alias that its
 	// caller gave it. Only dialects that ask by the call set it; see [Find] for how
 	// little it can reach.
 	ByCall   bool
-	Verb     Verb
+	Type     DecisionType
 	Args     json.RawMessage // of an edit
 	Response json.RawMessage // of a respond
 	Payload  json.RawMessage

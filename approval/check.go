@@ -42,9 +42,9 @@ type Decider struct {
 // schema and the policy. Any other error is an *[Error].
 //
 // The answer is d's, whatever the answer itself says. ans.ID is ignored; [Match] finds the
-// approval. Every member of an answer has an effect: Check refuses members that its verb or
+// approval. Every member of an answer has an effect: Check refuses members that its decision or
 // the tool would ignore.
-func (a *Approval) Check(ans Answer, d Decider, now time.Time) error {
+func (a *Approval) Check(ans Decision, d Decider, now time.Time) error {
 	if err := a.check(ans, d, now); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (a *Approval) Permits(d Decider, now time.Time) error {
 	return nil
 }
 
-func (a *Approval) check(ans Answer, d Decider, now time.Time) *Error {
+func (a *Approval) check(ans Decision, d Decider, now time.Time) *Error {
 	if d.By.IsZero() {
 		return barred(a, BarredUnknown, "the sender of the answer is unknown; authenticate and send it again")
 	}
@@ -87,7 +87,7 @@ func (a *Approval) check(ans Answer, d Decider, now time.Time) *Error {
 	if err := a.checkPerson(d); err != nil {
 		return err
 	}
-	if err := a.checkVerb(ans.Verb); err != nil {
+	if err := a.checkDecision(ans.Type); err != nil {
 		return err
 	}
 	if a.WrongCode(ans) {
@@ -120,11 +120,11 @@ func (a *Approval) checkPerson(d Decider) *Error {
 		if len(a.Terms.Approvers.All) > 0 {
 			who = "principals who are approvers of each gate that asks about the call"
 		}
-		return barred(a, BarredApprovers, fmt.Sprintf("it (rule %s) is for %s; have one of them answer", quote(a.Terms.Rule), who))
+		return barred(a, BarredApprovers, fmt.Sprintf("it (rule %s) is for %s; have one of them answer", quote(a.Terms.Gate), who))
 	}
 	if a.Terms.FourEyes && !separate(a.Requester, d.By) {
 		return barred(a, BarredFourEyes, fmt.Sprintf("it (rule %s) needs a decider other than the requester of the call and the parties in its chain; have another person answer",
-			quote(a.Terms.Rule)))
+			quote(a.Terms.Gate)))
 	}
 	return nil
 }
@@ -152,12 +152,12 @@ func separate(asked, answers auth.Principal) bool {
 	return !asked.Shares(answers)
 }
 
-func (a *Approval) checkVerb(v Verb) *Error {
-	verbs := a.Verbs()
-	if slices.Contains(verbs, v) {
+func (a *Approval) checkDecision(v DecisionType) *Error {
+	decisions := a.Decisions()
+	if slices.Contains(decisions, v) {
 		return nil
 	}
-	next := "answer with one of: " + joinVerbs(verbs, ", ")
+	next := "answer with one of: " + joinDecisions(decisions, ", ")
 	if !v.known() {
 		return Malformed(a.ID, next, Violation{Field: "decision", Description: fmt.Sprintf("%s is not a decision", quote(string(v)))})
 	}
@@ -167,9 +167,9 @@ func (a *Approval) checkVerb(v Verb) *Error {
 	return NotAllowed(a, fmt.Sprintf("%s is not among its decisions; %s", v, next))
 }
 
-// checkContent reports whether ans holds exactly the members that its verb needs: the sender
+// checkContent reports whether ans holds exactly the members that its decision needs: the sender
 // of arguments with an approval believes that these will run.
-func (a *Approval) checkContent(ans Answer) *Error {
+func (a *Approval) checkContent(ans Decision) *Error {
 	var wrong []Violation
 	add := func(field, description string) {
 		wrong = append(wrong, Violation{Field: field, Description: description})
@@ -180,19 +180,19 @@ func (a *Approval) checkContent(ans Answer) *Error {
 		add("reason", "is not UTF-8")
 	}
 	for _, f := range []struct {
-		name string
-		raw  json.RawMessage
-		verb Verb
+		name     string
+		raw      json.RawMessage
+		decision DecisionType
 	}{{"args", ans.Args, Edit}, {"response", ans.Response, Respond}} {
 		switch {
-		case ans.Verb == f.verb && len(f.raw) == 0:
-			add(f.name, fmt.Sprintf("is missing; %s needs it", f.verb))
-		case ans.Verb != f.verb && len(f.raw) > 0:
-			add(f.name, fmt.Sprintf("belongs to %s, not to %s", f.verb, ans.Verb))
+		case ans.Type == f.decision && len(f.raw) == 0:
+			add(f.name, fmt.Sprintf("is missing; %s needs it", f.decision))
+		case ans.Type != f.decision && len(f.raw) > 0:
+			add(f.name, fmt.Sprintf("belongs to %s, not to %s", f.decision, ans.Type))
 		case len(f.raw) > MaxJSON:
 			add(f.name, fmt.Sprintf("is %d bytes long; at most %d are allowed", len(f.raw), MaxJSON))
 		case len(f.raw) == 0:
-		case f.verb == Edit:
+		case f.decision == Edit:
 			_, err := strictjson.DecodeObject(f.raw)
 			wrong = append(wrong, violations(f.name, err)...)
 		default:
@@ -217,7 +217,7 @@ func (a *Approval) checkContent(ans Answer) *Error {
 
 // noPayload refuses a payload that no tool would read, and names the alternative.
 func (a *Approval) noPayload() string {
-	if slices.Contains(a.Verbs(), Edit) {
+	if slices.Contains(a.Decisions(), Edit) {
 		return fmt.Sprintf("is not read by %s, so the arguments that were shown would run; leave it out, or use edit to change the arguments", quote(a.Tool))
 	}
 	return fmt.Sprintf("is not read by %s; leave it out", quote(a.Tool))

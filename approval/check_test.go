@@ -15,8 +15,8 @@ import (
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	now := asked().Add(time.Hour)
-	approve := Answer{Verb: Approve}
-	fourEyes := terms(Terms{Rule: "big", FourEyes: true})
+	approve := Decision{Type: Approve}
+	fourEyes := terms(Terms{Gate: "big", FourEyes: true})
 	requester := func(p auth.Principal) func(*Approval) { return func(a *Approval) { a.Requester = p } }
 	schema := func(s string) func(*Approval) { return func(a *Approval) { a.Schema = json.RawMessage(s) } }
 	const name = `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`
@@ -30,11 +30,11 @@ func TestCheck(t *testing.T) {
 		p.Kind = auth.KindService
 		return p
 	}
-	only := func(s Approvers) func(*Approval) { return terms(Terms{Rule: "big", Approvers: &s}) }
+	only := func(s Approvers) func(*Approval) { return terms(Terms{Gate: "big", Approvers: &s}) }
 	tests := []struct {
 		name   string
 		edits  []func(*Approval)
-		answer Answer
+		answer Decision
 		by     auth.Principal
 		via    string // "": a2a
 		reason Reason
@@ -42,58 +42,58 @@ func TestCheck(t *testing.T) {
 		direct bool // only a person may answer, directly
 	}{
 		{name: "approve", answer: approve, by: alice()},
-		{name: "reject with a reason", answer: Answer{Verb: Reject, Reason: "no"}, by: alice()},
-		{name: "cancel", answer: Answer{Verb: Cancel}, by: alice()},
-		{name: "edit", answer: Answer{Verb: Edit, Args: json.RawMessage(`{"to":"y"}`)}, by: alice()},
+		{name: "reject with a reason", answer: Decision{Type: Reject, Reason: "no"}, by: alice()},
+		{name: "cancel", answer: Decision{Type: Cancel}, by: alice()},
+		{name: "edit", answer: Decision{Type: Edit, Args: json.RawMessage(`{"to":"y"}`)}, by: alice()},
 
-		{name: "payload for a tool that takes one", edits: []func(*Approval){takesPayload}, answer: Answer{Verb: Approve, Payload: json.RawMessage(`[1]`)}, by: alice()},
-		{name: "payload for a tool that asked with one", edits: []func(*Approval){payload(`{"max":5}`)}, answer: Answer{Verb: Approve, Payload: json.RawMessage(`{"max":3}`)}, by: alice()},
-		{name: "payload with a rejection for a tool that takes one", edits: []func(*Approval){takesPayload}, answer: Answer{Verb: Reject, Payload: json.RawMessage(`[1]`)}, by: alice()},
-		{name: "payload that nobody reads", answer: Answer{Verb: Approve, Payload: json.RawMessage(`{"to":"y"}`)}, by: alice(), reason: ReasonMalformed,
+		{name: "payload for a tool that takes one", edits: []func(*Approval){takesPayload}, answer: Decision{Type: Approve, Payload: json.RawMessage(`[1]`)}, by: alice()},
+		{name: "payload for a tool that asked with one", edits: []func(*Approval){payload(`{"max":5}`)}, answer: Decision{Type: Approve, Payload: json.RawMessage(`{"max":3}`)}, by: alice()},
+		{name: "payload with a rejection for a tool that takes one", edits: []func(*Approval){takesPayload}, answer: Decision{Type: Reject, Payload: json.RawMessage(`[1]`)}, by: alice()},
+		{name: "payload that nobody reads", answer: Decision{Type: Approve, Payload: json.RawMessage(`{"to":"y"}`)}, by: alice(), reason: ReasonMalformed,
 			words: []string{"payload", `"send"`, "use edit to change the arguments"}},
-		{name: "null as the payload that nobody reads", answer: Answer{Verb: Approve, Payload: json.RawMessage(`null`)}, by: alice(), reason: ReasonMalformed},
-		{name: "payload of a rejection that nobody reads", answer: Answer{Verb: Reject, Payload: json.RawMessage(`{"to":"y"}`)}, by: alice(), reason: ReasonMalformed,
+		{name: "null as the payload that nobody reads", answer: Decision{Type: Approve, Payload: json.RawMessage(`null`)}, by: alice(), reason: ReasonMalformed},
+		{name: "payload of a rejection that nobody reads", answer: Decision{Type: Reject, Payload: json.RawMessage(`{"to":"y"}`)}, by: alice(), reason: ReasonMalformed,
 			words: []string{"payload"}},
-		{name: "payload of a running call that asked with none", edits: []func(*Approval){askKind(AskConfirm)}, answer: Answer{Verb: Approve, Payload: json.RawMessage(`1`)}, by: alice(), reason: ReasonMalformed,
+		{name: "payload of a running call that asked with none", edits: []func(*Approval){askKind(AskConfirm)}, answer: Decision{Type: Approve, Payload: json.RawMessage(`1`)}, by: alice(), reason: ReasonMalformed,
 			words: []string{"leave it out"}},
-		{name: "payload of an answer to a question that has none", edits: []func(*Approval){kind(KindQuestion)}, answer: Answer{Verb: Respond, Response: json.RawMessage(`1`), Payload: json.RawMessage(`1`)},
+		{name: "payload of an answer to a question that has none", edits: []func(*Approval){kind(KindQuestion)}, answer: Decision{Type: Respond, Response: json.RawMessage(`1`), Payload: json.RawMessage(`1`)},
 			by: alice(), reason: ReasonMalformed},
 
-		{name: "F18 nobody is known, whatever the body claims", answer: Answer{Verb: Approve, Payload: json.RawMessage(`{"by":"alice"}`)},
+		{name: "F18 nobody is known, whatever the body claims", answer: Decision{Type: Approve, Payload: json.RawMessage(`{"by":"alice"}`)},
 			reason: ReasonNotAllowed, words: []string{"authenticate"}},
 
 		{name: "before the deadline", edits: []func(*Approval){deadline(now.Add(1))}, answer: approve, by: alice()},
 		{name: "at the deadline", edits: []func(*Approval){deadline(now)}, answer: approve, by: alice(), reason: ReasonExpired,
 			words: []string{"2026-03-01T13:00:00.000Z", "ask for it again"}},
-		{name: "a rejection after the deadline", edits: []func(*Approval){deadline(asked())}, answer: Answer{Verb: Reject}, by: alice(), reason: ReasonExpired},
+		{name: "a rejection after the deadline", edits: []func(*Approval){deadline(asked())}, answer: Decision{Type: Reject}, by: alice(), reason: ReasonExpired},
 
-		{name: "F7 approved twice", edits: []func(*Approval){endedAs(Approved, Resolution{Verb: Approve})}, answer: approve, by: alice(),
+		{name: "F7 approved twice", edits: []func(*Approval){endedAs(Approved, Resolution{Decision: Approve})}, answer: approve, by: alice(),
 			reason: ReasonDecided, words: []string{"already approved", "bob"}},
-		{name: "approved after it was rejected", edits: []func(*Approval){endedAs(Rejected, Resolution{Verb: Reject})}, answer: approve, by: alice(),
+		{name: "approved after it was rejected", edits: []func(*Approval){endedAs(Rejected, Resolution{Decision: Reject})}, answer: approve, by: alice(),
 			reason: ReasonConflict, words: []string{`already rejected by "bob" at 2026-03-01T12:01:00.000Z`}},
 		{name: "expired before", edits: []func(*Approval){endedAs(Expired, Resolution{})}, answer: approve, by: alice(), reason: ReasonExpired},
 
-		{name: "no such verb", answer: Answer{Verb: "maybe"}, by: alice(), reason: ReasonMalformed, words: []string{`"maybe"`, "approve, edit, reject, cancel"}},
+		{name: "no such verb", answer: Decision{Type: "maybe"}, by: alice(), reason: ReasonMalformed, words: []string{`"maybe"`, "approve, edit, reject, cancel"}},
 		{name: "no verb", by: alice(), reason: ReasonMalformed},
-		{name: "verb of another kind", answer: Answer{Verb: Respond, Response: json.RawMessage(`1`)}, by: alice(), reason: ReasonNotAllowed,
+		{name: "verb of another kind", answer: Decision{Type: Respond, Response: json.RawMessage(`1`)}, by: alice(), reason: ReasonNotAllowed,
 			words: []string{"approve, edit, reject, cancel"}},
 		{name: "F23 a question is not approved", edits: []func(*Approval){kind(KindQuestion)}, answer: approve, by: alice(), reason: ReasonNotAllowed,
 			words: []string{"cannot be approved", "respond, reject, cancel"}},
-		{name: "verb that the rule leaves out", edits: []func(*Approval){terms(Terms{Rule: "r", Allowed: []Verb{Approve, Reject}})},
-			answer: Answer{Verb: Edit, Args: json.RawMessage(`{}`)}, by: alice(), reason: ReasonNotAllowed, words: []string{"approve, reject"}},
-		{name: "a running call is not edited", edits: []func(*Approval){askKind(AskConfirm)}, answer: Answer{Verb: Edit, Args: json.RawMessage(`{}`)},
+		{name: "verb that the rule leaves out", edits: []func(*Approval){terms(Terms{Gate: "r", Allowed: []DecisionType{Approve, Reject}})},
+			answer: Decision{Type: Edit, Args: json.RawMessage(`{}`)}, by: alice(), reason: ReasonNotAllowed, words: []string{"approve, reject"}},
+		{name: "a running call is not edited", edits: []func(*Approval){askKind(AskConfirm)}, answer: Decision{Type: Edit, Args: json.RawMessage(`{}`)},
 			by: alice(), reason: ReasonNotAllowed},
-		{name: "terms are those of the asking, not of today", edits: []func(*Approval){terms(Terms{Rule: "gone", FourEyes: true})},
+		{name: "terms are those of the asking, not of today", edits: []func(*Approval){terms(Terms{Gate: "gone", FourEyes: true})},
 			answer: approve, by: alice(), via: ViaAPI, reason: ReasonNotAllowed, words: []string{`"gone"`}},
 
-		{name: "question of an earlier server what came of a call, with the digest of the call", edits: []func(*Approval){kind(KindOutcome)}, answer: Answer{Verb: Approve, Digest: "d1"}, by: alice()},
-		{name: "digest as shown", answer: Answer{Verb: Approve, Digest: "d1"}, by: alice()},
-		{name: "another digest", answer: Answer{Verb: Approve, Digest: "d0"}, by: alice(), reason: ReasonChanged, words: []string{"d1"}},
+		{name: "question of an earlier server what came of a call, with the digest of the call", edits: []func(*Approval){kind(KindOutcome)}, answer: Decision{Type: Approve, Digest: "d1"}, by: alice()},
+		{name: "digest as shown", answer: Decision{Type: Approve, Digest: "d1"}, by: alice()},
+		{name: "another digest", answer: Decision{Type: Approve, Digest: "d0"}, by: alice(), reason: ReasonChanged, words: []string{"d1"}},
 
 		{name: "four eyes, another", edits: []func(*Approval){fourEyes}, answer: approve, by: bob(), via: ViaAPI},
 		{name: "four eyes, the requester", edits: []func(*Approval){fourEyes}, answer: approve, by: alice(), via: ViaAPI, reason: ReasonNotAllowed,
 			words: []string{`"big"`, "another person"}},
-		{name: "four eyes, the requester rejects", edits: []func(*Approval){fourEyes}, answer: Answer{Verb: Reject}, by: alice(), via: ViaAPI, reason: ReasonNotAllowed},
+		{name: "four eyes, the requester rejects", edits: []func(*Approval){fourEyes}, answer: Decision{Type: Reject}, by: alice(), via: ViaAPI, reason: ReasonNotAllowed},
 		{name: "four eyes, on behalf of the requester", edits: []func(*Approval){fourEyes}, answer: approve, by: acts("agent", "alice"), via: ViaAPI, reason: ReasonNotAllowed},
 		{name: "four eyes, the agent asked for somebody", edits: []func(*Approval){fourEyes, requester(acts("agent", "bob"))}, answer: approve, by: bob(), via: ViaAPI, reason: ReasonNotAllowed},
 		{name: "four eyes, the same agent for another", edits: []func(*Approval){fourEyes, requester(acts("agent", "alice"))}, answer: approve, by: acts("agent", "bob"), via: ViaAPI, reason: ReasonNotAllowed},
@@ -125,7 +125,7 @@ func TestCheck(t *testing.T) {
 		{name: "a person", answer: approve, by: alice(), direct: true},
 		{name: "a service", answer: approve, by: service(alice()), direct: true, reason: ReasonNotAllowed, words: []string{"delegated_decisions", "person"}},
 		{name: "a service, over the API", answer: approve, by: service(bob()), via: ViaAPI, direct: true, reason: ReasonNotAllowed, words: []string{"delegated_decisions"}},
-		{name: "a service rejects", answer: Answer{Verb: Reject}, by: service(alice()), direct: true, reason: ReasonNotAllowed},
+		{name: "a service rejects", answer: Decision{Type: Reject}, by: service(alice()), direct: true, reason: ReasonNotAllowed},
 		{name: "a service that may", answer: approve, by: service(alice())},
 		{name: "an agent for the requester", answer: approve, by: acts("alice", "agent"), direct: true, reason: ReasonNotAllowed, words: []string{"delegated_decisions"}},
 		{name: "an agent that may", answer: approve, by: acts("alice", "agent")},
@@ -144,38 +144,38 @@ func TestCheck(t *testing.T) {
 		{name: "approvers, the requester is one", edits: []func(*Approval){only(Approvers{Subjects: []string{"alice"}})}, answer: approve, by: alice()},
 		{name: "approvers, the requester has lost the role since", edits: []func(*Approval){only(Approvers{Roles: []string{"sre"}}), requester(auth.Principal{Tenant: "acme", Subject: "alice", Roles: []string{"sre"}})}, answer: approve, by: alice(), reason: ReasonNotAllowed,
 			words: []string{"approvers"}},
-		{name: "approvers and four eyes", edits: []func(*Approval){terms(Terms{Rule: "big", FourEyes: true, Approvers: &Approvers{Subjects: []string{"alice"}}})}, answer: approve, by: alice(), via: ViaAPI, reason: ReasonNotAllowed, words: []string{"a decider other"}},
+		{name: "approvers and four eyes", edits: []func(*Approval){terms(Terms{Gate: "big", FourEyes: true, Approvers: &Approvers{Subjects: []string{"alice"}}})}, answer: approve, by: alice(), via: ViaAPI, reason: ReasonNotAllowed, words: []string{"a decider other"}},
 		{name: "approvers, a provider", edits: []func(*Approval){only(Approvers{Roles: []string{"sre"}})}, answer: approve, by: auth.Principal{Tenant: "acme", Subject: "program"}, via: ViaProvider, reason: ReasonNotAllowed},
 		{name: "four eyes are not the client's", edits: []func(*Approval){fourEyes}, answer: approve, by: bob(), reason: ReasonNotAllowed, words: []string{"a2a-server approvals"}},
-		{name: "elsewhere over A2A", edits: []func(*Approval){terms(Terms{Rule: "r", Elsewhere: true})}, answer: approve, by: bob(), reason: ReasonNotAllowed},
-		{name: "elsewhere over the API", edits: []func(*Approval){terms(Terms{Rule: "r", Elsewhere: true})}, answer: approve, by: bob(), via: ViaAPI},
-		{name: "auth is answered elsewhere", edits: []func(*Approval){kind(KindQuestion), askKind("auth")}, answer: Answer{Verb: Respond, Response: json.RawMessage(`1`)}, by: bob(), reason: ReasonNotAllowed},
+		{name: "elsewhere over A2A", edits: []func(*Approval){terms(Terms{Gate: "r", Elsewhere: true})}, answer: approve, by: bob(), reason: ReasonNotAllowed},
+		{name: "elsewhere over the API", edits: []func(*Approval){terms(Terms{Gate: "r", Elsewhere: true})}, answer: approve, by: bob(), via: ViaAPI},
+		{name: "auth is answered elsewhere", edits: []func(*Approval){kind(KindQuestion), askKind("auth")}, answer: Decision{Type: Respond, Response: json.RawMessage(`1`)}, by: bob(), reason: ReasonNotAllowed},
 		{name: "no way to answer", answer: approve, by: alice(), via: ViaSystem, reason: ReasonNotAllowed, words: []string{"system"}},
 
-		{name: "edit without arguments", answer: Answer{Verb: Edit}, by: alice(), reason: ReasonMalformed, words: []string{"args", "missing"}},
-		{name: "edit with a list", answer: Answer{Verb: Edit, Args: json.RawMessage(`[]`)}, by: alice(), reason: ReasonMalformed, words: []string{"want an object"}},
-		{name: "edit with nothing but space", answer: Answer{Verb: Edit, Args: json.RawMessage(` `)}, by: alice(), reason: ReasonMalformed},
-		{name: "edit with a name twice", answer: Answer{Verb: Edit, Args: json.RawMessage(`{"a":{"b":1,"b":2}}`)}, by: alice(), reason: ReasonMalformed, words: []string{"args/a/b"}},
-		{name: "edit beyond the limit", answer: Answer{Verb: Edit, Args: json.RawMessage(`{"a":"` + strings.Repeat("x", MaxJSON) + `"}`)}, by: alice(), reason: ReasonMalformed},
-		{name: "approve with arguments that would not run", answer: Answer{Verb: Approve, Args: json.RawMessage(`{"to":"y"}`)}, by: alice(), reason: ReasonMalformed,
+		{name: "edit without arguments", answer: Decision{Type: Edit}, by: alice(), reason: ReasonMalformed, words: []string{"args", "missing"}},
+		{name: "edit with a list", answer: Decision{Type: Edit, Args: json.RawMessage(`[]`)}, by: alice(), reason: ReasonMalformed, words: []string{"want an object"}},
+		{name: "edit with nothing but space", answer: Decision{Type: Edit, Args: json.RawMessage(` `)}, by: alice(), reason: ReasonMalformed},
+		{name: "edit with a name twice", answer: Decision{Type: Edit, Args: json.RawMessage(`{"a":{"b":1,"b":2}}`)}, by: alice(), reason: ReasonMalformed, words: []string{"args/a/b"}},
+		{name: "edit beyond the limit", answer: Decision{Type: Edit, Args: json.RawMessage(`{"a":"` + strings.Repeat("x", MaxJSON) + `"}`)}, by: alice(), reason: ReasonMalformed},
+		{name: "approve with arguments that would not run", answer: Decision{Type: Approve, Args: json.RawMessage(`{"to":"y"}`)}, by: alice(), reason: ReasonMalformed,
 			words: []string{"belongs to edit"}},
-		{name: "reject with a response", answer: Answer{Verb: Reject, Response: json.RawMessage(`1`)}, by: alice(), reason: ReasonMalformed},
+		{name: "reject with a response", answer: Decision{Type: Reject, Response: json.RawMessage(`1`)}, by: alice(), reason: ReasonMalformed},
 
-		{name: "respond to a question", edits: []func(*Approval){kind(KindQuestion)}, answer: Answer{Verb: Respond, Response: json.RawMessage(`"blue"`)}, by: alice()},
-		{name: "respond with a result", edits: []func(*Approval){kind(KindOutcome)}, answer: Answer{Verb: Respond, Response: json.RawMessage(`{"ok":true}`)}, by: alice()},
-		{name: "respond with nothing", edits: []func(*Approval){kind(KindQuestion)}, answer: Answer{Verb: Respond}, by: alice(), reason: ReasonMalformed},
-		{name: "respond with broken JSON", edits: []func(*Approval){kind(KindQuestion)}, answer: Answer{Verb: Respond, Response: json.RawMessage(`{`)}, by: alice(), reason: ReasonMalformed},
-		{name: "respond as the schema wants", edits: []func(*Approval){kind(KindQuestion), schema(name)}, answer: Answer{Verb: Respond, Response: json.RawMessage(`{"name":"n"}`)}, by: alice()},
-		{name: "respond against the schema", edits: []func(*Approval){kind(KindQuestion), schema(name)}, answer: Answer{Verb: Respond, Response: json.RawMessage(`{"name":1}`)}, by: alice(),
+		{name: "respond to a question", edits: []func(*Approval){kind(KindQuestion)}, answer: Decision{Type: Respond, Response: json.RawMessage(`"blue"`)}, by: alice()},
+		{name: "respond with a result", edits: []func(*Approval){kind(KindOutcome)}, answer: Decision{Type: Respond, Response: json.RawMessage(`{"ok":true}`)}, by: alice()},
+		{name: "respond with nothing", edits: []func(*Approval){kind(KindQuestion)}, answer: Decision{Type: Respond}, by: alice(), reason: ReasonMalformed},
+		{name: "respond with broken JSON", edits: []func(*Approval){kind(KindQuestion)}, answer: Decision{Type: Respond, Response: json.RawMessage(`{`)}, by: alice(), reason: ReasonMalformed},
+		{name: "respond as the schema wants", edits: []func(*Approval){kind(KindQuestion), schema(name)}, answer: Decision{Type: Respond, Response: json.RawMessage(`{"name":"n"}`)}, by: alice()},
+		{name: "respond against the schema", edits: []func(*Approval){kind(KindQuestion), schema(name)}, answer: Decision{Type: Respond, Response: json.RawMessage(`{"name":1}`)}, by: alice(),
 			reason: ReasonMalformed, words: []string{"response/name"}},
-		{name: "schema that is no object", edits: []func(*Approval){kind(KindQuestion), schema(`[]`)}, answer: Answer{Verb: Respond, Response: json.RawMessage(`1`)}, by: alice(), reason: ReasonMalformed},
-		{name: "schema that is none", edits: []func(*Approval){kind(KindQuestion), schema(`{"type":7}`)}, answer: Answer{Verb: Respond, Response: json.RawMessage(`1`)}, by: alice(), reason: ReasonMalformed},
+		{name: "schema that is no object", edits: []func(*Approval){kind(KindQuestion), schema(`[]`)}, answer: Decision{Type: Respond, Response: json.RawMessage(`1`)}, by: alice(), reason: ReasonMalformed},
+		{name: "schema that is none", edits: []func(*Approval){kind(KindQuestion), schema(`{"type":7}`)}, answer: Decision{Type: Respond, Response: json.RawMessage(`1`)}, by: alice(), reason: ReasonMalformed},
 
-		{name: "longest reason", answer: Answer{Verb: Reject, Reason: strings.Repeat("x", MaxReason)}, by: alice()},
-		{name: "reason too long", answer: Answer{Verb: Reject, Reason: strings.Repeat("x", MaxReason+1)}, by: alice(), reason: ReasonMalformed, words: []string{"4097", "4096"}},
-		{name: "reason that is no text", answer: Answer{Verb: Reject, Reason: "\xff"}, by: alice(), reason: ReasonMalformed},
-		{name: "payload that is no JSON", edits: []func(*Approval){takesPayload}, answer: Answer{Verb: Approve, Payload: json.RawMessage(`{]`)}, by: alice(), reason: ReasonMalformed, words: []string{"payload"}},
-		{name: "payload too long", edits: []func(*Approval){takesPayload}, answer: Answer{Verb: Approve, Payload: json.RawMessage(`"` + strings.Repeat("x", MaxJSON) + `"`)}, by: alice(), reason: ReasonMalformed},
+		{name: "longest reason", answer: Decision{Type: Reject, Reason: strings.Repeat("x", MaxReason)}, by: alice()},
+		{name: "reason too long", answer: Decision{Type: Reject, Reason: strings.Repeat("x", MaxReason+1)}, by: alice(), reason: ReasonMalformed, words: []string{"4097", "4096"}},
+		{name: "reason that is no text", answer: Decision{Type: Reject, Reason: "\xff"}, by: alice(), reason: ReasonMalformed},
+		{name: "payload that is no JSON", edits: []func(*Approval){takesPayload}, answer: Decision{Type: Approve, Payload: json.RawMessage(`{]`)}, by: alice(), reason: ReasonMalformed, words: []string{"payload"}},
+		{name: "payload too long", edits: []func(*Approval){takesPayload}, answer: Decision{Type: Approve, Payload: json.RawMessage(`"` + strings.Repeat("x", MaxJSON) + `"`)}, by: alice(), reason: ReasonMalformed},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestCheck(t *testing.T) {
 
 func TestCheckListsAllViolations(t *testing.T) {
 	t.Parallel()
-	err := pending("t.a1").Check(Answer{Verb: Edit, Response: json.RawMessage(`1`), Reason: "\xff"}, Decider{By: alice(), Via: ViaA2A}, asked())
+	err := pending("t.a1").Check(Decision{Type: Edit, Response: json.RawMessage(`1`), Reason: "\xff"}, Decider{By: alice(), Via: ViaA2A}, asked())
 	e, ok := err.(*Error) //nolint:errorlint // the contract is this very type
 	if !ok {
 		t.Fatalf("Check() = %v, want an *Error", err)
@@ -206,25 +206,25 @@ func TestCheckListsAllViolations(t *testing.T) {
 	}
 }
 
-func TestVerbs(t *testing.T) {
+func TestAllowedDecisions(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
 		edits []func(*Approval)
-		want  []Verb
+		want  []DecisionType
 	}{
-		{"call", nil, []Verb{Approve, Edit, Reject, Cancel}},
-		{"outcome", []func(*Approval){kind(KindOutcome)}, []Verb{Approve, Respond, Reject, Cancel}},
-		{"question", []func(*Approval){kind(KindQuestion)}, []Verb{Respond, Reject, Cancel}},
-		{"confirm", []func(*Approval){askKind(AskConfirm)}, []Verb{Approve, Reject, Cancel}},
-		{"narrowed", []func(*Approval){terms(Terms{Allowed: []Verb{Cancel, Edit, Respond}})}, []Verb{Edit, Cancel}},
-		{"narrowed to none", []func(*Approval){terms(Terms{Allowed: []Verb{}})}, []Verb{}},
+		{"call", nil, []DecisionType{Approve, Edit, Reject, Cancel}},
+		{"outcome", []func(*Approval){kind(KindOutcome)}, []DecisionType{Approve, Respond, Reject, Cancel}},
+		{"question", []func(*Approval){kind(KindQuestion)}, []DecisionType{Respond, Reject, Cancel}},
+		{"confirm", []func(*Approval){askKind(AskConfirm)}, []DecisionType{Approve, Reject, Cancel}},
+		{"narrowed", []func(*Approval){terms(Terms{Allowed: []DecisionType{Cancel, Edit, Respond}})}, []DecisionType{Edit, Cancel}},
+		{"narrowed to none", []func(*Approval){terms(Terms{Allowed: []DecisionType{}})}, []DecisionType{}},
 		{"no such kind", []func(*Approval){kind("")}, nil},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tc.want, pending("t.a1", tc.edits...).Verbs()); diff != "" {
+			if diff := cmp.Diff(tc.want, pending("t.a1", tc.edits...).Decisions()); diff != "" {
 				t.Errorf("Verbs() (-want +got):\n%s", diff)
 			}
 		})

@@ -37,7 +37,7 @@
 // [Match] finds the approval of each answer in a message and settles repeated answers;
 // [Approval.Check] reports whether this person may give this answer now; [Approval.Resolve]
 // records it. Storage and effects belong to the caller, in one batch. An answered question
-// authorizes nothing: [Respond] is not a verb of [KindCall].
+// authorizes nothing: [Respond] is not a decision of [KindCall].
 //
 // Planned: grants are looked up between [Policy.Judge] and asking, quorum and votes come
 // between [Approval.Check] and [Approval.Resolve], roles inside Check, and rules from a file

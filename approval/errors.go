@@ -15,7 +15,7 @@ type Reason string
 const (
 	ReasonUnknown    Reason = "APPROVAL_UNKNOWN"     // no such approval in this task
 	ReasonMalformed  Reason = "APPROVAL_MALFORMED"   // a known shape, filled in wrongly
-	ReasonNotAllowed Reason = "APPROVAL_NOT_ALLOWED" // not this verb, person or way
+	ReasonNotAllowed Reason = "APPROVAL_NOT_ALLOWED" // not this decision, person or way
 	ReasonConflict   Reason = "APPROVAL_CONFLICT"    // decided, and differently
 	ReasonExpired    Reason = "APPROVAL_EXPIRED"     // after the deadline
 	ReasonChanged    Reason = "APPROVAL_CHANGED"     // not the digest shown to the decider
@@ -45,12 +45,12 @@ func Cases() []Case {
 const (
 	MetaApproval  = "approval"  // id
 	MetaState     = "state"     // of the approval
-	MetaVerb      = "verb"      // of its resolution
+	MetaDecision  = "verb"      // of its resolution
 	MetaBy        = "by"        // subject of the decider
 	MetaAt        = "at"        // when, RFC 3339
 	MetaDigest    = "digest"    // that an answer has to name now
 	MetaSuccessor = "successor" // id of the approval to answer instead
-	MetaAllowed   = "allowed"   // verbs, separated by commas
+	MetaAllowed   = "allowed"   // decisions, separated by commas
 	MetaPending   = "pending"   // ids, separated by commas
 	MetaDeadline  = "deadline"  // RFC 3339
 )
@@ -137,7 +137,7 @@ func refused(reason Reason, a *Approval, metadata map[string]string, format stri
 // NotAllowed returns the error for an answer that a does not allow. why names the rule and the
 // alternative.
 func NotAllowed(a *Approval, why string) *Error {
-	return refused(ReasonNotAllowed, a, meta(MetaApproval, a.ID, MetaAllowed, joinVerbs(a.Verbs(), ",")), "cannot be answered like this: %s", why)
+	return refused(ReasonNotAllowed, a, meta(MetaApproval, a.ID, MetaAllowed, joinDecisions(a.Decisions(), ",")), "cannot be answered like this: %s", why)
 }
 
 // barred says that the sender may not answer a at all.
@@ -220,7 +220,7 @@ func ended(a *Approval) string {
 func endMeta(a *Approval) map[string]string {
 	m := meta(MetaApproval, a.ID, MetaState, string(a.State))
 	if r := a.Resolution; r != nil {
-		maps.Copy(m, meta(MetaVerb, string(r.Verb), MetaBy, r.By.Subject, MetaAt, stamp(r.At)))
+		maps.Copy(m, meta(MetaDecision, string(r.Decision), MetaBy, r.By.Subject, MetaAt, stamp(r.At)))
 	}
 	return m
 }
@@ -246,7 +246,7 @@ func pendingIDs(approvals []*Approval) []string {
 	return ids
 }
 
-func joinVerbs(verbs []Verb, sep string) string {
+func joinDecisions(verbs []DecisionType, sep string) string {
 	names := make([]string, len(verbs))
 	for i, v := range verbs {
 		names[i] = string(v)

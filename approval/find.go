@@ -26,7 +26,7 @@ import (
 //   - A name of several calls is refused, and so is the name of a call that only has
 //     questions of other kinds.
 //   - An alias in the form of our own ids finds nothing; see [LooksLikeOurID].
-func Find(ans Answer, approvals []*Approval) (*Approval, *Error) {
+func Find(ans Decision, approvals []*Approval) (*Approval, *Error) {
 	if ans.ID == "" {
 		return nil, Unknown(ans.ID, approvals)
 	}
@@ -98,7 +98,7 @@ func ofCall(name, call string, approvals []*Approval) (*Approval, *Error) {
 // repeated returns the decided approval of the same call as a that ans repeats; else a, which
 // was found by the name of its call. A call may have several decided approvals: about its
 // start, and about questions while it ran.
-func repeated(a *Approval, ans Answer, approvals []*Approval) *Approval {
+func repeated(a *Approval, ans Decision, approvals []*Approval) *Approval {
 	if ans.ID == a.ID || a.settledBy(ans) {
 		return a
 	}

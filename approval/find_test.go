@@ -12,98 +12,98 @@ import (
 // What an answer reaches that names a call.
 func TestMatchByCall(t *testing.T) {
 	t.Parallel()
-	yes := func(name string) Answer { return Answer{ID: name, ByCall: true, Verb: Approve} }
-	no := func(name string) Answer { return Answer{ID: name, ByCall: true, Verb: Reject} }
+	yes := func(name string) Decision { return Decision{ID: name, ByCall: true, Type: Approve} }
+	no := func(name string) Decision { return Decision{ID: name, ByCall: true, Type: Reject} }
 	c1, c2 := call("c1.1", "x"), call("c1.2", "y")
-	approved := endedAs(Approved, Resolution{Verb: Approve})
-	rejected := endedAs(Rejected, Resolution{Verb: Reject})
+	approved := endedAs(Approved, Resolution{Decision: Approve})
+	rejected := endedAs(Rejected, Resolution{Decision: Reject})
 	superseded := endedAs(Superseded, Resolution{})
-	edited := endedAs(Edited, Resolution{Verb: Edit, Args: json.RawMessage(`{"a":1}`)})
+	edited := endedAs(Edited, Resolution{Decision: Edit, Args: json.RawMessage(`{"a":1}`)})
 	outcome, question := kind(KindOutcome), kind(KindQuestion)
 	two := []*Approval{pending("t.a1", c1), pending("t.a2", c2)}
 
 	for _, tc := range []matchCase{
-		{name: "by the id of the call", answers: []Answer{yes("c1.2")}, approvals: two, want: []string{"t.a2"}},
-		{name: "by the alias", answers: []Answer{no("y"), yes("x")}, approvals: two, want: []string{"t.a2", "t.a1"}},
-		{name: "by the id of the approval", answers: []Answer{yes("t.a2")}, approvals: two, want: []string{"t.a2"}},
-		{name: "what a running call asks", answers: []Answer{yes("c1.1")}, approvals: []*Approval{pending("t.a1", c1, askKind(AskConfirm))}, want: []string{"t.a1"}},
-		{name: "beside what the tool wants to know", answers: []Answer{yes("c1.1")},
+		{name: "by the id of the call", answers: []Decision{yes("c1.2")}, approvals: two, want: []string{"t.a2"}},
+		{name: "by the alias", answers: []Decision{no("y"), yes("x")}, approvals: two, want: []string{"t.a2", "t.a1"}},
+		{name: "by the id of the approval", answers: []Decision{yes("t.a2")}, approvals: two, want: []string{"t.a2"}},
+		{name: "what a running call asks", answers: []Decision{yes("c1.1")}, approvals: []*Approval{pending("t.a1", c1, askKind(AskConfirm))}, want: []string{"t.a1"}},
+		{name: "beside what the tool wants to know", answers: []Decision{yes("c1.1")},
 			approvals: []*Approval{pending("t.a1", c1), pending("t.a2", c1, question)}, want: []string{"t.a1"}},
-		{name: "by all that it is called, once", answers: []Answer{yes("c1.1"), yes("x"), yes("t.a1")}, approvals: two, want: []string{"t.a1"}},
-		{name: "by all that it is called, in two ways", answers: []Answer{yes("c1.1"), no("x")}, approvals: two, reason: ReasonMalformed, words: []string{"twice"}},
+		{name: "by all that it is called, once", answers: []Decision{yes("c1.1"), yes("x"), yes("t.a1")}, approvals: two, want: []string{"t.a1"}},
+		{name: "by all that it is called, in two ways", answers: []Decision{yes("c1.1"), no("x")}, approvals: two, reason: ReasonMalformed, words: []string{"twice"}},
 
-		{name: "the id of a call by a shape that names approvals", answers: []Answer{{ID: "c1.2", Verb: Approve}}, approvals: two, reason: ReasonUnknown, words: []string{"t.a1, t.a2"}},
-		{name: "an alias by a shape that names approvals", answers: []Answer{{ID: "y", Verb: Approve}}, approvals: two, reason: ReasonUnknown, words: []string{"t.a1, t.a2"}},
-		{name: "no call", answers: []Answer{yes("c1.3")}, approvals: two, reason: ReasonUnknown, words: []string{"t.a1, t.a2"}},
-		{name: "a call that nobody was asked about", answers: []Answer{yes("c1.3")}, approvals: two, others: [][2]string{{"c1.3", ""}}, reason: ReasonUnknown},
+		{name: "the id of a call by a shape that names approvals", answers: []Decision{{ID: "c1.2", Type: Approve}}, approvals: two, reason: ReasonUnknown, words: []string{"t.a1, t.a2"}},
+		{name: "an alias by a shape that names approvals", answers: []Decision{{ID: "y", Type: Approve}}, approvals: two, reason: ReasonUnknown, words: []string{"t.a1, t.a2"}},
+		{name: "no call", answers: []Decision{yes("c1.3")}, approvals: two, reason: ReasonUnknown, words: []string{"t.a1, t.a2"}},
+		{name: "a call that nobody was asked about", answers: []Decision{yes("c1.3")}, approvals: two, others: [][2]string{{"c1.3", ""}}, reason: ReasonUnknown},
 
 		// One call's name is another's, whoever came first and whatever became of it.
-		{name: "an alias that is the id of another call", answers: []Answer{yes("c1.2")},
+		{name: "an alias that is the id of another call", answers: []Decision{yes("c1.2")},
 			approvals: []*Approval{pending("t.a1", call("c1.1", "c1.2")), pending("t.a2", call("c1.2", ""))}, reason: ReasonMalformed, words: []string{"t.a1, t.a2"}},
-		{name: "an alias that is the id of a call that nobody was asked about", answers: []Answer{yes("c1.2")},
+		{name: "an alias that is the id of a call that nobody was asked about", answers: []Decision{yes("c1.2")},
 			approvals: []*Approval{pending("t.a1", call("c1.1", "c1.2"))}, others: [][2]string{{"c1.2", ""}}, reason: ReasonUnknown, words: []string{"t.a1"}},
-		{name: "an alias in the form of our ids", answers: []Answer{yes("c7.7")}, approvals: []*Approval{pending("t.a1", call("c1.1", "c7.7"))}, reason: ReasonUnknown},
-		{name: "an alias in the form of the id of an approval", answers: []Answer{yes("T.A9")}, approvals: []*Approval{pending("t.a1", call("c1.1", "T.A9"))}, reason: ReasonUnknown},
-		{name: "an alias that is the id of an approval", answers: []Answer{yes("t.a2")},
+		{name: "an alias in the form of our ids", answers: []Decision{yes("c7.7")}, approvals: []*Approval{pending("t.a1", call("c1.1", "c7.7"))}, reason: ReasonUnknown},
+		{name: "an alias in the form of the id of an approval", answers: []Decision{yes("T.A9")}, approvals: []*Approval{pending("t.a1", call("c1.1", "T.A9"))}, reason: ReasonUnknown},
+		{name: "an alias that is the id of an approval", answers: []Decision{yes("t.a2")},
 			approvals: []*Approval{pending("t.a1", call("c1.1", "t.a2")), pending("t.a2", c2)}, want: []string{"t.a2"}},
-		{name: "an alias of two calls that wait", answers: []Answer{yes("x")},
+		{name: "an alias of two calls that wait", answers: []Decision{yes("x")},
 			approvals: []*Approval{pending("t.a1", c1), pending("t.a2", call("c1.2", "x"))}, reason: ReasonMalformed, words: []string{"several calls", "t.a1, t.a2"}},
-		{name: "an alias of a call that is over and of one that waits", answers: []Answer{yes("x")},
+		{name: "an alias of a call that is over and of one that waits", answers: []Decision{yes("x")},
 			approvals: []*Approval{pending("t.a1", c1, approved), pending("t.a2", call("c1.2", "x"))}, reason: ReasonMalformed, words: []string{"t.a2"}},
-		{name: "an alias that a call had which nobody was asked about", answers: []Answer{yes("x")}, approvals: two, others: [][2]string{{"c0.1", "x"}},
+		{name: "an alias that a call had which nobody was asked about", answers: []Decision{yes("x")}, approvals: two, others: [][2]string{{"c0.1", "x"}},
 			reason: ReasonMalformed, words: []string{"several calls", "t.a1, t.a2"}},
-		{name: "a shared alias beside the id of the approval", answers: []Answer{{ID: "t.a1", Verb: Approve}, yes("x")}, approvals: two, others: [][2]string{{"c0.1", "x"}},
+		{name: "a shared alias beside the id of the approval", answers: []Decision{{ID: "t.a1", Type: Approve}, yes("x")}, approvals: two, others: [][2]string{{"c0.1", "x"}},
 			reason: ReasonMalformed},
 
 		// What came of a call is not whether it may run.
-		{name: "what came of a call that was approved: the same again", answers: []Answer{yes("c1.1")},
+		{name: "what came of a call that was approved: the same again", answers: []Decision{yes("c1.1")},
 			approvals: []*Approval{pending("t.a1", c1, approved), pending("t.a2", c1, outcome)}, want: []string{"=t.a1"}},
-		{name: "what came of a call that was approved: by its alias", answers: []Answer{yes("x")},
+		{name: "what came of a call that was approved: by its alias", answers: []Decision{yes("x")},
 			approvals: []*Approval{pending("t.a1", c1, approved), pending("t.a2", c1, outcome)}, want: []string{"=t.a1"}},
-		{name: "what came of a call that was approved: rejected", answers: []Answer{no("c1.1")},
+		{name: "what came of a call that was approved: rejected", answers: []Decision{no("c1.1")},
 			approvals: []*Approval{pending("t.a1", c1, approved), pending("t.a2", c1, outcome)}, reason: ReasonConflict, words: []string{"t.a1 was already approved"}},
-		{name: "what came of a call that was edited", answers: []Answer{yes("c1.1")},
+		{name: "what came of a call that was edited", answers: []Decision{yes("c1.1")},
 			approvals: []*Approval{pending("t.a1", c1, edited), pending("t.a2", c1, outcome)}, reason: ReasonConflict, words: []string{"edited"}},
-		{name: "what came of a call that nobody was asked about", answers: []Answer{yes("c1.1")},
+		{name: "what came of a call that nobody was asked about", answers: []Decision{yes("c1.1")},
 			approvals: []*Approval{pending("t.a1", c1, outcome)}, reason: ReasonNotAllowed, words: []string{"t.a1", "by the id of the approval"}},
-		{name: "what a tool wants to know", answers: []Answer{yes("c1.1")},
+		{name: "what a tool wants to know", answers: []Decision{yes("c1.1")},
 			approvals: []*Approval{pending("t.a1", c1, question)}, reason: ReasonNotAllowed, words: []string{"t.a1"}},
 
 		// A call that was decided is decided.
-		{name: "decided, the same again", answers: []Answer{no("c1.1")}, approvals: []*Approval{pending("t.a1", c1, rejected)}, want: []string{"=t.a1"}},
-		{name: "decided, otherwise", answers: []Answer{yes("c1.1")}, approvals: []*Approval{pending("t.a1", c1, rejected)}, reason: ReasonConflict, words: []string{"rejected", "bob"}},
-		{name: "expired", answers: []Answer{yes("c1.1")}, approvals: []*Approval{pending("t.a1", c1, endedAs(Expired, Resolution{}))}, reason: ReasonExpired},
-		{name: "canceled", answers: []Answer{yes("c1.1")}, approvals: []*Approval{pending("t.a1", c1, endedAs(Canceled, Resolution{}))}, reason: ReasonConflict},
-		{name: "approved, and it asks while it runs", answers: []Answer{yes("c1.1")},
+		{name: "decided, the same again", answers: []Decision{no("c1.1")}, approvals: []*Approval{pending("t.a1", c1, rejected)}, want: []string{"=t.a1"}},
+		{name: "decided, otherwise", answers: []Decision{yes("c1.1")}, approvals: []*Approval{pending("t.a1", c1, rejected)}, reason: ReasonConflict, words: []string{"rejected", "bob"}},
+		{name: "expired", answers: []Decision{yes("c1.1")}, approvals: []*Approval{pending("t.a1", c1, endedAs(Expired, Resolution{}))}, reason: ReasonExpired},
+		{name: "canceled", answers: []Decision{yes("c1.1")}, approvals: []*Approval{pending("t.a1", c1, endedAs(Canceled, Resolution{}))}, reason: ReasonConflict},
+		{name: "approved, and it asks while it runs", answers: []Decision{yes("c1.1")},
 			approvals: []*Approval{pending("t.a1", c1, approved), pending("t.a2", c1, askKind(AskConfirm))}, want: []string{"=t.a1"}},
-		{name: "approved, and it asks while it runs: rejected", answers: []Answer{no("c1.1")},
+		{name: "approved, and it asks while it runs: rejected", answers: []Decision{no("c1.1")},
 			approvals: []*Approval{pending("t.a1", c1, approved), pending("t.a2", c1, askKind(AskConfirm))}, reason: ReasonConflict},
-		{name: "approved and then rejected: the first again", answers: []Answer{yes("c1.1")},
+		{name: "approved and then rejected: the first again", answers: []Decision{yes("c1.1")},
 			approvals: []*Approval{pending("t.a1", c1, approved), pending("t.a2", c1, askKind(AskConfirm), rejected)}, want: []string{"=t.a1"}},
-		{name: "approved and then rejected: the second again", answers: []Answer{no("c1.1")},
+		{name: "approved and then rejected: the second again", answers: []Decision{no("c1.1")},
 			approvals: []*Approval{pending("t.a1", c1, approved), pending("t.a2", c1, askKind(AskConfirm), rejected)}, want: []string{"=t.a2"}},
-		{name: "approved and then rejected: both again", answers: []Answer{yes("c1.1"), no("x")},
+		{name: "approved and then rejected: both again", answers: []Decision{yes("c1.1"), no("x")},
 			approvals: []*Approval{pending("t.a1", c1, approved), pending("t.a2", c1, askKind(AskConfirm), rejected)}, reason: ReasonMalformed, words: []string{"twice"}},
-		{name: "two questions at once", answers: []Answer{yes("c1.1")},
+		{name: "two questions at once", answers: []Decision{yes("c1.1")},
 			approvals: []*Approval{pending("t.a1", c1, askKind(AskConfirm)), pending("t.a2", c1, askKind(AskConfirm))}, reason: ReasonMalformed, words: []string{"t.a1, t.a2"}},
 
 		// What was shown under the name was replaced.
-		{name: "replaced", answers: []Answer{yes("c1.1")},
+		{name: "replaced", answers: []Decision{yes("c1.1")},
 			approvals: []*Approval{pending("t.a1", c1, superseded), pending("t.a2", c1, replaces("t.a1"))}, reason: ReasonChanged, words: []string{"t.a1 was replaced by t.a2", "by its id: t.a2"}},
-		{name: "replaced, by the alias", answers: []Answer{no("x")},
+		{name: "replaced, by the alias", answers: []Decision{no("x")},
 			approvals: []*Approval{pending("t.a1", c1, superseded), pending("t.a2", c1, replaces("t.a1"))}, reason: ReasonChanged},
-		{name: "replaced after it was approved", answers: []Answer{yes("c1.1")},
+		{name: "replaced after it was approved", answers: []Decision{yes("c1.1")},
 			approvals: []*Approval{pending("t.a1", c1, approved), pending("t.a2", c1, replaces("t.a1"))}, reason: ReasonChanged},
-		{name: "replaced twice", answers: []Answer{yes("c1.1")},
+		{name: "replaced twice", answers: []Decision{yes("c1.1")},
 			approvals: []*Approval{pending("t.a1", c1, superseded), pending("t.a2", c1, superseded, replaces("t.a1")), pending("t.a3", c1, replaces("t.a2"))}, reason: ReasonChanged, words: []string{"t.a3"}},
-		{name: "replaced, and the new one is decided", answers: []Answer{yes("c1.1")},
+		{name: "replaced, and the new one is decided", answers: []Decision{yes("c1.1")},
 			approvals: []*Approval{pending("t.a1", c1, superseded), pending("t.a2", c1, approved, replaces("t.a1"))}, reason: ReasonChanged, words: []string{"read the task"}},
-		{name: "replaced by one that is not here", answers: []Answer{yes("c1.1")}, approvals: []*Approval{pending("t.a1", c1, superseded)}, reason: ReasonConflict},
-		{name: "replaced in a circle", answers: []Answer{yes("c1.1")},
+		{name: "replaced by one that is not here", answers: []Decision{yes("c1.1")}, approvals: []*Approval{pending("t.a1", c1, superseded)}, reason: ReasonConflict},
+		{name: "replaced in a circle", answers: []Decision{yes("c1.1")},
 			approvals: []*Approval{pending("t.a1", c1, superseded, replaces("t.a2")), pending("t.a2", c1, superseded, replaces("t.a1"))}, reason: ReasonConflict},
-		{name: "replaced, by its id", answers: []Answer{yes("t.a2")},
+		{name: "replaced, by its id", answers: []Decision{yes("t.a2")},
 			approvals: []*Approval{pending("t.a1", c1, superseded), pending("t.a2", c1, replaces("t.a1"))}, want: []string{"t.a2"}},
-		{name: "replaced after an outcome was decided", answers: []Answer{yes("c1.1"), yes("x")},
+		{name: "replaced after an outcome was decided", answers: []Decision{yes("c1.1"), yes("x")},
 			approvals: []*Approval{pending("t.a1", c1, outcome, approved), pending("t.a2", c1, replaces("t.a1"))}, reason: ReasonChanged},
 	} {
 		names := namesOf(tc.approvals)
@@ -131,7 +131,7 @@ func TestMatchWithoutNamesReachesNoCall(t *testing.T) {
 	t.Parallel()
 	approvals := []*Approval{pending("t.a1", call("c1.1", "x"))}
 	for _, name := range []string{"c1.1", "x"} {
-		_, err := Match([]Answer{{ID: name, ByCall: true, Verb: Approve}}, approvals, nil)
+		_, err := Match([]Decision{{ID: name, ByCall: true, Type: Approve}}, approvals, nil)
 		wantError(t, err, ReasonUnknown, "t.a1")
 	}
 }
@@ -139,7 +139,7 @@ func TestMatchWithoutNamesReachesNoCall(t *testing.T) {
 func TestReplacedNamesTheSuccessor(t *testing.T) {
 	t.Parallel()
 	approvals := []*Approval{pending("t.a1", call("c", ""), endedAs(Superseded, Resolution{})), pending("t.a2", call("c", ""), replaces("t.a1"))}
-	_, err := Find(Answer{ID: "c", ByCall: true}, approvals)
+	_, err := Find(Decision{ID: "c", ByCall: true}, approvals)
 	want := map[string]string{MetaApproval: "t.a1", MetaState: "superseded", MetaSuccessor: "t.a2", MetaDigest: "d1", MetaPending: "t.a2"}
 	if diff := cmp.Diff(want, err.Metadata); diff != "" {
 		t.Errorf("metadata (-want +got):\n%s", diff)
@@ -193,11 +193,11 @@ func TestNameReachesOnlyWhatWasShown(t *testing.T) {
 			}
 			approvals = append(approvals, a)
 		}
-		ans := Answer{
+		ans := Decision{
 			ID:     rapid.SampledFrom(append([]string{"x", "y", "t.a1", "t.a9", ""}, calls...)).Draw(t, "name"),
-			ByCall: true, Verb: rapid.SampledFrom([]Verb{Approve, Reject}).Draw(t, "verb"),
+			ByCall: true, Type: rapid.SampledFrom([]DecisionType{Approve, Reject}).Draw(t, "verb"),
 		}
-		decisions, err := Match([]Answer{ans}, approvals, names)
+		decisions, err := Match([]Decision{ans}, approvals, names)
 		found, _ := Find(ans, approvals)
 		if err != nil {
 			return

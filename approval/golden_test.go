@@ -92,14 +92,14 @@ func fullApproval() Approval {
 		Hint:  "Send 100 to bob?", Payload: json.RawMessage(`{"fee":1}`), TakesPayload: true, Ask: "fee", AskKind: AskConfirm, Held: true,
 		Schema: json.RawMessage(`{"type":"object"}`), Attempt: 2, Code: "k7m2qzxd", WrongCodes: 1,
 		Terms: Terms{
-			Rule: "big", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []Verb{Approve, Edit, Reject},
+			Gate: "big", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []DecisionType{Approve, Edit, Reject},
 			FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true, AuthRequired: true,
 			Approvers: &Approvers{Roles: []string{"sre"}, Subjects: []string{"corp:alice"}, All: []Approvers{{Roles: []string{"legal"}}, {Subjects: []string{"key:dora"}}}},
 			Risk:      RiskHigh, Mask: []string{"/to"}, Notify: []string{"ops"},
 		},
 		Requester: fullPrincipal("agent"), Asked: asked(), Deadline: &end, Extensions: 2, Supersedes: "task-1.a1",
 		Resolution: &Resolution{
-			Verb: Edit, By: fullPrincipal("bob"), Via: ViaAPI, At: asked().Add(time.Minute + 7*time.Millisecond), Reason: "less",
+			Decision: Edit, By: fullPrincipal("bob"), Via: ViaAPI, At: asked().Add(time.Minute + 7*time.Millisecond), Reason: "less",
 			Args: json.RawMessage(`{"to":"bob","amount":50}`), Digest: "d2", Response: json.RawMessage(`"r"`), Payload: json.RawMessage(`[1]`),
 		},
 	}
@@ -141,7 +141,7 @@ func TestGoldenApproval(t *testing.T) {
 	checkGolden(t, "approval.v1.json", full)
 	checkGolden(t, "approval-least.v1.json", Approval{
 		V: 1, ID: "task-1.a1", Kind: KindCall, State: Pending, Task: "task-1", Context: "ctx-1", Call: "c1.1", Agent: "bank", Tool: "send",
-		Definition: "def0", Args: json.RawMessage(`{}`), Digest: "d1", Hint: "Send?", Terms: Terms{Rule: RuleTool},
+		Definition: "def0", Args: json.RawMessage(`{}`), Digest: "d1", Hint: "Send?", Terms: Terms{Gate: RuleTool},
 		Requester: auth.Anonymous(), Asked: asked(),
 	})
 }
@@ -194,26 +194,26 @@ func TestDecodeAuditErrors(t *testing.T) {
 
 // words are all the constants that stand on disks and on the wire.
 type words struct {
-	Kinds   []Kind       `json:"kinds"`
-	States  []State      `json:"states"`
-	Verbs   []Verb       `json:"verbs"`
-	Expiry  []OnExpiry   `json:"onExpiry"`
-	Via     []string     `json:"via"`
-	Audit   []AuditEvent `json:"audit"`
-	Reasons []Reason     `json:"reasons"`
-	Rules   []string     `json:"rules"`
+	Kinds   []Kind         `json:"kinds"`
+	States  []State        `json:"states"`
+	Verbs   []DecisionType `json:"verbs"`
+	Expiry  []OnExpiry     `json:"onExpiry"`
+	Via     []string       `json:"via"`
+	Audit   []AuditEvent   `json:"audit"`
+	Reasons []Reason       `json:"reasons"`
+	Rules   []string       `json:"rules"`
 }
 
 func constants() words {
 	return words{
 		Kinds:   []Kind{KindCall, KindOutcome, KindQuestion},
 		States:  []State{Pending, Approved, Edited, Rejected, Responded, Expired, Canceled, Superseded},
-		Verbs:   []Verb{Approve, Edit, Reject, Respond, Cancel},
+		Verbs:   []DecisionType{Approve, Edit, Reject, Respond, Cancel},
 		Expiry:  []OnExpiry{ExpiryRejects, ExpiryCancels, ExpiryKeeps},
 		Via:     []string{ViaA2A, ViaAPI, ViaProvider, ViaSystem},
 		Audit:   []AuditEvent{AuditAsked, AuditResolved, AuditStarted, AuditFinished, AuditLate, AuditUnknown, AuditCanceled, AuditKept, AuditDeleting, AuditWebhook},
 		Reasons: []Reason{ReasonUnknown, ReasonMalformed, ReasonNotAllowed, ReasonConflict, ReasonExpired, ReasonChanged, ReasonDecided},
-		Rules:   []string{RuleTool, RuleDefault, OutcomeTerms(Terms{Rule: RuleTool}).Rule},
+		Rules:   []string{RuleTool, RuleDefault, OutcomeTerms(Terms{Gate: RuleTool}).Gate},
 	}
 }
 

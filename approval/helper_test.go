@@ -58,7 +58,7 @@ func bob() auth.Principal {
 func pending(id string, edits ...func(*Approval)) *Approval {
 	a := &Approval{
 		V: 1, ID: id, Kind: KindCall, State: Pending, Task: "t", Call: "c1." + strings.TrimPrefix(id, "t.a"),
-		Tool: "send", Args: json.RawMessage(`{"to":"x"}`), Digest: "d1", Terms: Terms{Rule: "r"},
+		Tool: "send", Args: json.RawMessage(`{"to":"x"}`), Digest: "d1", Terms: Terms{Gate: "r"},
 		Requester: alice(), Asked: asked(),
 	}
 	for _, edit := range edits {

@@ -146,7 +146,7 @@ func (j *judgement) allow() Verdict {
 	if j.allowed != nil {
 		return Verdict{Action: ActionAllow, Reason: "allowed by rule " + quote(j.allowed.name), Terms: j.of(j.allowed)}
 	}
-	return Verdict{Action: ActionAllow, Terms: Terms{Rule: RuleDefault}}
+	return Verdict{Action: ActionAllow, Terms: Terms{Gate: RuleDefault}}
 }
 
 func (j *judgement) deny() Verdict {
@@ -169,11 +169,11 @@ func (j *judgement) ask() Verdict {
 	j.mask = Union(j.mask, v.Terms.Mask)
 	v.Terms.Mask = j.mask
 	if len(j.asks) > 0 || !j.toolAsks {
-		v.Terms.Rule = all[0].name
+		v.Terms.Gate = all[0].name
 		v.Reason = "rule " + quote(all[0].name) + " asks"
 		v.Hint = j.hint(all[0].hint)
 	} else {
-		v.Terms.Rule = RuleTool
+		v.Terms.Gate = RuleTool
 		v.Reason = "the tool itself asks"
 		v.Hint = j.hint("")
 	}
@@ -240,14 +240,14 @@ func (j *judgement) broken(r any) Verdict {
 		v.Terms.Mask = j.policy.masks // the gates that would have asked are unknown
 		v.Terms = withDefaults(v.Terms, j.policy.defaults)
 	}
-	v.Terms.Rule = RuleDefault
+	v.Terms.Gate = RuleDefault
 	return v
 }
 
 // of returns a copy of the terms of a gate.
 func (j *judgement) of(g *gate) Terms {
 	t := together([]*gate{g}, false /* own */, j.policy.defaults)
-	t.Rule = g.name
+	t.Gate = g.name
 	return t
 }
 

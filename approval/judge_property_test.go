@@ -95,7 +95,7 @@ func TestJudgeNeverAllowsWhatFailed(t *testing.T) {
 		if got.Action != want {
 			t.Fatalf("Judge() = %+v, want %s", got, want)
 		}
-		if got.Terms.Rule == "" || want == ActionAsk && got.Hint == "" {
+		if got.Terms.Gate == "" || want == ActionAsk && got.Hint == "" {
 			t.Fatalf("Judge() = %+v: no rule or no hint", got)
 		}
 	})

@@ -124,8 +124,8 @@ func TestJudge(t *testing.T) {
 			tl := tc.tool
 			tl.name = "send"
 			got := newPolicy(t, tc.config).Judge(nil, &tl, decode(t, `{"to":"bob"}`))
-			if got.Action != tc.action || got.Terms.Rule != tc.rule {
-				t.Errorf("Judge() = %s by %q, want %s by %q", got.Action, got.Terms.Rule, tc.action, tc.rule)
+			if got.Action != tc.action || got.Terms.Gate != tc.rule {
+				t.Errorf("Judge() = %s by %q, want %s by %q", got.Action, got.Terms.Gate, tc.action, tc.rule)
 			}
 			for _, w := range tc.hint {
 				if !strings.Contains(got.Hint, w) && !strings.Contains(fmt.Sprint(got.Failed), w) {
@@ -180,12 +180,12 @@ func TestJudgeArgsThatCannotBeShown(t *testing.T) {
 func TestJudgeWithoutPolicyOrTool(t *testing.T) {
 	t.Parallel()
 	var none *Policy
-	if got := none.Judge(nil, &fakeTool{name: "send"}, nil); got.Action != ActionAsk || got.Terms.Rule != RuleDefault {
+	if got := none.Judge(nil, &fakeTool{name: "send"}, nil); got.Action != ActionAsk || got.Terms.Gate != RuleDefault {
 		t.Errorf("Judge() of no policy = %+v, want to ask", got)
 	}
 	p := newPolicy(t, PolicyConfig{Defaults: Terms{Expires: time.Hour}})
 	got := p.Judge(nil, nil, nil)
-	want := Terms{Rule: RuleDefault, Destructive: true, Expires: time.Hour}
+	want := Terms{Gate: RuleDefault, Destructive: true, Expires: time.Hour}
 	if diff := cmp.Diff(want, got.Terms); diff != "" || got.Action != ActionAsk {
 		t.Errorf("Judge() of no tool = %s, terms (-want +got):\n%s", got.Action, diff)
 	}
@@ -195,7 +195,7 @@ func TestJudgeWithoutPolicyOrTool(t *testing.T) {
 func TestAskWithoutPolicyOrTool(t *testing.T) {
 	t.Parallel()
 	var none *Policy
-	if got := none.Ask(&fakeTool{name: "send"}, nil, "a hook"); got.Action != ActionAsk || got.Terms.Rule != RuleDefault || !got.Terms.Destructive || !strings.Contains(fmt.Sprint(got.Failed), "a hook") {
+	if got := none.Ask(&fakeTool{name: "send"}, nil, "a hook"); got.Action != ActionAsk || got.Terms.Gate != RuleDefault || !got.Terms.Destructive || !strings.Contains(fmt.Sprint(got.Failed), "a hook") {
 		t.Errorf("Ask() of no policy = %+v, want to ask", got)
 	}
 	if got := newPolicy(t, PolicyConfig{}).Ask(nil, nil, "a hook"); got.Action != ActionAsk || !got.Terms.Destructive {

@@ -50,7 +50,7 @@ func TestMaskedArgs(t *testing.T) {
 // A list has neither the arguments of the call nor those of an edit.
 func TestListed(t *testing.T) {
 	t.Parallel()
-	a := pending("t.a1", endedAs(Edited, Resolution{Verb: Edit, Args: json.RawMessage(`{"to":"secret2"}`)}), func(a *Approval) {
+	a := pending("t.a1", endedAs(Edited, Resolution{Decision: Edit, Args: json.RawMessage(`{"to":"secret2"}`)}), func(a *Approval) {
 		a.Args, a.Terms.Mask = json.RawMessage(`{"to":"secret1"}`), []string{"/to"}
 	})
 	whole, err := json.Marshal(a)

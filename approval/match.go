@@ -8,9 +8,9 @@ import (
 )
 
 // Decision is an answer with the approval that it is for.
-type Decision struct {
+type Matched struct {
 	Approval *Approval
-	Answer   Answer
+	Decision Decision
 	// Settled says that the approval has been decided already, in just this way, so
 	// that the answer has no effect. It need not be checked.
 	Settled bool
@@ -26,8 +26,8 @@ type Decision struct {
 // Two answers for the same approval have to agree, and then count as a single decision. An
 // answer to an approval that is not pending is Settled if it repeats the decision, and else
 // refused: as expired, replaced by another, or in conflict.
-func Match(answers []Answer, approvals []*Approval, names Names) ([]Decision, error) {
-	var decisions []Decision
+func Match(answers []Decision, approvals []*Approval, names Names) ([]Matched, error) {
+	var decisions []Matched
 	var errs []*Error
 	place := map[*Approval]int{}
 	for _, ans := range answers {
@@ -37,22 +37,22 @@ func Match(answers []Answer, approvals []*Approval, names Names) ([]Decision, er
 			continue
 		}
 		if at, ok := place[a]; ok {
-			if !merge(&decisions[at].Answer, ans) {
+			if !merge(&decisions[at].Decision, ans) {
 				errs = append(errs, Malformed(a.ID, "decide each approval once",
 					Violation{Field: "id", Description: "is answered twice, differently"}))
 			}
 			continue
 		}
 		place[a] = len(decisions)
-		decisions = append(decisions, Decision{Approval: a, Answer: ans})
+		decisions = append(decisions, Matched{Approval: a, Decision: ans})
 	}
 	for i := range decisions {
 		d := &decisions[i]
 		if d.Approval.State == Pending {
 			continue
 		}
-		d.Approval = repeated(d.Approval, d.Answer, approvals)
-		d.Settled = d.Approval.settledBy(d.Answer)
+		d.Approval = repeated(d.Approval, d.Decision, approvals)
+		d.Settled = d.Approval.settledBy(d.Decision)
 		if !d.Settled {
 			errs = append(errs, d.Approval.refusal(approvals))
 		}
@@ -64,7 +64,7 @@ func Match(answers []Answer, approvals []*Approval, names Names) ([]Decision, er
 }
 
 // find is Find, and takes the other calls of the task into account.
-func find(ans Answer, approvals []*Approval, names Names) (*Approval, *Error) {
+func find(ans Decision, approvals []*Approval, names Names) (*Approval, *Error) {
 	a, err := Find(ans, approvals)
 	switch {
 	case err != nil:
@@ -81,8 +81,8 @@ func find(ans Answer, approvals []*Approval, names Names) (*Approval, *Error) {
 // merge adds more to ans if both agree, and reports whether they do. A message may carry a
 // decision in several shapes, and not all have room for a reason, a digest or a payload, so a
 // missing member is no difference.
-func merge(ans *Answer, more Answer) bool {
-	same := ans.Verb == more.Verb &&
+func merge(ans *Decision, more Decision) bool {
+	same := ans.Type == more.Type &&
 		sameJSON(ans.Args, more.Args) &&
 		sameJSON(ans.Response, more.Response) &&
 		(len(ans.Payload) == 0 || len(more.Payload) == 0 || sameJSON(ans.Payload, more.Payload)) &&
@@ -123,7 +123,7 @@ func canonical(raw json.RawMessage) ([]byte, error) {
 
 // settledBy reports whether ans repeats the end of a, which is not pending. An answer with
 // another digest was meant for another question.
-func (a *Approval) settledBy(ans Answer) bool {
+func (a *Approval) settledBy(ans Decision) bool {
 	r := a.Resolution
 	if ans.Digest != "" && ans.Digest != a.Digest && (r == nil || ans.Digest != r.Digest) {
 		return false
@@ -131,17 +131,17 @@ func (a *Approval) settledBy(ans Answer) bool {
 	args, response, payload := len(ans.Args) > 0, len(ans.Response) > 0, len(ans.Payload) > 0
 	switch a.State {
 	case Approved:
-		return ans.Verb == Approve && r != nil && sameJSON(ans.Payload, r.Payload) && !args && !response
+		return ans.Type == Approve && r != nil && sameJSON(ans.Payload, r.Payload) && !args && !response
 	case Edited:
-		return ans.Verb == Edit && r != nil && sameJSON(ans.Args, r.Args) && !response && !payload
+		return ans.Type == Edit && r != nil && sameJSON(ans.Args, r.Args) && !response && !payload
 	case Rejected:
-		return ans.Verb == Reject && !args && !response && (!payload || r != nil && sameJSON(ans.Payload, r.Payload))
+		return ans.Type == Reject && !args && !response && (!payload || r != nil && sameJSON(ans.Payload, r.Payload))
 	case Responded:
-		return ans.Verb == Respond && r != nil && sameJSON(ans.Response, r.Response) && !args && !payload
+		return ans.Type == Respond && r != nil && sameJSON(ans.Response, r.Response) && !args && !payload
 	case Canceled:
 		// A question that a person ended together with its call says nothing of the task.
-		withTask := r == nil || r.Verb == Cancel || r.Via == ViaSystem
-		return ans.Verb == Cancel && withTask && !args && !response && !payload
+		withTask := r == nil || r.Decision == Cancel || r.Via == ViaSystem
+		return ans.Type == Cancel && withTask && !args && !response && !payload
 	case Pending, Expired, Superseded:
 	}
 	return false

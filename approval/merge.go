@@ -53,21 +53,21 @@ func together(gates []*gate, own bool, defaults Terms) Terms {
 	default:
 		t.Approvers = &Approvers{All: approvers}
 	}
-	if t.Allowed != nil && len(AllowedVerbs(KindCall, t)) == 0 {
-		t.Allowed = []Verb{Reject, Cancel}
+	if t.Allowed != nil && len(AllowedDecisions(KindCall, t)) == 0 {
+		t.Allowed = []DecisionType{Reject, Cancel}
 	}
 	return t
 }
 
 // common returns the decisions that both lists have; nil is all of them.
-func common(a, b []Verb) []Verb {
+func common(a, b []DecisionType) []DecisionType {
 	switch {
 	case a == nil:
 		return b
 	case b == nil:
 		return a
 	}
-	return slices.DeleteFunc(a, func(v Verb) bool { return !slices.Contains(b, v) })
+	return slices.DeleteFunc(a, func(v DecisionType) bool { return !slices.Contains(b, v) })
 }
 
 // sooner returns the shorter of two times; 0 is never.

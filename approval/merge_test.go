@@ -36,9 +36,9 @@ func TestGatesThatAskTogether(t *testing.T) {
 			want:  Terms{NoText: true, CancelsTask: true, FourEyes: true},
 		},
 		"its own, beside the defaults": {
-			gates:    []Gate{{Tool: "pay", Terms: Terms{Expires: time.Minute, OnExpiry: ExpiryCancels, Allowed: []Verb{Edit}, FourEyes: true, CancelsTask: true}}},
-			defaults: Terms{Rule: "unused", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []Verb{Approve, Reject}, NoText: true},
-			want:     Terms{Expires: time.Minute, OnExpiry: ExpiryCancels, Allowed: []Verb{Edit}, FourEyes: true, CancelsTask: true, NoText: true},
+			gates:    []Gate{{Tool: "pay", Terms: Terms{Expires: time.Minute, OnExpiry: ExpiryCancels, Allowed: []DecisionType{Edit}, FourEyes: true, CancelsTask: true}}},
+			defaults: Terms{Gate: "unused", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []DecisionType{Approve, Reject}, NoText: true},
+			want:     Terms{Expires: time.Minute, OnExpiry: ExpiryCancels, Allowed: []DecisionType{Edit}, FourEyes: true, CancelsTask: true, NoText: true},
 		},
 		"the defaults, for a gate":              {gates: []Gate{{Tool: "pay"}}, defaults: strict, want: strict},
 		"the defaults, for the tool's own gate": {defaults: strict, tool: fakeTool{static: true}, want: strict},
@@ -65,12 +65,12 @@ func TestGatesThatAskTogether(t *testing.T) {
 			want:  Terms{Approvers: &Approvers{All: []Approvers{*sre, *legal}}},
 		},
 		"decisions that all allow": {
-			gates: []Gate{{Tool: "pay", Terms: Terms{Allowed: []Verb{Approve, Edit, Reject}}}, {Tool: "*", Terms: Terms{Allowed: []Verb{Reject, Edit, Cancel}}}, {Tool: "p*"}},
-			want:  Terms{Allowed: []Verb{Edit, Reject}},
+			gates: []Gate{{Tool: "pay", Terms: Terms{Allowed: []DecisionType{Approve, Edit, Reject}}}, {Tool: "*", Terms: Terms{Allowed: []DecisionType{Reject, Edit, Cancel}}}, {Tool: "p*"}},
+			want:  Terms{Allowed: []DecisionType{Edit, Reject}},
 		},
 		"no decision that all allow": {
-			gates: []Gate{{Tool: "pay", Terms: Terms{Allowed: []Verb{Approve, Respond}}}, {Tool: "*", Terms: Terms{Allowed: []Verb{Edit, Respond}}}},
-			want:  Terms{Allowed: []Verb{Reject, Cancel}},
+			gates: []Gate{{Tool: "pay", Terms: Terms{Allowed: []DecisionType{Approve, Respond}}}, {Tool: "*", Terms: Terms{Allowed: []DecisionType{Edit, Respond}}}},
+			want:  Terms{Allowed: []DecisionType{Reject, Cancel}},
 		},
 		"the highest risk":         {gates: []Gate{{Tool: "pay", Terms: Terms{Risk: RiskMedium}}, {Tool: "p*", Terms: Terms{Risk: RiskHigh}}, {Tool: "*", Terms: Terms{Risk: RiskLow}}}, want: Terms{Risk: RiskHigh}},
 		"a risk beside none":       {gates: []Gate{{Tool: "pay"}, {Tool: "*", Terms: Terms{Risk: RiskLow}}}, want: Terms{Risk: RiskLow}},
@@ -110,8 +110,8 @@ func TestGatesThatAskTogether(t *testing.T) {
 			gates: []Gate{{Tool: "pay", Terms: Terms{Approvers: legal}}, {Tool: "*"}}, defaults: Terms{Approvers: sre}, want: Terms{Approvers: &Approvers{All: []Approvers{*legal, *sre}}},
 		},
 		"decisions beside the default ones": {
-			gates:    []Gate{{Tool: "pay", Terms: Terms{Allowed: []Verb{Approve, Edit, Reject}}}, {Tool: "*"}},
-			defaults: Terms{Allowed: []Verb{Approve, Reject}}, want: Terms{Allowed: []Verb{Approve, Reject}},
+			gates:    []Gate{{Tool: "pay", Terms: Terms{Allowed: []DecisionType{Approve, Edit, Reject}}}, {Tool: "*"}},
+			defaults: Terms{Allowed: []DecisionType{Approve, Reject}}, want: Terms{Allowed: []DecisionType{Approve, Reject}},
 		},
 		"never, for a tool that asks by itself": {
 			gates: []Gate{{Tool: "pay", Terms: Terms{Expires: -1}}}, defaults: Terms{Expires: time.Minute, OnExpiry: ExpiryCancels}, tool: fakeTool{static: true},
@@ -135,7 +135,7 @@ func TestGatesThatAskTogether(t *testing.T) {
 			for range 2 { // what is done to the terms of an approval does not reach the policy
 				v := p.Judge(nil, &f, nil)
 				got := v.Terms
-				got.Rule = ""
+				got.Gate = ""
 				if diff := cmp.Diff(tc.want, got); diff != "" || v.Action != ActionAsk {
 					t.Fatalf("Judge() = %s, terms (-want +got):\n%s", v.Action, diff)
 				}
@@ -173,7 +173,7 @@ func TestConditionOfADenialThatFails(t *testing.T) {
 // Whoever may give an answer under several gates may give it under each of them alone.
 func TestGatesTogetherAreNoLooser(t *testing.T) {
 	t.Parallel()
-	verbs := []Verb{Approve, Edit, Reject, Cancel}
+	verbs := []DecisionType{Approve, Edit, Reject, Cancel}
 	roles := []string{"a", "b", "c"}
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func() Terms {
@@ -211,8 +211,8 @@ func TestGatesTogetherAreNoLooser(t *testing.T) {
 			by.Subject = alice().Subject
 		}
 		decider := Decider{By: by, Via: rapid.SampledFrom([]string{ViaA2A, ViaAPI}).Draw(t, "via")}
-		answer := Answer{Verb: rapid.SampledFrom(verbs).Draw(t, "verb")}
-		if answer.Verb == Edit {
+		answer := Decision{Type: rapid.SampledFrom(verbs).Draw(t, "verb")}
+		if answer.Type == Edit {
 			answer.Args = []byte(`{}`)
 		}
 		all := terms(own, gates...)
@@ -226,21 +226,21 @@ func TestGatesTogetherAreNoLooser(t *testing.T) {
 			each = append(each, alone)
 		}
 		together := pending("t.a1", func(a *Approval) { a.Terms = all }).Check(answer, decider, asked())
-		common := slices.ContainsFunc(verbs, func(v Verb) bool {
+		common := slices.ContainsFunc(verbs, func(v DecisionType) bool {
 			return !slices.ContainsFunc(each, func(x Terms) bool { return x.Allowed != nil && !slices.Contains(x.Allowed, v) })
 		})
 		for _, alone := range each {
 			if !common {
-				alone.Allowed = []Verb{Reject, Cancel}
+				alone.Allowed = []DecisionType{Reject, Cancel}
 			}
 			if err := pending("t.a1", func(a *Approval) { a.Terms = alone }).Check(answer, decider, asked()); err != nil && together == nil {
-				t.Fatalf("%v is allowed under %+v, and not under %+v: %v", answer.Verb, all, alone, err)
+				t.Fatalf("%v is allowed under %+v, and not under %+v: %v", answer.Type, all, alone, err)
 			}
 			if alone.Expires > 0 && (all.Expires <= 0 || all.Expires > alone.Expires) {
-				t.Fatalf("it expires after %v, and under %s after %v", all.Expires, alone.Rule, alone.Expires)
+				t.Fatalf("it expires after %v, and under %s after %v", all.Expires, alone.Gate, alone.Expires)
 			}
 			if alone.Expires > 0 && all.OnExpiry.rank() < alone.OnExpiry.rank() {
-				t.Fatalf("its end is %q, and under %s %q", all.OnExpiry, alone.Rule, alone.OnExpiry)
+				t.Fatalf("its end is %q, and under %s %q", all.OnExpiry, alone.Gate, alone.OnExpiry)
 			}
 		}
 	})

@@ -12,14 +12,14 @@ const (
 const outcomeSuffix = ":outcome"
 
 // OutcomeTerms returns the terms of the question about the outcome of a call with terms t.
-// Approvers and conditions stay. All verbs of [KindOutcome] are allowed (t.Allowed was chosen
-// for the verbs of a call), and the rule has a suffix. The deadline is t's; no default is
+// Approvers and conditions stay. All decisions of [KindOutcome] are allowed (t.Allowed was chosen
+// for the decisions of a call), and the rule has a suffix. The deadline is t's; no default is
 // added.
 func OutcomeTerms(t Terms) Terms {
-	if t.Rule == "" {
-		t.Rule = RuleDefault
+	if t.Gate == "" {
+		t.Gate = RuleDefault
 	}
-	t.Rule += outcomeSuffix
+	t.Gate += outcomeSuffix
 	t.Allowed = nil
 	return t
 }

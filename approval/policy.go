@@ -146,8 +146,8 @@ func makeGate(i int, g Gate) (*gate, []error) {
 	default:
 		problems = append(problems, fmt.Errorf("%s: unknown action %q: use ask, allow or deny", where, g.Action))
 	}
-	if g.Terms.Rule != "" && g.Terms.Rule != ready.name {
-		problems = append(problems, fmt.Errorf("%s: Terms.Rule is %s: leave it empty and set Name", where, quote(g.Terms.Rule)))
+	if g.Terms.Gate != "" && g.Terms.Gate != ready.name {
+		problems = append(problems, fmt.Errorf("%s: Terms.Rule is %s: leave it empty and set Name", where, quote(g.Terms.Gate)))
 	}
 	problems = append(problems, checkTerms(where, g.Terms)...)
 	ready.terms = g.Terms.clone()
@@ -193,7 +193,7 @@ func checkTerms(where string, t Terms) []error {
 			problems = append(problems, fmt.Errorf("%s: Notify: %s %w", where, quote(name), err))
 		}
 	}
-	if t.Allowed != nil && len(AllowedVerbs(KindCall, t)) == 0 {
+	if t.Allowed != nil && len(AllowedDecisions(KindCall, t)) == 0 {
 		problems = append(problems, fmt.Errorf("%s: no decision about a call is allowed: name approve, edit, reject or cancel, or leave Allowed out for all", where))
 	}
 	return problems

@@ -17,10 +17,10 @@ func TestNewPolicyProblems(t *testing.T) {
 		{"no such action", PolicyConfig{Gates: []Gate{{Tool: "a", Action: "run"}}}, []string{`"run"`, "ask, allow or deny"}},
 		{"reserved name", PolicyConfig{Gates: []Gate{{Tool: "a", Name: "tool"}, {Tool: "b", Name: "default"}}}, []string{`"tool"`, `"default"`}},
 		{"name twice", PolicyConfig{Gates: []Gate{{Tool: "a"}, {Tool: "a"}}}, []string{"gate 1", `"gate:a"`, "Name"}},
-		{"rule set", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Rule: "x"}}}}, []string{"Terms.Rule"}},
+		{"rule set", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Gate: "x"}}}}, []string{"Terms.Rule"}},
 		{"no such outcome", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{OnExpiry: "run"}}}}, []string{`"run"`, "reject, cancel or keep"}},
-		{"no such verb", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Allowed: []Verb{"run", Approve}}}}}, []string{`"run"`}},
-		{"no verb of a call", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Allowed: []Verb{Respond}}}}}, []string{"no decision about a call"}},
+		{"no such verb", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Allowed: []DecisionType{"run", Approve}}}}}, []string{`"run"`}},
+		{"no verb of a call", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Allowed: []DecisionType{Respond}}}}}, []string{"no decision about a call"}},
 		{"expiry too short", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Expires: 1}}}}, []string{"millisecond"}},
 		{"no such risk", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Risk: "huge"}}}}, []string{`"huge"`, "low, medium or high"}},
 		{"mask that is no pointer", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Mask: []string{"/a", "iban", ""}}}}}, []string{`Mask: "iban"`, `Mask: ""`, "/*"}},
@@ -29,7 +29,7 @@ func TestNewPolicyProblems(t *testing.T) {
 		{"no approvers", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Approvers: &Approvers{}}}}}, []string{"Approvers is empty"}},
 		{"approvers without a name", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Approvers: &Approvers{Subjects: []string{"a", ""}}}}}}, []string{"an empty name"}},
 		{"negative default", PolicyConfig{Defaults: Terms{Expires: -1}}, []string{"default terms", "negative"}},
-		{"all at once", PolicyConfig{Defaults: Terms{OnExpiry: "x"}, Gates: []Gate{{Action: "x"}, {Tool: "a", Terms: Terms{Allowed: []Verb{}}}}}, []string{"default terms", "names no tool", `"x"`, "gate 1"}},
+		{"all at once", PolicyConfig{Defaults: Terms{OnExpiry: "x"}, Gates: []Gate{{Action: "x"}, {Tool: "a", Terms: Terms{Allowed: []DecisionType{}}}}}, []string{"default terms", "names no tool", `"x"`, "gate 1"}},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestNewPolicyProblems(t *testing.T) {
 func TestNewPolicyKeepsNothingOfItsConfig(t *testing.T) {
 	t.Parallel()
 	c := PolicyConfig{
-		Defaults: Terms{Allowed: []Verb{Approve}, Approvers: &Approvers{Roles: []string{"sre"}}},
+		Defaults: Terms{Allowed: []DecisionType{Approve}, Approvers: &Approvers{Roles: []string{"sre"}}},
 		Gates:    []Gate{{Tool: "send", Terms: Terms{Expires: time.Hour, Mask: []string{"/a"}, Notify: []string{"a"}}}},
 	}
 	p := newPolicy(t, c)

@@ -10,16 +10,16 @@ import (
 // Resolve returns the state and resolution of a after ans, which [Approval.Check] has
 // passed. It does not change a. The caller fills in the digest of edited arguments, and
 // acts on Terms.CancelsTask.
-func (a *Approval) Resolve(ans Answer, by auth.Principal, via string, now time.Time) (State, Resolution) {
+func (a *Approval) Resolve(ans Decision, by auth.Principal, via string, now time.Time) (State, Resolution) {
 	r := Resolution{
-		Verb:    ans.Verb,
-		By:      by,
-		Via:     via,
-		At:      moment(now),
-		Reason:  ans.Reason,
-		Payload: slices.Clone(ans.Payload),
+		Decision: ans.Type,
+		By:       by,
+		Via:      via,
+		At:       moment(now),
+		Reason:   ans.Reason,
+		Payload:  slices.Clone(ans.Payload),
 	}
-	switch ans.Verb {
+	switch ans.Type {
 	case Approve:
 		return Approved, r
 	case Edit:
@@ -33,9 +33,9 @@ func (a *Approval) Resolve(ans Answer, by auth.Principal, via string, now time.T
 	case Reject:
 		return Rejected, r
 	default:
-		// Check lets no such verb pass; a caller that skipped it gets a resolution that runs
+		// Check lets no such decision pass; a caller that skipped it gets a resolution that runs
 		// nothing.
-		r.Verb = Reject
+		r.Decision = Reject
 		return Rejected, r
 	}
 }

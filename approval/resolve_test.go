@@ -12,13 +12,13 @@ func TestResolve(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 13, 0, 0, 123456789, time.FixedZone("", 3600))
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123000000, time.UTC)
-	all := Answer{
+	all := Decision{
 		ID: "t.a1", Reason: "why", Digest: "d1", Args: json.RawMessage(`{"to":"y"}`),
 		Response: json.RawMessage(`1`), Payload: json.RawMessage(`2`),
 	}
 	base := Resolution{By: bob(), Via: ViaAPI, At: at, Reason: "why", Payload: json.RawMessage(`2`)}
 	tests := []struct {
-		verb  Verb
+		verb  DecisionType
 		state State
 		edit  func(*Resolution)
 	}{
@@ -27,15 +27,15 @@ func TestResolve(t *testing.T) {
 		{Reject, Rejected, func(*Resolution) {}},
 		{Respond, Responded, func(r *Resolution) { r.Response = json.RawMessage(`1`) }},
 		{Cancel, Canceled, func(*Resolution) {}},
-		{"maybe", Rejected, func(r *Resolution) { r.Verb = Reject }},
+		{"maybe", Rejected, func(r *Resolution) { r.Decision = Reject }},
 	}
 	for _, tc := range tests {
 		t.Run(string(tc.verb), func(t *testing.T) {
 			t.Parallel()
 			answer := all
-			answer.Verb = tc.verb
+			answer.Type = tc.verb
 			want := base
-			want.Verb = tc.verb
+			want.Decision = tc.verb
 			tc.edit(&want)
 			a := pending("t.a1")
 			state, got := a.Resolve(answer, bob(), ViaAPI, now)
@@ -97,11 +97,11 @@ func TestOutcomeTerms(t *testing.T) {
 		name     string
 		in, want Terms
 	}{
-		{"of no rule", Terms{}, Terms{Rule: "default:outcome"}},
+		{"of no rule", Terms{}, Terms{Gate: "default:outcome"}},
 		{
 			"of a rule",
-			Terms{Rule: "big", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []Verb{Approve}, FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true},
-			Terms{Rule: "big:outcome", Expires: time.Hour, OnExpiry: ExpiryKeeps, FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true},
+			Terms{Gate: "big", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []DecisionType{Approve}, FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true},
+			Terms{Gate: "big:outcome", Expires: time.Hour, OnExpiry: ExpiryKeeps, FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true},
 		},
 	}
 	for _, tc := range tests {

@@ -11,9 +11,9 @@ import (
 
 // A Word is a decision as a person types it.
 type Word struct {
-	Verb   Verb   // Approve or Reject
-	Reason string // of a rejection, as it was typed
-	Code   string // of an approval, in lower case
+	Type   DecisionType // Approve or Reject
+	Reason string       // of a rejection, as it was typed
+	Code   string       // of an approval, in lower case
 }
 
 // MaxWrongCodes is how many wrong codes are typed for an approval before no word approves
@@ -43,7 +43,7 @@ func (a *Approval) NeedsCode() bool {
 }
 
 // WrongCode reports whether ans was typed with a code other than a's.
-func (a *Approval) WrongCode(ans Answer) bool {
+func (a *Approval) WrongCode(ans Decision) bool {
 	return a.State == Pending && ans.Code != "" && ans.Code != a.Code
 }
 
@@ -70,9 +70,9 @@ func ReadWord(text string) (w Word, ok bool) {
 	code = strings.ToLower(strings.TrimLeft(code, " "))
 	switch strings.ToLower(said) {
 	case "approve", "approved", "yes", "y", "ok", "okay", "confirm", "true":
-		return Word{Verb: Approve, Code: code}, !explained && (!coded || isCode(code))
+		return Word{Type: Approve, Code: code}, !explained && (!coded || isCode(code))
 	case "deny", "denied", "reject", "rejected", "no", "n", "false":
-		return Word{Verb: Reject, Reason: strings.Trim(reason, space)}, !coded
+		return Word{Type: Reject, Reason: strings.Trim(reason, space)}, !coded
 	default:
 		return Word{}, false
 	}
@@ -84,7 +84,7 @@ func (a *Approval) RefusesText() string {
 	if !a.Terms.NoText {
 		return ""
 	}
-	return fmt.Sprintf("the rule %s does not accept text", quote(a.Terms.Rule))
+	return fmt.Sprintf("the rule %s does not accept text", quote(a.Terms.Gate))
 }
 
 func isCode(s string) bool {
@@ -128,9 +128,9 @@ func (a *Approval) RefusesWord(w Word) string {
 		return "the question is what happened to a call, and a word cannot answer that"
 	case a.Kind != KindCall:
 		return "a tool asks a question, and a word is not an answer to it"
-	case !slices.Contains(a.Verbs(), w.Verb):
-		return fmt.Sprintf("%s is not among the decisions that the rule %s allows", w.Verb, quote(a.Terms.Rule))
-	case w.Verb == Reject:
+	case !slices.Contains(a.Decisions(), w.Type):
+		return fmt.Sprintf("%s is not among the decisions that the rule %s allows", w.Type, quote(a.Terms.Gate))
+	case w.Type == Reject:
 		return ""
 	case !a.Terms.Destructive && w.Code != "":
 		return "this call has no code"

@@ -8,9 +8,9 @@ import (
 
 func TestReadWord(t *testing.T) {
 	t.Parallel()
-	yes, no := Word{Verb: Approve}, Word{Verb: Reject}
-	coded := Word{Verb: Approve, Code: "k7m2qzxd"}
-	because := func(reason string) Word { return Word{Verb: Reject, Reason: reason} }
+	yes, no := Word{Type: Approve}, Word{Type: Reject}
+	coded := Word{Type: Approve, Code: "k7m2qzxd"}
+	because := func(reason string) Word { return Word{Type: Reject, Reason: reason} }
 	tests := []struct {
 		want  Word
 		texts []string
@@ -55,7 +55,7 @@ func TestNewCode(t *testing.T) {
 
 func TestTextCounts(t *testing.T) {
 	t.Parallel()
-	done := endedAs(Approved, Resolution{Verb: Approve})
+	done := endedAs(Approved, Resolution{Decision: Approve})
 	tests := []struct {
 		name      string
 		approvals []*Approval
@@ -83,9 +83,9 @@ func TestTextCounts(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			for verb, want := range map[Verb]string{Approve: tc.want, Reject: max(tc.want, tc.rejects)} {
+			for verb, want := range map[DecisionType]string{Approve: tc.want, Reject: max(tc.want, tc.rejects)} {
 				got := ""
-				a, why := WordTarget(tc.approvals, Word{Verb: verb})
+				a, why := WordTarget(tc.approvals, Word{Type: verb})
 				if a != nil {
 					got = a.ID
 				}
@@ -103,7 +103,7 @@ func TestCodeOfADestructiveCall(t *testing.T) {
 	destructive := func(code string, wrong int) *Approval {
 		return pending("t.a1", terms(Terms{Destructive: true}), func(a *Approval) { a.Code, a.WrongCodes = code, wrong })
 	}
-	coded := Word{Verb: Approve, Code: "k7m2qzxd"}
+	coded := Word{Type: Approve, Code: "k7m2qzxd"}
 	for _, tc := range []struct {
 		name string
 		a    *Approval
@@ -113,12 +113,12 @@ func TestCodeOfADestructiveCall(t *testing.T) {
 		{"its code", destructive("k7m2qzxd", 0), coded, ""},
 		{"its code, the last time", destructive("k7m2qzxd", MaxWrongCodes-1), coded, ""},
 		{"its code, after too many others", destructive("k7m2qzxd", MaxWrongCodes), coded, "after 5 wrong codes"},
-		{"no code", destructive("k7m2qzxd", 0), Word{Verb: Approve}, "the code of this question"},
-		{"asked before there were codes", destructive("", 0), Word{Verb: Approve}, "gave no codes"},
+		{"no code", destructive("k7m2qzxd", 0), Word{Type: Approve}, "the code of this question"},
+		{"asked before there were codes", destructive("", 0), Word{Type: Approve}, "gave no codes"},
 		{"asked before there were codes, a code", destructive("", 0), coded, "gave no codes"},
 		{"a code for a call that has none", pending("t.a1"), coded, "has no code"},
-		{"rejected", destructive("k7m2qzxd", MaxWrongCodes), Word{Verb: Reject}, ""},
-		{"not allowed", pending("t.a1", terms(Terms{Rule: "r", Allowed: []Verb{Edit, Reject}})), Word{Verb: Approve}, `approve is not among the decisions that the rule "r" allows`},
+		{"rejected", destructive("k7m2qzxd", MaxWrongCodes), Word{Type: Reject}, ""},
+		{"not allowed", pending("t.a1", terms(Terms{Gate: "r", Allowed: []DecisionType{Edit, Reject}})), Word{Type: Approve}, `approve is not among the decisions that the rule "r" allows`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -77,7 +77,7 @@ type Result struct {
 	// Decision is a person's last decision about the call, or "", and Note the reason given
 	// with it, in that person's words. After an edit, Call has the arguments of the edit, and
 	// Decision and Note stay those of the edit when it is approved again.
-	Decision approval.Verb
+	Decision approval.DecisionType
 	Note     string
 	// Actions are the tool's requests beside its result: RequireInput for the planner to ask
 	// InputPrompt, ArtifactDelta with the artifacts that it saved, and LongRunningToolIDs for
@@ -180,5 +180,5 @@ type Presenter interface {
 	// task, oldest first, pending or not. If it returns no answers and no error, the message
 	// is not a decision. An *approval.Error means that it is an invalid decision in a known
 	// form.
-	Answers(message *a2a.Message, approvals []*approval.Approval) ([]approval.Answer, error)
+	Answers(message *a2a.Message, approvals []*approval.Approval) ([]approval.Decision, error)
 }

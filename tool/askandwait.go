@@ -14,7 +14,7 @@ var ErrNoAnswer = errors.New("the question has no answer")
 type Asker interface {
 	// AskAndWait returns the answer to a question, or an error that wraps ErrNoAnswer or is
 	// the cause of the end of ctx.
-	AskAndWait(ctx context.Context, a Ask) (Answer, error)
+	AskAndWait(ctx context.Context, a Question) (Answer, error)
 }
 
 // AskAndWait asks people a question and holds the running call until it is answered: in words,
@@ -37,7 +37,7 @@ type Asker interface {
 // without it. If ctx ends, the error is its cause, and the question is closed, as it is when
 // the call returns. An answer authorizes nothing; to confirm an action, use
 // [RequestConfirmation].
-func AskAndWait(ctx context.Context, a Ask) (Answer, error) {
+func AskAndWait(ctx context.Context, a Question) (Answer, error) {
 	asker := callValues(ctx).Asker
 	if asker == nil {
 		return Answer{}, fmt.Errorf("%w: only a running call can wait for an answer", ErrNoAnswer)

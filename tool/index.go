@@ -20,7 +20,7 @@ type found struct {
 	tool          Tool
 
 	once  sync.Once // guards entry and err
-	entry *Entry
+	entry *Registered
 	err   error // why the tool cannot be used
 }
 
@@ -52,14 +52,14 @@ func newIndex(toolset string, tools []Tool) (*index, error) {
 }
 
 // resolve returns the tool's entry, or why the tool cannot be used.
-func (f *found) resolve(known *definitions) (*Entry, error) {
+func (f *found) resolve(known *definitions) (*Registered, error) {
 	f.once.Do(func() {
 		d, err := known.of(f.tool)
 		if err != nil {
 			f.err = fmt.Errorf("toolset %q: tool %q: %w", f.toolset, f.name, err)
 			return
 		}
-		f.entry = &Entry{Tool: f.tool, Toolset: f.toolset, Definition: d.Definition, Digest: d.digest, Schema: d.schema}
+		f.entry = &Registered{Tool: f.tool, Toolset: f.toolset, Definition: d.Definition, Digest: d.digest, Schema: d.schema}
 	})
 	return f.entry, f.err
 }

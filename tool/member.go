@@ -28,13 +28,13 @@ func (m Member) Name() string { return m.member.name }
 // Entries returns the tools of the toolset that ctx may use. If the toolset fails or panics,
 // it returns nil and an error. It leaves out tools with a bad schema, and tools that share a
 // name: it then returns the rest, which is not nil, and an error.
-func (m Member) Entries(ctx agent.ReadonlyContext) ([]*Entry, error) {
+func (m Member) Entries(ctx agent.ReadonlyContext) ([]*Registered, error) {
 	i, err := m.registry.index(m.member, ctx)
 	if err != nil {
 		return nil, err
 	}
 	var errs []error
-	entries := make([]*Entry, 0, len(i.found))
+	entries := make([]*Registered, 0, len(i.found))
 	for j := range i.found {
 		f := &i.found[j]
 		e, err := f.resolve(m.registry.definitions)
@@ -55,12 +55,12 @@ func (m Member) Entries(ctx agent.ReadonlyContext) ([]*Entry, error) {
 
 // JoinEntries returns the tools of several toolsets, in this order, without tools that share a
 // name; the error names their toolsets.
-func JoinEntries(lists ...[]*Entry) ([]*Entry, error) {
+func JoinEntries(lists ...[]*Registered) ([]*Registered, error) {
 	n := 0
 	for _, list := range lists {
 		n += len(list)
 	}
-	first, twice := make(map[string]*Entry, n), map[string]bool{}
+	first, twice := make(map[string]*Registered, n), map[string]bool{}
 	var errs []error
 	for _, list := range lists {
 		for _, e := range list {
@@ -74,7 +74,7 @@ func JoinEntries(lists ...[]*Entry) ([]*Entry, error) {
 			}
 		}
 	}
-	all := make([]*Entry, 0, n)
+	all := make([]*Registered, 0, n)
 	for _, list := range lists {
 		for _, e := range list {
 			if !twice[e.Definition.Name] {

@@ -15,7 +15,7 @@ var ErrUnknownTool = errors.New("there is no such tool")
 
 // Entry is a tool with everything needed to check calls of it. It is shared and must not
 // be changed.
-type Entry struct {
+type Registered struct {
 	Tool       Tool
 	Toolset    string // name of the toolset that it comes from
 	Definition Definition
@@ -167,7 +167,7 @@ func (r *Registry) join(indexes []*index) *list {
 // Lookup returns the tool of that name if ctx may use it, else [ErrUnknownTool]. If two tools
 // share the name, or its schema is invalid, the error names the toolsets. A toolset that fails
 // causes an error only if no other has the tool.
-func (r *Registry) Lookup(ctx agent.ReadonlyContext, name string) (*Entry, error) {
+func (r *Registry) Lookup(ctx agent.ReadonlyContext, name string) (*Registered, error) {
 	hit := r.static[name]
 	if hit != nil && (hit.err != nil || !r.dynamic) {
 		return hit.entry, hit.err

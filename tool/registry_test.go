@@ -219,11 +219,11 @@ func TestNewRegistryOfNil(t *testing.T) {
 
 func TestSuspension(t *testing.T) {
 	t.Parallel()
-	s := &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion}}}
+	s := &tool.Suspension{Asks: []tool.Question{{Kind: tool.AskQuestion}}}
 	if errors.Is(s, tool.ErrConfirmationRequired) {
 		t.Error("a question is taken for a confirmation")
 	}
-	s.Asks = append(s.Asks, tool.Ask{Kind: tool.AskConfirm})
+	s.Asks = append(s.Asks, tool.Question{Kind: tool.AskConfirm})
 	if err := fmt.Errorf("call: %w", s); !errors.Is(err, tool.ErrConfirmationRequired) {
 		t.Error("a confirmation is not found")
 	}

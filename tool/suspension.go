@@ -12,23 +12,23 @@ import (
 const MaxSuspensionState = 64 << 10
 
 // AskKind is the kind of answer that an [Ask] wants.
-type AskKind string
+type QuestionKind string
 
 // The kinds of questions. Only AskConfirm authorizes anything.
 const (
-	AskConfirm  AskKind = "confirm"  // may this call continue: yes or no
-	AskQuestion AskKind = "question" // a question answered in words
-	AskForm     AskKind = "form"     // a question answered by a value that fits Schema
-	AskAuth     AskKind = "auth"     // something to do elsewhere, such as a login
+	AskConfirm  QuestionKind = "confirm"  // may this call continue: yes or no
+	AskQuestion QuestionKind = "question" // a question answered in words
+	AskForm     QuestionKind = "form"     // a question answered by a value that fits Schema
+	AskAuth     QuestionKind = "auth"     // something to do elsewhere, such as a login
 )
 
 // Ask is a question of a call.
-type Ask struct {
+type Question struct {
 	// ID identifies the question within its call, in at most 256 bytes. It is optional:
 	// without it the question is identified by its content. See [Suspension] for the effect of
 	// asking again.
 	ID      string         `json:"id,omitempty"`
-	Kind    AskKind        `json:"kind"`
+	Kind    QuestionKind   `json:"kind"`
 	Hint    string         `json:"hint,omitempty"`    // the text shown to a person
 	Payload any            `json:"payload,omitempty"` // a JSON value that goes with it
 	Schema  map[string]any `json:"schema,omitempty"`  // of the answer, for AskForm
@@ -45,7 +45,7 @@ type Ask struct {
 // move; if the answer came in the meantime, the call runs again at once with it. A question
 // that it does not ask again, or with other content, is closed; so are all when the call ends.
 type Suspension struct { //nolint:errname // a pause, which is an error only on its way out of a tool
-	Asks  []Ask
+	Asks  []Question
 	Wake  time.Time       // zero: no timer
 	State json.RawMessage // returned by Resumed; at most MaxSuspensionState bytes
 }
@@ -89,7 +89,7 @@ const (
 
 // Answer is the outcome of an [Ask].
 type Answer struct {
-	Ask      Ask             `json:"ask"`
+	Ask      Question        `json:"ask"`
 	State    string          `json:"state"`
 	Response json.RawMessage `json:"response,omitempty"` // the answer itself
 	Reason   string          `json:"reason,omitempty"`   // the reason, in the approver's words

@@ -379,7 +379,7 @@ func TestRequestConfirmation(t *testing.T) {
 	if err := tool.RequestConfirmation(tool.ContextWithCallValues(ctx, &tool.CallValues{Confirmer: nil}), "hint", nil); !errors.Is(err, tool.ErrConfirmationRequired) {
 		t.Errorf("with a nil Confirmer: %v", err)
 	}
-	for _, want := range []error{nil, tool.ErrConfirmationRejected, &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskConfirm}}}} {
+	for _, want := range []error{nil, tool.ErrConfirmationRejected, &tool.Suspension{Asks: []tool.Question{{Kind: tool.AskConfirm}}}} {
 		ctx, cancel := context.WithCancel(tool.ContextWithCallValues(ctx, &tool.CallValues{Confirmer: confirmer{want}}))
 		if err := tool.RequestConfirmation(ctx, "hint", 1); !errors.Is(err, want) {
 			t.Errorf("RequestConfirmation() = %v, want %v", err, want)

@@ -77,12 +77,12 @@ func adkAnswers(metadata, object map[string]any) bool {
 	return functionResponse(object)
 }
 
-func readADK(in *incoming, part dataPart) ([]approval.Answer, error) {
+func readADK(in *incoming, part dataPart) ([]approval.Decision, error) {
 	answer, err := in.function(part.field(), part.object, false /* byCall */)
 	if answer == nil || err != nil {
 		return nil, err
 	}
-	return []approval.Answer{*answer}, nil
+	return []approval.Decision{*answer}, nil
 }
 
 // functionResponse reports whether an unmarked object has the shape of a function response.
@@ -96,11 +96,11 @@ func functionResponse(object map[string]any) bool {
 // function reads a function response. It returns nil for a response to another agent: its name
 // is another function, and its id is unknown in this task. byCall says whether the id may name
 // a call.
-func (in *incoming) function(field string, object map[string]any, byCall bool) (*approval.Answer, error) {
+func (in *incoming) function(field string, object map[string]any, byCall bool) (*approval.Decision, error) {
 	id, isText := object["id"].(string)
 	name, _ := object["name"].(string)
 	ours := name == toolconfirmation.FunctionCallName || name == adkRequestInput
-	answer := approval.Answer{ID: id, ByCall: byCall}
+	answer := approval.Decision{ID: id, ByCall: byCall}
 	a, wrong := approval.Find(answer, in.approvals)
 	switch {
 	case wrong == nil:
@@ -149,7 +149,7 @@ func (in *incoming) function(field string, object map[string]any, byCall bool) (
 // Without confirmed it is a rejection, as in ADK.
 //
 // A wrapper must be the only member, because any other might contradict it.
-func (in *incoming) confirmation(field string, a *approval.Approval, answer approval.Answer, v any) (*approval.Answer, error) {
+func (in *incoming) confirmation(field string, a *approval.Approval, answer approval.Decision, v any) (*approval.Decision, error) {
 	for range 3 { // response, toolConfirmation, and the confirmation
 		object, ok := v.(map[string]any)
 		if !ok {
@@ -185,19 +185,19 @@ func (in *incoming) confirmation(field string, a *approval.Approval, answer appr
 
 // confirmed reads an unwrapped confirmation. The reason for a rejection may be a member of
 // it or of its payload, where ADK's clients can put it.
-func (in *incoming) confirmed(c *closed, a *approval.Approval, answer approval.Answer) (*approval.Answer, error) {
+func (in *incoming) confirmed(c *closed, a *approval.Approval, answer approval.Decision) (*approval.Decision, error) {
 	c.only("is not known in a confirmation", "confirmed", "payload", "hint", rejectionReason)
-	answer.Verb = approval.Reject
+	answer.Type = approval.Reject
 	if c.flag("confirmed") {
-		answer.Verb = approval.Approve
+		answer.Type = approval.Approve
 	}
 	c.text("hint", false /* required */) // of the question, sent back
-	answer.Reason = c.reason(answer.Verb)
+	answer.Reason = c.reason(answer.Type)
 
 	payload, paid := c.has("payload")
 	if object, ok := payload.(map[string]any); ok {
 		p := &closed{field: c.field + ".payload", object: object}
-		reason := p.reason(answer.Verb)
+		reason := p.reason(answer.Type)
 		if !agree(&answer.Reason, reason) {
 			p.bad(rejectionReason, "must be the same as "+c.field+"."+rejectionReason)
 		}
@@ -219,9 +219,9 @@ func (in *incoming) confirmed(c *closed, a *approval.Approval, answer approval.A
 	return &answer, nil
 }
 
-// reason reads the reason for a rejection, which is an error with any other verb.
-func (c *closed) reason(verb approval.Verb) string {
-	if _, ok := c.has(rejectionReason); ok && verb != approval.Reject {
+// reason reads the reason for a rejection, which is an error with any other decision.
+func (c *closed) reason(decision approval.DecisionType) string {
+	if _, ok := c.has(rejectionReason); ok && decision != approval.Reject {
 		c.bad(rejectionReason, "is only allowed with a rejection")
 	}
 	return c.text(rejectionReason, false /* required */)
@@ -229,7 +229,7 @@ func (c *closed) reason(verb approval.Verb) string {
 
 // spoken reads a text that a person typed in ADK's Python client. The id names the approval,
 // so several may be pending; a server that does not accept words does not accept this either.
-func (in *incoming) spoken(field string, a *approval.Approval, answer approval.Answer, v any) (*approval.Answer, error) {
+func (in *incoming) spoken(field string, a *approval.Approval, answer approval.Decision, v any) (*approval.Decision, error) {
 	text, _ := v.(string)
 	if object := written(text); object != nil {
 		answers, err := in.written(field, object)
@@ -248,14 +248,14 @@ func (in *incoming) spoken(field string, a *approval.Approval, answer approval.A
 	if why := in.refusesWord(a, word); why != "" {
 		return nil, approval.NotAllowed(a, why+"; "+howTo(in.approvals))
 	}
-	answer.Verb, answer.Reason, answer.Code = word.Verb, word.Reason, word.Code
+	answer.Type, answer.Reason, answer.Code = word.Type, word.Reason, word.Code
 	return &answer, nil
 }
 
 // input reads the answer to a question: any JSON value. A function response has to be an
 // object, so clients wrap other values; the wrapper is removed, unless the schema has a
 // property of that name.
-func (in *incoming) input(field string, a *approval.Approval, answer approval.Answer, v any) (*approval.Answer, error) {
+func (in *incoming) input(field string, a *approval.Approval, answer approval.Decision, v any) (*approval.Decision, error) {
 	schema := schemaOf(a)
 	if object, ok := v.(map[string]any); ok && len(object) == 1 {
 		for _, name := range []string{"response", "result", "payload"} {
@@ -274,6 +274,6 @@ func (in *incoming) input(field string, a *approval.Approval, answer approval.An
 	if err != nil {
 		return nil, in.wrong(answer.ID, field, "cannot be written as JSON")
 	}
-	answer.Verb, answer.Response = approval.Respond, raw
+	answer.Type, answer.Response = approval.Respond, raw
 	return &answer, nil
 }

@@ -15,7 +15,7 @@ func adkRustForms() []form {
 }
 
 // readADKRust reads a function response of adk-rs.
-func readADKRust(in *incoming, part dataPart) ([]approval.Answer, error) {
+func readADKRust(in *incoming, part dataPart) ([]approval.Decision, error) {
 	c := &closed{field: part.field(), object: part.object}
 	object, ok := part.object[adkRustResponse].(map[string]any)
 	if !ok {
@@ -29,5 +29,5 @@ func readADKRust(in *incoming, part dataPart) ([]approval.Answer, error) {
 	if c.only("cannot be combined with "+adkRustResponse, adkRustResponse); len(c.violations) > 0 {
 		return nil, in.malformed(answer.ID, c.violations...)
 	}
-	return []approval.Answer{*answer}, nil
+	return []approval.Decision{*answer}, nil
 }

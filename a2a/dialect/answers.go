@@ -19,7 +19,7 @@ const maxViolations = 16
 
 // reader reads the decisions of a dialect. It returns no answers and no error when the message
 // has none. Its errors are *approval.Error.
-type reader func(in *incoming) ([]approval.Answer, error)
+type reader func(in *incoming) ([]approval.Decision, error)
 
 // Answers reads the decisions in a message to a task. approvals must be all approvals of
 // the task, pending or not: an id that none of them has is unknown. Without answers and
@@ -33,7 +33,7 @@ type reader func(in *incoming) ([]approval.Answer, error)
 // A message may decide in several dialects at once, even about the same approval;
 // approval.Match checks that they agree. Text is read as a decision only when the message
 // has nothing else; see readTyped. At most [MaxDecisions] decisions are allowed in a message.
-func (p *Presenter) Answers(message *a2a.Message, approvals []*approval.Approval) ([]approval.Answer, error) {
+func (p *Presenter) Answers(message *a2a.Message, approvals []*approval.Approval) ([]approval.Decision, error) {
 	if message == nil {
 		return nil, nil
 	}
@@ -46,7 +46,7 @@ func (p *Presenter) Answers(message *a2a.Message, approvals []*approval.Approval
 	if err := in.twofold(); err != nil {
 		return nil, err
 	}
-	var all []approval.Answer
+	var all []approval.Decision
 	for _, d := range dialects() {
 		answers, err := in.read(d)
 		if err != nil {
@@ -122,7 +122,7 @@ func (in *incoming) dataParts() iter.Seq[dataPart] {
 
 // contradicted refuses a text part that is, or has next to a code fence, a word for the
 // opposite of a decision. Any other text is a remark, and decides nothing.
-func (in *incoming) contradicted(answers []approval.Answer) error {
+func (in *incoming) contradicted(answers []approval.Decision) error {
 	for i, part := range in.message.Parts {
 		if part == nil {
 			continue
@@ -133,9 +133,9 @@ func (in *incoming) contradicted(answers []approval.Answer) error {
 				continue
 			}
 			for _, answer := range answers {
-				if opposed(said.Verb, answer.Verb) {
+				if opposed(said.Type, answer.Type) {
 					return in.wrong(answer.ID, fmt.Sprintf("message.parts[%d].text", i),
-						fmt.Sprintf("says %s next to a decision to %s: send only one of them", said.Verb, answer.Verb))
+						fmt.Sprintf("says %s next to a decision to %s: send only one of them", said.Type, answer.Type))
 				}
 			}
 		}
@@ -145,7 +145,7 @@ func (in *incoming) contradicted(answers []approval.Answer) error {
 
 // opposed reports whether a word, which approves or rejects, contradicts a decision.
 // Nothing contradicts respond.
-func opposed(said, decided approval.Verb) bool {
+func opposed(said, decided approval.DecisionType) bool {
 	switch decided {
 	case approval.Approve, approval.Edit:
 		return said == approval.Reject

@@ -19,30 +19,30 @@ func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	typed := []approval.Answer{{ID: "t1.a1", Verb: approval.Approve, Digest: "sha256:d1"}}
-	reject := []approval.Answer{{ID: "t1.a1", Verb: approval.Reject}}
-	approve := []approval.Answer{{ID: "t1.a1", Verb: approval.Approve}}
+	typed := []approval.Decision{{ID: "t1.a1", Type: approval.Approve, Digest: "sha256:d1"}}
+	reject := []approval.Decision{{ID: "t1.a1", Type: approval.Reject}}
+	approve := []approval.Decision{{ID: "t1.a1", Type: approval.Approve}}
 	tests := []struct {
 		name      string
 		message   *a2a.Message
 		approvals []*approval.Approval // nil: all()
-		want      []approval.Answer
+		want      []approval.Decision
 	}{
 		// Our extension.
 		{"ours in metadata", user(t, fmt.Sprintf(`"parts":[{"text":"x"}],"metadata":{%q:{"type":"approval_response","decisions":[
 			{"id":"t1.a1","decision":"approve","digest":"sha256:d1"}]}}`, dialect.URI)), nil,
-			[]approval.Answer{{ID: "t1.a1", Verb: approval.Approve, Digest: "sha256:d1"}}},
+			[]approval.Decision{{ID: "t1.a1", Type: approval.Approve, Digest: "sha256:d1"}}},
 		{"ours in a data part, every verb", parts(t, `{"type":"approval_response","decisions":[
 			{"id":"t1.a1","decision":"edit","arguments":{"to":"eve","amount":1.5}},
 			{"id":"t1.a2","decision":"reject","reason":"no","digest":null,"arguments":null,"response":null,"by":null},
 			{"id":"t1.a3","decision":"respond","response":null}]}`), nil,
-			[]approval.Answer{
-				{ID: "t1.a1", Verb: approval.Edit, Args: raw(`{"amount":1.5,"to":"eve"}`)},
-				{ID: "t1.a2", Verb: approval.Reject, Reason: "no"},
-				{ID: "t1.a3", Verb: approval.Respond, Response: raw(`null`)},
+			[]approval.Decision{
+				{ID: "t1.a1", Type: approval.Edit, Args: raw(`{"amount":1.5,"to":"eve"}`)},
+				{ID: "t1.a2", Type: approval.Reject, Reason: "no"},
+				{ID: "t1.a3", Type: approval.Respond, Response: raw(`null`)},
 			}},
 		{"ours, cancel", parts(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"cancel"}]}`), nil,
-			[]approval.Answer{{ID: "t1.a1", Verb: approval.Cancel}}},
+			[]approval.Decision{{ID: "t1.a1", Type: approval.Cancel}}},
 		{"ours, the question sent back", user(t, fmt.Sprintf(`"parts":[{"text":"x"}],"metadata":{%q:{"type":"approval_request"}}`, dialect.URI)), nil, nil},
 		{"ours, of what is decided", parts(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"approve"}]}`),
 			[]*approval.Approval{approved(transfer())}, approve},
@@ -61,70 +61,70 @@ func TestAnswers(t *testing.T) {
 		{"adk, confirmed is null", marked(t, "t1.a1", confirmation, `{"confirmed":null}`), nil, reject},
 		{"adk, response with toolConfirmation", marked(t, "t1.a1", confirmation, `{"response":{"toolConfirmation":{"confirmed":true}}}`), nil, approve},
 		{"adk, response as JSON in text", marked(t, "t1.a1", confirmation, `{"response":"{\"confirmed\": true, \"payload\": {\"max\": 3}}"}`), nil,
-			[]approval.Answer{{ID: "t1.a1", Verb: approval.Approve, Payload: raw(`{"max":3}`)}}},
+			[]approval.Decision{{ID: "t1.a1", Type: approval.Approve, Payload: raw(`{"max":3}`)}}},
 		{"adk, no confirmed", marked(t, "t1.a1", confirmation, `{"hint":"x"}`), nil, reject},
 		{"adk, no response", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation"},"metadata":{"adk_type":"function_response"}}]`), nil, reject},
 		{"adk, reason", marked(t, "t1.a1", confirmation, `{"confirmed":false,"rejection_reason":"too much"}`), nil,
-			[]approval.Answer{{ID: "t1.a1", Verb: approval.Reject, Reason: "too much"}}},
+			[]approval.Decision{{ID: "t1.a1", Type: approval.Reject, Reason: "too much"}}},
 		{"adk, reason in a payload that the tool reads", marked(t, "t1.a1", confirmation, `{"confirmed":false,"payload":{"rejection_reason":"too much"}}`), nil,
-			[]approval.Answer{{ID: "t1.a1", Verb: approval.Reject, Reason: "too much", Payload: raw(`{"rejection_reason":"too much"}`)}}},
+			[]approval.Decision{{ID: "t1.a1", Type: approval.Reject, Reason: "too much", Payload: raw(`{"rejection_reason":"too much"}`)}}},
 		{"adk, reason in a payload that nobody reads", marked(t, "t1.a4", confirmation, `{"confirmed":false,"payload":{"rejection_reason":"too much"}}`), []*approval.Approval{restarts()},
-			[]approval.Answer{{ID: "t1.a4", Verb: approval.Reject, Reason: "too much"}}},
+			[]approval.Decision{{ID: "t1.a4", Type: approval.Reject, Reason: "too much"}}},
 		{"adk, reason twice", marked(t, "t1.a4", confirmation, `{"rejection_reason":"no","payload":{"rejection_reason":"no"}}`), []*approval.Approval{restarts()},
-			[]approval.Answer{{ID: "t1.a4", Verb: approval.Reject, Reason: "no"}}},
+			[]approval.Decision{{ID: "t1.a4", Type: approval.Reject, Reason: "no"}}},
 		{"adk, payload with more than a reason", marked(t, "t1.a4", confirmation, `{"payload":{"rejection_reason":"no","max":1}}`), []*approval.Approval{restarts()},
-			[]approval.Answer{{ID: "t1.a4", Verb: approval.Reject, Reason: "no", Payload: raw(`{"max":1,"rejection_reason":"no"}`)}}},
+			[]approval.Decision{{ID: "t1.a4", Type: approval.Reject, Reason: "no", Payload: raw(`{"max":1,"rejection_reason":"no"}`)}}},
 		{"adk, payload", marked(t, "t1.a4", confirmation, `{"confirmed":true,"payload":{"to":"eve"}}`), []*approval.Approval{restarts()},
-			[]approval.Answer{{ID: "t1.a4", Verb: approval.Approve, Payload: raw(`{"to":"eve"}`)}}},
+			[]approval.Decision{{ID: "t1.a4", Type: approval.Approve, Payload: raw(`{"to":"eve"}`)}}},
 		{"adk, python's text", marked(t, "t1.a1", confirmation, `{"result":" Yes "}`), nil, approve},
 		{"adk, outcome", marked(t, "t1.a2", confirmation, `{"confirmed":true}`), nil,
-			[]approval.Answer{{ID: "t1.a2", Verb: approval.Approve}}},
+			[]approval.Decision{{ID: "t1.a2", Type: approval.Approve}}},
 		{"adk, function of somebody else", marked(t, "adk-x", "get_weather", `{"sun":true}`), nil, nil},
 		{"adk, input", marked(t, "t1.a3", "adk_request_input", `{"a":1}`), nil,
-			[]approval.Answer{{ID: "t1.a3", Verb: approval.Respond, Response: raw(`{"a":1}`)}}},
+			[]approval.Decision{{ID: "t1.a3", Type: approval.Respond, Response: raw(`{"a":1}`)}}},
 		{"adk, input wrapped", marked(t, "t1.a3", "adk_request_input", `{"result":"SQLite"}`), nil,
-			[]approval.Answer{{ID: "t1.a3", Verb: approval.Respond, Response: raw(`"SQLite"`)}}},
+			[]approval.Decision{{ID: "t1.a3", Type: approval.Respond, Response: raw(`"SQLite"`)}}},
 		{"adk, input with a property that is called response", marked(t, "t1.a3", "adk_request_input", `{"response":"7"}`),
 			[]*approval.Approval{with(database(), func(a *approval.Approval) { a.Schema = raw(`{"type":"object","properties":{"response":{}}}`) })},
-			[]approval.Answer{{ID: "t1.a3", Verb: approval.Respond, Response: raw(`{"response":"7"}`)}}},
+			[]approval.Decision{{ID: "t1.a3", Type: approval.Respond, Response: raw(`{"response":"7"}`)}}},
 		{"adk, input as JSON in text", marked(t, "t1.a3", "adk_request_input", `{"response":"7"}`),
 			[]*approval.Approval{with(database(), func(a *approval.Approval) { a.Schema = raw(`{"type":["integer","null"]}`) })},
-			[]approval.Answer{{ID: "t1.a3", Verb: approval.Respond, Response: raw(`7`)}}},
+			[]approval.Decision{{ID: "t1.a3", Type: approval.Respond, Response: raw(`7`)}}},
 
 		// adk-rs.
 		{"adk-rs", parts(t, `{"adk:functionResponse":{"id":"c1.1","name":"adk_request_confirmation","response":{"confirmed":true}}}`), nil,
-			byCall(approval.Answer{ID: "c1.1", Verb: approval.Approve})},
+			byCall(approval.Decision{ID: "c1.1", Type: approval.Approve})},
 		{"adk-rs, alias of the call", parts(t, `{"adk:functionResponse":{"id":"adk-961c85e9","name":"adk_request_confirmation","response":{"toolConfirmation":{"confirmed":true}},"will_continue":false}}`), nil,
-			byCall(approval.Answer{ID: "adk-961c85e9", Verb: approval.Approve})},
+			byCall(approval.Decision{ID: "adk-961c85e9", Type: approval.Approve})},
 		{"adk-rs, id of the approval", parts(t, `{"adk:functionResponse":{"id":"t1.a2","name":"adk_request_confirmation","response":{}}}`), nil,
-			byCall(approval.Answer{ID: "t1.a2", Verb: approval.Reject})},
+			byCall(approval.Decision{ID: "t1.a2", Type: approval.Reject})},
 		{"adk-rs, a question by its id", parts(t, `{"adk:functionResponse":{"id":"t1.a3","name":"adk_request_input","response":{"result":"SQLite"}}}`), nil,
-			byCall(approval.Answer{ID: "t1.a3", Verb: approval.Respond, Response: raw(`"SQLite"`)})},
+			byCall(approval.Decision{ID: "t1.a3", Type: approval.Respond, Response: raw(`"SQLite"`)})},
 		{"adk-rs, null", parts(t, `{"adk:functionResponse":null,"x":1}`), nil, nil},
 		{"adk-rs, somebody else's", parts(t, `{"adk:functionResponse":{"id":"zz","name":"f","response":{}}}`), nil, nil},
 
 		// kagent.
 		{"kagent", kagent(t, `{"type":"tool_approval_response","approvals":[
 			{"id":"t1.a2","approved":false,"rejection_reason":"in use","args":null},{"id":"t1.a1","approved":true,"rejection_reason":null}],"more":null}`), nil,
-			byCall(approval.Answer{ID: "t1.a2", Verb: approval.Reject, Reason: "in use"}, approval.Answer{ID: "t1.a1", Verb: approval.Approve})},
+			byCall(approval.Decision{ID: "t1.a2", Type: approval.Reject, Reason: "in use"}, approval.Decision{ID: "t1.a1", Type: approval.Approve})},
 		{"kagent, by the call", kagent(t, `{"type":"tool_approval_response","approvals":[{"id":"c1.4","approved":true},{"id":"adk-961c85e9","approved":false}]}`),
 			[]*approval.Approval{transfer(), restarts()},
-			byCall(approval.Answer{ID: "c1.4", Verb: approval.Approve}, approval.Answer{ID: "adk-961c85e9", Verb: approval.Reject})},
+			byCall(approval.Decision{ID: "c1.4", Type: approval.Approve}, approval.Decision{ID: "adk-961c85e9", Type: approval.Reject})},
 		{"kagent, sent again", kagent(t, `{"type":"tool_approval_response","approvals":[{"id":"t1.a1","approved":true}]}`),
 			[]*approval.Approval{approved(transfer()), restarts()}, byCall(approve...)},
 		{"kagent, sent again by the call", kagent(t, `{"type":"tool_approval_response","approvals":[{"id":"c1.1","approved":true}]}`),
-			[]*approval.Approval{approved(transfer()), restarts()}, byCall(approval.Answer{ID: "c1.1", Verb: approval.Approve})},
+			[]*approval.Approval{approved(transfer()), restarts()}, byCall(approval.Decision{ID: "c1.1", Type: approval.Approve})},
 		{"kagent, what others decide need not be there", kagent(t, `{"type":"tool_approval_response","approvals":[{"id":"t1.a1","approved":true}]}`),
 			[]*approval.Approval{transfer(), with(restarts(), func(a *approval.Approval) { a.Terms.FourEyes = true })}, byCall(approve...)},
 		{"kagent, null", user(t, fmt.Sprintf(`"parts":[{"text":"x"}],"metadata":{%q:null,%q:null}`, dialect.KagentURI, dialect.URI)), nil, nil},
 		{"kagent, answer", kagent(t, `{"type":"ask_user_response","id":"t1.a3","answers":[{"answer":["SQLite"]}]}`), nil,
-			[]approval.Answer{{ID: "t1.a3", Verb: approval.Respond, Response: raw(`"SQLite"`)}}},
+			[]approval.Decision{{ID: "t1.a3", Type: approval.Respond, Response: raw(`"SQLite"`)}}},
 		{"kagent, several values", kagent(t, `{"type":"ask_user_response","id":"t1.a3","answers":[{"answer":["a","b"]}]}`),
 			[]*approval.Approval{with(database(), func(a *approval.Approval) { a.Schema = raw(`{"type":"array","items":{"type":"string"}}`) })},
-			[]approval.Answer{{ID: "t1.a3", Verb: approval.Respond, Response: raw(`["a","b"]`)}}},
+			[]approval.Decision{{ID: "t1.a3", Type: approval.Respond, Response: raw(`["a","b"]`)}}},
 		{"kagent, several questions", kagent(t, `{"type":"ask_user_response","id":"t1.a3","answers":[{"answer":["a","b"]},{"answer":[]}]}`),
 			[]*approval.Approval{with(database(), func(a *approval.Approval) { a.Payload = raw(`{"questions":[{"question":"1?"},{"question":"2?"}]}`) })},
-			[]approval.Answer{{ID: "t1.a3", Verb: approval.Respond, Response: raw(`{"answers":[{"answer":["a","b"]},{"answer":[]}]}`)}}},
+			[]approval.Decision{{ID: "t1.a3", Type: approval.Respond, Response: raw(`{"answers":[{"answer":["a","b"]},{"answer":[]}]}`)}}},
 		{"kagent, the question sent back", kagent(t, `{"type":"tool_approval_request","tools":[]}`), nil, nil},
 		{"kagent, the question of a tool sent back", kagent(t, `{"type":"ask_user_request","id":"t1.a3","questions":[]}`), nil, nil},
 
@@ -132,13 +132,13 @@ func TestAnswers(t *testing.T) {
 		{"text", text(t, "Approve\n"), []*approval.Approval{approved(restarts()), transfer()}, approve},
 		{"text, two pending", text(t, "yes"), nil, nil},
 		{"text, more than a keyword", text(t, "yes please"), []*approval.Approval{transfer()}, nil},
-		{"text, with a reason", text(t, "No: too much."), []*approval.Approval{transfer()}, []approval.Answer{{ID: "t1.a1", Verb: approval.Reject, Reason: "too much."}}},
+		{"text, with a reason", text(t, "No: too much."), []*approval.Approval{transfer()}, []approval.Decision{{ID: "t1.a1", Type: approval.Reject, Reason: "too much."}}},
 		{"text, cancel", text(t, "cancel"), []*approval.Approval{transfer()}, nil},
-		{"text, destructive, with its code", text(t, "Approve K7M2QZXD."), []*approval.Approval{coded()}, []approval.Answer{{ID: "t1.a1", Verb: approval.Approve, Code: "k7m2qzxd"}}},
-		{"text, destructive, with another code", text(t, "approve aaaaaaa2"), []*approval.Approval{coded()}, []approval.Answer{{ID: "t1.a1", Verb: approval.Approve, Code: "aaaaaaa2"}}},
+		{"text, destructive, with its code", text(t, "Approve K7M2QZXD."), []*approval.Approval{coded()}, []approval.Decision{{ID: "t1.a1", Type: approval.Approve, Code: "k7m2qzxd"}}},
+		{"text, destructive, with another code", text(t, "approve aaaaaaa2"), []*approval.Approval{coded()}, []approval.Decision{{ID: "t1.a1", Type: approval.Approve, Code: "aaaaaaa2"}}},
 		{"text, destructive, its code beside another", text(t, "approve k7m2qzxd"), []*approval.Approval{coded(), restarts()}, nil},
-		{"adk, python's code", marked(t, "t1.a1", confirmation, `{"result":"approve k7m2qzxd"}`), []*approval.Approval{coded(), restarts()}, []approval.Answer{{ID: "t1.a1", Verb: approval.Approve, Code: "k7m2qzxd"}}},
-		{"adk, python's reason", marked(t, "t1.a1", confirmation, `{"result":"no: too much"}`), nil, []approval.Answer{{ID: "t1.a1", Verb: approval.Reject, Reason: "too much"}}},
+		{"adk, python's code", marked(t, "t1.a1", confirmation, `{"result":"approve k7m2qzxd"}`), []*approval.Approval{coded(), restarts()}, []approval.Decision{{ID: "t1.a1", Type: approval.Approve, Code: "k7m2qzxd"}}},
+		{"adk, python's reason", marked(t, "t1.a1", confirmation, `{"result":"no: too much"}`), nil, []approval.Decision{{ID: "t1.a1", Type: approval.Reject, Reason: "too much"}}},
 		{"text in two halves", text(t, "app", "rove"), []*approval.Approval{transfer()}, nil},
 		{"text, destructive", text(t, "yes"), []*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Terms.Destructive = true })}, nil},
 		{"text, destructive, no", text(t, " No\n"), []*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Terms.Destructive = true })}, reject},
@@ -154,7 +154,7 @@ func TestAnswers(t *testing.T) {
 		{"typed, with space around it", text(t, "\n "+typedApproval+"\r\n"), nil, typed},
 		{"typed in ADK for Python", marked(t, "t1.a1", confirmation, `{"result":`+quoted(typedApproval)+`}`), nil, typed},
 		{"typed, two", text(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"approve","digest":"sha256:d1"},{"id":"t1.a2","decision":"reject","digest":"sha256:d2","reason":"no"}]}`), nil,
-			[]approval.Answer{typed[0], {ID: "t1.a2", Verb: approval.Reject, Digest: "sha256:d2", Reason: "no"}}},
+			[]approval.Decision{typed[0], {ID: "t1.a2", Type: approval.Reject, Digest: "sha256:d2", Reason: "no"}}},
 		{"typed in two halves", text(t, typedApproval[:8], typedApproval[8:]), []*approval.Approval{transfer()}, nil},
 		{"typed within words", text(t, "I say "+typedApproval), []*approval.Approval{transfer()}, nil},
 		{"typed in a fence", text(t, "```json\n"+typedApproval+"\n```"), []*approval.Approval{transfer()}, typed},
@@ -180,13 +180,13 @@ func TestAnswers(t *testing.T) {
 		{"dialects about different approvals", user(t, `"parts":[
 			{"data":{"id":"t1.a2","name":"adk_request_confirmation","response":{"confirmed":true}}},
 			{"data":{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"approve"}]}}]`), nil,
-			[]approval.Answer{{ID: "t1.a1", Verb: approval.Approve}, {ID: "t1.a2", Verb: approval.Approve}}},
+			[]approval.Decision{{ID: "t1.a1", Type: approval.Approve}, {ID: "t1.a2", Type: approval.Approve}}},
 		{"the keyword of the decision beside it", beside(t, "approve", "Yes", " APPROVED\n"), nil, approve},
 		{"prose beside it", beside(t, "approve", "no problem", "not that I mind", "да"), nil, approve},
 		{"what is no keyword beside it", beside(t, "approve", "n\u043e", "NO\u200b", "\u00a0no"), nil, approve},
-		{"no beside a cancel", beside(t, "cancel", "no"), nil, []approval.Answer{{ID: "t1.a1", Verb: approval.Cancel}}},
+		{"no beside a cancel", beside(t, "cancel", "no"), nil, []approval.Decision{{ID: "t1.a1", Type: approval.Cancel}}},
 		{"a keyword beside what is its own answer", user(t, `"parts":[{"text":"no"},{"data":{"type":"approval_response","decisions":[{"id":"t1.a3","decision":"respond","response":"yes"}]}}]`), nil,
-			[]approval.Answer{{ID: "t1.a3", Verb: approval.Respond, Response: raw(`"yes"`)}}},
+			[]approval.Decision{{ID: "t1.a3", Type: approval.Respond, Response: raw(`"yes"`)}}},
 
 		// Nothing.
 		{"nil", nil, nil, nil},
@@ -247,7 +247,7 @@ func TestSeveralDialects(t *testing.T) {
 	tests := []struct {
 		name    string
 		message *a2a.Message
-		want    approval.Answer // "": refused
+		want    approval.Decision // "": refused
 	}{
 		{"all agree", user(t, fmt.Sprintf(`"extensions":[%q],"metadata":{
 			%q:{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"reject","digest":"sha256:d1"}]},
@@ -255,20 +255,20 @@ func TestSeveralDialects(t *testing.T) {
 			"parts":[{"text":"no"},{"data":{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":false}}},
 			{"data":{"adk:functionResponse":{"id":"adk-961c85e9","name":"adk_request_confirmation","response":{"confirmed":false}}}}]`,
 			dialect.KagentURI, dialect.URI, dialect.KagentURI)),
-			approval.Answer{ID: "t1.a1", Verb: approval.Reject, Reason: "no", Digest: "sha256:d1"}},
+			approval.Decision{ID: "t1.a1", Type: approval.Reject, Reason: "no", Digest: "sha256:d1"}},
 		{"one has no room for the payload of the other", parts(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"approve"}]}`,
 			`{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true,"payload":{"max":1}}}`),
-			approval.Answer{ID: "t1.a1", Verb: approval.Approve, Payload: raw(`{"max":1}`)}},
+			approval.Decision{ID: "t1.a1", Type: approval.Approve, Payload: raw(`{"max":1}`)}},
 		{"one says approve, the other reject", parts(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"reject"}]}`,
-			`{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true}}`), approval.Answer{}},
+			`{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true}}`), approval.Decision{}},
 		{"one by the call", parts(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"reject"}]}`,
-			`{"adk:functionResponse":{"id":"c1.1","name":"adk_request_confirmation","response":{"confirmed":true}}}`), approval.Answer{}},
-		{"ours in two ways", parts(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"approve"},{"id":"t1.a1","decision":"reject"}]}`), approval.Answer{}},
-		{"two edits", parts(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"edit","arguments":{}},{"id":"t1.a1","decision":"edit","arguments":{"a":1}}]}`), approval.Answer{}},
+			`{"adk:functionResponse":{"id":"c1.1","name":"adk_request_confirmation","response":{"confirmed":true}}}`), approval.Decision{}},
+		{"ours in two ways", parts(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"approve"},{"id":"t1.a1","decision":"reject"}]}`), approval.Decision{}},
+		{"two edits", parts(t, `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"edit","arguments":{}},{"id":"t1.a1","decision":"edit","arguments":{"a":1}}]}`), approval.Decision{}},
 		{"payloads differ", parts(t, `{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true,"payload":1}}`,
-			`{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true,"payload":2}}`), approval.Answer{}},
+			`{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true,"payload":2}}`), approval.Decision{}},
 		{"reasons differ", parts(t, `{"id":"t1.a1","name":"adk_request_confirmation","response":{"rejection_reason":"a"}}`,
-			`{"id":"t1.a1","name":"adk_request_confirmation","response":{"rejection_reason":"b"}}`), approval.Answer{}},
+			`{"id":"t1.a1","name":"adk_request_confirmation","response":{"rejection_reason":"b"}}`), approval.Decision{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -278,7 +278,7 @@ func TestSeveralDialects(t *testing.T) {
 				t.Fatalf("Answers() = %v", err)
 			}
 			decisions, err := approval.Match(answers, approvals, names(approvals))
-			if tt.want.Verb == "" {
+			if tt.want.Type == "" {
 				if e := refused(t, err, approval.ReasonMalformed); !strings.Contains(e.Message, "t1.a1") {
 					t.Errorf("%q does not say of what", e.Message)
 				}
@@ -287,7 +287,7 @@ func TestSeveralDialects(t *testing.T) {
 			if err != nil || len(decisions) != 1 || decisions[0].Approval != approvals[0] {
 				t.Fatalf("Match(%v) = %v, %v, want one decision", answers, decisions, err)
 			}
-			if diff := cmp.Diff(tt.want, decisions[0].Answer); diff != "" {
+			if diff := cmp.Diff(tt.want, decisions[0].Decision); diff != "" {
 				t.Errorf("decision (-want +got):\n%s", diff)
 			}
 		})

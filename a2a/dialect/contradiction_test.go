@@ -62,7 +62,7 @@ func TestQuestionBesideADecision(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Parts = append(m.Parts, beside(t, "approve").Parts...)
-	if got, err := presenter().Answers(m, []*approval.Approval{asked}); err != nil || len(got) != 1 || got[0].Verb != approval.Approve {
+	if got, err := presenter().Answers(m, []*approval.Approval{asked}); err != nil || len(got) != 1 || got[0].Type != approval.Approve {
 		t.Errorf("Answers() = %+v, %v, want one that approves", got, err)
 	}
 }

@@ -40,7 +40,7 @@ func TestDocument(t *testing.T) {
 			pending = pending[:1]
 		}
 		answers, err := presenter().Answers(user(t, `"parts":[`+example+`]`), pending)
-		if err != nil || len(answers) != 1 || string(answers[0].Verb) != what {
+		if err != nil || len(answers) != 1 || string(answers[0].Type) != what {
 			t.Errorf("%s is read as %v, %v; want to %s", example, answers, err, what)
 			continue
 		}
@@ -49,7 +49,7 @@ func TestDocument(t *testing.T) {
 			t.Errorf("%s: %v", example, err)
 			continue
 		}
-		if err := decisions[0].Approval.Check(decisions[0].Answer, approval.Decider{By: transfer().Requester, Via: "a2a"}, transfer().Asked); err != nil {
+		if err := decisions[0].Approval.Check(decisions[0].Decision, approval.Decider{By: transfer().Requester, Via: "a2a"}, transfer().Asked); err != nil {
 			t.Errorf("%s: %v", example, err)
 		}
 	}

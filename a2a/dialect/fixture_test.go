@@ -24,7 +24,7 @@ func transfer() *approval.Approval {
 		Agent: "bank", Tool: "transfer_money", Definition: "sha256:aa",
 		Args: json.RawMessage(`{"to":"bob","amount":100}`), Digest: "sha256:d1",
 		Hint: "Transfer of 100 to bob <today>", Payload: json.RawMessage(`{"max":5}`),
-		Terms:     approval.Terms{Rule: "money", Expires: time.Hour},
+		Terms:     approval.Terms{Gate: "money", Expires: time.Hour},
 		Requester: auth.Anonymous(),
 		Asked:     time.Date(2026, 3, 2, 8, 30, 0, 123e6, time.UTC),
 		Deadline:  &deadline,
@@ -52,7 +52,7 @@ func deletion() *approval.Approval {
 	a.ID, a.Kind, a.Call, a.Alias, a.Tool = "t1.a2", approval.KindOutcome, "c1.2", "", "delete_file"
 	a.Args, a.Digest, a.Hint, a.Payload = json.RawMessage(`{"path":"/tmp/x"}`), "sha256:d2", "", nil
 	a.Deadline, a.Attempt, a.Supersedes = nil, 1, "t1.a0"
-	a.Terms = approval.Terms{Rule: "files", OnExpiry: approval.ExpiryKeeps}
+	a.Terms = approval.Terms{Gate: "files", OnExpiry: approval.ExpiryKeeps}
 	return a
 }
 
@@ -87,7 +87,7 @@ func with(a *approval.Approval, change func(*approval.Approval)) *approval.Appro
 
 func approved(a *approval.Approval) *approval.Approval {
 	a.State = approval.Approved
-	a.Resolution = &approval.Resolution{Verb: approval.Approve, Via: "a2a", At: a.Asked}
+	a.Resolution = &approval.Resolution{Decision: approval.Approve, Via: "a2a", At: a.Asked}
 	return a
 }
 
@@ -142,8 +142,8 @@ func kagent(t testing.TB, payload string) *a2a.Message {
 }
 
 // byCall returns answers as dialects give them that may name a call.
-func byCall(answers ...approval.Answer) []approval.Answer {
-	marked := make([]approval.Answer, len(answers))
+func byCall(answers ...approval.Decision) []approval.Decision {
+	marked := make([]approval.Decision, len(answers))
 	for i, a := range answers {
 		a.ByCall = true
 		marked[i] = a

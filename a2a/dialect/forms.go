@@ -34,22 +34,22 @@ type form struct {
 	// fits reports whether a part has the form. Both maps may be nil. Of the members of object
 	// it reads strings; of any other value it only checks whether it is nil.
 	fits func(metadata, object map[string]any) bool
-	read func(in *incoming, part dataPart) ([]approval.Answer, error) // nil: a question, or an answer that does not count here
+	read func(in *incoming, part dataPart) ([]approval.Decision, error) // nil: a question, or an answer that does not count here
 }
 
 // ofType returns the form of objects with this value of the member type.
-func ofType(name string, read func(*incoming, dataPart) ([]approval.Answer, error)) form {
+func ofType(name string, read func(*incoming, dataPart) ([]approval.Decision, error)) form {
 	return form{name, func(_, object map[string]any) bool { return object["type"] == name }, read}
 }
 
 // withMember returns the form of objects with this member.
-func withMember(name string, read func(*incoming, dataPart) ([]approval.Answer, error)) form {
+func withMember(name string, read func(*incoming, dataPart) ([]approval.Decision, error)) form {
 	return form{name, func(_, object map[string]any) bool { return object[name] != nil }, read}
 }
 
 // read returns the decisions of a dialect.
-func (in *incoming) read(d dialect) ([]approval.Answer, error) {
-	var all []approval.Answer
+func (in *incoming) read(d dialect) ([]approval.Decision, error) {
+	var all []approval.Decision
 	if d.metadata != nil {
 		answers, err := d.metadata(in)
 		if err != nil {

@@ -103,7 +103,7 @@ func TestFormsContradict(t *testing.T) {
 		if err != nil || len(decisions) == 0 {
 			return "", err
 		}
-		return string(decisions[0].Answer.Verb), nil
+		return string(decisions[0].Decision.Type), nil
 	}
 	decided := 0
 	for i, f := range forms() {

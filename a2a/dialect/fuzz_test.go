@@ -56,10 +56,10 @@ func FuzzAnswers(f *testing.F) {
 		}
 		known := map[string]bool{"t1.a1": true, "c1.1": true, "adk-961c85e9": true, "t1.a2": true, "c1.2": true, "t1.a3": true, "c1.3": true}
 		for _, a := range answers {
-			if !known[a.ID] || a.Verb == "" || !a.ByCall && !strings.HasPrefix(a.ID, "t1.a") {
+			if !known[a.ID] || a.Type == "" || !a.ByCall && !strings.HasPrefix(a.ID, "t1.a") {
 				t.Errorf("Answers(%s) = %+v, of no approval", data, a)
 			}
-			if (a.Verb == approval.Edit) != (a.Args != nil) || (a.Verb == approval.Respond) != (a.Response != nil) {
+			if (a.Type == approval.Edit) != (a.Args != nil) || (a.Type == approval.Respond) != (a.Response != nil) {
 				t.Errorf("Answers(%s) = %+v", data, a)
 			}
 			for _, raw := range []json.RawMessage{a.Args, a.Response, a.Payload} {

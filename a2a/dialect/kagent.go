@@ -93,12 +93,12 @@ func kagentForms() []form {
 }
 
 // readKagent reads kagent's answers from the message's metadata.
-func readKagent(in *incoming) ([]approval.Answer, error) {
+func readKagent(in *incoming) ([]approval.Decision, error) {
 	c, err := in.payload(KagentURI)
 	if c == nil || err != nil {
 		return nil, err
 	}
-	var read func(c *closed) ([]approval.Answer, error)
+	var read func(c *closed) ([]approval.Decision, error)
 	switch c.object["type"] {
 	case kagentDecide:
 		read = in.cover
@@ -118,7 +118,7 @@ func readKagent(in *incoming) ([]approval.Answer, error) {
 // cover reads decisions, which have to name each approval that the client may decide
 // exactly once. If all that they name are already decided, the message was repeated or is
 // late, and the caller handles that.
-func (in *incoming) cover(c *closed) ([]approval.Answer, error) {
+func (in *incoming) cover(c *closed) ([]approval.Decision, error) {
 	c.only(unknownMember, "type", "approvals")
 	field := c.field + ".approvals"
 	list, ok := c.object["approvals"].([]any)
@@ -129,7 +129,7 @@ func (in *incoming) cover(c *closed) ([]approval.Answer, error) {
 		return nil, in.tooMany(field, len(list))
 	}
 	wrong := c.violations
-	answers := make([]approval.Answer, 0, len(list))
+	answers := make([]approval.Decision, 0, len(list))
 	seen := make(map[*approval.Approval]bool, len(list))
 	open := false
 	for i, v := range list {
@@ -166,24 +166,24 @@ func (in *incoming) cover(c *closed) ([]approval.Answer, error) {
 
 // approval reads a decision. It may name the call, whose id kagent's clients get along with
 // the approval's.
-func (c *closed) approval() approval.Answer {
+func (c *closed) approval() approval.Decision {
 	c.only(unknownMember, "id", "approved", rejectionReason)
-	answer := approval.Answer{ID: c.text("id", true /* required */), ByCall: true, Verb: approval.Reject}
+	answer := approval.Decision{ID: c.text("id", true /* required */), ByCall: true, Type: approval.Reject}
 	if _, ok := c.has("approved"); !ok {
 		c.bad("approved", "must be true or false")
 	}
 	if c.flag("approved") {
-		answer.Verb = approval.Approve
+		answer.Type = approval.Approve
 	}
-	answer.Reason = c.reason(answer.Verb)
+	answer.Reason = c.reason(answer.Type)
 	return answer
 }
 
 // reply reads the answer to a question. A tool that asks in kagent's form gets
 // {"answers": [{"answer": […]}]} unchanged; any other tool gets the value itself.
-func (in *incoming) reply(c *closed) ([]approval.Answer, error) {
+func (in *incoming) reply(c *closed) ([]approval.Decision, error) {
 	c.only(unknownMember, "type", "id", "answers")
-	answer := approval.Answer{ID: c.text("id", true /* required */), Verb: approval.Respond}
+	answer := approval.Decision{ID: c.text("id", true /* required */), Type: approval.Respond}
 	var a *approval.Approval
 	if answer.ID != "" {
 		var err *approval.Error
@@ -228,7 +228,7 @@ func (in *incoming) reply(c *closed) ([]approval.Answer, error) {
 		return nil, in.wrong(answer.ID, field, "cannot be written as JSON")
 	}
 	answer.Response = raw
-	return []approval.Answer{answer}, nil
+	return []approval.Decision{answer}, nil
 }
 
 // replied converts replies to the form that a's tool expects, or returns the fault in them.

@@ -95,14 +95,14 @@ func TestRoundTrip(t *testing.T) {
 			}
 		}
 	}
-	both := []approval.Answer{{ID: "t1.a1", Verb: approval.Approve}, {ID: "t1.a2", Verb: approval.Approve}}
+	both := []approval.Decision{{ID: "t1.a1", Type: approval.Approve}, {ID: "t1.a2", Type: approval.Approve}}
 	calls := []*approval.Approval{transfer(), deletion()}
 	twoCalls := []*approval.Approval{transfer(), restarts()}
 	tests := []struct {
 		name    string
 		pending []*approval.Approval
 		answer  answering
-		want    []approval.Answer
+		want    []approval.Decision
 	}{
 		{"ours", calls, func(t *testing.T, q map[string]any) map[string]any {
 			var decisions []any
@@ -110,9 +110,9 @@ func TestRoundTrip(t *testing.T) {
 				decisions = append(decisions, map[string]any{"id": at(t, a, "id"), "decision": at(t, a, "options", 0), "digest": at(t, a, "digest")})
 			}
 			return map[string]any{"parts": []any{map[string]any{"data": map[string]any{"type": "approval_response", "decisions": decisions}}}}
-		}, []approval.Answer{
-			{ID: "t1.a1", Verb: approval.Approve, Digest: "sha256:d1"},
-			{ID: "t1.a2", Verb: approval.Approve, Digest: "sha256:d2"},
+		}, []approval.Decision{
+			{ID: "t1.a1", Type: approval.Approve, Digest: "sha256:d1"},
+			{ID: "t1.a2", Type: approval.Approve, Digest: "sha256:d2"},
 		}},
 		{"adk", calls, func(t *testing.T, q map[string]any) map[string]any {
 			var parts []any
@@ -127,13 +127,13 @@ func TestRoundTrip(t *testing.T) {
 				"id": at(t, call, "id"), "name": at(t, call, "name"),
 				"response": map[string]any{"response": at(t, call, "args", "responseSchema", "enum", 1)},
 			}}}}
-		}, []approval.Answer{{ID: "t1.a3", Verb: approval.Respond, Response: raw(`"SQLite"`)}}},
+		}, []approval.Decision{{ID: "t1.a3", Type: approval.Respond, Response: raw(`"SQLite"`)}}},
 		{"adk-rs", calls, adkRust("id"), byCall(both...)},
 		{"adk-rs by the call", twoCalls, adkRust("args", "originalFunctionCall", "id"),
-			byCall(approval.Answer{ID: "adk-961c85e9", Verb: approval.Approve}, approval.Answer{ID: "c1.4", Verb: approval.Approve})},
+			byCall(approval.Decision{ID: "adk-961c85e9", Type: approval.Approve}, approval.Decision{ID: "c1.4", Type: approval.Approve})},
 		{"kagent", calls, kagents("id"), byCall(both...)},
 		{"kagent by the call", twoCalls, kagents("call_id"),
-			byCall(approval.Answer{ID: "adk-961c85e9", Verb: approval.Approve}, approval.Answer{ID: "c1.4", Verb: approval.Approve})},
+			byCall(approval.Decision{ID: "adk-961c85e9", Type: approval.Approve}, approval.Decision{ID: "c1.4", Type: approval.Approve})},
 		{"kagent question", []*approval.Approval{database()}, func(t *testing.T, q map[string]any) map[string]any {
 			ask := at(t, q, "metadata", dialect.KagentURI)
 			var answers []any
@@ -144,7 +144,7 @@ func TestRoundTrip(t *testing.T) {
 				"parts": []any{map[string]any{"text": "answered"}}, "extensions": at(t, q, "extensions"),
 				"metadata": map[string]any{dialect.KagentURI: map[string]any{"type": "ask_user_response", "id": at(t, ask, "id"), "answers": answers}},
 			}
-		}, []approval.Answer{{ID: "t1.a3", Verb: approval.Respond, Response: raw(`"PostgreSQL"`)}}},
+		}, []approval.Decision{{ID: "t1.a3", Type: approval.Respond, Response: raw(`"PostgreSQL"`)}}},
 		{"text", []*approval.Approval{transfer()}, func(*testing.T, map[string]any) map[string]any {
 			return map[string]any{"parts": []any{map[string]any{"text": "approve"}}}
 		}, both[:1]},

@@ -100,8 +100,8 @@ func (s *shown) write(b *strings.Builder) error {
 		fmt.Fprintf(b, "Decided by: %s, not in this conversation\n", s.deciders())
 		return nil
 	}
-	verbs := make([]string, 0, len(s.Verbs()))
-	for _, v := range s.Verbs() {
+	verbs := make([]string, 0, len(s.Decisions()))
+	for _, v := range s.Decisions() {
 		verbs = append(verbs, string(v)+meaning(s.Kind, v))
 	}
 	fmt.Fprintf(b, "Decisions: %s\n", strings.Join(verbs, ", "))
@@ -163,7 +163,7 @@ func (s *shown) ownHint() string {
 	return s.hint
 }
 
-func meaning(k approval.Kind, v approval.Verb) string {
+func meaning(k approval.Kind, v approval.DecisionType) string {
 	switch {
 	case v == approval.Edit:
 		return " (run with other arguments)"
@@ -220,7 +220,7 @@ func afterwards(e approval.OnExpiry) string {
 func answerable(approvals []*approval.Approval) []*approval.Approval {
 	var open []*approval.Approval
 	for _, a := range approvals {
-		if a.State == approval.Pending && !a.Elsewhere() && len(a.Verbs()) > 0 {
+		if a.State == approval.Pending && !a.Elsewhere() && len(a.Decisions()) > 0 {
 			open = append(open, a)
 		}
 	}
@@ -234,11 +234,11 @@ func howTo(approvals []*approval.Approval) string {
 		return "nothing in this task waits for an answer from this conversation"
 	}
 	first := open[0]
-	decision := map[string]any{"id": first.ID, "decision": string(first.Verbs()[0])}
+	decision := map[string]any{"id": first.ID, "decision": string(first.Decisions()[0])}
 	if first.Digest != "" {
 		decision["digest"] = first.Digest
 	}
-	switch first.Verbs()[0] {
+	switch first.Decisions()[0] {
 	case approval.Respond:
 		decision["response"] = blank(first.Schema)
 	case approval.Edit:

@@ -32,7 +32,7 @@ func (s *shown) request() map[string]any {
 		"arguments":   s.args,
 		"digest":      s.Digest,
 		"summary":     s.hint,
-		"options":     values(s.Verbs(), func(v approval.Verb) any { return string(v) }),
+		"options":     values(s.Decisions(), func(v approval.DecisionType) any { return string(v) }),
 		"requestedAt": stamp(s.Asked),
 		"onExpiry":    string(cmp.Or(s.Terms.OnExpiry, approval.ExpiryRejects)),
 	}
@@ -95,7 +95,7 @@ func values[T any](all []T, value func(T) any) []any {
 
 // readToolApproval reads approval_response from the message's metadata. The extension is
 // ours, so its shape is strict, here and in data parts.
-func readToolApproval(in *incoming) ([]approval.Answer, error) {
+func readToolApproval(in *incoming) ([]approval.Decision, error) {
 	c, err := in.payload(URI)
 	if c == nil || err != nil {
 		return nil, err
@@ -112,13 +112,13 @@ func readToolApproval(in *incoming) ([]approval.Answer, error) {
 func toolApprovalForms() []form {
 	return []form{
 		ofType(typeRequest, nil),
-		ofType(typeResponse, func(in *incoming, part dataPart) ([]approval.Answer, error) {
+		ofType(typeResponse, func(in *incoming, part dataPart) ([]approval.Decision, error) {
 			return in.response(part.field(), part.object)
 		}),
 	}
 }
 
-func (in *incoming) response(field string, object map[string]any) ([]approval.Answer, error) {
+func (in *incoming) response(field string, object map[string]any) ([]approval.Decision, error) {
 	c := &closed{field: field, object: object}
 	c.only(unknownMember, "type", "decisions")
 	list, ok := object["decisions"].([]any)
@@ -129,7 +129,7 @@ func (in *incoming) response(field string, object map[string]any) ([]approval.An
 		return nil, in.tooMany(field+".decisions", len(list))
 	}
 	wrong, id := c.violations, ""
-	answers := make([]approval.Answer, 0, len(list))
+	answers := make([]approval.Decision, 0, len(list))
 	for i, v := range list {
 		field := fmt.Sprintf("%s.decisions[%d]", field, i)
 		object, ok := v.(map[string]any)
@@ -155,12 +155,12 @@ func (in *incoming) response(field string, object map[string]any) ([]approval.An
 	return answers, nil
 }
 
-func decision(field string, object map[string]any) (approval.Answer, []approval.Violation) {
+func decision(field string, object map[string]any) (approval.Decision, []approval.Violation) {
 	c := &closed{field: field, object: object}
 	c.only(unknownMember, "id", "decision", "arguments", "response", "reason", "digest")
-	answer := approval.Answer{
+	answer := approval.Decision{
 		ID:     c.text("id", true /* required */),
-		Verb:   approval.Verb(c.text("decision", true /* required */)),
+		Type:   approval.DecisionType(c.text("decision", true /* required */)),
 		Reason: c.text("reason", false /* required */),
 	}
 	// Without a digest, any version of the approval is meant; an empty digest is a mistake of
@@ -168,22 +168,22 @@ func decision(field string, object map[string]any) (approval.Answer, []approval.
 	if _, ok := c.has("digest"); ok {
 		answer.Digest = c.text("digest", true /* required */)
 	}
-	known := []approval.Verb{approval.Approve, approval.Edit, approval.Reject, approval.Respond, approval.Cancel}
-	if answer.Verb != "" && !slices.Contains(known, answer.Verb) {
+	known := []approval.DecisionType{approval.Approve, approval.Edit, approval.Reject, approval.Respond, approval.Cancel}
+	if answer.Type != "" && !slices.Contains(known, answer.Type) {
 		c.bad("decision", "must be one of approve, edit, reject, respond and cancel")
 		return answer, c.violations
 	}
 	arguments, edits := c.has("arguments")
 	response, responds := c.has("response")
-	if answer.Verb == approval.Respond {
+	if answer.Type == approval.Respond {
 		_, responds = object["response"] // null is an answer like any other
 	}
-	if edits != (answer.Verb == approval.Edit) {
+	if edits != (answer.Type == approval.Edit) {
 		c.bad("arguments", "is required with edit, and only allowed there: the complete new arguments")
 	} else if _, ok := arguments.(map[string]any); edits && !ok {
 		c.bad("arguments", "must be an object")
 	}
-	if responds != (answer.Verb == approval.Respond) {
+	if responds != (answer.Type == approval.Respond) {
 		c.bad("response", "is required with respond, and only allowed there")
 	}
 	var err error

@@ -37,7 +37,7 @@ func typed(m *a2a.Message) (text string, ok bool) {
 
 // readTyped reads a message that consists of text only: the JSON of our extension, for clients
 // that can only send text, or a single word.
-func readTyped(in *incoming) ([]approval.Answer, error) {
+func readTyped(in *incoming) ([]approval.Decision, error) {
 	text, ok := typed(in.message)
 	if !ok {
 		return nil, nil
@@ -53,7 +53,7 @@ func readTyped(in *incoming) ([]approval.Answer, error) {
 	if one == nil {
 		return nil, nil
 	}
-	return []approval.Answer{{ID: one.ID, Verb: word.Verb, Reason: word.Reason, Code: word.Code}}, nil
+	return []approval.Decision{{ID: one.ID, Type: word.Type, Reason: word.Reason, Code: word.Code}}, nil
 }
 
 // refusesWord returns why a word does not answer an approval that was named, "" if it does.
@@ -117,7 +117,7 @@ func around(text string) []string {
 
 // written reads decisions that were sent as text, which the rules of their approvals must
 // accept. The digest, which is required, proves that the author has seen the question.
-func (in *incoming) written(field string, object map[string]any) ([]approval.Answer, error) {
+func (in *incoming) written(field string, object map[string]any) ([]approval.Decision, error) {
 	answers, err := in.response(field, object)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (in *incoming) written(field string, object map[string]any) ([]approval.Ans
 // approvals.
 func (p *Presenter) toType(pending []*approval.Approval) string {
 	approves, why := p.wordTarget(pending, yes(pending))
-	rejects, whyNot := p.wordTarget(pending, approval.Word{Verb: approval.Reject})
+	rejects, whyNot := p.wordTarget(pending, approval.Word{Type: approval.Reject})
 	const no = `type "no" or "no: reason"`
 	switch {
 	case approves != nil && rejects != nil:
@@ -155,7 +155,7 @@ func (p *Presenter) toType(pending []*approval.Approval) string {
 
 // yes returns the word that approves the first pending approval, if a word does.
 func yes(pending []*approval.Approval) approval.Word {
-	word := approval.Word{Verb: approval.Approve}
+	word := approval.Word{Type: approval.Approve}
 	if len(pending) > 0 {
 		word.Code = pending[0].Code
 	}
@@ -193,7 +193,7 @@ func (p *Presenter) why(no *a2a.Message, pending []*approval.Approval) string {
 	why := "it is not exactly one of the answers"
 	word, isWord := approval.ReadWord(text)
 	text = strings.TrimSpace(text)
-	switch verb := approval.Verb(strings.ToLower(strings.TrimRight(text, ".!"))); {
+	switch verb := approval.DecisionType(strings.ToLower(strings.TrimRight(text, ".!"))); {
 	case isWord:
 		_, why = p.wordTarget(pending, word)
 	case verb == approval.Cancel:

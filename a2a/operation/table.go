@@ -40,6 +40,7 @@ type Route struct {
 // Source is where the request of a route is, besides the path.
 type Source uint8
 
+// The places of a request.
 const (
 	InQuery        Source = iota + 1 // in the parameters of the query (§11.5)
 	InBody                           // in the body

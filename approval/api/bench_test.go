@@ -45,9 +45,9 @@ func (w *world) fill(n int) (pending []approval.Approval) {
 // reject rejects approvals, one decision for each task.
 func (w *world) reject(all []approval.Approval) {
 	w.t.Helper()
-	byTask := map[string][]approval.Answer{}
+	byTask := map[string][]approval.Decision{}
 	for _, a := range all {
-		byTask[a.Task] = append(byTask[a.Task], approval.Answer{ID: a.ID, Digest: a.Digest, Verb: approval.Reject})
+		byTask[a.Task] = append(byTask[a.Task], approval.Decision{ID: a.ID, Digest: a.Digest, Type: approval.Reject})
 	}
 	for _, answers := range byTask {
 		if err := w.Approvals().DecideAll(w.t.Context(), olga, answers); err != nil {
@@ -309,7 +309,7 @@ func (w *world) decisions(r *http.Request, followers int, send func(frame []byte
 	for i := range pending {
 		<-pace.C
 		began := time.Now()
-		if err := w.Approvals().Decide(w.t.Context(), olga, approval.Answer{ID: pending[i].ID, Digest: pending[i].Digest, Verb: approval.Reject}); err != nil {
+		if err := w.Approvals().Decide(w.t.Context(), olga, approval.Decision{ID: pending[i].ID, Digest: pending[i].Digest, Type: approval.Reject}); err != nil {
 			w.t.Fatal(err)
 		}
 		took = append(took, time.Since(began))

@@ -27,7 +27,7 @@ func somebody(p auth.Principal) *client.Principal {
 }
 
 // gateOf returns the name of the gate that asked.
-func gateOf(a *approval.Approval) string { return strings.TrimPrefix(a.Terms.Rule, "gate:") }
+func gateOf(a *approval.Approval) string { return strings.TrimPrefix(a.Terms.Gate, "gate:") }
 
 // whole returns an approval with all its arguments.
 func (s *Service) whole(a *approval.Approval) client.Approval {
@@ -41,7 +41,7 @@ func (s *Service) whole(a *approval.Approval) client.Approval {
 	if a.About != nil {
 		out.Description, out.Declared, out.Claimed = a.About.Description, a.About.Declared, a.About.Claimed
 	}
-	for _, v := range a.Verbs() {
+	for _, v := range a.Decisions() {
 		out.Decisions = append(out.Decisions, client.DecisionType(v))
 	}
 	if a.Deadline != nil {
@@ -51,7 +51,7 @@ func (s *Service) whole(a *approval.Approval) client.Approval {
 		}
 	}
 	if r := a.Resolution; r != nil {
-		out.Resolution = &client.Resolution{Decision: client.DecisionType(r.Verb), By: somebody(r.By), Via: r.Via, At: r.At, Reason: r.Reason, Arguments: r.Args, Response: r.Response}
+		out.Resolution = &client.Resolution{Decision: client.DecisionType(r.Decision), By: somebody(r.By), Via: r.Via, At: r.At, Reason: r.Reason, Arguments: r.Args, Response: r.Response}
 	}
 	return out
 }

@@ -288,7 +288,7 @@ func TestFeedOfManyDecisions(t *testing.T) {
 		var all sync.WaitGroup
 		for _, a := range some {
 			all.Go(func() {
-				if err := w.Approvals().Decide(t.Context(), olga, approval.Answer{ID: a.ID, Digest: a.Digest, Verb: approval.Reject}); err != nil {
+				if err := w.Approvals().Decide(t.Context(), olga, approval.Decision{ID: a.ID, Digest: a.Digest, Type: approval.Reject}); err != nil {
 					t.Error(err)
 				}
 			})

@@ -229,12 +229,12 @@ func (s *Service) Decide(ctx context.Context, c Caller, id string, d client.Deci
 
 // decideTask decides approvals of a task, all or none.
 func (s *Service) decideTask(ctx context.Context, c Caller, list []client.BatchDecision) ([]client.Decided, error) {
-	answers := make([]approval.Answer, len(list))
+	answers := make([]approval.Decision, len(list))
 	for i, d := range list {
 		if d.Digest == "" {
 			return nil, approval.Malformed(d.ID, "repeat the digest of the approval that was shown", approval.Violation{Field: "digest", Description: "is missing"})
 		}
-		answers[i] = approval.Answer{ID: d.ID, Verb: approval.Verb(d.Decision.Decision), Args: d.Arguments, Response: d.Response, Reason: d.Reason, Digest: d.Digest}
+		answers[i] = approval.Decision{ID: d.ID, Type: approval.DecisionType(d.Decision.Decision), Args: d.Arguments, Response: d.Response, Reason: d.Reason, Digest: d.Digest}
 	}
 	of := s.approvals(c)
 	already := make([]bool, len(list))

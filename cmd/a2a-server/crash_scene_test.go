@@ -25,7 +25,7 @@ type scene struct {
 
 	id       string
 	frames   []frame
-	tried    map[string]string // verbs of decisions that were sent, by approval
+	tried    map[string]string // decisions of decisions that were sent, by approval
 	told     map[string]bool   // approvals whose decision was acknowledged
 	unknown  bool              // it was asked what came of a call
 	canceled bool              // acknowledged

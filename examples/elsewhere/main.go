@@ -66,9 +66,9 @@ func desk(ctx context.Context, approvals *engine.Approvals, by auth.Principal, l
 			if !ok {
 				return nil
 			}
-			verb, id, _ := strings.Cut(line, " ")
+			decision, id, _ := strings.Cut(line, " ")
 			said := "done"
-			if err := approvals.Decide(ctx, by, approval.Answer{ID: id, Verb: approval.Verb(verb), Digest: shown[id]}); err != nil {
+			if err := approvals.Decide(ctx, by, approval.Decision{ID: id, Type: approval.DecisionType(decision), Digest: shown[id]}); err != nil {
 				said = err.Error()
 			}
 			_, _ = fmt.Fprintln(out, said)

@@ -27,7 +27,7 @@ func commands(p *cli.Program) *cobra.Command {
 
 	config := cli.Group(
 		"config", "check or show the configuration",
-		cli.Configured("check", "report all problems of the configuration", func(_ context.Context, given *cli.Flags) error { return configCheck(p, given) }),
+		cli.Configured("check", "report all problems of the configuration", func(_ context.Context, given *cli.Flags) error { return configCheck(p, given) }), //nolint:contextcheck // it lists tools as New does, which has none
 		cli.Configured("show", "print the whole configuration and where each value comes from", func(_ context.Context, given *cli.Flags) error { return configShow(p, given) }),
 	)
 	root.AddCommand(

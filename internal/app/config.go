@@ -24,7 +24,7 @@ func configCheck(p *cli.Program, given *cli.Flags) error {
 		return err
 	}
 	options.Log = process.NewLogger(config.Log{Level: "warn", Format: "console"}, p.Stderr)
-	if err := a2aserver.Check(options); err != nil { //nolint:contextcheck // it lists tools as New does, which has none
+	if err := a2aserver.Check(options); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(p.Stdout, "the configuration is valid")

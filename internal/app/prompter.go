@@ -293,7 +293,7 @@ func (d *prompter) note(text string) {
 }
 
 // Decide implements [toolcall.Prompter]: it asks the person at the terminal.
-func (d *prompter) Decide(ctx context.Context, a *approval.Approval, problem error) (approval.Answer, error) {
+func (d *prompter) Decide(ctx context.Context, a *approval.Approval, problem error) (approval.Decision, error) {
 	if !d.person {
 		d.refusal = fmt.Sprintf("%s was not run: the call has to be approved, and there is no terminal to ask on; run the command in a terminal", visible.Line(d.tool))
 		switch {
@@ -302,7 +302,7 @@ func (d *prompter) Decide(ctx context.Context, a *approval.Approval, problem err
 		case a.Kind != approval.KindCall || a.AskKind != "":
 			d.refusal = fmt.Sprintf("%s was canceled: it asks something, and there is no terminal to ask on; run the command in a terminal", visible.Line(d.tool))
 		}
-		return approval.Answer{}, toolcall.ErrNobody
+		return approval.Decision{}, toolcall.ErrNobody
 	}
 	if problem != nil {
 		d.note("That was refused: " + visible.Text(problem.Error()))
@@ -312,8 +312,8 @@ func (d *prompter) Decide(ctx context.Context, a *approval.Approval, problem err
 	if a.Kind == approval.KindQuestion {
 		return d.question(ctx, a)
 	}
-	answer, err := d.decision(ctx, a.Kind, a.Verbs(), "no")
-	d.rejected = answer.Verb == approval.Reject && a.AskKind == ""
+	answer, err := d.decision(ctx, a.Kind, a.Decisions(), "no")
+	d.rejected = answer.Type == approval.Reject && a.AskKind == ""
 	return answer, err
 }
 
@@ -379,7 +379,7 @@ func (d *prompter) ask(ctx context.Context, prompt string) (string, error) {
 // which the prompt shows, and another word.
 var choices = []struct {
 	shown, other string
-	verb         approval.Verb
+	decision     approval.DecisionType
 }{
 	{"y", "yes", approval.Approve},
 	{"n", "no", approval.Reject},
@@ -390,16 +390,16 @@ var choices = []struct {
 
 // decision asks for a decision about a call. A call may always be rejected. An empty line is the
 // word empty; without one, it is asked again.
-func (d *prompter) decision(ctx context.Context, kind approval.Kind, verbs []approval.Verb, empty string) (approval.Answer, error) {
+func (d *prompter) decision(ctx context.Context, kind approval.Kind, decisions []approval.DecisionType, empty string) (approval.Decision, error) {
 	prompt := "Approve?"
 	if kind == approval.KindOutcome {
 		prompt = "Run it again?"
 	}
-	verbs = append(slices.Clone(verbs), approval.Reject)
+	decisions = append(slices.Clone(decisions), approval.Reject)
 	var offered []string
 	for _, c := range choices {
 		switch {
-		case !slices.Contains(verbs, c.verb):
+		case !slices.Contains(decisions, c.decision):
 		case c.other == empty:
 			offered = append(offered, strings.ToUpper(c.shown))
 		default:
@@ -410,12 +410,12 @@ func (d *prompter) decision(ctx context.Context, kind approval.Kind, verbs []app
 	for {
 		line, err := d.ask(ctx, prompt+" ["+strings.Join(offered, "/")+"]")
 		if err != nil {
-			return approval.Answer{}, err
+			return approval.Decision{}, err
 		}
 		word := cmp.Or(strings.ToLower(line), empty)
 		for _, c := range choices {
-			if (word == c.shown || word == c.other) && slices.Contains(verbs, c.verb) {
-				return d.complete(ctx, c.shown, c.verb)
+			if (word == c.shown || word == c.other) && slices.Contains(decisions, c.decision) {
+				return d.complete(ctx, c.shown, c.decision)
 			}
 		}
 		d.note(hint)
@@ -423,8 +423,8 @@ func (d *prompter) decision(ctx context.Context, kind approval.Kind, verbs []app
 }
 
 // complete asks for the other fields of a decision.
-func (d *prompter) complete(ctx context.Context, word string, verb approval.Verb) (approval.Answer, error) {
-	answer := approval.Answer{Verb: verb}
+func (d *prompter) complete(ctx context.Context, word string, decision approval.DecisionType) (approval.Decision, error) {
+	answer := approval.Decision{Type: decision}
 	var err error
 	switch word {
 	case "edit":

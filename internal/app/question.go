@@ -13,7 +13,7 @@ import (
 )
 
 // question asks a tool's question on the terminal. An empty line is no answer.
-func (d *prompter) question(ctx context.Context, a *approval.Approval) (approval.Answer, error) {
+func (d *prompter) question(ctx context.Context, a *approval.Approval) (approval.Decision, error) {
 	var schema struct {
 		Enum  []string
 		Items struct{ Enum []string }
@@ -59,11 +59,11 @@ func (d *prompter) question(ctx context.Context, a *approval.Approval) (approval
 	})
 	switch {
 	case err != nil:
-		return approval.Answer{}, err
+		return approval.Decision{}, err
 	case response == nil:
-		return approval.Answer{Verb: approval.Reject}, nil
+		return approval.Decision{Type: approval.Reject}, nil
 	}
-	return approval.Answer{Verb: approval.Respond, Response: response}, nil
+	return approval.Decision{Type: approval.Respond, Response: response}, nil
 }
 
 func textAnswer(line string) (json.RawMessage, error) { return display.JSONString(line), nil }

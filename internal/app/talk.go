@@ -196,19 +196,19 @@ func (d *prompter) approval(a *client.ApprovalDetail) {
 
 // answer asks the person for a decision.
 func (t *talk) answer(ctx context.Context, a *client.Approval) (client.Decision, error) {
-	var answer approval.Answer
+	var answer approval.Decision
 	var err error
 	if a.Kind == client.KindQuestion {
 		answer, err = t.prompter.question(ctx, &approval.Approval{Schema: a.Schema, AskKind: a.Question})
 	} else {
-		var verbs []approval.Verb
+		var verbs []approval.DecisionType
 		for _, d := range a.Decisions {
-			verbs = append(verbs, approval.Verb(d))
+			verbs = append(verbs, approval.DecisionType(d))
 		}
 		answer, err = t.prompter.decision(ctx, approval.Kind(a.Kind), verbs, "") // a rejection cannot be undone
 	}
 	return client.Decision{
-		Decision: client.DecisionType(answer.Verb), Digest: a.Digest,
+		Decision: client.DecisionType(answer.Type), Digest: a.Digest,
 		Arguments: answer.Args, Response: answer.Response, Reason: answer.Reason,
 	}, t.refusal(err)
 }

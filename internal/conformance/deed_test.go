@@ -141,7 +141,7 @@ func (s *scene) decidesElsewhere(task string) {
 		s.Fatalf("the task asks %d things, %v; want one", len(p.Approvals), err)
 	}
 	a := p.Approvals[0]
-	answer := approval.Answer{ID: a.ID, Digest: a.Digest, Verb: approval.Respond, Response: json.RawMessage(`"done"`)}
+	answer := approval.Decision{ID: a.ID, Digest: a.Digest, Type: approval.Respond, Response: json.RawMessage(`"done"`)}
 	if err := s.world.approvals.Decide(s.ctx, by, answer); err != nil {
 		s.Fatal(err)
 	}

@@ -196,7 +196,7 @@ func (w *world) tools(ledger string) ([]tool.Toolset, error) {
 	ask, err := functiontool.New(functiontool.Config{Name: "ask"}, func(ctx tool.Context, a question) (string, error) {
 		again, ok := tool.Resumed(ctx)
 		if !ok {
-			return "", &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: a.Question}}}
+			return "", &tool.Suspension{Asks: []tool.Question{{Kind: tool.AskQuestion, Hint: a.Question}}}
 		}
 		return "the answer is " + string(again.Answers[0].Response), nil
 	})
@@ -205,7 +205,7 @@ func (w *world) tools(ledger string) ([]tool.Toolset, error) {
 	}
 	login, err := functiontool.New(functiontool.Config{Name: "login"}, func(ctx tool.Context, _ struct{}) (string, error) {
 		if _, ok := tool.Resumed(ctx); !ok {
-			return "", &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskAuth, Hint: "log in"}}}
+			return "", &tool.Suspension{Asks: []tool.Question{{Kind: tool.AskAuth, Hint: "log in"}}}
 		}
 		return "logged in", nil
 	})

@@ -45,17 +45,17 @@ gates:
 		{member("bob", "finance"), approval.BarredApprovers},
 		{member("bob", "sre"), approval.BarredApprovers},
 	} {
-		err := all.Decide(t.Context(), tc.by, approval.Answer{ID: id, Verb: approval.Approve})
+		err := all.Decide(t.Context(), tc.by, approval.Decision{ID: id, Type: approval.Approve})
 		if refused := (*approval.Error)(nil); !errors.As(err, &refused) || refused.Barred != tc.want {
 			t.Errorf("%s with %v decides: %v, want barred by %s; asked: %s", tc.by.Subject, tc.by.Roles, err, tc.want, said)
 		}
 	}
 	both := member("bob", "finance", "sre")
-	err := all.Decide(t.Context(), both, approval.Answer{ID: id, Verb: approval.Edit, Args: []byte(`{"amount":2,"to":"x"}`)})
+	err := all.Decide(t.Context(), both, approval.Decision{ID: id, Type: approval.Edit, Args: []byte(`{"amount":2,"to":"x"}`)})
 	if refused := (*approval.Error)(nil); !errors.As(err, &refused) || refused.Barred != "" {
 		t.Errorf("a decision that one of the gates does not allow: %v", err)
 	}
-	if err := all.Decide(t.Context(), both, approval.Answer{ID: id, Verb: approval.Approve}); err != nil {
+	if err := all.Decide(t.Context(), both, approval.Decision{ID: id, Type: approval.Approve}); err != nil {
 		t.Errorf("an approver of both: %v", err)
 	}
 }
@@ -113,7 +113,7 @@ gates:
 			}
 
 			asked := asks("alice", "m5", "/transfer_money amount=2 to=y")
-			answer := approval.Answer{ID: asked + ".a1", Verb: approval.Approve}
+			answer := approval.Decision{ID: asked + ".a1", Type: approval.Approve}
 			_, foreign := send("bob", approve("m6", asked, answer.ID))
 			_, missing := send("bob", approve("m6", "019b7c00-0000-7000-8000-0000ffffffff", "019b7c00-0000-7000-8000-0000ffffffff.a1"))
 			if foreign != missing || !strings.Contains(foreign, "TASK_NOT_FOUND") {

@@ -139,9 +139,9 @@ func question(t *testing.T, s *a2aservertest.Server, of *a2a.Task, text string) 
 	return a
 }
 
-func respond(t *testing.T, s *a2aservertest.Server, id string, verb approval.Verb, response string) error {
+func respond(t *testing.T, s *a2aservertest.Server, id string, verb approval.DecisionType, response string) error {
 	t.Helper()
-	return s.Approvals().Decide(t.Context(), auth.Anonymous(), approval.Answer{ID: id, Verb: verb, Response: json.RawMessage(response)})
+	return s.Approvals().Decide(t.Context(), auth.Anonymous(), approval.Decision{ID: id, Type: verb, Response: json.RawMessage(response)})
 }
 
 // What an MCP server asks while a call runs becomes a question of the task, and the call
@@ -155,7 +155,7 @@ func TestElicitedQuestionIsAnswered(t *testing.T) {
 			s, _ := asks(t, config(p, t))
 			got := s.Send("/paint times=3")
 			first := question(t, s, got, "Colour 1?")
-			for verb, response := range map[approval.Verb]string{approval.Respond: `{"colour":"green"}`, approval.Approve: "", approval.Edit: ""} {
+			for verb, response := range map[approval.DecisionType]string{approval.Respond: `{"colour":"green"}`, approval.Approve: "", approval.Edit: ""} {
 				if err := respond(t, s, first.ID, verb, response); err == nil {
 					t.Errorf("%s %s was accepted", verb, response)
 				}

@@ -20,7 +20,7 @@ import (
 
 // prompterOf is a prompter that answers with a function.
 type prompterOf struct {
-	decide func(context.Context, *approval.Approval, error) (approval.Answer, error)
+	decide func(context.Context, *approval.Approval, error) (approval.Decision, error)
 	event  func() error
 	seen   strings.Builder // events
 }
@@ -33,7 +33,7 @@ func (d *prompterOf) Event(e json.RawMessage) error {
 	return nil
 }
 
-func (d *prompterOf) Decide(ctx context.Context, a *approval.Approval, problem error) (approval.Answer, error) {
+func (d *prompterOf) Decide(ctx context.Context, a *approval.Approval, problem error) (approval.Decision, error) {
 	return d.decide(ctx, a, problem)
 }
 
@@ -61,17 +61,17 @@ func TestToolCall(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the prompter is broken")
 	for name, one := range map[string]struct {
-		answer approval.Answer
+		answer approval.Decision
 		err    error // of Decide
 		event  error // of Event
 		end    toolcall.End
 		want   error
 		paid   int
 	}{
-		"approved":           {answer: approval.Answer{Verb: approval.Approve}, end: toolcall.End{OK: true}, paid: 1},
-		"another's id":       {answer: approval.Answer{ID: "other", Digest: "other", Verb: approval.Approve}, end: toolcall.End{OK: true}, paid: 1},
-		"rejected":           {answer: approval.Answer{Verb: approval.Reject, Reason: "why"}, end: toolcall.End{Refused: true, Text: "pay (c1.1) was rejected: why"}},
-		"task canceled":      {answer: approval.Answer{Verb: approval.Cancel}, end: toolcall.End{Refused: true, Text: "The task was canceled: a decision canceled the task."}},
+		"approved":           {answer: approval.Decision{Type: approval.Approve}, end: toolcall.End{OK: true}, paid: 1},
+		"another's id":       {answer: approval.Decision{ID: "other", Digest: "other", Type: approval.Approve}, end: toolcall.End{OK: true}, paid: 1},
+		"rejected":           {answer: approval.Decision{Type: approval.Reject, Reason: "why"}, end: toolcall.End{Refused: true, Text: "pay (c1.1) was rejected: why"}},
+		"task canceled":      {answer: approval.Decision{Type: approval.Cancel}, end: toolcall.End{Refused: true, Text: "The task was canceled: a decision canceled the task."}},
 		"nobody":             {err: toolcall.ErrNobody, end: toolcall.End{Refused: true}, want: toolcall.ErrNobody},
 		"the prompter fails": {err: broken, want: broken},
 		"printing it fails":  {event: broken, want: broken},
@@ -80,8 +80,10 @@ func TestToolCall(t *testing.T) {
 			t.Parallel()
 			c, paid := counted(t)
 			d := &prompterOf{
-				decide: func(context.Context, *approval.Approval, error) (approval.Answer, error) { return one.answer, one.err },
-				event:  func() error { return one.event },
+				decide: func(context.Context, *approval.Approval, error) (approval.Decision, error) {
+					return one.answer, one.err
+				},
+				event: func() error { return one.event },
 			}
 			end, err := toolcall.Run(t.Context(), c, "/pay", d)
 			if end != one.end || !errors.Is(err, one.want) || one.want == nil && err != nil || *paid != one.paid {
@@ -97,12 +99,12 @@ func TestToolCallRefusedAnswer(t *testing.T) {
 	t.Parallel()
 	c, paid := counted(t)
 	var problems []string
-	d := &prompterOf{decide: func(_ context.Context, a *approval.Approval, problem error) (approval.Answer, error) {
+	d := &prompterOf{decide: func(_ context.Context, a *approval.Approval, problem error) (approval.Decision, error) {
 		problems = append(problems, fmt.Sprint(problem))
 		if problem == nil {
-			return approval.Answer{Verb: approval.Edit, Args: json.RawMessage(`{"to":"bob"}`)}, nil
+			return approval.Decision{Type: approval.Edit, Args: json.RawMessage(`{"to":"bob"}`)}, nil
 		}
-		return approval.Answer{Verb: approval.Reject}, nil
+		return approval.Decision{Type: approval.Reject}, nil
 	}}
 	end, err := toolcall.Run(t.Context(), c, "/pay", d)
 	if err != nil || !end.Refused || *paid != 0 || len(problems) != 2 || !strings.Contains(problems[1], "/to") {
@@ -116,14 +118,14 @@ func TestToolCallInput(t *testing.T) {
 	for _, answered := range []bool{true, false} {
 		c, paid := counted(t)
 		asked := ""
-		d := &prompterOf{decide: func(_ context.Context, a *approval.Approval, _ error) (approval.Answer, error) {
+		d := &prompterOf{decide: func(_ context.Context, a *approval.Approval, _ error) (approval.Decision, error) {
 			switch asked += string(a.Kind) + " " + a.Hint + "; "; {
 			case a.Kind == approval.KindCall:
-				return approval.Answer{Verb: approval.Approve}, nil
+				return approval.Decision{Type: approval.Approve}, nil
 			case answered:
-				return approval.Answer{Verb: approval.Respond, Response: json.RawMessage(`"/pay"`)}, nil
+				return approval.Decision{Type: approval.Respond, Response: json.RawMessage(`"/pay"`)}, nil
 			}
-			return approval.Answer{Verb: approval.Reject}, nil
+			return approval.Decision{Type: approval.Reject}, nil
 		}}
 		end, err := toolcall.Run(t.Context(), c, "/who", d)
 		if !strings.HasPrefix(asked, "question who: pay now?; ") || *paid > 0 && !strings.Contains(asked, "call ") || answered && err != nil || !answered && !errors.Is(err, toolcall.ErrNobody) {
@@ -138,10 +140,10 @@ func TestToolCallCanceled(t *testing.T) {
 	t.Parallel()
 	c, paid := counted(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	d := &prompterOf{decide: func(ctx context.Context, _ *approval.Approval, _ error) (approval.Answer, error) {
+	d := &prompterOf{decide: func(ctx context.Context, _ *approval.Approval, _ error) (approval.Decision, error) {
 		cancel()
 		<-ctx.Done()
-		return approval.Answer{}, context.Cause(ctx)
+		return approval.Decision{}, context.Cause(ctx)
 	}}
 	end, err := toolcall.Run(ctx, c, "/pay", d)
 	if !errors.Is(err, context.Canceled) || end.OK || *paid != 0 {
@@ -177,7 +179,7 @@ func TestToolCallHeld(t *testing.T) {
 						stop()
 					}()
 				}
-				answer, err := tool.AskAndWait(waits, tool.Ask{Kind: tool.AskQuestion, Hint: "who?"})
+				answer, err := tool.AskAndWait(waits, tool.Question{Kind: tool.AskQuestion, Hint: "who?"})
 				return string(answer.Response) + fmt.Sprint(err), nil
 			}))
 			c, _ := configured(t, "tools: []\n")
@@ -196,9 +198,9 @@ func TestToolCallHeld(t *testing.T) {
 				return nil
 			}
 			var asked []approval.Approval
-			d.decide = func(_ context.Context, a *approval.Approval, _ error) (approval.Answer, error) {
+			d.decide = func(_ context.Context, a *approval.Approval, _ error) (approval.Decision, error) {
 				asked = append(asked, *a)
-				return approval.Answer{Verb: approval.Respond, Response: json.RawMessage(`"me"`)}, nil
+				return approval.Decision{Type: approval.Respond, Response: json.RawMessage(`"me"`)}, nil
 			}
 			end, err := toolcall.Run(t.Context(), c, "/who", d)
 			if err != nil || !end.OK {

@@ -64,7 +64,7 @@ func taskRows() []row {
 		{"task/internal/fold", "Fold.Join", skip("Copy s.values"), "task/engine TestStateOfTasksAtOnce/memstore", "the last one that sets a state counts, whichever task it is of"},
 		{"task/internal/fold", "Fold.Publishable", always("State"), "task/engine TestReportWhileTheTaskWaits", "a task that waits reports no progress"},
 		{"task/internal/fold", "Fold.applyCall", skip("Output"), "task/engine TestOutputOfACallIsBounded/artifacts, and a pause after each/memstore", "the output of a call is counted over its pauses"},
-		{"task/internal/fold", "Fold.DecisionOn", zero("said verb"), "task/engine TestPlannerIsToldWhatWasDecided", "a planner reads what a person said with a decision"},
+		{"task/internal/fold", "Fold.DecisionOn", zero("said decision"), "task/engine TestPlannerIsToldWhatWasDecided", "a planner reads what a person said with a decision"},
 		{"task/internal/fold", "Fold.fromVersion1", never(`c.Approval ""`), "task/internal/rules TestOutcomeInASnapshotOfVersion1", "snapshots of earlier servers are read as they were meant"},
 		{"task/internal/fold", "Fold.Names", zero("Alias"), "task/internal/rules TestNameOfTwoCallsReachesNeither", "what two calls are called reaches neither"},
 		{"task/internal/fold", "Fold.ofTask", never("HasPrefix"), "task/engine TestStateOfContext/memstore", "what belongs to a task alone is not shared"},

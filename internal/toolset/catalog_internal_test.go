@@ -191,9 +191,9 @@ func TestCardIsBounded(t *testing.T) {
 		big = append(big, &odd{name: fmt.Sprint("big", i), description: strings.Repeat("\u202e", 1<<12)})
 	}
 	for name, tools := range map[string][]tool.Tool{"many": many, "hostile": hostile, "big": big} {
-		var entries []*tool.Entry
+		var entries []*tool.Registered
 		for _, made := range tools {
-			entries = append(entries, &tool.Entry{Tool: made, Definition: tool.ToDefinition(made)})
+			entries = append(entries, &tool.Registered{Tool: made, Definition: tool.ToDefinition(made)})
 		}
 		got, cut := skills(entries, &State{conf: &config.Config{}})
 		size := 0

@@ -82,7 +82,7 @@ func (t *ToolInfo) Changed() bool { return t.Pin != "" && !strings.EqualFold(t.P
 // that it starts has ended when it returns. A server of tools that is down is a problem in the
 // inventory. The errors are those that keep a server from starting.
 func Inspect(ctx context.Context, c Config) (_ *Inventory, err error) {
-	s, err := New(c, nil) //nolint:contextcheck // it makes tools as New does, which has none
+	s, err := New(c, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -26,9 +26,9 @@ var errSlow = fmt.Errorf("it has not listed its tools within %v", ListTime)
 // source is a toolset, with the tools that a caller may use.
 type source struct {
 	of      tool.Member
-	asked   bool          // it has not answered yet
-	entries []*tool.Entry // that it listed last
-	err     error         // why the tools are old or incomplete
+	asked   bool               // it has not answered yet
+	entries []*tool.Registered // that it listed last
+	err     error              // why the tools are old or incomplete
 }
 
 // A Lister lists the tools of a registry for one caller.
@@ -82,7 +82,7 @@ func (s *Lister) fill(ctx context.Context) {
 // ask lists the tools of a toolset. If it fails, its earlier tools remain: the toolset is
 // down, and its tools are not gone.
 func (s *Lister) ask(ctx context.Context, one *source, answered chan<- struct{}) {
-	var entries []*tool.Entry
+	var entries []*tool.Registered
 	err := fmt.Errorf("toolset %q ended its goroutine", one.of.Name())
 	defer func() {
 		s.mu.Lock()
@@ -98,10 +98,10 @@ func (s *Lister) ask(ctx context.Context, one *source, answered chan<- struct{})
 
 // entries returns the known tools. The error lists the missing and the possibly outdated
 // tools.
-func (s *Lister) entries() ([]*tool.Entry, error) {
+func (s *Lister) entries() ([]*tool.Registered, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var lists [][]*tool.Entry
+	var lists [][]*tool.Registered
 	var errs []error
 	for _, one := range s.all {
 		lists = append(lists, one.entries)

@@ -23,7 +23,7 @@ const (
 
 // skills returns the card's skills, a skill for each tool. The error lists the tools that are
 // left out.
-func skills(tools []*tool.Entry, of *State) ([]agentcard.Skill, error) {
+func skills(tools []*tool.Registered, of *State) ([]agentcard.Skill, error) {
 	var all []agentcard.Skill
 	var errs []error
 	size := 0
@@ -47,7 +47,7 @@ func skills(tools []*tool.Entry, of *State) ([]agentcard.Skill, error) {
 }
 
 // skill returns the skill of a tool. A tool that panics has none.
-func skill(e *tool.Entry, of *State) (_ agentcard.Skill, err error) {
+func skill(e *tool.Registered, of *State) (_ agentcard.Skill, err error) {
 	name := visible.Clip(e.Definition.Name, maxSkillName)
 	defer func() {
 		if p := recover(); p != nil {

@@ -261,7 +261,7 @@ func (a *Approvals) Around(ctx context.Context, ans *ReadReservation, id string)
 
 // DecideAll decides several approvals of one task: either all of the decisions count, or none.
 // Otherwise it is [Approvals.Decide].
-func (a *Approvals) DecideAll(ctx context.Context, by auth.Principal, answers []approval.Answer) error {
+func (a *Approvals) DecideAll(ctx context.Context, by auth.Principal, answers []approval.Decision) error {
 	if err := a.may(by, auth.Decide); err != nil {
 		return err
 	}
@@ -287,8 +287,8 @@ func (a *Approvals) DecideAll(ctx context.Context, by auth.Principal, answers []
 // has changed by then, Decide changes nothing and returns an error that says so. The errors
 // are those of [Engine.Decide]; the reason of an *approval.Error says why the decision does
 // not count. A principal that may decide no approvals gets an *[auth.DeniedError].
-func (a *Approvals) Decide(ctx context.Context, by auth.Principal, answer approval.Answer) error {
-	return a.DecideAll(ctx, by, []approval.Answer{answer})
+func (a *Approvals) Decide(ctx context.Context, by auth.Principal, answer approval.Decision) error {
+	return a.DecideAll(ctx, by, []approval.Decision{answer})
 }
 
 // Watch returns a channel that receives a value after an approval that by may review is

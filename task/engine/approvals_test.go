@@ -75,9 +75,9 @@ func TestApprovals(t *testing.T) {
 		approvals := w.engine.Approvals()
 		first := w.inbox(alice, 0)[0]
 		for name, err := range map[string]error{
-			"another's": approvals.Decide(w.ctx(), carol, approval.Answer{ID: first.ID, Verb: approval.Approve}),
-			"no id":     approvals.Decide(w.ctx(), alice, approval.Answer{ID: "nothing", Verb: approval.Approve}),
-			"no number": approvals.Decide(w.ctx(), alice, approval.Answer{ID: first.Task + ".a99", Verb: approval.Approve}),
+			"another's": approvals.Decide(w.ctx(), carol, approval.Decision{ID: first.ID, Type: approval.Approve}),
+			"no id":     approvals.Decide(w.ctx(), alice, approval.Decision{ID: "nothing", Type: approval.Approve}),
+			"no number": approvals.Decide(w.ctx(), alice, approval.Decision{ID: first.Task + ".a99", Type: approval.Approve}),
 		} {
 			var said *approval.Error
 			if !errors.As(err, &said) || said.Reason != approval.ReasonUnknown {
@@ -88,10 +88,10 @@ func TestApprovals(t *testing.T) {
 		if _, err := approvals.Get(w.ctx(), carol, first.ID); !errors.As(err, &said) || said.Reason != approval.ReasonUnknown {
 			t.Errorf("Get() of another's = %v, want %s", err, approval.ReasonUnknown)
 		}
-		if err := approvals.Decide(w.ctx(), alice, approval.Answer{ID: first.ID, Verb: approval.Approve, Digest: "sha256:0"}); !errors.As(err, &said) || said.Reason != approval.ReasonChanged {
+		if err := approvals.Decide(w.ctx(), alice, approval.Decision{ID: first.ID, Type: approval.Approve, Digest: "sha256:0"}); !errors.As(err, &said) || said.Reason != approval.ReasonChanged {
 			t.Errorf("Decide() with another digest = %v, want %s", err, approval.ReasonChanged)
 		}
-		if err := approvals.Decide(w.ctx(), alice, approval.Answer{ID: first.ID, ByCall: true, Verb: approval.Approve, Digest: first.Digest}); err != nil { // by the id of an approval all the same
+		if err := approvals.Decide(w.ctx(), alice, approval.Decision{ID: first.ID, ByCall: true, Type: approval.Approve, Digest: first.Digest}); err != nil { // by the id of an approval all the same
 			t.Fatal(err)
 		}
 		w.settled(mine[0], a2a.TaskStateCompleted)
@@ -178,7 +178,7 @@ func TestWatchApprovals(t *testing.T) {
 			t.Error("told of another's, or of nothing")
 		}
 		a := w.onlyOne(id)
-		w.must(w.engine.Approvals().Decide(w.ctx(), alice, approval.Answer{ID: a.ID, Verb: approval.Reject}))
+		w.must(w.engine.Approvals().Decide(w.ctx(), alice, approval.Decision{ID: a.ID, Type: approval.Reject}))
 		if !woken() {
 			t.Error("not told of what was decided")
 		}
@@ -477,7 +477,7 @@ func TestApprovalsInScope(t *testing.T) {
 				for _, id := range []string{mine, theirs, "nothing"} {
 					_, err := tc.in.Get(w.ctx(), tc.by, id)
 					wantDenied(t, err)
-					wantDenied(t, tc.in.Decide(w.ctx(), tc.by, approval.Answer{ID: id, Verb: approval.Approve}))
+					wantDenied(t, tc.in.Decide(w.ctx(), tc.by, approval.Decision{ID: id, Type: approval.Approve}))
 				}
 				return
 			}

@@ -13,16 +13,16 @@ import (
 // has the question in another form than the tool.
 func TestQuestionInAnotherFormIsAskedOnce(t *testing.T) {
 	t.Parallel()
-	for name, ask := range map[string]func(n int) tool.Ask{
-		"invalid UTF-8": func(int) tool.Ask { return tool.Ask{ID: "one", Kind: tool.AskQuestion, Hint: "which\xff?"} },
-		"another order of members": func(n int) tool.Ask {
+	for name, ask := range map[string]func(n int) tool.Question{
+		"invalid UTF-8": func(int) tool.Question { return tool.Question{ID: "one", Kind: tool.AskQuestion, Hint: "which\xff?"} },
+		"another order of members": func(n int) tool.Question {
 			payload := []string{`{"from":1,"to":2}`, `{"to":2,"from":1}`}[n%2]
-			return tool.Ask{ID: "one", Kind: tool.AskConfirm, Hint: "really?", Payload: json.RawMessage(payload)}
+			return tool.Question{ID: "one", Kind: tool.AskConfirm, Hint: "really?", Payload: json.RawMessage(payload)}
 		},
 	} {
 		runInMemory(t, name, func(t *testing.T, w *world) {
 			k := newKeeper("look", func(_ tool.Context, n int) (map[string]any, error) {
-				return nil, &tool.Suspension{Asks: []tool.Ask{ask(n)}, Wake: time.Now().Add(time.Minute)}
+				return nil, &tool.Suspension{Asks: []tool.Question{ask(n)}, Wake: time.Now().Add(time.Minute)}
 			})
 			w.startTools(k)
 			id := w.begun(alice, w.calls("look", args{}))

@@ -151,7 +151,7 @@ func TestAuditWakes(t *testing.T) {
 		woken("a call that nobody was asked about")
 		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		woken("a question")
-		w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}))
+		w.must(w.decide(bob, id, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Reject}))
 		woken("a decision")
 		w.must(w.engine.Tasks().Delete(w.ctx(), alice, string(id)))
 		woken("a deletion")
@@ -239,7 +239,7 @@ func TestAuditOfAnEdit(t *testing.T) {
 		w.start()
 		id := w.begun(alice, w.calls("transfer", args{"amount": 1, "to": "x"}))
 		a := w.onlyOne(id)
-		w.must(w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Edit, Args: []byte(`{"amount":2,"to":"x"}`)}))
+		w.must(w.decide(bob, id, approval.Decision{ID: a.ID, Type: approval.Edit, Args: []byte(`{"amount":2,"to":"x"}`)}))
 		synctest.Wait()
 		all := w.audits(id)
 		if r, asked := find(all, approval.AuditResolved), find(all, approval.AuditAsked); r == nil || r.Digest == asked.Digest {

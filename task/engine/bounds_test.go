@@ -115,7 +115,7 @@ func TestDiskOfACaller(t *testing.T) {
 		}
 		more := w.reply(waits.ID, a2a.NewTextPart(text))
 		w.wantState(w.send(more), a2a.TaskStateInputRequired)
-		if err := w.decide(alice, waits.ID, approval.Answer{ID: w.onlyOne(waits.ID).ID, Verb: approval.Approve}); err != nil {
+		if err := w.decide(alice, waits.ID, approval.Decision{ID: w.onlyOne(waits.ID).ID, Type: approval.Approve}); err != nil {
 			t.Errorf("a decision beyond the limit = %v, want nil", err)
 		}
 		w.wantState(w.ended(waits.ID), a2a.TaskStateCompleted)
@@ -137,7 +137,7 @@ func TestDiskOfAll(t *testing.T) {
 		if _, err := w.sendAs(bob, w.calls("echo", args{"text": noise(300_000)})); !isFull(err) {
 			t.Errorf("a message of another caller = %v, want a DiskError", err)
 		}
-		if err := w.decide(alice, waits.ID, approval.Answer{ID: w.onlyOne(waits.ID).ID, Verb: approval.Approve}); err != nil {
+		if err := w.decide(alice, waits.ID, approval.Decision{ID: w.onlyOne(waits.ID).ID, Type: approval.Approve}); err != nil {
 			t.Errorf("a decision beyond the limit = %v, want nil", err)
 		}
 		w.wantState(w.ended(waits.ID), a2a.TaskStateCompleted)

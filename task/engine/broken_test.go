@@ -42,7 +42,7 @@ func TestErrorThatPanics(t *testing.T) {
 				b.breaks = errorText
 				id := b.begin(b.calls("brittle", args{}))
 				if gated {
-					w.must(b.decide(alice, id, approval.Answer{ID: b.onlyOne(id).ID, Verb: approval.Approve}))
+					w.must(b.decide(alice, id, approval.Decision{ID: b.onlyOne(id).ID, Type: approval.Approve}))
 				}
 				b.until("the tool is entered", func() bool { return b.runs.count() == 1 })
 				w.must(b.engine.Cancel(b.ctx(), alice, mustID(id)))
@@ -152,7 +152,7 @@ func (t *brittleTool) Call(ctx tool.Context, _ map[string]any) (map[string]any, 
 	case err != nil:
 		return nil, err
 	case t.b.breaks == payload:
-		return nil, &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "?", Payload: &brittleJSON{t.b, payload}}}}
+		return nil, &tool.Suspension{Asks: []tool.Question{{Kind: tool.AskQuestion, Hint: "?", Payload: &brittleJSON{t.b, payload}}}}
 	}
 	return map[string]any{"ok": true}, nil
 }
@@ -178,7 +178,7 @@ func (p *brittlePresenter) Question(pending []*approval.Approval, no *a2a.Messag
 	return p.Presenter.Question(pending, no)
 }
 
-func (p *brittlePresenter) Answers(m *a2a.Message, all []*approval.Approval) ([]approval.Answer, error) {
+func (p *brittlePresenter) Answers(m *a2a.Message, all []*approval.Approval) ([]approval.Decision, error) {
 	p.b.use(answers)
 	return p.Presenter.Answers(m, all)
 }

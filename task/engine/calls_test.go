@@ -95,7 +95,7 @@ func TestProviderIsNotAskedAboutWhatIsResolved(t *testing.T) {
 				return
 			}
 			if pending := w.waiting(id); len(pending) == 1 {
-				if err := w.decide(bob, id, approval.Answer{ID: pending[0].ID, Verb: approval.Reject}); err != nil {
+				if err := w.decide(bob, id, approval.Decision{ID: pending[0].ID, Type: approval.Reject}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -232,7 +232,7 @@ func TestGateThatChangesArguments(t *testing.T) {
 		w.startTools(p)
 		id := w.begun(alice, w.calls("pay", args{"amount": 1}))
 		a := w.onlyOne(id)
-		w.must(w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve, Digest: a.Digest}))
+		w.must(w.decide(bob, id, approval.Decision{ID: a.ID, Type: approval.Approve, Digest: a.Digest}))
 		synctest.Wait()
 		if n := fmt.Sprint((<-got)["amount"]); n != "1" {
 			t.Errorf("approved with %s, ran with amount %s", a.Args, n)
@@ -273,7 +273,7 @@ func TestHoldWhileASiblingIsAskedAnew(t *testing.T) {
 		// This one has the place of those of which something is decided.
 		w.approves(held)
 		for _, a := range pending {
-			w.must(w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}))
+			w.must(w.decide(bob, id, approval.Decision{ID: a.ID, Type: approval.Approve}))
 		}
 		set.list = []tool.Tool{first, &fake{name: "second", gated: true, schema: map[string]any{"type": "object", "description": "another"}, call: second.call}}
 		w.tools.release()
@@ -300,7 +300,7 @@ func TestRestlessToolBlocksOthers(t *testing.T) {
 			}
 		}
 		for range 3 {
-			if err := w.decide(bob, id, approval.Answer{ID: transfer.ID, Verb: approval.Reject}); err != nil {
+			if err := w.decide(bob, id, approval.Decision{ID: transfer.ID, Type: approval.Reject}); err != nil {
 				t.Errorf("reject of another call = %v", err)
 			}
 		}

@@ -299,7 +299,7 @@ func TestCheckpointsDelayNobody(t *testing.T) {
 	}))
 	id := w.begin(w.calls("busy", args{}, "transfer", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 2, "to": "x"}))
 	for _, a := range w.waiting(id) {
-		if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}); err != nil {
+		if err := w.decide(bob, id, approval.Decision{ID: a.ID, Type: approval.Approve}); err != nil {
 			t.Errorf("to approve %s = %v", a.ID, err)
 		}
 	}
@@ -358,7 +358,7 @@ func TestCheckpointsLeaveRoomForResults(t *testing.T) {
 func TestCheckpointsAndSuspensions(t *testing.T) {
 	t.Parallel()
 	suspends := func(state json.RawMessage) func(tool.Context) error {
-		return func(tool.Context) error { return &tool.Suspension{Asks: []tool.Ask{whichOne}, State: state} }
+		return func(tool.Context) error { return &tool.Suspension{Asks: []tool.Question{whichOne}, State: state} }
 	}
 	for name, tc := range map[string]struct {
 		ends  func(ctx tool.Context) error // the first run
@@ -379,9 +379,9 @@ func TestCheckpointsAndSuspensions(t *testing.T) {
 			w.startTools(job)
 			id := w.begun(alice, w.calls("job", args{}))
 			a := w.onlyOne(id)
-			answer := approval.Answer{ID: a.ID, Verb: approval.Respond, Response: []byte(`"the blue one"`)}
+			answer := approval.Decision{ID: a.ID, Type: approval.Respond, Response: []byte(`"the blue one"`)}
 			if a.Kind == approval.KindCall {
-				answer = approval.Answer{ID: a.ID, Verb: approval.Approve}
+				answer = approval.Decision{ID: a.ID, Type: approval.Approve}
 			}
 			w.restart() // what is kept is in the log
 			w.must(w.decide(alice, id, answer))
@@ -418,7 +418,7 @@ func TestCheckpointInASnapshot(t *testing.T) {
 		}
 		w.restart()
 		a := w.asksOutcome(id)
-		w.must(w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve}))
+		w.must(w.decide(bob, id, approval.Decision{ID: a.ID, Type: approval.Approve}))
 		synctest.Wait()
 		job.want(t, visit{call: "c1.1"}, visit{"c1.1", `"last"`, 0})
 		w.wantState(w.get(id), a2a.TaskStateCompleted)

@@ -64,7 +64,7 @@ func TestSameDecisionAfterDeathIsNoOther(t *testing.T) {
 			call := w.onlyOne(id)
 			if _, err := w.sendAs(alice, message(w, id, call.Call)); err != nil {
 				// The id of a call may be no name of an approval at all.
-				w.must(w.decide(alice, id, approval.Answer{ID: call.ID, Verb: approval.Approve}))
+				w.must(w.decide(alice, id, approval.Decision{ID: call.ID, Type: approval.Approve}))
 			}
 			synctest.Wait()
 			runs.want(t, 1)
@@ -190,7 +190,7 @@ func TestTextReachesWhatWasShown(t *testing.T) {
 				ahead.Store(int64(time.Hour)) // the deadline has come, its row is not done yet
 			} else {
 				decided := func() {
-					if err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Reject}); err != nil {
+					if err := w.decide(bob, id, approval.Decision{ID: a.ID, Type: approval.Reject}); err != nil {
 						t.Error(err)
 					}
 					synctest.Wait()
@@ -235,7 +235,7 @@ func TestRunAgainKeepsThePayload(t *testing.T) {
 		w.cfg.Limits = task.Limits{ToolTimeout: time.Minute}
 		w.startTools(p)
 		id := w.begun(alice, w.calls("pay", args{}))
-		w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve, Payload: []byte(`{"limit":5}`)}))
+		w.must(w.decide(bob, id, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Approve, Payload: []byte(`{"limit":5}`)}))
 		time.Sleep(2 * time.Minute)
 		w.approves(id)
 		synctest.Wait()
@@ -267,7 +267,7 @@ func TestEditOfASuspendedCall(t *testing.T) {
 		gated.Store(true)
 		time.Sleep(2 * time.Hour)
 		a := w.onlyOne(id)
-		err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Edit, Args: []byte(`{"amount":1000}`)})
+		err := w.decide(bob, id, approval.Decision{ID: a.ID, Type: approval.Edit, Args: []byte(`{"amount":1000}`)})
 		synctest.Wait()
 		if err == nil {
 			t.Errorf("a suspended call was edited: it began and continued with the amounts %v", got)
@@ -305,7 +305,7 @@ func TestPayloadIsOfTheNewestApproval(t *testing.T) {
 		id := w.begin(w.calls("pay", args{}))
 		for i, payload := range []json.RawMessage{[]byte(`{"limit":5}`), nil, []byte(`{"limit":7}`)} {
 			synctest.Wait()
-			w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve, Payload: payload}))
+			w.must(w.decide(bob, id, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Approve, Payload: payload}))
 			synctest.Wait()
 			w.stop()
 			p.schema = map[string]any{"type": "object", "description": fmt.Sprint("version ", i+2)}
@@ -325,20 +325,20 @@ func TestPayloadIsOfTheNewestApproval(t *testing.T) {
 // nothing when approving an edit again.
 func TestPlannerIsToldWhatWasDecided(t *testing.T) {
 	t.Parallel()
-	yes := approval.Answer{Verb: approval.Approve}
-	edit := approval.Answer{Verb: approval.Edit, Args: []byte(`{"amount":1}`), Reason: "one is enough"}
+	yes := approval.Decision{Type: approval.Approve}
+	edit := approval.Decision{Type: approval.Edit, Args: []byte(`{"amount":1}`), Reason: "one is enough"}
 	for name, tc := range map[string]struct {
-		answers []approval.Answer
-		verb    approval.Verb
+		answers []approval.Decision
+		verb    approval.DecisionType
 		note    string
 		outcome task.Outcome
 		amount  float64
 	}{
-		"approved":                {[]approval.Answer{{Verb: approval.Approve, Reason: "only this once"}}, approval.Approve, "only this once", task.OutcomeOK, 250},
-		"approved in silence":     {[]approval.Answer{yes}, approval.Approve, "", task.OutcomeOK, 250},
-		"edited":                  {[]approval.Answer{edit}, approval.Edit, "one is enough", task.OutcomeOK, 1},
-		"edited for another gate": {[]approval.Answer{{Verb: approval.Edit, Args: []byte(`{"amount":9000}`), Reason: "rather all"}, yes}, approval.Edit, "rather all", task.OutcomeOK, 9000},
-		"rejected":                {[]approval.Answer{{Verb: approval.Reject, Reason: "not \u202eto bob"}}, approval.Reject, `not \u202eto bob`, task.OutcomeRejected, 250},
+		"approved":                {[]approval.Decision{{Type: approval.Approve, Reason: "only this once"}}, approval.Approve, "only this once", task.OutcomeOK, 250},
+		"approved in silence":     {[]approval.Decision{yes}, approval.Approve, "", task.OutcomeOK, 250},
+		"edited":                  {[]approval.Decision{edit}, approval.Edit, "one is enough", task.OutcomeOK, 1},
+		"edited for another gate": {[]approval.Decision{{Type: approval.Edit, Args: []byte(`{"amount":9000}`), Reason: "rather all"}, yes}, approval.Edit, "rather all", task.OutcomeOK, 9000},
+		"rejected":                {[]approval.Decision{{Type: approval.Reject, Reason: "not \u202eto bob"}}, approval.Reject, `not \u202eto bob`, task.OutcomeRejected, 250},
 	} {
 		runOnEachDisk(t, name, func(t *testing.T, w *world) {
 			pay := newKeeper("pay", func(ctx tool.Context, n int) (map[string]any, error) {

@@ -326,7 +326,7 @@ func (b *toolbox) all() []tool.Tool {
 				b.ran(ctx, "question", a)
 				return map[string]any{"answer": r.Answers[0].Response, "state": r.Answers[0].State}, nil
 			}
-			return nil, &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "which one?"}}}
+			return nil, &tool.Suspension{Asks: []tool.Question{{Kind: tool.AskQuestion, Hint: "which one?"}}}
 		}},
 		&streamer{fake: fake{name: "stream", is: tool.Annotations{ReadOnly: true}}, stream: func(ctx tool.Context, a map[string]any, yield func(*tool.Result, error) bool) {
 			n, _ := a["n"].(float64)
@@ -497,9 +497,9 @@ func (w *world) begin(m *a2a.Message) a2a.TaskID {
 
 // decide gives an answer that does not come from the A2A client. It may be called
 // from any goroutine.
-func (w *world) decide(by auth.Principal, id a2a.TaskID, answer approval.Answer) error {
+func (w *world) decide(by auth.Principal, id a2a.TaskID, answer approval.Decision) error {
 	return w.engine.Decide(w.ctx(), engine.DecisionInput{
-		By: by, Via: approval.ViaAPI, Scope: engine.ScopeFor(alice, auth.Read), Task: mustID(id), Answers: []approval.Answer{answer},
+		By: by, Via: approval.ViaAPI, Scope: engine.ScopeFor(alice, auth.Read), Task: mustID(id), Answers: []approval.Decision{answer},
 	})
 }
 
@@ -516,7 +516,7 @@ func artifact(t *a2a.Task, call string) *a2a.Artifact {
 // approves has bob approve the one approval of a task that is pending.
 func (w *world) approves(id a2a.TaskID) {
 	w.t.Helper()
-	w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}))
+	w.must(w.decide(bob, id, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Approve}))
 }
 
 // cancel has alice cancel a task.

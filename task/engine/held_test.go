@@ -30,7 +30,7 @@ type curious struct {
 }
 
 // newCurious returns a curious tool. then, if not nil, decides what it does with the answer.
-func newCurious(ask tool.Ask, then func(tool.Context, tool.Answer, error) (map[string]any, error)) *curious {
+func newCurious(ask tool.Question, then func(tool.Context, tool.Answer, error) (map[string]any, error)) *curious {
 	c := &curious{fake: fake{name: "curious"}}
 	c.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 		c.mu.Lock()
@@ -61,7 +61,7 @@ func (c *curious) did() (runs int, answers []tool.Answer, errs []error) {
 	return c.runs, slices.Clone(c.answers), slices.Clone(c.errs)
 }
 
-var whichOne = tool.Ask{Kind: tool.AskQuestion, Hint: "which one?"}
+var whichOne = tool.Question{Kind: tool.AskQuestion, Hint: "which one?"}
 
 // kinds are the private events of a task, without the messages.
 func (w *world) kinds(id a2a.TaskID) (kinds []string) {
@@ -79,14 +79,14 @@ func (w *world) kinds(id a2a.TaskID) (kinds []string) {
 func TestHeldQuestionIsAnswered(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		ask    tool.Ask
+		ask    tool.Question
 		answer map[string]any
 		want   tool.Answer
 	}{
 		"words": {whichOne, map[string]any{"decision": "respond", "response": "the blue one"},
 			tool.Answer{State: tool.AnswerResponded, Response: json.RawMessage(`"the blue one"`)}},
 		"rejected": {whichOne, map[string]any{"decision": "reject", "reason": "none"}, tool.Answer{State: tool.AnswerRejected, Reason: "none"}},
-		"form": {tool.Ask{ID: "a", Kind: tool.AskForm, Hint: "size?", Payload: map[string]any{"in": "cm"}, Schema: map[string]any{"type": "integer"}},
+		"form": {tool.Question{ID: "a", Kind: tool.AskForm, Hint: "size?", Payload: map[string]any{"in": "cm"}, Schema: map[string]any{"type": "integer"}},
 			map[string]any{"decision": "respond", "response": 7}, tool.Answer{State: tool.AnswerResponded, Response: json.RawMessage(`7`)}},
 	} {
 		runOnEachDisk(t, name, func(t *testing.T, w *world) {
@@ -132,14 +132,14 @@ func TestHeldQuestionIsAnswered(t *testing.T) {
 // An answer that does not fit is refused and changes nothing, as is a text that decides nothing.
 func TestHeldQuestionRefusesOtherAnswers(t *testing.T) {
 	eachDisk(t, func(t *testing.T, w *world) {
-		c := newCurious(tool.Ask{Kind: tool.AskForm, Hint: "size?", Schema: map[string]any{"type": "integer"}}, nil)
+		c := newCurious(tool.Question{Kind: tool.AskForm, Hint: "size?", Schema: map[string]any{"type": "integer"}}, nil)
 		w.startTools(c)
 		got := w.send(w.calls("curious", args{}))
 		a := w.onlyOne(got.ID)
-		for _, answer := range []approval.Answer{
-			{ID: a.ID, Verb: approval.Respond, Response: json.RawMessage(`"large"`)},
-			{ID: a.ID, Verb: approval.Approve},
-			{ID: a.ID, Verb: approval.Respond, Response: json.RawMessage(`7`), Digest: "other"},
+		for _, answer := range []approval.Decision{
+			{ID: a.ID, Type: approval.Respond, Response: json.RawMessage(`"large"`)},
+			{ID: a.ID, Type: approval.Approve},
+			{ID: a.ID, Type: approval.Respond, Response: json.RawMessage(`7`), Digest: "other"},
 		} {
 			if err := w.decide(alice, got.ID, answer); err == nil {
 				t.Errorf("%+v was accepted", answer)
@@ -172,7 +172,7 @@ func TestHeldQuestionBeforeRecovery(t *testing.T) {
 		// An engine that does not run recovers nothing.
 		w.prepare()
 		var refused *approval.Error
-		if err := w.decide(alice, got.ID, approval.Answer{ID: first.ID, Verb: approval.Respond, Response: json.RawMessage(`"x"`)}); !errors.As(err, &refused) || refused.Reason != approval.ReasonConflict {
+		if err := w.decide(alice, got.ID, approval.Decision{ID: first.ID, Type: approval.Respond, Response: json.RawMessage(`"x"`)}); !errors.As(err, &refused) || refused.Reason != approval.ReasonConflict {
 			t.Errorf("an answer = %v, want a conflict", err)
 		}
 		if all := w.asked(got.ID); len(all) != 1 || all[0].State != approval.Superseded {
@@ -315,13 +315,13 @@ func TestHeldQuestionIsWithdrawn(t *testing.T) {
 		w.wantState(w.get(got.ID), a2a.TaskStateWorking)
 		w.idle(t, got.ID)
 		var refused *approval.Error
-		if err := w.decide(alice, got.ID, approval.Answer{ID: a.ID, Verb: approval.Reject}); !errors.As(err, &refused) || refused.Reason != approval.ReasonConflict {
+		if err := w.decide(alice, got.ID, approval.Decision{ID: a.ID, Type: approval.Reject}); !errors.As(err, &refused) || refused.Reason != approval.ReasonConflict {
 			t.Errorf("a late answer = %v, want a conflict", err)
 		}
 		close(door)
 		w.wantState(w.ended(got.ID), a2a.TaskStateCompleted)
 	})
-	for name, returns := range map[string]error{"the tool returns": nil, "the tool fails": errTool, "unknown": tool.ErrOutcomeUnknown, "suspended": &tool.Suspension{Asks: []tool.Ask{whichOne}}} {
+	for name, returns := range map[string]error{"the tool returns": nil, "the tool fails": errTool, "unknown": tool.ErrOutcomeUnknown, "suspended": &tool.Suspension{Asks: []tool.Question{whichOne}}} {
 		runOnEachDisk(t, name, func(t *testing.T, w *world) {
 			c := newCurious(whichOne, nil)
 			asked := make(chan struct{})
@@ -366,15 +366,15 @@ func TestHeldQuestionIsWithdrawn(t *testing.T) {
 func TestHeldQuestionIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		ask  tool.Ask
+		ask  tool.Question
 		says string
 	}{
-		"confirm":      {tool.Ask{Kind: tool.AskConfirm, Hint: "sure?"}, "confirm"},
-		"no kind":      {tool.Ask{Hint: "sure?"}, "kind"},
-		"no schema":    {tool.Ask{Kind: tool.AskForm, Hint: "?"}, "schema"},
-		"wrong schema": {tool.Ask{Kind: tool.AskForm, Hint: "?", Schema: map[string]any{"type": 7}}, "schema"},
-		"no JSON":      {tool.Ask{Kind: tool.AskQuestion, Hint: "?", Payload: func() {}}, "JSON"},
-		"too large":    {tool.Ask{Kind: tool.AskQuestion, Hint: strings.Repeat("x", 2<<20)}, "bytes"},
+		"confirm":      {tool.Question{Kind: tool.AskConfirm, Hint: "sure?"}, "confirm"},
+		"no kind":      {tool.Question{Hint: "sure?"}, "kind"},
+		"no schema":    {tool.Question{Kind: tool.AskForm, Hint: "?"}, "schema"},
+		"wrong schema": {tool.Question{Kind: tool.AskForm, Hint: "?", Schema: map[string]any{"type": 7}}, "schema"},
+		"no JSON":      {tool.Question{Kind: tool.AskQuestion, Hint: "?", Payload: func() {}}, "JSON"},
+		"too large":    {tool.Question{Kind: tool.AskQuestion, Hint: strings.Repeat("x", 2<<20)}, "bytes"},
 	} {
 		runOnEachDisk(t, name, func(t *testing.T, w *world) {
 			c := newCurious(tc.ask, func(tool.Context, tool.Answer, error) (map[string]any, error) { return map[string]any{}, nil })

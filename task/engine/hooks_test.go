@@ -215,7 +215,7 @@ func TestHooksSeeOnlyCallsThatEnd(t *testing.T) {
 				if name != "asks" {
 					return
 				}
-				w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}))
+				w.must(w.decide(bob, id, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Reject}))
 				synctest.Wait()
 				if n := hooked.Load(); n > 0 || w.get(id).Status.State != a2a.TaskStateCanceled {
 					t.Errorf("a rejected call: hooks ran %d times, the task is %s", n, w.get(id).Status.State)
@@ -280,7 +280,7 @@ func TestEditWithAHookThatChangesNothing(t *testing.T) {
 		}}
 		w.start()
 		id := w.begun(alice, w.calls("transfer", args{"amount": 1, "to": "x"}))
-		if err := w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Edit, Args: []byte(`{"amount":2,"to":"x"}`)}); err != nil {
+		if err := w.decide(bob, id, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Edit, Args: []byte(`{"amount":2,"to":"x"}`)}); err != nil {
 			t.Errorf("edit = %v", err)
 		}
 	})

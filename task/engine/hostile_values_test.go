@@ -90,7 +90,7 @@ func TestCheckpointOfAPollRemains(t *testing.T) {
 		"not done":          func(tool.Context) error { return nil },
 		"to be tried again": func(tool.Context) error { return tool.ErrTryAgain },
 		"a question": func(tool.Context) error {
-			return &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "continue?"}}, Wake: time.Now().Add(time.Minute)}
+			return &tool.Suspension{Asks: []tool.Question{{Kind: tool.AskQuestion, Hint: "continue?"}}, Wake: time.Now().Add(time.Minute)}
 		},
 		"too slow": func(ctx tool.Context) error { <-ctx.Done(); return ctx.Err() },
 	} {
@@ -176,12 +176,12 @@ func TestHostileValues(t *testing.T) {
 	nested := func(n int) json.RawMessage {
 		return json.RawMessage(strings.Repeat("[", n) + strings.Repeat("]", n))
 	}
-	asks := func(a tool.Ask) func(ctx tool.Context) (map[string]any, error) {
+	asks := func(a tool.Question) func(ctx tool.Context) (map[string]any, error) {
 		return func(ctx tool.Context) (map[string]any, error) {
 			if r, ok := tool.Resumed(ctx); ok && len(r.Answers) > 0 {
 				return args{}, nil
 			}
-			return nil, &tool.Suspension{Asks: []tool.Ask{a}}
+			return nil, &tool.Suspension{Asks: []tool.Question{a}}
 		}
 	}
 	cases := map[string]func(ctx tool.Context) (map[string]any, error){
@@ -193,9 +193,9 @@ func TestHostileValues(t *testing.T) {
 			return nil, ctx.State().Set("a", broken{})
 		},
 		"a result that panics":        func(tool.Context) (map[string]any, error) { return args{"a": broken{}}, nil },
-		"a payload that panics":       asks(tool.Ask{Kind: tool.AskConfirm, Payload: broken{}}),
-		"a named payload that panics": asks(tool.Ask{ID: "x", Kind: tool.AskConfirm, Payload: broken{}}),
-		"a schema that panics":        asks(tool.Ask{ID: "x", Kind: tool.AskForm, Schema: args{"a": broken{}}}),
+		"a payload that panics":       asks(tool.Question{Kind: tool.AskConfirm, Payload: broken{}}),
+		"a named payload that panics": asks(tool.Question{ID: "x", Kind: tool.AskConfirm, Payload: broken{}}),
+		"a schema that panics":        asks(tool.Question{ID: "x", Kind: tool.AskForm, Schema: args{"a": broken{}}}),
 		"an empty key": func(ctx tool.Context) (map[string]any, error) {
 			return args{}, ctx.State().Set("", 1)
 		},
@@ -210,7 +210,7 @@ func TestHostileValues(t *testing.T) {
 		cases[fmt.Sprint("result of depth ", n)] = func(ctx tool.Context) (map[string]any, error) {
 			return args{"a": nested(n)}, nil
 		}
-		cases[fmt.Sprint("payload of depth ", n)] = asks(tool.Ask{Kind: tool.AskQuestion, Hint: "?", Payload: nested(n)})
+		cases[fmt.Sprint("payload of depth ", n)] = asks(tool.Question{Kind: tool.AskQuestion, Hint: "?", Payload: nested(n)})
 		cases[fmt.Sprint("suspended state of depth ", n)] = func(ctx tool.Context) (map[string]any, error) {
 			if _, ok := tool.Resumed(ctx); ok {
 				return args{}, nil
@@ -240,7 +240,7 @@ func TestHostileValues(t *testing.T) {
 // polled, is not called again unless a person says so: that might do the work twice.
 func TestPollerThatIsNoneAnyMore(t *testing.T) {
 	t.Parallel()
-	for _, verb := range []approval.Verb{approval.Approve, approval.Reject} {
+	for _, verb := range []approval.DecisionType{approval.Approve, approval.Reject} {
 		runInMemory(t, string(verb), func(t *testing.T, w *world) {
 			p := newPrinter(doneAt(9))
 			w.startTools(p)
@@ -258,10 +258,10 @@ func TestPollerThatIsNoneAnyMore(t *testing.T) {
 			if a := w.waiting(id); calls != 0 || len(a) != 1 || a[0].Kind != approval.KindOutcome {
 				t.Fatalf("it was called %d times, and %d approvals are pending, want that of the outcome", calls, len(a))
 			}
-			w.must(w.decide(bob, id, approval.Answer{ID: w.waiting(id)[0].ID, Verb: verb}))
+			w.must(w.decide(bob, id, approval.Decision{ID: w.waiting(id)[0].ID, Type: verb}))
 			time.Sleep(time.Hour)
 			w.ended(id)
-			if want := map[approval.Verb]int{approval.Approve: 1}[verb]; calls != want {
+			if want := map[approval.DecisionType]int{approval.Approve: 1}[verb]; calls != want {
 				t.Errorf("after %s it was called %d times, want %d", verb, calls, want)
 			}
 		})

@@ -207,7 +207,7 @@ func TestDecisionBeforeAStepThatIsTooLarge(t *testing.T) {
 			w.cfg.Planner = asksALot(n)
 			w.start()
 			id := w.begun(alice, w.calls())
-			w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}))
+			w.must(w.decide(bob, id, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Reject}))
 			synctest.Wait()
 			if n := len(statusText(w.get(id))); n > 1<<20 {
 				t.Errorf("a status message of %d bytes was published; an event may have %d", n, 1<<20)
@@ -334,7 +334,7 @@ func TestCancelReachesTools(t *testing.T) {
 	parked := &cancelable{fake: fake{name: "parked"}}
 	parked.fails.Store(1)
 	parked.call = func(tool.Context, map[string]any) (map[string]any, error) {
-		return nil, &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "?"}}, State: json.RawMessage(`"child"`)}
+		return nil, &tool.Suspension{Asks: []tool.Question{{Kind: tool.AskQuestion, Hint: "?"}}, State: json.RawMessage(`"child"`)}
 	}
 	w := newMemory(t)
 	w.startTools(running, parked)

@@ -432,7 +432,7 @@ func TestStartOfJobAsksAndKeeps(t *testing.T) {
 			}
 			switch {
 			case !again:
-				return nil, &tool.Suspension{Asks: []tool.Ask{{ID: "q", Kind: tool.AskQuestion, Hint: "color?"}}, State: json.RawMessage(looks)}
+				return nil, &tool.Suspension{Asks: []tool.Question{{ID: "q", Kind: tool.AskQuestion, Hint: "color?"}}, State: json.RawMessage(looks)}
 			case len(kept) == 1:
 				if err := tool.Checkpoint(ctx, json.RawMessage(`"kept"`)); err != nil {
 					return nil, err
@@ -448,7 +448,7 @@ func TestStartOfJobAsksAndKeeps(t *testing.T) {
 		}
 		w.startTools(p)
 		id := w.print()
-		w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Respond, Response: []byte(`"blue"`)}))
+		w.must(w.decide(bob, id, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Respond, Response: []byte(`"blue"`)}))
 		synctest.Wait()
 		w.restart()
 		synctest.Wait()
@@ -470,7 +470,7 @@ func TestPollAsks(t *testing.T) {
 				r, _ := tool.Resumed(ctx)
 				switch {
 				case n == 1:
-					return nil, nil, &tool.Suspension{Asks: []tool.Ask{{ID: "q", Kind: tool.AskQuestion, Hint: "color?"}}, State: json.RawMessage(`"asked"`)}
+					return nil, nil, &tool.Suspension{Asks: []tool.Question{{ID: "q", Kind: tool.AskQuestion, Hint: "color?"}}, State: json.RawMessage(`"asked"`)}
 				case len(r.Answers) == 1 && r.Answers[0].Ask.ID == "q":
 					synctest.Wait()
 					if about, _ := w.get(id).Metadata[task.ProgressKey].(map[string]any); about["job"] != "asked" {
@@ -494,7 +494,7 @@ func TestPollAsks(t *testing.T) {
 				w.idleStopped(t, id, p)
 				return
 			}
-			w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Respond, Response: []byte(`"blue"`)}))
+			w.must(w.decide(bob, id, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Respond, Response: []byte(`"blue"`)}))
 			time.Sleep(time.Hour)
 			w.approves(id)
 			time.Sleep(time.Minute)

@@ -155,9 +155,9 @@ func TestProviderHasItsTime(t *testing.T) {
 		<-ctx.Done()
 		return false, context.Cause(ctx)
 	}
-	decides := func(verb approval.Verb) func(w *world, id a2a.TaskID) error {
+	decides := func(verb approval.DecisionType) func(w *world, id a2a.TaskID) error {
 		return func(w *world, id a2a.TaskID) error {
-			return w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: verb})
+			return w.decide(bob, id, approval.Decision{ID: w.onlyOne(id).ID, Type: verb})
 		}
 	}
 	for name, tc := range map[string]struct {

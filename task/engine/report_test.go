@@ -319,7 +319,7 @@ func TestReportWhileTheTaskWaits(t *testing.T) {
 				looks++
 				tool.Report(ctx, tool.Progress{Done: 0.5})
 			}
-			return nil, &tool.Suspension{Asks: []tool.Ask{{ID: "q", Kind: tool.AskQuestion, Hint: "?"}}, Wake: time.Now().Add(time.Minute)}
+			return nil, &tool.Suspension{Asks: []tool.Question{{ID: "q", Kind: tool.AskQuestion, Hint: "?"}}, Wake: time.Now().Add(time.Minute)}
 		}})
 		id := w.begin(w.calls("work", args{}))
 		time.Sleep(3*time.Minute + time.Second)

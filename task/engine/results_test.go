@@ -142,7 +142,7 @@ func TestLongErrorOfAToolset(t *testing.T) {
 		id := w.begun(alice, w.calls("pay", args{}))
 		a := w.onlyOne(id)
 		set.is.Store(true)
-		err := w.decide(bob, id, approval.Answer{ID: a.ID, Verb: approval.Approve})
+		err := w.decide(bob, id, approval.Decision{ID: a.ID, Type: approval.Approve})
 		if err != nil {
 			t.Errorf("Decide() = %.200v: the decision is refused because the tool cannot be looked up", err)
 		}
@@ -195,7 +195,7 @@ func TestRespondNull(t *testing.T) {
 		}})
 		id := w.begin(w.calls("late", args{}))
 		time.Sleep(2 * time.Minute)
-		w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Respond, Response: []byte("null")}))
+		w.must(w.decide(bob, id, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Respond, Response: []byte("null")}))
 		synctest.Wait()
 		w.readable(id)
 	})
@@ -316,7 +316,7 @@ func TestToolThatDoesNotKnow(t *testing.T) {
 	for _, is := range []tool.Annotations{
 		{}, {ReadOnly: true}, {Idempotent: true}, {Destructive: true}, {Idempotent: true, Destructive: true},
 	} {
-		for _, verb := range []approval.Verb{approval.Approve, approval.Respond, approval.Reject} {
+		for _, verb := range []approval.DecisionType{approval.Approve, approval.Respond, approval.Reject} {
 			runOnEachDisk(t, fmt.Sprintf("%+v %s", is, verb), func(t *testing.T, w *world) {
 				pay := newKeeper("pay", func(_ tool.Context, n int) (map[string]any, error) {
 					if n == 1 {
@@ -346,14 +346,14 @@ func TestToolThatDoesNotKnow(t *testing.T) {
 					t.Errorf("the question does not say what the tool says: %s", statusText(got))
 				}
 				w.restart() // nobody forgets it
-				answer := approval.Answer{ID: a.ID, Verb: verb}
+				answer := approval.Decision{ID: a.ID, Type: verb}
 				if verb == approval.Respond {
 					answer.Response = []byte(`"paid"`)
 				}
 				w.must(w.decide(bob, id, answer))
 				synctest.Wait()
 				w.ended(id)
-				want := map[approval.Verb]task.Outcome{approval.Approve: task.OutcomeOK, approval.Respond: task.OutcomeResponded, approval.Reject: task.OutcomeUnknown}[verb]
+				want := map[approval.DecisionType]task.Outcome{approval.Approve: task.OutcomeOK, approval.Respond: task.OutcomeResponded, approval.Reject: task.OutcomeUnknown}[verb]
 				if r := w.mustResult(seen, id, "c1.1"); r.Outcome != want {
 					t.Errorf("the call ended %s, want %s", r.Outcome, want)
 				}
@@ -378,7 +378,7 @@ func (unknownError) As(target any) (_ bool) { return false }
 // doubt goes to a person.
 func TestDoubtComesFirst(t *testing.T) {
 	t.Parallel()
-	ask := &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "which one?"}}, Wake: time.Unix(0, 0)}
+	ask := &tool.Suspension{Asks: []tool.Question{{Kind: tool.AskQuestion, Hint: "which one?"}}, Wake: time.Unix(0, 0)}
 	for name, run := range map[string]func(ctx tool.Context) error{
 		"and is suspended":       func(tool.Context) error { return errors.Join(ask, errSilence) },
 		"and was rejected":       func(tool.Context) error { return errors.Join(tool.ErrConfirmationRejected, errSilence) },
@@ -585,7 +585,7 @@ func TestEditInASnapshotOfVersion1(t *testing.T) {
 		w.start()
 		id := w.begun(alice, w.calls("transfer", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 2, "to": "y"}))
 		p := w.waiting(id)
-		w.must(w.decide(bob, id, approval.Answer{ID: p[0].ID, Verb: approval.Edit, Args: []byte(`{"amount":7,"to":"x"}`)}))
+		w.must(w.decide(bob, id, approval.Decision{ID: p[0].ID, Type: approval.Edit, Args: []byte(`{"amount":7,"to":"x"}`)}))
 		synctest.Wait()
 		h := w.header(id)
 		f := fold.New(mustID(id), h.Context)
@@ -599,7 +599,7 @@ func TestEditInASnapshotOfVersion1(t *testing.T) {
 		}).Wait()
 		w.must(err)
 		w.restart()
-		w.must(w.decide(bob, id, approval.Answer{ID: p[1].ID, Verb: approval.Approve}))
+		w.must(w.decide(bob, id, approval.Decision{ID: p[1].ID, Type: approval.Approve}))
 		synctest.Wait()
 		for _, a := range w.waiting(id) {
 			t.Errorf("%s was edited to {amount: 7}, and is asked again: %s %s", p[0].ID, a.ID, a.Args)

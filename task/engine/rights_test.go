@@ -95,7 +95,7 @@ func TestWhoDecides(t *testing.T) {
 			id := w.ask(tc.asked, 1)
 			question := w.onlyOne(id).ID
 			audits := len(w.audits(id))
-			err := w.engine.Approvals().Decide(w.ctx(), tc.by, approval.Answer{ID: question, Verb: approval.Approve})
+			err := w.engine.Approvals().Decide(w.ctx(), tc.by, approval.Decision{ID: question, Type: approval.Approve})
 			got, why := "", ""
 			if refused, ok := errors.AsType[*approval.Error](err); ok {
 				why = refused.Barred
@@ -224,7 +224,7 @@ func TestRightsAtCommit(t *testing.T) {
 				}
 				w.until("a question", func() bool { return len(w.waiting(id)) == 1 })
 				question := w.onlyOne(id).ID
-				err := w.engine.Approvals().Renewing(tc.renew).Decide(w.ctx(), approver, approval.Answer{ID: question, Verb: approval.Approve})
+				err := w.engine.Approvals().Renewing(tc.renew).Decide(w.ctx(), approver, approval.Decision{ID: question, Type: approval.Approve})
 				if !tc.want(err) {
 					t.Fatalf("Decide() = %v", err)
 				}
@@ -238,7 +238,7 @@ func TestRightsAtCommit(t *testing.T) {
 					t.Errorf("the tool ran %d times after %v", n, err)
 				}
 				if err != nil { // somebody else still may, at once
-					w.must(w.engine.Approvals().Decide(w.ctx(), approver, approval.Answer{ID: question, Verb: approval.Approve}))
+					w.must(w.engine.Approvals().Decide(w.ctx(), approver, approval.Decision{ID: question, Type: approval.Approve}))
 					w.ended(id)
 				} else if now, _ := tc.renew(t.Context()); !slices.Equal(slices.Sorted(slices.Values(got.Resolution.By.Roles)), slices.Sorted(slices.Values(now.Roles))) {
 					t.Errorf("decided by %+v, want the roles of the commit", got.Resolution.By)
@@ -299,13 +299,13 @@ func TestApproversAtTheSameMoment(t *testing.T) {
 			question := w.onlyOne(id).ID
 			var both sync.WaitGroup
 			both.Add(2)
-			decide := func(by auth.Principal, verb approval.Verb) error {
+			decide := func(by auth.Principal, verb approval.DecisionType) error {
 				var once sync.Once
 				renew := func(context.Context) (auth.Principal, error) {
 					once.Do(func() { both.Done(); both.Wait() })
 					return by, nil
 				}
-				return w.engine.Approvals().Renewing(renew).Decide(w.ctx(), by, approval.Answer{ID: question, Verb: verb})
+				return w.engine.Approvals().Renewing(renew).Decide(w.ctx(), by, approval.Decision{ID: question, Type: verb})
 			}
 			bob, dora := member("bob", auth.RoleApprover), member("dora", auth.RoleApprover)
 			result := make(chan error, 1)
@@ -349,7 +349,7 @@ func TestForeignApproval(t *testing.T) {
 		"anonymous": string(w.ask(auth.Anonymous(), 3)),
 	}
 	ended := w.ask(alice, 4)
-	w.must(w.engine.Approvals().Decide(w.ctx(), alice, approval.Answer{ID: w.onlyOne(ended).ID, Verb: approval.Reject}))
+	w.must(w.engine.Approvals().Decide(w.ctx(), alice, approval.Decision{ID: w.onlyOne(ended).ID, Type: approval.Reject}))
 	w.ended(ended)
 	tasks["decided"] = string(ended)
 	all := w.engine.Approvals()
@@ -362,10 +362,10 @@ func TestForeignApproval(t *testing.T) {
 				return all.List(w.ctx(), by, engine.ApprovalQuery{Task: id})
 			},
 			"Decide": func(id string) (any, error) {
-				return nil, all.Decide(w.ctx(), by, approval.Answer{ID: id + ".a1", Verb: approval.Approve})
+				return nil, all.Decide(w.ctx(), by, approval.Decision{ID: id + ".a1", Type: approval.Approve})
 			},
 			"Decide otherwise": func(id string) (any, error) {
-				return nil, all.Decide(w.ctx(), by, approval.Answer{ID: id + ".a1", Verb: approval.Edit, Args: json.RawMessage(`{}`), Digest: "x"})
+				return nil, all.Decide(w.ctx(), by, approval.Decision{ID: id + ".a1", Type: approval.Edit, Args: json.RawMessage(`{}`), Digest: "x"})
 			},
 			"a message": func(id string) (any, error) {
 				_, err := w.sendAs(by, w.decision(a2a.TaskID(id), approve(id+".a1")))

@@ -85,7 +85,7 @@ func repeats(t *testing.T, w *world, is tool.Annotations, gated, keeps bool) {
 	w.start()
 	id := w.begin(w.calls("fatal", args{}))
 	if gated {
-		w.must(w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}))
+		w.must(w.decide(alice, id, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Approve}))
 	}
 	synctest.Wait()
 	runs.want(t, 1)
@@ -172,7 +172,7 @@ func TestOneOfManyDecidersCounts(t *testing.T) {
 // opinion is what one of many decides.
 type opinion struct {
 	by     auth.Principal
-	answer approval.Answer
+	answer approval.Decision
 	amount int // that runs when it counts; 0: nothing
 	state  approval.State
 	err    error
@@ -196,18 +196,18 @@ func oneCounts(t *testing.T, w *world, atWork bool) {
 		o.by = auth.Principal{Tenant: "acme", Subject: fmt.Sprintf("decider-%d", i), Roles: []string{auth.RoleRequester, auth.RoleApprover}, Method: "test"}
 		switch i {
 		case 0:
-			o.answer, o.amount, o.state = approval.Answer{Verb: approval.Approve}, 1000, approval.Approved
+			o.answer, o.amount, o.state = approval.Decision{Type: approval.Approve}, 1000, approval.Approved
 		case 1:
-			o.answer, o.state = approval.Answer{Verb: approval.Reject, Reason: "no"}, approval.Rejected
+			o.answer, o.state = approval.Decision{Type: approval.Reject, Reason: "no"}, approval.Rejected
 		case 2:
-			o.answer, o.state = approval.Answer{Verb: approval.Cancel}, approval.Canceled
+			o.answer, o.state = approval.Decision{Type: approval.Cancel}, approval.Canceled
 		default:
-			o.answer, o.amount, o.state = approval.Answer{Verb: approval.Edit, Args: fmt.Appendf(nil, `{"amount":%d}`, i)}, i, approval.Edited
+			o.answer, o.amount, o.state = approval.Decision{Type: approval.Edit, Args: fmt.Appendf(nil, `{"amount":%d}`, i)}, i, approval.Edited
 		}
 		o.answer.ID = question
 		if i%2 == 1 { // by a message, which is always the owner's
-			d := map[string]any{"id": question, "decision": string(o.answer.Verb)}
-			if o.answer.Verb == approval.Edit {
+			d := map[string]any{"id": question, "decision": string(o.answer.Type)}
+			if o.answer.Type == approval.Edit {
 				d["arguments"] = map[string]any{"amount": i}
 			}
 			o.by, messages[i] = alice, w.decision(id, d)
@@ -234,7 +234,7 @@ func oneCounts(t *testing.T, w *world, atWork bool) {
 			continue
 		}
 		if winner != nil {
-			t.Fatalf("both to %s and to %s counted", winner.answer.Verb, opinions[i].answer.Verb)
+			t.Fatalf("both to %s and to %s counted", winner.answer.Type, opinions[i].answer.Type)
 		}
 		winner = &opinions[i]
 	}
@@ -244,7 +244,7 @@ func oneCounts(t *testing.T, w *world, atWork bool) {
 	w.tools.release()
 	w.rest(id)
 	got := w.asked(id)[0]
-	if got.State != winner.state || got.Resolution == nil || got.Resolution.Verb != winner.answer.Verb || got.Resolution.By.Subject != winner.by.Subject {
+	if got.State != winner.state || got.Resolution == nil || got.Resolution.Decision != winner.answer.Type || got.Resolution.By.Subject != winner.by.Subject {
 		t.Errorf("the approval is %s by %+v, want %s by %s", got.State, got.Resolution, winner.state, winner.by.Subject)
 	}
 	for i := range opinions {
@@ -255,11 +255,11 @@ func oneCounts(t *testing.T, w *world, atWork bool) {
 		var said *approval.Error
 		switch {
 		case !errors.As(o.err, &said) || said.Reason != approval.ReasonConflict:
-			t.Errorf("to %s, when to %s had counted, = %v; want a conflict", o.answer.Verb, winner.answer.Verb, o.err)
+			t.Errorf("to %s, when to %s had counted, = %v; want a conflict", o.answer.Type, winner.answer.Type, o.err)
 		case !strings.Contains(said.Message, string(winner.state)) || !strings.Contains(said.Message, winner.by.Subject):
 			t.Errorf("the conflict says %q, want that it was %s by %s", said.Message, winner.state, winner.by.Subject)
-		case said.Metadata[approval.MetaBy] != winner.by.Subject || said.Metadata[approval.MetaVerb] != string(winner.answer.Verb):
-			t.Errorf("the conflict has the metadata %v, want that of a decision to %s by %s", said.Metadata, winner.answer.Verb, winner.by.Subject)
+		case said.Metadata[approval.MetaBy] != winner.by.Subject || said.Metadata[approval.MetaDecision] != string(winner.answer.Type):
+			t.Errorf("the conflict has the metadata %v, want that of a decision to %s by %s", said.Metadata, winner.answer.Type, winner.by.Subject)
 		default:
 			continue
 		}
@@ -278,6 +278,6 @@ func oneCounts(t *testing.T, w *world, atWork bool) {
 	}
 	want := min(winner.amount, 1)
 	if ran != want || total != want {
-		t.Errorf("to %s counted; the call ran %d times, %d times as decided; want %d", winner.answer.Verb, total, ran, want)
+		t.Errorf("to %s counted; the call ran %d times, %d times as decided; want %d", winner.answer.Type, total, ran, want)
 	}
 }

@@ -244,7 +244,7 @@ func TestDecisionNeedsNoRoom(t *testing.T) {
 			return err
 		},
 		"otherwise": func(w *world, id a2a.TaskID) error {
-			return w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve})
+			return w.decide(alice, id, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Approve})
 		},
 	} {
 		runInMemory(t, name, func(t *testing.T, w *world) {
@@ -315,7 +315,7 @@ func TestDecisionHastensATaskThatWaits(t *testing.T) {
 		if n := w.tools.count("sleep"); n != 0 {
 			t.Fatal("the task has its turn, want that it waits")
 		}
-		w.must(w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}))
+		w.must(w.decide(alice, id, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Approve}))
 		synctest.Wait()
 		w.wantState(w.get(id), a2a.TaskStateCompleted)
 	})
@@ -467,7 +467,7 @@ func TestDecisionOvertakesTheTurnThatLeaves(t *testing.T) {
 			if cancel {
 				err = w.engine.Cancel(w.ctx(), alice, mustID(id))
 			} else {
-				err = w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve})
+				err = w.decide(alice, id, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Approve})
 			}
 			w.must(err)
 			close(on)

@@ -110,7 +110,7 @@ func newSessionWorld(w *world) *sessionWorld {
 		&fake{name: "asks", call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
 			if _, resumed := tool.Resumed(ctx); !resumed {
 				_, err := set(ctx, a)
-				return nil, errors.Join(err, &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskConfirm, Hint: "continue?"}}})
+				return nil, errors.Join(err, &tool.Suspension{Asks: []tool.Question{{Kind: tool.AskConfirm, Hint: "continue?"}}})
 			}
 			s.note(ctx)
 			return args{}, nil

@@ -101,7 +101,7 @@ func onSlowDisk(t *testing.T, test func(t *testing.T, w *world, d *slowDisk)) {
 func TestToolIsEnteredAfterItsStartIsDurable(t *testing.T) {
 	t.Parallel()
 	approve := func(w *world, id a2a.TaskID) {
-		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}); err != nil {
+		if err := w.decide(alice, id, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Approve}); err != nil {
 			w.t.Error(err)
 		}
 	}

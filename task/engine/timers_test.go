@@ -126,7 +126,7 @@ func TestDefaultsOfOutcomeQuestion(t *testing.T) {
 		if !a.Terms.FourEyes {
 			t.Errorf("every approval wants four eyes, and the question of the %s has the terms %+v", a.Kind, a.Terms)
 		}
-		if err := w.decide(alice, id, approval.Answer{ID: a.ID, Verb: approval.Approve}); err == nil {
+		if err := w.decide(alice, id, approval.Decision{ID: a.ID, Type: approval.Approve}); err == nil {
 			synctest.Wait()
 			t.Errorf("who asked for the call has decided that it runs again; it was entered %d times", runs.count())
 		}
@@ -145,7 +145,7 @@ func TestRejectedSuspendedCallHasItsChildCanceled(t *testing.T) {
 		id := w.begun(alice, w.calls("remote", args{}))
 		gated.Store(true)
 		time.Sleep(2 * time.Hour)
-		w.must(w.decide(bob, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}))
+		w.must(w.decide(bob, id, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Reject}))
 		time.Sleep(time.Hour)
 		if g.told.Load() == 0 {
 			t.Errorf("the call has ended (%s), and nobody has told what it runs elsewhere", w.get(id).Status.State)
@@ -316,7 +316,7 @@ func TestExtensionsAreBounded(t *testing.T) {
 			}
 			break
 		}
-		if err := list.Decide(w.ctx(), alice, approval.Answer{ID: one.ID, Verb: approval.Approve, Digest: one.Digest}); err != nil {
+		if err := list.Decide(w.ctx(), alice, approval.Decision{ID: one.ID, Type: approval.Approve, Digest: one.Digest}); err != nil {
 			t.Error(err)
 		}
 	})

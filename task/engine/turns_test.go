@@ -28,7 +28,7 @@ func TestTurnHearsOfDecisions(t *testing.T) {
 		seen := w.witness()
 		w.start()
 		id := w.begun(alice, w.calls("block", args{}, "transfer", args{"amount": 1, "to": "x"}))
-		w.must(w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}))
+		w.must(w.decide(alice, id, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Approve}))
 		synctest.Wait()
 		if n := w.tools.count("transfer"); n != 1 {
 			t.Fatalf("transfer ran %d times beside its sibling, want 1", n)
@@ -60,7 +60,7 @@ func TestTurnThatLostItsTaskEndsNothing(t *testing.T) {
 		w.tools.extra = []tool.Tool{&fake{name: "look", is: tool.Annotations{Idempotent: true}, call: func(tool.Context, map[string]any) (map[string]any, error) {
 			if runs.Add(1) == 1 {
 				<-first
-				return nil, &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "?", Payload: bomb{}}}}
+				return nil, &tool.Suspension{Asks: []tool.Question{{Kind: tool.AskQuestion, Hint: "?", Payload: bomb{}}}}
 			}
 			<-second
 			return map[string]any{"ok": true}, nil
@@ -227,7 +227,7 @@ func TestPanicFailsTheTaskNotTheDecider(t *testing.T) {
 		})
 		id := w.begun(alice, w.calls("brittle", args{}))
 		b.broken.Store(inline) // it is asked when the call has ended
-		if err := w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Reject}); err != nil {
+		if err := w.decide(alice, id, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Reject}); err != nil {
 			t.Fatalf("the decision = %v, want it to count", err)
 		}
 		synctest.Wait()
@@ -308,7 +308,7 @@ func TestListShowsWhatIs(t *testing.T) {
 		if got := state(); got != a2a.TaskStateInputRequired {
 			t.Fatalf("the list says %s", got)
 		}
-		w.must(w.decide(alice, id, approval.Answer{ID: w.onlyOne(id).ID, Verb: approval.Approve}))
+		w.must(w.decide(alice, id, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Approve}))
 		synctest.Wait()
 		w.cancel(id)
 		if got := state(); got != a2a.TaskStateCanceled {
@@ -352,7 +352,7 @@ func TestLostRowOfAnApproval(t *testing.T) {
 		if _, err := w.store.Append(w.ctx(), b).Wait(); err != nil {
 			t.Fatal(err)
 		}
-		w.must(w.decide(alice, id, approval.Answer{ID: asked.ID, Verb: approval.Approve}))
+		w.must(w.decide(alice, id, approval.Decision{ID: asked.ID, Type: approval.Approve}))
 		synctest.Wait()
 		w.wantState(w.get(id), a2a.TaskStateCompleted)
 		if a := w.asked(id)[0]; a.State != approval.Approved {

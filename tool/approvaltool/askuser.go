@@ -41,7 +41,7 @@ func askUser(ctx tool.Context, q question) (map[string]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, &tool.Suspension{Asks: []tool.Ask{a}}
+		return nil, &tool.Suspension{Asks: []tool.Question{a}}
 	}
 	answer := resumed.Answers[0]
 	result := outcome(answer)
@@ -60,8 +60,8 @@ func askUser(ctx tool.Context, q question) (map[string]any, error) {
 }
 
 // ask returns the question in the form that its answer needs.
-func (q *question) ask() (tool.Ask, error) {
-	a := tool.Ask{ID: "question", Kind: tool.AskForm, Hint: q.Question}
+func (q *question) ask() (tool.Question, error) {
+	a := tool.Question{ID: "question", Kind: tool.AskForm, Hint: q.Question}
 	switch {
 	case len(q.Choices) > 0 && q.Form != nil:
 		return a, errors.New("a question has choices or a form, not both")

@@ -38,7 +38,7 @@ func ask(ctx tool.Context, r request) (map[string]any, error) {
 		if r.Reason != "" {
 			hint = fmt.Sprintf("%s\nReason: %s", r.Action, r.Reason)
 		}
-		return nil, &tool.Suspension{Asks: []tool.Ask{{ID: "request", Kind: tool.AskConfirm, Hint: hint, Payload: r.Details}}}
+		return nil, &tool.Suspension{Asks: []tool.Question{{ID: "request", Kind: tool.AskConfirm, Hint: hint, Payload: r.Details}}}
 	}
 	answer := resumed.Answers[0]
 	result := outcome(answer)

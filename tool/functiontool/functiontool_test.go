@@ -297,7 +297,7 @@ func TestDeclarations(t *testing.T) {
 
 func TestErrorsPass(t *testing.T) {
 	t.Parallel()
-	want := &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskConfirm}}}
+	want := &tool.Suspension{Asks: []tool.Question{{Kind: tool.AskConfirm}}}
 	call := functiontool.Must(functiontool.New(functiontool.Config{Name: "t"}, func(tool.Context, struct{}) (string, error) { return "", want }))
 	if _, err := call.Call(nil, nil); err != error(want) { //nolint:errorlint // exactly this one
 		t.Errorf("error = %v, want the suspension", err)

@@ -70,9 +70,9 @@ func (a *asker) ask(ctx context.Context, p *mcp.ElicitParams) *mcp.ElicitResult 
 }
 
 // take counts a question, and returns it as people are asked it.
-func (a *asker) take(p *mcp.ElicitParams) (tool.Ask, error) {
+func (a *asker) take(p *mcp.ElicitParams) (tool.Question, error) {
 	if a.n.Add(1) > maxElicited {
-		return tool.Ask{}, fmt.Errorf("it has asked %d in this call already, which is the limit", maxElicited)
+		return tool.Question{}, fmt.Errorf("it has asked %d in this call already, which is the limit", maxElicited)
 	}
 	return askOf(p, a.where)
 }

@@ -19,16 +19,16 @@ import (
 
 // people answer what a held call asks.
 type people struct {
-	answer func(ctx context.Context, a tool.Ask) (tool.Answer, error)
+	answer func(ctx context.Context, a tool.Question) (tool.Answer, error)
 
 	mu   sync.Mutex
-	asks []tool.Ask
+	asks []tool.Question
 	errs []error
 	now  int // who are asked at the moment
 	most int
 }
 
-func (p *people) AskAndWait(ctx context.Context, a tool.Ask) (tool.Answer, error) {
+func (p *people) AskAndWait(ctx context.Context, a tool.Question) (tool.Answer, error) {
 	p.mu.Lock()
 	p.asks = append(p.asks, a)
 	p.now++
@@ -42,7 +42,7 @@ func (p *people) AskAndWait(ctx context.Context, a tool.Ask) (tool.Answer, error
 	return answer, err
 }
 
-func (p *people) asked() []tool.Ask {
+func (p *people) asked() []tool.Question {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.asks
@@ -78,13 +78,13 @@ func note(r *tool.Result) string {
 
 // says answers at once.
 func (p *people) says(a tool.Answer, err error) *people {
-	p.answer = func(context.Context, tool.Ask) (tool.Answer, error) { return a, err }
+	p.answer = func(context.Context, tool.Question) (tool.Answer, error) { return a, err }
 	return p
 }
 
 // wait never answers.
 func (p *people) wait() *people {
-	p.answer = func(ctx context.Context, _ tool.Ask) (tool.Answer, error) {
+	p.answer = func(ctx context.Context, _ tool.Question) (tool.Answer, error) {
 		<-ctx.Done()
 		return tool.Answer{}, context.Cause(ctx)
 	}

@@ -104,7 +104,7 @@ func (in *input) answer(t *Toolset, r *remote, res *mcp.CallToolResult) (mcp.Inp
 	if n := len(res.InputRequests); n > maxQuestions {
 		return nil, fmt.Errorf("%s: the server asks %d questions at once; at most %d are accepted", where, n, maxQuestions)
 	}
-	var asks []tool.Ask
+	var asks []tool.Question
 	for i, id := range slices.Sorted(maps.Keys(res.InputRequests)) {
 		elicit, ok := res.InputRequests[id].(*mcp.ElicitParams)
 		if !ok {
@@ -126,7 +126,7 @@ func (in *input) answer(t *Toolset, r *remote, res *mcp.CallToolResult) (mcp.Inp
 }
 
 // suspend returns the suspension of the call, or an error if its state is too large.
-func (in *input) suspend(where string, asks []tool.Ask, wake time.Time) error {
+func (in *input) suspend(where string, asks []tool.Question, wake time.Time) error {
 	state, err := json.Marshal(in)
 	if err != nil {
 		return fmt.Errorf("%s: keep the state of the call: %w", where, err)
@@ -139,29 +139,29 @@ func (in *input) suspend(where string, asks []tool.Ask, wake time.Time) error {
 
 // askOf returns the question for people. Only forms qualify: a link from a server would have
 // this server's authority.
-func askOf(e *mcp.ElicitParams, where string) (tool.Ask, error) {
+func askOf(e *mcp.ElicitParams, where string) (tool.Question, error) {
 	if e.Mode != "" && e.Mode != "form" || e.URL != "" {
-		return tool.Ask{}, errors.New("it is not a form")
+		return tool.Question{}, errors.New("it is not a form")
 	}
 	schema := map[string]any{"type": "object"}
 	if e.RequestedSchema != nil {
 		raw, err := json.Marshal(e.RequestedSchema)
 		if err != nil {
-			return tool.Ask{}, err
+			return tool.Question{}, err
 		}
 		if len(raw) > maxForm {
-			return tool.Ask{}, errors.New("its form is too large")
+			return tool.Question{}, errors.New("its form is too large")
 		}
 		if schema, err = strictjson.DecodeObject(raw); err != nil {
-			return tool.Ask{}, err
+			return tool.Question{}, err
 		}
 		clipSchema(schema)
 		if err := checkShown(schema); err != nil {
-			return tool.Ask{}, fmt.Errorf("its form: %w", err)
+			return tool.Question{}, fmt.Errorf("its form: %w", err)
 		}
 	}
 	if _, err := tool.CompileSchema(schema); err != nil {
-		return tool.Ask{}, err
+		return tool.Question{}, err
 	}
-	return tool.Ask{Kind: tool.AskForm, Hint: visible.Clip(where, 200) + " asks: " + clipText(e.Message, maxQuestion), Schema: schema}, nil
+	return tool.Question{Kind: tool.AskForm, Hint: visible.Clip(where, 200) + " asks: " + clipText(e.Message, maxQuestion), Schema: schema}, nil
 }

@@ -29,8 +29,8 @@ func notReserved(name string) error {
 
 // decides refuses a list without a decision that is allowed for calls, to which no answer
 // would be possible.
-func decides(verbs []approval.Verb) error {
-	if len(verbs) == 0 || len(approval.AllowedVerbs(approval.KindCall, approval.Terms{Allowed: verbs})) == 0 {
+func decides(verbs []approval.DecisionType) error {
+	if len(verbs) == 0 || len(approval.AllowedDecisions(approval.KindCall, approval.Terms{Allowed: verbs})) == 0 {
 		return fmt.Errorf("allows no decision about a call; name approve, edit, reject or cancel, or remove the line for all")
 	}
 	return nil

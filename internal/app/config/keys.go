@@ -262,7 +262,7 @@ func filled(to *string, how string) setting.Value {
 	return setting.Text(to, how, setting.NotEmpty(how), setting.OneLine)
 }
 
-func aVerb(to *approval.Verb) setting.Value {
+func aVerb(to *approval.DecisionType) setting.Value {
 	return setting.Choice(to, "a decision", approval.Approve, approval.Edit, approval.Reject, approval.Respond, approval.Cancel)
 }
 

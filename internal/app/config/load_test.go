@@ -160,7 +160,7 @@ gates:
 		{
 			Name: "deletions", Tool: "delete_*", Action: approval.ActionAsk, Hint: "Delete {path}?",
 			Terms: approval.Terms{
-				Expires: 30 * time.Minute, OnExpiry: approval.ExpiryCancels, Allowed: []approval.Verb{approval.Approve, approval.Reject},
+				Expires: 30 * time.Minute, OnExpiry: approval.ExpiryCancels, Allowed: []approval.DecisionType{approval.Approve, approval.Reject},
 				Destructive: true, NoText: true, CancelsTask: true,
 				Risk: approval.RiskLow, Mask: []string{"/path", "/users/*/name", "/a~1b"}, Notify: []string{"ops", "Jane.Doe-1_x"},
 			},

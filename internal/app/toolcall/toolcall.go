@@ -48,7 +48,7 @@ type Prompter interface {
 	Event(event json.RawMessage) error
 	// Decide answers an approval of the call. problem says why the answer before was refused;
 	// nil: it is asked for the first time. An error cancels the call.
-	Decide(ctx context.Context, a *approval.Approval, problem error) (approval.Answer, error)
+	Decide(ctx context.Context, a *approval.Approval, problem error) (approval.Decision, error)
 }
 
 // End is how a call ended.
@@ -294,7 +294,7 @@ func (c *call) reply(ctx context.Context, question string) error {
 		return err
 	}
 	var text string
-	if answer.Verb != approval.Respond || json.Unmarshal(answer.Response, &text) != nil {
+	if answer.Type != approval.Respond || json.Unmarshal(answer.Response, &text) != nil {
 		return ErrNobody
 	}
 	_, err = c.engine.Send(ctx, engine.Send{By: c.by, Message: message(c.task.String(), "", text)})
@@ -315,7 +315,7 @@ func (c *call) answer(ctx context.Context, a *approval.Approval) error {
 		switch {
 		case err == nil:
 			if a.Kind == approval.KindOutcome {
-				c.unknown = answer.Verb == approval.Reject || answer.Verb == approval.Cancel
+				c.unknown = answer.Type == approval.Reject || answer.Type == approval.Cancel
 			}
 			return nil
 		case !errors.As(err, &refused):

@@ -20,7 +20,7 @@ func (t *simTool) wait(ctx tool.Context, r *Run) (map[string]any, error) {
 		t.b.block(ctx, t.p, r, false /* heeds */)
 	}
 	for i := range questions {
-		a := tool.Ask{Kind: tool.AskQuestion, Hint: fmt.Sprintf("run %d asks %d", r.N, i)}
+		a := tool.Question{Kind: tool.AskQuestion, Hint: fmt.Sprintf("run %d asks %d", r.N, i)}
 		switch r.Way { //nolint:exhaustive // the others ask a question
 		case WaitsForForm:
 			a.Kind, a.Schema = tool.AskForm, schemaOfN
@@ -43,7 +43,7 @@ func (t *simTool) wait(ctx tool.Context, r *Run) (map[string]any, error) {
 	switch r.Way { //nolint:exhaustive // the others return a result
 	case WaitsAndAsks:
 		if r.Answers == 0 {
-			return nil, &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "which one?"}}}
+			return nil, &tool.Suspension{Asks: []tool.Question{{Kind: tool.AskQuestion, Hint: "which one?"}}}
 		}
 	case WaitsUnsure:
 		return t.unsure(r)
@@ -53,7 +53,7 @@ func (t *simTool) wait(ctx tool.Context, r *Run) (map[string]any, error) {
 
 // askAndWait asks a question, and tells the model its outcome. With WaitsBriefly the tool does
 // not wait for long.
-func (t *simTool) askAndWait(ctx tool.Context, r *Run, a tool.Ask) (tool.Answer, error) {
+func (t *simTool) askAndWait(ctx tool.Context, r *Run, a tool.Question) (tool.Answer, error) {
 	var own context.Context = ctx
 	switch r.Way { //nolint:exhaustive // the others wait as long as their call runs
 	case WaitsBriefly:

@@ -41,20 +41,20 @@ func (d Dialect) String() string { return dialectNames[d] }
 
 // verdict is a decision on an approval, before it is said in a dialect.
 type verdict struct {
-	a    *approval.Approval
-	id   string // by which it is named: the approval's, or its call's, or its alias
-	verb approval.Verb
-	args any // of an edit
-	text any // of a respond
+	a        *approval.Approval
+	id       string // by which it is named: the approval's, or its call's, or its alias
+	decision approval.DecisionType
+	args     any // of an edit
+	text     any // of a respond
 }
 
 // answer returns the verdict as the engine's Decide takes it.
-func (v *verdict) answer() approval.Answer {
-	a := approval.Answer{ID: v.id, Verb: v.verb}
-	if v.verb == approval.Edit {
+func (v *verdict) answer() approval.Decision {
+	a := approval.Decision{ID: v.id, Type: v.decision}
+	if v.decision == approval.Edit {
 		a.Args = mustJSON(v.args)
 	}
-	if v.verb == approval.Respond {
+	if v.decision == approval.Respond {
 		a.Response = mustJSON(v.text)
 	}
 	return a
@@ -70,11 +70,11 @@ func mustJSON(v any) json.RawMessage {
 
 // ours returns the verdict in our extension.
 func (v *verdict) ours() map[string]any {
-	d := map[string]any{"id": v.id, "decision": string(v.verb)}
-	if v.verb == approval.Edit {
+	d := map[string]any{"id": v.id, "decision": string(v.decision)}
+	if v.decision == approval.Edit {
 		d["arguments"] = v.args
 	}
-	if v.verb == approval.Respond {
+	if v.decision == approval.Respond {
 		d["response"] = v.text
 	}
 	return d
@@ -86,12 +86,12 @@ func (v *verdict) response() map[string]any {
 
 // function returns the verdict as a function response, nil when it cannot say it.
 func (v *verdict) function(d Dialect) map[string]any {
-	name, confirmed := "adk_request_confirmation", map[string]any{"confirmed": v.verb == approval.Approve}
+	name, confirmed := "adk_request_confirmation", map[string]any{"confirmed": v.decision == approval.Approve}
 	var response any = confirmed
 	switch {
-	case v.verb == approval.Respond && v.a.Kind == approval.KindQuestion:
+	case v.decision == approval.Respond && v.a.Kind == approval.KindQuestion:
 		name, response = "adk_request_input", map[string]any{"result": v.text}
-	case v.a.Kind == approval.KindQuestion, v.verb != approval.Approve && v.verb != approval.Reject:
+	case v.a.Kind == approval.KindQuestion, v.decision != approval.Approve && v.decision != approval.Reject:
 		return nil
 	case d == ADKWrapped:
 		response = map[string]any{"response": string(mustJSON(confirmed))}
@@ -99,7 +99,7 @@ func (v *verdict) function(d Dialect) map[string]any {
 		response = map[string]any{"toolConfirmation": confirmed}
 	case d == ADKSpoken:
 		word := "reject"
-		if v.verb == approval.Approve {
+		if v.decision == approval.Approve {
 			word = "approve"
 		}
 		response = map[string]any{"result": word}
@@ -134,11 +134,11 @@ func (v *verdict) say(m *a2a.Message, d Dialect, others []*approval.Approval) bo
 	case Kagent:
 		return v.kagent(m, others)
 	case Keyword:
-		word, ok := map[approval.Verb]string{approval.Approve: "yes", approval.Reject: "no"}[v.verb]
+		word, ok := map[approval.DecisionType]string{approval.Approve: "yes", approval.Reject: "no"}[v.decision]
 		if !ok || len(others) > 0 {
 			return false
 		}
-		if code := v.a.Code; code != "" && v.verb == approval.Approve {
+		if code := v.a.Code; code != "" && v.decision == approval.Approve {
 			if code < "i" {
 				code = "aaaaaaa2" // of no approval
 			}
@@ -156,14 +156,14 @@ func (v *verdict) say(m *a2a.Message, d Dialect, others []*approval.Approval) bo
 func (v *verdict) kagent(m *a2a.Message, others []*approval.Approval) bool {
 	payload := map[string]any{}
 	switch {
-	case v.verb == approval.Respond && v.a.Kind == approval.KindQuestion:
+	case v.decision == approval.Respond && v.a.Kind == approval.KindQuestion:
 		payload["type"], payload["id"] = "ask_user_response", v.id
 		payload["answers"] = []any{map[string]any{"answer": []any{fmt.Sprint(v.text)}}}
-	case len(others) > 0 || v.a.Kind == approval.KindQuestion, v.verb != approval.Approve && v.verb != approval.Reject:
+	case len(others) > 0 || v.a.Kind == approval.KindQuestion, v.decision != approval.Approve && v.decision != approval.Reject:
 		return false
 	default:
 		payload["type"] = "tool_approval_response"
-		payload["approvals"] = []any{map[string]any{"id": v.id, "approved": v.verb == approval.Approve}}
+		payload["approvals"] = []any{map[string]any{"id": v.id, "approved": v.decision == approval.Approve}}
 	}
 	m.Parts = append(m.Parts, a2a.NewTextPart("done"))
 	m.Extensions = append(m.Extensions, dialect.KagentURI)

@@ -25,9 +25,9 @@ func TestDialectsAreUnderstood(t *testing.T) {
 			V: 1, ID: "t.a1", Kind: kind, State: approval.Pending, Task: "t", Call: "c1.1", Agent: "agent", Tool: "tool",
 			Args: json.RawMessage(`{"n":1}`), Digest: "d", Hint: "continue?", Asked: time.Unix(0, 0),
 		}
-		for _, verb := range a.Verbs() {
+		for _, verb := range a.Decisions() {
 			for d := range API {
-				x := &verdict{a: a, id: a.ID, verb: verb, args: map[string]any{"n": 2}, text: "as you like"}
+				x := &verdict{a: a, id: a.ID, decision: verb, args: map[string]any{"n": 2}, text: "as you like"}
 				m := &a2a.Message{ID: "m", Role: a2a.MessageRoleUser, TaskID: "t"}
 				if !x.say(m, d, nil) {
 					continue
@@ -52,8 +52,8 @@ func TestDialectsAreUnderstood(t *testing.T) {
 				for i := range got {
 					got[i].ByCall = false // it is the dialect's to say
 				}
-				got = slices.CompactFunc(got, func(a, b approval.Answer) bool { return cmp.Equal(a, b) }) // one in each dialect
-				if diff := cmp.Diff([]approval.Answer{x.answer()}, got); diff != "" {
+				got = slices.CompactFunc(got, func(a, b approval.Decision) bool { return cmp.Equal(a, b) }) // one in each dialect
+				if diff := cmp.Diff([]approval.Decision{x.answer()}, got); diff != "" {
 					t.Errorf("%s (-want +got):\n%s\n%s", name, diff, raw)
 				}
 				said[d]++

@@ -174,16 +174,16 @@ func (w *world) someVerdict(t *modelTask) *verdict {
 		return nil
 	}
 	a := Pick(w.choices, Script, pending...)
-	verbs := a.Verbs()
-	x := w.verdict(a, Pick(w.choices, Script, verbs...))
-	if x.verb == approval.Cancel && !w.choices.Rarely(Script, 3) {
-		x = w.verdict(a, verbs[0])
+	decisions := a.Decisions()
+	x := w.verdict(a, Pick(w.choices, Script, decisions...))
+	if x.decision == approval.Cancel && !w.choices.Rarely(Script, 3) {
+		x = w.verdict(a, decisions[0])
 	}
 	return x
 }
 
-func (w *world) verdict(a *approval.Approval, verb approval.Verb) *verdict {
-	x := &verdict{a: a, id: a.ID, verb: verb, text: "as you like"}
+func (w *world) verdict(a *approval.Approval, decision approval.DecisionType) *verdict {
+	x := &verdict{a: a, id: a.ID, decision: decision, text: "as you like"}
 	x.args = map[string]any{"n": 10 + w.choices.Choose(Script, 3)}
 	if w.model.by[a.Tool].Name() != "" && w.tools.version[a.Tool]%3 == 2 {
 		x.args = map[string]any{"m": 1}

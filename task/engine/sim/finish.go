@@ -79,11 +79,11 @@ func (w *world) bringToEnd(v *server) {
 				w.followUp(v, w.messageTo(t), modeNone, nil)
 			}
 			for _, a := range t.pending() {
-				verb := approval.Reject
+				decision := approval.Reject
 				if round < 20 && w.choices.Rarely(Script, 2) {
-					verb = a.Verbs()[0]
+					decision = a.Decisions()[0]
 				}
-				x := w.verdict(a, verb)
+				x := w.verdict(a, decision)
 				x.id = a.ID
 				w.decide(v, t, API, x)
 			}

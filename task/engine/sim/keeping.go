@@ -52,7 +52,7 @@ func (t *simTool) keep(ctx tool.Context, r *Run) (map[string]any, error) {
 		if r.Answers > 0 {
 			break
 		}
-		s := &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "which one?"}}}
+		s := &tool.Suspension{Asks: []tool.Question{{Kind: tool.AskQuestion, Hint: "which one?"}}}
 		if t.rarely(r, 2) {
 			s.State = fmt.Appendf(nil, `"suspended in run %d"`, r.N)
 		}

@@ -92,7 +92,7 @@ func (m *model) heldWaits(t *modelTask) {
 
 // answered checks an answer given to a tool: an answer is durable before, and a durable answer
 // is not lost. over: the tool did not want to wait any longer.
-func (m *model) answered(r *Run, asked tool.Ask, answer tool.Answer, err error, over bool) {
+func (m *model) answered(r *Run, asked tool.Question, answer tool.Answer, err error, over bool) {
 	t := m.taskOf(r)
 	var a *modelApproval
 	if t != nil {

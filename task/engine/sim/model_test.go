@@ -137,7 +137,7 @@ func (t *story) decideHeld(state string) { t.resolve("h1", state) }
 
 // told has the tool be told what came of the question.
 func (t *story) told(state string, err error, over bool) {
-	t.m.answered(t.b.Ledger.Runs[0], tool.Ask{Hint: "why?"}, tool.Answer{State: state}, err, over)
+	t.m.answered(t.b.Ledger.Runs[0], tool.Question{Hint: "why?"}, tool.Answer{State: state}, err, over)
 }
 
 // claim has another process take the task over.

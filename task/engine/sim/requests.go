@@ -232,7 +232,7 @@ func (w *world) decide(v *server, t *modelTask, d Dialect, verdicts ...*verdict)
 	}
 	w.coverage.Count("dialect " + d.String())
 	if d == API {
-		answers := make([]approval.Answer, len(verdicts))
+		answers := make([]approval.Decision, len(verdicts))
 		for i, x := range verdicts {
 			answers[i] = x.answer()
 		}
@@ -253,16 +253,16 @@ func (w *world) decide(v *server, t *modelTask, d Dialect, verdicts ...*verdict)
 // acknowledged checks that an acknowledged decision is in the log.
 func (w *world) acknowledged(t *modelTask, x *verdict, d Dialect) {
 	a := t.approval(x.a.ID)
-	w.coverage.Count("decided: " + string(x.verb))
+	w.coverage.Count("decided: " + string(x.decision))
 	if x.id != x.a.ID || d == Keyword {
 		return // it may mean another approval by then
 	}
-	want := map[approval.Verb]approval.State{
+	want := map[approval.DecisionType]approval.State{
 		approval.Approve: approval.Approved, approval.Edit: approval.Edited, approval.Reject: approval.Rejected,
 		approval.Respond: approval.Responded, approval.Cancel: approval.Canceled,
-	}[x.verb]
-	if a.State != want || a.Resolution == nil || a.Resolution.Verb != x.verb {
-		w.s.Fail("an acknowledged decision is durable", "%s of %s: it is %s, %+v", x.verb, a.ID, a.State, a.Resolution)
+	}[x.decision]
+	if a.State != want || a.Resolution == nil || a.Resolution.Decision != x.decision {
+		w.s.Fail("an acknowledged decision is durable", "%s of %s: it is %s, %+v", x.decision, a.ID, a.State, a.Resolution)
 	}
 }
 

@@ -52,7 +52,7 @@ func (t *simTool) share(ctx tool.Context, r *Run) (map[string]any, error) {
 	case r.Way == SetsAndFails:
 		return nil, errTool
 	case r.Way == SetsAndAsks && r.Answers == 0:
-		return nil, &tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "which one?"}}}
+		return nil, &tool.Suspension{Asks: []tool.Question{{Kind: tool.AskQuestion, Hint: "which one?"}}}
 	}
 	return r.done()
 }

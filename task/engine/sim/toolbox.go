@@ -29,7 +29,7 @@ type Toolbox struct {
 	Kept func(*Run, string)
 	// Answered, when set, is called when a tool gets the outcome of a question that it waited
 	// for; over says that it did not want to wait any longer.
-	Answered func(r *Run, asked tool.Ask, a tool.Answer, err error, over bool)
+	Answered func(r *Run, asked tool.Question, a tool.Answer, err error, over bool)
 	// Flaky makes a toolset fail once in a while.
 	Flaky bool
 }

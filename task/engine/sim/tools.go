@@ -369,26 +369,26 @@ func (t *simTool) suspend(ctx tool.Context, r *Run) (map[string]any, error) {
 	if again, ok := tool.Resumed(ctx); ok {
 		s.State = json.RawMessage(string(again.State) + "1")
 	}
-	confirm := tool.Ask{Kind: tool.AskConfirm, Hint: "continue?", Payload: map[string]any{"n": 1}}
-	question := tool.Ask{Kind: tool.AskQuestion, Hint: "which one?"}
+	confirm := tool.Question{Kind: tool.AskConfirm, Hint: "continue?", Payload: map[string]any{"n": 1}}
+	question := tool.Question{Kind: tool.AskQuestion, Hint: "which one?"}
 	wake := t.p.Now().Add(time.Duration(1+t.choose(r, 100)) * time.Millisecond)
 	switch r.Way { //nolint:exhaustive // the others do not suspend
 	case AsksConfirm:
-		s.Asks = []tool.Ask{confirm}
+		s.Asks = []tool.Question{confirm}
 	case AsksQuestion:
-		s.Asks = []tool.Ask{question}
+		s.Asks = []tool.Question{question}
 	case AsksForm:
-		s.Asks = []tool.Ask{{Kind: tool.AskForm, Hint: "fill in", Schema: schemaOfN}}
+		s.Asks = []tool.Question{{Kind: tool.AskForm, Hint: "fill in", Schema: schemaOfN}}
 	case AsksAuth:
-		s.Asks = []tool.Ask{{Kind: tool.AskAuth, Hint: "log in"}}
+		s.Asks = []tool.Question{{Kind: tool.AskAuth, Hint: "log in"}}
 	case AsksTwo:
-		s.Asks = []tool.Ask{confirm, question}
+		s.Asks = []tool.Question{confirm, question}
 	case AsksBadly:
-		s.Asks = []tool.Ask{confirm, {Kind: tool.AskForm, Hint: "a form without a schema"}}
+		s.Asks = []tool.Question{confirm, {Kind: tool.AskForm, Hint: "a form without a schema"}}
 	case AsksOrTimer:
-		s.Asks, s.Wake = []tool.Ask{question}, wake
+		s.Asks, s.Wake = []tool.Question{question}, wake
 	case Looks:
-		s.Asks, s.Wake = []tool.Ask{{ID: "q", Kind: tool.AskQuestion, Hint: "which one?"}}, wake
+		s.Asks, s.Wake = []tool.Question{{ID: "q", Kind: tool.AskQuestion, Hint: "which one?"}}, wake
 	case Sleeps:
 		s.Wake = wake
 	}

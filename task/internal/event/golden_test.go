@@ -26,7 +26,7 @@ func TestGoldenEvents(t *testing.T) {
 	by := auth.Principal{Tenant: "acme", Subject: "alice", Roles: []string{"approver"}, Chain: []string{"agent"}, Method: "test"}
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
 	resolution := approval.Resolution{
-		Verb: approval.Edit, By: by, Via: "a2a", At: at, Reason: "too much", Args: raw(`{"amount":5}`),
+		Decision: approval.Edit, By: by, Via: "a2a", At: at, Reason: "too much", Args: raw(`{"amount":5}`),
 		Digest: "d2", Response: raw(`"r"`), Payload: raw(`{"p":1}`),
 	}
 	for kind, v := range map[string]any{
@@ -59,7 +59,7 @@ func TestGoldenEvents(t *testing.T) {
 			V: 1, ID: "t.a1", Kind: approval.KindCall, State: approval.Pending, Task: "t", Context: "c", Call: "c2.1", Alias: "call-1",
 			Agent: "a2a-server", Tool: "transfer", Definition: "def", Args: raw(`{"amount":1}`), Digest: "d1", Hint: "really?", Payload: raw(`{"p":1}`),
 			Ask: "ab.1", AskKind: "confirm", Schema: raw(`{"type":"object"}`), Attempt: 1,
-			Terms:     approval.Terms{Rule: "r", Expires: time.Hour, OnExpiry: approval.ExpiryKeeps, Allowed: []approval.Verb{approval.Approve}, FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true},
+			Terms:     approval.Terms{Gate: "r", Expires: time.Hour, OnExpiry: approval.ExpiryKeeps, Allowed: []approval.DecisionType{approval.Approve}, FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true},
 			Requester: by, Asked: at, Deadline: &at, Supersedes: "t.a0", Resolution: &resolution,
 		},
 	} {

@@ -131,7 +131,7 @@ func (f *Fold) SaysItWaits() bool {
 func (f *Fold) RequesterOf(c *Call) auth.Principal {
 	by := f.requester()
 	for _, a := range f.Approvals {
-		if a.Call == c.ID && a.Resolution != nil && a.Resolution.Verb == approval.Edit {
+		if a.Call == c.ID && a.Resolution != nil && a.Resolution.Decision == approval.Edit {
 			by = by.With(a.Resolution.By)
 		}
 	}
@@ -142,9 +142,9 @@ func (f *Fold) RequesterOf(c *Call) auth.Principal {
 const EditAsksAgain = "the edited call needs another approval"
 
 // DecisionOn returns a person's last decision about a call, and its reason: see [task.Result].
-func (f *Fold) DecisionOn(call string) (verb approval.Verb, note string) {
+func (f *Fold) DecisionOn(call string) (decision approval.DecisionType, note string) {
 	for _, a := range f.Approvals {
-		if a.Call != call || a.Kind == approval.KindQuestion || a.Resolution == nil || a.Resolution.Verb == "" {
+		if a.Call != call || a.Kind == approval.KindQuestion || a.Resolution == nil || a.Resolution.Decision == "" {
 			continue
 		}
 		r := a.Resolution
@@ -152,16 +152,16 @@ func (f *Fold) DecisionOn(call string) (verb approval.Verb, note string) {
 		if a.State == approval.Superseded {
 			said = strings.TrimPrefix(strings.TrimPrefix(said, EditAsksAgain), ": ")
 		}
-		if verb != approval.Edit || r.Verb != approval.Approve {
-			verb, note = r.Verb, said
+		if decision != approval.Edit || r.Decision != approval.Approve {
+			decision, note = r.Decision, said
 		}
 	}
-	return verb, visible.Shorten(visible.Text(note), MaxProblem)
+	return decision, visible.Shorten(visible.Text(note), MaxProblem)
 }
 
 // Names returns the ids and aliases of all calls of the task, if an answer may name a call.
-func (f *Fold) Names(answers []approval.Answer) approval.Names {
-	if !slices.ContainsFunc(answers, func(a approval.Answer) bool { return a.ByCall }) {
+func (f *Fold) Names(answers []approval.Decision) approval.Names {
+	if !slices.ContainsFunc(answers, func(a approval.Decision) bool { return a.ByCall }) {
 		return nil
 	}
 	names := approval.Names{}
@@ -175,7 +175,7 @@ func (f *Fold) Names(answers []approval.Answer) approval.Names {
 
 // HeldAnswer returns the answer to a question that holds a call, and false while there is no
 // answer. The error says why there never will be one; it wraps [tool.ErrNoAnswer].
-func (f *Fold) HeldAnswer(id string, asked tool.Ask) (tool.Answer, bool, error) {
+func (f *Fold) HeldAnswer(id string, asked tool.Question) (tool.Answer, bool, error) {
 	a := f.Approval(id)
 	if a == nil {
 		return tool.Answer{}, true, fmt.Errorf("%w: it was not asked", tool.ErrNoAnswer)

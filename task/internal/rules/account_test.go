@@ -24,7 +24,7 @@ func TestEndedTaskAccountsForItsCalls(t *testing.T) {
 		k.begin(run, run, run, run, task.PlannedCall{Tool: "pay"})
 		k.returns("c1.1", `1`)
 		k.ends("c1.2", rules.RunEnded{Err: errors.New("no account")})
-		k.pauses("c1.3", tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "?"}}})
+		k.pauses("c1.3", tool.Suspension{Asks: []tool.Question{{Kind: tool.AskQuestion, Hint: "?"}}})
 		if err := k.put(end); err != nil {
 			t.Fatal(err)
 		}
@@ -58,11 +58,11 @@ func TestDecisionAfterTheEnd(t *testing.T) {
 	k.wantState(a2a.TaskStateCompleted)
 	seq := k.header.Seq
 	var over *task.StateError
-	err := k.answer(approval.Answer{ID: id(1), Verb: approval.Reject})
+	err := k.answer(approval.Decision{ID: id(1), Type: approval.Reject})
 	if !errors.As(err, &over) || over.Decided == nil || over.Decided.Reason != approval.ReasonDecided || k.header.Seq != seq {
 		t.Errorf("the same decision = %v, and %d events were written", err, k.header.Seq-seq)
 	}
-	wantError(t, k.answer(approval.Answer{ID: id(1), Verb: approval.Approve}), approval.ReasonConflict)
+	wantError(t, k.answer(approval.Decision{ID: id(1), Type: approval.Approve}), approval.ReasonConflict)
 	if err := k.put(rules.Cancel{}); !errors.As(err, &over) || !over.NotCancelable {
 		t.Errorf("a cancel = %v, want that it is too late", err)
 	}
@@ -92,7 +92,7 @@ func TestTermsOfAnOutcome(t *testing.T) {
 		if a := k.one(); a.Kind != approval.KindOutcome || !a.Terms.FourEyes {
 			t.Errorf("%s: the %s is asked on the terms %+v", name, a.Kind, a.Terms)
 		}
-		wantError(t, k.put(rules.Decisions{By: alice, Via: approval.ViaAPI, List: []approval.Answer{{ID: id(2), Verb: approval.Approve}}}), approval.ReasonNotAllowed)
+		wantError(t, k.put(rules.Decisions{By: alice, Via: approval.ViaAPI, List: []approval.Decision{{ID: id(2), Type: approval.Approve}}}), approval.ReasonNotAllowed)
 	}
 }
 

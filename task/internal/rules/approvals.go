@@ -32,7 +32,7 @@ func (d *asking) ask(a *approval.Approval) error {
 		d.due = append(d.due, d.rules.silence(a))
 	}
 	d.asked = append(d.asked, &asked.Approval)
-	return d.record(approval.Audit{What: approval.AuditAsked, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Rule, By: a.Requester, Deadline: a.Deadline})
+	return d.record(approval.Audit{What: approval.AuditAsked, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Gate, By: a.Requester, Deadline: a.Deadline})
 }
 
 // putApproval writes the approval's row without checking the row's own rev: the task's
@@ -94,7 +94,7 @@ func (d *asking) resolve(a *fold.Approval, state approval.State, r approval.Reso
 	if r.Digest != "" {
 		digest = r.Digest // of the approved call
 	}
-	entry := approval.Audit{What: approval.AuditResolved, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: digest, Gate: a.Terms.Rule, State: state, By: r.By, Via: r.Via, Reason: r.Reason}
+	entry := approval.Audit{What: approval.AuditResolved, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: digest, Gate: a.Terms.Gate, State: state, By: r.By, Via: r.Via, Reason: r.Reason}
 	if state == approval.Expired {
 		entry.Deadline = deadline
 	}
@@ -170,7 +170,7 @@ func (d *asking) news() bool { return d.told || len(d.asked) > 0 || len(d.resolv
 
 // wrongCodes returns the pending approvals that answers name with a wrong code, and whether
 // any answer has a code.
-func (d *asking) wrongCodes(answers []approval.Answer) (wrong []string, coded bool) {
+func (d *asking) wrongCodes(answers []approval.Decision) (wrong []string, coded bool) {
 	for _, answer := range answers {
 		a, err := approval.Find(answer, d.f.AllApprovals())
 		if err != nil || a.State != approval.Pending || answer.Code == "" {

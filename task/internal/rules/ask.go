@@ -47,7 +47,7 @@ func (d *asking) fill(c *fold.Call, x *examined, a *approval.Approval) (err erro
 func approvalID(task string, n int) string { return fmt.Sprintf("%s.a%d", task, n) }
 
 // digest returns the digest that an approval of a kind is bound to.
-func (d *asking) digest(kind approval.Kind, entry *tool.Entry, args map[string]any, attempt int) (string, error) {
+func (d *asking) digest(kind approval.Kind, entry *tool.Registered, args map[string]any, attempt int) (string, error) {
 	if kind == approval.KindOutcome {
 		return approval.OutcomeDigest(d.rules.Agent, entry.Definition.Name, entry.Digest, args, attempt)
 	}

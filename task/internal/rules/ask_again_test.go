@@ -22,7 +22,7 @@ func TestOutcomeOfAChangedToolSaysSo(t *testing.T) {
 	if a := k.one(); !strings.Contains(a.Hint, "has changed since") || a.Supersedes != id(2) {
 		t.Errorf("the outcome is asked with %q and supersedes %q, want %q", a.Hint, a.Supersedes, id(2))
 	}
-	wantError(t, k.answer(approval.Answer{ID: id(2), Verb: approval.Approve}), approval.ReasonChanged)
+	wantError(t, k.answer(approval.Decision{ID: id(2), Type: approval.Approve}), approval.ReasonChanged)
 }
 
 // listener is a planner that notes how the calls of the newest step ended.
@@ -56,7 +56,7 @@ func TestNoteOfAnEditIsItsEditors(t *testing.T) {
 			}
 			dora := bob
 			dora.Subject = "dora"
-			k.mustPut(by(dora, approval.Answer{ID: id(2), Verb: approval.Approve, Reason: later}))
+			k.mustPut(by(dora, approval.Decision{ID: id(2), Type: approval.Approve, Reason: later}))
 			k.returns("c1.1", `{}`)
 			if r := l.last[0]; r.Decision != approval.Edit || r.Note != own {
 				t.Errorf("after %q, the edit is told as %s with the note %q, want %q", later, r.Decision, r.Note, own)

@@ -16,12 +16,12 @@ import (
 	"a2a-server/tool"
 )
 
-func question(id, hint string) tool.Ask {
-	return tool.Ask{ID: id, Kind: tool.AskQuestion, Hint: hint}
+func question(id, hint string) tool.Question {
+	return tool.Question{ID: id, Kind: tool.AskQuestion, Hint: hint}
 }
 
 // waker begins a task whose call has suspended with questions, and is woken each minute.
-func waker(t *testing.T, asks ...tool.Ask) *desk {
+func waker(t *testing.T, asks ...tool.Question) *desk {
 	t.Helper()
 	k := newDesk(t, nil, &fake{name: "ask"})
 	k.begin(task.PlannedCall{Tool: "ask"})
@@ -30,7 +30,7 @@ func waker(t *testing.T, asks ...tool.Ask) *desk {
 }
 
 // waits says that the run of call c1.1 has suspended it for a minute, with questions.
-func (k *desk) waits(asks ...tool.Ask) {
+func (k *desk) waits(asks ...tool.Question) {
 	k.t.Helper()
 	k.pauses("c1.1", tool.Suspension{Asks: asks, Wake: k.now.Add(time.Minute)})
 }
@@ -74,7 +74,7 @@ func (k *desk) wantGiven(want string) {
 // its questions, and its client is told nothing twice.
 func TestOpenQuestionIsNotAskedAgain(t *testing.T) {
 	t.Parallel()
-	for name, asks := range map[string][]tool.Ask{
+	for name, asks := range map[string][]tool.Question{
 		"named":      {question("one", "which?")},
 		"by content": {question("", "which?")},
 		"equal ones": {question("", "which?"), question("", "which?")},
@@ -104,7 +104,7 @@ func TestOpenQuestionIsNotAskedAgain(t *testing.T) {
 				verb = approval.Approve
 			}
 			if asks[i].Kind == tool.AskForm {
-				if err := k.answer(approval.Answer{ID: id(1), Verb: verb, Response: json.RawMessage(`{}`)}); err != nil {
+				if err := k.answer(approval.Decision{ID: id(1), Type: verb, Response: json.RawMessage(`{}`)}); err != nil {
 					t.Fatal(err)
 				}
 				continue
@@ -155,10 +155,10 @@ func TestChangedQuestionIsAskedAgain(t *testing.T) {
 		t.Errorf("the batch resolves %v and asks %d, want both changes in it", resolved, len(k.draft.Asked()))
 	}
 	// The same words to be confirmed are another question when the tool is another.
-	k = waker(t, tool.Ask{ID: "a", Kind: tool.AskConfirm, Hint: "really?"})
+	k = waker(t, tool.Question{ID: "a", Kind: tool.AskConfirm, Hint: "really?"})
 	k.shelf.tools = []*fake{{name: "ask", schema: map[string]any{"type": "object"}}}
 	k.wakes()
-	k.waits(tool.Ask{ID: "a", Kind: tool.AskConfirm, Hint: "really?"})
+	k.waits(tool.Question{ID: "a", Kind: tool.AskConfirm, Hint: "really?"})
 	k.wantPending(id(2))
 }
 
@@ -166,7 +166,7 @@ func TestChangedQuestionIsAskedAgain(t *testing.T) {
 // asks, and once.
 func TestAnswerDuringRun(t *testing.T) {
 	t.Parallel()
-	for _, verb := range []approval.Verb{approval.Respond, approval.Reject} {
+	for _, verb := range []approval.DecisionType{approval.Respond, approval.Reject} {
 		k := waker(t, question("a", "red?"))
 		k.wakes()
 		k.wantGiven("map[]")
@@ -175,7 +175,7 @@ func TestAnswerDuringRun(t *testing.T) {
 		k.wantEntries(2)
 		k.waits(question("a", "red?"))
 		k.wantEntries(3)
-		state := map[approval.Verb]string{approval.Respond: tool.AnswerResponded, approval.Reject: tool.AnswerRejected}[verb]
+		state := map[approval.DecisionType]string{approval.Respond: tool.AnswerResponded, approval.Reject: tool.AnswerRejected}[verb]
 		k.wantGiven("map[a:" + state + "]")
 		if len(k.rows) != 1 {
 			t.Errorf("%d approvals were made, want 1", len(k.rows))
@@ -224,7 +224,7 @@ func TestAnswerDuringRunToOthers(t *testing.T) {
 // A confirmation that comes while the tool runs again is one, whenever the tool asks.
 func TestConfirmedDuringRun(t *testing.T) {
 	t.Parallel()
-	confirm := rules.RunEnded{Asks: []rules.ToolQuestion{{ID: "q.1", Ask: tool.Ask{Kind: tool.AskConfirm, Hint: "really?"}}}}
+	confirm := rules.RunEnded{Asks: []rules.ToolQuestion{{ID: "q.1", Question: tool.Question{Kind: tool.AskConfirm, Hint: "really?"}}}}
 	for _, later := range []bool{false, true} {
 		k := newDesk(t, nil, &fake{name: "ask"})
 		k.begin(task.PlannedCall{Tool: "ask"})
@@ -313,7 +313,7 @@ func TestMessageWhileTheToolLooks(t *testing.T) {
 // Questions that cannot be told apart fail their call, and nobody is asked.
 func TestBadQuestionIDs(t *testing.T) {
 	t.Parallel()
-	for name, asks := range map[string][]tool.Ask{
+	for name, asks := range map[string][]tool.Question{
 		"twice":     {question("a", "red?"), question("a", "big?")},
 		"long":      {question(strings.Repeat("x", 257), "red?")},
 		"not UTF-8": {question("\xff", "red?")},
@@ -333,7 +333,7 @@ func TestBadQuestionIDs(t *testing.T) {
 // since, and is woken before that is decided, is not told of the earlier decision.
 func TestDecisionIsNoAnswerToALaterQuestion(t *testing.T) {
 	t.Parallel()
-	confirm := func(hint string) tool.Ask { return tool.Ask{ID: "sure", Kind: tool.AskConfirm, Hint: hint} }
+	confirm := func(hint string) tool.Question { return tool.Question{ID: "sure", Kind: tool.AskConfirm, Hint: hint} }
 	k := waker(t, confirm("delete a?"))
 	k.decide(id(1), approval.Approve)
 	if d := k.entered[1].Decision; d == nil || !d.Confirmed {

@@ -86,8 +86,8 @@ func TestAuditOfDeadlines(t *testing.T) {
 			if got := a.Deadline != nil; got != want || got && !a.Deadline.Equal(deadline) {
 				t.Errorf("%s: the entry %s of %s has the deadline %v", on, a.What, a.Approval, a.Deadline)
 			}
-			if a.Approval == id(1) && a.What == approval.AuditAsked && a.Gate != k.approval(1).Terms.Rule {
-				t.Errorf("gate = %q, want %q", a.Gate, k.approval(1).Terms.Rule)
+			if a.Approval == id(1) && a.What == approval.AuditAsked && a.Gate != k.approval(1).Terms.Gate {
+				t.Errorf("gate = %q, want %q", a.Gate, k.approval(1).Terms.Gate)
 			}
 		}
 		if !slices.ContainsFunc(k.audit, func(a approval.Audit) bool { return a.What == last && a.Approval == id(1) }) {

@@ -98,7 +98,7 @@ func TestCancelOfATaskAfterThatOfACall(t *testing.T) {
 	k.begin(task.PlannedCall{Tool: "pay"}, task.PlannedCall{Tool: "pay"})
 	k.mustPut(rules.CancelCall{By: alice, Via: approval.ViaA2A, Call: "c1.1"})
 	var refused *approval.Error
-	if err := k.answer(approval.Answer{ID: id(1), Verb: approval.Cancel}); !errors.As(err, &refused) || refused.Reason != approval.ReasonConflict {
+	if err := k.answer(approval.Decision{ID: id(1), Type: approval.Cancel}); !errors.As(err, &refused) || refused.Reason != approval.ReasonConflict {
 		t.Errorf("a decision to cancel the task = %v, want a conflict", err)
 	}
 	k.wantState(a2a.TaskStateInputRequired)
@@ -107,7 +107,7 @@ func TestCancelOfATaskAfterThatOfACall(t *testing.T) {
 func approved(k *desk) { k.decide(k.ofCall("c1.1"), approval.Approve) }
 
 func asking() tool.Suspension {
-	return tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "?"}}}
+	return tool.Suspension{Asks: []tool.Question{{Kind: tool.AskQuestion, Hint: "?"}}}
 }
 
 // ofCall returns the pending approval of a call, "" if there is none.

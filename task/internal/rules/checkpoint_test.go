@@ -48,7 +48,7 @@ func TestCheckpointIsFoldedAsItIsRead(t *testing.T) {
 	k := newDesk(t, nil, &fake{name: "job"})
 	k.begin(task.PlannedCall{Tool: "job"})
 	k.keeps("c1.1", `{"a": "<b>"}`)
-	k.pauses("c1.1", tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "?"}}, State: json.RawMessage(`2`)})
+	k.pauses("c1.1", tool.Suspension{Asks: []tool.Question{{Kind: tool.AskQuestion, Hint: "?"}}, State: json.RawMessage(`2`)})
 	k.decide(id(1), "respond")
 	if r := k.entered[1].Resumed; string(r.State) != "2" || len(r.Answers) != 1 {
 		t.Errorf("the call was resumed with %s and %d answers", r.State, len(r.Answers))
@@ -121,7 +121,7 @@ func TestQuestionAboutACallThatDiedSaysSo(t *testing.T) {
 	t.Parallel()
 	const died = "the server stopped while it ran"
 	for name, gated := range map[string]bool{"it was approved": true, "nobody was asked": false} {
-		for _, verb := range []approval.Verb{approval.Approve, approval.Reject} {
+		for _, verb := range []approval.DecisionType{approval.Approve, approval.Reject} {
 			t.Run(name+", then "+string(verb), func(t *testing.T) {
 				t.Parallel()
 				job := &fake{name: "job", gated: gated, schema: amounts("one"), is: tool.Annotations{Idempotent: true}}
@@ -167,7 +167,7 @@ func TestCheckpointThatMayNotContinue(t *testing.T) {
 			k.rules.Policy = policy(t, approval.Gate{Tool: "job", Action: approval.ActionAsk})
 		}},
 	} {
-		for _, verb := range []approval.Verb{approval.Approve, approval.Reject} {
+		for _, verb := range []approval.DecisionType{approval.Approve, approval.Reject} {
 			k := newDesk(t, nil, &fake{name: "job"})
 			k.rules.Policy = policy(t, tc.gates...)
 			k.begin(task.PlannedCall{Tool: "job"})

@@ -42,7 +42,7 @@ func (d *Draft) expire(a *fold.Approval) (ended bool, err error) {
 		if err := d.putApproval(a); err != nil {
 			return false, err
 		}
-		return false, d.record(approval.Audit{What: approval.AuditKept, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Rule, Deadline: passed})
+		return false, d.record(approval.Audit{What: approval.AuditKept, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Gate, Deadline: passed})
 	}
 	if err := d.resolve(a, state, resolution); err != nil {
 		return false, err
@@ -102,7 +102,7 @@ func (in Extend) put(d *Draft) error {
 	}
 	d.due = append(d.due, before, expiry(&a.Approval))
 	if err := d.record(approval.Audit{
-		What: approval.AuditExtended, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Rule, By: in.By, Via: in.Via, Deadline: a.Deadline,
+		What: approval.AuditExtended, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Gate, By: in.By, Via: in.Via, Deadline: a.Deadline,
 	}); err != nil {
 		return err
 	}

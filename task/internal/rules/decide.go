@@ -20,7 +20,7 @@ import (
 type Decisions struct {
 	By   auth.Principal
 	Via  string // a Via constant of package approval
-	List []approval.Answer
+	List []approval.Decision
 }
 
 func (in Decisions) put(d *Draft) error { return d.decide(in, nil) }
@@ -102,7 +102,7 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 	if err != nil {
 		return err
 	}
-	decisions = slices.DeleteFunc(decisions, func(x approval.Decision) bool { return x.Settled })
+	decisions = slices.DeleteFunc(decisions, func(x approval.Matched) bool { return x.Settled })
 	if len(decisions) == 0 {
 		return ErrNoChange // the same decision again: the same answer
 	}
@@ -116,11 +116,11 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 	}
 	for i := range decisions {
 		x := &decisions[i]
-		if err := x.Approval.Check(x.Answer, approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
+		if err := x.Approval.Check(x.Decision, approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
 			return err
 		}
-		if x.Answer.Verb == approval.Edit {
-			if edits[i], err = d.checkEdit(x.Approval, x.Answer, looks[i]); err != nil {
+		if x.Decision.Type == approval.Edit {
+			if edits[i], err = d.checkEdit(x.Approval, x.Decision, looks[i]); err != nil {
 				return err
 			}
 		}
@@ -154,14 +154,14 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 
 // decideOn puts a decision that was checked into the draft. edit is the call with the arguments
 // of an edit. cancels is why the decision cancels the task, "" if it does not.
-func (d *Draft) decideOn(in Decisions, x *approval.Decision, edit *examined) (cancels string, err error) {
-	a, answer := d.f.Approval(x.Approval.ID), x.Answer
+func (d *Draft) decideOn(in Decisions, x *approval.Matched, edit *examined) (cancels string, err error) {
+	a, answer := d.f.Approval(x.Approval.ID), x.Decision
 	if a.State != approval.Pending {
 		return "", approval.Conflict(&a.Approval) // an earlier decision of these has ended the call
 	}
-	if answer.Verb == approval.Edit && edit.verdict.Action == approval.ActionAsk && !edit.verdict.Terms.Same(a.Terms) {
+	if answer.Type == approval.Edit && edit.verdict.Action == approval.ActionAsk && !edit.verdict.Terms.Same(a.Terms) {
 		// The rules demand something else of the edited call: a new approval is requested.
-		r := approval.Resolution{Verb: approval.Edit, By: in.By, Via: in.Via, At: d.at.Now, Args: answer.Args, Reason: fold.EditAsksAgain}
+		r := approval.Resolution{Decision: approval.Edit, By: in.By, Via: in.Via, At: d.at.Now, Args: answer.Args, Reason: fold.EditAsksAgain}
 		if answer.Reason != "" {
 			r.Reason += ": " + answer.Reason // whole, for decisionOn
 		}
@@ -171,7 +171,7 @@ func (d *Draft) decideOn(in Decisions, x *approval.Decision, edit *examined) (ca
 		return "", d.askCall(d.f.Call(a.Call), edit, a.ID)
 	}
 	state, r := a.Resolve(answer, in.By, in.Via, d.at.Now)
-	if answer.Verb == approval.Edit {
+	if answer.Type == approval.Edit {
 		if r.Digest, err = d.digest(a.Kind, edit.entry, edit.args, a.Attempt); err != nil {
 			return "", editError(&a.Approval, err)
 		}
@@ -180,9 +180,9 @@ func (d *Draft) decideOn(in Decisions, x *approval.Decision, edit *examined) (ca
 		return "", err
 	}
 	switch {
-	case answer.Verb == approval.Cancel:
+	case answer.Type == approval.Cancel:
 		return because("a decision canceled the task", answer.Reason), nil
-	case answer.Verb != approval.Reject || !a.Terms.CancelsTask:
+	case answer.Type != approval.Reject || !a.Terms.CancelsTask:
 		return "", nil
 	}
 	if c := d.f.Call(a.Call); c.State == fold.CallDecided {
@@ -211,7 +211,7 @@ const minDecision = 16 << 10
 
 // decidedBefore returns the error for a decision about an ended task, with the earlier
 // decision.
-func (d *Draft) decidedBefore(answers []approval.Answer) error {
+func (d *Draft) decidedBefore(answers []approval.Decision) error {
 	state := &task.StateError{Task: d.f.Header.Task, State: d.f.View.State()}
 	decisions, err := approval.Match(answers, d.f.AllApprovals(), d.f.Names(answers))
 	if wrong, is := errors.AsType[*approval.Error](err); is {

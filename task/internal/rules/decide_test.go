@@ -36,8 +36,8 @@ func over(limit float64) approval.Predicate {
 	}
 }
 
-func edit(id, args string) approval.Answer {
-	return approval.Answer{ID: id, Verb: approval.Edit, Args: json.RawMessage(args)}
+func edit(id, args string) approval.Decision {
+	return approval.Decision{ID: id, Type: approval.Edit, Args: json.RawMessage(args)}
 }
 
 // Everybody who has sent a message for the owner counts as one who asked: under four eyes an
@@ -55,7 +55,7 @@ func TestFourEyesOfLaterMessages(t *testing.T) {
 	agent.Chain, named.Person = []string{bob.Subject}, "dora@example.com"
 	k.mustPut(k.says("m1", "what is this?", agent))
 	k.mustPut(k.says("m2", "what is this?", named))
-	large := rules.Decisions{By: alice, Via: approval.ViaAPI, List: []approval.Answer{edit(id(1), `{"amount":5000}`)}}
+	large := rules.Decisions{By: alice, Via: approval.ViaAPI, List: []approval.Decision{edit(id(1), `{"amount":5000}`)}}
 	chain := []string{bob.Subject, "dora@example.com"}
 	d, err := rules.On(k.rules, k.at(), k.restored(), large) // a snapshot has everybody, too
 	if err != nil {
@@ -77,11 +77,11 @@ func TestFourEyesOfLaterMessages(t *testing.T) {
 	dora := auth.Principal{Tenant: "acme", Subject: "key:7", Person: "dora@example.com", Roles: []string{auth.RoleApprover}, Method: "test"}
 	eve := auth.Principal{Tenant: "acme", Subject: "eve", Roles: []string{auth.RoleApprover}, Method: "test"}
 	for _, by := range []auth.Principal{alice, agent, bob, dora} {
-		if err := k.put(rules.Decisions{By: by, Via: approval.ViaAPI, List: []approval.Answer{{ID: a.ID, Verb: approval.Approve}}}); err == nil {
+		if err := k.put(rules.Decisions{By: by, Via: approval.ViaAPI, List: []approval.Decision{{ID: a.ID, Type: approval.Approve}}}); err == nil {
 			t.Fatalf("%s approves what they have asked for", by.Subject)
 		}
 	}
-	k.mustPut(rules.Decisions{By: eve, Via: approval.ViaAPI, List: []approval.Answer{{ID: a.ID, Verb: approval.Approve}}})
+	k.mustPut(rules.Decisions{By: eve, Via: approval.ViaAPI, List: []approval.Decision{{ID: a.ID, Type: approval.Approve}}})
 	k.wantEntries(1)
 }
 
@@ -98,7 +98,7 @@ func TestEditUnderAnotherRuleIsAskedAnew(t *testing.T) {
 				approval.Gate{Tool: "pay", Name: "any"})
 		}, &fake{name: "pay", schema: amounts("")})
 		k.begin(call("pay", 1))
-		if rule := k.one().Terms.Rule; rule != "any" {
+		if rule := k.one().Terms.Gate; rule != "any" {
 			t.Fatalf("rule %s asks, want any", rule)
 		}
 		if err := k.answer(edit(id(1), `{"amount":`+amount+`}`)); err != nil {
@@ -113,17 +113,17 @@ func TestEditUnderAnotherRuleIsAskedAnew(t *testing.T) {
 		}
 		k.wantEntries(0)
 		a := k.one()
-		if a.Terms.Rule != tc.rule || !a.Terms.FourEyes || a.Supersedes != id(1) || string(a.Args) != `{"amount":5000}` {
+		if a.Terms.Gate != tc.rule || !a.Terms.FourEyes || a.Supersedes != id(1) || string(a.Args) != `{"amount":5000}` {
 			t.Errorf("%s is asked for %s under %+v, in place of %q", a.ID, a.Args, a.Terms, a.Supersedes)
 		}
 		if old := k.approval(1); old.State != approval.Superseded || old.Resolution.By.Subject != bob.Subject {
 			t.Errorf("the first approval is %s by %+v, want it replaced by what bob said", old.State, old.Resolution)
 		}
-		if err := k.answer(approval.Answer{ID: a.ID, Verb: approval.Approve}); err == nil {
+		if err := k.answer(approval.Decision{ID: a.ID, Type: approval.Approve}); err == nil {
 			t.Fatal("bob approves alone what bob has asked for by an edit, under four eyes")
 		}
 		dora := auth.Principal{Tenant: "acme", Subject: "dora", Roles: []string{auth.RoleApprover}, Method: "test"}
-		k.mustPut(rules.Decisions{By: dora, Via: approval.ViaAPI, List: []approval.Answer{{ID: a.ID, Verb: approval.Approve}}})
+		k.mustPut(rules.Decisions{By: dora, Via: approval.ViaAPI, List: []approval.Decision{{ID: a.ID, Type: approval.Approve}}})
 		k.wantEntries(1)
 		if raw, err := json.Marshal(k.entered[0].Args); err != nil || string(raw) != `{"amount":5000}` {
 			t.Errorf("the call was entered with %s, %v", raw, err)
@@ -174,17 +174,17 @@ func TestEditIsWhatRuns(t *testing.T) {
 // Of the decisions of one message all count, or none.
 func TestDecisionsCountTogether(t *testing.T) {
 	t.Parallel()
-	yes := approval.Answer{ID: id(1), Verb: approval.Approve}
+	yes := approval.Decision{ID: id(1), Type: approval.Approve}
 	for name, tc := range map[string]struct {
-		other  approval.Answer
+		other  approval.Decision
 		reason approval.Reason
 	}{
-		"one of another digest": {approval.Answer{ID: id(2), Verb: approval.Approve, Digest: "sha256:0"}, approval.ReasonChanged},
-		"one that is no verb":   {approval.Answer{ID: id(2), Verb: "perhaps"}, approval.ReasonMalformed},
-		"one that is not asked": {approval.Answer{ID: id(9), Verb: approval.Approve}, approval.ReasonUnknown},
+		"one of another digest": {approval.Decision{ID: id(2), Type: approval.Approve, Digest: "sha256:0"}, approval.ReasonChanged},
+		"one that is no verb":   {approval.Decision{ID: id(2), Type: "perhaps"}, approval.ReasonMalformed},
+		"one that is not asked": {approval.Decision{ID: id(9), Type: approval.Approve}, approval.ReasonUnknown},
 		"an edit that is wrong": {edit(id(2), `{"amount":"all"}`), approval.ReasonMalformed},
 	} {
-		for _, list := range [][]approval.Answer{{yes, tc.other}, {tc.other, yes}} {
+		for _, list := range [][]approval.Decision{{yes, tc.other}, {tc.other, yes}} {
 			k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
 			k.begin(call("pay", 1), call("pay", 2))
 			before := len(k.log)
@@ -202,7 +202,7 @@ func TestDecisionsCountBeforeTheTaskEnds(t *testing.T) {
 	t.Parallel()
 	k := newDesk(t, nil, &fake{name: "pay", gated: true, schema: amounts("")})
 	k.begin(call("pay", 1), call("pay", 2))
-	if err := k.answer(approval.Answer{ID: id(1), Verb: approval.Cancel}, approval.Answer{ID: id(2), Verb: approval.Reject}); err != nil {
+	if err := k.answer(approval.Decision{ID: id(1), Type: approval.Cancel}, approval.Decision{ID: id(2), Type: approval.Reject}); err != nil {
 		t.Fatal(err)
 	}
 	k.wantState(a2a.TaskStateCanceled)
@@ -223,8 +223,8 @@ func TestOutcomeHasADigestOfItsOwn(t *testing.T) {
 	if first.Digest == of {
 		t.Error("the question what came of a call has the digest of the call")
 	}
-	wantError(t, k.answer(approval.Answer{ID: first.ID, Verb: approval.Approve, Digest: of}), approval.ReasonChanged)
-	if err := k.answer(approval.Answer{ID: first.ID, Verb: approval.Approve, Digest: first.Digest}); err != nil {
+	wantError(t, k.answer(approval.Decision{ID: first.ID, Type: approval.Approve, Digest: of}), approval.ReasonChanged)
+	if err := k.answer(approval.Decision{ID: first.ID, Type: approval.Approve, Digest: first.Digest}); err != nil {
 		t.Fatal(err)
 	}
 	k.wantEntries(2)
@@ -276,7 +276,7 @@ func TestStaleApprovalsAreNotDecided(t *testing.T) {
 		}, &fake{name: "pay", schema: amounts("")})
 		k.begin(call("pay", 1))
 		change(k)
-		if err := k.answer(approval.Answer{ID: id(1), Verb: approval.Approve}); !errors.Is(err, rules.ErrStale) {
+		if err := k.answer(approval.Decision{ID: id(1), Type: approval.Approve}); !errors.Is(err, rules.ErrStale) {
 			t.Fatalf("%s: the decision = %v, want ErrStale", name, err)
 		}
 		k.mustPut(rules.Refresh{})
@@ -363,7 +363,7 @@ func (k *desk) result(call string) string {
 func TestWhatADecisionDoes(t *testing.T) {
 	t.Parallel()
 	for _, outcome := range []bool{false, true} {
-		for verb, want := range map[approval.Verb]string{
+		for verb, want := range map[approval.DecisionType]string{
 			approval.Approve: "", approval.Reject: `"outcome":"rejected"`, approval.Respond: `"result":"it is paid"`, approval.Cancel: `"outcome":"canceled"`,
 		} {
 			switch {
@@ -379,7 +379,7 @@ func TestWhatADecisionDoes(t *testing.T) {
 				k.dies()
 				entered = 1
 			}
-			a := approval.Answer{ID: k.one().ID, Verb: verb}
+			a := approval.Decision{ID: k.one().ID, Type: verb}
 			switch verb { //nolint:exhaustive // the others have nothing to say
 			case approval.Reject:
 				a.Reason = "too much"
@@ -426,7 +426,7 @@ func TestResponseInAnyForm(t *testing.T) {
 		k.begin(call("pay", 1), call("pay", 2))
 		k.decide(id(1), approval.Approve)
 		k.dies()
-		if err := k.answer(approval.Answer{ID: id(3), Verb: approval.Respond, Response: json.RawMessage(response)}); err != nil {
+		if err := k.answer(approval.Decision{ID: id(3), Type: approval.Respond, Response: json.RawMessage(response)}); err != nil {
 			t.Fatal(err)
 		}
 		if got := k.result("c1.1"); !strings.Contains(got, `"result":`+want) {
@@ -450,12 +450,12 @@ func TestDecisionThatIsRepeated(t *testing.T) {
 	seq := k.header.Seq
 	again := k.says("m1", "", alice)
 	again.Message.Parts = a2a.ContentParts{a2a.NewDataPart(map[string]any{"type": "approval_response", "decisions": []any{map[string]any{"id": id(1), "decision": "approve"}}})}
-	for _, in := range []rules.Input{again, rules.Decisions{By: bob, Via: approval.ViaAPI, List: []approval.Answer{{ID: id(1), Verb: approval.Approve}}}} {
+	for _, in := range []rules.Input{again, rules.Decisions{By: bob, Via: approval.ViaAPI, List: []approval.Decision{{ID: id(1), Type: approval.Approve}}}} {
 		if err := k.put(in); !errors.Is(err, rules.ErrNoChange) || k.header.Seq != seq {
 			t.Errorf("the same decision by %T = %v, and %d events were written", in, err, k.header.Seq-seq)
 		}
 	}
-	wantError(t, k.answer(approval.Answer{ID: id(1), Verb: approval.Reject}), approval.ReasonConflict)
+	wantError(t, k.answer(approval.Decision{ID: id(1), Type: approval.Reject}), approval.ReasonConflict)
 	k.wantEntries(1)
 }
 

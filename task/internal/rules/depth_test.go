@@ -39,12 +39,12 @@ func TestNothingIsTooDeepToBeReadAgain(t *testing.T) {
 		for name, put := range map[string]func(k *desk){
 			"a response": func(k *desk) {
 				plans(&task.Step{Calls: calls})(k)
-				k.pauses("c1.1", tool.Suspension{Asks: []tool.Ask{question("", "?")}})
-				_ = k.answer(approval.Answer{ID: id(1), Verb: approval.Respond, Response: deep})
+				k.pauses("c1.1", tool.Suspension{Asks: []tool.Question{question("", "?")}})
+				_ = k.answer(approval.Decision{ID: id(1), Type: approval.Respond, Response: deep})
 			},
 			"a payload": func(k *desk) {
 				k.begin(task.PlannedCall{Tool: "pay"})
-				_ = k.answer(approval.Answer{ID: id(1), Verb: approval.Approve, Payload: deep})
+				_ = k.answer(approval.Decision{ID: id(1), Type: approval.Approve, Payload: deep})
 			},
 			"an edit": func(k *desk) {
 				k.begin(task.PlannedCall{Tool: "pay"})

@@ -318,7 +318,7 @@ func (k *desk) pauses(call string, s tool.Suspension) {
 // confirms says that the run of a call has asked to be confirmed, under a name.
 func (k *desk) confirms(call, name string) {
 	k.t.Helper()
-	k.ends(call, rules.RunEnded{Asks: []rules.ToolQuestion{{ID: name, Ask: tool.Ask{Kind: tool.AskConfirm, Hint: "really?"}}}})
+	k.ends(call, rules.RunEnded{Asks: []rules.ToolQuestion{{ID: name, Question: tool.Question{Kind: tool.AskConfirm, Hint: "really?"}}}})
 }
 
 // dies says that the process of the task is gone, and that another one continues.
@@ -331,15 +331,15 @@ func (k *desk) dies() {
 }
 
 // answer is a decision that does not come from the A2A client.
-func (k *desk) answer(a ...approval.Answer) error {
+func (k *desk) answer(a ...approval.Decision) error {
 	k.t.Helper()
 	return k.put(rules.Decisions{By: bob, Via: approval.ViaAPI, List: a})
 }
 
 // decide is answer for a decision that counts.
-func (k *desk) decide(id string, verb approval.Verb) {
+func (k *desk) decide(id string, verb approval.DecisionType) {
 	k.t.Helper()
-	a := approval.Answer{ID: id, Verb: verb}
+	a := approval.Decision{ID: id, Type: verb}
 	if verb == approval.Respond {
 		a.Response = json.RawMessage(`"this"`)
 	}

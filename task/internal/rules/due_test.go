@@ -135,7 +135,7 @@ func TestChildIsToldOfACancel(t *testing.T) {
 	k := newDesk(t, nil)
 	k.rules.Tools = tool.NewRegistry(tool.NewToolset("agents", &parent{fake{name: "ask"}}))
 	k.begin(task.PlannedCall{Tool: "ask"})
-	k.pauses("c1.1", tool.Suspension{Asks: []tool.Ask{{Kind: tool.AskQuestion, Hint: "?"}}, State: json.RawMessage(`"child"`)})
+	k.pauses("c1.1", tool.Suspension{Asks: []tool.Question{{Kind: tool.AskQuestion, Hint: "?"}}, State: json.RawMessage(`"child"`)})
 	k.mustPut(rules.Cancel{})
 	tries := 0
 	for ; len(k.due) > 0; tries++ {

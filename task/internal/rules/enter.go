@@ -32,9 +32,9 @@ type Execution struct {
 	Decision *ToolConfirmation     // the newest that the tool may read; nil if there is none, or it has asked since
 	Output   int64                 // bytes that the call had published by its newest suspension
 
-	checked checked
-	verb    approval.Verb // see Result
-	note    string
+	checked  checked
+	decision approval.DecisionType // see Result
+	note     string
 }
 
 // Checked proves that Args have been checked for Tool.
@@ -135,7 +135,7 @@ func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
 		Context: x.ctx, State: copyState(d.f.ToolState()), Output: c.Output, checked: x.checked,
 	}
-	e.verb, e.note = d.f.DecisionOn(c.ID)
+	e.decision, e.note = d.f.DecisionOn(c.ID)
 	for _, a := range d.f.Approvals {
 		switch {
 		case a.Call != c.ID || a.Ask != "" || a.State != approval.Approved && a.State != approval.Edited:
@@ -202,7 +202,7 @@ func answerOf(a *fold.Approval) tool.Answer {
 		id = ""
 	}
 	return tool.Answer{
-		Ask:      tool.Ask{ID: id, Kind: tool.AskKind(a.AskKind), Hint: a.Hint},
+		Ask:      tool.Question{ID: id, Kind: tool.QuestionKind(a.AskKind), Hint: a.Hint},
 		State:    string(a.State),
 		Response: a.Resolution.Response, Reason: a.Resolution.Reason, Payload: a.Resolution.Payload,
 	}
@@ -273,10 +273,10 @@ func (d *entering) askCall(c *fold.Call, x *examined, supersedes string) error {
 }
 
 // withoutEdit returns the decisions that terms allow about a call, except edit.
-func withoutEdit(t approval.Terms) []approval.Verb {
-	allowed := slices.DeleteFunc(approval.AllowedVerbs(approval.KindCall, t), func(v approval.Verb) bool { return v == approval.Edit })
+func withoutEdit(t approval.Terms) []approval.DecisionType {
+	allowed := slices.DeleteFunc(approval.AllowedDecisions(approval.KindCall, t), func(v approval.DecisionType) bool { return v == approval.Edit })
 	if len(allowed) == 0 {
-		return []approval.Verb{approval.Reject, approval.Cancel}
+		return []approval.DecisionType{approval.Reject, approval.Cancel}
 	}
 	return allowed
 }
@@ -318,7 +318,7 @@ func (d *entering) askOutcome(c *fold.Call, x *examined) error {
 
 // checkEdit validates edited arguments and checks them against the policy. l is the look that
 // found the definition shown to the approver.
-func (d *entering) checkEdit(a *approval.Approval, answer approval.Answer, l look) (examined, error) {
+func (d *entering) checkEdit(a *approval.Approval, answer approval.Decision, l look) (examined, error) {
 	x := d.examine(d.f.Call(a.Call), l, event.Compact(answer.Args), false /* open */)
 	switch {
 	case x.invalid != nil:

@@ -114,7 +114,7 @@ func TestEntryOfACallThatStood(t *testing.T) {
 func TestConfirmationOfAChangedTool(t *testing.T) {
 	t.Parallel()
 	for _, changed := range []bool{false, true} {
-		for _, verb := range []approval.Verb{approval.Approve, approval.Reject} {
+		for _, verb := range []approval.DecisionType{approval.Approve, approval.Reject} {
 			look := &fake{name: "look", is: tool.Annotations{ReadOnly: true}, schema: amounts("")}
 			k := newDesk(t, nil, look)
 			k.begin(call("look", 1))
@@ -143,7 +143,7 @@ func TestGateApprovalIsNotTheTools(t *testing.T) {
 	for _, takes := range []bool{false, true} {
 		k := newDesk(t, nil, &fake{name: "pay", gated: true, payload: takes})
 		k.begin(task.PlannedCall{Tool: "pay"})
-		a := approval.Answer{ID: id(1), Verb: approval.Approve}
+		a := approval.Decision{ID: id(1), Type: approval.Approve}
 		if takes {
 			a.Payload = json.RawMessage(`{"max":5}`)
 		}

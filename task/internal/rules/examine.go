@@ -20,7 +20,7 @@ import (
 // use the same look.
 type look struct {
 	ctx   *task.ReadonlyContext
-	entry *tool.Entry // nil if the tool was not found
+	entry *tool.Registered // nil if the tool was not found
 
 	trouble error // the tool cannot be looked up now; nothing is said about the call
 	invalid error // there is no such tool
@@ -64,10 +64,10 @@ type examined struct {
 // checked is the content of a call as it would run.
 type checked struct {
 	ctx   *task.ReadonlyContext
-	entry *tool.Entry     // nil if the tool was not found
-	raw   json.RawMessage // the arguments to run with, as they are shown
-	args  map[string]any  // the same arguments decoded, if they are valid
-	proof tool.Checked    // that they are valid
+	entry *tool.Registered // nil if the tool was not found
+	raw   json.RawMessage  // the arguments to run with, as they are shown
+	args  map[string]any   // the same arguments decoded, if they are valid
+	proof tool.Checked     // that they are valid
 }
 
 // examine puts a call, whose tool was looked up, through the pipeline up to the verdict: known

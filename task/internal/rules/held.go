@@ -19,7 +19,7 @@ const askHeld = "held."
 // only that process can pass on the answer.
 type Held struct {
 	Entry *Execution
-	Ask   tool.Ask
+	Ask   tool.Question
 
 	// Approval and Refused are set by the rules: the id of the approval, or why there is
 	// none.
@@ -61,7 +61,7 @@ func (d *Draft) heldAsk(c *fold.Call, in *Held) (*approval.Approval, error) {
 			n++
 		}
 	}
-	made, err := d.asks(c, in.Entry, []ToolQuestion{{ID: fmt.Sprintf("%s%d", askHeld, n), Ask: in.Ask}})
+	made, err := d.asks(c, in.Entry, []ToolQuestion{{ID: fmt.Sprintf("%s%d", askHeld, n), Question: in.Ask}})
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func runAfter(ctx *task.ReadonlyContext, r *Rules, hook task.AfterHook, what str
 	var err error
 	// The tool may have changed the arguments that it was given.
 	if call.Args, err = tool.DecodeArgs(o.Entry.checked.raw); err == nil {
-		seen := &task.Result{Call: call, Outcome: task.OutcomeOK, Content: bytes.Clone(o.Result), Decision: o.Entry.verb, Note: o.Entry.note}
+		seen := &task.Result{Call: call, Outcome: task.OutcomeOK, Content: bytes.Clone(o.Result), Decision: o.Entry.decision, Note: o.Entry.note}
 		if o.Err != nil {
 			seen.Outcome, seen.Content, seen.Error = task.OutcomeError, nil, o.Err.Error()
 			if seen.Error == "" {

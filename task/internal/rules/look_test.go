@@ -14,10 +14,10 @@ import (
 // runs only with the definition that the approval showed.
 func TestToolChangesWhileItIsDecided(t *testing.T) {
 	t.Parallel()
-	for _, answer := range []approval.Answer{{ID: id(1), Verb: approval.Approve}, edit(id(1), `{"amount":2}`)} {
+	for _, answer := range []approval.Decision{{ID: id(1), Type: approval.Approve}, edit(id(1), `{"amount":2}`)} {
 		for _, stays := range []bool{true, false} {
 			for at := 1; at <= 6; at++ {
-				t.Run(fmt.Sprintf("%s, at look %d, stays %v", answer.Verb, at, stays), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s, at look %d, stays %v", answer.Type, at, stays), func(t *testing.T) {
 					t.Parallel()
 					shown, other := &fake{name: "pay", gated: true, schema: amounts("shown")}, &fake{name: "pay", gated: true, schema: amounts("other")}
 					k := newDesk(t, nil, shown)

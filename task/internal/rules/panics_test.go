@@ -44,7 +44,7 @@ func (n *nervous) Plan(ctx context.Context, p *task.Progress) (*task.Step, error
 	return n.steps.Plan(ctx, p)
 }
 
-func (n *nervous) Answers(m *a2a.Message, all []*approval.Approval) ([]approval.Answer, error) {
+func (n *nervous) Answers(m *a2a.Message, all []*approval.Approval) ([]approval.Decision, error) {
 	n.breakAt("Answers")
 	return n.Presenter.Answers(m, all)
 }
@@ -59,7 +59,7 @@ func TestPanicsAreErrors(t *testing.T) {
 			return err
 		},
 		"Inline": func(k *desk, _ *nervous) error {
-			d, err := rules.On(k.rules, k.at(), k.fold(), rules.Decisions{By: bob, Via: approval.ViaAPI, List: []approval.Answer{{ID: id(1), Verb: approval.Reject}}})
+			d, err := rules.On(k.rules, k.at(), k.fold(), rules.Decisions{By: bob, Via: approval.ViaAPI, List: []approval.Decision{{ID: id(1), Type: approval.Reject}}})
 			if err == nil {
 				_, err = d.Advance()
 			}

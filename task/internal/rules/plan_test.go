@@ -64,7 +64,7 @@ func TestNameOfTwoCallsReachesNeither(t *testing.T) {
 	small.Alias, large.Alias = "x", "only"
 	k.begin(small, large)
 	by := func(name string) error {
-		return k.answer(approval.Answer{ID: name, ByCall: true, Verb: approval.Approve})
+		return k.answer(approval.Decision{ID: name, ByCall: true, Type: approval.Approve})
 	}
 	log := make([]store.Event, len(k.log))
 	copy(log, k.log)

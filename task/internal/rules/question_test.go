@@ -29,7 +29,7 @@ func TestWrongAnswersDoNotRepeatTheQuestion(t *testing.T) {
 		if snapshots {
 			f = k.restored()
 		}
-		d, err := rules.On(k.rules, k.at(), f, rules.Decisions{By: alice, Via: approval.ViaA2A, List: []approval.Answer{{ID: id(1), Verb: approval.Reject}}})
+		d, err := rules.On(k.rules, k.at(), f, rules.Decisions{By: alice, Via: approval.ViaA2A, List: []approval.Decision{{ID: id(1), Type: approval.Reject}}})
 		if err == nil {
 			_, err = d.Advance()
 		}
@@ -65,7 +65,7 @@ func TestReasonOfARejectionIsShown(t *testing.T) {
 			r.Policy = policy(t, approval.Gate{Tool: "pay", Terms: approval.Terms{CancelsTask: cancels}})
 		}, &fake{name: "pay", schema: amounts("")})
 		k.begin(call("pay", 1))
-		if err := k.answer(approval.Answer{ID: id(1), Verb: approval.Reject, Reason: "not to bob"}); err != nil {
+		if err := k.answer(approval.Decision{ID: id(1), Type: approval.Reject, Reason: "not to bob"}); err != nil {
 			t.Fatal(err)
 		}
 		k.wantEntries(0)

@@ -43,7 +43,7 @@ type FollowUp struct {
 	// The message is read only once: a text that was meant for a question must not answer a
 	// question that has replaced it since.
 	read    bool
-	answers []approval.Answer
+	answers []approval.Decision
 }
 
 // EncodeMessage returns the JSON of a message.

@@ -18,16 +18,16 @@ import (
 // nobody hears.
 func TestSuspensionAsksAllOrNothing(t *testing.T) {
 	t.Parallel()
-	good := tool.Ask{Kind: tool.AskQuestion, Hint: "which one?"}
+	good := tool.Question{Kind: tool.AskQuestion, Hint: "which one?"}
 	for name, s := range map[string]tool.Suspension{
-		"no such kind":     {Asks: []tool.Ask{good, {Kind: "riddle"}}},
-		"no schema":        {Asks: []tool.Ask{good, {Kind: tool.AskForm}}},
-		"too many":         {Asks: []tool.Ask{good, good, good, good}},
-		"too large":        {Asks: []tool.Ask{good, {Kind: tool.AskQuestion, Hint: strings.Repeat("x", 1<<20)}}},
+		"no such kind":     {Asks: []tool.Question{good, {Kind: "riddle"}}},
+		"no schema":        {Asks: []tool.Question{good, {Kind: tool.AskForm}}},
+		"too many":         {Asks: []tool.Question{good, good, good, good}},
+		"too large":        {Asks: []tool.Question{good, {Kind: tool.AskQuestion, Hint: strings.Repeat("x", 1<<20)}}},
 		"nothing":          {},
-		"too much to keep": {Asks: []tool.Ask{good}, State: json.RawMessage(`"` + strings.Repeat("x", tool.MaxSuspensionState) + `"`)},
-		"too deep to keep": {Asks: []tool.Ask{good}, State: json.RawMessage(strings.Repeat("[", 9_990) + strings.Repeat("]", 9_990))},
-		"no JSON to keep":  {Asks: []tool.Ask{good}, State: json.RawMessage(`{`)},
+		"too much to keep": {Asks: []tool.Question{good}, State: json.RawMessage(`"` + strings.Repeat("x", tool.MaxSuspensionState) + `"`)},
+		"too deep to keep": {Asks: []tool.Question{good}, State: json.RawMessage(strings.Repeat("[", 9_990) + strings.Repeat("]", 9_990))},
+		"no JSON to keep":  {Asks: []tool.Question{good}, State: json.RawMessage(`{`)},
 	} {
 		k := newDesk(t, func(r *rules.Rules) { r.Limits.Pending = 3 }, &fake{name: "ask"})
 		k.begin(task.PlannedCall{Tool: "ask"})
@@ -46,11 +46,11 @@ func TestSuspensionAsksAllOrNothing(t *testing.T) {
 // closed with it: when it continues by its timer, and when it ends.
 func TestOpenQuestionsAreClosed(t *testing.T) {
 	t.Parallel()
-	ask := func(hint string) tool.Ask { return tool.Ask{Kind: tool.AskQuestion, Hint: hint} }
+	ask := func(hint string) tool.Question { return tool.Question{Kind: tool.AskQuestion, Hint: hint} }
 	begin := func() *desk {
 		k := newDesk(t, nil, &fake{name: "ask"})
 		k.begin(task.PlannedCall{Tool: "ask"})
-		k.pauses("c1.1", tool.Suspension{Asks: []tool.Ask{ask("one?"), ask("two?")}, Wake: k.now.Add(time.Hour)})
+		k.pauses("c1.1", tool.Suspension{Asks: []tool.Question{ask("one?"), ask("two?")}, Wake: k.now.Add(time.Hour)})
 		k.wantState(a2a.TaskStateInputRequired)
 		return k
 	}
@@ -102,7 +102,7 @@ func TestAskedByTheWay(t *testing.T) {
 	t.Parallel()
 	k := newDesk(t, nil, &fake{name: "ask"})
 	k.begin(task.PlannedCall{Tool: "ask"})
-	k.ends("c1.1", rules.RunEnded{Result: json.RawMessage(`"done"`), Asks: []rules.ToolQuestion{{ID: "q", Ask: tool.Ask{Kind: tool.AskConfirm, Hint: "really?"}}}})
+	k.ends("c1.1", rules.RunEnded{Result: json.RawMessage(`"done"`), Asks: []rules.ToolQuestion{{ID: "q", Question: tool.Question{Kind: tool.AskConfirm, Hint: "really?"}}}})
 	if outcome, _ := k.outcome("c1.1"); outcome != "" || k.one().AskKind != string(tool.AskConfirm) {
 		t.Errorf("the call ended %q, want its question asked", outcome)
 	}

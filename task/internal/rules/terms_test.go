@@ -37,7 +37,7 @@ func TestConfirmationHasTheTermsOfItsCall(t *testing.T) {
 			&fake{name: "pay", is: tool.Annotations{Destructive: true}, schema: amounts("")})
 		k.begin(call("pay", 5))
 		if tc.approved {
-			k.mustPut(by(sam, approval.Answer{ID: id(1), Verb: approval.Approve}))
+			k.mustPut(by(sam, approval.Decision{ID: id(1), Type: approval.Approve}))
 		}
 		asked = true
 		k.confirms("c1.1", "q")
@@ -46,12 +46,12 @@ func TestConfirmationHasTheTermsOfItsCall(t *testing.T) {
 			t.Errorf("%s: the requester confirms with a word", name)
 		}
 		for _, who := range []auth.Principal{alice, bob} {
-			if err := k.put(by(who, approval.Answer{ID: q, Verb: approval.Approve})); err == nil {
+			if err := k.put(by(who, approval.Decision{ID: q, Type: approval.Approve})); err == nil {
 				t.Fatalf("%s: %s, who is none of the approvers, confirms", name, who.Subject)
 			}
 		}
 		asked = false
-		k.mustPut(by(sam, approval.Answer{ID: q, Verb: approval.Approve}))
+		k.mustPut(by(sam, approval.Decision{ID: q, Type: approval.Approve}))
 		k.wantEntries(2)
 	}
 }
@@ -62,8 +62,8 @@ func TestQuestionsKeepTheMaskOfTheirCall(t *testing.T) {
 	terms := approval.Terms{Risk: approval.RiskHigh, Mask: []string{"/amount"}, Notify: []string{"ops"}}
 	k := newDesk(t, func(r *rules.Rules) { r.Policy = policy(t, approval.Gate{Tool: "pay", Terms: terms}) }, &fake{name: "pay", schema: amounts("")})
 	k.begin(call("pay", 5))
-	k.mustPut(by(bob, approval.Answer{ID: id(1), Verb: approval.Approve}))
-	k.ends("c1.1", rules.RunEnded{Asks: []rules.ToolQuestion{{ID: "q", Ask: tool.Ask{Kind: tool.AskQuestion, Hint: "Which bank?"}}}})
+	k.mustPut(by(bob, approval.Decision{ID: id(1), Type: approval.Approve}))
+	k.ends("c1.1", rules.RunEnded{Asks: []rules.ToolQuestion{{ID: "q", Question: tool.Question{Kind: tool.AskQuestion, Hint: "Which bank?"}}}})
 	got := k.one()
 	if got.Kind != approval.KindQuestion || got.Terms.Risk != terms.Risk || !slices.Equal(got.Terms.Mask, terms.Mask) || !slices.Equal(got.Terms.Notify, terms.Notify) {
 		t.Errorf("the question has the terms %+v, want those of its call, %+v", got.Terms, terms)
@@ -104,7 +104,7 @@ func TestEditorAsksAfterToolChanged(t *testing.T) {
 	if err := k.answer(edit(id(1), `{"amount":5000}`)); err != nil {
 		t.Fatal(err)
 	}
-	again := approval.Answer{ID: k.one().ID, Verb: approval.Approve}
+	again := approval.Decision{ID: k.one().ID, Type: approval.Approve}
 	if err := k.answer(again); err == nil {
 		t.Fatal("under four eyes, the editor approves their own arguments alone")
 	}
@@ -114,6 +114,6 @@ func TestEditorAsksAfterToolChanged(t *testing.T) {
 	k.wantEntries(1)
 }
 
-func by(who auth.Principal, a ...approval.Answer) rules.Decisions {
+func by(who auth.Principal, a ...approval.Decision) rules.Decisions {
 	return rules.Decisions{By: who, Via: approval.ViaAPI, List: a}
 }

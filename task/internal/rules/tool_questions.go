@@ -28,7 +28,7 @@ const maxAskID = 256
 // ToolQuestion is a question that a running tool asks.
 type ToolQuestion struct {
 	ID string // the same in every run of the call
-	tool.Ask
+	tool.Question
 }
 
 // suspensionAsks returns the questions of a suspension with their identities.
@@ -55,7 +55,7 @@ func suspensionAsks(s *tool.Suspension) ([]ToolQuestion, error) {
 			return nil, fmt.Errorf("the tool asks two questions with the ID %q; give each its own", a.ID)
 		}
 		named[a.ID] = true
-		all = append(all, ToolQuestion{ID: id, Ask: a})
+		all = append(all, ToolQuestion{ID: id, Question: a})
 	}
 	return all, nil
 }

@@ -35,7 +35,7 @@ func (b *Changing) Put(key, value []byte) error {
 
 // Delete removes a key, if it exists.
 func (b *Changing) Delete(key []byte) error {
-	b.checkBeside(b.Check(key))
+	b.checkBeside(b.check(key))
 	if err := b.Bucket.Delete(key); err != nil {
 		return fmt.Errorf("delete: %w", err)
 	}
@@ -43,8 +43,11 @@ func (b *Changing) Delete(key []byte) error {
 }
 
 // Check checks the pages from the root to the leaf of a key, as they were when the transaction
-// began. It returns the branch above the leaf, and which of its elements that is.
-func (b *Changing) Check(key []byte) (above step, depth int) {
+// began.
+func (b *Changing) Check(key []byte) { b.check(key) }
+
+// check is Check. It returns the branch above the leaf, and which of its elements that is.
+func (b *Changing) check(key []byte) (above step, depth int) {
 	if b.Was == nil || b.Was.root == 0 { // a small bucket was checked when the round began
 		return step{}, 0
 	}

@@ -16,7 +16,8 @@ import (
 func Tasks(im *boltfile.Image, s store.Scope, q store.Query, at []byte, total func(*Lister) int64) (page store.TaskPage, err error) {
 	if !s.IsOwner() {
 		page.Total = -1
-		return page, walkTasks(im, s, q, at, &page)
+		err := walkTasks(im, s, q, at, &page)
+		return page, err
 	}
 	if err := CheckIndexes(im); err != nil {
 		return page, err

@@ -123,7 +123,7 @@ func (h *heldCalls) by(fence uint64) func(approval string) bool {
 }
 
 // AskAndWait implements [tool.Asker].
-func (x *toolContext) AskAndWait(ctx context.Context, a tool.Ask) (tool.Answer, error) {
+func (x *toolContext) AskAndWait(ctx context.Context, a tool.Question) (tool.Answer, error) {
 	if ctx.Err() != nil {
 		return tool.Answer{}, context.Cause(ctx)
 	}

@@ -177,7 +177,7 @@ func (r *Run) later(j job, wake time.Time) (*tool.Suspension, error) {
 }
 
 // suspends is later as the error that a run returns.
-func (r *Run) suspends(j job, wake time.Time, asks []tool.Ask) error {
+func (r *Run) suspends(j job, wake time.Time, asks []tool.Question) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s, err := r.later(j, wake)

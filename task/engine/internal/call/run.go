@@ -62,9 +62,11 @@ type Run struct {
 
 var (
 	errToolTimeout = errors.New("the tool exceeded its time limit")
-	ErrCut         = errors.New("the call was cut off")
-	ErrCallCancel  = errors.New("the call was canceled")
-	errPanicked    = errors.New("the tool panicked; see the server's log")
+	// ErrCut ends a run that its process gives up.
+	ErrCut = errors.New("the call was cut off")
+	// ErrCallCancel ends a run whose call was canceled.
+	ErrCallCancel = errors.New("the call was canceled")
+	errPanicked   = errors.New("the tool panicked; see the server's log")
 )
 
 // Start runs the tool in its own goroutine, unless it may not be entered: then the run ends at

@@ -115,12 +115,12 @@ func (c *cancellable) OnCancel(_ string, cancel func(cause error)) (remove func(
 
 // askID identifies a question of a call by its content and, among equal questions, by its
 // number, so that it is found again when the call runs again.
-func (x *toolContext) askID(a tool.Ask) (string, error) {
+func (x *toolContext) askID(a tool.Question) (string, error) {
 	canonical, err := json.Marshal(struct {
-		Kind    tool.AskKind   `json:"kind"`
-		Hint    string         `json:"hint"`
-		Payload any            `json:"payload,omitempty"`
-		Schema  map[string]any `json:"schema,omitempty"`
+		Kind    tool.QuestionKind `json:"kind"`
+		Hint    string            `json:"hint"`
+		Payload any               `json:"payload,omitempty"`
+		Schema  map[string]any    `json:"schema,omitempty"`
 	}{a.Kind, a.Hint, a.Payload, a.Schema})
 	if err != nil {
 		return "", fmt.Errorf("the payload of a question is not JSON: %w", err)
@@ -146,7 +146,7 @@ func (x *toolContext) askID(a tool.Ask) (string, error) {
 // Confirm answers a question of the running tool from the log. It implements
 // tool.Confirmer.
 func (x *toolContext) Confirm(_ context.Context, hint string, payload any) error {
-	q := tool.Ask{Kind: tool.AskConfirm, Hint: hint, Payload: payload}
+	q := tool.Question{Kind: tool.AskConfirm, Hint: hint, Payload: payload}
 	id, err := x.askID(q)
 	if err != nil {
 		return err
@@ -160,9 +160,9 @@ func (x *toolContext) Confirm(_ context.Context, hint string, payload any) error
 	switch {
 	case !known:
 		x.run.mu.Lock()
-		x.run.asks = append(x.run.asks, rules.ToolQuestion{ID: id, Ask: q}) // the call is suspended on it, whatever the tool returns
+		x.run.asks = append(x.run.asks, rules.ToolQuestion{ID: id, Question: q}) // the call is suspended on it, whatever the tool returns
 		x.run.mu.Unlock()
-		return &tool.Suspension{Asks: []tool.Ask{q}}
+		return &tool.Suspension{Asks: []tool.Question{q}}
 	case approved:
 		return nil
 	default:
@@ -194,7 +194,7 @@ func frozen(s *tool.Suspension) (*tool.Suspension, error) {
 
 // freeze makes a question independent of later changes by the tool. It calls the tool's own
 // code, which may panic.
-func freeze(a *tool.Ask) error {
+func freeze(a *tool.Question) error {
 	if a.Payload != nil {
 		raw, err := encoded(a.Payload)
 		if err != nil {

@@ -117,12 +117,12 @@ func (p *Asker) askAbout(ctx context.Context, a *approval.Approval) {
 		p.env.Log.Warn().Err(err).Str("approval_id", a.ID).Msg("confirmation provider failed; the approval stays pending")
 		err = p.turns.Changed(p.env.Ctx, store.System(), id, rules.ProviderFailed{Approval: a.ID, Why: "the confirmation provider failed"})
 	default:
-		verb := approval.Reject
+		decision := approval.Reject
 		if ok {
-			verb = approval.Approve
+			decision = approval.Approve
 		}
 		by := auth.Principal{Tenant: a.Requester.Tenant, Subject: "confirmation provider", Method: "provider"}
-		err = p.turns.Decide(p.env.Ctx, turn.DecisionInput{By: by, Via: approval.ViaProvider, Scope: store.System(), Task: id, Answers: []approval.Answer{{ID: a.ID, Verb: verb, Digest: a.Digest}}})
+		err = p.turns.Decide(p.env.Ctx, turn.DecisionInput{By: by, Via: approval.ViaProvider, Scope: store.System(), Task: id, Answers: []approval.Decision{{ID: a.ID, Type: decision, Digest: a.Digest}}})
 	}
 	if err != nil && p.env.Ctx.Err() == nil {
 		p.env.Log.Info().Err(err).Str("approval_id", a.ID).Msg("answer of the confirmation provider was ignored")

@@ -12,6 +12,7 @@ import (
 // Class says why a task wants a turn.
 type Class int
 
+// The classes, the first of which has turns first.
 const (
 	Settled Class = iota // an approval was decided, or its deadline has passed
 	Other                // it is new, or continues after a timer, a message or a restart

@@ -1,3 +1,5 @@
+// Package tasklog reads the logs of tasks: the fold of a task for its turn, views of tasks for
+// clients, approvals, and the state of a session. It writes nothing.
 package tasklog
 
 import (

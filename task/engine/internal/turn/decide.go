@@ -21,7 +21,7 @@ type DecisionInput struct {
 	Via     string      // "api" or "provider"; messages come through Send
 	Scope   store.Scope // with which the approvals were read
 	Task    store.TaskID
-	Answers []approval.Answer
+	Answers []approval.Decision
 	// Renew, if set, authenticates By again. It is called right before the decision is
 	// committed: a credential that has been revoked by then decides nothing, and roles count
 	// as they are then. Its error is returned.

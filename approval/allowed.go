@@ -1,0 +1,40 @@
+package approval
+
+import "slices"
+
+// AskConfirm is the AskKind of an approval that a running tool asks for. Its
+// arguments are in use already, so that they cannot be edited.
+const AskConfirm = "confirm"
+
+// AllowedDecisions returns the decisions that an approval of kind k with terms t accepts, in
+// the order in which they are offered. A question of a running tool accepts fewer: see
+// [Approval.Decisions].
+func AllowedDecisions(k Kind, t Terms) []DecisionType {
+	var decisions []DecisionType
+	switch k {
+	case KindCall:
+		decisions = []DecisionType{Approve, Edit, Reject, Cancel}
+	case KindOutcome:
+		decisions = []DecisionType{Approve, Respond, Reject, Cancel}
+	case KindQuestion:
+		decisions = []DecisionType{Respond, Reject, Cancel}
+	}
+	if t.Allowed != nil {
+		decisions = slices.DeleteFunc(decisions, func(v DecisionType) bool { return !slices.Contains(t.Allowed, v) })
+	}
+	return decisions
+}
+
+// Decisions returns the decisions that a takes, in the order in which they are offered.
+func (a *Approval) Decisions() []DecisionType {
+	decisions := AllowedDecisions(a.Kind, a.Terms)
+	if a.AskKind == AskConfirm {
+		decisions = slices.DeleteFunc(decisions, func(v DecisionType) bool { return v == Edit })
+	}
+	return decisions
+}
+
+// known reports whether v is a decision at all.
+func (v DecisionType) known() bool {
+	return slices.Contains([]DecisionType{Approve, Edit, Reject, Respond, Cancel}, v)
+}
