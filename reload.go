@@ -44,7 +44,8 @@ func (r *reloads) ended() bool {
 // their tools; tasks that wait for a decision about a tool with another definition are asked
 // again. If the file of keys or the configuration has an error, the tools stay as they are,
 // and the error describes it.
-func (s *Server) Reload() error {
+func (s *Server) Reload() (err error) {
+	defer func() { s.monitor.metrics.Reloaded(err) }()
 	r := &s.reloads
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,6 +65,9 @@ func (s *Server) Reload() error {
 		if err := s.files.Reload(); err != nil {
 			return fmt.Errorf("reload: %w", err)
 		}
+	}
+	if err := adminSecret(s.config, read); err != nil {
+		return fmt.Errorf("reload: %w", err)
 	}
 	before := s.tools.Load()
 	conf, restart := s.config.Reloaded(read)
