@@ -146,26 +146,26 @@ func (m *monitor) close(ctx context.Context) error {
 func (m *monitor) details(ctx context.Context, s *Server) []httpd.Detail {
 	load := s.engine.Load()
 	all := []httpd.Detail{
-		{Name: "queue", Text: fmt.Sprintf("%d tasks wait for a turn, %d run", load.Waiting, load.Turns)},
+		{Name: "queue", Text: fmt.Sprintf("%d waiting, %d running", load.Waiting, load.Turns)},
 	}
 	f, err := m.survey.Figures(ctx)
 	if err != nil {
 		return append(all, httpd.Detail{Name: "store", Text: "cannot be read: " + err.Error()})
 	}
-	pending := "none is pending"
+	pending := fmt.Sprintf("%d pending", f.Pending)
 	if f.Pending > 0 {
-		pending = fmt.Sprintf("%d are pending, the oldest for %v", f.Pending, f.Waited(time.Now()).Round(time.Second))
+		pending += fmt.Sprintf(", the oldest for %v", f.Waited(time.Now()).Round(time.Second))
 	}
 	all = append(all,
 		httpd.Detail{Name: "approvals", Text: pending},
-		httpd.Detail{Name: "tasks", Text: fmt.Sprintf("%d were found damaged", f.Damaged)})
+		httpd.Detail{Name: "tasks", Text: fmt.Sprintf("%d damaged", f.Damaged)})
 	if f.Sized {
-		text := fmt.Sprintf("%d bytes are used", f.Used)
+		text := fmt.Sprintf("%d bytes used", f.Used)
 		if f.Limit > 0 {
 			text += fmt.Sprintf(" of %d (limits.disk)", f.Limit)
 		}
 		if f.FreeKnown {
-			text += fmt.Sprintf(", %d are free", f.Free)
+			text += fmt.Sprintf(", %d free", f.Free)
 		}
 		all = append(all, httpd.Detail{Name: "disk", Text: text})
 	}
