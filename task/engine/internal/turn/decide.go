@@ -11,6 +11,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
+	"a2a-server/task"
 	"a2a-server/task/engine/internal/scheduler"
 	"a2a-server/task/engine/internal/tasklog"
 	"a2a-server/task/internal/rules"
@@ -76,6 +77,9 @@ func (ts *Turns) ChangeAs(ctx context.Context, who Sender, s store.Scope, id sto
 	refused, ok := errors.AsType[*approval.Error](err)
 	if ok && refused.Barred != "" {
 		ts.refused(who, id, refused.ID, refused.Barred)
+	}
+	if ended, is := errors.AsType[*task.StateError](err); is && ended.Decided != nil {
+		refused, ok = ended.Decided, true
 	}
 	if ok {
 		ts.uncounted(id, cmp.Or(refused.Barred, string(refused.Reason)))
