@@ -123,8 +123,9 @@ func NewPolicy(c PolicyConfig) (*Policy, error) {
 }
 
 // Has reports whether the policy has a gate with this name, or it is the name of the tools' own gates
-// or of calls without a gate.
+// or of calls without a gate. Approvals about an unknown outcome have the name of the call's gate.
 func (p *Policy) Has(name string) bool {
+	name = strings.TrimSuffix(name, outcomeSuffix)
 	named := func(g *gate) bool { return g.name == name }
 	if name == RuleTool || name == RuleDefault || slices.ContainsFunc(p.globs, named) {
 		return true
