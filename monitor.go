@@ -42,7 +42,11 @@ type monitor struct {
 // count makes the metrics, if the configuration has a port for them. It is called before the
 // store is opened; the metrics are read when the Server is complete.
 func (m *monitor) count(s *Server) {
-	if s.config.Admin.Listen == "" {
+	switch {
+	case s.config.Admin.Listen == "":
+		return
+	case s.given.NoListen:
+		s.log.Warn().Msg("admin.listen has no effect: the program that embeds the server opens its own ports")
 		return
 	}
 	m.metrics = metrics.New(metrics.Config{
@@ -137,7 +141,9 @@ func (m *monitor) close(ctx context.Context) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = m.web.Close()
 	}
-	<-m.served
+	if served := <-m.served; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
 	return err
 }
 

@@ -61,8 +61,9 @@ func (s *Survey) Figures(ctx context.Context) (Figures, error) {
 		s.mu.Lock()
 		now := s.Now()
 		if now.Before(s.valid) || s.reading != nil && !s.valid.IsZero() {
-			defer s.mu.Unlock()
-			return s.figures, nil
+			f := s.figures
+			s.mu.Unlock()
+			return f, nil
 		}
 		if s.reading == nil {
 			s.reading = make(chan struct{})
