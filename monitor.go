@@ -16,7 +16,6 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/a2a/agentcard"
-	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/metrics"
 	"a2a-server/task/engine"
@@ -176,14 +175,4 @@ func (m *monitor) details(ctx context.Context, s *Server) []httpd.Detail {
 		all = append(all, httpd.Detail{Name: "disk", Text: text})
 	}
 	return all
-}
-
-// adminSecret returns an error if a configuration's token for metrics cannot be used by a
-// configuration that is reloaded: the port keeps the name of its secret.
-func adminSecret(started, next *config.Config) error {
-	name := started.Admin.Token.Secret
-	if _, there := next.Secrets[name]; name != "" && !there {
-		return fmt.Errorf("the secret %s of admin.token is gone: add it under secrets again, or restart the server without admin.token", name)
-	}
-	return nil
 }

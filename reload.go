@@ -66,9 +66,6 @@ func (s *Server) Reload() (err error) {
 			return fmt.Errorf("reload: %w", err)
 		}
 	}
-	if err := adminSecret(s.config, read); err != nil {
-		return fmt.Errorf("reload: %w", err)
-	}
 	before := s.tools.Load()
 	conf, restart := s.config.Reloaded(read)
 	if s.admin != nil {
