@@ -61,6 +61,7 @@ func TestFigures(t *testing.T) {
 			t.Errorf("while they are read, Figures() = %+v, %v after %v, want the older figures at once", got, err, time.Since(began))
 		}
 		time.Sleep(10 * time.Second)
+		synctest.Wait()
 		if p.reads != 6 {
 			t.Errorf("%d pages were read, want 6", p.reads)
 		}
