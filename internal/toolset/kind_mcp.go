@@ -76,9 +76,9 @@ func (s mcpServer) Busy() bool { return s.Status().Calls > 0 }
 
 // Gated implements [Kind].
 func (mcp) Gated(w *maker, e *entry) tool.Toolset {
-	// With opt-in a default asks for no approval. Without that default a tool declares only
+	// With declared_gates: ignore a default asks for no approval. Without that default a tool declares only
 	// that its definition is not the pinned one, and that still asks.
-	if e.config.Approve.Given || w.conf.Confirmation == config.OptIn {
+	if e.config.Approve.Given || w.conf.DeclaredGates == config.IgnoreDeclared {
 		return e.made
 	}
 	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !w.conf.Exempt(name) }))

@@ -216,7 +216,7 @@ func (s *State) asked(t tool.Tool) string {
 			return "of " + s.gateOrigin(i).String()
 		}
 	}
-	if !declares(t) || s.conf.Confirmation == config.OptIn {
+	if !declares(t) || s.conf.DeclaredGates == config.IgnoreDeclared {
 		return ""
 	}
 	for i, e := range s.conf.Tools.Entries {

@@ -23,23 +23,23 @@ type Config struct {
 	Data           string         // folder of all files. Defaults to ./data.
 	Store          string         // "bolt" (tasks.db in Data, or bolt:PATH) or "memory". Defaults to bolt.
 
-	GRPC         GRPC
-	TLS          TLS
-	Auth         Auth
-	Admin        Admin
-	Log          Log
-	Agent        Agent
-	Card         Card
-	Versions     Versions
-	Planner      Planner
-	Idempotency  bool // the same message sent again returns the same task. Defaults to true.
-	Keywords     bool // a text of a single word may answer. Defaults to true.
-	HoldSiblings bool
-	Confirmation Confirmation
-	Terms        approval.Terms // deadlines of approvals whose gates set none
-	Gates        []approval.Gate
-	Secrets      map[string]Secret // by name
-	Tools        Tools
+	GRPC          GRPC
+	TLS           TLS
+	Auth          Auth
+	Admin         Admin
+	Log           Log
+	Agent         Agent
+	Card          Card
+	Versions      Versions
+	Planner       Planner
+	Idempotency   bool // the same message sent again returns the same task. Defaults to true.
+	Keywords      bool // a text of a single word may answer. Defaults to true.
+	HoldSiblings  bool
+	DeclaredGates DeclaredGates
+	Terms         approval.Terms // deadlines of approvals whose gates set none
+	Gates         []approval.Gate
+	Secrets       map[string]Secret // by name
+	Tools         Tools
 	// Patterns of tools, as in a gate. ApproveTools are asked about; NoApproveTools are not,
 	// unless something other than the default of their kind asks.
 	ApproveTools, NoApproveTools []string
@@ -51,13 +51,13 @@ type Config struct {
 	origins map[string]origin // by key; missing for defaults
 }
 
-// Policy returns the policy that the gates, the deadlines and confirmation make. It never
+// Policy returns the policy that the gates, the deadlines and declared_gates make. It never
 // fails for a Config from [Load].
 func (c *Config) Policy() (*approval.Policy, error) {
 	return approval.NewPolicy(approval.PolicyConfig{
-		Gates:    c.policyGates(),
-		Defaults: c.Terms,
-		OptIn:    c.Confirmation == OptIn,
+		Gates:          c.policyGates(),
+		Defaults:       c.Terms,
+		IgnoreDeclared: c.DeclaredGates == IgnoreDeclared,
 	})
 }
 
@@ -104,13 +104,13 @@ type Planner struct {
 	Script string // absolute path of the scenario file, for script. Empty: none.
 }
 
-// Confirmation selects which gates ask.
-type Confirmation string
+// DeclaredGates says whether the gates that tools declare ask.
+type DeclaredGates string
 
-// The values of Confirmation.
+// The values of DeclaredGates.
 const (
-	Required Confirmation = "required" // the gates of tools ask, too. The default.
-	OptIn    Confirmation = "opt-in"   // only the gates of the configuration ask
+	AskDeclared    DeclaredGates = "ask"    // the gates of tools ask, too. The default.
+	IgnoreDeclared DeclaredGates = "ignore" // only the gates of the configuration ask
 )
 
 // Reloaded returns c with the tools, secrets and gates of next, which a running server can
