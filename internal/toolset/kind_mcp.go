@@ -27,8 +27,9 @@ func (mcp) Cached() bool { return true }
 // Make makes the toolset of an entry. It does not connect.
 func (mcp) Make(w *maker, e *entry) (key string, err error) {
 	c := &e.config
+	own := config.Own[config.MCPTool](c)
 	out := mcptoolset.Config{
-		Name: e.name(), Prefix: c.Name + "_", Only: c.Only, Trust: c.Trust, Pins: c.Pins, Elicit: mcptoolset.Elicit(c.Elicit), Protocol: mcptoolset.Protocol(c.Protocol),
+		Name: e.name(), Prefix: c.Name + "_", Only: c.Only, Trust: own.Trust, Pins: c.Pins, Elicit: mcptoolset.Elicit(own.Elicit), Protocol: mcptoolset.Protocol(own.Protocol),
 		CallTimeout: c.Timeout, Logger: w.log,
 	}
 	identity, err := json.Marshal([]any{c.Env, c.Header})
@@ -88,7 +89,7 @@ func (mcp) Gated(w *maker, e *entry) tool.Toolset {
 func (mcp) Show(t *ToolInfo, c *config.Tool) {
 	t.Own = strings.TrimPrefix(t.Name, c.Name+"_")
 	t.Pin = c.Pins[t.Own]
-	t.Trusted = slices.Contains(c.Trust, t.Own) && !t.Changed()
+	t.Trusted = slices.Contains(config.Own[config.MCPTool](c).Trust, t.Own) && !t.Changed()
 }
 
 // CacheFolder makes the folder in which the definitions of MCP servers are kept, so that

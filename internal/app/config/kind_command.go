@@ -8,10 +8,20 @@ import (
 // KindCommand is the kind of tools that run a program.
 const KindCommand Kind = "command"
 
+// CommandTool has the values of keys that only commands have.
+type CommandTool struct {
+	Stdin  string // template
+	Output struct {
+		Max int64  // bytes
+		As  string // lines or bytes
+	}
+}
+
 func commandKind() toolKind {
 	return toolKind{
 		name: KindCommand,
 		keys: func(t *Tool) []key {
+			own := Own[CommandTool](t)
 			return []key{
 				t.nameKey(KindCommand, "Name of a tool that runs a program."),
 				t.descriptionKey(),
@@ -20,17 +30,17 @@ func commandKind() toolKind {
 				t.optionalKey(),
 				t.dirKey(),
 				t.envKey(),
-				one("stdin", "", setting.Text(&t.Stdin, "a text"), "Standard input, with placeholders."),
+				one("stdin", "", setting.Text(&own.Stdin, "a text"), "Standard input, with placeholders."),
 				t.timeoutKey(),
-				one("output.max", "1MiB", setting.Size(&t.Output.Max, 1*kib, 16*mib, false), "Output that is kept."),
-				one("output.as", "lines", setting.Choice(&t.Output.As, "a form of output", "lines", "bytes"), "Pieces in which output is published."),
+				one("output.max", "1MiB", setting.Size(&own.Output.Max, 1*kib, 16*mib, false), "Output that is kept."),
+				one("output.as", "lines", setting.Choice(&own.Output.As, "a form of output", "lines", "bytes"), "Pieces in which output is published."),
 				t.approveKey(),
 			}
 		},
 		check: func(l *loader, t *Tool, n strictyaml.Node) {
 			l.setDir(t, n)
 			l.checkOptional(t, n)
-			l.template(n.Below("stdin"), t.Stdin, "put the secret into env")
+			l.template(n.Below("stdin"), Own[CommandTool](t).Stdin, "put the secret into env")
 		},
 	}
 }

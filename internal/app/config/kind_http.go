@@ -11,20 +11,29 @@ import (
 // KindHTTP is the kind of tools that send a request.
 const KindHTTP Kind = "http"
 
+// HTTPTool has the values of keys that only requests have.
+type HTTPTool struct {
+	Request string            // method, a space, and the template of a URL
+	Body    any               // JSON whose strings are templates; nil: none
+	Form    map[string]string // templates
+	Result  string            // JSON Pointer
+}
+
 func httpKind() toolKind {
 	return toolKind{
 		name: KindHTTP,
 		keys: func(t *Tool) []key {
+			own := Own[HTTPTool](t)
 			return []key{
 				t.nameKey(KindHTTP, "Name of a tool that sends a request."),
 				t.descriptionKey(),
-				required(one("request", "", setting.Text(&t.Request, "METHOD URL", aRequest), "{name} is an argument of the call, as part of a segment of the path or of a value of the query.")),
+				required(one("request", "", setting.Text(&own.Request, "METHOD URL", aRequest), "{name} is an argument of the call, as part of a segment of the path or of a value of the query.")),
 				t.argsKey(),
 				t.optionalKey(),
 				t.headerKey(),
-				shaped("body", "any value", &t.Body, bodyOf, "JSON that is sent; a text that is only a placeholder becomes the argument with its type."),
-				shaped("form", "texts by name", &t.Form, formOf, "Fields of a form, instead of body."),
-				one("result", "", setting.Text(&t.Result, "a JSON Pointer such as /items/0", aPointer), "Part of the answer that is the result. Default: all."),
+				shaped("body", "any value", &own.Body, bodyOf, "JSON that is sent; a text that is only a placeholder becomes the argument with its type."),
+				shaped("form", "texts by name", &own.Form, formOf, "Fields of a form, instead of body."),
+				one("result", "", setting.Text(&own.Result, "a JSON Pointer such as /items/0", aPointer), "Part of the answer that is the result. Default: all."),
 				t.networksKey(),
 				t.timeoutKey(),
 				t.approveKey(),
@@ -32,7 +41,7 @@ func httpKind() toolKind {
 		},
 		check: func(l *loader, t *Tool, n strictyaml.Node) {
 			l.checkOptional(t, n)
-			l.template(n.Below("request"), t.Request, onlyHeaders)
+			l.template(n.Below("request"), Own[HTTPTool](t).Request, onlyHeaders)
 			if in := n.Path() + "."; l.given(in+"body") && l.given(in+"form") {
 				l.at(in+"form", "the request has a body, too; remove one of the two")
 			}

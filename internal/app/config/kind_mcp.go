@@ -1,6 +1,8 @@
 package config
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"a2a-server/internal/setting"
@@ -10,11 +12,19 @@ import (
 // KindMCP is the kind of tools of an MCP server.
 const KindMCP Kind = "mcp"
 
+// MCPTool has the values of keys that only MCP servers have.
+type MCPTool struct {
+	Trust    []string
+	Elicit   string // decline or ask
+	Protocol string // newest or 2025-11-25
+}
+
 func mcpKind() toolKind {
 	return toolKind{
 		name:     KindMCP,
 		prefixes: true,
 		keys: func(t *Tool) []key {
+			own := Own[MCPTool](t)
 			return []key{
 				t.nameKey(KindMCP, "Name of an MCP server, with which its tools begin: files_read_file."),
 				shaped("command", "a list of texts", &t.Argv, argv, "Program of a server that speaks MCP over stdio. Write this or url."),
@@ -24,10 +34,10 @@ func mcpKind() toolKind {
 				t.headerKey(),
 				t.networksKey(),
 				t.onlyKey(),
-				many("trust", "", &t.Trust, toolName, "Tools with believed hints (read-only, idempotent): calls may be repeated after a crash."),
+				many("trust", "", &own.Trust, toolName, "Tools with believed hints (read-only, idempotent): calls may be repeated after a crash."),
 				shaped("pins", "digests by name", &t.Pins, pinsOf, "Digests that 'a2a-server tools show' prints. A changed tool needs approval; a tool without a pin is not offered."),
-				one("elicit", "decline", setting.Choice(&t.Elicit, "an answer to questions of the server", "decline", "ask"), "With ask, people answer the forms of the server; calls of a caller then take turns."),
-				one("protocol", "newest", setting.Choice(&t.Protocol, "a version of MCP to speak", "newest", "2025-11-25"), "Version of MCP. Servers that ask and wait (ctx.elicit) need 2025-11-25."),
+				one("elicit", "decline", setting.Choice(&own.Elicit, "an answer to questions of the server", "decline", "ask"), "With ask, people answer the forms of the server; calls of a caller then take turns."),
+				one("protocol", "newest", setting.Choice(&own.Protocol, "a version of MCP to speak", "newest", "2025-11-25"), "Version of MCP. Servers that ask and wait (ctx.elicit) need 2025-11-25."),
 				t.timeoutKey(),
 				t.approveToolsKey(),
 			}
@@ -38,7 +48,9 @@ func mcpKind() toolKind {
 			}
 			l.template(n.Below("server"), t.URL, onlyHeaders)
 			checkServer(l, n)
-			l.checkNames(t, n)
+			l.checkNames(t, n, map[string][]string{
+				"approve": t.Approve.Names, "trust": Own[MCPTool](t).Trust, "pins": slices.Sorted(maps.Keys(t.Pins)),
+			})
 		},
 	}
 }

@@ -64,7 +64,7 @@ func line(k config.Key, kinds string) string {
 	if len(about) > 0 {
 		kinds += " (" + strings.Join(about, "; ") + ")"
 	}
-	return fmt.Sprintf("- `%s`%s: %s\n", k.Name, kinds, strings.ReplaceAll(k.Meaning, "*", `\*`))
+	return "- `" + k.Name + "`" + kinds + ": " + strings.ReplaceAll(k.Meaning, "*", `\*`) + "\n"
 }
 
 // TestExample loads the example, which has every key.

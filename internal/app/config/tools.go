@@ -21,7 +21,7 @@ type Tools struct {
 	Entries []Tool
 }
 
-// Tool is an entry of tools. It has the fields of its kind; all other fields are zero.
+// Tool is an entry of tools. Fields whose keys its kind does not have are zero.
 type Tool struct {
 	Kind Kind
 	Name string // of the tool; the prefix of tools without "_" if there may be several; or which built-in tools
@@ -33,30 +33,33 @@ type Tool struct {
 	Optional    []string       // arguments that may be missing
 	Timeout     time.Duration  // 0: limits.tool_timeout
 
-	Argv   []string // run of a command; command of an MCP server
-	Dir    string   // absolute; "": the server's own
-	Env    map[string]Value
-	Stdin  string // template
-	Output struct {
-		Max int64  // bytes
-		As  string // lines or bytes
-	}
+	Argv []string // run of a command; command of an MCP server
+	Dir  string   // absolute; "": the server's own
+	Env  map[string]Value
 
 	URL      string            // of an MCP server, or the base of the URLs of an openapi entry
-	Request  string            // method, a space, and the template of a URL
 	Header   map[string]string // templates
-	Body     any               // JSON whose strings are templates; nil: none
-	Form     map[string]string // templates
-	Result   string            // JSON Pointer
-	Spec     string            // absolute path
 	Networks []netip.Prefix    // that are not public, and may be connected to
 
-	Only   []string
-	Trust  []string
-	Pins   map[string]string
-	Elicit string // decline or ask
+	Only []string
+	Pins map[string]string // digests by tool
 
-	Protocol string // newest or 2025-11-25
+	// Own has the values of keys that only this kind has, such as *HTTPTool: see [Own]. nil: there are
+	// none.
+	Own any
+}
+
+// Own returns the values of the keys that only the kind of t has, as an [HTTPTool] of http. It
+// panics if T is the type of another kind.
+func Own[T any](t *Tool) *T {
+	if t.Own == nil {
+		t.Own = new(T)
+	}
+	own, is := t.Own.(*T)
+	if !is {
+		panic(fmt.Sprintf("an entry of the kind %s has %T, not %T", t.Kind, t.Own, own))
+	}
+	return own
 }
 
 // For limits the callers of tools.
@@ -169,8 +172,8 @@ func (l *loader) checkOptional(t *Tool, n strictyaml.Node) {
 	}
 }
 
-// checkNames checks that the lists of tools name only offered tools.
-func (l *loader) checkNames(t *Tool, n strictyaml.Node) {
+// checkNames checks that lists of tools, by key, name only tools that are offered.
+func (l *loader) checkNames(t *Tool, n strictyaml.Node, lists map[string][]string) {
 	only := n.Path() + ".only"
 	if l.refused[only] {
 		return
@@ -182,9 +185,7 @@ func (l *loader) checkNames(t *Tool, n strictyaml.Node) {
 	if l.given(only) && len(t.Only) == 0 {
 		l.at(only, "is empty, so that no tool is offered; list some, or remove the entry")
 	}
-	for name, list := range map[string][]string{
-		"approve": t.Approve.Names, "trust": t.Trust, "pins": slices.Sorted(maps.Keys(t.Pins)),
-	} {
+	for name, list := range lists {
 		for _, tool := range list {
 			switch path := n.Path() + "." + name; {
 			case tool == "*":
