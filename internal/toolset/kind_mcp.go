@@ -75,6 +75,11 @@ type mcpServer struct{ *mcptoolset.Toolset }
 
 func (s mcpServer) Busy() bool { return s.Status().Calls > 0 }
 
+func (s mcpServer) Report() (problems, lastWords []string) {
+	status := s.Status()
+	return status.Problems, status.LastWords
+}
+
 // Gated implements [Kind].
 func (mcp) Gated(w *maker, e *entry) tool.Toolset {
 	// With declared_gates: ignore a default asks for no approval. Without that default a tool declares only
