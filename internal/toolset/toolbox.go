@@ -189,11 +189,21 @@ func (w *maker) entry(i int) (_ *entry, key string, err error) {
 		return nil, key, err
 	}
 	e.unused = w.only != "" && e.server != nil && !strings.HasPrefix(w.only, "/"+c.Name+"_")
-	e.set = kind.Gated(w, e)
-	if c.For != nil {
-		e.set = tool.For(e.set, tool.Audience{Roles: c.For.Roles, Callers: c.For.Callers})
-	}
+	e.set = w.offered(e)
 	return e, "", nil
+}
+
+// offered returns the tools of e for whom the entry is. A tool that approve names asks, even if
+// its kind has forgotten that key.
+func (w *maker) offered(e *entry) tool.Toolset {
+	c, set := &e.config, e.kind.Gated(w, e)
+	if c.Approve.Given {
+		set = tool.WithConfirmation(set, tool.ConfirmMatching(func(name string) bool { return approves(c, name) }))
+	}
+	if c.For != nil {
+		set = tool.For(set, tool.Audience{Roles: c.For.Roles, Callers: c.For.Callers})
+	}
+	return set
 }
 
 // same returns the entry of before that c would become again, with the same secrets: its
