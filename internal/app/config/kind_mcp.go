@@ -46,7 +46,7 @@ func mcpKind() toolKind {
 			if len(t.Argv) > 0 {
 				l.setDir(t, n)
 			}
-			l.template(n.Below("server"), t.URL, onlyHeaders)
+			l.template(n.Below("url"), t.URL, onlyHeaders)
 			checkServer(l, n)
 			l.checkNames(t, n, map[string][]string{
 				"approve": t.Approve.Names, "trust": Own[MCPTool](t).Trust, "pins": slices.Sorted(maps.Keys(t.Pins)),
