@@ -214,7 +214,7 @@ func TestAlways(t *testing.T) {
 	}{
 		"nothing asks":               {PolicyConfig{}, plain, false},
 		"the tool":                   {PolicyConfig{}, gated, true},
-		"the tool, its gate ignored":           {PolicyConfig{IgnoreDeclared: true}, gated, false},
+		"the tool, its gate ignored": {PolicyConfig{IgnoreDeclared: true}, gated, false},
 		"a gate":                     {PolicyConfig{Gates: []Gate{{Tool: "pay"}}}, plain, true},
 		"a pattern":                  {PolicyConfig{Gates: []Gate{{Tool: "p*"}}}, plain, true},
 		"another pattern":            {PolicyConfig{Gates: []Gate{{Tool: "q*"}}}, plain, false},
