@@ -44,6 +44,7 @@ type Server struct {
 	approvals *api.Service
 	signin    *signin.SignIn  // nil: there are no pages
 	push      *pushes         // nil: no push notifications
+	notify    notifications
 	given     Config          // the Config of New, for reloads
 	tools     toolset.Current // that are in force, with secrets and gates
 	reloads   reloads
@@ -95,6 +96,11 @@ func New(c Config) (_ *Server, err error) {
 	if s.push, err = c.pushes(conf, s.own); err != nil {
 		return nil, err
 	}
+	routes, unread, err := c.routes(conf, s.own)
+	if err != nil {
+		return nil, err
+	}
+	warn(s.log, unread)
 	planner, err := c.planner(conf, s.tools.Always)
 	if err != nil {
 		return nil, err
@@ -141,6 +147,7 @@ func New(c Config) (_ *Server, err error) {
 		Memory: c.Memory, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Provider: c.Confirm,
 		Agent: conf.Agent.Name, DelegatedDecisions: conf.Auth.DelegatedDecisions, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
 		Limits: s.limits.Engine, Answers: s.limits.Answers, Page: s.limits.Page, PageTokens: s.keys.MAC(keyring.PageTokens), Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
+		Routes: taskRoutes(routes),
 	}
 	if s.push != nil {
 		of.Push = s.sealer()
@@ -152,6 +159,9 @@ func New(c Config) (_ *Server, err error) {
 		c.Inside.Opened(s.engine, &s.tools)
 	}
 	if err := s.openPush(); err != nil {
+		return nil, err
+	}
+	if err := s.openNotify(routes); err != nil {
 		return nil, err
 	}
 	s.makeAPI()
@@ -207,6 +217,7 @@ func (s *Server) serveProtocol() error {
 		return err
 	}
 	s.health.Store, s.health.Trouble = s.store.err, s.store.trouble
+	s.health.Details = func(ctx context.Context) []string { return []string{s.notify.state(ctx)} }
 	routes := s.routes(protocol, s.approvalsAPI(protocol, guard), s.pages(protocol, guard), probeGuard(guard, s.Addr()))
 	s.mounted = httpd.NewMounted(routes, func(w http.ResponseWriter, r *http.Request) {
 		protocol.Refuse(w, r, http.StatusServiceUnavailable, "the server is not running: try again later")

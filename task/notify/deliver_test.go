@@ -201,7 +201,7 @@ func TestRetryAfter(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		r := &receiver{fails: func(_ *notify.Message, try int) error {
 			if try == 1 {
-				return fmt.Errorf("HTTP 429: %w", notify.After(errors.New("too many"), 30*time.Minute))
+				return fmt.Errorf("HTTP 429: %w", &notify.DelayError{Err: errors.New("too many"), After: 30 * time.Minute})
 			}
 			return nil
 		}}

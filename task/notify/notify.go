@@ -57,6 +57,13 @@ const (
 	lastWords  = 2 * time.Second
 )
 
+// The events of messages.
+const (
+	EventAsked    = "approval.asked"
+	EventResolved = "approval.resolved"
+	EventSummary  = "summary"
+)
+
 // Points at which a crash leaves something half done.
 const (
 	// PointSent is after sending a message, which is not recorded.

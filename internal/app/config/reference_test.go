@@ -21,7 +21,7 @@ func TestReference(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string][]config.Key{
 		"keys": config.Keys(), "gates": config.GateKeys(), "secrets": config.SecretKeys(),
-		"oidc": config.IssuerKeys(), "socket": config.SocketKeys(), "tools": config.AllToolKeys(),
+		"notify": config.RouteKeys(), "oidc": config.IssuerKeys(), "socket": config.SocketKeys(), "tools": config.AllToolKeys(),
 	} {
 		golden.Section(t, docs("configuration.md"), name, list(keys))
 	}

@@ -1,0 +1,160 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"a2a-server/approval/web"
+	"a2a-server/internal/app/config"
+	"a2a-server/internal/toolset"
+	"a2a-server/task"
+	"a2a-server/task/notify"
+)
+
+// routes returns the routes of a configuration with their senders, and warnings. own returns the
+// addresses on which the server listens.
+func (c *Config) routes(conf *config.Config, own func() []netip.AddrPort) (routes []notify.Route, warnings []string, _ error) {
+	warnings = conf.NotifyWarnings()
+	var errs []error
+	for i := range conf.Notify {
+		r := &conf.Notify[i]
+		sender := &routeSender{
+			read: func(s config.Secretive) (string, error) {
+				if s.At == (config.Secret{}) {
+					return s.Text, nil
+				}
+				return toolset.ReadSecret(s.At, c.Environment)
+			},
+			route: r,
+			make:  func(is routeSecrets) (notify.Sender, error) { return c.senderOf(r, is, own) },
+		}
+		switch _, err := sender.ready(); {
+		case errors.Is(err, errSecret):
+			warnings = append(warnings, fmt.Sprintf("notify: route %s: %v; its messages wait", r.Name, err))
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%w: notify: route %s: %w", ErrConfig, r.Name, err))
+		}
+		routes = append(routes, notify.Route{
+			Route: task.Route{
+				Name: r.Name, All: r.All,
+				Asked: slices.Contains(r.Events, task.NotifyAsked), Resolved: slices.Contains(r.Events, task.NotifyResolved),
+			},
+			Arguments: r.Arguments, Sender: sender,
+		})
+	}
+	return routes, warnings, errors.Join(errs...)
+}
+
+// senderOf returns the sender of a route.
+func (c *Config) senderOf(r *config.Route, is routeSecrets, own func() []netip.AddrPort) (notify.Sender, error) {
+	if c.Inside.Sender != nil {
+		return c.Inside.Sender(r.Name, is.url, is.secret)
+	}
+	return nil, fmt.Errorf("the kind %s is not there yet", r.Kind)
+}
+
+// routeSecrets are the values of a route that may be secrets.
+type routeSecrets struct{ url, secret, password string }
+
+// errSecret means that a secret of a route cannot be read now.
+var errSecret = errors.New("a secret cannot be read")
+
+// routeSender is the sender of a route. It reads the secrets each time, as tools do.
+type routeSender struct {
+	route *config.Route
+	read  func(config.Secretive) (string, error)
+	make  func(routeSecrets) (notify.Sender, error)
+
+	mu   sync.Mutex
+	is   routeSecrets
+	made notify.Sender // with is; nil: not yet
+}
+
+// ready returns the sender with the secrets as they are now.
+func (s *routeSender) ready() (notify.Sender, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var is routeSecrets
+	for to, from := range map[*string]config.Secretive{&is.url: s.route.URL, &is.secret: s.route.Secret, &is.password: s.route.SMTP.Password} {
+		var err error
+		if *to, err = s.read(from); err != nil {
+			return nil, fmt.Errorf("%w: %w", errSecret, err)
+		}
+	}
+	if s.made != nil && s.is == is {
+		return s.made, nil
+	}
+	made, err := s.make(is)
+	if err != nil {
+		return nil, err
+	}
+	s.made, s.is = made, is
+	return made, nil
+}
+
+// Send sends a message.
+func (s *routeSender) Send(ctx context.Context, m *notify.Message) error {
+	to, err := s.ready()
+	if err != nil {
+		return err
+	}
+	return to.Send(ctx, m)
+}
+
+// taskRoutes returns routes as the engine knows them.
+func taskRoutes(routes []notify.Route) (all []task.Route) {
+	for _, r := range routes {
+		all = append(all, r.Route)
+	}
+	return all
+}
+
+// openNotify makes the pump of notifications. Call it with the store open.
+func (s *Server) openNotify(routes []notify.Route) error {
+	c := notify.Config{Store: s.store.handle, Log: s.log, Now: s.given.Now, CrashPoint: s.given.CrashPoint}
+	if base := s.config.PublicURL; base != "" && s.config.UI.Enabled {
+		c.Link = func(approval string) string {
+			if approval == "" {
+				return base + web.Path + "/"
+			}
+			return base + web.Path + "/approvals/" + url.PathEscape(approval)
+		}
+	}
+	pump, err := notify.New(c, routes)
+	if err != nil {
+		return fmt.Errorf("notifications: %w", err)
+	}
+	s.notify.pump = pump
+	return nil
+}
+
+// notifications sends notifications, and knows how many have failed.
+type notifications struct {
+	pump *notify.Pump
+
+	mu      sync.Mutex
+	counted time.Time
+	line    string
+}
+
+// countEvery is how long a count of failed notifications is used: anybody may ask for it.
+const countEvery = 5 * time.Second
+
+// state returns the state of notifications, as /readyz?verbose has it.
+func (n *notifications) state(ctx context.Context) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if now := time.Now(); n.line == "" || now.Sub(n.counted) > countEvery {
+		n.counted, n.line = now, "notifications: the store cannot be read"
+		if messages, summaries, err := n.pump.Failed(ctx); err == nil {
+			n.line = fmt.Sprintf("notifications: %d failed, %d summaries failed", messages, summaries)
+		}
+	}
+	return n.line
+}
