@@ -139,11 +139,11 @@ func Check(c Config) error {
 	if _, err := c.pushes(conf, nil); err != nil {
 		return err
 	}
-	if _, unread, err := c.routes(conf, nil); err != nil {
+	_, unread, err := c.routes(conf, nil)
+	if err != nil {
 		return err
-	} else {
-		warn(c.Log, unread)
 	}
+	warn(c.Log, unread)
 	var tools toolset.Current
 	if _, err := c.planner(conf, tools.Always); err != nil {
 		return err

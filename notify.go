@@ -11,9 +11,13 @@ import (
 	"time"
 
 	"a2a-server/approval/web"
+	"a2a-server/auth"
+	"a2a-server/client"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/toolset"
+	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/engine"
 	"a2a-server/task/notify"
 )
 
@@ -134,8 +138,8 @@ func (s *Server) openNotify(routes []notify.Route) error {
 	return nil
 }
 
-// notifications sends notifications, and knows how many have failed.
-type notifications struct {
+// pumping sends notifications, and knows how many have failed.
+type pumping struct {
 	pump *notify.Pump
 
 	mu      sync.Mutex
@@ -147,7 +151,7 @@ type notifications struct {
 const countEvery = 5 * time.Second
 
 // state returns the state of notifications, as /readyz?verbose has it.
-func (n *notifications) state(ctx context.Context) string {
+func (n *pumping) state(ctx context.Context) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if now := time.Now(); n.line == "" || now.Sub(n.counted) > countEvery {
@@ -157,4 +161,49 @@ func (n *notifications) state(ctx context.Context) string {
 		}
 	}
 	return n.line
+}
+
+// notifications lists the messages about approvals in tasks that by oversees. A page may be empty
+// and not the last.
+func (s *Server) notifications(ctx context.Context, by auth.Principal, q client.NotificationQuery) (client.NotificationPage, error) {
+	out, none := client.NotificationPage{Items: []client.Notification{}}, client.NotificationPage{}
+	scope := engine.ScopeFor(by, auth.Oversee)
+	parts := []string{"notifications", by.Tenant, by.Subject, q.State, q.Route}
+	if q.Anonymous {
+		if err := by.May(auth.Admin); err != nil {
+			return none, err
+		}
+		scope, parts = engine.ScopeFor(auth.Anonymous(), auth.Read), append(parts, "anonymous")
+	}
+	if known := []string{"", "waiting", "retrying", "failed", "damaged"}; !slices.Contains(known, q.State) {
+		return none, task.Invalid("state", "is not one of waiting, retrying, failed and damaged")
+	}
+	seal := s.cursors(parts...)
+	cursor, ok := seal.open(q.Cursor)
+	if !ok {
+		return none, task.Invalid("cursor", "is not a cursor of this list: begin again without a cursor")
+	}
+	for range lookedAt / lookPage {
+		// No more than fit, so that none between the page and its cursor is left out.
+		states, next, err := notify.List(ctx, s.store.handle, scope, notify.Query{State: q.State, Cursor: cursor, Limit: min(lookPage, q.Limit-len(out.Items))})
+		switch {
+		case errors.Is(err, store.ErrCursor):
+			return none, task.Invalid("cursor", "is not a cursor of this list: begin again without a cursor")
+		case err != nil:
+			return none, err
+		}
+		for i := range states {
+			if n := &states[i]; q.Route == "" || q.Route == n.Route {
+				out.Items = append(out.Items, client.Notification{
+					ID: n.ID, Route: n.Route, Event: n.Event, Task: n.Task.String(), Approval: n.Approval,
+					State: n.State, At: n.At, Tries: n.Tries, Next: n.Next, Error: n.Error,
+				})
+			}
+		}
+		if cursor = next; next == "" || len(out.Items) == q.Limit {
+			break
+		}
+	}
+	out.Next = seal.seal(cursor)
+	return out, nil
 }

@@ -213,7 +213,11 @@ func (s *Server) webhooks(ctx context.Context, by auth.Principal, q client.Webho
 			return none, task.ErrTaskNotFound
 		}
 	}
-	seal := s.cursors(by, q)
+	parts := []string{"webhooks", by.Tenant, by.Subject, q.State, q.Task, q.Principal}
+	if q.Anonymous {
+		parts = append(parts, "anonymous")
+	}
+	seal := s.cursors(parts...)
 	var ok bool
 	if of.Cursor, ok = seal.open(q.Cursor); !ok {
 		return none, task.Invalid("cursor", "is not a cursor of this list: begin again without a cursor")
@@ -260,11 +264,7 @@ type cursors struct {
 	bound string
 }
 
-func (s *Server) cursors(by auth.Principal, q client.WebhookQuery) cursors {
-	parts := []string{"webhooks", by.Tenant, by.Subject, q.State, q.Task, q.Principal}
-	if q.Anonymous {
-		parts = append(parts, "anonymous")
-	}
+func (s *Server) cursors(parts ...string) cursors {
 	return cursors{s.keys.MAC(keyring.PageTokens), strings.Join(parts, "\x00") + "\x00"}
 }
 

@@ -44,7 +44,7 @@ type Server struct {
 	approvals *api.Service
 	signin    *signin.SignIn  // nil: there are no pages
 	push      *pushes         // nil: no push notifications
-	notify    notifications
+	notify    pumping
 	given     Config          // the Config of New, for reloads
 	tools     toolset.Current // that are in force, with secrets and gates
 	reloads   reloads

@@ -118,7 +118,7 @@ func routeKeys(r *Route) []key {
 		one("smtp.user", "", aName(&r.SMTP.User), "User of the server, if it wants one."),
 		shaped("smtp.password", "{env: NAME} or {file: PATH}", &r.SMTP.Password, placed, "Password of the user."),
 		one("smtp.from", "", setting.Text(&r.SMTP.From, "an address", optional(anAddress)), "Sender of mails."),
-		many("to", "", &r.To, func(to *string) setting.Value { return setting.Text(to, "an address", anAddress) }, "Recipients of mails."),
+		many("to", "", &r.To, func(to *string) setting.Value { return setting.Text(to, "a recipient", anAddress) }, "Recipients of mails."),
 		many("events", "asked", &r.Events, func(to *string) setting.Value { return setting.Choice(to, "an event", "asked", "resolved") }, "What is announced: new approvals, their ends."),
 		one("all", "false", setting.Bool(&r.All), "Announces every approval, not only those of gates that name the route."),
 		one("arguments", "false", setting.Bool(&r.Arguments), "Messages have the arguments, as far as no mask hides them."),

@@ -78,6 +78,11 @@ func TestExample(t *testing.T) {
 			}
 		}
 	}
+	for _, k := range config.RouteKeys() {
+		if c.Default("notify[0]."+k.Name) && c.Default("notify[1]."+k.Name) {
+			t.Errorf("no route of docs/a2a-server.yaml sets %s", k.Name)
+		}
+	}
 	for _, kind := range config.Kinds() {
 		for _, k := range config.ToolKeys(kind) {
 			if k.Name != "for" && !slices.ContainsFunc(c.Tools.Entries, func(e config.Tool) bool {
