@@ -24,7 +24,7 @@ import (
 // routes returns the routes of a configuration with their senders, and warnings. own returns the
 // addresses on which the server listens.
 func (c *Config) routes(conf *config.Config, own func() []netip.AddrPort) (routes []notify.Route, warnings []string, _ error) {
-	warnings = conf.NotifyWarnings()
+	warnings = config.NotifyWarnings(conf)
 	var errs []error
 	for i := range conf.Notify {
 		r := &conf.Notify[i]
@@ -119,10 +119,9 @@ func taskRoutes(routes []notify.Route) (all []task.Route) {
 	return all
 }
 
-// openNotify makes the pump of notifications. Call it with the store open.
-func (s *Server) openNotify(routes []notify.Route) error {
-	c := notify.Config{Store: s.store.handle, Log: s.log, Now: s.given.Now, CrashPoint: s.given.CrashPoint}
-	if base := s.config.PublicURL; base != "" && s.config.UI.Enabled {
+// newPumping returns the pump of a server's notifications. cursors makes the cursors of its list.
+func newPumping(c notify.Config, conf *config.Config, routes []notify.Route, cursors func(parts ...string) cursors) (*pumping, error) {
+	if base := conf.PublicURL; base != "" && conf.UI.Enabled {
 		c.Link = func(approval string) string {
 			if approval == "" {
 				return base + web.Path + "/"
@@ -132,15 +131,16 @@ func (s *Server) openNotify(routes []notify.Route) error {
 	}
 	pump, err := notify.New(c, routes)
 	if err != nil {
-		return fmt.Errorf("notifications: %w", err)
+		return nil, fmt.Errorf("notifications: %w", err)
 	}
-	s.notify.pump = pump
-	return nil
+	return &pumping{Pump: pump, store: c.Store, cursors: cursors}, nil
 }
 
 // pumping sends notifications, and knows how many have failed.
 type pumping struct {
-	pump *notify.Pump
+	*notify.Pump
+	store   store.Handle
+	cursors func(parts ...string) cursors
 
 	mu      sync.Mutex
 	counted time.Time
@@ -156,16 +156,16 @@ func (n *pumping) state(ctx context.Context) string {
 	defer n.mu.Unlock()
 	if now := time.Now(); n.line == "" || now.Sub(n.counted) > countEvery {
 		n.counted, n.line = now, "notifications: the store cannot be read"
-		if messages, summaries, err := n.pump.Failed(ctx); err == nil {
+		if messages, summaries, err := n.Failed(ctx); err == nil {
 			n.line = fmt.Sprintf("notifications: %d failed, %d summaries failed", messages, summaries)
 		}
 	}
 	return n.line
 }
 
-// notifications lists the messages about approvals in tasks that by oversees. A page may be empty
-// and not the last.
-func (s *Server) notifications(ctx context.Context, by auth.Principal, q client.NotificationQuery) (client.NotificationPage, error) {
+// list lists the messages about approvals in tasks that by oversees. A page may be empty and not
+// the last.
+func (n *pumping) list(ctx context.Context, by auth.Principal, q client.NotificationQuery) (client.NotificationPage, error) {
 	out, none := client.NotificationPage{Items: []client.Notification{}}, client.NotificationPage{}
 	scope := engine.ScopeFor(by, auth.Oversee)
 	parts := []string{"notifications", by.Tenant, by.Subject, q.State, q.Route}
@@ -178,14 +178,14 @@ func (s *Server) notifications(ctx context.Context, by auth.Principal, q client.
 	if known := []string{"", "waiting", "retrying", "failed", "damaged"}; !slices.Contains(known, q.State) {
 		return none, task.Invalid("state", "is not one of waiting, retrying, failed and damaged")
 	}
-	seal := s.cursors(parts...)
+	seal := n.cursors(parts...)
 	cursor, ok := seal.open(q.Cursor)
 	if !ok {
 		return none, task.Invalid("cursor", "is not a cursor of this list: begin again without a cursor")
 	}
 	for range lookedAt / lookPage {
 		// No more than fit, so that none between the page and its cursor is left out.
-		states, next, err := notify.List(ctx, s.store.handle, scope, notify.Query{State: q.State, Cursor: cursor, Limit: min(lookPage, q.Limit-len(out.Items))})
+		states, next, err := notify.List(ctx, n.store, scope, notify.Query{State: q.State, Cursor: cursor, Limit: min(lookPage, q.Limit-len(out.Items))})
 		switch {
 		case errors.Is(err, store.ErrCursor):
 			return none, task.Invalid("cursor", "is not a cursor of this list: begin again without a cursor")
@@ -193,10 +193,10 @@ func (s *Server) notifications(ctx context.Context, by auth.Principal, q client.
 			return none, err
 		}
 		for i := range states {
-			if n := &states[i]; q.Route == "" || q.Route == n.Route {
+			if one := &states[i]; q.Route == "" || q.Route == one.Route {
 				out.Items = append(out.Items, client.Notification{
-					ID: n.ID, Route: n.Route, Event: n.Event, Task: n.Task.String(), Approval: n.Approval,
-					State: n.State, At: n.At, Tries: n.Tries, Next: n.Next, Error: n.Error,
+					ID: one.ID, Route: one.Route, Event: one.Event, Task: one.Task.String(), Approval: one.Approval,
+					State: one.State, At: one.At, Tries: one.Tries, Next: one.Next, Error: one.Error,
 				})
 			}
 		}

@@ -123,7 +123,7 @@ func (s *Server) offered() *operation.Push {
 // closed then.
 func (s *Server) deliver(ctx context.Context) (ended chan struct{}) {
 	var both sync.WaitGroup
-	both.Go(func() { _ = s.notify.pump.Run(ctx) }) // it ends with ctx, without an error
+	both.Go(func() { _ = s.notify.Run(ctx) }) // it ends with ctx, without an error
 	if s.push != nil {
 		both.Go(func() {
 			if err := s.push.deliverer.Run(ctx); err != nil && ctx.Err() == nil {

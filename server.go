@@ -29,6 +29,7 @@ import (
 	"a2a-server/internal/tlsfiles"
 	"a2a-server/internal/toolset"
 	"a2a-server/task/engine"
+	"a2a-server/task/notify"
 )
 
 // A Server is an A2A server. Its store and its port are open, but it serves nothing before
@@ -44,7 +45,7 @@ type Server struct {
 	approvals *api.Service
 	signin    *signin.SignIn  // nil: there are no pages
 	push      *pushes         // nil: no push notifications
-	notify    pumping
+	notify    *pumping
 	given     Config          // the Config of New, for reloads
 	tools     toolset.Current // that are in force, with secrets and gates
 	reloads   reloads
@@ -161,7 +162,8 @@ func New(c Config) (_ *Server, err error) {
 	if err := s.openPush(); err != nil {
 		return nil, err
 	}
-	if err := s.openNotify(routes); err != nil {
+	pump := notify.Config{Store: s.store.handle, Log: s.log, Now: c.Now, CrashPoint: c.CrashPoint}
+	if s.notify, err = newPumping(pump, conf, routes, s.cursors); err != nil {
 		return nil, err
 	}
 	s.makeAPI()

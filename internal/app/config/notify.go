@@ -192,7 +192,7 @@ func (l *loader) checkGateRoutes(g *approval.Gate, n strictyaml.Node) {
 
 // NotifyWarnings returns who may decide and is told nowhere, routes that announce nothing, and
 // secrets that the file has.
-func (c *Config) NotifyWarnings() (warnings []string) {
+func NotifyWarnings(c *Config) (warnings []string) {
 	warn := func(path, format string, args ...any) {
 		p := c.Problem(path)
 		p.Problem = fmt.Sprintf(format, args...)

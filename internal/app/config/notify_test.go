@@ -34,7 +34,7 @@ func TestNotifyWarnings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := load(t, config.Source{File: write(t, auth+"notify:\n"+tt.routes+gates), Callers: true})
-			got := c.NotifyWarnings()
+			got := config.NotifyWarnings(c)
 			for i, want := range tt.want {
 				if i >= len(got) || !strings.Contains(got[i], want) {
 					t.Fatalf("NotifyWarnings() = %q, want %q", got, tt.want)
@@ -46,7 +46,7 @@ func TestNotifyWarnings(t *testing.T) {
 		})
 	}
 	c := load(t, config.Source{File: write(t, "gates: [{tool: pay}]\n")})
-	if got := c.NotifyWarnings(); got != nil {
+	if got := config.NotifyWarnings(c); got != nil {
 		t.Errorf("without routes: %q, want none", got)
 	}
 }

@@ -107,6 +107,23 @@ func (d *asking) resolve(a *fold.Approval, state approval.State, r approval.Reso
 	return d.record(entry)
 }
 
+// announce adds the notifications of an approval that the draft asks for or resolves: a row for
+// each route that takes them.
+func (d *asking) announce(a *approval.Approval, event string) error {
+	for i := range d.rules.Routes {
+		r := &d.rules.Routes[i]
+		if !r.Takes(event, a.Terms.Notify) {
+			continue
+		}
+		row, err := (&task.Notification{V: 1, Approval: a.ID, Event: event, Route: r.Name, At: d.now()}).Row(store.Any)
+		if err != nil {
+			return err
+		}
+		d.rows = append(d.rows, row)
+	}
+	return nil
+}
+
 // supersede ends an approval because its question is out of date.
 func (d *asking) supersede(a *fold.Approval, why string) error {
 	return d.resolve(a, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: why})
