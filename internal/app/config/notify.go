@@ -174,7 +174,7 @@ func checkRoutes(l *loader) {
 }
 
 // checkGateRoutes refuses the names of routes that do not exist: nobody would be told.
-func (l *loader) checkGateRoutes(g *approval.Gate, n strictyaml.Node) {
+func checkGateRoutes(l *loader, g *approval.Gate, n strictyaml.Node) {
 	names := g.Terms.Notify
 	l.references = append(l.references, func() {
 		var known []string
