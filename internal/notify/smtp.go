@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	gomail "github.com/wneessen/go-mail"
 	"github.com/wneessen/go-mail/smtp"
@@ -122,6 +123,9 @@ func addressOf(s string) (*mail.Address, error) {
 	if err != nil || strings.ContainsFunc(s, visible.Invisible) || strings.ContainsFunc(a.Name+a.Address, visible.Invisible) {
 		return nil, fmt.Errorf("%s is not a mail address, such as alice@example.com", visible.Quote(s, maxName))
 	}
+	if strings.ContainsFunc(a.Address, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return nil, fmt.Errorf("%s has characters beyond ASCII; write its domain as xn--…", visible.Quote(s, maxName))
+	}
 	return a, nil
 }
 
@@ -198,7 +202,7 @@ func (m *mailer) signIn(ctx context.Context, conn net.Conn) (*smtp.Client, error
 		policy = gomail.TLSMandatory
 	}
 	options := []gomail.Option{
-		gomail.WithTimeout(m.cfg.Egress.Timeout), gomail.WithTLSPolicy(policy), gomail.WithTLSConfig(m.tls.Clone()),
+		gomail.WithTimeout(m.cfg.Egress.Timeout), gomail.WithTLSPolicy(policy), gomail.WithTLSConfig(m.tls.Clone()), gomail.WithoutSMTPUTF8(),
 		gomail.WithDialContextFunc(func(context.Context, string, string) (net.Conn, error) { return conn, nil }),
 	}
 	if m.cfg.User != "" {
@@ -309,20 +313,17 @@ func (m *mailer) failure(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	const text = "mail through %q: %w"
-	if refused, ok := errors.AsType[*refusedError](err); ok {
-		if !refused.temporary {
-			err = fmt.Errorf("%w: %w", refused, notify.ErrPermanent)
-		}
-		return fmt.Errorf(text, m.cfg.Host, err)
-	}
-	if answer, ok := errors.AsType[*textproto.Error](err); ok {
-		if answer.Code >= 500 {
-			return fmt.Errorf("mail through %q: the server answered %s: %w", m.cfg.Host, codeOf(answer), notify.ErrPermanent)
-		}
-		return fmt.Errorf("mail through %q: the server answered %s", m.cfg.Host, codeOf(answer))
-	}
+	refused, isRefused := errors.AsType[*refusedError](err)
+	answer, isAnswer := errors.AsType[*textproto.Error](err)
 	switch {
+	case isRefused && !refused.temporary:
+		err = fmt.Errorf("%w: %w", refused, notify.ErrPermanent)
+	case isRefused:
+		err = refused
+	case isAnswer && answer.Code >= 500:
+		err = fmt.Errorf("the server answered %s: %w", codeOf(answer), notify.ErrPermanent)
+	case isAnswer:
+		err = fmt.Errorf("the server answered %s", codeOf(answer))
 	case strings.Contains(err.Error(), "not support STARTTLS"):
 		err = errors.New("the server offers no STARTTLS; set smtp.tls to what it offers")
 	case errors.Is(err, gomail.ErrNoSupportedAuthDiscovered), strings.Contains(err.Error(), "not support SMTP AUTH"):
@@ -330,5 +331,5 @@ func (m *mailer) failure(ctx context.Context, err error) error {
 	default:
 		err = cause(ctx, err)
 	}
-	return fmt.Errorf(text, m.cfg.Host, err)
+	return fmt.Errorf("mail through %q: %w", m.cfg.Host, err)
 }

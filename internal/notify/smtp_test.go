@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"mime"
@@ -24,6 +25,7 @@ import (
 	"a2a-server/internal/notify"
 	"a2a-server/internal/tlsfiles/tlstest"
 	"a2a-server/internal/visible"
+	tasks "a2a-server/task/notify"
 )
 
 const password = "s3cret-p4ssword"
@@ -240,40 +242,25 @@ func read(t *testing.T, content string) (mail.Header, string) {
 	return m.Header, strings.ReplaceAll(string(body), "\r\n", "\n")
 }
 
-// Messages say how an approval ended, and what is missing.
+// The subject says how an approval ended, and the body leaves out what a message does not have.
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	m := newMailServer(t, notify.NoTLS, nil)
 	s := must(t)(notify.NewSMTP(m.cfg))
-	bare := question()
-	bare.Link, bare.Args, bare.Hint, bare.Risk, bare.Requester, bare.Expires = "", nil, "", "", "", time.Time{}
-	one := rest()
-	one.Count, one.Link = 1, ""
-	for _, tc := range []struct{ state, subject, body string }{
-		{"approved", "Approval was approved: transfer_money: Pay 100 EUR to Bob & Söhne?", "An approval was approved.\n"},
-		{"edited", "Approval was approved with other arguments: transfer_money: Pay 100 EUR to Bob & Söhne?", "\nDecided by: bob\nReason:     too much\n"},
-		{"rejected", "Approval was rejected: transfer_money: Pay 100 EUR to Bob & Söhne?", "\n\nSee this page:\nhttps://a2a.example.com/"},
-		{"responded", "Approval was answered: transfer_money: Pay 100 EUR to Bob & Söhne?", ""},
-		{"expired", "Approval expired without a decision: transfer_money: Pay 100 EUR to Bob & Söhne?", ""},
-		{"canceled", "Approval was canceled: transfer_money: Pay 100 EUR to Bob & Söhne?", ""},
-		{"superseded", "Approval was replaced by a new one: transfer_money: Pay 100 EUR to Bob & Söhne?", ""},
-		{"", "Approval needed: transfer_money", "An approval waits for a decision.\n\nTool:       transfer_money\nUntil:      no deadline\nTask:       019a\n\nOn the command line: a2a-server approvals show 019a.1\n"},
-		{"1", "1 more approval was asked in this hour", "1 more approval was asked in this hour.\n\nOn the command line: a2a-server approvals list\n"},
+	for state, outcome := range map[string]string{
+		"approved": "was approved", "edited": "was approved with other arguments", "rejected": "was rejected", "responded": "was answered",
+		"expired": "expired without a decision", "canceled": "was canceled", "superseded": "was replaced by a new one", "other": "ended",
 	} {
-		n := answer()
-		switch n.State = tc.state; tc.state {
-		case "":
-			n = bare
-		case "1":
-			n = one
-		}
-		if err := s.Send(t.Context(), n); err != nil {
+		msg := answer()
+		msg.State, msg.Hint, msg.Risk, msg.Requester, msg.Reason, msg.Args, msg.Link = state, "", "", "", "", nil, ""
+		if err := s.Send(t.Context(), msg); err != nil {
 			t.Fatal(err)
 		}
 		mails := m.all()
 		header, body := read(t, mails[len(mails)-1].content)
-		if header.Get("Subject") != tc.subject || !strings.Contains(body, tc.body) {
-			t.Errorf("%q:\n%s\nwant %q:\n%s", header.Get("Subject"), body, tc.subject, tc.body)
+		want := "An approval " + outcome + ".\n\nTool:       transfer_money\nDecided by: bob\nTask:       019a\n\nOn the command line: a2a-server approvals show 019a.1\n"
+		if header.Get("Subject") != "Approval "+outcome+": transfer_money" || body != want {
+			t.Errorf("%q:\n%s\nwant:\n%s", header.Get("Subject"), body, want)
 		}
 	}
 }
@@ -283,39 +270,43 @@ func TestMailHostile(t *testing.T) {
 	t.Parallel()
 	m := newMailServer(t, notify.NoTLS, nil)
 	s := must(t)(notify.NewSMTP(m.cfg))
-	lines := map[string]int{}
 	for _, msg := range hostile()[:3] {
 		if err := s.Send(t.Context(), msg); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for i, got := range m.all() {
-		if len(got.to) != 2 || got.from != "approvals@example.com" {
-			t.Errorf("from %q to %q", got.from, got.to)
-		}
+	mails := m.all()
+	if len(mails) != 3 {
+		t.Fatalf("%d mails, want 3", len(mails))
+	}
+	for _, got := range mails {
 		header, body := read(t, got.content)
-		for name := range header {
-			lines[name]++
+		if len(got.to) != 2 || got.from != "approvals@example.com" || len(header) != 10 || header.Get("Bcc") != "" {
+			t.Errorf("from %q to %q, with the header %v", got.from, got.to, header)
 		}
-		if subject := header.Get("Subject"); strings.ContainsFunc(subject, visible.Invisible) || len(subject) > 400 || strings.Contains(subject, "evil?") {
+		if subject := header.Get("Subject"); strings.ContainsFunc(subject, visible.Invisible) || len(subject) > 400 {
 			t.Errorf("subject %q", subject)
 		}
-		if strings.ContainsFunc(strings.ReplaceAll(body, "\n", ""), visible.Invisible) {
-			t.Errorf("body %q", body)
-		}
 		for line := range strings.Lines(body) {
-			if label, _, _ := strings.Cut(line, ":"); strings.Contains(line, "evil.example") && !slices.Contains([]string{"Tool", "Hint", "Risk", "Requester", "Decided by", "Reason", "Arguments", "Task"}, label) {
-				t.Errorf("mail %d has a line that a caller has written: %q", i, line)
+			label, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
+			known := slices.Contains([]string{"Tool", "Hint", "Risk", "Requester", "Decided by", "Reason", "Arguments", "Task"}, label)
+			if strings.ContainsFunc(value, visible.Invisible) || strings.Contains(line, "evil.example") && !known {
+				t.Errorf("a line of a caller: %q", line)
 			}
 		}
 		if !strings.HasSuffix(body, "\n\nOn the command line: a2a-server approvals list\n") {
 			t.Errorf("body %q", body)
 		}
 	}
-	if len(m.all()) != 3 || len(lines) != 10 || lines["Bcc"] != 0 {
-		t.Errorf("%d mails with the headers %v", len(m.all()), lines)
-	}
 	want(t, s.Send(t.Context(), hostile()[3]), "unknown event", true, 0)
+	word := question()
+	word.Tool, word.Hint = "=?utf-8?B?ZXZpbA==?=", ""
+	if err := s.Send(t.Context(), word); err != nil {
+		t.Fatal(err)
+	}
+	if header, _ := read(t, m.all()[3].content); header.Get("Subject") != "Approval needed: = ?utf-8?B?ZXZpbA== ?=" {
+		t.Errorf("subject %q", header.Get("Subject"))
+	}
 }
 
 // Answers of the server decide whether a mail is tried again. Their texts are not repeated.
@@ -467,7 +458,7 @@ func TestMailServerHangsAfterwards(t *testing.T) {
 }
 
 // The end of the server ends an attempt.
-func TestMailCanceled(t *testing.T) {
+func TestCanceled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cfg := raw(t, func(conn net.Conn) {
@@ -475,8 +466,12 @@ func TestMailCanceled(t *testing.T) {
 		_, _ = io.Copy(io.Discard, conn)
 	})
 	cfg.Egress.Timeout = time.Minute
-	if err := must(t)(notify.NewSMTP(cfg)).Send(ctx, question()); !errors.Is(err, context.Canceled) {
-		t.Errorf("Send() = %v, want %v", err, context.Canceled)
+	mailer := must(t)(notify.NewSMTP(cfg))
+	hooks := senders(t, fmt.Sprintf("http://127.0.0.1:%d%s", cfg.Port, secretPath), egress.Config{AllowLoopback: true})
+	for _, s := range []tasks.Sender{mailer, hooks["slack"]} {
+		if err := s.Send(ctx, question()); !errors.Is(err, context.Canceled) {
+			t.Errorf("Send() = %v, want %v", err, context.Canceled)
+		}
 	}
 }
 
@@ -496,6 +491,7 @@ func TestWrongSMTP(t *testing.T) {
 		"smtp.from":             func(c *notify.SMTP) { c.From = "a@example.com\r\nBcc: x@example.com" },
 		"smtp.from: \"nobody\"": func(c *notify.SMTP) { c.From = "nobody" },
 		"to[0]":                 func(c *notify.SMTP) { c.To = []string{"b@example.com, c@example.com"} },
+		"xn--":                  func(c *notify.SMTP) { c.To = []string{"b@bücher.example"} },
 		"to[1]":                 func(c *notify.SMTP) { c.To = append(c.To, "\"x\r\n\" <c@example.com>") },
 		"to: missing":           func(c *notify.SMTP) { c.To = nil },
 		"no PEM certificate":    func(c *notify.SMTP) { c.Egress.RootCAs = []byte("x") },
