@@ -14,6 +14,8 @@ import (
 	"a2a-server/auth"
 	"a2a-server/client"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/egress"
+	channel "a2a-server/internal/notify"
 	"a2a-server/internal/toolset"
 	"a2a-server/store"
 	"a2a-server/task"
@@ -28,7 +30,7 @@ func (c *Config) routes(conf *config.Config, own func() []netip.AddrPort) (route
 	var errs []error
 	for i := range conf.Notify {
 		r := &conf.Notify[i]
-		sender := &routeSender{
+		to := &routeSender{
 			read: func(s config.Secretive) (string, error) {
 				if s.At == (config.Secret{}) {
 					return s.Text, nil
@@ -36,9 +38,9 @@ func (c *Config) routes(conf *config.Config, own func() []netip.AddrPort) (route
 				return toolset.ReadSecret(s.At, c.Environment)
 			},
 			route: r,
-			make:  func(is routeSecrets) (notify.Sender, error) { return c.senderOf(r, is, own) },
+			make:  func(is routeSecrets) (notify.Sender, error) { return senderOf(r, is, own) },
 		}
-		switch _, err := sender.ready(); {
+		switch _, err := to.ready(); {
 		case errors.Is(err, errSecret):
 			warnings = append(warnings, fmt.Sprintf("notify: route %s: %v; its messages wait", r.Name, err))
 		case err != nil:
@@ -49,18 +51,25 @@ func (c *Config) routes(conf *config.Config, own func() []netip.AddrPort) (route
 				Name: r.Name, All: r.All,
 				Asked: slices.Contains(r.Events, task.NotifyAsked), Resolved: slices.Contains(r.Events, task.NotifyResolved),
 			},
-			Arguments: r.Arguments, Sender: sender,
+			Arguments: r.Arguments, Sender: to,
 		})
 	}
 	return routes, warnings, errors.Join(errs...)
 }
 
 // senderOf returns the sender of a route.
-func (c *Config) senderOf(r *config.Route, is routeSecrets, own func() []netip.AddrPort) (notify.Sender, error) {
-	if c.Inside.Sender != nil {
-		return c.Inside.Sender(r.Name, is.url, is.secret)
+func senderOf(r *config.Route, is routeSecrets, own func() []netip.AddrPort) (notify.Sender, error) {
+	to := egress.Config{Allow: r.Networks, Own: own}
+	switch r.Kind {
+	case config.RouteWebhook:
+		return channel.NewWebhook(channel.Webhook{URL: is.url, Secret: is.secret, Egress: to})
+	case config.RouteSlack:
+		return channel.NewSlack(channel.Slack{URL: is.url, Egress: to})
+	case config.RouteSMTP:
+		s := &r.SMTP
+		return channel.NewSMTP(channel.SMTP{Host: s.Host, Port: s.Port, TLS: s.TLS, User: s.User, Password: is.password, From: s.From, To: r.To})
 	}
-	return nil, fmt.Errorf("the kind %s is not there yet", r.Kind)
+	return nil, fmt.Errorf("there is no kind %q of routes", r.Kind)
 }
 
 // routeSecrets are the values of a route that may be secrets.

@@ -43,8 +43,8 @@ type Server struct {
 	engine    *engine.Engine
 	admin     *adminsocket.Server // nil: there is none
 	approvals *api.Service
-	signin    *signin.SignIn  // nil: there are no pages
-	push      *pushes         // nil: no push notifications
+	signin    *signin.SignIn // nil: there are no pages
+	push      *pushes        // nil: no push notifications
 	notify    *pumping
 	given     Config          // the Config of New, for reloads
 	tools     toolset.Current // that are in force, with secrets and gates

@@ -6,7 +6,6 @@ import (
 	"a2a-server/internal/limits"
 	"a2a-server/internal/toolset"
 	"a2a-server/task/engine"
-	"a2a-server/task/notify"
 )
 
 // Options are the settings. The zero value changes nothing.
@@ -18,7 +17,4 @@ type Options struct {
 	// Opened gets the engine and the tools of the server before anything is served; nil: they
 	// are not given out.
 	Opened func(*engine.Engine, *toolset.Current)
-	// Sender makes the senders of notifications, from the name, the URL and the secret of a
-	// route; nil: those of its kind.
-	Sender func(route, url, secret string) (notify.Sender, error)
 }

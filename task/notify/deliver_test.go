@@ -47,8 +47,8 @@ func TestMessages(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || got.Context == "" || got.Digest == "" || got.At.IsZero() {
 			t.Errorf("message (-want +got):\n%s", diff)
 		}
-		if asked[mail].Tool != "mail" {
-			t.Errorf("the route for all has %v, want both approvals", asked)
+		if m := asked[mail]; m.Hint != `May the tool "mail" run?` {
+			t.Errorf("the approval without a gate is announced as %+v", m)
 		}
 		if got := payments.messages(); len(got) != 1 || got[0].Approval != pay || got[0].Args != nil {
 			t.Errorf("the route of the gate has %+v, want one message about %s", got, pay)

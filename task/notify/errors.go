@@ -1,4 +1,3 @@
-// Package notify owns the messages that tell people about approvals.
 package notify
 
 import (
