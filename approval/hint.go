@@ -95,9 +95,9 @@ func withArgs(tool string) string {
 	return fmt.Sprintf("May the tool %s run with these arguments?", quote(tool))
 }
 
-// HintWithoutArgs returns the hint without the arguments that a default hint lists, and without
+// HintWithoutArgs returns the hint of an approval without the arguments that a default hint lists, and without
 // what follows them. Hints of gates and tools show the arguments that their authors chose.
-func (a *Approval) HintWithoutArgs() string {
+func HintWithoutArgs(a *Approval) string {
 	before, _, lists := strings.Cut(a.Hint, withArgs(a.Tool))
 	if !lists {
 		return a.Hint

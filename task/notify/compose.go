@@ -26,7 +26,7 @@ func (p *Pump) message(ctx context.Context, r *Route, j *job) (*Message, error) 
 	}
 	m := &Message{
 		ID: task.NotificationID(j.row.Key), Event: EventAsked, Route: r.Name, At: j.n.At.Time(),
-		Task: a.Task, Context: a.Context, Approval: a.ID, Tool: a.Tool, Hint: a.HintWithoutArgs(), Risk: string(a.Risk()), Requester: a.Requester.Subject,
+		Task: a.Task, Context: a.Context, Approval: a.ID, Tool: a.Tool, Hint: approval.HintWithoutArgs(&a), Risk: string(a.Risk()), Requester: a.Requester.Subject,
 		Digest: a.Digest, Link: p.link(a.ID),
 	}
 	if r.Arguments {

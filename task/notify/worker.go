@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task"
@@ -209,11 +211,10 @@ const maxError = 200
 func (w *worker) fail(ctx context.Context, j *job, why error) error {
 	n, now := &j.n, w.now()
 	n.Tries, n.Since, n.Next, n.Error = w.p.retry(n.Tries, n.Since, why, now)
-	log := w.p.cfg.Log.Info()
-	text := "a notification is not accepted: it is sent again"
+	level, text := zerolog.InfoLevel, "a notification is not accepted: it is sent again"
 	if n.Next == 0 {
 		n.Failed = store.MillisOf(now)
-		log, text = w.p.cfg.Log.Warn(), "a notification has failed: 'a2a-server notifications list' has it"
+		level, text = zerolog.WarnLevel, "a notification has failed: 'a2a-server notifications list' has it"
 	}
 	row, err := n.Row(j.row.Rev)
 	if err == nil {
@@ -229,7 +230,7 @@ func (w *worker) fail(ctx context.Context, j *job, why error) error {
 		}
 	})
 	if n.Failed > 0 || n.Tries == 1 { // once, and again only when it is over
-		log.Str("task_id", j.row.Task.String()).Str("approval_id", n.Approval).Str("route", w.name).Int("tries", n.Tries).Str("problem", n.Error).Msg(text)
+		w.p.cfg.Log.WithLevel(level).Str("task_id", j.row.Task.String()).Str("approval_id", n.Approval).Str("route", w.name).Int("tries", n.Tries).Str("problem", n.Error).Msg(text)
 	}
 	return nil
 }

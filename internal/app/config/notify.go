@@ -107,21 +107,21 @@ func anAddress(text string) error {
 // routeKeys returns the keys of an entry of notify.
 func routeKeys(r *Route) []key {
 	return []key{
-		required(one("name", "", setting.Text(&r.Name, "a name", saying(aRouteName)), "Unique name, for notify of gates, logs and the command notifications.")),
-		required(one("kind", "", setting.Choice(&r.Kind, "a kind of route", RouteWebhook, RouteSlack, RouteSMTP), "webhook posts JSON (Standard Webhooks), slack text to an incoming webhook, smtp mail.")),
-		shaped("url", "a URL, {env: NAME} or {file: PATH}", &r.URL, urlOrPlaced, "Receiver of a webhook, or Slack's URL, which is a secret."),
-		shaped("secret", "{env: NAME} or {file: PATH}", &r.Secret, placed, "Secret that signs a webhook: whsec_ and base64. Required for it."),
+		required(one("name", "", setting.Text(&r.Name, "a name", saying(aRouteName)), "Unique name, for gates.")),
+		required(one("kind", "", setting.Choice(&r.Kind, "a kind of route", RouteWebhook, RouteSlack, RouteSMTP), "webhook posts JSON (Standard Webhooks).")),
+		shaped("url", "a URL, {env: NAME} or {file: PATH}", &r.URL, urlOrPlaced, "Of webhook and slack, whose URL is a secret."),
+		shaped("secret", "{env: NAME} or {file: PATH}", &r.Secret, placed, "Signs a webhook: whsec_ and base64."),
 		many("networks", "", &r.Networks, setting.Network, "Addresses of url that are not public and may be connected to."),
 		one("smtp.host", "", aName(&r.SMTP.Host), "Server for mail."),
-		one("smtp.port", "0", setting.Count(&r.SMTP.Port, 0, 65535), "Its port. 0: 587, with tls 465, with none 25."),
-		one("smtp.tls", "starttls", setting.Choice(&r.SMTP.TLS, "a form of TLS", "starttls", "tls", "none"), "Encryption; with none others read along."),
-		one("smtp.user", "", aName(&r.SMTP.User), "User of the server, if it wants one."),
+		one("smtp.port", "0", setting.Count(&r.SMTP.Port, 0, 65535), "0: 587, 465 with tls, 25 with none."),
+		one("smtp.tls", "starttls", setting.Choice(&r.SMTP.TLS, "a form of TLS", "starttls", "tls", "none"), "Encryption."),
+		one("smtp.user", "", aName(&r.SMTP.User), "User of the server."),
 		shaped("smtp.password", "{env: NAME} or {file: PATH}", &r.SMTP.Password, placed, "Password of the user."),
 		one("smtp.from", "", setting.Text(&r.SMTP.From, "an address", optional(anAddress)), "Sender of mails."),
 		many("to", "", &r.To, func(to *string) setting.Value { return setting.Text(to, "a recipient", anAddress) }, "Recipients of mails."),
-		many("events", "asked", &r.Events, func(to *string) setting.Value { return setting.Choice(to, "an event", "asked", "resolved") }, "What is announced: new approvals, their ends."),
-		one("all", "false", setting.Bool(&r.All), "Announces every approval, not only those of gates that name the route."),
-		one("arguments", "false", setting.Bool(&r.Arguments), "Messages have the arguments, as far as no mask hides them."),
+		many("events", "asked", &r.Events, func(to *string) setting.Value { return setting.Choice(to, "an event", "asked", "resolved") }, "New approvals, or their ends."),
+		one("all", "false", setting.Bool(&r.All), "Announces all approvals, not only those of gates that name it."),
+		one("arguments", "false", setting.Bool(&r.Arguments), "Messages have the arguments, masked."),
 	}
 }
 
