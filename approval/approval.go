@@ -77,7 +77,7 @@ type Terms struct {
 	// element. Lists, mails and logs have [Masked] in these places; the decider sees
 	// everything. A pointer without a match masks nothing.
 	Mask []string `json:"mask,omitempty"`
-	// Notify lists names for the notifications of a later version. Nothing reads it yet.
+	// Notify lists the routes on which the approval is announced, beside those that announce all.
 	Notify []string `json:"notify,omitempty"`
 }
 

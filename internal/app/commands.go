@@ -12,6 +12,7 @@ import (
 	"a2a-server/internal/app/approvals"
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/keys"
+	"a2a-server/internal/app/notifications"
 	"a2a-server/internal/app/push"
 	"a2a-server/internal/app/tasks"
 	"a2a-server/internal/suggest"
@@ -34,7 +35,7 @@ func commands(p *cli.Program) *cobra.Command {
 		serveCommand(p),
 		config,
 		approvals.Command(p),
-		tasks.Command(p, tasksWatch(p)), tasks.CallsCommand(p), push.Command(p),
+		tasks.Command(p, tasksWatch(p)), tasks.CallsCommand(p), push.Command(p), notifications.Command(p),
 		sendCommand(p), chatCommand(p),
 		contextCommand(p),
 		toolsCommand(p),

@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"sync/atomic"
@@ -20,6 +21,8 @@ const (
 type Health struct {
 	Store   func() error // returns why the store has ended for good; nil: it has not
 	Trouble func() error // returns why the store cannot write now; nil: it can
+	// Details returns lines for people who ask for /readyz?verbose; nil: none.
+	Details func(ctx context.Context) []string
 
 	phase atomic.Int32
 }
@@ -34,7 +37,15 @@ func (h *Health) Serves() bool { return Phase(h.phase.Load()) == Serving }
 func (h *Health) ServeLive(w http.ResponseWriter, r *http.Request) { probe(w, r, "") }
 
 // ServeReady reports whether requests should be sent here.
-func (h *Health) ServeReady(w http.ResponseWriter, r *http.Request) { probe(w, r, h.Unready()) }
+func (h *Health) ServeReady(w http.ResponseWriter, r *http.Request) {
+	probe(w, r, h.Unready())
+	if r.Method != http.MethodGet || !r.URL.Query().Has("verbose") || h.Details == nil {
+		return
+	}
+	for _, line := range h.Details(r.Context()) {
+		_, _ = io.WriteString(w, line+"\n") // the client may be gone
+	}
+}
 
 // Ready reports the same.
 func (h *Health) Ready() bool { return h.Unready() == "" }

@@ -45,6 +45,7 @@ type Config struct {
 	ApproveTools, NoApproveTools []string
 	Streams                      struct{ WholeText bool } // the last chunk of streamed text is the whole text
 	Push                         Push
+	Notify                       []Route // that announce approvals
 	UI                           UI
 	Limits                       Limits
 
@@ -113,12 +114,12 @@ const (
 	IgnoreDeclared DeclaredGates = "ignore" // only the gates of the configuration ask
 )
 
-// Reloaded returns c with the tools, secrets and gates of next, which a running server can
+// Reloaded returns c with the tools, secrets, gates and routes of next, which a running server can
 // take over, and the names of the keys with other values in next, which it cannot. The caller
 // sets the level of its log itself.
 func (c *Config) Reloaded(next *Config) (merged *Config, restart []string) {
 	m := *c
-	m.Gates, m.Secrets, m.Tools = next.Gates, next.Secrets, next.Tools
+	m.Gates, m.Secrets, m.Tools, m.Notify = next.Gates, next.Secrets, next.Tools, next.Notify
 	m.ApproveTools, m.NoApproveTools = next.ApproveTools, next.NoApproveTools
 	m.origins = next.origins
 	before, after := c.keys(), next.keys()

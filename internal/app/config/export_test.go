@@ -65,5 +65,8 @@ func IssuerKeys() []Key { return public(oidcKeys(&OIDC{})) }
 // SocketKeys returns the keys of an entry of auth.socket, for the test of the reference.
 func SocketKeys() []Key { return public(socketKeys(&SocketUser{})) }
 
+// RouteKeys returns the keys of an entry of notify, for the test of the reference.
+func RouteKeys() []Key { return public(routeKeys(&Route{})) }
+
 // Default reports whether no layer gave a value for the key.
 func (c *Config) Default(name string) bool { return c.origins[name].layer == "" }

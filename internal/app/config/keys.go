@@ -108,6 +108,7 @@ func (c *Config) keys() []key {
 		one("limits.plan_timeout", "2m", setting.Duration(&l.PlanTimeout, ms), "How long a planner such as a language model may take for a step."),
 		one("limits.grace", "8s", setting.Duration(&l.Grace, 0), "How long running calls may continue at shutdown. Give the container 2s more."),
 		reloaded(mappings("gates", "gate", "- tool: delete_*", &c.Gates, gateKeys, checkGate)),
+		reloaded(mappings("notify", "route", "- name: ops", &c.Notify, routeKeys, checkRoute)),
 		reloaded(c.secretsKey()),
 		reloaded(c.toolsKey()),
 	}
@@ -131,7 +132,7 @@ func gateKeys(g *approval.Gate) []key {
 		one("on_reject", "continue", setting.Either(&g.Terms.CancelsTask, "cancel", "continue"), "cancel: a rejection cancels the task, too."),
 		one("risk", "", setting.Choice(&g.Terms.Risk, "a risk", approval.RiskLow, approval.RiskMedium, approval.RiskHigh), "Shown; decides nothing. Default: high if destructive, else medium."),
 		many("mask", "", &g.Terms.Mask, func(to *string) setting.Value { return setting.Text(to, "a JSON pointer", saying(approval.CheckMask)) }, "Arguments that lists, hints and logs show as •••, such as /card/number or /users/*/name."),
-		many("notify", "", &g.Terms.Notify, func(to *string) setting.Value { return setting.Text(to, "a name", saying(approval.CheckNotify)) }, "Kept with the approval for later versions; nothing reads it yet."),
+		many("notify", "", &g.Terms.Notify, func(to *string) setting.Value { return setting.Text(to, "a name", saying(approval.CheckNotify)) }, "Routes that announce the approval."),
 	}
 }
 

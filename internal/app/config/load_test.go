@@ -136,6 +136,9 @@ func TestGates(t *testing.T) {
 	got := load(t, config.Source{File: write(t, `
 deadlines: {expires: 72h, on_expiry: keep}
 declared_gates: ignore
+notify:
+  - {name: ops, kind: slack, url: {env: SLACK}}
+  - {name: Jane.Doe-1_x, kind: slack, url: "https://hooks.example.com/x"}
 gates:
   - name: deletions
     tool: delete_*

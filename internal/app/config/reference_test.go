@@ -21,7 +21,7 @@ func TestReference(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string][]config.Key{
 		"keys": config.Keys(), "gates": config.GateKeys(), "secrets": config.SecretKeys(),
-		"oidc": config.IssuerKeys(), "socket": config.SocketKeys(),
+		"notify": config.RouteKeys(), "oidc": config.IssuerKeys(), "socket": config.SocketKeys(),
 	} {
 		var lines strings.Builder
 		for _, k := range keys {
@@ -86,6 +86,11 @@ func TestExample(t *testing.T) {
 			if c.Default(section + "[0]." + k.Name) {
 				t.Errorf("the first entry of %s in docs/a2a-server.yaml does not set %s", section, k.Name)
 			}
+		}
+	}
+	for _, k := range config.RouteKeys() {
+		if c.Default("notify[0]."+k.Name) && c.Default("notify[1]."+k.Name) {
+			t.Errorf("no route of docs/a2a-server.yaml sets %s", k.Name)
 		}
 	}
 	for _, kind := range config.Kinds() {

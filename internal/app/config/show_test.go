@@ -41,6 +41,9 @@ gates:
   - tool: "*"
     expires: never
     on_reject: cancel
+notify:
+  - {name: ops, kind: slack, url: {file: slack.url}, all: true}
+  - {name: mail, kind: smtp, smtp: {host: mx, user: u, password: {env: SMTP}, from: a@b.example}, to: [c@d.example], events: [resolved]}
 `)
 	got := show(t, load(t, config.Source{
 		File:        path,
