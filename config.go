@@ -139,6 +139,11 @@ func Check(c Config) error {
 	if _, err := c.pushes(conf, nil); err != nil {
 		return err
 	}
+	_, unread, err := c.routes(conf, nil)
+	if err != nil {
+		return err
+	}
+	warn(c.Log, unread)
 	var tools toolset.Current
 	if _, err := c.planner(conf, tools.Always); err != nil {
 		return err

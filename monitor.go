@@ -65,6 +65,7 @@ func (m *monitor) watch(s *Server) {
 	m.damage = metrics.Watch(s.store.handle, s.log)
 	s.store.handle = m.damage
 	m.survey.Store, m.survey.Damaged, m.survey.Usage = m.damage, m.damage.Damaged, s.store.usage
+	m.survey.Failed = func(ctx context.Context) (messages, summaries int, err error) { return s.notify.Failed(ctx) }
 	m.survey.Limit, m.survey.Now = s.limits.Engine.DiskBounds().All, time.Now
 }
 
@@ -164,6 +165,9 @@ func (m *monitor) details(ctx context.Context, s *Server) []httpd.Detail {
 	all = append(all,
 		httpd.Detail{Name: "approvals", Text: pending},
 		httpd.Detail{Name: "tasks", Text: fmt.Sprintf("%d damaged", f.Damaged)})
+	if len(s.config.Notify) > 0 || f.FailedMessages+f.FailedSummaries > 0 {
+		all = append(all, httpd.Detail{Name: "notifications", Text: fmt.Sprintf("%d failed, %d summaries failed", f.FailedMessages, f.FailedSummaries)})
+	}
 	if f.Sized {
 		text := fmt.Sprintf("%d bytes used", f.Used)
 		if f.Limit > 0 {

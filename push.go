@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"a2a-server/a2a/operation"
@@ -118,19 +119,23 @@ func (s *Server) offered() *operation.Push {
 	return out
 }
 
-// deliver delivers push notifications until ctx ends. The channel is closed then.
+// deliver delivers push notifications, and the messages of routes, until ctx ends. The channel is
+// closed then.
 func (s *Server) deliver(ctx context.Context) (ended chan struct{}) {
-	ended = make(chan struct{})
-	if s.push == nil {
-		close(ended)
-		return ended
+	var both sync.WaitGroup
+	both.Go(func() { _ = s.notify.Run(ctx) }) // it ends with ctx, without an error
+	if s.push != nil {
+		both.Go(func() {
+			if err := s.push.deliverer.Run(ctx); err != nil && ctx.Err() == nil {
+				s.log.Error().Err(err).Msg("no more push notifications are sent: restart the server")
+			}
+			s.push.client.CloseIdleConnections()
+		})
 	}
+	ended = make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := s.push.deliverer.Run(ctx); err != nil && ctx.Err() == nil {
-			s.log.Error().Err(err).Msg("no more push notifications are sent: restart the server")
-		}
-		s.push.client.CloseIdleConnections()
+		both.Wait()
 	}()
 	return ended
 }
@@ -208,7 +213,11 @@ func (s *Server) webhooks(ctx context.Context, by auth.Principal, q client.Webho
 			return none, task.ErrTaskNotFound
 		}
 	}
-	seal := s.cursors(by, q)
+	parts := []string{"webhooks", by.Tenant, by.Subject, q.State, q.Task, q.Principal}
+	if q.Anonymous {
+		parts = append(parts, "anonymous")
+	}
+	seal := s.cursors(parts...)
 	var ok bool
 	if of.Cursor, ok = seal.open(q.Cursor); !ok {
 		return none, task.Invalid("cursor", "is not a cursor of this list: begin again without a cursor")
@@ -255,11 +264,7 @@ type cursors struct {
 	bound string
 }
 
-func (s *Server) cursors(by auth.Principal, q client.WebhookQuery) cursors {
-	parts := []string{"webhooks", by.Tenant, by.Subject, q.State, q.Task, q.Principal}
-	if q.Anonymous {
-		parts = append(parts, "anonymous")
-	}
+func (s *Server) cursors(parts ...string) cursors {
 	return cursors{s.keys.MAC(keyring.PageTokens), strings.Join(parts, "\x00") + "\x00"}
 }
 

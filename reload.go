@@ -39,7 +39,7 @@ func (r *reloads) ended() bool {
 
 // Reload reads the file of API keys and then the configuration again. The keys take effect as
 // soon as they are read, even if the configuration has errors, so that a revoked key ends.
-// Tools, secrets and gates, and the files of TLS, take effect at once; other keys of the
+// Tools, secrets, gates and routes, and the files of TLS, take effect at once; other keys of the
 // configuration that have changed need a restart, and the log names them. Calls that run keep
 // their tools; tasks that wait for a decision about a tool with another definition are asked
 // again. If the file of keys or the configuration has an error, the tools stay as they are,
@@ -77,6 +77,10 @@ func (s *Server) Reload() (err error) {
 	if err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
+	routes, unread, err := s.given.routes(conf, s.own)
+	if err != nil {
+		return fmt.Errorf("reload: %w", err)
+	}
 	next, err := toolset.New(s.given.tools(conf, s.own, cache), before)
 	if err != nil {
 		return fmt.Errorf("reload: %w", err)
@@ -85,10 +89,11 @@ func (s *Server) Reload() (err error) {
 	if err != nil {
 		return fmt.Errorf("reload: %w", errors.Join(err, next.Close(before)))
 	}
-	warn(s.log, warnings)
+	warn(s.log, append(warnings, unread...))
 	next.Describe(before, s.given.Now())
 	s.tools.Store(next)
-	s.engine.Reload(next.Registry(), next.Policy())
+	s.notify.SetRoutes(routes) // first: the rows of a new route find it
+	s.engine.Reload(next.Registry(), next.Policy(), taskRoutes(routes))
 	s.catalog.Set(next, listed)
 	if late {
 		r.closing.Go(func() { s.listLate(next) })

@@ -189,8 +189,8 @@ func (s *Server) announce() {
 	default:
 		s.warnOpen()
 	}
-	if s.config.Confirmation == config.OptIn {
-		s.log.Warn().Msg("confirmation is opt-in: tools that want approval run without it, unless a gate of the configuration asks")
+	if s.config.DeclaredGates == config.IgnoreDeclared {
+		s.log.Warn().Msg("declared_gates is ignore: tools that want approval run without it, unless a gate of the configuration asks")
 	}
 	if s.listener != nil && s.config.PublicURL == "" && !loopback(s.listener.Addr()) && len(s.config.AllowedHosts) == 0 {
 		s.log.Warn().Msg("the agent card names the address that each request came to: set public_url, or allowed_hosts to the names that clients use")

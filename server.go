@@ -29,6 +29,7 @@ import (
 	"a2a-server/internal/tlsfiles"
 	"a2a-server/internal/toolset"
 	"a2a-server/task/engine"
+	"a2a-server/task/notify"
 )
 
 // A Server is an A2A server. Its store and its port are open, but it serves nothing before
@@ -42,8 +43,9 @@ type Server struct {
 	engine    *engine.Engine
 	admin     *adminsocket.Server // nil: there is none
 	approvals *api.Service
-	signin    *signin.SignIn  // nil: there are no pages
-	push      *pushes         // nil: no push notifications
+	signin    *signin.SignIn // nil: there are no pages
+	push      *pushes        // nil: no push notifications
+	notify    *pumping
 	given     Config          // the Config of New, for reloads
 	tools     toolset.Current // that are in force, with secrets and gates
 	reloads   reloads
@@ -97,6 +99,11 @@ func New(c Config) (_ *Server, err error) {
 	if s.push, err = c.pushes(conf, s.own); err != nil {
 		return nil, err
 	}
+	routes, unread, err := c.routes(conf, s.own)
+	if err != nil {
+		return nil, err
+	}
+	warn(s.log, unread)
 	planner, err := c.planner(conf, s.tools.Always)
 	if err != nil {
 		return nil, err
@@ -145,6 +152,7 @@ func New(c Config) (_ *Server, err error) {
 		Memory: c.Memory, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Provider: c.Confirm,
 		Agent: conf.Agent.Name, DelegatedDecisions: conf.Auth.DelegatedDecisions, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
 		Limits: s.limits.Engine, Answers: s.limits.Answers, Page: s.limits.Page, PageTokens: s.keys.MAC(keyring.PageTokens), Observers: s.monitor.observers(), Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
+		Routes: taskRoutes(routes),
 	}
 	if s.push != nil {
 		of.Push = s.sealer()
@@ -156,6 +164,10 @@ func New(c Config) (_ *Server, err error) {
 		c.Inside.Opened(s.engine, &s.tools)
 	}
 	if err := s.openPush(); err != nil {
+		return nil, err
+	}
+	pump := notify.Config{Store: s.store.handle, Log: s.log, Now: c.Now, CrashPoint: c.CrashPoint}
+	if s.notify, err = newPumping(pump, conf, routes, s.cursors); err != nil {
 		return nil, err
 	}
 	s.makeAPI()

@@ -121,7 +121,7 @@ func TestRequiredExtensionOf03(t *testing.T) {
 		return got.Calls == 0 && strings.Contains(got.Body, ownExtension) && (strings.Contains(got.Body, "-32008") || strings.Contains(got.Body, "EXTENSION_SUPPORT_REQUIRED"))
 	}
 	for _, op := range operation.Table() {
-		if op.Legacy.Method == "" {
+		if op.Legacy == nil || op.Legacy.Method == "" {
 			continue
 		}
 		body := `{"jsonrpc":"2.0","id":1,"method":"` + op.Legacy.Method + `","params":{"id":"` + id + `","message":{"kind":"message","messageId":"m","role":"user","taskId":"` + id + `","parts":[{"kind":"text","text":"hi"}]}}}`

@@ -67,7 +67,7 @@ func TestOperationsAreServed(t *testing.T) {
 		if got, body := rpc(op.Name); strings.Contains(body, "METHOD_NOT_FOUND") || got != contentType {
 			t.Errorf("JSON-RPC %s = %s %s, want an answer of type %s", op.Name, got, body, contentType)
 		}
-		if op.Legacy.Method != "" {
+		if op.Legacy != nil && op.Legacy.Method != "" {
 			if got, body := rpc(op.Legacy.Method); strings.Contains(body, "METHOD_NOT_FOUND") || strings.Contains(body, "VERSION_NOT_SUPPORTED") || got != contentType {
 				t.Errorf("JSON-RPC %s = %s %s, want an answer of type %s", op.Legacy.Method, got, body, contentType)
 			}

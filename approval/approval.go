@@ -32,10 +32,10 @@ const (
 	Superseded State = "superseded" // by a new approval that names it
 )
 
-// A DecisionType is a decision. A person rejects; a policy denies.
+// DecisionType is what a decision does. A person rejects; a policy denies.
 type DecisionType string
 
-// The decisions.
+// The types of decisions.
 const (
 	Approve DecisionType = "approve"
 	Edit    DecisionType = "edit" // a full replacement of the arguments
@@ -77,7 +77,7 @@ type Terms struct {
 	// element. Lists, mails and logs have [Masked] in these places; the decider sees
 	// everything. A pointer without a match masks nothing.
 	Mask []string `json:"mask,omitempty"`
-	// Notify lists names for the notifications of a later version. Nothing reads it yet.
+	// Notify lists the routes on which the approval is announced, beside those that announce all.
 	Notify []string `json:"notify,omitempty"`
 }
 
@@ -158,7 +158,7 @@ type Resolution struct {
 	Payload  json.RawMessage `json:"payload,omitempty"`  // for the tool, as ADK has it
 }
 
-// Answer is a decision as received, before [Match] finds its approval.
+// Decision is a decision as received, before [Match] finds its approval.
 type Decision struct {
 	ID string // of an approval, or with ByCall the name of a call
 	// ByCall says that ID may name a call instead: by its id, or by the alias that its

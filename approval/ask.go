@@ -44,7 +44,7 @@ func (p *Policy) Always(t tool.Tool) (always bool) {
 	if p == nil {
 		return true
 	}
-	name, ownGate := t.Name(), !p.optIn
+	name, ownGate := t.Name(), !p.ignoreDeclared
 	for _, g := range p.exact[name] {
 		if g.when != nil {
 			continue

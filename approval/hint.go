@@ -87,7 +87,22 @@ func DefaultHint(tool string, args map[string]any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("May the tool %s run with these arguments? %s", quote(tool), text), nil
+	return withArgs(tool) + " " + text, nil
+}
+
+// withArgs is the question of a default hint, before the arguments.
+func withArgs(tool string) string {
+	return fmt.Sprintf("May the tool %s run with these arguments?", quote(tool))
+}
+
+// HintWithoutArgs returns the hint of an approval without the arguments that a default hint lists, and without
+// what follows them. Hints of gates and tools show the arguments that their authors chose.
+func HintWithoutArgs(a *Approval) string {
+	before, _, lists := strings.Cut(a.Hint, withArgs(a.Tool))
+	if !lists {
+		return a.Hint
+	}
+	return fmt.Sprintf("%sMay the tool %s run?", before, quote(a.Tool))
 }
 
 // showArgs returns args as JSON. If it is too long, each argument is shortened by itself, so

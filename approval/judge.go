@@ -48,7 +48,7 @@ func (p *Policy) Judge(ctx agent.ReadonlyContext, t tool.Tool, args map[string]a
 	}
 	j.name = t.Name()
 
-	ownGate := !p.optIn
+	ownGate := !p.ignoreDeclared
 	for _, g := range p.exact[j.name] {
 		if j.consider(g) && g.action == ActionAllow {
 			ownGate = false

@@ -43,7 +43,7 @@ func TestJudgeNeverAllowsWhatFailed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var failed, denied, asks, exactAllow bool
 		var c PolicyConfig
-		c.OptIn = rapid.Bool().Draw(t, "opt-in")
+		c.IgnoreDeclared = rapid.Bool().Draw(t, "declared gates ignored")
 		for range rapid.IntRange(0, 5).Draw(t, "gates") {
 			p := drawPart(t, "gate")
 			name := rapid.SampledFrom([]string{"send", "s*", "*", "mail", "m*"}).Draw(t, "tool")
@@ -74,7 +74,7 @@ func TestJudgeNeverAllowsWhatFailed(t *testing.T) {
 				return ok, "", err
 			},
 		}
-		if !c.OptIn && !exactAllow {
+		if !c.IgnoreDeclared && !exactAllow {
 			asks = asks || f.static || own.holds
 			failed = failed || own.fails
 		}

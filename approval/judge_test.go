@@ -95,8 +95,8 @@ func TestJudge(t *testing.T) {
 		{name: "rule and tool ask", config: gates(Gate{Tool: "send", Hint: "Send to {to}?"}), tool: fakeTool{gate: toolGate(true, "costs money", nil)},
 			action: ActionAsk, rule: "gate:send", hint: []string{`Send to "bob"?`, "The tool says: costs money"}},
 		{name: "rule without words and tool ask", config: gates(ask("send")), tool: fakeTool{gate: toolGate(true, "costs money", nil)}, action: ActionAsk, rule: "gate:send", hint: []string{"costs money"}},
-		{name: "opt-in", config: PolicyConfig{OptIn: true}, tool: own, action: ActionAllow, rule: RuleDefault},
-		{name: "opt-in keeps rules", config: PolicyConfig{OptIn: true, Gates: []Gate{ask("send")}}, tool: own, action: ActionAsk, rule: "gate:send"},
+		{name: "declared gates ignored", config: PolicyConfig{IgnoreDeclared: true}, tool: own, action: ActionAllow, rule: RuleDefault},
+		{name: "declared gates ignored keeps rules", config: PolicyConfig{IgnoreDeclared: true, Gates: []Gate{ask("send")}}, tool: own, action: ActionAsk, rule: "gate:send"},
 
 		{name: "error of a condition", config: gates(with(ask("send"), when(false, boom))), action: ActionAsk, rule: "gate:send", hint: []string{"boom", `"gate:send"`}, reason: "boom"},
 		{name: "error of a condition that allows", config: gates(with(allow("send"), when(true, boom))), action: ActionAsk, rule: "gate:send", hint: []string{"boom"}},
@@ -214,7 +214,7 @@ func TestAlways(t *testing.T) {
 	}{
 		"nothing asks":               {PolicyConfig{}, plain, false},
 		"the tool":                   {PolicyConfig{}, gated, true},
-		"the tool, opt-in":           {PolicyConfig{OptIn: true}, gated, false},
+		"the tool, its gate ignored": {PolicyConfig{IgnoreDeclared: true}, gated, false},
 		"a gate":                     {PolicyConfig{Gates: []Gate{{Tool: "pay"}}}, plain, true},
 		"a pattern":                  {PolicyConfig{Gates: []Gate{{Tool: "p*"}}}, plain, true},
 		"another pattern":            {PolicyConfig{Gates: []Gate{{Tool: "q*"}}}, plain, false},

@@ -7,7 +7,7 @@ import (
 	"a2a-server/internal/strictjson"
 )
 
-// Decision is an answer with the approval that it is for.
+// Matched is a decision with the approval that it is for.
 type Matched struct {
 	Approval *Approval
 	Decision Decision
@@ -16,7 +16,7 @@ type Matched struct {
 	Settled bool
 }
 
-// Match finds the approval of each answer among approvals, which all belong to a single task,
+// Match finds the approval of each decision among approvals, which all belong to a single task,
 // oldest first. names are all calls of the task. It matches all answers or none; the error is
 // then an *[Error] that lists all mistakes.
 //

@@ -27,7 +27,7 @@ const (
 type Predicate func(ctx agent.ReadonlyContext, t tool.Tool, args map[string]any) (bool, error)
 
 // Declared is a [Predicate] that matches the calls of tools that declare an approval for every
-// call. With it a gate asks for calls that OptIn would otherwise switch off.
+// call. With it a gate asks for calls that IgnoreDeclared would otherwise switch off.
 func Declared(_ agent.ReadonlyContext, t tool.Tool, _ map[string]any) (bool, error) {
 	return t.RequiresApproval(), nil
 }
@@ -66,19 +66,19 @@ type PolicyConfig struct {
 	// gate that asks, the tool's own gate has no deadline. A bool that is true here is true
 	// everywhere, and so is each entry of Mask. Rule is unused.
 	Defaults Terms
-	// OptIn switches the tools' own gates off, so that only Gates ask.
-	OptIn bool
+	// IgnoreDeclared switches the tools' own gates off, so that only Gates ask.
+	IgnoreDeclared bool
 }
 
 // A Policy decides on calls. It is immutable and safe for concurrent use. A nil *Policy
 // asks about everything.
 type Policy struct {
-	gates    []Gate             // as they were given
-	exact    map[string][]*gate // by tool, in the order of the configuration
-	globs    []*gate
-	defaults Terms
-	masks    []string // of all gates
-	optIn    bool
+	gates          []Gate             // as they were given
+	exact          map[string][]*gate // by tool, in the order of the configuration
+	globs          []*gate
+	defaults       Terms
+	masks          []string // of all gates
+	ignoreDeclared bool
 }
 
 // gate is a [Gate] made ready.
@@ -93,7 +93,7 @@ type gate struct {
 
 // NewPolicy returns a policy with this configuration, or all its problems, joined.
 func NewPolicy(c PolicyConfig) (*Policy, error) {
-	p := &Policy{gates: slices.Clone(c.Gates), exact: map[string][]*gate{}, defaults: c.Defaults, optIn: c.OptIn}
+	p := &Policy{gates: slices.Clone(c.Gates), exact: map[string][]*gate{}, defaults: c.Defaults, ignoreDeclared: c.IgnoreDeclared}
 	p.defaults = c.Defaults.clone()
 	problems := checkTerms("the default terms", c.Defaults)
 	if c.Defaults.Expires < 0 {

@@ -207,6 +207,14 @@ func (c *Client) Webhooks(ctx context.Context, q WebhookQuery) (WebhookPage, err
 	}, nil)
 }
 
+// Notifications lists the messages of routes that are not sent: they wait, are tried again, or
+// have failed.
+func (c *Client) Notifications(ctx context.Context, q NotificationQuery) (NotificationPage, error) {
+	return call[NotificationPage](ctx, c, http.MethodGet, "/notifications", values{
+		"state": q.State, "route": q.Route, "limit": number(q.Limit), "cursor": q.Cursor, "anonymous": flag(q.Anonymous),
+	}, nil)
+}
+
 // DeleteWebhook deletes a webhook of a task, and reports whether it was there. n is its Number
 // as listed, so that a webhook set again later with this id stays; 0 deletes any webhook with
 // the id.

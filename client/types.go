@@ -310,6 +310,34 @@ type WebhookPage struct {
 	Off   bool      `json:"off,omitempty"` // the server sends no push notifications
 }
 
+// Notification is a message of a route that is not sent.
+type Notification struct {
+	ID       string    `json:"id"`
+	Route    string    `json:"route"`
+	Event    string    `json:"event"` // "asked" or "resolved"
+	Task     string    `json:"task"`
+	Approval string    `json:"approval"`
+	State    string    `json:"state"` // "waiting", "retrying", "failed" or "damaged"
+	At       time.Time `json:"at,omitzero"`
+	Tries    int       `json:"tries,omitempty"`
+	Next     time.Time `json:"next,omitzero"`
+	Error    string    `json:"error,omitempty"`
+}
+
+// NotificationQuery selects messages of routes.
+type NotificationQuery struct {
+	State, Route string
+	Limit        int
+	Cursor       string
+	Anonymous    bool
+}
+
+// NotificationPage is a page of messages of routes.
+type NotificationPage struct {
+	Items []Notification `json:"items"`
+	Next  string         `json:"next,omitempty"`
+}
+
 // AuditEntry is an entry of the audit.
 type AuditEntry struct {
 	N        uint64     `json:"n"`

@@ -30,7 +30,7 @@ type Asker interface {
 // While its question is open the call does not use up its time limit, and its task waits for
 // input. An answer is waited for until the question's deadline, at most one hour, even if a
 // rule says that an approval stays pending after its deadline. A call asks one question at a
-// time, and at most 64 in one run; an eighth of limits.turns bounds how many calls wait. When
+// time, and at most 64 in one run; an eighth of limits.running_tasks bounds how many calls wait. When
 // the server shuts down, the questions are closed first, so that calls can still end.
 //
 // An error that wraps ErrNoAnswer says that there is no answer and why; the call may continue

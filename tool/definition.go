@@ -44,7 +44,7 @@ type definitions struct {
 // definition is a tool's definition with its compiled schema and its digest.
 type definition struct {
 	Definition
-	digest string // as in [Entry]
+	digest string // as in [Registered]
 	schema *Schema
 }
 

@@ -13,7 +13,7 @@ import (
 // ErrUnknownTool means that the caller has no tool of that name.
 var ErrUnknownTool = errors.New("there is no such tool")
 
-// Entry is a tool with everything needed to check calls of it. It is shared and must not
+// Registered is a tool with everything needed to check calls of it. It is shared and must not
 // be changed.
 type Registered struct {
 	Tool       Tool

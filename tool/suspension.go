@@ -11,7 +11,7 @@ import (
 // MaxSuspensionState is the maximum length of [Suspension].State, in bytes.
 const MaxSuspensionState = 64 << 10
 
-// AskKind is the kind of answer that an [Ask] wants.
+// QuestionKind is the kind of answer that a [Question] wants.
 type QuestionKind string
 
 // The kinds of questions. Only AskConfirm authorizes anything.
@@ -22,7 +22,7 @@ const (
 	AskAuth     QuestionKind = "auth"     // something to do elsewhere, such as a login
 )
 
-// Ask is a question of a call.
+// Question is a question of a call.
 type Question struct {
 	// ID identifies the question within its call, in at most 256 bytes. It is optional:
 	// without it the question is identified by its content. See [Suspension] for the effect of
@@ -87,7 +87,7 @@ const (
 	AnswerExpired   = "expired"   // not answered in time
 )
 
-// Answer is the outcome of an [Ask].
+// Answer is the outcome of a [Question].
 type Answer struct {
 	Ask      Question        `json:"ask"`
 	State    string          `json:"state"`

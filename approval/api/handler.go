@@ -151,6 +151,13 @@ func operations() map[string]operation {
 			}
 			return x.Webhooks(x.ctx, x.Caller, client.WebhookQuery{Task: x.query.Get("task"), State: x.query.Get("state"), Principal: x.query.Get("principal"), Limit: limit, Cursor: x.query.Get("cursor")})
 		}},
+		"GET /notifications": {action: auth.Oversee, params: []string{"state", "route", "limit", "cursor"}, run: func(x *exchange) (any, error) {
+			limit, err := x.number("limit")
+			if err != nil {
+				return nil, err
+			}
+			return x.Notifications(x.ctx, x.Caller, client.NotificationQuery{State: x.query.Get("state"), Route: x.query.Get("route"), Limit: limit, Cursor: x.query.Get("cursor")})
+		}},
 		"DELETE /tasks/{id}/webhooks/{webhook}": {action: auth.Delete, params: []string{"number"}, changes: true, run: func(x *exchange) (any, error) {
 			number, err := x.number("number")
 			if err != nil {

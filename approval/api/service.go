@@ -24,6 +24,9 @@ type Config struct {
 	// Webhooks lists webhooks of tasks that by oversees. It checks the query. Nil: there are
 	// none.
 	Webhooks func(ctx context.Context, by auth.Principal, q client.WebhookQuery) (client.WebhookPage, error)
+	// Notifications lists the messages about approvals in tasks that by oversees. It checks the
+	// query. Nil: there are none.
+	Notifications func(ctx context.Context, by auth.Principal, q client.NotificationQuery) (client.NotificationPage, error)
 	// Revoked reports whether the credential of a principal is known to be invalid by now.
 	// Nil: it never is.
 	Revoked        func(auth.Principal) bool
@@ -471,6 +474,21 @@ func (s *Service) Webhooks(ctx context.Context, c Caller, q client.WebhookQuery)
 	}
 	q.Anonymous = c.Anonymous
 	return s.cfg.Webhooks(ctx, c.By, q)
+}
+
+// Notifications lists messages of routes that are not sent.
+func (s *Service) Notifications(ctx context.Context, c Caller, q client.NotificationQuery) (client.NotificationPage, error) {
+	if q.Limit == 0 {
+		q.Limit = defaultPage
+	}
+	if q.Limit < 1 || q.Limit > maxPage {
+		return client.NotificationPage{}, task.Invalid("limit", "is not a number from 1 to %d", maxPage)
+	}
+	if s.cfg.Notifications == nil {
+		return client.NotificationPage{Items: []client.Notification{}}, nil
+	}
+	q.Anonymous = c.Anonymous
+	return s.cfg.Notifications(ctx, c.By, q)
 }
 
 // DeleteWebhook deletes a webhook of a task, and reports whether it was there.

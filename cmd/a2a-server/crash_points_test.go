@@ -41,13 +41,16 @@ var elsewhere = map[string]string{
 	"task.kept":     "no tool of the program keeps checkpoints: task/engine/sim TestSeeds, internal/kinds TestKilled",
 	"task.held":     "no tool of the program asks while it runs: task/engine/sim TestSeeds",
 	"task.answered": "likewise: task/engine TestCrash",
+
+	"notify.sent":    "nothing there is half done but rows: task/notify TestKilled",
+	"notify.counted": "likewise",
 }
 
 // A point without a case is a way to die that nobody has looked at.
 func TestCrashCases(t *testing.T) {
 	t.Parallel()
 	var all []string
-	for _, dir := range []string{"../../task/engine/internal/env", "../../task/push", "../../store/boltstore"} {
+	for _, dir := range []string{"../../task/engine/internal/env", "../../task/push", "../../task/notify", "../../store/boltstore"} {
 		points, err := crashpoint.In(dir)
 		if err != nil {
 			t.Fatal(err)

@@ -74,6 +74,7 @@ var cases = map[string]struct{ fires, quiet []string }{ //nolint:gochecknoglobal
 		[]string{`a2a_server_tasks_damaged 1x40`, `a2a_server_store_rebuilds_total 0x20 1x20`},
 		[]string{"a2a_server_tasks_damaged 0x40\na2a_server_store_rebuilds_total 0x40"},
 	},
+	"A2ANotificationsFail": {[]string{`a2a_server_notifications_failed 2x20 3x20`}, []string{`a2a_server_notifications_failed 2x40`}},
 	"A2AReloadFailed": {
 		[]string{`a2a_server_policy_reload_total{result="error"} 0x25 1x15`},
 		[]string{`a2a_server_policy_reload_total{result="ok"} 0+1x40`, `a2a_server_policy_reload_total{result="error"} 4x40`},

@@ -186,6 +186,8 @@ func TestApprovalsDecide(t *testing.T) {
 func TestApprovalsMasked(t *testing.T) {
 	t.Parallel()
 	s := serveWith(t, os.Getuid(), allRoles, `log: {level: debug}
+notify:
+  - {name: ops, kind: slack, url: {env: NO_SUCH_VARIABLE}}
 gates:
   - {name: payments, tool: transfer_money, hint: "Pay {amount} to {to}?", risk: low, mask: [/to], notify: [ops]}
   - {name: everything, tool: "*", risk: medium}

@@ -13,6 +13,7 @@ import (
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/debug"
 	"a2a-server/internal/app/keys"
+	"a2a-server/internal/app/notifications"
 	"a2a-server/internal/app/push"
 	"a2a-server/internal/app/tasks"
 	"a2a-server/internal/suggest"
@@ -35,7 +36,7 @@ func commands(p *cli.Program) *cobra.Command {
 		serveCommand(p),
 		config,
 		approvals.Command(p),
-		tasks.Command(p, tasksWatch(p)), tasks.CallsCommand(p), push.Command(p),
+		tasks.Command(p, tasksWatch(p)), tasks.CallsCommand(p), push.Command(p), notifications.Command(p),
 		sendCommand(p), chatCommand(p),
 		contextCommand(p),
 		toolsCommand(p),

@@ -65,7 +65,7 @@ func shortOrigin(o toolset.Origin) string {
 		return "Go"
 	case o.Line == 0:
 		return o.Kind
-	case o.Kind == string(config.KindCommand), o.Kind == string(config.KindHTTP):
+	case config.Kind(o.Kind).Single(): // the row begins with the name
 		return fmt.Sprintf("%s:%d", o.Kind, o.Line)
 	}
 	return fmt.Sprintf("%s %s:%d", o.Kind, visible.Line(o.Entry), o.Line)

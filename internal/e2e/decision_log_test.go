@@ -92,8 +92,8 @@ func TestLogTellsWhatWasApproved(t *testing.T) {
 			s.Advance(time.Hour)
 			s.Wait(asked.ID, a2a.TaskStateCanceled)
 		}, []string{
-			"info: approval asked approval_id=… by=anonymous call_id=c1.1 digest=… rule=tool task_id=… tool=guarded",
-			"info: approval ended without a decision approval_id=… call_id=c1.1 digest=… rule=tool state=expired task_id=… tool=guarded via=system",
+			"info: approval asked approval_id=… by=anonymous call_id=c1.1 digest=… gate=tool task_id=… tool=guarded",
+			"info: approval ended without a decision approval_id=… call_id=c1.1 digest=… gate=tool state=expired task_id=… tool=guarded via=system",
 			"info: call finished approval_id=… call_id=c1.1 outcome=expired task_id=… tool=guarded",
 		}, map[string]string{"deadlines.expires": "1h"}},
 		"nobody decided in time": {zerolog.InfoLevel, func(s *a2aservertest.Server) {
@@ -105,9 +105,9 @@ func TestLogTellsWhatWasApproved(t *testing.T) {
 			s.Approve(asked)
 			s.Wait(asked.ID, a2a.TaskStateCompleted)
 		}, []string{
-			"info: approval asked approval_id=… by=anonymous call_id=c1.1 digest=… rule=tool task_id=… tool=guarded",
-			"info: approval stays pending after its deadline approval_id=… call_id=c1.1 digest=… rule=tool task_id=… tool=guarded",
-			"info: approval decided approval_id=… by=anonymous call_id=c1.1 digest=… rule=tool state=approved task_id=… tool=guarded via=api",
+			"info: approval asked approval_id=… by=anonymous call_id=c1.1 digest=… gate=tool task_id=… tool=guarded",
+			"info: approval stays pending after its deadline approval_id=… call_id=c1.1 digest=… gate=tool task_id=… tool=guarded",
+			"info: approval decided approval_id=… by=anonymous call_id=c1.1 digest=… gate=tool state=approved task_id=… tool=guarded via=api",
 			"info: call started approval_id=… call_id=c1.1 digest=… task_id=… tool=guarded",
 			"info: call finished approval_id=… call_id=c1.1 outcome=ok task_id=… tool=guarded",
 		}, map[string]string{"deadlines.expires": "1h", "deadlines.on_expiry": "keep"}},
@@ -116,8 +116,8 @@ func TestLogTellsWhatWasApproved(t *testing.T) {
 			s.Approve(asked)
 			s.Wait(asked.ID, a2a.TaskStateCompleted)
 		}, []string{
-			"info: approval asked approval_id=… by=anonymous call_id=c1.1 digest=… rule=tool task_id=… tool=guarded",
-			"info: approval decided approval_id=… by=anonymous call_id=c1.1 digest=… rule=tool state=approved task_id=… tool=guarded via=api",
+			"info: approval asked approval_id=… by=anonymous call_id=c1.1 digest=… gate=tool task_id=… tool=guarded",
+			"info: approval decided approval_id=… by=anonymous call_id=c1.1 digest=… gate=tool state=approved task_id=… tool=guarded via=api",
 			"info: call started approval_id=… call_id=c1.1 digest=… task_id=… tool=guarded",
 			"info: call finished approval_id=… call_id=c1.1 outcome=ok task_id=… tool=guarded",
 		}, nil},
@@ -126,8 +126,8 @@ func TestLogTellsWhatWasApproved(t *testing.T) {
 			s.Reject(asked, "hush\nhush")
 			s.Wait(asked.ID, a2a.TaskStateCanceled)
 		}, []string{
-			"info: approval asked approval_id=… by=anonymous call_id=c1.1 digest=… rule=tool task_id=… tool=guarded",
-			"info: approval decided approval_id=… by=anonymous call_id=c1.1 digest=… rule=tool state=rejected task_id=… tool=guarded via=api",
+			"info: approval asked approval_id=… by=anonymous call_id=c1.1 digest=… gate=tool task_id=… tool=guarded",
+			"info: approval decided approval_id=… by=anonymous call_id=c1.1 digest=… gate=tool state=rejected task_id=… tool=guarded via=api",
 			"info: call finished approval_id=… call_id=c1.1 outcome=rejected task_id=… tool=guarded",
 		}, nil},
 		"canceled": {zerolog.InfoLevel, func(s *a2aservertest.Server) {
@@ -135,9 +135,9 @@ func TestLogTellsWhatWasApproved(t *testing.T) {
 			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 			_ = post(t, client, s.URL+"/tasks/"+string(asked.ID)+":cancel", "{}").Body.Close()
 		}, []string{
-			"info: approval asked approval_id=… by=anonymous call_id=c1.1 digest=… rule=tool task_id=… tool=guarded",
+			"info: approval asked approval_id=… by=anonymous call_id=c1.1 digest=… gate=tool task_id=… tool=guarded",
 			"info: task canceled by=anonymous task_id=…",
-			"info: approval ended without a decision approval_id=… call_id=c1.1 digest=… rule=tool state=canceled task_id=… tool=guarded via=system",
+			"info: approval ended without a decision approval_id=… call_id=c1.1 digest=… gate=tool state=canceled task_id=… tool=guarded via=system",
 			"info: call finished approval_id=… call_id=c1.1 outcome=canceled task_id=… tool=guarded",
 		}, nil},
 		"nobody was asked": {zerolog.InfoLevel, func(s *a2aservertest.Server) { s.Send("/open text=hush") }, nil, nil},
@@ -147,7 +147,7 @@ func TestLogTellsWhatWasApproved(t *testing.T) {
 		}, nil},
 		"a gate that fails": {zerolog.InfoLevel, func(s *a2aservertest.Server) { s.Send("/broken text=hush") }, []string{
 			`error: gate failed, so its call is asked about or denied error=tool broken: the tool's own gate: the list of limits is gone\u001b[31m task_id=…`,
-			"info: approval asked approval_id=… by=anonymous call_id=c1.1 digest=… rule=tool task_id=… tool=broken",
+			"info: approval asked approval_id=… by=anonymous call_id=c1.1 digest=… gate=tool task_id=… tool=broken",
 		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

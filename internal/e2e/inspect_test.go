@@ -117,7 +117,7 @@ func TestInspectGo(t *testing.T) {
 	gate := func(agent.ReadonlyContext, map[string]any) (bool, string, error) { return true, "", nil }
 	for name, one := range map[string]struct{ file, want string }{
 		"the tools' own": {"tools: []\n", "free allow false; always ask false; some ask true"},
-		"opt-in":         {"tools: []\nconfirmation: opt-in\n", "free allow false; always allow false; some allow false"},
+		"gates ignored":  {"tools: []\ndeclared_gates: ignore\n", "free allow false; always allow false; some allow false"},
 		"allowed":        {"tools: []\ngates: [{tool: always, action: allow}, {tool: \"s*\", action: allow}]\n", "free allow false; always allow false; some ask true"},
 		"denied":         {"tools: []\ngates: [{tool: \"*\", action: deny}, {tool: some}]\n", "free deny false; always deny false; some deny false"},
 		"asked":          {"tools: []\ngates: [{tool: some}]\n", "free allow false; always ask false; some ask false"},

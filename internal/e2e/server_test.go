@@ -189,14 +189,14 @@ func TestScript(t *testing.T) {
 	}
 }
 
-func TestOptIn(t *testing.T) {
+func TestIgnoreDeclaredGates(t *testing.T) {
 	t.Parallel()
-	in := start(t, load(t, map[string]string{"store": "memory", "confirmation": "opt-in"}))
+	in := start(t, load(t, map[string]string{"store": "memory", "declared_gates": "ignore"}))
 	if got := in.send(t, "m", "/transfer_money amount=5 to=bob"); got.Status.State != "TASK_STATE_COMPLETED" {
 		t.Errorf("without a gate the call ended in %s, want it to have run", got.Status.State)
 	}
-	if said := in.log.saying("opt-in"); len(said) == 0 || said[0]["level"] != "warn" {
-		t.Error("nothing in the log warns of opt-in")
+	if said := in.log.saying("declared_gates"); len(said) == 0 || said[0]["level"] != "warn" {
+		t.Error("nothing in the log warns of it")
 	}
 }
 

@@ -103,12 +103,12 @@ func TestMCPServerOfTheFile(t *testing.T) {
 	}
 }
 
-// With opt-in the default of MCP tools asks nobody, but a definition that is not the pinned one
+// With declared_gates: ignore the default of MCP tools asks nobody, but a definition that is not the pinned one
 // still does.
-func TestPinsWithOptIn(t *testing.T) {
+func TestPinsWithoutDeclaredGates(t *testing.T) {
 	t.Parallel()
 	for pins, ask := range map[string]bool{"": false, "    pins: {read: " + strings.Repeat("0", 64) + "}\n": true} {
-		c, _ := configured(t, "confirmation: opt-in\ntools:\n  - mcp: files\n    command: [\""+self(t)+"\"]\n    env: {"+asServer+": \"1\"}\n    only: [read]\n"+pins)
+		c, _ := configured(t, "declared_gates: ignore\ntools:\n  - mcp: files\n    command: [\""+self(t)+"\"]\n    env: {"+asServer+": \"1\"}\n    only: [read]\n"+pins)
 		in := start(t, c)
 		if sent := in.send(t, "m1", "/files_read {}"); (sent.Status.State == "TASK_STATE_INPUT_REQUIRED") != ask {
 			t.Errorf("with %q the task is %s, want that it asks: %v", pins, sent.Status.State, ask)

@@ -38,7 +38,7 @@ func NewClient(c Config) (*http.Client, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	roots, err := c.roots()
+	tlsConfig, err := c.TLS()
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func NewClient(c Config) (*http.Client, error) {
 			next: &http.Transport{
 				Proxy:                  nil, // not even that of the environment
 				DialContext:            newDialer(&c).DialContext,
-				TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+				TLSClientConfig:        tlsConfig,
 				ForceAttemptHTTP2:      true,
 				DisableKeepAlives:      c.NoReuse,
 				MaxConnsPerHost:        c.MaxConnsPerHost,
@@ -65,6 +65,15 @@ func NewClient(c Config) (*http.Client, error) {
 		Timeout:       timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}, nil
+}
+
+// TLS returns how a client of c verifies servers. A protocol without URLs sets ServerName.
+func (c *Config) TLS() (*tls.Config, error) {
+	roots, err := c.roots()
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
 }
 
 // bounded is a transport that limits the size of responses.

@@ -111,7 +111,7 @@ func TestDerivedSizes(t *testing.T) {
 			}
 		}
 	}
-	small := Derive(configured(t, map[string]string{"limits.turns": "1", "limits.per_caller": "1", "limits.tool_timeout": "20ms", "limits.read_timeout": "3s"}), true, roomy)
+	small := Derive(configured(t, map[string]string{"limits.running_tasks": "1", "limits.per_caller": "1", "limits.tool_timeout": "20ms", "limits.read_timeout": "3s"}), true, roomy)
 	if e := small.Engine; e.TurnsPerCaller != 1 || e.Held != 1 || e.HeldPerCaller != 1 || e.ToolGrace != 20*time.Millisecond || small.HeaderTimeout != 3*time.Second {
 		t.Errorf("the least limits: %+v", small)
 	}

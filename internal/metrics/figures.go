@@ -17,6 +17,8 @@ type Figures struct {
 	Oldest  time.Time // when the oldest of them was requested; zero: none waits
 	Damaged int       // tasks that were found damaged
 
+	FailedMessages, FailedSummaries int // notifications that are not tried again
+
 	Sized       bool // Used is known
 	Used, Limit uint64
 	FreeKnown   bool
@@ -43,6 +45,8 @@ const (
 type Survey struct {
 	Store   store.Handle // required
 	Damaged func() int   // required
+	// Failed returns how many notifications have failed; required.
+	Failed func(context.Context) (messages, summaries int, err error)
 	// Usage returns the disk usage; nil: it is not known.
 	Usage func(context.Context) (used, free uint64, freeKnown bool, err error)
 	Limit uint64           // limits.disk; 0: none
@@ -120,6 +124,9 @@ func (s *Survey) look(ctx context.Context) (f Figures, err error) {
 		}
 	}
 	f.Damaged, f.Limit = s.Damaged(), s.Limit
+	if f.FailedMessages, f.FailedSummaries, err = s.Failed(ctx); err != nil {
+		return Figures{}, err
+	}
 	if s.Usage != nil {
 		if f.Used, f.Free, f.FreeKnown, err = s.Usage(ctx); err != nil {
 			return Figures{}, err

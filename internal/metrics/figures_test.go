@@ -39,12 +39,15 @@ func (p *pages) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (stor
 	return page, nil
 }
 
+// none have failed.
+func none(context.Context) (messages, summaries int, err error) { return 0, 0, nil }
+
 // The figures have every pending approval, and reading them takes a small part of the time.
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := &pages{asked: []string{"2000-01-01T00:00:02Z", "2000-01-01T00:00:01Z", "2000-01-01T00:00:03Z"}, slow: time.Second}
-		s := &metrics.Survey{Store: p, Damaged: func() int { return 7 }, Now: time.Now, Limit: 9, Usage: func(context.Context) (used, free uint64, known bool, err error) { return 5, 6, true, nil }}
+		s := &metrics.Survey{Store: p, Damaged: func() int { return 7 }, Failed: none, Now: time.Now, Limit: 9, Usage: func(context.Context) (used, free uint64, known bool, err error) { return 5, 6, true, nil }}
 		got, err := s.Figures(t.Context())
 		if err != nil || got.Pending != 3 || got.Oldest.Second() != 1 || got.Damaged != 7 || got.Used != 5 || got.Limit != 9 || got.Free != 6 {
 			t.Errorf("Figures() = %+v, %v", got, err)
@@ -74,7 +77,7 @@ func TestFiguresFail(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := &pages{asked: []string{"2000-01-01T00:00:02Z"}, slow: time.Second, err: store.ErrUnavailable}
-		s := &metrics.Survey{Store: p, Damaged: func() int { return 0 }, Now: time.Now}
+		s := &metrics.Survey{Store: p, Damaged: func() int { return 0 }, Failed: none, Now: time.Now}
 		if _, err := s.Figures(t.Context()); !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("error = %v", err)
 		}

@@ -24,6 +24,7 @@ var (
 	pending  = description("approvals_pending", "Approvals that wait for a decision.")
 	oldest   = description("approvals_oldest_pending_seconds", "How long the oldest pending approval has waited; 0: none waits.")
 	damaged  = description("tasks_damaged", "Damaged tasks that were met since the start.")
+	failed   = description("notifications_failed", "Notifications that were given up, and are listed as failed.")
 	used     = description("store_size_bytes", "Bytes that the store uses, as limits.disk counts them.")
 	limit    = description("store_limit_bytes", "limits.disk; 0: no limit.")
 	free     = description("store_disk_free_bytes", "Bytes that the disk of the store has free.")
@@ -31,7 +32,7 @@ var (
 
 // Describe implements [prometheus.Collector].
 func (g *gauges) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{ready, streams, turns, long, queue, rebuilds, pending, oldest, damaged, used, limit, free} {
+	for _, d := range []*prometheus.Desc{ready, streams, turns, long, queue, rebuilds, pending, oldest, damaged, failed, used, limit, free} {
 		to <- d
 	}
 }
@@ -60,6 +61,7 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	gauge(pending, float64(f.Pending))
 	gauge(oldest, f.Waited(time.Now()).Seconds())
 	gauge(damaged, float64(f.Damaged))
+	gauge(failed, float64(f.FailedMessages+f.FailedSummaries))
 	if f.Sized {
 		gauge(used, float64(f.Used))
 		gauge(limit, float64(f.Limit))

@@ -131,8 +131,8 @@ func (i *inspection) listEntries() {
 	for n, e := range i.box.entries {
 		waiting.Go(func() {
 			var down error
-			if s, ok := e.server.(interface{ Refresh(context.Context) error }); ok {
-				down = s.Refresh(i.ctx)
+			if e.server != nil {
+				down = e.server.Refresh(i.ctx)
 			}
 			all[n] = i.list(e.made)
 			all[n].err = cmp.Or(down, all[n].err) // it may have listed its tools some other day
@@ -144,12 +144,12 @@ func (i *inspection) listEntries() {
 		for _, p := range e.problems {
 			i.problem(e.origin, p)
 		}
-		if s, ok := e.server.(interface{ Status() mcptoolset.Status }); ok {
-			status := s.Status()
+		if e.server != nil {
+			problems, lastWords := e.server.Report()
 			if all[n].err != nil {
-				i.inventory.Problems[len(i.inventory.Problems)-1].Stderr = status.LastWords
+				i.inventory.Problems[len(i.inventory.Problems)-1].Stderr = lastWords
 			}
-			for _, p := range status.Problems {
+			for _, p := range problems {
 				i.problem(e.origin, p)
 			}
 		} else if e.program != nil {

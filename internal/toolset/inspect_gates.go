@@ -47,8 +47,8 @@ func (t *ToolInfo) Decision() (a approval.Action, sometimes bool) {
 func (i *inspection) gatesOf(t tool.Tool, info *ToolInfo, entry *config.Tool, n int) []GateInfo {
 	own, changed := i.ownGates(t, info, entry, n), info.Changed()
 	void := ""
-	if i.conf.Confirmation == config.OptIn {
-		void = "confirmation is opt-in"
+	if i.conf.DeclaredGates == config.IgnoreDeclared {
+		void = "declared_gates is ignore"
 	}
 	var all []GateInfo
 	for k, g := range i.policy.Gates() {

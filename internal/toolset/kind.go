@@ -9,12 +9,13 @@ import (
 )
 
 // A Kind is a kind of entries of tools. A new kind is a file kind_NAME.go with a type that
-// embeds base, and a line in [kinds]. Its keys and their checks are in internal/app/config,
-// which knows nothing of tools.
+// embeds base, and a line in [kinds]. A file of the same name in internal/app/config, which
+// knows nothing of tools, has its keys and their checks.
 type Kind interface {
 	// Name returns the kind as the configuration names it.
 	Name() config.Kind
-	// Make makes the tools of e, and sets what it has of made, server, program and problems.
+	// Make makes the tools of e from e.config. It sets made and, as far as the kind has them,
+	// server, program and problems.
 	// key is the key of the entry that an error is about.
 	Make(w *maker, e *entry) (key string, err error)
 	// Gated returns the tools of e with the gates that Make does not add: those that depend on
@@ -38,7 +39,7 @@ const (
 	AskedByTool               // the tool itself
 )
 
-// kinds returns all kinds.
+// kinds returns all kinds: those of internal/app/config, in its order.
 func kinds() []Kind {
 	return []Kind{
 		command{base{config.KindCommand}},

@@ -20,15 +20,16 @@ type command struct{ base }
 // Make makes the tool of an entry.
 func (command) Make(w *maker, e *entry) (key string, err error) {
 	c := &e.config
+	own := config.Own[config.CommandTool](c)
 	args, err := commandArgs(c)
 	if err != nil {
 		return "args", err
 	}
 	env, secrets := w.environment(c.Env)
 	out := commandtool.Config{
-		Name: c.Name, Description: c.Description, Run: c.Argv, Args: args, Dir: c.Dir, Stdin: c.Stdin,
+		Name: c.Name, Description: c.Description, Run: c.Argv, Args: args, Dir: c.Dir, Stdin: own.Stdin,
 		Env: env, Secrets: map[string]func(context.Context) (string, error){},
-		Timeout: c.Timeout, Output: commandtool.Output{Max: int(c.Output.Max)}, Approve: w.approval(c),
+		Timeout: c.Timeout, Output: commandtool.Output{Max: int(own.Output.Max)}, Approve: w.approval(c),
 	}
 	// The variables of every command are left out: another PATH or LANG of the server does not
 	// ask for approval again.
@@ -37,7 +38,7 @@ func (command) Make(w *maker, e *entry) (key string, err error) {
 		return "env", err
 	}
 	out.Identity = string(identity)
-	if c.Output.As == "bytes" {
+	if own.Output.As == "bytes" {
 		out.Output.As = commandtool.Bytes
 	}
 	for name, secret := range secrets {

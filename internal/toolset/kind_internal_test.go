@@ -1,17 +1,52 @@
 package toolset
 
 import (
+	"slices"
 	"testing"
 
 	"a2a-server/internal/app/config"
+	"a2a-server/tool"
+	"a2a-server/tool/functiontool"
 )
 
-// Every kind of the configuration has its tools.
+// Every kind of the configuration has its tools, and every kind of tools has its keys.
 func TestKinds(t *testing.T) {
 	t.Parallel()
-	for _, name := range config.Kinds() {
-		if k, err := kindOf(name); err != nil || k.Name() != name {
-			t.Errorf("kindOf(%s) = %v, %v", name, k, err)
+	var got []config.Kind
+	for _, k := range kinds() {
+		got = append(got, k.Name())
+	}
+	if want := config.Kinds(); !slices.Equal(got, want) {
+		t.Errorf("kinds() = %v, but toolKinds() of internal/app/config = %v; add what is missing", got, want)
+	}
+}
+
+// forgetful is a kind that ignores the key approve.
+type forgetful struct{ base }
+
+func (forgetful) Make(*maker, *entry) (string, error) { return "", nil }
+
+// A tool of a kind that ignores approve asks nevertheless.
+func TestApproveOfEveryKind(t *testing.T) {
+	t.Parallel()
+	pay, err := functiontool.New(functiontool.Config{Name: "pay"}, func(tool.Context, struct{}) (string, error) { return "paid", nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		approve config.Approve
+		want    bool
+	}{
+		{config.Approve{}, false},
+		{config.Approve{Given: true}, false},
+		{config.Approve{Given: true, All: true}, true},
+		{config.Approve{Given: true, Names: []string{"pay"}}, true},
+		{config.Approve{Given: true, Names: []string{"read"}}, false},
+	} {
+		e := &entry{kind: forgetful{}, config: config.Tool{Name: "shop", Approve: c.approve}, made: tool.NewToolset("shop", pay)}
+		tools, err := (&maker{}).offered(e).Tools(nil)
+		if err != nil || len(tools) != 1 || tools[0].RequiresApproval() != c.want {
+			t.Errorf("with %+v offered() = %v, %v, want one tool that asks: %v", c.approve, tools, err, c.want)
 		}
 	}
 }

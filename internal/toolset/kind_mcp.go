@@ -27,8 +27,9 @@ func (mcp) Cached() bool { return true }
 // Make makes the toolset of an entry. It does not connect.
 func (mcp) Make(w *maker, e *entry) (key string, err error) {
 	c := &e.config
+	own := config.Own[config.MCPTool](c)
 	out := mcptoolset.Config{
-		Name: e.name(), Prefix: c.Name + "_", Only: c.Only, Trust: c.Trust, Pins: c.Pins, Elicit: mcptoolset.Elicit(c.Elicit), Protocol: mcptoolset.Protocol(c.Protocol),
+		Name: e.name(), Prefix: c.Name + "_", Only: c.Only, Trust: own.Trust, Pins: c.Pins, Elicit: mcptoolset.Elicit(own.Elicit), Protocol: mcptoolset.Protocol(own.Protocol),
 		CallTimeout: c.Timeout, Logger: w.log,
 	}
 	identity, err := json.Marshal([]any{c.Env, c.Header})
@@ -74,11 +75,16 @@ type mcpServer struct{ *mcptoolset.Toolset }
 
 func (s mcpServer) Busy() bool { return s.Status().Calls > 0 }
 
+func (s mcpServer) Report() (problems, lastWords []string) {
+	status := s.Status()
+	return status.Problems, status.LastWords
+}
+
 // Gated implements [Kind].
 func (mcp) Gated(w *maker, e *entry) tool.Toolset {
-	// With opt-in a default asks for no approval. Without that default a tool declares only
+	// With declared_gates: ignore a default asks for no approval. Without that default a tool declares only
 	// that its definition is not the pinned one, and that still asks.
-	if e.config.Approve.Given || w.conf.Confirmation == config.OptIn {
+	if e.config.Approve.Given || w.conf.DeclaredGates == config.IgnoreDeclared {
 		return e.made
 	}
 	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !w.conf.Exempt(name) }))
@@ -88,7 +94,7 @@ func (mcp) Gated(w *maker, e *entry) tool.Toolset {
 func (mcp) Show(t *ToolInfo, c *config.Tool) {
 	t.Own = strings.TrimPrefix(t.Name, c.Name+"_")
 	t.Pin = c.Pins[t.Own]
-	t.Trusted = slices.Contains(c.Trust, t.Own) && !t.Changed()
+	t.Trusted = slices.Contains(config.Own[config.MCPTool](c).Trust, t.Own) && !t.Changed()
 }
 
 // CacheFolder makes the folder in which the definitions of MCP servers are kept, so that

@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"a2a-server/internal/app/config"
 	"a2a-server/tool"
 	"a2a-server/tool/openapitoolset"
 )
@@ -16,7 +17,7 @@ func (openapi) Make(w *maker, e *entry) (key string, err error) {
 		return "networks", err
 	}
 	out := openapitoolset.Config{
-		Name: e.name(), Prefix: c.Name + "_", Path: c.Spec, Server: c.URL, Only: c.Only, Header: c.Header, Timeout: c.Timeout, Client: client,
+		Name: e.name(), Prefix: c.Name + "_", Path: config.Own[config.OpenAPITool](c).Spec, Server: c.URL, Only: c.Only, Header: c.Header, Timeout: c.Timeout, Client: client,
 		Secrets: w.secrets.named,
 	}
 	switch {

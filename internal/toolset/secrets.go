@@ -43,13 +43,19 @@ func (s *secrets) named(_ context.Context, name string) (string, error) { return
 // find is read with an error for the operator.
 func (s *secrets) find(name string) (string, error) {
 	place, ok := s.places[name]
-	switch {
-	case !ok:
+	if !ok {
 		return "", errors.New("there is no such secret; add it under secrets")
-	case place.File != "":
+	}
+	return ReadSecret(place, s.env)
+}
+
+// ReadSecret returns the secret at a place. env is the environment, as os.Environ returns it. The
+// error is for the operator.
+func ReadSecret(place config.Secret, env []string) (string, error) {
+	if place.File != "" {
 		return readSecret(place.File)
 	}
-	value, ok := config.Lookup(s.env, place.Env)
+	value, ok := config.Lookup(env, place.Env)
 	switch {
 	case !ok:
 		return "", fmt.Errorf("the environment variable %s is not set; set it for the process that serves", place.Env)

@@ -20,7 +20,6 @@ import (
 	"a2a-server/task"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
-	"a2a-server/tool/mcptoolset"
 )
 
 // Config has the parts that tools, secrets and gates are made from.
@@ -216,7 +215,7 @@ func (s *State) asked(t tool.Tool) string {
 			return "of " + s.gateOrigin(i).String()
 		}
 	}
-	if !declares(t) || s.conf.Confirmation == config.OptIn {
+	if !declares(t) || s.conf.DeclaredGates == config.IgnoreDeclared {
 		return ""
 	}
 	for i, e := range s.conf.Tools.Entries {
@@ -302,8 +301,8 @@ func (s *State) Down(as agent.ReadonlyContext) error {
 		}
 		if _, err := e.made.Tools(as); err != nil {
 			words := ""
-			if s, ok := e.server.(interface{ Status() mcptoolset.Status }); ok && len(s.Status().LastWords) > 0 {
-				words = "; it wrote to stderr, at last:\n  | " + strings.Join(s.Status().LastWords, "\n  | ")
+			if _, last := e.server.Report(); len(last) > 0 {
+				words = "; it wrote to stderr, at last:\n  | " + strings.Join(last, "\n  | ")
 			}
 			errs = append(errs, fmt.Errorf("%s: %w%s", e.origin, err, words))
 		}

@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +20,7 @@ import (
 // An Origin says where a tool or a gate was configured. The zero Origin is nowhere: it was
 // given in Go.
 type Origin struct {
-	Kind  string `json:"kind"`  // of the entry of tools: command, mcp, http, openapi or builtin; gate for one of gates
+	Kind  string `json:"kind"`  // of the entry of tools, such as mcp; gate for one of gates
 	Entry string `json:"entry"` // its name
 	File  string `json:"file,omitempty"`
 	Line  int    `json:"line,omitempty"` // from 1; 0: it was not set in the file
@@ -59,7 +60,7 @@ type entry struct {
 	origin Origin
 	made   tool.Toolset // for all callers
 	set    tool.Toolset // for whom the entry is
-	server Server       // nil: it holds nothing open
+	server server       // nil: it holds nothing open
 	unused bool         // none of its tools is called, and it is not connected to
 
 	program    startable // that it starts; nil: none
@@ -101,6 +102,16 @@ type Server interface {
 	io.Closer
 	// Busy reports whether a call runs.
 	Busy() bool
+}
+
+// server is a Server that an entry makes.
+type server interface {
+	Server
+	// Refresh lists the tools anew. The error says why they cannot be listed now.
+	Refresh(context.Context) error
+	// Report returns the problems with the tools, and the last lines that the program wrote to
+	// stderr before it ended.
+	Report() (problems, lastWords []string)
 }
 
 // sets returns the toolsets: of all tools, or only of tools that every caller may use.
@@ -178,11 +189,21 @@ func (w *maker) entry(i int) (_ *entry, key string, err error) {
 		return nil, key, err
 	}
 	e.unused = w.only != "" && e.server != nil && !strings.HasPrefix(w.only, "/"+c.Name+"_")
-	e.set = kind.Gated(w, e)
-	if c.For != nil {
-		e.set = tool.For(e.set, tool.Audience{Roles: c.For.Roles, Callers: c.For.Callers})
-	}
+	e.set = w.offered(e)
 	return e, "", nil
+}
+
+// offered returns the tools of e for whom the entry is. A tool that approve names asks, even if
+// its kind has forgotten that key.
+func (w *maker) offered(e *entry) tool.Toolset {
+	c, set := &e.config, e.kind.Gated(w, e)
+	if c.Approve.Given {
+		set = tool.WithConfirmation(set, tool.ConfirmMatching(func(name string) bool { return approves(c, name) }))
+	}
+	if c.For != nil {
+		set = tool.For(set, tool.Audience{Roles: c.For.Roles, Callers: c.For.Callers})
+	}
+	return set
 }
 
 // same returns the entry of before that c would become again, with the same secrets: its

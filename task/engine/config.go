@@ -63,6 +63,10 @@ type Config struct {
 	// methods for them return [ErrNoPush].
 	Push Sealer
 
+	// Routes announce approvals: the batch that asks or resolves an approval has a row for each
+	// route that takes it, which package task/notify sends. Names have at most 64 bytes.
+	Routes []task.Route
+
 	// Observers are told of changes to tasks, in this order, after the log.
 	Observers []Observer
 
@@ -113,7 +117,7 @@ func (cfg Config) withDefaults() (Config, error) {
 func (cfg *Config) rules(report func(rules.Problem)) *rules.Rules {
 	return &rules.Rules{
 		Tools: cfg.Tools, Policy: cfg.Policy, Presenter: cfg.Presenter, Planner: cfg.Planner, Hooks: cfg.Hooks, AfterHooks: cfg.AfterHooks, ErrorHooks: cfg.ErrorHooks, Limits: cfg.Limits,
-		Agent: cfg.Agent, HoldSiblings: cfg.HoldSiblings, NoIdempotency: cfg.NoIdempotency, ProviderWait: cfg.ProviderWait, Delegated: cfg.DelegatedDecisions, EachCall: func() bool { return len(cfg.Observers) > 0 || cfg.Log.Debug().Enabled() }, //nolint:zerologlint // nothing is logged here
+		Agent: cfg.Agent, HoldSiblings: cfg.HoldSiblings, NoIdempotency: cfg.NoIdempotency, ProviderWait: cfg.ProviderWait, Routes: cfg.Routes, Delegated: cfg.DelegatedDecisions, EachCall: func() bool { return len(cfg.Observers) > 0 || cfg.Log.Debug().Enabled() }, //nolint:zerologlint // nothing is logged here
 		NewID: func() string { return cfg.NewID().String() }, Report: report,
 	}
 }

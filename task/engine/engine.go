@@ -10,6 +10,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/internal/share"
 	"a2a-server/store"
+	"a2a-server/task"
 	"a2a-server/task/engine/internal/due"
 	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/engine/internal/processors"
@@ -129,16 +130,16 @@ func (e *Engine) Stop(grace time.Duration) {
 	e.reader.Stop()
 }
 
-// Reload replaces the tools and the policy, together: all later decisions of the engine use
-// both. A running call keeps the tool that it was started with. A call that waits for a
+// Reload replaces the tools, the policy and the routes, together: all later decisions of the
+// engine use all of them. A running call keeps the tool that it was started with. A call that waits for a
 // decision is asked about again, in the background, if its tool has another definition now; an
 // approved call is checked against the new policy before it starts.
-func (e *Engine) Reload(tools *tool.Registry, policy *approval.Policy) {
+func (e *Engine) Reload(tools *tool.Registry, policy *approval.Policy, routes []task.Route) {
 	if tools == nil || policy == nil {
 		panic("task/engine: Reload without tools or without a policy")
 	}
 	next := *e.env.Rules()
-	next.Tools, next.Policy = tools, policy
+	next.Tools, next.Policy, next.Routes = tools, policy, routes
 	e.env.SetRules(&next)
 	e.turns.Scheduler.UnlessDraining(func() { e.env.Begin(func() { e.askAgain(&next) }) })
 }

@@ -37,7 +37,7 @@ type auditLine struct{ *rules.Audited }
 func (a auditLine) MarshalZerologObject(l *zerolog.Event) {
 	addFields(l, [][2]string{
 		{"task_id", a.Task}, {"call_id", a.Call}, {"tool", a.Tool}, {"approval_id", a.Approval}, {"digest", a.Digest},
-		{"rule", a.Gate}, {"state", string(a.State)}, {"outcome", a.Outcome}, {"via", a.Via}, {"webhook", a.Webhook},
+		{"gate", a.Gate}, {"state", string(a.State)}, {"outcome", a.Outcome}, {"via", a.Via}, {"webhook", a.Webhook},
 	})
 	principalLine{&a.By}.MarshalZerologObject(l)
 	if a.Attempt > 1 {

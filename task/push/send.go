@@ -3,14 +3,12 @@ package push
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"a2a-server/internal/egress"
 	"a2a-server/store"
@@ -113,21 +111,9 @@ func (d *Deliverer) judge(answer *http.Response) *failure {
 	if code >= 200 && code < 300 {
 		return nil
 	}
-	f := &failure{class: "HTTP " + strconv.Itoa(code), gone: code == http.StatusGone, after: retryAfter(answer.Header.Get("Retry-After"), d.cfg.Now())}
+	f := &failure{class: "HTTP " + strconv.Itoa(code), gone: code == http.StatusGone, after: egress.RetryAfter(answer.Header.Get("Retry-After"), d.cfg.Now())}
 	if code >= 300 && code < 400 {
 		f.class = "redirect"
 	}
 	return f
-}
-
-// retryAfter returns the time in a header Retry-After, 0 if it has none. It may be too long.
-func retryAfter(value string, now time.Time) time.Duration {
-	n, err := strconv.ParseUint(value, 10, 31)
-	if err == nil || errors.Is(err, strconv.ErrRange) { // then n is the most that fits
-		return time.Duration(n) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(at.Sub(now), 0)
-	}
-	return 0
 }

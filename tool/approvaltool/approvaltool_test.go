@@ -95,7 +95,7 @@ func TestRequestApproval(t *testing.T) {
 	})
 	t.Run("whatever the gates say", func(t *testing.T) {
 		t.Parallel()
-		s := serve(t, map[string]string{"confirmation": "opt-in"})
+		s := serve(t, map[string]string{"declared_gates": "ignore"})
 		if asked := s.SendMessage(call("request_approval", args)); asked.Status.State != a2a.TaskStateInputRequired {
 			t.Errorf("the task is %s, want input-required", asked.Status.State)
 		}

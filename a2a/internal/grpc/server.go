@@ -108,6 +108,9 @@ func (g *Server) register() {
 	for i := range g.service.Table {
 		op := &g.service.Table[i]
 		method := service.Methods().ByName(protoreflect.Name(op.Name))
+		if method == nil {
+			panic("the operation " + op.Name + " is no method of A2AService in a2apb: name it as there, or take the version of the SDK that has it")
+		}
 		out := formOf(method.Output())
 		desc.Streams = append(desc.Streams, grpc.StreamDesc{
 			StreamName: op.Name, ServerStreams: op.Stream != nil,

@@ -15,14 +15,14 @@ type asked struct {
 	path string
 }
 
-// asked returns the gates of approve_tools and, with opt-in, of each written approve and pins:
-// opt-in silences the gates that tools declare, but not the file.
+// asked returns the gates of approve_tools and, with declared_gates: ignore, of each written approve and pins:
+// it silences the gates that tools declare, but not the file.
 func (c *Config) asked() []asked {
 	var all []asked
 	for _, pattern := range c.ApproveTools {
 		all = append(all, asked{approval.Gate{Name: "approve_tools: " + pattern, Tool: pattern, Action: approval.ActionAsk}, "approve_tools"})
 	}
-	if c.Confirmation != OptIn {
+	if c.DeclaredGates != IgnoreDeclared {
 		return all
 	}
 	for i := range c.Tools.Entries {

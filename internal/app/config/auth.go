@@ -2,7 +2,13 @@ package config
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"a2a-server/internal/strictyaml"
 )
 
 // TLS says with which certificate the server serves.
@@ -156,4 +162,140 @@ func (r RolesFrom) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(r.Fixed)
+}
+
+// taken are the names of the other ways to authenticate, with which subjects begin.
+var taken = []string{"keys", "key", "mtls", "proxy", "socket", "none", "anonymous"}
+
+// notEverybody returns a check that rejects a prefix of length 0, which contains every
+// address. could completes the error message.
+func notEverybody(could string) func([]netip.Prefix) error {
+	return func(networks []netip.Prefix) error {
+		for _, p := range networks {
+			if p.Bits() == 0 {
+				return fmt.Errorf("%s contains every address, so any client could %s; list only the addresses of the proxies", quote(p.String()), could)
+			}
+		}
+		return nil
+	}
+}
+
+// checkOIDC checks the keys of an issuer that depend on each other.
+func checkOIDC(l *loader, o *OIDC, n strictyaml.Node) {
+	audiences, name := n.Path()+".audiences", n.Path()+".name"
+	if l.has(audiences) && len(o.Audiences) == 0 {
+		l.at(audiences, "is empty; a token for another server would be accepted; write at least one")
+	}
+	checkSignIn(l, o, n)
+	switch {
+	case !l.has(name):
+	case slices.Contains(taken, o.Name):
+		l.at(name, "%s is reserved by the server; choose another name", quote(o.Name))
+	case slices.ContainsFunc(l.config.Auth.OIDC, func(other OIDC) bool { return other.Name == o.Name }):
+		l.at(name, "another issuer is called %s, too; give each its own name", quote(o.Name))
+	}
+}
+
+// checkSocketUser checks the keys of a local user that depend on each other.
+func checkSocketUser(l *loader, u *SocketUser, n strictyaml.Node) {
+	uid := n.Path() + ".uid"
+	if l.has(uid) && slices.ContainsFunc(l.config.Auth.Socket, func(other SocketUser) bool { return other.UID == u.UID }) {
+		l.at(uid, "another entry has %d, too; one user is one caller, so remove one of them", u.UID)
+	}
+}
+
+// authenticated reports whether callers are authenticated, by the configuration or by the
+// program.
+func (l *loader) authenticated() bool { return l.source.Callers || l.config.Auth.Given() }
+
+// checkAuth checks the keys of tls and auth that depend on each other.
+func (l *loader) checkAuth() {
+	c := l.config
+	l.needs("tls.cert", c.TLS.Cert != "", "tls.key", c.TLS.Key != "", "a certificate needs its private key")
+	l.needs("tls.key", c.TLS.Key != "", "tls.cert", c.TLS.Cert != "", "a private key needs its certificate")
+	l.needs("tls.client_ca", c.TLS.ClientCA != "", "tls.cert", c.TLS.Cert != "", "client certificates need TLS")
+	l.needs("tls.client_auth", c.TLS.ClientAuth == ClientRequired, "tls.client_ca", c.TLS.ClientCA != "", "no client certificate could be valid")
+	m := &c.Auth.MTLS
+	l.needs("auth.mtls.subject", m.Given(), "tls.client_ca", c.TLS.ClientCA != "", "no client certificate could be valid")
+	l.needs("auth.mtls.tenant", m.Tenant != "", "auth.mtls.subject", m.Given(), "it would have no effect")
+	l.needs("auth.mtls.roles", len(m.Roles) > 0, "auth.mtls.subject", m.Given(), "it would have no effect")
+	p := &c.Auth.Proxy
+	l.needs("auth.proxy.header", p.Header != "", "auth.proxy.from", len(p.From) > 0, "the header would be ignored from every address")
+	for name, given := range map[string]bool{"from": len(p.From) > 0, "tenant": p.Tenant != From{}, "roles": p.Roles.Name != "" || p.Roles.Fixed != nil} {
+		l.needs("auth.proxy."+name, given, "auth.proxy.header", p.Header != "", "it would have no effect")
+	}
+	l.needs("auth.keys.header", c.Auth.Keys.Header != defaultKeyHeader, "auth.keys.file", c.Auth.Keys.File != "", "it would have no effect")
+	l.checkRoles()
+	if strings.EqualFold(c.Auth.Keys.Header, "Authorization") && len(c.Auth.OIDC) > 0 {
+		l.at("auth.keys.header", "tokens of auth.oidc are in the header Authorization, where a key and a token look alike; use another header")
+	}
+	if p.Header != "" && c.Auth.Keys.File != "" && strings.EqualFold(c.Auth.Keys.Header, p.Header) && l.sound("auth.keys.header", "auth.proxy.header") {
+		l.at("auth.proxy.header", "API keys are in the same header, and a name is no key, so that every request of the proxy would be refused; use another header for one of them")
+	}
+	if m.Given() && c.TLS.ClientAuth == ClientRequired {
+		for name, given := range map[string]bool{"auth.keys.file": c.Auth.Keys.File != "", "auth.oidc": len(c.Auth.OIDC) > 0, "auth.proxy.header": p.Header != ""} {
+			if given {
+				l.at(name, "it could never be used: with tls.client_auth required and auth.mtls, every caller has a certificate, and a request may have only one credential; use client_auth: optional, or set auth.mtls.subject to none")
+			}
+		}
+	}
+	if l.source.Callers && c.Auth.Given() {
+		for _, name := range []string{"auth.keys.file", "auth.oidc", "auth.mtls.subject", "auth.proxy.header"} {
+			if at, ok := c.origins[name]; ok {
+				l.add(at, name, "this program authenticates its callers itself; remove it, so that only one of the two identifies a caller")
+			}
+		}
+	}
+}
+
+// checkRoles refuses callers without any right, whatever their credential says.
+func (l *loader) checkRoles() {
+	a := &l.config.Auth
+	if len(a.DefaultRoles) > 0 || !l.sound("auth.default_roles") {
+		return
+	}
+	nobody := func(name string, without bool) {
+		if without && l.sound(name) {
+			l.at(name, "its callers have no role, so they could do nothing; set roles for them, or auth.default_roles")
+		}
+	}
+	none := func(r RolesFrom) bool { return r.Name == "" && len(r.Fixed) == 0 }
+	for i, o := range a.OIDC {
+		if l.sound(fmt.Sprintf("auth.oidc[%d].roles", i)) {
+			nobody(fmt.Sprintf("auth.oidc[%d].name", i), none(o.Roles))
+		}
+	}
+	nobody("auth.mtls.subject", a.MTLS.Given() && len(a.MTLS.Roles) == 0 && l.sound("auth.mtls.roles"))
+	nobody("auth.proxy.header", a.Proxy.Header != "" && none(a.Proxy.Roles) && l.sound("auth.proxy.roles"))
+	for i, u := range a.Socket {
+		if l.sound(fmt.Sprintf("auth.socket[%d].roles", i)) {
+			nobody(fmt.Sprintf("auth.socket[%d].uid", i), len(u.Roles) == 0)
+		}
+	}
+}
+
+// needs adds a problem if a key that is set has no effect without another key, which is not.
+func (l *loader) needs(name string, is bool, other string, there bool, why string) {
+	if is && !there && l.sound(name, other) {
+		l.at(name, "%s; set %s, or remove this", why, other)
+	}
+}
+
+// locate makes the path of a key absolute. In the file it is relative to the file's folder,
+// elsewhere to the working directory.
+func (l *loader) locate(name string, path *string) {
+	if *path == "" || !l.sound(name) {
+		return
+	}
+	written := *path
+	from := l.config.origins[name]
+	if from.layer == File && !filepath.IsAbs(*path) {
+		*path = filepath.Join(filepath.Dir(from.name), *path)
+	}
+	abs, err := filepath.Abs(*path)
+	if err != nil {
+		l.at(name, "%s is relative to a folder that cannot be found: %v; write an absolute path", quote(written), err)
+		return
+	}
+	*path = abs
 }

@@ -23,41 +23,42 @@ type Config struct {
 	Data           string         // folder of all files. Defaults to ./data.
 	Store          string         // "bolt" (tasks.db in Data, or bolt:PATH) or "memory". Defaults to bolt.
 
-	GRPC         GRPC
-	TLS          TLS
-	Auth         Auth
-	Admin        Admin
-	Log          Log
-	Agent        Agent
-	Card         Card
-	Versions     Versions
-	Planner      Planner
-	Idempotency  bool // the same message sent again returns the same task. Defaults to true.
-	Keywords     bool // a text of a single word may answer. Defaults to true.
-	HoldSiblings bool
-	Confirmation Confirmation
-	Terms        approval.Terms // deadlines of approvals whose gates set none
-	Gates        []approval.Gate
-	Secrets      map[string]Secret // by name
-	Tools        Tools
+	GRPC          GRPC
+	TLS           TLS
+	Auth          Auth
+	Admin         Admin
+	Log           Log
+	Agent         Agent
+	Card          Card
+	Versions      Versions
+	Planner       Planner
+	Idempotency   bool // the same message sent again returns the same task. Defaults to true.
+	Keywords      bool // a text of a single word may answer. Defaults to true.
+	HoldSiblings  bool
+	DeclaredGates DeclaredGates
+	Terms         approval.Terms // deadlines of approvals whose gates set none
+	Gates         []approval.Gate
+	Secrets       map[string]Secret // by name
+	Tools         Tools
 	// Patterns of tools, as in a gate. ApproveTools are asked about; NoApproveTools are not,
 	// unless something other than the default of their kind asks.
 	ApproveTools, NoApproveTools []string
 	Streams                      struct{ WholeText bool } // the last chunk of streamed text is the whole text
 	Push                         Push
+	Notify                       []Route // that announce approvals
 	UI                           UI
 	Limits                       Limits
 
 	origins map[string]origin // by key; missing for defaults
 }
 
-// Policy returns the policy that the gates, the deadlines and confirmation make. It never
+// Policy returns the policy that the gates, the deadlines and declared_gates make. It never
 // fails for a Config from [Load].
 func (c *Config) Policy() (*approval.Policy, error) {
 	return approval.NewPolicy(approval.PolicyConfig{
-		Gates:    c.policyGates(),
-		Defaults: c.Terms,
-		OptIn:    c.Confirmation == OptIn,
+		Gates:          c.policyGates(),
+		Defaults:       c.Terms,
+		IgnoreDeclared: c.DeclaredGates == IgnoreDeclared,
 	})
 }
 
@@ -104,21 +105,21 @@ type Planner struct {
 	Script string // absolute path of the scenario file, for script. Empty: none.
 }
 
-// Confirmation selects which gates ask.
-type Confirmation string
+// DeclaredGates says whether the gates that tools declare ask.
+type DeclaredGates string
 
-// The values of Confirmation.
+// The values of DeclaredGates.
 const (
-	Required Confirmation = "required" // the gates of tools ask, too. The default.
-	OptIn    Confirmation = "opt-in"   // only the gates of the configuration ask
+	AskDeclared    DeclaredGates = "ask"    // the gates of tools ask, too. The default.
+	IgnoreDeclared DeclaredGates = "ignore" // only the gates of the configuration ask
 )
 
-// Reloaded returns c with the tools, secrets and gates of next, which a running server can
+// Reloaded returns c with the tools, secrets, gates and routes of next, which a running server can
 // take over, and the names of the keys with other values in next, which it cannot. The caller
 // sets the level of its log itself.
 func (c *Config) Reloaded(next *Config) (merged *Config, restart []string) {
 	m := *c
-	m.Gates, m.Secrets, m.Tools = next.Gates, next.Secrets, next.Tools
+	m.Gates, m.Secrets, m.Tools, m.Notify = next.Gates, next.Secrets, next.Tools, next.Notify
 	m.ApproveTools, m.NoApproveTools = next.ApproveTools, next.NoApproveTools
 	m.origins = next.origins
 	before, after := c.keys(), next.keys()

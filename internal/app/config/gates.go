@@ -41,6 +41,7 @@ func checkGate(l *loader, g *approval.Gate, n strictyaml.Node) {
 	l.checkGateName(g, n)
 	if g.Action == approval.ActionAsk {
 		l.checkGateDeciders(g, n)
+		checkGateRoutes(l, g, n)
 	} else if !l.refused[n.Below("action").Path()] {
 		l.checkGateUse(g, n)
 	}

@@ -17,7 +17,6 @@ type Key struct {
 	Value   string // how its value is written, such as "a duration such as 10s or 5m"
 	Default string // as it is written; "" for none
 	Meaning string // sentences
-	Kinds   []Kind // of tools that have the key
 }
 
 // Flag returns the name of k's flag without leading dashes, such as log-level.
@@ -33,7 +32,7 @@ func public(keys []key) []Key {
 	var all []Key
 	for _, k := range keys {
 		if k.form != "" {
-			all = append(all, Key{Name: k.name, Value: k.form, Default: k.fallback, Meaning: k.meaning, Kinds: k.of})
+			all = append(all, Key{Name: k.name, Value: k.form, Default: k.fallback, Meaning: k.meaning})
 		}
 	}
 	return all
@@ -58,7 +57,6 @@ type key struct {
 	// texts is then JSON; null: it was not given.
 	read func(*loader, strictyaml.Node)
 
-	of       []Kind  // the kinds of tools that have the key
 	required bool    // in an entry
 	reload   bool    // a running server reads it again
 	path     *string // of a file; made absolute
@@ -111,11 +109,6 @@ func reloaded(k key) key {
 
 func required(k key) key {
 	k.required, k.meaning = true, "Required. "+k.meaning
-	return k
-}
-
-func of(k key, kinds ...Kind) key {
-	k.of = kinds
 	return k
 }
 

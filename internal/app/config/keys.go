@@ -1,9 +1,7 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -49,7 +47,7 @@ func (c *Config) keys() []key {
 		one("idempotency", "true", setting.Bool(&c.Idempotency), "A message sent again with the same id and content returns the same task, for at least an hour."),
 		one("keywords", "true", setting.Bool(&c.Keywords), "A single word, such as yes or reject, may answer the only pending question."),
 		one("hold_siblings", "false", setting.Bool(&c.HoldSiblings), "The calls of a step start only when all of them have been decided."),
-		one("confirmation", "required", setting.Choice(&c.Confirmation, "a setting of confirmation", Required, OptIn), "With opt-in only the gates in this file ask, not the gates of tools."),
+		one("declared_gates", "ask", setting.Choice(&c.DeclaredGates, "a setting of declared_gates", AskDeclared, IgnoreDeclared), "With ignore only the gates in this file ask, not those that tools declare."),
 		one("deadlines.expires", "168h", setting.Deadline(&c.Terms.Expires, 0), "How long an approval may be pending, unless its gate has a time."),
 		one("deadlines.on_expiry", "reject", setting.Choice(&c.Terms.OnExpiry, "an outcome of a deadline", expiries()...), "Effect of the deadline: reject the call, cancel the task, or keep the approval pending."),
 		one("streams.whole_text", "false", setting.Bool(&c.Streams.WholeText), "The last chunk of streamed text is the whole text, for clients that keep only that (ADK for Python)."),
@@ -102,7 +100,7 @@ func (c *Config) keys() []key {
 		one("limits.task", "64MiB", setting.Size(&l.Task, 128*kib, 64*mib, false), "Size of all events of a task. Before it is full, only decisions and results are accepted."),
 		one("limits.connections", "16384", setting.Count(&l.Connections, 1, setting.Unlimited), "Connections open at once, and requests in progress; lowered to fit the open files. An address may have a quarter."),
 		one("limits.streams", "10000", setting.Count(&l.Streams, 1, setting.Unlimited), "Streams open at once, and messages that wait for their tasks."),
-		one("limits.turns", "2048", setting.Count(&l.Turns, 1, setting.Unlimited), "Tasks that run at once in their first second; longer tasks make room, up to four times as many."),
+		one("limits.running_tasks", "2048", setting.Count(&l.Turns, 1, setting.Unlimited), "Tasks that run at once in their first second; longer tasks make room, up to four times as many."),
 		one("limits.queue", "10000", setting.Count(&l.Queue, 1, setting.Unlimited), "Tasks that may wait to run; then new tasks are refused, decisions never."),
 		one("limits.per_caller", "25", setting.Count(&l.PerCaller, 1, 100), "A caller's share of streams, turns and queue, in percent. Without auth nothing is shared."),
 		one("limits.rate", "0", setting.Count(&l.Rate, 0, 1_000_000), "Requests a second of a caller (without authentication: of an address), twice as many at once; then 429. 0: no limit."),
@@ -112,6 +110,7 @@ func (c *Config) keys() []key {
 		one("limits.plan_timeout", "2m", setting.Duration(&l.PlanTimeout, ms), "How long a planner such as a language model may take for a step."),
 		one("limits.grace", "8s", setting.Duration(&l.Grace, 0), "How long running calls may continue at shutdown. Give the container 2s more."),
 		reloaded(mappings("gates", "gate", "- tool: delete_*", &c.Gates, gateKeys, checkGate)),
+		reloaded(mappings("notify", "route", "- name: ops", &c.Notify, routeKeys, checkRoute)),
 		reloaded(c.secretsKey()),
 		reloaded(c.toolsKey()),
 	}
@@ -135,7 +134,7 @@ func gateKeys(g *approval.Gate) []key {
 		one("on_reject", "continue", setting.Either(&g.Terms.CancelsTask, "cancel", "continue"), "cancel: a rejection cancels the task, too."),
 		one("risk", "", setting.Choice(&g.Terms.Risk, "a risk", approval.RiskLow, approval.RiskMedium, approval.RiskHigh), "Shown; decides nothing. Default: high if destructive, else medium."),
 		many("mask", "", &g.Terms.Mask, func(to *string) setting.Value { return setting.Text(to, "a JSON pointer", saying(approval.CheckMask)) }, "Arguments that lists, hints and logs show as •••, such as /card/number or /users/*/name."),
-		many("notify", "", &g.Terms.Notify, func(to *string) setting.Value { return setting.Text(to, "a name", saying(approval.CheckNotify)) }, "Kept with the approval for later versions; nothing reads it yet."),
+		many("notify", "", &g.Terms.Notify, func(to *string) setting.Value { return setting.Text(to, "a name", saying(approval.CheckNotify)) }, "Routes that announce the approval."),
 	}
 }
 
@@ -178,78 +177,6 @@ func secretKeys(s *Secret) []key {
 		one("env", "", setting.Text(&s.Env, "the name of an environment variable", aVariable), "Environment variable of the server that has the secret."),
 		file("file", &s.File, "File that has the secret, at most 64 KiB, mode 0640 or less; read each time it is used."),
 	}
-}
-
-// keys returns the keys of an entry of tools of the kind of t, bound to t.
-func (t *Tool) keys() []key {
-	return slices.DeleteFunc(t.allKeys(), func(k key) bool { return !slices.Contains(k.of, t.Kind) })
-}
-
-// allKeys returns the keys of entries of all kinds.
-func (t *Tool) allKeys() []key {
-	const command, mcp, http, openapi, builtin = KindCommand, KindMCP, KindHTTP, KindOpenAPI, KindBuiltin
-	approve := shaped("approve", "true or false", &t.Approve, approveOf(t.Kind.Prefixes()), "Whether calls need approval; for mcp and openapi all, none or names. Default: all but GET and HEAD. Gates can add to it.")
-	if asJSON := approve.texts; t.Kind.Prefixes() {
-		approve.form = "all, none or a list of names"
-		approve.texts = func() []string {
-			words := map[string]string{"true": "all", "false": "none"}
-			text := asJSON()[0]
-			return []string{cmp.Or(words[text], text)}
-		}
-	}
-	only := required(of(many("only", "", &t.Only, toolName, "The tools or operations (operationId) that are offered; [\"*\"] is all, also later additions."), mcp, openapi))
-	only.form = "a list of names, or [\"*\"] for all"
-	name := func(kind Kind, help string) key {
-		return of(required(one(string(kind), "", setting.Text(&t.Name, "a name", aToolName), help)), kind)
-	}
-	return []key{
-		name(command, "Name of a tool that runs a program."),
-		name(mcp, "Name of an MCP server, with which its tools begin: files_read_file."),
-		name(http, "Name of a tool that sends a request."),
-		name(openapi, "Name of a document, with which its tools begin: pets_listPets."),
-		of(required(one("builtin", "", setting.Choice(&t.Name, "a set of built-in tools", Builtins()...), "demo has echo, stream and transfer_money; ask_user and request_approval let a planner ask a person.")), builtin),
-		of(required(one("description", "", setting.Text(&t.Description, "a text", setting.NotEmpty("what the tool does")), "Effect of the tool, for models and people.")), command, http),
-		of(required(shaped("run", "a list of texts", &t.Argv, argv, "Program and arguments, without a shell; {name} is an argument of the call, {{ a brace. A value that begins with - needs an enum or -- before.")), command),
-		of(shaped("command", "a list of texts", &t.Argv, argv, "Program of a server that speaks MCP over stdio. Write this or url."), mcp),
-		of(one("url", "", filled(&t.URL, "a URL"), "Server that speaks MCP over streamable HTTP."), mcp),
-		of(required(one("request", "", setting.Text(&t.Request, "METHOD URL", aRequest), "{name} is an argument of the call, as part of a segment of the path or of a value of the query.")), http),
-		of(required(file("spec", &t.Spec, "OpenAPI document, 3.0 or 3.1, without external references.")), openapi),
-		of(required(one("server", "", filled(&t.URL, "a URL such as https://pets.example.com/v1"), "Base URL of the requests; the document's servers are not used.")), openapi),
-		of(shaped("args", "JSON Schemas by name", &t.Args, schemas, "Arguments of a call, required unless under optional."), command, http),
-		of(many("optional", "", &t.Optional, argumentName, "Arguments that a call may leave out, with whole values that they are."), command, http),
-		of(file("dir", &t.Dir, "Working folder. Default: the file's."), command, mcp),
-		of(shaped("env", "texts or {secret: NAME}, by name", &t.Env, environmentOf, "Environment, beside PATH, HOME and LANG."), command, mcp),
-		of(one("stdin", "", setting.Text(&t.Stdin, "a text"), "Standard input, with placeholders."), command),
-		of(shaped("header", "texts by name", &t.Header, headersOf, "Headers; {secret:NAME} is a secret, as in \"Bearer {secret:jira}\"."), mcp, http, openapi),
-		of(shaped("body", "any value", &t.Body, anyValue, "JSON that is sent; a text that is only a placeholder becomes the argument with its type."), http),
-		of(shaped("form", "texts by name", &t.Form, formOf, "Fields of a form, instead of body."), http),
-		of(one("result", "", setting.Text(&t.Result, "a JSON Pointer such as /items/0", aPointer), "Part of the answer that is the result. Default: all."), http),
-		of(many("networks", "", &t.Networks, setting.Network, "Addresses that are not public and may be connected to."), mcp, http, openapi),
-		only,
-		of(many("trust", "", &t.Trust, toolName, "Tools with believed hints (read-only, idempotent): calls may be repeated after a crash."), mcp),
-		of(shaped("pins", "digests by name", &t.Pins, pinsOf, "Digests that 'a2a-server tools show' prints. A changed tool needs approval; a tool without a pin is not offered."), mcp),
-		of(one("elicit", "decline", setting.Choice(&t.Elicit, "an answer to questions of the server", "decline", "ask"), "With ask, people answer the forms of the server; calls of a caller then take turns."), mcp),
-		of(one("protocol", "newest", setting.Choice(&t.Protocol, "a version of MCP to speak", "newest", "2025-11-25"), "Version of MCP. Servers that ask and wait (ctx.elicit) need 2025-11-25."), mcp),
-		of(one("timeout", "0s", setting.Duration(&t.Timeout, 0), "How long a call may take. 0s: limits.tool_timeout."), command, mcp, http, openapi),
-		of(one("output.max", "1MiB", setting.Size(&t.Output.Max, 1*kib, 16*mib, false), "Output that is kept."), command),
-		of(one("output.as", "lines", setting.Choice(&t.Output.As, "a form of output", "lines", "bytes"), "Pieces in which output is published."), command),
-		of(approve, command, mcp, http, openapi),
-		of(shaped("for", "{roles: [ops], callers: [\"corp:alice\"]}", &t.For, audienceOf, "Callers that may use and see the tools. Default: all. Needs auth."), Kinds()...),
-	}
-}
-
-// Builtins returns the names of the built-in tools.
-func Builtins() []string { return []string{"demo", "ask_user", "request_approval"} }
-
-// elsewhere returns the keys that only other kinds have, so that problems name these kinds.
-func (t *Tool) elsewhere() []key {
-	own, all := t.keys(), []key{}
-	for _, k := range t.allKeys() {
-		if _, has := find(append(own, all...), k.name); !has && !slices.Contains(Kinds(), Kind(k.name)) {
-			all = append(all, key{name: k.name, elsewhere: fmt.Sprintf("%s tools, not of %s tools", k.of[0], t.Kind)})
-		}
-	}
-	return all
 }
 
 func expiries() []approval.OnExpiry {

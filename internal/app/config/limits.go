@@ -32,9 +32,10 @@ func Removed() map[string]string {
 		fixed   = "remove it; the server has a fixed bound, in docs/configuration.md"
 	)
 	return map[string]string{
+		"confirmation": "set declared_gates: required is ask, and opt-in is ignore", "limits.turns": "set limits.running_tasks",
 		"limits.turns_per_caller": share, "limits.queue_per_caller": share, "limits.held_per_caller": share, "limits.streams_per_caller": share, "limits.waiting_per_caller": share,
 		"limits.waiting": streams, "limits.requests": "it is as many as limits.connections; set that",
-		"limits.held":    "it is an eighth of limits.turns; set that",
+		"limits.held":    "it is an eighth of limits.running_tasks; set that",
 		"limits.answers": memory, "limits.bodies": memory, "limits.page": memory, "limits.gc": memory,
 		"limits.event": "it is a quarter of limits.body; set that", "limits.args": event, "limits.window": event,
 		"limits.output":    "it is a quarter of limits.task; set that",

@@ -34,17 +34,17 @@ func load(t testing.TB, s config.Source) *config.Config {
 
 func defaults() *config.Config {
 	return &config.Config{
-		Listen:       "127.0.0.1:8080",
-		Data:         "./data",
-		Store:        "bolt",
-		Log:          config.Log{Level: "info", Format: "auto"},
-		Agent:        config.Agent{Name: "a2a-server", InputModes: []string{"text/plain", "application/json"}},
-		Planner:      config.Planner{Kind: "direct"},
-		Idempotency:  true,
-		Keywords:     true,
-		Confirmation: config.Required,
-		Versions:     config.Versions{V03: true},
-		Terms:        approval.Terms{Expires: 168 * time.Hour, OnExpiry: approval.ExpiryRejects},
+		Listen:        "127.0.0.1:8080",
+		Data:          "./data",
+		Store:         "bolt",
+		Log:           config.Log{Level: "info", Format: "auto"},
+		Agent:         config.Agent{Name: "a2a-server", InputModes: []string{"text/plain", "application/json"}},
+		Planner:       config.Planner{Kind: "direct"},
+		Idempotency:   true,
+		Keywords:      true,
+		DeclaredGates: config.AskDeclared,
+		Versions:      config.Versions{V03: true},
+		Terms:         approval.Terms{Expires: 168 * time.Hour, OnExpiry: approval.ExpiryRejects},
 		Limits: config.Limits{
 			Memory: 1 << 30, Body: 4 << 20, Task: 64 << 20, Connections: 16_384, Streams: 10_000, Turns: 2048, Queue: 10_000, PerCaller: 25, AuthFailures: 60,
 			ReadTimeout: 30 * time.Second, ToolTimeout: 5 * time.Minute, PlanTimeout: 2 * time.Minute, Grace: 8 * time.Second,
@@ -135,7 +135,10 @@ func TestGates(t *testing.T) {
 	t.Parallel()
 	got := load(t, config.Source{File: write(t, `
 deadlines: {expires: 72h, on_expiry: keep}
-confirmation: opt-in
+declared_gates: ignore
+notify:
+  - {name: ops, kind: slack, url: {env: SLACK}}
+  - {name: Jane.Doe-1_x, kind: slack, url: "https://hooks.example.com/x"}
 gates:
   - name: deletions
     tool: delete_*
@@ -178,8 +181,8 @@ gates:
 	if p, err := got.Policy(); p == nil || err != nil {
 		t.Errorf("Policy() = %v, %v", p, err)
 	}
-	if got.Confirmation != config.OptIn {
-		t.Errorf("Confirmation = %q", got.Confirmation)
+	if got.DeclaredGates != config.IgnoreDeclared {
+		t.Errorf("Confirmation = %q", got.DeclaredGates)
 	}
 	got.Gates[0].Action = "aks"
 	if _, err := got.Policy(); err == nil {

@@ -21,40 +21,50 @@ func TestReference(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string][]config.Key{
 		"keys": config.Keys(), "gates": config.GateKeys(), "secrets": config.SecretKeys(),
-		"oidc": config.IssuerKeys(), "socket": config.SocketKeys(), "tools": config.AllToolKeys(),
+		"notify": config.RouteKeys(), "oidc": config.IssuerKeys(), "socket": config.SocketKeys(),
 	} {
-		golden.Section(t, docs("configuration.md"), name, list(keys))
+		var lines strings.Builder
+		for _, k := range keys {
+			lines.WriteString(line(k, ""))
+		}
+		golden.Section(t, docs("configuration.md"), name, lines.String())
 	}
+	var lines strings.Builder
+	for _, k := range config.AllToolKeys() {
+		lines.WriteString(line(k.Key, kinds(k.Kinds)))
+	}
+	golden.Section(t, docs("configuration.md"), "tools", lines.String())
 }
 
 // items matches the value of a key that is a list of things with an article.
 var items = regexp.MustCompile(`^a list, each an? ([A-Za-z ]+?)( such .*| from .*)?$`)
 
-// list writes a line for each key.
-func list(keys []config.Key) string {
-	var b strings.Builder
-	for _, k := range keys {
-		value := strings.Replace(items.ReplaceAllString(k.Value, "list of ${1}s$2"), "a list, each ", "list: ", 1)
-		about := []string{value}
-		if slices.Contains([]string{"true", "false"}, k.Default) || slices.Contains([]string{"a path", "a name", "a string", "a text", "a list, each a text"}, k.Value) {
-			about = nil
-		}
-		if k.Default != "" {
-			about = append(about, "`"+k.Default+"`")
-		}
-		kinds := ""
-		for i, kind := range k.Kinds {
-			kinds += map[bool]string{true: " of ", false: ", "}[i == 0] + string(kind)
-		}
-		if len(k.Kinds) == len(config.Kinds()) {
-			kinds = " of all"
-		}
-		if len(about) > 0 {
-			kinds += " (" + strings.Join(about, "; ") + ")"
-		}
-		fmt.Fprintf(&b, "- `%s`%s: %s\n", k.Name, kinds, strings.ReplaceAll(k.Meaning, "*", `\*`))
+// kinds returns the kinds of a key as its line has them.
+func kinds(all []config.Kind) string {
+	if len(all) == len(config.Kinds()) {
+		return " of all"
 	}
-	return b.String()
+	var names []string
+	for _, kind := range all {
+		names = append(names, string(kind))
+	}
+	return " of " + strings.Join(names, ", ")
+}
+
+// line returns the line for a key.
+func line(k config.Key, kinds string) string {
+	value := strings.Replace(items.ReplaceAllString(k.Value, "list of ${1}s$2"), "a list, each ", "list: ", 1)
+	about := []string{value}
+	if slices.Contains([]string{"true", "false"}, k.Default) || slices.Contains([]string{"a path", "a name", "a string", "a text", "a list, each a text"}, k.Value) {
+		about = nil
+	}
+	if k.Default != "" {
+		about = append(about, "`"+k.Default+"`")
+	}
+	if len(about) > 0 {
+		kinds += " (" + strings.Join(about, "; ") + ")"
+	}
+	return "- `" + k.Name + "`" + kinds + ": " + strings.ReplaceAll(k.Meaning, "*", `\*`) + "\n"
 }
 
 // TestExample loads the example, which has every key.
@@ -76,6 +86,11 @@ func TestExample(t *testing.T) {
 			if c.Default(section + "[0]." + k.Name) {
 				t.Errorf("the first entry of %s in docs/a2a-server.yaml does not set %s", section, k.Name)
 			}
+		}
+	}
+	for _, k := range config.RouteKeys() {
+		if c.Default("notify[0]."+k.Name) && c.Default("notify[1]."+k.Name) {
+			t.Errorf("no route of docs/a2a-server.yaml sets %s", k.Name)
 		}
 	}
 	for _, kind := range config.Kinds() {

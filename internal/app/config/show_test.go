@@ -41,6 +41,9 @@ gates:
   - tool: "*"
     expires: never
     on_reject: cancel
+notify:
+  - {name: ops, kind: slack, url: {file: slack.url}, all: true}
+  - {name: mail, kind: smtp, smtp: {host: mx, user: u, password: {env: SMTP}, from: a@b.example}, to: [c@d.example], events: [resolved]}
 `)
 	got := show(t, load(t, config.Source{
 		File:        path,
@@ -59,7 +62,7 @@ func TestShowRoundTrip(t *testing.T) {
 		{"lists", "allowed_hosts: [a, '[::1]', 127.0.0.1]\nallowed_origins: ['http://a:81', 'http://[::1]:8']\n"},
 		{"numbers", "limits: {body: 1234567, memory: 1GiB, grace: 1h0m1s, plan_timeout: 1h, tool_timeout: 1.5ms, per_caller: 10}\n"},
 		{"deadlines", "deadlines: {expires: 720h, on_expiry: cancel}\ngates: [{tool: a}, {tool: b, expires: never}, {tool: c, expires: 10m}]\n"},
-		{"bools", "keywords: false\nidempotency: false\nhold_siblings: true\ninsecure_no_auth: true\nlisten: ':0'\nconfirmation: opt-in\n"},
+		{"bools", "keywords: false\nidempotency: false\nhold_siblings: true\ninsecure_no_auth: true\nlisten: ':0'\ndeclared_gates: ignore\n"},
 		{"gates", `gates: [{tool: "*", hint: "Do {a}?\n", on_reject: cancel, no_text: true, four_eyes: false}, {name: "- x", tool: x, action: deny, hint: "no: #"}]`},
 	}
 	for _, tt := range tests {

@@ -3,30 +3,17 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"a2a-server/internal/strictyaml"
+	"a2a-server/internal/suggest"
 	"a2a-server/internal/visible"
 )
-
-// Kind is a kind of entries of tools. It is also the name of the key that names an entry.
-type Kind string
-
-// The kinds.
-const (
-	KindCommand Kind = "command"
-	KindMCP     Kind = "mcp"
-	KindHTTP    Kind = "http"
-	KindOpenAPI Kind = "openapi"
-	KindBuiltin Kind = "builtin"
-)
-
-// Kinds returns all kinds, in the order of the reference.
-func Kinds() []Kind { return []Kind{KindCommand, KindMCP, KindHTTP, KindOpenAPI, KindBuiltin} }
-
-// Prefixes reports whether the tools of an entry are called after it, as files_read_file.
-func (k Kind) Prefixes() bool { return k == KindMCP || k == KindOpenAPI }
 
 // Tools are the entries of the key tools.
 type Tools struct {
@@ -34,7 +21,7 @@ type Tools struct {
 	Entries []Tool
 }
 
-// Tool is an entry of tools. It has the fields of its kind; all other fields are zero.
+// Tool is an entry of tools. Fields whose keys its kind does not have are zero.
 type Tool struct {
 	Kind Kind
 	Name string // of the tool; the prefix of tools without "_" if there may be several; or which built-in tools
@@ -46,30 +33,33 @@ type Tool struct {
 	Optional    []string       // arguments that may be missing
 	Timeout     time.Duration  // 0: limits.tool_timeout
 
-	Argv   []string // run of a command; command of an MCP server
-	Dir    string   // absolute; "": the server's own
-	Env    map[string]Value
-	Stdin  string // template
-	Output struct {
-		Max int64  // bytes
-		As  string // lines or bytes
-	}
+	Argv []string // run of a command; command of an MCP server
+	Dir  string   // absolute; "": the server's own
+	Env  map[string]Value
 
 	URL      string            // of an MCP server, or the base of the URLs of an openapi entry
-	Request  string            // method, a space, and the template of a URL
 	Header   map[string]string // templates
-	Body     any               // JSON whose strings are templates; nil: none
-	Form     map[string]string // templates
-	Result   string            // JSON Pointer
-	Spec     string            // absolute path
 	Networks []netip.Prefix    // that are not public, and may be connected to
 
-	Only   []string
-	Trust  []string
-	Pins   map[string]string
-	Elicit string // decline or ask
+	Only []string
+	Pins map[string]string // digests by tool
 
-	Protocol string // newest or 2025-11-25
+	// Own has the values of keys that only this kind has, such as *HTTPTool: see [Own]. nil: there are
+	// none.
+	Own any
+}
+
+// Own returns the values of the keys that only the kind of t has, as an [HTTPTool] of http. It
+// panics if T is the type of another kind.
+func Own[T any](t *Tool) *T {
+	if t.Own == nil {
+		t.Own = new(T)
+	}
+	own, is := t.Own.(*T)
+	if !is {
+		panic(fmt.Sprintf("an entry of the kind %s has %T, not %T", t.Kind, t.Own, own))
+	}
+	return own
 }
 
 // For limits the callers of tools.
@@ -136,7 +126,7 @@ func (c *Config) toolsKey() key {
 		name: "tools", noun: "tool", example: "- command: deploy",
 		unset: "the tools to try the server by are there, as with - builtin: demo",
 		entry: func(l *loader, n strictyaml.Node) {
-			kind, ok := l.kind(n)
+			kind, ok := kindOf(n)
 			if !ok {
 				c.Tools.Entries = append(c.Tools.Entries, Tool{}) // the other entries keep their places
 				return
@@ -145,7 +135,9 @@ func (c *Config) toolsKey() key {
 			keys := t.keys()
 			setDefaults(keys)
 			if l.mapping(n, append(keys, t.elsewhere()...), "", "a tool", "") {
-				l.checkTool(&t, n)
+				if described, _ := kind.described(); described.check != nil {
+					described.check(l, &t, n)
+				}
 			}
 			c.Tools.Entries = append(c.Tools.Entries, t)
 		},
@@ -160,4 +152,117 @@ func (c *Config) toolsKey() key {
 			return all, blank
 		},
 	}
+}
+
+// setDir sets the folder of a program, if the file has none, to the folder of the file.
+func (l *loader) setDir(t *Tool, n strictyaml.Node) {
+	if t.Dir == "" {
+		t.Dir = filepath.Dir(l.source.File)
+		l.locate(n.Path(), &t.Dir)
+	}
+}
+
+// checkOptional checks that the list optional names only arguments.
+func (l *loader) checkOptional(t *Tool, n strictyaml.Node) {
+	in := n.Path() + "."
+	for _, name := range t.Optional {
+		if _, ok := t.Args[name]; !ok && l.sound(in+"args") {
+			l.at(in+"optional", "there is no argument %s%s", quote(name), suggest.DidYouMean(name, "", slices.Sorted(maps.Keys(t.Args))))
+		}
+	}
+}
+
+// checkNames checks that lists of tools, by key, name only tools that are offered.
+func (l *loader) checkNames(t *Tool, n strictyaml.Node, lists map[string][]string) {
+	only := n.Path() + ".only"
+	if l.refused[only] {
+		return
+	}
+	all := slices.Contains(t.Only, "*")
+	if all && len(t.Only) > 1 {
+		l.at(only, "\"*\" stands for all tools; remove it, or the names")
+	}
+	if l.given(only) && len(t.Only) == 0 {
+		l.at(only, "is empty, so that no tool is offered; list some, or remove the entry")
+	}
+	for name, list := range lists {
+		for _, tool := range list {
+			switch path := n.Path() + "." + name; {
+			case tool == "*":
+				l.atKey(path, "\"*\" is not the name of a tool; write the names")
+			case !all && !slices.Contains(t.Only, tool):
+				l.atKey(path, "%s is not under only, so it is not offered%s", quote(tool), suggest.DidYouMean(tool, "", t.Only))
+			}
+		}
+	}
+}
+
+// names returns the names that the tools of t have or, if they are not known yet, how these
+// begin, with a * after.
+func (t *Tool) names() []string {
+	switch kind, _ := t.Kind.described(); {
+	case kind.names != nil:
+		return kind.names(t)
+	case !kind.prefixes:
+		return []string{t.Name}
+	case slices.Contains(t.Only, "*"):
+		return []string{t.Name + "_*"}
+	}
+	var names []string
+	for _, name := range t.Only {
+		names = append(names, t.Name+"_"+name)
+	}
+	return names
+}
+
+// checkTools refuses entries whose tools have, or may later have, the same name: a server
+// could otherwise take the name of another tool, or end both.
+func (l *loader) checkTools() {
+	entries := l.config.Tools.Entries
+	l.config.Tools.Given = l.given("tools")
+	what := func(i int) string {
+		return fmt.Sprintf("%s %s on line %d", entries[i].Kind, quote(entries[i].Name), l.config.Place(l.config.ToolPath(i, "")).Line)
+	}
+	for i := range entries {
+		for j := range i {
+			one, other := &entries[i], &entries[j]
+			at, both := l.config.Problem(l.config.ToolPath(i, "")), common(one.names(), other.names())
+			switch {
+			case one.Name == "" || other.Name == "":
+				continue
+			case one.Name == other.Name && one.Kind.Prefixes() == other.Kind.Prefixes():
+				at.Problem = fmt.Sprintf("the %s is also called that; rename one", what(j))
+			case both != "":
+				at.Problem = fmt.Sprintf("the %s may have a tool with the same name, %s; rename one of the two", what(j), both)
+			default:
+				continue
+			}
+			l.problems = append(l.problems, at)
+			break
+		}
+	}
+	for _, name := range l.config.NoApproveTools {
+		if slices.Contains(l.config.ApproveTools, name) {
+			l.at("no_approve_tools", "%s is also under approve_tools; remove it from one of the two", quote(name))
+		}
+	}
+}
+
+// common returns a name that is in both lists of [Tool.names], or that both may get; "": none.
+func common(names, others []string) string {
+	for _, a := range names {
+		for _, b := range others {
+			one, open := strings.CutSuffix(a, "*")
+			other, otherOpen := strings.CutSuffix(b, "*")
+			switch {
+			case open && otherOpen && (strings.HasPrefix(one, other) || strings.HasPrefix(other, one)):
+				return "beginning with " + quote(max(one, other))
+			case a == b, otherOpen && strings.HasPrefix(a, other):
+				return quote(a)
+			case open && strings.HasPrefix(b, one):
+				return quote(b)
+			}
+		}
+	}
+	return ""
 }

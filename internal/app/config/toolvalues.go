@@ -20,8 +20,6 @@ var (
 	// aToolName is the name of a tool, or the prefix of tools.
 	aToolName   = matching(`^[A-Za-z0-9_-]{1,64}$`, "%s is not a name for tools; write 1 to 64 letters, digits, _ and -")
 	anArgument  = matching(argumentNames.String(), "%s is not the name of an argument; write at most 64 letters, digits, _, - and dots")
-	aMethod     = matching(`^[A-Z]+$`, "%s is not a method; write it in capitals, as in POST")
-	aDigest     = matching(`^[0-9A-Fa-f]{64}$`, "%s is not a digest; copy the 64 hexadecimal digits that 'a2a-server tools show' prints")
 	aHeaderName = matching(`^[0-9A-Za-z-]*$`, "%s is not the name of a header; write letters, digits and -")
 	anIssuerID  = matching(`^[a-z0-9_-]{1,50}$`, "%s is not a name; write 1 to 50 lower-case letters, digits, - and _")
 )
@@ -46,31 +44,6 @@ func argumentName(to *string) setting.Value { return setting.Text(to, "an argume
 
 func pattern(to *string) setting.Value {
 	return setting.Text(to, "a pattern such as files_*", setting.NotEmpty("the name of a tool, or * for all"), setting.OneLine)
-}
-
-// aPointer refuses what is not a JSON Pointer (RFC 6901).
-func aPointer(text string) error {
-	if text != "" && text[0] != '/' {
-		return fmt.Errorf("%s is not a JSON Pointer; begin it with a slash, as in /items/0", quote(text))
-	}
-	for _, part := range strings.Split(text, "~")[1:] {
-		if part == "" || part[0] != '0' && part[0] != '1' {
-			return fmt.Errorf("%s is not a JSON Pointer; write ~0 for ~, and ~1 for a slash in a name", quote(text))
-		}
-	}
-	return setting.OneLine(text)
-}
-
-// aRequest refuses what is not a method and a URL. The URL itself is checked where it is used.
-func aRequest(text string) error {
-	method, url, ok := strings.Cut(text, " ")
-	switch {
-	case !ok || strings.TrimSpace(url) != url || url == "":
-		return fmt.Errorf("%s is not a method and a URL; write them with one space, as in POST https://jira.example.com/issue", quote(text))
-	case aMethod(method) != nil:
-		return aMethod(method)
-	}
-	return setting.OneLine(text)
 }
 
 // plainItem is a text that needs no quotes in a list of YAML.
@@ -236,48 +209,6 @@ func headersOf(l *loader, n strictyaml.Node) map[string]string {
 }
 
 const onlyHeaders = "a secret goes into a header, as in header: {Authorization: \"Bearer {secret:jira}\"}"
-
-func formOf(l *loader, n strictyaml.Node) map[string]string {
-	return byName(n, "texts", `summary: "{summary}"`, anyName, func(n strictyaml.Node) string {
-		text, _ := n.One()
-		l.template(n, text, onlyHeaders)
-		return text
-	})
-}
-
-func anyValue(l *loader, n strictyaml.Node) any {
-	if n.Null() {
-		n.Add("has no value; write what is sent, or remove the line")
-		return nil
-	}
-	n.Quoted()
-	v := n.JSON()
-	l.inside(n, v)
-	return v
-}
-
-// inside checks the references to secrets in all texts of v.
-func (l *loader) inside(n strictyaml.Node, v any) {
-	switch v := v.(type) {
-	case string:
-		l.template(n, v, onlyHeaders)
-	case []any:
-		for _, item := range v {
-			l.inside(n, item)
-		}
-	case map[string]any:
-		for name, item := range v {
-			l.template(n, name, onlyHeaders)
-			l.inside(n, item)
-		}
-	}
-}
-
-func pinsOf(_ *loader, n strictyaml.Node) map[string]string {
-	return byName(n, "digests", "read_file: 3f2a…", anyName, func(n strictyaml.Node) string {
-		return strings.ToLower(text(n, aDigest))
-	})
-}
 
 // approveOf reads the tools that need approval: the named tools of an entry that has several,
 // or its only tool.

@@ -16,6 +16,7 @@ func (l *loader) validate() {
 	l.checkAuth()
 	checkAdmin(l)
 	checkPush(l)
+	checkRoutes(l)
 	if l.sound("card.sign", "public_url") && c.Card.Sign && c.PublicURL == "" {
 		l.at("card.sign", "needs public_url: the signature says where its public key is; set public_url to the URL at which clients reach the server")
 	}

@@ -16,7 +16,7 @@ import (
 // asking is the layer of a [Draft] that looks at calls, and asks for and resolves approvals.
 type asking struct{ batch }
 
-// ask adds an approval: event, row, deadline and audit.
+// ask adds an approval: event, row, deadline, notifications and audit.
 func (d *asking) ask(a *approval.Approval) error {
 	if err := d.add(event.KindAsked, a); err != nil {
 		return err
@@ -32,6 +32,9 @@ func (d *asking) ask(a *approval.Approval) error {
 		d.due = append(d.due, d.rules.silence(a))
 	}
 	d.asked = append(d.asked, &asked.Approval)
+	if err := d.announce(a, task.NotifyAsked); err != nil {
+		return err
+	}
 	return d.record(approval.Audit{What: approval.AuditAsked, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Gate, By: a.Requester, Deadline: a.Deadline})
 }
 
@@ -74,7 +77,7 @@ func settledKeys(owner auth.Principal, a *approval.Approval) []store.IndexKey {
 	}
 }
 
-// resolve ends an approval: event, row, deadline and audit.
+// resolve ends an approval: event, row, deadline, notifications and audit.
 func (d *asking) resolve(a *fold.Approval, state approval.State, r approval.Resolution) error {
 	deadline := a.Deadline
 	if err := d.add(event.KindResolved, &event.ApprovalResolved{ID: a.ID, State: state, Resolution: r}); err != nil {
@@ -90,6 +93,9 @@ func (d *asking) resolve(a *fold.Approval, state approval.State, r approval.Reso
 		d.due = append(d.due, removed(d.rules.silence(&a.Approval)))
 	}
 	d.resolved, d.settles = append(d.resolved, a.ID), true
+	if err := d.announce(&a.Approval, task.NotifyResolved); err != nil {
+		return err
+	}
 	digest := a.Digest
 	if r.Digest != "" {
 		digest = r.Digest // of the approved call
@@ -102,6 +108,23 @@ func (d *asking) resolve(a *fold.Approval, state approval.State, r approval.Reso
 		return err
 	}
 	d.audited[len(d.audited)-1].Asked = a.Asked // never routine, so the entry is there
+	return nil
+}
+
+// announce adds the notifications of an approval that the draft asks for or resolves: a row for
+// each route that takes them.
+func (d *asking) announce(a *approval.Approval, event string) error {
+	for i := range d.rules.Routes {
+		r := &d.rules.Routes[i]
+		if !r.Takes(event, a.Terms.Notify) {
+			continue
+		}
+		row, err := (&task.Notification{V: 1, Approval: a.ID, Event: event, Route: r.Name, At: d.now()}).Row(store.Any)
+		if err != nil {
+			return err
+		}
+		d.rows = append(d.rows, row)
+	}
 	return nil
 }
 

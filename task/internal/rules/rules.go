@@ -48,6 +48,8 @@ type Rules struct {
 	// approval; 0: there is no provider.
 	ProviderWait time.Duration
 
+	Routes []task.Route // of notifications; a batch has rows for each approval that they take
+
 	NewID func() string // of messages and contexts; codes of approvals and keys of audits are made from such ids
 	// Report is called with panics, which may contain secrets, and with other problems
 	// that are for the log and not for clients.

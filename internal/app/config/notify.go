@@ -1,0 +1,243 @@
+package config
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/mail"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"a2a-server/approval"
+	"a2a-server/internal/setting"
+	"a2a-server/internal/strictyaml"
+	"a2a-server/internal/suggest"
+)
+
+// RouteKind is a way to send messages.
+type RouteKind string
+
+// The kinds of routes.
+const (
+	RouteWebhook RouteKind = "webhook"
+	RouteSlack   RouteKind = "slack"
+	RouteSMTP    RouteKind = "smtp"
+)
+
+// maxRoutes limits the rows that an approval writes.
+const maxRoutes = 50
+
+// Route is an entry of notify. It has the fields of its kind; those of other kinds are zero.
+type Route struct {
+	Name      string
+	Kind      RouteKind
+	URL       Secretive      // of a webhook, or of Slack
+	Secret    Secretive      // of a webhook
+	Networks  []netip.Prefix // that are not public, and may be connected to
+	SMTP      SMTP
+	To        []string // addresses
+	Events    []string // asked, resolved
+	All       bool     // approvals of every gate
+	Arguments bool     // messages have the arguments
+}
+
+// SMTP is a server for mail.
+type SMTP struct {
+	Host     string
+	Port     int    // 0: that of TLS
+	TLS      string // starttls, tls or none
+	User     string
+	Password Secretive
+	From     string
+}
+
+// Secretive is a text, or the place of a secret.
+type Secretive struct {
+	Text string
+	At   Secret // zero: the value is Text
+}
+
+// IsZero reports whether s was not given.
+func (s Secretive) IsZero() bool { return s == Secretive{} }
+
+// MarshalJSON writes s as the file has it.
+func (s Secretive) MarshalJSON() ([]byte, error) {
+	if s.At != (Secret{}) {
+		return json.Marshal(s.At)
+	}
+	return json.Marshal(s.Text)
+}
+
+// placed reads the place of a secret, and never the secret itself.
+func placed(l *loader, n strictyaml.Node) (s Secretive) {
+	if !n.IsMapping() { // the value may be the secret itself
+		n.Add("is not where the secret is; write that, as in {file: /run/secrets/ops} or {env: OPS}, and never the secret itself")
+		return s
+	}
+	l.mapping(n, secretKeys(&s.At), "", "a secret", "; write where it is, as in {env: NAME}")
+	l.checkSecret(&s.At, n)
+	return s
+}
+
+// urlOrPlaced reads a URL, or the place of one.
+func urlOrPlaced(l *loader, n strictyaml.Node) (s Secretive) {
+	if n.IsMapping() {
+		return placed(l, n)
+	}
+	s.Text = text(n, func(text string) error {
+		u, err := url.Parse(text)
+		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+			return fmt.Errorf("is not a URL; write it as https://ops.example.com/hook, or where it is, as in {file: PATH}")
+		}
+		return setting.OneLine(text)
+	})
+	return s
+}
+
+func anAddress(text string) error {
+	at, err := mail.ParseAddress(text)
+	if err != nil || at.Address != text {
+		return fmt.Errorf("%s is not a mail address; write one such as alice@example.com", quote(text))
+	}
+	return setting.OneLine(text)
+}
+
+// routeKeys returns the keys of an entry of notify.
+func routeKeys(r *Route) []key {
+	return []key{
+		required(one("name", "", setting.Text(&r.Name, "a name", saying(aRouteName)), "Unique name, for gates.")),
+		required(one("kind", "", setting.Choice(&r.Kind, "a kind of route", RouteWebhook, RouteSlack, RouteSMTP), "webhook posts JSON (Standard Webhooks).")),
+		shaped("url", "a URL, {env: NAME} or {file: PATH}", &r.URL, urlOrPlaced, "Of webhook and slack, whose URL is a secret."),
+		shaped("secret", "{env: NAME} or {file: PATH}", &r.Secret, placed, "Signs a webhook: whsec_ and base64."),
+		many("networks", "", &r.Networks, setting.Network, "Addresses of url that are not public and may be connected to."),
+		one("smtp.host", "", aName(&r.SMTP.Host), "Server for mail."),
+		one("smtp.port", "0", setting.Count(&r.SMTP.Port, 0, 65535), "0: 587, 465 with tls, 25 with none."),
+		one("smtp.tls", "starttls", setting.Choice(&r.SMTP.TLS, "a form of TLS", "starttls", "tls", "none"), "Encryption."),
+		one("smtp.user", "", aName(&r.SMTP.User), "User of the server."),
+		shaped("smtp.password", "{env: NAME} or {file: PATH}", &r.SMTP.Password, placed, "Password of the user."),
+		one("smtp.from", "", setting.Text(&r.SMTP.From, "an address", optional(anAddress)), "Sender of mails."),
+		many("to", "", &r.To, func(to *string) setting.Value { return setting.Text(to, "a recipient", anAddress) }, "Recipients of mails."),
+		many("events", "asked", &r.Events, func(to *string) setting.Value { return setting.Choice(to, "an event", "asked", "resolved") }, "New approvals, or their ends."),
+		one("all", "false", setting.Bool(&r.All), "Announces all approvals, not only those of gates that name it."),
+		one("arguments", "false", setting.Bool(&r.Arguments), "Messages have the arguments, masked."),
+	}
+}
+
+func aRouteName(name string) error {
+	if len(name) > 64 {
+		return fmt.Errorf("is too long; write at most 64 characters")
+	}
+	return approval.CheckNotify(name)
+}
+
+// checkRoute checks the keys of a route that depend on each other.
+func checkRoute(l *loader, r *Route, n strictyaml.Node) {
+	if name := n.Below("name").Path(); l.has(name) && slices.ContainsFunc(l.config.Notify, func(other Route) bool { return other.Name == r.Name }) {
+		l.at(name, "another route is called %s, too; give each its own name", quote(r.Name))
+	}
+	if !l.has(n.Below("kind").Path()) {
+		return
+	}
+	of := map[string]struct {
+		given, required bool
+		kinds           []RouteKind
+	}{
+		"url":       {!r.URL.IsZero(), true, []RouteKind{RouteWebhook, RouteSlack}},
+		"secret":    {!r.Secret.IsZero(), true, []RouteKind{RouteWebhook}},
+		"networks":  {len(r.Networks) > 0, false, []RouteKind{RouteWebhook, RouteSlack}},
+		"smtp.host": {r.SMTP.Host != "", true, []RouteKind{RouteSMTP}},
+		"smtp.from": {r.SMTP.From != "", true, []RouteKind{RouteSMTP}},
+		"to":        {len(r.To) > 0, true, []RouteKind{RouteSMTP}},
+	}
+	for name, k := range of {
+		path := n.Path() + "." + name
+		switch has := slices.Contains(k.kinds, r.Kind); {
+		case has && k.required && !k.given && !l.refused[path]:
+			l.at(n.Below("kind").Path(), "%s needs %s", r.Kind, name)
+		case !has && l.given(path):
+			l.at(path, "is of no use to a route of the kind %s; remove it", r.Kind)
+		}
+	}
+	user, password := n.Path()+".smtp.user", n.Path()+".smtp.password"
+	if (r.SMTP.User == "") != r.SMTP.Password.IsZero() && !l.refused[user] && !l.refused[password] {
+		l.at(n.Below("kind").Path(), "smtp.user and smtp.password belong together; write both or none")
+	}
+}
+
+// checkRoutes checks the list of routes.
+func checkRoutes(l *loader) {
+	if len(l.config.Notify) > maxRoutes {
+		l.at("notify", "has %d routes; write at most %d", len(l.config.Notify), maxRoutes)
+	}
+}
+
+// checkGateRoutes refuses the names of routes that do not exist: nobody would be told.
+func checkGateRoutes(l *loader, g *approval.Gate, n strictyaml.Node) {
+	names := g.Terms.Notify
+	l.references = append(l.references, func() {
+		var known []string
+		for i := range l.config.Notify {
+			known = append(known, l.config.Notify[i].Name)
+		}
+		for _, name := range names {
+			if !slices.Contains(known, name) {
+				hint := cmp.Or(suggest.DidYouMean(name, "", known), "; add it under notify, or remove the name")
+				l.at(n.Below("notify").Path(), "there is no route %s%s", quote(name), hint)
+			}
+		}
+	})
+}
+
+// NotifyWarnings returns who may decide and is told nowhere, routes that announce nothing, and
+// secrets that the file has.
+func NotifyWarnings(c *Config) (warnings []string) {
+	warn := func(path, format string, args ...any) {
+		p := c.Problem(path)
+		p.Problem = fmt.Sprintf(format, args...)
+		warnings = append(warnings, p.String())
+	}
+	everything := false
+	named := map[string]bool{}
+	for i := range c.Gates {
+		for _, name := range c.Gates[i].Terms.Notify {
+			named[name] = true
+		}
+	}
+	for i := range c.Notify {
+		r := &c.Notify[i]
+		everything = everything || r.All && slices.Contains(r.Events, "asked")
+		if !r.All && !named[r.Name] {
+			warn(fmt.Sprintf("notify[%d].name", i), "no gate names the route %s, so it announces nothing; name it in notify of a gate, or set all: true", quote(r.Name))
+		}
+		if r.Kind == RouteSlack && r.URL.Text != "" {
+			warn(fmt.Sprintf("notify[%d].url", i), "the URL of Slack is a secret, and 'a2a-server config show' prints it; write where it is, as in {file: PATH}")
+		}
+	}
+	if everything || len(c.Notify) == 0 {
+		return warnings
+	}
+	asks := func(name string) bool {
+		return slices.ContainsFunc(c.Notify, func(r Route) bool { return r.Name == name && slices.Contains(r.Events, "asked") })
+	}
+	for i := range c.Gates {
+		g := &c.Gates[i]
+		if g.Action != approval.ActionAsk || slices.ContainsFunc(g.Terms.Notify, asks) {
+			continue
+		}
+		who := "every approver"
+		if a := g.Terms.Approvers; a != nil {
+			who = strings.Join(slices.Concat(prefixed("role ", a.Roles), prefixed("", a.Subjects)), ", ")
+		}
+		warn(c.GatePath(i), "%s may decide the calls that this gate asks about, and is told on no route; add notify to it, or a route with all: true", who)
+	}
+	return warnings
+}
+
+func prefixed(with string, texts []string) (all []string) {
+	for _, text := range texts {
+		all = append(all, with+text)
+	}
+	return all
+}

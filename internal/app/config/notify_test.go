@@ -1,0 +1,52 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"a2a-server/internal/app/config"
+)
+
+// The check names the people who may decide and are told nowhere, and routes that tell nobody.
+func TestNotifyWarnings(t *testing.T) {
+	t.Parallel()
+	const auth = "insecure_no_auth: true\n"
+	const gates = `gates:
+  - {tool: pay, notify: [ops], approvers: {roles: [sre]}}
+  - {tool: mail, approvers: {roles: [sre, boss], subjects: ["corp:alice"]}}
+  - {tool: drop, notify: [ends]}
+  - {tool: none, action: deny}
+`
+	const ops, ends = "  - {name: ops, kind: slack, url: {env: A}}\n", "  - {name: ends, kind: slack, url: {env: A}, events: [resolved]}\n"
+	for name, tt := range map[string]struct {
+		routes string
+		want   []string // in order, a part of each
+	}{
+		"some": {ops + ends, []string{
+			"gates[1].tool: role sre, role boss, corp:alice may decide the calls that this gate asks about, and is told on no route",
+			"gates[2].tool: every approver may decide",
+		}},
+		"everything": {ops + ends + "  - {name: all, kind: slack, url: {env: A}, all: true}\n", nil},
+		"unused": {ops + ends + "  - {name: idle, kind: slack, url: \"https://hooks.example.com/x\"}\n", []string{
+			"notify[2].name: no gate names the route \"idle\"", "notify[2].url: the URL of Slack is a secret", "gates[1].tool:", "gates[2].tool:",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := load(t, config.Source{File: write(t, auth+"notify:\n"+tt.routes+gates), Callers: true})
+			got := config.NotifyWarnings(c)
+			for i, want := range tt.want {
+				if i >= len(got) || !strings.Contains(got[i], want) {
+					t.Fatalf("NotifyWarnings() = %q, want %q", got, tt.want)
+				}
+			}
+			if len(got) != len(tt.want) {
+				t.Errorf("NotifyWarnings() = %q, want %q", got, tt.want)
+			}
+		})
+	}
+	c := load(t, config.Source{File: write(t, "gates: [{tool: pay}]\n")})
+	if got := config.NotifyWarnings(c); got != nil {
+		t.Errorf("without routes: %q, want none", got)
+	}
+}

@@ -1,0 +1,110 @@
+package notify
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"a2a-server/internal/egress"
+	"a2a-server/task/notify"
+)
+
+const (
+	secretPrefix = "whsec_"
+	// minSecret and maxSecret bound a secret, in bytes (Standard Webhooks).
+	minSecret, maxSecret = 24, 64
+	// maxBodyArgs is how long arguments in a webhook may be, in bytes. Longer ones are left out.
+	maxBodyArgs = 64 << 10
+)
+
+// Webhook configures a sender of Standard Webhooks.
+type Webhook struct {
+	URL    string        // with https
+	Secret string        // "whsec_" and 24 to 64 bytes in base64
+	Egress egress.Config // the addresses that may be reached; Timeout defaults to 15 s
+	Now    func() time.Time
+}
+
+// webhook sends a message as a signed request (Standard Webhooks 1.0). It is safe for
+// concurrent use.
+type webhook struct {
+	to  *endpoint
+	key []byte
+}
+
+// NewWebhook returns a sender that posts JSON, signed with HMAC-SHA256. Its errors have no
+// secret.
+func NewWebhook(c Webhook) (notify.Sender, error) {
+	encoded, ok := strings.CutPrefix(strings.TrimSpace(c.Secret), secretPrefix)
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	if !ok || err != nil || len(key) < minSecret || len(key) > maxSecret {
+		return nil, fmt.Errorf("secret: not %s and %d to %d bytes in base64; make one with: echo %s$(openssl rand -base64 32)", secretPrefix, minSecret, maxSecret, secretPrefix)
+	}
+	to, err := newEndpoint(c.URL, c.Egress, c.Now)
+	if err != nil {
+		return nil, err
+	}
+	return &webhook{to: to, key: key}, nil
+}
+
+// body is the body of a webhook.
+type body struct {
+	Type      string    `json:"type"`
+	Timestamp time.Time `json:"timestamp"` // of the event
+	Data      data      `json:"data"`
+}
+
+// data names things as the approvals API does.
+type data struct {
+	Route     string          `json:"route"`
+	Task      string          `json:"task,omitempty"`
+	Context   string          `json:"context,omitempty"`
+	Approval  string          `json:"approval,omitempty"`
+	Tool      string          `json:"tool,omitempty"`
+	Hint      string          `json:"hint,omitempty"`
+	Risk      string          `json:"risk,omitempty"`
+	Requester string          `json:"requester,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Digest    string          `json:"digest,omitempty"`
+	Deadline  time.Time       `json:"deadline,omitzero"`
+	State     string          `json:"state,omitempty"`
+	By        string          `json:"by,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
+	Link      string          `json:"link,omitempty"`
+	Count     int             `json:"count,omitempty"`
+}
+
+// Send posts a message. An attempt has the time of the attempt and the id of the message.
+func (w *webhook) Send(ctx context.Context, m *notify.Message) error {
+	args := m.Args
+	if len(args) > maxBodyArgs || !json.Valid(args) {
+		args = nil
+	}
+	content, err := json.Marshal(body{Type: m.Event, Timestamp: m.At.UTC(), Data: data{
+		Route: m.Route, Task: m.Task, Context: m.Context, Approval: m.Approval, Tool: m.Tool, Hint: m.Hint, Risk: m.Risk,
+		Requester: m.Requester, Arguments: args, Digest: m.Digest, Deadline: m.Expires.UTC(), State: m.State, By: m.By, Reason: m.Reason,
+		Link: linkOf(m.Link), Count: m.Count,
+	}})
+	if err != nil {
+		return errors.Join(fmt.Errorf("encode a message: %w", err), notify.ErrPermanent)
+	}
+	id, now := stableID(m), strconv.FormatInt(w.to.now().Unix(), 10)
+	return w.to.post(ctx, content, map[string]string{
+		"webhook-id": id, "webhook-timestamp": now, "webhook-signature": w.sign(id, now, content),
+	})
+}
+
+// sign returns the signature of an attempt.
+func (w *webhook) sign(id, now string, content []byte) string {
+	mac := hmac.New(sha256.New, w.key)
+	mac.Write([]byte(id + "." + now + "."))
+	mac.Write(content)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}

@@ -1,0 +1,56 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+// message returns the message of a job, or nil if it is out of date: its approval is gone, or it
+// says that the approval was asked, and the approval has ended.
+func (p *Pump) message(ctx context.Context, r *Route, j *job) (*Message, error) {
+	rows, err := p.cfg.Store.Rows(ctx, store.System(), store.RowQuery{Kind: task.RowApproval, Task: j.row.Task, Key: []byte(j.n.Approval)})
+	if err != nil {
+		return nil, fmt.Errorf("read approval %s: %w", j.n.Approval, err)
+	}
+	if len(rows.Rows) == 0 {
+		return nil, nil //nolint:nilnil // see above
+	}
+	var a approval.Approval
+	if row := &rows.Rows[0]; row.Damaged || json.Unmarshal(row.Value, &a) != nil {
+		return nil, fmt.Errorf("read approval %s: %w", j.n.Approval, store.ErrDataLoss)
+	}
+	m := &Message{
+		ID: task.NotificationID(j.row.Key), Event: EventAsked, Route: r.Name, At: j.n.At.Time(),
+		Task: a.Task, Context: a.Context, Approval: a.ID, Tool: a.Tool, Hint: approval.HintWithoutArgs(&a), Risk: string(a.Risk()), Requester: a.Requester.Subject,
+		Digest: a.Digest, Link: p.link(a.ID),
+	}
+	if r.Arguments {
+		m.Hint, m.Args = a.Hint, a.MaskedArgs()
+	}
+	if a.Deadline != nil {
+		m.Expires = *a.Deadline
+	}
+	if j.n.Event == task.NotifyAsked {
+		if a.State != approval.Pending {
+			return nil, nil //nolint:nilnil // see above
+		}
+		return m, nil
+	}
+	m.Event, m.State = EventResolved, string(a.State)
+	if of := a.Resolution; of != nil {
+		m.By, m.Reason = of.By.Subject, of.Reason
+	}
+	return m, nil
+}
+
+func (p *Pump) link(id string) string {
+	if p.cfg.Link == nil {
+		return ""
+	}
+	return p.cfg.Link(id)
+}

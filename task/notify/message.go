@@ -1,0 +1,28 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Message is what a route sends.
+type Message struct {
+	ID                                                   string // stable for approval, event and route: the same in every attempt
+	Event                                                string // "approval.asked", "approval.resolved" or "summary"
+	Route                                                string
+	At                                                   time.Time
+	Task, Context, Approval, Tool, Hint, Risk, Requester string
+	Args                                                 json.RawMessage // masked; nil unless the route shows arguments
+	Digest                                               string
+	Expires                                              time.Time // zero: never
+	State, By, Reason                                    string    // of a resolved one
+	Link                                                 string    // public_url + the page of the approval; "": no public_url. It decides nothing by itself.
+	Count                                                int       // of a summary: how many messages it stands for
+}
+
+// Sender sends the messages of a route. An error that wraps ErrPermanent is not tried again.
+// RetryAfter(err) says how long to wait at least.
+type Sender interface {
+	Send(ctx context.Context, m *Message) error
+}
