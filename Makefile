@@ -21,10 +21,10 @@ RACELESS_PARTS := ./internal/e2e ./task/engine ./store/boltstore ./store/boltsto
 FAST := ./a2a/... ./approval/... ./auth/... ./internal/app/... ./internal/deptest ./internal/golden ./internal/strictjson ./internal/visible ./store ./store/memstore ./task ./task/internal/... ./task/planner/... ./tool/...
 
 # Modules of their own, so that the dependencies of third-party clients are not every user's
-# dependencies. The first builds the program and drives it with them; the last runs it
-# as operators do, and reads what they read with the libraries of Kubernetes and Compose.
+# dependencies. The first builds the program and drives it with them; deploy runs it as operators
+# do, and reads what they read with the libraries of Kubernetes, Compose and (alerts) Prometheus.
 INTEROP := internal/interop
-NESTED  := $(INTEROP) $(INTEROP)/adkgo $(INTEROP)/openapi deploy
+NESTED  := $(INTEROP) $(INTEROP)/adkgo $(INTEROP)/openapi deploy deploy/alerts
 
 # Those that need the module of this folder. `go mod verify` fails for them, since our path
 # has no dot; what they download is compared with go.sum all the same.
@@ -79,6 +79,7 @@ mcp: ## MCP servers of npm and PyPI, installed for it: their tools are listed an
 
 operate: ## the files of deploy/ and the commands of docs/operations.md, run; needs root
 	cd deploy && go test -count=1 -timeout 10m ./...
+	cd deploy/alerts && go test -count=1 -timeout 10m ./...
 
 needs: ## what check lacks on this machine
 	@lacks=$$(for name in $(NEEDS); do PATH=$$PATH:/usr/sbin command -v $$name >/dev/null || printf ' %s' $$name; done); \

@@ -13,6 +13,7 @@ import (
 	"a2a-server/approval/api"
 	"a2a-server/auth"
 	"a2a-server/internal/adminsocket"
+	"a2a-server/internal/debugapi"
 	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
 )
@@ -56,7 +57,15 @@ func (s *Server) socketAPI(known auth.Authenticator) http.Handler {
 		Authenticator: known, Guard: guard, MaxBody: socketBody, Bodies: 16 * socketBody, Media: []string{"application/json"},
 		ReadRate: 64 << 10, Recheck: 15 * time.Second, Same: same, Log: s.log, Now: s.given.Now,
 	})
-	return programsOnly(api.Handler(s.approvals, s.door(requests, guard, httpd.NewShares("streams are open", socketStreams, socketStreams))))
+	operators := guard.Wrap(debugapi.Handler(debugapi.Config{
+		Requests: requests, SetLevel: s.given.Inside.LogLevel, Ready: http.HandlerFunc(s.health.ServeDetails), Log: s.log,
+	}), a2a.WriteRefusal)
+	mux := http.NewServeMux()
+	for _, path := range []string{debugapi.ProfilePath, debugapi.LevelPath, debugapi.ReadyPath} {
+		mux.Handle(path, operators)
+	}
+	mux.Handle("/", api.Handler(s.approvals, s.door(requests, guard, httpd.NewShares("streams are open", socketStreams, socketStreams))))
+	return programsOnly(mux)
 }
 
 // programsOnly refuses browsers, which some program would have to connect to the socket.

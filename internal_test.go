@@ -84,7 +84,7 @@ func TestOpenServerSaysSoEveryMinute(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				memory, err := openStore(&config.Config{Store: "memory"}, nil)
+				memory, err := openStore(&config.Config{Store: "memory"}, nil, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

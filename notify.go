@@ -164,9 +164,9 @@ func (n *pumping) state(ctx context.Context) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if now := time.Now(); n.line == "" || now.Sub(n.counted) > countEvery {
-		n.counted, n.line = now, "notifications: the store cannot be read"
+		n.counted, n.line = now, "the store cannot be read"
 		if messages, summaries, err := n.Failed(ctx); err == nil {
-			n.line = fmt.Sprintf("notifications: %d failed, %d summaries failed", messages, summaries)
+			n.line = fmt.Sprintf("%d failed, %d summaries failed", messages, summaries)
 		}
 	}
 	return n.line

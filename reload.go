@@ -44,7 +44,8 @@ func (r *reloads) ended() bool {
 // their tools; tasks that wait for a decision about a tool with another definition are asked
 // again. If the file of keys or the configuration has an error, the tools stay as they are,
 // and the error describes it.
-func (s *Server) Reload() error {
+func (s *Server) Reload() (err error) {
+	defer func() { s.monitor.metrics.Reloaded(err) }()
 	r := &s.reloads
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -84,6 +84,7 @@ func (s *Server) Run(ctx context.Context) error {
 		s.announce() // before the first request is answered; until then the listeners queue them
 	}
 	r.serveAdmin()
+	r.monitor.serve(s)
 	s.mounted.Open(requests)
 	if s.listener != nil {
 		go func() { r.served <- s.server.Serve(s.listener) }()
@@ -159,11 +160,15 @@ func (s *Server) announce() {
 	if at := s.GRPCAddr(); at != nil {
 		speaks = at.String()
 	}
+	measured := ""
+	if at := s.MetricsAddr(); at != nil {
+		measured = at.String()
+	}
 	planner := s.config.Planner.Kind
 	if p := s.given.Planner; p != nil {
 		planner = fmt.Sprintf("%T", p)
 	}
-	s.log.Info().Str("address", address).Str("grpc", speaks).Str("url", s.url).Str("data", s.config.Data).Str("store", s.config.Store).
+	s.log.Info().Str("address", address).Str("grpc", speaks).Str("metrics", measured).Str("url", s.url).Str("data", s.config.Data).Str("store", s.config.Store).
 		Str("planner", planner).Str("tools", s.toolNames()).Str("tools_for_some", s.reservedTools()).Str("version", Version()).Msg("listening")
 	if l := s.config.Limits; s.limits.Connections < l.Connections || s.limits.Streams < l.Streams {
 		s.log.Warn().Int("connections", s.limits.Connections).Int("streams", s.limits.Streams).Int("open_files", s.limits.Files).
@@ -258,7 +263,9 @@ func (r *running) shutdown(ctx context.Context) error {
 			<-silent
 			return err
 		}},
-		{"close the admin socket", 2 * adminCutOff, r.closeAdmin},
+		{"close the admin socket", 2 * adminCutOff, func(ctx context.Context) error {
+			return errors.Join(r.closeAdmin(ctx), r.monitor.close(ctx))
+		}},
 		{"finish calls", r.config.Limits.Grace + slack, func(context.Context) error {
 			r.engine.Stop(time.Until(over))
 			r.endEngine()

@@ -59,8 +59,10 @@ type Server struct {
 	server    *http.Server
 	mounted   *httpd.Mounted
 	health    httpd.Health
+	monitor   monitor
 	limits    limits.Limits
-	requests  atomic.Int64 // being answered
+	requests  atomic.Int64  // being answered
+	streams   *httpd.Shares // that are open
 
 	mu     sync.Mutex
 	closed bool               // everything is released, or Run releases it
@@ -129,14 +131,16 @@ func New(c Config) (_ *Server, err error) {
 	} else if err := privatefile.CheckWriters(conf.Data); err != nil {
 		return nil, fmt.Errorf("%w: data: %w", ErrConfig, err)
 	}
+	s.monitor.count(s)
 	if s.store == nil {
 		if err := c.checkLost(conf); err != nil {
 			return nil, err
 		}
-		if s.store, err = openStore(conf, c.CrashPoint); err != nil {
+		if s.store, err = openStore(conf, c.CrashPoint, s.monitor.metrics); err != nil {
 			return nil, err
 		}
 	}
+	s.monitor.watch(s)
 	if s.keys, err = c.openKeys(conf); err != nil {
 		return nil, err
 	}
@@ -147,7 +151,7 @@ func New(c Config) (_ *Server, err error) {
 		Store: s.store.handle, Tools: first.Registry(), Planner: planner, Policy: first.Policy(), Presenter: c.Presenter,
 		Memory: c.Memory, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Provider: c.Confirm,
 		Agent: conf.Agent.Name, DelegatedDecisions: conf.Auth.DelegatedDecisions, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
-		Limits: s.limits.Engine, Answers: s.limits.Answers, Page: s.limits.Page, PageTokens: s.keys.MAC(keyring.PageTokens), Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
+		Limits: s.limits.Engine, Answers: s.limits.Answers, Page: s.limits.Page, PageTokens: s.keys.MAC(keyring.PageTokens), Observers: s.monitor.observers(), Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
 		Routes: taskRoutes(routes),
 	}
 	if s.push != nil {
@@ -185,6 +189,9 @@ func New(c Config) (_ *Server, err error) {
 		if err := s.listenGRPC(limited); err != nil {
 			return nil, err
 		}
+		if err := s.monitor.listen(s); err != nil {
+			return nil, err
+		}
 	}
 	s.url = baseURL(conf, s.Addr())
 	if err := s.serveProtocol(); err != nil {
@@ -214,12 +221,16 @@ func (s *Server) serveProtocol() error {
 		Rates: httpd.Rates{PerCaller: s.config.Limits.Rate, Failures: s.config.Limits.AuthFailures},
 		Guard: guard, MaxBody: s.config.Limits.Body, Bodies: int(bounds.Bodies), Streams: bounds.Streams, StreamsPerCaller: bounds.StreamsPerCaller,
 		Waiting: bounds.Waiting, WaitingPerCaller: bounds.WaitingPerCaller, Heartbeat: bounds.Heartbeat, WriteTimeout: bounds.WriteTimeout, ReadRate: bounds.ReadRate, Log: s.log, Now: s.given.Now,
+		Requested: s.monitor.metrics.Requested, Failed: s.monitor.metrics.Failed,
 	})
 	if err != nil {
 		return err
 	}
 	s.health.Store, s.health.Trouble = s.store.err, s.store.trouble
-	s.health.Details = func(ctx context.Context) []string { return []string{s.notify.state(ctx)} }
+	s.health.Details = func(ctx context.Context) []httpd.Detail {
+		return append(s.monitor.details(ctx, s), httpd.Detail{Name: "notifications", Text: s.notify.state(ctx)})
+	}
+	_, s.streams = protocol.Requests()
 	routes := s.routes(protocol, s.approvalsAPI(protocol, guard), s.pages(protocol, guard), probeGuard(guard, s.Addr()))
 	s.mounted = httpd.NewMounted(routes, func(w http.ResponseWriter, r *http.Request) {
 		protocol.Refuse(w, r, http.StatusServiceUnavailable, "the server is not running: try again later")
@@ -242,6 +253,14 @@ func (s *Server) Addr() net.Addr {
 		return nil
 	}
 	return s.listener.Addr()
+}
+
+// MetricsAddr returns the address of the metrics, or nil if there is no port for them.
+func (s *Server) MetricsAddr() net.Addr {
+	if s.monitor.listener == nil {
+		return nil
+	}
+	return s.monitor.listener.Addr()
 }
 
 // Approvals returns the API that lists and decides approvals, for people and programs other
@@ -279,7 +298,7 @@ func (s *Server) release() error {
 	if s.grpc.listener != nil {
 		errs = append(errs, s.grpc.listener.Close())
 	}
-	errs = append(errs, s.closeAdmin(context.Background()), s.closeTools())
+	errs = append(errs, s.monitor.close(context.Background()), s.closeAdmin(context.Background()), s.closeTools())
 	if s.store != nil {
 		errs = append(errs, s.store.close())
 	}
@@ -288,7 +307,7 @@ func (s *Server) release() error {
 
 // own returns the addresses that the Server listens on.
 func (s *Server) own() (all []netip.AddrPort) {
-	for _, of := range []*atomic.Pointer[netip.AddrPort]{&s.address, &s.grpc.address} {
+	for _, of := range []*atomic.Pointer[netip.AddrPort]{&s.address, &s.grpc.address, &s.monitor.address} {
 		if at := of.Load(); at != nil {
 			all = append(all, *at)
 		}

@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/keyring"
+	"a2a-server/internal/metrics"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
 	"a2a-server/store/memstore"
@@ -19,11 +21,12 @@ import (
 type backend struct {
 	handle      store.Handle
 	incarnation uint64
-	err         func() error  // nil while it has not ended for good
-	trouble     func() error  // why it cannot write; nil: it can
-	rebuilds    func() uint64 // how often an index was found damaged
-	note        string        // the state of the file for the operator; may be ""
-	close       func() error  // commits the queued writes; called once
+	err         func() error                                                     // nil while it has not ended for good
+	trouble     func() error                                                     // why it cannot write; nil: it can
+	rebuilds    func() uint64                                                    // how often an index was found damaged
+	usage       func(context.Context) (used, free uint64, known bool, err error) // of the disk; nil: there is none
+	note        string                                                           // the state of the file for the operator; may be ""
+	close       func() error                                                     // commits the queued writes; called once
 }
 
 // storeOf returns the kind of store that c.Store names (bolt, bolt:PATH or memory) and the
@@ -58,8 +61,8 @@ func (c *Config) checkLost(conf *config.Config) error {
 	return nil // if something else is wrong with it, opening it reports that
 }
 
-// openStore opens the store that c.Store names.
-func openStore(c *config.Config, hook func(string)) (*backend, error) {
+// openStore opens the store that c.Store names, whose commits are measured.
+func openStore(c *config.Config, hook func(string), measured *metrics.Metrics) (*backend, error) {
 	kind, path := storeOf(c)
 	switch kind {
 	case "memory":
@@ -72,7 +75,7 @@ func openStore(c *config.Config, hook func(string)) (*backend, error) {
 		b.close = db.Close
 		return b, nil
 	case "bolt":
-		db, err := boltstore.Options{Hook: hook}.Open(path)
+		db, err := boltstore.Options{Hook: hook, Committed: measured.Committed}.Open(path)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +84,7 @@ func openStore(c *config.Config, hook func(string)) (*backend, error) {
 			return nil, errors.Join(err, db.Close())
 		}
 		b := useStore(h)
-		b.note, b.close = db.Note(), db.Close
+		b.note, b.close, b.usage = db.Note(), db.Close, db.Usage
 		return b, nil
 	default:
 		return nil, fmt.Errorf("%w: unknown store %q: use bolt, bolt:PATH or memory", ErrConfig, c.Store)

@@ -122,6 +122,22 @@ func NewPolicy(c PolicyConfig) (*Policy, error) {
 	return p, nil
 }
 
+// Has reports whether the policy has a gate with this name, or it is the name of the tools' own gates
+// or of calls without a gate. Approvals about an unknown outcome have the name of the call's gate.
+func (p *Policy) Has(name string) bool {
+	name = strings.TrimSuffix(name, outcomeSuffix)
+	named := func(g *gate) bool { return g.name == name }
+	if name == RuleTool || name == RuleDefault || slices.ContainsFunc(p.globs, named) {
+		return true
+	}
+	for _, gates := range p.exact {
+		if slices.ContainsFunc(gates, named) {
+			return true
+		}
+	}
+	return false
+}
+
 // makeGate returns the i-th gate ready for use, with all that is wrong with it.
 func makeGate(i int, g Gate) (*gate, []error) {
 	where := fmt.Sprintf("gate %d (tool %s)", i, quote(g.Tool))

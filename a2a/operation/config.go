@@ -66,6 +66,11 @@ type Config struct {
 	// default to a quarter.
 	StreamsPerCaller, WaitingPerCaller int
 
+	// Requested is called with the name of the operation of each request that a caller may make,
+	// and Failed with the reason of each error that a client gets; nil: not.
+	Requested func(operation string)
+	Failed    func(reason string)
+
 	Log zerolog.Logger
 	Now func() time.Time // Defaults to time.Now.
 }
@@ -78,6 +83,12 @@ func (c Config) withDefaults() Config {
 	c.ReadRate = positive(c.ReadRate, 64<<10)
 	if len(c.Card.InputModes) == 0 {
 		c.Card.InputModes = []string{"text/plain", "application/json"}
+	}
+	if c.Requested == nil {
+		c.Requested = func(string) {}
+	}
+	if c.Failed == nil {
+		c.Failed = func(string) {}
 	}
 	if c.Now == nil {
 		c.Now = time.Now

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -67,6 +68,7 @@ func (s *Service) WireError(ctx context.Context, err error, method string) *wire
 		err = httpd.ErrStopping // whatever the store returned
 	}
 	w, known := wire.Of(err)
+	s.Config.Failed(cmp.Or(w.Own, w.Reason))
 	if !known && ctx.Err() == nil {
 		s.Config.Log.Error().Err(err).Str("method", wire.Clip(method)).Msg("internal error")
 	}
@@ -85,6 +87,7 @@ func (s *Service) Admit(by auth.Principal, op *Operation, active []string) error
 	if err := by.May(op.Action); err != nil {
 		return err
 	}
+	s.Config.Requested(op.Name)
 	return s.extensions.check(active)
 }
 

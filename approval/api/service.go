@@ -261,7 +261,7 @@ func (s *Service) decideTask(ctx context.Context, c Caller, list []client.BatchD
 			out[i].Already = true // another decider was faster
 		}
 		if whole.RequesterRevoked && a.State != approval.Rejected {
-			s.cfg.Log.Warn().Str("approval_id", a.ID).Str("subject", a.Requester.Subject).Str("decided_by", c.By.Subject).
+			s.cfg.Log.Warn().Str("task_id", a.Task).Str("approval_id", a.ID).Str("subject", a.Requester.Subject).Str("decided_by", c.By.Subject).
 				Msg("a call was approved whose requester's credential is no longer valid")
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"a2a-server/internal/app/approvals"
 	"a2a-server/internal/app/cli"
+	"a2a-server/internal/app/debug"
 	"a2a-server/internal/app/keys"
 	"a2a-server/internal/app/notifications"
 	"a2a-server/internal/app/push"
@@ -42,6 +43,7 @@ func commands(p *cli.Program) *cobra.Command {
 		keys.Command(p),
 		signingCommand(p),
 		healthCommand(p),
+		debug.Command(p), debug.LogCommand(p),
 		&cobra.Command{Use: "version", Short: "print the version", RunE: func(*cobra.Command, []string) error { return version(p) }},
 	)
 	// Many people try --version first.

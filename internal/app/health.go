@@ -25,6 +25,7 @@ func healthCommand(p *cli.Program) *cobra.Command {
 	given := &cli.Flags{}
 	cli.FileFlag(c, given)
 	base := c.Flags().String("url", "", "The server's `URL`; /readyz is added to it. Defaults to the configured listen address, on this machine.")
+	verbose := c.Flags().Bool("verbose", false, "Print the state of approvals, tasks, disk and queue, which a server tells only its own machine.")
 	timeout := c.Flags().Duration("timeout", 3*time.Second, "How long to wait for the answer, such as 500ms. Default 3s.")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *timeout <= 0 {
@@ -46,25 +47,30 @@ func healthCommand(p *cli.Program) *cobra.Command {
 		}
 		ctx, cancel := context.WithTimeout(c.Context(), *timeout)
 		defer cancel()
-		if err := ready(ctx, u.JoinPath("readyz").String(), own); err != nil {
+		at := u.JoinPath("readyz").String()
+		if *verbose {
+			at += "?verbose"
+		}
+		details, err := ready(ctx, at, own)
+		if err != nil {
 			if errors.Is(err, context.DeadlineExceeded) {
 				err = fmt.Errorf("no answer within %v", *timeout)
 			}
 			return fmt.Errorf("%s is not ready: %w", u.Redacted(), err)
 		}
-		_, err = fmt.Fprintln(p.Stdout, "ready")
+		_, err = fmt.Fprint(p.Stdout, "ready\n"+visible.Text(details))
 		return err
 	}
 	return c
 }
 
-// ready asks a server, ignoring proxies set in the environment, and returns why it is not
-// ready. own says that it is the server of this machine's configuration. Its certificate is
+// ready asks a server, ignoring proxies set in the environment, and returns the details of the
+// answer, or why it is not ready. own says that it is the server of this machine's configuration. Its certificate is
 // not verified: it has the names that clients use, and the request has no secret.
-func ready(ctx context.Context, at string, own bool) error {
+func ready(ctx context.Context, at string, own bool) (details string, _ error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, http.NoBody)
 	if err != nil {
-		return err
+		return "", err
 	}
 	client := http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: own}}, //nolint:gosec // see above
@@ -79,20 +85,20 @@ func ready(ctx context.Context, at string, own bool) error {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			err = context.DeadlineExceeded
 		}
-		return err
+		return "", err
 	}
 	defer func() { _ = answer.Body.Close() }() // it was only read
-	said, err := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
-	text := strings.TrimSpace(string(said))
+	said, err := io.ReadAll(io.LimitReader(answer.Body, 16<<10))
+	text, details, _ := strings.Cut(string(said), "\n")
 	switch {
 	case err != nil:
-		return err
+		return "", err
 	case answer.StatusCode == http.StatusOK && text == "ok":
-		return nil
+		return details, nil
 	}
-	why := visible.Line(answer.Status) + ": " + visible.Text(text)
+	why := visible.Line(answer.Status) + ": " + visible.Text(strings.TrimSpace(string(said)))
 	if answer.StatusCode == http.StatusOK {
 		why = "it is no a2a-server, or something else answers for it: " + why
 	}
-	return errors.New(why)
+	return "", errors.New(why)
 }

@@ -11,6 +11,7 @@ import (
 
 	a2aserver "a2a-server"
 	"a2a-server/internal/app/cli"
+	"a2a-server/internal/app/config"
 	"a2a-server/internal/app/process"
 	"a2a-server/internal/app/signals"
 	"a2a-server/internal/heap"
@@ -35,6 +36,7 @@ func serve(ctx context.Context, p *cli.Program, given *cli.Flags) error {
 	hangups := make(chan os.Signal, 1)
 	signals.OnHangup(hangups) // from here on, it does not end the process
 	options.Log, options.CrashPoint = log, hook
+	options.Inside.LogLevel = func(level string) { least.Set(config.Log{Level: level}) }
 	server, err := a2aserver.New(options) //nolint:contextcheck // ctx ends what is served, not what is opened
 	if err != nil {
 		return err

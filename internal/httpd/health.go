@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/netip"
+	"strings"
 	"sync/atomic"
 )
 
@@ -21,11 +23,15 @@ const (
 type Health struct {
 	Store   func() error // returns why the store has ended for good; nil: it has not
 	Trouble func() error // returns why the store cannot write now; nil: it can
-	// Details returns lines for people who ask for /readyz?verbose; nil: none.
-	Details func(ctx context.Context) []string
+
+	// Details returns the rest of a verbose answer; nil: there are none.
+	Details func(context.Context) []Detail
 
 	phase atomic.Int32
 }
+
+// Detail is a line of a verbose answer.
+type Detail struct{ Name, Text string }
 
 // Enter begins a phase.
 func (h *Health) Enter(p Phase) { h.phase.Store(int32(p)) }
@@ -36,15 +42,36 @@ func (h *Health) Serves() bool { return Phase(h.phase.Load()) == Serving }
 // ServeLive reports that the process answers.
 func (h *Health) ServeLive(w http.ResponseWriter, r *http.Request) { probe(w, r, "") }
 
-// ServeReady reports whether requests should be sent here.
+// ServeReady reports whether requests should be sent here. To this machine, and not to clients of
+// a proxy on it, the parameter verbose adds the details.
 func (h *Health) ServeReady(w http.ResponseWriter, r *http.Request) {
-	probe(w, r, h.Unready())
-	if r.Method != http.MethodGet || !r.URL.Query().Has("verbose") || h.Details == nil {
+	if r.URL.Query().Has("verbose") && fromHere(r) {
+		h.ServeDetails(w, r)
 		return
 	}
-	for _, line := range h.Details(r.Context()) {
-		_, _ = io.WriteString(w, line+"\n") // the client may be gone
+	probe(w, r, h.Unready())
+}
+
+// ServeDetails is [Health.ServeReady] with the details.
+func (h *Health) ServeDetails(w http.ResponseWriter, r *http.Request) {
+	var more strings.Builder
+	if h.Details != nil && Phase(h.phase.Load()) == Serving {
+		for _, d := range h.Details(r.Context()) {
+			more.WriteString(d.Name + ": " + d.Text + "\n")
+		}
 	}
+	probe(w, r, h.Unready(), more.String())
+}
+
+// fromHere reports whether a request comes from this machine and names no client of a proxy.
+func fromHere(r *http.Request) bool {
+	for _, name := range []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"} {
+		if len(r.Header[name]) > 0 {
+			return false
+		}
+	}
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && from.Addr().Unmap().IsLoopback()
 }
 
 // Ready reports the same.
@@ -66,8 +93,8 @@ func (h *Health) Unready() string {
 	return ""
 }
 
-// probe answers "ok", or the reason that is given in not.
-func probe(w http.ResponseWriter, r *http.Request, not string) {
+// probe answers "ok", or the reason that is given in not, and then with more lines.
+func probe(w http.ResponseWriter, r *http.Request, not string, more ...string) {
 	header := w.Header()
 	header.Set("Content-Type", "text/plain; charset=utf-8")
 	status, text := http.StatusOK, "ok\n"
@@ -79,5 +106,5 @@ func probe(w http.ResponseWriter, r *http.Request, not string) {
 		status, text = http.StatusServiceUnavailable, not+"\n"
 	}
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text) // the client may be gone
+	_, _ = io.WriteString(w, text+strings.Join(more, "")) // the client may be gone
 }

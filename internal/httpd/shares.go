@@ -26,6 +26,12 @@ func NewShares(what string, all, each int) *Shares {
 	return &Shares{what, share.New[caller](int64(all), int64(each))}
 }
 
+// Taken returns how many units are taken.
+func (s *Shares) Taken() int {
+	units, _ := s.shares.Total()
+	return int(units)
+}
+
 // Take takes n units for a caller; a call of give returns them. The error is an [*Error] with
 // 503 when too few are left.
 func (s *Shares) Take(by auth.Principal, n int) (give func(), err error) {

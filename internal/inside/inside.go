@@ -14,6 +14,8 @@ type Options struct {
 	Only string
 	// Limits changes the bounds inside the server; nil: none are changed.
 	Limits func(*limits.Limits)
+	// LogLevel sets the level of the server's log; nil: nothing can.
+	LogLevel func(level string)
 	// Opened gets the engine and the tools of the server before anything is served; nil: they
 	// are not given out.
 	Opened func(*engine.Engine, *toolset.Current)

@@ -44,6 +44,17 @@ func (db *DB) Trouble() error { return db.writer.Trouble() }
 // operator.
 func (db *DB) Rebuilds() uint64 { return db.writer.Rebuilds() }
 
+// Usage returns how many bytes of the file are in use, as limits of the disk count them, and how
+// many the disk has free; known is false if the system does not say that.
+func (db *DB) Usage(ctx context.Context) (used, free uint64, known bool, err error) {
+	free, known = db.file.DiskFree()
+	err = db.file.View(ctx, func(im *boltfile.Image) error {
+		used = uint64(max(0, im.Size()-db.file.FreeBytes()))
+		return nil
+	})
+	return used, free, known, err
+}
+
 // Rebuild rebuilds live, list, list.ctx and rowidx from the headers and the rows, as the store
 // does when it meets damage in them, and returns when that is done. If the file is sound,
 // nothing observable changes, but lists are store.ErrUnavailable meanwhile.

@@ -41,6 +41,10 @@ type Options struct {
 	// disk is taken at a time. Defaults to 64 MiB; negative: none.
 	Ahead int64
 
+	// Committed, when set, is called by the writer after each commit, with the time it took. It
+	// must not block.
+	Committed func(took time.Duration)
+
 	// Hook, when set, is called by the writer at named points, for tests that kill
 	// the process there. The names are the constants Point….
 	Hook func(point string)
@@ -79,7 +83,7 @@ func (o Options) Open(path string) (*DB, error) {
 	db.writer, err = writer.New(writer.Config{
 		File: file, Counts: db.counts, Tails: db.tails, Rows: &db.ofRows,
 		WindowSize: cmp.Or(o.Window, store.WindowSize), Running: o.Running,
-		Rebuilding: has.rebuilding, Hook: o.steps(),
+		Rebuilding: has.rebuilding, Hook: o.steps(), Committed: o.Committed,
 	})
 	if err != nil {
 		return nil, errors.Join(err, file.Close())

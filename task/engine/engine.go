@@ -49,6 +49,7 @@ func New(cfg Config) (*Engine, error) {
 		Refused: func(who turn.Sender, id store.TaskID, approvalID, why string) {
 			logRefused(&e.env.Log, who, id, approvalID, why)
 		},
+		NotCounted: e.observers.refused,
 	})
 	if cfg.Provider != nil {
 		e.provider = provider.New(e.env, e.reader, e.turns, cfg.Provider)

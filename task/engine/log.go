@@ -29,8 +29,8 @@ func logObserver(log *zerolog.Logger) Observer {
 	return Observer{Asked: line, Decided: line, Started: line, Ended: line, Deleted: line}
 }
 
-// auditLine is an audit entry as a log line. Its digest is the plain digest of the approval,
-// which can be compared with the digest shown to approvers; the digest in the store is keyed.
+// auditLine is an audit entry as a log line. Its digest is that of the audit, which is keyed and
+// confirms no guess at the arguments.
 type auditLine struct{ *rules.Audited }
 
 // MarshalZerologObject implements [zerolog.LogObjectMarshaler].

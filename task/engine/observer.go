@@ -11,6 +11,9 @@ import (
 	"a2a-server/task/internal/rules"
 )
 
+// Audited is an audit entry as observers get it, with its digest keyed as in the audit.
+type Audited = rules.Audited
+
 // Observer is told of changes to tasks, once each is durable. A nil function is not called.
 //
 // The functions are called outside all locks, by the goroutine that has made the change, before
@@ -19,14 +22,18 @@ import (
 // before it ends may never be reported: whoever needs all of it reads the audit. Entries must not
 // be changed. A panic is logged, and harms no task.
 type Observer struct {
-	Asked   func(*rules.Audited) // an approval was requested
-	Decided func(*rules.Audited) // an approval was resolved, or got another deadline
-	Started func(*rules.Audited) // a call has started
-	Ended   func(*rules.Audited) // a call has ended, in time or late, has an unknown outcome or was canceled with its task
-	Deleted func(*rules.Audited) // a webhook was deleted, or the deletion of a task has begun
+	Asked   func(*Audited) // an approval was requested
+	Decided func(*Audited) // an approval was resolved, or got another deadline
+	Started func(*Audited) // a call has started
+	Ended   func(*Audited) // a call has ended, in time or late, has an unknown outcome or was canceled with its task
+	Deleted func(*Audited) // a webhook was deleted, or the deletion of a task has begun
 
 	Committed func(ID) // a task has changed in any way, except by the output of running calls; called after the others
 	Queued    func(ID) // a task waits for its turn, and its status says so
+
+	// Refused is called with each decision that does not count, and the reason: an
+	// [approval.Reason], or a Barred constant of package approval for a sender who may not decide.
+	Refused func(id ID, why string)
 }
 
 // observers are told of changes in their order.
@@ -62,6 +69,15 @@ func (o *observers) queued(id store.TaskID) {
 	for i := range o.list {
 		if f := o.list[i].Queued; f != nil {
 			o.call(func() { f(id) })
+		}
+	}
+}
+
+// refused reports a decision that does not count.
+func (o *observers) refused(id store.TaskID, why string) {
+	for i := range o.list {
+		if f := o.list[i].Refused; f != nil {
+			o.call(func() { f(id, why) })
 		}
 	}
 }

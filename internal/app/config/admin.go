@@ -1,8 +1,12 @@
 package config
 
-import "path/filepath"
+import (
+	"path/filepath"
 
-// Admin is the socket for the users in auth.socket.
+	"a2a-server/internal/setting"
+)
+
+// Admin is the socket for the users in auth.socket, and the port of metrics.
 type Admin struct {
 	Socket string    // absolute path; "": admin.sock in Data
 	Mode   AdminMode // Defaults to 0600.
@@ -10,6 +14,8 @@ type Admin struct {
 	// OwnUserDecides allows a user who may decide to be the user that runs the server's
 	// programs.
 	OwnUserDecides bool
+	Listen         string // host:port of metrics; "": nowhere
+	Token          Value  // a secret, with which metrics are read
 }
 
 // AdminMode is the mode of the admin socket.
@@ -40,6 +46,15 @@ func (c *Config) KeysFolder() string {
 // checkAdmin checks the keys of admin that depend on each other.
 func checkAdmin(l *loader) {
 	a := &l.config.Admin
+	if a.Listen != "" && !setting.Loopback(a.Listen) && a.Token.Secret == "" && l.sound("admin.listen", "admin.token") {
+		l.at("admin.listen", "%s can be reached by other machines, and there is no token; set admin.token, or listen on 127.0.0.1", quote(a.Listen))
+	}
+	for name, other := range map[string]string{"listen": l.config.Listen, "grpc.listen": l.config.GRPC.Listen} {
+		if a.Listen != "" && a.Listen == other && l.sound("admin.listen", name) && !freePort(other) {
+			l.at("admin.listen", "%s is the address of %s, too; metrics need a port of their own", quote(a.Listen), name)
+		}
+	}
+	l.needs("admin.token", a.Token.Secret != "", "admin.listen", a.Listen != "", "it would have no effect")
 	l.needs("admin.group", a.Group != "", "admin.mode", a.Mode == GroupConnects, "it would have no effect with the mode 0600; with 0660 the group may connect")
 	l.needs("admin.mode", a.Mode == GroupConnects, "admin.group", a.Group != "", "0660 lets a group connect")
 	for name, given := range map[string]bool{"admin.mode": a.Mode == GroupConnects, "admin.own_user_decides": a.OwnUserDecides} {

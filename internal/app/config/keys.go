@@ -78,6 +78,8 @@ func (c *Config) keys() []key {
 		one("admin.mode", string(OwnerConnects), setting.Choice(&c.Admin.Mode, "a mode", OwnerConnects, GroupConnects), "Users that may connect beside root: 0600 the server's user, 0660 also admin.group."),
 		one("admin.group", "", setting.Text(&c.Admin.Group, "a group", setting.OneLine), "Group, by name or number, that may connect with 0660."),
 		one("admin.own_user_decides", "false", setting.Bool(&c.Admin.OwnUserDecides), "Lets the server's own user decide, as whom tools run: they could approve themselves."),
+		one("admin.listen", "", setting.Text(&c.Admin.Listen, "host:port", optional(checkHostPort)), "Address for metrics, at /metrics in the form of Prometheus. Other addresses than loopback need admin.token. Without it there are none."),
+		shaped("admin.token", "{secret: NAME}", &c.Admin.Token, secretOf, "Bearer token with which metrics are read. Default: none is needed."),
 		one("push.enabled", "false", setting.Bool(&c.Push.Enabled), "Sends push notifications, to https webhooks with public addresses unless the keys below allow more."),
 		one("push.allow_http", "false", setting.Bool(&c.Push.AllowHTTP), "Allows http; tokens can be read on the way."),
 		one("push.allow_private", "false", setting.Bool(&c.Push.AllowPrivate), "Allows private addresses; every caller can then POST into these networks."),

@@ -104,7 +104,11 @@ func (d *asking) resolve(a *fold.Approval, state approval.State, r approval.Reso
 	if state == approval.Expired {
 		entry.Deadline = deadline
 	}
-	return d.record(entry)
+	if err := d.record(entry); err != nil {
+		return err
+	}
+	d.audited[len(d.audited)-1].Asked = a.Asked // never routine, so the entry is there
+	return nil
 }
 
 // announce adds the notifications of an approval that the draft asks for or resolves: a row for

@@ -14,11 +14,11 @@ import (
 // Audited is an audit entry to report in the process's log.
 type Audited struct {
 	approval.Audit
-	Routine bool // the start or end of a call without an approval
+	Routine bool      // the start or end of a call without an approval
+	Asked   time.Time // when a resolved approval was requested; zero: the entry resolves none
 }
 
-// record adds an audit entry, with its digest keyed. The copy for the process's log keeps the
-// digest as it is.
+// record adds an audit entry, with its digest keyed.
 func (d *batch) record(entry approval.Audit) error {
 	entry.V, entry.At, entry.Task = approval.AuditVersion, d.at.Now, d.f.View.IDs().Task
 	entry.Tenant, entry.Owner = d.f.Owner.Tenant, d.f.Owner.Subject
@@ -37,7 +37,7 @@ func (d *batch) record(entry approval.Audit) error {
 	d.audit = append(d.audit, d.since(start))
 	routine := (entry.What == approval.AuditStarted || entry.What == approval.AuditFinished) && !d.f.Asked(entry.Call)
 	if !routine || d.rules.EachCall != nil && d.rules.EachCall() {
-		d.audited = append(d.audited, Audited{entry, routine})
+		d.audited = append(d.audited, Audited{Audit: stored, Routine: routine})
 	}
 	return nil
 }

@@ -183,6 +183,13 @@ func (f *File) FreeBytes() int64 {
 	return int64(stats.FreePageN+stats.PendingPageN) * int64(f.bolt.Info().PageSize)
 }
 
+// DiskFree returns how many bytes the disk of the file has free; known is false if the system does
+// not say that.
+func (f *File) DiskFree() (bytes uint64, known bool) {
+	n, known := available(f.Space.file)
+	return uint64(max(n, 0)), known
+}
+
 // Err returns nil while the store works, and then why it has ended: store.ErrDamaged when
 // the outcome of a commit is unknown, store.ErrClosed after Close.
 func (f *File) Err() error {

@@ -20,6 +20,9 @@ type Image struct {
 	used []bool // pages that are in use, so far; nil: it is not noted
 }
 
+// Size returns the size of the file's pages together, in bytes.
+func (im *Image) Size() int64 { return int64(len(im.data)) }
+
 // NewImage returns the file as a transaction sees it.
 func NewImage(tx *bolt.Tx) *Image {
 	info := tx.DB().Info()

@@ -44,6 +44,7 @@ type Config struct {
 	WindowSize int                  // how many messages the window remembers
 	Running    func() time.Duration // how long the process has run
 	Rebuilding bool                 // derived buckets are incomplete
+	Committed  func(time.Duration)  // called after each commit, with the time it took; nil: not
 	Hook       func(Step)           // called before each step; nil: not
 }
 
@@ -54,6 +55,7 @@ type Writer struct {
 	tails  *tail.Hub
 	ofRows *store.Watchers[string]
 	hook   func(Step)
+	timed  func(time.Duration)
 
 	queue      queue
 	trouble    trouble
@@ -102,7 +104,7 @@ func New(c Config) (*Writer, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	w := &Writer{
-		file: c.File, counts: c.Counts, tails: c.Tails, ofRows: c.Rows, hook: c.Hook,
+		file: c.File, counts: c.Counts, tails: c.Tails, ofRows: c.Rows, hook: c.Hook, timed: c.Committed,
 		window: newWindow(c.WindowSize, c.Running), compressor: compressor,
 		tasks: map[store.TaskID]*work{}, dedup: map[store.Hash]store.TaskID{},
 	}
@@ -298,7 +300,11 @@ func (w *Writer) commit(ops []*op) {
 	if ops = w.withinReserve(ops); len(ops) == 0 {
 		return
 	}
+	began := time.Now()
 	err := w.try(ops)
+	if err == nil && w.timed != nil {
+		w.timed(time.Since(began))
+	}
 	switch unavailable := (*boltfile.UnavailableError)(nil); {
 	case err == nil:
 	case errors.Is(err, errDerived):

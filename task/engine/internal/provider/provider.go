@@ -114,7 +114,7 @@ func (p *Asker) askAbout(ctx context.Context, a *approval.Approval) {
 		return // the next process asks
 	case err != nil:
 		// In doubt the approval stays pending, for another approver.
-		p.env.Log.Warn().Err(err).Str("approval_id", a.ID).Msg("confirmation provider failed; the approval stays pending")
+		p.env.Log.Warn().Err(err).Str("task_id", id.String()).Str("approval_id", a.ID).Msg("confirmation provider failed; the approval stays pending")
 		err = p.turns.Changed(p.env.Ctx, store.System(), id, rules.ProviderFailed{Approval: a.ID, Why: "the confirmation provider failed"})
 	default:
 		decision := approval.Reject
@@ -125,7 +125,7 @@ func (p *Asker) askAbout(ctx context.Context, a *approval.Approval) {
 		err = p.turns.Decide(p.env.Ctx, turn.DecisionInput{By: by, Via: approval.ViaProvider, Scope: store.System(), Task: id, Answers: []approval.Decision{{ID: a.ID, Type: decision, Digest: a.Digest}}})
 	}
 	if err != nil && p.env.Ctx.Err() == nil {
-		p.env.Log.Info().Err(err).Str("approval_id", a.ID).Msg("answer of the confirmation provider was ignored")
+		p.env.Log.Info().Err(err).Str("task_id", id.String()).Str("approval_id", a.ID).Msg("answer of the confirmation provider was ignored")
 	}
 }
 

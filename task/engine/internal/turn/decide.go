@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
+	"a2a-server/task"
 	"a2a-server/task/engine/internal/scheduler"
 	"a2a-server/task/engine/internal/tasklog"
 	"a2a-server/task/internal/rules"
@@ -72,8 +74,15 @@ type Sender struct {
 // it is when the decision is committed. It logs whom they do not let decide.
 func (ts *Turns) ChangeAs(ctx context.Context, who Sender, s store.Scope, id store.TaskID, in func(auth.Principal) rules.Input) (Landed, error) {
 	l, err := ts.changeRenewed(ctx, who, s, id, in)
-	if refused, ok := errors.AsType[*approval.Error](err); ok && refused.Barred != "" {
+	refused, ok := errors.AsType[*approval.Error](err)
+	if ok && refused.Barred != "" {
 		ts.refused(who, id, refused.ID, refused.Barred)
+	}
+	if ended, is := errors.AsType[*task.StateError](err); is && ended.Decided != nil {
+		refused, ok = ended.Decided, true
+	}
+	if ok {
+		ts.uncounted(id, cmp.Or(refused.Barred, string(refused.Reason)))
 	}
 	return l, err
 }

@@ -32,6 +32,9 @@ type Config struct {
 	// Refused is called when a principal may not decide, with the approval, "" for all of the
 	// task, and the reason.
 	Refused func(who Sender, id store.TaskID, approval, why string)
+	// NotCounted is called with each decision that was refused, for any reason: an
+	// [approval.Reason] or, if the principal may not decide, a Barred constant.
+	NotCounted func(id store.TaskID, why string)
 }
 
 // Turns is what the turns of an engine share. It is safe for concurrent use.
@@ -48,13 +51,14 @@ type Turns struct {
 	committed func(*rules.Draft)
 	queued    func(store.TaskID)
 	refused   func(Sender, store.TaskID, string, string)
+	uncounted func(store.TaskID, string)
 	large     chan struct{} // holds a token unless a turn has read back a large task
 }
 
 // New returns Turns without any.
 func New(cfg Config) *Turns {
 	ts := &Turns{
-		env: cfg.Env, reader: cfg.Reader, committed: cfg.Committed, queued: cfg.Queued, refused: cfg.Refused,
+		env: cfg.Env, reader: cfg.Reader, committed: cfg.Committed, queued: cfg.Queued, refused: cfg.Refused, uncounted: cfg.NotCounted,
 		large: make(chan struct{}, 1),
 	}
 	ts.large <- struct{}{}

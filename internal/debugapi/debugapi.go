@@ -1,0 +1,144 @@
+// Package debugapi serves what only operators on the server's machine may see, on the admin
+// socket: profiles of the process, the level of its log and the details of its probe. It does not
+// know the socket.
+package debugapi
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"runtime/pprof"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/auth"
+	"a2a-server/internal/httpd"
+)
+
+// The paths, below which the rest is in the path of a request.
+const (
+	ProfilePath = "/debug/pprof/" // GET, and the name of a profile
+	LevelPath   = "/debug/log/"   // POST, and a level
+	ReadyPath   = "/readyz"       // GET
+)
+
+// CPU is the profile of the processor, which takes time: the parameter seconds, 10 by default and
+// at most 60.
+const CPU = "profile"
+
+// Levels returns the levels of a log.
+func Levels() []string { return []string{"debug", "info", "warn", "error"} }
+
+// Profiles returns the names of the profiles.
+func Profiles() []string { return []string{"heap", "goroutine", CPU} }
+
+// Config configures a handler. All fields but SetLevel are required.
+type Config struct {
+	Requests *httpd.Frontend // authenticates callers
+	SetLevel func(level string)
+	Ready    http.Handler
+	Log      zerolog.Logger
+}
+
+// Handler serves the paths for callers that may do [auth.Admin], and the details of the probe for
+// all known callers.
+func Handler(c Config) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+ProfilePath+"{name}", c.admin(c.profile))
+	mux.HandleFunc("POST "+LevelPath+"{level}", c.admin(c.level))
+	mux.HandleFunc("GET "+ReadyPath, c.known(func(w http.ResponseWriter, r *http.Request, _ auth.Principal) { c.Ready.ServeHTTP(w, r) }))
+	return mux
+}
+
+type handler func(w http.ResponseWriter, r *http.Request, by auth.Principal)
+
+// known serves known callers.
+func (c *Config) known(h handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		by, err := c.Requests.Principal(w, r)
+		if err != nil {
+			status := http.StatusServiceUnavailable
+			if refused, is := errors.AsType[*httpd.Error](err); is {
+				status = refused.Status
+			}
+			http.Error(w, "you are not among the users in auth.socket", status)
+			return
+		}
+		h(w, r, by)
+	}
+}
+
+// admin serves callers that may manage the server.
+func (c *Config) admin(h handler) http.HandlerFunc {
+	return c.known(func(w http.ResponseWriter, r *http.Request, by auth.Principal) {
+		if err := by.May(auth.Admin); err != nil {
+			http.Error(w, err.Error(), http.StatusForbidden)
+			return
+		}
+		h(w, r, by)
+	})
+}
+
+// profile answers with a profile in the form of pprof.
+func (c *Config) profile(w http.ResponseWriter, r *http.Request, by auth.Principal) {
+	name := r.PathValue("name")
+	if !slices.Contains(Profiles(), name) {
+		http.Error(w, "there is no such profile: use heap, goroutine or profile", http.StatusNotFound)
+		return
+	}
+	c.Log.Info().Str("profile", name).Str("by", by.Subject).Msg("a profile of the process is taken")
+	var taken bytes.Buffer
+	if name == CPU {
+		if status, err := ofCPU(r, &taken); err != nil {
+			http.Error(w, err.Error(), status)
+			return
+		}
+	} else if err := pprof.Lookup(name).WriteTo(&taken, 0); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Length", strconv.Itoa(taken.Len()))
+	_, _ = taken.WriteTo(w) // the client may be gone
+}
+
+// ofCPU takes a profile of the processor for the time that the request names, or until its client
+// is gone.
+func ofCPU(r *http.Request, to *bytes.Buffer) (status int, err error) {
+	seconds := 10
+	if text := r.URL.Query().Get("seconds"); text != "" {
+		if seconds, err = strconv.Atoi(text); err != nil || seconds < 1 || seconds > 60 {
+			return http.StatusBadRequest, errors.New("seconds is out of range: use 1 to 60")
+		}
+	}
+	if err := pprof.StartCPUProfile(to); err != nil {
+		return http.StatusConflict, errors.New("another profile is being taken: try again when it has ended")
+	}
+	defer pprof.StopCPUProfile()
+	over := time.NewTimer(time.Duration(seconds) * time.Second)
+	defer over.Stop()
+	select {
+	case <-over.C:
+		return 0, nil
+	case <-r.Context().Done():
+		return http.StatusServiceUnavailable, errors.New("the profile was cut off")
+	}
+}
+
+// level sets the level of the log until the next reload.
+func (c *Config) level(w http.ResponseWriter, r *http.Request, by auth.Principal) {
+	level := r.PathValue("level")
+	switch {
+	case !slices.Contains(Levels(), level):
+		http.Error(w, "there is no such level: use debug, info, warn or error", http.StatusNotFound)
+	case c.SetLevel == nil:
+		http.Error(w, "the program that embeds the server has a log of its own", http.StatusNotImplemented)
+	default:
+		c.SetLevel(level)
+		c.Log.WithLevel(zerolog.NoLevel).Str("log_level", level).Str("by", by.Subject).Msg("the level of the log was changed until the next reload")
+		w.WriteHeader(http.StatusNoContent)
+	}
+}

@@ -1,0 +1,153 @@
+package e2e_test
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	a2aserver "a2a-server"
+)
+
+// scraped returns the answer of the port of metrics.
+func (in *instance) scraped(t *testing.T, path string, header ...string) (status int, text string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+in.server.MetricsAddr().String()+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+		if header[i] == "Host" {
+			r.Host = header[i+1]
+		}
+	}
+	resp, err := in.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	said, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(said)
+}
+
+func wantSeries(t *testing.T, text string, want ...string) {
+	t.Helper()
+	for _, line := range want {
+		if !strings.Contains(text, "\n"+line+"\n") {
+			t.Errorf("the metrics have no line %s, in\n%s", line, text)
+		}
+	}
+}
+
+// Metrics count approvals, calls and errors of a server, and survive a hostile caller.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	in := start(t, load(t, map[string]string{"admin.listen": "127.0.0.1:0"}))
+	asked := in.send(t, "m1", "/transfer_money to=bob amount=5")
+	if _, text := in.scraped(t, "/metrics"); !strings.Contains(text, "\na2a_server_approvals_pending 1\n") {
+		t.Errorf("an approval is pending, and the metrics are\n%s", text)
+	}
+	in.approve(t, "m2", asked.ID, asked.ID+".a1")
+	in.send(t, "m3", "/echo text=hi")
+	in.do(t, http.MethodPost, "/message:send", `{"message":{"messageId":"m4","role":"ROLE_USER","parts":[{"data":{"tool":"evil\"} 1\nx","args":{}}}]}}`, "Content-Type", "application/json", "A2A-Version", "1.0")
+	in.fetch(t, http.MethodGet, "/tasks/01a21a20-19c4-7e57-9e5d-833a894ebaa7", "", "A2A-Version", "1.0")
+	in.sendAs(t, approve("m5", asked.ID, asked.ID+".a1"))
+	in.reload(t)
+	_, text := in.scraped(t, "/metrics")
+	wantSeries(
+		t, text,
+		`a2a_server_approvals_requested_total{rule="tool"} 1`,
+		`a2a_server_approvals_resolved_total{channel="a2a",outcome="approved",rule="tool"} 1`,
+		`a2a_server_approval_wait_seconds_count{outcome="approved",rule="tool"} 1`,
+		`a2a_server_tool_calls_total{outcome="ok",tool="transfer_money"} 1`,
+		`a2a_server_tool_calls_total{outcome="ok",tool="echo"} 1`,
+		`a2a_server_tool_execution_duration_seconds_count{tool="echo"} 1`,
+		`a2a_server_a2a_errors_total{reason="TASK_NOT_FOUND"} 1`,
+		`a2a_server_a2a_requests_total{method="GetTask"} 1`,
+		`a2a_server_policy_reload_total{result="ok"} 1`,
+		`a2a_server_approval_conflicts_total{kind="already"} 1`,
+		`a2a_server_ready 1`, `a2a_server_tasks_damaged 0`,
+	)
+	if strings.Contains(text, "evil") {
+		t.Errorf("a caller has chosen a label, in\n%s", text)
+	}
+	for _, c := range []struct {
+		path   string
+		header []string
+		want   int
+	}{
+		{"/", nil, 404},
+		{"/debug/pprof/heap", nil, 404},
+		{"/metrics", []string{"Host", "rebound.example"}, 403},
+		{"/metrics", []string{"Origin", "https://evil.example"}, 403},
+	} {
+		if got, _ := in.scraped(t, c.path, c.header...); got != c.want {
+			t.Errorf("GET %s with %q is answered with %d, want %d", c.path, c.header, got, c.want)
+		}
+	}
+	if status, _ := in.get(t, "/metrics"); status != http.StatusNotFound {
+		t.Errorf("the port of clients serves /metrics with %d", status)
+	}
+}
+
+// A secret guards metrics, a new value counts at once, and without a value nothing is open.
+func TestMetricsNeedTheirToken(t *testing.T) {
+	t.Parallel()
+	c := load(t, nil)
+	c.File = filepath.Join(t.TempDir(), "a2a-server.yaml")
+	secret := filepath.Join(t.TempDir(), "token")
+	rewrite(t, secret, "first\n")
+	if err := os.Chmod(secret, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rewrite(t, c.File, "secrets: {prometheus: {file: " + secret + "}}\nadmin: {listen: '127.0.0.1:0', token: {secret: prometheus}}\n")
+	in := start(t, c)
+	want := func(token string, want int) {
+		t.Helper()
+		if got, _ := in.scraped(t, "/metrics", "Authorization", "Bearer "+token); got != want {
+			t.Errorf("with the token %q a scrape is answered with %d, want %d", token, got, want)
+		}
+	}
+	want("", 401)
+	want("first", 200)
+	rewrite(t, secret, "second\n")
+	want("first", 401)
+	want("second", 200)
+	if err := os.Remove(secret); err != nil {
+		t.Fatal(err)
+	}
+	want("second", 503)
+}
+
+// An address that other machines reach needs a token, whatever authentication clients need.
+func TestMetricsArePrivate(t *testing.T) {
+	t.Parallel()
+	c := load(t, map[string]string{"admin.listen": "0.0.0.0:0", "insecure_no_auth": "true"})
+	if s, err := a2aserver.New(c); err == nil || !strings.Contains(err.Error(), "admin.token") {
+		t.Errorf("New() = %v, %v, want an error that names admin.token", s, err)
+	}
+}
+
+// A probe tells details to this machine, and not to the clients of a proxy on it.
+func TestReadyDetails(t *testing.T) {
+	t.Parallel()
+	in := start(t, load(t, nil))
+	in.send(t, "m1", "/transfer_money to=bob amount=5")
+	_, said := in.do(t, http.MethodGet, "/readyz?verbose", "")
+	for _, part := range []string{"ok\n", "queue: 0 waiting", "approvals: 1 pending, the oldest for 0s\n", "tasks: 0 damaged\n", "disk: "} {
+		if !strings.Contains(said, part) {
+			t.Errorf("/readyz?verbose says %q, which has no %q", said, part)
+		}
+	}
+	for _, header := range []string{"X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"} {
+		if _, said := in.do(t, http.MethodGet, "/readyz?verbose", "", header, "192.0.2.1"); said != "ok\n" {
+			t.Errorf("a client of a proxy, with %s, is told %q", header, said)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package metrics
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+// Figures are the state of a store.
+type Figures struct {
+	Pending int       // approvals that wait
+	Oldest  time.Time // when the oldest of them was requested; zero: none waits
+	Damaged int       // tasks that were found damaged
+
+	Sized       bool // Used is known
+	Used, Limit uint64
+	FreeKnown   bool
+	Free        uint64 // of the disk
+}
+
+// Waited returns how long the oldest pending approval has waited; 0: none waits.
+func (f *Figures) Waited(now time.Time) time.Duration {
+	if f.Oldest.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(f.Oldest))
+}
+
+const (
+	// figuresAge is how old figures may be before they are read again.
+	figuresAge = 5 * time.Second
+	// idle is how many times as long as reading the figures took they stay valid, so that
+	// reading takes a small part of the time with any number of pending approvals.
+	idle = 20
+)
+
+// Survey reads the figures of a store, at most every few seconds. It is safe for concurrent use.
+type Survey struct {
+	Store   store.Handle // required
+	Damaged func() int   // required
+	// Usage returns the disk usage; nil: it is not known.
+	Usage func(context.Context) (used, free uint64, freeKnown bool, err error)
+	Limit uint64           // limits.disk; 0: none
+	Now   func() time.Time // required
+
+	mu      sync.Mutex
+	figures Figures
+	valid   time.Time     // until then; zero: nothing was read
+	reading chan struct{} // closed when the figures have been read; nil: nobody reads them
+}
+
+// Figures returns the figures. While another caller reads them it returns the older figures, or
+// waits if there are none. The error is that of the store, or the cause if ctx ends first.
+func (s *Survey) Figures(ctx context.Context) (Figures, error) {
+	for {
+		s.mu.Lock()
+		now := s.Now()
+		if now.Before(s.valid) || s.reading != nil && !s.valid.IsZero() {
+			f := s.figures
+			s.mu.Unlock()
+			return f, nil
+		}
+		if s.reading == nil {
+			s.reading = make(chan struct{})
+			s.mu.Unlock()
+			return s.read(ctx, now)
+		}
+		read := s.reading
+		s.mu.Unlock()
+		select {
+		case <-read:
+		case <-ctx.Done():
+			return Figures{}, context.Cause(ctx)
+		}
+	}
+}
+
+// read reads the figures and keeps them.
+func (s *Survey) read(ctx context.Context, began time.Time) (Figures, error) {
+	f, err := s.look(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.reading)
+	s.reading = nil
+	if err != nil {
+		return Figures{}, fmt.Errorf("read the figures of the store: %w", err)
+	}
+	now := s.Now()
+	s.figures, s.valid = f, now.Add(max(figuresAge, idle*now.Sub(began)))
+	return f, nil
+}
+
+// look reads the figures. Every page is a transaction of its own.
+func (s *Survey) look(ctx context.Context) (f Figures, err error) {
+	q := store.RowQuery{Kind: task.RowApproval, Index: task.IndexPending, Limit: 1000}
+	for {
+		page, err := s.Store.Rows(ctx, store.System(), q)
+		if err != nil {
+			return Figures{}, err
+		}
+		for i := range page.Rows {
+			f.Pending++
+			var a struct {
+				Asked time.Time `json:"asked"`
+			}
+			if page.Rows[i].Damaged || json.Unmarshal(page.Rows[i].Value, &a) != nil {
+				continue // it counts as damaged, or the reader of the approval says so
+			}
+			if f.Oldest.IsZero() || a.Asked.Before(f.Oldest) {
+				f.Oldest = a.Asked
+			}
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			break
+		}
+	}
+	f.Damaged, f.Limit = s.Damaged(), s.Limit
+	if s.Usage != nil {
+		if f.Used, f.Free, f.FreeKnown, err = s.Usage(ctx); err != nil {
+			return Figures{}, err
+		}
+		f.Sized = true
+	}
+	return f, nil
+}

@@ -1,0 +1,167 @@
+// Package metrics counts and measures a server for its operator: metrics in the form of
+// Prometheus, and the figures of its store that metrics and probes report. It does not know where
+// the port is opened.
+//
+// No caller can choose the value of a label: a name that the configuration does not have is
+// counted as "other".
+package metrics
+
+import (
+	"context"
+	"net/http"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"a2a-server/task/engine"
+)
+
+const (
+	// prefix is the prefix of all names.
+	prefix = "a2a_server_"
+	// scrapeTime is how long a scrape may take, and scrapes how many may be in progress.
+	scrapeTime = 10 * time.Second
+	scrapes    = 4
+	// other is the label of a name that the configuration does not have.
+	other = "other"
+	// maxNames is how many different names a label has at most.
+	maxNames = 500
+	// maxRunning is how many running calls are timed at most.
+	maxRunning = 1 << 16
+)
+
+// Config configures [Metrics]. All functions must be set, and are called at each scrape, Tool and
+// Gate at each event. They must be quick, except for Figures.
+type Config struct {
+	Version  string
+	Ready    func() bool
+	Load     func() engine.Load
+	Streams  func() int // that are open
+	Rebuilds func() uint64
+	Figures  func(context.Context) (Figures, error)
+
+	Tool, Gate func(name string) bool // report whether the configuration has a tool or gate
+}
+
+// Metrics are the metrics of a server. They are safe for concurrent use. On a nil *Metrics,
+// methods do nothing.
+type Metrics struct {
+	cfg      Config
+	registry *prometheus.Registry
+
+	requests, errors, calls, asked, decided, conflicts, reloads *prometheus.CounterVec
+	unknown, changes, queued                                    prometheus.Counter
+	callTime, waitTime, commitTime                              *prometheus.HistogramVec
+	reloaded                                                    prometheus.Gauge
+
+	mu           sync.Mutex
+	running      map[call]time.Time // when each running call has started
+	tools, gates map[string]bool    // that are labels
+}
+
+// call identifies a call.
+type call struct{ task, id string }
+
+// New returns Metrics with a registry of their own.
+func New(cfg Config) *Metrics {
+	m := &Metrics{cfg: cfg, registry: prometheus.NewRegistry(), running: map[call]time.Time{}, tools: map[string]bool{}, gates: map[string]bool{}}
+	m.requests = m.counters("a2a_requests_total", "Requests of A2A by known callers, over all bindings.", "method")
+	m.errors = m.counters("a2a_errors_total", "Errors that A2A clients got, by their reason on the wire.", "reason")
+	m.calls = m.counters("tool_calls_total", "Calls that have ended, by outcome.", "tool", "outcome")
+	m.unknown = m.counter("tool_executions_unknown_total", "Calls that started without a known outcome: a person decides about each.")
+	m.callTime = m.histograms("tool_execution_duration_seconds", "Time from the start of a call to its end.", []float64{.005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 1800}, "tool")
+	m.asked = m.counters("approvals_requested_total", "Approvals that were requested, by gate.", "rule")
+	m.decided = m.counters("approvals_resolved_total", "Approvals that were resolved, by gate, state and the way of the decision.", "rule", "outcome", "channel")
+	m.waitTime = m.histograms("approval_wait_seconds", "Time from the request of an approval to its resolution.", []float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 72 * 3600, 168 * 3600}, "rule", "outcome")
+	m.conflicts = m.counters("approval_conflicts_total", "Decisions that did not count, by reason.", "kind")
+	m.changes = m.counter("task_changes_total", "Durable changes of tasks, output of running calls left out.")
+	m.queued = m.counter("tasks_queued_total", "Tasks that had to wait for their turn.")
+	m.commitTime = m.histograms("store_tx_duration_seconds", "Time that a commit of the store took.", []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}, "op")
+	m.reloads = m.counters("policy_reload_total", "Reloads of tools, secrets and gates, by result.", "result")
+	m.reloaded = prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "policy_last_reload_success_timestamp_seconds", Help: "Time of the last reload that took effect, or of the start."})
+	m.reloaded.SetToCurrentTime()
+	m.registry.MustRegister(m.reloaded, &gauges{m},
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "build_info", Help: "Version of the program; always 1."}, []string{"version", "goversion"})
+	build.WithLabelValues(cfg.Version, runtime.Version()).Set(1)
+	m.registry.MustRegister(build)
+	m.commitTime.WithLabelValues("commit")
+	for _, result := range []string{"ok", "error"} {
+		m.reloads.WithLabelValues(result)
+	}
+	return m
+}
+
+func (m *Metrics) counter(name, help string) prometheus.Counter {
+	c := prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + name, Help: help})
+	m.registry.MustRegister(c)
+	return c
+}
+
+func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
+	m.registry.MustRegister(c)
+	return c
+}
+
+func (m *Metrics) histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets}, labels)
+	m.registry.MustRegister(h)
+	return h
+}
+
+// Handler serves the metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapes, Timeout: scrapeTime})
+}
+
+// Requested counts a request of a method of A2A.
+func (m *Metrics) Requested(method string) {
+	if m != nil {
+		m.requests.WithLabelValues(method).Inc()
+	}
+}
+
+// Failed counts an error of A2A by its reason, which must be of a closed set.
+func (m *Metrics) Failed(reason string) {
+	if m != nil {
+		m.errors.WithLabelValues(reason).Inc()
+	}
+}
+
+// Committed measures a commit of the store.
+func (m *Metrics) Committed(took time.Duration) {
+	if m != nil {
+		m.commitTime.WithLabelValues("commit").Observe(took.Seconds())
+	}
+}
+
+// Reloaded counts a reload by its error.
+func (m *Metrics) Reloaded(err error) {
+	switch {
+	case m == nil:
+	case err != nil:
+		m.reloads.WithLabelValues("error").Inc()
+	default:
+		m.reloads.WithLabelValues("ok").Inc()
+		m.reloaded.SetToCurrentTime()
+	}
+}
+
+// label returns name if the configuration has it and the label has room for it, else other.
+func label(name string, seen map[string]bool, known func(string) bool) string {
+	switch {
+	case !known(name):
+		return other
+	case seen[name]:
+	case len(seen) == maxNames:
+		return other
+	default:
+		seen[name] = true
+	}
+	return name
+}

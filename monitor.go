@@ -1,0 +1,178 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/a2a"
+	"a2a-server/a2a/agentcard"
+	"a2a-server/internal/httpd"
+	"a2a-server/internal/metrics"
+	"a2a-server/task/engine"
+)
+
+const (
+	metricsConnections = 64
+	metricsCutOff      = 2 * time.Second
+)
+
+// monitor is what an operator watches of a Server: the metrics on their port, and the details of
+// /readyz.
+type monitor struct {
+	metrics  *metrics.Metrics // nil: there are none
+	damage   *metrics.Watched
+	survey   metrics.Survey
+	listener net.Listener // nil: there is none
+	web      *http.Server
+	served   chan error                     // the result of Serve; nil: it was not called
+	address  atomic.Pointer[netip.AddrPort] // of listener, for tools that must not reach it
+}
+
+// count makes the metrics, if the configuration has a port for them. It is called before the
+// store is opened; the metrics are read when the Server is complete.
+func (m *monitor) count(s *Server) {
+	switch {
+	case s.config.Admin.Listen == "":
+		return
+	case s.given.NoListen:
+		s.log.Warn().Msg("admin.listen has no effect: the program that embeds the server opens its own ports")
+		return
+	}
+	m.metrics = metrics.New(metrics.Config{
+		Version: Version(), Ready: s.health.Ready, Figures: m.survey.Figures,
+		Load:     func() engine.Load { return s.engine.Load() },
+		Streams:  func() int { return s.streams.Taken() },
+		Rebuilds: func() uint64 { return s.store.rebuilds() },
+		Tool: func(name string) bool {
+			return slices.ContainsFunc(s.catalog.Known(), func(k agentcard.Skill) bool { return k.ID == name }) || slices.Contains(s.tools.Load().Reserved(), name)
+		},
+		Gate: func(name string) bool { return s.tools.Load().Policy().Has(name) },
+	})
+}
+
+// watch puts itself between the store and its readers.
+func (m *monitor) watch(s *Server) {
+	m.damage = metrics.Watch(s.store.handle, s.log)
+	s.store.handle = m.damage
+	m.survey.Store, m.survey.Damaged, m.survey.Usage = m.damage, m.damage.Damaged, s.store.usage
+	m.survey.Limit, m.survey.Now = s.limits.Engine.DiskBounds().All, time.Now
+}
+
+// observers returns the observers of the engine.
+func (m *monitor) observers() []engine.Observer {
+	if m.metrics == nil {
+		return nil
+	}
+	return []engine.Observer{m.metrics.Observer()}
+}
+
+// listen opens the port of the metrics, if the configuration has one.
+func (m *monitor) listen(s *Server) error {
+	at, token := s.config.Admin.Listen, s.config.Admin.Token.Secret
+	if at == "" {
+		return nil
+	}
+	l, err := net.Listen("tcp", at)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w: stop what uses it, or choose another address with admin.listen", at, err)
+	}
+	if token == "" && !loopback(l.Addr()) { // localhost may be any address
+		_ = l.Close() // it has accepted no connection
+		return fmt.Errorf("%w: other machines can reach %s, and there is no token: set admin.token, or listen on 127.0.0.1", ErrConfig, l.Addr())
+	}
+	limited := httpd.NewListener(l, metricsConnections, s.limits.HeaderTimeout, s.log, time.Now)
+	switch {
+	case loopback(l.Addr()):
+	case s.files != nil:
+		limited.Encrypt(s.files.TLS())
+	default:
+		s.log.Warn().Str("address", l.Addr().String()).Msg("metrics and their token are sent unencrypted: set tls.cert, or listen on 127.0.0.1")
+	}
+	address := tcpAddr(l.Addr()).AddrPort()
+	m.address.Store(&address)
+	m.listener = limited
+	var secret func() (string, error)
+	if token != "" {
+		secret = func() (string, error) { return s.tools.Load().Secret(token) }
+	}
+	m.web = metrics.NewServer(m.metrics.Handler(), secret)
+	m.web.ErrorLog = slog.NewLogLogger(zerolog.NewSlogHandler(s.log), slog.LevelDebug)
+	m.web.Handler = guardOf(s.config, l.Addr(), at).Wrap(m.web.Handler, a2a.WriteRefusal)
+	return nil
+}
+
+// serve serves the port until close. If that fails, there are no metrics, and nothing else stops.
+func (m *monitor) serve(s *Server) {
+	if m.listener == nil {
+		return
+	}
+	m.served = make(chan error, 1)
+	go func() {
+		err := m.web.Serve(m.listener)
+		if !errors.Is(err, http.ErrServerClosed) {
+			s.log.Error().Err(err).Msg("metrics are served no more: restart the server")
+		}
+		m.served <- err
+	}()
+}
+
+// close closes the port, and waits until it serves nothing.
+func (m *monitor) close(ctx context.Context) error {
+	if m.listener == nil {
+		return nil
+	}
+	if m.served == nil {
+		return m.listener.Close()
+	}
+	ctx, cancel := context.WithTimeout(ctx, metricsCutOff)
+	defer cancel()
+	err := m.web.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = m.web.Close()
+	}
+	if served := <-m.served; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+// details returns the lines of the verbose answer of /readyz. A new part of the server that an
+// operator looks at adds a line.
+func (m *monitor) details(ctx context.Context, s *Server) []httpd.Detail {
+	load := s.engine.Load()
+	all := []httpd.Detail{
+		{Name: "queue", Text: fmt.Sprintf("%d waiting, %d running", load.Waiting, load.Turns)},
+	}
+	f, err := m.survey.Figures(ctx)
+	if err != nil {
+		return append(all, httpd.Detail{Name: "store", Text: "cannot be read: " + err.Error()})
+	}
+	pending := fmt.Sprintf("%d pending", f.Pending)
+	if f.Pending > 0 {
+		pending += fmt.Sprintf(", the oldest for %v", f.Waited(time.Now()).Round(time.Second))
+	}
+	all = append(all,
+		httpd.Detail{Name: "approvals", Text: pending},
+		httpd.Detail{Name: "tasks", Text: fmt.Sprintf("%d damaged", f.Damaged)})
+	if f.Sized {
+		text := fmt.Sprintf("%d bytes used", f.Used)
+		if f.Limit > 0 {
+			text += fmt.Sprintf(" of %d (limits.disk)", f.Limit)
+		}
+		if f.FreeKnown {
+			text += fmt.Sprintf(", %d free", f.Free)
+		}
+		all = append(all, httpd.Detail{Name: "disk", Text: text})
+	}
+	return all
+}
