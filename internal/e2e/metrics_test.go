@@ -106,7 +106,7 @@ func TestMetricsNeedTheirToken(t *testing.T) {
 	if err := os.Chmod(secret, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	rewrite(t, c.File, "secrets: {prometheus: {file: " + secret + "}}\nadmin: {listen: '127.0.0.1:0', token: {secret: prometheus}}\n")
+	rewrite(t, c.File, "secrets: {prometheus: {file: "+secret+"}}\nadmin: {listen: '127.0.0.1:0', token: {secret: prometheus}}\n")
 	in := start(t, c)
 	want := func(token string, want int) {
 		t.Helper()
