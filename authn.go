@@ -81,7 +81,7 @@ func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files, own 
 	if len(all) == 0 {
 		return a, nil
 	}
-	warn(c.Log, conf.UnknownSubjects(func(subject string) (string, bool) {
+	warn(c.Log, config.UnknownSubjects(conf, func(subject string) (string, bool) {
 		by, _, valid := a.apiKeys.Holder(subject)
 		return by.Tenant, valid
 	}))

@@ -11,6 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/uuid"
+
 	"a2a-server/a2a"
 	"a2a-server/approval/api"
 	"a2a-server/approval/web"
@@ -18,6 +21,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
+	"a2a-server/task/engine"
 )
 
 // pages returns the handler of the pages for people, which share everything that limits and
@@ -155,4 +159,40 @@ func (s *Server) pageGuard(g httpd.Guard) httpd.Guard {
 		g.Origins = []string{u.Scheme + "://" + u.Host}
 	}
 	return g
+}
+
+// sender sends the messages of the pages.
+type sender struct{ engine *engine.Engine }
+
+// Send implements [web.Sender].
+func (s sender) Send(ctx context.Context, c api.Caller, m web.Message) (task, answer string, err error) {
+	if err := c.By.May(auth.Create); err != nil {
+		return "", "", err
+	}
+	sent, err := s.engine.Send(ctx, engine.Send{By: c.By, Renew: c.Renew, Message: message(m.Task, m.Context, m.Text)})
+	switch {
+	case err != nil:
+		return "", "", err
+	case sent.Direct == nil:
+		return sent.Task.String(), "", nil
+	}
+	return "", textOf(sent.Direct), nil
+}
+
+// message returns the message of a user with a text. task or context may be "".
+func message(task, context, text string) *sdk.Message {
+	return &sdk.Message{
+		ID: uuid.NewString(), Role: sdk.MessageRoleUser, TaskID: sdk.TaskID(task), ContextID: context, Parts: sdk.ContentParts{sdk.NewTextPart(text)},
+	}
+}
+
+// textOf returns the text in the parts of a message; "" for nil.
+func textOf(m *sdk.Message) string {
+	var text strings.Builder
+	if m != nil {
+		for _, p := range m.Parts {
+			text.WriteString(p.Text())
+		}
+	}
+	return text.String()
 }

@@ -212,7 +212,7 @@ func (s *Server) open() string {
 	if s.listener == nil {
 		return ""
 	}
-	return s.config.Proxied()
+	return config.Proxied(s.config)
 }
 
 // warnOpen logs the address of a server that other machines reach without authentication.

@@ -38,7 +38,7 @@ func (s *State) Describe(before *State, now time.Time) {
 		if e.Kind.Prefixes() {
 			name += "_"
 		}
-		add(approvalOrigin{tools: name}, s.conf.ApproveText(i), s.conf.Place(s.conf.ToolPath(i, "approve")))
+		add(approvalOrigin{tools: name}, config.ApproveText(s.conf, i), s.conf.Place(s.conf.ToolPath(i, "approve")))
 	}
 }
 

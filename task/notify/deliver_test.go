@@ -186,8 +186,8 @@ func TestFailed(t *testing.T) {
 			t.Errorf("another tenant sees %+v", got)
 		}
 		w.pass(26 * time.Hour)
-		if got := list("failed"); len(got) != 2 || slow.tried < 20 || slow.tried > 40 {
-			t.Errorf("failed after a day and %d tries: %+v", slow.tried, got)
+		if got := list("failed"); len(got) != 2 || slow.tries() < 20 || slow.tries() > 40 {
+			t.Errorf("failed after a day and %d tries: %+v", slow.tries(), got)
 		}
 		w.pass(notify.FailedAge)
 		if got := list(""); len(got) != 0 {
@@ -208,8 +208,8 @@ func TestRetryAfter(t *testing.T) {
 		w.start(asked("r", r))
 		w.ask("mail")
 		w.pass(29 * time.Minute)
-		if r.tried != 1 {
-			t.Errorf("%d tries within the time that the receiver asked for", r.tried)
+		if r.tries() != 1 {
+			t.Errorf("%d tries within the time that the receiver asked for", r.tries())
 		}
 		w.pass(2 * time.Minute)
 		if n := len(r.messages()); n != 1 {

@@ -110,6 +110,13 @@ func (r *receiver) messages() []notify.Message {
 	return append([]notify.Message(nil), r.got...)
 }
 
+// tries returns how often it was tried.
+func (r *receiver) tries() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tried
+}
+
 func (r *receiver) set(fails func(m *notify.Message, try int) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

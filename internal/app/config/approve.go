@@ -108,7 +108,7 @@ func GateText(g approval.Gate, terms approval.Terms) string {
 }
 
 // ApproveText returns the lines about approvals of entry i of tools, from 0, like the file.
-func (c *Config) ApproveText(i int) string {
+func ApproveText(c *Config, i int) string {
 	t := &c.Tools.Entries[i]
 	text := fmt.Sprintf("%s: %s\n", t.Kind, quoted(t.Name))
 	if k, ok := find(t.keys(), "approve"); ok && t.Approve.Given {

@@ -111,7 +111,7 @@ func routeKeys(r *Route) []key {
 		required(one("kind", "", setting.Choice(&r.Kind, "a kind of route", RouteWebhook, RouteSlack, RouteSMTP), "webhook posts JSON (Standard Webhooks).")),
 		shaped("url", "a URL, {env: NAME} or {file: PATH}", &r.URL, urlOrPlaced, "Of webhook and slack, whose URL is a secret."),
 		shaped("secret", "{env: NAME} or {file: PATH}", &r.Secret, placed, "Signs a webhook: whsec_ and base64."),
-		many("networks", "", &r.Networks, setting.Network, "Addresses of url that are not public and may be connected to."),
+		many("networks", "", &r.Networks, setting.Network, "Addresses of url that are not public."),
 		one("smtp.host", "", aName(&r.SMTP.Host), "Server for mail."),
 		one("smtp.port", "0", setting.Count(&r.SMTP.Port, 0, 65535), "0: 587, 465 with tls, 25 with none."),
 		one("smtp.tls", "starttls", setting.Choice(&r.SMTP.TLS, "a form of TLS", "starttls", "tls", "none"), "Encryption."),
@@ -120,7 +120,7 @@ func routeKeys(r *Route) []key {
 		one("smtp.from", "", setting.Text(&r.SMTP.From, "an address", optional(anAddress)), "Sender of mails."),
 		many("to", "", &r.To, func(to *string) setting.Value { return setting.Text(to, "a recipient", anAddress) }, "Recipients of mails."),
 		many("events", "asked", &r.Events, func(to *string) setting.Value { return setting.Choice(to, "an event", "asked", "resolved") }, "New approvals, or their ends."),
-		one("all", "false", setting.Bool(&r.All), "Announces all approvals, not only those of gates that name it."),
+		one("all", "false", setting.Bool(&r.All), "Announces all approvals."),
 		one("arguments", "false", setting.Bool(&r.Arguments), "Messages have the arguments, masked."),
 	}
 }

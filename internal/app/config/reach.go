@@ -60,7 +60,7 @@ func checkReach(l *loader) {
 
 // Proxied returns the sign that other machines reach the server through a proxy: its public
 // URL or the key of its proxies; "" if there is none.
-func (c *Config) Proxied() string {
+func Proxied(c *Config) string {
 	switch {
 	case c.PublicURL != "" && !LocalURL(c.PublicURL):
 		return c.PublicURL

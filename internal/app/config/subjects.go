@@ -9,10 +9,10 @@ import (
 // UnknownSubjects returns a warning for each entry of for.callers and approvers.subjects
 // that no caller can match, or callers of several tenants. key returns the tenant of the API key with a subject, and whether
 // there is such a key that is valid.
-func (c *Config) UnknownSubjects(key func(subject string) (tenant string, ok bool)) (warnings []string) {
+func UnknownSubjects(c *Config, key func(subject string) (tenant string, ok bool)) (warnings []string) {
 	look := func(where string, entries []string) {
 		for _, entry := range entries {
-			if why := c.unknown(entry, key); why != "" {
+			if why := unknownSubject(c, entry, key); why != "" {
 				warnings = append(warnings, fmt.Sprintf("%s: %s: %s", where, quote(entry), why))
 			}
 		}
@@ -30,9 +30,9 @@ func (c *Config) UnknownSubjects(key func(subject string) (tenant string, ok boo
 	return warnings
 }
 
-// unknown returns why an entry does not name exactly one caller, or "".
-func (c *Config) unknown(entry string, key func(subject string) (tenant string, ok bool)) string {
-	names := c.Auth.methods()
+// unknownSubject returns why an entry does not name exactly one caller, or "".
+func unknownSubject(c *Config, entry string, key func(subject string) (tenant string, ok bool)) string {
+	names := subjectMethods(&c.Auth)
 	first, method := len(entry), ""
 	for _, name := range names {
 		if at := strings.Index("/"+entry, "/"+name+":"); at >= 0 && at < first {
@@ -63,8 +63,8 @@ func (c *Config) unknown(entry string, key func(subject string) (tenant string, 
 	return ""
 }
 
-// methods returns the first parts of the subjects that callers may have.
-func (a *Auth) methods() (names []string) {
+// subjectMethods returns the first parts of the subjects that callers may have.
+func subjectMethods(a *Auth) (names []string) {
 	for name, given := range map[string]bool{
 		"key": a.Keys.File != "", "mtls": a.MTLS.Given(), "proxy": a.Proxy.Header != "", "socket": len(a.Socket) > 0,
 	} {

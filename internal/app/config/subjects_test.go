@@ -33,7 +33,7 @@ auth:
 gates: [{tool: x, approvers: {subjects: ["`+entry+`"]}}]
 tools: [{builtin: demo, for: {callers: ["`+entry+`"]}}]
 `)})
-		got := c.UnknownSubjects(key)
+		got := config.UnknownSubjects(c, key)
 		if want == "" && len(got) > 0 || want != "" && (len(got) != 2 || !strings.Contains(got[0], want) || !strings.HasPrefix(got[0], "tools[0].for.callers: ") || !strings.HasPrefix(got[1], "gates[0].approvers.subjects: ")) {
 			t.Errorf("%s: %q, want %q", entry, got, want)
 		}
