@@ -108,7 +108,11 @@ func (m *monitor) listen(s *Server) error {
 	}
 	m.web = metrics.NewServer(m.metrics.Handler(), secret)
 	m.web.ErrorLog = slog.NewLogLogger(zerolog.NewSlogHandler(s.log), slog.LevelDebug)
-	m.web.Handler = guardOf(s.config, l.Addr(), at).Wrap(m.web.Handler, a2a.WriteRefusal)
+	guard := guardOf(s.config, l.Addr(), at)
+	if !loopback(l.Addr()) {
+		guard.Hosts = nil // the token protects, and scrapers use addresses
+	}
+	m.web.Handler = guard.Wrap(m.web.Handler, a2a.WriteRefusal)
 	return nil
 }
 

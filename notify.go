@@ -74,8 +74,8 @@ func senderOf(r *config.Route, is routeSecrets, own func() []netip.AddrPort) (no
 // routeSecrets are the values of a route that may be secrets.
 type routeSecrets struct{ url, secret, password string }
 
-// errSecret means that a secret of a route cannot be read now.
-var errSecret = errors.New("a secret cannot be read")
+// errSecret means that a secret of a route cannot be read now, or is none.
+var errSecret = errors.New("a secret cannot be used")
 
 // routeSender is the sender of a route. It reads the secrets each time, as tools do.
 type routeSender struct {
@@ -103,6 +103,9 @@ func (s *routeSender) ready() (notify.Sender, error) {
 		return s.made, nil
 	}
 	made, err := s.make(is)
+	if none := (config.Secret{}); err != nil && (s.route.URL.At != none || s.route.Secret.At != none || s.route.SMTP.Password.At != none) {
+		return nil, fmt.Errorf("%w: %w", errSecret, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -171,6 +174,7 @@ func (n *pumping) list(ctx context.Context, by auth.Principal, q client.Notifica
 	if !ok {
 		return none, task.Invalid("cursor", "is not a cursor of this list: begin again without a cursor")
 	}
+	admin := by.May(auth.Admin) == nil // errors name hosts and people of the operator
 	for range lookedAt / lookPage {
 		// No more than fit, so that none between the page and its cursor is left out.
 		states, next, err := notify.List(ctx, n.store, scope, notify.Query{State: q.State, Cursor: cursor, Limit: min(lookPage, q.Limit-len(out.Items))})
@@ -182,6 +186,9 @@ func (n *pumping) list(ctx context.Context, by auth.Principal, q client.Notifica
 		}
 		for i := range states {
 			if one := &states[i]; q.Route == "" || q.Route == one.Route {
+				if !admin {
+					one.Error = ""
+				}
 				out.Items = append(out.Items, client.Notification{
 					ID: one.ID, Route: one.Route, Event: one.Event, Task: one.Task.String(), Approval: one.Approval,
 					State: one.State, At: one.At, Tries: one.Tries, Next: one.Next, Error: one.Error,

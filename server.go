@@ -228,6 +228,7 @@ func (s *Server) serveProtocol() error {
 		return err
 	}
 	s.health.Store, s.health.Trouble = s.store.err, s.store.trouble
+	s.health.Proxied = config.Proxied(s.config) != ""
 	s.health.Details = func(ctx context.Context) []httpd.Detail { return s.monitor.details(ctx, s) }
 	_, s.streams = protocol.Requests()
 	routes := s.routes(protocol, s.approvalsAPI(protocol, guard), s.pages(protocol, guard), probeGuard(guard, s.Addr()))

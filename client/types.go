@@ -321,7 +321,7 @@ type Notification struct {
 	At       time.Time `json:"at,omitzero"`
 	Tries    int       `json:"tries,omitempty"`
 	Next     time.Time `json:"next,omitzero"`
-	Error    string    `json:"error,omitempty"`
+	Error    string    `json:"error,omitempty"` // for admins
 }
 
 // NotificationQuery selects messages of routes.

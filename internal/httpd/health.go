@@ -3,6 +3,7 @@ package httpd
 import (
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -27,6 +28,10 @@ type Health struct {
 	// Details returns the rest of a verbose answer; nil: there are none.
 	Details func(context.Context) []Detail
 
+	// Proxied says that requests of other machines come from this one, so that only
+	// [Health.ServeDetails] has the details.
+	Proxied bool
+
 	phase atomic.Int32
 }
 
@@ -45,7 +50,7 @@ func (h *Health) ServeLive(w http.ResponseWriter, r *http.Request) { probe(w, r,
 // ServeReady reports whether requests should be sent here. To this machine, and not to clients of
 // a proxy on it, the parameter verbose adds the details.
 func (h *Health) ServeReady(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Query().Has("verbose") && fromHere(r) {
+	if r.URL.Query().Has("verbose") && !h.Proxied && fromHere(r) {
 		h.ServeDetails(w, r)
 		return
 	}
@@ -71,7 +76,8 @@ func fromHere(r *http.Request) bool {
 		}
 	}
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && from.Addr().Unmap().IsLoopback()
+	to, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return err == nil && (from.Addr().Unmap().IsLoopback() || to != nil && to.AddrPort().Addr().Unmap() == from.Addr().Unmap())
 }
 
 // Ready reports the same.

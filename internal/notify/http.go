@@ -95,6 +95,7 @@ func (p *endpoint) judge(answer *http.Response) error {
 	wait := min(egress.RetryAfter(answer.Header.Get("Retry-After"), p.now()), maxWait)
 	switch {
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests:
+	case code == http.StatusUnauthorized, code == http.StatusForbidden, code == http.StatusNotFound: // of the configuration, which can be mended
 	case code >= 400 && code < 500:
 		return fmt.Errorf("%q answered HTTP %d: %w", p.host, code, notify.ErrPermanent)
 	case code >= 300 && code < 400:

@@ -42,7 +42,7 @@ func TestSlack(t *testing.T) {
 			"Decide on this page (opening it decides nothing): <https://a2a.example.com/ui/approvals/019a.1>\nOn the command line: `a2a-server approvals show 019a.1`",
 		"*An approval was rejected.*\n```\nTool:       transfer_money\nHint:       Pay 100 EUR to Bob &amp; Söhne?\nRisk:       high\nRequester:  alice\nDecided by: bob\nReason:     too much\nArguments:  {\"amount\":100}\nTask:       019a\n```\n" +
 			"See this page: <https://a2a.example.com/ui/approvals/019a.1>\nOn the command line: `a2a-server approvals show 019a.1`",
-		"*3 more approvals were asked in this hour.*\nSee: <https://a2a.example.com/ui/>\nOn the command line: `a2a-server approvals list`",
+		"*3 more messages about approvals were due in the hour before.*\nSee: <https://a2a.example.com/ui/>\nOn the command line: `a2a-server approvals list`",
 	} {
 		if diff := cmp.Diff(text, got[i]); diff != "" {
 			t.Errorf("text %d (-want +got):\n%s", i, diff)

@@ -320,7 +320,7 @@ func (m *mailer) failure(ctx context.Context, err error) error {
 		err = fmt.Errorf("%w: %w", refused, notify.ErrPermanent)
 	case isRefused:
 		err = refused
-	case isAnswer && answer.Code >= 500:
+	case isAnswer && answer.Code >= 500 && (answer.Code < 530 || answer.Code > 538): // but those of signing in can be mended
 		err = fmt.Errorf("the server answered %s: %w", codeOf(answer), notify.ErrPermanent)
 	case isAnswer:
 		err = fmt.Errorf("the server answered %s", codeOf(answer))

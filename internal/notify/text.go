@@ -95,9 +95,9 @@ func textOf(m *notify.Message) (*text, error) {
 
 // summary completes the text that stands for count messages.
 func (t *text) summary(count int) *text {
-	t.lead = fmt.Sprintf("%d more approvals were asked in this hour.", count)
+	t.lead = fmt.Sprintf("%d more messages about approvals were due in the hour before.", count)
 	if count == 1 {
-		t.lead = "1 more approval was asked in this hour."
+		t.lead = "1 more message about an approval was due in the hour before."
 	}
 	t.title = strings.TrimSuffix(t.lead, ".")
 	t.page = "See:"

@@ -27,10 +27,13 @@ func (p *Pump) message(ctx context.Context, r *Route, j *job) (*Message, error) 
 	m := &Message{
 		ID: task.NotificationID(j.row.Key), Event: EventAsked, Route: r.Name, At: j.n.At.Time(),
 		Task: a.Task, Context: a.Context, Approval: a.ID, Tool: a.Tool, Hint: approval.HintWithoutArgs(&a), Risk: string(a.Risk()), Requester: a.Requester.Subject,
-		Digest: a.Digest, Link: p.link(a.ID),
+		Link: p.link(a.ID),
 	}
 	if r.Arguments {
 		m.Hint, m.Args = a.Hint, a.MaskedArgs()
+		if len(a.Terms.Mask) == 0 {
+			m.Digest = a.Digest // of masked or withheld arguments it would confirm guesses
+		}
 	}
 	if a.Deadline != nil {
 		m.Expires = *a.Deadline

@@ -141,7 +141,7 @@ func (w *worker) fold(ctx context.Context, s *state) error {
 			if max(n.At, n.Next) > end || len(s.Counting) >= page {
 				return errStop
 			}
-			if n.Route == w.name && !s.has(row.Key) {
+			if n.Route == w.name && !s.has(row.Key) && !w.lost[string(row.Key)] {
 				s.Counting = append(s.Counting, counted{row.Task, row.Key})
 			}
 			return nil
@@ -177,7 +177,7 @@ func (w *worker) fold(ctx context.Context, s *state) error {
 func (w *worker) uncount(ctx context.Context, s *state) error {
 	for _, at := range s.Counting {
 		err := w.p.write(ctx, at.Task, store.RowChange{Kind: task.RowNotify, Key: at.Key, IfRev: store.Any, Delete: true})
-		if settled(err) != nil {
+		if err = w.lose(at.Key, settled(err)); err != nil {
 			return err
 		}
 	}

@@ -235,6 +235,9 @@ func (p *Pump) sweep(ctx context.Context) error {
 				return nil
 			}
 			err := p.remove(ctx, row)
+			if errors.Is(err, store.ErrDataLoss) {
+				return nil // its task is damaged; it does not keep the others
+			}
 			if err == nil {
 				p.cfg.Log.Warn().Str("task_id", row.Task.String()).Str("approval_id", n.Approval).Str("route", n.Route).
 					Msg("a notification is dropped, because its route is gone")
@@ -255,7 +258,10 @@ func (p *Pump) sweep(ctx context.Context) error {
 			return errStop
 		}
 		failed--
-		return p.remove(ctx, row)
+		if err := p.remove(ctx, row); !errors.Is(err, store.ErrDataLoss) {
+			return err
+		}
+		return nil
 	})
 }
 

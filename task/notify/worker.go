@@ -18,7 +18,8 @@ import (
 type worker struct {
 	p    *Pump
 	name string
-	poke chan struct{} // the routes have changed
+	poke chan struct{}   // the routes have changed
+	lost map[string]bool // keys of rows whose task is damaged, so that they cannot be changed
 }
 
 // run works until ctx ends or the route is gone.
@@ -141,7 +142,7 @@ func (w *worker) first(ctx context.Context, s *state, now time.Time) (best *job,
 					return errStop
 				}
 			}
-			if n.Route != w.name {
+			if n.Route != w.name || w.lost[string(row.Key)] {
 				return nil // whose prefix is the same by chance
 			}
 			if seen++; !s.has(row.Key) && s.full() && !s.over(now) {
@@ -167,11 +168,11 @@ func (w *worker) handle(ctx context.Context, r *Route, s *state, j *job) error {
 	m, err := w.p.message(ctx, r, j)
 	switch {
 	case errors.Is(err, store.ErrDataLoss):
-		return w.fail(ctx, j, fmt.Errorf("%w: stored data of the approval is damaged", ErrPermanent))
+		return w.lose(j.row.Key, w.fail(ctx, j, fmt.Errorf("%w: stored data of the approval is damaged", ErrPermanent)))
 	case err != nil:
 		return err
 	case m == nil:
-		return w.p.remove(ctx, j.row)
+		return w.lose(j.row.Key, w.p.remove(ctx, j.row))
 	}
 	if err := w.admit(ctx, s, j.row.Key); err != nil {
 		return err
@@ -181,11 +182,24 @@ func (w *worker) handle(ctx context.Context, r *Route, s *state, j *job) error {
 		return nil //nolint:nilerr // whatever came of it: it is sent again
 	}
 	if sent != nil {
-		return w.fail(ctx, j, sent)
+		return w.lose(j.row.Key, w.fail(ctx, j, sent))
 	}
 	w.p.count(w.name, func(s *Stats) { s.Sent++ })
 	w.p.cfg.Log.Debug().Str("task_id", m.Task).Str("approval_id", m.Approval).Str("route", w.name).Str("event", m.Event).Msg("notification sent")
-	return w.p.remove(ctx, j.row)
+	return w.lose(j.row.Key, w.p.remove(ctx, j.row))
+}
+
+// lose sets a message aside until the next start if its task is damaged: nothing can be recorded there.
+func (w *worker) lose(key []byte, err error) error {
+	if !errors.Is(err, store.ErrDataLoss) {
+		return err
+	}
+	if w.lost == nil {
+		w.lost = map[string]bool{}
+	}
+	w.lost[string(key)] = true
+	w.p.cfg.Log.Error().Err(err).Str("route", w.name).Msg("a notification of a damaged task cannot be recorded: it is set aside until the next start")
+	return nil
 }
 
 // send sends a message, within a time. A sender that panics fails.

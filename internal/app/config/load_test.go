@@ -138,7 +138,7 @@ deadlines: {expires: 72h, on_expiry: keep}
 declared_gates: ignore
 notify:
   - {name: ops, kind: slack, url: {env: SLACK}}
-  - {name: Jane.Doe-1_x, kind: slack, url: "https://hooks.example.com/x"}
+  - {name: Jane.Doe-1_x, kind: slack, url: {env: JANE}}
 gates:
   - name: deletions
     tool: delete_*

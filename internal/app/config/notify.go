@@ -88,7 +88,7 @@ func urlOrPlaced(l *loader, n strictyaml.Node) (s Secretive) {
 	}
 	s.Text = text(n, func(text string) error {
 		u, err := url.Parse(text)
-		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
 			return fmt.Errorf("is not a URL; write it as https://ops.example.com/hook, or where it is, as in {file: PATH}")
 		}
 		return setting.OneLine(text)
@@ -160,6 +160,9 @@ func checkRoute(l *loader, r *Route, n strictyaml.Node) {
 			l.at(path, "is of no use to a route of the kind %s; remove it", r.Kind)
 		}
 	}
+	if r.Kind == RouteSlack && r.URL.Text != "" {
+		l.at(n.Below("url").Path(), "is a secret of Slack's; write where it is, as in {file: PATH}")
+	}
 	user, password := n.Path()+".smtp.user", n.Path()+".smtp.password"
 	if (r.SMTP.User == "") != r.SMTP.Password.IsZero() && !l.refused[user] && !l.refused[password] {
 		l.at(n.Below("kind").Path(), "smtp.user and smtp.password belong together; write both or none")
@@ -190,8 +193,7 @@ func checkGateRoutes(l *loader, g *approval.Gate, n strictyaml.Node) {
 	})
 }
 
-// NotifyWarnings returns who may decide and is told nowhere, routes that announce nothing, and
-// secrets that the file has.
+// NotifyWarnings returns who may decide and is told nowhere, and routes that announce nothing.
 func NotifyWarnings(c *Config) (warnings []string) {
 	warn := func(path, format string, args ...any) {
 		p := c.Problem(path)
@@ -210,9 +212,6 @@ func NotifyWarnings(c *Config) (warnings []string) {
 		everything = everything || r.All && slices.Contains(r.Events, "asked")
 		if !r.All && !named[r.Name] {
 			warn(fmt.Sprintf("notify[%d].name", i), "no gate names the route %s, so it announces nothing; name it in notify of a gate, or set all: true", quote(r.Name))
-		}
-		if r.Kind == RouteSlack && r.URL.Text != "" {
-			warn(fmt.Sprintf("notify[%d].url", i), "the URL of Slack is a secret, and 'a2a-server config show' prints it; write where it is, as in {file: PATH}")
 		}
 	}
 	if everything || len(c.Notify) == 0 {

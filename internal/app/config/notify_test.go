@@ -27,8 +27,8 @@ func TestNotifyWarnings(t *testing.T) {
 			"gates[2].tool: every approver may decide",
 		}},
 		"everything": {ops + ends + "  - {name: all, kind: slack, url: {env: A}, all: true}\n", nil},
-		"unused": {ops + ends + "  - {name: idle, kind: slack, url: \"https://hooks.example.com/x\"}\n", []string{
-			"notify[2].name: no gate names the route \"idle\"", "notify[2].url: the URL of Slack is a secret", "gates[1].tool:", "gates[2].tool:",
+		"unused": {ops + ends + "  - {name: idle, kind: slack, url: {env: A}}\n", []string{
+			"notify[2].name: no gate names the route \"idle\"", "gates[1].tool:", "gates[2].tool:",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
