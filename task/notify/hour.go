@@ -176,8 +176,8 @@ func (w *worker) fold(ctx context.Context, s *state) error {
 // uncount removes the rows that the summary counts.
 func (w *worker) uncount(ctx context.Context, s *state) error {
 	for _, at := range s.Counting {
-		err := w.p.write(ctx, at.Task, store.RowChange{Kind: task.RowNotify, Key: at.Key, IfRev: store.Any, Delete: true})
-		if err = w.lose(at.Key, settled(err)); err != nil {
+		gone := settled(w.p.write(ctx, at.Task, store.RowChange{Kind: task.RowNotify, Key: at.Key, IfRev: store.Any, Delete: true}))
+		if err := w.lose(at.Key, gone); err != nil {
 			return err
 		}
 	}
