@@ -207,7 +207,7 @@ func (w *worker) summarize(ctx context.Context, r *Route, s *state) error {
 		}
 		s.Summary, s.Lost = nil, of
 		of.At = store.MillisOf(w.now())
-		w.p.cfg.Log.Warn().Str("route", w.name).Int("count", count).Int("tries", of.Tries).Str("problem", of.Error).Msg("the summary of a route has failed: the approvals that it counts were not announced")
+		w.p.cfg.Log.Warn().Str("route", w.name).Int("count", count).Int("tries", of.Tries).Str("problem", of.Error).Msg("the summary of a route has failed: the messages that it counts were not sent")
 	}
 	w.p.count(w.name, func(s *Stats) {
 		s.Refused++

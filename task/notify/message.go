@@ -14,7 +14,7 @@ type Message struct {
 	At                                                   time.Time
 	Task, Context, Approval, Tool, Hint, Risk, Requester string
 	Args                                                 json.RawMessage // masked; nil unless the route shows arguments
-	Digest                                               string
+	Digest                                               string // Digest: "" without Args, and with a mask: it would confirm guesses
 	Expires                                              time.Time // zero: never
 	State, By, Reason                                    string    // of a resolved one
 	Link                                                 string    // public_url + the page of the approval; "": no public_url. It decides nothing by itself.

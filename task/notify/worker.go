@@ -189,7 +189,8 @@ func (w *worker) handle(ctx context.Context, r *Route, s *state, j *job) error {
 	return w.lose(j.row.Key, w.p.remove(ctx, j.row))
 }
 
-// lose sets a message aside until the next start if its task is damaged: nothing can be recorded there.
+// lose sets a message aside until the next start if err says that its task is damaged: what came of
+// the message cannot be recorded, so it would be sent again and again.
 func (w *worker) lose(key []byte, err error) error {
 	if !errors.Is(err, store.ErrDataLoss) {
 		return err
