@@ -14,11 +14,11 @@ type Message struct {
 	At                                                   time.Time
 	Task, Context, Approval, Tool, Hint, Risk, Requester string
 	Args                                                 json.RawMessage // masked; nil unless the route shows arguments
-	Digest                                               string // Digest: "" without Args, and with a mask: it would confirm guesses
-	Expires                                              time.Time // zero: never
-	State, By, Reason                                    string    // of a resolved one
-	Link                                                 string    // public_url + the page of the approval; "": no public_url. It decides nothing by itself.
-	Count                                                int       // of a summary: how many messages it stands for
+	Digest                                               string          // "" without Args, and with a mask: it would confirm guesses
+	Expires                                              time.Time       // zero: never
+	State, By, Reason                                    string          // of a resolved one
+	Link                                                 string          // public_url + the page of the approval; "": no public_url. It decides nothing by itself.
+	Count                                                int             // of a summary: how many messages it stands for
 }
 
 // Sender sends the messages of a route. An error that wraps ErrPermanent is not tried again.
