@@ -1,6 +1,7 @@
 package boltstore_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -87,8 +88,8 @@ func TestOpenRefusesWhatIsNoStore(t *testing.T) {
 	}
 }
 
-// A file that is a copy of another one gets an incarnation of its own; one that is
-// opened again, or was moved, keeps it.
+// A file that is opened again, or was moved, is the same one. A copy of it is refused, with the
+// command that makes a store of it.
 func TestCopyIsAnotherFile(t *testing.T) {
 	t.Parallel()
 	path := sample(t)
@@ -107,16 +108,36 @@ func TestCopyIsAnotherFile(t *testing.T) {
 	if again := incarnation(moved); again != first {
 		t.Errorf("moved it is %x, want %x", again, first)
 	}
-	data := must(os.ReadFile(moved))
 	copied := filepath.Join(filepath.Dir(path), "copied.db")
-	need(os.WriteFile(copied, data, 0o600))
-	other := incarnation(copied)
-	if other == first {
-		t.Errorf("the copy is %x, as the original", other)
+	need(os.WriteFile(copied, must(os.ReadFile(moved)), 0o600))
+	for range 2 {
+		if db, err := boltstore.Open(copied); err == nil || !strings.Contains(err.Error(), "a2a-server store restore --unverified "+copied) {
+			t.Errorf("Open() of a copy = %v, %v; want the command that restores it", db, err)
+		}
 	}
-	if again := incarnation(copied); again != other {
-		t.Errorf("the copy opened again is %x, want %x", again, other)
+}
+
+// A disk that got another number when the system started again has the same files; streams begin
+// again, because it may also be an earlier state of the disk.
+func TestDiskIsRenumbered(t *testing.T) {
+	t.Parallel()
+	path := sample(t)
+	db := must(boltstore.Open(path))
+	first := db.Incarnation()
+	need(db.Close())
+	file := must(bolt.Open(path, 0o600, nil))
+	need(file.Update(func(tx *bolt.Tx) error {
+		meta := tx.Bucket([]byte("meta"))
+		identity := bytes.Clone(meta.Get([]byte("file")))
+		identity[7]++
+		return meta.Put([]byte("file"), identity)
+	}))
+	need(file.Close())
+	db = must(boltstore.Open(path))
+	if again := db.Incarnation(); again == first {
+		t.Errorf("the incarnation is still %x", again)
 	}
+	need(db.Close())
 }
 
 // No part of a new file is ever at its path: it gets there whole.

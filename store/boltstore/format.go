@@ -11,7 +11,6 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"a2a-server/store/boltstore/internal/boltfile"
-	"a2a-server/store/boltstore/internal/copycheck"
 	"a2a-server/store/boltstore/internal/layout"
 )
 
@@ -53,20 +52,18 @@ func (c *contents) prepare(file *boltfile.File) (err error) {
 		}
 		c.incarnation = layout.ReadU64(meta.Get(layout.KeyIncarnation))
 		known := meta.Get(layout.KeyFile)
-		ready = have == layout.Format && bytes.Equal(known, file.Identity())
-		if isCopyOf(file, known) {
-			if err := copycheck.Check(boltfile.NewImage(tx)); err != nil {
-				return boltfile.DamagedFile(file.Path(), fmt.Sprintf("it is an incomplete copy of a store, such as one made while a server was writing to it: %v", err))
-			}
+		if isCopyOf(file, known) && !file.Renumbers() {
+			return fmt.Errorf("%s is a copy of another file: it may have been made while a server was writing, and approved calls may have run since: make a store of it in another data folder, which asks again about all of them: a2a-server store restore --unverified %s --data FOLDER", file.Path(), file.Path())
 		}
+		ready = have == layout.Format && bytes.Equal(known, file.Identity())
 		return nil
 	}); err != nil || ready {
 		return err
 	}
 	return file.Bolt().Update(func(tx *bolt.Tx) error {
 		meta := tx.Bucket(layout.BucketMeta)
-		if isCopyOf(file, meta.Get(layout.KeyFile)) {
-			// It is a copy of the original file: positions that readers remember of the
+		if known := meta.Get(layout.KeyFile); known != nil && !bytes.Equal(known, file.Identity()) {
+			// It may be a copy of the original file: positions that readers remember of the
 			// original do not apply to it.
 			if err := meta.Put(layout.KeyIncarnation, newIncarnation()); err != nil {
 				return fmt.Errorf("give %s a new incarnation: %w", file.Path(), err)
@@ -101,10 +98,11 @@ func checkOldest(path string, tx *bolt.Tx) error {
 	return fmt.Errorf("store %s has tasks that were written before format %d: this program does not read them; keep using the program that wrote it, or move the file away and start with an empty store: a2a-server serve --init", path, layout.OldestFormat)
 }
 
-// isCopyOf reports whether the file differs from the file named in its meta data. Nil names no
-// file.
+// isCopyOf reports whether the file is another one than its meta data name: it has another inode.
+// Another device alone says nothing, because systems number devices again when they start. Nil
+// names no file.
 func isCopyOf(file *boltfile.File, known []byte) bool {
-	return known != nil && !bytes.Equal(known, file.Identity())
+	return known != nil && boltfile.Inode(known) != boltfile.Inode(file.Identity())
 }
 
 // checkBuckets refuses a file that lacks a bucket of ours.

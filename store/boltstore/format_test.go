@@ -24,11 +24,11 @@ func unpack(t *testing.T, name string) string {
 	raw := must(io.ReadAll(z))
 	path := filepath.Join(t.TempDir(), name)
 	need(os.WriteFile(path, raw, 0o600))
+	forget(path)
 	return path
 }
 
-// A file of each format is opened, read as it was written, and written on; a copy of it is
-// taken. Format 5 has a compressed log value and a compressed row.
+// A file of each format is opened, read as it was written, and written on. Format 5 has a compressed log value and a compressed row.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	for format, own := range map[int]string{4: "of alice", 5: strings.Repeat("of alice ", 100)} {
@@ -42,7 +42,7 @@ func TestFormats(t *testing.T) {
 func examineFormat(t *testing.T, path, own string) {
 	t.Helper()
 	for n := range 3 {
-		need(boltstore.CheckWhole(path))
+		need(boltCheck(path))
 		h, closeStore := openOnce(t, path)
 		got := ""
 		for _, q := range []store.RowQuery{{Kind: "approval"}, {Kind: "approval", Index: "pending"}, {Kind: "own"}, {Kind: "state", Context: "context"}} {

@@ -193,7 +193,8 @@ func (o *powerOp) syncs() bool { return o.name == "fdatasync" || o.name == "fsyn
 
 // watchWrites runs the child under strace and returns what it did to its files, in
 // order.
-func watchWrites(t *testing.T) []*powerOp {
+// The writes name the file at path as the one that they are in.
+func watchWrites(t *testing.T, path string) []*powerOp {
 	t.Helper()
 	self := must(os.Executable())
 	dir := t.TempDir()
@@ -212,6 +213,11 @@ func watchWrites(t *testing.T) []*powerOp {
 	}
 	data := must(os.ReadFile(log))
 	ops := must(parseStrace(string(data), dir))
+	need(os.WriteFile(path, nil, 0o600))
+	was, is := identity(filepath.Join(dir, "store.db")), identity(path)
+	for _, o := range ops {
+		o.data = bytes.ReplaceAll(o.data, was, is)
+	}
 	return ops
 }
 
@@ -394,7 +400,8 @@ func (m *image) write(path string) error {
 // is whole, and holds every append that had been answered.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
-	ops := watchWrites(t)
+	path := filepath.Join(inMemory(t), "store.db")
+	ops := watchWrites(t, path)
 	var syncs, acks, writes []*powerOp
 	for _, o := range ops {
 		switch {
@@ -410,7 +417,6 @@ func TestPowerLoss(t *testing.T) {
 	if len(acks) < 60 || len(syncs) < 60 {
 		t.Errorf("%d answers and %d syncs: the workload is not what it was", len(acks), len(syncs))
 	}
-	path := filepath.Join(inMemory(t), "store.db")
 	random := rand.New(rand.NewPCG(1, 2))
 	disk := &image{pages: map[int64][]byte{}}
 	for k, sync := range syncs {

@@ -3,6 +3,7 @@ package boltstore_test
 import (
 	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
@@ -40,8 +41,8 @@ func (b *backend) open() (err error) {
 func (b *backend) Handle() (store.Handle, error) { return b.db.Handle() }
 func (b *backend) Rebuild() error                { return b.db.Rebuild(context.Background()) }
 
-// Close also checks that a copy of the file would be taken.
-func (b *backend) Close() error { return errors.Join(b.db.Close(), boltstore.CheckWhole(b.path)) }
+// Close also has bbolt check the file.
+func (b *backend) Close() error { return errors.Join(b.db.Close(), boltCheck(b.path)) }
 
 func (b *backend) Reopen() error {
 	if err := b.Close(); err != nil {
@@ -83,6 +84,7 @@ func emptyWithPages(t *testing.T, path string, size int) {
 	need(must(boltstore.Options{Ahead: -1}.Open(whole)).Close())
 	from, to := must(bolt.Open(whole, 0o600, &bolt.Options{ReadOnly: true})), must(bolt.Open(path, 0o600, &bolt.Options{PageSize: size}))
 	need(errors.Join(bolt.Compact(to, from, 1<<20), to.Close(), from.Close()))
+	forget(path)
 }
 
 func TestSuite(t *testing.T) {
@@ -186,6 +188,19 @@ func newestMeta(file []byte) (meta []byte, page int) {
 		return second, 1
 	}
 	return first, 0
+}
+
+// identity is how the store writes down which file of its disk it is in.
+func identity(path string) []byte {
+	var stat syscall.Stat_t
+	need(syscall.Stat(path, &stat))
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, stat.Dev), stat.Ino)
+}
+
+// forget removes from a file which file it is, so that tests may write copies of it.
+func forget(path string) {
+	file := must(bolt.Open(path, 0o600, nil))
+	need(errors.Join(file.Update(func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Delete([]byte("file")) }), file.Close()))
 }
 
 // boltCheck has bbolt check a file.

@@ -33,12 +33,22 @@ func create(path string, o bolt.Options, fill func(*bolt.Tx) error) (err error) 
 	if err := errors.Join(file.Update(fill), file.Close()); err != nil {
 		return fmt.Errorf("make store: %w", err)
 	}
-	// Linked, not renamed: a file that another process has made meanwhile stays.
-	err = os.Link(draft.Name(), path)
-	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) {
-		err = os.Rename(draft.Name(), path) // this file system has no links
+	if err := Publish(draft.Name(), path); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
 	}
-	if err != nil && !errors.Is(err, os.ErrExist) {
+	return nil
+}
+
+// Publish gives a complete, durable file its name. It is durable when Publish returns. The error
+// wraps [os.ErrExist] if another process has made a file of that name meanwhile. The name draft may
+// remain.
+func Publish(draft, path string) error {
+	// Linked, not renamed: a file that another process has made meanwhile stays.
+	err := os.Link(draft, path)
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) {
+		err = os.Rename(draft, path) // this file system has no links
+	}
+	if err != nil {
 		return fmt.Errorf("make store: %w", err)
 	}
 	return syncFolders(path)
@@ -73,6 +83,14 @@ func identityOf(info os.FileInfo) []byte {
 		return nil
 	}
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(stat.Dev)), stat.Ino) //nolint:unconvert // its type differs between systems
+}
+
+// Inode returns the inode of an identity.
+func Inode(identity []byte) uint64 {
+	if len(identity) != 16 {
+		return 0
+	}
+	return binary.BigEndian.Uint64(identity[8:])
 }
 
 // StillThere returns an error unless its path still names the open file.

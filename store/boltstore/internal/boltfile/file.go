@@ -168,6 +168,10 @@ func (f *File) Path() string { return f.path }
 // Bolt returns the file as bbolt has opened it.
 func (f *File) Bolt() *bolt.DB { return f.bolt }
 
+// Renumbers reports whether the file's system may number the same file differently at each start:
+// it is on another machine.
+func (f *File) Renumbers() bool { return networkOf(f.path) != "" }
+
 // Identity returns which file of its disk it is.
 func (f *File) Identity() []byte { return f.itself }
 

@@ -8,46 +8,29 @@ import (
 // CheckBase checks the parts that bbolt trusts without checking, and returns an error if they
 // are damaged. In the freelist, a page that is listed twice, or is not free, would be
 // allocated and overwritten. The small buckets inside the page of all buckets are copied into
-// memory, and a key outside its bucket would point anywhere in it.
-func (im *Image) CheckBase(dropped []byte) error { return im.CheckPages(dropped, nil) }
-
-// CheckPages checks the pages of the bucket of all buckets, of the freelist and, unless walk is
-// nil, of all buckets, which walk reads: then every page has to be in use. dropped is the name of a
-// bucket that is not walked.
-func (im *Image) CheckPages(dropped []byte, walk func(*Bucket) error) (err error) {
+// memory, and a key outside its bucket would point anywhere in it. dropped is the name of a bucket
+// that is not read. The image is not usable afterwards.
+func (im *Image) CheckBase(dropped []byte) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%v", p)
 		}
 	}()
 	im.used = make([]bool, uint64(len(im.data))/im.size)
-	unwalked := false // there are pages in use that are not walked
 	c := im.all().Cursor()
 	for name, value := c.First(); name != nil; name, value = c.Next() {
 		b := im.bucketIn(name, value)
 		switch {
 		case string(name) == string(dropped):
-			unwalked = true
-		case walk != nil:
-			err = walk(b)
 		case b.root == 0:
 			b.checked(0, 0, nil, nil)
 		default:
-			err = im.use(b.root)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if err := im.checkFreelist(); err != nil || walk == nil {
-		return err
-	}
-	for id := 2; id < len(im.used) && !unwalked; id++ {
-		if !im.used[id] {
-			return fmt.Errorf("its page %d is not referenced", id)
+			if err := im.use(b.root); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	return im.checkFreelist()
 }
 
 // checkFreelist checks the freelist, and notes its pages.

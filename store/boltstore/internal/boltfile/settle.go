@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"syscall"
 	"time"
+
+	bolt "go.etcd.io/bbolt"
 
 	"a2a-server/store"
 )
@@ -44,8 +47,8 @@ func settle(path string, timeout time.Duration) (note string, err error) {
 	if !newest.valid {
 		return "", nil // bbolt refuses it
 	}
-	if need := int64(newest.high) * size; need < 0 || info.Size() < need {
-		return "", DamagedFile(path, fmt.Sprintf("it has %d bytes and needs %d pages of %d", info.Size(), newest.high, size)) // bbolt would read past its end
+	if err := newest.fits(info.Size(), size); err != nil {
+		return "", DamagedFile(path, err)
 	}
 	if _, err := f.WriteAt(pages[int64(at)*size:][:size], int64(at)*size); err != nil {
 		return "", fmt.Errorf("write the newest meta page of %s again: %w: %w", path, store.ErrUnavailable, err)
@@ -57,6 +60,57 @@ func settle(path string, timeout time.Duration) (note string, err error) {
 		note = fmt.Sprintf("one of the two meta pages of %s is not valid: the file is used as transaction %d has left it; newer commits, if any, are lost", path, newest.tx)
 	}
 	return note, nil
+}
+
+// fits returns an error if a file of so many bytes lacks pages, past whose end bbolt would read.
+func (m *meta) fits(size, page int64) error {
+	if need := int64(m.high) * page; need < 0 || size < need {
+		return fmt.Errorf("it has %d bytes and needs %d pages of %d", size, m.high, page)
+	}
+	return nil
+}
+
+// ReadPlain runs fn with the file at path, which nothing writes, after a check of the pages that
+// bbolt would trust. dropped is the name of a bucket that is not read.
+func ReadPlain(path string, dropped []byte, fn func(im *Image) error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %s: %v", store.ErrDamaged, path, p)
+		}
+	}()
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	size := pageSize(f)
+	pages := make([]byte, 2*size)
+	if _, err := f.ReadAt(pages, 0); err != nil {
+		return fmt.Errorf("%w: %s: it is too short to be a store", store.ErrDamaged, path)
+	}
+	_, newest, _ := newestMeta(pages)
+	if !newest.valid {
+		return fmt.Errorf("%w: %s: it does not begin as a store does", store.ErrDamaged, path)
+	}
+	if err := newest.fits(info.Size(), size); err != nil {
+		return fmt.Errorf("%w: %s: %w", store.ErrDamaged, path, err)
+	}
+	file, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: time.Second})
+	if err != nil {
+		return openError(path, err)
+	}
+	defer func() { _ = file.Close() }()
+	return file.View(func(tx *bolt.Tx) error {
+		if err := NewImage(tx).CheckBase(dropped); err != nil {
+			return fmt.Errorf("%w: %s: %w", store.ErrDamaged, path, err)
+		}
+		return fn(NewImage(tx))
+	})
 }
 
 // pageSize returns the page size of a file, which the machine that created it has chosen. It

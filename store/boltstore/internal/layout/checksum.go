@@ -36,6 +36,12 @@ func NewReader(bucket, key, value []byte) (r Reader) {
 	return r
 }
 
+// Check returns an error if a value of log, task, row, due or audit differs from the written value.
+func Check(bucket, key, value []byte) error {
+	_, err := unseal(bucket, key, value)
+	return err
+}
+
 // unseal checks a value and returns it without its checksum.
 func unseal(bucket, key, value []byte) ([]byte, error) {
 	end := len(value) - sumSize

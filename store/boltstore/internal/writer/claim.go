@@ -41,7 +41,7 @@ func (w *Writer) Claim(ctx context.Context, epoch uint64, from store.TaskID, lim
 	}
 	err = read.ErrRebuilding
 	for errors.Is(err, read.ErrRebuilding) {
-		if err = w.waitForIndexes(ctx); err != nil {
+		if err = w.WaitForIndexes(ctx); err != nil {
 			break
 		}
 		err = w.do(ctx, claim)

@@ -51,9 +51,9 @@ func (b *rebuilding) under() <-chan struct{} {
 	return b.done
 }
 
-// waitForIndexes waits until the derived buckets are complete, or the store cannot be written any
+// WaitForIndexes waits until the derived buckets are complete, or the store cannot be written any
 // more.
-func (w *Writer) waitForIndexes(ctx context.Context) error {
+func (w *Writer) WaitForIndexes(ctx context.Context) error {
 	for done := w.rebuilding.under(); done != nil; done = w.rebuilding.under() {
 		select {
 		case <-done:
@@ -81,7 +81,7 @@ func (w *Writer) Rebuild(ctx context.Context) error {
 	if err := w.do(ctx, (*round).drop); err != nil {
 		return err
 	}
-	return w.waitForIndexes(ctx)
+	return w.WaitForIndexes(ctx)
 }
 
 // damagedDerived reports whether a panic is of a page of a derived bucket.

@@ -133,6 +133,7 @@ func (r *round) run(o *op) bool {
 func (r *round) put(b *boltfile.Changing, key, value []byte) error {
 	r.dirty = true
 	r.puts++
+	r.note(b, key, true /* put */)
 	if err := b.Put(key, value); err != nil && r.err == nil {
 		r.err = err
 	}
@@ -164,6 +165,7 @@ func (r *round) next(b *boltfile.Changing) uint64 {
 func (r *round) delete(b *boltfile.Changing, key []byte) {
 	r.dirty = true
 	r.puts++
+	r.note(b, key, false /* put */)
 	if err := b.Delete(key); err != nil && r.err == nil {
 		r.err = err
 	}

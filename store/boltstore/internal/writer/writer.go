@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"a2a-server/store"
@@ -76,6 +77,7 @@ type Writer struct {
 	rebuilt []byte // how far derived buckets are rebuilt
 
 	compressor *layout.Compressor
+	copying    atomic.Pointer[Noted] // nil: the file is not being copied
 
 	// The memory of the current round, kept for the next, which is about as large.
 	arena  []byte // values

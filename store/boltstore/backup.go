@@ -1,0 +1,113 @@
+package boltstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"a2a-server/store"
+	"a2a-server/store/boltstore/internal/backup"
+	"a2a-server/store/boltstore/internal/boltfile"
+)
+
+// Backup says what a backup holds.
+type Backup struct {
+	Moment  time.Time // UTC, in milliseconds; everything acknowledged before it is there
+	Values  uint64    // that it holds, including replaced ones
+	Damaged uint64    // of these, those that were damaged in the store; 0 unless [DB.Backup] returned it
+	Bytes   int64
+}
+
+func backupOf(i backup.Info) Backup {
+	return Backup{Moment: i.Moment.Time(), Values: i.Records, Damaged: i.Damaged, Bytes: i.Bytes}
+}
+
+// ErrNotBackup says that a file is no backup that this program has made.
+var ErrNotBackup = backup.ErrNotBackup
+
+// Backup writes a backup of the store, of one moment, while the store is used. It ends in a
+// checksum, which [VerifyBackup] and [Options.Restore] compare. Its read transactions take
+// milliseconds, so that the store neither slows down nor grows. At most one backup is made at a
+// time. After an error the backup is not usable, and says so.
+func (db *DB) Backup(ctx context.Context, to io.Writer) (Backup, error) {
+	info, err := backup.Copy(ctx, db.file, db.writer, to)
+	if err != nil {
+		return Backup{}, fmt.Errorf("back up the store: %w", err)
+	}
+	return backupOf(info), nil
+}
+
+// BackupPlain writes a backup of the file at path, which is a plain copy of a store and which
+// nothing writes. It reads all of the file, and fails if a page or a value is damaged; that the
+// copy was made at one moment it cannot know.
+func BackupPlain(path string, to io.Writer) (Backup, error) {
+	info, err := backup.CopyPlain(path, to)
+	if err != nil {
+		return Backup{}, err
+	}
+	return backupOf(info), nil
+}
+
+// VerifyBackup reads a backup to its end and compares its checksum. It returns [ErrNotBackup] if
+// it does not begin as a backup does.
+func VerifyBackup(from io.Reader) (Backup, error) {
+	info, err := backup.Verify(from)
+	return backupOf(info), err
+}
+
+// restoring begins the names of files that are not complete yet.
+const restoring = ".restoring-"
+
+// Restore makes the store file at path from a backup. It appears there when it is complete and
+// durable, and begin, which is called with a handle of it, has returned nil. A crash leaves at most
+// a file whose name begins with a dot, which the next Restore removes. It returns an error that
+// wraps [os.ErrExist] if there is a file at path.
+func (o Options) Restore(ctx context.Context, from io.Reader, path string, begin func(context.Context, store.Handle, Backup) error) (b Backup, err error) {
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		return b, cmp.Or(err, fmt.Errorf("%s: %w", path, os.ErrExist))
+	}
+	draft := filepath.Join(filepath.Dir(path), restoring+filepath.Base(path))
+	if err := os.Remove(draft); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return b, fmt.Errorf("remove what is left of an earlier restore: %w", err)
+	}
+	defer func() { err = errors.Join(err, removed(draft)) }()
+	info, err := backup.Load(from, draft, makeBuckets)
+	if err != nil {
+		return b, err
+	}
+	b = backupOf(info)
+	if err := o.begin(ctx, draft, b, begin); err != nil {
+		return b, err
+	}
+	return b, boltfile.Publish(draft, path)
+}
+
+// begin opens a new file for the first time, makes its derived buckets, and calls begin.
+func (o Options) begin(ctx context.Context, path string, b Backup, begin func(context.Context, store.Handle, Backup) error) (err error) {
+	db, err := o.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := db.writer.WaitForIndexes(ctx); err != nil {
+		return err
+	}
+	h, err := db.Handle()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	return begin(ctx, h, b)
+}
+
+func removed(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}

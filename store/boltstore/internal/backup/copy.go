@@ -1,0 +1,222 @@
+package backup
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"a2a-server/store"
+	"a2a-server/store/boltstore/internal/boltfile"
+	"a2a-server/store/boltstore/internal/layout"
+	"a2a-server/store/boltstore/internal/writer"
+)
+
+// The limits of a read transaction, which keeps pages from being used again: while one is open for
+// seconds, each commit takes new pages, and the file doubles.
+const (
+	sliceBytes = 2 << 20
+	sliceTime  = 10 * time.Millisecond
+	lastKeys   = 2000 // that the last transaction reads
+	maxPasses  = 100  // before it, however many keys are left
+)
+
+// Copy writes a copy of a file that w may be writing. Its read transactions are short: first it
+// copies every bucket from the beginning to the end, then the keys that the writer has changed
+// meanwhile, until few are left, and these in the last transaction, which is the moment of the
+// copy.
+func Copy(ctx context.Context, file *boltfile.File, w *writer.Writer, to io.Writer) (info Info, err error) {
+	c := copier{output: newOutput(to), view: func(fn func(*boltfile.Image) error) error { return file.View(ctx, fn) }}
+	defer func() {
+		if err != nil {
+			c.fail(err)
+		}
+	}()
+	noted, end, err := w.Copy(ctx)
+	if err != nil {
+		return info, err
+	}
+	defer end()
+	c.noted = noted
+	if err := c.all(); err != nil {
+		return info, err
+	}
+	for n := 0; n < maxPasses && c.noted.Len() > lastKeys; n++ {
+		if err := c.pass(c.noted.Take()); err != nil {
+			return info, err
+		}
+	}
+	if err := c.ends(); err != nil { // of log and audit, so that little is left of them
+		return info, err
+	}
+	return c.last()
+}
+
+// CopyPlain writes a copy of the file at path, which nothing writes. It fails if a page or a value
+// is damaged.
+func CopyPlain(path string, to io.Writer) (info Info, err error) {
+	out := newOutput(to)
+	defer func() {
+		if err != nil {
+			out.fail(err)
+		}
+	}()
+	err = boltfile.ReadPlain(path, layout.BucketDropped, func(im *boltfile.Image) (err error) {
+		c := copier{output: out, view: func(fn func(*boltfile.Image) error) error { return fn(im) }}
+		if err := c.all(); err != nil {
+			return err
+		}
+		if c.info.Damaged > 0 {
+			return fmt.Errorf("%w: %s: %d of its values are damaged", store.ErrDamaged, path, c.info.Damaged)
+		}
+		info, err = c.last()
+		return err
+	})
+	return info, err
+}
+
+// copier copies a file.
+type copier struct {
+	*output
+	view  func(fn func(*boltfile.Image) error) error // runs fn in a read transaction
+	noted *writer.Noted                              // nil: nothing is written
+	log   []byte                                     // the newest key that was copied of the log
+	audit []byte                                     // … and of the audit
+}
+
+// all copies every bucket once. Values at the end of log and audit that were added meanwhile are
+// left to the end.
+func (c *copier) all() (err error) {
+	if err := c.ends(); err != nil {
+		return err
+	}
+	for _, bucket := range [][]byte{layout.BucketTask, layout.BucketRow, layout.BucketDue} {
+		if _, err := c.bucket(bucket, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ends copies what follows the newest keys that were copied of log and audit.
+func (c *copier) ends() (err error) {
+	if c.log, err = c.bucket(layout.BucketLog, c.log); err != nil {
+		return err
+	}
+	c.audit, err = c.bucket(layout.BucketAudit, c.audit)
+	return err
+}
+
+// bucket copies the values of a bucket after a key, and returns the last key.
+func (c *copier) bucket(name, after []byte) (last []byte, err error) {
+	for more := true; more; {
+		if err := c.view(func(im *boltfile.Image) error {
+			after, more = c.slice(im, name, after, time.Now().Add(sliceTime))
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+		if err := c.flush(); err != nil {
+			return nil, err
+		}
+	}
+	return after, nil
+}
+
+// slice copies some values of a bucket after a key, and returns the last key and whether there are
+// more.
+func (c *copier) slice(im *boltfile.Image, name, after []byte, until time.Time) (last []byte, more bool) {
+	cursor := im.Bucket(name).Cursor()
+	k, v := cursor.First()
+	if after != nil {
+		k, v = cursor.Seek(append(bytes.Clone(after), 0))
+	}
+	for n := 1; k != nil; n++ {
+		c.value(name, k, v)
+		if after = k; len(c.part) >= sliceBytes || n%64 == 0 && time.Now().After(until) {
+			return bytes.Clone(after), true
+		}
+		k, v = cursor.Next()
+	}
+	return bytes.Clone(after), false
+}
+
+func (c *copier) value(bucket, key, value []byte) {
+	if layout.Check(bucket, key, value) != nil {
+		c.info.Damaged++ // it stays as it is: reading its task says so
+	}
+	c.put(bucket, key, value)
+}
+
+// pass copies the present values of keys.
+func (c *copier) pass(keys map[writer.NotedKey]struct{}) error {
+	order := make([]writer.NotedKey, 0, len(keys))
+	for k := range keys {
+		order = append(order, k)
+	}
+	slices.SortFunc(order, func(a, b writer.NotedKey) int {
+		return cmp.Or(cmp.Compare(a.Bucket, b.Bucket), cmp.Compare(a.Key, b.Key))
+	})
+	for len(order) > 0 {
+		if err := c.view(func(im *boltfile.Image) error {
+			until, n := time.Now().Add(sliceTime), 0
+			for n < len(order) && len(c.part) < sliceBytes && (n%64 != 0 || n == 0 || time.Now().Before(until)) {
+				c.now(im, order[n])
+				n++
+			}
+			order = order[n:]
+			return nil
+		}); err != nil {
+			return err
+		}
+		if err := c.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// now copies the present value of a key.
+func (c *copier) now(im *boltfile.Image, k writer.NotedKey) {
+	bucket, key := []byte(k.Bucket), []byte(k.Key)
+	if value := im.Bucket(bucket).Get(key); value != nil {
+		c.value(bucket, key, value)
+	} else {
+		c.delete(bucket, key)
+	}
+}
+
+// last completes the copy in one transaction.
+func (c *copier) last() (Info, error) {
+	moment := store.MillisOf(time.Now())
+	if err := c.view(func(im *boltfile.Image) error {
+		// What was noted so far has everything that this transaction sees, and perhaps more.
+		if c.noted != nil {
+			for k := range c.noted.Take() {
+				c.now(im, k)
+			}
+		}
+		never := time.Now().Add(time.Hour)
+		for _, end := range []struct{ name, after []byte }{{layout.BucketLog, c.log}, {layout.BucketAudit, c.audit}} {
+			for more := true; more; {
+				end.after, more = c.slice(im, end.name, end.after, never)
+			}
+		}
+		meta := im.Bucket(layout.BucketMeta)
+		for _, key := range [][]byte{layout.KeyFormat, layout.KeyEpoch, layout.KeyCreated} {
+			if value := meta.Get(key); value != nil {
+				c.put(layout.BucketMeta, key, value)
+			}
+		}
+		return nil
+	}); err != nil {
+		return Info{}, err
+	}
+	if err := c.end(moment); err != nil {
+		return Info{}, err
+	}
+	return c.info, nil
+}

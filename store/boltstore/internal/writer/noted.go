@@ -1,0 +1,96 @@
+package writer
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"a2a-server/store/boltstore/internal/boltfile"
+	"a2a-server/store/boltstore/internal/layout"
+)
+
+// ErrCopying says that the file is being copied already.
+var ErrCopying = errors.New("another backup is being made: wait until it has ended")
+
+// NotedKey is a key of a bucket.
+type NotedKey struct {
+	Bucket string
+	Key    string
+}
+
+// Noted is the keys that the writer has changed since a copy of the file began. It lacks the log
+// values at the end of the log, and the audit, which a copy finds by their positions. It is safe
+// for concurrent use.
+type Noted struct {
+	mu     sync.Mutex
+	keys   map[NotedKey]struct{}
+	newest uint64 // position of the newest log value
+}
+
+// Copy begins to note keys, until the function end is called. All changes that are not noted are
+// durable when Copy returns. It returns [ErrCopying] while another copy is made.
+func (w *Writer) Copy(ctx context.Context) (n *Noted, end func(), err error) {
+	n = &Noted{keys: map[NotedKey]struct{}{}}
+	if !w.copying.CompareAndSwap(nil, n) {
+		return nil, nil, ErrCopying
+	}
+	end = func() { w.copying.CompareAndSwap(n, nil) }
+	if w.file.Refusal() != nil {
+		return n, end, nil // nothing is written any more
+	}
+	// A round that changed a key before it was noted has committed when a later round, or the
+	// later part of it, runs this.
+	err = w.do(ctx, func(r *round) error {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.newest = max(n.newest, r.next(&r.log)-1)
+		return r.err
+	})
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	return n, end, nil
+}
+
+// Take returns the keys that were noted since the last Take.
+func (n *Noted) Take() map[NotedKey]struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	keys := n.keys
+	n.keys = map[NotedKey]struct{}{}
+	return keys
+}
+
+// Len returns how many keys are noted.
+func (n *Noted) Len() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.keys)
+}
+
+// note notes a change, if the file is being copied. Whether it commits does not matter: a copy
+// reads what the key has.
+func (r *round) note(b *boltfile.Changing, key []byte, put bool) {
+	n := r.w.copying.Load()
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch b {
+	case &r.task:
+		n.keys[NotedKey{string(layout.BucketTask), string(key)}] = struct{}{}
+	case &r.row:
+		n.keys[NotedKey{string(layout.BucketRow), string(key)}] = struct{}{}
+	case &r.due:
+		n.keys[NotedKey{string(layout.BucketDue), string(key)}] = struct{}{}
+	case &r.log:
+		// Positions begin again when the log has become empty.
+		if at := layout.ReadU64(key); put && at > n.newest {
+			n.newest = at
+		} else {
+			n.keys[NotedKey{string(layout.BucketLog), string(key)}] = struct{}{}
+		}
+	}
+}
