@@ -58,14 +58,26 @@ func (s *Server) socketAPI(known auth.Authenticator) http.Handler {
 		ReadRate: 64 << 10, Recheck: 15 * time.Second, Same: same, Log: s.log, Now: s.given.Now,
 	})
 	operators := guard.Wrap(debugapi.Handler(debugapi.Config{
-		Requests: requests, SetLevel: s.given.Inside.LogLevel, Ready: http.HandlerFunc(s.health.ServeDetails), Log: s.log,
+		Requests: requests, SetLevel: s.given.Inside.LogLevel, Ready: http.HandlerFunc(s.health.ServeDetails),
+		Backup: s.backup(), Log: s.log,
 	}), a2a.WriteRefusal)
 	mux := http.NewServeMux()
-	for _, path := range []string{debugapi.ProfilePath, debugapi.LevelPath, debugapi.ReadyPath} {
+	for _, path := range []string{debugapi.ProfilePath, debugapi.LevelPath, debugapi.ReadyPath, debugapi.BackupPath, debugapi.BackupPath + "/"} {
 		mux.Handle(path, operators)
 	}
 	mux.Handle("/", api.Handler(s.approvals, s.door(requests, guard, httpd.NewShares("streams are open", socketStreams, socketStreams))))
 	return programsOnly(mux)
+}
+
+// backup returns the function that writes a backup of the store; nil: there is no file.
+func (s *Server) backup() debugapi.WriteBackup {
+	if s.store.backup == nil {
+		return nil
+	}
+	return func(ctx context.Context, to io.Writer) (debugapi.Backup, error) {
+		b, err := s.store.backup(ctx, to)
+		return debugapi.Backup(b), err
+	}
 }
 
 // programsOnly refuses browsers, which some program would have to connect to the socket.

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/keyring"
@@ -25,18 +24,9 @@ type backend struct {
 	trouble     func() error                                                     // why it cannot write; nil: it can
 	rebuilds    func() uint64                                                    // how often an index was found damaged
 	usage       func(context.Context) (used, free uint64, known bool, err error) // of the disk; nil: there is none
+	backup      func(context.Context, io.Writer) (boltstore.Backup, error)       // nil: the store is not a file
 	note        string                                                           // the state of the file for the operator; may be ""
 	close       func() error                                                     // commits the queued writes; called once
-}
-
-// storeOf returns the kind of store that c.Store names (bolt, bolt:PATH or memory) and the
-// path of its file, which a store in memory does not have.
-func storeOf(c *config.Config) (kind, path string) {
-	kind, path, _ = strings.Cut(c.Store, ":")
-	if kind == "bolt" && path == "" {
-		path = filepath.Join(c.Data, "tasks.db")
-	}
-	return kind, path
 }
 
 // checkLost returns an error if the data folder had a store and its file is missing. The
@@ -54,16 +44,16 @@ func (c *Config) checkLost(conf *config.Config) error {
 	case len(keys) == 0:
 		return nil
 	}
-	_, path := storeOf(conf)
+	_, path := conf.StoreFile()
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: the data folder %s was used by a server with a store, and the file %s is missing: restore it from a backup, or begin with an empty store: a2a-server serve --init", ErrConfig, conf.Data, path)
+		return fmt.Errorf("%w: the data folder %s was used by a server with a store, and the file %s is missing: restore it (a2a-server store restore), or begin with an empty store: a2a-server serve --init", ErrConfig, conf.Data, path)
 	}
 	return nil // if something else is wrong with it, opening it reports that
 }
 
 // openStore opens the store that c.Store names, whose commits are measured.
 func openStore(c *config.Config, hook func(string), measured *metrics.Metrics) (*backend, error) {
-	kind, path := storeOf(c)
+	kind, path := c.StoreFile()
 	switch kind {
 	case "memory":
 		db := memstore.New()
@@ -84,7 +74,7 @@ func openStore(c *config.Config, hook func(string), measured *metrics.Metrics) (
 			return nil, errors.Join(err, db.Close())
 		}
 		b := useStore(h)
-		b.note, b.close, b.usage = db.Note(), db.Close, db.Usage
+		b.note, b.close, b.usage, b.backup = db.Note(), db.Close, db.Usage, db.Backup
 		return b, nil
 	default:
 		return nil, fmt.Errorf("%w: unknown store %q: use bolt, bolt:PATH or memory", ErrConfig, c.Store)

@@ -1,6 +1,6 @@
 // Package debugapi serves what only operators on the server's machine may see, on the admin
-// socket: profiles of the process, the level of its log and the details of its probe. It does not
-// know the socket.
+// socket: profiles of the process, the level of its log, the details of its probe and backups of the
+// store. It does not know the socket.
 package debugapi
 
 import (
@@ -35,11 +35,13 @@ func Levels() []string { return []string{"debug", "info", "warn", "error"} }
 // Profiles returns the names of the profiles.
 func Profiles() []string { return []string{"heap", "goroutine", CPU} }
 
-// Config configures a handler. All fields but SetLevel are required.
+// Config configures a handler. Requests, Ready and Log are required.
 type Config struct {
 	Requests *httpd.Frontend // authenticates callers
 	SetLevel func(level string)
 	Ready    http.Handler
+	Backup   WriteBackup            // nil: the store cannot be backed up
+	BackedUp func(moment time.Time) // is told of each backup that was verified
 	Log      zerolog.Logger
 }
 
@@ -49,6 +51,8 @@ func Handler(c Config) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+ProfilePath+"{name}", c.admin(c.profile))
 	mux.HandleFunc("POST "+LevelPath+"{level}", c.admin(c.level))
+	mux.HandleFunc("GET "+BackupPath, c.admin(c.backup))
+	mux.HandleFunc("POST "+BackupPath+"/{moment}", c.admin(c.backedUp))
 	mux.HandleFunc("GET "+ReadyPath, c.known(func(w http.ResponseWriter, r *http.Request, _ auth.Principal) { c.Ready.ServeHTTP(w, r) }))
 	return mux
 }

@@ -44,9 +44,13 @@ func (db *DB) Backup(ctx context.Context, to io.Writer) (Backup, error) {
 
 // BackupPlain writes a backup of the file at path, which is a plain copy of a store and which
 // nothing writes. It reads all of the file, and fails if a page or a value is damaged; that the
-// copy was made at one moment it cannot know.
+// copy was made at one moment it cannot know. Its moment is when the file was last changed.
 func BackupPlain(path string, to io.Writer) (Backup, error) {
-	info, err := backup.CopyPlain(path, to)
+	file, err := os.Stat(path)
+	if err != nil {
+		return Backup{}, err
+	}
+	info, err := backup.CopyPlain(path, store.MillisOf(file.ModTime()), to)
 	if err != nil {
 		return Backup{}, err
 	}

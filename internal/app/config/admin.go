@@ -2,6 +2,7 @@ package config
 
 import (
 	"path/filepath"
+	"strings"
 
 	"a2a-server/internal/setting"
 )
@@ -41,6 +42,16 @@ func (c *Config) KeysFolder() string {
 		return ""
 	}
 	return filepath.Join(c.Data, "keys")
+}
+
+// StoreFile returns the kind of the store (bolt or memory) and the path of its file, which a store
+// in memory does not have.
+func (c *Config) StoreFile() (kind, path string) {
+	kind, path, _ = strings.Cut(c.Store, ":")
+	if kind == "bolt" && path == "" {
+		path = filepath.Join(c.Data, "tasks.db")
+	}
+	return kind, path
 }
 
 // checkAdmin checks the keys of admin that depend on each other.

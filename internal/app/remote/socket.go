@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 
+	"a2a-server/client"
 	"a2a-server/internal/adminsocket"
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/visible"
@@ -17,9 +20,37 @@ import (
 // maxAnswer is the maximum size of an answer on the socket, in bytes.
 const maxAnswer = 256 << 20
 
+// OfSocket returns the server with an admin socket, for requests on it.
+func OfSocket(path string) *Server {
+	return &Server{at: &place{Config: client.Config{Socket: path}, local: true}}
+}
+
+// absentError says that no server listens on a socket.
+type absentError struct{ error }
+
+// Absent reports whether an error of [Server.FromSocket] says that no server listens.
+func Absent(err error) bool {
+	_, is := errors.AsType[*absentError](err)
+	return is
+}
+
 // OnSocket sends a request to the admin socket of the server, for the paths that are only there,
 // and returns the body of the answer. The error is for display.
 func (s *Server) OnSocket(ctx context.Context, method, path string) ([]byte, error) {
+	from, err := s.FromSocket(ctx, method, path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = from.Close() }() // it was only read
+	body, err := io.ReadAll(io.LimitReader(from, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("read the answer of the server: %w", err)
+	}
+	return body, nil
+}
+
+// FromSocket is [Server.OnSocket] for an answer of any length, which the caller reads and closes.
+func (s *Server) FromSocket(ctx context.Context, method, path string) (io.ReadCloser, error) {
 	if s.at.Socket == "" {
 		return nil, cli.Usage("only the admin socket of a server does this, and %s is a URL: name the socket with --socket, or the data folder with --data", visible.Line(s.at.URL))
 	}
@@ -32,16 +63,19 @@ func (s *Server) OnSocket(ctx context.Context, method, path string) ([]byte, err
 		return nil, err
 	}
 	answer, err := web.Do(r)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+		return nil, &absentError{s.Explain(err)}
+	case err != nil:
 		return nil, s.Explain(err)
 	}
-	defer func() { _ = answer.Body.Close() }() // it was only read
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read the answer of the server: %w", err)
-	case answer.StatusCode >= http.StatusBadRequest:
-		return nil, errors.New(visible.Shorten(visible.Text(strings.TrimSpace(string(body))), 1000))
+	if answer.StatusCode < http.StatusBadRequest {
+		return answer.Body, nil
 	}
-	return body, nil
+	defer func() { _ = answer.Body.Close() }() // it was only read
+	why, err := io.ReadAll(io.LimitReader(answer.Body, 4<<10))
+	if err != nil {
+		return nil, fmt.Errorf("read the answer of the server: %w", err)
+	}
+	return nil, errors.New(visible.Shorten(visible.Text(strings.TrimSpace(string(why))), 1000))
 }

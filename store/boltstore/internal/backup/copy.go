@@ -52,12 +52,12 @@ func Copy(ctx context.Context, file *boltfile.File, w *writer.Writer, to io.Writ
 	if err := c.ends(); err != nil { // of log and audit, so that little is left of them
 		return info, err
 	}
-	return c.last()
+	return c.last(store.MillisOf(time.Now()))
 }
 
-// CopyPlain writes a copy of the file at path, which nothing writes. It fails if a page or a value
-// is damaged.
-func CopyPlain(path string, to io.Writer) (info Info, err error) {
+// CopyPlain writes a copy of the file at path, which nothing writes, as of a moment. It fails if a
+// page or a value is damaged.
+func CopyPlain(path string, moment store.Millis, to io.Writer) (info Info, err error) {
 	out := newOutput(to)
 	defer func() {
 		if err != nil {
@@ -72,7 +72,7 @@ func CopyPlain(path string, to io.Writer) (info Info, err error) {
 		if c.info.Damaged > 0 {
 			return fmt.Errorf("%w: %s: %d of its values are damaged", store.ErrDamaged, path, c.info.Damaged)
 		}
-		info, err = c.last()
+		info, err = c.last(moment)
 		return err
 	})
 	return info, err
@@ -189,9 +189,8 @@ func (c *copier) now(im *boltfile.Image, k writer.NotedKey) {
 	}
 }
 
-// last completes the copy in one transaction.
-func (c *copier) last() (Info, error) {
-	moment := store.MillisOf(time.Now())
+// last completes the copy in one transaction, which begins after the moment.
+func (c *copier) last(moment store.Millis) (Info, error) {
 	if err := c.view(func(im *boltfile.Image) error {
 		// What was noted so far has everything that this transaction sees, and perhaps more.
 		if c.noted != nil {

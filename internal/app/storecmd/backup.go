@@ -1,0 +1,142 @@
+package storecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"a2a-server/internal/app/cli"
+	"a2a-server/internal/app/remote"
+	"a2a-server/internal/app/signals"
+	"a2a-server/internal/debugapi"
+	"a2a-server/store/boltstore"
+)
+
+func backup(p *cli.Program) *cobra.Command {
+	c := &cobra.Command{
+		Use: "backup FILE", Short: "write a backup of the store to a new file, while the server runs or not",
+		Long: `The backup is of one moment, and the server goes on meanwhile. The file ends in a checksum,
+which is compared after it was written, and only its owner may read it. It has all tasks,
+approvals and the audit; it has neither the folder keys/ nor the configuration and its secrets.
+
+A server that runs is asked at its admin socket, which needs the role admin. The store of a
+server that does not run is read from its data folder.
+`,
+	}
+	cli.Takes(c, ", a new file", "the name of one file")
+	of := storeFlags(c)
+	socket := c.Flags().String("socket", "", "The admin socket of the server, a `file`. Defaults to the one in its configuration.")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		conf, path, err := of.find(p)
+		if err != nil {
+			return err
+		}
+		if *socket != "" {
+			conf.Admin.Socket = *socket
+		}
+		ctx, stop := signals.Interruptible(c.Context())
+		defer stop()
+		b := &making{p: p, socket: conf.AdminSocket(), store: path, to: args[0]}
+		made, err := b.make(ctx)
+		if err != nil {
+			return err
+		}
+		if made.Damaged > 0 {
+			p.Note(fmt.Sprintf("warning: %d values of the store are damaged, and of the backup too: their tasks cannot be read", made.Damaged))
+		}
+		_, err = fmt.Fprintf(p.Stdout, "%s: everything until %s, %d values, %d bytes, checksum compared\nnot included: %s, the configuration and its secrets\n",
+			args[0], made.Moment.Format(time.RFC3339Nano), made.Values, made.Bytes, filepath.Join(conf.Data, "keys"))
+		return err
+	}
+	return c
+}
+
+// making is a backup that is being made.
+type making struct {
+	p      *cli.Program
+	socket string // of the server
+	store  string // its file
+	to     string // the file of the backup
+}
+
+// make writes the backup beside its file, compares it, and gives it its name.
+func (b *making) make(ctx context.Context) (made boltstore.Backup, err error) {
+	if _, err := os.Lstat(b.to); !errors.Is(err, fs.ErrNotExist) {
+		return made, cli.Usage("%s exists: name a new file", b.to)
+	}
+	draft, err := os.CreateTemp(filepath.Dir(b.to), "."+filepath.Base(b.to)+".*") // mode 0600
+	if err != nil {
+		return made, fmt.Errorf("create the file of the backup: %w", err)
+	}
+	defer func() { _ = os.Remove(draft.Name()) }() // unless it was renamed
+	defer func() { _ = draft.Close() }()           // it is durable by then
+	confirm, err := b.write(ctx, draft)
+	if err != nil {
+		return made, err
+	}
+	if err := draft.Sync(); err != nil {
+		return made, fmt.Errorf("write the backup: %w", err)
+	}
+	if _, err := draft.Seek(0, io.SeekStart); err != nil {
+		return made, err
+	}
+	if made, err = boltstore.VerifyBackup(draft); err != nil {
+		return made, fmt.Errorf("compare the backup: %w", err)
+	}
+	if err := os.Link(draft.Name(), b.to); err != nil { // keeps a file that came meanwhile
+		return made, fmt.Errorf("name the backup: %w", err)
+	}
+	if err := syncFolder(filepath.Dir(b.to)); err != nil {
+		return made, err
+	}
+	return made, confirm(made)
+}
+
+func syncFolder(name string) error {
+	folder, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// write writes the backup, by the server or, if none runs, from its store. confirm tells the server
+// that it is whole.
+func (b *making) write(ctx context.Context, to io.Writer) (confirm func(boltstore.Backup) error, err error) {
+	server := remote.OfSocket(b.socket)
+	from, err := server.FromSocket(ctx, http.MethodGet, debugapi.BackupPath)
+	switch {
+	case err == nil:
+		defer func() { _ = from.Close() }() // it was only read
+		if _, err := io.Copy(to, from); err != nil {
+			return nil, fmt.Errorf("read the backup from the server: %w", err)
+		}
+		return func(made boltstore.Backup) error {
+			_, err := server.OnSocket(ctx, http.MethodPost, debugapi.BackupPath+"/"+made.Moment.Format(time.RFC3339Nano))
+			return err
+		}, nil
+	case !remote.Absent(err):
+		return nil, err
+	}
+	if _, err := os.Stat(b.store); err != nil {
+		return nil, fmt.Errorf("no server listens on %s, and there is no store: %w", b.socket, err)
+	}
+	db, err := boltstore.Open(b.store)
+	if err != nil {
+		if strings.Contains(err.Error(), "in use") {
+			return nil, fmt.Errorf("a server uses %s and does not listen on %s: give it users with the role admin in auth.socket", b.store, b.socket)
+		}
+		return nil, err
+	}
+	_, err = db.Backup(ctx, to)
+	return func(boltstore.Backup) error { return nil }, errors.Join(err, db.Close())
+}

@@ -1,0 +1,87 @@
+package storecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"a2a-server/internal/app/cli"
+	"a2a-server/internal/app/signals"
+	"a2a-server/store"
+	"a2a-server/store/boltstore"
+)
+
+func restore(p *cli.Program) *cobra.Command {
+	c := &cobra.Command{
+		Use: "restore FILE", Short: "make the store of a data folder from a backup",
+		Long: `The folder must not have a store; its keys/ are kept. What happened after the backup is not in
+it, so the server does not trust what was pending then: it asks again about every call that was
+approved or waited, takes calls that ran for calls with an unknown outcome, and neither plans,
+wakes nor sends webhooks until 'a2a-server store resume'.
+
+With --unverified FILE is a plain copy of tasks.db. All of it is read, but nothing proves that
+it is of one moment.
+`,
+	}
+	cli.Takes(c, ", a backup", "the name of one file")
+	of := storeFlags(c)
+	unverified := c.Flags().Bool("unverified", false, "FILE is a plain copy of tasks.db, without a checksum.")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		conf, path, err := of.find(p)
+		if err != nil {
+			return err
+		}
+		ctx, stop := signals.Interruptible(c.Context())
+		defer stop()
+		made, err := restoreTo(ctx, path, args[0], *unverified)
+		switch {
+		case errors.Is(err, fs.ErrExist):
+			return fmt.Errorf("%s has a store: stop its server and move %s away, or name another folder with --data", conf.Data, path)
+		case errors.Is(err, boltstore.ErrNotBackup):
+			return fmt.Errorf("%s is no backup of this program, so nothing says that it is whole: make one with 'a2a-server store backup'. If it is a plain copy of tasks.db, --unverified takes it", args[0])
+		case err != nil:
+			return fmt.Errorf("restore %s: %w", args[0], err)
+		}
+		if keys := conf.KeysFolder(); keys != "" {
+			if _, err := os.Stat(keys); errors.Is(err, fs.ErrNotExist) {
+				p.Note(fmt.Sprintf("there is no folder %s: restore it too, or webhooks lose their secrets, and tokens their signatures", keys))
+			}
+		}
+		_, err = fmt.Fprintf(p.Stdout, "%s: everything until %s, %d values\nStart the server, decide what it asks ('a2a-server approvals list'), then run 'a2a-server store resume'\n", path, made.Moment.Format(time.RFC3339Nano), made.Values)
+		return err
+	}
+	return c
+}
+
+// restoreTo makes the store at path from a backup or a plain copy.
+func restoreTo(ctx context.Context, path, file string, plain bool) (boltstore.Backup, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return boltstore.Backup{}, err
+	}
+	begin := func(ctx context.Context, h store.Handle, b boltstore.Backup) error {
+		return nil
+	}
+	if !plain {
+		from, err := os.Open(file)
+		if err != nil {
+			return boltstore.Backup{}, err
+		}
+		defer func() { _ = from.Close() }() // it is only read
+		return boltstore.Options{}.Restore(ctx, from, path, begin)
+	}
+	from, to := io.Pipe()
+	go func() {
+		_, err := boltstore.BackupPlain(file, to)
+		_ = to.CloseWithError(err) // never fails
+	}()
+	b, err := boltstore.Options{}.Restore(ctx, from, path, begin)
+	_ = from.CloseWithError(err) // ends the other side
+	return b, err
+}

@@ -1,0 +1,66 @@
+package debugapi
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"a2a-server/auth"
+	"a2a-server/internal/httpd"
+)
+
+// BackupPath is where a backup of the store is read (GET), and where its reader says that it is
+// whole and durable (POST, and below it the moment of the backup in the form of [time.RFC3339Nano]).
+const BackupPath = "/store/backup"
+
+// Backup is what a backup holds, for the log.
+type Backup struct {
+	Moment          time.Time
+	Values, Damaged uint64
+	Bytes           int64
+}
+
+// backup answers with a backup of the store. It ends in a checksum, or says why it is not complete.
+func (c *Config) backup(w http.ResponseWriter, r *http.Request, by auth.Principal) {
+	if c.Backup == nil {
+		http.Error(w, "the store is in memory, or belongs to the program that embeds the server, which has to back it up", http.StatusNotImplemented)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	began := time.Now()
+	b, err := c.Backup(r.Context(), bounded{w})
+	if err != nil {
+		c.Log.Error().Err(err).Str("by", by.Subject).Msg("a backup was not completed")
+		return
+	}
+	l := c.Log.Info()
+	if b.Damaged > 0 {
+		l = c.Log.Error().Uint64("damaged", b.Damaged)
+	}
+	l.Time("moment", b.Moment).Uint64("values", b.Values).Int64("bytes", b.Bytes).Dur("took_ms", time.Since(began)).Str("by", by.Subject).Msg("a backup of the store was made")
+}
+
+// backedUp takes note of a backup that its reader has verified.
+func (c *Config) backedUp(w http.ResponseWriter, r *http.Request, _ auth.Principal) {
+	moment, err := time.Parse(time.RFC3339Nano, r.PathValue("moment"))
+	if err != nil {
+		http.Error(w, "the moment is not a time in the form of RFC 3339", http.StatusBadRequest)
+		return
+	}
+	if c.BackedUp != nil {
+		c.BackedUp(moment)
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// bounded is an answer whose client has to read each part in time.
+type bounded struct{ http.ResponseWriter }
+
+func (b bounded) Write(p []byte) (int, error) {
+	httpd.Bound(b.ResponseWriter)
+	return b.ResponseWriter.Write(p)
+}
+
+// WriteBackup writes a backup of a store.
+type WriteBackup func(ctx context.Context, to io.Writer) (Backup, error)
