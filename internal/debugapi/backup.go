@@ -16,9 +16,11 @@ const BackupPath = "/store/backup"
 
 // Backup is what a backup holds, for the log.
 type Backup struct {
-	Moment          time.Time
-	Values, Damaged uint64
-	Bytes           int64
+	Moment  time.Time
+	Values  uint64
+	Bytes   int64
+	Damaged uint64        // values that are damaged in the store
+	Longest time.Duration // of the read transactions
 }
 
 // backup answers with a backup of the store. It ends in a checksum, or says why it is not complete.
@@ -38,7 +40,7 @@ func (c *Config) backup(w http.ResponseWriter, r *http.Request, by auth.Principa
 	if b.Damaged > 0 {
 		l = c.Log.Error().Uint64("damaged", b.Damaged)
 	}
-	l.Time("moment", b.Moment).Uint64("values", b.Values).Int64("bytes", b.Bytes).Dur("took_ms", time.Since(began)).Str("by", by.Subject).Msg("a backup of the store was made")
+	l.Time("moment", b.Moment).Uint64("values", b.Values).Int64("bytes", b.Bytes).Dur("took_ms", time.Since(began)).Dur("longest_read_ms", b.Longest).Str("by", by.Subject).Msg("a backup of the store was made")
 }
 
 // backedUp takes note of a backup that its reader has verified.

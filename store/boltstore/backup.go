@@ -19,12 +19,15 @@ import (
 type Backup struct {
 	Moment  time.Time // UTC, in milliseconds; everything acknowledged before it is there
 	Values  uint64    // that it holds, including replaced ones
-	Damaged uint64    // of these, those that were damaged in the store; 0 unless [DB.Backup] returned it
 	Bytes   int64
+
+	// These are 0 unless [DB.Backup] returned them.
+	Damaged uint64        // values that are damaged in the store
+	Longest time.Duration // of the read transactions
 }
 
 func backupOf(i backup.Info) Backup {
-	return Backup{Moment: i.Moment.Time(), Values: i.Records, Damaged: i.Damaged, Bytes: i.Bytes}
+	return Backup{Moment: i.Moment.Time(), Values: i.Records, Bytes: i.Bytes, Damaged: i.Damaged, Longest: i.Longest}
 }
 
 // ErrNotBackup says that a file is no backup that this program has made.

@@ -3,7 +3,7 @@
 //
 // The packages below it, from the bottom: [boltfile], the open file and its pages; [layout], keys
 // and values; internal/read, the reads; [counts] and [tail], what readers keep in memory; [writer].
-// Package [copycheck] looks for incomplete copies. A [DB] puts them together, and a [Handle] is an
+// Package internal/backup copies a file that is written, and makes a file of the copy. A [DB] puts them together, and a [Handle] is an
 // instance's access.
 //
 // # Layout

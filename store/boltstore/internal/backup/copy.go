@@ -20,7 +20,7 @@ import (
 const (
 	sliceBytes = 2 << 20
 	sliceTime  = 10 * time.Millisecond
-	lastKeys   = 2000 // that the last transaction reads
+	lastKeys   = 500  // that the last transaction reads
 	maxPasses  = 100  // before it, however many keys are left
 )
 
@@ -29,13 +29,18 @@ const (
 // meanwhile, until few are left, and these in the last transaction, which is the moment of the
 // copy.
 func Copy(ctx context.Context, file *boltfile.File, w *writer.Writer, to io.Writer) (info Info, err error) {
-	c := copier{output: newOutput(to), view: func(fn func(*boltfile.Image) error) error { return file.View(ctx, fn) }}
+	c := copier{output: newOutput(to)}
+	c.view = func(fn func(*boltfile.Image) error) error {
+		began := time.Now()
+		defer func() { c.info.Longest = max(c.info.Longest, time.Since(began)) }()
+		return file.View(ctx, fn)
+	}
 	defer func() {
 		if err != nil {
 			c.fail(err)
 		}
 	}()
-	noted, end, err := w.Copy(ctx)
+	noted, end, err := writer.Note(ctx, w)
 	if err != nil {
 		return info, err
 	}

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"time"
 
 	"a2a-server/store"
 	"a2a-server/store/boltstore/internal/layout"
@@ -53,8 +54,11 @@ var errDamaged = errors.New("the backup is damaged")
 type Info struct {
 	Moment  store.Millis // everything acknowledged before it is there
 	Records uint64       // values, including replaced ones
-	Damaged uint64       // of these, those that were damaged in the original; only Copy knows it
 	Bytes   int64
+
+	// Only Copy knows these.
+	Damaged uint64        // values that are damaged in the original
+	Longest time.Duration // of its read transactions
 }
 
 // buckets are those that a copy has, at their numbers. The numbers are on disk.

@@ -27,9 +27,9 @@ type Noted struct {
 	newest uint64 // position of the newest log value
 }
 
-// Copy begins to note keys, until the function end is called. All changes that are not noted are
-// durable when Copy returns. It returns [ErrCopying] while another copy is made.
-func (w *Writer) Copy(ctx context.Context) (n *Noted, end func(), err error) {
+// Note begins to note the keys that w changes, until the function end is called. All changes that
+// are not noted are durable when Note returns. It returns [ErrCopying] while another copy is made.
+func Note(ctx context.Context, w *Writer) (n *Noted, end func(), err error) {
 	n = &Noted{keys: map[NotedKey]struct{}{}}
 	if !w.copying.CompareAndSwap(nil, n) {
 		return nil, nil, ErrCopying
