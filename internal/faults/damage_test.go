@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -44,7 +46,7 @@ func newSample(t *testing.T) *sample {
 }
 
 // write makes a file of what damage leaves of the sample. It is not taken for a copy,
-// which would be looked at more closely: it says that it is the file that it is.
+// which would be refused: it says that it is the file that it is.
 func (s *sample) write(t *testing.T, damage func(file []byte) []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "damaged.db")
@@ -62,7 +64,10 @@ func identity(t *testing.T, path string) []byte {
 	t.Helper()
 	var stat syscall.Stat_t
 	need(t, syscall.Stat(path, &stat))
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, stat.Dev), stat.Ino)
+	var made unix.Statx_t
+	need(t, unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_BTIME, &made))
+	id := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, stat.Dev), stat.Ino)
+	return binary.BigEndian.AppendUint64(id, uint64(made.Btime.Sec)*1e9+uint64(made.Btime.Nsec))
 }
 
 // A page of each kind is damaged, in different ways, while the process is down: the start

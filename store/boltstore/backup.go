@@ -17,9 +17,9 @@ import (
 
 // Backup says what a backup holds.
 type Backup struct {
-	Moment  time.Time // UTC, in milliseconds; everything acknowledged before it is there
-	Values  uint64    // that it holds, including replaced ones
-	Bytes   int64
+	Moment time.Time // UTC, in milliseconds; everything acknowledged before it is there
+	Values uint64    // that it holds, including replaced ones
+	Bytes  int64
 
 	// These are 0 unless [DB.Backup] returned them.
 	Damaged uint64        // values that are damaged in the store

@@ -62,7 +62,7 @@ func (c *contents) prepare(file *boltfile.File) (err error) {
 	}
 	return file.Bolt().Update(func(tx *bolt.Tx) error {
 		meta := tx.Bucket(layout.BucketMeta)
-		if known := meta.Get(layout.KeyFile); known != nil && !bytes.Equal(known, file.Identity()) {
+		if known := meta.Get(layout.KeyFile); known != nil && boltfile.Moved(known, file.Identity()) {
 			// It may be a copy of the original file: positions that readers remember of the
 			// original do not apply to it.
 			if err := meta.Put(layout.KeyIncarnation, newIncarnation()); err != nil {
@@ -98,11 +98,9 @@ func checkOldest(path string, tx *bolt.Tx) error {
 	return fmt.Errorf("store %s has tasks that were written before format %d: this program does not read them; keep using the program that wrote it, or move the file away and start with an empty store: a2a-server serve --init", path, layout.OldestFormat)
 }
 
-// isCopyOf reports whether the file is another one than its meta data name: it has another inode.
-// Another device alone says nothing, because systems number devices again when they start. Nil
-// names no file.
+// isCopyOf reports whether the file is a copy of the one that its meta data name. Nil names no file.
 func isCopyOf(file *boltfile.File, known []byte) bool {
-	return known != nil && boltfile.Inode(known) != boltfile.Inode(file.Identity())
+	return known != nil && boltfile.Copied(known, file.Identity())
 }
 
 // checkBuckets refuses a file that lacks a bucket of ours.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	"golang.org/x/sys/unix"
 
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
@@ -194,7 +195,10 @@ func newestMeta(file []byte) (meta []byte, page int) {
 func identity(path string) []byte {
 	var stat syscall.Stat_t
 	need(syscall.Stat(path, &stat))
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, stat.Dev), stat.Ino)
+	var made unix.Statx_t
+	need(unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_BTIME, &made))
+	id := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, stat.Dev), stat.Ino)
+	return binary.BigEndian.AppendUint64(id, uint64(made.Btime.Sec)*1e9+uint64(made.Btime.Nsec))
 }
 
 // forget removes from a file which file it is, so that tests may write copies of it.

@@ -20,8 +20,8 @@ import (
 const (
 	sliceBytes = 2 << 20
 	sliceTime  = 10 * time.Millisecond
-	lastKeys   = 500  // that the last transaction reads
-	maxPasses  = 100  // before it, however many keys are left
+	lastKeys   = 500 // that the last transaction reads
+	maxPasses  = 100 // before it, however many keys are left
 )
 
 // Copy writes a copy of a file that w may be writing. Its read transactions are short: first it

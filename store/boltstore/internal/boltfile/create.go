@@ -1,7 +1,6 @@
 package boltfile
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -74,23 +73,6 @@ func syncFolders(path string) error {
 		}
 	}
 	return nil
-}
-
-// identityOf returns which file of its disk a file is: its device and inode.
-func identityOf(info os.FileInfo) []byte {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return nil
-	}
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(stat.Dev)), stat.Ino) //nolint:unconvert // its type differs between systems
-}
-
-// Inode returns the inode of an identity.
-func Inode(identity []byte) uint64 {
-	if len(identity) != 16 {
-		return 0
-	}
-	return binary.BigEndian.Uint64(identity[8:])
 }
 
 // StillThere returns an error unless its path still names the open file.

@@ -105,7 +105,7 @@ func (f *File) init(o Options, opened *os.File) (err error) {
 	if f.opened, err = opened.Stat(); err != nil {
 		return fmt.Errorf("open store: %w", err)
 	}
-	f.itself = identityOf(f.opened)
+	f.itself = identityOf(opened, f.opened)
 	if f.Metas, err = MapMetas(opened, f.bolt.Info().PageSize); err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (f *File) Bolt() *bolt.DB { return f.bolt }
 // it is on another machine.
 func (f *File) Renumbers() bool { return networkOf(f.path) != "" }
 
-// Identity returns which file of its disk it is.
+// Identity returns which file of its disk it is; see [Copied].
 func (f *File) Identity() []byte { return f.itself }
 
 // Note returns facts about the opened file for the operator, a line each, or "".

@@ -31,7 +31,7 @@ var (
 	KeyEpoch       = []byte("epoch")
 	KeyCreated     = []byte("created")
 	KeyIncarnation = []byte("incarnation")
-	KeyFile        = []byte("file") // device and inode that the file had
+	KeyFile        = []byte("file") // which file it was: its device, inode and time of birth
 )
 
 // Buckets are the buckets of every file.
