@@ -58,10 +58,10 @@ func (s *Server) socketAPI(known auth.Authenticator) http.Handler {
 		ReadRate: 64 << 10, Recheck: 15 * time.Second, Same: same, Log: s.log, Now: s.given.Now,
 	})
 	operators := guard.Wrap(debugapi.Handler(debugapi.Config{
-		Requests: requests, SetLevel: s.given.Inside.LogLevel, Ready: http.HandlerFunc(s.health.ServeDetails), Log: s.log,
+		Requests: requests, SetLevel: s.given.Inside.LogLevel, Ready: http.HandlerFunc(s.health.ServeDetails), Resume: s.engine.Resume, Log: s.log,
 	}), a2a.WriteRefusal)
 	mux := http.NewServeMux()
-	for _, path := range []string{debugapi.ProfilePath, debugapi.LevelPath, debugapi.ReadyPath} {
+	for _, path := range []string{debugapi.ProfilePath, debugapi.LevelPath, debugapi.ReadyPath, debugapi.ResumePath} {
 		mux.Handle(path, operators)
 	}
 	mux.Handle("/", api.Handler(s.approvals, s.door(requests, guard, httpd.NewShares("streams are open", socketStreams, socketStreams))))

@@ -15,6 +15,7 @@ import (
 	"a2a-server/internal/app/keys"
 	"a2a-server/internal/app/notifications"
 	"a2a-server/internal/app/push"
+	"a2a-server/internal/app/storecmd"
 	"a2a-server/internal/app/tasks"
 	"a2a-server/internal/suggest"
 )
@@ -43,6 +44,7 @@ func commands(p *cli.Program) *cobra.Command {
 		keys.Command(p),
 		signingCommand(p),
 		healthCommand(p),
+		storecmd.Command(p),
 		debug.Command(p), debug.LogCommand(p),
 		&cobra.Command{Use: "version", Short: "print the version", RunE: func(*cobra.Command, []string) error { return version(p) }},
 	)
