@@ -20,13 +20,13 @@ import (
 
 // MarkRestored tells a store that it was restored from a backup taken at a moment: the store waits
 // for its operator ([Engine.Resume]), and each task that has not ended is brought up to date before
-// it continues. Call it before any engine uses the store. It may be called again with the same
+// it continues. now is the time for the audit. Call it before any engine uses the store. It may be called again with the same
 // moment, after a crash or an error.
-func MarkRestored(ctx context.Context, h store.Handle, moment time.Time) error {
+func MarkRestored(ctx context.Context, h store.Handle, moment, now time.Time) error {
 	if moment.IsZero() {
 		return errors.New("mark a restored store: the moment of the backup is missing")
 	}
-	r, err := putMark(ctx, h, moment.UTC())
+	r, err := putMark(ctx, h, moment.UTC(), now)
 	if err != nil {
 		return fmt.Errorf("mark a restored store: %w", err)
 	}
@@ -57,13 +57,13 @@ func MarkRestored(ctx context.Context, h store.Handle, moment time.Time) error {
 }
 
 // putMark writes the mark, with an audit entry, unless it is there.
-func putMark(ctx context.Context, h store.Handle, moment time.Time) (*task.Restoration, error) {
+func putMark(ctx context.Context, h store.Handle, moment, now time.Time) (*task.Restoration, error) {
 	old, err := readMark(ctx, h)
 	if err != nil || old.Moment.Equal(moment) && old.Resumed.IsZero() {
 		return &old.Restoration, err
 	}
 	r := task.Restoration{V: 1, ID: rand.Text(), Moment: moment}
-	return &r, writeMark(ctx, h, mark{Restoration: r, rev: old.rev}, approval.AuditRestored, auth.Principal{}, time.Now())
+	return &r, writeMark(ctx, h, mark{Restoration: r, rev: old.rev}, approval.AuditRestored, auth.Principal{}, now)
 }
 
 // mark is the mark of a restored store.
