@@ -59,10 +59,10 @@ func (s *Server) socketAPI(known auth.Authenticator) http.Handler {
 	})
 	operators := guard.Wrap(debugapi.Handler(debugapi.Config{
 		Requests: requests, SetLevel: s.given.Inside.LogLevel, Ready: http.HandlerFunc(s.health.ServeDetails),
-		Backup: s.backup(), Log: s.log,
+		Backup: s.backup(), Resume: s.engine.Resume, Log: s.log,
 	}), a2a.WriteRefusal)
 	mux := http.NewServeMux()
-	for _, path := range []string{debugapi.ProfilePath, debugapi.LevelPath, debugapi.ReadyPath, debugapi.BackupPath, debugapi.BackupPath + "/"} {
+	for _, path := range []string{debugapi.ProfilePath, debugapi.LevelPath, debugapi.ReadyPath, debugapi.BackupPath, debugapi.BackupPath + "/", debugapi.ResumePath} {
 		mux.Handle(path, operators)
 	}
 	mux.Handle("/", api.Handler(s.approvals, s.door(requests, guard, httpd.NewShares("streams are open", socketStreams, socketStreams))))

@@ -158,6 +158,9 @@ func (m *monitor) details(ctx context.Context, s *Server) []httpd.Detail {
 	all := []httpd.Detail{
 		{Name: "queue", Text: fmt.Sprintf("%d waiting, %d running", load.Waiting, load.Turns)},
 	}
+	if moment, held := s.engine.Held(); held {
+		all = append(all, httpd.Detail{Name: "store", Text: restoredText(moment)})
+	}
 	f, err := m.survey.Figures(ctx)
 	if err != nil {
 		return append(all, httpd.Detail{Name: "store", Text: "cannot be read: " + err.Error()})

@@ -119,13 +119,17 @@ func (s *Server) offered() *operation.Push {
 	return out
 }
 
-// deliver delivers push notifications, and the messages of routes, until ctx ends. The channel is
-// closed then.
+// deliver delivers push notifications, unless a restored store waits for its operator, and the
+// messages of routes, until ctx ends. The channel is closed then.
 func (s *Server) deliver(ctx context.Context) (ended chan struct{}) {
 	var both sync.WaitGroup
 	both.Go(func() { _ = s.notify.Run(ctx) }) // it ends with ctx, without an error
 	if s.push != nil {
 		both.Go(func() {
+			select {
+			case <-s.engine.Resumed():
+			case <-ctx.Done():
+			}
 			if err := s.push.deliverer.Run(ctx); err != nil && ctx.Err() == nil {
 				s.log.Error().Err(err).Msg("no more push notifications are sent: restart the server")
 			}

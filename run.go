@@ -79,6 +79,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.server.BaseContext = func(net.Listener) context.Context { return requests }
 	go func() { r.engineEnded <- s.engine.Run(working) }()
 	r.pushEnded = s.deliver(delivering)
+	r.awaitSettled(ctx)
 	if ctx.Err() == nil {
 		s.health.Enter(httpd.Serving)
 		s.announce() // before the first request is answered; until then the listeners queue them
@@ -97,6 +98,17 @@ func (s *Server) Run(ctx context.Context) error {
 		s.log.Error().Err(why).Msg("shutting down, because it cannot continue")
 	}
 	return errors.Join(why, r.shutdown(lasting))
+}
+
+// awaitSettled waits until the tasks of a restored store are up to date, or the engine or ctx has
+// ended: nothing is served before.
+func (r *running) awaitSettled(ctx context.Context) {
+	select {
+	case <-r.engine.Settled():
+	case err := <-r.engineEnded:
+		r.engineEnded <- err // for wait
+	case <-ctx.Done():
+	}
 }
 
 // wait returns when the Server has to shut down. The error is the reason; nil: it was asked
@@ -174,6 +186,9 @@ func (s *Server) announce() {
 		s.log.Warn().Int("connections", s.limits.Connections).Int("streams", s.limits.Streams).Int("open_files", s.limits.Files).
 			Msg("limits.connections or limits.streams are lowered: raise the limit of open files (ulimit -n), or set limits that fit")
 	}
+	if moment, held := s.engine.Held(); held {
+		s.log.Warn().Time("moment", moment).Msg(restoredText(moment))
+	}
 	if s.store.note != "" {
 		s.log.Warn().Msg(s.store.note)
 	}
@@ -195,6 +210,11 @@ func (s *Server) announce() {
 	if s.listener != nil && s.config.PublicURL == "" && !loopback(s.listener.Addr()) && len(s.config.AllowedHosts) == 0 {
 		s.log.Warn().Msg("the agent card names the address that each request came to: set public_url, or allowed_hosts to the names that clients use")
 	}
+}
+
+// restoredText says that a restored store waits for its operator.
+func restoredText(moment time.Time) string {
+	return "restored from a backup of " + moment.Format(time.RFC3339) + ", waiting for a2a-server store resume: no planner, timer or webhook continues"
 }
 
 // open returns where other machines reach a server without authentication: an address, or the

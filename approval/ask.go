@@ -6,8 +6,8 @@ import (
 	"a2a-server/tool"
 )
 
-// Ask returns a verdict that asks about a call although no gate does, because a component
-// outside the policy failed; what describes it. Like Judge it never panics.
+// Ask returns a verdict that asks about a call although no gate does. what, unless it is empty,
+// describes a component outside the policy that has failed. Like Judge it never panics.
 func (p *Policy) Ask(t tool.Tool, args map[string]any, what string) (v Verdict) {
 	j := judgement{policy: p, tool: t, args: args, toolAsks: true}
 	defer func() {
@@ -20,6 +20,11 @@ func (p *Policy) Ask(t tool.Tool, args map[string]any, what string) (v Verdict) 
 	}
 	j.name = t.Name()
 	j.mask = p.masks // the gates that would have asked are unknown
+	if what == "" {
+		v = j.ask()
+		v.Terms.Gate = RuleDefault
+		return v
+	}
 	j.problem("a check before the policy", errors.New(what))
 	v = j.ask()
 	v.Terms.Destructive = true // the result of the check is unknown, so a keyword must not approve

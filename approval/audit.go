@@ -30,6 +30,10 @@ const (
 	AuditExtended AuditEvent = "extended"        // a person has moved its deadline, to Deadline
 	AuditDeleting AuditEvent = "deleting"        // an operator deletes the whole task
 	AuditWebhook  AuditEvent = "webhook_deleted" // by an operator
+
+	// These are about the whole store, so they have no task.
+	AuditRestored AuditEvent = "restored" // from a backup
+	AuditResumed  AuditEvent = "resumed"  // by an operator, after it was restored
 )
 
 // An Audit is an entry of the audit log: the principal, the event, the time and the gate. It

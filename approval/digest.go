@@ -14,9 +14,11 @@ const digestVersion = 1
 // Digest binds an approval to a call: the lower-case hex SHA-256 of the canonical JSON (RFC
 // 8785) of the agent, the tool, definition (the digest of the tool's definition), and args.
 // The order of keys in args does not matter. Nil args are an empty object. args come from a
-// strict decode of the arguments: other Go values may collide, or fail.
-func Digest(agent, tool, definition string, args map[string]any) (string, error) {
-	return digest(map[string]any{}, agent, tool, definition, args)
+// strict decode of the arguments: other Go values may collide, or fail. restored are the ids of
+// the restorations from a backup that the task has been through: a digest that was shown before
+// one, or after its backup was taken, is another.
+func Digest(agent, tool, definition string, args map[string]any, restored ...string) (string, error) {
+	return digest(map[string]any{}, agent, tool, definition, args, restored)
 }
 
 // OutcomeDigest is [Digest] for an approval of [KindOutcome]: it binds the question to the
@@ -26,14 +28,17 @@ func Digest(agent, tool, definition string, args map[string]any) (string, error)
 //
 // Questions of earlier servers have the digest of their call. An answer is compared with the
 // stored digest, so these can still be answered.
-func OutcomeDigest(agent, tool, definition string, args map[string]any, attempt int) (string, error) {
-	return digest(map[string]any{"kind": string(KindOutcome), "attempt": attempt}, agent, tool, definition, args)
+func OutcomeDigest(agent, tool, definition string, args map[string]any, attempt int, restored ...string) (string, error) {
+	return digest(map[string]any{"kind": string(KindOutcome), "attempt": attempt}, agent, tool, definition, args, restored)
 }
 
 // digest returns the digest of what, to which it adds the call.
-func digest(what map[string]any, agent, tool, definition string, args map[string]any) (string, error) {
+func digest(what map[string]any, agent, tool, definition string, args map[string]any, restored []string) (string, error) {
 	if args == nil {
 		args = map[string]any{}
+	}
+	if len(restored) > 0 {
+		what["restored"] = restored
 	}
 	what["v"], what["agent"], what["tool"], what["schema"], what["args"] = digestVersion, agent, tool, definition, args
 	text, err := strictjson.Canonical(what)

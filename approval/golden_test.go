@@ -211,7 +211,7 @@ func constants() words {
 		Verbs:   []DecisionType{Approve, Edit, Reject, Respond, Cancel},
 		Expiry:  []OnExpiry{ExpiryRejects, ExpiryCancels, ExpiryKeeps},
 		Via:     []string{ViaA2A, ViaAPI, ViaProvider, ViaSystem},
-		Audit:   []AuditEvent{AuditAsked, AuditResolved, AuditStarted, AuditFinished, AuditLate, AuditUnknown, AuditCanceled, AuditKept, AuditDeleting, AuditWebhook},
+		Audit:   []AuditEvent{AuditAsked, AuditResolved, AuditStarted, AuditFinished, AuditLate, AuditUnknown, AuditCanceled, AuditKept, AuditDeleting, AuditWebhook, AuditRestored, AuditResumed},
 		Reasons: []Reason{ReasonUnknown, ReasonMalformed, ReasonNotAllowed, ReasonConflict, ReasonExpired, ReasonChanged, ReasonDecided},
 		Rules:   []string{RuleTool, RuleDefault, OutcomeTerms(Terms{Gate: RuleTool}).Gate},
 	}

@@ -1,10 +1,12 @@
 // Package debugapi serves what only operators on the server's machine may see, on the admin
-// socket: profiles of the process, the level of its log, the details of its probe and backups of the
-// store. It does not know the socket.
+// socket: profiles of the process, the level of its log, the details of its probe, backups of the
+// store, and whether a restored store continues. It does not know the socket.
 package debugapi
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"runtime/pprof"
@@ -23,6 +25,7 @@ const (
 	ProfilePath = "/debug/pprof/" // GET, and the name of a profile
 	LevelPath   = "/debug/log/"   // POST, and a level
 	ReadyPath   = "/readyz"       // GET
+	ResumePath  = "/store/resume" // POST: see Resumed
 )
 
 // CPU is the profile of the processor, which takes time: the parameter seconds, 10 by default and
@@ -35,14 +38,22 @@ func Levels() []string { return []string{"debug", "info", "warn", "error"} }
 // Profiles returns the names of the profiles.
 func Profiles() []string { return []string{"heap", "goroutine", CPU} }
 
-// Config configures a handler. Requests, Ready and Log are required.
+// Resumed is the answer of [ResumePath].
+type Resumed struct {
+	Moment time.Time `json:"moment,omitzero"` // of the backup; zero: the store was never restored
+	Held   bool      `json:"held"`            // the store waited for its operator until now
+}
+
+// Config configures a handler. Requests, Ready, Resume and Log are required.
 type Config struct {
 	Requests *httpd.Frontend // authenticates callers
 	SetLevel func(level string)
 	Ready    http.Handler
 	Backup   WriteBackup            // nil: the store cannot be backed up
 	BackedUp func(moment time.Time) // is told of each backup that was verified
-	Log      zerolog.Logger
+	// Resume lets a restored store continue, for a caller that may do [auth.Admin].
+	Resume func(ctx context.Context, by auth.Principal) (moment time.Time, was bool, err error)
+	Log    zerolog.Logger
 }
 
 // Handler serves the paths for callers that may do [auth.Admin], and the details of the probe for
@@ -53,6 +64,7 @@ func Handler(c Config) http.Handler {
 	mux.HandleFunc("POST "+LevelPath+"{level}", c.admin(c.level))
 	mux.HandleFunc("GET "+BackupPath, c.admin(c.backup))
 	mux.HandleFunc("POST "+BackupPath+"/{moment}", c.admin(c.backedUp))
+	mux.HandleFunc("POST "+ResumePath, c.admin(c.resume))
 	mux.HandleFunc("GET "+ReadyPath, c.known(func(w http.ResponseWriter, r *http.Request, _ auth.Principal) { c.Ready.ServeHTTP(w, r) }))
 	return mux
 }
@@ -145,4 +157,16 @@ func (c *Config) level(w http.ResponseWriter, r *http.Request, by auth.Principal
 		c.Log.WithLevel(zerolog.NoLevel).Str("log_level", level).Str("by", by.Subject).Msg("the level of the log was changed until the next reload")
 		w.WriteHeader(http.StatusNoContent)
 	}
+}
+
+// resume lets a restored store continue.
+func (c *Config) resume(w http.ResponseWriter, r *http.Request, by auth.Principal) {
+	moment, was, err := c.Resume(r.Context(), by)
+	if err != nil {
+		c.Log.Error().Err(err).Str("by", by.Subject).Msg("the restored store cannot be resumed")
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(Resumed{Moment: moment, Held: was}) // the client may be gone
 }

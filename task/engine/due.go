@@ -12,6 +12,16 @@ import (
 	"a2a-server/task/internal/rules"
 )
 
+// dueWaits reports whether due work stays undone for now: that of tasks that were not brought up to
+// date after a restoration, and all that continues calls and plans while a restored store waits for
+// its operator.
+func (e *Engine) dueWaits(row *store.Due) bool {
+	if _, unsettled := e.reader.Unsettled.Load(row.Task); unsettled {
+		return true
+	}
+	return (row.Kind == task.DueWake || row.Kind == task.DueChildCancel) && !e.env.Held().IsZero()
+}
+
 // handleDue does the work of a due row. The row is removed in the same batch.
 func (e *Engine) handleDue(row store.Due) (err error) {
 	defer func() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"a2a-server/approval"
@@ -28,21 +29,34 @@ type Engine struct {
 	*core
 	provider *provider.Asker // nil: none
 	disk     diskWatch
+
+	restored []restoredTask // to be brought up to date before anything else
+	settled  chan struct{}  // closed when they are
+	settle   func()         // closes it
 }
 
-// New returns an Engine. It starts nothing; call [Engine.Run].
+// New returns an Engine. It reads whether the store was restored from a backup, and starts nothing;
+// call [Engine.Run].
 func New(cfg Config) (*Engine, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{core: &core{cfg: cfg, reserved: share.New[store.Scope](cfg.Answers, cfg.Answers/2)}}
-	e.env = env.New(env.Config{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, Now: cfg.Now, Host: cfg.Host, CrashPoint: cfg.CrashPoint})
+	mark, restored, err := readRestored(cfg.Store)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{restored: restored, settled: make(chan struct{}), core: &core{cfg: cfg, reserved: share.New[store.Scope](cfg.Answers, cfg.Answers/2)}}
+	e.env = env.New(env.Config{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, Now: cfg.Now, Host: cfg.Host, CrashPoint: cfg.CrashPoint, Held: mark.held()})
+	e.settle = sync.OnceFunc(func() { close(e.settled) })
 	e.observers = observers{list: slices.Concat([]Observer{logObserver(&e.env.Log)}, cfg.Observers), log: &e.env.Log}
 	e.env.SetRules(cfg.rules(e.env.Report))
 	e.processors = processors.New(e.env, runtime.GOMAXPROCS(0))
 	e.reader = tasklog.New(e.env, e.processors)
-	e.due = due.New(e.env, e.handleDue)
+	for i := range restored {
+		e.reader.Unsettled.Store(restored[i].id, true)
+	}
+	e.due = due.New(e.env, e.dueWaits, e.handleDue)
 	e.turns = turn.New(turn.Config{
 		Env: e.env, Reader: e.reader, Presenter: cfg.Presenter, Memory: cfg.Memory, WholeText: cfg.WholeText,
 		Committed: e.committed, Queued: e.observers.queued,
@@ -71,7 +85,7 @@ func (e *Engine) committed(d *rules.Draft) {
 	}
 }
 
-// Run recovers the tasks of an earlier process, does due work and runs turns until ctx
+// Run brings the tasks of a restored store up to date, recovers the tasks of an earlier process, does due work and runs turns until ctx
 // ends or the engine is stopped; then it stops everything else as [Engine.Stop] does,
 // without a grace period. It returns nil if it was stopped that way, else the error that
 // made it impossible to continue.
@@ -92,6 +106,12 @@ func (e *Engine) work(ctx context.Context) error {
 		return nil
 	}
 	defer e.env.Busy.Done()
+	if !e.settleTasks(ctx) {
+		return nil
+	}
+	if !e.env.Held().IsZero() {
+		e.env.Begin(e.awaitOperator)
+	}
 	if err := e.recoverTasks(ctx); err != nil {
 		if ctx.Err() != nil || e.env.Ctx.Err() != nil {
 			return nil

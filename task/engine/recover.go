@@ -32,6 +32,9 @@ func (e *Engine) recoverTasks(ctx context.Context) error {
 		e.env.At(env.PointClaimed)
 		for i := range claimed {
 			h := &claimed[i]
+			if _, unsettled := e.reader.Unsettled.Load(h.Task); unsettled {
+				continue // see settle
+			}
 			e.turns.Scheduler.Recover(h.Task, h.Owner, h.Fence)
 		}
 	}

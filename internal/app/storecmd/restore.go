@@ -16,6 +16,7 @@ import (
 	"a2a-server/internal/app/signals"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
+	"a2a-server/task/engine"
 )
 
 func restore(p *cli.Program) *cobra.Command {
@@ -66,7 +67,7 @@ func restoreTo(ctx context.Context, path, file string, plain bool) (boltstore.Ba
 		return boltstore.Backup{}, err
 	}
 	begin := func(ctx context.Context, h store.Handle, b boltstore.Backup) error {
-		return nil
+		return engine.MarkRestored(ctx, h, b.Moment, time.Now())
 	}
 	if !plain {
 		from, err := os.Open(file)

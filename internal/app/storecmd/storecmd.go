@@ -1,4 +1,5 @@
-// Package storecmd is the command store: backups of the store, and stores made from them.
+// Package storecmd is the command store: backups of the store, stores made from them, and when these
+// continue.
 package storecmd
 
 import (
@@ -13,7 +14,7 @@ import (
 
 // Command returns the command store.
 func Command(p *cli.Program) *cobra.Command {
-	return cli.Group("store", "back up and restore the store", backup(p), restore(p))
+	return cli.Group("store", "back up and restore the store", backup(p), restore(p), resume(p))
 }
 
 // storeOf is the store of a server on this machine that a command names.

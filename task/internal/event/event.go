@@ -39,7 +39,8 @@ const (
 	KindCallCancel = "call.cancel.v1"     // *CallCancel
 	KindCheckpoint = "call.checkpoint.v1" // *CallCheckpoint
 
-	KindAuditKey = "audit.key.v1" // *AuditKey
+	KindAuditKey = "audit.key.v1"     // *AuditKey
+	KindRestored = "task.restored.v1" // *TaskRestored
 
 	KindPushSet     = "push.set.v1"     // *PushSet
 	KindPushDeleted = "push.deleted.v1" // *PushDeleted
@@ -203,6 +204,8 @@ const (
 	CauseTimeout Cause = "timeout" // it did not end at its timeout
 	CauseCut     Cause = "cut"     // it was told to end for another reason, and did not
 	CauseTool    Cause = "tool"    // the tool returned that it does not know
+
+	CauseRestored Cause = "restored" // it was open when the backup was taken from which the store was restored
 )
 
 // CauseOfV1 returns the cause for an event of version 1, which only has the text for
@@ -246,6 +249,14 @@ type TurnFailed struct {
 // [approval.KeyedDigest]. It is written once, before the first of them.
 type AuditKey struct {
 	Key []byte `json:"key"` // 16 random bytes
+}
+
+// TaskRestored says that the store was restored from a backup when the task was open: after the
+// moment of the backup, calls may have started and approvals may have been decided that the log
+// does not know. No earlier approval lets a call run any more.
+type TaskRestored struct {
+	ID     string    `json:"id"`     // of the restoration
+	Moment time.Time `json:"moment"` // of the backup
 }
 
 // PushSet says that a webhook was set, or set again. A row has its other fields.
@@ -313,6 +324,7 @@ var kinds = map[string]func() any{
 	KindLate:        made[CallLate],
 	KindFailed:      made[TurnFailed],
 	KindAuditKey:    made[AuditKey],
+	KindRestored:    made[TaskRestored],
 	KindPushSet:     made[PushSet],
 	KindPushDeleted: made[PushDeleted],
 }

@@ -51,6 +51,7 @@ func TestGoldenEvents(t *testing.T) {
 		KindCheckpoint: &CallCheckpoint{Call: "c2.1", State: raw(`{"job":7}`)},
 
 		KindAuditKey: &AuditKey{Key: []byte("0123456789abcdef")},
+		KindRestored: &TaskRestored{ID: "r1", Moment: at},
 
 		KindPushSet:     &PushSet{ID: "w1", N: 3, By: by},
 		KindPushDeleted: &PushDeleted{ID: "w1", By: by},
@@ -110,8 +111,8 @@ func TestGoldenComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 22 {
-		t.Errorf("%d golden files, want 22", len(files))
+	if len(files) != 23 {
+		t.Errorf("%d golden files, want 23", len(files))
 	}
 	for _, f := range files {
 		kind := filepath.Base(f[:len(f)-len(".json")])

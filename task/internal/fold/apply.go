@@ -99,6 +99,8 @@ func (f *Fold) ApplyPrivate(v any) error {
 		}
 	case *event.AuditKey:
 		f.AuditKey = e.Key
+	case *event.TaskRestored:
+		f.applyRestored(e)
 	case *event.TurnFailed:
 	case *event.PushSet:
 		f.dropWebhook(e.ID)

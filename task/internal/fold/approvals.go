@@ -19,6 +19,8 @@ type Approval struct {
 	approval.Approval
 	// Opened reports that the confirmation provider's exclusive time to decide it is over.
 	Opened bool `json:"opened,omitempty"`
+	// Void: it was asked before the store was restored from a backup, and lets nothing run.
+	Void bool `json:"void,omitempty"`
 }
 
 // GrantedDigest returns the digest of the call that was approved, which an edit may have changed.
@@ -74,7 +76,7 @@ func (f *Fold) Pending() []*approval.Approval {
 // decision to run it, or to run it again. It returns nil if there is none.
 func (f *Fold) Granted(c *Call) *Approval {
 	return f.Newest(func(a *Approval) bool {
-		return a.Call == c.ID && a.Ask == "" && (a.State == approval.Approved || a.Kind == approval.KindCall && a.State == approval.Edited)
+		return a.Call == c.ID && a.Ask == "" && !a.Void && (a.State == approval.Approved || a.Kind == approval.KindCall && a.State == approval.Edited)
 	})
 }
 

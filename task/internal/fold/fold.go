@@ -33,6 +33,10 @@ type Fold struct {
 	// bulk in the store. A snapshot of the fold without them would lose them.
 	unmarked bool
 
+	// Unsettled says that the task was open when the store was restored from a backup, and was not
+	// brought up to date yet: the rules accept nothing else. It is not part of the log.
+	Unsettled bool
+
 	session *Session       // nil: not known; see Join
 	joined  map[string]any // State with that of the context on top; nil: the same as State
 
@@ -51,6 +55,8 @@ type saved struct {
 	// ArtifactsAt is the size of the log, in bytes, at the last snapshot of its
 	// artifacts.
 	ArtifactsAt uint64 `json:"artifactsAt,omitempty"`
+
+	Restored []event.TaskRestored `json:"restored,omitempty"` // each restoration from a backup, oldest first
 
 	Webhooks    []webhookID `json:"webhooks,omitempty"`
 	WebhooksSet uint64      `json:"webhooksSet,omitempty"` // number of the newest that was set
@@ -116,6 +122,9 @@ type Call struct {
 	Actions json.RawMessage `json:"actions,omitempty"` // as rules.EncodeActions encodes them
 
 	Canceled bool `json:"canceled,omitempty"` // see rules.CancelCall
+	// Restored: it was planned before the store was restored from a backup, so it may have run
+	// since. It is entered with an approval only, whatever the policy says.
+	Restored bool `json:"restored,omitempty"`
 
 	// While the call cannot be entered: the tries so far, why, since when, and the next try.
 	Tries   int        `json:"tries,omitempty"`

@@ -44,6 +44,9 @@ func TestGoldenSnapshot(t *testing.T) {
 	f.Webhooks, f.WebhooksSet = []webhookID{{"w1", 3}}, 4
 	f.checkGolden(t, 4)
 	f.AuditKey = []byte("0123456789abcdef")
+	f.checkGolden(t, 5)
+	f.Restored = []event.TaskRestored{{ID: "r1", Moment: at}}
+	f.Approvals[0].Void, f.Steps[0].Progress[0].Restored = true, true
 	f.checkGolden(t, snapshotVersion)
 }
 

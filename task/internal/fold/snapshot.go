@@ -11,10 +11,10 @@ import (
 )
 
 // snapshotVersion is the first byte of a snapshot. Earlier versions can be read, too: version
-// 4 has no key of the audit and version 3 no webhooks, and both are still written for tasks
-// without them; versions 1 and 2 include the artifacts, and version 1 has no Paused and other
+// 5 has no restoration, version 4 no key of the audit and version 3 no webhooks, and all are still
+// written for tasks without them; versions 1 and 2 include the artifacts, and version 1 has no Paused and other
 // causes of unknown outcomes.
-const snapshotVersion = 5
+const snapshotVersion = 6
 
 const (
 	// minSnapshot is how many bytes of events at least must have been added since the
@@ -93,8 +93,10 @@ func (f *Fold) encode() ([]byte, error) {
 	}
 	b := make([]byte, 0, len(private)+512)
 	switch {
-	case f.AuditKey != nil:
+	case len(f.Restored) > 0:
 		b = append(b, snapshotVersion)
+	case f.AuditKey != nil:
+		b = append(b, 5)
 	case f.WebhooksSet > 0:
 		b = append(b, 4)
 	default:

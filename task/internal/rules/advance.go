@@ -20,7 +20,7 @@ type Next int
 // The values of Next.
 const (
 	NextNothing Next = iota // it waits, has ended, or has calls running
-	NextPlan                // a planner that is not inline has to plan the next step: see [Plan]
+	NextPlan                // a planner that is not inline, or that waits for the operator, has to plan the next step: see [Plan]
 	NextAgain               // the draft is large: commit it, then advance again
 )
 
@@ -46,7 +46,7 @@ func (d *advancing) Advance() (n Next, err error) {
 			}
 		case d.size() > maxDraft:
 			return NextAgain, nil
-		case !d.rules.Planner.Inline():
+		case !d.rules.Planner.Inline() || !d.at.Held.IsZero():
 			return NextPlan, nil
 		default:
 			next, err := d.plan()
@@ -174,7 +174,7 @@ const (
 
 // uncertain continues from a call whose outcome is unknown. If the process died, a call
 // declared read-only or idempotent is repeated automatically, a few times; after another cause
-// it ends with an error. A call with a checkpoint is entered again with it if the process
+// it ends with an error, or after a restoration, a person is asked. A call with a checkpoint is entered again with it if the process
 // died, equally often: a tool that kills the process at every entry must not do so forever,
 // even with new checkpoints. For any other call, and after the repeats, a person is asked.
 func (d *advancing) uncertain(c *fold.Call) error {
@@ -186,6 +186,9 @@ func (d *advancing) uncertain(c *fold.Call) error {
 	case x.invalid != nil:
 		// It cannot be run again. Its outcome is still unknown.
 		return d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
+	}
+	if c.Cause == event.CauseRestored {
+		return d.askOutcome(c, &x) // it may have ended since, and more may have followed
 	}
 	safe := repeatable(x.entry.Tool)
 	again := c.Cause == event.CauseDied && (safe || c.Checkpoint)

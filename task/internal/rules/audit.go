@@ -52,6 +52,15 @@ func (d *batch) needAuditKey() error {
 	return d.add(event.KindAuditKey, &event.AuditKey{Key: sum[:16]})
 }
 
+// OfStore returns the JSON of an audit entry about the whole store, which has no task.
+func OfStore(what approval.AuditEvent, by auth.Principal, reason string, at time.Time) ([]byte, error) {
+	data, err := event.AppendAudit(nil, &approval.Audit{V: approval.AuditVersion, At: at.UTC(), What: what, By: by, Reason: reason})
+	if err != nil {
+		return nil, fmt.Errorf("encode audit entry: %w", err)
+	}
+	return data, nil
+}
+
 // Deletion returns the audit entry for the deletion of a task, and its JSON. by is the
 // principal that deletes it, owner the owner of the task. The entry is written with the first
 // step of the deletion, so that nothing is deleted without a record.

@@ -47,11 +47,15 @@ func (LogChanged) put(d *Draft) error {
 
 // On puts inputs into a draft on f, which it consumes. If it returns an error, the inputs
 // are refused, and the draft must be discarded unwritten. [ErrNoChange]: there is nothing
-// to write. [ErrStale]: apply [Refresh] first.
+// to write. [ErrStale]: apply [Refresh] first. A fold that is Unsettled takes nothing but
+// [Restored].
 func On(r *Rules, at At, f *fold.Fold, in ...Input) (d *Draft, err error) {
 	defer r.guard(f.View.TaskID(), "code supplied by the application", &err)
 	d = newDraft(r, at, f, draftBytes)
 	for _, i := range in {
+		if _, settles := i.(Restored); f.Unsettled && !settles {
+			return d, unsettled(f.Header.Task)
+		}
 		if err := i.put(d); err != nil {
 			return d, err
 		}

@@ -55,10 +55,10 @@ type entering struct{ asking }
 // An approved call is entered if the tool's definition and the arguments equal those shown to
 // the approver; otherwise approval is requested again. The terms of the approval remain in
 // force, but a call that is denied now is not run. A call without an approval is entered only
-// if the policy allows it now. In all cases the arguments must be valid against the current
+// if the policy allows it now, and it was not planned before a restoration. In all cases the arguments must be valid against the current
 // schema.
 func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
-	first := c.State == fold.CallPlanned
+	first := c.State == fold.CallPlanned && (!c.Restored || d.approvalOf(c) == nil)
 	x := d.examine(c, l, c.Args, first)
 	grant := d.f.Granted(c)
 	switch {
@@ -68,7 +68,7 @@ func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
 		return nil, d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
 	case x.verdict.Action == approval.ActionDeny:
 		return nil, d.notRun(c, task.OutcomeDenied, x.verdict.Reason)
-	case grant == nil && x.verdict.Action != approval.ActionAllow:
+	case grant == nil && d.mustAsk(c, &x):
 		if d.hasRun(c, &x) {
 			return nil, d.askOutcome(c, &x)
 		}
@@ -138,7 +138,7 @@ func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 	e.decision, e.note = d.f.DecisionOn(c.ID)
 	for _, a := range d.f.Approvals {
 		switch {
-		case a.Call != c.ID || a.Ask != "" || a.State != approval.Approved && a.State != approval.Edited:
+		case a.Call != c.ID || a.Void || a.Ask != "" || a.State != approval.Approved && a.State != approval.Edited:
 		case a.Resolution.Payload != nil:
 			e.Decision = confirmationOf(a) // the tool takes the payload
 		case a.Kind == approval.KindCall:
@@ -266,8 +266,11 @@ func (d *entering) askCall(c *fold.Call, x *examined, supersedes string) error {
 	if c.Attempt > 0 {
 		a.Terms.Allowed = withoutEdit(a.Terms)
 	}
-	if c.Cause != "" {
+	switch before := d.sinceBackup(c); {
+	case c.Cause != "":
 		a.Hint = fmt.Sprintf("It is not known whether %s has run: %s. %s", c.Tool, c.Why, a.Hint)
+	case !strings.HasPrefix(a.Hint, before):
+		a.Hint = before + a.Hint
 	}
 	return d.request(c, x, a)
 }

@@ -142,7 +142,7 @@ func (d *advancing) addStep(s *task.Step) error {
 		if err := d.add(event.KindPlanned, planned); err != nil {
 			return err
 		}
-		if d.f.Header.State == task.StateSubmitted {
+		if d.f.Header.State == task.StateSubmitted || d.f.View.Says(heldText) {
 			if err := d.say(a2a.TaskStateWorking, nil); err != nil {
 				return err
 			}

@@ -80,6 +80,9 @@ type At struct {
 	// Holds reports whether a running call in this process waits for the answer to an
 	// approval. Nil: none does.
 	Holds func(approval string) bool
+	// Held is the moment of the backup from which the store was restored, while it waits for its
+	// operator and no planner is asked. Zero: it does not wait.
+	Held time.Time
 }
 
 // PanicError means that code supplied by the application has panicked. The panic value is

@@ -104,8 +104,11 @@ func (d *batch) KeepLive() error {
 }
 
 // SayWorking sets the state to working, if the draft is not empty and the task has
-// another state.
+// another state; and while the planner waits for the operator, it says so.
 func (d *batch) SayWorking() error {
+	if !d.at.Held.IsZero() && d.phase != store.Final {
+		return d.sayHeld()
+	}
 	if d.Empty() || d.phase == store.Final || d.f.Header.State == task.StateWorking {
 		return nil
 	}

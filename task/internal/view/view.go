@@ -96,6 +96,9 @@ func (v *View) ContextID() string { return v.ids.Context }
 // State returns the state of the newest status, or unspecified before the first.
 func (v *View) State() a2a.TaskState { return v.state }
 
+// Says reports whether the message of the current status has a text, which JSON leaves as it is.
+func (v *View) Says(text string) bool { return bytes.Contains(v.message, []byte(text)) }
+
 // StatusTime returns the time of the newest status, or zero before the first.
 func (v *View) StatusTime() store.Millis { return v.at }
 

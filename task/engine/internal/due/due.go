@@ -118,14 +118,16 @@ func (r *rows) isOver() error {
 // Work does due work. It is safe for concurrent use.
 type Work struct {
 	env    *env.Env
+	waits  func(*store.Due) bool
 	handle func(store.Due) error
 	wake   chan struct{}
 }
 
 // New returns Work that calls handle for each due row, concurrently. handle removes the row; if it
-// returns an error, it is called again later.
-func New(e *env.Env, handle func(store.Due) error) *Work {
-	return &Work{env: e, handle: handle, wake: make(chan struct{}, 1)}
+// returns an error, it is called again later. A row for which waits returns true stays as it is
+// until the next [Work.Wake] after waits returns false.
+func New(e *env.Env, waits func(*store.Due) bool, handle func(store.Due) error) *Work {
+	return &Work{env: e, waits: waits, handle: handle, wake: make(chan struct{}, 1)}
 }
 
 // Wake says that there may be other rows.
@@ -180,7 +182,7 @@ func (w *Work) doDue(ctx context.Context, r *rows) error {
 		}
 		for i := range page {
 			row := &page[i]
-			if at = row.Position; r.skips(row, now) {
+			if at = row.Position; w.waits(row) || r.skips(row, now) {
 				continue
 			}
 			for !r.begin(row) {

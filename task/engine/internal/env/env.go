@@ -32,6 +32,7 @@ type Config struct {
 	Now        func() time.Time
 	Host       Host               // nil: goroutines and timers
 	CrashPoint func(point string) // nil: none
+	Held       time.Time          // moment of the backup from which the store was restored, if it waits for its operator
 }
 
 // Env is the environment of an engine's parts. It is safe for concurrent use.
@@ -47,11 +48,12 @@ type Env struct {
 	points func(point string)
 	rules  atomic.Pointer[rules.Rules]
 	end    context.CancelCauseFunc
+	hold   hold
 }
 
 // New returns an Env without rules: call [Env.SetRules].
 func New(cfg Config) *Env {
-	e := &Env{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, clock: cfg.Now, host: cfg.Host, points: cfg.CrashPoint}
+	e := &Env{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, clock: cfg.Now, host: cfg.Host, points: cfg.CrashPoint, hold: newHold(cfg.Held)}
 	e.Ctx, e.end = context.WithCancelCause(context.Background())
 	return e
 }

@@ -5,6 +5,7 @@ package tasklog
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"a2a-server/store"
 	"a2a-server/task/engine/internal/env"
@@ -35,6 +36,10 @@ type Reading struct {
 // Reader reads tasks and folds them. It is safe for concurrent use.
 type Reader struct {
 	Views ViewCache
+
+	// Unsettled has the ids of the tasks that were open when the store was restored from a backup,
+	// and were not brought up to date yet. [Reader.LoadTurn] says so in their folds.
+	Unsettled sync.Map
 
 	env        *env.Env
 	processors *processors.Processors
@@ -145,6 +150,7 @@ func (r *Reader) LoadTurn(ctx context.Context, s store.Scope, id store.TaskID) (
 	if err != nil {
 		return nil, err
 	}
+	_, f.Unsettled = r.Unsettled.Load(id)
 	return f, nil
 }
 

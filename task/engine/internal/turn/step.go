@@ -185,6 +185,10 @@ func (t *Turn) plan(d *rules.Draft, snapshot *store.Snapshot) stepped {
 	if s := t.commit(d, snapshot); s != steppedOn {
 		return s
 	}
+	if !t.awaitOperator() {
+		t.drop(env.ErrShutdown)
+		return steppedOver
+	}
 	planned := t.askPlanner()
 	if t.ctx.Err() != nil {
 		t.drop(context.Cause(t.ctx))
@@ -192,6 +196,21 @@ func (t *Turn) plan(d *rules.Draft, snapshot *store.Snapshot) stepped {
 	}
 	t.planned = &planned
 	return steppedAgain
+}
+
+// awaitOperator waits while a restored store waits for its operator. It returns false if the
+// engine stops first. If the turn is cut off, askPlanner returns at once.
+func (t *Turn) awaitOperator() bool {
+	if t.turns.env.Held().IsZero() {
+		return true
+	}
+	defer env.Signal(t.Wake) // for the loop, which may have been notified meanwhile
+	for !t.turns.Scheduler.Draining() {
+		if t.turns.env.Wait(t.turns.env.Resumed(), t.ctx.Done(), t.Wake) != 2 {
+			return true
+		}
+	}
+	return false
 }
 
 // askPlanner asks the planner for the next step, for at most its time limit. It does not wait

@@ -108,7 +108,7 @@ func (t *Turn) Context() context.Context { return t.ctx }
 
 // at returns the time and environment for the rules. ctx is for the code that they call.
 func (t *Turn) at(ctx context.Context) rules.At {
-	at := rules.At{Ctx: ctx, Now: t.turns.env.Now()}
+	at := rules.At{Ctx: ctx, Now: t.turns.env.Now(), Held: t.turns.env.Held()}
 	if len(t.runs) > 0 {
 		at.Running = func(call string) bool { return t.running(call) != nil }
 	}

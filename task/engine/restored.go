@@ -1,0 +1,276 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/engine/internal/env"
+	"a2a-server/task/internal/rules"
+)
+
+// MarkRestored tells a store that it was restored from a backup taken at a moment: the store waits
+// for its operator ([Engine.Resume]), and each task that has not ended is brought up to date before
+// it continues. now is the time for the audit. Call it before any engine uses the store. It may be called again with the same
+// moment, after a crash or an error.
+func MarkRestored(ctx context.Context, h store.Handle, moment, now time.Time) error {
+	if moment.IsZero() {
+		return errors.New("mark a restored store: the moment of the backup is missing")
+	}
+	r, err := putMark(ctx, h, moment.UTC(), now)
+	if err != nil {
+		return fmt.Errorf("mark a restored store: %w", err)
+	}
+	due, err := r.Due()
+	if err != nil {
+		return err
+	}
+	for q := (store.Query{Limit: 1000}); ; {
+		page, err := h.Tasks(ctx, store.System(), q)
+		if err != nil {
+			return fmt.Errorf("mark a restored store: list its tasks: %w", err)
+		}
+		var asides []*store.Commit
+		for i := range page.Tasks {
+			if t := &page.Tasks[i]; t.Phase != store.Final && !t.Damaged { // nothing continues a damaged task
+				asides = append(asides, h.Append(ctx, &store.Batch{Scope: store.System(), Task: t.Task, Due: []store.DueChange{due}}))
+			}
+		}
+		for _, c := range asides {
+			if _, err := c.Wait(); err != nil && !errors.Is(err, store.ErrNotFound) {
+				return fmt.Errorf("mark a restored store: %w", err)
+			}
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return nil
+		}
+	}
+}
+
+// putMark writes the mark, with an audit entry, unless it is there.
+func putMark(ctx context.Context, h store.Handle, moment, now time.Time) (*task.Restoration, error) {
+	old, err := readMark(ctx, h)
+	if err != nil || old.Moment.Equal(moment) && old.Resumed.IsZero() {
+		return &old.Restoration, err
+	}
+	r := task.Restoration{V: 1, ID: rand.Text(), Moment: moment}
+	return &r, writeMark(ctx, h, mark{Restoration: r, rev: old.rev}, approval.AuditRestored, auth.Principal{}, now)
+}
+
+// mark is the mark of a restored store.
+type mark struct {
+	task.Restoration
+	rev uint64 // of its row; 0: the store was never restored
+}
+
+// held returns the moment of the backup while the store waits for its operator, else zero.
+func (m *mark) held() time.Time {
+	if !m.Resumed.IsZero() {
+		return time.Time{}
+	}
+	return m.Moment
+}
+
+func readMark(ctx context.Context, h store.Handle) (m mark, err error) {
+	page, err := h.Rows(ctx, task.RestorationOwner(), store.RowQuery{Kind: task.RowRestored})
+	if err != nil || len(page.Rows) == 0 {
+		return m, err
+	}
+	m.rev = page.Rows[0].Rev
+	m.Restoration, err = task.ParseRestoration(&page.Rows[0])
+	return m, err
+}
+
+func writeMark(ctx context.Context, h store.Handle, m mark, what approval.AuditEvent, by auth.Principal, now time.Time) error {
+	row, err := m.Row(m.rev)
+	if err != nil {
+		return err
+	}
+	entry, err := rules.OfStore(what, by, "a backup of "+m.Moment.Format(time.RFC3339), now)
+	if err != nil {
+		return err
+	}
+	_, err = h.Append(ctx, &store.Batch{Scope: task.RestorationOwner(), Rows: []store.RowChange{row}, Audit: [][]byte{entry}}).Wait()
+	return err
+}
+
+// restoredTask is a task that was not brought up to date after restorations.
+type restoredTask struct {
+	id   store.TaskID
+	rows []store.Due // the oldest backup first
+}
+
+// readRestored returns the mark of a store, and the tasks that are not up to date.
+func readRestored(h store.Handle) (m mark, tasks []restoredTask, err error) {
+	ctx := context.Background() // the reads are short
+	if m, err = readMark(ctx, h); err != nil {
+		return m, nil, fmt.Errorf("read whether the store was restored from a backup: %w", err)
+	}
+	if m.rev == 0 {
+		return m, nil, nil
+	}
+	at := map[store.TaskID]int{}
+	for after, more := store.DuePosition(""), true; more; {
+		page, next, err := h.Due(ctx, 1, after, 1000)
+		if err != nil {
+			return m, nil, fmt.Errorf("read which tasks of the backup are not up to date: %w", err)
+		}
+		for i := range page {
+			row := page[i]
+			if after = row.Position; row.Kind != task.DueRestored {
+				continue
+			}
+			if _, known := at[row.Task]; !known {
+				at[row.Task] = len(tasks)
+				tasks = append(tasks, restoredTask{id: row.Task})
+			}
+			t := &tasks[at[row.Task]]
+			t.rows = append(t.rows, row)
+		}
+		more = next == 1 && len(page) > 0
+	}
+	for i := range tasks {
+		slices.SortFunc(tasks[i].rows, func(a, b store.Due) int {
+			x, _ := task.ParseDueRestored(&a) // a damaged row fails when it is handled
+			y, _ := task.ParseDueRestored(&b)
+			return cmp.Or(x.Moment.Compare(y.Moment), cmp.Compare(x.ID, y.ID))
+		})
+	}
+	return m, tasks, nil
+}
+
+// settlers is how many tasks are brought up to date at the same time.
+const settlers = 64
+
+// settleTasks brings the tasks of a restored store up to date. It returns false if ctx or the
+// engine ends first. A task that cannot be brought up to date stays as it is: the rules refuse all
+// its inputs.
+func (e *Engine) settleTasks(ctx context.Context) bool {
+	var next atomic.Int64
+	var running env.Group
+	began := e.env.Now()
+	for range min(settlers, len(e.restored)) {
+		running.Add()
+		e.env.Begin(func() {
+			defer running.Done()
+			for i := next.Add(1) - 1; i < int64(len(e.restored)) && ctx.Err() == nil && e.env.Ctx.Err() == nil; i = next.Add(1) - 1 {
+				e.settleTask(ctx, &e.restored[i])
+			}
+		})
+	}
+	if len(e.restored) > 0 {
+		e.env.Wait(running.None(), ctx.Done(), e.env.Ctx.Done())
+	}
+	if ctx.Err() != nil || e.env.Ctx.Err() != nil {
+		return false
+	}
+	if n := len(e.restored); n > 0 {
+		e.env.Log.Info().Int("tasks", n).Dur("took_ms", e.env.Now().Sub(began)).Msg("tasks that were open at the moment of the backup were brought up to date")
+	}
+	e.settle()
+	return true
+}
+
+// settleTask brings a task up to date, if that is possible.
+func (e *Engine) settleTask(ctx context.Context, t *restoredTask) {
+	for _, row := range t.rows {
+		if err := e.settleRow(ctx, row); err != nil && !errors.Is(err, store.ErrNotFound) {
+			if ctx.Err() == nil && e.env.Ctx.Err() == nil {
+				e.env.Log.Error().Err(err).Str("task_id", t.id.String()).Msg("a task of the backup cannot be brought up to date: it stands still, and accepts nothing")
+			}
+			return
+		}
+	}
+	e.reader.Unsettled.Delete(t.id)
+}
+
+func (e *Engine) settleRow(ctx context.Context, row store.Due) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	for tries := 1; ; tries++ {
+		err := e.turns.Changed(ctx, store.System(), row.Task, rules.Restored{Row: row})
+		again := errors.Is(err, store.ErrUnavailable) || errors.Is(err, ErrBusy)
+		if !again || !e.env.Pause(env.RetryPause(tries)) {
+			return err
+		}
+	}
+}
+
+// Settled returns a channel that is closed when the tasks of a restored store are up to date:
+// serve nothing before. Without a restoration it is closed soon after [Engine.Run] begins.
+func (e *Engine) Settled() <-chan struct{} { return e.settled }
+
+// Held returns the moment of the backup from which the store was restored, while it waits for
+// [Engine.Resume]: until then no planner is asked, no timer wakes a call or a plan, and no work
+// elsewhere is canceled.
+func (e *Engine) Held() (moment time.Time, held bool) {
+	moment = e.env.Held()
+	return moment, !moment.IsZero()
+}
+
+// Resumed returns a channel that is closed when the store does not wait for its operator, or does
+// so no longer.
+func (e *Engine) Resumed() <-chan struct{} { return e.env.Resumed() }
+
+// Resume lets a restored store continue, durably. by needs [auth.Admin], else the error is an
+// [*auth.DeniedError]. was is false if the store did not wait. moment is that of the backup, zero
+// if the store was never restored.
+func (e *Engine) Resume(ctx context.Context, by auth.Principal) (moment time.Time, was bool, err error) {
+	if err := by.May(auth.Admin); err != nil {
+		return time.Time{}, false, err
+	}
+	for {
+		m, err := readMark(ctx, e.env.Store)
+		if err != nil {
+			return time.Time{}, false, fmt.Errorf("resume the store: %w", err)
+		}
+		if m.held().IsZero() {
+			return m.Moment, false, nil
+		}
+		m.Resumed = e.env.Now()
+		err = writeMark(ctx, e.env.Store, m, approval.AuditResumed, by, m.Resumed)
+		switch {
+		case errors.Is(err, store.ErrConflict):
+			continue
+		case err != nil:
+			return time.Time{}, false, fmt.Errorf("resume the store: %w", err)
+		}
+		e.audited()
+		e.resumed()
+		e.env.Log.Warn().Time("moment", m.Moment).EmbedObject(principalLine{&by}).Msg("the restored store continues")
+		return m.Moment, true, nil
+	}
+}
+
+// resumed lets everything continue that waits for the operator.
+func (e *Engine) resumed() {
+	e.env.Resume()
+	e.due.Wake()
+}
+
+// awaitOperator waits until an engine on the store, which may be another one, is told to resume.
+func (e *Engine) awaitOperator() {
+	wake, stop := e.env.Store.WatchRows(store.System(), task.RowRestored)
+	defer stop()
+	for {
+		m, err := readMark(e.env.Ctx, e.env.Store)
+		if err == nil && m.held().IsZero() {
+			e.resumed()
+		}
+		if e.env.Wait(e.env.Resumed(), wake, e.env.Ctx.Done()) != 1 {
+			return
+		}
+	}
+}

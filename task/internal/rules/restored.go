@@ -1,0 +1,107 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/fold"
+)
+
+// Restored is the [Input] of a due row of kind [task.DueRestored]: the store was restored from a
+// backup that was taken while the task was open. Life went on after the moment of the backup, so
+// the log may lack anything: pending approvals are asked again, with other digests, calls that
+// have been started are unknown outcomes, and every other planned call is asked about. Only
+// decisions made from now on let a call run.
+type Restored struct{ Row store.Due }
+
+func (in Restored) put(d *Draft) error {
+	r, err := task.ParseDueRestored(&in.Row)
+	if err != nil {
+		return err
+	}
+	if err := d.drop(in.Row); err != nil || d.f.Header.Phase == store.Final || d.f.RestoredBy(r.ID) {
+		return err
+	}
+	d.settles = true // it does not wait for room
+	var open []*fold.Call
+	if s := d.f.Step(); s != nil {
+		for _, c := range s.Progress {
+			if c.State != fold.CallDone {
+				open = append(open, c)
+				d.unwake(c)
+				d.unretry(c)
+			}
+		}
+	}
+	if err := d.add(event.KindRestored, &event.TaskRestored{ID: r.ID, Moment: r.Moment}); err != nil {
+		return err
+	}
+	if err := d.resolveAll(nil, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: "the server was restored from a backup of " + d.moment()}); err != nil {
+		return err
+	}
+	for _, c := range open {
+		if c.Attempt == 0 || d.f.Settled(c) {
+			continue
+		}
+		if err := d.unknown(c, event.CauseRestored, fmt.Sprintf("it was started before the server was restored from a backup of %s", d.moment())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moment returns the moment of the newest backup from which the task was restored.
+func (d *batch) moment() string {
+	return d.f.Restored[len(d.f.Restored)-1].Moment.UTC().Format(time.RFC3339)
+}
+
+// mustAsk reports whether a call without a granted approval needs one. A call that was planned
+// before a restoration does, whatever the policy says: then x gets the terms of its earlier
+// approval, or those of a call that no gate mentions.
+func (d *asking) mustAsk(c *fold.Call, x *examined) bool {
+	if x.verdict.Action != approval.ActionAllow || !c.Restored {
+		return x.verdict.Action != approval.ActionAllow
+	}
+	if old := d.approvalOf(c); old != nil {
+		x.verdict.Hint, x.verdict.Terms = old.Hint, old.Terms
+		return true
+	}
+	x.verdict = d.rules.Policy.Ask(x.entry.Tool, x.args, "" /* nothing has failed */)
+	return true
+}
+
+// sinceBackup returns what the approver of a call that was planned before a restoration has to
+// know; "" for any other call.
+func (d *asking) sinceBackup(c *fold.Call) string {
+	if !c.Restored {
+		return ""
+	}
+	before := d.f.Newest(func(a *fold.Approval) bool { return a.Call == c.ID && a.Void })
+	if before != nil && before.State == approval.Superseded {
+		return fmt.Sprintf("It may have been decided after %s, the moment of the backup from which the server was restored, and may have run since. ", d.moment())
+	}
+	return fmt.Sprintf("It was planned before the server was restored from a backup of %s and may have run since. ", d.moment())
+}
+
+// heldText begins the status of a task whose planner waits for the operator of a restored store.
+const heldText = "The server was restored from a backup of "
+
+// sayHeld says, once, that the planner waits for the operator.
+func (d *batch) sayHeld() error {
+	if d.f.View.Says(heldText) || d.openRoom() < queuedRoom {
+		return nil
+	}
+	return d.say(a2a.TaskStateWorking, d.rules.message(heldText+d.at.Held.UTC().Format(time.RFC3339)+" and waits for its operator: a2a-server store resume."))
+}
+
+// unsettled is the error of all inputs to a task that was not brought up to date after a
+// restoration.
+func unsettled(id store.TaskID) error {
+	return fmt.Errorf("%w: task %s was open when the backup was taken from which the server was restored, and could not be brought up to date: the log of the server's start says why", store.ErrDataLoss, id)
+}
