@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// digestOf returns the digest of an approval, and why it is asked.
+func (s *site) digestOf(id string) (digest, hint string) {
+	s.t.Helper()
+	code, stdout, stderr := s.run("approvals", "show", id, "--anonymous", "-o", "json")
+	var shown struct{ Approval struct{ Digest, Hint string } }
+	if err := json.Unmarshal([]byte(stdout), &shown); err != nil || code != 0 || shown.Approval.Digest == "" {
+		s.t.Fatalf("show exits with %d: %v: %s%s", code, err, stdout, stderr)
+	}
+	return shown.Approval.Digest, shown.Approval.Hint
+}
+
+// A backup is taken while the server runs, and then life goes on. What is restored from it asks
+// again about what ran meanwhile, and waits for the operator, also after kill -9.
+func TestStoreIsBackedUpAndRestored(t *testing.T) {
+	t.Parallel()
+	s := newAdminSite(t)
+	p := s.start("")
+	id := p.ask("", "")
+	folder := t.TempDir()
+	file := filepath.Join(folder, "backup")
+	code, stdout, stderr := s.run("store", "backup", file)
+	if info, err := os.Stat(file); code != 0 || err != nil || info.Mode() != 0o600 || !strings.Contains(stdout, "checksum compared\nnot included: "+filepath.Join(s.data, "keys")) {
+		t.Fatalf("backup exits with %d, %v: %s%s", code, err, stdout, stderr)
+	}
+	if code, _, stderr := s.run("store", "backup", file); code != 2 || !strings.Contains(stderr, "exists: name a new file") {
+		t.Errorf("a second backup to the same file exits with %d: %s", code, stderr)
+	}
+	old, _ := s.digestOf(id + ".a1")
+	if code, _, stderr := s.run("approvals", "approve", id+".a1", "--anonymous", "--yes", "--digest", old); code != 0 {
+		t.Fatalf("approve exits with %d: %s", code, stderr)
+	}
+	if code, _, stderr := s.run("store", "restore", file); code != 1 || !strings.Contains(stderr, "has a store: stop its server and move") {
+		t.Errorf("a restore onto a store exits with %d: %s", code, stderr)
+	}
+	p.end(syscall.SIGTERM)
+	if code, _, stderr := s.run("store", "backup", filepath.Join(folder, "later")); code != 0 {
+		t.Errorf("a backup of a stopped server exits with %d: %s", code, stderr)
+	}
+	was := s.data
+	s.data = filepath.Join(t.TempDir(), "data")
+	plain := filepath.Join(was, "tasks.db")
+	if code, _, stderr := s.run("store", "restore", plain); code != 1 || !strings.Contains(stderr, "--unverified takes it") {
+		t.Errorf("restoring a plain copy exits with %d: %s", code, stderr)
+	}
+	if code, stdout, stderr := s.run("store", "restore", file); code != 0 || !strings.Contains(stdout, "a2a-server store resume") || !strings.Contains(stderr, "there is no folder "+filepath.Join(s.data, "keys")) {
+		t.Fatalf("restore exits with %d: %s%s", code, stdout, stderr)
+	}
+
+	p = s.start("")
+	digest, hint := s.digestOf(id + ".a2")
+	if digest == old || !strings.Contains(hint, "It may have been decided after ") {
+		t.Errorf("it asks %q on the digest %s, which was %s", hint, digest, old)
+	}
+	if code, _, stderr := s.run("approvals", "approve", id+".a2", "--anonymous", "--yes", "--digest", old); code == 0 {
+		t.Errorf("the digest from before decides: %s", stderr)
+	}
+	if !strings.Contains(p.said(), "waiting for a2a-server store resume") {
+		t.Errorf("the log does not say that it waits:\n%s", p.said())
+	}
+	if code, _, stderr := s.run("approvals", "reject", id+".a2", "--reason", "it ran", "--anonymous", "--yes", "--digest", digest); code != 0 {
+		t.Errorf("reject exits with %d: %s", code, stderr)
+	}
+	p.end(syscall.SIGKILL)
+	p = s.start("")
+	if code, stdout, _ := s.run("tasks", "show", id, "--anonymous"); code != 0 || !strings.Contains(stdout, "waits for its operator") {
+		t.Errorf("tasks show exits with %d: %s", code, stdout)
+	}
+	if code, stdout, stderr := s.run("store", "resume"); code != 0 || !strings.Contains(stdout, "continues") {
+		t.Errorf("resume exits with %d: %s%s", code, stdout, stderr)
+	}
+	for n := 0; ; n++ {
+		_, stdout, _ := s.run("tasks", "show", id, "--anonymous")
+		if !strings.Contains(stdout, "waits for its operator") {
+			break
+		}
+		if n == 200 {
+			t.Fatalf("the task does not continue: %s", stdout)
+		}
+	}
+	p.end(syscall.SIGTERM)
+	for folder, want := range map[string]int{was: 1, s.data: 0} {
+		ledger, _ := os.ReadFile(filepath.Join(folder, "ledger.jsonl"))
+		if n := bytes.Count(ledger, []byte("\n")); n != want {
+			t.Errorf("the call ran %d times in %s, want %d", n, folder, want)
+		}
+	}
+}
+
+// A plain copy of a store is not served, and is restored when that is asked for.
+func TestPlainCopyIsRestored(t *testing.T) {
+	t.Parallel()
+	s := newAdminSite(t)
+	p := s.start("")
+	id := p.ask("", "")
+	p.end(syscall.SIGTERM)
+	copied := t.TempDir()
+	text, err := os.ReadFile(filepath.Join(s.data, "tasks.db"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(copied, "tasks.db"), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := startProcess(t, "", "--data", copied, "--config", s.config); p.url != "" || !strings.Contains(p.said(), "a2a-server store restore --unverified "+copied) {
+		p.end(syscall.SIGKILL)
+		t.Errorf("a copy is served, or refused without the command: %s", p.said())
+	}
+	s.data = filepath.Join(t.TempDir(), "data")
+	if code, _, stderr := s.run("store", "restore", "--unverified", filepath.Join(copied, "tasks.db")); code != 0 {
+		t.Fatalf("restore exits with %d: %s", code, stderr)
+	}
+	s.start("")
+	if _, hint := s.digestOf(id + ".a2"); !strings.Contains(hint, "It may have been decided after ") {
+		t.Errorf("it asks %q", hint)
+	}
+}
