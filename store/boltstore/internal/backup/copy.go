@@ -31,9 +31,11 @@ const (
 func Copy(ctx context.Context, file *boltfile.File, w *writer.Writer, to io.Writer) (info Info, err error) {
 	c := copier{output: newOutput(to)}
 	c.view = func(fn func(*boltfile.Image) error) error {
-		began := time.Now()
-		defer func() { c.info.Longest = max(c.info.Longest, time.Since(began)) }()
-		return file.View(ctx, fn)
+		return file.View(ctx, func(im *boltfile.Image) error {
+			began := time.Now()
+			defer func() { c.info.Longest = max(c.info.Longest, time.Since(began)) }()
+			return fn(im)
+		})
 	}
 	defer func() {
 		if err != nil {
