@@ -49,6 +49,7 @@ func (c *Config) routes(conf *config.Config, own func() []netip.AddrPort) (route
 			Route: task.Route{
 				Name: r.Name, All: r.All,
 				Asked: slices.Contains(r.Events, task.NotifyAsked), Resolved: slices.Contains(r.Events, task.NotifyResolved),
+				Requester: r.Requester,
 			},
 			Arguments: r.Arguments, Sender: to,
 		})
@@ -66,7 +67,7 @@ func senderOf(r *config.Route, is routeSecrets, own func() []netip.AddrPort) (no
 		return channel.NewSlack(channel.Slack{URL: is.url, Egress: to})
 	case config.RouteSMTP:
 		s := &r.SMTP
-		return channel.NewSMTP(channel.SMTP{Host: s.Host, Port: s.Port, TLS: s.TLS, User: s.User, Password: is.password, From: s.From, To: r.To})
+		return channel.NewSMTP(channel.SMTP{Host: s.Host, Port: s.Port, TLS: s.TLS, User: s.User, Password: is.password, From: s.From, To: r.To, Requester: r.Requester})
 	}
 	return nil, fmt.Errorf("there is no kind %q of routes", r.Kind)
 }

@@ -368,6 +368,47 @@ func TestRecipientLater(t *testing.T) {
 	}
 }
 
+// A mail to a requester goes to them alone. An address that is none gets nothing, and no error,
+// which is logged, has an address.
+func TestMailToTheRequester(t *testing.T) {
+	t.Parallel()
+	m := newMailServer(t, notify.NoTLS, func(m *mailServer, _ *smtp.Server) {
+		m.refuses = func(to string, _ int) error {
+			if to == "gone@example.org" {
+				return &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "unknown: " + to}
+			}
+			return nil
+		}
+	})
+	m.cfg.To, m.cfg.Requester = nil, true
+	s := must(t)(notify.NewSMTP(m.cfg))
+	to := func(address string) error {
+		msg := answer()
+		msg.To = address
+		return s.Send(t.Context(), msg)
+	}
+	for _, address := range []string{"", "carol", "Carol <carol@example.org>", "carol@example.org, eve@example.org", "carol@example.org\r\nBcc: eve@example.org", "carol@example.org>\r\nRCPT TO:<eve@example.org"} {
+		err := to(address)
+		if want(t, err, "no address of the requester", true, 0); strings.Contains(err.Error(), "@") {
+			t.Errorf("Send() = %v, which has an address", err)
+		}
+	}
+	err := to("gone@example.org")
+	if want(t, err, "recipients refused: the requester (550 5.1.1)", true, 0); strings.Contains(err.Error(), "@") {
+		t.Errorf("Send() = %v, which has an address", err)
+	}
+	if err := to("carol@example.org"); err != nil {
+		t.Fatal(err)
+	}
+	got := m.all()
+	if len(got) != 1 || !slices.Equal(got[0].to, []string{"carol@example.org"}) {
+		t.Fatalf("mails %q, want one to the requester", got)
+	}
+	if header, _ := read(t, got[0].content); header.Get("To") != "<carol@example.org>" {
+		t.Errorf("To: %q", header.Get("To"))
+	}
+}
+
 // raw answers each connection by hand.
 func raw(t *testing.T, talk func(net.Conn)) notify.SMTP {
 	t.Helper()
@@ -494,6 +535,7 @@ func TestWrongSMTP(t *testing.T) {
 		"xn--":                  func(c *notify.SMTP) { c.To = []string{"b@bücher.example"} },
 		"to[1]":                 func(c *notify.SMTP) { c.To = append(c.To, "\"x\r\n\" <c@example.com>") },
 		"to: missing":           func(c *notify.SMTP) { c.To = nil },
+		"of no use":             func(c *notify.SMTP) { c.Requester = true },
 		"no PEM certificate":    func(c *notify.SMTP) { c.Egress.RootCAs = []byte("x") },
 	} {
 		c := good

@@ -16,7 +16,8 @@
 //   - A route sends at most [PerHour] messages in an hour, which begins with its first message.
 //     The rest is counted and replaced by a summary when the hour is over. Each message is sent,
 //     failed, or counted in exactly one summary, whatever crashes. Repeating a message of the
-//     hour counts once.
+//     hour counts once. A route for requesters has no summary: each requester gets at most
+//     [PerHour], and the rest is dropped.
 //   - A message that fails is retried with backoff for a day, then kept as failed, at most
 //     [MaxFailed] for [FailedAge]. A refusal fails it at once.
 //   - The youngest instance sends for a route. It takes over from an older instance when nobody
