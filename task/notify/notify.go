@@ -27,7 +27,6 @@ package notify
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -253,7 +252,7 @@ func (p *Pump) sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	old := store.MillisOf(p.cfg.Now().Add(-FailedAge))
+	old := store.MillisOf(p.Kept())
 	return p.each(ctx, task.IndexFailed, nil, func(row *store.Row, n *task.Notification) error {
 		if failed <= MaxFailed && n.Failed > old {
 			return errStop
@@ -266,16 +265,17 @@ func (p *Pump) sweep(ctx context.Context) error {
 	})
 }
 
+// Kept returns the time since which failed messages are kept.
+func (p *Pump) Kept() time.Time { return p.cfg.Now().Add(-FailedAge) }
+
 // Failed returns how many messages are kept as failed, and how many summaries of routes have.
 func (p *Pump) Failed(ctx context.Context) (messages, summaries int, err error) {
 	rows, err := p.cfg.Store.Rows(ctx, owner(), store.RowQuery{Kind: rowRoute, Limit: 1000})
 	if err != nil {
 		return 0, 0, fmt.Errorf("read the routes: %w", err)
 	}
-	old := store.MillisOf(p.cfg.Now().Add(-FailedAge))
 	for i := range rows.Rows {
-		var s state
-		if json.Unmarshal(rows.Rows[i].Value, &s) == nil && s.Lost != nil && s.Lost.At > old {
+		if lostSince(&rows.Rows[i], p.Kept()) != nil {
 			summaries++
 		}
 	}
