@@ -120,7 +120,7 @@ func routeKeys(r *Route) []key {
 		shaped("smtp.password", "{env: NAME} or {file: PATH}", &r.SMTP.Password, placed, "Password of the user."),
 		one("smtp.from", "", setting.Text(&r.SMTP.From, "an address", optional(anAddress)), "Sender of mails."),
 		many("to", "", &r.To, func(to *string) setting.Value { return setting.Text(to, "a recipient", anAddress) }, "Recipients of mails."),
-		one("requester", "false", setting.Bool(&r.Requester), "Mails the requester instead, at the address that an OIDC token verifies."),
+		one("requester", "false", setting.Bool(&r.Requester), "Mails the requester, at a verified address."),
 		many("events", "asked", &r.Events, func(to *string) setting.Value { return setting.Choice(to, "an event", "asked", "resolved") }, "New approvals, or their ends."),
 		one("all", "false", setting.Bool(&r.All), "Announces all approvals."),
 		one("arguments", "false", setting.Bool(&r.Arguments), "Messages have the arguments, masked."),
