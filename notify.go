@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"time"
 
 	"a2a-server/approval/web"
 	"a2a-server/auth"
@@ -49,6 +50,7 @@ func (c *Config) routes(conf *config.Config, own func() []netip.AddrPort) (route
 			Route: task.Route{
 				Name: r.Name, All: r.All,
 				Asked: slices.Contains(r.Events, task.NotifyAsked), Resolved: slices.Contains(r.Events, task.NotifyResolved),
+				Requester: r.Requester,
 			},
 			Arguments: r.Arguments, Sender: to,
 		})
@@ -66,7 +68,7 @@ func senderOf(r *config.Route, is routeSecrets, own func() []netip.AddrPort) (no
 		return channel.NewSlack(channel.Slack{URL: is.url, Egress: to})
 	case config.RouteSMTP:
 		s := &r.SMTP
-		return channel.NewSMTP(channel.SMTP{Host: s.Host, Port: s.Port, TLS: s.TLS, User: s.User, Password: is.password, From: s.From, To: r.To})
+		return channel.NewSMTP(channel.SMTP{Host: s.Host, Port: s.Port, TLS: s.TLS, User: s.User, Password: is.password, From: s.From, To: r.To, Requester: r.Requester})
 	}
 	return nil, fmt.Errorf("there is no kind %q of routes", r.Kind)
 }
@@ -154,7 +156,8 @@ type pumping struct {
 	cursors func(parts ...string) cursors
 }
 
-// list lists the messages about approvals in tasks that by oversees. A page may be empty and not
+// list lists the messages about approvals in tasks that by oversees, and for admins the summaries
+// that have failed. A page may be empty and not
 // the last.
 func (n *pumping) list(ctx context.Context, by auth.Principal, q client.NotificationQuery) (client.NotificationPage, error) {
 	out, none := client.NotificationPage{Items: []client.Notification{}}, client.NotificationPage{}
@@ -175,9 +178,13 @@ func (n *pumping) list(ctx context.Context, by auth.Principal, q client.Notifica
 		return none, task.Invalid("cursor", "is not a cursor of this list: begin again without a cursor")
 	}
 	admin := by.May(auth.Admin) == nil // errors name hosts and people of the operator
+	var since time.Time
+	if admin && !q.Anonymous { // summaries count messages of all tenants
+		since = n.Kept()
+	}
 	for range lookedAt / lookPage {
 		// No more than fit, so that none between the page and its cursor is left out.
-		states, next, err := notify.List(ctx, n.store, scope, notify.Query{State: q.State, Cursor: cursor, Limit: min(lookPage, q.Limit-len(out.Items))})
+		states, next, err := notify.List(ctx, n.store, scope, notify.Query{State: q.State, Cursor: cursor, Limit: min(lookPage, q.Limit-len(out.Items)), Since: since})
 		switch {
 		case errors.Is(err, store.ErrCursor):
 			return none, task.Invalid("cursor", "is not a cursor of this list: begin again without a cursor")
@@ -189,10 +196,14 @@ func (n *pumping) list(ctx context.Context, by auth.Principal, q client.Notifica
 				if !admin {
 					one.Error = ""
 				}
-				out.Items = append(out.Items, client.Notification{
-					ID: one.ID, Route: one.Route, Event: one.Event, Task: one.Task.String(), Approval: one.Approval,
-					State: one.State, At: one.At, Tries: one.Tries, Next: one.Next, Error: one.Error,
-				})
+				item := client.Notification{
+					ID: one.ID, Route: one.Route, Event: one.Event, Approval: one.Approval,
+					State: one.State, At: one.At, Tries: one.Tries, Next: one.Next, Error: one.Error, Count: one.Count,
+				}
+				if !one.Task.IsZero() {
+					item.Task = one.Task.String()
+				}
+				out.Items = append(out.Items, item)
 			}
 		}
 		if cursor = next; next == "" || len(out.Items) == q.Limit {

@@ -28,6 +28,10 @@ type Principal struct {
 	Chain []string `json:"chain,omitempty"`
 	// Method is how the caller was authenticated: "none" for [Anonymous].
 	Method string `json:"method,omitempty"`
+	// Email is the mail address of the caller, verified by the issuer of the credential, which
+	// messages to the requester go to. It is not stored with the principal. Empty: none is
+	// verified. Authenticators must not take it from anything that a caller can write.
+	Email string `json:"-"`
 	// Expires is when the credential ends, and with it the streams that it opened. It is not
 	// stored. Zero: it does not end by itself.
 	Expires time.Time `json:"-"`
@@ -67,7 +71,7 @@ const (
 // that another name would be stored, it exceeds [MaxOwner] or [MaxRest], its kind is unknown,
 // or it was authenticated as the subject of [Anonymous].
 func (p Principal) Validate() error {
-	rest := len(p.Method) + len(p.Person)
+	rest := len(p.Method) + len(p.Person) + len(p.Email)
 	valid := utf8.ValidString(p.Tenant) && utf8.ValidString(p.Subject) && utf8.ValidString(p.Method) && utf8.ValidString(p.Person)
 	for _, list := range [][]string{p.Roles, p.Chain} {
 		for _, text := range list {

@@ -314,14 +314,15 @@ type WebhookPage struct {
 type Notification struct {
 	ID       string    `json:"id"`
 	Route    string    `json:"route"`
-	Event    string    `json:"event"` // "asked" or "resolved"
-	Task     string    `json:"task"`
-	Approval string    `json:"approval"`
-	State    string    `json:"state"` // "waiting", "retrying", "failed" or "damaged"
+	Event    string    `json:"event"`    // "asked" or "resolved"; "summary", which only admins see
+	Task     string    `json:"task"`     // "": of a summary
+	Approval string    `json:"approval"` // likewise
+	State    string    `json:"state"`    // "waiting", "retrying", "failed" or "damaged"
 	At       time.Time `json:"at,omitzero"`
 	Tries    int       `json:"tries,omitempty"`
 	Next     time.Time `json:"next,omitzero"`
 	Error    string    `json:"error,omitempty"` // for admins
+	Count    int       `json:"count,omitempty"` // of a summary: the messages that it stands for
 }
 
 // NotificationQuery selects messages of routes.

@@ -23,6 +23,12 @@ const (
 	IndexNew    = "new"
 	IndexRetry  = "retry"
 	IndexFailed = "failed"
+
+	// RowMailbox is the verified mail address of the task's requester, if there was a route
+	// for requesters when the task began. Key: [MailboxKey]; value: the address. Only
+	// package task/notify reads it.
+	RowMailbox = "notify.mailbox"
+	MailboxKey = "requester"
 )
 
 // Route says which approvals are announced under a name. Package task/notify sends its messages.
@@ -31,6 +37,9 @@ type Route struct {
 	All      bool   // also of approvals whose terms do not name the route
 	Asked    bool   // new approvals
 	Resolved bool   // approvals that have ended
+	// Requester sends to the requester of the task alone, if their mail address is known: see
+	// [RowMailbox].
+	Requester bool
 }
 
 // Takes reports whether a route announces an event of an approval whose terms have these names.

@@ -56,7 +56,7 @@ func (c *cache) put(sum digest, p auth.Principal, until time.Time) {
 
 func (c *cache) add(sum digest, entry cached) {
 	p, size := &entry.principal, 0
-	for _, text := range slices.Concat([]string{p.Tenant, p.Subject, p.Person}, p.Chain, p.Roles) {
+	for _, text := range slices.Concat([]string{p.Tenant, p.Subject, p.Person, p.Email}, p.Chain, p.Roles) {
 		size += len(text)
 	}
 	if c.young == nil || len(c.young) >= maxCached/2 || c.bytes+size > maxCachedBytes/2 {

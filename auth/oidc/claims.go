@@ -1,6 +1,7 @@
 package oidc
 
 import (
+	"net/mail"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,9 @@ const leeway = 30 * time.Second
 
 // maxChain bounds the length of the chain of actors.
 const maxChain = 8
+
+// maxEmail bounds an address, in bytes (RFC 5321, section 4.5.3.1.3).
+const maxEmail = 254
 
 // maxTime is the end of the year 9999, in seconds: no later time can be written.
 const maxTime = 253402300799
@@ -118,8 +122,8 @@ func (i *issuer) principal(t *token) (auth.Principal, error) {
 			return none, err
 		}
 	}
-	if isService(t.claims) {
-		p.Kind = auth.KindService
+	if p.Email = email(t.claims); isService(t.claims) {
+		p.Kind, p.Email = auth.KindService, ""
 	}
 	if p.Chain, err = i.chain(t.claims); err != nil {
 		return none, err
@@ -132,6 +136,19 @@ func (i *issuer) principal(t *token) (auth.Principal, error) {
 		return none, refuse("the token does not name a valid caller: %s", visible.Clip(err.Error(), 300))
 	}
 	return p, nil
+}
+
+// email returns the address of a person that the issuer has verified (OpenID Connect Core, section
+// 5.1); "": there is none. An address with a name, a comment, invisible characters or characters
+// beyond ASCII is none: mail servers may read it as another.
+func email(claims map[string]any) string {
+	text, _ := claims["email"].(string)
+	at, err := mail.ParseAddress(text)
+	odd := func(r rune) bool { return r <= ' ' || r > '~' }
+	if claims["email_verified"] != true || err != nil || at.Address != text || len(text) > maxEmail || strings.ContainsFunc(text, odd) {
+		return ""
+	}
+	return text
 }
 
 // called returns the name here of a subject of the issuer.

@@ -24,6 +24,40 @@ func mapped(c *oidc.Config) {
 	c.Roles = oidc.Roles{Claim: "groups", Map: map[string][]string{"sre": {"operator", "approver"}, "all": {"requester", "operator"}}}
 }
 
+// An address counts only if the issuer says that it is verified, and it is nothing but an address.
+func TestEmailThatIsNone(t *testing.T) {
+	t.Parallel()
+	key := ecPair("k1")
+	p := newProvider(t, key)
+	a := newAuthenticator(t, p.config(&clock{}))
+	const good = "alice@example.com"
+	for _, claims := range []members{
+		{"email": good},
+		{"email": good, "email_verified": false},
+		{"email": good, "email_verified": "true"},
+		{"email": good, "email_verified": 1},
+		{"email": good, "email_verified": members{"x": true}},
+		{"email": []string{good}, "email_verified": true},
+		{"user_email": good, "email_verified": true},
+		{"email": "", "email_verified": true},
+		{"email": "alice", "email_verified": true},
+		{"email": "Alice <" + good + ">", "email_verified": true},
+		{"email": good + ", eve@example.org", "email_verified": true},
+		{"email": good + "\r\nBcc: eve@example.org", "email_verified": true},
+		{"email": "\"alice\r\n\"@example.com", "email_verified": true},
+		{"email": good + "\n", "email_verified": true},
+		{"email": " " + good, "email_verified": true},
+		{"email": good + " (eve)", "email_verified": true},
+		{"email": "alice@ex\u0430mple.com", "email_verified": true},
+		{"email": strings.Repeat("a", 251) + "@b.c", "email_verified": true},
+	} {
+		who, err := authenticate(t, a, key.sign(header(key), p.claims(claims)))
+		if err != nil || who.Email != "" {
+			t.Errorf("claims %v: address %q, %v; want a caller without one", claims, who.Email, err)
+		}
+	}
+}
+
 // Who a valid token is for.
 func TestCaller(t *testing.T) {
 	t.Parallel()
@@ -100,6 +134,10 @@ func TestCaller(t *testing.T) {
 		"a service under another subject": {
 			config: func(c *oidc.Config) { c.Subject = "oid" }, claims: members{"sub": "web", "oid": "4711"},
 			want: with(func(p *auth.Principal) { p.Subject, p.Kind = "corp:4711", auth.KindService }),
+		},
+		"a verified address": {claims: members{"email": "alice@example.com", "email_verified": true}, want: with(func(p *auth.Principal) { p.Email = "alice@example.com" })},
+		"a service's address": {
+			claims: members{"sub": "web", "email": "web@example.com", "email_verified": true}, want: with(func(p *auth.Principal) { p.Subject, p.Kind = "corp:web", auth.KindService }),
 		},
 		"an agent acts": {claims: members{"act": members{"sub": "agent"}}, want: with(func(p *auth.Principal) { p.Chain = []string{"corp:agent"} })},
 		"agents act": {

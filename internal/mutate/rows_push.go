@@ -6,7 +6,6 @@ func pushRows() []row {
 		{"task/push", "Deliverer.authenticate", never("scheme"), "TestDelivers", "a webhook gets the credentials that were set for it"},
 		{"task/push", "Deliverer.begin", hangs(never("busy name")), "TestOneNotificationAfterTheOther", "a webhook gets one notification after the other"},
 		{"task/push", "Deliverer.begin", hangs(use("perCaller", "maxWorkers")), "TestCallersLeaveWorkers", "new webhooks of one caller that hang leave workers to others"},
-		{"task/push", "Deliverer.begin", use("maxPerHost", "maxWorkers"), "TestWorkersAreBounded", "one host takes few of the workers"},
 		{"task/push", "New", hangs(zero("ErrUseLastResponse")), "TestGivenUpAndRevived", "a notification follows no redirect"},
 		{"task/push", "backoff.failed", never("b.tries"), "TestBackoff", "a webhook that only fails is given up"},
 		{"task/push", "job.one", hangs(never("f#2")), "TestRepeatsInOrder", "what a webhook has not accepted is sent again"},

@@ -47,6 +47,7 @@ type SMTP struct {
 	User, Password string // may be empty
 	From           string // "approvals@example.com", or with a name before it: "Approvals <…>"
 	To             []string
+	Requester      bool // messages go to the requester that they name, and To is empty
 	// Egress has the certificates that are trusted too, and the timeout of a message, by
 	// default 30 s. Private and local addresses are allowed: no caller chooses the host.
 	Egress egress.Config
@@ -97,8 +98,8 @@ func NewSMTP(c SMTP) (notify.Sender, error) {
 		}
 		m.to = append(m.to, one)
 	}
-	if len(c.To) == 0 {
-		errs = append(errs, errors.New("to: missing; list at least one address"))
+	if (len(c.To) == 0) != c.Requester {
+		errs = append(errs, errors.New("to: missing, or with requester of no use; list at least one address, or set requester"))
 	}
 	c.Egress.AllowPrivate, c.Egress.AllowLoopback = true, true
 	if c.Egress.Timeout <= 0 {
@@ -136,11 +137,19 @@ func (m *mailer) Send(ctx context.Context, msg *notify.Message) error {
 	if err != nil {
 		return err
 	}
+	to := m.to
+	if m.cfg.Requester {
+		one, err := addressOf(msg.To)
+		if err != nil || one.Address != msg.To {
+			return fmt.Errorf("mail through %q: the message has no address of the requester: %w", m.cfg.Host, notify.ErrPermanent)
+		}
+		to = []*mail.Address{one}
+	}
 	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.Egress.Timeout)
 	defer cancel()
 	id := stableID(msg)
-	err = m.deliver(ctx, id, m.compose(t, id, msg.At))
+	err = m.deliver(ctx, id, to, m.compose(t, id, to, msg.At))
 	if err != nil && outer.Err() == nil && ctx.Err() != nil {
 		err = ctx.Err() // it closed the connection, so err is about that
 	}
@@ -148,10 +157,10 @@ func (m *mailer) Send(ctx context.Context, msg *notify.Message) error {
 }
 
 // compose returns a mail. It is the same in each attempt.
-func (m *mailer) compose(t *text, id string, at time.Time) *gomail.Msg {
+func (m *mailer) compose(t *text, id string, to []*mail.Address, at time.Time) *gomail.Msg {
 	out := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	out.FromMailAddress(m.from)
-	out.ToMailAddress(m.to...)
+	out.ToMailAddress(to...)
 	// Without the space, programs would decode what a caller has written as an encoded word.
 	out.Subject(strings.ReplaceAll(t.title, "=?", "= ?"))
 	out.SetMessageIDWithValue(id + m.from.Address[strings.LastIndex(m.from.Address, "@"):])
@@ -163,7 +172,7 @@ func (m *mailer) compose(t *text, id string, at time.Time) *gomail.Msg {
 }
 
 // deliver hands a mail to the server.
-func (m *mailer) deliver(ctx context.Context, id string, msg *gomail.Msg) error {
+func (m *mailer) deliver(ctx context.Context, id string, to []*mail.Address, msg *gomail.Msg) error {
 	conn, err := m.dial(ctx)
 	if err != nil {
 		return err
@@ -174,7 +183,7 @@ func (m *mailer) deliver(ctx context.Context, id string, msg *gomail.Msg) error 
 	if err != nil {
 		return err
 	}
-	err = m.transact(session, id, msg)
+	err = m.transact(session, id, to, msg)
 	if session.UpdateDeadline(quitTimeout) == nil {
 		_ = session.Quit() // the mail has been accepted or refused
 	}
@@ -217,14 +226,14 @@ func (m *mailer) signIn(ctx context.Context, conn net.Conn) (*smtp.Client, error
 }
 
 // transact sends a mail to the recipients that do not have it yet.
-func (m *mailer) transact(session *smtp.Client, id string, msg *gomail.Msg) error {
+func (m *mailer) transact(session *smtp.Client, id string, recipients []*mail.Address, msg *gomail.Msg) error {
 	if err := session.Mail(envelope(m.from)); err != nil {
 		return err
 	}
 	had := m.have(id)
 	var accepted []string
 	var refused refusedError
-	for _, to := range m.to {
+	for _, to := range recipients {
 		if slices.Contains(had, to.Address) {
 			continue
 		}
@@ -234,7 +243,7 @@ func (m *mailer) transact(session *smtp.Client, id string, msg *gomail.Msg) erro
 		case err == nil:
 			accepted = append(accepted, to.Address)
 		case ok:
-			refused.add(to.Address, answer)
+			refused.add(m.called(to), answer)
 		default:
 			return err
 		}
@@ -287,14 +296,22 @@ func (m *mailer) remember(id string, have []string) {
 	m.partly[id] = have
 }
 
+// called returns the name of a recipient for errors, which are logged: a requester is not named.
+func (m *mailer) called(to *mail.Address) string {
+	if m.cfg.Requester {
+		return "the requester"
+	}
+	return to.Address
+}
+
 // refusedError says which recipients the server has refused.
 type refusedError struct {
 	who       []string
 	temporary bool // of at least one
 }
 
-func (e *refusedError) add(address string, answer *textproto.Error) {
-	e.who = append(e.who, visible.Clip(address, maxName)+" ("+codeOf(answer)+")")
+func (e *refusedError) add(name string, answer *textproto.Error) {
+	e.who = append(e.who, visible.Clip(name, maxName)+" ("+codeOf(answer)+")")
 	e.temporary = e.temporary || answer.Code < 500
 }
 

@@ -7,28 +7,25 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"mime"
-	"mime/quotedprintable"
 	"net"
-	"net/mail"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
 	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/internal/egress"
 	"a2a-server/internal/notify"
+	"a2a-server/internal/notify/mailtest"
 	"a2a-server/internal/tlsfiles/tlstest"
 	"a2a-server/internal/visible"
 	tasks "a2a-server/task/notify"
 )
 
-const password = "s3cret-p4ssword"
+const password = mailtest.Password
 
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
@@ -37,137 +34,24 @@ func serverTLS(t *testing.T, ca *tlstest.CA) *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{ca.Server(t).TLS(t)}, MinVersion: tls.VersionTLS12}
 }
 
-// envelope is a mail that the server has accepted.
-type envelope struct {
-	from    string
-	to      []string
-	content string
-}
-
-// mailServer is a mail server on the loopback interface.
+// mailServer is a mail server with the configuration of a sender to it.
 type mailServer struct {
-	cfg     notify.SMTP // of a sender to it
-	signsIn bool        // and requires it
-	onMail  error
-	onData  error
-	refuses func(to string, session int) error
-
-	mu       sync.Mutex
-	sessions int
-	mails    []envelope
+	*mailtest.Server
+	cfg notify.SMTP
 }
 
 // newMailServer starts a server. change may change it before.
-func newMailServer(t *testing.T, encrypted string, change func(m *mailServer, s *smtp.Server)) *mailServer {
+func newMailServer(t *testing.T, encrypted string, change func(m *mailtest.Server, s *smtp.Server)) *mailServer {
 	t.Helper()
-	ca := tlstest.NewCA(t)
-	m := &mailServer{}
-	s := smtp.NewServer(m)
-	s.Domain, s.ErrorLog, s.ReadTimeout, s.WriteTimeout = "localhost", quiet(), time.Minute, time.Minute
-	if encrypted != notify.NoTLS {
-		s.TLSConfig = serverTLS(t, ca)
+	m := mailtest.Start(t, encrypted, change)
+	cfg := notify.SMTP{
+		Host: "127.0.0.1", Port: m.Port, TLS: encrypted, From: "Approvals <approvals@example.com>", To: []string{"alice@example.com", "Bob <bob@example.org>"},
+		Egress: egress.Config{RootCAs: m.CA},
 	}
-	if change != nil {
-		change(m, s)
+	if m.SignsIn {
+		cfg.User, cfg.Password = mailtest.User, password
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, _ := l.Addr().(*net.TCPAddr)
-	m.cfg = notify.SMTP{
-		Host: "127.0.0.1", Port: at.Port, TLS: encrypted, From: "Approvals <approvals@example.com>", To: []string{"alice@example.com", "Bob <bob@example.org>"},
-		Egress: egress.Config{RootCAs: ca.PEM},
-	}
-	if m.signsIn {
-		m.cfg.User, m.cfg.Password = "mailer", password
-	}
-	if encrypted == notify.TLS {
-		l = tls.NewListener(l, s.TLSConfig)
-	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = s.Serve(l)
-	}()
-	t.Cleanup(func() {
-		_ = s.Close()
-		<-ended
-	})
-	return m
-}
-
-func (m *mailServer) all() []envelope {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.mails)
-}
-
-func (m *mailServer) NewSession(*smtp.Conn) (smtp.Session, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.sessions++
-	return &session{m: m, number: m.sessions}, nil
-}
-
-type session struct {
-	m      *mailServer
-	number int
-	signed bool
-	now    envelope
-}
-
-func (s *session) AuthMechanisms() []string {
-	if !s.m.signsIn {
-		return nil
-	}
-	return []string{sasl.Plain}
-}
-
-func (s *session) Auth(string) (sasl.Server, error) {
-	return sasl.NewPlainServer(func(_, user, pass string) error {
-		if user != "mailer" || pass != password {
-			return &smtp.SMTPError{Code: 535, EnhancedCode: smtp.EnhancedCode{5, 7, 8}, Message: "not the password: " + pass}
-		}
-		s.signed = true
-		return nil
-	}), nil
-}
-
-func (s *session) Reset()        { s.now = envelope{} }
-func (s *session) Logout() error { return nil }
-
-func (s *session) Mail(from string, _ *smtp.MailOptions) error {
-	if s.m.signsIn && !s.signed {
-		return smtp.ErrAuthRequired
-	}
-	s.now = envelope{from: from}
-	return s.m.onMail
-}
-
-func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
-	if s.m.refuses != nil {
-		if err := s.m.refuses(to, s.number); err != nil {
-			return err
-		}
-	}
-	s.now.to = append(s.now.to, to)
-	return nil
-}
-
-func (s *session) Data(r io.Reader) error {
-	content, err := io.ReadAll(r)
-	if err == nil {
-		err = s.m.onData
-	}
-	if err != nil {
-		return err
-	}
-	s.now.content = string(content)
-	s.m.mu.Lock()
-	defer s.m.mu.Unlock()
-	s.m.mails = append(s.m.mails, s.now)
-	return nil
+	return &mailServer{m, cfg}
 }
 
 // A real server gets the mail, encrypted as configured, with the sender signed in.
@@ -176,22 +60,22 @@ func TestMail(t *testing.T) {
 	for _, encrypted := range []string{notify.StartTLS, notify.TLS, notify.NoTLS} {
 		t.Run(encrypted, func(t *testing.T) {
 			t.Parallel()
-			m := newMailServer(t, encrypted, func(m *mailServer, _ *smtp.Server) { m.signsIn = encrypted != notify.NoTLS })
+			m := newMailServer(t, encrypted, func(m *mailtest.Server, _ *smtp.Server) { m.SignsIn = encrypted != notify.NoTLS })
 			s := must(t)(notify.NewSMTP(m.cfg))
 			for range 2 {
 				if err := s.Send(t.Context(), question()); err != nil {
 					t.Fatal(err)
 				}
 			}
-			mails := m.all()
-			if len(mails) != 2 || mails[0].content != mails[1].content {
+			mails := m.All()
+			if len(mails) != 2 || mails[0].Content != mails[1].Content {
 				t.Fatalf("mails %q, want the same twice", mails)
 			}
 			got := mails[0]
-			if got.from != "approvals@example.com" || !slices.Equal(got.to, []string{"alice@example.com", "bob@example.org"}) {
-				t.Errorf("from %q to %q", got.from, got.to)
+			if got.From != "approvals@example.com" || !slices.Equal(got.To, []string{"alice@example.com", "bob@example.org"}) {
+				t.Errorf("from %q to %q", got.From, got.To)
 			}
-			header, body := read(t, got.content)
+			header, body := mailtest.Read(t, got.Content)
 			for name, value := range map[string]string{
 				"From": `"Approvals" <approvals@example.com>`, "To": `<alice@example.com>, "Bob" <bob@example.org>`,
 				"Subject": "Approval needed: transfer_money: Pay 100 EUR to Bob & Söhne?", "Message-Id": "<019a-1_asked_ops@example.com>",
@@ -223,25 +107,6 @@ On the command line: a2a-server approvals show 019a.1
 	}
 }
 
-// read parses a mail.
-func read(t *testing.T, content string) (mail.Header, string) {
-	t.Helper()
-	m, err := mail.ReadMessage(strings.NewReader(content))
-	if err != nil {
-		t.Fatalf("%v: %q", err, content)
-	}
-	subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.Header["Subject"] = []string{subject}
-	body, err := io.ReadAll(quotedprintable.NewReader(m.Body))
-	if err != nil || m.Header.Get("Content-Transfer-Encoding") != "quoted-printable" {
-		t.Fatalf("%v: %q", err, content)
-	}
-	return m.Header, strings.ReplaceAll(string(body), "\r\n", "\n")
-}
-
 // The subject says how an approval ended, and the body leaves out what a message does not have.
 func TestTexts(t *testing.T) {
 	t.Parallel()
@@ -256,8 +121,8 @@ func TestTexts(t *testing.T) {
 		if err := s.Send(t.Context(), msg); err != nil {
 			t.Fatal(err)
 		}
-		mails := m.all()
-		header, body := read(t, mails[len(mails)-1].content)
+		mails := m.All()
+		header, body := mailtest.Read(t, mails[len(mails)-1].Content)
 		want := "An approval " + outcome + ".\n\nTool:       transfer_money\nDecided by: bob\nTask:       019a\n\nOn the command line: a2a-server approvals show 019a.1\n"
 		if header.Get("Subject") != "Approval "+outcome+": transfer_money" || body != want {
 			t.Errorf("%q:\n%s\nwant:\n%s", header.Get("Subject"), body, want)
@@ -275,14 +140,14 @@ func TestMailHostile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	mails := m.all()
+	mails := m.All()
 	if len(mails) != 3 {
 		t.Fatalf("%d mails, want 3", len(mails))
 	}
 	for _, got := range mails {
-		header, body := read(t, got.content)
-		if len(got.to) != 2 || got.from != "approvals@example.com" || len(header) != 10 || header.Get("Bcc") != "" {
-			t.Errorf("from %q to %q, with the header %v", got.from, got.to, header)
+		header, body := mailtest.Read(t, got.Content)
+		if len(got.To) != 2 || got.From != "approvals@example.com" || len(header) != 10 || header.Get("Bcc") != "" {
+			t.Errorf("from %q to %q, with the header %v", got.From, got.To, header)
 		}
 		if subject := header.Get("Subject"); strings.ContainsFunc(subject, visible.Invisible) || len(subject) > 400 {
 			t.Errorf("subject %q", subject)
@@ -304,7 +169,7 @@ func TestMailHostile(t *testing.T) {
 	if err := s.Send(t.Context(), word); err != nil {
 		t.Fatal(err)
 	}
-	if header, _ := read(t, m.all()[3].content); header.Get("Subject") != "Approval needed: = ?utf-8?B?ZXZpbA== ?=" {
+	if header, _ := mailtest.Read(t, m.All()[3].Content); header.Get("Subject") != "Approval needed: = ?utf-8?B?ZXZpbA== ?=" {
 		t.Errorf("subject %q", header.Get("Subject"))
 	}
 }
@@ -316,26 +181,26 @@ func TestMailRefused(t *testing.T) {
 		return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{class, 7, 1}, Message: "no " + password}
 	}
 	for name, tc := range map[string]struct {
-		change    func(m *mailServer)
+		change    func(m *mailtest.Server)
 		text      string
 		permanent bool
 	}{
-		"sender":               {func(m *mailServer) { m.onMail = answer(550, 5) }, "the server answered 550 5.7.1", true},
-		"sender, later":        {func(m *mailServer) { m.onMail = answer(451, 4) }, "the server answered 451 4.7.1", false},
-		"content":              {func(m *mailServer) { m.onData = answer(554, 5) }, "the server answered 554", true},
-		"content, later":       {func(m *mailServer) { m.onData = answer(452, 4) }, "the server answered 4", false},
-		"all recipients":       {func(m *mailServer) { m.refuses = func(string, int) error { return answer(550, 5) } }, "alice@example.com (550 5.7.1), bob@example.org (550 5.7.1)", true},
-		"all recipients later": {func(m *mailServer) { m.refuses = func(string, int) error { return answer(450, 4) } }, "alice@example.com (450 4.7.1)", false},
-		"password":             {func(m *mailServer) { m.signsIn = true }, "the server answered 535 5.7.8", false},
+		"sender":               {func(m *mailtest.Server) { m.OnMail = answer(550, 5) }, "the server answered 550 5.7.1", true},
+		"sender, later":        {func(m *mailtest.Server) { m.OnMail = answer(451, 4) }, "the server answered 451 4.7.1", false},
+		"content":              {func(m *mailtest.Server) { m.OnData = answer(554, 5) }, "the server answered 554", true},
+		"content, later":       {func(m *mailtest.Server) { m.OnData = answer(452, 4) }, "the server answered 4", false},
+		"all recipients":       {func(m *mailtest.Server) { m.Refuses = func(string, int) error { return answer(550, 5) } }, "alice@example.com (550 5.7.1), bob@example.org (550 5.7.1)", true},
+		"all recipients later": {func(m *mailtest.Server) { m.Refuses = func(string, int) error { return answer(450, 4) } }, "alice@example.com (450 4.7.1)", false},
+		"password":             {func(m *mailtest.Server) { m.SignsIn = true }, "the server answered 535 5.7.8", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := newMailServer(t, notify.StartTLS, func(m *mailServer, _ *smtp.Server) { tc.change(m) })
-			if m.signsIn {
+			m := newMailServer(t, notify.StartTLS, func(m *mailtest.Server, _ *smtp.Server) { tc.change(m) })
+			if m.SignsIn {
 				m.cfg.Password = password + "?"
 			}
 			want(t, must(t)(notify.NewSMTP(m.cfg)).Send(t.Context(), question()), tc.text, tc.permanent, 0)
-			if got := m.all(); len(got) != 0 {
+			if got := m.All(); len(got) != 0 {
 				t.Errorf("mails %q", got)
 			}
 		})
@@ -345,8 +210,8 @@ func TestMailRefused(t *testing.T) {
 // A recipient that the server refuses for now gets the mail later, and the others once.
 func TestRecipientLater(t *testing.T) {
 	t.Parallel()
-	m := newMailServer(t, notify.NoTLS, func(m *mailServer, _ *smtp.Server) {
-		m.refuses = func(to string, session int) error {
+	m := newMailServer(t, notify.NoTLS, func(m *mailtest.Server, _ *smtp.Server) {
+		m.Refuses = func(to string, session int) error {
 			if to == "bob@example.org" && session < 3 {
 				return &smtp.SMTPError{Code: 450, EnhancedCode: smtp.EnhancedCode{4, 2, 0}, Message: "come again"}
 			}
@@ -362,9 +227,50 @@ func TestRecipientLater(t *testing.T) {
 		want(t, s.Send(t.Context(), question()), "recipients refused: bob@example.org (450 4.2.0), eve@example.com (550 5.1.1)", false, 0)
 	}
 	want(t, s.Send(t.Context(), question()), "recipients refused: eve@example.com (550 5.1.1)", true, 0)
-	got := m.all()
-	if len(got) != 2 || !slices.Equal(got[0].to, []string{"alice@example.com"}) || !slices.Equal(got[1].to, []string{"bob@example.org"}) {
+	got := m.All()
+	if len(got) != 2 || !slices.Equal(got[0].To, []string{"alice@example.com"}) || !slices.Equal(got[1].To, []string{"bob@example.org"}) {
 		t.Errorf("mails %q, want one to each", got)
+	}
+}
+
+// A mail to a requester goes to them alone. An address that is none gets nothing, and no error,
+// which is logged, has an address.
+func TestMailToTheRequester(t *testing.T) {
+	t.Parallel()
+	m := newMailServer(t, notify.NoTLS, func(m *mailtest.Server, _ *smtp.Server) {
+		m.Refuses = func(to string, _ int) error {
+			if to == "gone@example.org" {
+				return &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "unknown: " + to}
+			}
+			return nil
+		}
+	})
+	m.cfg.To, m.cfg.Requester = nil, true
+	s := must(t)(notify.NewSMTP(m.cfg))
+	to := func(address string) error {
+		msg := answer()
+		msg.To = address
+		return s.Send(t.Context(), msg)
+	}
+	for _, address := range []string{"", "carol", "Carol <carol@example.org>", "carol@example.org, eve@example.org", "carol@example.org\r\nBcc: eve@example.org", "carol@example.org>\r\nRCPT TO:<eve@example.org"} {
+		err := to(address)
+		if want(t, err, "no address of the requester", true, 0); strings.Contains(err.Error(), "@") {
+			t.Errorf("Send() = %v, which has an address", err)
+		}
+	}
+	err := to("gone@example.org")
+	if want(t, err, "recipients refused: the requester (550 5.1.1)", true, 0); strings.Contains(err.Error(), "@") {
+		t.Errorf("Send() = %v, which has an address", err)
+	}
+	if err := to("carol@example.org"); err != nil {
+		t.Fatal(err)
+	}
+	got := m.All()
+	if len(got) != 1 || !slices.Equal(got[0].To, []string{"carol@example.org"}) {
+		t.Fatalf("mails %q, want one to the requester", got)
+	}
+	if header, _ := mailtest.Read(t, got[0].Content); header.Get("To") != "<carol@example.org>" {
+		t.Errorf("To: %q", header.Get("To"))
 	}
 }
 
@@ -406,7 +312,7 @@ func TestBrokenMailServers(t *testing.T) {
 			_, _ = io.Copy(io.Discard, conn) // until the client closes
 		}
 	}
-	plain := newMailServer(t, notify.NoTLS, func(m *mailServer, s *smtp.Server) { m.signsIn, s.AllowInsecureAuth = true, true })
+	plain := newMailServer(t, notify.NoTLS, func(m *mailtest.Server, s *smtp.Server) { m.SignsIn, s.AllowInsecureAuth = true, true })
 	secure := newMailServer(t, notify.StartTLS, nil)
 	implicit := newMailServer(t, notify.TLS, nil)
 	with := func(c notify.SMTP, change func(*notify.SMTP)) notify.SMTP {
@@ -438,7 +344,7 @@ func TestBrokenMailServers(t *testing.T) {
 		})
 	}
 	t.Cleanup(func() {
-		if n := len(plain.all()) + len(secure.all()) + len(implicit.all()); n != 0 {
+		if n := len(plain.All()) + len(secure.All()) + len(implicit.All()); n != 0 {
 			t.Errorf("%d mails got through", n)
 		}
 	})
@@ -494,6 +400,7 @@ func TestWrongSMTP(t *testing.T) {
 		"xn--":                  func(c *notify.SMTP) { c.To = []string{"b@bücher.example"} },
 		"to[1]":                 func(c *notify.SMTP) { c.To = append(c.To, "\"x\r\n\" <c@example.com>") },
 		"to: missing":           func(c *notify.SMTP) { c.To = nil },
+		"of no use":             func(c *notify.SMTP) { c.Requester = true },
 		"no PEM certificate":    func(c *notify.SMTP) { c.Egress.RootCAs = []byte("x") },
 	} {
 		c := good

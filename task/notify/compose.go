@@ -10,8 +10,9 @@ import (
 	"a2a-server/task"
 )
 
-// message returns the message of a job, or nil if it is out of date: its approval is gone, or it
-// says that the approval was asked, and the approval has ended.
+// message returns the message of a job, or nil if nobody is to get it: its approval is gone, it
+// says that the approval was asked, and the approval has ended, or it is for a requester whose
+// address is not known.
 func (p *Pump) message(ctx context.Context, r *Route, j *job) (*Message, error) {
 	rows, err := p.cfg.Store.Rows(ctx, store.System(), store.RowQuery{Kind: task.RowApproval, Task: j.row.Task, Key: []byte(j.n.Approval)})
 	if err != nil {
@@ -35,6 +36,11 @@ func (p *Pump) message(ctx context.Context, r *Route, j *job) (*Message, error) 
 			m.Digest = a.Digest // of masked or withheld arguments it would confirm guesses
 		}
 	}
+	if r.Requester {
+		if m.To, err = p.mailbox(ctx, j.row.Task); err != nil || m.To == "" {
+			return nil, err
+		}
+	}
 	if a.Deadline != nil {
 		m.Expires = *a.Deadline
 	}
@@ -49,6 +55,20 @@ func (p *Pump) message(ctx context.Context, r *Route, j *job) (*Message, error) 
 		m.By, m.Reason = of.By.Subject, of.Reason
 	}
 	return m, nil
+}
+
+// mailbox returns the address of the requester of a task; "": it is not known.
+func (p *Pump) mailbox(ctx context.Context, id store.TaskID) (string, error) {
+	rows, err := p.cfg.Store.Rows(ctx, store.System(), store.RowQuery{Kind: task.RowMailbox, Task: id, Key: []byte(task.MailboxKey)})
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("read the requester's address: %w", err)
+	case len(rows.Rows) == 0:
+		return "", nil
+	case rows.Rows[0].Damaged:
+		return "", fmt.Errorf("read the requester's address: %w", store.ErrDataLoss)
+	}
+	return string(rows.Rows[0].Value), nil
 }
 
 func (p *Pump) link(id string) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -192,6 +193,46 @@ func TestFailed(t *testing.T) {
 		w.pass(notify.FailedAge)
 		if got := list(""); len(got) != 0 {
 			t.Errorf("after %v: %+v", notify.FailedAge, got)
+		}
+	})
+}
+
+// A summary that has failed is listed and counted as long as messages that have failed are.
+func TestFailedSummary(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.start(asked("r", &receiver{fails: func(m *notify.Message, _ int) error {
+			if m.Event == notify.EventSummary {
+				return fmt.Errorf("%w: HTTP 410", notify.ErrPermanent)
+			}
+			return nil
+		}}), asked("other", &receiver{}))
+		for range 25 {
+			w.ask("mail")
+		}
+		w.pass(62 * time.Minute)
+		list := func(q notify.Query) (all []notify.State) {
+			for q.Limit = 1; ; {
+				got, next, err := notify.List(context.Background(), w.handle, store.Tenant("acme"), q)
+				if all = append(all, got...); err != nil || next == "" {
+					return all
+				}
+				q.Cursor = next
+			}
+		}
+		failed := notify.Query{State: "failed", Since: w.pump.Kept()}
+		got := list(failed)
+		if len(got) != 1 || got[0].Route != "r" || got[0].Event != notify.EventSummary || got[0].Count != 5 || !strings.Contains(got[0].Error, "HTTP 410") || !got[0].Task.IsZero() {
+			t.Errorf("failed: %+v, want the summary of 5", got)
+		}
+		if got := slices.Concat(list(notify.Query{State: "failed"}), list(notify.Query{State: "waiting", Since: w.pump.Kept()})); len(got) != 0 {
+			t.Errorf("lists without failed summaries have %+v", got)
+		}
+		if _, n, err := w.pump.Failed(context.Background()); n != 1 || err != nil {
+			t.Errorf("Failed() = %d summaries, %v", n, err)
+		}
+		failed.Since = failed.Since.Add(notify.FailedAge)
+		if got := list(failed); len(got) != 0 {
+			t.Errorf("failed later: %+v", got)
 		}
 	})
 }

@@ -18,6 +18,7 @@ type Message struct {
 	Expires                                              time.Time       // zero: never
 	State, By, Reason                                    string          // of a resolved one
 	Link                                                 string          // public_url + the page of the approval; "": no public_url. It decides nothing by itself.
+	To                                                   string          // mail address of the requester, who alone gets it; "": the receivers of the route. It is not part of the text.
 	Count                                                int             // of a summary: how many messages it stands for
 }
 

@@ -16,7 +16,8 @@
 //   - A route sends at most [PerHour] messages in an hour, which begins with its first message.
 //     The rest is counted and replaced by a summary when the hour is over. Each message is sent,
 //     failed, or counted in exactly one summary, whatever crashes. Repeating a message of the
-//     hour counts once.
+//     hour counts once. A route for requesters has no summary: each requester gets at most
+//     [PerHour], and the rest is dropped.
 //   - A message that fails is retried with backoff for a day, then kept as failed, at most
 //     [MaxFailed] for [FailedAge]. A refusal fails it at once.
 //   - The youngest instance sends for a route. It takes over from an older instance when nobody
@@ -26,7 +27,6 @@ package notify
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -252,7 +252,7 @@ func (p *Pump) sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	old := store.MillisOf(p.cfg.Now().Add(-FailedAge))
+	old := store.MillisOf(p.Kept())
 	return p.each(ctx, task.IndexFailed, nil, func(row *store.Row, n *task.Notification) error {
 		if failed <= MaxFailed && n.Failed > old {
 			return errStop
@@ -265,16 +265,17 @@ func (p *Pump) sweep(ctx context.Context) error {
 	})
 }
 
+// Kept returns the time since which failed messages are kept.
+func (p *Pump) Kept() time.Time { return p.cfg.Now().Add(-FailedAge) }
+
 // Failed returns how many messages are kept as failed, and how many summaries of routes have.
 func (p *Pump) Failed(ctx context.Context) (messages, summaries int, err error) {
 	rows, err := p.cfg.Store.Rows(ctx, owner(), store.RowQuery{Kind: rowRoute, Limit: 1000})
 	if err != nil {
 		return 0, 0, fmt.Errorf("read the routes: %w", err)
 	}
-	old := store.MillisOf(p.cfg.Now().Add(-FailedAge))
 	for i := range rows.Rows {
-		var s state
-		if json.Unmarshal(rows.Rows[i].Value, &s) == nil && s.Lost != nil && s.Lost.At > old {
+		if lostSince(&rows.Rows[i], p.Kept()) != nil {
 			summaries++
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -20,6 +21,14 @@ type worker struct {
 	name string
 	poke chan struct{}   // the routes have changed
 	lost map[string]bool // keys of rows whose task is damaged, so that they cannot be changed
+
+	mailed []mailed // in the last hour; see mayMail
+}
+
+// mailed is a message that was sent to a requester.
+type mailed struct {
+	to, key string
+	at      time.Time
 }
 
 // run works until ctx ends or the route is gone.
@@ -171,11 +180,12 @@ func (w *worker) handle(ctx context.Context, r *Route, s *state, j *job) error {
 		return w.lose(j.row.Key, w.fail(ctx, j, fmt.Errorf("%w: stored data of the approval is damaged", ErrPermanent)))
 	case err != nil:
 		return err
-	case m == nil:
+	case m == nil, m.To != "" && !w.mayMail(m.To, string(j.row.Key)):
 		return w.lose(j.row.Key, w.p.remove(ctx, j.row))
-	}
-	if err := w.admit(ctx, s, j.row.Key); err != nil {
-		return err
+	case m.To == "":
+		if err := w.admit(ctx, s, j.row.Key); err != nil {
+			return err
+		}
 	}
 	sent := w.send(ctx, r, m)
 	if ctx.Err() != nil {
@@ -187,6 +197,27 @@ func (w *worker) handle(ctx context.Context, r *Route, s *state, j *job) error {
 	w.p.count(w.name, func(s *Stats) { s.Sent++ })
 	w.p.cfg.Log.Debug().Str("task_id", m.Task).Str("approval_id", m.Approval).Str("route", w.name).Str("event", m.Event).Msg("notification sent")
 	return w.lose(j.row.Key, w.p.remove(ctx, j.row))
+}
+
+// mayMail reports whether a requester may get the message of a row: at most [PerHour] in an hour,
+// as far as this process knows. Repeating a message counts once.
+func (w *worker) mayMail(to, key string) bool {
+	now, n := w.now(), 0
+	w.mailed = slices.DeleteFunc(w.mailed, func(m mailed) bool { return now.Sub(m.at).Abs() >= hour })
+	for _, m := range w.mailed {
+		if m.key == key {
+			return true
+		}
+		if m.to == to {
+			n++
+		}
+	}
+	if n >= PerHour {
+		w.p.cfg.Log.Info().Str("route", w.name).Msg("a notification is dropped, because its requester has had all of the hour")
+		return false
+	}
+	w.mailed = append(w.mailed, mailed{to, key, now})
+	return true
 }
 
 // lose sets a message aside until the next start if err says that its task is damaged: what came of

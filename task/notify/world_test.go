@@ -51,8 +51,9 @@ type world struct {
 	prefix string // of message ids
 	log    zerolog.Logger
 	config func(*notify.Config)
-	stops  []func() // the newest first
-	n      int      // messages
+	by     auth.Principal // zero: alice
+	stops  []func()       // the newest first
+	n      int            // messages
 }
 
 // onEach runs a test on every backend, in a bubble with a clock of its own.
@@ -219,22 +220,29 @@ func (w *world) policy() *approval.Policy {
 	}}))
 }
 
-// ask sends a message of alice that calls a tool, and returns its approval.
+// ask sends a message that calls a tool, and returns its approval.
 func (w *world) ask(name string) (id string) {
 	w.t.Helper()
 	w.n++
 	m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewDataPart(map[string]any{"tool": name, "args": map[string]any{"to": "bob", "card": "4111"}}))
 	m.ID = fmt.Sprint(w.prefix, "m", w.n)
-	sent, err := w.engine.Send(context.Background(), engine.Send{By: alice, Message: m})
+	sent, err := w.engine.Send(context.Background(), engine.Send{By: w.asker(), Message: m})
 	if err != nil {
 		w.t.Fatalf("Send() = %v", err)
 	}
-	a := w.engine.ReserveRead(alice)
+	a := w.engine.ReserveRead(w.asker())
 	defer a.Release()
 	if _, err := a.Await(context.Background(), sent); err != nil {
 		w.t.Fatalf("Await() = %v", err)
 	}
 	return sent.Task.String() + ".a1"
+}
+
+func (w *world) asker() auth.Principal {
+	if w.by.IsZero() {
+		return alice
+	}
+	return w.by
 }
 
 // reject rejects an approval.

@@ -38,6 +38,7 @@ type Route struct {
 	Networks  []netip.Prefix // that are not public, and may be connected to
 	SMTP      SMTP
 	To        []string // addresses
+	Requester bool     // mails go to the requester, not to To
 	Events    []string // asked, resolved
 	All       bool     // approvals of every gate
 	Arguments bool     // messages have the arguments
@@ -119,6 +120,7 @@ func routeKeys(r *Route) []key {
 		shaped("smtp.password", "{env: NAME} or {file: PATH}", &r.SMTP.Password, placed, "Password of the user."),
 		one("smtp.from", "", setting.Text(&r.SMTP.From, "an address", optional(anAddress)), "Sender of mails."),
 		many("to", "", &r.To, func(to *string) setting.Value { return setting.Text(to, "a recipient", anAddress) }, "Recipients of mails."),
+		one("requester", "false", setting.Bool(&r.Requester), "Mails the requester, at a verified address."),
 		many("events", "asked", &r.Events, func(to *string) setting.Value { return setting.Choice(to, "an event", "asked", "resolved") }, "New approvals, or their ends."),
 		one("all", "false", setting.Bool(&r.All), "Announces all approvals."),
 		one("arguments", "false", setting.Bool(&r.Arguments), "Messages have the arguments, masked."),
@@ -149,7 +151,8 @@ func checkRoute(l *loader, r *Route, n strictyaml.Node) {
 		"networks":  {len(r.Networks) > 0, false, []RouteKind{RouteWebhook, RouteSlack}},
 		"smtp.host": {r.SMTP.Host != "", true, []RouteKind{RouteSMTP}},
 		"smtp.from": {r.SMTP.From != "", true, []RouteKind{RouteSMTP}},
-		"to":        {len(r.To) > 0, true, []RouteKind{RouteSMTP}},
+		"to":        {len(r.To) > 0, !r.Requester, []RouteKind{RouteSMTP}},
+		"requester": {r.Requester, false, []RouteKind{RouteSMTP}},
 	}
 	for name, k := range of {
 		path := n.Path() + "." + name
@@ -162,6 +165,12 @@ func checkRoute(l *loader, r *Route, n strictyaml.Node) {
 	}
 	if r.Kind == RouteSlack && r.URL.Text != "" {
 		l.at(n.Below("url").Path(), "is a secret of Slack's; write where it is, as in {file: PATH}")
+	}
+	if r.Requester && len(r.To) > 0 {
+		l.at(n.Below("to").Path(), "and requester exclude each other; write a route for each")
+	}
+	if r.Requester && !l.given(n.Path()+".events") {
+		l.at(n.Below("requester").Path(), "needs events; write [resolved] to tell how an approval has ended")
 	}
 	user, password := n.Path()+".smtp.user", n.Path()+".smtp.password"
 	if (r.SMTP.User == "") != r.SMTP.Password.IsZero() && !l.refused[user] && !l.refused[password] {
@@ -208,17 +217,20 @@ func NotifyWarnings(c *Config) (warnings []string) {
 		}
 	}
 	for i := range c.Notify {
-		r := &c.Notify[i]
-		everything = everything || r.All && slices.Contains(r.Events, "asked")
+		r, path := &c.Notify[i], fmt.Sprintf("notify[%d]", i)
+		everything = everything || r.All && !r.Requester && slices.Contains(r.Events, "asked")
 		if !r.All && !named[r.Name] {
-			warn(fmt.Sprintf("notify[%d].name", i), "no gate names the route %s, so it announces nothing; name it in notify of a gate, or set all: true", quote(r.Name))
+			warn(path+".name", "no gate names the route %s, so it announces nothing; name it in notify of a gate, or set all: true", quote(r.Name))
+		}
+		if r.Requester && len(c.Auth.OIDC) == 0 {
+			warn(path+".requester", "mails nobody, because only tokens of auth.oidc verify an address; add an issuer, or remove the route")
 		}
 	}
 	if everything || len(c.Notify) == 0 {
 		return warnings
 	}
 	asks := func(name string) bool {
-		return slices.ContainsFunc(c.Notify, func(r Route) bool { return r.Name == name && slices.Contains(r.Events, "asked") })
+		return slices.ContainsFunc(c.Notify, func(r Route) bool { return r.Name == name && !r.Requester && slices.Contains(r.Events, "asked") })
 	}
 	for i := range c.Gates {
 		g := &c.Gates[i]

@@ -30,6 +30,9 @@ func TestNotifyWarnings(t *testing.T) {
 		"unused": {ops + ends + "  - {name: idle, kind: slack, url: {env: A}}\n", []string{
 			"notify[2].name: no gate names the route \"idle\"", "gates[1].tool:", "gates[2].tool:",
 		}},
+		"requesters": {ops + "  - {name: ends, kind: smtp, smtp: {host: h, from: a@b.example}, requester: true, events: [asked], all: true}\n", []string{
+			"notify[1].requester: mails nobody, because only tokens of auth.oidc", "gates[1].tool:", "gates[2].tool:",
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

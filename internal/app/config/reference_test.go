@@ -89,7 +89,7 @@ func TestExample(t *testing.T) {
 		}
 	}
 	for _, k := range config.RouteKeys() {
-		if c.Default("notify[0]."+k.Name) && c.Default("notify[1]."+k.Name) {
+		if c.Default("notify[0]."+k.Name) && c.Default("notify[1]."+k.Name) && c.Default("notify[2]."+k.Name) {
 			t.Errorf("no route of docs/a2a-server.yaml sets %s", k.Name)
 		}
 	}

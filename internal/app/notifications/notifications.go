@@ -4,6 +4,7 @@ package notifications
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -55,7 +56,11 @@ func lines(all []client.Notification, now time.Time) []string {
 	lines := []string{"ROUTE\tEVENT\tAPPROVAL\tSTATE\tAT\tTRIES\tNEXT\tERROR"}
 	for i := range all {
 		n := &all[i]
-		lines = append(lines, display.Row(n.Route, n.Event, name(n.Approval), n.State, display.Ago(n.At, now), strconv.Itoa(n.Tries), display.Ago(n.Next, now), n.Error))
+		event := n.Event
+		if n.Count > 0 {
+			event = fmt.Sprintf("%s of %d", event, n.Count)
+		}
+		lines = append(lines, display.Row(n.Route, event, name(n.Approval), n.State, display.Ago(n.At, now), strconv.Itoa(n.Tries), display.Ago(n.Next, now), n.Error))
 	}
 	return lines
 }

@@ -128,6 +128,13 @@ func (d *asking) announce(a *approval.Approval, event string) error {
 	return nil
 }
 
+// keepMailbox adds the address of the requester of a new task, if a route writes to requesters.
+func (d *asking) keepMailbox(address string) {
+	if address != "" && slices.ContainsFunc(d.rules.Routes, func(r task.Route) bool { return r.Requester }) {
+		d.rows = append(d.rows, store.RowChange{Kind: task.RowMailbox, Key: []byte(task.MailboxKey), IfRev: store.Any, Value: []byte(address)})
+	}
+}
+
 // supersede ends an approval because its question is out of date.
 func (d *asking) supersede(a *fold.Approval, why string) error {
 	return d.resolve(a, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: why})

@@ -93,6 +93,7 @@ func Create(r *Rules, at At, n New) (d *Draft, err error) {
 		return d, err
 	}
 	f.Messages[0].Decoded = kept
+	d.keepMailbox(n.Context.Owner().Email)
 	if err = d.task(a2a.TaskStateSubmitted); err == nil && n.Webhook != nil {
 		err = d.setWebhook(n.Webhook, 0)
 	}

@@ -115,7 +115,7 @@ func (ts *Turns) changeRenewed(ctx context.Context, who Sender, s store.Scope, i
 // sameCaller reports whether two principals are the same for a decision. Authenticators need
 // not return roles in an order.
 func sameCaller(p, q auth.Principal) bool {
-	p.Expires = q.Expires
+	p.Expires, p.Email = q.Expires, q.Email
 	p.Roles, q.Roles = slices.Sorted(slices.Values(p.Roles)), slices.Sorted(slices.Values(q.Roles))
 	return reflect.DeepEqual(p, q)
 }
