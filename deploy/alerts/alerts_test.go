@@ -22,8 +22,8 @@ const at = 30 * time.Minute
 
 // expiring is the series of resolved approvals, approved and expired ones by minute.
 func expiring(approved, expired string) string {
-	return `a2a_server_approvals_resolved_total{outcome="approved",rule="tool",channel="api"} ` + approved + `
-		a2a_server_approvals_resolved_total{outcome="expired",rule="tool",channel="system"} ` + expired
+	return `a2a_server_approvals_resolved_total{outcome="approved",gate="tool",channel="api"} ` + approved + `
+		a2a_server_approvals_resolved_total{outcome="expired",gate="tool",channel="system"} ` + expired
 }
 
 // refusing is the series of requests and of the errors with a reason, by minute.
@@ -191,6 +191,13 @@ func check(t *testing.T, expr string, all map[string]metric) (wrong []string) {
 					wrong = append(wrong, n.Name+"{"+l.Name+"}")
 				}
 			}
+		case *parser.AggregateExpr:
+			within := labelsOf(n, all)
+			for _, label := range n.Grouping {
+				if !slices.Contains(within, label) {
+					wrong = append(wrong, "by ("+label+")")
+				}
+			}
 		case *parser.Call:
 			for _, a := range n.Args {
 				if m, is := a.(*parser.MatrixSelector); is && strings.HasSuffix(m.VectorSelector.String(), "_seconds") {
@@ -201,6 +208,18 @@ func check(t *testing.T, expr string, all map[string]metric) (wrong []string) {
 		return nil
 	})
 	return wrong
+}
+
+// labelsOf returns the labels of the metrics in an expression.
+func labelsOf(expr parser.Node, all map[string]metric) []string {
+	labels := []string{"job", "instance", "le"}
+	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
+		if s, is := n.(*parser.VectorSelector); is {
+			labels = append(labels, strings.Split(all[strings.TrimSuffix(s.Name, "_bucket")].labels, ",")...)
+		}
+		return nil
+	})
+	return labels
 }
 
 // The rules and the dashboard name only metrics and labels that the server serves.
@@ -242,5 +261,8 @@ func TestMetricsExist(t *testing.T) {
 	}
 	if wrong := check(t, `rate(a2a_server_nothing_total{tool="x"}[5m])`, all); len(wrong) == 0 {
 		t.Error("a metric that does not exist is found")
+	}
+	if wrong := check(t, `sum by (rule) (a2a_server_approvals_requested_total)`, all); len(wrong) == 0 {
+		t.Error("a label that does not exist is grouped by")
 	}
 }

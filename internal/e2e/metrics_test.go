@@ -62,9 +62,9 @@ func TestMetrics(t *testing.T) {
 	_, text := in.scraped(t, "/metrics")
 	wantSeries(
 		t, text,
-		`a2a_server_approvals_requested_total{rule="tool"} 1`,
-		`a2a_server_approvals_resolved_total{channel="a2a",outcome="approved",rule="tool"} 1`,
-		`a2a_server_approval_wait_seconds_count{outcome="approved",rule="tool"} 1`,
+		`a2a_server_approvals_requested_total{gate="tool"} 1`,
+		`a2a_server_approvals_resolved_total{channel="a2a",gate="tool",outcome="approved"} 1`,
+		`a2a_server_approval_wait_seconds_count{gate="tool",outcome="approved"} 1`,
 		`a2a_server_tool_calls_total{outcome="ok",tool="transfer_money"} 1`,
 		`a2a_server_tool_calls_total{outcome="ok",tool="echo"} 1`,
 		`a2a_server_tool_execution_duration_seconds_count{tool="echo"} 1`,

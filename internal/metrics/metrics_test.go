@@ -109,9 +109,9 @@ func TestObserver(t *testing.T) {
 	t.Parallel()
 	wantLines(
 		t, scrape(t, filled()),
-		`a2a_server_approvals_requested_total{rule="gate:pay"} 1`,
-		`a2a_server_approvals_resolved_total{channel="api",outcome="approved",rule="gate:pay"} 1`,
-		`a2a_server_approval_wait_seconds_sum{outcome="approved",rule="gate:pay"} 7200`,
+		`a2a_server_approvals_requested_total{gate="gate:pay"} 1`,
+		`a2a_server_approvals_resolved_total{channel="api",gate="gate:pay",outcome="approved"} 1`,
+		`a2a_server_approval_wait_seconds_sum{gate="gate:pay",outcome="approved"} 7200`,
 		`a2a_server_approval_conflicts_total{kind="self"} 1`,
 		`a2a_server_tool_calls_total{outcome="ok",tool="pay"} 1`,
 		`a2a_server_tool_calls_total{outcome="unknown",tool="pay"} 1`,
@@ -139,7 +139,7 @@ func TestLabels(t *testing.T) {
 	if n := strings.Count(got, "a2a_server_tool_calls_total{"); n > 510 || strings.Contains(got, "unknown1") || strings.Contains(got, "evil") {
 		t.Errorf("a scrape has %d series of calls, in\n%.2000s", n, got)
 	}
-	wantLines(t, got, `a2a_server_approvals_requested_total{rule="other"} 2000`, `a2a_server_approval_conflicts_total{kind="other"} 2000`)
+	wantLines(t, got, `a2a_server_approvals_requested_total{gate="other"} 2000`, `a2a_server_approval_conflicts_total{kind="other"} 2000`)
 }
 
 // With a token, only its bearer reads metrics; a token that cannot be read opens nothing.
