@@ -18,23 +18,34 @@ import (
 	"a2a-server/approval"
 	"a2a-server/internal/golden"
 	"a2a-server/internal/metrics"
+	"a2a-server/store"
+	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/notify"
+	"a2a-server/task/push"
 )
 
 // filled returns metrics of which each has a value.
 func filled() *metrics.Metrics {
 	m := metrics.New(metrics.Config{
-		Version: "1.2.3", Ready: func() bool { return true }, Streams: func() int { return 2 }, Rebuilds: func() uint64 { return 0 },
+		Version: "1.2.3", Ready: func() bool { return true }, Draining: func() bool { return false }, Streams: func() int { return 2 }, Rebuilds: func() uint64 { return 0 },
 		Load: func() engine.Load { return engine.Load{Turns: 3, Long: 1, Waiting: 4} },
 		Figures: func(context.Context) (metrics.Figures, error) {
-			return metrics.Figures{Pending: 5, Oldest: time.Now().Add(-time.Hour), Sized: true, Used: 6, Limit: 7, FreeKnown: true, Free: 8}, nil
+			return metrics.Figures{
+				Pending: 5, Oldest: time.Now().Add(-time.Hour), Sized: true, Used: 6, Limit: 7, FreeKnown: true, Free: 8,
+				Webhooks: 9, Notifications: 10, Counted: true, States: store.States{task.StateInputRequired: 11},
+			}, nil
 		},
+		Push:          func() (push.Stats, bool) { return push.Stats{Delivered: 12, Failed: 13, Died: 14}, true },
+		Notifications: func() []notify.Stats { return []notify.Stats{{Route: "ops", Sent: 15, Refused: 16}} },
 		Tool: func(name string) bool { return name == "pay" || strings.HasPrefix(name, "t") },
 		Gate: func(name string) bool { return name == "gate:pay" },
 	})
 	now := time.Now()
 	o := m.Observer()
-	o.Asked(audited(approval.AuditAsked, "pay", now))
+	asked := audited(approval.AuditAsked, "pay", now)
+	asked.Verdict.Action, asked.Verdict.Gate = approval.ActionAsk, asked.Gate
+	o.Asked(asked)
 	resolved := audited(approval.AuditResolved, "pay", now)
 	resolved.State, resolved.Via, resolved.Asked = approval.Approved, approval.ViaAPI, now.Add(-2*time.Hour)
 	o.Decided(resolved)
@@ -52,6 +63,10 @@ func filled() *metrics.Metrics {
 	m.Committed(3 * time.Millisecond)
 	m.Reloaded(nil)
 	m.Reloaded(errors.New("a mistake"))
+	m.Responded("SendMessage", 200, time.Second)
+	m.Responded("", 0, time.Second)
+	m.BackedUp(time.Unix(2000, 0))
+	m.BackedUp(time.Unix(1000, 0)) // is older
 	return m
 }
 
@@ -120,6 +135,14 @@ func TestObserver(t *testing.T) {
 		`a2a_server_tool_execution_duration_seconds_count{tool="pay"} 1`,
 		`a2a_server_policy_reload_total{result="error"} 1`,
 		`a2a_server_store_tx_duration_seconds_count{op="commit"} 1`,
+		`a2a_server_policy_decisions_total{gate="gate:pay",verdict="ask"} 1`,
+		`a2a_server_http_request_duration_seconds_count{code="2xx",route="SendMessage"} 1`,
+		`a2a_server_http_request_duration_seconds_count{code="none",route="other"} 1`,
+		`a2a_server_tasks{state="input-required"} 11`, `a2a_server_tasks{state="working"} 0`,
+		`a2a_server_push_deliveries_total{result="ok"} 12`, `a2a_server_push_deliveries_total{result="error"} 13`,
+		`a2a_server_push_given_up_total 14`, `a2a_server_push_pending 9`, `a2a_server_notification_queue 10`,
+		`a2a_server_notifications_total{result="ok",route="ops"} 15`, `a2a_server_notifications_total{result="error",route="ops"} 16`,
+		`a2a_server_store_last_backup_timestamp_seconds 2000`, `a2a_server_draining 0`,
 		`a2a_server_queue_tasks 4`, `a2a_server_approvals_pending 5`, `a2a_server_store_limit_bytes 7`,
 	)
 }
