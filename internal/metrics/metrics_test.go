@@ -38,8 +38,8 @@ func filled() *metrics.Metrics {
 		},
 		Push:          func() (push.Stats, bool) { return push.Stats{Delivered: 12, Failed: 13, Died: 14}, true },
 		Notifications: func() []notify.Stats { return []notify.Stats{{Route: "ops", Sent: 15, Refused: 16}} },
-		Tool: func(name string) bool { return name == "pay" || strings.HasPrefix(name, "t") },
-		Gate: func(name string) bool { return name == "gate:pay" },
+		Tool:          func(name string) bool { return name == "pay" || strings.HasPrefix(name, "t") },
+		Gate:          func(name string) bool { return name == "gate:pay" },
 	})
 	now := time.Now()
 	o := m.Observer()

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"a2a-server/client"
 	"a2a-server/internal/adminsocket"
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/visible"
@@ -16,6 +17,11 @@ import (
 
 // maxAnswer is the maximum size of an answer on the socket, in bytes.
 const maxAnswer = 256 << 20
+
+// OfSocket returns the server with an admin socket, for [Server.OnSocket] only.
+func OfSocket(path string) *Server {
+	return &Server{at: &place{Config: client.Config{Socket: path}, local: true}}
+}
 
 // OnSocket sends a request to the admin socket of the server, for the paths that are only there,
 // and returns the body of the answer. The error is for display.
