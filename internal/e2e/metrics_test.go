@@ -136,7 +136,16 @@ func TestMetricsNeedTheirToken(t *testing.T) {
 	if err := os.Remove(secret); err != nil {
 		t.Fatal(err)
 	}
+	for range 5 {
+		want("second", 503)
+	}
+	rewrite(t, secret, "")
 	want("second", 503)
+	rewrite(t, secret, "third")
+	want("third", 200)
+	if gone, back := in.log.find("a secret cannot be read"), in.log.find("the secret can be read again"); len(gone) != 2 || len(back) != 1 {
+		t.Errorf("the log has %d lines about the missing and the empty token, %d about the new one; want one for each", len(gone), len(back))
+	}
 }
 
 // An address that other machines reach needs a token, whatever authentication clients need.
