@@ -76,7 +76,7 @@ var cases = map[string]struct{ fires, quiet []string }{ //nolint:gochecknoglobal
 		[]string{"a2a_server_tasks_damaged 0x40\na2a_server_store_rebuilds_total 0x40"},
 	},
 	"A2ANotificationsFail": {[]string{`a2a_server_notifications_failed 2x20 3x20`}, []string{`a2a_server_notifications_failed 2x40`}},
-	"A2AWebhookGivenUp": {[]string{`a2a_server_push_given_up_total 0x25 1x15`}, []string{`a2a_server_push_given_up_total 3x40`}},
+	"A2AWebhookGivenUp":    {[]string{`a2a_server_push_given_up_total 0x25 1x15`}, []string{`a2a_server_push_given_up_total 3x40`}},
 	"A2ABackupOld": { // it is half past midnight on 1970-01-01
 		[]string{`a2a_server_store_last_backup_timestamp_seconds -172000x40`},
 		[]string{`a2a_server_store_last_backup_timestamp_seconds -170000x40`, `a2a_server_ready 1x40`}, // no backup was made

@@ -214,6 +214,7 @@ func BenchmarkSend(b *testing.B) {
 	m := filled()
 	o := m.Observer()
 	started, ended := audited(approval.AuditStarted, "pay", time.Now()), audited(approval.AuditFinished, "pay", time.Now())
+	started.Verdict.Action, started.Verdict.Gate = approval.ActionAllow, started.Gate
 	for b.Loop() {
 		m.Requested("SendMessage")
 		o.Committed(engine.ID{})
@@ -222,6 +223,7 @@ func BenchmarkSend(b *testing.B) {
 		o.Ended(ended)
 		o.Committed(engine.ID{})
 		m.Committed(time.Millisecond)
+		m.Responded("SendMessage", http.StatusOK, time.Millisecond)
 	}
 }
 
