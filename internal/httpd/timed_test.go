@@ -23,14 +23,26 @@ func TestTimed(t *testing.T) {
 		serve http.HandlerFunc
 		want  string
 	}{
-		"status":         {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }, "[part 404]"},
-		"body":           {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hi") }, "[part 200]"},
-		"early hints":    {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusEarlyHints); w.WriteHeader(http.StatusOK) }, "[part 200]"},
-		"nothing":        {func(http.ResponseWriter, *http.Request) {}, "[part 0]"},
-		"operation":      {func(w http.ResponseWriter, _ *http.Request) { httpd.SetRoute(wrapped{w}, "GetTask"); w.WriteHeader(http.StatusOK) }, "[GetTask 200]"},
-		"too late":       {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK); httpd.SetRoute(w, "GetTask") }, "[part 200]"},
-		"flushed stream": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK); _ = http.NewResponseController(w).Flush() }, "[part 200]"},
-		"panic":          {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "[part 0]"},
+		"status": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }, "[part 404]"},
+		"body":   {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hi") }, "[part 200]"},
+		"early hints": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusEarlyHints)
+			w.WriteHeader(http.StatusOK)
+		}, "[part 200]"},
+		"nothing": {func(http.ResponseWriter, *http.Request) {}, "[part 0]"},
+		"operation": {func(w http.ResponseWriter, _ *http.Request) {
+			httpd.SetRoute(wrapped{w}, "GetTask")
+			w.WriteHeader(http.StatusOK)
+		}, "[GetTask 200]"},
+		"too late": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusOK)
+			httpd.SetRoute(w, "GetTask")
+		}, "[part 200]"},
+		"flushed stream": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusOK)
+			_ = http.NewResponseController(w).Flush()
+		}, "[part 200]"},
+		"panic": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "[part 0]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -101,7 +101,7 @@ func (s scrape) figures(f *Figures) {
 	s.gauge(waiting, float64(f.Notifications))
 	s.gauge(failed, float64(f.FailedMessages+f.FailedSummaries))
 	if f.Counted {
-		for state := store.State(1); state <= store.MaxState; state++ {
+		for state := task.StateSubmitted; state <= store.MaxState; state++ {
 			s.gauge(tasks, float64(f.States[state]), stateLabel(state))
 		}
 	}

@@ -102,6 +102,9 @@ var sample = regexp.MustCompile(`(?m)^(a2a_server_\w+)(?:\{(.*)\})? \S+$`)
 func TestList(t *testing.T) {
 	t.Parallel()
 	got := scrape(t, filled())
+	if strings.Contains(got, `=""`) {
+		t.Errorf("a label is empty, in\n%s", got)
+	}
 	labels := map[string]string{}
 	for _, found := range sample.FindAllStringSubmatch(got, -1) {
 		var names []string
