@@ -41,10 +41,19 @@ func (s *Server) newServer(h http.Handler) *http.Server {
 }
 
 // routes returns the handler of all requests: the protocol's routes at the root, the approvals
-// API and the pages below their paths, plus the probes.
+// API and the pages below their paths, plus the probes. Metrics have their time by these parts and
+// by the operations of the protocol.
 func (s *Server) routes(protocol *a2a.Server, approvals, pages http.Handler, probes httpd.Guard) http.Handler {
-	live := probes.Wrap(http.HandlerFunc(s.health.ServeLive), a2a.WriteRefusal)
-	ready := probes.Wrap(http.HandlerFunc(s.health.ServeReady), a2a.WriteRefusal)
+	live := httpd.Routed("probes", probes.Wrap(http.HandlerFunc(s.health.ServeLive), a2a.WriteRefusal))
+	ready := httpd.Routed("probes", probes.Wrap(http.HandlerFunc(s.health.ServeReady), a2a.WriteRefusal))
+	approvals = httpd.Routed("approvals", approvals)
+	var signing http.Handler
+	if pages != nil {
+		pages = httpd.Routed("pages", pages)
+	}
+	if s.signin != nil {
+		signing = httpd.Routed("pages", s.signin.Handler())
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := httpd.ConnOf(r)
 		if c != nil {
@@ -59,6 +68,11 @@ func (s *Server) routes(protocol *a2a.Server, approvals, pages http.Handler, pro
 		if c != nil && c.OverLimit() {
 			w.Header().Set("Connection", "close")
 		}
+		if m := s.monitor.metrics; m != nil {
+			t := httpd.NewTimed(w, m.Responded)
+			defer t.End()
+			w = t
+		}
 		local := protocol.Local(r)
 		switch path := local.URL.Path; {
 		case path == "/livez":
@@ -69,8 +83,8 @@ func (s *Server) routes(protocol *a2a.Server, approvals, pages http.Handler, pro
 			protocol.Refuse(w, r, http.StatusServiceUnavailable, "too many open connections, in all or from this address: try again later, and reuse a connection for several requests")
 		case path == api.Path || strings.HasPrefix(path, api.Path+"/"):
 			s.admit(protocol, approvals, w, local)
-		case s.signin != nil && (path == signin.OutPath || path == signin.Path || strings.HasPrefix(path, signin.Path+"/")):
-			s.admit(protocol, s.signin.Handler(), w, local)
+		case signing != nil && (path == signin.OutPath || path == signin.Path || strings.HasPrefix(path, signin.Path+"/")):
+			s.admit(protocol, signing, w, local)
 		case pages != nil && (path == web.Path || strings.HasPrefix(path, web.Path+"/")):
 			s.admit(protocol, pages, w, local)
 		default:

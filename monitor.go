@@ -19,6 +19,7 @@ import (
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/metrics"
 	"a2a-server/task/engine"
+	"a2a-server/task/notify"
 )
 
 const (
@@ -49,10 +50,11 @@ func (m *monitor) count(s *Server) {
 		return
 	}
 	m.metrics = metrics.New(metrics.Config{
-		Version: Version(), Ready: s.health.Ready, Figures: m.survey.Figures,
+		Version: Version(), Ready: s.health.Ready, Draining: s.health.Draining, Figures: m.survey.Figures,
 		Load:     func() engine.Load { return s.engine.Load() },
 		Streams:  func() int { return s.streams.Taken() },
 		Rebuilds: func() uint64 { return s.store.rebuilds() },
+		Push:     s.pushed, Notifications: func() []notify.Stats { return s.notify.Stats() },
 		Tool: func(name string) bool {
 			return slices.ContainsFunc(s.catalog.Known(), func(k agentcard.Skill) bool { return k.ID == name }) || slices.Contains(s.tools.Load().Reserved(), name)
 		},

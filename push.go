@@ -99,6 +99,14 @@ func (s *Server) openPush() (err error) {
 	return nil
 }
 
+// pushed returns what was sent to webhooks; on is false if push notifications are off.
+func (s *Server) pushed() (counted push.Stats, on bool) {
+	if s.push == nil {
+		return push.Stats{}, false
+	}
+	return s.push.deliverer.Stats(), true
+}
+
 // legacyTask returns a task as webhooks of A2A 0.3 get it.
 func legacyTask(v *task.View) ([]byte, error) {
 	return v03.AppendTask(nil, v.AppendTask(nil, task.ViewOptions{HistoryLength: -1}), v03.JSONRPC)

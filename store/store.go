@@ -98,6 +98,17 @@ type AuditLog interface {
 	Audit(ctx context.Context, after uint64, limit int) ([]AuditEntry, error)
 }
 
+// Counter counts tasks. Every Store implements it.
+type Counter interface {
+	// States returns how many tasks there are in each state, of all owners. A backend that reads all
+	// its tasks for that does so once, and knows the numbers of each later call. ErrUnavailable: an
+	// index is being rebuilt.
+	States(ctx context.Context) (States, error)
+}
+
+// States is how many tasks are in each state. Its first number is always 0.
+type States [MaxState + 1]int64
+
 // AuditEntry is an audit entry. Entries are numbered from 1 without gaps, in commit order.
 type AuditEntry struct {
 	N       uint64
@@ -111,6 +122,7 @@ type Handle interface {
 	Store
 	Watcher
 	AuditLog
+	Counter
 	Health
 	Leases
 }

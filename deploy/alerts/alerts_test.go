@@ -22,8 +22,8 @@ const at = 30 * time.Minute
 
 // expiring is the series of resolved approvals, approved and expired ones by minute.
 func expiring(approved, expired string) string {
-	return `a2a_server_approvals_resolved_total{outcome="approved",rule="tool",channel="api"} ` + approved + `
-		a2a_server_approvals_resolved_total{outcome="expired",rule="tool",channel="system"} ` + expired
+	return `a2a_server_approvals_resolved_total{outcome="approved",gate="tool",channel="api"} ` + approved + `
+		a2a_server_approvals_resolved_total{outcome="expired",gate="tool",channel="system"} ` + expired
 }
 
 // refusing is the series of requests and of the errors with a reason, by minute.
@@ -76,6 +76,11 @@ var cases = map[string]struct{ fires, quiet []string }{ //nolint:gochecknoglobal
 		[]string{"a2a_server_tasks_damaged 0x40\na2a_server_store_rebuilds_total 0x40"},
 	},
 	"A2ANotificationsFail": {[]string{`a2a_server_notifications_failed 2x20 3x20`}, []string{`a2a_server_notifications_failed 2x40`}},
+	"A2AWebhookGivenUp":    {[]string{`a2a_server_push_given_up_total 0x25 1x15`}, []string{`a2a_server_push_given_up_total 3x40`}},
+	"A2ABackupOld": { // it is half past midnight on 1970-01-01
+		[]string{`a2a_server_store_last_backup_timestamp_seconds -172000x40`},
+		[]string{`a2a_server_store_last_backup_timestamp_seconds -170000x40`, `a2a_server_ready 1x40`}, // no backup was made
+	},
 	"A2AReloadFailed": {
 		[]string{`a2a_server_policy_reload_total{result="error"} 0x25 1x15`},
 		[]string{`a2a_server_policy_reload_total{result="ok"} 0+1x40`, `a2a_server_policy_reload_total{result="error"} 4x40`},
@@ -191,6 +196,13 @@ func check(t *testing.T, expr string, all map[string]metric) (wrong []string) {
 					wrong = append(wrong, n.Name+"{"+l.Name+"}")
 				}
 			}
+		case *parser.AggregateExpr:
+			within := labelsOf(n, all)
+			for _, label := range n.Grouping {
+				if !slices.Contains(within, label) {
+					wrong = append(wrong, "by ("+label+")")
+				}
+			}
 		case *parser.Call:
 			for _, a := range n.Args {
 				if m, is := a.(*parser.MatrixSelector); is && strings.HasSuffix(m.VectorSelector.String(), "_seconds") {
@@ -201,6 +213,18 @@ func check(t *testing.T, expr string, all map[string]metric) (wrong []string) {
 		return nil
 	})
 	return wrong
+}
+
+// labelsOf returns the labels of the metrics in an expression.
+func labelsOf(expr parser.Node, all map[string]metric) []string {
+	labels := []string{"job", "instance", "le"}
+	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
+		if s, is := n.(*parser.VectorSelector); is {
+			labels = append(labels, strings.Split(all[strings.TrimSuffix(s.Name, "_bucket")].labels, ",")...)
+		}
+		return nil
+	})
+	return labels
 }
 
 // The rules and the dashboard name only metrics and labels that the server serves.
@@ -242,5 +266,8 @@ func TestMetricsExist(t *testing.T) {
 	}
 	if wrong := check(t, `rate(a2a_server_nothing_total{tool="x"}[5m])`, all); len(wrong) == 0 {
 		t.Error("a metric that does not exist is found")
+	}
+	if wrong := check(t, `sum by (rule) (a2a_server_approvals_requested_total)`, all); len(wrong) == 0 {
+		t.Error("a label that does not exist is grouped by")
 	}
 }

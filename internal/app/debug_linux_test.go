@@ -1,10 +1,15 @@
 package app_test
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"a2a-server/internal/app"
 )
 
 // logged reports whether the log of the server has a text.
@@ -53,4 +58,49 @@ func TestDebugRefusals(t *testing.T) {
 	s := serve(t, os.Getuid(), "viewer, operator")
 	s.want(1, "the credential lacks a role for this (admin)", "log", "level", "debug")
 	s.want(1, "the credential lacks a role for this (admin)", "debug", "pprof", "heap", "--file", filepath.Join(t.TempDir(), "heap"))
+}
+
+// Behind a proxy the port tells no details, and health asks the admin socket.
+func TestHealthBehindAProxy(t *testing.T) {
+	t.Parallel()
+	c := withFile(t, "")
+	data := filepath.Join(c.folder, "data")
+	text := fmt.Sprintf("listen: 127.0.0.1:0\ndata: %s\nauth: {socket: [{uid: %d, subject: ann, tenant: acme, roles: [viewer]}]}\npublic_url: https://agents.example.com\ninsecure_no_auth: true\nlimits: {grace: 1s}\n", data, os.Getuid())
+	if err := os.WriteFile(c.file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serveConfig(t, c)
+	s.log.mu.Lock()
+	url := "http://" + regexp.MustCompile(`"address":"(127[^"]+)"`).FindStringSubmatch(s.log.said.String())[1] // that of the log is the proxy's
+	s.log.mu.Unlock()
+	const details = "approvals: 0 pending\n"
+	health := func(args ...string) (code int, stdout, stderr string) {
+		t.Helper()
+		var out, problems bytes.Buffer
+		code = app.Run(t.Context(), append([]string{"health", "--verbose"}, args...), environment(), nil, &out, &problems)
+		return code, out.String(), problems.String()
+	}
+	for name, args := range map[string][]string{
+		"the socket after the URL":    {"--url", url, "--config", c.file},
+		"the socket of a folder":      {"--data", data},
+		"the socket without a port":   {"--config", c.file},
+		"the socket for a URL's data": {"--url", "http://127.0.0.1:1", "--data", data},
+	} {
+		if code, stdout, stderr := health(args...); code != 0 || !strings.HasPrefix(stdout, "ready\n") || !strings.Contains(stdout, details) || stderr != "" {
+			t.Errorf("%s: health exits with %d and says %q %q", name, code, stdout, stderr)
+		}
+	}
+	if code, stdout, stderr := health("--url", url); code != 0 || stdout != "ready\n" || !strings.Contains(stderr, "only at its admin socket") {
+		t.Errorf("at the URL alone, health exits with %d and says %q %q", code, stdout, stderr)
+	}
+	if err := os.Remove(filepath.Join(data, "admin.sock")); err != nil {
+		t.Fatal(err)
+	}
+	if code, stdout, stderr := health("--url", url, "--config", c.file); code != 0 || stdout != "ready\n" || !strings.Contains(stderr, "there is no socket "+filepath.Join(data, "admin.sock")) {
+		t.Errorf("without a socket, health exits with %d and says %q %q", code, stdout, stderr)
+	}
+	s.stop()
+	if code, stdout, stderr := health("--url", url, "--data", data); code != 1 || stdout != "" || !strings.Contains(stderr, url+" is not ready: ") {
+		t.Errorf("after its end, health exits with %d and says %q %q", code, stdout, stderr)
+	}
 }

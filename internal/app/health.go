@@ -16,52 +16,126 @@ import (
 
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/remote"
+	"a2a-server/internal/debugapi"
 	"a2a-server/internal/visible"
 )
 
 func healthCommand(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{Use: "health", Short: "ask a running server whether it is ready; exit with 1 and the reason if not"}
 	c.Flags().SortFlags = false
-	given := &cli.Flags{}
-	cli.FileFlag(c, given)
-	base := c.Flags().String("url", "", "The server's `URL`; /readyz is added to it. Defaults to the configured listen address, on this machine.")
-	verbose := c.Flags().Bool("verbose", false, "Print the state of approvals, tasks, disk and queue, which a server tells only its own machine.")
-	timeout := c.Flags().Duration("timeout", 3*time.Second, "How long to wait for the answer, such as 500ms. Default 3s.")
+	h := &health{p: p, given: &cli.Flags{}}
+	cli.FileFlag(c, h.given)
+	c.Flags().StringVar(&h.data, "data", "", "The data `folder` of a server on this machine: its admin socket is asked first, if there is one.")
+	c.Flags().StringVar(&h.url, "url", "", "The server's `URL`; /readyz is added to it. Defaults to the configured listen address, on this machine.")
+	c.Flags().BoolVar(&h.verbose, "verbose", false, "Print the state of approvals, tasks, disk and queue, which a server tells only its own machine; else its admin socket is asked.")
+	c.Flags().DurationVar(&h.timeout, "timeout", 3*time.Second, "How long to wait for the answer, such as 500ms. Default 3s.")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if *timeout <= 0 {
-			return cli.Usage("health: --timeout is %v: write a duration such as 3s", *timeout)
+		if h.timeout <= 0 {
+			return cli.Usage("health: --timeout is %v: write a duration such as 3s", h.timeout)
 		}
-		own := *base == ""
-		if own {
-			c, err := p.Load(given)
-			if err != nil {
-				return err
-			}
-			if *base = remote.LocalURL(c); *base == "" {
-				return cli.Usage("health: listen is %s, so only the server knows its port: give it with --url", c.Listen)
-			}
-		}
-		u, err := url.Parse(*base)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return cli.Usage("health: --url is %q, which is not a URL: write it as http://127.0.0.1:8080", *base)
-		}
-		ctx, cancel := context.WithTimeout(c.Context(), *timeout)
+		ctx, cancel := context.WithTimeout(c.Context(), h.timeout)
 		defer cancel()
-		at := u.JoinPath("readyz").String()
-		if *verbose {
-			at += "?verbose"
-		}
-		details, err := ready(ctx, at, own)
-		if err != nil {
-			if errors.Is(err, context.DeadlineExceeded) {
-				err = fmt.Errorf("no answer within %v", *timeout)
-			}
-			return fmt.Errorf("%s is not ready: %w", u.Redacted(), err)
-		}
-		_, err = fmt.Fprint(p.Stdout, "ready\n"+visible.Text(details))
-		return err
+		return h.ask(ctx)
 	}
 	return c
+}
+
+// health is the command of that name.
+type health struct {
+	p             *cli.Program
+	given         *cli.Flags
+	url, data     string
+	verbose       bool
+	timeout       time.Duration
+	socket        string // "": only the URL is asked
+	first         bool   // the socket is asked first
+	socketProblem error  // why it has not said that the server is ready
+}
+
+// ask asks the admin socket or the URL, and then for details the way that is left.
+func (h *health) ask(ctx context.Context) error {
+	own := h.url == ""
+	if err := h.find(); err != nil {
+		return err
+	}
+	if h.first {
+		if details, ok := h.askSocket(ctx); ok || h.url == "" {
+			return errors.Join(h.socketProblem, h.print(ok, details))
+		}
+	}
+	u, err := url.Parse(h.url)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return cli.Usage("health: --url is %q, which is not a URL: write it as http://127.0.0.1:8080", h.url)
+	}
+	at := u.JoinPath("readyz").String()
+	if h.verbose {
+		at += "?verbose"
+	}
+	details, err := ready(ctx, at, own)
+	if err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("no answer within %v", h.timeout)
+		}
+		return errors.Join(fmt.Errorf("%s is not ready: %w", u.Redacted(), err), h.socketProblem)
+	}
+	if h.verbose && details == "" && !h.first {
+		details, _ = h.askSocket(ctx)
+	}
+	if h.verbose && details == "" {
+		h.p.Note("no details: the server tells them only its own machine and, with public_url or trusted_proxies, only at its admin socket")
+		if h.socketProblem != nil {
+			h.p.Note(h.socketProblem.Error())
+		}
+	}
+	return h.print(true, details)
+}
+
+// find finds the URL and the socket of a server of this machine's configuration.
+func (h *health) find() error {
+	if h.url != "" && h.data == "" && h.given.File == "" {
+		return nil
+	}
+	c, err := h.p.Load(h.given)
+	if err != nil {
+		return err
+	}
+	h.socket = remote.SocketOf(c, h.data, h.given.File)
+	if h.url == "" {
+		h.url = remote.LocalURL(c)
+	}
+	if _, err := os.Lstat(h.socket); err == nil {
+		h.first = h.data != "" || h.url == ""
+	}
+	if h.url == "" && !h.first {
+		return cli.Usage("health: listen is %s, so only the server knows its port: give it with --url", c.Listen)
+	}
+	return nil
+}
+
+// askSocket asks the server at its socket, if it has one, for details. ok says that it is ready.
+func (h *health) askSocket(ctx context.Context) (details string, ok bool) {
+	if h.socket == "" {
+		return "", false
+	}
+	said, err := remote.OfSocket(h.socket).OnSocket(ctx, http.MethodGet, debugapi.ReadyPath)
+	if err != nil {
+		h.socketProblem = fmt.Errorf("%s: %w", h.socket, err)
+		return "", false
+	}
+	_, details, _ = strings.Cut(string(said), "\n")
+	return details, true
+}
+
+// print says that the server is ready, if it is, with its details.
+func (h *health) print(is bool, details string) error {
+	if !is {
+		return nil
+	}
+	if !h.verbose {
+		details = ""
+	}
+	_, err := fmt.Fprint(h.p.Stdout, "ready\n"+visible.Text(details))
+	return err
 }
 
 // ready asks a server, ignoring proxies set in the environment, and returns the details of the

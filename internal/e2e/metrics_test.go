@@ -48,23 +48,29 @@ func wantSeries(t *testing.T, text string, want ...string) {
 // Metrics count approvals, calls and errors of a server, and survive a hostile caller.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	in := start(t, load(t, map[string]string{"admin.listen": "127.0.0.1:0"}))
+	c := load(t, map[string]string{"admin.listen": "127.0.0.1:0"})
+	c.File = filepath.Join(t.TempDir(), "a2a-server.yaml")
+	rewrite(t, c.File, "gates: [{name: no-streams, tool: stream, action: deny}]\n")
+	in := start(t, c)
 	asked := in.send(t, "m1", "/transfer_money to=bob amount=5")
-	if _, text := in.scraped(t, "/metrics"); !strings.Contains(text, "\na2a_server_approvals_pending 1\n") {
-		t.Errorf("an approval is pending, and the metrics are\n%s", text)
-	}
+	_, text := in.scraped(t, "/metrics")
+	wantSeries(t, text, `a2a_server_approvals_pending 1`, `a2a_server_tasks{state="input-required"} 1`, `a2a_server_tasks{state="working"} 0`)
 	in.approve(t, "m2", asked.ID, asked.ID+".a1")
 	in.send(t, "m3", "/echo text=hi")
 	in.do(t, http.MethodPost, "/message:send", `{"message":{"messageId":"m4","role":"ROLE_USER","parts":[{"data":{"tool":"evil\"} 1\nx","args":{}}}]}}`, "Content-Type", "application/json", "A2A-Version", "1.0")
 	in.fetch(t, http.MethodGet, "/tasks/01a21a20-19c4-7e57-9e5d-833a894ebaa7", "", "A2A-Version", "1.0")
 	in.sendAs(t, approve("m5", asked.ID, asked.ID+".a1"))
 	in.reload(t)
-	_, text := in.scraped(t, "/metrics")
+	in.send(t, "m6", "/stream")
+	for _, path := range []string{"/readyz", "/api/v1/approvals", "/evil"} {
+		in.get(t, path)
+	}
+	_, text = in.scraped(t, "/metrics")
 	wantSeries(
 		t, text,
-		`a2a_server_approvals_requested_total{rule="tool"} 1`,
-		`a2a_server_approvals_resolved_total{channel="a2a",outcome="approved",rule="tool"} 1`,
-		`a2a_server_approval_wait_seconds_count{outcome="approved",rule="tool"} 1`,
+		`a2a_server_approvals_requested_total{gate="tool"} 1`,
+		`a2a_server_approvals_resolved_total{channel="a2a",gate="tool",outcome="approved"} 1`,
+		`a2a_server_approval_wait_seconds_count{gate="tool",outcome="approved"} 1`,
 		`a2a_server_tool_calls_total{outcome="ok",tool="transfer_money"} 1`,
 		`a2a_server_tool_calls_total{outcome="ok",tool="echo"} 1`,
 		`a2a_server_tool_execution_duration_seconds_count{tool="echo"} 1`,
@@ -73,6 +79,14 @@ func TestMetrics(t *testing.T) {
 		`a2a_server_policy_reload_total{result="ok"} 1`,
 		`a2a_server_approval_conflicts_total{kind="already"} 1`,
 		`a2a_server_ready 1`, `a2a_server_tasks_damaged 0`,
+		`a2a_server_policy_decisions_total{gate="tool",verdict="ask"} 1`,
+		`a2a_server_policy_decisions_total{gate="default",verdict="allow"} 1`,
+		`a2a_server_policy_decisions_total{gate="no-streams",verdict="deny"} 1`,
+		`a2a_server_http_request_duration_seconds_count{code="2xx",route="SendMessage"} 6`,
+		`a2a_server_http_request_duration_seconds_count{code="4xx",route="GetTask"} 1`,
+		`a2a_server_http_request_duration_seconds_count{code="2xx",route="probes"} 1`,
+		`a2a_server_http_request_duration_seconds_count{code="2xx",route="approvals"} 1`,
+		`a2a_server_http_request_duration_seconds_count{code="4xx",route="other"} 1`,
 	)
 	if strings.Contains(text, "evil") {
 		t.Errorf("a caller has chosen a label, in\n%s", text)
@@ -122,7 +136,16 @@ func TestMetricsNeedTheirToken(t *testing.T) {
 	if err := os.Remove(secret); err != nil {
 		t.Fatal(err)
 	}
+	for range 5 {
+		want("second", 503)
+	}
+	rewrite(t, secret, "")
 	want("second", 503)
+	rewrite(t, secret, "third")
+	want("third", 200)
+	if gone, back := in.log.find("a secret cannot be read"), in.log.find("the secret can be read again"); len(gone) != 2 || len(back) != 1 {
+		t.Errorf("the log has %d lines about the missing and the empty token, %d about the new one; want one for each", len(gone), len(back))
+	}
 }
 
 // An address that other machines reach needs a token, whatever authentication clients need.

@@ -44,6 +44,9 @@ func (h *Health) Enter(p Phase) { h.phase.Store(int32(p)) }
 // Serves reports whether the server is serving, also if the store is not well.
 func (h *Health) Serves() bool { return Phase(h.phase.Load()) == Serving }
 
+// Draining reports whether the server is shutting down.
+func (h *Health) Draining() bool { return Phase(h.phase.Load()) == Draining }
+
 // ServeLive reports that the process answers.
 func (h *Health) ServeLive(w http.ResponseWriter, r *http.Request) { probe(w, r, "") }
 

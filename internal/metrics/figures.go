@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -17,7 +18,13 @@ type Figures struct {
 	Oldest  time.Time // when the oldest of them was requested; zero: none waits
 	Damaged int       // tasks that were found damaged
 
+	Webhooks      int // that have notifications to send
+	Notifications int // about approvals, that wait to be sent
+
 	FailedMessages, FailedSummaries int // notifications that are not tried again
+
+	Counted bool         // States is known
+	States  store.States // of tasks
 
 	Sized       bool // Used is known
 	Used, Limit uint64
@@ -99,39 +106,51 @@ func (s *Survey) read(ctx context.Context, began time.Time) (Figures, error) {
 	return f, nil
 }
 
-// look reads the figures. Every page is a transaction of its own.
+// look reads the figures.
 func (s *Survey) look(ctx context.Context) (f Figures, err error) {
-	q := store.RowQuery{Kind: task.RowApproval, Index: task.IndexPending, Limit: 1000}
+	f.Damaged, f.Limit = s.Damaged(), s.Limit
+	err = s.each(ctx, task.RowApproval, task.IndexPending, func(row *store.Row) {
+		f.Pending++
+		var a struct {
+			Asked time.Time `json:"asked"`
+		}
+		if row.Damaged || json.Unmarshal(row.Value, &a) != nil {
+			return // it counts as damaged, or the reader of the approval says so
+		}
+		if f.Oldest.IsZero() || a.Asked.Before(f.Oldest) {
+			f.Oldest = a.Asked
+		}
+	})
+	errs := []error{err, s.each(ctx, task.RowPushReady, task.IndexReady, func(*store.Row) { f.Webhooks++ })}
+	for _, index := range []string{task.IndexNew, task.IndexRetry} {
+		errs = append(errs, s.each(ctx, task.RowNotify, index, func(*store.Row) { f.Notifications++ }))
+	}
+	f.FailedMessages, f.FailedSummaries, err = s.Failed(ctx)
+	errs = append(errs, err)
+	if f.States, err = s.Store.States(ctx); err == nil {
+		f.Counted = true // else an index is being rebuilt
+	}
+	if s.Usage != nil {
+		f.Used, f.Free, f.FreeKnown, err = s.Usage(ctx)
+		f.Sized = true
+		errs = append(errs, err)
+	}
+	return f, errors.Join(errs...)
+}
+
+// each calls do with each row in an index. Every page is a transaction of its own.
+func (s *Survey) each(ctx context.Context, kind, index string, do func(*store.Row)) error {
+	q := store.RowQuery{Kind: kind, Index: index, Limit: 1000}
 	for {
 		page, err := s.Store.Rows(ctx, store.System(), q)
 		if err != nil {
-			return Figures{}, err
+			return err
 		}
 		for i := range page.Rows {
-			f.Pending++
-			var a struct {
-				Asked time.Time `json:"asked"`
-			}
-			if page.Rows[i].Damaged || json.Unmarshal(page.Rows[i].Value, &a) != nil {
-				continue // it counts as damaged, or the reader of the approval says so
-			}
-			if f.Oldest.IsZero() || a.Asked.Before(f.Oldest) {
-				f.Oldest = a.Asked
-			}
+			do(&page.Rows[i])
 		}
 		if q.Cursor = page.Next; q.Cursor == "" {
-			break
+			return nil
 		}
 	}
-	f.Damaged, f.Limit = s.Damaged(), s.Limit
-	if f.FailedMessages, f.FailedSummaries, err = s.Failed(ctx); err != nil {
-		return Figures{}, err
-	}
-	if s.Usage != nil {
-		if f.Used, f.Free, f.FreeKnown, err = s.Usage(ctx); err != nil {
-			return Figures{}, err
-		}
-		f.Sized = true
-	}
-	return f, nil
 }

@@ -23,8 +23,11 @@ type pages struct {
 }
 
 func (p *pages) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (store.RowPage, error) {
-	if q.Index != task.IndexPending || s != store.System() {
-		return store.RowPage{}, errors.New("another query")
+	if s != store.System() {
+		return store.RowPage{}, errors.New("another scope")
+	}
+	if q.Index != task.IndexPending {
+		return store.RowPage{Rows: make([]store.Row, map[string]int{task.IndexReady: 2, task.IndexNew: 3, task.IndexRetry: 4}[q.Index])}, nil
 	}
 	time.Sleep(p.slow) // of the clock of synctest
 	p.reads++
@@ -39,6 +42,10 @@ func (p *pages) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (stor
 	return page, nil
 }
 
+func (*pages) States(context.Context) (store.States, error) {
+	return store.States{task.StateWorking: 8}, nil
+}
+
 // none have failed.
 func none(context.Context) (messages, summaries int, err error) { return 0, 0, nil }
 
@@ -49,6 +56,9 @@ func TestFigures(t *testing.T) {
 		p := &pages{asked: []string{"2000-01-01T00:00:02Z", "2000-01-01T00:00:01Z", "2000-01-01T00:00:03Z"}, slow: time.Second}
 		s := &metrics.Survey{Store: p, Damaged: func() int { return 7 }, Failed: none, Now: time.Now, Limit: 9, Usage: func(context.Context) (used, free uint64, known bool, err error) { return 5, 6, true, nil }}
 		got, err := s.Figures(t.Context())
+		if !got.Counted || got.States[task.StateWorking] != 8 || got.Webhooks != 2 || got.Notifications != 7 {
+			t.Errorf("Figures() = %+v, want 8 tasks at work, 2 webhooks and 7 notifications", got)
+		}
 		if err != nil || got.Pending != 3 || got.Oldest.Second() != 1 || got.Damaged != 7 || got.Used != 5 || got.Limit != 9 || got.Free != 6 {
 			t.Errorf("Figures() = %+v, %v", got, err)
 		}

@@ -7,10 +7,12 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,6 +20,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"a2a-server/task/engine"
+	"a2a-server/task/notify"
+	"a2a-server/task/push"
 )
 
 const (
@@ -39,10 +43,14 @@ const (
 type Config struct {
 	Version  string
 	Ready    func() bool
+	Draining func() bool // the server stops
 	Load     func() engine.Load
 	Streams  func() int // that are open
 	Rebuilds func() uint64
 	Figures  func(context.Context) (Figures, error)
+
+	Push          func() (counted push.Stats, on bool)
+	Notifications func() []notify.Stats
 
 	Tool, Gate func(name string) bool // report whether the configuration has a tool or gate
 }
@@ -53,10 +61,11 @@ type Metrics struct {
 	cfg      Config
 	registry *prometheus.Registry
 
-	requests, errors, calls, asked, decided, conflicts, reloads *prometheus.CounterVec
-	unknown, changes, queued                                    prometheus.Counter
-	callTime, waitTime, commitTime                              *prometheus.HistogramVec
-	reloaded                                                    prometheus.Gauge
+	requests, errors, calls, verdicts, asked, decided, conflicts, reloads *prometheus.CounterVec
+	unknown, changes, queued                                              prometheus.Counter
+	httpTime, callTime, waitTime, commitTime                              *prometheus.HistogramVec
+	reloaded                                                              prometheus.Gauge
+	backedUp                                                              atomic.Int64 // Unix time of the newest backup, in ms; 0: none is known
 
 	mu           sync.Mutex
 	running      map[call]time.Time // when each running call has started
@@ -74,9 +83,11 @@ func New(cfg Config) *Metrics {
 	m.calls = m.counters("tool_calls_total", "Calls that have ended, by outcome.", "tool", "outcome")
 	m.unknown = m.counter("tool_executions_unknown_total", "Calls that started without a known outcome: a person decides about each.")
 	m.callTime = m.histograms("tool_execution_duration_seconds", "Time from the start of a call to its end.", []float64{.005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 1800}, "tool")
-	m.asked = m.counters("approvals_requested_total", "Approvals that were requested, by gate.", "rule")
-	m.decided = m.counters("approvals_resolved_total", "Approvals that were resolved, by gate, state and the way of the decision.", "rule", "outcome", "channel")
-	m.waitTime = m.histograms("approval_wait_seconds", "Time from the request of an approval to its resolution.", []float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 72 * 3600, 168 * 3600}, "rule", "outcome")
+	m.httpTime = m.histograms("http_request_duration_seconds", "Time from a request over HTTP to the beginning of its response, by operation of A2A or part of the server.", []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60}, "route", "code")
+	m.verdicts = m.counters("policy_decisions_total", "Calls that the policy has allowed, denied or asked about, by gate.", "gate", "verdict")
+	m.asked = m.counters("approvals_requested_total", "Approvals that were requested, by gate.", "gate")
+	m.decided = m.counters("approvals_resolved_total", "Approvals that were resolved, by gate, state and the way of the decision.", "gate", "outcome", "channel")
+	m.waitTime = m.histograms("approval_wait_seconds", "Time from the request of an approval to its resolution.", []float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 72 * 3600, 168 * 3600}, "gate", "outcome")
 	m.conflicts = m.counters("approval_conflicts_total", "Decisions that did not count, by reason.", "kind")
 	m.changes = m.counter("task_changes_total", "Durable changes of tasks, output of running calls left out.")
 	m.queued = m.counter("tasks_queued_total", "Tasks that had to wait for their turn.")
@@ -130,6 +141,27 @@ func (m *Metrics) Requested(method string) {
 func (m *Metrics) Failed(reason string) {
 	if m != nil {
 		m.errors.WithLabelValues(reason).Inc()
+	}
+}
+
+// Responded measures the time to the beginning of a response over HTTP, by its route, which must be
+// of a closed set ("": other), and the class of its status (0: there was none).
+func (m *Metrics) Responded(route string, status int, took time.Duration) {
+	m.httpTime.WithLabelValues(cmp.Or(route, other), classes[min(max(status/100, 0), 5)]).Observe(took.Seconds())
+}
+
+// classes are the classes of a status, by its first digit.
+var classes = [...]string{"none", "1xx", "2xx", "3xx", "4xx", "5xx"}
+
+// BackedUp notes that a backup of the store as it was at a time has been made and verified. Call it
+// with each new backup and, at the start, with the newest that is known. An older backup than the
+// newest changes nothing.
+func (m *Metrics) BackedUp(at time.Time) {
+	if m == nil {
+		return
+	}
+	for newest := m.backedUp.Load(); newest < at.UnixMilli() && !m.backedUp.CompareAndSwap(newest, at.UnixMilli()); {
+		newest = m.backedUp.Load()
 	}
 }
 

@@ -18,23 +18,34 @@ import (
 	"a2a-server/approval"
 	"a2a-server/internal/golden"
 	"a2a-server/internal/metrics"
+	"a2a-server/store"
+	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/notify"
+	"a2a-server/task/push"
 )
 
 // filled returns metrics of which each has a value.
 func filled() *metrics.Metrics {
 	m := metrics.New(metrics.Config{
-		Version: "1.2.3", Ready: func() bool { return true }, Streams: func() int { return 2 }, Rebuilds: func() uint64 { return 0 },
+		Version: "1.2.3", Ready: func() bool { return true }, Draining: func() bool { return false }, Streams: func() int { return 2 }, Rebuilds: func() uint64 { return 0 },
 		Load: func() engine.Load { return engine.Load{Turns: 3, Long: 1, Waiting: 4} },
 		Figures: func(context.Context) (metrics.Figures, error) {
-			return metrics.Figures{Pending: 5, Oldest: time.Now().Add(-time.Hour), Sized: true, Used: 6, Limit: 7, FreeKnown: true, Free: 8}, nil
+			return metrics.Figures{
+				Pending: 5, Oldest: time.Now().Add(-time.Hour), Sized: true, Used: 6, Limit: 7, FreeKnown: true, Free: 8,
+				Webhooks: 9, Notifications: 10, Counted: true, States: store.States{task.StateInputRequired: 11},
+			}, nil
 		},
-		Tool: func(name string) bool { return name == "pay" || strings.HasPrefix(name, "t") },
-		Gate: func(name string) bool { return name == "gate:pay" },
+		Push:          func() (push.Stats, bool) { return push.Stats{Delivered: 12, Failed: 13, Died: 14}, true },
+		Notifications: func() []notify.Stats { return []notify.Stats{{Route: "ops", Sent: 15, Refused: 16}} },
+		Tool:          func(name string) bool { return name == "pay" || strings.HasPrefix(name, "t") },
+		Gate:          func(name string) bool { return name == "gate:pay" },
 	})
 	now := time.Now()
 	o := m.Observer()
-	o.Asked(audited(approval.AuditAsked, "pay", now))
+	asked := audited(approval.AuditAsked, "pay", now)
+	asked.Verdict.Action, asked.Verdict.Gate = approval.ActionAsk, asked.Gate
+	o.Asked(asked)
 	resolved := audited(approval.AuditResolved, "pay", now)
 	resolved.State, resolved.Via, resolved.Asked = approval.Approved, approval.ViaAPI, now.Add(-2*time.Hour)
 	o.Decided(resolved)
@@ -52,6 +63,10 @@ func filled() *metrics.Metrics {
 	m.Committed(3 * time.Millisecond)
 	m.Reloaded(nil)
 	m.Reloaded(errors.New("a mistake"))
+	m.Responded("SendMessage", 200, time.Second)
+	m.Responded("", 0, time.Second)
+	m.BackedUp(time.Unix(2000, 0))
+	m.BackedUp(time.Unix(1000, 0)) // is older
 	return m
 }
 
@@ -87,6 +102,9 @@ var sample = regexp.MustCompile(`(?m)^(a2a_server_\w+)(?:\{(.*)\})? \S+$`)
 func TestList(t *testing.T) {
 	t.Parallel()
 	got := scrape(t, filled())
+	if strings.Contains(got, `=""`) {
+		t.Errorf("a label is empty, in\n%s", got)
+	}
 	labels := map[string]string{}
 	for _, found := range sample.FindAllStringSubmatch(got, -1) {
 		var names []string
@@ -109,9 +127,9 @@ func TestObserver(t *testing.T) {
 	t.Parallel()
 	wantLines(
 		t, scrape(t, filled()),
-		`a2a_server_approvals_requested_total{rule="gate:pay"} 1`,
-		`a2a_server_approvals_resolved_total{channel="api",outcome="approved",rule="gate:pay"} 1`,
-		`a2a_server_approval_wait_seconds_sum{outcome="approved",rule="gate:pay"} 7200`,
+		`a2a_server_approvals_requested_total{gate="gate:pay"} 1`,
+		`a2a_server_approvals_resolved_total{channel="api",gate="gate:pay",outcome="approved"} 1`,
+		`a2a_server_approval_wait_seconds_sum{gate="gate:pay",outcome="approved"} 7200`,
 		`a2a_server_approval_conflicts_total{kind="self"} 1`,
 		`a2a_server_tool_calls_total{outcome="ok",tool="pay"} 1`,
 		`a2a_server_tool_calls_total{outcome="unknown",tool="pay"} 1`,
@@ -120,6 +138,14 @@ func TestObserver(t *testing.T) {
 		`a2a_server_tool_execution_duration_seconds_count{tool="pay"} 1`,
 		`a2a_server_policy_reload_total{result="error"} 1`,
 		`a2a_server_store_tx_duration_seconds_count{op="commit"} 1`,
+		`a2a_server_policy_decisions_total{gate="gate:pay",verdict="ask"} 1`,
+		`a2a_server_http_request_duration_seconds_count{code="2xx",route="SendMessage"} 1`,
+		`a2a_server_http_request_duration_seconds_count{code="none",route="other"} 1`,
+		`a2a_server_tasks{state="input-required"} 11`, `a2a_server_tasks{state="working"} 0`,
+		`a2a_server_push_deliveries_total{result="ok"} 12`, `a2a_server_push_deliveries_total{result="error"} 13`,
+		`a2a_server_push_given_up_total 14`, `a2a_server_push_pending 9`, `a2a_server_notification_queue 10`,
+		`a2a_server_notifications_total{result="ok",route="ops"} 15`, `a2a_server_notifications_total{result="error",route="ops"} 16`,
+		`a2a_server_store_last_backup_timestamp_seconds 2000`, `a2a_server_draining 0`,
 		`a2a_server_queue_tasks 4`, `a2a_server_approvals_pending 5`, `a2a_server_store_limit_bytes 7`,
 	)
 }
@@ -139,7 +165,7 @@ func TestLabels(t *testing.T) {
 	if n := strings.Count(got, "a2a_server_tool_calls_total{"); n > 510 || strings.Contains(got, "unknown1") || strings.Contains(got, "evil") {
 		t.Errorf("a scrape has %d series of calls, in\n%.2000s", n, got)
 	}
-	wantLines(t, got, `a2a_server_approvals_requested_total{rule="other"} 2000`, `a2a_server_approval_conflicts_total{kind="other"} 2000`)
+	wantLines(t, got, `a2a_server_approvals_requested_total{gate="other"} 2000`, `a2a_server_approval_conflicts_total{kind="other"} 2000`)
 }
 
 // With a token, only its bearer reads metrics; a token that cannot be read opens nothing.
@@ -191,6 +217,7 @@ func BenchmarkSend(b *testing.B) {
 	m := filled()
 	o := m.Observer()
 	started, ended := audited(approval.AuditStarted, "pay", time.Now()), audited(approval.AuditFinished, "pay", time.Now())
+	started.Verdict.Action, started.Verdict.Gate = approval.ActionAllow, started.Gate
 	for b.Loop() {
 		m.Requested("SendMessage")
 		o.Committed(engine.ID{})
@@ -199,6 +226,7 @@ func BenchmarkSend(b *testing.B) {
 		o.Ended(ended)
 		o.Committed(engine.ID{})
 		m.Committed(time.Millisecond)
+		m.Responded("SendMessage", http.StatusOK, time.Millisecond)
 	}
 }
 

@@ -35,7 +35,7 @@ var outcomes = map[approval.AuditEvent]string{
 // Observer returns the observer of an engine that counts its events.
 func (m *Metrics) Observer() engine.Observer {
 	return engine.Observer{
-		Asked: func(a *engine.Audited) { m.asked.WithLabelValues(m.gate(a.Gate)).Inc() }, Decided: m.resolved,
+		Asked: m.requested, Decided: m.resolved,
 		Started: m.started, Ended: m.ended,
 		Committed: func(engine.ID) { m.changes.Inc() },
 		Queued:    func(engine.ID) { m.queued.Inc() },
@@ -55,6 +55,19 @@ func (m *Metrics) tool(name string) string {
 	return label(name, m.tools, m.cfg.Tool)
 }
 
+// judged counts the verdict of the policy that an entry follows.
+func (m *Metrics) judged(a *engine.Audited) {
+	if v := a.Verdict; v.Gate != "" {
+		m.verdicts.WithLabelValues(m.gate(v.Gate), string(v.Action)).Inc()
+	}
+}
+
+// requested counts an approval that was requested.
+func (m *Metrics) requested(a *engine.Audited) {
+	m.judged(a)
+	m.asked.WithLabelValues(m.gate(a.Gate)).Inc()
+}
+
 // resolved counts a resolved approval.
 func (m *Metrics) resolved(a *engine.Audited) {
 	if a.What != approval.AuditResolved {
@@ -69,6 +82,7 @@ func (m *Metrics) resolved(a *engine.Audited) {
 
 // started notes when a call has started.
 func (m *Metrics) started(a *engine.Audited) {
+	m.judged(a)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.running) < maxRunning {
@@ -81,6 +95,7 @@ func (m *Metrics) ended(a *engine.Audited) {
 	if a.Call == "" {
 		return
 	}
+	m.judged(a)
 	began := m.end(call{a.Task, a.Call})
 	tool := m.tool(a.Tool)
 	m.calls.WithLabelValues(tool, cmp.Or(outcomes[a.What], a.Outcome, other)).Inc()

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rs/zerolog"
 
@@ -25,16 +26,38 @@ type secrets struct {
 	places map[string]config.Secret
 	env    []string // NAME=value
 	log    zerolog.Logger
+
+	mu      sync.Mutex
+	failing map[string]string // errors of secrets that cannot be read, by name
 }
 
 // read returns the secret of that name.
 func (s *secrets) read(name string) (string, error) {
 	value, err := s.find(name)
+	s.note(name, err)
 	if err != nil {
-		s.log.Error().Err(err).Str("secret", name).Msg("a secret cannot be read")
 		return "", fmt.Errorf("the secret %s cannot be read; the log of the server says why", name)
 	}
 	return value, nil
+}
+
+// note logs that a secret cannot be read, or can be read again: once until that changes, because
+// strangers may cause a read.
+func (s *secrets) note(name string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, failing := s.failing[name]
+	switch {
+	case err == nil && failing:
+		delete(s.failing, name)
+		s.log.Info().Str("secret", name).Msg("the secret can be read again")
+	case err != nil && before != err.Error():
+		if s.failing == nil {
+			s.failing = map[string]string{}
+		}
+		s.failing[name] = err.Error()
+		s.log.Error().Err(err).Str("secret", name).Msg("a secret cannot be read")
+	}
 }
 
 // named is read for tools.

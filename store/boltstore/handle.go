@@ -144,6 +144,18 @@ func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (page 
 	return page, nil
 }
 
+// States counts the tasks of all owners; see [store.Counter].
+func (h *Handle) States(ctx context.Context) (n store.States, err error) {
+	err = h.view(ctx, func(im *boltfile.Image) error {
+		if err := read.CheckIndexes(im); err != nil {
+			return err
+		}
+		n = h.db.counts.All(im)
+		return nil
+	})
+	return n, err
+}
+
 // Rows lists rows; see [store.Store].
 func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (store.RowPage, error) {
 	if err := q.Validate(s); err != nil {

@@ -50,6 +50,18 @@ func (h *handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store
 	return page, nil
 }
 
+// States implements [store.Counter].
+func (h *handle) States(ctx context.Context) (n store.States, err error) {
+	if err := h.lock(ctx); err != nil {
+		return n, err
+	}
+	defer h.db.mu.Unlock()
+	for _, t := range h.db.tasks {
+		n[t.header.State]++
+	}
+	return n, nil
+}
+
 // taskPosition returns a task's position in a list of s. Only an Owner's list is in
 // order of time.
 func taskPosition(s store.Scope, h *store.Header) []byte {

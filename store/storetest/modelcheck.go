@@ -68,6 +68,13 @@ func (m *modelRun) checkTask(t *testing.T, h store.Handle, id store.TaskID) {
 
 func (m *modelRun) checkLists(t *testing.T, h store.Handle, headers []store.Header) {
 	t.Helper()
+	var want store.States
+	for i := range headers {
+		want[headers[i].State]++
+	}
+	if got, err := h.States(t.Context()); err != nil || got != want {
+		t.Fatalf("step %d: States() = %v, %v, want %v", m.step, got, err, want)
+	}
 	for _, s := range scopes() {
 		for _, context := range append([]string{"", "absent"}, contexts()...) {
 			for _, state := range []store.State{0, 1, 2, store.MaxState} {

@@ -17,6 +17,12 @@ import (
 // HTTP runs operations for a binding over HTTP.
 type HTTP struct{ Service *operation.Service }
 
+// Admit is [operation.Service.Admit] for a request of HTTP, whose time is that of the operation.
+func (h HTTP) Admit(c echo.Context, by auth.Principal, op *operation.Operation, active []string) error {
+	httpd.SetRoute(c.Response(), op.Name)
+	return h.Service.Admit(by, op, active)
+}
+
 // Envelope is the frame of a binding around a response or each event of a stream, and the media
 // type of the response.
 type Envelope struct {

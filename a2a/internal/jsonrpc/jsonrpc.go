@@ -58,7 +58,7 @@ func (h *Handler) ServeBody(c echo.Context, by auth.Principal, active []string, 
 		err = wire.ErrInvalidRequest.Saying("this path is that of " + only.Legacy.Method + ": send " + wire.Clip(rpc.Method) + " to the base URL")
 	}
 	if err == nil {
-		err = h.Service.Admit(by, m.op, active)
+		err = h.Admit(c, by, m.op, active)
 	}
 	if err == nil {
 		err = h.Service.Supports(m.op)

@@ -108,7 +108,7 @@ func (h *Handler) serveAt(p *pathItem) func(echo.Context) (*binding.Stream, erro
 		if err != nil {
 			return nil, err
 		}
-		if err := h.Service.Admit(by, v.op, active); err != nil {
+		if err := h.Admit(c, by, v.op, active); err != nil {
 			return nil, err
 		}
 		in := operation.Input{Path: c.ParamValues()}

@@ -139,13 +139,7 @@ func localPlace(p *cli.Program, t *target) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.data != "" {
-		c.Data = t.data
-		if t.given.File == "" {
-			c.Admin.Socket = "" // of another server
-		}
-	}
-	socket, url := c.AdminSocket(), LocalURL(c)
+	socket, url := SocketOf(c, t.data, t.given.File), LocalURL(c)
 	if t.a2a && url == "" {
 		return nil, cli.Usage("the configuration does not say at which port the server listens: name its URL with --url")
 	}
@@ -153,6 +147,18 @@ func localPlace(p *cli.Program, t *target) (*place, error) {
 		return &place{Config: client.Config{Socket: socket}, local: true}, nil
 	}
 	return &place{Config: client.Config{URL: url, Credential: givenCredential(p)}, local: true}, nil
+}
+
+// SocketOf returns the admin socket of a configuration that was read from file ("": none was named),
+// or of a server with the data folder data, if that is not "".
+func SocketOf(c *config.Config, data, file string) string {
+	if data != "" {
+		c.Data = data
+		if file == "" {
+			c.Admin.Socket = "" // of another server
+		}
+	}
+	return c.AdminSocket()
 }
 
 // LocalURL returns the URL at which this machine reaches a server with a configuration; "": that

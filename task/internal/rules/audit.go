@@ -16,6 +16,23 @@ type Audited struct {
 	approval.Audit
 	Routine bool      // the start or end of a call without an approval
 	Asked   time.Time // when a resolved approval was requested; zero: the entry resolves none
+	Verdict Verdict   // that the entry follows; zero: it follows none
+}
+
+// Verdict is what the policy has said about a call that has not run, and the gate that said it.
+type Verdict struct {
+	Action approval.Action
+	Gate   string // "": a hook
+}
+
+// following adds what follows from a verdict, and notes the verdict at the last audit entry of it.
+func (d *batch) following(v Verdict, add func() error) error {
+	n := len(d.audited)
+	err := add()
+	if len(d.audited) > n {
+		d.audited[len(d.audited)-1].Verdict = v
+	}
+	return err
 }
 
 // record adds an audit entry, with its digest keyed.

@@ -84,7 +84,7 @@ func (d *Draft) replace(a *fold.Approval, l look) error {
 	case x.invalid != nil:
 		return d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
 	case x.verdict.Action == approval.ActionDeny:
-		return d.notRun(c, task.OutcomeDenied, x.verdict.Reason)
+		return d.following(x.said(), func() error { return d.notRun(c, task.OutcomeDenied, x.verdict.Reason) })
 	}
 	return d.askAgain(c, &x, a)
 }

@@ -35,6 +35,7 @@ type Execution struct {
 	checked  checked
 	decision approval.DecisionType // see Result
 	note     string
+	verdict  Verdict // that allows the call; zero: a person has, or an earlier entry
 }
 
 // Checked proves that Args have been checked for Tool.
@@ -67,12 +68,12 @@ func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
 	case x.invalid != nil:
 		return nil, d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
 	case x.verdict.Action == approval.ActionDeny:
-		return nil, d.notRun(c, task.OutcomeDenied, x.verdict.Reason)
+		return nil, d.following(x.said(), func() error { return d.notRun(c, task.OutcomeDenied, x.verdict.Reason) })
 	case grant == nil && d.mustAsk(c, &x):
 		if d.hasRun(c, &x) {
 			return nil, d.askOutcome(c, &x)
 		}
-		return nil, d.askCall(c, &x, "")
+		return nil, d.following(x.said(), func() error { return d.askCall(c, &x, "") })
 	case grant != nil:
 		same, err := d.bound(grant, &x)
 		if err != nil {
@@ -92,7 +93,11 @@ func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
 		return nil, d.notRun(c, task.OutcomeError, "the task's log is full: there is no room for the call's outcome, so it was not run")
 	}
 	d.entering++
-	return d.entry(c, &x), nil
+	e := d.entry(c, &x)
+	if first && grant == nil {
+		e.verdict = x.said()
+	}
+	return e, nil
 }
 
 // bound reports whether an approval is for exactly the examined call.
@@ -245,7 +250,7 @@ func (d *entering) launched(c *fold.Call, e *Execution, grant *fold.Approval) er
 	if grant != nil {
 		a.Approval, a.Digest = grant.ID, grant.GrantedDigest()
 	}
-	return d.record(a)
+	return d.following(e.verdict, func() error { return d.record(a) })
 }
 
 // enterCall writes that a planned or decided call is entered.

@@ -61,6 +61,9 @@ type examined struct {
 	verdict approval.Verdict
 }
 
+// said returns the verdict as observers get it.
+func (x *examined) said() Verdict { return Verdict{x.verdict.Action, x.verdict.Terms.Gate} }
+
 // checked is the content of a call as it would run.
 type checked struct {
 	ctx   *task.ReadonlyContext

@@ -1,4 +1,5 @@
-// Package counts keeps, in memory, how many tasks of an owner or a context are in each state.
+// Package counts keeps, in memory, how many tasks of an owner, of a context or of all owners are in
+// each state.
 package counts
 
 import (
@@ -30,8 +31,8 @@ type Counts struct {
 
 // Key is the owner, and perhaps the context, whose tasks a counter counts.
 type Key struct {
-	Owner   store.Scope
-	Context string // "": all contexts
+	Owner   store.Scope // System: all owners
+	Context string      // "": all contexts
 }
 
 // Count is a counter. While it is being counted from a view, tally holds the changes since
@@ -69,8 +70,27 @@ func (c *Counts) Total(l *read.Lister) int64 {
 		return n.tally.Of(l.Query.State)
 	}
 	c.mu.Unlock()
-	sum, _ := c.count(l, key, false /* use */)
+	sum, _ := c.count(l.Image, key, false /* use */, func() read.Tally { return all(l) })
 	return sum.Of(l.Query.State)
+}
+
+// All returns how many tasks of all owners are in each state, as of the view im or later. Its
+// counter stays.
+func (c *Counts) All(im *boltfile.Image) store.States {
+	key := Key{Owner: store.System()}
+	c.mu.Lock()
+	if n := c.kept[key]; n != nil {
+		defer c.mu.Unlock()
+		return n.tally.States
+	}
+	c.mu.Unlock()
+	sum, _ := c.count(im, key, true /* use */, func() read.Tally { return read.TallyAll(im) })
+	return sum.States
+}
+
+// all counts the tasks of l's owner and context in all states.
+func all(l *read.Lister) read.Tally {
+	return read.NewLister(l.Image, l.Scope, store.Query{Context: l.Query.Context}).Tally(0)
 }
 
 // Use returns the counter of a context, which stays until release: it is correct for the
@@ -91,7 +111,9 @@ func (c *Counts) Use(ctx context.Context, file *boltfile.File, owner store.Scope
 			if err := read.CheckIndexes(im); err != nil {
 				return err
 			}
-			_, n = c.count(read.NewLister(im, owner, store.Query{Context: contextID}), key, true /* use */)
+			_, n = c.count(im, key, true /* use */, func() read.Tally {
+				return read.NewLister(im, owner, store.Query{Context: contextID}).Tally(0)
+			})
 			return nil
 		})
 		if errors.Is(err, read.ErrRebuilding) {
@@ -113,14 +135,14 @@ func (n *Count) Release() {
 	n.users--
 }
 
-// count counts all states of key in l's view, and keeps the counter: kept is nil when a commit
-// came between the view and now, so that it cannot be kept, or the key has another counter.
-func (c *Counts) count(l *read.Lister, key Key, use bool) (sum read.Tally, kept *Count) {
-	n := c.begin(key, l.Image.TxID())
+// count counts all states of key in the view im by tally, and keeps the counter: kept is nil when
+// a commit came between the view and now, so that it cannot be kept, or the key has another
+// counter.
+func (c *Counts) count(im *boltfile.Image, key Key, use bool, tally func() read.Tally) (sum read.Tally, kept *Count) {
+	n := c.begin(key, im.TxID())
 	counted := false // else a page of the index is damaged
 	defer func() { kept = c.end(n, sum, use, counted) }()
-	all := read.NewLister(l.Image, l.Scope, store.Query{Context: l.Query.Context})
-	sum, counted = all.Tally(0), true
+	sum, counted = tally(), true
 	return sum, nil
 }
 
@@ -195,6 +217,7 @@ func (c *Counts) Publish(tx uint64, changes iter.Seq2[*layout.HeaderValue, *layo
 		if change == (read.Tally{}) {
 			continue
 		}
+		c.move(Key{Owner: store.System()}, tx, &change)
 		c.move(Key{Owner: now.Owner}, tx, &change)
 		if now.Context != "" {
 			c.move(Key{now.Owner, now.Context}, tx, &change)

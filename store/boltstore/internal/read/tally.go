@@ -2,14 +2,16 @@ package read
 
 import (
 	"bytes"
+	"fmt"
 
 	"a2a-server/store"
+	"a2a-server/store/boltstore/internal/boltfile"
 	"a2a-server/store/boltstore/internal/layout"
 )
 
 // Tally is how many tasks are in each state, or by how many they have changed.
 type Tally struct {
-	States [store.MaxState + 1]int64
+	States store.States
 	Open   int64 // have not ended; only for a context
 }
 
@@ -64,6 +66,24 @@ func (l *Lister) Tally(since store.Millis) (sum Tally) {
 				sum.Open += OpenTasks(&t)
 			}
 		}
+	}
+	return sum
+}
+
+// TallyAll counts the tasks of all owners by the keys of the index.
+func TallyAll(im *boltfile.Image) (sum Tally) {
+	live := im.Bucket(layout.BucketLive).Cursor()
+	for k, v := live.First(); k != nil; k, v = live.Next() {
+		e := LiveEntryAt(v)
+		sum.States[e.State]++
+	}
+	list := im.Bucket(layout.BucketList).Cursor()
+	for k, _ := list.First(); k != nil; k, _ = list.Next() {
+		// The owner's key and the state begin it: see layout.ListPrefix.
+		if len(k) <= 16 || store.State(k[16]) > store.MaxState {
+			panic(boltfile.NewPageError(layout.BucketList, fmt.Errorf("bucket %s has a key of %d bytes without a state", layout.BucketList, len(k))))
+		}
+		sum.States[k[16]]++
 	}
 	return sum
 }
