@@ -59,7 +59,7 @@ func (s *Server) socketAPI(known auth.Authenticator) http.Handler {
 	})
 	operators := guard.Wrap(debugapi.Handler(debugapi.Config{
 		Requests: requests, SetLevel: s.given.Inside.LogLevel, Ready: http.HandlerFunc(s.health.ServeDetails),
-		Backup: s.backup(), Resume: s.engine.Resume, Log: s.log,
+		Backup: s.store.backup(), BackedUp: s.store.backedUp(s.monitor.metrics), Resume: s.engine.Resume, Log: s.log,
 	}), a2a.WriteRefusal)
 	mux := http.NewServeMux()
 	for _, path := range []string{debugapi.ProfilePath, debugapi.LevelPath, debugapi.ReadyPath, debugapi.BackupPath, debugapi.BackupPath + "/", debugapi.ResumePath} {
@@ -67,17 +67,6 @@ func (s *Server) socketAPI(known auth.Authenticator) http.Handler {
 	}
 	mux.Handle("/", api.Handler(s.approvals, s.door(requests, guard, httpd.NewShares("streams are open", socketStreams, socketStreams))))
 	return programsOnly(mux)
-}
-
-// backup returns the function that writes a backup of the store; nil: there is no file.
-func (s *Server) backup() debugapi.WriteBackup {
-	if s.store.backup == nil {
-		return nil
-	}
-	return func(ctx context.Context, to io.Writer) (debugapi.Backup, error) {
-		b, err := s.store.backup(ctx, to)
-		return debugapi.Backup(b), err
-	}
 }
 
 // programsOnly refuses browsers, which some program would have to connect to the socket.

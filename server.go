@@ -142,6 +142,7 @@ func New(c Config) (_ *Server, err error) {
 		}
 	}
 	s.monitor.watch(s)
+	s.store.knowBackup(s.monitor.metrics, s.log)
 	if s.keys, err = c.openKeys(conf); err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 
@@ -24,7 +23,7 @@ type backend struct {
 	trouble     func() error                                                     // why it cannot write; nil: it can
 	rebuilds    func() uint64                                                    // how often an index was found damaged
 	usage       func(context.Context) (used, free uint64, known bool, err error) // of the disk; nil: there is none
-	backup      func(context.Context, io.Writer) (boltstore.Backup, error)       // nil: the store is not a file
+	file        *boltstore.DB                                                    // nil: the store is not a file, or not the Server's own
 	note        string                                                           // the state of the file for the operator; may be ""
 	close       func() error                                                     // commits the queued writes; called once
 }
@@ -74,7 +73,7 @@ func openStore(c *config.Config, hook func(string), measured *metrics.Metrics) (
 			return nil, errors.Join(err, db.Close())
 		}
 		b := useStore(h)
-		b.note, b.close, b.usage, b.backup = db.Note(), db.Close, db.Usage, db.Backup
+		b.note, b.close, b.usage, b.file = db.Note(), db.Close, db.Usage, db
 		return b, nil
 	default:
 		return nil, fmt.Errorf("%w: unknown store %q: use bolt, bolt:PATH or memory", ErrConfig, c.Store)

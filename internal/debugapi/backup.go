@@ -50,8 +50,9 @@ func (c *Config) backedUp(w http.ResponseWriter, r *http.Request, _ auth.Princip
 		http.Error(w, "the moment is not a time in the form of RFC 3339", http.StatusBadRequest)
 		return
 	}
-	if c.BackedUp != nil {
-		c.BackedUp(moment)
+	if err := c.BackedUp(r.Context(), moment); err != nil {
+		http.Error(w, "the time of the backup was not recorded: "+err.Error(), http.StatusInternalServerError)
+		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }

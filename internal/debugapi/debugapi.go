@@ -44,13 +44,13 @@ type Resumed struct {
 	Held   bool      `json:"held"`            // the store waited for its operator until now
 }
 
-// Config configures a handler. Requests, Ready, Resume and Log are required.
+// Config configures a handler. All fields but SetLevel and Backup are required.
 type Config struct {
 	Requests *httpd.Frontend // authenticates callers
 	SetLevel func(level string)
 	Ready    http.Handler
-	Backup   WriteBackup            // nil: the store cannot be backed up
-	BackedUp func(moment time.Time) // is told of each backup that was verified
+	Backup   WriteBackup                                       // nil: the store cannot be backed up
+	BackedUp func(ctx context.Context, moment time.Time) error // is told of each backup that was verified
 	// Resume lets a restored store continue, for a caller that may do [auth.Admin].
 	Resume func(ctx context.Context, by auth.Principal) (moment time.Time, was bool, err error)
 	Log    zerolog.Logger

@@ -13,6 +13,8 @@ import (
 	"a2a-server/store"
 	"a2a-server/store/boltstore/internal/backup"
 	"a2a-server/store/boltstore/internal/boltfile"
+	"a2a-server/store/boltstore/internal/layout"
+	"a2a-server/store/boltstore/internal/writer"
 )
 
 // Backup says what a backup holds.
@@ -43,6 +45,23 @@ func (db *DB) Backup(ctx context.Context, to io.Writer) (Backup, error) {
 		return Backup{}, fmt.Errorf("back up the store: %w", err)
 	}
 	return backupOf(info), nil
+}
+
+// BackedUp records that a backup of a moment was verified, so that [DB.LastBackup] knows it after a
+// restart. An older moment than the newest changes nothing.
+func (db *DB) BackedUp(ctx context.Context, moment time.Time) error {
+	return writer.PutBackup(ctx, db.writer, store.MillisOf(moment))
+}
+
+// LastBackup returns the moment of the newest backup that was verified, in UTC; zero: none is known.
+func (db *DB) LastBackup(ctx context.Context) (at time.Time, err error) {
+	err = db.file.View(ctx, func(im *boltfile.Image) error {
+		if ms := layout.ReadU64(im.Bucket(layout.BucketMeta).Get(layout.KeyBackup)); ms > 0 {
+			at = store.Millis(ms).Time()
+		}
+		return nil
+	})
+	return at, err
 }
 
 // BackupPlain writes a backup of the file at path, which is a plain copy of a store and which

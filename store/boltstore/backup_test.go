@@ -120,6 +120,14 @@ func TestBackup(t *testing.T) {
 		t.Errorf("incarnations %x and %x, epochs %d and %d; want another one and a later one", db.Incarnation(), second.Incarnation(), h.Epoch(), again.Epoch())
 	}
 	commit(again, busy(21)...)
+	for _, at := range []time.Time{made.Moment, made.Moment.Add(-time.Hour)} {
+		need(db.BackedUp(t.Context(), at))
+	}
+	need(db.Close())
+	db = must(boltstore.Open(path))
+	if last := must(db.LastBackup(t.Context())); !last.Equal(made.Moment) {
+		t.Errorf("LastBackup() = %v, want %v", last, made.Moment)
+	}
 	need(db.Close())
 }
 

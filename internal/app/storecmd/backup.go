@@ -137,6 +137,8 @@ func (b *making) write(ctx context.Context, to io.Writer) (confirm func(boltstor
 		}
 		return nil, err
 	}
-	_, err = db.Backup(ctx, to)
-	return func(boltstore.Backup) error { return nil }, errors.Join(err, db.Close())
+	if _, err = db.Backup(ctx, to); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return func(made boltstore.Backup) error { return errors.Join(db.BackedUp(ctx, made.Moment), db.Close()) }, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"a2a-server/store"
 	"a2a-server/store/boltstore/internal/boltfile"
 	"a2a-server/store/boltstore/internal/layout"
 )
@@ -51,6 +52,16 @@ func Note(ctx context.Context, w *Writer) (n *Noted, end func(), err error) {
 		return nil, nil, err
 	}
 	return n, end, nil
+}
+
+// PutBackup records the moment of a verified backup, unless a newer one is recorded.
+func PutBackup(ctx context.Context, w *Writer, moment store.Millis) error {
+	return w.do(ctx, func(r *round) error {
+		if uint64(moment) <= layout.ReadU64(r.meta.Get(layout.KeyBackup)) {
+			return nil
+		}
+		return r.put(&r.meta, layout.KeyBackup, layout.U64(uint64(moment)))
+	})
 }
 
 // Take returns the keys that were noted since the last Take.

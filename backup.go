@@ -1,0 +1,47 @@
+package a2aserver
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/internal/debugapi"
+	"a2a-server/internal/metrics"
+)
+
+// backup returns the function that writes a backup of the store; nil: it is not a file of ours.
+func (b *backend) backup() debugapi.WriteBackup {
+	if b.file == nil {
+		return nil
+	}
+	return func(ctx context.Context, to io.Writer) (debugapi.Backup, error) {
+		made, err := b.file.Backup(ctx, to)
+		return debugapi.Backup(made), err
+	}
+}
+
+// backedUp returns the function that records a backup that was verified.
+func (b *backend) backedUp(measured *metrics.Metrics) func(context.Context, time.Time) error {
+	return func(ctx context.Context, moment time.Time) error {
+		if b.file == nil {
+			return nil
+		}
+		measured.BackedUp(moment)
+		return b.file.BackedUp(ctx, moment)
+	}
+}
+
+// knowBackup tells the metrics of the newest backup.
+func (b *backend) knowBackup(measured *metrics.Metrics, log zerolog.Logger) {
+	if b.file == nil {
+		return
+	}
+	switch at, err := b.file.LastBackup(context.Background()); {
+	case err != nil:
+		log.Warn().Err(err).Msg("it is not known when the store was last backed up")
+	case !at.IsZero():
+		measured.BackedUp(at)
+	}
+}
