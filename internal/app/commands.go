@@ -44,7 +44,7 @@ func commands(p *cli.Program) *cobra.Command {
 		signingCommand(p),
 		healthCommand(p),
 		debug.Command(p), debug.LogCommand(p),
-		&cobra.Command{Use: "version", Short: "print the version", RunE: func(*cobra.Command, []string) error { return version(p) }},
+		versionCommand(p),
 	)
 	// Many people try --version first.
 	asked := root.Flags().Bool("version", false, "print the version")
@@ -57,7 +57,7 @@ func commands(p *cli.Program) *cobra.Command {
 	ofRoot := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
 		if *asked && len(args) == 0 {
-			return version(p)
+			return version(p, "")
 		}
 		return ofRoot(c, args)
 	}
