@@ -16,9 +16,9 @@ import (
 const supervisor = `
 set -eu
 export A2A_SERVER_LISTEN=$LISTEN
-export PATH="$ROOT/usr/local/bin:$PATH"
+export PATH="$ROOT/usr/local/bin:$PATH" # the shell, like systemd, finds the program there
 user=61184 # one of those that DynamicUser takes
-unit() { sed -n "s/^$1=//p" "$ROOT/etc/systemd/system/a2a-server.service" | sed "s,/usr/local/bin/,$ROOT&,g; s,/etc/,$ROOT&,g"; }
+unit() { sed -n "s/^$1=//p" "$ROOT/etc/systemd/system/a2a-server.service" | sed "s,/etc/,$ROOT&,g"; }
 systemctl() {
 	case "$1" in
 	daemon-reload) ;;

@@ -55,10 +55,7 @@ func (s *source) writeArchive(to, folder string, files []file) error {
 		return err
 	}
 	var zipped bytes.Buffer
-	w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression) // its header has no name and no time
-	if err != nil {
-		return err
-	}
+	w := gzip.NewWriter(&zipped) // its header has no name and no time
 	if _, err := w.Write(raw); err != nil {
 		return err
 	}
