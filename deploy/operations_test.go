@@ -62,7 +62,7 @@ func newMachine(t *testing.T) *machine {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink("private/a2a-server", filepath.Join(m.root, "var/lib/a2a-server")); err != nil { // as with DynamicUser
+	if err := os.Symlink("private/a2a-server", m.root+"/var/lib/a2a-server"); err != nil { // as with DynamicUser
 		t.Fatal(err)
 	}
 	if out, err := exec.Command("cp", program(t), m.root+"/a2a-server").CombinedOutput(); err != nil {
