@@ -22,9 +22,10 @@ FAST := ./a2a/... ./approval/... ./auth/... ./internal/app/... ./internal/deptes
 
 # Modules of their own, so that the dependencies of third-party clients are not every user's
 # dependencies. The first builds the program and drives it with them; deploy runs it as operators
-# do, and reads what they read with the libraries of Kubernetes, Compose and (alerts) Prometheus.
+# do, and reads what they read with the libraries of Kubernetes, Compose and (alerts) Prometheus;
+# release makes what they install.
 INTEROP := internal/interop
-NESTED  := $(INTEROP) $(INTEROP)/adkgo $(INTEROP)/openapi deploy deploy/alerts
+NESTED  := $(INTEROP) $(INTEROP)/adkgo $(INTEROP)/openapi deploy deploy/alerts internal/release
 
 # Those that need the module of this folder. `go mod verify` fails for them, since our path
 # has no dot; what they download is compared with go.sum all the same.
@@ -34,10 +35,10 @@ REPLACING := $(INTEROP)/openapi
 CHECKS := needs format lint modules generated cross test brief interop browser operate
 
 # What its parts run beside Go, make and a C compiler.
-NEEDS := bash caddy chromium curl git nginx node npm openssl python3 strace systemd-analyze
+NEEDS := bash caddy chromium curl dpkg git nginx node npm openssl python3 strace systemd-analyze unshare
 
 .DEFAULT_GOAL := test
-.PHONY: help build test fast check needs format lint modules generated cross race plain brief interop browser mcp operate bench faults mutate sim vuln newest sbom tools
+.PHONY: help build test fast check needs format lint modules generated cross race plain brief interop browser mcp operate bench faults mutate sim vuln newest release tools
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -77,7 +78,8 @@ brief: ## the faults of disk, process and clock, in their short form
 mcp: ## MCP servers of npm and PyPI, installed for it: their tools are listed and called; needs chromium
 	cd $(INTEROP) && go test -count=1 -timeout 20m -run '^TestMCPServers$$' . -mcp.all
 
-operate: ## the files of deploy/ and the commands of docs/operations.md, run; needs root
+operate: ## the release, installed; the files of deploy/ and the commands of docs/operations.md, run; needs root
+	cd internal/release && go test -count=1 -timeout 10m ./...
 	cd deploy && go test -count=1 -timeout 10m ./...
 	cd deploy/alerts && go test -count=1 -timeout 10m ./...
 
@@ -114,7 +116,7 @@ generated: ## go generate changes nothing
 	{ diff "$$before" "$$after" || { echo 'generated: go generate changed these files; commit what it makes' >&2; exit 1; }; } && \
 	echo "generated: $$(git grep -hI --untracked '^//go:generate ' -- '*.go' | wc -l) directives, no file changed"
 
-# What is built for other systems; the image is linux/amd64. Windows is refused by the
+# What is built for other systems than the tests run on. Windows is refused by the
 # compiler, with a name that says so (store/boltstore/internal/boltfile/unsupported_windows.go).
 CROSS := darwin/arm64
 
@@ -154,11 +156,8 @@ newest: ## the store's reader of bbolt's file, and files of every format, with t
 	go get -modfile="$$mod/go.mod" go.etcd.io/bbolt@latest && go list -modfile="$$mod/go.mod" -m go.etcd.io/bbolt && \
 	go test -modfile="$$mod/go.mod" -count=1 -run '^(TestReadsAsBbolt|TestFormats|TestIncompleteCopy)$$' ./store/boltstore/...
 
-# Not part of check: the tool is built from modules that nothing else needs.
-sbom: build ## the modules in the program, as CycloneDX, to ./bin
-	cd internal/sbom && go build -o $(BIN)/cyclonedx-gomod github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
-	$(BIN)/cyclonedx-gomod bin -json -std -version "$$(git describe --always --dirty)" -output $(BIN)/a2a-server.cdx.json $(BIN)/a2a-server
-	@echo 'sbom: wrote bin/a2a-server.cdx.json'
+release: ## archives, Debian packages, an image, SBOMs and checksums of this commit, for Linux and macOS, to ./dist
+	rm -rf dist && cd internal/release && go run .
 
 tools: ## the pinned linter in ./bin (about two minutes, once)
 	@[ "$$($(LINT) version --short 2>/dev/null)" = '$(GOLANGCI_LINT_VERSION)' ] || { \

@@ -197,17 +197,26 @@ func TestBaseURL(t *testing.T) {
 	}
 }
 
-func TestVersionOf(t *testing.T) {
+func TestBuildOf(t *testing.T) {
 	t.Parallel()
-	commit := debug.BuildSetting{Key: "vcs.revision", Value: "0123456789abcdef"}
-	for want, info := range map[string]debug.BuildInfo{
-		"v1.2.3":               {Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{commit}},
-		"0123456789ab":         {Main: debug.Module{Version: "(devel)"}, Settings: []debug.BuildSetting{commit, {Key: "vcs.modified", Value: "false"}}},
-		"0123456789ab+changed": {Settings: []debug.BuildSetting{commit, {Key: "vcs.modified", Value: "true"}}},
-		"devel":                {},
+	const commit, at = "0123456789abcdef", "2026-11-27T00:28:13Z"
+	vcs := func(modified string) []debug.BuildSetting {
+		return []debug.BuildSetting{{Key: "vcs.revision", Value: commit}, {Key: "vcs.time", Value: at}, {Key: "vcs.modified", Value: modified}}
+	}
+	for name, test := range map[string]struct {
+		release string
+		info    debug.BuildInfo
+		want    Build
+	}{
+		"release":       {"v1.2.3 " + commit + " " + at, debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, Build{"v1.2.3", commit, at}},
+		"module":        {"", debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}}, Build{Version: "v1.2.3"}},
+		"git":           {"", debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}, Settings: vcs("false")}, Build{"v1.2.3", commit, at}},
+		"older go":      {"", debug.BuildInfo{Main: debug.Module{Version: "(devel)"}, Settings: vcs("false")}, Build{"0123456789ab", commit, at}},
+		"changed since": {"", debug.BuildInfo{Settings: vcs("true")}, Build{"0123456789ab+dirty", commit, at}},
+		"unknown":       {"", debug.BuildInfo{}, Build{Version: "devel"}},
 	} {
-		if got := versionOf(&info); got != want {
-			t.Errorf("versionOf() = %s, want %s", got, want)
+		if got := buildOf(test.release, &test.info); got != test.want {
+			t.Errorf("%s: buildOf() = %+v, want %+v", name, got, test.want)
 		}
 	}
 }

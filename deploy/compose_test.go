@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,7 +17,11 @@ func TestCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := loader.LoadWithContext(t.Context(), types.ConfigDetails{WorkingDir: filepath.Dir(path), ConfigFiles: []types.ConfigFile{{Filename: path}}})
+	i := unpack(t, chroot(t))
+	_, version, _ := strings.Cut(i.tag, ":")
+	p, err := loader.LoadWithContext(t.Context(), types.ConfigDetails{
+		WorkingDir: filepath.Dir(path), ConfigFiles: []types.ConfigFile{{Filename: path}}, Environment: types.Mapping{"VERSION": version},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,8 +37,8 @@ func TestCompose(t *testing.T) {
 	if given := time.Duration(*s.StopGracePeriod); given < defaultGrace+lastWords {
 		t.Errorf("the container is killed after %v, and the server needs up to %v", given, defaultGrace+lastWords)
 	}
-	if file := filepath.Join(s.Build.Context, s.Build.Dockerfile); file != filepath.Join(filepath.Dir(path), "Dockerfile") {
-		t.Errorf("the image is built from %s", file)
+	if s.Image != i.tag {
+		t.Errorf("the image is %s, want that of the release, %s", s.Image, i.tag)
 	}
 	if len(s.Ports) != 1 || s.Ports[0].HostIP != "127.0.0.1" || s.Ports[0].Target != 8080 {
 		t.Errorf("the ports are %+v, want that of the server, for this machine alone", s.Ports)

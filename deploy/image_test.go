@@ -1,9 +1,18 @@
 package deploy
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,102 +23,131 @@ import (
 	"testing"
 )
 
-// line is one instruction of the Dockerfile.
-type line struct{ does, text string }
-
-// dockerfile returns the instructions of the Dockerfile, those that these tests can carry
-// out or check: any other is an error.
-func dockerfile() ([]line, error) {
-	text, err := os.ReadFile("Dockerfile")
-	if err != nil {
-		return nil, err
-	}
-	var all []line
-	for l := range strings.Lines(strings.ReplaceAll(string(text), "\\\n", "")) {
-		does, rest, _ := strings.Cut(strings.TrimSpace(l), " ")
-		switch does {
-		case "", "#":
-		case "FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK", "ENTRYPOINT", "CMD":
-			all = append(all, line{does, rest})
-		default:
-			return nil, fmt.Errorf("Dockerfile: nothing carries out %s", does)
-		}
-	}
-	return all, nil
-}
-
-// image is the second stage, in a folder.
+// image is the image of a release, unpacked into a folder.
 type image struct {
-	root               string
+	root, tag          string
 	env                []string
 	uid, gid           uint32
 	command, healthier []string
 }
 
-// unpack makes what the second stage says, below a folder.
-func unpack(t *testing.T, root string) *image {
-	t.Helper()
-	out, err := stages()
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines, err := dockerfile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(lines) == 0 || lines[0].text != "golang:"+goVersion(t)+"-bookworm AS build" {
-		t.Errorf("the image is built by %s, want the version of go.mod", lines[0].text)
-	}
-	made := &image{root: root}
-	var entry []string
-	last := false
-	for _, l := range lines {
-		switch l.does {
-		case "FROM":
-			last = l.text == "scratch"
-		case "COPY":
-			if last {
-				made.copy(t, out, strings.Fields(l.text))
-			}
-		case "ENV":
-			made.env = append(made.env, l.text)
-		case "USER":
-			uid, gid, _ := strings.Cut(l.text, ":")
-			made.uid, made.gid = number(t, uid), number(t, gid)
-		case "HEALTHCHECK":
-			_, command, _ := strings.Cut(l.text, " CMD ")
-			made.healthier = list(t, command)
-		case "ENTRYPOINT":
-			entry = list(t, l.text)
-		case "CMD":
-			made.command = slices.Concat(entry, list(t, l.text))
-		}
-	}
-	return made
+// descriptor names a blob of an OCI layout.
+type descriptor struct {
+	Digest      string
+	Annotations map[string]string
 }
 
-// copy is COPY --from=build, which takes everything from /out.
-func (i *image) copy(t *testing.T, out string, words []string) {
-	t.Helper()
-	owner := [2]int{}
-	for strings.HasPrefix(words[0], "--") {
-		if who, ok := strings.CutPrefix(words[0], "--chown="); ok {
-			uid, gid, _ := strings.Cut(who, ":")
-			owner = [2]int{int(number(t, uid)), int(number(t, gid))}
+// unpack reads the image in a release, and writes its files below root.
+func (i *image) unpack(dist string) error {
+	found, err := filepath.Glob(filepath.Join(dist, "*_image.tar"))
+	if err != nil || len(found) != 1 {
+		return fmt.Errorf("the release has the images %q, %w", found, err)
+	}
+	archive, err := os.Open(found[0])
+	if err != nil {
+		return err
+	}
+	defer func() { _ = archive.Close() }()
+	files := map[string][]byte{}
+	if err := eachFile(archive, func(h *tar.Header, data []byte) error {
+		files[h.Name] = data
+		return nil
+	}); err != nil {
+		return err
+	}
+	blob := func(d descriptor) []byte { return files["blobs/"+strings.Replace(d.Digest, ":", "/", 1)] }
+	var index struct{ Manifests []descriptor }
+	var manifest struct {
+		Config descriptor
+		Layers []descriptor
+	}
+	var config struct {
+		Config struct {
+			User                 string
+			Env, Entrypoint, Cmd []string
+			Healthcheck          struct{ Test []string }
+		} `json:"config"`
+	}
+	text := files["index.json"]
+	for _, into := range []any{&index, &index, &manifest, &config} {
+		if err := json.Unmarshal(text, into); err != nil {
+			return err
 		}
-		words = words[1:]
+		switch into {
+		case &index:
+			i.tag += index.Manifests[0].Annotations["org.opencontainers.image.ref.name"]
+			text = blob(index.Manifests[0])
+		case &manifest:
+			text = blob(manifest.Config)
+		}
 	}
-	from, ok := strings.CutPrefix(words[0], "/out/")
-	if !ok || len(words) != 2 {
-		t.Fatalf("COPY %s: these tests know what is in /out", words)
+	c := config.Config
+	uid, gid, _ := strings.Cut(c.User, ":")
+	i.env, i.command, i.healthier = c.Env, slices.Concat(c.Entrypoint, c.Cmd), c.Healthcheck.Test[1:]
+	i.uid, i.gid = number(uid), number(gid)
+	for _, l := range manifest.Layers {
+		zipped, err := gzip.NewReader(bytes.NewReader(blob(l)))
+		if err != nil {
+			return err
+		}
+		if err := eachFile(zipped, i.write); err != nil {
+			return err
+		}
 	}
-	to := filepath.Join(i.root, words[1])
-	if output, err := exec.Command("cp", "-a", filepath.Join(out, from), to).CombinedOutput(); err != nil {
-		t.Fatalf("copy %s: %v\n%s", from, err, output)
+	return nil
+}
+
+// eachFile hands over each file of a tar archive.
+func eachFile(from io.Reader, do func(h *tar.Header, data []byte) error) error {
+	for r := tar.NewReader(from); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		data := []byte(nil)
+		if err == nil {
+			data, err = io.ReadAll(r)
+		}
+		if err == nil {
+			err = do(h, data)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err := os.Chown(to, owner[0], owner[1]); err != nil {
-		t.Fatalf("these tests must be run by root, who alone may make an image by hand: %v", err)
+}
+
+// write writes a file of a layer.
+func (i *image) write(h *tar.Header, data []byte) error {
+	to := filepath.Join(i.root, h.Name) //nolint:gosec // our own archive
+	err := os.MkdirAll(filepath.Dir(to), 0o755)
+	if h.Typeflag == tar.TypeDir {
+		err = os.MkdirAll(to, h.FileInfo().Mode())
+	} else if err == nil {
+		err = os.WriteFile(to, data, h.FileInfo().Mode())
 	}
+	if err == nil {
+		err = os.Chown(to, h.Uid, h.Gid)
+	}
+	if errors.Is(err, os.ErrPermission) {
+		return fmt.Errorf("these tests must be run by root, who alone may make an image by hand: %w", err)
+	}
+	return err
+}
+
+// unpack returns a copy of the image in a folder of the test.
+func unpack(t *testing.T, root string) *image {
+	t.Helper()
+	of, err := made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("cp", "-a", of.root+"/.", root).CombinedOutput(); err != nil {
+		t.Fatalf("copy the image: %v\n%s", err, out)
+	}
+	i := *of
+	i.root = root
+	return &i
 }
 
 // exec returns a command as a container runs it.
@@ -119,33 +157,58 @@ func (i *image) exec(command []string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-func number(t *testing.T, text string) uint32 {
-	t.Helper()
+// number returns an id; 0, which is root's, for what is none.
+func number(text string) uint32 {
 	n, err := strconv.ParseUint(text, 10, 32)
 	if err != nil {
-		t.Fatal(err)
+		return 0
 	}
 	return uint32(n)
 }
 
-func list(t *testing.T, text string) []string {
-	t.Helper()
-	var words []string
-	if err := json.Unmarshal([]byte(text), &words); err != nil {
-		t.Fatalf("%s: %v: without a shell a command is a list", text, err)
+// An HTTP tool in the image trusts the authorities that public servers have, and one that its
+// operator adds.
+func TestImageTrusts(t *testing.T) {
+	t.Parallel()
+	i := unpack(t, chroot(t))
+	file := i.root + "/etc/ssl/certs/ca-certificates.crt"
+	bundle, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return words
+	known := map[string]bool{}
+	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil || !cert.IsCA {
+			t.Errorf("%s is no authority: %v", cert.Subject, err)
+		}
+		known[cert.Subject.CommonName] = true
+	}
+	if len(known) < 100 || !known["ISRG Root X1"] {
+		t.Errorf("the image has %d authorities, want those of Mozilla", len(known))
+	}
+	endpoint := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "reached by TLS") }))
+	endpoint.Config.ErrorLog = log.New(io.Discard, "", 0)
+	endpoint.StartTLS()
+	defer endpoint.Close()
+	tools := write(t, i.root, "tools.yaml", "tools:\n- http: fetch\n  description: fetches\n  request: GET "+endpoint.URL+"/\n  networks: [127.0.0.1]\n")
+	if err := os.Chown(tools, int(i.uid), int(i.gid)); err != nil {
+		t.Fatal(err)
+	}
+	fetch, alone := []string{i.command[0], "tools", "call", "fetch", "--config", "/tools.yaml"}, "A2A_SERVER_LISTEN=127.0.0.1:0"
+	if said, code := run(t, i.exec(fetch, alone)); code != 1 || !strings.Contains(said, "nothing was sent: TLS") {
+		t.Errorf("the call of a server of an unknown authority exits with %d:\n%s", code, said)
+	}
+	own := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: endpoint.Certificate().Raw})
+	if err := os.WriteFile(file, append(bundle, own...), 0o644); err != nil { //nolint:gosec // as in the image
+		t.Fatal(err)
+	}
+	if said, code := run(t, i.exec(fetch, alone)); code != 0 || !strings.Contains(said, "reached by TLS") {
+		t.Errorf("the call exits with %d:\n%s", code, said)
+	}
 }
 
-// goVersion returns the version of go.mod without its patch.
-func goVersion(t *testing.T) string {
-	t.Helper()
-	_, rest, _ := strings.Cut(read(t, "../go.mod"), "\ngo ")
-	version, _, _ := strings.Cut(rest, "\n")
-	return strings.TrimSuffix(version, ".0")
-}
-
-// The image has the program and its folder, and nothing else; in it the server runs as a
+// The image has the program, its folder and authorities, and nothing else; in it the server runs as a
 // user without rights, says that it is healthy, stops, and continues where it was.
 func TestImage(t *testing.T) {
 	t.Parallel()
@@ -154,8 +217,8 @@ func TestImage(t *testing.T) {
 		t.Errorf("the user is %d:%d, want 65532:65532", i.uid, i.gid)
 	}
 	entries, err := os.ReadDir(i.root)
-	if err != nil || len(entries) != 2 {
-		t.Errorf("the image has %v, %v, want the program and data", entries, err)
+	if err != nil || len(entries) != 3 {
+		t.Errorf("the image has %v, %v, want the program, data and etc", entries, err)
 	}
 	const anyPort = "A2A_SERVER_LISTEN=0.0.0.0:0" // beside what else runs here
 	if said, code := run(t, i.exec(i.command, anyPort)); code != 2 || !strings.Contains(said, "insecure_no_auth") {

@@ -16,9 +16,9 @@ import (
 const supervisor = `
 set -eu
 export A2A_SERVER_LISTEN=$LISTEN
-export PATH="$ROOT/usr/local/bin:$PATH"
+export PATH="$ROOT/usr/local/bin:$PATH" # the shell, like systemd, finds the program there
 user=61184 # one of those that DynamicUser takes
-unit() { sed -n "s/^$1=//p" "$ROOT/etc/systemd/system/a2a-server.service" | sed "s,/usr/local/bin/,$ROOT&,g; s,/etc/,$ROOT&,g"; }
+unit() { sed -n "s/^$1=//p" "$ROOT/etc/systemd/system/a2a-server.service" | sed "s,/etc/,$ROOT&,g"; }
 systemctl() {
 	case "$1" in
 	daemon-reload) ;;
@@ -31,7 +31,7 @@ systemctl() {
 		for credential in $(unit LoadCredential); do
 			install -o $user -m 0400 "${credential#*:}" "$ROOT/run/${credential%%:*}"
 		done
-		chown -R $user "$ROOT/var/lib/a2a-server"
+		chown -R $user "$ROOT/var/lib/a2a-server/"
 		(
 			export A2A_SERVER_DATA="$ROOT/var/lib/a2a-server" CREDENTIALS_DIRECTORY="$ROOT/run"
 			eval "exec setpriv --reuid $user --regid $user --clear-groups $(unit ExecStart)" 2>>"$ROOT/journal" >/dev/null
@@ -45,6 +45,7 @@ systemctl() {
 	esac
 }
 journalctl() { cat "$ROOT/journal"; }
+apt() { install -m 0755 a2a-server "$ROOT/usr/local/bin/a2a-server"; systemctl start a2a-server; } # without the package
 `
 
 // machine is a folder with those of a machine that the document names.
@@ -56,10 +57,13 @@ type machine struct {
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	m := &machine{t, chroot(t), free(t)}
-	for _, dir := range []string{"usr/local/bin", "etc/systemd/system", "run", "var/lib/a2a-server", "var/backups"} {
+	for _, dir := range []string{"usr/local/bin", "etc/systemd/system", "run", "var/lib/private/a2a-server", "var/backups"} {
 		if err := os.MkdirAll(filepath.Join(m.root, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := os.Symlink("private/a2a-server", m.root+"/var/lib/a2a-server"); err != nil { // as with DynamicUser
+		t.Fatal(err)
 	}
 	if out, err := exec.Command("cp", program(t), m.root+"/a2a-server").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -113,7 +117,7 @@ func TestOperations(t *testing.T) {
 				unzip(t, "../store/boltstore/testdata/"+data, filepath.Join(m.root, "var", "lib", "a2a-server", "tasks.db"))
 			}
 			base := "http://" + m.listen
-			if said := m.do("Install"); !strings.HasSuffix(said, "the configuration is valid\nready\n") {
+			if said := m.do("Install without the package"); !strings.HasSuffix(said, "the configuration is valid\nready\n") {
 				t.Errorf("the installation says %q", said)
 			}
 			if status, answer := call(t, once(), http.MethodGet, base+"/tasks", nil); status != http.StatusUnauthorized {

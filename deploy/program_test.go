@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,33 +22,26 @@ import (
 // patience turns a hang into a failure.
 const patience = time.Minute
 
-// stages is what the RUN commands of the image have made, in /out.
-var stages = sync.OnceValues(func() (out string, err error) { //nolint:gochecknoglobals // made once for all tests
-	if out, err = os.MkdirTemp("", "a2a-server-deploy-"); err != nil {
-		return "", err
-	}
-	lines, err := dockerfile()
+// made is the image of a release of this tree, unpacked.
+var made = sync.OnceValues(func() (*image, error) { //nolint:gochecknoglobals // made once for all tests
+	dir, err := os.MkdirTemp("", "a2a-server-deploy-")
 	if err != nil {
-		return out, err
+		return nil, err
 	}
-	for _, l := range lines {
-		if l.does != "RUN" {
-			continue
-		}
-		cmd := exec.Command("sh", "-ec", strings.ReplaceAll(l.text, "/out", out))
-		cmd.Dir = ".."
-		cmd.Stderr = os.Stderr
-		if err := cmd.Run(); err != nil {
-			return out, err
-		}
+	i := &image{root: filepath.Join(dir, "root")}
+	dist := filepath.Join(dir, "dist")
+	cmd := exec.Command("go", "run", ".", "-dist", dist, "-platforms", "linux/"+runtime.GOARCH)
+	cmd.Dir = "../internal/release"
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return i, fmt.Errorf("make a release: %w\n%s", err, out)
 	}
-	return out, nil
+	return i, i.unpack(dist)
 })
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if out, _ := stages(); out != "" {
-		_ = os.RemoveAll(out)
+	if i, _ := made(); i != nil {
+		_ = os.RemoveAll(filepath.Dir(i.root))
 	}
 	os.Exit(code)
 }
@@ -54,11 +49,11 @@ func TestMain(m *testing.M) {
 // program returns the path of the program, as the image has it.
 func program(t *testing.T) string {
 	t.Helper()
-	out, err := stages()
+	i, err := made()
 	if err != nil {
-		t.Fatalf("build the program as the image does: %v", err)
+		t.Fatal(err)
 	}
-	return filepath.Join(out, "a2a-server")
+	return filepath.Join(i.root, "a2a-server")
 }
 
 // find returns the path of a program. Without it nothing is shown, so it is no reason to

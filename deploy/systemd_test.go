@@ -16,7 +16,7 @@ func TestUnit(t *testing.T) {
 	analyze := find(t, "systemd-analyze", "systemd")
 	text := read(t, "a2a-server.service")
 	unit := filepath.Join(t.TempDir(), "a2a-server.service")
-	if err := os.WriteFile(unit, []byte(replace(t, text, "/usr/local/bin/a2a-server", program(t))), 0o600); err != nil {
+	if err := os.WriteFile(unit, []byte(replace(t, text, "ExecStart=a2a-server", "ExecStart="+program(t))), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if said, code := run(t, exec.Command(analyze, "verify", "--man=no", "--recursive-errors=no", unit)); code != 0 || said != "" {

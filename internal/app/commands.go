@@ -46,7 +46,7 @@ func commands(p *cli.Program) *cobra.Command {
 		healthCommand(p),
 		storecmd.Command(p),
 		debug.Command(p), debug.LogCommand(p),
-		&cobra.Command{Use: "version", Short: "print the version", RunE: func(*cobra.Command, []string) error { return version(p) }},
+		versionCommand(p),
 	)
 	// Many people try --version first.
 	asked := root.Flags().Bool("version", false, "print the version")
@@ -59,7 +59,7 @@ func commands(p *cli.Program) *cobra.Command {
 	ofRoot := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
 		if *asked && len(args) == 0 {
-			return version(p)
+			return version(p, "")
 		}
 		return ofRoot(c, args)
 	}

@@ -78,7 +78,24 @@ func describe(b *strings.Builder, f *pflag.Flag) {
 	}
 }
 
-func version(p *cli.Program) error {
-	_, err := fmt.Fprintf(p.Stdout, "a2a-server %s (%s, %s/%s)\n", a2aserver.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err
+// versionCommand prints the version.
+func versionCommand(p *cli.Program) *cobra.Command {
+	c := &cobra.Command{Use: "version", Short: "print the version, its commit and the commit's date"}
+	as := cli.OutputFlag(c)
+	c.RunE = func(*cobra.Command, []string) error { return version(p, *as) }
+	return c
+}
+
+func version(p *cli.Program, as cli.Form) error {
+	b := a2aserver.ThisBuild()
+	made := runtime.Version() + ", " + runtime.GOOS + "/" + runtime.GOARCH
+	if b.Commit != "" {
+		made = "commit " + b.Commit[:min(12, len(b.Commit))] + " of " + b.Date + ", " + made
+	}
+	about := struct {
+		a2aserver.Build
+		Go       string `json:"go"`
+		Platform string `json:"platform"`
+	}{b, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+	return p.Show(as, about, fmt.Sprintf("a2a-server %s (%s)\n", b.Version, made))
 }

@@ -84,7 +84,8 @@ func TestRun(t *testing.T) {
 		"help check":      {args: "help config check", stdout: []string{`(?m)^  --data `}},
 		"help config":     {args: "help config", stdout: []string{`(?m)^  check +report `, `(?m)^  show `}},
 		"help on nothing": {args: "help nothing", code: cli.ExitUsage, stderr: []string{`no help for "nothing"`}},
-		"version":         {args: "version", stdout: []string{`^a2a-server \S+ \(go1\.\S+, \w+/\w+\)\n$`}},
+		"version":         {args: "version", stdout: []string{`^a2a-server \S+ \((commit [0-9a-f]{12} of \S+, )?go1\.\S+, \w+/\w+\)\n$`}},
+		"version as JSON": {args: "version -o json", stdout: []string{`"version": "\S+"`, `"go": "go1\.\S+"`, `"platform": "\w+/\w+"`}},
 		"--version":       {args: "--version", stdout: []string{`^a2a-server `}},
 
 		"shell":         {args: "completion bash", stdout: []string{`complete .*a2a-server`}},

@@ -41,6 +41,9 @@ func serve(ctx context.Context, p *cli.Program, given *cli.Flags) error {
 	if err != nil {
 		return err
 	}
+	if err := process.TellReady(p.Variable("NOTIFY_SOCKET")); err != nil {
+		log.Warn().Err(err).Msg("systemd waits for the server")
+	}
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)

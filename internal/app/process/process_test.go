@@ -2,9 +2,12 @@ package process
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -67,4 +70,29 @@ func live() int64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)
 	return int64(sample[0].Value.Uint64())
+}
+
+// The service manager gets one datagram, at a path or an abstract address; without a manager none
+// is sent.
+func TestTellReady(t *testing.T) {
+	t.Parallel()
+	for _, socket := range []string{filepath.Join(t.TempDir(), "notify"), "@a2a-server-test-" + rand.Text()} {
+		l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+		if err != nil {
+			t.Skip(err) // abstract addresses are Linux's
+		}
+		got, n := make([]byte, 64), 0
+		if err = TellReady(socket); err == nil {
+			n, err = l.Read(got)
+		}
+		if err := errors.Join(err, l.Close()); err != nil || string(got[:n]) != "READY=1" {
+			t.Errorf("the manager got %q, %v", got[:n], err)
+		}
+	}
+	if err := TellReady(""); err != nil {
+		t.Errorf("without a manager: %v", err)
+	}
+	if err := TellReady(filepath.Join(t.TempDir(), "nobody")); err == nil {
+		t.Error("a manager that is not there got the news")
+	}
 }
