@@ -65,8 +65,8 @@ func TestDeb(t *testing.T) {
 		t.Errorf("after the approval the ledger and the command say:\n%s", said)
 	}
 
-	m.run(`systemctl stop a2a-server; cp -a /var/lib/a2a-server/. /var/backups/a2a-server; rm /var/lib/a2a-server/tasks.db`)
-	if said := m.document("Back up and restore", ""); said != "ready\n" {
+	m.document("Back up", "")
+	if said := m.document("Restore", ""); !strings.HasSuffix(said, "continues.\n") {
 		t.Errorf("the restoration says:\n%s", said)
 	}
 	kept := m.run("dpkg -r a2a-server; " + state)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"a2a-server/store"
@@ -91,8 +92,8 @@ const restoring = ".restoring-"
 
 // Restore makes the store file at path from a backup. It appears there when it is complete and
 // durable, and begin, which is called with a handle of it, has returned nil. A crash leaves at most
-// a file whose name begins with a dot, which the next Restore removes. It returns an error that
-// wraps [os.ErrExist] if there is a file at path.
+// a file whose name begins with a dot, which the next Restore removes. Made by root, it belongs to the
+// owner of its folder. It returns an error that wraps [os.ErrExist] if there is a file at path.
 func (o Options) Restore(ctx context.Context, from io.Reader, path string, begin func(context.Context, store.Handle, Backup) error) (b Backup, err error) {
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 		return b, cmp.Or(err, fmt.Errorf("%s: %w", path, os.ErrExist))
@@ -110,7 +111,25 @@ func (o Options) Restore(ctx context.Context, from io.Reader, path string, begin
 	if err := o.begin(ctx, draft, b, begin); err != nil {
 		return b, err
 	}
+	if err := giveToOwner(draft); err != nil {
+		return b, err
+	}
 	return b, boltfile.Publish(draft, path)
+}
+
+// giveToOwner gives a file that root has made to the owner of its folder: the server's user.
+func giveToOwner(path string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	info, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	if of, ok := info.Sys().(*syscall.Stat_t); ok {
+		return os.Chown(path, int(of.Uid), int(of.Gid))
+	}
+	return nil
 }
 
 // begin opens a new file for the first time, makes its derived buckets, and calls begin.

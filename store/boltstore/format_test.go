@@ -15,7 +15,8 @@ import (
 	"a2a-server/store/boltstore"
 )
 
-// unpack writes a golden file of an earlier program to a folder of the test.
+// unpack writes a golden file of an earlier program to a folder of the test. The file does not say
+// which file it was, so that it is no copy.
 func unpack(t *testing.T, name string) string {
 	t.Helper()
 	packed := must(os.Open(filepath.Join("testdata", name+".gz")))
@@ -24,7 +25,6 @@ func unpack(t *testing.T, name string) string {
 	raw := must(io.ReadAll(z))
 	path := filepath.Join(t.TempDir(), name)
 	need(os.WriteFile(path, raw, 0o600))
-	forget(path)
 	return path
 }
 

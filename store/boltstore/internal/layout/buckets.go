@@ -32,7 +32,7 @@ var (
 	KeyCreated     = []byte("created")
 	KeyIncarnation = []byte("incarnation")
 	KeyBackup      = []byte("backup") // moment of the newest backup that was verified
-	KeyFile        = []byte("file") // which file it was: its device, inode and time of birth
+	KeyFile        = []byte("file")   // which file it was: its device, inode and time of birth
 )
 
 // Buckets are the buckets of every file.
