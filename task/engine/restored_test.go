@@ -202,7 +202,9 @@ func TestRestoredUnstartedCallsAreAskedAbout(t *testing.T) {
 	eachDisk(t, func(t *testing.T, w *world) {
 		k := w.killer()
 		w.cfg.Policy = policy(t, approval.Gate{Name: "money", Tool: "deadline", Terms: approval.Terms{FourEyes: true}})
-		id := w.three(k, func(cfg *engine.Config) { cfg.Policy = policy(t, approval.Gate{Tool: "deadline", Action: approval.ActionAllow}) })
+		id := w.three(k, func(cfg *engine.Config) {
+			cfg.Policy = policy(t, approval.Gate{Tool: "deadline", Action: approval.ActionAllow})
+		})
 		hints := map[string]string{"transfer": "It was planned before", "deadline": "It may have been decided after", "write": "It was planned before"}
 		pending := w.waiting(id)
 		if len(pending) != len(hints) {
@@ -233,7 +235,9 @@ func TestRestoredUnstartedCallsAreAskedAbout(t *testing.T) {
 func TestRestoredCallsMayBeDenied(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		k := w.killer()
-		id := w.three(k, func(cfg *engine.Config) { cfg.Policy = policy(t, approval.Gate{Tool: "transfer", Action: approval.ActionDeny}) })
+		id := w.three(k, func(cfg *engine.Config) {
+			cfg.Policy = policy(t, approval.Gate{Tool: "transfer", Action: approval.ActionDeny})
+		})
 		for _, a := range w.waiting(id) {
 			if a.Tool == "transfer" {
 				t.Errorf("%s is asked about: %s", a.Tool, a.Hint)
