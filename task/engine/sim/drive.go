@@ -54,8 +54,8 @@ var actions = []action{
 	// New actions go last, so that kept choices mean the same.
 	{"cancel a call", 4, onTask((*world).cancelCall)},
 	{"extend", 2, onPending((*world).extend)},
-	{"restore from a backup", 1, (*world).restore},
-	{"resume", 4, (*world).resume},
+	{"restore from a backup", 1, restoreDisk},
+	{"resume", 4, resumeDisk},
 }
 
 // drive runs the actions of the script.

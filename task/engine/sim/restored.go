@@ -13,21 +13,21 @@ import (
 // operator may let a restored store continue.
 var operator = auth.Principal{Tenant: "acme", Subject: "operator", Roles: []string{auth.RoleAdmin}, Method: "sim"}
 
-// restore ends all processes, and has the next find the disk as one that was restored from a
+// restoreDisk ends all processes, and has the next find the disk as one that was restored from a
 // backup. Nothing is taken back: what is open is asked about as if life had gone on.
-func (w *world) restore() {
+func restoreDisk(w *world) {
 	for _, v := range slices.Concat(w.servers, w.stopping) {
 		if !v.p.dead {
 			w.kill(v)
 		}
 	}
-	w.mark()
+	markDisk(w)
 	w.model.restored()
 	w.start()
 }
 
-// mark is [engine.MarkRestored] with an id that is a choice of the run.
-func (w *world) mark() {
+// markDisk is [engine.MarkRestored] with an id that is a choice of the run.
+func markDisk(w *world) {
 	h, r := w.disk.Durable(), task.Restoration{V: 1, ID: w.newID().String(), Moment: w.s.now}
 	row, err := r.Row(store.Any)
 	if err != nil {
@@ -50,8 +50,8 @@ func (w *world) mark() {
 	}
 }
 
-// resume has an operator let a restored store continue.
-func (w *world) resume() {
+// resumeDisk has an operator let a restored store continue.
+func resumeDisk(w *world) {
 	if !w.model.held {
 		return
 	}
@@ -69,7 +69,7 @@ func (w *world) resume() {
 
 // awaitSettled waits until a server has brought the tasks of a restored disk up to date, or dies:
 // nobody is served before.
-func (w *world) awaitSettled(v *server) {
+func awaitSettled(w *world, v *server) {
 	if !w.model.everRestored || !w.outside.within() {
 		return
 	}
@@ -78,8 +78,8 @@ func (w *world) awaitSettled(v *server) {
 	w.outside.Wait(v.engine.Settled(), gone)
 }
 
-// planned checks that a planner may be asked.
-func (w *world) planned(p *Process) {
+// mayPlan checks that a planner may be asked.
+func mayPlan(w *world, p *Process) {
 	if w.model.held && !p.dead {
 		w.s.Fail("a restored store waits for its operator", "%s asks its planner", p.name)
 	}
