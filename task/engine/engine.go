@@ -30,9 +30,7 @@ type Engine struct {
 	provider *provider.Asker // nil: none
 	disk     diskWatch
 
-	restored []restoredTask // to be brought up to date before anything else
-	settled  chan struct{}  // closed when they are
-	settle   func()         // closes it
+	restored restoration
 }
 
 // New returns an Engine. It reads whether the store was restored from a backup, and starts nothing;
@@ -46,13 +44,14 @@ func New(cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{restored: restored, settled: make(chan struct{}), core: &core{cfg: cfg, reserved: share.New[store.Scope](cfg.Answers, cfg.Answers/2)}}
+	e := &Engine{core: &core{cfg: cfg, reserved: share.New[store.Scope](cfg.Answers, cfg.Answers/2)}}
 	e.env = env.New(env.Config{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, Now: cfg.Now, Host: cfg.Host, CrashPoint: cfg.CrashPoint, Held: mark.held()})
-	e.settle = sync.OnceFunc(func() { close(e.settled) })
 	e.observers = observers{list: slices.Concat([]Observer{logObserver(&e.env.Log)}, cfg.Observers), log: &e.env.Log}
 	e.env.SetRules(cfg.rules(e.env.Report))
 	e.processors = processors.New(e.env, runtime.GOMAXPROCS(0))
 	e.reader = tasklog.New(e.env, e.processors)
+	e.restored = restoration{core: e.core, tasks: restored, settled: make(chan struct{})}
+	e.restored.settle = sync.OnceFunc(func() { close(e.restored.settled) })
 	for i := range restored {
 		e.reader.Unsettled.Store(restored[i].id, true)
 	}
@@ -106,11 +105,11 @@ func (e *Engine) work(ctx context.Context) error {
 		return nil
 	}
 	defer e.env.Busy.Done()
-	if !e.settleTasks(ctx) {
+	if !e.restored.settleTasks(ctx) {
 		return nil
 	}
 	if !e.env.Held().IsZero() {
-		e.env.Begin(e.awaitOperator)
+		e.env.Begin(e.restored.awaitOperator)
 	}
 	if err := e.recoverTasks(ctx); err != nil {
 		if ctx.Err() != nil || e.env.Ctx.Err() != nil {
@@ -221,3 +220,26 @@ func (e *Engine) Approvals() *Approvals { return &Approvals{core: e.core} }
 
 // Tasks returns the engine's tasks.
 func (e *Engine) Tasks() *Tasks { return &Tasks{core: e.core} }
+
+// Settled returns a channel that is closed when the tasks of a restored store are up to date:
+// serve nothing before. Without a restoration it is closed soon after [Engine.Run] begins.
+func (e *Engine) Settled() <-chan struct{} { return e.restored.settled }
+
+// Held returns the moment of the backup from which the store was restored, while it waits for
+// [Engine.Resume]: until then no planner is asked, no timer wakes a call or a plan, and no work
+// elsewhere is canceled.
+func (e *Engine) Held() (moment time.Time, held bool) {
+	moment = e.env.Held()
+	return moment, !moment.IsZero()
+}
+
+// Resumed returns a channel that is closed when the store does not wait for its operator, or does
+// so no longer.
+func (e *Engine) Resumed() <-chan struct{} { return e.env.Resumed() }
+
+// Resume lets a restored store continue, durably. by needs [auth.Admin], else the error is an
+// [*auth.DeniedError]. was is false if the store did not wait. moment is that of the backup, zero
+// if the store was never restored.
+func (e *Engine) Resume(ctx context.Context, by auth.Principal) (moment time.Time, was bool, err error) {
+	return e.restored.resume(ctx, by)
+}

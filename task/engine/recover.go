@@ -33,7 +33,7 @@ func (e *Engine) recoverTasks(ctx context.Context) error {
 		for i := range claimed {
 			h := &claimed[i]
 			if _, unsettled := e.reader.Unsettled.Load(h.Task); unsettled {
-				continue // see settle
+				continue // see restoration
 			}
 			e.turns.Scheduler.Recover(h.Task, h.Owner, h.Fence)
 		}

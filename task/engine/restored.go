@@ -63,7 +63,11 @@ func putMark(ctx context.Context, h store.Handle, moment, now time.Time) (*task.
 		return &old.Restoration, err
 	}
 	r := task.Restoration{V: 1, ID: rand.Text(), Moment: moment}
-	return &r, writeMark(ctx, h, mark{Restoration: r, rev: old.rev}, approval.AuditRestored, auth.Principal{}, now)
+	b, err := (&mark{Restoration: r, rev: old.rev}).batch(approval.AuditRestored, auth.Principal{}, now)
+	if err == nil {
+		_, err = h.Append(ctx, b).Wait()
+	}
+	return &r, err
 }
 
 // mark is the mark of a restored store.
@@ -90,17 +94,25 @@ func readMark(ctx context.Context, h store.Handle) (m mark, err error) {
 	return m, err
 }
 
-func writeMark(ctx context.Context, h store.Handle, m mark, what approval.AuditEvent, by auth.Principal, now time.Time) error {
+// batch returns the batch that writes the mark, with an audit entry.
+func (m *mark) batch(what approval.AuditEvent, by auth.Principal, now time.Time) (*store.Batch, error) {
 	row, err := m.Row(m.rev)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	entry, err := rules.OfStore(what, by, "a backup of "+m.Moment.Format(time.RFC3339), now)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = h.Append(ctx, &store.Batch{Scope: task.RestorationOwner(), Rows: []store.RowChange{row}, Audit: [][]byte{entry}}).Wait()
-	return err
+	return &store.Batch{Scope: task.RestorationOwner(), Rows: []store.RowChange{row}, Audit: [][]byte{entry}}, nil
+}
+
+// restoration brings the tasks of a restored store up to date, and lets the store continue.
+type restoration struct {
+	*core
+	tasks   []restoredTask // before anything else
+	settled chan struct{}  // closed when they are up to date
+	settle  func()         // closes it
 }
 
 // restoredTask is a task that was not brought up to date after restorations.
@@ -154,122 +166,107 @@ const settlers = 64
 // settleTasks brings the tasks of a restored store up to date. It returns false if ctx or the
 // engine ends first. A task that cannot be brought up to date stays as it is: the rules refuse all
 // its inputs.
-func (e *Engine) settleTasks(ctx context.Context) bool {
+func (r *restoration) settleTasks(ctx context.Context) bool {
 	var next atomic.Int64
 	var running env.Group
-	began := e.env.Now()
-	for range min(settlers, len(e.restored)) {
+	began := r.env.Now()
+	for range min(settlers, len(r.tasks)) {
 		running.Add()
-		e.env.Begin(func() {
+		r.env.Begin(func() {
 			defer running.Done()
-			for i := next.Add(1) - 1; i < int64(len(e.restored)) && ctx.Err() == nil && e.env.Ctx.Err() == nil; i = next.Add(1) - 1 {
-				e.settleTask(ctx, &e.restored[i])
+			for i := next.Add(1) - 1; i < int64(len(r.tasks)) && ctx.Err() == nil && r.env.Ctx.Err() == nil; i = next.Add(1) - 1 {
+				r.settleTask(ctx, &r.tasks[i])
 			}
 		})
 	}
-	if len(e.restored) > 0 {
-		e.env.Wait(running.None(), ctx.Done(), e.env.Ctx.Done())
+	if len(r.tasks) > 0 {
+		r.env.Wait(running.None(), ctx.Done(), r.env.Ctx.Done())
 	}
-	if ctx.Err() != nil || e.env.Ctx.Err() != nil {
+	if ctx.Err() != nil || r.env.Ctx.Err() != nil {
 		return false
 	}
-	if n := len(e.restored); n > 0 {
-		e.env.Log.Info().Int("tasks", n).Dur("took_ms", e.env.Now().Sub(began)).Msg("tasks that were open at the moment of the backup were brought up to date")
+	if n := len(r.tasks); n > 0 {
+		r.env.Log.Info().Int("tasks", n).Dur("took_ms", r.env.Now().Sub(began)).Msg("tasks that were open at the moment of the backup were brought up to date")
 	}
-	e.settle()
+	r.settle()
 	return true
 }
 
 // settleTask brings a task up to date, if that is possible.
-func (e *Engine) settleTask(ctx context.Context, t *restoredTask) {
+func (r *restoration) settleTask(ctx context.Context, t *restoredTask) {
 	for _, row := range t.rows {
-		if err := e.settleRow(ctx, row); err != nil && !errors.Is(err, store.ErrNotFound) {
-			if ctx.Err() == nil && e.env.Ctx.Err() == nil {
-				e.env.Log.Error().Err(err).Str("task_id", t.id.String()).Msg("a task of the backup cannot be brought up to date: it stands still, and accepts nothing")
+		if err := r.settleRow(ctx, row); err != nil && !errors.Is(err, store.ErrNotFound) {
+			if ctx.Err() == nil && r.env.Ctx.Err() == nil {
+				r.env.Log.Error().Err(err).Str("task_id", t.id.String()).Msg("a task of the backup cannot be brought up to date: it stands still, and accepts nothing")
 			}
 			return
 		}
 	}
-	e.reader.Unsettled.Delete(t.id)
+	r.reader.Unsettled.Delete(t.id)
 }
 
-func (e *Engine) settleRow(ctx context.Context, row store.Due) (err error) {
+func (r *restoration) settleRow(ctx context.Context, row store.Due) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
 	for tries := 1; ; tries++ {
-		err := e.turns.Changed(ctx, store.System(), row.Task, rules.Restored{Row: row})
+		err := r.turns.Changed(ctx, store.System(), row.Task, rules.Restored{Row: row})
 		again := errors.Is(err, store.ErrUnavailable) || errors.Is(err, ErrBusy)
-		if !again || !e.env.Pause(env.RetryPause(tries)) {
+		if !again || !r.env.Pause(env.RetryPause(tries)) {
 			return err
 		}
 	}
 }
 
-// Settled returns a channel that is closed when the tasks of a restored store are up to date:
-// serve nothing before. Without a restoration it is closed soon after [Engine.Run] begins.
-func (e *Engine) Settled() <-chan struct{} { return e.settled }
-
-// Held returns the moment of the backup from which the store was restored, while it waits for
-// [Engine.Resume]: until then no planner is asked, no timer wakes a call or a plan, and no work
-// elsewhere is canceled.
-func (e *Engine) Held() (moment time.Time, held bool) {
-	moment = e.env.Held()
-	return moment, !moment.IsZero()
-}
-
-// Resumed returns a channel that is closed when the store does not wait for its operator, or does
-// so no longer.
-func (e *Engine) Resumed() <-chan struct{} { return e.env.Resumed() }
-
-// Resume lets a restored store continue, durably. by needs [auth.Admin], else the error is an
-// [*auth.DeniedError]. was is false if the store did not wait. moment is that of the backup, zero
-// if the store was never restored.
-func (e *Engine) Resume(ctx context.Context, by auth.Principal) (moment time.Time, was bool, err error) {
+// resume is [Engine.Resume].
+func (r *restoration) resume(ctx context.Context, by auth.Principal) (moment time.Time, was bool, err error) {
 	if err := by.May(auth.Admin); err != nil {
 		return time.Time{}, false, err
 	}
 	for {
-		m, err := readMark(ctx, e.env.Store)
+		m, err := readMark(ctx, r.env.Store)
 		if err != nil {
 			return time.Time{}, false, fmt.Errorf("resume the store: %w", err)
 		}
 		if m.held().IsZero() {
 			return m.Moment, false, nil
 		}
-		m.Resumed = e.env.Now()
-		err = writeMark(ctx, e.env.Store, m, approval.AuditResumed, by, m.Resumed)
+		m.Resumed = r.env.Now()
+		b, err := m.batch(approval.AuditResumed, by, m.Resumed)
+		if err == nil {
+			_, err = r.env.Append(ctx, b, "", func(store.Receipt, error) {}) // awaitOperator sees it
+		}
 		switch {
 		case errors.Is(err, store.ErrConflict):
 			continue
 		case err != nil:
 			return time.Time{}, false, fmt.Errorf("resume the store: %w", err)
 		}
-		e.audited()
-		e.resumed()
-		e.env.Log.Warn().Time("moment", m.Moment).EmbedObject(principalLine{&by}).Msg("the restored store continues")
+		r.audited()
+		r.resumed()
+		r.env.Log.Warn().Time("moment", m.Moment).EmbedObject(principalLine{&by}).Msg("the restored store continues")
 		return m.Moment, true, nil
 	}
 }
 
 // resumed lets everything continue that waits for the operator.
-func (e *Engine) resumed() {
-	e.env.Resume()
-	e.due.Wake()
+func (r *restoration) resumed() {
+	r.env.Resume()
+	r.due.Wake()
 }
 
 // awaitOperator waits until an engine on the store, which may be another one, is told to resume.
-func (e *Engine) awaitOperator() {
-	wake, stop := e.env.Store.WatchRows(store.System(), task.RowRestored)
+func (r *restoration) awaitOperator() {
+	wake, stop := r.env.Store.WatchRows(store.System(), task.RowRestored)
 	defer stop()
 	for {
-		m, err := readMark(e.env.Ctx, e.env.Store)
+		m, err := readMark(r.env.Ctx, r.env.Store)
 		if err == nil && m.held().IsZero() {
-			e.resumed()
+			r.resumed()
 		}
-		if e.env.Wait(e.env.Resumed(), wake, e.env.Ctx.Done()) != 1 {
+		if r.env.Wait(r.env.Resumed(), wake, r.env.Ctx.Done()) != 1 {
 			return
 		}
 	}

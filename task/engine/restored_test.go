@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -86,7 +87,8 @@ var open = []struct {
 	{"approved and running", gatedRun, func(w *world, id a2a.TaskID, _ *counted) { w.approves(id) }, approval.KindOutcome, "it was started before", 1},
 	{"with a checkpoint", func(c *counted) tool.Tool {
 		return &fake{name: "t", call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
-			if err := tool.Checkpoint(ctx, json.RawMessage(`{"n":1}`)); err != nil {
+			err := tool.Checkpoint(ctx, json.RawMessage(`{"n":1}`))
+			if err != nil {
 				return nil, err
 			}
 			return c.holdsOnce(ctx, a)
@@ -202,7 +204,9 @@ func TestRestoredUnstartedCallsAreAskedAbout(t *testing.T) {
 	eachDisk(t, func(t *testing.T, w *world) {
 		k := w.killer()
 		w.cfg.Policy = policy(t, approval.Gate{Name: "money", Tool: "deadline", Terms: approval.Terms{FourEyes: true}})
-		id := w.three(k, func(cfg *engine.Config) { cfg.Policy = policy(t, approval.Gate{Tool: "deadline", Action: approval.ActionAllow}) })
+		id := w.three(k, func(cfg *engine.Config) {
+			cfg.Policy = policy(t, approval.Gate{Tool: "deadline", Action: approval.ActionAllow})
+		})
 		hints := map[string]string{"transfer": "It was planned before", "deadline": "It may have been decided after", "write": "It was planned before"}
 		pending := w.waiting(id)
 		if len(pending) != len(hints) {
@@ -233,7 +237,9 @@ func TestRestoredUnstartedCallsAreAskedAbout(t *testing.T) {
 func TestRestoredCallsMayBeDenied(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		k := w.killer()
-		id := w.three(k, func(cfg *engine.Config) { cfg.Policy = policy(t, approval.Gate{Tool: "transfer", Action: approval.ActionDeny}) })
+		id := w.three(k, func(cfg *engine.Config) {
+			cfg.Policy = policy(t, approval.Gate{Tool: "transfer", Action: approval.ActionDeny})
+		})
 		for _, a := range w.waiting(id) {
 			if a.Tool == "transfer" {
 				t.Errorf("%s is asked about: %s", a.Tool, a.Hint)
@@ -417,4 +423,47 @@ func TestRestorationOwnerIsNoCaller(t *testing.T) {
 	if p.Validate() == nil || engine.ScopeFor(p, auth.Read) != (store.Scope{}) {
 		t.Errorf("a caller may be %q", p.Subject)
 	}
+}
+
+// A store that goes back to a copy does not know what followed: a decision of that time counts no
+// more, although its approval has the same id, and what has run runs again only if a person says so.
+func TestRestoredStoreForgetsDecisions(t *testing.T) {
+	t.Parallel()
+	d := newBolt(t)
+	w := newWorld(t, d)
+	k := w.killer()
+	end := func() {
+		k.die()
+		w.stop()
+		w.must(d.Close())
+	}
+	w.start()
+	id := w.send(w.calls("transfer", args{"amount": 1, "to": "x"})).ID
+	end()
+	backup, err := os.ReadFile(d.path)
+	w.must(err)
+	d.DB = nil
+	d.reopen(t)
+	w.start()
+	old := w.onlyOne(id)
+	w.must(w.decide(bob, id, approval.Decision{ID: old.ID, Digest: old.Digest, Type: approval.Approve}))
+	w.ended(id)
+	end()
+	d.DB = nil
+	w.must(os.WriteFile(d.path, backup, 0o600))
+	d.reopen(t)
+	k.mark()
+	w.start()
+	w.until("the task is asked about again", func() bool { all := w.waiting(id); return len(all) == 1 && all[0].ID != old.ID })
+	for _, digest := range []string{old.Digest, ""} {
+		if err := w.decide(bob, id, approval.Decision{ID: old.ID, Digest: digest, Type: approval.Approve}); err == nil {
+			t.Errorf("the decision of before counts, with digest %q", digest)
+		}
+	}
+	if err := w.decide(bob, id, approval.Decision{ID: w.onlyOne(id).ID, Digest: old.Digest, Type: approval.Approve}); err == nil {
+		t.Error("the digest of before counts")
+	}
+	w.wantRuns("transfer", 1)
+	w.approves(id)
+	w.until("the call runs again", func() bool { return w.tools.count("transfer") == 2 })
 }

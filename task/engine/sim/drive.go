@@ -54,6 +54,8 @@ var actions = []action{
 	// New actions go last, so that kept choices mean the same.
 	{"cancel a call", 4, onTask((*world).cancelCall)},
 	{"extend", 2, onPending((*world).extend)},
+	{"restore from a backup", 1, restoreDisk},
+	{"resume", 4, resumeDisk},
 }
 
 // drive runs the actions of the script.

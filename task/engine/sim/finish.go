@@ -67,6 +67,7 @@ func (w *world) finish() {
 // bringToEnd decides whatever waits until every task has ended.
 func (w *world) bringToEnd(v *server) {
 	for round := range 60 {
+		resumeDisk(w)
 		w.tools.ReleaseAll()
 		w.idle()
 		open := 0

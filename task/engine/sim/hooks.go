@@ -39,6 +39,7 @@ func (w *world) deliver(v *server, h store.Handle) {
 	ctx, stop := context.WithCancel(context.Background())
 	v.stopPush = stop
 	v.p.Go(func() {
+		v.p.Wait(v.engine.Resumed(), ctx.Done()) // as the server does
 		if err := d.Run(ctx); err != nil {
 			w.s.Fail("a deliverer continues", "Run() of %s = %v", v.p.name, err)
 		}

@@ -31,6 +31,8 @@ type model struct {
 
 	contexts []*modelContext
 	heldTime time.Duration // for how long a call may be held
+
+	held, everRestored bool // the disk was restored, and waits for its operator
 	// optimistic says that read-only tools may be entered before that is durable.
 	optimistic bool
 }
@@ -63,6 +65,8 @@ type modelTask struct {
 	untold    bool     // another process has changed it since its turn wrote last, and cannot tell it
 	asks      bool     // the planner waits for a message
 	waits     bool     // the planner waits for a time
+
+	restorations int // after which it was not brought up to date
 
 	context *modelContext
 	known   int               // writes to the state of the context, when the task was changed last
@@ -137,6 +141,9 @@ func (m *model) claimed(p *Process, headers []store.Header) {
 func (m *model) committed(c Committed) {
 	b, r := c.Batch, c.Receipt
 	if b.Task.IsZero() {
+		if c.Err == nil {
+			m.ofStore(b)
+		}
 		return
 	}
 	t := m.tasks[b.Task]
@@ -287,6 +294,7 @@ func (m *model) private(t *modelTask, p *Process, e *store.Event) {
 			m.fail(t, "events can be read", "event %d: %v", e.Seq, err)
 			return
 		}
+		m.afterRestoration(t, kind, &event{})
 		m.asked(t, p, a)
 		return
 	}
@@ -295,7 +303,10 @@ func (m *model) private(t *modelTask, p *Process, e *store.Event) {
 		m.fail(t, "events can be read", "event %d: %v", e.Seq, err)
 		return
 	}
+	m.afterRestoration(t, kind, &v)
 	switch kind {
+	case "task.restored":
+		m.upToDate(t)
 	case "message.received":
 		if v.For == "planner" {
 			t.asks = false

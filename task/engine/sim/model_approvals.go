@@ -14,6 +14,7 @@ type modelApproval struct {
 	approval.Approval
 	used   bool
 	holder holder // if it holds its call
+	void   bool   // asked before a restoration
 }
 
 func (a *modelApproval) String() string {

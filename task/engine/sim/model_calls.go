@@ -49,6 +49,7 @@ type modelCall struct {
 	cause   string // why it was unknown last
 	unsure  int    // how often its tool did not know its outcome
 
+	restored bool      // it was open at a restoration, and has not run since
 	canceled bool      // by itself
 	stood    callPhase // when it was canceled
 	ended    bool      // its end after that has been checked
@@ -104,7 +105,7 @@ func (m *model) call(t *modelTask, c *modelCall, p *Process, kind string, v *eve
 		}
 		c.retry = true
 	case "call.unknown":
-		if was != running {
+		if was != running && (v.Cause != "restored" || was == planned || was == finished) {
 			bad()
 		}
 		c.phase, c.cause = unknown, v.Cause

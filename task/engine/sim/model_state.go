@@ -147,7 +147,7 @@ func (m *model) set(t *modelTask, c *modelCall, v *event) {
 // none. Several runs may have returned: a run of a process that was cut off changes nothing.
 func (m *model) tooMuch(t *modelTask, c *modelCall) *Run {
 	for _, r := range slices.Backward(m.tools.Ledger.Of(t.id.String(), c.id)) {
-		if r.Returned && !r.Paused && len(r.Sets) > 0 && !m.hasRoom(t, r) {
+		if r.Returned && !r.Paused && r.Process == t.runner && len(r.Sets) > 0 && !m.hasRoom(t, r) {
 			return r
 		}
 	}

@@ -62,6 +62,7 @@ func planOf(m *a2a.Message) (*Plan, error) {
 type planner struct {
 	p      *Process
 	inline bool
+	asked  func(*Process) // when it is asked; nil: nobody wants to know
 }
 
 var _ task.Planner = (*planner)(nil)
@@ -79,6 +80,9 @@ func (p *planner) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message
 var errPlan = errors.New("the planner says no")
 
 func (p *planner) Plan(ctx context.Context, progress *task.Progress) (*task.Step, error) {
+	if p.asked != nil {
+		p.asked(p.p)
+	}
 	plan, err := planOf(progress.Messages[0].Message)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"a2a-server/task/engine"
 )
 
 // maxFailures is after how many failures [Seeds] stops.
@@ -132,6 +134,31 @@ func Declared(points []string) []string {
 		"a tool looks after its work", "suspending tool slow",
 		"a webhook is set", "a webhook is deleted", "a webhook is replaced", "a webhook is revived", "a webhook dies", "a notification is repeated",
 		"a webhook is deleted or replaced while it is told",
-		"a snapshot is written", "a call reports its progress", "a suspended tool was rejected", "tool canceled by the id of its call",
+		"a snapshot is written", "a call reports its progress", "a suspended tool was rejected", "a task is brought up to date", "what was open before a restoration runs", "a restored store continues", "tool canceled by the id of its call",
 	)
 }
+
+// Config configures a simulation.
+type Config struct {
+	// New returns an engine that runs on a process: required.
+	New func(cfg engine.Config, p *Process) (*engine.Engine, error)
+	// Coverage counts events. Defaults to a new Coverage.
+	Coverage *Coverage
+	// Trace, when set, gets each step as a line.
+	Trace func(line string)
+	// Actions bounds the actions of the world outside in a run. Defaults to 24.
+	Actions int
+	// Optimistic lets the engine enter read-only tools before their start is durable.
+	Optimistic bool
+}
+
+// Failure is why a run is wrong. Two runs fail in the same way when their failures
+// have the same Rule.
+type Failure struct {
+	Rule   string // the broken rule, in a few words
+	Detail string // how
+	Step   int    // of the scheduler
+}
+
+// String returns the broken rule, when and how.
+func (f *Failure) String() string { return fmt.Sprintf("%s (step %d): %s", f.Rule, f.Step, f.Detail) }

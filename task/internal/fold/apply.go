@@ -100,7 +100,7 @@ func (f *Fold) ApplyPrivate(v any) error {
 	case *event.AuditKey:
 		f.AuditKey = e.Key
 	case *event.TaskRestored:
-		f.applyRestored(e)
+		restored(f, e)
 	case *event.TurnFailed:
 	case *event.PushSet:
 		f.dropWebhook(e.ID)

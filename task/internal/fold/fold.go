@@ -56,7 +56,7 @@ type saved struct {
 	// artifacts.
 	ArtifactsAt uint64 `json:"artifactsAt,omitempty"`
 
-	Restored []event.TaskRestored `json:"restored,omitempty"` // each restoration from a backup, oldest first
+	Restored Restorations `json:"restored,omitempty"`
 
 	Webhooks    []webhookID `json:"webhooks,omitempty"`
 	WebhooksSet uint64      `json:"webhooksSet,omitempty"` // number of the newest that was set

@@ -7,11 +7,26 @@ import (
 	"a2a-server/task/internal/event"
 )
 
-// applyRestored folds that the store was restored from a backup. Open calls forget when they are
+// Restorations are the restorations from a backup that a task has been through, oldest first.
+type Restorations []event.TaskRestored
+
+// Has reports whether a restoration is among them.
+func (r Restorations) Has(id string) bool { return slices.Contains(r.IDs(), id) }
+
+// IDs returns the ids of the restorations.
+func (r Restorations) IDs() []string {
+	var ids []string
+	for i := range r {
+		ids = append(ids, r[i].ID)
+	}
+	return ids
+}
+
+// restored folds that the store was restored from a backup. Open calls forget when they are
 // retried or woken. A call that was never started is as planned again, unless a decision that is
 // not acted on yet ends it; what becomes of the others, and of pending approvals, is in the events
 // that follow.
-func (f *Fold) applyRestored(e *event.TaskRestored) {
+func restored(f *Fold, e *event.TaskRestored) {
 	f.Restored = append(f.Restored, *e)
 	for _, a := range f.Approvals {
 		a.Void = true
@@ -26,27 +41,15 @@ func (f *Fold) applyRestored(e *event.TaskRestored) {
 		}
 		c.reachable()
 		c.Restored, c.Paused, c.Wake = true, false, nil
-		if c.Attempt == 0 && !f.Settled(c) {
+		if c.Attempt == 0 && !Settled(f, c) {
 			c.State, c.Approval = CallPlanned, ""
 		}
 	}
 }
 
-// RestoredBy reports whether the task has been through a restoration from a backup.
-func (f *Fold) RestoredBy(id string) bool { return slices.Contains(f.Restorations(), id) }
-
-// Restorations returns the ids of the restorations that the task has been through.
-func (f *Fold) Restorations() []string {
-	var ids []string
-	for i := range f.Restored {
-		ids = append(ids, f.Restored[i].ID)
-	}
-	return ids
-}
-
-// Settled reports whether an open call is about to end: it was canceled while it ran, or a decision
+// Settled reports whether an open call of a task is about to end: it was canceled while it ran, or a decision
 // other than to run it has not been acted on yet.
-func (f *Fold) Settled(c *Call) bool {
+func Settled(f *Fold, c *Call) bool {
 	if c.State != CallDecided {
 		return c.Canceled
 	}

@@ -48,10 +48,11 @@ func approvalID(task string, n int) string { return fmt.Sprintf("%s.a%d", task, 
 
 // digest returns the digest that an approval of a kind is bound to.
 func (d *asking) digest(kind approval.Kind, entry *tool.Registered, args map[string]any, attempt int) (string, error) {
+	restored := d.f.Restored.IDs()
 	if kind == approval.KindOutcome {
-		return approval.OutcomeDigest(d.rules.Agent, entry.Definition.Name, entry.Digest, args, attempt, d.f.Restorations()...)
+		return approval.OutcomeDigest(d.rules.Agent, entry.Definition.Name, entry.Digest, args, attempt, restored...)
 	}
-	return approval.Digest(d.rules.Agent, entry.Definition.Name, entry.Digest, args, d.f.Restorations()...)
+	return approval.Digest(d.rules.Agent, entry.Definition.Name, entry.Digest, args, restored...)
 }
 
 // takesPayload reports whether a tool declares that it reads the payload of a decision. A

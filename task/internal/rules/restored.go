@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
-
 	"a2a-server/approval"
 	"a2a-server/store"
 	"a2a-server/task"
@@ -25,7 +23,7 @@ func (in Restored) put(d *Draft) error {
 	if err != nil {
 		return err
 	}
-	if err := d.drop(in.Row); err != nil || d.f.Header.Phase == store.Final || d.f.RestoredBy(r.ID) {
+	if err := d.drop(in.Row); err != nil || d.f.Header.Phase == store.Final || d.f.Restored.Has(r.ID) {
 		return err
 	}
 	d.settles = true // it does not wait for room
@@ -46,7 +44,7 @@ func (in Restored) put(d *Draft) error {
 		return err
 	}
 	for _, c := range open {
-		if c.Attempt == 0 || d.f.Settled(c) {
+		if c.Attempt == 0 || fold.Settled(d.f, c) {
 			continue
 		}
 		if err := d.unknown(c, event.CauseRestored, fmt.Sprintf("it was started before the server was restored from a backup of %s", d.moment())); err != nil {
@@ -87,17 +85,6 @@ func (d *asking) sinceBackup(c *fold.Call) string {
 		return fmt.Sprintf("It may have been decided after %s, the moment of the backup from which the server was restored, and may have run since. ", d.moment())
 	}
 	return fmt.Sprintf("It was planned before the server was restored from a backup of %s and may have run since. ", d.moment())
-}
-
-// heldText begins the status of a task whose planner waits for the operator of a restored store.
-const heldText = "The server was restored from a backup of "
-
-// sayHeld says, once, that the planner waits for the operator.
-func (d *batch) sayHeld() error {
-	if d.f.View.Says(heldText) || d.openRoom() < queuedRoom {
-		return nil
-	}
-	return d.say(a2a.TaskStateWorking, d.rules.message(heldText+d.at.Held.UTC().Format(time.RFC3339)+" and waits for its operator: a2a-server store resume."))
 }
 
 // unsettled is the error of all inputs to a task that was not brought up to date after a

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -186,7 +187,7 @@ func (t *Turn) plan(d *rules.Draft, snapshot *store.Snapshot) stepped {
 		return s
 	}
 	if !t.awaitOperator() {
-		t.drop(env.ErrShutdown)
+		t.drop(cmp.Or(context.Cause(t.ctx), env.ErrShutdown))
 		return steppedOver
 	}
 	planned := t.askPlanner()
@@ -198,16 +199,16 @@ func (t *Turn) plan(d *rules.Draft, snapshot *store.Snapshot) stepped {
 	return steppedAgain
 }
 
-// awaitOperator waits while a restored store waits for its operator. It returns false if the
-// engine stops first. If the turn is cut off, askPlanner returns at once.
+// awaitOperator waits while a restored store waits for its operator. It returns false if the turn
+// is cut off, or the engine stops, first.
 func (t *Turn) awaitOperator() bool {
 	if t.turns.env.Held().IsZero() {
 		return true
 	}
 	defer env.Signal(t.Wake) // for the loop, which may have been notified meanwhile
 	for !t.turns.Scheduler.Draining() {
-		if t.turns.env.Wait(t.turns.env.Resumed(), t.ctx.Done(), t.Wake) != 2 {
-			return true
+		if i := t.turns.env.Wait(t.turns.env.Resumed(), t.ctx.Done(), t.Wake); i != 2 {
+			return i == 0
 		}
 	}
 	return false
