@@ -473,3 +473,32 @@ func TestRestoredStoreForgetsDecisions(t *testing.T) {
 	w.approves(id)
 	w.until("the call runs again", func() bool { return w.tools.count("transfer") == 2 })
 }
+
+// A planner's question is asked after a restoration as before, and its answer waits for the operator.
+func TestRestoredQuestionOfAPlannerStays(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		k := w.killer()
+		w.cfg.Limits = task.Limits{Turns: 1}
+		w.cfg.Planner = &stepper{n: 1, inline: true, step: func(int) *task.Step {
+			return &task.Step{Ask: &task.InputRequest{Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("which one?"))}}
+		}}
+		w.start()
+		var ids []a2a.TaskID
+		for range 3 { // more than have a turn
+			ids = append(ids, w.send(w.calls("any", args{})).ID)
+		}
+		k.restore()
+		for _, id := range ids {
+			got := w.get(id)
+			w.wantState(got, a2a.TaskStateInputRequired)
+			if statusText(got) != "which one?" {
+				t.Errorf("the task says %q", statusText(got))
+			}
+		}
+		w.sent(w.reply(ids[0], a2a.NewTextPart("the blue one")))
+		pass(time.Hour)
+		w.wantState(w.get(ids[0]), a2a.TaskStateWorking)
+		w.resume()
+		w.wantState(w.get(ids[0]), a2a.TaskStateCompleted)
+	})
+}

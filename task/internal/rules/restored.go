@@ -46,6 +46,9 @@ func (in Restored) put(d *Draft) error {
 			}
 		}
 	}
+	if d.f.Header.Phase == store.Parked && len(open) == 0 {
+		d.phase = store.Parked // it waits for a message or a time, as before
+	}
 	for i := range missing {
 		if err := d.add(event.KindRestored, &event.TaskRestored{ID: missing[i].ID, Moment: missing[i].Moment}); err != nil {
 			return err
