@@ -53,7 +53,7 @@ func New(cfg Config) (*Engine, error) {
 	e.restored = restoration{core: e.core, tasks: restored, settled: make(chan struct{})}
 	e.restored.settle = sync.OnceFunc(func() { close(e.restored.settled) })
 	for i := range restored {
-		e.reader.Unsettled.Store(restored[i].id, true)
+		e.reader.Unsettled.Store(restored[i].id, restored[i].restorations())
 	}
 	e.due = due.New(e.env, e.dueWaits, e.handleDue)
 	e.turns = turn.New(turn.Config{

@@ -121,6 +121,14 @@ type restoredTask struct {
 	rows []store.Due // the oldest backup first
 }
 
+// restorations returns the ids of the restorations.
+func (t *restoredTask) restorations() (ids []string) {
+	for i := range t.rows {
+		ids = append(ids, string(t.rows[i].Key))
+	}
+	return ids
+}
+
 // readRestored returns the mark of a store, and the tasks that are not up to date.
 func readRestored(h store.Handle) (m mark, tasks []restoredTask, err error) {
 	ctx := context.Background() // the reads are short
@@ -194,25 +202,23 @@ func (r *restoration) settleTasks(ctx context.Context) bool {
 
 // settleTask brings a task up to date, if that is possible.
 func (r *restoration) settleTask(ctx context.Context, t *restoredTask) {
-	for _, row := range t.rows {
-		if err := r.settleRow(ctx, row); err != nil && !errors.Is(err, store.ErrNotFound) {
-			if ctx.Err() == nil && r.env.Ctx.Err() == nil {
-				r.env.Log.Error().Err(err).Str("task_id", t.id.String()).Msg("a task of the backup cannot be brought up to date: it stands still, and accepts nothing")
-			}
-			return
-		}
+	err := r.changeTask(ctx, t)
+	switch {
+	case err == nil, errors.Is(err, store.ErrNotFound):
+		r.reader.Unsettled.Delete(t.id)
+	case ctx.Err() == nil && r.env.Ctx.Err() == nil:
+		r.env.Log.Error().Err(err).Str("task_id", t.id.String()).Msg("a task of the backup cannot be brought up to date: it stands still, and accepts nothing")
 	}
-	r.reader.Unsettled.Delete(t.id)
 }
 
-func (r *restoration) settleRow(ctx context.Context, row store.Due) (err error) {
+func (r *restoration) changeTask(ctx context.Context, t *restoredTask) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
 	for tries := 1; ; tries++ {
-		err := r.turns.Changed(ctx, store.System(), row.Task, rules.Restored{Row: row})
+		err := r.turns.Changed(ctx, store.System(), t.id, rules.Restored{Rows: t.rows})
 		again := errors.Is(err, store.ErrUnavailable) || errors.Is(err, ErrBusy)
 		if !again || !r.env.Pause(env.RetryPause(tries)) {
 			return err

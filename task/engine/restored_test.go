@@ -407,10 +407,13 @@ func TestRestoredTaskThatIsDamaged(t *testing.T) {
 		w.wantRuns("transfer", 1)
 		w.wantState(w.get(running), a2a.TaskStateInputRequired)
 
-		w.restart() // it can be read now
-		synctest.Wait()
-		if a := w.onlyOne(lost); a.Digest == old.Digest {
-			t.Error("the digest is that of before")
+		w.wrap = k.wrap
+		k.restore() // from a backup of now: it can be read, and comes to two restorations at once
+		if n := strings.Count(fmt.Sprint(w.events(lost)), "task.restored.v1"); n != 2 {
+			t.Errorf("the log has %d restorations, want 2", n)
+		}
+		if a := w.onlyOne(lost); a.Digest == old.Digest || len(w.dueOf(lost)) != 0 {
+			t.Errorf("the digest is that of before: %t; %d rows are due, want none", a.Digest == old.Digest, len(w.dueOf(lost)))
 		}
 	})
 }
@@ -454,7 +457,10 @@ func TestRestoredStoreForgetsDecisions(t *testing.T) {
 	d.reopen(t)
 	k.mark()
 	w.start()
-	w.until("the task is asked about again", func() bool { all := w.waiting(id); return len(all) == 1 && all[0].ID != old.ID })
+	<-w.engine.Settled()
+	if w.onlyOne(id).ID == old.ID {
+		t.Fatal("the approval of before is still pending")
+	}
 	for _, digest := range []string{old.Digest, ""} {
 		if err := w.decide(bob, id, approval.Decision{ID: old.ID, Digest: digest, Type: approval.Approve}); err == nil {
 			t.Errorf("the decision of before counts, with digest %q", digest)
@@ -466,4 +472,33 @@ func TestRestoredStoreForgetsDecisions(t *testing.T) {
 	w.wantRuns("transfer", 1)
 	w.approves(id)
 	w.until("the call runs again", func() bool { return w.tools.count("transfer") == 2 })
+}
+
+// A planner's question is asked after a restoration as before, and its answer waits for the operator.
+func TestRestoredQuestionOfAPlannerStays(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		k := w.killer()
+		w.cfg.Limits = task.Limits{Turns: 1}
+		w.cfg.Planner = &stepper{n: 1, inline: true, step: func(int) *task.Step {
+			return &task.Step{Ask: &task.InputRequest{Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("which one?"))}}
+		}}
+		w.start()
+		var ids []a2a.TaskID
+		for range 3 { // more than have a turn
+			ids = append(ids, w.send(w.calls("any", args{})).ID)
+		}
+		k.restore()
+		for _, id := range ids {
+			got := w.get(id)
+			w.wantState(got, a2a.TaskStateInputRequired)
+			if statusText(got) != "which one?" {
+				t.Errorf("the task says %q", statusText(got))
+			}
+		}
+		w.sent(w.reply(ids[0], a2a.NewTextPart("the blue one")))
+		pass(time.Hour)
+		w.wantState(w.get(ids[0]), a2a.TaskStateWorking)
+		w.resume()
+		w.wantState(w.get(ids[0]), a2a.TaskStateCompleted)
+	})
 }

@@ -89,7 +89,7 @@ func (w *world) bringToEnd(v *server) {
 				w.decide(v, t, API, x)
 			}
 		}
-		if open == 0 {
+		if open == 0 && !w.model.held {
 			return
 		}
 		w.outside.Idle()

@@ -11,20 +11,29 @@ import (
 	"a2a-server/task/internal/fold"
 )
 
-// Restored is the [Input] of a due row of kind [task.DueRestored]: the store was restored from a
-// backup that was taken while the task was open. Life went on after the moment of the backup, so
+// Restored is the [Input] of the due rows of kind [task.DueRestored] of a task: the store was
+// restored from a backup that was taken while the task was open. Life went on after the moment of the backup, so
 // the log may lack anything: pending approvals are asked again, with other digests, calls that
 // have been started are unknown outcomes, and every other planned call is asked about. Only
 // decisions made from now on let a call run.
-type Restored struct{ Row store.Due }
+type Restored struct{ Rows []store.Due } // all of the task, the oldest backup first
 
 func (in Restored) put(d *Draft) error {
-	r, err := task.ParseDueRestored(&in.Row)
-	if err != nil {
-		return err
+	var missing []task.Restoration
+	for i := range in.Rows {
+		r, err := task.ParseDueRestored(&in.Rows[i])
+		if err == nil {
+			err = d.drop(in.Rows[i])
+		}
+		if err != nil {
+			return err
+		}
+		if !d.f.Restored.Has(r.ID) {
+			missing = append(missing, r)
+		}
 	}
-	if err := d.drop(in.Row); err != nil || d.f.Header.Phase == store.Final || d.f.Restored.Has(r.ID) {
-		return err
+	if d.f.Unsettled = false; len(missing) == 0 || d.f.Header.Phase == store.Final {
+		return nil
 	}
 	d.settles = true // it does not wait for room
 	var open []*fold.Call
@@ -37,8 +46,13 @@ func (in Restored) put(d *Draft) error {
 			}
 		}
 	}
-	if err := d.add(event.KindRestored, &event.TaskRestored{ID: r.ID, Moment: r.Moment}); err != nil {
-		return err
+	if d.f.Header.Phase == store.Parked && len(open) == 0 {
+		d.phase = store.Parked // it waits for a message or a time, as before
+	}
+	for i := range missing {
+		if err := d.add(event.KindRestored, &event.TaskRestored{ID: missing[i].ID, Moment: missing[i].Moment}); err != nil {
+			return err
+		}
 	}
 	if err := d.resolveAll(nil, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: "the server was restored from a backup of " + d.moment()}); err != nil {
 		return err

@@ -5,6 +5,7 @@ package tasklog
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"a2a-server/store"
@@ -37,8 +38,9 @@ type Reading struct {
 type Reader struct {
 	Views ViewCache
 
-	// Unsettled has the ids of the tasks that were open when the store was restored from a backup,
-	// and were not brought up to date yet. [Reader.LoadTurn] says so in their folds.
+	// Unsettled has the tasks that were open when the store was restored from a backup, and may not
+	// be up to date yet: by id, the ids of the restorations, as []string. [Reader.LoadTurn] says in
+	// the fold whether its log has them.
 	Unsettled sync.Map
 
 	env        *env.Env
@@ -150,7 +152,10 @@ func (r *Reader) LoadTurn(ctx context.Context, s store.Scope, id store.TaskID) (
 	if err != nil {
 		return nil, err
 	}
-	_, f.Unsettled = r.Unsettled.Load(id)
+	if needs, found := r.Unsettled.Load(id); found {
+		ids, _ := needs.([]string)
+		f.Unsettled = slices.ContainsFunc(ids, func(id string) bool { return !f.Restored.Has(id) })
+	}
 	return f, nil
 }
 
