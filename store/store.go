@@ -109,7 +109,8 @@ type Counter interface {
 // States is how many tasks are in each state. Its first number is always 0.
 type States [MaxState + 1]int64
 
-// AuditEntry is an audit entry. Entries are numbered from 1 without gaps, in commit order.
+// AuditEntry is an audit entry. Entries are numbered from 1 in commit order, without gaps except
+// where the backend was restored from a backup.
 type AuditEntry struct {
 	N       uint64
 	Task    TaskID // zero when the batch had no task

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"a2a-server/auth"
 	"a2a-server/internal/httpd"
 )
@@ -36,11 +38,12 @@ func (c *Config) backup(w http.ResponseWriter, r *http.Request, by auth.Principa
 		c.Log.Error().Err(err).Str("by", by.Subject).Msg("a backup was not completed")
 		return
 	}
-	l := c.Log.Info()
+	level := zerolog.InfoLevel
 	if b.Damaged > 0 {
-		l = c.Log.Error().Uint64("damaged", b.Damaged)
+		level = zerolog.ErrorLevel
 	}
-	l.Time("moment", b.Moment).Uint64("values", b.Values).Int64("bytes", b.Bytes).Dur("took_ms", time.Since(began)).Dur("longest_read_ms", b.Longest).Str("by", by.Subject).Msg("a backup of the store was made")
+	c.Log.WithLevel(level).Time("moment", b.Moment).Uint64("values", b.Values).Uint64("damaged", b.Damaged).Int64("bytes", b.Bytes).
+		Dur("took_ms", time.Since(began)).Dur("longest_read_ms", b.Longest).Str("by", by.Subject).Msg("a backup of the store was made")
 }
 
 // backedUp takes note of a backup that its reader has verified.

@@ -36,6 +36,9 @@ func backupOf(i backup.Info) Backup {
 // ErrNotBackup says that a file is no backup that this program has made.
 var ErrNotBackup = backup.ErrNotBackup
 
+// ErrInUse says that another process has the file of a store open.
+var ErrInUse = boltfile.ErrInUse
+
 // Backup writes a backup of the store, of one moment, while the store is used. It ends in a
 // checksum, which [VerifyBackup] and [Options.Restore] compare. Its read transactions take
 // milliseconds, so that the store neither slows down nor grows. At most one backup is made at a
@@ -65,15 +68,19 @@ func (db *DB) LastBackup(ctx context.Context) (at time.Time, err error) {
 	return at, err
 }
 
-// BackupPlain writes a backup of the file at path, which is a plain copy of a store and which
-// nothing writes. It reads all of the file, and fails if a page or a value is damaged; that the
-// copy was made at one moment it cannot know. Its moment is when the file was last changed.
-func BackupPlain(path string, to io.Writer) (Backup, error) {
+// BackupPlain writes a backup of the file at path, which nothing writes: that of a store that is
+// closed or, with copied, a plain copy of one. It reads all of the file, and fails if a page is
+// damaged or, in a copy, a value is damaged or a log lacks one; whether a copy is of one moment it
+// cannot know. The moment of a copy is the newest that its tasks know, or when the file was last changed.
+func BackupPlain(ctx context.Context, path string, to io.Writer, copied bool) (Backup, error) {
 	file, err := os.Stat(path)
 	if err != nil {
 		return Backup{}, err
 	}
-	info, err := backup.CopyPlain(path, store.MillisOf(file.ModTime()), to)
+	if !file.Mode().IsRegular() {
+		return Backup{}, fmt.Errorf("%s is not a regular file", path)
+	}
+	info, err := backup.CopyPlain(ctx, path, to, backup.Plain{Copied: copied, Changed: store.MillisOf(file.ModTime())})
 	if err != nil {
 		return Backup{}, err
 	}
@@ -87,23 +94,26 @@ func VerifyBackup(from io.Reader) (Backup, error) {
 	return backupOf(info), err
 }
 
-// restoring begins the names of files that are not complete yet.
-const restoring = ".restoring-"
-
 // Restore makes the store file at path from a backup. It appears there when it is complete and
 // durable, and begin, which is called with a handle of it, has returned nil. A crash leaves at most
-// a file whose name begins with a dot, which the next Restore removes. Made by root, it belongs to the
-// owner of its folder. It returns an error that wraps [os.ErrExist] if there is a file at path.
+// a file whose name begins with a dot, which the next Restore replaces; until then [Options.Open]
+// makes no new store beside it. Made by root, the file belongs to the owner of its folder. It
+// returns an error that wraps [os.ErrExist] if there is a file at path.
 func (o Options) Restore(ctx context.Context, from io.Reader, path string, begin func(context.Context, store.Handle, Backup) error) (b Backup, err error) {
+	unlock, err := boltfile.LockFolder(filepath.Dir(path)) // one at a time
+	if err != nil {
+		return b, fmt.Errorf("restore %s: %w", path, err)
+	}
+	defer unlock()
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 		return b, cmp.Or(err, fmt.Errorf("%s: %w", path, os.ErrExist))
 	}
-	draft := filepath.Join(filepath.Dir(path), restoring+filepath.Base(path))
-	if err := os.Remove(draft); err != nil && !errors.Is(err, os.ErrNotExist) {
+	draft := boltfile.Draft(path)
+	if err := remove(draft); err != nil {
 		return b, fmt.Errorf("remove what is left of an earlier restore: %w", err)
 	}
-	defer func() { err = errors.Join(err, removed(draft)) }()
-	info, err := backup.Load(from, draft, makeBuckets)
+	defer func() { err = errors.Join(err, remove(draft), remove(epochFile(draft))) }()
+	info, err := backup.Load(ctx, from, draft, makeBuckets)
 	if err != nil {
 		return b, err
 	}
@@ -134,7 +144,7 @@ func giveToOwner(path string) error {
 
 // begin opens a new file for the first time, makes its derived buckets, and calls begin.
 func (o Options) begin(ctx context.Context, path string, b Backup, begin func(context.Context, store.Handle, Backup) error) (err error) {
-	db, err := o.Open(path)
+	db, err := o.Open(path) //nolint:contextcheck // ctx ends what is done with it
 	if err != nil {
 		return err
 	}
@@ -142,7 +152,7 @@ func (o Options) begin(ctx context.Context, path string, b Backup, begin func(co
 	if err := db.writer.WaitForIndexes(ctx); err != nil {
 		return err
 	}
-	h, err := db.Handle()
+	h, err := db.Handle() //nolint:contextcheck // likewise
 	if err != nil {
 		return err
 	}
@@ -150,7 +160,7 @@ func (o Options) begin(ctx context.Context, path string, b Backup, begin func(co
 	return begin(ctx, h, b)
 }
 
-func removed(path string) error {
+func remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
 )
@@ -349,7 +351,7 @@ func TestBackupPlain(t *testing.T) {
 	plain := func(file []byte) ([]byte, error) {
 		var to bytes.Buffer
 		need(os.WriteFile(copied, file, 0o600))
-		_, err := boltstore.BackupPlain(copied, &to)
+		_, err := boltstore.BackupPlain(t.Context(), copied, &to, true)
 		return to.Bytes(), err
 	}
 	backup := must(plain(whole))
@@ -377,6 +379,73 @@ func TestBackupPlain(t *testing.T) {
 	}
 	if found < pages/3 {
 		t.Errorf("%d of %d damaged pages were found", found, pages)
+	}
+}
+
+// A copy that lacks a value of a log is refused, whichever bucket of the two it lacks it in.
+func TestCopyLacksValue(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(inMemory(t), "store.db")
+	db, h := handled(boltstore.Options{Ahead: -1}.Open(path))
+	commit(h, busy(1)...)
+	commit(h, busy(2)...)
+	need(db.Close())
+	whole := must(os.ReadFile(path))
+	for _, bucket := range []string{"log", "task"} {
+		copied := filepath.Join(inMemory(t), "copy.db")
+		need(os.WriteFile(copied, whole, 0o600))
+		file := must(bolt.Open(copied, 0o600, nil))
+		need(errors.Join(file.Update(func(tx *bolt.Tx) error {
+			c := tx.Bucket([]byte(bucket)).Cursor()
+			c.First()
+			return c.Delete()
+		}), file.Close()))
+		if _, err := boltstore.BackupPlain(t.Context(), copied, &bytes.Buffer{}, true); err == nil || !strings.Contains(err.Error(), "while a server was writing") {
+			t.Errorf("a copy without a value of %s = %v, want that it is refused", bucket, err)
+		}
+	}
+}
+
+// A second restore into a folder does not disturb the first. What one that was killed has left keeps
+// a new store from being begun in its place.
+func TestRestoresAtOnce(t *testing.T) {
+	t.Parallel()
+	db, h := handled(boltstore.Options{Ahead: -1}.Open(sample(t)))
+	defer db.Close()
+	commit(h, busy(1)...)
+	var to bytes.Buffer
+	must(db.Backup(t.Context(), &to))
+	path := filepath.Join(inMemory(t), "store.db")
+	must(boltstore.Options{Ahead: -1}.Restore(t.Context(), bytes.NewReader(to.Bytes()), path, func(context.Context, store.Handle, boltstore.Backup) error {
+		if _, err := (boltstore.Options{}).Restore(t.Context(), strings.NewReader("none"), path, begins); err == nil || !strings.Contains(err.Error(), "is being restored there") {
+			t.Errorf("a second Restore() = %v, want that the first is running", err)
+		}
+		if _, err := boltstore.Open(path); err == nil || !strings.Contains(err.Error(), "is being restored") {
+			t.Errorf("Open() = %v, want that it is being restored", err)
+		}
+		return nil
+	}))
+	second, again := handled(boltstore.Open(path))
+	same(t, contents(t, h, "kind"), contents(t, again, "kind"))
+	need(second.Close())
+}
+
+// Who follows the audit by its numbers misses nothing after a restore.
+func TestAuditGoesOnAfterARestore(t *testing.T) {
+	t.Parallel()
+	db, h := handled(boltstore.Options{Ahead: -1}.Open(filepath.Join(inMemory(t), "store.db")))
+	defer db.Close()
+	commit(h, busy(1)...)
+	var to bytes.Buffer
+	must(db.Backup(t.Context(), &to))
+	for n := range 5 { // is lost
+		commit(h, busy(n+2)...)
+	}
+	_, again := restored(t, to.Bytes())
+	commit(again, busy(9)...)
+	read := must(h.Audit(t.Context(), 0, 0))
+	if next := must(again.Audit(t.Context(), read[len(read)-1].N, 0)); len(next) != 1 || string(next[0].Data) != "entry 9" {
+		t.Errorf("after entry %d there are %v, want the one after the restore", read[len(read)-1].N, next)
 	}
 }
 

@@ -61,6 +61,7 @@ func TestBeginMeetsDamage(t *testing.T) {
 				}
 			})
 			need(os.WriteFile(d.path, d.bytes, 0o600)) // a copy is restored
+			older(d.path)
 			need(must(boltstore.Open(d.path)).Close())
 		})
 	}

@@ -118,6 +118,24 @@ func TestCopyIsAnotherFile(t *testing.T) {
 	}
 }
 
+// An earlier version that is written over a store is refused, also when it is the same file.
+func TestEarlierVersionIsRefused(t *testing.T) {
+	t.Parallel()
+	path := sample(t)
+	earlier := must(os.ReadFile(path))
+	db, _ := handled(boltstore.Open(path))
+	need(db.Close())
+	need(os.WriteFile(path, earlier, 0o600))
+	if _, err := boltstore.Open(path); err == nil || !strings.Contains(err.Error(), "is an earlier version of the store: it was started 1 times since") {
+		t.Errorf("Open() of an earlier version = %v, want that it is one", err)
+	}
+	var to bytes.Buffer
+	must(boltstore.BackupPlain(t.Context(), path, &to, true))
+	need(os.Remove(path))
+	must(boltstore.Options{Ahead: -1}.Restore(t.Context(), &to, path, begins))
+	need(must(boltstore.Open(path)).Close()) // it is another store
+}
+
 // A disk that got another number when the system started again has the same files; streams begin
 // again, because it may also be an earlier state of the disk.
 func TestDiskIsRenumbered(t *testing.T) {
@@ -141,13 +159,14 @@ func TestDiskIsRenumbered(t *testing.T) {
 	need(db.Close())
 }
 
-// No part of a new file is ever at its path: it gets there whole.
+// No part of a new file is ever at its path: it gets there whole. Beside it is only the number of its
+// newest start.
 func TestNewFileLeavesNothingBeside(t *testing.T) {
 	t.Parallel()
 	path := sample(t)
 	entries := must(os.ReadDir(filepath.Dir(path)))
-	if len(entries) != 1 || entries[0].Name() != filepath.Base(path) {
-		t.Errorf("the folder holds %v, want the store alone", entries)
+	if len(entries) != 2 || entries[0].Name() != ".store.db.epoch" || entries[1].Name() != filepath.Base(path) {
+		t.Errorf("the folder holds %v, want the store and its epoch", entries)
 	}
 }
 

@@ -53,7 +53,10 @@ func (c *contents) prepare(file *boltfile.File) (err error) {
 		c.incarnation = layout.ReadU64(meta.Get(layout.KeyIncarnation))
 		known := meta.Get(layout.KeyFile)
 		if isCopyOf(file, known) && !file.Renumbers() {
-			return fmt.Errorf("%s is a copy of another file: it may have been made while a server was writing, and approved calls may have run since: make a store of it in another data folder, which asks again about all of them: a2a-server store restore --unverified %s --data FOLDER", file.Path(), file.Path())
+			return copyError(file.Path(), "is a copy of another file")
+		}
+		if err := checkEpoch(file, layout.ReadU64(meta.Get(layout.KeyIncarnation)), layout.ReadU64(meta.Get(layout.KeyEpoch))); err != nil {
+			return err
 		}
 		ready = have == layout.Format && bytes.Equal(known, file.Identity())
 		return nil

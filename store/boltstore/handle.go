@@ -2,6 +2,7 @@ package boltstore
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -33,6 +34,9 @@ func (db *DB) Handle() (store.Handle, error) {
 	}
 	for newest := db.newest.Load(); newest < epoch && !db.newest.CompareAndSwap(newest, epoch); {
 		newest = db.newest.Load()
+	}
+	if err := noteEpoch(db.file.Path(), db.incarnation, epoch); err != nil {
+		return nil, fmt.Errorf("record the start beside the store: %w", err)
 	}
 	return &Handle{db: db, epoch: epoch}, nil
 }

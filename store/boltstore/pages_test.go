@@ -195,8 +195,7 @@ func TestDamagedStructure(t *testing.T) {
 	}
 }
 
-// copy returns the path of a file that has been opened once: it is not taken for a copy any
-// more, which would be read whole.
+// copy returns the path of a file that has been opened once.
 func (l *large) copy(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(inMemory(t), "store.db")
@@ -217,6 +216,7 @@ func put(t *testing.T, path string, page []byte, at int) {
 // over writes one file over another, which stays the same file.
 func over(t *testing.T, to, from string) {
 	t.Helper()
+	older(to)
 	source := must(os.Open(from))
 	defer source.Close()
 	target := must(os.Create(to))

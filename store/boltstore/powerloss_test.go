@@ -480,6 +480,7 @@ func TestPowerLoss(t *testing.T) {
 
 // inspect opens a file and looks for what it has to hold.
 func inspect(path string, held map[string]powerAck) (err error) {
+	older(path)
 	if err := boltCheck(path); err != nil {
 		return err
 	}

@@ -201,6 +201,13 @@ func identity(path string) []byte {
 	return binary.BigEndian.AppendUint64(id, uint64(made.Btime.Sec)*1e9+uint64(made.Btime.Nsec))
 }
 
+// older lets a test put an earlier version of a file in its place.
+func older(path string) {
+	if err := os.Remove(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".epoch")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		panic(err)
+	}
+}
+
 // forget removes from a file which file it is, so that tests may write copies of it.
 func forget(path string) {
 	file := must(bolt.Open(path, 0o600, nil))

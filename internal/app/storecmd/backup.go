@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,7 +92,11 @@ func (b *making) make(ctx context.Context) (made boltstore.Backup, err error) {
 	if made, err = boltstore.VerifyBackup(draft); err != nil {
 		return made, fmt.Errorf("compare the backup: %w", err)
 	}
-	if err := os.Link(draft.Name(), b.to); err != nil { // keeps a file that came meanwhile
+	err = os.Link(draft.Name(), b.to) // keeps a file that came meanwhile
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) {
+		err = os.Rename(draft.Name(), b.to) // this file system has no links
+	}
+	if err != nil {
 		return made, fmt.Errorf("name the backup: %w", err)
 	}
 	if err := syncFolder(filepath.Dir(b.to)); err != nil {
@@ -130,15 +134,9 @@ func (b *making) write(ctx context.Context, to io.Writer) (confirm func(boltstor
 	if _, err := os.Stat(b.store); err != nil {
 		return nil, fmt.Errorf("no server listens on %s, and there is no store: %w", b.socket, err)
 	}
-	db, err := boltstore.Open(b.store)
-	if err != nil {
-		if strings.Contains(err.Error(), "in use") {
-			return nil, fmt.Errorf("a server uses %s and does not listen on %s: give it users with the role admin in auth.socket", b.store, b.socket)
-		}
-		return nil, err
+	_, err = boltstore.BackupPlain(ctx, b.store, to, false /* copied */)
+	if errors.Is(err, boltstore.ErrInUse) {
+		return nil, fmt.Errorf("a server uses %s and does not listen on %s: give it users with the role admin in auth.socket", b.store, b.socket)
 	}
-	if _, err = db.Backup(ctx, to); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return func(made boltstore.Backup) error { return errors.Join(db.BackedUp(ctx, made.Moment), db.Close()) }, nil
+	return func(boltstore.Backup) error { return nil }, err
 }

@@ -63,6 +63,11 @@ it is of one moment.
 
 // restoreTo makes the store at path from a backup or a plain copy.
 func restoreTo(ctx context.Context, path, file string, plain bool) (boltstore.Backup, error) {
+	if info, err := os.Stat(file); err != nil {
+		return boltstore.Backup{}, err
+	} else if !info.Mode().IsRegular() {
+		return boltstore.Backup{}, errors.New("it is not a regular file")
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return boltstore.Backup{}, err
 	}
@@ -78,11 +83,16 @@ func restoreTo(ctx context.Context, path, file string, plain bool) (boltstore.Ba
 		return boltstore.Options{}.Restore(ctx, from, path, begin)
 	}
 	from, to := io.Pipe()
+	read := make(chan error, 1)
 	go func() {
-		_, err := boltstore.BackupPlain(file, to)
+		_, err := boltstore.BackupPlain(ctx, file, to, true /* copied */)
+		read <- err
 		_ = to.CloseWithError(err) // never fails
 	}()
 	b, err := boltstore.Options{}.Restore(ctx, from, path, begin)
 	_ = from.CloseWithError(err) // ends the other side
+	if why := <-read; why != nil && !errors.Is(why, err) {
+		err = why // which the stream only retells
+	}
 	return b, err
 }

@@ -62,9 +62,16 @@ func Copy(ctx context.Context, file *boltfile.File, w *writer.Writer, to io.Writ
 	return c.last(store.MillisOf(time.Now()))
 }
 
-// CopyPlain writes a copy of the file at path, which nothing writes, as of a moment. It fails if a
-// page or a value is damaged.
-func CopyPlain(path string, moment store.Millis, to io.Writer) (info Info, err error) {
+// Plain says what the file of [CopyPlain] is.
+type Plain struct {
+	Copied  bool         // a copy of a store, of an unknown moment; else a store that is closed
+	Changed store.Millis // when the file was last changed
+}
+
+// CopyPlain writes a copy of the file at path, which nothing writes. It fails if a page is damaged.
+// Of a file that is a copy itself it fails if a value is damaged or a log lacks one, and takes the
+// newest status of a task for its moment.
+func CopyPlain(ctx context.Context, path string, to io.Writer, is Plain) (info Info, err error) {
 	out := newOutput(to)
 	defer func() {
 		if err != nil {
@@ -72,17 +79,66 @@ func CopyPlain(path string, moment store.Millis, to io.Writer) (info Info, err e
 		}
 	}()
 	err = boltfile.ReadPlain(path, layout.BucketDropped, func(im *boltfile.Image) (err error) {
-		c := copier{output: out, view: func(fn func(*boltfile.Image) error) error { return fn(im) }}
+		c := copier{output: out, view: func(fn func(*boltfile.Image) error) error {
+			if err := context.Cause(ctx); err != nil {
+				return err
+			}
+			return fn(im)
+		}}
+		moment := store.MillisOf(time.Now())
+		if is.Copied {
+			newest, err := whole(im)
+			if err != nil {
+				return fmt.Errorf("%w: %s: %w", store.ErrDamaged, path, err)
+			}
+			if moment = is.Changed; newest > 0 {
+				moment = min(moment, newest)
+			}
+		}
 		if err := c.all(); err != nil {
 			return err
 		}
-		if c.info.Damaged > 0 {
+		if is.Copied && c.info.Damaged > 0 {
 			return fmt.Errorf("%w: %s: %d of its values are damaged", store.ErrDamaged, path, c.info.Damaged)
 		}
 		info, err = c.last(moment)
 		return err
 	})
 	return info, err
+}
+
+// whole returns an error unless the log has as many values of each task as its header counts, and
+// the time of the newest status.
+func whole(im *boltfile.Image) (newest store.Millis, err error) {
+	values := map[store.TaskID]uint64{}
+	log := im.Bucket(layout.BucketLog).Cursor()
+	for k, v := log.First(); k != nil; k, v = log.Next() {
+		r := layout.NewReader(layout.BucketLog, k, v)
+		h := r.Head(k, true /* check */)
+		if r.Err != nil {
+			return 0, fmt.Errorf("a value of the log is damaged: %w", r.Err)
+		}
+		values[h.Task]++
+	}
+	tasks := im.Bucket(layout.BucketTask).Cursor()
+	for k, v := tasks.First(); k != nil; k, v = tasks.Next() {
+		if len(k) != len(store.TaskID{}) {
+			return 0, fmt.Errorf("%x is not the id of a task", k)
+		}
+		t, err := layout.DecodeHeader(store.TaskID(k), v)
+		if err != nil {
+			return 0, err
+		}
+		if values[t.Task] != t.Values {
+			return 0, fmt.Errorf("the log of task %s has %d values, and its header counts %d: it was copied while a server was writing", t.Task, values[t.Task], t.Values)
+		}
+		delete(values, t.Task)
+		newest = max(newest, t.StatusTime)
+	}
+	if len(values) > 0 {
+		return 0, fmt.Errorf("the log has values of %d tasks without a header: it was copied while a server was writing", len(values))
+	}
+	return newest, nil
 }
 
 // copier copies a file.

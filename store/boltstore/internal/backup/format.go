@@ -202,7 +202,9 @@ func (in *input) read() (*record, error) {
 	if !in.begun {
 		in.begun = true
 		begins := make([]byte, len(magic))
-		if err := in.fill(begins); err != nil || string(begins) != magic {
+		if err := in.fill(begins); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, fmt.Errorf("read the backup: %w", err)
+		} else if err != nil || string(begins) != magic {
 			return nil, ErrNotBackup
 		}
 	}

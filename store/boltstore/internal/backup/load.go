@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +17,7 @@ const loadBytes = 8 << 20
 // Load makes the file at path, which does not exist, from a copy. create makes its buckets. The
 // file is durable when Load returns, and says that its derived buckets have to be made. After an
 // error it has to be removed.
-func Load(from io.Reader, path string, create func(*bolt.Tx) error) (_ Info, err error) {
+func Load(ctx context.Context, from io.Reader, path string, create func(*bolt.Tx) error) (_ Info, err error) {
 	file, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true, FreelistType: bolt.FreelistMapType})
 	if err != nil {
 		return Info{}, fmt.Errorf("make %s: %w", path, err)
@@ -24,6 +25,9 @@ func Load(from io.Reader, path string, create func(*bolt.Tx) error) (_ Info, err
 	in := newInput(from)
 	err = file.Update(create)
 	for more := true; more && err == nil; {
+		if err = context.Cause(ctx); err != nil {
+			break
+		}
 		err = file.Update(func(tx *bolt.Tx) (err error) {
 			more, err = in.load(tx)
 			return err
@@ -32,10 +36,7 @@ func Load(from io.Reader, path string, create func(*bolt.Tx) error) (_ Info, err
 	if err == nil {
 		err = file.Sync()
 	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return Info{}, err
-	}
-	return in.info, nil
+	return in.info, errors.Join(err, file.Close())
 }
 
 // load puts some records into a file, and reports whether there are more.
@@ -46,7 +47,7 @@ func (in *input) load(tx *bolt.Tx) (more bool, err error) {
 			return false, err
 		}
 		if r == nil {
-			return false, tx.Bucket(layout.BucketMeta).Put(layout.KeyRebuild, layout.U64(1))
+			return false, in.complete(tx)
 		}
 		b := tx.Bucket(r.bucket)
 		b.FillPercent = fill
@@ -60,6 +61,18 @@ func (in *input) load(tx *bolt.Tx) (more bool, err error) {
 		}
 	}
 	return true, nil
+}
+
+// auditStep separates the numbers of a restored audit from those that it had after the backup.
+const auditStep = 1 << 32
+
+// complete says in the meta data that derived buckets have to be made, and where the audit goes on:
+// at numbers that it has not had, for those who have read on after the backup.
+func (in *input) complete(tx *bolt.Tx) error {
+	newest, _ := tx.Bucket(layout.BucketAudit).Cursor().Last()
+	next := (layout.ReadU64(newest)/auditStep + 1) * auditStep
+	meta := tx.Bucket(layout.BucketMeta)
+	return errors.Join(meta.Put(layout.KeyRebuild, layout.U64(1)), meta.Put(layout.KeyAudit, layout.U64(next)))
 }
 
 // fill is how full pages are made: most keys come in order.

@@ -17,6 +17,9 @@ func create(path string, o bolt.Options, fill func(*bolt.Tx) error) (err error) 
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 		return nil // if something is wrong with it, opening it reports that
 	}
+	if _, err := os.Lstat(Draft(path)); err == nil {
+		return fmt.Errorf("%s is being restored, or that was cut off: run a2a-server store restore again, or remove %s", path, Draft(path))
+	}
 	draft, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".new-*")
 	if err != nil {
 		return fmt.Errorf("make store: %w", err)
@@ -36,6 +39,27 @@ func create(path string, o bolt.Options, fill func(*bolt.Tx) error) (err error) 
 		return err
 	}
 	return nil
+}
+
+// Draft returns the name that the file at path has while it is being restored.
+func Draft(path string) string {
+	return filepath.Join(filepath.Dir(path), ".restoring-"+filepath.Base(path))
+}
+
+// LockFolder keeps other calls with the same folder out until unlock.
+func LockFolder(name string) (unlock func(), err error) {
+	folder, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = folder.Close() // it was only opened
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = errors.New("a store is being restored there: wait until that has ended")
+		}
+		return nil, err
+	}
+	return func() { _ = folder.Close() }, nil
 }
 
 // Publish gives a complete, durable file its name. It is durable when Publish returns. The error

@@ -143,6 +143,9 @@ func lock(f *os.File, path string, timeout time.Duration) error {
 	}
 }
 
+// ErrInUse says that another process has a file open.
+var ErrInUse = errors.New("is in use by another process")
+
 func inUse(path string) error {
-	return fmt.Errorf("store %s is in use by another process: stop it, or choose another data folder", path)
+	return fmt.Errorf("store %s %w: stop it, or choose another data folder", path, ErrInUse)
 }

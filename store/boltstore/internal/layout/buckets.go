@@ -31,6 +31,7 @@ var (
 	KeyEpoch       = []byte("epoch")
 	KeyCreated     = []byte("created")
 	KeyIncarnation = []byte("incarnation")
+	KeyAudit       = []byte("audit")  // the least number of the next entry of a restored audit
 	KeyBackup      = []byte("backup") // moment of the newest backup that was verified
 	KeyFile        = []byte("file")   // which file it was: its device, inode and time of birth
 )

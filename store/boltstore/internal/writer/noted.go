@@ -3,6 +3,7 @@ package writer
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 
 	"a2a-server/store"
@@ -36,8 +37,8 @@ func Note(ctx context.Context, w *Writer) (n *Noted, end func(), err error) {
 		return nil, nil, ErrCopying
 	}
 	end = func() { w.copying.CompareAndSwap(n, nil) }
-	if w.file.Refusal() != nil {
-		return n, end, nil // nothing is written any more
+	if refusal := w.file.Refusal(); refusal != nil {
+		return n, end, nil //nolint:nilerr // nothing is written any more, and nothing has to be noted
 	}
 	// A round that changed a key before it was noted has committed when a later round, or the
 	// later part of it, runs this.
@@ -47,6 +48,12 @@ func Note(ctx context.Context, w *Writer) (n *Noted, end func(), err error) {
 		n.newest = max(n.newest, r.next(&r.log)-1)
 		return r.err
 	})
+	if errors.Is(err, store.ErrUnavailable) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.newest = math.MaxUint64 // the disk has refused the round, so that it is not known: note every value
+		return n, end, nil
+	}
 	if err != nil {
 		end()
 		return nil, nil, err

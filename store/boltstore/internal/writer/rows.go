@@ -31,7 +31,8 @@ func (r *round) putDue(b *store.Batch, t *work) (more int) {
 
 func (r *round) putAudit(task store.TaskID, entry []byte) {
 	if r.nextAudit == 0 {
-		if r.nextAudit = r.next(&r.audit); r.err != nil {
+		r.nextAudit = max(r.next(&r.audit), layout.ReadU64(r.meta.Get(layout.KeyAudit)))
+		if r.err != nil {
 			return
 		}
 	}
