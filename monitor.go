@@ -50,7 +50,9 @@ func (m *monitor) count(s *Server) {
 		return
 	}
 	m.metrics = metrics.New(metrics.Config{
-		Version: Version(), Ready: s.health.Ready, Draining: s.health.Draining, Figures: m.survey.Figures,
+		Version: Version(), Ready: s.health.Ready, Draining: s.health.Draining,
+		Held:     func() bool { _, held := s.engine.Held(); return held },
+		Figures:  m.survey.Figures,
 		Load:     func() engine.Load { return s.engine.Load() },
 		Streams:  func() int { return s.streams.Taken() },
 		Rebuilds: func() uint64 { return s.store.rebuilds() },

@@ -24,6 +24,7 @@ systemctl() {
 	daemon-reload) ;;
 	reload)
 		unit ExecReload | while read -r command; do
+			command=$(echo "$command" | sed "s,/proc/..MAINPID./root,,") # no namespaces here
 			MAINPID=$(cat "$ROOT/pid") CREDENTIALS_DIRECTORY="$ROOT/run" sh -c "${command#+}" || return 1
 		done ;;
 	stop) kill -TERM "$(cat "$ROOT/pid")"; while kill -0 "$(cat "$ROOT/pid")" 2>/dev/null; do :; done ;;

@@ -81,6 +81,10 @@ var cases = map[string]struct{ fires, quiet []string }{ //nolint:gochecknoglobal
 		[]string{`a2a_server_store_last_backup_timestamp_seconds -172000x40`},
 		[]string{`a2a_server_store_last_backup_timestamp_seconds -170000x40`, `a2a_server_ready 1x40`}, // no backup was made
 	},
+	"A2ARestoredStoreWaits": {
+		[]string{`a2a_server_store_waits_for_operator 1x40`},
+		[]string{`a2a_server_store_waits_for_operator 0x40`},
+	},
 	"A2AReloadFailed": {
 		[]string{`a2a_server_policy_reload_total{result="error"} 0x25 1x15`},
 		[]string{`a2a_server_policy_reload_total{result="ok"} 0+1x40`, `a2a_server_policy_reload_total{result="error"} 4x40`},

@@ -39,6 +39,7 @@ var (
 	used     = description("store_size_bytes", "Bytes that the store uses, as limits.disk counts them.")
 	limit    = description("store_limit_bytes", "limits.disk; 0: no limit.")
 	backup   = description("store_last_backup_timestamp_seconds", "Time of the newest verified backup; there is none before the first.")
+	held     = description("store_waits_for_operator", "1 if the store was restored from a backup and waits for a2a-server store resume.")
 	free     = description("store_disk_free_bytes", "Bytes that the disk of the store has free.")
 )
 
@@ -46,7 +47,7 @@ var (
 func (g *gauges) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		ready, draining, streams, turns, long, queue, rebuilds, pending, oldest, damaged, tasks,
-		pushes, givenUp, webhooks, messages, waiting, failed, used, limit, backup, free,
+		pushes, givenUp, webhooks, messages, waiting, failed, used, limit, backup, held, free,
 	} {
 		to <- d
 	}
@@ -58,6 +59,7 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	load := c.Load()
 	s.gauge(ready, truth(c.Ready()))
 	s.gauge(draining, truth(c.Draining()))
+	s.gauge(held, truth(c.Held()))
 	s.gauge(streams, float64(c.Streams()))
 	s.gauge(turns, float64(load.Turns))
 	s.gauge(long, float64(load.Long))

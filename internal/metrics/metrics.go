@@ -44,6 +44,7 @@ type Config struct {
 	Version  string
 	Ready    func() bool
 	Draining func() bool // the server stops
+	Held     func() bool // the store was restored and waits for its operator
 	Load     func() engine.Load
 	Streams  func() int // that are open
 	Rebuilds func() uint64

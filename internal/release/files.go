@@ -41,7 +41,21 @@ func (s *source) shared(ctx context.Context, program []byte) ([]file, error) {
 		}
 		all = append(all, file{name: name, mode: 0o644, data: data})
 	}
-	return slices.Clip(all), nil
+	documents, err := s.documents()
+	return slices.Clip(append(all, documents...)), err
+}
+
+// documents returns the files of docs.
+func (s *source) documents() (all []file, err error) {
+	err = fs.WalkDir(os.DirFS(s.root), "docs", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := s.read(name)
+		all = append(all, file{name: name, mode: 0o644, data: data})
+		return err
+	})
+	return all, err
 }
 
 // writeArchive writes a compressed archive whose files are in a folder.
