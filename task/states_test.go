@@ -14,20 +14,33 @@ import (
 //go:generate go test -count=1 -run ^TestStatesDocument$ . -update
 
 // TestStatesDocument compares the chart and the table of docs/task-states.md with the
-// state table.
+// state table. A row of the table has all states that change in the same way.
 func TestStatesDocument(t *testing.T) {
 	t.Parallel()
 	short := func(s a2a.TaskState) string { return strings.ToLower(strings.TrimPrefix(string(s), "TASK_STATE_")) }
+	type change struct {
+		to a2a.TaskState
+		by string
+	}
 	var chart, table strings.Builder
+	var changes []change
+	from := map[change][]string{}
 	chart.WriteString("```mermaid\nstateDiagram-v2\n")
 	table.WriteString("| from | to | cause |\n|---|---|---|\n")
 	for _, m := range Moves() {
-		from, begin := "`"+string(m.From)+"`", short(m.From)
+		name, begin := "`"+string(m.From)+"`", short(m.From)
 		if m.From == "" {
-			from, begin = "–", "[*]"
+			name, begin = "–", "[*]"
 		}
 		fmt.Fprintf(&chart, "    %s --> %s\n", begin, short(m.To))
-		fmt.Fprintf(&table, "| %s | `%s` | %s |\n", from, m.To, m.By)
+		c := change{m.To, m.By}
+		if from[c] == nil {
+			changes = append(changes, c)
+		}
+		from[c] = append(from[c], name)
+	}
+	for _, c := range changes {
+		fmt.Fprintf(&table, "| %s | `%s` | %s |\n", strings.Join(from[c], ", "), c.to, c.by)
 	}
 	for _, s := range stateNames {
 		if s.Terminal() {
