@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -88,7 +89,8 @@ func (a *answering) add(data []byte) (text string, err error) {
 
 // message adds a piece of the message.
 func (a *answering) message(delta map[string]json.RawMessage) (text string, err error) {
-	for name, raw := range delta {
+	for _, name := range slices.Sorted(maps.Keys(delta)) { // content comes before a refusal
+		raw := delta[name]
 		if string(raw) == "null" {
 			continue
 		}

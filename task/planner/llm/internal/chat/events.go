@@ -66,14 +66,17 @@ func readWhole(from io.Reader, say func(string) error) (*Answer, error) {
 // events calls take with the data of each event. Comments and other fields are skipped, and an
 // event without its blank line at the end is dropped.
 func events(from io.Reader, take func(data []byte) error) error {
-	lines := bufio.NewScanner(from)
-	lines.Buffer(make([]byte, 0, 4<<10), maxEvent)
-	lines.Split(splitLine)
+	lines := &lineReader{from: bufio.NewReader(from)}
 	var data []byte
 	some := false
-	for first := true; lines.Scan(); first = false {
-		line := lines.Bytes()
-		if first {
+	for first := true; ; first = false {
+		line, err := lines.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case first:
 			line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		}
 		if len(line) == 0 {
@@ -97,31 +100,39 @@ func events(from io.Reader, take func(data []byte) error) error {
 			return unusable("", "the model's server sent an event of more than %d bytes", maxEvent)
 		}
 	}
-	switch err := lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return unusable("", "the model's server sent a line of more than %d bytes", maxEvent)
-	case err != nil:
-		return lost("read: %v", err)
-	}
-	return nil
 }
 
-// splitLine is a [bufio.SplitFunc] for lines that end with CR, LF or both.
-func splitLine(data []byte, end bool) (advance int, line []byte, err error) {
-	i := bytes.IndexAny(data, "\r\n")
-	switch {
-	case i < 0 && end && len(data) > 0:
-		return len(data), data, nil
-	case i < 0:
-		return 0, nil, nil
-	case data[i] == '\n':
-		return i + 1, data[:i], nil
-	case i+1 < len(data) && data[i+1] == '\n':
-		return i + 2, data[:i], nil
-	case i+1 < len(data) || end:
-		return i + 1, data[:i], nil
+// lineReader reads lines that end with CR, LF or both.
+type lineReader struct {
+	from *bufio.Reader
+	line []byte
+	cr   bool // the line before ended with CR, so that an LF is a part of its end
+}
+
+// next returns the next line, which is valid until the next call. A line without an end is
+// dropped. The error is io.EOF, or an *[Error].
+func (l *lineReader) next() ([]byte, error) {
+	l.line = l.line[:0]
+	for {
+		b, err := l.from.ReadByte()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, io.EOF
+		case err != nil:
+			return nil, lost("read: %v", err)
+		}
+		after := l.cr
+		l.cr = b == '\r'
+		switch {
+		case b == '\n' && after:
+		case b == '\n', b == '\r':
+			return l.line, nil
+		case len(l.line) == maxEvent:
+			return nil, unusable("", "the model's server sent a line of more than %d bytes", maxEvent)
+		default:
+			l.line = append(l.line, b)
+		}
 	}
-	return 0, nil, nil // the next byte may belong to it
 }
 
 // chunk is an event of a stream, or a whole answer.
