@@ -153,6 +153,9 @@ func (r *Request) fault() string {
 			if c.ID == "" || open[c.ID] {
 				return fmt.Sprintf("messages[%d]: tool call id %q is empty or not unique", i, c.ID)
 			}
+			if !json.Valid([]byte(c.Function.Args)) {
+				return fmt.Sprintf("messages[%d]: the arguments of a call are not JSON", i) // vLLM reads them
+			}
 			open[c.ID] = true
 		}
 	}
@@ -248,8 +251,12 @@ func (e *Endpoint) id() string {
 	return fmt.Sprintf("call_%024d", e.ids)
 }
 
-// fragments returns text in pieces of at most n bytes between characters.
+// maxFragments bounds the pieces of a text.
+const maxFragments = 2000
+
+// fragments returns text in pieces of about n bytes between characters, of more if it is long.
 func fragments(text string, n int) (all []string) {
+	n = max(n, len(text)/maxFragments)
 	var piece strings.Builder
 	for _, r := range text {
 		if piece.Len() >= n {

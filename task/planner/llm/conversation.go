@@ -193,7 +193,7 @@ func textOf(m *a2a.Message) string {
 				texts = append(texts, string(raw))
 			}
 		default:
-			texts = append(texts, fmt.Sprintf("[a file that is not shown: %s %s]", part.Filename, part.MediaType))
+			texts = append(texts, fmt.Sprintf("[a file that is not shown: %s]", strings.TrimSpace(part.Filename+" "+part.MediaType)))
 		}
 	}
 	return strings.Join(texts, "\n")

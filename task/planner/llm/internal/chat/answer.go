@@ -260,7 +260,8 @@ func deeper(v any, limit int) bool {
 	return false
 }
 
-// answer returns the whole answer. Each call gets an id of its own, and text as its arguments.
+// answer returns the whole answer. Each call gets an id of its own. Arguments that are not JSON
+// become an empty object in the message: endpoints refuse a conversation with them.
 func (a *answering) answer() (*Answer, error) {
 	out := &Answer{Text: a.text.String(), Finish: a.finish, Model: a.model, Usage: a.usage}
 	seen := map[string]bool{}
@@ -274,7 +275,11 @@ func (a *answering) answer() (*Answer, error) {
 			c.args = []byte("{}")
 		}
 		out.Calls = append(out.Calls, Call{c.id, c.name, c.args})
-		m := map[string]any{"id": c.id, "type": "function", "function": map[string]any{"name": c.name, "arguments": string(c.args)}}
+		args := string(c.args)
+		if !json.Valid(c.args) {
+			args = "{}"
+		}
+		m := map[string]any{"id": c.id, "type": "function", "function": map[string]any{"name": c.name, "arguments": args}}
 		for name, v := range c.fields {
 			m[name] = v
 		}
