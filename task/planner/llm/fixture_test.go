@@ -179,12 +179,13 @@ func (s *scene) post(path string, body any) *http.Response {
 // stream sends a message and calls take with each event until it returns false, or the stream ends.
 func (s *scene) stream(m *a2a.Message, take func(e *event) bool) {
 	s.t.Helper()
-	s.read(s.post("/message:stream", map[string]any{"message": m}), take)
+	s.read("/message:stream", map[string]any{"message": m}, take)
 }
 
-// read calls take with each event of a stream until it returns false, or the stream ends.
-func (s *scene) read(resp *http.Response, take func(e *event) bool) {
+// read requests a stream and calls take with each event until it returns false, or the stream ends.
+func (s *scene) read(path string, body any, take func(e *event) bool) {
 	s.t.Helper()
+	resp := s.post(path, body)
 	defer func() { _ = resp.Body.Close() }()
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, 4<<20)

@@ -3,7 +3,6 @@ package llm_test
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -44,9 +43,9 @@ func TestWaits(t *testing.T) {
 		return modeltest.Answer{Text: "back"}
 	}})
 	var id a2a.TaskID
-	waiting := func(resp *http.Response, wait time.Duration) {
+	waiting := func(path string, body any, wait time.Duration) {
 		t.Helper()
-		s.read(resp, func(e *event) bool {
+		s.read(path, body, func(e *event) bool {
 			if e.Task != nil {
 				id = e.Task.ID
 				return !strings.Contains(says(e.Task), "the next try is in "+wait.String())
@@ -57,9 +56,9 @@ func TestWaits(t *testing.T) {
 			t.Errorf("while it waits the task is %s and says %q", got.Status.State, text(got, "s1"))
 		}
 	}
-	waiting(s.post("/message:stream", map[string]any{"message": a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("go"))}), time.Hour)
+	waiting("/message:stream", map[string]any{"message": a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("go"))}, time.Hour)
 	s.Advance(time.Hour)
-	waiting(s.post("/tasks/"+string(id)+":subscribe", nil), 2*time.Hour)
+	waiting("/tasks/"+string(id)+":subscribe", nil, 2*time.Hour)
 	down.Store(false)
 	s.Advance(2 * time.Hour)
 	if got := text(s.Wait(id, a2a.TaskStateCompleted), "s3"); got != "back" {

@@ -90,8 +90,8 @@ func (t *Turn) publishSaid(s *speech) bool {
 	if len(t.inflight) >= maxInflight {
 		return true
 	}
-	text, first, any := s.take()
-	if !any {
+	text, first, some := s.take()
+	if !some {
 		return true
 	}
 	content, err := s.publisher.Content(text)

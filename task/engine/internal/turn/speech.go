@@ -99,7 +99,7 @@ func (s *speech) waits() bool {
 }
 
 // take returns the text of the next chunk. first: it replaces the artifact.
-func (s *speech) take() (text string, first, any bool) {
+func (s *speech) take() (text string, first, some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.text) == 0 && !s.replace {
