@@ -64,6 +64,9 @@ type Progress struct {
 	// Earlier returns the newest ended tasks of the context that the owner of this task has
 	// sent, newest first, with at most limit bytes of text. Nil if the planner is Inline.
 	Earlier func(ctx context.Context, limit int) ([]EarlierTask, error)
+	// Spent returns the tokens of all steps that were planned for the owner of this task since
+	// midnight UTC, in tasks that still exist. Nil if the planner is Inline.
+	Spent func(ctx context.Context) (tokens int, err error)
 }
 
 // An EarlierTask is an ended task of the same context and caller.
@@ -129,6 +132,7 @@ type Step struct {
 	Wait   time.Duration // durable; at least a millisecond
 	End    *End
 	State  json.RawMessage // kept for the planner, at most 256 KiB; not kept with End
+	Tokens int             // that a language model has used for the step; see [Progress].Spent
 }
 
 // Output is something to publish: a piece of an artifact, or a status update while working.

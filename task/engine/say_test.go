@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
@@ -263,5 +264,41 @@ func TestPlannerIsToldOfEarlierTasks(t *testing.T) {
 		if got := <-told; len(got) != 2 || got[0].Asked != "three" {
 			t.Errorf("Earlier(40) = %v, want the two newest", got)
 		}
+	})
+}
+
+// The tokens of a caller count for a day, over its tasks and restarts, and for nobody else.
+func TestPlannerIsToldWhatWasSpent(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		told := make(chan int, 8)
+		w.cfg.Planner = speaker(func(ctx context.Context, at *task.Progress) (*task.Step, error) {
+			spent, err := at.Spent(ctx)
+			if told <- spent; err != nil {
+				return nil, err
+			}
+			if len(at.Steps) == 0 {
+				return &task.Step{Calls: []task.PlannedCall{{Tool: "echo"}}, Tokens: 10}, nil
+			}
+			return &task.Step{End: &task.End{State: a2a.TaskStateCompleted}, Tokens: 5}, nil
+		})
+		w.start()
+		want := func(first, second int) {
+			t.Helper()
+			if a, b := <-told, <-told; a != first || b != second {
+				t.Errorf("Spent() = %d and %d, want %d and %d", a, b, first, second)
+			}
+		}
+		w.send(w.message(a2a.NewTextPart("one")))
+		want(0, 10)
+		w.restart()
+		w.send(w.message(a2a.NewTextPart("two")))
+		want(15, 25)
+		if _, err := w.sendAs(bob, w.message(a2a.NewTextPart("of bob"))); err != nil {
+			t.Fatal(err)
+		}
+		want(0, 10)
+		pass(24 * time.Hour)
+		w.send(w.message(a2a.NewTextPart("tomorrow")))
+		want(0, 10)
 	})
 }

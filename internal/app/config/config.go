@@ -118,6 +118,7 @@ type LLM struct {
 	MaxTokens    int // of an answer; 0: the endpoint decides
 	Steps        int
 	TaskTokens   int // 0: no limit
+	DayTokens    int // of a caller; 0: no limit
 }
 
 // DeclaredGates says whether the gates that tools declare ask.

@@ -57,6 +57,7 @@ func (c *Config) keys() []key {
 		one("planner.llm.max_tokens", "0", setting.Count(&m.MaxTokens, 0, 100_000_000), "Tokens of an answer. 0: the endpoint decides."),
 		one("planner.llm.steps", "25", setting.Count(&m.Steps, 1, 900), "Answers to a message before the client is asked whether to go on."),
 		one("planner.llm.task_tokens", "0", setting.Count(&m.TaskTokens, 0, setting.Unlimited), "Tokens of a task; then it fails. 0: no limit."),
+		one("planner.llm.day_tokens", "0", setting.Count(&m.DayTokens, 0, setting.Unlimited), "Tokens of a caller a day (UTC); then its tasks fail. 0: no limit."),
 		one("idempotency", "true", setting.Bool(&c.Idempotency), "A message sent again with the same id and content returns the same task, for at least an hour."),
 		one("keywords", "true", setting.Bool(&c.Keywords), "A single word, such as yes or reject, may answer the only pending question."),
 		one("hold_siblings", "false", setting.Bool(&c.HoldSiblings), "The calls of a step start only when all of them have been decided."),

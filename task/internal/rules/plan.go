@@ -193,6 +193,7 @@ func (d *advancing) addStep(s *task.Step) error {
 	if room := d.openRoom(); size > 0 && size > room {
 		return d.plannerFailed(fmt.Errorf("%w: step %d has %d bytes, and there is room for %d more", task.ErrLogFull, len(d.f.Steps)+1, size, max(room, 0)))
 	}
+	d.spend(s.Tokens)
 	var planned *event.StepPlanned // nil: the end, which its status says
 	if s.End == nil {
 		planned = d.planned(s)
@@ -234,6 +235,19 @@ func (d *advancing) addStep(s *task.Step) error {
 		return d.say(state, s.Ask.Message)
 	}
 	return nil
+}
+
+// spend counts the tokens of the next step for the owner of the task.
+func (d *advancing) spend(tokens int) {
+	if tokens <= 0 {
+		return
+	}
+	step := strconv.AppendInt(nil, int64(len(d.f.Steps)+1), 10)
+	day := task.SpentPrefix(d.f.Owner.Tenant, d.f.Owner.Subject, d.at.Now)
+	d.rows = append(d.rows, store.RowChange{
+		Kind: task.RowTokens, Key: step, IfRev: store.Any, Value: strconv.AppendInt(nil, int64(tokens), 10),
+		Index: []store.IndexKey{{Index: task.IndexSpent, Key: day}},
+	})
 }
 
 // planned returns the event of a step.

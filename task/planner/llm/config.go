@@ -35,6 +35,7 @@ type Config struct {
 	MaxTokens  int // tokens of an answer. Defaults to what the server allows.
 	Steps      int // answers to a message before the client is asked whether to go on. Defaults to 25.
 	TaskTokens int // tokens of a task, after which it fails. 0: no limit.
+	DayTokens  int // tokens of a caller a day, in UTC, after which its tasks fail. 0: no limit.
 
 	// Timeout is the limit of the engine for a plan, within which requests are repeated.
 	// Defaults to 2 min.

@@ -51,8 +51,8 @@ type state struct {
 	Calls   []string        `json:"calls,omitempty"`   // the model's ids of the calls of the step, in their order
 	Waits   int             `json:"waits,omitempty"`   // durable waits in a row, this one included
 	Sent    int             `json:"sent,omitempty"`    // bytes of the request
-	In      int             `json:"in,omitempty"`      // tokens of the request
-	Out     int             `json:"out,omitempty"`     // tokens of the answer
+	In      int             `json:"in,omitempty"`      // tokens of the request; 0: the endpoint does not say
+	Tokens  int             `json:"tokens,omitempty"`  // tokens of request and answer
 }
 
 const stateVersion = 1
@@ -68,8 +68,8 @@ func stateOf(s *task.DoneStep) (at state) {
 // Plan returns the model's next step: calls, or the end with the text that it has said. The error
 // says why there is none, and is for clients.
 func (p *Planner) Plan(ctx context.Context, at *task.Progress) (*task.Step, error) {
-	if stop := p.limited(at); stop != nil {
-		return stop, nil
+	if stop, err := p.limited(ctx, at); stop != nil || err != nil {
+		return stop, err
 	}
 	c, err := p.conversation(ctx, at)
 	if err != nil {
@@ -92,7 +92,10 @@ func (p *Planner) Plan(ctx context.Context, at *task.Progress) (*task.Step, erro
 // step turns an answer into a step. Calls count only in an answer that the model has finished:
 // what it leaves unfinished may be another call than it wants.
 func (p *Planner) step(at *task.Progress, c *conversation, sent int, answer *chat.Answer) (*task.Step, error) {
-	next := &task.Step{Output: []task.Output{{Metadata: map[string]any{task.ModelKey: usage(answer)}}}}
+	next := &task.Step{Output: []task.Output{{Metadata: map[string]any{task.ModelKey: usage(answer)}}}, Tokens: answer.Usage.In + answer.Usage.Out}
+	if next.Tokens == 0 { // the endpoint does not say
+		next.Tokens = (sent + len(answer.Message)) / bytesPerToken
+	}
 	finished := slices.Contains([]string{"stop", "tool_calls", "function_call"}, answer.Finish)
 	switch {
 	case len(answer.Calls) > 0 && !finished:
@@ -105,7 +108,7 @@ func (p *Planner) step(at *task.Progress, c *conversation, sent int, answer *cha
 		next.End = &task.End{State: a2a.TaskStateCompleted}
 		return next, nil
 	}
-	s := state{Version: stateVersion, Message: answer.Message, Sent: sent, In: answer.Usage.In, Out: answer.Usage.Out}
+	s := state{Version: stateVersion, Message: answer.Message, Sent: sent, In: answer.Usage.In, Tokens: next.Tokens}
 	for _, call := range answer.Calls {
 		s.Calls = append(s.Calls, call.ID)
 		next.Calls = append(next.Calls, task.PlannedCall{Tool: c.toolOf(call.Name), Args: call.Args})
@@ -137,14 +140,14 @@ func usage(a *chat.Answer) map[string]any {
 
 // limited returns the step in place of an answer when the task has had all the answers or tokens
 // that it may have; nil: it may have another.
-func (p *Planner) limited(at *task.Progress) *task.Step {
+func (p *Planner) limited(ctx context.Context, at *task.Progress) (*task.Step, error) {
 	answers, tokens, after := 0, 0, 0
 	if n := len(at.Messages); n > 0 {
 		after = at.Messages[n-1].After
 	}
 	for i := range at.Steps {
 		s := stateOf(&at.Steps[i])
-		if tokens += s.In + s.Out; s.Message != nil && i >= after {
+		if tokens += s.Tokens; s.Message != nil && i >= after {
 			answers++
 		}
 	}
@@ -152,23 +155,29 @@ func (p *Planner) limited(at *task.Progress) *task.Step {
 	if n := len(at.Steps); n > 0 {
 		last = at.Steps[n-1]
 	}
-	switch limit := p.config.TaskTokens; {
-	case limit > 0 && tokens >= limit:
-		s, _ := p.end(at, &task.Step{}, fmt.Sprintf("The task has used %d tokens of the model, and may use %d.", tokens, limit))
-		return s
+	if limit := p.config.TaskTokens; limit > 0 && tokens >= limit {
+		return p.end(at, &task.Step{}, fmt.Sprintf("The task has used %d tokens of the model, and may use %d.", tokens, limit))
+	}
+	if limit := p.config.DayTokens; limit > 0 {
+		spent, err := at.Spent(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if spent >= limit {
+			return p.end(at, &task.Step{}, fmt.Sprintf("You have used %d tokens of the model today, and may use %d. The next day begins at 00:00 UTC.", spent, limit))
+		}
+	}
+	switch {
 	case last.Asked && declines(at):
-		return &task.Step{End: &task.End{State: a2a.TaskStateCanceled, Message: message(at, "The task was ended as its client wished.")}}
+		return &task.Step{End: &task.End{State: a2a.TaskStateCanceled, Message: message(at, "The task was ended as its client wished.")}}, nil
 	case answers < p.config.Steps:
-		return nil
+		return nil, nil
 	}
 	kept, err := json.Marshal(state{Version: stateVersion})
-	if err != nil {
-		panic(err) // it has no value that JSON lacks
-	}
 	return &task.Step{
 		Ask:   &task.InputRequest{Message: message(at, fmt.Sprintf("The model has answered %d times and is not done. Reply yes to go on, no to end the task, or say what it should do.", answers))},
 		State: kept,
-	}
+	}, err
 }
 
 // declines reports whether the newest message ends the task.

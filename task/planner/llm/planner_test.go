@@ -139,6 +139,21 @@ func TestTaskTokens(t *testing.T) {
 	}
 }
 
+// A caller may use no more tokens a day than it may, over its tasks. An endpoint that does not say
+// how many there were is taken by its bytes.
+func TestDayTokens(t *testing.T) {
+	t.Parallel()
+	silent := modeltest.Answer{ContentType: "text/event-stream", Body: "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\n"}
+	s := newScene(t, answers(silent, modeltest.Answer{Text: "hi"}), func(c *llm.Config) { c.DayTokens = 150 })
+	for range 2 {
+		s.Wait(s.Send("go").ID, a2a.TaskStateCompleted)
+	}
+	done := s.Wait(s.Send("go").ID, a2a.TaskStateFailed)
+	if !strings.Contains(says(done), "tokens of the model today, and may use 150") || len(s.model.Requests()) != 2 {
+		t.Errorf("the status says %q, after %d requests", says(done), len(s.model.Requests()))
+	}
+}
+
 // Cancel stops the request.
 func TestCancelStopsTheRequest(t *testing.T) {
 	t.Parallel()

@@ -4,12 +4,37 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
+	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/tasklog"
 	"a2a-server/task/internal/rules"
 )
+
+// spent returns [task.Progress].Spent for an owner.
+func (t *Turn) spent(owner auth.Principal) func(context.Context) (int, error) {
+	return func(ctx context.Context) (tokens int, _ error) {
+		q := store.RowQuery{Kind: task.RowTokens, Index: task.IndexSpent, Prefix: task.SpentPrefix(owner.Tenant, owner.Subject, t.turns.env.Now()), Limit: 1000}
+		for {
+			page, err := t.turns.env.Store.Rows(ctx, t.Owner, q)
+			if err != nil {
+				return 0, fmt.Errorf("read what a caller has spent: %w", err)
+			}
+			for i := range page.Rows {
+				n, err := strconv.Atoi(string(page.Rows[i].Value))
+				if err != nil {
+					return 0, fmt.Errorf("read what task %s has spent: %w", page.Rows[i].Task, err)
+				}
+				tokens += n
+			}
+			if q.Cursor = page.Next; q.Cursor == "" {
+				return tokens, nil
+			}
+		}
+	}
+}
 
 // Bounds of the earlier tasks that a planner is told of. A task with a larger log is left out.
 const (

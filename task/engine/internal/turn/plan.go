@@ -22,7 +22,7 @@ func (t *Turn) askPlanner() (planned rules.Planned, sound bool) {
 	defer s.end(errPlanOver)
 	ask := rules.Plan(ctx, t.turns.env.Rules(), t.fold, func(p *task.Progress) {
 		p.Say = s.say
-		p.Earlier = t.earlier(p)
+		p.Earlier, p.Spent = t.earlier(p), t.spent(t.fold.Owner)
 	})
 	var came rules.Planned
 	returned, over := false, make(chan struct{})
