@@ -2,7 +2,6 @@ package llm
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -66,7 +65,7 @@ func (p *Planner) failed(ctx context.Context, at *task.Progress, err error) (*ta
 	if ctx.Err() != nil || !is || !e.Temporary {
 		return nil, err
 	}
-	n := 1
+	n := 1 // waits in a row
 	if steps := len(at.Steps); steps > 0 {
 		n += stateOf(&at.Steps[steps-1]).Waits
 	}
@@ -74,14 +73,10 @@ func (p *Planner) failed(ctx context.Context, at *task.Progress, err error) (*ta
 		return nil, fmt.Errorf("%w, after %d waits", e, maxWaits)
 	}
 	wait := max(p.config.Wait<<min(n-1, 5), min(e.RetryAfter, time.Hour)).Round(time.Millisecond)
-	kept, err := json.Marshal(state{Version: stateVersion, Waits: n})
-	if err != nil {
-		return nil, err
-	}
 	return &task.Step{
 		Output: []task.Output{{Status: message(at, fmt.Sprintf("%s; the next try is in %v.", e.Reason, wait))}},
 		Wait:   wait,
-		State:  kept,
+		State:  encode(state{Version: stateVersion, Waits: n}),
 	}, nil
 }
 

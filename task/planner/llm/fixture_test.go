@@ -53,7 +53,15 @@ func (b *bank) tools() tool.Toolset {
 		return "paid", nil
 	}))
 	look := functiontool.Must(functiontool.New(functiontool.Config{Name: "mail.look", Description: "Reads the mail."}, func(tool.Context, struct{}) (string, error) { return b.note, nil }))
-	return tool.NewToolset("bank", pay, look)
+	ask := functiontool.Must(functiontool.New(functiontool.Config{Name: "ask"}, func(ctx tool.Context, _ struct{}) (string, error) {
+		ctx.Actions().RequireInput, ctx.Actions().InputPrompt = true, "Which account?"
+		return "asked", nil
+	}))
+	report := functiontool.Must(functiontool.New(functiontool.Config{Name: "report"}, func(ctx tool.Context, _ struct{}) (string, error) {
+		ctx.Actions().SkipSummarization = true
+		return "a long report", nil
+	}))
+	return tool.NewToolset("bank", pay, look, ask, report)
 }
 
 // wantPaid checks to whom was paid, in order.

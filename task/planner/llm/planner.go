@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/uuid"
 
+	"a2a-server/internal/visible"
 	"a2a-server/task"
 	"a2a-server/task/planner/llm/internal/chat"
 	"a2a-server/tool/agent"
@@ -68,6 +70,9 @@ func stateOf(s *task.DoneStep) (at state) {
 // Plan returns the model's next step: calls, or the end with the text that it has said. The error
 // says why there is none, and is for clients.
 func (p *Planner) Plan(ctx context.Context, at *task.Progress) (*task.Step, error) {
+	if next := p.wanted(at); next != nil {
+		return next, nil
+	}
 	if stop, err := p.limited(ctx, at); stop != nil || err != nil {
 		return stop, err
 	}
@@ -138,6 +143,35 @@ func usage(a *chat.Answer) map[string]any {
 	return u
 }
 
+// wanted returns the step that the tools of the newest step want in place of an answer: a question
+// to the client or, if their results need no words of the model, the end; nil: none.
+func (p *Planner) wanted(at *task.Progress) *task.Step {
+	if len(at.Steps) == 0 {
+		return nil
+	}
+	var asks []string
+	skip := false
+	for i := range at.Steps[len(at.Steps)-1].Calls {
+		switch r := &at.Steps[len(at.Steps)-1].Calls[i]; {
+		case r.Outcome != task.OutcomeOK:
+		case r.Actions.RequireInput:
+			asks = append(asks, r.Call.Name+": "+visible.ClipText(cmp.Or(r.Actions.InputPrompt, "more input is needed"), maxPrompt))
+		case r.Actions.SkipSummarization:
+			skip = true
+		}
+	}
+	switch {
+	case len(asks) > 0:
+		return &task.Step{Ask: &task.InputRequest{Message: message(at, strings.Join(asks, "\n"))}, State: encode(state{Version: stateVersion})}
+	case skip:
+		return &task.Step{End: &task.End{State: a2a.TaskStateCompleted}}
+	}
+	return nil
+}
+
+// maxPrompt bounds what a tool asks, in characters.
+const maxPrompt = 2 << 10
+
 // limited returns the step in place of an answer when the task has had all the answers or tokens
 // that it may have; nil: it may have another.
 func (p *Planner) limited(ctx context.Context, at *task.Progress) (*task.Step, error) {
@@ -173,11 +207,10 @@ func (p *Planner) limited(ctx context.Context, at *task.Progress) (*task.Step, e
 	case answers < p.config.Steps:
 		return nil, nil
 	}
-	kept, err := json.Marshal(state{Version: stateVersion})
 	return &task.Step{
 		Ask:   &task.InputRequest{Message: message(at, fmt.Sprintf("The model has answered %d times and is not done. Reply yes to go on, no to end the task, or say what it should do.", answers))},
-		State: kept,
-	}, err
+		State: encode(state{Version: stateVersion}),
+	}, nil
 }
 
 // declines reports whether the newest message ends the task.

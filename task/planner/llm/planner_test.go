@@ -1,18 +1,24 @@
 package llm_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/go-cmp/cmp"
 
+	"a2a-server/internal/golden"
 	"a2a-server/internal/modeltest"
 	"a2a-server/task"
 	"a2a-server/task/planner/llm"
+	"a2a-server/tool"
 )
 
 // A request that may succeed later is repeated, and the text of the last try is the result.
@@ -83,7 +89,7 @@ func TestAnswersOfNoUse(t *testing.T) {
 		"text that is filtered": {modeltest.Answer{Finish: "content_filter"}, "content filter"},
 		"not authorized":        {modeltest.Answer{Status: 401, Body: `{"error":{"message":"sk-123 is wrong"}}`}, "401 Unauthorized: the operator has to check planner.llm.key"},
 		"a page":                {modeltest.Answer{Body: "<html>", ContentType: "text/html"}, "planner.llm.url"},
-		"10 MB":                 {modeltest.Answer{Text: strings.Repeat("0123456789", 30_000)}, "more than"},
+		"10 MB":                 {modeltest.Answer{Text: strings.Repeat("0123456789", 200_000)}, "more than"},
 		"too many calls":        {modeltest.Answer{Calls: make([]modeltest.Call, 100)}, "at most 64"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,13 +150,78 @@ func TestTaskTokens(t *testing.T) {
 func TestDayTokens(t *testing.T) {
 	t.Parallel()
 	silent := modeltest.Answer{ContentType: "text/event-stream", Body: "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\n"}
-	s := newScene(t, answers(silent, modeltest.Answer{Text: "hi"}), func(c *llm.Config) { c.DayTokens = 150 })
+	s := newScene(t, answers(modeltest.Answer{Text: "hi"}, silent), func(c *llm.Config) { c.DayTokens = 300 })
 	for range 2 {
 		s.Wait(s.Send("go").ID, a2a.TaskStateCompleted)
 	}
 	done := s.Wait(s.Send("go").ID, a2a.TaskStateFailed)
-	if !strings.Contains(says(done), "tokens of the model today, and may use 150") || len(s.model.Requests()) != 2 {
+	if !strings.Contains(says(done), "tokens of the model today, and may use 300") || len(s.model.Requests()) != 2 {
 		t.Errorf("the status says %q, after %d requests", says(done), len(s.model.Requests()))
+	}
+}
+
+// A tool may have the planner ask the client, whose reply the model is told, and end the task with
+// its result.
+func TestToolsWant(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, answers(calling("ask", `{}`), calling("report", `{}`)))
+	id := s.Send("go").ID
+	if got := says(s.Wait(id, a2a.TaskStateInputRequired)); got != "ask: Which account?" {
+		t.Errorf("the question is %q", got)
+	}
+	s.reply(id, a2a.NewTextPart("the second"))
+	s.Wait(id, a2a.TaskStateCompleted)
+	requests := s.model.Requests()
+	if len(requests) != 2 || requests[1].Last().Content != "the second" {
+		t.Errorf("the model was asked %d times, and told %+v", len(requests), requests[len(requests)-1].Last())
+	}
+}
+
+// What the log keeps of a step is read for ever.
+func TestState(t *testing.T) {
+	t.Parallel()
+	answer := modeltest.Answer{Text: "I pay.", Reasoning: "hm", Calls: []modeltest.Call{{Name: "pay", Args: `{"to":"bob","amount":1}`}}}
+	model := answers(answer)
+	endpoint := httptest.NewServer(model)
+	defer endpoint.Close()
+	p, err := llm.New(llm.Config{URL: endpoint.URL + "/v1", Model: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	at := &task.Progress{
+		Task: "t", Messages: []task.PlannerMessage{{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("pay bob"))}},
+		Say:     func(string, bool) error { return nil },
+		Earlier: func(context.Context, int) ([]task.EarlierTask, error) { return nil, nil },
+	}
+	step, err := p.Plan(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := golden.Kept(t, filepath.Join("testdata", "state.v1.json"), string(step.State)+"\n")
+	result := task.Result{Call: tool.ToolCall{ID: "c1.1", Name: "pay", Args: map[string]any{"to": "bob", "amount": 1.0}}, Outcome: task.OutcomeOK, Content: json.RawMessage(`"paid"`)}
+	at.Steps = []task.DoneStep{
+		{State: json.RawMessage(kept), Calls: []task.Result{result}},
+		{State: json.RawMessage(`{"of":"another planner"}`), Calls: []task.Result{result}},
+	}
+	if _, err := p.Plan(t.Context(), at); err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, m := range model.Requests()[1].Messages {
+		line := m.Role + " " + m.ToolCallID + m.Content
+		for _, c := range m.ToolCalls {
+			line += " " + c.ID + " " + c.Function.Name + c.Function.Args
+		}
+		told = append(told, line)
+	}
+	want := []string{
+		"user pay bob",
+		`assistant I pay. call_000000000000000000000001 pay{"to":"bob","amount":1}`, "tool call_000000000000000000000001paid",
+		`assistant  call_2_1 pay{"amount":1,"to":"bob"}`, "tool call_2_1paid",
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("the model is told (-want +got):\n%s", diff)
 	}
 }
 

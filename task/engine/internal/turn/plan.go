@@ -20,9 +20,9 @@ func (t *Turn) askPlanner() (planned rules.Planned, sound bool) {
 	defer cancel()
 	s := newSpeech(t)
 	defer s.end(errPlanOver)
+	spent := t.spent(t.fold.Owner)
 	ask := rules.Plan(ctx, t.turns.env.Rules(), t.fold, func(p *task.Progress) {
-		p.Say = s.say
-		p.Earlier, p.Spent = t.earlier(p), t.spent(t.fold.Owner)
+		p.Say, p.Earlier, p.Spent = s.say, t.earlier(p), spent
 	})
 	var came rules.Planned
 	returned, over := false, make(chan struct{})

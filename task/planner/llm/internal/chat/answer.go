@@ -28,9 +28,14 @@ type Call struct {
 // Usage counts the tokens of a request. Cached is a part of In.
 type Usage struct{ In, Out, Cached int }
 
-// MaxAnswer bounds the message of an answer, in bytes. Fields beside text and calls, such as
-// reasoning, are dropped when they do not fit.
-const MaxAnswer = 192 << 10
+// Bounds of an answer, in bytes: of its text and calls, and of the whole message if it has calls,
+// because that is kept. Fields beside text and calls, such as reasoning, are dropped when they do
+// not fit.
+const (
+	MaxText    = 1 << 20
+	MaxMessage = 192 << 10
+	maxFields  = MaxMessage / 2
+)
 
 // maxDepth bounds how deep fields that we do not know are nested.
 const maxDepth = 32
@@ -105,14 +110,14 @@ func (a *answering) message(delta map[string]json.RawMessage) (text string, err 
 				return "", err
 			}
 		default:
-			if a.extra += len(raw); a.extra <= MaxAnswer/2 {
+			if a.extra += len(raw); a.extra <= maxFields {
 				a.fields = merged(a.fields, name, raw)
 			}
 		}
 	}
 	a.text.WriteString(text)
-	if a.size > MaxAnswer/2 {
-		return "", unusable("", "the model's answer has more than %d bytes", MaxAnswer/2)
+	if a.size > MaxText {
+		return "", unusable("", "the model's answer has more than %d bytes", MaxText)
 	}
 	return text, nil
 }
@@ -174,7 +179,7 @@ func (a *answering) addCalls(raw json.RawMessage) error {
 		_ = json.Unmarshal(raw, &fields) // it was read above
 		for name, value := range fields {
 			if !slices.Contains([]string{"index", "id", "type", "function"}, name) {
-				if a.extra += len(value); a.extra <= MaxAnswer/2 {
+				if a.extra += len(value); a.extra <= maxFields {
 					c.fields = merged(c.fields, name, value)
 				}
 			}
@@ -294,8 +299,8 @@ func (a *answering) answer() (*Answer, error) {
 		m["tool_calls"] = calls
 	}
 	var err error
-	if out.Message, err = json.Marshal(m); err == nil && len(out.Message) > MaxAnswer { // escapes may have made it longer
-		err = unusable("", "the model's answer has more than %d bytes", MaxAnswer)
+	if out.Message, err = json.Marshal(m); err == nil && len(calls) > 0 && len(out.Message) > MaxMessage {
+		err = unusable("", "the model's answer has calls and more than %d bytes", MaxMessage)
 	}
 	return out, err
 }
