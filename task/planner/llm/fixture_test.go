@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // scene is a server whose planner asks an endpoint.
 type scene struct {
 	*a2aservertest.Server
-	t     *testing.T
+	t     testing.TB
 	model *modeltest.Endpoint
 	bank  *bank
 }
