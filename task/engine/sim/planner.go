@@ -78,6 +78,25 @@ func (p *planner) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message
 
 var errPlan = errors.New("the planner says no")
 
+// speak says wholeText and takes so many milliseconds for it. After an odd number it takes back what
+// it has said.
+func (p *planner) speak(ctx context.Context, progress *task.Progress, slow int) error {
+	first, then, again := "one ", "two", false
+	if slow%2 == 1 {
+		first, then, again = "three ", wholeText, true
+	}
+	if err := progress.Say(first, false); err != nil {
+		return err
+	}
+	over := make(chan struct{})
+	stop := p.p.After(time.Duration(slow)*time.Millisecond, func() { close(over) })
+	if p.p.Wait(over, ctx.Done()) == 1 {
+		stop()
+		return context.Cause(ctx)
+	}
+	return progress.Say(then, again)
+}
+
 func (p *planner) Plan(ctx context.Context, progress *task.Progress) (*task.Step, error) {
 	plan, err := planOf(progress.Messages[0].Message)
 	if err != nil {
@@ -93,11 +112,8 @@ func (p *planner) Plan(ctx context.Context, progress *task.Progress) (*task.Step
 	}
 	s := &plan.Steps[n]
 	if !p.inline && s.Slow > 0 {
-		over := make(chan struct{})
-		stop := p.p.After(time.Duration(s.Slow)*time.Millisecond, func() { close(over) })
-		if p.p.Wait(over, ctx.Done()) == 1 {
-			stop()
-			return nil, context.Cause(ctx)
+		if err := p.speak(ctx, progress, s.Slow); err != nil {
+			return nil, err
 		}
 	}
 	step := &task.Step{State: json.RawMessage(fmt.Sprint(n + 1)), Wait: time.Duration(s.Wait) * time.Millisecond}

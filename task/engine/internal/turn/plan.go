@@ -52,7 +52,7 @@ func (t *Turn) askPlanner() (planned rules.Planned, sound bool) {
 		planned = came
 	}
 	s.end(errPlanOver)
-	for s.waits() { // the step comes after its text
+	for s.waits() || len(t.inflight) > 0 { // the step is written only when its text is durable
 		if t.turns.env.Wait(t.durable(), t.ctx.Done()) == 1 {
 			break
 		}
