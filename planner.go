@@ -47,8 +47,9 @@ func (c *Config) model(conf *config.Config, tools *toolset.Current, own func() [
 	m := &conf.Planner.LLM
 	of := llm.Config{
 		URL: m.URL, Model: m.Model, Header: map[string]func() (string, error){}, Allow: m.Networks, Own: own,
-		Words:   llm.Words{Rejected: m.Words.Rejected, Edited: m.Words.Edited, Feedback: m.Words.Feedback},
-		Context: m.Context, MaxTokens: m.MaxTokens, Steps: m.Steps, TaskTokens: m.TaskTokens, DayTokens: m.DayTokens, Timeout: conf.Limits.PlanTimeout, Log: c.Log,
+		Reasoning: m.Reasoning,
+		Words:     llm.Words{Rejected: m.Words.Rejected, Edited: m.Words.Edited, Feedback: m.Words.Feedback},
+		Context:   m.Context, MaxTokens: m.MaxTokens, Steps: m.Steps, TaskTokens: m.TaskTokens, DayTokens: m.DayTokens, Timeout: conf.Limits.PlanTimeout, Log: c.Log,
 	}
 	if name := m.Key.Secret; name != "" {
 		of.Key = func() (string, error) { return tools.Load().Secret(name) }

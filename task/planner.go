@@ -61,6 +61,9 @@ type Progress struct {
 	// ahead of the disk. After an error, such as a full log or the end of the Plan, nothing more
 	// is published. Nil if the planner is Inline. It is safe for concurrent use.
 	Say func(text string, again bool) error
+	// Prepare has the tools that are a [tool.RequestProcessor] change a request to a language model.
+	// Nil if the planner is Inline.
+	Prepare func(*tool.Request) error
 	// Earlier returns the newest ended tasks of the context that the owner of this task has
 	// sent, newest first, with at most limit bytes of text. Nil if the planner is Inline.
 	Earlier func(ctx context.Context, limit int) ([]EarlierTask, error)

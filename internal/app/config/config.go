@@ -113,6 +113,7 @@ type LLM struct {
 	Header       map[string]string // templates with secrets
 	Networks     []netip.Prefix
 	Instructions string // absolute path of the system text. Empty: none.
+	Reasoning    bool
 	Words        struct{ Rejected, Edited, Feedback string }
 	Context      int // tokens of a request
 	MaxTokens    int // of an answer; 0: the endpoint decides

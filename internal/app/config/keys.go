@@ -50,6 +50,7 @@ func (c *Config) keys() []key {
 		shaped("planner.llm.header", "texts by name", &m.Header, headersOf, "Headers, as of tools."),
 		many("planner.llm.networks", "", &m.Networks, setting.Network, "Addresses of url that are not public."),
 		file("planner.llm.instructions", &m.Instructions, "System text, read at the start."),
+		one("planner.llm.reasoning", "false", setting.Bool(&m.Reasoning), "Clients see the model's reasoning, as artifacts."),
 		one("planner.llm.words.rejected", "", setting.Text(&m.Words.Rejected, "a text"), "Text about a rejected call; docs/model.md has the defaults."),
 		one("planner.llm.words.edited", "", setting.Text(&m.Words.Edited, "a text"), "Text before an edited call."),
 		one("planner.llm.words.feedback", "", setting.Text(&m.Words.Feedback, "a text"), "Text with the reason of a decision."),

@@ -29,6 +29,7 @@ type Config struct {
 	Own func() []netip.AddrPort
 
 	Instructions string // the system text; "": none
+	Reasoning    bool   // clients see the model's reasoning, as artifacts
 	Words        Words
 
 	Context    int // tokens of a request, the answer included. Defaults to 32,000.

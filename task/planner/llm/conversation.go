@@ -52,8 +52,12 @@ func (p *Planner) conversation(ctx context.Context, at *task.Progress) (*convers
 		c.names[name], d.Name = d.Name, name
 		c.tools = append(c.tools, d)
 	}
-	if p.config.Instructions != "" {
-		c.say(true, chat.Message{Role: "system", Content: p.config.Instructions}.Encode())
+	prepared := tool.Request{SystemInstruction: p.config.Instructions}
+	if err := at.Prepare(&prepared); err != nil {
+		return nil, err
+	}
+	if text := prepared.SystemInstruction; text != "" {
+		c.say(true, chat.Message{Role: "system", Content: text}.Encode())
 	}
 	earlier, err := at.Earlier(ctx, p.config.Context) // a quarter of the budget, at 4 bytes a token
 	if err != nil {

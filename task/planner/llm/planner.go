@@ -101,6 +101,10 @@ func (p *Planner) step(at *task.Progress, c *conversation, sent int, answer *cha
 	if next.Tokens == 0 { // the endpoint does not say
 		next.Tokens = (sent + len(answer.Message)) / bytesPerToken
 	}
+	if p.config.Reasoning && answer.Reasoning != "" {
+		n := strconv.Itoa(len(at.Steps) + 1)
+		next.Output = append(next.Output, task.Output{Artifact: &task.ArtifactPiece{ID: "r" + n, Name: "reasoning", Parts: a2a.ContentParts{a2a.NewTextPart(answer.Reasoning)}, Last: true}})
+	}
 	finished := slices.Contains([]string{"stop", "tool_calls", "function_call"}, answer.Finish)
 	switch {
 	case len(answer.Calls) > 0 && !finished:

@@ -3,6 +3,7 @@ package llm_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"path/filepath"
@@ -14,11 +15,14 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 
+	a2aserver "a2a-server"
+	"a2a-server/a2aservertest"
 	"a2a-server/internal/golden"
 	"a2a-server/internal/modeltest"
 	"a2a-server/task"
 	"a2a-server/task/planner/llm"
 	"a2a-server/tool"
+	"a2a-server/tool/functiontool"
 )
 
 // A request that may succeed later is repeated, and the text of the last try is the result.
@@ -177,6 +181,49 @@ func TestToolsWant(t *testing.T) {
 	}
 }
 
+// preparer is a tool that changes the instructions of the model.
+type preparer struct{ tool.CallableTool }
+
+func (p preparer) Unwrap() tool.Tool { return p.CallableTool }
+
+func (preparer) ProcessRequest(ctx tool.Context, r *tool.Request) error {
+	if ctx.UserContent().Parts[0].Text == "fail" {
+		return errors.New("not today")
+	}
+	if ctx.State().Set("key", "value") == nil {
+		return errors.New("the state was set without a call")
+	}
+	r.SystemInstruction += " The task is " + ctx.TaskID() + "."
+	return nil
+}
+
+// Tools may change the instructions, for each request, and nothing else; reasoning is shown when it
+// is wanted.
+func TestPrepare(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, answers(modeltest.Answer{Text: "ok", Reasoning: "let me see"}), func(c *llm.Config) { c.Instructions, c.Reasoning = "Be exact.", true })
+	done := s.Wait(s.Send("go").ID, a2a.TaskStateCompleted)
+	if got := text(done, "r1"); got != "let me see" {
+		t.Errorf("the reasoning is %q", got)
+	}
+	model := answers()
+	endpoint := httptest.NewServer(model)
+	t.Cleanup(endpoint.Close)
+	p, err := llm.New(llm.Config{URL: endpoint.URL + "/v1", Model: "m", Instructions: "Be exact."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := functiontool.Must(functiontool.New(functiontool.Config{Name: "look"}, func(tool.Context, struct{}) (string, error) { return "", nil }))
+	of := a2aservertest.New(t, a2aserver.Config{Planner: p, Tools: []tool.Toolset{tool.NewToolset("x", preparer{look})}})
+	if got, want := says(of.Wait(of.Send("fail").ID, a2a.TaskStateFailed)), "the tool look prepares the request to the model: not today"; !strings.Contains(got, want) {
+		t.Errorf("the status says %q, want %q", got, want)
+	}
+	id := of.Wait(of.Send("go").ID, a2a.TaskStateCompleted).ID
+	if got, want := model.Requests()[0].Messages[0].Content, "Be exact. The task is "+string(id)+"."; got != want {
+		t.Errorf("the instructions are %q, want %q", got, want)
+	}
+}
+
 // What the log keeps of a step is read for ever.
 func TestState(t *testing.T) {
 	t.Parallel()
@@ -192,6 +239,7 @@ func TestState(t *testing.T) {
 	at := &task.Progress{
 		Task: "t", Messages: []task.PlannerMessage{{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("pay bob"))}},
 		Say:     func(string, bool) error { return nil },
+		Prepare: func(*tool.Request) error { return nil },
 		Earlier: func(context.Context, int) ([]task.EarlierTask, error) { return nil, nil },
 	}
 	step, err := p.Plan(t.Context(), at)

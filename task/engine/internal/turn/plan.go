@@ -9,6 +9,7 @@ import (
 	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/internal/output"
 	"a2a-server/task/internal/rules"
+	"a2a-server/tool"
 )
 
 // askPlanner asks the planner for the next step, for at most its time limit, and publishes what
@@ -20,9 +21,10 @@ func (t *Turn) askPlanner() (planned rules.Planned, sound bool) {
 	defer cancel()
 	s := newSpeech(t)
 	defer s.end(errPlanOver)
-	spent := t.spent(t.fold.Owner)
+	spent, by := t.spent(t.fold.Owner), t.turns.env.Rules().Owned(ctx, t.fold)
 	ask := rules.Plan(ctx, t.turns.env.Rules(), t.fold, func(p *task.Progress) {
 		p.Say, p.Earlier, p.Spent = s.say, t.earlier(p), spent
+		p.Prepare = func(r *tool.Request) error { return t.turns.Calls.Prepare(by, p.Tools, r) }
 	})
 	var came rules.Planned
 	returned, over := false, make(chan struct{})

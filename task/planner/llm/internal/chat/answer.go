@@ -13,10 +13,12 @@ import (
 type Answer struct {
 	Message json.RawMessage // the assistant's message, with all fields that the server sent, to be sent again
 	Text    string
-	Calls   []Call
-	Finish  string // never empty
-	Model   string // as the server calls it; "": it does not say
-	Usage   Usage  // zero: the server does not say
+	// Reasoning is the text in the fields reasoning_content or reasoning, which Message has, too.
+	Reasoning string
+	Calls     []Call
+	Finish    string // never empty
+	Model     string // as the server calls it; "": it does not say
+	Usage     Usage  // zero: the server does not say
 }
 
 // Call is a call that a model wants. Args is the text as it came: it need not be JSON.
@@ -297,6 +299,11 @@ func (a *answering) answer() (*Answer, error) {
 	m["role"], m["content"] = "assistant", out.Text
 	if len(calls) > 0 {
 		m["tool_calls"] = calls
+	}
+	for _, name := range []string{"reasoning", "reasoning_content"} {
+		if text, is := a.fields[name].(string); is {
+			out.Reasoning = text
+		}
 	}
 	var err error
 	if out.Message, err = json.Marshal(m); err == nil && len(calls) > 0 && len(out.Message) > MaxMessage {
