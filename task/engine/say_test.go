@@ -302,3 +302,15 @@ func TestPlannerIsToldWhatWasSpent(t *testing.T) {
 		want(0, 10)
 	})
 }
+
+// A text of any size that is said at the end of a plan comes whole, in chunks between characters.
+func TestPlannerSaysALot(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		long := "x" + strings.Repeat("é", 80<<10)
+		w.cfg.Planner = speaker(func(_ context.Context, at *task.Progress) (*task.Step, error) { return ends(at, long) })
+		w.start()
+		id := w.begin(w.message(a2a.NewTextPart("go")))
+		w.wantState(w.ended(id), a2a.TaskStateCompleted)
+		w.wantTexts(id, map[string]string{"s1": long})
+	})
+}

@@ -41,7 +41,7 @@ type Config struct {
 	// Timeout is the limit of the engine for a plan, within which requests are repeated.
 	// Defaults to 2 min.
 	Timeout time.Duration
-	Stall   time.Duration // that the endpoint may be silent. Defaults to 1 min.
+	Stall   time.Duration // that the endpoint may be silent. Defaults to half of Timeout.
 	Pause   time.Duration // before the first repeat of a request; it doubles. Defaults to 1 s.
 	Wait    time.Duration // the first durable wait for an endpoint that fails; it doubles, up to 32 times as long. Defaults to 30 s.
 
@@ -69,6 +69,7 @@ func (c Config) withDefaults() Config {
 	c.Context = cmp.Or(c.Context, 32_000)
 	c.Steps = cmp.Or(c.Steps, 25)
 	c.Timeout = cmp.Or(c.Timeout, 2*time.Minute)
+	c.Stall = cmp.Or(c.Stall, c.Timeout/2)
 	c.Pause = cmp.Or(c.Pause, time.Second)
 	c.Wait = cmp.Or(c.Wait, 30*time.Second)
 	words := DefaultWords()

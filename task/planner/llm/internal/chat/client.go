@@ -77,6 +77,30 @@ func (c *Client) complete(ctx context.Context, body []byte, say func(string) err
 	if err != nil {
 		return nil, err
 	}
+	answer, err := c.send(r, say, alive)
+	if e, is := errors.AsType[*Error](err); is {
+		e.Detail = withoutSecrets(e.Detail, r.Header)
+	}
+	return answer, err
+}
+
+// withoutSecrets returns a text for the log without the key and the headers that the server may
+// have repeated.
+func withoutSecrets(text string, sent http.Header) string {
+	for _, values := range sent {
+		for _, v := range values {
+			if v = strings.TrimPrefix(v, "Bearer "); len(v) >= minSecret {
+				text = strings.ReplaceAll(text, v, "•••")
+			}
+		}
+	}
+	return text
+}
+
+// minSecret is the length from which the value of a header may be a secret.
+const minSecret = 6
+
+func (c *Client) send(r *http.Request, say func(string) error, alive func()) (*Answer, error) {
 	resp, err := c.client.Do(r)
 	if err != nil {
 		if _, refused := errors.AsType[*egress.RefusedError](err); refused {

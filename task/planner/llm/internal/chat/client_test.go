@@ -156,6 +156,21 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// A key that the server repeats does not get into the log.
+func TestKeyIsKept(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, &modeltest.Endpoint{Answer: func(r *modeltest.Request) modeltest.Answer {
+		return modeltest.Answer{Status: 500, Body: "wrong: " + r.Header.Get("Authorization") + " and " + r.Header.Get("X-Team")}
+	}}, func(c *chat.Config) {
+		c.Key = func() (string, error) { return "sk-123456", nil }
+		c.Header = map[string]func() (string, error){"X-Team": func() (string, error) { return "s3cret", nil }}
+	})
+	_, _, err := complete(t, c)
+	if e, is := errors.AsType[*chat.Error](err); !is || e.Detail != "wrong: Bearer ••• and •••" {
+		t.Errorf("Complete() = %+v, want a detail without secrets", err)
+	}
+}
+
 // Whatever follows the finish reason, the answer is complete; and a server need not stream.
 func TestComplete(t *testing.T) {
 	t.Parallel()
