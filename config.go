@@ -3,7 +3,6 @@ package a2aserver
 import (
 	"fmt"
 	"net/netip"
-	"os"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -18,8 +17,6 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
-	"a2a-server/task/planner/direct"
-	"a2a-server/task/planner/script"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -145,9 +142,11 @@ func Check(c Config) error {
 	}
 	warn(c.Log, unread)
 	var tools toolset.Current
-	if _, err := c.planner(conf, tools.Always); err != nil {
+	planner, err := c.planner(conf, &tools, nil)
+	if err != nil {
 		return err
 	}
+	closePlanner(planner)
 	warnings, err := toolset.Check(c.tools(conf, nil, ""))
 	warn(c.Log, warnings)
 	return err
@@ -175,28 +174,6 @@ func warn(log zerolog.Logger, warnings []string) {
 	for _, w := range warnings {
 		log.Warn().Msg(w)
 	}
-}
-
-// planner returns the given planner, or else that of the configuration. always is called while
-// the server runs.
-func (c *Config) planner(conf *config.Config, always func(tool.Tool) bool) (task.Planner, error) {
-	switch {
-	case c.Planner != nil:
-		return c.Planner, nil
-	case conf.Planner.Kind == "direct":
-		return direct.New(direct.Config{Approval: always}), nil
-	}
-	path := conf.Planner.Script
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("%w: open the planner's script: %w: name the file of scenarios with planner.script", ErrConfig, err)
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	scripted, err := script.Load(file, path)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
-	}
-	return scripted, nil
 }
 
 // card returns the agent card of a configuration, apart from skills, security and the address

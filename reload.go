@@ -160,9 +160,10 @@ func (s *Server) closeServer(one toolset.Server) {
 	}
 }
 
-// closeTools closes all servers of tools, after the calls have ended. There are no more
+// closeTools closes all servers of tools, and the connections of the planner, after the calls have ended. There are no more
 // reloads.
 func (s *Server) closeTools() error {
+	closePlanner(s.planner)
 	r := &s.reloads
 	r.mu.Lock()
 	r.closed = true

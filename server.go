@@ -28,6 +28,7 @@ import (
 	"a2a-server/internal/privatefile"
 	"a2a-server/internal/tlsfiles"
 	"a2a-server/internal/toolset"
+	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/task/notify"
 )
@@ -39,6 +40,7 @@ type Server struct {
 	log    zerolog.Logger
 	authentication
 	store     *backend
+	planner   task.Planner
 	keys      *keyring.Keyring
 	engine    *engine.Engine
 	admin     *adminsocket.Server // nil: there is none
@@ -104,8 +106,7 @@ func New(c Config) (_ *Server, err error) {
 		return nil, err
 	}
 	warn(s.log, unread)
-	planner, err := c.planner(conf, s.tools.Always)
-	if err != nil {
+	if s.planner, err = c.planner(conf, &s.tools, s.own); err != nil {
 		return nil, err
 	}
 	cache, err := c.cacheFolder(conf)
@@ -149,7 +150,7 @@ func New(c Config) (_ *Server, err error) {
 		c.Presenter = dialect.New(dialect.Config{Keywords: conf.Keywords})
 	}
 	of := engine.Config{
-		Store: s.store.handle, Tools: first.Registry(), Planner: planner, Policy: first.Policy(), Presenter: c.Presenter,
+		Store: s.store.handle, Tools: first.Registry(), Planner: s.planner, Policy: first.Policy(), Presenter: c.Presenter,
 		Memory: c.Memory, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Provider: c.Confirm,
 		Agent: conf.Agent.Name, DelegatedDecisions: conf.Auth.DelegatedDecisions, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
 		Limits: s.limits.Engine, Answers: s.limits.Answers, Page: s.limits.Page, PageTokens: s.keys.MAC(keyring.PageTokens), Observers: s.monitor.observers(), Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,

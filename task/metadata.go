@@ -11,3 +11,8 @@ const ErrorKey = "urn:a2a-server:error"
 // message; the message of the task's status remains. The task has the newest progress in its
 // metadata until its next status.
 const ProgressKey = "urn:a2a-server:progress"
+
+// ModelKey is the metadata key of a status update with which a planner reports an answer of a
+// language model: an object with finish, inputTokens, outputTokens and, if known, model and
+// cachedTokens.
+const ModelKey = "urn:a2a-server:model"

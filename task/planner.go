@@ -53,6 +53,30 @@ type Progress struct {
 	// arrived.
 	Messages []PlannerMessage
 	Steps    []DoneStep
+
+	// Say publishes text while Plan runs, as the artifact of the step, whose id is s and the
+	// number of the step; it becomes visible when it is durable, and is complete when the step
+	// is. again: the text replaces everything that this Plan has said. A Plan that is asked again
+	// after a crash replaces the text of the Plan before. Say waits while the text is too far
+	// ahead of the disk. After an error, such as a full log or the end of the Plan, nothing more
+	// is published. Nil if the planner is Inline. It is safe for concurrent use.
+	Say func(text string, again bool) error
+	// Prepare has the tools that are a [tool.RequestProcessor] change a request to a language model.
+	// Nil if the planner is Inline.
+	Prepare func(*tool.Request) error
+	// Earlier returns the newest ended tasks of the context that the owner of this task has
+	// sent, newest first, with at most limit bytes of text. Nil if the planner is Inline.
+	Earlier func(ctx context.Context, limit int) ([]EarlierTask, error)
+	// Spent returns the tokens of all steps that were planned for the owner of this task since
+	// midnight UTC, in tasks that still exist. Nil if the planner is Inline.
+	Spent func(ctx context.Context) (tokens int, err error)
+}
+
+// An EarlierTask is an ended task of the same context and caller.
+type EarlierTask struct {
+	Asked    string // the texts of its messages
+	Answered string // the text that its planner said last or, without that, the results of its tools
+	State    a2a.TaskState
 }
 
 // PlannerMessage is a message to the planner.
@@ -110,7 +134,8 @@ type Step struct {
 	Ask    *InputRequest
 	Wait   time.Duration // durable; at least a millisecond
 	End    *End
-	State  json.RawMessage // kept for the planner, at most 64 KiB
+	State  json.RawMessage // kept for the planner, at most 256 KiB; not kept with End
+	Tokens int             // that a language model has used for the step; see [Progress].Spent
 }
 
 // Output is something to publish: a piece of an artifact, or a status update while working.

@@ -3,6 +3,7 @@ package task
 import (
 	"crypto/sha256"
 	"fmt"
+	"time"
 
 	"a2a-server/store"
 )
@@ -21,6 +22,11 @@ const (
 	// RowState is a row of a context. Key: that of the state; value: its JSON.
 	RowState = "state"
 
+	// RowTokens has the tokens that a step of a task has used. Key: the number of the step; value:
+	// the tokens, both in decimal. IndexSpent has the rows of a caller and day; see SpentPrefix.
+	RowTokens  = "tokens"
+	IndexSpent = "spent"
+
 	DueExpiry          = "approval.expire" // key: id of the approval
 	DueProviderTimeout = "approval.silent" // key: id of the approval; the provider's time is over
 	DueWake            = "task.wake"       // key: see wake.go
@@ -33,6 +39,11 @@ func ToolPrefix(tenant, tool string) []byte { return hashed(tenant, tool) }
 // DigestPrefix returns the key prefix of the approvals of a tool with a digest in
 // [IndexDigest].
 func DigestPrefix(tenant, tool, digest string) []byte { return hashed(tenant, tool+"\x00"+digest) }
+
+// SpentPrefix returns the key prefix in [IndexSpent] of a caller and a day, in UTC.
+func SpentPrefix(tenant, subject string, at time.Time) []byte {
+	return append(hashed(tenant, subject), at.UTC().Format("20060102")...)
+}
 
 // hashed returns a key prefix of a tenant and a text, which may be long.
 func hashed(tenant, text string) []byte {

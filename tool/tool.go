@@ -64,9 +64,10 @@ type CancellableTool interface {
 }
 
 // RequestProcessor is a tool that wants to change the request to a language model
-// before it is sent.
+// before it is sent. It is looked up with [As].
 type RequestProcessor interface {
-	// ProcessRequest changes req. An error ends the turn.
+	// ProcessRequest changes the SystemInstruction of req. ctx has no call, and its state can only
+	// be read. An error fails the task.
 	ProcessRequest(ctx Context, req *Request) error
 }
 

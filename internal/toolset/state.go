@@ -266,6 +266,9 @@ func (s *State) Defaults() bool { return s.defaults }
 // Secret returns the secret of that name. Its error says nothing about the secret.
 func (s *State) Secret(name string) (string, error) { return s.secrets.read(name) }
 
+// Fill returns a text with the secrets that it refers to.
+func (s *State) Fill(template string) (string, error) { return s.secrets.filled(template)() }
+
 // Reserved returns the names of the entries whose tools only some callers may use.
 func (s *State) Reserved() (names []string) {
 	for _, e := range s.box.entries {

@@ -101,8 +101,25 @@ type Versions struct {
 
 // Planner selects the planner.
 type Planner struct {
-	Kind   string // direct or script. Defaults to direct.
+	Kind   string // direct, script or llm. Defaults to direct.
 	Script string // absolute path of the scenario file, for script. Empty: none.
+	LLM    LLM
+}
+
+// LLM configures the planner llm.
+type LLM struct {
+	URL, Model   string
+	Key          Value             // a secret
+	Header       map[string]string // templates with secrets
+	Networks     []netip.Prefix
+	Instructions string // absolute path of the system text. Empty: none.
+	Reasoning    bool
+	Words        struct{ Rejected, Edited, Feedback string }
+	Context      int // tokens of a request
+	MaxTokens    int // of an answer; 0: the endpoint decides
+	Steps        int
+	TaskTokens   int // 0: no limit
+	DayTokens    int // of a caller; 0: no limit
 }
 
 // DeclaredGates says whether the gates that tools declare ask.

@@ -20,7 +20,7 @@ const (
 // [Show]. Keys of a section are next to each other. Flags, variables, the file, its checks,
 // [Show] and docs/configuration.md are made from these rows and from the tables below.
 func (c *Config) keys() []key {
-	a, l := &c.Auth, &c.Limits
+	a, l, m := &c.Auth, &c.Limits, &c.Planner.LLM
 	return []key{
 		one("listen", "127.0.0.1:8080", setting.Listen(&c.Listen), "Address to listen on; port 0 picks a free port. An address that other machines reach needs auth, or insecure_no_auth."),
 		one("public_url", "", setting.BaseURL(&c.PublicURL), "URL at which clients reach the server, with any path of a proxy; base of the URLs in the agent card. Default: the URL of each request."),
@@ -42,8 +42,23 @@ func (c *Config) keys() []key {
 		many("card.required_extensions", "", &c.Card.RequiredExtensions, func(to *string) setting.Value { return filled(to, "a URI") }, "Extensions that every request has to activate."),
 		one("versions.strict", "false", setting.Bool(&c.Versions.Strict), "A request without a version of A2A counts as 0.3. With false, its method or path tells the version."),
 		one("versions.v03", "true", setting.Bool(&c.Versions.V03), "Serves A2A 0.3 beside 1.0, at the same URL."),
-		one("planner.kind", "direct", setting.Choice(&c.Planner.Kind, "a planner", "direct", "script"), "Turns a message into calls: direct runs the calls that it names, script plays scenarios."),
+		one("planner.kind", "direct", setting.Choice(&c.Planner.Kind, "a planner", "direct", "script", "llm"), "Turns a message into calls: direct runs the calls that it names, script plays scenarios, llm asks a language model."),
 		file("planner.script", &c.Planner.Script, "Scenarios of the planner script."),
+		one("planner.llm.url", "", setting.Text(&m.URL, "a URL", setting.OneLine), "Base URL of chat completions, such as http://127.0.0.1:11434/v1."),
+		one("planner.llm.model", "", setting.Text(&m.Model, "a name", setting.OneLine), "Name of the model."),
+		shaped("planner.llm.key", "{secret: NAME}", &m.Key, secretOf, "Bearer token."),
+		shaped("planner.llm.header", "texts by name", &m.Header, headersOf, "Further headers."),
+		many("planner.llm.networks", "", &m.Networks, setting.Network, "Addresses of url that are not public."),
+		file("planner.llm.instructions", &m.Instructions, "System text."),
+		one("planner.llm.reasoning", "false", setting.Bool(&m.Reasoning), "Shows reasoning to clients."),
+		one("planner.llm.words.rejected", "", setting.Text(&m.Words.Rejected, "a text"), "Text about a rejected call."),
+		one("planner.llm.words.edited", "", setting.Text(&m.Words.Edited, "a text"), "Text before an edited call."),
+		one("planner.llm.words.feedback", "", setting.Text(&m.Words.Feedback, "a text"), "Text with a reason."),
+		one("planner.llm.context", "32000", setting.Count(&m.Context, 1000, setting.Unlimited), "Tokens of request and answer."),
+		one("planner.llm.max_tokens", "0", setting.Count(&m.MaxTokens, 0, setting.Unlimited), "Tokens of an answer."),
+		one("planner.llm.steps", "25", setting.Count(&m.Steps, 1, setting.Unlimited), "Answers before the client is asked."),
+		one("planner.llm.task_tokens", "0", setting.Count(&m.TaskTokens, 0, setting.Unlimited), "Tokens of a task."),
+		one("planner.llm.day_tokens", "0", setting.Count(&m.DayTokens, 0, setting.Unlimited), "Tokens of a caller a day (UTC)."),
 		one("idempotency", "true", setting.Bool(&c.Idempotency), "A message sent again with the same id and content returns the same task, for at least an hour."),
 		one("keywords", "true", setting.Bool(&c.Keywords), "A single word, such as yes or reject, may answer the only pending question."),
 		one("hold_siblings", "false", setting.Bool(&c.HoldSiblings), "The calls of a step start only when all of them have been decided."),

@@ -39,7 +39,7 @@ func defaults() *config.Config {
 		Store:         "bolt",
 		Log:           config.Log{Level: "info", Format: "auto"},
 		Agent:         config.Agent{Name: "a2a-server", InputModes: []string{"text/plain", "application/json"}},
-		Planner:       config.Planner{Kind: "direct"},
+		Planner:       config.Planner{Kind: "direct", LLM: config.LLM{Context: 32_000, Steps: 25}},
 		Idempotency:   true,
 		Keywords:      true,
 		DeclaredGates: config.AskDeclared,

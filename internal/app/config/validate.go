@@ -23,6 +23,7 @@ func (l *loader) validate() {
 	checkReach(l)
 	checkGRPC(l)
 	l.checkScript()
+	checkModel(l)
 	l.checkTools()
 	for _, check := range l.references {
 		check()
@@ -60,6 +61,22 @@ func (l *loader) checkScript() {
 		l.at("planner.script", "does not exist; it was looked for at %s", visible.Line(p.Script))
 	case err != nil:
 		l.at("planner.script", "%v", err)
+	}
+}
+
+// checkModel checks the keys of the planner llm that depend on each other.
+func checkModel(l *loader) {
+	m, asks := &l.config.Planner.LLM, l.config.Planner.Kind == "llm"
+	for name, given := range map[string]bool{"planner.llm.url": m.URL != "", "planner.llm.model": m.Model != ""} {
+		if l.sound("planner.kind", name) && asks && !given {
+			l.at("planner.kind", "llm needs %s", name)
+		}
+		if l.config.origins["planner.kind"].layer == "" {
+			l.needs(name, given, "planner.kind", asks, "it would not be read, because planner.kind is direct by default")
+		}
+	}
+	if l.sound("planner.llm.context", "planner.llm.max_tokens") && m.MaxTokens > m.Context/2 {
+		l.at("planner.llm.max_tokens", "leaves less than half of planner.llm.context for the conversation; lower it, or raise planner.llm.context")
 	}
 }
 

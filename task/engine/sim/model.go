@@ -65,6 +65,8 @@ type modelTask struct {
 	untold    bool     // another process has changed it since its turn wrote last, and cannot tell it
 	asks      bool     // the planner waits for a message
 	waits     bool     // the planner waits for a time
+	steps     int      // planned
+	said      saidText // by the planner, for the newest step that it spoke in
 
 	restorations int // after which it was not brought up to date
 
@@ -234,6 +236,7 @@ func (m *model) public(t *modelTask, e *store.Event) {
 	t.pub = e.Pub
 	t.public = append(t.public, *e)
 	if e.Kind == "artifact" {
+		m.says(t, e)
 		return
 	}
 	if bytes.Contains(e.Data, []byte("waits for its turn")) {
@@ -312,6 +315,7 @@ func (m *model) private(t *modelTask, p *Process, e *store.Event) {
 			t.asks = false
 		}
 	case "step.planned":
+		m.stepped(t)
 		t.asks, t.waits = len(v.Ask) > 0, v.Until != nil
 		for _, c := range v.Calls {
 			call := &modelCall{id: c.ID, tool: c.Tool, args: c.Args}

@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/tool/agent"
 )
@@ -79,6 +82,25 @@ func (p *planner) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message
 
 var errPlan = errors.New("the planner says no")
 
+// speak says wholeText and takes so many milliseconds for it. After an odd number it takes back what
+// it has said.
+func (p *planner) speak(ctx context.Context, progress *task.Progress, slow int) error {
+	first, then, again := "one ", "two", false
+	if slow%2 == 1 {
+		first, then, again = "three ", wholeText, true
+	}
+	if err := progress.Say(first, false); err != nil {
+		return err
+	}
+	over := make(chan struct{})
+	stop := p.p.After(time.Duration(slow)*time.Millisecond, func() { close(over) })
+	if p.p.Wait(over, ctx.Done()) == 1 {
+		stop()
+		return context.Cause(ctx)
+	}
+	return progress.Say(then, again)
+}
+
 func (p *planner) Plan(ctx context.Context, progress *task.Progress) (*task.Step, error) {
 	if p.asked != nil {
 		p.asked(p.p)
@@ -97,11 +119,8 @@ func (p *planner) Plan(ctx context.Context, progress *task.Progress) (*task.Step
 	}
 	s := &plan.Steps[n]
 	if !p.inline && s.Slow > 0 {
-		over := make(chan struct{})
-		stop := p.p.After(time.Duration(s.Slow)*time.Millisecond, func() { close(over) })
-		if p.p.Wait(over, ctx.Done()) == 1 {
-			stop()
-			return nil, context.Cause(ctx)
+		if err := p.speak(ctx, progress, s.Slow); err != nil {
+			return nil, err
 		}
 	}
 	step := &task.Step{State: json.RawMessage(fmt.Sprint(n + 1)), Wait: time.Duration(s.Wait) * time.Millisecond}
@@ -118,4 +137,66 @@ func (p *planner) Plan(ctx context.Context, progress *task.Progress) (*task.Step
 		step.Calls = append(step.Calls, task.PlannedCall{Tool: c.Tool, Args: json.RawMessage(fmt.Sprintf(`{"n":%d}`, c.N)), Alias: c.Alias})
 	}
 	return step, nil
+}
+
+// wholeText is what a planner that speaks says in a step, whatever it says on the way.
+const wholeText = "one two"
+
+// saidText is the text that a planner has published for a step.
+type saidText struct {
+	step     int
+	text     string
+	complete bool
+}
+
+var saidID = regexp.MustCompile(`^s(\d+)$`)
+
+// says adds a chunk of a planner's text, which comes before its step.
+func (m *model) says(t *modelTask, e *store.Event) {
+	var u struct {
+		ArtifactUpdate struct {
+			Append, LastChunk bool
+			Artifact          struct {
+				ArtifactID string
+				Parts      []struct{ Text string }
+			}
+		}
+	}
+	if err := json.Unmarshal(e.Data, &u); err != nil {
+		m.fail(t, "events can be read", "event %d: %v", e.Seq, err)
+		return
+	}
+	a := &u.ArtifactUpdate
+	id := saidID.FindStringSubmatch(a.Artifact.ArtifactID)
+	if id == nil {
+		return
+	}
+	step, _ := strconv.Atoi(id[1])
+	if step != t.steps+1 {
+		m.fail(t, "a planner's text comes before its step", "event %d is of step %d, after %d steps", e.Seq, step, t.steps)
+	}
+	if step != t.said.step {
+		t.said = saidText{step: step}
+		if a.Append {
+			m.fail(t, "a planner's text begins anew", "event %d appends to nothing", e.Seq)
+		}
+	}
+	if !a.Append {
+		if t.said.text != "" {
+			m.tools.coverage.Count("a planner's text is replaced")
+		}
+		t.said.text = ""
+	}
+	for _, p := range a.Artifact.Parts {
+		t.said.text += p.Text
+	}
+	t.said.complete = a.LastChunk
+}
+
+// stepped counts a step, whose text is whole.
+func (m *model) stepped(t *modelTask) {
+	t.steps++
+	if s := t.said; s.step == t.steps && (s.text != wholeText || !s.complete) {
+		m.fail(t, "a planner's text is whole", "of step %d it is %q, complete: %v", t.steps, s.text, s.complete)
+	}
 }

@@ -134,7 +134,7 @@ func Declared(points []string) []string {
 		"a tool looks after its work", "suspending tool slow",
 		"a webhook is set", "a webhook is deleted", "a webhook is replaced", "a webhook is revived", "a webhook dies", "a notification is repeated",
 		"a webhook is deleted or replaced while it is told",
-		"a snapshot is written", "a call reports its progress", "a suspended tool was rejected", "a task is brought up to date", "what was open before a restoration runs", "a restored store continues", "tool canceled by the id of its call",
+		"a snapshot is written", "a call reports its progress", "a planner's text is replaced", "a suspended tool was rejected", "a task is brought up to date", "what was open before a restoration runs", "a restored store continues", "tool canceled by the id of its call",
 	)
 }
 

@@ -101,15 +101,16 @@ func Create(r *Rules, at At, n New) (d *Draft, err error) {
 }
 
 // Plan prepares the planner's input for the next step of f, and returns a function that
-// asks the planner. That function no longer uses f. Plan is for planners that are not
-// inline; put the function's results into [Planned].
-func Plan(ctx context.Context, r *Rules, f *fold.Fold) func() (*task.Step, error) {
+// asks the planner, with what with adds to the input. That function no longer uses f. Plan is
+// for planners that are not inline; put the function's results into [Planned].
+func Plan(ctx context.Context, r *Rules, f *fold.Fold, with func(*task.Progress)) func() (*task.Step, error) {
 	d := newDraft(r, At{Ctx: ctx}, f, 0)
 	p, err := d.progress()
 	return func() (*task.Step, error) {
 		if err != nil {
 			return nil, err
 		}
+		with(p)
 		return r.ask(ctx, p)
 	}
 }

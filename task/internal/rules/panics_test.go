@@ -67,7 +67,7 @@ func TestPanicsAreErrors(t *testing.T) {
 		},
 		"Plan": func(k *desk, n *nervous) error {
 			n.slow = true
-			_, err := rules.Plan(t.Context(), k.rules, k.fold())()
+			_, err := rules.Plan(t.Context(), k.rules, k.fold(), func(*task.Progress) {})()
 			return err
 		},
 		"Answers": func(k *desk, _ *nervous) error { return k.put(k.says("m", "yes", alice)) },

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -15,24 +16,80 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/fold"
 	"a2a-server/task/internal/output"
 	"a2a-server/tool"
 )
 
 // maxPlannerState bounds the state that a planner keeps with a step, in bytes.
-const maxPlannerState = 64 << 10
+const maxPlannerState = 256 << 10
 
 // Planned is the [Input] with the outcome of [Plan].
 type Planned struct {
 	Step *task.Step
 	Err  error // from the planner; it ends the task
+
+	Said  bool   // the planner has published text, all of which is in the log
+	Whole string // that text, to replace its chunks; "": they remain
+	Again bool   // the step may have been asked for, and text published, before a crash
 }
 
 func (in Planned) put(d *Draft) error {
+	d.completeSaid(&in)
 	if in.Err != nil {
 		return d.plannerFailed(in.Err)
 	}
 	return d.addStep(in.Step)
+}
+
+// completeSaid completes the text that the planner has published with the step that d is about
+// to add.
+func (d *advancing) completeSaid(in *Planned) {
+	u := &event.ArtifactUpdate{ID: SaidID(d.f), Parts: json.RawMessage(event.Closing), Append: true, Last: true}
+	switch whole := event.TextPart(in.Whole); {
+	case !in.Said && (!in.Again || !d.f.View.MayHave(u.ID)):
+		return
+	case !in.Said: // the text of a plan that a crash has ended
+		u.Append = false
+	case in.Whole != "" && len(whole) <= d.rules.Limits.Content():
+		u.Parts, u.Append = whole, false
+	}
+	d.artifact(u)
+}
+
+// SaidID is the id of the artifact with the text that the planner publishes during the next
+// step of f.
+func SaidID(f *fold.Fold) string { return saidPrefix + strconv.Itoa(len(f.Steps)+1) }
+
+// saidPrefix begins the ids of artifacts that planners build up.
+const saidPrefix = "s"
+
+// isSaid reports whether an artifact has an id of SaidID.
+func isSaid(id string) bool {
+	n, is := strings.CutPrefix(id, saidPrefix)
+	_, err := strconv.Atoi(n)
+	return is && err == nil
+}
+
+// Earlier returns an ended task as a planner is told of it.
+func Earlier(f *fold.Fold) (task.EarlierTask, error) {
+	state := f.View.State()
+	var asked []string
+	for i := range f.Messages {
+		var m a2a.Message
+		if f.Messages[i].For != event.ForPlanner {
+			continue
+		}
+		if err := json.Unmarshal(f.Messages[i].Message, &m); err != nil {
+			return task.EarlierTask{}, fmt.Errorf("decode message: %w", err)
+		}
+		for _, p := range m.Parts {
+			if text := p.Text(); text != "" {
+				asked = append(asked, text)
+			}
+		}
+	}
+	return task.EarlierTask{Asked: strings.Join(asked, "\n"), Answered: f.View.Answer(isSaid), State: state}, nil
 }
 
 // plan asks the planner for the next step.
@@ -136,6 +193,7 @@ func (d *advancing) addStep(s *task.Step) error {
 	if room := d.openRoom(); size > 0 && size > room {
 		return d.plannerFailed(fmt.Errorf("%w: step %d has %d bytes, and there is room for %d more", task.ErrLogFull, len(d.f.Steps)+1, size, max(room, 0)))
 	}
+	d.spend(s.Tokens)
 	var planned *event.StepPlanned // nil: the end, which its status says
 	if s.End == nil {
 		planned = d.planned(s)
@@ -177,6 +235,19 @@ func (d *advancing) addStep(s *task.Step) error {
 		return d.say(state, s.Ask.Message)
 	}
 	return nil
+}
+
+// spend counts the tokens of the next step for the owner of the task.
+func (d *advancing) spend(tokens int) {
+	if tokens <= 0 {
+		return
+	}
+	step := strconv.AppendInt(nil, int64(len(d.f.Steps)+1), 10)
+	day := task.SpentPrefix(d.f.Owner.Tenant, d.f.Owner.Subject, d.at.Now)
+	d.rows = append(d.rows, store.RowChange{
+		Kind: task.RowTokens, Key: step, IfRev: store.Any, Value: strconv.AppendInt(nil, int64(tokens), 10),
+		Index: []store.IndexKey{{Index: task.IndexSpent, Key: day}},
+	})
 }
 
 // planned returns the event of a step.

@@ -147,7 +147,7 @@ func TestPlansAreBounded(t *testing.T) {
 	}
 	for name, s := range map[string]*task.Step{
 		"too many calls": {Calls: many},
-		"a large state":  {State: json.RawMessage(`"` + strings.Repeat("x", 64<<10) + `"`)},
+		"a large state":  {State: json.RawMessage(`"` + strings.Repeat("x", 256<<10) + `"`)},
 		"a large status": {Output: []task.Output{{Status: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart(strings.Repeat("x", 1<<20)))}}},
 		"a large piece":  {Output: []task.Output{{Artifact: &task.ArtifactPiece{ID: "a", Parts: []*a2a.Part{a2a.NewTextPart(strings.Repeat("x", 1<<20))}}}}},
 		"large metadata": {Output: []task.Output{{Metadata: map[string]any{"a": strings.Repeat("x", 1<<20)}}}},

@@ -104,13 +104,14 @@ func (d *batch) KeepLive() error {
 	return d.say(a2a.TaskStateWorking, nil)
 }
 
-// SayWorking sets the state to working, if the draft is not empty and the task has
-// another state; and while the planner waits for the operator, it says so.
+// SayWorking sets the state to working, if the draft is not empty or the task is new, and the
+// task has another state; and while the planner waits for the operator, it says so.
 func (d *batch) SayWorking() error {
 	if !d.at.Held.IsZero() && d.phase != store.Final {
 		return d.sayHeld()
 	}
-	if d.Empty() || d.phase == store.Final || d.f.Header.State == task.StateWorking {
+	state := d.f.Header.State
+	if d.Empty() && state != task.StateSubmitted || d.phase == store.Final || state == task.StateWorking {
 		return nil
 	}
 	return d.say(a2a.TaskStateWorking, nil)

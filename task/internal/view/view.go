@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -277,6 +278,40 @@ func (v *View) AddArtifact(u *event.ArtifactUpdate) {
 		a.parts = append(a.parts, u.Parts...)
 	}
 	v.size += a.size()
+}
+
+// MayHave reports whether the task has an artifact, or the View, which keeps none, does not know.
+func (v *View) MayHave(artifact string) bool {
+	_, has := v.artifact(artifact)
+	return has || v.detail >= noArtifacts
+}
+
+// Answer returns the text that the task's planner said last or, if it said none, the texts of all
+// artifacts, in lines. An artifact that belongs to a planner is called as isSaid says.
+func (v *View) Answer(isSaid func(id string) bool) string {
+	var all []string
+	for i := range v.artifacts {
+		var parts []struct {
+			Text string `json:"text"`
+		}
+		a := &v.artifacts[len(v.artifacts)-1-i]
+		if json.Unmarshal(slices.Concat([]byte("["), a.parts, []byte("]")), &parts) != nil {
+			continue
+		}
+		var text strings.Builder
+		for _, p := range parts {
+			text.WriteString(p.Text)
+		}
+		if text.Len() == 0 {
+			continue
+		}
+		if isSaid(a.id) {
+			return text.String()
+		}
+		all = append(all, text.String())
+	}
+	slices.Reverse(all)
+	return strings.Join(all, "\n")
 }
 
 // fewArtifacts is the number of artifacts up to which a linear search is cheaper than an

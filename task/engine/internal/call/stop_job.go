@@ -15,8 +15,9 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// jobContext is the context in which a [tool.JobStopper] stops a job: that of its task's
-// owner, without a run. It implements tool.Context.
+// jobContext is the context in which a [tool.JobStopper] stops a job, or a
+// [tool.RequestProcessor] changes a request: that of the task's owner, without a run. It
+// implements tool.Context.
 type jobContext struct {
 	task.ReadonlyContext
 	runs *Runs
@@ -27,7 +28,7 @@ type jobContext struct {
 var _ tool.Context = (*jobContext)(nil)
 
 // errNoRun is the error of everything that only a running call may do.
-var errNoRun = errors.New("the call does not run any more; its job is only being stopped")
+var errNoRun = errors.New("no call of the tool runs now")
 
 func (x *jobContext) FunctionCallID() string       { return x.call }
 func (x *jobContext) Actions() *agent.EventActions { return &x.acts }

@@ -190,8 +190,11 @@ func (t *Turn) plan(d *rules.Draft, snapshot *store.Snapshot) stepped {
 		t.drop(cmp.Or(context.Cause(t.ctx), env.ErrShutdown))
 		return steppedOver
 	}
-	planned := t.askPlanner()
-	if t.ctx.Err() != nil {
+	planned, sound := t.askPlanner()
+	switch {
+	case !sound:
+		return steppedOver
+	case t.ctx.Err() != nil:
 		t.drop(context.Cause(t.ctx))
 		return steppedOver
 	}
@@ -212,24 +215,4 @@ func (t *Turn) awaitOperator() bool {
 		}
 	}
 	return false
-}
-
-// askPlanner asks the planner for the next step, for at most its time limit. It does not wait
-// for a planner that ignores the end of its context: a later result is discarded.
-func (t *Turn) askPlanner() rules.Planned {
-	limit := t.turns.env.Limits.PlanTimeout
-	ctx, cancel := t.turns.env.Within(t.ctx, limit, fmt.Errorf("the planner exceeded its limit of %v", limit))
-	defer cancel()
-	ask := rules.Plan(ctx, t.turns.env.Rules(), t.fold)
-	planned, returned := env.CallWithin(ctx, t.turns.env, func() rules.Planned {
-		step, err := ask()
-		return rules.Planned{Step: step, Err: err}
-	})
-	switch {
-	case ctx.Err() != nil:
-		planned = rules.Planned{Err: context.Cause(ctx)}
-	case !returned:
-		planned = rules.Planned{Err: errors.New("the planner ended its goroutine")}
-	}
-	return planned
 }

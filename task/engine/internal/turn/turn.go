@@ -51,6 +51,7 @@ type Turn struct {
 	leaving   []*call.HeldCall // of held, whose questions are to be withdrawn
 	planned   *rules.Planned   // the answer of a slow planner, not written yet; nil: none
 	stale     bool             // see the invariants
+	plans     int              // steps that it has asked a slow planner for
 	placeless bool             // it has given its place back while it only waits
 	over      bool             // its goroutine has returned normally
 

@@ -47,6 +47,7 @@ type Turns struct {
 	Check func(*Turn)
 
 	env       *env.Env
+	wholeText bool
 	reader    *tasklog.Reader
 	committed func(*rules.Draft)
 	queued    func(store.TaskID)
@@ -59,7 +60,7 @@ type Turns struct {
 func New(cfg Config) *Turns {
 	ts := &Turns{
 		env: cfg.Env, reader: cfg.Reader, committed: cfg.Committed, queued: cfg.Queued, refused: cfg.Refused, uncounted: cfg.NotCounted,
-		large: make(chan struct{}, 1),
+		large: make(chan struct{}, 1), wholeText: cfg.WholeText,
 	}
 	ts.large <- struct{}{}
 	ts.Calls = call.New(call.Config{Env: cfg.Env, Reader: cfg.Reader, Presenter: cfg.Presenter, Memory: cfg.Memory, WholeText: cfg.WholeText, Late: ts.late})

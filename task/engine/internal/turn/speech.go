@@ -1,0 +1,136 @@
+package turn
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"a2a-server/task"
+	"a2a-server/task/engine/internal/env"
+	"a2a-server/task/internal/output"
+	"a2a-server/task/internal/rules"
+)
+
+// saidName is the name of the artifacts with the text of planners.
+const saidName = "text"
+
+// maxSaid bounds the text of a chunk, in bytes.
+const maxSaid = 64 << 10
+
+// speech is the text that a planner publishes during a plan. The planner's side hands text over,
+// and the turn takes all that has come since as a single chunk, so that a batch that is written
+// gathers the text for the next.
+type speech struct {
+	env       *env.Env
+	publisher output.Publisher
+	artifact  string
+	window    int   // bytes that the planner may be ahead of the disk
+	open      int64 // bytes that the log has room for
+	keepWhole bool
+
+	ready chan struct{} // signaled when there is text to take
+
+	mu      sync.Mutex
+	text    []byte
+	replace bool  // text replaces what was taken
+	said    bool  // anything was handed over
+	took    bool  // anything was taken
+	over    error // why nothing more is taken; nil: it is
+	room    chan struct{}
+	whole   strings.Builder
+}
+
+func newSpeech(t *Turn) *speech {
+	limits := &t.turns.env.Limits
+	return &speech{
+		env:       t.turns.env,
+		publisher: t.fold.Publisher(t.turns.env.Rules().Presenter, limits.Event),
+		artifact:  rules.SaidID(t.fold),
+		window:    limits.Window, open: t.Open.Load() - t.Size.Load(), keepWhole: t.turns.wholeText,
+		ready: make(chan struct{}, 1),
+	}
+}
+
+// say is [task.Progress].Say.
+func (s *speech) say(text string, again bool) error {
+	text = strings.ToValidUTF8(text, string(utf8.RuneError))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.over == nil && len(s.text) > s.window {
+		if s.room == nil {
+			s.room = make(chan struct{})
+		}
+		room := s.room
+		s.mu.Unlock()
+		s.env.Wait(room)
+		s.mu.Lock()
+	}
+	switch {
+	case s.over != nil:
+		return s.over
+	case text == "" && (!again || !s.said):
+		return nil
+	case s.open < int64(len(text)):
+		s.over = fmt.Errorf("%w: it has no room for more text of the planner", task.ErrLogFull)
+		return s.over
+	}
+	s.open -= int64(len(text))
+	if again {
+		s.text, s.replace = nil, true
+		s.whole.Reset()
+	}
+	s.text, s.said = append(s.text, text...), true
+	if s.keepWhole {
+		s.whole.WriteString(text)
+	}
+	s.signal()
+	return nil
+}
+
+// signal says that there may be text to take.
+func (s *speech) signal() { env.Signal(s.ready) }
+
+// waits reports whether there is text that the turn has not taken.
+func (s *speech) waits() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.text) > 0 || s.replace
+}
+
+// take returns the text of the next chunk. first: it replaces the artifact.
+func (s *speech) take() (text string, first, some bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.text) == 0 && !s.replace {
+		return "", false, false
+	}
+	n := min(len(s.text), maxSaid)
+	for n < len(s.text) && !utf8.RuneStart(s.text[n]) {
+		n--
+	}
+	text, first = string(s.text[:n]), s.replace || !s.took
+	s.text, s.replace, s.took = s.text[n:], false, true
+	if len(s.text) > 0 {
+		s.signal()
+	}
+	if s.room != nil {
+		close(s.room)
+		s.room = nil
+	}
+	return text, first, true
+}
+
+// end refuses all further text, unless it is refused already. Text that was handed over is still
+// to be taken.
+func (s *speech) end(why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over == nil {
+		s.over = why
+	}
+	if s.room != nil {
+		close(s.room)
+		s.room = nil
+	}
+}

@@ -1,0 +1,84 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"a2a-server/internal/visible"
+	"a2a-server/task"
+	"a2a-server/task/planner/llm/internal/chat"
+)
+
+// Bounds of repeats.
+const (
+	maxTries = 5  // of a request within a plan
+	maxWaits = 24 // durable waits in a row, some five hours
+)
+
+// complete asks the model, and says its text as it comes. A request that may succeed later is
+// repeated, as the server asks for, as long as the plan has time; the text of an earlier try is
+// replaced.
+func (p *Planner) complete(ctx context.Context, at *task.Progress, body []byte) (*chat.Answer, error) {
+	over := time.Now().Add(p.config.Timeout * 9 / 10)
+	said := false // by an earlier try
+	for try := 1; ; try++ {
+		spoke := false // in this try
+		answer, err := p.client.Complete(ctx, body, func(text string) error {
+			err := at.Say(text, said && !spoke)
+			spoke = true
+			return err
+		})
+		if err == nil && said && !spoke {
+			err = at.Say("", true)
+		}
+		if err == nil {
+			return answer, nil
+		}
+		said = said || spoke
+		failed, is := errors.AsType[*chat.Error](err)
+		if is {
+			p.config.Log.Warn().Str("task_id", at.Task).Int("try", try).Str("detail", visible.ClipText(failed.Detail, 1000)).Bool("temporary", failed.Temporary).Msg(failed.Reason)
+		}
+		pause := p.config.Pause << (try - 1)
+		if is {
+			pause = max(pause, failed.RetryAfter)
+		}
+		if !is || !failed.Temporary || try == maxTries || time.Now().Add(pause).After(over) {
+			if said && ctx.Err() == nil {
+				err = errors.Join(err, at.Say("", true))
+			}
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// failed returns a durable wait for a model that may answer later, and an error for any other.
+func (p *Planner) failed(ctx context.Context, at *task.Progress, err error) (*task.Step, error) {
+	e, is := errors.AsType[*chat.Error](err)
+	if ctx.Err() != nil || !is || !e.Temporary {
+		return nil, err
+	}
+	n := 1 // waits in a row
+	if steps := len(at.Steps); steps > 0 {
+		n += stateOf(&at.Steps[steps-1]).Waits
+	}
+	if n > maxWaits {
+		return nil, fmt.Errorf("%w, after %d waits", e, maxWaits)
+	}
+	wait := max(p.config.Wait<<min(n-1, 5), min(e.RetryAfter, time.Hour)).Round(time.Millisecond)
+	return &task.Step{
+		Output: []task.Output{{Status: message(at, fmt.Sprintf("%s; the next try is in %v.", e.Reason, wait))}},
+		Wait:   wait,
+		State:  encode(state{Version: stateVersion, Waits: n}),
+	}, nil
+}
+
+// clean returns a short text of another side as it may be shown.
+func clean(text string) string { return visible.Clip(text, 100) }

@@ -1,0 +1,313 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// An Answer is the complete answer of a model.
+type Answer struct {
+	Message json.RawMessage // the assistant's message, with all fields that the server sent, to be sent again
+	Text    string
+	// Reasoning is the text in the fields reasoning_content or reasoning, which Message has, too.
+	Reasoning string
+	Calls     []Call
+	Finish    string // never empty
+	Model     string // as the server calls it; "": it does not say
+	Usage     Usage  // zero: the server does not say
+}
+
+// Call is a call that a model wants. Args is the text as it came: it need not be JSON.
+type Call struct {
+	ID, Name string
+	Args     json.RawMessage
+}
+
+// Usage counts the tokens of a request. Cached is a part of In.
+type Usage struct{ In, Out, Cached int }
+
+// Bounds of an answer, in bytes: of its text and calls, and of the whole message if it has calls,
+// because that is kept. Fields beside text and calls, such as reasoning, are dropped when they do
+// not fit.
+const (
+	MaxText    = 1 << 20
+	MaxMessage = 192 << 10
+	maxFields  = MaxMessage / 2
+)
+
+// maxDepth bounds how deep fields that we do not know are nested.
+const maxDepth = 32
+
+// answering is an answer of which more may come.
+type answering struct {
+	text   strings.Builder
+	fields map[string]any // of the message, beside those that are read
+	calls  []*calling
+	size   int
+	extra  int // of size, in fields
+
+	finish, model string
+	usage         Usage
+}
+
+// calling is a call of which more may come.
+type calling struct {
+	index    int // -1: it has none
+	id, name string
+	args     []byte
+	fields   map[string]any
+}
+
+// add adds an event, and returns the text in it.
+func (a *answering) add(data []byte) (text string, err error) {
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil {
+		return "", lost("an event is not JSON of a completion: %v: %s", err, clip(string(data)))
+	}
+	if e := errorIn(c.Error, c.Object, data); e != nil {
+		return "", e
+	}
+	if c.Model != "" {
+		a.model = c.Model
+	}
+	if u := c.Usage; u != nil {
+		a.usage = Usage{max(u.In, 0), max(u.Out, 0), max(u.Details.Cached, 0)}
+	}
+	if len(c.Choices) == 0 {
+		return "", nil
+	}
+	choice := &c.Choices[0]
+	delta := choice.Delta
+	if delta == nil {
+		delta = choice.Message
+	}
+	if text, err = a.message(delta); err != nil {
+		return "", err
+	}
+	if choice.Finish != "" {
+		a.finish = choice.Finish
+	}
+	return text, nil
+}
+
+// message adds a piece of the message.
+func (a *answering) message(delta map[string]json.RawMessage) (text string, err error) {
+	for _, name := range slices.Sorted(maps.Keys(delta)) { // content comes before a refusal
+		raw := delta[name]
+		if string(raw) == "null" {
+			continue
+		}
+		switch name {
+		case "role":
+		case "content", "refusal":
+			piece := textIn(raw)
+			text += piece
+			a.size += len(piece)
+		case "tool_calls":
+			if err := a.addCalls(raw); err != nil {
+				return "", err
+			}
+		default:
+			if a.extra += len(raw); a.extra <= maxFields {
+				a.fields = merged(a.fields, name, raw)
+			}
+		}
+	}
+	a.text.WriteString(text)
+	if a.size > MaxText {
+		return "", unusable("", "the model's answer has more than %d bytes", MaxText)
+	}
+	return text, nil
+}
+
+// textIn returns content: a text, or a list of parts with texts.
+func textIn(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	_ = json.Unmarshal(raw, &parts) // anything else has no text
+	for _, p := range parts {
+		text += p.Text
+	}
+	return text
+}
+
+// callDelta is a piece of a call.
+type callDelta struct {
+	Index    *int   `json:"index"`
+	ID       string `json:"id"`
+	Function struct {
+		Name string          `json:"name"`
+		Args json.RawMessage `json:"arguments"`
+	} `json:"function"`
+}
+
+func (a *answering) addCalls(raw json.RawMessage) error {
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return lost("tool_calls is not a list: %s", clip(string(raw)))
+	}
+	for _, raw := range list {
+		var d callDelta
+		if err := json.Unmarshal(raw, &d); err != nil {
+			return lost("a call cannot be read: %v: %s", err, clip(string(raw)))
+		}
+		args := d.Function.Args
+		var text string
+		switch {
+		case string(args) == "null":
+			args = nil
+		case json.Unmarshal(args, &text) == nil:
+			args = json.RawMessage(text)
+		} // else it is an object, as some servers send it
+		a.size += len(args) + len(d.ID) + len(d.Function.Name)
+		c := a.callOf(&d)
+		if c.id == "" {
+			c.id = d.ID
+		}
+		if c.name == "" {
+			c.name = d.Function.Name
+		}
+		c.args = append(c.args, args...)
+		var fields map[string]json.RawMessage
+		_ = json.Unmarshal(raw, &fields) // it was read above
+		for name, value := range fields {
+			if !slices.Contains([]string{"index", "id", "type", "function"}, name) {
+				if a.extra += len(value); a.extra <= maxFields {
+					c.fields = merged(c.fields, name, value)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// callOf returns the call that a piece belongs to. A new call begins with a new id or a new
+// index: Ollama sends every call with index 0, others send no id, or no index. A piece without
+// either that repeats a name begins a new call if the arguments so far are complete.
+func (a *answering) callOf(d *callDelta) *calling {
+	index := -1
+	if d.Index != nil {
+		index = *d.Index
+	}
+	for _, c := range slices.Backward(a.calls) {
+		if d.Index != nil && c.index != index {
+			continue
+		}
+		again := d.ID == "" && d.Function.Name != "" && c.name != "" && json.Valid(c.args)
+		if d.ID != "" && c.id != "" && d.ID != c.id || again {
+			break
+		}
+		return c
+	}
+	c := &calling{index: index}
+	a.calls = append(a.calls, c)
+	return c
+}
+
+// merged adds a piece of a field that is not known: texts and lists are joined.
+func merged(to map[string]any, name string, raw json.RawMessage) map[string]any {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil || v == nil || deeper(v, maxDepth) {
+		return to
+	}
+	if to == nil {
+		to = map[string]any{}
+	}
+	to[name] = joined(to[name], v)
+	return to
+}
+
+func joined(old, v any) any {
+	switch v := v.(type) {
+	case string:
+		if old, is := old.(string); is {
+			return old + v
+		}
+	case []any:
+		if old, is := old.([]any); is {
+			return append(old, v...)
+		}
+	case map[string]any:
+		if old, is := old.(map[string]any); is {
+			for name, value := range v {
+				old[name] = joined(old[name], value)
+			}
+			return old
+		}
+	}
+	return v
+}
+
+// deeper reports whether v is nested deeper than limit.
+func deeper(v any, limit int) bool {
+	if limit == 0 {
+		return true
+	}
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, func(v any) bool { return deeper(v, limit-1) })
+	case map[string]any:
+		for _, v := range v {
+			if deeper(v, limit-1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// answer returns the whole answer. Each call gets an id of its own. Arguments that are not JSON
+// become an empty object in the message: endpoints refuse a conversation with them.
+func (a *answering) answer() (*Answer, error) {
+	out := &Answer{Text: a.text.String(), Finish: a.finish, Model: a.model, Usage: a.usage}
+	seen := map[string]bool{}
+	var calls []any
+	for i, c := range a.calls {
+		if c.id == "" || seen[c.id] {
+			c.id = fmt.Sprintf("call_%d_%s", i+1, c.name)
+		}
+		seen[c.id] = true
+		if len(bytes.TrimSpace(c.args)) == 0 {
+			c.args = []byte("{}")
+		}
+		out.Calls = append(out.Calls, Call{c.id, c.name, c.args})
+		args := string(c.args)
+		if !json.Valid(c.args) {
+			args = "{}"
+		}
+		m := map[string]any{"id": c.id, "type": "function", "function": map[string]any{"name": c.name, "arguments": args}}
+		for name, v := range c.fields {
+			m[name] = v
+		}
+		calls = append(calls, m)
+	}
+	m := map[string]any{}
+	for name, v := range a.fields {
+		m[name] = v
+	}
+	m["role"], m["content"] = "assistant", out.Text
+	if len(calls) > 0 {
+		m["tool_calls"] = calls
+	}
+	for _, name := range []string{"reasoning", "reasoning_content"} {
+		if text, is := a.fields[name].(string); is {
+			out.Reasoning = text
+		}
+	}
+	var err error
+	if out.Message, err = json.Marshal(m); err == nil && len(calls) > 0 && len(out.Message) > MaxMessage {
+		err = unusable("", "the model's answer has calls and more than %d bytes", MaxMessage)
+	}
+	return out, err
+}

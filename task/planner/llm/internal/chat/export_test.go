@@ -1,0 +1,4 @@
+package chat
+
+// ReadEvents is for fuzzing.
+var ReadEvents = readEvents

@@ -1,0 +1,63 @@
+package llm
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"a2a-server/task"
+)
+
+// maxResult bounds a result as a model is told of it, in bytes.
+const maxResult = 64 << 10
+
+// result returns the result of a call as the model is told of it, in the role of a tool.
+func (w *Words) result(r *task.Result) string {
+	switch r.Outcome {
+	case task.OutcomeOK, task.OutcomeResponded:
+		var text string
+		if json.Unmarshal(r.Content, &text) != nil {
+			text = string(r.Content)
+		}
+		return cut(text)
+	case task.OutcomeRejected:
+		return w.noted(fill(w.Rejected, "tool_name", r.Call.Name), r.Note)
+	case task.OutcomeError, task.OutcomeInvalid, task.OutcomeDenied, task.OutcomeExpired, task.OutcomeUnknown, task.OutcomeCanceled:
+	}
+	return cut(string(encode(map[string]string{"error": r.Error})))
+}
+
+// edited returns the text about an edit, which stands before the call.
+func (w *Words) edited(r *task.Result, args string) string {
+	return w.noted(fill(w.Edited, "tool_name", r.Call.Name, "final_tool_params", args), r.Note)
+}
+
+func (w *Words) feedback(note string) string { return fill(w.Feedback, "feedback", note) }
+
+func (w *Words) noted(text, note string) string {
+	if note == "" {
+		return text
+	}
+	return text + " " + w.feedback(note)
+}
+
+// fill fills placeholders into a template, all at once: a value cannot bring in another.
+func fill(template string, pairs ...string) string {
+	for i := 0; i < len(pairs); i += 2 {
+		pairs[i] = "{" + pairs[i] + "}"
+	}
+	return strings.NewReplacer(pairs...).Replace(template)
+}
+
+// cut returns the beginning of a long text, with the number of the bytes that are missing.
+func cut(text string) string {
+	if len(text) <= maxResult {
+		return text
+	}
+	n := maxResult
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return fmt.Sprintf("%s\n[%d more bytes are not shown]", text[:n], len(text)-n)
+}
