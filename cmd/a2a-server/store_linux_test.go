@@ -74,21 +74,23 @@ func TestStoreIsBackedUpAndRestored(t *testing.T) {
 	}
 	p.end(syscall.SIGKILL)
 	p = s.start("")
-	if code, stdout, _ := s.run("tasks", "show", id, "--anonymous"); code != 0 || !strings.Contains(stdout, "waits for its operator") {
-		t.Errorf("tasks show exits with %d: %s", code, stdout)
+	shows := func(waits bool) {
+		t.Helper()
+		for n := 0; ; n++ {
+			_, stdout, _ := s.run("tasks", "show", id, "--anonymous")
+			if strings.Contains(stdout, "waits for its operator") == waits {
+				return
+			}
+			if n == 200 {
+				t.Fatalf("that the task waits for its operator is never %t: %s", waits, stdout)
+			}
+		}
 	}
+	shows(true)
 	if code, stdout, stderr := s.run("store", "resume"); code != 0 || !strings.Contains(stdout, "continues") {
 		t.Errorf("resume exits with %d: %s%s", code, stdout, stderr)
 	}
-	for n := 0; ; n++ {
-		_, stdout, _ := s.run("tasks", "show", id, "--anonymous")
-		if !strings.Contains(stdout, "waits for its operator") {
-			break
-		}
-		if n == 200 {
-			t.Fatalf("the task does not continue: %s", stdout)
-		}
-	}
+	shows(false)
 	p.end(syscall.SIGTERM)
 	for folder, want := range map[string]int{was: 1, s.data: 0} {
 		ledger, _ := os.ReadFile(filepath.Join(folder, "ledger.jsonl"))

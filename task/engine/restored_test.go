@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -454,6 +455,7 @@ func TestRestoredStoreForgetsDecisions(t *testing.T) {
 	end()
 	d.DB = nil
 	w.must(os.WriteFile(d.path, backup, 0o600))
+	w.must(os.Remove(filepath.Join(filepath.Dir(d.path), "."+filepath.Base(d.path)+".epoch"))) // else it is refused
 	d.reopen(t)
 	k.mark()
 	w.start()
