@@ -474,6 +474,44 @@ func TestRestoredStoreForgetsDecisions(t *testing.T) {
 	w.until("the call runs again", func() bool { return w.tools.count("transfer") == 2 })
 }
 
+// What a client sent in the time after the backup arrives again: it decides nothing, because it is
+// about a question of that time.
+func TestRestoredStoreForgetsWhatWasSent(t *testing.T) {
+	t.Parallel()
+	for name, message := range map[string]func(w *world, id a2a.TaskID) *a2a.Message{
+		"yes": func(w *world, id a2a.TaskID) *a2a.Message { return w.reply(id, a2a.NewTextPart("yes")) },
+		"no":  func(w *world, id a2a.TaskID) *a2a.Message { return w.reply(id, a2a.NewTextPart("no")) },
+		"extension": func(w *world, id a2a.TaskID) *a2a.Message {
+			return w.decision(id, approve(string(id)+".a2"))
+		},
+		"ADK": func(w *world, id a2a.TaskID) *a2a.Message {
+			return w.functionResponse(id, args{"id": string(id) + ".a2", "name": "adk_request_confirmation", "response": args{"confirmed": true}})
+		},
+		"the name of a call": func(w *world, id a2a.TaskID) *a2a.Message {
+			return w.functionResponse(id, args{"id": "c1.1", "name": "adk_request_confirmation", "response": args{"confirmed": true}})
+		},
+	} {
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			k, c := w.killer(), w.counted()
+			w.startTools(gatedTool(c))
+			id := w.begin(w.calls("t", args{}))
+			synctest.Wait()
+			sent := message(w, id) // about the question after the next, which is lost
+			k.restore()
+			asked := w.onlyOne(id)
+			_, err := w.sendAs(alice, sent)
+			synctest.Wait()
+			if a := w.onlyOne(id); a.ID != asked.ID {
+				t.Errorf("Send() = %v, and then %s waits, want %s", err, a.ID, asked.ID)
+			}
+			c.want(t, 0)
+			w.sent(w.reply(id, a2a.NewTextPart("yes "+asked.Code)))
+			synctest.Wait()
+			c.want(t, 1)
+		})
+	}
+}
+
 // A planner's question is asked after a restoration as before, and its answer waits for the operator.
 func TestRestoredQuestionOfAPlannerStays(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
