@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +18,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
+	"a2a-server/store/boltstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
@@ -510,6 +513,67 @@ func TestRestoredStoreForgetsWhatWasSent(t *testing.T) {
 			c.want(t, 1)
 		})
 	}
+}
+
+// A call that is planned after a restoration is another than the lost one in its place, although the
+// other side may know that one by its id; a call that was planned before is the same call.
+func TestRestoredCallsHaveTheirIDs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newBolt(t)
+		w := newWorld(t, d)
+		payee, paid, firsts := "x", map[string]string{}, map[string]int{}
+		w.cfg.Planner = &stepper{n: 2, inline: true, step: func(i int) *task.Step {
+			if i == 0 {
+				return callsOf("first", `{}`)
+			}
+			s := callsOf("pay", `{"to":"`+payee+`"}`)
+			s.Calls[0].Alias = "the payment"
+			return s
+		}}
+		first := &fake{name: "first", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+			firsts[ctx.FunctionCallID()]++
+			return args{}, nil
+		}}
+		w.startTools(first, &fake{name: "pay", call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
+			to := fmt.Sprint(a["to"])
+			if was, known := paid[ctx.FunctionCallID()]; known {
+				t.Errorf("the call %s paid %s, and pays %s now", ctx.FunctionCallID(), was, to)
+			}
+			paid[ctx.FunctionCallID()] = to
+			return args{}, nil
+		}})
+		id := w.begin(w.calls("any", args{}))
+		synctest.Wait()
+		var backup bytes.Buffer
+		b, err := d.Backup(t.Context(), &backup)
+		w.must(err)
+		w.approves(id) // life goes on
+		synctest.Wait()
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+		w.stop()
+		w.must(d.Close())
+		d.DB = nil
+		w.must(os.Remove(d.path))
+		_, err = boltstore.Options{}.Restore(t.Context(), &backup, d.path, func(ctx context.Context, h store.Handle, _ boltstore.Backup) error {
+			return engine.MarkRestored(ctx, h, b.Moment, time.Now())
+		})
+		w.must(err)
+		d.reopen(t)
+		payee = "y"
+		w.start()
+		synctest.Wait()
+		w.approves(id)
+		w.resume()
+		pass(time.Minute)
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+		if len(paid) != 2 || firsts["c1.1"] != 2 {
+			t.Errorf("the payments are %v, the others %v", paid, firsts)
+		}
+		if aliased := strings.Count(fmt.Sprint(w.events(id)), "the payment"); aliased != 0 {
+			t.Error("a call that was planned after the restoration has an alias, which the lost one may have had")
+		}
+	})
 }
 
 // A planner's question is asked after a restoration as before, and its answer waits for the operator.
