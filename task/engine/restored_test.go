@@ -515,6 +515,33 @@ func TestRestoredStoreForgetsWhatWasSent(t *testing.T) {
 	}
 }
 
+// A confirmation provider does not decide about what may have run: a person does.
+func TestRestoredCallsAreNotForTheProvider(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		k := w.killer()
+		w.cfg.ProviderWait = time.Hour
+		w.cfg.Provider = func(ctx context.Context, _ tool.ConfirmationRequest) (bool, error) {
+			<-ctx.Done()
+			return false, context.Cause(ctx)
+		}
+		w.start()
+		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
+		synctest.Wait()
+		w.cfg.Provider = func(context.Context, tool.ConfirmationRequest) (bool, error) { return true, nil }
+		k.restore()
+		pass(24 * time.Hour)
+		w.wantRuns("transfer", 0)
+		w.approves(id)
+		synctest.Wait()
+		w.wantRuns("transfer", 1)
+		w.nothingDue(id)
+		w.resume()
+		w.begin(w.calls("transfer", args{"amount": 2, "to": "x"}))
+		synctest.Wait()
+		w.wantRuns("transfer", 2)
+	})
+}
+
 // A call that is planned after a restoration is another than the lost one in its place, although the
 // other side may know that one by its id; a call that was planned before is the same call.
 func TestRestoredCallsHaveTheirIDs(t *testing.T) {
