@@ -253,14 +253,26 @@ func TestRestoredCallsMayBeDenied(t *testing.T) {
 	})
 }
 
-// A restored store holds planners and timers, for old tasks and new ones, over restarts, until an
-// operator lets it continue.
+// refuses checks that a message is refused because the store was restored from a backup of a moment.
+func (w *world) refuses(m *a2a.Message, moment time.Time) {
+	w.t.Helper()
+	want := "the server was restored from a backup of " + moment.UTC().Format(time.RFC3339) + " and waits for its operator: a2a-server store resume"
+	if _, err := w.sendAs(alice, m); !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), want) {
+		w.t.Errorf("Send() = %v, want an ErrUnavailable with %q", err, want)
+	}
+}
+
+// A restored store holds planners and timers, and takes no new tasks, over restarts, until an
+// operator lets it continue: what arrives may have been sent before.
 func TestRestoredStoreWaitsForItsOperator(t *testing.T) {
 	eachDisk(t, func(t *testing.T, w *world) {
 		var planned atomic.Int64
-		steps := func(i int) *task.Step {
-			if planned.Add(1); i == 0 {
+		steps := func(int) *task.Step {
+			switch n := planned.Add(1); {
+			case n == 1:
 				return &task.Step{Wait: time.Minute}
+			case n == 2:
+				return callsOf("transfer", `{"amount":1,"to":"x"}`)
 			}
 			return callsOf("echo", `{}`)
 		}
@@ -269,29 +281,37 @@ func TestRestoredStoreWaitsForItsOperator(t *testing.T) {
 			k := w.killer()
 			w.cfg.Planner = &stepper{n: 2, step: steps, inline: inline}
 			w.start()
-			old := w.begin(w.calls("any", args{}))
+			sleeps := w.begin(w.calls("any", args{}))
+			synctest.Wait()
+			asked := w.begin(w.calls("any", args{}))
 			synctest.Wait()
 			moment := k.restore()
-			fresh := w.begin(w.calls("any", args{}))
+			w.approves(asked) // its call ends, and its planner waits
 			pass(time.Hour)
 			k.crash()
-			w.cancel(w.begin(w.calls("any", args{})))
+			w.refuses(w.calls("any", args{}), moment)
 			pass(time.Hour)
-			if at, held := w.engine.Held(); !held || !at.Equal(moment) || planned.Load() != 1 {
+			if at, held := w.engine.Held(); !held || !at.Equal(moment) || planned.Load() != 2 {
 				t.Errorf("inline %t: held is %t, of %v; the planner was asked %d times", inline, held, at, planned.Load())
 			}
-			if said := statusText(w.get(fresh)); !strings.Contains(said, "restored from a backup of "+moment.UTC().Format(time.RFC3339)) {
-				t.Errorf("inline %t: a new task says %q", inline, said)
+			if said := statusText(w.get(asked)); !strings.Contains(said, "restored from a backup of "+moment.UTC().Format(time.RFC3339)) {
+				t.Errorf("inline %t: a task whose call has ended says %q", inline, said)
 			}
-			if n := strings.Count(fmt.Sprint(w.events(fresh)), "status"); n != 1 {
-				t.Errorf("inline %t: %d status updates after two starts, want the one that says why it waits", inline, n)
+			says := 0
+			for _, e := range w.events(asked) {
+				if e.Public && strings.Contains(string(e.Data), "waits for its operator") {
+					says++
+				}
+			}
+			if says != 1 {
+				t.Errorf("inline %t: %d status updates after two starts say why it waits, want one", inline, says)
 			}
 			if _, _, err := w.engine.Resume(w.ctx(), bob); !errors.As(err, new(*auth.DeniedError)) {
 				t.Errorf("Resume() of an approver = %v, want a DeniedError", err)
 			}
 			w.resume()
 			pass(2 * time.Minute)
-			for _, id := range []a2a.TaskID{old, fresh} {
+			for _, id := range []a2a.TaskID{sleeps, asked} {
 				w.wantState(w.get(id), a2a.TaskStateCompleted)
 			}
 			if at, was, err := w.engine.Resume(w.ctx(), operator); err != nil || was || !at.Equal(moment) {
@@ -603,7 +623,8 @@ func TestRestoredCallsHaveTheirIDs(t *testing.T) {
 	})
 }
 
-// A planner's question is asked after a restoration as before, and its answer waits for the operator.
+// A planner's question is asked after a restoration as before, and takes no answer until the
+// operator lets the store continue.
 func TestRestoredQuestionOfAPlannerStays(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		k := w.killer()
@@ -616,7 +637,7 @@ func TestRestoredQuestionOfAPlannerStays(t *testing.T) {
 		for range 3 { // more than have a turn
 			ids = append(ids, w.send(w.calls("any", args{})).ID)
 		}
-		k.restore()
+		moment := k.restore()
 		for _, id := range ids {
 			got := w.get(id)
 			w.wantState(got, a2a.TaskStateInputRequired)
@@ -624,10 +645,13 @@ func TestRestoredQuestionOfAPlannerStays(t *testing.T) {
 				t.Errorf("the task says %q", statusText(got))
 			}
 		}
-		w.sent(w.reply(ids[0], a2a.NewTextPart("the blue one")))
+		answer := w.reply(ids[0], a2a.NewTextPart("the blue one")) // it may have been sent before
+		w.refuses(answer, moment)
 		pass(time.Hour)
-		w.wantState(w.get(ids[0]), a2a.TaskStateWorking)
+		w.wantState(w.get(ids[0]), a2a.TaskStateInputRequired)
 		w.resume()
+		w.sent(answer)
+		synctest.Wait()
 		w.wantState(w.get(ids[0]), a2a.TaskStateCompleted)
 	})
 }
