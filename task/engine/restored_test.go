@@ -22,6 +22,7 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
+	"a2a-server/tool/agent"
 )
 
 var operator = auth.Principal{Tenant: "acme", Subject: "operator", Roles: []string{auth.RoleAdmin}, Method: "test"}
@@ -531,6 +532,50 @@ func TestRestoredStoreForgetsWhatWasSent(t *testing.T) {
 			w.sent(w.reply(id, a2a.NewTextPart("yes "+asked.Code)))
 			synctest.Wait()
 			c.want(t, 1)
+		})
+	}
+}
+
+// lateTools is a toolset that cannot be reached for a while, as an MCP server that starts with the
+// restored server.
+type lateTools struct {
+	tool.Toolset
+	late atomic.Bool
+}
+
+func (l *lateTools) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
+	if l.late.Load() {
+		return nil, errors.New("the server of the tools cannot be reached")
+	}
+	return l.Toolset.Tools(ctx)
+}
+
+// A call whose tool cannot be reached at the start is asked about as soon as it can, before the
+// operator lets the store continue.
+func TestRestoredCallsWhoseToolsComeLate(t *testing.T) {
+	t.Parallel()
+	for name, runs := range map[string]int{"transfer": 0, "block": 1} { // before the restoration
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			k := w.killer()
+			tools := &lateTools{Toolset: tool.NewToolset("test", w.tools.all()...)}
+			with := func(cfg *engine.Config) { cfg.Tools = tool.NewRegistry(tools) }
+			w.start(with)
+			id := w.begin(w.calls(name, map[string]args{"transfer": {"amount": 1, "to": "x"}, "block": {}}[name]))
+			synctest.Wait()
+			k.mark()
+			w.tools.reset()
+			tools.late.Store(true)
+			w.start(with)
+			pass(10 * time.Millisecond)
+			if n := len(w.waiting(id)); n > 0 {
+				t.Fatalf("%d approvals are pending although the tool cannot be reached", n)
+			}
+			tools.late.Store(false)
+			pass(time.Hour)
+			w.wantRuns(name, runs)
+			w.approves(id)
+			pass(time.Minute)
+			w.wantRuns(name, runs+1)
 		})
 	}
 }
