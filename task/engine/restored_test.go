@@ -580,6 +580,31 @@ func TestRestoredCallsWhoseToolsComeLate(t *testing.T) {
 	}
 }
 
+// More calls may be open than a task may have approvals: each is asked about.
+func TestManyRestoredCallsAreAskedAbout(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		k := w.killer()
+		w.cfg.Limits = task.Limits{Pending: 3, Calls: 8}
+		w.cfg.HoldSiblings = true
+		w.start()
+		var calls []any
+		for range 5 {
+			calls = append(calls, "block", args{})
+		}
+		running := w.begin(w.calls(calls...))
+		planned := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}, "write", args{"amount": 1, "to": "x"}, "write", args{"amount": 2, "to": "x"},
+			"write", args{"amount": 3, "to": "x"}, "write", args{"amount": 4, "to": "x"}))
+		synctest.Wait()
+		k.restore()
+		for _, id := range []a2a.TaskID{running, planned} {
+			if n := len(w.waiting(id)); n != 5 {
+				t.Errorf("%d calls are asked about, want 5", n)
+			}
+		}
+		w.wantRuns("write", 0)
+	})
+}
+
 // A confirmation provider does not decide about what may have run: a person does.
 func TestRestoredCallsAreNotForTheProvider(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
