@@ -269,10 +269,10 @@ func TestRestoredStoreWaitsForItsOperator(t *testing.T) {
 	eachDisk(t, func(t *testing.T, w *world) {
 		var planned atomic.Int64
 		steps := func(int) *task.Step {
-			switch n := planned.Add(1); {
-			case n == 1:
+			switch planned.Add(1) {
+			case 1:
 				return &task.Step{Wait: time.Minute}
-			case n == 2:
+			case 2:
 				return callsOf("transfer", `{"amount":1,"to":"x"}`)
 			}
 			return callsOf("echo", `{}`)
