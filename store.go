@@ -45,7 +45,7 @@ func (c *Config) checkLost(conf *config.Config) error {
 	}
 	_, path := conf.StoreFile()
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: the data folder %s was used by a server with a store, and the file %s is missing: restore it (a2a-server store restore), or begin with an empty store: a2a-server serve --init", ErrConfig, conf.Data, path)
+		return fmt.Errorf("%w: the data folder %s was used by a server with a store, and the file %s is missing: restore it from a backup (a2a-server store restore), or begin with an empty store: a2a-server serve --init", ErrConfig, conf.Data, path)
 	}
 	return nil // if something else is wrong with it, opening it reports that
 }

@@ -85,12 +85,12 @@ type Terms struct {
 // forever: a change of meaning is a new V.
 type Approval struct {
 	V          int             `json:"v"`  // 1
-	ID         string          `json:"id"` // "<task id>.a<n>"
+	ID         string          `json:"id"` // see [ID]
 	Kind       Kind            `json:"kind"`
 	State      State           `json:"state"`
 	Task       string          `json:"task"`
 	Context    string          `json:"context"`
-	Call       string          `json:"call"`            // "c<step>.<n>", unique in the task
+	Call       string          `json:"call"`            // see [CallID]; unique in the task
 	Alias      string          `json:"alias,omitempty"` // the id that the caller gave the call
 	Agent      string          `json:"agent"`
 	Tool       string          `json:"tool"`
@@ -131,6 +131,14 @@ type Approval struct {
 func (a *Approval) Elsewhere() bool {
 	return a.Terms.Elsewhere || a.Terms.FourEyes || a.AskKind == "auth" || !a.Terms.Approvers.Include(a.Requester)
 }
+
+// restored reports whether the task was restored from a backup before a was asked, so that
+// decisions from the time after the backup may arrive again. They do not know the id of a.
+func (a *Approval) restored() bool { return markOf(a.ID) != "" }
+
+// OfRestoredCall reports whether a was asked after a restoration from a backup, about a call that was
+// planned before it: the call may have been decided, and may have run, in the time that was lost.
+func (a *Approval) OfRestoredCall() bool { return markOf(a.ID) != markOf(a.Call) }
 
 // AuthRequired reports whether a task that waits for a alone does so in auth-required: its own
 // conversation cannot answer, and the rule asks for that state, or the tool wants an

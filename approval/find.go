@@ -25,6 +25,8 @@ import (
 //     question was not shown under this name.
 //   - A name of several calls is refused, and so is the name of a call that only has
 //     questions of other kinds.
+//   - The name of a call that was planned before a restoration from a backup does not find an
+//     approval that was asked after it: the decision may be from the time that was lost.
 //   - An alias in the form of our own ids finds nothing; see [LooksLikeOurID].
 func Find(ans Decision, approvals []*Approval) (*Approval, *Error) {
 	if ans.ID == "" {
@@ -76,6 +78,8 @@ func ofCall(name, call string, approvals []*Approval) (*Approval, *Error) {
 			return nil, replaced(name, predecessor(a, approvals), approvals)
 		case a.State == Superseded:
 			return nil, replaced(name, a, approvals)
+		case a.OfRestoredCall():
+			return nil, NotAllowed(a, fmt.Sprintf("%s names a call from before the restoration of the server from a backup; answer by the id of the approval", quote(name)))
 		case a.State == Pending:
 			pending = append(pending, a)
 		default:

@@ -3,6 +3,7 @@ package approval
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -136,6 +137,21 @@ func TestMatchWithoutNamesReachesNoCall(t *testing.T) {
 	}
 }
 
+// The name of a call reaches an approval after a restoration only if the call was planned after it.
+func TestNameOfACallFromBeforeARestoration(t *testing.T) {
+	t.Parallel()
+	for name, reaches := range map[string]bool{"c1.1": false, "x": false, "c2.1-k3x7qf": true, "c2.1-aaaaaa": false} {
+		id := name
+		if id == "x" {
+			id = "c1.1"
+		}
+		_, err := Find(Decision{ID: name, ByCall: true}, []*Approval{pending("t.a2-k3x7qf", call(id, "x"))})
+		if (err == nil) != reaches || err != nil && (err.Reason != ReasonNotAllowed || !strings.Contains(err.Message, "answer by the id of the approval")) {
+			t.Errorf("Find(%s) = %v, want that it is found: %t", name, err, reaches)
+		}
+	}
+}
+
 func TestReplacedNamesTheSuccessor(t *testing.T) {
 	t.Parallel()
 	approvals := []*Approval{pending("t.a1", call("c", ""), endedAs(Superseded, Resolution{})), pending("t.a2", call("c", ""), replaces("t.a1"))}
@@ -150,6 +166,7 @@ func TestLooksLikeOurID(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{
 		"c1.1", "c12.345", "C1.2", "t.a1", "019b7c00-0000-7000-8000-000000000001.a12", "T.A1", ".a1", "a.b.a1", "c1.a1",
+		"c1.1-k3x7qf", "C1.2-K3X7QF", "t.a1-k3x7qf", "t.a1\u2011k3x7qf", "c1.1-", "c1.1-k3-x7",
 		" c1.1 ", "c1.1\n", "c\u200b1.1", "c1.1\ufe0f", "t.\u00a0a1", "c\u0661.\u0662", "\u202ec1.1",
 		"c1\u20241", "c1\uff0e1", "\uff431.1", "\u217d1.1", "c1.\u2081", "c1.\u00b9", "t.\uff411", // compatibility forms
 	} {
@@ -158,7 +175,7 @@ func TestLooksLikeOurID(t *testing.T) {
 		}
 	}
 	for _, s := range []string{
-		"", "c", "c1", "c1.", "c.1", ".", "1.1", "cc1.1", "c1.1.1", "c1.1x", "xc1.1", "c1,1", "a1", "t.a", "t.a1b", "t.b1", "a1.t", "t.1a",
+		"", "c", "c1", "c1.", "c.1", ".", "1.1", "cc1.1", "c1.1.1", "c1.1x", "c1.1x-k3x7qf", "c1-k3x7qf.1", "xc1.1", "c1,1", "a1", "t.a", "t.a1b", "t.b1", "a1.t", "t.1a",
 		"adk-961c85e9-2c9b-4c9e-9d2e-7f2f9d0c4b11", "call_abc123", "toolu_01A09q90qw90lq917835lq9", "注文.一",
 	} {
 		if LooksLikeOurID(s) {

@@ -23,8 +23,8 @@ func (n Names) Add(call, alias string) {
 }
 
 // LooksLikeOurID reports whether a person could mistake s for an id of the server: of a call,
-// "c<digits>.<digits>", or of an approval, which ends in ".a<digits>". Case, invisible
-// characters, surrounding punctuation and look-alikes do not matter. Callers may not use such
+// "c<digits>.<digits>", or of an approval, which ends in ".a<digits>", either with a mark (see
+// [Mark]) or without. Case, invisible characters, surrounding punctuation and look-alikes do not matter. Callers may not use such
 // a name for a call.
 func LooksLikeOurID(s string) bool {
 	s = strings.Map(func(r rune) rune { // of the form without look-alikes
@@ -33,6 +33,8 @@ func LooksLikeOurID(s string) bool {
 			return -1
 		case unicode.IsDigit(r):
 			return '0'
+		case unicode.Is(unicode.Pd, r):
+			return '-'
 		default:
 			return unicode.ToLower(r)
 		}
@@ -41,6 +43,7 @@ func LooksLikeOurID(s string) bool {
 	if !ok {
 		return false
 	}
+	number, _, _ = strings.Cut(number, "-")
 	step, isCall := strings.CutPrefix(head, "c")
 	approval, isApproval := strings.CutPrefix(number, "a")
 	return isCall && digits(step) && digits(number) || isApproval && digits(approval)

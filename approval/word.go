@@ -37,9 +37,9 @@ func NewCode(id string) string {
 }
 
 // NeedsCode reports whether only a word with a code approves a by text: it is marked as
-// destructive, and text may answer it.
+// destructive, or was asked after a restoration from a backup, and text may answer it.
 func (a *Approval) NeedsCode() bool {
-	return a.Kind == KindCall && a.Terms.Destructive && !a.Terms.NoText && !a.Elsewhere()
+	return a.Kind == KindCall && (a.Terms.Destructive || a.restored()) && !a.Terms.NoText && !a.Elsewhere()
 }
 
 // WrongCode reports whether ans was typed with a code other than a's.
@@ -94,7 +94,8 @@ func isCode(s string) bool {
 // WordTarget returns the approval that a word answers, or else the reason why it answers none,
 // as the rest of a sentence. The word answers an approval if no other is pending, of any kind
 // ("yes" next to an open question may mean the question), and if it takes the word, see
-// [Approval.RefusesWord]. Approvals that are not pending are ignored.
+// [Approval.RefusesWord]. An approval that was asked after a restoration from a backup takes only
+// its code: any other word may have been sent before, about another question. Approvals that are not pending are ignored.
 func WordTarget(approvals []*Approval, w Word) (one *Approval, why string) {
 	for _, a := range approvals {
 		if a.State != Pending {
@@ -108,10 +109,29 @@ func WordTarget(approvals []*Approval, w Word) (one *Approval, why string) {
 	if one == nil {
 		return nil, "no question is open"
 	}
-	if why := one.RefusesWord(w); why != "" {
+	why = one.RefusesWord(w)
+	if why == "" && one.restored() {
+		why = one.refusesOldWord(w)
+	}
+	if why != "" {
 		return nil, why
 	}
 	return one, ""
+}
+
+// refusesOldWord returns why a word does not answer a, which was asked after a restoration from a
+// backup, as RefusesWord does. The word names no approval.
+func (a *Approval) refusesOldWord(w Word) string {
+	const why = "the server was restored from a backup, and a word may be about an earlier question"
+	switch {
+	case w.Type == Reject:
+		return why + ", so reject it by its id"
+	case a.WrongCodes >= MaxWrongCodes:
+		return fmt.Sprintf("%s, and after %d wrong codes no word approves it any longer", why, MaxWrongCodes)
+	case w.Code == "":
+		return why + ", so only the word with the code of this question approves it"
+	}
+	return ""
 }
 
 // RefusesWord returns why a word does not answer a, as the rest of a sentence; "": it does,
@@ -132,7 +152,7 @@ func (a *Approval) RefusesWord(w Word) string {
 		return fmt.Sprintf("%s is not among the decisions that the rule %s allows", w.Type, quote(a.Terms.Gate))
 	case w.Type == Reject:
 		return ""
-	case !a.Terms.Destructive && w.Code != "":
+	case !a.NeedsCode() && w.Code != "":
 		return "this call has no code"
 	case !a.Terms.Destructive:
 		return ""

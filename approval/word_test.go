@@ -79,6 +79,7 @@ func TestTextCounts(t *testing.T) {
 		{"elsewhere", []*Approval{pending("t.a1", terms(Terms{Elsewhere: true}))}, "", ""},
 		{"four eyes", []*Approval{pending("t.a1", terms(Terms{FourEyes: true}))}, "", ""},
 		{"all decided", []*Approval{pending("t.a1", done)}, "", ""},
+		{"asked after a restoration", []*Approval{pending("t.a2-k3x7qf")}, "", ""},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -94,6 +95,27 @@ func TestTextCounts(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A word that names no approval approves one that was asked after a restoration only with its code,
+// and never rejects it; a word for an id does both.
+func TestWordAfterARestoration(t *testing.T) {
+	t.Parallel()
+	a := pending("t.a2-k3x7qf", func(a *Approval) { a.Code = "k7m2qzxd" })
+	if !a.NeedsCode() {
+		t.Error("it needs no code")
+	}
+	if got, why := WordTarget([]*Approval{a}, Word{Type: Approve, Code: a.Code}); got != a {
+		t.Errorf("its code does not count: %s", why)
+	}
+	for _, verb := range []DecisionType{Approve, Reject} {
+		if got, _ := WordTarget([]*Approval{a}, Word{Type: verb}); got != nil {
+			t.Errorf("WordTarget(%s) answers it", verb)
+		}
+		if why := a.RefusesWord(Word{Type: verb}); why != "" {
+			t.Errorf("RefusesWord(%s) = %q", verb, why)
+		}
 	}
 }
 

@@ -2,8 +2,11 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +69,14 @@ func TestRestoredServer(t *testing.T) {
 	if _, said := in.sendAs(t, approve("m2", task.ID, task.ID+".a1")); !strings.Contains(said, "APPROVAL_CONFLICT") {
 		t.Errorf("a decision on an approval from before the restoration is answered with %s", said)
 	}
+	resp := in.open(t, http.MethodPost, "/message:send", `{"message": {"messageId": "m4", "role": "ROLE_USER", "parts": [{"text": "/echo text=a"}]}}`)
+	said, err := io.ReadAll(resp.Body)
+	if err := errors.Join(err, resp.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" || !strings.Contains(string(said), "the server was restored from a backup of 2026-11-27T10:00:00Z and waits for its operator") {
+		t.Errorf("a new task is answered with %s %s", resp.Status, said)
+	}
 	for _, held := range []bool{true, false} {
 		var answer debugapi.Resumed
 		status, body := onSocket(t, c, http.MethodPost, debugapi.ResumePath)
@@ -74,7 +85,7 @@ func TestRestoredServer(t *testing.T) {
 		}
 	}
 	h.untilState(t, "TASK_STATE_INPUT_REQUIRED") // asked again
-	in.approve(t, "m3", task.ID, task.ID+".a2")
+	in.approve(t, "m3", task.ID, regexp.MustCompile(task.ID+`\.a2-[a-z2-7]{6}`).FindString(in.everything(t, task.ID)))
 	h.untilState(t, "TASK_STATE_COMPLETED")
 	if _, body := onSocket(t, c, http.MethodGet, "/readyz"); strings.Contains(string(body), "restored") {
 		t.Errorf("/readyz says %q", body)

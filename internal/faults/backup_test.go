@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -18,11 +19,14 @@ func (w *world) command(kill time.Duration, args ...string) (done bool, says str
 	w.Helper()
 	c := exec.Command(w.binary, args...)
 	c.Env = append(os.Environ(), controlEnv+"="+w.control)
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	need(w, c.Start())
 	if kill > 0 {
 		defer time.AfterFunc(kill, func() { _ = c.Process.Kill() }).Stop()
 	}
-	out, err := c.CombinedOutput()
-	return err == nil, string(out)
+	err := c.Wait()
+	return err == nil, out.String()
 }
 
 // A backup is taken while the server works, and restored; commands and server are killed at any

@@ -14,12 +14,13 @@ import (
 
 // dueWaits reports whether due work stays undone for now: that of tasks that were not brought up to
 // date after a restoration, and all that continues calls and plans while a restored store waits for
-// its operator.
+// its operator. Retries go on then: they ask about calls whose tools were out of reach, and start
+// only calls that were approved since.
 func (e *Engine) dueWaits(row *store.Due) bool {
 	if _, unsettled := e.reader.Unsettled.Load(row.Task); unsettled {
 		return true
 	}
-	return (row.Kind == task.DueWake || row.Kind == task.DueChildCancel) && !e.env.Held().IsZero()
+	return (row.Kind == task.DueWake && !rules.Retries(row) || row.Kind == task.DueChildCancel) && !e.env.Held().IsZero()
 }
 
 // handleDue does the work of a due row. The row is removed in the same batch.

@@ -8,7 +8,8 @@ import (
 )
 
 // ErrUnavailable is wrapped by errors that say that the store cannot write now, or not in
-// time, and why. Nothing has been written; the store recovers by itself.
+// time, and why; also while it was restored and waits for its operator. Nothing has been written;
+// otherwise the store recovers by itself.
 var ErrUnavailable = store.ErrUnavailable
 
 // ErrDataLoss is wrapped by errors that say that a task cannot be read because its stored

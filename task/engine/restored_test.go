@@ -1,10 +1,13 @@
 package engine_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,9 +19,11 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
+	"a2a-server/store/boltstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
+	"a2a-server/tool/agent"
 )
 
 var operator = auth.Principal{Tenant: "acme", Subject: "operator", Roles: []string{auth.RoleAdmin}, Method: "test"}
@@ -250,14 +255,26 @@ func TestRestoredCallsMayBeDenied(t *testing.T) {
 	})
 }
 
-// A restored store holds planners and timers, for old tasks and new ones, over restarts, until an
-// operator lets it continue.
+// refuses checks that a message is refused because the store was restored from a backup of a moment.
+func (w *world) refuses(m *a2a.Message, moment time.Time) {
+	w.t.Helper()
+	want := "the server was restored from a backup of " + moment.UTC().Format(time.RFC3339) + " and waits for its operator: a2a-server store resume"
+	if _, err := w.sendAs(alice, m); !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), want) {
+		w.t.Errorf("Send() = %v, want an ErrUnavailable with %q", err, want)
+	}
+}
+
+// A restored store holds planners and timers, and takes no new tasks, over restarts, until an
+// operator lets it continue: what arrives may have been sent before.
 func TestRestoredStoreWaitsForItsOperator(t *testing.T) {
 	eachDisk(t, func(t *testing.T, w *world) {
 		var planned atomic.Int64
-		steps := func(i int) *task.Step {
-			if planned.Add(1); i == 0 {
+		steps := func(int) *task.Step {
+			switch planned.Add(1) {
+			case 1:
 				return &task.Step{Wait: time.Minute}
+			case 2:
+				return callsOf("transfer", `{"amount":1,"to":"x"}`)
 			}
 			return callsOf("echo", `{}`)
 		}
@@ -266,29 +283,37 @@ func TestRestoredStoreWaitsForItsOperator(t *testing.T) {
 			k := w.killer()
 			w.cfg.Planner = &stepper{n: 2, step: steps, inline: inline}
 			w.start()
-			old := w.begin(w.calls("any", args{}))
+			sleeps := w.begin(w.calls("any", args{}))
+			synctest.Wait()
+			asked := w.begin(w.calls("any", args{}))
 			synctest.Wait()
 			moment := k.restore()
-			fresh := w.begin(w.calls("any", args{}))
+			w.approves(asked) // its call ends, and its planner waits
 			pass(time.Hour)
 			k.crash()
-			w.cancel(w.begin(w.calls("any", args{})))
+			w.refuses(w.calls("any", args{}), moment)
 			pass(time.Hour)
-			if at, held := w.engine.Held(); !held || !at.Equal(moment) || planned.Load() != 1 {
+			if at, held := w.engine.Held(); !held || !at.Equal(moment) || planned.Load() != 2 {
 				t.Errorf("inline %t: held is %t, of %v; the planner was asked %d times", inline, held, at, planned.Load())
 			}
-			if said := statusText(w.get(fresh)); !strings.Contains(said, "restored from a backup of "+moment.UTC().Format(time.RFC3339)) {
-				t.Errorf("inline %t: a new task says %q", inline, said)
+			if said := statusText(w.get(asked)); !strings.Contains(said, "restored from a backup of "+moment.UTC().Format(time.RFC3339)) {
+				t.Errorf("inline %t: a task whose call has ended says %q", inline, said)
 			}
-			if n := strings.Count(fmt.Sprint(w.events(fresh)), "status"); n != 1 {
-				t.Errorf("inline %t: %d status updates after two starts, want the one that says why it waits", inline, n)
+			says := 0
+			for _, e := range w.events(asked) {
+				if e.Public && strings.Contains(string(e.Data), "waits for its operator") {
+					says++
+				}
+			}
+			if says != 1 {
+				t.Errorf("inline %t: %d status updates after two starts say why it waits, want one", inline, says)
 			}
 			if _, _, err := w.engine.Resume(w.ctx(), bob); !errors.As(err, new(*auth.DeniedError)) {
 				t.Errorf("Resume() of an approver = %v, want a DeniedError", err)
 			}
 			w.resume()
 			pass(2 * time.Minute)
-			for _, id := range []a2a.TaskID{old, fresh} {
+			for _, id := range []a2a.TaskID{sleeps, asked} {
 				w.wantState(w.get(id), a2a.TaskStateCompleted)
 			}
 			if at, was, err := w.engine.Resume(w.ctx(), operator); err != nil || was || !at.Equal(moment) {
@@ -454,6 +479,7 @@ func TestRestoredStoreForgetsDecisions(t *testing.T) {
 	end()
 	d.DB = nil
 	w.must(os.WriteFile(d.path, backup, 0o600))
+	w.must(os.Remove(filepath.Join(filepath.Dir(d.path), "."+filepath.Base(d.path)+".epoch"))) // else it is refused
 	d.reopen(t)
 	k.mark()
 	w.start()
@@ -474,7 +500,203 @@ func TestRestoredStoreForgetsDecisions(t *testing.T) {
 	w.until("the call runs again", func() bool { return w.tools.count("transfer") == 2 })
 }
 
-// A planner's question is asked after a restoration as before, and its answer waits for the operator.
+// What a client sent in the time after the backup arrives again: it decides nothing, because it is
+// about a question of that time.
+func TestRestoredStoreForgetsWhatWasSent(t *testing.T) {
+	t.Parallel()
+	for name, message := range map[string]func(w *world, id a2a.TaskID) *a2a.Message{
+		"yes": func(w *world, id a2a.TaskID) *a2a.Message { return w.reply(id, a2a.NewTextPart("yes")) },
+		"no":  func(w *world, id a2a.TaskID) *a2a.Message { return w.reply(id, a2a.NewTextPart("no")) },
+		"extension": func(w *world, id a2a.TaskID) *a2a.Message {
+			return w.decision(id, approve(string(id)+".a2"))
+		},
+		"ADK": func(w *world, id a2a.TaskID) *a2a.Message {
+			return w.functionResponse(id, args{"id": string(id) + ".a2", "name": "adk_request_confirmation", "response": args{"confirmed": true}})
+		},
+		"the name of a call": func(w *world, id a2a.TaskID) *a2a.Message {
+			return w.functionResponse(id, args{"id": "c1.1", "name": "adk_request_confirmation", "response": args{"confirmed": true}})
+		},
+	} {
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			k, c := w.killer(), w.counted()
+			w.startTools(gatedTool(c))
+			id := w.begin(w.calls("t", args{}))
+			synctest.Wait()
+			sent := message(w, id) // about the question after the next, which is lost
+			k.restore()
+			asked := w.onlyOne(id)
+			_, err := w.sendAs(alice, sent)
+			synctest.Wait()
+			if a := w.onlyOne(id); a.ID != asked.ID {
+				t.Errorf("Send() = %v, and then %s waits, want %s", err, a.ID, asked.ID)
+			}
+			c.want(t, 0)
+			w.sent(w.reply(id, a2a.NewTextPart("yes "+asked.Code)))
+			synctest.Wait()
+			c.want(t, 1)
+		})
+	}
+}
+
+// lateTools is a toolset that cannot be reached for a while, as an MCP server that starts with the
+// restored server.
+type lateTools struct {
+	tool.Toolset
+	late atomic.Bool
+}
+
+func (l *lateTools) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
+	if l.late.Load() {
+		return nil, errors.New("the server of the tools cannot be reached")
+	}
+	return l.Toolset.Tools(ctx)
+}
+
+// A call whose tool cannot be reached at the start is asked about as soon as it can, before the
+// operator lets the store continue.
+func TestRestoredCallsWhoseToolsComeLate(t *testing.T) {
+	t.Parallel()
+	for name, runs := range map[string]int{"transfer": 0, "block": 1} { // before the restoration
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			k := w.killer()
+			tools := &lateTools{Toolset: tool.NewToolset("test", w.tools.all()...)}
+			with := func(cfg *engine.Config) { cfg.Tools = tool.NewRegistry(tools) }
+			w.start(with)
+			id := w.begin(w.calls(name, map[string]args{"transfer": {"amount": 1, "to": "x"}, "block": {}}[name]))
+			synctest.Wait()
+			k.mark()
+			w.tools.reset()
+			tools.late.Store(true)
+			w.start(with)
+			pass(10 * time.Millisecond)
+			if n := len(w.waiting(id)); n > 0 {
+				t.Fatalf("%d approvals are pending although the tool cannot be reached", n)
+			}
+			tools.late.Store(false)
+			pass(time.Hour)
+			w.wantRuns(name, runs)
+			w.approves(id)
+			pass(time.Minute)
+			w.wantRuns(name, runs+1)
+		})
+	}
+}
+
+// More calls may be open than a task may have approvals: each is asked about.
+func TestManyRestoredCallsAreAskedAbout(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		k := w.killer()
+		w.cfg.Limits = task.Limits{Pending: 3, Calls: 8}
+		w.cfg.HoldSiblings = true
+		w.start()
+		var calls []any
+		for range 5 {
+			calls = append(calls, "block", args{})
+		}
+		running := w.begin(w.calls(calls...))
+		planned := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}, "write", args{"amount": 1, "to": "x"}, "write", args{"amount": 2, "to": "x"},
+			"write", args{"amount": 3, "to": "x"}, "write", args{"amount": 4, "to": "x"}))
+		synctest.Wait()
+		k.restore()
+		for _, id := range []a2a.TaskID{running, planned} {
+			if n := len(w.waiting(id)); n != 5 {
+				t.Errorf("%d calls are asked about, want 5", n)
+			}
+		}
+		w.wantRuns("write", 0)
+	})
+}
+
+// A confirmation provider does not decide about what may have run: a person does.
+func TestRestoredCallsAreNotForTheProvider(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		k := w.killer()
+		w.cfg.ProviderWait = time.Hour
+		w.cfg.Provider = func(ctx context.Context, _ tool.ConfirmationRequest) (bool, error) {
+			<-ctx.Done()
+			return false, context.Cause(ctx)
+		}
+		w.start()
+		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
+		synctest.Wait()
+		w.cfg.Provider = func(context.Context, tool.ConfirmationRequest) (bool, error) { return true, nil }
+		k.restore()
+		pass(24 * time.Hour)
+		w.wantRuns("transfer", 0)
+		w.approves(id)
+		synctest.Wait()
+		w.wantRuns("transfer", 1)
+		w.nothingDue(id)
+		w.resume()
+		w.begin(w.calls("transfer", args{"amount": 2, "to": "x"}))
+		synctest.Wait()
+		w.wantRuns("transfer", 2)
+	})
+}
+
+// A call that is planned after a restoration is another than the lost one in its place, although the
+// other side may know that one by its id; a call that was planned before is the same call.
+func TestRestoredCallsHaveTheirIDs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newBolt(t)
+		w := newWorld(t, d)
+		payee, paid, firsts := "x", map[string]string{}, map[string]int{}
+		w.cfg.Planner = &stepper{n: 2, inline: true, step: func(i int) *task.Step {
+			if i == 0 {
+				return callsOf("first", `{}`)
+			}
+			s := callsOf("pay", `{"to":"`+payee+`"}`)
+			s.Calls[0].Alias = "the payment"
+			return s
+		}}
+		first := &fake{name: "first", gated: true, call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+			firsts[ctx.FunctionCallID()]++
+			return args{}, nil
+		}}
+		w.startTools(first, &fake{name: "pay", call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
+			to := fmt.Sprint(a["to"])
+			if was, known := paid[ctx.FunctionCallID()]; known {
+				t.Errorf("the call %s paid %s, and pays %s now", ctx.FunctionCallID(), was, to)
+			}
+			paid[ctx.FunctionCallID()] = to
+			return args{}, nil
+		}})
+		id := w.begin(w.calls("any", args{}))
+		synctest.Wait()
+		var backup bytes.Buffer
+		b, err := d.Backup(t.Context(), &backup)
+		w.must(err)
+		w.approves(id) // life goes on
+		synctest.Wait()
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+		w.stop()
+		w.must(d.Close())
+		d.DB = nil
+		w.must(os.Remove(d.path))
+		_, err = boltstore.Options{}.Restore(t.Context(), &backup, d.path, func(ctx context.Context, h store.Handle, _ boltstore.Backup) error {
+			return engine.MarkRestored(ctx, h, b.Moment, time.Now())
+		})
+		w.must(err)
+		d.reopen(t)
+		payee = "y"
+		w.start()
+		synctest.Wait()
+		w.approves(id)
+		w.resume()
+		pass(time.Minute)
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+		if len(paid) != 2 || firsts["c1.1"] != 2 {
+			t.Errorf("the payments are %v, the others %v", paid, firsts)
+		}
+		if aliased := strings.Count(fmt.Sprint(w.events(id)), "the payment"); aliased != 0 {
+			t.Error("a call that was planned after the restoration has an alias, which the lost one may have had")
+		}
+	})
+}
+
+// A planner's question is asked after a restoration as before, and takes no answer until the
+// operator lets the store continue.
 func TestRestoredQuestionOfAPlannerStays(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		k := w.killer()
@@ -487,7 +709,7 @@ func TestRestoredQuestionOfAPlannerStays(t *testing.T) {
 		for range 3 { // more than have a turn
 			ids = append(ids, w.send(w.calls("any", args{})).ID)
 		}
-		k.restore()
+		moment := k.restore()
 		for _, id := range ids {
 			got := w.get(id)
 			w.wantState(got, a2a.TaskStateInputRequired)
@@ -495,10 +717,13 @@ func TestRestoredQuestionOfAPlannerStays(t *testing.T) {
 				t.Errorf("the task says %q", statusText(got))
 			}
 		}
-		w.sent(w.reply(ids[0], a2a.NewTextPart("the blue one")))
+		answer := w.reply(ids[0], a2a.NewTextPart("the blue one")) // it may have been sent before
+		w.refuses(answer, moment)
 		pass(time.Hour)
-		w.wantState(w.get(ids[0]), a2a.TaskStateWorking)
+		w.wantState(w.get(ids[0]), a2a.TaskStateInputRequired)
 		w.resume()
+		w.sent(answer)
+		synctest.Wait()
 		w.wantState(w.get(ids[0]), a2a.TaskStateCompleted)
 	})
 }

@@ -48,7 +48,8 @@ const maxID = 256
 // follow.
 //
 // Errors: [task.InvalidError], [task.ErrTaskNotFound], [task.StateError], *approval.Error,
-// *[DiskError], [ErrBusy], and those of the store.
+// *[DiskError], [ErrBusy], and those of the store; [ErrUnavailable] also while a restored store waits
+// for its operator, if the message would create a task or answer a planner.
 func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 	m := s.Message
 	switch {
@@ -85,8 +86,11 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 	return e.create(ctx, s, raw)
 }
 
-// create creates a task from a message.
+// create creates a task from a message, unless a restored store waits for its operator.
 func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) {
+	if held := e.env.Held(); !held.IsZero() {
+		return nil, &rules.HeldError{Moment: held}
+	}
 	scope := ScopeFor(s.By, auth.Create)
 	session := &fold.Session{At: e.reader.SessionAt()} // of a new context
 	if id := s.Message.ContextID; id != "" {

@@ -23,7 +23,7 @@ func (l *loader) validate() {
 	checkReach(l)
 	checkGRPC(l)
 	l.checkScript()
-	checkModel(l)
+	checkModel(l, &l.config.Planner, l.config.origins["planner.kind"].layer != "")
 	l.checkTools()
 	for _, check := range l.references {
 		check()
@@ -64,19 +64,27 @@ func (l *loader) checkScript() {
 	}
 }
 
-// checkModel checks the keys of the planner llm that depend on each other.
-func checkModel(l *loader) {
-	m, asks := &l.config.Planner.LLM, l.config.Planner.Kind == "llm"
+// findings reports what is wrong with the values of keys.
+type findings interface {
+	at(name, format string, args ...any)
+	sound(keys ...string) bool
+	needs(name string, is bool, other string, there bool, why string)
+}
+
+// checkModel checks the keys of the planner llm that depend on each other. named says that the
+// configuration names a planner.
+func checkModel(to findings, p *Planner, named bool) {
+	m, asks := &p.LLM, p.Kind == "llm"
 	for name, given := range map[string]bool{"planner.llm.url": m.URL != "", "planner.llm.model": m.Model != ""} {
-		if l.sound("planner.kind", name) && asks && !given {
-			l.at("planner.kind", "llm needs %s", name)
+		if to.sound("planner.kind", name) && asks && !given {
+			to.at("planner.kind", "llm needs %s", name)
 		}
-		if l.config.origins["planner.kind"].layer == "" {
-			l.needs(name, given, "planner.kind", asks, "it would not be read, because planner.kind is direct by default")
+		if !named {
+			to.needs(name, given, "planner.kind", asks, "it would not be read, because planner.kind is direct by default")
 		}
 	}
-	if l.sound("planner.llm.context", "planner.llm.max_tokens") && m.MaxTokens > m.Context/2 {
-		l.at("planner.llm.max_tokens", "leaves less than half of planner.llm.context for the conversation; lower it, or raise planner.llm.context")
+	if to.sound("planner.llm.context", "planner.llm.max_tokens") && m.MaxTokens > m.Context/2 {
+		to.at("planner.llm.max_tokens", "leaves less than half of planner.llm.context for the conversation; lower it, or raise planner.llm.context")
 	}
 }
 

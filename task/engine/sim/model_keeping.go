@@ -3,6 +3,9 @@ package sim
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
+
+	"a2a-server/store"
 )
 
 // maxAgain is how often a call is entered again by itself.
@@ -79,5 +82,55 @@ func (w *world) checkUnsure() {
 				w.s.Fail("what a tool does not know is unknown", "%d runs of call %s of task %s did not know, the log has %d, and %d late:\n%s", n, c.id, t.id, c.unsure, c.lateErrors, w.log(t))
 			}
 		}
+	}
+}
+
+// says adds a chunk of a planner's text, which comes before its step.
+func (m *model) says(t *modelTask, e *store.Event) {
+	var u struct {
+		ArtifactUpdate struct {
+			Append, LastChunk bool
+			Artifact          struct {
+				ArtifactID string
+				Parts      []struct{ Text string }
+			}
+		}
+	}
+	if err := json.Unmarshal(e.Data, &u); err != nil {
+		m.fail(t, "events can be read", "event %d: %v", e.Seq, err)
+		return
+	}
+	a := &u.ArtifactUpdate
+	id := saidID.FindStringSubmatch(a.Artifact.ArtifactID)
+	if id == nil {
+		return
+	}
+	step, _ := strconv.Atoi(id[1])
+	if step != t.steps+1 {
+		m.fail(t, "a planner's text comes before its step", "event %d is of step %d, after %d steps", e.Seq, step, t.steps)
+	}
+	if step != t.said.step {
+		t.said = saidText{step: step}
+		if a.Append {
+			m.fail(t, "a planner's text begins anew", "event %d appends to nothing", e.Seq)
+		}
+	}
+	if !a.Append {
+		if t.said.text != "" {
+			m.tools.coverage.Count("a planner's text is replaced")
+		}
+		t.said.text = ""
+	}
+	for _, p := range a.Artifact.Parts {
+		t.said.text += p.Text
+	}
+	t.said.complete = a.LastChunk
+}
+
+// stepped counts a step, whose text is whole.
+func (m *model) stepped(t *modelTask) {
+	t.steps++
+	if s := t.said; s.step == t.steps && (s.text != wholeText || !s.complete) {
+		m.fail(t, "a planner's text is whole", "of step %d it is %q, complete: %v", t.steps, s.text, s.complete)
 	}
 }

@@ -120,7 +120,7 @@ func (m *model) afterRestoration(t *modelTask, kind string, v *event) {
 	}
 	c := t.calls[v.Call]
 	switch {
-	case m.held && (kind == "step.planned" || kind == "wait.elapsed"):
+	case m.held && (kind == "step.planned" || kind == "wait.elapsed" || kind == "message.received" && v.For == "planner"):
 		m.fail(t, "a restored store waits for its operator", "%s", kind)
 	case m.held && kind == "call.resumed" && c != nil && !c.asks:
 		m.fail(t, "a restored store waits for its operator", "a timer wakes %s", c)

@@ -117,7 +117,7 @@ func Declared(points []string) []string {
 		"fault: process death", "fault: queued commits are lost", "fault: a commit is durable, its answer is lost",
 		"fault: 2 processes at once", "fault: 3 processes at once", "fault: a process stands still", "fault: a client leaves its request",
 		"fault: toolset failed", "fault: tool changed", "fault: tool gone",
-		"refused: state", "refused: no room", "a task waits for its turn", "a task says that it waits for its turn",
+		"refused: state", "refused: no room", "refused: a restored store", "a task waits for its turn", "a task says that it waits for its turn",
 		"refused: APPROVAL_CHANGED", "refused: APPROVAL_CONFLICT", "refused: APPROVAL_EXPIRED", "refused: APPROVAL_MALFORMED",
 		"refused: APPROVAL_NOT_ALLOWED", "refused: APPROVAL_UNKNOWN",
 		"expiry: reject", "expiry: keep", "expiry: cancel",

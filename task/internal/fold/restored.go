@@ -22,6 +22,14 @@ func (r Restorations) IDs() []string {
 	return ids
 }
 
+// Mark returns the mark of the newest restoration, see [approval.Mark]; "" if there was none.
+func (r Restorations) Mark() string {
+	if len(r) == 0 {
+		return ""
+	}
+	return approval.Mark(r[len(r)-1].ID)
+}
+
 // restored folds that the store was restored from a backup. Open calls forget when they are
 // retried or woken. A call that was never started is as planned again, unless a decision that is
 // not acted on yet ends it; what becomes of the others, and of pending approvals, is in the events

@@ -209,7 +209,7 @@ func (d *advancing) uncertain(c *fold.Call) error {
 }
 
 // goOn enters a suspended call again when all of its questions are answered, or its timer
-// has fired.
+// has fired. While a restored store waits for its operator, no timer fires.
 func (d *advancing) goOn(c *fold.Call) error {
 	ready := len(c.Asks) > 0
 	for _, ask := range c.Asks {
@@ -217,7 +217,7 @@ func (d *advancing) goOn(c *fold.Call) error {
 			ready = false
 		}
 	}
-	due := c.Wake != nil && !d.at.Now.Before(*c.Wake)
+	due := d.at.Held.IsZero() && c.Wake != nil && !d.at.Now.Before(*c.Wake)
 	if !ready && !due {
 		return nil
 	}

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"time"
 
 	"a2a-server/approval"
@@ -21,7 +20,7 @@ func (d *asking) askAbout(c *fold.Call, a *approval.Approval) error {
 func (d *asking) fill(c *fold.Call, x *examined, a *approval.Approval) (err error) {
 	f := d.f
 	a.V, a.State = 1, approval.Pending
-	a.ID = approvalID(f.View.IDs().Task, len(f.Approvals)+1)
+	a.ID = approval.ID(f.View.IDs().Task, len(f.Approvals)+1, f.Restored.Mark())
 	a.Task, a.Context = f.View.IDs().Task, f.View.IDs().Context
 	a.Call, a.Alias, a.Tool, a.Agent = c.ID, c.Alias, c.Tool, d.rules.Agent
 	a.Attempt, a.Requester, a.Asked = c.Attempt, f.RequesterOf(c), d.at.Now.Truncate(time.Millisecond)
@@ -43,8 +42,6 @@ func (d *asking) fill(c *fold.Call, x *examined, a *approval.Approval) (err erro
 	a.Digest, err = d.digest(a.Kind, x.entry, x.args, a.Attempt)
 	return err
 }
-
-func approvalID(task string, n int) string { return fmt.Sprintf("%s.a%d", task, n) }
 
 // digest returns the digest that an approval of a kind is bound to.
 func (d *asking) digest(kind approval.Kind, entry *tool.Registered, args map[string]any, attempt int) (string, error) {

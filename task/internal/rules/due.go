@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"a2a-server/approval"
@@ -46,8 +47,15 @@ func expiry(a *approval.Approval) store.DueChange {
 	return store.DueChange{Time: store.MillisOf(*a.Deadline), Kind: task.DueExpiry, Key: []byte(a.ID)}
 }
 
+// retrySuffix ends the key of the due row that retries a call.
+const retrySuffix = "/retry"
+
 // retryKey is the key of the due row that retries a call.
-func retryKey(c *fold.Call) []byte { return []byte(c.ID + "/retry") }
+func retryKey(c *fold.Call) []byte { return []byte(c.ID + retrySuffix) }
+
+// Retries reports whether a due row of kind [task.DueWake] retries a call that could not be entered
+// or asked about.
+func Retries(row *store.Due) bool { return strings.HasSuffix(string(row.Key), retrySuffix) }
 
 // stepKey is the key of the due row that ends a planner's wait. The key for a suspended
 // call is its id; see also retryKey.

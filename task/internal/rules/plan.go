@@ -13,6 +13,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/approval"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
@@ -253,12 +254,13 @@ func (d *advancing) spend(tokens int) {
 // planned returns the event of a step.
 func (d *advancing) planned(s *task.Step) *event.StepPlanned {
 	planned := &event.StepPlanned{Step: len(d.f.Steps) + 1, State: s.State}
+	mark := d.f.Restored.Mark()
 	for i, c := range s.Calls {
 		alias := c.Alias
-		if alias != "" && (!d.f.Takes(alias) || slices.ContainsFunc(planned.Calls, func(c event.PlannedCall) bool { return c.Alias == alias })) {
-			alias = "" // it could be taken for another call
+		if alias != "" && (mark != "" || !d.f.Takes(alias) || slices.ContainsFunc(planned.Calls, func(c event.PlannedCall) bool { return c.Alias == alias })) {
+			alias = "" // it could be taken for another call, maybe one that a restoration has lost
 		}
-		planned.Calls = append(planned.Calls, event.PlannedCall{ID: callID(planned.Step, i+1), Tool: c.Tool, Args: wellFormed(c.Args), Alias: alias})
+		planned.Calls = append(planned.Calls, event.PlannedCall{ID: approval.CallID(planned.Step, i+1, mark), Tool: c.Tool, Args: wellFormed(c.Args), Alias: alias})
 	}
 	if s.Ask != nil {
 		planned.Ask = &event.PlannedAsk{Auth: s.Ask.Auth}
@@ -268,11 +270,6 @@ func (d *advancing) planned(s *task.Step) *event.StepPlanned {
 		planned.Until = &until
 	}
 	return planned
-}
-
-// callID names call n of a step.
-func callID(step, n int) string {
-	return "c" + strconv.Itoa(step) + "." + strconv.Itoa(n)
 }
 
 // wellFormed returns arguments as JSON that can be stored. Invalid JSON, and JSON nested too

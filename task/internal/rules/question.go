@@ -12,7 +12,8 @@ import (
 
 // fits returns an error if an approval could not be shown: too many approvals are pending, the
 // arguments are too large, or the question would not fit into one event or into the log. with
-// are approvals that will be requested together with it.
+// are approvals that will be requested together with it. There is no limit for calls that were planned
+// before a restoration: each is asked about, and has a single question.
 func (d *asking) fits(a *approval.Approval, with ...*approval.Approval) error {
 	return d.fitsInto(d.room(), a, with...)
 }
@@ -21,7 +22,7 @@ func (d *asking) fits(a *approval.Approval, with ...*approval.Approval) error {
 func (d *asking) fitsInto(room int, a *approval.Approval, with ...*approval.Approval) error {
 	limits := &d.rules.Limits
 	pending := append(d.f.Pending(), with...)
-	if len(pending) >= limits.Pending {
+	if len(pending) >= limits.Pending && (a.Ask != "" || !a.OfRestoredCall()) {
 		return fmt.Errorf("the task already waits for %d approvals, which is the limit: answer some first", len(pending))
 	}
 	if n := argsSize(a.Args); n > limits.Args {

@@ -141,6 +141,9 @@ func (in *FollowUp) receive(d *Draft) error {
 		}
 		return d.askMore(pending, kept)
 	case step != nil && step.Ask != nil && !step.Done:
+		if !d.at.Held.IsZero() {
+			return &HeldError{d.at.Held}
+		}
 		if err := d.stores(raw); err != nil {
 			return err
 		}

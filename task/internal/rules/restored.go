@@ -101,6 +101,19 @@ func (d *asking) sinceBackup(c *fold.Call) string {
 	return fmt.Sprintf("It was planned before the server was restored from a backup of %s and may have run since. ", d.moment())
 }
 
+// HeldError refuses a message that would lead to new calls while a restored store waits for its
+// operator: the message may have been sent before, in the time that was lost. It is a
+// [store.ErrUnavailable]; nothing is written.
+type HeldError struct{ Moment time.Time } // of the backup
+
+// Error names the moment and what the server waits for.
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("the server was restored from a backup of %s and waits for its operator: a2a-server store resume; try again later", e.Moment.UTC().Format(time.RFC3339))
+}
+
+// Is makes every HeldError a [store.ErrUnavailable].
+func (e *HeldError) Is(target error) bool { return target == store.ErrUnavailable }
+
 // unsettled is the error of all inputs to a task that was not brought up to date after a
 // restoration.
 func unsettled(id store.TaskID) error {

@@ -81,7 +81,7 @@ type At struct {
 	// approval. Nil: none does.
 	Holds func(approval string) bool
 	// Held is the moment of the backup from which the store was restored, while it waits for its
-	// operator and no planner is asked. Zero: it does not wait.
+	// operator: no planner is asked, nor answered. Zero: it does not wait.
 	Held time.Time
 }
 

@@ -123,7 +123,7 @@ func (d *asking) allFit(made []*approval.Approval, kept []*fold.Approval) error 
 		if kept[i] != nil {
 			continue
 		}
-		a.ID = approvalID(d.f.View.IDs().Task, len(d.f.Approvals)+1+len(fresh))
+		a.ID = approval.ID(d.f.View.IDs().Task, len(d.f.Approvals)+1+len(fresh), d.f.Restored.Mark())
 		if err := d.fits(a, fresh...); err != nil {
 			return err
 		}

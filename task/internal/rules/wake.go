@@ -14,7 +14,8 @@ import (
 var ErrNotYet = errors.New("it is not due yet")
 
 // Wake is the [Input] of a due row of kind [task.DueWake]: the end of a planner's wait, of a
-// suspension, or of the pause before a call is retried.
+// suspension, or of the pause before a call is retried. While a restored store waits for its operator,
+// only calls continue that need a person's decision to run, those that were planned before.
 type Wake struct{ Row store.Due }
 
 func (in Wake) put(d *Draft) error {
@@ -35,7 +36,7 @@ func (in Wake) put(d *Draft) error {
 		if !mine {
 			continue
 		}
-		if d.at.Now.Before(in.Row.Time.Time()) {
+		if d.at.Now.Before(in.Row.Time.Time()) || !d.at.Held.IsZero() && !c.Restored {
 			return ErrNotYet
 		}
 		if d.waits(c) {
