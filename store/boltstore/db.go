@@ -2,6 +2,7 @@ package boltstore
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 
 	"a2a-server/store"
@@ -17,14 +18,21 @@ type DB struct {
 	writer      *writer.Writer
 	incarnation uint64
 	newest      atomic.Uint64 // epoch of the newest handle
+	unrecorded  atomic.Pointer[string]
 
 	tails  *tail.Hub
 	ofRows store.Watchers[string]
 	counts *counts.Counts
 }
 
-// Note returns facts about the opened file for the operator, a line each, or "".
-func (db *DB) Note() string { return db.file.Note() }
+// Note returns facts about the opened file for the operator, a line each, or "". Some are known only
+// after the first [DB.Handle].
+func (db *DB) Note() string {
+	if more := db.unrecorded.Load(); more != nil {
+		return strings.TrimPrefix(db.file.Note()+"\n"+*more, "\n")
+	}
+	return db.file.Note()
+}
 
 // Incarnation returns the file's random number. It is new when the file is created, and when
 // the file is found to be a copy.

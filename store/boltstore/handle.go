@@ -36,7 +36,8 @@ func (db *DB) Handle() (store.Handle, error) {
 		newest = db.newest.Load()
 	}
 	if err := noteEpoch(db.file.Path(), db.incarnation, epoch); err != nil {
-		return nil, fmt.Errorf("record the start beside the store: %w", err)
+		note := fmt.Sprintf("the start is not recorded beside %s, so that an earlier version written over it would not be noticed: %v", db.file.Path(), err)
+		db.unrecorded.Store(&note)
 	}
 	return &Handle{db: db, epoch: epoch}, nil
 }

@@ -18,7 +18,7 @@ import (
 // The limits of a read transaction, which keeps pages from being used again: while one is open for
 // seconds, each commit takes new pages, and the file doubles.
 const (
-	sliceBytes = 2 << 20
+	sliceBytes = 1 << 20
 	sliceTime  = 10 * time.Millisecond
 	lastKeys   = 500 // that the last transaction reads
 	maxPasses  = 100 // before it, however many keys are left
@@ -176,6 +176,7 @@ func (c *copier) ends() (err error) {
 // bucket copies the values of a bucket after a key, and returns the last key.
 func (c *copier) bucket(name, after []byte) (last []byte, err error) {
 	for more := true; more; {
+		began := time.Now()
 		if err := c.view(func(im *boltfile.Image) error {
 			after, more = c.slice(im, name, after, time.Now().Add(sliceTime))
 			return nil
@@ -185,6 +186,7 @@ func (c *copier) bucket(name, after []byte) (last []byte, err error) {
 		if err := c.flush(); err != nil {
 			return nil, err
 		}
+		c.rest(began)
 	}
 	return after, nil
 }
@@ -224,6 +226,7 @@ func (c *copier) pass(keys map[writer.NotedKey]struct{}) error {
 		return cmp.Or(cmp.Compare(a.Bucket, b.Bucket), cmp.Compare(a.Key, b.Key))
 	})
 	for len(order) > 0 {
+		began := time.Now()
 		if err := c.view(func(im *boltfile.Image) error {
 			until, n := time.Now().Add(sliceTime), 0
 			for n < len(order) && len(c.part) < sliceBytes && (n%64 != 0 || n == 0 || time.Now().Before(until)) {
@@ -238,8 +241,16 @@ func (c *copier) pass(keys map[writer.NotedKey]struct{}) error {
 		if err := c.flush(); err != nil {
 			return err
 		}
+		c.rest(began)
 	}
 	return nil
+}
+
+// rest leaves the disk and a processor to the server for three times as long as the last part took.
+func (c *copier) rest(began time.Time) {
+	if c.noted != nil {
+		time.Sleep(3 * time.Since(began))
+	}
 }
 
 // now copies the present value of a key.
