@@ -16,8 +16,8 @@ type Answer struct {
 	// Reasoning is the text in the fields reasoning_content or reasoning, which Message has, too.
 	Reasoning string
 	Calls     []Call
-	Finish    string // never empty
-	Model     string // as the server calls it; "": it does not say
+	Finish    string // never empty, and short
+	Model     string // as the server calls it, and short; "": it does not say
 	Usage     Usage  // zero: the server does not say
 }
 
@@ -38,6 +38,18 @@ const (
 	MaxMessage = 192 << 10
 	maxFields  = MaxMessage / 2
 )
+
+// Bounds of calls: of their number, and the bytes as which each piece with a name counts.
+const (
+	maxCalls = 256 // the engine refuses fewer, and says so
+	callSize = 64
+)
+
+// maxName bounds the names of a model and of a finish reason, in bytes.
+const maxName = 200
+
+// cut returns at most limit bytes of text.
+func cut(text string, limit int) string { return strings.ToValidUTF8(text[:min(len(text), limit)], "") }
 
 // maxDepth bounds how deep fields that we do not know are nested.
 const maxDepth = 32
@@ -119,10 +131,12 @@ func (a *answering) message(delta map[string]json.RawMessage) (text string, err 
 	}
 	a.text.WriteString(text)
 	if a.size > MaxText {
-		return "", unusable("", "the model's answer has more than %d bytes", MaxText)
+		return "", tooLong()
 	}
 	return text, nil
 }
+
+func tooLong() error { return unusable("", "the model's answer has more than %d bytes", MaxText) }
 
 // textIn returns content: a text, or a list of parts with texts.
 func textIn(raw json.RawMessage) string {
@@ -169,7 +183,16 @@ func (a *answering) addCalls(raw json.RawMessage) error {
 			args = json.RawMessage(text)
 		} // else it is an object, as some servers send it
 		a.size += len(args) + len(d.ID) + len(d.Function.Name)
+		if d.Function.Name != "" {
+			a.size += callSize
+		}
 		c := a.callOf(&d)
+		switch {
+		case len(a.calls) > maxCalls:
+			return unusable("", "the model's answer has more than %d calls", maxCalls)
+		case a.size > MaxText:
+			return tooLong()
+		}
 		if c.id == "" {
 			c.id = d.ID
 		}
@@ -270,7 +293,7 @@ func deeper(v any, limit int) bool {
 // answer returns the whole answer. Each call gets an id of its own. Arguments that are not JSON
 // become an empty object in the message: endpoints refuse a conversation with them.
 func (a *answering) answer() (*Answer, error) {
-	out := &Answer{Text: a.text.String(), Finish: a.finish, Model: a.model, Usage: a.usage}
+	out := &Answer{Text: a.text.String(), Finish: cut(a.finish, maxName), Model: cut(a.model, maxName), Usage: a.usage}
 	seen := map[string]bool{}
 	var calls []any
 	for i, c := range a.calls {

@@ -95,6 +95,15 @@ func TestDialects(t *testing.T) {
 	}
 }
 
+// manyCalls is an event of calls that have nothing else.
+var manyCalls = func() string {
+	var calls []string
+	for i := range 300 {
+		calls = append(calls, fmt.Sprintf(`{"index":%d}`, i))
+	}
+	return `data: {"choices":[{"delta":{"tool_calls":[` + strings.Join(calls, ",") + `]},"finish_reason":"stop"}]}` + "\n\n"
+}()
+
 // Only a complete answer counts, and an error says whether the same request may succeed later.
 func TestFaults(t *testing.T) {
 	t.Parallel()
@@ -127,6 +136,7 @@ func TestFaults(t *testing.T) {
 		"an event is no JSON":     {modeltest.Answer{Text: "It is", Error: `{"choices":`}, true, "before it was complete"},
 		"a long text":             {modeltest.Answer{Text: strings.Repeat("long ", 300_000)}, false, "more than"},
 		"long arguments":          {modeltest.Answer{Calls: []modeltest.Call{{Name: "pay", Args: `"` + strings.Repeat("x", 300<<10) + `"`}}}, false, "more than"},
+		"many calls":              {modeltest.Answer{ContentType: "text/event-stream", Body: manyCalls}, false, "more than 256 calls"},
 		"a long line":             {modeltest.Answer{Error: `{"x":"` + strings.Repeat("x", 2<<20) + `"}`}, false, "line of more than"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -168,6 +178,19 @@ func TestKeyIsKept(t *testing.T) {
 	_, _, err := complete(t, c)
 	if e, is := errors.AsType[*chat.Error](err); !is || e.Detail != "wrong: Bearer ••• and •••" {
 		t.Errorf("Complete() = %+v, want a detail without secrets", err)
+	}
+}
+
+// The names of a model and of a finish reason are logged and shown, so they are short.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 500_000)
+	c := newClient(t, &modeltest.Endpoint{Answer: func(*modeltest.Request) modeltest.Answer {
+		return modeltest.Answer{Body: `{"model":"` + long + `","choices":[{"message":{"content":"hi"},"finish_reason":"` + long + `"}]}`}
+	}})
+	got, _, err := complete(t, c)
+	if err != nil || len(got.Model) > 200 || len(got.Finish) > 200 {
+		t.Errorf("Complete() = %d bytes of model, %d of finish, %v", len(got.Model), len(got.Finish), err)
 	}
 }
 
