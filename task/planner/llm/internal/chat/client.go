@@ -20,7 +20,8 @@ type Config struct {
 	URL    string                            // base URL, such as http://127.0.0.1:11434/v1
 	Key    func() (string, error)            // bearer token, read for each request; nil: none
 	Header map[string]func() (string, error) // headers of each request
-	// Egress says where connections may go. Its Timeout, MaxBytes and Streams are set here.
+	// Egress says where connections may go. Its Timeout, MaxBytes, Announced and Streams are
+	// set here.
 	Egress egress.Config
 	// Stall is how long the server may send nothing. Defaults to 1 min.
 	Stall time.Duration
@@ -38,7 +39,7 @@ type Client struct {
 // New returns a Client. The error is that of the egress configuration.
 func New(c Config) (*Client, error) {
 	c.Stall = cmp.Or(c.Stall, time.Minute)
-	c.Egress.Timeout, c.Egress.MaxBytes, c.Egress.Streams = -1, maxWhole, true
+	c.Egress.Timeout, c.Egress.MaxBytes, c.Egress.Announced, c.Egress.Streams = -1, maxWhole, true, true
 	client, err := egress.NewClient(c.Egress)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -178,6 +179,29 @@ func TestKeyIsKept(t *testing.T) {
 	_, _, err := complete(t, c)
 	if e, is := errors.AsType[*chat.Error](err); !is || e.Detail != "wrong: Bearer ••• and •••" {
 		t.Errorf("Complete() = %+v, want a detail without secrets", err)
+	}
+}
+
+// JSON that is too long is as long the next time, whether its length is announced or not. The length
+// of a page with another status does not matter.
+func TestLargeJSON(t *testing.T) {
+	t.Parallel()
+	page := `{"choices":[{"message":{"content":"` + strings.Repeat("0123456789", 200_000) + `"},"finish_reason":"stop"}]}`
+	for _, announced := range []bool{false, true} {
+		for status, want := range map[int]string{http.StatusOK: "more than 1048576 bytes", http.StatusServiceUnavailable: "answered 503"} {
+			c := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				if announced {
+					w.Header().Set("Content-Length", strconv.Itoa(len(page)))
+				}
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, page) // the client leaves
+			}))
+			_, _, err := complete(t, c)
+			if e, is := errors.AsType[*chat.Error](err); !is || e.Temporary != (status != http.StatusOK) || !strings.Contains(e.Reason, want) {
+				t.Errorf("%d, announced: %v: Complete() = %+v, want %q", status, announced, err, want)
+			}
+		}
 	}
 }
 
