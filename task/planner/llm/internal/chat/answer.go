@@ -186,7 +186,7 @@ func (a *answering) addCalls(raw json.RawMessage) error {
 		if d.Function.Name != "" {
 			a.size += callSize
 		}
-		c := a.callOf(&d)
+		c := a.callOf(&d, args)
 		switch {
 		case len(a.calls) > maxCalls:
 			return unusable("", "the model's answer has more than %d calls", maxCalls)
@@ -213,10 +213,10 @@ func (a *answering) addCalls(raw json.RawMessage) error {
 	return nil
 }
 
-// callOf returns the call that a piece belongs to. A new call begins with a new id or a new
-// index: Ollama sends every call with index 0, others send no id, or no index. A piece without
-// either that repeats a name begins a new call if the arguments so far are complete.
-func (a *answering) callOf(d *callDelta) *calling {
+// callOf returns the call that a piece belongs to. A new call begins with a new id, index or name,
+// or a name that follows complete arguments: Ollama sends every call with index 0, others send no
+// id, or no index.
+func (a *answering) callOf(d *callDelta, args []byte) *calling {
 	index := -1
 	if d.Index != nil {
 		index = *d.Index
@@ -225,8 +225,7 @@ func (a *answering) callOf(d *callDelta) *calling {
 		if d.Index != nil && c.index != index {
 			continue
 		}
-		again := d.ID == "" && d.Function.Name != "" && c.name != "" && json.Valid(c.args)
-		if d.ID != "" && c.id != "" && d.ID != c.id || again {
+		if c.endsBefore(d, args) {
 			break
 		}
 		return c
@@ -235,6 +234,26 @@ func (a *answering) callOf(d *callDelta) *calling {
 	a.calls = append(a.calls, c)
 	return c
 }
+
+// endsBefore reports whether a piece with these arguments begins a call after c. A server that
+// repeats the id may repeat the name in each piece, too: then only arguments after complete ones
+// begin a call.
+func (c *calling) endsBefore(d *callDelta, args []byte) bool {
+	name := d.Function.Name
+	switch {
+	case d.ID != "" && c.id != "" && d.ID != c.id:
+		return true
+	case name == "" || c.name == "":
+		return false
+	case name != c.name:
+		return true
+	case d.ID != "" && d.ID == c.id:
+		return !blank(args) && json.Valid(c.args)
+	}
+	return blank(c.args) || json.Valid(c.args)
+}
+
+func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
 // merged adds a piece of a field that is not known: texts and lists are joined.
 func merged(to map[string]any, name string, raw json.RawMessage) map[string]any {
@@ -290,18 +309,33 @@ func deeper(v any, limit int) bool {
 	return false
 }
 
+// nameCalls gives an id to each call that has none, or that of another call.
+func (a *answering) nameCalls() {
+	first := map[string]*calling{} // by id
+	for _, c := range a.calls {
+		if first[c.id] == nil {
+			first[c.id] = c
+		}
+	}
+	for i, c := range a.calls {
+		if c.id != "" && first[c.id] == c {
+			continue
+		}
+		for n := i + 1; c.id == "" || first[c.id] != nil; n++ {
+			c.id = fmt.Sprintf("call_%d_%s", n, c.name)
+		}
+		first[c.id] = c
+	}
+}
+
 // answer returns the whole answer. Each call gets an id of its own. Arguments that are not JSON
 // become an empty object in the message: endpoints refuse a conversation with them.
 func (a *answering) answer() (*Answer, error) {
 	out := &Answer{Text: a.text.String(), Finish: cut(a.finish, maxName), Model: cut(a.model, maxName), Usage: a.usage}
-	seen := map[string]bool{}
+	a.nameCalls()
 	var calls []any
-	for i, c := range a.calls {
-		if c.id == "" || seen[c.id] {
-			c.id = fmt.Sprintf("call_%d_%s", i+1, c.name)
-		}
-		seen[c.id] = true
-		if len(bytes.TrimSpace(c.args)) == 0 {
+	for _, c := range a.calls {
+		if blank(c.args) {
 			c.args = []byte("{}")
 		}
 		out.Calls = append(out.Calls, Call{c.id, c.name, c.args})
