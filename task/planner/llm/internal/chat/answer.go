@@ -78,7 +78,7 @@ type calling struct {
 func (a *answering) add(data []byte) (text string, err error) {
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return "", lost("an event is not JSON of a completion: %v: %s", err, clip(string(data)))
+		return "", lost("an event is not JSON of a completion: %v: %s", err, data)
 	}
 	if e := errorIn(c.Error, c.Object, data); e != nil {
 		return "", e
@@ -167,12 +167,12 @@ type callDelta struct {
 func (a *answering) addCalls(raw json.RawMessage) error {
 	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return lost("tool_calls is not a list: %s", clip(string(raw)))
+		return lost("tool_calls is not a list: %s", raw)
 	}
 	for _, raw := range list {
 		var d callDelta
 		if err := json.Unmarshal(raw, &d); err != nil {
-			return lost("a call cannot be read: %v: %s", err, clip(string(raw)))
+			return lost("a call cannot be read: %v: %s", err, raw)
 		}
 		args := d.Function.Args
 		var text string

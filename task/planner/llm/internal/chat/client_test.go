@@ -167,18 +167,51 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A key that the server repeats does not get into the log.
+// A key that the server repeats does not get into the log, however it repeats it.
 func TestKeyIsKept(t *testing.T) {
 	t.Parallel()
-	c := newClient(t, &modeltest.Endpoint{Answer: func(r *modeltest.Request) modeltest.Answer {
-		return modeltest.Answer{Status: 500, Body: "wrong: " + r.Header.Get("Authorization") + " and " + r.Header.Get("X-Team")}
-	}}, func(c *chat.Config) {
-		c.Key = func() (string, error) { return "sk-123456", nil }
-		c.Header = map[string]func() (string, error){"X-Team": func() (string, error) { return "s3cret", nil }}
-	})
-	_, _, err := complete(t, c)
-	if e, is := errors.AsType[*chat.Error](err); !is || e.Detail != "wrong: Bearer ••• and •••" {
-		t.Errorf("Complete() = %+v, want a detail without secrets", err)
+	const key = `sk/"0123456789abcdefghijklmnopqrstuvwxyz`
+	kept := []string{key, "s3cret", "dXNlcjpwYXNz"}
+	encoded, err := json.Marshal(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		status int
+		body   string
+		want   string
+	}{
+		"headers":   {500, "wrong: Bearer " + key + ", s3cret and dXNlcjpwYXNz", "wrong: Bearer •••, ••• and •••"},
+		"JSON":      {401, `{"error":` + string(encoded) + `}`, `{"error":"•••"}`},
+		"slashes":   {401, strings.ReplaceAll(string(encoded), "/", `\/`), `"•••"`},
+		"code unit": {401, strings.ReplaceAll(string(encoded), "/", `\u002F`), `"•••"`},
+		"cut":       {401, strings.Repeat(key, 50) + strings.Repeat("错", 650), strings.Repeat("•••", 50)},
+		"at cut":    {401, strings.Repeat("错", 676) + key + "more", strings.Repeat("错", 676) + "•••"},
+		"page":      {200, strings.Repeat("错", 676) + key, "•••"},
+		"event":     {200, `data: {"error":{"message":"` + strings.Repeat("错", 674) + strings.ReplaceAll(key, `"`, `\"`) + "\"}}\n\n", "•••"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClient(t, &modeltest.Endpoint{Answer: func(*modeltest.Request) modeltest.Answer {
+				return modeltest.Answer{Status: tc.status, Body: tc.body, ContentType: map[string]string{"event": "text/event-stream"}[name] + map[string]string{"page": "text/html"}[name]}
+			}}, func(c *chat.Config) {
+				c.Key = func() (string, error) { return key, nil }
+				c.Header = map[string]func() (string, error){
+					"X-Team":              func() (string, error) { return "s3cret", nil },
+					"Proxy-Authorization": func() (string, error) { return "Basic dXNlcjpwYXNz", nil },
+				}
+			})
+			_, _, err := complete(t, c)
+			e, is := errors.AsType[*chat.Error](err)
+			if !is || !strings.Contains(e.Detail, tc.want) || len(e.Detail) > 3<<10 {
+				t.Fatalf("Complete() = %v, %+v, want a detail with %q", err, e, tc.want)
+			}
+			for _, secret := range append(kept, key[:12]) {
+				if strings.Contains(e.Detail, secret) {
+					t.Errorf("the detail %q has %q", e.Detail, secret)
+				}
+			}
+		})
 	}
 }
 

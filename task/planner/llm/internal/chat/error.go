@@ -11,7 +11,7 @@ import (
 // An Error says why there is no answer.
 type Error struct {
 	Reason     string        // for clients: no address, and no text of the other side
-	Detail     string        // for the log; may be empty
+	Detail     string        // for the log, short and without secrets; may be empty
 	Temporary  bool          // the same request may succeed later
 	RetryAfter time.Duration // that the server asks for; 0: none
 }
@@ -72,10 +72,5 @@ func errorIn(raw json.RawMessage, object string, whole []byte) *Error {
 		status = 0
 	}
 	known := status >= 400 && !temporary(status) || strings.Contains(e.Type, "invalid") || strings.Contains(string(e.Code), "invalid") || strings.Contains(string(e.Code), "exceeded")
-	return &Error{Reason: "the model's server reports an error in its answer", Detail: clip(e.Type + " " + string(e.Code) + " " + e.Message), Temporary: !known}
+	return &Error{Reason: "the model's server reports an error in its answer", Detail: e.Type + " " + string(e.Code) + " " + e.Message, Temporary: !known}
 }
-
-// maxDetail bounds the text of another side in the log, in bytes.
-const maxDetail = 2 << 10
-
-func clip(text string) string { return strings.TrimSpace(text[:min(len(text), maxDetail)]) }

@@ -57,7 +57,7 @@ func readWhole(from io.Reader, say func(string) error) (*Answer, error) {
 	case err != nil:
 		return nil, err
 	case a.finish == "":
-		return nil, unusable(clip(string(body)), "the model's server answered with JSON that is no completed answer: the operator has to check planner.llm.url")
+		return nil, unusable(string(body), "the model's server answered with JSON that is no completed answer: the operator has to check planner.llm.url")
 	}
 	if text != "" {
 		if err := say(text); err != nil {
