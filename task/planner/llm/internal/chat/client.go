@@ -92,7 +92,7 @@ func (c *Client) send(r *http.Request, limit int64, say func(string) error, aliv
 	resp, err := c.client.Do(r)
 	if err != nil {
 		if _, refused := errors.AsType[*egress.RefusedError](err); refused {
-			return nil, unusable(err.Error(), "the model's server has an address that is not public: the operator has to list it in planner.llm.networks")
+			return nil, unusable(err.Error(), "the address of the model's server is refused: the operator has to list it in planner.llm.networks, or to write https if it is public")
 		}
 		return nil, &Error{Reason: "the model's server cannot be reached (" + egress.Class(err) + ")", Detail: err.Error(), Temporary: true}
 	}
