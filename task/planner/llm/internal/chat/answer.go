@@ -13,7 +13,8 @@ import (
 type Answer struct {
 	Message json.RawMessage // the assistant's message, with all fields that the server sent, to be sent again
 	Text    string
-	// Reasoning is the text in the fields reasoning_content or reasoning, which Message has, too.
+	// Reasoning is the text in the fields reasoning_content or reasoning, which Message has, too, if
+	// they fit.
 	Reasoning string
 	Calls     []Call
 	Finish    string // never empty, and short
@@ -31,13 +32,18 @@ type Call struct {
 type Usage struct{ In, Out, Cached int }
 
 // Bounds of an answer, in bytes: of its text and calls, and of the whole message if it has calls,
-// because that is kept. Fields beside text and calls, such as reasoning, are dropped when they do
-// not fit.
+// because that is kept. Fields beside text and calls are dropped when they do not fit: reasoning
+// first, then others of the message. Each of these, and those of calls, have maxFields.
 const (
 	MaxText    = 1 << 20
 	MaxMessage = 192 << 10
 	maxFields  = MaxMessage / 2
 )
+
+// reasonings returns the fields of reasoning, that which counts last.
+func reasonings() []string { return []string{"reasoning", "reasoning_content"} }
+
+func isReasoning(field string) bool { return slices.Contains(reasonings(), field) }
 
 // Bounds of calls: of their number, and the bytes as which each piece with a name counts.
 const (
@@ -60,7 +66,8 @@ type answering struct {
 	fields map[string]any // of the message, beside those that are read
 	calls  []*calling
 	size   int
-	extra  int // of size, in fields
+	// Bytes of fields: of reasoning, of others of the message, and of calls.
+	reasoned, extra, callExtra int
 
 	finish, model string
 	usage         Usage
@@ -124,7 +131,11 @@ func (a *answering) message(delta map[string]json.RawMessage) (text string, err 
 				return "", err
 			}
 		default:
-			if a.extra += len(raw); a.extra <= maxFields {
+			used := &a.extra
+			if isReasoning(name) {
+				used = &a.reasoned
+			}
+			if *used += len(raw); *used <= maxFields {
 				a.fields = merged(a.fields, name, raw)
 			}
 		}
@@ -204,7 +215,7 @@ func (a *answering) addCalls(raw json.RawMessage) error {
 		_ = json.Unmarshal(raw, &fields) // it was read above
 		for name, value := range fields {
 			if !slices.Contains([]string{"index", "id", "type", "function"}, name) {
-				if a.extra += len(value); a.extra <= maxFields {
+				if a.callExtra += len(value); a.callExtra <= maxFields {
 					c.fields = merged(c.fields, name, value)
 				}
 			}
@@ -349,22 +360,36 @@ func (a *answering) answer() (*Answer, error) {
 		}
 		calls = append(calls, m)
 	}
-	m := map[string]any{}
-	for name, v := range a.fields {
-		m[name] = v
-	}
-	m["role"], m["content"] = "assistant", out.Text
-	if len(calls) > 0 {
-		m["tool_calls"] = calls
-	}
-	for _, name := range []string{"reasoning", "reasoning_content"} {
+	for _, name := range reasonings() {
 		if text, is := a.fields[name].(string); is {
 			out.Reasoning = text
 		}
 	}
 	var err error
-	if out.Message, err = json.Marshal(m); err == nil && len(calls) > 0 && len(out.Message) > MaxMessage {
-		err = unusable("", "the model's answer has calls and more than %d bytes", MaxMessage)
-	}
+	out.Message, err = a.encode(out.Text, calls)
 	return out, err
+}
+
+// encode returns the message. One with calls has the fields that fit.
+func (a *answering) encode(text string, calls []any) (json.RawMessage, error) {
+	m := map[string]any{}
+	for name, v := range a.fields {
+		m[name] = v
+	}
+	m["role"], m["content"] = "assistant", text
+	if len(calls) > 0 {
+		m["tool_calls"] = calls
+	}
+	for _, drop := range []func(field string) bool{isReasoning, func(string) bool { return true }, nil} {
+		raw, err := json.Marshal(m)
+		if err != nil || len(calls) == 0 || len(raw) <= MaxMessage {
+			return raw, err
+		}
+		for name := range a.fields {
+			if drop != nil && drop(name) {
+				delete(m, name)
+			}
+		}
+	}
+	return nil, unusable("", "the model's answer has calls and more than %d bytes", MaxMessage)
 }

@@ -242,6 +242,33 @@ func TestLargeJSON(t *testing.T) {
 	}
 }
 
+// Reasoning costs no field of a call or of the message, without which endpoints refuse them, and no
+// call. It is the first to be left out of the message.
+func TestLongReasoning(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		args int // bytes
+		kept bool
+	}{"reasoning fits": {10, true}, "only the call fits": {150 << 10, false}} {
+		var stream strings.Builder
+		for range 2500 {
+			stream.WriteString(`data: {"choices":[{"delta":{"reasoning_content":"` + strings.Repeat("thinking ", 7) + `"}}]}` + "\n\n")
+		}
+		stream.WriteString(`data: {"choices":[{"delta":{"details":"D1","tool_calls":[{"index":0,"id":"a","function":{"name":"pay","arguments":{"to":"` + strings.Repeat("x", tc.args) + `"}},"extra_content":{"google":{"thought_signature":"SIG"}}}]},"finish_reason":"tool_calls"}]}` + "\n\n")
+		got, _, err := complete(t, newClient(t, &modeltest.Endpoint{Answer: func(*modeltest.Request) modeltest.Answer {
+			return modeltest.Answer{ContentType: "text/event-stream", Body: stream.String()}
+		}}))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		m := string(got.Message)
+		if !strings.Contains(m, `"thought_signature":"SIG"`) || !strings.Contains(m, `"details":"D1"`) || strings.Contains(m, "thinking") != tc.kept || !strings.HasPrefix(got.Reasoning, "thinking") {
+			t.Errorf("%s: a message of %d bytes and %d of reasoning lacks a field, or has reasoning: want %v", name, len(m), len(got.Reasoning), tc.kept)
+		}
+	}
+}
+
 // The names of a model and of a finish reason are logged and shown, so they are short.
 func TestLongNames(t *testing.T) {
 	t.Parallel()

@@ -77,6 +77,6 @@ func errorIn(raw json.RawMessage, object string, whole []byte) *Error {
 		status = 0
 	}
 	kind := e.Type + " " + string(e.Code)
-	stays := status >= 400 && !temporary(status) || lasting.MatchString(kind)
+	stays := status >= 400 && !temporary(status) || lasting.MatchString(kind) && !strings.Contains(kind, "rate_limit")
 	return &Error{Reason: "the model's server reports an error in its answer", Detail: kind + " " + e.Message, Temporary: !stays}
 }
