@@ -72,6 +72,7 @@ func local(c *Config) []block {
 // guard decides which addresses may be dialed. It is immutable.
 type guard struct {
 	allow  []netip.Prefix
+	only   bool // allow is all
 	never  []block
 	local  []block
 	global netip.Prefix   // where public IPv6 addresses are
@@ -82,6 +83,7 @@ type guard struct {
 
 func newGuard(c *Config) *guard {
 	g := &guard{
+		only:   c.OnlyAllowed,
 		never:  neverOpen(),
 		local:  local(c),
 		global: netip.MustParsePrefix("2000::/3"),
@@ -127,6 +129,8 @@ func (g *guard) refusal(addr netip.Addr, port uint16) string {
 		}
 	}
 	switch b, in := find(g.local, addr); {
+	case g.only:
+		return "not listed"
 	case in && !b.open:
 		return b.what
 	case in, addr.Is4(), g.global.Contains(addr):

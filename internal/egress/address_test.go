@@ -28,6 +28,8 @@ func TestRefusal(t *testing.T) {
 		}
 		return c
 	}
+	only := allow("10.1.0.0/16")
+	only.OnlyAllowed = true
 	tests := []struct {
 		name   string
 		config Config
@@ -52,6 +54,9 @@ func TestRefusal(t *testing.T) {
 		{"translated public", Config{}, []string{"64:ff9b::8.8.8.8"}, false},
 		{"tunnels", Config{}, []string{"2002:7f00:1::1", "2002:808:808::1", "2001:0:7f00:1::1", "2001:0:808:808::1"}, true},
 		{"other ranges of IPv6", Config{}, []string{"100::1", "5f00::1", "fec0::1", "4000::1"}, true},
+
+		{"only listed", only, []string{"10.1.2.3", "::ffff:10.1.2.3", "64:ff9b::10.1.2.3"}, false},
+		{"only listed, not public", only, []string{"8.8.8.8", "2606:4700::1111", "64:ff9b::8.8.8.8", "10.2.0.1", "127.0.0.1", "169.254.169.254"}, true},
 
 		{"private allowed", private, []string{"10.0.0.1", "192.168.1.1", "100.64.0.1", "fd00::1", "fd00:ec1::1", "fd00:ec3::1", "::ffff:10.0.0.1", "64:ff9b::10.0.0.1", "8.8.8.8"}, false},
 		{"private allowed, not metadata", private, metadata, true},

@@ -30,6 +30,9 @@ type Config struct {
 	// Allow lists addresses that are always allowed. It overrides all other rules about
 	// addresses, except Own.
 	Allow []netip.Prefix
+	// OnlyAllowed refuses all addresses that Allow does not list, public ones too. For connections
+	// without TLS, which only a known network may see.
+	OnlyAllowed bool
 	// Own returns the addresses on which this process listens. They are never dialed, whatever
 	// else is allowed: otherwise a caller that chooses an address could reach the server from
 	// within. An unspecified address (0.0.0.0, ::) means each address of this host. Own is

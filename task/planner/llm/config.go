@@ -22,8 +22,8 @@ type Config struct {
 	Key    func() (string, error)            // bearer token, read for each request; nil: none
 	Header map[string]func() (string, error) // further headers
 
-	// Allow lists the addresses of URL that are not public. An address of this machine that is
-	// written in URL itself, or localhost, need not be listed.
+	// Allow lists the addresses of URL that are not public, or need no TLS. An address of this
+	// machine that is written in URL itself, or localhost, need not be listed.
 	Allow []netip.Prefix
 	// Own returns the addresses on which the server listens, which are never dialed.
 	Own func() []netip.AddrPort
@@ -82,8 +82,9 @@ func (c Config) withDefaults() Config {
 // local matches the names of this machine.
 var local = regexp.MustCompile(`(?i)^(.*\.)?localhost$`)
 
-// client returns the client of a configuration. An endpoint that is not on this machine, and for
-// which no network is listed, needs https: messages and key could be read on the way.
+// client returns the client of a configuration. An endpoint that is neither on this machine nor in
+// a network that is listed needs https: messages and key could be read on the way. The addresses of
+// a name are known only when it is dialed.
 func (c *Config) client() (*chat.Client, error) {
 	u, err := url.Parse(c.URL)
 	switch {
@@ -93,22 +94,32 @@ func (c *Config) client() (*chat.Client, error) {
 		return nil, errors.New("model: is missing; write the name by which the endpoint knows the model")
 	}
 	allow, host := c.Allow, u.Hostname()
-	here := local.MatchString(host)
-	if here {
+	if local.MatchString(host) {
 		allow = append(allow[:len(allow):len(allow)], netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))
 	} else if at, err := netip.ParseAddr(host); err == nil && at.IsLoopback() {
-		here = true
 		allow = append(allow[:len(allow):len(allow)], netip.PrefixFrom(at, at.BitLen()))
 	}
-	if u.Scheme == "http" && !here && len(c.Allow) == 0 {
+	to := egress.Config{Allow: allow, Own: c.Own, OnlyAllowed: u.Scheme == "http"}
+	if to.OnlyAllowed && (len(allow) == 0 || refused(to, host)) {
 		return nil, errors.New("url: sends messages and key in clear; write https, or list the network of the endpoint in networks")
 	}
 	client, err := chat.New(chat.Config{
 		URL: c.URL, Key: c.Key, Header: c.Header, Stall: c.Stall,
-		Egress: egress.Config{Allow: allow, Own: c.Own},
+		Egress: to,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("networks: %w", err)
 	}
 	return client, nil
+}
+
+// refused reports whether a host is an address that is never dialed.
+func refused(to egress.Config, host string) bool {
+	to.Own = nil // they are known later
+	d, err := egress.NewDialer(to)
+	if err != nil {
+		return false // the client says why
+	}
+	_, is := errors.AsType[*egress.RefusedError](d.Check(host, "80"))
+	return is
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -382,6 +383,15 @@ func TestNew(t *testing.T) {
 		p, err := llm.New(llm.Config{URL: url, Model: "m"})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("New(%q) = %v, want %q", url, err, want)
+		}
+		if err == nil {
+			p.Close()
+		}
+	}
+	for url, want := range map[string]string{"http://10.1.2.3/v1": "", "http://[::ffff:10.1.2.3]/v1": "", "http://models.example.com/v1": "", "https://93.184.215.14/v1": "", "http://93.184.215.14/v1": "in clear", "http://10.2.0.1/v1": "in clear"} {
+		p, err := llm.New(llm.Config{URL: url, Model: "m", Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("New(%q) with networks = %v, want %q", url, err, want)
 		}
 		if err == nil {
 			p.Close()

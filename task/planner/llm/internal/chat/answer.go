@@ -13,11 +13,12 @@ import (
 type Answer struct {
 	Message json.RawMessage // the assistant's message, with all fields that the server sent, to be sent again
 	Text    string
-	// Reasoning is the text in the fields reasoning_content or reasoning, which Message has, too.
+	// Reasoning is the text in the fields reasoning_content or reasoning, which Message has, too, if
+	// they fit.
 	Reasoning string
 	Calls     []Call
-	Finish    string // never empty
-	Model     string // as the server calls it; "": it does not say
+	Finish    string // never empty, and short
+	Model     string // as the server calls it, and short; "": it does not say
 	Usage     Usage  // zero: the server does not say
 }
 
@@ -31,13 +32,30 @@ type Call struct {
 type Usage struct{ In, Out, Cached int }
 
 // Bounds of an answer, in bytes: of its text and calls, and of the whole message if it has calls,
-// because that is kept. Fields beside text and calls, such as reasoning, are dropped when they do
-// not fit.
+// because that is kept. Fields beside text and calls are dropped when they do not fit: reasoning
+// first, then others of the message. Each of these, and those of calls, have maxFields.
 const (
 	MaxText    = 1 << 20
 	MaxMessage = 192 << 10
 	maxFields  = MaxMessage / 2
 )
+
+// reasonings returns the fields of reasoning, that which counts last.
+func reasonings() []string { return []string{"reasoning", "reasoning_content"} }
+
+func isReasoning(field string) bool { return slices.Contains(reasonings(), field) }
+
+// Bounds of calls: of their number, and the bytes as which each piece with a name counts.
+const (
+	maxCalls = 256 // the engine refuses fewer, and says so
+	callSize = 64
+)
+
+// maxName bounds the names of a model and of a finish reason, in bytes.
+const maxName = 200
+
+// cut returns at most limit bytes of text.
+func cut(text string, limit int) string { return strings.ToValidUTF8(text[:min(len(text), limit)], "") }
 
 // maxDepth bounds how deep fields that we do not know are nested.
 const maxDepth = 32
@@ -48,7 +66,8 @@ type answering struct {
 	fields map[string]any // of the message, beside those that are read
 	calls  []*calling
 	size   int
-	extra  int // of size, in fields
+	// Bytes of fields: of reasoning, of others of the message, and of calls.
+	reasoned, extra, callExtra int
 
 	finish, model string
 	usage         Usage
@@ -66,7 +85,7 @@ type calling struct {
 func (a *answering) add(data []byte) (text string, err error) {
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return "", lost("an event is not JSON of a completion: %v: %s", err, clip(string(data)))
+		return "", lost("an event is not JSON of a completion: %v: %s", err, data)
 	}
 	if e := errorIn(c.Error, c.Object, data); e != nil {
 		return "", e
@@ -112,17 +131,23 @@ func (a *answering) message(delta map[string]json.RawMessage) (text string, err 
 				return "", err
 			}
 		default:
-			if a.extra += len(raw); a.extra <= maxFields {
+			used := &a.extra
+			if isReasoning(name) {
+				used = &a.reasoned
+			}
+			if *used += len(raw); *used <= maxFields {
 				a.fields = merged(a.fields, name, raw)
 			}
 		}
 	}
 	a.text.WriteString(text)
 	if a.size > MaxText {
-		return "", unusable("", "the model's answer has more than %d bytes", MaxText)
+		return "", tooLong()
 	}
 	return text, nil
 }
+
+func tooLong() error { return unusable("", "the model's answer has more than %d bytes", MaxText) }
 
 // textIn returns content: a text, or a list of parts with texts.
 func textIn(raw json.RawMessage) string {
@@ -153,12 +178,12 @@ type callDelta struct {
 func (a *answering) addCalls(raw json.RawMessage) error {
 	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return lost("tool_calls is not a list: %s", clip(string(raw)))
+		return lost("tool_calls is not a list: %s", raw)
 	}
 	for _, raw := range list {
 		var d callDelta
 		if err := json.Unmarshal(raw, &d); err != nil {
-			return lost("a call cannot be read: %v: %s", err, clip(string(raw)))
+			return lost("a call cannot be read: %v: %s", err, raw)
 		}
 		args := d.Function.Args
 		var text string
@@ -169,7 +194,16 @@ func (a *answering) addCalls(raw json.RawMessage) error {
 			args = json.RawMessage(text)
 		} // else it is an object, as some servers send it
 		a.size += len(args) + len(d.ID) + len(d.Function.Name)
-		c := a.callOf(&d)
+		if d.Function.Name != "" {
+			a.size += callSize
+		}
+		c := a.callOf(&d, args)
+		switch {
+		case len(a.calls) > maxCalls:
+			return unusable("", "the model's answer has more than %d calls", maxCalls)
+		case a.size > MaxText:
+			return tooLong()
+		}
 		if c.id == "" {
 			c.id = d.ID
 		}
@@ -181,7 +215,7 @@ func (a *answering) addCalls(raw json.RawMessage) error {
 		_ = json.Unmarshal(raw, &fields) // it was read above
 		for name, value := range fields {
 			if !slices.Contains([]string{"index", "id", "type", "function"}, name) {
-				if a.extra += len(value); a.extra <= maxFields {
+				if a.callExtra += len(value); a.callExtra <= maxFields {
 					c.fields = merged(c.fields, name, value)
 				}
 			}
@@ -190,10 +224,10 @@ func (a *answering) addCalls(raw json.RawMessage) error {
 	return nil
 }
 
-// callOf returns the call that a piece belongs to. A new call begins with a new id or a new
-// index: Ollama sends every call with index 0, others send no id, or no index. A piece without
-// either that repeats a name begins a new call if the arguments so far are complete.
-func (a *answering) callOf(d *callDelta) *calling {
+// callOf returns the call that a piece belongs to. A new call begins with a new id, index or name,
+// or a name that follows complete arguments: Ollama sends every call with index 0, others send no
+// id, or no index.
+func (a *answering) callOf(d *callDelta, args []byte) *calling {
 	index := -1
 	if d.Index != nil {
 		index = *d.Index
@@ -202,8 +236,7 @@ func (a *answering) callOf(d *callDelta) *calling {
 		if d.Index != nil && c.index != index {
 			continue
 		}
-		again := d.ID == "" && d.Function.Name != "" && c.name != "" && json.Valid(c.args)
-		if d.ID != "" && c.id != "" && d.ID != c.id || again {
+		if c.endsBefore(d, args) {
 			break
 		}
 		return c
@@ -212,6 +245,26 @@ func (a *answering) callOf(d *callDelta) *calling {
 	a.calls = append(a.calls, c)
 	return c
 }
+
+// endsBefore reports whether a piece with these arguments begins a call after c. A server that
+// repeats the id may repeat the name in each piece, too: then only arguments after complete ones
+// begin a call.
+func (c *calling) endsBefore(d *callDelta, args []byte) bool {
+	name := d.Function.Name
+	switch {
+	case d.ID != "" && c.id != "" && d.ID != c.id:
+		return true
+	case name == "" || c.name == "":
+		return false
+	case name != c.name:
+		return true
+	case d.ID != "" && d.ID == c.id:
+		return !blank(args) && json.Valid(c.args)
+	}
+	return blank(c.args) || json.Valid(c.args)
+}
+
+func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
 // merged adds a piece of a field that is not known: texts and lists are joined.
 func merged(to map[string]any, name string, raw json.RawMessage) map[string]any {
@@ -267,18 +320,33 @@ func deeper(v any, limit int) bool {
 	return false
 }
 
+// nameCalls gives an id to each call that has none, or that of another call.
+func (a *answering) nameCalls() {
+	first := map[string]*calling{} // by id
+	for _, c := range a.calls {
+		if first[c.id] == nil {
+			first[c.id] = c
+		}
+	}
+	for i, c := range a.calls {
+		if c.id != "" && first[c.id] == c {
+			continue
+		}
+		for n := i + 1; c.id == "" || first[c.id] != nil; n++ {
+			c.id = fmt.Sprintf("call_%d_%s", n, c.name)
+		}
+		first[c.id] = c
+	}
+}
+
 // answer returns the whole answer. Each call gets an id of its own. Arguments that are not JSON
 // become an empty object in the message: endpoints refuse a conversation with them.
 func (a *answering) answer() (*Answer, error) {
-	out := &Answer{Text: a.text.String(), Finish: a.finish, Model: a.model, Usage: a.usage}
-	seen := map[string]bool{}
+	out := &Answer{Text: a.text.String(), Finish: cut(a.finish, maxName), Model: cut(a.model, maxName), Usage: a.usage}
+	a.nameCalls()
 	var calls []any
-	for i, c := range a.calls {
-		if c.id == "" || seen[c.id] {
-			c.id = fmt.Sprintf("call_%d_%s", i+1, c.name)
-		}
-		seen[c.id] = true
-		if len(bytes.TrimSpace(c.args)) == 0 {
+	for _, c := range a.calls {
+		if blank(c.args) {
 			c.args = []byte("{}")
 		}
 		out.Calls = append(out.Calls, Call{c.id, c.name, c.args})
@@ -292,22 +360,36 @@ func (a *answering) answer() (*Answer, error) {
 		}
 		calls = append(calls, m)
 	}
-	m := map[string]any{}
-	for name, v := range a.fields {
-		m[name] = v
-	}
-	m["role"], m["content"] = "assistant", out.Text
-	if len(calls) > 0 {
-		m["tool_calls"] = calls
-	}
-	for _, name := range []string{"reasoning", "reasoning_content"} {
+	for _, name := range reasonings() {
 		if text, is := a.fields[name].(string); is {
 			out.Reasoning = text
 		}
 	}
 	var err error
-	if out.Message, err = json.Marshal(m); err == nil && len(calls) > 0 && len(out.Message) > MaxMessage {
-		err = unusable("", "the model's answer has calls and more than %d bytes", MaxMessage)
-	}
+	out.Message, err = a.encode(out.Text, calls)
 	return out, err
+}
+
+// encode returns the message. One with calls has the fields that fit.
+func (a *answering) encode(text string, calls []any) (json.RawMessage, error) {
+	m := map[string]any{}
+	for name, v := range a.fields {
+		m[name] = v
+	}
+	m["role"], m["content"] = "assistant", text
+	if len(calls) > 0 {
+		m["tool_calls"] = calls
+	}
+	for _, drop := range []func(field string) bool{isReasoning, func(string) bool { return true }, nil} {
+		raw, err := json.Marshal(m)
+		if err != nil || len(calls) == 0 || len(raw) <= MaxMessage {
+			return raw, err
+		}
+		for name := range a.fields {
+			if drop != nil && drop(name) {
+				delete(m, name)
+			}
+		}
+	}
+	return nil, unusable("", "the model's answer has calls and more than %d bytes", MaxMessage)
 }

@@ -20,7 +20,8 @@ type Config struct {
 	URL    string                            // base URL, such as http://127.0.0.1:11434/v1
 	Key    func() (string, error)            // bearer token, read for each request; nil: none
 	Header map[string]func() (string, error) // headers of each request
-	// Egress says where connections may go. Its Timeout, MaxBytes and Streams are set here.
+	// Egress says where connections may go. Its Timeout, MaxBytes, Announced and Streams are
+	// set here.
 	Egress egress.Config
 	// Stall is how long the server may send nothing. Defaults to 1 min.
 	Stall time.Duration
@@ -38,7 +39,7 @@ type Client struct {
 // New returns a Client. The error is that of the egress configuration.
 func New(c Config) (*Client, error) {
 	c.Stall = cmp.Or(c.Stall, time.Minute)
-	c.Egress.Timeout, c.Egress.MaxBytes, c.Egress.Streams = -1, maxWhole, true
+	c.Egress.Timeout, c.Egress.MaxBytes, c.Egress.Announced, c.Egress.Streams = -1, maxWhole, true, true
 	client, err := egress.NewClient(c.Egress)
 	if err != nil {
 		return nil, err
@@ -77,50 +78,37 @@ func (c *Client) complete(ctx context.Context, body []byte, say func(string) err
 	if err != nil {
 		return nil, err
 	}
-	answer, err := c.send(r, say, alive)
+	secrets := secretsOf(r.Header)
+	answer, err := c.send(r, int64(secrets.limit()), say, alive)
 	if e, is := errors.AsType[*Error](err); is {
-		e.Detail = withoutSecrets(e.Detail, r.Header)
+		e.Detail = secrets.clip(e.Detail)
 	}
 	return answer, err
 }
 
-// withoutSecrets returns a text for the log without the key and the headers that the server may
-// have repeated.
-func withoutSecrets(text string, sent http.Header) string {
-	for _, values := range sent {
-		for _, v := range values {
-			if v = strings.TrimPrefix(v, "Bearer "); len(v) >= minSecret {
-				text = strings.ReplaceAll(text, v, "•••")
-			}
-		}
-	}
-	return text
-}
-
-// minSecret is the length from which the value of a header may be a secret.
-const minSecret = 6
-
-func (c *Client) send(r *http.Request, say func(string) error, alive func()) (*Answer, error) {
+// send sends a request. Of a body that is no answer, it reads limit bytes. Details of errors may have
+// secrets.
+func (c *Client) send(r *http.Request, limit int64, say func(string) error, alive func()) (*Answer, error) {
 	resp, err := c.client.Do(r)
 	if err != nil {
 		if _, refused := errors.AsType[*egress.RefusedError](err); refused {
-			return nil, unusable(err.Error(), "the model's server has an address that is not public: the operator has to list it in planner.llm.networks")
+			return nil, unusable(err.Error(), "the address of the model's server is refused: the operator has to list it in planner.llm.networks, or to write https if it is public")
 		}
-		return nil, &Error{Reason: "the model's server cannot be reached (" + egress.Class(err) + ")", Detail: clip(err.Error()), Temporary: true}
+		return nil, &Error{Reason: "the model's server cannot be reached (" + egress.Class(err) + ")", Detail: err.Error(), Temporary: true}
 	}
 	defer func() { _ = resp.Body.Close() }() // it was read, or is given up
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	from := &watched{resp.Body, alive}
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		text, _ := io.ReadAll(io.LimitReader(from, maxDetail)) // as much as comes
+		text, _ := io.ReadAll(io.LimitReader(from, limit)) // as much as comes
 		return nil, ofStatus(resp.StatusCode, string(text), egress.RetryAfter(resp.Header.Get("Retry-After"), time.Now()))
 	case kind == "text/event-stream":
 		return readEvents(from, say)
 	case kind == "application/json":
 		return readWhole(from, say)
 	}
-	text, _ := io.ReadAll(io.LimitReader(from, maxDetail))
+	text, _ := io.ReadAll(io.LimitReader(from, limit))
 	return nil, unusable(string(text), "the model's server answered with %q in place of events or JSON: the operator has to check planner.llm.url", kind)
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -95,6 +96,15 @@ func TestDialects(t *testing.T) {
 	}
 }
 
+// manyCalls is an event of calls that have nothing else.
+var manyCalls = func() string {
+	var calls []string
+	for i := range 300 {
+		calls = append(calls, fmt.Sprintf(`{"index":%d}`, i))
+	}
+	return `data: {"choices":[{"delta":{"tool_calls":[` + strings.Join(calls, ",") + `]},"finish_reason":"stop"}]}` + "\n\n"
+}()
+
 // Only a complete answer counts, and an error says whether the same request may succeed later.
 func TestFaults(t *testing.T) {
 	t.Parallel()
@@ -124,9 +134,14 @@ func TestFaults(t *testing.T) {
 		"error in the middle":     {modeltest.Answer{Text: "It is", Error: `{"error":{"message":"out of memory","code":500}}`}, true, "error in its answer"},
 		"error of vLLM":           {modeltest.Answer{Text: "It is", Error: `{"object":"error","message":"too long","type":"BadRequestError","code":400}`}, false, "error in its answer"},
 		"error that stays":        {modeltest.Answer{Text: "It is", Error: `{"error":{"message":"no","type":"invalid_request_error"}}`}, false, "error in its answer"},
+		"rate limit of OpenAI":    {modeltest.Answer{Text: "It is", Error: `{"error":{"message":"Rate limit reached","type":"tokens","code":"rate_limit_exceeded"}}`}, true, "error in its answer"},
+		"quota of OpenAI":         {modeltest.Answer{Text: "It is", Error: `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`}, false, "error in its answer"},
+		"context of OpenAI":       {modeltest.Answer{Text: "It is", Error: `{"error":{"message":"too long","type":"","code":"context_length_exceeded"}}`}, false, "error in its answer"},
+		"deadline of Google":      {modeltest.Answer{Text: "It is", Error: `{"error":{"message":"slow","code":"deadline_exceeded"}}`}, true, "error in its answer"},
 		"an event is no JSON":     {modeltest.Answer{Text: "It is", Error: `{"choices":`}, true, "before it was complete"},
 		"a long text":             {modeltest.Answer{Text: strings.Repeat("long ", 300_000)}, false, "more than"},
 		"long arguments":          {modeltest.Answer{Calls: []modeltest.Call{{Name: "pay", Args: `"` + strings.Repeat("x", 300<<10) + `"`}}}, false, "more than"},
+		"many calls":              {modeltest.Answer{ContentType: "text/event-stream", Body: manyCalls}, false, "more than 256 calls"},
 		"a long line":             {modeltest.Answer{Error: `{"x":"` + strings.Repeat("x", 2<<20) + `"}`}, false, "line of more than"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,18 +171,114 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A key that the server repeats does not get into the log.
+// A key that the server repeats does not get into the log, however it repeats it.
 func TestKeyIsKept(t *testing.T) {
 	t.Parallel()
-	c := newClient(t, &modeltest.Endpoint{Answer: func(r *modeltest.Request) modeltest.Answer {
-		return modeltest.Answer{Status: 500, Body: "wrong: " + r.Header.Get("Authorization") + " and " + r.Header.Get("X-Team")}
-	}}, func(c *chat.Config) {
-		c.Key = func() (string, error) { return "sk-123456", nil }
-		c.Header = map[string]func() (string, error){"X-Team": func() (string, error) { return "s3cret", nil }}
-	})
-	_, _, err := complete(t, c)
-	if e, is := errors.AsType[*chat.Error](err); !is || e.Detail != "wrong: Bearer ••• and •••" {
-		t.Errorf("Complete() = %+v, want a detail without secrets", err)
+	const key = `sk/"0123456789abcdefghijklmnopqrstuvwxyz`
+	kept := []string{key, "s3cret", "dXNlcjpwYXNz"}
+	encoded, err := json.Marshal(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		status int
+		body   string
+		want   string
+	}{
+		"headers":   {500, "wrong: Bearer " + key + ", s3cret and dXNlcjpwYXNz", "wrong: Bearer •••, ••• and •••"},
+		"JSON":      {401, `{"error":` + string(encoded) + `}`, `{"error":"•••"}`},
+		"slashes":   {401, strings.ReplaceAll(string(encoded), "/", `\/`), `"•••"`},
+		"code unit": {401, strings.ReplaceAll(string(encoded), "/", `\u002F`), `"•••"`},
+		"cut":       {401, strings.Repeat(key, 50) + strings.Repeat("错", 650), strings.Repeat("•••", 50)},
+		"at cut":    {401, strings.Repeat("错", 676) + key + "more", strings.Repeat("错", 676) + "•••"},
+		"page":      {200, strings.Repeat("错", 676) + key, "•••"},
+		"event":     {200, `data: {"error":{"message":"` + strings.Repeat("错", 674) + strings.ReplaceAll(key, `"`, `\"`) + "\"}}\n\n", "•••"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClient(t, &modeltest.Endpoint{Answer: func(*modeltest.Request) modeltest.Answer {
+				return modeltest.Answer{Status: tc.status, Body: tc.body, ContentType: map[string]string{"event": "text/event-stream"}[name] + map[string]string{"page": "text/html"}[name]}
+			}}, func(c *chat.Config) {
+				c.Key = func() (string, error) { return key, nil }
+				c.Header = map[string]func() (string, error){
+					"X-Team":              func() (string, error) { return "s3cret", nil },
+					"Proxy-Authorization": func() (string, error) { return "Basic dXNlcjpwYXNz", nil },
+				}
+			})
+			_, _, err := complete(t, c)
+			e, is := errors.AsType[*chat.Error](err)
+			if !is || !strings.Contains(e.Detail, tc.want) || len(e.Detail) > 3<<10 {
+				t.Fatalf("Complete() = %v, %+v, want a detail with %q", err, e, tc.want)
+			}
+			for _, secret := range append(kept, key[:12]) {
+				if strings.Contains(e.Detail, secret) {
+					t.Errorf("the detail %q has %q", e.Detail, secret)
+				}
+			}
+		})
+	}
+}
+
+// JSON that is too long is as long the next time, whether its length is announced or not. The length
+// of a page with another status does not matter.
+func TestLargeJSON(t *testing.T) {
+	t.Parallel()
+	page := `{"choices":[{"message":{"content":"` + strings.Repeat("0123456789", 200_000) + `"},"finish_reason":"stop"}]}`
+	for _, announced := range []bool{false, true} {
+		for status, want := range map[int]string{http.StatusOK: "more than 1048576 bytes", http.StatusServiceUnavailable: "answered 503"} {
+			c := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				if announced {
+					w.Header().Set("Content-Length", strconv.Itoa(len(page)))
+				}
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, page) // the client leaves
+			}))
+			_, _, err := complete(t, c)
+			if e, is := errors.AsType[*chat.Error](err); !is || e.Temporary != (status != http.StatusOK) || !strings.Contains(e.Reason, want) {
+				t.Errorf("%d, announced: %v: Complete() = %+v, want %q", status, announced, err, want)
+			}
+		}
+	}
+}
+
+// Reasoning costs no field of a call or of the message, without which endpoints refuse them, and no
+// call. It is the first to be left out of the message.
+func TestLongReasoning(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		args int // bytes
+		kept bool
+	}{"reasoning fits": {10, true}, "only the call fits": {150 << 10, false}} {
+		var stream strings.Builder
+		for range 2500 {
+			stream.WriteString(`data: {"choices":[{"delta":{"reasoning_content":"` + strings.Repeat("thinking ", 7) + `"}}]}` + "\n\n")
+		}
+		stream.WriteString(`data: {"choices":[{"delta":{"details":"D1","tool_calls":[{"index":0,"id":"a","function":{"name":"pay","arguments":{"to":"` + strings.Repeat("x", tc.args) + `"}},"extra_content":{"google":{"thought_signature":"SIG"}}}]},"finish_reason":"tool_calls"}]}` + "\n\n")
+		got, _, err := complete(t, newClient(t, &modeltest.Endpoint{Answer: func(*modeltest.Request) modeltest.Answer {
+			return modeltest.Answer{ContentType: "text/event-stream", Body: stream.String()}
+		}}))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		m := string(got.Message)
+		if !strings.Contains(m, `"thought_signature":"SIG"`) || !strings.Contains(m, `"details":"D1"`) || strings.Contains(m, "thinking") != tc.kept || !strings.HasPrefix(got.Reasoning, "thinking") {
+			t.Errorf("%s: a message of %d bytes and %d of reasoning lacks a field, or has reasoning: want %v", name, len(m), len(got.Reasoning), tc.kept)
+		}
+	}
+}
+
+// The names of a model and of a finish reason are logged and shown, so they are short.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 500_000)
+	c := newClient(t, &modeltest.Endpoint{Answer: func(*modeltest.Request) modeltest.Answer {
+		return modeltest.Answer{Body: `{"model":"` + long + `","choices":[{"message":{"content":"hi"},"finish_reason":"` + long + `"}]}`}
+	}})
+	got, _, err := complete(t, c)
+	if err != nil || len(got.Model) > 200 || len(got.Finish) > 200 {
+		t.Errorf("Complete() = %d bytes of model, %d of finish, %v", len(got.Model), len(got.Finish), err)
 	}
 }
 
@@ -207,6 +318,14 @@ func TestCalls(t *testing.T) {
 		"no ids":                {[]string{`{"index":0,"function":{"name":"x","arguments":"{}"}}`, `{"index":1,"function":{"name":"y","arguments":"{}"}}`}, []string{`call_1_x x {}`, `call_2_y y {}`}},
 		"no ids at one index":   {[]string{`{"index":0,"function":{"name":"x","arguments":"{}"}}`, `{"index":0,"function":{"name":"y","arguments":"{}"}}`}, []string{`call_1_x x {}`, `call_2_y y {}`}},
 		"no index":              {[]string{`{"id":"a","function":{"name":"x","arguments":"{}"}}`, `{"id":"b","function":{"name":"y","arguments":""}}`, `{"function":{"arguments":"{}"}}`}, []string{`a x {}`, `b y {}`}},
+		"one index, no ids":     {[]string{`{"index":0,"function":{"name":"x","arguments":""}},{"index":0,"function":{"name":"y","arguments":"{\"n\":1}"}}`}, []string{`call_1_x x {}`, `call_2_y y {"n":1}`}},
+		"one id, no index":      {[]string{`{"id":"a","function":{"name":"x","arguments":""}},{"id":"a","function":{"name":"y","arguments":"{\"n\":1}"}}`}, []string{`a x {}`, `call_2_y y {"n":1}`}},
+		"one id, one index":     {[]string{`{"index":0,"id":"a","function":{"name":"x","arguments":"{}"}}`, `{"index":0,"id":"a","function":{"name":"y","arguments":"{"}}`, `{"index":0,"function":{"arguments":"}"}}`}, []string{`a x {}`, `call_2_y y {}`}},
+		"one id, one name":      {[]string{`{"id":"a","function":{"name":"x","arguments":"{}"}}`, `{"id":"a","function":{"name":"x","arguments":"{\"n\":1}"}}`}, []string{`a x {}`, `call_2_x x {"n":1}`}},
+		"nothing but names":     {[]string{`{"function":{"name":"x","arguments":null}},{"function":{"name":"x"}},{"function":{"name":"y","arguments":{"n":1}}}`}, []string{`call_1_x x {}`, `call_2_x x {}`, `call_3_y y {"n":1}`}},
+		"a call that is cut":    {[]string{`{"index":0,"function":{"name":"x","arguments":"{\"n\""}}`, `{"index":0,"function":{"name":"y","arguments":"{}"}}`}, []string{`call_1_x x {"n"`, `call_2_y y {}`}},
+		"ids like ours":         {[]string{`{"index":0,"function":{"name":"x"}}`, `{"index":1,"id":"call_1_x","function":{"name":"x"}}`, `{"index":2,"id":"call_2_x","function":{"name":"x"}}`}, []string{`call_3_x x {}`, `call_1_x x {}`, `call_2_x x {}`}},
+		"the id, and no more":   {[]string{`{"index":0,"id":"a","function":{"name":"x","arguments":""}}`, `{"index":0,"id":"a","function":{"name":"x","arguments":"{}"}}`, `{"index":0,"id":"a","function":{"name":"x","arguments":""}}`}, []string{`a x {}`}},
 		"neither":               {[]string{`{"function":{"name":"x","arguments":"{}"}}`, `{"function":{"name":"y","arguments":"{}"}}`}, []string{`call_1_x x {}`, `call_2_y y {}`}},
 		"odd indexes":           {[]string{`{"index":-1,"id":"a","function":{"name":"x","arguments":"{"}}`, `{"index":99999999,"id":"b","function":{"name":"y","arguments":"{}"}}`, `{"index":-1,"function":{"arguments":"}"}}`}, []string{`a x {}`, `b y {}`}},
 		"arguments as object":   {[]string{`{"index":0,"id":"a","function":{"name":"x","arguments":{"n":[1]}}}`}, []string{`a x {"n":[1]}`}},

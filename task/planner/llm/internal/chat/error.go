@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -11,7 +12,7 @@ import (
 // An Error says why there is no answer.
 type Error struct {
 	Reason     string        // for clients: no address, and no text of the other side
-	Detail     string        // for the log; may be empty
+	Detail     string        // for the log, short and without secrets; may be empty
 	Temporary  bool          // the same request may succeed later
 	RetryAfter time.Duration // that the server asks for; 0: none
 }
@@ -54,6 +55,10 @@ type wireError struct {
 	Code    json.RawMessage `json:"code"` // a number or a text
 }
 
+// lasting matches types and codes of errors that the same request has again, such as
+// context_length_exceeded. A limit of requests or tokens a minute is none.
+var lasting = regexp.MustCompile(`(?i)invalid|context_length|quota|billing|not_found|authentication|permission|content_filter|content_policy|unsupported|deactivated`)
+
 // errorIn returns the error that an answer has in place of content; nil: it has none. raw is the
 // member error of the answer, and object its member object.
 func errorIn(raw json.RawMessage, object string, whole []byte) *Error {
@@ -71,11 +76,7 @@ func errorIn(raw json.RawMessage, object string, whole []byte) *Error {
 	if json.Unmarshal(e.Code, &status) != nil {
 		status = 0
 	}
-	known := status >= 400 && !temporary(status) || strings.Contains(e.Type, "invalid") || strings.Contains(string(e.Code), "invalid") || strings.Contains(string(e.Code), "exceeded")
-	return &Error{Reason: "the model's server reports an error in its answer", Detail: clip(e.Type + " " + string(e.Code) + " " + e.Message), Temporary: !known}
+	kind := e.Type + " " + string(e.Code)
+	stays := status >= 400 && !temporary(status) || lasting.MatchString(kind) && !strings.Contains(kind, "rate_limit")
+	return &Error{Reason: "the model's server reports an error in its answer", Detail: kind + " " + e.Message, Temporary: !stays}
 }
-
-// maxDetail bounds the text of another side in the log, in bytes.
-const maxDetail = 2 << 10
-
-func clip(text string) string { return strings.TrimSpace(text[:min(len(text), maxDetail)]) }

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+
+	"a2a-server/internal/egress"
 )
 
 // maxEvent bounds a line of a stream, and the data of an event, in bytes.
@@ -44,7 +46,9 @@ func isLost(err error) bool {
 // readWhole reads an answer of a server that does not stream.
 func readWhole(from io.Reader, say func(string) error) (*Answer, error) {
 	body, err := io.ReadAll(from)
-	if err != nil {
+	if _, large := errors.AsType[*egress.TooLargeError](err); large {
+		return nil, unusable("", "the model's server answered with JSON of more than %d bytes", maxWhole)
+	} else if err != nil {
 		return nil, lost("read: %v", err)
 	}
 	var a answering
@@ -53,7 +57,7 @@ func readWhole(from io.Reader, say func(string) error) (*Answer, error) {
 	case err != nil:
 		return nil, err
 	case a.finish == "":
-		return nil, unusable(clip(string(body)), "the model's server answered with JSON that is no completed answer: the operator has to check planner.llm.url")
+		return nil, unusable(string(body), "the model's server answered with JSON that is no completed answer: the operator has to check planner.llm.url")
 	}
 	if text != "" {
 		if err := say(text); err != nil {
