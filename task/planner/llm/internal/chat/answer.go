@@ -45,11 +45,8 @@ func reasonings() []string { return []string{"reasoning", "reasoning_content"} }
 
 func isReasoning(field string) bool { return slices.Contains(reasonings(), field) }
 
-// Bounds of calls: of their number, and the bytes as which each piece with a name counts.
-const (
-	maxCalls = 256 // the engine refuses fewer, and says so
-	callSize = 64
-)
+// maxCalls bounds the calls of an answer. The engine refuses fewer, and says so.
+const maxCalls = 256
 
 // maxName bounds the names of a model and of a finish reason, in bytes.
 const maxName = 200
@@ -78,6 +75,10 @@ type calling struct {
 	index    int // -1: it has none
 	id, name string
 	args     []byte
+	begun    bool // args has more than space
+	depth    int  // of args: brackets that are open
+	quoted   bool // args ends within a text
+	escaped  bool // args ends with an escaping backslash
 	fields   map[string]any
 }
 
@@ -135,7 +136,7 @@ func (a *answering) message(delta map[string]json.RawMessage) (text string, err 
 			if isReasoning(name) {
 				used = &a.reasoned
 			}
-			if *used += len(raw); *used <= maxFields {
+			if fits(used, a.fields, name, raw) {
 				a.fields = merged(a.fields, name, raw)
 			}
 		}
@@ -148,6 +149,15 @@ func (a *answering) message(delta map[string]json.RawMessage) (text string, err 
 }
 
 func tooLong() error { return unusable("", "the model's answer has more than %d bytes", MaxText) }
+
+// fits counts a piece of a field, and reports whether there is room for it.
+func fits(used *int, fields map[string]any, name string, piece json.RawMessage) bool {
+	*used += len(piece)
+	if _, has := fields[name]; !has {
+		*used += len(name)
+	}
+	return *used <= maxFields
+}
 
 // textIn returns content: a text, or a list of parts with texts.
 func textIn(raw json.RawMessage) string {
@@ -194,9 +204,6 @@ func (a *answering) addCalls(raw json.RawMessage) error {
 			args = json.RawMessage(text)
 		} // else it is an object, as some servers send it
 		a.size += len(args) + len(d.ID) + len(d.Function.Name)
-		if d.Function.Name != "" {
-			a.size += callSize
-		}
 		c := a.callOf(&d, args)
 		switch {
 		case len(a.calls) > maxCalls:
@@ -210,12 +217,12 @@ func (a *answering) addCalls(raw json.RawMessage) error {
 		if c.name == "" {
 			c.name = d.Function.Name
 		}
-		c.args = append(c.args, args...)
+		c.add(args)
 		var fields map[string]json.RawMessage
 		_ = json.Unmarshal(raw, &fields) // it was read above
 		for name, value := range fields {
 			if !slices.Contains([]string{"index", "id", "type", "function"}, name) {
-				if a.callExtra += len(value); a.callExtra <= maxFields {
+				if fits(&a.callExtra, c.fields, name, value) {
 					c.fields = merged(c.fields, name, value)
 				}
 			}
@@ -259,10 +266,35 @@ func (c *calling) endsBefore(d *callDelta, args []byte) bool {
 	case name != c.name:
 		return true
 	case d.ID != "" && d.ID == c.id:
-		return !blank(args) && json.Valid(c.args)
+		return !blank(args) && c.begun && c.ended()
 	}
-	return blank(c.args) || json.Valid(c.args)
+	return c.ended()
 }
+
+// add adds to the arguments.
+func (c *calling) add(args []byte) {
+	c.args = append(c.args, args...)
+	c.begun = c.begun || !blank(args)
+	for _, b := range args {
+		switch {
+		case c.escaped:
+			c.escaped = false
+		case c.quoted && b == '\\':
+			c.escaped = true
+		case b == '"':
+			c.quoted = !c.quoted
+		case c.quoted:
+		case b == '{', b == '[':
+			c.depth++
+		case b == '}', b == ']':
+			c.depth--
+		}
+	}
+}
+
+// ended reports whether the arguments are complete, or have not begun. It does not read them
+// again: pieces may be many.
+func (c *calling) ended() bool { return c.depth <= 0 && !c.quoted }
 
 func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
@@ -346,7 +378,7 @@ func (a *answering) answer() (*Answer, error) {
 	a.nameCalls()
 	var calls []any
 	for _, c := range a.calls {
-		if blank(c.args) {
+		if !c.begun {
 			c.args = []byte("{}")
 		}
 		out.Calls = append(out.Calls, Call{c.id, c.name, c.args})
