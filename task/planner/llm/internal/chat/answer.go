@@ -3,7 +3,6 @@ package chat
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -45,12 +44,6 @@ func reasonings() []string { return []string{"reasoning", "reasoning_content"} }
 
 func isReasoning(field string) bool { return slices.Contains(reasonings(), field) }
 
-// Bounds of calls: of their number, and the bytes as which each piece with a name counts.
-const (
-	maxCalls = 256 // the engine refuses fewer, and says so
-	callSize = 64
-)
-
 // maxName bounds the names of a model and of a finish reason, in bytes.
 const maxName = 200
 
@@ -71,14 +64,6 @@ type answering struct {
 
 	finish, model string
 	usage         Usage
-}
-
-// calling is a call of which more may come.
-type calling struct {
-	index    int // -1: it has none
-	id, name string
-	args     []byte
-	fields   map[string]any
 }
 
 // add adds an event, and returns the text in it.
@@ -135,7 +120,7 @@ func (a *answering) message(delta map[string]json.RawMessage) (text string, err 
 			if isReasoning(name) {
 				used = &a.reasoned
 			}
-			if *used += len(raw); *used <= maxFields {
+			if fits(used, a.fields, name, raw) {
 				a.fields = merged(a.fields, name, raw)
 			}
 		}
@@ -148,6 +133,15 @@ func (a *answering) message(delta map[string]json.RawMessage) (text string, err 
 }
 
 func tooLong() error { return unusable("", "the model's answer has more than %d bytes", MaxText) }
+
+// fits counts a piece of a field, and reports whether there is room for it.
+func fits(used *int, fields map[string]any, name string, piece json.RawMessage) bool {
+	*used += len(piece)
+	if _, has := fields[name]; !has {
+		*used += len(name)
+	}
+	return *used <= maxFields
+}
 
 // textIn returns content: a text, or a list of parts with texts.
 func textIn(raw json.RawMessage) string {
@@ -164,107 +158,6 @@ func textIn(raw json.RawMessage) string {
 	}
 	return text
 }
-
-// callDelta is a piece of a call.
-type callDelta struct {
-	Index    *int   `json:"index"`
-	ID       string `json:"id"`
-	Function struct {
-		Name string          `json:"name"`
-		Args json.RawMessage `json:"arguments"`
-	} `json:"function"`
-}
-
-func (a *answering) addCalls(raw json.RawMessage) error {
-	var list []json.RawMessage
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return lost("tool_calls is not a list: %s", raw)
-	}
-	for _, raw := range list {
-		var d callDelta
-		if err := json.Unmarshal(raw, &d); err != nil {
-			return lost("a call cannot be read: %v: %s", err, raw)
-		}
-		args := d.Function.Args
-		var text string
-		switch {
-		case string(args) == "null":
-			args = nil
-		case json.Unmarshal(args, &text) == nil:
-			args = json.RawMessage(text)
-		} // else it is an object, as some servers send it
-		a.size += len(args) + len(d.ID) + len(d.Function.Name)
-		if d.Function.Name != "" {
-			a.size += callSize
-		}
-		c := a.callOf(&d, args)
-		switch {
-		case len(a.calls) > maxCalls:
-			return unusable("", "the model's answer has more than %d calls", maxCalls)
-		case a.size > MaxText:
-			return tooLong()
-		}
-		if c.id == "" {
-			c.id = d.ID
-		}
-		if c.name == "" {
-			c.name = d.Function.Name
-		}
-		c.args = append(c.args, args...)
-		var fields map[string]json.RawMessage
-		_ = json.Unmarshal(raw, &fields) // it was read above
-		for name, value := range fields {
-			if !slices.Contains([]string{"index", "id", "type", "function"}, name) {
-				if a.callExtra += len(value); a.callExtra <= maxFields {
-					c.fields = merged(c.fields, name, value)
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// callOf returns the call that a piece belongs to. A new call begins with a new id, index or name,
-// or a name that follows complete arguments: Ollama sends every call with index 0, others send no
-// id, or no index.
-func (a *answering) callOf(d *callDelta, args []byte) *calling {
-	index := -1
-	if d.Index != nil {
-		index = *d.Index
-	}
-	for _, c := range slices.Backward(a.calls) {
-		if d.Index != nil && c.index != index {
-			continue
-		}
-		if c.endsBefore(d, args) {
-			break
-		}
-		return c
-	}
-	c := &calling{index: index}
-	a.calls = append(a.calls, c)
-	return c
-}
-
-// endsBefore reports whether a piece with these arguments begins a call after c. A server that
-// repeats the id may repeat the name in each piece, too: then only arguments after complete ones
-// begin a call.
-func (c *calling) endsBefore(d *callDelta, args []byte) bool {
-	name := d.Function.Name
-	switch {
-	case d.ID != "" && c.id != "" && d.ID != c.id:
-		return true
-	case name == "" || c.name == "":
-		return false
-	case name != c.name:
-		return true
-	case d.ID != "" && d.ID == c.id:
-		return !blank(args) && json.Valid(c.args)
-	}
-	return blank(c.args) || json.Valid(c.args)
-}
-
-func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
 // merged adds a piece of a field that is not known: texts and lists are joined.
 func merged(to map[string]any, name string, raw json.RawMessage) map[string]any {
@@ -320,25 +213,6 @@ func deeper(v any, limit int) bool {
 	return false
 }
 
-// nameCalls gives an id to each call that has none, or that of another call.
-func (a *answering) nameCalls() {
-	first := map[string]*calling{} // by id
-	for _, c := range a.calls {
-		if first[c.id] == nil {
-			first[c.id] = c
-		}
-	}
-	for i, c := range a.calls {
-		if c.id != "" && first[c.id] == c {
-			continue
-		}
-		for n := i + 1; c.id == "" || first[c.id] != nil; n++ {
-			c.id = fmt.Sprintf("call_%d_%s", n, c.name)
-		}
-		first[c.id] = c
-	}
-}
-
 // answer returns the whole answer. Each call gets an id of its own. Arguments that are not JSON
 // become an empty object in the message: endpoints refuse a conversation with them.
 func (a *answering) answer() (*Answer, error) {
@@ -346,7 +220,7 @@ func (a *answering) answer() (*Answer, error) {
 	a.nameCalls()
 	var calls []any
 	for _, c := range a.calls {
-		if blank(c.args) {
+		if !c.begun {
 			c.args = []byte("{}")
 		}
 		out.Calls = append(out.Calls, Call{c.id, c.name, c.args})

@@ -269,16 +269,17 @@ func TestLongReasoning(t *testing.T) {
 	}
 }
 
-// The names of a model and of a finish reason are logged and shown, so they are short.
+// The names of a model and of a finish reason are logged and shown, so they are short. Names of
+// fields count as the fields do.
 func TestLongNames(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", 500_000)
+	long := strings.Repeat("x", 300_000)
 	c := newClient(t, &modeltest.Endpoint{Answer: func(*modeltest.Request) modeltest.Answer {
-		return modeltest.Answer{Body: `{"model":"` + long + `","choices":[{"message":{"content":"hi"},"finish_reason":"` + long + `"}]}`}
+		return modeltest.Answer{Body: `{"model":"` + long + `","choices":[{"message":{"content":"hi","` + long + `":1},"finish_reason":"` + long + `"}]}`}
 	}})
 	got, _, err := complete(t, c)
-	if err != nil || len(got.Model) > 200 || len(got.Finish) > 200 {
-		t.Errorf("Complete() = %d bytes of model, %d of finish, %v", len(got.Model), len(got.Finish), err)
+	if err != nil || len(got.Model) > 200 || len(got.Finish) > 200 || len(got.Message) > chat.MaxMessage {
+		t.Errorf("Complete() = %d bytes of model, %d of finish, %d of message, %v", len(got.Model), len(got.Finish), len(got.Message), err)
 	}
 }
 
@@ -322,6 +323,7 @@ func TestCalls(t *testing.T) {
 		"one id, no index":      {[]string{`{"id":"a","function":{"name":"x","arguments":""}},{"id":"a","function":{"name":"y","arguments":"{\"n\":1}"}}`}, []string{`a x {}`, `call_2_y y {"n":1}`}},
 		"one id, one index":     {[]string{`{"index":0,"id":"a","function":{"name":"x","arguments":"{}"}}`, `{"index":0,"id":"a","function":{"name":"y","arguments":"{"}}`, `{"index":0,"function":{"arguments":"}"}}`}, []string{`a x {}`, `call_2_y y {}`}},
 		"one id, one name":      {[]string{`{"id":"a","function":{"name":"x","arguments":"{}"}}`, `{"id":"a","function":{"name":"x","arguments":"{\"n\":1}"}}`}, []string{`a x {}`, `call_2_x x {"n":1}`}},
+		"names in each piece":   {[]string{`{"index":0,"function":{"name":"x","arguments":"{\"n\":\"}\\\""}}`, `{"index":0,"function":{"name":"x","arguments":"{\"}"}}`}, []string{`call_1_x x {"n":"}\"{"}`}},
 		"nothing but names":     {[]string{`{"function":{"name":"x","arguments":null}},{"function":{"name":"x"}},{"function":{"name":"y","arguments":{"n":1}}}`}, []string{`call_1_x x {}`, `call_2_x x {}`, `call_3_y y {"n":1}`}},
 		"a call that is cut":    {[]string{`{"index":0,"function":{"name":"x","arguments":"{\"n\""}}`, `{"index":0,"function":{"name":"y","arguments":"{}"}}`}, []string{`call_1_x x {"n"`, `call_2_y y {}`}},
 		"ids like ours":         {[]string{`{"index":0,"function":{"name":"x"}}`, `{"index":1,"id":"call_1_x","function":{"name":"x"}}`, `{"index":2,"id":"call_2_x","function":{"name":"x"}}`}, []string{`call_3_x x {}`, `call_1_x x {}`, `call_2_x x {}`}},
