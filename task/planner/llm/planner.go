@@ -51,6 +51,7 @@ type state struct {
 	Version int             `json:"v"`
 	Message json.RawMessage `json:"message,omitempty"` // of the assistant; nil: the step is no answer
 	Calls   []string        `json:"calls,omitempty"`   // the model's ids of the calls of the step, in their order
+	Limit   bool            `json:"limit,omitempty"`   // the step asks whether the model may go on
 	Waits   int             `json:"waits,omitempty"`   // durable waits in a row, this one included
 	Sent    int             `json:"sent,omitempty"`    // bytes of the request
 	In      int             `json:"in,omitempty"`      // tokens of the request; 0: the endpoint does not say
@@ -159,7 +160,7 @@ func (p *Planner) wanted(at *task.Progress) *task.Step {
 		switch r := &at.Steps[len(at.Steps)-1].Calls[i]; {
 		case r.Outcome != task.OutcomeOK:
 		case r.Actions.RequireInput:
-			asks = append(asks, r.Call.Name+": "+visible.ClipText(cmp.Or(r.Actions.InputPrompt, "more input is needed"), maxPrompt))
+			asks = append(asks, r.Call.Name+": "+prompt(r))
 		case r.Actions.SkipSummarization:
 			skip = true
 		}
@@ -171,6 +172,11 @@ func (p *Planner) wanted(at *task.Progress) *task.Step {
 		return &task.Step{End: &task.End{State: a2a.TaskStateCompleted}}
 	}
 	return nil
+}
+
+// prompt returns the question of a tool that requires input.
+func prompt(r *task.Result) string {
+	return visible.ClipText(cmp.Or(r.Actions.InputPrompt, "more input is needed"), maxPrompt)
 }
 
 // maxPrompt bounds what a tool asks, in characters.
@@ -206,14 +212,14 @@ func (p *Planner) limited(ctx context.Context, at *task.Progress) (*task.Step, e
 		}
 	}
 	switch {
-	case last.Asked && declines(at):
+	case last.Asked && stateOf(&last).Limit && declines(at):
 		return &task.Step{End: &task.End{State: a2a.TaskStateCanceled, Message: message(at, "The task was ended as its client wished.")}}, nil
 	case answers < p.config.Steps:
 		return nil, nil
 	}
 	return &task.Step{
 		Ask:   &task.InputRequest{Message: message(at, fmt.Sprintf("The model has answered %d times and is not done. Reply yes to go on, no to end the task, or say what it should do.", answers))},
-		State: encode(state{Version: stateVersion}),
+		State: encode(state{Version: stateVersion, Limit: true}),
 	}, nil
 }
 

@@ -164,8 +164,8 @@ func TestDayTokens(t *testing.T) {
 	}
 }
 
-// A tool may have the planner ask the client, whose reply the model is told, and end the task with
-// its result.
+// A tool may have the planner ask the client, whose reply the model is told with the question, even
+// if it is no, and end the task with its result.
 func TestToolsWant(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, answers(calling("ask", `{}`), calling("report", `{}`)))
@@ -173,11 +173,14 @@ func TestToolsWant(t *testing.T) {
 	if got := says(s.Wait(id, a2a.TaskStateInputRequired)); got != "ask: Which account?" {
 		t.Errorf("the question is %q", got)
 	}
-	s.reply(id, a2a.NewTextPart("the second"))
+	s.reply(id, a2a.NewTextPart("no"))
 	s.Wait(id, a2a.TaskStateCompleted)
 	requests := s.model.Requests()
-	if len(requests) != 2 || requests[1].Last().Content != "the second" {
-		t.Errorf("the model was asked %d times, and told %+v", len(requests), requests[len(requests)-1].Last())
+	if len(requests) != 2 || requests[1].Last().Content != "no" {
+		t.Fatalf("the model was asked %d times, and told %+v", len(requests), requests[len(requests)-1].Last())
+	}
+	if got, want := requests[1].Messages[2].Content, `{"result":"asked"}`+"\n[The user was asked: Which account?]"; got != want {
+		t.Errorf("the model was told the result %q, want %q", got, want)
 	}
 }
 

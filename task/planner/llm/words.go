@@ -20,7 +20,11 @@ func (w *Words) result(r *task.Result) string {
 		if json.Unmarshal(r.Content, &text) != nil {
 			text = string(r.Content)
 		}
-		return cut(text)
+		text = cut(text)
+		if r.Outcome == task.OutcomeOK && r.Actions.RequireInput {
+			text += "\n[The user was asked: " + prompt(r) + "]"
+		}
+		return text
 	case task.OutcomeRejected:
 		return w.noted(fill(w.Rejected, "tool_name", r.Call.Name), r.Note)
 	case task.OutcomeError, task.OutcomeInvalid, task.OutcomeDenied, task.OutcomeExpired, task.OutcomeUnknown, task.OutcomeCanceled:
