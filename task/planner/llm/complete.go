@@ -19,13 +19,17 @@ const (
 
 // complete asks the model, and says its text as it comes. A request that may succeed later is
 // repeated, as the server asks for, as long as the plan has time; the text of an earlier try is
-// replaced.
+// replaced. All tries end before the engine ends the plan, so that there is time to plan a wait.
 func (p *Planner) complete(ctx context.Context, at *task.Progress, body []byte) (*chat.Answer, error) {
-	over := time.Now().Add(p.config.Timeout * 9 / 10)
+	limit := p.config.Timeout * 9 / 10
+	over := time.Now().Add(limit)
+	slow := &chat.Error{Reason: fmt.Sprintf("the model did not complete its answer within %v; limits.plan_timeout allows no more", limit), Temporary: true}
+	within, cancel := context.WithDeadlineCause(ctx, over, slow)
+	defer cancel()
 	said := false // by an earlier try
 	for try := 1; ; try++ {
 		spoke := false // in this try
-		answer, err := p.client.Complete(ctx, body, func(text string) error {
+		answer, err := p.client.Complete(within, body, func(text string) error {
 			err := at.Say(text, said && !spoke)
 			spoke = true
 			return err
@@ -35,6 +39,9 @@ func (p *Planner) complete(ctx context.Context, at *task.Progress, body []byte) 
 		}
 		if err == nil {
 			return answer, nil
+		}
+		if try == 1 && spoke && errors.Is(err, slow) {
+			slow.Temporary = false // the next answer would take as long
 		}
 		said = said || spoke
 		failed, is := errors.AsType[*chat.Error](err)

@@ -76,6 +76,51 @@ func TestWaits(t *testing.T) {
 	}
 }
 
+// newProgress is that of a new task whose planner is asked directly.
+func newProgress(text string) *task.Progress {
+	return &task.Progress{
+		Task: "t", Messages: []task.PlannerMessage{{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text))}},
+		Say:     func(string, bool) error { return nil },
+		Prepare: func(*tool.Request) error { return nil },
+		Earlier: func(context.Context, int) ([]task.EarlierTask, error) { return nil, nil },
+	}
+}
+
+// An endpoint that takes requests and sends nothing makes the task wait before the engine ends the
+// plan, as one that is down does. An answer that comes for all of that time is given up: the next
+// would take as long.
+func TestSlowEndpoint(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		answer modeltest.Answer
+		waits  bool
+	}{
+		"silent": {modeltest.Answer{Text: "I", Stall: 1}, true},
+		"slow":   {modeltest.Answer{Text: strings.Repeat("word ", 1000), Pause: 5 * time.Millisecond}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			endpoint := httptest.NewServer(&modeltest.Endpoint{Dialect: modeltest.OpenAI, Answer: func(*modeltest.Request) modeltest.Answer { return tc.answer }})
+			t.Cleanup(endpoint.Close)
+			const limit = time.Second
+			p, err := llm.New(llm.Config{URL: endpoint.URL + "/v1", Model: "m", Timeout: limit, Pause: time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(p.Close)
+			ctx, cancel := context.WithTimeoutCause(t.Context(), limit, errors.New("the engine has ended the plan"))
+			defer cancel()
+			step, err := p.Plan(ctx, newProgress("go"))
+			switch {
+			case tc.waits && (err != nil || step.Wait == 0):
+				t.Errorf("Plan() = %+v, %v; want a durable wait", step, err)
+			case !tc.waits && (err == nil || !strings.Contains(err.Error(), "limits.plan_timeout")):
+				t.Errorf("Plan() = %+v, %v; want an error that names limits.plan_timeout", step, err)
+			}
+		})
+	}
+}
+
 // The planner ends a task with words when the model's answer is of no use, and runs no call of an
 // answer that the model has not finished.
 func TestAnswersOfNoUse(t *testing.T) {
@@ -239,12 +284,7 @@ func TestState(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	at := &task.Progress{
-		Task: "t", Messages: []task.PlannerMessage{{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("pay bob"))}},
-		Say:     func(string, bool) error { return nil },
-		Prepare: func(*tool.Request) error { return nil },
-		Earlier: func(context.Context, int) ([]task.EarlierTask, error) { return nil, nil },
-	}
+	at := newProgress("pay bob")
 	step, err := p.Plan(t.Context(), at)
 	if err != nil {
 		t.Fatal(err)
