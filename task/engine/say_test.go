@@ -253,8 +253,8 @@ func TestPlannerIsToldOfEarlierTasks(t *testing.T) {
 		}
 		w.send(in("three"))
 		want := []task.EarlierTask{
-			{Asked: "two", Answered: "answer to two", State: a2a.TaskStateCompleted},
-			{Asked: "one", Answered: "answer to one", State: a2a.TaskStateCompleted},
+			{Asked: "two", Answered: "answer to two", Said: true, State: a2a.TaskStateCompleted},
+			{Asked: "one", Answered: "answer to one", Said: true, State: a2a.TaskStateCompleted},
 		}
 		if diff := cmp.Diff(want, <-told); diff != "" {
 			t.Errorf("Earlier() (-want +got):\n%s", diff)

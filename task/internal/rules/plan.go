@@ -90,7 +90,8 @@ func Earlier(f *fold.Fold) (task.EarlierTask, error) {
 			}
 		}
 	}
-	return task.EarlierTask{Asked: strings.Join(asked, "\n"), Answered: f.View.Answer(isSaid), State: state}, nil
+	answer, said := f.View.Answer(isSaid)
+	return task.EarlierTask{Asked: strings.Join(asked, "\n"), Answered: answer, Said: said, State: state}, nil
 }
 
 // plan asks the planner for the next step.

@@ -356,8 +356,8 @@ func TestTextsDecideNothing(t *testing.T) {
 	}
 }
 
-// A long conversation is shortened: never the instructions, the newest message, or a result without
-// its call. A long result is cut.
+// A long conversation is shortened: never the instructions, the request, the newest message, or a
+// result without its call. A long result is cut.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	var list []modeltest.Answer
@@ -367,30 +367,70 @@ func TestBudget(t *testing.T) {
 	s := newScene(t, answers(list...), func(c *llm.Config) { c.Context, c.Instructions = 1500, "Be exact." })
 	s.bank.note = strings.Repeat("long ", 20_000)
 	s.Wait(s.Send("read all of it").ID, a2a.TaskStateCompleted)
-	requests := s.model.Requests()
-	last := requests[len(requests)-1]
+	last := s.newest()
 	if n := len(last.Messages); n != 4 || last.Messages[0].Role != "system" || last.Messages[1].Content != "read all of it" {
 		t.Errorf("the last request has %d messages, want the instructions, the message, and the newest call with its result", n)
 	}
-	if c := last.Last().Content; len(c) > 70<<10 || !strings.HasSuffix(c, " more bytes are not shown]") {
+	if c := last.Last().Content; len(c) > 9100 || !strings.HasSuffix(c, " more bytes are not shown]") {
 		t.Errorf("a result of %d bytes was told", len(c))
 	}
 }
 
-// The model is told of the earlier tasks of the context.
+// The results of a step that are long share the budget, and a short one is told whole.
+func TestLongResults(t *testing.T) {
+	t.Parallel()
+	for name, note := range map[string]string{"plain": strings.Repeat("long ", 20_000), "escaped": strings.Repeat("<\x01>", 20_000)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, answers(calling("mail.look", `{}`, "mail.look", `{}`, "nothing", `{}`, "mail.look", `{}`, "mail.look", `{}`)), func(c *llm.Config) { c.Context = 32_000 })
+			s.bank.note = note
+			id := s.Send("read four mails").ID
+			s.Wait(id, a2a.TaskStateCompleted)
+			last := s.newest()
+			if n := len(last.Body) / 4; n > 32_000 || n < 10_000 {
+				t.Errorf("the request has some %d tokens, want at most 32,000, of which the results may have half", n)
+			}
+			if c := last.Messages[4].Content; !strings.HasPrefix(c, `{"error":`) || !strings.HasSuffix(c, "}") {
+				t.Errorf("the short result is told as %q", c)
+			}
+		})
+	}
+}
+
+// A reply to the step limit does not push the request itself out of the budget.
+func TestRequestIsKept(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, &modeltest.Endpoint{Dialect: modeltest.OpenAI, Answer: func(r *modeltest.Request) modeltest.Answer {
+		if r.Last().Content == "yes" {
+			return modeltest.Answer{Text: "done"}
+		}
+		return calling("mail.look", `{}`)
+	}}, func(c *llm.Config) { c.Context, c.Steps = 1500, 3 })
+	s.bank.note = strings.Repeat("long ", 2_000)
+	id := s.Send("only read").ID
+	s.Wait(id, a2a.TaskStateInputRequired)
+	s.reply(id, a2a.NewTextPart("yes"))
+	s.Wait(id, a2a.TaskStateCompleted)
+	if m := s.newest().Messages; m[0].Content != "only read" || m[len(m)-1].Content != "yes" {
+		t.Errorf("the model was told %+v, want the request and the reply", m)
+	}
+}
+
+// The model is told of the earlier tasks of the context, and what tools wrote is not told as its own
+// words.
 func TestEarlierTasks(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, answers(modeltest.Answer{Text: "Four."}, modeltest.Answer{Text: "Five."}))
-	for _, text := range []string{"What is 2 + 2?", "And one more?"} {
+	s := newScene(t, answers(modeltest.Answer{Text: "Four."}, calling("report", `{}`), modeltest.Answer{Text: "Five."}))
+	for _, text := range []string{"What is 2 + 2?", "Report!", "And one more?"} {
 		m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text))
 		m.ContextID = "math"
 		s.Wait(s.SendMessage(m).ID, a2a.TaskStateCompleted)
 	}
 	var told []string
-	for _, m := range s.model.Requests()[1].Messages {
+	for _, m := range s.newest().Messages {
 		told = append(told, m.Role+": "+m.Content)
 	}
-	if got, want := strings.Join(told, "|"), "user: What is 2 + 2?|assistant: Four.|user: And one more?"; got != want {
+	if got, want := strings.Join(told, "|"), "user: What is 2 + 2?|assistant: Four.|user: Report!|user: [Tools returned:]\na long report|user: And one more?"; got != want {
 		t.Errorf("the model was told %q, want %q", got, want)
 	}
 }
