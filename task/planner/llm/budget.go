@@ -32,7 +32,7 @@ func (p *Planner) budget(steps []task.DoneStep) int {
 func share(calls []task.Result, bytes int) int {
 	var sizes []int
 	for i := range calls {
-		sizes = append(sizes, len(encode(string(calls[i].Content) + calls[i].Error)))
+		sizes = append(sizes, len(encode(string(calls[i].Content)+calls[i].Error)))
 	}
 	slices.Sort(sizes)
 	for i, size := range sizes {

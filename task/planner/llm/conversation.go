@@ -65,7 +65,7 @@ func (p *Planner) conversation(ctx context.Context, at *task.Progress) (*convers
 	}
 	for _, e := range slices.Backward(earlier) {
 		answer := chat.Message{Role: "assistant", Content: e.Answered}
-		if !e.Said {
+		if !e.Said && e.Answered != "" {
 			answer = chat.Message{Role: "user", Content: cut("[Tools returned:]\n"+e.Answered, maxEarlier)}
 		}
 		c.say(false, chat.Message{Role: "user", Content: e.Asked}.Encode(), answer.Encode())

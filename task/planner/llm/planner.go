@@ -55,7 +55,7 @@ type state struct {
 	Waits   int             `json:"waits,omitempty"`   // durable waits in a row, this one included
 	Sent    int             `json:"sent,omitempty"`    // bytes of the request
 	In      int             `json:"in,omitempty"`      // tokens of the request; 0: the endpoint does not say
-	Tokens  int             `json:"tokens,omitempty"`  // tokens of request and answer
+	Tokens  int             `json:"tokens,omitempty"`  // tokens of requests and answer
 }
 
 const stateVersion = 1
@@ -86,22 +86,26 @@ func (p *Planner) Plan(ctx context.Context, at *task.Progress) (*task.Step, erro
 		return nil, fmt.Errorf("encode the request to the model: %w", err)
 	}
 	began := time.Now()
-	answer, err := p.complete(ctx, at, body)
+	answer, lost, err := p.complete(ctx, at, body)
 	if err != nil {
-		return p.failed(ctx, at, err)
+		return p.failed(ctx, at, err, lost)
 	}
 	p.config.Log.Info().Str("task_id", at.Task).Int("step", len(at.Steps)+1).Str("model", answer.Model).Str("finish", answer.Finish).Int("calls", len(answer.Calls)).
 		Int("input_tokens", answer.Usage.In).Int("output_tokens", answer.Usage.Out).Dur("took_ms", time.Since(began)).Msg("model answered")
-	return p.step(at, c, len(body), answer)
+	return p.step(at, c, len(body), answer, lost)
 }
 
-// step turns an answer into a step. Calls count only in an answer that the model has finished:
+// maxCalls bounds the calls of an answer: the engine takes no more in a step.
+const maxCalls = 64
+
+// step turns an answer into a step. lost are the tokens of tries before. Calls count only in an answer that the model has finished:
 // what it leaves unfinished may be another call than it wants.
-func (p *Planner) step(at *task.Progress, c *conversation, sent int, answer *chat.Answer) (*task.Step, error) {
+func (p *Planner) step(at *task.Progress, c *conversation, sent int, answer *chat.Answer, lost int) (*task.Step, error) {
 	next := &task.Step{Output: []task.Output{{Metadata: map[string]any{task.ModelKey: usage(answer)}}}, Tokens: answer.Usage.In + answer.Usage.Out}
 	if next.Tokens == 0 { // the endpoint does not say
 		next.Tokens = (sent + len(answer.Message)) / bytesPerToken
 	}
+	next.Tokens += lost
 	if p.config.Reasoning && answer.Reasoning != "" {
 		n := strconv.Itoa(len(at.Steps) + 1)
 		next.Output = append(next.Output, task.Output{Artifact: &task.ArtifactPiece{ID: "r" + n, Name: "reasoning", Parts: a2a.ContentParts{a2a.NewTextPart(answer.Reasoning)}, Last: true}})
@@ -110,6 +114,8 @@ func (p *Planner) step(at *task.Progress, c *conversation, sent int, answer *cha
 	switch {
 	case len(answer.Calls) > 0 && !finished:
 		return p.end(at, next, fmt.Sprintf("The model stopped in the middle of its calls (%s), so none of them has run.", clean(answer.Finish)))
+	case len(answer.Calls) > maxCalls:
+		return p.end(at, next, fmt.Sprintf("The model wants %d calls at once, and may make at most %d, so none of them has run.", len(answer.Calls), maxCalls))
 	case answer.Finish == "length":
 		return p.end(at, next, "The answer of the model is cut off at its limit of tokens.")
 	case answer.Finish == "content_filter":

@@ -114,8 +114,8 @@ func TestSlowEndpoint(t *testing.T) {
 			switch {
 			case tc.waits && (err != nil || step.Wait == 0):
 				t.Errorf("Plan() = %+v, %v; want a durable wait", step, err)
-			case !tc.waits && (err == nil || !strings.Contains(err.Error(), "limits.plan_timeout")):
-				t.Errorf("Plan() = %+v, %v; want an error that names limits.plan_timeout", step, err)
+			case !tc.waits && (err != nil || step.End == nil || !strings.Contains(step.End.Message.Parts[0].Text(), "limits.plan_timeout")):
+				t.Errorf("Plan() = %+v, %v; want the end, which names limits.plan_timeout", step, err)
 			}
 		})
 	}
@@ -206,6 +206,34 @@ func TestDayTokens(t *testing.T) {
 	done := s.Wait(s.Send("go").ID, a2a.TaskStateFailed)
 	if !strings.Contains(says(done), "tokens of the model today, and may use 300") || len(s.model.Requests()) != 2 {
 		t.Errorf("the status says %q, after %d requests", says(done), len(s.model.Requests()))
+	}
+}
+
+// Tokens of answers that are of no use count, too: of too many calls, of text without an end, and of
+// tries that are lost.
+func TestTokensOfNoUse(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		answer modeltest.Answer
+		state  a2a.TaskState
+	}{
+		"too many calls": {modeltest.Answer{Calls: make([]modeltest.Call, 100)}, a2a.TaskStateFailed},
+		"10 MB":          {modeltest.Answer{Text: strings.Repeat("0123456789", 200_000)}, a2a.TaskStateFailed},
+		"lost":           {modeltest.Answer{Text: strings.Repeat("0123456789", 100), Cut: 10}, a2a.TaskStateCompleted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, answers(tc.answer), func(c *llm.Config) { c.DayTokens = 111 }) // an answer has 110
+			s.Wait(s.Send("go").ID, tc.state)
+			if tc.answer.Calls != nil {
+				s.Wait(s.Send("go").ID, a2a.TaskStateCompleted)
+			}
+			n := len(s.model.Requests())
+			done := s.Wait(s.Send("go").ID, a2a.TaskStateFailed)
+			if !strings.Contains(says(done), "today, and may use 111") || len(s.model.Requests()) != n {
+				t.Errorf("the status says %q", says(done))
+			}
+		})
 	}
 }
 
