@@ -76,6 +76,7 @@ type Progress struct {
 type EarlierTask struct {
 	Asked    string // the texts of its messages
 	Answered string // the text that its planner said last or, without that, the results of its tools
+	Said     bool   // Answered is what its planner said
 	State    a2a.TaskState
 }
 

@@ -253,8 +253,8 @@ func TestPlannerIsToldOfEarlierTasks(t *testing.T) {
 		}
 		w.send(in("three"))
 		want := []task.EarlierTask{
-			{Asked: "two", Answered: "answer to two", State: a2a.TaskStateCompleted},
-			{Asked: "one", Answered: "answer to one", State: a2a.TaskStateCompleted},
+			{Asked: "two", Answered: "answer to two", Said: true, State: a2a.TaskStateCompleted},
+			{Asked: "one", Answered: "answer to one", Said: true, State: a2a.TaskStateCompleted},
 		}
 		if diff := cmp.Diff(want, <-told); diff != "" {
 			t.Errorf("Earlier() (-want +got):\n%s", diff)
@@ -303,14 +303,23 @@ func TestPlannerIsToldWhatWasSpent(t *testing.T) {
 	})
 }
 
-// A text of any size that is said at the end of a plan comes whole, in chunks between characters.
+// A text of any size that is said at the end of a plan comes whole, in chunks between characters,
+// even if it is several times as long in an event.
 func TestPlannerSaysALot(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
-		long := "x" + strings.Repeat("é", 80<<10)
-		w.cfg.Planner = speaker(func(_ context.Context, at *task.Progress) (*task.Step, error) { return ends(at, long) })
-		w.start()
-		id := w.begin(w.message(a2a.NewTextPart("go")))
-		w.wantState(w.ended(id), a2a.TaskStateCompleted)
-		w.wantTexts(id, map[string]string{"s1": long})
-	})
+	for name, tc := range map[string]struct {
+		text  string
+		event int // limit in bytes; 0: the default
+	}{
+		"long":    {"x" + strings.Repeat("é", 80<<10), 0},
+		"escaped": {strings.Repeat("\x01", 24_000), 128 << 10},
+	} {
+		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+			w.cfg.Limits.Event = tc.event
+			w.cfg.Planner = speaker(func(_ context.Context, at *task.Progress) (*task.Step, error) { return ends(at, tc.text) })
+			w.start()
+			id := w.begin(w.message(a2a.NewTextPart("go")))
+			w.wantState(w.ended(id), a2a.TaskStateCompleted)
+			w.wantTexts(id, map[string]string{"s1": tc.text})
+		})
+	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/internal/strictjson"
+	"a2a-server/internal/visible"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
@@ -271,6 +272,9 @@ func (d *entering) askCall(c *fold.Call, x *examined, supersedes string) error {
 	if c.Attempt > 0 {
 		a.Terms.Allowed = withoutEdit(a.Terms)
 	}
+	if after := d.afterResults(c); !strings.Contains(a.Hint, after) {
+		a.Hint = after + a.Hint
+	}
 	switch before := d.sinceBackup(c); {
 	case c.Cause != "":
 		a.Hint = fmt.Sprintf("It is not known whether %s has run: %s. %s", c.Tool, c.Why, a.Hint)
@@ -278,6 +282,34 @@ func (d *entering) askCall(c *fold.Call, x *examined, supersedes string) error {
 		a.Hint = before + a.Hint
 	}
 	return d.request(c, x, a)
+}
+
+// maxAfter bounds how many results a question names.
+const maxAfter = 3
+
+// afterResults returns which results of tools the planner had read last when it planned a call: it
+// may have obeyed what they say. "" if there are none.
+func (d *entering) afterResults(c *fold.Call) string {
+	var names []string
+	own := slices.IndexFunc(d.f.Steps, func(s *fold.Step) bool { return slices.Contains(s.Progress, c) })
+	for _, s := range slices.Backward(d.f.Steps[:max(own, 0)]) {
+		if len(s.Progress) == 0 {
+			continue // a question or a wait
+		}
+		for _, r := range s.Progress {
+			if r.Outcome == task.OutcomeOK || r.Outcome == task.OutcomeError {
+				names = append(names, fmt.Sprintf("%s (%s)", visible.Clip(r.Tool, 64), r.ID))
+			}
+		}
+		break
+	}
+	switch more := len(names) - maxAfter; {
+	case len(names) == 0:
+		return ""
+	case more > 0:
+		names = append(names[:maxAfter], fmt.Sprintf("%d more", more))
+	}
+	return "It was planned after the result of " + strings.Join(names, ", ") + ". "
 }
 
 // withoutEdit returns the decisions that terms allow about a call, except edit.

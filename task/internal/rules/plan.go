@@ -90,7 +90,8 @@ func Earlier(f *fold.Fold) (task.EarlierTask, error) {
 			}
 		}
 	}
-	return task.EarlierTask{Asked: strings.Join(asked, "\n"), Answered: f.View.Answer(isSaid), State: state}, nil
+	answer, said := f.View.Answer(isSaid)
+	return task.EarlierTask{Asked: strings.Join(asked, "\n"), Answered: answer, Said: said, State: state}, nil
 }
 
 // plan asks the planner for the next step.
@@ -187,6 +188,7 @@ func (d *advancing) progress() (*task.Progress, error) {
 
 // addStep writes a step into the draft: its output, and its requests.
 func (d *advancing) addStep(s *task.Step) error {
+	d.spend(s.Tokens) // also of a step that is refused
 	size := len(s.State)
 	for i := range s.Calls {
 		size += len(s.Calls[i].Args)
@@ -194,7 +196,6 @@ func (d *advancing) addStep(s *task.Step) error {
 	if room := d.openRoom(); size > 0 && size > room {
 		return d.plannerFailed(fmt.Errorf("%w: step %d has %d bytes, and there is room for %d more", task.ErrLogFull, len(d.f.Steps)+1, size, max(room, 0)))
 	}
-	d.spend(s.Tokens)
 	var planned *event.StepPlanned // nil: the end, which its status says
 	if s.End == nil {
 		planned = d.planned(s)

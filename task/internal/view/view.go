@@ -287,8 +287,8 @@ func (v *View) MayHave(artifact string) bool {
 }
 
 // Answer returns the text that the task's planner said last or, if it said none, the texts of all
-// artifacts, in lines. An artifact that belongs to a planner is called as isSaid says.
-func (v *View) Answer(isSaid func(id string) bool) string {
+// artifacts, in lines; said tells which. An artifact that belongs to a planner is called as isSaid says.
+func (v *View) Answer(isSaid func(id string) bool) (answer string, said bool) {
 	var all []string
 	for i := range v.artifacts {
 		var parts []struct {
@@ -306,12 +306,12 @@ func (v *View) Answer(isSaid func(id string) bool) string {
 			continue
 		}
 		if isSaid(a.id) {
-			return text.String()
+			return text.String(), true
 		}
 		all = append(all, text.String())
 	}
 	slices.Reverse(all)
-	return strings.Join(all, "\n")
+	return strings.Join(all, "\n"), false
 }
 
 // fewArtifacts is the number of artifacts up to which a linear search is cheaper than an

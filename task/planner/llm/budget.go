@@ -1,6 +1,8 @@
 package llm
 
 import (
+	"slices"
+
 	"a2a-server/task"
 	"a2a-server/task/planner/llm/internal/chat"
 )
@@ -20,10 +22,31 @@ func rate(steps []task.DoneStep) float64 {
 	return bytesPerToken
 }
 
-// shorten drops the oldest blocks that are not fixed until the request has at most so many tokens.
+// budget returns how many bytes the next request may have.
+func (p *Planner) budget(steps []task.DoneStep) int {
+	return int(float64(p.config.Context-p.config.MaxTokens) * rate(steps))
+}
+
+// share returns how many bytes of each result are told, so that all results of a step have at most
+// as many as given: what short results leave is for the long ones.
+func share(calls []task.Result, bytes int) int {
+	var sizes []int
+	for i := range calls {
+		sizes = append(sizes, len(encode(string(calls[i].Content)+calls[i].Error)))
+	}
+	slices.Sort(sizes)
+	for i, size := range sizes {
+		if each := max(bytes, 0) / (len(sizes) - i); size > each {
+			return min(each, maxResult)
+		}
+		bytes -= size
+	}
+	return maxResult
+}
+
+// shorten drops the oldest blocks that are not fixed until the request has at most so many bytes.
 // The newest step stays, too: the model is waiting for its results.
-func (c *conversation) shorten(tokens int, bytesPerToken float64) {
-	left := int(float64(tokens) * bytesPerToken)
+func (c *conversation) shorten(left int) {
 	for i := range c.tools {
 		raw, _ := chat.EncodeTool(&c.tools[i]) // the request has the error
 		left -= len(raw)

@@ -64,21 +64,26 @@ func (p *Planner) conversation(ctx context.Context, at *task.Progress) (*convers
 		return nil, err
 	}
 	for _, e := range slices.Backward(earlier) {
-		c.say(false, chat.Message{Role: "user", Content: e.Asked}.Encode(), chat.Message{Role: "assistant", Content: e.Answered}.Encode())
+		answer := chat.Message{Role: "assistant", Content: e.Answered}
+		if !e.Said && e.Answered != "" {
+			answer = chat.Message{Role: "user", Content: cut("[Tools returned:]\n"+e.Answered, maxEarlier)}
+		}
+		c.say(false, chat.Message{Role: "user", Content: e.Asked}.Encode(), answer.Encode())
 	}
+	budget := p.budget(at.Steps)
 	next := 0 // message
 	for i := 0; i <= len(at.Steps); i++ {
 		for ; next < len(at.Messages) && at.Messages[next].After <= i; next++ {
-			newest := next == len(at.Messages)-1
-			c.say(newest, chat.Message{Role: "user", Content: textOf(at.Messages[next].Message)}.Encode())
+			fixed := next == 0 || next == len(at.Messages)-1 // the request, and the newest reply
+			c.say(fixed, chat.Message{Role: "user", Content: textOf(at.Messages[next].Message)}.Encode())
 		}
 		if i < len(at.Steps) {
-			if err := p.tell(c, &at.Steps[i], i+1); err != nil {
+			if err := p.tell(c, &at.Steps[i], i+1, budget/2); err != nil {
 				return nil, err
 			}
 		}
 	}
-	c.shorten(p.config.Context-p.config.MaxTokens, rate(at.Steps))
+	c.shorten(budget)
 	return c, nil
 }
 
@@ -92,8 +97,8 @@ func (c *conversation) request(of *Config) *chat.Request {
 }
 
 // tell adds a step: what people changed about its calls, the model's answer, the results, and what
-// people said with approvals.
-func (p *Planner) tell(c *conversation, s *task.DoneStep, n int) error {
+// people said with approvals. The results have at most so many bytes.
+func (p *Planner) tell(c *conversation, s *task.DoneStep, n, most int) error {
 	is := stateOf(s)
 	if len(s.Calls) == 0 {
 		return nil
@@ -102,6 +107,7 @@ func (p *Planner) tell(c *conversation, s *task.DoneStep, n int) error {
 		is = foreign(s, n)
 	}
 	var before, results, after []json.RawMessage
+	most = share(s.Calls, most)
 	edited := map[string]json.RawMessage{} // arguments by the model's id
 	for i := range s.Calls {
 		r := &s.Calls[i]
@@ -113,7 +119,7 @@ func (p *Planner) tell(c *conversation, s *task.DoneStep, n int) error {
 			edited[is.Calls[i]] = args
 			before = append(before, chat.Message{Role: "user", Content: p.config.Words.edited(r, string(args))}.Encode())
 		}
-		results = append(results, chat.Message{Role: "tool", ToolCallID: is.Calls[i], Content: p.config.Words.result(r)}.Encode())
+		results = append(results, chat.Message{Role: "tool", ToolCallID: is.Calls[i], Content: p.config.Words.result(r, most)}.Encode())
 		if r.Decision == approval.Approve && r.Note != "" {
 			after = append(after, chat.Message{Role: "user", Content: p.config.Words.feedback(r.Note)}.Encode())
 		}

@@ -141,6 +141,12 @@ func (s *scene) reply(id a2a.TaskID, parts ...*a2a.Part) *a2a.Task {
 	return s.SendMessage(m)
 }
 
+// newest returns the newest request to the model.
+func (s *scene) newest() *modeltest.Request {
+	all := s.model.Requests()
+	return all[len(all)-1]
+}
+
 // text returns the text of an artifact.
 func text(t *a2a.Task, id string) string {
 	var all strings.Builder

@@ -51,10 +51,11 @@ type state struct {
 	Version int             `json:"v"`
 	Message json.RawMessage `json:"message,omitempty"` // of the assistant; nil: the step is no answer
 	Calls   []string        `json:"calls,omitempty"`   // the model's ids of the calls of the step, in their order
+	Limit   bool            `json:"limit,omitempty"`   // the step asks whether the model may go on
 	Waits   int             `json:"waits,omitempty"`   // durable waits in a row, this one included
 	Sent    int             `json:"sent,omitempty"`    // bytes of the request
 	In      int             `json:"in,omitempty"`      // tokens of the request; 0: the endpoint does not say
-	Tokens  int             `json:"tokens,omitempty"`  // tokens of request and answer
+	Tokens  int             `json:"tokens,omitempty"`  // tokens of requests and answer
 }
 
 const stateVersion = 1
@@ -85,22 +86,26 @@ func (p *Planner) Plan(ctx context.Context, at *task.Progress) (*task.Step, erro
 		return nil, fmt.Errorf("encode the request to the model: %w", err)
 	}
 	began := time.Now()
-	answer, err := p.complete(ctx, at, body)
+	answer, lost, err := p.complete(ctx, at, body)
 	if err != nil {
-		return p.failed(ctx, at, err)
+		return p.failed(ctx, at, err, lost)
 	}
 	p.config.Log.Info().Str("task_id", at.Task).Int("step", len(at.Steps)+1).Str("model", answer.Model).Str("finish", answer.Finish).Int("calls", len(answer.Calls)).
 		Int("input_tokens", answer.Usage.In).Int("output_tokens", answer.Usage.Out).Dur("took_ms", time.Since(began)).Msg("model answered")
-	return p.step(at, c, len(body), answer)
+	return p.step(at, c, len(body), answer, lost)
 }
 
-// step turns an answer into a step. Calls count only in an answer that the model has finished:
+// maxCalls bounds the calls of an answer: the engine takes no more in a step.
+const maxCalls = 64
+
+// step turns an answer into a step. lost are the tokens of tries before. Calls count only in an answer that the model has finished:
 // what it leaves unfinished may be another call than it wants.
-func (p *Planner) step(at *task.Progress, c *conversation, sent int, answer *chat.Answer) (*task.Step, error) {
+func (p *Planner) step(at *task.Progress, c *conversation, sent int, answer *chat.Answer, lost int) (*task.Step, error) {
 	next := &task.Step{Output: []task.Output{{Metadata: map[string]any{task.ModelKey: usage(answer)}}}, Tokens: answer.Usage.In + answer.Usage.Out}
 	if next.Tokens == 0 { // the endpoint does not say
 		next.Tokens = (sent + len(answer.Message)) / bytesPerToken
 	}
+	next.Tokens += lost
 	if p.config.Reasoning && answer.Reasoning != "" {
 		n := strconv.Itoa(len(at.Steps) + 1)
 		next.Output = append(next.Output, task.Output{Artifact: &task.ArtifactPiece{ID: "r" + n, Name: "reasoning", Parts: a2a.ContentParts{a2a.NewTextPart(answer.Reasoning)}, Last: true}})
@@ -109,6 +114,8 @@ func (p *Planner) step(at *task.Progress, c *conversation, sent int, answer *cha
 	switch {
 	case len(answer.Calls) > 0 && !finished:
 		return p.end(at, next, fmt.Sprintf("The model stopped in the middle of its calls (%s), so none of them has run.", clean(answer.Finish)))
+	case len(answer.Calls) > maxCalls:
+		return p.end(at, next, fmt.Sprintf("The model wants %d calls at once, and may make at most %d, so none of them has run.", len(answer.Calls), maxCalls))
 	case answer.Finish == "length":
 		return p.end(at, next, "The answer of the model is cut off at its limit of tokens.")
 	case answer.Finish == "content_filter":
@@ -159,7 +166,7 @@ func (p *Planner) wanted(at *task.Progress) *task.Step {
 		switch r := &at.Steps[len(at.Steps)-1].Calls[i]; {
 		case r.Outcome != task.OutcomeOK:
 		case r.Actions.RequireInput:
-			asks = append(asks, r.Call.Name+": "+visible.ClipText(cmp.Or(r.Actions.InputPrompt, "more input is needed"), maxPrompt))
+			asks = append(asks, r.Call.Name+": "+prompt(r))
 		case r.Actions.SkipSummarization:
 			skip = true
 		}
@@ -171,6 +178,11 @@ func (p *Planner) wanted(at *task.Progress) *task.Step {
 		return &task.Step{End: &task.End{State: a2a.TaskStateCompleted}}
 	}
 	return nil
+}
+
+// prompt returns the question of a tool that requires input.
+func prompt(r *task.Result) string {
+	return visible.ClipText(cmp.Or(r.Actions.InputPrompt, "more input is needed"), maxPrompt)
 }
 
 // maxPrompt bounds what a tool asks, in characters.
@@ -206,14 +218,14 @@ func (p *Planner) limited(ctx context.Context, at *task.Progress) (*task.Step, e
 		}
 	}
 	switch {
-	case last.Asked && declines(at):
+	case last.Asked && stateOf(&last).Limit && declines(at):
 		return &task.Step{End: &task.End{State: a2a.TaskStateCanceled, Message: message(at, "The task was ended as its client wished.")}}, nil
 	case answers < p.config.Steps:
 		return nil, nil
 	}
 	return &task.Step{
 		Ask:   &task.InputRequest{Message: message(at, fmt.Sprintf("The model has answered %d times and is not done. Reply yes to go on, no to end the task, or say what it should do.", answers))},
-		State: encode(state{Version: stateVersion}),
+		State: encode(state{Version: stateVersion, Limit: true}),
 	}, nil
 }
 

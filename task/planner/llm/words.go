@@ -9,23 +9,31 @@ import (
 	"a2a-server/task"
 )
 
-// maxResult bounds a result as a model is told of it, in bytes.
-const maxResult = 64 << 10
+// Bounds of a text in a request, in bytes of JSON.
+const (
+	maxResult  = 64 << 10 // of a call
+	maxEarlier = 4 << 10  // the results of an earlier task
+)
 
-// result returns the result of a call as the model is told of it, in the role of a tool.
-func (w *Words) result(r *task.Result) string {
+// result returns the result of a call as the model is told of it, in the role of a tool, with at
+// most so many bytes.
+func (w *Words) result(r *task.Result, most int) string {
 	switch r.Outcome {
 	case task.OutcomeOK, task.OutcomeResponded:
 		var text string
 		if json.Unmarshal(r.Content, &text) != nil {
 			text = string(r.Content)
 		}
-		return cut(text)
+		text = cut(text, most)
+		if r.Outcome == task.OutcomeOK && r.Actions.RequireInput {
+			text += "\n[The user was asked: " + prompt(r) + "]"
+		}
+		return text
 	case task.OutcomeRejected:
 		return w.noted(fill(w.Rejected, "tool_name", r.Call.Name), r.Note)
 	case task.OutcomeError, task.OutcomeInvalid, task.OutcomeDenied, task.OutcomeExpired, task.OutcomeUnknown, task.OutcomeCanceled:
 	}
-	return cut(string(encode(map[string]string{"error": r.Error})))
+	return cut(string(encode(map[string]string{"error": r.Error})), most)
 }
 
 // edited returns the text about an edit, which stands before the call.
@@ -50,14 +58,17 @@ func fill(template string, pairs ...string) string {
 	return strings.NewReplacer(pairs...).Replace(template)
 }
 
-// cut returns the beginning of a long text, with the number of the bytes that are missing.
-func cut(text string) string {
-	if len(text) <= maxResult {
-		return text
+// cut returns the beginning of a text that has more than so many bytes as JSON, with the number of
+// the bytes that are missing.
+func cut(text string, most int) string {
+	n := len(text)
+	for size := len(encode(text)); n > 0 && size > most; size = len(encode(text[:n])) {
+		for n = n * max(most, 0) / size; n > 0 && !utf8.RuneStart(text[n]); {
+			n--
+		}
 	}
-	n := maxResult
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
+	if n == len(text) {
+		return text
 	}
 	return fmt.Sprintf("%s\n[%d more bytes are not shown]", text[:n], len(text)-n)
 }

@@ -7,7 +7,6 @@ import (
 
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
-	"a2a-server/task/internal/output"
 	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
@@ -41,6 +40,9 @@ func (t *Turn) askPlanner() (planned rules.Planned, sound bool) {
 	}
 	if !sound || !t.publishRest(s) {
 		return rules.Planned{}, false
+	}
+	if err := s.lost(); err != nil && planned.Err == nil {
+		planned = rules.Planned{Err: err}
 	}
 	planned.Said, planned.Whole, planned.Again = s.said, s.whole.String(), t.plans == 0
 	t.plans++
@@ -115,13 +117,10 @@ func (t *Turn) publishSaid(s *speech) bool {
 	if !some {
 		return true
 	}
-	content, err := s.publisher.Content(text)
-	if err == nil {
-		var chunk output.RunEvent
-		if chunk, err = s.publisher.Chunk(t.turns.env.Now(), s.artifact, saidName, output.Chunk{Content: content, First: first}); err == nil {
-			return t.publish([]output.RunEvent{chunk}, nil)
-		}
+	chunks, err := s.chunks(t.turns.env.Now(), text, first)
+	if err != nil {
+		s.lose(err)
+		return true
 	}
-	s.end(err) // it is too large for an event
-	return true
+	return t.publish(chunks, nil)
 }

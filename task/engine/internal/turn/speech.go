@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"a2a-server/task"
@@ -37,6 +38,7 @@ type speech struct {
 	said    bool  // anything was handed over
 	took    bool  // anything was taken
 	over    error // why nothing more is taken; nil: it is
+	missing error // why text that was handed over is not published; nil: all is
 	room    chan struct{}
 	whole   strings.Builder
 }
@@ -119,6 +121,51 @@ func (s *speech) take() (text string, first, some bool) {
 		s.room = nil
 	}
 	return text, first, true
+}
+
+// chunks returns text as the events of chunks, which are halved until each fits into an event: some
+// characters are several bytes there. first: it replaces the artifact.
+func (s *speech) chunks(now time.Time, text string, first bool) (all []output.RunEvent, err error) {
+	for n := len(text); ; {
+		content, err := s.publisher.Content(text[:n])
+		if err != nil {
+			return nil, err
+		}
+		chunk, err := s.publisher.Chunk(now, s.artifact, saidName, output.Chunk{Content: content, First: first})
+		_, one := utf8.DecodeRuneInString(text)
+		switch {
+		case err == nil:
+			all = append(all, chunk)
+			if text, first = text[n:], false; text == "" {
+				return all, nil
+			}
+			_, one = utf8.DecodeRuneInString(text)
+		case n <= one:
+			return nil, err
+		default:
+			n /= 2
+		}
+		for n = min(n, len(text)); n < len(text) && !utf8.RuneStart(text[n]); {
+			n--
+		}
+		n = max(n, one)
+	}
+}
+
+// lose refuses all further text because some of it cannot be published, and drops what was not
+// taken.
+func (s *speech) lose(why error) {
+	s.end(why)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.missing, s.text, s.replace = why, nil, false
+}
+
+// lost returns why text is missing; nil: all is published.
+func (s *speech) lost() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.missing
 }
 
 // end refuses all further text, unless it is refused already. Text that was handed over is still
