@@ -38,7 +38,7 @@ func Note(ctx context.Context, w *Writer) (n *Noted, end func(), err error) {
 	}
 	end = func() { w.copying.CompareAndSwap(n, nil) }
 	if refusal := w.file.Refusal(); refusal != nil {
-		return n, end, nil //nolint:nilerr // nothing is written any more, and nothing has to be noted
+		return n, end, nil // nothing is written any more, and nothing has to be noted
 	}
 	// A round that changed a key before it was noted has committed when a later round, or the
 	// later part of it, runs this.
