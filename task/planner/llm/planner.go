@@ -90,7 +90,7 @@ func (p *Planner) Plan(ctx context.Context, at *task.Progress) (*task.Step, erro
 	if err != nil {
 		return p.failed(ctx, at, err, lost)
 	}
-	p.config.Log.Info().Str("task_id", at.Task).Int("step", len(at.Steps)+1).Str("model", answer.Model).Str("finish", answer.Finish).Int("calls", len(answer.Calls)).
+	p.config.Log.Info().Str("task_id", at.Task).Int("step", len(at.Steps)+1).Str("model", clean(answer.Model)).Str("finish", clean(answer.Finish)).Int("calls", len(answer.Calls)).
 		Int("input_tokens", answer.Usage.In).Int("output_tokens", answer.Usage.Out).Dur("took_ms", time.Since(began)).Msg("model answered")
 	return p.step(at, c, len(body), answer, lost)
 }

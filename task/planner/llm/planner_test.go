@@ -1,6 +1,7 @@
 package llm_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
 
 	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
@@ -484,6 +486,19 @@ func TestUsage(t *testing.T) {
 	}
 	if got, want := fmt.Sprint(used), `[{"cachedTokens":64,"finish":"tool_calls","inputTokens":100,"model":"test-model","outputTokens":10}]`; got != want {
 		t.Errorf("usage = %s, want %s", got, want)
+	}
+}
+
+// Long names from the endpoint do not fill the log.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	long := strings.Repeat("x", 100_000)
+	body := `data: {"model":"` + long + `","choices":[{"delta":{"content":"hi"},"finish_reason":"` + long + `"}]}` + "\n\n"
+	s := newScene(t, answers(modeltest.Answer{Body: body, ContentType: "text/event-stream"}), func(c *llm.Config) { c.Log = zerolog.New(&log) })
+	s.Wait(s.Send("go").ID, a2a.TaskStateCompleted)
+	if n := log.Len(); n == 0 || n > 1000 {
+		t.Errorf("the log has %d bytes, want a line", n)
 	}
 }
 
