@@ -234,7 +234,7 @@ func TestImage(t *testing.T) {
 		base := "http://127.0.0.1:" + port
 		if n == 0 {
 			asked = send(t, once(), base, message("m1", "/transfer_money amount=5 to=bob", nil))
-		} else if done := send(t, once(), base, approval("m2", asked, 1)); done.Status.State != "TASK_STATE_COMPLETED" {
+		} else if done := send(t, once(), base, approval("m2", asked, ".a1")); done.Status.State != "TASK_STATE_COMPLETED" {
 			t.Errorf("after another start the task is %s, want completed", done.Status.State)
 		}
 		server.stop()

@@ -46,7 +46,7 @@ func TestOperator(t *testing.T) {
 	if said, code := run(t, i.exec(i.healthier, settings...)); code != 0 || strings.TrimSpace(said) != "ready" {
 		t.Errorf("the health check exits with %d: %s", code, said)
 	}
-	if done := send(t, client, public, approval("after", asked, 1)); done.Status.State != "TASK_STATE_COMPLETED" {
+	if done := send(t, client, public, approval("after", asked, ".a1")); done.Status.State != "TASK_STATE_COMPLETED" {
 		t.Errorf("after the upgrade the task is %s, want completed", done.Status.State)
 	}
 	checkStream(t, client)

@@ -270,8 +270,8 @@ func send(t *testing.T, c *http.Client, base string, m object) task {
 	return got.Task
 }
 
-// approval is the message that approves the nth thing that a task asks.
-func approval(id string, asked task, n int) object {
-	decision := object{"type": "approval_response", "decisions": []object{{"id": fmt.Sprintf("%s.a%d", asked.ID, n), "decision": "approve"}}}
+// approval is the message that approves what a task asks, by the end of its id after the task's.
+func approval(id string, asked task, end string) object {
+	decision := object{"type": "approval_response", "decisions": []object{{"id": asked.ID + end, "decision": "approve"}}}
 	return message(id, "", object{"taskId": asked.ID, "parts": []object{{"data": decision}}})
 }

@@ -255,7 +255,7 @@ func checkStream(t *testing.T, client *http.Client) {
 	if first := next(); !strings.Contains(first, "INPUT_REQUIRED") {
 		t.Errorf("the stream begins with %s", first)
 	}
-	if done := send(t, client, public, approval("m2", asked, 1)); done.Status.State != "TASK_STATE_COMPLETED" {
+	if done := send(t, client, public, approval("m2", asked, ".a1")); done.Status.State != "TASK_STATE_COMPLETED" {
 		t.Errorf("the task is %s, want completed", done.Status.State)
 	}
 	for !strings.Contains(next(), "TASK_STATE_COMPLETED") {
