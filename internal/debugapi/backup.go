@@ -20,9 +20,10 @@ const BackupPath = "/store/backup"
 type Backup struct {
 	Moment  time.Time
 	Values  uint64
+	Damaged uint64 // of these, those that are damaged in the store
 	Bytes   int64
-	Damaged uint64        // values that are damaged in the store
-	Longest time.Duration // of the read transactions
+
+	Longest time.Duration // read transaction
 }
 
 // backup answers with a backup of the store. It ends in a checksum, or says why it is not complete.

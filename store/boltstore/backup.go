@@ -20,13 +20,12 @@ import (
 
 // Backup says what a backup holds.
 type Backup struct {
-	Moment time.Time // UTC, in milliseconds; everything acknowledged before it is there
-	Values uint64    // that it holds, including replaced ones
-	Bytes  int64
+	Moment  time.Time // UTC, in milliseconds; everything acknowledged before it is there
+	Values  uint64    // that it holds, including replaced ones
+	Damaged uint64    // of these, those that are damaged in the store; 0 if [Options.Restore] returned it
+	Bytes   int64
 
-	// These are 0 unless [DB.Backup] returned them.
-	Damaged uint64        // values that are damaged in the store
-	Longest time.Duration // of the read transactions
+	Longest time.Duration // read transaction; 0 unless [DB.Backup] returned it
 }
 
 func backupOf(i backup.Info) Backup {

@@ -449,6 +449,27 @@ func TestAuditGoesOnAfterARestore(t *testing.T) {
 	}
 }
 
+// A value that is damaged in the store is so in the backup, which says it also when it is verified.
+func TestBackupOfDamagedValue(t *testing.T) {
+	t.Parallel()
+	path := sample(t)
+	file := must(bolt.Open(path, 0o600, nil))
+	need(errors.Join(file.Update(func(tx *bolt.Tx) error {
+		log := tx.Bucket([]byte("log"))
+		k, v := log.Cursor().First()
+		damaged := bytes.Clone(v)
+		damaged[len(damaged)/2] ^= 1
+		return log.Put(bytes.Clone(k), damaged)
+	}), file.Close()))
+	db := must(boltstore.Open(path))
+	defer db.Close()
+	var to bytes.Buffer
+	made := must(db.Backup(t.Context(), &to))
+	if verified := must(boltstore.VerifyBackup(&to)); made.Damaged != 1 || verified.Damaged != 1 {
+		t.Errorf("%d values are damaged, and %d of the backup, want 1", made.Damaged, verified.Damaged)
+	}
+}
+
 // Only one backup is made at a time.
 func TestOneBackup(t *testing.T) {
 	t.Parallel()

@@ -20,8 +20,8 @@ import (
 
 // MarkRestored tells a store that it was restored from a backup taken at a moment: the store waits
 // for its operator ([Engine.Resume]), and each task that has not ended is brought up to date before
-// it continues. now is the time for the audit. Call it before any engine uses the store. It may be called again with the same
-// moment, after a crash or an error.
+// it continues. now is the time for the audit. Call it before any engine uses the store. It may be
+// called again with the same moment, after a crash or an error.
 func MarkRestored(ctx context.Context, h store.Handle, moment, now time.Time) error {
 	if moment.IsZero() {
 		return errors.New("mark a restored store: the moment of the backup is missing")

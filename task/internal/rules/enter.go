@@ -57,8 +57,8 @@ type entering struct{ asking }
 // An approved call is entered if the tool's definition and the arguments equal those shown to
 // the approver; otherwise approval is requested again. The terms of the approval remain in
 // force, but a call that is denied now is not run. A call without an approval is entered only
-// if the policy allows it now, and it was not planned before a restoration. In all cases the arguments must be valid against the current
-// schema.
+// if the policy allows it now, and it was not planned before a restoration. In all cases the
+// arguments must be valid against the current schema.
 func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
 	first := c.State == fold.CallPlanned && (!c.Restored || d.approvalOf(c) == nil)
 	x := d.examine(c, l, c.Args, first)

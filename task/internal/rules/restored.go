@@ -12,8 +12,8 @@ import (
 )
 
 // Restored is the [Input] of the due rows of kind [task.DueRestored] of a task: the store was
-// restored from a backup that was taken while the task was open. Life went on after the moment of the backup, so
-// the log may lack anything: pending approvals are asked again, with other digests, calls that
+// restored from a backup that was taken while the task was open. What happened after the moment of
+// the backup is not in the log: pending approvals are asked again, with other digests, calls that
 // have been started are unknown outcomes, and every other planned call is asked about. Only
 // decisions made from now on let a call run.
 type Restored struct{ Rows []store.Due } // all of the task, the oldest backup first

@@ -22,6 +22,7 @@ const (
 	sliceTime  = 10 * time.Millisecond
 	lastKeys   = 500 // that the last transaction reads
 	maxPasses  = 100 // before it, however many keys are left
+	maxRest    = 100 * time.Millisecond
 )
 
 // Copy writes a copy of a file that w may be writing. Its read transactions are short: first it
@@ -246,10 +247,11 @@ func (c *copier) pass(keys map[writer.NotedKey]struct{}) error {
 	return nil
 }
 
-// rest leaves the disk and a processor to the server for three times as long as the last part took.
+// rest leaves the disk and a processor to the server for three times as long as the last part took,
+// or for maxRest if its reader is slow.
 func (c *copier) rest(began time.Time) {
 	if c.noted != nil {
-		time.Sleep(3 * time.Since(began))
+		time.Sleep(min(3*time.Since(began), maxRest))
 	}
 }
 

@@ -54,11 +54,10 @@ var errDamaged = errors.New("the backup is damaged")
 type Info struct {
 	Moment  store.Millis // everything acknowledged before it is there
 	Records uint64       // values, including replaced ones
+	Damaged uint64       // of these, those that were damaged in the original
 	Bytes   int64
 
-	// Only Copy knows these.
-	Damaged uint64        // values that are damaged in the original
-	Longest time.Duration // of its read transactions
+	Longest time.Duration // read transaction; 0 unless Copy returned it
 }
 
 // buckets are those that a copy has, at their numbers. The numbers are on disk.
@@ -275,6 +274,8 @@ func Verify(from io.Reader) (Info, error) {
 			return Info{}, err
 		case r == nil:
 			return in.info, nil
+		case !r.deleted && !bytes.Equal(r.bucket, layout.BucketMeta) && layout.Check(r.bucket, r.key, r.value) != nil:
+			in.info.Damaged++
 		}
 	}
 }
