@@ -154,7 +154,7 @@ func (t *Tool) nameKey(kind Kind, meaning string) key {
 }
 
 func (t *Tool) descriptionKey() key {
-	return required(one("description", "", setting.Text(&t.Description, "a text", setting.NotEmpty("what the tool does")), "Effect of the tool, for models and people."))
+	return required(one("description", "", setting.Text(&t.Description, "a text", setting.NotEmpty("what the tool does")), "Effect of the tool."))
 }
 
 func (t *Tool) argsKey() key {
@@ -176,7 +176,7 @@ func (t *Tool) headerKey() key {
 }
 
 func (t *Tool) networksKey() key {
-	return many("networks", "", &t.Networks, setting.Network, "Addresses that are not public and may be connected to.")
+	return many("networks", "", &t.Networks, setting.Network, "Allowed addresses that are not public.")
 }
 
 func (t *Tool) onlyKey() key {

@@ -25,7 +25,7 @@ func commandKind() toolKind {
 			return []key{
 				t.nameKey(KindCommand, "Name of a tool that runs a program."),
 				t.descriptionKey(),
-				required(shaped("run", "a list of texts", &t.Argv, argv, "Program and arguments, without a shell; {name} is an argument of the call, {{ a brace. A value that begins with - needs an enum or -- before.")),
+				required(shaped("run", "a list of texts", &t.Argv, argv, "Program and arguments, without a shell; {name} is an argument of the call, {{ a brace.")),
 				t.argsKey(),
 				t.optionalKey(),
 				t.dirKey(),

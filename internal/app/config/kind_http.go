@@ -31,7 +31,7 @@ func httpKind() toolKind {
 				t.argsKey(),
 				t.optionalKey(),
 				t.headerKey(),
-				shaped("body", "any value", &own.Body, bodyOf, "JSON that is sent; a text that is only a placeholder becomes the argument with its type."),
+				shaped("body", "any value", &own.Body, bodyOf, "JSON that is sent, with placeholders."),
 				shaped("form", "texts by name", &own.Form, formOf, "Fields of a form, instead of body."),
 				one("result", "", setting.Text(&own.Result, "a JSON Pointer such as /items/0", aPointer), "Part of the answer that is the result. Default: all."),
 				t.networksKey(),

@@ -39,6 +39,12 @@ func TestReference(t *testing.T) {
 // items matches the value of a key that is a list of things with an article.
 var items = regexp.MustCompile(`^a list, each an? ([A-Za-z ]+?)( such .*| from .*)?$`)
 
+// network is the example in the value of a list of networks, which the page has once.
+const network = " such as 10.0.0.0/8"
+
+// bounded matches the value of a key whose default shows that it is a number, size or duration.
+var bounded = regexp.MustCompile(`^a (number|size|duration)( from )?`)
+
 // kinds returns the kinds of a key as its line has them.
 func kinds(all []config.Kind) string {
 	if len(all) == len(config.Kinds()) {
@@ -54,8 +60,16 @@ func kinds(all []config.Kind) string {
 // line returns the line for a key.
 func line(k config.Key, kinds string) string {
 	value := strings.Replace(items.ReplaceAllString(k.Value, "list of ${1}s$2"), "a list, each ", "list: ", 1)
+	if value = strings.TrimSuffix(value, network); k.Default != "" {
+		value = bounded.ReplaceAllStringFunc(value, func(words string) string {
+			if strings.HasSuffix(words, " from ") {
+				return "from "
+			}
+			return ""
+		})
+	}
 	about := []string{value}
-	if slices.Contains([]string{"true", "false"}, k.Default) || slices.Contains([]string{"a path", "a name", "a string", "a text", "a list, each a text"}, k.Value) {
+	if value == "" || slices.Contains([]string{"true", "false"}, k.Default) || slices.Contains([]string{"a path", "a name", "a string", "a text", "a list, each a text"}, k.Value) {
 		about = nil
 	}
 	if k.Default != "" {
