@@ -34,7 +34,7 @@ func Finish() tool.Tool {
 
 // escalate are the arguments of escalate.
 type escalate struct {
-	Reason string `json:"reason" jsonschema:"minLength=1,maxLength=4000" jsonschema_description:"Why you cannot do it, and what is needed."`
+	Reason string `json:"reason" jsonschema:"minLength=1,maxLength=2000" jsonschema_description:"Why you cannot do it, and what is needed."`
 }
 
 // Escalate returns the tool escalate. Its argument is reason, which is its result. It sets
