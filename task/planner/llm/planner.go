@@ -80,7 +80,7 @@ func (p *Planner) Plan(ctx context.Context, at *task.Progress) (*task.Step, erro
 	if err != nil {
 		return nil, err
 	}
-	body, err := c.request(&p.config).Encode()
+	body, err := c.request().Encode()
 	if err != nil {
 		return nil, fmt.Errorf("encode the request to the model: %w", err)
 	}
