@@ -64,13 +64,19 @@ func handOver(t *testing.T, to string) tool.Tool {
 // with returns a server with a model and these tools.
 func with(t *testing.T, model *modeltest.Endpoint, tools ...tool.Tool) *scene {
 	t.Helper()
+	return in(t, model, nil, tools...)
+}
+
+// in is with for a server with these values of its configuration.
+func in(t *testing.T, model *modeltest.Endpoint, set map[string]string, tools ...tool.Tool) *scene {
+	t.Helper()
 	endpoint := httptest.NewServer(model)
 	t.Cleanup(endpoint.Close)
 	planner, err := llm.New(llm.Config{URL: endpoint.URL + "/v1", Model: "m"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := a2aservertest.New(t, a2aserver.Config{Planner: planner, Tools: []tool.Toolset{tool.NewToolset("x", tools...)}})
+	s := a2aservertest.New(t, a2aserver.Config{Planner: planner, Tools: []tool.Toolset{tool.NewToolset("x", tools...)}, Set: set})
 	return &scene{Server: s, t: t, model: model}
 }
 
@@ -233,9 +239,36 @@ func TestTransferIsRefused(t *testing.T) {
 	}
 }
 
-// A task that is handed over continues after a crash at any of its steps, and the agent gets its
-// message once.
+// A task that is handed over continues in the next process: the agent is told the answer to its
+// question, and the model is not asked.
 func TestTransferAfterRestart(t *testing.T) {
+	t.Parallel()
+	a := &travel{does: func(ctx tool.Context, _ string) (string, error) {
+		if r, again := tool.Resumed(ctx); again {
+			return "booked " + string(r.Answers[0].Response), nil
+		}
+		return "", &tool.Suspension{Asks: []tool.Question{{ID: "class", Kind: tool.AskQuestion, Hint: "Which class?"}}}
+	}}
+	model := answers(calling("transfer_to_travel", `{}`))
+	set := map[string]string{"store": "bolt", "data": t.TempDir()}
+	s := in(t, model, set, a.tool(false), handOver(t, "travel"))
+	id := s.Wait(s.Send("Book Oslo").ID, a2a.TaskStateInputRequired).ID
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = in(t, model, set, a.tool(false), handOver(t, "travel"))
+	pending := s.Pending(s.Get(id))
+	s.reply(id, a2a.NewDataPart(map[string]any{"type": "approval_response", "decisions": []any{map[string]any{"id": pending[0].ID, "decision": "respond", "response": "first"}}}))
+	if done := s.Wait(id, a2a.TaskStateCompleted); !strings.Contains(s.Text(done), "first") {
+		t.Errorf("the text is %q", s.Text(done))
+	}
+	a.wantTold(t, "Book Oslo")
+	s.wantAsked(1)
+}
+
+// The next step of a task that is handed over follows from the log: planned again after a crash, it
+// is the same.
+func TestTransferFollowsFromTheLog(t *testing.T) {
 	t.Parallel()
 	at := newProgress("Book Oslo")
 	at.Tools = []tool.Tool{(&travel{}).tool(false), handOver(t, "travel")}
