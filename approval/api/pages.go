@@ -87,6 +87,12 @@ func (s *Service) TaskLog(ctx context.Context, c Caller, id string) ([]json.RawM
 	return out, err
 }
 
+// Prompt returns what the planner has asked a language model for a step of a task: see
+// [engine.Tasks.Prompt].
+func (s *Service) Prompt(ctx context.Context, c Caller, id string, step int) (task.Prompt, error) {
+	return s.tasks(c).Prompt(ctx, c.By, id, step)
+}
+
 // TaskChanges calls yield with the seq of the newest event of a task, first of the existing
 // events and then as more become durable. It returns as [Service.TaskEvents] does.
 func (s *Service) TaskChanges(ctx context.Context, c Caller, id string, yield func(seq uint64) error) error {

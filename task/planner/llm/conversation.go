@@ -87,13 +87,17 @@ func (p *Planner) conversation(ctx context.Context, at *task.Progress) (*convers
 	return c, nil
 }
 
-// request returns the request for the next answer.
-func (c *conversation) request(of *Config) *chat.Request {
+// encode returns the request for the next answer, as JSON.
+func (c *conversation) encode(of *Config) (json.RawMessage, error) {
 	r := &chat.Request{Model: of.Model, Tools: c.tools, MaxTokens: of.MaxTokens}
 	for i := range c.blocks {
 		r.Messages = append(r.Messages, c.blocks[i].messages...)
 	}
-	return r
+	body, err := r.Encode()
+	if err != nil {
+		return nil, fmt.Errorf("encode the request to the model: %w", err)
+	}
+	return body, nil
 }
 
 // tell adds a step: what people changed about its calls, the model's answer, the results, and what
