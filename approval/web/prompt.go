@@ -4,15 +4,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"strconv"
-
-	"a2a-server/task"
 )
 
 // promptPage is what a language model was asked for a step of a task.
 type promptPage struct {
 	taskRow
-	Step     int
+	Step     string
 	Size     string
 	Sent     string // size of the request that was sent; "": not known
 	Same     bool   // the request on the page has that size
@@ -50,12 +47,8 @@ type promptJSON struct {
 	Tools json.RawMessage `json:"tools"`
 }
 
-func (v *visit) prompt() error {
-	id := v.r.PathValue("id")
-	step, err := strconv.Atoi(v.r.PathValue("step"))
-	if err != nil {
-		return task.Invalid("step", "is not the number of a step")
-	}
+func showPrompt(v *visit) error {
+	id, step := v.r.PathValue("id"), v.r.PathValue("step")
 	asked, err := v.cfg.Service.Prompt(v.ctx(), v.Caller, id, step)
 	if err != nil {
 		return err
