@@ -88,14 +88,15 @@ func (p *Planner) Plan(ctx context.Context, at *task.Progress) (*task.Step, erro
 	if err != nil {
 		return nil, err
 	}
-	began := time.Now()
+	began := p.config.Now()
 	answer, lost, err := p.complete(ctx, at, body)
 	if err != nil {
 		return p.failed(ctx, at, err, lost)
 	}
+	took := p.config.Now().Sub(began)
 	p.config.Log.Info().Str("task_id", at.Task).Int("step", len(at.Steps)+1).Str("model", clean(answer.Model)).Str("finish", clean(answer.Finish)).Int("calls", len(answer.Calls)).
-		Int("input_tokens", answer.Usage.In).Int("output_tokens", answer.Usage.Out).Dur("took_ms", time.Since(began)).Msg("model answered")
-	return p.step(at, c, len(body), answer, lost, time.Since(began))
+		Int("input_tokens", answer.Usage.In).Int("output_tokens", answer.Usage.Out).Dur("took_ms", took).Msg("model answered")
+	return p.step(at, c, len(body), answer, lost, took)
 }
 
 // Prompt implements [task.Prompter].
