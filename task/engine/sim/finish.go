@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
 	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
 	"a2a-server/store"
@@ -145,6 +147,9 @@ func (w *world) checkEnd(v *server, t *modelTask) {
 	if err != nil {
 		w.s.Fail("a task can be read", "%s: %v", t.id, err)
 		return
+	}
+	if s := t.said; w.cfg.Model && t.state == a2a.TaskStateCompleted && (s.step != t.steps+1 || s.text != wholeText || !s.complete) {
+		w.s.Fail("a task ends with the whole answer of the model", "task %s has %q of step %d, complete: %v, after %d steps:\n%s", t.id, s.text, s.step, s.complete, t.steps, w.log(t))
 	}
 	if view.Header.Pending != 0 || view.Header.Due != 0 {
 		w.s.Fail("nothing is open at the end", "task %s has %d pending approvals and %d due rows:\n%s", t.id, view.Header.Pending, view.Header.Due, w.log(t))
