@@ -167,7 +167,7 @@ func (w *world) checkEnd(v *server, t *modelTask) {
 // its first event.
 func (w *world) checkViews(v *server, t *modelTask) {
 	whole, err := w.cfg.New(engine.Config{
-		Store: &wholeLog{Handle: w.disk.Handle(v.p)}, Tools: w.tools.Registry(v.p), Planner: w.planner(v.p), Presenter: dialect.New(dialect.Config{}), Now: v.p.Now, NewID: w.newID,
+		Store: &wholeLog{Handle: w.disk.Handle(v.p)}, Tools: w.tools.Registry(v.p), Planner: plannerOf(w, v.p), Presenter: dialect.New(dialect.Config{}), Now: v.p.Now, NewID: w.newID,
 	}, v.p)
 	if err != nil {
 		panic(err)

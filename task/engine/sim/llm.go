@@ -15,8 +15,8 @@ import (
 	"a2a-server/task/planner/llm"
 )
 
-// planner returns the planner of a process.
-func (w *world) planner(p *Process) task.Planner {
+// plannerOf returns the planner of a process.
+func plannerOf(w *world, p *Process) task.Planner {
 	asked := func(p *Process) { mayPlan(w, p) }
 	if !w.cfg.Model {
 		return &planner{p: p, inline: w.inline, asked: asked}
