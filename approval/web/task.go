@@ -230,7 +230,7 @@ func (t *timeline) answered(m *modelAnswer) *answered {
 	if m.Step == 0 { // of an earlier version
 		return &one
 	}
-	one.Step, one.Took = fmt.Sprint("Step ", m.Step), (time.Duration(m.DurationMS) * time.Millisecond).Round(10*time.Millisecond).String()
+	one.Step, one.Took = fmt.Sprint("Step ", m.Step), (time.Duration(m.DurationMS) * time.Millisecond).String()
 	if t.By.May(auth.Admin) == nil {
 		one.Prompt = t.link(fmt.Sprintf("/tasks/%s/prompts/%d", url.PathEscape(t.d.Task.ID), m.Step))
 	}

@@ -183,7 +183,7 @@ func (g *recorded) serve(h http.Handler, r *http.Request) {
 	defer func() {
 		switch v := recover(); v {
 		case nil:
-		case http.ErrAbortHandler: //nolint:errorlint // the value itself is what net/http compares with
+		case http.ErrAbortHandler:
 			g.lost = true
 		default:
 			panic(v)

@@ -43,9 +43,9 @@ const (
 )
 
 // earlier returns [task.Progress].Earlier of a task in a context.
-func (t *Turns) earlier(owner store.Scope, of store.TaskID, in string) func(context.Context, int) ([]task.EarlierTask, error) {
+func (ts *Turns) earlier(owner store.Scope, of store.TaskID, in string) func(context.Context, int) ([]task.EarlierTask, error) {
 	return func(ctx context.Context, limit int) (all []task.EarlierTask, _ error) {
-		page, err := t.env.Store.Tasks(ctx, owner, store.Query{Context: in, Limit: maxEarlier})
+		page, err := ts.env.Store.Tasks(ctx, owner, store.Query{Context: in, Limit: maxEarlier})
 		if err != nil {
 			return nil, fmt.Errorf("list the earlier tasks of the context: %w", err)
 		}
@@ -54,7 +54,7 @@ func (t *Turns) earlier(owner store.Scope, of store.TaskID, in string) func(cont
 			if h.Task == of || h.Phase != store.Final || h.Damaged {
 				continue
 			}
-			f, _, err := t.reader.Load(ctx, owner, h.Task, tasklog.Reading{Most: maxEarlierTask})
+			f, _, err := ts.reader.Load(ctx, owner, h.Task, tasklog.Reading{Most: maxEarlierTask})
 			switch {
 			case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrDataLoss), err == nil && f == nil:
 				continue

@@ -62,12 +62,12 @@ func (t *Turn) question(ctx context.Context, s *speech) func() (*task.Step, erro
 
 // Prompt returns what the planner has asked a language model for a step of the task f, which is not
 // changed. The error is a [*task.InvalidError] if it has asked none.
-func (t *Turns) Prompt(ctx context.Context, f *fold.Fold, step int) (task.Prompt, error) {
-	r := t.env.Rules()
+func (ts *Turns) Prompt(ctx context.Context, f *fold.Fold, step int) (task.Prompt, error) {
+	r := ts.env.Rules()
 	by := r.Owned(ctx, f)
 	return rules.Prompt(ctx, r, f, step, func(p *task.Progress) {
-		p.Earlier = t.earlier(f.Header.Owner, f.Header.Task, p.Context)
-		p.Prepare = func(r *tool.Request) error { return t.Calls.Prepare(by, p.Tools, r) }
+		p.Earlier = ts.earlier(f.Header.Owner, f.Header.Task, p.Context)
+		p.Prepare = func(r *tool.Request) error { return ts.Calls.Prepare(by, p.Tools, r) }
 	})
 }
 
