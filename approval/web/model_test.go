@@ -1,6 +1,9 @@
 package web_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -8,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/go-cmp/cmp"
 
 	a2aserver "a2a-server"
 	"a2a-server/auth"
@@ -68,4 +72,45 @@ func TestModelSteps(t *testing.T) {
 	if len(model.Requests()) != len(requests) {
 		t.Error("a look at a prompt has asked the model")
 	}
+}
+
+// A prompt is the request that was sent, also of a step after which more was said and done.
+func TestPromptIsWhatWasSent(t *testing.T) {
+	t.Parallel()
+	model := &modeltest.Endpoint{Dialect: modeltest.OpenAI, Answer: modeltest.Bank}
+	endpoint := httptest.NewServer(model)
+	t.Cleanup(endpoint.Close)
+	planner, err := llm.New(llm.Config{URL: endpoint.URL + "/v1", Model: "m", Steps: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := start(t, func(c *a2aserver.Config) { c.Planner = planner })
+	as := w.As(carol)
+	asked := as.Send("transfer 250 to alice")
+	as.Approve(as.Wait(asked.ID, a2a.TaskStateInputRequired))
+	as.Wait(asked.ID, a2a.TaskStateInputRequired) // whether the model may go on
+	yes := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("yes"))
+	yes.TaskID = asked.ID
+	as.SendMessage(yes)
+	as.Wait(asked.ID, a2a.TaskStateCompleted)
+
+	olga, at := person("olga", auth.RoleAdmin, auth.RoleOperator), "/ui/tasks/"+string(asked.ID)+"/prompts/"
+	requests := model.Requests()
+	if len(requests) != 2 {
+		t.Fatalf("the model was asked %d times, want 2", len(requests))
+	}
+	for i, step := range []string{"1", "3"} {
+		p := w.get(olga, at+step)
+		_, raw, _ := strings.Cut(p.body, `<pre tabindex="0">`)
+		raw, _, _ = strings.Cut(raw, "</pre>")
+		raw = regexp.MustCompile(`<span class="u"[^>]*>U&#43;202E</span>`).ReplaceAllString(raw, "\u202e") // of a tool's description
+		var got bytes.Buffer
+		if err := json.Compact(&got, []byte(html.UnescapeString(raw))); err != nil {
+			t.Fatalf("prompt of step %s: %v:\n%s", step, err, p.body)
+		}
+		if diff := cmp.Diff(string(requests[i].Body), got.String()); diff != "" {
+			t.Errorf("prompt of step %s (-sent +shown):\n%s", step, diff)
+		}
+	}
+	w.has(w.get(olga, at+"2"), http.StatusBadRequest, []string{"no answer of the model"}) // the server's own question
 }
