@@ -136,7 +136,7 @@ bench: ## every benchmark, about a quarter of an hour; BENCH='regexp' for some, 
 # plays it again. The tests play 2,500 fixed seeds, without the race detector: it is one goroutine
 # at a time.
 sim: ## 100,000 runs of the engine in simulation, each with its own faults; SIMFLAGS for others
-	go test -count=1 -timeout 60m ./task/engine/sim -run '^TestSeeds$$' -v -sim.from random $(or $(SIMFLAGS),-sim.seeds 100000 -sim.complete)
+	go test -count=1 -timeout 60m ./task/engine/sim -run '^Test(Model)?Seeds$$' -v -sim.from random $(or $(SIMFLAGS),-sim.seeds 100000 -sim.complete)
 
 faults: ## every fault of disk, process and clock, in its long form: minutes; RUN='regexp' for some
 	go test -count=1 -parallel 6 -timeout 30m -v ./internal/faults -run '$(or $(RUN),.)' -faults.long

@@ -58,7 +58,11 @@ func (c *Config) model(conf *config.Config, tools *toolset.Current, own func() [
 		of.Header[name] = func() (string, error) { return tools.Load().Fill(template) }
 	}
 	if m.Instructions != "" {
-		text, err := privatefile.Read(m.Instructions, maxInstructions)
+		err := privatefile.CheckWriters(m.Instructions) // as for the configuration: they are no secret
+		var text []byte
+		if err == nil {
+			text, err = privatefile.ReadAny(m.Instructions, maxInstructions)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: planner.llm.instructions: %w", ErrConfig, err)
 		}

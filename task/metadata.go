@@ -13,7 +13,8 @@ const ErrorKey = "urn:a2a-server:error"
 const ProgressKey = "urn:a2a-server:progress"
 
 // ModelKey is the metadata key of a status update with which a planner reports an answer of a
-// language model: an object with finish, inputTokens, outputTokens and, if known, model and
+// language model: an object with step, which counts from 1, finish, inputTokens, outputTokens,
+// durationMs, until the answer was complete, repeated requests included, and, if known, model and
 // cachedTokens.
 const ModelKey = "urn:a2a-server:model"
 

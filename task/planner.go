@@ -34,6 +34,20 @@ type Planner interface {
 	Inline() bool
 }
 
+// A Prompter is a [Planner] that asks a language model, and shows what it has asked.
+type Prompter interface {
+	// Prompt returns the request to the model for a step of p, which counts from 1, made again as
+	// Plan makes it. It calls no model. The error is an [*InvalidError] for a step that has asked none.
+	Prompt(ctx context.Context, p *Progress, step int) (Prompt, error)
+}
+
+// Prompt is a request to a language model. It is made again from the log: tools, instructions and
+// earlier tasks are those of now, and may have changed since the request was sent.
+type Prompt struct {
+	Request json.RawMessage // a body of chat completions
+	Sent    int             // bytes of the request that was sent; 0: not known
+}
+
 // Request is a message that requests a new task.
 type Request struct {
 	Message *a2a.Message

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 
 	"a2a-server/auth"
 	"a2a-server/client"
@@ -85,6 +86,16 @@ func (s *Service) TaskLog(ctx context.Context, c Caller, id string) ([]json.RawM
 		return nil
 	})
 	return out, err
+}
+
+// Prompt returns what the planner has asked a language model for a step of a task: see
+// [engine.Tasks.Prompt].
+func (s *Service) Prompt(ctx context.Context, c Caller, id, step string) (task.Prompt, error) {
+	n, err := strconv.Atoi(step)
+	if err != nil {
+		return task.Prompt{}, task.Invalid("step", "is not the number of a step")
+	}
+	return s.tasks(c).Prompt(ctx, c.By, id, n)
 }
 
 // TaskChanges calls yield with the seq of the newest event of a task, first of the existing

@@ -12,6 +12,19 @@ type (
 		History   []a2aMessage  `json:"history"`
 		Artifacts []a2aArtifact `json:"artifacts"`
 		Status    a2aStatus     `json:"status"`
+		Metadata  struct {
+			Model *modelAnswer `json:"urn:a2a-server:model"`
+		} `json:"metadata"` // of an update
+	}
+	// modelAnswer is the value of task.ModelKey.
+	modelAnswer struct {
+		Step       int    `json:"step"` // 0: not known
+		Model      string `json:"model"`
+		Finish     string `json:"finish"`
+		In         int    `json:"inputTokens"`
+		Cached     int    `json:"cachedTokens"`
+		Out        int    `json:"outputTokens"`
+		DurationMS int64  `json:"durationMs"`
 	}
 	a2aStatus struct {
 		State     string      `json:"state"`

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"a2a-server/auth"
 	"a2a-server/client"
 )
 
@@ -22,6 +23,7 @@ type moment struct {
 	Said  *spoken
 	Call  *called
 	Art   *artifact
+	Model *answered
 	when  time.Time
 }
 
@@ -38,6 +40,14 @@ type artifact struct {
 	Parts  []part
 	Chunks int
 	Open   bool // more may come
+}
+
+// answered is an answer of a language model.
+type answered struct {
+	Step, Model, Finish, Took string
+	In, Out                   string // tokens
+	Prompt                    string // address of what the model was asked; "": the reader may not see it
+	n                         int    // of Step
 }
 
 // called is a call, from the verdict to the result.
@@ -137,7 +147,7 @@ func (v *visit) taskPage(d *client.TaskDetail) (*taskPage, error) {
 func (v *visit) timeline(d *client.TaskDetail, events []json.RawMessage) []moment {
 	var whole a2aTask
 	_ = json.Unmarshal(d.A2A, &whole) // ours
-	t := timeline{visit: v, d: d, whole: &whole, artifacts: map[string]int{}, owner: d.Task.Owner}
+	t := timeline{visit: v, d: d, whole: &whole, artifacts: map[string]int{}, answers: map[int]time.Time{}, owner: d.Task.Owner}
 	for _, raw := range events {
 		var e a2aEvent
 		if json.Unmarshal(raw, &e) != nil {
@@ -148,6 +158,10 @@ func (v *visit) timeline(d *client.TaskDetail, events []json.RawMessage) []momen
 			t.status(&e.Task.Status)
 		case e.StatusUpdate != nil:
 			t.status(&e.StatusUpdate.Status)
+			if m := e.StatusUpdate.Metadata.Model; m != nil {
+				t.answers[m.Step] = t.now
+				t.out = append(t.out, moment{Key: fmt.Sprintf("l%d", len(t.out)), Model: t.answered(m), when: t.now})
+			}
 		case e.ArtifactUpdate != nil:
 			t.chunk(&e.ArtifactUpdate.Artifact, e.ArtifactUpdate.LastChunk)
 		}
@@ -177,6 +191,7 @@ type timeline struct {
 	told      int       // messages of the history that are in out
 	last      string    // state
 	artifacts map[string]int
+	answers   map[int]time.Time // of a model, by step
 	owner     string
 }
 
@@ -204,6 +219,30 @@ func (t *timeline) status(s *a2aStatus) {
 		}
 	}
 	t.say(s.Message)
+}
+
+// answered returns an answer for the page.
+func (t *timeline) answered(m *modelAnswer) *answered {
+	one := answered{n: m.Step, Model: m.Model, Finish: m.Finish, In: tokens(m.In), Out: tokens(m.Out)}
+	if m.Cached > 0 {
+		one.In += " (" + thousands(m.Cached) + " cached)"
+	}
+	if m.Step == 0 { // of an earlier version
+		return &one
+	}
+	one.Step, one.Took = fmt.Sprint("Step ", m.Step), (time.Duration(m.DurationMS) * time.Millisecond).String()
+	if t.By.May(auth.Admin) == nil {
+		one.Prompt = t.link(fmt.Sprintf("/tasks/%s/prompts/%d", url.PathEscape(t.d.Task.ID), m.Step))
+	}
+	return &one
+}
+
+// tokens returns a number of tokens; 0 is one that the endpoint of the model does not say.
+func tokens(n int) string {
+	if n == 0 {
+		return "unknown"
+	}
+	return thousands(n)
 }
 
 // messages adds the messages of the history before n that are missing.
@@ -261,6 +300,10 @@ func (t *timeline) call(c *client.Call) {
 	if when.IsZero() {
 		when = d.Task.Created
 	}
+	var planned int
+	if _, err := fmt.Sscanf(c.ID, "c%d.", &planned); err == nil && !t.answers[planned].IsZero() {
+		when = t.answers[planned]
+	}
 	for i := range d.Approvals {
 		a := &d.Approvals[i]
 		if a.Call != c.ID {
@@ -298,6 +341,10 @@ func (t *timeline) call(c *client.Call) {
 	})
 	if at < 0 {
 		at = len(t.out)
+	}
+	if from := slices.IndexFunc(t.out, func(m moment) bool { return m.Model != nil && m.Model.n == planned }); at <= from { // all within a millisecond
+		for at = from + 1; at < len(t.out) && t.out[at].Call != nil; at++ {
+		}
 	}
 	t.out = slices.Insert(t.out, at, moment{Key: "c" + c.ID, Call: &one, when: when})
 }

@@ -121,6 +121,7 @@ func New(c Config) http.Handler {
 	get("/tasks", auth.List, (*visit).tasks)
 	get("/tasks/{id}", auth.Read, (*visit).task)
 	get("/tasks/{id}/raw", auth.Read, (*visit).rawTask)
+	get("/tasks/{id}/prompts/{step}", auth.Read, showPrompt)
 	post("/tasks/{id}/cancel", auth.Cancel, (*visit).cancelTask)
 	post("/tasks/{id}/calls/{call}/cancel", auth.Cancel, (*visit).cancelCall)
 	get("/history", 0, showHistory)

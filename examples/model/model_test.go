@@ -17,7 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// here returns a copy of the configuration for an endpoint on this machine.
+// here returns a copy of the configuration for an endpoint on this machine, with the modes that a
+// clone has.
 func here(t *testing.T, url string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -27,7 +28,7 @@ func here(t *testing.T, url string) string {
 			t.Fatal(err)
 		}
 		text := strings.ReplaceAll(string(content), "http://127.0.0.1:11434", url)
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -201,6 +201,25 @@ func (t *Tasks) Calls(ctx context.Context, a *ReadReservation, id string) ([]tas
 	return f.Calls(), nil
 }
 
+// Prompt returns what the planner has asked a language model for a step of a task, which counts from
+// 1. It needs [auth.Admin] and the right to read the task: a prompt has the instructions of the
+// server, and values that gates mask. The error is a [*task.InvalidError] if the step has asked none.
+func (t *Tasks) Prompt(ctx context.Context, by auth.Principal, id string, step int) (task.Prompt, error) {
+	if err := by.May(auth.Admin); err != nil {
+		return task.Prompt{}, err
+	}
+	scope, parsed, err := t.one(by, auth.Read, id)
+	if err != nil {
+		return task.Prompt{}, err
+	}
+	f, err := t.core.reader.LoadTurn(ctx, scope, parsed)
+	if err != nil {
+		return task.Prompt{}, tasklog.Translate(err)
+	}
+	prompt, err := t.core.turns.Prompt(ctx, f, step)
+	return prompt, tasklog.Translate(err)
+}
+
 // CancelCall cancels a call of a task: see [Engine.CancelCall].
 func (t *Tasks) CancelCall(ctx context.Context, by auth.Principal, id, call string) error {
 	scope, parsed, err := t.one(by, auth.Cancel, id)

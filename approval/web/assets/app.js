@@ -146,7 +146,7 @@
   };
 
   // One stream for each tab. Whatever it says, the page asks again for what it shows.
-  let stream, timer, busy = false, again = false;
+  let stream, timer = null, busy = false, again = false, took = 0;
   const state = (text, off) => {
     const at = $('#live-state');
     at.hidden = !text;
@@ -157,11 +157,15 @@
   const run = async () => {
     if (busy) { again = true; return; }
     busy = true;
+    const began = performance.now();
     try { await refresh(); } catch { state('Not up to date', true); }
     busy = false;
+    took = performance.now() - began;
     if (again) { again = false; soon(); }
   };
-  const soon = () => { clearTimeout(timer); timer = setTimeout(run, 120); };
+  // Changes that never pause, such as the words of a model, must not put it off. A page that takes
+  // long is asked for less often.
+  const soon = () => { timer ??= setTimeout(() => { timer = null; run(); }, Math.max(150, Math.min(4 * took, 3000))); };
   let since = '';
   const connect = () => {
     const one = new URLSearchParams(root.dataset.live).get('id');

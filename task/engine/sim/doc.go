@@ -14,6 +14,8 @@
 //     each run, and their effects on the world outside, which no crash undoes.
 //   - Webhooks: clients set and delete them, and their receivers fail, hang, or lose an
 //     answer. They are reached by a client that keeps the time of the run.
+//   - The endpoint of a language model, if the planner asks one, which is slow, overloaded, or lost in
+//     the middle of an answer.
 //   - [Coverage]: the events that came up, and the events that never did.
 //   - [Shrink]: a smaller tape that fails in the same way.
 //

@@ -105,6 +105,26 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
+// TestModelSeeds plays seeds with a planner that asks a language model: the real planner, whose
+// requests are answered within the simulation. A failure is played again with -sim.from and
+// -sim.seeds, of which this test plays a fifth.
+func TestModelSeeds(t *testing.T) {
+	cfg := sim.Config{New: newEngine, Coverage: sim.NewCoverage(sim.DeclaredOfModel()...), Model: true}
+	first, n := base(t), max(*seeds/5, 1)
+	t.Logf("%d seeds from %d", n, first)
+	for i, f := range sim.Seeds(cfg, first, n, runtime.GOMAXPROCS(0)) {
+		t.Errorf("seed %d fails: %v", f.Seed, f.Failure)
+		if i == 0 {
+			small, _ := sim.Smaller(cfg, f.Seed, 1500)
+			t.Logf("made smaller: %s", sim.ExplainTape(cfg, small))
+		}
+	}
+	t.Logf("what came up in %d seeds:\n%s", n, cfg.Coverage)
+	if missing := cfg.Coverage.Missing(); len(missing) > 0 && (n >= enough || n == fixed/5 && *from == "") {
+		t.Errorf("never came up: %s", strings.Join(missing, ", "))
+	}
+}
+
 // keep writes the tape of a failure for TestKept.
 func keep(t *testing.T, seed uint64, how *sim.Failure, tape sim.Tape) {
 	t.Helper()
@@ -141,13 +161,13 @@ func TestKept(t *testing.T) {
 // TestReplay plays seeds twice: from the seed and from the tape that it left.
 func TestReplay(t *testing.T) {
 	t.Parallel()
-	cfg := sim.Config{New: newEngine}
-	for seed := range uint64(20) {
-		c := sim.Seeded(seed)
+	for seed := range uint64(40) {
+		cfg := sim.Config{New: newEngine, Model: seed%2 == 1}
+		c := sim.Seeded(seed / 2)
 		first, sum := sim.Play(c, cfg)
 		again, same := sim.Play(sim.Replayed(c.Tape()), cfg)
 		if sum != same || (first == nil) != (again == nil) {
-			t.Errorf("seed %d: %v, sum %x; replayed: %v, sum %x", seed, first, sum, again, same)
+			t.Errorf("seed %d, with a model: %v: %v, sum %x; replayed: %v, sum %x", seed/2, cfg.Model, first, sum, again, same)
 		}
 	}
 }

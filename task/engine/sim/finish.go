@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
 	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
 	"a2a-server/store"
@@ -146,6 +148,9 @@ func (w *world) checkEnd(v *server, t *modelTask) {
 		w.s.Fail("a task can be read", "%s: %v", t.id, err)
 		return
 	}
+	if s := t.said; w.cfg.Model && t.state == a2a.TaskStateCompleted && (s.step != t.steps+1 || s.text != wholeText || !s.complete) {
+		w.s.Fail("a task ends with the whole answer of the model", "task %s has %q of step %d, complete: %v, after %d steps:\n%s", t.id, s.text, s.step, s.complete, t.steps, w.log(t))
+	}
 	if view.Header.Pending != 0 || view.Header.Due != 0 {
 		w.s.Fail("nothing is open at the end", "task %s has %d pending approvals and %d due rows:\n%s", t.id, view.Header.Pending, view.Header.Due, w.log(t))
 	}
@@ -162,7 +167,7 @@ func (w *world) checkEnd(v *server, t *modelTask) {
 // its first event.
 func (w *world) checkViews(v *server, t *modelTask) {
 	whole, err := w.cfg.New(engine.Config{
-		Store: &wholeLog{Handle: w.disk.Handle(v.p)}, Tools: w.tools.Registry(v.p), Planner: &planner{p: v.p}, Presenter: dialect.New(dialect.Config{}), Now: v.p.Now, NewID: w.newID,
+		Store: &wholeLog{Handle: w.disk.Handle(v.p)}, Tools: w.tools.Registry(v.p), Planner: plannerOf(w, v.p), Presenter: dialect.New(dialect.Config{}), Now: v.p.Now, NewID: w.newID,
 	}, v.p)
 	if err != nil {
 		panic(err)

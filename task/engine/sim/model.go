@@ -315,7 +315,7 @@ func (m *model) private(t *modelTask, p *Process, e *store.Event) {
 			t.asks = false
 		}
 	case "step.planned":
-		m.stepped(t)
+		m.stepped(t, v.Until != nil)
 		t.asks, t.waits = len(v.Ask) > 0, v.Until != nil
 		for _, c := range v.Calls {
 			call := &modelCall{id: c.ID, tool: c.Tool, args: c.Args}

@@ -127,10 +127,10 @@ func (m *model) says(t *modelTask, e *store.Event) {
 	t.said.complete = a.LastChunk
 }
 
-// stepped counts a step, whose text is whole.
-func (m *model) stepped(t *modelTask) {
+// stepped counts a step, whose text is whole. A step that waits may have taken its text back.
+func (m *model) stepped(t *modelTask, waits bool) {
 	t.steps++
-	if s := t.said; s.step == t.steps && (s.text != wholeText || !s.complete) {
+	if s := t.said; s.step == t.steps && (s.text != wholeText && (!waits || s.text != "") || !s.complete) {
 		m.fail(t, "a planner's text is whole", "of step %d it is %q, complete: %v", t.steps, s.text, s.complete)
 	}
 }

@@ -138,6 +138,15 @@ func Declared(points []string) []string {
 	)
 }
 
+// DeclaredOfModel returns the events that runs with a language model have.
+func DeclaredOfModel() []string {
+	all := []string{"fault: process death", "fault: 2 processes at once", "a planner's text is replaced", "decided: approve", "decided: edit", "decided: reject", "canceled"}
+	for _, way := range modelWayNames {
+		all = append(all, "a model "+way)
+	}
+	return all
+}
+
 // Config configures a simulation.
 type Config struct {
 	// New returns an engine that runs on a process: required.
@@ -150,6 +159,8 @@ type Config struct {
 	Actions int
 	// Optimistic lets the engine enter read-only tools before their start is durable.
 	Optimistic bool
+	// Model has the planner ask a language model, which follows the plans' calls.
+	Model bool
 }
 
 // Failure is why a run is wrong. Two runs fail in the same way when their failures

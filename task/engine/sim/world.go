@@ -168,7 +168,7 @@ func (w *world) start() *server {
 	cfg := engine.Config{
 		Store:     h,
 		Tools:     w.tools.Registry(p),
-		Planner:   &planner{p: p, inline: w.inline, asked: func(p *Process) { mayPlan(w, p) }},
+		Planner:   plannerOf(w, p),
 		Presenter: dialect.New(dialect.Config{Keywords: true, NewID: func() string { return w.newID().String() }}),
 		Policy:    w.policy, HoldSiblings: w.hold,
 		Limits: w.limits,

@@ -114,3 +114,19 @@ func Plan(ctx context.Context, r *Rules, f *fold.Fold, with func(*task.Progress)
 		return r.ask(ctx, p)
 	}
 }
+
+// Prompt returns what the planner has asked a language model for a step of f, with what with adds to
+// the planner's input. The error is a [*task.InvalidError] if it has asked none.
+func Prompt(ctx context.Context, r *Rules, f *fold.Fold, step int, with func(*task.Progress)) (prompt task.Prompt, err error) {
+	defer r.guard(f.View.TaskID(), "the planner", &err)
+	planner, is := r.Planner.(task.Prompter)
+	if !is {
+		return task.Prompt{}, task.Invalid("step", "has no prompt: the planner of this server asks no model")
+	}
+	p, err := newDraft(r, At{Ctx: ctx}, f, 0).progress()
+	if err != nil {
+		return task.Prompt{}, err
+	}
+	with(p)
+	return planner.Prompt(ctx, p, step)
+}

@@ -23,9 +23,9 @@ const (
 // lost are the tokens of the tries that spoke and failed, by their bytes: no usage came.
 func (p *Planner) complete(ctx context.Context, at *task.Progress, body []byte) (answer *chat.Answer, lost int, err error) {
 	limit := p.config.Timeout * 9 / 10
-	over := time.Now().Add(limit)
+	over := p.config.Now().Add(limit)
 	slow := &chat.Error{Reason: fmt.Sprintf("the model did not complete its answer within %v; limits.plan_timeout allows no more", limit), Temporary: true}
-	within, cancel := context.WithDeadlineCause(ctx, over, slow)
+	within, cancel := context.WithTimeoutCause(ctx, limit, slow)
 	defer cancel()
 	said := false // by an earlier try
 	for try := 1; ; try++ {
@@ -55,7 +55,7 @@ func (p *Planner) complete(ctx context.Context, at *task.Progress, body []byte) 
 		if is {
 			pause = max(pause, failed.RetryAfter)
 		}
-		if !is || !failed.Temporary || try == maxTries || time.Now().Add(pause).After(over) {
+		if !is || !failed.Temporary || try == maxTries || p.config.Now().Add(pause).After(over) {
 			if said && ctx.Err() == nil {
 				err = errors.Join(err, at.Say("", true))
 			}

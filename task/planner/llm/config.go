@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -46,6 +47,11 @@ type Config struct {
 	Wait    time.Duration // the first durable wait for an endpoint that fails; it doubles, up to 32 times as long. Defaults to 30 s.
 
 	Log zerolog.Logger // of requests: never of texts
+
+	// Transport carries requests in place of the network, without its guard: Allow and Own do not
+	// count. Now is the clock of durations; nil: the system's. Both are for tests.
+	Transport http.RoundTripper
+	Now       func() time.Time
 }
 
 // Words are the texts that tell a model what people decided. The placeholders are {tool_name},
@@ -72,6 +78,9 @@ func (c Config) withDefaults() Config {
 	c.Stall = cmp.Or(c.Stall, c.Timeout/2)
 	c.Pause = cmp.Or(c.Pause, time.Second)
 	c.Wait = cmp.Or(c.Wait, 30*time.Second)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	words := DefaultWords()
 	c.Words.Rejected = cmp.Or(c.Words.Rejected, words.Rejected)
 	c.Words.Edited = cmp.Or(c.Words.Edited, words.Edited)
@@ -105,7 +114,7 @@ func (c *Config) client() (*chat.Client, error) {
 	}
 	client, err := chat.New(chat.Config{
 		URL: c.URL, Key: c.Key, Header: c.Header, Stall: c.Stall,
-		Egress: to,
+		Egress: to, Transport: c.Transport,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("networks: %w", err)

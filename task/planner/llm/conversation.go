@@ -80,13 +80,17 @@ func (p *Planner) conversation(ctx context.Context, at *task.Progress) (*convers
 	return c, p.prepare(at, c, budget)
 }
 
-// request returns the request for the next answer.
-func (c *conversation) request() *chat.Request {
+// encode returns the request for the next answer, as JSON.
+func (c *conversation) encode() (json.RawMessage, error) {
 	r := &chat.Request{Model: c.config.Model, Tools: c.tools, MaxTokens: c.config.MaxTokens, Temperature: c.config.Temperature}
 	for i := range c.blocks {
 		r.Messages = append(r.Messages, c.blocks[i].messages...)
 	}
-	return r
+	body, err := r.Encode()
+	if err != nil {
+		return nil, fmt.Errorf("encode the request to the model: %w", err)
+	}
+	return body, nil
 }
 
 // tell adds a step: what people changed about its calls, the model's answer, the results, and what

@@ -23,7 +23,10 @@ type Planner struct {
 	client *chat.Client
 }
 
-var _ task.Planner = (*Planner)(nil)
+var (
+	_ task.Planner  = (*Planner)(nil)
+	_ task.Prompter = (*Planner)(nil)
+)
 
 // New returns a Planner. It connects to nothing. The error says which field of c is invalid.
 func New(c Config) (*Planner, error) {
@@ -80,18 +83,44 @@ func (p *Planner) Plan(ctx context.Context, at *task.Progress) (*task.Step, erro
 	if err != nil {
 		return nil, err
 	}
-	body, err := c.request().Encode()
+	body, err := c.encode()
 	if err != nil {
-		return nil, fmt.Errorf("encode the request to the model: %w", err)
+		return nil, err
 	}
-	began := time.Now()
+	began := p.config.Now()
 	answer, lost, err := p.complete(ctx, at, body)
 	if err != nil {
 		return p.failed(ctx, at, err, lost)
 	}
+	took := p.config.Now().Sub(began)
 	p.config.Log.Info().Str("task_id", at.Task).Int("step", len(at.Steps)+1).Str("model", clean(answer.Model)).Str("finish", clean(answer.Finish)).Int("calls", len(answer.Calls)).
-		Int("input_tokens", answer.Usage.In).Int("output_tokens", answer.Usage.Out).Dur("took_ms", time.Since(began)).Msg("model answered")
-	return p.step(at, c, len(body), answer, lost)
+		Int("input_tokens", answer.Usage.In).Int("output_tokens", answer.Usage.Out).Dur("took_ms", took).Msg("model answered")
+	return p.step(at, c, len(body), answer, lost, took)
+}
+
+// Prompt implements [task.Prompter].
+func (p *Planner) Prompt(ctx context.Context, at *task.Progress, step int) (task.Prompt, error) {
+	prompt := task.Prompt{}
+	if step >= 1 && step <= len(at.Steps) {
+		prompt.Sent = stateOf(&at.Steps[step-1]).Sent
+	}
+	if prompt.Sent == 0 && step != len(at.Steps)+1 { // the last answer, with which nothing is kept
+		return prompt, task.Invalid("step", "is %d, which has no answer of the model: take a step from the task's page", step)
+	}
+	then := *at
+	then.Steps = at.Steps[:step-1]
+	then.Messages = nil
+	for _, m := range at.Messages {
+		if m.After < step {
+			then.Messages = append(then.Messages, m)
+		}
+	}
+	c, err := p.conversation(ctx, &then)
+	if err != nil {
+		return task.Prompt{}, err
+	}
+	prompt.Request, err = c.encode()
+	return prompt, err
 }
 
 // maxCalls bounds the calls of an answer: the engine takes no more in a step.
@@ -99,8 +128,8 @@ const maxCalls = 64
 
 // step turns an answer into a step. lost are the tokens of tries before. Calls count only in an answer that the model has finished:
 // what it leaves unfinished may be another call than it wants.
-func (p *Planner) step(at *task.Progress, c *conversation, sent int, answer *chat.Answer, lost int) (*task.Step, error) {
-	next := &task.Step{Output: []task.Output{{Metadata: map[string]any{task.ModelKey: usage(answer)}}}, Tokens: answer.Usage.In + answer.Usage.Out}
+func (p *Planner) step(at *task.Progress, c *conversation, sent int, answer *chat.Answer, lost int, took time.Duration) (*task.Step, error) {
+	next := &task.Step{Output: []task.Output{{Metadata: map[string]any{task.ModelKey: usage(answer, len(at.Steps)+1, took)}}}, Tokens: answer.Usage.In + answer.Usage.Out}
 	if next.Tokens == 0 { // the endpoint does not say
 		next.Tokens = (sent + len(answer.Message)) / bytesPerToken
 	}
@@ -142,8 +171,8 @@ func (p *Planner) end(at *task.Progress, s *task.Step, why string) (*task.Step, 
 }
 
 // usage is the value of [task.ModelKey].
-func usage(a *chat.Answer) map[string]any {
-	u := map[string]any{"finish": clean(a.Finish), "inputTokens": a.Usage.In, "outputTokens": a.Usage.Out}
+func usage(a *chat.Answer, step int, took time.Duration) map[string]any {
+	u := map[string]any{"step": step, "durationMs": took.Milliseconds(), "finish": clean(a.Finish), "inputTokens": a.Usage.In, "outputTokens": a.Usage.Out}
 	if a.Model != "" {
 		u["model"] = clean(a.Model)
 	}

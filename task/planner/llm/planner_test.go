@@ -509,15 +509,21 @@ func TestUsage(t *testing.T) {
 	m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("go"))
 	var used []string
 	for _, u := range s.updates(m) {
-		if at, is := u.Metadata[task.ModelKey]; is {
-			raw, err := json.Marshal(at)
-			if err != nil {
-				t.Fatal(err)
-			}
-			used = append(used, string(raw))
+		at, is := u.Metadata[task.ModelKey].(map[string]any)
+		if !is {
+			continue
 		}
+		if _, is := at["durationMs"].(float64); !is {
+			t.Errorf("usage %v has no duration", at)
+		}
+		delete(at, "durationMs")
+		raw, err := json.Marshal(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used = append(used, string(raw))
 	}
-	if got, want := fmt.Sprint(used), `[{"cachedTokens":64,"finish":"tool_calls","inputTokens":100,"model":"test-model","outputTokens":10}]`; got != want {
+	if got, want := fmt.Sprint(used), `[{"cachedTokens":64,"finish":"tool_calls","inputTokens":100,"model":"test-model","outputTokens":10,"step":1}]`; got != want {
 		t.Errorf("usage = %s, want %s", got, want)
 	}
 }

@@ -42,19 +42,19 @@ const (
 	maxEarlierTask = 1 << 20
 )
 
-// earlier returns [task.Progress].Earlier of a task.
-func (t *Turn) earlier(p *task.Progress) func(context.Context, int) ([]task.EarlierTask, error) {
+// earlier returns [task.Progress].Earlier of a task in a context.
+func (ts *Turns) earlier(owner store.Scope, of store.TaskID, in string) func(context.Context, int) ([]task.EarlierTask, error) {
 	return func(ctx context.Context, limit int) (all []task.EarlierTask, _ error) {
-		page, err := t.turns.env.Store.Tasks(ctx, t.Owner, store.Query{Context: p.Context, Limit: maxEarlier})
+		page, err := ts.env.Store.Tasks(ctx, owner, store.Query{Context: in, Limit: maxEarlier})
 		if err != nil {
 			return nil, fmt.Errorf("list the earlier tasks of the context: %w", err)
 		}
 		for i := range page.Tasks {
 			h := &page.Tasks[i]
-			if h.Task == t.Task || h.Phase != store.Final || h.Damaged {
+			if h.Task == of || h.Phase != store.Final || h.Damaged {
 				continue
 			}
-			f, _, err := t.turns.reader.Load(ctx, t.Owner, h.Task, tasklog.Reading{Most: maxEarlierTask})
+			f, _, err := ts.reader.Load(ctx, owner, h.Task, tasklog.Reading{Most: maxEarlierTask})
 			switch {
 			case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrDataLoss), err == nil && f == nil:
 				continue

@@ -7,6 +7,7 @@ import (
 
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
+	"a2a-server/task/internal/fold"
 	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
@@ -54,8 +55,19 @@ func (t *Turn) question(ctx context.Context, s *speech) func() (*task.Step, erro
 	r := t.turns.env.Rules()
 	spent, by := t.spent(t.fold.Owner), r.Owned(ctx, t.fold)
 	return rules.Plan(ctx, r, t.fold, func(p *task.Progress) {
-		p.Say, p.Earlier, p.Spent = s.say, t.earlier(p), spent
+		p.Say, p.Earlier, p.Spent = s.say, t.turns.earlier(t.Owner, t.Task, p.Context), spent
 		p.Prepare = func(r *tool.Request) error { return t.turns.Calls.Prepare(by, p.Tools, r) }
+	})
+}
+
+// Prompt returns what the planner has asked a language model for a step of the task f, which is not
+// changed. The error is a [*task.InvalidError] if it has asked none.
+func (ts *Turns) Prompt(ctx context.Context, f *fold.Fold, step int) (task.Prompt, error) {
+	r := ts.env.Rules()
+	by := r.Owned(ctx, f)
+	return rules.Prompt(ctx, r, f, step, func(p *task.Progress) {
+		p.Earlier = ts.earlier(f.Header.Owner, f.Header.Task, p.Context)
+		p.Prepare = func(r *tool.Request) error { return ts.Calls.Prepare(by, p.Tools, r) }
 	})
 }
 

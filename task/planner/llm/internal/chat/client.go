@@ -23,6 +23,8 @@ type Config struct {
 	// Egress says where connections may go. Its Timeout, MaxBytes, Announced and Streams are
 	// set here.
 	Egress egress.Config
+	// Transport, if set, carries requests in place of the network, without Egress.
+	Transport http.RoundTripper
 	// Stall is how long the server may send nothing. Defaults to 1 min.
 	Stall time.Duration
 }
@@ -43,6 +45,9 @@ func New(c Config) (*Client, error) {
 	client, err := egress.NewClient(c.Egress)
 	if err != nil {
 		return nil, err
+	}
+	if c.Transport != nil {
+		client.Transport = c.Transport
 	}
 	return &Client{c, client}, nil
 }

@@ -1,0 +1,75 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+)
+
+// promptPage is what a language model was asked for a step of a task.
+type promptPage struct {
+	taskRow
+	Step     string
+	Size     string
+	Sent     string // size of the request that was sent; "": not known
+	Same     bool   // the request on the page has that size
+	Model    string
+	Messages []promptMessage
+	Tools    []leaf
+	Raw      string
+}
+
+// promptMessage is a message of a prompt.
+type promptMessage struct {
+	Role  string
+	Text  []run
+	Calls []promptCall
+}
+
+type promptCall struct {
+	Name string
+	Args []leaf
+}
+
+// promptJSON is a request of chat completions, as far as the page shows it.
+type promptJSON struct {
+	Model    string `json:"model"`
+	Messages []struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+		Calls   []struct {
+			Function struct {
+				Name string `json:"name"`
+				Args string `json:"arguments"`
+			} `json:"function"`
+		} `json:"tool_calls"`
+	} `json:"messages"`
+	Tools json.RawMessage `json:"tools"`
+}
+
+func showPrompt(v *visit) error {
+	id, step := v.r.PathValue("id"), v.r.PathValue("step")
+	asked, err := v.cfg.Service.Prompt(v.ctx(), v.Caller, id, step)
+	if err != nil {
+		return err
+	}
+	var r promptJSON
+	if err := json.Unmarshal(asked.Request, &r); err != nil {
+		return err
+	}
+	p := promptPage{
+		taskRow: taskRow{Short: short(id), Link: v.link("/tasks/" + url.PathEscape(id))}, Step: step, Size: thousands(len(asked.Request)), Same: asked.Sent == len(asked.Request),
+		Model: r.Model, Tools: tree(r.Tools), Raw: indented(asked.Request),
+	}
+	if asked.Sent > 0 {
+		p.Sent = thousands(asked.Sent)
+	}
+	for _, m := range r.Messages {
+		one := promptMessage{Role: m.Role, Text: lines(m.Content)}
+		for _, c := range m.Calls {
+			one.Calls = append(one.Calls, promptCall{c.Function.Name, tree(json.RawMessage(c.Function.Args))})
+		}
+		p.Messages = append(p.Messages, one)
+	}
+	return v.show(http.StatusOK, "prompt", "Prompt", "", p)
+}
