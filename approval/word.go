@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"a2a-server/tool"
 )
 
 // A Word is a decision as a person types it.
@@ -117,6 +119,29 @@ func WordTarget(approvals []*Approval, w Word) (one *Approval, why string) {
 		return nil, why
 	}
 	return one, ""
+}
+
+// TextTarget returns the approval that plain text answers, whatever the text says; nil: none. It
+// is a question that a tool asked to have answered in words, if nothing else is pending, its rule
+// accepts text, and this conversation may answer it. Such an answer authorizes nothing. After a
+// restoration from a backup the text may have been sent before, about another question, and
+// answers none.
+func TextTarget(approvals []*Approval) *Approval {
+	var one *Approval
+	for _, a := range approvals {
+		if a.State != Pending {
+			continue
+		}
+		if one != nil {
+			return nil
+		}
+		one = a
+	}
+	if one == nil || one.Kind != KindQuestion || one.AskKind != string(tool.AskQuestion) || one.Schema != nil || one.Elsewhere() ||
+		one.Terms.NoText || one.restored() || !slices.Contains(one.Decisions(), Respond) {
+		return nil
+	}
+	return one
 }
 
 // refusesOldWord returns why a word does not answer a, which was asked after a restoration from a

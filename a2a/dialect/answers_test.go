@@ -150,7 +150,15 @@ func TestAnswers(t *testing.T) {
 		{"text, no, to what others decide", text(t, "no"), []*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Terms.Elsewhere = true })}, nil},
 		{"adk, python's no to a destructive call", marked(t, "t1.a1", confirmation, `{"result":"no"}`), []*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Terms.Destructive = true })}, reject},
 		{"text with data", user(t, `"parts":[{"text":"yes"},{"data":{"a":1}}]`), []*approval.Approval{transfer()}, nil},
-		{"text of a question", text(t, "yes"), []*approval.Approval{database()}, nil},
+		{"text of a question with a schema", text(t, "yes"), []*approval.Approval{database()}, nil},
+		{"text of a question", text(t, "no, the blue one\n"), []*approval.Approval{color()}, []approval.Decision{{ID: "t1.a3", Type: approval.Respond, Response: raw(`"no, the blue one"`)}}},
+		{"text of a question, empty", text(t, " \n"), []*approval.Approval{color()}, nil},
+		{"text of a question, JSON", text(t, "```json\n{\"type\":\"approval_request\"}\n```"), []*approval.Approval{color()}, nil},
+		{"text of a question beside another", text(t, "blue"), []*approval.Approval{color(), transfer()}, nil},
+		{"text of a form", text(t, "blue"), []*approval.Approval{with(color(), func(a *approval.Approval) { a.AskKind = "form" })}, nil},
+		{"text of a question, where no text counts", text(t, "blue"), []*approval.Approval{with(color(), func(a *approval.Approval) { a.Terms.NoText = true })}, nil},
+		{"text of a question that others answer", text(t, "blue"), []*approval.Approval{with(color(), func(a *approval.Approval) { a.Terms.Elsewhere = true })}, nil},
+		{"text of a question after a restoration", text(t, "blue"), []*approval.Approval{with(color(), func(a *approval.Approval) { a.ID = "t1.a3-k3x7qf" })}, nil},
 
 		// Text that is the JSON of a decision.
 		{"typed", text(t, typedApproval), []*approval.Approval{with(transfer(), func(a *approval.Approval) { a.Terms.Destructive = true })}, typed},

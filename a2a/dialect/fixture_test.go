@@ -66,6 +66,13 @@ func database() *approval.Approval {
 	return a
 }
 
+// color is a question that a tool wants answered in words.
+func color() *approval.Approval {
+	a := database()
+	a.Hint, a.Schema = "Which color?", nil
+	return a
+}
+
 // formQuestion is a question like database with another schema.
 func formQuestion(schema string) *approval.Approval {
 	a := database()

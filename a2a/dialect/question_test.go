@@ -43,6 +43,7 @@ func TestQuestionGolden(t *testing.T) {
 		{"destructive", []*approval.Approval{coded()}, text(t, "yes")},
 		{"described", []*approval.Approval{described()}, nil},
 		{"question", []*approval.Approval{database()}, text(t, "perhaps")},
+		{"words", []*approval.Approval{color()}, nil},
 		{"elsewhere", []*approval.Approval{with(transfer(), func(a *approval.Approval) {
 			a.Terms.FourEyes, a.Terms.Destructive, a.Terms.OnExpiry = true, true, approval.ExpiryCancels
 		})}, nil},

@@ -36,7 +36,7 @@ func typed(m *a2a.Message) (text string, ok bool) {
 }
 
 // readTyped reads a message that consists of text only: the JSON of our extension, for clients
-// that can only send text, or a single word.
+// that can only send text; the answer to a question; or a single word.
 func readTyped(in *incoming) ([]approval.Decision, error) {
 	text, ok := typed(in.message)
 	if !ok {
@@ -45,8 +45,15 @@ func readTyped(in *incoming) ([]approval.Decision, error) {
 	if object := written(text); object != nil && len(in.message.Parts) == 1 {
 		return in.written("message.parts[0].text", object)
 	}
+	if !in.keywords {
+		return nil, nil
+	}
+	if one := approval.TextTarget(in.pending); one != nil && isProse(text) {
+		response, err := encode(strings.TrimSpace(text))
+		return []approval.Decision{{ID: one.ID, Type: approval.Respond, Response: response}}, err
+	}
 	word, ok := approval.ReadWord(text)
-	if !ok || !in.keywords {
+	if !ok {
 		return nil, nil
 	}
 	one, _ := approval.WordTarget(in.pending, word)
@@ -54,6 +61,12 @@ func readTyped(in *incoming) ([]approval.Decision, error) {
 		return nil, nil
 	}
 	return []approval.Decision{{ID: one.ID, Type: word.Type, Reason: word.Reason, Code: word.Code}}, nil
+}
+
+// isProse reports whether text can answer a question: it is not empty, and not meant as JSON.
+func isProse(text string) bool {
+	text, _ = unfenced(text)
+	return text != "" && text[0] != '{' && text[0] != '['
 }
 
 // refusesWord returns why a word does not answer an approval that was named, "" if it does.
@@ -140,6 +153,8 @@ func (p *Presenter) toType(pending []*approval.Approval) string {
 	rejects, whyNot := p.wordTarget(pending, approval.Word{Type: approval.Reject})
 	const no = `type "no" or "no: reason"`
 	switch {
+	case p.keywords && approval.TextTarget(pending) != nil:
+		return "To answer, type the answer."
 	case approves != nil && rejects != nil:
 		return fmt.Sprintf(`To approve, type %q; to reject, %s.`, typedYes(approves), no)
 	case approves != nil:

@@ -132,6 +132,14 @@ func TestAskUser(t *testing.T) {
 			wantResult(t, s, answer(t, s, asked, tt.answer), tt.want)
 		})
 	}
+	t.Run("in plain words", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t, nil)
+		asked := s.SendMessage(call("ask_user", map[string]any{"question": "Where?"}))
+		m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("No idea, Berlin"))
+		m.TaskID = asked.ID
+		wantResult(t, s, s.SendMessage(m), `{"answer":"No idea, Berlin"}`)
+	})
 	t.Run("declined", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t, nil)
