@@ -1,0 +1,41 @@
+package toolset
+
+import (
+	"encoding/json"
+
+	"a2a-server/internal/app/config"
+	"a2a-server/tool/agenttool"
+)
+
+// remoteAgent is the kind of tools that are remote agents, agent.
+type remoteAgent struct{ base }
+
+// Asks implements [Kind].
+func (remoteAgent) Asks() Asking { return AskedAlways }
+
+// Make makes the toolset of an entry. It does not connect.
+func (remoteAgent) Make(w *maker, e *entry) (key string, err error) {
+	c := &e.config
+	own := config.Own[config.AgentTool](c)
+	out := agenttool.Config{
+		Name: c.Name, Description: c.Description, Card: own.Card, Depth: own.Depth, Timeout: c.Timeout,
+		Allow: c.Networks, Own: w.own, Approve: w.approval(c), Logger: w.log, Header: map[string]func() (string, error){},
+	}
+	for name, template := range c.Header {
+		out.Header[name] = w.secrets.filled(template)
+	}
+	if own.Bearer != "" {
+		out.Header["Authorization"] = w.secrets.filled("Bearer {secret:" + own.Bearer + "}")
+	}
+	identity, err := json.Marshal([]any{c.Header, own.Bearer})
+	if err != nil {
+		return "header", err
+	}
+	out.Identity = string(identity)
+	set, err := agenttool.New(out)
+	if err != nil {
+		return "card", err
+	}
+	e.made = set
+	return "", nil
+}
