@@ -2,10 +2,17 @@ package toolset
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	"a2a-server/internal/app/config"
+	"a2a-server/tool"
 	"a2a-server/tool/agenttool"
+	"a2a-server/tool/controltool"
 )
+
+// maxToolName is the length of the name of a tool.
+const maxToolName = 64
 
 // remoteAgent is the kind of tools that are remote agents, agent.
 type remoteAgent struct{ base }
@@ -25,6 +32,9 @@ func (remoteAgent) Make(w *maker, e *entry) (key string, err error) {
 		out.Header[name] = w.secrets.filled(template)
 	}
 	if own.Bearer != "" {
+		if _, has := out.Header["Authorization"]; has {
+			return "header", errors.New("there is a bearer token, too; remove one of the two")
+		}
 		out.Header["Authorization"] = w.secrets.filled("Bearer {secret:" + own.Bearer + "}")
 	}
 	identity, err := json.Marshal([]any{c.Header, own.Bearer})
@@ -32,6 +42,16 @@ func (remoteAgent) Make(w *maker, e *entry) (key string, err error) {
 		return "header", err
 	}
 	out.Identity = string(identity)
+	if own.Transfer {
+		if most := maxToolName - len(config.TransferPrefix); len(c.Name) > most {
+			return "transfer", fmt.Errorf("the name of the tool %s%s would be too long; write a name of at most %d characters", config.TransferPrefix, c.Name, most)
+		}
+		transfer, err := controltool.TransferTo(c.Name, "")
+		if err != nil {
+			return "transfer", err
+		}
+		out.Beside = []tool.Tool{transfer}
+	}
 	set, err := agenttool.New(out)
 	if err != nil {
 		return "card", err

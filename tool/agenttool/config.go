@@ -53,6 +53,8 @@ type Config struct {
 	Own     func() []netip.AddrPort
 	RootCAs []byte
 
+	// Beside has more tools of the set, such as one that hands tasks over to the agent.
+	Beside []tool.Tool
 	// Poll is the first pause before a waiting child is looked at again. It doubles up to a minute.
 	// Defaults to DefaultPoll.
 	Poll time.Duration
@@ -128,7 +130,7 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// New returns a toolset with the agent as its only tool. It does not connect: without a
+// New returns a toolset with the agent. It does not connect: without a
 // description of its own the toolset reads the card when its tools are asked for. Close ends the
 // connections that nobody uses.
 func New(c Config) (*Toolset, error) {
@@ -146,12 +148,12 @@ func New(c Config) (*Toolset, error) {
 	}
 	s := &Toolset{config: &c, remote: r}
 	if c.Description != "" {
-		s.tools = []tool.Tool{s.agent(c.Description)}
+		s.tools = s.with(c.Description)
 	}
 	return s, nil
 }
 
-// Toolset has a remote agent as its only tool. It is safe for concurrent use.
+// Toolset has the tool of a remote agent, and the tools beside it. It is safe for concurrent use.
 type Toolset struct {
 	config *Config
 	remote *remote

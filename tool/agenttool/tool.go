@@ -45,12 +45,13 @@ func (s *Toolset) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
 	if description == "" {
 		description = "Sends a message to the agent " + visible.Clip(card.Name, 80)
 	}
-	s.tools = []tool.Tool{s.agent(description)}
+	s.tools = s.with(description)
 	return s.tools, nil
 }
 
-func (s *Toolset) agent(description string) *remoteAgent {
-	return &remoteAgent{
+// with returns the tools of the set.
+func (s *Toolset) with(description string) []tool.Tool {
+	agent := &remoteAgent{
 		Config: s.config, remote: s.remote, description: description, identity: s.config.identity(),
 		schema: map[string]any{
 			"type": "object", "additionalProperties": false, "required": []any{"message"},
@@ -58,6 +59,7 @@ func (s *Toolset) agent(description string) *remoteAgent {
 		},
 		children: map[a2a.TaskID]string{},
 	}
+	return append([]tool.Tool{agent}, s.config.Beside...)
 }
 
 // Close ends idle connections.

@@ -71,12 +71,6 @@ func (k Kind) Prefixes() bool {
 	return described.prefixes
 }
 
-// Single reports whether an entry is a single tool, which has the name of the entry.
-func (k Kind) Single() bool {
-	described, ok := k.described()
-	return ok && !described.prefixes && described.names == nil
-}
-
 // kindOf returns the kind of an entry of tools: the kind whose name is a key of the entry.
 // command gives way to mcp, which has a key command.
 func kindOf(n strictyaml.Node) (Kind, bool) {

@@ -13,6 +13,8 @@ type AgentTool struct {
 	Card   string
 	Bearer string // name of a secret
 	Depth  int
+
+	Transfer bool
 }
 
 func agentKind() toolKind {
@@ -28,19 +30,27 @@ func agentKind() toolKind {
 				t.headerKey(),
 				t.networksKey(),
 				one("depth", "3", setting.Count(&own.Depth, 1, 16), "Agents that may pass a message on, this one included."),
+				one("transfer", "false", setting.Bool(&own.Transfer), "Adds the tool transfer_to_NAME, with which a model hands a conversation over."),
 				t.timeoutKey(),
 				t.approveKey(),
 			}
 		},
+		names: func(t *Tool) []string { return agentNames(t.Name, Own[AgentTool](t).Transfer) },
 		check: func(l *loader, t *Tool, n strictyaml.Node) {
-			own := Own[AgentTool](t)
-			if own.Bearer == "" {
-				return
+			if own := Own[AgentTool](t); own.Bearer != "" {
+				l.template(n.Below("auth.bearer.secret"), "{secret:"+own.Bearer+"}", "")
 			}
-			if _, has := t.Header["Authorization"]; has {
-				l.at(n.Path()+".auth.bearer.secret", "there is an Authorization under header, too; remove one of the two")
-			}
-			l.template(n.Below("auth").Below("bearer").Below("secret"), "{secret:"+own.Bearer+"}", "")
 		},
 	}
+}
+
+// TransferPrefix begins the name of a tool that hands a conversation over to an agent.
+const TransferPrefix = "transfer_to_"
+
+// agentNames returns the names of the tools of an agent.
+func agentNames(name string, transfer bool) []string {
+	if transfer {
+		return []string{name, TransferPrefix + name}
+	}
+	return []string{name}
 }
