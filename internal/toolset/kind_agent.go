@@ -42,6 +42,7 @@ func (remoteAgent) Make(w *maker, e *entry) (key string, err error) {
 		return "header", err
 	}
 	out.Identity = string(identity)
+	var beside []tool.Tool
 	if own.Transfer {
 		if most := maxToolName - len(config.TransferPrefix); len(c.Name) > most {
 			return "transfer", fmt.Errorf("the name of the tool %s%s would be too long; write a name of at most %d characters", config.TransferPrefix, c.Name, most)
@@ -50,9 +51,9 @@ func (remoteAgent) Make(w *maker, e *entry) (key string, err error) {
 		if err != nil {
 			return "transfer", err
 		}
-		out.Beside = []tool.Tool{transfer}
+		beside = append(beside, transfer)
 	}
-	set, err := agenttool.New(out)
+	set, err := agenttool.New(out, beside...)
 	if err != nil {
 		return "card", err
 	}

@@ -53,8 +53,6 @@ type Config struct {
 	Own     func() []netip.AddrPort
 	RootCAs []byte
 
-	// Beside has more tools of the set, such as one that hands tasks over to the agent.
-	Beside []tool.Tool
 	// Poll is the first pause before a waiting child is looked at again. It doubles up to a minute.
 	// Defaults to DefaultPoll.
 	Poll time.Duration
@@ -130,10 +128,11 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// New returns a toolset with the agent. It does not connect: without a
+// New returns a toolset with the agent, and the tools beside it, such as one that hands tasks over
+// to it. It does not connect: without a
 // description of its own the toolset reads the card when its tools are asked for. Close ends the
 // connections that nobody uses.
-func New(c Config) (*Toolset, error) {
+func New(c Config, beside ...tool.Tool) (*Toolset, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("agent %s: %w", visible.Quote(c.Name, 80), err)
 	}
@@ -146,7 +145,7 @@ func New(c Config) (*Toolset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("agent %s: %w", visible.Quote(c.Name, 80), err)
 	}
-	s := &Toolset{config: &c, remote: r}
+	s := &Toolset{config: &c, remote: r, beside: beside}
 	if c.Description != "" {
 		s.tools = s.with(c.Description)
 	}
@@ -157,6 +156,7 @@ func New(c Config) (*Toolset, error) {
 type Toolset struct {
 	config *Config
 	remote *remote
+	beside []tool.Tool
 
 	mu      sync.Mutex
 	tools   []tool.Tool // nil: the card was not read yet

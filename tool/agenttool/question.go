@@ -85,12 +85,12 @@ const editRefused = ": "
 // payloadOf returns what a confirmation shows: the call that waits at the agent, or at an agent
 // behind it.
 func (r *run) payloadOf(a *dialect.Asked) map[string]any {
-	shown := map[string]any{"agent": r.Name(), "tool": a.Tool, "arguments": a.Arguments}
+	shown := map[string]any{"agent": r.Name(), "kind": string(a.Kind), "tool": a.Tool, "arguments": a.Arguments}
 	inner, _ := a.Payload.(map[string]any)
 	agent, isText := inner["agent"].(string)
 	if args, ok := inner["arguments"].(map[string]any); ok && isText {
 		shown["agent"] = r.Name() + "/" + visible.Clip(agent, 200)
-		shown["tool"], shown["arguments"] = inner["tool"], args
+		shown["kind"], shown["tool"], shown["arguments"] = inner["kind"], inner["tool"], args
 	} else if a.Payload != nil {
 		shown["payload"] = a.Payload
 	}

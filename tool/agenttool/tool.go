@@ -59,7 +59,7 @@ func (s *Toolset) with(description string) []tool.Tool {
 		},
 		children: map[a2a.TaskID]string{},
 	}
-	return append([]tool.Tool{agent}, s.config.Beside...)
+	return append([]tool.Tool{agent}, s.beside...)
 }
 
 // Close ends idle connections.
