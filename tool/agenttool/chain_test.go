@@ -15,6 +15,7 @@ import (
 	"a2a-server/a2aservertest"
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/task/engine"
 	"a2a-server/tool"
 	"a2a-server/tool/agenttool"
 	"a2a-server/tool/functiontool"
@@ -133,6 +134,102 @@ func TestThreeLevels(t *testing.T) {
 			}
 			if text := top.Text(done); !strings.Contains(text, tt.says) {
 				t.Errorf("the task says %q, want %q in it", text, tt.says)
+			}
+		})
+	}
+}
+
+// childOf returns the only task of a server.
+func childOf(t *testing.T, s *a2aservertest.Server) *a2a.Task {
+	t.Helper()
+	page, err := s.Approvals().List(t.Context(), auth.Anonymous(), engine.ApprovalQuery{})
+	if err != nil || len(page.Approvals) != 1 {
+		t.Fatalf("List() = %+v, %v", page, err)
+	}
+	return s.Get(a2a.TaskID(page.Approvals[0].Task))
+}
+
+// An answer given to the last agent resumes the others, and closes their questions.
+func TestAnsweredAtTheAgent(t *testing.T) {
+	t.Parallel()
+	top, middle, leaf, paid := chain(t)
+	task := top.Send(payBob)
+	waits := top.Wait(task.ID, a2a.TaskStateInputRequired)
+	leaf.Approve(childOf(t, leaf))
+	middle.Advance(time.Minute) // it looks at its child
+	done := childOf(t, middle)
+	middle.Wait(done.ID, a2a.TaskStateCompleted)
+	top.Advance(time.Minute)
+	if text := top.Text(top.Wait(task.ID, a2a.TaskStateCompleted)); !strings.Contains(text, "paid bob") {
+		t.Errorf("the task says %q", text)
+	}
+	if pending := top.Pending(waits); len(pending) > 0 || len(paid.all()) != 1 {
+		t.Errorf("pending: %v, paid: %v", pending, paid.all())
+	}
+}
+
+// A look at a child that still asks asks nobody again.
+func TestAsksOnce(t *testing.T) {
+	t.Parallel()
+	top, _, _, _ := chain(t)
+	task := top.Send(payBob)
+	waits := top.Wait(task.ID, a2a.TaskStateInputRequired)
+	before := top.Pending(waits)
+	for range 3 {
+		top.Advance(2 * time.Minute)
+		top.Wait(task.ID, a2a.TaskStateInputRequired)
+	}
+	if after := top.Pending(waits); len(after) != 1 || after[0].ID != before[0].ID {
+		t.Errorf("%d approvals are pending, want the first: %+v", len(after), after)
+	}
+	decide(t, top, waits, approval.Decision{Type: approval.Cancel})
+	top.Wait(task.ID, a2a.TaskStateCanceled)
+}
+
+// A canceled task cancels the tasks of all agents below it, and nothing runs.
+func TestCancelThreeLevels(t *testing.T) {
+	t.Parallel()
+	top, middle, leaf, paid := chain(t)
+	task := top.Send(payBob)
+	waits := top.Wait(task.ID, a2a.TaskStateInputRequired)
+	below, last := childOf(t, middle), childOf(t, leaf)
+	decide(t, top, waits, approval.Decision{Type: approval.Cancel})
+	top.Wait(task.ID, a2a.TaskStateCanceled)
+	middle.Wait(below.ID, a2a.TaskStateCanceled)
+	leaf.Wait(last.ID, a2a.TaskStateCanceled)
+	if n := len(paid.all()); n > 0 {
+		t.Errorf("paid %d times", n)
+	}
+}
+
+// An approval that expires at the agent, or here, lets nothing run.
+func TestExpires(t *testing.T) {
+	t.Parallel()
+	for name, at := range map[string]int{"at the agent": 1, "here": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			paid := &ledger{}
+			soon, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{{Tool: "pay", Terms: approval.Terms{Expires: time.Hour}}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			leaf := a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{bank(paid)}, Policy: soon})
+			top := serve(t, "it", leaf, nil)
+			task := top.Send("/it /pay amount=5 to=bob")
+			top.Wait(task.ID, a2a.TaskStateInputRequired)
+			last := childOf(t, leaf)
+			if at == 1 {
+				leaf.Advance(2 * time.Hour)
+				leaf.Wait(last.ID, a2a.TaskStateCanceled)
+			}
+			top.Advance(time.Minute)
+			if at == 0 {
+				top.Advance(1000 * time.Hour)
+				leaf.Wait(last.ID, a2a.TaskStateCanceled)
+			}
+			top.Wait(task.ID, a2a.TaskStateFailed)
+			if n := len(paid.all()); n > 0 {
+				t.Errorf("paid %d times", n)
 			}
 		})
 	}
