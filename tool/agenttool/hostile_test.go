@@ -242,3 +242,36 @@ func TestDepthAndCircle(t *testing.T) {
 		t.Errorf("the agent got %d messages, want 1", n)
 	}
 }
+
+// A call that runs again sends no second message while the first may still do its work.
+func TestRunsAgain(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		state string
+		sent  int64
+	}{"the work is done": {"COMPLETED", 1}, "the work has failed": {"FAILED", 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHostile(t)
+			artifact := `{"id": "t1", "contextId": "c", "status": {"state": "TASK_STATE_%s"}, "artifacts": [{"artifactId": "a", "parts": [{"text": "done"}]}]}`
+			h.answer = func(method string, _ map[string]any) []string {
+				switch {
+				case method == "SendStreamingMessage" && h.asked.Load() == 1:
+					return []string{`{"task": ` + child("t1", "WORKING", "") + `}`, `{"task": ` + child("t2", "WORKING", "") + `}`}
+				case method == "SendStreamingMessage":
+					return []string{`{"task": ` + strings.ReplaceAll(fmt.Sprintf(artifact, "COMPLETED"), "t1", "t3") + `}`}
+				}
+				return []string{fmt.Sprintf(artifact, tt.state)}
+			}
+			s := ours(t, h.URL, nil)
+			task := s.Wait(s.Send("/it hello").ID, a2a.TaskStateInputRequired)
+			s.Approve(task)
+			if text := s.Text(s.Wait(task.ID, a2a.TaskStateCompleted)); !strings.Contains(text, "done") {
+				t.Errorf("the task says %q", text)
+			}
+			if n := h.asked.Load(); n != tt.sent {
+				t.Errorf("%d messages were sent, want %d", n, tt.sent)
+			}
+		})
+	}
+}

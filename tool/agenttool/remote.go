@@ -225,10 +225,14 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return asStream(req, resp)
 }
 
-// asStream turns a JSON response to a request for a stream, such as the error of JSON-RPC, into a
+// asStream merges the chunks of a stream that arrive together, and turns a JSON response to a request for a stream, such as the error of JSON-RPC, into a
 // stream with one event: the SDK's client would report nothing.
 func asStream(req *http.Request, resp *http.Response) (*http.Response, error) {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if kind == "text/event-stream" {
+		resp.Body = newMerger(resp.Body)
+		return resp, nil
+	}
 	if resp.StatusCode != http.StatusOK || kind != "application/json" || req.Header.Get("Accept") != "text/event-stream" {
 		return resp, nil
 	}

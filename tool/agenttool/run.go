@@ -86,11 +86,8 @@ func (r *run) call(message string) (*tool.Result, error) {
 		if err := json.Unmarshal(again.State, &r.state); err != nil {
 			return nil, r.unknown("the state of the call cannot be read")
 		}
-		resumed = r.state.Attempt == attempt
 	}
-	if !resumed {
-		r.state = state{}
-	}
+	resumed = resumed && r.state.Message != ""
 	chain, err := r.chain()
 	if err != nil {
 		return nil, r.where(err)
@@ -112,6 +109,9 @@ func (r *run) call(message string) (*tool.Result, error) {
 		if err != nil {
 			return nil, r.later(err)
 		}
+		if found == "" && r.state.Attempt != attempt {
+			return r.begin(message, attempt, chain)
+		}
 		if found == "" {
 			return nil, r.unknown("the server stopped while it sent the message, and the agent lists no task for it")
 		}
@@ -121,7 +121,32 @@ func (r *run) call(message string) (*tool.Result, error) {
 	} else if err := r.claim(r.state.Child, r.name()); err != nil {
 		return nil, r.where(err)
 	}
+	if r.state.Attempt != attempt {
+		return r.repeat(message, attempt, chain)
+	}
 	return r.proceed(again.Answers)
+}
+
+// repeat runs a new attempt of a call that has a child from an earlier one. The child is continued,
+// or its result used, if it has done its work or may still do it: only a child that has ended
+// otherwise, or is gone, lets a new message be sent.
+func (r *run) repeat(message string, attempt int, d delegation) (*tool.Result, error) {
+	task, err := r.get()
+	switch {
+	case errors.Is(err, a2a.ErrTaskNotFound):
+		return r.begin(message, attempt, d)
+	case err != nil:
+		r.note(err)
+		return nil, r.later(err)
+	case task.ID != r.state.Child:
+		return nil, r.unknown("it answered with the task of another call")
+	case task.Status.State.Terminal() && task.Status.State != a2a.TaskStateCompleted:
+		r.release()
+		return r.begin(message, attempt, d)
+	}
+	r.state.Attempt, r.state.Answer = attempt, nil
+	r.view.snapshot(task)
+	return r.rest()
 }
 
 // begin sends the message that makes the child.
