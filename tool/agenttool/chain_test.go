@@ -3,6 +3,7 @@ package agenttool_test
 import (
 	"encoding/json"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"a2a-server/a2aservertest"
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/client"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
 	"a2a-server/tool/agenttool"
@@ -232,5 +234,44 @@ func TestExpires(t *testing.T) {
 				t.Errorf("paid %d times", n)
 			}
 		})
+	}
+}
+
+// The approvals API has the arguments of the agent's call for an editor, and takes their edit.
+func TestEditedByAPI(t *testing.T) {
+	t.Parallel()
+	top, _, _, paid := chain(t)
+	task := top.Wait(top.Send(payBob).ID, a2a.TaskStateInputRequired)
+	c, err := client.New(client.Config{URL: top.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := top.Pending(task)[0].ID
+	shown, err := c.Approval(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(shown.Approval.Arguments), `{"amount":5,"to":"bob"}`; got != want || !slices.Contains(shown.Approval.Decisions, client.Edit) {
+		t.Errorf("the API shows %s, want %s, and takes %v", got, want, shown.Approval.Decisions)
+	}
+	edit := client.Decision{Decision: client.Edit, Arguments: json.RawMessage(`{"amount":"much"}`), Digest: shown.Approval.Digest}
+	if _, err := c.Decide(t.Context(), id, edit); err != nil {
+		t.Fatal(err)
+	}
+	// The bank refuses that, and the question is asked again.
+	for len(top.Pending(task)) == 0 || top.Pending(task)[0].ID == id {
+		top.Wait(task.ID, a2a.TaskStateInputRequired)
+	}
+	again := top.Pending(task)[0]
+	if !strings.Contains(again.Hint, "refused the last answer") {
+		t.Errorf("it asks again: %q", again.Hint)
+	}
+	edit.Arguments, edit.Digest = json.RawMessage(`{"amount":1,"to":"eve"}`), again.Digest
+	if _, err := c.Decide(t.Context(), again.ID, edit); err != nil {
+		t.Fatal(err)
+	}
+	top.Wait(task.ID, a2a.TaskStateCompleted)
+	if got := paid.all(); len(got) != 1 || got[0] != (payment{1, "eve"}) {
+		t.Errorf("paid %v", got)
 	}
 }
