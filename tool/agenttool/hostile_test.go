@@ -215,19 +215,24 @@ func TestDepthAndCircle(t *testing.T) {
 	}
 	s := ours(t, h.URL, func(c *agenttool.Config) { c.Depth = 2 })
 	s.Wait(s.Send("/it first").ID, a2a.TaskStateCompleted)
-	message := (*h.last.Load())["message"].(map[string]any)
-	raw, err := json.Marshal(message["parts"].([]any)[0].(map[string]any)["metadata"])
+	raw, err := json.Marshal(*h.last.Load())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var passed map[string]any
-	if err := json.Unmarshal(raw, &passed); err != nil {
-		t.Fatal(err)
+	var got struct {
+		Message struct {
+			Parts []struct {
+				Metadata map[string]map[string]any
+			}
+		}
 	}
+	if err := json.Unmarshal(raw, &got); err != nil || len(got.Message.Parts) != 1 {
+		t.Fatalf("the agent got %s, %v", raw, err)
+	}
+	d := got.Message.Parts[0].Metadata["urn:a2a-server:delegation"]
 	again := func(change func(d map[string]any)) string {
 		t.Helper()
 		part := a2a.NewTextPart("/it again")
-		d := passed["urn:a2a-server:delegation"].(map[string]any)
 		change(d)
 		part.Metadata = map[string]any{"urn:a2a-server:delegation": d}
 		return said(s, s.Wait(s.SendMessage(a2a.NewMessage(a2a.MessageRoleUser, part)).ID, a2a.TaskStateFailed))
@@ -273,5 +278,66 @@ func TestRunsAgain(t *testing.T) {
 				t.Errorf("%d messages were sent, want %d", n, tt.sent)
 			}
 		})
+	}
+}
+
+// A task is found by the message that made it, in the agent's list of the context.
+func TestFoundByMessage(t *testing.T) {
+	t.Parallel()
+	h := newHostile(t)
+	h.answer = func(method string, params map[string]any) []string {
+		sent, _ := (*h.last.Load())["message"].(map[string]any)
+		listed := func(id, message string) string {
+			return fmt.Sprintf(`{"id": %q, "contextId": %q, "history": [{"messageId": %q, "role": "ROLE_USER", "parts": [{"text": "x"}]}], "status": {"state": "TASK_STATE_WORKING"}}`, id, sent["contextId"], message)
+		}
+		switch method {
+		case "SendStreamingMessage":
+			return nil // the connection ended, for example
+		case "ListTasks":
+			if params["contextId"] != sent["contextId"] {
+				return nil
+			}
+			return []string{`{"tasks": [` + listed("other", "another message") + `, ` + listed("t1", fmt.Sprint(sent["messageId"])) + `], "totalSize": 2, "pageSize": 20, "nextPageToken": ""}`}
+		}
+		if params["id"] != "t1" {
+			return nil
+		}
+		return []string{`{"task": {"id": "t1", "contextId": "c", "status": {"state": "TASK_STATE_COMPLETED"}, "artifacts": [{"artifactId": "a", "parts": [{"text": "found"}]}]}}`}
+	}
+	s := ours(t, h.URL, nil)
+	if text := s.Text(s.Wait(s.Send("/it hello").ID, a2a.TaskStateCompleted)); text != "found" {
+		t.Errorf("the task says %q, want found", text)
+	}
+	if n := h.asked.Load(); n != 1 {
+		t.Errorf("%d messages were sent, want 1", n)
+	}
+}
+
+// After a cut stream the snapshot of the next replaces what came before.
+func TestCutStream(t *testing.T) {
+	t.Parallel()
+	h := newHostile(t)
+	var cuts atomic.Int64
+	h.answer = func(method string, _ map[string]any) []string {
+		chunk := func(text string, more bool) string {
+			return fmt.Sprintf(`{"artifactUpdate": {"taskId": "t1", "contextId": "c", "append": %v, "artifact": {"artifactId": "a", "parts": [{"text": %q}]}}}`, more, text)
+		}
+		working := `{"id": "t1", "contextId": "c", "status": {"state": "TASK_STATE_WORKING"}, "artifacts": [{"artifactId": "a", "parts": [{"text": "one two "}]}]}`
+		switch method {
+		case "SendStreamingMessage":
+			return []string{`{"task": ` + child("t1", "WORKING", "") + `}`, chunk("one ", false)}
+		case "SubscribeToTask":
+			all := []string{`{"task": ` + working + `}`}
+			if cuts.Add(1) > 1 {
+				all = append(all, chunk("three", true), `{"statusUpdate": {"taskId": "t1", "contextId": "c", "status": {"state": "TASK_STATE_COMPLETED"}}}`)
+			}
+			return all
+		}
+		return []string{working}
+	}
+	s := ours(t, h.URL, nil)
+	text := s.Text(s.Wait(s.Send("/it hello").ID, a2a.TaskStateCompleted))
+	if got := strings.ReplaceAll(text, "\n", ""); got != "one two three" {
+		t.Errorf("the task says %q, want one two three", got)
 	}
 }

@@ -36,12 +36,10 @@ type gathered struct {
 // rests reports whether the child does nothing: it has ended, or waits for an answer to another
 // message than ignored.
 func (v *view) rests(ignored string) bool {
-	switch s := v.status.State; s {
-	case a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired:
-		return ignored == "" || v.status.Message == nil || v.status.Message.ID != ignored
-	default:
+	if s := v.status.State; s != a2a.TaskStateInputRequired && s != a2a.TaskStateAuthRequired {
 		return s.Terminal()
 	}
+	return ignored == "" || v.status.Message == nil || v.status.Message.ID != ignored
 }
 
 // snapshot replaces the view.

@@ -30,7 +30,7 @@ func (s *Toolset) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
 	if s.failed != nil && now.Before(s.tryNext) {
 		return nil, s.failed
 	}
-	parent := context.Context(context.Background())
+	parent := context.Background()
 	if ctx != nil {
 		parent = ctx
 	}
