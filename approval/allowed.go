@@ -1,9 +1,13 @@
 package approval
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+)
 
-// AskConfirm is the AskKind of an approval that a running tool asks for. Its
-// arguments are in use already, so that they cannot be edited.
+// AskConfirm is the AskKind of an approval that a running tool asks for. The arguments of its
+// call are in use already, so that they cannot be edited. A tool that asks with a schema takes an
+// edit of the arguments in its payload: the edit fits the schema, and only the tool reads it.
 const AskConfirm = "confirm"
 
 // AllowedDecisions returns the decisions that an approval of kind k with terms t accepts, in
@@ -28,10 +32,22 @@ func AllowedDecisions(k Kind, t Terms) []DecisionType {
 // Decisions returns the decisions that a takes, in the order in which they are offered.
 func (a *Approval) Decisions() []DecisionType {
 	decisions := AllowedDecisions(a.Kind, a.Terms)
-	if a.AskKind == AskConfirm {
+	if a.AskKind == AskConfirm && len(a.Schema) == 0 {
 		decisions = slices.DeleteFunc(decisions, func(v DecisionType) bool { return v == Edit })
 	}
 	return decisions
+}
+
+// Replaced returns what an edit of a confirmation replaces, if a is one that takes an edit: the
+// arguments in its payload. nil: an edit of a replaces Args, or a takes none.
+func (a *Approval) Replaced() json.RawMessage {
+	var shown struct {
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if a.AskKind != AskConfirm || len(a.Schema) == 0 || json.Unmarshal(a.Payload, &shown) != nil {
+		return nil
+	}
+	return shown.Arguments
 }
 
 // known reports whether v is a decision at all.

@@ -194,6 +194,9 @@ func (a *Approval) checkContent(ans Decision) *Error {
 		case len(f.raw) == 0:
 		case f.decision == Edit:
 			_, err := strictjson.DecodeObject(f.raw)
+			if err == nil && a.AskKind == AskConfirm {
+				err = a.checkResponse(f.raw)
+			}
 			wrong = append(wrong, violations(f.name, err)...)
 		default:
 			wrong = append(wrong, violations(f.name, a.checkResponse(f.raw))...)

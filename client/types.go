@@ -71,7 +71,8 @@ type Approval struct {
 	Declared    []string `json:"declared,omitempty"`
 	Claimed     []string `json:"claimed,omitempty"`
 
-	// Arguments is the JSON object of the call. Lists mask the values that the gate names in
+	// Arguments is the JSON object of the call; in the detail of a confirmation that takes an edit,
+	// the object that the edit replaces. Lists mask the values that the gate names in
 	// mask; the detail has them all.
 	Arguments json.RawMessage `json:"arguments"`
 	Masked    bool            `json:"masked,omitempty"` // Arguments are not complete

@@ -16,6 +16,7 @@ type CallValues struct {
 	Reporter     Reporter                           // Report
 	Asker        Asker                              // AskAndWait
 	Resumption   *Resumption                        // Resumed
+	Attempt      int                                // Attempt
 }
 
 type callValuesKey struct{}

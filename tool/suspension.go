@@ -31,7 +31,9 @@ type Question struct {
 	Kind    QuestionKind   `json:"kind"`
 	Hint    string         `json:"hint,omitempty"`    // the text shown to a person
 	Payload any            `json:"payload,omitempty"` // a JSON value that goes with it
-	Schema  map[string]any `json:"schema,omitempty"`  // of the answer, for AskForm
+	// Schema is that of the answer, for AskForm. AskConfirm with a schema also takes an edit: an
+	// object that fits the schema, in place of the arguments that Payload shows.
+	Schema map[string]any `json:"schema,omitempty"`
 }
 
 // Suspension pauses a call. A tool returns a pointer to a Suspension as its error, from Call
@@ -82,6 +84,7 @@ func (s *Suspension) Is(target error) bool {
 // The values of [Answer].State.
 const (
 	AnswerApproved  = "approved"  // to AskConfirm
+	AnswerEdited    = "edited"    // to AskConfirm with a Schema; Response has the new arguments
 	AnswerRejected  = "rejected"  // to any
 	AnswerResponded = "responded" // to any but AskConfirm, with a Response
 	AnswerExpired   = "expired"   // not answered in time

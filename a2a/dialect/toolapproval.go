@@ -45,6 +45,9 @@ func (s *shown) request() map[string]any {
 	if s.schema != nil {
 		r["schema"] = s.schema
 	}
+	if s.AskKind == approval.AskConfirm && s.payload != nil {
+		r["payload"] = s.payload // what is approved, and what an edit replaces
+	}
 	if s.Deadline != nil {
 		r["expiresAt"] = stamp(*s.Deadline)
 	}

@@ -181,6 +181,9 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 			d.Parameters = nil
 		}
 	}
+	if replaced := a.Replaced(); replaced != nil && !d.Approval.Masked { // an editor edits these
+		d.Approval.Arguments, d.Parameters = replaced, a.Schema
+	}
 	for _, of := range []struct {
 		digest string
 		to     *[]client.Approval

@@ -44,7 +44,7 @@ var plays = map[string]func(*testing.T, crashCase) bool{"notify": crashNotify}
 
 // elsewhere are the points that the program does not pass, and the tests that die there.
 var elsewhere = map[string]string{
-	"task.kept":     "no tool of the program keeps checkpoints: task/engine/sim TestSeeds, internal/kinds TestKilled",
+	"task.kept":     "only agents keep checkpoints: TestCrashOfAgents",
 	"task.held":     "no tool of the program asks while it runs: task/engine/sim TestSeeds",
 	"task.answered": "likewise: task/engine TestCrash",
 }

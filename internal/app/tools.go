@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -65,7 +66,7 @@ func shortOrigin(o toolset.Origin) string {
 		return "Go"
 	case o.Line == 0:
 		return o.Kind
-	case config.Kind(o.Kind).Single(): // the row begins with the name
+	case slices.Contains([]config.Kind{config.KindCommand, config.KindHTTP, config.KindAgent}, config.Kind(o.Kind)): // the row begins with the name
 		return fmt.Sprintf("%s:%d", o.Kind, o.Line)
 	}
 	return fmt.Sprintf("%s %s:%d", o.Kind, visible.Line(o.Entry), o.Line)

@@ -32,6 +32,7 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("agents of 0.3", func(t *testing.T) { t.Parallel(); testAgents03(t, p) })
 	t.Run("samples", func(t *testing.T) { t.Parallel(); testSamples(t, p) })
 	t.Run("adk run", func(t *testing.T) { t.Parallel(); testADKRun(t, p) })
+	t.Run("agent tool", func(t *testing.T) { t.Parallel(); testAgentTool(t, p) })
 	t.Run("delegation", func(t *testing.T) { t.Parallel(); testDelegation(t, p) })
 	t.Run("MCP servers", func(t *testing.T) { t.Parallel(); testMCP(t, p) })
 	t.Run("MCP servers of others", func(t *testing.T) { t.Parallel(); testOthersMCP(t, p) })

@@ -46,6 +46,7 @@ func kinds() []Kind {
 		mcp{base{config.KindMCP}},
 		request{base{config.KindHTTP}},
 		openapi{base{config.KindOpenAPI}},
+		remoteAgent{base{config.KindAgent}},
 		native{base{config.KindBuiltin}},
 	}
 }

@@ -134,7 +134,7 @@ const (
 // Reloaded returns c with the tools, secrets, gates and routes of next, which a running server can
 // take over, and the names of the keys with other values in next, which it cannot. The caller
 // sets the level of its log itself.
-func (c *Config) Reloaded(next *Config) (merged *Config, restart []string) {
+func Reloaded(c, next *Config) (merged *Config, restart []string) {
 	m := *c
 	m.Gates, m.Secrets, m.Tools, m.Notify = next.Gates, next.Secrets, next.Tools, next.Notify
 	m.ApproveTools, m.NoApproveTools = next.ApproveTools, next.NoApproveTools

@@ -38,12 +38,13 @@ func toolKinds() []toolKind {
 		mcpKind(),
 		httpKind(),
 		openapiKind(),
+		agentKind(),
 		builtinKind(),
 	}
 }
 
 // later are the kinds of entries that will exist.
-func later() []string { return []string{"agent", "search"} }
+func later() []string { return []string{"search"} }
 
 // Kinds returns all kinds, in the order of the reference.
 func Kinds() []Kind {
@@ -68,12 +69,6 @@ func (k Kind) described() (_ toolKind, ok bool) {
 func (k Kind) Prefixes() bool {
 	described, _ := k.described()
 	return described.prefixes
-}
-
-// Single reports whether an entry is a single tool, which has the name of the entry.
-func (k Kind) Single() bool {
-	described, ok := k.described()
-	return ok && !described.prefixes && described.names == nil
 }
 
 // kindOf returns the kind of an entry of tools: the kind whose name is a key of the entry.

@@ -119,7 +119,7 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 		if err := x.Approval.Check(x.Decision, approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
 			return err
 		}
-		if x.Decision.Type == approval.Edit {
+		if x.Decision.Type == approval.Edit && x.Approval.AskKind != approval.AskConfirm {
 			if edits[i], err = d.checkEdit(x.Approval, x.Decision, looks[i]); err != nil {
 				return err
 			}
@@ -171,7 +171,7 @@ func (d *Draft) decideOn(in Decisions, x *approval.Matched, edit *examined) (can
 		return "", d.askCall(d.f.Call(a.Call), edit, a.ID)
 	}
 	state, r := a.Resolve(answer, in.By, in.Via, d.at.Now)
-	if answer.Type == approval.Edit {
+	if answer.Type == approval.Edit && a.AskKind != approval.AskConfirm {
 		if r.Digest, err = d.digest(a.Kind, edit.entry, edit.args, a.Attempt); err != nil {
 			return "", editError(&a.Approval, err)
 		}

@@ -172,7 +172,7 @@ func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 			if e.Decided == nil {
 				e.Decided = map[string]bool{}
 			}
-			e.Decided[ask.Ask] = a.State == approval.Approved
+			e.Decided[ask.Ask] = a.State == approval.Approved || a.State == approval.Edited
 			e.Decision = confirmationOf(a)
 		}
 		if i >= fresh {
@@ -207,10 +207,14 @@ func answerOf(a *fold.Approval) tool.Answer {
 	if !named {
 		id = ""
 	}
+	response := a.Resolution.Response
+	if a.State == approval.Edited {
+		response = a.Resolution.Args
+	}
 	return tool.Answer{
 		Ask:      tool.Question{ID: id, Kind: tool.QuestionKind(a.AskKind), Hint: a.Hint},
 		State:    string(a.State),
-		Response: a.Resolution.Response, Reason: a.Resolution.Reason, Payload: a.Resolution.Payload,
+		Response: response, Reason: a.Resolution.Reason, Payload: a.Resolution.Payload,
 	}
 }
 

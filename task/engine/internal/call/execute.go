@@ -31,6 +31,9 @@ func (r *Run) execute(x *toolContext) (o *rules.RunEnded) {
 		o.Entry, o.Delta = r.entry, maps.Clone(x.delta)
 		x.mu.Unlock()
 		o.Keeps, o.Stop = r.job != nil || r.started, (r.job != nil || r.started) && !r.done
+		if !o.Keeps && o.Err != nil && o.Suspension == nil {
+			o.Stop = true // the work that a checkpoint or an earlier suspension knows, if any
+		}
 		r.mu.Lock()
 		if o.Output = r.output; r.tooMuch == nil {
 			o.Asks = r.asks

@@ -1,0 +1,62 @@
+package toolset
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"a2a-server/internal/app/config"
+	"a2a-server/tool"
+	"a2a-server/tool/agenttool"
+	"a2a-server/tool/controltool"
+)
+
+// maxToolName is the length of the name of a tool.
+const maxToolName = 64
+
+// remoteAgent is the kind of tools that are remote agents, agent.
+type remoteAgent struct{ base }
+
+// Asks implements [Kind].
+func (remoteAgent) Asks() Asking { return AskedAlways }
+
+// Make makes the toolset of an entry. It does not connect.
+func (remoteAgent) Make(w *maker, e *entry) (key string, err error) {
+	c := &e.config
+	own := config.Own[config.AgentTool](c)
+	out := agenttool.Config{
+		Name: c.Name, Description: c.Description, Card: own.Card, Depth: own.Depth, Timeout: c.Timeout,
+		Allow: c.Networks, Own: w.own, Approve: w.approval(c), Logger: w.log, Header: map[string]func() (string, error){},
+	}
+	for name, template := range c.Header {
+		out.Header[name] = w.secrets.filled(template)
+	}
+	if own.Bearer != "" {
+		if _, has := out.Header["Authorization"]; has {
+			return "header", errors.New("there is a bearer token, too; remove one of the two")
+		}
+		out.Header["Authorization"] = w.secrets.filled("Bearer {secret:" + own.Bearer + "}")
+	}
+	identity, err := json.Marshal([]any{c.Header, own.Bearer})
+	if err != nil {
+		return "header", err
+	}
+	out.Identity = string(identity)
+	var beside []tool.Tool
+	if own.Transfer {
+		if most := maxToolName - len(config.TransferPrefix); len(c.Name) > most {
+			return "transfer", fmt.Errorf("the name of the tool %s%s would be too long; write a name of at most %d characters", config.TransferPrefix, c.Name, most)
+		}
+		transfer, err := controltool.TransferTo(c.Name, "")
+		if err != nil {
+			return "transfer", err
+		}
+		beside = append(beside, transfer)
+	}
+	set, err := agenttool.New(out, beside...)
+	if err != nil {
+		return "card", err
+	}
+	e.made = set
+	return "", nil
+}

@@ -1,0 +1,260 @@
+package agenttool
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/a2a/dialect"
+	"a2a-server/approval"
+	"a2a-server/internal/visible"
+	"a2a-server/tool"
+)
+
+// ask returns the suspension that asks the questions of the child.
+func (r *run) ask() error {
+	m := r.view.status.Message
+	asked, err := dialect.ReadAsked(m)
+	if err != nil {
+		return r.where(fmt.Errorf("it asks a question that cannot be read: %s", visible.Clip(err.Error(), maxError)))
+	}
+	id := ""
+	if m != nil {
+		id = m.ID
+	}
+	if id != r.state.Status || r.state.Round == 0 {
+		if r.state.Round++; r.state.Round > maxRounds {
+			return r.where(fmt.Errorf("it keeps asking; it has asked %d times", maxRounds))
+		}
+		r.state.Status, r.state.Polls = id, 0
+	}
+	r.state.Asked, r.state.Answer = nil, nil
+	var asks []tool.Question
+	for i := range asked {
+		q := r.questionOf(&asked[i], id)
+		r.state.Asked = append(r.state.Asked, question{Ask: q.ID, Kind: q.Kind, Asked: asked[i]})
+		asks = append(asks, q)
+	}
+	return r.suspend(asks)
+}
+
+// questionOf returns a question of the child as people are asked it here.
+func (r *run) questionOf(a *dialect.Asked, status string) tool.Question {
+	q := tool.Question{ID: askID(a, status), Kind: tool.AskQuestion}
+	hint := visible.ClipText(a.Summary, maxSummary)
+	if hint == "" {
+		hint = "it does not say what for"
+	}
+	q.Hint = "Agent " + r.Name() + " asks: " + hint
+	refused, wasRefused := r.state.Refused[a.ID]
+	switch {
+	case a.Elsewhere, a.ID == "" && r.view.status.State == a2a.TaskStateAuthRequired:
+		q.Kind = tool.AskAuth
+		q.Hint = "Agent " + r.Name() + " waits for a decision that is made there: " + hint
+	case wasRefused && !strings.HasPrefix(refused, editRefused):
+		q.Kind = tool.AskAuth
+		q.Hint += "\nThe agent refused the answer, so it has to be answered there: " + refused
+	case a.Kind == approval.KindCall, a.Kind == approval.KindOutcome:
+		q.Kind = tool.AskConfirm
+		q.Payload = r.payloadOf(a)
+		if slices.Contains(a.Options, approval.Edit) && a.Arguments != nil {
+			q.Schema = map[string]any{"type": "object"}
+		}
+		if a.Kind == approval.KindOutcome {
+			q.Hint += "\nApproved, the call of the agent runs again; rejected, it is given up."
+		}
+		if wasRefused {
+			q.Hint += "\nThe agent refused the last answer" + strings.TrimPrefix(refused, editRefused)
+		}
+	case a.Schema != nil:
+		if _, err := tool.CompileSchema(a.Schema); err == nil {
+			q.Kind, q.Schema = tool.AskForm, a.Schema
+		}
+	}
+	return q
+}
+
+// editRefused begins the note about an edit that the agent refused: people may try again.
+const editRefused = ": "
+
+// payloadOf returns what a confirmation shows: the call that waits at the agent, or at an agent
+// behind it.
+func (r *run) payloadOf(a *dialect.Asked) map[string]any {
+	shown := map[string]any{"agent": r.Name(), "kind": string(a.Kind), "tool": a.Tool, "arguments": a.Arguments}
+	inner, _ := a.Payload.(map[string]any)
+	agent, isText := inner["agent"].(string)
+	if args, ok := inner["arguments"].(map[string]any); ok && isText {
+		shown["agent"] = r.Name() + "/" + visible.Clip(agent, 200)
+		shown["kind"], shown["tool"], shown["arguments"] = inner["kind"], inner["tool"], args
+	} else if a.Payload != nil {
+		shown["payload"] = a.Payload
+	}
+	return shown
+}
+
+// askID returns the id of a question here: the same as long as the child asks the same.
+func askID(a *dialect.Asked, status string) string {
+	if a.ID != "" && len(a.ID) <= 200 {
+		return "child:" + a.ID
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{a.ID, status, a.Summary}))
+	return "child#" + hex.EncodeToString(sum[:16])
+}
+
+// prepare keeps the answers of people in a checkpoint, before they are sent. gaveUp says why the
+// call ends instead.
+func (r *run) prepare(answers []tool.Answer) (gaveUp, err error) {
+	out := &answer{ID: fmt.Sprintf("%s.%d", r.state.Message, r.state.Round)}
+	for _, a := range answers {
+		i := slices.IndexFunc(r.state.Asked, func(q question) bool { return q.Ask == a.Ask.ID })
+		if i < 0 {
+			continue
+		}
+		q := &r.state.Asked[i]
+		decision, gaveUp := decisionOf(q, &a)
+		if gaveUp != nil {
+			return gaveUp, nil
+		}
+		if decision == nil {
+			continue // something was done elsewhere: the child knows more
+		}
+		part, err := q.Asked.Answer(*decision)
+		if err != nil {
+			return fmt.Errorf("the answer cannot be sent: %w", err), nil
+		}
+		out.Parts, out.To = append(out.Parts, part), append(out.To, q.Asked.ID)
+		out.Edits = out.Edits || decision.Type == approval.Edit
+	}
+	if len(out.Parts) == 0 {
+		return nil, nil
+	}
+	if len(r.state.Refused) > 0 {
+		out.ID += "." + fmt.Sprint(len(r.state.Refused)+r.state.Polls)
+	}
+	r.state.Answer, r.state.Polls = out, 0
+	if err := r.checkpoint(); err != nil {
+		return nil, r.where(err) // nothing was sent
+	}
+	return nil, nil
+}
+
+// decisionOf returns the decision with which the child is answered; nil: none is sent. gaveUp says
+// why the call ends instead.
+func decisionOf(q *question, a *tool.Answer) (d *approval.Decision, gaveUp error) {
+	d = &approval.Decision{Reason: a.Reason}
+	switch a.State {
+	case tool.AnswerApproved:
+		d.Type = approval.Approve
+	case tool.AnswerEdited:
+		d.Type, d.Args = approval.Edit, a.Response
+	case tool.AnswerResponded:
+		if q.Kind == tool.AskAuth {
+			return nil, nil
+		}
+		d.Type, d.Response, d.Reason = approval.Respond, a.Response, ""
+	default:
+		d.Type = approval.Reject
+		why := "was rejected"
+		if a.State == tool.AnswerExpired {
+			why = "was not answered in time"
+			d.Reason = "nobody answered in time"
+		}
+		if q.Kind == tool.AskAuth || q.Asked.ID == "" || q.Asked.ADK && q.Asked.Kind == approval.KindQuestion {
+			return nil, fmt.Errorf("its question %s, so its task is canceled", why)
+		}
+	}
+	return d, nil
+}
+
+// stillAsks reports whether the child still waits for an answer.
+func (r *run) stillAsks(a *answer) bool {
+	if s := r.view.status.State; s != a2a.TaskStateInputRequired && s != a2a.TaskStateAuthRequired {
+		return slices.ContainsFunc(a.To, func(id string) bool { return id != "" }) && !s.Terminal() && r.asksWhileItWorks(a)
+	}
+	asked, err := dialect.ReadAsked(r.view.status.Message)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(a.To, func(id string) bool {
+		if id == "" {
+			return r.view.status.Message == nil || r.view.status.Message.ID == r.state.Status
+		}
+		return slices.ContainsFunc(asked, func(now dialect.Asked) bool { return now.ID == id })
+	})
+}
+
+// asksWhileItWorks reports whether a working child still names one of the questions: our servers do
+// while another call runs.
+func (r *run) asksWhileItWorks(a *answer) bool {
+	if r.view.status.Message == nil || r.view.status.Message.Metadata[dialect.URI] == nil {
+		return false
+	}
+	asked, err := dialect.ReadAsked(r.view.status.Message)
+	return err == nil && slices.ContainsFunc(asked, func(now dialect.Asked) bool { return slices.Contains(a.To, now.ID) })
+}
+
+// answer sends answers, and follows the child.
+func (r *run) answer(a *answer) (*tool.Result, error) {
+	m := &a2a.Message{ID: a.ID, TaskID: r.state.Child, ContextID: r.state.Of, Role: a2a.MessageRoleUser, Parts: a.Parts}
+	before := ""
+	if r.view.status.Message != nil {
+		before = r.view.status.Message.ID
+	}
+	err := r.follow(r.send(r.ctx, m), before)
+	refused, isRefused := errors.AsType[*a2a.Error](err)
+	switch {
+	case r.stopped:
+		return nil, nil
+	case errors.Is(err, errFatal):
+		return nil, err
+	case r.ctx.Err() != nil:
+		return nil, r.ended()
+	case err == nil:
+		r.state.Answer, r.state.Refused = nil, nil
+		return r.rest()
+	}
+	r.note(err)
+	if err := r.look(); err != nil {
+		return nil, err // with the answer, which is sent again if the child still asks
+	}
+	still := r.stillAsks(a)
+	if still && !isRefused {
+		return nil, r.later(err)
+	}
+	r.state.Answer = nil
+	if still {
+		r.refused(a, refused)
+	}
+	return r.rest()
+}
+
+// refused notes that the agent refused an answer to questions that it still asks.
+func (r *run) refused(a *answer, why *a2a.Error) {
+	if r.state.Refused == nil {
+		r.state.Refused = map[string]string{}
+	}
+	text := visible.Clip(why.Message, maxError/4)
+	if a.Edits {
+		text = editRefused + text
+	}
+	for _, id := range a.To {
+		r.state.Refused[id] = text
+	}
+	r.state.Round++ // bounded, like new questions
+}
+
+// textOf returns the texts of parts.
+func textOf(parts a2a.ContentParts) string {
+	var texts []string
+	for _, p := range parts {
+		if p != nil && p.Text() != "" {
+			texts = append(texts, p.Text())
+		}
+	}
+	return strings.Join(texts, "\n")
+}

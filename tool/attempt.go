@@ -1,0 +1,8 @@
+package tool
+
+import "context"
+
+// Attempt returns the number of the attempt that runs, from 1: a call whose outcome is unknown
+// gets another attempt if a person or the policy lets it run again. A call that is resumed, or
+// continued after a crash, remains the same attempt. 0: ctx is not that of a running call.
+func Attempt(ctx context.Context) int { return callValues(ctx).Attempt }
