@@ -155,9 +155,13 @@ func Check(c Config) error {
 // tools returns what the tools of a configuration are made from. own returns the addresses
 // on which the server listens, and cache is the folder for the lists of servers of tools.
 func (c *Config) tools(conf *config.Config, own func() []netip.AddrPort, cache string) toolset.Config {
+	index := ""
+	if c.Store == nil { // else there may be no data folder
+		index = toolset.IndexFolder(conf)
+	}
 	return toolset.Config{
 		Operator: conf, Environment: c.Environment, Tools: c.Tools, DefaultTools: c.DefaultTools, Policy: c.Policy, Planner: c.Planner != nil,
-		Only: c.Inside.Only, Cache: cache, Own: own, Log: c.Log,
+		Only: c.Inside.Only, Cache: cache, Index: index, Own: own, Log: c.Log,
 	}
 }
 

@@ -38,12 +38,13 @@ func toolKinds() []toolKind {
 		mcpKind(),
 		httpKind(),
 		openapiKind(),
+		searchKind(),
 		builtinKind(),
 	}
 }
 
 // later are the kinds of entries that will exist.
-func later() []string { return []string{"agent", "search"} }
+func later() []string { return []string{"agent"} }
 
 // Kinds returns all kinds, in the order of the reference.
 func Kinds() []Kind {
