@@ -50,7 +50,8 @@ type Config struct {
 	// [task.AfterHook].
 	AfterHooks, ErrorHooks []task.AfterHook
 
-	// Memory is the memory that tools search with SearchMemory; nil: SearchMemory fails.
+	// Memory is the memory that tools search with SearchMemory; nil: the caller's ended tasks of the
+	// same context, the newest first up to 1 MiB of text.
 	Memory agent.Memory
 
 	// Presenter shows approvals to clients and reads their answers; nil: all known

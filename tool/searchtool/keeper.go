@@ -178,7 +178,7 @@ func (k *keeper) settle(ctx context.Context) (err error) {
 
 // lockTime is how long the lock of an index is waited for: a server that reloads its configuration
 // keeps the tool before for some seconds.
-const lockTime = 20 * time.Second
+const lockTime = 12 * time.Second
 
 // locked locks a folder.
 func locked(ctx context.Context, folder string) (unlock func(), err error) {

@@ -42,24 +42,25 @@ type passageIndex struct {
 
 // openIndex opens or makes the index in a folder; "": in memory. The folder is damaged after an
 // error.
-func openIndex(folder string) (_ *passageIndex, err error) {
-	defer recovered(&err)
+func openIndex(folder string) (*passageIndex, error) {
 	if err := verify(folder); err != nil {
 		return nil, err
 	}
 	x := &passageIndex{queue: index.NewAnalysisQueue(1)}
-	defer func() {
-		if err != nil {
-			x.queue.Close()
-		}
-	}()
-	if x.index, err = scorch.NewScorch(scorch.Name, map[string]any{"path": folder, "bolt_timeout": "1s", "numSnapshotsToKeep": 1}, x.queue); err != nil {
-		return nil, err
-	}
-	if err := x.index.Open(); err != nil {
+	if err := x.open(folder); err != nil {
+		x.queue.Close()
 		return nil, err
 	}
 	return x, nil
+}
+
+func (x *passageIndex) open(folder string) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer recovered(&err)
+	if x.index, err = scorch.NewScorch(scorch.Name, map[string]any{"path": folder, "bolt_timeout": "1s", "numSnapshotsToKeep": 1}, x.queue); err != nil {
+		return err
+	}
+	return x.index.Open()
 }
 
 // verify compares each file of passages with the checksum at its end. The library maps the files
@@ -276,6 +277,12 @@ type hit struct {
 	lines []int
 }
 
+// Bounds of the passages that a search collects to find enough documents.
+const (
+	collectFirst = 8
+	collectMost  = 2000
+)
+
 // search returns at most limit passages, best first.
 func (x *passageIndex) search(ctx context.Context, words []string, limit int) (hits []hit, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // a disk that fails below a mapped file
@@ -285,58 +292,95 @@ func (x *passageIndex) search(ctx context.Context, words []string, limit int) (h
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	var each []search.Searcher
-	defer func() {
-		if err != nil {
-			for _, s := range each {
-				_ = s.Close()
-			}
-		}
-	}()
-	for _, word := range words {
-		for field, boost := range map[string]float64{fieldText: 1, fieldAbout: 0.5} {
-			s, err := searcher.NewTermSearcher(ctx, r, word, field, boost, search.SearcherOptions{})
-			if err != nil {
-				return nil, err
-			}
-			each = append(each, s)
-		}
-	}
-	any, err := searcher.NewDisjunctionSearcher(ctx, r, each, 0, search.SearcherOptions{})
-	if err != nil {
-		return nil, err
-	}
-	each = []search.Searcher{any}
-	best := collector.NewTopNCollector(limit*perDocument, 0, search.SortOrder{&search.SortScore{Desc: true}})
-	if err := best.Collect(ctx, any, r); err != nil {
-		return nil, err
-	}
-	count := map[string]int{}
-	for _, match := range best.Results() {
-		h, err := found(r, match)
+	for n := collectFirst * limit; ; n *= 8 {
+		best, err := collected(ctx, r, words, min(n, collectMost))
 		if err != nil {
 			return nil, err
 		}
-		if count[h.path]++; count[h.path] > perDocument {
-			continue
+		hits = hits[:0]
+		count := map[string]int{}
+		for _, match := range best {
+			path, _, _ := strings.Cut(match.ID, separator)
+			if count[path]++; count[path] > perDocument {
+				continue
+			}
+			h := hit{path: path}
+			if err := h.read(r, match); err != nil {
+				return nil, err
+			}
+			if hits = append(hits, h); len(hits) == limit {
+				return hits, nil
+			}
 		}
-		if hits = append(hits, h); len(hits) == limit {
-			break
+		if len(best) < n {
+			return hits, nil
 		}
 	}
-	return hits, any.Close()
 }
 
-// found reads a passage that was found.
-func found(r index.IndexReader, match *search.DocumentMatch) (hit, error) {
-	h := hit{score: math.Round(match.Score*1000) / 1000}
-	h.path, _, _ = strings.Cut(match.ID, separator)
+// collected returns the n best passages.
+func collected(ctx context.Context, r index.IndexReader, words []string, n int) (best search.DocumentMatchCollection, err error) {
+	if ctx, err = scoring(ctx, r); err != nil {
+		return nil, err
+	}
+	var all []search.Searcher
+	defer func() {
+		for _, s := range all {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	for _, word := range words {
+		for _, of := range fields {
+			s, err := searcher.NewTermSearcher(ctx, r, word, of.name, of.boost, search.SearcherOptions{})
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, s)
+		}
+	}
+	some, err := searcher.NewDisjunctionSearcher(ctx, r, all, 0, search.SearcherOptions{})
+	if err != nil {
+		return nil, err
+	}
+	all = []search.Searcher{some}
+	c := collector.NewTopNCollector(n, 0, search.SortOrder{&search.SortScore{Desc: true}})
+	if err := c.Collect(ctx, some, r); err != nil {
+		return nil, err
+	}
+	return c.Results(), nil
+}
+
+// fields are the fields that are searched. length is the usual number of words in them: the
+// library would take the number of different words in the index for it.
+var fields = [...]struct {
+	name   string
+	boost  float64
+	length int
+}{{fieldText, 1, 100}, {fieldAbout, 0.5, 8}}
+
+// scoring returns a context in which the library scores by BM25.
+func scoring(ctx context.Context, r index.IndexReader) (context.Context, error) {
+	count, err := r.DocCount()
+	if err != nil {
+		return nil, err
+	}
+	stats := &search.BM25Stats{DocCount: float64(count), FieldCardinality: map[string]int{}}
+	for _, f := range fields {
+		stats.FieldCardinality[f.name] = f.length * int(count)
+	}
+	ctx = context.WithValue(ctx, search.BM25StatsKey, stats)
+	return context.WithValue(ctx, search.GetScoringModelCallbackKey, search.GetScoringModelCallbackFn(func() string { return index.BM25Scoring })), nil
+}
+
+// read reads the passage that a match stands for.
+func (h *hit) read(r index.IndexReader, match *search.DocumentMatch) error {
+	h.score = math.Round(match.Score*1000) / 1000
 	d, err := r.Document(match.ID)
 	if err != nil {
-		return hit{}, err
+		return err
 	}
 	if d == nil {
-		return hit{}, fmt.Errorf("%w: a passage is missing", errDamaged)
+		return fmt.Errorf("%w: a passage is missing", errDamaged)
 	}
 	d.VisitFields(func(f index.Field) {
 		switch f.Name() {
@@ -350,9 +394,9 @@ func found(r index.IndexReader, match *search.DocumentMatch) (hit, error) {
 		}
 	})
 	if len(h.lines) == 0 {
-		return hit{}, fmt.Errorf("%w: a passage has no lines", errDamaged)
+		return fmt.Errorf("%w: a passage has no lines", errDamaged)
 	}
-	return h, nil
+	return nil
 }
 
 // line returns the number of the line that has most of the words, the first of several.
