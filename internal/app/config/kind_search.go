@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"path/filepath"
 	"time"
 
@@ -41,16 +40,15 @@ func searchKind() toolKind {
 				t.approveKey(),
 			}
 		},
-		check: checkSearch,
+		check: func(l *loader, t *Tool, n strictyaml.Node) { checkSearch(l, Own[SearchTool](t), n) },
 	}
 }
 
 var anExtension = matching(`^[A-Za-z0-9_+-]{1,20}$`, "%s is not an extension; write it without a dot, as in md")
 
 // checkSearch checks what is searched, and makes paths absolute.
-func checkSearch(l *loader, t *Tool, n strictyaml.Node) {
-	own, in := Own[SearchTool](t), n.Path()+"."
-	given := 0
+func checkSearch(l checks, own *SearchTool, n strictyaml.Node) {
+	in, given := n.Path()+".", 0
 	for _, is := range []bool{l.given(in + "folder"), l.given(in + "folders"), own.Memory} {
 		if is {
 			given++
@@ -74,7 +72,7 @@ func checkSearch(l *loader, t *Tool, n strictyaml.Node) {
 	names := map[string]string{}
 	for i := range own.Folders {
 		path := &own.Folders[i]
-		l.locate(fmt.Sprintf("%sfolders", in), path)
+		l.locate(in+"folders", path)
 		name := filepath.Base(*path)
 		if first, twice := names[name]; twice {
 			l.at(in+"folders", "%s and %s have the same name, so that the paths of results would not tell them apart; rename one, or make it an entry of its own", quote(first), quote(*path))
