@@ -284,11 +284,12 @@ func (k *keeper) scan(ctx context.Context) error {
 func (k *keeper) search(ctx context.Context, words []string, limit int) ([]hit, status, error) {
 	k.mu.Lock()
 	x, s, over := k.index, k.status(), k.over
+	nothing := !k.first && k.fault != "" && k.documents == 0
 	k.mu.Unlock()
 	switch {
 	case over:
 		return nil, status{}, errors.New("the tool has been closed: call it again")
-	case x == nil && s.note != "":
+	case s.note != "" && (x == nil || nothing):
 		return nil, status{}, fmt.Errorf("nothing can be searched yet: %s", s.note)
 	case x == nil:
 		return nil, status{}, errors.New("nothing can be searched yet: the index is being opened; call the tool again in a moment")

@@ -505,8 +505,9 @@ func TestLimits(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t, files)
 		f.config.Limits.DiskFree = 1 << 60
-		if r := f.search("apple"); r.Documents != 0 || !strings.Contains(r.Note, "stay free for others") {
-			t.Errorf("Search() = %d documents, %q", r.Documents, r.Note)
+		f.open()
+		if _, err := f.tool.Search(t.Context(), "apple", 1); err == nil || !strings.Contains(err.Error(), "stay free for others") {
+			t.Errorf("Search() = %v", err)
 		}
 	})
 }
