@@ -236,7 +236,7 @@ func read(root *os.Root, name string, limit int64) (content []byte, version stri
 		switch {
 		case errors.Is(err, io.EOF):
 			version = versionOf(info)
-			if time.Since(info.ModTime()) < settling {
+			if time.Since(info.ModTime()).Abs() < settling {
 				version += "-new" // the next scan reads it again
 			}
 			return content, version, nil

@@ -12,6 +12,9 @@ import (
 // shownNames bounds the names in front of a value, and with them the text that deep nesting makes.
 const shownNames = 4
 
+// maxNesting bounds how deep values are nested; deeper documents are plain text.
+const maxNesting = 10_000
+
 // level is an object or a list that is being read.
 type level struct {
 	list  bool
@@ -40,6 +43,9 @@ func (s *splitter) json(content []byte) bool {
 		top := len(open) - 1
 		if delim, is := token.(json.Delim); is {
 			if delim == '{' || delim == '[' {
+				if len(open) == maxNesting {
+					return false
+				}
 				open = append(open, level{list: delim == '['})
 				continue
 			}

@@ -288,7 +288,7 @@ func (k *keeper) search(ctx context.Context, words []string, limit int) ([]hit, 
 	k.mu.Unlock()
 	switch {
 	case over:
-		return nil, status{}, errors.New("the tool has been closed: call it again")
+		return nil, status{}, errClosed
 	case s.note != "" && (x == nil || nothing):
 		return nil, status{}, fmt.Errorf("nothing can be searched yet: %s", s.note)
 	case x == nil:

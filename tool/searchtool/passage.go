@@ -59,6 +59,7 @@ type splitter struct {
 	text    strings.Builder
 	lines   []int
 	blank   bool // the newest line
+	size    int  // bytes of all lines
 }
 
 // add adds a line. A passage ends at a blank line, if it is long enough.
@@ -97,6 +98,7 @@ func (s *splitter) append(number int, line string) {
 	}
 	s.text.WriteString(line)
 	s.lines = append(s.lines, number)
+	s.size += len(line) + 1
 	s.blank = line == ""
 }
 
@@ -109,9 +111,15 @@ func (s *splitter) flush() {
 	s.lines, s.blank = nil, false
 }
 
+// smallest is how many bytes passages have on average at least: a document of headings does not
+// make a passage of each.
+const smallest = 128
+
 // begin begins a section.
 func (s *splitter) begin(heading string) {
-	s.flush()
+	if s.size >= smallest*len(s.all) {
+		s.flush()
+	}
 	heading = strings.Join(strings.Fields(heading), " ")
 	s.heading = strings.ToValidUTF8(heading[:min(len(heading), headingSize)], "")
 }

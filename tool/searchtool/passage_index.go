@@ -55,8 +55,7 @@ func openIndex(folder string) (*passageIndex, error) {
 }
 
 func (x *passageIndex) open(folder string) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer recovered(&err)
+	defer guard(&err)()
 	if x.index, err = scorch.NewScorch(scorch.Name, map[string]any{"path": folder, "bolt_timeout": "1s", "numSnapshotsToKeep": 1}, x.queue); err != nil {
 		return err
 	}
@@ -104,10 +103,15 @@ func verifyFile(name string) error {
 	return nil
 }
 
-// recovered makes an error of a panic in the library, and of a fault in a mapped file.
-func recovered(err *error) {
-	if r := recover(); r != nil {
-		*err = fmt.Errorf("%w: %v", errDamaged, r)
+// guard returns a function to defer, which makes an error of a panic in the library, and of a
+// fault in a mapped file, as when its disk fails.
+func guard(err *error) (end func()) {
+	before := debug.SetPanicOnFault(true)
+	return func() {
+		debug.SetPanicOnFault(before)
+		if r := recover(); r != nil {
+			*err = fmt.Errorf("%w: %v", errDamaged, r)
+		}
 	}
 }
 
@@ -122,7 +126,7 @@ func (x *passageIndex) close() error {
 	go func() {
 		var err error
 		defer func() { done <- err }()
-		defer recovered(&err)
+		defer guard(&err)()
 		err = x.index.Close()
 		x.queue.Close()
 	}()
@@ -183,7 +187,7 @@ func (x *passageIndex) write(b *batch) error {
 	go func() {
 		var err error
 		defer func() { done <- err }()
-		defer recovered(&err)
+		defer guard(&err)()
 		err = x.index.Batch(b.of)
 	}()
 	watch := time.NewTicker(time.Second)
@@ -209,7 +213,7 @@ func (x *passageIndex) write(b *batch) error {
 
 // versions returns the version of each document in the index.
 func (x *passageIndex) versions() (all map[string]string, err error) {
-	defer recovered(&err)
+	defer guard(&err)()
 	all = map[string]string{}
 	r, err := x.index.Reader()
 	if err != nil {
@@ -246,7 +250,7 @@ func (x *passageIndex) versions() (all map[string]string, err error) {
 
 // ids returns the ids of a document's passages. Some may be gone already.
 func (x *passageIndex) ids(name string) (all []string, err error) {
-	defer recovered(&err)
+	defer guard(&err)()
 	r, err := x.index.Reader()
 	if err != nil {
 		return nil, err
@@ -285,8 +289,7 @@ const (
 
 // search returns at most limit passages, best first.
 func (x *passageIndex) search(ctx context.Context, words []string, limit int) (hits []hit, err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // a disk that fails below a mapped file
-	defer recovered(&err)
+	defer guard(&err)()
 	r, err := x.index.Reader()
 	if err != nil {
 		return nil, err

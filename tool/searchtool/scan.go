@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 )
 
@@ -104,7 +105,7 @@ func (s *scan) document(ctx context.Context, d *Document) error {
 		return context.Cause(ctx)
 	case errors.Is(err, fs.ErrNotExist):
 		return s.replace(d.Path, "", nil) // it has just been removed
-	case err == nil:
+	case err == nil && !strings.Contains(d.Path+version, separator):
 		all, text = passages(d.Path, content)
 	}
 	if len(all) == 0 {

@@ -74,6 +74,9 @@ type Tool struct {
 	ended  chan struct{}
 }
 
+// errClosed is the error of a search after Close.
+var errClosed = errors.New("the tool was closed, such as by a reload: call it again")
+
 // arguments are those of a call.
 type arguments struct {
 	Query string `json:"query" jsonschema:"minLength=1,maxLength=1000" jsonschema_description:"Words to search for; the best passages have most of them"`
@@ -144,13 +147,18 @@ func (t *Tool) Unwrap() tool.Tool { return t.CallableTool }
 // Timeout implements [tool.Timed].
 func (t *Tool) Timeout() time.Duration { return t.config.Timeout }
 
-// Start opens the index and begins the first scan, in the background. Calls after the first have
-// no effect.
-func (t *Tool) Start() {
+// Start opens the index and begins the first scan, in the background. Calls after the first, or
+// after Close, have no effect.
+func (t *Tool) Start() { _ = t.start() } // a call has the error
+
+func (t *Tool) start() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.begun || t.closed {
-		return
+	switch {
+	case t.closed:
+		return errClosed
+	case t.begun:
+		return nil
 	}
 	t.begun = true
 	var ctx context.Context
@@ -159,6 +167,7 @@ func (t *Tool) Start() {
 		defer close(t.ended)
 		t.keeper.run(ctx)
 	}()
+	return nil
 }
 
 // Close ends scanning and closes the index. It waits a few seconds at most. Later calls of the
@@ -199,7 +208,9 @@ func (t *Tool) Search(ctx context.Context, query string, limit int) (*Result, er
 	if len(words) == 0 {
 		return nil, errors.New("the query has no words to search for: write letters or digits")
 	}
-	t.Start()
+	if err := t.start(); err != nil {
+		return nil, err
+	}
 	if err := t.keeper.refreshed(ctx); err != nil {
 		return nil, err
 	}

@@ -392,6 +392,40 @@ func TestDamagedIndex(t *testing.T) {
 	}
 }
 
+// An index that is damaged while it is in use ends no process, and is made anew.
+func TestDamagedWhileOpen(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{}
+	for i := range 300 {
+		files[fmt.Sprintf("%03d.md", i)] = fmt.Sprintf("word%d and %s", i, strings.Repeat("other words ", 200))
+	}
+	f := newFixture(t, files)
+	f.find("word217", "217.md:1")
+	cut, err := filepath.Glob(filepath.Join(f.config.Folder, "index", "*.zap"))
+	if err != nil || len(cut) == 0 {
+		t.Fatal(cut, err)
+	}
+	for _, name := range cut {
+		if err := os.Truncate(name, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.tool.Search(t.Context(), "word118", 1); err == nil || !strings.Contains(err.Error(), "is being made anew") {
+		t.Errorf("Search() in a damaged index = %v", err)
+	}
+	for ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second); ; {
+		r, err := f.tool.Search(ctx, "word118", 1)
+		if err == nil && len(r.Results) == 1 {
+			cancel()
+			break
+		}
+		if ctx.Err() != nil {
+			cancel()
+			t.Fatalf("Search() = %v", err)
+		}
+	}
+}
+
 // Two tools with one folder of the index do not harm each other, nor wait for ever.
 func TestIndexInUse(t *testing.T) {
 	t.Parallel()
@@ -440,6 +474,7 @@ func TestHostileFiles(t *testing.T) {
 		"latin1.txt":       strings.Repeat("\xe9t\xe9 topsecret ", 100),
 		"invalid.txt":      "almost \xff fine text, with pear " + strings.Repeat("and more ", 20),
 		"deep.json":        deep,
+		"headings.md":      strings.Repeat("# a\n", 1<<20),
 		"bomb.html":        strings.Repeat("<div><table><b>", 150_000) + "plum" + strings.Repeat("<!--", 1000),
 		"open.html":        "<title>grape</title><script>unclosed topsecret",
 		"line.txt":         strings.Repeat("x", 3<<20) + " kiwi",
