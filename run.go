@@ -91,7 +91,7 @@ func (s *Server) Run(ctx context.Context) error {
 		go func() { r.served <- s.server.Serve(s.listener) }()
 	}
 	r.serveGRPC()
-	s.startTools()
+	s.startTools() //nolint:contextcheck // a shutdown closes the tools, which ends it
 	why := r.wait(ctx)
 	if why == nil {
 		s.log.Info().Msg("shutting down")

@@ -31,7 +31,7 @@ func TestSearch(t *testing.T) {
 	if i < 0 {
 		t.Fatalf("operations.md is not among %+v", found)
 	}
-	raw, err := os.ReadFile(filepath.Join("../../docs", found.Results[i].Path))
+	raw, err := os.ReadFile(filepath.Join("..", "..", "docs", found.Results[i].Path))
 	if err != nil {
 		t.Fatal(err)
 	}

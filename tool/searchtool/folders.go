@@ -127,7 +127,7 @@ func (l *listing) root(prefix string, root *os.Root) error {
 
 // folder adds the files of one folder, and returns the folders in it.
 func (l *listing) folder(prefix string, root *os.Root, name string) (below []string, err error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (l *listing) wanted(name string) bool {
 func (l *listing) file(name string, e fs.DirEntry) {
 	info, err := e.Info()
 	switch {
-	case err != nil || !info.Mode().IsRegular():
+	case err != nil:
 		return // it is gone
 	case len(l.all) >= l.limit:
 		l.omit("the folders have more than %d files, and the others are not searched: name a smaller folder, or fewer extensions", l.limit)
@@ -209,15 +209,15 @@ func (f *Folders) Read(_ context.Context, name string, limit int64) (content []b
 		if err != nil {
 			return nil, "", err
 		}
-		defer func() { _ = root.Close() }() // it was only read
-		return read(root, own, limit)
+		content, version, err = read(root, own, limit)
+		return content, version, errors.Join(err, root.Close())
 	}
 	return nil, "", fs.ErrNotExist
 }
 
 func read(root *os.Root, name string, limit int64) (content []byte, version string, err error) {
 	// Opening a pipe would otherwise wait for a writer.
-	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, "", err
 	}

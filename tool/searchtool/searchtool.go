@@ -2,6 +2,7 @@ package searchtool
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -57,7 +58,7 @@ const (
 	maxQuery     = 1000     // characters
 	maxResults   = 50       // of a search
 	someResults  = 10       // by default
-	maxAnswer    = 60 << 10 // bytes of the passages of a result
+	maxAnswer    = 60 << 10 // bytes of the JSON of a result, apart from its note
 	refreshedFor = 100 * time.Millisecond
 )
 
@@ -208,7 +209,7 @@ func (t *Tool) Search(ctx context.Context, query string, limit int) (*Result, er
 	if len(words) == 0 {
 		return nil, errors.New("the query has no words to search for: write letters or digits")
 	}
-	if err := t.start(); err != nil {
+	if err := t.start(); err != nil { //nolint:contextcheck // Close ends it, not a call
 		return nil, err
 	}
 	if err := t.keeper.refreshed(ctx); err != nil {
@@ -231,11 +232,13 @@ func resultOf(hits []hit, words []string, s status) *Result {
 	size := 0
 	for i := range hits {
 		h := &hits[i]
-		if size += len(h.text) + len(h.path) + 100; size > maxAnswer {
+		m := Match{Path: h.path, Line: h.line(is), Score: h.score, Text: h.text}
+		raw, _ := json.Marshal(m) // always possible
+		if size += len(raw) + 1; size > maxAnswer {
 			r.Note = strings.TrimPrefix(fmt.Sprintf("%s; %d more results did not fit", r.Note, len(hits)-i), "; ")
 			break
 		}
-		r.Results = append(r.Results, Match{Path: h.path, Line: h.line(is), Score: h.score, Text: h.text})
+		r.Results = append(r.Results, m)
 	}
 	return r
 }

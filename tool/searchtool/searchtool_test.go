@@ -209,6 +209,15 @@ func TestChanges(t *testing.T) {
 	f.find("banana")
 	f.write("c.md", "citron") // of equal length
 	f.eventually("citron", "c.md:1")
+	then, err := os.Stat(filepath.Join(f.folder, "c.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.write("c.md", "quince") // within the resolution of the file's time
+	if err := os.Chtimes(filepath.Join(f.folder, "c.md"), then.ModTime(), then.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	f.eventually("quince", "c.md:1")
 	f.close()
 
 	f.write("a.md", "apricot and more")
@@ -217,7 +226,7 @@ func TestChanges(t *testing.T) {
 	f.find("apricot", "a.md:1")
 	f.find("avocado")
 	f.find("damson", "d.md:1")
-	f.find("citron", "c.md:1")
+	f.find("quince", "c.md:1")
 	if log := f.log.String(); log != "" {
 		t.Errorf("the log has %s", log)
 	}
@@ -502,6 +511,9 @@ func TestHostileFiles(t *testing.T) {
 	f.find("plum", "bomb.html:1")
 	f.find("kiwi", "line.txt:1")
 	f.find("lemon", "empty.txt:3145729")
+	if r := f.search("a in headings"); len(r.Results) == 0 || r.Results[0].Path != "headings.md" || len(r.Results[0].Text) < 100 {
+		t.Errorf("Search() in headings = %+v", r)
+	}
 	if r := f.find("melon", "wild.md:1"); strings.ContainsAny(r.Results[0].Text, "\x1b\x07") {
 		t.Errorf("the text has control characters: %q", r.Results[0].Text)
 	}
@@ -552,7 +564,7 @@ func TestLargeResult(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}
 	for i := range 60 {
-		files[fmt.Sprintf("%02d.txt", i)] = "apple\n" + strings.Repeat("\"\u2028<>& apple ", 5000)
+		files[fmt.Sprintf("%02d.txt", i)] = strings.Repeat("\"\u2028<>& apple ", 5000)
 	}
 	f := newFixture(t, files)
 	f.open()
