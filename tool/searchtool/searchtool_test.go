@@ -564,7 +564,7 @@ func TestLargeResult(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}
 	for i := range 60 {
-		files[fmt.Sprintf("%02d.txt", i)] = strings.Repeat("\"\u2028<>& apple ", 5000)
+		files[fmt.Sprintf("%02d.txt", i)] = strings.Repeat("\"\u2028<>&&& apple ", 64*20) // 16 bytes, so that all passages have a kilobyte
 	}
 	f := newFixture(t, files)
 	f.open()
