@@ -53,7 +53,8 @@ type Config struct {
 	// [task.AfterHook].
 	AfterHooks, ErrorHooks []task.AfterHook
 
-	// Memory is the memory that tools search with SearchMemory; nil: SearchMemory fails.
+	// Memory is the memory that tools search with SearchMemory; nil: the caller's ended tasks of the
+	// same context, the newest first up to 1 MiB of text.
 	Memory agent.Memory
 
 	// Presenter shows approvals to clients and reads their answers; nil: all known
@@ -158,9 +159,13 @@ func Check(c Config) error {
 // tools returns what the tools of a configuration are made from. own returns the addresses
 // on which the server listens, and cache is the folder for the lists of servers of tools.
 func (c *Config) tools(conf *config.Config, own func() []netip.AddrPort, cache string) toolset.Config {
+	index := ""
+	if c.Store == nil { // else there may be no data folder
+		index = toolset.IndexFolder(conf)
+	}
 	return toolset.Config{
 		Operator: conf, Environment: c.Environment, Tools: c.Tools, DefaultTools: c.DefaultTools, Policy: c.Policy, Planner: c.Planner != nil,
-		Only: c.Inside.Only, Cache: cache, Own: own, Log: c.Log,
+		Only: c.Inside.Only, Cache: cache, Index: index, Own: own, Log: c.Log,
 	}
 }
 

@@ -93,6 +93,7 @@ func (s *Server) Reload() (err error) {
 	warn(s.log, append(warnings, unread...))
 	next.Describe(before, s.given.Now())
 	s.tools.Store(next)
+	next.Start()
 	s.notify.SetRoutes(routes) // first: the rows of a new route find it
 	s.engine.Reload(next.Registry(), next.Policy(), taskRoutes(routes))
 	s.catalog.Set(next, listed)

@@ -91,6 +91,7 @@ func (s *Server) Run(ctx context.Context) error {
 		go func() { r.served <- s.server.Serve(s.listener) }()
 	}
 	r.serveGRPC()
+	s.startTools() //nolint:contextcheck // a shutdown closes the tools, which ends it
 	why := r.wait(ctx)
 	if why == nil {
 		s.log.Info().Msg("shutting down")
@@ -98,6 +99,15 @@ func (s *Server) Run(ctx context.Context) error {
 		s.log.Error().Err(why).Msg("shutting down, because it cannot continue")
 	}
 	return errors.Join(why, r.shutdown(lasting))
+}
+
+// startTools starts what tools do in the background.
+func (s *Server) startTools() {
+	tools := s.tools.Load()
+	if err := tools.Sweep(); err != nil {
+		s.log.Warn().Err(err).Msg("the data folder has indexes that are of no use")
+	}
+	tools.Start()
 }
 
 // awaitSettled waits until the tasks of a restored store are up to date, or the engine or ctx has

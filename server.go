@@ -31,6 +31,7 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/task/notify"
+	"a2a-server/tool/searchtool"
 )
 
 // A Server is an A2A server. Its store and its port are open, but it serves nothing before
@@ -151,7 +152,7 @@ func New(c Config) (_ *Server, err error) {
 	}
 	of := engine.Config{
 		Store: s.store.handle, Tools: first.Registry(), Planner: s.planner, Policy: first.Policy(), Presenter: c.Presenter,
-		Memory: c.Memory, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Provider: c.Confirm, ToolProviders: c.ConfirmTools,
+		Memory: c.Memory, Rank: searchtool.Rank, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Provider: c.Confirm, ToolProviders: c.ConfirmTools,
 		Agent: conf.Agent.Name, DelegatedDecisions: conf.Auth.DelegatedDecisions, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
 		Limits: s.limits.Engine, Answers: s.limits.Answers, Page: s.limits.Page, PageTokens: s.keys.MAC(keyring.PageTokens), Observers: s.monitor.observers(), Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
 		Routes: taskRoutes(routes),

@@ -94,6 +94,10 @@ type EarlierTask struct {
 	State    a2a.TaskState
 }
 
+// Ranking returns the passages of entries that match a query, best first. It may change the
+// content, the score and the metadata of an entry. It is safe for concurrent use.
+type Ranking func(ctx context.Context, query string, entries []agent.MemoryResult) ([]agent.MemoryResult, error)
+
 // PlannerMessage is a message to the planner.
 type PlannerMessage struct {
 	Message *a2a.Message

@@ -2,8 +2,8 @@ package main
 
 func approvalRows() []row {
 	return []row{
-		{"a2a/dialect", "Presenter.Answers", never("contradicted"), "TestAnswersRefused/no beside an approval", "a text that says the other thing than the decision beside it refuses the message"},
-		{"a2a/dialect", "Presenter.Answers", never("near"), "TestContradictionBesideADecision/in_an_array", "what looks like a decision refuses the one beside it"},
+		{"a2a/dialect", "incoming.answers", never("contradicted"), "TestAnswersRefused/no beside an approval", "a text that says the other thing than the decision beside it refuses the message"},
+		{"a2a/dialect", "incoming.answers", never("near"), "TestContradictionBesideADecision/in_an_array", "what looks like a decision refuses the one beside it"},
 		{"a2a/dialect", "askADK", never("Elsewhere"), "TestQuestionLeavesOut", "ADK asks for no decision that its user may not make"},
 		{"a2a/dialect", "decision", never("Edit edits"), "TestAnswersRefused/ours, approve with arguments", "an approval does not carry arguments"},
 		{"a2a/dialect", "decision", skip("only"), "TestAnswersRefused/ours, claimed identity", "nothing in a decision claims who decides"},

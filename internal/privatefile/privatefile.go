@@ -157,6 +157,9 @@ const patience = 10 * time.Second
 // It waits for up to 10 s. The lock ends with the process at the latest.
 func Lock(folder string) (unlock func(), err error) { return lock(folder, patience) }
 
+// TryLock is [Lock], but fails at once if another holder has the lock.
+func TryLock(folder string) (unlock func(), err error) { return lock(folder, 0) }
+
 func lock(folder string, patience time.Duration) (unlock func(), err error) {
 	f, err := os.Open(folder)
 	if err != nil {

@@ -15,7 +15,7 @@ type Kind interface {
 	// Name returns the kind as the configuration names it.
 	Name() config.Kind
 	// Make makes the tools of e from e.config. It sets made and, as far as the kind has them,
-	// server, program and problems.
+	// held, server, program and problems.
 	// key is the key of the entry that an error is about.
 	Make(w *maker, e *entry) (key string, err error)
 	// Gated returns the tools of e with the gates that Make does not add: those that depend on
@@ -47,6 +47,7 @@ func kinds() []Kind {
 		request{base{config.KindHTTP}},
 		openapi{base{config.KindOpenAPI}},
 		remoteAgent{base{config.KindAgent}},
+		finder{base{config.KindSearch}},
 		native{base{config.KindBuiltin}},
 	}
 }

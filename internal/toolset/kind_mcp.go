@@ -66,7 +66,8 @@ func (mcp) Make(w *maker, e *entry) (key string, err error) {
 	if err != nil {
 		return key, err
 	}
-	e.made, e.server, e.program, e.programKey = set, mcpServer{set}, set, "command"
+	server := mcpServer{set}
+	e.made, e.held, e.server, e.program, e.programKey = set, server, server, set, "command"
 	return "", nil
 }
 

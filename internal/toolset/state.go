@@ -33,6 +33,7 @@ type Config struct {
 
 	Only  string                  // the tool that is called, with a slash; "": any may be
 	Cache string                  // folder for the lists of servers of tools; "": they are not kept
+	Index string                  // folder for the indexes of searches; "": they are temporary
 	Own   func() []netip.AddrPort // where the server listens; nil: nowhere
 	Log   zerolog.Logger
 }
@@ -48,8 +49,10 @@ type State struct {
 	gates    *config.Config // has the places of the policy's gates; nil: the policy was made in Go
 	secrets  *secrets
 	agent    string
-	defaults bool // the tools are DefaultTools, at least in part
-	commands bool // the planner reads messages as direct does
+	index    string // Config.Index
+	single   bool   // only one tool is called
+	defaults bool   // the tools are DefaultTools, at least in part
+	commands bool   // the planner reads messages as direct does
 	texts    map[approvalOrigin]web.Gate
 }
 
@@ -57,7 +60,7 @@ type State struct {
 // again, which may be nil.
 func New(c Config, before *State) (*State, error) {
 	conf := c.Operator
-	s := &State{conf: conf, policy: c.Policy, given: c.Tools, agent: conf.Agent.Name, commands: !c.Planner && conf.Planner.Kind == "direct"}
+	s := &State{conf: conf, policy: c.Policy, given: c.Tools, agent: conf.Agent.Name, index: c.Index, single: c.Only != "", commands: !c.Planner && conf.Planner.Kind == "direct"}
 	if s.policy == nil {
 		s.gates = conf
 		var err error
@@ -70,7 +73,7 @@ func New(c Config, before *State) (*State, error) {
 		s.defaults = len(c.DefaultTools) > 0
 	}
 	s.secrets = &secrets{places: conf.Secrets, env: c.Environment, log: c.Log}
-	w := maker{conf: conf, env: c.Environment, own: c.Own, log: c.Log, secrets: s.secrets, cache: c.Cache, only: c.Only}
+	w := maker{conf: conf, env: c.Environment, own: c.Own, log: c.Log, secrets: s.secrets, cache: c.Cache, index: c.Index, only: c.Only}
 	if before != nil {
 		w.before = before.box
 	}

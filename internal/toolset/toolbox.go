@@ -42,6 +42,7 @@ type maker struct {
 	own     func() []netip.AddrPort // where the server listens
 	log     zerolog.Logger
 	cache   string   // folder for the lists of servers; "": they are not kept
+	index   string   // folder for the indexes of searches; "": they are temporary
 	only    string   // the tool that is called, with a slash; "": any may be
 	before  *toolbox // whose entries are used again if they have not changed; may be nil
 }
@@ -60,7 +61,8 @@ type entry struct {
 	origin Origin
 	made   tool.Toolset // for all callers
 	set    tool.Toolset // for whom the entry is
-	server server       // nil: it holds nothing open
+	held   Server       // what it holds open; nil: nothing
+	server server       // that lists its tools, and is held, too; nil: they are known
 	unused bool         // none of its tools is called, and it is not connected to
 
 	program    startable // that it starts; nil: none
@@ -97,14 +99,14 @@ func (b *toolbox) programs(conf *config.Config, servers bool) (problems []config
 	return problems
 }
 
-// A Server is a toolset that holds something open, such as a process.
+// A Server is a toolset that holds something open, such as a process or an index.
 type Server interface {
 	io.Closer
 	// Busy reports whether a call runs.
 	Busy() bool
 }
 
-// server is a Server that an entry makes.
+// server is a Server that lists the tools of an entry.
 type server interface {
 	Server
 	// Refresh lists the tools anew. The error says why they cannot be listed now.
@@ -184,7 +186,7 @@ func (w *maker) entry(i int) (_ *entry, key string, err error) {
 	}
 	e := &entry{config: c, kind: kind, origin: Origin{Kind: string(c.Kind), Entry: c.Name, File: place.File, Line: place.Line}}
 	if same := w.same(&c); same != nil {
-		e.made, e.server, e.program, e.programKey = same.made, same.server, same.program, same.programKey
+		e.made, e.held, e.server, e.program, e.programKey = same.made, same.held, same.server, same.program, same.programKey
 	} else if key, err = kind.Make(w, e); err != nil {
 		return nil, key, err
 	}
@@ -213,7 +215,7 @@ func (w *maker) same(c *config.Tool) *entry {
 		return nil
 	}
 	for _, e := range w.before.entries {
-		if e.server != nil && reflect.DeepEqual(&e.config, c) {
+		if e.held != nil && reflect.DeepEqual(&e.config, c) {
 			return e
 		}
 	}
@@ -236,8 +238,8 @@ func (b *toolbox) close(other *toolbox) error {
 func (b *toolbox) servers(other *toolbox) []Server {
 	var all []Server
 	for _, e := range b.entries {
-		if e.server != nil && (other == nil || !slices.ContainsFunc(other.entries, func(o *entry) bool { return o.server == e.server })) {
-			all = append(all, e.server)
+		if e.held != nil && (other == nil || !slices.ContainsFunc(other.entries, func(o *entry) bool { return o.held == e.held })) {
+			all = append(all, e.held)
 		}
 	}
 	return all

@@ -51,7 +51,10 @@ type Config struct {
 	// directly: see [auth.Principal.Direct].
 	DelegatedDecisions bool
 
-	Memory agent.Memory // the memories that SearchMemory searches; nil: it fails
+	// Memory is searched by SearchMemory. Defaults to the ended tasks of the same owner in the same
+	// context, of which Rank chooses the passages; without Rank, SearchMemory fails.
+	Memory agent.Memory
+	Rank   task.Ranking
 
 	Agent         string // name of this agent, part of every digest. Defaults to "a2a-server".
 	HoldSiblings  bool   // calls of a step start only when all of them are decided

@@ -57,7 +57,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e.due = due.New(e.env, e.dueWaits, e.handleDue)
 	e.turns = turn.New(turn.Config{
-		Env: e.env, Reader: e.reader, Presenter: cfg.Presenter, Memory: cfg.Memory, WholeText: cfg.WholeText,
+		Env: e.env, Reader: e.reader, Presenter: cfg.Presenter, Memory: cfg.Memory, Rank: cfg.Rank, WholeText: cfg.WholeText,
 		Committed: e.committed, Queued: e.observers.queued,
 		Refused: func(who turn.Sender, id store.TaskID, approvalID, why string) {
 			logRefused(&e.env.Log, who, id, approvalID, why)

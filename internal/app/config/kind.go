@@ -31,6 +31,17 @@ type toolKind struct {
 	names func(t *Tool) []string
 }
 
+// checks is what the checks of a kind need of a loader: whether a key was given, and is without
+// problems; how a problem with a value or a key is added; and how a path is made absolute. The
+// checks know no more of it, so that they do not grow into one piece with it.
+type checks interface {
+	given(path string) bool
+	sound(paths ...string) bool
+	at(path, format string, args ...any)
+	atKey(path, format string, args ...any)
+	locate(path string, to *string)
+}
+
 // toolKinds returns all kinds, in the order of the reference.
 func toolKinds() []toolKind {
 	return []toolKind{
@@ -39,12 +50,10 @@ func toolKinds() []toolKind {
 		httpKind(),
 		openapiKind(),
 		agentKind(),
+		searchKind(),
 		builtinKind(),
 	}
 }
-
-// later are the kinds of entries that will exist.
-func later() []string { return []string{"search"} }
 
 // Kinds returns all kinds, in the order of the reference.
 func Kinds() []Kind {
@@ -100,10 +109,6 @@ func kindOf(n strictyaml.Node) (Kind, bool) {
 		return "", false
 	}
 	for _, name := range names {
-		if slices.Contains(later(), name) {
-			n.Add("tools of the kind %s come later; remove the entry", name)
-			return "", false
-		}
 		if hint := suggest.DidYouMean(name, "", known); hint != "" {
 			n.Add("has no kind%s", hint)
 			return "", false
@@ -185,7 +190,7 @@ func (t *Tool) timeoutKey() key {
 }
 
 // approveMeaning has PREFIXING for the kinds with prefixes.
-const approveMeaning = "Whether calls need approval; for PREFIXING all, none or names. Default: all but GET and HEAD. Gates can add to it."
+const approveMeaning = "Whether calls need approval; for PREFIXING all, none or names. Default: all but GET, HEAD and searches. Gates can add to it."
 
 // approveKey returns the key approve of an entry with a single tool.
 func (t *Tool) approveKey() key {

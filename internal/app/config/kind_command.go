@@ -39,7 +39,7 @@ func commandKind() toolKind {
 		},
 		check: func(l *loader, t *Tool, n strictyaml.Node) {
 			l.setDir(t, n)
-			l.checkOptional(t, n)
+			checkOptional(l, t.Optional, t.Args, n)
 			l.template(n.Below("stdin"), Own[CommandTool](t).Stdin, "put the secret into env")
 		},
 	}

@@ -40,7 +40,7 @@ func httpKind() toolKind {
 			}
 		},
 		check: func(l *loader, t *Tool, n strictyaml.Node) {
-			l.checkOptional(t, n)
+			checkOptional(l, t.Optional, t.Args, n)
 			l.template(n.Below("request"), Own[HTTPTool](t).Request, onlyHeaders)
 			if in := n.Path() + "."; l.given(in+"body") && l.given(in+"form") {
 				l.at(in+"form", "the request has a body, too; remove one of the two")

@@ -48,7 +48,7 @@ func mcpKind() toolKind {
 			}
 			l.template(n.Below("url"), t.URL, onlyHeaders)
 			checkServer(l, n)
-			l.checkNames(t, n, map[string][]string{
+			checkNames(l, t.Only, n, map[string][]string{
 				"approve": t.Approve.Names, "trust": Own[MCPTool](t).Trust, "pins": slices.Sorted(maps.Keys(t.Pins)),
 			})
 		},
@@ -56,7 +56,7 @@ func mcpKind() toolKind {
 }
 
 // checkServer checks how an MCP server is reached.
-func checkServer(l *loader, n strictyaml.Node) {
+func checkServer(l checks, n strictyaml.Node) {
 	in := n.Path() + "."
 	process, remote := l.given(in+"command"), l.given(in+"url")
 	switch {

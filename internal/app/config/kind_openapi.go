@@ -28,7 +28,7 @@ func openapiKind() toolKind {
 		},
 		check: func(l *loader, t *Tool, n strictyaml.Node) {
 			l.template(n.Below("server"), t.URL, onlyHeaders)
-			l.checkNames(t, n, map[string][]string{"approve": t.Approve.Names})
+			checkNames(l, t.Only, n, map[string][]string{"approve": t.Approve.Names})
 		},
 	}
 }

@@ -163,26 +163,26 @@ func (l *loader) setDir(t *Tool, n strictyaml.Node) {
 }
 
 // checkOptional checks that the list optional names only arguments.
-func (l *loader) checkOptional(t *Tool, n strictyaml.Node) {
+func checkOptional(l checks, optional []string, args map[string]any, n strictyaml.Node) {
 	in := n.Path() + "."
-	for _, name := range t.Optional {
-		if _, ok := t.Args[name]; !ok && l.sound(in+"args") {
-			l.at(in+"optional", "there is no argument %s%s", quote(name), suggest.DidYouMean(name, "", slices.Sorted(maps.Keys(t.Args))))
+	for _, name := range optional {
+		if _, ok := args[name]; !ok && l.sound(in+"args") {
+			l.at(in+"optional", "there is no argument %s%s", quote(name), suggest.DidYouMean(name, "", slices.Sorted(maps.Keys(args))))
 		}
 	}
 }
 
 // checkNames checks that lists of tools, by key, name only tools that are offered.
-func (l *loader) checkNames(t *Tool, n strictyaml.Node, lists map[string][]string) {
+func checkNames(l checks, offered []string, n strictyaml.Node, lists map[string][]string) {
 	only := n.Path() + ".only"
-	if l.refused[only] {
+	if !l.sound(only) {
 		return
 	}
-	all := slices.Contains(t.Only, "*")
-	if all && len(t.Only) > 1 {
+	all := slices.Contains(offered, "*")
+	if all && len(offered) > 1 {
 		l.at(only, "\"*\" stands for all tools; remove it, or the names")
 	}
-	if l.given(only) && len(t.Only) == 0 {
+	if l.given(only) && len(offered) == 0 {
 		l.at(only, "is empty, so that no tool is offered; list some, or remove the entry")
 	}
 	for name, list := range lists {
@@ -190,8 +190,8 @@ func (l *loader) checkNames(t *Tool, n strictyaml.Node, lists map[string][]strin
 			switch path := n.Path() + "." + name; {
 			case tool == "*":
 				l.atKey(path, "\"*\" is not the name of a tool; write the names")
-			case !all && !slices.Contains(t.Only, tool):
-				l.atKey(path, "%s is not under only, so it is not offered%s", quote(tool), suggest.DidYouMean(tool, "", t.Only))
+			case !all && !slices.Contains(offered, tool):
+				l.atKey(path, "%s is not under only, so it is not offered%s", quote(tool), suggest.DidYouMean(tool, "", offered))
 			}
 		}
 	}

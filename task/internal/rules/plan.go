@@ -20,6 +20,7 @@ import (
 	"a2a-server/task/internal/fold"
 	"a2a-server/task/internal/output"
 	"a2a-server/tool"
+	"a2a-server/tool/agent"
 )
 
 // maxPlannerState bounds the state that a planner keeps with a step, in bytes.
@@ -92,6 +93,37 @@ func Earlier(f *fold.Fold) (task.EarlierTask, error) {
 	}
 	answer, said := f.View.Answer(isSaid)
 	return task.EarlierTask{Asked: strings.Join(asked, "\n"), Answered: answer, Said: said, State: state}, nil
+}
+
+// Memories returns an ended task as entries of a memory: what was asked and answered, and the
+// outcomes of calls. The metadata names the task, and as path the part of it.
+func Memories(f *fold.Fold) ([]agent.MemoryResult, error) {
+	e, err := Earlier(f)
+	if err != nil {
+		return nil, err
+	}
+	var all []agent.MemoryResult
+	add := func(author, part, text string) {
+		if text != "" {
+			all = append(all, agent.MemoryResult{Content: text, Author: author, Time: f.Header.StatusTime.Time(), Metadata: map[string]any{
+				"task": f.View.TaskID(), "path": f.View.TaskID() + "/" + part,
+			}})
+		}
+	}
+	add("user", "asked", e.Asked)
+	if e.Said {
+		add("agent", "said", e.Answered)
+	}
+	for _, s := range f.Steps {
+		for _, c := range s.Progress {
+			text := c.Error
+			if len(c.Result) > 0 && json.Unmarshal(c.Result, &text) != nil {
+				text = string(c.Result)
+			}
+			add(c.Tool, c.ID, text)
+		}
+	}
+	return all, nil
 }
 
 // plan asks the planner for the next step.

@@ -23,7 +23,8 @@ type Config struct {
 	Env       *env.Env
 	Reader    *tasklog.Reader
 	Presenter task.Presenter
-	Memory    agent.Memory // the memories that SearchMemory searches; nil: it fails
+	Memory    agent.Memory // the memories that SearchMemory searches; nil: see Rank
+	Rank      task.Ranking // of the caller's earlier tasks, without Memory; nil: SearchMemory fails
 	WholeText bool         // a stream of text ends with the whole text in place of its chunks, if it fits into an event
 
 	// Late records the result of a run whose turn is over.
@@ -36,6 +37,7 @@ type Runs struct {
 	reader    *tasklog.Reader
 	presenter task.Presenter
 	memory    agent.Memory
+	rank      task.Ranking
 	wholeText bool
 	late      func(store.TaskID, *rules.RunEnded)
 
@@ -47,7 +49,7 @@ type Runs struct {
 // New returns Runs without any.
 func New(cfg Config) *Runs {
 	c := &Runs{
-		env: cfg.Env, reader: cfg.Reader, presenter: cfg.Presenter, memory: cfg.Memory, wholeText: cfg.WholeText, late: cfg.Late,
+		env: cfg.Env, reader: cfg.Reader, presenter: cfg.Presenter, memory: cfg.Memory, rank: cfg.Rank, wholeText: cfg.WholeText, late: cfg.Late,
 		abandoned: share.New[string](math.MaxInt64, math.MaxInt64),
 	}
 	c.held.init(&c.env.Limits)

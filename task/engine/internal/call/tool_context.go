@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"a2a-server/internal/strictjson"
+	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/fold"
 	"a2a-server/task/internal/output"
@@ -225,7 +226,7 @@ func (x *jobContext) SearchMemory(ctx context.Context, query string) (*agent.Mem
 // search searches the agent's memory for the caller that by identifies.
 func (c *Runs) search(ctx context.Context, by task.ReadonlyContext, query string) (*agent.MemorySearchResponse, error) {
 	if c.memory == nil {
-		return nil, errNoMemory
+		return c.searchEarlier(ctx, &by, query)
 	}
 	by.Context = ctx
 	found, err := c.memory.Search(&by, query)
@@ -233,4 +234,37 @@ func (c *Runs) search(ctx context.Context, by task.ReadonlyContext, query string
 		found = &agent.MemorySearchResponse{}
 	}
 	return found, err
+}
+
+// maxMemory bounds the earlier texts that a search reads, in bytes: the newest count.
+const maxMemory = 1 << 20
+
+// searchEarlier searches the ended tasks of the owner of a task in its context.
+func (c *Runs) searchEarlier(ctx context.Context, by *task.ReadonlyContext, query string) (*agent.MemorySearchResponse, error) {
+	if c.rank == nil {
+		return nil, errNoMemory
+	}
+	var entries []agent.MemoryResult
+	size, owner := 0, by.Owner()
+	err := c.reader.Earlier(ctx, store.Owner(owner.Tenant, owner.Subject), by.SessionID(), by.TaskID(), func(f *fold.Fold) (more bool, _ error) {
+		all, err := rules.Memories(f)
+		if err != nil {
+			return false, err
+		}
+		for i := range all {
+			if size += len(all[i].Content); size > maxMemory {
+				return false, nil
+			}
+			entries = append(entries, all[i])
+		}
+		return true, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.rank(ctx, query, entries)
+	if err != nil {
+		return nil, fmt.Errorf("search the earlier tasks: %w", err)
+	}
+	return &agent.MemorySearchResponse{Results: found}, nil
 }

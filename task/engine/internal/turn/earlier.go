@@ -2,14 +2,13 @@ package turn
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
-	"a2a-server/task/engine/internal/tasklog"
+	"a2a-server/task/internal/fold"
 	"a2a-server/task/internal/rules"
 )
 
@@ -36,39 +35,22 @@ func (t *Turn) spent(owner auth.Principal) func(context.Context) (int, error) {
 	}
 }
 
-// Bounds of the earlier tasks that a planner is told of. A task with a larger log is left out.
-const (
-	maxEarlier     = 50
-	maxEarlierTask = 1 << 20
-)
-
 // earlier returns [task.Progress].Earlier of a task in a context.
 func (ts *Turns) earlier(owner store.Scope, of store.TaskID, in string) func(context.Context, int) ([]task.EarlierTask, error) {
 	return func(ctx context.Context, limit int) (all []task.EarlierTask, _ error) {
-		page, err := ts.env.Store.Tasks(ctx, owner, store.Query{Context: in, Limit: maxEarlier})
-		if err != nil {
-			return nil, fmt.Errorf("list the earlier tasks of the context: %w", err)
-		}
-		for i := range page.Tasks {
-			h := &page.Tasks[i]
-			if h.Task == of || h.Phase != store.Final || h.Damaged {
-				continue
-			}
-			f, _, err := ts.reader.Load(ctx, owner, h.Task, tasklog.Reading{Most: maxEarlierTask})
-			switch {
-			case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrDataLoss), err == nil && f == nil:
-				continue
-			case err != nil:
-				return nil, err
-			}
+		err := ts.reader.Earlier(ctx, owner, in, of.String(), func(f *fold.Fold) (more bool, _ error) {
 			earlier, err := rules.Earlier(f)
 			if err != nil {
-				return nil, err
+				return false, err
 			}
 			if limit -= len(earlier.Asked) + len(earlier.Answered); limit < 0 {
-				break
+				return false, nil
 			}
 			all = append(all, earlier)
+			return true, nil
+		})
+		if err != nil {
+			return nil, err
 		}
 		return all, nil
 	}

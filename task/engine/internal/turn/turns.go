@@ -23,6 +23,7 @@ type Config struct {
 	Reader    *tasklog.Reader
 	Presenter task.Presenter
 	Memory    agent.Memory
+	Rank      task.Ranking
 	WholeText bool
 
 	// Committed is called with each durable draft, outside all locks. It must not block.
@@ -63,7 +64,7 @@ func New(cfg Config) *Turns {
 		large: make(chan struct{}, 1), wholeText: cfg.WholeText,
 	}
 	ts.large <- struct{}{}
-	ts.Calls = call.New(call.Config{Env: cfg.Env, Reader: cfg.Reader, Presenter: cfg.Presenter, Memory: cfg.Memory, WholeText: cfg.WholeText, Late: ts.late})
+	ts.Calls = call.New(call.Config{Env: cfg.Env, Reader: cfg.Reader, Presenter: cfg.Presenter, Memory: cfg.Memory, Rank: cfg.Rank, WholeText: cfg.WholeText, Late: ts.late})
 	ts.Scheduler = scheduler.New(scheduler.Config{Env: cfg.Env, Start: ts.startQueued, Announce: ts.announce})
 	return ts
 }

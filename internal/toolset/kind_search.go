@@ -1,0 +1,111 @@
+package toolset
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"a2a-server/internal/app/config"
+	"a2a-server/tool"
+	"a2a-server/tool/searchtool"
+)
+
+// finder is the kind of tools that search, search.
+type finder struct{ base }
+
+// Make makes the tool of an entry. Its index is not opened before [State.Start], or a call.
+func (finder) Make(w *maker, e *entry) (key string, err error) {
+	c := &e.config
+	own := config.Own[config.SearchTool](c)
+	approve := w.approval(c)
+	asks := approve != nil && *approve
+	if own.Memory {
+		t, err := searchtool.NewMemory(searchtool.MemoryConfig{Name: c.Name, Description: c.Description, Timeout: c.Timeout, Approve: asks})
+		if err != nil {
+			return "search", err
+		}
+		e.made = tool.NewToolset(e.name(), t)
+		return "", nil
+	}
+	source := &searchtool.Folders{Paths: own.Folders, Extensions: own.Extensions}
+	key = "folders"
+	if own.Folder != "" {
+		source.Paths, key = []string{own.Folder}, "folder"
+	}
+	out := searchtool.Config{
+		Name: c.Name, Description: c.Description, Source: source, Folder: w.indexFolder(c), Refresh: own.Refresh, Timeout: c.Timeout, Approve: asks, Log: w.log,
+	}
+	if w.only != "" {
+		out.Wait = time.Hour // a call in a server of its own has as long as a call may take
+	}
+	t, err := searchtool.New(out)
+	if err != nil {
+		return key, err
+	}
+	e.made, e.held = tool.NewToolset(e.name(), t), t
+	e.program, e.programKey = folders{source}, key
+	return "", nil
+}
+
+// folders are the folders of a search.
+type folders struct{ *searchtool.Folders }
+
+// Startable implements [startable].
+func (f folders) Startable() error { return f.Check() }
+
+// IndexFolder returns the folder for the indexes of searches; "": there is none, as with a
+// store in memory.
+func IndexFolder(conf *config.Config) string {
+	if conf.Store == "memory" {
+		return ""
+	}
+	return filepath.Join(conf.Data, "search")
+}
+
+// indexFolder returns the folder for the index of an entry; "": a temporary one. Its name differs
+// for each choice of files, as that of [maker.cacheFile] does.
+func (w *maker) indexFolder(c *config.Tool) string {
+	if w.index == "" {
+		return ""
+	}
+	own := config.Own[config.SearchTool](c)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %q", searchtool.Format, []any{own.Folder, own.Folders, own.Extensions}))
+	return filepath.Join(w.index, fmt.Sprintf("%s-%x", c.Name, sum[:8]))
+}
+
+// Start starts what works in the background: the indexes of searches. For a server that makes a
+// single call it does nothing.
+func (s *State) Start() {
+	for _, e := range s.box.entries {
+		if t, is := e.held.(*searchtool.Tool); is && !s.single {
+			t.Start()
+		}
+	}
+}
+
+// Sweep removes the indexes of searches that the configuration no longer has. Call it before
+// [State.Start], in the only process that uses the folder.
+func (s *State) Sweep() error {
+	if s.index == "" {
+		return nil
+	}
+	all, err := os.ReadDir(s.index)
+	if err != nil {
+		return nil //nolint:nilerr // there is no index yet
+	}
+	for _, one := range all {
+		used := slices.ContainsFunc(s.box.entries, func(e *entry) bool {
+			t, is := e.held.(*searchtool.Tool)
+			return is && t.Folder() == filepath.Join(s.index, one.Name())
+		})
+		if !used {
+			if err := os.RemoveAll(filepath.Join(s.index, one.Name())); err != nil {
+				return fmt.Errorf("remove the index of a search that is not configured: %w", err)
+			}
+		}
+	}
+	return nil
+}
