@@ -377,10 +377,10 @@ func TestTaskOfAnotherCall(t *testing.T) {
 	h := newHostile(t)
 	begun, end := make(chan bool, 2), make(chan bool)
 	h.answer = func(method string, _ map[string]any) []string {
-		switch {
-		case method == "SendStreamingMessage":
+		switch method {
+		case "SendStreamingMessage":
 			return []string{`{"task": ` + child("t1", "WORKING", "") + `}`}
-		case method == "SubscribeToTask":
+		case "SubscribeToTask":
 			begun <- true
 			<-end
 		}
