@@ -6,12 +6,17 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	a2aserver "a2a-server"
+	"a2a-server/a2aservertest"
 	"a2a-server/approval"
+	"a2a-server/tool"
 	"a2a-server/tool/agenttool"
 )
 
@@ -340,4 +345,56 @@ func TestCutStream(t *testing.T) {
 	if got := strings.ReplaceAll(text, "\n", ""); got != "one two three" {
 		t.Errorf("the task says %q, want one two three", got)
 	}
+}
+
+// A question that only others may answer at the agent is not answered here.
+func TestElsewhere(t *testing.T) {
+	t.Parallel()
+	policy, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{{Tool: "pay", Terms: approval.Terms{Elsewhere: true}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	paid := &ledger{}
+	leaf := a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{bank(paid)}, Policy: policy})
+	top := serve(t, "it", leaf, nil)
+	task := top.Wait(top.Send("/it /pay amount=5 to=bob").ID, a2a.TaskStateAuthRequired)
+	if a := top.Pending(task); len(a) != 1 || a[0].AskKind != string(tool.AskAuth) {
+		t.Errorf("it asks %+v, want a decision at the agent", a)
+	}
+	last := childOf(t, leaf)
+	leaf.Approve(last)
+	leaf.Wait(last.ID, a2a.TaskStateCompleted)
+	top.Advance(time.Minute)
+	top.Wait(task.ID, a2a.TaskStateCompleted)
+	if n := len(paid.all()); n != 1 {
+		t.Errorf("paid %d times, want once", n)
+	}
+}
+
+// Two calls that run cannot have the same task of an agent.
+func TestTaskOfAnotherCall(t *testing.T) {
+	t.Parallel()
+	h := newHostile(t)
+	begun, end := make(chan bool, 2), make(chan bool)
+	h.answer = func(method string, _ map[string]any) []string {
+		switch method {
+		case "SendStreamingMessage":
+			return []string{`{"task": ` + child("t1", "WORKING", "") + `}`}
+		case "SubscribeToTask":
+			begun <- true
+			<-end
+		}
+		return []string{`{"id": "t1", "contextId": "c", "status": {"state": "TASK_STATE_COMPLETED"}, "artifacts": [{"artifactId": "a", "parts": [{"text": "done"}]}]}`}
+	}
+	s := ours(t, h.URL, nil)
+	part := a2a.NewTextPart("/it hello")
+	var first sync.WaitGroup
+	first.Go(func() { s.SendMessage(a2a.NewMessage(a2a.MessageRoleUser, part)) }) // answered when it rests
+	<-begun
+	second := s.Wait(s.Send("/it again").ID, a2a.TaskStateInputRequired)
+	if text := said(s, second); !strings.Contains(text, "the task of another call") {
+		t.Errorf("the task says %q", text)
+	}
+	close(end)
+	first.Wait()
 }

@@ -77,6 +77,12 @@ func (e executor) Execute(ctx context.Context, x *a2asrv.ExecutorContext) iter.S
 			}})
 			call.Metadata = map[string]any{"adk_type": "function_call"}
 			state(a2a.TaskStateInputRequired, call)
+		case "step":
+			step := a2a.NewDataPart(map[string]any{"name": "transfer_to_agent", "response": map[string]any{"result": nil}, "id": "adk-1"})
+			step.Metadata = map[string]any{"adk_type": "function_response"}
+			if yield(a2a.NewArtifactEvent(x, step), nil) {
+				state(a2a.TaskStateCompleted)
+			}
 		case "auth":
 			state(a2a.TaskStateAuthRequired, a2a.NewTextPart("log in at https://x.example"))
 		case "fail":
@@ -178,6 +184,7 @@ func TestPeers(t *testing.T) {
 				"say": {a2a.TaskStateCompleted, "two"}, "data": {a2a.TaskStateCompleted, "javascript:alert(1)"},
 				"reply": {a2a.TaskStateCompleted, "a reply without a task"}, "huge": {a2a.TaskStateCompleted, "ééé"},
 				"fail": {a2a.TaskStateFailed, `the disk\u202e is full`}, "nothing": {a2a.TaskStateFailed, "without any result"},
+				"step": {a2a.TaskStateFailed, "without any result"},
 			} {
 				done := s.Wait(s.Send("/it "+what).ID, tt.state)
 				if text := said(s, done); !strings.Contains(text, tt.says) {

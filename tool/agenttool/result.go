@@ -78,8 +78,11 @@ func (v *view) add(a *a2a.Artifact, more bool) {
 	}
 }
 
+// add adds a part. ADK's function calls and responses are steps on the way, and no result: an agent
+// that fails to reach another one completes its task with such a part alone.
 func (g *gathered) add(p *a2a.Part) {
 	switch {
+	case p.Metadata["adk_type"] == "function_call" || p.Metadata["adk_type"] == "function_response":
 	case p.Text() != "":
 		text := strings.ToValidUTF8(p.Text(), "\uFFFD")
 		if room := maxResult - g.size; len(text) > room {
