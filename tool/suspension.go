@@ -27,10 +27,10 @@ type Question struct {
 	// ID identifies the question within its call, in at most 256 bytes. It is optional:
 	// without it the question is identified by its content. See [Suspension] for the effect of
 	// asking again.
-	ID      string         `json:"id,omitempty"`
-	Kind    QuestionKind   `json:"kind"`
-	Hint    string         `json:"hint,omitempty"`    // the text shown to a person
-	Payload any            `json:"payload,omitempty"` // a JSON value that goes with it
+	ID      string       `json:"id,omitempty"`
+	Kind    QuestionKind `json:"kind"`
+	Hint    string       `json:"hint,omitempty"`    // the text shown to a person
+	Payload any          `json:"payload,omitempty"` // a JSON value that goes with it
 	// Schema is that of the answer, for AskForm. AskConfirm with a schema also takes an edit: an
 	// object that fits the schema, in place of the arguments that Payload shows.
 	Schema map[string]any `json:"schema,omitempty"`
