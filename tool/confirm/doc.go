@@ -3,6 +3,7 @@
 // [Strategies] find the strategy of a tool. Policies, consoles, strategies and decisions are
 // written and read in Haystack's serialized form.
 //
-// [Strategies.Decider] decides approvals of a server with them: durable, and audited. In doubt nothing runs: an unknown action of a UI asks again, a tool without
-// strategy is left to the client, and no console has a default answer.
+// [Strategies.Decider] decides approvals of a server with them: durable, and audited. In doubt
+// nothing runs: an unknown action of a UI asks again, a tool without strategy is left to the client,
+// and no console has a default answer.
 package confirm
