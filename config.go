@@ -42,8 +42,11 @@ type Config struct {
 	DefaultTools []tool.Toolset
 	Planner      task.Planner              // nil: that of the configuration
 	Confirm      tool.ConfirmationProvider // also asked for every new approval, as the client is; see engine.Config.Provider
-	Hooks        []task.Hook               // run before the policy, in order, on each planned call
-	Policy       *approval.Policy          // nil: made from the configuration's gates and deadlines
+	// ConfirmTools has providers of single tools, such as the agents to which a task may be handed
+	// over, by name: see engine.Config.ToolProviders.
+	ConfirmTools map[string]tool.ConfirmationProvider
+	Hooks        []task.Hook      // run before the policy, in order, on each planned call
+	Policy       *approval.Policy // nil: made from the configuration's gates and deadlines
 
 	// AfterHooks see the result of each call whose tool has run, and may change or withhold it
 	// before the planner and the client see it; ErrorHooks see each failure. See

@@ -16,3 +16,7 @@ const ProgressKey = "urn:a2a-server:progress"
 // language model: an object with finish, inputTokens, outputTokens and, if known, model and
 // cachedTokens.
 const ModelKey = "urn:a2a-server:model"
+
+// EscalatedKey is the metadata key, with the value true, of the message of a rejected task that its
+// agent has given back to whoever asked for it; the text says why.
+const EscalatedKey = "urn:a2a-server:escalated"

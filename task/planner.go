@@ -75,7 +75,7 @@ type Progress struct {
 // An EarlierTask is an ended task of the same context and caller.
 type EarlierTask struct {
 	Asked    string // the texts of its messages
-	Answered string // the text that its planner said last or, without that, the results of its tools
+	Answered string // the text that its planner said last or, without that or after it, the results of its tools
 	Said     bool   // Answered is what its planner said
 	State    a2a.TaskState
 }
@@ -107,7 +107,8 @@ type Result struct {
 	// Actions are the tool's requests beside its result: RequireInput for the planner to ask
 	// InputPrompt, ArtifactDelta with the artifacts that it saved, and LongRunningToolIDs for
 	// information. Changes of the state have been made, and are not repeated here.
-	// SkipSummarization, TransferToAgent and Escalate are for planners with a model.
+	// SkipSummarization, TransferToAgent and Escalate are for planners with a model, as package
+	// llm; for any other they are information.
 	Actions agent.EventActions
 }
 

@@ -66,8 +66,8 @@ type CancellableTool interface {
 // RequestProcessor is a tool that wants to change the request to a language model
 // before it is sent. It is looked up with [As].
 type RequestProcessor interface {
-	// ProcessRequest changes the SystemInstruction of req. ctx has no call, and its state can only
-	// be read. An error fails the task.
+	// ProcessRequest changes req, as [Request] says. ctx has no call, and its state can only be read.
+	// An error fails the task.
 	ProcessRequest(ctx Context, req *Request) error
 }
 
@@ -88,12 +88,27 @@ type Context interface {
 	Task() agent.CancellableTask
 }
 
-// Request is the request to a language model, as far as tools may change it.
+// Request is the request to a language model, as far as tools may see and change it. It is made
+// anew for each request, and passes from one [RequestProcessor] to the next.
 type Request struct {
+	// SystemInstruction is the system text; changes count.
 	SystemInstruction string
-	Messages          any // the conversation; read-only
-	Config            any // of the model
-	Metadata          map[string]any
+	// Messages is a copy of the conversation without SystemInstruction, for reading: a
+	// []map[string]any, the messages of chat completions as decoded JSON. A longer
+	// SystemInstruction may still cost the oldest of them their place.
+	Messages any
+	// Config is a *[ModelConfig]; changes count.
+	Config any
+	// Metadata passes values from a tool to the next; the model does not get it.
+	Metadata map[string]any
+}
+
+// ModelConfig has the parameters of a request to a language model. A value that is not allowed
+// fails the task.
+type ModelConfig struct {
+	Model       string   // for reading: the operator chooses the model
+	MaxTokens   int      // of the answer; 0: the endpoint decides. A limit can be lowered only.
+	Temperature *float64 // from 0 to 2; nil: the endpoint decides
 }
 
 // Result is a result, or a piece of it, of a [StreamingTool].

@@ -94,8 +94,8 @@ func functionResponse(object map[string]any) bool {
 }
 
 // function reads a function response. It returns nil for a response to another agent: its name
-// is another function, and its id is unknown in this task. byCall says whether the id may name
-// a call.
+// is another function, and its id is unknown in this task; and for a response that will be
+// continued, which decides nothing. byCall says whether the id may name a call.
 func (in *incoming) function(field string, object map[string]any, byCall bool) (*approval.Decision, error) {
 	id, isText := object["id"].(string)
 	name, _ := object["name"].(string)
@@ -121,11 +121,8 @@ func (in *incoming) function(field string, object map[string]any, byCall bool) (
 	c := &closed{field: field, object: object}
 	c.only("is not known in a function response", "id", "name", "response", "scheduling", "willContinue", "will_continue", "parts")
 	c.text("scheduling", false /* required */) // when to tell a model, which does not concern us
-	for _, name := range []string{"willContinue", "will_continue"} {
-		if c.flag(name) {
-			c.bad(name, "must not be true: a decision is not sent in parts")
-		}
-	}
+	more := c.flag("willContinue")
+	more = c.flag("will_continue") || more
 	if parts, ok := c.has("parts"); ok {
 		if list, ok := parts.([]any); !ok || len(list) > 0 {
 			c.bad("parts", "must be empty: the decision is in the response")
@@ -133,6 +130,10 @@ func (in *incoming) function(field string, object map[string]any, byCall bool) (
 	}
 	if len(c.violations) > 0 {
 		return nil, in.malformed(id, c.violations...)
+	}
+	if more { // the response without it is the whole decision
+		in.continued = append(in.continued, field)
+		return nil, nil
 	}
 	response := object["response"]
 	if response == nil {

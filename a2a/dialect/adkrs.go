@@ -1,6 +1,10 @@
 package dialect
 
-import "a2a-server/approval"
+import (
+	"maps"
+
+	"a2a-server/approval"
+)
 
 // adkRustResponse is the only member of a data part in which adk-rs sends a function
 // response, and adkRustCall that of a function call. adk-rs asks by call, so the response
@@ -9,6 +13,37 @@ const (
 	adkRustResponse = "adk:functionResponse"
 	adkRustCall     = "adk:functionCall"
 )
+
+// adkActions is the key of ADK for the actions of an event, and adkConfirmations their member with
+// the confirmations that it requests, by the id of the call, as adk-rs names it.
+const (
+	adkActions       = "adk_actions"
+	adkConfirmations = "requested_tool_confirmations"
+)
+
+// askADKRust returns the actions of the question: a confirmation for each call that the client may
+// answer by its id; nil: there is none. An id that several approvals have answers none of them.
+func askADKRust(all []*shown) map[string]any {
+	calls, twice := map[string]any{}, map[string]bool{}
+	for _, s := range all {
+		if s.Kind != approval.KindCall || s.Elsewhere() {
+			continue
+		}
+		c := map[string]any{"hint": s.fullHint(), "confirmed": false}
+		if s.payload != nil {
+			c["payload"] = s.payload
+		}
+		id := s.callID()
+		_, known := calls[id]
+		twice[id] = twice[id] || known
+		calls[id] = c
+	}
+	maps.DeleteFunc(calls, func(id string, _ any) bool { return twice[id] })
+	if len(calls) == 0 {
+		return nil
+	}
+	return map[string]any{adkConfirmations: calls}
+}
 
 func adkRustForms() []form {
 	return []form{withMember(adkRustCall, nil), withMember(adkRustResponse, readADKRust)}

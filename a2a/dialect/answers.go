@@ -30,6 +30,9 @@ type reader func(in *incoming) ([]approval.Decision, error)
 // member, and a member or text part that contradicts the decision next to it, is an error
 // that names its place; so is a data part that is a question and an answer at once. A null member counts as missing.
 //
+// A function response that will be continued decides nothing: the response that is sent later,
+// without that mark, is the whole decision. Next to a decision it is an error.
+//
 // A message may decide in several dialects at once, even about the same approval;
 // approval.Match checks that they agree. Text is read as a decision only when the message
 // has nothing else; see readTyped. At most [MaxDecisions] decisions are allowed in a message.
@@ -37,12 +40,21 @@ func (p *Presenter) Answers(message *a2a.Message, approvals []*approval.Approval
 	if message == nil {
 		return nil, nil
 	}
+	return p.incoming(message, approvals).answers()
+}
+
+func (p *Presenter) incoming(message *a2a.Message, approvals []*approval.Approval) *incoming {
 	in := &incoming{message: message, approvals: approvals, keywords: p.keywords}
 	for _, a := range approvals {
 		if a.State == approval.Pending {
 			in.pending = append(in.pending, a)
 		}
 	}
+	return in
+}
+
+// answers is [Presenter.Answers].
+func (in *incoming) answers() ([]approval.Decision, error) {
 	if err := in.twofold(); err != nil {
 		return nil, err
 	}
@@ -56,6 +68,9 @@ func (p *Presenter) Answers(message *a2a.Message, approvals []*approval.Approval
 	}
 	if len(all) > MaxDecisions {
 		return nil, in.tooMany("message", len(all))
+	}
+	if len(all) > 0 && len(in.continued) > 0 {
+		return nil, in.wrong("", in.continued[0]+".will_continue", "must not be true next to a decision: send the decision alone, without it")
 	}
 	if len(all) == 0 {
 		var err error
@@ -78,7 +93,8 @@ type incoming struct {
 	message            *a2a.Message
 	approvals, pending []*approval.Approval
 	keywords           bool
-	typed              bool // the decision is the text of the message
+	typed              bool     // the decision is the text of the message
+	continued          []string // paths of responses that decide nothing yet: more follows
 }
 
 // dataPart is a data part whose data is an object.

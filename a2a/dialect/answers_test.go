@@ -100,6 +100,9 @@ func TestAnswers(t *testing.T) {
 			byCall(approval.Decision{ID: "t1.a2", Type: approval.Reject})},
 		{"adk-rs, a question by its id", parts(t, `{"adk:functionResponse":{"id":"t1.a3","name":"adk_request_input","response":{"result":"SQLite"}}}`), nil,
 			byCall(approval.Decision{ID: "t1.a3", Type: approval.Respond, Response: raw(`"SQLite"`)})},
+		{"adk-rs, more is to come", parts(t, `{"adk:functionResponse":{"id":"c1.1","name":"adk_request_confirmation","response":{"confirmed":true},"will_continue":true}}`), nil, nil},
+		{"adk, more is to come", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true},"willContinue":true}}]`), nil, nil},
+		{"adk, its actions sent back", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true}}}],"metadata":{"adk_actions":{"requested_tool_confirmations":{"c1.1":{"confirmed":false,"hint":"x"}}}}`), nil, approve},
 		{"adk-rs, null", parts(t, `{"adk:functionResponse":null,"x":1}`), nil, nil},
 		{"adk-rs, somebody else's", parts(t, `{"adk:functionResponse":{"id":"zz","name":"f","response":{}}}`), nil, nil},
 
@@ -358,7 +361,10 @@ func TestAnswersRefused(t *testing.T) {
 		{"adk, hint that is no text", marked(t, "t1.a1", confirmation, `{"confirmed":true,"hint":{}}`), nil, malformed, ".response.hint"},
 		{"adk, member of a function response that nobody knows", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true},"error":"no"}}]`), nil, malformed, "data.error"},
 		{"adk, confirmed beside the response", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true},"confirmed":false}}]`), nil, malformed, "data.confirmed"},
-		{"adk, more is to come", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true},"will_continue":true}}]`), nil, malformed, "data.will_continue"},
+		{"adk, more is to come beside a decision", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true},"will_continue":true}},{"data":{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true}}}]`), nil, malformed, "parts[0].data.will_continue"},
+		{"adk, more is to come beside a word", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation","response":{},"willContinue":true}},{"data":{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"approve"}]}}]`), nil, malformed, "parts[0].data.will_continue"},
+		{"adk, more that is no flag", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true},"will_continue":"yes"}}]`), nil, malformed, "data.will_continue"},
+		{"adk, a decision in other actions", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true}}}],"metadata":{"adk_actions":{"x":{"confirmed":false}}}`), nil, malformed, "message.metadata[adk_actions]"},
 		{"adk, parts that are not read", user(t, `"parts":[{"data":{"id":"t1.a1","name":"adk_request_confirmation","response":{"confirmed":true},"parts":[{"text":"no"}]}}]`), nil, malformed, "data.parts"},
 		{"adk, members of an answer to a question", user(t, `"parts":[{"data":{"id":"t1.a3","name":"adk_request_input","response":{"a":1},"more":1}}]`), nil, malformed, "data.more"},
 		{"adk, id of the call", marked(t, "c1.1", confirmation, `{"confirmed":true}`), nil, unknown, ".id"},
@@ -390,7 +396,7 @@ func TestAnswersRefused(t *testing.T) {
 		{"adk-rs, another answer beside it", parts(t, `{"adk:functionResponse":{"id":"c1.1","name":"adk_request_confirmation","response":{"confirmed":true}},"type":"approval_response","decisions":[{"id":"t1.a1","decision":"reject"}]}`),
 			nil, malformed, "data.adk:functionResponse"},
 		{"adk-rs, a contradiction", parts(t, `{"adk:functionResponse":{"id":"c1.1","name":"adk_request_confirmation","response":{"toolConfirmation":{"confirmed":true},"response":{"confirmed":false}}}}`), nil, malformed, ".response.response"},
-		{"adk-rs, more is to come", parts(t, `{"adk:functionResponse":{"id":"c1.1","name":"adk_request_confirmation","response":{"confirmed":true},"will_continue":true}}`), nil, malformed, ".will_continue"},
+		{"adk-rs, more is to come of an unknown call", parts(t, `{"adk:functionResponse":{"id":"c9.9","name":"adk_request_confirmation","will_continue":true}}`), nil, unknown, ".id"},
 		{"adk-rs, unknown call", parts(t, `{"adk:functionResponse":{"id":"c9.9","name":"adk_request_confirmation","response":{"confirmed":true}}}`), nil, unknown, ".id"},
 		{"adk-rs, what came of a call", parts(t, `{"adk:functionResponse":{"id":"c1.2","name":"adk_request_confirmation","response":{"confirmed":true}}}`), nil, approval.ReasonNotAllowed, ""},
 		{"adk-rs, a question by its call", parts(t, `{"adk:functionResponse":{"id":"c1.3","name":"adk_request_input","response":{"result":"x"}}}`), nil, approval.ReasonNotAllowed, ""},
@@ -579,10 +585,10 @@ func TestForgedAliasIsNotShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(shown), `"c1.4"`); n != 3 { // adk, kagent and ours of the true c1.4
-		t.Errorf("c1.4 is shown %d times, want 3: %s", n, shown)
+	if n := strings.Count(string(shown), `"c1.4"`); n != 4 { // adk, adk-rs, kagent and ours of the true c1.4
+		t.Errorf("c1.4 is shown %d times, want 4: %s", n, shown)
 	}
-	if n := strings.Count(string(shown), `"c1.1"`); n != 3 {
-		t.Errorf("c1.1 is shown %d times, want 3: %s", n, shown)
+	if n := strings.Count(string(shown), `"c1.1"`); n != 4 {
+		t.Errorf("c1.1 is shown %d times, want 4: %s", n, shown)
 	}
 }

@@ -79,6 +79,9 @@ func (p *Presenter) Question(pending []*approval.Approval, no *a2a.Message) (*a2
 	}
 	m.SetMeta(URI, askToolApproval(all))
 	m.Extensions = []string{URI}
+	if actions := askADKRust(all); actions != nil {
+		m.SetMeta(adkActions, actions)
+	}
 	if payload := askKagent(all); payload != nil {
 		m.SetMeta(KagentURI, payload)
 		m.Extensions = append(m.Extensions, KagentURI)

@@ -245,3 +245,49 @@ func TestQuestionSaysThroughWhom(t *testing.T) {
 		t.Errorf("asked by %q through %q, want alice through %q", got.RequestedBy, got.RequestedThrough, chain)
 	}
 }
+
+// The confirmations of adk-rs are those that its client may answer by the id of the call: no
+// outcomes, questions and approvals of others, and no id that two approvals share.
+func TestRequestedToolConfirmations(t *testing.T) {
+	t.Parallel()
+	again := with(restarts(), func(a *approval.Approval) { a.Call, a.Alias = "c1.1", "adk-961c85e9" })
+	elsewhere := with(restarts(), func(a *approval.Approval) { a.Terms.FourEyes = true })
+	for name, tc := range map[string]struct {
+		pending []*approval.Approval
+		want    string
+	}{
+		"a call":       {[]*approval.Approval{transfer()}, "adk-961c85e9"},
+		"two calls":    {[]*approval.Approval{transfer(), restarts()}, "adk-961c85e9 c1.4"},
+		"other kinds":  {[]*approval.Approval{transfer(), deletion(), database()}, "adk-961c85e9"},
+		"elsewhere":    {[]*approval.Approval{transfer(), elsewhere}, "adk-961c85e9"},
+		"none":         {[]*approval.Approval{elsewhere, database()}, ""},
+		"the same id":  {[]*approval.Approval{transfer(), again, restarts()}, "c1.4"},
+		"only one id":  {[]*approval.Approval{transfer(), again}, ""},
+		"thrice an id": {[]*approval.Approval{transfer(), again, again}, ""},
+	} {
+		var m struct {
+			Metadata struct {
+				Actions *struct {
+					Confirmations map[string]struct{ Confirmed bool } `json:"requested_tool_confirmations"`
+				} `json:"adk_actions"`
+			}
+		}
+		message, err := presenter().Question(tc.pending, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(indented(t, message), &m); err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		if m.Metadata.Actions != nil {
+			for id := range m.Metadata.Actions.Confirmations {
+				ids = append(ids, id)
+			}
+		}
+		slices.Sort(ids)
+		if got := strings.Join(ids, " "); got != tc.want {
+			t.Errorf("%s: confirmations of %q are requested, want %q", name, got, tc.want)
+		}
+	}
+}

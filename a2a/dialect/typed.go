@@ -179,12 +179,16 @@ func (p *Presenter) wordTarget(pending []*approval.Approval, word approval.Word)
 
 // why returns why a message has decided nothing.
 func (p *Presenter) why(no *a2a.Message, pending []*approval.Approval) string {
-	if answers, err := p.Answers(no, pending); err == nil {
+	in := p.incoming(no, pending)
+	if answers, err := in.answers(); err == nil {
 		for _, answer := range answers {
 			if a, err := approval.Find(answer, pending); err == nil && a.WrongCode(answer) {
 				return fmt.Sprintf("The code %s is wrong, so nothing is decided; %d of %d wrong codes have been typed.", answer.Code, a.WrongCodes, approval.MaxWrongCodes)
 			}
 		}
+	}
+	if len(in.continued) > 0 {
+		return "This message decides nothing yet: it says will_continue. Send the whole decision, without it."
 	}
 	text, ok := typed(no)
 	if !ok {

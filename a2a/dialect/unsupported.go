@@ -52,6 +52,8 @@ func (in *incoming) nearMetadata(key string, v any) bool {
 	switch kind := object["type"]; {
 	case key == URI && kind == typeResponse, key == KagentURI && (kind == kagentDecide || kind == kagentReply):
 		return false // it has been read
+	case key == adkActions: // of the question, sent back
+		return decides(object, 0, adkConfirmations)
 	case key == URI && kind == typeRequest:
 		return decides(object, 0, ofTools...)
 	case key == KagentURI && (kind == kagentAsk || kind == kagentQuestion):

@@ -57,6 +57,7 @@ func TestWhyAMessageDecidesNothing(t *testing.T) {
 		{"JSON with a name that occurs twice", text(t, `{"type":"approval_response","decisions":[{"id":"x","id":"y"}]}`), one, false, `"{"type":"approval_response","decisions"… (64 characters) decides nothing: invalid JSON at /decisions/0/id: duplicate name in an object.` + words},
 		{"the JSON of a decision beside more text", text(t, typedApproval, "ok"), one, false, `"{"type":"approval_response","decisions"… (109 characters) decides nothing: a decision in JSON must be all that its message says.` + words},
 		{"the JSON of a decision in a fence below words", text(t, "No, do not!\n```\n"+typedApproval+"\n```"), one, false, "\"No, do not!\\u000a```\\u000a{\"type\":\"appr… (136 characters) decides nothing: a decision in JSON must be all that its message says." + words},
+		{"more is to come", parts(t, `{"adk:functionResponse":{"id":"c1.1","name":"adk_request_confirmation","response":{"confirmed":true},"will_continue":true}}`), one, false, "This message decides nothing yet: it says will_continue. Send the whole decision, without it." + words},
 		{"data", parts(t, `{"a":1}`), one, false, "This message decides nothing: no part of it is a decision in a known shape." + words},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"a2a-server/tool"
 	"a2a-server/tool/approvaltool"
 	"a2a-server/tool/builtin"
+	"a2a-server/tool/controltool"
 )
 
 // native is the kind of tools that are built in, builtin.
@@ -32,6 +33,10 @@ func (native) Make(w *maker, e *entry) (key string, err error) {
 	case approvaltool.RequestName:
 		t, err = approvaltool.NewRequest()
 		tools = []tool.Tool{t}
+	case controltool.FinishName:
+		tools = []tool.Tool{controltool.Finish()}
+	case controltool.EscalateName:
+		tools = []tool.Tool{controltool.Escalate()}
 	default:
 		err = fmt.Errorf("there is no built-in tool %s", e.config.Name)
 	}

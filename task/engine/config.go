@@ -37,7 +37,13 @@ type Config struct {
 	// after ProviderWait, the client is asked (input-required). After a restart it is called
 	// again for approvals still pending. Stop ends its contexts and waits for it.
 	Provider tool.ConfirmationProvider
-	// ProviderWait is how long the provider may take before the client is asked. Defaults
+	// ToolProviders are providers of single tools, such as agents, by name. Such a provider is called
+	// in place of Provider when its tool asks, while it runs, whether it may continue
+	// ([tool.RequestConfirmation], or [tool.AskConfirm]). It never answers a gate that asks about the
+	// call itself, an outcome, a question of a destructive call, or an approval that Provider may not
+	// answer: four_eyes, approvers and elsewhere remain with people.
+	ToolProviders map[string]tool.ConfirmationProvider
+	// ProviderWait is how long a provider may take before the client is asked. Defaults
 	// to 30 s.
 	ProviderWait time.Duration
 
@@ -97,9 +103,7 @@ func (cfg Config) withDefaults() (Config, error) {
 	if cfg.NewID == nil {
 		cfg.NewID = store.NewTaskID
 	}
-	if cfg.ProviderWait = cmp.Or(max(cfg.ProviderWait, 0), 30*time.Second); cfg.Provider == nil {
-		cfg.ProviderWait = 0
-	}
+	cfg.ProviderWait = cmp.Or(max(cfg.ProviderWait, 0), 30*time.Second)
 	if cfg.PageTokens == nil {
 		keys, err := keyring.Open(keyring.Config{Now: cfg.Now})
 		if err != nil {
@@ -115,9 +119,22 @@ func (cfg Config) withDefaults() (Config, error) {
 
 // rules returns the rules of a configuration with its defaults.
 func (cfg *Config) rules(report func(rules.Problem)) *rules.Rules {
-	return &rules.Rules{
+	r := &rules.Rules{
 		Tools: cfg.Tools, Policy: cfg.Policy, Presenter: cfg.Presenter, Planner: cfg.Planner, Hooks: cfg.Hooks, AfterHooks: cfg.AfterHooks, ErrorHooks: cfg.ErrorHooks, Limits: cfg.Limits,
-		Agent: cfg.Agent, HoldSiblings: cfg.HoldSiblings, NoIdempotency: cfg.NoIdempotency, ProviderWait: cfg.ProviderWait, Routes: cfg.Routes, Delegated: cfg.DelegatedDecisions, EachCall: func() bool { return len(cfg.Observers) > 0 || cfg.Log.Debug().Enabled() }, //nolint:zerologlint // nothing is logged here
+		Agent: cfg.Agent, HoldSiblings: cfg.HoldSiblings, NoIdempotency: cfg.NoIdempotency, Routes: cfg.Routes, Delegated: cfg.DelegatedDecisions, EachCall: func() bool { return len(cfg.Observers) > 0 || cfg.Log.Debug().Enabled() }, //nolint:zerologlint // nothing is logged here
 		NewID: func() string { return cfg.NewID().String() }, Report: report,
 	}
+	if cfg.Provider != nil {
+		r.ProviderWait = cfg.ProviderWait
+	}
+	for name, provider := range cfg.ToolProviders {
+		if provider == nil {
+			continue
+		}
+		if r.ToolProviderWait == nil {
+			r.ToolProviderWait = map[string]time.Duration{}
+		}
+		r.ToolProviderWait[name] = cfg.ProviderWait
+	}
+	return r
 }

@@ -64,8 +64,8 @@ func New(cfg Config) (*Engine, error) {
 		},
 		NotCounted: e.observers.refused,
 	})
-	if cfg.Provider != nil {
-		e.provider = provider.New(e.env, e.reader, e.turns, cfg.Provider)
+	if cfg.Provider != nil || len(cfg.ToolProviders) > 0 {
+		e.provider = provider.New(e.env, e.reader, e.turns, cfg.Provider, cfg.ToolProviders)
 	}
 	return e, nil
 }

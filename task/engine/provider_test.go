@@ -209,3 +209,45 @@ func TestProviderHasItsTime(t *testing.T) {
 		})
 	}
 }
+
+// The provider of a tool is asked in place of that of the program about what the tool asks while it
+// runs, also after a restart, and the client is not. Gates are not its business.
+func TestToolProvider(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		o, ready := newOffered(), atomic.Bool{}
+		w.cfg.ProviderWait = time.Hour
+		confirm := func(ctx context.Context, r tool.ConfirmationRequest) (bool, error) {
+			if ready.Load() {
+				return o.confirm(ctx, r)
+			}
+			<-ctx.Done()
+			return false, context.Cause(ctx)
+		}
+		w.cfg.ToolProviders = map[string]tool.ConfirmationProvider{"confirm": confirm, "transfer": confirm}
+		w.start()
+		gate := w.sent(w.calls("transfer", args{"amount": 7, "to": "x"}))
+		sent := w.begin(w.calls("confirm", args{"x": 1}))
+		w.until("the tool has asked", func() bool { return len(w.pending(w.get(sent))) == 1 })
+		w.stop()
+		ready.Store(true)
+		w.cfg.Provider = func(_ context.Context, r tool.ConfirmationRequest) (bool, error) {
+			if r.ToolName == "confirm" {
+				t.Errorf("the provider of the program is asked about %+v", r)
+			}
+			return false, errors.New("not me")
+		}
+		w.restart()
+		if r := <-o.asks; r.ToolName != "confirm" || r.Hint != "really?" {
+			t.Errorf("the provider is asked %+v", r)
+		}
+		w.wantState(w.get(sent), a2a.TaskStateWorking)
+		o.answers <- true
+		w.wantState(w.ended(sent), a2a.TaskStateCompleted)
+		w.wantRuns("confirm", 1)
+		if states := fmt.Sprint(w.states(sent)); states != "[WORKING COMPLETED]" {
+			t.Errorf("states = %s, want no input-required", states)
+		}
+		w.wantState(w.get(a2a.TaskID(gate.Task.String())), a2a.TaskStateInputRequired)
+		w.wantRuns("transfer", 0)
+	})
+}

@@ -67,8 +67,16 @@ type EventActions struct {
 	// inform the planner: a job that the server should follow needs a tool.Poller.
 	LongRunningToolIDs []string
 
-	// For planners with a model; other planners ignore them.
-	SkipSummarization bool   // the result is the final answer; do not summarize it
-	TransferToAgent   string // agent that takes over, "" for this one
-	Escalate          bool   // end the loop that the agent runs in
+	// A planner with a model follows these; to any other they are information. Escalate comes
+	// first, then TransferToAgent, RequireInput and SkipSummarization.
+
+	// SkipSummarization ends the task as completed: the result is its answer. It does not count if
+	// another call of the same step has failed.
+	SkipSummarization bool
+	// TransferToAgent is the name of the tool of the agent that takes the task over, "" for none.
+	// It counts only for callers with a tool that transfers to it (tool.Transferer).
+	TransferToAgent string
+	// Escalate ends the task as rejected, for whoever asked for it. The result, a text, is the
+	// reason.
+	Escalate bool
 }

@@ -10,7 +10,7 @@ func builtinKind() toolKind {
 		name: KindBuiltin,
 		keys: func(t *Tool) []key {
 			return []key{
-				required(one(string(KindBuiltin), "", setting.Choice(&t.Name, "a set of built-in tools", "demo", "ask_user", "request_approval"), "demo has echo, stream and transfer_money; ask_user and request_approval let a planner ask a person.")),
+				required(one(string(KindBuiltin), "", setting.Choice(&t.Name, "a set of built-in tools", "demo", "ask_user", "request_approval", "finish", "escalate"), "demo has echo, stream and transfer_money; ask_user and request_approval let a planner ask a person; with finish and escalate a model ends its task.")),
 			}
 		},
 		names: func(t *Tool) []string {

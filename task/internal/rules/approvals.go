@@ -89,7 +89,7 @@ func (d *asking) resolve(a *fold.Approval, state approval.State, r approval.Reso
 	if deadline != nil {
 		d.due = append(d.due, removed(expiry(&a.Approval)))
 	}
-	if d.rules.ProviderWait > 0 && !a.Opened && ProviderMayAnswer(&a.Approval) {
+	if !a.Opened && d.rules.offers(&a.Approval) {
 		d.due = append(d.due, removed(d.rules.silence(&a.Approval)))
 	}
 	d.resolved, d.settles = append(d.resolved, a.ID), true

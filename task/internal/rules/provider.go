@@ -1,10 +1,13 @@
 package rules
 
 import (
+	"time"
+
 	"a2a-server/approval"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
+	"a2a-server/tool"
 )
 
 // ProviderTimeout is the [Input] of a due row of kind [task.DueProviderTimeout]: the
@@ -44,7 +47,7 @@ func (d *asking) open(id, why string) error {
 	if err := d.add(event.KindOpened, &event.ApprovalOpened{ID: id, Why: why}); err != nil {
 		return err
 	}
-	if d.rules.ProviderWait > 0 {
+	if d.rules.offers(&a.Approval) {
 		d.due = append(d.due, removed(d.rules.silence(&a.Approval)))
 	}
 	return d.tellParked()
@@ -57,10 +60,29 @@ func ProviderMayAnswer(a *approval.Approval) bool {
 	return a.Kind == approval.KindCall && !a.Elsewhere() && a.Terms.Approvers == nil && !a.OfRestoredCall()
 }
 
-// offers reports whether an approval is left to the confirmation provider first.
-func (r *Rules) offers(a *approval.Approval) bool { return r.ProviderWait > 0 && ProviderMayAnswer(a) }
+// ToolProviderMayAnswer reports whether the confirmation provider of a tool may answer an approval: a
+// question of a running call whether it may continue, of a kind that [ProviderMayAnswer] leaves to
+// programs, and not of a destructive call.
+func ToolProviderMayAnswer(a *approval.Approval) bool {
+	return ProviderMayAnswer(a) && a.AskKind == string(tool.AskConfirm) && !a.Terms.Destructive
+}
+
+// providerWait is the time for which only a confirmation provider may decide an approval; 0: there
+// is none that may.
+func (r *Rules) providerWait(a *approval.Approval) time.Duration {
+	switch own := r.ToolProviderWait[a.Tool]; {
+	case own > 0 && ToolProviderMayAnswer(a):
+		return own
+	case ProviderMayAnswer(a):
+		return r.ProviderWait
+	}
+	return 0
+}
+
+// offers reports whether an approval is left to a confirmation provider first.
+func (r *Rules) offers(a *approval.Approval) bool { return r.providerWait(a) > 0 }
 
 // silence is the due row for the end of the provider's time.
 func (r *Rules) silence(a *approval.Approval) store.DueChange {
-	return store.DueChange{Time: store.MillisOf(a.Asked.Add(r.ProviderWait)), Kind: task.DueProviderTimeout, Key: []byte(a.ID)}
+	return store.DueChange{Time: store.MillisOf(a.Asked.Add(r.providerWait(a))), Kind: task.DueProviderTimeout, Key: []byte(a.ID)}
 }

@@ -10,6 +10,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/task"
 	"a2a-server/task/internal/rules"
+	"a2a-server/tool"
 )
 
 // An approval that is left to the confirmation provider is asked of the client only when
@@ -105,5 +106,71 @@ func TestProviderIsNoApprover(t *testing.T) {
 		if got := k.one().Elsewhere(); got != (who != alice.Subject) {
 			t.Errorf("elsewhere = %t, and %s is the only approver", got, who)
 		}
+	}
+}
+
+// The provider of a tool answers what that tool asks while it runs, and nothing else: no gate, no
+// question in words, no outcome, nothing that people have to decide, and nothing destructive.
+func TestToolProviderAnswersOnlyItsTool(t *testing.T) {
+	t.Parallel()
+	asks := func(k *desk) { k.confirms("c1.1", "q") }
+	approved := func(k *desk) {
+		k.decide(id(1), approval.Approve)
+		asks(k)
+	}
+	for name, tc := range map[string]struct {
+		tool   fake
+		terms  *approval.Terms // of a gate
+		happen func(k *desk)
+		ours   bool
+	}{
+		"its question":             {happen: asks, ours: true},
+		"after our gate":           {terms: &approval.Terms{}, happen: approved, ours: true},
+		"our gate":                 {terms: &approval.Terms{}},
+		"the gate of the tool":     {tool: fake{gated: true}},
+		"after four eyes":          {terms: &approval.Terms{FourEyes: true}, happen: approved},
+		"after named approvers":    {terms: &approval.Terms{Approvers: &approval.Approvers{Subjects: []string{bob.Subject}}}, happen: approved},
+		"after elsewhere":          {terms: &approval.Terms{Elsewhere: true}, happen: approved},
+		"of a destructive tool":    {tool: fake{is: tool.Annotations{Destructive: true}}, happen: asks},
+		"after a destructive gate": {terms: &approval.Terms{Destructive: true}, happen: approved},
+		"words": {happen: func(k *desk) {
+			k.pauses("c1.1", tool.Suspension{Asks: []tool.Question{{Kind: tool.AskQuestion, Hint: "Where?"}}})
+		}},
+		"an outcome": {happen: func(k *desk) { k.dies() }},
+		"the question of a sibling": {happen: func(k *desk) {
+			k.returns("c1.1", `"booked"`)
+			k.confirms("c1.2", "q")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tc.tool.name = "travel"
+			k := newDesk(t, func(r *rules.Rules) {
+				r.ToolProviderWait = map[string]time.Duration{"travel": time.Minute}
+				if tc.terms != nil {
+					r.Policy = policy(t, approval.Gate{Tool: "travel", Terms: *tc.terms})
+				}
+			}, &tc.tool, &fake{name: "look"})
+			k.begin(task.PlannedCall{Tool: "travel"}, task.PlannedCall{Tool: "look"})
+			if tc.happen != nil {
+				tc.happen(k)
+			}
+			if _, runs := k.running["c1.2"]; runs {
+				k.returns("c1.2", `"seen"`)
+			}
+			all := k.pending()
+			a := k.fold().Approval(all[len(all)-1])
+			if rules.ToolProviderMayAnswer(&a.Approval) != tc.ours && a.Tool == "travel" {
+				t.Errorf("the provider may answer %+v: %t, want %t", a.Approval, !tc.ours, tc.ours)
+			}
+			want := a2a.TaskStateWorking
+			if !tc.ours {
+				want = a2a.TaskStateInputRequired
+			}
+			k.wantState(want)
+			if due := len(k.dues()) > 0; due != tc.ours {
+				t.Errorf("due are %v, want a time limit of the provider: %t", k.dues(), tc.ours)
+			}
+		})
 	}
 }

@@ -92,7 +92,7 @@ func (d *asking) waitingState(pending []*approval.Approval) a2a.TaskState {
 		if !a.AuthRequired() {
 			state = a2a.TaskStateInputRequired
 		}
-		left = left && d.rules.offers(a) && !d.f.Approval(a.ID).Opened && d.at.Now.Before(a.Asked.Add(d.rules.ProviderWait))
+		left = left && d.rules.offers(a) && !d.f.Approval(a.ID).Opened && d.at.Now.Before(a.Asked.Add(d.rules.providerWait(a)))
 	}
 	if left {
 		return a2a.TaskStateWorking

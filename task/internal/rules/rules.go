@@ -47,6 +47,8 @@ type Rules struct {
 	// ProviderWait is the time for which only the confirmation provider may decide a new
 	// approval; 0: there is no provider.
 	ProviderWait time.Duration
+	// ToolProviderWait is the same for the questions of tools with providers of their own, by name.
+	ToolProviderWait map[string]time.Duration
 
 	Routes []task.Route // of notifications; a batch has rows for each approval that they take
 

@@ -286,8 +286,9 @@ func (v *View) MayHave(artifact string) bool {
 	return has || v.detail >= noArtifacts
 }
 
-// Answer returns the text that the task's planner said last or, if it said none, the texts of all
-// artifacts, in lines; said tells which. An artifact that belongs to a planner is called as isSaid says.
+// Answer returns the text that the task's planner said last or, if other artifacts came after it, or
+// it said none, their texts, in lines; said tells which. An artifact that belongs to a planner is
+// called as isSaid says.
 func (v *View) Answer(isSaid func(id string) bool) (answer string, said bool) {
 	var all []string
 	for i := range v.artifacts {
@@ -306,7 +307,10 @@ func (v *View) Answer(isSaid func(id string) bool) (answer string, said bool) {
 			continue
 		}
 		if isSaid(a.id) {
-			return text.String(), true
+			if len(all) == 0 {
+				return text.String(), true
+			}
+			break
 		}
 		all = append(all, text.String())
 	}

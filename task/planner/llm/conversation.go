@@ -23,6 +23,7 @@ type conversation struct {
 	tools  []tool.Definition
 	names  map[string]string // of tools, by the names that the model knows
 	blocks []block           // in their order
+	config tool.ModelConfig  // of the request
 }
 
 // block is a part of a conversation that is told whole or not at all, such as a call with its
@@ -52,13 +53,6 @@ func (p *Planner) conversation(ctx context.Context, at *task.Progress) (*convers
 		c.names[name], d.Name = d.Name, name
 		c.tools = append(c.tools, d)
 	}
-	prepared := tool.Request{SystemInstruction: p.config.Instructions}
-	if err := at.Prepare(&prepared); err != nil {
-		return nil, err
-	}
-	if text := prepared.SystemInstruction; text != "" {
-		c.say(true, chat.Message{Role: "system", Content: text}.Encode())
-	}
 	earlier, err := at.Earlier(ctx, p.config.Context) // a quarter of the budget, at 4 bytes a token
 	if err != nil {
 		return nil, err
@@ -83,13 +77,12 @@ func (p *Planner) conversation(ctx context.Context, at *task.Progress) (*convers
 			}
 		}
 	}
-	c.shorten(budget)
-	return c, nil
+	return c, p.prepare(at, c, budget)
 }
 
 // request returns the request for the next answer.
-func (c *conversation) request(of *Config) *chat.Request {
-	r := &chat.Request{Model: of.Model, Tools: c.tools, MaxTokens: of.MaxTokens}
+func (c *conversation) request() *chat.Request {
+	r := &chat.Request{Model: c.config.Model, Tools: c.tools, MaxTokens: c.config.MaxTokens, Temperature: c.config.Temperature}
 	for i := range c.blocks {
 		r.Messages = append(r.Messages, c.blocks[i].messages...)
 	}

@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/uuid"
 
-	"a2a-server/internal/visible"
 	"a2a-server/task"
 	"a2a-server/task/planner/llm/internal/chat"
 	"a2a-server/tool/agent"
@@ -52,6 +50,7 @@ type state struct {
 	Message json.RawMessage `json:"message,omitempty"` // of the assistant; nil: the step is no answer
 	Calls   []string        `json:"calls,omitempty"`   // the model's ids of the calls of the step, in their order
 	Limit   bool            `json:"limit,omitempty"`   // the step asks whether the model may go on
+	To      string          `json:"to,omitempty"`      // the tool of the agent that the task is handed over to
 	Waits   int             `json:"waits,omitempty"`   // durable waits in a row, this one included
 	Sent    int             `json:"sent,omitempty"`    // bytes of the request
 	In      int             `json:"in,omitempty"`      // tokens of the request; 0: the endpoint does not say
@@ -81,7 +80,7 @@ func (p *Planner) Plan(ctx context.Context, at *task.Progress) (*task.Step, erro
 	if err != nil {
 		return nil, err
 	}
-	body, err := c.request(&p.config).Encode()
+	body, err := c.request().Encode()
 	if err != nil {
 		return nil, fmt.Errorf("encode the request to the model: %w", err)
 	}
@@ -153,40 +152,6 @@ func usage(a *chat.Answer) map[string]any {
 	}
 	return u
 }
-
-// wanted returns the step that the tools of the newest step want in place of an answer: a question
-// to the client or, if their results need no words of the model, the end; nil: none.
-func (p *Planner) wanted(at *task.Progress) *task.Step {
-	if len(at.Steps) == 0 {
-		return nil
-	}
-	var asks []string
-	skip := false
-	for i := range at.Steps[len(at.Steps)-1].Calls {
-		switch r := &at.Steps[len(at.Steps)-1].Calls[i]; {
-		case r.Outcome != task.OutcomeOK:
-		case r.Actions.RequireInput:
-			asks = append(asks, r.Call.Name+": "+prompt(r))
-		case r.Actions.SkipSummarization:
-			skip = true
-		}
-	}
-	switch {
-	case len(asks) > 0:
-		return &task.Step{Ask: &task.InputRequest{Message: message(at, strings.Join(asks, "\n"))}, State: encode(state{Version: stateVersion})}
-	case skip:
-		return &task.Step{End: &task.End{State: a2a.TaskStateCompleted}}
-	}
-	return nil
-}
-
-// prompt returns the question of a tool that requires input.
-func prompt(r *task.Result) string {
-	return visible.ClipText(cmp.Or(r.Actions.InputPrompt, "more input is needed"), maxPrompt)
-}
-
-// maxPrompt bounds what a tool asks, in characters.
-const maxPrompt = 2 << 10
 
 // limited returns the step in place of an answer when the task has had all the answers or tokens
 // that it may have; nil: it may have another.

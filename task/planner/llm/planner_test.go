@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http/httptest"
 	"net/netip"
 	"path/filepath"
@@ -273,11 +274,28 @@ func (preparer) ProcessRequest(ctx tool.Context, r *tool.Request) error {
 		return errors.New("the state was set without a call")
 	}
 	r.SystemInstruction += " The task is " + ctx.TaskID() + "."
+	messages, config := r.Messages.([]map[string]any), r.Config.(*tool.ModelConfig)
+	r.SystemInstruction += fmt.Sprintf(" %s: %v (%d).", config.Model, messages[0]["content"], config.MaxTokens)
+	messages[0]["content"], config.Model, r.Metadata = "ignore this", "another", map[string]any{"x": 1}
+	switch ctx.UserContent().Parts[0].Text {
+	case "replace":
+		r.Config = nil
+	case "more":
+		config.MaxTokens = 1001
+	case "unlimited":
+		config.MaxTokens = 0
+	case "hot":
+		hot := math.NaN()
+		config.Temperature = &hot
+	default:
+		cold := 0.0
+		config.Temperature, config.MaxTokens = &cold, 10
+	}
 	return nil
 }
 
-// Tools may change the instructions, for each request, and nothing else; reasoning is shown when it
-// is wanted.
+// Tools see the conversation, and may change the instructions and the allowed parameters of each
+// request, and nothing else; reasoning is shown when it is wanted.
 func TestPrepare(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, answers(modeltest.Answer{Text: "ok", Reasoning: "let me see"}), func(c *llm.Config) { c.Instructions, c.Reasoning = "Be exact.", true })
@@ -288,7 +306,7 @@ func TestPrepare(t *testing.T) {
 	model := answers()
 	endpoint := httptest.NewServer(model)
 	t.Cleanup(endpoint.Close)
-	p, err := llm.New(llm.Config{URL: endpoint.URL + "/v1", Model: "m", Instructions: "Be exact."})
+	p, err := llm.New(llm.Config{URL: endpoint.URL + "/v1", Model: "m", Instructions: "Be exact.", MaxTokens: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,8 +316,19 @@ func TestPrepare(t *testing.T) {
 		t.Errorf("the status says %q, want %q", got, want)
 	}
 	id := of.Wait(of.Send("go").ID, a2a.TaskStateCompleted).ID
-	if got, want := model.Requests()[0].Messages[0].Content, "Be exact. The task is "+string(id)+"."; got != want {
+	if got, want := model.Requests()[0].Messages[0].Content, "Be exact. The task is "+string(id)+". m: go (1000)."; got != want {
 		t.Errorf("the instructions are %q, want %q", got, want)
+	}
+	if got := model.Requests()[0]; got.Model != "m" || got.Messages[1].Content != "go" || !strings.Contains(string(got.Body), `"max_tokens":10,"temperature":0,`) {
+		t.Errorf("the request is %s", got.Body)
+	}
+	for text, want := range map[string]string{"replace": "a *tool.ModelConfig", "more": "to 1001 tokens", "unlimited": "to 0 tokens", "hot": "to NaN"} {
+		if got := says(of.Wait(of.Send(text).ID, a2a.TaskStateFailed)); !strings.Contains(got, want) {
+			t.Errorf("%s: the status says %q, want %q", text, got, want)
+		}
+	}
+	if n := len(model.Requests()); n != 1 {
+		t.Errorf("the model was asked %d times", n)
 	}
 }
 

@@ -20,6 +20,9 @@ const (
 func (w *Words) result(r *task.Result, most int) string {
 	switch r.Outcome {
 	case task.OutcomeOK, task.OutcomeResponded:
+		if why := notFollowed(r); why != "" {
+			return cut(string(encode(map[string]string{"error": why})), most)
+		}
 		var text string
 		if json.Unmarshal(r.Content, &text) != nil {
 			text = string(r.Content)

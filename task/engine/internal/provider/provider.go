@@ -1,4 +1,4 @@
-// Package provider asks the program's confirmation provider about approvals.
+// Package provider asks the program's confirmation providers about approvals.
 package provider
 
 import (
@@ -27,13 +27,13 @@ const (
 	maxOffered = 4096
 )
 
-// Asker asks a provider about approvals: it knows those that the provider is asked about, or will
-// be. It is safe for concurrent use.
+// Asker asks providers about approvals: it knows those that a provider is asked about, or will be. It is safe for concurrent use.
 type Asker struct {
 	env      *env.Env
 	reader   *tasklog.Reader
 	turns    *turn.Turns
-	provider tool.ConfirmationProvider
+	provider tool.ConfirmationProvider            // nil: none
+	ofTools  map[string]tool.ConfirmationProvider // by the name of a tool
 
 	places *share.Shares[struct{}] // an element per approval that it is asked about
 
@@ -41,12 +41,24 @@ type Asker struct {
 	asked map[string]context.CancelCauseFunc // by approval id; it ends the question
 }
 
-// New returns an Asker of a provider.
-func New(e *env.Env, reader *tasklog.Reader, turns *turn.Turns, provider tool.ConfirmationProvider) *Asker {
+// New returns an Asker of a provider, which may be nil, and of the providers of single tools.
+func New(e *env.Env, reader *tasklog.Reader, turns *turn.Turns, provider tool.ConfirmationProvider, ofTools map[string]tool.ConfirmationProvider) *Asker {
 	return &Asker{
-		env: e, reader: reader, turns: turns, provider: provider,
+		env: e, reader: reader, turns: turns, provider: provider, ofTools: ofTools,
 		places: share.New[struct{}](maxAsked, maxAsked), asked: map[string]context.CancelCauseFunc{},
 	}
+}
+
+// of returns the provider that may answer an approval, and its name; nil: none may.
+func (p *Asker) of(a *approval.Approval) (tool.ConfirmationProvider, string) {
+	const name = "confirmation provider"
+	switch own := p.ofTools[a.Tool]; {
+	case own != nil && rules.ToolProviderMayAnswer(a):
+		return own, name + " of " + a.Tool
+	case rules.ProviderMayAnswer(a):
+		return p.provider, name
+	}
+	return nil, ""
 }
 
 // errResolved is the cause when a request to the provider ends because the approval was
@@ -60,7 +72,7 @@ func (p *Asker) Committed(d *rules.Draft) {
 		p.end(id, errResolved)
 	}
 	for _, a := range d.Asked() {
-		if rules.ProviderMayAnswer(a) && a.State == approval.Pending {
+		if provider, _ := p.of(a); provider != nil && a.State == approval.Pending {
 			p.offer(a)
 		}
 	}
@@ -108,7 +120,8 @@ func (p *Asker) askAbout(ctx context.Context, a *approval.Approval) {
 	if !p.waits(ctx, id, a.ID) {
 		return
 	}
-	ok, err := p.callProvider(ctx, a)
+	provider, name := p.of(a)
+	ok, err := callProvider(ctx, provider, a)
 	switch {
 	case errors.Is(context.Cause(ctx), errResolved) || p.env.Ctx.Err() != nil:
 		return // the next process asks
@@ -121,7 +134,7 @@ func (p *Asker) askAbout(ctx context.Context, a *approval.Approval) {
 		if ok {
 			decision = approval.Approve
 		}
-		by := auth.Principal{Tenant: a.Requester.Tenant, Subject: "confirmation provider", Method: "provider"}
+		by := auth.Principal{Tenant: a.Requester.Tenant, Subject: name, Method: "provider"}
 		err = p.turns.Decide(p.env.Ctx, turn.DecisionInput{By: by, Via: approval.ViaProvider, Scope: store.System(), Task: id, Answers: []approval.Decision{{ID: a.ID, Type: decision, Digest: a.Digest}}})
 	}
 	if err != nil && p.env.Ctx.Err() == nil {
@@ -139,7 +152,7 @@ func (p *Asker) waits(ctx context.Context, id store.TaskID, approvalID string) b
 	return ctx.Err() == nil && (err != nil || a.State == approval.Pending) // an answer will be checked anyway
 }
 
-func (p *Asker) callProvider(ctx context.Context, a *approval.Approval) (ok bool, err error) {
+func callProvider(ctx context.Context, provider tool.ConfirmationProvider, a *approval.Approval) (ok bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			ok, err = false, fmt.Errorf("panic: %v", p)
@@ -154,14 +167,14 @@ func (p *Asker) callProvider(ctx context.Context, a *approval.Approval) (ok bool
 			return false, fmt.Errorf("decode the payload: %w", err)
 		}
 	}
-	return p.provider(ctx, req)
+	return provider(ctx, req)
 }
 
-// AskAgain asks the provider about everything that was pending when the engine
+// AskAgain asks the providers about everything that was pending when the engine
 // started: the process that asked before is gone.
 func (p *Asker) AskAgain() {
 	for _, a := range p.reader.Pending("the confirmation provider is not asked again") {
-		if rules.ProviderMayAnswer(a) && !p.offer(a) {
+		if provider, _ := p.of(a); provider != nil && !p.offer(a) {
 			p.env.Log.Warn().Int("limit", maxOffered).Msg("too many pending approvals; the confirmation provider is not asked about the newest ones again")
 			return
 		}

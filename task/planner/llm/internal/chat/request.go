@@ -8,10 +8,11 @@ import (
 
 // Request asks a model for the next message of a conversation.
 type Request struct {
-	Model     string
-	Messages  []json.RawMessage // see Message; those of the assistant are Answer.Message
-	Tools     []tool.Definition
-	MaxTokens int // of the answer; 0: the server decides
+	Model       string
+	Messages    []json.RawMessage // see Message; those of the assistant are Answer.Message
+	Tools       []tool.Definition
+	MaxTokens   int      // of the answer; 0: the server decides
+	Temperature *float64 // nil: the server decides
 }
 
 // Message is a message of the conversation that is not the assistant's.
@@ -57,9 +58,10 @@ func (r *Request) Encode() ([]byte, error) {
 		Messages      []json.RawMessage `json:"messages"`
 		Tools         []json.RawMessage `json:"tools,omitempty"`
 		MaxTokens     int               `json:"max_tokens,omitempty"`
+		Temperature   *float64          `json:"temperature,omitempty"`
 		Stream        bool              `json:"stream"`
 		StreamOptions map[string]bool   `json:"stream_options"`
-	}{Model: r.Model, Messages: r.Messages, MaxTokens: r.MaxTokens, Stream: true, StreamOptions: map[string]bool{"include_usage": true}}
+	}{Model: r.Model, Messages: r.Messages, MaxTokens: r.MaxTokens, Temperature: r.Temperature, Stream: true, StreamOptions: map[string]bool{"include_usage": true}}
 	for i := range r.Tools {
 		raw, err := EncodeTool(&r.Tools[i])
 		if err != nil {
