@@ -36,6 +36,7 @@ type Config struct {
 	Keywords      bool // a text of a single word may answer. Defaults to true.
 	HoldSiblings  bool
 	DeclaredGates DeclaredGates
+	ProviderError ProviderError
 	Terms         approval.Terms // deadlines of approvals whose gates set none
 	Gates         []approval.Gate
 	Secrets       map[string]Secret // by name
@@ -129,6 +130,15 @@ type DeclaredGates string
 const (
 	AskDeclared    DeclaredGates = "ask"    // the gates of tools ask, too. The default.
 	IgnoreDeclared DeclaredGates = "ignore" // only the gates of the configuration ask
+)
+
+// ProviderError says what an error of a program's decider or confirmation provider does.
+type ProviderError string
+
+// The values of ProviderError.
+const (
+	KeepPending ProviderError = "pending" // the client is asked. The default.
+	FailCall    ProviderError = "fail"    // the call fails with the error
 )
 
 // Reloaded returns c with the tools, secrets, gates and routes of next, which a running server can
