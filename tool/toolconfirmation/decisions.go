@@ -15,7 +15,8 @@ type FunctionResponse struct {
 	Name string `json:"name,omitempty"`
 	// Response is a [ToolConfirmation] or a pointer to one, the map that JSON decodes to, or a
 	// [json.RawMessage]. Nil is an empty map.
-	Response     any  `json:"response,omitempty"`
+	Response any `json:"response,omitempty"`
+	// WillContinue says that another response follows, which has the whole decision.
 	WillContinue bool `json:"willContinue,omitempty"`
 }
 
@@ -26,17 +27,17 @@ type Decision struct {
 }
 
 // Decisions returns the decisions in the function responses of a message, in their order, as
-// adk-rs's ConfirmationPreprocessor does. Responses with another name than [FunctionCallName] are
-// skipped. A confirmation is the whole response, or the only member, toolConfirmation or response,
-// of it. Without confirmed it is a rejection, as in ADK.
+// adk-rs's ConfirmationPreprocessor does. Responses with another name than [FunctionCallName], and
+// those that will continue, are skipped. A confirmation is the whole response, or its only member,
+// toolConfirmation or response. Without confirmed it is a rejection, as in ADK.
 //
-// If a response has no id, an unknown member, or more that will follow, or two with one id differ,
-// none counts: the error lists every such response. (adk-rs drops a response without id.)
+// If a response has no id or an unknown member, or two with one id differ, none counts: the error
+// lists every such response. (adk-rs drops a response without id.)
 func Decisions(responses []FunctionResponse) ([]Decision, error) {
 	var decisions []Decision
 	var problems []error
 	for i, r := range responses {
-		if r.Name != FunctionCallName {
+		if r.Name != FunctionCallName || r.WillContinue {
 			continue
 		}
 		c, err := r.confirmation()
@@ -58,11 +59,8 @@ func Decisions(responses []FunctionResponse) ([]Decision, error) {
 
 // confirmation returns the confirmation in a response.
 func (r *FunctionResponse) confirmation() (ToolConfirmation, error) {
-	switch {
-	case r.ID == "":
+	if r.ID == "" {
 		return ToolConfirmation{}, errors.New("has no id: repeat the id of the call that asked")
-	case r.WillContinue:
-		return ToolConfirmation{}, errors.New("will continue: send a decision in one response")
 	}
 	v := r.Response
 	for range 3 { // response, toolConfirmation, and the confirmation

@@ -2,6 +2,7 @@ package toolconfirmation_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -46,10 +47,10 @@ func TestDecisions(t *testing.T) {
 			t.Parallel()
 			first := toolconfirmation.FunctionResponse{ID: "a1", Name: toolconfirmation.FunctionCallName, Response: yes}
 			got, err := toolconfirmation.Decisions([]toolconfirmation.FunctionResponse{
-				first, {ID: "a3", Name: "other", Response: "text"}, {ID: "a2", Name: toolconfirmation.FunctionCallName, Response: tt.response}, first,
+				first, {ID: "a3", Name: "other", Response: "text"}, {ID: "a2", Name: toolconfirmation.FunctionCallName, Response: yes, WillContinue: true}, {ID: "a2", Name: toolconfirmation.FunctionCallName, Response: tt.response}, first,
 			})
 			if tt.err != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.err) || !strings.Contains(err.Error(), `confirmation 2, id "a2"`) || got != nil {
+				if err == nil || !strings.Contains(err.Error(), tt.err) || !strings.Contains(err.Error(), `confirmation 3, id "a2"`) || got != nil {
 					t.Errorf("Decisions = %v, %v, want no decision and an error with %s", got, err, tt.err)
 				}
 				return
@@ -64,7 +65,6 @@ func TestDecisions(t *testing.T) {
 	}
 	for name, more := range map[string]toolconfirmation.FunctionResponse{
 		"no id":         {Response: yes},
-		"goes on":       {ID: "a2", Response: yes, WillContinue: true},
 		"the opposite":  {ID: "a1", Response: map[string]any{"confirmed": false}},
 		"other payload": {ID: "a1", Response: map[string]any{"confirmed": true, "payload": 1.0}},
 	} {
@@ -74,4 +74,19 @@ func TestDecisions(t *testing.T) {
 			t.Errorf("%s: Decisions = %v, %v, want an error and no decision", name, got, err)
 		}
 	}
+}
+
+func ExampleDecisions() {
+	decisions, err := toolconfirmation.Decisions([]toolconfirmation.FunctionResponse{
+		{ID: "a1", Name: toolconfirmation.FunctionCallName, Response: json.RawMessage(`{"confirmed": true}`)},
+		{ID: "a2", Name: toolconfirmation.FunctionCallName, Response: json.RawMessage(`{"toolConfirmation": {"confirmed": false, "hint": "Pay 7?"}}`)},
+	})
+	for _, d := range decisions {
+		fmt.Println(d.ID, d.Confirmed)
+	}
+	fmt.Println(err)
+	// Output:
+	// a1 true
+	// a2 false
+	// <nil>
 }
