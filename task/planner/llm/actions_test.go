@@ -200,16 +200,27 @@ func TestTransferKeepsGatesAndQuestions(t *testing.T) {
 	s.wantAsked(1)
 }
 
-// A rejected call of the agent fails the task: the model is not asked to find another way.
+// A call of the agent that is rejected or canceled ends the task: the model is not asked to find
+// another way.
 func TestTransferRejected(t *testing.T) {
 	t.Parallel()
-	a := &travel{does: func(tool.Context, string) (string, error) { return "booked", nil }}
-	s := with(t, answers(calling("transfer_to_travel", `{}`)), a.tool(true), handOver(t, "travel"))
-	id := s.Send("Book").ID
-	s.decide(id, approval.Decision{Type: approval.Reject, Reason: "not now"})
-	s.Wait(id, a2a.TaskStateFailed)
-	a.wantTold(t)
-	s.wantAsked(1)
+	for want, part := range map[a2a.TaskState]func(a *approval.Approval) map[string]any{
+		a2a.TaskStateFailed: func(a *approval.Approval) map[string]any {
+			return map[string]any{"type": "approval_response", "decisions": []any{map[string]any{"id": a.ID, "decision": "reject", "reason": "not now"}}}
+		},
+		a2a.TaskStateCanceled: func(a *approval.Approval) map[string]any {
+			return map[string]any{"type": "call_cancel", "call": a.Call}
+		},
+	} {
+		a := &travel{does: func(tool.Context, string) (string, error) { return "booked", nil }}
+		s := with(t, answers(calling("transfer_to_travel", `{}`)), a.tool(true), handOver(t, "travel"))
+		id := s.Send("Book").ID
+		pending := s.Pending(s.Wait(id, a2a.TaskStateInputRequired))
+		s.reply(id, a2a.NewDataPart(part(&pending[0])))
+		s.Wait(id, want)
+		a.wantTold(t)
+		s.wantAsked(1)
+	}
 }
 
 // Nothing is handed over to a tool that no tool of the caller transfers to, to a missing tool, or to

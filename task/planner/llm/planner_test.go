@@ -274,7 +274,11 @@ func (preparer) ProcessRequest(ctx tool.Context, r *tool.Request) error {
 		return errors.New("the state was set without a call")
 	}
 	r.SystemInstruction += " The task is " + ctx.TaskID() + "."
-	messages, config := r.Messages.([]map[string]any), r.Config.(*tool.ModelConfig)
+	messages, is := r.Messages.([]map[string]any)
+	config, also := r.Config.(*tool.ModelConfig)
+	if !is || !also {
+		return fmt.Errorf("the request has the messages %T and the config %T", r.Messages, r.Config)
+	}
 	r.SystemInstruction += fmt.Sprintf(" %s: %v (%d).", config.Model, messages[0]["content"], config.MaxTokens)
 	messages[0]["content"], config.Model, r.Metadata = "ignore this", "another", map[string]any{"x": 1}
 	switch ctx.UserContent().Parts[0].Text {
