@@ -40,8 +40,13 @@ type Config struct {
 	Tools []tool.Toolset
 	// DefaultTools are added to Tools as long as the configuration has no key tools.
 	DefaultTools []tool.Toolset
-	Planner      task.Planner              // nil: that of the configuration
-	Confirm      tool.ConfirmationProvider // also asked for every new approval, as the client is; see engine.Config.Provider
+	Planner      task.Planner // nil: that of the configuration
+
+	// Decider decides approvals before the client is asked, with edits and reasons: see
+	// engine.Config.Decider. Confirm is a Decider that only approves and rejects; New fails if both
+	// are set. The configuration's key provider_error says what their errors do.
+	Decider task.Decider
+	Confirm tool.ConfirmationProvider
 	// ConfirmTools has providers of single tools, such as the agents to which a task may be handed
 	// over, by name: see engine.Config.ToolProviders.
 	ConfirmTools map[string]tool.ConfirmationProvider

@@ -31,16 +31,22 @@ type Config struct {
 	// ErrorHooks each failure: see [task.AfterHook].
 	AfterHooks, ErrorHooks []task.AfterHook
 
-	// Provider, if set, is called for every new approval of kind call that the A2A client
-	// could answer, at most 64 at a time. Its result is a decision. Other approvers can decide
-	// in the meantime; its context then ends. If it returns an error, or has not answered
-	// after ProviderWait, the client is asked (input-required). After a restart it is called
-	// again for approvals still pending. Stop ends its contexts and waits for it.
+	// Decider, if set, is called for every new approval of kind call that the A2A client could
+	// answer, at most 64 at a time. Other approvers can decide in the meantime; its context then
+	// ends. If it leaves the approval to the client, returns an error, or has not answered after
+	// ProviderWait, the client is asked (input-required); a later decision still counts. After a
+	// restart it is called again for approvals still pending. Stop ends its contexts and waits for
+	// it. It is called again when its edit needs a new approval, after eight such edits no more.
+	Decider task.Decider
+	// Provider is a Decider that only approves and rejects. Only one of the two may be set.
 	Provider tool.ConfirmationProvider
+	// ProviderErrorFails makes a call fail, with the text of the error, when a Decider or a provider
+	// returns one.
+	ProviderErrorFails bool
 	// ToolProviders are providers of single tools, such as agents, by name. Such a provider is called
-	// in place of Provider when its tool asks, while it runs, whether it may continue
+	// in place of Decider when its tool asks, while it runs, whether it may continue
 	// ([tool.RequestConfirmation], or [tool.AskConfirm]). It never answers a gate that asks about the
-	// call itself, an outcome, a question of a destructive call, or an approval that Provider may not
+	// call itself, an outcome, a question of a destructive call, or an approval that Decider may not
 	// answer: four_eyes, approvers and elsewhere remain with people.
 	ToolProviders map[string]tool.ConfirmationProvider
 	// ProviderWait is how long a provider may take before the client is asked. Defaults
@@ -106,6 +112,12 @@ func (cfg Config) withDefaults() (Config, error) {
 	if cfg.NewID == nil {
 		cfg.NewID = store.NewTaskID
 	}
+	switch {
+	case cfg.Provider != nil && cfg.Decider != nil:
+		return Config{}, errors.New("task/engine: an engine has either a decider or a provider: have the decider call the provider")
+	case cfg.Provider != nil:
+		cfg.Decider = task.ProviderDecider(cfg.Provider)
+	}
 	cfg.ProviderWait = cmp.Or(max(cfg.ProviderWait, 0), 30*time.Second)
 	if cfg.PageTokens == nil {
 		keys, err := keyring.Open(keyring.Config{Now: cfg.Now})
@@ -127,7 +139,7 @@ func (cfg *Config) rules(report func(rules.Problem)) *rules.Rules {
 		Agent: cfg.Agent, HoldSiblings: cfg.HoldSiblings, NoIdempotency: cfg.NoIdempotency, Routes: cfg.Routes, Delegated: cfg.DelegatedDecisions, EachCall: func() bool { return len(cfg.Observers) > 0 || cfg.Log.Debug().Enabled() }, //nolint:zerologlint // nothing is logged here
 		NewID: func() string { return cfg.NewID().String() }, Report: report,
 	}
-	if cfg.Provider != nil {
+	if cfg.Decider != nil {
 		r.ProviderWait = cfg.ProviderWait
 	}
 	for name, provider := range cfg.ToolProviders {

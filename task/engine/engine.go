@@ -64,8 +64,8 @@ func New(cfg Config) (*Engine, error) {
 		},
 		NotCounted: e.observers.refused,
 	})
-	if cfg.Provider != nil || len(cfg.ToolProviders) > 0 {
-		e.provider = provider.New(e.env, e.reader, e.turns, cfg.Provider, cfg.ToolProviders)
+	if cfg.Decider != nil || len(cfg.ToolProviders) > 0 {
+		e.provider = provider.New(e.env, e.reader, e.turns, provider.Config{Decider: cfg.Decider, OfTools: cfg.ToolProviders, Fails: cfg.ProviderErrorFails})
 	}
 	return e, nil
 }

@@ -23,33 +23,32 @@ type Config struct {
 	Data           string         // folder of all files. Defaults to ./data.
 	Store          string         // "bolt" (tasks.db in Data, or bolt:PATH) or "memory". Defaults to bolt.
 
-	GRPC          GRPC
-	TLS           TLS
-	Auth          Auth
-	Admin         Admin
-	Log           Log
-	Agent         Agent
-	Card          Card
-	Versions      Versions
-	Planner       Planner
-	Idempotency   bool // the same message sent again returns the same task. Defaults to true.
-	Keywords      bool // a text of a single word may answer. Defaults to true.
-	HoldSiblings  bool
-	DeclaredGates DeclaredGates
-	Terms         approval.Terms // deadlines of approvals whose gates set none
-	Gates         []approval.Gate
-	Secrets       map[string]Secret // by name
-	Tools         Tools
-	// Patterns of tools, as in a gate. ApproveTools are asked about; NoApproveTools are not,
-	// unless something other than the default of their kind asks.
+	GRPC     GRPC
+	TLS      TLS
+	Auth     Auth
+	Admin    Admin
+	Log      Log
+	Agent    Agent
+	Card     Card
+	Versions Versions
+	Planner  Planner
+	// The same message sent again returns the same task; a text of a single word may answer. Both default to true.
+	Idempotency, Keywords bool
+	HoldSiblings          bool
+	DeclaredGates         DeclaredGates
+	ProviderError         ProviderError
+	Terms                 approval.Terms // deadlines of approvals whose gates set none
+	Gates                 []approval.Gate
+	Secrets               map[string]Secret // by name
+	Tools                 Tools
+	// Patterns of tools, as in a gate. NoApproveTools are not asked about, unless more than the default of their kind asks.
 	ApproveTools, NoApproveTools []string
 	Streams                      struct{ WholeText bool } // the last chunk of streamed text is the whole text
 	Push                         Push
 	Notify                       []Route // that announce approvals
 	UI                           UI
 	Limits                       Limits
-
-	origins map[string]origin // by key; missing for defaults
+	origins                      map[string]origin // by key; missing for defaults
 }
 
 // Policy returns the policy that the gates, the deadlines and declared_gates make. It never
@@ -129,6 +128,15 @@ type DeclaredGates string
 const (
 	AskDeclared    DeclaredGates = "ask"    // the gates of tools ask, too. The default.
 	IgnoreDeclared DeclaredGates = "ignore" // only the gates of the configuration ask
+)
+
+// ProviderError says what an error of a program's decider or confirmation provider does.
+type ProviderError string
+
+// The values of ProviderError.
+const (
+	KeepPending ProviderError = "pending" // the client is asked. The default.
+	FailCall    ProviderError = "fail"    // the call fails with the error
 )
 
 // Reloaded returns c with the tools, secrets, gates and routes of next, which a running server can

@@ -42,9 +42,9 @@ func defaults() *config.Config {
 		Planner:       config.Planner{Kind: "direct", LLM: config.LLM{Context: 32_000, Steps: 25}},
 		Idempotency:   true,
 		Keywords:      true,
-		DeclaredGates: config.AskDeclared,
-		Versions:      config.Versions{V03: true},
-		Terms:         approval.Terms{Expires: 168 * time.Hour, OnExpiry: approval.ExpiryRejects},
+		DeclaredGates: config.AskDeclared, ProviderError: config.KeepPending,
+		Versions: config.Versions{V03: true},
+		Terms:    approval.Terms{Expires: 168 * time.Hour, OnExpiry: approval.ExpiryRejects},
 		Limits: config.Limits{
 			Memory: 1 << 30, Body: 4 << 20, Task: 64 << 20, Connections: 16_384, Streams: 10_000, Turns: 2048, Queue: 10_000, PerCaller: 25, AuthFailures: 60,
 			ReadTimeout: 30 * time.Second, ToolTimeout: 5 * time.Minute, PlanTimeout: 2 * time.Minute, Grace: 8 * time.Second,

@@ -56,7 +56,7 @@ func (k *Keyboard) Ask(ctx context.Context, prompt string) (string, error) {
 
 // Line returns the next line that is written after the prompt.
 func (k *Keyboard) Line(ctx context.Context, prompt string) (string, error) {
-	if err := discardInput(k.From); err != nil {
+	if err := Discard(k.From); err != nil {
 		return "", fmt.Errorf("discard input from before the question: %w", err)
 	}
 	if _, err := io.WriteString(k.To, prompt); err != nil {
@@ -97,8 +97,8 @@ func readLine(from io.Reader) written {
 	return written{err: fmt.Errorf("a line has more than %d bytes", MaxRead)}
 }
 
-// discardInput makes a terminal drop its unread input.
-func discardInput(from io.Reader) error {
+// Discard makes a terminal drop its unread input. It returns an error for any other input.
+func Discard(from io.Reader) error {
 	file, ok := from.(interface{ Fd() uintptr })
 	if !ok {
 		return fmt.Errorf("%T is no terminal", from)

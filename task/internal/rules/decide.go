@@ -119,6 +119,9 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 		if err := x.Approval.Check(x.Decision, approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
 			return err
 		}
+		if in.Via == approval.ViaProvider && !ProviderMayAnswer(x.Approval) {
+			return approval.NotAllowed(x.Approval, "the program may not answer it; have a person answer")
+		}
 		if x.Decision.Type == approval.Edit && x.Approval.AskKind != approval.AskConfirm {
 			if edits[i], err = d.checkEdit(x.Approval, x.Decision, looks[i]); err != nil {
 				return err

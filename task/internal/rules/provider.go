@@ -26,9 +26,20 @@ func (in ProviderTimeout) put(d *Draft) error {
 type ProviderFailed struct {
 	Approval string // id
 	Why      string // for people
+	Fail     string // not empty: the call fails with it, if the approval is pending
 }
 
 func (in ProviderFailed) put(d *Draft) error {
+	if in.Fail != "" {
+		a := d.f.Approval(in.Approval)
+		if a == nil || a.State != approval.Pending {
+			return ErrNoChange
+		}
+		if err := d.supersede(a, in.Why); err != nil {
+			return err
+		}
+		return d.notRun(d.f.Call(a.Call), task.OutcomeError, in.Fail)
+	}
 	if err := d.open(in.Approval, in.Why); err != nil {
 		return err
 	}

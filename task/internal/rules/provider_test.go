@@ -8,6 +8,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/auth"
 	"a2a-server/task"
 	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
@@ -172,5 +173,36 @@ func TestToolProviderAnswersOnlyItsTool(t *testing.T) {
 				t.Errorf("due are %v, want a time limit of the provider: %t", k.dues(), tc.ours)
 			}
 		})
+	}
+}
+
+// A decision of the program about what is for people alone is refused, although it has no role to
+// lack: the rule does not depend on what the program is asked.
+func TestProviderDecidesNothingForPeople(t *testing.T) {
+	t.Parallel()
+	provider := auth.Principal{Tenant: alice.Tenant, Subject: "confirmation provider", Method: "provider"}
+	for name, tt := range map[string]struct {
+		terms approval.Terms
+		dies  bool
+		ok    bool
+	}{
+		"four eyes": {terms: approval.Terms{FourEyes: true}},
+		"elsewhere": {terms: approval.Terms{Elsewhere: true}},
+		"itself":    {terms: approval.Terms{Approvers: &approval.Approvers{Subjects: []string{provider.Subject}}}},
+		"outcome":   {dies: true},
+		"a call":    {ok: true},
+	} {
+		k := newDesk(t, func(r *rules.Rules) {
+			r.Policy = policy(t, approval.Gate{Tool: "pay", Terms: tt.terms})
+		}, &fake{name: "pay"})
+		k.begin(task.PlannedCall{Tool: "pay"})
+		if tt.dies {
+			k.decide(id(1), approval.Approve)
+			k.dies()
+		}
+		err := k.put(rules.Decisions{By: provider, Via: approval.ViaProvider, List: []approval.Decision{{ID: k.one().ID, Type: approval.Approve}}})
+		if (err == nil) != tt.ok {
+			t.Errorf("%s: the decision of the program = %v, want accepted: %t", name, err, tt.ok)
+		}
 	}
 }

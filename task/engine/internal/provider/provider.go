@@ -1,4 +1,4 @@
-// Package provider asks the program's confirmation providers about approvals.
+// Package provider asks the program's deciders and confirmation providers about approvals.
 package provider
 
 import (
@@ -12,6 +12,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/internal/share"
 	"a2a-server/store"
+	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/engine/internal/tasklog"
 	"a2a-server/task/engine/internal/turn"
@@ -27,36 +28,48 @@ const (
 	maxOffered = 4096
 )
 
-// Asker asks providers about approvals: it knows those that a provider is asked about, or will be. It is safe for concurrent use.
+// maxEdits is how many edits of the program, each of which needs a new approval, may follow each
+// other.
+const maxEdits = 8
+
+// Config configures an Asker.
+type Config struct {
+	Decider task.Decider                         // nil: none
+	OfTools map[string]tool.ConfirmationProvider // by the name of a tool
+	Fails   bool                                 // an error fails the call, instead of leaving it to the client
+}
+
+// Asker asks deciders about approvals: it knows those that a decider is asked about, or will be. It
+// is safe for concurrent use.
 type Asker struct {
-	env      *env.Env
-	reader   *tasklog.Reader
-	turns    *turn.Turns
-	provider tool.ConfirmationProvider            // nil: none
-	ofTools  map[string]tool.ConfirmationProvider // by the name of a tool
+	env    *env.Env
+	reader *tasklog.Reader
+	turns  *turn.Turns
+	cfg    Config
 
 	places *share.Shares[struct{}] // an element per approval that it is asked about
 
 	mu    sync.Mutex
 	asked map[string]context.CancelCauseFunc // by approval id; it ends the question
+	ended map[string]bool                    // ids of questions that have ended before AskAgain; nil after it
 }
 
-// New returns an Asker of a provider, which may be nil, and of the providers of single tools.
-func New(e *env.Env, reader *tasklog.Reader, turns *turn.Turns, provider tool.ConfirmationProvider, ofTools map[string]tool.ConfirmationProvider) *Asker {
+// New returns an Asker.
+func New(e *env.Env, reader *tasklog.Reader, turns *turn.Turns, cfg Config) *Asker {
 	return &Asker{
-		env: e, reader: reader, turns: turns, provider: provider, ofTools: ofTools,
-		places: share.New[struct{}](maxAsked, maxAsked), asked: map[string]context.CancelCauseFunc{},
+		env: e, reader: reader, turns: turns, cfg: cfg,
+		places: share.New[struct{}](maxAsked, maxAsked), asked: map[string]context.CancelCauseFunc{}, ended: map[string]bool{},
 	}
 }
 
-// of returns the provider that may answer an approval, and its name; nil: none may.
-func (p *Asker) of(a *approval.Approval) (tool.ConfirmationProvider, string) {
+// of returns the decider that may answer an approval, and its name; nil: none may.
+func (p *Asker) of(a *approval.Approval) (task.Decider, string) {
 	const name = "confirmation provider"
-	switch own := p.ofTools[a.Tool]; {
+	switch own := p.cfg.OfTools[a.Tool]; {
 	case own != nil && rules.ToolProviderMayAnswer(a):
-		return own, name + " of " + a.Tool
+		return task.ProviderDecider(own), name + " of " + a.Tool
 	case rules.ProviderMayAnswer(a):
-		return p.provider, name
+		return p.cfg.Decider, name
 	}
 	return nil, ""
 }
@@ -83,6 +96,9 @@ func (p *Asker) end(id string, why error) {
 	p.mu.Lock()
 	cancel := p.asked[id]
 	delete(p.asked, id)
+	if p.ended != nil {
+		p.ended[id] = true
+	}
 	p.mu.Unlock()
 	if cancel != nil {
 		cancel(why)
@@ -94,7 +110,7 @@ func (p *Asker) end(id string, why error) {
 func (p *Asker) offer(a *approval.Approval) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, known := p.asked[a.ID]; known {
+	if _, known := p.asked[a.ID]; known || p.ended[a.ID] {
 		return true
 	}
 	if len(p.asked) >= maxOffered {
@@ -113,33 +129,74 @@ func (p *Asker) offer(a *approval.Approval) bool {
 	return true
 }
 
-// askAbout asks the provider about an approval. Its answer is a decision like any other: the
-// first decision counts. Without an answer, the client is asked.
+// askAbout asks the decider about an approval. Its answer is a decision like any other: the first
+// decision counts. Without an answer, the client is asked.
 func (p *Asker) askAbout(ctx context.Context, a *approval.Approval) {
 	id, _ := store.ParseTaskID(a.Task)
 	if !p.waits(ctx, id, a.ID) {
 		return
 	}
-	provider, name := p.of(a)
-	ok, err := callProvider(ctx, provider, a)
-	switch {
-	case errors.Is(context.Cause(ctx), errResolved) || p.env.Ctx.Err() != nil:
+	decider, name := p.of(a)
+	edits, err := p.edits(ctx, id, a)
+	if err != nil {
+		p.ignored(a, err)
+		return
+	}
+	var decision approval.Decision
+	if edits < maxEdits {
+		decision, err = call(ctx, decider, a)
+	}
+	if errors.Is(context.Cause(ctx), errResolved) || p.env.Ctx.Err() != nil {
 		return // the next process asks
-	case err != nil:
-		// In doubt the approval stays pending, for another approver.
-		p.env.Log.Warn().Err(err).Str("task_id", id.String()).Str("approval_id", a.ID).Msg("confirmation provider failed; the approval stays pending")
-		err = p.turns.Changed(p.env.Ctx, store.System(), id, rules.ProviderFailed{Approval: a.ID, Why: "the confirmation provider failed"})
-	default:
-		decision := approval.Reject
-		if ok {
-			decision = approval.Approve
-		}
+	}
+	if err == nil && decision.Type != "" {
+		decision.ID, decision.ByCall, decision.Digest = a.ID, false, a.Digest
 		by := auth.Principal{Tenant: a.Requester.Tenant, Subject: name, Method: "provider"}
-		err = p.turns.Decide(p.env.Ctx, turn.DecisionInput{By: by, Via: approval.ViaProvider, Scope: store.System(), Task: id, Answers: []approval.Decision{{ID: a.ID, Type: decision, Digest: a.Digest}}})
+		err = p.turns.Decide(p.env.Ctx, turn.DecisionInput{By: by, Via: approval.ViaProvider, Scope: store.System(), Task: id, Answers: []approval.Decision{decision}})
+		if err == nil || !refused(err) {
+			p.ignored(a, err)
+			return
+		}
 	}
+	in := rules.ProviderFailed{Approval: a.ID, Why: "the confirmation provider leaves it to others"}
+	if err != nil {
+		// In doubt the approval stays pending, for another approver.
+		in.Why = "the confirmation provider failed"
+		if p.cfg.Fails {
+			in.Fail = in.Why
+			if _, is := errors.AsType[*panicError](err); !is { // which nobody has written for a client
+				in.Fail += ": " + err.Error()
+			}
+		}
+		p.env.Log.Warn().Err(err).Str("task_id", a.Task).Str("approval_id", a.ID).Bool("call_failed", p.cfg.Fails).Msg("confirmation provider failed")
+	}
+	p.ignored(a, p.turns.Changed(p.env.Ctx, store.System(), id, in))
+}
+
+// ignored logs that an answer had no effect, unless err is nil.
+func (p *Asker) ignored(a *approval.Approval, err error) {
 	if err != nil && p.env.Ctx.Err() == nil {
-		p.env.Log.Info().Err(err).Str("task_id", id.String()).Str("approval_id", a.ID).Msg("answer of the confirmation provider was ignored")
+		p.env.Log.Info().Err(err).Str("task_id", a.Task).Str("approval_id", a.ID).Msg("answer of the confirmation provider was ignored")
 	}
+}
+
+// refused reports whether an approval is pending but does not take a decision.
+func refused(err error) bool {
+	e, is := errors.AsType[*approval.Error](err)
+	return is && (e.Reason == approval.ReasonMalformed || e.Reason == approval.ReasonNotAllowed)
+}
+
+// edits returns how many edits of the program in a row have led to an approval.
+func (p *Asker) edits(ctx context.Context, id store.TaskID, a *approval.Approval) (n int, err error) {
+	for ; a.Supersedes != "" && n < maxEdits; n++ {
+		if a, err = p.reader.Approval(ctx, store.System(), id, a.Supersedes); err != nil {
+			return n, err
+		}
+		if a.Resolution == nil || a.Resolution.Via != approval.ViaProvider {
+			break
+		}
+	}
+	return n, nil
 }
 
 // waits reports whether an approval is still pending. It may have been resolved before it
@@ -152,27 +209,37 @@ func (p *Asker) waits(ctx context.Context, id store.TaskID, approvalID string) b
 	return ctx.Err() == nil && (err != nil || a.State == approval.Pending) // an answer will be checked anyway
 }
 
-func callProvider(ctx context.Context, provider tool.ConfirmationProvider, a *approval.Approval) (ok bool, err error) {
+// panicError is the panic of a decider.
+type panicError struct{ value any }
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+// call asks a decider about a copy of an approval.
+func call(ctx context.Context, decider task.Decider, a *approval.Approval) (d approval.Decision, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			ok, err = false, fmt.Errorf("panic: %v", p)
+			d, err = approval.Decision{}, &panicError{p}
 		}
 	}()
-	req := tool.ConfirmationRequest{
-		ToolCallID: a.Call, ToolName: a.Tool, Input: string(a.Args), Hint: a.Hint,
-		ApprovalID: a.ID, TaskID: a.Task, ContextID: a.Context, Digest: a.Digest, Requester: a.Requester.Subject,
+	raw, err := json.Marshal(a)
+	if err != nil {
+		return approval.Decision{}, err
 	}
-	if a.Payload != nil {
-		if err := json.Unmarshal(a.Payload, &req.Payload); err != nil {
-			return false, fmt.Errorf("decode the payload: %w", err)
-		}
+	var own approval.Approval
+	if err := json.Unmarshal(raw, &own); err != nil {
+		return approval.Decision{}, err
 	}
-	return provider(ctx, req)
+	return decider(ctx, own)
 }
 
 // AskAgain asks the providers about everything that was pending when the engine
 // started: the process that asked before is gone.
 func (p *Asker) AskAgain() {
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.ended = nil
+	}()
 	for _, a := range p.reader.Pending("the confirmation provider is not asked again") {
 		if provider, _ := p.of(a); provider != nil && !p.offer(a) {
 			p.env.Log.Warn().Int("limit", maxOffered).Msg("too many pending approvals; the confirmation provider is not asked about the newest ones again")
