@@ -49,14 +49,15 @@ func (p *Policy) Judge(ctx agent.ReadonlyContext, t tool.Tool, args map[string]a
 	j.name = t.Name()
 
 	ownGate := !p.ignoreDeclared
-	for _, g := range p.exact[j.name] {
+	exact, others := p.index.of(j.name)
+	for _, g := range exact {
 		if j.consider(g) && g.action == ActionAllow {
 			ownGate = false
 			j.allowed = g
 		}
 	}
-	for _, g := range p.globs {
-		if matches(g.glob, j.name) && j.consider(g) && g.action == ActionAllow && j.allowed == nil {
+	for _, g := range others {
+		if j.consider(g) && g.action == ActionAllow && j.allowed == nil {
 			j.allowed = g
 		}
 	}

@@ -44,6 +44,7 @@ const MaxShown = 100
 // Report collects the problems of a file. It is not safe for concurrent use.
 type Report struct {
 	File     string // its name in problems
+	Root     string // with which the paths of its values begin; "": with their keys
 	problems []Problem
 }
 

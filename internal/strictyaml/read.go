@@ -94,7 +94,7 @@ func (r *Report) Parse(text []byte) (root Node, ok bool) {
 		r.syntax(err, string(text))
 		return Node{}, false
 	}
-	root = Node{report: r}
+	root = Node{report: r, path: r.Root, place: Place{1, 1}}
 	switch {
 	case len(documents) > 1:
 		r.Add(placeOf(&documents[1]), "", "a second document begins here; put everything into one document, without ---")

@@ -1,7 +1,6 @@
 package toolset
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,23 +30,24 @@ func checkGates(p *approval.Policy, conf *config.Config, tools []tool.Tool, dyna
 	var wrong []config.Problem
 	var errs []error
 	for i := range gates {
-		name := gates[i].Tool
-		if slices.ContainsFunc(names, gates[i].Matches) {
-			continue
-		}
-		problem := config.Problem{Key: fmt.Sprintf("gate %d of the policy", i)}
-		if conf != nil {
-			problem = conf.Problem(conf.GatePath(i))
-		}
-		pattern := strings.Contains(name, "*")
-		problem.Problem = unknownTool(name, "this gate does nothing", names)
-		switch {
-		case pattern || dynamic:
-			warnings = append(warnings, problem.String())
-		case conf != nil:
-			wrong = append(wrong, problem)
-		default:
-			errs = append(errs, fmt.Errorf("%w: %s", config.ErrUnusable, problem))
+		for _, name := range gates[i].Patterns() {
+			if slices.ContainsFunc(names, approval.Gate{Tool: name}.Matches) {
+				continue
+			}
+			problem := config.Problem{Key: fmt.Sprintf("gate %d of the policy", i)}
+			if conf != nil {
+				problem = conf.Problem(conf.GatePath(i))
+			}
+			pattern := strings.Contains(name, "*")
+			problem.Problem = unknownTool(name, "this gate does nothing", names)
+			switch {
+			case pattern || dynamic:
+				warnings = append(warnings, problem.String())
+			case conf != nil:
+				wrong = append(wrong, problem)
+			default:
+				errs = append(errs, fmt.Errorf("%w: %s", config.ErrUnusable, problem))
+			}
 		}
 	}
 	if len(wrong) > 0 {
@@ -71,10 +71,18 @@ func (s *State) checkPersons() (warnings []string) {
 		}
 		p := s.conf.Problem(fmt.Sprintf("auth.socket[%d].subject", i))
 		p.Problem = fmt.Sprintf("%s has no person, so under four_eyes (%s) this user can approve what they asked for with a key or a token; set person to their name there, such as corp:alice",
-			u.Subject, cmp.Or(gates[at].Name, "gate for "+gates[at].Tool))
+			u.Subject, gateWords(gates[at]))
 		warnings = append(warnings, p.String())
 	}
 	return warnings
+}
+
+// gateWords returns how a gate is called in messages.
+func gateWords(g approval.Gate) string {
+	if g.Name == "" {
+		return "gate for " + g.Tool
+	}
+	return g.Name
 }
 
 // unknownTool returns the text of the problem that no tool has a name or matches a pattern,

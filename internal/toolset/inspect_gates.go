@@ -76,7 +76,7 @@ func (i *inspection) gatesOf(t tool.Tool, info *ToolInfo, entry *config.Tool, n 
 			info.Why, info.Sometimes = "pins", false
 			own = without(own, "pins")
 		}
-		if info.Action == approval.ActionAllow && !strings.Contains(g.Tool, "*") && !info.Sometimes && void == "" {
+		if info.Action == approval.ActionAllow && slices.Contains(g.Patterns(), t.Name()) && !info.Sometimes && void == "" {
 			void = info.Why + " allows it"
 		}
 		all = append(all, info)

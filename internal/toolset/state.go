@@ -235,11 +235,7 @@ func declares(t tool.Tool) (asks bool) {
 // gateOrigin returns where gate i of the policy was configured.
 func (s *State) gateOrigin(i int) Origin {
 	g := s.policy.Gates()[i]
-	name := g.Name
-	if name == "" {
-		name = "gate:" + g.Tool
-	}
-	o := Origin{Kind: "gate", Entry: name}
+	o := Origin{Kind: "gate", Entry: g.Named()}
 	if s.gates != nil {
 		place := s.gates.Place(s.gates.GatePath(i))
 		o.File, o.Line = place.File, place.Line

@@ -52,7 +52,7 @@ func (c *Config) asked() []asked {
 
 // policyGates returns the gates of the policy: the gates under gates, and then the others.
 func (c *Config) policyGates() []approval.Gate {
-	all := slices.Clone(c.Gates)
+	all := slices.Clone(c.AllGates())
 	for _, a := range c.asked() {
 		all = append(all, a.gate)
 	}
@@ -61,11 +61,11 @@ func (c *Config) policyGates() []approval.Gate {
 
 // GatePath returns the path of the key that made gate i of the policy, from 0.
 func (c *Config) GatePath(i int) string {
-	if i < len(c.Gates) {
-		return fmt.Sprintf("gates[%d].tool", i)
+	if at := c.gateAt(i); at != "" {
+		return at + ".tool"
 	}
-	if others := c.asked(); i-len(c.Gates) < len(others) {
-		return others[i-len(c.Gates)].path
+	if others, i := c.asked(), i-len(c.AllGates()); i < len(others) {
+		return others[i].path
 	}
 	return ""
 }

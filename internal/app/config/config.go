@@ -36,8 +36,9 @@ type Config struct {
 	Keywords      bool // a text of a single word may answer. Defaults to true.
 	HoldSiblings  bool
 	DeclaredGates DeclaredGates
-	Terms         approval.Terms // deadlines of approvals whose gates set none
-	Gates         []approval.Gate
+	Terms         approval.Terms    // deadlines of approvals whose gates set none
+	Gates         []approval.Gate   // of this file; [Config.AllGates] has all
+	PolicyFiles   []string          // absolute paths of files with more gates
 	Secrets       map[string]Secret // by name
 	Tools         Tools
 	// Patterns of tools, as in a gate. ApproveTools are asked about; NoApproveTools are not,
@@ -49,7 +50,8 @@ type Config struct {
 	UI                           UI
 	Limits                       Limits
 
-	origins map[string]origin // by key; missing for defaults
+	fileGates [][]approval.Gate // of each of PolicyFiles
+	origins   map[string]origin // by key; missing for defaults
 }
 
 // Policy returns the policy that the gates, the deadlines and declared_gates make. It never
@@ -136,6 +138,7 @@ const (
 // sets the level of its log itself.
 func (c *Config) Reloaded(next *Config) (merged *Config, restart []string) {
 	m := *c
+	m.PolicyFiles, m.fileGates = next.PolicyFiles, next.fileGates
 	m.Gates, m.Secrets, m.Tools, m.Notify = next.Gates, next.Secrets, next.Tools, next.Notify
 	m.ApproveTools, m.NoApproveTools = next.ApproveTools, next.NoApproveTools
 	m.origins = next.origins

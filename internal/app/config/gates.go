@@ -8,6 +8,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/internal/strictyaml"
+	"a2a-server/internal/visible"
 )
 
 // saying returns a check of a text whose error begins with the text.
@@ -47,21 +48,33 @@ func checkGate(l *loader, g *approval.Gate, n strictyaml.Node) {
 	}
 }
 
+// gateExample is how an entry of gates begins.
+const gateExample = "- tool: delete_*"
+
 // checkGateName refuses the name of an earlier gate. A gate without a name is named after its
 // tool.
 func (l *loader) checkGateName(g *approval.Gate, n strictyaml.Node) {
 	path, name := n.Path()+".name", g.Name
 	if !l.given(path) {
-		path, name = n.Path()+".tool", "gate:"+g.Tool
+		path, name = n.Path()+".tool", g.Named()
 	}
-	if !l.has(path) {
+	switch {
+	case !l.has(path):
+		return
+	case g.Name == "" && len(g.Tools) > 0:
+		l.atKey(path, "lists several tools; add a name to this gate")
 		return
 	}
+	at := l.config.origins[path]
 	if first, taken := l.gateAt[name]; taken {
-		l.atKey(path, "the gate on line %d is also called %s; give each gate its own name", first, quote(name))
+		where := fmt.Sprintf("on line %d", first.key.Line)
+		if first.name != at.name {
+			where = fmt.Sprintf("at %s:%d", visible.Line(first.name), first.key.Line)
+		}
+		l.atKey(path, "the gate %s is also called %s; give each gate its own name", where, quote(name))
 		return
 	}
-	l.gateAt[name] = l.config.origins[path].key.Line
+	l.gateAt[name] = at
 }
 
 // checkGateUse refuses keys without effect: an operator who writes four_eyes for a gate with

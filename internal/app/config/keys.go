@@ -68,6 +68,7 @@ func (c *Config) keys() []key {
 		one("streams.whole_text", "false", setting.Bool(&c.Streams.WholeText), "The last chunk of streamed text is the whole text, for clients that keep only that (ADK for Python)."),
 		reloaded(many("approve_tools", "", &c.ApproveTools, pattern, "Tools whose calls all need approval, as with a gate; * matches any text.")),
 		reloaded(many("no_approve_tools", "", &c.NoApproveTools, pattern, "Tools that need no approval by the default of their kind. Gates, a written approve and declarations of a tool still ask.")),
+		reloaded(many("policy.files", "", &c.PolicyFiles, func(to *string) setting.Value { return filled(to, "a path") }, "Files with more gates, in a list gates: (docs/policy.md). All are one policy.")),
 		one("grpc.listen", "", setting.Text(&c.GRPC.Listen, "host:port", optional(checkHostPort)), "Address for gRPC: A2A 1.0 and 0.3, and grpc.health.v1. Without it there is no gRPC."),
 		one("grpc.public_url", "", setting.Text(&c.GRPC.PublicURL, "host:port", optional(checkHostPort)), "Where clients reach gRPC, for the card. Default: the card's host, and the port of grpc.listen."),
 		one("grpc.reflection", "false", setting.Bool(&c.GRPC.Reflection), "Lets authenticated clients such as grpcurl list the services."),
@@ -124,7 +125,7 @@ func (c *Config) keys() []key {
 		one("limits.tool_timeout", "5m", setting.Duration(&l.ToolTimeout, ms), "How long a run of a tool may take, unless its entry has a timeout."),
 		one("limits.plan_timeout", "2m", setting.Duration(&l.PlanTimeout, ms), "How long a planner such as a language model may take for a step."),
 		one("limits.grace", "8s", setting.Duration(&l.Grace, 0), "How long running calls may continue at shutdown. Give the container 2s more."),
-		reloaded(mappings("gates", "gate", "- tool: delete_*", &c.Gates, gateKeys, checkGate)),
+		reloaded(mappings("gates", "gate", gateExample, &c.Gates, gateKeys, checkGate)),
 		reloaded(mappings("notify", "route", "- name: ops", &c.Notify, routeKeys, checkRoute)),
 		reloaded(c.secretsKey()),
 		reloaded(c.toolsKey()),
@@ -134,8 +135,8 @@ func (c *Config) keys() []key {
 // gateKeys returns the keys of an entry of gates.
 func gateKeys(g *approval.Gate) []key {
 	return []key{
-		one("name", "", setting.Text(&g.Name, "a string", setting.NotEmpty("a name, or remove the line"), setting.OneLine, notReserved), "Unique name in approvals and in the audit. Default: gate: and the tool."),
-		required(one("tool", "", filled(&g.Tool, "the name of a tool, or \"*\" for all"), "Name of a tool, or a pattern in which * matches any text. A name that no tool has is an error at the start.")),
+		one("name", "", setting.Text(&g.Name, "a string", setting.NotEmpty("a name, or remove the line"), setting.OneLine, notReserved), "Unique name in approvals and in the audit, over all files. Default: gate: and the tool; a list of tools needs a name."),
+		required(toolsOfGate(g)),
 		one("action", "ask", setting.Choice(&g.Action, "an action", approval.ActionAsk, approval.ActionAllow, approval.ActionDeny), "deny wins over ask, and ask over allow; only an allow with the exact name overrides the tool's own gate."),
 		one("hint", "", setting.Text(&g.Hint, "a string"), "Question, or reason of a denial; {name} and {/json/pointer} become arguments of the call."),
 		one("expires", "", setting.Deadline(&g.Terms.Expires, -1), "How long the approval may be pending. Default: deadlines.expires."),

@@ -211,8 +211,9 @@ func NotifyWarnings(c *Config) (warnings []string) {
 	}
 	everything := false
 	named := map[string]bool{}
-	for i := range c.Gates {
-		for _, name := range c.Gates[i].Terms.Notify {
+	gates := c.AllGates()
+	for i := range gates {
+		for _, name := range gates[i].Terms.Notify {
 			named[name] = true
 		}
 	}
@@ -232,8 +233,8 @@ func NotifyWarnings(c *Config) (warnings []string) {
 	asks := func(name string) bool {
 		return slices.ContainsFunc(c.Notify, func(r Route) bool { return r.Name == name && !r.Requester && slices.Contains(r.Events, "asked") })
 	}
-	for i := range c.Gates {
-		g := &c.Gates[i]
+	for i := range gates {
+		g := &gates[i]
 		if g.Action != approval.ActionAsk || slices.ContainsFunc(g.Terms.Notify, asks) {
 			continue
 		}

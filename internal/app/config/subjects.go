@@ -22,9 +22,9 @@ func UnknownSubjects(c *Config, key func(subject string) (tenant string, ok bool
 			look(fmt.Sprintf("tools[%d].for.callers", i), t.For.Callers)
 		}
 	}
-	for i := range c.Gates {
-		if a := c.Gates[i].Terms.Approvers; a != nil {
-			look(fmt.Sprintf("gates[%d].approvers.subjects", i), a.Subjects)
+	for i, g := range c.AllGates() {
+		if a := g.Terms.Approvers; a != nil {
+			look(c.gateAt(i)+".approvers.subjects", a.Subjects)
 		}
 	}
 	return warnings
