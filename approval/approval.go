@@ -87,6 +87,10 @@ type Terms struct {
 	Mask []string `json:"mask,omitempty"`
 	// Notify lists the routes on which the approval is announced, beside those that announce all.
 	Notify []string `json:"notify,omitempty"`
+	// Remind is the time after asking at which the routes are told again, once, in ns; 0: never.
+	Remind time.Duration `json:"remind,omitempty"`
+	// Escalate asks others, too, after a while; nil: nobody.
+	Escalate *Escalation `json:"escalate,omitempty"`
 }
 
 // Version is the highest V of an [Approval] that this program knows.
@@ -133,6 +137,8 @@ type Approval struct {
 	Asked      time.Time      `json:"asked"`
 	Deadline   *time.Time     `json:"deadline,omitempty"`
 	Extensions int            `json:"extensions,omitempty"` // of the deadline
+	Reminded   *time.Time     `json:"reminded,omitempty"`   // when Terms.Remind was over
+	Escalated  *time.Time     `json:"escalated,omitempty"`  // when Terms.Escalate has happened
 	Supersedes string         `json:"supersedes,omitempty"`
 	Votes      []Vote         `json:"votes,omitempty"`      // of Terms.Needs, in their order
 	Resolution *Resolution    `json:"resolution,omitempty"` // nil while pending

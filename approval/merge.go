@@ -30,7 +30,7 @@ func together(gates []*gate, own bool, defaults Terms) Terms {
 		}
 		all, asked = append(all, x), append(asked, Need{RuleTool, max(x.People, 1), x.Approvers})
 	}
-	t := Terms{OnExpiry: end}
+	t := Terms{OnExpiry: end, Escalate: escalation(all, asked)}
 	for _, x := range all {
 		t.FourEyes = t.FourEyes || x.FourEyes
 		t.Elsewhere = t.Elsewhere || x.Elsewhere
@@ -41,6 +41,7 @@ func together(gates []*gate, own bool, defaults Terms) Terms {
 		t.Human = t.Human || x.Human
 		t.Allowed = common(t.Allowed, x.Allowed)
 		t.Expires = sooner(t.Expires, x.Expires)
+		t.Remind = sooner(t.Remind, x.Remind)
 		t.Risk = higher(t.Risk, x.Risk)
 		t.Mask, t.Notify = Union(t.Mask, x.Mask), Union(t.Notify, x.Notify)
 	}

@@ -164,6 +164,7 @@ func makeGate(i int, g Gate) (*gate, []error) {
 func (t Terms) clone() Terms {
 	t.Allowed, t.Approvers = slices.Clone(t.Allowed), t.Approvers.clone()
 	t.Mask, t.Notify, t.Needs = slices.Clone(t.Mask), slices.Clone(t.Notify), slices.Clone(t.Needs)
+	t.Escalate = t.Escalate.clone()
 	return t
 }
 
@@ -191,6 +192,9 @@ func checkTerms(where string, t Terms) []error {
 		problems = append(problems, fmt.Errorf("%s: %d people: write a number from 1 to %d", where, t.People, MaxPeople))
 	case t.Needs != nil:
 		problems = append(problems, fmt.Errorf("%s: Needs is for the merged terms of several gates: set People and Approvers", where))
+	}
+	for _, problem := range t.timeProblems() {
+		problems = append(problems, fmt.Errorf("%s: %s", where, problem))
 	}
 	if t.Risk.rank() < 0 {
 		problems = append(problems, fmt.Errorf("%s: unknown risk %q: use low, medium or high", where, t.Risk))
@@ -233,6 +237,12 @@ func withDefaults(t, d Terms) Terms {
 	}
 	if t.Notify == nil {
 		t.Notify = d.Notify
+	}
+	if t.Remind == 0 {
+		t.Remind = d.Remind
+	}
+	if t.Escalate == nil {
+		t.Escalate = d.Escalate
 	}
 	t = t.clone()
 	t.Mask, t.Notify = Union(t.Mask, d.Mask), Union(t.Notify, nil)

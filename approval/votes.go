@@ -53,7 +53,7 @@ func Open(votes []Vote, needs []Need, digest string) []Need {
 }
 
 // Open returns the needs of a that its votes for a call with this digest leave open.
-func (a *Approval) Open(digest string) []Need { return Open(a.Votes, a.Terms.Needs, digest) }
+func (a *Approval) Open(digest string) []Need { return Open(a.Votes, a.Needs(), digest) }
 
 // Met reports whether the call with this digest has every vote that a needs.
 func (a *Approval) Met(digest string) bool { return len(a.Open(digest)) == 0 }
@@ -78,7 +78,7 @@ func (a *Approval) Repeats(ans Decision, by auth.Principal) bool {
 // with this digest.
 func (a *Approval) NewVote(d Decider, digest, reason string, now time.Time) Vote {
 	v := Vote{By: d.By, Via: d.Via, At: moment(now), Digest: digest, Reason: reason, Meets: []int{}}
-	for i, n := range a.Terms.Needs {
+	for i, n := range a.Needs() {
 		if n.Approvers.Include(d.By) {
 			v.Meets = append(v.Meets, i)
 		}
@@ -107,7 +107,7 @@ func (a *Approval) checkVote(t DecisionType, d Decider) *Error {
 	return nil
 }
 
-// Includes reports whether the terms let p decide, apart from four eyes.
+// Includes reports whether the terms let p decide, apart from four eyes and an escalation.
 func (t *Terms) Includes(p auth.Principal) bool {
 	if len(t.Needs) > 0 && !slices.ContainsFunc(t.Needs, func(n Need) bool { return n.Approvers.Include(p) }) {
 		return false
@@ -117,7 +117,7 @@ func (t *Terms) Includes(p auth.Principal) bool {
 
 // Strict reports whether the terms have demands that version 1 of approvals does not know: a
 // program that ignores them would let the call run too early.
-func (t *Terms) Strict() bool { return len(t.Needs) > 0 || t.Human }
+func (t *Terms) Strict() bool { return len(t.Needs) > 0 || t.Human || t.Escalate != nil }
 
 // Tally is how far the votes of an approval are.
 type Tally struct {

@@ -93,8 +93,11 @@ type Approval struct {
 	RequesterRevoked bool       `json:"requesterRevoked,omitempty"`
 	Requested        time.Time  `json:"requested"`
 	Deadline         *time.Time `json:"deadline,omitempty"`
-	OnDeadline       string     `json:"onDeadline,omitempty"` // "reject", "cancel" or "keep"
-	Supersedes       string     `json:"supersedes,omitempty"` // id of the approval that this approval replaces
+	OnDeadline       string     `json:"onDeadline,omitempty"`  // "reject", "cancel" or "keep"
+	Reminded         *time.Time `json:"reminded,omitempty"`    // when its routes were told again
+	Escalated        *time.Time `json:"escalated,omitempty"`   // when others were asked, too
+	EscalatedTo      []string   `json:"escalatedTo,omitempty"` // roles that may decide since then, beside the others in Approvers
+	Supersedes       string     `json:"supersedes,omitempty"`  // id of the approval that this approval replaces
 
 	Resolution *Resolution `json:"resolution,omitempty"` // nil while pending
 	// May lists the caller's permissions for a pending approval of a list.
@@ -314,7 +317,7 @@ type WebhookPage struct {
 type Notification struct {
 	ID       string    `json:"id"`
 	Route    string    `json:"route"`
-	Event    string    `json:"event"`    // "asked" or "resolved"; "summary", which only admins see
+	Event    string    `json:"event"`    // "asked", "reminded", "escalated" or "resolved"; "summary", which only admins see
 	Task     string    `json:"task"`     // "": of a summary
 	Approval string    `json:"approval"` // likewise
 	State    string    `json:"state"`    // "waiting", "retrying", "failed" or "damaged"

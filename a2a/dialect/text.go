@@ -113,7 +113,7 @@ func (s *shown) write(b *strings.Builder) error {
 
 // deciders names the principals that may decide, as far as the gate names them.
 func (s *shown) deciders() string {
-	who := s.Terms.Approvers
+	who := s.Approvers()
 	if who == nil || len(who.All) > 0 {
 		return "somebody else"
 	}

@@ -34,9 +34,12 @@ func (s *Service) whole(a *approval.Approval) client.Approval {
 	out := client.Approval{
 		ID: a.ID, Kind: client.Kind(a.Kind), State: client.State(a.State), Task: a.Task, Context: a.Context, Call: a.Call, Agent: a.Agent, Tool: a.Tool,
 		Arguments: a.Args, Digest: a.Digest, Hint: a.Hint, Payload: a.Payload, Question: a.AskKind, Schema: a.Schema,
-		Gate: gateOf(a), Risk: string(a.Risk()), Destructive: a.Terms.Destructive, FourEyes: a.Terms.FourEyes, Approvers: approversOf(a.Terms.Approvers),
+		Gate: gateOf(a), Risk: string(a.Risk()), Destructive: a.Terms.Destructive, FourEyes: a.Terms.FourEyes, Approvers: approversOf(a.Approvers()),
 		Decisions: []client.DecisionType{}, Requester: principal(a.Requester), RequesterRevoked: s.revoked(a.Requester),
-		Requested: a.Asked, Deadline: a.Deadline, Supersedes: a.Supersedes,
+		Requested: a.Asked, Deadline: a.Deadline, Reminded: a.Reminded, Escalated: a.Escalated, Supersedes: a.Supersedes,
+	}
+	if a.Escalated != nil && a.Terms.Escalate != nil {
+		out.EscalatedTo = a.Terms.Escalate.AddRoles
 	}
 	if a.About != nil {
 		out.Description, out.Declared, out.Claimed = a.About.Description, a.About.Declared, a.About.Claimed

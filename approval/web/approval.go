@@ -34,6 +34,9 @@ type approvalPage struct {
 	Description  long
 	Chain        []chained
 	Approvers    string
+	Reminded     *stamp
+	Escalated    *stamp
+	EscalatedTo  string // roles
 	Conversation []conversationMessage
 	Earlier      int
 	Before, Same []row
@@ -121,7 +124,13 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 	p := &approvalPage{
 		row: v.rowOf(a), A: a, Crumb: runs(shorten(titleOf(a).heading(), 60)), Kind: string(a.Kind), Args: tree(a.Arguments), JSON: indented(a.Arguments), Words: v.longText(a.Hint), Description: v.longText(a.Description),
 		Chain: chain(a), Approvers: approvers(a.Approvers), Earlier: d.Earlier, May: d.May, Can: map[string]bool{}, Task: a.Task,
-		Run: d.Run, Asker: v.asker(a),
+		Run: d.Run, Asker: v.asker(a), EscalatedTo: strings.Join(a.EscalatedTo, ", "),
+	}
+	for to, at := range map[**stamp]*time.Time{&p.Reminded: a.Reminded, &p.Escalated: a.Escalated} {
+		if at != nil {
+			s := v.ago(*at)
+			*to = &s
+		}
 	}
 	if v.reads(&a.Requester) {
 		p.TaskLink = v.link("/tasks/" + url.PathEscape(a.Task))

@@ -108,6 +108,7 @@ func (o *Observer) of(what approval.AuditEvent) func(*rules.Audited) {
 		return o.Ended
 	case approval.AuditDeleting, approval.AuditWebhook:
 		return o.Deleted
+	case approval.AuditReminded, approval.AuditEscalated: // nothing is decided
 	case approval.AuditRestored, approval.AuditResumed: // about no task
 	}
 	return nil

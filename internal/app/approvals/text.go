@@ -52,6 +52,16 @@ func Text(d *client.ApprovalDetail, columns int, now time.Time) string {
 		f.Add("caution", "the credential of the requester is no longer valid: the key was removed or revoked, or has expired")
 	}
 	f.Add("requested", display.Exactly(a.Requested, now))
+	if a.Reminded != nil {
+		f.Add("reminded", display.Exactly(*a.Reminded, now))
+	}
+	if a.Escalated != nil {
+		to := ""
+		if len(a.EscalatedTo) > 0 {
+			to = "to " + strings.Join(a.EscalatedTo, ", ") + ", "
+		}
+		f.Add("escalated", visible.Line(to+display.Exactly(*a.Escalated, now)))
+	}
 	if a.State == client.Pending {
 		f.Add("deadline", display.Exactly(deadline(a), now)+deadlineText(a))
 	}

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/internal/setting"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/visible"
 )
@@ -43,6 +45,7 @@ func checkGate(l *loader, g *approval.Gate, n strictyaml.Node) {
 	if g.Action == approval.ActionAsk {
 		l.checkGateDeciders(g, n)
 		checkGateRoutes(l, g, n)
+		checkGateTimes(l, g, n)
 	} else if !l.refused[n.Below("action").Path()] {
 		l.checkGateUse(g, n)
 	}
@@ -96,6 +99,35 @@ func approversOf(l *loader, n strictyaml.Node) *approval.Approvers {
 	a := &approval.Approvers{}
 	l.names(n, "roles or subjects, or remove approvers if every caller with the right may decide", listed("roles", &a.Roles), listed("subjects", &a.Subjects))
 	return a
+}
+
+func escalationOf(l *loader, n strictyaml.Node) *approval.Escalation {
+	e := &approval.Escalation{}
+	l.mapping(n, []key{
+		required(one("after", "", setting.Deadline(&e.After, 0), "")),
+		listed("notify", &e.Notify), listed("add_roles", &e.AddRoles),
+	}, "", "a mapping with after, notify and add_roles", "")
+	return e
+}
+
+// checkGateTimes refuses reminders and escalations without effect.
+func checkGateTimes(l *loader, g *approval.Gate, n strictyaml.Node) {
+	t, e := g.Terms, g.Terms.Escalate
+	never := func(key string, after time.Duration) {
+		if t.Expires > 0 && after >= t.Expires && t.OnExpiry != approval.ExpiryKeeps {
+			l.at(n.Below(key).Path(), "comes after the deadline; write a time below expires, or remove the line")
+		}
+	}
+	never("remind", t.Remind)
+	switch {
+	case e == nil:
+		return
+	case e.After <= 0 || len(e.Notify)+len(e.AddRoles) == 0:
+		l.at(n.Below("escalate").Path(), "tells nobody; write after, such as 8h, and notify or add_roles")
+	case len(e.AddRoles) > 0 && t.Approvers == nil:
+		l.at(n.Below("escalate").Path(), "adds roles to a gate that everybody with the right may decide; add approvers, or remove add_roles")
+	}
+	never("escalate", e.After)
 }
 
 // checkGateDeciders refuses gates that no caller could decide: the calls would wait forever.

@@ -151,6 +151,8 @@ func gateKeys(g *approval.Gate) []key {
 		one("risk", "", setting.Choice(&g.Terms.Risk, "a risk", approval.RiskLow, approval.RiskMedium, approval.RiskHigh), "Shown; decides nothing. Default: high if destructive, else medium."),
 		many("mask", "", &g.Terms.Mask, func(to *string) setting.Value { return setting.Text(to, "a JSON pointer", saying(approval.CheckMask)) }, "Arguments that lists, hints and logs show as •••, such as /card/number or /users/*/name."),
 		many("notify", "", &g.Terms.Notify, func(to *string) setting.Value { return setting.Text(to, "a name", saying(approval.CheckNotify)) }, "Routes that announce the approval."),
+		one("remind", "", setting.Deadline(&g.Terms.Remind, 0), "When the routes are told again, once, after asking."),
+		shaped("escalate", "{after: 8h, notify: [oncall], add_roles: [treasury]}", &g.Terms.Escalate, escalationOf, "After a while these routes are told, and these roles may decide beside the gate's approvers."),
 	}
 }
 

@@ -121,7 +121,9 @@ func routeKeys(r *Route) []key {
 		one("smtp.from", "", setting.Text(&r.SMTP.From, "an address", optional(anAddress)), "Sender of mails."),
 		many("to", "", &r.To, func(to *string) setting.Value { return setting.Text(to, "a recipient", anAddress) }, "Recipients of mails."),
 		one("requester", "false", setting.Bool(&r.Requester), "Mails the requester, at a verified address."),
-		many("events", "asked", &r.Events, func(to *string) setting.Value { return setting.Choice(to, "an event", "asked", "resolved") }, "New approvals, or their ends."),
+		many("events", "asked,reminded", &r.Events, func(to *string) setting.Value {
+			return setting.Choice(to, "an event", "asked", "reminded", "escalated", "resolved")
+		}, "New approvals, reminders, escalations, or the ends of approvals."),
 		one("all", "false", setting.Bool(&r.All), "Announces all approvals."),
 		one("arguments", "false", setting.Bool(&r.Arguments), "Messages have the arguments, masked."),
 	}
@@ -169,6 +171,9 @@ func checkRoute(l *loader, r *Route, n strictyaml.Node) {
 	if r.Requester && len(r.To) > 0 {
 		l.at(n.Below("to").Path(), "and requester exclude each other; write a route for each")
 	}
+	if r.Requester && (slices.Contains(r.Events, "reminded") || slices.Contains(r.Events, "escalated")) && l.given(n.Path()+".events") {
+		l.at(n.Below("events").Path(), "has no effect for reminded and escalated, which requesters do not get; write asked or resolved")
+	}
 	if r.Requester && !l.given(n.Path()+".events") {
 		l.at(n.Below("requester").Path(), "needs events; write [resolved] to tell how an approval has ended")
 	}
@@ -187,16 +192,28 @@ func checkRoutes(l *loader) {
 
 // checkGateRoutes refuses the names of routes that do not exist: nobody would be told.
 func checkGateRoutes(l *loader, g *approval.Gate, n strictyaml.Node) {
-	names := g.Terms.Notify
+	type place struct{ key, name string }
+	var names []place
+	for _, name := range g.Terms.Notify {
+		names = append(names, place{"notify", name})
+	}
+	if e := g.Terms.Escalate; e != nil {
+		for _, name := range e.Notify {
+			names = append(names, place{"escalate.notify", name})
+		}
+	}
 	l.references = append(l.references, func() {
 		var known []string
 		for i := range l.config.Notify {
 			known = append(known, l.config.Notify[i].Name)
 		}
-		for _, name := range names {
-			if !slices.Contains(known, name) {
-				hint := cmp.Or(suggest.DidYouMean(name, "", known), "; add it under notify, or remove the name")
-				l.at(n.Below("notify").Path(), "there is no route %s%s", quote(name), hint)
+		for _, at := range names {
+			switch i := slices.Index(known, at.name); {
+			case i < 0:
+				hint := cmp.Or(suggest.DidYouMean(at.name, "", known), "; add it under notify, or remove the name")
+				l.at(n.Path()+"."+at.key, "there is no route %s%s", quote(at.name), hint)
+			case at.key != "notify" && l.config.Notify[i].Requester:
+				l.at(n.Path()+"."+at.key, "the route %s is for the requester, who cannot decide; name another", quote(at.name))
 			}
 		}
 	})
@@ -215,6 +232,11 @@ func NotifyWarnings(c *Config) (warnings []string) {
 	for i := range gates {
 		for _, name := range gates[i].Terms.Notify {
 			named[name] = true
+		}
+		if e := gates[i].Terms.Escalate; e != nil {
+			for _, name := range e.Notify {
+				named[name] = true
+			}
 		}
 	}
 	for i := range c.Notify {

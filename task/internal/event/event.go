@@ -27,6 +27,8 @@ const (
 	KindResolved  = "approval.resolved.v1"  // *ApprovalResolved
 	KindKept      = "approval.kept.v1"      // *ApprovalKept
 	KindExtended  = "approval.extended.v1"  // *ApprovalExtended
+	KindReminded  = "approval.reminded.v1"  // *ApprovalReminded
+	KindEscalated = "approval.escalated.v1" // *ApprovalEscalated
 	KindOpened    = "approval.opened.v1"    // *ApprovalOpened
 	KindStarted   = "call.started.v1"       // *CallStarted
 	KindSuspended = "call.suspended.v1"     // *CallSuspended
@@ -123,6 +125,19 @@ type ApprovalExtended struct {
 	Until time.Time      `json:"until"`
 	At    time.Time      `json:"at"`
 	By    auth.Principal `json:"by"`
+}
+
+// ApprovalReminded says that the routes of a pending approval are told again.
+type ApprovalReminded struct {
+	ID string    `json:"id"`
+	At time.Time `json:"at"`
+}
+
+// ApprovalEscalated says that a pending approval is escalated, as its terms say: from then on the
+// roles that they add may decide, too.
+type ApprovalEscalated struct {
+	ID string    `json:"id"`
+	At time.Time `json:"at"`
 }
 
 // CallStarted says that a call starts; its tool runs once this is durable.
@@ -321,6 +336,8 @@ var kinds = map[string]func() any{
 	KindResolved:    made[ApprovalResolved],
 	KindKept:        made[ApprovalKept],
 	KindExtended:    made[ApprovalExtended],
+	KindReminded:    made[ApprovalReminded],
+	KindEscalated:   made[ApprovalEscalated],
 	KindOpened:      made[ApprovalOpened],
 	KindStarted:     made[CallStarted],
 	KindCallCancel:  made[CallCancel],

@@ -44,6 +44,8 @@ func TestGoldenEvents(t *testing.T) {
 		},
 		KindResolved:  &ApprovalResolved{ID: "t.a1", State: approval.Edited, Resolution: resolution},
 		KindKept:      &ApprovalKept{ID: "t.a1", At: at},
+		KindReminded:  &ApprovalReminded{ID: "t.a1", At: at},
+		KindEscalated: &ApprovalEscalated{ID: "t.a1", At: at},
 		KindExtended:  &ApprovalExtended{ID: "t.a1", Until: at.Add(time.Hour), At: at, By: by},
 		KindStarted:   &CallStarted{Call: "c2.1", Attempt: 2, Digest: "d1", Args: raw(`{"amount":5}`)},
 		KindSuspended: &CallSuspended{Call: "c2.1", N: 3, State: raw(`{"n":1}`), Asks: []SuspendedAsk{{Ask: "ab.1", Approval: "t.a2"}}, Wake: &at},

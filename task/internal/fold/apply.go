@@ -98,6 +98,16 @@ func (f *Fold) ApplyPrivate(v any) error {
 			a.Deadline = &until
 			a.Extensions++
 		}
+	case *event.ApprovalReminded:
+		if a := f.Approval(e.ID); a != nil {
+			at := e.At
+			a.Reminded = &at
+		}
+	case *event.ApprovalEscalated:
+		if a := f.Approval(e.ID); a != nil {
+			at := e.At
+			a.Escalated = &at
+		}
 	case *event.ApprovalOpened:
 		if a := f.Approval(e.ID); a != nil {
 			a.Opened = true

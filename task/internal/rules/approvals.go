@@ -32,6 +32,7 @@ func (d *asking) ask(a *approval.Approval) error {
 	if a.Deadline != nil {
 		d.due = append(d.due, expiry(a))
 	}
+	d.due = append(d.due, reminders(a)...)
 	if d.rules.offers(a) {
 		d.due = append(d.due, d.rules.silence(a))
 	}
@@ -91,7 +92,7 @@ func settledKeys(owner auth.Principal, a *approval.Approval) []store.IndexKey {
 
 // resolve ends an approval: event, row, deadline, notifications and audit.
 func (d *asking) resolve(a *fold.Approval, state approval.State, r approval.Resolution) error {
-	deadline := a.Deadline
+	deadline, later := a.Deadline, reminders(&a.Approval)
 	if err := d.add(event.KindResolved, &event.ApprovalResolved{ID: a.ID, State: state, Resolution: r}); err != nil {
 		return err
 	}
@@ -100,6 +101,9 @@ func (d *asking) resolve(a *fold.Approval, state approval.State, r approval.Reso
 	}
 	if deadline != nil {
 		d.due = append(d.due, removed(expiry(&a.Approval)))
+	}
+	for _, due := range later {
+		d.due = append(d.due, removed(due))
 	}
 	if d.rules.ProviderWait > 0 && !a.Opened && ProviderMayAnswer(&a.Approval) {
 		d.due = append(d.due, removed(d.rules.silence(&a.Approval)))
@@ -123,12 +127,11 @@ func (d *asking) resolve(a *fold.Approval, state approval.State, r approval.Reso
 	return nil
 }
 
-// announce adds the notifications of an approval that the draft asks for or resolves: a row for
-// each route that takes them.
+// announce adds the notifications of an event of an approval: a row for each route that takes it.
 func (d *asking) announce(a *approval.Approval, event string) error {
 	for i := range d.rules.Routes {
 		r := &d.rules.Routes[i]
-		if !r.Takes(event, a.Terms.Notify) {
+		if !r.Takes(event, a.Routes()) && !escalatesTo(a, r, event) {
 			continue
 		}
 		row, err := (&task.Notification{V: 1, Approval: a.ID, Event: event, Route: r.Name, At: d.now()}).Row(store.Any)

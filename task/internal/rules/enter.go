@@ -328,7 +328,9 @@ func (d *entering) request(c *fold.Call, x *examined, a *approval.Approval) erro
 		return d.notRun(c, task.OutcomeInvalid, err.Error())
 	}
 	if x.editor != nil {
-		a.Votes = []approval.Vote{a.NewVote(*x.editor, a.Digest, "", d.at.Now)}
+		if v := a.NewVote(*x.editor, a.Digest, "", d.at.Now); len(v.Meets) > 0 { // a is not escalated yet
+			a.Votes = []approval.Vote{v}
+		}
 	}
 	if err := d.fits(a); err != nil {
 		return d.notRun(c, task.OutcomeError, err.Error())

@@ -54,7 +54,7 @@ func (d *asking) open(id, why string) error {
 // none of the approvers that a rule names, no person, and does not know that a call may have run
 // before a restoration.
 func ProviderMayAnswer(a *approval.Approval) bool {
-	return a.Kind == approval.KindCall && !a.Elsewhere() && a.Terms.Approvers == nil && !a.Terms.Strict() && !a.OfRestoredCall()
+	return a.Kind == approval.KindCall && !a.Elsewhere() && a.Terms.Approvers == nil && len(a.Terms.Needs) == 0 && !a.Terms.Human && !a.OfRestoredCall()
 }
 
 // offers reports whether an approval is left to the confirmation provider first.
