@@ -113,6 +113,9 @@ func (l *loader) checkGateDeciders(g *approval.Gate, n strictyaml.Node) {
 		if terms.FourEyes && !known {
 			refuse("four_eyes", "without authentication no approver can be told apart from the requester; set auth (docs/security.md)")
 		}
+		if terms.People > 1 && !known {
+			refuse("people", "without authentication all callers are one; set auth (docs/security.md)")
+		}
 		if terms.Approvers != nil && !known {
 			refuse("approvers", "without authentication no caller is known to be an approver; set auth (docs/security.md)")
 		}
@@ -123,6 +126,9 @@ func (l *loader) checkGateDeciders(g *approval.Gate, n strictyaml.Node) {
 			if given && !slices.ContainsFunc(l.config.Auth.Socket, l.decides) && !l.config.Auth.mayApprove() {
 				refuse(key, l.noDecider())
 			}
+		}
+		if terms.People > 1 && known && !slices.ContainsFunc(l.config.Auth.Socket, l.decides) && !l.config.Auth.mayApprove() {
+			refuse("people", "each may decide only their own calls, and no caller has the role approver; grant it in auth, such as with roles of auth.oidc")
 		}
 	})
 }
