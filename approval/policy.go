@@ -205,6 +205,8 @@ func checkTerms(where string, t Terms) []error {
 	switch {
 	case t.People < 0 || t.People > MaxPeople:
 		problems = append(problems, fmt.Errorf("%s: %d people: write a number from 1 to %d", where, t.People, MaxPeople))
+	case t.Approvers != nil && len(t.Approvers.Roles) == 0 && len(t.Approvers.Subjects) < t.People:
+		problems = append(problems, fmt.Errorf("%s: %d people have to approve, and Approvers has only %d subjects: name more, or roles", where, t.People, len(t.Approvers.Subjects)))
 	case t.Needs != nil:
 		problems = append(problems, fmt.Errorf("%s: Needs is for the merged terms of several gates: set People and Approvers", where))
 	}

@@ -129,7 +129,7 @@ type Tally struct {
 	Have, Need int    // over all needs
 	Votes      []Vote // for the call that is shown, in their order
 	Open       []int  // for each need, how many are missing
-	Missing    string // such as "1 of the role finance"; "": nothing
+	Missing    string // such as "1 of role finance"; "": nothing
 }
 
 // Tally counts the votes for the call that a shows; nil: a needs no votes.
@@ -156,7 +156,7 @@ func (a *Approval) Tally() *Tally {
 	return t
 }
 
-// String returns the tally in words, such as "1 of 2: key:bob; missing: 1 of the role finance".
+// String returns the tally in words, such as "1 of 2: key:bob; missing: 1 of role finance".
 func (t *Tally) String() string {
 	text := fmt.Sprintf("%d of %d", t.Have, t.Need)
 	if len(t.Votes) > 0 {
@@ -177,29 +177,14 @@ func missing(open []Need) string {
 	var all []string
 	for _, n := range open {
 		text := fmt.Sprint(n.People)
-		if who := n.Approvers.names(); who != "" {
-			text += " of " + who
+		if who := n.Approvers.groups(); len(who) > 0 {
+			text += " of " + visible.Shorten(strings.Join(who, " and "), maxValue)
 		} else {
 			text += " more"
 		}
 		all = append(all, text)
 	}
 	return strings.Join(all, ", ")
-}
-
-// names names the roles and subjects of s; "": all who may decide.
-func (s *Approvers) names() string {
-	if s == nil {
-		return ""
-	}
-	var all []string
-	for _, role := range s.Roles {
-		all = append(all, "the role "+visible.Clip(role, 100))
-	}
-	for _, subject := range s.Subjects {
-		all = append(all, visible.Clip(subject, 100))
-	}
-	return strings.Join(all, " or ")
 }
 
 // needs merges the needs of gates: a need that any vote for another meets is left out.

@@ -18,9 +18,14 @@ func (t Terms) Words() []string {
 		}
 	}
 	add(true, "decisions: %s", joinDecisions(AllowedDecisions(KindCall, t), ", "))
-	for _, group := range t.Approvers.groups() {
-		add(true, "approvers: %s", group)
+	if len(t.Needs) > 0 {
+		add(true, "votes: %s", missing(t.Needs))
+	} else {
+		for _, group := range t.Approvers.groups() {
+			add(true, "approvers: %s", group)
+		}
 	}
+	add(t.Human, "not a program")
 	add(t.FourEyes, "not the requester, nor parties that act for it")
 	add(t.Elsewhere, "not the A2A client")
 	add(t.NoText, "not by text")

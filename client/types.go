@@ -115,7 +115,7 @@ type Approvers struct {
 type Votes struct {
 	Have    int    `json:"have"` // over all needs
 	Need    int    `json:"need"`
-	Missing string `json:"missing,omitempty"` // in words, such as "1 of the role finance"
+	Missing string `json:"missing,omitempty"` // in words, such as "1 of role finance"
 	Given   []Vote `json:"given"`             // for the call as it is shown, the oldest first
 	Needs   []Need `json:"needs"`
 }

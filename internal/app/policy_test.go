@@ -125,7 +125,6 @@ func TestPolicyCheck(t *testing.T) {
 		"{name: g, tool: \"x*\"}":                                                               `no tool matches "x*"`,
 		"{name: g, tool: \"*\", action: deny}":                                                  "has no effect: g has the last word about every call of its tools",
 		"{name: g, tool: pay, allowed: [approve]}\n  - {name: h, tool: pay, allowed: [reject]}": "no call of pay could run: the gates g, h allow neither approve nor edit together",
-		"{name: g, tool: pay, approvers: {subjects: [\"key:a\"]}}\n  - {name: h, tool: pay, approvers: {subjects: [\"key:b\"]}}": "no call of pay could run: the gates g, h have no approver in common",
 	} {
 		c.write("rules.yaml", "gates:\n  - "+gate+"\n")
 		c.want(1, want, "policy", "check")

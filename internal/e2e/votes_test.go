@@ -163,13 +163,13 @@ func TestPeopleOfTwoGates(t *testing.T) {
 	task := v.ask("m1")
 	id := task + ".a1"
 	v.want("bob2", id, client.Approve, http.StatusForbidden)
-	v.want("bob", id, client.Approve, http.StatusAccepted, `"missing":"1 of the role legal"`)
+	v.want("bob", id, client.Approve, http.StatusAccepted, `"missing":"1 of role legal"`)
 	edited, said := v.decide("carl", id, client.Decision{Decision: client.Edit, Arguments: json.RawMessage(`{"amount":2,"to":"x"}`)})
 	if edited != http.StatusAccepted {
 		t.Fatalf("the edit: %d %s", edited, said)
 	}
 	v.want("bob", id, client.Approve, http.StatusPreconditionFailed)
-	v.want("carl", task+".a2", client.Approve, http.StatusAccepted, `"already":true`, `"missing":"1 of the role finance"`)
+	v.want("carl", task+".a2", client.Approve, http.StatusAccepted, `"already":true`, `"missing":"1 of role finance"`)
 	v.want("bob", task+".a2", client.Approve, http.StatusOK, `"state":"approved"`)
 	until(t, "the end of the task", func() bool { return v.state(task) == "TASK_STATE_COMPLETED" })
 }
