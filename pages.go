@@ -101,7 +101,7 @@ func (s *Server) makeSignIn(protocol *a2a.Server, guard httpd.Guard, render func
 	requests, _ := protocol.Requests()
 	c := signin.Config{
 		Server: s.config.Agent.Name, Requests: requests, Guard: s.pageGuard(guard), Authenticator: s.authenticator,
-		Keys: s.apiKeys, OIDC: s.issuers, Complete: func(p auth.Principal) auth.Principal { return completed(p, &s.config.Auth) },
+		Keys: s.apiKeys, OIDC: s.issuers, Complete: s.completed,
 		Store: s.store.handle, Base: s.pageURL(), Idle: s.config.UI.SessionIdle, Lifetime: s.config.UI.SessionLifetime,
 		Render: render, Log: s.log, Now: s.given.Now,
 	}
@@ -122,6 +122,16 @@ func (s *Server) makeSignIn(protocol *a2a.Server, guard httpd.Guard, render func
 	s.signin = signin.New(c)
 }
 
+// completed is completed for the pages: a caller who is no person of auth.people for certain is
+// nobody.
+func (s *Server) completed(p auth.Principal) auth.Principal {
+	p, err := completed(p, &s.config.Auth)
+	if err != nil {
+		s.log.Warn().Err(err).Msg("a caller cannot sign in")
+	}
+	return p
+}
+
 // signInIssuer returns an issuer as the pages know it.
 func (s *Server) signInIssuer(o *config.OIDC) signin.Issuer {
 	i := signin.Issuer{Name: o.Name, ClientID: o.ClientID, Scopes: o.Scopes, ByAccess: o.SignInToken == config.ByAccess, Mark: issuerMark(o, &s.config.Auth)}
@@ -134,7 +144,7 @@ func (s *Server) signInIssuer(o *config.OIDC) signin.Issuer {
 // issuerMark returns a text that changes with every setting that identifies the callers of an
 // issuer, or gives them rights.
 func issuerMark(o *config.OIDC, conf *config.Auth) string {
-	text, err := json.Marshal([]any{o.Issuer, o.ClientID, o.Audiences, o.SignInToken, o.Subject, o.Person, o.Tenant, o.Roles, conf.Tenant, conf.DefaultRoles})
+	text, err := json.Marshal([]any{o.Issuer, o.ClientID, o.Audiences, o.SignInToken, o.Subject, o.Person, o.Tenant, o.Roles, conf.Tenant, conf.DefaultRoles, conf.People})
 	if err != nil {
 		panic("the configuration of an issuer cannot be written: " + err.Error()) // it was read from YAML
 	}

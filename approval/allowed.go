@@ -25,15 +25,6 @@ func AllowedDecisions(k Kind, t Terms) []DecisionType {
 	return decisions
 }
 
-// Decisions returns the decisions that a takes, in the order in which they are offered.
-func (a *Approval) Decisions() []DecisionType {
-	decisions := AllowedDecisions(a.Kind, a.Terms)
-	if a.AskKind == AskConfirm {
-		decisions = slices.DeleteFunc(decisions, func(v DecisionType) bool { return v == Edit })
-	}
-	return decisions
-}
-
 // known reports whether v is a decision at all.
 func (v DecisionType) known() bool {
 	return slices.Contains([]DecisionType{Approve, Edit, Reject, Respond, Cancel}, v)

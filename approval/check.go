@@ -154,6 +154,15 @@ func (a *Approval) mayDecide(by auth.Principal) bool {
 	return by.Tenant == a.Requester.Tenant && by.Whole(auth.Decide)
 }
 
+// Decisions returns the decisions that a takes, in the order in which they are offered.
+func (a *Approval) Decisions() []DecisionType {
+	decisions := AllowedDecisions(a.Kind, a.Terms)
+	if a.AskKind == AskConfirm {
+		decisions = slices.DeleteFunc(decisions, func(v DecisionType) bool { return v == Edit })
+	}
+	return decisions
+}
+
 func (a *Approval) checkDecision(v DecisionType) *Error {
 	decisions := a.Decisions()
 	if slices.Contains(decisions, v) {

@@ -39,17 +39,22 @@ type Vote struct {
 func Open(votes []Vote, needs []Need, digest string) []Need {
 	var open []Need
 	for i, n := range needs {
-		var counted []auth.Principal
-		for _, v := range votes {
-			if v.Digest == digest && slices.Contains(v.Meets, i) && !slices.ContainsFunc(counted, func(p auth.Principal) bool { return !p.DistinctFrom(v.By) }) {
-				counted = append(counted, v.By)
-			}
-		}
-		if n.People = max(n.People, 1) - len(counted); n.People > 0 {
+		if n.People = n.lacks(i, votes, digest); n.People > 0 {
 			open = append(open, n)
 		}
 	}
 	return open
+}
+
+// lacks returns how many persons the need at a place still lacks.
+func (n *Need) lacks(at int, votes []Vote, digest string) int {
+	var counted []auth.Principal
+	for _, v := range votes {
+		if v.Digest == digest && slices.Contains(v.Meets, at) && !slices.ContainsFunc(counted, func(p auth.Principal) bool { return !p.DistinctFrom(v.By) }) {
+			counted = append(counted, v.By)
+		}
+	}
+	return max(max(n.People, 1)-len(counted), 0)
 }
 
 // Open returns the needs of a that its votes for a call with this digest leave open.
@@ -121,9 +126,10 @@ func (t *Terms) Strict() bool { return len(t.Needs) > 0 || t.Human || t.Escalate
 
 // Tally is how far the votes of an approval are.
 type Tally struct {
-	Have, Need int      // over all needs
-	By         []string // subjects of the voters, in their order
-	Missing    string   // such as "1 of the role finance"; "": nothing
+	Have, Need int    // over all needs
+	Votes      []Vote // for the call that is shown, in their order
+	Open       []int  // for each need, how many are missing
+	Missing    string // such as "1 of role finance"; "": nothing
 }
 
 // Tally counts the votes for the call that a shows; nil: a needs no votes.
@@ -135,30 +141,28 @@ func (a *Approval) Tally() *Tally {
 	if a.State == Edited && a.Resolution != nil {
 		digest = cmp.Or(a.Resolution.Digest, digest)
 	}
-	t := &Tally{}
-	for _, n := range a.Terms.Needs {
-		t.Need += n.People
-	}
-	open := a.Open(digest)
-	t.Have, t.Missing = t.Need, missing(open)
-	for _, n := range open {
-		t.Have -= n.People
-	}
+	t := &Tally{Missing: missing(a.Open(digest))}
 	for _, v := range a.Votes {
 		if v.Digest == digest {
-			t.By = append(t.By, v.By.Subject)
+			t.Votes = append(t.Votes, v)
 		}
+	}
+	for i, n := range a.Terms.Needs {
+		open := n.lacks(i, a.Votes, digest)
+		t.Open = append(t.Open, open)
+		t.Need += n.People
+		t.Have += n.People - open
 	}
 	return t
 }
 
-// String returns the tally in words, such as "1 of 2: key:bob; missing: 1 of the role finance".
+// String returns the tally in words, such as "1 of 2: key:bob; missing: 1 of role finance".
 func (t *Tally) String() string {
 	text := fmt.Sprintf("%d of %d", t.Have, t.Need)
-	if len(t.By) > 0 {
-		names := make([]string, len(t.By))
-		for i, name := range t.By {
-			names[i] = visible.Shorten(visible.Line(name), maxValue)
+	if len(t.Votes) > 0 {
+		names := make([]string, len(t.Votes))
+		for i, v := range t.Votes {
+			names[i] = visible.Shorten(visible.Line(v.By.Subject), maxValue)
 		}
 		text += ": " + strings.Join(names, ", ")
 	}
@@ -173,29 +177,14 @@ func missing(open []Need) string {
 	var all []string
 	for _, n := range open {
 		text := fmt.Sprint(n.People)
-		if who := n.Approvers.names(); who != "" {
-			text += " of " + who
+		if who := n.Approvers.groups(); len(who) > 0 {
+			text += " of " + visible.Shorten(strings.Join(who, " and "), maxValue)
 		} else {
 			text += " more"
 		}
 		all = append(all, text)
 	}
 	return strings.Join(all, ", ")
-}
-
-// names names the roles and subjects of s; "": all who may decide.
-func (s *Approvers) names() string {
-	if s == nil {
-		return ""
-	}
-	var all []string
-	for _, role := range s.Roles {
-		all = append(all, "the role "+visible.Clip(role, 100))
-	}
-	for _, subject := range s.Subjects {
-		all = append(all, visible.Clip(subject, 100))
-	}
-	return strings.Join(all, " or ")
 }
 
 // needs merges the needs of gates: a need that any vote for another meets is left out.

@@ -1,6 +1,10 @@
 package auth
 
-import "strings"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // DistinctFrom reports whether p and q are known to be different persons. Two subjects of one
 // authenticator are, unless they share a person or a party. Subjects of two authenticators are only
@@ -12,7 +16,7 @@ func (p Principal) DistinctFrom(q Principal) bool {
 		return false
 	case p.Person != "" && q.Person != "":
 		return true
-	case p.Method == q.Method && source(p.Subject) == source(q.Subject):
+	case source(p.Subject) == source(q.Subject) && (source(p.Subject) != "" || p.Method == q.Method):
 		return true
 	case p.Person != "":
 		return source(p.Person) != "" && source(p.Person) == source(q.Subject)
@@ -35,4 +39,24 @@ func source(subject string) string {
 		return ""
 	}
 	return name
+}
+
+// People are persons by name, each with the subjects that are theirs: "corp:alice", in any tenant, or
+// "acme/corp:alice", in the tenant before the slash.
+type People map[string][]string
+
+// Known returns p with the name of the person who has its subject. It is an error if the credential
+// of p names another person: neither name would then cover all of its subjects.
+func (of People) Known(p Principal) (Principal, error) {
+	for name, subjects := range of {
+		if !slices.Contains(subjects, p.Subject) && (p.Tenant == "" || !slices.Contains(subjects, p.Tenant+"/"+p.Subject)) {
+			continue
+		}
+		if p.Person != "" && p.Person != name {
+			return Principal{}, fmt.Errorf("%q is the person %q in auth.people, and %q in its credential: use one name", p.Subject, name, p.Person)
+		}
+		p.Person = name
+		return p, nil
+	}
+	return p, nil
 }

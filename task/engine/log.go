@@ -82,6 +82,7 @@ func logRefused(log *zerolog.Logger, who turn.Sender, id store.TaskID, approvalI
 // messages are the log messages of audit entries.
 var messages = map[approval.AuditEvent]string{
 	approval.AuditAsked:     "approval asked",
+	approval.AuditVoted:     "vote for an approval",
 	approval.AuditResolved:  "approval decided",
 	approval.AuditKept:      "approval stays pending after its deadline",
 	approval.AuditReminded:  "approval is still pending, and its routes are reminded",

@@ -83,7 +83,7 @@ func (l *loader) checkGateName(g *approval.Gate, n strictyaml.Node) {
 // checkGateUse refuses keys without effect: an operator who writes four_eyes for a gate with
 // action allow believes that it asks.
 func (l *loader) checkGateUse(g *approval.Gate, n strictyaml.Node) {
-	useful := []string{"name", "tool", "action"}
+	useful := []string{"name", "tool", "action", "when", "who"}
 	if g.Action == approval.ActionDeny {
 		useful = append(useful, "hint", "mask")
 	}
@@ -145,6 +145,9 @@ func (l *loader) checkGateDeciders(g *approval.Gate, n strictyaml.Node) {
 		if terms.FourEyes && !known {
 			refuse("four_eyes", "without authentication no approver can be told apart from the requester; set auth (docs/security.md)")
 		}
+		if terms.People > 1 && !known {
+			refuse("people", "without authentication all callers are one; set auth (docs/security.md)")
+		}
 		if terms.Approvers != nil && !known {
 			refuse("approvers", "without authentication no caller is known to be an approver; set auth (docs/security.md)")
 		}
@@ -155,6 +158,9 @@ func (l *loader) checkGateDeciders(g *approval.Gate, n strictyaml.Node) {
 			if given && !slices.ContainsFunc(l.config.Auth.Socket, l.decides) && !l.config.Auth.mayApprove() {
 				refuse(key, l.noDecider())
 			}
+		}
+		if terms.People > 1 && known && !slices.ContainsFunc(l.config.Auth.Socket, l.decides) && !l.config.Auth.mayApprove() {
+			refuse("people", "each may decide only their own calls, and no caller has the role approver; grant it in auth, such as with roles of auth.oidc")
 		}
 	})
 }

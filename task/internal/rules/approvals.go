@@ -51,6 +51,11 @@ func (d *asking) ask(a *approval.Approval) error {
 	return nil
 }
 
+// recordVote adds the audit entry of a vote.
+func (d *asking) recordVote(a *approval.Approval, v *approval.Vote) error {
+	return d.record(approval.Audit{What: approval.AuditVoted, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: v.Digest, Gate: a.Terms.Gate, By: v.By, Via: v.Via, Reason: v.Reason})
+}
+
 // putApproval writes the approval's row without checking the row's own rev: the task's
 // rev guards it.
 func (d *asking) putApproval(a *fold.Approval) error {

@@ -127,7 +127,7 @@ func TestSeveralNeeds(t *testing.T) {
 	wantBarred(t, k.votes(1, voter("eve"), approval.Approve, ""), approval.BarredApprovers)
 	k.vote(1, voter("bob", "finance"), approval.Approve, "")
 	wantBarred(t, k.votes(1, voter("carl", "finance"), approval.Approve, ""), approval.BarredApprovers)
-	if got := k.approval(1).Tally().String(); got != "1 of 2: bob; missing: 1 of the role legal" {
+	if got := k.approval(1).Tally().String(); got != "1 of 2: bob; missing: 1 of role legal" {
 		t.Errorf("the tally is %q", got)
 	}
 	k.wantEntries(0)

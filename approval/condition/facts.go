@@ -1,0 +1,63 @@
+package condition
+
+import (
+	"errors"
+	"time"
+
+	"cel.dev/cel-go/cel"
+
+	"a2a-server/auth"
+)
+
+// errSlow says that the time for a call is over.
+var errSlow = errors.New("it takes too long")
+
+// Facts are the call that conditions are about, and their time: after the deadline a condition
+// fails. The facts of a call are for one goroutine.
+type Facts struct {
+	args        map[string]any
+	tool, agent string
+	caller      auth.Principal
+	end         time.Time
+}
+
+// NewFacts returns the facts of a call of a tool by an agent for a requester, whose conditions
+// have time until end. args are JSON as package strictjson decodes it, and are not changed.
+func NewFacts(args map[string]any, tool, agent string, requester auth.Principal, end time.Time) *Facts {
+	if args == nil {
+		args = map[string]any{}
+	}
+	return &Facts{args: args, tool: tool, agent: agent, caller: requester, end: end}
+}
+
+// over reports whether the time is over.
+func (f *Facts) over() bool { return !time.Now().Before(f.end) }
+
+// deadline is a name that no condition can have. It resolves to the Facts.
+const deadline = "@facts"
+
+// ResolveName returns a variable of conditions.
+func (f *Facts) ResolveName(name string) (any, bool) {
+	switch name {
+	case "args":
+		return f.args, true
+	case "tool":
+		return f.tool, true
+	case "agent":
+		return f.agent, true
+	case "caller.subject":
+		return f.caller.Subject, true
+	case "caller.tenant":
+		return f.caller.Tenant, true
+	case "caller.roles":
+		return f.caller.Roles, true
+	case "caller.chain":
+		return f.caller.Chain, true
+	case deadline:
+		return f, true
+	}
+	return nil, false
+}
+
+// Parent returns nil: no other variables exist.
+func (*Facts) Parent() cel.Activation { return nil }
