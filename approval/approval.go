@@ -89,8 +89,8 @@ type Terms struct {
 	Notify []string `json:"notify,omitempty"`
 	// Remind is the time after asking at which the routes are told again, once, in ns; 0: never.
 	Remind time.Duration `json:"remind,omitempty"`
-	// Escalate asks others, too, after a while; nil: nobody.
-	Escalate *Escalation `json:"escalate,omitempty"`
+	// Escalate asks others, too, after a while.
+	Escalate Escalation `json:"escalate,omitzero"`
 }
 
 // Version is the highest V of an [Approval] that this program knows.

@@ -8,7 +8,7 @@ import (
 
 // An Escalation says who is asked, too, when an approval has been pending for a while. It happens
 // once. It adds deciders and changes nothing else: not the call, its digest, the number of people,
-// or the way to decide.
+// or the way to decide. The zero Escalation asks nobody.
 type Escalation struct {
 	After  time.Duration `json:"after"`            // asking, in ns
 	Notify []string      `json:"notify,omitempty"` // routes that are told, whatever events they take
@@ -19,12 +19,12 @@ type Escalation struct {
 }
 
 // clone returns a copy that shares nothing with e.
-func (e *Escalation) clone() *Escalation {
-	if e == nil {
-		return nil
-	}
-	return &Escalation{e.After, slices.Clone(e.Notify), slices.Clone(e.AddRoles)}
+func (e Escalation) clone() Escalation {
+	return Escalation{e.After, slices.Clone(e.Notify), slices.Clone(e.AddRoles)}
 }
+
+// IsZero reports whether e asks nobody.
+func (e Escalation) IsZero() bool { return e.After == 0 && len(e.Notify)+len(e.AddRoles) == 0 }
 
 // problems returns the mistakes in the times of t after which somebody is told.
 func (t *Terms) timeProblems() (problems []string) {
@@ -40,7 +40,7 @@ func (t *Terms) timeProblems() (problems []string) {
 		check("remind", t.Remind)
 	}
 	e := t.Escalate
-	if e == nil {
+	if e.IsZero() {
 		return problems
 	}
 	check("escalation after", e.After)
@@ -60,16 +60,13 @@ func (t *Terms) timeProblems() (problems []string) {
 
 // escalation merges the escalations of gates: the earliest counts, and all that have its time are
 // one. Only the approvers of these gates get the roles, in asked, whose places are those of all.
-func escalation(all []Terms, asked []Need) *Escalation {
-	var first *Escalation
+func escalation(all []Terms, asked []Need) (first Escalation) {
 	for i := range all {
-		if e := all[i].Escalate; e != nil && (first == nil || e.After < first.After) {
-			first = &Escalation{After: e.After}
-		}
+		first.After = sooner(first.After, all[i].Escalate.After)
 	}
 	for i := range all {
 		e := all[i].Escalate
-		if e == nil || e.After != first.After {
+		if e.IsZero() || e.After != first.After {
 			continue
 		}
 		first.Notify, first.AddRoles = Union(first.Notify, e.Notify), Union(first.AddRoles, e.AddRoles)
@@ -113,7 +110,7 @@ func (a *Approval) Needs() []Need {
 
 // EscalateAt returns when a is to be escalated; zero: never, or it has been.
 func (a *Approval) EscalateAt() time.Time {
-	if a.Terms.Escalate == nil || a.Escalated != nil {
+	if a.Terms.Escalate.IsZero() || a.Escalated != nil {
 		return time.Time{}
 	}
 	return moment(a.Asked.Add(a.Terms.Escalate.After))
@@ -130,7 +127,7 @@ func (a *Approval) RemindAt() time.Time {
 // Routes returns the routes that a names: those of its terms, and those of its escalation once it
 // has happened.
 func (a *Approval) Routes() []string {
-	if a.Escalated == nil || a.Terms.Escalate == nil {
+	if a.Escalated == nil {
 		return a.Terms.Notify
 	}
 	return Union(a.Terms.Notify, a.Terms.Escalate.Notify)

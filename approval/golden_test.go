@@ -96,7 +96,7 @@ func fullApproval() Approval {
 			FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true, AuthRequired: true,
 			Approvers: &Approvers{Roles: []string{"sre"}, Subjects: []string{"corp:alice"}, All: []Approvers{{Roles: []string{"legal"}}, {Subjects: []string{"key:dora"}}}, Escalated: []string{"treasury"}},
 			Needs:     []Need{{"big", 2, nil}, {"money", 1, &Approvers{Roles: []string{"finance"}, Subjects: []string{"key:dora"}}}}, Human: true,
-			Risk: RiskHigh, Mask: []string{"/to"}, Notify: []string{"ops"}, Remind: time.Minute, Escalate: &Escalation{After: time.Minute, Notify: []string{"oncall"}, AddRoles: []string{"treasury"}},
+			Risk: RiskHigh, Mask: []string{"/to"}, Notify: []string{"ops"}, Remind: time.Minute, Escalate: Escalation{After: time.Minute, Notify: []string{"oncall"}, AddRoles: []string{"treasury"}},
 		},
 		Requester: fullPrincipal("agent"), Asked: asked(), Deadline: &end, Extensions: 2, Reminded: &told, Escalated: &told, Supersedes: "task-1.a1",
 		Votes: []Vote{{By: fullPrincipal("carl"), Via: ViaAPI, At: asked().Add(time.Minute), Digest: "d2", Reason: "seen", Meets: []int{0, 1}}},
@@ -121,7 +121,7 @@ func TestGoldenApproval(t *testing.T) {
 	full := fullApproval()
 	checkFull(t, reflect.ValueOf(full), "Approval")
 	checkGolden(t, "approval-escalated.v2.json", full)
-	full.Terms.Remind, full.Terms.Escalate, full.Terms.Approvers.Escalated, full.Reminded, full.Escalated = 0, nil, nil, nil, nil // from before there were such fields
+	full.Terms.Remind, full.Terms.Escalate, full.Terms.Approvers.Escalated, full.Reminded, full.Escalated = 0, Escalation{}, nil, nil, nil // from before there were such fields
 	checkGolden(t, "approval.v2.json", full)
 	full.V, full.Votes, full.Terms.Needs, full.Terms.Human = 1, nil, nil, false
 	checkGolden(t, "approval-extended.v1.json", full)

@@ -259,7 +259,7 @@ func withDefaults(t, d Terms) Terms {
 	if t.Remind == 0 {
 		t.Remind = d.Remind
 	}
-	if t.Escalate == nil {
+	if t.Escalate.IsZero() {
 		t.Escalate = d.Escalate
 	}
 	t = t.clone()

@@ -122,7 +122,7 @@ func (t *Terms) Includes(p auth.Principal) bool {
 
 // Strict reports whether the terms have demands that version 1 of approvals does not know: a
 // program that ignores them would let the call run too early.
-func (t *Terms) Strict() bool { return len(t.Needs) > 0 || t.Human || t.Escalate != nil }
+func (t *Terms) Strict() bool { return len(t.Needs) > 0 || t.Human || !t.Escalate.IsZero() }
 
 // Tally is how far the votes of an approval are.
 type Tally struct {

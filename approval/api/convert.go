@@ -38,7 +38,7 @@ func (s *Service) whole(a *approval.Approval) client.Approval {
 		Decisions: []client.DecisionType{}, Requester: principal(a.Requester), RequesterRevoked: s.revoked(a.Requester),
 		Votes: votesOf(a), Human: a.Terms.Human, Requested: a.Asked, Deadline: a.Deadline, Reminded: a.Reminded, Escalated: a.Escalated, Supersedes: a.Supersedes,
 	}
-	if a.Escalated != nil && a.Terms.Escalate != nil {
+	if a.Escalated != nil {
 		out.EscalatedTo = a.Terms.Escalate.AddRoles
 	}
 	if a.About != nil {

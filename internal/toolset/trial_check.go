@@ -131,9 +131,7 @@ func (c *checking) roles(i int) {
 	if g.Terms.Approvers != nil {
 		look("approvers.roles", g.Terms.Approvers.Roles)
 	}
-	if g.Terms.Escalate != nil {
-		look("escalate.add_roles", g.Terms.Escalate.AddRoles)
-	}
+	look("escalate.add_roles", g.Terms.Escalate.AddRoles)
 }
 
 // knownRoles returns the roles that callers may get; anyRole: a program gives them.

@@ -49,7 +49,7 @@ func (p *Pump) message(ctx context.Context, r *Route, j *job) (*Message, error) 
 			return nil, nil //nolint:nilnil // see above
 		}
 		m.Event = "approval." + j.n.Event
-		if a.Terms.Escalate != nil && j.n.Event == task.NotifyEscalated {
+		if j.n.Event == task.NotifyEscalated {
 			m.Roles = a.Terms.Escalate.AddRoles
 		}
 		return m, nil

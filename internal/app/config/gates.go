@@ -8,7 +8,6 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
-	"a2a-server/internal/setting"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/visible"
 )
@@ -101,33 +100,28 @@ func approversOf(l *loader, n strictyaml.Node) *approval.Approvers {
 	return a
 }
 
-func escalationOf(l *loader, n strictyaml.Node) *approval.Escalation {
-	e := &approval.Escalation{}
-	l.mapping(n, []key{
-		required(one("after", "", setting.Deadline(&e.After, 0), "")),
-		listed("notify", &e.Notify), listed("add_roles", &e.AddRoles),
-	}, "", "a mapping with after, notify and add_roles", "")
-	return e
-}
-
 // checkGateTimes refuses reminders and escalations without effect.
 func checkGateTimes(l *loader, g *approval.Gate, n strictyaml.Node) {
 	t, e := g.Terms, g.Terms.Escalate
 	never := func(key string, after time.Duration) {
 		if t.Expires > 0 && after >= t.Expires && t.OnExpiry != approval.ExpiryKeeps {
-			l.at(n.Below(key).Path(), "comes after the deadline; write a time below expires, or remove the line")
+			l.at(n.Path()+"."+key, "is not before the deadline; write a time below expires, or remove the line")
 		}
 	}
 	never("remind", t.Remind)
+	never("escalate.after", e.After)
+	at := n.Path() + ".escalate"
 	switch {
-	case e == nil:
-		return
-	case e.After <= 0 || len(e.Notify)+len(e.AddRoles) == 0:
-		l.at(n.Below("escalate").Path(), "tells nobody; write after, such as 8h, and notify or add_roles")
+	case e.IsZero() || l.refused[at+".after"]:
+	case e.After > 0 && len(e.Notify)+len(e.AddRoles) == 0:
+		l.at(at+".after", "needs notify or add_roles, or it has no effect")
+	case e.After <= 0 && l.given(at+".notify"):
+		l.at(at+".notify", "needs escalate.after, such as 8h")
+	case e.After <= 0:
+		l.at(at+".add_roles", "needs escalate.after, such as 8h")
 	case len(e.AddRoles) > 0 && t.Approvers == nil:
-		l.at(n.Below("escalate").Path(), "adds roles to a gate that everybody with the right may decide; add approvers, or remove add_roles")
+		l.at(at+".add_roles", "adds roles to a gate that everybody with the right may decide; add approvers, or remove the line")
 	}
-	never("escalate", e.After)
 }
 
 // checkGateDeciders refuses gates that no caller could decide: the calls would wait forever.

@@ -155,9 +155,11 @@ func gateKeys(g *approval.Gate) []key {
 		one("on_reject", "continue", setting.Either(&g.Terms.CancelsTask, "cancel", "continue"), "cancel: a rejection cancels the task, too."),
 		one("risk", "", setting.Choice(&g.Terms.Risk, "a risk", approval.RiskLow, approval.RiskMedium, approval.RiskHigh), "Shown; decides nothing. Default: high if destructive, else medium."),
 		many("mask", "", &g.Terms.Mask, func(to *string) setting.Value { return setting.Text(to, "a JSON pointer", saying(approval.CheckMask)) }, "Arguments that lists, hints and logs show as •••, such as /card/number or /users/*/name."),
-		many("notify", "", &g.Terms.Notify, func(to *string) setting.Value { return setting.Text(to, "a name", saying(approval.CheckNotify)) }, "Routes that announce the approval."),
+		many("notify", "", &g.Terms.Notify, aRoute, "Routes that announce the approval."),
 		one("remind", "", setting.Deadline(&g.Terms.Remind, 0), "When the routes are told again, once, after asking."),
-		shaped("escalate", "{after: 8h, notify: [oncall], add_roles: [treasury]}", &g.Terms.Escalate, escalationOf, "After a while these routes are told, and these roles may decide beside the gate's approvers."),
+		one("escalate.after", "", setting.Deadline(&g.Terms.Escalate.After, 0), "When others are asked, too, once, after asking."),
+		many("escalate.notify", "", &g.Terms.Escalate.Notify, aRoute, "Routes that are told then, whatever their events are."),
+		many("escalate.add_roles", "", &g.Terms.Escalate.AddRoles, func(to *string) setting.Value { return filled(to, "a name") }, "Roles that may decide then, beside the gate's approvers, if they have the right."),
 	}
 }
 

@@ -129,6 +129,10 @@ func routeKeys(r *Route) []key {
 	}
 }
 
+func aRoute(to *string) setting.Value {
+	return setting.Text(to, "a name", saying(approval.CheckNotify))
+}
+
 func aRouteName(name string) error {
 	if len(name) > 64 {
 		return fmt.Errorf("is too long; write at most 64 characters")
@@ -197,10 +201,8 @@ func checkGateRoutes(l *loader, g *approval.Gate, n strictyaml.Node) {
 	for _, name := range g.Terms.Notify {
 		names = append(names, place{"notify", name})
 	}
-	if e := g.Terms.Escalate; e != nil {
-		for _, name := range e.Notify {
-			names = append(names, place{"escalate.notify", name})
-		}
+	for _, name := range g.Terms.Escalate.Notify {
+		names = append(names, place{"escalate.notify", name})
 	}
 	l.references = append(l.references, func() {
 		var known []string
@@ -230,13 +232,8 @@ func NotifyWarnings(c *Config) (warnings []string) {
 	named := map[string]bool{}
 	gates := AllGates(c)
 	for i := range gates {
-		for _, name := range gates[i].Terms.Notify {
+		for _, name := range slices.Concat(gates[i].Terms.Notify, gates[i].Terms.Escalate.Notify) {
 			named[name] = true
-		}
-		if e := gates[i].Terms.Escalate; e != nil {
-			for _, name := range e.Notify {
-				named[name] = true
-			}
 		}
 	}
 	for i := range c.Notify {
