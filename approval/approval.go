@@ -2,6 +2,7 @@ package approval
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"a2a-server/auth"
@@ -172,6 +173,53 @@ func (a *Approval) AuthRequired() bool {
 // Neither if it needs several votes: the persons before would not have seen the payload.
 func (a *Approval) AcceptsPayload() bool {
 	return (a.TakesPayload || len(a.Payload) > 0) && len(a.Terms.Needs) == 0
+}
+
+// Approvers returns who may decide a now: the approvers of its terms, with the roles that its
+// escalation has added. Nil: every principal with the right to decide it. It must not be changed.
+func (a *Approval) Approvers() *Approvers {
+	if a.Escalated == nil {
+		return a.Terms.Approvers
+	}
+	return a.Terms.Approvers.widened()
+}
+
+// Needs returns the needs of a now: those of its terms, with the roles that its escalation has
+// added. It must not be changed.
+func (a *Approval) Needs() []Need {
+	if a.Escalated == nil {
+		return a.Terms.Needs
+	}
+	all := slices.Clone(a.Terms.Needs)
+	for i := range all {
+		all[i].Approvers = all[i].Approvers.widened()
+	}
+	return all
+}
+
+// EscalateAt returns when a is to be escalated; zero: never, or it has been.
+func (a *Approval) EscalateAt() time.Time {
+	if a.Terms.Escalate.IsZero() || a.Escalated != nil {
+		return time.Time{}
+	}
+	return moment(a.Asked.Add(a.Terms.Escalate.After))
+}
+
+// RemindAt returns when the routes of a are to be reminded; zero: never, or they have been.
+func (a *Approval) RemindAt() time.Time {
+	if a.Terms.Remind <= 0 || a.Reminded != nil {
+		return time.Time{}
+	}
+	return moment(a.Asked.Add(a.Terms.Remind))
+}
+
+// Routes returns the routes that a names: those of its terms, and those of its escalation once it
+// has happened.
+func (a *Approval) Routes() []string {
+	if a.Escalated == nil {
+		return a.Terms.Notify
+	}
+	return Union(a.Terms.Notify, a.Terms.Escalate.Notify)
 }
 
 // Resolution is the end of an approval, and its author. By is the zero Principal for a

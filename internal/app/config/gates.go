@@ -44,7 +44,11 @@ func checkGate(l *loader, g *approval.Gate, n strictyaml.Node) {
 	if g.Action == approval.ActionAsk {
 		l.checkGateDeciders(g, n)
 		checkGateRoutes(l, g, n)
-		checkGateTimes(l, g, n)
+		for key, wrong := range wrongTimes(&g.Terms) {
+			if !l.refused[n.Path()+".escalate.after"] {
+				l.at(n.Path()+"."+key, "%s", wrong)
+			}
+		}
 	} else if !l.refused[n.Below("action").Path()] {
 		l.checkGateUse(g, n)
 	}
@@ -100,28 +104,25 @@ func approversOf(l *loader, n strictyaml.Node) *approval.Approvers {
 	return a
 }
 
-// checkGateTimes refuses reminders and escalations without effect.
-func checkGateTimes(l *loader, g *approval.Gate, n strictyaml.Node) {
-	t, e := g.Terms, g.Terms.Escalate
-	never := func(key string, after time.Duration) {
+// wrongTimes returns the problems of reminders and escalations, by key.
+func wrongTimes(t *approval.Terms) map[string]string {
+	e, wrong := &t.Escalate, map[string]string{}
+	switch {
+	case e.After > 0 && len(e.Notify)+len(e.AddRoles) == 0:
+		wrong["escalate.after"] = "needs notify or add_roles, or it has no effect"
+	case e.After <= 0 && len(e.Notify) > 0:
+		wrong["escalate.notify"] = "needs escalate.after, such as 8h"
+	case e.After <= 0 && len(e.AddRoles) > 0:
+		wrong["escalate.add_roles"] = "needs escalate.after, such as 8h"
+	case len(e.AddRoles) > 0 && t.Approvers == nil:
+		wrong["escalate.add_roles"] = "adds roles to a gate that everybody with the right may decide; add approvers, or remove the line"
+	}
+	for key, after := range map[string]time.Duration{"remind": t.Remind, "escalate.after": e.After} {
 		if t.Expires > 0 && after >= t.Expires && t.OnExpiry != approval.ExpiryKeeps {
-			l.at(n.Path()+"."+key, "is not before the deadline; write a time below expires, or remove the line")
+			wrong[key] = "is not before the deadline; write a time below expires, or remove the line"
 		}
 	}
-	never("remind", t.Remind)
-	never("escalate.after", e.After)
-	at := n.Path() + ".escalate"
-	switch {
-	case e.IsZero() || l.refused[at+".after"]:
-	case e.After > 0 && len(e.Notify)+len(e.AddRoles) == 0:
-		l.at(at+".after", "needs notify or add_roles, or it has no effect")
-	case e.After <= 0 && l.given(at+".notify"):
-		l.at(at+".notify", "needs escalate.after, such as 8h")
-	case e.After <= 0:
-		l.at(at+".add_roles", "needs escalate.after, such as 8h")
-	case len(e.AddRoles) > 0 && t.Approvers == nil:
-		l.at(at+".add_roles", "adds roles to a gate that everybody with the right may decide; add approvers, or remove the line")
-	}
+	return wrong
 }
 
 // checkGateDeciders refuses gates that no caller could decide: the calls would wait forever.

@@ -196,29 +196,31 @@ func checkRoutes(l *loader) {
 
 // checkGateRoutes refuses the names of routes that do not exist: nobody would be told.
 func checkGateRoutes(l *loader, g *approval.Gate, n strictyaml.Node) {
-	type place struct{ key, name string }
-	var names []place
-	for _, name := range g.Terms.Notify {
-		names = append(names, place{"notify", name})
-	}
-	for _, name := range g.Terms.Escalate.Notify {
-		names = append(names, place{"escalate.notify", name})
-	}
+	named := map[string][]string{"notify": g.Terms.Notify, "escalate.notify": g.Terms.Escalate.Notify}
 	l.references = append(l.references, func() {
-		var known []string
-		for i := range l.config.Notify {
-			known = append(known, l.config.Notify[i].Name)
-		}
-		for _, at := range names {
-			switch i := slices.Index(known, at.name); {
-			case i < 0:
-				hint := cmp.Or(suggest.DidYouMean(at.name, "", known), "; add it under notify, or remove the name")
-				l.at(n.Path()+"."+at.key, "there is no route %s%s", quote(at.name), hint)
-			case at.key != "notify" && l.config.Notify[i].Requester:
-				l.at(n.Path()+"."+at.key, "the route %s is for the requester, who cannot decide; name another", quote(at.name))
+		for key, names := range named {
+			for _, name := range names {
+				if wrong := wrongRoute(l.config.Notify, name, key != "notify"); wrong != "" {
+					l.at(n.Path()+"."+key, "%s", wrong)
+				}
 			}
 		}
 	})
+}
+
+// wrongRoute returns why a gate cannot name a route; "": it can.
+func wrongRoute(routes []Route, name string, escalates bool) string {
+	var known []string
+	for i := range routes {
+		known = append(known, routes[i].Name)
+	}
+	switch i := slices.Index(known, name); {
+	case i < 0:
+		return "there is no route " + quote(name) + cmp.Or(suggest.DidYouMean(name, "", known), "; add it under notify, or remove the name")
+	case escalates && routes[i].Requester:
+		return "the route " + quote(name) + " is for the requester, who cannot decide; name another"
+	}
+	return ""
 }
 
 // NotifyWarnings returns who may decide and is told nowhere, and routes that announce nothing.

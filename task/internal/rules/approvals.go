@@ -148,6 +148,12 @@ func (d *asking) announce(a *approval.Approval, event string) error {
 	return nil
 }
 
+// escalatesTo reports whether an event is an escalation that names a route, which is then told
+// whatever events it takes.
+func escalatesTo(a *approval.Approval, r *task.Route, event string) bool {
+	return event == task.NotifyEscalated && !r.Requester && slices.Contains(a.Terms.Escalate.Notify, r.Name)
+}
+
 // keepMailbox adds the address of the requester of a new task, if a route writes to requesters.
 func (d *asking) keepMailbox(address string) {
 	if address != "" && slices.ContainsFunc(d.rules.Routes, func(r task.Route) bool { return r.Requester }) {
