@@ -187,11 +187,11 @@ func (j *judgement) holds(c *condition.Condition) (bool, error) {
 	}
 	return safely(func() (bool, error) {
 		if j.facts == nil {
-			agentName := ""
+			end, agentName := time.Now().Add(judgeTime), ""
 			if j.ctx != nil {
 				agentName = j.ctx.AgentName()
 			}
-			j.facts = condition.NewFacts(j.args, j.name, agentName, requesterOf(j.ctx), time.Now().Add(judgeTime))
+			j.facts = condition.NewFacts(j.args, j.name, agentName, requesterOf(j.ctx), func() bool { return time.Now().After(end) })
 		}
 		return c.Match(j.facts)
 	})
