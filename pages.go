@@ -40,7 +40,7 @@ func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
 	c := web.Config{
 		Service: s.approvals, Door: s.door(requests, s.pageGuard(guard), streams), Prefix: prefix, PublicURL: s.url,
 		Sender: sender{s.engine}, Tools: s.toolsOf,
-		Gate: func(gate, tool string) (web.Gate, bool) { return s.tools.Load().GateText(gate, tool) },
+		Gate:   func(gate, tool string) (web.Gate, bool) { return s.tools.Load().GateText(gate, tool) },
 		Policy: policyOf{&s.tools},
 		Health: func() error {
 			if why := s.health.Unready(); why != "" {

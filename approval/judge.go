@@ -116,8 +116,7 @@ func (j *judgement) consider(g *gate) bool {
 	if g.conditional() {
 		why, err = j.fits(g)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		j.problem(fmt.Sprintf("the condition of rule %s", quote(g.name)), err)
 		if g.action == ActionAllow {
 			j.failed = append(j.failed, g)
@@ -125,7 +124,8 @@ func (j *judgement) consider(g *gate) bool {
 			return false
 		}
 		why = "its condition fails, so it counts as true: " + reason(err)
-	case why == "":
+	}
+	if why == "" {
 		return false
 	}
 	j.explain(g, true, why)

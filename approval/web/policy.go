@@ -36,16 +36,16 @@ type policyPage struct {
 
 // seesPolicy reports whether a caller may read the gates of all tenants: an admin and, on a
 // server without authentication, everybody.
-func (v *visit) seesPolicy() bool {
+func seesPolicy(v *visit) bool {
 	return v.cfg.Policy != nil && (v.By.IsAnonymous() || v.By.May(auth.Admin) == nil)
 }
 
-func (v *visit) policy() error {
-	return v.showPolicy(http.StatusOK, &policyPage{Tool: v.r.URL.Query().Get("tool")})
+func readPolicy(v *visit) error {
+	return showPolicy(v, http.StatusOK, &policyPage{Tool: v.r.URL.Query().Get("tool")})
 }
 
-// explain judges a call, without making it.
-func (v *visit) explain() error {
+// explainCall judges a call, without making it.
+func explainCall(v *visit) error {
 	f := v.r.PostForm
 	p := &policyPage{Tool: strings.TrimSpace(f.Get("tool")), Args: f.Get("args"), Subject: f.Get("subject"), Tenant: f.Get("tenant"), Has: f.Get("roles")}
 	by := auth.Anonymous()
@@ -53,20 +53,20 @@ func (v *visit) explain() error {
 		by = auth.Principal{Subject: p.Subject, Tenant: p.Tenant, Method: "policy", Roles: strings.FieldsFunc(p.Has, func(r rune) bool { return r == ',' || r == ' ' })}
 	}
 	status := http.StatusOK
-	if v.seesPolicy() {
+	if seesPolicy(v) {
 		var err error
 		if p.Text, err = v.cfg.Policy.Explain(v.ctx(), p.Tool, p.Args, by); err != nil {
 			status, p.Wrong = http.StatusUnprocessableEntity, err.Error()
 		}
 	}
-	return v.showPolicy(status, p)
+	return showPolicy(v, status, p)
 }
 
-func (v *visit) showPolicy(status int, p *policyPage) error {
+func showPolicy(v *visit, status int, p *policyPage) error {
 	if v.cfg.Policy == nil {
 		return notFound("this server has no page about its policy")
 	}
-	if !v.seesPolicy() {
+	if !seesPolicy(v) {
 		return &auth.DeniedError{Action: auth.Admin}
 	}
 	p.Rules = v.cfg.Policy.Rules(p.Tool)

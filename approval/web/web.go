@@ -127,8 +127,8 @@ func New(c Config) http.Handler {
 	post("/tasks/{id}/calls/{call}/cancel", auth.Cancel, (*visit).cancelCall)
 	get("/history", 0, showHistory)
 	get("/about", 0, showAbout)
-	get("/policy", 0, (*visit).policy)
-	post("/policy", 0, (*visit).explain)
+	get("/policy", 0, readPolicy)
+	post("/policy", 0, explainCall)
 	get("/try", auth.Create, (*visit).try)
 	post("/try", auth.Create, (*visit).send)
 	p.mux.HandleFunc("GET "+Path+"/events", func(w http.ResponseWriter, r *http.Request) {
@@ -287,7 +287,7 @@ func (v *visit) show(status int, name, title, live string, main any) error {
 	by := v.By
 	f := frame{
 		Title: title, Here: name, Agent: v.cfg.Agent, Version: v.cfg.Version, User: v.session.Name, Identity: by.Subject,
-		Roles: strings.Join(by.Roles, ", "), Method: v.session.Method, Tasks: by.May(auth.List) == nil, Try: v.cfg.Sender != nil && by.May(auth.Create) == nil, Policy: v.seesPolicy(), Live: live, Main: main,
+		Roles: strings.Join(by.Roles, ", "), Method: v.session.Method, Tasks: by.May(auth.List) == nil, Try: v.cfg.Sender != nil && by.May(auth.Create) == nil, Policy: seesPolicy(v), Live: live, Main: main,
 	}
 	if f.User == "" {
 		f.User = by.Subject
