@@ -201,3 +201,20 @@ func TestExplain(t *testing.T) {
 		t.Errorf("Explain() judges %+v, want %+v", v, j)
 	}
 }
+
+// All conditions about a call share a time, after which they fail.
+func TestConditionsShareTheTime(t *testing.T) {
+	t.Parallel()
+	list := make([]any, 16<<10)
+	for i := range list {
+		list[i] = "z"
+	}
+	var gates []Gate
+	for i := range MaxConditions {
+		gates = append(gates, conditioned(Gate{Name: fmt.Sprint("g", i), Tool: "pay", Action: ActionDeny}, strings.TrimSuffix(strings.Repeat("'x' in args.list||", 80), "||")))
+	}
+	v := newPolicy(t, PolicyConfig{Gates: gates}).Judge(nil, &fakeTool{name: "pay"}, map[string]any{"list": list})
+	if v.Action != ActionDeny || v.Failed == nil || !strings.Contains(v.Failed.Error(), "it takes too long") {
+		t.Errorf("Judge() = %s, failed with %v, want a denial because the conditions take too long", v.Action, v.Failed)
+	}
+}

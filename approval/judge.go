@@ -116,8 +116,7 @@ func (j *judgement) consider(g *gate) bool {
 	if g.conditional() {
 		why, err = j.fits(g)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		j.problem(fmt.Sprintf("the condition of rule %s", quote(g.name)), err)
 		if g.action == ActionAllow {
 			j.failed = append(j.failed, g)
@@ -125,7 +124,8 @@ func (j *judgement) consider(g *gate) bool {
 			return false
 		}
 		why = "its condition fails, so it counts as true: " + reason(err)
-	case why == "":
+	}
+	if why == "" {
 		return false
 	}
 	j.explain(g, true, why)
@@ -187,11 +187,11 @@ func (j *judgement) holds(c *condition.Condition) (bool, error) {
 	}
 	return safely(func() (bool, error) {
 		if j.facts == nil {
-			agentName := ""
+			end, agentName := time.Now().Add(judgeTime), ""
 			if j.ctx != nil {
 				agentName = j.ctx.AgentName()
 			}
-			j.facts = condition.NewFacts(j.args, j.name, agentName, requesterOf(j.ctx), time.Now().Add(judgeTime))
+			j.facts = condition.NewFacts(j.args, j.name, agentName, requesterOf(j.ctx), func() bool { return time.Now().After(end) })
 		}
 		return c.Match(j.facts)
 	})

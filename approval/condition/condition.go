@@ -1,7 +1,6 @@
 package condition
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -19,11 +18,10 @@ import (
 
 // Limits of a condition.
 const (
-	MaxText    = 2000 // characters
-	maxParts   = 500  // nodes of the expression
-	maxDepth   = 50
-	maxCost    = 20_000 // of a condition with all or exists, in the units of CEL
-	checkEvery = 64     // elements between two looks at the deadline
+	MaxText     = 2000 // characters
+	maxParts    = 500  // nodes of the expression
+	maxDepth    = 50
+	maxElements = 5000 // that all and exists look at, all together
 )
 
 // A Condition is compiled. It is immutable and safe for concurrent use.
@@ -31,7 +29,6 @@ type Condition struct {
 	text    string
 	program cel.Program
 	checked *ast.AST
-	loops   bool // it has all or exists
 }
 
 // environment returns the part of CEL that conditions may use.
@@ -93,11 +90,7 @@ func Compile(text string) (*Condition, error) {
 	if err := c.patterns(&g); err != nil {
 		return nil, err
 	}
-	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize), cel.CustomDecoratorV2(g.decorate)}
-	if c.loops {
-		options = append(options, cel.InterruptCheckFrequency(checkEvery), cel.CostLimit(maxCost))
-	}
-	if c.program, err = e.Program(tree, options...); err != nil {
+	if c.program, err = e.Program(tree, cel.EvalOptions(cel.OptOptimize), cel.CustomDecoratorV2(g.decorate)); err != nil {
 		return nil, &Error{Line: 1, Message: err.Error()}
 	}
 	return c, nil
@@ -131,24 +124,10 @@ func (c *Condition) Match(f *Facts) (bool, error) {
 	if f.over() {
 		return false, errSlow
 	}
-	var out any
-	var err error
-	if c.loops {
-		ctx, cancel := context.WithDeadline(context.Background(), f.end)
-		defer cancel()
-		out, _, err = c.program.ContextEval(ctx, f)
-	} else {
-		out, _, err = c.program.Eval(f)
-	}
-	switch is := out.(type) {
-	case types.Bool:
-		if err == nil {
-			return bool(is), nil
-		}
-	default:
-		if err == nil {
-			err = errors.New("it is neither true nor false")
-		}
+	f.elements = 0
+	out, _, err := c.program.Eval(f)
+	if is, ok := out.(types.Bool); ok && err == nil {
+		return bool(is), nil
 	}
 	return false, c.failure(err)
 }
@@ -159,12 +138,10 @@ func (c *Condition) at(part ast.Expr, message string) *Error {
 	return &Error{Line: at.Line(), Column: at.Column() + 1, Message: message}
 }
 
-// patterns compiles the patterns of c, notes whether it has loops, and refuses what could never
-// be evaluated.
+// patterns compiles the patterns of c, and refuses what could never be evaluated.
 func (c *Condition) patterns(g *guards) error {
 	var wrong error
 	ast.PostOrderVisit(c.checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		c.loops = c.loops || e.Kind() == ast.ComprehensionKind
 		if e.Kind() != ast.CallKind || wrong != nil {
 			return
 		}
@@ -196,7 +173,7 @@ func (c *Condition) failure(err error) error {
 	switch {
 	case errors.As(err, &canceled) && canceled.Cause == interpreter.CostLimitExceeded:
 		return errors.New("it looks at too many elements of the arguments")
-	case errors.As(err, &canceled), errors.Is(err, interpreter.InterruptError{}):
+	case errors.As(err, &canceled):
 		return errSlow
 	case !errors.As(err, &failed):
 		return errors.New("it cannot be evaluated")

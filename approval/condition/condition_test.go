@@ -19,7 +19,7 @@ func facts(t testing.TB, args string) *condition.Facts {
 		t.Fatal(err)
 	}
 	by := auth.Principal{Tenant: "acme", Subject: "corp:alice", Roles: []string{"requester"}, Chain: []string{"key:bot"}}
-	return condition.NewFacts(decoded, "pay", "desk", by, time.Now().Add(time.Minute))
+	return condition.NewFacts(decoded, "pay", "desk", by, func() bool { return false })
 }
 
 const call = `{"amount": 100, "to": "bob", "force": true, "note": null, "tags": ["a", "b"], "card": {"number": "4111"}, "lines": [{"n": 1}, {"n": 20}], "zero": 0, "big": 1e300, "text": "NaN", "half": 5.5}`
@@ -146,10 +146,35 @@ func TestCompileRefuses(t *testing.T) {
 // After the deadline nothing is true or false.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
-	late := condition.NewFacts(map[string]any{"a": []any{1.0}}, "", "", auth.Principal{}, time.Now().Add(-time.Second))
-	for _, text := range []string{"true", "args.a == [1.0]", "args.a.all(x, x == 1)"} {
-		if got, err := condition.MustCompile(text).Match(late); got || err == nil || err.Error() != "it takes too long" {
+	list := make([]any, 40)
+	for i := range list {
+		list[i] = float64(i)
+	}
+	args := map[string]any{"list": list, "text": "abc"}
+	for text, looks := range map[string]int{ // before the time is over
+		"true": 0, "args.list == [1.0]": 1, "args.list != [1.0]": 1, "7 in args.list": 1, "args.text.contains('b')": 1, "size(args.list) == 40": 1,
+		"args.text.matches('b')": 1, "args.list.all(x, x >= 0)": 1, "args.text == 'abc' && args.text == 'abc'": 2,
+	} {
+		over := func() bool { looks--; return looks < 0 }
+		if got, err := condition.MustCompile(text).Match(condition.NewFacts(args, "", "", auth.Principal{}, over)); got || err == nil || err.Error() != "it takes too long" {
 			t.Errorf("%s = %v, %v, want that it takes too long", text, got, err)
+		}
+	}
+}
+
+// A condition looks at so many elements at most, whatever it does with them.
+func TestElements(t *testing.T) {
+	t.Parallel()
+	for n, fails := range map[int]bool{4000: false, 6000: true} {
+		list := make([]any, n)
+		for i := range list {
+			list[i] = 1.0
+		}
+		for _, text := range []string{"args.list.all(x, x > 0)", "!args.list.exists(x, x > 1)"} {
+			got, err := condition.MustCompile(text).Match(condition.NewFacts(map[string]any{"list": list}, "", "", auth.Principal{}, func() bool { return false }))
+			if got == fails || (err != nil) != fails {
+				t.Errorf("%s of %d elements = %v, %v", text, n, got, err)
+			}
 		}
 	}
 }
@@ -192,7 +217,7 @@ func TestHostileConditions(t *testing.T) {
 			continue
 		}
 		began := time.Now()
-		got, err := c.Match(condition.NewFacts(args, "t", "a", auth.Principal{}, began.Add(100*time.Millisecond)))
+		got, err := c.Match(condition.NewFacts(args, "t", "a", auth.Principal{}, func() bool { return time.Since(began) > 100*time.Millisecond }))
 		t.Logf("%-9s %v %v in %v", name, got, err, time.Since(began).Round(100*time.Microsecond))
 		if time.Since(began) > 10*time.Second {
 			t.Errorf("%s does not end in time", name)

@@ -19,6 +19,7 @@
 // # Limits
 //
 // A condition has at most 2,000 characters and 500 parts, and no all or exists within another.
-// All conditions about a call share its deadline: see [Facts]. The cost limit of CEL does not
-// bound time, so that operations which may be slow look at the deadline themselves.
+// All and exists look at 5,000 elements at most. The conditions about a call share its time, see
+// [Facts]: the cost limit of CEL does not bound time, so that operations which may be slow look
+// at it themselves.
 package condition

@@ -2,7 +2,6 @@ package condition
 
 import (
 	"errors"
-	"time"
 
 	"cel.dev/cel-go/cel"
 
@@ -12,29 +11,28 @@ import (
 // errSlow says that the time for a call is over.
 var errSlow = errors.New("it takes too long")
 
-// Facts are the call that conditions are about, and their time: after the deadline a condition
+// Facts are the call that conditions are about, and their time: once it is over, a condition
 // fails. The facts of a call are for one goroutine.
 type Facts struct {
 	args        map[string]any
 	tool, agent string
 	caller      auth.Principal
-	end         time.Time
+	over        func() bool
+	elements    int // that the condition has looked at
 }
 
-// NewFacts returns the facts of a call of a tool by an agent for a requester, whose conditions
-// have time until end. args are JSON as package strictjson decodes it, and are not changed.
-func NewFacts(args map[string]any, tool, agent string, requester auth.Principal, end time.Time) *Facts {
+// NewFacts returns the facts of a call of a tool by an agent for a requester. args are JSON as
+// package strictjson decodes it, and are not changed. over reports whether the time for all
+// conditions about the call is over.
+func NewFacts(args map[string]any, tool, agent string, requester auth.Principal, over func() bool) *Facts {
 	if args == nil {
 		args = map[string]any{}
 	}
-	return &Facts{args: args, tool: tool, agent: agent, caller: requester, end: end}
+	return &Facts{args: args, tool: tool, agent: agent, caller: requester, over: over}
 }
 
-// over reports whether the time is over.
-func (f *Facts) over() bool { return !time.Now().Before(f.end) }
-
-// deadline is a name that no condition can have. It resolves to the Facts.
-const deadline = "@facts"
+// itself is a name that no condition can have. It resolves to the Facts.
+const itself = "@facts"
 
 // ResolveName returns a variable of conditions.
 func (f *Facts) ResolveName(name string) (any, bool) {
@@ -53,7 +51,7 @@ func (f *Facts) ResolveName(name string) (any, bool) {
 		return f.caller.Roles, true
 	case "caller.chain":
 		return f.caller.Chain, true
-	case deadline:
+	case itself:
 		return f, true
 	}
 	return nil, false

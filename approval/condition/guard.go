@@ -44,18 +44,42 @@ func (g *guards) decorate(i interpreter.InterpretableV2) (interpreter.Interpreta
 		return &m, nil
 	case operators.In, operators.Equals, operators.NotEquals, overloads.Contains, overloads.Size:
 		return &timed{call}, nil
+	case operators.NotStrictlyFalse: // asked before each element
+		return &counted{call}, nil
 	}
 	return i, nil
 }
 
-// stop ends the evaluation if the time of its call is over.
-func stop(frame *interpreter.ExecutionFrame) {
-	if v, found := frame.ResolveName(deadline); found {
-		if f, is := v.(*Facts); is && !f.over() {
-			return
-		}
+// factsOf returns the facts of an evaluation.
+func factsOf(frame *interpreter.ExecutionFrame) *Facts {
+	v, _ := frame.ResolveName(itself)
+	f, is := v.(*Facts)
+	if !is {
+		panic("an evaluation without facts")
 	}
-	panic(interpreter.EvalCancelledError{Cause: interpreter.ContextCancelled, Message: "the time is over"})
+	return f
+}
+
+// stop ends the evaluation if the time of its call is over.
+func stop(f *Facts) {
+	if f.over() {
+		panic(interpreter.EvalCancelledError{Cause: interpreter.ContextCancelled})
+	}
+}
+
+// counted is the step before each element of all and exists.
+type counted struct{ interpreter.InterpretableCall }
+
+// Exec implements [interpreter.InterpretableV2].
+func (c *counted) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	f := factsOf(frame)
+	if f.elements++; f.elements > maxElements {
+		panic(interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded})
+	}
+	if f.elements%16 == 0 {
+		stop(f)
+	}
+	return c.InterpretableCall.Exec(frame)
 }
 
 // timed is a call that looks at the deadline first.
@@ -63,7 +87,7 @@ type timed struct{ interpreter.InterpretableCall }
 
 // Exec implements [interpreter.InterpretableV2].
 func (t *timed) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	stop(frame)
+	stop(factsOf(frame))
 	return t.InterpretableCall.Exec(frame)
 }
 
@@ -101,7 +125,7 @@ func newMatcher(e ast.Expr) (m matcher, _ error) {
 
 // Exec implements [interpreter.InterpretableV2].
 func (m *matcher) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	stop(frame)
+	stop(factsOf(frame))
 	v := m.text.Exec(frame)
 	switch text := v.(type) {
 	case types.String:

@@ -134,3 +134,33 @@ func TestPolicyCheck(t *testing.T) {
 	c.write("rules.yaml", "gates: [{name: g, tool: paj}]\n")
 	c.want(2, `there is no tool "paj"; did you mean pay?`, "policy", "check")
 }
+
+// The page about the policy shows what the commands print.
+func TestPolicyDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/policy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(begin string) string {
+		t.Helper()
+		_, rest, ok := strings.Cut(string(page), "```"+begin+"\n")
+		text, _, closed := strings.Cut(rest, "```\n")
+		if !ok || !closed {
+			t.Fatalf("docs/policy.md has no %s", begin)
+		}
+		return text
+	}
+	c := withFile(t, "auth: {keys: {file: keys.yaml}, default_roles: [requester, approver], tenant: acme}\n"+strings.Replace(block("yaml"), "policy/", "", 1))
+	c.write("keys.yaml", "[]\n")
+	c.write("managed.yaml", "gates: []\n")
+	c.write("rules.yaml", block("yaml rules"))
+	c.write("cases.yaml", block("yaml cases"))
+	c.want(0, "2 cases are as expected", "policy", "test", filepath.Join(c.folder, "cases.yaml"))
+	c.want(0, "the policy has no problems", "policy", "check")
+	command, shown, _ := strings.Cut(strings.TrimPrefix(block("console"), "$ a2a-server "), "\n")
+	code, stdout, stderr := c.run(nil, strings.Fields(command)...)
+	if code != 0 || !strings.HasPrefix(stdout, shown) {
+		t.Errorf("exit code %d, %s, want the beginning\n%s\ngot\n%s", code, stderr, shown, stdout)
+	}
+}

@@ -10,10 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/internal/app/cli"
-	"a2a-server/internal/app/display"
 	"a2a-server/internal/toolset"
 	"a2a-server/internal/visible"
 )
@@ -100,7 +98,7 @@ func explain(p *cli.Program, try Try) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.Show(*as, e, text(e))
+			return p.Show(*as, e, e.Text())
 		})
 	}
 	return c
@@ -112,40 +110,4 @@ func requester(subject, tenant string, roles, chain []string) auth.Principal {
 		return auth.Anonymous()
 	}
 	return auth.Principal{Subject: subject, Tenant: tenant, Roles: roles, Chain: chain, Method: "policy"}
-}
-
-// text returns an explanation for people.
-func text(e *toolset.Explanation) string {
-	var b strings.Builder
-	verdict := map[approval.Action]string{approval.ActionAllow: "runs without an approval", approval.ActionAsk: "has to be approved", approval.ActionDeny: "is denied"}[e.Action]
-	fmt.Fprintf(&b, "The call %s%s.\n", verdict, display.After(": ", visible.Line(e.Reason)))
-	b.WriteString("\nGates about the tool:\n")
-	for _, r := range e.Rules {
-		applies := "does not apply"
-		if r.Applies {
-			applies = "applies"
-		}
-		fmt.Fprintf(&b, "  %s %s%s: %s, %s\n", r.Action, visible.Line(r.Name), parentheses(r.Place), applies, visible.Line(r.Why))
-	}
-	if e.Others > 0 {
-		fmt.Fprintf(&b, "  and %d about other tools\n", e.Others)
-	}
-	if e.Action == approval.ActionAsk {
-		b.WriteString("\nThe approval:\n")
-		for _, line := range e.Terms {
-			fmt.Fprintf(&b, "  %s\n", line)
-		}
-		b.WriteString("\nThe question:\n")
-		for line := range strings.SplitSeq(visible.Text(e.Hint), "\n") {
-			fmt.Fprintf(&b, "  %s\n", line)
-		}
-	}
-	return b.String()
-}
-
-func parentheses(place string) string {
-	if place == "" {
-		return ""
-	}
-	return " (" + visible.Line(place) + ")"
 }

@@ -108,6 +108,12 @@ func (m *model) resolved(t *modelTask, p *Process, v *event) {
 	}
 	r := v.Resolution
 	a.Resolution = &r
+	switch a.State { //nolint:exhaustive // the others let nothing run
+	case approval.Approved:
+		m.needsVotes(t, a, a.Digest)
+	case approval.Edited:
+		m.needsVotes(t, a, r.Digest)
+	}
 	if !a.Held && a.State == approval.Expired && (a.Deadline == nil || m.s.now.Before(*a.Deadline)) {
 		m.fail(t, "an approval expires at its newest deadline", "%s at %s, its deadline is %v", a.ID, m.s.now, a.Deadline)
 	}
@@ -140,7 +146,7 @@ func (m *model) rows(t *modelTask, b *store.Batch) {
 		for _, key := range row.Index {
 			in = append(in, key.Index)
 		}
-		if o := t.approval(a.ID); o == nil || o.State != a.State || !slices.Equal(in, want) {
+		if o := t.approval(a.ID); o == nil || o.State != a.State || len(o.Votes) != len(a.Votes) || !slices.Equal(in, want) {
 			m.fail(t, "rows say what the log says", "the row of %s says %s in the indexes %q, the log %s", a.ID, a.State, in, o)
 		}
 	}
