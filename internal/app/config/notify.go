@@ -140,18 +140,15 @@ func aRouteName(name string) error {
 	return approval.CheckNotify(name)
 }
 
-// checkRoute checks the keys of a route that depend on each other.
-func checkRoute(l *loader, r *Route, n strictyaml.Node) {
-	if name := n.Below("name").Path(); l.has(name) && slices.ContainsFunc(l.config.Notify, func(other Route) bool { return other.Name == r.Name }) {
-		l.at(name, "another route is called %s, too; give each its own name", quote(r.Name))
-	}
-	if !l.has(n.Below("kind").Path()) {
-		return
-	}
-	of := map[string]struct {
-		given, required bool
-		kinds           []RouteKind
-	}{
+// routeUse says which kinds of routes use a key.
+type routeUse struct {
+	given, required bool
+	kinds           []RouteKind
+}
+
+// usesOf returns the use of the keys of a route that not all kinds have.
+func usesOf(r *Route) map[string]routeUse {
+	return map[string]routeUse{
 		"url":       {!r.URL.IsZero(), true, []RouteKind{RouteWebhook, RouteSlack}},
 		"secret":    {!r.Secret.IsZero(), true, []RouteKind{RouteWebhook}},
 		"networks":  {len(r.Networks) > 0, false, []RouteKind{RouteWebhook, RouteSlack}},
@@ -160,7 +157,17 @@ func checkRoute(l *loader, r *Route, n strictyaml.Node) {
 		"to":        {len(r.To) > 0, !r.Requester, []RouteKind{RouteSMTP}},
 		"requester": {r.Requester, false, []RouteKind{RouteSMTP}},
 	}
-	for name, k := range of {
+}
+
+// checkRoute checks the keys of a route that depend on each other.
+func checkRoute(l *loader, r *Route, n strictyaml.Node) {
+	if name := n.Below("name").Path(); l.has(name) && slices.ContainsFunc(l.config.Notify, func(other Route) bool { return other.Name == r.Name }) {
+		l.at(name, "another route is called %s, too; give each its own name", quote(r.Name))
+	}
+	if !l.has(n.Below("kind").Path()) {
+		return
+	}
+	for name, k := range usesOf(r) {
 		path := n.Path() + "." + name
 		switch has := slices.Contains(k.kinds, r.Kind); {
 		case has && k.required && !k.given && !l.refused[path]:

@@ -328,6 +328,8 @@ func (m *model) private(t *modelTask, p *Process, e *store.Event) {
 		m.voted(t, &v)
 	case "approval.resolved":
 		m.resolved(t, p, &v)
+	case "approval.reminded", "approval.escalated":
+		m.toldAgain(t, kind, &v)
 	case "approval.extended":
 		m.extended(t, &v)
 	case "approval.kept":

@@ -142,6 +142,7 @@ func (w *world) setUp() {
 	if w.people = w.besides(4) == 3; w.people {
 		terms.People = 2
 	}
+	reminds(w, &terms)
 	var err error
 	if w.policy, err = approval.NewPolicy(approval.PolicyConfig{Defaults: terms}); err != nil {
 		panic(err)
