@@ -198,13 +198,14 @@ func (d *defaults) Authenticate(ctx context.Context, c *auth.Credentials) (auth.
 	if err != nil || p.IsZero() {
 		return p, err
 	}
-	return completed(p, d.conf), nil
+	return completed(p, d.conf)
 }
 
-// completed returns p with the tenant and the roles of the configuration, if it has none.
-func completed(p auth.Principal, conf *config.Auth) auth.Principal {
+// completed returns p with the tenant and the roles of the configuration, if it has none, and with
+// its person.
+func completed(p auth.Principal, conf *config.Auth) (auth.Principal, error) {
 	p.Tenant, p.Roles = cmp.Or(p.Tenant, conf.Tenant), conf.RolesOr(p.Roles)
-	return p
+	return conf.People.Known(p)
 }
 
 // Challenges implements [auth.Challenger].

@@ -50,6 +50,7 @@ func (c *Config) routes(conf *config.Config, own func() []netip.AddrPort) (route
 			Route: task.Route{
 				Name: r.Name, All: r.All,
 				Asked: slices.Contains(r.Events, task.NotifyAsked), Resolved: slices.Contains(r.Events, task.NotifyResolved),
+				Reminded: slices.Contains(r.Events, task.NotifyReminded), Escalated: slices.Contains(r.Events, task.NotifyEscalated),
 				Requester: r.Requester,
 			},
 			Arguments: r.Arguments, Sender: to,

@@ -21,7 +21,9 @@ import (
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
+	"a2a-server/internal/toolset"
 	"a2a-server/task/engine"
+	"a2a-server/tool"
 )
 
 // pages returns the handler of the pages for people, which share everything that limits and
@@ -38,7 +40,8 @@ func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
 	c := web.Config{
 		Service: s.approvals, Door: s.door(requests, s.pageGuard(guard), streams), Prefix: prefix, PublicURL: s.url,
 		Sender: sender{s.engine}, Tools: s.toolsOf,
-		Gate: func(gate, tool string) (web.Gate, bool) { return s.tools.Load().GateText(gate, tool) },
+		Gate:   func(gate, tool string) (web.Gate, bool) { return s.tools.Load().GateText(gate, tool) },
+		Policy: policyOf{&s.tools},
 		Health: func() error {
 			if why := s.health.Unready(); why != "" {
 				return errors.New(why)
@@ -64,6 +67,25 @@ func (s *Server) pagesPath() string {
 		return ""
 	}
 	return web.Path + "/"
+}
+
+// policyOf are the gates that are in force, for their page.
+type policyOf struct{ now *toolset.Current }
+
+// Rules implements [web.Policy].
+func (p policyOf) Rules(tool string) []web.Rule { return p.now.Load().Rules(tool) }
+
+// Explain implements [web.Policy].
+func (p policyOf) Explain(ctx context.Context, of, args string, by auth.Principal) (string, error) {
+	decoded, err := tool.DecodeArgs([]byte(args))
+	if err != nil {
+		return "", err
+	}
+	e, err := p.now.Load().Explain(ctx, toolset.TrialCall{Tool: of, Args: decoded, By: by})
+	if err != nil {
+		return "", err
+	}
+	return e.Text(), nil
 }
 
 // signedIn returns how a caller has authenticated.
@@ -101,7 +123,7 @@ func (s *Server) makeSignIn(protocol *a2a.Server, guard httpd.Guard, render func
 	requests, _ := protocol.Requests()
 	c := signin.Config{
 		Server: s.config.Agent.Name, Requests: requests, Guard: s.pageGuard(guard), Authenticator: s.authenticator,
-		Keys: s.apiKeys, OIDC: s.issuers, Complete: func(p auth.Principal) auth.Principal { return completed(p, &s.config.Auth) },
+		Keys: s.apiKeys, OIDC: s.issuers, Complete: s.completed,
 		Store: s.store.handle, Base: s.pageURL(), Idle: s.config.UI.SessionIdle, Lifetime: s.config.UI.SessionLifetime,
 		Render: render, Log: s.log, Now: s.given.Now,
 	}
@@ -122,6 +144,16 @@ func (s *Server) makeSignIn(protocol *a2a.Server, guard httpd.Guard, render func
 	s.signin = signin.New(c)
 }
 
+// completed is completed for the pages: a caller who is no person of auth.people for certain is
+// nobody.
+func (s *Server) completed(p auth.Principal) auth.Principal {
+	p, err := completed(p, &s.config.Auth)
+	if err != nil {
+		s.log.Warn().Err(err).Msg("a caller cannot sign in")
+	}
+	return p
+}
+
 // signInIssuer returns an issuer as the pages know it.
 func (s *Server) signInIssuer(o *config.OIDC) signin.Issuer {
 	i := signin.Issuer{Name: o.Name, ClientID: o.ClientID, Scopes: o.Scopes, ByAccess: o.SignInToken == config.ByAccess, Mark: issuerMark(o, &s.config.Auth)}
@@ -134,7 +166,7 @@ func (s *Server) signInIssuer(o *config.OIDC) signin.Issuer {
 // issuerMark returns a text that changes with every setting that identifies the callers of an
 // issuer, or gives them rights.
 func issuerMark(o *config.OIDC, conf *config.Auth) string {
-	text, err := json.Marshal([]any{o.Issuer, o.ClientID, o.Audiences, o.SignInToken, o.Subject, o.Person, o.Tenant, o.Roles, conf.Tenant, conf.DefaultRoles})
+	text, err := json.Marshal([]any{o.Issuer, o.ClientID, o.Audiences, o.SignInToken, o.Subject, o.Person, o.Tenant, o.Roles, conf.Tenant, conf.DefaultRoles, conf.People})
 	if err != nil {
 		panic("the configuration of an issuer cannot be written: " + err.Error()) // it was read from YAML
 	}

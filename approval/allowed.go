@@ -29,15 +29,6 @@ func AllowedDecisions(k Kind, t Terms) []DecisionType {
 	return decisions
 }
 
-// Decisions returns the decisions that a takes, in the order in which they are offered.
-func (a *Approval) Decisions() []DecisionType {
-	decisions := AllowedDecisions(a.Kind, a.Terms)
-	if a.AskKind == AskConfirm && len(a.Schema) == 0 {
-		decisions = slices.DeleteFunc(decisions, func(v DecisionType) bool { return v == Edit })
-	}
-	return decisions
-}
-
 // Replaced returns what an edit of a confirmation replaces, if a is one that takes an edit: the
 // arguments in its payload. nil: an edit of a replaces Args, or a takes none.
 func (a *Approval) Replaced() json.RawMessage {

@@ -2,6 +2,7 @@ package approval
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"a2a-server/auth"
@@ -72,19 +73,34 @@ type Terms struct {
 	// Approvers restricts deciders; nil: every principal with the right to decide the
 	// approvals of the task. It grants no right to decide, see [auth.Decide].
 	Approvers *Approvers `json:"approvers,omitempty"`
-	Risk      Risk       `json:"risk,omitempty"` // "": see [Approval.Risk]
+	// People is how many persons have to approve, of those that Approvers include; 0: one. It is
+	// for gates: an approval has Needs.
+	People int `json:"-"`
+	// Needs are the votes without which the call does not run; nil: one decision is enough. They
+	// are made of the People and Approvers of all gates that ask.
+	Needs []Need `json:"needs,omitempty"`
+	// Human refuses the answers of programs: of a provider, of services and of agents.
+	Human bool `json:"human,omitempty"`
+	Risk  Risk `json:"risk,omitempty"` // "": see [Approval.Risk]
 	// Mask lists JSON pointers (RFC 6901) into the arguments, with * for every member or
 	// element. Lists, mails and logs have [Masked] in these places; the decider sees
 	// everything. A pointer without a match masks nothing.
 	Mask []string `json:"mask,omitempty"`
 	// Notify lists the routes on which the approval is announced, beside those that announce all.
 	Notify []string `json:"notify,omitempty"`
+	// Remind is the time after asking at which the routes are told again, once, in ns; 0: never.
+	Remind time.Duration `json:"remind,omitempty"`
+	// Escalate asks others, too, after a while.
+	Escalate Escalation `json:"escalate,omitzero"`
 }
+
+// Version is the highest V of an [Approval] that this program knows.
+const Version = 2
 
 // Approval is a question bound to the call that was shown, and its end. Its JSON is stored
 // forever: a change of meaning is a new V.
 type Approval struct {
-	V          int             `json:"v"`  // 1
+	V          int             `json:"v"`  // 1; 2 if the terms are [Terms.Strict]
 	ID         string          `json:"id"` // see [ID]
 	Kind       Kind            `json:"kind"`
 	State      State           `json:"state"`
@@ -122,14 +138,17 @@ type Approval struct {
 	Asked      time.Time      `json:"asked"`
 	Deadline   *time.Time     `json:"deadline,omitempty"`
 	Extensions int            `json:"extensions,omitempty"` // of the deadline
+	Reminded   *time.Time     `json:"reminded,omitempty"`   // when Terms.Remind was over
+	Escalated  *time.Time     `json:"escalated,omitempty"`  // when Terms.Escalate has happened
 	Supersedes string         `json:"supersedes,omitempty"`
+	Votes      []Vote         `json:"votes,omitempty"`      // of Terms.Needs, in their order
 	Resolution *Resolution    `json:"resolution,omitempty"` // nil while pending
 }
 
 // Elsewhere reports whether the A2A client cannot decide: the terms say so, or the requester
 // is none of the approvers.
 func (a *Approval) Elsewhere() bool {
-	return a.Terms.Elsewhere || a.Terms.FourEyes || a.AskKind == "auth" || !a.Terms.Approvers.Include(a.Requester)
+	return a.Terms.Elsewhere || a.Terms.FourEyes || a.AskKind == "auth" || !a.Terms.Includes(a.Requester)
 }
 
 // restored reports whether the task was restored from a backup before a was asked, so that
@@ -150,7 +169,58 @@ func (a *Approval) AuthRequired() bool {
 // AcceptsPayload reports whether an answer to a may have a payload: the tool declares that it
 // takes a payload, or asked with its own. Any other tool would ignore it, although its sender
 // may believe that it changes the call.
-func (a *Approval) AcceptsPayload() bool { return a.TakesPayload || len(a.Payload) > 0 }
+//
+// Neither if it needs several votes: the persons before would not have seen the payload.
+func (a *Approval) AcceptsPayload() bool {
+	return (a.TakesPayload || len(a.Payload) > 0) && len(a.Terms.Needs) == 0
+}
+
+// Approvers returns who may decide a now: the approvers of its terms, with the roles that its
+// escalation has added. Nil: every principal with the right to decide it. It must not be changed.
+func (a *Approval) Approvers() *Approvers {
+	if a.Escalated == nil {
+		return a.Terms.Approvers
+	}
+	return a.Terms.Approvers.widened()
+}
+
+// Needs returns the needs of a now: those of its terms, with the roles that its escalation has
+// added. It must not be changed.
+func (a *Approval) Needs() []Need {
+	if a.Escalated == nil {
+		return a.Terms.Needs
+	}
+	all := slices.Clone(a.Terms.Needs)
+	for i := range all {
+		all[i].Approvers = all[i].Approvers.widened()
+	}
+	return all
+}
+
+// EscalateAt returns when a is to be escalated; zero: never, or it has been.
+func (a *Approval) EscalateAt() time.Time {
+	if a.Terms.Escalate.IsZero() || a.Escalated != nil {
+		return time.Time{}
+	}
+	return moment(a.Asked.Add(a.Terms.Escalate.After))
+}
+
+// RemindAt returns when the routes of a are to be reminded; zero: never, or they have been.
+func (a *Approval) RemindAt() time.Time {
+	if a.Terms.Remind <= 0 || a.Reminded != nil {
+		return time.Time{}
+	}
+	return moment(a.Asked.Add(a.Terms.Remind))
+}
+
+// Routes returns the routes that a names: those of its terms, and those of its escalation once it
+// has happened.
+func (a *Approval) Routes() []string {
+	if a.Escalated == nil {
+		return a.Terms.Notify
+	}
+	return Union(a.Terms.Notify, a.Terms.Escalate.Notify)
+}
 
 // Resolution is the end of an approval, and its author. By is the zero Principal for a
 // deadline, a cancel, or a successor.

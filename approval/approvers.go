@@ -16,6 +16,9 @@ type Approvers struct {
 	// are then empty, so that an earlier version, which ignores All, excludes every decider. A
 	// gate does not set it.
 	All []Approvers `json:"all,omitempty"`
+	// Escalated are the roles that are added when the approval is escalated. A gate does not set
+	// it: see [Escalation].
+	Escalated []string `json:"escalated,omitempty"`
 }
 
 // Include reports whether s includes p. A nil rule includes every principal, an empty rule no
@@ -36,9 +39,9 @@ func (s *Approvers) Include(p auth.Principal) bool {
 		p.Tenant != "" && slices.Contains(s.Subjects, p.Tenant+"/"+p.Subject)
 }
 
-// same reports whether both name the same roles and subjects, in the same order.
+// same reports whether both name the same roles and subjects, now and later, in the same order.
 func (s *Approvers) same(o Approvers) bool {
-	return slices.Equal(s.Roles, o.Roles) && slices.Equal(s.Subjects, o.Subjects)
+	return slices.Equal(s.Roles, o.Roles) && slices.Equal(s.Subjects, o.Subjects) && slices.Equal(s.Escalated, o.Escalated)
 }
 
 // clone returns a copy that shares nothing with s.
@@ -46,7 +49,7 @@ func (s *Approvers) clone() *Approvers {
 	if s == nil {
 		return nil
 	}
-	c := &Approvers{Roles: slices.Clone(s.Roles), Subjects: slices.Clone(s.Subjects)}
+	c := &Approvers{Roles: slices.Clone(s.Roles), Subjects: slices.Clone(s.Subjects), Escalated: slices.Clone(s.Escalated)}
 	for i := range s.All {
 		c.All = append(c.All, *s.All[i].clone())
 	}
@@ -60,6 +63,8 @@ func (s *Approvers) problem() string {
 		return ""
 	case s.All != nil:
 		return "Approvers.All is only for the merged terms of several gates: set Roles or Subjects, and write a gate for each group"
+	case s.Escalated != nil:
+		return "Approvers.Escalated is only for merged terms: set Escalate.AddRoles"
 	case len(s.Roles)+len(s.Subjects) == 0:
 		return "Approvers is empty: name a role or a subject, or leave it out"
 	case slices.Contains(s.Roles, "") || slices.Contains(s.Subjects, ""):

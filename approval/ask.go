@@ -49,16 +49,17 @@ func (p *Policy) Always(t tool.Tool) (always bool) {
 	if p == nil {
 		return true
 	}
-	name, ownGate := t.Name(), !p.ignoreDeclared
-	for _, g := range p.exact[name] {
-		if g.when != nil {
+	ownGate := !p.ignoreDeclared
+	exact, others := p.index.of(t.Name())
+	for _, g := range exact {
+		if g.conditional() {
 			continue
 		}
 		always = always || g.action == ActionAsk
 		ownGate = ownGate && g.action != ActionAllow
 	}
-	for _, g := range p.globs {
-		always = always || g.when == nil && g.action == ActionAsk && matches(g.glob, name)
+	for _, g := range others {
+		always = always || !g.conditional() && g.action == ActionAsk
 	}
 	if ownGate {
 		for t := range tool.Chain(t) {

@@ -1,12 +1,14 @@
 package approval
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"a2a-server/approval/condition"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -40,12 +42,17 @@ type Gate struct {
 	// Tool names the tools: a single tool exactly, or several with a pattern in which *
 	// matches any text, or all with "*".
 	Tool string
+	// Tools names more tools in the same way. A gate with any has a Name.
+	Tools []string
 	// Action defaults to ActionAsk. ActionAllow means that this gate does not object. It never
-	// overrides other gates that ask, and overrides the tool's own gate only when Tool is
-	// exact: then an operator has said that this very tool need not ask.
+	// overrides other gates that ask, and overrides the tool's own gate only when the
+	// gate names the tool exactly: then an operator has said that this very tool need not ask.
 	Action Action
-	// When limits the gate to some calls. Defaults to all.
-	When Predicate
+	// Who, Condition and When limit the gate to some calls: each that is set has to hold.
+	// Default to all calls. At most [MaxConditions] gates with a Condition may be about a tool.
+	Who       *Who
+	Condition *condition.Condition
+	When      Predicate
 	// Hint is the question to the person, or the explanation of a denial. {name} and
 	// {/json/pointer} stand for arguments, as JSON text, shortened when long and with hidden
 	// characters escaped; an unknown name stays as it is, and a masked argument is [Masked].
@@ -73,9 +80,9 @@ type PolicyConfig struct {
 // A Policy decides on calls. It is immutable and safe for concurrent use. A nil *Policy
 // asks about everything.
 type Policy struct {
-	gates          []Gate             // as they were given
-	exact          map[string][]*gate // by tool, in the order of the configuration
-	globs          []*gate
+	gates          []Gate // as they were given
+	names          map[string]bool
+	index          index
 	defaults       Terms
 	masks          []string // of all gates
 	ignoreDeclared bool
@@ -83,39 +90,47 @@ type Policy struct {
 
 // gate is a [Gate] made ready.
 type gate struct {
-	name   string
-	glob   []string // the texts between the *s; nil: exact
-	action Action
-	when   Predicate
-	hint   string // "": none
-	terms  Terms
+	name      string
+	at        int // in the policy
+	action    Action
+	who       *Who
+	condition *condition.Condition
+	when      Predicate
+	hint      string // "": none
+	terms     Terms
 }
+
+// conditional reports whether g may be about some calls of a tool only.
+func (g *gate) conditional() bool { return g.who != nil || g.condition != nil || g.when != nil }
+
+// Conditional reports whether g may be about some calls of a tool only.
+func (g Gate) Conditional() bool { return g.Who != nil || g.Condition != nil || g.When != nil }
 
 // NewPolicy returns a policy with this configuration, or all its problems, joined.
 func NewPolicy(c PolicyConfig) (*Policy, error) {
-	p := &Policy{gates: slices.Clone(c.Gates), exact: map[string][]*gate{}, defaults: c.Defaults, ignoreDeclared: c.IgnoreDeclared}
-	p.defaults = c.Defaults.clone()
+	p := &Policy{
+		gates: slices.Clone(c.Gates), names: map[string]bool{}, defaults: c.Defaults.clone(), ignoreDeclared: c.IgnoreDeclared,
+		index: index{exact: map[string][]*gate{}, patterns: map[string][]pattern{}},
+	}
 	problems := checkTerms("the default terms", c.Defaults)
 	if c.Defaults.Expires < 0 {
 		problems = append(problems, fmt.Errorf("the default terms: expiry %v is negative: use 0 for none", c.Defaults.Expires))
 	}
 
-	seen := map[string]bool{}
 	p.masks = Union(c.Defaults.Mask, nil)
 	for i, g := range c.Gates {
-		p.masks = Union(p.masks, g.Terms.Mask)
+		if len(g.Terms.Mask) > 0 {
+			p.masks = Union(p.masks, g.Terms.Mask)
+		}
 		ready, errs := makeGate(i, g)
 		problems = append(problems, errs...)
-		if seen[ready.name] {
+		if p.names[ready.name] {
 			problems = append(problems, fmt.Errorf("gate %d: the name %s is taken by an earlier gate: give each its own Name", i, quote(ready.name)))
 		}
-		seen[ready.name] = true
-		if ready.glob != nil {
-			p.globs = append(p.globs, ready)
-			continue
-		}
-		p.exact[g.Tool] = append(p.exact[g.Tool], ready)
+		p.names[ready.name] = true
+		p.index.add(ready, g.Patterns())
 	}
+	problems = append(problems, p.crowded()...)
 	if err := errors.Join(problems...); err != nil {
 		return nil, fmt.Errorf("approval policy: %w", err)
 	}
@@ -126,34 +141,22 @@ func NewPolicy(c PolicyConfig) (*Policy, error) {
 // or of calls without a gate. Approvals about an unknown outcome have the name of the call's gate.
 func (p *Policy) Has(name string) bool {
 	name = strings.TrimSuffix(name, outcomeSuffix)
-	named := func(g *gate) bool { return g.name == name }
-	if name == RuleTool || name == RuleDefault || slices.ContainsFunc(p.globs, named) {
-		return true
-	}
-	for _, gates := range p.exact {
-		if slices.ContainsFunc(gates, named) {
-			return true
-		}
-	}
-	return false
+	return name == RuleTool || name == RuleDefault || p.names[name]
 }
 
 // makeGate returns the i-th gate ready for use, with all that is wrong with it.
 func makeGate(i int, g Gate) (*gate, []error) {
 	where := fmt.Sprintf("gate %d (tool %s)", i, quote(g.Tool))
-	ready := &gate{name: g.Name, action: g.Action, when: g.When, hint: g.Hint}
+	ready := &gate{name: g.Named(), at: i, action: g.Action, who: g.Who.clone(), condition: g.Condition, when: g.When, hint: g.Hint}
 	var problems []error
-	if g.Tool == "" {
+	switch {
+	case slices.Contains(g.Patterns(), ""):
 		problems = append(problems, fmt.Errorf("%s: names no tool: use \"*\" for all", where))
-	}
-	if ready.name == "" {
-		ready.name = "gate:" + g.Tool
+	case len(g.Tools) > 0 && g.Name == "":
+		problems = append(problems, fmt.Errorf("%s: is for several tools: give it a Name", where))
 	}
 	if ready.name == RuleTool || ready.name == RuleDefault {
 		problems = append(problems, fmt.Errorf("%s: the name %q is reserved: choose another", where, ready.name))
-	}
-	if strings.Contains(g.Tool, "*") {
-		ready.glob = strings.Split(g.Tool, "*")
 	}
 	switch g.Action {
 	case "":
@@ -165,6 +168,9 @@ func makeGate(i int, g Gate) (*gate, []error) {
 	if g.Terms.Gate != "" && g.Terms.Gate != ready.name {
 		problems = append(problems, fmt.Errorf("%s: Terms.Rule is %s: leave it empty and set Name", where, quote(g.Terms.Gate)))
 	}
+	if problem := g.Who.problem(); problem != "" {
+		problems = append(problems, fmt.Errorf("%s: %s", where, problem))
+	}
 	problems = append(problems, checkTerms(where, g.Terms)...)
 	ready.terms = g.Terms.clone()
 	return ready, problems
@@ -173,7 +179,8 @@ func makeGate(i int, g Gate) (*gate, []error) {
 // clone returns a copy that shares nothing with t.
 func (t Terms) clone() Terms {
 	t.Allowed, t.Approvers = slices.Clone(t.Allowed), t.Approvers.clone()
-	t.Mask, t.Notify = slices.Clone(t.Mask), slices.Clone(t.Notify)
+	t.Mask, t.Notify, t.Needs = slices.Clone(t.Mask), slices.Clone(t.Notify), slices.Clone(t.Needs)
+	t.Escalate = t.Escalate.clone()
 	return t
 }
 
@@ -194,6 +201,17 @@ func checkTerms(where string, t Terms) []error {
 		}
 	}
 	if problem := t.Approvers.problem(); problem != "" {
+		problems = append(problems, fmt.Errorf("%s: %s", where, problem))
+	}
+	switch {
+	case t.People < 0 || t.People > MaxPeople:
+		problems = append(problems, fmt.Errorf("%s: %d people: write a number from 1 to %d", where, t.People, MaxPeople))
+	case t.Approvers != nil && len(t.Approvers.Roles) == 0 && len(t.Approvers.Subjects) < t.People:
+		problems = append(problems, fmt.Errorf("%s: %d people have to approve, and Approvers has only %d subjects: name more, or roles", where, t.People, len(t.Approvers.Subjects)))
+	case t.Needs != nil:
+		problems = append(problems, fmt.Errorf("%s: Needs is for the merged terms of several gates: set People and Approvers", where))
+	}
+	for _, problem := range t.timeProblems() {
 		problems = append(problems, fmt.Errorf("%s: %s", where, problem))
 	}
 	if t.Risk.rank() < 0 {
@@ -238,8 +256,16 @@ func withDefaults(t, d Terms) Terms {
 	if t.Notify == nil {
 		t.Notify = d.Notify
 	}
+	if t.Remind == 0 {
+		t.Remind = d.Remind
+	}
+	if t.Escalate.IsZero() {
+		t.Escalate = d.Escalate
+	}
 	t = t.clone()
 	t.Mask, t.Notify = Union(t.Mask, d.Mask), Union(t.Notify, nil)
+	t.People = max(t.People, d.People)
+	t.Human = t.Human || d.Human
 	t.FourEyes = t.FourEyes || d.FourEyes
 	t.Elsewhere = t.Elsewhere || d.Elsewhere
 	t.AuthRequired = t.AuthRequired || d.AuthRequired
@@ -251,15 +277,21 @@ func withDefaults(t, d Terms) Terms {
 
 // Matches reports whether g is about the tool of this name.
 func (g Gate) Matches(name string) bool {
-	return matches(strings.Split(g.Tool, "*"), name)
+	return slices.ContainsFunc(g.Patterns(), func(p string) bool { return matches(strings.Split(p, "*"), name) })
 }
 
-// Gates returns the gates of the policy, in their order.
+// Patterns returns Tool and Tools.
+func (g Gate) Patterns() []string { return append([]string{g.Tool}, g.Tools...) }
+
+// Named returns the name of g in approvals and in the audit.
+func (g Gate) Named() string { return cmp.Or(g.Name, "gate:"+g.Tool) }
+
+// Gates returns the gates of the policy, in their order. The slice must not be changed.
 func (p *Policy) Gates() []Gate {
 	if p == nil {
 		return nil
 	}
-	return slices.Clone(p.gates)
+	return p.gates
 }
 
 // Terms returns what a gate of the policy demands, with what it leaves open taken from the

@@ -88,14 +88,19 @@ type Approval struct {
 	FourEyes    bool           `json:"fourEyes,omitempty"`  // the requester may not decide
 	Approvers   *Approvers     `json:"approvers,omitempty"` // nil: all with the right to decide
 	Decisions   []DecisionType `json:"decisions"`           // the types that are accepted
+	Votes       *Votes         `json:"votes,omitempty"`     // nil: one decision is enough
+	Human       bool           `json:"human,omitempty"`     // programs may not decide
 
 	Requester Principal `json:"requester"`
 	// RequesterRevoked says that the credential of the requester is known to be invalid by now.
 	RequesterRevoked bool       `json:"requesterRevoked,omitempty"`
 	Requested        time.Time  `json:"requested"`
 	Deadline         *time.Time `json:"deadline,omitempty"`
-	OnDeadline       string     `json:"onDeadline,omitempty"` // "reject", "cancel" or "keep"
-	Supersedes       string     `json:"supersedes,omitempty"` // id of the approval that this approval replaces
+	OnDeadline       string     `json:"onDeadline,omitempty"`  // "reject", "cancel" or "keep"
+	Reminded         *time.Time `json:"reminded,omitempty"`    // when its routes were told again
+	Escalated        *time.Time `json:"escalated,omitempty"`   // when others were asked, too
+	EscalatedTo      []string   `json:"escalatedTo,omitempty"` // roles that may decide since then, beside the others in Approvers
+	Supersedes       string     `json:"supersedes,omitempty"`  // id of the approval that this approval replaces
 
 	Resolution *Resolution `json:"resolution,omitempty"` // nil while pending
 	// May lists the caller's permissions for a pending approval of a list.
@@ -108,6 +113,31 @@ type Approvers struct {
 	Roles    []string    `json:"roles,omitempty"`
 	Subjects []string    `json:"subjects,omitempty"`
 	All      []Approvers `json:"all,omitempty"`
+}
+
+// Votes are the approvals of several persons that a call needs.
+type Votes struct {
+	Have    int    `json:"have"` // over all needs
+	Need    int    `json:"need"`
+	Missing string `json:"missing,omitempty"` // in words, such as "1 of role finance"
+	Given   []Vote `json:"given"`             // for the call as it is shown, the oldest first
+	Needs   []Need `json:"needs"`
+}
+
+// A Vote is the approval of one person.
+type Vote struct {
+	By     Principal `json:"by"`
+	Via    string    `json:"via"`
+	At     time.Time `json:"at"`
+	Reason string    `json:"reason,omitempty"`
+}
+
+// A Need is what a gate demands of the votes.
+type Need struct {
+	Gate      string     `json:"gate"`
+	People    int        `json:"people"`
+	Missing   int        `json:"missing"`             // of them
+	Approvers *Approvers `json:"approvers,omitempty"` // nil: all with the right to decide
 }
 
 // A Resolution is how an approval ended.
@@ -145,6 +175,7 @@ type ApprovalDetail struct {
 type May struct {
 	Decide bool   `json:"decide"`
 	Extend bool   `json:"extend"`
+	Voted  bool   `json:"voted,omitempty"`  // the caller has approved, and may still reject
 	WhyNot string `json:"whyNot,omitempty"` // a sentence, if Decide is false
 	Reason string `json:"reason,omitempty"` // of the refusal, as in [Error]
 }
@@ -315,7 +346,7 @@ type WebhookPage struct {
 type Notification struct {
 	ID       string    `json:"id"`
 	Route    string    `json:"route"`
-	Event    string    `json:"event"`    // "asked" or "resolved"; "summary", which only admins see
+	Event    string    `json:"event"`    // "asked", "reminded", "escalated" or "resolved"; "summary", which only admins see
 	Task     string    `json:"task"`     // "": of a summary
 	Approval string    `json:"approval"` // likewise
 	State    string    `json:"state"`    // "waiting", "retrying", "failed" or "damaged"

@@ -37,6 +37,9 @@ type Route struct {
 	All      bool   // also of approvals whose terms do not name the route
 	Asked    bool   // new approvals
 	Resolved bool   // approvals that have ended
+	// Reminded and Escalated are approvals that are pending for a while. Requesters, who cannot
+	// hurry a decision, are not told.
+	Reminded, Escalated bool
 	// Requester sends to the requester of the task alone, if their mail address is known: see
 	// [RowMailbox].
 	Requester bool
@@ -44,14 +47,17 @@ type Route struct {
 
 // Takes reports whether a route announces an event of an approval whose terms have these names.
 func (r *Route) Takes(event string, names []string) bool {
-	takes := event == NotifyAsked && r.Asked || event == NotifyResolved && r.Resolved
+	takes := event == NotifyAsked && r.Asked || event == NotifyResolved && r.Resolved ||
+		!r.Requester && (event == NotifyReminded && r.Reminded || event == NotifyEscalated && r.Escalated)
 	return takes && (r.All || slices.Contains(names, r.Name))
 }
 
 // The events of a [Notification].
 const (
-	NotifyAsked    = "asked"
-	NotifyResolved = "resolved"
+	NotifyAsked     = "asked"
+	NotifyReminded  = "reminded"
+	NotifyEscalated = "escalated"
+	NotifyResolved  = "resolved"
 )
 
 // Notification is a message of a route about an approval. Its text is made from the approval

@@ -27,9 +27,11 @@ const (
 	RowTokens  = "tokens"
 	IndexSpent = "spent"
 
-	DueExpiry          = "approval.expire" // key: id of the approval
-	DueProviderTimeout = "approval.silent" // key: id of the approval; the provider's time is over
-	DueWake            = "task.wake"       // key: see wake.go
+	DueExpiry          = "approval.expire"   // key: id of the approval
+	DueEscalate        = "approval.escalate" // likewise
+	DueRemind          = "approval.remind"   // likewise
+	DueProviderTimeout = "approval.silent"   // key: id of the approval; the provider's time is over
+	DueWake            = "task.wake"         // key: see wake.go
 	DueChildCancel     = "task.cancel_child"
 )
 

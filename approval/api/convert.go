@@ -34,9 +34,12 @@ func (s *Service) whole(a *approval.Approval) client.Approval {
 	out := client.Approval{
 		ID: a.ID, Kind: client.Kind(a.Kind), State: client.State(a.State), Task: a.Task, Context: a.Context, Call: a.Call, Agent: a.Agent, Tool: a.Tool,
 		Arguments: a.Args, Digest: a.Digest, Hint: a.Hint, Payload: a.Payload, Question: a.AskKind, Schema: a.Schema,
-		Gate: gateOf(a), Risk: string(a.Risk()), Destructive: a.Terms.Destructive, FourEyes: a.Terms.FourEyes, Approvers: approversOf(a.Terms.Approvers),
+		Gate: gateOf(a), Risk: string(a.Risk()), Destructive: a.Terms.Destructive, FourEyes: a.Terms.FourEyes, Approvers: approversOf(a.Approvers()),
 		Decisions: []client.DecisionType{}, Requester: principal(a.Requester), RequesterRevoked: s.revoked(a.Requester),
-		Requested: a.Asked, Deadline: a.Deadline, Supersedes: a.Supersedes,
+		Votes: votesOf(a), Human: a.Terms.Human, Requested: a.Asked, Deadline: a.Deadline, Reminded: a.Reminded, Escalated: a.Escalated, Supersedes: a.Supersedes,
+	}
+	if a.Escalated != nil {
+		out.EscalatedTo = a.Terms.Escalate.AddRoles
 	}
 	if a.About != nil {
 		out.Description, out.Declared, out.Claimed = a.About.Description, a.About.Declared, a.About.Claimed
@@ -106,9 +109,26 @@ func approversOf(who *approval.Approvers) *client.Approvers {
 	return out
 }
 
-// statusOf returns the HTTP status of a decision: 202 if its effect needs another approval.
+// votesOf returns the votes of an approval; nil: it needs none.
+func votesOf(a *approval.Approval) *client.Votes {
+	t := a.Tally()
+	if t == nil {
+		return nil
+	}
+	out := &client.Votes{Have: t.Have, Need: t.Need, Missing: t.Missing, Given: []client.Vote{}, Needs: []client.Need{}}
+	for _, v := range t.Votes {
+		out.Given = append(out.Given, client.Vote{By: principal(v.By), Via: v.Via, At: v.At, Reason: v.Reason})
+	}
+	for i, n := range a.Needs() {
+		out.Needs = append(out.Needs, client.Need{Gate: strings.TrimPrefix(n.Gate, "gate:"), People: n.People, Missing: t.Open[i], Approvers: approversOf(n.Approvers)})
+	}
+	return out
+}
+
+// statusOf returns the HTTP status of a decision: 202 if its effect needs another approval, or
+// other votes.
 func statusOf(d *client.Decided) int {
-	if d.Approval != nil && d.Approval.State == client.Superseded {
+	if d.Approval != nil && (d.Approval.State == client.Superseded || d.Approval.State == client.Pending) {
 		return http.StatusAccepted
 	}
 	return http.StatusOK

@@ -218,7 +218,7 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 func (s *Service) may(list *engine.Approvals, c Caller, a *approval.Approval) client.May {
 	err := list.May(c.By, a)
 	if err == nil {
-		return client.May{Decide: true, Extend: a.Deadline != nil && !a.Held}
+		return client.May{Decide: true, Extend: a.Deadline != nil && !a.Held, Voted: a.Voted(c.By) != nil}
 	}
 	p := Problem(err)
 	return client.May{WhyNot: p.Detail, Reason: p.Reason}
@@ -246,7 +246,7 @@ func (s *Service) decideTask(ctx context.Context, c Caller, list []client.BatchD
 	already := make([]bool, len(list))
 	for i := range list { // only for the response: the engine decides
 		before, err := of.Get(ctx, c.By, list[i].ID)
-		already[i] = err == nil && before.State != approval.Pending
+		already[i] = err == nil && (before.State != approval.Pending || before.Repeats(answers[i], c.By))
 	}
 	if err := decided(of.DecideAll(ctx, c.By, answers)); err != nil {
 		return nil, err
@@ -260,7 +260,7 @@ func (s *Service) decideTask(ctx context.Context, c Caller, list []client.BatchD
 		}
 		whole := s.seen(c, of, a)
 		out[i].Approval = &whole
-		if r := a.Resolution; r != nil && (r.By.Tenant != c.By.Tenant || r.By.Subject != c.By.Subject) {
+		if r := a.Resolution; r != nil && (r.By.Tenant != c.By.Tenant || r.By.Subject != c.By.Subject) && a.Voted(c.By) == nil {
 			out[i].Already = true // another decider was faster
 		}
 		if whole.RequesterRevoked && a.State != approval.Rejected {

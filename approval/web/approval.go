@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -34,6 +35,10 @@ type approvalPage struct {
 	Description  long
 	Chain        []chained
 	Approvers    string
+	Reminded     *stamp
+	Escalated    *stamp
+	EscalatedTo  string // roles
+	Votes        []vote
 	Conversation []conversationMessage
 	Earlier      int
 	Before, Same []row
@@ -56,6 +61,24 @@ type approvalPage struct {
 	Problem      *client.Error // of the caller's last attempt
 	Tried        string
 	Open         string // the panel that is open
+}
+
+// vote is the approval of one person among several.
+type vote struct {
+	By, Reason string
+	At         stamp
+}
+
+// votes returns the votes for an approval.
+func (v *visit) votes(a *client.Approval) (out []vote) {
+	if a.Votes == nil {
+		return nil
+	}
+	for i := range a.Votes.Given {
+		g := &a.Votes.Given[i]
+		out = append(out, vote{v.by(&g.By), g.Reason, v.ago(g.At)})
+	}
+	return out
 }
 
 type chained struct{ Name, What string }
@@ -120,8 +143,14 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 	a.May = &d.May
 	p := &approvalPage{
 		row: v.rowOf(a), A: a, Crumb: runs(shorten(titleOf(a).heading(), 60)), Kind: string(a.Kind), Args: tree(a.Arguments), JSON: indented(a.Arguments), Words: v.longText(a.Hint), Description: v.longText(a.Description),
-		Chain: chain(a), Approvers: approvers(a.Approvers), Earlier: d.Earlier, May: d.May, Can: map[string]bool{}, Task: a.Task,
-		Run: d.Run, Asker: v.asker(a),
+		Chain: chain(a), Approvers: decidedBy(a), Votes: v.votes(a), Earlier: d.Earlier, May: d.May, Can: map[string]bool{}, Task: a.Task,
+		Run: d.Run, Asker: v.asker(a), EscalatedTo: strings.Join(a.EscalatedTo, ", "),
+	}
+	for to, at := range map[**stamp]*time.Time{&p.Reminded: a.Reminded, &p.Escalated: a.Escalated} {
+		if at != nil {
+			s := v.ago(*at)
+			*to = &s
+		}
 	}
 	if v.reads(&a.Requester) {
 		p.TaskLink = v.link("/tasks/" + url.PathEscape(a.Task))
@@ -131,7 +160,7 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 		p.Words = long{} // it repeats the arguments
 	}
 	for _, one := range a.Decisions {
-		p.Can[string(one)] = d.May.Decide
+		p.Can[string(one)] = d.May.Decide && (one != client.Approve || !d.May.Voted)
 	}
 	for i := range d.Conversation {
 		m := &d.Conversation[i]
@@ -220,6 +249,22 @@ func chain(a *client.Approval) []chained {
 		out = append(out, chained{name, "acts for " + who(&a.Requester)})
 	}
 	return append(out, chained{a.Agent, "this server's agent"}, chained{a.Tool, "tool"})
+}
+
+// decidedBy names the approvers of a; "": no restriction.
+func decidedBy(a *client.Approval) string {
+	if a.Votes == nil {
+		return approvers(a.Approvers)
+	}
+	var all []string
+	for _, n := range a.Votes.Needs {
+		text := fmt.Sprintf("%d for %s", n.People, n.Gate)
+		if who := approvers(n.Approvers); who != "" {
+			text += " of " + who
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "; ")
 }
 
 // approvers names the permitted approvers; "": no restriction.

@@ -52,8 +52,7 @@ func TestGate(t *testing.T) {
 	w.has(w.get(alice, money), http.StatusOK, []string{gone, "Other gates for this tool: other, all-money"}, "name: other")
 }
 
-// If several gates restrict the approvers, the page says that a decider is an approver of each
-// gate.
+// If several gates restrict the approvers, the page says which votes are missing.
 func TestApproversOfSeveralGates(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "a2a-server.yaml")
@@ -63,5 +62,5 @@ func TestApproversOfSeveralGates(t *testing.T) {
 	}
 	w := start(t, func(c *a2aserver.Config) { c.File = file })
 	id, _ := w.asks("echo", map[string]any{"text": "x"})
-	w.has(w.get(alice, "/ui/approvals/"+id), http.StatusOK, []string{"one of (role approver) who is also one of (corp:dana, corp:erin)"})
+	w.has(w.get(alice, "/ui/approvals/"+id), http.StatusOK, []string{"1 for first of role approver; 1 for second of corp:dana, corp:erin", "0 of 2", "missing: 1 of role approver, 1 of corp:dana or corp:erin"})
 }

@@ -67,7 +67,7 @@ func (v *visit) rowOf(a *client.Approval) row {
 
 // whyNot says in a few words why the caller may not decide a pending approval.
 func (v *visit) whyNot(a *client.Approval) string {
-	switch only := approvers(a.Approvers); {
+	switch only := decidedBy(a); {
 	case a.FourEyes && v.isCaller(&a.Requester):
 		return "you requested this: another person decides"
 	case v.By.May(auth.Decide) != nil:

@@ -133,7 +133,11 @@ func CheckPrograms(started, conf *config.Config, owner int) error {
 	if started.Admin.OwnUserDecides || owner < 0 || !slices.ContainsFunc(conf.Tools.Entries, func(t config.Tool) bool { return len(t.Argv) > 0 }) {
 		return nil
 	}
-	for _, u := range localUsers(started) {
+	users, err := localUsers(started)
+	if err != nil {
+		return fmt.Errorf("%w: auth.socket: %w", config.ErrUnusable, err)
+	}
+	for _, u := range users {
 		decides := auth.Principal{Tenant: u.Tenant, Subject: u.Name, Roles: u.Roles}.Whole(auth.Decide)
 		if decides && (owner == 0 || int(u.UID) == owner) { // root may become any user
 			return fmt.Errorf("%w: auth.socket: programs that tools start run as the user %s, who may decide approvals, so they could approve their own calls: run the server as a user who may not decide, or set admin.own_user_decides if they are to be trusted", config.ErrUnusable, visible.Line(peer.Method+":"+u.Name))
@@ -147,7 +151,11 @@ func Users(conf *config.Config) (*peer.Authenticator, error) {
 	if len(conf.Auth.Socket) == 0 {
 		return nil, nil //nolint:nilnil // there are none
 	}
-	known, err := peer.New(localUsers(conf)...)
+	users, err := localUsers(conf)
+	if err != nil {
+		return nil, fmt.Errorf("%w: auth.socket: %w", config.ErrUnusable, err)
+	}
+	known, err := peer.New(users...)
 	if err == nil && !peer.Supported() {
 		err = peer.ErrUnsupported
 	}
@@ -158,12 +166,16 @@ func Users(conf *config.Config) (*peer.Authenticator, error) {
 }
 
 // localUsers returns the users in auth.socket.
-func localUsers(conf *config.Config) []peer.User {
+func localUsers(conf *config.Config) ([]peer.User, error) {
 	var users []peer.User
 	for _, u := range conf.Auth.Socket {
+		p, err := conf.Auth.People.Known(auth.Principal{Tenant: cmp.Or(u.Tenant, conf.Auth.Tenant), Subject: peer.Method + ":" + u.Subject, Person: u.Person})
+		if err != nil {
+			return nil, err
+		}
 		users = append(users, peer.User{
-			UID: uint32(u.UID), Name: u.Subject, Person: u.Person, Tenant: cmp.Or(u.Tenant, conf.Auth.Tenant), Roles: conf.Auth.RolesOr(u.Roles),
+			UID: uint32(u.UID), Name: u.Subject, Person: p.Person, Tenant: p.Tenant, Roles: conf.Auth.RolesOr(u.Roles),
 		})
 	}
-	return users
+	return users, nil
 }

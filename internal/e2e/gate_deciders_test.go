@@ -14,7 +14,7 @@ import (
 )
 
 // A plain gate of one tool takes nothing from what a gate of all tools demands: the requester
-// does not approve alone, in no way, and whoever does is an approver of both.
+// does not approve alone, in no way, and it takes approvers of both.
 func TestGatesOfAFileTogether(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "keys.yaml")
@@ -42,10 +42,14 @@ gates:
 		want string // barred by
 	}{
 		{member("alice", "finance", "sre"), approval.BarredFourEyes},
-		{member("bob", "finance"), approval.BarredApprovers},
-		{member("bob", "sre"), approval.BarredApprovers},
+		{member("bob", "legal"), approval.BarredApprovers},
+		{member("bob", "finance"), ""}, // a vote
+		{member("carl", "finance"), approval.BarredApprovers},
 	} {
 		err := all.Decide(t.Context(), tc.by, approval.Decision{ID: id, Type: approval.Approve})
+		if tc.want == "" && err == nil {
+			continue
+		}
 		if refused := (*approval.Error)(nil); !errors.As(err, &refused) || refused.Barred != tc.want {
 			t.Errorf("%s with %v decides: %v, want barred by %s; asked: %s", tc.by.Subject, tc.by.Roles, err, tc.want, said)
 		}
@@ -55,8 +59,15 @@ gates:
 	if refused := (*approval.Error)(nil); !errors.As(err, &refused) || refused.Barred != "" {
 		t.Errorf("a decision that one of the gates does not allow: %v", err)
 	}
+	if a, err := all.Get(t.Context(), both, id); err != nil || a.State != approval.Pending || len(a.Votes) != 1 {
+		t.Errorf("before the vote of the other gate: %+v, %v", a, err)
+	}
+	both.Subject = "key:dora"
 	if err := all.Decide(t.Context(), both, approval.Decision{ID: id, Type: approval.Approve}); err != nil {
 		t.Errorf("an approver of both: %v", err)
+	}
+	if a, err := all.Get(t.Context(), both, id); err != nil || a.State != approval.Approved {
+		t.Errorf("after both: %+v, %v", a, err)
 	}
 }
 

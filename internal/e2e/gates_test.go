@@ -14,8 +14,8 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// Four eyes with a local user who is no known person is a warning: the user could approve
-// what they requested with a key.
+// Four eyes with a local user who is no known person is a warning: the user decides no call that
+// was requested with a key.
 func TestFourEyesWithoutAPerson(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

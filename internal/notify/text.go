@@ -18,9 +18,11 @@ import (
 
 // The events of messages.
 const (
-	asked    = "approval.asked"
-	resolved = "approval.resolved"
-	summary  = "summary"
+	asked     = notify.EventAsked
+	reminded  = notify.EventReminded
+	escalated = notify.EventEscalated
+	resolved  = notify.EventResolved
+	summary   = notify.EventSummary
 )
 
 // The limits of values in messages to people, in characters. The page has the rest.
@@ -59,7 +61,12 @@ func textOf(m *notify.Message) (*text, error) {
 	case asked:
 		t.lead = "An approval waits for a decision."
 		t.title = "Approval needed: "
-		t.page = "Decide on this page (opening it decides nothing):"
+	case reminded:
+		t.lead = "An approval still waits for a decision."
+		t.title = "Reminder, approval needed: "
+	case escalated:
+		t.lead = "Nobody has decided an approval in time, so it is escalated."
+		t.title = "Escalated, approval needed: "
 	case resolved:
 		outcome := outcomeOf(approval.State(m.State))
 		t.lead = "An approval " + outcome + "."
@@ -70,6 +77,9 @@ func textOf(m *notify.Message) (*text, error) {
 	default:
 		return nil, fmt.Errorf("a message of the unknown event %s is %w", visible.Quote(m.Event, maxName), notify.ErrPermanent)
 	}
+	if m.Event != resolved {
+		t.page = "Decide on this page (opening it decides nothing):"
+	}
 	t.title += visible.Clip(m.Tool, maxTitle)
 	if m.Hint != "" {
 		t.title += ": " + visible.Clip(m.Hint, maxTitle)
@@ -78,7 +88,8 @@ func textOf(m *notify.Message) (*text, error) {
 	t.add("Hint", m.Hint, maxText)
 	t.add("Risk", m.Risk, maxName)
 	t.add("Requester", m.Requester, maxName)
-	if m.Event == asked {
+	t.add("Also for", strings.Join(m.Roles, ", "), maxText)
+	if m.Event != resolved {
 		t.add("Until", untilOf(m.Expires), maxName)
 	} else {
 		t.add("Decided by", m.By, maxName)

@@ -74,6 +74,7 @@ type data struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Digest    string          `json:"digest,omitempty"`
 	Deadline  time.Time       `json:"deadline,omitzero"`
+	Roles     []string        `json:"roles,omitempty"`
 	State     string          `json:"state,omitempty"`
 	By        string          `json:"by,omitempty"`
 	Reason    string          `json:"reason,omitempty"`
@@ -89,7 +90,7 @@ func (w *webhook) Send(ctx context.Context, m *notify.Message) error {
 	}
 	content, err := json.Marshal(body{Type: m.Event, Timestamp: m.At.UTC(), Data: data{
 		Route: m.Route, Task: m.Task, Context: m.Context, Approval: m.Approval, Tool: m.Tool, Hint: m.Hint, Risk: m.Risk,
-		Requester: m.Requester, Arguments: args, Digest: m.Digest, Deadline: m.Expires.UTC(), State: m.State, By: m.By, Reason: m.Reason,
+		Requester: m.Requester, Arguments: args, Digest: m.Digest, Deadline: m.Expires.UTC(), Roles: m.Roles, State: m.State, By: m.By, Reason: m.Reason,
 		Link: linkOf(m.Link), Count: m.Count,
 	}})
 	if err != nil {

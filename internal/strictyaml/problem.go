@@ -44,7 +44,9 @@ const MaxShown = 100
 // Report collects the problems of a file. It is not safe for concurrent use.
 type Report struct {
 	File     string // its name in problems
+	Root     string // with which the paths of its values begin; "": with their keys
 	problems []Problem
+	lines    []string // of the text that was parsed
 }
 
 // Add adds a problem with a key, at a place. format and args are as in package fmt.

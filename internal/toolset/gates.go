@@ -30,35 +30,41 @@ func checkGates(p *approval.Policy, conf *config.Config, tools []tool.Tool, dyna
 	}
 	var wrong []config.Problem
 	var errs []error
+	for _, name := range names {
+		if n := p.Conditions(name); n > approval.MaxConditions {
+			errs = append(errs, fmt.Errorf("%w: gates: %s", config.ErrUnusable, approval.Crowded(n, name)))
+		}
+	}
 	for i := range gates {
-		name := gates[i].Tool
-		if slices.ContainsFunc(names, gates[i].Matches) {
-			continue
-		}
-		problem := config.Problem{Key: fmt.Sprintf("gate %d of the policy", i)}
-		if conf != nil {
-			problem = conf.Problem(conf.GatePath(i))
-		}
-		pattern := strings.Contains(name, "*")
-		problem.Problem = unknownTool(name, "this gate does nothing", names)
-		switch {
-		case pattern || dynamic:
-			warnings = append(warnings, problem.String())
-		case conf != nil:
-			wrong = append(wrong, problem)
-		default:
-			errs = append(errs, fmt.Errorf("%w: %s", config.ErrUnusable, problem))
+		for _, name := range gates[i].Patterns() {
+			if slices.ContainsFunc(names, approval.Gate{Tool: name}.Matches) {
+				continue
+			}
+			problem := config.Problem{Key: fmt.Sprintf("gate %d of the policy", i)}
+			if conf != nil {
+				problem = conf.Problem(config.GatePath(conf, i))
+			}
+			pattern := strings.Contains(name, "*")
+			problem.Problem = unknownTool(name, "this gate does nothing", names)
+			switch {
+			case pattern || dynamic:
+				warnings = append(warnings, problem.String())
+			case conf != nil:
+				wrong = append(wrong, problem)
+			default:
+				errs = append(errs, fmt.Errorf("%w: %s", config.ErrUnusable, problem))
+			}
 		}
 	}
 	if len(wrong) > 0 {
-		return warnings, &config.Error{Problems: wrong}
+		errs = append(errs, &config.Error{Problems: wrong})
 	}
 	return warnings, errors.Join(errs...)
 }
 
 // checkPersons warns of local users who may decide and have no person, if a gate requires four
 // eyes: the server then cannot tell whether such a user is also the requester, known by a key
-// or token.
+// or token, and refuses their decisions.
 func (s *State) checkPersons() (warnings []string) {
 	gates := s.policy.Gates()
 	at := slices.IndexFunc(gates, func(g approval.Gate) bool { return g.Terms.FourEyes })
@@ -66,15 +72,24 @@ func (s *State) checkPersons() (warnings []string) {
 		return nil
 	}
 	for i, u := range s.conf.Auth.Socket {
-		if u.Person != "" || !slices.Contains(s.conf.Auth.RolesOr(u.Roles), auth.RoleApprover) {
+		p, err := s.conf.Auth.People.Known(auth.Principal{Tenant: cmp.Or(u.Tenant, s.conf.Auth.Tenant), Subject: "socket:" + u.Subject, Person: u.Person})
+		if p.Person != "" || err != nil || !slices.Contains(s.conf.Auth.RolesOr(u.Roles), auth.RoleApprover) {
 			continue
 		}
-		p := s.conf.Problem(fmt.Sprintf("auth.socket[%d].subject", i))
-		p.Problem = fmt.Sprintf("%s has no person, so under four_eyes (%s) this user can approve what they asked for with a key or a token; set person to their name there, such as corp:alice",
-			u.Subject, cmp.Or(gates[at].Name, "gate for "+gates[at].Tool))
-		warnings = append(warnings, p.String())
+		problem := s.conf.Problem(fmt.Sprintf("auth.socket[%d].subject", i))
+		problem.Problem = fmt.Sprintf("%s has no person, so under four_eyes (%s) this user decides no call of a key or a token; set person to their name there, such as corp:alice, or list their subjects in auth.people",
+			u.Subject, gateWords(gates[at]))
+		warnings = append(warnings, problem.String())
 	}
 	return warnings
+}
+
+// gateWords returns how a gate is called in messages.
+func gateWords(g approval.Gate) string {
+	if g.Name == "" {
+		return "gate for " + g.Tool
+	}
+	return g.Name
 }
 
 // unknownTool returns the text of the problem that no tool has a name or matches a pattern,

@@ -39,6 +39,8 @@ func (e *Engine) handleDue(row store.Due) (err error) {
 		err = e.env.Store.Delete(e.env.Ctx, store.System(), row.Task, nil /* audit: its first step is done */)
 	case task.DueExpiry:
 		err = e.turns.Changed(e.env.Ctx, store.System(), row.Task, rules.Expiry{Row: row})
+	case task.DueEscalate, task.DueRemind:
+		err = e.turns.Changed(e.env.Ctx, store.System(), row.Task, rules.Waiting{Row: row})
 	case task.DueProviderTimeout:
 		err = e.turns.Changed(e.env.Ctx, store.System(), row.Task, rules.ProviderTimeout{Row: row})
 	case task.DueWake:

@@ -81,17 +81,20 @@ func logRefused(log *zerolog.Logger, who turn.Sender, id store.TaskID, approvalI
 
 // messages are the log messages of audit entries.
 var messages = map[approval.AuditEvent]string{
-	approval.AuditAsked:    "approval asked",
-	approval.AuditResolved: "approval decided",
-	approval.AuditKept:     "approval stays pending after its deadline",
-	approval.AuditExtended: "deadline of an approval extended",
-	approval.AuditStarted:  "call started",
-	approval.AuditFinished: "call finished",
-	approval.AuditLate:     "call finished late",
-	approval.AuditUnknown:  UnknownOutcome,
-	approval.AuditCanceled: "task canceled",
-	approval.AuditDeleting: "task is being deleted",
-	approval.AuditWebhook:  "webhook deleted",
+	approval.AuditAsked:     "approval asked",
+	approval.AuditVoted:     "vote for an approval",
+	approval.AuditResolved:  "approval decided",
+	approval.AuditKept:      "approval stays pending after its deadline",
+	approval.AuditReminded:  "approval is still pending, and its routes are reminded",
+	approval.AuditEscalated: "approval escalated",
+	approval.AuditExtended:  "deadline of an approval extended",
+	approval.AuditStarted:   "call started",
+	approval.AuditFinished:  "call finished",
+	approval.AuditLate:      "call finished late",
+	approval.AuditUnknown:   UnknownOutcome,
+	approval.AuditCanceled:  "task canceled",
+	approval.AuditDeleting:  "task is being deleted",
+	approval.AuditWebhook:   "webhook deleted",
 }
 
 func lineOf(a *rules.Audited) (level zerolog.Level, message string) {

@@ -26,7 +26,7 @@ type Verdict = rules.Verdict
 // be changed. A panic is logged, and harms no task.
 type Observer struct {
 	Asked   func(*Audited) // an approval was requested
-	Decided func(*Audited) // an approval was resolved, or got another deadline
+	Decided func(*Audited) // an approval was resolved, or got a vote or another deadline
 	Started func(*Audited) // a call has started
 	Ended   func(*Audited) // a call has ended, in time or late, has an unknown outcome or was canceled with its task
 	Deleted func(*Audited) // a webhook was deleted, or the deletion of a task has begun
@@ -100,7 +100,7 @@ func (o *Observer) of(what approval.AuditEvent) func(*rules.Audited) {
 	switch what {
 	case approval.AuditAsked:
 		return o.Asked
-	case approval.AuditResolved, approval.AuditKept, approval.AuditExtended:
+	case approval.AuditVoted, approval.AuditResolved, approval.AuditKept, approval.AuditExtended:
 		return o.Decided
 	case approval.AuditStarted:
 		return o.Started
@@ -108,6 +108,7 @@ func (o *Observer) of(what approval.AuditEvent) func(*rules.Audited) {
 		return o.Ended
 	case approval.AuditDeleting, approval.AuditWebhook:
 		return o.Deleted
+	case approval.AuditReminded, approval.AuditEscalated: // nothing is decided
 	case approval.AuditRestored, approval.AuditResumed: // about no task
 	}
 	return nil

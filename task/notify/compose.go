@@ -11,7 +11,7 @@ import (
 )
 
 // message returns the message of a job, or nil if nobody is to get it: its approval is gone, it
-// says that the approval was asked, and the approval has ended, or it is for a requester whose
+// says that the approval waits, and the approval has ended or is overdue, or it is for a requester whose
 // address is not known.
 func (p *Pump) message(ctx context.Context, r *Route, j *job) (*Message, error) {
 	rows, err := p.cfg.Store.Rows(ctx, store.System(), store.RowQuery{Kind: task.RowApproval, Task: j.row.Task, Key: []byte(j.n.Approval)})
@@ -44,9 +44,13 @@ func (p *Pump) message(ctx context.Context, r *Route, j *job) (*Message, error) 
 	if a.Deadline != nil {
 		m.Expires = *a.Deadline
 	}
-	if j.n.Event == task.NotifyAsked {
-		if a.State != approval.Pending {
+	if j.n.Event != task.NotifyResolved {
+		if a.State != approval.Pending || approval.Overdue(&a, p.cfg.Now()) {
 			return nil, nil //nolint:nilnil // see above
+		}
+		m.Event = "approval." + j.n.Event
+		if j.n.Event == task.NotifyEscalated {
+			m.Roles = a.Terms.Escalate.AddRoles
 		}
 		return m, nil
 	}

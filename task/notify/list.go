@@ -16,7 +16,7 @@ type State struct {
 	ID       string
 	Task     store.TaskID
 	Approval string
-	Event    string // "asked", "resolved" or "summary"
+	Event    string // one of [task.Notification], or "summary"
 	Route    string
 	State    string // "waiting", "retrying", "failed", or "damaged" if it cannot be read
 	At       time.Time

@@ -11,8 +11,8 @@
 // # Guarantees
 //
 //   - A message is sent at least once, always with the same id. A crash between sending and
-//     recording repeats it. A message that an approval was asked is not sent after the approval
-//     has ended.
+//     recording repeats it. A message that an approval waits is not sent after the approval has
+//     ended or its deadline has passed.
 //   - A route sends at most [PerHour] messages in an hour, which begins with its first message.
 //     The rest is counted and replaced by a summary when the hour is over. Each message is sent,
 //     failed, or counted in exactly one summary, whatever crashes. Repeating a message of the
@@ -59,9 +59,11 @@ const (
 
 // The events of messages.
 const (
-	EventAsked    = "approval.asked"
-	EventResolved = "approval.resolved"
-	EventSummary  = "summary"
+	EventAsked     = "approval.asked"
+	EventReminded  = "approval.reminded"
+	EventEscalated = "approval.escalated"
+	EventResolved  = "approval.resolved"
+	EventSummary   = "summary"
 )
 
 // Points at which a crash leaves something half done.

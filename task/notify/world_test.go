@@ -206,7 +206,7 @@ func (w *world) tools() *tool.Registry {
 		Card string `json:"card,omitempty"`
 	}
 	var all []tool.Tool
-	for _, name := range []string{"pay", "mail"} {
+	for _, name := range []string{"pay", "mail", "wire"} {
 		all = append(all, must(functiontool.New(functiontool.Config{Name: name, Description: "wants approval", RequireApproval: true}, func(tool.Context, in) (string, error) {
 			return "done", nil
 		})))
@@ -217,6 +217,10 @@ func (w *world) tools() *tool.Registry {
 func (w *world) policy() *approval.Policy {
 	return must(approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{
 		{Tool: "pay", Hint: "Pay {to} with {card}?", Terms: approval.Terms{Notify: []string{"payments"}, Mask: []string{"/card"}, Risk: approval.RiskHigh, Expires: 48 * time.Hour}},
+		{Tool: "wire", Terms: approval.Terms{
+			Notify: []string{"payments"}, Approvers: &approval.Approvers{Roles: []string{"finance"}}, Expires: 24 * time.Hour, Remind: 4 * time.Hour,
+			Escalate: approval.Escalation{After: 8 * time.Hour, Notify: []string{"oncall"}, AddRoles: []string{"treasury"}},
+		}},
 	}}))
 }
 

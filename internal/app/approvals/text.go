@@ -44,14 +44,29 @@ func Text(d *client.ApprovalDetail, columns int, now time.Time) string {
 	if a.FourEyes {
 		f.Add("four eyes", "the requester, principals that it acts for, and principals that act for any of these may not decide")
 	}
-	if a.Approvers != nil {
+	if v := a.Votes; v != nil {
+		f.Add("votes", visible.Line(votesText(v)))
+	} else if a.Approvers != nil {
 		f.Add("approvers", visible.Line(approversText(a.Approvers)))
+	}
+	if a.Human {
+		f.Add("human", "no program may decide")
 	}
 	f.Add("requester", PrincipalText(&a.Requester))
 	if a.RequesterRevoked {
 		f.Add("caution", "the credential of the requester is no longer valid: the key was removed or revoked, or has expired")
 	}
 	f.Add("requested", display.Exactly(a.Requested, now))
+	if a.Reminded != nil {
+		f.Add("reminded", display.Exactly(*a.Reminded, now))
+	}
+	if a.Escalated != nil {
+		to := ""
+		if len(a.EscalatedTo) > 0 {
+			to = "to " + strings.Join(a.EscalatedTo, ", ") + ", "
+		}
+		f.Add("escalated", visible.Line(to+display.Exactly(*a.Escalated, now)))
+	}
 	if a.State == client.Pending {
 		f.Add("deadline", display.Exactly(deadline(a), now)+deadlineText(a))
 	}
@@ -69,8 +84,12 @@ func Text(d *client.ApprovalDetail, columns int, now time.Time) string {
 		f.Add("call", visible.Line(strings.TrimSpace(run.State+" "+run.Outcome)))
 		f.Add("error", run.Error)
 	}
-	if a.State == client.Pending && !d.May.Decide {
+	switch {
+	case a.State != client.Pending:
+	case !d.May.Decide:
 		f.Add("you", d.May.WhyNot)
+	case d.May.Voted:
+		f.Add("you", "you have approved, and may still reject")
 	}
 	return f.String()
 }
@@ -114,6 +133,15 @@ func byText(by *client.Principal) string {
 		return "the server"
 	}
 	return PrincipalText(by)
+}
+
+// votesText returns how far the votes of an approval are.
+func votesText(v *client.Votes) string {
+	text := fmt.Sprintf("%d of %d", v.Have, v.Need)
+	for i := range v.Given {
+		text += display.After(map[bool]string{true: ": ", false: "; "}[i == 0], PrincipalText(&v.Given[i].By)) + display.After(", who says: ", v.Given[i].Reason)
+	}
+	return text + display.After("; missing: ", v.Missing)
 }
 
 // approversText returns whom the gates let decide.

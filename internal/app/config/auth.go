@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"a2a-server/auth"
 	"a2a-server/internal/strictyaml"
 )
 
@@ -36,9 +37,10 @@ type Auth struct {
 	Proxy  Proxy
 	Socket []SocketUser // local users on a Unix socket, by uid
 
-	DelegatedDecisions bool     // services, and callers that act for others, may decide
-	DefaultRoles       []string // of callers whose credential gives none
-	Tenant             string   // of callers whose credential gives none
+	DelegatedDecisions bool        // services, and callers that act for others, may decide
+	People             auth.People // who have several subjects
+	DefaultRoles       []string    // of callers whose credential gives none
+	Tenant             string      // of callers whose credential gives none
 }
 
 // Given reports whether callers of A2A are authenticated by something configured. Mapped

@@ -133,13 +133,26 @@ func rolesByGroup(_ *loader, n strictyaml.Node) map[string][]string {
 	})
 }
 
-func roleList(n strictyaml.Node) []string {
-	seen := map[string]bool{}
-	return texts(n, "a list of roles", "; write it as [requester, approver]", checkRole, func(role string) error {
-		if seen[role] {
-			return fmt.Errorf("%s is in the list twice; remove one", quote(role))
-		}
-		seen[role] = true
-		return nil
+// peopleOf reads the subjects of persons. A subject is of one person.
+func peopleOf(_ *loader, n strictyaml.Node) auth.People {
+	first := once()
+	return byName(n, "lists of subjects", `{alice: ["key:alice", "corp:alice"]}`, anyName, func(n strictyaml.Node) []string {
+		return texts(n, "a list of subjects", `; write it as ["key:alice", "corp:alice"]`, setting.NotEmpty("a subject, or remove it"), setting.OneLine, first)
 	})
+}
+
+func roleList(n strictyaml.Node) []string {
+	return texts(n, "a list of roles", "; write it as [requester, approver]", checkRole, once())
+}
+
+// once returns a check that refuses a text that it has seen.
+func once() func(string) error {
+	seen := map[string]bool{}
+	return func(text string) error {
+		if seen[text] {
+			return fmt.Errorf("%s is in the list twice; remove one", quote(text))
+		}
+		seen[text] = true
+		return nil
+	}
 }

@@ -37,8 +37,9 @@ type Config struct {
 	HoldSiblings          bool
 	DeclaredGates         DeclaredGates
 	ProviderError         ProviderError
-	Terms                 approval.Terms // deadlines of approvals whose gates set none
-	Gates                 []approval.Gate
+	Terms                 approval.Terms    // deadlines of approvals whose gates set none
+	Gates                 []approval.Gate   // of this file; [AllGates] has all
+	PolicyFiles           []string          // absolute paths of files with more gates
 	Secrets               map[string]Secret // by name
 	Tools                 Tools
 	// Patterns of tools, as in a gate. NoApproveTools are not asked about, unless more than the default of their kind asks.
@@ -48,14 +49,16 @@ type Config struct {
 	Notify                       []Route // that announce approvals
 	UI                           UI
 	Limits                       Limits
-	origins                      map[string]origin // by key; missing for defaults
+
+	fileGates [][]approval.Gate // of each of PolicyFiles
+	origins   map[string]origin // by key; missing for defaults
 }
 
 // Policy returns the policy that the gates, the deadlines and declared_gates make. It never
 // fails for a Config from [Load].
-func (c *Config) Policy() (*approval.Policy, error) {
+func Policy(c *Config) (*approval.Policy, error) {
 	return approval.NewPolicy(approval.PolicyConfig{
-		Gates:          c.policyGates(),
+		Gates:          policyGates(c),
 		Defaults:       c.Terms,
 		IgnoreDeclared: c.DeclaredGates == IgnoreDeclared,
 	})
@@ -144,6 +147,7 @@ const (
 // sets the level of its log itself.
 func Reloaded(c, next *Config) (merged *Config, restart []string) {
 	m := *c
+	m.PolicyFiles, m.fileGates = next.PolicyFiles, next.fileGates
 	m.Gates, m.Secrets, m.Tools, m.Notify = next.Gates, next.Secrets, next.Tools, next.Notify
 	m.ApproveTools, m.NoApproveTools = next.ApproveTools, next.NoApproveTools
 	m.origins = next.origins

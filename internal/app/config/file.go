@@ -12,13 +12,25 @@ import (
 // quote returns text as problems quote it.
 func quote(text string) string { return visible.Quote(text, 60) }
 
-// file reads the file.
-func (l *loader) file() {
-	if err := privatefile.CheckWriters(l.source.File); err != nil {
-		l.add(origin{layer: File, name: l.source.File}, "", "%s", visible.Line(err.Error()))
+// read reads the keys of a file. root is what the paths of its keys begin with; "": it is the
+// configuration, and may be empty.
+func (l *loader) read(path, root string, keys []key) {
+	l.report = &strictyaml.Report{File: visible.Line(path), Root: root}
+	l.reports[path] = l.report
+	l.from = path
+	if err := privatefile.CheckWriters(path); err != nil {
+		l.add(origin{layer: File, name: path}, root, "%s", visible.Line(err.Error()))
 	}
-	if root, ok := l.report.Open(l.source.File); ok && !root.Null() {
-		l.mapping(root, l.keys, "", "keys with values", "; write them as listen: 127.0.0.1:8080")
+	switch n, ok := l.report.Open(path); {
+	case !ok:
+	case root != "" && n.Null():
+		n.Add("the file is empty; write its gates, or gates: [] if it has none")
+	case root != "":
+		if l.mapping(n, keys, "", "keys with values", "; write them as gates: [...]") && !l.given(root+".gates") {
+			n.Add("has no gates; write them, or gates: [] if it has none")
+		}
+	case !n.Null():
+		l.mapping(n, keys, "", "keys with values", "; write them as listen: 127.0.0.1:8080")
 	}
 }
 
@@ -89,12 +101,12 @@ func names(keys []key) []string {
 // member reads the value of a key.
 func (l *loader) member(k key, m strictyaml.Member) {
 	n, before := m.Value, l.report.Count()
-	at := origin{layer: File, name: l.source.File, at: n.Place(), key: m.Key.Place()}
+	at := origin{layer: File, name: l.from, at: n.Place(), key: m.Key.Place()}
 	l.config.origins[n.Path()] = at
 	var texts []string
 	var items []origin
 	switch {
-	case k.entry != nil && n.Null():
+	case k.entry != nil && n.Null() && l.report.Root == "":
 		return
 	case k.entry != nil:
 		entries, _ := n.Items("a list", "; begin each "+k.noun+" with a dash, as in "+k.example)
@@ -111,10 +123,15 @@ func (l *loader) member(k key, m strictyaml.Member) {
 		if text, is := n.Scalar(); is {
 			more = "; write it in brackets, as in " + inBrackets(text)
 		}
+		if _, is := n.Scalar(); is && k.single {
+			text, _ := n.One()
+			texts = []string{text}
+			break
+		}
 		values, _ := n.Items("a list", more)
 		for _, v := range values {
 			text, _ := v.One()
-			texts, items = append(texts, text), append(items, origin{layer: File, name: l.source.File, at: v.Place()})
+			texts, items = append(texts, text), append(items, origin{layer: File, name: l.from, at: v.Place()})
 		}
 	default:
 		text, _ := n.One()

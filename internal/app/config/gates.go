@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/internal/strictyaml"
+	"a2a-server/internal/visible"
 )
 
 // saying returns a check of a text whose error begins with the text.
@@ -42,32 +44,49 @@ func checkGate(l *loader, g *approval.Gate, n strictyaml.Node) {
 	if g.Action == approval.ActionAsk {
 		l.checkGateDeciders(g, n)
 		checkGateRoutes(l, g, n)
+		for key, wrong := range wrongTimes(&g.Terms) {
+			if !l.refused[n.Path()+".escalate.after"] {
+				l.at(n.Path()+"."+key, "%s", wrong)
+			}
+		}
 	} else if !l.refused[n.Below("action").Path()] {
 		l.checkGateUse(g, n)
 	}
 }
+
+// gateExample is how an entry of gates begins.
+const gateExample = "- tool: delete_*"
 
 // checkGateName refuses the name of an earlier gate. A gate without a name is named after its
 // tool.
 func (l *loader) checkGateName(g *approval.Gate, n strictyaml.Node) {
 	path, name := n.Path()+".name", g.Name
 	if !l.given(path) {
-		path, name = n.Path()+".tool", "gate:"+g.Tool
+		path, name = n.Path()+".tool", g.Named()
 	}
-	if !l.has(path) {
+	switch {
+	case !l.has(path):
+		return
+	case g.Name == "" && len(g.Tools) > 0:
+		l.atKey(path, "lists several tools; add a name to this gate")
 		return
 	}
+	at := l.config.origins[path]
 	if first, taken := l.gateAt[name]; taken {
-		l.atKey(path, "the gate on line %d is also called %s; give each gate its own name", first, quote(name))
+		where := fmt.Sprintf("on line %d", first.key.Line)
+		if first.name != at.name {
+			where = fmt.Sprintf("at %s:%d", visible.Line(first.name), first.key.Line)
+		}
+		l.atKey(path, "the gate %s is also called %s; give each gate its own name", where, quote(name))
 		return
 	}
-	l.gateAt[name] = l.config.origins[path].key.Line
+	l.gateAt[name] = at
 }
 
 // checkGateUse refuses keys without effect: an operator who writes four_eyes for a gate with
 // action allow believes that it asks.
 func (l *loader) checkGateUse(g *approval.Gate, n strictyaml.Node) {
-	useful := []string{"name", "tool", "action"}
+	useful := []string{"name", "tool", "action", "when", "who"}
 	if g.Action == approval.ActionDeny {
 		useful = append(useful, "hint", "mask")
 	}
@@ -85,6 +104,27 @@ func approversOf(l *loader, n strictyaml.Node) *approval.Approvers {
 	return a
 }
 
+// wrongTimes returns the problems of reminders and escalations, by key.
+func wrongTimes(t *approval.Terms) map[string]string {
+	e, wrong := &t.Escalate, map[string]string{}
+	switch {
+	case e.After > 0 && len(e.Notify)+len(e.AddRoles) == 0:
+		wrong["escalate.after"] = "needs notify or add_roles, or it has no effect"
+	case e.After <= 0 && len(e.Notify) > 0:
+		wrong["escalate.notify"] = "needs escalate.after, such as 8h"
+	case e.After <= 0 && len(e.AddRoles) > 0:
+		wrong["escalate.add_roles"] = "needs escalate.after, such as 8h"
+	case len(e.AddRoles) > 0 && t.Approvers == nil:
+		wrong["escalate.add_roles"] = "adds roles to a gate that everybody with the right may decide; add approvers, or remove the line"
+	}
+	for key, after := range map[string]time.Duration{"remind": t.Remind, "escalate.after": e.After} {
+		if t.Expires > 0 && after >= t.Expires && t.OnExpiry != approval.ExpiryKeeps {
+			wrong[key] = "is not before the deadline; write a time below expires, or remove the line"
+		}
+	}
+	return wrong
+}
+
 // checkGateDeciders refuses gates that no caller could decide: the calls would wait forever.
 // The policy itself accepts such terms, from programs with their own way to decide.
 func (l *loader) checkGateDeciders(g *approval.Gate, n strictyaml.Node) {
@@ -100,6 +140,9 @@ func (l *loader) checkGateDeciders(g *approval.Gate, n strictyaml.Node) {
 		if terms.FourEyes && !known {
 			refuse("four_eyes", "without authentication no approver can be told apart from the requester; set auth (docs/security.md)")
 		}
+		if terms.People > 1 && !known {
+			refuse("people", "without authentication all callers are one; set auth (docs/security.md)")
+		}
 		if terms.Approvers != nil && !known {
 			refuse("approvers", "without authentication no caller is known to be an approver; set auth (docs/security.md)")
 		}
@@ -110,6 +153,9 @@ func (l *loader) checkGateDeciders(g *approval.Gate, n strictyaml.Node) {
 			if given && !slices.ContainsFunc(l.config.Auth.Socket, l.decides) && !l.config.Auth.mayApprove() {
 				refuse(key, l.noDecider())
 			}
+		}
+		if terms.People > 1 && known && !slices.ContainsFunc(l.config.Auth.Socket, l.decides) && !l.config.Auth.mayApprove() {
+			refuse("people", "each may decide only their own calls, and no caller has the role approver; grant it in auth, such as with roles of auth.oidc")
 		}
 	})
 }

@@ -44,9 +44,10 @@ type key struct {
 	name, fallback string // fallback is the default, as written in a flag
 	form, meaning  string
 
-	list  bool
-	set   func(texts []string, wrong func(item int, err error)) // after wrong the variable is unchanged; item -1: all of them
-	texts func() []string                                       // the value, as set accepts it
+	list   bool
+	single bool                                                  // a list of one may be written without brackets
+	set    func(texts []string, wrong func(item int, err error)) // after wrong the variable is unchanged; item -1: all of them
+	texts  func() []string                                       // the value, as set accepts it
 
 	// For a list of mappings; otherwise nil.
 	noun, example string

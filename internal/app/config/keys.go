@@ -69,6 +69,7 @@ func (c *Config) keys() []key {
 		one("streams.whole_text", "false", setting.Bool(&c.Streams.WholeText), "The last chunk of streamed text is the whole text, as ADK for Python needs."),
 		reloaded(many("approve_tools", "", &c.ApproveTools, pattern, "Tools whose calls all need approval; * matches any text.")),
 		reloaded(many("no_approve_tools", "", &c.NoApproveTools, pattern, "Tools that need no approval by the default of their kind. Gates, approve and declarations of a tool still ask.")),
+		reloaded(many("policy.files", "", &c.PolicyFiles, func(to *string) setting.Value { return filled(to, "a path") }, "Files with more gates, in a list gates: (docs/policy.md). All are one policy.")),
 		one("grpc.listen", "", setting.Text(&c.GRPC.Listen, "host:port", optional(checkHostPort)), "Address for gRPC. Default: no gRPC."),
 		one("grpc.public_url", "", setting.Text(&c.GRPC.PublicURL, "host:port", optional(checkHostPort)), "Where clients reach gRPC. Default: the card's host, and the port of grpc.listen."),
 		one("grpc.reflection", "false", setting.Bool(&c.GRPC.Reflection), "Lets authenticated clients list the services."),
@@ -88,6 +89,7 @@ func (c *Config) keys() []key {
 		shaped("auth.proxy.roles", "a list, or {header: NAME, map: {GROUP: [ROLE]}}", &a.Proxy.Roles, rolesOf("header"), "Roles of these callers."),
 		mappings("auth.socket", "local user", "- uid: 1000", &a.Socket, socketKeys, checkSocketUser),
 		one("auth.delegated_decisions", "false", setting.Bool(&a.DelegatedDecisions), "Lets services, and agents with the token of a person, decide approvals."),
+		shaped("auth.people", "{alice: [\"key:alice\", \"corp:alice\"]}", &a.People, peopleOf, "Subjects of one person, by name, for four eyes and votes; acme/corp:alice names the tenant."),
 		many("auth.default_roles", "", &a.DefaultRoles, aRole, "Roles of callers without any in their credential or its section."),
 		one("auth.tenant", "", aName(&a.Tenant), "Tenant of callers without any in their credential or its section."),
 		file("admin.socket", &c.Admin.Socket, "Unix socket for the users in auth.socket. Default: admin.sock in data."),
@@ -125,7 +127,7 @@ func (c *Config) keys() []key {
 		one("limits.tool_timeout", "5m", setting.Duration(&l.ToolTimeout, ms), "How long a run of a tool may take."),
 		one("limits.plan_timeout", "2m", setting.Duration(&l.PlanTimeout, ms), "How long a planner may take for a step."),
 		one("limits.grace", "8s", setting.Duration(&l.Grace, 0), "How long running calls may continue at shutdown."),
-		reloaded(mappings("gates", "gate", "- tool: delete_*", &c.Gates, gateKeys, checkGate)),
+		reloaded(mappings("gates", "gate", gateExample, &c.Gates, gateKeys, checkGate)),
 		reloaded(mappings("notify", "route", "- name: ops", &c.Notify, routeKeys, checkRoute)),
 		reloaded(c.secretsKey()),
 		reloaded(c.toolsKey()),
@@ -135,13 +137,17 @@ func (c *Config) keys() []key {
 // gateKeys returns the keys of an entry of gates.
 func gateKeys(g *approval.Gate) []key {
 	return []key{
-		one("name", "", setting.Text(&g.Name, "a string", setting.NotEmpty("a name, or remove the line"), setting.OneLine, notReserved), "Unique name in approvals and in the audit. Default: gate: and the tool."),
-		required(one("tool", "", filled(&g.Tool, "the name of a tool, or \"*\" for all"), "Name of an existing tool, or a pattern in which * matches any text.")),
+		one("name", "", setting.Text(&g.Name, "a string", setting.NotEmpty("a name, or remove the line"), setting.OneLine, notReserved), "Unique name in approvals and in the audit. Default: gate: and the tool; a list of tools needs a name."),
+		required(toolsOfGate(g)),
 		one("action", "ask", setting.Choice(&g.Action, "an action", approval.ActionAsk, approval.ActionAllow, approval.ActionDeny), "Only an allow with the exact name overrides the tool's own gate."),
+		shaped("when", "a condition such as args.amount > 100", &g.Condition, conditionOf, "Limits the gate to calls about which this is true (CEL; docs/policy.md)."),
+		shaped("who", "{callers: [\"corp:*\"], roles: [ops], tenants: [acme], agents: [desk], annotations: [destructive]}", &g.Who, whoOf, "Limits the gate to these requesters, agents and tools: in each list, any."),
 		one("hint", "", setting.Text(&g.Hint, "a string"), "Question, or reason of a denial; {name} and {/json/pointer} become arguments of the call."),
 		one("expires", "", setting.Deadline(&g.Terms.Expires, -1), "How long the approval may be pending, instead of deadlines.expires."),
 		one("on_expiry", "", setting.Choice(&g.Terms.OnExpiry, "an outcome of a deadline", expiries()...), "Effect of the deadline. Default: deadlines.on_expiry."),
 		many("allowed", "", &g.Terms.Allowed, aVerb, "Decisions that are offered. Default: all.", decides),
+		one("people", "", setting.Count(&g.Terms.People, 1, approval.MaxPeople), "Persons who have to approve (default 1), each with one vote; a rejection by any of them ends it. Needs auth (docs/approvals.md)."),
+		one("human", "false", setting.Bool(&g.Terms.Human), "Services, agents that act for a person, and a provider may not decide."),
 		one("four_eyes", "false", setting.Bool(&g.Terms.FourEyes), "Excludes every requester of the call from deciding. Needs auth."),
 		one("elsewhere", "false", setting.Bool(&g.Terms.Elsewhere), "The A2A client may not decide. Needs auth."),
 		shaped("approvers", "{roles: [sre], subjects: [\"corp:alice\"]}", &g.Terms.Approvers, approversOf, "Only these may decide, if they have the right; acme/corp:alice names the tenant. Needs auth."),
@@ -150,7 +156,11 @@ func gateKeys(g *approval.Gate) []key {
 		one("on_reject", "continue", setting.Either(&g.Terms.CancelsTask, "cancel", "continue"), "cancel: a rejection cancels the task, too."),
 		one("risk", "", setting.Choice(&g.Terms.Risk, "a risk", approval.RiskLow, approval.RiskMedium, approval.RiskHigh), "Shown; decides nothing. Default: high if destructive, else medium."),
 		many("mask", "", &g.Terms.Mask, func(to *string) setting.Value { return setting.Text(to, "a JSON pointer", saying(approval.CheckMask)) }, "Arguments that lists, hints and logs show as •••, such as /users/*/name."),
-		many("notify", "", &g.Terms.Notify, func(to *string) setting.Value { return setting.Text(to, "a name", saying(approval.CheckNotify)) }, "Routes that announce the approval."),
+		many("notify", "", &g.Terms.Notify, aRoute, "Routes that announce the approval."),
+		one("remind", "", setting.Deadline(&g.Terms.Remind, 0), "When the routes are told again, once, after asking."),
+		one("escalate.after", "", setting.Deadline(&g.Terms.Escalate.After, 0), "When others are asked, too, once, after asking."),
+		many("escalate.notify", "", &g.Terms.Escalate.Notify, aRoute, "Routes that are told then, whatever their events are."),
+		many("escalate.add_roles", "", &g.Terms.Escalate.AddRoles, func(to *string) setting.Value { return filled(to, "a name") }, "Roles that may decide then, beside the gate's approvers, if they have the right."),
 	}
 }
 

@@ -33,14 +33,15 @@ func Load(s Source) (*Config, error) {
 	l := loader{
 		config:  &Config{origins: map[string]origin{}},
 		refused: map[string]bool{},
-		gateAt:  map[string]int{},
-		report:  strictyaml.Report{File: visible.Line(s.File)},
+		gateAt:  map[string]origin{},
+		reports: map[string]*strictyaml.Report{},
+		report:  &strictyaml.Report{},
 		source:  s,
 	}
 	l.keys = l.config.keys()
 	setDefaults(l.keys)
 	if s.File != "" {
-		l.file()
+		l.read(s.File, "", l.keys)
 	}
 	l.environment(s.Environment)
 	l.flags(s.Flags)
@@ -49,8 +50,16 @@ func Load(s Source) (*Config, error) {
 			l.locate(k.name, k.path)
 		}
 	}
+	policyFiles(&l)
 	l.validate()
-	if all := l.all(); len(all) > 0 {
+	if len(l.problems) == 0 && !wrong(l.reports) {
+		// Every rule of a policy has a check of its own, with a place. This is for those that are
+		// about several gates.
+		if _, err := Policy(l.config); err != nil {
+			l.at("gates", "%v", err)
+		}
+	}
+	if all := problemsOf(&l); len(all) > 0 {
 		return nil, &Error{Problems: all}
 	}
 	return l.config, nil
@@ -60,9 +69,11 @@ func Load(s Source) (*Config, error) {
 type loader struct {
 	config  *Config
 	keys    []key
-	refused map[string]bool   // keys with a problem, which are not compared with others
-	report  strictyaml.Report // of the file
-	gateAt  map[string]int    // line of each gate's name
+	refused map[string]bool               // keys with a problem, which are not compared with others
+	gateAt  map[string]origin             // of each gate's name
+	reports map[string]*strictyaml.Report // of the files, by their paths
+	report  *strictyaml.Report            // of the file that is being read, or was read last
+	from    string                        // its path
 	// references check the references to secrets, once all secrets have been read.
 	references []func()
 	problems   []Problem // other problems
@@ -102,15 +113,23 @@ func (l *loader) add(at origin, path, format string, args ...any) {
 	l.problems = append(l.problems, p)
 }
 
-// all returns the problems in the order of the layers and, within a layer, of their place.
-func (l *loader) all() []Problem {
-	for _, p := range l.report.Problems() {
-		l.problems = append(l.problems, Problem{File, p.File, p.Line, p.Column, p.Key, p.Problem})
+// problemsOf returns the problems in the order of the layers and, within a layer, of their place.
+func problemsOf(l *loader) []Problem {
+	files := []string{l.source.File}
+	files = append(files, l.config.PolicyFiles...)
+	for _, r := range l.reports {
+		for _, p := range r.Problems() {
+			l.problems = append(l.problems, Problem{File, p.File, p.Line, p.Column, p.Key, p.Problem})
+		}
+	}
+	for i := range files {
+		files[i] = visible.Line(files[i])
 	}
 	slices.SortStableFunc(l.problems, func(a, b Problem) int {
 		layers := []Layer{File, Environment, Flag}
 		return cmp.Or(
 			cmp.Compare(slices.Index(layers, a.Source), slices.Index(layers, b.Source)),
+			cmp.Compare(slices.Index(files, a.File), slices.Index(files, b.File)),
 			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Problem, b.Problem),
 		)
 	})

@@ -121,10 +121,16 @@ func routeKeys(r *Route) []key {
 		one("smtp.from", "", setting.Text(&r.SMTP.From, "an address", optional(anAddress)), "Sender of mails."),
 		many("to", "", &r.To, func(to *string) setting.Value { return setting.Text(to, "a recipient", anAddress) }, "Recipients of mails."),
 		one("requester", "false", setting.Bool(&r.Requester), "Mails the requester, at a verified address."),
-		many("events", "asked", &r.Events, func(to *string) setting.Value { return setting.Choice(to, "an event", "asked", "resolved") }, "New approvals, or their ends."),
+		many("events", "asked,reminded", &r.Events, func(to *string) setting.Value {
+			return setting.Choice(to, "an event", "asked", "reminded", "escalated", "resolved")
+		}, "New approvals, reminders, escalations, or the ends of approvals."),
 		one("all", "false", setting.Bool(&r.All), "Announces all approvals."),
 		one("arguments", "false", setting.Bool(&r.Arguments), "Messages have the arguments, masked."),
 	}
+}
+
+func aRoute(to *string) setting.Value {
+	return setting.Text(to, "a name", saying(approval.CheckNotify))
 }
 
 func aRouteName(name string) error {
@@ -132,6 +138,25 @@ func aRouteName(name string) error {
 		return fmt.Errorf("is too long; write at most 64 characters")
 	}
 	return approval.CheckNotify(name)
+}
+
+// routeUse says which kinds of routes use a key.
+type routeUse struct {
+	given, required bool
+	kinds           []RouteKind
+}
+
+// usesOf returns the use of the keys of a route that not all kinds have.
+func usesOf(r *Route) map[string]routeUse {
+	return map[string]routeUse{
+		"url":       {!r.URL.IsZero(), true, []RouteKind{RouteWebhook, RouteSlack}},
+		"secret":    {!r.Secret.IsZero(), true, []RouteKind{RouteWebhook}},
+		"networks":  {len(r.Networks) > 0, false, []RouteKind{RouteWebhook, RouteSlack}},
+		"smtp.host": {r.SMTP.Host != "", true, []RouteKind{RouteSMTP}},
+		"smtp.from": {r.SMTP.From != "", true, []RouteKind{RouteSMTP}},
+		"to":        {len(r.To) > 0, !r.Requester, []RouteKind{RouteSMTP}},
+		"requester": {r.Requester, false, []RouteKind{RouteSMTP}},
+	}
 }
 
 // checkRoute checks the keys of a route that depend on each other.
@@ -142,19 +167,7 @@ func checkRoute(l *loader, r *Route, n strictyaml.Node) {
 	if !l.has(n.Below("kind").Path()) {
 		return
 	}
-	of := map[string]struct {
-		given, required bool
-		kinds           []RouteKind
-	}{
-		"url":       {!r.URL.IsZero(), true, []RouteKind{RouteWebhook, RouteSlack}},
-		"secret":    {!r.Secret.IsZero(), true, []RouteKind{RouteWebhook}},
-		"networks":  {len(r.Networks) > 0, false, []RouteKind{RouteWebhook, RouteSlack}},
-		"smtp.host": {r.SMTP.Host != "", true, []RouteKind{RouteSMTP}},
-		"smtp.from": {r.SMTP.From != "", true, []RouteKind{RouteSMTP}},
-		"to":        {len(r.To) > 0, !r.Requester, []RouteKind{RouteSMTP}},
-		"requester": {r.Requester, false, []RouteKind{RouteSMTP}},
-	}
-	for name, k := range of {
+	for name, k := range usesOf(r) {
 		path := n.Path() + "." + name
 		switch has := slices.Contains(k.kinds, r.Kind); {
 		case has && k.required && !k.given && !l.refused[path]:
@@ -168,6 +181,9 @@ func checkRoute(l *loader, r *Route, n strictyaml.Node) {
 	}
 	if r.Requester && len(r.To) > 0 {
 		l.at(n.Below("to").Path(), "and requester exclude each other; write a route for each")
+	}
+	if r.Requester && (slices.Contains(r.Events, "reminded") || slices.Contains(r.Events, "escalated")) && l.given(n.Path()+".events") {
+		l.at(n.Below("events").Path(), "has no effect for reminded and escalated, which requesters do not get; write asked or resolved")
 	}
 	if r.Requester && !l.given(n.Path()+".events") {
 		l.at(n.Below("requester").Path(), "needs events; write [resolved] to tell how an approval has ended")
@@ -187,19 +203,31 @@ func checkRoutes(l *loader) {
 
 // checkGateRoutes refuses the names of routes that do not exist: nobody would be told.
 func checkGateRoutes(l *loader, g *approval.Gate, n strictyaml.Node) {
-	names := g.Terms.Notify
+	named := map[string][]string{"notify": g.Terms.Notify, "escalate.notify": g.Terms.Escalate.Notify}
 	l.references = append(l.references, func() {
-		var known []string
-		for i := range l.config.Notify {
-			known = append(known, l.config.Notify[i].Name)
-		}
-		for _, name := range names {
-			if !slices.Contains(known, name) {
-				hint := cmp.Or(suggest.DidYouMean(name, "", known), "; add it under notify, or remove the name")
-				l.at(n.Below("notify").Path(), "there is no route %s%s", quote(name), hint)
+		for key, names := range named {
+			for _, name := range names {
+				if wrong := wrongRoute(l.config.Notify, name, key != "notify"); wrong != "" {
+					l.at(n.Path()+"."+key, "%s", wrong)
+				}
 			}
 		}
 	})
+}
+
+// wrongRoute returns why a gate cannot name a route; "": it can.
+func wrongRoute(routes []Route, name string, escalates bool) string {
+	var known []string
+	for i := range routes {
+		known = append(known, routes[i].Name)
+	}
+	switch i := slices.Index(known, name); {
+	case i < 0:
+		return "there is no route " + quote(name) + cmp.Or(suggest.DidYouMean(name, "", known), "; add it under notify, or remove the name")
+	case escalates && routes[i].Requester:
+		return "the route " + quote(name) + " is for the requester, who cannot decide; name another"
+	}
+	return ""
 }
 
 // NotifyWarnings returns who may decide and is told nowhere, and routes that announce nothing.
@@ -211,8 +239,9 @@ func NotifyWarnings(c *Config) (warnings []string) {
 	}
 	everything := false
 	named := map[string]bool{}
-	for i := range c.Gates {
-		for _, name := range c.Gates[i].Terms.Notify {
+	gates := AllGates(c)
+	for i := range gates {
+		for _, name := range slices.Concat(gates[i].Terms.Notify, gates[i].Terms.Escalate.Notify) {
 			named[name] = true
 		}
 	}
@@ -232,8 +261,8 @@ func NotifyWarnings(c *Config) (warnings []string) {
 	asks := func(name string) bool {
 		return slices.ContainsFunc(c.Notify, func(r Route) bool { return r.Name == name && !r.Requester && slices.Contains(r.Events, "asked") })
 	}
-	for i := range c.Gates {
-		g := &c.Gates[i]
+	for i := range gates {
+		g := &gates[i]
 		if g.Action != approval.ActionAsk || slices.ContainsFunc(g.Terms.Notify, asks) {
 			continue
 		}
@@ -241,7 +270,7 @@ func NotifyWarnings(c *Config) (warnings []string) {
 		if a := g.Terms.Approvers; a != nil {
 			who = strings.Join(slices.Concat(prefixed("role ", a.Roles), prefixed("", a.Subjects)), ", ")
 		}
-		warn(c.GatePath(i), "%s may decide the calls that this gate asks about, and is told on no route; add notify to it, or a route with all: true", who)
+		warn(GatePath(c, i), "%s may decide the calls that this gate asks about, and is told on no route; add notify to it, or a route with all: true", who)
 	}
 	return warnings
 }

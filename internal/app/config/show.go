@@ -83,7 +83,7 @@ func (k key) value() string {
 			texts[i] = "{}"
 		}
 	}
-	if k.list {
+	if k.list && (!k.single || len(texts) != 1) {
 		return "[" + strings.Join(texts, ", ") + "]"
 	}
 	return strings.Join(texts, ", ")

@@ -2,11 +2,12 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
 
-// UnknownSubjects returns a warning for each entry of for.callers and approvers.subjects
+// UnknownSubjects returns a warning for each entry of for.callers, approvers.subjects and auth.people
 // that no caller can match, or callers of several tenants. key returns the tenant of the API key with a subject, and whether
 // there is such a key that is valid.
 func UnknownSubjects(c *Config, key func(subject string) (tenant string, ok bool)) (warnings []string) {
@@ -22,10 +23,13 @@ func UnknownSubjects(c *Config, key func(subject string) (tenant string, ok bool
 			look(fmt.Sprintf("tools[%d].for.callers", i), t.For.Callers)
 		}
 	}
-	for i := range c.Gates {
-		if a := c.Gates[i].Terms.Approvers; a != nil {
-			look(fmt.Sprintf("gates[%d].approvers.subjects", i), a.Subjects)
+	for i, g := range AllGates(c) {
+		if a := g.Terms.Approvers; a != nil {
+			look(gateAt(c, i)+".approvers.subjects", a.Subjects)
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Auth.People)) {
+		look("auth.people."+name, c.Auth.People[name])
 	}
 	return warnings
 }

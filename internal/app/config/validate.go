@@ -28,13 +28,6 @@ func (l *loader) validate() {
 	for _, check := range l.references {
 		check()
 	}
-	if len(l.problems) == 0 && len(l.report.Problems()) == 0 {
-		// Every rule of a policy has a check above, with a place. This is for rules that
-		// package approval adds later.
-		if _, err := c.Policy(); err != nil {
-			l.at("gates", "%v", err)
-		}
-	}
 }
 
 // checkScript checks that the file exists if it is going to be used.
@@ -88,6 +81,16 @@ func checkModel(to findings, p *Planner, named bool) {
 	}
 }
 
+// wrong reports whether a file has problems.
+func wrong(reports map[string]*strictyaml.Report) bool {
+	for _, r := range reports {
+		if r.Count() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // sound reports whether all values for these keys are valid.
 func (l *loader) sound(keys ...string) bool {
 	return !slices.ContainsFunc(keys, func(k string) bool { return l.refused[k] })
@@ -95,7 +98,12 @@ func (l *loader) sound(keys ...string) bool {
 
 // atKey adds a problem at the name of a key in the file.
 func (l *loader) atKey(path, format string, args ...any) {
-	l.report.Add(l.config.origins[path].key, path, format, args...)
+	at := l.config.origins[path]
+	if r := l.reports[at.name]; r != nil {
+		r.Add(at.key, path, format, args...)
+	} else {
+		l.add(at, path, format, args...)
+	}
 }
 
 // at adds a problem at the place where the key was set.

@@ -101,6 +101,7 @@ type event struct {
 	Cause      string              `json:"cause"`
 	Asks       []json.RawMessage   `json:"asks"`
 	Resolution approval.Resolution `json:"resolution"`
+	Vote       approval.Vote       `json:"vote"`
 	Digest     string              `json:"digest"`
 	Args       json.RawMessage     `json:"args"`
 	Outcome    task.Outcome        `json:"outcome"`
@@ -290,7 +291,7 @@ func (m *model) progress(t *modelTask, e *store.Event, state a2a.TaskState) {
 }
 
 func (m *model) private(t *modelTask, p *Process, e *store.Event) {
-	kind, _, _ := strings.Cut(e.Kind, ".v")
+	kind := e.Kind[:max(strings.LastIndex(e.Kind, ".v"), 0)]
 	if kind == "approval.requested" {
 		a := &modelApproval{}
 		if err := json.Unmarshal(e.Data, &a.Approval); err != nil {
@@ -323,8 +324,12 @@ func (m *model) private(t *modelTask, p *Process, e *store.Event) {
 		}
 	case "wait.elapsed":
 		t.waits = false
+	case "approval.voted":
+		m.voted(t, &v)
 	case "approval.resolved":
 		m.resolved(t, p, &v)
+	case "approval.reminded", "approval.escalated":
+		m.toldAgain(t, kind, &v)
 	case "approval.extended":
 		m.extended(t, &v)
 	case "approval.kept":

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
@@ -97,6 +98,37 @@ func (m *model) extended(t *modelTask, v *event) {
 	a.Deadline = &until
 }
 
+// reminds gives a quarter of the runs reminders and escalations. The choices are in a lane of their own.
+func reminds(w *world, terms *approval.Terms) {
+	if w.besides(4) != 2 {
+		return
+	}
+	most := int(cmp.Or(terms.Expires, 300*time.Millisecond) / time.Millisecond)
+	terms.Remind = time.Duration(1+w.besides(most-1)) * time.Millisecond
+	terms.Escalate = approval.Escalation{After: time.Duration(1+w.besides(most-1)) * time.Millisecond, AddRoles: []string{"treasury"}}
+}
+
+// toldAgain checks a reminder or an escalation: it is of a pending approval that is not overdue, at
+// its time or later, once, and an escalation comes before a reminder if both are due.
+func (m *model) toldAgain(t *modelTask, kind string, v *event) {
+	a := t.approval(v.ID)
+	if a == nil || v.At == nil || a.State != approval.Pending || a.Deadline != nil && !v.At.Before(*a.Deadline) {
+		m.fail(t, "nobody is reminded of what has ended", "%s of %s, %s, at %v", kind, v.ID, a, v.At)
+		return
+	}
+	at, done := a.RemindAt(), &a.Reminded
+	if kind == "approval.escalated" {
+		at, done = a.EscalateAt(), &a.Escalated
+	} else if first := a.EscalateAt(); !first.IsZero() && !v.At.Before(first) {
+		m.fail(t, "an approval is escalated before a reminder", "%s at %s, its escalation was due at %s", a.ID, v.At, first)
+	}
+	if at.IsZero() || v.At.Before(at) {
+		m.fail(t, "a reminder and an escalation come once, in time", "%s of %s at %s, due at %s", kind, a.ID, v.At, at)
+	}
+	*done = v.At
+	m.tools.coverage.Count(kind)
+}
+
 func (m *model) resolved(t *modelTask, p *Process, v *event) {
 	a := t.approval(v.ID)
 	if a == nil || a.State != approval.Pending {
@@ -108,6 +140,12 @@ func (m *model) resolved(t *modelTask, p *Process, v *event) {
 	}
 	r := v.Resolution
 	a.Resolution = &r
+	switch a.State { //nolint:exhaustive // the others let nothing run
+	case approval.Approved:
+		m.needsVotes(t, a, a.Digest)
+	case approval.Edited:
+		m.needsVotes(t, a, r.Digest)
+	}
 	if !a.Held && a.State == approval.Expired && (a.Deadline == nil || m.s.now.Before(*a.Deadline)) {
 		m.fail(t, "an approval expires at its newest deadline", "%s at %s, its deadline is %v", a.ID, m.s.now, a.Deadline)
 	}
@@ -140,7 +178,7 @@ func (m *model) rows(t *modelTask, b *store.Batch) {
 		for _, key := range row.Index {
 			in = append(in, key.Index)
 		}
-		if o := t.approval(a.ID); o == nil || o.State != a.State || !slices.Equal(in, want) {
+		if o := t.approval(a.ID); o == nil || o.State != a.State || len(o.Votes) != len(a.Votes) || (o.Reminded == nil) != (a.Reminded == nil) || (o.Escalated == nil) != (a.Escalated == nil) || !slices.Equal(in, want) {
 			m.fail(t, "rows say what the log says", "the row of %s says %s in the indexes %q, the log %s", a.ID, a.State, in, o)
 		}
 	}

@@ -186,6 +186,7 @@ func (m *model) useApproval(t *modelTask, c *modelCall, a *modelApproval, e *ent
 	} else if a.State != approval.Approved {
 		m.fail(t, "no gated call runs without an approval", "call %s of %s started, approval %s is %s", c.id, c.tool, a.ID, a.State)
 	}
+	m.needsVotes(t, a, want)
 	if a.used {
 		m.fail(t, "an approved call runs once", "call %s of %s started again by approval %s", c.id, c.tool, a.ID)
 	}

@@ -99,6 +99,13 @@ func (t *story) ask(id, kind string) {
 		`{"v":1,"id":%q,"kind":%q,"state":"pending","call":"c1.1","tool":"gated_once_plain","args":{"n":1},"digest":"d","definition":%q}`, id, kind, t.b.Digest(storyTraits[1], 0)))
 }
 
+// askTimed asks an approval a1 that is reminded of after 10 ms and escalated after 20 ms.
+func (t *story) askTimed() {
+	t.event("approval.requested.v2", fmt.Sprintf(
+		`{"v":2,"id":"a1","kind":"call","state":"pending","call":"c1.1","tool":"gated_once_plain","args":{"n":1},"digest":"d","definition":%q,`+
+			`"asked":"2030-01-01T00:00:00Z","terms":{"rule":"r","remind":10000000,"escalate":{"after":20000000,"addRoles":["treasury"]}}}`, t.b.Digest(storyTraits[1], 0)))
+}
+
 func (t *story) resolve(id, state string) {
 	t.event("approval.resolved.v1", fmt.Sprintf(`{"id":%q,"state":%q,"resolution":{"via":"a2a"}}`, id, state))
 }
@@ -347,6 +354,21 @@ func TestModelKnowsTheRules(t *testing.T) {
 		{"what is pending gets a later deadline, in time", func(t *story) {
 			t.approved()
 			t.event("approval.extended.v1", `{"id":"a1","until":"2030-01-01T00:00:00Z"}`)
+		}},
+		{"nobody is reminded of what has ended", func(t *story) {
+			t.approved()
+			t.event("approval.reminded.v1", `{"id":"a1","at":"2030-01-01T00:00:00Z"}`)
+		}},
+		{"a reminder and an escalation come once, in time", func(t *story) {
+			t.begin("gated_once_plain")
+			t.askTimed()
+			t.event("approval.escalated.v1", `{"id":"a1","at":"2030-01-01T00:00:00.020Z"}`)
+			t.event("approval.escalated.v1", `{"id":"a1","at":"2030-01-01T00:00:00.021Z"}`)
+		}},
+		{"an approval is escalated before a reminder", func(t *story) {
+			t.begin("gated_once_plain")
+			t.askTimed()
+			t.event("approval.reminded.v1", `{"id":"a1","at":"2030-01-01T00:00:00.020Z"}`)
 		}},
 		{"an approval is resolved once", func(t *story) {
 			t.approved()

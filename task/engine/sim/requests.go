@@ -227,9 +227,13 @@ func (w *world) idle() {
 
 // decide sends a decision. It is acknowledged only when it is durable, and stays.
 func (w *world) decide(v *server, t *modelTask, d Dialect, verdicts ...*verdict) {
+	by := t.owner
+	if d == API {
+		by = w.decider()
+	}
 	acked := func() {
 		for _, x := range verdicts {
-			w.acknowledged(t, x, d)
+			w.acknowledged(t, x, d, by)
 		}
 	}
 	w.coverage.Count("dialect " + d.String())
@@ -239,7 +243,7 @@ func (w *world) decide(v *server, t *modelTask, d Dialect, verdicts ...*verdict)
 			answers[i] = x.answer()
 		}
 		w.attempt(v, "a decision", func(ctx context.Context) error {
-			return v.engine.Decide(ctx, engine.DecisionInput{By: bob, Via: "api", Scope: store.Tenant("acme"), Task: t.id, Answers: answers})
+			return v.engine.Decide(ctx, engine.DecisionInput{By: by, Via: "api", Scope: store.Tenant("acme"), Task: t.id, Answers: answers})
 		}, acked)
 		return
 	}
@@ -253,11 +257,14 @@ func (w *world) decide(v *server, t *modelTask, d Dialect, verdicts ...*verdict)
 }
 
 // acknowledged checks that an acknowledged decision is in the log.
-func (w *world) acknowledged(t *modelTask, x *verdict, d Dialect) {
+func (w *world) acknowledged(t *modelTask, x *verdict, d Dialect, by auth.Principal) {
 	a := t.approval(x.a.ID)
 	w.coverage.Count("decided: " + string(x.decision))
 	if x.id != x.a.ID || d == Keyword {
 		return // it may mean another approval by then
+	}
+	if w.ackedVote(x, a, by) {
+		return
 	}
 	want := map[approval.DecisionType]approval.State{
 		approval.Approve: approval.Approved, approval.Edit: approval.Edited, approval.Reject: approval.Rejected,

@@ -121,6 +121,8 @@ func Declared(points []string) []string {
 		"refused: APPROVAL_CHANGED", "refused: APPROVAL_CONFLICT", "refused: APPROVAL_EXPIRED", "refused: APPROVAL_MALFORMED",
 		"refused: APPROVAL_NOT_ALLOWED", "refused: APPROVAL_UNKNOWN",
 		"expiry: reject", "expiry: keep", "expiry: cancel",
+		"approval.reminded", "approval.escalated",
+		"a person votes", "a call runs after several votes",
 		"decision: repeated", "decision: concurrent", "decision: contradictory",
 		"decided: approve", "decided: edit", "decided: reject", "decided: respond", "decided: cancel",
 		"planner asks", "planner waits", "planner fails", "awaited", "streamed", "canceled", "stopped",

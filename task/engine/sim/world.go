@@ -50,6 +50,7 @@ type world struct {
 	hooks     int  // that were set, or tried to be
 	healthy   bool // all that receivers do is accept
 	policy    *approval.Policy
+	people    bool // calls that ask need two people
 	limits    task.Limits
 	created   []*sentMessage
 	known     []*modelTask // tasks with ids known to clients
@@ -138,6 +139,10 @@ func (w *world) setUp() {
 		w.coverage.Count("expiry: " + string(terms.OnExpiry))
 	}
 	w.pushes = w.choices.Rarely(Script, 4)
+	if w.people = w.besides(4) == 3; w.people {
+		terms.People = 2
+	}
+	reminds(w, &terms)
 	var err error
 	if w.policy, err = approval.NewPolicy(approval.PolicyConfig{Defaults: terms}); err != nil {
 		panic(err)

@@ -22,9 +22,13 @@ const (
 	KindPlanned   = "step.planned.v1"       // *StepPlanned
 	KindElapsed   = "wait.elapsed.v1"       // *WaitElapsed
 	KindAsked     = "approval.requested.v1" // *approval.Approval
+	KindAskedV2   = "approval.requested.v2" // *approval.Approval of V 2, which version 1 would let run too early
+	KindVoted     = "approval.voted.v1"     // *ApprovalVoted
 	KindResolved  = "approval.resolved.v1"  // *ApprovalResolved
 	KindKept      = "approval.kept.v1"      // *ApprovalKept
 	KindExtended  = "approval.extended.v1"  // *ApprovalExtended
+	KindReminded  = "approval.reminded.v1"  // *ApprovalReminded
+	KindEscalated = "approval.escalated.v1" // *ApprovalEscalated
 	KindOpened    = "approval.opened.v1"    // *ApprovalOpened
 	KindStarted   = "call.started.v1"       // *CallStarted
 	KindSuspended = "call.suspended.v1"     // *CallSuspended
@@ -96,6 +100,12 @@ type WaitElapsed struct {
 	Step int `json:"step"`
 }
 
+// ApprovalVoted is the vote of a person for a pending approval.
+type ApprovalVoted struct {
+	ID   string        `json:"id"`
+	Vote approval.Vote `json:"vote"`
+}
+
 // ApprovalResolved says how an approval ended.
 type ApprovalResolved struct {
 	ID         string              `json:"id"`
@@ -115,6 +125,19 @@ type ApprovalExtended struct {
 	Until time.Time      `json:"until"`
 	At    time.Time      `json:"at"`
 	By    auth.Principal `json:"by"`
+}
+
+// ApprovalReminded says that the routes of a pending approval are told again.
+type ApprovalReminded struct {
+	ID string    `json:"id"`
+	At time.Time `json:"at"`
+}
+
+// ApprovalEscalated says that a pending approval is escalated, as its terms say: from then on the
+// roles that they add may decide, too.
+type ApprovalEscalated struct {
+	ID string    `json:"id"`
+	At time.Time `json:"at"`
 }
 
 // CallStarted says that a call starts; its tool runs once this is durable.
@@ -308,9 +331,13 @@ var kinds = map[string]func() any{
 	KindPlanned:     made[StepPlanned],
 	KindElapsed:     made[WaitElapsed],
 	KindAsked:       made[approval.Approval],
+	KindAskedV2:     made[approval.Approval],
+	KindVoted:       made[ApprovalVoted],
 	KindResolved:    made[ApprovalResolved],
 	KindKept:        made[ApprovalKept],
 	KindExtended:    made[ApprovalExtended],
+	KindReminded:    made[ApprovalReminded],
+	KindEscalated:   made[ApprovalEscalated],
 	KindOpened:      made[ApprovalOpened],
 	KindStarted:     made[CallStarted],
 	KindCallCancel:  made[CallCancel],
@@ -341,8 +368,15 @@ func Decode(kind string, data []byte) (any, error) {
 	if err := json.Unmarshal(data, v); err != nil {
 		return nil, fmt.Errorf("decode event %s: %w", kind, err)
 	}
-	if u, ok := v.(*CallUnknown); ok && kind == KindUnknownV1 {
-		u.Cause = CauseOfV1(u.Why)
+	switch v := v.(type) {
+	case *CallUnknown:
+		if kind == KindUnknownV1 {
+			v.Cause = CauseOfV1(v.Why)
+		}
+	case *approval.Approval:
+		if v.V > approval.Version {
+			return nil, fmt.Errorf("approval %s is of version %d, which is not known to this program: use the newer one that wrote it", v.ID, v.V)
+		}
 	}
 	return v, nil
 }

@@ -18,7 +18,11 @@ type asking struct{ batch }
 
 // ask adds an approval: event, row, deadline, notifications and audit.
 func (d *asking) ask(a *approval.Approval) error {
-	if err := d.add(event.KindAsked, a); err != nil {
+	kind := event.KindAsked
+	if a.V > 1 {
+		kind = event.KindAskedV2
+	}
+	if err := d.add(kind, a); err != nil {
 		return err
 	}
 	asked := d.f.Approval(a.ID)
@@ -28,6 +32,7 @@ func (d *asking) ask(a *approval.Approval) error {
 	if a.Deadline != nil {
 		d.due = append(d.due, expiry(a))
 	}
+	d.due = append(d.due, reminders(a)...)
 	if d.rules.offers(a) {
 		d.due = append(d.due, d.rules.silence(a))
 	}
@@ -35,7 +40,20 @@ func (d *asking) ask(a *approval.Approval) error {
 	if err := d.announce(a, task.NotifyAsked); err != nil {
 		return err
 	}
-	return d.record(approval.Audit{What: approval.AuditAsked, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Gate, By: a.Requester, Deadline: a.Deadline})
+	if err := d.record(approval.Audit{What: approval.AuditAsked, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Gate, By: a.Requester, Deadline: a.Deadline}); err != nil {
+		return err
+	}
+	for i := range a.Votes {
+		if err := d.recordVote(a, &a.Votes[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordVote adds the audit entry of a vote.
+func (d *asking) recordVote(a *approval.Approval, v *approval.Vote) error {
+	return d.record(approval.Audit{What: approval.AuditVoted, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: v.Digest, Gate: a.Terms.Gate, By: v.By, Via: v.Via, Reason: v.Reason})
 }
 
 // putApproval writes the approval's row without checking the row's own rev: the task's
@@ -79,7 +97,7 @@ func settledKeys(owner auth.Principal, a *approval.Approval) []store.IndexKey {
 
 // resolve ends an approval: event, row, deadline, notifications and audit.
 func (d *asking) resolve(a *fold.Approval, state approval.State, r approval.Resolution) error {
-	deadline := a.Deadline
+	deadline, later := a.Deadline, reminders(&a.Approval)
 	if err := d.add(event.KindResolved, &event.ApprovalResolved{ID: a.ID, State: state, Resolution: r}); err != nil {
 		return err
 	}
@@ -88,6 +106,9 @@ func (d *asking) resolve(a *fold.Approval, state approval.State, r approval.Reso
 	}
 	if deadline != nil {
 		d.due = append(d.due, removed(expiry(&a.Approval)))
+	}
+	for _, due := range later {
+		d.due = append(d.due, removed(due))
 	}
 	if !a.Opened && d.rules.offers(&a.Approval) {
 		d.due = append(d.due, removed(d.rules.silence(&a.Approval)))
@@ -111,12 +132,11 @@ func (d *asking) resolve(a *fold.Approval, state approval.State, r approval.Reso
 	return nil
 }
 
-// announce adds the notifications of an approval that the draft asks for or resolves: a row for
-// each route that takes them.
+// announce adds the notifications of an event of an approval: a row for each route that takes it.
 func (d *asking) announce(a *approval.Approval, event string) error {
 	for i := range d.rules.Routes {
 		r := &d.rules.Routes[i]
-		if !r.Takes(event, a.Terms.Notify) {
+		if !r.Takes(event, a.Routes()) && !escalatesTo(a, r, event) {
 			continue
 		}
 		row, err := (&task.Notification{V: 1, Approval: a.ID, Event: event, Route: r.Name, At: d.now()}).Row(store.Any)
@@ -126,6 +146,12 @@ func (d *asking) announce(a *approval.Approval, event string) error {
 		d.rows = append(d.rows, row)
 	}
 	return nil
+}
+
+// escalatesTo reports whether an event is an escalation that names a route, which is then told
+// whatever events it takes.
+func escalatesTo(a *approval.Approval, r *task.Route, event string) bool {
+	return event == task.NotifyEscalated && !r.Requester && slices.Contains(a.Terms.Escalate.Notify, r.Name)
 }
 
 // keepMailbox adds the address of the requester of a new task, if a route writes to requesters.
@@ -200,7 +226,7 @@ func (d *asking) approvalOf(c *fold.Call) *fold.Approval {
 
 // news reports whether an approval was requested or resolved, by the draft or by another
 // writer.
-func (d *asking) news() bool { return d.told || len(d.asked) > 0 || len(d.resolved) > 0 }
+func (d *asking) news() bool { return d.told || d.voted || len(d.asked) > 0 || len(d.resolved) > 0 }
 
 // wrongCodes returns the pending approvals that answers name with a wrong code, and whether
 // any answer has a code.

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"a2a-server/approval"
@@ -51,6 +52,68 @@ func (d *Draft) expire(a *fold.Approval) (ended bool, err error) {
 		return true, d.cancelAll("nobody answered in time", auth.Principal{})
 	}
 	return false, nil
+}
+
+// Waiting is the [Input] of a due row of kind [task.DueEscalate] or [task.DueRemind]: an approval
+// has been pending for a while. All that is due for the approval is done, in the order expire,
+// escalate, remind: after a pause nobody is told of an approval that has expired.
+type Waiting struct{ Row store.Due }
+
+func (in Waiting) put(d *Draft) error {
+	a := d.f.Approval(string(in.Row.Key))
+	mine := func(due store.DueChange) bool { return due.Kind == in.Row.Kind && due.Time == in.Row.Time }
+	if a == nil || a.State != approval.Pending || !slices.ContainsFunc(reminders(&a.Approval), mine) {
+		d.quiet = true
+		return d.drop(in.Row)
+	}
+	if d.now() < in.Row.Time {
+		return ErrNotYet
+	}
+	if approval.Overdue(&a.Approval, d.at.Now) {
+		if !d.expires(a) {
+			return ErrNotYet // its call may end without the answer
+		}
+		if _, err := d.expire(a); err != nil || a.State != approval.Pending {
+			return err
+		}
+	} else {
+		d.quiet = true
+	}
+	if at := a.EscalateAt(); !at.IsZero() && !d.at.Now.Before(at) {
+		if err := d.escalate(a); err != nil {
+			return err
+		}
+	}
+	if at := a.RemindAt(); !at.IsZero() && !d.at.Now.Before(at) {
+		return d.remind(a)
+	}
+	return nil
+}
+
+// escalate asks others about an approval, too, once.
+func (d *Draft) escalate(a *fold.Approval) error {
+	due := removed(escalation(&a.Approval))
+	return d.tellAgain(a, due, event.KindEscalated, &event.ApprovalEscalated{ID: a.ID, At: d.now().Time()}, approval.AuditEscalated, task.NotifyEscalated)
+}
+
+// remind tells the routes of an approval again that it is pending, once.
+func (d *Draft) remind(a *fold.Approval) error {
+	due := removed(reminder(&a.Approval))
+	return d.tellAgain(a, due, event.KindReminded, &event.ApprovalReminded{ID: a.ID, At: d.now().Time()}, approval.AuditReminded, task.NotifyReminded)
+}
+
+func (d *Draft) tellAgain(a *fold.Approval, due store.DueChange, kind string, e any, what approval.AuditEvent, tell string) error {
+	d.due = append(d.due, due)
+	if err := d.add(kind, e); err != nil {
+		return err
+	}
+	if err := d.putApproval(a); err != nil {
+		return err
+	}
+	if err := d.announce(&a.Approval, tell); err != nil {
+		return err
+	}
+	return d.record(approval.Audit{What: what, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Gate, Deadline: a.Deadline})
 }
 
 // The bounds of an [Extend]. Each extension repeats the whole question to the client.

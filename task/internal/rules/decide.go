@@ -114,8 +114,13 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 			return ErrStale
 		}
 	}
+	repeats := 0 // of the sender's own votes
 	for i := range decisions {
 		x := &decisions[i]
+		if x.Approval.Repeats(x.Decision, in.By) {
+			repeats++
+			continue
+		}
 		if err := x.Approval.Check(x.Decision, approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
 			return err
 		}
@@ -127,6 +132,9 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 				return err
 			}
 		}
+	}
+	if repeats == len(decisions) {
+		return ErrNoChange
 	}
 	if received != nil {
 		// Decisions may use the reserve; a message of up to minDecision is accepted even in a
@@ -141,6 +149,9 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 	}
 	var cancel []string // why
 	for i := range decisions {
+		if decisions[i].Approval.Repeats(decisions[i].Decision, in.By) {
+			continue
+		}
 		why, err := d.decideOn(in, &decisions[i], &edits[i])
 		if err != nil {
 			return err
@@ -152,6 +163,9 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 	if len(cancel) > 0 {
 		return d.cancelAll(strings.Join(cancel, "; "), in.By)
 	}
+	if len(d.resolved) == 0 { // votes that start nothing
+		return d.tellParked()
+	}
 	return nil
 }
 
@@ -162,16 +176,12 @@ func (d *Draft) decideOn(in Decisions, x *approval.Matched, edit *examined) (can
 	if a.State != approval.Pending {
 		return "", approval.Conflict(&a.Approval) // an earlier decision of these has ended the call
 	}
+	if done, err := d.voteOn(in, a, answer, edit); done || err != nil {
+		return "", err
+	}
 	if answer.Type == approval.Edit && edit.verdict.Action == approval.ActionAsk && !edit.verdict.Terms.Same(a.Terms) {
 		// The rules demand something else of the edited call: a new approval is requested.
-		r := approval.Resolution{Decision: approval.Edit, By: in.By, Via: in.Via, At: d.at.Now, Args: answer.Args, Reason: fold.EditAsksAgain}
-		if answer.Reason != "" {
-			r.Reason += ": " + answer.Reason // whole, for decisionOn
-		}
-		if err := d.resolve(a, approval.Superseded, r); err != nil {
-			return "", err
-		}
-		return "", d.askCall(d.f.Call(a.Call), edit, a.ID)
+		return "", d.askEdited(in, a, answer, edit)
 	}
 	state, r := a.Resolve(answer, in.By, in.Via, d.at.Now)
 	if answer.Type == approval.Edit && a.AskKind != approval.AskConfirm {
@@ -198,6 +208,61 @@ func (d *Draft) decideOn(in Decisions, x *approval.Matched, edit *examined) (can
 		what = "was given up with an unknown outcome"
 	}
 	return because(fmt.Sprintf("%s (%s) %s", a.Tool, a.Call, what), answer.Reason), nil
+}
+
+// voteOn adds the vote of an approve or edit that was checked, if the approval needs votes. done
+// reports whether that is all: other persons have to vote, too. Else the decision counts, with all
+// its votes in the log.
+//
+// An edit asks again about the edited call, with the vote of its sender and the needs as they are,
+// even if the policy has no question about the edited call: the other persons have not seen it.
+// Terms that differ ask again without a vote.
+func (d *Draft) voteOn(in Decisions, a *fold.Approval, answer approval.Decision, edit *examined) (done bool, err error) {
+	if len(a.Terms.Needs) == 0 {
+		return false, nil
+	}
+	digest := a.Digest
+	switch answer.Type { //nolint:exhaustive // the others are no votes
+	case approval.Approve:
+	case approval.Edit:
+		if edit.verdict.Action == approval.ActionAsk && !edit.verdict.Terms.Same(a.Terms) {
+			return false, nil
+		}
+		if digest, err = d.digest(a.Kind, edit.entry, edit.args, a.Attempt); err != nil {
+			return false, editError(&a.Approval, err)
+		}
+	default:
+		return false, nil
+	}
+	voter := approval.Decider{By: in.By, Via: in.Via}
+	vote := a.NewVote(voter, digest, answer.Reason, d.at.Now)
+	if answer.Type == approval.Edit && len(approval.Open([]approval.Vote{vote}, a.Terms.Needs, digest)) > 0 {
+		if edit.verdict.Action != approval.ActionAsk {
+			edit.verdict.Hint, edit.verdict.Terms = fmt.Sprintf("May %s run with these edited arguments?", a.Tool), a.Terms
+		}
+		edit.editor = &voter
+		return true, d.askEdited(in, a, answer, edit)
+	}
+	if err := d.add(event.KindVoted, &event.ApprovalVoted{ID: a.ID, Vote: vote}); err != nil {
+		return false, err
+	}
+	d.voted, d.settles = true, true
+	if err := d.recordVote(&a.Approval, &vote); err != nil || a.Met(digest) {
+		return false, err
+	}
+	return true, d.putApproval(a)
+}
+
+// askEdited asks for a new approval of a call with edited arguments.
+func (d *Draft) askEdited(in Decisions, a *fold.Approval, answer approval.Decision, edit *examined) error {
+	r := approval.Resolution{Decision: approval.Edit, By: in.By, Via: in.Via, At: d.at.Now, Args: answer.Args, Reason: fold.EditAsksAgain}
+	if answer.Reason != "" {
+		r.Reason += ": " + answer.Reason // whole, for decisionOn
+	}
+	if err := d.resolve(a, approval.Superseded, r); err != nil {
+		return err
+	}
+	return d.askCall(d.f.Call(a.Call), edit, a.ID)
 }
 
 // because appends the reason, if any, to what, the description of an action.

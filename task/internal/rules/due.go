@@ -47,6 +47,25 @@ func expiry(a *approval.Approval) store.DueChange {
 	return store.DueChange{Time: store.MillisOf(*a.Deadline), Kind: task.DueExpiry, Key: []byte(a.ID)}
 }
 
+// reminders are the due rows of an approval that is not escalated, or not reminded of, yet.
+func reminders(a *approval.Approval) (due []store.DueChange) {
+	if !a.EscalateAt().IsZero() {
+		due = append(due, escalation(a))
+	}
+	if !a.RemindAt().IsZero() {
+		due = append(due, reminder(a))
+	}
+	return due
+}
+
+func escalation(a *approval.Approval) store.DueChange {
+	return store.DueChange{Time: store.MillisOf(a.EscalateAt()), Kind: task.DueEscalate, Key: []byte(a.ID)}
+}
+
+func reminder(a *approval.Approval) store.DueChange {
+	return store.DueChange{Time: store.MillisOf(a.RemindAt()), Kind: task.DueRemind, Key: []byte(a.ID)}
+}
+
 // retrySuffix ends the key of the due row that retries a call.
 const retrySuffix = "/retry"
 

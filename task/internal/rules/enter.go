@@ -172,7 +172,7 @@ func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 			if e.Decided == nil {
 				e.Decided = map[string]bool{}
 			}
-			e.Decided[ask.Ask] = a.State == approval.Approved || a.State == approval.Edited
+			e.Decided[ask.Ask] = (a.State == approval.Approved || a.State == approval.Edited) && a.Met(a.Digest)
 			e.Decision = confirmationOf(a)
 		}
 		if i >= fresh {
@@ -330,6 +330,11 @@ func withoutEdit(t approval.Terms) []approval.DecisionType {
 func (d *entering) request(c *fold.Call, x *examined, a *approval.Approval) error {
 	if err := d.fill(c, x, a); err != nil {
 		return d.notRun(c, task.OutcomeInvalid, err.Error())
+	}
+	if x.editor != nil {
+		if v := a.NewVote(*x.editor, a.Digest, "", d.at.Now); len(v.Meets) > 0 { // a is not escalated yet
+			a.Votes = []approval.Vote{v}
+		}
 	}
 	if err := d.fits(a); err != nil {
 		return d.notRun(c, task.OutcomeError, err.Error())

@@ -65,10 +65,10 @@ func (d *asking) open(id, why string) error {
 }
 
 // ProviderMayAnswer reports whether a confirmation provider may answer an approval: it is
-// none of the approvers that a rule names, and does not know that a call may have run before a
-// restoration.
+// none of the approvers that a rule names, no person, and does not know that a call may have run
+// before a restoration.
 func ProviderMayAnswer(a *approval.Approval) bool {
-	return a.Kind == approval.KindCall && !a.Elsewhere() && a.Terms.Approvers == nil && !a.OfRestoredCall()
+	return a.Kind == approval.KindCall && !a.Elsewhere() && a.Terms.Approvers == nil && len(a.Terms.Needs) == 0 && !a.Terms.Human && !a.OfRestoredCall()
 }
 
 // ToolProviderMayAnswer reports whether the confirmation provider of a tool may answer an approval: a

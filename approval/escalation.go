@@ -1,0 +1,87 @@
+package approval
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// An Escalation says who is asked, too, when an approval has been pending for a while. It happens
+// once. It adds deciders and changes nothing else: not the call, its digest, the number of people,
+// or the way to decide. The zero Escalation asks nobody.
+type Escalation struct {
+	After  time.Duration `json:"after"`            // asking, in ns
+	Notify []string      `json:"notify,omitempty"` // routes that are told, whatever events they take
+	// AddRoles are the roles whose principals may decide then, beside the approvers that the same
+	// gate names. They grant no right to decide, see [auth.Decide]. The approvers of other gates
+	// stay as they are: an escalation loosens no other gate.
+	AddRoles []string `json:"addRoles,omitempty"`
+}
+
+// clone returns a copy that shares nothing with e.
+func (e Escalation) clone() Escalation {
+	return Escalation{e.After, slices.Clone(e.Notify), slices.Clone(e.AddRoles)}
+}
+
+// IsZero reports whether e asks nobody.
+func (e Escalation) IsZero() bool { return e.After == 0 && len(e.Notify)+len(e.AddRoles) == 0 }
+
+// problems returns the mistakes in the times of t after which somebody is told.
+func (t *Terms) timeProblems() (problems []string) {
+	check := func(what string, after time.Duration) {
+		switch {
+		case after < time.Millisecond:
+			problems = append(problems, fmt.Sprintf("%s %v is less than a millisecond", what, after))
+		case t.Expires > 0 && after >= t.Expires && t.OnExpiry != ExpiryKeeps:
+			problems = append(problems, fmt.Sprintf("%s %v never comes, because the approval expires after %v", what, after, t.Expires))
+		}
+	}
+	if t.Remind != 0 {
+		check("remind", t.Remind)
+	}
+	e := t.Escalate
+	if e.IsZero() {
+		return problems
+	}
+	check("escalation after", e.After)
+	if len(e.Notify)+len(e.AddRoles) == 0 {
+		problems = append(problems, "the escalation tells nobody: set Notify or AddRoles")
+	}
+	for _, name := range e.Notify {
+		if err := CheckNotify(name); err != nil {
+			problems = append(problems, fmt.Sprintf("the escalation's Notify: %s %v", quote(name), err))
+		}
+	}
+	if slices.Contains(e.AddRoles, "") {
+		problems = append(problems, "the escalation's AddRoles has an empty name: remove it")
+	}
+	return problems
+}
+
+// escalation merges the escalations of gates: the earliest counts, and all that have its time are
+// one. Only the approvers of these gates get the roles, in asked, whose places are those of all.
+func escalation(all []Terms, asked []Need) (first Escalation) {
+	for i := range all {
+		first.After = sooner(first.After, all[i].Escalate.After)
+	}
+	for i := range all {
+		e := all[i].Escalate
+		if e.IsZero() || e.After != first.After {
+			continue
+		}
+		first.Notify, first.AddRoles = Union(first.Notify, e.Notify), Union(first.AddRoles, e.AddRoles)
+		if who := asked[i].Approvers.clone(); who != nil {
+			who.Escalated = slices.Clone(e.AddRoles)
+			asked[i].Approvers = who
+		}
+	}
+	return first
+}
+
+// widened returns s with the roles that an escalation adds.
+func (s *Approvers) widened() *Approvers {
+	if s == nil || len(s.Escalated) == 0 {
+		return s
+	}
+	return &Approvers{Roles: Union(s.Roles, s.Escalated), Subjects: s.Subjects}
+}

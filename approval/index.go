@@ -1,0 +1,102 @@
+package approval
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// index finds the gates of a policy by the name of a tool. Its cost grows with the gates that
+// are about the tool, and with the lengths of the texts before the first * of patterns, but not
+// with the number of gates.
+type index struct {
+	exact    map[string][]*gate // by tool
+	patterns map[string][]pattern
+	lengths  []int // of the keys of patterns, each once, ascending
+}
+
+// pattern is a tool of a gate with a *. The index has it under its text before the first *.
+type pattern struct {
+	texts []string // between the *s
+	gate  *gate
+}
+
+// add adds a gate for the tools that it names. Gates are added in their order.
+func (x *index) add(g *gate, tools []string) {
+	for i, name := range tools {
+		if slices.Contains(tools[:i], name) {
+			continue
+		}
+		texts := strings.Split(name, "*")
+		if len(texts) == 1 {
+			x.exact[name] = append(x.exact[name], g)
+			continue
+		}
+		x.patterns[texts[0]] = append(x.patterns[texts[0]], pattern{texts, g})
+		if at, found := slices.BinarySearch(x.lengths, len(texts[0])); !found {
+			x.lengths = slices.Insert(x.lengths, at, len(texts[0]))
+		}
+	}
+}
+
+// of returns the gates that name a tool exactly, and the others that are about it, both in
+// the order of the policy.
+func (x *index) of(name string) (exact, others []*gate) {
+	exact = x.exact[name]
+	for _, n := range x.lengths {
+		if n > len(name) {
+			break
+		}
+		for _, p := range x.patterns[name[:n]] {
+			if matches(p.texts, name) && !slices.Contains(exact, p.gate) {
+				others = append(others, p.gate)
+			}
+		}
+	}
+	slices.SortFunc(others, func(a, b *gate) int { return a.at - b.at })
+	return exact, slices.Compact(others) // two patterns of a gate may match
+}
+
+// Conditions returns how many gates with a Condition are about the tool of this name. Beyond
+// [MaxConditions] the others count as failed: they deny or ask.
+func (p *Policy) Conditions(name string) (n int) {
+	if p == nil {
+		return 0
+	}
+	exact, others := p.index.of(name)
+	for _, list := range [][]*gate{exact, others} {
+		for _, g := range list {
+			if g.condition != nil {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Crowded says that n gates with conditions are too many for a tool.
+func Crowded(n int, tool string) string {
+	return fmt.Sprintf("%d gates with when are about the tool %s; at most %d may be: join conditions with ||, or name fewer tools", n, quote(tool), MaxConditions)
+}
+
+// crowded returns the tools that too many gates with conditions are about, as far as they are
+// known by the names in gates. A pattern stands for the shortest name that it matches.
+func (p *Policy) crowded() (problems []error) {
+	if !slices.ContainsFunc(p.gates, func(g Gate) bool { return g.Condition != nil }) {
+		return nil
+	}
+	seen := map[string]bool{}
+	for i := range p.gates {
+		for _, name := range p.gates[i].Patterns() {
+			name = strings.ReplaceAll(name, "*", "")
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			if n := p.Conditions(name); n > MaxConditions {
+				problems = append(problems, fmt.Errorf("gate %s: %s", quote(p.gates[i].Named()), Crowded(n, name)))
+			}
+		}
+	}
+	return problems
+}

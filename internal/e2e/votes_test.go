@@ -1,0 +1,204 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"a2a-server/auth"
+	"a2a-server/auth/apikey"
+	"a2a-server/client"
+)
+
+// voters is a server with keys of people, and callers of a proxy.
+type voters struct {
+	*instance
+	t    *testing.T
+	keys map[string]string
+}
+
+func withVoters(t *testing.T, people, gates string) *voters {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "keys.yaml")
+	v := &voters{t: t, keys: map[string]string{}}
+	for _, k := range []apikey.Key{
+		{ID: "alice", Roles: []string{auth.RoleRequester}}, {ID: "alice2", Roles: []string{auth.RoleApprover}},
+		{ID: "bob", Roles: []string{auth.RoleApprover, "finance"}}, {ID: "bob2", Roles: []string{auth.RoleApprover}},
+		{ID: "carl", Roles: []string{auth.RoleApprover, "legal"}}, {ID: "ci", Kind: auth.KindService, Roles: []string{auth.RoleApprover}},
+	} {
+		k.Tenant = "acme"
+		v.keys[k.ID] = newKey(t, file, k)
+	}
+	c, _ := configured(t, fmt.Sprintf(`
+auth:
+  keys: {file: %q}
+  proxy: {header: X-User, from: [127.0.0.1], tenant: acme, roles: [approver, requester]}
+  people: %s
+gates: %s
+`, file, people, gates))
+	v.instance = start(t, c)
+	return v
+}
+
+// header returns the credential of a key or, with proxy:, of a caller of the proxy.
+func (v *voters) header(who string) []string {
+	if name, is := strings.CutPrefix(who, "proxy:"); is {
+		return []string{"X-User", name}
+	}
+	return []string{"X-API-Key", v.keys[who]}
+}
+
+// ask returns the task whose call alice asks for.
+func (v *voters) ask(id string) string {
+	v.t.Helper()
+	got, said := v.sendAs(v.t, message(id, "/transfer_money amount=1 to=x"), v.header("alice")...)
+	if got.Status.State != "TASK_STATE_INPUT_REQUIRED" && got.Status.State != "TASK_STATE_AUTH_REQUIRED" {
+		v.t.Fatalf("the task is %s", said)
+	}
+	return got.ID
+}
+
+// detail returns an approval as somebody sees it.
+func (v *voters) detail(who, id string) (d client.ApprovalDetail) {
+	v.t.Helper()
+	status, text := v.do(v.t, http.MethodGet, "/api/v1/approvals/"+id, "", v.header(who)...)
+	if err := json.Unmarshal([]byte(text), &d); err != nil || status != http.StatusOK {
+		v.t.Fatalf("%s reads %s: %d %s", who, id, status, text)
+	}
+	return d
+}
+
+// decide decides an approval over the API.
+func (v *voters) decide(who, id string, d client.Decision) (int, string) {
+	v.t.Helper()
+	d.Digest = v.detail("bob", id).Approval.Digest
+	body, err := json.Marshal(d)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return v.do(v.t, http.MethodPost, "/api/v1/approvals/"+id+"/decision", string(body), v.header(who)...)
+}
+
+// want is a decision that is answered with a status, and a text.
+func (v *voters) want(who, id string, verb client.DecisionType, status int, texts ...string) {
+	v.t.Helper()
+	got, said := v.decide(who, id, client.Decision{Decision: verb})
+	for _, text := range texts {
+		if !strings.Contains(said, text) {
+			v.t.Errorf("%s %ss: %s; want %q", who, verb, said, text)
+		}
+	}
+	if got != status {
+		v.t.Fatalf("%s %ss: %d %s, want %d", who, verb, got, said, status)
+	}
+}
+
+// state returns the state of a task as alice sees it.
+func (v *voters) state(task string) string {
+	v.t.Helper()
+	_, text := v.do(v.t, http.MethodGet, "/tasks/"+task, "", v.header("alice")...)
+	var got taskAnswer
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		v.t.Fatal(err)
+	}
+	return got.Status.State
+}
+
+const waits = "TASK_STATE_INPUT_REQUIRED"
+
+// Two people approve a call over the API and over A2A, and only then it runs. No login of one of them
+// counts twice.
+func TestTwoPeople(t *testing.T) {
+	t.Parallel()
+	v := withVoters(t, `{alice: ["key:alice", "acme/key:alice2"], bob: ["key:bob", "key:bob2", "proxy:bob"], carl: ["key:carl"]}`, `[{tool: transfer_money, people: 2}]`)
+	task := v.ask("m1")
+	id := task + ".a1"
+	v.want("bob", id, client.Approve, http.StatusAccepted, `"have":1`, `"need":2`, `"missing":"1 more"`)
+	v.want("bob", id, client.Approve, http.StatusAccepted, `"already":true`, `"have":1`)
+	v.want("bob2", id, client.Approve, http.StatusAccepted, `"already":true`, `"have":1`)
+	v.want("proxy:bob", id, client.Approve, http.StatusAccepted, `"already":true`, `"have":1`)
+	v.want("proxy:dora", id, client.Approve, http.StatusForbidden, "auth.people", "key:bob")
+	if d := v.detail("bob2", id); !d.May.Voted || !d.May.Decide || len(d.Approval.Votes.Given) != 1 || d.Approval.Votes.Given[0].By.Person != "bob" {
+		t.Errorf("bob's second login sees %+v, %+v", d.May, d.Approval.Votes)
+	}
+	if got := v.state(task); got != waits {
+		t.Fatalf("after one vote the task is %s", got)
+	}
+	_, read := v.do(t, http.MethodGet, "/tasks/"+task, "", v.header("alice")...)
+	for _, want := range []string{`Votes: 1 of 2: key:bob; missing: 1 more`, `"votes":{"have":1,"missing":"1 more","need":2}`} {
+		if !strings.Contains(read, want) {
+			t.Errorf("the client does not read %s in %s", want, read)
+		}
+	}
+	got, said := v.sendAs(t, approve("m2", task, id), v.header("alice")...) // the requester may vote, too
+	if got.Status.State != "TASK_STATE_COMPLETED" {
+		t.Fatalf("after two votes: %s", said)
+	}
+	v.want("bob", id, client.Approve, http.StatusOK, `"already":true`)
+
+	task = v.ask("m3")
+	v.want("bob", task+".a1", client.Approve, http.StatusAccepted)
+	v.want("bob2", task+".a1", client.Reject, http.StatusOK, `"state":"rejected"`)
+}
+
+// Under four eyes no other login of the requester decides, nor one of which nobody says whose it is.
+func TestPeopleUnderFourEyes(t *testing.T) {
+	t.Parallel()
+	v := withVoters(t, `{alice: ["key:alice", "acme/key:alice2"], carl: ["proxy:carl"]}`, `[{tool: transfer_money, four_eyes: true, human: true}]`)
+	id := v.ask("m1") + ".a1"
+	v.want("alice2", id, client.Approve, http.StatusForbidden, "requester")
+	v.want("proxy:dora", id, client.Approve, http.StatusForbidden, "auth.people")
+	v.want("ci", id, client.Approve, http.StatusForbidden)
+	v.want("proxy:carl", id, client.Approve, http.StatusOK)
+}
+
+// One of finance and one of legal: the gates of a call that both ask.
+func TestPeopleOfTwoGates(t *testing.T) {
+	t.Parallel()
+	v := withVoters(t, `{}`, `[{tool: transfer_money, name: money, approvers: {roles: [finance]}}, {tool: "*", name: law, approvers: {roles: [legal]}}]`)
+	task := v.ask("m1")
+	id := task + ".a1"
+	v.want("bob2", id, client.Approve, http.StatusForbidden)
+	v.want("bob", id, client.Approve, http.StatusAccepted, `"missing":"1 of role legal"`)
+	edited, said := v.decide("carl", id, client.Decision{Decision: client.Edit, Arguments: json.RawMessage(`{"amount":2,"to":"x"}`)})
+	if edited != http.StatusAccepted {
+		t.Fatalf("the edit: %d %s", edited, said)
+	}
+	v.want("bob", id, client.Approve, http.StatusPreconditionFailed)
+	v.want("carl", task+".a2", client.Approve, http.StatusAccepted, `"already":true`, `"missing":"1 of role finance"`)
+	v.want("bob", task+".a2", client.Approve, http.StatusOK, `"state":"approved"`)
+	until(t, "the end of the task", func() bool { return v.state(task) == "TASK_STATE_COMPLETED" })
+}
+
+// Of 200 votes at once exactly two count, and the call runs once.
+func TestVotesAtOnce(t *testing.T) {
+	t.Parallel()
+	v := withVoters(t, `{}`, `[{tool: transfer_money, people: 2}]`)
+	task := v.ask("m1")
+	id := task + ".a1"
+	digest := v.detail("bob", id).Approval.Digest
+	body := fmt.Sprintf(`{"decision":"approve","digest":%q}`, digest)
+	var wait sync.WaitGroup
+	for i := range 200 {
+		who := []string{"bob", "bob2", "carl", "alice2"}[i%4]
+		wait.Go(func() {
+			if status, said := v.do(t, http.MethodPost, "/api/v1/approvals/"+id+"/decision", body, v.header(who)...); status != http.StatusOK && status != http.StatusAccepted {
+				t.Errorf("%s: %d %s", who, status, said)
+			}
+		})
+	}
+	wait.Wait()
+	until(t, "the end of the task", func() bool { return v.state(task) == "TASK_STATE_COMPLETED" })
+	d := v.detail("bob", id)
+	if n := len(d.Approval.Votes.Given); n != 2 || d.Run.Attempt != 1 {
+		t.Errorf("%d votes count, and it ran %d times", n, d.Run.Attempt)
+	}
+	_, audit := v.do(t, http.MethodGet, "/api/v1/audit?limit=1000", "", v.header("bob")...)
+	if n := strings.Count(audit, `"what":"voted"`); n != 2 {
+		t.Errorf("the audit has %d votes: %s", n, audit)
+	}
+}
