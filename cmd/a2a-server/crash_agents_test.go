@@ -54,7 +54,7 @@ const throughTwo = "/middle /leaf /transfer_money amount=5 to=bob"
 
 func agentsPlays() []*agentsPlay {
 	three := []string{"top", "middle", "leaf"}
-	after := []agentsPoint{{"task.kept", []int{3}}, {"task.launch", []int{2}}, {"boltstore.committed", []int{7}}}
+	after := []agentsPoint{{"task.kept", []int{3}}, {"task.step", []int{2}}, {"task.launch", []int{1}}, {"boltstore.committed", []int{3, 5, 7}}}
 	return []*agentsPlay{
 		{name: "approve", servers: three, text: throughTwo, decision: object{"decision": "approve"}, final: completed, pays: "bob", points: []agentsPoint{
 			{"task.created", []int{1}}, {"task.launch", []int{1, 2}}, {"task.chunks", []int{1}}, {"task.step", []int{1, 2}}, {"task.kept", []int{1, 2, 3}},
@@ -63,7 +63,7 @@ func agentsPlays() []*agentsPlay {
 		{name: "edit", servers: three, text: throughTwo, decision: object{"decision": "edit", "arguments": object{"amount": 4, "to": "eve"}}, final: completed, pays: "eve", points: after},
 		{name: "reject", servers: three, text: throughTwo, decision: object{"decision": "reject", "reason": "too much"}, final: "TASK_STATE_FAILED", points: after},
 		{name: "cancel", servers: three, text: throughTwo, cancel: true, final: canceled, points: []agentsPoint{{"task.step", []int{1, 2}}, {"boltstore.committed", []int{2, 4, 6, 7}}}},
-		{name: "expire", servers: three, text: throughTwo, leaf: "gates:\n  - {tool: transfer_money, expires: 500ms}\n", final: "TASK_STATE_FAILED", points: []agentsPoint{{"task.step", []int{1}}, {"boltstore.committed", []int{4}}}},
+		{name: "expire", servers: three, text: throughTwo, leaf: "gates:\n  - {tool: transfer_money, expires: 500ms}\n", final: "TASK_STATE_FAILED", points: []agentsPoint{{"task.step", []int{1}}, {"boltstore.committed", []int{2, 4}}}},
 		{name: "transfer", servers: []string{"top", "bank"}, model: true, text: "/transfer_money amount=5 to=bob", decision: object{"decision": "approve"}, final: completed, pays: "bob", points: []agentsPoint{
 			{"task.launch", []int{1, 2}}, {"task.step", []int{1, 2}}, {"task.kept", []int{2, 3}}, {"boltstore.committed", []int{4, 6}},
 		}},
