@@ -180,7 +180,7 @@ func crashAgents(t *testing.T, play *agentsPlay, victim int, crashAt string) boo
 // newServer makes the files of a server; those below it are there.
 func (r *agentsRun) newServer(i int) *chained {
 	r.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "a2a-server-agents-") //nolint:usetesting // T.TempDir is on a disk
+	dir, err := os.MkdirTemp("/dev/shm", "a2a-server-agents-")
 	if err != nil {
 		dir = r.TempDir()
 	}
@@ -216,7 +216,9 @@ func (r *agentsRun) revive() {
 	}
 }
 
-func (r *agentsRun) client(s *chained) *client { return &client{url: "http://" + s.listen, http: r.http} }
+func (r *agentsRun) client(s *chained) *client {
+	return &client{url: "http://" + s.listen, http: r.http}
+}
 
 // pause waits between looks, as a client polls.
 func (r *agentsRun) pause(ctx context.Context, what string) {
