@@ -140,6 +140,7 @@ sim: ## 100,000 runs of the engine in simulation, each with its own faults; SIMF
 
 faults: ## every fault of disk, process and clock, in its long form: minutes; RUN='regexp' for some
 	go test -count=1 -parallel 6 -timeout 30m -v ./internal/faults -run '$(or $(RUN),.)' -faults.long
+	$(if $(RUN),,go test -count=1 -parallel 6 -timeout 30m ./cmd/a2a-server -run TestCrashOfAgents -crash.long)
 
 # Not part of check, for its time. The table is in internal/mutate/rows_*.go.
 mutate: ## break each promise of a table and see its test fail, in minutes; ROW='regexp' for some, MUTATEFLAGS for more

@@ -58,6 +58,7 @@ func NewClient(c Config) (*http.Client, error) {
 				TLSHandshakeTimeout:    maxDial,
 				ExpectContinueTimeout:  continueAfter,
 				MaxResponseHeaderBytes: maxHeader,
+				ReadBufferSize:         c.ReadBuffer,
 				MaxIdleConns:           maxIdle,
 				IdleConnTimeout:        idleTimeout,
 			},

@@ -67,6 +67,9 @@ type Config struct {
 	// Streams removes that limit from responses of type text/event-stream, whose readers do
 	// not keep them. All other responses keep it.
 	Streams bool
+	// ReadBuffer is the size of a connection's read buffer, in bytes: a stream whose reader is
+	// behind is read so much at once. Defaults to 4 KiB.
+	ReadBuffer int
 }
 
 // Validate returns all problems with c, joined.

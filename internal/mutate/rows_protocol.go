@@ -51,6 +51,10 @@ func protocolRows() []row {
 		{"internal/visible", "Invisible", omit("Variation_Selector"), "TestInvisible/variation selectors", "what changes how others are seen is shown as what it is"},
 		{"tool", "Digest", zero("Parameters"), "TestDigest", "the digest of a definition covers its schema"},
 		{"tool", "newIndex", never("checkWrapper"), "TestWrapperThatHides", "a tool that hides the gate of another one is refused"},
+		{"tool/agenttool", "decisionOf", use("Reject", "Approve"), "TestThreeLevels/reject", "what is rejected here is rejected at the agent"},
+		{"tool/agenttool", "remote.spoken", never("port()"), "TestHostileAgents/has an interface elsewhere", "the credential of an agent goes to the origin of its card only"},
+		{"tool/agenttool", "run.of", never("task Child"), "TestHostileAgents/answers another call", "an agent does not answer with the task of another call"},
+		{"tool/agenttool", "run.repeat", always("TaskStateCompleted"), "TestRunsAgain", "a call that runs again sends no second message while the first may work"},
 		{"tool/mcptoolset", "Toolset.held", hangs(returns("false")), "TestHeldConnectionsAreBounded", "a call of an MCP server that may ask has its connection to itself"},
 		{"tool/mcptoolset", "Toolset.turn", use("1", "9"), "TestOneAtATime", "the calls of one caller to an MCP server that may ask run one at a time"},
 	}

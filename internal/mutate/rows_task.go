@@ -42,7 +42,6 @@ func taskRows() []row {
 		{"task/internal/rules", "batch.needAuditKey", never("AuditKey"), "TestAuditKey", "the digests of a task have one key"},
 		{"task/internal/rules", "entering.notRun", use("OutcomeUnknown", "OutcomeRejected"), "TestCallThatMayHaveRunSaysSo", "a call that may have run says so when it is not run again"},
 		{"task/internal/rules", "advancing.planned", skip("alias#2"), "TestAliasThatCouldBeAnotherIsDropped", "a name that another call has had is not kept"},
-		{"task/internal/rules", "batch.record", always("Call"), "internal/e2e TestLogTellsWhatWasApproved/nobody was asked", "the log says nothing at info of calls that nobody was asked about"},
 		{"task/internal/rules", "batch.record", skip("Digest"), "TestAuditKey", "a digest in the audit is keyed"},
 		{"task/internal/fold", "RefusedState", hangs(always("bound")), "task/engine TestStateOfContextIsBounded/memstore", "the state of a context is bounded"},
 		{"task/internal/rules", "asking.resolve", never("deadline"), "TestDeadlineGoesWithItsApproval", "a deadline goes with its approval"},

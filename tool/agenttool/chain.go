@@ -9,7 +9,8 @@ import (
 // delegationKey is the key of a [delegation] in the metadata of a message and of its text.
 const delegationKey = "urn:a2a-server:delegation"
 
-// delegation says which agents have passed a message on.
+// delegation says which agents have passed a message on. It is in the message alone, and in no
+// header: a message is in the log of its task, so that the limits hold after a crash, too.
 type delegation struct {
 	Depth  int      `json:"depth"`  // how many, from 1
 	Agents []string `json:"agents"` // see [hashed]

@@ -108,7 +108,7 @@ func (c *Config) Validate() error {
 		switch key := http.CanonicalHeaderKey(name); {
 		case !httpguts.ValidHeaderFieldName(name):
 			problem("header: %s is not the name of a header", visible.Quote(name, 80))
-		case slices.Contains([]string{"Accept", "Connection", "Content-Length", "Content-Type", "Host", "Last-Event-Id", "Transfer-Encoding", depthHeader}, key),
+		case slices.Contains([]string{"Accept", "Connection", "Content-Length", "Content-Type", "Host", "Last-Event-Id", "Transfer-Encoding"}, key),
 			len(key) > 4 && key[:4] == "A2a-":
 			problem("header: %s is set by the protocol; remove it", key)
 		case value == nil:

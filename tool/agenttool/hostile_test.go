@@ -194,7 +194,7 @@ func TestAsksForever(t *testing.T) {
 	<-canceled
 }
 
-// The agent gets the configured credential and never the caller's, and the depth.
+// The agent gets the configured credential and never the caller's.
 func TestCredentials(t *testing.T) {
 	t.Parallel()
 	h := newHostile(t)
@@ -206,7 +206,7 @@ func TestCredentials(t *testing.T) {
 	})
 	s.Wait(s.Send("/it hello").ID, a2a.TaskStateCompleted)
 	header := *h.headers.Load()
-	if got := header.Values("Authorization"); len(got) != 1 || got[0] != "Bearer ours" || header.Get("A2a-Server-Depth") != "1" {
+	if got := header.Values("Authorization"); len(got) != 1 || got[0] != "Bearer ours" {
 		t.Errorf("the agent got %v", header)
 	}
 }

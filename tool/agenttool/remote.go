@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,9 +25,6 @@ import (
 	"a2a-server/internal/egress"
 	"a2a-server/internal/visible"
 )
-
-// depthHeader has the number of agents that have passed the message on, this one included.
-const depthHeader = "A2a-Server-Depth"
 
 // remote is the way to the agent. It is safe for concurrent use.
 type remote struct {
@@ -47,7 +43,7 @@ func (c *Config) egress() egress.Config {
 		Allow: c.Allow, Own: c.Own, RootCAs: c.RootCAs,
 		Timeout: -1, // contexts limit the time
 		// Requests have effects: the standard library must not repeat them.
-		NoReuse: true, MaxBytes: maxBody, Streams: true,
+		NoReuse: true, MaxBytes: maxBody, Streams: true, ReadBuffer: mergeBuffer,
 	}
 }
 
@@ -175,7 +171,6 @@ func port(u *url.URL) string {
 type trace struct {
 	sent   atomic.Bool  // part of the request may have reached the agent
 	status atomic.Int32 // of the response, 0 without any
-	depth  int
 }
 
 type traceKey struct{}
@@ -211,9 +206,6 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, publicError(err.Error())
 		}
 		req.Header.Set(name, v)
-	}
-	if f != nil && f.depth > 0 {
-		req.Header.Set(depthHeader, strconv.Itoa(f.depth))
 	}
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {

@@ -165,7 +165,7 @@ func (r *run) begin(message string, attempt int, d delegation) (*tool.Result, er
 		ID: r.state.Message, ContextID: r.state.Context, Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{part},
 		Metadata: map[string]any{delegationKey: d},
 	}
-	f := &trace{depth: d.Depth}
+	f := &trace{}
 	r.live = true
 	err := r.follow(r.send(contextWithTrace(r.ctx, f), m), "")
 	switch refused, _ := errors.AsType[*a2a.Error](err); {
