@@ -217,7 +217,7 @@ func ackedVote(w *world, x *verdict, a *modelApproval, by auth.Principal) bool {
 	}
 	voted := slices.ContainsFunc(a.Votes, func(v approval.Vote) bool { return v.By.Subject == by.Subject })
 	edited := a.State == approval.Superseded && a.Resolution.Decision == approval.Edit && string(mustJSON(x.args)) == string(a.Resolution.Args)
-	if a.State != approval.Approved && !voted && !(x.decision == approval.Edit && edited) {
+	if a.State != approval.Approved && !voted && (x.decision != approval.Edit || !edited) {
 		w.s.Fail("an acknowledged vote is durable", "%s of %s by %s: it is %s, %+v", x.decision, a.ID, by.Subject, a.State, a.Votes)
 	}
 	return true
