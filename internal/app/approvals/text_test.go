@@ -54,3 +54,20 @@ func TestFactsAreShownOnce(t *testing.T) {
 		t.Errorf("the hint of a gate is missing:\n%s", got)
 	}
 }
+
+// Votes are shown with their persons and what is missing, and the caller's own is named.
+func TestVotesAreShown(t *testing.T) {
+	t.Parallel()
+	a := client.Approval{ID: "1", State: client.Pending, Human: true, Votes: &client.Votes{
+		Have: 1, Need: 2, Missing: "1 of role finance\u202e", Given: []client.Vote{{By: client.Principal{Subject: "key:bob", Person: "bob"}, Reason: "seen"}},
+	}}
+	got := Text(&client.ApprovalDetail{Approval: a, May: client.May{Decide: true, Voted: true}}, 200, time.Now())
+	for _, want := range []string{"1 of 2: key:bob, who is bob, who says: seen; missing: 1 of role finance\\u202e\n", "no program may decide\n", "you have approved, and may still reject\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the approval is shown as %q, want %q in it", got, want)
+		}
+	}
+	if got, want := decidedText("1", client.Approve, &client.Decided{Approval: &a, Caller: client.Principal{Subject: "key:bob"}}), "1 has the vote of key:bob and waits for others: 1 of 2"; !strings.HasPrefix(got, want) {
+		t.Errorf("the vote is confirmed as %q, want %q", got, want)
+	}
+}
