@@ -178,3 +178,36 @@ func TestReminderOfWhatHasEnded(t *testing.T) {
 		})
 	}
 }
+
+// The reminders of an approval go with it. The approval that replaces it has its own.
+func TestReminderOfTheSuccessor(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		r := &told{}
+		w.start(r.routes()...)
+		first := w.ask("wire")
+		w.pass(3 * time.Hour)
+		w.restarted(r.routes()...)
+		if err := w.approves(tara, first); err == nil {
+			t.Fatal("the approval of a tool that has changed counts")
+		}
+		second := strings.TrimSuffix(first, "1") + "2"
+		w.pass(2 * time.Hour)
+		r.want(t, "asked asked", "", "")
+		w.pass(2*time.Hour + time.Minute)
+		r.want(t, "asked asked reminded", "", "")
+		if m := r.payments.messages()[2]; m.Approval != second {
+			t.Errorf("the reminder is of %s, want %s", m.Approval, second)
+		}
+		if err := w.engine.Approvals().Decide(context.Background(), alice, approval.Decision{ID: second, Type: approval.Cancel}); err == nil {
+			t.Error("alice decides it")
+		}
+		w.pass(100 * time.Hour)
+		w.noDue()
+	})
+}
+
+// restarted continues with a changed definition of every tool.
+func (w *world) restarted(routes ...notify.Route) {
+	w.changed = true
+	w.restart(routes...)
+}
