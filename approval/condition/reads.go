@@ -62,6 +62,7 @@ func pathOf(e ast.Expr) (path []string, ok bool) {
 		name, is := call.Args()[1].AsLiteral().(types.String)
 		path, ok = pathOf(call.Args()[0])
 		return append(path, string(name)), ok && is
+	case ast.UnspecifiedExprKind, ast.ComprehensionKind, ast.ListKind, ast.LiteralKind, ast.MapKind, ast.StructKind:
 	}
 	return nil, false
 }

@@ -104,9 +104,10 @@ gates:
 		}
 	}
 	task, _ := in.sendAs(t, message("m1", `/say {"amount": 500}`), "Authorization", "alice")
-	edit := approve("m2", task.ID, task.ID+".a1")
-	decision := edit["message"].(map[string]any)["parts"].([]any)[0].(map[string]any)["data"].(map[string]any)["decisions"].([]any)[0].(map[string]any) //nolint:forcetypeassert // approve made it
-	decision["decision"], decision["arguments"] = "edit", map[string]any{"amount": 20000}
+	decision := map[string]any{"id": task.ID + ".a1", "decision": "edit", "arguments": map[string]any{"amount": 20000}}
+	edit := map[string]any{"message": map[string]any{"messageId": "m2", "taskId": task.ID, "role": "ROLE_USER", "parts": []any{
+		map[string]any{"data": map[string]any{"type": "approval_response", "decisions": []any{decision}}},
+	}}}
 	if _, answer := in.sendAs(t, edit, "Authorization", "alice"); !strings.Contains(answer, "too-large") {
 		t.Errorf("an edit passes a gate that denies it: %s", answer)
 	}

@@ -1,7 +1,9 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -9,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
 	"a2a-server/client"
@@ -200,5 +203,88 @@ func TestVotesAtOnce(t *testing.T) {
 	_, audit := v.do(t, http.MethodGet, "/api/v1/audit?limit=1000", "", v.header("bob")...)
 	if n := strings.Count(audit, `"what":"voted"`); n != 2 {
 		t.Errorf("the audit has %d votes: %s", n, audit)
+	}
+}
+
+// A vote counts with the roles that its sender has when it is committed, and stays if they are
+// withdrawn later.
+func TestVoteOfARevokedRole(t *testing.T) {
+	t.Parallel()
+	v := withVoters(t, `{}`, `[{tool: transfer_money, name: money, people: 2, approvers: {roles: [finance]}}]`)
+	task := v.ask("m1")
+	answer := approval.Decision{ID: task + ".a1", Type: approval.Approve}
+	member := func(name string, roles ...string) auth.Principal {
+		return auth.Principal{Tenant: "acme", Subject: "key:" + name, Roles: append(roles, auth.RoleApprover), Method: "api_key"}
+	}
+	votes := func(by, now auth.Principal) error {
+		all := v.server.Approvals().Renewing(func(context.Context) (auth.Principal, error) { return now, nil })
+		return all.Decide(t.Context(), by, answer)
+	}
+	refused := func(err error) bool {
+		e := (*approval.Error)(nil)
+		return errors.As(err, &e) && e.Barred == approval.BarredApprovers
+	}
+	given := func() int {
+		a, err := v.server.Approvals().Get(t.Context(), member("bob"), answer.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(a.Votes)
+	}
+	if err := votes(member("bob", "finance"), member("bob")); !refused(err) || given() != 0 {
+		t.Errorf("a vote whose role goes before its commit: %v, %d votes", err, given())
+	}
+	if err := votes(member("bob", "finance"), member("bob", "finance")); err != nil || given() != 1 {
+		t.Fatalf("a vote: %v, %d votes", err, given())
+	}
+	// Bob is of finance no longer; his vote was.
+	if err := votes(member("carl", "finance"), member("carl", "finance")); err != nil || given() != 2 {
+		t.Fatalf("the last vote: %v, %d votes", err, given())
+	}
+	until(t, "the end of the task", func() bool { return v.state(task) == "TASK_STATE_COMPLETED" })
+}
+
+// Votes, edits and the deadline at once: the call runs at most once, with the arguments that two
+// people have approved, and never after its deadline.
+func TestVotesEditsAndDeadlineAtOnce(t *testing.T) {
+	t.Parallel()
+	v := withVoters(t, `{}`, `[{tool: transfer_money, people: 2, expires: 40ms}]`)
+	people := []string{"bob", "bob2", "carl", "alice2"}
+	for round := range 12 {
+		task := v.ask(fmt.Sprint("m", round))
+		id := task + ".a1"
+		digest := v.detail("bob", id).Approval.Digest
+		var wait sync.WaitGroup
+		for i := range 12 {
+			body := fmt.Sprintf(`{"decision":"approve","digest":%q}`, digest)
+			if (i+round)%4 == 0 {
+				body = fmt.Sprintf(`{"decision":"edit","digest":%q,"arguments":{"amount":%d,"to":"y"}}`, digest, i+2)
+			}
+			wait.Go(func() {
+				v.do(t, http.MethodPost, "/api/v1/approvals/"+id+"/decision", body, v.header(people[i%len(people)])...)
+			})
+		}
+		wait.Wait()
+		until(t, "the end of the task", func() bool {
+			return v.state(task) != waits && v.state(task) != "TASK_STATE_WORKING"
+		})
+		var d client.TaskDetail
+		_, text := v.do(t, http.MethodGet, "/api/v1/tasks/"+task, "", v.header("alice")...)
+		if err := json.Unmarshal([]byte(text), &d); err != nil {
+			t.Fatal(err)
+		}
+		ran := d.Calls[0].Attempt > 0
+		var approved *client.Approval
+		for i := range d.Approvals {
+			if a := &d.Approvals[i]; a.State == client.Approved || a.State == client.Edited {
+				approved = a
+			}
+		}
+		if ran != (approved != nil) || d.Calls[0].Attempt > 1 {
+			t.Fatalf("it ran %d times: %s", d.Calls[0].Attempt, text)
+		}
+		if ran && (approved.Votes.Missing != "" || len(approved.Votes.Given) != 2 || string(approved.Arguments) != string(d.Calls[0].Arguments) || approved.Resolution.At.After(*approved.Deadline)) {
+			t.Fatalf("it ran with %+v: %s", approved.Votes, text)
+		}
 	}
 }

@@ -229,7 +229,7 @@ func (w *world) idle() {
 func (w *world) decide(v *server, t *modelTask, d Dialect, verdicts ...*verdict) {
 	by := t.owner
 	if d == API {
-		by = w.decider()
+		by = deciderIn(w)
 	}
 	acked := func() {
 		for _, x := range verdicts {
@@ -263,7 +263,7 @@ func (w *world) acknowledged(t *modelTask, x *verdict, d Dialect, by auth.Princi
 	if x.id != x.a.ID || d == Keyword {
 		return // it may mean another approval by then
 	}
-	if w.ackedVote(x, a, by) {
+	if ackedVote(w, x, a, by) {
 		return
 	}
 	want := map[approval.DecisionType]approval.State{

@@ -139,7 +139,7 @@ func (w *world) setUp() {
 		w.coverage.Count("expiry: " + string(terms.OnExpiry))
 	}
 	w.pushes = w.choices.Rarely(Script, 4)
-	if w.people = w.besides(4) == 3; w.people {
+	if w.people = besides(w, 4) == 3; w.people {
 		terms.People = 2
 	}
 	reminds(w, &terms)

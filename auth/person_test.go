@@ -1,0 +1,65 @@
+package auth
+
+import "testing"
+
+// Two principals are known to be different persons only if one authenticator says so, or the name of
+// a person.
+func TestDistinctFrom(t *testing.T) {
+	t.Parallel()
+	as := func(method, subject, person string, chain ...string) Principal {
+		return Principal{Tenant: "acme", Method: method, Subject: subject, Person: person, Chain: chain}
+	}
+	for name, tc := range map[string]struct {
+		p, q     Principal
+		distinct bool
+		same     bool
+	}{
+		"two keys":                       {as("api_key", "key:a", ""), as("api_key", "key:b", ""), true, false},
+		"a key and itself":               {as("api_key", "key:a", ""), as("api_key", "key:a", ""), false, true},
+		"two keys of a person":           {as("api_key", "key:a", "alice"), as("api_key", "key:b", "alice"), false, true},
+		"two keys, one with a person":    {as("api_key", "key:a", "alice"), as("api_key", "key:b", ""), true, false},
+		"a key and a token":              {as("api_key", "key:a", ""), as("oidc", "corp:a", ""), false, false},
+		"of two issuers":                 {as("oidc", "corp:a", ""), as("oidc", "other:b", ""), false, false},
+		"both with a person":             {as("api_key", "key:a", "alice"), as("oidc", "corp:b", "bob"), true, false},
+		"only one with a person":         {as("api_key", "key:a", "alice"), as("oidc", "corp:b", ""), false, false},
+		"a person named by the subject":  {as("socket", "socket:ops", "corp:a"), as("oidc", "corp:a", ""), false, true},
+		"another subject of that source": {as("socket", "socket:ops", "corp:a"), as("oidc", "corp:b", ""), true, false},
+		"the same, the other way":        {as("oidc", "corp:b", ""), as("socket", "socket:ops", "corp:a"), true, false},
+		"an agent of both":               {as("api_key", "key:a", "", "bot"), as("api_key", "key:b", "", "bot"), false, false},
+		"own authenticators":             {as("mine", "a", ""), as("mine", "b", ""), true, false},
+		"two own authenticators":         {as("mine", "a", ""), as("other", "b", ""), false, false},
+		"nobody":                         {as("api_key", "key:a", ""), Principal{}, false, false},
+		"anonymous":                      {as("api_key", "key:a", ""), Anonymous(), false, false},
+	} {
+		if got := tc.p.DistinctFrom(tc.q); got != tc.distinct || got != tc.q.DistinctFrom(tc.p) {
+			t.Errorf("%s: DistinctFrom() = %v, want %v both ways", name, got, tc.distinct)
+		}
+		if got := tc.p.SamePerson(tc.q); got != tc.same {
+			t.Errorf("%s: SamePerson() = %v, want %v", name, got, tc.same)
+		}
+	}
+}
+
+// The configuration names the person of a subject, and contradicts no credential.
+func TestPeople(t *testing.T) {
+	t.Parallel()
+	of := People{"alice": {"key:a", "acme/corp:a"}}
+	for name, tc := range map[string]struct {
+		p    Principal
+		want string
+		err  bool
+	}{
+		"a subject":                  {Principal{Tenant: "x", Subject: "key:a"}, "alice", false},
+		"of the tenant":              {Principal{Tenant: "acme", Subject: "corp:a"}, "alice", false},
+		"of another tenant":          {Principal{Tenant: "x", Subject: "corp:a"}, "", false},
+		"without a tenant":           {Principal{Subject: "corp:a"}, "", false},
+		"the same in the credential": {Principal{Subject: "key:a", Person: "alice"}, "alice", false},
+		"another in the credential":  {Principal{Subject: "key:a", Person: "bob"}, "", true},
+		"not listed":                 {Principal{Subject: "key:b", Person: "bob"}, "bob", false},
+	} {
+		got, err := of.Known(tc.p)
+		if got.Person != tc.want || (err != nil) != tc.err || err != nil && !got.IsZero() {
+			t.Errorf("%s: Known() = %+v, %v, want the person %q, an error: %v", name, got, err, tc.want, tc.err)
+		}
+	}
+}
