@@ -2,6 +2,8 @@ package approval
 
 import (
 	"encoding/json"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -243,5 +245,59 @@ func TestCases(t *testing.T) {
 	}
 	if diff := cmp.Diff(constants().Reasons, listed, cmpopts.SortSlices(func(a, b Reason) bool { return a < b })); diff != "" {
 		t.Errorf("Cases() (-want +got):\n%s", diff)
+	}
+}
+
+// An escalation adds deciders to the gates that set it: not to other gates, not another way to
+// decide, and no right to decide.
+func TestEscalation(t *testing.T) {
+	t.Parallel()
+	p := newPolicy(t, PolicyConfig{Gates: []Gate{
+		{Tool: "pay", Terms: Terms{Approvers: &Approvers{Roles: []string{"finance"}}, Escalate: Escalation{After: time.Hour, AddRoles: []string{"treasury"}}}},
+		{Tool: "*", Name: "law", Terms: Terms{Approvers: &Approvers{Roles: []string{"legal"}}}},
+	}})
+	f := fakeTool{name: "pay", static: true}
+	person := func(name string, roles ...string) auth.Principal {
+		return auth.Principal{Tenant: "acme", Subject: name, Roles: roles, Method: "test"}
+	}
+	a := &Approval{V: 2, ID: "t.a1", Kind: KindCall, State: Pending, Digest: "d", Terms: p.Judge(nil, &f, nil).Terms, Requester: person("alice", auth.RoleRequester, "treasury"), Asked: asked()}
+	barred := func(by auth.Principal, via string) string {
+		if err := a.Check(Decision{Type: Approve}, Decider{By: by, Via: via}, asked()); err != nil {
+			var as *Error
+			if !errors.As(err, &as) {
+				t.Fatal(err)
+			}
+			return as.Barred
+		}
+		return ""
+	}
+	tara := person("tara", auth.RoleApprover, "treasury")
+	if got := barred(tara, ViaAPI); got != BarredApprovers {
+		t.Errorf("before the escalation, tara is barred as %q", got)
+	}
+	at := a.EscalateAt()
+	if a.Escalated = &at; !a.EscalateAt().IsZero() || !at.Equal(asked().Add(time.Hour)) {
+		t.Errorf("the escalation is due at %s, and then at %s", at, a.EscalateAt())
+	}
+	for name, tt := range map[string]struct {
+		by        auth.Principal
+		via, want string
+	}{
+		"an added role":         {tara, ViaAPI, ""},
+		"without the right":     {person("tim", auth.RoleRequester, "treasury"), ViaAPI, BarredRole},
+		"another role":          {person("otto", auth.RoleApprover, "sales"), ViaAPI, BarredApprovers},
+		"the approvers":         {person("fay", auth.RoleApprover, "finance"), ViaAPI, ""},
+		"the client, as before": {a.Requester, ViaA2A, BarredWay},
+	} {
+		if got := barred(tt.by, tt.via); got != tt.want {
+			t.Errorf("%s: barred as %q, want %q", name, got, tt.want)
+		}
+	}
+	if v := a.NewVote(Decider{By: tara, Via: ViaAPI}, "d", "", asked()); !slices.Equal(v.Meets, []int{0}) {
+		t.Errorf("the vote of tara meets the needs %v, want that of the gate that adds the role", v.Meets)
+	}
+	a.Votes = []Vote{a.NewVote(Decider{By: tara, Via: ViaAPI}, "d", "", asked())}
+	if got := a.Tally().String(); got != "1 of 2: tara; missing: 1 of role legal" {
+		t.Errorf("Tally() = %q", got)
 	}
 }

@@ -132,6 +132,33 @@ func TestGatesThatAskTogether(t *testing.T) {
 			gates: []Gate{{Tool: "pay", Terms: Terms{People: 2}}, {Tool: "*", Terms: Terms{Approvers: sre}}},
 			want:  Terms{Needs: []Need{{"gate:pay", 2, nil}, {"gate:*", 1, sre}}},
 		},
+		"the first reminder and escalation, for the gate that sets it": {
+			gates: []Gate{
+				{Tool: "pay", Terms: Terms{Approvers: legal, Remind: 4 * time.Hour, Escalate: Escalation{8 * time.Hour, []string{"a"}, []string{"treasury"}}}},
+				{Tool: "*", Terms: Terms{Approvers: sre, Remind: 2 * time.Hour, Escalate: Escalation{9 * time.Hour, []string{"b"}, []string{"cfo"}}}},
+			},
+			want: Terms{
+				Remind: 2 * time.Hour, Escalate: Escalation{8 * time.Hour, []string{"a"}, []string{"treasury"}},
+				Needs: []Need{{"gate:pay", 1, &Approvers{Roles: legal.Roles, Subjects: legal.Subjects, Escalated: []string{"treasury"}}}, {"gate:*", 1, sre}},
+			},
+		},
+		"escalations of one time": {
+			gates: []Gate{
+				{Tool: "pay", Terms: Terms{Approvers: sre, Escalate: Escalation{After: time.Hour, Notify: []string{"b"}, AddRoles: []string{"treasury"}}}},
+				{Tool: "*", Terms: Terms{Escalate: Escalation{After: time.Hour, Notify: []string{"a"}}}},
+			},
+			want: Terms{
+				Escalate:  Escalation{time.Hour, []string{"a", "b"}, []string{"treasury"}},
+				Approvers: &Approvers{Roles: sre.Roles, Subjects: sre.Subjects, Escalated: []string{"treasury"}},
+			},
+		},
+		"an escalation beside the same approvers without one": {
+			gates: []Gate{{Tool: "pay", Terms: Terms{Approvers: sre, Escalate: Escalation{After: time.Hour, AddRoles: []string{"treasury"}}}}, {Tool: "*", Terms: Terms{Approvers: sre}}},
+			want: Terms{
+				Escalate: Escalation{After: time.Hour, AddRoles: []string{"treasury"}},
+				Needs:    []Need{{"gate:pay", 1, &Approvers{Roles: sre.Roles, Subjects: sre.Subjects, Escalated: []string{"treasury"}}}, {"gate:*", 1, sre}},
+			},
+		},
 		"the defaults, for what the gate leaves open": {
 			gates:    []Gate{{Tool: "pay", Terms: Terms{Expires: 2 * time.Hour}}},
 			defaults: Terms{Expires: time.Hour, OnExpiry: ExpiryKeeps, Approvers: sre, NoText: true}, tool: fakeTool{static: true},

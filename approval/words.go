@@ -40,6 +40,17 @@ func (t Terms) Words() []string {
 	default:
 		add(true, "deadline after %s, then it is rejected", short(t.Expires))
 	}
+	add(t.Remind > 0, "reminder after %s", short(t.Remind))
+	if e := &t.Escalate; e.After > 0 {
+		also := []string{}
+		for _, role := range e.AddRoles {
+			also = append(also, "role "+role+" may decide, too")
+		}
+		if len(e.Notify) > 0 {
+			also = append(also, "announced on "+strings.Join(e.Notify, ", "))
+		}
+		add(true, "escalation after %s: %s", short(e.After), visible.Line(strings.Join(also, "; ")))
+	}
 	add(t.CancelsTask, "a rejection cancels the task")
 	add(t.Risk != "", "risk: %s", t.Risk)
 	add(len(t.Mask) > 0, "masked: %s", visible.Line(strings.Join(t.Mask, ", ")))

@@ -51,6 +51,7 @@ func hostile() []*notify.Message {
 		for _, p := range []*string{&m.ID, &m.Route, &m.Task, &m.Context, &m.Approval, &m.Tool, &m.Hint, &m.Risk, &m.Requester, &m.Digest, &m.State, &m.By, &m.Reason, &m.Link} {
 			*p = crlf
 		}
+		m.Roles = []string{crlf}
 		m.Args, _ = json.Marshal(map[string]string{crlf: crlf})
 		out = append(out, m)
 	}

@@ -130,6 +130,32 @@ func TestTexts(t *testing.T) {
 	}
 }
 
+// The subject says that an approval still waits, and the body who may decide it, too.
+func TestTextsOfReminders(t *testing.T) {
+	t.Parallel()
+	m := newMailServer(t, notify.NoTLS, nil)
+	s := must(t)(notify.NewSMTP(m.cfg))
+	for event, want := range map[string][2]string{
+		"approval.reminded":  {"Reminder, approval needed: transfer_money", "An approval still waits for a decision.\n\nTool:       transfer_money\nUntil:      2026-11-27 22:00:00 UTC\n"},
+		"approval.escalated": {"Escalated, approval needed: transfer_money", "Nobody has decided an approval in time, so it is escalated.\n\nTool:       transfer_money\nAlso for:   treasury, cfo\nUntil:      2026-11-27 22:00:00 UTC\n"},
+	} {
+		msg := question()
+		msg.Event, msg.Hint, msg.Risk, msg.Requester, msg.Args = event, "", "", "", nil
+		if event == "approval.escalated" {
+			msg.Roles = []string{"treasury", "cfo"}
+		}
+		if err := s.Send(t.Context(), msg); err != nil {
+			t.Fatal(err)
+		}
+		mails := m.All()
+		header, body := mailtest.Read(t, mails[len(mails)-1].Content)
+		rest := "Task:       019a\n\nDecide on this page (opening it decides nothing):\nhttps://a2a.example.com/ui/approvals/019a.1\n\nOn the command line: a2a-server approvals show 019a.1\n"
+		if header.Get("Subject") != want[0] || body != want[1]+rest {
+			t.Errorf("%q:\n%s\nwant:\n%s%s", header.Get("Subject"), body, want[1], rest)
+		}
+	}
+}
+
 // No field of a message can add a header, a recipient, a mail, or a line to the body.
 func TestMailHostile(t *testing.T) {
 	t.Parallel()

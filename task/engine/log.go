@@ -85,7 +85,7 @@ var messages = map[approval.AuditEvent]string{
 	approval.AuditVoted:     "vote for an approval",
 	approval.AuditResolved:  "approval decided",
 	approval.AuditKept:      "approval stays pending after its deadline",
-	approval.AuditReminded:  "approval is still pending, and its routes are reminded",
+	approval.AuditReminded:  "approval still pending",
 	approval.AuditEscalated: "approval escalated",
 	approval.AuditExtended:  "deadline of an approval extended",
 	approval.AuditStarted:   "call started",

@@ -100,7 +100,7 @@ func (o *Observer) of(what approval.AuditEvent) func(*rules.Audited) {
 	switch what {
 	case approval.AuditAsked:
 		return o.Asked
-	case approval.AuditVoted, approval.AuditResolved, approval.AuditKept, approval.AuditExtended:
+	case approval.AuditVoted, approval.AuditResolved, approval.AuditKept, approval.AuditReminded, approval.AuditEscalated, approval.AuditExtended:
 		return o.Decided
 	case approval.AuditStarted:
 		return o.Started
@@ -108,7 +108,6 @@ func (o *Observer) of(what approval.AuditEvent) func(*rules.Audited) {
 		return o.Ended
 	case approval.AuditDeleting, approval.AuditWebhook:
 		return o.Deleted
-	case approval.AuditReminded, approval.AuditEscalated: // nothing is decided
 	case approval.AuditRestored, approval.AuditResumed: // about no task
 	}
 	return nil

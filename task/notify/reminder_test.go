@@ -1,6 +1,7 @@
 package notify_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
@@ -74,7 +76,8 @@ func (w *world) approves(by auth.Principal, id string) error {
 // What waits is told again, then others are asked, who may decide from then on, once each.
 func TestReminderAndEscalation(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
-		r := &told{}
+		r, lines := &told{}, &bytes.Buffer{}
+		w.log = zerolog.New(zerolog.SyncWriter(lines))
 		w.by = auth.Principal{Tenant: "acme", Subject: "alice", Email: "alice@example.com", Roles: alice.Roles, Method: "test"}
 		w.start(r.routes()...)
 		id := w.ask("wire")
@@ -110,6 +113,12 @@ func TestReminderAndEscalation(t *testing.T) {
 		w.noDue()
 		if diff := cmp.Diff([]string{"asked", "reminded", "escalated", "resolved", "started", "finished"}, w.audited()); diff != "" {
 			t.Errorf("audit (-want +got):\n%s", diff)
+		}
+		w.stop()
+		for _, line := range []string{`"approval still pending"`, `"approval escalated"`} {
+			if strings.Count(lines.String(), line) != 1 {
+				t.Errorf("the log has the line %s %d times", line, strings.Count(lines.String(), line))
+			}
 		}
 	})
 }
@@ -177,4 +186,37 @@ func TestReminderOfWhatHasEnded(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The reminders of an approval go with it. The approval that replaces it has its own.
+func TestReminderOfTheSuccessor(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		r := &told{}
+		w.start(r.routes()...)
+		first := w.ask("wire")
+		w.pass(3 * time.Hour)
+		w.restarted(r.routes()...)
+		if err := w.approves(tara, first); err == nil {
+			t.Fatal("the approval of a tool that has changed counts")
+		}
+		second := strings.TrimSuffix(first, "1") + "2"
+		w.pass(2 * time.Hour)
+		r.want(t, "asked asked", "", "")
+		w.pass(2*time.Hour + time.Minute)
+		r.want(t, "asked asked reminded", "", "")
+		if m := r.payments.messages()[2]; m.Approval != second {
+			t.Errorf("the reminder is of %s, want %s", m.Approval, second)
+		}
+		if err := w.engine.Approvals().Decide(context.Background(), alice, approval.Decision{ID: second, Type: approval.Cancel}); err == nil {
+			t.Error("alice decides it")
+		}
+		w.pass(100 * time.Hour)
+		w.noDue()
+	})
+}
+
+// restarted continues with a changed definition of every tool.
+func (w *world) restarted(routes ...notify.Route) {
+	w.changed = true
+	w.restart(routes...)
 }

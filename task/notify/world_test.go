@@ -42,18 +42,19 @@ var alice = auth.Principal{Tenant: "acme", Subject: "alice", Roles: []string{aut
 
 // world is an engine and a pump on one store.
 type world struct {
-	t      *testing.T
-	open   func() (store.Handle, error)
-	handle store.Handle
-	engine *engine.Engine
-	pump   *notify.Pump
-	routes []notify.Route
-	prefix string // of message ids
-	log    zerolog.Logger
-	config func(*notify.Config)
-	by     auth.Principal // zero: alice
-	stops  []func()       // the newest first
-	n      int            // messages
+	t       *testing.T
+	open    func() (store.Handle, error)
+	handle  store.Handle
+	engine  *engine.Engine
+	pump    *notify.Pump
+	routes  []notify.Route
+	prefix  string // of message ids
+	log     zerolog.Logger
+	config  func(*notify.Config)
+	by      auth.Principal // zero: alice
+	stops   []func()       // the newest first
+	n       int            // messages
+	changed bool           // the tools have other definitions
 }
 
 // onEach runs a test on every backend, in a bubble with a clock of its own.
@@ -206,8 +207,12 @@ func (w *world) tools() *tool.Registry {
 		Card string `json:"card,omitempty"`
 	}
 	var all []tool.Tool
+	about := "wants approval"
+	if w.changed {
+		about += ", still"
+	}
 	for _, name := range []string{"pay", "mail", "wire"} {
-		all = append(all, must(functiontool.New(functiontool.Config{Name: name, Description: "wants approval", RequireApproval: true}, func(tool.Context, in) (string, error) {
+		all = append(all, must(functiontool.New(functiontool.Config{Name: name, Description: about, RequireApproval: true}, func(tool.Context, in) (string, error) {
 			return "done", nil
 		})))
 	}

@@ -36,6 +36,19 @@ func TestWhatAToolSaysIsShown(t *testing.T) {
 	}
 }
 
+// Whoever looks at an approval sees when it was escalated, and to whom.
+func TestEscalationIsShown(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 2, 17, 0, 0, 0, time.UTC)
+	a := client.Approval{ID: "1", Reminded: &at, Escalated: &at, EscalatedTo: []string{"treasury", "cfo"}}
+	got := Text(&client.ApprovalDetail{Approval: a}, 200, at.Add(time.Hour))
+	for _, want := range []string{"reminded    2026-03-02 17:00:00", "escalated   to treasury, cfo, 2026-03-02 17:00:00"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the approval is shown as %q, want %q in it", got, want)
+		}
+	}
+}
+
 // Nothing that is shown beside the hint is repeated in it.
 func TestFactsAreShownOnce(t *testing.T) {
 	t.Parallel()

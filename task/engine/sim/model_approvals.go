@@ -101,12 +101,12 @@ func (m *model) extended(t *modelTask, v *event) {
 
 // reminds gives a quarter of the runs reminders and escalations. The choices are in a lane of their own.
 func reminds(w *world, terms *approval.Terms) {
-	if w.besides(4) != 2 {
+	if besides(w, 4) != 2 {
 		return
 	}
 	most := int(cmp.Or(terms.Expires, 300*time.Millisecond) / time.Millisecond)
-	terms.Remind = time.Duration(1+w.besides(most-1)) * time.Millisecond
-	terms.Escalate = approval.Escalation{After: time.Duration(1+w.besides(most-1)) * time.Millisecond, AddRoles: []string{"treasury"}}
+	terms.Remind = time.Duration(1+besides(w, most-1)) * time.Millisecond
+	terms.Escalate = approval.Escalation{After: time.Duration(1+besides(w, most-1)) * time.Millisecond, AddRoles: []string{"treasury"}}
 }
 
 // toldAgain checks a reminder or an escalation: it is of a pending approval that is not overdue, at
