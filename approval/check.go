@@ -121,7 +121,8 @@ func (a *Approval) checkPerson(d Decider) *Error {
 	if a.Terms.Human && (d.Via == ViaProvider || !d.By.Direct()) {
 		return barred(a, BarredHuman, fmt.Sprintf("it (rule %s) wants a person's own answer; have a person answer", quote(a.Terms.Gate)))
 	}
-	if now := (&Terms{Approvers: a.Approvers(), Needs: a.Needs()}); !now.Includes(d.By) {
+	now := Terms{Approvers: a.Approvers(), Needs: a.Needs()}
+	if !now.Includes(d.By) {
 		who := "its approvers"
 		if a.Terms.Approvers != nil && len(a.Terms.Approvers.All) > 0 {
 			who = "principals who are approvers of each gate that asks about the call"
