@@ -60,7 +60,7 @@ func withheld(at *task.Progress, calls []task.Result) (all []task.Output) {
 			text = "\n" + text
 		}
 		all = append(all, task.Output{Artifact: &task.ArtifactPiece{
-			ID: "s" + strconv.Itoa(len(at.Steps)+1), Name: r.Call.Name, Parts: a2a.ContentParts{a2a.NewTextPart(text)}, Append: len(all) > 0,
+			ID: "s" + strconv.Itoa(len(at.Steps)+1), Name: "text", Parts: a2a.ContentParts{a2a.NewTextPart(text)}, Append: len(all) > 0,
 		}})
 	}
 	if n := len(all); n > 0 {
