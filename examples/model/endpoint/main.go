@@ -3,31 +3,27 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"log"
+	"net"
 	"net/http"
-	"os/signal"
 	"regexp"
 	"strings"
-	"syscall"
 	"time"
 )
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:11434", "the `address`; the default is that of Ollama")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	server := &http.Server{Addr: *listen, Handler: http.HandlerFunc(complete), ReadTimeout: 10 * time.Second}
-	context.AfterFunc(ctx, func() { _ = server.Close() }) // ListenAndServe says so
-	log.Printf("the endpoint is http://%s/v1", *listen)
-	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+	l, err := net.Listen("tcp", *listen) //nolint:noctx // it lasts as long as the program
+	if err != nil {
 		log.Fatal(err)
 	}
+	log.Printf("the endpoint is http://%s/v1", l.Addr())
+	server := &http.Server{Handler: http.HandlerFunc(complete), ReadTimeout: 10 * time.Second}
+	log.Fatal(server.Serve(l))
 }
 
 // maxRequest bounds a request, in bytes.
