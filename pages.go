@@ -39,7 +39,7 @@ func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
 	}
 	c := web.Config{
 		Service: s.approvals, Door: s.door(requests, s.pageGuard(guard), streams), Prefix: prefix, PublicURL: s.url,
-		Sender: sender{s.engine}, Tools: s.toolsOf,
+		Sender: sender{s.engine}, Tools: s.toolsOf, PlainWords: s.given.Planner == nil && s.config.Planner.Kind == "llm",
 		Gate:   func(gate, tool string) (web.Gate, bool) { return s.tools.Load().GateText(gate, tool) },
 		Policy: policyOf{&s.tools},
 		Health: func() error {
@@ -112,6 +112,9 @@ func (s *Server) toolsOf(ctx context.Context, by auth.Principal) []web.Tool {
 		t := web.Tool{Name: k.ID, Description: k.Description}
 		if slices.Contains(k.Tags, "needs approval") {
 			t.Asks = "a person decides each call"
+		}
+		if len(k.Examples) > 0 {
+			t.Example = k.Examples[0]
 		}
 		out = append(out, t)
 	}

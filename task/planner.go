@@ -125,7 +125,7 @@ type Result struct {
 	// Actions are the tool's requests beside its result: RequireInput for the planner to ask
 	// InputPrompt, ArtifactDelta with the artifacts that it saved, and LongRunningToolIDs for
 	// information. Changes of the state have been made, and are not repeated here.
-	// SkipSummarization, TransferToAgent and Escalate are for planners with a model, as package
+	// SkipSummarization, WithholdResult, TransferToAgent and Escalate are for planners with a model, as package
 	// llm; for any other they are information.
 	Actions agent.EventActions
 }

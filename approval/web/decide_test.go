@@ -11,7 +11,10 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	a2aserver "a2a-server"
 	"a2a-server/auth"
+	"a2a-server/tool"
+	"a2a-server/tool/functiontool"
 )
 
 var letter = map[string]any{"to": []any{"dave@example.com"}, "subject": "Hello", "body": "b", "urgent": false, "count": 18400.5}
@@ -188,6 +191,26 @@ func TestRoles(t *testing.T) {
 	w.has(w.get(viewer, "/ui/approvals/"+id), http.StatusOK, []string{"You cannot decide this"}, "Approve…", "Extend by")
 	w.has(w.decide(viewer, id, url.Values{"decision": {"approve"}, "digest": {digest}}), http.StatusForbidden, nil)
 	w.has(w.get(viewer, "/ui/"), http.StatusOK, []string{"not decide it"}, `type="checkbox" form="batch"`)
+}
+
+// The page to talk to the agent has an example that works there, or says that plain words will do.
+func TestTryExample(t *testing.T) {
+	t.Parallel()
+	const command = "Name a tool with a slash"
+	echo := functiontool.Must(functiontool.New(functiontool.Config{Name: "shout"}, func(_ tool.Context, m struct {
+		Words string `json:"words"`
+	},
+	) (string, error) {
+		return m.Words, nil
+	}))
+	own := func(c *a2aserver.Config) { c.Tools = []tool.Toolset{tool.NewToolset("own", echo)} }
+	model := func(c *a2aserver.Config) {
+		c.Set = map[string]string{"planner.kind": "llm", "planner.llm.url": "http://127.0.0.1:9/v1", "planner.llm.model": "m"}
+	}
+	w := start(t, own)
+	w.has(w.get(alice, "/ui/try"), http.StatusOK, []string{command, "<code>/shout words=", "/ui/try?text=%2Fshout"}, "transfer_money")
+	w = start(t, own, model)
+	w.has(w.get(alice, "/ui/try"), http.StatusOK, []string{"shout", "plain words"}, command, "text=%2Fshout")
 }
 
 // A person talks to the agent, and cancels a task.

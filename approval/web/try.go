@@ -17,7 +17,9 @@ type tryPage struct {
 	Sent    []run
 	Text    string
 	Tools   []Tool
-	Asks    []ask // pending approvals of the newest task
+	Plain   bool   // messages are plain words
+	Example string // a message that calls a tool; "": none
+	Asks    []ask  // pending approvals of the newest task
 	Wrong   string
 	As      string
 }
@@ -73,7 +75,12 @@ func (v *visit) showTry(status int, p *tryPage, task, context string) error {
 	}
 	p.Context, p.As = context, who(&client.Principal{Subject: v.By.Subject, Person: v.By.Person})
 	if v.cfg.Tools != nil {
-		p.Tools = v.cfg.Tools(v.ctx(), v.By)
+		p.Tools, p.Plain = v.cfg.Tools(v.ctx(), v.By), v.cfg.PlainWords
+	}
+	for i := range p.Tools {
+		if p.Example = p.Tools[i].Example; p.Example != "" {
+			break
+		}
 	}
 	live := ""
 	if task != "" {

@@ -36,6 +36,7 @@ type Session struct {
 type Tool struct {
 	Name, Description string
 	Asks              string // the gates before it runs, in words; "": none
+	Example           string // a message that calls it; "": messages do not name tools
 }
 
 // Gate is a gate, or whatever else asks for approvals, as it is configured now.
@@ -73,6 +74,8 @@ type Config struct {
 	Sender    Sender // nil: there is no page to talk to the agent
 	// Tools lists the tools of a caller. Nil: they are not shown.
 	Tools func(context.Context, auth.Principal) []Tool
+	// PlainWords: messages need no form, because a language model reads them.
+	PlainWords bool
 	// Gate returns the gate of a tool with the name from an approval. ok is false if the
 	// configuration no longer has it. Nil: it is not shown.
 	Gate func(gate, tool string) (g Gate, ok bool)

@@ -389,7 +389,7 @@ func TestTasksCommands(t *testing.T) {
 	if code, stdout := decided.end(); code != 0 {
 		t.Errorf("reject exits with %d: %s", code, stdout)
 	}
-	if code, stdout, stderr := s.run(nil, "tasks", "show", third, "--anonymous"); code != 0 || !regexp.MustCompile(`decided +(\| )?`+third[28:]+`\.a1 of transfer_money was rejected by socket:ann in acme `).MatchString(stdout) {
+	if code, stdout, stderr := s.run(nil, "tasks", "show", third, "--anonymous"); code != 0 || !regexp.MustCompile(`decided +(\| )?`+third[28:]+`\.a1 of transfer_money was rejected by socket:ann in acme `).MatchString(stdout) || !strings.Contains(stdout, " transfer_money, 1 part\n") {
 		t.Errorf("whoever asked does not learn who decided: %d, %s%s", code, stdout, stderr)
 	}
 	one := s.openCommand("tasks", "cancel", first, "--anonymous")

@@ -50,11 +50,19 @@ func help(p *cli.Program, c *cobra.Command) error {
 		if c.Long != "" {
 			b.WriteString("\n" + c.Long)
 		}
+		more := false
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Name != "help" && !f.Hidden {
+			switch {
+			case f.Name == "help" || f.Hidden:
+			case cli.IsKey(f) && c.Name() != "serve":
+				more = true
+			default:
 				describe(&b, f)
 			}
 		})
+		if more {
+			b.WriteString("\nand the flags of the configuration: 'a2a-server help serve' lists them\n")
+		}
 	}
 	_, err := fmt.Fprint(p.Stdout, b.String())
 	return err

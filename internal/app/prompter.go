@@ -214,7 +214,7 @@ func (d *prompter) artifact(u *artifactUpdate) {
 // parts prints the parts of an artifact.
 func (d *prompter) parts(parts []part, isError bool) {
 	for i, one := range parts {
-		if i == 0 || one.Text == nil || *one.Text != string(parts[i-1].Data) { // else it is the same value again, for clients that show only text
+		if i == 0 || one.Text == nil || *one.Text != readable(parts[i-1].Data) { // else it is the same value again, for clients that show only text
 			d.part(one, isError)
 		}
 	}
@@ -232,9 +232,15 @@ func (d *prompter) part(p part, isError bool) {
 	case p.Raw != nil:
 		d.stdout.print(describeFile(p) + fmt.Sprintf("%d bytes\n", len(p.Raw)))
 	default:
-		d.stdout.print(string(p.Data) + "\n")
+		d.stdout.print(readable(p.Data) + "\n")
 	}
 }
+
+// unescaped undoes the escapes that JSON has for HTML, but not after an escaped backslash.
+var unescaped = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+
+// readable returns JSON as the text beside it has it.
+func readable(data json.RawMessage) string { return unescaped.Replace(string(data)) }
 
 // describeFile names a file that is a part of an artifact.
 func describeFile(p part) string {

@@ -81,7 +81,7 @@ func TestRun(t *testing.T) {
 		"--help":          {args: "--help", stdout: []string{`(?m)^  serve `}},
 		"help serve":      {args: "help serve", stdout: []string{`(?m)^  --listen \(host:port\)$`, `A2A_SERVER_LISTEN,\s+default\s+127.0.0.1:8080\.`, `(?m)^  --config \(file\)$`}},
 		"serve --help":    {args: "serve --help", stdout: []string{`(?m)^  --listen `}},
-		"help check":      {args: "help config check", stdout: []string{`(?m)^  --data `}},
+		"help check":      {args: "help config check", stdout: []string{`^a2a-server config check: .*\n\n  --config \(file\)\n( {8}.*\n)+\nand the flags of the configuration: 'a2a-server help serve' lists them\n$`}},
 		"help config":     {args: "help config", stdout: []string{`(?m)^  check +report `, `(?m)^  show `}},
 		"help on nothing": {args: "help nothing", code: cli.ExitUsage, stderr: []string{`no help for "nothing"`}},
 		"version":         {args: "version", stdout: []string{`^a2a-server \S+ \((commit [0-9a-f]{12} of \S+, )?go1\.\S+, \w+/\w+\)\n$`}},

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,6 +111,21 @@ func TestToolsCall(t *testing.T) {
 				t.Errorf("it exits with %d, prints %q and says %q; want %d, %q and %q", code, stdout, stderr, one.code, one.stdout, one.stderr)
 			}
 		})
+	}
+}
+
+// Data is printed once, whatever it has that HTML needs escaped.
+func TestToolsCallPrintsDataOnce(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"to": "<b> & \\u003c"}`)) // a backslash, then u003c
+	}))
+	t.Cleanup(server.Close)
+	c := withFile(t, "tools: [{http: get, description: Gets it, request: GET "+server.URL+"/x, networks: [127.0.0.1/32]}]\n")
+	code, stdout, stderr := c.run(nil, "tools", "call", "get")
+	if code != 0 || stdout != `{"to":"<b> & \\u003c"}`+"\n" {
+		t.Errorf("it exits with %d, prints %q and says %q", code, stdout, stderr)
 	}
 }
 

@@ -73,6 +73,9 @@ type EventActions struct {
 	// SkipSummarization ends the task as completed: the result is its answer. It does not count if
 	// another call of the same step has failed.
 	SkipSummarization bool
+	// WithholdResult keeps the result of the call from clients until SkipSummarization makes it the
+	// answer of the task. Chunks are published as ever.
+	WithholdResult bool
 	// TransferToAgent is the name of the tool of the agent that takes the task over, "" for none.
 	// It counts only for callers with a tool that transfers to it (tool.Transferer).
 	TransferToAgent string

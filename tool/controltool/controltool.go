@@ -20,14 +20,15 @@ type finish struct {
 }
 
 // Finish returns the tool finish. Its argument is text, the answer, which is its result. It sets
-// SkipSummarization: the task ends as completed, unless another call of the same step has failed.
+// SkipSummarization: the task ends as completed, unless another call of the same step has failed;
+// and WithholdResult: the answer is published only when it ends the task.
 func Finish() tool.Tool {
 	return functiontool.Must(functiontool.NewStreaming(functiontool.Config{
 		Name:        FinishName,
 		Description: "Ends the task with its answer. Call it alone, when everything is done.",
 		Annotations: tool.Annotations{ReadOnly: true},
 	}, func(ctx tool.Context, f finish) iter.Seq2[*tool.Result, error] {
-		ctx.Actions().SkipSummarization = true
+		ctx.Actions().SkipSummarization, ctx.Actions().WithholdResult = true, true
 		return only(f.Text)
 	}))
 }

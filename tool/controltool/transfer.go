@@ -19,7 +19,7 @@ func TransferTo(name, description string) (tool.Tool, error) {
 		return nil, errors.New("make a tool that transfers to an agent: it needs the name of the agent's tool")
 	}
 	if description == "" {
-		description = "Hands the conversation over to the agent " + name + ", which answers the user from then on. Call it alone."
+		description = "Hands the task over to the agent " + name + ", whose answer ends it. Call it alone."
 	}
 	t, err := functiontool.NewStreaming(functiontool.Config{
 		Name:        TransferPrefix + name,

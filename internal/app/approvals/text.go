@@ -120,7 +120,7 @@ func beforeText(d *client.ApprovalDetail, now time.Time) string {
 		text += " by " + byText(r.By) + " " + display.Ago(r.At, now)
 	}
 	if more := len(d.Before) - 1; more > 0 {
-		text += fmt.Sprintf("; and %d more times before", more)
+		text += "; and " + display.Count(more, "more time") + " before"
 	}
 	return text
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"a2a-server/internal/app/config"
 )
@@ -36,6 +37,12 @@ func ConfigFlags(c *cobra.Command) *Flags {
 		c.Flags().VarPF(&value{key: k, into: given.values}, k.Flag(), "", "").Hidden = true // config.Load names its successor
 	}
 	return given
+}
+
+// IsKey reports whether a flag sets a key of the configuration.
+func IsKey(f *pflag.Flag) bool {
+	_, is := f.Value.(*value)
+	return is
 }
 
 // FileFlag gives c the flag that names the configuration file.

@@ -30,7 +30,7 @@ func agentKind() toolKind {
 				t.headerKey(),
 				t.networksKey(),
 				one("depth", "3", setting.Count(&own.Depth, 1, 16), "Agents that may pass a message on, this one included."),
-				one("transfer", "false", setting.Bool(&own.Transfer), "Adds the tool transfer_to_NAME, with which a model hands a conversation over."),
+				one("transfer", "false", setting.Bool(&own.Transfer), "Adds the tool transfer_to_NAME, with which a model hands its task over to the agent."),
 				t.timeoutKey(),
 				t.approveKey(),
 			}
@@ -44,7 +44,7 @@ func agentKind() toolKind {
 	}
 }
 
-// TransferPrefix begins the name of a tool that hands a conversation over to an agent.
+// TransferPrefix begins the name of a tool that hands a task over to an agent.
 const TransferPrefix = "transfer_to_"
 
 // agentNames returns the names of the tools of an agent.

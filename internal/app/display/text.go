@@ -3,6 +3,7 @@ package display
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 
 	"a2a-server/internal/visible"
 )
@@ -34,4 +35,12 @@ func JSONString(text string) json.RawMessage {
 	e.SetEscapeHTML(false)
 	_ = e.Encode(text) // a string always can be
 	return bytes.TrimSpace(b.Bytes())
+}
+
+// Count returns n with a noun, whose plural ends in s.
+func Count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
 }

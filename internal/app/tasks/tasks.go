@@ -141,7 +141,7 @@ func taskText(d *client.TaskDetail, columns int, now time.Time) (string, error) 
 		if name == "" {
 			name = artifact.ArtifactID
 		}
-		f.Add("artifact", visible.Clip(name, 200)+", "+strconv.Itoa(len(artifact.Parts))+" parts")
+		f.Add("artifact", visible.Clip(name, 200)+", "+display.Count(len(artifact.Parts), "part"))
 	}
 	for _, one := range task.Status.Message.Parts {
 		if one.Text != nil && t.Pending == 0 { // else it repeats the approvals, and how A2A clients answer

@@ -103,6 +103,7 @@ func (in RunEnded) put(d *Draft) error {
 		d.artifact(&event.ArtifactUpdate{ID: id, Parts: json.RawMessage(event.Closing), Append: true, Last: true})
 	}
 	switch {
+	case decodeActions(in.Actions).WithholdResult:
 	case in.Chunks == 0 || in.Replace:
 		parts := in.Parts
 		if parts == nil {
@@ -265,6 +266,7 @@ const maxActions = 16 << 10
 type actions struct {
 	ArtifactDelta      map[string]int64 `json:"artifactDelta,omitempty"`
 	SkipSummarization  bool             `json:"skipSummarization,omitempty"`
+	WithholdResult     bool             `json:"withholdResult,omitempty"`
 	TransferToAgent    string           `json:"transferToAgent,omitempty"`
 	Escalate           bool             `json:"escalate,omitempty"`
 	RequireInput       bool             `json:"requireInput,omitempty"`
@@ -279,7 +281,7 @@ func EncodeActions(a *agent.EventActions) (json.RawMessage, error) {
 		return nil, nil // as nearly always
 	}
 	raw, err := json.Marshal(actions{
-		a.ArtifactDelta, a.SkipSummarization, a.TransferToAgent, a.Escalate, a.RequireInput, a.InputPrompt, a.LongRunningToolIDs,
+		a.ArtifactDelta, a.SkipSummarization, a.WithholdResult, a.TransferToAgent, a.Escalate, a.RequireInput, a.InputPrompt, a.LongRunningToolIDs,
 	})
 	switch {
 	case err != nil:
@@ -302,7 +304,7 @@ func decodeActions(raw json.RawMessage) (a agent.EventActions) {
 		return a
 	}
 	return agent.EventActions{
-		ArtifactDelta: in.ArtifactDelta, SkipSummarization: in.SkipSummarization, TransferToAgent: in.TransferToAgent, Escalate: in.Escalate,
+		ArtifactDelta: in.ArtifactDelta, SkipSummarization: in.SkipSummarization, WithholdResult: in.WithholdResult, TransferToAgent: in.TransferToAgent, Escalate: in.Escalate,
 		RequireInput: in.RequireInput, InputPrompt: in.InputPrompt, LongRunningToolIDs: in.LongRunningToolIDs,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -38,9 +39,34 @@ func (p *Planner) wanted(at *task.Progress) *task.Step {
 		call := task.PlannedCall{Tool: to, Args: encode(map[string]string{"message": said})}
 		return &task.Step{Calls: []task.PlannedCall{call}, State: encode(state{Version: stateVersion, To: to})}
 	case skips(last.Calls):
-		return &task.Step{End: &task.End{State: a2a.TaskStateCompleted}}
+		return &task.Step{Output: withheld(at, last.Calls), End: &task.End{State: a2a.TaskStateCompleted}}
 	}
 	return nil
+}
+
+// withheld returns the results of calls that clients have not seen, as what the planner says with
+// the next step.
+func withheld(at *task.Progress, calls []task.Result) (all []task.Output) {
+	for i := range calls {
+		r := &calls[i]
+		if r.Outcome != task.OutcomeOK || !r.Actions.WithholdResult {
+			continue
+		}
+		var text string
+		if json.Unmarshal(r.Content, &text) != nil {
+			text = string(r.Content)
+		}
+		if len(all) > 0 {
+			text = "\n" + text
+		}
+		all = append(all, task.Output{Artifact: &task.ArtifactPiece{
+			ID: "s" + strconv.Itoa(len(at.Steps)+1), Name: "text", Parts: a2a.ContentParts{a2a.NewTextPart(text)}, Append: len(all) > 0,
+		}})
+	}
+	if n := len(all); n > 0 {
+		all[n-1].Artifact.Last = true
+	}
+	return all
 }
 
 // escalated returns the message of a task that a tool gives back to whoever asked for it.

@@ -97,8 +97,8 @@ func TestFinish(t *testing.T) {
 	t.Parallel()
 	s := with(t, answers(calling("finish", `{"text":"It is done."}`)), controltool.Finish(), failing())
 	done := s.Wait(s.Send("go").ID, a2a.TaskStateCompleted)
-	if got := text(done, "c1.1"); got != "It is done." {
-		t.Errorf("the answer is %q", got)
+	if got := text(done, "s2"); got != "It is done." || text(done, "c1.1") != "" {
+		t.Errorf("the answer is %q, the result of finish %q", got, text(done, "c1.1"))
 	}
 	s.wantAsked(1)
 
@@ -108,6 +108,26 @@ func TestFinish(t *testing.T) {
 		t.Errorf("after a failed call the answer is %q", got)
 	}
 	s.wantAsked(2)
+}
+
+// The answer of finish is published when it ends the task, not while another call of its step
+// waits, and never if that call is rejected.
+func TestFinishWaits(t *testing.T) {
+	t.Parallel()
+	const claim = "I have paid."
+	for decision, want := range map[approval.DecisionType]string{approval.Approve: "s2", approval.Reject: ""} {
+		pay := functiontool.Must(functiontool.New(functiontool.Config{Name: "pay", RequireApproval: true}, func(tool.Context, struct{}) (string, error) { return "paid", nil }))
+		s := with(t, answers(calling("pay", `{}`, "finish", `{"text":"`+claim+`"}`), modeltest.Answer{Text: "It was not paid."}), controltool.Finish(), pay)
+		waits := s.Wait(s.Send("go").ID, a2a.TaskStateInputRequired)
+		if strings.Contains(s.Text(waits), claim) {
+			t.Errorf("%s: while the call waits, the task says %q", decision, s.Text(waits))
+		}
+		s.decide(waits.ID, approval.Decision{Type: decision})
+		done := s.Wait(waits.ID, a2a.TaskStateCompleted)
+		if got := strings.Contains(s.Text(done), claim); got != (want != "") || want != "" && text(done, want) != claim {
+			t.Errorf("%s: the task ends with %q", decision, s.Text(done))
+		}
+	}
 }
 
 // A later task of the context is told the answer that finish gave, not the words before it.
@@ -120,7 +140,7 @@ func TestFinishIsRemembered(t *testing.T) {
 	m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("Which code?"))
 	m.ContextID = done.ContextID
 	s.Wait(s.SendMessage(m).ID, a2a.TaskStateCompleted)
-	if got := s.newest().Messages[1].Content; got != "[Tools returned:]\nThe code is 4711." {
+	if got := s.newest().Messages[1].Content; got != "The code is 4711." {
 		t.Errorf("the model is told of the earlier task: %q", got)
 	}
 }

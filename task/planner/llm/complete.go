@@ -87,7 +87,7 @@ func (p *Planner) failed(ctx context.Context, at *task.Progress, err error, lost
 	}
 	wait := max(p.config.Wait<<min(n-1, 5), min(e.RetryAfter, time.Hour)).Round(time.Millisecond)
 	return &task.Step{
-		Output: []task.Output{{Status: message(at, fmt.Sprintf("%s; the next try is in %v.", e.Reason, wait))}},
+		Output: []task.Output{{Status: message(at, fmt.Sprintf("%s; the next try is in %v: wait, or cancel the task.", e.Reason, wait))}},
 		Wait:   wait,
 		State:  encode(state{Version: stateVersion, Waits: n, Tokens: lost}),
 		Tokens: lost,

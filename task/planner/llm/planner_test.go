@@ -62,9 +62,9 @@ func TestWaits(t *testing.T) {
 		s.read(path, body, func(e *event) bool {
 			if e.Task != nil {
 				id = e.Task.ID
-				return !strings.Contains(says(e.Task), "the next try is in "+wait.String())
+				return !strings.Contains(says(e.Task), "the next try is in "+wait.String()+": wait, or cancel the task.")
 			}
-			return e.StatusUpdate == nil || !strings.Contains(says(&a2a.Task{Status: e.StatusUpdate.Status}), "the next try is in "+wait.String())
+			return e.StatusUpdate == nil || !strings.Contains(says(&a2a.Task{Status: e.StatusUpdate.Status}), "the next try is in "+wait.String()+": wait, or cancel the task.")
 		})
 		if got := s.Get(id); text(got, fmt.Sprint("s", wait.Hours())) != "" || got.Status.State != a2a.TaskStateWorking {
 			t.Errorf("while it waits the task is %s and says %q", got.Status.State, text(got, "s1"))
