@@ -19,10 +19,17 @@ const Masked = "•••"
 func (a *Approval) MaskedArgs() json.RawMessage { return MaskJSON(a.Args, a.Terms.Mask) }
 
 // Listed returns a copy of a for lists, mails and logs, with the arguments of the call and of
-// an edit masked. It shares the rest with a.
+// an edit masked. The hint and payload of a question of a running tool, which may repeat arguments
+// in other words, are masked whole if Terms.Mask names a place. It shares the rest with a.
 func (a *Approval) Listed() *Approval {
 	listed := *a
 	listed.Args = a.MaskedArgs()
+	if len(a.Terms.Mask) > 0 && a.AskKind != "" {
+		listed.Hint = Masked
+		if len(a.Payload) > 0 {
+			listed.Payload = json.RawMessage(`"` + Masked + `"`)
+		}
+	}
 	if a.Resolution != nil {
 		r := *a.Resolution
 		r.Args = MaskJSON(r.Args, a.Terms.Mask)

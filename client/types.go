@@ -415,3 +415,17 @@ type WhoAmI struct {
 	Server  string          `json:"server"`
 	Version string          `json:"version"`
 }
+
+// AtAgent returns the call of a remote agent that a confirmation asks about: the names of the agents
+// that lead to it, of its tool, and its arguments. "": a is about a call of this server.
+func (a *Approval) AtAgent() (agent, tool string, arguments json.RawMessage) {
+	var at struct {
+		Agent     string          `json:"agent"`
+		Tool      string          `json:"tool"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if a.Question != "confirm" || json.Unmarshal(a.Payload, &at) != nil || at.Tool == "" {
+		return "", "", nil
+	}
+	return at.Agent, at.Tool, at.Arguments
+}

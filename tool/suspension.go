@@ -34,6 +34,9 @@ type Question struct {
 	// Schema is that of the answer, for AskForm. AskConfirm with a schema also takes an edit: an
 	// object that fits the schema, in place of the arguments that Payload shows.
 	Schema map[string]any `json:"schema,omitempty"`
+	// Destructive says that AskConfirm is about something that may irreversibly delete or overwrite.
+	// The confirmation is then as strict as that of a destructive tool; false changes nothing.
+	Destructive bool `json:"destructive,omitempty"`
 }
 
 // Suspension pauses a call. A tool returns a pointer to a Suspension as its error, from Call
@@ -103,6 +106,9 @@ type Answer struct {
 type Resumption struct {
 	State   json.RawMessage `json:"state,omitempty"`   // of the Suspension
 	Answers []Answer        `json:"answers,omitempty"` // in the order of its Asks; after Wake only the answered questions
+	// Open are the questions with an ID that have no answer yet. A tool that suspends its call again
+	// with them changes nothing about them.
+	Open []Question `json:"open,omitempty"`
 }
 
 // Resumed returns the [Resumption] of a call that runs again after its own [Suspension] or

@@ -35,6 +35,8 @@ type Asked struct {
 	Schema    map[string]any          `json:"-"` // of the response to a question; nil: any
 	Options   []approval.DecisionType `json:"-"` // the decisions that are accepted
 	Elsewhere bool                    `json:"-"` // the sender of the task may not answer
+	// Destructive says that the agent treats the call as destructive.
+	Destructive bool `json:"-"`
 }
 
 // ReadAsked returns the questions of a message with which an agent asks for input: in our
@@ -86,6 +88,8 @@ func askedByExtension(m *a2a.Message) ([]Asked, error) {
 			Payload   any                     `json:"payload"`
 			Schema    map[string]any          `json:"schema"`
 			Elsewhere bool                    `json:"elsewhere"`
+
+			Destructive bool `json:"destructive"`
 		} `json:"approvals"`
 	}
 	if err := json.Unmarshal(raw, &request); err != nil {
@@ -102,6 +106,7 @@ func askedByExtension(m *a2a.Message) ([]Asked, error) {
 		all = append(all, Asked{
 			ID: r.ID, Kind: r.Kind, Digest: r.Digest, Summary: r.Summary, Tool: r.Tool.Name, Arguments: r.Arguments,
 			Payload: r.Payload, Schema: r.Schema, Options: r.Options, Elsewhere: r.Elsewhere,
+			Destructive: r.Destructive,
 		})
 	}
 	return all, nil

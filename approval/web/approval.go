@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -27,6 +28,8 @@ type approvalPage struct {
 	A            *client.Approval
 	Kind         string
 	Args         []leaf
+	AtAgent      []run // names of the agent and of its tool
+	AtAgentArgs  []leaf
 	About        string
 	JSON         string
 	Words        long // of the tool or gate, all of them
@@ -158,6 +161,12 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 	p.About, _ = about(a.Arguments)
 	if defaultHint(a.Hint) && a.Kind == client.KindCall {
 		p.Words = long{} // it repeats the arguments
+	}
+	if agent, tool, arguments := a.AtAgent(); agent != "" {
+		p.AtAgent = runs(shorten(agent+", "+tool, titleLength))
+		if !bytes.Equal(arguments, a.Arguments) { // the page has them unless an edit replaces them
+			p.AtAgentArgs = tree(arguments)
+		}
 	}
 	for _, one := range a.Decisions {
 		p.Can[string(one)] = d.May.Decide && (one != client.Approve || !d.May.Voted)

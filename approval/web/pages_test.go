@@ -8,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	a2aserver "a2a-server"
 	"a2a-server/auth"
+	"a2a-server/tool"
+	"a2a-server/tool/functiontool"
 )
 
 // Every page renders, with its policy and for people who have nothing to see, and changes nothing.
@@ -147,4 +150,19 @@ func TestTitles(t *testing.T) {
 	w.safe("/ui/tasks", p)
 	w.has(w.get(person("olga", auth.RoleOperator), "/ui/tasks"), http.StatusOK, []string{"/ui/tasks/" + task})
 	w.has(w.get(person("erin", auth.RoleRequester), "/ui/tasks"), http.StatusOK, nil, "/echo first", task)
+}
+
+// The page of a call at a remote agent shows the agents, the tool there, and its arguments.
+func TestCallAtAnAgent(t *testing.T) {
+	t.Parallel()
+	w := start(t, func(c *a2aserver.Config) {
+		c.Tools = append(c.Tools, tool.NewToolset("agents", functiontool.Must(functiontool.New(functiontool.Config{Name: "desk", Description: "Passes on"},
+			func(ctx tool.Context, _ struct{}) (string, error) {
+				return "", tool.RequestConfirmation(ctx, "Pay?", map[string]any{"agent": "office/ba\u202enk", "tool": "pay<b>", "arguments": map[string]any{"to": "dave"}})
+			}))))
+	})
+	id, _ := w.asks("desk", nil)
+	p := w.get(alice, "/ui/approvals/"+id)
+	w.has(p, http.StatusOK, []string{"At the agent", "office/ba", "pay&lt;b&gt;", "dave"})
+	w.safe("the page", p)
 }

@@ -16,10 +16,14 @@ type delegation struct {
 	Agents []string `json:"agents"` // see [hashed]
 }
 
-// chain returns the delegation for the message of the call. It returns an error if the message
+// passedOn returns the metadata that the messages of the call have. Answers have it, too: a call
+// that the agent makes after a question is as deep as the one before it.
+func (r *run) passedOn() map[string]any { return map[string]any{delegationKey: r.state.Chain} }
+
+// delegation returns the delegation for the messages of the call. It returns an error if the message
 // would go too deep, or to an agent that has had it already. A client can shorten or lengthen the
 // chain of its own message only.
-func (r *run) chain() (delegation, error) {
+func (r *run) delegation() (delegation, error) {
 	var passed delegation
 	if content := r.ctx.UserContent(); content != nil {
 		for _, part := range content.Parts {

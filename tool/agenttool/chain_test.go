@@ -2,6 +2,7 @@ package agenttool_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -273,5 +274,82 @@ func TestEditedByAPI(t *testing.T) {
 	top.Wait(task.ID, a2a.TaskStateCompleted)
 	if got := paid.all(); len(got) != 1 || got[0] != (payment{1, "eve"}) {
 		t.Errorf("paid %v", got)
+	}
+}
+
+// A call that is destructive at the last agent needs the code of its approval at every server above.
+func TestDestructiveAbove(t *testing.T) {
+	t.Parallel()
+	paid := &ledger{}
+	leaf := a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{tool.NewToolset("bank", functiontool.Must(functiontool.New(functiontool.Config{
+		Name: "pay", Description: "Pays somebody", RequireApproval: true, Annotations: tool.Annotations{Destructive: true},
+	}, func(_ tool.Context, p payment) (string, error) {
+		paid.paid.Store(&[]payment{p})
+		return "paid " + p.To, nil
+	})))}})
+	top := serve(t, "middle", serve(t, "leaf", leaf, nil), nil)
+	task := top.Wait(top.Send(payBob).ID, a2a.TaskStateInputRequired)
+	asked := top.Pending(task)
+	if len(asked) != 1 || !asked[0].Terms.Destructive || asked[0].Risk() != "high" || asked[0].Code == "" {
+		t.Fatalf("asked %+v, want a destructive confirmation with a code", asked)
+	}
+	say := func(text string) {
+		m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text))
+		m.TaskID, m.ContextID = task.ID, task.ContextID
+		top.SendMessage(m)
+	}
+	say("yes")
+	if again := top.Pending(top.Get(task.ID)); len(again) != 1 || len(paid.all()) > 0 {
+		t.Fatalf("after a bare yes: pending %+v, paid %v", again, paid.all())
+	}
+	say("yes " + asked[0].Code)
+	top.Wait(task.ID, a2a.TaskStateCompleted)
+	if got := paid.all(); len(got) != 1 {
+		t.Errorf("paid %v, want once", got)
+	}
+}
+
+// While an agent is away, its question stays open, with its id and deadline.
+func TestQuestionWhileTheAgentIsAway(t *testing.T) {
+	t.Parallel()
+	h := newHostile(t)
+	var away atomic.Bool
+	tried := make(chan bool, 100)
+	h.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if away.Load() {
+			tried <- true
+			http.Error(w, "restarting", http.StatusServiceUnavailable)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+	h.answer = func(method string, _ map[string]any) []string {
+		asks := asksToPay("m", "q1", "d1", "bob")
+		switch {
+		case method == "SendStreamingMessage" && h.asked.Load() > 1:
+			return []string{`{"task": ` + paidChild + `}`}
+		case method == "SendStreamingMessage":
+			return []string{`{"task": ` + asks + `}`}
+		}
+		return []string{asks}
+	}
+	s := ours(t, h.URL, nil)
+	waits := s.Wait(s.Send("/it hello").ID, a2a.TaskStateInputRequired)
+	before := s.Pending(waits)
+	away.Store(true)
+	for range 3 {
+		s.Advance(2 * time.Minute)
+		<-tried
+		s.Wait(waits.ID, a2a.TaskStateInputRequired)
+	}
+	after := s.Pending(s.Get(waits.ID))
+	if len(after) != 1 || after[0].ID != before[0].ID || !after[0].Deadline.Equal(*before[0].Deadline) {
+		t.Fatalf("pending %+v, want %+v", after, before)
+	}
+	decide(t, s, waits, approval.Decision{Type: approval.Approve})
+	<-tried
+	away.Store(false)
+	for s.Get(waits.ID).Status.State != a2a.TaskStateCompleted {
+		s.Advance(time.Minute)
 	}
 }

@@ -81,6 +81,7 @@ const (
 	maxSummary     = 2 << 10
 	maxResult      = 64 << 10 // bytes that the planner gets
 	maxArtifacts   = 15       // beside the first
+	maxNames       = 10_000   // of artifacts of a child
 	maxPiece       = 256 << 10
 	maxError       = 2 << 10
 	maxID          = 256 // bytes of the id of a child

@@ -102,6 +102,7 @@ var (
 	dataKey   = []byte("data: ")
 	idKey     = []byte("id: ")
 	appended  = []byte(`"append":true`)
+	partsKey  = []byte(`"parts":`)
 	textEnd   = []byte(`"}]`)
 	textBegin = [][]byte{[]byte(`"parts":[{"text":"`), []byte(`"parts":[{"kind":"text","text":"`)}
 )
@@ -114,7 +115,7 @@ func chunkOf(line []byte) (from, to int, ok bool) {
 	}
 	for _, key := range textBegin {
 		at := bytes.Index(line, key)
-		if at < 0 {
+		if at < 0 || bytes.Count(line, partsKey) != 1 { // parts within data are none of the artifact
 			continue
 		}
 		from = at + len(key)

@@ -3,10 +3,13 @@ package agenttool
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -27,19 +30,22 @@ func (r *run) ask() error {
 	if m != nil {
 		id = m.ID
 	}
-	if id != r.state.Status || r.state.Round == 0 {
-		if r.state.Round++; r.state.Round > maxRounds {
-			return r.where(fmt.Errorf("it keeps asking; it has asked %d times", maxRounds))
-		}
-		r.state.Status, r.state.Polls = id, 0
-	}
-	r.state.Asked, r.state.Answer = nil, nil
+	var all []question
 	var asks []tool.Question
 	for i := range asked {
 		q := r.questionOf(&asked[i], id)
-		r.state.Asked = append(r.state.Asked, question{Ask: q.ID, Kind: q.Kind, Asked: asked[i]})
+		all = append(all, question{Ask: q.ID, Kind: q.Kind, Asked: asked[i], Shown: shownOf(&asked[i])})
 		asks = append(asks, q)
 	}
+	same := func(a, b question) bool { return a.Ask == b.Ask && a.Shown == b.Shown }
+	if id != r.state.Status || !slices.EqualFunc(all, r.state.Asked, same) {
+		r.state.Round++
+		r.state.Status, r.state.Polls = id, 0
+	}
+	if r.state.Round > maxRounds {
+		return r.where(fmt.Errorf("it keeps asking; it has asked %d times", maxRounds))
+	}
+	r.state.Asked, r.state.Answer, r.state.Since = all, nil, time.Time{}
 	return r.suspend(asks)
 }
 
@@ -60,7 +66,7 @@ func (r *run) questionOf(a *dialect.Asked, status string) tool.Question {
 		q.Kind = tool.AskAuth
 		q.Hint += "\nThe agent refused the answer, so it has to be answered there: " + refused
 	case a.Kind == approval.KindCall, a.Kind == approval.KindOutcome:
-		q.Kind = tool.AskConfirm
+		q.Kind, q.Destructive = tool.AskConfirm, a.Destructive
 		q.Payload = r.payloadOf(a)
 		if slices.Contains(a.Options, approval.Edit) && a.Arguments != nil {
 			q.Schema = map[string]any{"type": "object"}
@@ -83,14 +89,17 @@ func (r *run) questionOf(a *dialect.Asked, status string) tool.Question {
 const editRefused = ": "
 
 // payloadOf returns what a confirmation shows: the call that waits at the agent, or at an agent
-// behind it.
+// behind it, with the calls through which it was reached: the agents' payloads are not checked.
 func (r *run) payloadOf(a *dialect.Asked) map[string]any {
 	shown := map[string]any{"agent": r.Name(), "kind": string(a.Kind), "tool": a.Tool, "arguments": a.Arguments}
 	inner, _ := a.Payload.(map[string]any)
 	agent, isText := inner["agent"].(string)
 	if args, ok := inner["arguments"].(map[string]any); ok && isText {
 		shown["agent"] = r.Name() + "/" + visible.Clip(agent, 200)
+		through := map[string]any{"agent": r.Name(), "tool": a.Tool, "arguments": a.Arguments}
+		behind, _ := inner["through"].([]any)
 		shown["kind"], shown["tool"], shown["arguments"] = inner["kind"], inner["tool"], args
+		shown["through"] = append([]any{through}, behind...)
 	} else if a.Payload != nil {
 		shown["payload"] = a.Payload
 	}
@@ -106,10 +115,28 @@ func askID(a *dialect.Asked, status string) string {
 	return "child#" + hex.EncodeToString(sum[:16])
 }
 
-// prepare keeps the answers of people in a checkpoint, before they are sent. gaveUp says why the
-// call ends instead.
+// shownOf returns what an answer to a question is bound to: the digest that the child checks, or a
+// hash of what was shown.
+func shownOf(a *dialect.Asked) string {
+	if a.Digest != "" {
+		return "digest:" + a.Digest
+	}
+	raw, err := json.Marshal([]any{a.Kind, a.Summary, a.Tool, a.Arguments, a.Payload, a.Schema})
+	if err != nil {
+		return "" // it was read from JSON
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:16])
+}
+
+// prepare keeps the answers of people in a checkpoint, before they are sent, with those that were
+// not sent yet. gaveUp says why the call ends instead.
 func (r *run) prepare(answers []tool.Answer) (gaveUp, err error) {
-	out := &answer{ID: fmt.Sprintf("%s.%d", r.state.Message, r.state.Round)}
+	out := &answer{}
+	if r.state.Answer != nil {
+		*out = *r.state.Answer
+	}
+	before := len(out.Parts)
 	for _, a := range answers {
 		i := slices.IndexFunc(r.state.Asked, func(q question) bool { return q.Ask == a.Ask.ID })
 		if i < 0 {
@@ -127,20 +154,19 @@ func (r *run) prepare(answers []tool.Answer) (gaveUp, err error) {
 		if err != nil {
 			return fmt.Errorf("the answer cannot be sent: %w", err), nil
 		}
-		out.Parts, out.To = append(out.Parts, part), append(out.To, q.Asked.ID)
-		out.Edits = out.Edits || decision.Type == approval.Edit
+		part.Metadata = maps.Clone(part.Metadata)
+		if part.Metadata == nil {
+			part.Metadata = map[string]any{}
+		}
+		maps.Copy(part.Metadata, r.passedOn())
+		out.Parts = append(out.Parts, part)
+		out.To = append(out.To, target{ID: q.Asked.ID, Shown: q.Shown, Edits: decision.Type == approval.Edit})
 	}
-	if len(out.Parts) == 0 {
+	if len(out.Parts) == before {
 		return nil, nil
 	}
-	if len(r.state.Refused) > 0 {
-		out.ID += "." + fmt.Sprint(len(r.state.Refused)+r.state.Polls)
-	}
 	r.state.Answer, r.state.Polls = out, 0
-	if err := r.checkpoint(); err != nil {
-		return nil, r.where(err) // nothing was sent
-	}
-	return nil, nil
+	return nil, r.checkpoint()
 }
 
 // decisionOf returns the decision with which the child is answered; nil: none is sent. gaveUp says
@@ -171,36 +197,47 @@ func decisionOf(q *question, a *tool.Answer) (d *approval.Decision, gaveUp error
 	return d, nil
 }
 
-// stillAsks reports whether the child still waits for an answer.
-func (r *run) stillAsks(a *answer) bool {
-	if s := r.view.status.State; s != a2a.TaskStateInputRequired && s != a2a.TaskStateAuthRequired {
-		return slices.ContainsFunc(a.To, func(id string) bool { return id != "" }) && !s.Terminal() && r.asksWhileItWorks(a)
+// due returns the answers that the child still waits for, to the questions that were shown; nil:
+// none. A working child may wait for some, too: our servers ask while another call runs.
+func (r *run) due() *answer {
+	if r.state.Answer == nil || r.view.status.State.Terminal() {
+		return nil
 	}
-	asked, err := dialect.ReadAsked(r.view.status.Message)
+	m := r.view.status.Message
+	if s := r.view.status.State; s != a2a.TaskStateInputRequired && s != a2a.TaskStateAuthRequired && (m == nil || m.Metadata[dialect.URI] == nil) {
+		return nil
+	}
+	asked, err := dialect.ReadAsked(m)
 	if err != nil {
-		return false
+		return nil
 	}
-	return slices.ContainsFunc(a.To, func(id string) bool {
-		if id == "" {
-			return r.view.status.Message == nil || r.view.status.Message.ID == r.state.Status
+	out := &answer{}
+	for i, to := range r.state.Answer.To {
+		if slices.ContainsFunc(asked, func(now dialect.Asked) bool {
+			return now.ID == to.ID && shownOf(&now) == to.Shown && (to.ID != "" || m == nil || m.ID == r.state.Status)
+		}) {
+			out.Parts, out.To = append(out.Parts, r.state.Answer.Parts[i]), append(out.To, to)
 		}
-		return slices.ContainsFunc(asked, func(now dialect.Asked) bool { return now.ID == id })
-	})
+	}
+	if len(out.To) == 0 {
+		return nil
+	}
+	return out
 }
 
-// asksWhileItWorks reports whether a working child still names one of the questions: our servers do
-// while another call runs.
-func (r *run) asksWhileItWorks(a *answer) bool {
-	if r.view.status.Message == nil || r.view.status.Message.Metadata[dialect.URI] == nil {
-		return false
+// messageID returns the id of the message with an answer: the same when it is sent again.
+func (r *run) messageID(a *answer) string {
+	var ids []string
+	for _, to := range a.To {
+		ids = append(ids, to.ID, to.Shown)
 	}
-	asked, err := dialect.ReadAsked(r.view.status.Message)
-	return err == nil && slices.ContainsFunc(asked, func(now dialect.Asked) bool { return slices.Contains(a.To, now.ID) })
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", ids))
+	return fmt.Sprintf("%s.%d.%s", r.state.Message, r.state.Round, hex.EncodeToString(sum[:4]))
 }
 
 // answer sends answers, and follows the child.
 func (r *run) answer(a *answer) (*tool.Result, error) {
-	m := &a2a.Message{ID: a.ID, TaskID: r.state.Child, ContextID: r.state.Of, Role: a2a.MessageRoleUser, Parts: a.Parts}
+	m := &a2a.Message{ID: r.messageID(a), TaskID: r.state.Child, ContextID: r.state.Of, Role: a2a.MessageRoleUser, Parts: a.Parts, Metadata: r.passedOn()}
 	before := ""
 	if r.view.status.Message != nil {
 		before = r.view.status.Message.ID
@@ -222,13 +259,13 @@ func (r *run) answer(a *answer) (*tool.Result, error) {
 	if err := r.look(); err != nil {
 		return nil, err // with the answer, which is sent again if the child still asks
 	}
-	still := r.stillAsks(a)
-	if still && !isRefused {
+	still := r.due()
+	if still != nil && !isRefused {
 		return nil, r.later(err)
 	}
 	r.state.Answer = nil
-	if still {
-		r.refused(a, refused)
+	if still != nil {
+		r.refused(still, refused)
 	}
 	return r.rest()
 }
@@ -238,12 +275,13 @@ func (r *run) refused(a *answer, why *a2a.Error) {
 	if r.state.Refused == nil {
 		r.state.Refused = map[string]string{}
 	}
-	text := visible.Clip(why.Message, maxError/4)
-	if a.Edits {
-		text = editRefused + text
-	}
-	for _, id := range a.To {
-		r.state.Refused[id] = text
+	edits := slices.ContainsFunc(a.To, func(to target) bool { return to.Edits })
+	for _, to := range a.To {
+		text := visible.Clip(why.Message, maxError/4)
+		if edits {
+			text = editRefused + text
+		}
+		r.state.Refused[to.ID] = text
 	}
 	r.state.Round++ // bounded, like new questions
 }

@@ -29,8 +29,10 @@ type run struct {
 	stopped bool // yield wants nothing more
 	client  *a2aclient.Client
 	state   state
+	open    []tool.Question // asked here and not answered; asked again while the child cannot be looked at
 	view    view
 	live    bool         // the view is published, so that pieces can be appended
+	whole   bool         // the stream that is followed had a snapshot
 	reply   *a2a.Message // the agent's answer without a task
 }
 
@@ -41,6 +43,7 @@ type state struct {
 	Context string     `json:"context"` // that the message names
 	Child   a2a.TaskID `json:"child,omitempty"`
 	Of      string     `json:"of,omitempty"` // context of the child, which may have another
+	Chain   delegation `json:"chain"`        // of the first message
 
 	Asked   []question        `json:"asked,omitempty"`
 	Status  string            `json:"status,omitempty"` // id of the message that asks
@@ -56,14 +59,20 @@ type question struct {
 	Ask   string            `json:"ask"` // id of the question here
 	Kind  tool.QuestionKind `json:"kind"`
 	Asked dialect.Asked     `json:"asked"`
+	Shown string            `json:"shown"` // see [shownOf]
 }
 
 // answer is a message with answers, from before it is sent until the child has moved on.
 type answer struct {
-	ID    string           `json:"id"`
 	Parts a2a.ContentParts `json:"parts"`
-	To    []string         `json:"to"` // ids of questions, as the child has them
-	Edits bool             `json:"edits,omitempty"`
+	To    []target         `json:"to"` // of the parts
+}
+
+// target is the question that a part of an answer is for.
+type target struct {
+	ID    string `json:"id"` // as the child has it
+	Shown string `json:"shown"`
+	Edits bool   `json:"edits,omitempty"`
 }
 
 // release forgets the child of the call.
@@ -88,9 +97,13 @@ func (r *run) call(message string) (*tool.Result, error) {
 		}
 	}
 	resumed = resumed && r.state.Message != ""
-	chain, err := r.chain()
-	if err != nil {
-		return nil, r.where(err)
+	if resumed {
+		// The answers are kept first: the agent may be away.
+		r.open = again.Open
+		gaveUp, err := r.prepare(again.Answers)
+		if err = errors.Join(gaveUp, err); err != nil {
+			return nil, r.where(err)
+		}
 	}
 	client, err := r.remote.connect(r.ctx)
 	if !resumed {
@@ -98,7 +111,7 @@ func (r *run) call(message string) (*tool.Result, error) {
 			return nil, r.where(fmt.Errorf("nothing was sent: %w", err))
 		}
 		r.client = client
-		return r.begin(message, attempt, chain)
+		return r.begin(message, attempt)
 	}
 	if err != nil {
 		return nil, r.later(err)
@@ -110,7 +123,7 @@ func (r *run) call(message string) (*tool.Result, error) {
 			return nil, r.later(err)
 		}
 		if found == "" && r.state.Attempt != attempt {
-			return r.begin(message, attempt, chain)
+			return r.begin(message, attempt)
 		}
 		if found == "" {
 			return nil, r.unknown("the server stopped while it sent the message, and the agent lists no task for it")
@@ -122,19 +135,19 @@ func (r *run) call(message string) (*tool.Result, error) {
 		return nil, r.where(err)
 	}
 	if r.state.Attempt != attempt {
-		return r.repeat(message, attempt, chain)
+		return r.repeat(message, attempt)
 	}
-	return r.proceed(again.Answers)
+	return r.proceed()
 }
 
 // repeat runs a new attempt of a call that has a child from an earlier one. The child is continued,
 // or its result used, if it has done its work or may still do it: only a child that has ended
 // otherwise, or is gone, lets a new message be sent.
-func (r *run) repeat(message string, attempt int, d delegation) (*tool.Result, error) {
+func (r *run) repeat(message string, attempt int) (*tool.Result, error) {
 	task, err := r.get()
 	switch {
 	case errors.Is(err, a2a.ErrTaskNotFound):
-		return r.begin(message, attempt, d)
+		return r.begin(message, attempt)
 	case err != nil:
 		r.note(err)
 		return nil, r.later(err)
@@ -142,32 +155,36 @@ func (r *run) repeat(message string, attempt int, d delegation) (*tool.Result, e
 		return nil, r.unknown("it answered with the task of another call")
 	case task.Status.State.Terminal() && task.Status.State != a2a.TaskStateCompleted:
 		r.release()
-		return r.begin(message, attempt, d)
+		return r.begin(message, attempt)
 	}
-	r.state.Attempt, r.state.Answer = attempt, nil
+	r.state.Attempt = attempt
 	r.view.snapshot(task)
-	return r.rest()
+	return r.goOn()
 }
 
 // begin sends the message that makes the child.
-func (r *run) begin(message string, attempt int, d delegation) (*tool.Result, error) {
+func (r *run) begin(message string, attempt int) (*tool.Result, error) {
+	chain, err := r.delegation()
+	if err != nil {
+		return nil, r.where(err)
+	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{r.ctx.Tenant(), r.ctx.UserID(), r.ctx.SessionID(), r.Name(), r.Card}))
 	r.state = state{
 		Attempt: attempt, Message: fmt.Sprintf("%s.%s.%d", r.ctx.TaskID(), r.ctx.FunctionCallID(), attempt),
-		Context: hex.EncodeToString(sum[:16]),
+		Context: hex.EncodeToString(sum[:16]), Chain: chain,
 	}
 	if err := r.checkpoint(); err != nil {
 		return nil, r.where(fmt.Errorf("nothing was sent: %w", err))
 	}
 	part := a2a.NewTextPart(message)
-	part.Metadata = map[string]any{delegationKey: d}
+	part.Metadata = r.passedOn()
 	m := &a2a.Message{
 		ID: r.state.Message, ContextID: r.state.Context, Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{part},
-		Metadata: map[string]any{delegationKey: d},
+		Metadata: r.passedOn(),
 	}
 	f := &trace{}
 	r.live = true
-	err := r.follow(r.send(contextWithTrace(r.ctx, f), m), "")
+	err = r.follow(r.send(contextWithTrace(r.ctx, f), m), "")
 	switch refused, _ := errors.AsType[*a2a.Error](err); {
 	case r.stopped:
 		return nil, nil
@@ -208,25 +225,19 @@ func (r *run) send(ctx context.Context, m *a2a.Message) iter.Seq2[a2a.Event, err
 }
 
 // proceed continues a call whose child is known.
-func (r *run) proceed(answers []tool.Answer) (*tool.Result, error) {
+func (r *run) proceed() (*tool.Result, error) {
 	if err := r.look(); err != nil {
 		return nil, err
 	}
-	if len(answers) > 0 {
-		gaveUp, err := r.prepare(answers)
-		if err != nil {
-			return nil, err
-		}
-		if gaveUp != nil {
-			return nil, r.where(gaveUp)
-		}
+	return r.goOn()
+}
+
+// goOn sends the answers that the child waits for, or goes on with its state.
+func (r *run) goOn() (*tool.Result, error) {
+	if a := r.due(); a != nil {
+		return r.answer(a)
 	}
-	if a := r.state.Answer; a != nil {
-		if r.stillAsks(a) {
-			return r.answer(a)
-		}
-		r.state.Answer = nil
-	}
+	r.state.Answer = nil
 	return r.rest()
 }
 
@@ -345,7 +356,7 @@ func (r *run) take(e a2a.Event) error {
 			return err
 		}
 		r.view.snapshot(e)
-		r.live = false
+		r.live, r.whole = false, true
 		if len(e.Artifacts) > 0 {
 			r.publish()
 		} else {
@@ -365,6 +376,9 @@ func (r *run) take(e a2a.Event) error {
 		}
 		if e.Artifact == nil {
 			return nil
+		}
+		if r.view.got[e.Artifact.ID] == nil && (len(e.Artifact.ID) > maxID || len(r.view.ids) >= maxNames) {
+			return r.fatal(fmt.Sprintf("its task has more than %d artifacts, or one without a usable id", maxNames))
 		}
 		if !r.live {
 			r.publish()
@@ -390,18 +404,21 @@ func (r *run) of(task a2a.TaskID, of string) error {
 // help, the call pauses.
 func (r *run) watch() (*tool.Result, error) {
 	for n := range reconnects {
+		r.whole = false
 		err := r.follow(r.client.SubscribeToTask(r.ctx, &a2a.SubscribeToTaskRequest{ID: r.state.Child}), "")
 		switch {
 		case r.stopped:
 			return nil, nil
 		case r.ctx.Err() != nil:
 			return nil, r.ended()
-		case err == nil:
+		case err == nil && r.whole:
 			return r.rest()
 		case errors.Is(err, errFatal):
 			return nil, err
+		case err != nil:
+			r.note(err)
 		}
-		r.note(err)
+		// Without a snapshot, as in A2A 0.3, chunks from before the stream are missing.
 		if err := r.look(); err != nil {
 			return nil, err
 		}
@@ -449,7 +466,7 @@ func (r *run) later(err error) error {
 		}
 		return r.unknown(why)
 	}
-	return r.suspend(nil)
+	return r.suspend(r.open)
 }
 
 // suspend returns a suspension with the state of the call, and a later time at which it runs again.

@@ -19,6 +19,9 @@ import (
 // cardWait is how long a list of tools waits for the card.
 const cardWait = 3 * time.Second
 
+// cardRetry is how long no list of tools asks for a card that could not be read.
+const cardRetry = 10 * time.Second
+
 // Tools implements [tool.Toolset]. The error says that the card cannot be read now.
 func (s *Toolset) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
 	s.mu.Lock()
@@ -26,8 +29,7 @@ func (s *Toolset) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
 	if s.tools != nil {
 		return s.tools, nil
 	}
-	now := s.config.Now()
-	if s.failed != nil && now.Before(s.tryNext) {
+	if s.failed != nil && s.config.Now().Before(s.tryNext) {
 		return nil, s.failed
 	}
 	parent := context.Background()
@@ -38,7 +40,7 @@ func (s *Toolset) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
 	defer cancel()
 	card, err := s.remote.card(within)
 	if err != nil {
-		s.failed, s.tryNext = fmt.Errorf("agent %s: %w", s.config.Name, err), now.Add(cardWait)
+		s.failed, s.tryNext = fmt.Errorf("agent %s: %w", s.config.Name, err), s.config.Now().Add(cardRetry)
 		return nil, s.failed
 	}
 	description := visible.ClipText(card.Description, maxDescription)
@@ -137,8 +139,11 @@ func (t *remoteAgent) StopJob(ctx tool.Context, raw json.RawMessage) error {
 	r.client = c
 	if st.Child == "" {
 		found, err := r.find()
-		if err != nil || found == "" {
-			return nil //nolint:nilerr // there is nothing known to cancel
+		if err != nil {
+			return t.where(public(err)) // it is asked again
+		}
+		if found == "" {
+			return nil // there is nothing known to cancel
 		}
 		r.state.Child = found
 	}

@@ -25,6 +25,9 @@ func Text(d *client.ApprovalDetail, columns int, now time.Time) string {
 		client.KindQuestion: "a question of the tool; its answer is for the A2A client",
 	}[a.Kind])
 	f.Add("tool", visible.Line(a.Tool))
+	if agent, tool, _ := a.AtAgent(); agent != "" {
+		f.Add("at agent", visible.Line(agent+", "+tool))
+	}
 	f.Add("arguments", visible.Line(string(a.Arguments)))
 	if !repeats(a) {
 		f.Add("hint", a.Hint)

@@ -84,3 +84,12 @@ func TestVotesAreShown(t *testing.T) {
 		t.Errorf("the vote is confirmed as %q, want %q", got, want)
 	}
 }
+
+// An approval of a call at a remote agent names the agents and the tool there.
+func TestCallAtAnAgentIsShown(t *testing.T) {
+	t.Parallel()
+	a := client.Approval{ID: "1", Tool: "desk", Question: "confirm", Payload: []byte(`{"agent":"office/bank","tool":"transfer\u202e_money","arguments":{"to":"bob"}}`)}
+	if got, want := Text(&client.ApprovalDetail{Approval: a}, 200, time.Now()), `at agent    office/bank, transfer\u202e_money`; !strings.Contains(got, want) {
+		t.Errorf("the approval is shown as %q, want %q in it", got, want)
+	}
+}

@@ -183,7 +183,7 @@ func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 		e.Decision = nil
 	}
 	if c.Suspended > 0 || c.Checkpoint {
-		e.Resumed = &tool.Resumption{State: c.ToolState, Answers: answers}
+		e.Resumed = &tool.Resumption{State: c.ToolState, Answers: answers, Open: d.openQuestions(c)}
 	}
 	return e
 }
@@ -200,6 +200,31 @@ func confirmationOf(a *fold.Approval) *ToolConfirmation {
 		_ = json.Unmarshal(a.Resolution.Payload, &tc.Payload) // it was decoded when it came in
 	}
 	return tc
+}
+
+// openQuestions returns the questions with an id that a suspended call has asked and that are not
+// answered, as its tool asked them.
+func (d *entering) openQuestions(c *fold.Call) []tool.Question {
+	var open []tool.Question
+	for _, ask := range slices.Concat(c.Asks, c.Open) {
+		a := d.f.Approval(ask.Approval)
+		id, named := strings.CutPrefix(ask.Ask, askNamed)
+		if a == nil || a.State != approval.Pending || !named {
+			continue
+		}
+		q := tool.Question{ID: id, Kind: tool.QuestionKind(a.AskKind), Hint: a.Hint}
+		q.Destructive = q.Kind == tool.AskConfirm && a.Terms.Destructive
+		if len(a.Payload) > 0 {
+			q.Payload = slices.Clone(a.Payload)
+		}
+		if len(a.Schema) > 0 {
+			if err := json.Unmarshal(a.Schema, &q.Schema); err != nil {
+				continue // it was written by askOf
+			}
+		}
+		open = append(open, q)
+	}
+	return open
 }
 
 func answerOf(a *fold.Approval) tool.Answer {

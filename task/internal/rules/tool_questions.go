@@ -107,6 +107,7 @@ func (d *asking) asks(c *fold.Call, e *Execution, asks []ToolQuestion) ([]*appro
 			return nil, err
 		}
 		a.Terms = d.askTerms(c, &x, a)
+		a.Terms.Destructive = a.Terms.Destructive || q.Destructive && q.Kind == tool.AskConfirm
 		if err := d.fill(c, &x, a); err != nil {
 			return nil, err
 		}
@@ -154,8 +155,12 @@ func (d *asking) reuse(c *fold.Call, asks []ToolQuestion, asked []*approval.Appr
 	return kept, nil
 }
 
-// sameQuestion reports whether two approvals show the same and are bound to the same.
+// sameQuestion reports whether two approvals show the same and are bound to the same, so that a
+// takes the place of b. A question that has become destructive is another.
 func sameQuestion(a, b *approval.Approval) bool {
+	if b.Terms.Destructive && !a.Terms.Destructive {
+		return false
+	}
 	x, errX := shown(a)
 	y, errY := shown(b)
 	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
