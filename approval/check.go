@@ -164,6 +164,18 @@ func (a *Approval) Decisions() []DecisionType {
 	return decisions
 }
 
+// Replaced returns what an edit of a confirmation replaces, if a is one that takes an edit: the
+// arguments in its payload. nil: an edit of a replaces Args, or a takes none.
+func (a *Approval) Replaced() json.RawMessage {
+	var shown struct {
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if a.AskKind != AskConfirm || len(a.Schema) == 0 || json.Unmarshal(a.Payload, &shown) != nil {
+		return nil
+	}
+	return shown.Arguments
+}
+
 func (a *Approval) checkDecision(v DecisionType) *Error {
 	decisions := a.Decisions()
 	if slices.Contains(decisions, v) {
