@@ -3,6 +3,7 @@ package approval
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -19,10 +20,16 @@ const Masked = "•••"
 func (a *Approval) MaskedArgs() json.RawMessage { return MaskJSON(a.Args, a.Terms.Mask) }
 
 // Listed returns a copy of a for lists, mails and logs, with the arguments of the call and of
-// an edit masked. It shares the rest with a.
+// an edit masked. A question of a running tool of which anything is masked is without its payload
+// and the tool's hint: either may repeat the masked values in another form. It shares the rest
+// with a.
 func (a *Approval) Listed() *Approval {
 	listed := *a
 	listed.Args = a.MaskedArgs()
+	if a.AskKind != "" && len(a.Terms.Mask) > 0 {
+		listed.Payload = nil
+		listed.Hint = fmt.Sprintf("The tool %s asks. Its question is shown to those who may decide it.", quote(a.Tool))
+	}
 	if a.Resolution != nil {
 		r := *a.Resolution
 		r.Args = MaskJSON(r.Args, a.Terms.Mask)

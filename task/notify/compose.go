@@ -25,13 +25,14 @@ func (p *Pump) message(ctx context.Context, r *Route, j *job) (*Message, error) 
 	if row := &rows.Rows[0]; row.Damaged || json.Unmarshal(row.Value, &a) != nil {
 		return nil, fmt.Errorf("read approval %s: %w", j.n.Approval, store.ErrDataLoss)
 	}
+	listed := a.Listed()
 	m := &Message{
 		ID: task.NotificationID(j.row.Key), Event: EventAsked, Route: r.Name, At: j.n.At.Time(),
-		Task: a.Task, Context: a.Context, Approval: a.ID, Tool: a.Tool, Hint: approval.HintWithoutArgs(&a), Risk: string(a.Risk()), Requester: a.Requester.Subject,
+		Task: a.Task, Context: a.Context, Approval: a.ID, Tool: a.Tool, Hint: approval.HintWithoutArgs(listed), Risk: string(a.Risk()), Requester: a.Requester.Subject,
 		Link: p.link(a.ID),
 	}
 	if r.Arguments {
-		m.Hint, m.Args = a.Hint, a.MaskedArgs()
+		m.Hint, m.Args = listed.Hint, listed.Args
 		if len(a.Terms.Mask) == 0 {
 			m.Digest = a.Digest // of masked or withheld arguments it would confirm guesses
 		}

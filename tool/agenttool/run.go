@@ -31,6 +31,7 @@ type run struct {
 	state   state
 	view    view
 	live    bool         // the view is published, so that pieces can be appended
+	whole   bool         // the stream that is followed had a snapshot
 	reply   *a2a.Message // the agent's answer without a task
 }
 
@@ -145,7 +146,9 @@ func (r *run) repeat(message string, attempt int, d delegation) (*tool.Result, e
 		return r.begin(message, attempt, d)
 	}
 	r.state.Attempt, r.state.Answer = attempt, nil
-	r.view.snapshot(task)
+	if err := r.view.snapshot(task); err != nil {
+		return nil, r.unknown(err.Error())
+	}
 	return r.rest()
 }
 
@@ -242,7 +245,9 @@ func (r *run) look() error {
 	case task.ID != r.state.Child:
 		return r.unknown("it answered with the task of another call")
 	}
-	r.view.snapshot(task)
+	if err := r.view.snapshot(task); err != nil {
+		return r.unknown(err.Error())
+	}
 	r.live = false
 	return nil
 }
@@ -317,6 +322,9 @@ func (r *run) fatal(why string) error {
 // that is not the one in the message ignored. Any other end is an error.
 func (r *run) follow(events iter.Seq2[a2a.Event, error], ignored string) error {
 	for e, err := range events {
+		if errors.Is(err, errEndless) {
+			return r.fatal(errEndless.Error())
+		}
 		if err != nil {
 			return err
 		}
@@ -344,8 +352,10 @@ func (r *run) take(e a2a.Event) error {
 		if err := r.of(e.ID, e.ContextID); err != nil {
 			return err
 		}
-		r.view.snapshot(e)
-		r.live = false
+		if err := r.view.snapshot(e); err != nil {
+			return r.fatal(err.Error())
+		}
+		r.live, r.whole = false, true
 		if len(e.Artifacts) > 0 {
 			r.publish()
 		} else {
@@ -369,7 +379,9 @@ func (r *run) take(e a2a.Event) error {
 		if !r.live {
 			r.publish()
 		}
-		r.view.add(e.Artifact, e.Append)
+		if err := r.view.add(e.Artifact, e.Append); err != nil {
+			return r.fatal(err.Error())
+		}
 		r.piece(e.Artifact.ID, e.Artifact.Parts, !e.Append)
 	}
 	return nil
@@ -390,18 +402,21 @@ func (r *run) of(task a2a.TaskID, of string) error {
 // help, the call pauses.
 func (r *run) watch() (*tool.Result, error) {
 	for n := range reconnects {
+		r.whole = false
 		err := r.follow(r.client.SubscribeToTask(r.ctx, &a2a.SubscribeToTaskRequest{ID: r.state.Child}), "")
 		switch {
 		case r.stopped:
 			return nil, nil
 		case r.ctx.Err() != nil:
 			return nil, r.ended()
-		case err == nil:
+		case err == nil && r.whole:
 			return r.rest()
 		case errors.Is(err, errFatal):
 			return nil, err
+		case err != nil:
+			r.note(err)
 		}
-		r.note(err)
+		// Without a snapshot, as in A2A 0.3, chunks from before the stream are missing.
 		if err := r.look(); err != nil {
 			return nil, err
 		}
