@@ -34,6 +34,9 @@ type Question struct {
 	// Schema is that of the answer, for AskForm. AskConfirm with a schema also takes an edit: an
 	// object that fits the schema, in place of the arguments that Payload shows.
 	Schema map[string]any `json:"schema,omitempty"`
+	// OfCall says that an answer in words, or by a form, needs the same people as an approval of the
+	// call: its approvers, four eyes and elsewhere hold. For AskConfirm they always do.
+	OfCall bool `json:"ofCall,omitempty"`
 }
 
 // Suspension pauses a call. A tool returns a pointer to a Suspension as its error, from Call

@@ -106,7 +106,7 @@ func (d *asking) asks(c *fold.Call, e *Execution, asks []ToolQuestion) ([]*appro
 		if err != nil {
 			return nil, err
 		}
-		a.Terms = d.askTerms(c, &x, a)
+		a.Terms = d.askTerms(c, &x, a, q.OfCall)
 		if err := d.fill(c, &x, a); err != nil {
 			return nil, err
 		}
