@@ -205,7 +205,7 @@ func TestDataIsNotMerged(t *testing.T) {
 	h := newHostile(t)
 	h.answer = func(method string, _ map[string]any) []string {
 		said := func(text string) string {
-			return fmt.Sprintf(`{"artifactUpdate":{"taskId":"t1","contextId":"c","append":true,"artifact":{"artifactId":"a","parts":[{"data":{"message":{"parts":[{"text":"%s"}]}}}]}}}`, text)
+			return fmt.Sprintf(`{"artifactUpdate":{"taskId":"t1","contextId":"c","append":true,"artifact":{"artifactId":"a","parts":[{"data":{"message":{"parts":[{"text":%q}]}}}]}}}`, text)
 		}
 		if method == "SendStreamingMessage" {
 			return []string{`{"task": ` + child("t1", "WORKING", "") + `}`,
