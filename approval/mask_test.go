@@ -64,6 +64,12 @@ func TestListed(t *testing.T) {
 	if after, err := json.Marshal(a); err != nil || string(after) != string(whole) {
 		t.Errorf("after Listed() it is %s, %v, want %s", after, err, whole)
 	}
+	asks := pending("t.a3", func(a *Approval) {
+		a.AskKind, a.Hint, a.Payload, a.Terms.Mask = AskConfirm, "Pay secret1?", json.RawMessage(`{"iban":"secret1"}`), []string{"/to"}
+	})
+	if listed, err := json.Marshal(asks.Listed()); err != nil || strings.Contains(string(listed), "secret") {
+		t.Errorf("Listed() of a tool's question = %s, %v, want no secret", listed, err)
+	}
 	if a := pending("t.a2"); a.Listed().Resolution != nil {
 		t.Error("Listed() of a pending approval has a resolution")
 	}

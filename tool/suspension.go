@@ -37,6 +37,9 @@ type Question struct {
 	// Destructive says that AskConfirm is about something that may irreversibly delete or overwrite.
 	// The confirmation is then as strict as that of a destructive tool; false changes nothing.
 	Destructive bool `json:"destructive,omitempty"`
+	// OfCall says that an answer in words, or by a form, needs the same people as an approval of the
+	// call: its approvers, four eyes and elsewhere hold. For AskConfirm they always do.
+	OfCall bool `json:"ofCall,omitempty"`
 }
 
 // Suspension pauses a call. A tool returns a pointer to a Suspension as its error, from Call

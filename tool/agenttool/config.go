@@ -2,6 +2,7 @@ package agenttool
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -82,9 +83,10 @@ const (
 	maxResult      = 64 << 10 // bytes that the planner gets
 	maxArtifacts   = 15       // beside the first
 	maxNames       = 10_000   // of artifacts of a child
+	maxKept        = 1 << 20  // bytes of the artifacts of a child, of which the planner gets maxResult
 	maxPiece       = 256 << 10
 	maxError       = 2 << 10
-	maxID          = 256 // bytes of the id of a child
+	maxID          = 256 // bytes of the id of a child, or of an artifact
 	reconnects     = 6   // of a cut stream, before the call pauses
 )
 
@@ -147,6 +149,7 @@ func New(c Config, beside ...tool.Tool) (*Toolset, error) {
 		return nil, fmt.Errorf("agent %s: %w", visible.Quote(c.Name, 80), err)
 	}
 	s := &Toolset{config: &c, remote: r, beside: beside}
+	s.lifetime, s.end = context.WithCancel(context.Background())
 	if c.Description != "" {
 		s.tools = s.with(c.Description)
 	}
@@ -159,10 +162,17 @@ type Toolset struct {
 	remote *remote
 	beside []tool.Tool
 
+	lifetime context.Context //nolint:containedctx // of attempts to read the card
+	end      context.CancelFunc
+	readers  sync.WaitGroup // of these attempts
+
 	mu      sync.Mutex
-	tools   []tool.Tool // nil: the card was not read yet
-	failed  error       // of the last attempt to read it
+	tools   []tool.Tool   // nil: the card was not read yet
+	reading chan struct{} // closed after the running attempt to read it; nil: none runs
+	failed  error         // of the last attempt
+	pause   time.Duration // after it
 	tryNext time.Time
+	closed  bool
 }
 
 // Name implements [tool.Toolset].

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 )
 
@@ -21,7 +22,13 @@ type merger struct {
 	out []byte // not read yet
 	buf []byte // that out is a part of
 	err error
+
+	size int  // bytes of the event so far
+	mid  bool // the next line is the rest of one that did not fit into the buffer
 }
+
+// errEndless ends a stream with an event over maxBody.
+var errEndless = publicError(fmt.Sprintf("an event of its stream is longer than %d bytes", maxBody))
 
 func newMerger(body io.ReadCloser) *merger {
 	return &merger{Closer: body, in: bufio.NewReaderSize(body, mergeBuffer)}
@@ -49,6 +56,22 @@ func (m *merger) fill() {
 	m.buf = append(m.buf[:0], line...)
 	if m.out = m.buf; err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 		m.err = err
+		return
+	}
+	first := !m.mid
+	m.mid = len(line) > 0 && line[len(line)-1] != '\n'
+	switch {
+	case first && len(bytes.TrimRight(line, "\r\n")) == 0:
+		m.size = 0 // the event has ended
+	case first && !m.mid && line[0] == ':': // a comment
+	default:
+		m.size += len(line)
+	}
+	if m.size > maxBody {
+		m.out, m.err = nil, errEndless
+		return
+	}
+	if !first || m.mid {
 		return
 	}
 	text, end, ok := chunkOf(m.buf)
@@ -99,33 +122,96 @@ func (m *merger) ahead() (line []byte, size int) {
 }
 
 var (
-	dataKey   = []byte("data: ")
-	idKey     = []byte("id: ")
-	appended  = []byte(`"append":true`)
-	partsKey  = []byte(`"parts":`)
-	textEnd   = []byte(`"}]`)
-	textBegin = [][]byte{[]byte(`"parts":[{"text":"`), []byte(`"parts":[{"kind":"text","text":"`)}
+	dataKey     = []byte("data: ")
+	idKey       = []byte("id: ")
+	appendKey   = []byte("append")
+	partsKey    = []byte("parts")
+	artifactKey = []byte("artifact")
+	isTrue      = []byte(":true")
+	textEnd     = []byte(`"}]`)
+	textBegin   = [][]byte{[]byte(`"parts":[{"text":"`), []byte(`"parts":[{"kind":"text","text":"`)}
 )
 
+// maxLevels limits how deep chunkOf follows an event.
+const maxLevels = 16
+
 // chunkOf returns where the text of a line is, if that is an event that appends a single text to an
-// artifact. A quotation mark within a text is escaped, so that none of the keys is found in a text.
+// artifact: the only part of the artifact has a text alone, and the update says that it appends.
+// Equal names elsewhere, as in data or metadata, mean nothing.
 func chunkOf(line []byte) (from, to int, ok bool) {
 	if !bytes.HasPrefix(line, dataKey) {
 		return 0, 0, false
 	}
+	var (
+		open            [maxLevels][]byte // names of the open objects and lists, from 1
+		name            []byte
+		level           int
+		artifact, adder int // levels of the artifact with the text, and of an update that appends
+	)
+	for i := len(dataKey); i < len(line); i++ {
+		switch line[i] {
+		case '{', '[':
+			if level++; level == maxLevels {
+				return 0, 0, false
+			}
+			open[level], name = name, nil
+		case '}', ']':
+			if level--; level < 0 {
+				return 0, 0, false
+			}
+		case '"':
+			end := stringEnd(line, i+1)
+			if end >= len(line)-1 {
+				return 0, 0, false
+			}
+			if name = nil; line[end+1] == ':' {
+				name = line[i+1 : end]
+			}
+			switch {
+			case bytes.Equal(name, partsKey) && level > 1 && bytes.Equal(open[level], artifactKey) && isUpdate(open[2:level]):
+				if from, to = textAt(line, i); from == 0 || artifact != 0 {
+					return 0, 0, false
+				}
+				artifact, end = level, to+len(textEnd)-1
+			case bytes.Equal(name, appendKey) && level > 0 && isUpdate(open[2:max(2, level+1)]) && bytes.HasPrefix(line[end+1:], isTrue):
+				adder = level
+			}
+			i = end
+		}
+	}
+	return from, to, level == 0 && artifact > 1 && adder == artifact-1
+}
+
+// isUpdate reports whether these names lead to an artifact update: of A2A 0.3 and 1.0, with and
+// without JSON-RPC.
+func isUpdate(names [][]byte) bool {
+	switch string(bytes.Join(names, []byte("."))) {
+	case "", "result", "artifactUpdate", "result.artifactUpdate":
+		return true
+	}
+	return false
+}
+
+// textAt returns where the text of parts is that consist of a single text; zeros: they do not.
+func textAt(line []byte, at int) (from, to int) {
 	for _, key := range textBegin {
-		at := bytes.Index(line, key)
-		if at < 0 || bytes.Count(line, partsKey) != 1 { // parts within data are none of the artifact
+		if !bytes.HasPrefix(line[at:], key) {
 			continue
 		}
 		from = at + len(key)
-		for to = from; to < len(line) && line[to] != '"'; to++ {
-			if line[to] == '\\' {
-				to++
-			}
+		if to = stringEnd(line, from); to < len(line) && bytes.HasPrefix(line[to:], textEnd) {
+			return from, to
 		}
-		return from, to, to < len(line) && bytes.HasPrefix(line[to:], textEnd) &&
-			(bytes.Contains(line[:at], appended) || bytes.Contains(line[to:], appended))
 	}
-	return 0, 0, false
+	return 0, 0
+}
+
+// stringEnd returns where a string ends that is open at i: at its quotation mark, or with the line.
+func stringEnd(line []byte, i int) int {
+	for ; i < len(line) && line[i] != '"'; i++ {
+		if line[i] == '\\' {
+			i++
+		}
+	}
+	return i
 }

@@ -51,7 +51,8 @@ func (r *run) ask() error {
 
 // questionOf returns a question of the child as people are asked it here.
 func (r *run) questionOf(a *dialect.Asked, status string) tool.Question {
-	q := tool.Question{ID: askID(a, status), Kind: tool.AskQuestion}
+	// An agent may ask for a confirmation in words.
+	q := tool.Question{ID: askID(a, status), Kind: tool.AskQuestion, OfCall: true}
 	hint := visible.ClipText(a.Summary, maxSummary)
 	if hint == "" {
 		hint = "it does not say what for"

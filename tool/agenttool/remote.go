@@ -222,7 +222,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 func asStream(req *http.Request, resp *http.Response) (*http.Response, error) {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "text/event-stream" {
-		resp.Body = newMerger(&eventLimit{ReadCloser: resp.Body})
+		resp.Body = newMerger(resp.Body)
 		return resp, nil
 	}
 	if resp.StatusCode != http.StatusOK || kind != "application/json" || req.Header.Get("Accept") != "text/event-stream" {

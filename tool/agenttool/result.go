@@ -22,7 +22,11 @@ type view struct {
 	ids       []a2a.ArtifactID
 	artifacts map[a2a.ArtifactID]*a2a.Artifact // a snapshot's, whole, until they are published
 	got       map[a2a.ArtifactID]*gathered
+	kept      int // bytes in got, up to maxKept
 }
+
+// errArtifacts is the error of a child with too many artifacts. Their names stay in memory.
+var errArtifacts = publicError(fmt.Sprintf("its task has more than %d artifacts, or one whose id has more than %d bytes", maxNames, maxID))
 
 // gathered is the content of an artifact for the planner, up to maxResult.
 type gathered struct {
@@ -42,12 +46,15 @@ func (v *view) rests(ignored string) bool {
 	return ignored == "" || v.status.Message == nil || v.status.Message.ID != ignored
 }
 
-// snapshot replaces the view.
-func (v *view) snapshot(t *a2a.Task) {
+// snapshot replaces the view. The error is errArtifacts.
+func (v *view) snapshot(t *a2a.Task) error {
 	*v = view{status: t.Status}
 	for _, a := range t.Artifacts {
-		if a != nil {
-			v.add(a, v.got[a.ID] != nil)
+		if a == nil {
+			continue
+		}
+		if err := v.add(a, v.got[a.ID] != nil); err != nil {
+			return err
 		}
 	}
 	v.artifacts = map[a2a.ArtifactID]*a2a.Artifact{}
@@ -56,36 +63,46 @@ func (v *view) snapshot(t *a2a.Task) {
 			v.artifacts[a.ID] = a
 		}
 	}
+	return nil
 }
 
-// add adds the content of a chunk.
-func (v *view) add(a *a2a.Artifact, more bool) {
+// add adds the content of a chunk. The error is errArtifacts.
+func (v *view) add(a *a2a.Artifact, more bool) error {
 	if v.got == nil {
 		v.got = map[a2a.ArtifactID]*gathered{}
 	}
 	g := v.got[a.ID]
 	if g == nil {
+		if len(v.ids) >= maxNames || len(a.ID) > maxID {
+			return errArtifacts
+		}
 		v.ids = append(v.ids, a.ID)
 	}
 	if g == nil || !more {
+		if g != nil {
+			v.kept -= g.size
+		}
 		g = &gathered{}
 		v.got[a.ID] = g
 	}
+	v.kept -= g.size
 	for _, p := range a.Parts {
 		if p != nil {
-			g.add(p)
+			g.add(p, min(maxResult, maxKept-v.kept))
 		}
 	}
+	v.kept += g.size
+	return nil
 }
 
-// add adds a part. ADK's function calls and responses are steps on the way, and no result: an agent
+// add adds a part, up to limit bytes in all. ADK's function calls and responses are steps on the way, and no result: an agent
 // that fails to reach another one completes its task with such a part alone.
-func (g *gathered) add(p *a2a.Part) {
+func (g *gathered) add(p *a2a.Part, limit int) {
 	switch {
 	case p.Metadata["adk_type"] == "function_call" || p.Metadata["adk_type"] == "function_response":
 	case p.Text() != "":
 		text := strings.ToValidUTF8(p.Text(), "\uFFFD")
-		if room := maxResult - g.size; len(text) > room {
+		if room := max(0, limit-g.size); len(text) > room {
 			cut := room
 			for cut > 0 && !utf8.RuneStart(text[cut]) {
 				cut--
@@ -97,7 +114,7 @@ func (g *gathered) add(p *a2a.Part) {
 		g.size += len(text)
 	case p.Data() != nil:
 		raw, err := json.Marshal(p.Data())
-		if err != nil || g.size+len(raw) > maxResult {
+		if err != nil || g.size+len(raw) > limit {
 			g.omitted += len(raw)
 			return
 		}
@@ -219,7 +236,7 @@ func (r *run) replied() (*tool.Result, error) {
 	g := &gathered{}
 	for _, p := range r.reply.Parts {
 		if p != nil {
-			g.add(p)
+			g.add(p, maxResult)
 		}
 	}
 	return r.result("", []*gathered{g})

@@ -158,7 +158,9 @@ func (r *run) repeat(message string, attempt int) (*tool.Result, error) {
 		return r.begin(message, attempt)
 	}
 	r.state.Attempt = attempt
-	r.view.snapshot(task)
+	if err := r.view.snapshot(task); err != nil {
+		return nil, r.unknown(err.Error())
+	}
 	return r.goOn()
 }
 
@@ -253,7 +255,9 @@ func (r *run) look() error {
 	case task.ID != r.state.Child:
 		return r.unknown("it answered with the task of another call")
 	}
-	r.view.snapshot(task)
+	if err := r.view.snapshot(task); err != nil {
+		return r.unknown(err.Error())
+	}
 	r.live = false
 	return nil
 }
@@ -328,6 +332,9 @@ func (r *run) fatal(why string) error {
 // that is not the one in the message ignored. Any other end is an error.
 func (r *run) follow(events iter.Seq2[a2a.Event, error], ignored string) error {
 	for e, err := range events {
+		if errors.Is(err, errEndless) {
+			return r.fatal(errEndless.Error())
+		}
 		if err != nil {
 			return err
 		}
@@ -355,7 +362,9 @@ func (r *run) take(e a2a.Event) error {
 		if err := r.of(e.ID, e.ContextID); err != nil {
 			return err
 		}
-		r.view.snapshot(e)
+		if err := r.view.snapshot(e); err != nil {
+			return r.fatal(err.Error())
+		}
 		r.live, r.whole = false, true
 		if len(e.Artifacts) > 0 {
 			r.publish()
@@ -377,13 +386,12 @@ func (r *run) take(e a2a.Event) error {
 		if e.Artifact == nil {
 			return nil
 		}
-		if r.view.got[e.Artifact.ID] == nil && (len(e.Artifact.ID) > maxID || len(r.view.ids) >= maxNames) {
-			return r.fatal(fmt.Sprintf("its task has more than %d artifacts, or one without a usable id", maxNames))
-		}
 		if !r.live {
 			r.publish()
 		}
-		r.view.add(e.Artifact, e.Append)
+		if err := r.view.add(e.Artifact, e.Append); err != nil {
+			return r.fatal(err.Error())
+		}
 		r.piece(e.Artifact.ID, e.Artifact.Parts, !e.Append)
 	}
 	return nil

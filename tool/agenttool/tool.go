@@ -16,39 +16,73 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// cardWait is how long a list of tools waits for the card.
-const cardWait = 3 * time.Second
+const (
+	cardWait     = 3 * time.Second        // for a card
+	cardSoonWait = 250 * time.Millisecond // of the caller who starts another attempt
 
-// cardRetry is how long no list of tools asks for a card that could not be read.
-const cardRetry = 10 * time.Second
+	// The pauses between attempts double.
+	firstCardPause = 3 * time.Second
+	maxCardPause   = 2 * time.Minute
+)
 
-// Tools implements [tool.Toolset]. The error says that the card cannot be read now.
+// Tools implements [tool.Toolset]. The error says that the card cannot be read now. All callers
+// share an attempt to read it, and wait for the first. During a later attempt they get the error of
+// the last one; only the caller that starts it waits for a moment.
 func (s *Toolset) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.tools != nil {
-		return s.tools, nil
+	var late <-chan time.Time
+	failed := s.failed
+	if s.tools == nil && s.reading == nil && !s.closed && !s.config.Now().Before(s.tryNext) {
+		s.reading = make(chan struct{})
+		s.readers.Go(s.read)
+		if failed != nil {
+			late, failed = time.After(cardSoonWait), nil
+		}
 	}
-	if s.failed != nil && s.config.Now().Before(s.tryNext) {
-		return nil, s.failed
+	tools, reading := s.tools, s.reading
+	s.mu.Unlock()
+	if tools != nil || failed != nil {
+		return tools, failed
 	}
-	parent := context.Background()
+	var done <-chan struct{}
 	if ctx != nil {
-		parent = ctx
+		done = ctx.Done()
 	}
-	within, cancel := context.WithTimeout(parent, cardWait)
+	if reading != nil {
+		select {
+		case <-reading:
+		case <-late:
+		case <-done:
+			return nil, fmt.Errorf("agent %s: %w", s.config.Name, context.Cause(ctx))
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tools == nil && s.failed == nil {
+		return nil, fmt.Errorf("agent %s: its card was not read: the toolset is closed", s.config.Name)
+	}
+	return s.tools, s.failed
+}
+
+// read makes an attempt to read the card.
+func (s *Toolset) read() {
+	within, cancel := context.WithTimeout(s.lifetime, cardWait)
 	defer cancel()
 	card, err := s.remote.card(within)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.reading)
+	s.reading = nil
 	if err != nil {
-		s.failed, s.tryNext = fmt.Errorf("agent %s: %w", s.config.Name, err), s.config.Now().Add(cardRetry)
-		return nil, s.failed
+		s.pause = min(max(firstCardPause, 2*s.pause), maxCardPause)
+		s.failed, s.tryNext = fmt.Errorf("agent %s: %w", s.config.Name, err), s.config.Now().Add(s.pause)
+		return
 	}
 	description := visible.ClipText(card.Description, maxDescription)
 	if description == "" {
 		description = "Sends a message to the agent " + visible.Clip(card.Name, 80)
 	}
-	s.tools = s.with(description)
-	return s.tools, nil
+	s.tools, s.failed = s.with(description), nil
 }
 
 // with returns the tools of the set.
@@ -64,8 +98,13 @@ func (s *Toolset) with(description string) []tool.Tool {
 	return append([]tool.Tool{agent}, s.beside...)
 }
 
-// Close ends idle connections.
+// Close ends an attempt to read the card, and idle connections.
 func (s *Toolset) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.end()
+	s.readers.Wait()
 	s.remote.http.CloseIdleConnections()
 	return nil
 }

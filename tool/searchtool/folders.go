@@ -127,7 +127,7 @@ func (l *listing) root(prefix string, root *os.Root) error {
 
 // folder adds the files of one folder, and returns the folders in it.
 func (l *listing) folder(prefix string, root *os.Root, name string) (below []string, err error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
+	f, err := openIn(root, name, syscall.O_DIRECTORY)
 	if err != nil {
 		return nil, err
 	}
@@ -215,9 +215,51 @@ func (f *Folders) Read(_ context.Context, name string, limit int64) (content []b
 	return nil, "", fs.ErrNotExist
 }
 
-func read(root *os.Root, name string, limit int64) (content []byte, version string, err error) {
+// openIn opens a file or a folder below root for reading. None of the elements of its name may be a
+// symbolic link, not even since it was listed.
+func openIn(root *os.Root, name string, flags int) (*os.File, error) {
+	element, below, more := strings.Cut(name, "/")
+	if more {
+		next, err := root.OpenRoot(element)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = next.Close() }() // it was only read
+		opened, err := next.Stat(".")
+		if err == nil {
+			err = noLink(root, element, opened)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return openIn(next, below, flags)
+	}
 	// Opening a pipe would otherwise wait for a writer.
-	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := root.OpenFile(element, os.O_RDONLY|syscall.O_NONBLOCK|flags, 0)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := f.Stat()
+	if err == nil {
+		err = noLink(root, element, opened)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// noLink returns an error if a file was not opened by its own name, but by a symbolic link.
+func noLink(root *os.Root, element string, opened fs.FileInfo) error {
+	named, err := root.Lstat(element)
+	if err == nil && !os.SameFile(named, opened) {
+		err = errors.New("it is or was a symbolic link")
+	}
+	return err
+}
+
+func read(root *os.Root, name string, limit int64) (content []byte, version string, err error) {
+	f, err := openIn(root, name, 0)
 	if err != nil {
 		return nil, "", err
 	}

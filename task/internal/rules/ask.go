@@ -98,12 +98,17 @@ func (d *asking) termsOf(c *fold.Call, x *examined) approval.Terms {
 // askTerms returns the terms of a question of a running tool. A confirmation is decided by the
 // approvers of the call, in the same ways; only the deadline and the allowed decisions, which
 // were chosen for the call, are the defaults for questions. Every question has the risk, the
-// masked places and the names of its call.
-func (d *asking) askTerms(c *fold.Call, x *examined, a *approval.Approval) approval.Terms {
+// masked places and the names of its call. ofCall is that of [tool.Question].
+func (d *asking) askTerms(c *fold.Call, x *examined, a *approval.Approval, ofCall bool) approval.Terms {
 	own := d.rules.Policy.AskTerms()
 	if a.AskKind != string(tool.AskConfirm) {
 		if of := d.approvalOf(c); of != nil {
 			own.Risk, own.Mask, own.Notify = of.Terms.Risk, of.Terms.Mask, of.Terms.Notify
+		}
+		if ofCall {
+			of := d.termsOf(c, x)
+			own.FourEyes, own.Elsewhere = own.FourEyes || of.FourEyes, own.Elsewhere || of.Elsewhere
+			own.AuthRequired, own.Approvers = own.AuthRequired || of.AuthRequired, of.Approvers
 		}
 		return own
 	}

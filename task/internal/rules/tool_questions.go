@@ -106,7 +106,7 @@ func (d *asking) asks(c *fold.Call, e *Execution, asks []ToolQuestion) ([]*appro
 		if err != nil {
 			return nil, err
 		}
-		a.Terms = d.askTerms(c, &x, a)
+		a.Terms = d.askTerms(c, &x, a, q.OfCall)
 		a.Terms.Destructive = a.Terms.Destructive || q.Destructive && q.Kind == tool.AskConfirm
 		if err := d.fill(c, &x, a); err != nil {
 			return nil, err
