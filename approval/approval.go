@@ -72,7 +72,15 @@ type Terms struct {
 	// Approvers restricts deciders; nil: every principal with the right to decide the
 	// approvals of the task. It grants no right to decide, see [auth.Decide].
 	Approvers *Approvers `json:"approvers,omitempty"`
-	Risk      Risk       `json:"risk,omitempty"` // "": see [Approval.Risk]
+	// People is how many persons have to approve, of those that Approvers include; 0: one. It is
+	// for gates: an approval has Needs.
+	People int `json:"-"`
+	// Needs are the votes without which the call does not run; nil: one decision is enough. They
+	// are made of the People and Approvers of all gates that ask.
+	Needs []Need `json:"needs,omitempty"`
+	// Human refuses the answers of programs: of a provider, of services and of agents.
+	Human bool `json:"human,omitempty"`
+	Risk  Risk `json:"risk,omitempty"` // "": see [Approval.Risk]
 	// Mask lists JSON pointers (RFC 6901) into the arguments, with * for every member or
 	// element. Lists, mails and logs have [Masked] in these places; the decider sees
 	// everything. A pointer without a match masks nothing.
@@ -81,10 +89,13 @@ type Terms struct {
 	Notify []string `json:"notify,omitempty"`
 }
 
+// Version is the highest V of an [Approval] that this program knows.
+const Version = 2
+
 // Approval is a question bound to the call that was shown, and its end. Its JSON is stored
 // forever: a change of meaning is a new V.
 type Approval struct {
-	V          int             `json:"v"`  // 1
+	V          int             `json:"v"`  // 1; 2 if the terms are [Terms.Strict]
 	ID         string          `json:"id"` // see [ID]
 	Kind       Kind            `json:"kind"`
 	State      State           `json:"state"`
@@ -123,13 +134,14 @@ type Approval struct {
 	Deadline   *time.Time     `json:"deadline,omitempty"`
 	Extensions int            `json:"extensions,omitempty"` // of the deadline
 	Supersedes string         `json:"supersedes,omitempty"`
+	Votes      []Vote         `json:"votes,omitempty"`      // of Terms.Needs, in their order
 	Resolution *Resolution    `json:"resolution,omitempty"` // nil while pending
 }
 
 // Elsewhere reports whether the A2A client cannot decide: the terms say so, or the requester
 // is none of the approvers.
 func (a *Approval) Elsewhere() bool {
-	return a.Terms.Elsewhere || a.Terms.FourEyes || a.AskKind == "auth" || !a.Terms.Approvers.Include(a.Requester)
+	return a.Terms.Elsewhere || a.Terms.FourEyes || a.AskKind == "auth" || !a.Terms.Includes(a.Requester)
 }
 
 // restored reports whether the task was restored from a backup before a was asked, so that
@@ -150,7 +162,11 @@ func (a *Approval) AuthRequired() bool {
 // AcceptsPayload reports whether an answer to a may have a payload: the tool declares that it
 // takes a payload, or asked with its own. Any other tool would ignore it, although its sender
 // may believe that it changes the call.
-func (a *Approval) AcceptsPayload() bool { return a.TakesPayload || len(a.Payload) > 0 }
+//
+// Neither if it needs several votes: the persons before would not have seen the payload.
+func (a *Approval) AcceptsPayload() bool {
+	return (a.TakesPayload || len(a.Payload) > 0) && len(a.Terms.Needs) == 0
+}
 
 // Resolution is the end of an approval, and its author. By is the zero Principal for a
 // deadline, a cancel, or a successor.

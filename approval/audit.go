@@ -20,6 +20,7 @@ type AuditEvent string
 // The audited events.
 const (
 	AuditAsked    AuditEvent = "asked"
+	AuditVoted    AuditEvent = "voted"    // a person has approved, beside others who have to
 	AuditResolved AuditEvent = "resolved" // State says how
 	AuditStarted  AuditEvent = "started"
 	AuditFinished AuditEvent = "finished"

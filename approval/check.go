@@ -90,6 +90,9 @@ func (a *Approval) check(ans Decision, d Decider, now time.Time) *Error {
 	if err := a.checkDecision(ans.Type); err != nil {
 		return err
 	}
+	if err := a.checkVote(ans.Type, d); err != nil {
+		return err
+	}
 	if a.WrongCode(ans) {
 		return NotAllowed(a, "the typed code is wrong; read the task for the code")
 	}
@@ -115,14 +118,22 @@ func (a *Approval) checkPerson(d Decider) *Error {
 			return barred(a, BarredDelegated, "only a person may answer, directly: this credential is of a service, or of an agent that acts for another principal; have a person answer, or have the operator of the server set delegated_decisions")
 		}
 	}
-	if !a.Terms.Approvers.Include(d.By) {
+	if a.Terms.Human && (d.Via == ViaProvider || !d.By.Direct()) {
+		return barred(a, BarredHuman, fmt.Sprintf("it (rule %s) wants a person's own answer; have a person answer", quote(a.Terms.Gate)))
+	}
+	if !a.Terms.Includes(d.By) {
 		who := "its approvers"
-		if len(a.Terms.Approvers.All) > 0 {
+		if a.Terms.Approvers != nil && len(a.Terms.Approvers.All) > 0 {
 			who = "principals who are approvers of each gate that asks about the call"
 		}
 		return barred(a, BarredApprovers, fmt.Sprintf("it (rule %s) is for %s; have one of them answer", quote(a.Terms.Gate), who))
 	}
-	if a.Terms.FourEyes && !separate(a.Requester, d.By) {
+	switch {
+	case !a.Terms.FourEyes || a.Requester.DistinctFrom(d.By):
+	case a.Voted(d.By) != nil: // whose edit, with a vote, has made the call their request, too
+	case !a.Requester.IsZero() && !a.Requester.IsAnonymous() && !a.Requester.Shares(d.By):
+		return barred(a, BarredPerson, fmt.Sprintf("it (rule %s) needs a decider other than the requester of the call, who may be the same person with another login; have the operator of the server name the persons of both (auth.people)", quote(a.Terms.Gate)))
+	default:
 		return barred(a, BarredFourEyes, fmt.Sprintf("it (rule %s) needs a decider other than the requester of the call and the parties in its chain; have another person answer",
 			quote(a.Terms.Gate)))
 	}
@@ -141,15 +152,6 @@ func (a *Approval) mayDecide(by auth.Principal) bool {
 		return by.May(auth.Admin) == nil
 	}
 	return by.Tenant == a.Requester.Tenant && by.Whole(auth.Decide)
-}
-
-// separate reports whether requesters and deciders, with their chains, have no person in
-// common. It is false for an unknown requester.
-func separate(asked, answers auth.Principal) bool {
-	if asked.IsZero() || asked.IsAnonymous() {
-		return false
-	}
-	return !asked.Shares(answers)
 }
 
 func (a *Approval) checkDecision(v DecisionType) *Error {
@@ -217,6 +219,9 @@ func (a *Approval) checkContent(ans Decision) *Error {
 
 // noPayload refuses a payload that no tool would read, and names the alternative.
 func (a *Approval) noPayload() string {
+	if len(a.Terms.Needs) > 0 {
+		return "cannot be sent with a vote, because the other persons have not seen it; leave it out"
+	}
 	if slices.Contains(a.Decisions(), Edit) {
 		return fmt.Sprintf("is not read by %s, so the arguments that were shown would run; leave it out, or use edit to change the arguments", quote(a.Tool))
 	}

@@ -82,6 +82,8 @@ const (
 	BarredDelegated = "delegated" // a service, or a principal with an acting agent
 	BarredApprovers = "approvers" // the rule names other approvers
 	BarredFourEyes  = "four eyes" // a requester, or acting for a requester
+	BarredPerson    = "person"    // not known to be another person than the requester or a voter
+	BarredHuman     = "human"     // a program
 )
 
 // barredTexts are the Barred constants in words.
@@ -92,6 +94,8 @@ var barredTexts = map[string]string{
 	BarredDelegated: "they are a service, or an agent acts for them",
 	BarredApprovers: "the gate names other approvers",
 	BarredFourEyes:  "they requested the call, or act for its requester",
+	BarredPerson:    "they may be the person of another login: name the persons in auth.people",
+	BarredHuman:     "the gate wants a person's own answer",
 }
 
 // BarredText returns a Barred constant in words.

@@ -86,7 +86,7 @@ func earlier(p auth.Principal) auth.Principal {
 func fullApproval() Approval {
 	end := asked().Add(time.Hour)
 	return Approval{
-		V: 1, ID: "task-1.a2", Kind: KindCall, State: Edited, Task: "task-1", Context: "ctx-1", Call: "c1.2", Alias: "adk-7",
+		V: Version, ID: "task-1.a2", Kind: KindCall, State: Edited, Task: "task-1", Context: "ctx-1", Call: "c1.2", Alias: "adk-7",
 		Agent: "bank", Tool: "transfer", Definition: "def0", Args: json.RawMessage(`{"to":"bob","amount":100}`), Digest: "d1",
 		About: &About{Description: "Sends money.", Declared: []string{"destructive"}, Claimed: []string{"open world"}},
 		Hint:  "Send 100 to bob?", Payload: json.RawMessage(`{"fee":1}`), TakesPayload: true, Ask: "fee", AskKind: AskConfirm, Held: true,
@@ -95,9 +95,11 @@ func fullApproval() Approval {
 			Gate: "big", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []DecisionType{Approve, Edit, Reject},
 			FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true, AuthRequired: true,
 			Approvers: &Approvers{Roles: []string{"sre"}, Subjects: []string{"corp:alice"}, All: []Approvers{{Roles: []string{"legal"}}, {Subjects: []string{"key:dora"}}}},
-			Risk:      RiskHigh, Mask: []string{"/to"}, Notify: []string{"ops"},
+			Needs:     []Need{{"big", 2, nil}, {"money", 1, &Approvers{Roles: []string{"finance"}, Subjects: []string{"key:dora"}}}}, Human: true,
+			Risk: RiskHigh, Mask: []string{"/to"}, Notify: []string{"ops"},
 		},
 		Requester: fullPrincipal("agent"), Asked: asked(), Deadline: &end, Extensions: 2, Supersedes: "task-1.a1",
+		Votes: []Vote{{By: fullPrincipal("carl"), Via: ViaAPI, At: asked().Add(time.Minute), Digest: "d2", Reason: "seen", Meets: []int{0, 1}}},
 		Resolution: &Resolution{
 			Decision: Edit, By: fullPrincipal("bob"), Via: ViaAPI, At: asked().Add(time.Minute + 7*time.Millisecond), Reason: "less",
 			Args: json.RawMessage(`{"to":"bob","amount":50}`), Digest: "d2", Response: json.RawMessage(`"r"`), Payload: json.RawMessage(`[1]`),
@@ -118,6 +120,8 @@ func TestGoldenApproval(t *testing.T) {
 	t.Parallel()
 	full := fullApproval()
 	checkFull(t, reflect.ValueOf(full), "Approval")
+	checkGolden(t, "approval.v2.json", full)
+	full.V, full.Votes, full.Terms.Needs, full.Terms.Human = 1, nil, nil, false
 	checkGolden(t, "approval-extended.v1.json", full)
 	full.Extensions = 0 // from before there was such a field
 	checkGolden(t, "approval-risk.v1.json", full)
@@ -211,7 +215,7 @@ func constants() words {
 		Verbs:   []DecisionType{Approve, Edit, Reject, Respond, Cancel},
 		Expiry:  []OnExpiry{ExpiryRejects, ExpiryCancels, ExpiryKeeps},
 		Via:     []string{ViaA2A, ViaAPI, ViaProvider, ViaSystem},
-		Audit:   []AuditEvent{AuditAsked, AuditResolved, AuditStarted, AuditFinished, AuditLate, AuditUnknown, AuditCanceled, AuditKept, AuditDeleting, AuditWebhook, AuditRestored, AuditResumed},
+		Audit:   []AuditEvent{AuditAsked, AuditVoted, AuditResolved, AuditStarted, AuditFinished, AuditLate, AuditUnknown, AuditCanceled, AuditKept, AuditDeleting, AuditWebhook, AuditRestored, AuditResumed},
 		Reasons: []Reason{ReasonUnknown, ReasonMalformed, ReasonNotAllowed, ReasonConflict, ReasonExpired, ReasonChanged, ReasonDecided},
 		Rules:   []string{RuleTool, RuleDefault, OutcomeTerms(Terms{Gate: RuleTool}).Gate},
 	}

@@ -13,11 +13,12 @@ import (
 // tool's own gate, which beside other gates sets no deadline. Rule stays empty.
 func together(gates []*gate, own bool, defaults Terms) Terms {
 	var all []Terms
+	var asked []Need
 	ends := -1 // rank of OnExpiry
 	end := defaults.OnExpiry
 	for _, g := range gates {
 		x := withDefaults(g.terms, defaults)
-		all = append(all, x)
+		all, asked = append(all, x), append(asked, Need{g.name, max(x.People, 1), x.Approvers})
 		if (x.Expires > 0 || g.terms.OnExpiry != "") && x.OnExpiry.rank() > ends {
 			end, ends = x.OnExpiry, x.OnExpiry.rank()
 		}
@@ -27,10 +28,9 @@ func together(gates []*gate, own bool, defaults Terms) Terms {
 		if len(gates) > 0 {
 			x.Expires = 0
 		}
-		all = append(all, x)
+		all, asked = append(all, x), append(asked, Need{RuleTool, max(x.People, 1), x.Approvers})
 	}
 	t := Terms{OnExpiry: end}
-	var approvers []Approvers
 	for _, x := range all {
 		t.FourEyes = t.FourEyes || x.FourEyes
 		t.Elsewhere = t.Elsewhere || x.Elsewhere
@@ -38,20 +38,17 @@ func together(gates []*gate, own bool, defaults Terms) Terms {
 		t.Destructive = t.Destructive || x.Destructive
 		t.NoText = t.NoText || x.NoText
 		t.CancelsTask = t.CancelsTask || x.CancelsTask
-		if x.Approvers != nil && !slices.ContainsFunc(approvers, x.Approvers.same) {
-			approvers = append(approvers, *x.Approvers)
-		}
+		t.Human = t.Human || x.Human
 		t.Allowed = common(t.Allowed, x.Allowed)
 		t.Expires = sooner(t.Expires, x.Expires)
 		t.Risk = higher(t.Risk, x.Risk)
 		t.Mask, t.Notify = Union(t.Mask, x.Mask), Union(t.Notify, x.Notify)
 	}
-	switch len(approvers) {
-	case 0:
-	case 1:
-		t.Approvers = &approvers[0]
-	default:
-		t.Approvers = &Approvers{All: approvers}
+	if asked = needs(asked); len(asked) == 1 {
+		t.Approvers = asked[0].Approvers
+	}
+	if len(asked) > 1 || len(asked) == 1 && asked[0].People > 1 {
+		t.Needs = asked
 	}
 	if t.Allowed != nil && len(AllowedDecisions(KindCall, t)) == 0 {
 		t.Allowed = []DecisionType{Reject, Cancel}

@@ -59,10 +59,10 @@ func TestGatesThatAskTogether(t *testing.T) {
 			gates: []Gate{{Tool: "pay"}, {Tool: "*"}}, tool: fakeTool{notes: func() tool.Annotations { return tool.Annotations{Destructive: true} }}, want: Terms{Destructive: true},
 		},
 		"approvers of one":  {gates: []Gate{{Tool: "pay"}, {Tool: "*", Terms: Terms{Approvers: sre}}}, want: Terms{Approvers: sre}},
-		"approvers of each": {gates: []Gate{{Tool: "pay", Terms: Terms{Approvers: legal}}, {Tool: "*", Terms: Terms{Approvers: sre}}}, want: Terms{Approvers: &Approvers{All: []Approvers{*legal, *sre}}}},
+		"approvers of each": {gates: []Gate{{Tool: "pay", Terms: Terms{Approvers: legal}}, {Tool: "*", Terms: Terms{Approvers: sre}}}, want: Terms{Needs: []Need{{"gate:pay", 1, legal}, {"gate:*", 1, sre}}}},
 		"the same approvers": {
 			gates: []Gate{{Tool: "pay", Terms: Terms{Approvers: sre}}, {Tool: "p*", Terms: Terms{Approvers: legal}}, {Tool: "*", Terms: Terms{Approvers: &Approvers{Roles: []string{"sre"}}}}},
-			want:  Terms{Approvers: &Approvers{All: []Approvers{*sre, *legal}}},
+			want:  Terms{Needs: []Need{{"gate:pay", 1, sre}, {"gate:p*", 1, legal}}},
 		},
 		"decisions that all allow": {
 			gates: []Gate{{Tool: "pay", Terms: Terms{Allowed: []DecisionType{Approve, Edit, Reject}}}, {Tool: "*", Terms: Terms{Allowed: []DecisionType{Reject, Edit, Cancel}}}, {Tool: "p*"}},
@@ -107,7 +107,7 @@ func TestGatesThatAskTogether(t *testing.T) {
 			defaults: Terms{Expires: time.Minute, OnExpiry: ExpiryCancels}, want: Terms{Expires: time.Minute, OnExpiry: ExpiryCancels},
 		},
 		"approvers beside the default ones": {
-			gates: []Gate{{Tool: "pay", Terms: Terms{Approvers: legal}}, {Tool: "*"}}, defaults: Terms{Approvers: sre}, want: Terms{Approvers: &Approvers{All: []Approvers{*legal, *sre}}},
+			gates: []Gate{{Tool: "pay", Terms: Terms{Approvers: legal}}, {Tool: "*"}}, defaults: Terms{Approvers: sre}, want: Terms{Needs: []Need{{"gate:pay", 1, legal}, {"gate:*", 1, sre}}},
 		},
 		"decisions beside the default ones": {
 			gates:    []Gate{{Tool: "pay", Terms: Terms{Allowed: []DecisionType{Approve, Edit, Reject}}}, {Tool: "*"}},
@@ -119,7 +119,18 @@ func TestGatesThatAskTogether(t *testing.T) {
 		},
 		"approvers, for a tool that asks by itself": {
 			gates: []Gate{{Tool: "pay", Terms: Terms{Approvers: legal}}}, defaults: Terms{Approvers: sre}, tool: fakeTool{static: true},
-			want: Terms{Approvers: &Approvers{All: []Approvers{*legal, *sre}}},
+			want: Terms{Needs: []Need{{"gate:pay", 1, legal}, {RuleTool, 1, sre}}},
+		},
+		"several people":         {gates: []Gate{{Tool: "pay", Terms: Terms{People: 2}}, {Tool: "*"}}, want: Terms{Needs: []Need{{"gate:pay", 2, nil}}}},
+		"several people of some": {gates: []Gate{{Tool: "pay", Terms: Terms{People: 2, Approvers: sre}}}, want: Terms{Approvers: sre, Needs: []Need{{"gate:pay", 2, sre}}}},
+		"the most people": {
+			gates: []Gate{{Tool: "pay", Terms: Terms{People: 2, Approvers: sre}}, {Tool: "*", Terms: Terms{People: 3, Approvers: sre, Human: true}}},
+			want:  Terms{Approvers: sre, Needs: []Need{{"gate:*", 3, sre}}, Human: true},
+		},
+		"some people beside enough of others": {gates: []Gate{{Tool: "pay", Terms: Terms{People: 2}}, {Tool: "*", Terms: Terms{People: 2, Approvers: sre}}}, want: Terms{Approvers: sre, Needs: []Need{{"gate:*", 2, sre}}}},
+		"more people than the others": {
+			gates: []Gate{{Tool: "pay", Terms: Terms{People: 2}}, {Tool: "*", Terms: Terms{Approvers: sre}}},
+			want:  Terms{Needs: []Need{{"gate:pay", 2, nil}, {"gate:*", 1, sre}}},
 		},
 		"the defaults, for what the gate leaves open": {
 			gates:    []Gate{{Tool: "pay", Terms: Terms{Expires: 2 * time.Hour}}},
@@ -147,11 +158,14 @@ func TestGatesThatAskTogether(t *testing.T) {
 						texts[i] = "other"
 					}
 				}
-				if who := v.Terms.Approvers; who != nil {
-					clear(who.Roles)
-					clear(who.Subjects)
-					for i := range who.All {
-						who.All[i].Roles[0] = "anybody"
+				groups := []*Approvers{v.Terms.Approvers}
+				for i := range v.Terms.Needs {
+					groups = append(groups, v.Terms.Needs[i].Approvers)
+				}
+				for _, who := range groups {
+					if who != nil {
+						clear(who.Roles)
+						clear(who.Subjects)
 					}
 				}
 			}
@@ -170,7 +184,9 @@ func TestConditionOfADenialThatFails(t *testing.T) {
 	}
 }
 
-// Whoever may give an answer under several gates may give it under each of them alone.
+// Whoever may give an answer under several gates may give it under each of them alone, except that
+// one of the approvers of any gate may vote and reject; and a single vote that lets the call run
+// would do so under each of them alone.
 func TestGatesTogetherAreNoLooser(t *testing.T) {
 	t.Parallel()
 	verbs := []DecisionType{Approve, Edit, Reject, Cancel}
@@ -189,6 +205,7 @@ func TestGatesTogetherAreNoLooser(t *testing.T) {
 			if named := rapid.SliceOfNDistinct(rapid.SampledFrom(roles), 0, 2, rapid.ID).Draw(t, "approvers"); len(named) > 0 {
 				terms.Approvers = &Approvers{Roles: named}
 			}
+			terms.People = rapid.IntRange(0, 2).Draw(t, "people")
 			return terms
 		}
 		defaults := draw()
@@ -225,7 +242,9 @@ func TestGatesTogetherAreNoLooser(t *testing.T) {
 			alone.Expires = 0 // a gate sets that
 			each = append(each, alone)
 		}
-		together := pending("t.a1", func(a *Approval) { a.Terms = all }).Check(answer, decider, asked())
+		of := pending("t.a1", func(a *Approval) { a.Terms = all })
+		together := of.Check(answer, decider, asked())
+		runs := (answer.Type == Approve || answer.Type == Edit) && len(Open([]Vote{of.NewVote(decider, "d", "", asked())}, all.Needs, "d")) == 0
 		common := slices.ContainsFunc(verbs, func(v DecisionType) bool {
 			return !slices.ContainsFunc(each, func(x Terms) bool { return x.Allowed != nil && !slices.Contains(x.Allowed, v) })
 		})
@@ -233,8 +252,11 @@ func TestGatesTogetherAreNoLooser(t *testing.T) {
 			if !common {
 				alone.Allowed = []DecisionType{Reject, Cancel}
 			}
-			if err := pending("t.a1", func(a *Approval) { a.Terms = alone }).Check(answer, decider, asked()); err != nil && together == nil {
+			if err := pending("t.a1", func(a *Approval) { a.Terms = alone }).Check(answer, decider, asked()); err != nil && together == nil && (runs || barredAs(err) != BarredApprovers) {
 				t.Fatalf("%v is allowed under %+v, and not under %+v: %v", answer.Type, all, alone, err)
+			}
+			if runs && len(all.Needs) > 0 && slices.ContainsFunc(alone.Needs, func(n Need) bool { return n.People > 1 }) {
+				t.Fatalf("one vote is enough under %+v, and not under %+v", all, alone)
 			}
 			if alone.Expires > 0 && (all.Expires <= 0 || all.Expires > alone.Expires) {
 				t.Fatalf("it expires after %v, and under %s after %v", all.Expires, alone.Gate, alone.Expires)
@@ -244,4 +266,12 @@ func TestGatesTogetherAreNoLooser(t *testing.T) {
 			}
 		}
 	})
+}
+
+func barredAs(err error) string {
+	var refused *Error
+	if errors.As(err, &refused) {
+		return refused.Barred
+	}
+	return ""
 }

@@ -163,7 +163,7 @@ func makeGate(i int, g Gate) (*gate, []error) {
 // clone returns a copy that shares nothing with t.
 func (t Terms) clone() Terms {
 	t.Allowed, t.Approvers = slices.Clone(t.Allowed), t.Approvers.clone()
-	t.Mask, t.Notify = slices.Clone(t.Mask), slices.Clone(t.Notify)
+	t.Mask, t.Notify, t.Needs = slices.Clone(t.Mask), slices.Clone(t.Notify), slices.Clone(t.Needs)
 	return t
 }
 
@@ -185,6 +185,12 @@ func checkTerms(where string, t Terms) []error {
 	}
 	if problem := t.Approvers.problem(); problem != "" {
 		problems = append(problems, fmt.Errorf("%s: %s", where, problem))
+	}
+	switch {
+	case t.People < 0 || t.People > MaxPeople:
+		problems = append(problems, fmt.Errorf("%s: %d people: write a number from 1 to %d", where, t.People, MaxPeople))
+	case t.Needs != nil:
+		problems = append(problems, fmt.Errorf("%s: Needs is for the merged terms of several gates: set People and Approvers", where))
 	}
 	if t.Risk.rank() < 0 {
 		problems = append(problems, fmt.Errorf("%s: unknown risk %q: use low, medium or high", where, t.Risk))
@@ -230,6 +236,8 @@ func withDefaults(t, d Terms) Terms {
 	}
 	t = t.clone()
 	t.Mask, t.Notify = Union(t.Mask, d.Mask), Union(t.Notify, nil)
+	t.People = max(t.People, d.People)
+	t.Human = t.Human || d.Human
 	t.FourEyes = t.FourEyes || d.FourEyes
 	t.Elsewhere = t.Elsewhere || d.Elsewhere
 	t.AuthRequired = t.AuthRequired || d.AuthRequired

@@ -96,6 +96,9 @@ func (s *shown) write(b *strings.Builder) error {
 	if s.Deadline != nil {
 		fmt.Fprintf(b, "Deadline: %s, after which %s\n", stamp(*s.Deadline), afterwards(s.Terms.OnExpiry))
 	}
+	if t := s.Tally(); t != nil {
+		fmt.Fprintf(b, "Votes: %s\n", t)
+	}
 	if s.Elsewhere() {
 		fmt.Fprintf(b, "Decided by: %s, not in this conversation\n", s.deciders())
 		return nil

@@ -57,6 +57,9 @@ func (s *shown) request() map[string]any {
 	if s.Elsewhere() {
 		r["elsewhere"] = true // the options are not for this client
 	}
+	if t := s.Tally(); t != nil {
+		r["votes"] = map[string]any{"have": float64(t.Have), "need": float64(t.Need), "missing": t.Missing}
+	}
 	if s.Supersedes != "" {
 		r["supersedes"] = s.Supersedes
 	}

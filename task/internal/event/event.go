@@ -22,6 +22,8 @@ const (
 	KindPlanned   = "step.planned.v1"       // *StepPlanned
 	KindElapsed   = "wait.elapsed.v1"       // *WaitElapsed
 	KindAsked     = "approval.requested.v1" // *approval.Approval
+	KindAskedV2   = "approval.requested.v2" // *approval.Approval of V 2, which version 1 would let run too early
+	KindVoted     = "approval.voted.v1"     // *ApprovalVoted
 	KindResolved  = "approval.resolved.v1"  // *ApprovalResolved
 	KindKept      = "approval.kept.v1"      // *ApprovalKept
 	KindExtended  = "approval.extended.v1"  // *ApprovalExtended
@@ -94,6 +96,12 @@ type PlannedAsk struct {
 // WaitElapsed says that the wait of a step is over.
 type WaitElapsed struct {
 	Step int `json:"step"`
+}
+
+// ApprovalVoted is the vote of a person for a pending approval.
+type ApprovalVoted struct {
+	ID   string        `json:"id"`
+	Vote approval.Vote `json:"vote"`
 }
 
 // ApprovalResolved says how an approval ended.
@@ -308,6 +316,8 @@ var kinds = map[string]func() any{
 	KindPlanned:     made[StepPlanned],
 	KindElapsed:     made[WaitElapsed],
 	KindAsked:       made[approval.Approval],
+	KindAskedV2:     made[approval.Approval],
+	KindVoted:       made[ApprovalVoted],
 	KindResolved:    made[ApprovalResolved],
 	KindKept:        made[ApprovalKept],
 	KindExtended:    made[ApprovalExtended],
@@ -341,8 +351,15 @@ func Decode(kind string, data []byte) (any, error) {
 	if err := json.Unmarshal(data, v); err != nil {
 		return nil, fmt.Errorf("decode event %s: %w", kind, err)
 	}
-	if u, ok := v.(*CallUnknown); ok && kind == KindUnknownV1 {
-		u.Cause = CauseOfV1(u.Why)
+	switch v := v.(type) {
+	case *CallUnknown:
+		if kind == KindUnknownV1 {
+			v.Cause = CauseOfV1(v.Why)
+		}
+	case *approval.Approval:
+		if v.V > approval.Version {
+			return nil, fmt.Errorf("approval %s is of version %d, which is not known to this program: use the newer one that wrote it", v.ID, v.V)
+		}
 	}
 	return v, nil
 }

@@ -30,9 +30,18 @@ func TestGoldenEvents(t *testing.T) {
 		Digest: "d2", Response: raw(`"r"`), Payload: raw(`{"p":1}`),
 	}
 	for kind, v := range map[string]any{
-		KindMessage:   &MessageReceived{Message: raw(`{"messageId":"m1","parts":[{"text":"hi"}],"role":"ROLE_USER"}`), Hash: "00ff", By: by, For: ForPlanner},
-		KindPlanned:   &StepPlanned{Step: 2, Calls: []PlannedCall{{ID: "c2.1", Tool: "transfer", Args: raw(`{"amount":1}`), Alias: "call-1"}}, Ask: &PlannedAsk{Auth: true}, Until: &at, State: raw(`{"at":1}`)},
-		KindElapsed:   &WaitElapsed{Step: 2},
+		KindMessage: &MessageReceived{Message: raw(`{"messageId":"m1","parts":[{"text":"hi"}],"role":"ROLE_USER"}`), Hash: "00ff", By: by, For: ForPlanner},
+		KindPlanned: &StepPlanned{Step: 2, Calls: []PlannedCall{{ID: "c2.1", Tool: "transfer", Args: raw(`{"amount":1}`), Alias: "call-1"}}, Ask: &PlannedAsk{Auth: true}, Until: &at, State: raw(`{"at":1}`)},
+		KindElapsed: &WaitElapsed{Step: 2},
+		KindVoted:   &ApprovalVoted{ID: "t.a1", Vote: approval.Vote{By: by, Via: "api", At: at, Digest: "d1", Reason: "seen", Meets: []int{0, 1}}},
+		KindAskedV2: &approval.Approval{
+			V: 2, ID: "t.a1", Kind: approval.KindCall, State: approval.Pending, Task: "t", Context: "c", Call: "c2.1", Agent: "a2a-server", Tool: "transfer",
+			Definition: "def", Args: raw(`{"amount":1}`), Digest: "d1", Hint: "really?",
+			Terms: approval.Terms{Gate: "r", Human: true, Needs: []approval.Need{
+				{Gate: "r", People: 2}, {Gate: "s", People: 1, Approvers: &approval.Approvers{Roles: []string{"finance"}, Subjects: []string{"key:dora"}}},
+			}},
+			Requester: by, Asked: at, Votes: []approval.Vote{{By: by, Via: "api", At: at, Digest: "d1", Meets: []int{0}}},
+		},
 		KindResolved:  &ApprovalResolved{ID: "t.a1", State: approval.Edited, Resolution: resolution},
 		KindKept:      &ApprovalKept{ID: "t.a1", At: at},
 		KindExtended:  &ApprovalExtended{ID: "t.a1", Until: at.Add(time.Hour), At: at, By: by},
@@ -111,8 +120,8 @@ func TestGoldenComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 23 {
-		t.Errorf("%d golden files, want 23", len(files))
+	if len(files) != 25 {
+		t.Errorf("%d golden files, want 25", len(files))
 	}
 	for _, f := range files {
 		kind := filepath.Base(f[:len(f)-len(".json")])

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"a2a-server/approval"
 	"a2a-server/store"
@@ -81,6 +82,10 @@ func (f *Fold) ApplyPrivate(v any) error {
 		}
 	case *approval.Approval:
 		return f.applyAsked(e)
+	case *event.ApprovalVoted:
+		if a := f.Approval(e.ID); a != nil {
+			a.Votes = append(a.Votes, e.Vote)
+		}
 	case *event.ApprovalResolved:
 		return f.applyResolved(e)
 	case *event.ApprovalKept:
@@ -116,7 +121,9 @@ func (f *Fold) ApplyPrivate(v any) error {
 }
 
 func (f *Fold) applyAsked(a *approval.Approval) error {
-	f.Approvals = append(f.Approvals, &Approval{Approval: *a})
+	asked := &Approval{Approval: *a}
+	asked.Votes = slices.Clone(a.Votes)
+	f.Approvals = append(f.Approvals, asked)
 	c := f.Call(a.Call)
 	if c == nil {
 		return fmt.Errorf("fold: approval %s is of call %s, which was never planned", a.ID, a.Call)

@@ -73,10 +73,12 @@ func (f *Fold) Pending() []*approval.Approval {
 }
 
 // Granted returns the approval under which a call may be entered: the newest approval with a
-// decision to run it, or to run it again. It returns nil if there is none.
+// decision to run it, or to run it again, and with all votes that it needs. It returns nil if there
+// is none.
 func (f *Fold) Granted(c *Call) *Approval {
 	return f.Newest(func(a *Approval) bool {
-		return a.Call == c.ID && a.Ask == "" && !a.Void && (a.State == approval.Approved || a.Kind == approval.KindCall && a.State == approval.Edited)
+		return a.Call == c.ID && a.Ask == "" && !a.Void && (a.State == approval.Approved || a.Kind == approval.KindCall && a.State == approval.Edited) &&
+			a.Met(a.GrantedDigest())
 	})
 }
 

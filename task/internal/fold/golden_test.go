@@ -47,6 +47,9 @@ func TestGoldenSnapshot(t *testing.T) {
 	f.checkGolden(t, 5)
 	f.Restored = []event.TaskRestored{{ID: "r1", Moment: at}}
 	f.Approvals[0].Void, f.Steps[0].Progress[0].Restored = true, true
+	f.checkGolden(t, 6)
+	f.Approvals[0].V, f.Approvals[0].Terms.Needs = 2, []approval.Need{{Gate: "g", People: 2}}
+	f.Approvals[0].Votes = []approval.Vote{{By: auth.Principal{Subject: "bob"}, Via: approval.ViaAPI, At: at, Digest: "d1", Meets: []int{0}}}
 	f.checkGolden(t, snapshotVersion)
 }
 

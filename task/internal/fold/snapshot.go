@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"a2a-server/approval"
 	"a2a-server/task/internal/event"
@@ -11,10 +12,10 @@ import (
 )
 
 // snapshotVersion is the first byte of a snapshot. Earlier versions can be read, too: version
-// 5 has no restoration, version 4 no key of the audit and version 3 no webhooks, and all are still
+// 6 has no approvals of V 2, version 5 has no restoration, version 4 no key of the audit and version 3 no webhooks, and all are still
 // written for tasks without them; versions 1 and 2 include the artifacts, and version 1 has no Paused and other
 // causes of unknown outcomes.
-const snapshotVersion = 6
+const snapshotVersion = 7
 
 const (
 	// minSnapshot is how many bytes of events at least must have been added since the
@@ -93,8 +94,10 @@ func (f *Fold) encode() ([]byte, error) {
 	}
 	b := make([]byte, 0, len(private)+512)
 	switch {
-	case len(f.Restored) > 0:
+	case slices.ContainsFunc(f.Approvals, func(a *Approval) bool { return a.V > 1 }):
 		b = append(b, snapshotVersion)
+	case len(f.Restored) > 0:
+		b = append(b, 6)
 	case f.AuditKey != nil:
 		b = append(b, 5)
 	case f.WebhooksSet > 0:

@@ -18,7 +18,11 @@ type asking struct{ batch }
 
 // ask adds an approval: event, row, deadline, notifications and audit.
 func (d *asking) ask(a *approval.Approval) error {
-	if err := d.add(event.KindAsked, a); err != nil {
+	kind := event.KindAsked
+	if a.V > 1 {
+		kind = event.KindAskedV2
+	}
+	if err := d.add(kind, a); err != nil {
 		return err
 	}
 	asked := d.f.Approval(a.ID)
@@ -35,7 +39,15 @@ func (d *asking) ask(a *approval.Approval) error {
 	if err := d.announce(a, task.NotifyAsked); err != nil {
 		return err
 	}
-	return d.record(approval.Audit{What: approval.AuditAsked, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Gate, By: a.Requester, Deadline: a.Deadline})
+	if err := d.record(approval.Audit{What: approval.AuditAsked, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Gate, By: a.Requester, Deadline: a.Deadline}); err != nil {
+		return err
+	}
+	for i := range a.Votes {
+		if err := d.recordVote(a, &a.Votes[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // putApproval writes the approval's row without checking the row's own rev: the task's
@@ -200,7 +212,7 @@ func (d *asking) approvalOf(c *fold.Call) *fold.Approval {
 
 // news reports whether an approval was requested or resolved, by the draft or by another
 // writer.
-func (d *asking) news() bool { return d.told || len(d.asked) > 0 || len(d.resolved) > 0 }
+func (d *asking) news() bool { return d.told || d.voted || len(d.asked) > 0 || len(d.resolved) > 0 }
 
 // wrongCodes returns the pending approvals that answers name with a wrong code, and whether
 // any answer has a code.

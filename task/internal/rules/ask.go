@@ -20,6 +20,9 @@ func (d *asking) askAbout(c *fold.Call, a *approval.Approval) error {
 func (d *asking) fill(c *fold.Call, x *examined, a *approval.Approval) (err error) {
 	f := d.f
 	a.V, a.State = 1, approval.Pending
+	if a.Terms.Strict() {
+		a.V = 2
+	}
 	a.ID = approval.ID(f.View.IDs().Task, len(f.Approvals)+1, f.Restored.Mark())
 	a.Task, a.Context = f.View.IDs().Task, f.View.IDs().Context
 	a.Call, a.Alias, a.Tool, a.Agent = c.ID, c.Alias, c.Tool, d.rules.Agent

@@ -37,6 +37,7 @@ type batch struct {
 	phase    store.Phase          // zero: stays
 	fence    bool                 // take it
 	settles  bool                 // see Settles
+	voted    bool                 // a person has voted in it
 	troubled bool                 // a call has been postponed in it
 	told     bool                 // another writer has changed the log since the last draft
 	force    bool                 // continue though there is nothing to write
@@ -72,6 +73,9 @@ func (d *batch) Asked() []*approval.Approval { return d.asked }
 // Resolved returns the ids of the approvals that the draft resolves.
 func (d *batch) Resolved() []string { return d.resolved }
 
+// Decides reports whether the draft contains a decision about an approval or a vote.
+func (d *batch) Decides() bool { return d.voted || len(d.resolved) > 0 }
+
 // Audited returns the audit entries that the draft adds. It includes routine entries only with
 // [Rules.EachCall].
 func (d *batch) Audited() []Audited { return d.audited }
@@ -79,7 +83,7 @@ func (d *batch) Audited() []Audited { return d.audited }
 // Audits reports whether the draft adds audit entries, routine or not.
 func (d *batch) Audits() bool { return len(d.audit) > 0 }
 
-// Settles reports whether the draft contains a decision about an approval, a passed deadline,
+// Settles reports whether the draft contains a decision about an approval, a vote, a passed deadline,
 // or the cancel of a call. Such a draft is never refused for lack of room.
 func (d *batch) Settles() bool { return d.settles }
 

@@ -114,8 +114,13 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 			return ErrStale
 		}
 	}
+	repeats := 0 // of the sender's own votes
 	for i := range decisions {
 		x := &decisions[i]
+		if x.Approval.Repeats(x.Decision, in.By) {
+			repeats++
+			continue
+		}
 		if err := x.Approval.Check(x.Decision, approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
 			return err
 		}
@@ -124,6 +129,9 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 				return err
 			}
 		}
+	}
+	if repeats == len(decisions) {
+		return ErrNoChange
 	}
 	if received != nil {
 		// Decisions may use the reserve; a message of up to minDecision is accepted even in a
@@ -138,6 +146,9 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 	}
 	var cancel []string // why
 	for i := range decisions {
+		if decisions[i].Approval.Repeats(decisions[i].Decision, in.By) {
+			continue
+		}
 		why, err := d.decideOn(in, &decisions[i], &edits[i])
 		if err != nil {
 			return err
@@ -149,6 +160,9 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 	if len(cancel) > 0 {
 		return d.cancelAll(strings.Join(cancel, "; "), in.By)
 	}
+	if len(d.resolved) == 0 { // votes that start nothing
+		return d.tellParked()
+	}
 	return nil
 }
 
@@ -159,16 +173,12 @@ func (d *Draft) decideOn(in Decisions, x *approval.Matched, edit *examined) (can
 	if a.State != approval.Pending {
 		return "", approval.Conflict(&a.Approval) // an earlier decision of these has ended the call
 	}
+	if done, err := d.voteOn(in, a, answer, edit); done || err != nil {
+		return "", err
+	}
 	if answer.Type == approval.Edit && edit.verdict.Action == approval.ActionAsk && !edit.verdict.Terms.Same(a.Terms) {
 		// The rules demand something else of the edited call: a new approval is requested.
-		r := approval.Resolution{Decision: approval.Edit, By: in.By, Via: in.Via, At: d.at.Now, Args: answer.Args, Reason: fold.EditAsksAgain}
-		if answer.Reason != "" {
-			r.Reason += ": " + answer.Reason // whole, for decisionOn
-		}
-		if err := d.resolve(a, approval.Superseded, r); err != nil {
-			return "", err
-		}
-		return "", d.askCall(d.f.Call(a.Call), edit, a.ID)
+		return "", d.askEdited(in, a, answer, edit)
 	}
 	state, r := a.Resolve(answer, in.By, in.Via, d.at.Now)
 	if answer.Type == approval.Edit {
@@ -195,6 +205,18 @@ func (d *Draft) decideOn(in Decisions, x *approval.Matched, edit *examined) (can
 		what = "was given up with an unknown outcome"
 	}
 	return because(fmt.Sprintf("%s (%s) %s", a.Tool, a.Call, what), answer.Reason), nil
+}
+
+// askEdited asks for a new approval of a call with edited arguments.
+func (d *Draft) askEdited(in Decisions, a *fold.Approval, answer approval.Decision, edit *examined) error {
+	r := approval.Resolution{Decision: approval.Edit, By: in.By, Via: in.Via, At: d.at.Now, Args: answer.Args, Reason: fold.EditAsksAgain}
+	if answer.Reason != "" {
+		r.Reason += ": " + answer.Reason // whole, for decisionOn
+	}
+	if err := d.resolve(a, approval.Superseded, r); err != nil {
+		return err
+	}
+	return d.askCall(d.f.Call(a.Call), edit, a.ID)
 }
 
 // because appends the reason, if any, to what, the description of an action.

@@ -172,7 +172,7 @@ func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 			if e.Decided == nil {
 				e.Decided = map[string]bool{}
 			}
-			e.Decided[ask.Ask] = a.State == approval.Approved
+			e.Decided[ask.Ask] = a.State == approval.Approved && a.Met(a.Digest)
 			e.Decision = confirmationOf(a)
 		}
 		if i >= fresh {
@@ -326,6 +326,9 @@ func withoutEdit(t approval.Terms) []approval.DecisionType {
 func (d *entering) request(c *fold.Call, x *examined, a *approval.Approval) error {
 	if err := d.fill(c, x, a); err != nil {
 		return d.notRun(c, task.OutcomeInvalid, err.Error())
+	}
+	if x.editor != nil {
+		a.Votes = []approval.Vote{a.NewVote(*x.editor, a.Digest, "", d.at.Now)}
 	}
 	if err := d.fits(a); err != nil {
 		return d.notRun(c, task.OutcomeError, err.Error())

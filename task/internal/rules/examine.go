@@ -53,7 +53,8 @@ type examined struct {
 	hook    bool // a hook has replaced the arguments
 	changed bool // the call differs from the approved call
 
-	supersedes string // the question about the outcome that is replaced
+	supersedes string            // the question about the outcome that is replaced
+	editor     *approval.Decider // whose edit it is and votes for it; nil: none
 
 	// The first of these that is set, in this order, is the outcome.
 	trouble error // the tool cannot be looked up now; nothing is said about the call

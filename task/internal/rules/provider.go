@@ -51,10 +51,10 @@ func (d *asking) open(id, why string) error {
 }
 
 // ProviderMayAnswer reports whether a confirmation provider may answer an approval: it is
-// none of the approvers that a rule names, and does not know that a call may have run before a
-// restoration.
+// none of the approvers that a rule names, no person, and does not know that a call may have run
+// before a restoration.
 func ProviderMayAnswer(a *approval.Approval) bool {
-	return a.Kind == approval.KindCall && !a.Elsewhere() && a.Terms.Approvers == nil && !a.OfRestoredCall()
+	return a.Kind == approval.KindCall && !a.Elsewhere() && a.Terms.Approvers == nil && !a.Terms.Strict() && !a.OfRestoredCall()
 }
 
 // offers reports whether an approval is left to the confirmation provider first.

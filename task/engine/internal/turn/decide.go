@@ -50,7 +50,7 @@ type renewed struct {
 // still authenticates the sender of an input again, if a draft of it decides anything.
 func still(ctx context.Context, in rules.Input, d *rules.Draft) error {
 	r, ok := in.(renewed)
-	if !ok || len(d.Resolved()) == 0 {
+	if !ok || !d.Decides() {
 		return nil
 	}
 	return r.still(ctx)

@@ -1,0 +1,218 @@
+package approval
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"a2a-server/auth"
+	"a2a-server/internal/visible"
+)
+
+// MaxPeople is the largest number of people that a gate may ask for.
+const MaxPeople = 10
+
+// A Need is the demand of a gate for the votes of several persons.
+type Need struct {
+	Gate   string `json:"gate"`
+	People int    `json:"people"` // from 1
+	// Approvers are the principals whose votes count; nil: all who may decide.
+	Approvers *Approvers `json:"approvers,omitempty"`
+}
+
+// A Vote is the approval of one person while others are needed. It says what was true when it was
+// committed: a role that is withdrawn later does not take it back.
+type Vote struct {
+	By     auth.Principal `json:"by"`
+	Via    string         `json:"via"` // a Via constant
+	At     time.Time      `json:"at"`
+	Digest string         `json:"digest"` // of the call that the person has seen, or has edited
+	Reason string         `json:"reason,omitempty"`
+	Meets  []int          `json:"meets"` // the places in Terms.Needs for which it counts
+}
+
+// Open returns the needs that votes for a call with this digest leave open, with People lowered to
+// the number that is missing. A person counts once for each need, and votes of principals that are
+// not known to be different persons count once together.
+func Open(votes []Vote, needs []Need, digest string) []Need {
+	var open []Need
+	for i, n := range needs {
+		var counted []auth.Principal
+		for _, v := range votes {
+			if v.Digest == digest && slices.Contains(v.Meets, i) && !slices.ContainsFunc(counted, func(p auth.Principal) bool { return !p.DistinctFrom(v.By) }) {
+				counted = append(counted, v.By)
+			}
+		}
+		if n.People = max(n.People, 1) - len(counted); n.People > 0 {
+			open = append(open, n)
+		}
+	}
+	return open
+}
+
+// Open returns the needs of a that its votes for a call with this digest leave open.
+func (a *Approval) Open(digest string) []Need { return Open(a.Votes, a.Terms.Needs, digest) }
+
+// Met reports whether the call with this digest has every vote that a needs.
+func (a *Approval) Met(digest string) bool { return len(a.Open(digest)) == 0 }
+
+// Voted returns the vote of a principal's person for the call that a shows, nil if there is none.
+func (a *Approval) Voted(by auth.Principal) *Vote {
+	for i := range a.Votes {
+		if v := &a.Votes[i]; v.Digest == a.Digest && v.By.SamePerson(by) {
+			return v
+		}
+	}
+	return nil
+}
+
+// Repeats reports whether ans only repeats the vote of by for the call that a shows.
+func (a *Approval) Repeats(ans Decision, by auth.Principal) bool {
+	return a.State == Pending && ans.Type == Approve && (ans.Digest == "" || ans.Digest == a.Digest) && ans.Code == "" &&
+		len(ans.Args)+len(ans.Response)+len(ans.Payload) == 0 && a.Voted(by) != nil
+}
+
+// NewVote returns the vote of a principal, whose decision [Approval.Check] has passed, for the call
+// with this digest.
+func (a *Approval) NewVote(d Decider, digest, reason string, now time.Time) Vote {
+	v := Vote{By: d.By, Via: d.Via, At: moment(now), Digest: digest, Reason: reason, Meets: []int{}}
+	for i, n := range a.Terms.Needs {
+		if n.Approvers.Include(d.By) {
+			v.Meets = append(v.Meets, i)
+		}
+	}
+	return v
+}
+
+// checkVote says whether an approve or edit of d counts as a vote.
+func (a *Approval) checkVote(t DecisionType, d Decider) *Error {
+	if len(a.Terms.Needs) == 0 || t != Approve && t != Edit {
+		return nil
+	}
+	if t == Edit {
+		return nil // its vote is the first for the edited call, and checkPerson knows a need for it
+	}
+	for i := range a.Votes {
+		if v := &a.Votes[i]; v.Digest == a.Digest && !v.By.DistinctFrom(d.By) {
+			return barred(a, BarredPerson, fmt.Sprintf("%s has voted, who may be the same person or act for them; have another person answer, or have the operator of the server name the persons of both logins (auth.people)",
+				quote(v.By.Subject)))
+		}
+	}
+	open := a.Open(a.Digest)
+	if !slices.ContainsFunc(open, func(n Need) bool { return n.Approvers.Include(d.By) }) {
+		return barred(a, BarredApprovers, fmt.Sprintf("it has the votes that they can give; missing: %s; have one of these answer, or reject it", missing(open)))
+	}
+	return nil
+}
+
+// Includes reports whether the terms let p decide, apart from four eyes.
+func (t *Terms) Includes(p auth.Principal) bool {
+	if len(t.Needs) > 0 && !slices.ContainsFunc(t.Needs, func(n Need) bool { return n.Approvers.Include(p) }) {
+		return false
+	}
+	return t.Approvers.Include(p)
+}
+
+// Strict reports whether the terms have demands that version 1 of approvals does not know: a
+// program that ignores them would let the call run too early.
+func (t *Terms) Strict() bool { return len(t.Needs) > 0 || t.Human }
+
+// Tally is how far the votes of an approval are.
+type Tally struct {
+	Have, Need int      // over all needs
+	By         []string // subjects of the voters, in their order
+	Missing    string   // such as "1 of the role finance"; "": nothing
+}
+
+// Tally counts the votes for the call that a shows; nil: a needs no votes.
+func (a *Approval) Tally() *Tally {
+	if len(a.Terms.Needs) == 0 {
+		return nil
+	}
+	digest := a.Digest
+	if a.State == Edited && a.Resolution != nil {
+		digest = cmp.Or(a.Resolution.Digest, digest)
+	}
+	t := &Tally{}
+	for _, n := range a.Terms.Needs {
+		t.Need += n.People
+	}
+	open := a.Open(digest)
+	t.Have, t.Missing = t.Need, missing(open)
+	for _, n := range open {
+		t.Have -= n.People
+	}
+	for _, v := range a.Votes {
+		if v.Digest == digest {
+			t.By = append(t.By, v.By.Subject)
+		}
+	}
+	return t
+}
+
+// String returns the tally in words, such as "1 of 2: key:bob; missing: 1 of the role finance".
+func (t *Tally) String() string {
+	text := fmt.Sprintf("%d of %d", t.Have, t.Need)
+	if len(t.By) > 0 {
+		names := make([]string, len(t.By))
+		for i, name := range t.By {
+			names[i] = visible.Shorten(visible.Line(name), maxValue)
+		}
+		text += ": " + strings.Join(names, ", ")
+	}
+	if t.Missing != "" {
+		text += "; missing: " + t.Missing
+	}
+	return text
+}
+
+// missing says what open needs lack.
+func missing(open []Need) string {
+	var all []string
+	for _, n := range open {
+		text := fmt.Sprint(n.People)
+		if who := n.Approvers.names(); who != "" {
+			text += " of " + who
+		} else {
+			text += " more"
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ", ")
+}
+
+// names names the roles and subjects of s; "": all who may decide.
+func (s *Approvers) names() string {
+	if s == nil {
+		return ""
+	}
+	var all []string
+	for _, role := range s.Roles {
+		all = append(all, "the role "+visible.Clip(role, 100))
+	}
+	for _, subject := range s.Subjects {
+		all = append(all, visible.Clip(subject, 100))
+	}
+	return strings.Join(all, " or ")
+}
+
+// needs merges the needs of gates: a need that any vote for another meets is left out.
+func needs(of []Need) []Need {
+	var kept []Need
+	for _, n := range of {
+		same := slices.IndexFunc(kept, func(k Need) bool {
+			return k.Approvers == nil && n.Approvers == nil || k.Approvers != nil && n.Approvers != nil && k.Approvers.same(*n.Approvers)
+		})
+		switch {
+		case same < 0:
+			kept = append(kept, n)
+		case n.People > kept[same].People:
+			kept[same] = n
+		}
+	}
+	return slices.DeleteFunc(kept, func(n Need) bool {
+		return n.Approvers == nil && slices.ContainsFunc(kept, func(k Need) bool { return k.Approvers != nil && k.People >= n.People })
+	})
+}

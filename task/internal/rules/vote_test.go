@@ -1,0 +1,328 @@
+package rules_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/go-cmp/cmp"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/task"
+	"a2a-server/task/internal/rules"
+)
+
+// voter is an approver with other roles beside.
+func voter(name string, roles ...string) auth.Principal {
+	return auth.Principal{Tenant: "acme", Subject: name, Roles: append([]string{auth.RoleApprover}, roles...), Method: "test"}
+}
+
+// voteDesk is a desk whose call pay needs what the gates ask for.
+func voteDesk(t *testing.T, gates ...approval.Gate) *desk {
+	t.Helper()
+	k := newDesk(t, func(r *rules.Rules) { r.Policy = policy(t, gates...) }, &fake{name: "pay", schema: amounts("")})
+	k.begin(call("pay", 1))
+	k.wantState(a2a.TaskStateInputRequired)
+	return k
+}
+
+// votes decides approval n, over the API.
+func (k *desk) votes(n int, by auth.Principal, verb approval.DecisionType, args string) error {
+	k.t.Helper()
+	a := approval.Decision{ID: id(n), Type: verb}
+	if args != "" {
+		a.Args = json.RawMessage(args)
+	}
+	return k.put(rules.Decisions{By: by, Via: approval.ViaAPI, List: []approval.Decision{a}})
+}
+
+// vote is votes for a decision that counts.
+func (k *desk) vote(n int, by auth.Principal, verb approval.DecisionType, args string) {
+	k.t.Helper()
+	if err := k.votes(n, by, verb, args); err != nil {
+		k.t.Fatalf("%s of %s about %s = %v", verb, by.Subject, id(n), err)
+	}
+}
+
+// wantBarred checks why a vote was refused.
+func wantBarred(t *testing.T, err error, as string) {
+	t.Helper()
+	var said *approval.Error
+	if !errors.As(err, &said) || said.Barred != as {
+		t.Fatalf("the vote = %v, want it barred as %s", err, as)
+	}
+}
+
+var two = approval.Gate{Tool: "pay", Terms: approval.Terms{People: 2}}
+
+// whats returns the events of the audit since entry n.
+func (k *desk) whats(n int) (whats []string) {
+	for _, a := range k.audit[n:] {
+		whats = append(whats, string(a.What)+" "+a.By.Subject)
+	}
+	return whats
+}
+
+// A call that needs two people runs after the second, once. The first vote leaves the task as it
+// is, and tells it.
+func TestTwoPeople(t *testing.T) {
+	t.Parallel()
+	k := voteDesk(t, two)
+	audited := len(k.audit)
+	k.vote(1, voter("bob"), approval.Approve, "")
+	k.wantState(a2a.TaskStateInputRequired)
+	k.wantEntries(0)
+	if row := k.approval(1); row.V != 2 || row.State != approval.Pending || len(row.Votes) != 1 || row.Tally().String() != "1 of 2: bob; missing: 1 more" {
+		t.Fatalf("after the first vote the row is %+v", row)
+	}
+	if !strings.Contains(k.text(), "Votes: 1 of 2: bob; missing: 1 more\n") {
+		t.Errorf("the status says %q", k.text())
+	}
+	seq := k.header.Seq
+	if err := k.votes(1, voter("bob"), approval.Approve, ""); !errors.Is(err, rules.ErrNoChange) || k.header.Seq != seq {
+		t.Fatalf("the same vote again = %v, want no change", err)
+	}
+	k.vote(1, voter("carl"), approval.Approve, "")
+	k.wantEntries(1)
+	if diff := cmp.Diff([]string{"voted bob", "voted carl", "resolved carl", "started "}, k.whats(audited)); diff != "" {
+		t.Errorf("audit (-want +got):\n%s", diff)
+	}
+	for _, again := range []string{"bob", "carl"} { // the same answer
+		if err := k.votes(1, voter(again), approval.Approve, ""); !errors.Is(err, rules.ErrNoChange) {
+			t.Errorf("the vote of %s after the last = %v, want no change", again, err)
+		}
+	}
+	if got := k.restored().Approval(id(1)); len(got.Votes) != 2 || !got.Met(got.Digest) {
+		t.Errorf("a snapshot has the votes %+v", got.Votes)
+	}
+}
+
+// One rejection ends it, be it of somebody who has approved before.
+func TestRejectBesideVotes(t *testing.T) {
+	t.Parallel()
+	for _, by := range []string{"bob", "carl"} {
+		k := voteDesk(t, two)
+		k.vote(1, voter("bob"), approval.Approve, "")
+		k.vote(1, voter(by), approval.Reject, "")
+		k.wantEntries(0)
+		if outcome, _ := k.outcome("c1.1"); outcome != task.OutcomeRejected {
+			t.Errorf("rejected by %s, the call ended as %q", by, outcome)
+		}
+		wantError(t, k.votes(1, voter("dora"), approval.Approve, ""), approval.ReasonConflict)
+	}
+}
+
+// Several gates, each with its own approvers: a person counts once for each of them.
+func TestSeveralNeeds(t *testing.T) {
+	t.Parallel()
+	gates := []approval.Gate{
+		{Tool: "pay", Name: "money", Terms: approval.Terms{Approvers: &approval.Approvers{Roles: []string{"finance"}}}},
+		{Tool: "*", Name: "law", Terms: approval.Terms{Approvers: &approval.Approvers{Roles: []string{"legal"}}}},
+	}
+	k := voteDesk(t, gates...)
+	wantBarred(t, k.votes(1, voter("eve"), approval.Approve, ""), approval.BarredApprovers)
+	k.vote(1, voter("bob", "finance"), approval.Approve, "")
+	wantBarred(t, k.votes(1, voter("carl", "finance"), approval.Approve, ""), approval.BarredApprovers)
+	if got := k.approval(1).Tally().String(); got != "1 of 2: bob; missing: 1 of the role legal" {
+		t.Errorf("the tally is %q", got)
+	}
+	k.wantEntries(0)
+	k.vote(1, voter("dora", "legal"), approval.Approve, "")
+	k.wantEntries(1)
+
+	k = voteDesk(t, gates...)
+	k.vote(1, voter("bob", "finance", "legal"), approval.Approve, "")
+	k.wantEntries(1)
+
+	k = voteDesk(t, append(gates, two)[1:]...)
+	k.vote(1, voter("bob", "legal"), approval.Approve, "")
+	k.wantEntries(0) // one of the law, and two people
+	k.vote(1, voter("eve"), approval.Approve, "")
+	k.wantEntries(1)
+
+	k = voteDesk(t, gates...) // any of them may reject
+	k.vote(1, voter("dora", "legal"), approval.Reject, "")
+	k.wantEntries(0)
+}
+
+// An edit asks again, with the vote of its sender: the votes for other arguments do not count.
+func TestEditBesideVotes(t *testing.T) {
+	t.Parallel()
+	for name, gates := range map[string][]approval.Gate{
+		"under the same gate": {two},
+		"under no gate":       {{Tool: "pay", Name: "zero", When: over(0), Terms: approval.Terms{People: 2}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := voteDesk(t, gates...)
+			k.vote(1, voter("bob"), approval.Approve, "")
+			k.vote(1, voter("carl"), approval.Edit, `{"amount":0}`)
+			k.wantEntries(0)
+			old, next := k.approval(1), k.approval(2)
+			if old.State != approval.Superseded || next.State != approval.Pending || next.Supersedes != old.ID || next.Tally().String() != "1 of 2: carl; missing: 1 more" || next.V != 2 {
+				t.Fatalf("after the edit: %+v, then %+v", old, next)
+			}
+			if next.Votes[0].Digest != next.Digest || next.Digest == old.Digest {
+				t.Errorf("the vote is for %s, the approval for %s", next.Votes[0].Digest, next.Digest)
+			}
+			wantError(t, k.votes(1, voter("dora"), approval.Approve, ""), approval.ReasonChanged)
+			if err := k.votes(2, voter("carl"), approval.Approve, ""); !errors.Is(err, rules.ErrNoChange) {
+				t.Errorf("the editor's approve = %v, want no change", err)
+			}
+			k.wantEntries(0)
+			k.vote(2, voter("bob"), approval.Approve, "")
+			k.wantEntries(1)
+			if got := k.entered[0].Args["amount"]; got != 0.0 {
+				t.Errorf("it runs with %v", got)
+			}
+		})
+	}
+	t.Run("of both needs", func(t *testing.T) {
+		t.Parallel()
+		k := voteDesk(t,
+			approval.Gate{Tool: "pay", Name: "money", Terms: approval.Terms{Approvers: &approval.Approvers{Roles: []string{"finance"}}}},
+			approval.Gate{Tool: "*", Name: "law", Terms: approval.Terms{Approvers: &approval.Approvers{Roles: []string{"legal"}}}})
+		k.vote(1, voter("bob", "finance", "legal"), approval.Edit, `{"amount":0}`)
+		k.wantEntries(1)
+		if a := k.approval(1); a.State != approval.Edited || !a.Met(a.Resolution.Digest) || a.Met(a.Digest) {
+			t.Errorf("the edit is %+v", a)
+		}
+	})
+	t.Run("of a requester under four eyes", func(t *testing.T) {
+		t.Parallel()
+		k := voteDesk(t, approval.Gate{Tool: "pay", Terms: approval.Terms{People: 2, FourEyes: true}})
+		wantBarred(t, k.votes(1, alice, approval.Approve, ""), approval.BarredFourEyes)
+		k.vote(1, voter("bob"), approval.Edit, `{"amount":0}`)
+		k.vote(2, voter("bob"), approval.Reject, "") // it is theirs to take back
+		k.wantEntries(0)
+		if k.approval(2).State != approval.Rejected {
+			t.Errorf("it is %s", k.approval(2).State)
+		}
+	})
+}
+
+// A deadline, a cancel and a changed tool end an approval with its votes.
+func TestVotesEnd(t *testing.T) {
+	t.Parallel()
+	timed := two
+	timed.Terms.Expires = time.Hour
+	t.Run("deadline", func(t *testing.T) {
+		t.Parallel()
+		k := voteDesk(t, timed)
+		k.vote(1, voter("bob"), approval.Approve, "")
+		k.now = k.now.Add(time.Hour)
+		if err := k.votes(1, voter("carl"), approval.Approve, ""); !errors.Is(err, rules.ErrStale) {
+			t.Fatalf("a vote at the deadline = %v, want it to expire first", err)
+		}
+		k.mustPut(rules.Refresh{})
+		wantError(t, k.votes(1, voter("carl"), approval.Approve, ""), approval.ReasonExpired)
+		k.wantEntries(0)
+	})
+	t.Run("extended", func(t *testing.T) {
+		t.Parallel()
+		k := voteDesk(t, timed)
+		k.vote(1, voter("bob"), approval.Approve, "")
+		k.mustPut(rules.Extend{By: voter("carl"), Via: approval.ViaAPI, Approval: id(1), Digest: k.one().Digest, Until: k.now.Add(2 * time.Hour)})
+		k.now = k.now.Add(time.Hour)
+		k.vote(1, voter("carl"), approval.Approve, "")
+		k.wantEntries(1)
+	})
+	t.Run("cancel", func(t *testing.T) {
+		t.Parallel()
+		k := voteDesk(t, two)
+		k.vote(1, voter("bob"), approval.Approve, "")
+		k.vote(1, voter("carl"), approval.Cancel, "")
+		k.wantState(a2a.TaskStateCanceled)
+		k.wantEntries(0)
+	})
+	t.Run("changed tool", func(t *testing.T) {
+		t.Parallel()
+		k := voteDesk(t, two)
+		k.vote(1, voter("bob"), approval.Approve, "")
+		k.shelf.tools[0].schema = amounts("changed")
+		if err := k.votes(1, voter("carl"), approval.Approve, ""); !errors.Is(err, rules.ErrStale) {
+			t.Fatalf("a vote for a tool that has changed = %v", err)
+		}
+		k.mustPut(rules.Refresh{})
+		k.vote(2, voter("carl"), approval.Approve, "")
+		k.wantEntries(0)
+		k.vote(2, voter("bob"), approval.Approve, "")
+		k.wantEntries(1)
+	})
+}
+
+// A person has one vote, with whatever login, and two logins that may be of one person do not count
+// as two.
+func TestOnePersonTwoLogins(t *testing.T) {
+	t.Parallel()
+	login := func(method, subject, person string) auth.Principal {
+		p := voter(subject)
+		p.Method, p.Person = method, person
+		return p
+	}
+	k := voteDesk(t, two)
+	k.vote(1, login("key", "key:b1", "bob"), approval.Approve, "")
+	if err := k.votes(1, login("oidc", "corp:bob", "bob"), approval.Approve, ""); !errors.Is(err, rules.ErrNoChange) {
+		t.Errorf("the vote of another login = %v, want no change", err)
+	}
+	wantBarred(t, k.votes(1, login("oidc", "corp:carl", ""), approval.Approve, ""), approval.BarredPerson)
+	k.wantEntries(0)
+	k.vote(1, login("oidc", "corp:carl", "carl"), approval.Approve, "")
+	k.wantEntries(1)
+
+	k = voteDesk(t, two) // neither has a person
+	k.vote(1, login("key", "key:b1", ""), approval.Approve, "")
+	wantBarred(t, k.votes(1, login("oidc", "corp:bob", ""), approval.Approve, ""), approval.BarredPerson)
+	k.vote(1, login("key", "key:c1", ""), approval.Approve, "")
+	k.wantEntries(1)
+
+	k = voteDesk(t, two) // the same agent acts for both
+	agent, other := voter("bob"), voter("carl")
+	agent.Chain, other.Chain = []string{"agent"}, []string{"agent"}
+	k.rules.Delegated = true
+	k.vote(1, agent, approval.Approve, "")
+	wantBarred(t, k.votes(1, other, approval.Approve, ""), approval.BarredPerson)
+	k.wantEntries(0)
+}
+
+// A word is a vote of its sender where text may decide, and counts once.
+func TestWordIsAVote(t *testing.T) {
+	t.Parallel()
+	k := voteDesk(t, two)
+	k.mustPut(k.says("m1", "yes", alice))
+	k.wantState(a2a.TaskStateInputRequired)
+	k.wantEntries(0)
+	if err := k.put(k.says("m2", "yes", alice)); err != nil && !errors.Is(err, rules.ErrNoChange) {
+		t.Fatal(err)
+	}
+	k.wantEntries(0)
+	if got := k.approval(1).Tally(); got.Have != 1 {
+		t.Errorf("the tally is %s", got)
+	}
+	k.vote(1, voter("bob"), approval.Approve, "")
+	k.wantEntries(1)
+}
+
+// human: no program answers, not even where delegated decisions count.
+func TestHuman(t *testing.T) {
+	t.Parallel()
+	k := voteDesk(t, approval.Gate{Tool: "pay", Terms: approval.Terms{Human: true}})
+	k.rules.Delegated = true
+	service, agent := voter("ci"), voter("bob")
+	service.Kind, agent.Chain = auth.KindService, []string{"agent"}
+	for _, by := range []auth.Principal{service, agent} {
+		wantBarred(t, k.votes(1, by, approval.Approve, ""), approval.BarredHuman)
+	}
+	a := k.one()
+	err := k.put(rules.Decisions{By: auth.Principal{Tenant: "acme", Subject: "p", Method: "provider"}, Via: approval.ViaProvider, List: []approval.Decision{{ID: a.ID, Type: approval.Approve}}})
+	wantBarred(t, err, approval.BarredHuman)
+	if a.V != 2 || rules.ProviderMayAnswer(a) {
+		t.Errorf("version %d is offered to a provider: %v", a.V, rules.ProviderMayAnswer(a))
+	}
+	k.vote(1, voter("bob"), approval.Approve, "")
+	k.wantEntries(1)
+}
