@@ -87,6 +87,8 @@ type Terms struct {
 	Mask []string `json:"mask,omitempty"`
 	// Notify lists the routes on which the approval is announced, beside those that announce all.
 	Notify []string `json:"notify,omitempty"`
+	// Grants is what a person may allow together with an approve; nil: nothing. See [Grant].
+	Grants *GrantTerms `json:"grants,omitempty"`
 }
 
 // Version is the highest V of an [Approval] that this program knows.
@@ -134,8 +136,11 @@ type Approval struct {
 	Deadline   *time.Time     `json:"deadline,omitempty"`
 	Extensions int            `json:"extensions,omitempty"` // of the deadline
 	Supersedes string         `json:"supersedes,omitempty"`
-	Votes      []Vote         `json:"votes,omitempty"`      // of Terms.Needs, in their order
-	Resolution *Resolution    `json:"resolution,omitempty"` // nil while pending
+	// GrantKey is the key of the calls that a grant made by an approve would cover; "": it makes
+	// none. See [Approval.Grantable].
+	GrantKey   string      `json:"grantKey,omitempty"`
+	Votes      []Vote      `json:"votes,omitempty"`      // of Terms.Needs, in their order
+	Resolution *Resolution `json:"resolution,omitempty"` // nil while pending
 }
 
 // Elsewhere reports whether the A2A client cannot decide: the terms say so, or the requester
@@ -180,6 +185,7 @@ type Resolution struct {
 	Digest   string          `json:"digest,omitempty"`   // of the edited arguments
 	Response json.RawMessage `json:"response,omitempty"` // of a respond
 	Payload  json.RawMessage `json:"payload,omitempty"`  // for the tool, as ADK has it
+	Grant    *Granted        `json:"grant,omitempty"`    // that an approve has made
 }
 
 // Decision is a decision as received, before [Match] finds its approval.
@@ -194,6 +200,7 @@ type Decision struct {
 	Response json.RawMessage // of a respond
 	Payload  json.RawMessage
 	Reason   string
-	Digest   string // the digest shown to the decider; "": not sent
-	Code     string // that was typed with the word, see [Approval.WrongCode]; "": none
+	Digest   string        // the digest shown to the decider; "": not sent
+	Grant    *GrantRequest // with an approve, by the id of the approval; nil: none
+	Code     string        // that was typed with the word, see [Approval.WrongCode]; "": none
 }

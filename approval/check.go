@@ -96,7 +96,10 @@ func (a *Approval) check(ans Decision, d Decider, now time.Time) *Error {
 	if a.WrongCode(ans) {
 		return NotAllowed(a, "the typed code is wrong; read the task for the code")
 	}
-	return a.checkContent(ans)
+	if err := a.checkContent(ans); err != nil {
+		return err
+	}
+	return a.checkGrant(ans, d)
 }
 
 // checkPerson says whether d may answer a, and in this way.

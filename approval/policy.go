@@ -164,6 +164,7 @@ func makeGate(i int, g Gate) (*gate, []error) {
 func (t Terms) clone() Terms {
 	t.Allowed, t.Approvers = slices.Clone(t.Allowed), t.Approvers.clone()
 	t.Mask, t.Notify, t.Needs = slices.Clone(t.Mask), slices.Clone(t.Notify), slices.Clone(t.Needs)
+	t.Grants = t.Grants.clone()
 	return t
 }
 
@@ -191,6 +192,11 @@ func checkTerms(where string, t Terms) []error {
 		problems = append(problems, fmt.Errorf("%s: %d people: write a number from 1 to %d", where, t.People, MaxPeople))
 	case t.Needs != nil:
 		problems = append(problems, fmt.Errorf("%s: Needs is for the merged terms of several gates: set People and Approvers", where))
+	}
+	if t.Grants != nil {
+		if err := t.Grants.Check(); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", where, err))
+		}
 	}
 	if t.Risk.rank() < 0 {
 		problems = append(problems, fmt.Errorf("%s: unknown risk %q: use low, medium or high", where, t.Risk))

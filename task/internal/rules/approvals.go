@@ -113,6 +113,9 @@ func (d *asking) resolve(a *fold.Approval, state approval.State, r approval.Reso
 		digest = r.Digest // of the approved call
 	}
 	entry := approval.Audit{What: approval.AuditResolved, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: digest, Gate: a.Terms.Gate, State: state, By: r.By, Via: r.Via, Reason: r.Reason}
+	if r.Grant != nil {
+		entry.Grant = r.Grant.ID
+	}
 	if state == approval.Expired {
 		entry.Deadline = deadline
 	}
