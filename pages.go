@@ -21,7 +21,9 @@ import (
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
+	"a2a-server/internal/toolset"
 	"a2a-server/task/engine"
+	"a2a-server/tool"
 )
 
 // pages returns the handler of the pages for people, which share everything that limits and
@@ -39,6 +41,7 @@ func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
 		Service: s.approvals, Door: s.door(requests, s.pageGuard(guard), streams), Prefix: prefix, PublicURL: s.url,
 		Sender: sender{s.engine}, Tools: s.toolsOf,
 		Gate: func(gate, tool string) (web.Gate, bool) { return s.tools.Load().GateText(gate, tool) },
+		Policy: policyOf{&s.tools},
 		Health: func() error {
 			if why := s.health.Unready(); why != "" {
 				return errors.New(why)
@@ -64,6 +67,25 @@ func (s *Server) pagesPath() string {
 		return ""
 	}
 	return web.Path + "/"
+}
+
+// policyOf are the gates that are in force, for their page.
+type policyOf struct{ now *toolset.Current }
+
+// Rules implements [web.Policy].
+func (p policyOf) Rules(tool string) []web.Rule { return p.now.Load().Rules(tool) }
+
+// Explain implements [web.Policy].
+func (p policyOf) Explain(ctx context.Context, of, args string, by auth.Principal) (string, error) {
+	decoded, err := tool.DecodeArgs([]byte(args))
+	if err != nil {
+		return "", err
+	}
+	e, err := p.now.Load().Explain(ctx, toolset.TrialCall{Tool: of, Args: decoded, By: by})
+	if err != nil {
+		return "", err
+	}
+	return e.Text(), nil
 }
 
 // signedIn returns how a caller has authenticated.

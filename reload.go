@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"a2a-server/internal/adminsocket"
+	"a2a-server/internal/app/config"
 	"a2a-server/internal/toolset"
 )
 
@@ -67,7 +68,7 @@ func (s *Server) Reload() (err error) {
 		}
 	}
 	before := s.tools.Load()
-	conf, restart := s.config.Reloaded(read)
+	conf, restart := config.Reloaded(s.config, read)
 	if s.admin != nil {
 		if err := adminsocket.CheckPrograms(s.config, conf, os.Geteuid()); err != nil {
 			return fmt.Errorf("reload: %w", err)

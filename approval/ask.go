@@ -52,14 +52,14 @@ func (p *Policy) Always(t tool.Tool) (always bool) {
 	ownGate := !p.ignoreDeclared
 	exact, others := p.index.of(t.Name())
 	for _, g := range exact {
-		if g.when != nil {
+		if g.conditional() {
 			continue
 		}
 		always = always || g.action == ActionAsk
 		ownGate = ownGate && g.action != ActionAllow
 	}
 	for _, g := range others {
-		always = always || g.when == nil && g.action == ActionAsk
+		always = always || !g.conditional() && g.action == ActionAsk
 	}
 	if ownGate {
 		for t := range tool.Chain(t) {

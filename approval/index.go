@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -54,4 +55,48 @@ func (x *index) of(name string) (exact, others []*gate) {
 	}
 	slices.SortFunc(others, func(a, b *gate) int { return a.at - b.at })
 	return exact, slices.Compact(others) // two patterns of a gate may match
+}
+
+// Conditions returns how many gates with a Condition are about the tool of this name. Beyond
+// [MaxConditions] the others count as failed: they deny or ask.
+func (p *Policy) Conditions(name string) (n int) {
+	if p == nil {
+		return 0
+	}
+	exact, others := p.index.of(name)
+	for _, list := range [][]*gate{exact, others} {
+		for _, g := range list {
+			if g.condition != nil {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Crowded says that n gates with conditions are too many for a tool.
+func Crowded(n int, tool string) string {
+	return fmt.Sprintf("%d gates with when are about the tool %s; at most %d may be: join conditions with ||, or name fewer tools", n, quote(tool), MaxConditions)
+}
+
+// crowded returns the tools that too many gates with conditions are about, as far as they are
+// known by the names in gates. A pattern stands for the shortest name that it matches.
+func (p *Policy) crowded() (problems []error) {
+	if !slices.ContainsFunc(p.gates, func(g Gate) bool { return g.Condition != nil }) {
+		return nil
+	}
+	seen := map[string]bool{}
+	for i := range p.gates {
+		for _, name := range p.gates[i].Patterns() {
+			name = strings.ReplaceAll(name, "*", "")
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			if n := p.Conditions(name); n > MaxConditions {
+				problems = append(problems, fmt.Errorf("gate %s: %s", quote(p.gates[i].Named()), Crowded(n, name)))
+			}
+		}
+	}
+	return problems
 }

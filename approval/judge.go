@@ -5,11 +5,21 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"a2a-server/approval/condition"
 	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
+)
+
+const (
+	// MaxConditions is how many gates with a Condition may be about a tool.
+	MaxConditions = 64
+	// judgeTime is how long the conditions about a call may take together. The time is that of the
+	// machine, so that a slow machine asks more, and allows nothing.
+	judgeTime = 100 * time.Millisecond
 )
 
 // A Verdict is the result of a policy for a call.
@@ -37,8 +47,13 @@ type Verdict struct {
 // defaults, but beside other gates no deadline: a gate can set a deadline for a tool that asks
 // by itself. Rule and hint come from the most specific gate that asks: exact gates first, then
 // patterns, each in the order of the configuration, then the tool's own gate.
-func (p *Policy) Judge(ctx agent.ReadonlyContext, t tool.Tool, args map[string]any) (v Verdict) {
-	j := judgement{policy: p, ctx: ctx, tool: t, args: args}
+func (p *Policy) Judge(ctx agent.ReadonlyContext, t tool.Tool, args map[string]any) Verdict {
+	return p.judge(ctx, t, args, nil /* tell */)
+}
+
+// judge is Judge. It tells what each gate says, if tell is not nil.
+func (p *Policy) judge(ctx agent.ReadonlyContext, t tool.Tool, args map[string]any, tell func(Considered)) (v Verdict) {
+	j := judgement{policy: p, ctx: ctx, tool: t, args: args, tell: tell}
 	defer func() {
 		if r := recover(); r != nil {
 			v = j.broken(r)
@@ -81,7 +96,10 @@ type judgement struct {
 	tool   tool.Tool
 	name   string
 	args   map[string]any
-	mask   []string // of the hint and the reason, and of the terms
+	mask   []string         // of the hint and the reason, and of the terms
+	tell   func(Considered) // nil: nobody asks for the gates
+	facts  *condition.Facts // nil: no condition has asked for them
+	looked int              // conditions
 
 	denied   *gate   // the first
 	asks     []*gate // the most specific first
@@ -95,20 +113,23 @@ type judgement struct {
 
 // consider applies g to the call, and reports whether g covers it.
 func (j *judgement) consider(g *gate) bool {
-	if g.when != nil {
-		ok, err := safely(func() (bool, error) { return g.when(j.ctx, j.tool, j.copied()) })
-		if err != nil {
-			j.problem(fmt.Sprintf("the condition of rule %s", quote(g.name)), err)
-			if g.action == ActionAllow {
-				j.failed = append(j.failed, g)
-				return false
-			}
-			ok = true
-		}
-		if !ok {
+	why, err := "always", error(nil)
+	if g.conditional() {
+		why, err = j.fits(g)
+	}
+	switch {
+	case err != nil:
+		j.problem(fmt.Sprintf("the condition of rule %s", quote(g.name)), err)
+		if g.action == ActionAllow {
+			j.failed = append(j.failed, g)
+			j.explain(g, true, "its condition fails, so it asks: "+reason(err))
 			return false
 		}
+		why = "its condition fails, so it counts as true: " + reason(err)
+	case why == "":
+		return false
 	}
+	j.explain(g, true, why)
 	switch g.action {
 	case ActionDeny:
 		if j.denied == nil {
@@ -119,6 +140,62 @@ func (j *judgement) consider(g *gate) bool {
 	case ActionAllow:
 	}
 	return true
+}
+
+// fits reports whether the call is one that g is limited to: why it is, or "".
+func (j *judgement) fits(g *gate) (why string, _ error) {
+	if g.who != nil {
+		list, err := safely(func() (string, error) { return g.who.excludes(g.action, requesterOf(j.ctx), j.ctx, j.tool) })
+		if err != nil {
+			return "", err
+		}
+		if list != "" {
+			j.explain(g, false, "the "+list+" under who do not include this call")
+			return "", nil
+		}
+		why = "who includes this call"
+	}
+	if g.condition != nil {
+		is, err := j.holds(g.condition)
+		if err != nil {
+			return "", err
+		}
+		if !is {
+			j.explain(g, false, "when is false")
+			return "", nil
+		}
+		why = "when is true"
+	}
+	if g.when != nil {
+		is, err := safely(func() (bool, error) { return g.when(j.ctx, j.tool, j.copied()) })
+		if err != nil {
+			return "", err
+		}
+		if !is {
+			j.explain(g, false, "its condition in Go is false")
+			return "", nil
+		}
+		why = "its condition in Go is true"
+	}
+	return why, nil
+}
+
+// holds reports whether a condition is true about the call. All conditions share the facts and
+// their time.
+func (j *judgement) holds(c *condition.Condition) (bool, error) {
+	if j.looked++; j.looked > MaxConditions {
+		return false, fmt.Errorf("more than %d gates with when are about the tool", MaxConditions)
+	}
+	return safely(func() (bool, error) {
+		if j.facts == nil {
+			end, agentName := time.Now().Add(judgeTime), ""
+			if j.ctx != nil {
+				agentName = j.ctx.AgentName()
+			}
+			j.facts = condition.NewFacts(j.args, j.name, agentName, requesterOf(j.ctx), func() bool { return time.Now().After(end) })
+		}
+		return c.Match(j.facts)
+	})
 }
 
 // copied returns a copy of the arguments for foreign code, so that its changes affect neither
@@ -141,6 +218,9 @@ func (j *judgement) considerTool() {
 	if err != nil {
 		j.toolAsks = true
 		j.problem("the tool's own gate", err)
+	}
+	if j.tell != nil {
+		j.tell(Considered{Gate: -1, Action: ActionAsk, Applies: j.toolAsks, Why: map[bool]string{true: "the tool asks by itself", false: "the tool does not ask by itself"}[j.toolAsks]})
 	}
 }
 

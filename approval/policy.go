@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"a2a-server/approval/condition"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -47,8 +48,11 @@ type Gate struct {
 	// overrides other gates that ask, and overrides the tool's own gate only when the
 	// gate names the tool exactly: then an operator has said that this very tool need not ask.
 	Action Action
-	// When limits the gate to some calls. Defaults to all.
-	When Predicate
+	// Who, Condition and When limit the gate to some calls: each that is set has to hold.
+	// Default to all calls. At most [MaxConditions] gates with a Condition may be about a tool.
+	Who       *Who
+	Condition *condition.Condition
+	When      Predicate
 	// Hint is the question to the person, or the explanation of a denial. {name} and
 	// {/json/pointer} stand for arguments, as JSON text, shortened when long and with hidden
 	// characters escaped; an unknown name stays as it is, and a masked argument is [Masked].
@@ -86,13 +90,21 @@ type Policy struct {
 
 // gate is a [Gate] made ready.
 type gate struct {
-	name   string
-	at     int // in the policy
-	action Action
-	when   Predicate
-	hint   string // "": none
-	terms  Terms
+	name      string
+	at        int // in the policy
+	action    Action
+	who       *Who
+	condition *condition.Condition
+	when      Predicate
+	hint      string // "": none
+	terms     Terms
 }
+
+// conditional reports whether g may be about some calls of a tool only.
+func (g *gate) conditional() bool { return g.who != nil || g.condition != nil || g.when != nil }
+
+// Conditional reports whether g may be about some calls of a tool only.
+func (g Gate) Conditional() bool { return g.Who != nil || g.Condition != nil || g.When != nil }
 
 // NewPolicy returns a policy with this configuration, or all its problems, joined.
 func NewPolicy(c PolicyConfig) (*Policy, error) {
@@ -118,6 +130,7 @@ func NewPolicy(c PolicyConfig) (*Policy, error) {
 		p.names[ready.name] = true
 		p.index.add(ready, g.Patterns())
 	}
+	problems = append(problems, p.crowded()...)
 	if err := errors.Join(problems...); err != nil {
 		return nil, fmt.Errorf("approval policy: %w", err)
 	}
@@ -134,7 +147,7 @@ func (p *Policy) Has(name string) bool {
 // makeGate returns the i-th gate ready for use, with all that is wrong with it.
 func makeGate(i int, g Gate) (*gate, []error) {
 	where := fmt.Sprintf("gate %d (tool %s)", i, quote(g.Tool))
-	ready := &gate{name: g.Named(), at: i, action: g.Action, when: g.When, hint: g.Hint}
+	ready := &gate{name: g.Named(), at: i, action: g.Action, who: g.Who.clone(), condition: g.Condition, when: g.When, hint: g.Hint}
 	var problems []error
 	switch {
 	case slices.Contains(g.Patterns(), ""):
@@ -154,6 +167,9 @@ func makeGate(i int, g Gate) (*gate, []error) {
 	}
 	if g.Terms.Gate != "" && g.Terms.Gate != ready.name {
 		problems = append(problems, fmt.Errorf("%s: Terms.Rule is %s: leave it empty and set Name", where, quote(g.Terms.Gate)))
+	}
+	if problem := g.Who.problem(); problem != "" {
+		problems = append(problems, fmt.Errorf("%s: %s", where, problem))
 	}
 	problems = append(problems, checkTerms(where, g.Terms)...)
 	ready.terms = g.Terms.clone()

@@ -76,6 +76,8 @@ type Config struct {
 	// Gate returns the gate of a tool with the name from an approval. ok is false if the
 	// configuration no longer has it. Nil: it is not shown.
 	Gate func(gate, tool string) (g Gate, ok bool)
+	// Policy are the gates. Nil: there is no page about them.
+	Policy Policy
 	// Health returns why the server is not ready. Nil: it is not shown.
 	Health         func() error
 	Agent, Version string
@@ -125,6 +127,8 @@ func New(c Config) http.Handler {
 	post("/tasks/{id}/calls/{call}/cancel", auth.Cancel, (*visit).cancelCall)
 	get("/history", 0, showHistory)
 	get("/about", 0, showAbout)
+	get("/policy", 0, (*visit).policy)
+	post("/policy", 0, (*visit).explain)
 	get("/try", auth.Create, (*visit).try)
 	post("/try", auth.Create, (*visit).send)
 	p.mux.HandleFunc("GET "+Path+"/events", func(w http.ResponseWriter, r *http.Request) {
@@ -271,7 +275,7 @@ type frame struct {
 	User, Identity                 string // "": no caller is known
 	Roles, Method                  string
 	SignOut                        string
-	Tasks, Try                     bool   // whether the caller may open these pages
+	Tasks, Try, Policy             bool   // whether the caller may open these pages
 	Pending                        string // approvals; "": not known
 	Live                           string // query of the events that the page follows
 	Now                            int64  // ms
@@ -283,7 +287,7 @@ func (v *visit) show(status int, name, title, live string, main any) error {
 	by := v.By
 	f := frame{
 		Title: title, Here: name, Agent: v.cfg.Agent, Version: v.cfg.Version, User: v.session.Name, Identity: by.Subject,
-		Roles: strings.Join(by.Roles, ", "), Method: v.session.Method, Tasks: by.May(auth.List) == nil, Try: v.cfg.Sender != nil && by.May(auth.Create) == nil, Live: live, Main: main,
+		Roles: strings.Join(by.Roles, ", "), Method: v.session.Method, Tasks: by.May(auth.List) == nil, Try: v.cfg.Sender != nil && by.May(auth.Create) == nil, Policy: v.seesPolicy(), Live: live, Main: main,
 	}
 	if f.User == "" {
 		f.User = by.Subject

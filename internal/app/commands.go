@@ -14,6 +14,7 @@ import (
 	"a2a-server/internal/app/debug"
 	"a2a-server/internal/app/keys"
 	"a2a-server/internal/app/notifications"
+	"a2a-server/internal/app/policycmd"
 	"a2a-server/internal/app/push"
 	"a2a-server/internal/app/storecmd"
 	"a2a-server/internal/app/tasks"
@@ -41,6 +42,7 @@ func commands(p *cli.Program) *cobra.Command {
 		sendCommand(p), chatCommand(p),
 		contextCommand(p),
 		toolsCommand(p),
+		policycmd.Command(p, tryPolicy(p)),
 		keys.Command(p),
 		signingCommand(p),
 		healthCommand(p),

@@ -46,16 +46,25 @@ func toolsList(p *cli.Program) *cobra.Command {
 
 // inspect returns the tools of the configuration.
 func inspect(ctx context.Context, p *cli.Program, given *cli.Flags) (*toolset.Inventory, error) {
-	options, conf, err := configure(p, given)
+	c, err := toolsetOf(p, given)
 	if err != nil {
 		return nil, err
 	}
 	ctx, stop := signals.Interruptible(ctx)
 	defer stop()
-	return toolset.Inspect(ctx, toolset.Config{
+	return toolset.Inspect(ctx, c)
+}
+
+// toolsetOf returns the parts that the tools and gates of the configuration are made from.
+func toolsetOf(p *cli.Program, given *cli.Flags) (toolset.Config, error) {
+	options, conf, err := configure(p, given)
+	if err != nil {
+		return toolset.Config{}, err
+	}
+	return toolset.Config{
 		Operator: conf, Environment: options.Environment, DefaultTools: options.DefaultTools,
 		Log: process.NewLogger(config.Log{Level: "error", Format: "console"}, p.Stderr),
-	})
+	}, nil
 }
 
 // shortOrigin returns an origin without the file: there is only one.

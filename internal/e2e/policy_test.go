@@ -65,3 +65,49 @@ func TestReloadOfPolicyFiles(t *testing.T) {
 		t.Errorf("the approval of the former policy cannot be approved: %s", answer)
 	}
 }
+
+// A gate with when and who is about the calls that they name: whose requester, arguments and
+// edited arguments they fit. A condition that cannot be evaluated asks, and denies.
+func TestGatesWithConditions(t *testing.T) {
+	t.Parallel()
+	c, file := configured(t, "policy: {files: [rules.yaml]}\n"+echoTool)
+	c.Authenticator = byHeader{}
+	rewrite(t, filepath.Join(filepath.Dir(file), "rules.yaml"), `
+gates:
+  - name: large
+    tool: say
+    when: has(args.amount) && args.amount > 100
+  - name: too-large
+    tool: say
+    when: |
+      has(args.amount) &&
+      args.amount > 10000
+    action: deny
+  - name: bots
+    tool: say
+    who: {callers: ["bot-*"]}
+    when: args.amount < 50
+    action: deny
+`)
+	in := start(t, c)
+	for _, tt := range []struct{ by, args, want string }{
+		{"alice", `{"amount": 100}`, "TASK_STATE_COMPLETED"},
+		{"alice", `{}`, "TASK_STATE_COMPLETED"},
+		{"alice", `{"amount": 101}`, "TASK_STATE_INPUT_REQUIRED"},
+		{"alice", `{"amount": 10001}`, "too-large"},
+		{"bot-1", `{"amount": 5}`, "bots"},
+		{"bot-1", `{"amount": 60}`, "TASK_STATE_COMPLETED"},
+		{"bot-1", `{}`, "failed"}, // there is no amount
+	} {
+		if _, answer := in.sendAs(t, message(tt.by+tt.args, "/say "+tt.args), "Authorization", tt.by); !strings.Contains(answer, tt.want) {
+			t.Errorf("%s by %s: %s, want %s", tt.args, tt.by, answer, tt.want)
+		}
+	}
+	task, _ := in.sendAs(t, message("m1", `/say {"amount": 500}`), "Authorization", "alice")
+	edit := approve("m2", task.ID, task.ID+".a1")
+	decision := edit["message"].(map[string]any)["parts"].([]any)[0].(map[string]any)["data"].(map[string]any)["decisions"].([]any)[0].(map[string]any) //nolint:forcetypeassert // approve made it
+	decision["decision"], decision["arguments"] = "edit", map[string]any{"amount": 20000}
+	if _, answer := in.sendAs(t, edit, "Authorization", "alice"); !strings.Contains(answer, "too-large") {
+		t.Errorf("an edit passes a gate that denies it: %s", answer)
+	}
+}

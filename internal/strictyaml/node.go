@@ -29,6 +29,11 @@ func (n Node) Place() Place { return n.place }
 // Add adds a problem with n.
 func (n Node) Add(format string, args ...any) { n.report.Add(n.place, n.path, format, args...) }
 
+// AddInside adds a problem at a place of the text of n, see [Node.Inside].
+func (n Node) AddInside(line, column int, format string, args ...any) {
+	n.report.Add(n.Inside(line, column), n.path, format, args...)
+}
+
 // Missing reports whether n is not in the file.
 func (n Node) Missing() bool { return n.yaml == nil }
 
@@ -293,4 +298,22 @@ func join(path, name string) string {
 		return name
 	}
 	return path + "." + name
+}
+
+// Inside returns the place of a line and a column of the text of n, both from 1. It is the place
+// of n itself if YAML writes that text differently.
+func (n Node) Inside(line, column int) Place {
+	at := n.place
+	switch text, ok := n.Scalar(); {
+	case !ok || line < 1 || column < 1:
+	case n.yaml.Style&yaml.LiteralStyle != 0 && at.Line+line <= len(n.report.lines):
+		first := n.report.lines[at.Line] // after the line with the sign |
+		return Place{at.Line + line, len(first) - len(strings.TrimLeft(first, " ")) + column}
+	case strings.Contains(text, "\n") || n.yaml.Style&yaml.FoldedStyle != 0 || line > 1:
+	case n.yaml.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
+		return Place{at.Line, at.Column + column}
+	default:
+		return Place{at.Line, at.Column + column - 1}
+	}
+	return at
 }

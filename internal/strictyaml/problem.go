@@ -46,6 +46,7 @@ type Report struct {
 	File     string // its name in problems
 	Root     string // with which the paths of its values begin; "": with their keys
 	problems []Problem
+	lines    []string // of the text that was parsed
 }
 
 // Add adds a problem with a key, at a place. format and args are as in package fmt.

@@ -89,9 +89,10 @@ func (r *Report) Parse(text []byte) (root Node, ok bool) {
 	if !r.readable(string(text)) {
 		return Node{}, false
 	}
+	r.lines = strings.Split(string(text), "\n")
 	var documents []yaml.Node
 	if err := yaml.Load(text, &documents, yaml.WithAllDocuments()); err != nil {
-		r.syntax(err, string(text))
+		r.syntax(err)
 		return Node{}, false
 	}
 	root = Node{report: r, path: r.Root, place: Place{1, 1}}
@@ -126,7 +127,7 @@ func (r *Report) readable(text string) bool {
 }
 
 // syntax adds the problems of text that is not YAML.
-func (r *Report) syntax(err error, text string) {
+func (r *Report) syntax(err error) {
 	var all *yaml.LoadErrors
 	var one *yaml.LoadError
 	var found []*yaml.LoadError
@@ -139,13 +140,12 @@ func (r *Report) syntax(err error, text string) {
 	if len(found) == 0 {
 		r.Add(Place{}, "", "is not YAML: %s", clip(err.Error()))
 	}
-	lines := strings.Split(text, "\n")
 	for _, e := range found {
 		at := Place{e.Mark.Line, e.Mark.Column}
 		if at.Line < 1 {
 			at = Place{}
 		}
-		if at.Line >= 1 && at.Line <= len(lines) && strings.HasPrefix(strings.TrimLeft(lines[at.Line-1], " "), "\t") {
+		if at.Line >= 1 && at.Line <= len(r.lines) && strings.HasPrefix(strings.TrimLeft(r.lines[at.Line-1], " "), "\t") {
 			r.Add(at, "", "the line begins with a tab; use spaces, YAML has no tabs there")
 			continue
 		}

@@ -29,6 +29,11 @@ func checkGates(p *approval.Policy, conf *config.Config, tools []tool.Tool, dyna
 	}
 	var wrong []config.Problem
 	var errs []error
+	for _, name := range names {
+		if n := p.Conditions(name); n > approval.MaxConditions {
+			errs = append(errs, fmt.Errorf("%w: gates: %s", config.ErrUnusable, approval.Crowded(n, name)))
+		}
+	}
 	for i := range gates {
 		for _, name := range gates[i].Patterns() {
 			if slices.ContainsFunc(names, approval.Gate{Tool: name}.Matches) {
@@ -36,7 +41,7 @@ func checkGates(p *approval.Policy, conf *config.Config, tools []tool.Tool, dyna
 			}
 			problem := config.Problem{Key: fmt.Sprintf("gate %d of the policy", i)}
 			if conf != nil {
-				problem = conf.Problem(conf.GatePath(i))
+				problem = conf.Problem(config.GatePath(conf, i))
 			}
 			pattern := strings.Contains(name, "*")
 			problem.Problem = unknownTool(name, "this gate does nothing", names)
@@ -51,7 +56,7 @@ func checkGates(p *approval.Policy, conf *config.Config, tools []tool.Tool, dyna
 		}
 	}
 	if len(wrong) > 0 {
-		return warnings, &config.Error{Problems: wrong}
+		errs = append(errs, &config.Error{Problems: wrong})
 	}
 	return warnings, errors.Join(errs...)
 }

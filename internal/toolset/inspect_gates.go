@@ -56,7 +56,7 @@ func (i *inspection) gatesOf(t tool.Tool, info *ToolInfo, entry *config.Tool, n 
 			continue
 		}
 		o := i.gateOrigin(k)
-		info := GateInfo{Action: g.Action, Why: "gate for " + g.Tool, File: o.File, Line: o.Line, Sometimes: g.When != nil}
+		info := GateInfo{Action: g.Action, Why: "gate for " + g.Tool, File: o.File, Line: o.Line, Sometimes: g.Conditional()}
 		if g.Name != "" {
 			info.Why = "gate " + g.Name
 		}
@@ -103,7 +103,7 @@ func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n
 		begin := i.conf.Place(i.conf.ToolPath(n, ""))
 		by := i.box.entries[n].kind.Asks()
 		given := by != AskedByTool && entry.Approve.Given
-		exempt := i.conf.Exempt(t.Name())
+		exempt := config.Exempt(i.conf, t.Name())
 		switch {
 		case given:
 			switch place := i.conf.Place(i.conf.ToolPath(n, "approve")); {

@@ -82,7 +82,7 @@ func (base) Cached() bool { return false }
 // default of its kind.
 func (w *maker) approval(c *config.Tool) *bool {
 	yes := c.Approve.All
-	if !c.Approve.Given && !w.conf.Exempt(c.Name) {
+	if !c.Approve.Given && !config.Exempt(w.conf, c.Name) {
 		return nil
 	}
 	return &yes

@@ -87,7 +87,7 @@ func (mcp) Gated(w *maker, e *entry) tool.Toolset {
 	if e.config.Approve.Given || w.conf.DeclaredGates == config.IgnoreDeclared {
 		return e.made
 	}
-	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !w.conf.Exempt(name) }))
+	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !config.Exempt(w.conf, name) }))
 }
 
 // Show implements [Kind].

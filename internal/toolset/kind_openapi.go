@@ -42,7 +42,7 @@ func (openapi) Make(w *maker, e *entry) (key string, err error) {
 	}
 	asks := map[string]bool{}
 	for _, t := range tools {
-		asks[t.Name()] = !tool.AnnotationsOf(t).ReadOnly && !w.conf.Exempt(t.Name())
+		asks[t.Name()] = !tool.AnnotationsOf(t).ReadOnly && !config.Exempt(w.conf, t.Name())
 	}
 	e.made = tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool {
 		ask, known := asks[name]

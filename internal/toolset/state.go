@@ -61,7 +61,7 @@ func New(c Config, before *State) (*State, error) {
 	if s.policy == nil {
 		s.gates = conf
 		var err error
-		if s.policy, err = conf.Policy(); err != nil {
+		if s.policy, err = config.Policy(conf); err != nil {
 			return nil, fmt.Errorf("%w: %w", config.ErrUnusable, err)
 		}
 	}
@@ -211,7 +211,7 @@ func (s *State) checkExempt(tools []tool.Tool, dynamic bool) (warnings []string,
 // asked returns the reason why every call of t needs approval; "": there is none.
 func (s *State) asked(t tool.Tool) string {
 	for i, g := range s.policy.Gates() {
-		if g.Action != approval.ActionAllow && g.When == nil && g.Matches(t.Name()) {
+		if g.Action != approval.ActionAllow && !g.Conditional() && g.Matches(t.Name()) {
 			return "of " + s.gateOrigin(i).String()
 		}
 	}
@@ -237,7 +237,7 @@ func (s *State) gateOrigin(i int) Origin {
 	g := s.policy.Gates()[i]
 	o := Origin{Kind: "gate", Entry: g.Named()}
 	if s.gates != nil {
-		place := s.gates.Place(s.gates.GatePath(i))
+		place := s.gates.Place(config.GatePath(s.gates, i))
 		o.File, o.Line = place.File, place.Line
 	}
 	return o

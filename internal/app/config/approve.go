@@ -17,7 +17,7 @@ type asked struct {
 
 // asked returns the gates of approve_tools and, with declared_gates: ignore, of each written approve and pins:
 // it silences the gates that tools declare, but not the file.
-func (c *Config) asked() []asked {
+func askedBy(c *Config) []asked {
 	var all []asked
 	for _, pattern := range c.ApproveTools {
 		all = append(all, asked{approval.Gate{Name: "approve_tools: " + pattern, Tool: pattern, Action: approval.ActionAsk}, "approve_tools"})
@@ -51,20 +51,20 @@ func (c *Config) asked() []asked {
 }
 
 // policyGates returns the gates of the policy: the gates under gates, and then the others.
-func (c *Config) policyGates() []approval.Gate {
-	all := slices.Clone(c.AllGates())
-	for _, a := range c.asked() {
+func policyGates(c *Config) []approval.Gate {
+	all := slices.Clone(AllGates(c))
+	for _, a := range askedBy(c) {
 		all = append(all, a.gate)
 	}
 	return all
 }
 
 // GatePath returns the path of the key that made gate i of the policy, from 0.
-func (c *Config) GatePath(i int) string {
-	if at := c.gateAt(i); at != "" {
+func GatePath(c *Config, i int) string {
+	if at := gateAt(c, i); at != "" {
 		return at + ".tool"
 	}
-	if others, i := c.asked(), i-len(c.AllGates()); i < len(others) {
+	if others, i := askedBy(c), i-len(AllGates(c)); i < len(others) {
 		return others[i].path
 	}
 	return ""
@@ -75,7 +75,7 @@ func (c *Config) GatePath(i int) string {
 func (c *Config) Problem(path string) Problem { return c.origins[path].problem(path) }
 
 // Exempt reports whether no_approve_tools names the tool of this name.
-func (c *Config) Exempt(name string) bool {
+func Exempt(c *Config, name string) bool {
 	return slices.ContainsFunc(c.NoApproveTools, func(pattern string) bool { return Matches(pattern, name) })
 }
 

@@ -37,7 +37,7 @@ type Config struct {
 	HoldSiblings  bool
 	DeclaredGates DeclaredGates
 	Terms         approval.Terms    // deadlines of approvals whose gates set none
-	Gates         []approval.Gate   // of this file; [Config.AllGates] has all
+	Gates         []approval.Gate   // of this file; [AllGates] has all
 	PolicyFiles   []string          // absolute paths of files with more gates
 	Secrets       map[string]Secret // by name
 	Tools         Tools
@@ -56,9 +56,9 @@ type Config struct {
 
 // Policy returns the policy that the gates, the deadlines and declared_gates make. It never
 // fails for a Config from [Load].
-func (c *Config) Policy() (*approval.Policy, error) {
+func Policy(c *Config) (*approval.Policy, error) {
 	return approval.NewPolicy(approval.PolicyConfig{
-		Gates:          c.policyGates(),
+		Gates:          policyGates(c),
 		Defaults:       c.Terms,
 		IgnoreDeclared: c.DeclaredGates == IgnoreDeclared,
 	})
@@ -136,7 +136,7 @@ const (
 // Reloaded returns c with the tools, secrets, gates and routes of next, which a running server can
 // take over, and the names of the keys with other values in next, which it cannot. The caller
 // sets the level of its log itself.
-func (c *Config) Reloaded(next *Config) (merged *Config, restart []string) {
+func Reloaded(c, next *Config) (merged *Config, restart []string) {
 	m := *c
 	m.PolicyFiles, m.fileGates = next.PolicyFiles, next.fileGates
 	m.Gates, m.Secrets, m.Tools, m.Notify = next.Gates, next.Secrets, next.Tools, next.Notify

@@ -80,7 +80,7 @@ func (l *loader) checkGateName(g *approval.Gate, n strictyaml.Node) {
 // checkGateUse refuses keys without effect: an operator who writes four_eyes for a gate with
 // action allow believes that it asks.
 func (l *loader) checkGateUse(g *approval.Gate, n strictyaml.Node) {
-	useful := []string{"name", "tool", "action"}
+	useful := []string{"name", "tool", "action", "when", "who"}
 	if g.Action == approval.ActionDeny {
 		useful = append(useful, "hint", "mask")
 	}

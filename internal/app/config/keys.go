@@ -138,6 +138,8 @@ func gateKeys(g *approval.Gate) []key {
 		one("name", "", setting.Text(&g.Name, "a string", setting.NotEmpty("a name, or remove the line"), setting.OneLine, notReserved), "Unique name in approvals and in the audit, over all files. Default: gate: and the tool; a list of tools needs a name."),
 		required(toolsOfGate(g)),
 		one("action", "ask", setting.Choice(&g.Action, "an action", approval.ActionAsk, approval.ActionAllow, approval.ActionDeny), "deny wins over ask, and ask over allow; only an allow with the exact name overrides the tool's own gate."),
+		shaped("when", "a condition such as args.amount > 100", &g.Condition, conditionOf, "Limits the gate to calls about which this is true (CEL; docs/policy.md)."),
+		shaped("who", "{callers: [\"corp:*\"], roles: [ops], tenants: [acme], agents: [desk], annotations: [destructive]}", &g.Who, whoOf, "Limits the gate to these requesters, agents and tools: in each list, any."),
 		one("hint", "", setting.Text(&g.Hint, "a string"), "Question, or reason of a denial; {name} and {/json/pointer} become arguments of the call."),
 		one("expires", "", setting.Deadline(&g.Terms.Expires, -1), "How long the approval may be pending. Default: deadlines.expires."),
 		one("on_expiry", "", setting.Choice(&g.Terms.OnExpiry, "an outcome of a deadline", expiries()...), "Effect of the deadline. Default: deadlines.on_expiry."),

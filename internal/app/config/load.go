@@ -50,9 +50,16 @@ func Load(s Source) (*Config, error) {
 			l.locate(k.name, k.path)
 		}
 	}
-	l.policyFiles()
+	policyFiles(&l)
 	l.validate()
-	if all := l.all(); len(all) > 0 {
+	if len(l.problems) == 0 && !wrong(l.reports) {
+		// Every rule of a policy has a check of its own, with a place. This is for those that are
+		// about several gates.
+		if _, err := Policy(l.config); err != nil {
+			l.at("gates", "%v", err)
+		}
+	}
+	if all := problemsOf(&l); len(all) > 0 {
 		return nil, &Error{Problems: all}
 	}
 	return l.config, nil
@@ -106,8 +113,8 @@ func (l *loader) add(at origin, path, format string, args ...any) {
 	l.problems = append(l.problems, p)
 }
 
-// all returns the problems in the order of the layers and, within a layer, of their place.
-func (l *loader) all() []Problem {
+// problemsOf returns the problems in the order of the layers and, within a layer, of their place.
+func problemsOf(l *loader) []Problem {
 	files := []string{l.source.File}
 	files = append(files, l.config.PolicyFiles...)
 	for _, r := range l.reports {

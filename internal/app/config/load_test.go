@@ -178,14 +178,14 @@ gates:
 	if want := (approval.Terms{Expires: 72 * time.Hour, OnExpiry: approval.ExpiryKeeps}); !cmp.Equal(want, got.Terms) {
 		t.Errorf("Terms = %+v, want %+v", got.Terms, want)
 	}
-	if p, err := got.Policy(); p == nil || err != nil {
+	if p, err := config.Policy(got); p == nil || err != nil {
 		t.Errorf("Policy() = %v, %v", p, err)
 	}
 	if got.DeclaredGates != config.IgnoreDeclared {
 		t.Errorf("Confirmation = %q", got.DeclaredGates)
 	}
 	got.Gates[0].Action = "aks"
-	if _, err := got.Policy(); err == nil {
+	if _, err := config.Policy(got); err == nil {
 		t.Error("Policy() of a wrong gate = nil, want an error")
 	}
 }

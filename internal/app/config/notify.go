@@ -211,7 +211,7 @@ func NotifyWarnings(c *Config) (warnings []string) {
 	}
 	everything := false
 	named := map[string]bool{}
-	gates := c.AllGates()
+	gates := AllGates(c)
 	for i := range gates {
 		for _, name := range gates[i].Terms.Notify {
 			named[name] = true
@@ -242,7 +242,7 @@ func NotifyWarnings(c *Config) (warnings []string) {
 		if a := g.Terms.Approvers; a != nil {
 			who = strings.Join(slices.Concat(prefixed("role ", a.Roles), prefixed("", a.Subjects)), ", ")
 		}
-		warn(c.GatePath(i), "%s may decide the calls that this gate asks about, and is told on no route; add notify to it, or a route with all: true", who)
+		warn(GatePath(c, i), "%s may decide the calls that this gate asks about, and is told on no route; add notify to it, or a route with all: true", who)
 	}
 	return warnings
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"a2a-server/approval"
+	"a2a-server/approval/condition"
 	"a2a-server/internal/setting"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/visible"
@@ -18,7 +19,7 @@ func filePath(i int) string { return fmt.Sprintf("policy.files[%d]", i) }
 
 // policyFiles reads the files of policy.files. A file without gates is refused, because it may
 // have lost them.
-func (l *loader) policyFiles() {
+func policyFiles(l *loader) {
 	c := l.config
 	if !l.sound("policy.files") {
 		return
@@ -41,7 +42,7 @@ func (l *loader) policyFiles() {
 
 // AllGates returns the gates of the configuration and then those of policy.files, in their
 // order.
-func (c *Config) AllGates() []approval.Gate {
+func AllGates(c *Config) []approval.Gate {
 	all := slices.Clip(c.Gates)
 	for _, f := range c.fileGates {
 		all = append(all, f...)
@@ -49,8 +50,8 @@ func (c *Config) AllGates() []approval.Gate {
 	return all
 }
 
-// gateAt returns the path of gate i of [Config.AllGates]; "": there are not as many.
-func (c *Config) gateAt(i int) string {
+// gateAt returns the path of gate i of [AllGates]; "": there are not as many.
+func gateAt(c *Config, i int) string {
 	if i < len(c.Gates) {
 		return fmt.Sprintf("gates[%d]", i)
 	}
@@ -83,4 +84,38 @@ func toolsOfGate(g *approval.Gate) key {
 		}
 	}
 	return k
+}
+
+// conditionOf reads the key when.
+func conditionOf(_ *loader, n strictyaml.Node) *condition.Condition {
+	text, ok := n.One()
+	if !ok {
+		return nil
+	}
+	c, err := condition.Compile(text)
+	var wrong *condition.Error
+	switch {
+	case errors.As(err, &wrong):
+		n.AddInside(wrong.Line, wrong.Column, "%s", wrong.Message)
+	case err != nil:
+		n.Add("%v", err)
+	}
+	return c
+}
+
+// whoOf reads the key who.
+func whoOf(l *loader, n strictyaml.Node) *approval.Who {
+	w := &approval.Who{}
+	patterns := func(name string, to *[]string) key { return many(name, "", to, pattern, "") }
+	words := many("annotations", "", &w.Annotations, func(to *string) setting.Value {
+		return setting.Choice(to, "an annotation", approval.AnnotationWords()...)
+	}, "")
+	l.names(n, "callers, roles, tenants, agents or annotations, or remove who for all calls",
+		patterns("callers", &w.Callers), listed("roles", &w.Roles), patterns("tenants", &w.Tenants), patterns("agents", &w.Agents), words)
+	l.references = append(l.references, func() {
+		if len(w.Callers)+len(w.Roles)+len(w.Tenants) > 0 && l.sound(n.Path()) && !l.authenticated() {
+			n.Add("without authentication requesters cannot be told apart; set auth (docs/security.md), or remove callers, roles and tenants")
+		}
+	})
+	return w
 }

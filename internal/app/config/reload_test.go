@@ -19,7 +19,7 @@ func TestReloadedEntries(t *testing.T) {
 		"auth:\n  oidc:\n    - {name: corp, issuer: \"https://idp.example.com\", audiences: [a2a, b], roles: [requester]}\n": {"auth.oidc"},
 		"log: {level: warn, format: json}\n": {"log.format", "auth.oidc"},
 	} {
-		_, got := before.Reloaded(load(t, config.Source{File: write(t, text)}))
+		_, got := config.Reloaded(before, load(t, config.Source{File: write(t, text)}))
 		slices.Sort(got)
 		slices.Sort(want)
 		if !slices.Equal(got, want) {

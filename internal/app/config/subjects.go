@@ -22,9 +22,9 @@ func UnknownSubjects(c *Config, key func(subject string) (tenant string, ok bool
 			look(fmt.Sprintf("tools[%d].for.callers", i), t.For.Callers)
 		}
 	}
-	for i, g := range c.AllGates() {
+	for i, g := range AllGates(c) {
 		if a := g.Terms.Approvers; a != nil {
-			look(c.gateAt(i)+".approvers.subjects", a.Subjects)
+			look(gateAt(c, i)+".approvers.subjects", a.Subjects)
 		}
 	}
 	return warnings

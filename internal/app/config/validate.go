@@ -28,13 +28,6 @@ func (l *loader) validate() {
 	for _, check := range l.references {
 		check()
 	}
-	if len(l.problems) == 0 && !l.wrong() {
-		// Every rule of a policy has a check above, with a place. This is for rules that
-		// package approval adds later.
-		if _, err := c.Policy(); err != nil {
-			l.at("gates", "%v", err)
-		}
-	}
 }
 
 // checkScript checks that the file exists if it is going to be used.
@@ -89,8 +82,8 @@ func checkModel(to findings, p *Planner, named bool) {
 }
 
 // wrong reports whether a file has problems.
-func (l *loader) wrong() bool {
-	for _, r := range l.reports {
+func wrong(reports map[string]*strictyaml.Report) bool {
+	for _, r := range reports {
 		if r.Count() > 0 {
 			return true
 		}

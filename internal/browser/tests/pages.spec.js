@@ -17,7 +17,7 @@ async function world(server) {
   return [
     '/ui/', '/ui/?mine=1&order=time', `/ui/approvals/${pending.id}`, `/ui/approvals/${pending.id}?do=approve`, `/ui/approvals/${pending.id}?do=reject`,
     `/ui/approvals/${pending.id}/edit`, `/ui/approvals/${pending.id}/edit?view=json`, `/ui/approvals/${one.id}`,
-    '/ui/tasks', `/ui/tasks/${waiting.id}`, `/ui/tasks/${done.id}`, '/ui/try', '/ui/history', '/ui/history?what=all', '/ui/about', '/ui/nothing',
+    '/ui/tasks', `/ui/tasks/${waiting.id}`, `/ui/tasks/${done.id}`, '/ui/try', '/ui/history', '/ui/history?what=all', '/ui/about', '/ui/policy', '/ui/nothing',
   ];
 }
 

@@ -1,0 +1,25 @@
+// Package condition evaluates conditions on calls, which are written in a part of CEL, the
+// Common Expression Language. It owns that part, its names and its limits. It does not know
+// what a condition is for.
+//
+// # The language
+//
+// A condition is true or false about args (the arguments of a call, by name), tool and agent
+// (their names), and the requester: caller.subject, caller.tenant, caller.roles and caller.chain
+// (the parties that act for it). It may compare (== != < <= > >= in), calculate with numbers (+ - * /
+// and, of whole numbers, %), join conditions (&& || ! ?:), and use size, startsWith, endsWith,
+// contains, matches (of a literal pattern in the syntax of package regexp), int, double, has,
+// all and exists. Numbers of arguments are doubles: x % 2 is int(x) % 2.
+//
+// # Failures
+//
+// A condition fails if it reads an argument that is missing or has another type, if a
+// calculation has no result, or if it takes too long. A || b is true if b is, even if a fails.
+//
+// # Limits
+//
+// A condition has at most 2,000 characters and 500 parts, and no all or exists within another.
+// All and exists look at 5,000 elements at most. The conditions about a call share its time, see
+// [Facts]: the cost limit of CEL does not bound time, so that operations which may be slow look
+// at it themselves.
+package condition

@@ -1,0 +1,65 @@
+package condition
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+
+	"a2a-server/internal/visible"
+)
+
+// Error is what is wrong with the text of a condition.
+type Error struct {
+	Line, Column int    // from 1 in the text; 0: the whole text, or line
+	Message      string // the fault, and the next step
+}
+
+// Error returns the message, with the place in a text of several lines.
+func (e *Error) Error() string {
+	if e.Line > 1 {
+		return fmt.Sprintf("line %d: %s", e.Line, e.Message)
+	}
+	return e.Message
+}
+
+// names are the variables, as messages list them.
+const names = "args, tool, agent, caller.subject, caller.tenant, caller.roles and caller.chain"
+
+var (
+	undeclared = regexp.MustCompile(`^undeclared reference to '([^']*)'`)
+	overload   = regexp.MustCompile(`^found no matching overload for '([^']*)' applied to '([^']*)'`)
+)
+
+// problemOf returns a problem of the compiler in words for the authors of conditions.
+func problemOf(p *cel.Error, text string) *Error {
+	e := &Error{Line: p.Location.Line(), Column: p.Location.Column() + 1, Message: visible.Line(p.Message)}
+	if e.Line < 1 {
+		e.Line, e.Column = 0, 0
+	}
+	if m := undeclared.FindStringSubmatch(p.Message); m != nil {
+		e.Message = fmt.Sprintf("there is no %s here; known are %s", visible.Quote(m[1], 60), names)
+		if strings.Contains(text, m[1]+"(") {
+			e.Message = fmt.Sprintf("there is no function %s; known are size, startsWith, endsWith, contains, matches, int, double, has, all and exists", visible.Quote(m[1], 60))
+		}
+	}
+	if m := overload.FindStringSubmatch(p.Message); m != nil {
+		e.Message = fmt.Sprintf("%s does not take %s", visible.Quote(strings.Trim(strings.TrimPrefix(m[1], "@"), "_"), 60), visible.Line(m[2]))
+		if m[1] == "_%_" {
+			e.Message += "; write it as in int(args.n) % 2"
+		}
+	}
+	if strings.Contains(p.Message, "nesting limit") {
+		e.Message = "all and exists cannot be within another; write a gate for each"
+	}
+	return e
+}
+
+// typeWords names a type.
+func typeWords(t *cel.Type) string {
+	if t.IsExactType(cel.DynType) {
+		return "an argument of any type"
+	}
+	return "a " + t.String()
+}

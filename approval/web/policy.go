@@ -1,0 +1,77 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"a2a-server/auth"
+)
+
+// Policy are the gates, for the page about them. Its methods are called concurrently.
+type Policy interface {
+	// Rules returns the gates about a tool, or all for "", with their names and texts.
+	Rules(tool string) []Rule
+	// Explain says in words what the gates do with a call, which is not made. args is JSON.
+	Explain(ctx context.Context, tool, args string, by auth.Principal) (string, error)
+}
+
+// A Rule is a gate with its name in approvals, as it is configured now.
+type Rule struct {
+	Name string
+	Gate
+}
+
+// maxRules is how many gates a page shows.
+const maxRules = 200
+
+// policyPage has the gates, and explains a call.
+type policyPage struct {
+	Rules                []Rule
+	More                 int // that are not shown
+	Tool, Args           string
+	Subject, Tenant, Has string // of the caller
+	Text, Wrong          string // of the explanation
+}
+
+// seesPolicy reports whether a caller may read the gates of all tenants: an admin and, on a
+// server without authentication, everybody.
+func (v *visit) seesPolicy() bool {
+	return v.cfg.Policy != nil && (v.By.IsAnonymous() || v.By.May(auth.Admin) == nil)
+}
+
+func (v *visit) policy() error {
+	return v.showPolicy(http.StatusOK, &policyPage{Tool: v.r.URL.Query().Get("tool")})
+}
+
+// explain judges a call, without making it.
+func (v *visit) explain() error {
+	f := v.r.PostForm
+	p := &policyPage{Tool: strings.TrimSpace(f.Get("tool")), Args: f.Get("args"), Subject: f.Get("subject"), Tenant: f.Get("tenant"), Has: f.Get("roles")}
+	by := auth.Anonymous()
+	if p.Subject != "" {
+		by = auth.Principal{Subject: p.Subject, Tenant: p.Tenant, Method: "policy", Roles: strings.FieldsFunc(p.Has, func(r rune) bool { return r == ',' || r == ' ' })}
+	}
+	status := http.StatusOK
+	if v.seesPolicy() {
+		var err error
+		if p.Text, err = v.cfg.Policy.Explain(v.ctx(), p.Tool, p.Args, by); err != nil {
+			status, p.Wrong = http.StatusUnprocessableEntity, err.Error()
+		}
+	}
+	return v.showPolicy(status, p)
+}
+
+func (v *visit) showPolicy(status int, p *policyPage) error {
+	if v.cfg.Policy == nil {
+		return notFound("this server has no page about its policy")
+	}
+	if !v.seesPolicy() {
+		return &auth.DeniedError{Action: auth.Admin}
+	}
+	p.Rules = v.cfg.Policy.Rules(p.Tool)
+	if len(p.Rules) > maxRules {
+		p.More, p.Rules = len(p.Rules)-maxRules, p.Rules[:maxRules]
+	}
+	return v.show(status, "policy", "Policy", "", p)
+}

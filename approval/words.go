@@ -1,0 +1,76 @@
+package approval
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"a2a-server/internal/visible"
+)
+
+// Words returns the terms of a call's approval in words, a line each: which decisions, who may
+// decide, until when, and how it is shown.
+func (t Terms) Words() []string {
+	var all []string
+	add := func(is bool, format string, args ...any) {
+		if is {
+			all = append(all, fmt.Sprintf(format, args...))
+		}
+	}
+	add(true, "decisions: %s", joinDecisions(AllowedDecisions(KindCall, t), ", "))
+	for _, group := range t.Approvers.groups() {
+		add(true, "approvers: %s", group)
+	}
+	add(t.FourEyes, "not the requester, nor parties that act for it")
+	add(t.Elsewhere, "not the A2A client")
+	add(t.NoText, "not by text")
+	add(t.Destructive, "destructive: a word approves it only with its code")
+	switch {
+	case t.Expires <= 0:
+		add(true, "no deadline")
+	case t.OnExpiry == ExpiryKeeps:
+		add(true, "deadline after %s, then it stays pending", short(t.Expires))
+	case t.OnExpiry == ExpiryCancels:
+		add(true, "deadline after %s, then the task is canceled", short(t.Expires))
+	default:
+		add(true, "deadline after %s, then it is rejected", short(t.Expires))
+	}
+	add(t.CancelsTask, "a rejection cancels the task")
+	add(t.Risk != "", "risk: %s", t.Risk)
+	add(len(t.Mask) > 0, "masked: %s", visible.Line(strings.Join(t.Mask, ", ")))
+	add(len(t.Notify) > 0, "announced on: %s", visible.Line(strings.Join(t.Notify, ", ")))
+	return all
+}
+
+// short returns a duration without its zero minutes and seconds.
+func short(d time.Duration) string {
+	text := d.String()
+	if rest, is := strings.CutSuffix(text, "m0s"); is {
+		text = rest + "m"
+	}
+	if rest, is := strings.CutSuffix(text, "h0m"); is {
+		text = rest + "h"
+	}
+	return text
+}
+
+// groups returns each group of approvers in words. A decider is in all of them.
+func (s *Approvers) groups() (all []string) {
+	if s == nil {
+		return nil
+	}
+	var names []string
+	for _, r := range s.Roles {
+		names = append(names, "role "+visible.Line(r))
+	}
+	for _, name := range s.Subjects {
+		names = append(names, visible.Line(name))
+	}
+	if len(names) > 0 {
+		all = append(all, strings.Join(names, " or "))
+	}
+	for i := range s.All {
+		all = append(all, s.All[i].groups()...)
+	}
+	return all
+}

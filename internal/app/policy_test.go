@@ -1,0 +1,137 @@
+package app_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// withPolicy is a console with two files of gates.
+func withPolicy(t *testing.T) *console {
+	t.Helper()
+	c := withFile(t, `
+policy: {files: [managed.yaml, rules.yaml]}
+auth: {keys: {file: keys.yaml}, default_roles: [requester, approver], tenant: acme}
+tools:
+  - {command: pay, description: pays, run: [echo, "{to}", "{amount}", "{region}"], args: {to: {type: string}, amount: {type: number}, region: {type: string}}, optional: [region]}
+  - {command: deploy, description: deploys, run: [echo], for: {callers: ["corp:ann"]}}
+gates:
+  - {name: any-payment, tool: pay, action: allow}
+`)
+	c.write("keys.yaml", "[]\n")
+	c.write("managed.yaml", `
+gates:
+  - {name: big-payment, tool: [pay], when: args.amount > 1000, four_eyes: true, expires: 24h, hint: "{to} gets {amount}."}
+  - {name: never, tool: pay, action: deny, who: {callers: ["corp:eve"]}}
+`)
+	c.write("rules.yaml", "gates: []\n")
+	return c
+}
+
+// write writes a file into the folder of c.
+func (c *console) write(name, text string) {
+	c.t.Helper()
+	if err := os.WriteFile(filepath.Join(c.folder, name), []byte(text), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func TestPolicyExplain(t *testing.T) {
+	t.Parallel()
+	c := withPolicy(t)
+	const want = `The call has to be approved: rule "big-payment" asks.
+
+Gates about the tool:
+  allow any-payment (a2a-server.yaml:8): applies, always
+  ask big-payment (managed.yaml:3): applies, when is true
+  deny never (managed.yaml:4): does not apply, the callers under who do not include this call
+
+The approval:
+  decisions: approve, edit, reject, cancel
+  not the requester, nor parties that act for it
+  deadline after 24h, then it is rejected
+
+The question:
+  "bob" gets 5000.
+`
+	code, stdout, stderr := c.run(nil, "policy", "explain", "pay", "to=bob", "amount=5000", "--caller", "corp:alice", "--roles", "requester")
+	if diff := cmp.Diff(want, stdout); code != 0 || diff != "" {
+		t.Errorf("exit code %d: %s (-want +got)\n%s", code, stderr, diff)
+	}
+	_, stdout, _ = c.run(strings.NewReader(`{"to": "5", "amount": 5}`), "policy", "explain", "pay", "--json", "-", "--caller", "corp:eve", "-o", "json")
+	var got struct{ Action, Gate string }
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil || got.Action != "deny" || got.Gate != "never" {
+		t.Errorf("explain -o json prints %s, %v", stdout, err)
+	}
+	c.want(0, "runs without an approval", "policy", "explain", "pay", "to=5", "amount=5") // to is a text
+	c.want(1, `this caller has no tool "paj"; did you mean pay?`, "policy", "explain", "paj")
+	c.want(1, `this caller has no tool "deploy"`, "policy", "explain", "deploy")
+	c.want(0, "has to be approved: the tool itself asks", "policy", "explain", "deploy", "--caller", "corp:ann")
+	c.want(1, "no gate is asked, because the arguments are wrong", "policy", "explain", "pay", "to=bob")
+	c.want(1, "is not an argument", "policy", "explain", "pay", "bob")
+	c.want(2, "takes the name of a tool", "policy", "explain")
+	c.want(2, "not both", "policy", "explain", "pay", "to=bob", "--json", "{}")
+	c.want(1, "duplicate", "policy", "explain", "pay", "--json", `{"to": "a", "to": "b"}`)
+}
+
+func TestPolicyTest(t *testing.T) {
+	t.Parallel()
+	c := withPolicy(t)
+	const good = `cases:
+  - {tool: pay, args: {to: bob, amount: 5}, expect: {action: allow, rules: [any-payment]}}
+  - {tool: pay, args: {to: bob, amount: 5000}, caller: {subject: "corp:alice", roles: [requester]}, expect: {action: ask}}
+`
+	c.write("cases.yaml", good)
+	file := filepath.Join(c.folder, "cases.yaml")
+	c.want(0, "2 cases are as expected", "policy", "test", file)
+	c.write("cases.yaml", good+`  - {name: eve, tool: pay, args: {to: bob, amount: 5}, caller: {subject: "corp:eve"}, expect: {action: ask}}
+  - {tool: pay, args: {to: bob, amount: 5000}, expect: {action: ask, rules: [big]}}
+  - {tool: paj, expect: {action: deny}}
+`)
+	c.want(1, `3 of 5 cases are not as expected:
+cases.yaml:4: eve: is deny, by never; expected ask
+cases.yaml:5: the call of pay: is ask by big-payment; expected by big
+cases.yaml:6: the call of paj: this caller has no tool "paj"; did you mean pay?
+`, "policy", "test", file)
+	for text, want := range map[string]string{
+		"":                     "cases: is missing",
+		"cases: []\n":          "has no cases",
+		"cases: [{tool: a}]\n": "cases[0].expect: is missing",
+		"cases: [{tool: a, expect: {action: maybe}}]\n":                             `"maybe" is not an action`,
+		"cases: [{tool: a, expect: {rules: [b]}}]\n":                                "cases[0].expect.action: is missing",
+		"cases: [{tool: a, caller: {name: b}, expect: {action: ask}}]\n":            "cases[0].caller.name: there is no such key",
+		"cases: [{tool: a, args: {n: 12345678901234567}, expect: {action: ask}}]\n": "cases[0].args: ",
+	} {
+		c.write("cases.yaml", text)
+		c.want(2, want, "policy", "test", file)
+	}
+	c.want(2, "there is no file", "policy", "test", filepath.Join(c.folder, "none.yaml"))
+}
+
+func TestPolicyCheck(t *testing.T) {
+	t.Parallel()
+	c := withPolicy(t)
+	c.want(0, "the policy has no problems", "policy", "check")
+	for gate, want := range map[string]string{
+		"{name: g, tool: pay, when: args.region == \"EU\"}":                                     "when reads args.region, which is an optional argument of pay; without it the condition fails, and counts as true; write has(args.region) && before it",
+		"{name: g, tool: pay, when: args.regon == \"EU\"}":                                      "when reads args.regon, which is no argument of pay",
+		"{name: g, tool: pay, approvers: {roles: [bosses]}}":                                    `approvers.roles: no caller gets the role "bosses"; known are approver, requester`,
+		"{name: g, tool: pay, who: {roles: [bosses]}}":                                          `who.roles: no caller gets the role "bosses"`,
+		"{name: g, tool: \"p*\", action: allow}":                                                "has no effect: only an allow with the exact name of a tool",
+		"{name: g, tool: \"x*\"}":                                                               `no tool matches "x*"`,
+		"{name: g, tool: \"*\", action: deny}":                                                  "has no effect: g has the last word about every call of its tools",
+		"{name: g, tool: pay, allowed: [approve]}\n  - {name: h, tool: pay, allowed: [reject]}": "no call of pay could run: the gates g, h allow neither approve nor edit together",
+		"{name: g, tool: pay, approvers: {subjects: [\"key:a\"]}}\n  - {name: h, tool: pay, approvers: {subjects: [\"key:b\"]}}": "no call of pay could run: the gates g, h have no approver in common",
+	} {
+		c.write("rules.yaml", "gates:\n  - "+gate+"\n")
+		c.want(1, want, "policy", "check")
+	}
+	c.write("rules.yaml", "gates: [{name: g, tool: pay, when: \"has(args.region) && args.region == 'EU'\"}]\n")
+	c.want(0, "the policy has no problems", "policy", "check")
+	c.write("rules.yaml", "gates: [{name: g, tool: paj}]\n")
+	c.want(2, `there is no tool "paj"; did you mean pay?`, "policy", "check")
+}

@@ -1,0 +1,196 @@
+package policycmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"a2a-server/approval"
+	"a2a-server/internal/app/cli"
+	"a2a-server/internal/setting"
+	"a2a-server/internal/strictjson"
+	"a2a-server/internal/strictyaml"
+	"a2a-server/internal/toolset"
+	"a2a-server/internal/visible"
+)
+
+// expectation is a case of a file of expectations.
+type expectation struct {
+	name   string
+	line   int
+	call   toolset.TrialCall
+	action approval.Action
+	rules  []string // that decide; nil: any
+}
+
+const testHelp = `FILE has a list of cases:
+
+  cases:
+    - tool: transfer_money
+      args: {amount: 20000, to: bob}
+      caller: {subject: "corp:alice", roles: [requester]}
+      expect: {action: ask, rules: [big-transfer]}
+
+rules are the gates that decide, in any order; the tool's own gate is "tool". Exit
+codes: 0 all cases are as expected, 1 some are not, 2 a file is wrong.
+`
+
+func test(p *cli.Program, try Try) *cobra.Command {
+	c := &cobra.Command{Use: "test FILE", Short: "judge the calls of a file, and compare with what it expects", Long: testHelp}
+	cli.Takes(c, "", "the name of a file of cases")
+	given := cli.ConfigFlags(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		cases, err := read(args[0])
+		if err != nil {
+			return err
+		}
+		var failed []string
+		if err := try(c.Context(), given, func(ctx context.Context, s *toolset.State) error {
+			for _, e := range cases {
+				if why := e.run(ctx, s); why != "" {
+					failed = append(failed, fmt.Sprintf("%s:%d: %s: %s", visible.Line(args[0]), e.line, visible.Line(e.name), visible.Line(why)))
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		if len(failed) > 0 {
+			return cli.Exit(cli.ExitFailure, fmt.Sprintf("%d of %d cases are not as expected:\n%s", len(failed), len(cases), strings.Join(failed, "\n")))
+		}
+		_, err = fmt.Fprintf(p.Stdout, "%d cases are as expected\n", len(cases))
+		return err
+	}
+	return c
+}
+
+// run judges the call, and returns how the result differs; "": it is as expected.
+func (e *expectation) run(ctx context.Context, s *toolset.State) string {
+	got, err := s.Explain(ctx, e.call)
+	if err != nil {
+		return err.Error()
+	}
+	rules := got.Decisive()
+	slices.Sort(rules)
+	switch {
+	case got.Action != e.action:
+		return fmt.Sprintf("is %s, by %s; expected %s", got.Action, list(rules), e.action)
+	case e.rules != nil && !slices.Equal(rules, e.rules):
+		return fmt.Sprintf("is %s by %s; expected by %s", got.Action, list(rules), list(e.rules))
+	}
+	return ""
+}
+
+func list(names []string) string {
+	if len(names) == 0 {
+		return "no gate"
+	}
+	return strings.Join(names, ", ")
+}
+
+// read reads a file of cases.
+func read(path string) ([]expectation, error) {
+	if err := strictyaml.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, cli.Usage("policy test: there is no file %s", visible.Quote(path, 80))
+	}
+	r := &strictyaml.Report{File: visible.Line(path)}
+	var cases []expectation
+	if root, ok := r.Open(path); ok {
+		fields, _ := root.Fields("cases")
+		items, _ := fields.Get("cases").Items("a list of cases", "; begin each with a dash, as in - tool: transfer_money")
+		for _, n := range items {
+			cases = append(cases, readCase(n))
+		}
+		if len(items) == 0 && r.Count() == 0 {
+			root.Add("has no cases")
+		}
+	}
+	if r.Count() == 0 {
+		return cases, nil
+	}
+	problems := []string{"the file of cases is wrong:"}
+	for _, p := range r.Problems() {
+		problems = append(problems, p.String())
+	}
+	return nil, cli.Exit(cli.ExitUsage, strings.Join(problems, "\n"))
+}
+
+// readCase reads a case.
+func readCase(n strictyaml.Node) expectation {
+	e := expectation{line: n.Place().Line}
+	f, ok := n.Fields("name", "tool", "args", "caller", "expect")
+	if !ok {
+		return e
+	}
+	e.call.Tool, _ = f.Get("tool").Text()
+	e.name = "the call of " + e.call.Tool
+	if !f.Get("name").Missing() {
+		e.name, _ = f.Get("name").Text()
+	}
+	args := f.Get("args")
+	object, err := strictjson.Canonical(args.Object())
+	if e.call.Args, err = decoded(object, err); err != nil {
+		args.Add("%v", err)
+	}
+	e.call.By = requester("", "", nil, nil)
+	if who := f.Get("caller"); !who.Missing() {
+		caller, _ := who.Fields("subject", "tenant", "roles", "chain")
+		e.call.By = requester(optionalText(caller.Get("subject")), optionalText(caller.Get("tenant")), texts(caller.Get("roles")), texts(caller.Get("chain")))
+	}
+	want, ok := f.Get("expect").Fields("action", "rules")
+	if !ok {
+		return e
+	}
+	want.Get("action").Into(setting.Choice(&e.action, "an action", approval.ActionAsk, approval.ActionAllow, approval.ActionDeny))
+	if rules := want.Get("rules"); !rules.Missing() {
+		e.rules = append([]string{}, texts(rules)...)
+		slices.Sort(e.rules)
+	} else if want.Get("action").Missing() {
+		want.Get("action").Expected("ask, allow or deny", "")
+	}
+	return e
+}
+
+// optionalText returns a text, or "" for a missing node.
+func optionalText(n strictyaml.Node) string {
+	if n.Missing() {
+		return ""
+	}
+	text, _ := n.Text()
+	return text
+}
+
+// texts returns a list of texts; nil for a missing node.
+func texts(n strictyaml.Node) (all []string) {
+	if n.Missing() {
+		return nil
+	}
+	items, _ := n.Items("a list", "; write it as [one, two]")
+	for _, item := range items {
+		text, _ := item.Text()
+		all = append(all, text)
+	}
+	return all
+}
+
+// decode decodes arguments in JSON.
+func decode(text string) (map[string]any, error) {
+	args, err := strictjson.DecodeObject([]byte(text))
+	if err != nil {
+		return nil, errors.Join(errors.New("the arguments are not a JSON object"), err)
+	}
+	return args, nil
+}
+
+// decoded decodes an object that was written without an error.
+func decoded(object []byte, err error) (map[string]any, error) {
+	if err != nil || string(object) == "null" {
+		return map[string]any{}, err
+	}
+	return decode(string(object))
+}

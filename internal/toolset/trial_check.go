@@ -1,0 +1,256 @@
+package toolset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"a2a-server/approval"
+	"a2a-server/approval/condition"
+	"a2a-server/auth/apikey"
+	"a2a-server/internal/app/config"
+	"a2a-server/tool"
+)
+
+// CheckPolicy returns what is likely wrong with the gates, each with its place: gates that never
+// have an effect, tools and roles that do not exist, approvals that nobody could give, and
+// conditions that fail because they read an argument that may be missing. It lists the tools.
+// The error is one that keeps a server from starting.
+func (s *State) CheckPolicy(ctx context.Context) (problems []string, _ error) {
+	c := checking{State: s, tools: s.allTools(ctx)}
+	every := make([]tool.Tool, 0, len(c.tools))
+	for _, name := range sorted(c.tools) {
+		every = append(every, c.tools[name])
+	}
+	unknown, err := checkGates(s.policy, s.gates, every, false /* dynamic */)
+	if err != nil {
+		return nil, err
+	}
+	c.problems = unknown
+	c.known, c.anyRole = knownRoles(s.conf)
+	for i := range s.policy.Gates() {
+		c.reach(i)
+		c.roles(i)
+		c.reads(i)
+	}
+	for _, name := range sorted(c.tools) {
+		c.needs(name)
+	}
+	return c.problems, nil
+}
+
+// checking is a run of CheckPolicy.
+type checking struct {
+	*State
+	tools    map[string]tool.Tool
+	known    map[string]bool // roles that a caller may get
+	anyRole  bool            // and any other
+	problems []string
+}
+
+// at adds a problem with gate i.
+func (c *checking) at(i int, format string, args ...any) {
+	p := config.Problem{Key: "gate " + c.policy.Gates()[i].Named()}
+	if c.gates != nil {
+		p = c.gates.Problem(config.GatePath(c.gates, i))
+		p.Key = strings.TrimSuffix(p.Key, ".tool")
+	}
+	p.Problem = fmt.Sprintf(format, args...)
+	c.problems = append(c.problems, p.String())
+}
+
+// always returns the gates that are about every call of a tool with an action.
+func (c *checking) always(name string, action approval.Action) (gates []int) {
+	for i, g := range c.policy.Gates() {
+		if actionOf(&g) == action && !g.Conditional() && g.Matches(name) {
+			gates = append(gates, i)
+		}
+	}
+	return gates
+}
+
+// actionOf returns the action of a gate.
+func actionOf(g *approval.Gate) approval.Action {
+	if g.Action == "" {
+		return approval.ActionAsk
+	}
+	return g.Action
+}
+
+// reach looks for a gate that changes nothing: other gates have the last word about every call
+// of all its tools, or it allows what it cannot.
+func (c *checking) reach(i int) {
+	g := c.policy.Gates()[i]
+	var by []int // a gate that wins, for each tool
+	matched := 0
+	for _, name := range sorted(c.tools) {
+		if !g.Matches(name) {
+			continue
+		}
+		matched++
+		wins := c.always(name, approval.ActionDeny)
+		if actionOf(&g) == approval.ActionAllow {
+			wins = append(wins, c.always(name, approval.ActionAsk)...)
+		}
+		wins = slices.DeleteFunc(wins, func(k int) bool { return k == i })
+		if actionOf(&g) == approval.ActionDeny && !g.Conditional() {
+			wins = slices.DeleteFunc(wins, func(k int) bool { return k > i }) // the later of two is too many
+		}
+		if len(wins) > 0 {
+			by = append(by, wins[0])
+		}
+	}
+	switch {
+	case matched > 0 && len(by) == matched:
+		c.at(i, "has no effect: %s has the last word about every call of its tools", c.policy.Gates()[by[0]].Named())
+	case actionOf(&g) != approval.ActionAllow:
+	case c.conf.DeclaredGates == config.IgnoreDeclared:
+		c.at(i, "has no effect: with declared_gates: ignore no tool asks by itself, and an allow overrides nothing else")
+	case !slices.ContainsFunc(g.Patterns(), func(p string) bool { return !strings.Contains(p, "*") }):
+		c.at(i, "has no effect: only an allow with the exact name of a tool overrides what the tool asks by itself")
+	}
+}
+
+// roles looks for roles that no caller gets.
+func (c *checking) roles(i int) {
+	if c.anyRole {
+		return
+	}
+	g := c.policy.Gates()[i]
+	look := func(key string, roles []string) {
+		for _, role := range roles {
+			if !c.known[role] {
+				c.at(i, "%s: no caller gets the role %q; known are %s", key, role, strings.Join(sorted(c.known), ", "))
+			}
+		}
+	}
+	if g.Who != nil {
+		look("who.roles", g.Who.Roles)
+	}
+	if g.Terms.Approvers != nil {
+		look("approvers.roles", g.Terms.Approvers.Roles)
+	}
+}
+
+// knownRoles returns the roles that callers may get; anyRole: a program gives them.
+func knownRoles(conf *config.Config) (known map[string]bool, anyRole bool) {
+	known = map[string]bool{}
+	add := func(lists ...[]string) {
+		for _, list := range lists {
+			for _, role := range list {
+				known[role] = true
+			}
+		}
+	}
+	a := &conf.Auth
+	add(a.DefaultRoles, a.MTLS.Roles, a.Proxy.Roles.Fixed)
+	from := []config.RolesFrom{a.Proxy.Roles}
+	for i := range a.OIDC {
+		from = append(from, a.OIDC[i].Roles)
+	}
+	for _, u := range a.Socket {
+		add(u.Roles)
+	}
+	for _, f := range from {
+		add(f.Fixed)
+		anyRole = anyRole || f.Name != "" && f.Map == nil
+		for _, roles := range f.Map {
+			add(roles)
+		}
+	}
+	if a.Keys.File != "" {
+		keys, err := apikey.Load(a.Keys.File)
+		anyRole = anyRole || err != nil
+		for i := range keys {
+			add(keys[i].Roles)
+		}
+	}
+	return known, anyRole || !a.Given()
+}
+
+// reads looks for arguments that a condition reads and that may be missing.
+func (c *checking) reads(i int) {
+	g := c.policy.Gates()[i]
+	if g.Condition == nil {
+		return
+	}
+	for _, name := range sorted(c.tools) {
+		if !g.Matches(name) {
+			continue
+		}
+		for _, r := range g.Condition.Reads() {
+			if why := missing(tool.ToDefinition(c.tools[name]).Parameters, r); why != "" {
+				c.at(i, "when reads %s, which %s of %s; without it the condition fails, and counts as true; write has(%s) && before it", r, why, name, r)
+			}
+		}
+	}
+}
+
+// missing returns why an argument may be missing by a schema; "": it is there, or the condition
+// looks first, or the schema does not say.
+func missing(schema map[string]any, r condition.Read) string {
+	if r.Checked {
+		return ""
+	}
+	for i, name := range r.Path {
+		properties, ok := schema["properties"].(map[string]any)
+		if !ok {
+			return ""
+		}
+		next, known := properties[name].(map[string]any)
+		if i < len(r.Path)-1 {
+			schema = next
+			continue
+		}
+		required, _ := schema["required"].([]any)
+		texts, _ := schema["required"].([]string)
+		switch {
+		case !known:
+			return "is no argument"
+		case !slices.Contains(required, any(name)) && !slices.Contains(texts, name):
+			return "is an optional argument"
+		}
+	}
+	return ""
+}
+
+// needs looks for approvals that nobody could give: gates that always ask together about a
+// tool, and whose demands nobody meets.
+func (c *checking) needs(name string) {
+	gates := c.always(name, approval.ActionAsk)
+	if len(gates) < 2 || len(c.always(name, approval.ActionDeny)) > 0 {
+		return
+	}
+	runs := map[approval.DecisionType]bool{approval.Approve: true, approval.Edit: true}
+	var people []string // subjects that every gate with subjects alone names
+	named := false
+	for _, i := range gates {
+		terms := c.policy.Terms(c.policy.Gates()[i])
+		for d := range runs {
+			runs[d] = runs[d] && (terms.Allowed == nil || slices.Contains(terms.Allowed, d))
+		}
+		if a := terms.Approvers; a != nil && len(a.Roles) == 0 {
+			if !named {
+				people, named = slices.Clone(a.Subjects), true
+			}
+			people = slices.DeleteFunc(people, func(p string) bool { return !slices.Contains(a.Subjects, p) })
+		}
+	}
+	last := gates[len(gates)-1]
+	if !runs[approval.Approve] && !runs[approval.Edit] {
+		c.at(last, "no call of %s could run: the gates %s allow neither approve nor edit together", name, c.names(gates))
+	}
+	if named && len(people) == 0 {
+		c.at(last, "no call of %s could run: the gates %s have no approver in common", name, c.names(gates))
+	}
+}
+
+// names returns the names of gates.
+func (c *checking) names(gates []int) string {
+	var all []string
+	for _, i := range gates {
+		all = append(all, c.policy.Gates()[i].Named())
+	}
+	return strings.Join(all, ", ")
+}

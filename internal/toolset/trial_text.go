@@ -1,0 +1,65 @@
+package toolset
+
+import (
+	"fmt"
+	"strings"
+
+	"a2a-server/approval"
+	"a2a-server/approval/web"
+	"a2a-server/internal/visible"
+)
+
+// Text returns e for people.
+func (e *Explanation) Text() string {
+	var b strings.Builder
+	verdict := map[approval.Action]string{approval.ActionAllow: "runs without an approval", approval.ActionAsk: "has to be approved", approval.ActionDeny: "is denied"}[e.Action]
+	fmt.Fprintf(&b, "The call %s%s.\n", verdict, after(e.Reason))
+	b.WriteString("\nGates about the tool:\n")
+	for _, r := range e.Rules {
+		applies := "does not apply"
+		if r.Applies {
+			applies = "applies"
+		}
+		fmt.Fprintf(&b, "  %s %s%s: %s, %s\n", r.Action, visible.Line(r.Name), parentheses(r.Place), applies, visible.Line(r.Why))
+	}
+	if e.Others > 0 {
+		fmt.Fprintf(&b, "  and %d about other tools\n", e.Others)
+	}
+	if e.Action == approval.ActionAsk {
+		b.WriteString("\nThe approval:\n")
+		for _, line := range e.Terms {
+			fmt.Fprintf(&b, "  %s\n", line)
+		}
+		b.WriteString("\nThe question:\n")
+		for line := range strings.SplitSeq(visible.Text(e.Hint), "\n") {
+			fmt.Fprintf(&b, "  %s\n", line)
+		}
+	}
+	return b.String()
+}
+
+// after returns a reason behind a colon.
+func after(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + visible.Line(reason)
+}
+
+func parentheses(place string) string {
+	if place == "" {
+		return ""
+	}
+	return " (" + visible.Line(place) + ")"
+}
+
+// Rules returns the gates about a tool, or all for "", as their page shows them.
+func (s *State) Rules(tool string) (all []web.Rule) {
+	for i, g := range s.policy.Gates() {
+		if tool == "" || g.Matches(tool) {
+			name := s.gateOrigin(i).Entry
+			all = append(all, web.Rule{Name: name, Gate: s.texts[approvalOrigin{gate: shownGate(name)}]})
+		}
+	}
+	return all
+}
