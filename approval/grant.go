@@ -81,10 +81,7 @@ func (t *GrantTerms) Check() error {
 
 // CheckVary returns an error if pointer cannot stand in GrantTerms.Vary.
 func CheckVary(pointer string) error {
-	if err := CheckMask(pointer); err != nil {
-		return err
-	}
-	if slices.Contains(splitPointer(pointer), "*") || pointer == "/" {
+	if CheckMask(pointer) != nil || slices.Contains(splitPointer(pointer), "*") || pointer == "/" {
 		return errors.New("does not name a single argument; write / and its name, such as /subject")
 	}
 	return nil
