@@ -47,6 +47,9 @@ func Text(d *client.ApprovalDetail, columns int, now time.Time) string {
 	if a.Approvers != nil {
 		f.Add("approvers", visible.Line(approversText(a.Approvers)))
 	}
+	if g := a.Grants; g != nil && a.State == client.Pending {
+		f.Add("may grant", visible.Line(strings.Join(g.Scopes, ", ")+"; see approvals approve --grant"))
+	}
 	f.Add("requester", PrincipalText(&a.Requester))
 	if a.RequesterRevoked {
 		f.Add("caution", "the credential of the requester is no longer valid: the key was removed or revoked, or has expired")
@@ -64,6 +67,7 @@ func Text(d *client.ApprovalDetail, columns int, now time.Time) string {
 		f.Add("runs with", visible.Line(string(r.Arguments)))
 		f.Add("reason", r.Reason)
 		f.Add("response", visible.Line(string(r.Response)))
+		f.Add("grant", r.Grant)
 	}
 	if run := d.Run; run != nil && (run.State == "started" || run.State == "finished" || run.State == "unknown") {
 		f.Add("call", visible.Line(strings.TrimSpace(run.State+" "+run.Outcome)))
