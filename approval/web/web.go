@@ -126,6 +126,8 @@ func New(c Config) http.Handler {
 	post("/tasks/{id}/cancel", auth.Cancel, (*visit).cancelTask)
 	post("/tasks/{id}/calls/{call}/cancel", auth.Cancel, (*visit).cancelCall)
 	get("/history", 0, showHistory)
+	get("/grants", auth.Review, (*visit).grants)
+	post("/grants/{id}/revoke", auth.Decide, (*visit).revokeGrant)
 	get("/about", 0, showAbout)
 	get("/policy", 0, (*visit).policy)
 	post("/policy", 0, (*visit).explain)
