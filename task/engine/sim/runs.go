@@ -121,6 +121,7 @@ func Declared(points []string) []string {
 		"refused: APPROVAL_CHANGED", "refused: APPROVAL_CONFLICT", "refused: APPROVAL_EXPIRED", "refused: APPROVAL_MALFORMED",
 		"refused: APPROVAL_NOT_ALLOWED", "refused: APPROVAL_UNKNOWN",
 		"expiry: reject", "expiry: keep", "expiry: cancel",
+		"a grant is made", "a call starts by a grant", "a revocation is acknowledged",
 		"decision: repeated", "decision: concurrent", "decision: contradictory",
 		"decided: approve", "decided: edit", "decided: reject", "decided: respond", "decided: cancel",
 		"planner asks", "planner waits", "planner fails", "awaited", "streamed", "canceled", "stopped",
