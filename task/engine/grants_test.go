@@ -498,3 +498,85 @@ func TestRejectedAgain(t *testing.T) {
 		}
 	})
 }
+
+// A grant covers no repetition after a crash: a person decides, whatever the tool declares.
+func TestGrantAfterACrash(t *testing.T) {
+	for name, is := range map[string]tool.Annotations{"once": {}, "idempotent": {Idempotent: true}} {
+		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+			k := w.killer()
+			blocks := false
+			slow := &fake{name: "send_mail", gated: true, is: is, call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
+				w.tools.ran(ctx, "send_mail", a)
+				if blocks {
+					<-w.tools.blocked()
+				}
+				return map[string]any{}, nil
+			}}
+			w.cfg.Policy = policy(t, mails(approval.GrantTerms{}))
+			w.startTools(slow)
+			w.grantOf(alice, w.mail(alice, "c", args{"amount": 1}), approval.GrantRequest{Scope: approval.GrantTime})
+			blocks = true
+			m := w.calls("send_mail", args{"amount": 1})
+			sent := w.sent(m)
+			synctest.Wait()
+			if n := w.tools.count("send_mail"); n != 2 {
+				t.Fatalf("it ran %d times, want 2", n)
+			}
+			k.die()
+			w.tools.release()
+			w.stop()
+			blocks = false
+			w.restart()
+			synctest.Wait()
+			w.wantAsked(w.settled(a2a.TaskID(sent.Task.String()), ""), true)
+			if n := w.tools.count("send_mail"); n != 2 {
+				t.Errorf("it ran %d times, want 2", n)
+			}
+		})
+	}
+}
+
+// A suspended call that a grant has let start goes on by the grant, and not after its revocation.
+func TestGrantOfASuspendedCall(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		slow := newKeeper("send_mail", func(ctx tool.Context, n int) (map[string]any, error) {
+			if n%3 != 0 {
+				return nil, &tool.Suspension{Wake: time.Now().Add(time.Minute)}
+			}
+			return map[string]any{"sent": true}, nil
+		})
+		w.cfg.Policy = policy(t, mails(approval.GrantTerms{Uses: 5}))
+		w.startTools(slow)
+		first := w.mail(alice, "c", args{})
+		g := w.grantOf(alice, first, approval.GrantRequest{Scope: approval.GrantTime})
+		pass(2 * time.Minute)
+		w.wantState(w.get(first.ID), a2a.TaskStateCompleted)
+		sent := w.sent(w.calls("send_mail", args{}))
+		id := a2a.TaskID(sent.Task.String())
+		pass(time.Minute)
+		if used := w.grants(alice)[0].Used; used != 1 {
+			t.Errorf("the grant was used %d times, want once", used)
+		}
+		w.must(w.engine.Approvals().Revoke(w.ctx(), alice, g.ID, ""))
+		pass(time.Minute)
+		w.wantAsked(w.get(id), true)
+	})
+}
+
+// Several equal calls of a step use a counted grant as often as it says; the others ask.
+func TestGrantOfSeveralCalls(t *testing.T) {
+	for _, hold := range []bool{false, true} {
+		runOnEachDisk(t, fmt.Sprint("held siblings: ", hold), func(t *testing.T, w *world) {
+			w.cfg.HoldSiblings = hold
+			w.mailing(mails(approval.GrantTerms{}))
+			g := w.grantOf(alice, w.mail(alice, "c", args{"amount": 1}), approval.GrantRequest{Scope: approval.GrantTime, Uses: 2})
+			same := args{"amount": 1}
+			of := w.send(w.calls("send_mail", same, "send_mail", same, "send_mail", same))
+			w.wantAsked(of, true)
+			ran, used := w.tools.count("send_mail")-1, w.grants(alice)[0].Used
+			if want := map[bool]int{false: 2, true: 0}[hold]; ran != want || used != want || g.Uses != 2 {
+				t.Errorf("%d calls ran, %d of 2 used; want %d", ran, used, want)
+			}
+		})
+	}
+}
