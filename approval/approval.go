@@ -2,9 +2,11 @@ package approval
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"a2a-server/auth"
+	"a2a-server/internal/strictjson"
 )
 
 // Kind is the kind of question.
@@ -203,4 +205,35 @@ type Decision struct {
 	Digest   string        // the digest shown to the decider; "": not sent
 	Grant    *GrantRequest // with an approve, by the id of the approval; nil: none
 	Code     string        // that was typed with the word, see [Approval.WrongCode]; "": none
+}
+
+// NewGrant returns the grant that a decision about a makes, whose [Approval.Check] has passed. The
+// caller fills in the incarnation of the store.
+func (a *Approval) NewGrant(id string, ask GrantRequest, owner, by auth.Principal, now time.Time) (*Grant, error) {
+	terms := a.Terms.Grants
+	args, err := strictjson.DecodeObject(a.Args)
+	if err != nil {
+		return nil, fmt.Errorf("grant of %s: %w", a.ID, err)
+	}
+	shown, err := strictjson.Canonical(maskedArgs(without(args, terms.Vary, "any"), a.Terms.Mask))
+	if err != nil {
+		return nil, fmt.Errorf("grant of %s: %w", a.ID, err)
+	}
+	g := &Grant{
+		V: 1, ID: id, Scope: ask.Scope, Task: a.Task, Context: a.Context, Key: a.GrantKey,
+		Owner: owner, By: by, Approval: a.ID, Gate: a.Terms.Gate, Agent: a.Agent, Tool: a.Tool, Args: shown, Vary: terms.Vary,
+		Made: moment(now), Until: moment(now.Add(terms.Longest())), Uses: terms.Uses,
+	}
+	if ask.For > 0 {
+		g.Until = moment(now.Add(ask.For))
+	}
+	if ask.Uses > 0 {
+		g.Uses = ask.Uses
+	}
+	return g, nil
+}
+
+// Grantable reports whether an approve of a may make a grant: see Terms.Grants.
+func (a *Approval) Grantable() bool {
+	return a.Kind == KindCall && a.Ask == "" && a.GrantKey != "" && a.Terms.Grants != nil
 }

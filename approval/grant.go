@@ -73,7 +73,7 @@ func (t *GrantTerms) Check() error {
 	}
 	for _, pointer := range t.Vary {
 		if err := CheckVary(pointer); err != nil {
-			return fmt.Errorf("Vary: %s %w", quote(pointer), err)
+			return fmt.Errorf("grants vary %s, which %w", quote(pointer), err)
 		}
 	}
 	return nil
@@ -224,70 +224,6 @@ func (g *Grant) String() string {
 		said += fmt.Sprintf(", %d of %d used", g.Used, g.Uses)
 	}
 	return said
-}
-
-// NewGrant returns the grant that a decision about a makes, whose [Approval.Check] has passed. The
-// caller fills in the incarnation of the store.
-func (a *Approval) NewGrant(id string, ask GrantRequest, owner, by auth.Principal, now time.Time) (*Grant, error) {
-	terms := a.Terms.Grants
-	args, err := strictjson.DecodeObject(a.Args)
-	if err != nil {
-		return nil, fmt.Errorf("grant of %s: %w", a.ID, err)
-	}
-	shown, err := strictjson.Canonical(maskedArgs(without(args, terms.Vary, "any"), a.Terms.Mask))
-	if err != nil {
-		return nil, fmt.Errorf("grant of %s: %w", a.ID, err)
-	}
-	g := &Grant{
-		V: 1, ID: id, Scope: ask.Scope, Task: a.Task, Context: a.Context, Key: a.GrantKey,
-		Owner: owner, By: by, Approval: a.ID, Gate: a.Terms.Gate, Agent: a.Agent, Tool: a.Tool, Args: shown, Vary: terms.Vary,
-		Made: moment(now), Until: moment(now.Add(terms.Longest())), Uses: terms.Uses,
-	}
-	if ask.For > 0 {
-		g.Until = moment(now.Add(ask.For))
-	}
-	if ask.Uses > 0 {
-		g.Uses = ask.Uses
-	}
-	return g, nil
-}
-
-// Grantable reports whether an approve of a may make a grant: see Terms.Grants.
-func (a *Approval) Grantable() bool {
-	return a.Kind == KindCall && a.Ask == "" && a.GrantKey != "" && a.Terms.Grants != nil
-}
-
-// checkGrant reports whether d may make the grant that an answer asks for.
-func (a *Approval) checkGrant(ans Decision, d Decider) *Error {
-	g := ans.Grant
-	if g == nil {
-		return nil
-	}
-	wrong := func(field, description string) *Error {
-		return Malformed(a.ID, "correct that and send the answer again", Violation{Field: field, Description: description})
-	}
-	switch {
-	case ans.Type != Approve:
-		return wrong("grant", fmt.Sprintf("belongs to approve, not to %s", ans.Type))
-	case d.Via != ViaAPI || !d.By.Direct():
-		return barred(a, BarredDelegated, "only a person makes grants, directly, with 'a2a-server approvals' or the approvals API; approve it without a grant")
-	case !a.Grantable():
-		return NotAllowed(a, fmt.Sprintf("its rule (%s) allows no grants for this call; approve it without a grant", quote(a.Terms.Gate)))
-	}
-	terms := a.Terms.Grants
-	most := MaxGrantUses
-	if terms.Uses > 0 {
-		most = terms.Uses
-	}
-	switch {
-	case !slices.Contains(terms.Scopes, g.Scope):
-		return wrong("grant.scope", fmt.Sprintf("%s is not among the scopes that the rule allows: %s", quote(string(g.Scope)), joinScopes(terms.Scopes)))
-	case g.For < 0 || g.For > terms.Longest() || g.For > 0 && g.For < time.Second:
-		return wrong("grant.for", fmt.Sprintf("a grant is for 1s to %s", span(terms.Longest())))
-	case g.Uses < 0 || g.Uses > most:
-		return wrong("grant.uses", fmt.Sprintf("is out of range; write a number from 1 to %d", most))
-	}
-	return nil
 }
 
 // span returns a time without the units that are zero.

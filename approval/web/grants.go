@@ -22,7 +22,7 @@ type grant struct {
 	Until            stamp
 }
 
-func (v *visit) grants() error {
+func showGrants(v *visit) error {
 	q := v.r.URL.Query()
 	page, err := v.cfg.Service.Grants(v.ctx(), v.Caller, client.GrantQuery{Cursor: q.Get("cursor")})
 	if err != nil {
@@ -42,7 +42,7 @@ func (v *visit) grants() error {
 	return v.show(http.StatusOK, "grants", "Grants", "", p)
 }
 
-func (v *visit) revokeGrant() error {
+func revokeGrant(v *visit) error {
 	if err := v.cfg.Service.RevokeGrant(v.ctx(), v.Caller, v.r.PathValue("id"), ""); err != nil {
 		return err
 	}

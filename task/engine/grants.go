@@ -82,7 +82,7 @@ func (a *Approvals) Revoke(ctx context.Context, by auth.Principal, id, reason st
 		if err != nil {
 			return err
 		}
-		now, err := by, error(nil)
+		now := by
 		if a.renew != nil {
 			if now, err = a.renew(ctx); err != nil {
 				return err
