@@ -32,6 +32,7 @@ const (
 	AuditEscalated AuditEvent = "escalated"       // others are asked, too, after a while
 	AuditExtended  AuditEvent = "extended"        // a person has moved its deadline, to Deadline
 	AuditDeleting  AuditEvent = "deleting"        // an operator deletes the whole task
+	AuditGrantRevoked AuditEvent = "grant_revoked" // by By; without a task
 	AuditWebhook   AuditEvent = "webhook_deleted" // by an operator
 
 	// These are about the whole store, so they have no task.
@@ -62,6 +63,7 @@ type Audit struct {
 	Attempt  int            `json:"attempt,omitempty"`
 	Deadline *time.Time     `json:"deadline,omitempty"` // of an approval that is asked, extended, kept or expired
 	Webhook  string         `json:"webhook,omitempty"`  // its id
+	Grant    string         `json:"grant,omitempty"`    // id of a grant that is made, used or revoked
 }
 
 // DecodeAudit decodes an entry of any version.

@@ -187,7 +187,7 @@ func (f *Fold) applyCall(v event.OfCall) error {
 		if c.Repeats++; c.State != CallUncertain || e.Attempt != c.Attempt {
 			c.Repeats = 0
 		}
-		c.State, c.Attempt, c.Cause, c.Why = CallRunning, e.Attempt, "", ""
+		c.State, c.Attempt, c.Grant, c.Cause, c.Why = CallRunning, e.Attempt, e.Grant, "", ""
 		c.reachable()
 		if e.Args != nil {
 			c.Args = e.Args

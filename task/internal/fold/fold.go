@@ -99,6 +99,7 @@ type Call struct {
 	State     CallState            `json:"state"`
 	Attempt   int                  `json:"attempt,omitempty"`  // entries that a person or the policy allowed
 	Approval  string               `json:"approval,omitempty"` // newest of kind call or outcome
+	Grant     string               `json:"grant,omitempty"`    // that has let the newest attempt start
 	Suspended int                  `json:"suspended,omitempty"`
 	Paused    bool                 `json:"paused,omitempty"` // suspended and not resumed since
 	ToolState json.RawMessage      `json:"toolState,omitempty"`
@@ -160,6 +161,9 @@ func Opening(first *store.Event) (message []byte, ok bool) {
 	m, _, err := event.ReadMessage(first.Data)
 	return m, err == nil
 }
+
+// Sender returns the requester of calls that nobody has edited.
+func (f *Fold) Sender() auth.Principal { return f.requester() }
 
 // requester returns the requester of the task's calls: its owner, with the chains of all
 // principals that sent a message.
