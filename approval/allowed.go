@@ -1,9 +1,6 @@
 package approval
 
-import (
-	"encoding/json"
-	"slices"
-)
+import "slices"
 
 // AskConfirm is the AskKind of an approval that a running tool asks for. The arguments of its
 // call are in use already, so that they cannot be edited. A tool that asks with a schema takes an
@@ -27,18 +24,6 @@ func AllowedDecisions(k Kind, t Terms) []DecisionType {
 		decisions = slices.DeleteFunc(decisions, func(v DecisionType) bool { return !slices.Contains(t.Allowed, v) })
 	}
 	return decisions
-}
-
-// Replaced returns what an edit of a confirmation replaces, if a is one that takes an edit: the
-// arguments in its payload. nil: an edit of a replaces Args, or a takes none.
-func (a *Approval) Replaced() json.RawMessage {
-	var shown struct {
-		Arguments json.RawMessage `json:"arguments"`
-	}
-	if a.AskKind != AskConfirm || len(a.Schema) == 0 || json.Unmarshal(a.Payload, &shown) != nil {
-		return nil
-	}
-	return shown.Arguments
 }
 
 // known reports whether v is a decision at all.

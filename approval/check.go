@@ -124,7 +124,8 @@ func (a *Approval) checkPerson(d Decider) *Error {
 	if a.Terms.Human && (d.Via == ViaProvider || !d.By.Direct()) {
 		return barred(a, BarredHuman, fmt.Sprintf("it (rule %s) wants a person's own answer; have a person answer", quote(a.Terms.Gate)))
 	}
-	if now := (&Terms{Approvers: a.Approvers(), Needs: a.Needs()}); !now.Includes(d.By) {
+	now := Terms{Approvers: a.Approvers(), Needs: a.Needs()}
+	if !now.Includes(d.By) {
 		who := "its approvers"
 		if a.Terms.Approvers != nil && len(a.Terms.Approvers.All) > 0 {
 			who = "principals who are approvers of each gate that asks about the call"
@@ -164,6 +165,18 @@ func (a *Approval) Decisions() []DecisionType {
 		decisions = slices.DeleteFunc(decisions, func(v DecisionType) bool { return v == Edit })
 	}
 	return decisions
+}
+
+// Replaced returns what an edit of a confirmation replaces, if a is one that takes an edit: the
+// arguments in its payload. nil: an edit of a replaces Args, or a takes none.
+func (a *Approval) Replaced() json.RawMessage {
+	var shown struct {
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if a.AskKind != AskConfirm || len(a.Schema) == 0 || json.Unmarshal(a.Payload, &shown) != nil {
+		return nil
+	}
+	return shown.Arguments
 }
 
 func (a *Approval) checkDecision(v DecisionType) *Error {

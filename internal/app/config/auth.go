@@ -85,6 +85,15 @@ type OIDC struct {
 	SignInToken  SignInToken
 }
 
+// SignInToken selects the token of an issuer that names the person who signs in.
+type SignInToken string
+
+// The values of SignInToken.
+const (
+	ByID     SignInToken = "id" // the ID token. The default.
+	ByAccess SignInToken = "access"
+)
+
 // MTLS takes the certificate of a client as its credential.
 type MTLS struct {
 	Subject CertName // Defaults to NoName: certificates are not credentials.
@@ -195,6 +204,16 @@ func checkOIDC(l *loader, o *OIDC, n strictyaml.Node) {
 		l.at(name, "%s is reserved by the server; choose another name", quote(o.Name))
 	case slices.ContainsFunc(l.config.Auth.OIDC, func(other OIDC) bool { return other.Name == o.Name }):
 		l.at(name, "another issuer is called %s, too; give each its own name", quote(o.Name))
+	}
+}
+
+// checkSignIn checks the keys for signing in at an issuer that depend on each other.
+func checkSignIn(l *loader, o *OIDC, n strictyaml.Node) {
+	for _, name := range []string{"client_secret", "scopes", "sign_in_token"} {
+		path := n.Path() + "." + name
+		if l.given(path) && o.ClientID == "" && l.sound(n.Path()+".client_id") {
+			l.atKey(path, "it would have no effect; set client_id, or remove this")
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ package config
 import (
 	"net/netip"
 	"slices"
+	"time"
 
 	"a2a-server/approval"
 )
@@ -62,6 +63,13 @@ func Policy(c *Config) (*approval.Policy, error) {
 		Defaults:       c.Terms,
 		IgnoreDeclared: c.DeclaredGates == IgnoreDeclared,
 	})
+}
+
+// UI configures the pages for people, and how they sign in.
+type UI struct {
+	Enabled         bool          // Defaults to true.
+	SessionIdle     time.Duration // after which an unused session ends. Defaults to 1 h.
+	SessionLifetime time.Duration // of any session. Defaults to 12 h.
 }
 
 // Log configures the log.

@@ -43,6 +43,15 @@ var (
 	secretIn = regexp.MustCompile(`\{\s*secret\s*:\s*([^{}]*?)\s*\}`)
 )
 
+// secretOf reads a reference to a secret, and never the secret itself.
+func secretOf(l *loader, n strictyaml.Node) Value {
+	v := valueOf(l, n)
+	if v.Text != "" {
+		n.Add("is not where the secret is; write {secret: NAME} and the secret's place under secrets, as in %s", secretExample)
+	}
+	return v
+}
+
 func aVariable(name string) error {
 	if !variable.MatchString(name) {
 		// The written text may be the secret itself.
