@@ -162,12 +162,9 @@ func Opening(first *store.Event) (message []byte, ok bool) {
 	return m, err == nil
 }
 
-// Sender returns the requester of calls that nobody has edited.
-func (f *Fold) Sender() auth.Principal { return f.requester() }
-
-// requester returns the requester of the task's calls: its owner, with the chains of all
+// Sender returns the requester of calls that nobody has edited: the task's owner, with the chains of all
 // principals that sent a message.
-func (f *Fold) requester() auth.Principal {
+func (f *Fold) Sender() auth.Principal {
 	if f.Requester == nil {
 		return f.Owner
 	}

@@ -94,7 +94,7 @@ func (f *Fold) encode() ([]byte, error) {
 	}
 	b := make([]byte, 0, len(private)+512)
 	switch {
-	case f.hasGrants():
+	case hasGrants(f):
 		b = append(b, snapshotVersion)
 	case slices.ContainsFunc(f.Approvals, func(a *Approval) bool { return a.V > 1 }):
 		b = append(b, 7)
@@ -112,8 +112,8 @@ func (f *Fold) encode() ([]byte, error) {
 	return f.View.AppendBinary(b), nil
 }
 
-// hasGrants reports whether a call has started by a grant, or an approval may make one.
-func (f *Fold) hasGrants() bool {
+// hasGrants reports whether a call of f has started by a grant, or an approval may make one.
+func hasGrants(f *Fold) bool {
 	return slices.ContainsFunc(f.Approvals, func(a *Approval) bool { return a.GrantKey != "" }) ||
 		slices.ContainsFunc(f.Steps, func(s *Step) bool {
 			return slices.ContainsFunc(s.Progress, func(c *Call) bool { return c.Grant != "" })
