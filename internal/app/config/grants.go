@@ -19,18 +19,24 @@ func grantsKey(to **approval.GrantTerms) key {
 // grantsOf reads the key grants.
 func grantsOf(l *loader, n strictyaml.Node) *approval.GrantTerms {
 	t := &approval.GrantTerms{}
-	scope := func(to *approval.GrantScope) setting.Value {
-		return setting.Choice(to, "a scope of grants", approval.GrantScopes()...)
-	}
-	pointer := func(to *string) setting.Value { return setting.Text(to, "a JSON pointer", saying(approval.CheckVary)) }
 	l.mapping(n, []key{
-		required(many("scopes", "", &t.Scopes, scope, "")), one("max", "", setting.Duration(&t.Max, time.Minute), ""),
-		one("uses", "", setting.Count(&t.Uses, 1, approval.MaxGrantUses), ""), many("vary", "", &t.Vary, pointer, ""),
+		required(many("scopes", "", &t.Scopes, aScope, "")), one("max", "", setting.Duration(&t.Max, time.Minute), ""),
+		one("uses", "", setting.Count(&t.Uses, 1, approval.MaxGrantUses), ""), many("vary", "", &t.Vary, pointerOf(approval.CheckVary), ""),
 	}, "", "a mapping with scopes, max, uses and vary", "")
 	if t.Max > approval.MaxGrantTime {
 		n.Add("max is %v; a grant is for at most %v", t.Max, approval.MaxGrantTime)
 	}
 	return t
+}
+
+// aScope is a scope of grants.
+func aScope(to *approval.GrantScope) setting.Value {
+	return setting.Choice(to, "a scope of grants", approval.GrantScopes()...)
+}
+
+// pointerOf returns the value of a JSON pointer with a check of its own.
+func pointerOf(check func(string) error) func(*string) setting.Value {
+	return func(to *string) setting.Value { return setting.Text(to, "a JSON pointer", saying(check)) }
 }
 
 // grantsText returns t as JSON that grantsOf reads.

@@ -156,7 +156,7 @@ func gateKeys(g *approval.Gate) []key {
 		one("on_reject", "continue", setting.Either(&g.Terms.CancelsTask, "cancel", "continue"), "cancel: a rejection cancels the task, too."),
 		one("risk", "", setting.Choice(&g.Terms.Risk, "a risk", approval.RiskLow, approval.RiskMedium, approval.RiskHigh), "Shown; decides nothing. Default: high if destructive, else medium."),
 		grantsKey(&g.Terms.Grants),
-		many("mask", "", &g.Terms.Mask, func(to *string) setting.Value { return setting.Text(to, "a JSON pointer", saying(approval.CheckMask)) }, "Arguments that lists, hints and logs show as •••, such as /users/*/name."),
+		many("mask", "", &g.Terms.Mask, pointerOf(approval.CheckMask), "Arguments that lists, hints and logs show as •••, such as /users/*/name."),
 		many("notify", "", &g.Terms.Notify, aRoute, "Routes that announce the approval."),
 		one("remind", "", setting.Deadline(&g.Terms.Remind, 0), "When the routes are told again, once, after asking."),
 		one("escalate.after", "", setting.Deadline(&g.Terms.Escalate.After, 0), "When others are asked, too, once, after asking."),

@@ -284,6 +284,11 @@ func (m *model) grantRows(b *store.Batch) {
 	}
 }
 
+// usesGrants reports whether a commit depends on grants, which other tasks use and people revoke.
+func usesGrants(b *store.Batch) bool {
+	return len(b.Needs) > 0 || slices.ContainsFunc(b.Rows, func(row store.RowChange) bool { return row.Kind == task.RowGrant })
+}
+
 // byGrant checks that a grant lets a call start: it is there when the start is committed, so it has
 // not been revoked, and it was made of an equal call.
 func (m *model) byGrant(t *modelTask, c *modelCall, id string, args json.RawMessage) {

@@ -21,8 +21,8 @@ import (
 
 	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
-	"a2a-server/internal/golden"
 	"a2a-server/approval"
+	"a2a-server/internal/golden"
 	"a2a-server/internal/modeltest"
 	"a2a-server/task"
 	"a2a-server/task/planner/llm"
