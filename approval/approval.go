@@ -2,10 +2,12 @@ package approval
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
 	"a2a-server/auth"
+	"a2a-server/internal/strictjson"
 )
 
 // Kind is the kind of question.
@@ -92,6 +94,8 @@ type Terms struct {
 	Remind time.Duration `json:"remind,omitempty"`
 	// Escalate asks others, too, after a while.
 	Escalate Escalation `json:"escalate,omitzero"`
+	// Grants is what a person may allow together with an approve; nil: nothing. See [Grant].
+	Grants *GrantTerms `json:"grants,omitempty"`
 }
 
 // Version is the highest V of an [Approval] that this program knows.
@@ -141,8 +145,11 @@ type Approval struct {
 	Reminded   *time.Time     `json:"reminded,omitempty"`   // when Terms.Remind was over
 	Escalated  *time.Time     `json:"escalated,omitempty"`  // when Terms.Escalate has happened
 	Supersedes string         `json:"supersedes,omitempty"`
-	Votes      []Vote         `json:"votes,omitempty"`      // of Terms.Needs, in their order
-	Resolution *Resolution    `json:"resolution,omitempty"` // nil while pending
+	// GrantKey is the key of the calls that a grant made by an approve would cover; "": it makes
+	// none. See [Approval.Grantable].
+	GrantKey   string      `json:"grantKey,omitempty"`
+	Votes      []Vote      `json:"votes,omitempty"`      // of Terms.Needs, in their order
+	Resolution *Resolution `json:"resolution,omitempty"` // nil while pending
 }
 
 // Elsewhere reports whether the A2A client cannot decide: the terms say so, or the requester
@@ -234,6 +241,7 @@ type Resolution struct {
 	Digest   string          `json:"digest,omitempty"`   // of the edited arguments
 	Response json.RawMessage `json:"response,omitempty"` // of a respond
 	Payload  json.RawMessage `json:"payload,omitempty"`  // for the tool, as ADK has it
+	Grant    *Granted        `json:"grant,omitempty"`    // that an approve has made
 }
 
 // Decision is a decision as received, before [Match] finds its approval.
@@ -248,6 +256,38 @@ type Decision struct {
 	Response json.RawMessage // of a respond
 	Payload  json.RawMessage
 	Reason   string
-	Digest   string // the digest shown to the decider; "": not sent
-	Code     string // that was typed with the word, see [Approval.WrongCode]; "": none
+	Digest   string        // the digest shown to the decider; "": not sent
+	Grant    *GrantRequest // with an approve, by the id of the approval; nil: none
+	Code     string        // that was typed with the word, see [Approval.WrongCode]; "": none
+}
+
+// NewGrant returns the grant that a decision about a makes, whose [Approval.Check] has passed. The
+// caller fills in the incarnation of the store.
+func (a *Approval) NewGrant(id string, ask GrantRequest, owner, by auth.Principal, now time.Time) (*Grant, error) {
+	terms := a.Terms.Grants
+	args, err := strictjson.DecodeObject(a.Args)
+	if err != nil {
+		return nil, fmt.Errorf("grant of %s: %w", a.ID, err)
+	}
+	shown, err := strictjson.Canonical(maskedArgs(without(args, terms.Vary, "any"), a.Terms.Mask))
+	if err != nil {
+		return nil, fmt.Errorf("grant of %s: %w", a.ID, err)
+	}
+	g := &Grant{
+		V: 1, ID: id, Scope: ask.Scope, Task: a.Task, Context: a.Context, Key: a.GrantKey,
+		Owner: owner, By: by, Approval: a.ID, Gate: a.Terms.Gate, Agent: a.Agent, Tool: a.Tool, Args: shown, Vary: terms.Vary,
+		Made: moment(now), Until: moment(now.Add(terms.Longest())), Uses: terms.Uses,
+	}
+	if ask.For > 0 {
+		g.Until = moment(now.Add(ask.For))
+	}
+	if ask.Uses > 0 {
+		g.Uses = ask.Uses
+	}
+	return g, nil
+}
+
+// Grantable reports whether an approve of a may make a grant: see Terms.Grants.
+func (a *Approval) Grantable() bool {
+	return a.Kind == KindCall && a.Ask == "" && a.GrantKey != "" && a.Terms.Grants != nil
 }

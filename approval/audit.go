@@ -19,20 +19,21 @@ type AuditEvent string
 
 // The audited events.
 const (
-	AuditAsked     AuditEvent = "asked"
-	AuditVoted     AuditEvent = "voted"    // a person has approved, beside others who have to
-	AuditResolved  AuditEvent = "resolved" // State says how
-	AuditStarted   AuditEvent = "started"
-	AuditFinished  AuditEvent = "finished"
-	AuditLate      AuditEvent = "finished_late"   // after its turn had been cut off
-	AuditUnknown   AuditEvent = "unknown"         // started, and no result is known
-	AuditCanceled  AuditEvent = "canceled"        // the whole task
-	AuditKept      AuditEvent = "kept"            // its deadline has passed, and it stays pending
-	AuditReminded  AuditEvent = "reminded"        // its routes were told again that it is pending
-	AuditEscalated AuditEvent = "escalated"       // others are asked, too, after a while
-	AuditExtended  AuditEvent = "extended"        // a person has moved its deadline, to Deadline
-	AuditDeleting  AuditEvent = "deleting"        // an operator deletes the whole task
-	AuditWebhook   AuditEvent = "webhook_deleted" // by an operator
+	AuditAsked        AuditEvent = "asked"
+	AuditVoted        AuditEvent = "voted"    // a person has approved, beside others who have to
+	AuditResolved     AuditEvent = "resolved" // State says how
+	AuditStarted      AuditEvent = "started"
+	AuditFinished     AuditEvent = "finished"
+	AuditLate         AuditEvent = "finished_late"   // after its turn had been cut off
+	AuditUnknown      AuditEvent = "unknown"         // started, and no result is known
+	AuditCanceled     AuditEvent = "canceled"        // the whole task
+	AuditKept         AuditEvent = "kept"            // its deadline has passed, and it stays pending
+	AuditReminded     AuditEvent = "reminded"        // its routes were told again that it is pending
+	AuditEscalated    AuditEvent = "escalated"       // others are asked, too, after a while
+	AuditExtended     AuditEvent = "extended"        // a person has moved its deadline, to Deadline
+	AuditDeleting     AuditEvent = "deleting"        // an operator deletes the whole task
+	AuditGrantRevoked AuditEvent = "grant_revoked"   // by By; without a task
+	AuditWebhook      AuditEvent = "webhook_deleted" // by an operator
 
 	// These are about the whole store, so they have no task.
 	AuditRestored AuditEvent = "restored" // from a backup
@@ -62,6 +63,7 @@ type Audit struct {
 	Attempt  int            `json:"attempt,omitempty"`
 	Deadline *time.Time     `json:"deadline,omitempty"` // of an approval that is asked, extended, kept or expired
 	Webhook  string         `json:"webhook,omitempty"`  // its id
+	Grant    string         `json:"grant,omitempty"`    // id of a grant that is made, used or revoked
 }
 
 // DecodeAudit decodes an entry of any version.

@@ -96,7 +96,10 @@ func (a *Approval) check(ans Decision, d Decider, now time.Time) *Error {
 	if a.WrongCode(ans) {
 		return NotAllowed(a, "the typed code is wrong; read the task for the code")
 	}
-	return a.checkContent(ans)
+	if err := a.checkContent(ans); err != nil {
+		return err
+	}
+	return a.checkGrant(ans, d)
 }
 
 // checkPerson says whether d may answer a, and in this way.
@@ -286,4 +289,37 @@ func violations(field string, err error) []Violation {
 		return []Violation{{Field: field + strict.Pointer, Description: strict.Reason}}
 	}
 	return []Violation{{Field: field, Description: err.Error()}}
+}
+
+// checkGrant reports whether d may make the grant that an answer asks for.
+func (a *Approval) checkGrant(ans Decision, d Decider) *Error {
+	g := ans.Grant
+	if g == nil {
+		return nil
+	}
+	wrong := func(field, description string) *Error {
+		return Malformed(a.ID, "correct that and send the answer again", Violation{Field: field, Description: description})
+	}
+	switch {
+	case ans.Type != Approve:
+		return wrong("grant", fmt.Sprintf("belongs to approve, not to %s", ans.Type))
+	case d.Via != ViaAPI || !d.By.Direct():
+		return barred(a, BarredDelegated, "only a person makes grants, directly, with 'a2a-server approvals' or the approvals API; approve it without a grant")
+	case !a.Grantable():
+		return NotAllowed(a, fmt.Sprintf("its rule (%s) allows no grants for this call; approve it without a grant", quote(a.Terms.Gate)))
+	}
+	terms := a.Terms.Grants
+	most := MaxGrantUses
+	if terms.Uses > 0 {
+		most = terms.Uses
+	}
+	switch {
+	case !slices.Contains(terms.Scopes, g.Scope):
+		return wrong("grant.scope", fmt.Sprintf("%s is not among the scopes that the rule allows: %s", quote(string(g.Scope)), joinScopes(terms.Scopes)))
+	case g.For < 0 || g.For > terms.Longest() || g.For > 0 && g.For < time.Second:
+		return wrong("grant.for", fmt.Sprintf("a grant is for 1s to %s", span(terms.Longest())))
+	case g.Uses < 0 || g.Uses > most:
+		return wrong("grant.uses", fmt.Sprintf("is out of range; write a number from 1 to %d", most))
+	}
+	return nil
 }

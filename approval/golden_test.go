@@ -97,12 +97,14 @@ func fullApproval() Approval {
 			Approvers: &Approvers{Roles: []string{"sre"}, Subjects: []string{"corp:alice"}, All: []Approvers{{Roles: []string{"legal"}}, {Subjects: []string{"key:dora"}}}, Escalated: []string{"treasury"}},
 			Needs:     []Need{{"big", 2, nil}, {"money", 1, &Approvers{Roles: []string{"finance"}, Subjects: []string{"key:dora"}}}}, Human: true,
 			Risk: RiskHigh, Mask: []string{"/to"}, Notify: []string{"ops"}, Remind: time.Minute, Escalate: Escalation{After: time.Minute, Notify: []string{"oncall"}, AddRoles: []string{"treasury"}},
+			Grants: &GrantTerms{Scopes: GrantScopes(), Max: time.Hour, Uses: 5, Vary: []string{"/amount"}},
 		},
-		Requester: fullPrincipal("agent"), Asked: asked(), Deadline: &end, Extensions: 2, Reminded: &told, Escalated: &told, Supersedes: "task-1.a1",
+		Requester: fullPrincipal("agent"), Asked: asked(), Deadline: &end, Extensions: 2, Reminded: &told, Escalated: &told, Supersedes: "task-1.a1", GrantKey: "e0",
 		Votes: []Vote{{By: fullPrincipal("carl"), Via: ViaAPI, At: asked().Add(time.Minute), Digest: "d2", Reason: "seen", Meets: []int{0, 1}}},
 		Resolution: &Resolution{
 			Decision: Edit, By: fullPrincipal("bob"), Via: ViaAPI, At: asked().Add(time.Minute + 7*time.Millisecond), Reason: "less",
 			Args: json.RawMessage(`{"to":"bob","amount":50}`), Digest: "d2", Response: json.RawMessage(`"r"`), Payload: json.RawMessage(`[1]`),
+			Grant: &Granted{"g1", GrantRequest{GrantContext, time.Minute, 3}},
 		},
 	}
 }
@@ -112,7 +114,7 @@ func fullAudit() Audit {
 	return Audit{
 		V: AuditVersion, At: asked(), What: AuditResolved, Task: "task-1", Tenant: "acme", Owner: "alice", Call: "c1.2", Tool: "transfer", Approval: "task-1.a2",
 		Digest: KeyedDigest([]byte("0123456789abcdef"), "d2"), Gate: "big", State: Edited, By: fullPrincipal("bob"), Via: ViaAPI, Reason: "less", Outcome: "ok", Attempt: 2,
-		Deadline: &end, Webhook: "ci",
+		Deadline: &end, Webhook: "ci", Grant: "g1",
 	}
 }
 
@@ -120,8 +122,13 @@ func TestGoldenApproval(t *testing.T) {
 	t.Parallel()
 	full := fullApproval()
 	checkFull(t, reflect.ValueOf(full), "Approval")
-	checkGolden(t, "approval-escalated.v2.json", full)
+	plain, resolution := full, *full.Resolution
+	resolution.Grant = nil
+	plain.Terms.Grants, plain.GrantKey, plain.Resolution = nil, "", &resolution // from before there were grants
+	checkGolden(t, "approval-escalated.v2.json", plain)
 	full.Terms.Remind, full.Terms.Escalate, full.Terms.Approvers.Escalated, full.Reminded, full.Escalated = 0, Escalation{}, nil, nil, nil // from before there were such fields
+	checkGolden(t, "approval-grants.v2.json", full)
+	full.Terms.Grants, full.GrantKey, full.Resolution.Grant = nil, "", nil
 	checkGolden(t, "approval.v2.json", full)
 	full.V, full.Votes, full.Terms.Needs, full.Terms.Human = 1, nil, nil, false
 	checkGolden(t, "approval-extended.v1.json", full)
@@ -156,6 +163,8 @@ func TestGoldenAudit(t *testing.T) {
 	t.Parallel()
 	full := fullAudit()
 	checkFull(t, reflect.ValueOf(full), "Audit")
+	checkGolden(t, "audit-grant.v2.json", full)
+	full.Grant = "" // from before there were grants
 	checkGolden(t, "audit.v2.json", full)
 	checkGolden(t, "audit-least.v2.json", Audit{V: AuditVersion, At: asked(), What: AuditStarted, Task: "task-1", Owner: "alice"})
 	checkAudit(t, "audit.v2.json", full)

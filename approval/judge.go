@@ -29,6 +29,7 @@ type Verdict struct {
 	Reason string // why, for the planner and the log
 	Terms  Terms  // of the approval; Rule is always set
 	Failed error  // failures while judging, for the log; may be nil
+	Own    string // what the tool's own gate says, with ActionAsk; "": it does not ask
 }
 
 // Judge decides whether t may run with args. It never panics, and no failure ends in
@@ -262,6 +263,12 @@ func (j *judgement) ask() Verdict {
 	if err != nil {
 		j.problem("the annotations of the tool", err)
 	}
+	if j.toolAsks {
+		v.Own = "asks: " + j.toolHint
+	}
+	if v.Terms.Destructive || len(v.Terms.Needs) > 0 || v.Terms.FourEyes || len(j.problems) > 0 || j.calledDestructive(destructive) {
+		v.Terms.Grants = nil
+	}
 	v.Terms.Destructive = v.Terms.Destructive || destructive || err != nil
 	if len(j.problems) > 0 {
 		what := strings.Join(j.problems, "; ")
@@ -270,6 +277,18 @@ func (j *judgement) ask() Verdict {
 	}
 	v.Failed = errors.Join(j.errs...)
 	return v
+}
+
+// calledDestructive reports whether the tool, or the server that it comes from, calls itself
+// destructive. The annotations of a tool with claims also say so of a missing claim.
+func (j *judgement) calledDestructive(annotated bool) bool {
+	says, err := safely(func() (bool, error) {
+		if c, passedOn := tool.As[tool.Claimant](j.tool); passedOn {
+			return slices.Contains(c.Claims(), tool.ClaimDestructive), nil
+		}
+		return annotated, nil
+	})
+	return says || err != nil
 }
 
 // hint returns a gate's question with the tool's own text below it, else the tool's text, else
@@ -349,4 +368,27 @@ func panicError(r any) error { return fmt.Errorf("panic: %v", r) }
 // calling the error's methods to fmt.
 func reason(err error) string {
 	return visible.Shorten(visible.Line(fmt.Sprint(err)), maxReason)
+}
+
+// Considered is what a gate says about a call.
+type Considered struct {
+	Gate    int // in [Policy.Gates]; -1: the tool's own gate
+	Action  Action
+	Applies bool
+	Why     string // in words
+}
+
+// Explain is [Policy.Judge], and returns what each gate about the tool says: first the gates
+// with its exact name, then the others, then the tool's own gate.
+func (p *Policy) Explain(ctx agent.ReadonlyContext, t tool.Tool, args map[string]any) (Verdict, []Considered) {
+	var all []Considered
+	v := p.judge(ctx, t, args, func(c Considered) { all = append(all, c) })
+	return v, all
+}
+
+// explain tells the observer of j about a gate.
+func (j *judgement) explain(g *gate, applies bool, why string) {
+	if j.tell != nil {
+		j.tell(Considered{Gate: g.at, Action: g.action, Applies: applies, Why: why})
+	}
 }

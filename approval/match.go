@@ -87,7 +87,8 @@ func merge(ans *Decision, more Decision) bool {
 		sameJSON(ans.Response, more.Response) &&
 		(len(ans.Payload) == 0 || len(more.Payload) == 0 || sameJSON(ans.Payload, more.Payload)) &&
 		agree(ans.Reason, more.Reason) &&
-		agree(ans.Digest, more.Digest)
+		agree(ans.Digest, more.Digest) &&
+		(ans.Grant == more.Grant || ans.Grant != nil && more.Grant != nil && *ans.Grant == *more.Grant)
 	if same {
 		ans.Reason = max(ans.Reason, more.Reason)
 		ans.Digest = max(ans.Digest, more.Digest)
@@ -131,9 +132,10 @@ func (a *Approval) settledBy(ans Decision) bool {
 	args, response, payload := len(ans.Args) > 0, len(ans.Response) > 0, len(ans.Payload) > 0
 	switch a.State {
 	case Approved:
-		return ans.Type == Approve && r != nil && sameJSON(ans.Payload, r.Payload) && !args && !response
+		granted := ans.Grant == nil || r != nil && r.Grant != nil && r.Grant.GrantRequest == *ans.Grant
+		return ans.Type == Approve && r != nil && sameJSON(ans.Payload, r.Payload) && granted && !args && !response
 	case Edited:
-		return ans.Type == Edit && r != nil && sameJSON(ans.Args, r.Args) && !response && !payload
+		return ans.Type == Edit && ans.Grant == nil && r != nil && sameJSON(ans.Args, r.Args) && !response && !payload
 	case Rejected:
 		return ans.Type == Reject && !args && !response && (!payload || r != nil && sameJSON(ans.Payload, r.Payload))
 	case Responded:

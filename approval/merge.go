@@ -31,6 +31,11 @@ func together(gates []*gate, own bool, defaults Terms) Terms {
 		all, asked = append(all, x), append(asked, Need{RuleTool, max(x.People, 1), x.Approvers})
 	}
 	t := Terms{OnExpiry: end, Escalate: escalation(all, asked)}
+	for i, x := range all[:len(gates)] { // the tool's own gate allows none, and has no say beside others: see Verdict.Own
+		if t.Grants = t.Grants.both(x.Grants); i == 0 {
+			t.Grants = x.Grants
+		}
+	}
 	for _, x := range all {
 		t.FourEyes = t.FourEyes || x.FourEyes
 		t.Elsewhere = t.Elsewhere || x.Elsewhere

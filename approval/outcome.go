@@ -12,7 +12,7 @@ const (
 const outcomeSuffix = ":outcome"
 
 // OutcomeTerms returns the terms of the question about the outcome of a call with terms t.
-// Approvers and conditions stay. All decisions of [KindOutcome] are allowed (t.Allowed was chosen
+// Approvers and conditions stay; grants do not. All decisions of [KindOutcome] are allowed (t.Allowed was chosen
 // for the decisions of a call), and the rule has a suffix. The deadline is t's; no default is
 // added.
 func OutcomeTerms(t Terms) Terms {
@@ -20,6 +20,6 @@ func OutcomeTerms(t Terms) Terms {
 		t.Gate = RuleDefault
 	}
 	t.Gate += outcomeSuffix
-	t.Allowed = nil
+	t.Allowed, t.Grants = nil, nil
 	return t
 }

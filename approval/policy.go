@@ -181,6 +181,7 @@ func (t Terms) clone() Terms {
 	t.Allowed, t.Approvers = slices.Clone(t.Allowed), t.Approvers.clone()
 	t.Mask, t.Notify, t.Needs = slices.Clone(t.Mask), slices.Clone(t.Notify), slices.Clone(t.Needs)
 	t.Escalate = t.Escalate.clone()
+	t.Grants = t.Grants.clone()
 	return t
 }
 
@@ -213,6 +214,11 @@ func checkTerms(where string, t Terms) []error {
 	}
 	for _, problem := range t.timeProblems() {
 		problems = append(problems, fmt.Errorf("%s: %s", where, problem))
+	}
+	if t.Grants != nil {
+		if err := t.Grants.Check(); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", where, err))
+		}
 	}
 	if t.Risk.rank() < 0 {
 		problems = append(problems, fmt.Errorf("%s: unknown risk %q: use low, medium or high", where, t.Risk))

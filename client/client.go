@@ -169,6 +169,17 @@ func (c *Client) Extend(ctx context.Context, id string, e Extension) (Decided, e
 	return call[Decided](ctx, c, http.MethodPost, "/approvals/"+url.PathEscape(id)+"/extension", nil, e)
 }
 
+// Grants lists the grants that are in force.
+func (c *Client) Grants(ctx context.Context, q GrantQuery) (GrantPage, error) {
+	return call[GrantPage](ctx, c, http.MethodGet, "/grants", values{"limit": number(q.Limit), "cursor": q.Cursor, "anonymous": flag(q.Anonymous)}, nil)
+}
+
+// RevokeGrant revokes a grant: afterwards no call starts by it. reason is for the audit.
+func (c *Client) RevokeGrant(ctx context.Context, id, reason string) error {
+	_, err := call[struct{}](ctx, c, http.MethodDelete, "/grants/"+url.PathEscape(id), values{"reason": reason}, nil)
+	return err
+}
+
 // Tasks lists the tasks of the tenant for a caller that oversees it, and else the caller's
 // own.
 func (c *Client) Tasks(ctx context.Context, q TaskQuery) (TaskPage, error) {

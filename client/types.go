@@ -90,6 +90,7 @@ type Approval struct {
 	Decisions   []DecisionType `json:"decisions"`           // the types that are accepted
 	Votes       *Votes         `json:"votes,omitempty"`     // nil: one decision is enough
 	Human       bool           `json:"human,omitempty"`     // programs may not decide
+	Grants      *GrantTerms    `json:"grants,omitempty"`    // what an approve may grant; nil: nothing
 
 	Requester Principal `json:"requester"`
 	// RequesterRevoked says that the credential of the requester is known to be invalid by now.
@@ -149,6 +150,7 @@ type Resolution struct {
 	Reason    string          `json:"reason,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"` // of an edit
 	Response  json.RawMessage `json:"response,omitempty"`
+	Grant     string          `json:"grant,omitempty"` // id of the grant that an approve has made
 }
 
 // ApprovalDetail is an approval with the context that a person needs to decide it.
@@ -231,6 +233,57 @@ type Decision struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"` // of an edit: the complete object
 	Response  json.RawMessage `json:"response,omitempty"`
 	Reason    string          `json:"reason,omitempty"`
+	Grant     *GrantRequest   `json:"grant,omitempty"` // with an approve, as Approval.Grants allow
+}
+
+// GrantTerms are the bounds of the grants that an approve of an approval may make.
+type GrantTerms struct {
+	Scopes  []string `json:"scopes"`         // "task", "context" or "time"
+	Seconds int64    `json:"seconds"`        // the longest time
+	Uses    int      `json:"uses,omitempty"` // at most; 0: any number
+	Vary    []string `json:"vary,omitempty"` // JSON pointers to the arguments that may differ
+}
+
+// A GrantRequest asks for a grant: later calls that differ from the approved call in nothing but
+// GrantTerms.Vary start without being asked about.
+type GrantRequest struct {
+	Scope   string `json:"scope"`             // "task", "context" or "time": the same task, the same context, or any
+	Seconds int64  `json:"seconds,omitempty"` // 0: as long as the terms allow
+	Uses    int    `json:"uses,omitempty"`    // 0: as often as the terms allow
+}
+
+// A Grant is in force.
+type Grant struct {
+	ID       string    `json:"id"`
+	Words    string    `json:"words"` // what it lets start, in a sentence
+	Scope    string    `json:"scope"`
+	Task     string    `json:"task"`
+	Context  string    `json:"context,omitempty"`
+	Agent    string    `json:"agent"`
+	Tool     string    `json:"tool"`
+	Gate     string    `json:"gate"`
+	Approval string    `json:"approval"` // whose approve has made it
+	Owner    Principal `json:"owner"`    // of the tasks
+	By       Principal `json:"by"`
+	Made     time.Time `json:"made"`
+	Until    time.Time `json:"until"`
+	Uses     int       `json:"uses,omitempty"` // 0: any number
+	Used     int       `json:"used,omitempty"` // counted with Uses only
+}
+
+// GrantPage is a page of grants, the first to end first. It may have fewer items than its limit
+// while Next is set.
+type GrantPage struct {
+	Items   []Grant `json:"items"`
+	Next    string  `json:"next,omitempty"`
+	Damaged int     `json:"damaged,omitempty"` // grants that cannot be read
+}
+
+// GrantQuery selects grants.
+type GrantQuery struct {
+	Limit     int // Defaults to 50; at most 200.
+	Cursor    string
+	Anonymous bool
 }
 
 // A BatchDecision is a decision of a batch.
@@ -392,6 +445,7 @@ type AuditEntry struct {
 	Attempt  int        `json:"attempt,omitempty"`
 	Deadline *time.Time `json:"deadline,omitempty"`
 	Webhook  string     `json:"webhook,omitempty"`
+	Grant    string     `json:"grant,omitempty"` // id of a grant that is made, used or revoked
 }
 
 // AuditPage is a page of the audit, oldest first. It may be empty although Next is higher than

@@ -1,5 +1,7 @@
 package store
 
+import "iter"
+
 // Batch is a set of changes that is committed whole or not at all.
 //
 // A batch has one of these shapes; any other is [ErrInvalid]:
@@ -44,6 +46,11 @@ type Batch struct {
 	Rows     []RowChange
 	Due      []DueChange
 	Audit    [][]byte // an entry each
+
+	// Needs, on a change or a create, are rows of the task's owner that the batch depends on and leaves as
+	// they are: it fails with ErrConflict unless each has its rev before the batch. So a batch
+	// that needs a row is never committed after a batch that removes it.
+	Needs []RowRef
 
 	// Parked, on a create with a context, limits how many tasks that owner may have
 	// Parked in that context at once: the create fails with a *ParkedError when that
@@ -124,8 +131,8 @@ type Snapshot struct {
 const Any = ^uint64(0)
 
 // RowChange puts or removes a row. A row belongs to the batch's task; with OfContext to the
-// context of that task, which is the context of that name of the task's owner; in a batch
-// without a task, to its scope. The changes of a batch are applied in order: each sees the
+// context of that task, which is the context of that name of the task's owner; with Of to the
+// task's owner; in a batch without a task, to its scope. The changes of a batch are applied in order: each sees the
 // result of the changes before it.
 //
 // The tasks of a context share its rows: any change of any of them may put and remove them,
@@ -141,6 +148,19 @@ type RowChange struct {
 	Delete bool       // removes the row with its entries; Value and Index unused
 
 	OfContext bool // the row belongs to the context of the batch's task
+
+	// Of, on a change or a create, is the task's owner, to whom the row then belongs: it is the
+	// same row as that of a batch without a task, and stays when the task is deleted. Nothing
+	// but IfRev guards it. Zero: the row belongs to the task or the context.
+	Of Scope
+}
+
+// RowRef names a row of an owner, with the rev that it must have.
+type RowRef struct {
+	Of   Scope // an Owner
+	Kind string
+	Key  []byte
+	Rev  uint64 // 0: there must be no row
 }
 
 // HasContextRows reports whether b changes rows of its task's context.
@@ -151,6 +171,22 @@ func (b *Batch) HasContextRows() bool {
 		}
 	}
 	return false
+}
+
+// owners yields the owners that b's rows and needs name.
+func (b *Batch) owners() iter.Seq[Scope] {
+	return func(yield func(Scope) bool) {
+		for i := range b.Rows {
+			if of := b.Rows[i].Of; !of.IsZero() && !yield(of) {
+				return
+			}
+		}
+		for i := range b.Needs {
+			if !yield(b.Needs[i].Of) {
+				return
+			}
+		}
+	}
 }
 
 // IndexKey is an entry of a row in a named index.

@@ -34,6 +34,12 @@ func (b *Batch) validateShape() error {
 	owned := b.Scope.IsOwner() || b.Scope.IsZero() // the zero scope is not found
 	untimed := func(d DueChange) bool { return !d.Delete && d.Time <= 0 }
 	sides := len(b.Rows)+len(b.Due)+len(b.Audit) > 0
+	ofOwner := len(b.Needs) > 0
+	ofBoth := false
+	for i := range b.Rows {
+		ofOwner = ofOwner || !b.Rows[i].Of.IsZero()
+		ofBoth = ofBoth || b.Rows[i].OfContext && !b.Rows[i].Of.IsZero()
+	}
 	onlySides := len(b.Events) == 0 && b.Snapshot == nil && *c == (Change{}) && b.Dedup.IsZero()
 	for _, rule := range [...]struct {
 		broken bool
@@ -51,6 +57,8 @@ func (b *Batch) validateShape() error {
 		{b.Disk != (Disk{}) && !create, "a bound of the disk belongs to a create"},
 		{b.Parked > 0 && (!create || c.Context == ""), "a bound of parked tasks belongs to a create with a context"},
 		{b.HasContextRows() && (alone || create || aside), "rows of a context belong to a change of one of its tasks"},
+		{ofOwner && !change && !create, "rows of the owner of a task belong to a change or a create"},
+		{ofBoth, "a row belongs to a context or to an owner"},
 		{b.ContextRows != (RowBound{}) && !b.HasContextRows(), "a bound of rows of a context belongs to their changes"},
 		{c.Status != nil && (c.Status.State == 0 || c.Status.State > MaxState), "a state is from 1 to the last"},
 		{c.Phase > Final, "there is no such phase"},
@@ -97,6 +105,10 @@ func (b *Batch) validateSizes() (err error) {
 			check("index name", len(ix.Index), MaxKind)
 			check("index key", len(ix.Key), MaxKey)
 		}
+	}
+	for i := range b.Needs {
+		check("row kind", len(b.Needs[i].Kind), MaxKind)
+		check("row key", len(b.Needs[i].Key), MaxKey)
 	}
 	for i := range b.Due {
 		d := &b.Due[i]

@@ -34,6 +34,11 @@ func Next(h *Header, b *Batch, epoch uint64) (Header, Receipt, error) {
 	if n.Context == "" && b.HasContextRows() {
 		return n, Receipt{}, fmt.Errorf("%w: task %s has no context, so it cannot change context rows", ErrInvalid, n.Task)
 	}
+	for of := range b.owners() {
+		if of != n.Owner {
+			return n, Receipt{}, fmt.Errorf("%w: a row of another owner than the task's", ErrInvalid)
+		}
+	}
 	c := &b.Change
 	if n.Phase == Final && (c.Status != nil || c.Phase != 0 || c.TakeFence) {
 		return n, Receipt{}, fmt.Errorf("%w: a final task cannot change", ErrInvalid)
@@ -103,10 +108,19 @@ func (b *Batch) Number(r Receipt) []Event {
 	return events
 }
 
-// CheckRows returns ErrConflict unless each row that b changes has the rev that its change
-// asks for, as the changes before leave it. It is for implementations. key returns the key of
-// a row, and rev its rev before b; 0: there is no row.
+// CheckRows returns ErrConflict unless each row that b needs has its rev, and each row that b
+// changes has the rev that its change asks for, as the changes before leave it. It is for
+// implementations. key returns the key of a row, and rev its rev before b; 0: there is no row.
 func (b *Batch) CheckRows(key func(*RowChange) []byte, rev func(key []byte) (uint64, error)) error {
+	for _, need := range b.Needs {
+		now, err := rev(key(&RowChange{Kind: need.Kind, Key: need.Key, Of: need.Of}))
+		if err != nil {
+			return err
+		}
+		if now != need.Rev {
+			return fmt.Errorf("%w: row %s has rev %d", ErrConflict, need.Kind, now)
+		}
+	}
 	if !slices.ContainsFunc(b.Rows, func(c RowChange) bool { return c.IfRev != Any }) {
 		return nil
 	}

@@ -27,6 +27,14 @@ const (
 	RowTokens  = "tokens"
 	IndexSpent = "spent"
 
+	// RowGrant is a row of an owner. Key: the id of the grant; value: its JSON. IndexGrantKey has
+	// the grants by their Key, IndexGrantID by their id, and IndexGrants those of a tenant in
+	// the order in which they end.
+	RowGrant      = "grant"
+	IndexGrantKey = "key"
+	IndexGrantID  = "id"
+	IndexGrants   = "until"
+
 	DueExpiry          = "approval.expire"   // key: id of the approval
 	DueEscalate        = "approval.escalate" // likewise
 	DueRemind          = "approval.remind"   // likewise

@@ -162,9 +162,12 @@ type ToolResult struct {
 // Claims are shown to people and never believed: they are neither [Annotations] nor part of
 // the digest. It is looked up with [As].
 type Claimant interface {
-	// Claims are short phrases, such as "read-only" or "destructive".
+	// Claims are short phrases, such as "read-only" or [ClaimDestructive].
 	Claims() []string
 }
+
+// ClaimDestructive is the claim that a call may irreversibly delete or overwrite something.
+const ClaimDestructive = "destructive"
 
 // Timed is a tool with a time limit of its own, in place of the server's limit for every
 // tool. It is looked up with [As].

@@ -35,7 +35,7 @@ func (s *Service) whole(a *approval.Approval) client.Approval {
 		ID: a.ID, Kind: client.Kind(a.Kind), State: client.State(a.State), Task: a.Task, Context: a.Context, Call: a.Call, Agent: a.Agent, Tool: a.Tool,
 		Arguments: a.Args, Digest: a.Digest, Hint: a.Hint, Payload: a.Payload, Question: a.AskKind, Schema: a.Schema,
 		Gate: gateOf(a), Risk: string(a.Risk()), Destructive: a.Terms.Destructive, FourEyes: a.Terms.FourEyes, Approvers: approversOf(a.Approvers()),
-		Decisions: []client.DecisionType{}, Requester: principal(a.Requester), RequesterRevoked: s.revoked(a.Requester),
+		Grants: grantTermsOf(a), Decisions: []client.DecisionType{}, Requester: principal(a.Requester), RequesterRevoked: s.revoked(a.Requester),
 		Votes: votesOf(a), Human: a.Terms.Human, Requested: a.Asked, Deadline: a.Deadline, Reminded: a.Reminded, Escalated: a.Escalated, Supersedes: a.Supersedes,
 	}
 	if a.Escalated != nil {
@@ -55,6 +55,9 @@ func (s *Service) whole(a *approval.Approval) client.Approval {
 	}
 	if r := a.Resolution; r != nil {
 		out.Resolution = &client.Resolution{Decision: client.DecisionType(r.Decision), By: somebody(r.By), Via: r.Via, At: r.At, Reason: r.Reason, Arguments: r.Args, Response: r.Response}
+		if r.Grant != nil {
+			out.Resolution.Grant = r.Grant.ID
+		}
 	}
 	return out
 }
@@ -159,6 +162,6 @@ func entryOf(e *engine.AuditEntry) client.AuditEntry {
 	return client.AuditEntry{
 		N: e.N, At: e.At, What: string(e.What), Task: e.Task, Tenant: e.Tenant, Owner: e.Owner, Call: e.Call, Tool: e.Tool, Approval: e.Approval,
 		Digest: e.Digest, Gate: strings.TrimPrefix(e.Gate, "gate:"), State: client.State(e.State), By: somebody(e.By), Via: e.Via, Reason: e.Reason,
-		Outcome: e.Outcome, Attempt: e.Attempt, Deadline: e.Deadline, Webhook: e.Webhook,
+		Outcome: e.Outcome, Attempt: e.Attempt, Deadline: e.Deadline, Webhook: e.Webhook, Grant: e.Grant,
 	}
 }

@@ -72,7 +72,7 @@ type exchange struct {
 
 // operations returns the operations by method and path.
 func operations() map[string]operation {
-	decision := []string{"decision", "digest", "arguments", "response", "reason"}
+	decision := []string{"decision", "digest", "arguments", "response", "reason", "grant"}
 	return map[string]operation{
 		"GET /whoami": {run: func(x *exchange) (any, error) { return x.WhoAmI(x.Caller), nil }},
 		"GET /approvals": {action: auth.Review, params: []string{"state", "task", "tool", "gate", "mine", "order", "limit", "cursor"}, run: func(x *exchange) (any, error) {
@@ -92,6 +92,9 @@ func operations() map[string]operation {
 		"POST /approvals/{id}/decision": {action: auth.Decide, members: decision, changes: true, run: func(x *exchange) (any, error) {
 			var d client.Decision
 			if err := x.decode(&d); err != nil {
+				return nil, err
+			}
+			if err := onlyGrant(x.body); err != nil {
 				return nil, err
 			}
 			out, err := x.Decide(x.ctx, x.Caller, x.r.PathValue("id"), d)
@@ -117,6 +120,9 @@ func operations() map[string]operation {
 				if err := only(raw, append([]string{"id"}, decision...)); err != nil {
 					return nil, err
 				}
+				if err := onlyGrant(raw); err != nil {
+					return nil, err
+				}
 				if err := json.Unmarshal(raw, &list[i]); err != nil {
 					return nil, task.Invalid("items", "cannot be read: %v", err)
 				}
@@ -125,6 +131,16 @@ func operations() map[string]operation {
 			return struct {
 				Items []client.BatchResult `json:"items"`
 			}{results}, err
+		}},
+		"GET /grants": {action: auth.Review, params: []string{"limit", "cursor"}, run: func(x *exchange) (any, error) {
+			limit, err := x.number("limit")
+			if err != nil {
+				return nil, err
+			}
+			return x.Grants(x.ctx, x.Caller, client.GrantQuery{Limit: limit, Cursor: x.query.Get("cursor")})
+		}},
+		"DELETE /grants/{id}": {action: auth.Decide, params: []string{"reason"}, changes: true, run: func(x *exchange) (any, error) {
+			return struct{}{}, x.RevokeGrant(x.ctx, x.Caller, x.r.PathValue("id"), x.query.Get("reason"))
 		}},
 		"GET /tasks": {params: []string{"context", "state", "principal", "limit", "cursor"}, run: func(x *exchange) (any, error) {
 			limit, err := x.number("limit")
@@ -373,6 +389,17 @@ func only(raw []byte, known []string) error {
 		}
 	}
 	return nil
+}
+
+// onlyGrant is only for the member grant of a decision.
+func onlyGrant(decision []byte) error {
+	var d struct {
+		Grant json.RawMessage `json:"grant"`
+	}
+	if err := json.Unmarshal(decision, &d); err != nil || d.Grant == nil {
+		return nil //nolint:nilerr // decode says so
+	}
+	return only(d.Grant, []string{"scope", "seconds", "uses"})
 }
 
 func (x *exchange) decode(out any) error {

@@ -240,7 +240,7 @@ func (s *Service) decideTask(ctx context.Context, c Caller, list []client.BatchD
 		if d.Digest == "" {
 			return nil, approval.Malformed(d.ID, "repeat the digest of the approval that was shown", approval.Violation{Field: "digest", Description: "is missing"})
 		}
-		answers[i] = approval.Decision{ID: d.ID, Type: approval.DecisionType(d.Decision.Decision), Args: d.Arguments, Response: d.Response, Reason: d.Reason, Digest: d.Digest}
+		answers[i] = approval.Decision{ID: d.ID, Type: approval.DecisionType(d.Decision.Decision), Args: d.Arguments, Response: d.Response, Reason: d.Reason, Digest: d.Digest, Grant: grantRequestOf(d.Grant)}
 	}
 	of := s.approvals(c)
 	already := make([]bool, len(list))

@@ -49,6 +49,7 @@ type approvalPage struct {
 	Extend       string // the new deadline; "": not offered
 	ExtendWords  string
 	Can          map[string]bool // decisions
+	Grants       []choice        // that an approve may make
 	Form         *form           // of a question or an outcome
 	Task         string
 	TaskLink     string // "": the caller may not read it
@@ -192,6 +193,7 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 		until := a.Deadline.Add(extendBy)
 		p.Extend, p.ExtendWords = until.UTC().Format(time.RFC3339Nano), "15 min"
 	}
+	p.Grants = grantChoices(a.Grants)
 	if a.State == client.Pending && slices.Contains(a.Decisions, client.Respond) {
 		p.Form = answerForm(a)
 	}
@@ -306,10 +308,12 @@ func (v *visit) decide() error {
 		return v.showApproval(http.StatusUnprocessableEntity, &d, &client.Error{Status: http.StatusUnprocessableEntity, Reason: client.ReasonInvalid, Title: "Nothing was decided", Detail: text, Fields: []client.FieldError{{Field: field}}})
 	}
 	switch decision.Decision {
-	case client.Edit:
-		decision.Arguments = json.RawMessage(f.Get("arguments"))
-		fallthrough
-	case client.Approve:
+	case client.Edit, client.Approve:
+		if decision.Decision == client.Edit {
+			decision.Arguments = json.RawMessage(f.Get("arguments"))
+		} else {
+			decision.Grant = grantOf(f)
+		}
 		if d.Approval.Destructive && d.Approval.State == client.Pending && strings.TrimSpace(f.Get("confirm")) != d.Approval.Tool {
 			if decision.Decision == client.Edit {
 				return v.showEdit(http.StatusUnprocessableEntity, &d, decision.Arguments, "This call is destructive: type the name of its tool before it is approved.")

@@ -59,7 +59,7 @@ func parse(base string) map[string]*template.Template {
 		"runs": runs, "lines": lines, "clip": func(n int, s string) []run { return runs(shorten(s, n)) }, "plain": visible.Line, "clipped": func(s string) string { return shorten(s, 200) }, "tree": tree, "gate": gateName, "list": func(all ...any) []any { return all },
 	}).ParseFS(assets, "assets/frame.html", "assets/parts.html"))
 	all := map[string]*template.Template{}
-	for _, name := range []string{"inbox", "approval", "edit", "batch", "results", "tasks", "task", "prompt", "try", "history", "policy", "about", "error", "signin"} {
+	for _, name := range []string{"inbox", "approval", "edit", "batch", "results", "tasks", "task", "prompt", "try", "history", "grants", "policy", "about", "error", "signin"} {
 		all[name] = template.Must(template.Must(shared.Clone()).ParseFS(assets, "assets/"+name+".html"))
 	}
 	return all

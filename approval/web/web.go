@@ -130,6 +130,8 @@ func New(c Config) http.Handler {
 	post("/tasks/{id}/cancel", auth.Cancel, (*visit).cancelTask)
 	post("/tasks/{id}/calls/{call}/cancel", auth.Cancel, (*visit).cancelCall)
 	get("/history", 0, showHistory)
+	get("/grants", auth.Review, showGrants)
+	post("/grants/{id}/revoke", auth.Decide, revokeGrant)
 	get("/about", 0, showAbout)
 	get("/policy", 0, readPolicy)
 	post("/policy", 0, explainCall)

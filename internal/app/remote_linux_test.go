@@ -231,3 +231,47 @@ func TestUnencrypted(t *testing.T) {
 		}
 	}
 }
+
+// An approve lets later calls start, until the grant is revoked.
+func TestGrantsOfTheCommandLine(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	c := withFile(t, "listen: 127.0.0.1:0\ngates:\n  - {tool: echo, grants: {scopes: [time], max: 8h, uses: 50}}\n  - {tool: transfer_money, grants: {scopes: [time]}} # it is destructive\nlimits: {grace: 1s}\n")
+	s := serveConfig(t, c)
+	run := func(want int, says string, args ...string) string {
+		t.Helper()
+		code, stdout, stderr := s.remote(home, nil, append(args, "--url", s.url)...)
+		if code != want || !strings.Contains(stdout+stderr, says) {
+			t.Errorf("%v exits with %d, want %d and %q: %s%s", args, code, want, says, stdout, stderr)
+		}
+		return stdout
+	}
+	run(3, "no terminal to ask on", "send", "/echo text=hi")
+	var list struct{ Items []client.Approval }
+	if err := json.Unmarshal([]byte(run(0, "hi", "approvals", "list", "-o", "json")), &list); err != nil || len(list.Items) != 1 {
+		t.Fatalf("listed are %+v, %v", list, err)
+	}
+	a := list.Items[0]
+	run(0, "may grant", "approvals", "show", a.ID)
+	run(2, "--uses needs --grant", "approvals", "approve", a.ID, "--yes", "--digest", a.Digest, "--uses", "3")
+	run(2, "task, context, or a time", "approvals", "approve", a.ID, "--yes", "--digest", a.Digest, "--grant", "forever")
+	run(1, "not among the scopes", "approvals", "approve", a.ID, "--yes", "--digest", a.Digest, "--grant", "context")
+	run(0, "was approved", "approvals", "approve", a.ID, "--yes", "--digest", a.Digest, "--grant", "1h", "--uses", "3")
+	run(0, "", "send", "/echo text=hi")
+	run(3, "no terminal to ask on", "send", "/echo text=ho")
+	run(3, "no terminal to ask on", "send", "/transfer_money to=bob amount=5")
+	var asked struct{ Items []client.Approval }
+	if err := json.Unmarshal([]byte(run(0, "bob", "approvals", "list", "--tool", "transfer_money", "-o", "json")), &asked); err != nil || len(asked.Items) != 1 {
+		t.Fatalf("listed are %+v, %v", asked, err)
+	}
+	run(1, "allows no grants", "approvals", "approve", asked.Items[0].ID, "--yes", "--digest", asked.Items[0].Digest, "--grant", "1h")
+	var all struct{ Grants []client.Grant }
+	if err := json.Unmarshal([]byte(run(0, `echo with text \"hi\", until`, "approvals", "grants", "list", "-o", "json")), &all); err != nil || len(all.Grants) != 1 || all.Grants[0].Used != 1 {
+		t.Fatalf("grants are %+v, %v", all, err)
+	}
+	run(0, "1 of 3 used", "approvals", "grants", "list")
+	run(1, "there is no such grant", "approvals", "grants", "revoke", "another")
+	run(0, "is revoked", "approvals", "grants", "revoke", all.Grants[0].ID, "--reason", "enough")
+	run(0, "there are no grants", "approvals", "grants", "list")
+	run(3, "no terminal to ask on", "send", "/echo text=hi")
+}

@@ -51,6 +51,9 @@ func (p *places) of(c *store.RowChange) rowID {
 	if c.OfContext {
 		return rowID{c.Kind, p.context, string(c.Key)}
 	}
+	if !c.Of.IsZero() {
+		return rowID{c.Kind, place{owner: c.Of}, string(c.Key)}
+	}
 	return rowID{c.Kind, p.own, string(c.Key)}
 }
 

@@ -39,6 +39,9 @@ func rowKeyOf(owner store.Scope, contextID string, b *store.Batch, c *store.RowC
 	if c.OfContext {
 		return rowKey{owner: owner, context: contextID, kind: c.Kind, key: string(c.Key)}
 	}
+	if !c.Of.IsZero() {
+		return rowKey{owner: c.Of, kind: c.Kind, key: string(c.Key)}
+	}
 	return rowKey{owner: owner, task: b.Task, kind: c.Kind, key: string(c.Key)}
 }
 
@@ -152,6 +155,10 @@ func (m *model) refuses(task *modelTask, b *store.Batch) error {
 	if h.Context == "" && slices.ContainsFunc(b.Rows, func(c store.RowChange) bool { return c.OfContext }) {
 		return store.ErrInvalid
 	}
+	foreign := func(of store.Scope) bool { return !of.IsZero() && of != h.Owner }
+	if slices.ContainsFunc(b.Rows, func(c store.RowChange) bool { return foreign(c.Of) }) || slices.ContainsFunc(b.Needs, func(n store.RowRef) bool { return n.Of != h.Owner }) {
+		return store.ErrInvalid
+	}
 	if !m.rowsFit(h.Owner, h.Context, b) {
 		return store.ErrConflict
 	}
@@ -241,6 +248,11 @@ func (m *model) commit(task *modelTask, b *store.Batch, epoch uint64) store.Rece
 }
 
 func (m *model) rowsFit(owner store.Scope, contextID string, b *store.Batch) bool {
+	for _, n := range b.Needs {
+		if m.rows[rowKey{owner: n.Of, kind: n.Kind, key: string(n.Key)}].rev != n.Rev {
+			return false
+		}
+	}
 	revs := map[rowKey]uint64{} // after the changes before
 	for _, c := range b.Rows {
 		key := rowKeyOf(owner, contextID, b, &c)

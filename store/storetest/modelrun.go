@@ -280,6 +280,23 @@ func (m *modelRun) duplicate(b *store.Batch) {
 	}
 }
 
+// ofOwner adds a row of the task's owner, or the need for one, mostly valid.
+func (m *modelRun) ofOwner(b *store.Batch, owner store.Scope) {
+	if m.chance(20) {
+		owner = pick(m, owners()...)
+	}
+	kind, key := pick(m, kinds()...), []byte(pick(m, modelKeys()...))
+	rev := m.rows[rowKey{owner: owner, kind: kind, key: string(key)}].rev
+	if m.chance(8) {
+		rev = uint64(m.random.IntN(4))
+	}
+	if m.chance(2) {
+		b.Needs = append(b.Needs, store.RowRef{Of: owner, Kind: kind, Key: key, Rev: rev})
+		return
+	}
+	b.Rows = append(b.Rows, store.RowChange{Kind: kind, Key: key, IfRev: rev, Value: fmt.Append(nil, m.step, " of owner"), Of: owner, Delete: m.chance(4)})
+}
+
 // taskBatch is chunks or a change of a task, mostly valid.
 func (m *modelRun) taskBatch(id store.TaskID) *store.Batch {
 	var h store.Header
@@ -333,6 +350,9 @@ func (m *modelRun) taskBatch(id store.TaskID) *store.Batch {
 		b.Change.Pending = new(uint32(m.step))
 	}
 	m.side(b, h.Owner, h.Context)
+	if m.chance(3) {
+		m.ofOwner(b, h.Owner)
+	}
 	if b.HasContextRows() && m.chance(2) {
 		b.ContextRows = pick(m, store.RowBound{Rows: 1 + m.random.Uint64N(6)}, store.RowBound{Bytes: 1 + m.random.Uint64N(40)})
 	}

@@ -56,6 +56,7 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		{"scope", scopeCases()},
 		{"rows", rowCases()},
 		{"contextrows", contextRowCases()},
+		{"owner", ownerCases()},
 		{"aside", asideCases()},
 		{"list", listCases()},
 		{"page size", pageSizeCases()},

@@ -23,7 +23,7 @@ const auditSpan = 10
 // the number to continue after. limit defaults to 50 and is at most 1,000. A call scans 10
 // times as many entries, so it may return none while next moves on; at the end, next is after.
 //
-// Entries of a task need the right to read it, and entries about its approvals the right to
+// Entries of a task need the right to read it, and entries about its approvals and grants the right to
 // review them, as [ScopeFor] says, also after the task is deleted. [auth.Admin] adds the tasks
 // that were created without authentication, and alone shows entries of V 1, which do not name
 // the owner of their task. Damaged entries are left out. A principal with none of the three
@@ -69,7 +69,7 @@ func (s AuditSight) Sees(a *approval.Audit) bool {
 		return s.admin != store.Scope{}
 	}
 	owner := store.Owner(a.Tenant, a.Owner)
-	return s.read.Covers(owner) || a.Approval != "" && s.review.Covers(owner) || s.admin.Covers(owner)
+	return s.read.Covers(owner) || (a.Approval != "" || a.Grant != "") && s.review.Covers(owner) || s.admin.Covers(owner)
 }
 
 // decodeAudit decodes a stored entry, and reports whether it can be read.

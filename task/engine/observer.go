@@ -108,7 +108,7 @@ func (o *Observer) of(what approval.AuditEvent) func(*rules.Audited) {
 		return o.Ended
 	case approval.AuditDeleting, approval.AuditWebhook:
 		return o.Deleted
-	case approval.AuditRestored, approval.AuditResumed: // about no task
+	case approval.AuditRestored, approval.AuditResumed, approval.AuditGrantRevoked: // about no task
 	}
 	return nil
 }

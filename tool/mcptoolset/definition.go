@@ -87,7 +87,7 @@ func (h hints) claims() []string {
 		}
 	}
 	say(h.ReadOnly, "read-only", "")
-	say(h.Destructive, "destructive", "not destructive")
+	say(h.Destructive, tool.ClaimDestructive, "not destructive")
 	say(h.Idempotent, "idempotent", "")
 	say(h.OpenWorld, "open world", "closed world")
 	return out

@@ -1,5 +1,5 @@
 // Package approvals is the command approvals: list, show, decide, watch, wait for and extend the
-// approvals of a running server.
+// approvals of a running server, and list and revoke grants.
 package approvals
 
 import (
@@ -23,7 +23,7 @@ func Command(p *cli.Program) *cobra.Command {
 	return cli.Group("approvals", "list, show or decide approvals of a running server",
 		list(p), show(p),
 		decideCommand(p, client.Approve), decideCommand(p, client.Edit), decideCommand(p, client.Reject),
-		watch(p), wait(p), extend(p),
+		watch(p), wait(p), extend(p), grants(p),
 	)
 }
 

@@ -25,8 +25,9 @@ import (
 
 // decisionFlags are the flags of a decision, apart from its type.
 type decisionFlags struct {
-	args, argsFile, reason, digest string
-	sure                           bool
+	args, argsFile, reason, digest, grant string
+	uses                                  int
+	sure                                  bool
 }
 
 const decideHelp = `It shows what is decided, and asks on the terminal. The decision is about what was shown:
@@ -52,7 +53,10 @@ func decideCommand(p *cli.Program, of client.DecisionType) *cobra.Command {
 		c.Flags().StringVar(&given.argsFile, "args-file", "", "The `file` that has them instead.")
 	case client.Reject:
 		c.Flags().StringVar(&given.reason, "reason", "", "Why: a `text` for the requester.")
-	case client.Approve, client.Respond, client.Cancel:
+	case client.Approve:
+		c.Flags().StringVar(&given.grant, "grant", "", "Let later equal calls start, too: of the same task or context, or for a time such as 1h, a `scope`. Default: this call only.")
+		c.Flags().IntVar(&given.uses, "uses", 0, "With --grant: at most this `number` of them.")
+	case client.Respond, client.Cancel:
 	}
 	c.Flags().BoolVar(&given.sure, "yes", false, "Do not ask on the terminal. It needs --digest.")
 	c.Flags().StringVar(&given.digest, "digest", "", "The `digest` that the approval must have.")
@@ -83,7 +87,9 @@ func (f *decisionFlags) decision(of client.DecisionType) (client.Decision, error
 	case f.sure && f.digest == "":
 		return d, cli.Usage("approvals %s: --yes needs --digest, which identifies the approval as you saw it; 'a2a-server approvals show' prints it", of)
 	case of != client.Edit:
-		return d, nil
+		var err error
+		d.Grant, err = f.grantRequest()
+		return d, err
 	}
 	var from io.Reader
 	switch {
@@ -136,6 +142,7 @@ func decide(ctx context.Context, p *cli.Program, s *remote.Server, id string, d 
 		f := display.Facts{Columns: terminal.Columns(p.Stderr)}
 		f.Add("runs with", visible.Line(string(d.Arguments)))
 		f.Add("reason", d.Reason)
+		f.Add("grants", grantText(a, d.Grant))
 		question := decisionWords[d.Decision].question
 		if a.Kind == client.KindOutcome && d.Decision == client.Approve {
 			question = "Run this again"
@@ -169,6 +176,9 @@ func same(a *client.Approval, d *client.Decision) bool {
 		return false
 	}
 	var was bytes.Buffer
+	if (d.Grant != nil) != (r.Grant != "") {
+		return false
+	}
 	return d.Decision != client.Edit || json.Compact(&was, r.Arguments) == nil && bytes.Equal(was.Bytes(), d.Arguments)
 }
 

@@ -55,6 +55,9 @@ func Text(d *client.ApprovalDetail, columns int, now time.Time) string {
 	if a.Human {
 		f.Add("human", "no program may decide")
 	}
+	if g := a.Grants; g != nil && a.State == client.Pending {
+		f.Add("may grant", visible.Line(strings.Join(g.Scopes, ", ")+"; see approvals approve --grant"))
+	}
 	f.Add("requester", PrincipalText(&a.Requester))
 	if a.RequesterRevoked {
 		f.Add("caution", "the credential of the requester is no longer valid: the key was removed or revoked, or has expired")
@@ -82,6 +85,7 @@ func Text(d *client.ApprovalDetail, columns int, now time.Time) string {
 		f.Add("runs with", visible.Line(string(r.Arguments)))
 		f.Add("reason", r.Reason)
 		f.Add("response", visible.Line(string(r.Response)))
+		f.Add("grant", r.Grant)
 	}
 	if run := d.Run; run != nil && (run.State == "started" || run.State == "finished" || run.State == "unknown") {
 		f.Add("call", visible.Line(strings.TrimSpace(run.State+" "+run.Outcome)))

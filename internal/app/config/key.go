@@ -83,16 +83,19 @@ func shaped[T any](name, form string, to *T, read func(*loader, strictyaml.Node)
 				*to = v
 			}
 		},
-		texts: func() []string {
-			var text strings.Builder
-			encoder := json.NewEncoder(&text)
-			encoder.SetEscapeHTML(false)
-			if err := encoder.Encode(to); err != nil {
-				panic("the value of " + name + ": " + err.Error()) // it was read from YAML
-			}
-			return []string{escapeControl(strings.TrimSuffix(text.String(), "\n"))}
-		},
+		texts: func() []string { return []string{jsonText(name, to)} },
 	}
+}
+
+// jsonText returns the value of a key as JSON that is YAML, too.
+func jsonText(name string, v any) string {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		panic("the value of " + name + ": " + err.Error()) // it was read from YAML
+	}
+	return escapeControl(strings.TrimSuffix(text.String(), "\n"))
 }
 
 // file returns a key with the path of a file or a folder. In the configuration file it is

@@ -56,6 +56,8 @@ var actions = []action{
 	{"extend", 2, onPending((*world).extend)},
 	{"restore from a backup", 1, restoreDisk},
 	{"resume", 4, resumeDisk},
+	{"approve with a grant", 4, onPending(grantSomething)},
+	{"revoke a grant", 2, revokeSomething},
 }
 
 // drive runs the actions of the script.

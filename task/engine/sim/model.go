@@ -30,7 +30,8 @@ type model struct {
 	seen    map[*routine]*modelHook // that a routine has read since it has sent a notification
 
 	contexts []*modelContext
-	heldTime time.Duration // for how long a call may be held
+	grants   map[string]*approval.Grant // that are there
+	heldTime time.Duration              // for how long a call may be held
 
 	held, everRestored bool // the disk was restored, and waits for its operator
 	// optimistic says that read-only tools may be entered before that is durable.
@@ -38,7 +39,7 @@ type model struct {
 }
 
 func newModel(s *Scheduler, b *Toolbox) *model {
-	m := &model{s: s, tools: b, by: map[string]Traits{}, tasks: map[store.TaskID]*modelTask{}, everSet: map[string]bool{}, seen: map[*routine]*modelHook{}}
+	m := &model{s: s, tools: b, by: map[string]Traits{}, tasks: map[store.TaskID]*modelTask{}, everSet: map[string]bool{}, seen: map[*routine]*modelHook{}, grants: map[string]*approval.Grant{}}
 	for _, t := range b.traits {
 		m.by[t.Name()] = t
 	}
@@ -103,6 +104,7 @@ type event struct {
 	Resolution approval.Resolution `json:"resolution"`
 	Vote       approval.Vote       `json:"vote"`
 	Digest     string              `json:"digest"`
+	Grant      string              `json:"grant"`
 	Args       json.RawMessage     `json:"args"`
 	Outcome    task.Outcome        `json:"outcome"`
 	Result     json.RawMessage     `json:"result"`
@@ -145,13 +147,14 @@ func (m *model) committed(c Committed) {
 	b, r := c.Batch, c.Receipt
 	if b.Task.IsZero() {
 		if c.Err == nil {
+			m.grantRows(b)
 			m.ofStore(b)
 		}
 		return
 	}
 	t := m.tasks[b.Task]
 	if c.Err != nil {
-		if t != nil && b.Rev != nil && *b.Rev == t.rev && errors.Is(c.Err, store.ErrConflict) {
+		if t != nil && b.Rev != nil && *b.Rev == t.rev && errors.Is(c.Err, store.ErrConflict) && !usesGrants(b) {
 			m.fail(t, "what is recorded of webhooks conflicts with no change of the task", "one of rev %d: %v", *b.Rev, c.Err)
 		}
 		return
@@ -202,6 +205,7 @@ func (m *model) committed(c Committed) {
 		m.private(t, c.Process, &e)
 	}
 	if b.Rev != nil {
+		m.grantRows(b)
 		m.hookRows(t, &c, events)
 		m.rows(t, b)
 		m.stateRows(t, b)

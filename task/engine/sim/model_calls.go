@@ -42,6 +42,8 @@ type modelCall struct {
 	late       []json.RawMessage
 	lateErrors int
 
+	grant string // that has let it start
+
 	keptState
 	states  []string // of all checkpoints
 	attempt int
@@ -85,6 +87,9 @@ func (m *model) call(t *modelTask, c *modelCall, p *Process, kind string, v *eve
 			bad()
 		}
 		c.phase, c.claims = running, t.claims
+		if a := t.newest(c.id, approval.KindCall); c.grant != "" && m.grants[c.grant] == nil && (a == nil || a.State != approval.Approved && a.State != approval.Edited) {
+			m.fail(t, "no call goes on by a revoked grant", "%s by %s", c, c.grant)
+		}
 		c.resumes++
 		c.resumed()
 		c.rights = append(c.rights, &entry{p: p, args: c.args, kept: c.keptState, state: t.view()})
@@ -141,7 +146,9 @@ func (m *model) started(t *modelTask, c *modelCall, p *Process, v *event) {
 	switch {
 	case c.starts == 0:
 		a := t.newest(c.id, approval.KindCall)
-		if a == nil && traits.Gated {
+		if v.Grant != "" {
+			m.byGrant(t, c, v.Grant, e.args)
+		} else if a == nil && traits.Gated {
 			m.fail(t, "no gated call runs without an approval", "call %s of %s started", c.id, c.tool)
 		}
 		if a != nil {
@@ -173,6 +180,7 @@ func (m *model) started(t *modelTask, c *modelCall, p *Process, v *event) {
 	}
 	c.phase, c.claims, c.rights = running, t.claims, append(c.rights, e)
 	c.starts++
+	c.grant = v.Grant
 	if v.Attempt != c.attempt {
 		c.attempt, c.again = v.Attempt, 0
 	}

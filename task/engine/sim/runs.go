@@ -123,6 +123,7 @@ func Declared(points []string) []string {
 		"expiry: reject", "expiry: keep", "expiry: cancel",
 		"approval.reminded", "approval.escalated",
 		"a person votes", "a call runs after several votes",
+		"a grant is made", "a call starts by a grant", "a revocation is acknowledged",
 		"decision: repeated", "decision: concurrent", "decision: contradictory",
 		"decided: approve", "decided: edit", "decided: reject", "decided: respond", "decided: cancel",
 		"planner asks", "planner waits", "planner fails", "awaited", "streamed", "canceled", "stopped",

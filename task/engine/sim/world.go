@@ -143,8 +143,13 @@ func (w *world) setUp() {
 		terms.People = 2
 	}
 	reminds(w, &terms)
+	grants := &approval.GrantTerms{Scopes: approval.GrantScopes()}
+	if w.hold { // not another choice
+		grants.Uses = 2
+	}
+	gates := []approval.Gate{{Name: "grants", Tool: "gated_*", Terms: approval.Terms{Grants: grants}}}
 	var err error
-	if w.policy, err = approval.NewPolicy(approval.PolicyConfig{Defaults: terms}); err != nil {
+	if w.policy, err = approval.NewPolicy(approval.PolicyConfig{Gates: gates, Defaults: terms}); err != nil {
 		panic(err)
 	}
 	w.s.Note("tools %v, flaky %v, pauses %v, inline %v, hold %v, pushes %v, turns %d, %d of a caller, queue %d, %d of a caller, terms %+v", traits, w.tools.Flaky, w.disk.Pauses, w.inline, w.hold, w.pushes,
@@ -209,7 +214,11 @@ func (w *world) start() *server {
 // mayDie returns a hook; a server dies now and then at its points.
 func (w *world) mayDie(v *server) func(point string) {
 	return func(point string) {
-		if !w.finishing && v.p.within() && w.choices.Rarely(Faults, 150) {
+		odds := 150
+		if point == "task.answered" { // rare, as few calls are held
+			odds = 15
+		}
+		if !w.finishing && v.p.within() && w.choices.Rarely(Faults, odds) {
 			w.coverage.Count("death at " + point)
 			w.kill(v)
 		}

@@ -144,7 +144,8 @@ type ApprovalEscalated struct {
 type CallStarted struct {
 	Call    string          `json:"call"`
 	Attempt int             `json:"attempt"`
-	Digest  string          `json:"digest,omitempty"` // of an approved call
+	Digest  string          `json:"digest,omitempty"` // of an approved call, or one that a grant lets start
+	Grant   string          `json:"grant,omitempty"`  // id of the grant that lets the call start
 	Args    json.RawMessage `json:"args,omitempty"`   // if they differ from the planned arguments
 }
 

@@ -78,6 +78,7 @@ func (e *CallStarted) appendJSON(dst []byte) ([]byte, error) {
 	dst = appendText(dst, `{"call":`, e.Call)
 	dst = appendInt(dst, `,"attempt":`, e.Attempt)
 	dst = appendTextField(dst, `,"digest":`, e.Digest)
+	dst = appendTextField(dst, `,"grant":`, e.Grant)
 	dst, err := appendOptional(dst, `,"args":`, e.Args)
 	return append(dst, '}'), err
 }
@@ -134,6 +135,7 @@ func AppendAudit(dst []byte, a *approval.Audit) ([]byte, error) {
 		}
 	}
 	dst = appendTextField(dst, `,"webhook":`, a.Webhook)
+	dst = appendTextField(dst, `,"grant":`, a.Grant)
 	return append(dst, '}'), nil
 }
 

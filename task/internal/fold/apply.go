@@ -56,7 +56,7 @@ func (f *Fold) ApplyPrivate(v any) error {
 	case *event.MessageReceived:
 		if len(f.Messages) == 0 {
 			f.Owner = e.By
-		} else if r := f.requester().With(e.By); len(r.Chain) > len(f.requester().Chain) {
+		} else if r := f.Sender().With(e.By); len(r.Chain) > len(f.Sender().Chain) {
 			f.Requester = &r
 		}
 		f.Messages = append(f.Messages, received{Message: e.Message, Hash: e.Hash, For: e.For, Step: len(f.Steps)})
@@ -187,7 +187,7 @@ func (f *Fold) applyCall(v event.OfCall) error {
 		if c.Repeats++; c.State != CallUncertain || e.Attempt != c.Attempt {
 			c.Repeats = 0
 		}
-		c.State, c.Attempt, c.Cause, c.Why = CallRunning, e.Attempt, "", ""
+		c.State, c.Attempt, c.Grant, c.Cause, c.Why = CallRunning, e.Attempt, e.Grant, "", ""
 		c.reachable()
 		if e.Args != nil {
 			c.Args = e.Args

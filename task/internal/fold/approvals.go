@@ -133,7 +133,7 @@ func (f *Fold) SaysItWaits() bool {
 // RequesterOf returns the requester of a call, with every principal that edited its arguments.
 // Under four eyes none of them gives another approval of it.
 func (f *Fold) RequesterOf(c *Call) auth.Principal {
-	by := f.requester()
+	by := f.Sender()
 	for _, a := range f.Approvals {
 		if a.Call == c.ID && a.Resolution != nil && a.Resolution.Decision == approval.Edit {
 			by = by.With(a.Resolution.By)

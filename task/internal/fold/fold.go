@@ -99,6 +99,7 @@ type Call struct {
 	State     CallState            `json:"state"`
 	Attempt   int                  `json:"attempt,omitempty"`  // entries that a person or the policy allowed
 	Approval  string               `json:"approval,omitempty"` // newest of kind call or outcome
+	Grant     string               `json:"grant,omitempty"`    // that has let the newest attempt start
 	Suspended int                  `json:"suspended,omitempty"`
 	Paused    bool                 `json:"paused,omitempty"` // suspended and not resumed since
 	ToolState json.RawMessage      `json:"toolState,omitempty"`
@@ -161,9 +162,9 @@ func Opening(first *store.Event) (message []byte, ok bool) {
 	return m, err == nil
 }
 
-// requester returns the requester of the task's calls: its owner, with the chains of all
+// Sender returns the requester of calls that nobody has edited: the task's owner, with the chains of all
 // principals that sent a message.
-func (f *Fold) requester() auth.Principal {
+func (f *Fold) Sender() auth.Principal {
 	if f.Requester == nil {
 		return f.Owner
 	}

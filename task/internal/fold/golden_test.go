@@ -50,6 +50,9 @@ func TestGoldenSnapshot(t *testing.T) {
 	f.checkGolden(t, 6)
 	f.Approvals[0].V, f.Approvals[0].Terms.Needs = 2, []approval.Need{{Gate: "g", People: 2}}
 	f.Approvals[0].Votes = []approval.Vote{{By: auth.Principal{Subject: "bob"}, Via: approval.ViaAPI, At: at, Digest: "d1", Meets: []int{0}}}
+	f.checkGolden(t, 7)
+	f.Approvals[0].Terms.Grants, f.Approvals[0].GrantKey = &approval.GrantTerms{Scopes: approval.GrantScopes()}, "e0"
+	f.Steps[0].Progress[0].Grant = "g1"
 	f.checkGolden(t, snapshotVersion)
 }
 

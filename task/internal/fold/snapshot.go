@@ -11,11 +11,11 @@ import (
 	"a2a-server/task/internal/view"
 )
 
-// snapshotVersion is the first byte of a snapshot. Earlier versions can be read, too: version
-// 6 has no approvals of V 2, version 5 has no restoration, version 4 no key of the audit and version 3 no webhooks, and all are still
-// written for tasks without them; versions 1 and 2 include the artifacts, and version 1 has no Paused and other
-// causes of unknown outcomes.
-const snapshotVersion = 7
+// snapshotVersion is the first byte of a snapshot. Earlier versions can be read, too: version 7
+// has no grants, version 6 no approvals of V 2, version 5 no restoration, version 4 no key of the
+// audit and version 3 no webhooks, and all are still written for tasks without them; versions 1 and
+// 2 include the artifacts, and version 1 has no Paused and other causes of unknown outcomes.
+const snapshotVersion = 8
 
 const (
 	// minSnapshot is how many bytes of events at least must have been added since the
@@ -94,8 +94,10 @@ func (f *Fold) encode() ([]byte, error) {
 	}
 	b := make([]byte, 0, len(private)+512)
 	switch {
-	case slices.ContainsFunc(f.Approvals, func(a *Approval) bool { return a.V > 1 }):
+	case hasGrants(f):
 		b = append(b, snapshotVersion)
+	case slices.ContainsFunc(f.Approvals, func(a *Approval) bool { return a.V > 1 }):
+		b = append(b, 7)
 	case len(f.Restored) > 0:
 		b = append(b, 6)
 	case f.AuditKey != nil:
@@ -108,6 +110,14 @@ func (f *Fold) encode() ([]byte, error) {
 	b = fmt.Appendf(b, "%010d", len(private))
 	b = append(b, private...)
 	return f.View.AppendBinary(b), nil
+}
+
+// hasGrants reports whether a call of f has started by a grant, or an approval may make one.
+func hasGrants(f *Fold) bool {
+	return slices.ContainsFunc(f.Approvals, func(a *Approval) bool { return a.GrantKey != "" }) ||
+		slices.ContainsFunc(f.Steps, func(s *Step) bool {
+			return slices.ContainsFunc(s.Progress, func(c *Call) bool { return c.Grant != "" })
+		})
 }
 
 // Decode decodes the result of Encode; with viewOnly only the view. If artifacts is nil,

@@ -14,7 +14,7 @@ import (
 // Audited is an audit entry to report in the process's log.
 type Audited struct {
 	approval.Audit
-	Routine bool      // the start or end of a call without an approval
+	Routine bool      // the start or end of a call without an approval or grant
 	Asked   time.Time // when a resolved approval was requested; zero: the entry resolves none
 	Verdict Verdict   // that the entry follows; zero: it follows none
 }
@@ -52,7 +52,7 @@ func (d *batch) record(entry approval.Audit) error {
 		return fmt.Errorf("encode audit entry: %w", err)
 	}
 	d.audit = append(d.audit, d.since(start))
-	routine := (entry.What == approval.AuditStarted || entry.What == approval.AuditFinished) && !d.f.Asked(entry.Call)
+	routine := (entry.What == approval.AuditStarted || entry.What == approval.AuditFinished) && !d.f.Asked(entry.Call) && entry.Grant == ""
 	if !routine || d.rules.EachCall != nil && d.rules.EachCall() {
 		d.audited = append(d.audited, Audited{Audit: stored, Routine: routine})
 	}

@@ -125,6 +125,7 @@ func (d *batch) Batch(scope store.Scope, fence *uint64) *store.Batch {
 	if d.status.State != 0 {
 		b.Change.Status = &d.status
 	}
+	d.withGrants(b)
 	if b.HasContextRows() {
 		b.ContextRows = fold.SessionBound()
 	}

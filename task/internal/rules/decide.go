@@ -184,6 +184,11 @@ func (d *Draft) decideOn(in Decisions, x *approval.Matched, edit *examined) (can
 		return "", d.askEdited(in, a, answer, edit)
 	}
 	state, r := a.Resolve(answer, in.By, in.Via, d.at.Now)
+	if answer.Grant != nil {
+		if r.Grant, err = d.grant(a, *answer.Grant, in.By); err != nil {
+			return "", err
+		}
+	}
 	if answer.Type == approval.Edit && a.AskKind != approval.AskConfirm {
 		if r.Digest, err = d.digest(a.Kind, edit.entry, edit.args, a.Attempt); err != nil {
 			return "", editError(&a.Approval, err)

@@ -36,7 +36,8 @@ type Execution struct {
 	checked  checked
 	decision approval.DecisionType // see Result
 	note     string
-	verdict  Verdict // that allows the call; zero: a person has, or an earlier entry
+	verdict  Verdict    // that allows the call; zero: a person has, or an earlier entry
+	standing *usedGrant // that lets the call start, or go on, without asking; nil: none
 }
 
 // Checked proves that Args have been checked for Tool.
@@ -57,12 +58,14 @@ type entering struct{ asking }
 // An approved call is entered if the tool's definition and the arguments equal those shown to
 // the approver; otherwise approval is requested again. The terms of the approval remain in
 // force, but a call that is denied now is not run. A call without an approval is entered only
-// if the policy allows it now, and it was not planned before a restoration. In all cases the
-// arguments must be valid against the current schema.
+// if the policy allows it now, or a grant covers it, and it was not planned before a restoration.
+// If it was rejected earlier in the task, it is rejected again. In all cases the arguments must be
+// valid against the current schema.
 func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
 	first := c.State == fold.CallPlanned && (!c.Restored || d.approvalOf(c) == nil)
 	x := d.examine(c, l, c.Args, first)
 	grant := d.f.Granted(c)
+	var standing *usedGrant
 	switch {
 	case x.trouble != nil:
 		return nil, d.postpone(c, x.trouble)
@@ -74,7 +77,15 @@ func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
 		if d.hasRun(c, &x) {
 			return nil, d.askOutcome(c, &x)
 		}
-		return nil, d.following(x.said(), func() error { return d.askCall(c, &x, "") })
+		if before := d.rejectedBefore(c, &x); before != nil {
+			return nil, d.following(x.said(), func() error { return d.rejectedAgain(c, before) })
+		}
+		if standing = d.standing(c, &x); standing == nil {
+			return nil, d.following(x.said(), func() error { return d.askCall(c, &x, "") })
+		}
+		if err := tool.Unreachable(x.entry.Tool); err != nil {
+			return nil, d.postpone(c, err)
+		}
 	case grant != nil:
 		same, err := d.bound(grant, &x)
 		if err != nil {
@@ -95,6 +106,9 @@ func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
 	}
 	d.entering++
 	e := d.entry(c, &x)
+	if e.standing = standing; standing != nil {
+		standing.promised++
+	}
 	if first && grant == nil {
 		e.verdict = x.said()
 	}
@@ -244,7 +258,7 @@ func answerOf(a *fold.Approval) tool.Answer {
 }
 
 // start writes that a call starts; its tool runs once that is durable.
-func (d *entering) start(c *fold.Call, e *Execution, attempt int) error {
+func (d *entering) start(c *fold.Call, e *Execution, attempt int) (err error) {
 	e.Attempt, e.Allowed = attempt, attempt != c.Attempt
 	started := &event.CallStarted{Call: c.ID, Attempt: attempt}
 	grant := d.f.Granted(c)
@@ -253,6 +267,15 @@ func (d *entering) start(c *fold.Call, e *Execution, attempt int) error {
 	}
 	if string(e.checked.raw) != string(d.f.Planned(c.ID)) {
 		started.Args = e.checked.raw
+	}
+	if e.standing != nil {
+		started.Grant = e.standing.ID
+		if started.Digest, err = d.digest(approval.KindCall, e.checked.entry, e.Args, 0); err != nil {
+			return err
+		}
+		if err := d.use(e.standing, c); err != nil {
+			return err
+		}
 	}
 	d.unretry(c)
 	if err := d.add(event.KindStarted, started); err != nil {
@@ -266,6 +289,11 @@ func (d *entering) start(c *fold.Call, e *Execution, attempt int) error {
 func (d *entering) resume(c *fold.Call, e *Execution) error {
 	d.unwake(c)
 	d.unretry(c)
+	if e.standing != nil {
+		if err := d.use(e.standing, c); err != nil {
+			return err
+		}
+	}
 	if err := d.add(event.KindResumed, &event.CallResumed{Call: c.ID, N: c.Suspended}); err != nil {
 		return err
 	}
@@ -279,6 +307,13 @@ func (d *entering) launched(c *fold.Call, e *Execution, grant *fold.Approval) er
 	a := approval.Audit{What: approval.AuditStarted, Call: c.ID, Tool: c.Tool, Attempt: c.Attempt}
 	if grant != nil {
 		a.Approval, a.Digest = grant.ID, grant.GrantedDigest()
+	}
+	if e.standing != nil {
+		var err error
+		if a.Digest, err = d.digest(approval.KindCall, e.checked.entry, e.Args, 0); err != nil {
+			return err
+		}
+		a.Grant, a.Gate = e.standing.ID, e.standing.Gate
 	}
 	return d.following(e.verdict, func() error { return d.record(a) })
 }
@@ -300,6 +335,8 @@ func (d *entering) askCall(c *fold.Call, x *examined, supersedes string) error {
 	}
 	if c.Attempt > 0 {
 		a.Terms.Allowed = withoutEdit(a.Terms)
+	} else {
+		a.GrantKey = d.grantKey(c, x)
 	}
 	if after := d.afterResults(c); !strings.Contains(a.Hint, after) {
 		a.Hint = after + a.Hint

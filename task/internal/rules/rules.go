@@ -82,6 +82,8 @@ type At struct {
 	// Holds reports whether a running call in this process waits for the answer to an
 	// approval. Nil: none does.
 	Holds func(approval string) bool
+	// Grants are the grants of the owner of the task; nil: there are none.
+	Grants *Grants
 	// Held is the moment of the backup from which the store was restored, while it waits for its
 	// operator: no planner is asked, nor answered. Zero: it does not wait.
 	Held time.Time

@@ -21,6 +21,7 @@ import (
 
 	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
+	"a2a-server/approval"
 	"a2a-server/internal/golden"
 	"a2a-server/internal/modeltest"
 	"a2a-server/task"
@@ -41,6 +42,26 @@ func TestRepeats(t *testing.T) {
 	done := s.Wait(s.Send("go").ID, a2a.TaskStateCompleted)
 	if got := text(done, "s1"); got != "the answer" {
 		t.Errorf("the text is %q, want that of the last try", got)
+	}
+}
+
+// A model that asks for a rejected call again is told of the rejection at once; nobody is asked twice.
+// Another call is asked about.
+func TestRejectedCallAgain(t *testing.T) {
+	t.Parallel()
+	again := calling("pay", `{"to":"carol","amount":3}`)
+	s := newScene(t, answers(again, again, calling("pay", `{"amount":3,"to":"carol"}`, "pay", `{"to":"carol","amount":4}`)))
+	id := s.Send("Pay Carol.").ID
+	s.decide(id, approval.Decision{Type: approval.Reject, Reason: "not Carol"})
+	pending := s.Pending(s.Wait(id, a2a.TaskStateInputRequired))
+	if len(pending) != 1 || string(pending[0].Args) != `{"to":"carol","amount":4}` {
+		t.Fatalf("pending: %+v, want the other call alone", pending)
+	}
+	s.decide(id, approval.Decision{Type: approval.Approve})
+	s.Wait(id, a2a.TaskStateCompleted)
+	s.wantPaid("carol")
+	if body := string(s.newest().Body); strings.Count(body, "rejected before in this task") != 2 || strings.Count(body, "not Carol") != 3 {
+		t.Errorf("the model is told: %s\nwant both repetitions rejected, with the reason", body)
 	}
 }
 

@@ -33,7 +33,11 @@ func (w *Words) result(r *task.Result, most int) string {
 		}
 		return text
 	case task.OutcomeRejected:
-		return w.noted(fill(w.Rejected, "tool_name", r.Call.Name), r.Note)
+		text := fill(w.Rejected, "tool_name", r.Call.Name)
+		if r.Decision == "" { // on this call: the error names the earlier rejection
+			return cut(text+" "+r.Error, most)
+		}
+		return w.noted(text, r.Note)
 	case task.OutcomeError, task.OutcomeInvalid, task.OutcomeDenied, task.OutcomeExpired, task.OutcomeUnknown, task.OutcomeCanceled:
 	}
 	return cut(string(encode(map[string]string{"error": r.Error})), most)

@@ -46,6 +46,9 @@ func rowKeyOf(b *store.Batch, t *work, c *store.RowChange) []byte {
 	if c.OfContext {
 		return layout.ContextRowKey(c.Kind, t.now.Owner, t.now.Context, c.Key)
 	}
+	if !c.Of.IsZero() {
+		return layout.RowKey(c.Kind, store.TaskID{}, c.Of, c.Key)
+	}
 	return layout.RowKey(c.Kind, b.Task, b.Scope, c.Key)
 }
 
@@ -91,6 +94,8 @@ func (r *round) putRows(b *store.Batch, t *work) {
 		switch {
 		case b.Task.IsZero():
 			now.Owner = b.Scope
+		case !c.Of.IsZero():
+			now.Owner = c.Of
 		case c.OfContext:
 			now.Owner, now.Context = t.now.Owner, t.now.Context
 			r.charge(key, now.Owner, int64(store.RowBytes(c.Key, c.Value)))

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"a2a-server/store"
@@ -14,7 +15,7 @@ import (
 // the disk after it. The error is that of the store if it refuses the batch.
 func (ts *Turns) Create(ctx context.Context, scope store.Scope, n rules.New) (Landed, store.Disk, error) {
 	l, used, err := ts.create(ctx, scope, n, true /* advance */)
-	if stuck(err) { // see wakeUp
+	if stuck(err) || errors.Is(err, store.ErrConflict) { // see wakeUp; or a grant was used or revoked in the meantime
 		l, used, err = ts.create(ctx, scope, n, false /* advance */)
 	}
 	return l, used, err

@@ -14,7 +14,8 @@ import (
 )
 
 // maxConflicts is how often in a row a batch of a turn may conflict. Each conflict is a write
-// by another writer, which can only happen so often.
+// by another writer, which can only happen so often. After half of them, the turn uses no grants: a
+// counted grant may be used by more tasks at once than that.
 const maxConflicts = 100
 
 // stepped is the outcome of stepOnce.
@@ -36,17 +37,20 @@ func (t *Turn) step() (over bool) {
 		}
 		switch t.stepOnce() {
 		case steppedOn:
+			t.asks = false
 			return false
 		case steppedOver:
 			return true
 		case steppedAgain:
-			conflicts = 0
+			conflicts, t.asks = 0, false
 			if t.ctx.Err() != nil {
 				t.drop(context.Cause(t.ctx))
 				return true
 			}
 		case conflicted:
-			if conflicts++; conflicts == maxConflicts {
+			conflicts++
+			t.asks = conflicts >= maxConflicts/2
+			if conflicts == maxConflicts {
 				t.abandon(errors.New("the task changes faster than its turn"))
 				return true
 			}

@@ -51,6 +51,7 @@ type Turn struct {
 	leaving   []*call.HeldCall // of held, whose questions are to be withdrawn
 	planned   *rules.Planned   // the answer of a slow planner, not written yet; nil: none
 	stale     bool             // see the invariants
+	asks      bool             // uses no grants: too many batches have conflicted
 	plans     int              // steps that it has asked a slow planner for
 	placeless bool             // it has given its place back while it only waits
 	over      bool             // its goroutine has returned normally
@@ -110,6 +111,9 @@ func (t *Turn) Context() context.Context { return t.ctx }
 // at returns the time and environment for the rules. ctx is for the code that they call.
 func (t *Turn) at(ctx context.Context) rules.At {
 	at := rules.At{Ctx: ctx, Now: t.turns.env.Now(), Held: t.turns.env.Held()}
+	if !t.asks {
+		at.Grants = t.turns.env.Grants(ctx, t.Owner)
+	}
 	if len(t.runs) > 0 {
 		at.Running = func(call string) bool { return t.running(call) != nil }
 	}

@@ -1,0 +1,93 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"a2a-server/client"
+)
+
+// grantsPage lists the grants that the caller may see.
+type grantsPage struct {
+	Grants []grant
+	Next   string
+}
+
+type grant struct {
+	Words, Owner, By string
+	Approval, Link   string // addresses
+	Until            stamp
+}
+
+func showGrants(v *visit) error {
+	q := v.r.URL.Query()
+	page, err := v.cfg.Service.Grants(v.ctx(), v.Caller, client.GrantQuery{Cursor: q.Get("cursor")})
+	if err != nil {
+		return err
+	}
+	p := grantsPage{}
+	for i := range page.Items {
+		g := &page.Items[i]
+		p.Grants = append(p.Grants, grant{
+			Words: g.Words, Owner: g.Owner.Subject, By: v.by(&g.By), Until: v.ago(g.Until),
+			Approval: v.link("/approvals/" + url.PathEscape(g.Approval)), Link: v.link("/grants/" + url.PathEscape(g.ID)),
+		})
+	}
+	if page.Next != "" {
+		p.Next = address(q, "cursor", page.Next)
+	}
+	return v.show(http.StatusOK, "grants", "Grants", "", p)
+}
+
+func revokeGrant(v *visit) error {
+	if err := v.cfg.Service.RevokeGrant(v.ctx(), v.Caller, v.r.PathValue("id"), ""); err != nil {
+		return err
+	}
+	v.redirect(v.w, "/grants")
+	return nil
+}
+
+// grantChoices are the grants that a person may pick with an approve; nil: there are none.
+func grantChoices(t *client.GrantTerms) []choice {
+	if t == nil {
+		return nil
+	}
+	alike := "the same calls"
+	if len(t.Vary) > 0 {
+		alike = "calls that differ only in " + strings.Join(t.Vary, ", ")
+	}
+	most := time.Duration(t.Seconds) * time.Second
+	all := []choice{{"", "This call only", true}}
+	for _, scope := range t.Scopes {
+		switch scope {
+		case "task", "context":
+			all = append(all, choice{scope, "Also " + alike + " in this " + scope, false})
+		case "time":
+			if most > time.Hour {
+				all = append(all, choice{"3600", "Also " + alike + " in the next hour", false})
+			}
+			all = append(all, choice{strconv.FormatInt(t.Seconds, 10), "Also " + alike + " for " + duration(most), false})
+		}
+	}
+	return all
+}
+
+// grantOf returns the picked grant, nil for none.
+func grantOf(f url.Values) *client.GrantRequest {
+	picked := f.Get("grant")
+	if seconds, err := strconv.ParseInt(picked, 10, 64); err == nil {
+		return &client.GrantRequest{Scope: "time", Seconds: seconds}
+	}
+	if picked == "" {
+		return nil
+	}
+	return &client.GrantRequest{Scope: picked}
+}
+
+// duration returns a time of whole minutes, such as "8h" or "1h30m".
+func duration(d time.Duration) string {
+	return strings.TrimSuffix(strings.TrimSuffix(d.Truncate(time.Second).String(), "0s"), "0m")
+}

@@ -1,0 +1,49 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	a2aserver "a2a-server"
+	"a2a-server/approval"
+)
+
+// A grant is picked with an approve, listed in words and revoked.
+func TestGrants(t *testing.T) {
+	t.Parallel()
+	gates, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{
+		{Tool: "mail", Terms: approval.Terms{Grants: &approval.GrantTerms{Scopes: []approval.GrantScope{approval.GrantTask, approval.GrantTime}, Vary: []string{"/subject"}}}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := start(t, func(c *a2aserver.Config) { c.Policy = gates })
+	w.has(w.get(alice, "/ui/grants"), http.StatusOK, []string{"No grants"})
+	id, digest := w.asks("mail", letter)
+	p := w.get(alice, "/ui/approvals/"+id)
+	w.has(p, http.StatusOK, []string{"This call only", "calls that differ only in /subject in this task", "in the next hour", "for 24h"}, "in this context")
+	w.safe("approval", p)
+	if p := w.decide(alice, id, url.Values{"decision": {"approve"}, "digest": {digest}, "grant": {"context"}}); p.status != http.StatusBadRequest {
+		t.Errorf("a grant that is not offered = %d", p.status)
+	}
+	if p := w.decide(alice, id, url.Values{"decision": {"approve"}, "digest": {digest}, "grant": {"3600"}}); p.status != http.StatusSeeOther {
+		t.Fatalf("approve = %d: %s", p.status, p.body)
+	}
+	w.settled(id, a2a.TaskStateCompleted)
+	p = w.get(alice, "/ui/grants")
+	w.has(p, http.StatusOK, []string{"mail with body", "any subject", "carol", "Revoke"})
+	w.safe("grants", p)
+	link := regexp.MustCompile(`/ui/grants/[^"]+/revoke`).FindString(p.body)
+	if p := w.do(carol, http.MethodPost, link, url.Values{}); p.status != http.StatusSeeOther { // it is about her tasks
+		t.Fatalf("revoke = %d: %s", p.status, p.body)
+	}
+	w.has(w.get(alice, "/ui/grants"), http.StatusOK, []string{"No grants"})
+	if p := w.do(alice, http.MethodPost, link, url.Values{}); p.status != http.StatusNotFound {
+		t.Errorf("revoke again = %d", p.status)
+	}
+	w.asks("mail", letter) // again
+}

@@ -1,0 +1,106 @@
+package approvals
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"a2a-server/client"
+	"a2a-server/internal/app/cli"
+	"a2a-server/internal/app/display"
+	"a2a-server/internal/app/remote"
+	"a2a-server/internal/visible"
+)
+
+func grants(p *cli.Program) *cobra.Command {
+	return cli.Group("grants", "list or revoke what need not be asked again", listGrants(p), revokeGrant(p))
+}
+
+// grantsJSON is the output of 'approvals grants list -o json'.
+type grantsJSON struct {
+	Grants []client.Grant `json:"grants"`
+	More   bool           `json:"more,omitempty"` // not all are listed
+}
+
+func listGrants(p *cli.Program) *cobra.Command {
+	c := remote.NewCommand(p, &cobra.Command{Use: "list", Short: "list the grants in force, those that end first before others"}, "", true /* prints */)
+	var q client.GrantQuery
+	limit := cli.LimitFlag(c.Command)
+	return c.Do(func(ctx context.Context, s *remote.Server, _ []string) (err error) {
+		all := grantsJSON{}
+		all.Grants, all.More, err = cli.Collect(*limit, func(limit int, cursor string) ([]client.Grant, string, error) {
+			q.Limit, q.Cursor = limit, cursor
+			page, err := s.Grants(ctx, q)
+			return page.Items, page.Next, s.Explain(err)
+		})
+		if err != nil {
+			return err
+		}
+		lines, now := []string{"ID\tOWNER\tBY\tMADE\tLETS START"}, time.Now()
+		for i := range all.Grants {
+			g := &all.Grants[i]
+			lines = append(lines, display.Row(g.ID, g.Owner.Subject, g.By.Subject, display.Ago(g.Made, now), g.Words))
+		}
+		return p.List(*c.As, all, lines, "there are no grants", all.More)
+	})
+}
+
+func revokeGrant(p *cli.Program) *cobra.Command {
+	c := remote.NewCommand(p, &cobra.Command{Use: "revoke ID", Short: "revoke a grant: afterwards no call starts by it"}, "", false /* prints */)
+	cli.Takes(c.Command, "; 'a2a-server approvals grants list' has them", "the id of one grant")
+	reason := c.Flags().String("reason", "", "Why: a `text` for the audit.")
+	return c.Do(func(ctx context.Context, s *remote.Server, args []string) error {
+		if err := s.RevokeGrant(ctx, args[0], *reason); err != nil {
+			return s.Changed(err, "the grant was revoked", "a2a-server approvals grants list")
+		}
+		_, err := fmt.Fprintf(p.Stdout, "the grant %s is revoked\n", visible.Line(args[0]))
+		return err
+	})
+}
+
+// grantRequest returns the request for a grant in the flags of a decision, nil if there is none.
+func (f *decisionFlags) grantRequest() (*client.GrantRequest, error) {
+	if f.grant == "" {
+		if f.uses != 0 {
+			return nil, cli.Usage("approvals approve: --uses needs --grant")
+		}
+		return nil, nil //nolint:nilnil // no grant
+	}
+	g := &client.GrantRequest{Scope: f.grant, Uses: f.uses}
+	if g.Scope == "task" || g.Scope == "context" {
+		return g, nil
+	}
+	d, err := time.ParseDuration(f.grant)
+	if err != nil || d < time.Second || f.uses < 0 {
+		return nil, cli.Usage("approvals approve: --grant is task, context, or a time such as 1h, and --uses a number from 1")
+	}
+	g.Scope, g.Seconds = "time", int64(d/time.Second)
+	return g, nil
+}
+
+// grantText says what a grant would let start, as a person reads it before it is made.
+func grantText(a *client.Approval, g *client.GrantRequest) string {
+	if g == nil {
+		return ""
+	}
+	text := "later calls like this one"
+	if a.Grants != nil && len(a.Grants.Vary) > 0 {
+		text += fmt.Sprintf(" (with any %s)", visible.Line(fmt.Sprint(a.Grants.Vary)))
+	}
+	most := int64(0)
+	if a.Grants != nil {
+		most = a.Grants.Seconds
+	}
+	switch {
+	case g.Scope != "time":
+		text += fmt.Sprintf(" of the same %s, for at most %v", g.Scope, time.Duration(most)*time.Second)
+	default:
+		text += fmt.Sprintf(" of the requester, for %v", time.Duration(g.Seconds)*time.Second)
+	}
+	if g.Uses > 0 {
+		text += fmt.Sprintf(", %d times", g.Uses)
+	}
+	return text + "; 'approvals grants revoke' ends that"
+}

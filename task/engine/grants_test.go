@@ -1,0 +1,582 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/engine"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// mails is a gate that allows grants for the tool send_mail, whose amount may vary.
+func mails(terms approval.GrantTerms) approval.Gate {
+	if terms.Scopes == nil {
+		terms.Scopes = approval.GrantScopes()
+	}
+	return approval.Gate{Name: "mails", Tool: "send_mail", Terms: approval.Terms{Grants: &terms}}
+}
+
+// mailing starts an engine with the tool send_mail, and gates.
+func (w *world) mailing(gates ...approval.Gate) {
+	w.t.Helper()
+	p, err := approval.NewPolicy(approval.PolicyConfig{Gates: gates})
+	w.must(err)
+	w.cfg.Policy = p
+	w.startTools(w.mailer(nil))
+}
+
+func (w *world) mailer(schema map[string]any) tool.Tool {
+	return &fake{name: "send_mail", gated: true, schema: schema, call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
+		w.tools.ran(ctx, "send_mail", a)
+		return map[string]any{"sent": true}, nil
+	}}
+}
+
+// mail sends a call of send_mail of by's, in a context if it is not "", and returns its task.
+func (w *world) mail(by auth.Principal, context string, a args) *a2a.Task {
+	w.t.Helper()
+	m := w.calls("send_mail", a)
+	m.ContextID = context
+	sent, err := w.sendAs(by, m)
+	w.must(err)
+	answer := w.engine.ReserveRead(by)
+	defer answer.Release()
+	v, err := answer.Await(w.ctx(), sent)
+	w.must(err)
+	return w.task(v)
+}
+
+// grantOf approves the only pending approval of a task, with a grant, and returns the grant.
+func (w *world) grantOf(by auth.Principal, of *a2a.Task, ask approval.GrantRequest) *approval.Grant {
+	w.t.Helper()
+	one := w.pendingOf(by, of)
+	w.must(w.engine.Approvals().Decide(w.ctx(), by, approval.Decision{ID: one.ID, Type: approval.Approve, Digest: one.Digest, Grant: &ask}))
+	synctest.Wait()
+	now, err := w.engine.Approvals().Get(w.ctx(), by, one.ID)
+	w.must(err)
+	if now.Resolution == nil || now.Resolution.Grant == nil {
+		w.t.Fatalf("approval %s is %s and has made no grant", one.ID, now.State)
+	}
+	for _, g := range w.grants(by) {
+		if g.ID == now.Resolution.Grant.ID {
+			return &g
+		}
+	}
+	w.t.Fatalf("the grant of %s is not listed", one.ID)
+	return nil
+}
+
+func (w *world) pendingOf(by auth.Principal, of *a2a.Task) *approval.Approval {
+	w.t.Helper()
+	page, err := w.engine.Approvals().List(w.ctx(), by, engine.ApprovalQuery{Task: string(of.ID)})
+	w.must(err)
+	for _, a := range page.Approvals {
+		if a.State == approval.Pending {
+			return &a
+		}
+	}
+	w.t.Fatalf("nothing of task %s is pending: %s, %s", of.ID, of.Status.State, statusText(of))
+	return nil
+}
+
+func (w *world) grants(by auth.Principal) []approval.Grant {
+	w.t.Helper()
+	page, err := w.engine.Approvals().Grants(w.ctx(), by, 0, "")
+	w.must(err)
+	return page.Grants
+}
+
+// wantAsked checks whether a task waits for an approval, or has run.
+func (w *world) wantAsked(got *a2a.Task, asked bool) {
+	w.t.Helper()
+	want := a2a.TaskStateCompleted
+	if asked {
+		want = a2a.TaskStateInputRequired
+	}
+	w.wantState(got, want)
+}
+
+var boss = auth.Principal{Tenant: "acme", Subject: "boss", Roles: []string{auth.RoleRequester, auth.RoleApprover}, Method: "test"}
+
+// A grant lets equal calls start in its scope, and nothing else: each other call asks.
+func TestGrants(t *testing.T) {
+	delegated := alice
+	delegated.Chain = []string{"agent"}
+	same := args{"amount": 1, "to": "x"}
+	for _, tc := range []struct {
+		name  string
+		terms approval.GrantTerms
+		scope approval.GrantScope
+		by    auth.Principal // zero: alice
+		in    string         // context of the later call; "": another
+		args  args           // nil: the same
+		asks  bool
+	}{
+		{"the same call in the same context", approval.GrantTerms{}, approval.GrantContext, alice, "c", nil, false},
+		{"the same call in another context", approval.GrantTerms{}, approval.GrantContext, alice, "d", nil, true},
+		{"the same call in a new context", approval.GrantTerms{}, approval.GrantContext, alice, "", nil, true},
+		{"the same call in any context", approval.GrantTerms{}, approval.GrantTime, alice, "d", nil, false},
+		{"the same call in another task", approval.GrantTerms{}, approval.GrantTask, alice, "c", nil, true},
+		{"another argument", approval.GrantTerms{}, approval.GrantTime, alice, "c", args{"amount": 2, "to": "x"}, true},
+		{"another type", approval.GrantTerms{}, approval.GrantTime, alice, "c", args{"amount": "1", "to": "x"}, true},
+		{"an argument more", approval.GrantTerms{}, approval.GrantTime, alice, "c", args{"amount": 1, "to": "x", "note": ""}, true},
+		{"an argument less", approval.GrantTerms{}, approval.GrantTime, alice, "c", args{"amount": 1}, true},
+		{"an argument that may vary", approval.GrantTerms{Vary: []string{"/amount"}}, approval.GrantTime, alice, "c", args{"amount": 99, "to": "x"}, false},
+		{"an argument beside one that may vary", approval.GrantTerms{Vary: []string{"/amount"}}, approval.GrantTime, alice, "c", args{"amount": 1, "to": "y"}, true},
+		{"without an argument that may vary", approval.GrantTerms{Vary: []string{"/amount"}}, approval.GrantTime, alice, "c", args{"to": "x"}, true},
+		{"a context of the same name of another owner", approval.GrantTerms{}, approval.GrantContext, carol, "c", nil, true},
+		{"another owner", approval.GrantTerms{}, approval.GrantTime, carol, "c", nil, true},
+		{"an agent that acts for the owner", approval.GrantTerms{}, approval.GrantTime, delegated, "c", nil, true},
+		{"the owner with another role", approval.GrantTerms{}, approval.GrantTime, auth.Principal{Tenant: "acme", Subject: "alice", Roles: []string{auth.RoleRequester, "x"}, Method: "test"}, "c", nil, true},
+		{"the same subject of another tenant", approval.GrantTerms{}, approval.GrantTime, auth.Principal{Tenant: "other", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "test"}, "c", nil, true},
+	} {
+		runOnEachDisk(t, tc.name, func(t *testing.T, w *world) {
+			w.mailing(mails(tc.terms))
+			first := w.mail(alice, "c", same)
+			g := w.grantOf(boss, first, approval.GrantRequest{Scope: tc.scope})
+			w.wantAsked(w.get(first.ID), false)
+			later := tc.args
+			if later == nil {
+				later = same
+			}
+			w.wantAsked(w.mail(tc.by, tc.in, later), tc.asks)
+			uses := 0
+			for _, e := range w.entries(approval.AuditStarted) {
+				if e.Grant == g.ID {
+					uses++
+				}
+			}
+			if want := map[bool]int{false: 1, true: 0}[tc.asks]; uses != want {
+				t.Errorf("the audit has %d uses of the grant, want %d", uses, want)
+			}
+		})
+	}
+}
+
+// Whatever has changed since the grant was made: the call asks.
+func TestGrantsNoLonger(t *testing.T) {
+	same := args{"amount": 1, "to": "x"}
+	day := approval.GrantTerms{Max: time.Hour, Uses: 3}
+	for _, tc := range []struct {
+		name string
+		ask  approval.GrantRequest
+		then func(t *testing.T, w *world, g *approval.Grant)
+	}{
+		{"it has ended", approval.GrantRequest{Scope: approval.GrantTime, For: 10 * time.Minute}, func(_ *testing.T, w *world, _ *approval.Grant) { pass(10 * time.Minute) }},
+		{"it has ended by the rule", approval.GrantRequest{Scope: approval.GrantContext}, func(_ *testing.T, w *world, _ *approval.Grant) { pass(time.Hour) }},
+		{"it is used up", approval.GrantRequest{Scope: approval.GrantTime, Uses: 1}, func(_ *testing.T, w *world, _ *approval.Grant) { w.wantAsked(w.mail(alice, "c", same), false) }},
+		{"it is used up by the rule", approval.GrantRequest{Scope: approval.GrantTime}, func(_ *testing.T, w *world, _ *approval.Grant) {
+			for range 3 {
+				w.wantAsked(w.mail(alice, "c", same), false)
+			}
+		}},
+		{"it was revoked by its owner", approval.GrantRequest{Scope: approval.GrantTime}, func(_ *testing.T, w *world, g *approval.Grant) {
+			w.must(w.engine.Approvals().Revoke(w.ctx(), alice, g.ID, "no longer"))
+		}},
+		{"it was revoked by an approver", approval.GrantRequest{Scope: approval.GrantTime}, func(_ *testing.T, w *world, g *approval.Grant) {
+			other := boss
+			other.Subject = "another boss"
+			w.must(w.engine.Approvals().Revoke(w.ctx(), other, g.ID, ""))
+		}},
+		{"the tool was redefined", approval.GrantRequest{Scope: approval.GrantTime}, func(t *testing.T, w *world, _ *approval.Grant) {
+			w.tools.extra = []tool.Tool{w.mailer(map[string]any{"type": "object", "description": "new"})}
+			w.restart()
+		}},
+		{"the rule is stricter", approval.GrantRequest{Scope: approval.GrantTime}, func(t *testing.T, w *world, _ *approval.Grant) {
+			g := mails(day)
+			g.Terms.Elsewhere = true
+			w.cfg.Policy = policy(t, g)
+			w.restart()
+		}},
+		{"another rule asks, too", approval.GrantRequest{Scope: approval.GrantTime}, func(t *testing.T, w *world, _ *approval.Grant) {
+			w.cfg.Policy = policy(t, mails(day), approval.Gate{Tool: "*"})
+			w.restart()
+		}},
+		{"the rule allows no grants", approval.GrantRequest{Scope: approval.GrantTime}, func(t *testing.T, w *world, _ *approval.Grant) {
+			w.cfg.Policy = policy(t, approval.Gate{Name: "mails", Tool: "send_mail"})
+			w.restart()
+		}},
+		{"the rule calls it destructive", approval.GrantRequest{Scope: approval.GrantTime}, func(t *testing.T, w *world, _ *approval.Grant) {
+			g := mails(day)
+			g.Terms.Destructive = true
+			w.cfg.Policy = policy(t, g)
+			w.restart()
+		}},
+	} {
+		runOnEachDisk(t, tc.name, func(t *testing.T, w *world) {
+			w.mailing(mails(day))
+			g := w.grantOf(alice, w.mail(alice, "c", same), tc.ask)
+			tc.then(t, w, g)
+			w.wantAsked(w.mail(alice, "c", same), true)
+		})
+	}
+}
+
+// A grant answers nothing that is already pending, and a restart changes nothing about it.
+func TestGrantsAndPending(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		w.mailing(mails(approval.GrantTerms{}))
+		same := args{"amount": 1, "to": "x"}
+		first, second := w.mail(alice, "c", same), w.mail(alice, "c", same)
+		w.grantOf(alice, first, approval.GrantRequest{Scope: approval.GrantTime})
+		w.wantAsked(w.get(second.ID), true)
+		if _, memory := w.disk.(*memDisk); !memory {
+			w.restart()
+			synctest.Wait()
+			w.wantAsked(w.get(second.ID), true)
+			w.wantAsked(w.mail(alice, "", same), false)
+		}
+	})
+}
+
+// Grants of another incarnation of the store are void.
+func TestGrantsOfABackup(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		other := uint64(0)
+		w.wrap = func(h store.Handle) store.Handle { return &restoredFile{h, other} }
+		w.mailing(mails(approval.GrantTerms{}))
+		same := args{"amount": 1, "to": "x"}
+		w.grantOf(alice, w.mail(alice, "c", same), approval.GrantRequest{Scope: approval.GrantTime})
+		w.wantAsked(w.mail(alice, "c", same), false)
+		other = 1
+		w.stop()
+		w.start()
+		if got := w.grants(alice); len(got) > 0 {
+			t.Errorf("grants after a restoration: %v, want none", got)
+		}
+		w.wantAsked(w.mail(alice, "c", same), true)
+	})
+}
+
+// restoredFile is a store whose file has another incarnation.
+type restoredFile struct {
+	store.Handle
+	more uint64
+}
+
+func (r *restoredFile) Incarnation() uint64 { return r.Handle.Incarnation() + r.more }
+
+// Who may not make a grant, and for what there are none.
+func TestNoGrants(t *testing.T) {
+	runInMemory(t, "requests", func(t *testing.T, w *world) {
+		w.cfg.DelegatedDecisions = true
+		w.mailing(mails(approval.GrantTerms{Scopes: []approval.GrantScope{approval.GrantTask}, Max: time.Hour, Uses: 5}))
+		of := w.mail(alice, "c", args{"amount": 1})
+		one := w.pendingOf(alice, of)
+		service := alice
+		service.Kind = auth.KindService
+		task := &approval.GrantRequest{Scope: approval.GrantTask}
+		for name, d := range map[string]struct {
+			by auth.Principal
+			approval.Decision
+		}{
+			"a scope that is not allowed": {alice, approval.Decision{Type: approval.Approve, Grant: &approval.GrantRequest{Scope: approval.GrantTime}}},
+			"no scope":                    {alice, approval.Decision{Type: approval.Approve, Grant: &approval.GrantRequest{}}},
+			"too long":                    {alice, approval.Decision{Type: approval.Approve, Grant: &approval.GrantRequest{Scope: approval.GrantTask, For: time.Hour + 1}}},
+			"a negative time":             {alice, approval.Decision{Type: approval.Approve, Grant: &approval.GrantRequest{Scope: approval.GrantTask, For: -1}}},
+			"too often":                   {alice, approval.Decision{Type: approval.Approve, Grant: &approval.GrantRequest{Scope: approval.GrantTask, Uses: 6}}},
+			"with a rejection":            {alice, approval.Decision{Type: approval.Reject, Grant: task}},
+			"with an edit":                {alice, approval.Decision{Type: approval.Edit, Args: []byte(`{"amount":2}`), Grant: task}},
+			"by a service":                {service, approval.Decision{Type: approval.Approve, Grant: task}},
+		} {
+			d.ID = one.ID
+			err := w.engine.Approvals().Decide(w.ctx(), d.by, d.Decision)
+			if _, refused := errors.AsType[*approval.Error](err); !refused {
+				t.Errorf("%s: Decide() = %v, want it refused", name, err)
+			}
+		}
+		for _, via := range []string{approval.ViaA2A, approval.ViaProvider} {
+			id, _ := store.ParseTaskID(string(of.ID))
+			err := w.engine.Decide(w.ctx(), engine.DecisionInput{By: alice, Via: via, Scope: store.System(), Task: id, Answers: []approval.Decision{{ID: one.ID, Type: approval.Approve, Grant: task}}})
+			if _, refused := errors.AsType[*approval.Error](err); !refused {
+				t.Errorf("via %s: Decide() = %v, want it refused", via, err)
+			}
+		}
+		w.wantAsked(w.get(of.ID), true)
+		if got := w.grants(alice); len(got) > 0 {
+			t.Errorf("grants of refused decisions: %v", got)
+		}
+	})
+	all := &approval.GrantTerms{Scopes: approval.GrantScopes()}
+	for name, tc := range map[string]struct {
+		terms approval.Terms
+		tool  string
+	}{
+		"four eyes":                   {approval.Terms{FourEyes: true, Grants: all}, "send_mail"},
+		"two people":                  {approval.Terms{People: 2, Grants: all}, "send_mail"},
+		"destructive by the rule":     {approval.Terms{Destructive: true, Grants: all}, "send_mail"},
+		"destructive by the tool":     {approval.Terms{Grants: all}, "wipe"},
+		"destructive by its server":   {approval.Terms{Grants: all}, "claims"},
+		"a rule without any":          {approval.Terms{}, "send_mail"},
+		"a condition that has failed": {approval.Terms{Grants: all}, "failing"},
+	} {
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			when := func(agent.ReadonlyContext, tool.Tool, map[string]any) (bool, error) {
+				return false, errors.New("broken")
+			}
+			w.cfg.Policy = policy(t, approval.Gate{Name: "all", Tool: "*", Terms: tc.terms}, approval.Gate{Name: "broken", Tool: "failing", When: when, Terms: approval.Terms{Grants: all}})
+			w.startTools(&fake{name: "send_mail"}, &fake{name: "wipe", is: tool.Annotations{Destructive: true}}, &claims{fake{name: "claims"}, []string{"destructive"}}, &fake{name: "failing"})
+			of := w.send(w.calls(tc.tool, args{}))
+			one := w.pendingOf(boss, of)
+			if one.Grantable() {
+				t.Error("the approval says that it may make a grant")
+			}
+			for _, scope := range approval.GrantScopes() {
+				err := w.engine.Approvals().Decide(w.ctx(), boss, approval.Decision{ID: one.ID, Type: approval.Approve, Grant: &approval.GrantRequest{Scope: scope}})
+				if _, refused := errors.AsType[*approval.Error](err); !refused {
+					t.Errorf("Decide() with a grant = %v, want it refused", err)
+				}
+			}
+		})
+	}
+	runInMemory(t, "a missing hint is no claim", func(t *testing.T, w *world) {
+		w.cfg.Policy = policy(t, approval.Gate{Tool: "*", Terms: approval.Terms{Grants: all}})
+		w.startTools(&claims{fake{name: "claims", is: tool.Annotations{Destructive: true}}, []string{"open world"}})
+		if one := w.pendingOf(alice, w.send(w.calls("claims", args{}))); !one.Grantable() || !one.Terms.Destructive {
+			t.Errorf("grantable %t, destructive %t, want both", one.Grantable(), one.Terms.Destructive)
+		}
+	})
+}
+
+// claims is a tool of a server that says something about it.
+type claims struct {
+	fake
+	says []string
+}
+
+func (c *claims) Claims() []string { return c.says }
+
+// An edit makes no grant, and what it asks again makes one of the edited arguments.
+func TestGrantOfEditedArguments(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		isLarge := func(_ agent.ReadonlyContext, _ tool.Tool, a map[string]any) (bool, error) {
+			return fmt.Sprint(a["amount"]) != "1", nil
+		}
+		large := approval.Gate{Name: "large", Tool: "send_mail", When: isLarge, Terms: approval.Terms{Grants: &approval.GrantTerms{Scopes: approval.GrantScopes()}}}
+		w.mailing(mails(approval.GrantTerms{}), large)
+		of := w.mail(alice, "c", args{"amount": 1, "to": "x"})
+		one := w.pendingOf(alice, of)
+		w.must(w.engine.Approvals().Decide(w.ctx(), alice, approval.Decision{ID: one.ID, Type: approval.Edit, Args: []byte(`{"amount":5000,"to":"x"}`)}))
+		synctest.Wait()
+		w.grantOf(alice, of, approval.GrantRequest{Scope: approval.GrantTime})
+		w.wantAsked(w.mail(alice, "c", args{"amount": 1, "to": "x"}), true)
+		w.wantAsked(w.mail(alice, "c", args{"amount": 5000, "to": "x"}), false)
+	})
+}
+
+// Foreign callers neither see nor revoke grants, and a revocation is audited.
+func TestRevoke(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		w.mailing(mails(approval.GrantTerms{Vary: []string{"/amount"}, Uses: 50}))
+		g := w.grantOf(boss, w.mail(alice, "c", args{"amount": 1, "to": "bob"}), approval.GrantRequest{Scope: approval.GrantContext, For: time.Hour})
+		w.wantAsked(w.mail(alice, "c", args{"amount": 7, "to": "bob"}), false)
+		list := w.grants(alice)
+		if len(list) != 1 {
+			t.Fatalf("alice sees %d grants, want 1", len(list))
+		}
+		want := fmt.Sprintf(`send_mail with to "bob", any amount, in the same context, until %s, 1 of 50 used`, g.Until.Format("2006-01-02 15:04 UTC"))
+		if got := list[0].String(); got != want {
+			t.Errorf("the grant says %q, want %q", got, want)
+		}
+		if got := w.grants(carol); len(got) > 0 {
+			t.Errorf("carol sees %v", got)
+		}
+		stranger := boss
+		stranger.Tenant = "other"
+		for _, by := range []auth.Principal{carol, stranger} {
+			if err := w.engine.Approvals().Revoke(w.ctx(), by, g.ID, ""); !errors.Is(err, engine.ErrNoGrant) {
+				t.Errorf("Revoke() by %s of %s = %v, want %v", by.Subject, by.Tenant, err, engine.ErrNoGrant)
+			}
+		}
+		for _, id := range []string{"", g.ID[:5], strings.Repeat("x", 600)} {
+			if err := w.engine.Approvals().Revoke(w.ctx(), alice, id, ""); err == nil {
+				t.Errorf("Revoke(%.10q) = nil", id)
+			}
+		}
+		w.must(w.engine.Approvals().Revoke(w.ctx(), boss, g.ID, "enough"))
+		if err := w.engine.Approvals().Revoke(w.ctx(), boss, g.ID, ""); !errors.Is(err, engine.ErrNoGrant) {
+			t.Errorf("Revoke() again = %v", err)
+		}
+		e := w.entries(approval.AuditGrantRevoked)
+		if len(e) != 1 || e[0].Grant != g.ID || e[0].By.Subject != "boss" || e[0].Reason != "enough" || e[0].Owner != "alice" || e[0].Tenant != "acme" {
+			t.Errorf("the audit says %+v", e)
+		}
+		w.wantAsked(w.mail(alice, "c", args{"amount": 7, "to": "bob"}), true)
+	})
+}
+
+// Of calls that start while their grant is revoked, none starts after the revocation.
+func TestRevokeRace(t *testing.T) {
+	for _, uses := range []int{0, 1000} {
+		t.Run(fmt.Sprint(uses, " uses"), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, newBolt(t))
+			w.mailing(mails(approval.GrantTerms{Uses: uses}))
+			for round := range 8 {
+				same := args{"amount": round, "to": "x"}
+				of := w.mail(alice, "", same)
+				one := w.pendingOf(alice, of)
+				w.must(w.engine.Approvals().Decide(w.ctx(), alice, approval.Decision{ID: one.ID, Type: approval.Approve, Grant: &approval.GrantRequest{Scope: approval.GrantTime}}))
+				id := w.grants(alice)[0].ID
+				ms := make([]*a2a.Message, 40)
+				for i := range ms {
+					ms[i] = w.calls("send_mail", same)
+				}
+				var wg sync.WaitGroup
+				sent := make(chan struct{}, len(ms))
+				for i := range ms {
+					wg.Go(func() {
+						if _, err := w.sendAs(alice, ms[i]); err != nil {
+							t.Error(err)
+						}
+						sent <- struct{}{}
+					})
+				}
+				for range 4 * round { // the revocation comes at another time in each round
+					<-sent
+				}
+				w.must(w.engine.Approvals().Revoke(w.ctx(), alice, id, ""))
+				wg.Wait()
+				w.wantAsked(w.mail(alice, "", same), true)
+			}
+			revoked := map[string]uint64{}
+			started := 0
+			_, err := w.engine.EachAudit(w.ctx(), 0, func(e *engine.AuditEntry) bool {
+				switch {
+				case e.What == approval.AuditGrantRevoked:
+					revoked[e.Grant] = e.N
+				case e.What == approval.AuditStarted && e.Grant != "":
+					if started++; revoked[e.Grant] != 0 {
+						t.Errorf("entry %d starts by a grant that entry %d has revoked", e.N, revoked[e.Grant])
+					}
+				}
+				return true
+			})
+			w.must(err)
+			if started == 0 || started == 8*40 {
+				t.Errorf("%d calls have started by a grant; the test needs some that start and some that do not", started)
+			}
+		})
+	}
+}
+
+// The agent asks again for what a person has rejected: it is rejected without asking, grant or not.
+func TestRejectedAgain(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		call := func(amount int) *task.Step {
+			return &task.Step{Calls: []task.PlannedCall{{Tool: "send_mail", Args: fmt.Appendf(nil, `{"amount":%d}`, amount)}}}
+		}
+		steps := []*task.Step{call(1), call(1), call(2), {End: &task.End{State: a2a.TaskStateCompleted}}}
+		w.cfg.Planner = &stepper{n: len(steps), step: func(i int) *task.Step { return steps[i] }, inline: true}
+		w.mailing(mails(approval.GrantTerms{}))
+		of := w.send(w.message(a2a.NewTextPart("go")))
+		one := w.pendingOf(alice, of)
+		w.must(w.engine.Approvals().Decide(w.ctx(), alice, approval.Decision{ID: one.ID, Type: approval.Reject, Reason: "not that"}))
+		synctest.Wait()
+		next := w.pendingOf(alice, of)
+		if string(next.Args) != `{"amount":2}` {
+			t.Errorf("asked about %s, want the call that was not rejected", next.Args)
+		}
+		finished := w.entries(approval.AuditFinished)
+		if len(finished) != 2 || finished[1].Outcome != string(task.OutcomeRejected) || !strings.Contains(finished[1].Reason, "not that") {
+			t.Errorf("finished: %+v", finished)
+		}
+		if n := w.tools.count("send_mail"); n > 0 {
+			t.Errorf("transfer ran %d times", n)
+		}
+	})
+}
+
+// A grant covers no repetition after a crash: a person decides, whatever the tool declares.
+func TestGrantAfterACrash(t *testing.T) {
+	for name, is := range map[string]tool.Annotations{"once": {}, "idempotent": {Idempotent: true}} {
+		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+			k := w.killer()
+			blocks := false
+			slow := &fake{name: "send_mail", gated: true, is: is, call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
+				w.tools.ran(ctx, "send_mail", a)
+				if blocks {
+					<-w.tools.blocked()
+				}
+				return map[string]any{}, nil
+			}}
+			w.cfg.Policy = policy(t, mails(approval.GrantTerms{}))
+			w.startTools(slow)
+			w.grantOf(alice, w.mail(alice, "c", args{"amount": 1}), approval.GrantRequest{Scope: approval.GrantTime})
+			blocks = true
+			m := w.calls("send_mail", args{"amount": 1})
+			sent := w.sent(m)
+			synctest.Wait()
+			if n := w.tools.count("send_mail"); n != 2 {
+				t.Fatalf("it ran %d times, want 2", n)
+			}
+			k.die()
+			w.tools.release()
+			w.stop()
+			blocks = false
+			w.restart()
+			synctest.Wait()
+			w.wantAsked(w.settled(a2a.TaskID(sent.Task.String()), ""), true)
+			if n := w.tools.count("send_mail"); n != 2 {
+				t.Errorf("it ran %d times, want 2", n)
+			}
+		})
+	}
+}
+
+// A suspended call that a grant has let start goes on by the grant, and not after its revocation.
+func TestGrantOfASuspendedCall(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		slow := newKeeper("send_mail", func(ctx tool.Context, n int) (map[string]any, error) {
+			if n%3 != 0 {
+				return nil, &tool.Suspension{Wake: time.Now().Add(time.Minute)}
+			}
+			return map[string]any{"sent": true}, nil
+		})
+		w.cfg.Policy = policy(t, mails(approval.GrantTerms{Uses: 5}))
+		w.startTools(slow)
+		first := w.mail(alice, "c", args{})
+		g := w.grantOf(alice, first, approval.GrantRequest{Scope: approval.GrantTime})
+		pass(2 * time.Minute)
+		w.wantState(w.get(first.ID), a2a.TaskStateCompleted)
+		sent := w.sent(w.calls("send_mail", args{}))
+		id := a2a.TaskID(sent.Task.String())
+		pass(time.Minute)
+		if used := w.grants(alice)[0].Used; used != 1 {
+			t.Errorf("the grant was used %d times, want once", used)
+		}
+		w.must(w.engine.Approvals().Revoke(w.ctx(), alice, g.ID, ""))
+		pass(time.Minute)
+		w.wantAsked(w.get(id), true)
+	})
+}
+
+// Several equal calls of a step use a counted grant as often as it says; the others ask.
+func TestGrantOfSeveralCalls(t *testing.T) {
+	for _, hold := range []bool{false, true} {
+		runOnEachDisk(t, fmt.Sprint("held siblings: ", hold), func(t *testing.T, w *world) {
+			w.cfg.HoldSiblings = hold
+			w.mailing(mails(approval.GrantTerms{}))
+			g := w.grantOf(alice, w.mail(alice, "c", args{"amount": 1}), approval.GrantRequest{Scope: approval.GrantTime, Uses: 2})
+			same := args{"amount": 1}
+			of := w.send(w.calls("send_mail", same, "send_mail", same, "send_mail", same))
+			w.wantAsked(of, true)
+			ran, used := w.tools.count("send_mail")-1, w.grants(alice)[0].Used
+			if want := map[bool]int{false: 2, true: 0}[hold]; ran != want || used != want || g.Uses != 2 {
+				t.Errorf("%d calls ran, %d of 2 used; want %d", ran, used, want)
+			}
+		})
+	}
+}
