@@ -101,18 +101,17 @@ func (d *asking) termsOf(c *fold.Call, x *examined) approval.Terms {
 // masked places and the names of its call. ofCall is that of [tool.Question].
 func (d *asking) askTerms(c *fold.Call, x *examined, a *approval.Approval, ofCall bool) approval.Terms {
 	own := d.rules.Policy.AskTerms()
+	terms := d.termsOf(c, x)
 	if a.AskKind != string(tool.AskConfirm) {
 		if of := d.approvalOf(c); of != nil {
 			own.Risk, own.Mask, own.Notify = of.Terms.Risk, of.Terms.Mask, of.Terms.Notify
 		}
 		if ofCall {
-			of := d.termsOf(c, x)
-			own.FourEyes, own.Elsewhere = own.FourEyes || of.FourEyes, own.Elsewhere || of.Elsewhere
-			own.AuthRequired, own.Approvers = own.AuthRequired || of.AuthRequired, of.Approvers
+			own.FourEyes, own.Elsewhere, own.Human = own.FourEyes || terms.FourEyes, own.Elsewhere || terms.Elsewhere, own.Human || terms.Human
+			own.AuthRequired, own.Approvers = own.AuthRequired || terms.AuthRequired, terms.Approvers
 		}
 		return own
 	}
-	terms := d.termsOf(c, x)
 	terms.Expires, terms.Allowed = own.Expires, own.Allowed
 	terms.Destructive = terms.Destructive || annotationsOf(x.entry.Tool).Destructive
 	return terms
