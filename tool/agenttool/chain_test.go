@@ -2,6 +2,7 @@ package agenttool_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -168,6 +169,47 @@ func TestAnsweredAtTheAgent(t *testing.T) {
 	}
 	if pending := top.Pending(waits); len(pending) > 0 || len(paid.all()) != 1 {
 		t.Errorf("pending: %v, paid: %v", pending, paid.all())
+	}
+}
+
+// A grant for the call of an agent answers none of the agent's questions, and these make no grant.
+func TestQuestionsMakeNoGrants(t *testing.T) {
+	t.Parallel()
+	paid := &ledger{}
+	leaf := a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{bank(paid)}})
+	no := false
+	set, err := agenttool.New(agenttool.Config{Name: "leaf", Card: leaf.URL + "/.well-known/agent-card.json", Approve: &no, Allow: loopback, Poll: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = set.Close() })
+	gate := approval.Gate{Tool: "leaf", Terms: approval.Terms{Grants: &approval.GrantTerms{Scopes: approval.GrantScopes()}}}
+	policy, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{gate}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	top := a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{set}, Policy: policy})
+	grant := &approval.GrantRequest{Scope: approval.GrantTime}
+	for i := range 2 {
+		id := top.Send("/leaf /pay amount=5 to=bob").ID
+		waits := top.Wait(id, a2a.TaskStateInputRequired)
+		if i == 0 {
+			decide(t, top, waits, approval.Decision{Type: approval.Approve, Grant: grant})
+			waits = top.Wait(id, a2a.TaskStateInputRequired)
+		}
+		pending := top.Pending(waits)
+		if len(pending) != 1 || pending[0].Ask == "" || pending[0].Grantable() {
+			t.Fatalf("pending: %+v, want the agent's question, without grants", pending)
+		}
+		err := top.Approvals().Decide(t.Context(), auth.Anonymous(), approval.Decision{ID: pending[0].ID, Type: approval.Approve, Grant: grant})
+		if _, refused := errors.AsType[*approval.Error](err); !refused {
+			t.Errorf("Decide() with a grant = %v, want it refused", err)
+		}
+		decide(t, top, waits, approval.Decision{Type: approval.Approve})
+		top.Wait(id, a2a.TaskStateCompleted)
+	}
+	if got := paid.all(); len(got) != 2 {
+		t.Errorf("paid %v, want both", got)
 	}
 }
 
