@@ -180,7 +180,7 @@ func TestMailHostile(t *testing.T) {
 		}
 		for line := range strings.Lines(body) {
 			label, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
-			known := slices.Contains([]string{"Tool", "Hint", "Risk", "Requester", "Decided by", "Reason", "Arguments", "Task"}, label)
+			known := slices.Contains([]string{"Tool", "Hint", "Risk", "Requester", "Decided by", "Reason", "Arguments", "Task", "Also for"}, label)
 			if strings.ContainsFunc(value, visible.Invisible) || strings.Contains(line, "evil.example") && !known {
 				t.Errorf("a line of a caller: %q", line)
 			}
