@@ -132,9 +132,9 @@ type Tally struct {
 	Missing    string // such as "1 of role finance"; "": nothing
 }
 
-// Tally counts the votes for the call that a shows; nil: a needs no votes.
+// Tally counts the votes for the call that a shows; nil: a needs none.
 func (a *Approval) Tally() *Tally {
-	if len(a.Terms.Needs) == 0 {
+	if len(a.Terms.Needs) == 0 || a.Kind == KindQuestion { // which one person answers
 		return nil
 	}
 	digest := a.Digest

@@ -108,7 +108,8 @@ func (d *asking) askTerms(c *fold.Call, x *examined, a *approval.Approval, ofCal
 		}
 		if ofCall {
 			own.FourEyes, own.Elsewhere, own.Human = own.FourEyes || terms.FourEyes, own.Elsewhere || terms.Elsewhere, own.Human || terms.Human
-			own.AuthRequired, own.Approvers = own.AuthRequired || terms.AuthRequired, terms.Approvers
+			own.AuthRequired, own.NoText = own.AuthRequired || terms.AuthRequired, own.NoText || terms.NoText
+			own.Approvers, own.Needs = terms.Approvers, terms.Needs // one of the people answers
 		}
 		return own
 	}

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +55,34 @@ func TestConfirmationHasTheTermsOfItsCall(t *testing.T) {
 		k.mustPut(by(sam, approval.Decision{ID: q, Type: approval.Approve}))
 		k.wantEntries(2)
 	}
+}
+
+// A question of the call, in words, is answered by one of the people who approve the call, and by no
+// text if the gate takes none.
+func TestQuestionOfTheCallIsForItsPeople(t *testing.T) {
+	t.Parallel()
+	sam := bob
+	sam.Subject, sam.Roles = "sam", []string{auth.RoleApprover, "sre"}
+	sue := sam
+	sue.Subject = "sue"
+	terms := approval.Terms{People: 2, NoText: true, Approvers: &approval.Approvers{Roles: []string{"sre"}}}
+	k := newDesk(t, func(r *rules.Rules) { r.Policy = policy(t, approval.Gate{Tool: "pay", Terms: terms}) }, &fake{name: "pay", schema: amounts("")})
+	k.begin(call("pay", 5))
+	k.mustPut(by(sam, approval.Decision{ID: id(1), Type: approval.Approve}))
+	k.mustPut(by(sue, approval.Decision{ID: id(1), Type: approval.Approve}))
+	k.ends("c1.1", rules.RunEnded{Asks: []rules.ToolQuestion{{ID: "q", Question: tool.Question{Kind: tool.AskQuestion, Hint: "May I?", OfCall: true}}}})
+	q := k.one()
+	if !q.Terms.NoText || q.Tally() != nil {
+		t.Errorf("the question takes text, or counts votes: %+v", q.Terms)
+	}
+	answer := approval.Decision{ID: q.ID, Type: approval.Respond, Response: json.RawMessage(`"yes"`)}
+	for _, who := range []auth.Principal{alice, bob} {
+		if err := k.put(by(who, answer)); err == nil {
+			t.Fatalf("%s, who is none of the approvers, answers", who.Subject)
+		}
+	}
+	k.mustPut(by(sam, answer))
+	k.wantEntries(2)
 }
 
 // What a running tool asks has the risk, the masked places and the names of its call, whatever it asks.
