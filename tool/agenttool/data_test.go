@@ -3,10 +3,13 @@ package agenttool_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/tool/agenttool"
 )
 
 // Chunks of data are not texts: none is merged into another.
@@ -33,5 +36,18 @@ func TestDataIsNotMerged(t *testing.T) {
 	}
 	if !strings.Contains(string(raw), `"pay alice"`) || !strings.Contains(string(raw), `"pay bob"`) {
 		t.Errorf("the agent sent two records, pay alice and pay bob; the task has %s", raw)
+	}
+}
+
+// Parts within an artifact's metadata are no text of the artifact, however they look.
+func TestMetadataIsNotMerged(t *testing.T) {
+	t.Parallel()
+	var stream strings.Builder
+	for _, text := range []string{"pay alice", "pay bob"} {
+		fmt.Fprintf(&stream, "data: {\"artifactUpdate\":{\"append\":true,\"artifact\":{\"artifactId\":\"a\",\"metadata\":{\"parts\":[{\"text\":%q}]}}}}\n\n", text)
+	}
+	got, err := io.ReadAll(agenttool.Merged(io.NopCloser(strings.NewReader(stream.String()))))
+	if err != nil || string(got) != stream.String() {
+		t.Errorf("the stream became %q, %v", got, err)
 	}
 }
