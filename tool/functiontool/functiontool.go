@@ -18,6 +18,7 @@
 package functiontool
 
 import (
+	"cmp"
 	"iter"
 
 	"a2a-server/tool"
@@ -33,7 +34,9 @@ type Config struct {
 	// Gate decides call by call whether approval is required, from the arguments as they
 	// were sent, without defaults. The function [Gate] builds one from a typed function.
 	// Defaults to none.
-	Gate        tool.GateFunc
+	Gate tool.GateFunc
+	// Hint is shown to approvers if a call has to be approved and Gate has no hint for it.
+	Hint        string
 	Annotations tool.Annotations
 	// TakesPayload says that the function reads the payload of the decision on its call
 	// with tool.Confirmation; see [tool.TakesPayload].
@@ -85,10 +88,10 @@ func (b *base) HasGate() bool { return b.config.Gate != nil }
 
 // Gate implements [tool.Gater].
 func (b *base) Gate(ctx agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error) {
-	if b.config.Gate == nil {
-		return false, "", nil
+	if b.config.Gate != nil {
+		ask, hint, err = b.config.Gate(ctx, args)
 	}
-	return b.config.Gate(ctx, args)
+	return ask, cmp.Or(hint, b.config.Hint), err
 }
 
 type function[A, R any] struct {

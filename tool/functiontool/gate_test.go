@@ -45,6 +45,14 @@ func TestGate(t *testing.T) {
 			t.Errorf("%s: NeedsApproval() = %t, %q, %v, want %t, %q, %q", name, ask, hint, err, tc.ask, tc.hint, tc.failed)
 		}
 	}
+	for hint, gate := range map[string]tool.GateFunc{"EUR": gate, "Is it budgeted?": nil} {
+		pay := functiontool.Must(functiontool.New(functiontool.Config{
+			Name: "pay", Hint: "Is it budgeted?", Gate: gate, RequireApproval: true,
+		}, returnsArgs[transfer]))
+		if ask, got, err := tool.NeedsApproval(nil, pay, map[string]any{"amount": 101}); !ask || got != hint || err != nil {
+			t.Errorf("with a fixed hint: NeedsApproval() = %t, %q, %v, want %q", ask, got, err, hint)
+		}
+	}
 	bad := functiontool.Gate(func(agent.ReadonlyContext, chan int) (bool, string, error) { return false, "", nil })
 	if ask, _, err := bad(nil, nil); !ask || err == nil {
 		t.Errorf("a gate of no arguments = %t, %v, want that it asks", ask, err)
