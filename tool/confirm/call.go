@@ -22,6 +22,7 @@ type Call struct {
 	Requester  string // identifies the requester, with its tenant and the parties that act for it
 	Context    string // id of the conversation
 	Definition string // digest of the tool's definition
+	Terms      string // what the gates that ask demand of the approval
 
 	// Values are resources of the request, such as a connection to its user, for policies, UIs
 	// and strategies: Haystack's confirmation_strategy_context.
@@ -31,7 +32,7 @@ type Call struct {
 // key is equal for two calls only if everything that a confirmation depends on is equal.
 func (c *Call) key() ([32]byte, error) {
 	text, err := strictjson.Canonical(map[string]any{
-		"requester": c.Requester, "context": c.Context, "tool": c.ToolName, "definition": c.Definition, "params": params(c.Params),
+		"requester": c.Requester, "context": c.Context, "tool": c.ToolName, "definition": c.Definition, "terms": c.Terms, "params": params(c.Params),
 	})
 	return sha256.Sum256(text), err
 }

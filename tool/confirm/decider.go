@@ -57,9 +57,13 @@ func callOf(a *approval.Approval) (Call, error) {
 	if err != nil {
 		return Call{}, err
 	}
+	terms, err := json.Marshal(a.Terms)
+	if err != nil {
+		return Call{}, err
+	}
 	c := Call{
 		ToolName: a.Tool, ToolCallID: a.Call, Params: args, Hint: a.Hint, Question: a.Ask != "",
-		NoModify: !slices.Contains(a.Decisions(), approval.Edit), Requester: string(requester), Context: a.Context, Definition: a.Definition,
+		NoModify: !slices.Contains(a.Decisions(), approval.Edit), Requester: string(requester), Context: a.Context, Definition: a.Definition, Terms: string(terms),
 	}
 	if a.About != nil {
 		c.Description = a.About.Description

@@ -70,7 +70,7 @@ func TestDecider(t *testing.T) {
 			}
 			want := confirm.Call{
 				ToolName: "transfer", Description: "Pays", ToolCallID: "c1.1", Params: map[string]any{"amount": 7.0, "to": "bob"}, Hint: "why",
-				Payload: []any{1.0}, Requester: `["acme","alice","agent"]`, Context: "ctx", Definition: "d1",
+				Payload: []any{1.0}, Requester: `["acme","alice","agent"]`, Context: "ctx", Definition: "d1", Terms: `{"rule":""}`,
 			}
 			if len(ui.asked) > 0 {
 				if diff := cmp.Diff(want, ui.asked[0]); diff != "" {
@@ -125,4 +125,62 @@ type elsewhere struct{ confirm.Strategy }
 
 func (elsewhere) Run(context, confirm.Call) (confirm.Decision, error) {
 	return confirm.Decision{ToolName: "transfer", Execute: true, FinalToolParams: map[string]any{}}, nil
+}
+
+// A call that is asked about on other terms, or that a rule now calls destructive, is asked about again.
+func TestAskOnceIsBoundToTheTerms(t *testing.T) {
+	t.Parallel()
+	a := approval.Approval{Kind: approval.KindCall, Tool: "transfer", Context: "ctx", Args: []byte(`{"amount":7}`), Requester: auth.Principal{Subject: "alice"}, Terms: approval.Terms{Gate: "transfers"}}
+	for name, terms := range map[string]approval.Terms{
+		"another rule":  {Gate: "managed"},
+		"destructive":   {Gate: "transfers", Destructive: true},
+		"a higher risk": {Gate: "transfers", Risk: approval.RiskHigh},
+		"no text":       {Gate: "transfers", NoText: true},
+	} {
+		ui := &said{answers: []confirm.UIResult{{Action: confirm.Confirm}, {Action: confirm.Reject}}}
+		s, err := confirm.NewStrategies(confirm.Entry{Tools: []string{confirm.Any}, Strategy: &confirm.BlockingStrategy{Policy: confirm.AskOnce(nil), UI: ui}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		decide := s.Decider(nil)
+		if got, err := decide(t.Context(), a); err != nil || got.Type != approval.Approve {
+			t.Fatalf("Decider() = %v, %v", got, err)
+		}
+		b := a
+		b.Terms = terms
+		if got, err := decide(t.Context(), b); len(ui.asked) != 2 {
+			t.Errorf("%s: Decider() = %s, %v without asking", name, got.Type, err)
+		}
+	}
+}
+
+// late is a UI whose person answers after the approval has been rejected elsewhere.
+type late struct {
+	confirm.UI
+	end   func()
+	asked int
+}
+
+func (u *late) GetUserConfirmation(context, confirm.Call) (confirm.UIResult, error) {
+	u.asked++
+	u.end()
+	return confirm.UIResult{Action: confirm.Confirm}, nil
+}
+
+// AskOnce remembers confirmations that counted. An answer that comes after the approval was decided (its
+// context has ended, somebody has rejected the call) lets no later call run unasked.
+func TestLateConfirmationCountsForNothing(t *testing.T) {
+	t.Parallel()
+	ctx, end := stdcontext.WithCancel(t.Context())
+	ui := &late{end: end}
+	s, err := confirm.NewStrategies(confirm.Entry{Tools: []string{confirm.Any}, Strategy: &confirm.BlockingStrategy{Policy: confirm.AskOnce(nil), UI: ui}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := approval.Approval{Kind: approval.KindCall, Tool: "transfer", Context: "ctx", Args: []byte(`{"amount":7}`), Requester: auth.Principal{Subject: "alice"}}
+	decide := s.Decider(nil)
+	_, _ = decide(ctx, a) // its answer is dropped: the approval is rejected
+	if got, err := decide(t.Context(), a); ui.asked != 2 {
+		t.Errorf("Decider() = %s, %v without asking, because of an answer that came too late", got.Type, err)
+	}
 }

@@ -40,8 +40,8 @@ func (never) ToMap() map[string]any                         { return form(typeNe
 type once struct{ memory Memory }
 
 // AskOnce returns the policy that asks until a call has been confirmed once, unmodified. The
-// confirmation covers the same arguments to the same definition of the tool, for the same requester
-// in the same context. The question of a running tool is asked each time.
+// confirmation covers the same arguments to the same definition of the tool, on the same terms, for
+// the same requester in the same context. The question of a running tool is asked each time.
 //
 // Nil is a memory of this process with the newest 10,000 confirmations.
 func AskOnce(m Memory) Policy {

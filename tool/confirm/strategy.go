@@ -118,14 +118,14 @@ func (s *BlockingStrategy) ask(ctx context.Context, c Call) (Decision, UIResult,
 func (s *BlockingStrategy) answer(ctx context.Context, c Call) (UIResult, error) {
 	var last UIResult
 	for range maxAnswers {
-		if ctx.Err() != nil {
-			return UIResult{}, context.Cause(ctx)
-		}
 		shown := c
 		shown.Params, _ = strictjson.Clone(c.Params).(map[string]any) // a UI may change its own
 		var err error
 		if last, err = s.UI.GetUserConfirmation(ctx, shown); err != nil {
 			return UIResult{}, fmt.Errorf("ask about %s: %w", visible.Quote(c.ToolName, maxName), err)
+		}
+		if ctx.Err() != nil { // the approval may have been decided meanwhile
+			return UIResult{}, context.Cause(ctx)
 		}
 		if last.Action == Confirm || last.Action == Reject || last.Action == Modify && last.NewToolParams != nil && !c.NoModify {
 			return last, nil

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+
+	"a2a-server/internal/strictjson"
 )
 
 // FunctionResponse is the response to a [FunctionCall], with its id and name.
@@ -18,6 +20,20 @@ type FunctionResponse struct {
 	Response any `json:"response,omitempty"`
 	// WillContinue says that another response follows, which has the whole decision.
 	WillContinue bool `json:"willContinue,omitempty"`
+}
+
+// UnmarshalJSON takes will_continue, too, which is the name that ADK for Python writes.
+func (r *FunctionResponse) UnmarshalJSON(raw []byte) error {
+	type plain FunctionResponse
+	both := struct {
+		*plain
+		Snake bool `json:"will_continue"`
+	}{plain: (*plain)(r)}
+	if err := json.Unmarshal(raw, &both); err != nil {
+		return err
+	}
+	r.WillContinue = r.WillContinue || both.Snake
+	return nil
 }
 
 // Decision is a [ToolConfirmation] with the id of the call that asked for it.
@@ -100,9 +116,9 @@ func objectOf(v any) (map[string]any, error) {
 		}
 		return objectOf(*v)
 	case json.RawMessage:
-		var object map[string]any
-		if err := json.Unmarshal(v, &object); err != nil || object == nil {
-			return nil, errors.New("is not a JSON object")
+		object, err := strictjson.DecodeObject(v)
+		if err != nil {
+			return nil, fmt.Errorf("is not a JSON object: %w", err)
 		}
 		return object, nil
 	default:
