@@ -28,12 +28,6 @@ const (
 // change args. An error or a panic makes the policy ask.
 type Predicate func(ctx agent.ReadonlyContext, t tool.Tool, args map[string]any) (bool, error)
 
-// Declared is a [Predicate] that matches the calls of tools that declare an approval for every
-// call. With it a gate asks for calls that IgnoreDeclared would otherwise switch off.
-func Declared(_ agent.ReadonlyContext, t tool.Tool, _ map[string]any) (bool, error) {
-	return t.RequiresApproval(), nil
-}
-
 // A Gate is a rule of a policy.
 type Gate struct {
 	// Name is the rule's name in approvals and in the audit; no two gates of a policy

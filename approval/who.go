@@ -22,7 +22,8 @@ type Who struct {
 	Tenants []string `json:"tenants,omitempty"`
 	Agents  []string `json:"agents,omitempty"` // names of agents, as in their cards
 	// Annotations are the words of [tool.Annotations]. What a tool only claims counts for a
-	// gate that denies or asks.
+	// gate that denies or asks. There a tool with claims, none of which says how harmful it is,
+	// is destructive.
 	Annotations []string `json:"annotations,omitempty"`
 }
 
@@ -54,6 +55,9 @@ func (w *Who) problem() string {
 	for _, list := range [][]string{w.Callers, w.Roles, w.Tenants, w.Agents, w.Annotations} {
 		if slices.Contains(list, "") {
 			return "Who has an empty name: remove it"
+		}
+		if list != nil && len(list) == 0 { // of nobody, which would be everybody
+			return "Who has an empty list: remove it, or name somebody"
 		}
 		some = some || len(list) > 0
 	}
@@ -100,7 +104,11 @@ func (w *Who) excludes(action Action, by auth.Principal, ctx agent.ReadonlyConte
 	case len(w.Annotations) > 0:
 		words := tool.AnnotationsOf(t).Words()
 		if claimant, is := tool.As[tool.Claimant](t); is && action != ActionAllow {
-			words = slices.Concat(words, claimant.Claims())
+			claims := claimant.Claims()
+			if !slices.Contains(claims, tool.ClaimReadOnly) && !slices.Contains(claims, tool.ClaimNotDestructive) {
+				claims = append(claims, tool.ClaimDestructive) // MCP's default; to withdraw a claim must not help
+			}
+			words = slices.Concat(words, claims)
 		}
 		if !slices.ContainsFunc(w.Annotations, func(a string) bool { return slices.Contains(words, a) }) {
 			return "annotations", nil

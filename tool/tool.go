@@ -166,8 +166,12 @@ type Claimant interface {
 	Claims() []string
 }
 
-// ClaimDestructive is the claim that a call may irreversibly delete or overwrite something.
-const ClaimDestructive = "destructive"
+// Claims that say whether a call may irreversibly delete or overwrite something.
+const (
+	ClaimDestructive    = "destructive"
+	ClaimNotDestructive = "not destructive"
+	ClaimReadOnly       = "read-only"
+)
 
 // Timed is a tool with a time limit of its own, in place of the server's limit for every
 // tool. It is looked up with [As].

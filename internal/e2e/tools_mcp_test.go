@@ -388,3 +388,32 @@ func until(t *testing.T, what string, holds func() bool) {
 		}
 	}
 }
+
+// A gate that denies destructive tools is no weaker for a tool that is not trusted than for the same tool with
+// trust. The tool has no hints, which MCP takes for destructive: a server escapes the gate by withdrawing its hint.
+func TestServersWithdrawNoAnnotation(t *testing.T) {
+	t.Parallel()
+	for _, trust := range []string{"", "    trust: [read]\n"} {
+		c, _ := configured(t, "gates: [{name: careful, tool: \"*\", action: deny, who: {annotations: [destructive]}}]\n"+
+			"tools:\n  - mcp: files\n    command: [\""+self(t)+"\"]\n    env: {"+asServer+": \"1\"}\n    only: [read]\n    approve: none\n"+trust)
+		in := start(t, c)
+		sent := in.send(t, "m1", "/files_read {}")
+		if all := in.everything(t, sent.ID); !strings.Contains(all, "careful") {
+			t.Errorf("with %q the call is %s, want that the gate denies it", trust, sent.Status.State)
+		}
+	}
+}
+
+// A tool that differs from its pin needs approval (docs/configuration.md, pins): the operator who wrote the
+// gate that allows it has reviewed another definition. With declared_gates: ignore it asks, without it runs.
+func TestPinsBesideAnAllow(t *testing.T) {
+	t.Parallel()
+	for _, declared := range []string{"ask", "ignore"} {
+		c, _ := configured(t, "declared_gates: "+declared+"\ngates: [{tool: files_read, action: allow}]\ntools:\n  - mcp: files\n    command: [\""+self(t)+"\"]\n    env: {"+asServer+
+			": \"1\"}\n    only: [read]\n    pins: {read: "+strings.Repeat("0", 64)+"}\n")
+		in := start(t, c)
+		if sent := in.send(t, "m1", "/files_read {}"); sent.Status.State != "TASK_STATE_INPUT_REQUIRED" {
+			t.Errorf("declared_gates: %s: a call of a tool that differs from its pin is %s, want that it asks", declared, sent.Status.State)
+		}
+	}
+}

@@ -86,8 +86,8 @@ func (h hints) claims() []string {
 			out = append(out, no)
 		}
 	}
-	say(h.ReadOnly, "read-only", "")
-	say(h.Destructive, tool.ClaimDestructive, "not destructive")
+	say(h.ReadOnly, tool.ClaimReadOnly, "")
+	say(h.Destructive, tool.ClaimDestructive, tool.ClaimNotDestructive)
 	say(h.Idempotent, "idempotent", "")
 	say(h.OpenWorld, "open world", "closed world")
 	return out

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"a2a-server/approval"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
 )
 
 // asked is a gate that something other than gates makes: a key that is at a path.
@@ -15,12 +17,18 @@ type asked struct {
 	path string
 }
 
-// asked returns the gates of approve_tools and, with declared_gates: ignore, of each written approve and pins:
+// askedBy returns the gates of approve_tools, of pins, and, with declared_gates: ignore, of each written approve:
 // it silences the gates that tools declare, but not the file.
 func askedBy(c *Config) []asked {
 	var all []asked
 	for _, pattern := range c.ApproveTools {
 		all = append(all, asked{approval.Gate{Name: "approve_tools: " + pattern, Tool: pattern, Action: approval.ActionAsk}, "approve_tools"})
+	}
+	for i := range c.Tools.Entries {
+		if t := &c.Tools.Entries[i]; len(t.Pins) > 0 {
+			path := fmt.Sprintf("tools[%d].pins", i)
+			all = append(all, asked{approval.Gate{Name: path, Tool: t.Name + "_*", Action: approval.ActionAsk, When: differsFrom(t)}, path})
+		}
 	}
 	if c.DeclaredGates != IgnoreDeclared {
 		return all
@@ -34,10 +42,6 @@ func askedBy(c *Config) []asked {
 		case t.Approve.All:
 			names = []string{""}
 		}
-		if len(t.Pins) > 0 { // a tool with another definition asks, and only that: see Tool.Approve
-			path := fmt.Sprintf("tools[%d].pins", i)
-			all = append(all, asked{approval.Gate{Name: path, Tool: t.Name + "_*", Action: approval.ActionAsk, When: approval.Declared}, path})
-		}
 		path := fmt.Sprintf("tools[%d].approve", i)
 		for _, name := range names {
 			pattern := t.Name
@@ -48,6 +52,15 @@ func askedBy(c *Config) []asked {
 		}
 	}
 	return all
+}
+
+// differsFrom matches the tools of an entry whose definition is not the pinned one. No allow overrides that:
+// its author has seen the pinned definition.
+func differsFrom(entry *Tool) approval.Predicate {
+	return func(_ agent.ReadonlyContext, t tool.Tool, _ map[string]any) (bool, error) {
+		digest, err := tool.Digest(tool.ToDefinition(t))
+		return !strings.EqualFold(digest, entry.Pins[strings.TrimPrefix(t.Name(), entry.Name+"_")]), err
+	}
 }
 
 // policyGates returns the gates of the policy: the gates under gates, and then the others.

@@ -249,12 +249,21 @@ func listed(name string, to *[]string) key {
 	return many(name, "", to, func(to *string) setting.Value { return filled(to, "a name, or remove it") }, "")
 }
 
-// names reads a mapping with lists of names, of which any but not all may be missing.
+// names reads a mapping with lists of names, of which any but not all may be missing. None may be
+// empty: it would name everybody where it is to name nobody.
 func (l *loader) names(n strictyaml.Node, write string, lists ...key) {
 	before := l.report.Count() + len(l.problems)
 	l.mapping(n, lists, "", "a mapping with "+strictyaml.List(names(lists)), "")
-	empty := !slices.ContainsFunc(lists, func(k key) bool { return len(k.texts()) > 0 })
-	if empty && l.report.Count()+len(l.problems) == before {
+	empty := func(k key) bool { return len(k.texts()) == 0 }
+	switch wrong := l.report.Count()+len(l.problems) > before; {
+	case wrong:
+	case !slices.ContainsFunc(lists, func(k key) bool { return !empty(k) }):
 		n.Add("is empty; write %s", write)
+	default:
+		for _, k := range lists {
+			if path := n.Path() + "." + k.name; l.given(path) && empty(k) {
+				l.atKey(path, "is empty; name somebody, or remove it")
+			}
+		}
 	}
 }
