@@ -23,6 +23,9 @@ const storeWatch = 250 * time.Millisecond
 // openWarnings is how often the log warns that there is no authentication.
 const openWarnings = time.Minute
 
+// grantSweeps is how often ended grants are removed.
+const grantSweeps = time.Hour
+
 // cutOff is how long a shutdown waits for clients that do not send the rest of their
 // request, or do not read their answer.
 const cutOff = 4 * time.Second
@@ -63,6 +66,7 @@ func (s *Server) Run(ctx context.Context) error {
 		first := s.tools.Load()
 		watching.Go(func() { s.listLate(first) }) //nolint:contextcheck // a shutdown closes the tools, which ends it
 	}
+	watching.Go(func() { s.sweepGrants(ctx) })
 	watching.Go(func() { _ = s.approvals.Run(ctx) }) // it ends with ctx, without an error
 	if s.signin != nil {
 		watching.Go(func() { _ = s.signin.Run(ctx) }) // likewise
@@ -99,6 +103,21 @@ func (s *Server) Run(ctx context.Context) error {
 		s.log.Error().Err(why).Msg("shutting down, because it cannot continue")
 	}
 	return errors.Join(why, r.shutdown(lasting))
+}
+
+// sweepGrants removes ended grants from time to time, until ctx ends.
+func (s *Server) sweepGrants(ctx context.Context) {
+	every := time.NewTicker(grantSweeps)
+	defer every.Stop()
+	for ctx.Err() == nil {
+		if err := s.engine.Approvals().RemoveEnded(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn().Err(err).Msg("ended grants cannot be removed; retrying later")
+		}
+		select {
+		case <-ctx.Done():
+		case <-every.C:
+		}
+	}
 }
 
 // startTools starts what tools do in the background.

@@ -50,6 +50,7 @@ type approvalPage struct {
 	ExtendWords  string
 	Can          map[string]bool // decisions
 	Grants       []choice        // that an approve may make
+	Once         string          // for how long a person may ask not to be asked again; "": not offered
 	Form         *form           // of a question or an outcome
 	Task         string
 	TaskLink     string // "": the caller may not read it
@@ -193,7 +194,7 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 		until := a.Deadline.Add(extendBy)
 		p.Extend, p.ExtendWords = until.UTC().Format(time.RFC3339Nano), "15 min"
 	}
-	p.Grants = grantChoices(a.Grants)
+	p.Grants, p.Once = grantChoices(a.Grants), onceFor(a.Grants)
 	if a.State == client.Pending && slices.Contains(a.Decisions, client.Respond) {
 		p.Form = answerForm(a)
 	}
@@ -306,6 +307,9 @@ func (v *visit) decide() error {
 	decision := client.Decision{Decision: client.DecisionType(f.Get("decision")), Digest: f.Get("digest"), Reason: reason(f)}
 	wrong := func(field, text string) error {
 		return v.showApproval(http.StatusUnprocessableEntity, &d, &client.Error{Status: http.StatusUnprocessableEntity, Reason: client.ReasonInvalid, Title: "Nothing was decided", Detail: text, Fields: []client.FieldError{{Field: field}}})
+	}
+	if decision.Decision == askOnce {
+		decision.Decision = client.Approve
 	}
 	switch decision.Decision {
 	case client.Edit, client.Approve:

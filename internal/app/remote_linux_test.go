@@ -254,7 +254,7 @@ func TestGrantsOfTheCommandLine(t *testing.T) {
 	a := list.Items[0]
 	run(0, "may grant", "approvals", "show", a.ID)
 	run(2, "--uses needs --grant", "approvals", "approve", a.ID, "--yes", "--digest", a.Digest, "--uses", "3")
-	run(2, "task, context, or a time", "approvals", "approve", a.ID, "--yes", "--digest", a.Digest, "--grant", "forever")
+	run(2, "ask_once, task, context, or a time", "approvals", "approve", a.ID, "--yes", "--digest", a.Digest, "--grant", "forever")
 	run(1, "not among the scopes", "approvals", "approve", a.ID, "--yes", "--digest", a.Digest, "--grant", "context")
 	run(0, "was approved", "approvals", "approve", a.ID, "--yes", "--digest", a.Digest, "--grant", "1h", "--uses", "3")
 	run(0, "", "send", "/echo text=hi")

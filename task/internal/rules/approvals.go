@@ -310,17 +310,29 @@ func (d *asking) standing(c *fold.Call, x *examined) *usedGrant {
 	if key == "" {
 		return nil
 	}
-	fits := func(g *approval.Grant) bool {
-		if again {
-			return g.ID == c.Grant && g.Continues(key, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now)
-		}
-		return g.Covers(key, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now)
+	digest, err := d.digest(approval.KindCall, x.entry, x.args, 0)
+	if err != nil {
+		return nil // it has none, so no grant is for it
 	}
-	for _, u := range d.at.Grants.used {
-		if g := u.Grant; u.Key == key {
-			if g.Used += u.promised; fits(&g) {
-				return u
+	for _, key := range []string{key, approval.ExactGrantKey(key, digest)} {
+		if u := d.find(key, func(g *approval.Grant) bool {
+			if again {
+				return g.ID == c.Grant && g.Continues(key, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now)
 			}
+			return g.Covers(key, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now)
+		}); u != nil {
+			return u
+		}
+	}
+	return nil
+}
+
+// find returns a grant with a key that fits, among those that the draft uses and those of the store.
+func (d *asking) find(key string, fits func(*approval.Grant) bool) *usedGrant {
+	for _, u := range d.at.Grants.used {
+		g := u.Grant
+		if g.Used += u.promised; fits(&g) {
+			return u
 		}
 	}
 	rows, err := d.at.Grants.With(key)
@@ -359,17 +371,25 @@ func (d *asking) use(u *usedGrant, c *fold.Call) error {
 }
 
 // withGrants adds to a batch the grants by which its calls start: a counted grant is changed, and
-// any other is needed as it is.
+// any other is needed as it is. The batch that ends the task removes its grants for the same task.
 func (d *batch) withGrants(b *store.Batch) {
-	if d.at.Grants == nil {
+	b.Rows = slices.Clip(b.Rows)
+	if d.at.Grants != nil {
+		for _, u := range d.at.Grants.used {
+			switch {
+			case u.counts != nil:
+				b.Rows = append(b.Rows, *u.counts)
+			case u.needed:
+				b.Needs = append(b.Needs, store.RowRef{Of: d.at.Grants.Owner, Kind: task.RowGrant, Key: []byte(u.ID), Rev: u.rev})
+			}
+		}
+	}
+	if d.phase != store.Final {
 		return
 	}
-	for _, u := range d.at.Grants.used {
-		switch {
-		case u.counts != nil:
-			b.Rows = append(slices.Clip(b.Rows), *u.counts)
-		case u.needed:
-			b.Needs = append(b.Needs, store.RowRef{Of: d.at.Grants.Owner, Kind: task.RowGrant, Key: []byte(u.ID), Rev: u.rev})
+	for _, a := range d.f.Approvals {
+		if r := a.Resolution; r != nil && r.Grant != nil && r.Grant.Scope == approval.GrantTask {
+			b.Rows = append(b.Rows, store.RowChange{Of: d.f.Header.Owner, Kind: task.RowGrant, Key: []byte(r.Grant.ID), IfRev: store.Any, Delete: true})
 		}
 	}
 }
