@@ -23,9 +23,6 @@ const storeWatch = 250 * time.Millisecond
 // openWarnings is how often the log warns that there is no authentication.
 const openWarnings = time.Minute
 
-// grantSweeps is how often ended grants are removed.
-const grantSweeps = time.Hour
-
 // cutOff is how long a shutdown waits for clients that do not send the rest of their
 // request, or do not read their answer.
 const cutOff = 4 * time.Second
@@ -105,17 +102,15 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(why, r.shutdown(lasting))
 }
 
-// sweepGrants removes ended grants from time to time, until ctx ends.
+// sweepGrants removes ended grants now and every hour, until ctx ends.
 func (s *Server) sweepGrants(ctx context.Context) {
-	every := time.NewTicker(grantSweeps)
-	defer every.Stop()
 	for ctx.Err() == nil {
 		if err := s.engine.Approvals().RemoveEnded(ctx); err != nil && ctx.Err() == nil {
 			s.log.Warn().Err(err).Msg("ended grants cannot be removed; retrying later")
 		}
 		select {
 		case <-ctx.Done():
-		case <-every.C:
+		case <-time.After(time.Hour):
 		}
 	}
 }

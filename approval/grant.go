@@ -160,18 +160,18 @@ type Grant struct {
 	Used     int             `json:"used"`           // counted only with Uses
 }
 
-// Covers reports whether g lets a call with this key start now in a task of this context, in the
+// Covers reports whether g lets a call with these keys start now in a task of this context, in the
 // store of this incarnation.
-func (g *Grant) Covers(key, task, context, incarnation string, now time.Time) bool {
-	return g.V == 1 && key != "" && g.Key == key && g.Store == incarnation && g.in(task, context) &&
+func (g *Grant) Covers(keys []string, task, context, incarnation string, now time.Time) bool {
+	return g.V == 1 && g.Key != "" && slices.Contains(keys, g.Key) && g.Store == incarnation && g.in(task, context) &&
 		now.Before(g.Until) && (g.Uses == 0 || g.Used < g.Uses)
 }
 
 // Continues is Covers for a call that g has let start, and that is entered again.
-func (g *Grant) Continues(key, task, context, incarnation string, now time.Time) bool {
+func (g *Grant) Continues(keys []string, task, context, incarnation string, now time.Time) bool {
 	still := *g
 	still.Uses = 0
-	return still.Covers(key, task, context, incarnation, now)
+	return still.Covers(keys, task, context, incarnation, now)
 }
 
 func (g *Grant) in(task, context string) bool {

@@ -84,7 +84,7 @@ func TestGrants(t *testing.T) {
 			whats = append(whats, e.What)
 		}
 	}
-	if strings.Join(whats, " ") != "resolved started grant_revoked" {
+	if strings.Join(whats, " ") != "resolved started finished grant_revoked" {
 		t.Errorf("the audit says %v of the grant", whats)
 	}
 }

@@ -194,7 +194,10 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 		until := a.Deadline.Add(extendBy)
 		p.Extend, p.ExtendWords = until.UTC().Format(time.RFC3339Nano), "15 min"
 	}
-	p.Grants, p.Once = grantChoices(a.Grants), onceFor(a.Grants)
+	p.Grants = grantChoices(a.Grants)
+	if a.Grants != nil && slices.Contains(a.Grants.Scopes, client.AskOnce().Scope) {
+		p.Once = duration(time.Duration(a.Grants.Seconds) * time.Second)
+	}
 	if a.State == client.Pending && slices.Contains(a.Decisions, client.Respond) {
 		p.Form = answerForm(a)
 	}
@@ -307,9 +310,6 @@ func (v *visit) decide() error {
 	decision := client.Decision{Decision: client.DecisionType(f.Get("decision")), Digest: f.Get("digest"), Reason: reason(f)}
 	wrong := func(field, text string) error {
 		return v.showApproval(http.StatusUnprocessableEntity, &d, &client.Error{Status: http.StatusUnprocessableEntity, Reason: client.ReasonInvalid, Title: "Nothing was decided", Detail: text, Fields: []client.FieldError{{Field: field}}})
-	}
-	if decision.Decision == askOnce {
-		decision.Decision = client.Approve
 	}
 	switch decision.Decision {
 	case client.Edit, client.Approve:

@@ -64,12 +64,7 @@ func grantChoices(t *client.GrantTerms) []choice {
 	all := []choice{{"", "This call only", true}}
 	for _, scope := range t.Scopes {
 		switch scope {
-		case "context":
-			if len(t.Vary) == 0 {
-				continue // that is to ask once
-			}
-			fallthrough
-		case "task":
+		case "task", "context":
 			all = append(all, choice{scope, "Also " + alike + " in this " + scope, false})
 		case "time":
 			if most > time.Hour {
@@ -78,26 +73,12 @@ func grantChoices(t *client.GrantTerms) []choice {
 			all = append(all, choice{strconv.FormatInt(t.Seconds, 10), "Also " + alike + " for " + duration(most), false})
 		}
 	}
-	if len(all) == 1 {
-		return nil
-	}
 	return all
-}
-
-// askOnce is the value of the button that approves, and asks not to be asked again.
-const askOnce = "ask_once"
-
-// onceFor returns how long a person may ask not to be asked again, "" if not at all.
-func onceFor(t *client.GrantTerms) string {
-	if t == nil || !slices.Contains(t.Scopes, client.AskOnce().Scope) {
-		return ""
-	}
-	return duration(time.Duration(t.Seconds) * time.Second)
 }
 
 // grantOf returns the picked grant, nil for none.
 func grantOf(f url.Values) *client.GrantRequest {
-	if f.Get("decision") == askOnce {
+	if slices.Contains(f["grant"], "ask_once") { // a button, whatever is picked beside it
 		return client.AskOnce()
 	}
 	picked := f.Get("grant")

@@ -48,7 +48,7 @@ func TestGrants(t *testing.T) {
 	}
 	id, digest = w.asks("mail", letter) // again
 	w.has(w.get(alice, "/ui/approvals/"+id), http.StatusOK, nil, "again for exactly this")
-	if p := w.decide(alice, id, url.Values{"decision": {"ask_once"}, "digest": {digest}, "grant": {"task"}}); p.status != http.StatusBadRequest {
+	if p := w.decide(alice, id, url.Values{"decision": {"approve"}, "digest": {digest}, "grant": {"task", "ask_once"}}); p.status != http.StatusBadRequest {
 		t.Errorf("asked once where the rule does not allow it = %d", p.status)
 	}
 }
@@ -65,9 +65,9 @@ func TestAskOnce(t *testing.T) {
 	w := start(t, func(c *a2aserver.Config) { c.Policy = gates })
 	id, digest := w.asks("mail", letter)
 	p := w.get(alice, "/ui/approvals/"+id)
-	w.has(p, http.StatusOK, []string{`value="ask_once">Approve, and don't ask again for exactly this`, "in this context, for 1h."}, "<select")
+	w.has(p, http.StatusOK, []string{`value="ask_once">Approve, and don't ask again for exactly this`, "in this context, for 1h."})
 	w.safe("approval", p)
-	if p := w.decide(alice, id, url.Values{"decision": {"ask_once"}, "digest": {digest}}); p.status != http.StatusSeeOther {
+	if p := w.decide(alice, id, url.Values{"decision": {"approve"}, "digest": {digest}, "grant": {"", "ask_once"}}); p.status != http.StatusSeeOther {
 		t.Fatalf("ask once = %d: %s", p.status, p.body)
 	}
 	w.settled(id, a2a.TaskStateCompleted)

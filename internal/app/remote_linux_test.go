@@ -274,4 +274,18 @@ func TestGrantsOfTheCommandLine(t *testing.T) {
 	run(0, "is revoked", "approvals", "grants", "revoke", all.Grants[0].ID, "--reason", "enough")
 	run(0, "there are no grants", "approvals", "grants", "list")
 	run(3, "no terminal to ask on", "send", "/echo text=hi")
+	server, err := client.New(client.Config{URL: s.url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := server.Audit(t.Context(), 0, 0)
+	var trail []string
+	for _, e := range page.Items {
+		if e.Grant == all.Grants[0].ID {
+			trail = append(trail, e.What+" "+e.Gate+" "+e.Via+" "+e.Reason)
+		}
+	}
+	if got, want := strings.Join(trail, "; "), "resolved gate:echo api ; started gate:echo  ; finished   ; grant_revoked gate:echo api enough"; err != nil || got != want {
+		t.Errorf("the audit says %q of the grant, %v; want %q", got, err, want)
+	}
 }

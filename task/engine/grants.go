@@ -70,9 +70,7 @@ func (a *Approvals) RemoveEnded(ctx context.Context) error {
 			if err != nil || a.core.env.Now().Before(g.Until) {
 				continue
 			}
-			_, err = a.core.env.Store.Append(ctx, &store.Batch{
-				Scope: ownerOf(g.Owner), Rows: []store.RowChange{{Kind: task.RowGrant, Key: row.Key, IfRev: row.Rev, Delete: true}},
-			}).Wait()
+			_, err = a.core.env.Store.Append(ctx, &store.Batch{Scope: ownerOf(g.Owner), Rows: []store.RowChange{{Kind: task.RowGrant, Key: row.Key, IfRev: row.Rev, Delete: true}}}).Wait()
 			if err != nil && !errors.Is(err, store.ErrConflict) {
 				return fmt.Errorf("remove grant %s: %w", row.Key, err)
 			}

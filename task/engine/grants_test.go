@@ -614,14 +614,13 @@ func TestGrantEndsWhileACallIsQueued(t *testing.T) {
 		w.cfg.Limits = patient(1, 1)
 		w.mailing(mails(approval.GrantTerms{}))
 		same := args{"amount": 1}
-		g := w.grantOf(alice, w.mail(alice, "c", same), approval.GrantRequest{Scope: approval.GrantTime, For: time.Second})
-		w.begin(w.calls("block", args{})) // has the one turn
-		synctest.Wait()
+		g := w.grantOf(alice, w.mail(alice, "c", same), approval.GrantRequest{Scope: approval.GrantTime, For: time.Minute})
+		w.takeTheTurn()
 		id := w.begun(alice, w.calls("send_mail", same))
 		if n := w.tools.count("send_mail"); n != 1 || g == nil {
 			t.Fatalf("it ran %d times, want the second call queued", n)
 		}
-		pass(time.Second)
+		pass(time.Minute)
 		w.tools.release()
 		synctest.Wait()
 		w.wantAsked(w.get(id), true)

@@ -252,7 +252,7 @@ func (d *asking) wrongCodes(answers []approval.Decision) (wrong []string, coded 
 type Grants struct {
 	Owner store.Scope
 	Store string // incarnation of the store
-	// With returns the rows of the grants with a key.
+	// With returns the rows of the grants whose key begins with a key, so the exact ones, too.
 	With func(key string) ([]store.Row, error)
 	// Ending returns the rows of some grants, those that end first.
 	Ending func() ([]store.Row, error)
@@ -310,25 +310,14 @@ func (d *asking) standing(c *fold.Call, x *examined) *usedGrant {
 	if key == "" {
 		return nil
 	}
-	digest, err := d.digest(approval.KindCall, x.entry, x.args, 0)
-	if err != nil {
-		return nil // it has none, so no grant is for it
-	}
-	for _, key := range []string{key, approval.ExactGrantKey(key, digest)} {
-		if u := d.find(key, func(g *approval.Grant) bool {
-			if again {
-				return g.ID == c.Grant && g.Continues(key, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now)
-			}
-			return g.Covers(key, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now)
-		}); u != nil {
-			return u
+	digest, _ := d.digest(approval.KindCall, x.entry, x.args, 0) // without one, no exact grant fits
+	keys := []string{key, approval.ExactGrantKey(key, digest)}
+	fits := func(g *approval.Grant) bool {
+		if again {
+			return g.ID == c.Grant && g.Continues(keys, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now)
 		}
+		return g.Covers(keys, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now)
 	}
-	return nil
-}
-
-// find returns a grant with a key that fits, among those that the draft uses and those of the store.
-func (d *asking) find(key string, fits func(*approval.Grant) bool) *usedGrant {
 	for _, u := range d.at.Grants.used {
 		g := u.Grant
 		if g.Used += u.promised; fits(&g) {

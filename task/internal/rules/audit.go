@@ -53,9 +53,6 @@ func (d *batch) record(entry approval.Audit) error {
 	}
 	d.audit = append(d.audit, d.since(start))
 	routine := (entry.What == approval.AuditStarted || entry.What == approval.AuditFinished) && !d.f.Asked(entry.Call) && entry.Grant == ""
-	if c := d.f.Call(entry.Call); c != nil && c.Grant != "" {
-		routine = false
-	}
 	if !routine || d.rules.EachCall != nil && d.rules.EachCall() {
 		d.audited = append(d.audited, Audited{Audit: stored, Routine: routine})
 	}
