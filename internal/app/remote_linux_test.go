@@ -285,7 +285,7 @@ func TestGrantsOfTheCommandLine(t *testing.T) {
 			trail = append(trail, e.What+" "+e.Gate+" "+e.Via+" "+e.Reason)
 		}
 	}
-	if got, want := strings.Join(trail, "; "), "resolved gate:echo api ; started gate:echo  ; finished   ; grant_revoked gate:echo api enough"; err != nil || got != want {
+	if got, want := strings.Join(trail, "; "), "resolved echo api ; started echo  ; finished   ; grant_revoked echo api enough"; err != nil || got != want {
 		t.Errorf("the audit says %q of the grant, %v; want %q", got, err, want)
 	}
 }
