@@ -63,6 +63,7 @@ func (s *Server) Run(ctx context.Context) error {
 		first := s.tools.Load()
 		watching.Go(func() { s.listLate(first) }) //nolint:contextcheck // a shutdown closes the tools, which ends it
 	}
+	watching.Go(func() { s.sweepGrants(ctx) })
 	watching.Go(func() { _ = s.approvals.Run(ctx) }) // it ends with ctx, without an error
 	if s.signin != nil {
 		watching.Go(func() { _ = s.signin.Run(ctx) }) // likewise
@@ -99,6 +100,19 @@ func (s *Server) Run(ctx context.Context) error {
 		s.log.Error().Err(why).Msg("shutting down, because it cannot continue")
 	}
 	return errors.Join(why, r.shutdown(lasting))
+}
+
+// sweepGrants removes ended grants now and every hour, until ctx ends.
+func (s *Server) sweepGrants(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := s.engine.Approvals().RemoveEnded(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn().Err(err).Msg("ended grants cannot be removed; retrying later")
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Hour):
+		}
+	}
 }
 
 // startTools starts what tools do in the background.

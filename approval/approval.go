@@ -264,18 +264,21 @@ type Decision struct {
 // NewGrant returns the grant that a decision about a makes, whose [Approval.Check] has passed. The
 // caller fills in the incarnation of the store.
 func (a *Approval) NewGrant(id string, ask GrantRequest, owner, by auth.Principal, now time.Time) (*Grant, error) {
-	terms := a.Terms.Grants
+	terms, key, vary := a.Terms.Grants, a.GrantKey, a.Terms.Grants.Vary
+	if ask.Exact {
+		key, vary = ExactGrantKey(key, a.Digest), nil
+	}
 	args, err := strictjson.DecodeObject(a.Args)
 	if err != nil {
 		return nil, fmt.Errorf("grant of %s: %w", a.ID, err)
 	}
-	shown, err := strictjson.Canonical(maskedArgs(without(args, terms.Vary, "any"), a.Terms.Mask))
+	shown, err := strictjson.Canonical(maskedArgs(without(args, vary, "any"), a.Terms.Mask))
 	if err != nil {
 		return nil, fmt.Errorf("grant of %s: %w", a.ID, err)
 	}
 	g := &Grant{
-		V: 1, ID: id, Scope: ask.Scope, Task: a.Task, Context: a.Context, Key: a.GrantKey,
-		Owner: owner, By: by, Approval: a.ID, Gate: a.Terms.Gate, Agent: a.Agent, Tool: a.Tool, Args: shown, Vary: terms.Vary,
+		V: 1, ID: id, Scope: ask.Scope, Task: a.Task, Context: a.Context, Key: key,
+		Owner: owner, By: by, Approval: a.ID, Gate: a.Terms.Gate, Agent: a.Agent, Tool: a.Tool, Args: shown, Vary: vary,
 		Made: moment(now), Until: moment(now.Add(terms.Longest())), Uses: terms.Uses,
 	}
 	if ask.For > 0 {

@@ -104,7 +104,7 @@ func fullApproval() Approval {
 		Resolution: &Resolution{
 			Decision: Edit, By: fullPrincipal("bob"), Via: ViaAPI, At: asked().Add(time.Minute + 7*time.Millisecond), Reason: "less",
 			Args: json.RawMessage(`{"to":"bob","amount":50}`), Digest: "d2", Response: json.RawMessage(`"r"`), Payload: json.RawMessage(`[1]`),
-			Grant: &Granted{"g1", GrantRequest{GrantContext, time.Minute, 3}},
+			Grant: &Granted{"g1", GrantRequest{GrantContext, time.Minute, 3, true}},
 		},
 	}
 }
@@ -122,7 +122,9 @@ func TestGoldenApproval(t *testing.T) {
 	t.Parallel()
 	full := fullApproval()
 	checkFull(t, reflect.ValueOf(full), "Approval")
+	checkGolden(t, "approval-exact.v2.json", full)
 	plain, resolution := full, *full.Resolution
+	full.Resolution.Grant = &Granted{"g1", GrantRequest{GrantContext, time.Minute, 3, false}} // from before there was such a field
 	resolution.Grant = nil
 	plain.Terms.Grants, plain.GrantKey, plain.Resolution = nil, "", &resolution // from before there were grants
 	checkGolden(t, "approval-escalated.v2.json", plain)
@@ -157,6 +159,23 @@ func TestGoldenApproval(t *testing.T) {
 		Definition: "def0", Args: json.RawMessage(`{}`), Digest: "d1", Hint: "Send?", Terms: Terms{Gate: RuleTool},
 		Requester: auth.Anonymous(), Asked: asked(),
 	})
+}
+
+// The rows of grants: as the terms let arguments vary, and exact.
+func TestGoldenGrant(t *testing.T) {
+	t.Parallel()
+	full := fullApproval()
+	for name, exact := range map[string]bool{"grant.v1.json": false, "grant-exact.v1.json": true} {
+		g, err := full.NewGrant("g1", GrantRequest{Scope: GrantContext, Uses: 3, Exact: exact}, fullPrincipal("alice"), fullPrincipal("bob"), asked())
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Store, g.Used = "00000000000000ff", 2
+		if !exact {
+			checkFull(t, reflect.ValueOf(*g), "Grant")
+		}
+		checkGolden(t, name, *g)
+	}
 }
 
 func TestGoldenAudit(t *testing.T) {

@@ -117,11 +117,12 @@ func (t *GrantTerms) both(u *GrantTerms) *GrantTerms {
 	return v
 }
 
-// GrantRequest asks, with an approve, for a [Grant].
+// GrantRequest asks, with an approve, for a [Grant]. To ask once is Exact in [GrantContext].
 type GrantRequest struct {
 	Scope GrantScope    `json:"scope"`
-	For   time.Duration `json:"for,omitempty"`  // 0: as long as the terms allow
-	Uses  int           `json:"uses,omitempty"` // 0: as often as the terms allow
+	For   time.Duration `json:"for,omitempty"`   // 0: as long as the terms allow
+	Uses  int           `json:"uses,omitempty"`  // 0: as often as the terms allow
+	Exact bool          `json:"exact,omitempty"` // no argument may vary, whatever the terms say
 }
 
 // Granted is the grant that a decision has made.
@@ -140,7 +141,7 @@ type Grant struct {
 	Scope   GrantScope `json:"scope"`
 	Task    string     `json:"task"` // in which it was made
 	Context string     `json:"context,omitempty"`
-	// Key is that of the calls that it lets start, see [GrantKey].
+	// Key is that of the calls that it lets start, see [GrantKey] and [ExactGrantKey].
 	Key string `json:"key"`
 	// Store is the incarnation of the store in which it was made: in a restored backup, where it
 	// may have been revoked since, it is void.
@@ -159,18 +160,18 @@ type Grant struct {
 	Used     int             `json:"used"`           // counted only with Uses
 }
 
-// Covers reports whether g lets a call with this key start now in a task of this context, in the
+// Covers reports whether g lets a call with these keys start now in a task of this context, in the
 // store of this incarnation.
-func (g *Grant) Covers(key, task, context, incarnation string, now time.Time) bool {
-	return g.V == 1 && key != "" && g.Key == key && g.Store == incarnation && g.in(task, context) &&
+func (g *Grant) Covers(keys []string, task, context, incarnation string, now time.Time) bool {
+	return g.V == 1 && g.Key != "" && slices.Contains(keys, g.Key) && g.Store == incarnation && g.in(task, context) &&
 		now.Before(g.Until) && (g.Uses == 0 || g.Used < g.Uses)
 }
 
 // Continues is Covers for a call that g has let start, and that is entered again.
-func (g *Grant) Continues(key, task, context, incarnation string, now time.Time) bool {
+func (g *Grant) Continues(keys []string, task, context, incarnation string, now time.Time) bool {
 	still := *g
 	still.Uses = 0
-	return still.Covers(key, task, context, incarnation, now)
+	return still.Covers(keys, task, context, incarnation, now)
 }
 
 func (g *Grant) in(task, context string) bool {
@@ -273,6 +274,10 @@ func GrantKey(c *GrantedCall) (string, error) {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), nil
 }
+
+// ExactGrantKey returns the key of the grants that cover only the calls with a digest, among those
+// with a key. A server that does not know such grants finds none of them for a call.
+func ExactGrantKey(key, digest string) string { return key + "/" + digest }
 
 // varied stands for a value that may vary, where it was.
 const varied = "\x00any"

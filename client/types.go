@@ -250,7 +250,11 @@ type GrantRequest struct {
 	Scope   string `json:"scope"`             // "task", "context" or "time": the same task, the same context, or any
 	Seconds int64  `json:"seconds,omitempty"` // 0: as long as the terms allow
 	Uses    int    `json:"uses,omitempty"`    // 0: as often as the terms allow
+	Exact   bool   `json:"exact,omitempty"`   // no argument may vary, whatever the terms say
 }
+
+// AskOnce returns the request not to ask again, in the same context, for exactly the approved call.
+func AskOnce() *GrantRequest { return &GrantRequest{Scope: "context", Exact: true} }
 
 // A Grant is in force.
 type Grant struct {

@@ -67,5 +67,5 @@ func grantRequestOf(g *client.GrantRequest) *approval.GrantRequest {
 		return nil
 	}
 	seconds := min(max(g.Seconds, -1), math.MaxInt64/int64(time.Second))
-	return &approval.GrantRequest{Scope: approval.GrantScope(g.Scope), For: time.Duration(seconds) * time.Second, Uses: g.Uses}
+	return &approval.GrantRequest{Scope: approval.GrantScope(g.Scope), For: time.Duration(seconds) * time.Second, Uses: g.Uses, Exact: g.Exact}
 }

@@ -71,13 +71,20 @@ func TestGrants(t *testing.T) {
 	if again := w.ask(alice, "/ship amount=5 iban=z")[0]; again.State != client.Pending {
 		t.Errorf("after the revocation the call is %s", again.State)
 	}
+	once := client.AskOnce()
+	asks := w.ask(alice, "/ship amount=6 iban=x")[0]
+	got = into[client.Decided](w.post(alice, "/approvals/"+asks.ID+"/decision", map[string]any{"decision": "approve", "digest": asks.Digest, "grant": once}).want(200))
+	list = into[client.GrantPage](w.get(olga, "/grants").want(200)).Items
+	if len(list) != 1 || list[0].ID != got.Approval.Resolution.Grant || list[0].Scope != "context" || !strings.HasPrefix(list[0].Words, `ship with amount 6, iban "x", in the same context, until `) {
+		t.Errorf("asked once: olga sees %+v", list)
+	}
 	var whats []string
 	for _, e := range into[client.AuditPage](w.get(olga, "/audit?limit=1000").want(200)).Items {
 		if e.Grant == id {
 			whats = append(whats, e.What)
 		}
 	}
-	if strings.Join(whats, " ") != "resolved started grant_revoked" {
+	if strings.Join(whats, " ") != "resolved started finished grant_revoked" {
 		t.Errorf("the audit says %v of the grant", whats)
 	}
 }

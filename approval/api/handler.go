@@ -399,7 +399,7 @@ func onlyGrant(decision []byte) error {
 	if err := json.Unmarshal(decision, &d); err != nil || d.Grant == nil {
 		return nil //nolint:nilerr // decode says so
 	}
-	return only(d.Grant, []string{"scope", "seconds", "uses"})
+	return only(d.Grant, []string{"scope", "seconds", "uses", "exact"})
 }
 
 func (x *exchange) decode(out any) error {

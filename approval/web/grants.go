@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -77,6 +78,9 @@ func grantChoices(t *client.GrantTerms) []choice {
 
 // grantOf returns the picked grant, nil for none.
 func grantOf(f url.Values) *client.GrantRequest {
+	if slices.Contains(f["grant"], "ask_once") { // a button, whatever is picked beside it
+		return client.AskOnce()
+	}
 	picked := f.Get("grant")
 	if seconds, err := strconv.ParseInt(picked, 10, 64); err == nil {
 		return &client.GrantRequest{Scope: "time", Seconds: seconds}

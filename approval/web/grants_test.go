@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -45,5 +46,30 @@ func TestGrants(t *testing.T) {
 	if p := w.do(alice, http.MethodPost, link, url.Values{}); p.status != http.StatusNotFound {
 		t.Errorf("revoke again = %d", p.status)
 	}
-	w.asks("mail", letter) // again
+	id, digest = w.asks("mail", letter) // again
+	w.has(w.get(alice, "/ui/approvals/"+id), http.StatusOK, nil, "again for exactly this")
+	if p := w.decide(alice, id, url.Values{"decision": {"approve"}, "digest": {digest}, "grant": {"task", "ask_once"}}); p.status != http.StatusBadRequest {
+		t.Errorf("asked once where the rule does not allow it = %d", p.status)
+	}
+}
+
+// A person asks not to be asked again for exactly a call.
+func TestAskOnce(t *testing.T) {
+	t.Parallel()
+	gates, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{
+		{Tool: "mail", Terms: approval.Terms{Grants: &approval.GrantTerms{Scopes: []approval.GrantScope{approval.GrantContext}, Max: time.Hour}}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := start(t, func(c *a2aserver.Config) { c.Policy = gates })
+	id, digest := w.asks("mail", letter)
+	p := w.get(alice, "/ui/approvals/"+id)
+	w.has(p, http.StatusOK, []string{`value="ask_once">Approve, and don't ask again for exactly this`, "in this context, for 1h."})
+	w.safe("approval", p)
+	if p := w.decide(alice, id, url.Values{"decision": {"approve"}, "digest": {digest}, "grant": {"", "ask_once"}}); p.status != http.StatusSeeOther {
+		t.Fatalf("ask once = %d: %s", p.status, p.body)
+	}
+	w.settled(id, a2a.TaskStateCompleted)
+	w.has(w.get(alice, "/ui/grants"), http.StatusOK, []string{"mail with body", "in the same context"}, "any subject")
 }

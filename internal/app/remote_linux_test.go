@@ -254,7 +254,7 @@ func TestGrantsOfTheCommandLine(t *testing.T) {
 	a := list.Items[0]
 	run(0, "may grant", "approvals", "show", a.ID)
 	run(2, "--uses needs --grant", "approvals", "approve", a.ID, "--yes", "--digest", a.Digest, "--uses", "3")
-	run(2, "task, context, or a time", "approvals", "approve", a.ID, "--yes", "--digest", a.Digest, "--grant", "forever")
+	run(2, "ask_once, task, context, or a time", "approvals", "approve", a.ID, "--yes", "--digest", a.Digest, "--grant", "forever")
 	run(1, "not among the scopes", "approvals", "approve", a.ID, "--yes", "--digest", a.Digest, "--grant", "context")
 	run(0, "was approved", "approvals", "approve", a.ID, "--yes", "--digest", a.Digest, "--grant", "1h", "--uses", "3")
 	run(0, "", "send", "/echo text=hi")
@@ -274,4 +274,18 @@ func TestGrantsOfTheCommandLine(t *testing.T) {
 	run(0, "is revoked", "approvals", "grants", "revoke", all.Grants[0].ID, "--reason", "enough")
 	run(0, "there are no grants", "approvals", "grants", "list")
 	run(3, "no terminal to ask on", "send", "/echo text=hi")
+	server, err := client.New(client.Config{URL: s.url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := server.Audit(t.Context(), 0, 0)
+	var trail []string
+	for _, e := range page.Items {
+		if e.Grant == all.Grants[0].ID {
+			trail = append(trail, e.What+" "+e.Gate+" "+e.Via+" "+e.Reason)
+		}
+	}
+	if got, want := strings.Join(trail, "; "), "resolved echo api ; started echo  ; finished   ; grant_revoked echo api enough"; err != nil || got != want {
+		t.Errorf("the audit says %q of the grant, %v; want %q", got, err, want)
+	}
 }

@@ -56,6 +56,31 @@ func (a *Approvals) Grants(ctx context.Context, by auth.Principal, limit int, cu
 	return page, nil
 }
 
+// RemoveEnded removes the grants of all owners that have ended.
+func (a *Approvals) RemoveEnded(ctx context.Context) error {
+	q := store.RowQuery{Kind: task.RowGrant, Index: task.IndexGrants}
+	for {
+		page, err := a.core.env.Store.Rows(ctx, store.System(), q)
+		if err != nil {
+			return fmt.Errorf("read grants: %w", err)
+		}
+		for i := range page.Rows {
+			row := &page.Rows[i]
+			g, err := rules.ReadGrant(row)
+			if err != nil || a.core.env.Now().Before(g.Until) {
+				continue
+			}
+			_, err = a.core.env.Store.Append(ctx, &store.Batch{Scope: ownerOf(g.Owner), Rows: []store.RowChange{{Kind: task.RowGrant, Key: row.Key, IfRev: row.Rev, Delete: true}}}).Wait()
+			if err != nil && !errors.Is(err, store.ErrConflict) {
+				return fmt.Errorf("remove grant %s: %w", row.Key, err)
+			}
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return nil
+		}
+	}
+}
+
 // tenant returns the tenant whose approvals by sees.
 func (a *Approvals) tenant(by auth.Principal) string {
 	if a.anonymous {
@@ -99,7 +124,12 @@ func (a *Approvals) Revoke(ctx context.Context, by auth.Principal, id, reason st
 		if err != nil {
 			return err
 		}
-		_, err = a.core.env.Append(ctx, b, "", func(store.Receipt, error) {})
+		_, err = a.core.env.Append(ctx, b, "", func(_ store.Receipt, err error) {
+			if err == nil {
+				a.core.observers.audited([]rules.Audited{{Audit: entry}})
+				a.core.audited()
+			}
+		})
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}

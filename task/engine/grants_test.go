@@ -74,6 +74,9 @@ func (w *world) grantOf(by auth.Principal, of *a2a.Task, ask approval.GrantReque
 			return &g
 		}
 	}
+	if ask.Scope == approval.GrantTask && w.get(of.ID).Status.State.Terminal() {
+		return &approval.Grant{ID: now.Resolution.Grant.ID} // it has ended with its task
+	}
 	w.t.Fatalf("the grant of %s is not listed", one.ID)
 	return nil
 }
@@ -163,6 +166,28 @@ func TestGrants(t *testing.T) {
 			}
 		})
 	}
+}
+
+// To ask once covers exactly the approved call, whatever the rule lets vary; a wider grant stands
+// beside it.
+func TestAskOnce(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		w.mailing(mails(approval.GrantTerms{Vary: []string{"/amount"}, Uses: 2}))
+		same, other := args{"amount": 1, "to": "x"}, args{"amount": 2, "to": "x"}
+		g := w.grantOf(boss, w.mail(alice, "c", same), approval.GrantRequest{Scope: approval.GrantContext, Exact: true})
+		if text := g.String(); !strings.HasPrefix(text, `send_mail with amount 1, to "x", in the same context, until `) {
+			t.Errorf("it says %q", text)
+		}
+		w.wantAsked(w.mail(alice, "d", same), true)
+		w.wantAsked(w.mail(alice, "c", same), false)
+		asked := w.mail(alice, "c", other)
+		w.wantAsked(asked, true)
+		w.wantAsked(w.mail(alice, "c", same), false)
+		w.wantAsked(w.mail(alice, "c", same), true) // it is used up
+		w.grantOf(boss, asked, approval.GrantRequest{Scope: approval.GrantTime, Uses: 1})
+		w.wantAsked(w.mail(alice, "d", same), false)
+		w.wantAsked(w.mail(alice, "d", same), true)
+	})
 }
 
 // Whatever has changed since the grant was made: the call asks.
@@ -379,9 +404,19 @@ func TestGrantOfEditedArguments(t *testing.T) {
 // Foreign callers neither see nor revoke grants, and a revocation is audited.
 func TestRevoke(t *testing.T) {
 	eachDisk(t, func(t *testing.T, w *world) {
+		var told []string
+		ended := map[string]bool{} // whether its end is routine
+		w.cfg.Observers = []engine.Observer{{
+			Deleted: func(a *engine.Audited) { told = append(told, fmt.Sprintf("%s by %s", a.What, a.By.Subject)) },
+			Ended:   func(a *engine.Audited) { ended[a.Task] = a.Routine },
+		}}
 		w.mailing(mails(approval.GrantTerms{Vary: []string{"/amount"}, Uses: 50}))
 		g := w.grantOf(boss, w.mail(alice, "c", args{"amount": 1, "to": "bob"}), approval.GrantRequest{Scope: approval.GrantContext, For: time.Hour})
-		w.wantAsked(w.mail(alice, "c", args{"amount": 7, "to": "bob"}), false)
+		granted := w.mail(alice, "c", args{"amount": 7, "to": "bob"})
+		w.wantAsked(granted, false)
+		if routine, told := ended[string(granted.ID)]; routine || !told {
+			t.Error("the end of a granted call is routine, or not told")
+		}
 		list := w.grants(alice)
 		if len(list) != 1 {
 			t.Fatalf("alice sees %d grants, want 1", len(list))
@@ -405,7 +440,17 @@ func TestRevoke(t *testing.T) {
 				t.Errorf("Revoke(%.10q) = nil", id)
 			}
 		}
+		wake, stop := w.engine.WatchAudit()
+		defer stop()
 		w.must(w.engine.Approvals().Revoke(w.ctx(), boss, g.ID, "enough"))
+		select {
+		case <-wake:
+		default:
+			t.Error("the revocation wakes no reader of the audit")
+		}
+		if len(told) != 1 || told[0] != "grant_revoked by boss" {
+			t.Errorf("observers are told of %v", told)
+		}
 		if err := w.engine.Approvals().Revoke(w.ctx(), boss, g.ID, ""); !errors.Is(err, engine.ErrNoGrant) {
 			t.Errorf("Revoke() again = %v", err)
 		}
@@ -560,6 +605,78 @@ func TestGrantOfASuspendedCall(t *testing.T) {
 		w.must(w.engine.Approvals().Revoke(w.ctx(), alice, g.ID, ""))
 		pass(time.Minute)
 		w.wantAsked(w.get(id), true)
+	})
+}
+
+// A granted call that waits for its turn until the grant has ended asks.
+func TestGrantEndsWhileACallIsQueued(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Limits = patient(1, 1)
+		w.mailing(mails(approval.GrantTerms{}))
+		same := args{"amount": 1}
+		g := w.grantOf(alice, w.mail(alice, "c", same), approval.GrantRequest{Scope: approval.GrantTime, For: time.Minute})
+		w.takeTheTurn()
+		id := w.begun(alice, w.calls("send_mail", same))
+		if n := w.tools.count("send_mail"); n != 1 || g == nil {
+			t.Fatalf("it ran %d times, want the second call queued", n)
+		}
+		pass(time.Minute)
+		w.tools.release()
+		synctest.Wait()
+		w.wantAsked(w.get(id), true)
+		if n := w.tools.count("send_mail"); n != 1 {
+			t.Errorf("it ran %d times, want once", n)
+		}
+	})
+}
+
+// A grant for the same task ends with it. Others outlive even its deletion, can be revoked, and are
+// removed after their end.
+func TestGrantsEnd(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		rows := func() int {
+			page, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: task.RowGrant})
+			w.must(err)
+			return len(page.Rows)
+		}
+		call := func(tool string) *task.Step {
+			return &task.Step{Calls: []task.PlannedCall{{Tool: tool, Args: []byte(`{"amount":1}`)}}}
+		}
+		steps := []*task.Step{call("send_mail"), call("send_mail"), {Ask: &task.InputRequest{Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("enough?"))}}, {End: &task.End{State: a2a.TaskStateCompleted}}}
+		w.cfg.Planner = &stepper{n: len(steps), step: func(i int) *task.Step { return steps[i] }, inline: true}
+		w.mailing(mails(approval.GrantTerms{}))
+		of := w.send(w.message(a2a.NewTextPart("go")))
+		g := w.grantOf(alice, of, approval.GrantRequest{Scope: approval.GrantTask})
+		if n := w.tools.count("send_mail"); n != 2 {
+			t.Errorf("it ran %d times, want twice, the second time by the grant", n)
+		}
+		w.must(w.engine.Cancel(w.ctx(), alice, mustID(of.ID)))
+		if n := rows(); n > 0 {
+			t.Errorf("%d grants after the end of the task, want none", n)
+		}
+		if err := w.engine.Approvals().Revoke(w.ctx(), alice, g.ID, ""); !errors.Is(err, engine.ErrNoGrant) {
+			t.Errorf("Revoke() after the end of the task = %v", err)
+		}
+
+		w.cfg.Planner = nil
+		w.stop()
+		w.start()
+		first := w.mail(alice, "c", args{"amount": 1})
+		w.grantOf(alice, first, approval.GrantRequest{Scope: approval.GrantContext, For: time.Minute})
+		w.grantOf(alice, w.mail(alice, "c", args{"amount": 2}), approval.GrantRequest{Scope: approval.GrantTime})
+		w.must(w.engine.Tasks().Delete(w.ctx(), alice, string(first.ID)))
+		w.must(w.engine.Approvals().RemoveEnded(w.ctx()))
+		if list := w.grants(alice); len(list) != 2 {
+			t.Fatalf("%d grants are listed after the deletion of a task, want 2", len(list))
+		}
+		w.wantAsked(w.mail(alice, "c", args{"amount": 1}), false)
+		pass(time.Minute)
+		w.must(w.engine.Approvals().RemoveEnded(w.ctx()))
+		list := w.grants(alice)
+		if n := rows(); n != 1 || len(list) != 1 || list[0].Scope != approval.GrantTime {
+			t.Fatalf("%d grants are left, and %v listed", n, list)
+		}
+		w.must(w.engine.Approvals().Revoke(w.ctx(), alice, list[0].ID, ""))
 	})
 }
 

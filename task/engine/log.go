@@ -37,7 +37,7 @@ type auditLine struct{ *rules.Audited }
 func (a auditLine) MarshalZerologObject(l *zerolog.Event) {
 	addFields(l, [][2]string{
 		{"task_id", a.Task}, {"call_id", a.Call}, {"tool", a.Tool}, {"approval_id", a.Approval}, {"digest", a.Digest},
-		{"gate", a.Gate}, {"state", string(a.State)}, {"outcome", a.Outcome}, {"via", a.Via}, {"webhook", a.Webhook},
+		{"gate", a.Gate}, {"state", string(a.State)}, {"outcome", a.Outcome}, {"via", a.Via}, {"webhook", a.Webhook}, {"grant", a.Grant},
 	})
 	principalLine{&a.By}.MarshalZerologObject(l)
 	if a.Attempt > 1 {
@@ -95,6 +95,8 @@ var messages = map[approval.AuditEvent]string{
 	approval.AuditCanceled:  "task canceled",
 	approval.AuditDeleting:  "task is being deleted",
 	approval.AuditWebhook:   "webhook deleted",
+
+	approval.AuditGrantRevoked: "grant revoked",
 }
 
 func lineOf(a *rules.Audited) (level zerolog.Level, message string) {

@@ -29,7 +29,7 @@ type Observer struct {
 	Decided func(*Audited) // an approval was resolved, or got a vote or another deadline
 	Started func(*Audited) // a call has started
 	Ended   func(*Audited) // a call has ended, in time or late, has an unknown outcome or was canceled with its task
-	Deleted func(*Audited) // a webhook was deleted, or the deletion of a task has begun
+	Deleted func(*Audited) // a webhook was deleted, the deletion of a task has begun, or a grant was revoked
 
 	Committed func(ID) // a task has changed in any way, except by the output of running calls; called after the others
 	Queued    func(ID) // a task waits for its turn, and its status says so
@@ -106,9 +106,9 @@ func (o *Observer) of(what approval.AuditEvent) func(*rules.Audited) {
 		return o.Started
 	case approval.AuditFinished, approval.AuditLate, approval.AuditUnknown, approval.AuditCanceled:
 		return o.Ended
-	case approval.AuditDeleting, approval.AuditWebhook:
+	case approval.AuditDeleting, approval.AuditWebhook, approval.AuditGrantRevoked:
 		return o.Deleted
-	case approval.AuditRestored, approval.AuditResumed, approval.AuditGrantRevoked: // about no task
+	case approval.AuditRestored, approval.AuditResumed: // about no task
 	}
 	return nil
 }

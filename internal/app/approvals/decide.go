@@ -54,7 +54,7 @@ func decideCommand(p *cli.Program, of client.DecisionType) *cobra.Command {
 	case client.Reject:
 		c.Flags().StringVar(&given.reason, "reason", "", "Why: a `text` for the requester.")
 	case client.Approve:
-		c.Flags().StringVar(&given.grant, "grant", "", "Let later equal calls start, too: of the same task or context, or for a time such as 1h, a `scope`. Default: this call only.")
+		c.Flags().StringVar(&given.grant, "grant", "", "Let later equal calls start, too, a `scope`: task, context, a time such as 1h, or ask_once, for exactly this call in the context. Default: this call only.")
 		c.Flags().IntVar(&given.uses, "uses", 0, "With --grant: at most this `number` of them.")
 	case client.Respond, client.Cancel:
 	}

@@ -68,13 +68,16 @@ func (f *decisionFlags) grantRequest() (*client.GrantRequest, error) {
 		}
 		return nil, nil //nolint:nilnil // no grant
 	}
-	g := &client.GrantRequest{Scope: f.grant, Uses: f.uses}
-	if g.Scope == "task" || g.Scope == "context" {
+	g := &client.GrantRequest{Scope: f.grant}
+	if f.grant == "ask_once" {
+		g = client.AskOnce()
+	}
+	if g.Uses = f.uses; g.Scope == "task" || g.Scope == "context" {
 		return g, nil
 	}
 	d, err := time.ParseDuration(f.grant)
 	if err != nil || d < time.Second || f.uses < 0 {
-		return nil, cli.Usage("approvals approve: --grant is task, context, or a time such as 1h, and --uses a number from 1")
+		return nil, cli.Usage("approvals approve: --grant is ask_once, task, context, or a time such as 1h, and --uses a number from 1")
 	}
 	g.Scope, g.Seconds = "time", int64(d/time.Second)
 	return g, nil
@@ -86,7 +89,9 @@ func grantText(a *client.Approval, g *client.GrantRequest) string {
 		return ""
 	}
 	text := "later calls like this one"
-	if a.Grants != nil && len(a.Grants.Vary) > 0 {
+	if g.Exact {
+		text = "later calls with exactly these arguments"
+	} else if a.Grants != nil && len(a.Grants.Vary) > 0 {
 		text += fmt.Sprintf(" (with any %s)", visible.Line(fmt.Sprint(a.Grants.Vary)))
 	}
 	most := int64(0)

@@ -252,7 +252,7 @@ func (d *asking) wrongCodes(answers []approval.Decision) (wrong []string, coded 
 type Grants struct {
 	Owner store.Scope
 	Store string // incarnation of the store
-	// With returns the rows of the grants with a key.
+	// With returns the rows of the grants whose key begins with a key, so the exact ones, too.
 	With func(key string) ([]store.Row, error)
 	// Ending returns the rows of some grants, those that end first.
 	Ending func() ([]store.Row, error)
@@ -310,17 +310,18 @@ func (d *asking) standing(c *fold.Call, x *examined) *usedGrant {
 	if key == "" {
 		return nil
 	}
+	digest, _ := d.digest(approval.KindCall, x.entry, x.args, 0) // without one, no exact grant fits
+	keys := []string{key, approval.ExactGrantKey(key, digest)}
 	fits := func(g *approval.Grant) bool {
 		if again {
-			return g.ID == c.Grant && g.Continues(key, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now)
+			return g.ID == c.Grant && g.Continues(keys, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now)
 		}
-		return g.Covers(key, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now)
+		return g.Covers(keys, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now)
 	}
 	for _, u := range d.at.Grants.used {
-		if g := u.Grant; u.Key == key {
-			if g.Used += u.promised; fits(&g) {
-				return u
-			}
+		g := u.Grant
+		if g.Used += u.promised; fits(&g) {
+			return u
 		}
 	}
 	rows, err := d.at.Grants.With(key)
@@ -359,17 +360,25 @@ func (d *asking) use(u *usedGrant, c *fold.Call) error {
 }
 
 // withGrants adds to a batch the grants by which its calls start: a counted grant is changed, and
-// any other is needed as it is.
+// any other is needed as it is. The batch that ends the task removes its grants for the same task.
 func (d *batch) withGrants(b *store.Batch) {
-	if d.at.Grants == nil {
+	b.Rows = slices.Clip(b.Rows)
+	if d.at.Grants != nil {
+		for _, u := range d.at.Grants.used {
+			switch {
+			case u.counts != nil:
+				b.Rows = append(b.Rows, *u.counts)
+			case u.needed:
+				b.Needs = append(b.Needs, store.RowRef{Of: d.at.Grants.Owner, Kind: task.RowGrant, Key: []byte(u.ID), Rev: u.rev})
+			}
+		}
+	}
+	if d.phase != store.Final {
 		return
 	}
-	for _, u := range d.at.Grants.used {
-		switch {
-		case u.counts != nil:
-			b.Rows = append(slices.Clip(b.Rows), *u.counts)
-		case u.needed:
-			b.Needs = append(b.Needs, store.RowRef{Of: d.at.Grants.Owner, Kind: task.RowGrant, Key: []byte(u.ID), Rev: u.rev})
+	for _, a := range d.f.Approvals {
+		if r := a.Resolution; r != nil && r.Grant != nil && r.Grant.Scope == approval.GrantTask {
+			b.Rows = append(b.Rows, store.RowChange{Of: d.f.Header.Owner, Kind: task.RowGrant, Key: []byte(r.Grant.ID), IfRev: store.Any, Delete: true})
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (d *entering) finish(c *fold.Call, outcome task.Outcome, result json.RawMes
 	if err := d.closeAsks(c, "the call has ended"); err != nil {
 		return err
 	}
-	return d.record(approval.Audit{What: approval.AuditFinished, Call: c.ID, Tool: c.Tool, Outcome: string(outcome), Reason: problem, Approval: name, Attempt: c.Attempt})
+	return d.record(approval.Audit{What: approval.AuditFinished, Call: c.ID, Tool: c.Tool, Outcome: string(outcome), Reason: problem, Approval: name, Grant: c.Grant, Attempt: c.Attempt})
 }
 
 // complete gives a call its result and publishes it.
