@@ -158,6 +158,7 @@ func TestDeciderFailsARunningCall(t *testing.T) {
 func TestDeciderDecidesNothingForPeople(t *testing.T) {
 	t.Parallel()
 	for name, terms := range map[string]approval.Terms{
+		"human":     {Human: true},
 		"four eyes": {FourEyes: true},
 		"elsewhere": {Elsewhere: true},
 		"approvers": {Approvers: &approval.Approvers{Subjects: []string{"confirmation provider"}}},
