@@ -79,13 +79,13 @@ func checkAudit(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		switch a.What {
-		case approval.AuditReminded, approval.AuditEscalated, approval.AuditResolved:
-			if before := seen[a.Approval]; strings.Contains(before, string(a.What)) || strings.Contains(before, string(approval.AuditResolved)) {
-				t.Errorf("approval %s is %s after%s", a.Approval, a.What, before)
-			}
-			seen[a.Approval] += " " + string(a.What)
+		if a.What != approval.AuditReminded && a.What != approval.AuditEscalated && a.What != approval.AuditResolved {
+			continue
 		}
+		if before := seen[a.Approval]; strings.Contains(before, string(a.What)) || strings.Contains(before, string(approval.AuditResolved)) {
+			t.Errorf("approval %s is %s after%s", a.Approval, a.What, before)
+		}
+		seen[a.Approval] += " " + string(a.What)
 	}
 }
 
