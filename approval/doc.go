@@ -1,6 +1,6 @@
 // Package approval decides which calls are asked about, which principals may answer, and the
-// effect of an answer. It has only values and pure functions: no storage, no transport, and no
-// clock of its own (time is always an argument).
+// effect of an answer. It has only values and functions of them: no storage, no transport, and no
+// clock (time is an argument), but for the limit to the time that conditions take.
 //
 // # From a call to a verdict
 //
@@ -39,7 +39,6 @@
 // records it. Storage and effects belong to the caller, in one batch. An answered question
 // authorizes nothing: [Respond] is not a decision of [KindCall].
 //
-// Planned: grants are looked up between [Policy.Judge] and asking, quorum and votes come
-// between [Approval.Check] and [Approval.Resolve], roles inside Check, and rules from a file
-// become [Gate] values.
+// Grants are looked up between [Policy.Judge] and asking. Votes are counted between
+// [Approval.Check], which looks at roles, and [Approval.Resolve].
 package approval

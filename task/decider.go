@@ -18,7 +18,8 @@ import (
 //
 // It may take as long as it needs; ctx ends when the approval is decided elsewhere or the task has
 // ended. An error, or a decision that the approval does not take, decides nothing. It is called
-// from several goroutines, and again after a restart.
+// from several goroutines, and again after a restart, with the same ID and Digest: a decider that
+// asks elsewhere sends the ID as its idempotency key.
 type Decider func(ctx context.Context, a approval.Approval) (approval.Decision, error)
 
 // ProviderDecider returns the Decider that asks a provider, which approves or rejects.

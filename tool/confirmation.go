@@ -24,7 +24,7 @@ type ConfirmationRequest struct {
 	Hint       string // the question, as shown to a person
 	Payload    any    // the payload passed to RequestConfirmation, as decoded JSON
 
-	ApprovalID string // unique
+	ApprovalID string // unique, and the same when it is asked again after a restart: an idempotency key
 	TaskID     string
 	ContextID  string
 	Digest     string // of the question that the answer is bound to

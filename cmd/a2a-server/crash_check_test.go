@@ -12,6 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"a2a-server/approval"
+	"a2a-server/store/boltstore"
 )
 
 // ledgerOf counts the lines of the ledger by who got the money. A line that was being
@@ -50,6 +53,39 @@ func checkLedger(t *testing.T, dir string, scenes []*scene) {
 		if n := runs[s.name]; s.verb == "approve" && s.final == completed && !s.unknown && n != 1 {
 			t.Errorf("%s: money was transferred %d times, and nobody was asked what came of it", s.name, n)
 		}
+	}
+}
+
+// checkAudit checks that each approval is reminded of, escalated and resolved at most once, and that
+// nothing follows its end.
+func checkAudit(t *testing.T, dir string) {
+	t.Helper()
+	db, err := boltstore.Open(filepath.Join(dir, "tasks.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	h, err := db.Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := h.Audit(t.Context(), 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]string{} // by approval
+	for _, entry := range entries {
+		a, err := approval.DecodeAudit(entry.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.What != approval.AuditReminded && a.What != approval.AuditEscalated && a.What != approval.AuditResolved {
+			continue
+		}
+		if before := seen[a.Approval]; strings.Contains(before, string(a.What)) || strings.Contains(before, string(approval.AuditResolved)) {
+			t.Errorf("approval %s is %s after%s", a.Approval, a.What, before)
+		}
+		seen[a.Approval] += " " + string(a.What)
 	}
 }
 

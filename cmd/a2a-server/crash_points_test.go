@@ -16,6 +16,8 @@ type crashCase struct {
 	n     int  // the how manieth time that it passes the point
 	late  bool // in a later process, which takes over what the first was running
 	gated bool // echo asks, and nobody answers in time
+
+	reminds bool // with gated: before its deadline, it is reminded of and escalated
 }
 
 // crashCases are the ways for each point. How often a point is passed is not the same
@@ -27,7 +29,7 @@ var crashCases = map[string][]crashCase{
 	"task.step":    {{n: 1}, {n: 3}, {n: 5}, {n: 7}, {n: 1, late: true}, {n: 3, late: true}},
 	"task.told":    {{n: 1}},
 	"task.woken":   {{n: 1}, {n: 2}, {n: 3}, {n: 1, late: true}},
-	"task.due":     {{n: 1, gated: true}, {n: 2, gated: true}},
+	"task.due":     {{n: 1, gated: true}, {n: 2, gated: true}, {n: 3, gated: true, reminds: true}},
 	"task.claimed": {{n: 1, late: true}},
 	"push.sent":    {{n: 1}, {n: 4}, {n: 12}, {n: 1, late: true}},
 

@@ -75,6 +75,7 @@ func crash(t *testing.T, c crashCase) bool {
 	if p.err != nil {
 		t.Errorf("the last process did not end as told: %v", p.err)
 	}
+	checkAudit(t, w.dir)
 	if t.Failed() {
 		t.Logf("the last process wrote:\n%s", p.said())
 	}
@@ -105,8 +106,16 @@ func newWorld(t *testing.T, c crashCase) *world {
 		s.hook = fmt.Sprintf("%s/%d", w.hooks.URL, i)
 	}
 	config := "push: {enabled: true, allow_http: true, allow_loopback: true}\n"
-	if c.gated {
+	if c.gated && !c.reminds {
 		config += "gates:\n  - {tool: echo, expires: 30ms}\n"
+	}
+	if c.reminds {
+		secret := filepath.Join(dir, "secret")
+		if err := os.WriteFile(secret, []byte("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		config += "gates:\n  - {tool: echo, expires: 3s, remind: 10ms, escalate: {after: 20ms, notify: [ops]}}\n" +
+			fmt.Sprintf("notify:\n  - {name: ops, kind: webhook, url: %q, secret: {file: %q}, networks: [127.0.0.0/8], events: [reminded], all: true}\n", w.hooks.URL+"/ops", secret)
 	}
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)

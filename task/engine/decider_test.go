@@ -158,6 +158,7 @@ func TestDeciderFailsARunningCall(t *testing.T) {
 func TestDeciderDecidesNothingForPeople(t *testing.T) {
 	t.Parallel()
 	for name, terms := range map[string]approval.Terms{
+		"human":     {Human: true},
 		"four eyes": {FourEyes: true},
 		"elsewhere": {Elsewhere: true},
 		"approvers": {Approvers: &approval.Approvers{Subjects: []string{"confirmation provider"}}},
@@ -188,5 +189,54 @@ func TestDeciderOrProvider(t *testing.T) {
 		if _, err := engine.New(with); err == nil || !strings.Contains(err.Error(), "either a decider or a provider") {
 			t.Errorf("New = %v, want an error", err)
 		}
+	})
+}
+
+// When the program and a person decide at the same time, the first decision counts, and the other is
+// told of it.
+func TestDeciderAndPersonAtOnce(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		const n = 30
+		ready, programs := make(chan struct{}), atomic.Int32{}
+		w.cfg.ProviderWait = time.Hour
+		w.cfg.Decider = func(context.Context, approval.Approval) (approval.Decision, error) {
+			<-ready
+			return approval.Decision{Type: approval.Approve}, nil
+		}
+		w.cfg.Observers = []engine.Observer{{Decided: func(a *engine.Audited) {
+			if a.Via == approval.ViaProvider {
+				programs.Add(1)
+			}
+		}}}
+		w.start()
+		var ids []a2a.TaskID
+		for i := range n {
+			ids = append(ids, w.begun(alice, w.calls("transfer", args{"amount": i, "to": "x"})))
+		}
+		people := make(chan bool, n)
+		for _, id := range ids {
+			go func() {
+				<-ready
+				err := w.decide(bob, id, approval.Decision{ID: string(id) + ".a1", Type: approval.Reject})
+				if e, is := errors.AsType[*approval.Error](err); err != nil && (!is || e.Reason != approval.ReasonConflict) {
+					t.Errorf("the decision of a person = %v", err)
+				}
+				people <- err == nil
+			}()
+		}
+		close(ready)
+		rejected := 0
+		for range ids {
+			if <-people {
+				rejected++
+			}
+		}
+		for _, id := range ids {
+			w.ended(id)
+		}
+		if got := int(programs.Load()); got+rejected != n {
+			t.Errorf("the program has decided %d and people %d of %d approvals", got, rejected, n)
+		}
+		w.wantRuns("transfer", n-rejected)
 	})
 }

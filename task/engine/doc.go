@@ -15,7 +15,6 @@
 //   - turn: a turn, which is the work on a task until it waits or ends, and the only way for
 //     inputs into a log
 //   - due: deadlines and timers
-//   - provider: asks the program's confirmation provider
 //
 // # Turns
 //

@@ -15,7 +15,6 @@ import (
 	"a2a-server/task/engine/internal/due"
 	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/engine/internal/processors"
-	"a2a-server/task/engine/internal/provider"
 	"a2a-server/task/engine/internal/scheduler"
 	"a2a-server/task/engine/internal/tasklog"
 	"a2a-server/task/engine/internal/turn"
@@ -27,7 +26,7 @@ import (
 // while it is used.
 type Engine struct {
 	*core
-	provider *provider.Asker // nil: none
+	deciders *deciders // nil: none
 	disk     diskWatch
 
 	restored restoration
@@ -47,6 +46,10 @@ func New(cfg Config) (*Engine, error) {
 	e := &Engine{core: &core{cfg: cfg, reserved: share.New[store.Scope](cfg.Answers, cfg.Answers/2)}}
 	e.env = env.New(env.Config{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, Now: cfg.Now, Host: cfg.Host, CrashPoint: cfg.CrashPoint, Held: mark.held()})
 	e.observers = observers{list: slices.Concat([]Observer{logObserver(&e.env.Log)}, cfg.Observers), log: &e.env.Log}
+	if cfg.Decider != nil || len(cfg.ToolProviders) > 0 {
+		e.deciders = newDeciders(e.core)
+		e.observers.list = append(e.observers.list, e.deciders.observer())
+	}
 	e.env.SetRules(cfg.rules(e.env.Report))
 	e.processors = processors.New(e.env, runtime.GOMAXPROCS(0))
 	e.reader = tasklog.New(e.env, e.processors)
@@ -64,9 +67,6 @@ func New(cfg Config) (*Engine, error) {
 		},
 		NotCounted: e.observers.refused,
 	})
-	if cfg.Decider != nil || len(cfg.ToolProviders) > 0 {
-		e.provider = provider.New(e.env, e.reader, e.turns, provider.Config{Decider: cfg.Decider, OfTools: cfg.ToolProviders, Fails: cfg.ProviderErrorFails})
-	}
 	return e, nil
 }
 
@@ -78,9 +78,6 @@ func (e *Engine) committed(d *rules.Draft) {
 	}
 	if d.HasDue() {
 		e.due.Wake()
-	}
-	if e.provider != nil {
-		e.provider.Committed(d)
 	}
 }
 
@@ -117,8 +114,8 @@ func (e *Engine) work(ctx context.Context) error {
 		}
 		return err
 	}
-	if e.provider != nil {
-		e.env.Begin(e.provider.AskAgain)
+	if e.deciders != nil {
+		e.env.Begin(e.deciders.offerPending)
 	}
 	return e.due.Run(ctx)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -20,14 +21,16 @@ import (
 )
 
 // What is pending when the process ends is put to the provider again by the next
-// one, and an approval that is being asked about is not asked about twice.
+// one, under the same id, and an approval that is being asked about is not asked about twice.
 func TestProviderAfterRestart(t *testing.T) {
 	eachDisk(t, func(t *testing.T, w *world) {
 		var ready atomic.Bool
 		var asked atomic.Int32
+		var ids sync.Map
 		w.cfg.ProviderWait = 10 * time.Millisecond
-		w.cfg.Provider = func(ctx context.Context, _ tool.ConfirmationRequest) (bool, error) {
+		w.cfg.Provider = func(ctx context.Context, r tool.ConfirmationRequest) (bool, error) {
 			asked.Add(1)
+			ids.Store(r.ApprovalID+r.Digest, true)
 			if ready.Load() {
 				return true, nil
 			}
@@ -44,6 +47,11 @@ func TestProviderAfterRestart(t *testing.T) {
 		w.wantState(w.get(got.ID), a2a.TaskStateCompleted)
 		if n := asked.Load(); n > 3 {
 			t.Errorf("the provider was asked %d times about two approvals in two processes, want at most 3", n)
+		}
+		different := 0
+		ids.Range(func(any, any) bool { different++; return true })
+		if different != 2 {
+			t.Errorf("the questions about two approvals have %d different ids and digests", different)
 		}
 		w.wantRuns("transfer", 1)
 	})

@@ -188,6 +188,35 @@ func TestFormsRefused(t *testing.T) {
 	}
 }
 
+// Short names are read in place of Haystack's classes, unless the program has a type of that name.
+func TestShortForms(t *testing.T) {
+	t.Parallel()
+	kind := func(name string) map[string]any { return map[string]any{"type": name} }
+	for name, want := range map[string]confirm.Policy{"always_ask": confirm.AlwaysAsk(), "never_ask": confirm.NeverAsk(), "ask_once": confirm.AskOnce(nil)} {
+		for _, ui := range []string{"simple_console", "rich_console"} {
+			form := map[string]any{"type": "blocking", "init_parameters": map[string]any{"confirmation_policy": kind(name), "confirmation_ui": kind(ui)}}
+			all, err := confirm.StrategiesFromMap(map[string]any{"type": "hook", "init_parameters": map[string]any{"confirmation_strategies": map[string]any{"pay": form}}}, confirm.Kinds{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			console := confirm.SimpleConsole(strings.NewReader(""), &strings.Builder{})
+			if ui == "rich_console" {
+				console = confirm.RichConsole(strings.NewReader(""), &strings.Builder{})
+			}
+			same(t, (&confirm.BlockingStrategy{Policy: want, UI: console}).ToMap(), all.For("pay").ToMap())
+		}
+	}
+	if _, err := confirm.PolicyFromMap(kind("simple_console"), confirm.Kinds{}); err == nil || !strings.Contains(err.Error(), `policy type "simple_console" is unknown`) {
+		t.Errorf("a console as a policy = %v", err)
+	}
+	p, err := confirm.PolicyFromMap(kind("ask_once"), confirm.Kinds{Policies: map[string]func(map[string]any) (confirm.Policy, error){
+		"ask_once": func(map[string]any) (confirm.Policy, error) { return confirm.NeverAsk(), nil },
+	}})
+	if err != nil || p != confirm.NeverAsk() {
+		t.Errorf("PolicyFromMap = %v, %v, want the program's policy", p, err)
+	}
+}
+
 // A program's own types are made by its functions, and its memory is used.
 func TestKinds(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 
 // The types of the serialized forms are Haystack's classes. Version 3 has them below
 // haystack.hooks.human_in_the_loop, which is written, and version 2 below
-// haystack.human_in_the_loop, which is read too.
+// haystack.human_in_the_loop, which is read too, as are short names.
 const (
 	inHaystack2 = "haystack.human_in_the_loop."
 	inHaystack3 = "haystack.hooks.human_in_the_loop."
@@ -27,13 +27,34 @@ const (
 	typeHook      = inHaystack3 + "hooks.ConfirmationHook"
 )
 
+// class returns the class of a short name, such as ask_once, which is read in its place.
+func class(kind string) string {
+	switch kind {
+	case "always_ask":
+		return typeAlwaysAsk
+	case "never_ask":
+		return typeNeverAsk
+	case "ask_once":
+		return typeAskOnce
+	case "simple_console":
+		return typeSimple
+	case "rich_console":
+		return typeRich
+	case "blocking":
+		return typeBlocking
+	case "hook":
+		return typeHook
+	}
+	return kind
+}
+
 // form returns a serialized form.
 func form(kind string, parameters map[string]any) map[string]any {
 	return map[string]any{"type": kind, "init_parameters": params(parameters)}
 }
 
-// Kinds are what serialized forms are made from, beside the types of this package. The functions
-// are called with init_parameters, by type.
+// Kinds are what serialized forms are made from, beside the types of this package, which they may
+// replace. The functions are called with init_parameters, by type.
 type Kinds struct {
 	Policies   map[string]func(parameters map[string]any) (Policy, error)
 	UIs        map[string]func(parameters map[string]any) (UI, error)
@@ -62,7 +83,7 @@ func StrategiesFromMap(m map[string]any, k Kinds) (*Strategies, error) {
 	if err != nil {
 		return nil, err
 	}
-	if kind != typeHook {
+	if class(kind) != typeHook {
 		return nil, unknownType("hook", kind)
 	}
 	d.only("confirmation_strategies")
@@ -127,7 +148,7 @@ func (r *reader) policy(m map[string]any) (Policy, error) {
 		return own(d.object)
 	}
 	d.only()
-	switch kind {
+	switch class(kind) {
 	case typeAlwaysAsk:
 		return AlwaysAsk(), d.err()
 	case typeNeverAsk:
@@ -146,7 +167,7 @@ func (r *reader) ui(m map[string]any) (UI, error) {
 	if own := r.UIs[kind]; own != nil {
 		return own(d.object)
 	}
-	switch kind {
+	switch kind = class(kind); kind {
 	case typeSimple:
 		d.only()
 	case typeRich:
@@ -167,7 +188,7 @@ func (r *reader) strategy(m map[string]any) (Strategy, error) {
 	if own := r.Strategies[kind]; own != nil {
 		return own(d.object)
 	}
-	if kind != typeBlocking {
+	if class(kind) != typeBlocking {
 		return nil, unknownType("strategy", kind)
 	}
 	d.only("confirmation_policy", "confirmation_ui", "reject_template", "modify_template", "user_feedback_template")

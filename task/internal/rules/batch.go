@@ -67,12 +67,6 @@ func (d *batch) Fold() *fold.Fold { return d.f }
 // Launch returns the entries to run once the draft is durable, and not before.
 func (d *batch) Launch() []*Execution { return d.launch }
 
-// Asked returns the approvals that the draft asks for. They must not be changed.
-func (d *batch) Asked() []*approval.Approval { return d.asked }
-
-// Resolved returns the ids of the approvals that the draft resolves.
-func (d *batch) Resolved() []string { return d.resolved }
-
 // Decides reports whether the draft contains a decision about an approval or a vote.
 func (d *batch) Decides() bool { return d.voted || len(d.resolved) > 0 }
 

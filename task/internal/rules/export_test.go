@@ -1,0 +1,9 @@
+package rules
+
+import "a2a-server/approval"
+
+// Asked returns the approvals that the draft asks for.
+func (d *batch) Asked() []*approval.Approval { return d.asked }
+
+// Resolved returns the ids of the approvals that the draft resolves.
+func (d *batch) Resolved() []string { return d.resolved }
