@@ -133,7 +133,7 @@ func TestPolicyCheck(t *testing.T) {
 	c.write("rules.yaml", "gates: [{name: g, tool: pay, when: \"has(args.region) && args.region == 'EU'\"}]\n")
 	c.want(0, "the policy has no problems", "policy", "check")
 	c.write("rules.yaml", "gates:\n  - name: g\n    tool: pay\n    approvers:\n      roles: [approver]\n      when: |\n        has(args.region) &&\n          args.region in decider.regions\n")
-	c.want(2, "rules.yaml:8:26: ", "policy", "check")
+	c.want(2, "rules.yaml:8:33: ", "policy", "check")
 	c.write("rules.yaml", "gates: [{name: g, tool: pay, approvers: {roles: [approver], when: decider.subject in args.to}}]\n")
 	c.want(0, "  approvers: role approver for whom decider.subject in args.to\n", "policy", "explain", "pay", "to=bob", "amount=5")
 	c.write("rules.yaml", "gates: [{name: g, tool: paj}]\n")
