@@ -1,13 +1,11 @@
 package approval
 
 import (
-	"encoding/json"
 	"slices"
 	"time"
 
 	"a2a-server/approval/condition"
 	"a2a-server/auth"
-	"a2a-server/tool"
 )
 
 // Approvers restricts decisions to principals with a role in Roles or a subject in Subjects, and of
@@ -87,19 +85,6 @@ func (s *Approvers) problem() string {
 func factsOf(args map[string]any, name, agent string, requester auth.Principal) *condition.Facts {
 	end := time.Now().Add(judgeTime)
 	return condition.NewFacts(args, name, agent, requester, func() bool { return time.Now().After(end) })
-}
-
-// facts returns the call of a, with these arguments, for the conditions on its deciders. It is nil
-// if the terms have none, or the arguments cannot be read.
-func (a *Approval) facts(args json.RawMessage) *condition.Facts {
-	if !a.Terms.conditional() {
-		return nil
-	}
-	decoded, err := tool.DecodeArgs(args)
-	if err != nil {
-		return nil
-	}
-	return factsOf(decoded, a.Tool, a.Agent, a.Requester)
 }
 
 // conditional reports whether the terms have a condition on deciders.

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"a2a-server/approval/condition"
 	"a2a-server/auth"
 	"a2a-server/internal/strictjson"
 	"a2a-server/tool"
@@ -158,6 +159,19 @@ func (a *Approval) checkApprovers(d Decider, what string, args json.RawMessage) 
 		who = "principals who are approvers of each gate that asks about the call"
 	}
 	return barred(a, BarredApprovers, fmt.Sprintf("%s (rule %s) is for %s; have one of them answer", what, quote(a.Terms.Gate), who))
+}
+
+// facts returns the call of a, with these arguments, for the conditions on its deciders. It is nil
+// if the terms have none, or the arguments cannot be read.
+func (a *Approval) facts(args json.RawMessage) *condition.Facts {
+	if !a.Terms.conditional() {
+		return nil
+	}
+	decoded, err := tool.DecodeArgs(args)
+	if err != nil {
+		return nil
+	}
+	return factsOf(decoded, a.Tool, a.Agent, a.Requester)
 }
 
 // mayDecide reports whether by has a role to decide approvals of a's requester. Requests
