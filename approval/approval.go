@@ -155,7 +155,7 @@ type Approval struct {
 // Elsewhere reports whether the A2A client cannot decide: the terms say so, or the requester
 // is none of the approvers.
 func (a *Approval) Elsewhere() bool {
-	return a.Terms.Elsewhere || a.Terms.FourEyes || a.AskKind == "auth" || !a.Terms.Includes(a.Requester)
+	return a.Terms.Elsewhere || a.Terms.FourEyes || a.AskKind == "auth" || !a.Terms.Includes(a.Requester, a.facts(a.Args))
 }
 
 // restored reports whether the task was restored from a backup before a was asked, so that

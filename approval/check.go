@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"a2a-server/approval/condition"
 	"a2a-server/auth"
 	"a2a-server/internal/strictjson"
 	"a2a-server/tool"
@@ -99,6 +100,9 @@ func (a *Approval) check(ans Decision, d Decider, now time.Time) *Error {
 	if err := a.checkContent(ans); err != nil {
 		return err
 	}
+	if ans.Type == Edit && ans.Grant == nil && a.AskKind != AskConfirm { // which edits no arguments of the call
+		return a.checkApprovers(d, "the edited call", ans.Args)
+	}
 	return a.checkGrant(ans, d)
 }
 
@@ -124,13 +128,8 @@ func (a *Approval) checkPerson(d Decider) *Error {
 	if a.Terms.Human && (d.Via == ViaProvider || !d.By.Direct()) {
 		return barred(a, BarredHuman, fmt.Sprintf("it (rule %s) wants a person's own answer; have a person answer", quote(a.Terms.Gate)))
 	}
-	now := Terms{Approvers: a.Approvers(), Needs: a.Needs()}
-	if !now.Includes(d.By) {
-		who := "its approvers"
-		if a.Terms.Approvers != nil && len(a.Terms.Approvers.All) > 0 {
-			who = "principals who are approvers of each gate that asks about the call"
-		}
-		return barred(a, BarredApprovers, fmt.Sprintf("it (rule %s) is for %s; have one of them answer", quote(a.Terms.Gate), who))
+	if err := a.checkApprovers(d, "it", a.Args); err != nil {
+		return err
 	}
 	switch {
 	case !a.Terms.FourEyes || a.Requester.DistinctFrom(d.By):
@@ -142,6 +141,37 @@ func (a *Approval) checkPerson(d Decider) *Error {
 			quote(a.Terms.Gate)))
 	}
 	return nil
+}
+
+// checkApprovers says whether d is among the approvers of a, as they are now, for the call with
+// these arguments; what names that call. It does not tell a condition that is false from one that fails, which would tell
+// of masked arguments.
+func (a *Approval) checkApprovers(d Decider, what string, args json.RawMessage) *Error {
+	now := Terms{Approvers: a.Approvers(), Needs: a.Needs()}
+	if now.Includes(d.By, a.facts(args)) {
+		return nil
+	}
+	who := "its approvers"
+	if groups := now.Approvers.groups(); now.conditional() && len(groups) == 1 {
+		who += " (" + groups[0] + ")"
+	}
+	if a.Terms.Approvers != nil && len(a.Terms.Approvers.All) > 0 {
+		who = "principals who are approvers of each gate that asks about the call"
+	}
+	return barred(a, BarredApprovers, fmt.Sprintf("%s (rule %s) is for %s; have one of them answer", what, quote(a.Terms.Gate), who))
+}
+
+// facts returns the call of a, with these arguments, for the conditions on its deciders. It is nil
+// if the terms have none, or the arguments cannot be read.
+func (a *Approval) facts(args json.RawMessage) *condition.Facts {
+	if !a.Terms.conditional() {
+		return nil
+	}
+	decoded, err := tool.DecodeArgs(args)
+	if err != nil {
+		return nil
+	}
+	return factsOf(decoded, a.Tool, a.Agent, a.Requester)
 }
 
 // mayDecide reports whether by has a role to decide approvals of a's requester. Requests

@@ -293,10 +293,10 @@ func TestEscalation(t *testing.T) {
 			t.Errorf("%s: barred as %q, want %q", name, got, tt.want)
 		}
 	}
-	if v := a.NewVote(Decider{By: tara, Via: ViaAPI}, "d", "", asked()); !slices.Equal(v.Meets, []int{0}) {
+	if v := a.NewVote(Decider{By: tara, Via: ViaAPI}, "d", nil, "", asked()); !slices.Equal(v.Meets, []int{0}) {
 		t.Errorf("the vote of tara meets the needs %v, want that of the gate that adds the role", v.Meets)
 	}
-	a.Votes = []Vote{a.NewVote(Decider{By: tara, Via: ViaAPI}, "d", "", asked())}
+	a.Votes = []Vote{a.NewVote(Decider{By: tara, Via: ViaAPI}, "d", nil, "", asked())}
 	if got := a.Tally().String(); got != "1 of 2: tara; missing: 1 of role legal" {
 		t.Errorf("Tally() = %q", got)
 	}

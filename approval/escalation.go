@@ -83,5 +83,5 @@ func (s *Approvers) widened() *Approvers {
 	if s == nil || len(s.Escalated) == 0 {
 		return s
 	}
-	return &Approvers{Roles: Union(s.Roles, s.Escalated), Subjects: s.Subjects}
+	return &Approvers{Roles: Union(s.Roles, s.Escalated), Subjects: s.Subjects, When: s.When}
 }

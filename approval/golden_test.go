@@ -94,7 +94,7 @@ func fullApproval() Approval {
 		Terms: Terms{
 			Gate: "big", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []DecisionType{Approve, Edit, Reject},
 			FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true, AuthRequired: true,
-			Approvers: &Approvers{Roles: []string{"sre"}, Subjects: []string{"corp:alice"}, All: []Approvers{{Roles: []string{"legal"}}, {Subjects: []string{"key:dora"}}}, Escalated: []string{"treasury"}},
+			Approvers: &Approvers{Roles: []string{"sre"}, Subjects: []string{"corp:alice"}, All: []Approvers{{Roles: []string{"legal"}}, {Subjects: []string{"key:dora"}}}, When: "args.to in decider.roles", Escalated: []string{"treasury"}},
 			Needs:     []Need{{"big", 2, nil}, {"money", 1, &Approvers{Roles: []string{"finance"}, Subjects: []string{"key:dora"}}}}, Human: true,
 			Risk: RiskHigh, Mask: []string{"/to"}, Notify: []string{"ops"}, Remind: time.Minute, Escalate: Escalation{After: time.Minute, Notify: []string{"oncall"}, AddRoles: []string{"treasury"}},
 			Grants: &GrantTerms{Scopes: GrantScopes(), Max: time.Hour, Uses: 5, Vary: []string{"/amount"}},
@@ -123,8 +123,10 @@ func TestGoldenApproval(t *testing.T) {
 	full := fullApproval()
 	checkFull(t, reflect.ValueOf(full), "Approval")
 	checkGolden(t, "approval-exact.v2.json", full)
-	plain, resolution := full, *full.Resolution
 	full.Resolution.Grant = &Granted{"g1", GrantRequest{GrantContext, time.Minute, 3, false}} // from before there was such a field
+	checkGolden(t, "approval-when.v2.json", full)
+	full.Terms.Approvers.When = "" // from before there was such a field
+	plain, resolution := full, *full.Resolution
 	resolution.Grant = nil
 	plain.Terms.Grants, plain.GrantKey, plain.Resolution = nil, "", &resolution // from before there were grants
 	checkGolden(t, "approval-escalated.v2.json", plain)

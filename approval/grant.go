@@ -251,6 +251,12 @@ type GrantedCall struct {
 	Restored   []string       // as for [Digest]
 }
 
+// DecidableBy reports whether a grant of this decider may cover c, whose arguments may differ from
+// those of the approved call: the condition on deciders is true, with the roles of then.
+func (c *GrantedCall) DecidableBy(by auth.Principal) bool {
+	return c.Verdict.Terms.Approvers.holds(by, factsOf(c.Args, c.Tool, c.Agent, c.Requester))
+}
+
 // GrantKey returns the key of the grants that cover a call: the lower-case hex SHA-256 of the
 // canonical JSON of everything that has to be the same. It is "" if no grant may cover the call.
 func GrantKey(c *GrantedCall) (string, error) {

@@ -188,11 +188,11 @@ func (j *judgement) holds(c *condition.Condition) (bool, error) {
 	}
 	return safely(func() (bool, error) {
 		if j.facts == nil {
-			end, agentName := time.Now().Add(judgeTime), ""
+			agentName := ""
 			if j.ctx != nil {
 				agentName = j.ctx.AgentName()
 			}
-			j.facts = condition.NewFacts(j.args, j.name, agentName, requesterOf(j.ctx), func() bool { return time.Now().After(end) })
+			j.facts = factsOf(j.args, j.name, agentName, requesterOf(j.ctx))
 		}
 		return c.Match(j.facts)
 	})

@@ -271,7 +271,7 @@ func TestGatesTogetherAreNoLooser(t *testing.T) {
 		}
 		of := pending("t.a1", func(a *Approval) { a.Terms = all })
 		together := of.Check(answer, decider, asked())
-		runs := (answer.Type == Approve || answer.Type == Edit) && len(Open([]Vote{of.NewVote(decider, "d", "", asked())}, all.Needs, "d")) == 0
+		runs := (answer.Type == Approve || answer.Type == Edit) && len(Open([]Vote{of.NewVote(decider, "d", nil, "", asked())}, all.Needs, "d")) == 0
 		common := slices.ContainsFunc(verbs, func(v DecisionType) bool {
 			return !slices.ContainsFunc(each, func(x Terms) bool { return x.Allowed != nil && !slices.Contains(x.Allowed, v) })
 		})

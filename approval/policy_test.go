@@ -31,6 +31,7 @@ func TestNewPolicyProblems(t *testing.T) {
 		{"needs of a gate", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Needs: []Need{}}}}}, []string{"Needs is for the merged terms"}},
 		{"times that never come", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Expires: time.Hour, Remind: time.Hour, Escalate: Escalation{After: 2 * time.Hour}}}}}, []string{"remind 1h0m0s never comes", "escalation after 2h0m0s never comes", "tells nobody"}},
 		{"an escalation at once", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Remind: -1, Escalate: Escalation{AddRoles: []string{""}, Notify: []string{"a b"}}}}}}, []string{"remind -1ns is less", "escalation after 0s is less", "has an empty name", "Notify"}},
+		{"a wrong condition on approvers", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Approvers: &Approvers{Roles: []string{"a"}, When: "args.a"}}}}}, []string{"Approvers.When: is"}},
 		{"no approvers", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Approvers: &Approvers{}}}}}, []string{"Approvers is empty"}},
 		{"approvers without a name", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Approvers: &Approvers{Subjects: []string{"a", ""}}}}}}, []string{"an empty name"}},
 		{"negative default", PolicyConfig{Defaults: Terms{Expires: -1}}, []string{"default terms", "negative"}},

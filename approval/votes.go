@@ -2,11 +2,13 @@ package approval
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"a2a-server/approval/condition"
 	"a2a-server/auth"
 	"a2a-server/internal/visible"
 )
@@ -80,11 +82,12 @@ func (a *Approval) Repeats(ans Decision, by auth.Principal) bool {
 }
 
 // NewVote returns the vote of a principal, whose decision [Approval.Check] has passed, for the call
-// with this digest.
-func (a *Approval) NewVote(d Decider, digest, reason string, now time.Time) Vote {
+// with this digest and these arguments.
+func (a *Approval) NewVote(d Decider, digest string, args json.RawMessage, reason string, now time.Time) Vote {
 	v := Vote{By: d.By, Via: d.Via, At: moment(now), Digest: digest, Reason: reason, Meets: []int{}}
+	call := a.facts(args)
 	for i, n := range a.Needs() {
-		if n.Approvers.Include(d.By) {
+		if n.Approvers.Include(d.By, call) {
 			v.Meets = append(v.Meets, i)
 		}
 	}
@@ -105,24 +108,27 @@ func (a *Approval) checkVote(t DecisionType, d Decider) *Error {
 				quote(v.By.Subject)))
 		}
 	}
-	open := a.Open(a.Digest)
-	if !slices.ContainsFunc(open, func(n Need) bool { return n.Approvers.Include(d.By) }) {
+	open, call := a.Open(a.Digest), a.facts(a.Args)
+	if !slices.ContainsFunc(open, func(n Need) bool { return n.Approvers.Include(d.By, call) }) {
 		return barred(a, BarredApprovers, fmt.Sprintf("it has the votes that they can give; missing: %s; have one of these answer, or reject it", missing(open)))
 	}
 	return nil
 }
 
-// Includes reports whether the terms let p decide, apart from four eyes and an escalation.
-func (t *Terms) Includes(p auth.Principal) bool {
-	if len(t.Needs) > 0 && !slices.ContainsFunc(t.Needs, func(n Need) bool { return n.Approvers.Include(p) }) {
+// Includes reports whether the terms let p decide about a call, apart from four eyes and an
+// escalation.
+func (t *Terms) Includes(p auth.Principal, call *condition.Facts) bool {
+	if len(t.Needs) > 0 && !slices.ContainsFunc(t.Needs, func(n Need) bool { return n.Approvers.Include(p, call) }) {
 		return false
 	}
-	return t.Approvers.Include(p)
+	return t.Approvers.Include(p, call)
 }
 
 // Strict reports whether the terms have demands that version 1 of approvals does not know: a
 // program that ignores them would let the call run too early.
-func (t *Terms) Strict() bool { return len(t.Needs) > 0 || t.Human || !t.Escalate.IsZero() }
+func (t *Terms) Strict() bool {
+	return len(t.Needs) > 0 || t.Human || !t.Escalate.IsZero() || t.conditional()
+}
 
 // Tally is how far the votes of an approval are.
 type Tally struct {

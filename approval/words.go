@@ -70,6 +70,14 @@ func short(d time.Duration) string {
 	return text
 }
 
+// Whom returns " for whom" and the condition of s on a line; "": it has none.
+func (s *Approvers) Whom() string {
+	if s.When == "" {
+		return ""
+	}
+	return " for whom " + visible.Line(strings.Join(strings.Fields(s.When), " "))
+}
+
 // groups returns each group of approvers in words. A decider is in all of them.
 func (s *Approvers) groups() (all []string) {
 	if s == nil {
@@ -83,7 +91,7 @@ func (s *Approvers) groups() (all []string) {
 		names = append(names, visible.Line(name))
 	}
 	if len(names) > 0 {
-		all = append(all, strings.Join(names, " or "))
+		all = append(all, strings.Join(names, " or ")+s.Whom())
 	}
 	for i := range s.All {
 		all = append(all, s.All[i].groups()...)

@@ -113,6 +113,7 @@ type Approval struct {
 type Approvers struct {
 	Roles    []string    `json:"roles,omitempty"`
 	Subjects []string    `json:"subjects,omitempty"`
+	When     string      `json:"when,omitempty"` // and of these only those for whom this is true (CEL)
 	All      []Approvers `json:"all,omitempty"`
 }
 

@@ -127,7 +127,7 @@ func (s *shown) deciders() string {
 	if len(all) == 0 {
 		return "somebody else"
 	}
-	return strings.Join(all, " or ")
+	return strings.Join(all, " or ") + who.Whom()
 }
 
 // requester names the requester of the call, and its chain, as far as they are known.

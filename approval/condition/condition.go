@@ -66,21 +66,23 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewCustomEnv(options...)
 })
 
-// Compile compiles a condition. The error is an [*Error].
-func Compile(text string) (*Condition, error) {
+// Compile compiles a condition on a call. The error is an [*Error].
+func Compile(text string) (*Condition, error) { return compile(text, environment, names) }
+
+func compile(text string, language func() (*cel.Env, error), names string) (*Condition, error) {
 	switch {
 	case strings.TrimSpace(text) == "":
 		return nil, &Error{Message: "is empty; write a condition such as args.amount > 100"}
 	case !utf8.ValidString(text):
 		return nil, &Error{Message: "is not UTF-8"}
 	}
-	e, err := environment()
+	e, err := language()
 	if err != nil {
 		return nil, fmt.Errorf("the language of conditions: %w", err)
 	}
 	tree, issues := e.Compile(text)
 	if issues.Err() != nil {
-		return nil, problemOf(issues.Errors()[0], text)
+		return nil, problemOf(issues.Errors()[0], text, names)
 	}
 	c := &Condition{text: text, checked: tree.NativeRep()}
 	if t := tree.OutputType(); !t.IsExactType(cel.BoolType) {

@@ -112,6 +112,7 @@ func TestCompileRefuses(t *testing.T) {
 		"1":                                   "is a int, not true or false; compare it with something, such as args.amount > 100 or args.force == true",
 		"arg.amount > 1":                      `there is no "arg" here; known are args, tool, agent, caller.subject, caller.tenant, caller.roles and caller.chain`,
 		"caller.rolls == 1":                   `there is no "caller.rolls" here; known are args, tool, agent, caller.subject, caller.tenant, caller.roles and caller.chain`,
+		"decider.subject == 'a'":              `there is no "decider.subject" here; known are args, tool, agent, caller.subject, caller.tenant, caller.roles and caller.chain`,
 		"args.to.matches(args.pattern)":       "the pattern of matches is not a literal; write it in quotes, because a pattern of a call could be slow",
 		"args.to.matches('(')":                "the pattern is not valid: error parsing regexp: missing closing ): `(`",
 		"args.to.matches('((a{10}){20}){5}')": "the pattern is too large; repeat less in it",

@@ -11,6 +11,9 @@
 // contains, matches (of a literal pattern in the syntax of package regexp), int, double, has,
 // all and exists. Numbers of arguments are doubles: x % 2 is int(x) % 2.
 //
+// A condition on a decider, a principal who may answer an approval, may also use decider.subject,
+// decider.tenant and decider.roles.
+//
 // # Failures
 //
 // A condition fails if it reads an argument that is missing or has another type, if a

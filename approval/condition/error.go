@@ -32,8 +32,9 @@ var (
 	overload   = regexp.MustCompile(`^found no matching overload for '([^']*)' applied to '([^']*)'`)
 )
 
-// problemOf returns a problem of the compiler in words for the authors of conditions.
-func problemOf(p *cel.Error, text string) *Error {
+// problemOf returns a problem of the compiler in words for the authors of conditions, who may use
+// these names.
+func problemOf(p *cel.Error, text, names string) *Error {
 	e := &Error{Line: p.Location.Line(), Column: p.Location.Column() + 1, Message: visible.Line(p.Message)}
 	if e.Line < 1 {
 		e.Line, e.Column = 0, 0

@@ -17,6 +17,7 @@ type Facts struct {
 	args        map[string]any
 	tool, agent string
 	caller      auth.Principal
+	decider     auth.Principal // of conditions of CompileDecider
 	over        func() bool
 	elements    int // that the condition has looked at
 }
@@ -51,6 +52,12 @@ func (f *Facts) ResolveName(name string) (any, bool) {
 		return f.caller.Roles, true
 	case "caller.chain":
 		return f.caller.Chain, true
+	case "decider.subject":
+		return f.decider.Subject, true
+	case "decider.tenant":
+		return f.decider.Tenant, true
+	case "decider.roles":
+		return f.decider.Roles, true
 	case itself:
 		return f, true
 	}

@@ -292,6 +292,9 @@ func approvers(who *client.Approvers) string {
 		all = append(all, "role "+role)
 	}
 	all = append(all, who.Subjects...)
+	if who.When != "" {
+		return strings.Join(all, ", ") + " for whom " + who.When
+	}
 	if len(who.All) == 0 {
 		return strings.Join(all, ", ")
 	}

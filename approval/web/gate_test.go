@@ -56,11 +56,11 @@ func TestGate(t *testing.T) {
 func TestApproversOfSeveralGates(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "a2a-server.yaml")
-	text := "gates:\n  - {tool: echo, name: first, approvers: {roles: [approver]}}\n  - {tool: \"ec*\", name: second, approvers: {subjects: [corp:dana, corp:erin]}}\n"
+	text := "gates:\n  - {tool: echo, name: first, approvers: {roles: [approver]}}\n  - {tool: \"ec*\", name: second, approvers: {subjects: [corp:dana, corp:erin], when: args.text == \"x\"}}\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w := start(t, func(c *a2aserver.Config) { c.File = file })
 	id, _ := w.asks("echo", map[string]any{"text": "x"})
-	w.has(w.get(alice, "/ui/approvals/"+id), http.StatusOK, []string{"1 for first of role approver; 1 for second of corp:dana, corp:erin", "0 of 2", "missing: 1 of role approver, 1 of corp:dana or corp:erin"})
+	w.has(w.get(alice, "/ui/approvals/"+id), http.StatusOK, []string{"1 for first of role approver; 1 for second of corp:dana, corp:erin for whom args.text == &#34;x&#34;", "0 of 2", "missing: 1 of role approver, 1 of corp:dana or corp:erin for whom args.text == "})
 }

@@ -117,20 +117,25 @@ func TestPolicyCheck(t *testing.T) {
 	c := withPolicy(t)
 	c.want(0, "the policy has no problems", "policy", "check")
 	for gate, want := range map[string]string{
-		"{name: g, tool: pay, when: args.region == \"EU\"}":                                     "when reads args.region, which is an optional argument of pay; without it the condition fails, and counts as true; write has(args.region) && before it",
-		"{name: g, tool: pay, when: args.regon == \"EU\"}":                                      "when reads args.regon, which is no argument of pay",
-		"{name: g, tool: pay, approvers: {roles: [bosses]}}":                                    `approvers.roles: no caller gets the role "bosses"; known are approver, requester`,
-		"{name: g, tool: pay, who: {roles: [bosses]}}":                                          `who.roles: no caller gets the role "bosses"`,
-		"{name: g, tool: \"p*\", action: allow}":                                                "has no effect: only an allow with the exact name of a tool",
-		"{name: g, tool: \"x*\"}":                                                               `no tool matches "x*"`,
-		"{name: g, tool: \"*\", action: deny}":                                                  "has no effect: g has the last word about every call of its tools",
-		"{name: g, tool: pay, allowed: [approve]}\n  - {name: h, tool: pay, allowed: [reject]}": "no call of pay could run: the gates g, h allow neither approve nor edit together",
+		"{name: g, tool: pay, when: args.region == \"EU\"}":                                        "when reads args.region, which is an optional argument of pay; without it the condition fails, and counts as true; write has(args.region) && before it",
+		"{name: g, tool: pay, when: args.regon == \"EU\"}":                                         "when reads args.regon, which is no argument of pay",
+		"{name: g, tool: pay, approvers: {roles: [bosses]}}":                                       `approvers.roles: no caller gets the role "bosses"; known are approver, requester`,
+		"{name: g, tool: pay, approvers: {roles: [approver], when: args.region in decider.roles}}": "approvers.when reads args.region, which is an optional argument of pay; without it the condition fails, and nobody may decide; write has(args.region) && before it",
+		"{name: g, tool: pay, who: {roles: [bosses]}}":                                             `who.roles: no caller gets the role "bosses"`,
+		"{name: g, tool: \"p*\", action: allow}":                                                   "has no effect: only an allow with the exact name of a tool",
+		"{name: g, tool: \"x*\"}":                                                                  `no tool matches "x*"`,
+		"{name: g, tool: \"*\", action: deny}":                                                     "has no effect: g has the last word about every call of its tools",
+		"{name: g, tool: pay, allowed: [approve]}\n  - {name: h, tool: pay, allowed: [reject]}":    "no call of pay could run: the gates g, h allow neither approve nor edit together",
 	} {
 		c.write("rules.yaml", "gates:\n  - "+gate+"\n")
 		c.want(1, want, "policy", "check")
 	}
 	c.write("rules.yaml", "gates: [{name: g, tool: pay, when: \"has(args.region) && args.region == 'EU'\"}]\n")
 	c.want(0, "the policy has no problems", "policy", "check")
+	c.write("rules.yaml", "gates:\n  - name: g\n    tool: pay\n    approvers:\n      roles: [approver]\n      when: |\n        has(args.region) &&\n          args.region in decider.regions\n")
+	c.want(2, "rules.yaml:8:33: ", "policy", "check")
+	c.write("rules.yaml", "gates: [{name: g, tool: pay, approvers: {roles: [approver], when: decider.subject in args.to}}]\n")
+	c.want(0, "  approvers: role approver for whom decider.subject in args.to\n", "policy", "explain", "pay", "to=bob", "amount=5")
 	c.write("rules.yaml", "gates: [{name: g, tool: paj}]\n")
 	c.want(2, `there is no tool "paj"; did you mean pay?`, "policy", "check")
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	a2aserver "a2a-server"
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
@@ -20,8 +21,9 @@ import (
 // voters is a server with keys of people, and callers of a proxy.
 type voters struct {
 	*instance
-	t    *testing.T
-	keys map[string]string
+	t      *testing.T
+	keys   map[string]string
+	config a2aserver.Config
 }
 
 func withVoters(t *testing.T, people, gates string) *voters {
@@ -36,14 +38,14 @@ func withVoters(t *testing.T, people, gates string) *voters {
 		k.Tenant = "acme"
 		v.keys[k.ID] = newKey(t, file, k)
 	}
-	c, _ := configured(t, fmt.Sprintf(`
+	v.config, _ = configured(t, fmt.Sprintf(`
 auth:
   keys: {file: %q}
   proxy: {header: X-User, from: [127.0.0.1], tenant: acme, roles: [approver, requester]}
   people: %s
 gates: %s
 `, file, people, gates))
-	v.instance = start(t, c)
+	v.instance = start(t, v.config)
 	return v
 }
 
@@ -56,9 +58,12 @@ func (v *voters) header(who string) []string {
 }
 
 // ask returns the task whose call alice asks for.
-func (v *voters) ask(id string) string {
+func (v *voters) ask(id string) string { return v.asks(id, "x") }
+
+// asks is ask for a payment to somebody.
+func (v *voters) asks(id, to string) string {
 	v.t.Helper()
-	got, said := v.sendAs(v.t, message(id, "/transfer_money amount=1 to=x"), v.header("alice")...)
+	got, said := v.sendAs(v.t, message(id, "/transfer_money amount=1 to="+to), v.header("alice")...)
 	if got.Status.State != "TASK_STATE_INPUT_REQUIRED" && got.Status.State != "TASK_STATE_AUTH_REQUIRED" {
 		v.t.Fatalf("the task is %s", said)
 	}
@@ -78,7 +83,7 @@ func (v *voters) detail(who, id string) (d client.ApprovalDetail) {
 // decide decides an approval over the API.
 func (v *voters) decide(who, id string, d client.Decision) (int, string) {
 	v.t.Helper()
-	d.Digest = v.detail("bob", id).Approval.Digest
+	d.Digest = v.detail("alice", id).Approval.Digest
 	body, err := json.Marshal(d)
 	if err != nil {
 		v.t.Fatal(err)

@@ -170,19 +170,28 @@ func knownRoles(conf *config.Config) (known map[string]bool, anyRole bool) {
 	return known, anyRole || !a.Given()
 }
 
-// reads looks for arguments that a condition reads and that may be missing.
+// reads looks for arguments that the conditions of gate i read and that may be missing.
 func (c *checking) reads(i int) {
 	g := c.policy.Gates()[i]
-	if g.Condition == nil {
-		return
+	if g.Condition != nil {
+		c.readsOf(i, "when", g.Condition, "counts as true")
 	}
+	if a := g.Terms.Approvers; a != nil && a.When != "" {
+		if when, err := condition.CompileDecider(a.When); err == nil {
+			c.readsOf(i, "approvers.when", when, "nobody may decide")
+		}
+	}
+}
+
+func (c *checking) readsOf(i int, key string, of *condition.Condition, effect string) {
+	g := c.policy.Gates()[i]
 	for _, name := range sorted(c.tools) {
 		if !g.Matches(name) {
 			continue
 		}
-		for _, r := range g.Condition.Reads() {
+		for _, r := range of.Reads() {
 			if why := missing(tool.ToDefinition(c.tools[name]).Parameters, r); why != "" {
-				c.at(i, "when reads %s, which %s of %s; without it the condition fails, and counts as true; write has(%s) && before it", r, why, name, r)
+				c.at(i, "%s reads %s, which %s of %s; without it the condition fails, and %s; write has(%s) && before it", key, r, why, name, effect, r)
 			}
 		}
 	}

@@ -190,6 +190,18 @@ func TestAskOnce(t *testing.T) {
 	})
 }
 
+// A grant covers no call that its maker may not decide, though the argument may vary.
+func TestGrantsWithinWhatTheirMakersDecide(t *testing.T) {
+	runOnEachDisk(t, "approvers.when", func(t *testing.T, w *world) {
+		g := mails(approval.GrantTerms{Vary: []string{"/amount"}})
+		g.Terms.Approvers = &approval.Approvers{Roles: []string{auth.RoleApprover}, When: "args.amount < 100 || decider.subject == 'cfo'"}
+		w.mailing(g)
+		w.grantOf(boss, w.mail(alice, "c", args{"amount": 1, "to": "x"}), approval.GrantRequest{Scope: approval.GrantTime})
+		w.wantAsked(w.mail(alice, "c", args{"amount": 99, "to": "x"}), false)
+		w.wantAsked(w.mail(alice, "c", args{"amount": 100, "to": "x"}), true)
+	})
+}
+
 // Whatever has changed since the grant was made: the call asks.
 func TestGrantsNoLonger(t *testing.T) {
 	same := args{"amount": 1, "to": "x"}

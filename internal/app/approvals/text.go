@@ -164,7 +164,7 @@ func approversText(who *client.Approvers) string {
 	for _, role := range who.Roles {
 		all = append(all, "the role "+role)
 	}
-	return strings.Join(append(all, who.Subjects...), ", ")
+	return strings.Join(append(all, who.Subjects...), ", ") + display.After(" for whom ", who.When)
 }
 
 // PrincipalText describes a principal: the name, and the other known facts.

@@ -16,6 +16,7 @@ func TestApproversAreShown(t *testing.T) {
 	for want, who := range map[string]*client.Approvers{
 		"":                                       nil,
 		"approvers   the role sre, corp:alice\n": &sre,
+		"approvers   the role sre for whom args.a == 1\n":                               {Roles: []string{"sre"}, When: "args.a == 1"},
 		"approvers   one of (the role sre, corp:alice) who is also one of (key:dora)\n": {All: []client.Approvers{sre, dora}},
 	} {
 		got := Text(&client.ApprovalDetail{Approval: client.Approval{ID: "1", Approvers: who}}, 200, time.Now())

@@ -105,7 +105,9 @@ func (l *loader) checkGateUse(g *approval.Gate, n strictyaml.Node) {
 
 func approversOf(l *loader, n strictyaml.Node) *approval.Approvers {
 	a := &approval.Approvers{}
-	l.names(n, "roles or subjects, or remove approvers if every caller with the right may decide", listed("roles", &a.Roles), listed("subjects", &a.Subjects))
+	when := shaped("when", "", &a.When, func(_ *loader, n strictyaml.Node) string { return compiled(n, condition.CompileDecider).String() }, "")
+	when.texts = func() []string { return nil } // alone it names nobody
+	l.names(n, "roles or subjects, which when narrows, or remove approvers if every caller with the right may decide", listed("roles", &a.Roles), listed("subjects", &a.Subjects), when)
 	return a
 }
 
@@ -275,11 +277,16 @@ func toolsOfGate(g *approval.Gate) key {
 
 // conditionOf reads the key when.
 func conditionOf(_ *loader, n strictyaml.Node) *condition.Condition {
+	return compiled(n, condition.Compile)
+}
+
+// compiled reads a condition; nil: it is wrong.
+func compiled(n strictyaml.Node, compile func(string) (*condition.Condition, error)) *condition.Condition {
 	text, ok := n.One()
 	if !ok {
 		return nil
 	}
-	c, err := condition.Compile(text)
+	c, err := compile(text)
 	var wrong *condition.Error
 	switch {
 	case errors.As(err, &wrong):

@@ -150,7 +150,7 @@ func gateKeys(g *approval.Gate) []key {
 		one("human", "false", setting.Bool(&g.Terms.Human), "Services, agents that act for a person, and a provider may not decide."),
 		one("four_eyes", "false", setting.Bool(&g.Terms.FourEyes), "Excludes every requester of the call from deciding. Needs auth."),
 		one("elsewhere", "false", setting.Bool(&g.Terms.Elsewhere), "The A2A client may not decide. Needs auth."),
-		shaped("approvers", "{roles: [sre], subjects: [\"corp:alice\"]}", &g.Terms.Approvers, approversOf, "Only these may decide, if they have the right; acme/corp:alice names the tenant. Needs auth."),
+		shaped("approvers", "{roles: [sre], subjects: [\"corp:alice\"], when: args.region in decider.roles}", &g.Terms.Approvers, approversOf, "Only these may decide, if they have the right, and when is true of them; acme/corp:alice names the tenant. Needs auth."),
 		one("destructive", "false", setting.Bool(&g.Terms.Destructive), "Shown as destructive; a word approves it only with the code of the question."),
 		one("no_text", "false", setting.Bool(&g.Terms.NoText), "Never decided by text, only by data and outside the conversation."),
 		one("on_reject", "continue", setting.Either(&g.Terms.CancelsTask, "cancel", "continue"), "cancel: a rejection cancels the task, too."),

@@ -193,11 +193,11 @@ gates:
 // Gates on which the A2A client may not decide are allowed when somebody else has a way to.
 func TestDeciders(t *testing.T) {
 	t.Parallel()
-	const gates = "gates:\n  - {tool: a, four_eyes: true}\n  - {tool: b, elsewhere: true}\n  - {tool: c, approvers: {roles: [sre], subjects: [\"keys:bob\"]}}\n"
+	const gates = "gates:\n  - {tool: a, four_eyes: true}\n  - {tool: b, elsewhere: true}\n  - {tool: c, approvers: {roles: [sre], subjects: [\"keys:bob\"], when: args.a in decider.roles}}\n"
 	want := []approval.Gate{
 		{Tool: "a", Action: approval.ActionAsk, Terms: approval.Terms{FourEyes: true}},
 		{Tool: "b", Action: approval.ActionAsk, Terms: approval.Terms{Elsewhere: true}},
-		{Tool: "c", Action: approval.ActionAsk, Terms: approval.Terms{Approvers: &approval.Approvers{Roles: []string{"sre"}, Subjects: []string{"keys:bob"}}}},
+		{Tool: "c", Action: approval.ActionAsk, Terms: approval.Terms{Approvers: &approval.Approvers{Roles: []string{"sre"}, Subjects: []string{"keys:bob"}, When: "args.a in decider.roles"}}},
 	}
 	const keys = "auth:\n  keys: {file: keys.yaml}\n"
 	const issuer = "auth:\n  oidc: [{name: corp, issuer: \"https://login.example.com\", audiences: [a], roles: {claim: groups, map: {sre: [%s]}}}]\n"
@@ -210,7 +210,7 @@ func TestDeciders(t *testing.T) {
 		"a proxy's people":                 {File: write(t, "auth:\n  proxy: {header: X-User, from: [127.0.0.1], roles: {header: X-Groups, map: {sre: [approver]}}}\n"+gates)},
 		"the program authenticates":        {File: write(t, gates), Callers: true},
 		"an admin decides for anonymous":   {File: write(t, "auth: {socket: [{uid: 1, subject: bob, roles: [admin]}]}\ngates: [{tool: b, elsewhere: true}]\n")},
-		"approvers who are the requesters": {File: write(t, keys+"gates: [{tool: c, approvers: {roles: [sre], subjects: [\"keys:bob\"]}}]\n")},
+		"approvers who are the requesters": {File: write(t, keys+"gates: [{tool: c, approvers: {roles: [sre], subjects: [\"keys:bob\"], when: args.a in decider.roles}}]\n")},
 	} {
 		got := load(t, source).Gates
 		want := slices.DeleteFunc(slices.Clone(want), func(g approval.Gate) bool {

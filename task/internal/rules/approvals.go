@@ -287,15 +287,20 @@ func (d *asking) grantKey(c *fold.Call, x *examined) string {
 	if c.Restored || x.entry == nil {
 		return ""
 	}
-	key, err := approval.GrantKey(&approval.GrantedCall{
-		Requester: d.f.Sender(), Agent: d.rules.Agent, Tool: x.entry.Definition.Name, Definition: x.entry.Digest,
-		Verdict: &x.verdict, Args: x.args, Restored: d.f.Restored.IDs(),
-	})
+	key, err := approval.GrantKey(d.grantedCall(x))
 	if err != nil {
 		d.rules.report(Problem{Task: d.f.View.IDs().Task, What: "grants cannot be looked up, so the call is asked about", Err: err})
 		return ""
 	}
 	return key
+}
+
+// grantedCall returns what a grant of a call is bound to.
+func (d *asking) grantedCall(x *examined) *approval.GrantedCall {
+	return &approval.GrantedCall{
+		Requester: d.f.Sender(), Agent: d.rules.Agent, Tool: x.entry.Definition.Name, Definition: x.entry.Digest,
+		Verdict: &x.verdict, Args: x.args, Restored: d.f.Restored.IDs(),
+	}
 }
 
 // standing returns the grant that lets a call start without asking, or be entered again after the
@@ -316,7 +321,7 @@ func (d *asking) standing(c *fold.Call, x *examined) *usedGrant {
 		if again {
 			return g.ID == c.Grant && g.Continues(keys, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now)
 		}
-		return g.Covers(keys, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now)
+		return g.Covers(keys, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now) && d.grantedCall(x).DecidableBy(g.By)
 	}
 	for _, u := range d.at.Grants.used {
 		g := u.Grant

@@ -226,13 +226,14 @@ func (d *Draft) voteOn(in Decisions, a *fold.Approval, answer approval.Decision,
 	if len(a.Terms.Needs) == 0 {
 		return false, nil
 	}
-	digest := a.Digest
+	digest, args := a.Digest, a.Args
 	switch answer.Type { //nolint:exhaustive // the others are no votes
 	case approval.Approve:
 	case approval.Edit:
 		if edit.verdict.Action == approval.ActionAsk && !edit.verdict.Terms.Same(a.Terms) {
 			return false, nil
 		}
+		args = answer.Args
 		if digest, err = d.digest(a.Kind, edit.entry, edit.args, a.Attempt); err != nil {
 			return false, editError(&a.Approval, err)
 		}
@@ -240,7 +241,7 @@ func (d *Draft) voteOn(in Decisions, a *fold.Approval, answer approval.Decision,
 		return false, nil
 	}
 	voter := approval.Decider{By: in.By, Via: in.Via}
-	vote := a.NewVote(voter, digest, answer.Reason, d.at.Now)
+	vote := a.NewVote(voter, digest, args, answer.Reason, d.at.Now)
 	if answer.Type == approval.Edit && len(approval.Open([]approval.Vote{vote}, a.Terms.Needs, digest)) > 0 {
 		if edit.verdict.Action != approval.ActionAsk {
 			edit.verdict.Hint, edit.verdict.Terms = fmt.Sprintf("May %s run with these edited arguments?", a.Tool), a.Terms

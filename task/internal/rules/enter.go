@@ -394,7 +394,7 @@ func (d *entering) request(c *fold.Call, x *examined, a *approval.Approval) erro
 		return d.notRun(c, task.OutcomeInvalid, err.Error())
 	}
 	if x.editor != nil {
-		if v := a.NewVote(*x.editor, a.Digest, "", d.at.Now); len(v.Meets) > 0 { // a is not escalated yet
+		if v := a.NewVote(*x.editor, a.Digest, a.Args, "", d.at.Now); len(v.Meets) > 0 { // a is not escalated yet
 			a.Votes = []approval.Vote{v}
 		}
 	}

@@ -192,6 +192,20 @@ func TestEditBesideVotes(t *testing.T) {
 			t.Errorf("the edit is %+v", a)
 		}
 	})
+	t.Run("of arguments that are not the editor's to decide", func(t *testing.T) {
+		t.Parallel()
+		k := voteDesk(t,
+			approval.Gate{Tool: "pay", Name: "money", Terms: approval.Terms{Approvers: &approval.Approvers{Roles: []string{"finance"}, When: "args.amount < 10 || decider.subject == 'fay'"}}},
+			approval.Gate{Tool: "*", Name: "law", Terms: approval.Terms{Approvers: &approval.Approvers{Roles: []string{"legal"}}}})
+		wantBarred(t, k.votes(1, voter("carl", "finance"), approval.Edit, `{"amount":50}`), approval.BarredApprovers)
+		k.vote(1, voter("bob", "finance", "legal"), approval.Edit, `{"amount":50}`)
+		k.wantEntries(0)
+		if a := k.approval(2); a.Tally().Have != 1 || a.V != 2 {
+			t.Errorf("after the edit: %+v", a)
+		}
+		k.vote(2, voter("fay", "finance"), approval.Approve, "")
+		k.wantEntries(1)
+	})
 	t.Run("of a requester under four eyes", func(t *testing.T) {
 		t.Parallel()
 		k := voteDesk(t, approval.Gate{Tool: "pay", Terms: approval.Terms{People: 2, FourEyes: true}})
