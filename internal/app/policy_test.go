@@ -154,13 +154,13 @@ func TestPolicyCheckPeople(t *testing.T) {
 	t.Parallel()
 	c := withPolicy(t)
 	const keys = `
-- {id: bob, hash: "0000000000000000000000000000000000000000000000000000000000000001", roles: [approver, finance]}
-- {id: bob-laptop, hash: "0000000000000000000000000000000000000000000000000000000000000002", roles: [approver, finance]}
-- {id: carl, hash: "0000000000000000000000000000000000000000000000000000000000000003", roles: [approver, finance]}
-- {id: dora, hash: "0000000000000000000000000000000000000000000000000000000000000004", roles: [approver]}
-- {id: eve, hash: "0000000000000000000000000000000000000000000000000000000000000005", roles: [approver, finance], tenant: other}
-- {id: fred, hash: "0000000000000000000000000000000000000000000000000000000000000006", roles: [approver, finance], revoked: 2026-01-01T00:00:00Z}
-- {id: robot, kind: service, hash: "0000000000000000000000000000000000000000000000000000000000000007", roles: [approver, finance]}
+- {id: bob, sha256: "0000000000000000000000000000000000000000000000000000000000000001", roles: [approver, finance]}
+- {id: bob-laptop, sha256: "0000000000000000000000000000000000000000000000000000000000000002", roles: [approver, finance]}
+- {id: carl, sha256: "0000000000000000000000000000000000000000000000000000000000000003", roles: [approver, finance]}
+- {id: dora, sha256: "0000000000000000000000000000000000000000000000000000000000000004", roles: [approver]}
+- {id: eve, sha256: "0000000000000000000000000000000000000000000000000000000000000005", roles: [approver, finance], tenant: other}
+- {id: fred, sha256: "0000000000000000000000000000000000000000000000000000000000000006", roles: [approver, finance], revoked: 2026-01-01T00:00:00Z}
+- {id: robot, kind: service, sha256: "0000000000000000000000000000000000000000000000000000000000000007", roles: [approver, finance]}
 `
 	c.write("keys.yaml", keys)
 	config, err := os.ReadFile(c.file)
@@ -170,14 +170,14 @@ func TestPolicyCheckPeople(t *testing.T) {
 	c.write("a2a-server.yaml", strings.Replace(string(config), "auth: {", `auth: {people: {bob: ["key:bob", "key:bob-laptop"]}, `, 1))
 	for gate, want := range map[string]string{
 		"people: 2, approvers: {roles: [finance]}": "",
-		"people: 3, approvers: {roles: [finance]}": "gates[0]: no call could run: it needs people: 3, and of the callers with a key or in auth.socket at most 2 may approve",
+		"people: 3, approvers: {roles: [finance]}": "no call could run: it needs people: 3, and of the callers with a key or in auth.socket at most 2 may approve",
 		"people: 3":                              "",
 		"people: 4":                              "it needs people: 4, and of the callers with a key or in auth.socket at most 3 may approve",
 		"approvers: {subjects: [\"key:robot\"]}": "at most 0 may approve",
 		"people: 2, action: ask, approvers: {roles: [finance]}":                                  "",
 		"people: 3, approvers: {roles: [finance]}, escalate: {after: 1h, add_roles: [approver]}": "",
 	} {
-		c.write("rules.yaml", "gates: [{name: g, tool: pay, "+gate+"}]\n")
+		c.write("rules.yaml", "gates: [{name: g, tool: pay, when: args.amount > 1, "+gate+"}]\n")
 		if want == "" {
 			c.want(0, "the policy has no problems", "policy", "check")
 		} else {
@@ -185,7 +185,7 @@ func TestPolicyCheckPeople(t *testing.T) {
 		}
 	}
 	c.write("a2a-server.yaml", strings.Replace(string(config), "auth: {", "auth: {delegated_decisions: true, ", 1))
-	c.write("rules.yaml", "gates: [{name: g, tool: pay, people: 9}]\n")
+	c.write("rules.yaml", "gates: [{name: g, tool: pay, when: args.amount > 1, people: 9}]\n")
 	c.want(0, "the policy has no problems", "policy", "check")
 }
 
@@ -196,7 +196,7 @@ func TestPolicyOfManyGates(t *testing.T) {
 	var gates strings.Builder
 	gates.WriteString("gates:\n")
 	for i := range 10_000 {
-		fmt.Fprintf(&gates, "  - {name: g%d, tool: [\"tool%d_*\"], when: args.amount > %d, people: 2}\n", i, i, i)
+		fmt.Fprintf(&gates, "  - {name: g%d, tool: [\"tool%d_*\"], people: 2}\n", i, i)
 	}
 	c.write("rules.yaml", gates.String()+"  - {name: last, tool: pay, who: {callers: [\"corp:*\"]}}\n")
 	c.want(0, "ask last (rules.yaml:10002): applies", "policy", "explain", "pay", "to=bob", "amount=5", "--caller", "corp:alice")
