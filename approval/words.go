@@ -58,6 +58,19 @@ func (t Terms) Words() []string {
 	return all
 }
 
+// Voters returns the fewest people who together meet all needs of a call's approval, and each need
+// in words, such as "2 of role finance".
+func (t Terms) Voters() (fewest int, needs []string) {
+	all := t.Needs
+	if all == nil {
+		all = []Need{{People: 1, Approvers: t.Approvers}}
+	}
+	for i, n := range all {
+		fewest, needs = max(fewest, n.People), append(needs, missing(all[i:i+1]))
+	}
+	return fewest, needs
+}
+
 // short returns a duration without its zero minutes and seconds.
 func short(d time.Duration) string {
 	text := d.String()

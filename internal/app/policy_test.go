@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,7 +84,7 @@ func TestPolicyTest(t *testing.T) {
 	c := withPolicy(t)
 	const good = `cases:
   - {tool: pay, args: {to: bob, amount: 5}, expect: {action: allow, rules: [any-payment]}}
-  - {tool: pay, args: {to: bob, amount: 5000}, caller: {subject: "corp:alice", roles: [requester]}, expect: {action: ask}}
+  - {tool: pay, args: {to: bob, amount: 5000}, caller: {subject: "corp:alice", roles: [requester]}, expect: {action: ask, people: 1}}
 `
 	c.write("cases.yaml", good)
 	file := filepath.Join(c.folder, "cases.yaml")
@@ -97,6 +98,18 @@ cases.yaml:4: eve: is deny, by never; expected ask
 cases.yaml:5: the call of pay: is ask by big-payment; expected by big
 cases.yaml:6: the call of paj: this caller has no tool "paj"; did you mean pay?
 `, "policy", "test", file)
+	c.write("rules.yaml", "gates:\n  - {name: two, tool: pay, people: 2, approvers: {roles: [finance]}}\n  - {name: legal, tool: pay, approvers: {roles: [legal]}}\n")
+	for people, want := range map[string]string{
+		"2": "", "[2 of role finance, 1 of role legal]": "",
+		"3":                   "needs 2 people: 2 of role finance, 1 of role legal; expected 3",
+		"[2 of role finance]": "; expected 2 of role finance",
+		"0":                   "0 is too small", "11": "11 is too large",
+	} {
+		c.write("cases.yaml", "cases: [{tool: pay, args: {to: bob, amount: 5}, expect: {action: ask, people: "+people+"}}]\n")
+		c.want(map[bool]int{true: 0, false: 1}[want == ""]+map[bool]int{true: 1}[strings.Contains(want, "too")], want, "policy", "test", file)
+	}
+	c.write("cases.yaml", "cases: [{tool: deploy, caller: {subject: \"corp:ann\"}, expect: {action: ask, people: 2}}]\n")
+	c.want(1, "needs 1 people: 1 more; expected 2", "policy", "test", file)
 	for text, want := range map[string]string{
 		"":                     "cases: is missing",
 		"cases: []\n":          "has no cases",
@@ -138,6 +151,63 @@ func TestPolicyCheck(t *testing.T) {
 	c.want(0, "  approvers: role approver for whom decider.subject in args.to\n", "policy", "explain", "pay", "to=bob", "amount=5")
 	c.write("rules.yaml", "gates: [{name: g, tool: paj}]\n")
 	c.want(2, `there is no tool "paj"; did you mean pay?`, "policy", "check")
+}
+
+// When all callers are known, a gate that needs more people than may approve is reported: people of
+// one tenant, who hold the role, each once. Otherwise anybody may come.
+func TestPolicyCheckPeople(t *testing.T) {
+	t.Parallel()
+	c := withPolicy(t)
+	const keys = `
+- {id: bob, sha256: "0000000000000000000000000000000000000000000000000000000000000001", roles: [approver, finance]}
+- {id: bob-laptop, sha256: "0000000000000000000000000000000000000000000000000000000000000002", roles: [approver, finance]}
+- {id: carl, sha256: "0000000000000000000000000000000000000000000000000000000000000003", roles: [approver, finance]}
+- {id: dora, sha256: "0000000000000000000000000000000000000000000000000000000000000004", roles: [approver]}
+- {id: eve, sha256: "0000000000000000000000000000000000000000000000000000000000000005", roles: [approver, finance], tenant: other}
+- {id: fred, sha256: "0000000000000000000000000000000000000000000000000000000000000006", roles: [approver, finance], revoked: 2026-01-01T00:00:00Z}
+- {id: robot, kind: service, sha256: "0000000000000000000000000000000000000000000000000000000000000007", roles: [approver, finance]}
+`
+	c.write("keys.yaml", keys)
+	config, err := os.ReadFile(c.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.write("a2a-server.yaml", strings.Replace(string(config), "auth: {", `auth: {people: {bob: ["key:bob", "key:bob-laptop"]}, `, 1))
+	for gate, want := range map[string]string{
+		"people: 2, approvers: {roles: [finance]}": "",
+		"people: 3, approvers: {roles: [finance]}": "no call could run: it needs people: 3, and of the callers with a key or in auth.socket at most 2 may approve",
+		"people: 3":                              "",
+		"people: 4":                              "it needs people: 4, and of the callers with a key or in auth.socket at most 3 may approve",
+		"approvers: {subjects: [\"key:robot\"]}": "at most 0 may approve",
+		"people: 2, action: ask, approvers: {roles: [finance]}":                                  "",
+		"people: 3, approvers: {roles: [finance]}, escalate: {after: 1h, add_roles: [approver]}": "",
+	} {
+		c.write("rules.yaml", "gates: [{name: g, tool: pay, when: args.amount > 1, "+gate+"}]\n")
+		if want == "" {
+			c.want(0, "the policy has no problems", "policy", "check")
+		} else {
+			c.want(1, want, "policy", "check")
+		}
+	}
+	c.write("a2a-server.yaml", strings.Replace(string(config), "auth: {", "auth: {delegated_decisions: true, ", 1))
+	c.write("rules.yaml", "gates: [{name: g, tool: pay, when: args.amount > 1, people: 9}]\n")
+	c.want(0, "the policy has no problems", "policy", "check")
+}
+
+// A policy of 10,000 gates is read and checked, and its last gate has its place.
+func TestPolicyOfManyGates(t *testing.T) {
+	t.Parallel()
+	c := withPolicy(t)
+	var gates strings.Builder
+	gates.WriteString("gates:\n")
+	for i := range 10_000 {
+		fmt.Fprintf(&gates, "  - {name: g%d, tool: [\"tool%d_*\"], people: 2}\n", i, i)
+	}
+	c.write("rules.yaml", gates.String()+"  - {name: last, tool: pay, who: {callers: [\"corp:*\"]}}\n")
+	c.want(0, "ask last (rules.yaml:10002): applies", "policy", "explain", "pay", "to=bob", "amount=5", "--caller", "corp:alice")
+	c.want(1, "the policy has problems (10000):\nrules.yaml:2:22: policy.files[1].gates[0].tool: no tool matches \"tool0_*\"", "policy", "check")
+	c.write("rules.yaml", gates.String()+"  - {name: last, tool: pay, when: args.amount >}\n")
+	c.want(2, "rules.yaml:10002:", "policy", "check")
 }
 
 // The page about the policy shows what the commands print.

@@ -85,12 +85,7 @@ func (s *State) checkPersons() (warnings []string) {
 }
 
 // gateWords returns how a gate is called in messages.
-func gateWords(g approval.Gate) string {
-	if g.Name == "" {
-		return "gate for " + g.Tool
-	}
-	return g.Name
-}
+func gateWords(g approval.Gate) string { return cmp.Or(g.Name, "gate for "+g.Tool) }
 
 // unknownTool returns the text of the problem that no tool has a name or matches a pattern,
 // with its consequence.

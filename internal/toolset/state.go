@@ -259,6 +259,9 @@ func (s *State) Registry() *tool.Registry { return s.registry }
 // Policy returns the gates.
 func (s *State) Policy() *approval.Policy { return s.policy }
 
+// AdminSocket returns the path of the admin socket of the server.
+func (s *State) AdminSocket() string { return s.conf.AdminSocket() }
+
 // Defaults reports whether the tools are those of Config.DefaultTools.
 func (s *State) Defaults() bool { return s.defaults }
 

@@ -43,6 +43,8 @@ type Explanation struct {
 	Rules  []Rule          `json:"rules"`           // about the tool: exact names first
 	Others int             `json:"others"`          // gates that are about other tools
 	Terms  []string        `json:"terms,omitempty"` // of the approval, in words
+
+	Merged approval.Terms `json:"-"` // of the gates with the action
 }
 
 // Decisive returns the names of the rules that apply and have the action of the verdict.
@@ -92,6 +94,7 @@ func (s *State) Explain(ctx context.Context, c TrialCall) (*Explanation, error) 
 	verdict, considered := s.policy.Explain(by, found.Tool, c.Args)
 	e := &Explanation{
 		Action: verdict.Action, Gate: verdict.Terms.Gate, Reason: verdict.Reason, Hint: verdict.Hint, Rules: []Rule{}, Others: len(s.policy.Gates()),
+		Merged: verdict.Terms,
 	}
 	if verdict.Action == approval.ActionAsk {
 		e.Terms = verdict.Terms.Words()

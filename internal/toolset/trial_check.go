@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/approval/condition"
+	"a2a-server/auth"
 	"a2a-server/auth/apikey"
 	"a2a-server/internal/app/config"
 	"a2a-server/tool"
@@ -28,10 +30,11 @@ func (s *State) CheckPolicy(ctx context.Context) (problems []string, _ error) {
 		return nil, err
 	}
 	c.problems = unknown
-	c.known, c.anyRole = knownRoles(s.conf)
+	c.knownRoles()
 	for i := range s.policy.Gates() {
 		c.reach(i)
 		c.roles(i)
+		c.enough(i)
 		c.reads(i)
 	}
 	for _, name := range sorted(c.tools) {
@@ -44,8 +47,9 @@ func (s *State) CheckPolicy(ctx context.Context) (problems []string, _ error) {
 type checking struct {
 	*State
 	tools    map[string]tool.Tool
-	known    map[string]bool // roles that a caller may get
-	anyRole  bool            // and any other
+	known    map[string]bool  // roles that a caller may get
+	anyRole  bool             // and any other
+	people   []auth.Principal // all callers; nil: others may come
 	problems []string
 }
 
@@ -71,12 +75,7 @@ func (c *checking) always(name string, action approval.Action) (gates []int) {
 }
 
 // actionOf returns the action of a gate.
-func actionOf(g *approval.Gate) approval.Action {
-	if g.Action == "" {
-		return approval.ActionAsk
-	}
-	return g.Action
-}
+func actionOf(g *approval.Gate) approval.Action { return cmp.Or(g.Action, approval.ActionAsk) }
 
 // reach looks for a gate that changes nothing: other gates have the last word about every call
 // of all its tools, or it allows what it cannot.
@@ -134,40 +133,75 @@ func (c *checking) roles(i int) {
 	look("escalate.add_roles", g.Terms.Escalate.AddRoles)
 }
 
-// knownRoles returns the roles that callers may get; anyRole: a program gives them.
-func knownRoles(conf *config.Config) (known map[string]bool, anyRole bool) {
-	known = map[string]bool{}
+// knownRoles finds the callers, as far as they are known, and the roles that callers may get.
+func (c *checking) knownRoles() {
+	a := &c.conf.Auth
+	c.known, c.anyRole = map[string]bool{}, !a.Given()
 	add := func(lists ...[]string) {
-		for _, list := range lists {
-			for _, role := range list {
-				known[role] = true
-			}
+		for _, role := range slices.Concat(lists...) {
+			c.known[role] = true
 		}
 	}
-	a := &conf.Auth
 	add(a.DefaultRoles, a.MTLS.Roles, a.Proxy.Roles.Fixed)
 	from := []config.RolesFrom{a.Proxy.Roles}
 	for i := range a.OIDC {
 		from = append(from, a.OIDC[i].Roles)
 	}
-	for _, u := range a.Socket {
-		add(u.Roles)
-	}
 	for _, f := range from {
 		add(f.Fixed)
-		anyRole = anyRole || f.Name != "" && f.Map == nil
+		c.anyRole = c.anyRole || f.Name != "" && f.Map == nil
 		for _, roles := range f.Map {
 			add(roles)
 		}
 	}
+	for _, u := range a.Socket {
+		c.add(auth.Principal{Tenant: u.Tenant, Subject: "socket:" + u.Subject, Person: u.Person, Roles: u.Roles})
+	}
 	if a.Keys.File != "" {
 		keys, err := apikey.Load(a.Keys.File)
-		anyRole = anyRole || err != nil
-		for i := range keys {
-			add(keys[i].Roles)
+		c.anyRole = c.anyRole || err != nil
+		for _, k := range keys {
+			if k.Revoked.IsZero() {
+				c.add(auth.Principal{Tenant: k.Tenant, Subject: "key:" + k.ID, Person: k.Person, Kind: k.Kind, Roles: k.Roles})
+			}
 		}
 	}
-	return known, anyRole || !a.Given()
+	for _, p := range c.people {
+		add(p.Roles)
+	}
+	if c.anyRole || a.DelegatedDecisions || len(a.OIDC) > 0 || a.MTLS.Given() || a.Proxy.Header != "" {
+		c.people = nil
+	}
+}
+
+// add adds a caller who is known by name.
+func (c *checking) add(p auth.Principal) {
+	p.Tenant, p.Roles = cmp.Or(p.Tenant, c.conf.Auth.Tenant), c.conf.Auth.RolesOr(p.Roles)
+	if p, err := c.conf.Auth.People.Known(p); err == nil {
+		c.people = append(c.people, p)
+	}
+}
+
+// enough looks for an approval that needs more people than may give it.
+func (c *checking) enough(i int) {
+	g := c.policy.Gates()[i]
+	t, most := c.policy.Terms(g), 0
+	if t.Approvers != nil {
+		t.Approvers = &approval.Approvers{Roles: t.Approvers.Roles, Subjects: t.Approvers.Subjects} // whoever When may include
+	}
+	for _, first := range c.people {
+		var group []auth.Principal // of distinct people
+		for _, p := range append([]auth.Principal{first}, c.people...) {
+			if p.Tenant == first.Tenant && p.Direct() && p.May(auth.Decide) == nil && (t.Approvers.Include(p, nil) || slices.ContainsFunc(t.Escalate.AddRoles, p.Has)) &&
+				!slices.ContainsFunc(group, func(q auth.Principal) bool { return !p.DistinctFrom(q) }) {
+				group = append(group, p)
+			}
+		}
+		most = max(most, len(group))
+	}
+	if need := max(t.People, 1); actionOf(&g) == approval.ActionAsk && len(c.people) > 0 && most < need {
+		c.at(i, "no call could run: it needs people: %d, and of the callers with a key or in auth.socket at most %d may approve", need, most)
+	}
 }
 
 // reads looks for arguments that the conditions of gate i read and that may be missing.

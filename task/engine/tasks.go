@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -303,4 +305,90 @@ func (t *Tasks) Delete(ctx context.Context, by auth.Principal, id string) error 
 	t.core.observers.audited([]rules.Audited{entry})
 	t.core.audited()
 	return nil
+}
+
+// A PlannedCall is a call as a planner wanted it, and what the policy said then.
+type PlannedCall struct {
+	Task, Call, Tool string
+	Args             json.RawMessage
+	Mask             []string        // places in Args that lists do not show
+	At               time.Time       // of the newest status of the task when the call was planned
+	By               auth.Principal  // owner of the task, with the roles of then
+	Was              approval.Action // "": no gate was asked, or none has answered yet
+	Why              string          // the first gate that asked, or why it was denied
+}
+
+// Planned calls each with the calls that tasks of all owners have planned since a time, the newest
+// task first, and with a call without a tool for a damaged task. It has one task in memory at a time.
+func Planned(ctx context.Context, s store.Store, since time.Time, each func(*PlannedCall)) error {
+	for q := (store.Query{Since: store.MillisOf(since), Limit: 1000}); ; {
+		page, err := s.Tasks(ctx, store.System(), q)
+		if err != nil {
+			return fmt.Errorf("list the tasks: %w", err)
+		}
+		for i := range page.Tasks {
+			id := page.Tasks[i].Task
+			if err := plannedBy(ctx, s, id, since, each); errors.Is(err, store.ErrDataLoss) {
+				each(&PlannedCall{Task: id.String()})
+			} else if err != nil && !errors.Is(err, store.ErrNotFound) { // deleted in the meantime
+				return fmt.Errorf("read task %s: %w", id, err)
+			}
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return nil
+		}
+	}
+}
+
+// plannedBy is Planned for a task.
+func plannedBy(ctx context.Context, s store.Store, id store.TaskID, since time.Time, each func(*PlannedCall)) error {
+	f := fold.New(id, "")
+	f.Omit(true /* artifacts */, true /* history */)
+	var at []time.Time // of each step
+	for from, more := store.After(0), true; more; {
+		page, err := s.Read(ctx, store.System(), id, from, store.Limit{NoBulk: true})
+		if err != nil {
+			return err
+		}
+		for i := range page.Events {
+			if err := f.Apply(&page.Events[i]); err != nil {
+				return fmt.Errorf("%w: event %d: %w", store.ErrDataLoss, page.Events[i].Seq, err)
+			}
+			if len(at) < len(f.Steps) {
+				at = append(at, cmp.Or(f.View.StatusTime(), id.Created()).Time())
+			}
+		}
+		from, more = page.Next, page.More
+	}
+	for i, step := range f.Steps {
+		for k, c := range step.Progress {
+			if !at[i].Before(since) {
+				p := PlannedCall{Task: id.String(), Call: c.ID, Tool: c.Tool, Args: step.Calls[k].Args, At: at[i], By: f.Owner}
+				p.judged(f, c)
+				each(&p)
+			}
+		}
+	}
+	return nil
+}
+
+// judged says what the policy said about a call.
+func (p *PlannedCall) judged(f *fold.Fold, c *fold.Call) {
+	if c.Attempt > 0 {
+		p.Was = approval.ActionAllow
+	}
+	if c.Grant != "" || c.Outcome == task.OutcomeRejected {
+		p.Was = approval.ActionAsk // a grant, or an earlier rejection, has answered
+	}
+	for _, a := range f.Approvals {
+		if a.Call == c.ID {
+			p.Mask = approval.Union(p.Mask, a.Terms.Mask)
+			if a.Kind == approval.KindCall && a.Ask == "" {
+				p.Was, p.Why = approval.ActionAsk, a.Terms.Gate
+			}
+		}
+	}
+	if c.Outcome == task.OutcomeDenied {
+		p.Was, p.Why = approval.ActionDeny, c.Error
+	}
 }

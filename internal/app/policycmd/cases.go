@@ -1,6 +1,7 @@
 package policycmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/toolset"
 	"a2a-server/internal/visible"
+	"a2a-server/tool"
 )
 
 // expectation is a case of a file of expectations.
@@ -26,6 +28,8 @@ type expectation struct {
 	call   toolset.TrialCall
 	action approval.Action
 	rules  []string // that decide; nil: any
+	fewest int      // people who have to approve; 0: any number
+	people []string // the same for each need, in words; nil: any
 }
 
 const testHelp = `FILE has a list of cases:
@@ -34,10 +38,11 @@ const testHelp = `FILE has a list of cases:
     - tool: transfer_money
       args: {amount: 20000, to: bob}
       caller: {subject: "corp:alice", roles: [requester]}
-      expect: {action: ask, rules: [big-transfer]}
+      expect: {action: ask, rules: [big-transfer], people: 2}
 
-rules are the gates that decide, in any order; the tool's own gate is "tool". Exit
-codes: 0 all cases are as expected, 1 some are not, 2 a file is wrong.
+rules are the gates that decide, in any order; the tool's own gate is "tool". people is how
+many people have to approve at least, or each need as in [2 of role finance, 1 of role legal].
+Exit codes: 0 all cases are as expected, 1 some are not, 2 a file is wrong.
 `
 
 func test(p *cli.Program, try Try) *cobra.Command {
@@ -77,21 +82,22 @@ func (e *expectation) run(ctx context.Context, s *toolset.State) string {
 	}
 	rules := got.Decisive()
 	slices.Sort(rules)
+	fewest, people := got.Merged.Voters()
+	if got.Action != approval.ActionAsk {
+		fewest, people = 0, nil
+	}
 	switch {
 	case got.Action != e.action:
 		return fmt.Sprintf("is %s, by %s; expected %s", got.Action, list(rules), e.action)
 	case e.rules != nil && !slices.Equal(rules, e.rules):
 		return fmt.Sprintf("is %s by %s; expected by %s", got.Action, list(rules), list(e.rules))
+	case e.fewest > 0 && e.fewest != fewest, e.people != nil && !slices.Equal(people, e.people):
+		return fmt.Sprintf("needs %d people: %s; expected %s", fewest, strings.Join(people, ", "), cmp.Or(strings.Join(e.people, ", "), fmt.Sprint(e.fewest)))
 	}
 	return ""
 }
 
-func list(names []string) string {
-	if len(names) == 0 {
-		return "no gate"
-	}
-	return strings.Join(names, ", ")
-}
+func list(names []string) string { return cmp.Or(strings.Join(names, ", "), "no gate") }
 
 // read reads a file of cases.
 func read(path string) ([]expectation, error) {
@@ -122,7 +128,7 @@ func read(path string) ([]expectation, error) {
 
 // readCase reads a case.
 func readCase(n strictyaml.Node) expectation {
-	e := expectation{line: n.Place().Line}
+	e := expectation{line: n.Place().Line, call: toolset.TrialCall{Args: map[string]any{}}}
 	f, ok := n.Fields("name", "tool", "args", "caller", "expect")
 	if !ok {
 		return e
@@ -132,19 +138,28 @@ func readCase(n strictyaml.Node) expectation {
 	if !f.Get("name").Missing() {
 		e.name, _ = f.Get("name").Text()
 	}
-	args := f.Get("args")
-	object, err := strictjson.Canonical(args.Object())
-	if e.call.Args, err = decoded(object, err); err != nil {
-		args.Add("%v", err)
+	if args := f.Get("args"); !args.Missing() {
+		object, err := strictjson.Canonical(args.Object())
+		if err == nil {
+			e.call.Args, err = tool.DecodeArgs(object)
+		}
+		if err != nil {
+			args.Add("%v", err)
+		}
 	}
 	e.call.By = requester("", "", nil, nil)
 	if who := f.Get("caller"); !who.Missing() {
 		caller, _ := who.Fields("subject", "tenant", "roles", "chain")
 		e.call.By = requester(optionalText(caller.Get("subject")), optionalText(caller.Get("tenant")), texts(caller.Get("roles")), texts(caller.Get("chain")))
 	}
-	want, ok := f.Get("expect").Fields("action", "rules")
+	want, ok := f.Get("expect").Fields("action", "rules", "people")
 	if !ok {
 		return e
+	}
+	if _, one := want.Get("people").Scalar(); one {
+		want.Get("people").Into(setting.Count(&e.fewest, 1, approval.MaxPeople))
+	} else {
+		e.people = texts(want.Get("people"))
 	}
 	want.Get("action").Into(setting.Choice(&e.action, "an action", approval.ActionAsk, approval.ActionAllow, approval.ActionDeny))
 	if rules := want.Get("rules"); !rules.Missing() {
@@ -176,21 +191,4 @@ func texts(n strictyaml.Node) (all []string) {
 		all = append(all, text)
 	}
 	return all
-}
-
-// decode decodes arguments in JSON.
-func decode(text string) (map[string]any, error) {
-	args, err := strictjson.DecodeObject([]byte(text))
-	if err != nil {
-		return nil, errors.Join(errors.New("the arguments are not a JSON object"), err)
-	}
-	return args, nil
-}
-
-// decoded decodes an object that was written without an error.
-func decoded(object []byte, err error) (map[string]any, error) {
-	if err != nil || string(object) == "null" {
-		return map[string]any{}, err
-	}
-	return decode(string(object))
 }

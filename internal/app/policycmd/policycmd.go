@@ -1,19 +1,30 @@
 // Package policycmd has the commands for authors of a policy: they check it, explain what it
-// does with a call, and run a file of expectations. They start no call.
+// does with a call, run a file of expectations, and judge the calls of the log. They start no call.
 package policycmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/internal/app/cli"
+	"a2a-server/internal/app/display"
+	"a2a-server/internal/app/signals"
+	"a2a-server/internal/app/storecmd"
 	"a2a-server/internal/toolset"
 	"a2a-server/internal/visible"
+	"a2a-server/task/engine"
+	"a2a-server/tool"
 )
 
 // maxArguments is how many bytes of arguments are read from standard input.
@@ -24,7 +35,7 @@ type Try func(ctx context.Context, given *cli.Flags, visit func(context.Context,
 
 // Command returns the command policy.
 func Command(p *cli.Program, try Try) *cobra.Command {
-	return cli.Group("policy", "check, explain or test the gates", check(p, try), explain(p, try), test(p, try))
+	return cli.Group("policy", "check, explain, test or simulate the gates", check(p, try), explain(p, try), test(p, try), simulate(p, try))
 }
 
 func check(p *cli.Program, try Try) *cobra.Command {
@@ -84,7 +95,7 @@ func explain(p *cli.Program, try Try) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if call.Args, err = decode(text); err != nil {
+			if call.Args, err = tool.DecodeArgs([]byte(text)); err != nil {
 				return err
 			}
 		}
@@ -110,4 +121,91 @@ func requester(subject, tenant string, roles, chain []string) auth.Principal {
 		return auth.Anonymous()
 	}
 	return auth.Principal{Subject: subject, Tenant: tenant, Roles: roles, Chain: chain, Method: "policy"}
+}
+
+const simulateHelp = `The calls come from a backup: a file, or one that the server makes at its admin socket and
+TMPDIR has room for. The configuration judges them with its tools, for the requester of then.
+The log lacks the gate that allowed a call, the tool as it was, and the time, which is that of
+the task's status. Not judged: hooks, states of conversations, and grants, which count as ask.
+`
+
+// simulation is the result of the command.
+type simulation struct {
+	calls, changed int
+	open           int            // no gate was asked, or their tasks are damaged
+	kinds          map[string]int // of changes, such as "allow -> ask"
+	changes        []string       // the newest task first, at most [cli.MaxListed]
+}
+
+func simulate(p *cli.Program, try Try) *cobra.Command {
+	var ago, backup string
+	c := cli.Configured("simulate", "say what the gates would do now with the calls of the last days", func(ctx context.Context, given *cli.Flags) error {
+		d, err := duration(ago)
+		if err != nil {
+			return err
+		}
+		ctx, stop := signals.Interruptible(ctx)
+		defer stop()
+		s, since := simulation{kinds: map[string]int{}}, time.Now().Add(-d)
+		return try(ctx, given, func(_ context.Context, by *toolset.State) error { // whose context ends too soon
+			if err := storecmd.Planned(ctx, by.AdminSocket(), backup, since, func(c *engine.PlannedCall) { s.judge(ctx, by, c) }); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(p.Stdout, "since %s: %s", since.UTC().Format(time.RFC3339), s.text())
+			return err
+		})
+	})
+	c.Long = simulateHelp
+	c.Flags().StringVar(&ago, "since", "7d", "How long ago the calls were planned at most: days such as 7d, or a `duration` such as 12h.")
+	c.Flags().StringVar(&backup, "backup", "", "Read the calls of a backup, a `file`, instead of those of a server.")
+	return c
+}
+
+// duration reads days, or a time as Go writes it.
+func duration(text string) (time.Duration, error) {
+	if days, err := strconv.ParseUint(strings.TrimSuffix(text, "d"), 10, 16); err == nil && strings.HasSuffix(text, "d") {
+		text = fmt.Sprint(24*days, "h")
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, cli.Usage("--since is %q: write days such as 7d, or a duration such as 12h", text)
+	}
+	return d, nil
+}
+
+// judge counts a call, and whether the policy would say something else.
+func (s *simulation) judge(ctx context.Context, by *toolset.State, c *engine.PlannedCall) {
+	if s.calls++; c.Was == "" {
+		s.open++
+		return
+	}
+	args, _ := tool.DecodeArgs(c.Args) // which the server did then
+	e, err := by.Explain(ctx, toolset.TrialCall{Tool: c.Tool, Args: args, By: c.By})
+	now, why, mask := "cannot be judged", "", c.Mask
+	switch {
+	case err == nil:
+		now, why, mask = string(e.Action), strings.Join(e.Decisive(), ", "), approval.Union(mask, e.Merged.Mask)
+	case len(mask) == 0: // else it may have what is masked
+		why = err.Error()
+	}
+	if now == string(c.Was) {
+		return
+	}
+	now = fmt.Sprintf("%s -> %s", c.Was, now)
+	s.kinds[now]++
+	if s.changed++; s.changed <= cli.MaxListed {
+		s.changes = append(s.changes, fmt.Sprintf("\n%s: %s %s\n  %s of task %s, %s, by %s\n  then: %s\n  now: %s\n", now, visible.Line(c.Tool), visible.Clip(string(approval.MaskJSON(c.Args, mask)), 2000),
+			visible.Line(c.Call), c.Task, c.At.UTC().Format(time.RFC3339), visible.Line(c.By.Subject), cmp.Or(visible.Line(c.Why), "-"), cmp.Or(visible.Line(why), "-")))
+	}
+}
+
+// text returns s for people.
+func (s *simulation) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %d would change; listed: %d\n", display.Count(s.calls, "planned call"), s.changed, len(s.changes))
+	for _, kind := range slices.Sorted(maps.Keys(s.kinds)) {
+		fmt.Fprintf(&b, "  %d %s\n", s.kinds[kind], kind)
+	}
+	fmt.Fprintf(&b, "left out: %d, about which no gate was asked, or whose tasks cannot be read\n", s.open)
+	return b.String() + strings.Join(s.changes, "")
 }

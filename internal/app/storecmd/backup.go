@@ -18,7 +18,9 @@ import (
 	"a2a-server/internal/app/remote"
 	"a2a-server/internal/app/signals"
 	"a2a-server/internal/debugapi"
+	"a2a-server/store"
 	"a2a-server/store/boltstore"
+	"a2a-server/task/engine"
 )
 
 func backup(p *cli.Program) *cobra.Command {
@@ -142,4 +144,28 @@ func (b *making) write(ctx context.Context, to io.Writer) (confirm func(boltstor
 		return nil, fmt.Errorf("a server uses %s and does not listen on %s: give it users with the role admin in auth.socket", b.store, b.socket)
 	}
 	return func(boltstore.Backup) error { return nil }, err
+}
+
+// Planned is [engine.Planned] for a backup or, for "", for the store of the server that listens on
+// a socket, of which it makes a backup. It unpacks the backup into the folder for temporary files.
+func Planned(ctx context.Context, socket, backup string, since time.Time, each func(*engine.PlannedCall)) (err error) {
+	var from io.ReadCloser
+	if backup != "" {
+		from, err = os.Open(backup)
+	} else {
+		from, err = remote.OfSocket(socket).FromSocket(ctx, http.MethodGet, debugapi.BackupPath)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }() // it is only read
+	folder, err := os.MkdirTemp("", "a2a-server-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	_, err = boltstore.Options{}.Restore(ctx, from, filepath.Join(folder, "tasks.db"), func(ctx context.Context, h store.Handle, _ boltstore.Backup) error {
+		return engine.Planned(ctx, h, since, each)
+	})
+	return err
 }
