@@ -10,11 +10,16 @@ const doc = readFileSync(new URL('../../../docs/policy.md', import.meta.url), 'u
 const managed = doc.match(/cat >managed\.yaml <<EOF\n([\s\S]*?)EOF\n/)[1];
 const logins = doc.match(/```yaml logins\n([\s\S]*?)```\n/)[1];
 
+const closers = [];
+test.afterEach(async () => { for (const close of closers.splice(0)) await close(); });
+
 test('two logins of finance approve a big transfer', async ({ browser }) => {
   test.setTimeout(60_000);
   const server = await new Server('').start(); // its port is known before the issuer is asked for it
+  closers.push(() => server.stop());
   await server.kill();
   const idp = await startIssuer(`${server.url}/ui/signin/callback`);
+  closers.push(() => idp.close());
   const file = (name) => join(server.folder, name);
   writeFileSync(file('managed.yaml'), managed, { mode: 0o600 });
   writeFileSync(server.file, `${logins
@@ -65,6 +70,4 @@ secrets: {pages: {env: PAGES_SECRET}}
   const ledger = readFileSync(join(server.folder, 'data', 'ledger.jsonl'), 'utf8');
   expect(ledger.trim().split('\n')).toHaveLength(1);
   if (process.env.POLICY_SAID) writeFileSync(process.env.POLICY_SAID, said.join('\n') + ledger);
-  await server.stop();
-  await idp.close();
 });
