@@ -29,7 +29,7 @@ type Verdict struct {
 	Reason string // why, for the planner and the log
 	Terms  Terms  // of the approval; Rule is always set
 	Failed error  // failures while judging, for the log; may be nil
-	Own    string // what the tool's own gate says, with ActionAsk; "": it does not ask
+	Own    string // why the tool's own gate asks, where Terms has Grants; "": it does not ask
 }
 
 // Judge decides whether t may run with args. It never panics, and no failure ends in
@@ -263,11 +263,14 @@ func (j *judgement) ask() Verdict {
 	if err != nil {
 		j.problem("the annotations of the tool", err)
 	}
-	if j.toolAsks {
-		v.Own = "asks: " + j.toolHint
-	}
 	if v.Terms.Destructive || len(v.Terms.Needs) > 0 || v.Terms.FourEyes || len(j.problems) > 0 || j.calledDestructive(destructive) {
 		v.Terms.Grants = nil
+	}
+	if v.Terms.Grants != nil && j.toolAsks {
+		why, err := safely(func() ([]string, error) { return tool.Reasons(j.ctx, j.tool, j.copied()), nil })
+		if v.Own = fmt.Sprintf("asks: %q", why); err != nil {
+			v.Terms.Grants = nil
+		}
 	}
 	v.Terms.Destructive = v.Terms.Destructive || destructive || err != nil
 	if len(j.problems) > 0 {

@@ -10,8 +10,8 @@ import (
 )
 
 // Gater is a tool that decides call by call whether approval is required. An error, or a
-// panic, means that it is. A Gater with a method HasGate() bool is listed as a tool that may
-// ask only if that returns true.
+// panic, means that it is. A Gater with a method HasGate() bool that returns false asks about
+// every call or none, and its hint only describes the call.
 type Gater interface {
 	// Gate looks at the arguments, which have been checked against the schema and must
 	// not be changed. hint tells the approver why approval is required. Gate must be
@@ -44,6 +44,21 @@ func NeedsApproval(ctx agent.ReadonlyContext, t Tool, args map[string]any) (ask 
 		}
 	}
 	return ask, strings.Join(hints, "\n"), failed
+}
+
+// Reasons returns why the tools of t's [Chain] ask about a call: the hint of each that asks, ""
+// if that only describes the call.
+func Reasons(ctx agent.ReadonlyContext, t Tool, args map[string]any) (all []string) {
+	for t := range Chain(t) {
+		ask, hint, _ := asks(ctx, t, args)
+		if decides, is := t.(interface{ HasGate() bool }); is && !decides.HasGate() {
+			hint = ""
+		}
+		if ask {
+			all = append(all, hint)
+		}
+	}
+	return all
 }
 
 // asks is NeedsApproval for a single tool of the chain.

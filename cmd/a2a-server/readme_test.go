@@ -149,6 +149,7 @@ var volatile = []struct {
 }{
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "<id>"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "<time>"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d UTC`), "<time>"},
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "<digest>"},
 	{regexp.MustCompile(`(?m)^(cut off after \d+)-[0-9a-f]{4}$`), "$1-<tag>"},
 }

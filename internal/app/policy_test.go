@@ -226,9 +226,8 @@ func TestPolicyDocumented(t *testing.T) {
 		}
 		return text
 	}
-	c := withFile(t, "auth: {keys: {file: keys.yaml}, default_roles: [requester, approver], tenant: acme}\n"+strings.Replace(block("yaml"), "policy/", "", 1))
+	c := withFile(t, "auth: {keys: {file: keys.yaml}, default_roles: [requester, approver], tenant: acme}\npolicy: {files: [rules.yaml]}\n")
 	c.write("keys.yaml", "[]\n")
-	c.write("managed.yaml", "gates: []\n")
 	c.write("rules.yaml", block("yaml rules"))
 	c.write("cases.yaml", block("yaml cases"))
 	c.want(0, "2 cases are as expected", "policy", "test", filepath.Join(c.folder, "cases.yaml"))
@@ -238,4 +237,10 @@ func TestPolicyDocumented(t *testing.T) {
 	if code != 0 || !strings.HasPrefix(stdout, shown) {
 		t.Errorf("exit code %d, %s, want the beginning\n%s\ngot\n%s", code, stderr, shown, stdout)
 	}
+	_, managed, _ := strings.Cut(string(page), "cat >managed.yaml <<EOF\n")
+	managed, _, _ = strings.Cut(managed, "EOF\n")
+	logins := withFile(t, block("yaml logins")+"policy: {files: [managed.yaml]}\n")
+	logins.write("keys.yaml", "[]\n")
+	logins.write("managed.yaml", managed)
+	logins.want(0, "the policy has no problems", "policy", "check")
 }

@@ -77,6 +77,9 @@ func (t *command) Startable() error {
 // maxHint bounds the command in a hint, in characters.
 const maxHint = 2000
 
+// HasGate reports that Gate never decides by the arguments; see [tool.Gater].
+func (t *command) HasGate() bool { return false }
+
 // Gate implements [tool.Gater]. It asks exactly if RequiresApproval does, and its hint shows
 // the command.
 func (t *command) Gate(_ agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error) {

@@ -239,6 +239,9 @@ func (t *request) Timeout() time.Duration { return t.config.Timeout + 5*time.Sec
 // The arguments are shown beside them, whole.
 const maxHint = 500
 
+// HasGate reports that Gate never decides by the arguments; see [tool.Gater].
+func (t *request) HasGate() bool { return false }
+
 // Gate implements [tool.Gater]. It shows an approver the request as it would be sent.
 func (t *request) Gate(_ agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error) {
 	if !t.approve {

@@ -1,6 +1,6 @@
 // Signing in at an issuer that was not written here, and what a session is good for.
 import { writeFileSync } from 'node:fs';
-import { startIssuer } from '../idp.js';
+import { signIn as login, startIssuer } from '../idp.js';
 import { Server, test as base, expect } from '../server.js';
 
 // test has a server with an issuer: people of the group sre approve, readers read, and programs
@@ -35,10 +35,7 @@ secrets: {pages: {env: PAGES_SECRET}}
 
 const signIn = async (page, name) => {
   await page.getByText('Continue with corp').click();
-  await page.locator('input[name=login]').fill(name);
-  await page.locator('input[name=password]').fill('any');
-  await page.locator('button[type=submit]').click();
-  await page.locator('button[type=submit]').click(); // consent
+  await login(page, name);
 };
 
 test('an approver signs in, decides, and signs out', async ({ page, world: { server, headers } }) => {

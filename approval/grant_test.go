@@ -1,0 +1,60 @@
+package approval
+
+import (
+	"fmt"
+	"testing"
+
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+)
+
+// describing is a tool whose gate only describes the call, as those of commands and requests do.
+type describing struct{ *fakeTool }
+
+func (describing) HasGate() bool { return false }
+
+// A grant covers a call that differs in what may vary, also of a tool that shows its arguments
+// when it asks; but no call that a gate of the tool has another reason to ask about.
+func TestGrantKeyOfAToolThatAsks(t *testing.T) {
+	t.Parallel()
+	p, err := NewPolicy(PolicyConfig{Gates: []Gate{{Name: "mails", Tool: "mail", Terms: Terms{Grants: &GrantTerms{Scopes: GrantScopes(), Vary: []string{"/subject"}}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shows := func(_ agent.ReadonlyContext, args map[string]any) (bool, string, error) {
+		return true, fmt.Sprint(args["subject"]), nil
+	}
+	wire := func(_ agent.ReadonlyContext, args map[string]any) (bool, string, error) {
+		return args["subject"] == "wire", "about money", nil
+	}
+	plain := &fakeTool{name: "mail", static: true, gate: shows}
+	watched, err := tool.WithConfirmation(tool.NewToolset("mails", describing{plain}), tool.ConfirmWhen(wire)).Tools(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := func(mail tool.Tool, subject string) string {
+		t.Helper()
+		args := map[string]any{"to": "bob", "subject": subject}
+		v := p.Judge(nil, mail, args)
+		key, err := GrantKey(&GrantedCall{Requester: alice(), Tool: "mail", Verdict: &v, Args: args})
+		if err != nil || key == "" {
+			t.Fatalf("GrantKey() = %q, %v", key, err)
+		}
+		return key
+	}
+	for _, tc := range []struct {
+		name    string
+		mail    tool.Tool
+		subject string
+		same    bool
+	}{
+		{"it describes the call", describing{plain}, "wire", true},
+		{"it decides about the call", plain, "wire", false},
+		{"another gate does not ask", watched[0], "lunch", true},
+		{"another gate asks", watched[0], "wire", false},
+	} {
+		if same := key(tc.mail, "hello") == key(tc.mail, tc.subject); same != tc.same {
+			t.Errorf("%s: covered %t, want %t", tc.name, same, tc.same)
+		}
+	}
+}
