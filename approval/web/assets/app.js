@@ -107,6 +107,8 @@
     if (!at || !now || now.dataset.state === at.dataset.state) {
       const a = $('#decide [data-until]'), b = $('#decide [data-until]', other);
       if (a && b && a.dataset.until !== b.dataset.until) for (const t of $$('[data-until]')) t.dataset.until = b.dataset.until;
+      const votes = at && $('#votes', at), more = now && $('#votes', now);
+      if (votes && more && votes.innerHTML !== more.innerHTML) { votes.innerHTML = more.innerHTML; say($('p', votes).textContent); }
       return;
     }
     const note = $('#changed');

@@ -215,7 +215,7 @@ func CheckArguments(parameters, arguments json.RawMessage) error {
 func decidedText(id string, of client.DecisionType, d *client.Decided) string {
 	past := decisionWords[of].past
 	if d.Approval != nil && d.Approval.State == client.Pending && d.Approval.Votes != nil {
-		return fmt.Sprintf("%s has the vote of %s and waits for others: %s", visible.Line(d.Approval.ID), visible.Line(d.Caller.Subject), visible.Line(votesText(d.Approval.Votes)))
+		return fmt.Sprintf("%s waits for more votes: %s", visible.Line(d.Approval.ID), visible.Line(votesText(d.Approval.Votes)))
 	}
 	if d.Approval == nil || d.Approval.Resolution == nil {
 		return visible.Line(id) + " was " + past

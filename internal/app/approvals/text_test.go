@@ -81,7 +81,7 @@ func TestVotesAreShown(t *testing.T) {
 			t.Errorf("the approval is shown as %q, want %q in it", got, want)
 		}
 	}
-	if got, want := decidedText("1", client.Approve, &client.Decided{Approval: &a, Caller: client.Principal{Subject: "key:bob"}}), "1 has the vote of key:bob and waits for others: 1 of 2"; !strings.HasPrefix(got, want) {
+	if got, want := decidedText("1", client.Approve, &client.Decided{Approval: &a, Caller: client.Principal{Subject: "key:bob"}}), "1 waits for more votes: 1 of 2: key:bob"; !strings.HasPrefix(got, want) {
 		t.Errorf("the vote is confirmed as %q, want %q", got, want)
 	}
 }

@@ -261,7 +261,7 @@ func (l *loader) names(n strictyaml.Node, write string, lists ...key) {
 		n.Add("is empty; write %s", write)
 	default:
 		for _, k := range lists {
-			if path := n.Path() + "." + k.name; l.given(path) && empty(k) {
+			if path := n.Path() + "." + k.name; k.list && l.given(path) && empty(k) {
 				l.atKey(path, "is empty; name somebody, or remove it")
 			}
 		}

@@ -56,11 +56,15 @@ secrets: {pages: {env: PAGES_SECRET}}
   await page.goto(`${server.url}/ui/approvals/${id}`);
   await page.getByText('Continue with corp').click();
   await signIn(page, 'bob');
+  const watching = await page.context().newPage();
+  await watching.goto(page.url());
+  await expect(watching.locator('#votes')).toContainText('0 of 2');
   await page.waitForTimeout(700);
   await page.getByText('Approve…').click();
   await page.getByLabel(/Type transfer_money/).fill('transfer_money');
   await page.getByRole('button', { name: 'Approve', exact: true }).click();
   await expect(page.locator('#approval')).toContainText('1 of 2');
+  await expect(watching.locator('#votes')).toContainText('corp:bob'); // an open page shows the vote
 
   expect(approve(tokens.bob)).toContain('1 of 2: corp:bob');
   expect(approve(key)).toContain('1 of 2: corp:bob');
