@@ -139,12 +139,9 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 	if a.State != client.Pending {
 		return nil
 	}
-	switch waiting := "it waits for approval " + remote.ShortID(a.ID) + " of " + visible.Line(a.Tool); {
-	case t.watches:
-		t.prompter.note(waiting)
-		return nil
-	case !d.May.Decide:
-		t.prompter.note(waiting + ": " + visible.Text(d.May.WhyNot))
+	switch {
+	case t.watches, !d.May.Decide:
+		t.prompter.note(approvals.WaitsText(d, t.watches))
 		return nil
 	case !t.prompter.person:
 		return cli.Exit(cli.ExitRefused, fmt.Sprintf("the task %s waits for the approval %s of %s, and there is no terminal to ask on\nShow it with 'a2a-server approvals show %[4]s', and decide with 'a2a-server approvals approve %[4]s'", t.task, visible.Line(a.ID), visible.Line(a.Tool), remote.ShortID(a.ID)))

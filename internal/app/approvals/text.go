@@ -9,6 +9,7 @@ import (
 
 	"a2a-server/client"
 	"a2a-server/internal/app/display"
+	"a2a-server/internal/app/remote"
 	"a2a-server/internal/visible"
 )
 
@@ -140,6 +141,20 @@ func byText(by *client.Principal) string {
 		return "the server"
 	}
 	return PrincipalText(by)
+}
+
+// WaitsText says that a task waits for an approval: for whose votes, or else, unless the caller only
+// watches, why they may not decide it.
+func WaitsText(d *client.ApprovalDetail, watches bool) string {
+	a := &d.Approval
+	text := "it waits for approval " + remote.ShortID(a.ID) + " of " + visible.Line(a.Tool)
+	switch {
+	case a.Votes != nil:
+		return text + ": " + visible.Line(votesText(a.Votes))
+	case watches:
+		return text
+	}
+	return text + ": " + visible.Text(d.May.WhyNot)
 }
 
 // votesText returns how far the votes of an approval are.

@@ -72,7 +72,7 @@ func TestFactsAreShownOnce(t *testing.T) {
 // Votes are shown with their persons and what is missing, and the caller's own is named.
 func TestVotesAreShown(t *testing.T) {
 	t.Parallel()
-	a := client.Approval{ID: "1", State: client.Pending, Human: true, Votes: &client.Votes{
+	a := client.Approval{ID: "1", Tool: "pay", State: client.Pending, Human: true, Votes: &client.Votes{
 		Have: 1, Need: 2, Missing: "1 of role finance\u202e", Given: []client.Vote{{By: client.Principal{Subject: "key:bob", Person: "bob"}, Reason: "seen"}},
 	}}
 	got := Text(&client.ApprovalDetail{Approval: a, May: client.May{Decide: true, Voted: true}}, 200, time.Now())
@@ -80,6 +80,13 @@ func TestVotesAreShown(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("the approval is shown as %q, want %q in it", got, want)
 		}
+	}
+	const waits = "it waits for approval 1 of pay: "
+	if got, want := WaitsText(&client.ApprovalDetail{Approval: a}, false), waits+"1 of 2: key:bob"; !strings.HasPrefix(got, want) {
+		t.Errorf("a task waits: %q, want %q", got, want)
+	}
+	if got, want := WaitsText(&client.ApprovalDetail{Approval: client.Approval{ID: "1", Tool: "pay"}, May: client.May{WhyNot: "no"}}, false), waits+"no"; got != want {
+		t.Errorf("a task waits: %q, want %q", got, want)
 	}
 	if got, want := decidedText("1", client.Approve, &client.Decided{Approval: &a, Caller: client.Principal{Subject: "key:bob"}}), "1 waits for more votes: 1 of 2: key:bob"; !strings.HasPrefix(got, want) {
 		t.Errorf("the vote is confirmed as %q, want %q", got, want)
