@@ -61,6 +61,8 @@ ask -> deny: pay {"amount":5000,"to":"•••"}
   now: none
 `
 	other := []string{"policy", "simulate", "--policy-files", filepath.Join(c.folder, "other.yaml")}
+	c.write("two.yaml", "gates:\n  - {name: big, tool: pay, when: args.amount > 1000, mask: [/to], risk: high}\n  - {name: never, tool: pay, when: args.to == \"eve\", action: deny}\n")
+	s.want(0, "1 ask -> ask on other terms", "policy", "simulate", "--policy-files", filepath.Join(c.folder, "two.yaml"))
 	code, live, stderr := s.run(nil, other...)
 	if diff := cmp.Diff(want, simulated(live)); code != 0 || diff != "" {
 		t.Errorf("exit code %d: %s (-want +got)\n%s", code, stderr, diff)

@@ -316,6 +316,7 @@ type PlannedCall struct {
 	By               auth.Principal  // owner of the task, with the roles of then
 	Was              approval.Action // "": no gate was asked, or none has answered yet
 	Why              string          // the first gate that asked, or why it was denied
+	Terms            *approval.Terms // of the approval that was asked for; nil: none
 }
 
 // Planned calls each with the calls that tasks of all owners have planned since a time, the newest
@@ -384,7 +385,7 @@ func (p *PlannedCall) judged(f *fold.Fold, c *fold.Call) {
 		if a.Call == c.ID {
 			p.Mask = approval.Union(p.Mask, a.Terms.Mask)
 			if a.Kind == approval.KindCall && a.Ask == "" {
-				p.Was, p.Why = approval.ActionAsk, a.Terms.Gate
+				p.Was, p.Why, p.Terms = approval.ActionAsk, a.Terms.Gate, &a.Terms
 			}
 		}
 	}

@@ -188,8 +188,12 @@ func (s *simulation) judge(ctx context.Context, by *toolset.State, c *engine.Pla
 	case len(mask) == 0: // else it may have what is masked
 		why = err.Error()
 	}
-	if now == string(c.Was) {
+	switch {
+	case now != string(c.Was):
+	case c.Terms == nil || c.Terms.Same(e.Merged):
 		return
+	default:
+		now += " on other terms"
 	}
 	now = fmt.Sprintf("%s -> %s", c.Was, now)
 	s.kinds[now]++
