@@ -1,0 +1,82 @@
+package rules_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"a2a-server/approval"
+	"a2a-server/task"
+	"a2a-server/task/internal/rules"
+)
+
+// waitingDesk is a desk whose call pay is asked about: its approvers are reminded after an hour, others
+// are asked after two, and it expires after three.
+func waitingDesk(t *testing.T, end approval.OnExpiry) *desk {
+	t.Helper()
+	return voteDesk(t, approval.Gate{Tool: "pay", Terms: approval.Terms{
+		Remind: time.Hour, Escalate: approval.Escalation{After: 2 * time.Hour, AddRoles: []string{"treasury"}},
+		Approvers: &approval.Approvers{Roles: []string{"finance"}}, Expires: 3 * time.Hour, OnExpiry: end,
+	}})
+}
+
+// Whatever row comes first, all that is due happens in the order expire, escalate, remind, and nothing
+// of it happens twice, too early, or after the end of the approval.
+func TestWaiting(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		after time.Duration
+		kind  string // of the row
+		end   approval.OnExpiry
+		want  []string
+	}{
+		"the reminder at its time":             {time.Hour, task.DueRemind, "", []string{"reminded "}},
+		"the reminder after both":              {2 * time.Hour, task.DueRemind, "", []string{"escalated ", "reminded "}},
+		"the escalation after both":            {2 * time.Hour, task.DueEscalate, "", []string{"escalated ", "reminded "}},
+		"the reminder after the deadline":      {3 * time.Hour, task.DueRemind, "", []string{"resolved "}},
+		"the escalation after the deadline":    {3 * time.Hour, task.DueEscalate, "", []string{"resolved "}},
+		"after the deadline of what waits on":  {3 * time.Hour, task.DueRemind, approval.ExpiryKeeps, []string{"kept ", "escalated ", "reminded "}},
+		"after the deadline of the whole task": {3 * time.Hour, task.DueEscalate, approval.ExpiryCancels, []string{"resolved "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := waitingDesk(t, tt.end)
+			audited, row := len(k.audit), k.dueRow(tt.kind, id(1))
+			k.now = row.Time.Time().Add(-time.Millisecond)
+			if err := k.put(rules.Waiting{Row: row}); !errors.Is(err, rules.ErrNotYet) {
+				t.Errorf("the row before its time = %v, want ErrNotYet", err)
+			}
+			k.now = k.approval(1).Asked.Add(tt.after)
+			k.mustPut(rules.Waiting{Row: row})
+			if diff := cmp.Diff(tt.want, k.whats(audited)[:len(tt.want)]); diff != "" {
+				t.Fatalf("audit (-want +got):\n%s", diff)
+			}
+			seq := k.header.Seq
+			k.mustPut(rules.Waiting{Row: row})
+			if k.header.Seq != seq || len(k.batch.Due) != 1 || !k.batch.Due[0].Delete {
+				t.Errorf("the row again writes %d events and changes the due work %+v", k.header.Seq-seq, k.batch.Due)
+			}
+		})
+	}
+}
+
+// A person who is asked, too, may decide from then on, and the rows go with the approval.
+func TestRemindersGoWithTheirApproval(t *testing.T) {
+	t.Parallel()
+	k := waitingDesk(t, "")
+	wantBarred(t, k.votes(1, voter("tara", "treasury"), approval.Approve, ""), approval.BarredApprovers)
+	k.vote(1, voter("fred", "finance"), approval.Reject, "")
+	k.wantNoDue()
+
+	k = waitingDesk(t, "")
+	k.now = k.now.Add(2 * time.Hour)
+	k.mustPut(rules.Waiting{Row: k.dueRow(task.DueEscalate, id(1))})
+	if a := k.restored().Approval(id(1)); a.Escalated == nil || !a.Escalated.Equal(k.now) || a.Reminded == nil {
+		t.Errorf("after the escalation the approval is %+v", a)
+	}
+	k.vote(1, voter("tara", "treasury"), approval.Approve, "")
+	k.wantEntries(1)
+	k.wantNoDue()
+}
