@@ -36,7 +36,7 @@ func approvalRows() []row {
 		{"approval", "GrantKey", use("terms string()#2", "terms[:0]"), "task/engine TestGrantsNoLonger/the_rule_is_stricter/memstore", "a grant of other terms answers nothing"},
 		{"approval", "Grant.Covers", always("incarnation"), "task/engine TestGrantsOfABackup", "a grant is void in a restored backup"},
 		{"approval", "Need.lacks", always("digest"), "task/internal/rules TestEditBesideVotes", "a vote is for the arguments that were shown"},
-		{"approval", "Need.lacks", always("DistinctFrom"), "task/internal/rules TestOnePersonTwoLogins", "two logins of one person have one vote"},
+		{"approval", "Need.lacks", always("DistinctFrom"), "TestOpenCountsPersons", "two logins of one person have one vote"},
 		{"approval", "ReadWord", always("explained isCode"), "TestReadWord", "a text decides only when the whole of it is a word"},
 		{"approval", "ReadWord", never("ContainsFunc"), "TestReadWord", "a text with anything beyond ASCII in its word is none"},
 		{"approval", "WordTarget", never("one#1"), "TestTextCounts/two", "a text decides nothing while more than one approval is open"},

@@ -56,10 +56,10 @@ var actions = []action{
 	{"extend", 2, onPending((*world).extend)},
 	{"restore from a backup", 1, restoreDisk},
 	{"resume", 4, resumeDisk},
-	{"approve with a grant", 4, onCall((*approval.Approval).Grantable, grantSomething)},
+	{"approve with a grant", 4, grantSomething},
 	{"revoke a grant", 2, revokeSomething},
 	{"reload the gates", 5, reloadGates},
-	{"several votes", 4, onCall(func(*approval.Approval) bool { return true }, voteSomething)},
+	{"several votes", 4, voteSomething},
 }
 
 // drive runs the actions of the script.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -159,13 +160,13 @@ func reloadGates(w *world) {
 	}
 }
 
-// onCall returns an action on a pending approval of a call that fits, which does nothing when there is none.
-func onCall(fits func(a *approval.Approval) bool, do func(w *world, t *modelTask, a *approval.Approval)) func(w *world) {
+// onCall returns an action on a pending approval of a call that fits, which reports whether there is one.
+func onCall(fits func(a *approval.Approval) bool, do func(w *world, t *modelTask, a *approval.Approval)) func(w *world) bool {
 	type pending struct {
 		t *modelTask
 		a *approval.Approval
 	}
-	return func(w *world) {
+	return func(w *world) bool {
 		var all []pending
 		for _, t := range w.known {
 			for _, a := range t.pending() {
@@ -178,11 +179,14 @@ func onCall(fits func(a *approval.Approval) bool, do func(w *world, t *modelTask
 			x := Pick(w.choices, Script, all...)
 			do(w, x.t, x.a)
 		}
+		return len(all) > 0
 	}
 }
 
-// voteSomething has several people approve at once, and sometimes changes the gates in between.
-func voteSomething(w *world, t *modelTask, a *approval.Approval) {
+// voteSomething has several people approve a call at once, and sometimes changes the gates in between.
+func voteSomething(w *world) { onCall(func(*approval.Approval) bool { return true }, voteOn)(w) }
+
+func voteOn(w *world, t *modelTask, a *approval.Approval) {
 	for range 1 + w.choices.Choose(Script, 3) {
 		by, v := Pick(w.choices, Script, voters...), w.server()
 		answer := approval.Decision{ID: a.ID, Type: approval.Approve, Digest: a.Digest}
@@ -389,8 +393,21 @@ func byGrant(m *model, t *modelTask, c *modelCall, id string, e *entry) {
 	e.definition = g.made.Definition
 }
 
-// grantSomething approves with a grant, and has the owner of the task send the same call again.
-func grantSomething(w *world, t *modelTask, a *approval.Approval) {
+// grantSomething approves a call with a grant, and has its owner send the same call again. If no such call
+// waits, somebody sends a call first.
+func grantSomething(w *world) {
+	approve := onCall((*approval.Approval).Grantable, grantCall)
+	if approve(w) {
+		return
+	}
+	if i := slices.IndexFunc(w.tools.traits, func(t Traits) bool { return t.Gated }); i >= 0 {
+		sendCall(w, alice, w.tools.traits[i].Name(), 1, "c")
+		w.outside.Idle()
+		approve(w)
+	}
+}
+
+func grantCall(w *world, t *modelTask, a *approval.Approval) {
 	ask := &approval.GrantRequest{Scope: Pick(w.choices, Script, approval.GrantTime, approval.GrantContext, approval.GrantTask), For: Pick(w.choices, Script, 0, time.Second), Uses: w.choices.Choose(Script, 3)}
 	by, v := deciderIn(w), w.server()
 	w.attempt(v, "a decision", func(ctx context.Context) error {
@@ -400,18 +417,9 @@ func grantSomething(w *world, t *modelTask, a *approval.Approval) {
 			w.s.Fail("an acknowledged decision is durable", "%s has made no grant: %+v", a.ID, r)
 		}
 	})
-	var args struct{ N int }
-	if json.Unmarshal(a.Args, &args) != nil {
-		return
-	}
 	for range 1 + w.choices.Choose(Script, 2) {
 		w.outside.Yield()
-		plan := &Plan{Steps: []PlanStep{{Calls: []PlanCall{{Tool: a.Tool, N: args.N}}}}, End: a2a.TaskStateCompleted}
-		m := w.message(plan.part())
-		m.ContextID = Pick(w.choices, Script, a.Context, "c")
-		sent := &sentMessage{m: m, by: t.owner}
-		w.created = append(w.created, sent)
-		w.send(w.server(), sent, w.choices.Choose(Script, modes))
+		sendCall(w, t.owner, a.Tool, numberIn(a.Args), Pick(w.choices, Script, a.Context, "c"))
 		switch w.choices.Choose(Script, 6) {
 		case 4:
 			reloadGates(w)
@@ -421,31 +429,47 @@ func grantSomething(w *world, t *modelTask, a *approval.Approval) {
 	}
 }
 
-// revokeSomething revokes a grant.
+// sendCall sends a message that makes a task of one call.
+func sendCall(w *world, by auth.Principal, tool string, n int, contextID string) {
+	plan := &Plan{Steps: []PlanStep{{Calls: []PlanCall{{Tool: tool, N: n}}}}, End: a2a.TaskStateCompleted}
+	m := w.message(plan.part())
+	m.ContextID = contextID
+	sent := &sentMessage{m: m, by: by}
+	w.created = append(w.created, sent)
+	w.send(w.server(), sent, w.choices.Choose(Script, modes))
+}
+
+func numberIn(args json.RawMessage) int {
+	var v struct{ N int }
+	_ = json.Unmarshal(args, &v) // else 0
+	return v.N
+}
+
+// revokeSomething revokes a grant, while its owner sends equal calls.
 func revokeSomething(w *world) {
-	var all []string
-	for _, t := range w.model.order {
-		for _, a := range t.approvals {
-			if r := a.Resolution; r != nil && r.Grant != nil && w.model.grants[r.Grant.ID] != nil {
-				all = append(all, r.Grant.ID)
-			}
-		}
-	}
-	if len(all) == 0 {
+	ids := slices.Sorted(maps.Keys(w.model.grants))
+	if len(ids) == 0 {
 		return
 	}
-	id, v := Pick(w.choices, Script, all...), w.server()
+	g, v := w.model.grants[Pick(w.choices, Script, ids...)], w.server()
+	send := func(n int) {
+		for range w.choices.Choose(Script, n) {
+			sendCall(w, g.Owner, g.Tool, numberIn(g.Args), g.Context)
+		}
+	}
+	send(3)
 	w.attempt(v, "a revocation", func(ctx context.Context) error {
-		err := v.engine.Approvals().Revoke(ctx, bob, id, "")
+		err := v.engine.Approvals().Revoke(ctx, bob, g.ID, "")
 		if err == engine.ErrNoGrant { //nolint:errorlint // it may have been revoked in the meantime
 			return nil
 		}
 		return err
 	}, func() {
 		w.coverage.Count("a revocation is acknowledged")
-		w.model.revoked[id] = true
-		if w.model.grants[id] != nil {
-			w.s.Fail("an acknowledged revocation is durable", "grant %s", id)
+		w.model.revoked[g.ID] = true
+		if w.model.grants[g.ID] != nil {
+			w.s.Fail("an acknowledged revocation is durable", "grant %s", g.ID)
 		}
 	})
+	send(3)
 }

@@ -20,9 +20,9 @@ import (
 	"a2a-server/task/internal/rules"
 )
 
-// alice and carol own the tasks; bob may decide, but not by a message.
+// alice and carol own the tasks; bob may decide, but not by a message. carol has a role of approvers, too.
 var (
-	carol = auth.Principal{Tenant: "acme", Subject: "carol", Person: "carol", Roles: []string{auth.RoleRequester}, Method: "sim"}
+	carol = auth.Principal{Tenant: "acme", Subject: "carol", Person: "carol", Roles: []string{auth.RoleRequester, "legal"}, Method: "sim"}
 	alice = auth.Principal{Tenant: "acme", Subject: "alice", Person: "alice", Roles: []string{auth.RoleRequester}, Method: "sim"}
 	bob   = auth.Principal{Tenant: "acme", Subject: "bob", Person: "bob", Roles: []string{auth.RoleRequester, auth.RoleApprover}, Method: "sim"}
 )
