@@ -123,7 +123,7 @@ func gatesSettle(m *model) {
 // reloadGates gives all servers, or one of them, other gates.
 func reloadGates(w *world) {
 	g := &w.gates
-	switch w.choices.Choose(Script, 10) {
+	switch w.choices.Choose(Script, 11) {
 	case 0:
 		*g = gateSet{people: w.terms.People}
 	case 1:
@@ -144,6 +144,8 @@ func reloadGates(w *world) {
 		g.people = 3 - max(g.people, 1)
 	case 9:
 		g.soon = !g.soon
+	case 10:
+		g.legal, g.fourEyes = 2, true
 	}
 	w.reloaded = true
 	servers := w.servers
@@ -183,12 +185,12 @@ func onCall(fits func(a *approval.Approval) bool, do func(w *world, t *modelTask
 	}
 }
 
-// voteSomething has several people approve a call at once, and sometimes changes the gates in between.
+// voteSomething has several people approve a call at once, maybe its requester, and sometimes changes the gates in between.
 func voteSomething(w *world) { onCall(func(*approval.Approval) bool { return true }, voteOn)(w) }
 
 func voteOn(w *world, t *modelTask, a *approval.Approval) {
 	for range 1 + w.choices.Choose(Script, 3) {
-		by, v := Pick(w.choices, Script, voters...), w.server()
+		by, v := Pick(w.choices, Script, append(slices.Clip(voters), t.owner, t.owner)...), w.server()
 		answer := approval.Decision{ID: a.ID, Type: approval.Approve, Digest: a.Digest}
 		w.attempt(v, "a decision", func(ctx context.Context) error {
 			return v.engine.Decide(ctx, engine.DecisionInput{By: by, Via: approval.ViaAPI, Scope: store.Tenant("acme"), Task: t.id, Answers: []approval.Decision{answer}})
@@ -420,7 +422,9 @@ func grantCall(w *world, t *modelTask, a *approval.Approval) {
 	for range 1 + w.choices.Choose(Script, 2) {
 		w.outside.Yield()
 		sendCall(w, t.owner, a.Tool, numberIn(a.Args), Pick(w.choices, Script, a.Context, "c"))
-		switch w.choices.Choose(Script, 6) {
+		switch w.choices.Choose(Script, 7) {
+		case 3:
+			w.tools.Change(a.Tool)
 		case 4:
 			reloadGates(w)
 		case 5:
@@ -437,6 +441,19 @@ func sendCall(w *world, by auth.Principal, tool string, n int, contextID string)
 	sent := &sentMessage{m: m, by: by}
 	w.created = append(w.created, sent)
 	w.send(w.server(), sent, w.choices.Choose(Script, modes))
+}
+
+// resumeStore lets a restored store continue, and has somebody send a call that a grant of before lets start.
+func resumeStore(w *world) {
+	held := w.model.held
+	resumeDisk(w)
+	w.outside.Idle()
+	ids := slices.Sorted(maps.Keys(w.model.grants))
+	if !held || len(ids) == 0 {
+		return
+	}
+	g := w.model.grants[Pick(w.choices, Script, ids...)]
+	sendCall(w, g.Owner, g.Tool, numberIn(g.Args), g.Context)
 }
 
 func numberIn(args json.RawMessage) int {
