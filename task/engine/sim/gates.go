@@ -30,20 +30,20 @@ type gateSet struct {
 	soon      bool // reminder, escalation and deadline come soon
 }
 
-// policy returns the policy of a server with these gates.
-func (g gateSet) policy(w *world) *approval.Policy {
-	terms := w.terms
+// policy returns the policy of a server with these gates for tools of some traits. terms are the defaults,
+// and grants what a gate allows that allows any.
+func (g gateSet) policy(terms approval.Terms, grants *approval.GrantTerms, traits []Traits) *approval.Policy {
 	if terms.People = g.people; g.soon {
 		terms.Expires, terms.Remind = 60*time.Millisecond, 20*time.Millisecond
 		terms.Escalate = approval.Escalation{After: 30 * time.Millisecond, AddRoles: []string{"treasury"}}
 	}
 	var gates []approval.Gate
 	if !g.withdrawn {
-		gates = append(gates, approval.Gate{Name: "grants", Tool: "gated_*", Terms: approval.Terms{Grants: w.grants}})
+		gates = append(gates, approval.Gate{Name: "grants", Tool: "gated_*", Terms: approval.Terms{Grants: grants}})
 	}
 	if g.legal > 0 {
 		who := &approval.Approvers{Roles: []string{"legal"}}
-		gates = append(gates, approval.Gate{Name: "legal", Tool: "gated_*", Terms: approval.Terms{People: g.legal, Approvers: who, FourEyes: g.fourEyes, Grants: w.grants}})
+		gates = append(gates, approval.Gate{Name: "legal", Tool: "gated_*", Terms: approval.Terms{People: g.legal, Approvers: who, FourEyes: g.fourEyes, Grants: grants}})
 	}
 	if g.once {
 		gates = append(gates, approval.Gate{Name: "once", Tool: "*once_*"})
@@ -53,7 +53,7 @@ func (g gateSet) policy(w *world) *approval.Policy {
 	}
 	if g.free {
 		free := approval.Gate{Name: "free", Tool: "nothing", Action: approval.ActionAllow}
-		for _, t := range w.tools.traits {
+		for _, t := range traits {
 			if t.Gated && t.Effect == ReadOnly {
 				free.Tools = append(free.Tools, t.Name())
 			}
@@ -155,7 +155,7 @@ func reloadGates(w *world) {
 	for _, v := range servers {
 		w.s.Note("%s has gates %+v", v.p.name, *g)
 		w.model.gates[v.p] = append(w.model.gates[v.p], *g)
-		v.engine.Reload(w.tools.Registry(v.p), g.policy(w), nil)
+		v.engine.Reload(w.tools.Registry(v.p), g.policy(w.terms, w.grants, w.tools.traits), nil)
 	}
 	if w.choices.Choose(Script, 2) == 1 {
 		w.idle()
@@ -190,7 +190,10 @@ func voteSomething(w *world) { onCall(func(*approval.Approval) bool { return tru
 
 func voteOn(w *world, t *modelTask, a *approval.Approval) {
 	for range 1 + w.choices.Choose(Script, 3) {
-		by, v := Pick(w.choices, Script, append(slices.Clip(voters), t.owner, t.owner)...), w.server()
+		by, v := Pick(w.choices, Script, append(slices.Clip(voters), t.owner)...), w.server()
+		if a.Terms.FourEyes && w.choices.Choose(Script, 2) == 1 {
+			by = t.owner
+		}
 		answer := approval.Decision{ID: a.ID, Type: approval.Approve, Digest: a.Digest}
 		w.attempt(v, "a decision", func(ctx context.Context) error {
 			return v.engine.Decide(ctx, engine.DecisionInput{By: by, Via: approval.ViaAPI, Scope: store.Tenant("acme"), Task: t.id, Answers: []approval.Decision{answer}})

@@ -140,16 +140,16 @@ func TestModelKnowsTheGates(t *testing.T) {
 // TestGateSets compares what the model demands with what the policy of the same gates asks.
 func TestGateSets(t *testing.T) {
 	t.Parallel()
-	w := &world{grants: &approval.GrantTerms{Scopes: approval.GrantScopes()}}
+	grants := &approval.GrantTerms{Scopes: approval.GrantScopes()}
 	s := NewScheduler(Replayed(Tape{}))
 	defer s.Close()
-	w.tools = NewToolbox(s, NewCoverage(), AllTraits())
+	tools := NewToolbox(s, NewCoverage(), AllTraits())
 	for n := range 1 << 8 {
 		is := func(bit int) bool { return n>>bit&1 == 1 }
 		g := gateSet{people: 1, fourEyes: is(0), once: is(1), denied: is(2), withdrawn: is(3), free: is(4), soon: is(5), legal: n >> 6 % 3}
-		p := g.policy(w)
+		p := g.policy(approval.Terms{}, grants, AllTraits())
 		for _, traits := range AllTraits() {
-			v, d := p.Judge(nil, w.tools.tool(nil, traits, 0), map[string]any{"n": 1}), g.of(traits)
+			v, d := p.Judge(nil, tools.tool(nil, traits, 0), map[string]any{"n": 1}), g.of(traits)
 			needs := slices.ContainsFunc(v.Terms.Needs, func(n approval.Need) bool { return n.People > 1 || n.Approvers != nil })
 			roles := v.Terms.Approvers != nil || needs
 			if v.Action != d.action || roles != (d.legal > 0) || v.Terms.FourEyes != d.fourEyes {

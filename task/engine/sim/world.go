@@ -177,7 +177,7 @@ func (w *world) start() *server {
 		Tools:     w.tools.Registry(p),
 		Planner:   plannerOf(w, p),
 		Presenter: dialect.New(dialect.Config{Keywords: true, NewID: func() string { return w.newID().String() }}),
-		Policy:    w.gates.policy(w), HoldSiblings: w.hold,
+		Policy:    w.gates.policy(w.terms, w.grants, w.tools.traits), HoldSiblings: w.hold,
 		Limits: w.limits,
 		Log:    zerolog.New(&logWatch{w: w, p: p}).Level(zerolog.WarnLevel),
 		Now:    p.Now,
