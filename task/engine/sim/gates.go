@@ -78,7 +78,7 @@ type demand struct {
 
 // of returns the demand on calls of a tool: all gates that ask count together.
 func (g gateSet) of(t Traits) demand {
-	own, legal, once := t.Gated && !(g.free && t.Effect == ReadOnly), t.Gated && g.legal > 0, g.once && t.Effect == Once
+	own, legal, once := t.Gated && (!g.free || t.Effect != ReadOnly), t.Gated && g.legal > 0, g.once && t.Effect == Once
 	grants := t.Gated && !g.withdrawn
 	switch {
 	case g.denied && t.Gated && t.Effect == Idempotent:
