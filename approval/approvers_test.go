@@ -84,12 +84,12 @@ func TestApproversWhen(t *testing.T) {
 // needs whose condition is true about the arguments that it is for.
 func TestVotesWhen(t *testing.T) {
 	t.Parallel()
-	other, any := &Approvers{Roles: []string{"finance"}, When: "decider.subject != 'bob'"}, &Approvers{Roles: []string{"finance"}, When: "true"}
+	other, anybody := &Approvers{Roles: []string{"finance"}, When: "decider.subject != 'bob'"}, &Approvers{Roles: []string{"finance"}, When: "true"}
 	a := payment(t, `{"region":"emea"}`, Gate{Tool: "pay", Name: "region", Terms: Terms{Approvers: regional(), Escalate: Escalation{After: time.Hour, AddRoles: []string{"treasury"}}}},
-		Gate{Tool: "*", Name: "other", Terms: Terms{Approvers: other}}, Gate{Tool: "p*", Name: "any", Terms: Terms{Approvers: any}})
+		Gate{Tool: "*", Name: "other", Terms: Terms{Approvers: other}}, Gate{Tool: "p*", Name: "any", Terms: Terms{Approvers: anybody}})
 	first := regional()
 	first.Escalated = []string{"treasury"}
-	if diff := cmp.Diff([]Need{{"region", 1, first}, {"other", 1, other}, {"any", 1, any}}, a.Terms.Needs); diff != "" {
+	if diff := cmp.Diff([]Need{{"region", 1, first}, {"other", 1, other}, {"any", 1, anybody}}, a.Terms.Needs); diff != "" {
 		t.Fatalf("needs (-want +got):\n%s", diff)
 	}
 	meets := func(name, region string, roles ...string) string {

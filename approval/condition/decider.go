@@ -33,14 +33,15 @@ type keeper struct {
 
 // CompileDecider is [Compile] for a condition on a decider. A text that it was given before is not
 // compiled again.
-func CompileDecider(text string) (c *Condition, err error) {
+func CompileDecider(text string) (*Condition, error) {
 	k := kept()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if c = k.byText[text]; c != nil {
+	if c := k.byText[text]; c != nil {
 		return c, nil
 	}
-	if c, err = compile(text, deciderEnvironment, deciderNames); err != nil {
+	c, err := compile(text, deciderEnvironment, deciderNames)
+	if err != nil {
 		return nil, err
 	}
 	if len(k.byText) >= maxKept {

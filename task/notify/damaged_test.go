@@ -99,15 +99,19 @@ func TestDamagedTaskOfARouteThatIsGone(t *testing.T) {
 	})
 }
 
-// The digest is of the arguments: whoever has it can try which they are.
+// The digest is of the whole arguments: whoever has it can try which they are.
 func TestDigestIsOnlyWithTheArguments(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
-		r := &receiver{}
-		w.start(asked("ops", r))
+		without, masked := &receiver{}, &receiver{}
+		all := asked("all", masked)
+		all.Arguments = true
+		w.start(asked("ops", without), all)
 		w.ask("pay")
 		w.pass(time.Minute)
-		if got := r.messages(); len(got) != 1 || got[0].Digest != "" {
-			t.Errorf("messages without arguments: %+v, want one without a digest", got)
+		for what, r := range map[string]*receiver{"without arguments": without, "with masked ones": masked} {
+			if got := r.messages(); len(got) != 1 || got[0].Digest != "" {
+				t.Errorf("messages %s: %+v, want one without a digest", what, got)
+			}
 		}
 	})
 }

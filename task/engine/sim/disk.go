@@ -13,9 +13,10 @@ import (
 // Disk is a memstore that commits when the scheduler says so. Batches are queued by
 // all processes and committed in the order in which they were queued.
 type Disk struct {
-	s     *Scheduler
-	db    *memstore.DB
-	queue []*queued
+	s        *Scheduler
+	db       *memstore.DB
+	queue    []*queued
+	restored uint64 // how often
 
 	// Committed, when set, is called after each batch that was committed or refused, before
 	// the routine that queued it is told.
@@ -166,6 +167,9 @@ type handle struct {
 	d *Disk
 	p *Process
 }
+
+// Incarnation is that of the disk: another after each restoration.
+func (h *handle) Incarnation() uint64 { return 1 + h.d.restored }
 
 var errLost = fmt.Errorf("lost: %w", store.ErrClosed)
 

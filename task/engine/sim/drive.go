@@ -55,9 +55,11 @@ var actions = []action{
 	{"cancel a call", 4, onTask((*world).cancelCall)},
 	{"extend", 2, onPending((*world).extend)},
 	{"restore from a backup", 1, restoreDisk},
-	{"resume", 4, resumeDisk},
-	{"approve with a grant", 4, onPending(grantSomething)},
+	{"resume", 4, resumeStore},
+	{"approve with a grant", 4, grantSomething},
 	{"revoke a grant", 2, revokeSomething},
+	{"reload the gates", 5, reloadGates},
+	{"several votes", 4, voteSomething},
 }
 
 // drive runs the actions of the script.

@@ -30,8 +30,10 @@ type model struct {
 	seen    map[*routine]*modelHook // that a routine has read since it has sent a notification
 
 	contexts []*modelContext
-	grants   map[string]*approval.Grant // that are there
-	heldTime time.Duration              // for how long a call may be held
+	gates    map[*Process][]gateSet // of each server since it was idle, the newest last
+	grants   map[string]*modelGrant // that are there
+	revoked  map[string]bool        // grants whose revocation is acknowledged
+	heldTime time.Duration          // for how long a call may be held
 
 	held, everRestored bool // the disk was restored, and waits for its operator
 	// optimistic says that read-only tools may be entered before that is durable.
@@ -39,7 +41,7 @@ type model struct {
 }
 
 func newModel(s *Scheduler, b *Toolbox) *model {
-	m := &model{s: s, tools: b, by: map[string]Traits{}, tasks: map[store.TaskID]*modelTask{}, everSet: map[string]bool{}, seen: map[*routine]*modelHook{}, grants: map[string]*approval.Grant{}}
+	m := &model{s: s, tools: b, by: map[string]Traits{}, tasks: map[store.TaskID]*modelTask{}, everSet: map[string]bool{}, seen: map[*routine]*modelHook{}, gates: map[*Process][]gateSet{}, grants: map[string]*modelGrant{}, revoked: map[string]bool{}}
 	for _, t := range b.traits {
 		m.by[t.Name()] = t
 	}
@@ -147,7 +149,7 @@ func (m *model) committed(c Committed) {
 	b, r := c.Batch, c.Receipt
 	if b.Task.IsZero() {
 		if c.Err == nil {
-			m.grantRows(b)
+			grantRows(m, b)
 			m.ofStore(b)
 		}
 		return
@@ -205,7 +207,7 @@ func (m *model) committed(c Committed) {
 		m.private(t, c.Process, &e)
 	}
 	if b.Rev != nil {
-		m.grantRows(b)
+		grantRows(m, b)
 		m.hookRows(t, &c, events)
 		m.rows(t, b)
 		m.stateRows(t, b)

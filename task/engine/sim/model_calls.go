@@ -87,9 +87,7 @@ func (m *model) call(t *modelTask, c *modelCall, p *Process, kind string, v *eve
 			bad()
 		}
 		c.phase, c.claims = running, t.claims
-		if a := t.newest(c.id, approval.KindCall); c.grant != "" && m.grants[c.grant] == nil && (a == nil || a.State != approval.Approved && a.State != approval.Edited) {
-			m.fail(t, "no call goes on by a revoked grant", "%s by %s", c, c.grant)
-		}
+		mayEnter(m, t, c, p, false /* first */)
 		c.resumes++
 		c.resumed()
 		c.rights = append(c.rights, &entry{p: p, args: c.args, kept: c.keptState, state: t.view()})
@@ -122,6 +120,9 @@ func (m *model) call(t *modelTask, c *modelCall, p *Process, kind string, v *eve
 			bad()
 		}
 		c.phase, c.outcome, c.result = finished, v.Outcome, v.Result
+		if c.outcome == task.OutcomeDenied {
+			m.tools.coverage.Count("a gate denies a call")
+		}
 		if c.canceled && c.outcome == task.OutcomeUnknown {
 			c.unsure++ // if its tool was
 		}
@@ -143,14 +144,12 @@ func (m *model) started(t *modelTask, c *modelCall, p *Process, v *event) {
 	if v.Args != nil {
 		e.args = v.Args
 	}
+	c.grant = v.Grant
+	mayEnter(m, t, c, p, c.starts == 0)
 	switch {
 	case c.starts == 0:
 		a := t.newest(c.id, approval.KindCall)
-		if v.Grant != "" {
-			m.byGrant(t, c, v.Grant, e.args)
-		} else if a == nil && traits.Gated {
-			m.fail(t, "no gated call runs without an approval", "call %s of %s started", c.id, c.tool)
-		}
+		byGrant(m, t, c, v.Grant, e)
 		if a != nil {
 			m.useApproval(t, c, a, e, v)
 		}
@@ -180,7 +179,6 @@ func (m *model) started(t *modelTask, c *modelCall, p *Process, v *event) {
 	}
 	c.phase, c.claims, c.rights = running, t.claims, append(c.rights, e)
 	c.starts++
-	c.grant = v.Grant
 	if v.Attempt != c.attempt {
 		c.attempt, c.again = v.Attempt, 0
 	}
@@ -194,7 +192,7 @@ func (m *model) useApproval(t *modelTask, c *modelCall, a *modelApproval, e *ent
 	} else if a.State != approval.Approved {
 		m.fail(t, "no gated call runs without an approval", "call %s of %s started, approval %s is %s", c.id, c.tool, a.ID, a.State)
 	}
-	m.needsVotes(t, a, want)
+	needsPeople(m, t, a, want)
 	if a.used {
 		m.fail(t, "an approved call runs once", "call %s of %s started again by approval %s", c.id, c.tool, a.ID)
 	}

@@ -25,7 +25,7 @@ type story struct {
 	fence *uint64 // of the batches; nil: not from a turn
 }
 
-var storyTraits = []Traits{{false, Once, Plain}, {true, Once, Plain}, {false, ReadOnly, Plain}}
+var storyTraits = []Traits{{false, Once, Plain}, {true, Once, Plain}, {false, ReadOnly, Plain}, {true, Idempotent, Plain}}
 
 func newStory() *story {
 	s := NewScheduler(Replayed(Tape{}))

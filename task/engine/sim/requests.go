@@ -203,6 +203,7 @@ func (w *world) needsNoRoom(what string, err error) {
 // idle waits until nothing is running. Then no task waits for a turn while there is room.
 func (w *world) idle() {
 	w.outside.Idle()
+	gatesSettle(w.model)
 	for _, t := range w.model.order {
 		// A turn that another process cannot tell has not seen that process's decision.
 		if t.runner != nil && !t.untold && !t.runner.dead && !t.runner.paused && !w.stopped(t.runner) {
@@ -263,7 +264,7 @@ func (w *world) acknowledged(t *modelTask, x *verdict, d Dialect, by auth.Princi
 	if x.id != x.a.ID || d == Keyword {
 		return // it may mean another approval by then
 	}
-	if ackedVote(w, x, a, by) {
+	if ackedVote(w, x, a, by) || editedAnew(w, x, a) {
 		return
 	}
 	want := map[approval.DecisionType]approval.State{

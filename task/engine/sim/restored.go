@@ -21,6 +21,7 @@ func restoreDisk(w *world) {
 			w.kill(v)
 		}
 	}
+	w.disk.restored++
 	markDisk(w)
 	w.model.restored()
 	w.start()
@@ -88,6 +89,9 @@ func mayPlan(w *world, p *Process) {
 // restored notes that the disk is one that was restored.
 func (m *model) restored() {
 	m.held, m.everRestored = true, true
+	for _, g := range m.grants {
+		g.void = true
+	}
 	for _, t := range m.order {
 		if t.phase == store.Final {
 			continue

@@ -124,6 +124,7 @@ func Declared(points []string) []string {
 		"approval.reminded", "approval.escalated",
 		"a person votes", "a call runs after several votes",
 		"a grant is made", "a call starts by a grant", "a revocation is acknowledged",
+		"a call starts under other gates than it was asked under", "a grant of other gates answers nothing", "a gate denies a call",
 		"decision: repeated", "decision: concurrent", "decision: contradictory",
 		"decided: approve", "decided: edit", "decided: reject", "decided: respond", "decided: cancel",
 		"planner asks", "planner waits", "planner fails", "awaited", "streamed", "canceled", "stopped",

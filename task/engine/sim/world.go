@@ -20,11 +20,11 @@ import (
 	"a2a-server/task/internal/rules"
 )
 
-// alice and carol own the tasks; bob may decide, but not by a message.
+// alice and carol own the tasks; bob may decide, but not by a message. carol has a role of approvers, too.
 var (
-	carol = auth.Principal{Tenant: "acme", Subject: "carol", Roles: []string{auth.RoleRequester}, Method: "sim"}
-	alice = auth.Principal{Tenant: "acme", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "sim"}
-	bob   = auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleRequester, auth.RoleApprover}, Method: "sim"}
+	carol = auth.Principal{Tenant: "acme", Subject: "carol", Person: "carol", Roles: []string{auth.RoleRequester, "legal"}, Method: "sim"}
+	alice = auth.Principal{Tenant: "acme", Subject: "alice", Person: "alice", Roles: []string{auth.RoleRequester}, Method: "sim"}
+	bob   = auth.Principal{Tenant: "acme", Subject: "bob", Person: "bob", Roles: []string{auth.RoleRequester, auth.RoleApprover}, Method: "sim"}
 )
 
 // world is a run: servers on one disk, tools, and clients that use them.
@@ -46,11 +46,13 @@ type world struct {
 
 	inline    bool
 	hold      bool
-	pushes    bool // clients set webhooks
-	hooks     int  // that were set, or tried to be
-	healthy   bool // all that receivers do is accept
-	policy    *approval.Policy
-	people    bool // calls that ask need two people
+	pushes    bool                 // clients set webhooks
+	hooks     int                  // that were set, or tried to be
+	healthy   bool                 // all that receivers do is accept
+	terms     approval.Terms       // the defaults of all gates
+	grants    *approval.GrantTerms // of the gates that allow them
+	gates     gateSet              // of servers that start
+	reloaded  bool                 // servers have had other gates
 	limits    task.Limits
 	created   []*sentMessage
 	known     []*modelTask // tasks with ids known to clients
@@ -139,18 +141,13 @@ func (w *world) setUp() {
 		w.coverage.Count("expiry: " + string(terms.OnExpiry))
 	}
 	w.pushes = w.choices.Rarely(Script, 4)
-	if w.people = besides(w, 4) == 3; w.people {
+	if besides(w, 4) == 3 {
 		terms.People = 2
 	}
 	reminds(w, &terms)
-	grants := &approval.GrantTerms{Scopes: approval.GrantScopes()}
+	w.terms, w.gates, w.grants = terms, gateSet{people: terms.People}, &approval.GrantTerms{Scopes: approval.GrantScopes()}
 	if w.hold { // not another choice
-		grants.Uses = 2
-	}
-	gates := []approval.Gate{{Name: "grants", Tool: "gated_*", Terms: approval.Terms{Grants: grants}}}
-	var err error
-	if w.policy, err = approval.NewPolicy(approval.PolicyConfig{Gates: gates, Defaults: terms}); err != nil {
-		panic(err)
+		w.grants.Uses = 2
 	}
 	w.s.Note("tools %v, flaky %v, pauses %v, inline %v, hold %v, pushes %v, turns %d, %d of a caller, queue %d, %d of a caller, terms %+v", traits, w.tools.Flaky, w.disk.Pauses, w.inline, w.hold, w.pushes,
 		w.limits.Turns, w.limits.TurnsPerCaller, w.limits.Queue, w.limits.QueuePerCaller, terms)
@@ -180,7 +177,7 @@ func (w *world) start() *server {
 		Tools:     w.tools.Registry(p),
 		Planner:   plannerOf(w, p),
 		Presenter: dialect.New(dialect.Config{Keywords: true, NewID: func() string { return w.newID().String() }}),
-		Policy:    w.policy, HoldSiblings: w.hold,
+		Policy:    w.gates.policy(w.terms, w.grants, w.tools.traits), HoldSiblings: w.hold,
 		Limits: w.limits,
 		Log:    zerolog.New(&logWatch{w: w, p: p}).Level(zerolog.WarnLevel),
 		Now:    p.Now,
@@ -191,6 +188,7 @@ func (w *world) start() *server {
 	if w.pushes {
 		cfg.Push = plain{}
 	}
+	w.model.gates[p] = []gateSet{w.gates}
 	var err error
 	if v.engine, err = w.cfg.New(cfg, p); err != nil {
 		panic(err)
