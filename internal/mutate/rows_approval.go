@@ -20,7 +20,7 @@ func approvalRows() []row {
 		{"approval", "Approval.check", never("State"), "TestCheck/approved after it was rejected", "what is decided is not decided again"},
 		{"approval", "Approval.check", never("a.Digest"), "TestCheck/another digest", "a decision that names other arguments than those asked about is refused"},
 		{"approval", "Approval.checkContent", always("AcceptsPayload"), "TestCheck/payload that nobody reads", "a payload that nobody would read is refused"},
-		{"approval", "Approval.checkPerson", always("Includes"), "TestCheck/approvers, neither", "a rule's approvers are the only ones who answer"},
+		{"approval", "Approval.checkApprovers", always("Includes"), "TestCheck/approvers, neither", "a rule's approvers are the only ones who answer"},
 		{"approval", "Approval.checkPerson", never("Direct Delegated"), "TestCheck/a service", "a service decides only with delegated decisions"},
 		{"approval", "Approval.checkPerson", never("FourEyes"), "TestCheck/four eyes, the requester", "four eyes: who asked for the call does not approve it"},
 		{"approval", "Approval.mayDecide", always("Whole"), "TestCheck/another requester", "an approver decides in the tenant, and nobody else for others"},
