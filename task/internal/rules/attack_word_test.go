@@ -2,9 +2,12 @@ package rules_test
 
 import (
 	"testing"
+	"time"
 
 	"a2a-server/approval"
+	"a2a-server/task"
 	"a2a-server/task/internal/rules"
+	"a2a-server/tool"
 )
 
 // A word names no approval and no digest. One that was sent while the status asked about a small
@@ -38,4 +41,28 @@ func TestWordApprovesNoToolThatItsSenderHasNotSeen(t *testing.T) {
 		t.Logf("the word = %v", err)
 	}
 	k.wantEntries(0)
+}
+
+// The same for what a running tool, such as an agent elsewhere, wants confirmed: it may ask something
+// else at any moment, so it could choose what the word that is on its way approves.
+func TestWordConfirmsNothingThatItsSenderHasNotSeen(t *testing.T) {
+	t.Parallel()
+	k := newDesk(t, nil, &fake{name: "agent", schema: amounts("")})
+	k.begin(call("agent", 1))
+	asks := func(amount int) {
+		k.pauses("c1.1", tool.Suspension{Wake: k.now.Add(time.Minute), Asks: []tool.Question{{
+			ID: "pay", Kind: tool.AskConfirm, Hint: "Agent bank asks: may pay run?", Payload: map[string]any{"amount": amount},
+		}}})
+	}
+	asks(1)
+	yes := k.says("m1", "yes", alice)
+	k.now = k.now.Add(time.Minute)
+	k.mustPut(rules.Wake{Row: k.dueRow(task.DueWake, "c1.1")})
+	asks(1000000)
+	if err := k.put(yes); err != nil {
+		t.Logf("the word = %v", err)
+	}
+	if a := k.approval(2); a.State != approval.Pending {
+		t.Errorf("%s is %s by a word about %s", a.Payload, a.State, k.approval(1).Payload)
+	}
 }
