@@ -14,3 +14,18 @@ func TestPersonIsNoOtherByItsSpelling(t *testing.T) {
 		}
 	}
 }
+
+// A subject that two entries name, once with its tenant, is of one person: the same at each request.
+func TestPersonIsTheSameAtEachRequest(t *testing.T) {
+	t.Parallel()
+	of := People{"alice": {"key:1", "corp:a"}, "bob": {"acme/corp:a"}}
+	first, err := of.Known(Principal{Tenant: "acme", Subject: "corp:a"})
+	if err != nil {
+		return // refused is fine
+	}
+	for range 200 {
+		if now, _ := of.Known(Principal{Tenant: "acme", Subject: "corp:a"}); now.Person != first.Person {
+			t.Fatalf("corp:a is %s, and %s at the next request", first.Person, now.Person)
+		}
+	}
+}

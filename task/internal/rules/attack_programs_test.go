@@ -21,16 +21,3 @@ func TestProgramsAreNoPeople(t *testing.T) {
 	}
 	k.wantEntries(0)
 }
-
-// A service decides on its own tasks only, also with delegated decisions.
-func TestServiceDecidesOnItsOwnTasksOnly(t *testing.T) {
-	t.Parallel()
-	k := newPayDesk(t)
-	k.rules.Delegated = true
-	by := voter("key:ci")
-	by.Kind = auth.KindService
-	if err := k.votes(1, by, approval.Approve, ""); err != nil {
-		t.Logf("the decision = %v", err)
-	}
-	k.wantEntries(0)
-}
