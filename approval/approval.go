@@ -134,8 +134,8 @@ type Approval struct {
 	Schema  json.RawMessage `json:"schema,omitempty"`  // of a response
 	Attempt int             `json:"attempt,omitempty"` // of the call, for KindOutcome
 	Terms   Terms           `json:"terms"`
-	// Code is typed after a word that approves the call; "": no code, or, if it
-	// [Approval.NeedsCode], no text approves it.
+	// Code is typed after a word that approves the call; "": a word needs none, or, if it
+	// [Approval.NeedsCode], no word approves it.
 	Code       string         `json:"code,omitempty"`
 	WrongCodes int            `json:"wrongCodes,omitempty"` // that were typed instead
 	Requester  auth.Principal `json:"requester"`
