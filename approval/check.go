@@ -133,15 +133,20 @@ func (a *Approval) checkPerson(d Decider) *Error {
 		return barred(a, BarredApprovers, fmt.Sprintf("it (rule %s) is for %s; have one of them answer", quote(a.Terms.Gate), who))
 	}
 	switch {
-	case !a.Terms.FourEyes || a.Requester.DistinctFrom(d.By):
+	case !a.Terms.FourEyes || a.ofOthers(d.By):
 	case a.Voted(d.By) != nil: // whose edit, with a vote, has made the call their request, too
 	case !a.Requester.IsZero() && !a.Requester.IsAnonymous() && !a.Requester.Shares(d.By):
-		return barred(a, BarredPerson, fmt.Sprintf("it (rule %s) needs a decider other than the requester of the call, who may be the same person with another login; have the operator of the server name the persons of both (auth.people)", quote(a.Terms.Gate)))
+		return barred(a, BarredPerson, fmt.Sprintf("it (rule %s) needs a decider other than the requester and the editors of the call, who may be the same person with another login; have the operator of the server name the persons of both (auth.people)", quote(a.Terms.Gate)))
 	default:
 		return barred(a, BarredFourEyes, fmt.Sprintf("it (rule %s) needs a decider other than the requester of the call and the parties in its chain; have another person answer",
 			quote(a.Terms.Gate)))
 	}
 	return nil
+}
+
+// ofOthers reports whether all who have requested or edited the call are known to be other persons than by.
+func (a *Approval) ofOthers(by auth.Principal) bool {
+	return a.Requester.DistinctFrom(by) && !slices.ContainsFunc(a.Editors, func(p auth.Principal) bool { return !p.DistinctFrom(by) })
 }
 
 // mayDecide reports whether by has a role to decide approvals of a's requester. Requests

@@ -21,7 +21,10 @@ func (d *asking) askAbout(c *fold.Call, a *approval.Approval) error {
 func (d *asking) fill(c *fold.Call, x *examined, a *approval.Approval) (err error) {
 	f := d.f
 	a.V, a.State = 1, approval.Pending
-	if a.Terms.Strict() {
+	if a.Terms.FourEyes {
+		a.Editors = f.EditorsOf(c)
+	}
+	if a.Terms.Strict() || len(a.Editors) > 0 {
 		a.V = 2
 	}
 	a.ID = approval.ID(f.View.IDs().Task, len(f.Approvals)+1, f.Restored.Mark())
