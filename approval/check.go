@@ -166,7 +166,7 @@ func (a *Approval) mayDecide(by auth.Principal) bool {
 // Decisions returns the decisions that a takes, in the order in which they are offered.
 func (a *Approval) Decisions() []DecisionType {
 	decisions := AllowedDecisions(a.Kind, a.Terms)
-	if a.AskKind == AskConfirm && (len(a.Schema) == 0 || len(a.Terms.Needs) > 0) { // others would not see the edit
+	if a.AskKind == AskConfirm && (len(a.Schema) == 0 || len(a.Terms.Needs) > 0 || a.Terms.FourEyes) { // others would not see the edit
 		decisions = slices.DeleteFunc(decisions, func(v DecisionType) bool { return v == Edit })
 	}
 	return decisions
