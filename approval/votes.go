@@ -96,6 +96,9 @@ func (a *Approval) checkVote(t DecisionType, d Decider) *Error {
 	if len(a.Terms.Needs) == 0 || t != Approve && t != Edit {
 		return nil
 	}
+	if d.Via == ViaProvider || !d.By.Direct() {
+		return barred(a, BarredHuman, "it needs the votes of several persons, and programs have none; have a person answer, or reject it")
+	}
 	if t == Edit {
 		return nil // its vote is the first for the edited call, and checkPerson knows a need for it
 	}
