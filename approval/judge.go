@@ -266,7 +266,7 @@ func (j *judgement) ask() Verdict {
 	if j.toolAsks {
 		v.Own = "asks: " + j.toolHint
 	}
-	if v.Terms.Destructive || len(v.Terms.Needs) > 0 || v.Terms.FourEyes || len(j.problems) > 0 || j.calledDestructive(destructive) {
+	if v.Terms.Destructive || len(v.Terms.Needs) > 0 || v.Terms.FourEyes || len(j.problems) > 0 || j.calledDestructive() {
 		v.Terms.Grants = nil
 	}
 	v.Terms.Destructive = v.Terms.Destructive || destructive || err != nil
@@ -279,14 +279,19 @@ func (j *judgement) ask() Verdict {
 	return v
 }
 
-// calledDestructive reports whether the tool, or the server that it comes from, calls itself
-// destructive. The annotations of a tool with claims also say so of a missing claim.
-func (j *judgement) calledDestructive(annotated bool) bool {
+// calledDestructive reports whether the tool, a wrapper of it, or the server that it comes from calls
+// it destructive. The annotations of a tool with claims also say so of a missing claim.
+func (j *judgement) calledDestructive() bool {
 	says, err := safely(func() (bool, error) {
-		if c, passedOn := tool.As[tool.Claimant](j.tool); passedOn {
-			return slices.Contains(c.Claims(), tool.ClaimDestructive), nil
+		for t := range tool.Chain(j.tool) {
+			if c, passedOn := t.(tool.Claimant); passedOn {
+				return slices.Contains(c.Claims(), tool.ClaimDestructive), nil
+			}
+			if a, is := t.(tool.Annotated); is && a.Annotations().Destructive {
+				return true, nil
+			}
 		}
-		return annotated, nil
+		return false, nil
 	})
 	return says || err != nil
 }
