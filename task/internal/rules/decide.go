@@ -163,8 +163,9 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 	if len(cancel) > 0 {
 		return d.cancelAll(strings.Join(cancel, "; "), in.By)
 	}
-	if len(d.resolved) == 0 { // votes that start nothing
-		return d.tellParked()
+	if len(d.resolved) == 0 && d.f.Header.Phase == store.Parked { // votes that start nothing
+		d.phase = store.Parked
+		return d.tellVotes(d.waitingState(d.f.Pending()), d.f.Pending())
 	}
 	return nil
 }
