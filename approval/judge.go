@@ -338,14 +338,12 @@ func (j *judgement) broken(r any) Verdict {
 		Hint:   fmt.Sprintf("May the tool %s run?\nIts rule failed, so you are asked: the policy", quote(j.name)),
 		Reason: "the policy failed",
 		Failed: fmt.Errorf("the policy: %s", reason(panicError(r))),
-		// The rule is unknown, so a keyword must not approve.
-		Terms: Terms{Destructive: true},
 	}
 	if j.policy != nil {
-		v.Terms.Mask = j.policy.masks // the gates that would have asked are unknown
-		v.Terms = withDefaults(v.Terms, j.policy.defaults)
+		v.Terms = together(nil, true /* own */, j.policy.defaults)
+		v.Terms.Mask = Union(v.Terms.Mask, j.policy.masks) // the gates that would have asked are unknown
 	}
-	v.Terms.Gate = RuleDefault
+	v.Terms.Gate, v.Terms.Destructive = RuleDefault, true // the rule is unknown, so a keyword must not approve
 	return v
 }
 
