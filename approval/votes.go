@@ -75,7 +75,7 @@ func (a *Approval) Voted(by auth.Principal) *Vote {
 
 // Repeats reports whether ans only repeats the vote of by for the call that a shows.
 func (a *Approval) Repeats(ans Decision, by auth.Principal) bool {
-	return a.State == Pending && ans.Type == Approve && (ans.Digest == "" || ans.Digest == a.Digest) && ans.Code == "" && ans.Grant == nil &&
+	return a.State == Pending && ans.Type == Approve && agree(ans.Digest, a.Digest) && agree(ans.Code, a.Code) && ans.Grant == nil &&
 		len(ans.Args)+len(ans.Response)+len(ans.Payload) == 0 && a.Voted(by) != nil
 }
 
