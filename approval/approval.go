@@ -104,7 +104,7 @@ const Version = 2
 // Approval is a question bound to the call that was shown, and its end. Its JSON is stored
 // forever: a change of meaning is a new V.
 type Approval struct {
-	V          int             `json:"v"`  // 1; 2 if the terms are [Terms.Strict]
+	V          int             `json:"v"`  // 1; 2 if the terms are [Terms.Strict] or it has Editors
 	ID         string          `json:"id"` // see [ID]
 	Kind       Kind            `json:"kind"`
 	State      State           `json:"state"`
@@ -134,17 +134,19 @@ type Approval struct {
 	Schema  json.RawMessage `json:"schema,omitempty"`  // of a response
 	Attempt int             `json:"attempt,omitempty"` // of the call, for KindOutcome
 	Terms   Terms           `json:"terms"`
-	// Code is typed after a word that approves the call; "": no code, or, if it
-	// [Approval.NeedsCode], no text approves it.
+	// Code is typed after a word that approves the call; "": a word needs none, or, if it
+	// [Approval.NeedsCode], no word approves it.
 	Code       string         `json:"code,omitempty"`
 	WrongCodes int            `json:"wrongCodes,omitempty"` // that were typed instead
 	Requester  auth.Principal `json:"requester"`
-	Asked      time.Time      `json:"asked"`
-	Deadline   *time.Time     `json:"deadline,omitempty"`
-	Extensions int            `json:"extensions,omitempty"` // of the deadline
-	Reminded   *time.Time     `json:"reminded,omitempty"`   // when Terms.Remind was over
-	Escalated  *time.Time     `json:"escalated,omitempty"`  // when Terms.Escalate has happened
-	Supersedes string         `json:"supersedes,omitempty"`
+	// Editors are the authors of edits of the call, under four eyes. Requester has only their names.
+	Editors    []auth.Principal `json:"editors,omitempty"`
+	Asked      time.Time        `json:"asked"`
+	Deadline   *time.Time       `json:"deadline,omitempty"`
+	Extensions int              `json:"extensions,omitempty"` // of the deadline
+	Reminded   *time.Time       `json:"reminded,omitempty"`   // when Terms.Remind was over
+	Escalated  *time.Time       `json:"escalated,omitempty"`  // when Terms.Escalate has happened
+	Supersedes string           `json:"supersedes,omitempty"`
 	// GrantKey is the key of the calls that a grant made by an approve would cover; "": it makes
 	// none. See [Approval.Grantable].
 	GrantKey   string      `json:"grantKey,omitempty"`

@@ -33,7 +33,7 @@ func (p *Policy) Ask(t tool.Tool, args map[string]any, what string) (v Verdict) 
 
 // AskTerms returns the terms of a question that a running tool asks.
 func (p *Policy) AskTerms() Terms {
-	terms := withDefaults(Terms{}, p.defaults)
+	terms := together(nil, true /* own */, p.defaults)
 	terms.Gate = RuleTool
 	return terms
 }

@@ -132,10 +132,10 @@ func (a *Approval) checkPerson(d Decider) *Error {
 		return err
 	}
 	switch {
-	case !a.Terms.FourEyes || a.Requester.DistinctFrom(d.By):
+	case !a.Terms.FourEyes || a.ofOthers(d.By):
 	case a.Voted(d.By) != nil: // whose edit, with a vote, has made the call their request, too
 	case !a.Requester.IsZero() && !a.Requester.IsAnonymous() && !a.Requester.Shares(d.By):
-		return barred(a, BarredPerson, fmt.Sprintf("it (rule %s) needs a decider other than the requester of the call, who may be the same person with another login; have the operator of the server name the persons of both (auth.people)", quote(a.Terms.Gate)))
+		return barred(a, BarredPerson, fmt.Sprintf("it (rule %s) needs a decider other than the requester and the editors of the call, who may be the same person with another login; have the operator of the server name the persons of both (auth.people)", quote(a.Terms.Gate)))
 	default:
 		return barred(a, BarredFourEyes, fmt.Sprintf("it (rule %s) needs a decider other than the requester of the call and the parties in its chain; have another person answer",
 			quote(a.Terms.Gate)))
@@ -174,6 +174,11 @@ func (a *Approval) facts(args json.RawMessage) *condition.Facts {
 	return factsOf(decoded, a.Tool, a.Agent, a.Requester)
 }
 
+// ofOthers reports whether all who have requested or edited the call are known to be other persons than by.
+func (a *Approval) ofOthers(by auth.Principal) bool {
+	return a.Requester.DistinctFrom(by) && !slices.ContainsFunc(a.Editors, func(p auth.Principal) bool { return !p.DistinctFrom(by) })
+}
+
 // mayDecide reports whether by has a role to decide approvals of a's requester. Requests
 // without authentication are for admins, and for that caller itself.
 func (a *Approval) mayDecide(by auth.Principal) bool {
@@ -191,7 +196,7 @@ func (a *Approval) mayDecide(by auth.Principal) bool {
 // Decisions returns the decisions that a takes, in the order in which they are offered.
 func (a *Approval) Decisions() []DecisionType {
 	decisions := AllowedDecisions(a.Kind, a.Terms)
-	if a.AskKind == AskConfirm && (len(a.Schema) == 0 || len(a.Terms.Needs) > 0) { // others would not see the edit
+	if a.AskKind == AskConfirm && (len(a.Schema) == 0 || len(a.Terms.Needs) > 0 || a.Terms.FourEyes) { // others would not see the edit
 		decisions = slices.DeleteFunc(decisions, func(v DecisionType) bool { return v == Edit })
 	}
 	return decisions

@@ -301,3 +301,18 @@ func TestEscalation(t *testing.T) {
 		t.Errorf("Tally() = %q", got)
 	}
 }
+
+// The author of an edit is known by all that their credential says: with another login, of which
+// nothing says whose it is, nobody approves it.
+func TestEditorWithAnotherLogin(t *testing.T) {
+	t.Parallel()
+	requester := auth.Principal{Tenant: "acme", Subject: "corp:alice", Person: "alice", Method: "oidc"}
+	editor := auth.Principal{Tenant: "acme", Subject: "key:bob", Person: "bob", Method: "api_key"}
+	again := auth.Principal{Tenant: "acme", Subject: "corp:b0b", Roles: []string{auth.RoleApprover}, Method: "oidc"} // of bob, too, perhaps
+	a := pending("t.a2", terms(Terms{Gate: "big", FourEyes: true}))
+	a.Requester, a.Editors = requester.With(editor), []auth.Principal{editor}
+	err := a.Check(Decision{Type: Approve}, Decider{By: again, Via: ViaAPI}, asked())
+	if said, is := errors.AsType[*Error](err); !is || said.Barred != BarredPerson {
+		t.Errorf("a login that may be the editor's approves the edit: %v", err)
+	}
+}

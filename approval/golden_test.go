@@ -99,7 +99,7 @@ func fullApproval() Approval {
 			Risk: RiskHigh, Mask: []string{"/to"}, Notify: []string{"ops"}, Remind: time.Minute, Escalate: Escalation{After: time.Minute, Notify: []string{"oncall"}, AddRoles: []string{"treasury"}},
 			Grants: &GrantTerms{Scopes: GrantScopes(), Max: time.Hour, Uses: 5, Vary: []string{"/amount"}},
 		},
-		Requester: fullPrincipal("agent"), Asked: asked(), Deadline: &end, Extensions: 2, Reminded: &told, Escalated: &told, Supersedes: "task-1.a1", GrantKey: "e0",
+		Requester: fullPrincipal("agent"), Asked: asked(), Editors: []auth.Principal{fullPrincipal("dora")}, Deadline: &end, Extensions: 2, Reminded: &told, Escalated: &told, Supersedes: "task-1.a1", GrantKey: "e0",
 		Votes: []Vote{{By: fullPrincipal("carl"), Via: ViaAPI, At: asked().Add(time.Minute), Digest: "d2", Reason: "seen", Meets: []int{0, 1}}},
 		Resolution: &Resolution{
 			Decision: Edit, By: fullPrincipal("bob"), Via: ViaAPI, At: asked().Add(time.Minute + 7*time.Millisecond), Reason: "less",
@@ -122,6 +122,8 @@ func TestGoldenApproval(t *testing.T) {
 	t.Parallel()
 	full := fullApproval()
 	checkFull(t, reflect.ValueOf(full), "Approval")
+	checkGolden(t, "approval-editors.v2.json", full)
+	full.Editors = nil // from before there were editors
 	checkGolden(t, "approval-exact.v2.json", full)
 	full.Resolution.Grant = &Granted{"g1", GrantRequest{GrantContext, time.Minute, 3, false}} // from before there was such a field
 	checkGolden(t, "approval-when.v2.json", full)

@@ -161,10 +161,10 @@ type Grant struct {
 }
 
 // Covers reports whether g lets a call with these keys start now in a task of this context, in the
-// store of this incarnation.
+// store of this incarnation. It covers nothing before it was made, should the clock be set back.
 func (g *Grant) Covers(keys []string, task, context, incarnation string, now time.Time) bool {
 	return g.V == 1 && g.Key != "" && slices.Contains(keys, g.Key) && g.Store == incarnation && g.in(task, context) &&
-		now.Before(g.Until) && (g.Uses == 0 || g.Used < g.Uses)
+		!now.Before(g.Made) && now.Before(g.Until) && (g.Uses == 0 || g.Used < g.Uses)
 }
 
 // Continues is Covers for a call that g has let start, and that is entered again.

@@ -3,6 +3,7 @@ package approval
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -56,5 +57,15 @@ func TestGrantKeyOfAToolThatAsks(t *testing.T) {
 		if same := key(tc.mail, "hello") == key(tc.mail, tc.subject); same != tc.same {
 			t.Errorf("%s: covered %t, want %t", tc.name, same, tc.same)
 		}
+	}
+}
+
+// A clock that jumps back makes no grant last longer, and revives none that has ended.
+func TestGrantCoversNothingBeforeItWasMade(t *testing.T) {
+	t.Parallel()
+	made := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	g := Grant{V: 1, Scope: GrantTime, Key: "k", Store: "s", Made: made, Until: made.Add(time.Hour)}
+	if g.Covers([]string{"k"}, "t", "c", "s", made.Add(-24*time.Hour)) {
+		t.Error("the grant covers a call a day before it was made: it lasts a day and an hour")
 	}
 }

@@ -263,7 +263,7 @@ func (j *judgement) ask() Verdict {
 	if err != nil {
 		j.problem("the annotations of the tool", err)
 	}
-	if v.Terms.Destructive || len(v.Terms.Needs) > 0 || v.Terms.FourEyes || len(j.problems) > 0 || j.calledDestructive(destructive) {
+	if v.Terms.Destructive || len(v.Terms.Needs) > 0 || v.Terms.FourEyes || len(j.problems) > 0 || j.calledDestructive() {
 		v.Terms.Grants = nil
 	}
 	if v.Terms.Grants != nil && j.toolAsks {
@@ -282,14 +282,19 @@ func (j *judgement) ask() Verdict {
 	return v
 }
 
-// calledDestructive reports whether the tool, or the server that it comes from, calls itself
-// destructive. The annotations of a tool with claims also say so of a missing claim.
-func (j *judgement) calledDestructive(annotated bool) bool {
+// calledDestructive reports whether the tool, a wrapper of it, or the server that it comes from calls
+// it destructive. The annotations of a tool with claims also say so of a missing claim.
+func (j *judgement) calledDestructive() bool {
 	says, err := safely(func() (bool, error) {
-		if c, passedOn := tool.As[tool.Claimant](j.tool); passedOn {
-			return slices.Contains(c.Claims(), tool.ClaimDestructive), nil
+		for t := range tool.Chain(j.tool) {
+			if c, passedOn := t.(tool.Claimant); passedOn {
+				return slices.Contains(c.Claims(), tool.ClaimDestructive), nil
+			}
+			if a, is := t.(tool.Annotated); is && a.Annotations().Destructive {
+				return true, nil
+			}
 		}
-		return annotated, nil
+		return false, nil
 	})
 	return says || err != nil
 }
@@ -336,14 +341,12 @@ func (j *judgement) broken(r any) Verdict {
 		Hint:   fmt.Sprintf("May the tool %s run?\nIts rule failed, so you are asked: the policy", quote(j.name)),
 		Reason: "the policy failed",
 		Failed: fmt.Errorf("the policy: %s", reason(panicError(r))),
-		// The rule is unknown, so a keyword must not approve.
-		Terms: Terms{Destructive: true},
 	}
 	if j.policy != nil {
-		v.Terms.Mask = j.policy.masks // the gates that would have asked are unknown
-		v.Terms = withDefaults(v.Terms, j.policy.defaults)
+		v.Terms = together(nil, true /* own */, j.policy.defaults)
+		v.Terms.Mask = Union(v.Terms.Mask, j.policy.masks) // the gates that would have asked are unknown
 	}
-	v.Terms.Gate = RuleDefault
+	v.Terms.Gate, v.Terms.Destructive = RuleDefault, true // the rule is unknown, so a keyword must not approve
 	return v
 }
 

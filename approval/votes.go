@@ -77,7 +77,7 @@ func (a *Approval) Voted(by auth.Principal) *Vote {
 
 // Repeats reports whether ans only repeats the vote of by for the call that a shows.
 func (a *Approval) Repeats(ans Decision, by auth.Principal) bool {
-	return a.State == Pending && ans.Type == Approve && (ans.Digest == "" || ans.Digest == a.Digest) && ans.Code == "" && ans.Grant == nil &&
+	return a.State == Pending && ans.Type == Approve && agree(ans.Digest, a.Digest) && agree(ans.Code, a.Code) && ans.Grant == nil &&
 		len(ans.Args)+len(ans.Response)+len(ans.Payload) == 0 && a.Voted(by) != nil
 }
 
@@ -98,6 +98,9 @@ func (a *Approval) NewVote(d Decider, digest string, args json.RawMessage, reaso
 func (a *Approval) checkVote(t DecisionType, d Decider) *Error {
 	if len(a.Terms.Needs) == 0 || t != Approve && t != Edit {
 		return nil
+	}
+	if d.Via == ViaProvider || !d.By.Direct() {
+		return barred(a, BarredHuman, "it needs the votes of several persons, and programs have none; have a person answer, or reject it")
 	}
 	if t == Edit {
 		return nil // its vote is the first for the edited call, and checkPerson knows a need for it

@@ -38,11 +38,14 @@ func NewCode(id string) string {
 	}
 }
 
-// NeedsCode reports whether only a word with a code approves a by text: it is marked as
-// destructive, or was asked after a restoration from a backup, and text may answer it.
+// NeedsCode reports whether a word approves a only with a code: it has one, is marked as
+// destructive, or was asked after a restoration from a backup, and a word may answer it.
 func (a *Approval) NeedsCode() bool {
-	return a.Kind == KindCall && (a.Terms.Destructive || a.restored()) && !a.Terms.NoText && !a.Elsewhere()
+	return a.TakesWord() && (a.Code != "" || a.Terms.Destructive || a.restored())
 }
+
+// TakesWord reports whether a word may answer a, with a code or without.
+func (a *Approval) TakesWord() bool { return a.Kind == KindCall && !a.Terms.NoText && !a.Elsewhere() }
 
 // WrongCode reports whether ans was typed with a code other than a's.
 func (a *Approval) WrongCode(ans Decision) bool {
@@ -96,8 +99,9 @@ func isCode(s string) bool {
 // WordTarget returns the approval that a word answers, or else the reason why it answers none,
 // as the rest of a sentence. The word answers an approval if no other is pending, of any kind
 // ("yes" next to an open question may mean the question), and if it takes the word, see
-// [Approval.RefusesWord]. An approval that was asked after a restoration from a backup takes only
-// its code: any other word may have been sent before, about another question. Approvals that are not pending are ignored.
+// [Approval.RefusesWord]. A word may have been sent before the question, about another: so an approval
+// that has a code is approved only with it, and one that was asked after a restoration from a backup
+// takes nothing else. Approvals that are not pending are ignored.
 func WordTarget(approvals []*Approval, w Word) (one *Approval, why string) {
 	for _, a := range approvals {
 		if a.State != Pending {
@@ -111,8 +115,7 @@ func WordTarget(approvals []*Approval, w Word) (one *Approval, why string) {
 	if one == nil {
 		return nil, "no question is open"
 	}
-	why = one.RefusesWord(w)
-	if why == "" && one.restored() {
+	if why = one.RefusesWord(w); why == "" {
 		why = one.refusesOldWord(w)
 	}
 	if why != "" {
@@ -144,13 +147,20 @@ func TextTarget(approvals []*Approval) *Approval {
 	return one
 }
 
-// refusesOldWord returns why a word does not answer a, which was asked after a restoration from a
-// backup, as RefusesWord does. The word names no approval.
+// refusesOldWord returns why a word does not answer a, as RefusesWord does, because it may be about
+// an earlier question. The word names no approval.
 func (a *Approval) refusesOldWord(w Word) string {
-	const why = "the server was restored from a backup, and a word may be about an earlier question"
+	why := "a word may be about another question of this task"
 	switch {
-	case w.Type == Reject:
-		return why + ", so reject it by its id"
+	case a.restored():
+		why = "the server was restored from a backup, and a word may be about an earlier question"
+		if w.Type == Reject {
+			return why + ", so reject it by its id"
+		}
+	case a.Code == "" || w.Type == Reject:
+		return ""
+	}
+	switch {
 	case a.WrongCodes >= MaxWrongCodes:
 		return fmt.Sprintf("%s, and after %d wrong codes no word approves it any longer", why, MaxWrongCodes)
 	case w.Code == "":

@@ -4,7 +4,6 @@
 package auth
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -98,11 +97,9 @@ func (p Principal) Validate() error {
 // with a chain.
 func (p Principal) Direct() bool { return p.Kind == KindPerson && len(p.Chain) == 0 }
 
-// person returns the name of p under four eyes.
-func (p Principal) person() string { return cmp.Or(p.Person, p.Subject) }
-
 // Shares reports whether p and q have a person or agent in common, in Subject, Person or
-// Chain. Tenants make no difference: the same name in two tenants counts as the same person.
+// Chain. Tenants make no difference: the same name in two tenants counts as the same person. So do
+// white space around a Person, case, and characters that are compatible in Unicode.
 func (p Principal) Shares(q Principal) bool {
 	return slices.ContainsFunc(p.involved(), func(name string) bool { return slices.Contains(q.involved(), name) })
 }
@@ -119,6 +116,12 @@ func (p Principal) With(q Principal) Principal {
 
 // involved returns the names of all parties to p. The Subject is included even if Person is
 // set, because it may be in another principal's chain.
-func (p Principal) involved() []string {
-	return append([]string{p.Subject, p.person()}, p.Chain...)
+func (p Principal) involved() []string { return append(p.names(), p.Chain...) }
+
+// names returns the names of p itself.
+func (p Principal) names() []string {
+	if p.Person == "" {
+		return []string{p.Subject}
+	}
+	return []string{p.Subject, p.Person, folded(p.Person)}
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 )
 
 // DistinctFrom reports whether p and q are known to be different persons. Two subjects of one
@@ -29,7 +32,12 @@ func (p Principal) DistinctFrom(q Principal) bool {
 // SamePerson reports whether p and q are known to be the same person, whoever acts for them. Two
 // principals may be neither the same person nor known to be different persons.
 func (p Principal) SamePerson(q Principal) bool {
-	return p.Subject == q.Subject || p.person() == q.person() || p.person() == q.Subject || p.Subject == q.person()
+	return slices.ContainsFunc(p.names(), func(name string) bool { return slices.Contains(q.names(), name) })
+}
+
+// folded returns the name of a person in the form in which issuers agree on it.
+func folded(person string) string {
+	return strings.TrimSpace(norm.NFKC.String(cases.Fold().String(norm.NFKC.String(person))))
 }
 
 // source returns the name of the authenticator with which a subject begins; "": none.
@@ -42,21 +50,25 @@ func source(subject string) string {
 }
 
 // People are persons by name, each with the subjects that are theirs: "corp:alice", in any tenant, or
-// "acme/corp:alice", in the tenant before the slash.
+// "acme/corp:alice", in the tenant before the slash, which counts more.
 type People map[string][]string
 
 // Known returns p with the name of the person who has its subject. It is an error if the credential
 // of p names another person: neither name would then cover all of its subjects.
 func (of People) Known(p Principal) (Principal, error) {
+	named := p.Person
 	for name, subjects := range of {
-		if !slices.Contains(subjects, p.Subject) && (p.Tenant == "" || !slices.Contains(subjects, p.Tenant+"/"+p.Subject)) {
-			continue
+		if p.Tenant != "" && slices.Contains(subjects, p.Tenant+"/"+p.Subject) {
+			named = name
+			break
 		}
-		if p.Person != "" && p.Person != name {
-			return Principal{}, fmt.Errorf("%q is the person %q in auth.people, and %q in its credential: use one name", p.Subject, name, p.Person)
+		if slices.Contains(subjects, p.Subject) {
+			named = name
 		}
-		p.Person = name
-		return p, nil
 	}
+	if p.Person != "" && folded(p.Person) != folded(named) {
+		return Principal{}, fmt.Errorf("%q is the person %q in auth.people, and %q in its credential: use one name", p.Subject, named, p.Person)
+	}
+	p.Person = named
 	return p, nil
 }

@@ -7,7 +7,7 @@ const ErrorKey = "urn:a2a-server:error"
 
 // ProgressKey is the metadata key of a status update that reports the progress of a running
 // call: an object with callId, tool, done, and, if known, total, message and job, the id of
-// the job that a [tool.Poller] has started. Such an update repeats the state, without a
+// the job that a [tool.Poller] has started; or the votes about a call. Such an update repeats the state, without a
 // message; the message of the task's status remains. The task has the newest progress in its
 // metadata until its next status.
 const ProgressKey = "urn:a2a-server:progress"

@@ -271,8 +271,8 @@ func (m *model) public(t *modelTask, e *store.Event) {
 	t.state = state
 }
 
-// progress checks a report: it is made only by a running call of a task at work, and leaves
-// the status as it is.
+// progress checks a report: it is made only by a running call of a task at work, or of a call that has
+// votes and waits for others, and leaves the status as it is.
 func (m *model) progress(t *modelTask, e *store.Event, state a2a.TaskState) {
 	var u struct {
 		StatusUpdate struct {
@@ -290,7 +290,11 @@ func (m *model) progress(t *modelTask, e *store.Event, state a2a.TaskState) {
 		return
 	}
 	c := t.calls[at.CallID]
-	if c == nil || c.phase != running || t.state != a2a.TaskStateWorking || state != t.state || u.StatusUpdate.Status.Message != nil {
+	runs := c != nil && c.phase == running && t.state == a2a.TaskStateWorking
+	voted := slices.ContainsFunc(t.approvals, func(a *modelApproval) bool {
+		return a.Call == at.CallID && a.State == approval.Pending && len(a.Votes) > 0
+	})
+	if !runs && !voted || state != t.state || u.StatusUpdate.Status.Message != nil {
 		m.fail(t, "only a running call reports progress", "event %d in state %s: %s", e.Seq, t.state, e.Data)
 	}
 	m.tools.coverage.Count("a call reports its progress")

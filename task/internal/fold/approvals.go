@@ -2,6 +2,7 @@ package fold
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -134,12 +135,24 @@ func (f *Fold) SaysItWaits() bool {
 // Under four eyes none of them gives another approval of it.
 func (f *Fold) RequesterOf(c *Call) auth.Principal {
 	by := f.Sender()
-	for _, a := range f.Approvals {
-		if a.Call == c.ID && a.Resolution != nil && a.Resolution.Decision == approval.Edit {
-			by = by.With(a.Resolution.By)
-		}
+	for _, editor := range f.EditorsOf(c) {
+		by = by.With(editor)
 	}
 	return by
+}
+
+// EditorsOf returns the principals that edited the arguments of a call, each once.
+func (f *Fold) EditorsOf(c *Call) (all []auth.Principal) {
+	for _, a := range f.Approvals {
+		if a.Call != c.ID || a.Resolution == nil || a.Resolution.Decision != approval.Edit {
+			continue
+		}
+		by := a.Resolution.By
+		if !slices.ContainsFunc(all, func(p auth.Principal) bool { return reflect.DeepEqual(p, by) }) {
+			all = append(all, by)
+		}
+	}
+	return all
 }
 
 // EditAsksAgain is the reason for superseding an approval whose edit needs another approval.

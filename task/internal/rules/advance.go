@@ -128,6 +128,9 @@ func (d *advancing) settle(s *fold.Step) error {
 	if task.StateName(d.f.Header.State) != state || says != "" || d.news() && len(pending) > 0 {
 		return d.tell(state, pending, says)
 	}
+	if d.voted && len(pending) > 0 {
+		return d.tellVotes(state, pending)
+	}
 	return nil // nothing is new
 }
 

@@ -230,7 +230,7 @@ func (d *asking) approvalOf(c *fold.Call) *fold.Approval {
 
 // news reports whether an approval was requested or resolved, by the draft or by another
 // writer.
-func (d *asking) news() bool { return d.told || d.voted || len(d.asked) > 0 || len(d.resolved) > 0 }
+func (d *asking) news() bool { return d.told || len(d.asked) > 0 || len(d.resolved) > 0 }
 
 // wrongCodes returns the pending approvals that answers name with a wrong code, and whether
 // any answer has a code.

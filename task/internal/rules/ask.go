@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"time"
 
 	"a2a-server/approval"
@@ -20,7 +21,10 @@ func (d *asking) askAbout(c *fold.Call, a *approval.Approval) error {
 func (d *asking) fill(c *fold.Call, x *examined, a *approval.Approval) (err error) {
 	f := d.f
 	a.V, a.State = 1, approval.Pending
-	if a.Terms.Strict() {
+	if a.Terms.FourEyes {
+		a.Editors = f.EditorsOf(c)
+	}
+	if a.Terms.Strict() || len(a.Editors) > 0 {
 		a.V = 2
 	}
 	a.ID = approval.ID(f.View.IDs().Task, len(f.Approvals)+1, f.Restored.Mark())
@@ -31,7 +35,7 @@ func (d *asking) fill(c *fold.Call, x *examined, a *approval.Approval) (err erro
 		deadline := a.Asked.Add(ttl).Truncate(time.Millisecond) // as its due row has it
 		a.Deadline = &deadline
 	}
-	if a.NeedsCode() {
+	if a.NeedsCode() || a.TakesWord() && (a.Supersedes != "" || d.unsettledByWord()) {
 		a.Code = approval.NewCode(d.rules.NewID())
 	}
 	if x == nil {
@@ -44,6 +48,15 @@ func (d *asking) fill(c *fold.Call, x *examined, a *approval.Approval) (err erro
 	}
 	a.Digest, err = d.digest(a.Kind, x.entry, x.args, a.Attempt)
 	return err
+}
+
+// unsettledByWord reports whether a word that is on its way may be about another approval of the task:
+// one that was shown before the draft, and that no message of the A2A client has settled.
+func (d *asking) unsettledByWord() bool {
+	return slices.ContainsFunc(d.f.Approvals, func(a *fold.Approval) bool {
+		settled := a.Resolution != nil && a.State != approval.Superseded && a.Resolution.Via == approval.ViaA2A
+		return !settled && !slices.Contains(d.asked, &a.Approval)
+	})
 }
 
 // digest returns the digest that an approval of a kind is bound to.

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
 	"a2a-server/task"
 	"a2a-server/task/internal/rules"
+	"a2a-server/tool"
 )
 
 // A destructive call is approved by text with the code of its question alone. Wrong codes are
@@ -127,4 +129,92 @@ func TestCodeOfADestructiveCall(t *testing.T) {
 			t.Errorf("the code is %q, the question %q", code(k), k.text())
 		}
 	})
+}
+
+// A word names no approval and no digest. One that was sent while the status asked about a small
+// amount is no vote for the large amount of an edit that came in between: the other persons look
+// again, and type the code of what they have read.
+func TestWordIsNoVoteForAnEditThatItsSenderHasNotSeen(t *testing.T) {
+	t.Parallel()
+	k := voteDesk(t, two)
+	yes := k.says("m1", "yes", alice) // alice has read: 1 may be paid
+	k.vote(1, voter("bob"), approval.Edit, `{"amount":1000000}`)
+	k.mustPut(yes)
+	k.wantEntries(0)
+	word := "approve " + k.approval(2).Code
+	if !strings.Contains(k.text(), `To approve, type "`+word+`"; to reject, type "no"`) {
+		t.Errorf("the status asks for no code: %s", k.text())
+	}
+	k.mustPut(k.says("m2", word, alice))
+	k.wantEntries(1)
+}
+
+// A question that another has preceded is rejected without its code, and needs none if the A2A client
+// has settled the other.
+func TestCodeOfALaterQuestion(t *testing.T) {
+	t.Parallel()
+	for name, via := range map[string]string{"elsewhere": approval.ViaAPI, "by the client": approval.ViaA2A} {
+		k := newDesk(t, nil, &fake{name: "pay", schema: amounts(""), gated: true})
+		k.planner.list = []*task.Step{{Calls: []task.PlannedCall{call("pay", 1)}}, {Calls: []task.PlannedCall{call("pay", 2)}}}
+		k.beginAs()
+		k.mustPut(rules.Decisions{By: alice, Via: via, List: []approval.Decision{{ID: id(1), Type: approval.Reject}}})
+		if coded := k.approval(2).Code != ""; coded != (via != approval.ViaA2A) {
+			t.Errorf("settled %s: the next has a code: %v", name, coded)
+		}
+		k.mustPut(k.says("m1", "no", alice))
+		if a := k.approval(2); a.State != approval.Rejected {
+			t.Errorf("settled %s: after no the next is %s", name, a.State)
+		}
+	}
+}
+
+// The same for a tool that was redefined, without votes: the word is about the tool that was shown.
+func TestWordApprovesNoToolThatItsSenderHasNotSeen(t *testing.T) {
+	t.Parallel()
+	k := newPayDesk(t)
+	yes := k.says("m1", "yes", alice)
+	k.shelf.tools[0].schema = amounts("pays from another account")
+	_ = k.answer(approval.Decision{ID: id(1), Type: approval.Approve}) // of somebody else: asks again
+	if err := k.put(rules.Refresh{}); err != nil {
+		t.Fatal(err)
+	}
+	k.mustPut(yes)
+	k.wantEntries(0)
+}
+
+// The same for a tool that was redefined before a call that a word had approved could start: the word
+// again is about the tool that was shown.
+func TestWordAgainApprovesNoOtherTool(t *testing.T) {
+	t.Parallel()
+	k := newPayDesk(t)
+	k.shelf.down = errors.New("down")
+	k.mustPut(k.says("m1", "yes", alice))
+	k.shelf.down, k.shelf.tools[0].schema = nil, amounts("pays from another account")
+	k.retry()
+	k.mustPut(k.says("m2", "yes", alice))
+	k.wantEntries(0)
+	k.mustPut(k.says("m3", "approve "+k.approval(2).Code, alice))
+	k.wantEntries(1)
+}
+
+// The same for what a running tool, such as an agent elsewhere, wants confirmed: it may ask something
+// else at any moment, so it could choose what the word that is on its way approves.
+func TestWordConfirmsNothingThatItsSenderHasNotSeen(t *testing.T) {
+	t.Parallel()
+	k := newDesk(t, nil, &fake{name: "agent", schema: amounts("")})
+	k.begin(call("agent", 1))
+	asks := func(amount int) {
+		k.pauses("c1.1", tool.Suspension{Wake: k.now.Add(time.Minute), Asks: []tool.Question{{
+			ID: "pay", Kind: tool.AskConfirm, Hint: "Agent bank asks: may pay run?", Payload: map[string]any{"amount": amount},
+		}}})
+	}
+	asks(1)
+	yes := k.says("m1", "yes", alice)
+	k.now = k.now.Add(time.Minute)
+	k.mustPut(rules.Wake{Row: k.dueRow(task.DueWake, "c1.1")})
+	asks(1000000)
+	k.mustPut(yes)
+	if a := k.approval(2); a.State != approval.Pending {
+		t.Errorf("%s is %s by a word about %s", a.Payload, a.State, k.approval(1).Payload)
+	}
 }

@@ -163,8 +163,9 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 	if len(cancel) > 0 {
 		return d.cancelAll(strings.Join(cancel, "; "), in.By)
 	}
-	if len(d.resolved) == 0 { // votes that start nothing
-		return d.tellParked()
+	if len(d.resolved) == 0 && d.f.Header.Phase == store.Parked { // votes that start nothing
+		d.phase = store.Parked
+		return d.tellVotes(d.waitingState(d.f.Pending()), d.f.Pending())
 	}
 	return nil
 }
@@ -179,8 +180,8 @@ func (d *Draft) decideOn(in Decisions, x *approval.Matched, edit *examined) (can
 	if done, err := d.voteOn(in, a, answer, edit); done || err != nil {
 		return "", err
 	}
-	if answer.Type == approval.Edit && edit.verdict.Action == approval.ActionAsk && !edit.verdict.Terms.Same(a.Terms) {
-		// The rules demand something else of the edited call: a new approval is requested.
+	if answer.Type == approval.Edit && (a.Terms.FourEyes || edit.verdict.Action == approval.ActionAsk && !edit.verdict.Terms.Same(a.Terms)) {
+		// The rules demand another person, or something else of the edited call: a new approval is requested.
 		return "", d.askEdited(in, a, answer, edit)
 	}
 	state, r := a.Resolve(answer, in.By, in.Via, d.at.Now)
@@ -242,11 +243,11 @@ func (d *Draft) voteOn(in Decisions, a *fold.Approval, answer approval.Decision,
 	}
 	voter := approval.Decider{By: in.By, Via: in.Via}
 	vote := a.NewVote(voter, digest, args, answer.Reason, d.at.Now)
-	if answer.Type == approval.Edit && len(approval.Open([]approval.Vote{vote}, a.Terms.Needs, digest)) > 0 {
-		if edit.verdict.Action != approval.ActionAsk {
-			edit.verdict.Hint, edit.verdict.Terms = fmt.Sprintf("May %s run with these edited arguments?", a.Tool), a.Terms
+	open := len(approval.Open([]approval.Vote{vote}, a.Terms.Needs, digest)) > 0
+	if answer.Type == approval.Edit && (open || a.Terms.FourEyes) {
+		if open { // else others vote anew
+			edit.editor = &voter
 		}
-		edit.editor = &voter
 		return true, d.askEdited(in, a, answer, edit)
 	}
 	if err := d.add(event.KindVoted, &event.ApprovalVoted{ID: a.ID, Vote: vote}); err != nil {
@@ -259,8 +260,12 @@ func (d *Draft) voteOn(in Decisions, a *fold.Approval, answer approval.Decision,
 	return true, d.putApproval(a)
 }
 
-// askEdited asks for a new approval of a call with edited arguments.
+// askEdited asks for a new approval of a call with edited arguments, on the terms of the call if no
+// gate asks about the edited call.
 func (d *Draft) askEdited(in Decisions, a *fold.Approval, answer approval.Decision, edit *examined) error {
+	if edit.verdict.Action != approval.ActionAsk {
+		edit.verdict.Hint, edit.verdict.Terms = fmt.Sprintf("May %s run with these edited arguments?", a.Tool), a.Terms
+	}
 	r := approval.Resolution{Decision: approval.Edit, By: in.By, Via: in.Via, At: d.at.Now, Args: answer.Args, Reason: fold.EditAsksAgain}
 	if answer.Reason != "" {
 		r.Reason += ": " + answer.Reason // whole, for decisionOn

@@ -473,3 +473,24 @@ func TestQuestionIsPutAgain(t *testing.T) {
 		t.Errorf("the status asks %q, want the second alone", text)
 	}
 }
+
+// Under four eyes the author of an edit does not decide it alone, whether the gates demand the same of
+// the edited call, more or nothing: another person is asked.
+func TestFourEyesOfAnEdit(t *testing.T) {
+	t.Parallel()
+	for name, gates := range map[string][]approval.Gate{
+		"the same":                {{Tool: "pay", Terms: approval.Terms{FourEyes: true}}},
+		"nothing":                 {{Tool: "pay", When: over(0), Terms: approval.Terms{FourEyes: true}}},
+		"votes that one can give": {{Tool: "pay", Name: "a", Terms: approval.Terms{FourEyes: true, Approvers: &approval.Approvers{Roles: []string{"finance"}}}}, {Tool: "pay", Name: "b", Terms: approval.Terms{Approvers: &approval.Approvers{Roles: []string{"legal"}}}}},
+	} {
+		k := voteDesk(t, gates...)
+		k.vote(1, voter("bob", "finance", "legal"), approval.Edit, `{"amount":-7}`)
+		k.wantEntries(0)
+		wantBarred(t, k.votes(2, voter("bob", "finance", "legal"), approval.Approve, ""), approval.BarredFourEyes)
+		k.vote(2, voter("carl", "finance", "legal"), approval.Approve, "")
+		k.wantEntries(1)
+		if a := k.approval(2); string(a.Args) != `{"amount":-7}` || a.V != 2 || len(a.Editors) != 1 || a.Editors[0].Subject != "bob" {
+			t.Errorf("%s: the edited call is asked about as %+v", name, a)
+		}
+	}
+}

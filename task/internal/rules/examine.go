@@ -100,8 +100,13 @@ func (d *asking) examine(c *fold.Call, l look, raw json.RawMessage, open bool) e
 	if err := x.verdict.Failed; err != nil {
 		d.rules.report(Problem{Task: d.f.View.IDs().Task, What: GateFailed, Err: fmt.Errorf("tool %s: %w", c.Tool, err), Wrong: true})
 	}
-	if hookErr != nil && x.verdict.Action == approval.ActionAllow {
+	switch {
+	case hookErr == nil:
+	case x.verdict.Action == approval.ActionAllow:
 		x.verdict = d.rules.Policy.Ask(x.entry.Tool, x.args, "a hook failed: "+hookErr.Error())
+	case x.verdict.Action == approval.ActionAsk:
+		x.verdict.Terms.Grants = nil // what the hook would have said is unknown
+		x.verdict.Hint += "\nA check before the policy failed."
 	}
 	return x
 }

@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -109,5 +110,31 @@ func TestLateResultThatDoesNotFit(t *testing.T) {
 	}
 	if k.header.Bytes > 1<<20 {
 		t.Errorf("the log has %d bytes", k.header.Bytes)
+	}
+}
+
+// The votes about a call do not take the room that its run needs.
+func TestVotesLeaveRoom(t *testing.T) {
+	t.Parallel()
+	k := newDesk(t, func(r *rules.Rules) {
+		smallLog(r)
+		r.Policy = policy(t, approval.Gate{Tool: "pay", Terms: approval.Terms{People: 10}})
+	}, &fake{name: "pay", schema: map[string]any{"type": "object"}})
+	raw, err := json.Marshal(map[string]any{"memo": strings.Repeat("x", 20_000)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.begin(task.PlannedCall{Tool: "pay", Args: raw})
+	k.wantState(a2a.TaskStateInputRequired)
+	for n := range 10 {
+		k.vote(1, voter(fmt.Sprint("p", n)), approval.Approve, "")
+		told := string(k.log[len(k.log)-1].Data)
+		if n == 0 && (!strings.Contains(k.text(), "Approval "+id(1)) || !strings.Contains(told, `"message":"Votes: 1 of 10: p0; missing: 9 more"`)) {
+			t.Errorf("the task asks %.100s; the vote has published %.500s", k.text(), told)
+		}
+	}
+	k.wantEntries(1)
+	if n := int(k.header.Bytes); n > k.rules.Limits.Task {
+		t.Errorf("the log has %d bytes; at most %d are allowed", n, k.rules.Limits.Task)
 	}
 }

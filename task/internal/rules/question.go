@@ -1,13 +1,16 @@
 package rules
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
 	"a2a-server/store"
+	"a2a-server/task"
 	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/view"
 )
 
 // fits returns an error if an approval could not be shown: too many approvals are pending, the
@@ -39,9 +42,47 @@ func (d *asking) fitsInto(room int, a *approval.Approval, with ...*approval.Appr
 	if limit := limits.Content(); len(raw) > limit {
 		return fmt.Errorf("the question would have %d bytes; at most %d can be shown", len(raw), limit)
 	}
+	for _, p := range append(pending, a) {
+		for _, n := range p.Terms.Needs {
+			room -= n.People * (maxRepeated + approval.MaxReason)
+		}
+	}
 	// The question is published, and the approval is in the log, too.
 	if 2*len(raw) > room {
 		return fmt.Errorf("the question would have %d bytes, and the task's log has room for %d more", len(raw), max(room/2, 0))
+	}
+	return nil
+}
+
+// maxRepeated is up to how many bytes a question is published again because of a vote.
+const maxRepeated = 8 << 10
+
+// tellVotes publishes the question again, with the new votes, if it is short. Else it publishes how far
+// the approvals with new votes are, as progress of their calls, so that votes take little of the log.
+func (d *asking) tellVotes(state a2a.TaskState, pending []*approval.Approval) error {
+	m, err := d.rules.Presenter.Question(pending, nil)
+	if err != nil {
+		return fmt.Errorf("present approvals: %w", err)
+	}
+	raw, err := event.EncodeMessage(m)
+	if err != nil || len(raw) <= maxRepeated {
+		return d.say(state, m)
+	}
+	for i := range d.events {
+		var vote event.ApprovalVoted
+		if d.events[i].Kind != event.KindVoted || json.Unmarshal(d.events[i].Data, &vote) != nil {
+			continue
+		}
+		a := d.f.Approval(vote.ID)
+		t := a.Tally()
+		raw, err := event.EncodeValue(map[string]any{task.ProgressKey: map[string]any{"callId": a.Call, "tool": a.Tool, "done": t.Have, "total": t.Need, "message": "Votes: " + t.String()}})
+		if err != nil {
+			return fmt.Errorf("encode votes: %w", err)
+		}
+		metadata, start := view.MergeMetadata(d.rules.metadata(), raw), len(d.buf)
+		d.buf = event.AppendStatusUpdate(d.buf, d.f.View.IDs(), d.f.View.State(), d.now(), nil /* message */, metadata)
+		d.public(event.KindProgress, start)
+		d.f.View.AddProgress(metadata)
 	}
 	return nil
 }

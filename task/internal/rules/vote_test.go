@@ -293,14 +293,6 @@ func TestOnePersonTwoLogins(t *testing.T) {
 	wantBarred(t, k.votes(1, login("oidc", "corp:bob", ""), approval.Approve, ""), approval.BarredPerson)
 	k.vote(1, login("key", "key:c1", ""), approval.Approve, "")
 	k.wantEntries(1)
-
-	k = voteDesk(t, two) // the same agent acts for both
-	agent, other := voter("bob"), voter("carl")
-	agent.Chain, other.Chain = []string{"agent"}, []string{"agent"}
-	k.rules.Delegated = true
-	k.vote(1, agent, approval.Approve, "")
-	wantBarred(t, k.votes(1, other, approval.Approve, ""), approval.BarredPerson)
-	k.wantEntries(0)
 }
 
 // A word is a vote of its sender where text may decide, and counts once.
@@ -321,6 +313,20 @@ func TestWordIsAVote(t *testing.T) {
 	k.wantEntries(1)
 }
 
+// The same vote again is the same answer, typed with its code, too.
+func TestTypedVoteAgain(t *testing.T) {
+	t.Parallel()
+	k := voteDesk(t, approval.Gate{Tool: "pay", Terms: approval.Terms{People: 2, Destructive: true}})
+	word := "approve " + k.approval(1).Code
+	k.mustPut(k.says("m1", word, alice))
+	if got := k.approval(1).Tally().Have; got != 1 {
+		t.Fatalf("%d votes", got)
+	}
+	if err := k.put(k.says("m2", word, alice)); err != nil && !errors.Is(err, rules.ErrNoChange) {
+		t.Errorf("the same vote again = %v, want the same answer", err)
+	}
+}
+
 // human: no program answers, not even where delegated decisions count.
 func TestHuman(t *testing.T) {
 	t.Parallel()
@@ -339,4 +345,19 @@ func TestHuman(t *testing.T) {
 	}
 	k.vote(1, voter("bob"), approval.Approve, "")
 	k.wantEntries(1)
+}
+
+// Programs have no votes, though they may decide elsewhere, and reject.
+func TestProgramsAreNoPeople(t *testing.T) {
+	t.Parallel()
+	k := voteDesk(t, two)
+	k.rules.Delegated = true
+	service, agent := voter("ci"), voter("bob")
+	service.Kind, agent.Chain = auth.KindService, []string{"agent"}
+	for _, by := range []auth.Principal{service, agent} {
+		wantBarred(t, k.votes(1, by, approval.Approve, ""), approval.BarredHuman)
+		wantBarred(t, k.votes(1, by, approval.Edit, `{"amount":2}`), approval.BarredHuman)
+	}
+	k.vote(1, service, approval.Reject, "")
+	k.wantEntries(0)
 }
