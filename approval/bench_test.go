@@ -48,6 +48,15 @@ func BenchmarkReload(b *testing.B) {
 			newPolicy(b, PolicyConfig{Gates: gates})
 		}
 	})
+	b.Run("10,000 gates of a shared prefix, one with a condition", func(b *testing.B) {
+		gates := []Gate{conditioned(Gate{Name: "when", Tool: "*"}, "args.amount > 1000")}
+		for i := range 10_000 {
+			gates = append(gates, Gate{Name: fmt.Sprint("g", i), Tool: fmt.Sprintf("*x%dx*", i)})
+		}
+		for b.Loop() {
+			newPolicy(b, PolicyConfig{Gates: gates})
+		}
+	})
 	b.Run("10,000 gates", func(b *testing.B) {
 		gates := make([]Gate, 10_000)
 		for i := range gates {

@@ -2,6 +2,7 @@ package approval
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -167,6 +168,9 @@ func TestTooManyConditions(t *testing.T) {
 	for i := range MaxConditions + 1 {
 		all = append(all, conditioned(Gate{Name: fmt.Sprint("g", i), Tool: fmt.Sprintf("p*-%d-*", i), Action: ActionDeny}, "args.a == 1"))
 		name += fmt.Sprintf("-%d-", i)
+	}
+	if _, err := NewPolicy(PolicyConfig{Gates: append(slices.Clip(all), Gate{Tool: name})}); err == nil {
+		t.Error("NewPolicy() with the name of that tool in another gate succeeds, want an error")
 	}
 	for n, want := range map[int]Action{MaxConditions: ActionAllow, MaxConditions + 1: ActionDeny} {
 		if v := newPolicy(t, PolicyConfig{Gates: all[:n]}).Judge(nil, &fakeTool{name: name}, map[string]any{"a": 2.0}); v.Action != want {

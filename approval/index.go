@@ -21,6 +21,8 @@ type pattern struct {
 	gate  *gate
 }
 
+func newIndex() index { return index{exact: map[string][]*gate{}, patterns: map[string][]pattern{}} }
+
 // add adds a gate for the tools that it names. Gates are added in their order.
 func (x *index) add(g *gate, tools []string) {
 	for i, name := range tools {
@@ -59,19 +61,12 @@ func (x *index) of(name string) (exact, others []*gate) {
 
 // Conditions returns how many gates with a Condition are about the tool of this name. Beyond
 // [MaxConditions] the others count as failed: they deny or ask.
-func (p *Policy) Conditions(name string) (n int) {
+func (p *Policy) Conditions(name string) int {
 	if p == nil {
 		return 0
 	}
-	exact, others := p.index.of(name)
-	for _, list := range [][]*gate{exact, others} {
-		for _, g := range list {
-			if g.condition != nil {
-				n++
-			}
-		}
-	}
-	return n
+	exact, others := p.conditions.of(name)
+	return len(exact) + len(others)
 }
 
 // Crowded says that n gates with conditions are too many for a tool.
@@ -82,7 +77,8 @@ func Crowded(n int, tool string) string {
 // crowded returns the tools that too many gates with conditions are about, as far as they are
 // known by the names in gates. A pattern stands for the shortest name that it matches.
 func (p *Policy) crowded() (problems []error) {
-	if !slices.ContainsFunc(p.gates, func(g Gate) bool { return g.Condition != nil }) {
+	conditional := slices.DeleteFunc(slices.Clone(p.gates), func(g Gate) bool { return g.Condition == nil })
+	if len(conditional) <= MaxConditions {
 		return nil
 	}
 	seen := map[string]bool{}

@@ -77,6 +77,7 @@ type Policy struct {
 	gates          []Gate // as they were given
 	names          map[string]bool
 	index          index
+	conditions     index // of the gates with a Condition
 	defaults       Terms
 	masks          []string // of all gates
 	ignoreDeclared bool
@@ -104,7 +105,7 @@ func (g Gate) Conditional() bool { return g.Who != nil || g.Condition != nil || 
 func NewPolicy(c PolicyConfig) (*Policy, error) {
 	p := &Policy{
 		gates: slices.Clone(c.Gates), names: map[string]bool{}, defaults: c.Defaults.clone(), ignoreDeclared: c.IgnoreDeclared,
-		index: index{exact: map[string][]*gate{}, patterns: map[string][]pattern{}},
+		index: newIndex(), conditions: newIndex(),
 	}
 	problems := checkTerms("the default terms", c.Defaults)
 	if c.Defaults.Expires < 0 {
@@ -123,6 +124,9 @@ func NewPolicy(c PolicyConfig) (*Policy, error) {
 		}
 		p.names[ready.name] = true
 		p.index.add(ready, g.Patterns())
+		if g.Condition != nil {
+			p.conditions.add(ready, g.Patterns())
+		}
 	}
 	problems = append(problems, p.crowded()...)
 	if err := errors.Join(problems...); err != nil {

@@ -49,7 +49,7 @@ func (c *ReadonlyContext) InTask(id, contextID string, fence uint64, message jso
 	return &in
 }
 
-// Owner returns the owner of the task.
+// Owner returns the owner of the task, with the roles of the newest message and the parties that acted in any.
 func (c *ReadonlyContext) Owner() auth.Principal { return c.owner }
 
 // AgentName implements [agent.ReadonlyContext].

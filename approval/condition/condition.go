@@ -3,6 +3,7 @@ package condition
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -53,8 +54,8 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 		}
 		functions = append(functions, f)
 	}
-	options := append(calculations(), []cel.EnvOption{
-		cel.StdLib(cel.StdLibSubset(&env.LibrarySubset{IncludeFunctions: functions, IncludeMacros: []string{operators.Has, operators.All, operators.Exists}})),
+	options := append(slices.Concat(calculations(), macros()), []cel.EnvOption{
+		cel.StdLib(cel.StdLibSubset(&env.LibrarySubset{IncludeFunctions: functions, DisableMacros: true})),
 		cel.CrossTypeNumericComparisons(true),
 		cel.ParserRecursionLimit(maxDepth), cel.ParserExpressionSizeLimit(MaxText), cel.ExpressionNodeLimit(maxParts),
 		cel.ASTValidators(cel.ValidateComprehensionNestingLimit(1)),
@@ -182,7 +183,7 @@ func (c *Condition) failure(err error) error {
 	}
 	why := "it cannot be evaluated"
 	for prefix, words := range map[string]string{
-		"no such key": "an argument is missing", "no such overload": "a value is of another type", "index out of bounds": "a list is too short",
+		"no such key": "an argument is missing", otherType: "a value is of another type", "index out of bounds": "a list is too short",
 		"no such attribute": "an argument is missing", "division by zero": "it divides by zero", "modulus by zero": "it divides by zero",
 		"integer overflow": "a number is too large", "range error": "a number is too large", unusable: unusable, longText: longText,
 		"unsupported index type": "a value is of another type", "invalid_argument": "a value is of another type",

@@ -93,6 +93,47 @@ func TestMatch(t *testing.T) {
 	}
 }
 
+// A condition fails if an argument has another type: "true" for true, "10000" for 10000, a list around a text,
+// an object for a list, or a text for an object must not evade a gate that denies.
+func TestValuesOfOtherTypesFail(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		when, args string
+		want       any // an error, or the result
+	}{
+		{`args.force == true`, `{"force": "true"}`, "a value is of another type, at 1:12"},
+		{`args.force != true`, `{"force": "true"}`, "a value is of another type, at 1:12"},
+		{`args.amount == 10000`, `{"amount": "10000"}`, "a value is of another type, at 1:13"},
+		{`args.amount in [10000, 20000]`, `{"amount": "10000"}`, "a value is of another type, at 1:13"},
+		{`args.to == "eve"`, `{"to": ["eve"]}`, "a value is of another type, at 1:9"},
+		{`args.to in ["eve", "mallory"]`, `{"to": ["eve"]}`, "a value is of another type, at 1:9"},
+		{`"eve" in args.to`, `{"to": [["eve"], "bob"]}`, "a value is of another type, at 1:7"},
+		{`args.to in args.people`, `{"to": 1, "people": {"1": true}}`, "a value is of another type, at 1:9"},
+		{`args.to.exists(x, x == "eve")`, `{"to": {"0": "eve"}}`, "a value is of another type, at 1:15"},
+		{`args.to.all(x, x != "eve")`, `{"to": {"0": "eve"}}`, "a value is of another type, at 1:12"},
+		{`has(args.to.iban) && args.to.iban.startsWith("DE")`, `{"to": "DE02"}`, "a value is of another type, at 1:4"},
+		{`"eve" in args.to`, `{"to": [["bob"], "eve"]}`, true},
+		{`args.id in [10, "10"]`, `{"id": 11}`, false},
+		{`args.id in [10, "10"]`, `{"id": "10"}`, true},
+		{`args.to in ["eve"]`, `{"to": null}`, false},
+		{`args.to == null`, `{"to": "eve"}`, false},
+		{`args.to != null`, `{"to": "eve"}`, true},
+		{`int(args.n) == args.m`, `{"n": 1, "m": 1}`, true},
+		{`args.to == ["eve"]`, `{"to": [["eve"]]}`, false},
+		{`has(args.to.iban)`, `{"to": {}}`, false},
+		{`"x" in args.to`, `{"to": []}`, false},
+	} {
+		is, err := condition.MustCompile(tt.when).Match(facts(t, tt.args))
+		got := any(is)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%s about %s = %v, want %v", tt.when, tt.args, got, tt.want)
+		}
+	}
+}
+
 // A failure names nothing of the call: it goes into logs.
 func TestFailureLeaksNothing(t *testing.T) {
 	t.Parallel()

@@ -56,6 +56,9 @@ func pathOf(e ast.Expr) (path []string, ok bool) {
 		return append(path, e.AsSelect().FieldName()), ok
 	case ast.CallKind:
 		call := e.AsCall()
+		if call.FunctionName() == object {
+			return pathOf(call.Args()[0])
+		}
 		if call.FunctionName() != operators.Index || call.Args()[1].Kind() != ast.LiteralKind {
 			return nil, false
 		}

@@ -27,11 +27,11 @@ const maxRules = 200
 
 // policyPage has the gates, and explains a call.
 type policyPage struct {
-	Rules                []Rule
-	More                 int // that are not shown
-	Tool, Args           string
-	Subject, Tenant, Has string // of the caller
-	Text, Wrong          string // of the explanation
+	Rules                       []Rule
+	More                        int // that are not shown
+	Tool, Args                  string
+	Subject, Tenant, Has, Chain string // of the caller
+	Text, Wrong                 string // of the explanation
 }
 
 // seesPolicy reports whether a caller may read the gates of all tenants: an admin and, on a
@@ -47,10 +47,13 @@ func readPolicy(v *visit) error {
 // explainCall judges a call, without making it.
 func explainCall(v *visit) error {
 	f := v.r.PostForm
-	p := &policyPage{Tool: strings.TrimSpace(f.Get("tool")), Args: f.Get("args"), Subject: f.Get("subject"), Tenant: f.Get("tenant"), Has: f.Get("roles")}
+	p := &policyPage{Tool: strings.TrimSpace(f.Get("tool")), Args: f.Get("args"), Subject: f.Get("subject"), Tenant: f.Get("tenant"), Has: f.Get("roles"), Chain: f.Get("chain")}
+	names := func(list string) []string {
+		return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+	}
 	by := auth.Anonymous()
-	if p.Subject != "" {
-		by = auth.Principal{Subject: p.Subject, Tenant: p.Tenant, Method: "policy", Roles: strings.FieldsFunc(p.Has, func(r rune) bool { return r == ',' || r == ' ' })}
+	if p.Subject+p.Tenant+p.Has+p.Chain != "" {
+		by = auth.Principal{Subject: p.Subject, Tenant: p.Tenant, Method: "policy", Roles: names(p.Has), Chain: names(p.Chain)}
 	}
 	status := http.StatusOK
 	if seesPolicy(v) {

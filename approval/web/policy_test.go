@@ -16,7 +16,8 @@ import (
 func TestPolicyPage(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "a2a-server.yaml")
-	text := "gates:\n  - {tool: transfer_money, name: large<b>, when: args.amount > 1000, four_eyes: true}\n  - {tool: mail, name: letters}\n"
+	text := "gates:\n  - {tool: transfer_money, name: large<b>, when: args.amount > 1000, four_eyes: true}\n  - {tool: mail, name: letters}\n" +
+		"  - {tool: mail, name: closed, action: deny, when: 'caller.tenant == \"x1\" || \"x1\" in caller.roles || \"x1\" in caller.chain'}\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -35,6 +36,10 @@ func TestPolicyPage(t *testing.T) {
 	w.safe(here, p)
 	for _, wrong := range []url.Values{call("transfer_money", "{", "a"), call("transfer_mony", "{}", "a"), call("transfer_money", `{"amount": "x", "to": "bob"}`, "")} {
 		w.has(w.do(root, http.MethodPost, here, wrong), http.StatusUnprocessableEntity, []string{`role="alert"`})
+	}
+	for of, told := range map[string]string{"tenant": "is denied", "roles": "is denied", "chain": "is denied", "other": "has to be approved"} {
+		form := url.Values{"tool": {"mail"}, "args": {`{"body": "b", "count": 1, "subject": "s", "to": ["t"], "urgent": true}`}, of: {"x1"}}
+		w.has(w.do(root, http.MethodPost, here, form), http.StatusOK, []string{told})
 	}
 	for _, by := range []auth.Principal{alice, bob, carol, person("mallory")} {
 		w.has(w.get(by, here), http.StatusForbidden, nil, "args.amount", `href="/ui/policy"`)

@@ -1,10 +1,14 @@
 package e2e_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"a2a-server/auth/apikey"
+	"a2a-server/internal/app"
 )
 
 // echoTool is a tool that runs without an approval.
@@ -110,5 +114,30 @@ gates:
 	}}}
 	if _, answer := in.sendAs(t, edit, "Authorization", "alice"); !strings.Contains(answer, "too-large") {
 		t.Errorf("an edit passes a gate that denies it: %s", answer)
+	}
+}
+
+// policy explain and policy test judge the call of a caller as the server does: a caller whose credential names no
+// tenant and no roles has those of auth.tenant and auth.default_roles.
+func TestExplainKnowsTheDefaultsOfCallers(t *testing.T) {
+	t.Parallel()
+	keys := filepath.Join(t.TempDir(), "keys.yaml")
+	key := newKey(t, keys, apikey.Key{ID: "ann"})
+	cases := filepath.Join(t.TempDir(), "cases.yaml")
+	rewrite(t, cases, "cases: [{tool: say, args: {}, caller: {subject: 'key:ann'}, expect: {action: deny, rules: [closed]}}]\n")
+	for name, who := range map[string]string{"tenant": "tenants: [acme]", "role": "roles: [requester]", "caller": "callers: ['acme/key:ann']"} {
+		c, file := configured(t, "auth: {keys: {file: "+keys+"}, tenant: acme, default_roles: [requester]}\n"+
+			"gates: [{name: closed, tool: say, action: deny, who: {"+who+"}}]\n"+echoTool)
+		in := start(t, c)
+		if _, served := in.sendAs(t, message("m1", "/say {}"), "X-API-Key", key); !strings.Contains(served, "closed") {
+			t.Errorf("%s: the server does not deny: %s", name, served)
+		}
+		for command, want := range map[string]string{"explain --caller key:ann say": "is denied", "test " + cases: "1 cases are as expected"} {
+			var out, problems bytes.Buffer
+			code := app.Run(t.Context(), append(append([]string{"policy"}, strings.Fields(command)...), "--config", file), c.Environment, strings.NewReader(""), &out, &problems)
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: policy %s (exit code %d) says: %s%s", name, command, code, out.String(), problems.String())
+			}
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -73,6 +74,7 @@ func Try(ctx context.Context, c Config, visit func(context.Context, *State) erro
 // Explain judges a call of a tool that the caller may use, with arguments that its schema
 // allows, as the server would. It starts no call. Hooks of programs are not asked.
 func (s *State) Explain(ctx context.Context, c TrialCall) (*Explanation, error) {
+	c.By = s.completed(c.By)
 	by := task.NewReadonlyContext(ctx, s.agent, c.By)
 	found, err := s.registry.Lookup(by, c.Tool)
 	if errors.Is(err, tool.ErrUnknownTool) {
@@ -114,11 +116,19 @@ func (s *State) Explain(ctx context.Context, c TrialCall) (*Explanation, error) 
 	return e, nil
 }
 
+// completed returns a caller with the tenant and the roles that the server gives callers without any.
+func (s *State) completed(by auth.Principal) auth.Principal {
+	if !by.IsAnonymous() {
+		by.Tenant, by.Roles = cmp.Or(by.Tenant, s.conf.Auth.Tenant), s.conf.Auth.RolesOr(by.Roles)
+	}
+	return by
+}
+
 // Arguments reads arguments of a call as people type them: key=value, where a value is JSON, or a
 // text if the tool wants a text there or it is no JSON.
 func (s *State) Arguments(ctx context.Context, of string, by auth.Principal, pairs []string) (map[string]any, error) {
 	texts := map[string]bool{}
-	if found, err := s.registry.Lookup(task.NewReadonlyContext(ctx, s.agent, by), of); err == nil {
+	if found, err := s.registry.Lookup(task.NewReadonlyContext(ctx, s.agent, s.completed(by)), of); err == nil {
 		properties, _ := tool.ToDefinition(found.Tool).Parameters["properties"].(map[string]any)
 		for name, p := range properties {
 			schema, _ := p.(map[string]any)

@@ -149,7 +149,8 @@ func (e *Engine) Stop(grace time.Duration) {
 // Reload replaces the tools, the policy and the routes, together: all later decisions of the
 // engine use all of them. A running call keeps the tool that it was started with. A call that waits for a
 // decision is asked about again, in the background, if its tool has another definition now; an
-// approved call is checked against the new policy before it starts.
+// approved call is checked against the new policy before it starts. A start that is being written when Reload
+// is called still happens.
 func (e *Engine) Reload(tools *tool.Registry, policy *approval.Policy, routes []task.Route) {
 	if tools == nil || policy == nil {
 		panic("task/engine: Reload without tools or without a policy")

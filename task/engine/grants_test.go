@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -199,6 +200,29 @@ func TestGrantsWithinWhatTheirMakersDecide(t *testing.T) {
 		w.grantOf(boss, w.mail(alice, "c", args{"amount": 1, "to": "x"}), approval.GrantRequest{Scope: approval.GrantTime})
 		w.wantAsked(w.mail(alice, "c", args{"amount": 99, "to": "x"}), false)
 		w.wantAsked(w.mail(alice, "c", args{"amount": 100, "to": "x"}), true)
+	})
+}
+
+// A grant covers the roles that the requester had: it covers no call that follows a message with other roles.
+func TestGrantEndsWithARole(t *testing.T) {
+	runOnEachDisk(t, "", func(t *testing.T, w *world) {
+		ops := alice
+		ops.Roles = []string{auth.RoleRequester, "ops"}
+		w.cfg.Planner = &stepper{n: 3, inline: true, step: func(i int) *task.Step {
+			if i == 1 {
+				return &task.Step{Ask: &task.InputRequest{Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("what next?"))}}
+			}
+			return &task.Step{Calls: []task.PlannedCall{{Tool: "send_mail", Args: json.RawMessage(`{"amount":1,"to":"x"}`)}}}
+		}}
+		w.mailing(mails(approval.GrantTerms{}))
+		sent, err := w.sendAs(ops, w.message(a2a.NewTextPart("hello")))
+		w.must(err)
+		got := w.await(sent)
+		w.grantOf(boss, got, approval.GrantRequest{Scope: approval.GrantTask})
+		sent, err = w.sendAs(alice, w.reply(got.ID, a2a.NewTextPart("again")))
+		w.must(err)
+		w.wantAsked(w.await(sent), true)
+		w.wantRuns("send_mail", 1)
 	})
 }
 

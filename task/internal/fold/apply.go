@@ -56,8 +56,8 @@ func (f *Fold) ApplyPrivate(v any) error {
 	case *event.MessageReceived:
 		if len(f.Messages) == 0 {
 			f.Owner = e.By
-		} else if r := f.Sender().With(e.By); len(r.Chain) > len(f.Sender().Chain) {
-			f.Requester = &r
+		} else {
+			f.sentBy(e.By)
 		}
 		f.Messages = append(f.Messages, received{Message: e.Message, Hash: e.Hash, For: e.For, Step: len(f.Steps)})
 		f.View.AddMessage(e.Message)

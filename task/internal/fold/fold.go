@@ -46,7 +46,7 @@ type Fold struct {
 // saved is the private part of a snapshot.
 type saved struct {
 	Owner     auth.Principal  `json:"owner"`
-	Requester *auth.Principal `json:"requester,omitempty"` // see [Fold.requester]; nil: Owner
+	Requester *auth.Principal `json:"requester,omitempty"` // see [Fold.Sender]; nil: Owner
 	Messages  []received      `json:"messages,omitempty"`
 	Steps     []*Step         `json:"steps,omitempty"`
 	Approvals []*Approval     `json:"approvals,omitempty"`
@@ -162,13 +162,25 @@ func Opening(first *store.Event) (message []byte, ok bool) {
 	return m, err == nil
 }
 
-// Sender returns the requester of calls that nobody has edited: the task's owner, with the chains of all
-// principals that sent a message.
+// Sender returns the requester of calls that nobody has edited: the task's owner with the chains of all
+// principals that sent a message, and with the roles of the newest message.
 func (f *Fold) Sender() auth.Principal {
 	if f.Requester == nil {
 		return f.Owner
 	}
 	return *f.Requester
+}
+
+// sentBy folds that by has sent a follow-up. An earlier version may have stored one without its sender.
+func (f *Fold) sentBy(by auth.Principal) {
+	if by.IsZero() {
+		return
+	}
+	r := f.Sender().With(by)
+	r.Roles = by.Roles
+	if len(r.Chain) > len(f.Sender().Chain) || !slices.Equal(r.Roles, f.Sender().Roles) {
+		f.Requester = &r
+	}
 }
 
 // Seen reports whether a follow-up with this hash is among the newest follow-ups, which the

@@ -184,9 +184,9 @@ func (r *Rules) Readonly(ctx context.Context, by auth.Principal) *task.ReadonlyC
 	return task.NewReadonlyContext(ctx, r.Agent, by)
 }
 
-// Owned returns the context of a task in its current state: that of its owner.
+// Owned returns the context of a task in its current state: that of its owner, as [fold.Fold.Sender] has it.
 func (r *Rules) Owned(ctx context.Context, f *fold.Fold) *task.ReadonlyContext {
-	return r.Readonly(ctx, f.Owner).WithState(f.ToolState()).InTask(f.View.TaskID(), f.View.ContextID(), f.Header.Fence, f.ToPlanner())
+	return r.Readonly(ctx, f.Sender()).WithState(f.ToolState()).InTask(f.View.TaskID(), f.View.ContextID(), f.Header.Fence, f.ToPlanner())
 }
 
 // Progress returns the event that says how far a running call is. job is the id of the job that it
