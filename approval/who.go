@@ -105,10 +105,10 @@ func (w *Who) excludes(action Action, by auth.Principal, ctx agent.ReadonlyConte
 		words := tool.AnnotationsOf(t).Words()
 		if claimant, is := tool.As[tool.Claimant](t); is && action != ActionAllow {
 			claims := claimant.Claims()
-			if !slices.Contains(claims, tool.ClaimReadOnly) && !slices.Contains(claims, tool.ClaimNotDestructive) {
-				claims = append(claims, tool.ClaimDestructive) // MCP's default; to withdraw a claim must not help
-			}
 			words = slices.Concat(words, claims)
+			if !slices.Contains(claims, tool.ClaimReadOnly) && !slices.Contains(claims, tool.ClaimNotDestructive) {
+				words = append(words, tool.ClaimDestructive) // MCP's default; to withdraw a claim must not help
+			}
 		}
 		if !slices.ContainsFunc(w.Annotations, func(a string) bool { return slices.Contains(words, a) }) {
 			return "annotations", nil

@@ -313,7 +313,7 @@ type PlannedCall struct {
 	Args             json.RawMessage
 	Mask             []string        // places in Args that lists do not show
 	At               time.Time       // of the newest status of the task when the call was planned
-	By               auth.Principal  // owner of the task, with the roles of then
+	By               auth.Principal  // requester of the call
 	Was              approval.Action // "": no gate was asked, or none has answered yet
 	Why              string          // the first gate that asked, or why it was denied
 	Terms            *approval.Terms // of the approval that was asked for; nil: none
@@ -345,7 +345,8 @@ func Planned(ctx context.Context, s store.Store, since time.Time, each func(*Pla
 func plannedBy(ctx context.Context, s store.Store, id store.TaskID, since time.Time, each func(*PlannedCall)) error {
 	f := fold.New(id, "")
 	f.Omit(true /* artifacts */, true /* history */)
-	var at []time.Time // of each step
+	var at []time.Time      // of each step
+	var by []auth.Principal // likewise
 	for from, more := store.After(0), true; more; {
 		page, err := s.Read(ctx, store.System(), id, from, store.Limit{NoBulk: true})
 		if err != nil {
@@ -356,7 +357,7 @@ func plannedBy(ctx context.Context, s store.Store, id store.TaskID, since time.T
 				return fmt.Errorf("%w: event %d: %w", store.ErrDataLoss, page.Events[i].Seq, err)
 			}
 			if len(at) < len(f.Steps) {
-				at = append(at, cmp.Or(f.View.StatusTime(), id.Created()).Time())
+				at, by = append(at, cmp.Or(f.View.StatusTime(), id.Created()).Time()), append(by, f.Sender())
 			}
 		}
 		from, more = page.Next, page.More
@@ -364,7 +365,7 @@ func plannedBy(ctx context.Context, s store.Store, id store.TaskID, since time.T
 	for i, step := range f.Steps {
 		for k, c := range step.Progress {
 			if !at[i].Before(since) {
-				p := PlannedCall{Task: id.String(), Call: c.ID, Tool: c.Tool, Args: step.Calls[k].Args, At: at[i], By: f.Owner}
+				p := PlannedCall{Task: id.String(), Call: c.ID, Tool: c.Tool, Args: step.Calls[k].Args, At: at[i], By: by[i]}
 				p.judged(f, c)
 				each(&p)
 			}
