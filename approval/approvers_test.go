@@ -125,6 +125,10 @@ func TestTermsWhen(t *testing.T) {
 		}
 		return k
 	}
+	granting := Terms{Grants: &GrantTerms{Scopes: []GrantScope{GrantContext}, Uses: 5, Vary: []string{"/to"}}}
+	if all := granting.Words(); !slices.Contains(all, "grants: context for at most 24h, 5 uses, any /to") {
+		t.Errorf("grants in words: %q", all)
+	}
 	if one := terms("true"); !one.Strict() || one.Same(terms("false")) || key("true") == key("false") || !slices.Contains(one.Words(), "approvers: role finance for whom true") {
 		t.Errorf("the terms are %+v: %q", one, one.Words())
 	}

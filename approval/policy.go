@@ -28,6 +28,16 @@ const (
 // change args. An error or a panic makes the policy ask.
 type Predicate func(ctx agent.ReadonlyContext, t tool.Tool, args map[string]any) (bool, error)
 
+// Unpinned returns the [Predicate] that matches the calls of tools whose definition is not the pinned
+// one, by the digests of the definitions by tool. No gate that allows overrides one with it: its author
+// has seen the pinned definition.
+func Unpinned(pins map[string]string) Predicate {
+	return func(_ agent.ReadonlyContext, t tool.Tool, _ map[string]any) (bool, error) {
+		digest, err := tool.Digest(tool.ToDefinition(t))
+		return !strings.EqualFold(digest, pins[t.Name()]), err
+	}
+}
+
 // A Gate is a rule of a policy.
 type Gate struct {
 	// Name is the rule's name in approvals and in the audit; no two gates of a policy

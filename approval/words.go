@@ -51,6 +51,16 @@ func (t Terms) Words() []string {
 		}
 		add(true, "escalation after %s: %s", short(e.After), visible.Line(strings.Join(also, "; ")))
 	}
+	if g := t.Grants; g != nil {
+		text := joinScopes(g.Scopes) + " for at most " + span(g.Longest())
+		if g.Uses > 0 {
+			text += fmt.Sprintf(", %d uses", g.Uses)
+		}
+		if len(g.Vary) > 0 {
+			text += ", any " + visible.Line(strings.Join(g.Vary, " "))
+		}
+		add(true, "grants: %s", text)
+	}
 	add(t.CancelsTask, "a rejection cancels the task")
 	add(t.Risk != "", "risk: %s", t.Risk)
 	add(len(t.Mask) > 0, "masked: %s", visible.Line(strings.Join(t.Mask, ", ")))

@@ -101,7 +101,7 @@ cases.yaml:6: the call of paj: this caller has no tool "paj"; did you mean pay?
 	c.write("rules.yaml", "gates:\n  - {name: two, tool: pay, people: 2, approvers: {roles: [finance]}}\n  - {name: legal, tool: pay, approvers: {roles: [legal]}}\n")
 	for people, want := range map[string]string{
 		"2": "", "[2 of role finance, 1 of role legal]": "",
-		"3":                   "needs 2 people: 2 of role finance, 1 of role legal; expected 3",
+		"3":                   "needs people: 2 (2 of role finance, 1 of role legal); expected 3",
 		"[2 of role finance]": "; expected 2 of role finance",
 		"0":                   "0 is too small", "11": "11 is too large",
 	} {
@@ -109,7 +109,7 @@ cases.yaml:6: the call of paj: this caller has no tool "paj"; did you mean pay?
 		c.want(map[bool]int{true: 0, false: 1}[want == ""]+map[bool]int{true: 1}[strings.Contains(want, "too")], want, "policy", "test", file)
 	}
 	c.write("cases.yaml", "cases: [{tool: deploy, caller: {subject: \"corp:ann\"}, expect: {action: ask, people: 2}}]\n")
-	c.want(1, "needs 1 people: 1 more; expected 2", "policy", "test", file)
+	c.want(1, "needs people: 1 (1 more); expected 2", "policy", "test", file)
 	for text, want := range map[string]string{
 		"":                     "cases: is missing",
 		"cases: []\n":          "has no cases",
@@ -131,7 +131,7 @@ func TestPolicyCheck(t *testing.T) {
 	c.want(0, "the policy has no problems", "policy", "check")
 	for gate, want := range map[string]string{
 		"{name: g, tool: pay, when: args.region == \"EU\"}":                                        "when reads args.region, which is an optional argument of pay; without it the condition fails, and counts as true; write has(args.region) && before it",
-		"{name: g, tool: pay, when: args.regon == \"EU\"}":                                         "when reads args.regon, which is no argument of pay",
+		"{name: g, tool: pay, when: args.regon == \"EU\"}":                                         "when reads args.regon, which is no argument of pay: correct the name",
 		"{name: g, tool: pay, approvers: {roles: [bosses]}}":                                       `approvers.roles: no caller gets the role "bosses"; known are approver, requester`,
 		"{name: g, tool: pay, approvers: {roles: [approver], when: args.region in decider.roles}}": "approvers.when reads args.region, which is an optional argument of pay; without it the condition fails, and nobody may decide; write has(args.region) && before it",
 		"{name: g, tool: pay, who: {roles: [bosses]}}":                                             `who.roles: no caller gets the role "bosses"`,

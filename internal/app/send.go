@@ -37,8 +37,8 @@ func (f *sendFlags) add(c *cobra.Command) {
 func sendCommand(p *cli.Program) *cobra.Command {
 	c := remote.NewCommand(p, &cobra.Command{
 		Use: "send TEXT", Short: "send a message to an agent, and follow its task", Long: sendHelp + `
-Exit codes of this command: 0 the task has completed, 1 it has ended otherwise, 3 it waits
-for somebody and there is no terminal to ask on.
+Exit codes of this command: 0 the task has completed, 1 it has ended otherwise, 3 the caller
+may answer and there is no terminal to ask on. While only others may decide, it waits.
 `,
 	}, "", false /* prints */)
 	c.SendsMessages()

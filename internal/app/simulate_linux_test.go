@@ -28,7 +28,7 @@ policy: {files: [rules.yaml]}
 tools:
   - {command: pay, description: pays, run: [echo, "{to}", "{amount}"], args: {to: {type: string}, amount: {type: number}}, approve: false}
 `, os.Getuid(), allRoles))
-	c.write("rules.yaml", "gates:\n  - {name: big, tool: pay, when: args.amount > 1000, mask: [/to]}\n  - {name: never, tool: pay, when: args.to == \"eve\", action: deny}\n")
+	c.write("rules.yaml", "gates:\n  - {name: big, tool: pay, when: args.amount > 1000, mask: [/to]}\n  - {name: huge, tool: pay, when: args.amount > 4000, risk: high}\n  - {name: never, tool: pay, when: args.to == \"eve\", action: deny}\n")
 	s := serveConfig(t, c)
 	s.want(0, "0 planned calls, 0 would change", "policy", "simulate")
 	for i, args := range []string{`{\"to\":\"bob\",\"amount\":5}`, `{\"to\":\"bob\",\"amount\":5000}`, `{\"to\":\"eve\",\"amount\":5}`, `{\"to\":\"bob\",\"amount\":700}`, `{\"to\":\"bob\",\"amount\":\"x\"}`} {
@@ -61,7 +61,14 @@ ask -> deny: pay {"amount":5000,"to":"•••"}
   now: none
 `
 	other := []string{"policy", "simulate", "--policy-files", filepath.Join(c.folder, "other.yaml")}
-	c.write("two.yaml", "gates:\n  - {name: big, tool: pay, when: args.amount > 1000, mask: [/to], risk: high}\n  - {name: never, tool: pay, when: args.to == \"eve\", action: deny}\n")
+	_, list, _ := s.run(nil, "approvals", "list", "-o", "json", "--anonymous")
+	id, digest := regexp.MustCompile(`"id": "([^"]+)"`).FindStringSubmatch(list), regexp.MustCompile(`"digest": "([^"]+)"`).FindStringSubmatch(list)
+	if id == nil || digest == nil {
+		t.Fatalf("no approval is listed: %s", list)
+	}
+	s.want(0, "the edited call waits for another approval", "approvals", "edit", id[1], "--args", `{"to":"bob","amount":2000}`, "--yes", "--digest", digest[1], "--anonymous")
+	s.want(0, "5 planned calls, 0 would change", "policy", "simulate")
+	c.write("two.yaml", "gates:\n  - {name: big, tool: pay, when: args.amount > 1000, mask: [/to], no_text: true}\n  - {name: never, tool: pay, when: args.to == \"eve\", action: deny}\n")
 	s.want(0, "1 ask -> ask on other terms", "policy", "simulate", "--policy-files", filepath.Join(c.folder, "two.yaml"))
 	code, live, stderr := s.run(nil, other...)
 	if diff := cmp.Diff(want, simulated(live)); code != 0 || diff != "" {

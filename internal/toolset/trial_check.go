@@ -224,12 +224,19 @@ func (c *checking) readsOf(i int, key string, of *condition.Condition, effect st
 			continue
 		}
 		for _, r := range of.Reads() {
-			if why := missing(tool.ToDefinition(c.tools[name]).Parameters, r); why != "" {
+			switch why := missing(tool.ToDefinition(c.tools[name]).Parameters, r); why {
+			case "":
+			case noArgument:
+				c.at(i, "%s reads %s, which is no argument of %s: correct the name ('a2a-server tools show %[3]s' lists them)", key, r, name)
+			default:
 				c.at(i, "%s reads %s, which %s of %s; without it the condition fails, and %s; write has(%s) && before it", key, r, why, name, effect, r)
 			}
 		}
 	}
 }
+
+// noArgument is why an argument is missing that the schema does not have. To look first helps nobody.
+const noArgument = "is no argument"
 
 // missing returns why an argument may be missing by a schema; "": it is there, or the condition
 // looks first, or the schema does not say.
@@ -251,7 +258,7 @@ func missing(schema map[string]any, r condition.Read) string {
 		texts, _ := schema["required"].([]string)
 		switch {
 		case !known:
-			return "is no argument"
+			return noArgument
 		case !slices.Contains(required, any(name)) && !slices.Contains(texts, name):
 			return "is an optional argument"
 		}

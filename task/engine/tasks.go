@@ -385,7 +385,7 @@ func (p *PlannedCall) judged(f *fold.Fold, c *fold.Call) {
 	for _, a := range f.Approvals {
 		if a.Call == c.ID {
 			p.Mask = approval.Union(p.Mask, a.Terms.Mask)
-			if a.Kind == approval.KindCall && a.Ask == "" {
+			if a.Kind == approval.KindCall && a.Ask == "" && p.Terms == nil { // a later one is of an edit
 				p.Was, p.Why, p.Terms = approval.ActionAsk, a.Terms.Gate, &a.Terms
 			}
 		}

@@ -217,6 +217,9 @@ func decidedText(id string, of client.DecisionType, d *client.Decided) string {
 	if d.Approval != nil && d.Approval.State == client.Pending && d.Approval.Votes != nil {
 		return fmt.Sprintf("%s waits for more votes: %s", visible.Line(d.Approval.ID), visible.Line(votesText(d.Approval.Votes)))
 	}
+	if d.Approval != nil && d.Approval.State == client.Superseded {
+		return visible.Line(id) + " was edited, and the edited call waits for another approval: see 'a2a-server approvals list'"
+	}
 	if d.Approval == nil || d.Approval.Resolution == nil {
 		return visible.Line(id) + " was " + past
 	}

@@ -81,6 +81,10 @@ func TestVotesAreShown(t *testing.T) {
 			t.Errorf("the approval is shown as %q, want %q in it", got, want)
 		}
 	}
+	edited := client.Approval{ID: "1", State: client.Superseded, Resolution: &client.Resolution{}}
+	if got, want := decidedText("1", client.Edit, &client.Decided{Approval: &edited}), "the edited call waits for another approval"; !strings.Contains(got, want) {
+		t.Errorf("an edit that asks again: %q, want %q", got, want)
+	}
 	const waits = "it waits for approval 1 of pay: "
 	if got, want := WaitsText(&client.ApprovalDetail{Approval: a}, false), waits+"1 of 2: key:bob"; !strings.HasPrefix(got, want) {
 		t.Errorf("a task waits: %q, want %q", got, want)

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"a2a-server/approval"
-	"a2a-server/tool"
-	"a2a-server/tool/agent"
 )
 
 // asked is a gate that something other than gates makes: a key that is at a path.
@@ -26,8 +24,11 @@ func askedBy(c *Config) []asked {
 	}
 	for i := range c.Tools.Entries {
 		if t := &c.Tools.Entries[i]; len(t.Pins) > 0 {
-			path := fmt.Sprintf("tools[%d].pins", i)
-			all = append(all, asked{approval.Gate{Name: path, Tool: t.Name + "_*", Action: approval.ActionAsk, When: differsFrom(t)}, path})
+			path, pins := fmt.Sprintf("tools[%d].pins", i), map[string]string{}
+			for name, digest := range t.Pins {
+				pins[t.Name+"_"+name] = digest
+			}
+			all = append(all, asked{approval.Gate{Name: path, Tool: t.Name + "_*", Action: approval.ActionAsk, When: approval.Unpinned(pins)}, path})
 		}
 	}
 	if c.DeclaredGates != IgnoreDeclared {
@@ -52,15 +53,6 @@ func askedBy(c *Config) []asked {
 		}
 	}
 	return all
-}
-
-// differsFrom matches the tools of an entry whose definition is not the pinned one. No allow overrides that:
-// its author has seen the pinned definition.
-func differsFrom(entry *Tool) approval.Predicate {
-	return func(_ agent.ReadonlyContext, t tool.Tool, _ map[string]any) (bool, error) {
-		digest, err := tool.Digest(tool.ToDefinition(t))
-		return !strings.EqualFold(digest, entry.Pins[strings.TrimPrefix(t.Name(), entry.Name+"_")]), err
-	}
 }
 
 // policyGates returns the gates of the policy: the gates under gates, and then the others.

@@ -38,7 +38,7 @@ const testHelp = `FILE has a list of cases:
     - tool: transfer_money
       args: {amount: 20000, to: bob}
       caller: {subject: "corp:alice", roles: [requester]}
-      expect: {action: ask, rules: [big-transfer], people: 2}
+      expect: {action: ask, rules: [big-transfer, tool], people: 2}
 
 rules are the gates that decide, in any order; the tool's own gate is "tool". people is how
 many people have to approve at least, or each need as in [2 of role finance, 1 of role legal].
@@ -92,7 +92,7 @@ func (e *expectation) run(ctx context.Context, s *toolset.State) string {
 	case e.rules != nil && !slices.Equal(rules, e.rules):
 		return fmt.Sprintf("is %s by %s; expected by %s", got.Action, list(rules), list(e.rules))
 	case e.fewest > 0 && e.fewest != fewest, e.people != nil && !slices.Equal(people, e.people):
-		return fmt.Sprintf("needs %d people: %s; expected %s", fewest, strings.Join(people, ", "), cmp.Or(strings.Join(e.people, ", "), fmt.Sprint(e.fewest)))
+		return fmt.Sprintf("needs people: %d (%s); expected %s", fewest, strings.Join(people, ", "), cmp.Or(strings.Join(e.people, ", "), fmt.Sprint(e.fewest)))
 	}
 	return ""
 }

@@ -193,7 +193,7 @@ func (s *simulation) judge(ctx context.Context, by *toolset.State, c *engine.Pla
 	case c.Terms == nil || c.Terms.Same(e.Merged):
 		return
 	default:
-		now += " on other terms"
+		now, c.Why, why = now+" on other terms", demands(c.Terms), demands(&e.Merged)
 	}
 	now = fmt.Sprintf("%s -> %s", c.Was, now)
 	s.kinds[now]++
@@ -201,6 +201,17 @@ func (s *simulation) judge(ctx context.Context, by *toolset.State, c *engine.Pla
 		s.changes = append(s.changes, fmt.Sprintf("\n%s: %s %s\n  %s of task %s, %s, by %s\n  then: %s\n  now: %s\n", now, visible.Line(c.Tool), visible.Clip(string(approval.MaskJSON(c.Args, mask)), 2000),
 			visible.Line(c.Call), c.Task, c.At.UTC().Format(time.RFC3339), visible.Line(c.By.Subject), cmp.Or(visible.Line(c.Why), "-"), cmp.Or(visible.Line(why), "-")))
 	}
+}
+
+// demands returns terms on a line, with their gates.
+func demands(t *approval.Terms) string {
+	gates := []string{t.Gate}
+	for _, n := range t.Needs {
+		if !slices.Contains(gates, n.Gate) {
+			gates = append(gates, n.Gate)
+		}
+	}
+	return strings.Join(gates, ", ") + ": " + strings.Join(t.Words(), "; ")
 }
 
 // text returns s for people.

@@ -57,7 +57,9 @@ func (f *Fold) ApplyPrivate(v any) error {
 		if len(f.Messages) == 0 {
 			f.Owner = e.By
 		} else {
-			f.sentBy(e.By)
+			if r, changed := sentBy(f.Sender(), e.By); changed {
+				f.Requester = &r
+			}
 		}
 		f.Messages = append(f.Messages, received{Message: e.Message, Hash: e.Hash, For: e.For, Step: len(f.Steps)})
 		f.View.AddMessage(e.Message)

@@ -171,16 +171,15 @@ func (f *Fold) Sender() auth.Principal {
 	return *f.Requester
 }
 
-// sentBy folds that by has sent a follow-up. An earlier version may have stored one without its sender.
-func (f *Fold) sentBy(by auth.Principal) {
+// sentBy returns the requester after by has sent a follow-up. An earlier version may have stored one
+// without its sender.
+func sentBy(before, by auth.Principal) (after auth.Principal, changed bool) {
 	if by.IsZero() {
-		return
+		return before, false
 	}
-	r := f.Sender().With(by)
-	r.Roles = by.Roles
-	if len(r.Chain) > len(f.Sender().Chain) || !slices.Equal(r.Roles, f.Sender().Roles) {
-		f.Requester = &r
-	}
+	after = before.With(by)
+	after.Roles = by.Roles
+	return after, len(after.Chain) > len(before.Chain) || !slices.Equal(after.Roles, before.Roles)
 }
 
 // Seen reports whether a follow-up with this hash is among the newest follow-ups, which the
