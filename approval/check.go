@@ -144,8 +144,8 @@ func (a *Approval) checkPerson(d Decider) *Error {
 }
 
 // checkApprovers says whether d is among the approvers of a, as they are now, for the call with
-// these arguments; what names that call. It does not tell a condition that is false from one that fails, which would tell
-// of masked arguments.
+// these arguments; what names that call. A condition that is false and one that fails are refused in
+// the same words, which tell nothing of masked arguments.
 func (a *Approval) checkApprovers(d Decider, what string, args json.RawMessage) *Error {
 	now := Terms{Approvers: a.Approvers(), Needs: a.Needs()}
 	if now.Includes(d.By, a.facts(args)) {
