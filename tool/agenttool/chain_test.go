@@ -356,7 +356,7 @@ func TestQuestionWhileTheAgentIsAway(t *testing.T) {
 	t.Parallel()
 	h := newHostile(t)
 	var away atomic.Bool
-	tried := make(chan bool, 100)
+	tried, paid := make(chan bool, 100), make(chan bool, 1)
 	h.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if away.Load() {
 			tried <- true
@@ -369,6 +369,7 @@ func TestQuestionWhileTheAgentIsAway(t *testing.T) {
 		asks := asksToPay("m", "q1", "d1", "bob")
 		switch {
 		case method == "SendStreamingMessage" && h.asked.Load() > 1:
+			paid <- true
 			return []string{`{"task": ` + paidChild + `}`}
 		case method == "SendStreamingMessage":
 			return []string{`{"task": ` + asks + `}`}
@@ -380,9 +381,7 @@ func TestQuestionWhileTheAgentIsAway(t *testing.T) {
 	before := s.Pending(waits)
 	away.Store(true)
 	for range 3 {
-		s.Advance(2 * time.Minute)
-		<-tried
-		s.Wait(waits.ID, a2a.TaskStateInputRequired)
+		tick(t, s, tried)
 	}
 	after := s.Pending(s.Get(waits.ID))
 	if len(after) != 1 || after[0].ID != before[0].ID || !after[0].Deadline.Equal(*before[0].Deadline) {
@@ -391,8 +390,6 @@ func TestQuestionWhileTheAgentIsAway(t *testing.T) {
 	decide(t, s, waits, approval.Decision{Type: approval.Approve})
 	<-tried
 	away.Store(false)
-	for until := time.Now().Add(20 * time.Second); h.asked.Load() < 2 && time.Now().Before(until); s.Get(waits.ID) {
-		s.Advance(time.Second) // a day of its clock would be too long to reach the agent
-	}
+	tick(t, s, paid)
 	s.Wait(waits.ID, a2a.TaskStateCompleted)
 }
