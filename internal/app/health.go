@@ -95,7 +95,7 @@ func (h *health) find() error {
 	if h.url != "" && h.data == "" && h.given.File == "" {
 		return nil
 	}
-	c, err := h.p.Load(h.given)
+	c, err := h.p.LoadPlace(h.given)
 	if err != nil {
 		return err
 	}

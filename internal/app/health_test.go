@@ -33,6 +33,7 @@ func TestHealth(t *testing.T) {
 	host := strings.TrimPrefix(running.URL, "http://")
 	_, port, _ := net.SplitHostPort(host)
 	file := write(t, "config.yaml", "listen: "+host+"\n")
+	edited := write(t, "edited.yaml", "listen: "+host+"\ngates: [{tool: pay, peeple: 2}]\npolicy: {files: [gone.yaml]}\nauth: {people: {bob: 7}}\n")
 	encrypted := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
 	t.Cleanup(encrypted.Close)
 	tlsFile := write(t, "tls.yaml", "listen: "+encrypted.Listener.Addr().String()+"\ntls: {cert: t.crt, key: t.key}\n")
@@ -40,6 +41,7 @@ func TestHealth(t *testing.T) {
 		"ready":                      {args: "health --url " + running.URL, stdout: []string{`^ready\n$`}},
 		"ready at a path":            {args: "health --url " + running.URL + "/", stdout: []string{`^ready\n$`}},
 		"where the file says":        {args: "health --config " + file, stdout: []string{`^ready\n$`}},
+		"while gates are edited":     {args: "health --config " + edited, stdout: []string{`^ready\n$`}},
 		"where the environment":      {args: "health", env: []string{"A2A_SERVER_LISTEN=" + host}, stdout: []string{`^ready\n$`}},
 		"on every address":           {args: "health", env: []string{"A2A_SERVER_LISTEN=0.0.0.0:" + port, "A2A_SERVER_INSECURE_NO_AUTH=true"}, stdout: []string{`^ready\n$`}},
 		"on every address, IPv6 too": {args: "health", env: []string{"A2A_SERVER_LISTEN=[::]:" + port, "A2A_SERVER_INSECURE_NO_AUTH=true"}, stdout: []string{`^ready\n$`}},

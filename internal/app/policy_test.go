@@ -136,6 +136,7 @@ func TestPolicyCheck(t *testing.T) {
 		"{name: g, tool: pay, approvers: {roles: [approver], when: args.region in decider.roles}}": "approvers.when reads args.region, which is an optional argument of pay; without it the condition fails, and nobody may decide; write has(args.region) && before it",
 		"{name: g, tool: pay, who: {roles: [bosses]}}":                                             `who.roles: no caller gets the role "bosses"`,
 		"{name: g, tool: \"p*\", action: allow}":                                                   "has no effect: only an allow with the exact name of a tool",
+		"{name: g, tool: pay, remind: 5m}":                                                         "rules.yaml:2:21: policy.files[1].gates[0].tool: remind reminds nobody: no route announces it; add notify to the gate, or a route with all: true",
 		"{name: g, tool: \"x*\"}":                                                                  `no tool matches "x*"`,
 		"{name: g, tool: \"*\", action: deny}":                                                     "has no effect: g has the last word about every call of its tools",
 		"{name: g, tool: pay, allowed: [approve]}\n  - {name: h, tool: pay, allowed: [reject]}":    "no call of pay could run: the gates g, h allow neither approve nor edit together",
@@ -190,8 +191,10 @@ func TestPolicyCheckPeople(t *testing.T) {
 		}
 	}
 	c.write("a2a-server.yaml", strings.Replace(string(config), "auth: {", "auth: {delegated_decisions: true, ", 1))
-	c.write("rules.yaml", "gates: [{name: g, tool: pay, when: args.amount > 1, people: 9}]\n")
+	c.write("rules.yaml", "gates: [{name: g, tool: pay, when: args.amount > 1, approvers: {subjects: [\"key:robot\"]}}]\n")
 	c.want(0, "the policy has no problems", "policy", "check")
+	c.write("rules.yaml", "gates: [{name: g, tool: pay, when: args.amount > 1, human: true, approvers: {subjects: [\"key:robot\"]}}]\n")
+	c.want(1, "at most 0 may approve", "policy", "check")
 }
 
 // A policy of 10,000 gates is read and checked, and its last gate has its place.

@@ -30,6 +30,9 @@ func (s *State) CheckPolicy(ctx context.Context) (problems []string, _ error) {
 		return nil, err
 	}
 	c.problems = unknown
+	if s.gates != nil {
+		c.problems = append(c.problems, config.NotifyWarnings(s.gates)...)
+	}
 	c.knownRoles()
 	for i := range s.policy.Gates() {
 		c.reach(i)
@@ -169,7 +172,7 @@ func (c *checking) knownRoles() {
 	for _, p := range c.people {
 		add(p.Roles)
 	}
-	if c.anyRole || a.DelegatedDecisions || len(a.OIDC) > 0 || a.MTLS.Given() || a.Proxy.Header != "" {
+	if c.anyRole || len(a.OIDC) > 0 || a.MTLS.Given() || a.Proxy.Header != "" {
 		c.people = nil
 	}
 }
@@ -189,10 +192,11 @@ func (c *checking) enough(i int) {
 	if t.Approvers != nil {
 		t.Approvers = &approval.Approvers{Roles: t.Approvers.Roles, Subjects: t.Approvers.Subjects} // whoever When may include
 	}
+	programs := c.conf.Auth.DelegatedDecisions && !t.Human && t.People < 2 // else only people count
 	for _, first := range c.people {
 		var group []auth.Principal // of distinct people
 		for _, p := range append([]auth.Principal{first}, c.people...) {
-			if p.Tenant == first.Tenant && p.Direct() && p.May(auth.Decide) == nil && (t.Approvers.Include(p, nil) || slices.ContainsFunc(t.Escalate.AddRoles, p.Has)) &&
+			if p.Tenant == first.Tenant && (p.Direct() || programs) && p.May(auth.Decide) == nil && (t.Approvers.Include(p, nil) || slices.ContainsFunc(t.Escalate.AddRoles, p.Has)) &&
 				!slices.ContainsFunc(group, func(q auth.Principal) bool { return !p.DistinctFrom(q) }) {
 				group = append(group, p)
 			}

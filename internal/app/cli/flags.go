@@ -87,3 +87,10 @@ func (p *Program) Source(given *Flags) config.Source {
 func (p *Program) Load(given *Flags) (*config.Config, error) {
 	return config.Load(p.Source(given))
 }
+
+// LoadPlace reads where the server of the configuration is, see [config.Source.Place].
+func (p *Program) LoadPlace(given *Flags) (*config.Config, error) {
+	s := p.Source(given)
+	s.Place = true
+	return config.Load(s)
+}

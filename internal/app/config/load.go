@@ -24,6 +24,19 @@ type Source struct {
 	Authenticated bool
 	// Callers means that callers are authenticated, so that tools can be for some of them.
 	Callers bool
+	// Place means that only the place of the server matters: its addresses, its data folder and
+	// its certificate. The policy files are not read, and problems of the file's other keys are no error:
+	// a server keeps running while its policy is edited.
+	Place bool
+}
+
+// placeKeys are the keys of [Source.Place].
+var placeKeys = []string{"listen", "data", "admin", "tls"}
+
+// elsewhere reports whether a problem is about another key of the file than [placeKeys].
+func elsewhere(p Problem) bool {
+	key, _, _ := strings.Cut(p.Key, ".")
+	return p.Source == File && key != "" && !slices.Contains(placeKeys, key)
 }
 
 // Load reads a configuration: the defaults, then the file, the environment and the flags, each
@@ -50,16 +63,22 @@ func Load(s Source) (*Config, error) {
 			l.locate(k.name, k.path)
 		}
 	}
-	policyFiles(&l)
+	if !s.Place {
+		policyFiles(&l)
+	}
 	l.validate()
-	if len(l.problems) == 0 && !wrong(l.reports) {
+	if !s.Place && len(l.problems) == 0 && !wrong(l.reports) {
 		// Every rule of a policy has a check of its own, with a place. This is for those that are
 		// about several gates.
 		if _, err := Policy(l.config); err != nil {
 			l.at("gates", "%v", err)
 		}
 	}
-	if all := problemsOf(&l); len(all) > 0 {
+	all := problemsOf(&l)
+	if s.Place {
+		all = slices.DeleteFunc(all, elsewhere)
+	}
+	if len(all) > 0 {
 		return nil, &Error{Problems: all}
 	}
 	return l.config, nil

@@ -230,14 +230,14 @@ func wrongRoute(routes []Route, name string, escalates bool) string {
 	return ""
 }
 
-// NotifyWarnings returns who may decide and is told nowhere, and routes that announce nothing.
+// NotifyWarnings returns who may decide and is told nowhere, and routes and reminders that
+// announce nothing.
 func NotifyWarnings(c *Config) (warnings []string) {
 	warn := func(path, format string, args ...any) {
 		p := c.Problem(path)
 		p.Problem = fmt.Sprintf(format, args...)
 		warnings = append(warnings, p.String())
 	}
-	everything := false
 	named := map[string]bool{}
 	gates := AllGates(c)
 	for i := range gates {
@@ -247,7 +247,6 @@ func NotifyWarnings(c *Config) (warnings []string) {
 	}
 	for i := range c.Notify {
 		r, path := &c.Notify[i], fmt.Sprintf("notify[%d]", i)
-		everything = everything || r.All && !r.Requester && slices.Contains(r.Events, "asked")
 		if !r.All && !named[r.Name] {
 			warn(path+".name", "no gate names the route %s, so it announces nothing; name it in notify of a gate, or set all: true", quote(r.Name))
 		}
@@ -255,15 +254,12 @@ func NotifyWarnings(c *Config) (warnings []string) {
 			warn(path+".requester", "mails nobody, because only tokens of auth.oidc verify an address; add an issuer, or remove the route")
 		}
 	}
-	if everything || len(c.Notify) == 0 {
-		return warnings
-	}
-	asks := func(name string) bool {
-		return slices.ContainsFunc(c.Notify, func(r Route) bool { return r.Name == name && !r.Requester && slices.Contains(r.Events, "asked") })
-	}
 	for i := range gates {
 		g := &gates[i]
-		if g.Action != approval.ActionAsk || slices.ContainsFunc(g.Terms.Notify, asks) {
+		if g.Terms.Remind > 0 && !tells(c.Notify, g, "reminded") {
+			warn(GatePath(c, i), "remind reminds nobody: no route announces it; add notify to the gate, or a route with all: true")
+		}
+		if len(c.Notify) == 0 || g.Action != approval.ActionAsk || tells(c.Notify, g, "asked") {
 			continue
 		}
 		who := "every approver"
@@ -273,6 +269,13 @@ func NotifyWarnings(c *Config) (warnings []string) {
 		warn(GatePath(c, i), "%s may decide the calls that this gate asks about, and is told on no route; add notify to it, or a route with all: true", who)
 	}
 	return warnings
+}
+
+// tells reports whether a route announces an event about calls of a gate to somebody who may decide.
+func tells(routes []Route, g *approval.Gate, event string) bool {
+	return slices.ContainsFunc(routes, func(r Route) bool {
+		return !r.Requester && slices.Contains(r.Events, event) && (r.All || slices.Contains(g.Terms.Notify, r.Name))
+	})
 }
 
 func prefixed(with string, texts []string) (all []string) {

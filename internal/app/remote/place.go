@@ -135,7 +135,7 @@ func credential(text string) client.Credential {
 // localPlace returns where the server of a configuration of this machine is: at its socket, if
 // that is there or no address is known, and else at its address.
 func localPlace(p *cli.Program, t *target) (*place, error) {
-	c, err := p.Load(t.given)
+	c, err := p.LoadPlace(t.given)
 	if err != nil {
 		return nil, err
 	}
