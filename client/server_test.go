@@ -96,6 +96,7 @@ func TestServer(t *testing.T) {
 		t.Errorf("DecideAll() = %+v, %v", results, err)
 	}
 	s.Wait(one.ID, a2a.TaskStateCompleted)
+	s.Wait(three.ID, a2a.TaskStateCompleted)
 	seen := 0
 	for e, err := range c.TaskEvents(ctx, string(one.ID), "") { // it ends with the task
 		if err != nil || e.ID == "" || len(e.Data) == 0 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"go.uber.org/goleak"
@@ -22,10 +23,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	s := a2aservertest.New(t, a2aserver.Config{File: "a2a-server.yaml"})
-	done := s.Wait(s.Send(`/docs query="back up the store while the server runs"`).ID, a2a.TaskStateCompleted)
 	var found searchtool.Result
-	if err := json.Unmarshal([]byte(s.Text(done)), &found); err != nil {
-		t.Fatalf("the result is %q: %v", s.Text(done), err)
+	for until := time.Now().Add(time.Minute); (found.Documents == 0 || found.Note != "") && time.Now().Before(until); { // the index is made first
+		found = searchtool.Result{}
+		done := s.Wait(s.Send(`/docs query="back up the store while the server runs"`).ID, a2a.TaskStateCompleted)
+		if err := json.Unmarshal([]byte(s.Text(done)), &found); err != nil {
+			t.Fatalf("the result is %q: %v", s.Text(done), err)
+		}
 	}
 	i := slices.IndexFunc(found.Results, func(m searchtool.Match) bool { return m.Path == "operations.md" })
 	if i < 0 {

@@ -127,7 +127,7 @@ func TestSlowEndpoint(t *testing.T) {
 			t.Parallel()
 			endpoint := httptest.NewServer(&modeltest.Endpoint{Dialect: modeltest.OpenAI, Answer: func(*modeltest.Request) modeltest.Answer { return tc.answer }})
 			t.Cleanup(endpoint.Close)
-			const limit = time.Second
+			const limit = 3 * time.Second
 			p, err := llm.New(llm.Config{URL: endpoint.URL + "/v1", Model: "m", Timeout: limit, Pause: time.Millisecond})
 			if err != nil {
 				t.Fatal(err)
