@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // running reports whether a process exists and has not ended.
@@ -86,6 +87,8 @@ func TestToolsCallSignals(t *testing.T) {
 				t.Errorf("it ends with %v, and says %q", err, stderr.String())
 			}
 			for _, pid := range []int{command, child} {
+				for deadline := time.Now().Add(10 * time.Second); running(pid) && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) { // killed, and on its way
+				}
 				if running(pid) {
 					t.Errorf("process %d still runs", pid)
 					_ = syscall.Kill(pid, syscall.SIGKILL)
