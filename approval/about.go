@@ -8,7 +8,7 @@ import (
 )
 
 // About is a tool's own description of itself, as it was when its call was asked about. The
-// decider sees it as a claim: no rule reads it, and no digest covers it. Its texts are cut,
+// decider sees it as a claim: no gate reads it, and no digest covers it. Its texts are cut,
 // and escaped as [visible.Line] does.
 type About struct {
 	Description string   `json:"description,omitempty"` // on one line, at most 500 characters

@@ -57,9 +57,9 @@ const (
 	ExpiryKeeps   OnExpiry = "keep"   // pending, without a deadline
 )
 
-// Terms are the conditions that a rule sets for an approval, frozen when it is asked.
+// Terms are the conditions that a gate sets for an approval, frozen when it is asked.
 type Terms struct {
-	Gate      string         `json:"rule"`                // name of the rule that asked
+	Gate      string         `json:"rule"`                // name of the gate that asked
 	Expires   time.Duration  `json:"expires,omitempty"`   // after asking, in ns; 0: never
 	OnExpiry  OnExpiry       `json:"onExpiry,omitempty"`  // "": ExpiryRejects
 	Allowed   []DecisionType `json:"allowed,omitempty"`   // nil: all that the kind has
@@ -169,7 +169,7 @@ func (a *Approval) restored() bool { return markOf(a.ID) != "" }
 func (a *Approval) OfRestoredCall() bool { return markOf(a.ID) != markOf(a.Call) }
 
 // AuthRequired reports whether a task that waits for a alone does so in auth-required: its own
-// conversation cannot answer, and the rule asks for that state, or the tool wants an
+// conversation cannot answer, and the gate asks for that state, or the tool wants an
 // authorisation.
 func (a *Approval) AuthRequired() bool {
 	return a.Elsewhere() && (a.Terms.AuthRequired || a.AskKind == "auth")

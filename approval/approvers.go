@@ -28,7 +28,7 @@ type Approvers struct {
 }
 
 // Include reports whether s includes p as a decider about a call, which only When looks at; without
-// facts When is not true. A nil rule includes every principal, an empty rule no principal.
+// facts When is not true. Nil includes every principal, an empty one no principal.
 func (s *Approvers) Include(p auth.Principal, call *condition.Facts) bool {
 	if s == nil {
 		return true

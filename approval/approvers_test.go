@@ -38,7 +38,7 @@ func payment(t *testing.T, args string, gates ...Gate) *Approval {
 func TestApproversWhen(t *testing.T) {
 	t.Parallel()
 	const emea, apac, where = `{"region":"emea"}`, `{"region":"apac"}`, "args.region in decider.roles"
-	const refused, edited = `it (rule "gate:pay") is for its approvers (role finance for whom ` + where + "); have one of them answer", `the edited call (rule "gate:pay") is for`
+	const refused, edited = `it (gate "gate:pay") is for its approvers (role finance for whom ` + where + "); have one of them answer", `the edited call (gate "gate:pay") is for`
 	bob, carl := approver("bob", "finance", "emea"), approver("carl", "finance", "apac")
 	for name, tt := range map[string]struct {
 		when, args string

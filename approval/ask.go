@@ -15,14 +15,14 @@ func (p *Policy) Ask(t tool.Tool, args map[string]any, what string) (v Verdict) 
 			v = j.broken(r)
 		}
 	}()
+	j.name = t.Name()
 	if p == nil {
 		return j.broken("there is no policy; and before that: " + what)
 	}
-	j.name = t.Name()
 	j.mask = p.masks // the gates that would have asked are unknown
 	if what == "" {
 		v = j.ask()
-		v.Terms.Gate = RuleDefault
+		v.Terms.Gate = GateDefault
 		return v
 	}
 	j.problem("a check before the policy", errors.New(what))
@@ -34,7 +34,7 @@ func (p *Policy) Ask(t tool.Tool, args map[string]any, what string) (v Verdict) 
 // AskTerms returns the terms of a question that a running tool asks.
 func (p *Policy) AskTerms() Terms {
 	terms := together(nil, true /* own */, p.defaults)
-	terms.Gate = RuleTool
+	terms.Gate = GateTool
 	return terms
 }
 

@@ -126,7 +126,7 @@ func (a *Approval) checkPerson(d Decider) *Error {
 		}
 	}
 	if a.Terms.Human && (d.Via == ViaProvider || !d.By.Direct()) {
-		return barred(a, BarredHuman, fmt.Sprintf("it (rule %s) wants a person's own answer; have a person answer", quote(a.Terms.Gate)))
+		return barred(a, BarredHuman, fmt.Sprintf("it (gate %s) wants a person's own answer; have a person answer", quote(a.Terms.Gate)))
 	}
 	if err := a.checkApprovers(d, "it", a.Args); err != nil {
 		return err
@@ -135,9 +135,9 @@ func (a *Approval) checkPerson(d Decider) *Error {
 	case !a.Terms.FourEyes || a.ofOthers(d.By):
 	case a.Voted(d.By) != nil: // whose edit, with a vote, has made the call their request, too
 	case !a.Requester.IsZero() && !a.Requester.IsAnonymous() && !a.Requester.Shares(d.By):
-		return barred(a, BarredPerson, fmt.Sprintf("it (rule %s) needs a decider other than the requester and the editors of the call, who may be the same person with another login; have the operator of the server name the persons of both (auth.people)", quote(a.Terms.Gate)))
+		return barred(a, BarredPerson, fmt.Sprintf("it (gate %s) needs a decider other than the requester and the editors of the call, who may be the same person with another login; have the operator of the server name the persons of both (auth.people)", quote(a.Terms.Gate)))
 	default:
-		return barred(a, BarredFourEyes, fmt.Sprintf("it (rule %s) needs a decider other than the requester of the call and the parties in its chain; have another person answer",
+		return barred(a, BarredFourEyes, fmt.Sprintf("it (gate %s) needs a decider other than the requester of the call and the parties in its chain; have another person answer",
 			quote(a.Terms.Gate)))
 	}
 	return nil
@@ -158,7 +158,7 @@ func (a *Approval) checkApprovers(d Decider, what string, args json.RawMessage) 
 	if a.Terms.Approvers != nil && len(a.Terms.Approvers.All) > 0 {
 		who = "principals who are approvers of each gate that asks about the call"
 	}
-	return barred(a, BarredApprovers, fmt.Sprintf("%s (rule %s) is for %s; have one of them answer", what, quote(a.Terms.Gate), who))
+	return barred(a, BarredApprovers, fmt.Sprintf("%s (gate %s) is for %s; have one of them answer", what, quote(a.Terms.Gate), who))
 }
 
 // facts returns the call of a, with these arguments, for the conditions on its deciders. It is nil
@@ -341,7 +341,7 @@ func (a *Approval) checkGrant(ans Decision, d Decider) *Error {
 	case d.Via != ViaAPI || !d.By.Direct():
 		return barred(a, BarredDelegated, "only a person makes grants, directly, with 'a2a-server approvals' or the approvals API; approve it without a grant")
 	case !a.Grantable():
-		return NotAllowed(a, fmt.Sprintf("its rule (%s) allows no grants for this call; approve it without a grant", quote(a.Terms.Gate)))
+		return NotAllowed(a, fmt.Sprintf("its gate (%s) allows no grants for this call; approve it without a grant", quote(a.Terms.Gate)))
 	}
 	terms := a.Terms.Grants
 	most := MaxGrantUses
@@ -350,9 +350,9 @@ func (a *Approval) checkGrant(ans Decision, d Decider) *Error {
 	}
 	switch {
 	case !slices.Contains(terms.Scopes, g.Scope):
-		return wrong("grant.scope", fmt.Sprintf("%s is not among the scopes that the rule allows: %s", quote(string(g.Scope)), joinScopes(terms.Scopes)))
+		return wrong("grant.scope", fmt.Sprintf("%s is not among the scopes that the gate allows: %s", quote(string(g.Scope)), joinScopes(terms.Scopes)))
 	case g.For < 0 || g.For > terms.Longest() || g.For > 0 && g.For < time.Second:
-		return wrong("grant.for", fmt.Sprintf("a grant is for 1s to %s", span(terms.Longest())))
+		return wrong("grant.for", fmt.Sprintf("a grant is for 1s to %s", Span(terms.Longest())))
 	case g.Uses < 0 || g.Uses > most:
 		return wrong("grant.uses", fmt.Sprintf("is out of range; write a number from 1 to %d", most))
 	}

@@ -43,16 +43,16 @@ func TestJudgeWithConditions(t *testing.T) {
 		rule   string
 	}{
 		"true asks":                        {[]Gate{pay("large", ActionAsk, "args.amount > 10")}, false, ActionAsk, "large"},
-		"false does not":                   {[]Gate{pay("large", ActionAsk, "args.amount > 1000")}, false, ActionAllow, RuleDefault},
+		"false does not":                   {[]Gate{pay("large", ActionAsk, "args.amount > 1000")}, false, ActionAllow, GateDefault},
 		"true denies":                      {[]Gate{pay("never", ActionDeny, "args.to == 'eve'"), pay("large", ActionAsk, "true")}, false, ActionDeny, "never"},
 		"a deny that fails denies":         {[]Gate{pay("never", ActionDeny, fails)}, false, ActionDeny, "never"},
 		"an ask that fails asks":           {[]Gate{pay("large", ActionAsk, fails)}, false, ActionAsk, "large"},
 		"an allow that fails asks":         {[]Gate{pay("small", ActionAllow, fails)}, false, ActionAsk, "small"},
 		"an allow overrides the tool":      {[]Gate{pay("small", ActionAllow, "args.amount < 1000")}, true, ActionAllow, "small"},
-		"a false allow does not":           {[]Gate{pay("small", ActionAllow, "args.amount < 10")}, true, ActionAsk, RuleTool},
+		"a false allow does not":           {[]Gate{pay("small", ActionAllow, "args.amount < 10")}, true, ActionAsk, GateTool},
 		"an allow overrides no other gate": {[]Gate{pay("small", ActionAllow, "true"), {Name: "all", Tool: "*"}}, true, ActionAsk, "all"},
 		"who and when":                     {[]Gate{{Name: "g", Tool: "pay", Who: &Who{Roles: []string{"requester"}}, Condition: condition.MustCompile("caller.subject == 'corp:alice'")}}, false, ActionAsk, "g"},
-		"not who":                          {[]Gate{{Name: "g", Tool: "pay", Who: &Who{Roles: []string{"ops"}}, Condition: condition.MustCompile(fails)}}, false, ActionAllow, RuleDefault},
+		"not who":                          {[]Gate{{Name: "g", Tool: "pay", Who: &Who{Roles: []string{"ops"}}, Condition: condition.MustCompile(fails)}}, false, ActionAllow, GateDefault},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

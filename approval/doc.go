@@ -6,7 +6,7 @@
 //
 // [Policy.Judge] looks at a call and returns allow, ask or deny. An error or a panic of a
 // predicate, of the tool's own gate or of a hint makes it ask: no failure lets a call run.
-// The [Terms] of the rule that asked are copied into the [Approval] and hold until its end; a
+// The [Terms] of the gate that asked are copied into the [Approval] and hold until its end; a
 // later change of the policy does not affect it.
 //
 // # The states of an approval

@@ -33,7 +33,7 @@ func Cases() []Case {
 	return []Case{
 		{ReasonUnknown, "No approval of this task has that id.", "Answer an approval in `pending`."},
 		{ReasonMalformed, "A known shape is wrong or contradictory, the tool takes no payload, arguments do not fit its schema, a name fits several calls, or an approval is decided in two ways.", "Correct the `fieldViolations`."},
-		{ReasonNotAllowed, "This decision, person or way is not allowed.", "Use a decision in `allowed`, or have a permitted person decide; the message has the rule."},
+		{ReasonNotAllowed, "This decision, person or way is not allowed.", "Use a decision in `allowed`, or have a permitted person decide; the message has the gate."},
 		{ReasonConflict, "It was decided differently; see `by`, `at` and `verb`.", "Nothing: that is final. Read the task's result."},
 		{ReasonDecided, "It was decided this way, and its task has ended.", "Nothing. Read the task's result."},
 		{ReasonExpired, "Its `deadline` has passed.", "If still wanted, ask again in a new message."},
@@ -80,7 +80,7 @@ const (
 	BarredWay       = "way"       // not over A2A
 	BarredRole      = "role"      // they have no role to decide it
 	BarredDelegated = "delegated" // a service, or a principal with an acting agent
-	BarredApprovers = "approvers" // the rule names other approvers
+	BarredApprovers = "approvers" // the gate names other approvers
 	BarredFourEyes  = "four eyes" // a requester, or acting for a requester
 	BarredPerson    = "person"    // not known to be another person than the requester or a voter
 	BarredHuman     = "human"     // a program
@@ -138,7 +138,7 @@ func refused(reason Reason, a *Approval, metadata map[string]string, format stri
 	return &Error{Reason: reason, ID: a.ID, Message: "approval " + a.ID + " " + fmt.Sprintf(format, args...), Metadata: metadata}
 }
 
-// NotAllowed returns the error for an answer that a does not allow. why names the rule and the
+// NotAllowed returns the error for an answer that a does not allow. why names the gate and the
 // alternative.
 func NotAllowed(a *Approval, why string) *Error {
 	return refused(ReasonNotAllowed, a, meta(MetaApproval, a.ID, MetaAllowed, joinDecisions(a.Decisions(), ",")), "cannot be answered like this: %s", why)

@@ -160,7 +160,7 @@ func TestGoldenApproval(t *testing.T) {
 	checkGolden(t, "approval.v1.json", full)
 	checkGolden(t, "approval-least.v1.json", Approval{
 		V: 1, ID: "task-1.a1", Kind: KindCall, State: Pending, Task: "task-1", Context: "ctx-1", Call: "c1.1", Agent: "bank", Tool: "send",
-		Definition: "def0", Args: json.RawMessage(`{}`), Digest: "d1", Hint: "Send?", Terms: Terms{Gate: RuleTool},
+		Definition: "def0", Args: json.RawMessage(`{}`), Digest: "d1", Hint: "Send?", Terms: Terms{Gate: GateTool},
 		Requester: auth.Anonymous(), Asked: asked(),
 	})
 }
@@ -251,7 +251,7 @@ func constants() words {
 		Via:     []string{ViaA2A, ViaAPI, ViaProvider, ViaSystem},
 		Audit:   []AuditEvent{AuditAsked, AuditVoted, AuditResolved, AuditStarted, AuditFinished, AuditLate, AuditUnknown, AuditCanceled, AuditKept, AuditDeleting, AuditWebhook, AuditRestored, AuditResumed},
 		Reasons: []Reason{ReasonUnknown, ReasonMalformed, ReasonNotAllowed, ReasonConflict, ReasonExpired, ReasonChanged, ReasonDecided},
-		Rules:   []string{RuleTool, RuleDefault, OutcomeTerms(Terms{Gate: RuleTool}).Gate},
+		Rules:   []string{GateTool, GateDefault, OutcomeTerms(Terms{Gate: GateTool}).Gate},
 	}
 }
 

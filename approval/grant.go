@@ -62,7 +62,7 @@ func (t *GrantTerms) Check() error {
 	case len(t.Scopes) == 0:
 		return errors.New("grants without scopes: list task, context or time")
 	case t.Max != 0 && t.Max < time.Minute || t.Max > MaxGrantTime:
-		return fmt.Errorf("grants for %v: a time is from 1m to %s", t.Max, span(MaxGrantTime))
+		return fmt.Errorf("grants for %v: a time is from 1m to %s", t.Max, Span(MaxGrantTime))
 	case t.Uses < 0 || t.Uses > MaxGrantUses:
 		return fmt.Errorf("grants for %d uses: write a number from 1 to %d, or leave it out for any number", t.Uses, MaxGrantUses)
 	}
@@ -132,9 +132,10 @@ type Granted struct {
 }
 
 // A Grant lets later calls start that would be asked about: calls of the same owner, agent and
-// tool, on the same terms, that differ from an approved call in nothing but what the terms let
-// vary. It answers no approval. It is a by-product of a person's approve, by the id of the
-// approval; no text, provider or service makes one. Its JSON is stored until it ends or is revoked.
+// tool, about which the same gates ask on the same terms, and that differ from an approved call in
+// nothing but what the terms let vary. It answers no approval. It is a by-product of a person's
+// approve, by the id of the approval; no text, provider or service makes one. Its JSON is stored
+// until it ends or is revoked.
 type Grant struct {
 	V       int        `json:"v"` // 1
 	ID      string     `json:"id"`
@@ -227,11 +228,6 @@ func (g *Grant) String() string {
 	return said
 }
 
-// span returns a time without the units that are zero.
-func span(d time.Duration) string {
-	return strings.TrimSuffix(strings.TrimSuffix(d.String(), "0s"), "0m")
-}
-
 func joinScopes(scopes []GrantScope) string {
 	var names []string
 	for _, s := range scopes {
@@ -271,7 +267,7 @@ func GrantKey(c *GrantedCall) (string, error) {
 	text, err := strictjson.Canonical(map[string]any{
 		"v": 1, "tenant": by.Tenant, "subject": by.Subject, "kind": string(by.Kind), "chain": slices.Sorted(slices.Values(by.Chain)),
 		"roles": slices.Sorted(slices.Values(by.Roles)),
-		"agent": c.Agent, "tool": c.Tool, "definition": c.Definition, "terms": string(terms), "own": c.Verdict.Own,
+		"agent": c.Agent, "tool": c.Tool, "definition": c.Definition, "terms": string(terms), "gates": append([]string{}, c.Verdict.Asks...), "own": c.Verdict.Own,
 		"args": without(c.Args, c.Verdict.Terms.Grants.Vary, varied), "restored": append([]string{}, c.Restored...),
 	})
 	if err != nil {

@@ -25,11 +25,12 @@ const (
 // A Verdict is the result of a policy for a call.
 type Verdict struct {
 	Action Action
-	Hint   string // the question, for ActionAsk
-	Reason string // why, for the planner and the log
-	Terms  Terms  // of the approval; Rule is always set
-	Failed error  // failures while judging, for the log; may be nil
-	Own    string // why the tool's own gate asks, where Terms has Grants; "": it does not ask
+	Hint   string   // the question, for ActionAsk
+	Reason string   // why, for the planner and the log
+	Terms  Terms    // of the approval; Gate is always set
+	Failed error    // failures while judging, for the log; may be nil
+	Own    string   // why the tool's own gate asks, where Terms has Grants; "": it does not ask
+	Asks   []string // names of the gates that ask, sorted
 }
 
 // Judge decides whether t may run with args. It never panics, and no failure ends in
@@ -45,7 +46,7 @@ type Verdict struct {
 // arguments masked by any gate are masked, also in the hint and in the reason of a denial. A
 // tool that is declared destructive makes the terms so. The tool's own gate demands the
 // defaults, but beside other gates no deadline: a gate can set a deadline for a tool that asks
-// by itself. Rule and hint come from the most specific gate that asks: exact gates first, then
+// by itself. Gate and hint come from the most specific gate that asks: exact gates first, then
 // patterns, each in the order of the configuration, then the tool's own gate.
 func (p *Policy) Judge(ctx agent.ReadonlyContext, t tool.Tool, args map[string]any) Verdict {
 	return p.judge(ctx, t, args, nil /* tell */)
@@ -59,11 +60,10 @@ func (p *Policy) judge(ctx agent.ReadonlyContext, t tool.Tool, args map[string]a
 			v = j.broken(r)
 		}
 	}()
+	j.name = t.Name()
 	if p == nil {
 		return j.broken("there is no policy")
 	}
-	j.name = t.Name()
-
 	ownGate := !p.ignoreDeclared
 	exact, others := p.index.of(j.name)
 	for _, g := range exact {
@@ -118,7 +118,7 @@ func (j *judgement) consider(g *gate) bool {
 		why, err = j.fits(g)
 	}
 	if err != nil {
-		j.problem(fmt.Sprintf("the condition of rule %s", quote(g.name)), err)
+		j.problem(fmt.Sprintf("the condition of gate %s", quote(g.name)), err)
 		if g.action == ActionAllow {
 			j.failed = append(j.failed, g)
 			j.explain(g, true, "its condition fails, so it asks: "+reason(err))
@@ -226,14 +226,14 @@ func (j *judgement) considerTool() {
 
 func (j *judgement) allow() Verdict {
 	if j.allowed != nil {
-		return Verdict{Action: ActionAllow, Reason: "allowed by rule " + quote(j.allowed.name), Terms: j.of(j.allowed)}
+		return Verdict{Action: ActionAllow, Reason: "allowed by gate " + quote(j.allowed.name), Terms: j.of(j.allowed)}
 	}
-	return Verdict{Action: ActionAllow, Terms: Terms{Gate: RuleDefault}}
+	return Verdict{Action: ActionAllow, Terms: Terms{Gate: GateDefault}}
 }
 
 func (j *judgement) deny() Verdict {
 	j.mask = Union(together(append(j.asks, j.denied), false /* own */, j.policy.defaults).Mask, j.mask)
-	reason := fmt.Sprintf("the rule %s does not allow this call of %s", quote(j.denied.name), quote(j.name))
+	reason := fmt.Sprintf("the gate %s does not allow this call of %s", quote(j.denied.name), quote(j.name))
 	// A denial stays a denial if its explanation cannot be written.
 	if text, err := j.fill(j.denied.hint); err == nil && text != "" {
 		reason += ": " + text
@@ -247,15 +247,19 @@ func (j *judgement) deny() Verdict {
 func (j *judgement) ask() Verdict {
 	v := Verdict{Action: ActionAsk}
 	all := slices.Concat(j.asks, j.failed)
+	for _, g := range all {
+		v.Asks = append(v.Asks, g.name)
+	}
+	slices.Sort(v.Asks)
 	v.Terms = together(all, j.toolAsks, j.policy.defaults)
 	j.mask = Union(j.mask, v.Terms.Mask)
 	v.Terms.Mask = j.mask
 	if len(j.asks) > 0 || !j.toolAsks {
 		v.Terms.Gate = all[0].name
-		v.Reason = "rule " + quote(all[0].name) + " asks"
+		v.Reason = "gate " + quote(all[0].name) + " asks"
 		v.Hint = j.hint(all[0].hint)
 	} else {
-		v.Terms.Gate = RuleTool
+		v.Terms.Gate = GateTool
 		v.Reason = "the tool itself asks"
 		v.Hint = j.hint("")
 	}
@@ -276,7 +280,7 @@ func (j *judgement) ask() Verdict {
 	if len(j.problems) > 0 {
 		what := strings.Join(j.problems, "; ")
 		v.Reason += "; failed: " + what
-		v.Hint += "\nIts rule failed, so you are asked: " + what
+		v.Hint += "\nIts gate failed, so you are asked: " + what
 	}
 	v.Failed = errors.Join(j.errs...)
 	return v
@@ -338,7 +342,7 @@ func (j *judgement) problem(what string, err error) {
 func (j *judgement) broken(r any) Verdict {
 	v := Verdict{
 		Action: ActionAsk,
-		Hint:   fmt.Sprintf("May the tool %s run?\nIts rule failed, so you are asked: the policy", quote(j.name)),
+		Hint:   fmt.Sprintf("May the tool %s run?\nIts gate failed, so you are asked: the policy", quote(j.name)),
 		Reason: "the policy failed",
 		Failed: fmt.Errorf("the policy: %s", reason(panicError(r))),
 	}
@@ -346,7 +350,7 @@ func (j *judgement) broken(r any) Verdict {
 		v.Terms = together(nil, true /* own */, j.policy.defaults)
 		v.Terms.Mask = Union(v.Terms.Mask, j.policy.masks) // the gates that would have asked are unknown
 	}
-	v.Terms.Gate, v.Terms.Destructive = RuleDefault, true // the rule is unknown, so a keyword must not approve
+	v.Terms.Gate, v.Terms.Destructive = GateDefault, true // the gate is unknown, so a keyword must not approve
 	return v
 }
 

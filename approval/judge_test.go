@@ -65,8 +65,8 @@ func TestJudge(t *testing.T) {
 		hint   []string
 		reason string
 	}{
-		{name: "nothing to say", action: ActionAllow, rule: RuleDefault},
-		{name: "other tools", config: gates(deny("mail"), ask("send2"), ask("sen"), deny("x*")), action: ActionAllow, rule: RuleDefault},
+		{name: "nothing to say", action: ActionAllow, rule: GateDefault},
+		{name: "other tools", config: gates(deny("mail"), ask("send2"), ask("sen"), deny("x*")), action: ActionAllow, rule: GateDefault},
 
 		{name: "ask", config: gates(ask("send")), action: ActionAsk, rule: "gate:send", hint: []string{`May the tool "send" run`, `{"to":"bob"}`}},
 		{name: "deny", config: gates(deny("send")), action: ActionDeny, rule: "gate:send", reason: `"gate:send" does not allow`},
@@ -83,19 +83,19 @@ func TestJudge(t *testing.T) {
 		{name: "first allowance", config: gates(allow("s*"), allow("*")), action: ActionAllow, rule: "gate:s*"},
 
 		{name: "condition holds", config: gates(with(ask("send"), when(true, nil))), action: ActionAsk, rule: "gate:send"},
-		{name: "condition does not hold", config: gates(with(deny("send"), when(false, nil)), with(ask("*"), when(false, nil))), action: ActionAllow, rule: RuleDefault},
+		{name: "condition does not hold", config: gates(with(deny("send"), when(false, nil)), with(ask("*"), when(false, nil))), action: ActionAllow, rule: GateDefault},
 
-		{name: "static gate of the tool", tool: own, action: ActionAsk, rule: RuleTool, hint: []string{`May the tool "send" run`}, reason: "the tool itself"},
-		{name: "per-call gate of the tool", tool: fakeTool{gate: toolGate(true, "send\u202e it?", nil)}, action: ActionAsk, rule: RuleTool, hint: []string{`send\u202e it?`}},
-		{name: "gate of the tool does not ask", tool: fakeTool{gate: toolGate(false, "x", nil)}, action: ActionAllow, rule: RuleDefault},
+		{name: "static gate of the tool", tool: own, action: ActionAsk, rule: GateTool, hint: []string{`May the tool "send" run`}, reason: "the tool itself"},
+		{name: "per-call gate of the tool", tool: fakeTool{gate: toolGate(true, "send\u202e it?", nil)}, action: ActionAsk, rule: GateTool, hint: []string{`send\u202e it?`}},
+		{name: "gate of the tool does not ask", tool: fakeTool{gate: toolGate(false, "x", nil)}, action: ActionAllow, rule: GateDefault},
 		{name: "exact allow switches the tool's gate off", config: gates(allow("send")), tool: own, action: ActionAllow, rule: "gate:send"},
-		{name: "exact allow, condition does not hold", config: gates(with(allow("send"), when(false, nil))), tool: own, action: ActionAsk, rule: RuleTool},
-		{name: "allow by a pattern does not", config: gates(allow("sen*"), allow("*")), tool: own, action: ActionAsk, rule: RuleTool},
+		{name: "exact allow, condition does not hold", config: gates(with(allow("send"), when(false, nil))), tool: own, action: ActionAsk, rule: GateTool},
+		{name: "allow by a pattern does not", config: gates(allow("sen*"), allow("*")), tool: own, action: ActionAsk, rule: GateTool},
 		{name: "exact allow does not switch another rule off", config: gates(allow("send"), ask("*")), tool: own, action: ActionAsk, rule: "gate:*"},
 		{name: "rule and tool ask", config: gates(Gate{Tool: "send", Hint: "Send to {to}?"}), tool: fakeTool{gate: toolGate(true, "costs money", nil)},
 			action: ActionAsk, rule: "gate:send", hint: []string{`Send to "bob"?`, "The tool says: costs money"}},
 		{name: "rule without words and tool ask", config: gates(ask("send")), tool: fakeTool{gate: toolGate(true, "costs money", nil)}, action: ActionAsk, rule: "gate:send", hint: []string{"costs money"}},
-		{name: "declared gates ignored", config: PolicyConfig{IgnoreDeclared: true}, tool: own, action: ActionAllow, rule: RuleDefault},
+		{name: "declared gates ignored", config: PolicyConfig{IgnoreDeclared: true}, tool: own, action: ActionAllow, rule: GateDefault},
 		{name: "declared gates ignored keeps rules", config: PolicyConfig{IgnoreDeclared: true, Gates: []Gate{ask("send")}}, tool: own, action: ActionAsk, rule: "gate:send"},
 
 		{name: "error of a condition", config: gates(with(ask("send"), when(false, boom))), action: ActionAsk, rule: "gate:send", hint: []string{"boom", `"gate:send"`}, reason: "boom"},
@@ -105,18 +105,18 @@ func TestJudge(t *testing.T) {
 		{name: "a denial counts beside an error", config: gates(with(ask("send"), when(false, boom)), deny("*")), action: ActionDeny, rule: "gate:*"},
 		{name: "an allowance does not count beside an error", config: gates(allow("send"), with(ask("*"), when(false, boom))), action: ActionAsk, rule: "gate:*"},
 		{name: "a rule that asks goes before one that failed", config: gates(with(allow("send"), when(false, boom)), ask("*")), action: ActionAsk, rule: "gate:*", hint: []string{"boom"}},
-		{name: "a tool that asks goes before a rule that failed", config: gates(with(allow("send"), when(false, boom))), tool: own, action: ActionAsk, rule: RuleTool, hint: []string{"boom"}},
+		{name: "a tool that asks goes before a rule that failed", config: gates(with(allow("send"), when(false, boom))), tool: own, action: ActionAsk, rule: GateTool, hint: []string{"boom"}},
 		{name: "panic of a condition", config: gates(with(allow("send"), panics("ouch"))), action: ActionAsk, rule: "gate:send", hint: []string{"panic: ouch"}},
 		{name: "panic with nil", config: gates(with(allow("send"), panics(nil))), action: ActionAsk, rule: "gate:send"},
 		{name: "panic with an error that panics", config: gates(with(allow("send"), panics(angryError{}))), action: ActionAsk, rule: "gate:send"},
 		{name: "error that panics", config: gates(with(allow("send"), when(true, angryError{}))), action: ActionAsk, rule: "gate:send"},
 		{name: "error with hidden characters", config: gates(with(ask("send"), when(true, errors.New("a\u202eb")))), action: ActionAsk, rule: "gate:send", hint: []string{`a\u202eb`}},
 		{name: "every failure is named", config: gates(with(ask("send"), when(true, boom)), with(allow("*"), panics("ouch"))), action: ActionAsk, rule: "gate:send", hint: []string{"boom", "ouch"}},
-		{name: "error of the tool's gate", tool: fakeTool{gate: toolGate(false, "", boom)}, action: ActionAsk, rule: RuleTool, hint: []string{"boom"}},
-		{name: "panic of the tool's gate", tool: fakeTool{gate: func(agent.ReadonlyContext, map[string]any) (bool, string, error) { panic("ouch") }}, action: ActionAsk, rule: RuleTool, hint: []string{"ouch"}},
-		{name: "error of the tool's gate that panics", tool: fakeTool{gate: toolGate(false, "", angryError{})}, action: ActionAsk, rule: RuleTool},
+		{name: "error of the tool's gate", tool: fakeTool{gate: toolGate(false, "", boom)}, action: ActionAsk, rule: GateTool, hint: []string{"boom"}},
+		{name: "panic of the tool's gate", tool: fakeTool{gate: func(agent.ReadonlyContext, map[string]any) (bool, string, error) { panic("ouch") }}, action: ActionAsk, rule: GateTool, hint: []string{"ouch"}},
+		{name: "error of the tool's gate that panics", tool: fakeTool{gate: toolGate(false, "", angryError{})}, action: ActionAsk, rule: GateTool},
 		{name: "panic of the annotations", config: gates(ask("send")), tool: fakeTool{notes: func() tool.Annotations { panic("ouch") }}, action: ActionAsk, rule: "gate:send", hint: []string{"ouch"}},
-		{name: "panic of the name", tool: fakeTool{namePan: true}, action: ActionAsk, rule: RuleDefault, hint: []string{"no name"}, reason: "no name"},
+		{name: "panic of the name", tool: fakeTool{namePan: true}, action: ActionAsk, rule: GateDefault, hint: []string{"no name"}, reason: "no name"},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestJudge(t *testing.T) {
 					t.Errorf("%q is for the log, and is shown: %q, %q", secret, got.Hint, got.Reason)
 				}
 			}
-			if failed := strings.Contains(got.Hint, "Its rule failed, so you are asked"); got.Action == ActionAsk && failed != (got.Failed != nil) {
+			if failed := strings.Contains(got.Hint, "Its gate failed, so you are asked"); got.Action == ActionAsk && failed != (got.Failed != nil) {
 				t.Errorf("the hint is %q, and what failed %v", got.Hint, got.Failed)
 			}
 			if (got.Action == ActionAsk) != (got.Hint != "") {
@@ -166,7 +166,7 @@ func TestJudgeArgsThatCannotBeShown(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			got := newPolicy(t, PolicyConfig{Gates: []Gate{tc.gate}}).Judge(nil, &fakeTool{name: "send"}, map[string]any{"v": tc.v})
-			if got.Action != ActionAsk || !strings.Contains(got.Hint, "Its rule failed") || !strings.Contains(got.Hint, "cannot be shown") {
+			if got.Action != ActionAsk || !strings.Contains(got.Hint, "Its gate failed") || !strings.Contains(got.Hint, "cannot be shown") {
 				t.Errorf("Judge() = %+v, want to ask, with what failed", got)
 			}
 		})
@@ -180,12 +180,12 @@ func TestJudgeArgsThatCannotBeShown(t *testing.T) {
 func TestJudgeWithoutPolicyOrTool(t *testing.T) {
 	t.Parallel()
 	var none *Policy
-	if got := none.Judge(nil, &fakeTool{name: "send"}, nil); got.Action != ActionAsk || got.Terms.Gate != RuleDefault {
+	if got := none.Judge(nil, &fakeTool{name: "send"}, nil); got.Action != ActionAsk || got.Terms.Gate != GateDefault || !strings.Contains(got.Hint, `the tool "send"`) {
 		t.Errorf("Judge() of no policy = %+v, want to ask", got)
 	}
 	p := newPolicy(t, PolicyConfig{Defaults: Terms{Expires: time.Hour}})
 	got := p.Judge(nil, nil, nil)
-	want := Terms{Gate: RuleDefault, Destructive: true, Expires: time.Hour}
+	want := Terms{Gate: GateDefault, Destructive: true, Expires: time.Hour}
 	if diff := cmp.Diff(want, got.Terms); diff != "" || got.Action != ActionAsk {
 		t.Errorf("Judge() of no tool = %s, terms (-want +got):\n%s", got.Action, diff)
 	}
@@ -195,7 +195,7 @@ func TestJudgeWithoutPolicyOrTool(t *testing.T) {
 func TestAskWithoutPolicyOrTool(t *testing.T) {
 	t.Parallel()
 	var none *Policy
-	if got := none.Ask(&fakeTool{name: "send"}, nil, "a hook"); got.Action != ActionAsk || got.Terms.Gate != RuleDefault || !got.Terms.Destructive || !strings.Contains(fmt.Sprint(got.Failed), "a hook") {
+	if got := none.Ask(&fakeTool{name: "send"}, nil, "a hook"); got.Action != ActionAsk || got.Terms.Gate != GateDefault || !got.Terms.Destructive || !strings.Contains(got.Hint, `the tool "send"`) || !strings.Contains(fmt.Sprint(got.Failed), "a hook") {
 		t.Errorf("Ask() of no policy = %+v, want to ask", got)
 	}
 	if got := newPolicy(t, PolicyConfig{}).Ask(nil, nil, "a hook"); got.Action != ActionAsk || !got.Terms.Destructive {

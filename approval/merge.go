@@ -28,7 +28,7 @@ func together(gates []*gate, own bool, defaults Terms) Terms {
 		if len(gates) > 0 {
 			x.Expires = 0
 		}
-		all, asked = append(all, x), append(asked, Need{RuleTool, max(x.People, 1), x.Approvers})
+		all, asked = append(all, x), append(asked, Need{GateTool, max(x.People, 1), x.Approvers})
 	}
 	t := Terms{OnExpiry: end, Escalate: escalation(all, asked)}
 	for i, x := range all[:len(gates)] { // the tool's own gate allows none, and has no say beside others: see Verdict.Own

@@ -119,7 +119,7 @@ func TestGatesThatAskTogether(t *testing.T) {
 		},
 		"approvers, for a tool that asks by itself": {
 			gates: []Gate{{Tool: "pay", Terms: Terms{Approvers: legal}}}, defaults: Terms{Approvers: sre}, tool: fakeTool{static: true},
-			want: Terms{Needs: []Need{{"gate:pay", 1, legal}, {RuleTool, 1, sre}}},
+			want: Terms{Needs: []Need{{"gate:pay", 1, legal}, {GateTool, 1, sre}}},
 		},
 		"several people":         {gates: []Gate{{Tool: "pay", Terms: Terms{People: 2}}, {Tool: "*"}}, want: Terms{Needs: []Need{{"gate:pay", 2, nil}}}},
 		"several people of some": {gates: []Gate{{Tool: "pay", Terms: Terms{People: 2, Approvers: sre}}}, want: Terms{Approvers: sre, Needs: []Need{{"gate:pay", 2, sre}}}},
@@ -205,7 +205,7 @@ func TestConditionOfADenialThatFails(t *testing.T) {
 	t.Parallel()
 	p := newPolicy(t, PolicyConfig{Gates: []Gate{{Tool: "pay"}, {Name: "never", Tool: "*", Action: ActionDeny, When: when(false, errors.New("boom")), Hint: "not today"}}})
 	got := p.Judge(nil, &fakeTool{name: "pay"}, nil)
-	want := `the rule "never" does not allow this call of "pay": not today; failed: the condition of rule "never"`
+	want := `the gate "never" does not allow this call of "pay": not today; failed: the condition of gate "never"`
 	if got.Action != ActionDeny || got.Reason != want || got.Failed == nil {
 		t.Errorf("Judge() = %+v, want to deny because %s", got, want)
 	}

@@ -1,23 +1,23 @@
 package approval
 
-// RuleTool is the rule of an approval that the tool's own gate asked for.
-// RuleDefault is that of a call which no rule has anything to say about. No gate may
+// GateTool is the gate of an approval that the tool's own gate asked for.
+// GateDefault is that of a call which no gate has anything to say about. No gate may
 // have either name.
 const (
-	RuleTool    = "tool"
-	RuleDefault = "default"
+	GateTool    = "tool"
+	GateDefault = "default"
 )
 
-// outcomeSuffix tells the two approvals of a rule apart in the audit.
+// outcomeSuffix tells the two approvals of a gate apart in the audit.
 const outcomeSuffix = ":outcome"
 
 // OutcomeTerms returns the terms of the question about the outcome of a call with terms t.
 // Approvers and conditions stay; grants do not. All decisions of [KindOutcome] are allowed (t.Allowed was chosen
-// for the decisions of a call), and the rule has a suffix. The deadline is t's; no default is
+// for the decisions of a call), and the gate has a suffix. The deadline is t's; no default is
 // added.
 func OutcomeTerms(t Terms) Terms {
 	if t.Gate == "" {
-		t.Gate = RuleDefault
+		t.Gate = GateDefault
 	}
 	t.Gate += outcomeSuffix
 	t.Allowed, t.Grants = nil, nil

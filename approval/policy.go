@@ -40,7 +40,7 @@ func Unpinned(pins map[string]string) Predicate {
 
 // A Gate is a rule of a policy.
 type Gate struct {
-	// Name is the rule's name in approvals and in the audit; no two gates of a policy
+	// Name is the gate's name in approvals and in the audit; no two gates of a policy
 	// have the same. Defaults to "gate:" and Tool.
 	Name string
 	// Tool names the tools: a single tool exactly, or several with a pattern in which *
@@ -64,7 +64,7 @@ type Gate struct {
 	// arguments.
 	Hint string
 	// Terms are the gate's demands on its approvals. If several gates ask about a call, all
-	// demands count; see [Policy.Judge]. Rule is set to Name. Terms without a value come from
+	// demands count; see [Policy.Judge]. Gate is set to Name. Terms without a value come from
 	// [PolicyConfig].Defaults; a negative Expires means that the defaults set no deadline.
 	Terms Terms
 }
@@ -75,7 +75,7 @@ type PolicyConfig struct {
 	Gates []Gate
 	// Defaults complete each gate, and are the terms of the tools' own gates; but beside a
 	// gate that asks, the tool's own gate has no deadline. A bool that is true here is true
-	// everywhere, and so is each entry of Mask. Rule is unused.
+	// everywhere, and so is each entry of Mask. Gate is unused.
 	Defaults Terms
 	// IgnoreDeclared switches the tools' own gates off, so that only Gates ask.
 	IgnoreDeclared bool
@@ -149,7 +149,7 @@ func NewPolicy(c PolicyConfig) (*Policy, error) {
 // or of calls without a gate. Approvals about an unknown outcome have the name of the call's gate.
 func (p *Policy) Has(name string) bool {
 	name = strings.TrimSuffix(name, outcomeSuffix)
-	return name == RuleTool || name == RuleDefault || p.names[name]
+	return name == GateTool || name == GateDefault || p.names[name]
 }
 
 // makeGate returns the i-th gate ready for use, with all that is wrong with it.
@@ -163,7 +163,7 @@ func makeGate(i int, g Gate) (*gate, []error) {
 	case len(g.Tools) > 0 && g.Name == "":
 		problems = append(problems, fmt.Errorf("%s: is for several tools: give it a Name", where))
 	}
-	if ready.name == RuleTool || ready.name == RuleDefault {
+	if ready.name == GateTool || ready.name == GateDefault {
 		problems = append(problems, fmt.Errorf("%s: the name %q is reserved: choose another", where, ready.name))
 	}
 	switch g.Action {
@@ -174,7 +174,7 @@ func makeGate(i int, g Gate) (*gate, []error) {
 		problems = append(problems, fmt.Errorf("%s: unknown action %q: use ask, allow or deny", where, g.Action))
 	}
 	if g.Terms.Gate != "" && g.Terms.Gate != ready.name {
-		problems = append(problems, fmt.Errorf("%s: Terms.Rule is %s: leave it empty and set Name", where, quote(g.Terms.Gate)))
+		problems = append(problems, fmt.Errorf("%s: Terms.Gate is %s: leave it empty and set Name", where, quote(g.Terms.Gate)))
 	}
 	if problem := g.Who.problem(); problem != "" {
 		problems = append(problems, fmt.Errorf("%s: %s", where, problem))

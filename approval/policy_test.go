@@ -17,7 +17,7 @@ func TestNewPolicyProblems(t *testing.T) {
 		{"no such action", PolicyConfig{Gates: []Gate{{Tool: "a", Action: "run"}}}, []string{`"run"`, "ask, allow or deny"}},
 		{"reserved name", PolicyConfig{Gates: []Gate{{Tool: "a", Name: "tool"}, {Tool: "b", Name: "default"}}}, []string{`"tool"`, `"default"`}},
 		{"name twice", PolicyConfig{Gates: []Gate{{Tool: "a"}, {Tool: "a"}}}, []string{"gate 1", `"gate:a"`, "Name"}},
-		{"rule set", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Gate: "x"}}}}, []string{"Terms.Rule"}},
+		{"rule set", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Gate: "x"}}}}, []string{"Terms.Gate"}},
 		{"no such outcome", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{OnExpiry: "run"}}}}, []string{`"run"`, "reject, cancel or keep"}},
 		{"no such verb", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Allowed: []DecisionType{"run", Approve}}}}}, []string{`"run"`}},
 		{"no verb of a call", PolicyConfig{Gates: []Gate{{Tool: "a", Terms: Terms{Allowed: []DecisionType{Respond}}}}}, []string{"no decision about a call"}},

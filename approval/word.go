@@ -84,12 +84,12 @@ func ReadWord(text string) (w Word, ok bool) {
 }
 
 // RefusesText returns why no text answers a, be it a word or JSON, as the rest of a sentence;
-// "": its rule accepts text.
+// "": its gate accepts text.
 func (a *Approval) RefusesText() string {
 	if !a.Terms.NoText {
 		return ""
 	}
-	return fmt.Sprintf("the rule %s does not accept text", quote(a.Terms.Gate))
+	return fmt.Sprintf("the gate %s does not accept text", quote(a.Terms.Gate))
 }
 
 func isCode(s string) bool {
@@ -125,7 +125,7 @@ func WordTarget(approvals []*Approval, w Word) (one *Approval, why string) {
 }
 
 // TextTarget returns the approval that plain text answers, whatever the text says; nil: none. It
-// is a question that a tool asked to have answered in words, if nothing else is pending, its rule
+// is a question that a tool asked to have answered in words, if nothing else is pending, its gate
 // accepts text, and this conversation may answer it. Such an answer authorizes nothing. After a
 // restoration from a backup the text may have been sent before, about another question, and
 // answers none.
@@ -170,7 +170,7 @@ func (a *Approval) refusesOldWord(w Word) string {
 }
 
 // RefusesWord returns why a word does not answer a, as the rest of a sentence; "": it does,
-// unless its code is wrong. The approval must be about a call, its rule must allow text, and
+// unless its code is wrong. The approval must be about a call, its gate must allow text, and
 // the conversation must be able to decide it. A word rejects a call that is marked as
 // destructive, but approves it only with the code of the approval.
 func (a *Approval) RefusesWord(w Word) string {
@@ -184,7 +184,7 @@ func (a *Approval) RefusesWord(w Word) string {
 	case a.Kind != KindCall:
 		return "a tool asks a question, and a word is not an answer to it"
 	case !slices.Contains(a.Decisions(), w.Type):
-		return fmt.Sprintf("%s is not among the decisions that the rule %s allows", w.Type, quote(a.Terms.Gate))
+		return fmt.Sprintf("%s is not among the decisions that the gate %s allows", w.Type, quote(a.Terms.Gate))
 	case w.Type == Reject:
 		return ""
 	case !a.NeedsCode() && w.Code != "":

@@ -140,7 +140,7 @@ func TestCodeOfADestructiveCall(t *testing.T) {
 		{"asked before there were codes, a code", destructive("", 0), coded, "gave no codes"},
 		{"a code for a call that has none", pending("t.a1"), coded, "has no code"},
 		{"rejected", destructive("k7m2qzxd", MaxWrongCodes), Word{Type: Reject}, ""},
-		{"not allowed", pending("t.a1", terms(Terms{Gate: "r", Allowed: []DecisionType{Edit, Reject}})), Word{Type: Approve}, `approve is not among the decisions that the rule "r" allows`},
+		{"not allowed", pending("t.a1", terms(Terms{Gate: "r", Allowed: []DecisionType{Edit, Reject}})), Word{Type: Approve}, `approve is not among the decisions that the gate "r" allows`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

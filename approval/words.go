@@ -34,13 +34,13 @@ func (t Terms) Words() []string {
 	case t.Expires <= 0:
 		add(true, "no deadline")
 	case t.OnExpiry == ExpiryKeeps:
-		add(true, "deadline after %s, then it stays pending", short(t.Expires))
+		add(true, "deadline after %s, then it stays pending", Span(t.Expires))
 	case t.OnExpiry == ExpiryCancels:
-		add(true, "deadline after %s, then the task is canceled", short(t.Expires))
+		add(true, "deadline after %s, then the task is canceled", Span(t.Expires))
 	default:
-		add(true, "deadline after %s, then it is rejected", short(t.Expires))
+		add(true, "deadline after %s, then it is rejected", Span(t.Expires))
 	}
-	add(t.Remind > 0, "reminder after %s", short(t.Remind))
+	add(t.Remind > 0, "reminder after %s", Span(t.Remind))
 	if e := &t.Escalate; e.After > 0 {
 		also := []string{}
 		for _, role := range e.AddRoles {
@@ -49,10 +49,10 @@ func (t Terms) Words() []string {
 		if len(e.Notify) > 0 {
 			also = append(also, "announced on "+strings.Join(e.Notify, ", "))
 		}
-		add(true, "escalation after %s: %s", short(e.After), visible.Line(strings.Join(also, "; ")))
+		add(true, "escalation after %s: %s", Span(e.After), visible.Line(strings.Join(also, "; ")))
 	}
 	if g := t.Grants; g != nil {
-		text := joinScopes(g.Scopes) + " for at most " + span(g.Longest())
+		text := joinScopes(g.Scopes) + " for at most " + Span(g.Longest())
 		if g.Uses > 0 {
 			text += fmt.Sprintf(", %d uses", g.Uses)
 		}
@@ -81,8 +81,8 @@ func (t Terms) Voters() (fewest int, needs []string) {
 	return fewest, needs
 }
 
-// short returns a duration without its zero minutes and seconds.
-func short(d time.Duration) string {
+// Span returns a duration without its zero minutes and seconds, such as 24h or 1h30m.
+func Span(d time.Duration) string {
 	text := d.String()
 	if rest, is := strings.CutSuffix(text, "m0s"); is {
 		text = rest + "m"

@@ -44,7 +44,7 @@ func (c *console) write(name, text string) {
 func TestPolicyExplain(t *testing.T) {
 	t.Parallel()
 	c := withPolicy(t)
-	const want = `The call has to be approved: rule "big-payment" asks.
+	const want = `The call has to be approved: gate "big-payment" asks.
 
 Gates about the tool:
   allow any-payment (a2a-server.yaml:8): applies, always

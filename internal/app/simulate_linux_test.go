@@ -52,7 +52,7 @@ allow -> ask: pay {"amount":"•••","to":"bob"}
 
 deny -> allow: pay {"to":"eve","amount":5}
   c1.1 of task …, …, by anonymous
-  then: the rule "never" does not allow this call of "pay"
+  then: the gate "never" does not allow this call of "pay"
   now: -
 
 ask -> deny: pay {"amount":5000,"to":"•••"}

@@ -102,7 +102,7 @@ func TestToolsCall(t *testing.T) {
 		"no UTF-8, JSON":  {args: []string{"say", "--json", "-"}, stdin: "{\"a\":\"\xff\",\"b\":7}", code: 2, stderr: "not valid UTF-8"},
 		"escapes":         {args: []string{"say", "\x1b[2J\u202e=1", "b=7"}, code: 1, stderr: `\u001b[2J\u202e`},
 		"hidden":          {args: []string{"say", "--\x1b[2J\u202e"}, code: 2, stderr: `\u001b[2J\u202e`},
-		"denied":          {args: []string{"transfer_money", "amount=1", "to=bob"}, code: 3, stderr: `the rule "never"`},
+		"denied":          {args: []string{"transfer_money", "amount=1", "to=bob"}, code: 3, stderr: `the gate "never"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

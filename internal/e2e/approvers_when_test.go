@@ -18,7 +18,7 @@ import (
 func TestApproversByArguments(t *testing.T) {
 	t.Parallel()
 	v := withVoters(t, `{}`, `[{tool: transfer_money, name: region, mask: [/to], approvers: {roles: [approver], when: "args.to.endsWith('!') ? args.memo == '' : args.to in decider.roles"}}]`)
-	const refusal = `it (rule \"region\") is for its approvers (role approver for whom args.to.endsWith('!') ? args.memo == '' : args.to in decider.roles)`
+	const refusal = `it (gate \"region\") is for its approvers (role approver for whom args.to.endsWith('!') ? args.memo == '' : args.to in decider.roles)`
 	task := v.asks("m1", "finance")
 	id := task + ".a1"
 	for who, may := range map[string]bool{"bob": true, "carl": false, "alice": false} {

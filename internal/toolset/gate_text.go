@@ -48,7 +48,7 @@ func shownGate(name string) string { return strings.TrimPrefix(name, "gate:") }
 // GateText returns the text of the origin for a tool, by the name of the gate in an approval;
 // ok is false if the configuration has no such gate, or entry of the tool.
 func (s *State) GateText(gate, tool string) (g web.Gate, ok bool) {
-	if gate == approval.RuleTool {
+	if gate == approval.GateTool {
 		if g, ok = s.texts[approvalOrigin{tools: tool}]; !ok {
 			prefix, _, _ := strings.Cut(tool, "_")
 			g, ok = s.texts[approvalOrigin{tools: prefix + "_"}]

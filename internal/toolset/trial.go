@@ -28,7 +28,7 @@ type TrialCall struct {
 
 // A Rule is what a gate says about a call.
 type Rule struct {
-	Name    string          `json:"name"` // of the gate; [approval.RuleTool]: the tool's own gate
+	Name    string          `json:"name"` // of the gate; [approval.GateTool]: the tool's own gate
 	Place   string          `json:"place,omitempty"`
 	Action  approval.Action `json:"action"`
 	Applies bool            `json:"applies"`
@@ -102,7 +102,7 @@ func (s *State) Explain(ctx context.Context, c TrialCall) (*Explanation, error) 
 		e.Terms = verdict.Terms.Words()
 	}
 	for _, one := range considered {
-		r := Rule{Name: approval.RuleTool, Action: one.Action, Applies: one.Applies, Why: one.Why}
+		r := Rule{Name: approval.GateTool, Action: one.Action, Applies: one.Applies, Why: one.Why}
 		if one.Gate >= 0 {
 			e.Others--
 			o := s.gateOrigin(one.Gate)

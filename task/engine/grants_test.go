@@ -13,6 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/approval/condition"
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
@@ -263,6 +264,12 @@ func TestGrantsNoLonger(t *testing.T) {
 		}},
 		{"another rule asks, too", approval.GrantRequest{Scope: approval.GrantTime}, func(t *testing.T, w *world, _ *approval.Grant) {
 			w.cfg.Policy = policy(t, mails(day), approval.Gate{Tool: "*"})
+			w.restart()
+		}},
+		{"another rule asks, too, on the same terms", approval.GrantRequest{Scope: approval.GrantTime}, func(t *testing.T, w *world, _ *approval.Grant) {
+			secret := mails(day)
+			secret.Name, secret.Condition = "secret", condition.MustCompile("args.to == 'x'")
+			w.cfg.Policy = policy(t, mails(day), secret)
 			w.restart()
 		}},
 		{"the rule allows no grants", approval.GrantRequest{Scope: approval.GrantTime}, func(t *testing.T, w *world, _ *approval.Grant) {

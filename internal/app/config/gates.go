@@ -28,7 +28,7 @@ func saying(check func(string) error) func(string) error {
 }
 
 func notReserved(name string) error {
-	if name == approval.RuleTool || name == approval.RuleDefault {
+	if name == approval.GateTool || name == approval.GateDefault {
 		return fmt.Errorf("%s is reserved by the server; choose another name", quote(name))
 	}
 	return nil

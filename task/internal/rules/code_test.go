@@ -125,7 +125,7 @@ func TestCodeOfADestructiveCall(t *testing.T) {
 		k := begin(t, func(r *rules.Rules) {
 			r.Policy = policy(t, approval.Gate{Tool: "pay", Action: approval.ActionAsk, Terms: approval.Terms{Destructive: true, NoText: true}})
 		})
-		if code(k) != "" || !strings.HasPrefix(k.text(), "Nothing can be typed here: the rule") {
+		if code(k) != "" || !strings.HasPrefix(k.text(), "Nothing can be typed here: the gate") {
 			t.Errorf("the code is %q, the question %q", code(k), k.text())
 		}
 	})
