@@ -193,10 +193,10 @@ func TestExplain(t *testing.T) {
 	args := map[string]any{"amount": 100.0}
 	v, all := p.Explain(by, &fakeTool{name: "pay", static: true}, args)
 	want := []Considered{
-		{0, ActionAsk, false, "when is false"},
-		{4, ActionAllow, true, "always"},
-		{2, ActionAsk, true, "its condition fails, so it counts as true: an argument is missing, at 1:5"},
-		{3, ActionDeny, false, "the roles under who do not include this call"},
+		{0, ActionAsk, false, false, "when is false"},
+		{4, ActionAllow, true, false, "always"},
+		{2, ActionAsk, true, true, "its condition fails, so it counts as true: an argument is missing, at 1:5"},
+		{3, ActionDeny, false, false, "the roles under who do not include this call"},
 	}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("Explain() (-want +got)\n%s", diff)

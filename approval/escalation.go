@@ -26,14 +26,25 @@ func (e Escalation) clone() Escalation {
 // IsZero reports whether e asks nobody.
 func (e Escalation) IsZero() bool { return e.After == 0 && len(e.Notify)+len(e.AddRoles) == 0 }
 
-// problems returns the mistakes in the times of t after which somebody is told.
+// Late returns which of remind and escalate.after never come, because the approval has ended before.
+func (t *Terms) Late() (keys []string) {
+	if t.Expires <= 0 || t.OnExpiry == ExpiryKeeps {
+		return nil
+	}
+	if t.Remind >= t.Expires {
+		keys = append(keys, "remind")
+	}
+	if t.Escalate.After >= t.Expires {
+		keys = append(keys, "escalate.after")
+	}
+	return keys
+}
+
+// timeProblems returns the mistakes in the times of t after which somebody is told.
 func (t *Terms) timeProblems() (problems []string) {
 	check := func(what string, after time.Duration) {
-		switch {
-		case after < time.Millisecond:
+		if after < time.Millisecond {
 			problems = append(problems, fmt.Sprintf("%s %v is less than a millisecond", what, after))
-		case t.Expires > 0 && after >= t.Expires && t.OnExpiry != ExpiryKeeps:
-			problems = append(problems, fmt.Sprintf("%s %v never comes, because the approval expires after %v", what, after, t.Expires))
 		}
 	}
 	if t.Remind != 0 {

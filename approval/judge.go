@@ -121,7 +121,7 @@ func (j *judgement) consider(g *gate) bool {
 		j.problem(fmt.Sprintf("the condition of gate %s", quote(g.name)), err)
 		if g.action == ActionAllow {
 			j.failed = append(j.failed, g)
-			j.explain(g, true, "its condition fails, so it asks: "+reason(err))
+			j.explain(g, true, true, "its condition fails, so it asks: "+reason(err))
 			return false
 		}
 		why = "its condition fails, so it counts as true: " + reason(err)
@@ -129,7 +129,7 @@ func (j *judgement) consider(g *gate) bool {
 	if why == "" {
 		return false
 	}
-	j.explain(g, true, why)
+	j.explain(g, true, err != nil, why)
 	switch g.action {
 	case ActionDeny:
 		if j.denied == nil {
@@ -150,7 +150,7 @@ func (j *judgement) fits(g *gate) (why string, _ error) {
 			return "", err
 		}
 		if list != "" {
-			j.explain(g, false, "the "+list+" under who do not include this call")
+			j.explain(g, false, false, "the "+list+" under who do not include this call")
 			return "", nil
 		}
 		why = "who includes this call"
@@ -161,7 +161,7 @@ func (j *judgement) fits(g *gate) (why string, _ error) {
 			return "", err
 		}
 		if !is {
-			j.explain(g, false, "when is false")
+			j.explain(g, false, false, "when is false")
 			return "", nil
 		}
 		why = "when is true"
@@ -172,7 +172,7 @@ func (j *judgement) fits(g *gate) (why string, _ error) {
 			return "", err
 		}
 		if !is {
-			j.explain(g, false, "its condition in Go is false")
+			j.explain(g, false, false, "its condition in Go is false")
 			return "", nil
 		}
 		why = "its condition in Go is true"
@@ -385,6 +385,7 @@ type Considered struct {
 	Gate    int // in [Policy.Gates]; -1: the tool's own gate
 	Action  Action
 	Applies bool
+	Failed  bool   // its condition; a gate that allows asks then
 	Why     string // in words
 }
 
@@ -397,8 +398,8 @@ func (p *Policy) Explain(ctx agent.ReadonlyContext, t tool.Tool, args map[string
 }
 
 // explain tells the observer of j about a gate.
-func (j *judgement) explain(g *gate, applies bool, why string) {
+func (j *judgement) explain(g *gate, applies, failed bool, why string) {
 	if j.tell != nil {
-		j.tell(Considered{Gate: g.at, Action: g.action, Applies: applies, Why: why})
+		j.tell(Considered{Gate: g.at, Action: g.action, Applies: applies, Failed: failed, Why: why})
 	}
 }

@@ -17,14 +17,14 @@ func together(gates []*gate, own bool, defaults Terms) Terms {
 	ends := -1 // rank of OnExpiry
 	end := defaults.OnExpiry
 	for _, g := range gates {
-		x := withDefaults(g.terms, defaults)
+		x := g.terms.Completed(defaults)
 		all, asked = append(all, x), append(asked, Need{g.name, max(x.People, 1), x.Approvers})
 		if (x.Expires > 0 || g.terms.OnExpiry != "") && x.OnExpiry.rank() > ends {
 			end, ends = x.OnExpiry, x.OnExpiry.rank()
 		}
 	}
 	if own {
-		x := withDefaults(Terms{}, defaults)
+		x := Terms{}.Completed(defaults)
 		if len(gates) > 0 {
 			x.Expires = 0
 		}

@@ -118,6 +118,7 @@ func NewPolicy(c PolicyConfig) (*Policy, error) {
 		index: newIndex(), conditions: newIndex(),
 	}
 	problems := checkTerms("the default terms", c.Defaults)
+	problems = append(problems, checkTimes("the default terms", c.Defaults)...)
 	if c.Defaults.Expires < 0 {
 		problems = append(problems, fmt.Errorf("the default terms: expiry %v is negative: use 0 for none", c.Defaults.Expires))
 	}
@@ -127,7 +128,7 @@ func NewPolicy(c PolicyConfig) (*Policy, error) {
 		if len(g.Terms.Mask) > 0 {
 			p.masks = Union(p.masks, g.Terms.Mask)
 		}
-		ready, errs := makeGate(i, g)
+		ready, errs := makeGate(i, g, c.Defaults)
 		problems = append(problems, errs...)
 		if p.names[ready.name] {
 			problems = append(problems, fmt.Errorf("gate %d: the name %s is taken by an earlier gate: give each its own Name", i, quote(ready.name)))
@@ -153,7 +154,7 @@ func (p *Policy) Has(name string) bool {
 }
 
 // makeGate returns the i-th gate ready for use, with all that is wrong with it.
-func makeGate(i int, g Gate) (*gate, []error) {
+func makeGate(i int, g Gate, defaults Terms) (*gate, []error) {
 	where := fmt.Sprintf("gate %d (tool %s)", i, quote(g.Tool))
 	ready := &gate{name: g.Named(), at: i, action: g.Action, who: g.Who.clone(), condition: g.Condition, when: g.When, hint: g.Hint}
 	var problems []error
@@ -180,6 +181,7 @@ func makeGate(i int, g Gate) (*gate, []error) {
 		problems = append(problems, fmt.Errorf("%s: %s", where, problem))
 	}
 	problems = append(problems, checkTerms(where, g.Terms)...)
+	problems = append(problems, checkTimes(where, g.Terms.Completed(defaults))...)
 	ready.terms = g.Terms.clone()
 	return ready, problems
 }
@@ -247,8 +249,16 @@ func checkTerms(where string, t Terms) []error {
 	return problems
 }
 
-// withDefaults returns t completed by d.
-func withDefaults(t, d Terms) Terms {
+// checkTimes returns what of whole terms never comes.
+func checkTimes(where string, whole Terms) (problems []error) {
+	for _, key := range whole.Late() {
+		problems = append(problems, fmt.Errorf("%s: %s never comes, because the approval ends after %s: set a shorter time", where, key, Span(whole.Expires)))
+	}
+	return problems
+}
+
+// Completed returns t with what it leaves open taken from d.
+func (t Terms) Completed(d Terms) Terms {
 	switch {
 	case t.Expires == 0:
 		t.Expires = d.Expires
@@ -310,7 +320,7 @@ func (p *Policy) Gates() []Gate {
 
 // Terms returns what a gate of the policy demands, with what it leaves open taken from the
 // defaults.
-func (p *Policy) Terms(g Gate) Terms { return withDefaults(g.Terms, p.defaults) }
+func (p *Policy) Terms(g Gate) Terms { return g.Terms.Completed(p.defaults) }
 
 // matches reports whether name is the texts of glob, with any text between them.
 func matches(glob []string, name string) bool {

@@ -32,6 +32,7 @@ type Rule struct {
 	Place   string          `json:"place,omitempty"`
 	Action  approval.Action `json:"action"`
 	Applies bool            `json:"applies"`
+	Failed  bool            `json:"failed,omitempty"` // its condition
 	Why     string          `json:"why"`
 }
 
@@ -51,7 +52,7 @@ type Explanation struct {
 // Decisive returns the names of the rules that apply and have the action of the verdict.
 func (e *Explanation) Decisive() (names []string) {
 	for _, r := range e.Rules {
-		if r.Applies && (r.Action == e.Action || e.Action == approval.ActionAsk && r.Action == approval.ActionAllow && strings.HasPrefix(r.Why, "its condition fails")) {
+		if r.Applies && (r.Action == e.Action || e.Action == approval.ActionAsk && r.Failed) {
 			names = append(names, r.Name)
 		}
 	}
@@ -102,7 +103,7 @@ func (s *State) Explain(ctx context.Context, c TrialCall) (*Explanation, error) 
 		e.Terms = verdict.Terms.Words()
 	}
 	for _, one := range considered {
-		r := Rule{Name: approval.GateTool, Action: one.Action, Applies: one.Applies, Why: one.Why}
+		r := Rule{Name: approval.GateTool, Action: one.Action, Applies: one.Applies, Failed: one.Failed, Why: one.Why}
 		if one.Gate >= 0 {
 			e.Others--
 			o := s.gateOrigin(one.Gate)

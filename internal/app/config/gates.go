@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"a2a-server/approval"
 	"a2a-server/approval/condition"
@@ -54,6 +53,13 @@ func checkGate(l *loader, g *approval.Gate, n strictyaml.Node) {
 				l.at(n.Path()+"."+key, "%s", wrong)
 			}
 		}
+		terms := g.Terms
+		l.references = append(l.references, func() { // the defaults are known then
+			whole := terms.Completed(l.config.Terms)
+			for _, key := range whole.Late() {
+				l.at(n.Path()+"."+key, "is not before the deadline of %s; write a shorter time, or remove the line", approval.Span(whole.Expires))
+			}
+		})
 	} else if !l.refused[n.Below("action").Path()] {
 		l.checkGateUse(g, n)
 	}
@@ -123,11 +129,6 @@ func wrongTimes(t *approval.Terms) map[string]string {
 		wrong["escalate.add_roles"] = "needs escalate.after, such as 8h"
 	case len(e.AddRoles) > 0 && t.Approvers == nil:
 		wrong["escalate.add_roles"] = "adds roles to a gate that everybody with the right may decide; add approvers, or remove the line"
-	}
-	for key, after := range map[string]time.Duration{"remind": t.Remind, "escalate.after": e.After} {
-		if t.Expires > 0 && after >= t.Expires && t.OnExpiry != approval.ExpiryKeeps {
-			wrong[key] = "is not before the deadline; write a time below expires, or remove the line"
-		}
 	}
 	return wrong
 }
