@@ -52,14 +52,14 @@ func (p *Policy) Always(t tool.Tool) (always bool) {
 	ownGate := !p.ignoreDeclared
 	exact, others := p.index.of(t.Name())
 	for _, g := range exact {
-		if g.conditional() {
+		if g.Conditional() {
 			continue
 		}
-		always = always || g.action == ActionAsk
-		ownGate = ownGate && g.action != ActionAllow
+		always = always || g.Action == ActionAsk
+		ownGate = ownGate && g.Action != ActionAllow
 	}
 	for _, g := range others {
-		always = always || !g.conditional() && g.action == ActionAsk
+		always = always || !g.Conditional() && g.Action == ActionAsk
 	}
 	if ownGate {
 		for t := range tool.Chain(t) {

@@ -67,13 +67,13 @@ func (p *Policy) judge(ctx agent.ReadonlyContext, t tool.Tool, args map[string]a
 	ownGate := !p.ignoreDeclared
 	exact, others := p.index.of(j.name)
 	for _, g := range exact {
-		if j.consider(g) && g.action == ActionAllow {
+		if j.consider(g) && g.Action == ActionAllow {
 			ownGate = false
 			j.allowed = g
 		}
 	}
 	for _, g := range others {
-		if j.consider(g) && g.action == ActionAllow && j.allowed == nil {
+		if j.consider(g) && g.Action == ActionAllow && j.allowed == nil {
 			j.allowed = g
 		}
 	}
@@ -114,12 +114,12 @@ type judgement struct {
 // consider applies g to the call, and reports whether g covers it.
 func (j *judgement) consider(g *gate) bool {
 	why, err := "always", error(nil)
-	if g.conditional() {
+	if g.Conditional() {
 		why, err = j.fits(g)
 	}
 	if err != nil {
-		j.problem(fmt.Sprintf("the condition of gate %s", quote(g.name)), err)
-		if g.action == ActionAllow {
+		j.problem(fmt.Sprintf("the condition of gate %s", quote(g.Name)), err)
+		if g.Action == ActionAllow {
 			j.failed = append(j.failed, g)
 			j.explain(g, true, true, "its condition fails, so it asks: "+reason(err))
 			return false
@@ -130,7 +130,7 @@ func (j *judgement) consider(g *gate) bool {
 		return false
 	}
 	j.explain(g, true, err != nil, why)
-	switch g.action {
+	switch g.Action {
 	case ActionDeny:
 		if j.denied == nil {
 			j.denied = g
@@ -144,8 +144,8 @@ func (j *judgement) consider(g *gate) bool {
 
 // fits reports whether the call is one that g is limited to: why it is, or "".
 func (j *judgement) fits(g *gate) (why string, _ error) {
-	if g.who != nil {
-		list, err := safely(func() (string, error) { return g.who.excludes(g.action, requesterOf(j.ctx), j.ctx, j.tool) })
+	if g.Who != nil {
+		list, err := safely(func() (string, error) { return g.Who.excludes(g.Action, requesterOf(j.ctx), j.ctx, j.tool) })
 		if err != nil {
 			return "", err
 		}
@@ -155,8 +155,8 @@ func (j *judgement) fits(g *gate) (why string, _ error) {
 		}
 		why = "who includes this call"
 	}
-	if g.condition != nil {
-		is, err := j.holds(g.condition)
+	if g.Condition != nil {
+		is, err := j.holds(g.Condition)
 		if err != nil {
 			return "", err
 		}
@@ -166,8 +166,8 @@ func (j *judgement) fits(g *gate) (why string, _ error) {
 		}
 		why = "when is true"
 	}
-	if g.when != nil {
-		is, err := safely(func() (bool, error) { return g.when(j.ctx, j.tool, j.copied()) })
+	if g.When != nil {
+		is, err := safely(func() (bool, error) { return g.When(j.ctx, j.tool, j.copied()) })
 		if err != nil {
 			return "", err
 		}
@@ -226,16 +226,16 @@ func (j *judgement) considerTool() {
 
 func (j *judgement) allow() Verdict {
 	if j.allowed != nil {
-		return Verdict{Action: ActionAllow, Reason: "allowed by gate " + quote(j.allowed.name), Terms: j.of(j.allowed)}
+		return Verdict{Action: ActionAllow, Reason: "allowed by gate " + quote(j.allowed.Name), Terms: j.of(j.allowed)}
 	}
 	return Verdict{Action: ActionAllow, Terms: Terms{Gate: GateDefault}}
 }
 
 func (j *judgement) deny() Verdict {
 	j.mask = Union(together(append(j.asks, j.denied), false /* own */, j.policy.defaults).Mask, j.mask)
-	reason := fmt.Sprintf("the gate %s does not allow this call of %s", quote(j.denied.name), quote(j.name))
+	reason := fmt.Sprintf("the gate %s does not allow this call of %s", quote(j.denied.Name), quote(j.name))
 	// A denial stays a denial if its explanation cannot be written.
-	if text, err := j.fill(j.denied.hint); err == nil && text != "" {
+	if text, err := j.fill(j.denied.Hint); err == nil && text != "" {
 		reason += ": " + text
 	}
 	if len(j.problems) > 0 {
@@ -248,16 +248,16 @@ func (j *judgement) ask() Verdict {
 	v := Verdict{Action: ActionAsk}
 	all := slices.Concat(j.asks, j.failed)
 	for _, g := range all {
-		v.Asks = append(v.Asks, g.name)
+		v.Asks = append(v.Asks, g.Name)
 	}
 	slices.Sort(v.Asks)
 	v.Terms = together(all, j.toolAsks, j.policy.defaults)
 	j.mask = Union(j.mask, v.Terms.Mask)
 	v.Terms.Mask = j.mask
 	if len(j.asks) > 0 || !j.toolAsks {
-		v.Terms.Gate = all[0].name
-		v.Reason = "gate " + quote(all[0].name) + " asks"
-		v.Hint = j.hint(all[0].hint)
+		v.Terms.Gate = all[0].Name
+		v.Reason = "gate " + quote(all[0].Name) + " asks"
+		v.Hint = j.hint(all[0].Hint)
 	} else {
 		v.Terms.Gate = GateTool
 		v.Reason = "the tool itself asks"
@@ -357,7 +357,7 @@ func (j *judgement) broken(r any) Verdict {
 // of returns a copy of the terms of a gate.
 func (j *judgement) of(g *gate) Terms {
 	t := together([]*gate{g}, false /* own */, j.policy.defaults)
-	t.Gate = g.name
+	t.Gate = g.Name
 	return t
 }
 
@@ -400,6 +400,6 @@ func (p *Policy) Explain(ctx agent.ReadonlyContext, t tool.Tool, args map[string
 // explain tells the observer of j about a gate.
 func (j *judgement) explain(g *gate, applies, failed bool, why string) {
 	if j.tell != nil {
-		j.tell(Considered{Gate: g.at, Action: g.action, Applies: applies, Failed: failed, Why: why})
+		j.tell(Considered{Gate: g.at, Action: g.Action, Applies: applies, Failed: failed, Why: why})
 	}
 }

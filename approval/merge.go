@@ -17,9 +17,9 @@ func together(gates []*gate, own bool, defaults Terms) Terms {
 	ends := -1 // rank of OnExpiry
 	end := defaults.OnExpiry
 	for _, g := range gates {
-		x := g.terms.Completed(defaults)
-		all, asked = append(all, x), append(asked, Need{g.name, max(x.People, 1), x.Approvers})
-		if (x.Expires > 0 || g.terms.OnExpiry != "") && x.OnExpiry.rank() > ends {
+		x := g.Terms.Completed(defaults)
+		all, asked = append(all, x), append(asked, Need{g.Name, max(x.People, 1), x.Approvers})
+		if (x.Expires > 0 || g.Terms.OnExpiry != "") && x.OnExpiry.rank() > ends {
 			end, ends = x.OnExpiry, x.OnExpiry.rank()
 		}
 	}

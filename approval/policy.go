@@ -84,7 +84,7 @@ type PolicyConfig struct {
 // A Policy decides on calls. It is immutable and safe for concurrent use. A nil *Policy
 // asks about everything.
 type Policy struct {
-	gates          []Gate // as they were given
+	gates          []Gate // as they were given, with their actions
 	names          map[string]bool
 	index          index
 	conditions     index // of the gates with a Condition
@@ -93,20 +93,11 @@ type Policy struct {
 	ignoreDeclared bool
 }
 
-// gate is a [Gate] made ready.
+// gate is a [Gate] made ready: with a name and an action, and a copy of what it points to.
 type gate struct {
-	name      string
-	at        int // in the policy
-	action    Action
-	who       *Who
-	condition *condition.Condition
-	when      Predicate
-	hint      string // "": none
-	terms     Terms
+	Gate
+	at int // in the policy
 }
-
-// conditional reports whether g may be about some calls of a tool only.
-func (g *gate) conditional() bool { return g.who != nil || g.condition != nil || g.when != nil }
 
 // Conditional reports whether g may be about some calls of a tool only.
 func (g Gate) Conditional() bool { return g.Who != nil || g.Condition != nil || g.When != nil }
@@ -130,10 +121,11 @@ func NewPolicy(c PolicyConfig) (*Policy, error) {
 		}
 		ready, errs := makeGate(i, g, c.Defaults)
 		problems = append(problems, errs...)
-		if p.names[ready.name] {
-			problems = append(problems, fmt.Errorf("gate %d: the name %s is taken by an earlier gate: give each its own Name", i, quote(ready.name)))
+		p.gates[i].Action = ready.Action
+		if p.names[ready.Name] {
+			problems = append(problems, fmt.Errorf("gate %d: the name %s is taken by an earlier gate: give each its own Name", i, quote(ready.Name)))
 		}
-		p.names[ready.name] = true
+		p.names[ready.Name] = true
 		p.index.add(ready, g.Patterns())
 		if g.Condition != nil {
 			p.conditions.add(ready, g.Patterns())
@@ -156,7 +148,8 @@ func (p *Policy) Has(name string) bool {
 // makeGate returns the i-th gate ready for use, with all that is wrong with it.
 func makeGate(i int, g Gate, defaults Terms) (*gate, []error) {
 	where := fmt.Sprintf("gate %d (tool %s)", i, quote(g.Tool))
-	ready := &gate{name: g.Named(), at: i, action: g.Action, who: g.Who.clone(), condition: g.Condition, when: g.When, hint: g.Hint}
+	ready := &gate{Gate: g, at: i}
+	ready.Name, ready.Who, ready.Terms, ready.Action = g.Named(), g.Who.clone(), g.Terms.clone(), cmp.Or(g.Action, ActionAsk)
 	var problems []error
 	switch {
 	case slices.Contains(g.Patterns(), ""):
@@ -164,17 +157,13 @@ func makeGate(i int, g Gate, defaults Terms) (*gate, []error) {
 	case len(g.Tools) > 0 && g.Name == "":
 		problems = append(problems, fmt.Errorf("%s: is for several tools: give it a Name", where))
 	}
-	if ready.name == GateTool || ready.name == GateDefault {
-		problems = append(problems, fmt.Errorf("%s: the name %q is reserved: choose another", where, ready.name))
+	if ready.Name == GateTool || ready.Name == GateDefault {
+		problems = append(problems, fmt.Errorf("%s: the name %q is reserved: choose another", where, ready.Name))
 	}
-	switch g.Action {
-	case "":
-		ready.action = ActionAsk
-	case ActionAsk, ActionAllow, ActionDeny:
-	default:
+	if !slices.Contains([]Action{ActionAsk, ActionAllow, ActionDeny}, ready.Action) {
 		problems = append(problems, fmt.Errorf("%s: unknown action %q: use ask, allow or deny", where, g.Action))
 	}
-	if g.Terms.Gate != "" && g.Terms.Gate != ready.name {
+	if g.Terms.Gate != "" && g.Terms.Gate != ready.Name {
 		problems = append(problems, fmt.Errorf("%s: Terms.Gate is %s: leave it empty and set Name", where, quote(g.Terms.Gate)))
 	}
 	if problem := g.Who.problem(); problem != "" {
@@ -182,7 +171,6 @@ func makeGate(i int, g Gate, defaults Terms) (*gate, []error) {
 	}
 	problems = append(problems, checkTerms(where, g.Terms)...)
 	problems = append(problems, checkTimes(where, g.Terms.Completed(defaults))...)
-	ready.terms = g.Terms.clone()
 	return ready, problems
 }
 
@@ -310,7 +298,8 @@ func (g Gate) Patterns() []string { return append([]string{g.Tool}, g.Tools...) 
 // Named returns the name of g in approvals and in the audit.
 func (g Gate) Named() string { return cmp.Or(g.Name, "gate:"+g.Tool) }
 
-// Gates returns the gates of the policy, in their order. The slice must not be changed.
+// Gates returns the gates of the policy, in their order, each with its action. The slice must not be
+// changed.
 func (p *Policy) Gates() []Gate {
 	if p == nil {
 		return nil

@@ -58,7 +58,7 @@ func (s *State) GateText(gate, tool string) (g web.Gate, ok bool) {
 	g, ok = s.texts[approvalOrigin{gate: gate}]
 	for i, other := range s.policy.Gates() {
 		name := shownGate(s.gateOrigin(i).Entry)
-		if name != gate && other.Action != approval.ActionAllow && other.Action != approval.ActionDeny && other.Matches(tool) {
+		if name != gate && other.Action == approval.ActionAsk && other.Matches(tool) {
 			g.Others = append(g.Others, name)
 		}
 	}

@@ -60,9 +60,6 @@ func (i *inspection) gatesOf(t tool.Tool, info *ToolInfo, entry *config.Tool, n 
 		if g.Name != "" {
 			info.Why = "gate " + g.Name
 		}
-		if info.Action == "" {
-			info.Action = approval.ActionAsk
-		}
 		switch name, _, _ := strings.Cut(g.Name, ": "); {
 		case name == "approve_tools":
 			info.Why = name

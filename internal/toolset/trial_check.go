@@ -70,15 +70,12 @@ func (c *checking) at(i int, format string, args ...any) {
 // always returns the gates that are about every call of a tool with an action.
 func (c *checking) always(name string, action approval.Action) (gates []int) {
 	for i, g := range c.policy.Gates() {
-		if actionOf(&g) == action && !g.Conditional() && g.Matches(name) {
+		if g.Action == action && !g.Conditional() && g.Matches(name) {
 			gates = append(gates, i)
 		}
 	}
 	return gates
 }
-
-// actionOf returns the action of a gate.
-func actionOf(g *approval.Gate) approval.Action { return cmp.Or(g.Action, approval.ActionAsk) }
 
 // reach looks for a gate that changes nothing: other gates have the last word about every call
 // of all its tools, or it allows what it cannot.
@@ -92,11 +89,11 @@ func (c *checking) reach(i int) {
 		}
 		matched++
 		wins := c.always(name, approval.ActionDeny)
-		if actionOf(&g) == approval.ActionAllow {
+		if g.Action == approval.ActionAllow {
 			wins = append(wins, c.always(name, approval.ActionAsk)...)
 		}
 		wins = slices.DeleteFunc(wins, func(k int) bool { return k == i })
-		if actionOf(&g) == approval.ActionDeny && !g.Conditional() {
+		if g.Action == approval.ActionDeny && !g.Conditional() {
 			wins = slices.DeleteFunc(wins, func(k int) bool { return k > i }) // the later of two is too many
 		}
 		if len(wins) > 0 {
@@ -106,7 +103,7 @@ func (c *checking) reach(i int) {
 	switch {
 	case matched > 0 && len(by) == matched:
 		c.at(i, "has no effect: %s has the last word about every call of its tools", c.policy.Gates()[by[0]].Named())
-	case actionOf(&g) != approval.ActionAllow:
+	case g.Action != approval.ActionAllow:
 	case c.conf.DeclaredGates == config.IgnoreDeclared:
 		c.at(i, "has no effect: with declared_gates: ignore no tool asks by itself, and an allow overrides nothing else")
 	case !slices.ContainsFunc(g.Patterns(), func(p string) bool { return !strings.Contains(p, "*") }):
@@ -203,7 +200,7 @@ func (c *checking) enough(i int) {
 		}
 		most = max(most, len(group))
 	}
-	if need := max(t.People, 1); actionOf(&g) == approval.ActionAsk && len(c.people) > 0 && most < need {
+	if need := max(t.People, 1); g.Action == approval.ActionAsk && len(c.people) > 0 && most < need {
 		c.at(i, "no call could run: it needs people: %d, and of the callers with a key or in auth.socket at most %d may approve", need, most)
 	}
 }
