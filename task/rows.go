@@ -28,8 +28,10 @@ const (
 	IndexSpent = "spent"
 
 	// RowGrant is a row of an owner. Key: the id of the grant; value: its JSON. IndexGrantKey has
-	// the grants by their Key, IndexGrantID by their id, and IndexGrants those of a tenant in
-	// the order in which they end.
+	// the grants that are not used up by the hash of their Store, their scope and its id, and their
+	// Key, those that end last first; of grants made by earlier versions of this server it has the
+	// Key alone, so no call finds them. IndexGrantID has all grants by their id, and IndexGrants
+	// those of a tenant in the order in which they end.
 	RowGrant      = "grant"
 	IndexGrantKey = "key"
 	IndexGrantID  = "id"

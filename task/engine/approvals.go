@@ -41,7 +41,7 @@ func (a *Approvals) OfAnonymous() *Approvals {
 }
 
 // Renewing returns approvals that authenticate the caller with renew again right before each
-// decision is committed: see [DecisionInput].
+// decision, extension or revocation is committed: see [DecisionInput].
 func (a *Approvals) Renewing(renew Renewal) *Approvals {
 	of := *a
 	of.renew = renew

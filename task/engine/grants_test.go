@@ -170,6 +170,116 @@ func TestGrants(t *testing.T) {
 	}
 }
 
+// A grant is found beside any number of grants of equal calls that do not cover the call.
+func TestManyGrants(t *testing.T) {
+	const many = 130 // more than a page
+	day := approval.GrantTerms{Vary: []string{"/amount"}}
+	same := args{"amount": 1, "to": "x"}
+	grant := func(w *world, by auth.Principal, of *a2a.Task, ask approval.GrantRequest) {
+		w.t.Helper()
+		one := w.pendingOf(by, of)
+		w.must(w.engine.Approvals().Decide(w.ctx(), by, approval.Decision{ID: one.ID, Type: approval.Approve, Digest: one.Digest, Grant: &ask}))
+		synctest.Wait()
+	}
+	asked := func(w *world, n int) (of []*a2a.Task) { // before there is a grant
+		for range n {
+			of = append(of, w.mail(alice, "", same))
+		}
+		return of
+	}
+	for _, tc := range []struct {
+		name string
+		when string // of approvers
+		last args   // of the call that is covered; nil: the same
+		make func(w *world)
+	}{
+		{name: "of other contexts", make: func(w *world) {
+			for i := range many {
+				grant(w, alice, w.mail(alice, fmt.Sprint(i), same), approval.GrantRequest{Scope: approval.GrantContext})
+			}
+			grant(w, alice, w.mail(alice, "c", same), approval.GrantRequest{Scope: approval.GrantContext})
+		}},
+		{name: "of exactly other calls", make: func(w *world) {
+			for i := range many {
+				grant(w, alice, w.mail(alice, "c", args{"amount": i + 2, "to": "x"}), approval.GrantRequest{Scope: approval.GrantContext, Exact: true})
+			}
+			grant(w, alice, w.mail(alice, "c", same), approval.GrantRequest{Scope: approval.GrantContext, Exact: true})
+			for i := range many {
+				w.wantAsked(w.mail(alice, "c", args{"amount": i + 2, "to": "x"}), false)
+			}
+		}},
+		{name: "that are used up", make: func(w *world) {
+			for range many {
+				grant(w, alice, w.mail(alice, "c", same), approval.GrantRequest{Scope: approval.GrantTime, Uses: 1})
+				w.wantAsked(w.mail(alice, "c", same), false)
+			}
+			grant(w, alice, w.mail(alice, "c", same), approval.GrantRequest{Scope: approval.GrantTime, Uses: 1})
+		}},
+		{name: "that have ended", make: func(w *world) {
+			of := asked(w, many+1)
+			for i := range many {
+				grant(w, alice, of[i], approval.GrantRequest{Scope: approval.GrantTime, For: 10 * time.Minute})
+			}
+			pass(10 * time.Minute)
+			grant(w, alice, of[many], approval.GrantRequest{Scope: approval.GrantTime})
+		}},
+		{name: "of makers who may not decide the call", when: "args.amount < 100 || decider.subject == 'cfo'", last: args{"amount": 100, "to": "x"}, make: func(w *world) {
+			of := asked(w, many+1)
+			for i := range many {
+				grant(w, boss, of[i], approval.GrantRequest{Scope: approval.GrantTime})
+			}
+			cfo := boss
+			cfo.Subject = "cfo"
+			grant(w, cfo, of[many], approval.GrantRequest{Scope: approval.GrantTime})
+		}},
+	} {
+		runInMemory(t, tc.name, func(t *testing.T, w *world) {
+			g := mails(day)
+			if tc.when != "" {
+				g.Terms.Approvers = &approval.Approvers{Roles: []string{auth.RoleApprover}, When: tc.when}
+			}
+			w.mailing(g)
+			tc.make(w)
+			if tc.last == nil {
+				tc.last = same
+			}
+			w.wantAsked(w.mail(alice, "c", tc.last), false)
+		})
+	}
+}
+
+// A grant whose row is indexed as it was before its scope was part of the key is listed and can be
+// revoked, and equal calls ask.
+func TestGrantsIndexedWithoutTheirScope(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		w.mailing(mails(approval.GrantTerms{}))
+		same := args{"amount": 1, "to": "x"}
+		g := w.grantOf(alice, w.mail(alice, "c", same), approval.GrantRequest{Scope: approval.GrantTime})
+		page, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: task.RowGrant})
+		w.must(err)
+		row := page.Rows[0]
+		_, err = w.store.Append(w.ctx(), &store.Batch{Scope: store.Owner("acme", "alice"), Rows: []store.RowChange{{
+			Kind: task.RowGrant, Key: row.Key, IfRev: row.Rev, Value: row.Value, Index: []store.IndexKey{
+				{Index: task.IndexGrantKey, Key: []byte(g.Key)},
+				{Index: task.IndexGrantID, Key: []byte(g.ID)},
+				{Index: task.IndexGrants, Key: fmt.Appendf(task.PendingPrefix("acme"), "%016x", uint64(store.MillisOf(g.Until)))},
+			},
+		}}}).Wait()
+		w.must(err)
+		if _, memory := w.disk.(*memDisk); !memory {
+			w.restart()
+		}
+		w.wantAsked(w.mail(alice, "c", same), true)
+		if list := w.grants(alice); len(list) != 1 || list[0].ID != g.ID {
+			t.Errorf("listed: %v", list)
+		}
+		w.must(w.engine.Approvals().Revoke(w.ctx(), alice, g.ID, ""))
+		if list := w.grants(alice); len(list) != 0 {
+			t.Errorf("listed after the revocation: %v", list)
+		}
+	})
+}
+
 // To ask once covers exactly the approved call, whatever the rule lets vary; a wider grant stands
 // beside it.
 func TestAskOnce(t *testing.T) {
@@ -624,7 +734,8 @@ func TestGrantAfterACrash(t *testing.T) {
 	}
 }
 
-// A suspended call that a grant has let start goes on by the grant, and not after its revocation.
+// A suspended call that a grant has let start goes on by the grant, though it is used up, and
+// not after its revocation.
 func TestGrantOfASuspendedCall(t *testing.T) {
 	eachDisk(t, func(t *testing.T, w *world) {
 		slow := newKeeper("send_mail", func(ctx tool.Context, n int) (map[string]any, error) {
@@ -636,7 +747,7 @@ func TestGrantOfASuspendedCall(t *testing.T) {
 		w.cfg.Policy = policy(t, mails(approval.GrantTerms{Uses: 5}))
 		w.startTools(slow)
 		first := w.mail(alice, "c", args{})
-		g := w.grantOf(alice, first, approval.GrantRequest{Scope: approval.GrantTime})
+		g := w.grantOf(alice, first, approval.GrantRequest{Scope: approval.GrantTime, Uses: 1})
 		pass(2 * time.Minute)
 		w.wantState(w.get(first.ID), a2a.TaskStateCompleted)
 		sent := w.sent(w.calls("send_mail", args{}))
@@ -645,6 +756,7 @@ func TestGrantOfASuspendedCall(t *testing.T) {
 		if used := w.grants(alice)[0].Used; used != 1 {
 			t.Errorf("the grant was used %d times, want once", used)
 		}
+		w.wantState(w.get(id), a2a.TaskStateWorking)
 		w.must(w.engine.Approvals().Revoke(w.ctx(), alice, g.ID, ""))
 		pass(time.Minute)
 		w.wantAsked(w.get(id), true)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/rs/zerolog"
@@ -255,7 +256,60 @@ func barredBy(why string) func(error) bool {
 	}
 }
 
-// What decides nothing is not authenticated again, and a message that decides is.
+// An extension and a revocation, too, count for who the caller is when they are committed.
+func TestRightsAtCommitOfOtherChanges(t *testing.T) {
+	revoked := errors.New("the key was revoked")
+	for _, tc := range []struct {
+		name          string
+		now           auth.Principal // of alice's key at the commit
+		renew         error
+		extend, grant error // nil: as barredBy says, or none
+		bars          string
+	}{
+		{name: "as before", now: alice},
+		{name: "the credential is revoked", renew: revoked, extend: revoked, grant: revoked},
+		{name: "the right to decide is withdrawn", now: member("alice", auth.RoleViewer), bars: approval.BarredRole, grant: engine.ErrNoGrant},
+	} {
+		for _, atWork := range []bool{false, true} {
+			runInMemory(t, fmt.Sprintf("%s, at work %t", tc.name, atWork), func(t *testing.T, w *world) {
+				g := mails(approval.GrantTerms{})
+				g.Terms.Expires = time.Hour
+				w.mailing(g)
+				renewed := 0
+				list := w.engine.Approvals().Renewing(func(context.Context) (auth.Principal, error) {
+					renewed++
+					return tc.now, tc.renew
+				})
+				made := w.grantOf(alice, w.mail(alice, "c", args{"amount": 1}), approval.GrantRequest{Scope: approval.GrantTime})
+				pairs := []any{"send_mail", args{"amount": 2}}
+				if atWork {
+					pairs = append(pairs, "block", args{})
+				}
+				id := w.begin(w.calls(pairs...))
+				w.until("a question", func() bool { return len(w.waiting(id)) == 1 })
+				one := w.onlyOne(id)
+				until := one.Deadline.Add(time.Hour)
+				err := list.Extend(w.ctx(), alice, one.ID, one.Digest, until)
+				if ok := tc.bars == "" && errors.Is(err, tc.extend) || tc.bars != "" && barredBy(tc.bars)(err); !ok || renewed != 1 {
+					t.Errorf("Extend() = %v, authenticated %d times", err, renewed)
+				}
+				if moved := w.asked(id)[0].Deadline.Equal(until); moved != (err == nil) {
+					t.Errorf("the deadline has moved: %t, after %v", moved, err)
+				}
+				renewed = 0
+				if err = list.Revoke(w.ctx(), alice, made.ID, ""); !errors.Is(err, tc.grant) || renewed != 1 {
+					t.Errorf("Revoke() = %v, authenticated %d times", err, renewed)
+				}
+				if left := len(w.grants(alice)); (left == 0) != (err == nil) {
+					t.Errorf("%d grants are left after %v", left, err)
+				}
+			})
+		}
+	}
+}
+
+// Every message to a task is authenticated again, whether it decides or not, and counts for nobody
+// who may not send it at the commit.
 func TestRightsOfAMessage(t *testing.T) {
 	t.Parallel()
 	w := newMemory(t)
@@ -264,25 +318,46 @@ func TestRightsOfAMessage(t *testing.T) {
 	question := w.onlyOne(id).ID
 	renewed := 0
 	now := alice
+	var fails error
 	send := func(m *a2a.Message) error {
+		renewed = 0
 		_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m, Renew: func(context.Context) (auth.Principal, error) {
 			renewed++
-			return now, nil
+			return now, fails
 		}})
 		return err
 	}
-	remark := w.reply(id, a2a.NewTextPart("what is it?"))
-	if err := send(remark); err != nil || renewed != 0 {
+	remark := func() *a2a.Message { return w.reply(id, a2a.NewTextPart("what is it?")) }
+	cancel := func() *a2a.Message {
+		return w.reply(id, a2a.NewDataPart(map[string]any{"type": "call_cancel", "call": w.onlyOne(id).Call}))
+	}
+	if err := send(remark()); err != nil || renewed != 1 {
 		t.Errorf("Send() of a remark = %v, authenticated %d times", err, renewed)
 	}
-	now.Roles = []string{auth.RoleViewer}
+	said := len(w.get(id).History)
+	fails = errors.New("the key was revoked")
+	for _, m := range []*a2a.Message{remark(), cancel(), w.decision(id, approve(question))} {
+		if err := send(m); !errors.Is(err, fails) || renewed != 1 {
+			t.Errorf("Send() after a revocation = %v, authenticated %d times", err, renewed)
+		}
+	}
+	fails = nil
+	for _, other := range []auth.Principal{member("alice", auth.RoleViewer), carol, {Tenant: "other", Subject: "alice", Roles: alice.Roles, Method: "test"}, {}} {
+		now = other
+		for _, m := range []*a2a.Message{remark(), cancel()} {
+			if err := send(m); !errors.Is(err, task.ErrTaskNotFound) {
+				t.Errorf("Send() as %+v = %v", now, err)
+			}
+		}
+	}
+	now = member("alice", auth.RoleViewer)
 	if err := send(w.decision(id, approve(question))); !barredBy(approval.BarredRole)(err) || renewed == 0 {
 		t.Errorf("Send() without the role = %v, authenticated %d times", err, renewed)
 	}
-	if len(w.waiting(id)) != 1 || w.tools.count("transfer") != 0 {
-		t.Error("a decision without the role counts")
+	if len(w.waiting(id)) != 1 || w.tools.count("transfer") != 0 || len(w.get(id).History) != said {
+		t.Error("a message of somebody who may not send it counts")
 	}
-	now, renewed = alice, 0
+	now = alice
 	if err := send(w.decision(id, approve(question))); err != nil || renewed != 1 {
 		t.Errorf("Send() = %v, authenticated %d times", err, renewed)
 	}

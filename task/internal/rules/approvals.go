@@ -1,8 +1,10 @@
 package rules
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 
 	"a2a-server/approval"
@@ -252,8 +254,10 @@ func (d *asking) wrongCodes(answers []approval.Decision) (wrong []string, coded 
 type Grants struct {
 	Owner store.Scope
 	Store string // incarnation of the store
-	// With returns the rows of the grants whose key begins with a key, so the exact ones, too.
-	With func(key string) ([]store.Row, error)
+	// With yields the rows of the grants with a prefix in [task.IndexGrantKey].
+	With func(prefix []byte) iter.Seq2[store.Row, error]
+	// Get yields the row of a grant, by its id, if it is there.
+	Get func(id string) iter.Seq2[store.Row, error]
 	// Ending returns the rows of some grants, those that end first.
 	Ending func() ([]store.Row, error)
 
@@ -329,25 +333,44 @@ func (d *asking) standing(c *fold.Call, x *examined) *usedGrant {
 			return u
 		}
 	}
-	rows, err := d.at.Grants.With(key)
-	if err != nil {
-		d.rules.report(Problem{Task: d.f.View.IDs().Task, What: "grants cannot be read, so the call is asked about", Err: err})
-		return nil
-	}
-	for i := range rows {
-		g, err := ReadGrant(&rows[i])
-		if err != nil {
-			d.rules.report(Problem{Task: d.f.View.IDs().Task, What: "a grant cannot be read", Err: err})
-			continue
-		}
-		known := slices.ContainsFunc(d.at.Grants.used, func(u *usedGrant) bool { return u.ID == g.ID })
-		if !known && fits(&g) {
-			u := &usedGrant{Grant: g, rev: rows[i].Rev}
-			d.at.Grants.used = append(d.at.Grants.used, u)
-			return u
+	for _, rows := range d.grantRows(c, keys, again) {
+		for row, err := range rows {
+			if err != nil {
+				d.rules.report(Problem{Task: d.f.View.IDs().Task, What: "grants cannot be read, so the call is asked about", Err: err})
+				return nil
+			}
+			g, err := ReadGrant(&row)
+			if err != nil {
+				d.rules.report(Problem{Task: d.f.View.IDs().Task, What: "a grant cannot be read", Err: err})
+				continue
+			}
+			if !d.at.Now.Before(g.Until) {
+				break // the rows that follow have ended, too
+			}
+			known := slices.ContainsFunc(d.at.Grants.used, func(u *usedGrant) bool { return u.ID == g.ID })
+			if !known && fits(&g) {
+				u := &usedGrant{Grant: g, rev: row.Rev}
+				d.at.Grants.used = append(d.at.Grants.used, u)
+				return u
+			}
 		}
 	}
 	return nil
+}
+
+// grantRows returns the rows of the grants with one of some keys for the task, for its context, and
+// for all tasks of the owner; or the row of the grant by which a call goes on again.
+func (d *asking) grantRows(c *fold.Call, keys []string, again bool) (all []iter.Seq2[store.Row, error]) {
+	if again {
+		return append(all, d.at.Grants.Get(c.Grant))
+	}
+	like := approval.Grant{Store: d.at.Grants.Store, Task: d.f.View.IDs().Task, Context: d.f.View.IDs().Context}
+	for _, like.Scope = range approval.GrantScopes() {
+		for _, like.Key = range keys {
+			all = append(all, d.at.Grants.With(grantPrefix(&like)))
+		}
+	}
+	return all
 }
 
 // use makes the batch of the draft depend on the grant of an entry that starts or goes on. A start is
@@ -394,11 +417,29 @@ func grantRow(owner store.Scope, g *approval.Grant, rev uint64) (store.RowChange
 	if err != nil {
 		return store.RowChange{}, fmt.Errorf("encode grant %s: %w", g.ID, err)
 	}
-	return store.RowChange{Of: owner, Kind: task.RowGrant, Key: []byte(g.ID), IfRev: rev, Value: value, Index: []store.IndexKey{
-		{Index: task.IndexGrantKey, Key: []byte(g.Key)},
+	until := uint64(store.MillisOf(g.Until))
+	index := []store.IndexKey{
 		{Index: task.IndexGrantID, Key: []byte(g.ID)},
-		{Index: task.IndexGrants, Key: fmt.Appendf(task.PendingPrefix(owner.TenantName()), "%016x", uint64(store.MillisOf(g.Until)))},
-	}}, nil
+		{Index: task.IndexGrants, Key: fmt.Appendf(task.PendingPrefix(owner.TenantName()), "%016x", until)},
+	}
+	if g.Uses == 0 || g.Used < g.Uses {
+		index = append(index, store.IndexKey{Index: task.IndexGrantKey, Key: fmt.Appendf(grantPrefix(g), "%016x", ^until)})
+	}
+	return store.RowChange{Of: owner, Kind: task.RowGrant, Key: []byte(g.ID), IfRev: rev, Value: value, Index: index}, nil
+}
+
+// grantPrefix returns the key prefix in [task.IndexGrantKey] of the grants of the same store with the
+// same scope and key as g.
+func grantPrefix(g *approval.Grant) []byte {
+	in := ""
+	switch g.Scope {
+	case approval.GrantTask:
+		in = g.Task
+	case approval.GrantContext:
+		in = g.Context
+	case approval.GrantTime:
+	}
+	return fmt.Appendf(nil, "%x", sha256.Sum256(fmt.Appendf(nil, "%q", []string{g.Store, string(g.Scope), in, g.Key})))
 }
 
 // grant writes the grant that a decision makes, and removes grants of the owner that have ended.

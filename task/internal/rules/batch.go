@@ -67,9 +67,6 @@ func (d *batch) Fold() *fold.Fold { return d.f }
 // Launch returns the entries to run once the draft is durable, and not before.
 func (d *batch) Launch() []*Execution { return d.launch }
 
-// Decides reports whether the draft contains a decision about an approval or a vote.
-func (d *batch) Decides() bool { return d.voted || len(d.resolved) > 0 }
-
 // Audited returns the audit entries that the draft adds. It includes routine entries only with
 // [Rules.EachCall].
 func (d *batch) Audited() []Audited { return d.audited }

@@ -294,8 +294,8 @@ func TestStaleApprovalsAreNotDecided(t *testing.T) {
 	}
 }
 
-// A follow-up that was sent before changes nothing; the same text of somebody else, or
-// in another message, is another one.
+// A follow-up that was sent before changes nothing; the same text in another message is another
+// one. Only the owner of the task sends any.
 func TestFollowUpCountsOnce(t *testing.T) {
 	t.Parallel()
 	k := newDesk(t, nil, &fake{name: "pay", gated: true})
@@ -306,7 +306,9 @@ func TestFollowUpCountsOnce(t *testing.T) {
 		t.Errorf("the same message again = %v, and wrote %d events", err, k.header.Seq-seq)
 	}
 	k.mustPut(k.says("m2", "what is this?", alice))
-	k.mustPut(k.says("m1", "what is this?", bob))
+	if err := k.put(k.says("m1", "what is this?", bob)); !errors.Is(err, task.ErrTaskNotFound) {
+		t.Errorf("a message of another sender = %v, want %v", err, task.ErrTaskNotFound)
+	}
 	k.mustPut(k.says("m1", "what is that?", alice))
 	k.rules.NoIdempotency = true
 	k.mustPut(k.says("m1", "what is this?", alice))

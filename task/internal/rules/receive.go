@@ -95,6 +95,9 @@ func (in *FollowUp) receive(d *Draft) error {
 			return err
 		}
 		if len(calls) > 0 {
+			if err := in.maySend(d); err != nil {
+				return err
+			}
 			return d.cancelCalls(in.By, approval.ViaA2A, calls, received)
 		}
 		answers, err := d.rules.Presenter.Answers(kept, d.f.AllApprovals())
@@ -117,6 +120,9 @@ func (in *FollowUp) receive(d *Draft) error {
 	}
 	if len(in.answers) > 0 && len(wrong) == 0 {
 		return d.decide(Decisions{By: in.By, Via: approval.ViaA2A, List: in.answers}, received)
+	}
+	if err := in.maySend(d); err != nil {
+		return err
 	}
 	pending := d.f.Pending()
 	step := d.f.Step()
@@ -155,4 +161,13 @@ func (in *FollowUp) receive(d *Draft) error {
 		return nil
 	}
 	return state // it waits for a timer
+}
+
+// maySend returns [task.ErrTaskNotFound] unless the sender, as authenticated again, owns the task. A
+// decision is checked as [approval.Approval.Check] says instead.
+func (in *FollowUp) maySend(d *Draft) error {
+	if in.By.May(auth.Create) != nil || store.Owner(in.By.Tenant, in.By.Subject) != d.f.Header.Owner {
+		return task.ErrTaskNotFound
+	}
+	return nil
 }

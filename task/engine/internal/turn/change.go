@@ -99,7 +99,7 @@ func (ts *Turns) write(ctx context.Context, s store.Scope, f *fold.Fold, in rule
 	if err := d.KeepLive(); err != nil {
 		return Landed{}, err
 	}
-	if err := still(ctx, in, d); err != nil {
+	if err := still(ctx, in); err != nil {
 		return Landed{}, err
 	}
 	var t *Turn
@@ -162,7 +162,7 @@ func (ts *Turns) takeOver(ctx context.Context, s store.Scope, f *fold.Fold, in r
 		return Landed{}, err
 	}
 	if d.Rests() {
-		if err := still(ctx, in, d); err != nil {
+		if err := still(ctx, in); err != nil {
 			t.cancel(nil)
 			return Landed{}, err
 		}
@@ -184,7 +184,7 @@ func (ts *Turns) takeOver(ctx context.Context, s store.Scope, f *fold.Fold, in r
 		t.cancel(nil)
 		return Landed{}, err
 	}
-	if err := still(ctx, in, d); err != nil {
+	if err := still(ctx, in); err != nil {
 		ts.Scheduler.Release(&t.place, run)
 		return Landed{}, err
 	}

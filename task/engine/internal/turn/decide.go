@@ -47,13 +47,12 @@ type renewed struct {
 	still func(context.Context) error
 }
 
-// still authenticates the sender of an input again, if a draft of it decides anything.
-func still(ctx context.Context, in rules.Input, d *rules.Draft) error {
-	r, ok := in.(renewed)
-	if !ok || !d.Decides() {
-		return nil
+// still authenticates the sender of an input again, if it has one with a Renewal.
+func still(ctx context.Context, in rules.Input) error {
+	if r, ok := in.(renewed); ok {
+		return r.still(ctx)
 	}
-	return r.still(ctx)
+	return nil
 }
 
 // errRenewed means that the sender of an input is another principal, or has other roles, than
@@ -63,15 +62,15 @@ var errRenewed = errors.New("the principal has changed")
 // A Renewal authenticates a caller again, with the errors of an [auth.Authenticator].
 type Renewal func(context.Context) (auth.Principal, error)
 
-// Sender is the principal that decides, and the proof of its identity.
+// Sender is the principal that sends an input, and the proof of its identity.
 type Sender struct {
 	By    auth.Principal
 	Via   string
 	Renew Renewal // nil: By counts as it is
 }
 
-// ChangeAs is changeFresh for decisions of a principal. The rules have seen the principal as
-// it is when the decision is committed. It logs whom they do not let decide.
+// ChangeAs is changeFresh for inputs of a principal. The rules have seen the principal as it is
+// when the input is committed. It logs whom they do not let decide.
 func (ts *Turns) ChangeAs(ctx context.Context, who Sender, s store.Scope, id store.TaskID, in func(auth.Principal) rules.Input) (Landed, error) {
 	l, err := ts.changeRenewed(ctx, who, s, id, in)
 	refused, ok := errors.AsType[*approval.Error](err)
