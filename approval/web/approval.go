@@ -50,7 +50,7 @@ type approvalPage struct {
 	ExtendWords  string
 	Can          map[string]bool // decisions
 	Grants       []choice        // that an approve may make
-	Once         string          // for how long a person may ask not to be asked again; "": not offered
+	Once         string          // bounds of a grant for exactly this call; "": not offered
 	Form         *form           // of a question or an outcome
 	Task         string
 	TaskLink     string // "": the caller may not read it
@@ -196,7 +196,7 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 	}
 	p.Grants = grantChoices(a.Grants)
 	if a.Grants != nil && slices.Contains(a.Grants.Scopes, client.AskOnce().Scope) {
-		p.Once = duration(time.Duration(a.Grants.Seconds) * time.Second)
+		p.Once = bounds(a.Grants)
 	}
 	if a.State == client.Pending && slices.Contains(a.Decisions, client.Respond) {
 		p.Form = answerForm(a)

@@ -50,6 +50,26 @@ func TestEscalationIsShown(t *testing.T) {
 	}
 }
 
+// An approver reads how long and how often later calls may start, before the grant is made.
+func TestGrantIsShown(t *testing.T) {
+	t.Parallel()
+	terms := &client.GrantTerms{Seconds: 86400, Uses: 50}
+	for want, g := range map[string]*client.GrantRequest{
+		"of the same context, for at most 24h, up to 50 times;":         client.AskOnce(),
+		"of the same task, for at most 24h, up to 3 times;":             {Scope: "task", Uses: 3},
+		"later calls like this one of the requester, for 1h30m, up to ": {Scope: "time", Seconds: 5400},
+		"of the requester, for 30m, up to 1 time;":                      {Scope: "time", Seconds: 1800, Uses: 1},
+	} {
+		if got := grantText(&client.Approval{Grants: terms}, g); !strings.Contains(got, want) {
+			t.Errorf("the grant %+v is shown as %q, want %q in it", g, got, want)
+		}
+	}
+	terms.Uses = 0
+	if got := grantText(&client.Approval{Grants: terms}, client.AskOnce()); !strings.Contains(got, "for at most 24h;") {
+		t.Errorf("a grant for any number of calls is shown as %q", got)
+	}
+}
+
 // Nothing that is shown beside the hint is repeated in it.
 func TestFactsAreShownOnce(t *testing.T) {
 	t.Parallel()
