@@ -161,12 +161,14 @@ func readCase(n strictyaml.Node) expectation {
 	} else {
 		e.people = texts(want.Get("people"))
 	}
-	want.Get("action").Into(setting.Choice(&e.action, "an action", approval.ActionAsk, approval.ActionAllow, approval.ActionDeny))
+	if action := want.Get("action"); action.Null() {
+		action.Expected("ask, allow or deny", "")
+	} else {
+		action.Into(setting.Choice(&e.action, "an action", approval.ActionAsk, approval.ActionAllow, approval.ActionDeny))
+	}
 	if rules := want.Get("rules"); !rules.Missing() {
 		e.rules = append([]string{}, texts(rules)...)
 		slices.Sort(e.rules)
-	} else if want.Get("action").Missing() {
-		want.Get("action").Expected("ask, allow or deny", "")
 	}
 	return e
 }
