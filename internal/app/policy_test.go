@@ -155,6 +155,8 @@ func TestPolicyCheck(t *testing.T) {
 	c.want(2, "rules.yaml:8:33: ", "policy", "check")
 	c.write("rules.yaml", "gates: [{name: g, tool: pay, approvers: {roles: [approver], when: decider.subject in args.to}}]\n")
 	c.want(0, "  approvers: role approver for whom decider.subject in args.to\n", "policy", "explain", "pay", "to=bob", "amount=5")
+	c.write("rules.yaml", "gates: [{name: g, tool: pay, action: deny}, {name: h, tool: deploy, action: deny}, {name: i, tool: \"*\"}]\n")
+	c.want(1, "has no effect: g, h have the last word about every call of its tools", "policy", "check")
 	c.write("rules.yaml", "gates: [{name: g, tool: paj}]\n")
 	c.want(2, `there is no tool "paj"; did you mean pay?`, "policy", "check")
 }
