@@ -269,39 +269,17 @@ func chain(a *client.Approval) []chained {
 // decidedBy names the approvers of a; "": no restriction.
 func decidedBy(a *client.Approval) string {
 	if a.Votes == nil {
-		return approvers(a.Approvers)
+		return a.Approvers.String()
 	}
 	var all []string
 	for _, n := range a.Votes.Needs {
 		text := fmt.Sprintf("%d for %s", n.People, n.Gate)
-		if who := approvers(n.Approvers); who != "" {
+		if who := n.Approvers.String(); who != "" {
 			text += " of " + who
 		}
 		all = append(all, text)
 	}
 	return strings.Join(all, "; ")
-}
-
-// approvers names the permitted approvers; "": no restriction.
-func approvers(who *client.Approvers) string {
-	if who == nil {
-		return ""
-	}
-	var all []string
-	for _, role := range who.Roles {
-		all = append(all, "role "+role)
-	}
-	all = append(all, who.Subjects...)
-	if who.When != "" {
-		return strings.Join(all, ", ") + " for whom " + who.When
-	}
-	if len(who.All) == 0 {
-		return strings.Join(all, ", ")
-	}
-	for i := range who.All {
-		all = append(all, "one of ("+approvers(&who.All[i])+")")
-	}
-	return strings.Join(all, " who is also ")
 }
 
 func (v *visit) decide() error {
