@@ -19,8 +19,7 @@ type Approvers struct {
 	// [condition.CompileDecider]; "": none. If it fails, it is not true.
 	When string `json:"when,omitempty"`
 	// All are the approvers of several gates: a decider is in each of them. Roles and Subjects
-	// are then empty, so that an earlier version, which ignores All, excludes every decider. A
-	// gate does not set it.
+	// are then empty. Only approvals that earlier versions stored have it.
 	All []Approvers `json:"all,omitempty"`
 	// Escalated are the roles that are added when the approval is escalated. A gate does not set
 	// it: see [Escalation].
@@ -66,7 +65,7 @@ func (s *Approvers) problem() string {
 	case s == nil:
 		return ""
 	case s.All != nil:
-		return "Approvers.All is only for the merged terms of several gates: set Roles or Subjects, and write a gate for each group"
+		return "Approvers.All is only for approvals that earlier versions stored: set Roles or Subjects, and write a gate for each group"
 	case s.Escalated != nil:
 		return "Approvers.Escalated is only for merged terms: set Escalate.AddRoles"
 	case len(s.Roles)+len(s.Subjects) == 0:

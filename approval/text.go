@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"a2a-server/internal/visible"
 )
@@ -31,4 +32,13 @@ func jsonText(v any) (string, error) {
 		return "", err
 	}
 	return visible.Line(strings.TrimSuffix(buf.String(), "\n")), nil
+}
+
+// Span returns a duration without the units that are zero, such as "24h" or "1h30m"; "0s" for zero.
+func Span(d time.Duration) string {
+	text := strings.Replace(d.String(), "h0m", "h", 1)
+	if strings.HasSuffix(text, "m0s") || strings.HasSuffix(text, "h0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	return text
 }

@@ -3,7 +3,6 @@ package approval
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"a2a-server/internal/visible"
 )
@@ -79,18 +78,6 @@ func (t Terms) Voters() (fewest int, needs []string) {
 		fewest, needs = max(fewest, n.People), append(needs, missing(all[i:i+1]))
 	}
 	return fewest, needs
-}
-
-// Span returns a duration without its zero minutes and seconds, such as 24h or 1h30m.
-func Span(d time.Duration) string {
-	text := d.String()
-	if rest, is := strings.CutSuffix(text, "m0s"); is {
-		text = rest + "m"
-	}
-	if rest, is := strings.CutSuffix(text, "h0m"); is {
-		text = rest + "h"
-	}
-	return text
 }
 
 // Whom returns " for whom" and the condition of s on a line; "": it has none.

@@ -54,6 +54,14 @@ func Anonymous() Principal { return Principal{Subject: anonymous, Method: method
 
 const methodNone = "none"
 
+// Trial returns the caller of a call that is judged and never made: [Anonymous] if nothing is given.
+func Trial(subject, tenant string, roles, chain []string) Principal {
+	if subject == "" && tenant == "" && len(roles)+len(chain) == 0 {
+		return Anonymous()
+	}
+	return Principal{Subject: subject, Tenant: tenant, Roles: roles, Chain: chain, Method: "policy"}
+}
+
 // IsAnonymous reports whether p is the caller of a server without authentication.
 func (p Principal) IsAnonymous() bool { return p.Subject == anonymous && p.Method == methodNone }
 

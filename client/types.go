@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -115,6 +116,30 @@ type Approvers struct {
 	Subjects []string    `json:"subjects,omitempty"`
 	When     string      `json:"when,omitempty"` // and of these only those for whom this is true (CEL)
 	All      []Approvers `json:"all,omitempty"`
+}
+
+// String returns the approvers on a line, such as "role finance or corp:alice", as unsafe to show
+// as any text of this package; "": anybody who may decide at all.
+func (s *Approvers) String() string {
+	if s == nil {
+		return ""
+	}
+	if len(s.All) > 0 {
+		each := make([]string, len(s.All))
+		for i := range s.All {
+			each[i] = "(" + s.All[i].String() + ")"
+		}
+		return strings.Join(each, " who is also ")
+	}
+	var all []string
+	for _, role := range s.Roles {
+		all = append(all, "role "+role)
+	}
+	text := strings.Join(append(all, s.Subjects...), " or ")
+	if s.When != "" {
+		text += " for whom " + strings.Join(strings.Fields(s.When), " ")
+	}
+	return text
 }
 
 // Votes are the approvals of several persons that a call needs.

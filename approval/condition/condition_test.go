@@ -150,7 +150,7 @@ func TestCompileRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    "is empty; write a condition such as args.amount > 100",
 		"args.force":                          "is an argument of any type, not true or false; compare it with something, such as args.amount > 100 or args.force == true",
-		"1":                                   "is a int, not true or false; compare it with something, such as args.amount > 100 or args.force == true",
+		"1":                                   "is an int, not true or false; compare it with something, such as args.amount > 100 or args.force == true",
 		"arg.amount > 1":                      `there is no "arg" here; known are args, tool, agent, caller.subject, caller.tenant, caller.roles and caller.chain`,
 		"caller.rolls == 1":                   `there is no "caller.rolls" here; known are args, tool, agent, caller.subject, caller.tenant, caller.roles and caller.chain`,
 		"decider.subject == 'a'":              `there is no "decider.subject" here; known are args, tool, agent, caller.subject, caller.tenant, caller.roles and caller.chain`,
@@ -172,7 +172,7 @@ func TestCompileRefuses(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{
-		"syntax": "args.amount >", "long": "args.amount > " + strings.Repeat("1", condition.MaxText), "deep": strings.Repeat("(", 100) + "true" + strings.Repeat(")", 100),
+		"long": "args.amount > " + strings.Repeat("1", condition.MaxText), "deep": strings.Repeat("(", 100) + "true" + strings.Repeat(")", 100),
 		"large": strings.TrimSuffix(strings.Repeat("args.a==1||", 180), "||"), "a control character": "tool == '\x00\x1b'", "not UTF-8": "tool == '\xff'",
 	} {
 		if c, err := condition.Compile(text); err == nil && name != "a control character" || err != nil && len(err.Error()) > 400 {
@@ -182,6 +182,35 @@ func TestCompileRefuses(t *testing.T) {
 	var wrong *condition.Error
 	if _, err := condition.Compile("args.amount > 1 &&\n  arg.to == 'a'"); !errors.As(err, &wrong) || wrong.Line != 2 || wrong.Column != 3 {
 		t.Errorf("the error of a second line is %+v, want line 2, column 3", wrong)
+	}
+}
+
+// A syntax error says what was found, and after what, for an author who does not know the parser.
+func TestSyntaxErrors(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]condition.Error{
+		"args.amount >":                        {1, 14, `ends too early, after "args.amount >"`},
+		"args.amount > 1 && ":                  {1, 20, `ends too early, after "args.amount > 1 &&"`},
+		"args.amount > > 1":                    {1, 15, `unexpected ">" after "args.amount >"`},
+		"args.amount > 100 and args.to == 'x'": {1, 19, `unexpected "and" after "args.amount > 100"`},
+		"args.amount = 100":                    {1, 13, `unexpected "=" after "args.amount"`},
+		"args.amount => 1":                     {1, 13, `unexpected "=>" after "args.amount"`},
+		"args.amount > 100)":                   {1, 18, `unexpected ")" after "args.amount > 100"`},
+		"(args.amount > 100":                   {1, 19, `has no ) after "(args.amount > 100"`},
+		"args[0":                               {1, 7, `has no ] after "args[0"`},
+		"args.to == 'bob":                      {1, 12, `unexpected "'bob" after "args.to =="`},
+		"args.to == 'é' && args. > 1":          {1, 25, `unexpected ">" after "args.to == 'é' && args."`},
+		"&& true":                              {1, 1, `unexpected "&&" at its start`},
+		"args.amount\n > \n && true":           {3, 2, `unexpected "&&" after "args.amount >"`},
+		"args.to ==\u00a0'x'":                  {1, 11, `unexpected "\u00a0" after "args.to =="`},
+		strings.Repeat("args.a > 1 && ", 9):    {1, 127, `ends too early, after "…rgs.a > 1 && args.a > 1 && args.a > 1 &&"`},
+	} {
+		want.Message += "; write a condition such as args.amount > 100"
+		_, err := condition.Compile(text)
+		var wrong *condition.Error
+		if !errors.As(err, &wrong) || *wrong != want {
+			t.Errorf("Compile(%q) = %+v, want %+v", text, wrong, want)
+		}
 	}
 }
 

@@ -30,6 +30,8 @@ const names = "args, tool, agent, caller.subject, caller.tenant, caller.roles an
 var (
 	undeclared = regexp.MustCompile(`^undeclared reference to '([^']*)'`)
 	overload   = regexp.MustCompile(`^found no matching overload for '([^']*)' applied to '([^']*)'`)
+	lacks      = regexp.MustCompile(`^Syntax error: missing '(.)'`)
+	token      = regexp.MustCompile(`^(?:\w+|'[^']*'?|"[^"]*"?|&&|\|\||[=!<>]+|\S)`)
 )
 
 // problemOf returns a problem of the compiler in words for the authors of conditions, who may use
@@ -51,16 +53,48 @@ func problemOf(p *cel.Error, text, names string) *Error {
 			e.Message += "; write it as in int(args.n) % 2"
 		}
 	}
+	if strings.HasPrefix(p.Message, "Syntax error: ") {
+		e.Message = misread(p, text) + "; write a condition such as args.amount > 100"
+	}
 	if strings.Contains(p.Message, "nesting limit") {
 		e.Message = "all and exists cannot be within another; write a gate for each"
 	}
 	return e
 }
 
+// maxBefore is how many characters of a text a message shows before a mistake.
+const maxBefore = 40
+
+// misread returns a syntax error in words: what was found in text, and after what.
+func misread(p *cel.Error, text string) string {
+	lines := strings.Split(text, "\n")
+	n := min(max(p.Location.Line(), 1), len(lines))
+	line := []rune(lines[n-1])
+	at := min(max(p.Location.Column(), 0), len(line))
+	found, where := token.FindString(string(line[at:])), "at its start"
+	before := []rune(strings.Join(strings.Fields(strings.Join(lines[:n-1], " ")+" "+string(line[:at])), " "))
+	if cut := len(before) - maxBefore; cut > 0 {
+		before = append([]rune("…"), before[cut:]...)
+	}
+	if len(before) > 0 {
+		where = `after "` + visible.Line(string(before)) + `"`
+	}
+	switch m := lacks.FindStringSubmatch(p.Message); {
+	case m != nil:
+		return fmt.Sprintf("has no %s %s", m[1], where)
+	case found == "":
+		return "ends too early, " + where
+	}
+	return fmt.Sprintf("unexpected %s %s", visible.Quote(found, maxBefore), where)
+}
+
 // typeWords names a type.
 func typeWords(t *cel.Type) string {
 	if t.IsExactType(cel.DynType) {
 		return "an argument of any type"
+	}
+	if t.IsExactType(cel.IntType) {
+		return "an int"
 	}
 	return "a " + t.String()
 }

@@ -50,7 +50,7 @@ type approvalPage struct {
 	ExtendWords  string
 	Can          map[string]bool // decisions
 	Grants       []choice        // that an approve may make
-	Once         string          // for how long a person may ask not to be asked again; "": not offered
+	Once         string          // bounds of a grant for exactly this call; "": not offered
 	Form         *form           // of a question or an outcome
 	Task         string
 	TaskLink     string // "": the caller may not read it
@@ -196,7 +196,7 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 	}
 	p.Grants = grantChoices(a.Grants)
 	if a.Grants != nil && slices.Contains(a.Grants.Scopes, client.AskOnce().Scope) {
-		p.Once = duration(time.Duration(a.Grants.Seconds) * time.Second)
+		p.Once = bounds(a.Grants)
 	}
 	if a.State == client.Pending && slices.Contains(a.Decisions, client.Respond) {
 		p.Form = answerForm(a)
@@ -269,39 +269,17 @@ func chain(a *client.Approval) []chained {
 // decidedBy names the approvers of a; "": no restriction.
 func decidedBy(a *client.Approval) string {
 	if a.Votes == nil {
-		return approvers(a.Approvers)
+		return a.Approvers.String()
 	}
 	var all []string
 	for _, n := range a.Votes.Needs {
 		text := fmt.Sprintf("%d for %s", n.People, n.Gate)
-		if who := approvers(n.Approvers); who != "" {
+		if who := n.Approvers.String(); who != "" {
 			text += " of " + who
 		}
 		all = append(all, text)
 	}
 	return strings.Join(all, "; ")
-}
-
-// approvers names the permitted approvers; "": no restriction.
-func approvers(who *client.Approvers) string {
-	if who == nil {
-		return ""
-	}
-	var all []string
-	for _, role := range who.Roles {
-		all = append(all, "role "+role)
-	}
-	all = append(all, who.Subjects...)
-	if who.When != "" {
-		return strings.Join(all, ", ") + " for whom " + who.When
-	}
-	if len(who.All) == 0 {
-		return strings.Join(all, ", ")
-	}
-	for i := range who.All {
-		all = append(all, "one of ("+approvers(&who.All[i])+")")
-	}
-	return strings.Join(all, " who is also ")
 }
 
 func (v *visit) decide() error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"a2a-server/approval"
 	"a2a-server/client"
 )
 
@@ -60,20 +61,32 @@ func grantChoices(t *client.GrantTerms) []choice {
 	if len(t.Vary) > 0 {
 		alike = "calls that differ only in " + strings.Join(t.Vary, ", ")
 	}
-	most := time.Duration(t.Seconds) * time.Second
 	all := []choice{{"", "This call only", true}}
 	for _, scope := range t.Scopes {
 		switch scope {
 		case "task", "context":
-			all = append(all, choice{scope, "Also " + alike + " in this " + scope, false})
+			all = append(all, choice{scope, "Also " + alike + " in this " + scope + ", for " + bounds(t), false})
 		case "time":
-			if most > time.Hour {
-				all = append(all, choice{"3600", "Also " + alike + " in the next hour", false})
+			if longest(t) > time.Hour {
+				all = append(all, choice{"3600", "Also " + alike + " in the next hour" + uses(t), false})
 			}
-			all = append(all, choice{strconv.FormatInt(t.Seconds, 10), "Also " + alike + " for " + duration(most), false})
+			all = append(all, choice{strconv.FormatInt(t.Seconds, 10), "Also " + alike + " for " + bounds(t), false})
 		}
 	}
 	return all
+}
+
+// bounds says how long and how often a grant lets calls start, such as "24h, up to 50 times".
+func bounds(t *client.GrantTerms) string { return approval.Span(longest(t)) + uses(t) }
+
+func longest(t *client.GrantTerms) time.Duration { return time.Duration(t.Seconds) * time.Second }
+
+// uses says how often a grant lets calls start; "": any number.
+func uses(t *client.GrantTerms) string {
+	if t.Uses == 0 {
+		return ""
+	}
+	return ", up to " + count(t.Uses, "time")
 }
 
 // grantOf returns the picked grant, nil for none.
@@ -89,9 +102,4 @@ func grantOf(f url.Values) *client.GrantRequest {
 		return nil
 	}
 	return &client.GrantRequest{Scope: picked}
-}
-
-// duration returns a time of whole minutes, such as "8h" or "1h30m".
-func duration(d time.Duration) string {
-	return strings.TrimSuffix(strings.TrimSuffix(d.Truncate(time.Second).String(), "0s"), "0m")
 }

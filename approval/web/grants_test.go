@@ -53,6 +53,35 @@ func TestGrants(t *testing.T) {
 	}
 }
 
+// A grant is offered with its time and its uses.
+func TestGrantBounds(t *testing.T) {
+	t.Parallel()
+	scopes := []approval.GrantScope{approval.GrantContext, approval.GrantTime}
+	for _, test := range []struct {
+		name string
+		max  time.Duration
+		uses int
+		want []string
+	}{
+		{"half an hour", 30 * time.Minute, 50, []string{"Also the same calls in this context, for 30m, up to 50 times<", "Also the same calls for 30m, up to 50 times<", "in this context, for 30m, up to 50 times."}},
+		{"more than an hour", 90 * time.Minute, 1, []string{"Also the same calls in this context, for 1h30m, up to 1 time<", "Also the same calls in the next hour, up to 1 time<", "Also the same calls for 1h30m, up to 1 time<"}},
+		{"any number", 0, 0, []string{"Also the same calls in this context, for 24h<", "Also the same calls for 24h<", "in this context, for 24h."}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			gates, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{
+				{Tool: "mail", Terms: approval.Terms{Grants: &approval.GrantTerms{Scopes: scopes, Max: test.max, Uses: test.uses}}},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := start(t, func(c *a2aserver.Config) { c.Policy = gates })
+			id, _ := w.asks("mail", letter)
+			w.has(w.get(alice, "/ui/approvals/"+id), http.StatusOK, test.want)
+		})
+	}
+}
+
 // A person asks not to be asked again for exactly a call.
 func TestAskOnce(t *testing.T) {
 	t.Parallel()

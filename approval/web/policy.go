@@ -51,10 +51,7 @@ func explainCall(v *visit) error {
 	names := func(list string) []string {
 		return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 	}
-	by := auth.Anonymous()
-	if p.Subject+p.Tenant+p.Has+p.Chain != "" {
-		by = auth.Principal{Subject: p.Subject, Tenant: p.Tenant, Method: "policy", Roles: names(p.Has), Chain: names(p.Chain)}
-	}
+	by := auth.Trial(p.Subject, p.Tenant, names(p.Has), names(p.Chain))
 	status := http.StatusOK
 	if seesPolicy(v) {
 		var err error

@@ -115,12 +115,17 @@ cases.yaml:6: the call of paj: this caller has no tool "paj"; did you mean pay?
 		"cases: []\n":          "has no cases",
 		"cases: [{tool: a}]\n": "cases[0].expect: is missing",
 		"cases: [{tool: a, expect: {action: maybe}}]\n":                             `"maybe" is not an action`,
-		"cases: [{tool: a, expect: {rules: [b]}}]\n":                                "cases[0].expect.action: is missing",
+		"cases: [{tool: a, expect: {rules: [b]}}]\n":                                "cases[0].expect.action: is missing; write ask, allow or deny",
+		"cases: [{tool: a, expect: {action: }}]\n":                                  "cases[0].expect.action: expected ask, allow or deny, found nothing",
 		"cases: [{tool: a, caller: {name: b}, expect: {action: ask}}]\n":            "cases[0].caller.name: there is no such key",
 		"cases: [{tool: a, args: {n: 12345678901234567}, expect: {action: ask}}]\n": "cases[0].args: ",
 	} {
 		c.write("cases.yaml", text)
 		c.want(2, want, "policy", "test", file)
+	}
+	c.write("cases.yaml", "cases: [{tool: a, expect: {people: 1}}]\n")
+	if _, _, stderr := c.run(nil, "policy", "test", file); strings.Count(stderr, "cases[0].expect.action: ") != 1 || !strings.Contains(stderr, "; write ask, allow or deny") {
+		t.Errorf("a case without an action: %q, want what to write, once", stderr)
 	}
 	c.want(2, "there is no file", "policy", "test", filepath.Join(c.folder, "none.yaml"))
 }
@@ -150,6 +155,8 @@ func TestPolicyCheck(t *testing.T) {
 	c.want(2, "rules.yaml:8:33: ", "policy", "check")
 	c.write("rules.yaml", "gates: [{name: g, tool: pay, approvers: {roles: [approver], when: decider.subject in args.to}}]\n")
 	c.want(0, "  approvers: role approver for whom decider.subject in args.to\n", "policy", "explain", "pay", "to=bob", "amount=5")
+	c.write("rules.yaml", "gates: [{name: g, tool: pay, action: deny}, {name: h, tool: deploy, action: deny}, {name: i, tool: \"*\"}]\n")
+	c.want(1, "has no effect: g, h have the last word about every call of its tools", "policy", "check")
 	c.write("rules.yaml", "gates: [{name: g, tool: paj}]\n")
 	c.want(2, `there is no tool "paj"; did you mean pay?`, "policy", "check")
 }

@@ -102,7 +102,13 @@ func (c *checking) reach(i int) {
 	}
 	switch {
 	case matched > 0 && len(by) == matched:
-		c.at(i, "has no effect: %s has the last word about every call of its tools", c.policy.Gates()[by[0]].Named())
+		slices.Sort(by)
+		by = slices.Compact(by)
+		have := "has"
+		if len(by) > 1 {
+			have = "have"
+		}
+		c.at(i, "has no effect: %s %s the last word about every call of its tools", c.names(by), have)
 	case g.Action != approval.ActionAllow:
 	case c.conf.DeclaredGates == config.IgnoreDeclared:
 		c.at(i, "has no effect: with declared_gates: ignore no tool asks by itself, and an allow overrides nothing else")

@@ -1,12 +1,14 @@
 package approvals
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"a2a-server/approval"
 	"a2a-server/client"
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/display"
@@ -94,18 +96,19 @@ func grantText(a *client.Approval, g *client.GrantRequest) string {
 	} else if a.Grants != nil && len(a.Grants.Vary) > 0 {
 		text += fmt.Sprintf(" (with any %s)", visible.Line(fmt.Sprint(a.Grants.Vary)))
 	}
-	most := int64(0)
+	var most client.GrantTerms
 	if a.Grants != nil {
-		most = a.Grants.Seconds
+		most = *a.Grants
 	}
+	span := func(seconds int64) string { return approval.Span(time.Duration(seconds) * time.Second) }
 	switch {
 	case g.Scope != "time":
-		text += fmt.Sprintf(" of the same %s, for at most %v", g.Scope, time.Duration(most)*time.Second)
+		text += fmt.Sprintf(" of the same %s, for at most %s", g.Scope, span(most.Seconds))
 	default:
-		text += fmt.Sprintf(" of the requester, for %v", time.Duration(g.Seconds)*time.Second)
+		text += " of the requester, for " + span(g.Seconds)
 	}
-	if g.Uses > 0 {
-		text += fmt.Sprintf(", %d times", g.Uses)
+	if uses := cmp.Or(g.Uses, most.Uses); uses > 0 {
+		text += ", up to " + display.Count(uses, "time")
 	}
 	return text + "; 'approvals grants revoke' ends that"
 }

@@ -51,7 +51,7 @@ func Text(d *client.ApprovalDetail, columns int, now time.Time) string {
 	if v := a.Votes; v != nil {
 		f.Add("votes", visible.Line(votesText(v)))
 	} else if a.Approvers != nil {
-		f.Add("approvers", visible.Line(approversText(a.Approvers)))
+		f.Add("approvers", visible.Line(a.Approvers.String()))
 	}
 	if a.Human {
 		f.Add("human", "no program may decide")
@@ -164,22 +164,6 @@ func votesText(v *client.Votes) string {
 		text += display.After(map[bool]string{true: ": ", false: "; "}[i == 0], PrincipalText(&v.Given[i].By)) + display.After(", who says: ", v.Given[i].Reason)
 	}
 	return text + display.After("; missing: ", v.Missing)
-}
-
-// approversText returns whom the gates let decide.
-func approversText(who *client.Approvers) string {
-	if len(who.All) > 0 {
-		each := make([]string, len(who.All))
-		for i := range who.All {
-			each[i] = "one of (" + approversText(&who.All[i]) + ")"
-		}
-		return strings.Join(each, " who is also ")
-	}
-	var all []string
-	for _, role := range who.Roles {
-		all = append(all, "the role "+role)
-	}
-	return strings.Join(append(all, who.Subjects...), ", ") + display.After(" for whom ", who.When)
 }
 
 // PrincipalText describes a principal: the name, and the other known facts.

@@ -14,10 +14,11 @@ func TestApproversAreShown(t *testing.T) {
 	t.Parallel()
 	sre, dora := client.Approvers{Roles: []string{"sre"}, Subjects: []string{"corp:alice"}}, client.Approvers{Subjects: []string{"key:dora"}}
 	for want, who := range map[string]*client.Approvers{
-		"":                                       nil,
-		"approvers   the role sre, corp:alice\n": &sre,
-		"approvers   the role sre for whom args.a == 1\n":                               {Roles: []string{"sre"}, When: "args.a == 1"},
-		"approvers   one of (the role sre, corp:alice) who is also one of (key:dora)\n": {All: []client.Approvers{sre, dora}},
+		"":                                     nil,
+		"approvers   role sre or corp:alice\n": &sre,
+		"approvers   role sre for whom args.a == 1\n":                   {Roles: []string{"sre"}, When: "args.a ==\n  1\n"},
+		"approvers   (role sre or corp:alice) who is also (key:dora)\n": {All: []client.Approvers{sre, dora}},
+		"approvers   role a\\u202e\n":                                   {Roles: []string{"a\u202e"}},
 	} {
 		got := Text(&client.ApprovalDetail{Approval: client.Approval{ID: "1", Approvers: who}}, 200, time.Now())
 		if !strings.Contains(got, want) || who == nil && strings.Contains(got, "approvers") {
@@ -47,6 +48,26 @@ func TestEscalationIsShown(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("the approval is shown as %q, want %q in it", got, want)
 		}
+	}
+}
+
+// An approver reads how long and how often later calls may start, before the grant is made.
+func TestGrantIsShown(t *testing.T) {
+	t.Parallel()
+	terms := &client.GrantTerms{Seconds: 86400, Uses: 50}
+	for want, g := range map[string]*client.GrantRequest{
+		"of the same context, for at most 24h, up to 50 times;":         client.AskOnce(),
+		"of the same task, for at most 24h, up to 3 times;":             {Scope: "task", Uses: 3},
+		"later calls like this one of the requester, for 1h30m, up to ": {Scope: "time", Seconds: 5400},
+		"of the requester, for 30m, up to 1 time;":                      {Scope: "time", Seconds: 1800, Uses: 1},
+	} {
+		if got := grantText(&client.Approval{Grants: terms}, g); !strings.Contains(got, want) {
+			t.Errorf("the grant %+v is shown as %q, want %q in it", g, got, want)
+		}
+	}
+	terms.Uses = 0
+	if got := grantText(&client.Approval{Grants: terms}, client.AskOnce()); !strings.Contains(got, "for at most 24h;") {
+		t.Errorf("a grant for any number of calls is shown as %q", got)
 	}
 }
 

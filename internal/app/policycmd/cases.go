@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"a2a-server/approval"
+	"a2a-server/auth"
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/setting"
 	"a2a-server/internal/strictjson"
@@ -147,10 +148,10 @@ func readCase(n strictyaml.Node) expectation {
 			args.Add("%v", err)
 		}
 	}
-	e.call.By = requester("", "", nil, nil)
+	e.call.By = auth.Anonymous()
 	if who := f.Get("caller"); !who.Missing() {
 		caller, _ := who.Fields("subject", "tenant", "roles", "chain")
-		e.call.By = requester(optionalText(caller.Get("subject")), optionalText(caller.Get("tenant")), texts(caller.Get("roles")), texts(caller.Get("chain")))
+		e.call.By = auth.Trial(optionalText(caller.Get("subject")), optionalText(caller.Get("tenant")), texts(caller.Get("roles")), texts(caller.Get("chain")))
 	}
 	want, ok := f.Get("expect").Fields("action", "rules", "people")
 	if !ok {
@@ -161,12 +162,14 @@ func readCase(n strictyaml.Node) expectation {
 	} else {
 		e.people = texts(want.Get("people"))
 	}
-	want.Get("action").Into(setting.Choice(&e.action, "an action", approval.ActionAsk, approval.ActionAllow, approval.ActionDeny))
+	if action := want.Get("action"); action.Null() {
+		action.Expected("ask, allow or deny", "")
+	} else {
+		action.Into(setting.Choice(&e.action, "an action", approval.ActionAsk, approval.ActionAllow, approval.ActionDeny))
+	}
 	if rules := want.Get("rules"); !rules.Missing() {
 		e.rules = append([]string{}, texts(rules)...)
 		slices.Sort(e.rules)
-	} else if want.Get("action").Missing() {
-		want.Get("action").Expected("ask, allow or deny", "")
 	}
 	return e
 }

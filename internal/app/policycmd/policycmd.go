@@ -81,7 +81,7 @@ func explain(p *cli.Program, try Try) *cobra.Command {
 	chain := c.Flags().StringSlice("chain", nil, "`Parties` that act for the requester, separated by commas.")
 	given := cli.ConfigFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		call := toolset.TrialCall{Tool: args[0], By: requester(*subject, *tenant, *roles, *chain)}
+		call := toolset.TrialCall{Tool: args[0], By: auth.Trial(*subject, *tenant, *roles, *chain)}
 		isObject := c.Flags().Changed("json")
 		if isObject {
 			if len(args) > 1 {
@@ -113,14 +113,6 @@ func explain(p *cli.Program, try Try) *cobra.Command {
 		})
 	}
 	return c
-}
-
-// requester returns the caller that flags or a case describe.
-func requester(subject, tenant string, roles, chain []string) auth.Principal {
-	if subject == "" && tenant == "" && len(roles)+len(chain) == 0 {
-		return auth.Anonymous()
-	}
-	return auth.Principal{Subject: subject, Tenant: tenant, Roles: roles, Chain: chain, Method: "policy"}
 }
 
 const simulateHelp = `The calls come from a backup: a file, or one that the server makes at its admin socket and

@@ -146,15 +146,15 @@ func (in Extend) put(d *Draft) error {
 	until, room := store.MillisOf(in.Until).Time(), d.openRoom()
 	switch {
 	case a.Held:
-		return approval.NotAllowed(&a.Approval, "its call runs and waits only until its deadline")
+		return approval.NotAllowed(&a.Approval, "its call runs and waits only until its deadline; decide it now")
 	case a.Deadline == nil:
-		return approval.NotAllowed(&a.Approval, "it has no deadline to extend")
+		return approval.NotAllowed(&a.Approval, "it has no deadline to extend; it waits until it is decided")
 	case !until.After(*a.Deadline):
-		return task.Invalid("until", "is not after the deadline, %s", a.Deadline.Format(time.RFC3339))
+		return task.Invalid("until", "is not after the deadline, %s; choose a later time", a.Deadline.Format(time.RFC3339))
 	case a.Extensions >= MaxExtensions:
-		return approval.NotAllowed(&a.Approval, fmt.Sprintf("it was extended %d times, which is the limit", a.Extensions))
+		return approval.NotAllowed(&a.Approval, fmt.Sprintf("it was extended %d times, which is the limit; decide it now", a.Extensions))
 	case until.After(d.at.Now.Add(MaxExtension)):
-		return task.Invalid("until", "is more than %d days from now", MaxExtension/(24*time.Hour))
+		return task.Invalid("until", "is more than %d days from now; choose an earlier time", MaxExtension/(24*time.Hour))
 	}
 	before := removed(expiry(&a.Approval))
 	if err := d.add(event.KindExtended, &event.ApprovalExtended{ID: a.ID, Until: until, At: d.at.Now, By: in.By}); err != nil {
@@ -173,7 +173,7 @@ func (in Extend) put(d *Draft) error {
 		return err
 	}
 	if n := d.size(); n > room {
-		return task.Invalid("until", "cannot be written: it takes %d bytes, and the log of the task has room for %d more beside decisions and results", n, max(room, 0))
+		return task.Invalid("until", "cannot be written: it takes %d bytes, and the log of the task has room for %d more beside decisions and results; decide the approval now", n, max(room, 0))
 	}
 	return nil
 }

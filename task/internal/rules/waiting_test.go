@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,4 +80,38 @@ func TestRemindersGoWithTheirApproval(t *testing.T) {
 	k.vote(1, voter("tara", "treasury"), approval.Approve, "")
 	k.wantEntries(1)
 	k.wantNoDue()
+}
+
+// A refused extension says what to do instead.
+func TestExtensionIsRefused(t *testing.T) {
+	t.Parallel()
+	const most = rules.MaxExtension
+	for name, test := range map[string]struct {
+		expires  time.Duration
+		extended int           // times before
+		until    time.Duration // from now
+		want     string
+	}{
+		"no deadline":        {0, 0, time.Hour, "it waits until it is decided"},
+		"not after":          {time.Hour, 0, time.Hour, "choose a later time"},
+		"too far":            {time.Hour, 0, most + time.Second, "choose an earlier time"},
+		"extended too often": {time.Hour, rules.MaxExtensions, 30 * time.Hour, "decide it now"},
+		"the last":           {time.Hour, rules.MaxExtensions - 1, most, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := voteDesk(t, approval.Gate{Tool: "pay", Terms: approval.Terms{Expires: test.expires}})
+			extend := func(until time.Duration) error {
+				return k.put(rules.Extend{By: bob, Via: approval.ViaAPI, Approval: id(1), Digest: k.one().Digest, Until: k.now.Add(until)})
+			}
+			for n := range test.extended {
+				if err := extend(test.expires + time.Duration(n+1)*time.Minute); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := extend(test.until); (err == nil) != (test.want == "") || err != nil && !strings.HasSuffix(err.Error(), "; "+test.want) {
+				t.Errorf("extend = %v, want %q at its end", err, test.want)
+			}
+		})
+	}
 }
