@@ -48,16 +48,12 @@ func checkGate(l *loader, g *approval.Gate, n strictyaml.Node) {
 	if g.Action == approval.ActionAsk {
 		l.checkGateDeciders(g, n)
 		checkGateRoutes(l, g, n)
-		for key, wrong := range wrongTimes(&g.Terms) {
-			if !l.refused[n.Path()+".escalate.after"] {
-				l.at(n.Path()+"."+key, "%s", wrong)
-			}
-		}
 		terms := g.Terms
 		l.references = append(l.references, func() { // the defaults are known then
-			whole := terms.Completed(l.config.Terms)
-			for _, key := range whole.Late() {
-				l.at(n.Path()+"."+key, "is not before the deadline of %s; write a shorter time, or remove the line", approval.Span(whole.Expires))
+			for key, wrong := range wrongTimes(&terms, terms.Completed(l.config.Terms)) {
+				if !l.refused[n.Path()+".escalate.after"] {
+					l.at(n.Path()+"."+key, "%s", wrong)
+				}
 			}
 		})
 	} else if !l.refused[n.Below("action").Path()] {
@@ -117,8 +113,8 @@ func approversOf(l *loader, n strictyaml.Node) *approval.Approvers {
 	return a
 }
 
-// wrongTimes returns the problems of reminders and escalations, by key.
-func wrongTimes(t *approval.Terms) map[string]string {
+// wrongTimes returns the problems of reminders and escalations, by key. whole is t with the defaults.
+func wrongTimes(t *approval.Terms, whole approval.Terms) map[string]string {
 	e, wrong := &t.Escalate, map[string]string{}
 	switch {
 	case e.After > 0 && len(e.Notify)+len(e.AddRoles) == 0:
@@ -129,6 +125,9 @@ func wrongTimes(t *approval.Terms) map[string]string {
 		wrong["escalate.add_roles"] = "needs escalate.after, such as 8h"
 	case len(e.AddRoles) > 0 && t.Approvers == nil:
 		wrong["escalate.add_roles"] = "adds roles to a gate that everybody with the right may decide; add approvers, or remove the line"
+	}
+	for _, key := range whole.Late() {
+		wrong[key] = fmt.Sprintf("is not before the deadline of %s; write a shorter time, or remove the line", approval.Span(whole.Expires))
 	}
 	return wrong
 }
