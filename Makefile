@@ -11,11 +11,11 @@ LINT := $(BIN)/golangci-lint
 TESTFLAGS ?= -race -count=1 -timeout 20m
 
 # The race detector makes these many times slower: packages that start no goroutine or run one at a
-# time, that watch other programs, and tests that damage a file, fill a log, or send a thousand hostile requests.
+# time, that watch other programs, and tests that damage a file, fill a log, send a thousand hostile requests, or let days pass.
 RACELESS       := ./a2a/v03 ./approval ./internal/app/config ./internal/deptest ./internal/faults ./internal/heap ./internal/kinds ./internal/mutate \
                   ./internal/strictjson ./internal/visible ./task ./task/engine/sim ./task/internal/event ./task/internal/fold ./task/internal/output ./task/internal/rules ./task/internal/view ./task/planner/script
-RACELESS_TESTS := ^Test(SuiteSmall|DamagedStructure|DamagedIndex|ReadsAsBbolt|SmallBuckets|PowerLoss|FullLog.*|LargeTask|SnapshotsDoNotOutweighEvents|ExtensionsAreBounded|Attacks|Forged.*|HostileWebhooks)$$|^TestSuite$$/^(append|fold|model|refused|replay)$$
-RACELESS_PARTS := ./internal/e2e ./task/engine ./store/boltstore ./store/boltstore/internal/boltfile
+RACELESS_TESTS := ^Test(SuiteSmall|DamagedStructure|DamagedIndex|ReadsAsBbolt|SmallBuckets|PowerLoss|FullLog.*|LargeTask|SnapshotsDoNotOutweighEvents|ExtensionsAreBounded|Attacks|Forged.*|HostileWebhooks|HostileFiles|BackupPlain|Failed|Reminder(OfTheSuccessor|AfterAPause|AndEscalation))$$|^TestSuite$$/^(append|fold|model|refused|replay)$$
+RACELESS_PARTS := ./internal/e2e ./task/engine ./task/notify ./tool/searchtool ./store/boltstore ./store/boltstore/internal/boltfile
 
 # No engine, disk, processes or third-party clients.
 FAST := ./a2a/... ./approval/... ./auth/... ./internal/app/... ./internal/deptest ./internal/golden ./internal/strictjson ./internal/visible ./store ./store/memstore ./task ./task/internal/... ./task/planner/... ./tool/...
