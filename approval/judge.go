@@ -30,7 +30,7 @@ type Verdict struct {
 	Terms  Terms    // of the approval; Gate is always set
 	Failed error    // failures while judging, for the log; may be nil
 	Own    string   // why the tool's own gate asks, where Terms has Grants; "": it does not ask
-	Asks   []string // names of the gates that ask, sorted
+	Asks   []string // the gates that ask: the name, when, who and hint of each; sorted
 }
 
 // Judge decides whether t may run with args. It never panics, and no failure ends in
@@ -248,7 +248,7 @@ func (j *judgement) ask() Verdict {
 	v := Verdict{Action: ActionAsk}
 	all := slices.Concat(j.asks, j.failed)
 	for _, g := range all {
-		v.Asks = append(v.Asks, g.Name)
+		v.Asks = append(v.Asks, g.asks)
 	}
 	slices.Sort(v.Asks)
 	v.Terms = together(all, j.toolAsks, j.policy.defaults)

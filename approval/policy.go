@@ -2,6 +2,7 @@ package approval
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -96,7 +97,14 @@ type Policy struct {
 // gate is a [Gate] made ready: with a name and an action, and a copy of what it points to.
 type gate struct {
 	Gate
-	at int // in the policy
+	at   int    // in the policy
+	asks string // about what, and how: see Verdict.Asks
+}
+
+// identity returns what makes a gate the same for a [Grant]. A predicate in Go has no text.
+func (g *gate) identity() (string, error) {
+	who, err := json.Marshal(g.Who)
+	return fmt.Sprintf("%q", []string{g.Name, g.Condition.String(), string(who), g.Hint}), err
 }
 
 // Conditional reports whether g may be about some calls of a tool only.
@@ -170,6 +178,10 @@ func makeGate(i int, g Gate, defaults Terms) (*gate, []error) {
 		problems = append(problems, fmt.Errorf("%s: %s", where, problem))
 	}
 	problems = append(problems, checkTerms(where, g.Terms)...)
+	var err error
+	if ready.asks, err = ready.identity(); err != nil {
+		problems = append(problems, fmt.Errorf("%s: Who cannot be written: %w", where, err))
+	}
 	problems = append(problems, checkTimes(where, g.Terms.Completed(defaults))...)
 	return ready, problems
 }

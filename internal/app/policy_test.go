@@ -254,3 +254,47 @@ func TestPolicyDocumented(t *testing.T) {
 	logins.write("managed.yaml", managed)
 	logins.want(0, "the policy has no problems", "policy", "check")
 }
+
+const withRoutes = `
+policy: {files: [rules.yaml]}
+auth: {keys: {file: keys.yaml}, default_roles: [requester, approver], tenant: acme}
+notify: [{name: oncall, kind: slack, url: {env: HOOK}}, {name: ops, kind: slack, all: true, url: {env: HOOK}, events: [asked]}]
+tools:
+  - {command: pay, description: pays, run: [echo, "{to}"], args: {to: {type: string}}}
+`
+
+// A reminder after the escalation reminds the routes of the escalation, and a reminder of calls about which
+// two gates ask the routes of both.
+func TestPolicyCheckReminders(t *testing.T) {
+	t.Parallel()
+	for name, gates := range map[string]string{
+		"the route of the escalation": "- {name: g, tool: pay, expires: 24h, remind: 8h, escalate: {after: 4h, notify: [oncall]}}",
+		"the route of another gate":   "- {name: g, tool: pay, expires: 24h, remind: 8h}\n  - {name: h, tool: pay, expires: 24h, notify: [oncall]}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := withFile(t, withRoutes)
+			c.write("keys.yaml", "[]\n")
+			c.write("rules.yaml", "gates:\n  "+gates+"\n")
+			c.want(0, "the policy has no problems", "policy", "check")
+		})
+	}
+}
+
+// Of two people who may approve, and who alone may request, four_eyes always excludes one.
+func TestPolicyCheckFourEyes(t *testing.T) {
+	t.Parallel()
+	c := withPolicy(t)
+	c.write("keys.yaml", `
+- {id: bob, person: bob, sha256: "0000000000000000000000000000000000000000000000000000000000000001", roles: [requester, approver]}
+- {id: carl, person: carl, sha256: "0000000000000000000000000000000000000000000000000000000000000002", roles: [requester, approver]}
+`)
+	file, err := os.ReadFile(c.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.write("a2a-server.yaml", strings.Replace(string(file), "  - {name: any-payment, tool: pay, action: allow}", "  []", 1))
+	c.write("managed.yaml", "gates: []\n")
+	c.write("rules.yaml", "gates: [{name: g, tool: pay, people: 2, four_eyes: true}]\n")
+	c.want(1, "no call could run", "policy", "check")
+}

@@ -191,24 +191,58 @@ func (c *checking) add(p auth.Principal) {
 // enough looks for an approval that needs more people than may give it.
 func (c *checking) enough(i int) {
 	g := c.policy.Gates()[i]
-	t, most := c.policy.Terms(g), 0
-	if t.Approvers != nil {
-		t.Approvers = &approval.Approvers{Roles: t.Approvers.Roles, Subjects: t.Approvers.Subjects} // whoever When may include
+	t := c.policy.Terms(g)
+	need := max(t.People, 1)
+	if g.Action != approval.ActionAsk || len(c.people) == 0 {
+		return
 	}
-	programs := c.conf.Auth.DelegatedDecisions && !t.Human && t.People < 2 // else only people count
-	for _, first := range c.people {
-		var group []auth.Principal // of distinct people
-		for _, p := range append([]auth.Principal{first}, c.people...) {
-			if p.Tenant == first.Tenant && (p.Direct() || programs) && p.May(auth.Decide) == nil && (t.Approvers.Include(p, nil) || slices.ContainsFunc(t.Escalate.AddRoles, p.Has)) &&
-				!slices.ContainsFunc(group, func(q auth.Principal) bool { return !p.DistinctFrom(q) }) {
-				group = append(group, p)
+	most, but := 0, ""
+	for _, requester := range c.requesters(&t) {
+		for _, first := range c.people {
+			if most = max(most, len(c.deciders(&t, first, requester))); most >= need {
+				return
 			}
 		}
-		most = max(most, len(group))
 	}
-	if need := max(t.People, 1); g.Action == approval.ActionAsk && len(c.people) > 0 && most < need {
-		c.at(i, "no call could run: it needs people: %d, and of the callers with a key or in auth.socket at most %d may approve", need, most)
+	if t.FourEyes {
+		but = ", beside the requester,"
 	}
+	c.at(i, "no call could run: it needs people: %d, and of the callers with a key or in auth.socket%s at most %d may approve", need, but, most)
+}
+
+// requesters returns who could make the calls, as far as it matters to who may approve; nil stands
+// for anybody.
+func (c *checking) requesters(t *approval.Terms) (all []*auth.Principal) {
+	for i := range c.people {
+		if t.FourEyes && c.people[i].May(auth.Create) == nil {
+			all = append(all, &c.people[i])
+		}
+	}
+	if len(all) == 0 {
+		all = append(all, nil)
+	}
+	return all
+}
+
+// deciders returns distinct people of the tenant of first, and with first if possible, who may approve
+// the calls of a requester.
+func (c *checking) deciders(t *approval.Terms, first auth.Principal, requester *auth.Principal) (group []auth.Principal) {
+	approvers := t.Approvers
+	if approvers != nil { // whoever When may include
+		approvers = &approval.Approvers{Roles: approvers.Roles, Subjects: approvers.Subjects}
+	}
+	programs := c.conf.Auth.DelegatedDecisions && !t.Human && t.People < 2 // else only people count
+	for _, p := range append([]auth.Principal{first}, c.people...) {
+		switch {
+		case p.Tenant != first.Tenant || !p.Direct() && !programs || p.May(auth.Decide) != nil:
+		case !approvers.Include(p, nil) && !slices.ContainsFunc(t.Escalate.AddRoles, p.Has):
+		case requester != nil && (requester.Tenant != p.Tenant || !p.DistinctFrom(*requester)):
+		case slices.ContainsFunc(group, func(q auth.Principal) bool { return !p.DistinctFrom(q) }):
+		default:
+			group = append(group, p)
+		}
+	}
+	return group
 }
 
 // reads looks for arguments that the conditions of gate i read and that may be missing.

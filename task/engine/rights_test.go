@@ -463,3 +463,66 @@ func TestForeignApproval(t *testing.T) {
 	}
 	w.wantRuns("transfer", 0)
 }
+
+// A remark with a credential that was revoked before the commit is not logged as a refused decision.
+func TestLogOfARefusedRemark(t *testing.T) {
+	t.Parallel()
+	w := newMemory(t)
+	var log safeBuffer
+	w.start()
+	w.restart(func(cfg *engine.Config) { cfg.Log = zerolog.New(&log) })
+	id := w.ask(alice, 1)
+	revoked := errors.New("the key was revoked")
+	_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.reply(id, a2a.NewTextPart("what is it?")), Renew: func(context.Context) (auth.Principal, error) {
+		return auth.Principal{}, revoked
+	}})
+	if !errors.Is(err, revoked) {
+		t.Fatalf("Send() = %v", err)
+	}
+	if line := log.line(t, "decision refused"); line != nil {
+		t.Errorf("a remark is logged as a decision: %v", line)
+	}
+}
+
+// A message with a decision counts for its sender as authenticated at the commit: not for an approver
+// who does not own the task.
+func TestDecisionByMessageOfAnotherOwner(t *testing.T) {
+	t.Parallel()
+	w := newMemory(t)
+	w.start()
+	id := w.ask(alice, 1)
+	question := w.onlyOne(id).ID
+	if _, err := w.engine.Send(w.ctx(), engine.Send{By: bob, Message: w.decision(id, approve(question))}); err == nil {
+		t.Fatal("bob sends into alice's task")
+	}
+	_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(id, approve(question)), Renew: func(context.Context) (auth.Principal, error) {
+		return bob, nil
+	}})
+	if err == nil {
+		t.Errorf("bob, authenticated at the commit, decides by a message in alice's task, as %s", w.asked(id)[0].Resolution.By.Subject)
+	}
+}
+
+// A message with a decision and a webhook, of an owner whose role requester is withdrawn before the
+// commit, sets none.
+func TestWebhookOfAWithdrawnRole(t *testing.T) {
+	t.Parallel()
+	w, _ := pushWorld(t)
+	of := w.parkedTask()
+	id := w.get(a2a.TaskID(of.String())).ID
+	question := w.onlyOne(id).ID
+	c, now := webhook("late"), member("alice", auth.RoleApprover)
+	if _, err := w.engine.SetPush(w.ctx(), now, of, webhook("direct")); err == nil {
+		t.Fatal("an approver sets a webhook")
+	}
+	_, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: w.decision(id, approve(question)), Push: &c, Renew: func(context.Context) (auth.Principal, error) {
+		return now, nil
+	}})
+	list, listErr := w.engine.PushList(w.ctx(), alice, of, 0, "")
+	if listErr != nil {
+		t.Fatal(listErr)
+	}
+	if len(list.Configs) > 0 {
+		t.Errorf("Send() = %v, and the task has the webhook %s of %v, who may set none", err, list.Configs[0].ID, now.Roles)
+	}
+}

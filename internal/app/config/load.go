@@ -24,19 +24,19 @@ type Source struct {
 	Authenticated bool
 	// Callers means that callers are authenticated, so that tools can be for some of them.
 	Callers bool
-	// Place means that only the place of the server matters: its addresses, its data folder and
-	// its certificate. The policy files are not read, and problems of the file's other keys are no error:
-	// a server keeps running while its policy is edited.
+	// Place means that only the place of the server matters: its address, its data folder, its
+	// socket and its certificate. The policy files are not read, and problems within the file's other
+	// keys are no error: a server keeps running while its policy is edited.
 	Place bool
 }
 
-// placeKeys are the keys of [Source.Place].
-var placeKeys = []string{"listen", "data", "admin", "tls"}
-
-// elsewhere reports whether a problem is about another key of the file than [placeKeys].
-func elsewhere(p Problem) bool {
-	key, _, _ := strings.Cut(p.Key, ".")
-	return p.Source == File && key != "" && !slices.Contains(placeKeys, key)
+// elsewhere reports whether a problem is within a key that [Source.Place] does not need. A key that
+// is misspelled, or at the wrong place, could be one that it needs.
+func elsewhere(p Problem, keys []key) bool {
+	place := []string{"listen", "data", "admin", "tls"}
+	path := strings.FieldsFunc(p.Key, func(r rune) bool { return strings.ContainsRune(".[]", r) })
+	return p.Source == File && len(path) > 0 && !slices.Contains(place, path[0]) && !slices.Contains(place, path[len(path)-1]) &&
+		slices.ContainsFunc(keys, func(k key) bool { return k.name == path[0] || strings.HasPrefix(k.name, path[0]+".") })
 }
 
 // Load reads a configuration: the defaults, then the file, the environment and the flags, each
@@ -76,7 +76,7 @@ func Load(s Source) (*Config, error) {
 	}
 	all := problemsOf(&l)
 	if s.Place {
-		all = slices.DeleteFunc(all, elsewhere)
+		all = slices.DeleteFunc(all, func(p Problem) bool { return elsewhere(p, l.keys) })
 	}
 	if len(all) > 0 {
 		return nil, &Error{Problems: all}

@@ -254,9 +254,15 @@ func NotifyWarnings(c *Config) (warnings []string) {
 			warn(path+".requester", "mails nobody, because only tokens of auth.oidc verify an address; add an issuer, or remove the route")
 		}
 	}
+	var reminding []*approval.Gate // about every call of their tools
+	for i := range gates {
+		if g := &gates[i]; g.Action == approval.ActionAsk && !g.Conditional() && tells(c.Notify, g, "reminded") {
+			reminding = append(reminding, g)
+		}
+	}
 	for i := range gates {
 		g := &gates[i]
-		if g.Terms.Remind > 0 && !tells(c.Notify, g, "reminded") {
+		if g.Terms.Remind > 0 && !reminds(c.Notify, g, reminding) {
 			warn(GatePath(c, i), "remind reminds nobody: no route announces it; add notify to the gate, or a route with all: true")
 		}
 		if len(c.Notify) == 0 || g.Action != approval.ActionAsk || tells(c.Notify, g, "asked") {
@@ -275,6 +281,18 @@ func NotifyWarnings(c *Config) (warnings []string) {
 func tells(routes []Route, g *approval.Gate, event string) bool {
 	return slices.ContainsFunc(routes, func(r Route) bool {
 		return !r.Requester && slices.Contains(r.Events, event) && (r.All || slices.Contains(g.Terms.Notify, r.Name))
+	})
+}
+
+// reminds reports whether the reminder of a gate is announced to somebody who may decide: on a route
+// of the gate, of its escalation, if that comes first, or of a gate among others that is about all its tools.
+func reminds(routes []Route, g *approval.Gate, others []*approval.Gate) bool {
+	whole := *g
+	if e := g.Terms.Escalate; e.After > 0 && e.After <= g.Terms.Remind {
+		whole.Terms.Notify = slices.Concat(g.Terms.Notify, e.Notify)
+	}
+	return tells(routes, &whole, "reminded") || slices.ContainsFunc(others, func(o *approval.Gate) bool {
+		return !slices.ContainsFunc(g.Patterns(), func(tool string) bool { return !o.Matches(tool) })
 	})
 }
 

@@ -34,7 +34,7 @@ func freePort(listen string) bool {
 // public addresses, and settings of a server behind a proxy.
 func checkReach(l *loader) {
 	c := l.config
-	if c.Auth.Given() || c.InsecureNoAuth || l.source.Authenticated {
+	if c.Auth.Given() || c.InsecureNoAuth || l.source.Authenticated || l.source.Place {
 		return
 	}
 	const (

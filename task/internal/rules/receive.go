@@ -71,11 +71,26 @@ func inTask(m *a2a.Message, raw []byte, v *view.View) (*a2a.Message, json.RawMes
 
 func (in *FollowUp) put(d *Draft) error {
 	in.Before = d.f.Header.Seq
-	if err := in.receive(d); err != nil || in.Webhook == nil {
+	if store.Owner(in.By.Tenant, in.By.Subject) != d.f.Header.Owner { // authenticated again
+		return task.ErrTaskNotFound
+	}
+	if in.Webhook == nil {
+		return in.receive(d)
+	}
+	err := in.By.May(auth.Push)
+	if err == nil {
+		err = in.receive(d)
+	}
+	if err != nil {
 		return err
 	}
-	return d.setWebhook(in.Webhook, in.Before)
+	hook := *in.Webhook
+	hook.Webhook.By = in.By
+	return d.setWebhook(&hook, in.Before)
 }
+
+// Decides reports whether the message, once it has been put, holds decisions.
+func (in *FollowUp) Decides() bool { return len(in.answers) > 0 }
 
 // receive is put without the webhook.
 func (in *FollowUp) receive(d *Draft) error {
@@ -95,7 +110,7 @@ func (in *FollowUp) receive(d *Draft) error {
 			return err
 		}
 		if len(calls) > 0 {
-			if err := in.maySend(d); err != nil {
+			if err := in.maySend(); err != nil {
 				return err
 			}
 			return d.cancelCalls(in.By, approval.ViaA2A, calls, received)
@@ -121,7 +136,7 @@ func (in *FollowUp) receive(d *Draft) error {
 	if len(in.answers) > 0 && len(wrong) == 0 {
 		return d.decide(Decisions{By: in.By, Via: approval.ViaA2A, List: in.answers}, received)
 	}
-	if err := in.maySend(d); err != nil {
+	if err := in.maySend(); err != nil {
 		return err
 	}
 	pending := d.f.Pending()
@@ -163,10 +178,10 @@ func (in *FollowUp) receive(d *Draft) error {
 	return state // it waits for a timer
 }
 
-// maySend returns [task.ErrTaskNotFound] unless the sender, as authenticated again, owns the task. A
-// decision is checked as [approval.Approval.Check] says instead.
-func (in *FollowUp) maySend(d *Draft) error {
-	if in.By.May(auth.Create) != nil || store.Owner(in.By.Tenant, in.By.Subject) != d.f.Header.Owner {
+// maySend returns [task.ErrTaskNotFound] if the sender, as authenticated again, may send no messages.
+// A decision is checked as [approval.Approval.Check] says instead.
+func (in *FollowUp) maySend() error {
+	if in.By.May(auth.Create) != nil {
 		return task.ErrTaskNotFound
 	}
 	return nil

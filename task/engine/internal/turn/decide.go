@@ -92,10 +92,13 @@ func (ts *Turns) changeRenewed(ctx context.Context, who Sender, s store.Scope, i
 	}
 	by := who.By
 	for range MaxFreshen {
-		l, err := ts.changeFresh(ctx, s, id, renewed{in(by), func(ctx context.Context) error {
+		input := in(by)
+		l, err := ts.changeFresh(ctx, s, id, renewed{input, func(ctx context.Context) error {
 			now, err := who.Renew(ctx)
 			if err != nil {
-				ts.refused(who, id, "", "their credential is no longer valid")
+				if m, is := input.(*rules.FollowUp); !is || m.Decides() {
+					ts.refused(who, id, "", "their credential is no longer valid")
+				}
 				return err
 			}
 			if !sameCaller(now, by) {
