@@ -60,6 +60,19 @@ func TestGrantKeyOfAToolThatAsks(t *testing.T) {
 	}
 }
 
+// A grant of another store, which has been restored since, covers nothing, and lets no suspended call go on.
+func TestGrantOfAnotherStore(t *testing.T) {
+	t.Parallel()
+	made := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	g := Grant{V: 1, Scope: GrantTime, Key: "k", Store: "s", Made: made, Until: made.Add(time.Hour)}
+	for _, of := range []string{"s", "other"} {
+		covers, goesOn := g.Covers([]string{"k"}, "t", "c", of, made), g.Continues([]string{"k"}, "t", "c", of, made)
+		if want := of == "s"; covers != want || goesOn != want {
+			t.Errorf("in the store %s it covers a call: %t, lets it go on: %t, want %t", of, covers, goesOn, want)
+		}
+	}
+}
+
 // A clock that jumps back makes no grant last longer, and revives none that has ended.
 func TestGrantCoversNothingBeforeItWasMade(t *testing.T) {
 	t.Parallel()

@@ -34,7 +34,7 @@ func approvalRows() []row {
 		{"approval", "GrantKey", zero("without"), "task/engine TestGrants/another_argument/memstore", "a grant is for the arguments that were approved"},
 		{"approval", "GrantKey", zero("c.Definition"), "task/engine TestGrantsNoLonger/the_tool_was_redefined/memstore", "a grant is for the tool that was shown"},
 		{"approval", "GrantKey", use("terms string()#2", "terms[:0]"), "task/engine TestGrantsNoLonger/the_rule_is_stricter/memstore", "a grant of other terms answers nothing"},
-		{"approval", "Grant.Covers", always("incarnation"), "task/engine TestGrantsOfABackup", "a grant is void in a restored backup"},
+		{"approval", "Grant.Covers", always("incarnation"), "TestGrantOfAnotherStore", "a grant is void in a restored backup"},
 		{"approval", "Need.lacks", always("digest"), "task/internal/rules TestEditBesideVotes", "a vote is for the arguments that were shown"},
 		{"approval", "Need.lacks", always("DistinctFrom"), "TestOpenCountsPersons", "two logins of one person have one vote"},
 		{"approval", "ReadWord", always("explained isCode"), "TestReadWord", "a text decides only when the whole of it is a word"},
