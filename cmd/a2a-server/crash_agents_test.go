@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -121,10 +122,15 @@ func (s *chained) start(t *testing.T, crashAt string) {
 	}
 }
 
-// freeAddress returns an address on which nothing listens now. The servers have to keep theirs.
+// addresses counts those of freeAddress.
+var addresses atomic.Uint32
+
+// freeAddress returns an address of this machine that no other test gets. The servers have to keep
+// theirs, so that it is none of 127.0.0.1, where every connection takes a port.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	n := addresses.Add(1)
+	l, err := net.Listen("tcp", fmt.Sprintf("127.1.%d.%d:0", n/200, 1+n%200))
 	if err != nil {
 		t.Fatal(err)
 	}
