@@ -352,7 +352,7 @@ func (a *Approval) checkGrant(ans Decision, d Decider) *Error {
 	case !slices.Contains(terms.Scopes, g.Scope):
 		return wrong("grant.scope", fmt.Sprintf("%s is not among the scopes that the gate allows: %s", quote(string(g.Scope)), joinScopes(terms.Scopes)))
 	case g.For < 0 || g.For > terms.Longest() || g.For > 0 && g.For < time.Second:
-		return wrong("grant.for", fmt.Sprintf("a grant is for 1s to %s", Span(terms.Longest())))
+		return wrong("grant.seconds", fmt.Sprintf("a grant is for 1s to %s", Span(terms.Longest())))
 	case g.Uses < 0 || g.Uses > most:
 		return wrong("grant.uses", fmt.Sprintf("is out of range; write a number from 1 to %d", most))
 	}

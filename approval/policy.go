@@ -2,7 +2,6 @@ package approval
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -102,9 +101,12 @@ type gate struct {
 }
 
 // identity returns what makes a gate the same for a [Grant]. A predicate in Go has no text.
-func (g *gate) identity() (string, error) {
-	who, err := json.Marshal(g.Who)
-	return fmt.Sprintf("%q", []string{g.Name, g.Condition.String(), string(who), g.Hint}), err
+func (g *gate) identity() string {
+	var who Who
+	if g.Who != nil {
+		who = *g.Who
+	}
+	return fmt.Sprintf("%q", []any{g.Name, g.Condition.String(), who, g.Hint})
 }
 
 // Conditional reports whether g may be about some calls of a tool only.
@@ -178,10 +180,7 @@ func makeGate(i int, g Gate, defaults Terms) (*gate, []error) {
 		problems = append(problems, fmt.Errorf("%s: %s", where, problem))
 	}
 	problems = append(problems, checkTerms(where, g.Terms)...)
-	var err error
-	if ready.asks, err = ready.identity(); err != nil {
-		problems = append(problems, fmt.Errorf("%s: Who cannot be written: %w", where, err))
-	}
+	ready.asks = ready.identity()
 	problems = append(problems, checkTimes(where, g.Terms.Completed(defaults))...)
 	return ready, problems
 }

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -44,6 +45,9 @@ func TestGrants(t *testing.T) {
 	} {
 		t.Log(name)
 		w.post(alice, path, ask(g)).problem(400, client.ReasonInvalid)
+	}
+	if e := w.post(alice, path, ask(map[string]any{"scope": "time", "seconds": 86401})).problem(400, client.ReasonInvalid); !strings.Contains(fmt.Sprint(e), "grant.seconds") {
+		t.Errorf("too long: %+v, want its field, grant.seconds", e)
 	}
 	got := into[client.Decided](w.post(alice, path, ask(client.GrantRequest{Scope: "time", Seconds: 3600, Uses: 2})).want(200))
 	id := got.Approval.Resolution.Grant
