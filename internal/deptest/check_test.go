@@ -81,12 +81,8 @@ func (c *checker) file(name string) error {
 		return err
 	}
 	testFile := strings.HasSuffix(name, "_test.go")
-	mode := parser.Mode(0)
-	if testFile {
-		mode = parser.ImportsOnly
-	}
 	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, name, src, mode)
+	f, err := parser.ParseFile(fset, name, src, parser.ImportsOnly)
 	if err != nil {
 		return err
 	}
@@ -96,19 +92,13 @@ func (c *checker) file(name string) error {
 		if err != nil {
 			return fmt.Errorf("%s: import path %s: %w", at(spec), spec.Path.Value, err)
 		}
-		if ours, ok := c.ours(imported); ok {
-			if known && !testFile {
-				c.arrow(at(spec), row, pkg, ours)
-			}
-		} else if !testFile && !row.testsOnly {
-			c.library(at(spec), pkg, imported)
+		if testFile {
+			continue
 		}
-		if !testFile {
-			c.importName(at(spec), spec, imported)
+		if ours, ok := c.ours(imported); ok && known {
+			c.arrow(at(spec), row, pkg, ours)
 		}
-	}
-	if !testFile && !row.testsOnly {
-		c.calls(f, pkg, at)
+		c.importName(at(spec), spec, imported)
 	}
 	return nil
 }
@@ -141,38 +131,7 @@ func (c *checker) arrow(where string, row packageRow, pkg, to string) {
 		"where the design itself is to change, change the row in the same commit and say why", pkg))
 }
 
-func (c *checker) library(where, pkg, imported string) {
-	fence, ok := c.rules.fence(imported)
-	first, _, _ := strings.Cut(imported, "/")
-	switch {
-	case !ok && strings.Contains(first, "."):
-		c.report(where, fmt.Sprintf("%s imports %s, which is not in the table of libraries in docs/design/imports.md", pkg, imported),
-			"add it there, with a paragraph in docs/design/dependencies.md, or do without it")
-	case ok && !fence.admits(pkg):
-		c.report(where, fmt.Sprintf("%s imports %s; the table of libraries in docs/design/imports.md allows %s in %s (%s)",
-			pkg, imported, fence.name, fence.where(), fence.why),
-			"use it through one of the packages that may, or change the row in the same commit and say why")
-	}
-}
-
-func (f fenceRow) admits(pkg string) bool {
-	for _, in := range f.in {
-		if matches(in, pkg) {
-			return true
-		}
-	}
-	return f.anywhere
-}
-
-func (f fenceRow) where() string {
-	if len(f.in) == 0 {
-		return "tests"
-	}
-	return strings.Join(f.in, ", ")
-}
-
-// importName refuses imports for their side effects, and those that hide from
-// the check of calls.
+// importName refuses imports for their side effects, and those that hide where a name comes from.
 func (c *checker) importName(where string, spec *ast.ImportSpec, imported string) {
 	switch {
 	case spec.Name == nil:
@@ -181,51 +140,4 @@ func (c *checker) importName(where string, spec *ast.ImportSpec, imported string
 	case spec.Name.Name == ".":
 		c.report(where, "dot import of "+imported, "import it under its name")
 	}
-}
-
-// calls refuses init functions and fenced functions.
-func (c *checker) calls(f *ast.File, pkg string, at func(ast.Node) string) {
-	imports := map[string]string{} // local name: path
-	for _, spec := range f.Imports {
-		imported, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			continue // reported by the caller
-		}
-		local := path.Base(imported)
-		if spec.Name != nil {
-			local = spec.Name.Name
-		}
-		imports[local] = imported
-	}
-	fences := map[string]fenceRow{}
-	for _, fence := range c.rules.fences {
-		if fence.isFunc() {
-			fences[fence.name] = fence
-		}
-	}
-	for _, decl := range f.Decls {
-		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
-			c.report(at(fn), "init function in "+pkg, "make it a constructor, called from internal/app")
-		}
-	}
-	unresolved := map[*ast.Ident]bool{} // names of imports are, local variables are not
-	for _, id := range f.Unresolved {
-		unresolved[id] = true
-	}
-	ast.Inspect(f, func(n ast.Node) bool {
-		sel, ok := n.(*ast.SelectorExpr)
-		if !ok {
-			return true
-		}
-		id, ok := sel.X.(*ast.Ident)
-		if !ok || !unresolved[id] {
-			return true
-		}
-		name := imports[id.Name] + "." + sel.Sel.Name
-		if fence, ok := fences[name]; ok && !fence.admits(pkg) {
-			c.report(at(sel), fmt.Sprintf("%s uses %s; docs/design/imports.md allows it in %s (%s)", pkg, name, fence.where(), fence.why),
-				"take the value as a parameter or a field of Config")
-		}
-		return true
-	})
 }

@@ -8,17 +8,11 @@ import (
 	"strings"
 )
 
-// The header cells by which the two tables are found.
-var (
-	packageColumns = []string{"package", "imports of ours", "does not know"}
-	fenceColumns   = []string{"library or function", "only in", "why"}
-)
+// The header cells by which the table is found.
+var packageColumns = []string{"package", "imports of ours", "does not know"}
 
-// rules is what the tables in docs/design/imports.md say.
-type rules struct {
-	packages []packageRow
-	fences   []fenceRow
-}
+// rules is the table in docs/design/imports.md.
+type rules struct{ packages []packageRow }
 
 // packageRow is one package of the import table.
 type packageRow struct {
@@ -30,23 +24,9 @@ type packageRow struct {
 	unaware    string // the "does not know" cell, for messages
 }
 
-// fenceRow is one library, or one function of the standard library.
-type fenceRow struct {
-	name     string // import path, or import path "." function
-	in       []string
-	anywhere bool // also: test code alone, when false and in is empty
-	why      string
-}
+var backticks = regexp.MustCompile("`([^`]+)`")
 
-// isFunc reports whether the row fences a function, not an import.
-func (f fenceRow) isFunc() bool { return funcName.MatchString(f.name) }
-
-var (
-	funcName  = regexp.MustCompile(`^[a-z0-9/]+\.[A-Z]\w*$`)
-	backticks = regexp.MustCompile("`([^`]+)`")
-)
-
-// parseRules reads both tables. Every problem is in the error, joined.
+// parseRules reads the table. Every problem is in the error, joined.
 func parseRules(doc string) (*rules, error) {
 	var (
 		r    rules
@@ -62,16 +42,6 @@ func parseRules(doc string) (*rules, error) {
 			errs = append(errs, fmt.Errorf("row %q: %w", cells[0], err))
 		}
 		r.packages = append(r.packages, parsed...)
-	}
-	if rows, err = table(doc, fenceColumns); err != nil {
-		return nil, err
-	}
-	for _, cells := range rows {
-		parsed, err := parseFence(cells)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("row %q: %w", cells[0], err))
-		}
-		r.fences = append(r.fences, parsed...)
 	}
 	errs = append(errs, r.inconsistencies()...)
 	return &r, errors.Join(errs...)
@@ -111,29 +81,6 @@ func parsePackage(cells []string) ([]packageRow, error) {
 	return out, nil
 }
 
-func parseFence(cells []string) ([]fenceRow, error) {
-	libraries, rest := names(cells[0])
-	if rest != "" || len(libraries) == 0 {
-		return nil, errors.New("write libraries or functions in backticks")
-	}
-	row := fenceRow{why: cells[2]}
-	in, rest := names(cells[1])
-	switch {
-	case rest == "anywhere" && len(in) == 0:
-		row.anywhere = true
-	case rest == "tests" && len(in) == 0:
-	case rest != "" || len(in) == 0:
-		return nil, fmt.Errorf("cannot read %q; write packages in backticks, anywhere, or tests", cells[1])
-	}
-	row.in = in
-	var out []fenceRow
-	for _, name := range libraries {
-		row.name = name
-		out = append(out, row)
-	}
-	return out, nil
-}
-
 // inconsistencies finds names without a row, rows that are there twice, and
 // packages for tests that others are told to import.
 func (r *rules) inconsistencies() []error {
@@ -156,14 +103,6 @@ func (r *rules) inconsistencies() []error {
 			}
 		}
 	}
-	for _, f := range r.fences {
-		once(f.name)
-		for _, in := range f.in {
-			if _, ok := r.row(in); !ok {
-				errs = append(errs, fmt.Errorf("row of %s: %s has no row in the import table", f.name, in))
-			}
-		}
-	}
 	return errs
 }
 
@@ -179,18 +118,6 @@ func (r *rules) row(path string) (packageRow, bool) {
 		}
 	}
 	return best, best.path != ""
-}
-
-// fence returns the row of an import: the longest library that is the path or a
-// folder above it.
-func (r *rules) fence(path string) (fenceRow, bool) {
-	var best fenceRow
-	for _, f := range r.fences {
-		if !f.isFunc() && (path == f.name || strings.HasPrefix(path, f.name+"/")) && len(f.name) > len(best.name) {
-			best = f
-		}
-	}
-	return best, best.name != ""
 }
 
 // allows reports whether a package of the table may import another one of ours.

@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	seeds    = flag.Uint64("sim.seeds", fixed, "how many seeds to play")
+	seeds    = flag.Uint64("sim.seeds", quick, "how many seeds to play")
 	from     = flag.String("sim.from", "", "the first of them, or random; what fails is then kept in testdata. Defaults to 0")
 	tape     = flag.String("sim.tape", "", "a tape to play instead, as a failure prints it")
 	complete = flag.Bool("sim.complete", false, "fail when something never came up")
@@ -38,9 +38,10 @@ func points(t *testing.T) (all []string) {
 	return all
 }
 
-// fixed is how many seeds the tests play, from the first one: these pass every point. enough is
-// how many pass every point from wherever they start.
+// quick is how many seeds `make test` plays. fixed is how many `make seeds` plays, from the first
+// one: these pass every point. enough is how many pass every point from wherever they start.
 const (
+	quick  = 500
 	fixed  = 2500
 	enough = 5000
 )
