@@ -52,8 +52,20 @@ func (p *pages) static(w http.ResponseWriter, r *http.Request) {
 	p.answer(w, r, http.StatusOK, file.kind, file.content)
 }
 
+// parsed has the templates of the pages by the base of their links. Servers of one program share
+// them: parsing takes longer than everything else that makes a server.
+var parsed = struct {
+	sync.Mutex
+	pages map[string]map[string]*template.Template
+}{pages: map[string]map[string]*template.Template{}}
+
 // parse returns the template of each page. Links begin with base.
 func parse(base string) map[string]*template.Template {
+	parsed.Lock()
+	defer parsed.Unlock()
+	if all := parsed.pages[base]; all != nil {
+		return all
+	}
 	shared := template.Must(template.New("").Funcs(template.FuncMap{
 		"at":   func(path string) string { return base + path },
 		"runs": runs, "lines": lines, "clip": func(n int, s string) []run { return runs(shorten(s, n)) }, "plain": visible.Line, "clipped": func(s string) string { return shorten(s, 200) }, "tree": tree, "gate": gateName, "list": func(all ...any) []any { return all },
@@ -62,6 +74,7 @@ func parse(base string) map[string]*template.Template {
 	for _, name := range []string{"inbox", "approval", "edit", "batch", "results", "tasks", "task", "prompt", "try", "history", "grants", "policy", "about", "error", "signin"} {
 		all[name] = template.Must(template.Must(shared.Clone()).ParseFS(assets, "assets/"+name+".html"))
 	}
+	parsed.pages[base] = all
 	return all
 }
 
