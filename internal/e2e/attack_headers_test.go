@@ -31,13 +31,14 @@ func (w *attacked) raw(t *testing.T, request string) answered {
 func TestRefusedBeforeTheBody(t *testing.T) {
 	t.Parallel()
 	w := startAttacked(t)
+	attacks := attacksOn(w)
 	for _, b := range attackBindings() {
 		for _, op := range attackOperations() {
 			method, path, body := b.put(op, w.tasks["acme parked"])
 			if body == "" {
 				continue
 			}
-			for _, a := range attacksOn(w) {
+			for _, a := range attacks {
 				want := a.want
 				if want == 0 && (b.name == "HTTP+JSON 1.0" || method == overGRPC) && a.by.May(op.action) != nil {
 					want = http.StatusForbidden // JSON-RPC says in the body what it wants

@@ -34,13 +34,14 @@ type attacked struct {
 	*instance
 	store   *storetest.Counted
 	issuer  *tokenProvider
-	dead    string            // an issuer that does not answer
-	keyFile string            // of API keys
-	keys    map[string]string // API keys by their ids
-	ledger  string            // of transfer_money
-	hook    *httptest.Server  // webhook of the victim's tasks
-	entered chan struct{}     // the tool "hold" runs
-	release func()            // lets it end, in all tasks
+	dead    string                   // an issuer that does not answer
+	keyFile string                   // of API keys
+	keys    map[string]string        // API keys by their ids
+	tokens  map[string]func() string // of colleagues by their names
+	ledger  string                   // of transfer_money
+	hook    *httptest.Server         // webhook of the victim's tasks
+	entered chan struct{}            // the tool "hold" runs
+	release func()                   // lets it end, in all tasks
 	grpc    *grpc.ClientConn
 	tasks   map[string]string // ids by names such as "acme parked"
 }
@@ -73,6 +74,10 @@ func prepareAttacked(t *testing.T) (w *attacked, tools []tool.Toolset) {
 	}
 	w.hook = httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(w.hook.Close)
+	w.tokens = map[string]func() string{}
+	for _, who := range []string{"victim", "mallory"} {
+		w.tokens[who] = sync.OnceValue(func() string { return token("k1", w.issuer.claims("acme", who, auth.RoleRequester)) })
+	}
 	for _, k := range attackKeys {
 		w.keys[k.ID] = newKey(t, w.keyFile, k)
 	}

@@ -5,12 +5,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"io"
 	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +33,13 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asServer) != "" {
 		os.Exit(serveMCP())
 	}
+	// Tests mostly wait, for answers and for time limits: more of them run side by side than there
+	// are processors, unless -parallel says otherwise.
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		panic(err) // it is a flag of every test program
+	}
+	// Servers are short-lived and small: most collections would find little.
+	debug.SetGCPercent(400)
 	goleak.VerifyTestMain(m)
 }
 
