@@ -23,7 +23,7 @@ import (
 	"a2a-server/internal/modeltest"
 )
 
-var crashLong = flag.Bool("crash.long", false, "TestCrashOfAgents: kill each server at each point of each play; minutes")
+var crashLong = flag.Bool("crash.long", false, "TestKilledAgents: kill each server at each point of each play; minutes")
 
 // A gated call of an agent behind an agent runs as its decision says, whichever of the servers is
 // killed, at whichever point: it is started again on its files, and the client and the other servers
@@ -71,7 +71,7 @@ func agentsPlays() []*agentsPlay {
 	}
 }
 
-func TestCrashOfAgents(t *testing.T) {
+func TestKilledAgents(t *testing.T) {
 	t.Parallel()
 	for _, play := range agentsPlays() {
 		for victim, name := range play.servers {

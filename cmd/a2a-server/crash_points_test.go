@@ -46,9 +46,9 @@ var plays = map[string]func(*testing.T, crashCase) bool{"notify": crashNotify}
 
 // elsewhere are the points that the program does not pass, and the tests that die there.
 var elsewhere = map[string]string{
-	"task.kept":     "only agents keep checkpoints: TestCrashOfAgents",
+	"task.kept":     "only agents keep checkpoints: TestKilledAgents",
 	"task.held":     "no tool of the program asks while it runs: task/engine/sim TestSeeds",
-	"task.answered": "likewise: task/engine TestCrash",
+	"task.answered": "likewise",
 }
 
 // A point without a case is a way to die that nobody has looked at.

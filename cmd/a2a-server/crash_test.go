@@ -24,7 +24,7 @@ import (
 // server says now have to fit. What a loss of power adds to this, the tests of
 // store/boltstore look at.
 
-func TestCrash(t *testing.T) {
+func TestKilled(t *testing.T) {
 	t.Parallel()
 	for _, point := range slices.Sorted(maps.Keys(crashCases)) {
 		play := crash

@@ -51,7 +51,7 @@ func (k *talk) play(ctx context.Context, c *client) (*taskState, error) {
 
 // A conversation with a model survives the death of the server at any point: the approved call has
 // run at most once, the last text is whole, and a step that is in the log is not asked for again.
-func TestModelCrash(t *testing.T) {
+func TestKilledModel(t *testing.T) {
 	t.Parallel()
 	dialects := []modeltest.Dialect{modeltest.OpenAI, modeltest.Ollama, modeltest.VLLM}
 	for i, at := range []string{

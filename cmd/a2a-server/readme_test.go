@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -32,7 +31,8 @@ const (
 	tour   = "../../docs/tour.md"
 )
 
-// The tour prints what it says, twice on the same data: its blocks go to one bash unchanged.
+// The tour prints what it says, twice on the same data: its blocks go to one bash unchanged, after
+// the one that builds the program, which [binary] runs.
 func TestTour(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -42,7 +42,9 @@ func TestTour(t *testing.T) {
 	}
 	blocks := tourOf(t, string(text))
 	folder := t.TempDir()
-	copyModule(t, folder)
+	if err := os.Symlink(filepath.Dir(binary(t)), filepath.Join(folder, "bin")); err != nil {
+		t.Fatal(err)
+	}
 	after := string(text)
 	for range 2 {
 		s := openShell(t, folder)
@@ -51,9 +53,7 @@ func TestTour(t *testing.T) {
 			if diff := cmp.Diff(stable(b.output), stable(got)); diff != "" && !*update {
 				t.Errorf("%s\nprints something else (-tour +printed); -update writes it down:\n%s", b.commands, diff)
 			}
-			if b.text != "" {
-				after = strings.Replace(after, b.text, blockText(b.commands, got), 1)
-			}
+			after = strings.Replace(after, b.text, blockText(b.commands, got), 1)
 		}
 		if len(s.servers) != 2 {
 			t.Errorf("the tour ran the servers %v, want one before the crash and one after it", s.servers)
@@ -91,55 +91,46 @@ func blockText(commands, output string) string {
 	return shellFence + commands + "```\n\n" + outputFence + output + "```\n"
 }
 
-// tourOf returns the blocks of shell of a document that are followed by what they print,
-// after the one that builds the program, which prints nothing.
+// tourOf returns the blocks of shell of the tour, all of which are followed by what they print, but
+// the first, which builds the program and prints nothing.
 func tourOf(t *testing.T, doc string) []block {
 	t.Helper()
 	var all []block
-	for _, rest := range strings.Split(doc, shellFence)[1:] {
+	for _, rest := range strings.Split(doc, shellFence)[2:] {
 		commands, rest, ok := strings.Cut(rest, "```\n")
 		if !ok {
 			t.Fatal("a block of shell in the tour has no end")
 		}
-		if after, ok := strings.CutPrefix(rest, "\n"+outputFence); ok {
-			output, _, _ := strings.Cut(after, "```\n")
-			all = append(all, block{blockText(commands, output), commands, output})
-		} else if strings.HasPrefix(commands, "go build ") {
-			all = append(all, block{commands: commands})
+		after, ok := strings.CutPrefix(rest, "\n"+outputFence)
+		if !ok {
+			t.Fatalf("the tour does not say what this prints:\n%s", commands)
 		}
+		output, _, _ := strings.Cut(after, "```\n")
+		all = append(all, block{blockText(commands, output), commands, output})
 	}
 	crash := slices.IndexFunc(all, func(b block) bool { return strings.Contains(b.commands, "kill -9 $SERVER") })
-	if len(all) < 6 || all[0].text != "" || crash < 2 || crash > len(all)-3 {
-		t.Fatalf("the tour has %d blocks, with the crash in number %d: want the build, then the whole tour with a crash in the middle", len(all), crash)
+	if len(all) < 5 || crash < 1 || crash > len(all)-3 {
+		t.Fatalf("the tour has %d blocks after the build, with the crash in number %d: want the whole tour with a crash in the middle", len(all), crash)
 	}
 	return all
 }
 
-// copyModule makes folder a clone of what a program is built from.
-func copyModule(t *testing.T, folder string) {
-	t.Helper()
-	list := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "-co", "--exclude-standard", "--", ":!*_test.go", ":!*testdata*", ":!internal/interop", ":!docs")
-	list.Dir = filepath.Dir(readme)
-	names, err := list.Output()
+// buildCommand returns the arguments of the command that builds the program in the tour, with its
+// output in a folder of ours.
+func buildCommand(folder string) ([]string, error) {
+	doc, err := os.ReadFile(tour)
 	if err != nil {
-		t.Fatalf("list the files of the repository: %v", err)
+		return nil, err
 	}
-	for name := range strings.SplitSeq(strings.TrimSuffix(string(names), "\x00"), "\x00") {
-		data, err := os.ReadFile(filepath.Join(filepath.Dir(readme), name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed, and not committed yet
-		}
-		to := filepath.Join(folder, name)
-		if err == nil {
-			err = os.MkdirAll(filepath.Dir(to), 0o700)
-		}
-		if err == nil {
-			err = os.WriteFile(to, data, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	_, rest, _ := strings.Cut(string(doc), shellFence)
+	command, _, _ := strings.Cut(rest, "```\n")
+	args := strings.Fields(command)
+	to := slices.Index(args, "bin/")
+	if to < 0 || args[0] != "go" || strings.Count(command, "\n") != 1 {
+		return nil, fmt.Errorf("the first command of the tour is %q, want one that builds the program into bin/", command)
 	}
+	args[to] = folder + string(filepath.Separator)
+	return args, nil
 }
 
 // What differs from run to run, and what stands for it when outputs are compared.
@@ -183,7 +174,7 @@ func openShell(t *testing.T, folder string) *shell {
 	t.Cleanup(cancel)
 	s := &shell{cmd: exec.CommandContext(ctx, "bash", "--norc", "-i")}
 	s.cmd.Dir, s.cmd.Stderr = folder, &s.errors
-	s.cmd.Env = append(os.Environ(), "CURL_HOME="+home, "HISTFILE=", "GOFLAGS=-trimpath", fmt.Sprintf("A2A_SERVER_LISTEN=127.0.0.1:%s", port))
+	s.cmd.Env = append(os.Environ(), "CURL_HOME="+home, "HISTFILE=", fmt.Sprintf("A2A_SERVER_LISTEN=127.0.0.1:%s", port))
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal: it would take that of whoever runs the tests
 	s.cmd.WaitDelay = time.Second
 	var err error
