@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"encoding/json"
 
@@ -70,38 +71,40 @@ func (in *instance) card(t *testing.T, etag string) (skills []string, status int
 // not, and those of a toolset that is down remain.
 func TestCardFollowsTheTools(t *testing.T) {
 	t.Parallel()
-	s := &shop{}
-	s.has(nil, "buy")
-	c := load(t, map[string]string{"store": "memory"})
-	c.Tools = []tool.Toolset{tool.NewToolset("fixed", function("fixed")), s}
-	in := start(t, c)
-	skills, _, h := in.card(t, "")
-	if want := []string{"fixed", "buy"}; !slices.Equal(skills, want) {
-		t.Fatalf("the card lists %v, want %v", skills, want)
-	}
-	etag := h.Get("ETag")
-	if _, status, _ := in.card(t, etag); status != http.StatusNotModified || h.Get("Last-Modified") != "" {
-		t.Errorf("the same card = %d, last modified %q, want %d and no time", status, h.Get("Last-Modified"), http.StatusNotModified)
-	}
-	s.has(nil, "sell")
-	until(t, "the card is another", func() bool {
-		skills, _, h = in.card(t, etag)
-		return slices.Equal(skills, []string{"fixed", "sell"})
+	synctest.Test(t, func(t *testing.T) {
+		s := &shop{}
+		s.has(nil, "buy")
+		c := load(t, map[string]string{"store": "memory"})
+		c.Tools = []tool.Toolset{tool.NewToolset("fixed", function("fixed")), s}
+		in := startInside(t, c)
+		skills, _, h := in.card(t, "")
+		if want := []string{"fixed", "buy"}; !slices.Equal(skills, want) {
+			t.Fatalf("the card lists %v, want %v", skills, want)
+		}
+		etag := h.Get("ETag")
+		if _, status, _ := in.card(t, etag); status != http.StatusNotModified || h.Get("Last-Modified") != "" {
+			t.Errorf("the same card = %d, last modified %q, want %d and no time", status, h.Get("Last-Modified"), http.StatusNotModified)
+		}
+		s.has(nil, "sell")
+		until(t, "the card is another", func() bool {
+			skills, _, h = in.card(t, etag)
+			return slices.Equal(skills, []string{"fixed", "sell"})
+		})
+		if h.Get("ETag") == etag {
+			t.Error("another card has the same ETag")
+		}
+		s.has(errors.New("connection refused"))
+		until(t, "the log says that tools cannot be listed", func() bool {
+			_, _, _ = in.card(t, "")
+			return len(in.log.find("some tools cannot be listed for the agent card")) > 0
+		})
+		if got := in.skills(t); got != "fixed sell" {
+			t.Errorf("while a toolset is down the card lists %s", got)
+		}
+		if n := len(in.log.find("some tools cannot be listed for the agent card")); n != 1 {
+			t.Errorf("that is logged %d times, want once", n)
+		}
 	})
-	if h.Get("ETag") == etag {
-		t.Error("another card has the same ETag")
-	}
-	s.has(errors.New("connection refused"))
-	until(t, "the log says that tools cannot be listed", func() bool {
-		_, _, _ = in.card(t, "")
-		return len(in.log.find("some tools cannot be listed for the agent card")) > 0
-	})
-	if got := in.skills(t); got != "fixed sell" {
-		t.Errorf("while a toolset is down the card lists %s", got)
-	}
-	if n := len(in.log.find("some tools cannot be listed for the agent card")); n != 1 {
-		t.Errorf("that is logged %d times, want once", n)
-	}
 }
 
 // A toolset that fails, panics or hangs keeps no server from starting, nor a card from
@@ -116,15 +119,17 @@ func TestServerStartsWithoutAToolset(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := load(t, map[string]string{"store": "memory"})
-			c.Tools = []tool.Toolset{set, tool.NewToolset("fixed", function("fixed"))}
-			in := start(t, c)
-			if got := in.skills(t); got != "fixed" {
-				t.Errorf("the card lists %s, want the tools that are there", got)
-			}
-			if len(in.log.saying("some tools cannot be listed")) == 0 {
-				t.Error("the log does not say that tools are missing")
-			}
+			synctest.Test(t, func(t *testing.T) {
+				c := load(t, map[string]string{"store": "memory"})
+				c.Tools = []tool.Toolset{set, tool.NewToolset("fixed", function("fixed"))}
+				in := startInside(t, c)
+				if got := in.skills(t); got != "fixed" {
+					t.Errorf("the card lists %s, want the tools that are there", got)
+				}
+				if len(in.log.saying("some tools cannot be listed")) == 0 {
+					t.Error("the log does not say that tools are missing")
+				}
+			})
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,6 +19,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -148,6 +150,33 @@ func startHooked(t *testing.T, c a2aserver.Config, hook func(string)) *instance 
 	client := &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}
 	t.Cleanup(client.CloseIdleConnections)
 	return &instance{url: "http://" + a.Addr().String(), server: a, log: log, ended: ended, client: client, stop: stop}
+}
+
+// inside makes the requests of a client to a server's handler, without a connection.
+type inside struct{ http.Handler }
+
+func (h inside) RoundTrip(r *http.Request) (*http.Response, error) {
+	to, w := httptest.NewRequestWithContext(r.Context(), r.Method, r.URL.String(), r.Body), httptest.NewRecorder()
+	to.Header, to.ContentLength = r.Header, r.ContentLength
+	h.ServeHTTP(w, to)
+	return w.Result(), nil
+}
+
+// startInside is start without a port, in a bubble of testing/synctest: nobody waits for its time
+// limits. Answers are whole.
+func startInside(t *testing.T, c a2aserver.Config) *instance {
+	t.Helper()
+	log := newLogs(t)
+	c.Log, c.NoListen = zerolog.New(zerolog.SyncWriter(log)), true
+	s, err := a2aserver.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, ended := run(t, s)
+	in := &instance{url: "http://localhost", server: s, log: log, ended: ended, client: &http.Client{Transport: inside{s.Handler()}}, stop: stop}
+	t.Cleanup(func() { in.halt(t) })
+	synctest.Wait() // until it serves
+	return in
 }
 
 // halt ends the server, which has to end well.
