@@ -31,7 +31,7 @@ func approvalRows() []row {
 		{"approval", "Find", always("ByCall"), "TestMatchByCall/the id of a call by a shape that names approvals", "only dialects that ask by the call may name one"},
 		{"approval", "Match", always("merge"), "a2a/dialect TestSeveralDialects/one says approve, the other reject", "dialects that disagree in one message decide nothing"},
 		{"approval", "Policy.judge", use("broken()#1", "Verdict{Action: ActionAllow}"), "TestJudge/panic of the name", "a policy that panics asks"},
-		{"approval", "GrantKey", zero("without"), "task/engine TestGrants/another_argument/memstore", "a grant is for the arguments that were approved"},
+		{"approval", "GrantKey", zero("without"), "task/engine TestGrants/another_argument", "a grant is for the arguments that were approved"},
 		{"approval", "GrantKey", zero("c.Definition"), "task/engine TestGrantsNoLonger/the_tool_was_redefined/memstore", "a grant is for the tool that was shown"},
 		{"approval", "GrantKey", use("terms string()#2", "terms[:0]"), "task/engine TestGrantsNoLonger/the_rule_is_stricter/memstore", "a grant of other terms answers nothing"},
 		{"approval", "Grant.Covers", always("incarnation"), "TestGrantOfAnotherStore", "a grant is void in a restored backup"},

@@ -48,6 +48,6 @@ func storeRows() []row {
 		{"store/boltstore/internal/writer", "Writer.try", never("StillThere"), "store/boltstore TestFileIsNotThereAnyMore/removed", "what nobody will find again is not acknowledged"},
 		{"store/boltstore/internal/writer", "Writer.try", never("txid nil"), "store/boltstore TestWriterMeetsDamage", "a store that has met damage serves what can be read"},
 		{"store/boltstore/internal/writer", "Writer.undone", zero("txid"), "store/boltstore TestFullDisk/writing", "a commit of which nothing is there does not end the server"},
-		{"store/memstore", "handle.Delete", zero("isLast"), "task/engine TestStateEndsWithLastTask/memstore", "the state of a context ends with its last task"},
+		{"store/memstore", "handle.Delete", zero("isLast"), "task/engine TestStateEndsWithLastTask", "the state of a context ends with its last task"},
 	}
 }

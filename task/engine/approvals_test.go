@@ -54,7 +54,8 @@ func (w *world) inbox(by auth.Principal, limit int) (all []approval.Approval) {
 // Everybody sees what is pending in their own tasks, the oldest first, and decides that and
 // nothing else.
 func TestApprovals(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		mine := []a2a.TaskID{w.ask(alice, 1), w.ask(alice, 2), w.ask(alice, 3)}
 		w.ask(carol, 4)
 		stranger := auth.Principal{Tenant: "other", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "test"}
@@ -116,7 +117,7 @@ func TestApprovals(t *testing.T) {
 // What servers before this one have asked stands elsewhere in the index, and is listed
 // before all else.
 func TestApprovalsOfOlderServers(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		time.Sleep(26 * 366 * 24 * time.Hour) // older servers are not so old
 		w.start()
 		var ids []string
@@ -231,7 +232,8 @@ func sorted(all ...a2a.TaskID) (ids []string) {
 // Who oversees a tenant sees all of its tasks and none of another, whatever page by page
 // or filter; who has no role for it sees nothing.
 func TestTasksOfATenant(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		mine, his := w.ask(alice, 1), w.ask(bob, 2)
 		stranger := auth.Principal{Tenant: "other", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "test"}
 		foreign, nobodys := w.ask(stranger, 3), w.ask(auth.Anonymous(), 4)
@@ -297,7 +299,8 @@ func TestTasksOfATenant(t *testing.T) {
 
 // An operator cancels and deletes, which the audit knows before the task is gone.
 func TestTaskIsDeleted(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		id := w.ask(alice, 1)
 		operator := colleague(auth.RoleOperator)
 		tasks := w.engine.Tasks()

@@ -183,7 +183,8 @@ func (w *world) auditKey(id a2a.TaskID) []byte {
 // The digest of one approval differs from task to task, and once a task is deleted nothing in the
 // store tells what its digests are of.
 func TestAuditIsKeyed(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		one, two := w.ask(alice, 1), w.ask(alice, 1)
 		first, second := w.auditKey(one), w.auditKey(two)
 		if len(first) != 16 || slices.Equal(first, second) {

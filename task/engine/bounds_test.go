@@ -24,7 +24,7 @@ import (
 // Finding E16: messages that come at once make no more tasks of one context wait than
 // limits.parked says.
 func TestParkedTasksAreBounded(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		const limit, messages = 20, 200
 		w.cfg.Limits.Parked = limit
 		w.start()
@@ -128,7 +128,7 @@ func TestDiskOfACaller(t *testing.T) {
 
 // Beyond limits.disk nobody makes a task.
 func TestDiskOfAll(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.start(func(c *engine.Config) { c.Limits.Disk = 400_000 })
 		waits := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		if full := fill(t, w, alice, 100, noise(5000)); full.Caller || !strings.Contains(full.Error(), "limits.disk ") {
@@ -220,7 +220,7 @@ func TestFullLogRefusesArtifacts(t *testing.T) {
 	t.Parallel()
 	for _, minds := range []bool{true, false} {
 		for _, same := range []bool{true, false} {
-			runOnEachDisk(t, fmt.Sprintf("minds %t same %t", minds, same), func(t *testing.T, w *world) {
+			runInMemory(t, fmt.Sprintf("minds %t same %t", minds, same), func(t *testing.T, w *world) {
 				var refused atomic.Int32
 				w.cfg.Limits = fullLimits()
 				w.startTools(&fake{name: "save", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -261,7 +261,7 @@ func TestFullLogLosesNoResult(t *testing.T) {
 	t.Parallel()
 	for _, room := range []int{300_000, 100_000, 10_000, 0} {
 		for _, size := range []int{100, 150_000} {
-			runOnEachDisk(t, fmt.Sprintf("room for %d, result of %d", room, size), func(t *testing.T, w *world) { nearlyFull(t, w, room, size) })
+			runInMemory(t, fmt.Sprintf("room for %d, result of %d", room, size), func(t *testing.T, w *world) { nearlyFull(t, w, room, size) })
 		}
 	}
 }

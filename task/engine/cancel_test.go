@@ -19,7 +19,7 @@ import (
 
 // A message that cancels a call and says something else is refused, and cancels nothing.
 func TestCancelCallSaysOneThing(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.start()
 		id := w.begun(alice, w.calls("transfer", args{"to": "bob", "amount": 1}))
 		stop := func() *a2a.Part { return a2a.NewDataPart(map[string]any{"type": "call_cancel", "call": "c1.1"}) }

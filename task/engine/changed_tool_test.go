@@ -61,7 +61,7 @@ func TestToolThatRunsIsTheOneThatWasChecked(t *testing.T) {
 		"every third":   func(n int) bool { return n%3 == 0 },
 		"but the third": func(n int) bool { return n%3 != 0 },
 	} {
-		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+		runInMemory(t, name, func(t *testing.T, w *world) {
 			set := &shifty{checked: map[int]bool{}, gated: gated}
 			w.start(func(cfg *engine.Config) { cfg.Tools = tool.NewRegistry(set) })
 			for range 12 {

@@ -316,7 +316,7 @@ func TestCheckpointsDelayNobody(t *testing.T) {
 // Checkpoints fill a log only as far as results still fit into it: of their own call, and
 // of its sibling.
 func TestCheckpointsLeaveRoomForResults(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		full := make(chan struct{})
 		state := json.RawMessage(`"` + strings.Repeat("x", 60_000) + `"`)
 		result := strings.Repeat("y", 100_000)

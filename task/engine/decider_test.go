@@ -139,7 +139,7 @@ func TestDecider(t *testing.T) {
 // An error of a decider fails the call of a running tool that has asked, too, and nothing remains
 // to be decided.
 func TestDeciderFailsARunningCall(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.ProviderWait, w.cfg.ProviderErrorFails = time.Hour, true
 		w.cfg.Decider = func(context.Context, approval.Approval) (approval.Decision, error) {
 			return approval.Decision{}, errors.New("no line")

@@ -131,7 +131,7 @@ func (c named) data(key string) map[string]any {
 func TestOwnCallIDs(t *testing.T) {
 	t.Parallel()
 	for shape, parts := range shapes {
-		runOnEachDisk(t, shape, func(t *testing.T, w *world) {
+		runInMemory(t, shape, func(t *testing.T, w *world) {
 			w.start()
 			got := w.send(w.message(parts([]named{{"call-1", 1}, {"call-2", 2}, {"", 3}})...))
 			w.wantState(got, a2a.TaskStateInputRequired)

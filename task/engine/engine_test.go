@@ -16,7 +16,8 @@ import (
 )
 
 func TestApproveRuns(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		got := w.send(w.calls("transfer", args{"amount": 100, "to": "bob"}))
 		w.wantState(got, a2a.TaskStateInputRequired)
 		if n := w.tools.count("transfer"); n != 0 {
@@ -46,7 +47,8 @@ func TestApproveRuns(t *testing.T) {
 }
 
 func TestRejectNeverRuns(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		got := w.send(w.calls("transfer", args{"amount": 100, "to": "bob"}))
 		done := w.send(w.decision(got.ID, reject(w.pending(got)[0], "too much")))
 		w.wantState(done, a2a.TaskStateCanceled)
@@ -55,7 +57,8 @@ func TestRejectNeverRuns(t *testing.T) {
 }
 
 func TestPartialAnswers(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "a"}, "echo", args{}, "transfer", args{"amount": 2, "to": "b"}))
 		w.wantState(got, a2a.TaskStateInputRequired)
 		w.wantRuns("echo", 1)
@@ -75,7 +78,8 @@ func TestPartialAnswers(t *testing.T) {
 }
 
 func TestNoDecisionAsksAgain(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "a"}))
 		m := w.reply(got.ID, a2a.NewTextPart("what is this about"))
 		again := w.send(m)
@@ -89,7 +93,8 @@ func TestNoDecisionAsksAgain(t *testing.T) {
 }
 
 func TestStream(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		sent := w.sent(w.calls("stream", args{"n": 3000}))
 		var wg sync.WaitGroup
 		for range 4 {
@@ -155,7 +160,8 @@ func (w *world) streamed(sent *engine.Sent) (first *a2a.Task, kinds []string) {
 // The stream of an answer begins with the task as the answer left it, also when its reader
 // comes so late that the task has ended: whoever reads events only misses nothing.
 func TestStreamOfAnAnswer(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "a"}))
 		m := w.decision(got.ID, approve(w.pending(got)[0]))
 		sent := w.sent(m)
@@ -172,7 +178,8 @@ func TestStreamOfAnAnswer(t *testing.T) {
 }
 
 func TestBadCalls(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		for _, tc := range []struct {
 			name string
 			m    *a2a.Message
@@ -194,7 +201,8 @@ func TestBadCalls(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		parked := w.send(w.calls("transfer", args{"amount": 1, "to": "a"}))
 		id, _ := store.ParseTaskID(string(parked.ID))
 		for range 2 {
@@ -249,7 +257,8 @@ func (w *world) wantAudited(what string, want int) {
 }
 
 func TestSuspensions(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		w.wantState(w.send(w.calls("sleep", args{})), a2a.TaskStateCompleted)
 
 		got := w.send(w.calls("confirm", args{"x": 1}))
@@ -272,7 +281,8 @@ func TestSuspensions(t *testing.T) {
 }
 
 func TestIdempotentSend(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		m := w.calls("write", args{"amount": 1, "to": "bob"})
 		first := w.send(m)
 		var wg sync.WaitGroup

@@ -147,7 +147,7 @@ func TestGrants(t *testing.T) {
 		{"the owner with another role", approval.GrantTerms{}, approval.GrantTime, auth.Principal{Tenant: "acme", Subject: "alice", Roles: []string{auth.RoleRequester, "x"}, Method: "test"}, "c", nil, true},
 		{"the same subject of another tenant", approval.GrantTerms{}, approval.GrantTime, auth.Principal{Tenant: "other", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "test"}, "c", nil, true},
 	} {
-		runOnEachDisk(t, tc.name, func(t *testing.T, w *world) {
+		runInMemory(t, tc.name, func(t *testing.T, w *world) {
 			w.mailing(mails(tc.terms))
 			first := w.mail(alice, "c", same)
 			g := w.grantOf(boss, first, approval.GrantRequest{Scope: tc.scope})
@@ -283,7 +283,7 @@ func TestGrantsIndexedWithoutTheirScope(t *testing.T) {
 // To ask once covers exactly the approved call, whatever the rule lets vary; a wider grant stands
 // beside it.
 func TestAskOnce(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.mailing(mails(approval.GrantTerms{Vary: []string{"/amount"}, Uses: 2}))
 		same, other := args{"amount": 1, "to": "x"}, args{"amount": 2, "to": "x"}
 		g := w.grantOf(boss, w.mail(alice, "c", same), approval.GrantRequest{Scope: approval.GrantContext, Exact: true})
@@ -304,7 +304,7 @@ func TestAskOnce(t *testing.T) {
 
 // A grant covers no call that its maker may not decide, though the argument may vary.
 func TestGrantsWithinWhatTheirMakersDecide(t *testing.T) {
-	runOnEachDisk(t, "approvers.when", func(t *testing.T, w *world) {
+	runInMemory(t, "approvers.when", func(t *testing.T, w *world) {
 		g := mails(approval.GrantTerms{Vary: []string{"/amount"}})
 		g.Terms.Approvers = &approval.Approvers{Roles: []string{auth.RoleApprover}, When: "args.amount < 100 || decider.subject == 'cfo'"}
 		w.mailing(g)
@@ -316,7 +316,7 @@ func TestGrantsWithinWhatTheirMakersDecide(t *testing.T) {
 
 // A grant covers the roles that the requester had: it covers no call that follows a message with other roles.
 func TestGrantEndsWithARole(t *testing.T) {
-	runOnEachDisk(t, "", func(t *testing.T, w *world) {
+	runInMemory(t, "", func(t *testing.T, w *world) {
 		ops := alice
 		ops.Roles = []string{auth.RoleRequester, "ops"}
 		w.cfg.Planner = &stepper{n: 3, inline: true, step: func(i int) *task.Step {
@@ -421,7 +421,7 @@ func TestGrantsAndPending(t *testing.T) {
 
 // Grants of another incarnation of the store are void.
 func TestGrantsOfABackup(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		other := uint64(0)
 		w.wrap = func(h store.Handle) store.Handle { return &restoredFile{h, other} }
 		w.mailing(mails(approval.GrantTerms{}))
@@ -556,7 +556,7 @@ func TestGrantOfEditedArguments(t *testing.T) {
 
 // Foreign callers neither see nor revoke grants, and a revocation is audited.
 func TestRevoke(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		var told []string
 		ended := map[string]bool{} // whether its end is routine
 		w.cfg.Observers = []engine.Observer{{
@@ -672,7 +672,7 @@ func TestRevokeRace(t *testing.T) {
 
 // The agent asks again for what a person has rejected: it is rejected without asking, grant or not.
 func TestRejectedAgain(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		call := func(amount int) *task.Step {
 			return &task.Step{Calls: []task.PlannedCall{{Tool: "send_mail", Args: fmt.Appendf(nil, `{"amount":%d}`, amount)}}}
 		}
@@ -737,7 +737,7 @@ func TestGrantAfterACrash(t *testing.T) {
 // A suspended call that a grant has let start goes on by the grant, though it is used up, and
 // not after its revocation.
 func TestGrantOfASuspendedCall(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		slow := newKeeper("send_mail", func(ctx tool.Context, n int) (map[string]any, error) {
 			if n%3 != 0 {
 				return nil, &tool.Suspension{Wake: time.Now().Add(time.Minute)}
@@ -788,7 +788,7 @@ func TestGrantEndsWhileACallIsQueued(t *testing.T) {
 // A grant for the same task ends with it. Others outlive even its deletion, can be revoked, and are
 // removed after their end.
 func TestGrantsEnd(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		rows := func() int {
 			page, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: task.RowGrant})
 			w.must(err)
@@ -838,7 +838,7 @@ func TestGrantsEnd(t *testing.T) {
 // Several equal calls of a step use a counted grant as often as it says; the others ask.
 func TestGrantOfSeveralCalls(t *testing.T) {
 	for _, hold := range []bool{false, true} {
-		runOnEachDisk(t, fmt.Sprint("held siblings: ", hold), func(t *testing.T, w *world) {
+		runInMemory(t, fmt.Sprint("held siblings: ", hold), func(t *testing.T, w *world) {
 			w.cfg.HoldSiblings = hold
 			w.mailing(mails(approval.GrantTerms{}))
 			g := w.grantOf(alice, w.mail(alice, "c", args{"amount": 1}), approval.GrantRequest{Scope: approval.GrantTime, Uses: 2})

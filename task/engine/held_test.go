@@ -89,7 +89,7 @@ func TestHeldQuestionIsAnswered(t *testing.T) {
 		"form": {tool.Question{ID: "a", Kind: tool.AskForm, Hint: "size?", Payload: map[string]any{"in": "cm"}, Schema: map[string]any{"type": "integer"}},
 			map[string]any{"decision": "respond", "response": 7}, tool.Answer{State: tool.AnswerResponded, Response: json.RawMessage(`7`)}},
 	} {
-		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+		runInMemory(t, name, func(t *testing.T, w *world) {
 			c := newCurious(tc.ask, nil)
 			w.startTools(c)
 			got := w.send(w.calls("curious", args{}))
@@ -131,7 +131,7 @@ func TestHeldQuestionIsAnswered(t *testing.T) {
 
 // An answer that does not fit is refused and changes nothing, as is a text that decides nothing.
 func TestHeldQuestionRefusesOtherAnswers(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		c := newCurious(tool.Question{Kind: tool.AskForm, Hint: "size?", Schema: map[string]any{"type": "integer"}}, nil)
 		w.startTools(c)
 		got := w.send(w.calls("curious", args{}))
@@ -199,7 +199,7 @@ func TestHeldQuestionExpires(t *testing.T) {
 		"kept":    {approval.Terms{Expires: time.Minute, OnExpiry: approval.ExpiryKeeps}, time.Hour, a2a.TaskStateCompleted},
 		"cancels": {approval.Terms{Expires: time.Minute, OnExpiry: approval.ExpiryCancels}, time.Minute, a2a.TaskStateCanceled},
 	} {
-		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+		runInMemory(t, name, func(t *testing.T, w *world) {
 			w.cfg.Policy = defaults(t, tc.terms)
 			c := newCurious(whichOne, nil)
 			w.startTools(c)
@@ -227,7 +227,7 @@ func TestHeldQuestionExpires(t *testing.T) {
 // Another process that takes a task over tells nobody here, and the time limit of the tool
 // does not run: the question ends all the same, soon after its deadline.
 func TestHeldCallIsTakenOver(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		c := newCurious(whichOne, nil)
 		w.startTools(c)
 		got := w.send(w.calls("curious", args{}))
@@ -251,7 +251,7 @@ func TestHeldCallIsTakenOver(t *testing.T) {
 func TestHeldCallDoesNotTimeOut(t *testing.T) {
 	t.Parallel()
 	for name, work := range map[string]time.Duration{"in time": 3 * time.Second, "too long": 7 * time.Second} {
-		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+		runInMemory(t, name, func(t *testing.T, w *world) {
 			w.cfg.Limits = task.Limits{ToolTimeout: 10 * time.Second, ToolGrace: time.Second}
 			c := newCurious(whichOne, nil)
 			inner := c.call
@@ -295,7 +295,7 @@ func TestHeldCallDoesNotTimeOut(t *testing.T) {
 // has returned.
 func TestHeldQuestionIsWithdrawn(t *testing.T) {
 	t.Parallel()
-	runOnEachDisk(t, "the tool gives up", func(t *testing.T, w *world) {
+	runInMemory(t, "the tool gives up", func(t *testing.T, w *world) {
 		door := make(chan struct{})
 		c := newCurious(whichOne, nil)
 		c.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -322,7 +322,7 @@ func TestHeldQuestionIsWithdrawn(t *testing.T) {
 		w.wantState(w.ended(got.ID), a2a.TaskStateCompleted)
 	})
 	for name, returns := range map[string]error{"the tool returns": nil, "the tool fails": errTool, "unknown": tool.ErrOutcomeUnknown, "suspended": &tool.Suspension{Asks: []tool.Question{whichOne}}} {
-		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+		runInMemory(t, name, func(t *testing.T, w *world) {
 			c := newCurious(whichOne, nil)
 			asked := make(chan struct{})
 			c.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -376,7 +376,7 @@ func TestHeldQuestionIsRefused(t *testing.T) {
 		"no JSON":      {tool.Question{Kind: tool.AskQuestion, Hint: "?", Payload: func() {}}, "JSON"},
 		"too large":    {tool.Question{Kind: tool.AskQuestion, Hint: strings.Repeat("x", 2<<20)}, "bytes"},
 	} {
-		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+		runInMemory(t, name, func(t *testing.T, w *world) {
 			c := newCurious(tc.ask, func(tool.Context, tool.Answer, error) (map[string]any, error) { return map[string]any{}, nil })
 			w.startTools(c)
 			got := w.send(w.calls("curious", args{}))
@@ -389,7 +389,7 @@ func TestHeldQuestionIsRefused(t *testing.T) {
 			}
 		})
 	}
-	runOnEachDisk(t, "two at once, and too many", func(t *testing.T, w *world) {
+	runInMemory(t, "two at once, and too many", func(t *testing.T, w *world) {
 		c := newCurious(whichOne, nil)
 		c.call = func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 			first := make(chan error)
@@ -432,7 +432,7 @@ func TestHeldQuestionIsRefused(t *testing.T) {
 // The number of held calls is bounded, in all and for each caller, and a held task keeps no
 // other from running.
 func TestHeldCallsAreBounded(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = task.Limits{Turns: 1, Held: 20, HeldPerCaller: 12}
 		c := newCurious(whichOne, nil)
 		w.startTools(c)

@@ -219,7 +219,7 @@ func TestHostileValues(t *testing.T) {
 		}
 	}
 	for name, call := range cases {
-		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+		runInMemory(t, name, func(t *testing.T, w *world) {
 			w.startTools(&fake{name: "hostile", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) { return call(ctx) }})
 			id := w.begin(w.calls("hostile", args{}))
 			pass(time.Minute)

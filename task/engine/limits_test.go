@@ -112,7 +112,8 @@ func TestHoldSiblings(t *testing.T) {
 // A definition that changes while its call is parked is asked about again, and the
 // decider of the old question is told.
 func TestToolChangedWhileParked(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		old := w.pending(got)[0]
 		w.tools.change = func(f *fake) {
@@ -229,7 +230,8 @@ func TestCaps(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		eve := auth.Principal{Tenant: "acme", Subject: "eve", Roles: []string{auth.RoleRequester}, Method: "test"}
 		for _, by := range []auth.Principal{eve, {Tenant: "other", Subject: "alice", Roles: []string{auth.RoleRequester}}, {}} {
@@ -284,7 +286,8 @@ func TestToolChangedBehindHook(t *testing.T) {
 
 // A message that could not be kept as one event is refused before anything is.
 func TestLargeMessage(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		var invalid *task.InvalidError
 		_, err := w.sendAs(alice, w.message(a2a.NewTextPart("/echo "+strings.Repeat("x", 1<<20))))
 		if !errors.As(err, &invalid) || invalid.Field != "message" {

@@ -16,7 +16,7 @@ import (
 // Without a memory of the program's, tools search the ended tasks of their owner in their
 // context: messages and results, and nothing of another owner, tenant or context.
 func TestToolsSearchEarlierTasks(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		var seen []agent.MemoryResult // that Rank got
 		var found []string
 		w.tools.extra = []tool.Tool{

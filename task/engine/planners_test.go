@@ -42,7 +42,7 @@ func (*readOnce) Plan(_ context.Context, at *task.Progress) (*task.Step, error) 
 
 // A message whose first step was planned when it was accepted is not read again.
 func TestAcceptedStepIsNotPlannedAgain(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Planner = &readOnce{}
 		w.start()
 		got := w.send(w.calls("echo", args{}))
@@ -112,7 +112,7 @@ func (p *thinker) Plan(ctx context.Context, _ *task.Progress) (*task.Step, error
 
 // A planner is told when its task is canceled.
 func TestPlanEndsWithItsTask(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		p := newThinker()
 		w.cfg.Planner = p
 		w.start()
@@ -165,7 +165,7 @@ func TestPlanTimeout(t *testing.T) {
 		"keeps thinking": {false, 50 * time.Millisecond, "50ms"},
 		"by default":     {true, 0, "2m0s"},
 	} {
-		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+		runInMemory(t, name, func(t *testing.T, w *world) {
 			over := make(chan struct{})
 			t.Cleanup(func() { close(over) })
 			causes := make(chan error, 1)

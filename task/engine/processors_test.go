@@ -17,7 +17,7 @@ import (
 // What takes a processor for long is done by as many as there are processors for it, and
 // by one caller on half of them; who has had enough of waiting leaves, and nothing stays.
 func TestHeavyWorkIsShared(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.start()
 		w.engine.Processors(4)
 		var ends []func()

@@ -99,7 +99,7 @@ func (w *world) states(id a2a.TaskID) (states []string) {
 // The provider is told what is asked, and its yes runs the call: the client sees the
 // question in a working update, and is never asked itself.
 func TestProviderIsAskedFirst(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		o := newOffered()
 		w.cfg.Provider, w.cfg.ProviderWait = o.confirm, time.Hour
 		w.start()
@@ -142,7 +142,7 @@ func TestProviderIsAskedFirst(t *testing.T) {
 
 // The provider is asked while a sibling of the call still runs.
 func TestProviderIsAskedWhileSiblingRuns(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		o := newOffered()
 		w.cfg.Provider, w.cfg.ProviderWait = o.confirm, time.Hour
 		w.start()

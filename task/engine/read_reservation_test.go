@@ -92,7 +92,7 @@ func wantFull(t *testing.T, err error, own bool) {
 // Answers that nobody reads take no more than there is for answers, one caller's no more
 // than half of it, and what they had is there again when they are released.
 func TestUnreadAnswersAreBounded(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		const limit = 16 << 20
 		w.cfg.Answers = limit
 		w.startTools(pours(false /* holds */))
@@ -185,7 +185,7 @@ func omitted(got *a2a.Task) []string {
 // What a caller has done is answered although there is no room for the whole task: with
 // less of it, which its metadata say.
 func TestWhatIsDoneIsAnsweredWithoutRoom(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Answers = 1 << 20
 		w.cfg.Planner = &stepper{n: 3, inline: true, step: func(i int) *task.Step {
 			switch i {
@@ -255,7 +255,7 @@ func TestWhatIsDoneIsAnsweredWithoutRoom(t *testing.T) {
 // A list without artifacts reads none, however large its tasks are, also after the
 // server was started again.
 func TestListReadsNoArtifacts(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		var disk *counting
 		w.wrap = func(h store.Handle) store.Handle {
 			disk = &counting{Handle: h}
@@ -299,7 +299,7 @@ func TestListReadsNoArtifacts(t *testing.T) {
 // A page has no more than its bytes. A task over it comes without artifacts and says so;
 // when even that does not fit, it begins the next page.
 func TestPageOfBytes(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Page = 100 << 10
 		w.startTools(pours(false /* holds */))
 		want := map[string]bool{} // id → has its artifacts on a page that asks for them
@@ -389,7 +389,7 @@ func TestReleasedAnswerBeginsAnew(t *testing.T) {
 // Without room for its artifacts, the task with which the stream of an answer begins says so,
 // and what comes after it has no gap.
 func TestStreamOfAnAnswerWithoutRoom(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Answers = 1 << 20
 		w.startTools(pours(false /* holds */))
 		got := w.send(w.calls("pour", args{"n": 10, "size": 60 << 10}, "transfer", args{"amount": 1, "to": "x"}))
@@ -427,7 +427,7 @@ func (s *listing) Tasks(ctx context.Context, scope store.Scope, q store.Query) (
 func TestTaskThatGrowsWhileItIsListed(t *testing.T) {
 	t.Parallel()
 	for _, page := range []int64{100 << 10, 16 << 20} {
-		runOnEachDisk(t, fmt.Sprintf("page of %d KiB", page>>10), func(t *testing.T, w *world) {
+		runInMemory(t, fmt.Sprintf("page of %d KiB", page>>10), func(t *testing.T, w *world) {
 			w.cfg.Page = page
 			grow, then := make(chan struct{}), func() {}
 			w.wrap = func(h store.Handle) store.Handle { return &listing{h, func() { then() }} }

@@ -288,7 +288,7 @@ func TestReportLeavesTheStatus(t *testing.T) {
 // A report conflicts with nothing that others write, and what a turn folds is what the
 // log says.
 func TestReportsBesideChunks(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.startTools(&streamer{fake: fake{name: "run"}, stream: func(ctx tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
 			for i := range 200 {
 				tool.Report(ctx, tool.Progress{Done: float64(i)})

@@ -270,7 +270,7 @@ func TestOutputOfACallIsBounded(t *testing.T) {
 			}}
 		}},
 	} {
-		runOnEachDisk(t, tc.name, func(t *testing.T, w *world) {
+		runInMemory(t, tc.name, func(t *testing.T, w *world) {
 			var refused atomic.Int32
 			w.tools.extra = []tool.Tool{tc.tool(&refused)}
 			w.start(func(c *engine.Config) { c.Limits.Output = limit })
@@ -295,7 +295,7 @@ func TestOutputOfACallIsBounded(t *testing.T) {
 
 // What one call publishes is no other's.
 func TestOutputIsOfOneCall(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.start(func(c *engine.Config) { c.Limits.Output = 20_000 })
 		calls := []any{}
 		for range 8 {

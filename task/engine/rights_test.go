@@ -367,7 +367,8 @@ func TestRightsOfAMessage(t *testing.T) {
 // Two approvers contradict each other at the same moment: both have read the same, both are
 // about to commit. One counts, and the other is told who was first, and what they decided.
 func TestApproversAtTheSameMoment(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		w.start()
 		ran := 0
 		for range 8 {
 			id := w.ask(alice, 1)

@@ -22,7 +22,7 @@ import (
 func TestAbandonedRunsAreCountedByTool(t *testing.T) {
 	t.Parallel()
 	for _, is := range []tool.Annotations{{}, {ReadOnly: true}, {Idempotent: true}} {
-		runOnEachDisk(t, fmt.Sprintf("%+v", is), func(t *testing.T, w *world) {
+		runInMemory(t, fmt.Sprintf("%+v", is), func(t *testing.T, w *world) {
 			runs := w.counted()
 			w.tools.extra = []tool.Tool{&fake{name: "deaf", is: is, call: runs.holds}}
 			const limit = 8

@@ -72,7 +72,7 @@ func (w *world) wantTexts(id a2a.TaskID, want map[string]string) {
 // A planner's text is published while it plans, before its step, in an artifact of the step. Text
 // may replace what the same plan has said.
 func TestPlannerSpeaks(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Planner = speaker(func(_ context.Context, at *task.Progress) (*task.Step, error) {
 			switch len(at.Steps) {
 			case 0:
@@ -146,7 +146,7 @@ func TestPlanSpeaksAgainAfterACrash(t *testing.T) {
 // A planner whose task is canceled is told so, and publishes nothing more; nor does one whose plan
 // is over.
 func TestPlannerIsSilenced(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		var say func(string, bool) error
 		late := make(chan error, 1)
 		w.cfg.Planner = speaker(func(ctx context.Context, at *task.Progress) (*task.Step, error) {
@@ -179,7 +179,7 @@ func TestPlannerIsSilenced(t *testing.T) {
 // A planner waits for the disk, and text that the log has no room for is refused: the task fails
 // and says why, and what was said remains.
 func TestPlannerSaysTooMuch(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.cfg.Limits = task.Limits{Task: 1 << 20, Event: 128 << 10, Window: 8 << 10}
 		w.cfg.Planner = speaker(func(_ context.Context, at *task.Progress) (*task.Step, error) {
 			for {
@@ -219,7 +219,7 @@ func TestPlannerSaysTheWhole(t *testing.T) {
 // A planner is told of the ended tasks of its context, newest first: of the same caller, and no
 // more text than it wants.
 func TestPlannerIsToldOfEarlierTasks(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		told := make(chan []task.EarlierTask, 8)
 		limit := 1000
 		w.cfg.Planner = speaker(func(ctx context.Context, at *task.Progress) (*task.Step, error) {
@@ -313,7 +313,7 @@ func TestPlannerSaysALot(t *testing.T) {
 		"long":    {"x" + strings.Repeat("é", 80<<10), 0},
 		"escaped": {strings.Repeat("\x01", 24_000), 128 << 10},
 	} {
-		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+		runInMemory(t, name, func(t *testing.T, w *world) {
 			w.cfg.Limits.Event = tc.event
 			w.cfg.Planner = speaker(func(_ context.Context, at *task.Progress) (*task.Step, error) { return ends(at, tc.text) })
 			w.start()

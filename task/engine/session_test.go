@@ -265,7 +265,7 @@ func TestStateOfTasksAtOnce(t *testing.T) {
 // The state of a context is bounded. A call beyond the limit ends with an error that says
 // so, and nothing that it has set is kept.
 func TestStateOfContextIsBounded(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		s := newSessionWorld(w)
 		w.start()
 		got := w.await(s.begin(alice, "c", "set a=1", "fill b 60000", "fill c 10000", "get", "fill b 5000", "fill c 60000", "get"))
@@ -323,7 +323,7 @@ func TestStateOfContextIsBounded(t *testing.T) {
 // Tasks that set something at the same time cannot exceed the bound together: the store
 // decides, and the call that comes too late ends with an error.
 func TestStateBoundOfTasksAtOnce(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		const tasks = 6
 		s := newSessionWorld(w)
 		var entered sync.WaitGroup
@@ -448,7 +448,7 @@ func (c *countingRows) take() (reads, puts int) {
 // A call that changes no state costs none: a task in a context of its own reads nothing,
 // whatever other contexts keep, and one in a context that its client names reads it once.
 func TestStateCostsNothing(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		s := newSessionWorld(w)
 		var c *countingRows
 		w.wrap = func(h store.Handle) store.Handle { c = &countingRows{Handle: h}; return c }
@@ -474,7 +474,7 @@ func TestStateCostsNothing(t *testing.T) {
 
 // A task whose context cannot be read does not run without its state.
 func TestStateThatCannotBeRead(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		s := newSessionWorld(w)
 		var c *countingRows
 		w.wrap = func(h store.Handle) store.Handle { c = &countingRows{Handle: h}; return c }
@@ -523,7 +523,7 @@ func TestStateOfEarlierServer(t *testing.T) {
 
 // The state of a context ends with its last task.
 func TestStateEndsWithLastTask(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		s := newSessionWorld(w)
 		w.start()
 		first, second := w.await(s.begin(alice, "c", "set a=1")), w.await(s.begin(alice, "c", "get"))

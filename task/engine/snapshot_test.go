@@ -22,7 +22,8 @@ import (
 // the first event.
 func TestLargeTask(t *testing.T) {
 	const n = 20_000 // chunks, 400 KiB in a view
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		got := w.send(w.calls("stream", args{"n": n}, "transfer", args{"amount": 1, "to": "x"}))
 		w.wantState(got, a2a.TaskStateInputRequired)
 		scope, id := engine.ScopeFor(alice, auth.Read), mustID(got.ID)
@@ -52,7 +53,8 @@ func TestLargeTask(t *testing.T) {
 
 // A snapshot is a cache: one that cannot be read is as none.
 func TestUnreadableSnapshot(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		id := mustID(got.ID)
 		v, err := w.store.Read(w.ctx(), engine.ScopeFor(alice, auth.Read), id, store.AtSnapshot(), store.Limit{})
@@ -94,7 +96,7 @@ func TestSnapshotsDoNotOutweighEvents(t *testing.T) {
 		"status":   {say, "write", `{"amount":1,"to":"x"}`},
 		"calls":    {none, "write", fmt.Sprintf(`{"amount":1,"to":%q}`, text)},
 	} {
-		runOnEachDisk(t, name, func(t *testing.T, w *world) {
+		runInMemory(t, name, func(t *testing.T, w *world) {
 			var mu sync.Mutex
 			var batches, snapshots, eventBytes, snapshotBytes int
 			w.wrap = func(h store.Handle) store.Handle {

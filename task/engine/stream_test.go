@@ -138,7 +138,7 @@ func textOf(a *a2a.Artifact) (text string) {
 
 // A call that is entered again begins each of its artifacts again.
 func TestArtifactsOfACallThatIsEnteredAgain(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.startTools(&streamer{fake: fake{name: "run"}, stream: func(ctx tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
 			_, again := tool.Resumed(ctx)
 			for i := range 2 {
@@ -398,7 +398,7 @@ func TestResultOfAStreamWithoutOne(t *testing.T) {
 
 // A large stream is not stored a second time.
 func TestStreamIsStoredOnce(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		var pieces []*tool.Result
 		for range 40 {
 			pieces = append(pieces, piece(strings.Repeat("x", 60<<10)))
@@ -589,7 +589,7 @@ func TestQuestionsOfATool(t *testing.T) {
 // A tool that lists the artifacts of its task gets their names in their order, not in
 // that of their making.
 func TestArtifactNamesAreSorted(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		made := []string{"pears", "apples", "Zebra", "10", "9", "oranges", "émile"}
 		var names []string
 		w.startTools(

@@ -26,7 +26,7 @@ import (
 // Due work that fails again and again does not hide what is due after it, however
 // much there is of it.
 func TestFailingWorkHidesNothing(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		p := policy(t, approval.Gate{Tool: "deadline", Terms: approval.Terms{Expires: 30 * time.Millisecond, OnExpiry: approval.ExpiryCancels}})
 		w.start(func(cfg *engine.Config) { cfg.Policy, cfg.Log = p, zerolog.Nop() })
 		w.badRows(2500)

@@ -101,7 +101,7 @@ func TestDamagedTaskOfARouteThatIsGone(t *testing.T) {
 
 // The digest is of the whole arguments: whoever has it can try which they are.
 func TestDigestIsOnlyWithTheArguments(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		without, masked := &receiver{}, &receiver{}
 		all := asked("all", masked)
 		all.Arguments = true

@@ -19,7 +19,7 @@ import (
 // The batch that asks has the row, and the message is sent once, with everything that a person
 // needs, nothing that is masked, and no arguments.
 func TestMessages(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		all, payments, open := &receiver{}, &receiver{}, &receiver{}
 		withArgs := everything("open", open)
 		withArgs.Arguments, withArgs.Asked = true, false
@@ -66,7 +66,7 @@ func TestMessages(t *testing.T) {
 
 // An approval that has ended is not announced as waiting.
 func TestEndedBeforeItIsAnnounced(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		r := &receiver{}
 		w.startEngine(asked("r", r))
 		w.reject(w.ask("pay"))
@@ -83,7 +83,7 @@ func TestEndedBeforeItIsAnnounced(t *testing.T) {
 func TestHour(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprint("restarts=", restarts), func(t *testing.T) {
-			onEach(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				r, other := &receiver{}, &receiver{}
 				w.start(asked("r", r), notify.Route{Route: task.Route{Name: "payments", Asked: true}, Sender: other})
 				w.ask("pay")
@@ -125,7 +125,7 @@ func TestHour(t *testing.T) {
 // A route that is down, or hangs, holds up no other. Its messages are sent again, with their ids,
 // when it is back.
 func TestDeadRoute(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		dead, hung, living := &receiver{fails: down}, &hanging{}, &receiver{}
 		w.start(asked("dead", dead), asked("hung", hung), asked("living", living))
 		for range 5 {
@@ -163,7 +163,7 @@ func (hanging) Send(ctx context.Context, _ *notify.Message) error {
 // A message is tried for a day and then listed as failed; a refusal fails it at once. The list
 // is bounded by age.
 func TestFailed(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		slow, closed := &receiver{fails: down}, &receiver{fails: func(*notify.Message, int) error {
 			return fmt.Errorf("%w: HTTP 410", notify.ErrPermanent)
 		}}
@@ -190,7 +190,14 @@ func TestFailed(t *testing.T) {
 		if got := list("failed"); len(got) != 2 || slow.tries() < 20 || slow.tries() > 40 {
 			t.Errorf("failed after a day and %d tries: %+v", slow.tries(), got)
 		}
-		w.pass(notify.FailedAge)
+		w.stop() // a server that runs looks every minute
+		w.pass(notify.FailedAge - 27*time.Hour)
+		w.start(w.routes...)
+		w.pass(30 * time.Minute)
+		if got := list("failed"); len(got) != 2 {
+			t.Errorf("before %v: %+v", notify.FailedAge, got)
+		}
+		w.pass(27 * time.Hour)
 		if got := list(""); len(got) != 0 {
 			t.Errorf("after %v: %+v", notify.FailedAge, got)
 		}
@@ -199,7 +206,7 @@ func TestFailed(t *testing.T) {
 
 // A summary that has failed is listed and counted as long as messages that have failed are.
 func TestFailedSummary(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.start(asked("r", &receiver{fails: func(m *notify.Message, _ int) error {
 			if m.Event == notify.EventSummary {
 				return fmt.Errorf("%w: HTTP 410", notify.ErrPermanent)
@@ -239,7 +246,7 @@ func TestFailedSummary(t *testing.T) {
 
 // What a receiver asks for counts, up to an hour.
 func TestRetryAfter(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		r := &receiver{fails: func(_ *notify.Message, try int) error {
 			if try == 1 {
 				return fmt.Errorf("HTTP 429: %w", &notify.DelayError{Err: errors.New("too many"), After: 30 * time.Minute})
@@ -262,7 +269,7 @@ func TestRetryAfter(t *testing.T) {
 // A reload replaces routes: a new route takes new approvals, the rows of one that is gone are
 // dropped, and a route with another sender goes on with it.
 func TestReload(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		gone, moved, next, added := &receiver{fails: down}, &receiver{fails: down}, &receiver{}, &receiver{}
 		w.start(asked("gone", gone), asked("moved", moved))
 		first := w.ask("mail")
@@ -295,7 +302,7 @@ func TestReload(t *testing.T) {
 
 // A sender that panics fails, and holds up nothing.
 func TestPanic(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		r := &receiver{fails: func(_ *notify.Message, try int) error {
 			if try == 1 {
 				panic("secret")

@@ -75,7 +75,7 @@ func (w *world) approves(by auth.Principal, id string) error {
 
 // What waits is told again, then others are asked, who may decide from then on, once each.
 func TestReminderAndEscalation(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		r, lines := &told{}, &bytes.Buffer{}
 		w.log = zerolog.New(zerolog.SyncWriter(lines))
 		w.by = auth.Principal{Tenant: "acme", Subject: "alice", Email: "alice@example.com", Roles: alice.Roles, Method: "test"}
@@ -108,7 +108,7 @@ func TestReminderAndEscalation(t *testing.T) {
 		if err := w.approves(tara, id); err != nil {
 			t.Errorf("after the escalation, the decision of tara = %v", err)
 		}
-		w.pass(100 * time.Hour)
+		w.pass(30 * time.Hour)
 		r.want(t, "asked reminded", "escalated resolved", "escalated")
 		w.noDue()
 		if diff := cmp.Diff([]string{"asked", "reminded", "escalated", "resolved", "started", "finished"}, w.audited()); diff != "" {
@@ -148,7 +148,7 @@ func TestReminderAfterAPause(t *testing.T) {
 				if diff := cmp.Diff(tt.audit, w.audited()[:len(tt.audit)]); diff != "" {
 					t.Errorf("audit (-want +got):\n%s", diff)
 				}
-				w.pass(100 * time.Hour)
+				w.pass(30 * time.Hour)
 				w.noDue()
 			})
 		})
@@ -159,7 +159,7 @@ func TestReminderAfterAPause(t *testing.T) {
 func TestReminderOfWhatHasEnded(t *testing.T) {
 	for name, decided := range map[string]bool{"decided": true, "overdue": false} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				r := &told{}
 				w.startEngine(r.routes()...)
 				id := w.ask("wire")
@@ -190,7 +190,7 @@ func TestReminderOfWhatHasEnded(t *testing.T) {
 
 // The reminders of an approval go with it. The approval that replaces it has its own.
 func TestReminderOfTheSuccessor(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		r := &told{}
 		w.start(r.routes()...)
 		first := w.ask("wire")
@@ -210,7 +210,7 @@ func TestReminderOfTheSuccessor(t *testing.T) {
 		if err := w.engine.Approvals().Decide(context.Background(), alice, approval.Decision{ID: second, Type: approval.Cancel}); err == nil {
 			t.Error("alice decides it")
 		}
-		w.pass(100 * time.Hour)
+		w.pass(30 * time.Hour)
 		w.noDue()
 	})
 }

@@ -41,7 +41,7 @@ func taskOf(approval string) store.TaskID {
 // else is: also after a restart, and by the deadline. The address is kept with the task, and goes
 // with it; without such a route it is not kept.
 func TestRequester(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		r, all := &receiver{}, &receiver{}
 		w.start(everything("all", all))
 		w.by = mailable("carol")
@@ -83,7 +83,7 @@ func TestRequester(t *testing.T) {
 
 // Each requester gets at most 20 mails in an hour, whatever others get, and retries count once.
 func TestRequesterHour(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		r := &receiver{fails: func(_ *notify.Message, try int) error {
 			if try%2 == 1 {
 				return errDown

@@ -57,19 +57,23 @@ type world struct {
 	changed bool           // the tools have other definitions
 }
 
-// onEach runs a test on every backend, in a bubble with a clock of its own.
+// inMemory runs a test in memory, in a bubble with a clock of its own.
+func inMemory(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { run(t, test, memstore.New().Handle, func() {}) })
+}
+
+// onEach runs a test whose point is the end of a process on every backend.
 func onEach(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	t.Parallel()
-	t.Run("memstore", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) { run(t, test, memstore.New().Handle, func() {}) })
-	})
+	t.Run("memstore", func(t *testing.T) { inMemory(t, test) })
 	t.Run("boltstore", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "store.db")
 		synctest.Test(t, func(t *testing.T) {
-			db := must(boltstore.Open(path))
+			db := must(boltstore.Options{Ahead: 1 << 20}.Open(path)) // many are open at once
 			run(t, test, db.Handle, func() { _ = db.Close() })
 		})
 	})
