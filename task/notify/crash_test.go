@@ -63,7 +63,7 @@ func (w *world) killed(m *mortal, point string, n int) bool {
 // A process that dies at any point, or before or after any write, loses no message, and counts
 // each in one summary: 25 approvals are 20 messages and a summary of 5. A message in flight may
 // be sent twice, with one id.
-func TestKilled(t *testing.T) {
+func TestCrash(t *testing.T) {
 	type death struct {
 		point  string
 		n      int
