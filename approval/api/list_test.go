@@ -46,7 +46,7 @@ func (w *world) list(by auth.Principal, query string) (all []client.Approval) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	ids := w.many(150)
+	ids := w.many(110)
 	for i := 0; i < len(ids); i += 6 { // of each sixth approval the deadline moves
 		a := into[client.ApprovalDetail](w.get(olga, "/approvals/"+ids[i]).want(200)).Approval
 		w.post(olga, "/approvals/"+a.ID+"/extension", client.Extension{Digest: a.Digest, Until: a.Deadline.Add(time.Duration(i+1) * time.Second)}).want(200)
@@ -86,14 +86,14 @@ func TestPages(t *testing.T) {
 		}
 	}
 
-	half := slices.Clone(ids[:150])
+	half := slices.Clone(ids[:110])
 	for _, id := range half {
 		a := into[client.ApprovalDetail](w.get(olga, "/approvals/"+id).want(200)).Approval
 		d := client.Decision{Decision: client.Reject, Digest: a.Digest}
 		w.post(olga, decisionOf(a), d).want(200)
 	}
 	for query, want := range map[string]int{
-		"": 150, "state=settled&limit=7": 150, "state=rejected&limit=100": 150, "state=rejected&tool=pay&limit=7": 75, "state=settled&tool=ship&gate=ship": 75, "state=expired": 0,
+		"": 110, "state=settled&limit=7": 110, "state=rejected&limit=100": 110, "state=rejected&tool=pay&limit=7": 55, "state=settled&tool=ship&gate=ship": 55, "state=expired": 0,
 		"state=settled&tool=none": 0,
 	} {
 		got := w.list(olga, query)

@@ -82,8 +82,8 @@ func (c *callers) revoke(subject string) {
 	c.changed = make(chan struct{})
 }
 
-// world is a server with its approvals API, whose every exchange is validated against the
-// OpenAPI document.
+// world is a server with its approvals API, whose exchanges of each shape are validated against
+// the OpenAPI document.
 type world struct {
 	*a2aservertest.Server
 	*callers
@@ -261,15 +261,18 @@ func (w *world) do(r *http.Request) answer {
 
 var validating sync.Mutex
 
-// validate compares an exchange with openapi.json. The race detector makes the library ten times
-// slower, so that only a run without it validates (see the Makefile).
+// validate compares an exchange with openapi.json, the first of each shape. The race detector makes
+// the library ten times slower, so that only a run without it validates (see the Makefile).
 func (w *world) validate(r *http.Request, body []byte, resp *http.Response, raw []byte) {
 	w.t.Helper()
 	if racing || resp.Header.Get("Allow") != "" || resp.StatusCode/100 == 3 || resp.StatusCode == http.StatusNotFound && strings.Contains(string(raw), "unknown path") || strings.HasSuffix(r.URL.Path, "/openapi.json") {
 		return // not of an operation
 	}
+	if known(r, body, resp, raw) {
+		return
+	}
 	again := *resp
-	again.Body = io.NopCloser(bytes.NewReader(raw))
+	again.Body = io.NopCloser(bytes.NewReader(sample(raw)))
 	asked := r.Clone(r.Context())
 	asked.Body = io.NopCloser(bytes.NewReader(body))
 	asked.Header = http.Header{"Content-Type": r.Header["Content-Type"]}
