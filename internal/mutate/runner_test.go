@@ -16,6 +16,8 @@ var fixture = map[string]string{
 	"go.mod": "module fixture\n\ngo 1.26.0\n",
 	"sum/sum.go": `package sum
 
+import "time"
+
 // Of adds up, and stops at limit.
 func Of(limit int, list ...int) (total int) {
 	for i := 0; i < len(list); i++ {
@@ -26,6 +28,8 @@ func Of(limit int, list ...int) (total int) {
 	}
 	return total
 }
+
+func forever() { <-time.After(24 * time.Hour) }
 `,
 	"sum/sum_test.go": `package sum
 
@@ -58,7 +62,7 @@ func TestSkipped(t *testing.T) { t.Skip("not today") }
 
 func TestFails(t *testing.T) { t.Error("as ever") }
 
-func TestEndless(t *testing.T) { for { } }
+func TestEndless(t *testing.T) { forever() }
 `,
 	"user/doc.go": "package user\n",
 	"user/user_test.go": `package user_test
@@ -71,7 +75,7 @@ import (
 
 func TestUse(t *testing.T) {
 	if sum.Of(9, 1) != 1 {
-		t.Fatal("not one")
+		panic("not one")
 	}
 }
 `,
@@ -94,7 +98,7 @@ func fixtureRunner(t *testing.T) (*runner, *bytes.Buffer) {
 	var out bytes.Buffer
 	r := newRunner(dir, &out)
 	r.workers = 2
-	r.originalLimit, r.patience = 10*time.Second, 5*time.Second
+	r.originalLimit, r.patience = 3*time.Second, 2*time.Second
 	return r, &out
 }
 
@@ -107,18 +111,14 @@ func TestVerdicts(t *testing.T) {
 		want   outcome
 		why    string // a part of it
 	}{
-		{"a test fails", swap("total list", "-"), "TestOf", killed, "Of() = "},
 		{"a case fails", use("limit#3", "total"), "TestOf/a limit", killed, "Of() = 6"},
-		{"another package's test fails", use("0", "1"), "user TestUse", killed, "not one"},
-		{"a test panics", before("total#1", "_ = list[len(list)]"), "TestOf", killed, "index out of range"},
-		{"a test does not end, as the row says", hangs(before("total#1", "for {}")), "TestOf/no limit", killed, "did not end"},
+		{"another package's test panics", use("0", "1"), "user TestUse", killed, "panic: not one"},
+		{"a test does not end, as the row says", hangs(before("total#1", "forever()")), "TestOf/no limit", killed, "did not end"},
 
-		{"a test passes", use("limit#3", "total"), "TestSmall", survived, ""},
 		{"another case fails", use("limit#3", "total"), "TestOf/no limit", survived, ""},
 
 		{"a place that is not there", skip("gone"), "TestOf", broken, "0 places"},
-		{"does not build", returns("none"), "TestOf", broken, "sum/sum.go:4:54: undefined: none"},
-		{"does not end, and the row does not say so", before("total#1", "for {}"), "TestOf/no limit", broken, "does not say that it hangs"},
+		{"does not build", returns("none"), "TestOf", broken, "sum/sum.go:6:54: undefined: none"},
 
 		{"no test of this name", returns("1"), "TestO", broken, "none of this name"},
 		{"a test that is skipped", returns("4"), "TestSkipped", broken, "it is skipped"},
@@ -146,9 +146,9 @@ func TestVerdicts(t *testing.T) {
 	}
 	for _, want := range []string{
 		"sum.Of use(limit#3, total): a case fails [sum TestOf/a_limit]\n",
-		"sum.Of use(0, 1): another package's test fails [user TestUse]\n",
-		"a test passes [sum TestSmall]\n\tsum/sum.go:8: needs a test",
-		"mutate: 5 killed, 2 survived, 9 broken, 16 in all, in ",
+		"sum.Of use(0, 1): another package's test panics [user TestUse]\n",
+		"another case fails [sum TestOf/no_limit]\n\tsum/sum.go:10: needs a test",
+		"mutate: 3 killed, 1 survived, 8 broken, 12 in all, in ",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, out)
@@ -160,6 +160,31 @@ func TestVerdicts(t *testing.T) {
 	}
 	if _, err := os.Stat(r.work); !os.IsNotExist(err) {
 		t.Errorf("the folder for what was built is still there (%v)", err)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change change
+		got    ran
+		want   outcome
+		why    string // a part of it
+	}{
+		"passes":                   {returns(), ran{began: true, fine: true, end: "PASS"}, survived, ""},
+		"fails":                    {returns(), ran{began: true, end: "FAIL", output: "one is not two"}, killed, "one is not two"},
+		"panics":                   {returns(), ran{began: true, output: "panic: no"}, killed, "panic: no"},
+		"fails later":              {returns(), ran{began: true, end: "PASS", output: "leaks"}, killed, "leaks"},
+		"fails before":             {returns(), ran{output: "panic: no"}, broken, "failed before the test began: panic: no"},
+		"is skipped":               {returns(), ran{began: true, fine: true, end: "SKIP"}, broken, "did not run"},
+		"is not there":             {returns(), ran{fine: true}, broken, "did not run"},
+		"does not end":             {returns(), ran{began: true, timedOut: true}, broken, "does not say that it hangs"},
+		"does not end, as it says": {hangs(returns()), ran{began: true, timedOut: true}, killed, "did not end"},
+		"ends, and may hang":       {hangs(returns()), ran{began: true, fine: true, end: "PASS"}, survived, ""},
+	} {
+		if got := judge(&row{change: tt.change}, &tt.got); got.outcome != tt.want || !strings.Contains(got.why, tt.why) {
+			t.Errorf("a test that %s: %s (%s), want %s (%s)", name, got.outcome, got.why, tt.want, tt.why)
+		}
 	}
 }
 
