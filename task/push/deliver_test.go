@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"a2a-server/store"
@@ -24,7 +25,7 @@ import (
 // A webhook that is set with a message gets the task, each of its statuses and the last
 // chunk of each artifact, in the bytes of the log, and then nothing is left to do.
 func TestDelivers(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.start(false)
 		rc := newReceiver(t, nil)
 		c := hook(rc.URL + "/a?x=1")
@@ -66,7 +67,7 @@ func TestDelivers(t *testing.T) {
 
 // What fails is repeated, in order, with the same id, until it is accepted.
 func TestRepeatsInOrder(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.start(false)
 		rc := newReceiver(t, func(n int, w http.ResponseWriter, _ *http.Request) {
 			if n%4 != 3 {
@@ -95,7 +96,7 @@ func TestGivenUpAndRevived(t *testing.T) {
 	t.Parallel()
 	for code, tries := range map[int]int{http.StatusGone: 1, http.StatusInternalServerError: 20, http.StatusFound: 20} {
 		t.Run(http.StatusText(code), func(t *testing.T) {
-			onEach(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				w.start(false)
 				var works atomic.Bool
 				rc := newReceiver(t, nil)
@@ -146,7 +147,7 @@ func TestSetLater(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, w *world) {
+			inMemory(t, func(t *testing.T, w *world) {
 				w.start(false)
 				rc := newReceiver(t, nil)
 				id := w.send("ask", nil)
@@ -174,7 +175,7 @@ func TestSetLater(t *testing.T) {
 // A deleted webhook gets nothing more, even if one is waiting for it, and deleting it again
 // changes nothing.
 func TestDeleted(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.start(false)
 		rc, came, let := held(t)
 		id := w.send("ask", hook(rc.URL))
@@ -222,7 +223,7 @@ func TestDeletedWhileEncoding(t *testing.T) {
 
 // A task is deleted with its webhooks, also while one is being notified.
 func TestTaskDeleted(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.start(false)
 		rc, came, let := held(t)
 		id := w.send("echo", hook(rc.URL))
@@ -265,7 +266,7 @@ func TestOlderLeavesAlone(t *testing.T) {
 // While a notification of a webhook is being sent, the next one waits, however often others
 // are looked after meanwhile.
 func TestOneNotificationAfterTheOther(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		let := make(chan struct{})
 		rc := newReceiver(t, func(n int, _ http.ResponseWriter, r *http.Request) {
 			if n == 0 && r.URL.Path == "/held" {
@@ -294,7 +295,7 @@ func TestOneNotificationAfterTheOther(t *testing.T) {
 
 // One webhook has at most one notification under way, a host four, and all of them 64.
 func TestWorkersAreBounded(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		var mu sync.Mutex
 		now, most := map[string]int{}, map[string]int{}
 		all, mostAll := 0, 0
@@ -356,7 +357,7 @@ func TestWorkersAreBounded(t *testing.T) {
 
 // Webhooks that hang, or answer without end, are cut off, and hold nobody up.
 func TestHangsAndFloods(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.config = func(c *push.Config) { c.Timeout = time.Second }
 		w.start(false)
 		hangs, _, _ := held(t)
@@ -383,24 +384,29 @@ func TestHangsAndFloods(t *testing.T) {
 // A deliverer ends soon although a webhook hangs.
 func TestStopsInTime(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, open: newBolt(t).open}
-	w.config = func(c *push.Config) { c.Timeout = 30 * time.Second }
-	w.start(false)
-	rc, _, _ := held(t)
-	for range 10 {
-		w.send("echo", hook(rc.URL))
-	}
-	w.until("webhooks hang", func() bool { return len(rc.all()) == 4 })
-	began := time.Now()
-	w.stop()
-	if took := time.Since(began); took > 15*time.Second {
-		t.Errorf("it took %v", took)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newBolt(t)
+		hangs := newHanging(t)
+		w.config = func(c *push.Config) {
+			c.Timeout = 30 * time.Second
+			c.Client.Transport = hangs
+		}
+		w.start(false)
+		for range 10 {
+			w.send("echo", hook("http://hangs.example"))
+		}
+		w.until("webhooks hang", func() bool { return hangs.now.Load() == 4 })
+		began := time.Now()
+		w.stop()
+		if took := time.Since(began); took != 2*time.Second {
+			t.Errorf("it took %v, want the two seconds that requests in flight have", took)
+		}
+	})
 }
 
 // The signer is asked for webhooks without an authentication of their own, and no others.
 func TestSigned(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.config = func(c *push.Config) {
 			c.Sign = func(_ context.Context, n *push.Notification, h http.Header) error {
 				h.Set("Authorization", "Signed "+n.Config+" "+n.ID)
@@ -430,7 +436,7 @@ func TestSigned(t *testing.T) {
 // What happens while a notification is under way is not lost with the row that said that
 // something was there.
 func TestGrowsWhileItIsSent(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.start(false)
 		asks, let := make(chan struct{}), make(chan struct{})
 		rc := newReceiver(t, nil)
@@ -464,7 +470,7 @@ func TestGrowsWhileItIsSent(t *testing.T) {
 // Secrets that cannot be opened, as when the key is gone, fail the notification; so does
 // a signature that cannot be made.
 func TestWithoutItsSecrets(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.config = func(c *push.Config) {
 			c.Secrets = keyGone{}
 			c.Client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, at string) (net.Conn, error) {
@@ -480,6 +486,7 @@ func TestWithoutItsSecrets(t *testing.T) {
 		}
 		w.start(false)
 		rc := newReceiver(t, nil)
+		of := map[string]store.TaskID{}
 		for class, c := range map[string]*engine.PushConfig{
 			"secrets cannot be opened": {ID: "lost", URL: rc.URL, Version: "1.0"},
 			"signature":                {URL: rc.URL, Version: "1.0"},
@@ -488,7 +495,9 @@ func TestWithoutItsSecrets(t *testing.T) {
 			"request failed":           {URL: "gopher://example.com", Scheme: "Bearer", Version: "1.0"},
 			"invalid URL":              {URL: "http://[::1", Scheme: "Bearer", Version: "1.0"},
 		} {
-			id := w.send("echo", c)
+			of[class] = w.send("echo", c)
+		}
+		for class, id := range of {
 			w.until(class, func() bool {
 				return slices.ContainsFunc(w.states(push.Query{}), func(s push.State) bool { return s.Task == id && s.Error == class && s.State == "dead" })
 			})

@@ -17,7 +17,7 @@ import (
 // Only failures in a row count: a webhook that accepts each notification in the end is not
 // given up, however many tries it takes in total.
 func TestFailuresThatAreNotInARow(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		const each = 10
 		w.start(false)
 		rc := newReceiver(t, func(n int, rw http.ResponseWriter, _ *http.Request) {

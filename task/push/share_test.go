@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"a2a-server/auth"
@@ -39,7 +40,7 @@ func (w *world) grow(id store.TaskID, n int) {
 // A webhook with much to be told of has its worker for 16 notifications; then others of its
 // host have their turn.
 func TestBacklogLeavesTurns(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.start(true)
 		const long, short, each = 4, 3, 60
 		rc := newReceiver(t, nil)
@@ -73,8 +74,9 @@ func TestBacklogLeavesTurns(t *testing.T) {
 // However many new webhooks of one caller hang, each on a host of its own, they leave workers
 // to those of other callers: those of another tenant with the same subject too.
 func TestCallersLeaveWorkers(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		hangs := newHanging(t)
+		defer hangs.end()
 		w.shared = true
 		w.config = func(c *push.Config) {
 			c.Timeout = 30 * time.Second
@@ -140,7 +142,7 @@ func ptr[T any](v T) *T { return &v }
 
 // A snapshot that is newer than an event is not what a webhook of version 0.3 gets for it.
 func TestLegacyBodyBeforeASnapshot(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
 		w.start(true)
 		rc := newReceiver(t, nil)
 		id := w.send("echo", hook03(rc.URL))
@@ -190,6 +192,10 @@ func TestLegacyBodyBeforeASnapshot(t *testing.T) {
 // A webhook of version 0.3 that waits until another task is encoded ends with the deliverer.
 func TestStopsWhileOthersEncode(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testStopsWhileOthersEncode)
+}
+
+func testStopsWhileOthersEncode(t *testing.T) {
 	w := &world{t: t, open: memstore.New().Handle}
 	let := make(chan struct{})
 	var encoding atomic.Int64

@@ -18,6 +18,7 @@ func TestRetriesLeaveWorkers(t *testing.T) {
 	w := &world{t: t, open: memstore.New().Handle}
 	var tried sync.Map
 	hangs := newHanging(t)
+	defer hangs.end()
 	hangs.fails = func(host string) error {
 		if _, again := tried.LoadOrStore(host, true); again {
 			return nil
@@ -47,10 +48,12 @@ func TestRetriesLeaveWorkers(t *testing.T) {
 
 // More webhooks of one host that hangs than a page of rows holds keep no other from its turn.
 func TestManyThatWait(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
+	inMemory(t, func(t *testing.T, w *world) {
+		hangs := newHanging(t)
+		defer hangs.end()
 		w.config = func(c *push.Config) {
 			c.Timeout = 30 * time.Second
-			c.Client.Transport = newHanging(t)
+			c.Client.Transport = hangs
 		}
 		w.start(false)
 		var sending sync.WaitGroup

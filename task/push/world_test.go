@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -86,14 +87,18 @@ func (b *syncBuffer) String() string {
 	return b.b.String()
 }
 
-// onEach runs a test on every backend.
+// inMemory runs a test in memory.
+func inMemory(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Parallel()
+	test(t, &world{t: t, open: memstore.New().Handle})
+}
+
+// onEach runs a test whose point is that another process takes over on every backend.
 func onEach(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	t.Parallel()
-	t.Run("memstore", func(t *testing.T) {
-		t.Parallel()
-		test(t, &world{t: t, open: memstore.New().Handle})
-	})
+	t.Run("memstore", func(t *testing.T) { inMemory(t, test) })
 	t.Run("boltstore", func(t *testing.T) {
 		t.Parallel()
 		test(t, newBolt(t))
@@ -101,7 +106,7 @@ func onEach(t *testing.T, test func(t *testing.T, w *world)) {
 }
 
 func newBolt(t testing.TB) *world {
-	db := must(boltstore.Open(filepath.Join(t.TempDir(), "store.db")))
+	db := must(boltstore.Options{Ahead: 1 << 20}.Open(filepath.Join(t.TempDir(), "store.db")))
 	t.Cleanup(func() { _ = db.Close() })
 	return &world{t: t, open: db.Handle}
 }
@@ -332,10 +337,13 @@ type hanging struct {
 	direct    http.Transport
 	fails     func(host string) error // before it hangs; nil: it does not
 	now, most atomic.Int64            // requests that hang
+	ended     chan struct{}
+	end       func() // breaks their connections: whoever stops the deliverer then waits for none
 }
 
 func newHanging(t *testing.T) *hanging {
-	h := &hanging{}
+	h := &hanging{ended: make(chan struct{})}
+	h.end = sync.OnceFunc(func() { close(h.ended) })
 	t.Cleanup(h.direct.CloseIdleConnections)
 	return h
 }
@@ -353,8 +361,12 @@ func (h *hanging) RoundTrip(r *http.Request) (*http.Response, error) {
 	for m := h.most.Load(); n > m && !h.most.CompareAndSwap(m, n); m = h.most.Load() {
 	}
 	defer h.now.Add(-1)
-	<-r.Context().Done()
-	return nil, r.Context().Err()
+	select {
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	case <-h.ended:
+		return nil, syscall.ECONNRESET
+	}
 }
 
 // held is a receiver that answers nothing until it is let.
