@@ -31,7 +31,11 @@ func TestKilled(t *testing.T) {
 		if other := plays[strings.Split(point, ".")[0]]; other != nil {
 			play = other
 		}
-		for _, c := range crashCases[point] {
+		cases := crashCases[point]
+		for i, c := range cases {
+			if i > 0 && i < len(cases)-1 && c.like(cases[i-1]) && c.like(cases[i+1]) && !*crashLong {
+				continue // neither the first nor the last
+			}
 			c.point = point
 			name := fmt.Sprintf("%s/%d", point, c.n)
 			if c.late {
@@ -93,13 +97,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T, c crashCase) *world {
-	// In memory when possible: what a killed process has written is in the kernel's
-	// cache anyway.
-	dir, err := os.MkdirTemp("/dev/shm", "a2a-server-crash-") //nolint:usetesting // T.TempDir is on a disk
-	if err != nil {
-		dir = t.TempDir()
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := t.TempDir() // on a disk, where the space that a store takes ahead costs nothing
 	file := filepath.Join(dir, "config.yaml")
 	w := &world{T: t, dir: dir, args: []string{"--data", dir, "--config", file}, scenes: newScenes(c.gated), hooks: newHooks(t)}
 	for i, s := range w.scenes {

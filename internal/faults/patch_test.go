@@ -3,6 +3,8 @@
 package faults
 
 import (
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -128,11 +130,8 @@ func build(folder string) (binary string, err error) {
 	if err != nil {
 		return "", err
 	}
-	patched := filepath.Join(folder, "library")
-	if err := copyLibrary(source, patched); err != nil {
-		return "", err
-	}
-	if err := patch(patched); err != nil {
+	patched, err := patchedLibrary(source, folder)
+	if err != nil {
 		return "", err
 	}
 	for _, name := range []string{"go.mod", "go.sum"} {
@@ -150,6 +149,38 @@ func build(folder string) (binary string, err error) {
 	return compile(folder, "a2a-server")
 }
 
+// patchedLibrary returns a copy of the library that fails at will. It stays where the user's caches
+// are, under a name of its content: at another path the go command compiles anew whatever imports it.
+func patchedLibrary(source, folder string) (patched string, err error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = folder // there is none: HOME is not set
+	}
+	sum := sha256.Sum256(fmt.Append(nil, source, replacements, strikeSource))
+	patched = filepath.Join(cache, "a2a-server-faults", fmt.Sprintf("bbolt-%x", sum[:8]))
+	if _, err := os.Stat(patched); err == nil {
+		return patched, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(patched), 0o700); err != nil {
+		return "", err
+	}
+	draft, err := os.MkdirTemp(filepath.Dir(patched), "draft-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(draft)
+	if err := copyLibrary(source, draft); err != nil {
+		return "", err
+	}
+	if err := patch(draft); err != nil {
+		return "", err
+	}
+	if err := os.Rename(draft, patched); err != nil && !errors.Is(err, fs.ErrExist) { // made by another run meanwhile
+		return "", err
+	}
+	return patched, nil
+}
+
 // compile builds the program of a folder that build has prepared.
 func compile(folder, name string, flags ...string) (binary string, err error) {
 	root, err := moduleRoot()
@@ -157,7 +188,7 @@ func compile(folder, name string, flags ...string) (binary string, err error) {
 		return "", err
 	}
 	binary = filepath.Join(folder, name)
-	args := append([]string{"build", "-modfile", filepath.Join(folder, "go.mod"), "-o", binary}, flags...)
+	args := append([]string{"build", "-ldflags=-s -w", "-modfile", filepath.Join(folder, "go.mod"), "-o", binary}, flags...)
 	cmd := exec.Command("go", append(args, "./cmd/a2a-server")...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
