@@ -152,12 +152,12 @@ func startHooked(t *testing.T, c a2aserver.Config, hook func(string)) *instance 
 	return &instance{url: "http://" + a.Addr().String(), server: a, log: log, ended: ended, client: client, stop: stop}
 }
 
-// inside makes the requests of a client to a server's handler, without a connection.
+// inside passes the requests of a client on this machine to a server's handler, without a connection.
 type inside struct{ http.Handler }
 
 func (h inside) RoundTrip(r *http.Request) (*http.Response, error) {
 	to, w := httptest.NewRequestWithContext(r.Context(), r.Method, r.URL.String(), r.Body), httptest.NewRecorder()
-	to.Header, to.ContentLength = r.Header, r.ContentLength
+	to.Header, to.ContentLength, to.RemoteAddr = r.Header, r.ContentLength, "127.0.0.1:1"
 	h.ServeHTTP(w, to)
 	return w.Result(), nil
 }

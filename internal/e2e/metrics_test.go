@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	a2aserver "a2a-server"
 )
@@ -160,17 +162,20 @@ func TestMetricsArePrivate(t *testing.T) {
 // A probe tells details to this machine, and not to the clients of a proxy on it.
 func TestReadyDetails(t *testing.T) {
 	t.Parallel()
-	in := start(t, load(t, nil))
-	in.send(t, "m1", "/transfer_money to=bob amount=5")
-	_, said := in.do(t, http.MethodGet, "/readyz?verbose", "")
-	for _, part := range []string{"ok\n", "queue: 0 waiting", "approvals: 1 pending, the oldest for 0s\n", "tasks: 0 damaged\n", "disk: "} {
-		if !strings.Contains(said, part) {
-			t.Errorf("/readyz?verbose says %q, which has no %q", said, part)
+	synctest.Test(t, func(t *testing.T) {
+		in := startInside(t, load(t, nil))
+		in.send(t, "m1", "/transfer_money to=bob amount=5")
+		time.Sleep(3 * time.Second) // of the bubble
+		_, said := in.do(t, http.MethodGet, "/readyz?verbose", "")
+		for _, part := range []string{"ok\n", "queue: 0 waiting", "approvals: 1 pending, the oldest for 3s\n", "tasks: 0 damaged\n", "disk: "} {
+			if !strings.Contains(said, part) {
+				t.Errorf("/readyz?verbose says %q, which has no %q", said, part)
+			}
 		}
-	}
-	for _, header := range []string{"X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"} {
-		if _, said := in.do(t, http.MethodGet, "/readyz?verbose", "", header, "192.0.2.1"); said != "ok\n" {
-			t.Errorf("a client of a proxy, with %s, is told %q", header, said)
+		for _, header := range []string{"X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"} {
+			if _, said := in.do(t, http.MethodGet, "/readyz?verbose", "", header, "192.0.2.1"); said != "ok\n" {
+				t.Errorf("a client of a proxy, with %s, is told %q", header, said)
+			}
 		}
-	}
+	})
 }
