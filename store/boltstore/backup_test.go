@@ -348,32 +348,41 @@ func TestBackupPlain(t *testing.T) {
 	need(db.Close())
 	whole := must(os.ReadFile(path))
 	copied := filepath.Join(inMemory(t), "copy.db")
-	plain := func(file []byte) ([]byte, error) {
+	need(os.WriteFile(copied, whole, 0o600))
+	file := must(os.OpenFile(copied, os.O_RDWR, 0))
+	defer file.Close()
+	plain := func() ([]byte, error) {
 		var to bytes.Buffer
-		need(os.WriteFile(copied, file, 0o600))
 		_, err := boltstore.BackupPlain(t.Context(), copied, &to, true)
 		return to.Bytes(), err
 	}
-	backup := must(plain(whole))
+	backup := must(plain())
 	_, again := restored(t, backup)
 	same(t, want, contents(t, again, "kind"))
 	const end = 8 + 3 + 32 // the moment, the number of values and the checksum
 	meta, _ := newestMeta(whole)
 	page, pages, found := os.Getpagesize(), int(order.Uint64(meta[40:])), 0
 	for at := 2 * page; at < pages*page; at += page {
-		damaged := bytes.Clone(whole)
-		for i := page / 2; i < page; i++ {
-			damaged[at+i] ^= 0x55
+		half := whole[at+page/2 : at+page]
+		damaged := bytes.Clone(half)
+		for i := range damaged {
+			damaged[i] ^= 0x55
 		}
-		got, err := plain(damaged)
+		must(file.WriteAt(damaged, int64(at+page/2)))
+		got, err := plain()
 		if err != nil {
 			found++
 		} else if !bytes.Equal(got[:len(got)-end], backup[:len(backup)-end]) {
 			t.Errorf("page %d of %d is damaged, and the backup is another one", at/page, pages)
 		}
+		must(file.WriteAt(half, int64(at+page/2)))
 	}
-	for _, cut := range []int{0, 100, page, 2 * page, pages*page - 1} {
-		if _, err := plain(whole[:cut]); err == nil {
+	if !bytes.Equal(must(os.ReadFile(copied)), whole) {
+		t.Error("who takes a plain copy changes the file")
+	}
+	for _, cut := range []int{pages*page - 1, 2 * page, page, 100, 0} {
+		need(file.Truncate(int64(cut)))
+		if _, err := plain(); err == nil {
 			t.Errorf("cut at %d of %d: it was taken", cut, len(whole))
 		}
 	}

@@ -381,18 +381,36 @@ func (m *image) apply(o *powerOp) {
 	}
 }
 
+// write makes a file hold what the disk holds, by writing the pages in which it differs.
 func (m *image) write(path string) error {
-	f, err := os.Create(path)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	err = f.Truncate(m.size)
-	for p, data := range m.pages {
-		if _, e := f.WriteAt(data, p*pageSize); e != nil {
-			err = errors.Join(err, e)
+	defer f.Close()
+	end := int64(0) // of the pages; what follows is zeros
+	for p := range m.pages {
+		end = max(end, (p+1)*pageSize)
+	}
+	is, zeros := make([]byte, end), make([]byte, pageSize)
+	if err := f.Truncate(end); err != nil {
+		return err
+	}
+	if _, err := f.ReadAt(is, 0); err != nil {
+		return err
+	}
+	for at := int64(0); at < end; at += pageSize {
+		page := m.pages[at/pageSize]
+		if page == nil {
+			page = zeros
+		}
+		if !bytes.Equal(page, is[at:at+pageSize]) {
+			if _, err := f.WriteAt(page, at); err != nil {
+				return err
+			}
 		}
 	}
-	return errors.Join(err, f.Close())
+	return errors.Join(f.Truncate(m.size), f.Close())
 }
 
 // When the power goes, the disk has everything up to the last sync that ended, and

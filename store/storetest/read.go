@@ -387,7 +387,7 @@ func testReplayLong(t *testing.T, f *fixture) {
 // A reader holds nothing of the store between two pages: every append returns
 // while it stands still, and its first page stays what it was.
 func testStoppedReader(t *testing.T, f *fixture) {
-	const size, count = 1 << 20, 32
+	const size, count = 256 << 10, 32
 	random := rand.NewChaCha8([32]byte{11})
 	noise := make([]byte, size+2*count)
 	_, _ = random.Read(noise)
@@ -406,7 +406,7 @@ func testStoppedReader(t *testing.T, f *fixture) {
 	}
 	for n := range count {
 		for i, b := range tasks {
-			// Different bytes each time, without a MiB of memory for each.
+			// Different bytes each time, without memory for each.
 			e := store.Event{Public: true, Kind: "wire", Data: noise[2*n+i : 2*n+i+size]}
 			logs[i].add(e)
 			f.append(t, chunks(b.Task, 1, e))
@@ -414,7 +414,7 @@ func testStoppedReader(t *testing.T, f *fixture) {
 	}
 	for i, h := range f.h {
 		checkEvents(t, "the first page", logs[0].events[:10], pages[i].Events)
-		rest := mustLog(t, h, alice(), tasks[0].Task, pages[i].Next, store.Limit{Bytes: 4 << 20})
+		rest := mustLog(t, h, alice(), tasks[0].Task, pages[i].Next, store.Limit{Bytes: 1 << 20})
 		checkEvents(t, "Read()", logs[0].after(10), rest.Events)
 		checkEvents(t, "Read()", logs[1].events, mustLog(t, h, bob(), tasks[1].Task, store.After(0), store.Limit{}).Events)
 	}
