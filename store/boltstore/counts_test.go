@@ -39,26 +39,26 @@ func TestListsLeaveNoCounter(t *testing.T) {
 func TestListPassesOverOthersAtWork(t *testing.T) { //nolint:paralleltest // it counts allocations
 	h := open(t, filepath.Join(t.TempDir(), "tasks.db"))
 	alice, bob := store.Owner("", "alice"), store.Owner("", "bob")
-	begin := func(owner store.Scope) {
-		b, _ := turn(owner)
-		commit(h, b)
+	begin := func(owner store.Scope, n int) {
+		var all []*store.Commit
+		for range n {
+			b, _ := turn(owner)
+			all = append(all, h.Append(t.Context(), b))
+		}
+		waitAll(all)
 	}
 	list := func() {
 		if page, err := h.Tasks(t.Context(), bob, store.Query{Limit: 1}); err != nil || len(page.Tasks) != 1 {
 			t.Fatalf("Tasks() = %d, %v, want the one at work", len(page.Tasks), err)
 		}
 	}
-	begin(bob)
+	begin(bob, 1)
 	alone := testing.AllocsPerRun(10, list)
-	for range 500 {
-		begin(alice)
-	}
+	begin(alice, 500)
 	if n := testing.AllocsPerRun(10, list); n > alone+100 {
 		t.Errorf("a list beside 500 tasks of another caller makes %.0f allocations, want %.0f as without them", n, alone)
 	}
-	for range 500 {
-		begin(bob)
-	}
+	begin(bob, 500)
 	if n := testing.AllocsPerRun(10, list); n > alone+100 {
 		t.Errorf("a page of one of 501 tasks at work makes %.0f allocations, want %.0f as when there is one", n, alone)
 	}

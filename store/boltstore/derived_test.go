@@ -24,7 +24,7 @@ import (
 // dropped while a reader is about to begin.
 func TestListsWhileTheIndexIsRebuilt(t *testing.T) {
 	t.Parallel()
-	db, h := handled(boltstore.Open(filepath.Join(t.TempDir(), "store.db")))
+	db, h := handled(boltstore.Options{Ahead: 1 << 20}.Open(filepath.Join(inMemory(t), "store.db")))
 	defer func() { _ = db.Close() }()
 	owner := store.Owner("t", "reader")
 	const tasks, rebuilds = 30, 15

@@ -47,7 +47,7 @@ func inChild(t *testing.T, name string) {
 	self := must(os.Executable())
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, self, filepath.Join(t.TempDir(), "store.db"))
+	cmd := exec.CommandContext(ctx, self, filepath.Join(inMemory(t), "store.db"))
 	cmd.Env = append(os.Environ(), fullEnv+"="+name, "GORACE=atexit_sleep_ms=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, bytes.TrimSpace(out))

@@ -255,7 +255,7 @@ func newGrowth(path string, seed uint64) *growth {
 func TestOlderMetaPage(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
-		g := newGrowth(filepath.Join(t.TempDir(), "store.db"), seed)
+		g := newGrowth(filepath.Join(inMemory(t), "store.db"), seed)
 		if err := g.play(t.Context(), 4, func() error { return nil }); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
