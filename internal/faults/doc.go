@@ -1,7 +1,7 @@
 // Package faults tests the real program in a failing environment: a disk that is full,
 // slow or broken, a file that is moved, copied, truncated or damaged, a process that is
-// killed, stopped, or short of descriptors, memory or disk space, a clock that jumps. It
-// has only tests.
+// stopped, or short of descriptors, memory or disk space, a clock that jumps. It has only
+// tests; those of cmd/a2a-server kill the process.
 //
 //	make faults                          everything, in minutes
 //	go test ./internal/faults            the short form, which `make check` runs

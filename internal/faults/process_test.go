@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -19,52 +18,6 @@ import (
 	"testing"
 	"time"
 )
-
-// The process is killed at any moment while its file grows, and the next one sometimes
-// while it starts.
-func TestKilled(t *testing.T) {
-	t.Parallel()
-	kills := 8
-	if *long {
-		kills = 60
-	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
-	w := newWorld(t)
-	w.size = 64 << 10
-	struckTwice := 0
-	for n := range kills {
-		s := w.start()
-		l := w.load()
-		w.elapses(time.Duration(random.Int64N(int64(400 * time.Millisecond))))
-		s.kill()
-		l.stop()
-		s.sound()
-		if n%2 == 0 {
-			continue
-		}
-		// The next process dies, too, before or just after it listens.
-		killSoon(w, time.Duration(random.Int64N(int64(60*time.Millisecond))))
-		struckTwice++
-	}
-	struck(t, kills+struckTwice)
-	w.start()
-	w.finish()
-	w.verify()
-	w.live.stop()
-	w.live.sound()
-	w.again()
-}
-
-// killSoon starts a process and kills it after d, wherever it is then.
-func killSoon(w *world, d time.Duration) {
-	w.Helper()
-	s := spawn(w.T, w.binary, w.control, nil, w.args()...)
-	s.ends(d)
-	s.kill()
-	s.sound()
-}
 
 // The process is stopped for a while, as by a debugger or a machine that is moved.
 func TestStopped(t *testing.T) {
