@@ -394,20 +394,23 @@ func TestStreamOutlivesTheTimeoutOfItsRequest(t *testing.T) {
 			{http.MethodGet, "/tasks/" + id + ":subscribe", ""},
 			{http.MethodPost, "/", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"SubscribeToTask","params":{"id":%q}}`, id)},
 		} {
-			resp, err := client.Do(newRequest(t, r.method, url+r.path, r.body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			beats := 0
-			for lines := bufio.NewScanner(resp.Body); beats < 15 && lines.Scan(); {
-				if lines.Text() == ": still here" {
-					beats++
+			t.Run(r.method, func(t *testing.T) {
+				t.Parallel()
+				resp, err := client.Do(newRequest(t, r.method, url+r.path, r.body))
+				if err != nil {
+					t.Fatal(err)
 				}
-			}
-			_ = resp.Body.Close()
-			if beats < 15 {
-				t.Errorf("%s %s: the stream ended after %d heartbeats", r.method, r.path, beats)
-			}
+				beats := 0
+				for lines := bufio.NewScanner(resp.Body); beats < 15 && lines.Scan(); {
+					if lines.Text() == ": still here" {
+						beats++
+					}
+				}
+				_ = resp.Body.Close()
+				if beats < 15 {
+					t.Errorf("%s %s: the stream ended after %d heartbeats", r.method, r.path, beats)
+				}
+			})
 		}
 	})
 }

@@ -48,8 +48,7 @@ func TestUnreadMessagesOfGRPC(t *testing.T) {
 		"answers": {a2apb.A2AService_GetTask_FullMethodName, &a2apb.GetTaskRequest{Id: id}}, // each has 10 s
 		"streams": {a2apb.A2AService_SendStreamingMessage_FullMethodName, large},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		t.Run(name, func(t *testing.T) { // not parallel: it would begin after all other tests
 			deaf := newDeafClient(t, at)
 			deaf.ask(healthpb.Health_Watch_FullMethodName, &healthpb.HealthCheckRequest{}) // the connection has another use
 			for range 100 {
