@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -29,7 +30,11 @@ import (
 	"a2a-server/tool/functiontool"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Servers are short-lived and small: most collections would find little.
+	debug.SetGCPercent(400)
+	goleak.VerifyTestMain(m)
+}
 
 // patience turns a hang into a failure.
 const patience = time.Minute
