@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -23,6 +25,13 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asServer) != "" {
 		os.Exit(serveFiles())
 	}
+	// Tests mostly wait, for answers and for time limits: more of them run side by side than there
+	// are processors, unless -parallel says otherwise.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err) // it is a flag of every test program
+	}
+	// Servers are short-lived and small: most collections would find little.
+	debug.SetGCPercent(400)
 	os.Exit(m.Run())
 }
 

@@ -20,7 +20,9 @@ type Key struct {
 }
 
 // Flag returns the name of k's flag without leading dashes, such as log-level.
-func (k Key) Flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(k.Name) }
+func (k Key) Flag() string { return dashes.Replace(k.Name) }
+
+var dashes = strings.NewReplacer(".", "-", "_", "-")
 
 // Variable returns the name of k's environment variable, such as A2A_SERVER_LOG_LEVEL.
 func (k Key) Variable() string { return prefix + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_")) }
