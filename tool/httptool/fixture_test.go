@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"log"
 	"net"
@@ -18,7 +19,14 @@ import (
 	"a2a-server/tool/httptool"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Tests mostly wait, for answers and for time limits: more of them run side by side than there
+	// are processors, unless -parallel says otherwise.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err) // it is a flag of every test program
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // callContext is the context of a call that has nothing but ids.
 type callContext struct {

@@ -163,9 +163,9 @@ func TestNeverUp(t *testing.T) {
 	t.Run("never answers", func(t *testing.T) {
 		t.Parallel()
 		config := command(t, "silent")
-		config.ListTimeout, config.Retry = 10*time.Second, time.Hour // in which even a slow machine starts it
+		config.ListTimeout, config.Retry = 5*time.Second, time.Hour // in which even a slow machine starts it
 		set := open(t, config)
-		if _, err := set.Tools(nil); !errors.Is(err, mcptoolset.ErrDown) || !strings.Contains(err.Error(), "for 10s") {
+		if _, err := set.Tools(nil); !errors.Is(err, mcptoolset.ErrDown) || !strings.Contains(err.Error(), "for 5s") {
 			t.Errorf("tools = %v", err)
 		}
 		if s := set.Status(); s.Connected || s.Err == nil || len(s.LastWords) != 1 || s.LastWords[0] != "the server says hello" {
@@ -378,7 +378,7 @@ func TestFlood(t *testing.T) {
 		t.Parallel()
 		set := open(t, calls(t, echoTool, func(s *script, m message) bool {
 			token := m.Params.Meta["progressToken"]
-			for i := range 5000 {
+			for i := range 1000 {
 				s.say(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`)
 				s.say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 				s.say(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%q,"progress":%d}}`, token, i)

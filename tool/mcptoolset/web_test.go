@@ -211,7 +211,7 @@ func TestHTTPFlood(t *testing.T) {
 		id := body[strings.Index(body, `"id":`)+5:]
 		id = id[:strings.IndexAny(id, ",}")]
 		w.Header().Set("Content-Type", "text/event-stream")
-		for range 20_000 {
+		for range 5000 {
 			_, _ = io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n")
 		}
 		_, _ = io.WriteString(w, `data: {"jsonrpc":"2.0","id":`+id+`,"result":{"content":[{"type":"text","text":"done"}]}}`+"\n\n")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -24,7 +25,14 @@ import (
 	"a2a-server/tool/searchtool"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Tests mostly wait, for answers and for time limits: more of them run side by side than there
+	// are processors, unless -parallel says otherwise.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err) // it is a flag of every test program
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // fixture is a tool over a folder of files.
 type fixture struct {
@@ -123,7 +131,9 @@ func (f *fixture) find(query string, want ...string) *searchtool.Result {
 // that was made while it ran.
 func (f *fixture) eventually(query string, want ...string) {
 	f.Helper()
-	for ctx, cancel := context.WithTimeout(f.Context(), 20*time.Second); ; {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for ctx, cancel := context.WithTimeout(f.Context(), 20*time.Second); ; <-tick.C {
 		r := f.search(query)
 		if slices.Equal(places(r), want) {
 			cancel()
@@ -328,7 +338,9 @@ func TestSourceFails(t *testing.T) {
 
 func (f *fixture) eventuallyNote(query, note string) {
 	f.Helper()
-	for ctx, cancel := context.WithTimeout(f.Context(), 20*time.Second); ; {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for ctx, cancel := context.WithTimeout(f.Context(), 20*time.Second); ; <-tick.C {
 		r := f.search(query)
 		if strings.Contains(r.Note, note) && (note != "" || r.Note == "") {
 			cancel()
