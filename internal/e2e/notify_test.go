@@ -107,10 +107,10 @@ func TestNotify(t *testing.T) {
 			t.Fatalf("the refused message is not listed: %s", list(alice))
 		}
 	}
-	if got := list(admin); !strings.Contains(got, id) || !strings.Contains(got, "410") || strings.Contains(got, "secret-path") {
+	if got := list(admin); !strings.Contains(got, id) || !strings.Contains(got, "HTTP 410") || strings.Contains(got, "secret-path") {
 		t.Errorf("failed: %s", got)
 	}
-	if got := list(alice); !strings.Contains(got, id) || strings.Contains(got, "410") {
+	if got := list(alice); !strings.Contains(got, id) || strings.Contains(got, "HTTP 410") {
 		t.Errorf("failed, for no admin: %s", got)
 	}
 	if got := list(eve); strings.Contains(got, id) {
