@@ -7,11 +7,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	a2aserver "a2a-server"
 )
 
 // asServer is the variable that makes the test program an MCP server over stdio.
@@ -71,8 +74,7 @@ func TestMCPServerOfTheFile(t *testing.T) {
     only: [read, write]
 `
 	c, file := configured(t, "secrets: {token: {env: TOKEN}}\nno_approve_tools: [files_r*]\ntools:\n"+entry)
-	in := start(t, c)
-	until(t, "the program has listed its tools", func() bool { return in.skills(t) == "files_read files_write" })
+	in := startListed(t, c, "files_read", "files_write")
 	if sent := in.send(t, "m1", "/files_write {}"); sent.Status.State != "TASK_STATE_INPUT_REQUIRED" {
 		t.Errorf("the default of MCP tools does not ask: %+v", sent)
 	}
@@ -109,7 +111,7 @@ func TestPinsWithoutDeclaredGates(t *testing.T) {
 	t.Parallel()
 	for pins, ask := range map[string]bool{"": false, "    pins: {read: " + strings.Repeat("0", 64) + "}\n": true} {
 		c, _ := configured(t, "declared_gates: ignore\ntools:\n  - mcp: files\n    command: [\""+self(t)+"\"]\n    env: {"+asServer+": \"1\"}\n    only: [read]\n"+pins)
-		in := start(t, c)
+		in := startListed(t, c, "files_read")
 		if sent := in.send(t, "m1", "/files_read {}"); (sent.Status.State == "TASK_STATE_INPUT_REQUIRED") != ask {
 			t.Errorf("with %q the task is %s, want that it asks: %v", pins, sent.Status.State, ask)
 		}
@@ -202,8 +204,7 @@ tools:
     only: ["*"]
 no_approve_tools: ["far_a.r*", far_aXpay, far_a.pay]
 `)
-	in := start(t, c)
-	until(t, "the tools are listed", func() bool { return strings.Contains(in.skills(t), "far_aXpay") })
+	in := startListed(t, c, "far_aXpay")
 	if got := in.skills(t); strings.Contains(got, "last") || !strings.Contains(got, "far_.hidden") {
 		t.Errorf("skills: %s", got)
 	}
@@ -275,7 +276,7 @@ paths:
     post: {operationId: add, responses: {"200": {description: added}}}
     delete: {operationId: removeAll, responses: {"200": {description: gone}}}
 `)
-	in := start(t, c)
+	in := startListed(t, c, "far_read", "far_write", "far_other")
 	asks := map[string]bool{"far_read": false, "far_write": true, "far_other": false, "pets_list": false, "pets_add": true, "pets_removeAll": false}
 	if got := in.skills(t); len(strings.Fields(got)) != len(asks) {
 		t.Errorf("skills: %s", got)
@@ -305,7 +306,7 @@ func TestApprovalOfAnotherMCPServer(t *testing.T) {
 		{of("", ", TOKEN: {secret: one}"), of("", ", TOKEN: {secret: two}")},
 	} {
 		c, file := configured(t, entry(change[0]))
-		in := start(t, c)
+		in := startListed(t, c, "files_write")
 		sent := in.send(t, "m1", "/files_write {}")
 		rewrite(t, file, entry(change[1]))
 		in.reload(t)
@@ -333,7 +334,7 @@ func TestMCPServerThatIsDownAfterARestart(t *testing.T) {
 `
 	}
 	c, file := configured(t, entry(""))
-	in := start(t, c)
+	in := startListed(t, c, "files_read", "files_write")
 	waits := in.send(t, "m1", "/files_write {}")
 	kept, err := filepath.Glob(filepath.Join(c.Set["data"], "mcp", "files*.json"))
 	if err != nil || len(kept) != 1 {
@@ -379,6 +380,18 @@ func TestMCPServerThatIsDownAfterARestart(t *testing.T) {
 	}
 }
 
+// startListed is start for tools that another server lists, which may be after the start: it waits
+// until the card has them.
+func startListed(t *testing.T, c a2aserver.Config, tools ...string) *instance {
+	t.Helper()
+	in := start(t, c)
+	until(t, "the tools are listed", func() bool {
+		listed := strings.Fields(in.skills(t))
+		return !slices.ContainsFunc(tools, func(name string) bool { return !slices.Contains(listed, name) })
+	})
+	return in
+}
+
 // until waits until something holds.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
@@ -396,7 +409,7 @@ func TestServersWithdrawNoAnnotation(t *testing.T) {
 	for _, trust := range []string{"", "    trust: [read]\n"} {
 		c, _ := configured(t, "gates: [{name: careful, tool: \"*\", action: deny, who: {annotations: [destructive]}}]\n"+
 			"tools:\n  - mcp: files\n    command: [\""+self(t)+"\"]\n    env: {"+asServer+": \"1\"}\n    only: [read]\n    approve: none\n"+trust)
-		in := start(t, c)
+		in := startListed(t, c, "files_read")
 		sent := in.send(t, "m1", "/files_read {}")
 		if all := in.everything(t, sent.ID); !strings.Contains(all, "careful") {
 			t.Errorf("with %q the call is %s, want that the gate denies it", trust, sent.Status.State)
@@ -411,7 +424,7 @@ func TestPinsBesideAnAllow(t *testing.T) {
 	for _, declared := range []string{"ask", "ignore"} {
 		c, _ := configured(t, "declared_gates: "+declared+"\ngates: [{tool: files_read, action: allow}]\ntools:\n  - mcp: files\n    command: [\""+self(t)+"\"]\n    env: {"+asServer+
 			": \"1\"}\n    only: [read]\n    pins: {read: "+strings.Repeat("0", 64)+"}\n")
-		in := start(t, c)
+		in := startListed(t, c, "files_read")
 		if sent := in.send(t, "m1", "/files_read {}"); sent.Status.State != "TASK_STATE_INPUT_REQUIRED" {
 			t.Errorf("declared_gates: %s: a call of a tool that differs from its pin is %s, want that it asks", declared, sent.Status.State)
 		}
