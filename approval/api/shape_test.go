@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -45,7 +46,8 @@ var documentOutline = sync.OnceValue(func() outline {
 		panic(err)
 	}
 	o := outline{enums: map[string]bool{}}
-	for path := range doc["paths"].(map[string]any) {
+	paths, _ := doc["paths"].(map[string]any)
+	for path := range paths {
 		o.paths = append(o.paths, strings.Split(path, "/"))
 	}
 	o.collect(doc)
@@ -61,7 +63,7 @@ func (o *outline) collect(v any) {
 	case map[string]any:
 		values, _ := v["enum"].([]any)
 		for _, e := range values {
-			o.enums[e.(string)] = true
+			o.enums[fmt.Sprint(e)] = true
 		}
 		for _, member := range v {
 			o.collect(member)

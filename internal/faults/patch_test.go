@@ -168,7 +168,7 @@ func patchedLibrary(source, folder string) (patched string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(draft)
+	defer func() { _ = os.RemoveAll(draft) }()
 	if err := copyLibrary(source, draft); err != nil {
 		return "", err
 	}
