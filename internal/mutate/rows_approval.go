@@ -48,6 +48,7 @@ func approvalRows() []row {
 		{"approval", "ofCall", never("Kind"), "TestMatchByCall/what came of a call that nobody was asked about", "what a call is called never stands for what came of it"},
 		{"approval", "together", swap("FourEyes", "&&"), "TestGatesThatAskTogether", "a rule takes back nothing that another one demands"},
 		{"approval", "together", use("Union()#1", "x.Mask"), "TestGatesThatAskTogether/what any masks, and whom any notifies", "what any rule that asks masks is masked"},
+		{"approval/condition", "Condition.rewrite", always("functions"), "TestComparisonsFailEverywhere", "comparisons are functions of ours at each place of a condition"},
 		{"approval/api", "Service.DecideAll", never("wrong ID"), "TestBatch", "a decision of a batch that counts for nothing says which one was refused"},
 		{"approval/api", "follower.newer", always("Sees"), "TestFeedIsFiltered", "the feed has only what its reader may see"},
 		{"approval/api", "Service.Events", hangs(never("err#1")), "TestFeedReplays", "a stream that continues is answered before anything happens"},
