@@ -55,7 +55,7 @@ func engineRows() []row {
 		{"task/engine/internal/call", "Run.checkpoint", always("k.err"), "task/engine TestCheckpointReturnsWhenItIsDurable", "a checkpoint is durable when it returns"},
 		{"task/engine/internal/call", "Run.emit", never("output limit"), "task/engine TestOutputOfACallIsBounded/a stream", "a call publishes no more than it may"},
 		{"task/engine/internal/call", "Run.execute", never("ErrOutcomeUnknown"), "task/engine TestToolThatDoesNotKnow", "a call whose tool does not know what came of it is unknown"},
-		{"task/engine/internal/call", "Run.lockWithRoom", never("Window cut"), "task/engine TestToolIsAheadOfTheDiskByAWindow", "a tool is ahead of the disk by a window"},
+		{"task/engine/internal/call", "Run.lockWithRoom", never("Window refuses"), "task/engine TestToolIsAheadOfTheDiskByAWindow", "a tool is ahead of the disk by a window"},
 		{"task/engine/internal/call", "Run.publishReport", never("progressShare"), "task/engine TestReportsFillNoLog", "reports never fill a log"},
 		{"task/engine/internal/turn", "Turn.commit", before("Append", "t.launch(d.Launch())"), "task/engine TestToolIsEnteredAfterItsStartIsDurable/beside a sibling", "a call of a task at work is entered when its start is durable"},
 		{"task/engine/internal/turn", "Turn.commit", never("contextFull"), "task/engine TestStateBoundOfTasksAtOnce", "a call that sets more than its context has room for fails alone, and not its task"},
