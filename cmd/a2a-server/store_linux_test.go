@@ -109,6 +109,32 @@ func TestStoreIsBackedUpAndRestored(t *testing.T) {
 	}
 }
 
+// A copy of the store that is written back after a call was approved is refused: the call would be
+// asked about, and run, again.
+func TestEarlierCopyIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newAdminSite(t)
+	p := s.start("")
+	id := p.ask("", "") + ".a1"
+	path := filepath.Join(s.data, "tasks.db")
+	earlier, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, _ := s.digestOf(id)
+	if code, _, stderr := s.run("approvals", "approve", id, "--anonymous", "--yes", "--digest", digest); code != 0 {
+		t.Fatalf("approve exits with %d: %s", code, stderr)
+	}
+	p.end(syscall.SIGTERM)
+	if err := os.WriteFile(path, earlier, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if p := startProcess(t, "", "--data", s.data, "--config", s.config); p.url != "" || !strings.Contains(p.said(), "is an earlier version of the store") {
+		p.end(syscall.SIGKILL)
+		t.Errorf("an earlier copy is served, or refused without the reason: %s", p.said())
+	}
+}
+
 // A plain copy of a store is not served, and is restored when that is asked for.
 func TestPlainCopyIsRestored(t *testing.T) {
 	t.Parallel()

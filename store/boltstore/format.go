@@ -17,6 +17,7 @@ import (
 // contents is what the meta data of a file says.
 type contents struct {
 	incarnation uint64
+	epoch       uint64
 	rebuilding  bool // derived buckets are incomplete
 }
 
@@ -50,12 +51,12 @@ func (c *contents) prepare(file *boltfile.File) (err error) {
 		if meta.Get(layout.KeyRebuild) != nil {
 			c.rebuilding = true
 		}
-		c.incarnation = layout.ReadU64(meta.Get(layout.KeyIncarnation))
+		c.incarnation, c.epoch = layout.ReadU64(meta.Get(layout.KeyIncarnation)), layout.ReadU64(meta.Get(layout.KeyEpoch))
 		known := meta.Get(layout.KeyFile)
 		if isCopyOf(file, known) && !file.Renumbers() {
 			return copyError(file.Path(), "is a copy of another file")
 		}
-		if err := checkEpoch(file, layout.ReadU64(meta.Get(layout.KeyIncarnation)), layout.ReadU64(meta.Get(layout.KeyEpoch))); err != nil {
+		if err := checkRecords(file.Path(), commitRecord{c.incarnation, c.epoch, uint64(tx.ID())}); err != nil {
 			return err
 		}
 		ready = have == layout.Format && bytes.Equal(known, file.Identity())

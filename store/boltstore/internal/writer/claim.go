@@ -14,6 +14,7 @@ import (
 func (w *Writer) NewEpoch() (epoch uint64, err error) {
 	err = w.do(context.Background(), func(r *round) error {
 		epoch = layout.ReadU64(r.meta.Get(layout.KeyEpoch)) + 1
+		r.epoch = epoch
 		return r.put(&r.meta, layout.KeyEpoch, layout.U64(epoch))
 	})
 	if err != nil {
