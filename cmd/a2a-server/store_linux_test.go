@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -132,6 +133,35 @@ func TestEarlierCopyIsRefused(t *testing.T) {
 	if p := startProcess(t, "", "--data", s.data, "--config", s.config); p.url != "" || !strings.Contains(p.said(), "is an earlier version of the store") {
 		p.end(syscall.SIGKILL)
 		t.Errorf("an earlier copy is served, or refused without the reason: %s", p.said())
+	}
+}
+
+// A store that was released continues in a copy of its folder, with what it asked, and not where it was.
+func TestReleasedStoreIsMoved(t *testing.T) {
+	t.Parallel()
+	s := newAdminSite(t)
+	p := s.start("")
+	id := p.ask("", "") + ".a1"
+	digest, _ := s.digestOf(id)
+	if code, _, stderr := s.run("store", "release"); code != 1 || !strings.Contains(stderr, "stop it, then release the store") {
+		t.Errorf("release beside the server exits with %d: %s", code, stderr)
+	}
+	p.end(syscall.SIGTERM)
+	if code, _, stderr := s.run("store", "release"); code != 0 {
+		t.Fatalf("release exits with %d: %s", code, stderr)
+	}
+	was := s.data
+	s.data = filepath.Join(t.TempDir(), "data")
+	if out, err := exec.CommandContext(t.Context(), "cp", "-a", was, s.data).CombinedOutput(); err != nil {
+		t.Fatalf("cp: %v\n%s", err, out)
+	}
+	if p := startProcess(t, "", "--data", was, "--config", s.config); p.url != "" || !strings.Contains(p.said(), "was released to be moved") {
+		p.end(syscall.SIGKILL)
+		t.Errorf("the released store is served, or refused without the reason: %s", p.said())
+	}
+	s.start("")
+	if now, _ := s.digestOf(id); now != digest {
+		t.Errorf("the approval has the digest %s, want %s", now, digest)
 	}
 }
 

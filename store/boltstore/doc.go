@@ -11,7 +11,7 @@
 // Flat buckets; numbers in keys are big-endian. sc is the 16-byte key of an owner, cx the
 // 16-byte key of a context, t milliseconds.
 //
-//	meta      format, epoch, created, incarnation, file (device, inode, time of birth)
+//	meta      format, epoch, created, incarnation, file (device, inode, time of birth), released
 //	log       position → the events that one commit added to one task
 //	task      id → header
 //	live      id → epoch, sc, cx, state, t      tasks that are Live

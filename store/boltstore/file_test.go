@@ -193,6 +193,61 @@ func TestRecordOfCommitsIsDamaged(t *testing.T) {
 	}
 }
 
+// A released store moves once: a copy of it continues, it does not itself, and neither does the
+// released file in the place of the copy that was used.
+func TestReleasedStoreMoves(t *testing.T) {
+	t.Parallel()
+	path := sample(t)
+	before := must(os.ReadFile(path))
+	db := must(boltstore.Open(path))
+	incarnation := db.Incarnation()
+	if err := boltstore.Release(path); !errors.Is(err, boltstore.ErrInUse) {
+		t.Errorf("Release() of a store in use = %v, want ErrInUse", err)
+	}
+	need(db.Close())
+	need(boltstore.Release(path))
+	refuses := func(path, says string) {
+		t.Helper()
+		if _, err := boltstore.Open(path); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("Open() = %v, want that it %s", err, says)
+		}
+	}
+	refuses(path, "was released to be moved")
+	if err := boltstore.Release(path); err == nil || !strings.Contains(err.Error(), "was released to be moved") {
+		t.Errorf("Release() again = %v, want that it was released", err)
+	}
+	released := must(os.ReadFile(path))
+	need(os.WriteFile(path, before, 0o600))
+	refuses(path, "is an earlier version")
+	need(os.WriteFile(path, released, 0o600))
+
+	moved := filepath.Join(t.TempDir(), "store.db")
+	need(os.WriteFile(moved, before, 0o600))
+	refuses(moved, "a2a-server store release --data")
+	need(os.WriteFile(moved, released, 0o600))
+	db, h := handled(boltstore.Open(moved))
+	if db.Incarnation() != incarnation {
+		t.Error("the copy has another incarnation")
+	}
+	fill(t, h, anonymous, 1)
+	need(db.Close())
+	need(must(boltstore.Open(moved)).Close())
+	used := must(os.ReadFile(moved))
+	need(os.WriteFile(path, used, 0o600))
+	refuses(path, "is a copy of another file")
+	need(os.WriteFile(moved, released, 0o600))
+	refuses(moved, "is an earlier version")
+
+	need(os.WriteFile(moved, used, 0o600))
+	need(boltstore.Release(moved))
+	need(os.WriteFile(path, must(os.ReadFile(moved)), 0o600))
+	need(must(boltstore.Open(path)).Close()) // it is back
+	need(os.Remove(path))
+	if err := boltstore.Release(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Release() without a store = %v, want ErrNotExist", err)
+	}
+}
+
 // A disk that got another number when the system started again has the same files; streams begin
 // again, because it may also be an earlier state of the disk.
 func TestDiskIsRenumbered(t *testing.T) {

@@ -23,6 +23,11 @@ func (w *Writer) NewEpoch() (epoch uint64, err error) {
 	return epoch, nil
 }
 
+// Release marks the file to be moved, durably: a copy of it may be used, and it may not.
+func (w *Writer) Release() error {
+	return w.do(context.Background(), func(r *round) error { return r.put(&r.meta, layout.KeyReleased, []byte{1}) })
+}
+
 // Claim takes over up to limit tasks of older epochs, from a task on; see [store.Store].
 func (w *Writer) Claim(ctx context.Context, epoch uint64, from store.TaskID, limit int) (claimed []store.Header, err error) {
 	claim := func(r *round) error {
