@@ -11,8 +11,8 @@ export default defineConfig({
   fullyParallel: true,
   workers: 2,
   retries: 0,
-  timeout: 30_000,
-  expect: { timeout: 10_000 },
+  timeout: 120_000,
+  expect: { timeout: 30_000 },
   reporter: [['line']],
   use: {
     launchOptions: { executablePath: chromium, args: ['--no-sandbox'] }, // in a container there is no user namespace for it

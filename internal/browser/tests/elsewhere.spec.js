@@ -12,7 +12,7 @@ import { Server, test, expect } from '../server.js';
 test.use({ ignoreHTTPSErrors: true });
 
 test('over TLS, as another user', async ({ page, playwright }) => {
-  test.setTimeout(60_000);
+  test.setTimeout(240_000);
   const folder = mkdtempSync(join(tmpdir(), 'elsewhere-'));
   const [cert, key, keys, program] = ['cert.pem', 'key.pem', 'keys.yaml', 'a2a-server'].map((name) => join(folder, name));
   const server = await new Server('').start(); // its port is known before the issuer is asked for it

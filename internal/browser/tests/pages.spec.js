@@ -23,7 +23,7 @@ async function world(server) {
 
 for (const colorScheme of ['light', 'dark']) {
   test(`axe finds nothing on any page, ${colorScheme}`, async ({ browser, server }) => {
-    test.setTimeout(60_000);
+    test.setTimeout(240_000);
     const paths = await world(server);
     const page = await (await browser.newContext({ colorScheme })).newPage();
     for (const path of paths) {

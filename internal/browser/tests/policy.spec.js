@@ -14,7 +14,7 @@ const closers = [];
 test.afterEach(async () => { for (const close of closers.splice(0)) await close(); });
 
 test('two logins of finance approve a big transfer', async ({ browser }) => {
-  test.setTimeout(60_000);
+  test.setTimeout(240_000);
   const server = await new Server('').start(); // its port is known before the issuer is asked for it
   closers.push(() => server.stop());
   await server.kill();
