@@ -518,6 +518,7 @@ func TestToolSaysWhatItDidWhenItsTimeIsOver(t *testing.T) {
 	}{
 		"result":         {&tool.Result{Content: "done"}, nil, tool.Annotations{}, a2a.TaskStateCompleted},
 		"only canceled":  {nil, fmt.Errorf("wait: %w", context.Canceled), tool.Annotations{}, a2a.TaskStateInputRequired},
+		"only stops":     {nil, nil, tool.Annotations{}, a2a.TaskStateInputRequired},
 		"read-only":      {nil, context.Canceled, tool.Annotations{ReadOnly: true}, a2a.TaskStateFailed},
 		"failed":         {nil, errors.New("no money"), tool.Annotations{}, a2a.TaskStateFailed},
 		"without effect": {nil, fmt.Errorf("%w: %w", tool.ErrNoEffect, context.Canceled), tool.Annotations{}, a2a.TaskStateFailed},
@@ -526,7 +527,7 @@ func TestToolSaysWhatItDidWhenItsTimeIsOver(t *testing.T) {
 			w.cfg.Limits = task.Limits{ToolTimeout: time.Minute, ToolGrace: time.Second}
 			w.startTools(&streamer{fake: fake{name: "slow", is: tc.is}, stream: func(ctx tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
 				<-ctx.Done()
-				if yield(&tool.Result{Content: "the last words", Streaming: true}, nil) {
+				if yield(&tool.Result{Content: "the last words", Streaming: true}, nil) && (tc.end != nil || tc.err != nil) {
 					yield(tc.end, tc.err)
 				}
 			}})

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -42,6 +43,9 @@ func (r *Run) stream(x *toolContext, s tool.StreamingTool) *rules.RunEnded {
 	mu.Lock()
 	defer mu.Unlock()
 	over = true
+	if failed == nil && final == nil && errors.Is(context.Cause(x), errToolTimeout) {
+		failed = errToolTimeout // whether it has ended its work, or left it when it was told to end, is unknown
+	}
 	o := &rules.RunEnded{Err: failed}
 	switch {
 	case failed != nil:
