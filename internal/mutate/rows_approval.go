@@ -65,6 +65,7 @@ func approvalRows() []row {
 		{"approval/web", "visit.decide", never("Tool"), "TestDestructive", "a destructive call takes two steps"},
 		{"auth", "Principal.involved", use("Chain", "Chain[:0]"), "TestShares", "four eyes: who acts for somebody is counted"},
 		{"auth/oidc", "email", never(`claims "email_verified"`), "TestEmailThatIsNone", "a mail goes only to an address that the issuer has verified"},
+		{"auth/oidc", "issuer.principal", never("showsPerson"), "TestDoubtIsAService", "a token that shows no person is a service's"},
 		{"auth/oidc", "issuer.principal", never(`Person ""`), "TestRefused/no person", "a token without the claim of its person is refused"},
 	}
 }
