@@ -20,6 +20,10 @@ import (
 	"a2a-server/a2a/operation"
 	"a2a-server/approval/api"
 	"a2a-server/approval/web/signin"
+	"a2a-server/auth"
+	"a2a-server/auth/apikey"
+	"a2a-server/auth/directory"
+	"a2a-server/auth/peer"
 	"a2a-server/internal/adminsocket"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
@@ -41,6 +45,7 @@ type Server struct {
 	log    zerolog.Logger
 	authentication
 	store     *backend
+	persons   *directory.Directory
 	planner   task.Planner
 	keys      *keyring.Keyring
 	engine    *engine.Engine
@@ -144,6 +149,10 @@ func New(c Config) (_ *Server, err error) {
 	}
 	s.monitor.watch(s)
 	s.store.knowBackup(s.monitor.metrics, s.log)
+	s.persons = directory.New(directory.Config{Store: s.store.handle, Now: c.Now, Given: []string{apikey.Method, peer.Method}, Log: c.Log})
+	if s.authenticator != nil {
+		s.authenticator = auth.Completing(s.authenticator, s.persons.Complete)
+	}
 	if s.keys, err = c.openKeys(conf); err != nil {
 		return nil, err
 	}

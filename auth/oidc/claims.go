@@ -122,6 +122,7 @@ func (i *issuer) principal(t *token, signedIn bool) (auth.Principal, error) {
 		if p.Person, err = i.text(t, i.Person); err != nil {
 			return none, err
 		}
+		p.PersonSeen = true // the issuer names them
 	}
 	if p.Email = email(t.claims); isClient(t.claims) || !signedIn && !i.showsPerson(t.claims) {
 		p.Kind, p.Email = auth.KindService, ""
