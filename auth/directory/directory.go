@@ -75,7 +75,7 @@ func New(cfg Config) *Directory { return &Directory{cfg: cfg, noted: map[store.S
 // try again.
 func (d *Directory) Complete(ctx context.Context, p auth.Principal) (auth.Principal, error) {
 	if !slices.Contains(d.cfg.Given, p.Method) {
-		if p.Direct() && !p.IsZero() && !p.IsAnonymous() && p.Validate() == nil {
+		if p.May(auth.Review) == nil && p.Direct() && !p.IsAnonymous() && p.Validate() == nil { // a denied caller costs no write
 			d.note(ctx, p)
 		}
 		return p, nil
