@@ -51,6 +51,7 @@ func TestApproversWhen(t *testing.T) {
 		"true, without the role":       {where, emea, approver("dora", "emea"), "", refused},
 		"fails":                        {where, `{}`, bob, "", refused},
 		"fails for the type":           {where, `{"region":["emea"]}`, bob, "", refused},
+		"fails for the type, in ?:":    {`args.region == "emea" ? "legal" in decider.roles : true`, `{"region":["emea"]}`, bob, "", "for whom"},
 		"the call cannot be read":      {where, `{"region":"emea","region":"apac"}`, bob, "", refused},
 		"too long":                     {"args.list.all(x, x == 'z')", `{"list":["` + strings.Repeat(`z","`, 6000) + `z"]}`, bob, "", "for whom"},
 		"it cannot be compiled":        {"args.new()", emea, bob, "", "for whom"},

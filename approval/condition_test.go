@@ -46,6 +46,7 @@ func TestJudgeWithConditions(t *testing.T) {
 		"false does not":                   {[]Gate{pay("large", ActionAsk, "args.amount > 1000")}, false, ActionAllow, GateDefault},
 		"true denies":                      {[]Gate{pay("never", ActionDeny, "args.to == 'eve'"), pay("large", ActionAsk, "true")}, false, ActionDeny, "never"},
 		"a deny that fails denies":         {[]Gate{pay("never", ActionDeny, fails)}, false, ActionDeny, "never"},
+		"a comparison that fails in ?:":    {[]Gate{pay("never", ActionDeny, "args.amount == '100' ? true : false")}, false, ActionDeny, "never"},
 		"an ask that fails asks":           {[]Gate{pay("large", ActionAsk, fails)}, false, ActionAsk, "large"},
 		"an allow that fails asks":         {[]Gate{pay("small", ActionAllow, fails)}, false, ActionAsk, "small"},
 		"an allow overrides the tool":      {[]Gate{pay("small", ActionAllow, "args.amount < 1000")}, true, ActionAllow, "small"},

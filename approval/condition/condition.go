@@ -38,11 +38,13 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 	for _, name := range []string{
 		operators.Conditional, operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.NotStrictlyFalse,
 		operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals,
-		operators.In, operators.Index, overloads.Size, overloads.StartsWith, overloads.EndsWith, overloads.Contains, overloads.Matches,
+		operators.Index, overloads.StartsWith, overloads.EndsWith, overloads.Contains, overloads.Matches,
 	} {
 		functions = append(functions, env.NewFunction(name))
 	}
-	for name, ids := range map[string][]string{ // of numbers alone: the text NaN is no number
+	for name, ids := range map[string][]string{ // of numbers alone: the text NaN is no number; in lists, not in objects
+		operators.In:                {overloads.InList},
+		overloads.Size:              {overloads.SizeString, overloads.SizeStringInst, overloads.SizeList, overloads.SizeListInst},
 		operators.Modulo:            {overloads.ModuloInt64},
 		operators.Negate:            {overloads.NegateDouble, overloads.NegateInt64},
 		overloads.TypeConvertInt:    {overloads.IntToInt, overloads.DoubleToInt},
@@ -54,7 +56,7 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 		}
 		functions = append(functions, f)
 	}
-	options := append(slices.Concat(calculations(), macros()), []cel.EnvOption{
+	options := append(slices.Concat(calculations(), declarations(), macros()), []cel.EnvOption{
 		cel.StdLib(cel.StdLibSubset(&env.LibrarySubset{IncludeFunctions: functions, DisableMacros: true})),
 		cel.CrossTypeNumericComparisons(true),
 		cel.ParserRecursionLimit(maxDepth), cel.ParserExpressionSizeLimit(MaxText), cel.ExpressionNodeLimit(maxParts),
@@ -89,11 +91,11 @@ func compile(text string, language func() (*cel.Env, error), names string) (*Con
 	if t := tree.OutputType(); !t.IsExactType(cel.BoolType) {
 		return nil, &Error{Line: 1, Message: fmt.Sprintf("is %s, not true or false; compare it with something, such as args.amount > 100 or args.force == true", typeWords(t))}
 	}
-	g := guards{matchers: map[int64]matcher{}}
-	if err := c.patterns(&g); err != nil {
+	program, err := c.rewrite()
+	if err != nil {
 		return nil, err
 	}
-	if c.program, err = e.Program(tree, cel.EvalOptions(cel.OptOptimize), cel.CustomDecoratorV2(g.decorate)); err != nil {
+	if c.program, err = e.PlanProgram(program, cel.EvalOptions(cel.OptOptimize)); err != nil {
 		return nil, &Error{Line: 1, Message: err.Error()}
 	}
 	return c, nil
@@ -124,10 +126,10 @@ func (c *Condition) Equal(other *Condition) bool { return c.String() == other.St
 
 // Match reports whether c is true about a call. Its error names no value of the call.
 func (c *Condition) Match(f *Facts) (bool, error) {
-	if f.over() {
+	if f.clock.over() {
 		return false, errSlow
 	}
-	f.elements = 0
+	f.clock.elements = 0
 	out, _, err := c.program.Eval(f)
 	if is, ok := out.(types.Bool); ok && err == nil {
 		return bool(is), nil
@@ -139,34 +141,6 @@ func (c *Condition) Match(f *Facts) (bool, error) {
 func (c *Condition) at(part ast.Expr, message string) *Error {
 	at := c.checked.SourceInfo().GetStartLocation(part.ID())
 	return &Error{Line: at.Line(), Column: at.Column() + 1, Message: message}
-}
-
-// patterns compiles the patterns of c, and refuses what could never be evaluated.
-func (c *Condition) patterns(g *guards) error {
-	var wrong error
-	ast.PostOrderVisit(c.checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() != ast.CallKind || wrong != nil {
-			return
-		}
-		call := e.AsCall()
-		if call.FunctionName() == operators.Modulo {
-			for _, of := range call.Args() {
-				if c.checked.GetType(of.ID()).IsExactType(cel.DynType) {
-					wrong = c.at(of, "numbers of arguments are doubles, which % does not take; write it as in int(args.n) % 2")
-				}
-			}
-		}
-		if call.FunctionName() != overloads.Matches {
-			return
-		}
-		pattern := call.Args()[len(call.Args())-1]
-		m, err := newMatcher(pattern)
-		if err != nil {
-			wrong = c.at(pattern, err.Error())
-		}
-		g.matchers[e.ID()] = m
-	}))
-	return wrong
 }
 
 // failure returns the error of an evaluation, in words that contain no value of the call.

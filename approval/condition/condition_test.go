@@ -2,6 +2,7 @@ package condition_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,13 @@ func TestMatch(t *testing.T) {
 		"args.note == null":                                 true,
 		"'a' in args.tags":                                  true,
 		"'c' in args.tags":                                  false,
-		"'number' in args.card":                             true,
+		"'number' in args.card":                             "a value is of another type, at 1:10",
+		"size(args.card) == 1":                              "a value is of another type, at 1:5",
+		"args.to < 'c' && args.to >= 'bob'":                 true,
+		"int(args.lines[1]['n']) == 20":                     true,
+		"-args.lines[1]['n'] < 0.0":                         true,
+		"double(args.lines[1]['n']) == 20.0":                true,
+		"args.note < 5":                                     "a value is of another type, at 1:11",
 		"args.card.number.startsWith('4')":                  true,
 		"args['card']['number'].endsWith('1')":              true,
 		"args.to.matches('^b.b$')":                          true,
@@ -109,6 +116,9 @@ func TestValuesOfOtherTypesFail(t *testing.T) {
 		{`args.to in ["eve", "mallory"]`, `{"to": ["eve"]}`, "a value is of another type, at 1:9"},
 		{`"eve" in args.to`, `{"to": [["eve"], "bob"]}`, "a value is of another type, at 1:7"},
 		{`args.to in args.people`, `{"to": 1, "people": {"1": true}}`, "a value is of another type, at 1:9"},
+		{`args.to in args.people`, `{"to": "eve", "people": {"eve": true}}`, "a value is of another type, at 1:9"},
+		{`size(args.to) < 3`, `{"to": {"0": "eve"}}`, "a value is of another type, at 1:5"},
+		{`args.to == ["eve", null]`, `{"to": ["eve", 1]}`, false},
 		{`args.to.exists(x, x == "eve")`, `{"to": {"0": "eve"}}`, "a value is of another type, at 1:15"},
 		{`args.to.all(x, x != "eve")`, `{"to": {"0": "eve"}}`, "a value is of another type, at 1:12"},
 		{`has(args.to.iban) && args.to.iban.startsWith("DE")`, `{"to": "DE02"}`, "a value is of another type, at 1:4"},
@@ -130,6 +140,32 @@ func TestValuesOfOtherTypesFail(t *testing.T) {
 		}
 		if got != tt.want {
 			t.Errorf("%s about %s = %v, want %v", tt.when, tt.args, got, tt.want)
+		}
+	}
+}
+
+// A comparison fails wherever it stands: as the condition of ?:, within a calculation, and as an index.
+func TestComparisonsFailEverywhere(t *testing.T) {
+	t.Parallel()
+	for comparison, column := range map[string]int{
+		`args.n == 20000`: 7, `args.n != 20000`: 7, `args.n < 20000`: 7, `args.n <= 20000`: 7, `args.n > 20000`: 7, `args.n >= 20000`: 7,
+		`args.n in [20000]`: 7, `20000 in args.n`: 6, `size(args.size) == 1`: 4, `args.size.size() == 1`: 14, `args.size.matches("x")`: 17, `args.size.contains("x")`: 18,
+	} {
+		for place, shift := range map[string]int{
+			"COMPARED": 0, "COMPARED ? true : false": 0, "COMPARED ? false : true": 0, "!(COMPARED)": 2, "(COMPARED ? args.one : 0) == 1": 1, `{"p": true, "q": false}[COMPARED ? "p" : "q"]`: 24,
+			"(true ? COMPARED : true) == true": 8, "[1].all(x, COMPARED)": 11, "[1].exists(x, COMPARED ? true : true)": 14, "(COMPARED ? {'a': true} : {'a': false}).a": 1, "[true][COMPARED ? 0 : 0]": 7,
+			"args.one == 1 ? (COMPARED ? true : false) : true": 17, "false || COMPARED": 9, "true && (COMPARED)": 9,
+		} {
+			text := strings.ReplaceAll(place, "COMPARED", comparison)
+			want := fmt.Sprintf("a value is of another type, at 1:%d", column+shift+1)
+			c, err := condition.Compile(text)
+			if err != nil {
+				t.Errorf("Compile(%s) = %v", text, err)
+				continue
+			}
+			if got, err := c.Match(facts(t, `{"n": "20000", "one": 1, "size": {"x": 1}}`)); err == nil || err.Error() != want {
+				t.Errorf("%s = %v, %v, want that %s", text, got, err, want)
+			}
 		}
 	}
 }
@@ -164,6 +200,8 @@ func TestCompileRefuses(t *testing.T) {
 		"timestamp(args.a) == timestamp('x')": `there is no function "timestamp"; known are size, startsWith, endsWith, contains, matches, int, double, has, all and exists`,
 		"args.a.all(x, x.all(y, y == 1))":     "all and exists cannot be within another; write a gate for each",
 		"tool > 1":                            `">" does not take (string, int)`,
+		"'to' in args":                        `"in" does not take (string, map(string, dyn)); of an object write has(args.name)`,
+		"size(args) > 1":                      `"size" does not take (map(string, dyn))`,
 	} {
 		_, err := condition.Compile(text)
 		var wrong *condition.Error
@@ -224,7 +262,7 @@ func TestDeadline(t *testing.T) {
 	args := map[string]any{"list": list, "text": "abc"}
 	for text, looks := range map[string]int{ // before the time is over
 		"true": 0, "args.list == [1.0]": 1, "args.list != [1.0]": 1, "7 in args.list": 1, "args.text.contains('b')": 1, "size(args.list) == 40": 1,
-		"args.text.matches('b')": 1, "args.list.all(x, x >= 0)": 1, "args.text == 'abc' && args.text == 'abc'": 2,
+		"args.text.matches('b')": 1, "args.text.matches('b') ? true : true": 1, "args.list.all(x, x == 0 ? true : true)": 1, "(args.text == 'abc' ? 1 : 2) > 0": 1, "args.text < 'b'": 1, "args.list.all(x, x >= 0)": 1, "args.text == 'abc' && args.text == 'abc'": 2,
 	} {
 		over := func() bool { looks--; return looks < 0 }
 		if got, err := condition.MustCompile(text).Match(condition.NewFacts(args, "", "", auth.Principal{}, over)); got || err == nil || err.Error() != "it takes too long" {
@@ -241,7 +279,7 @@ func TestElements(t *testing.T) {
 		for i := range list {
 			list[i] = 1.0
 		}
-		for _, text := range []string{"args.list.all(x, x > 0)", "!args.list.exists(x, x > 1)"} {
+		for _, text := range []string{"args.list.all(x, x > 0)", "!args.list.exists(x, x > 1)", "args.list.all(x, x > 0) ? true : false", "(args.list.all(x, x > 0 ? true : false) ? 1 : 0) == 1"} {
 			got, err := condition.MustCompile(text).Match(condition.NewFacts(map[string]any{"list": list}, "", "", auth.Principal{}, func() bool { return false }))
 			if got == fails || (err != nil) != fails {
 				t.Errorf("%s of %d elements = %v, %v", text, n, got, err)
@@ -259,6 +297,7 @@ func hostile() map[string]string {
 		"equal":    many("args.list == args.other", "&&", 80),
 		"equals":   "args.list.all(x, args.list == args.other)",
 		"loop":     "args.list.all(x, " + many("x != 'y'", "&&", 100) + ")",
+		"choice":   many("(args.text.matches('(a|aa)+(b|bb)+(x?){9}$') ? false : false)", "||", 30),
 		"pattern":  many("args.text.matches('(a|aa)+(b|bb)+(x?){9}$')", "||", 40),
 		"patterns": "args.list.all(x, !args.text.matches('(x?x?){90}y'))",
 		"contains": many("args.text.contains(args.part)", "||", 60),

@@ -6,8 +6,8 @@
 //
 // A condition is true or false about args (the arguments of a call, by name), tool and agent
 // (their names), and the requester: caller.subject, caller.tenant, caller.roles and caller.chain
-// (the parties that act for it). It may compare (== != < <= > >= in), calculate with numbers (+ - * /
-// and, of whole numbers, %), join conditions (&& || ! ?:), and use size, startsWith, endsWith,
+// (the parties that act for it). It may compare (== != < <= > >=, and in for lists), calculate with numbers (+ - * /
+// and, of whole numbers, %), join conditions (&& || ! ?:), and use size (of texts and lists), startsWith, endsWith,
 // contains, matches (of a literal pattern in the syntax of package regexp), int, double, has,
 // all and exists. Numbers of arguments are doubles: x % 2 is int(x) % 2.
 //
@@ -19,10 +19,13 @@
 // A condition fails if it reads an argument that is missing or has another type, if a
 // calculation has no result, or if it takes too long. A || b is true if b is, even if a fails.
 //
+// The functions of CEL that would be false about another type, or slow, are replaced by functions of this
+// package after the types are checked and before the expression is planned.
+//
 // # Limits
 //
 // A condition has at most 2,000 characters and 500 parts, and no all or exists within another.
 // All and exists look at 5,000 elements at most. The conditions about a call share its time, see
-// [Facts]: the cost limit of CEL does not bound time, so that operations which may be slow look
+// [Facts]: the cost limit of CEL does not bound time, so that functions which may be slow look
 // at it themselves.
 package condition

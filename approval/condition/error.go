@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/operators"
 
 	"a2a-server/internal/visible"
 )
@@ -49,8 +50,11 @@ func problemOf(p *cel.Error, text, names string) *Error {
 	}
 	if m := overload.FindStringSubmatch(p.Message); m != nil {
 		e.Message = fmt.Sprintf("%s does not take %s", visible.Quote(strings.Trim(strings.TrimPrefix(m[1], "@"), "_"), 60), visible.Line(m[2]))
-		if m[1] == "_%_" {
+		switch m[1] {
+		case operators.Modulo:
 			e.Message += "; write it as in int(args.n) % 2"
+		case operators.In:
+			e.Message += "; of an object write has(args.name)"
 		}
 	}
 	if strings.HasPrefix(p.Message, "Syntax error: ") {

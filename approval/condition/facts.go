@@ -18,8 +18,7 @@ type Facts struct {
 	tool, agent string
 	caller      auth.Principal
 	decider     auth.Principal // of conditions of CompileDecider
-	over        func() bool
-	elements    int // that the condition has looked at
+	clock       clock
 }
 
 // NewFacts returns the facts of a call of a tool by an agent for a requester. args are JSON as
@@ -29,11 +28,8 @@ func NewFacts(args map[string]any, tool, agent string, requester auth.Principal,
 	if args == nil {
 		args = map[string]any{}
 	}
-	return &Facts{args: args, tool: tool, agent: agent, caller: requester, over: over}
+	return &Facts{args: args, tool: tool, agent: agent, caller: requester, clock: clock{over: over}}
 }
-
-// itself is a name that no condition can have. It resolves to the Facts.
-const itself = "@facts"
 
 // ResolveName returns a variable of conditions.
 func (f *Facts) ResolveName(name string) (any, bool) {
@@ -58,8 +54,8 @@ func (f *Facts) ResolveName(name string) (any, bool) {
 		return f.decider.Tenant, true
 	case "decider.roles":
 		return f.decider.Roles, true
-	case itself:
-		return f, true
+	case clockName:
+		return &f.clock, true
 	}
 	return nil, false
 }

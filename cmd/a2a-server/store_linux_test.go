@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -106,6 +107,61 @@ func TestStoreIsBackedUpAndRestored(t *testing.T) {
 		if n := bytes.Count(ledger, []byte("\n")); n != want {
 			t.Errorf("the call ran %d times in %s, want %d", n, folder, want)
 		}
+	}
+}
+
+// A copy of the store that is written back after a call was approved is refused: the call would be
+// asked about, and run, again.
+func TestEarlierCopyIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newAdminSite(t)
+	p := s.start("")
+	id := p.ask("", "") + ".a1"
+	path := filepath.Join(s.data, "tasks.db")
+	earlier, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, _ := s.digestOf(id)
+	if code, _, stderr := s.run("approvals", "approve", id, "--anonymous", "--yes", "--digest", digest); code != 0 {
+		t.Fatalf("approve exits with %d: %s", code, stderr)
+	}
+	p.end(syscall.SIGTERM)
+	if err := os.WriteFile(path, earlier, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if p := startProcess(t, "", "--data", s.data, "--config", s.config); p.url != "" || !strings.Contains(p.said(), "is an earlier version of the store") {
+		p.end(syscall.SIGKILL)
+		t.Errorf("an earlier copy is served, or refused without the reason: %s", p.said())
+	}
+}
+
+// A store that was released continues in a copy of its folder, with what it asked, and not where it was.
+func TestReleasedStoreIsMoved(t *testing.T) {
+	t.Parallel()
+	s := newAdminSite(t)
+	p := s.start("")
+	id := p.ask("", "") + ".a1"
+	digest, _ := s.digestOf(id)
+	if code, _, stderr := s.run("store", "release"); code != 1 || !strings.Contains(stderr, "stop it, then release the store") {
+		t.Errorf("release beside the server exits with %d: %s", code, stderr)
+	}
+	p.end(syscall.SIGTERM)
+	if code, _, stderr := s.run("store", "release"); code != 0 {
+		t.Fatalf("release exits with %d: %s", code, stderr)
+	}
+	was := s.data
+	s.data = filepath.Join(t.TempDir(), "data")
+	if out, err := exec.CommandContext(t.Context(), "cp", "-a", was, s.data).CombinedOutput(); err != nil {
+		t.Fatalf("cp: %v\n%s", err, out)
+	}
+	if p := startProcess(t, "", "--data", was, "--config", s.config); p.url != "" || !strings.Contains(p.said(), "was released to be moved") {
+		p.end(syscall.SIGKILL)
+		t.Errorf("the released store is served, or refused without the reason: %s", p.said())
+	}
+	s.start("")
+	if now, _ := s.digestOf(id); now != digest {
+		t.Errorf("the approval has the digest %s, want %s", now, digest)
 	}
 }
 

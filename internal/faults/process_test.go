@@ -3,7 +3,6 @@
 package faults
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,20 +26,12 @@ func TestStopped(t *testing.T) {
 	l := w.load()
 	w.reached(20)
 	need(t, s.cmd.Process.Signal(syscall.SIGSTOP))
-	stopped := 0
-	eventually(t, "the process is stopped", func() bool {
-		text := must(os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid)))(t)
-		_, rest, _ := bytes.Cut(text, []byte(") "))
-		if bytes.HasPrefix(rest, []byte("T")) {
-			stopped = 1
-		}
-		return stopped == 1
-	})
+	eventually(t, "the process is stopped", func() bool { return stopped(t, s) })
 	w.elapses(3 * time.Second)
 	need(t, s.cmd.Process.Signal(syscall.SIGCONT))
 	w.recovers()
 	w.reached(20)
-	struck(t, stopped)
+	struck(t, 1)
 	w.settle(l)
 }
 

@@ -48,6 +48,7 @@ func approvalRows() []row {
 		{"approval", "ofCall", never("Kind"), "TestMatchByCall/what came of a call that nobody was asked about", "what a call is called never stands for what came of it"},
 		{"approval", "together", swap("FourEyes", "&&"), "TestGatesThatAskTogether", "a rule takes back nothing that another one demands"},
 		{"approval", "together", use("Union()#1", "x.Mask"), "TestGatesThatAskTogether/what any masks, and whom any notifies", "what any rule that asks masks is masked"},
+		{"approval/condition", "Condition.rewrite", always("functions"), "TestComparisonsFailEverywhere", "comparisons are functions of ours at each place of a condition"},
 		{"approval/api", "Service.DecideAll", never("wrong ID"), "TestBatch", "a decision of a batch that counts for nothing says which one was refused"},
 		{"approval/api", "follower.newer", always("Sees"), "TestFeedIsFiltered", "the feed has only what its reader may see"},
 		{"approval/api", "Service.Events", hangs(never("err#1")), "TestFeedReplays", "a stream that continues is answered before anything happens"},
@@ -66,6 +67,7 @@ func approvalRows() []row {
 		{"auth", "Principal.involved", use("Chain", "Chain[:0]"), "TestShares", "four eyes: who acts for somebody is counted"},
 		{"auth", "Principal.DistinctFrom", never("p.Doubtful"), "TestDistinctFrom", "a name that nobody has had is no other person"},
 		{"auth/oidc", "email", never(`claims "email_verified"`), "TestEmailThatIsNone", "a mail goes only to an address that the issuer has verified"},
+		{"auth/oidc", "issuer.principal", never(`Person ""`), "TestRefused/no person", "a token without the claim of its person is refused"},
 		{"auth/oidc", "issuer.principal", never("showsPerson"), "TestDoubtIsAService", "a token that shows no person is a service's"},
 	}
 }

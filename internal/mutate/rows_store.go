@@ -12,6 +12,8 @@ func storeRows() []row {
 		{"store", "Window.grown", use("0", "len(w.most)-1"), "store/memstore TestStore/dedup/one owner flushes nobody else", "no owner's messages make the store forget another's"},
 		{"store/boltstore/internal/boltfile", "File.begin", always("Load"), "TestReadWaitsForTheDisk", "a read shows only what the disk has"},
 		{"store/boltstore", "checkBuckets", never("name"), "TestOpenRefusesWhatIsNoStore/without its tasks", "a file that is no store is not taken for an empty one"},
+		{"store/boltstore", "commitRecord.older", returns("r.incarnation == s.incarnation && r.epoch < s.epoch"), "TestEarlierVersionIsRefused", "an earlier copy written over a store is not served as if nothing had run since"},
+		{"store/boltstore", "contents.prepare", never("released copied#1"), "TestReleasedStoreMoves", "a released store is not served where it was"},
 		{"store/boltstore", "isCopyOf", returns("false"), "TestCopyIsAnotherFile", "a copy is not served as if nothing had run since"},
 		{"store/boltstore/internal/boltfile", "File.Refusal", zero("readOnly"), "store/boltstore TestWriterMeetsDamage", "nothing is written once the writer has met damage"},
 		{"store/boltstore/internal/boltfile", "File.StillThere", always("SameFile"), "store/boltstore TestFileIsNotThereAnyMore/replaced", "what goes into a file that was replaced is not acknowledged"},

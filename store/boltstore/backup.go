@@ -111,7 +111,7 @@ func (o Options) Restore(ctx context.Context, from io.Reader, path string, begin
 	if err := remove(draft); err != nil {
 		return b, fmt.Errorf("remove what is left of an earlier restore: %w", err)
 	}
-	defer func() { err = errors.Join(err, remove(draft), remove(epochFile(draft))) }()
+	defer func() { err = errors.Join(err, remove(draft), remove(recordsPath(draft))) }()
 	info, err := backup.Load(ctx, from, draft, makeBuckets)
 	if err != nil {
 		return b, err

@@ -110,3 +110,12 @@ func chain(tb testing.TB, h store.Handle, values int) store.TaskID {
 	}
 	return create.Task
 }
+
+// BenchmarkCommit makes commits of one batch each: what a single caller waits for.
+func BenchmarkCommit(b *testing.B) {
+	h := open(b, filepath.Join(b.TempDir(), "store.db"))
+	for b.Loop() {
+		create, _ := turn(anonymous)
+		commit(h, create)
+	}
+}

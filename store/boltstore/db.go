@@ -2,6 +2,7 @@ package boltstore
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 
@@ -16,9 +17,9 @@ import (
 type DB struct {
 	file        *boltfile.File
 	writer      *writer.Writer
+	commits     *recorder
 	incarnation uint64
 	newest      atomic.Uint64 // epoch of the newest handle
-	unrecorded  atomic.Pointer[string]
 
 	tails  *tail.Hub
 	ofRows store.Watchers[string]
@@ -28,7 +29,7 @@ type DB struct {
 // Note returns facts about the opened file for the operator, a line each, or "". Some are known only
 // after the first [DB.Handle].
 func (db *DB) Note() string {
-	if more := db.unrecorded.Load(); more != nil {
+	if more := db.commits.failure.Load(); more != nil {
 		return strings.TrimPrefix(db.file.Note()+"\n"+*more, "\n")
 	}
 	return db.file.Note()
@@ -75,5 +76,5 @@ func (db *DB) Close() error {
 		return nil
 	}
 	db.writer.Close()
-	return db.file.Close()
+	return errors.Join(db.file.Close(), db.commits.close())
 }

@@ -11,7 +11,7 @@
 // Flat buckets; numbers in keys are big-endian. sc is the 16-byte key of an owner, cx the
 // 16-byte key of a context, t milliseconds.
 //
-//	meta      format, epoch, created, incarnation, file (device, inode, time of birth)
+//	meta      format, epoch, created, incarnation, file (device, inode, time of birth), released
 //	log       position → the events that one commit added to one task
 //	task      id → header
 //	live      id → epoch, sc, cx, state, t      tasks that are Live
@@ -59,14 +59,17 @@
 // store.ErrUnavailable until then. When the writer finds a damaged page of another bucket, it
 // never writes again: store.ErrReadOnly ([DB.Trouble]). A person has to restore a backup.
 // Without the newest meta page nothing can be read either: the older meta page lacks all
-// commits acknowledged since.
+// commits acknowledged since. At a start the record beside the store tells whether there were any.
 //
 // # Writing
 //
 // One goroutine takes all queued ops, checks each batch on its own against the open
 // transaction, applies the batches that pass, commits once, makes the commit visible to
 // readers and answers every batch. A commit costs two fdatasyncs. Before it is answered the
-// writer checks that the path still names the file.
+// writer checks that the path still names the file, and records the number of the commit in
+// the file .NAME.epoch beside the store, without a sync. A store that is older than its record is
+// refused: an earlier copy was written over it, or its newest meta page, with an acknowledged
+// commit, is lost.
 //
 // # Reading
 //

@@ -118,22 +118,134 @@ func TestCopyIsAnotherFile(t *testing.T) {
 	}
 }
 
-// An earlier version that is written over a store is refused, also when it is the same file.
+// An earlier version that is written over a store is refused, also when it is the same file and of
+// the same start.
 func TestEarlierVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	path := sample(t)
 	earlier := must(os.ReadFile(path))
-	db, _ := handled(boltstore.Open(path))
+	db, h := handled(boltstore.Open(path))
+	running := must(os.ReadFile(path))
+	fill(t, h, anonymous, 1)
 	need(db.Close())
-	need(os.WriteFile(path, earlier, 0o600))
-	if _, err := boltstore.Open(path); err == nil || !strings.Contains(err.Error(), "is an earlier version of the store: it was started 1 times since") {
-		t.Errorf("Open() of an earlier version = %v, want that it is one", err)
+	newest := must(os.ReadFile(path))
+	for name, tc := range map[string]struct {
+		file []byte
+		says string
+	}{
+		"before a start": {earlier, "is an earlier version of the store: it was started 1 times since"},
+		"of the start":   {running, "is an earlier version of the store: it lacks 2 commits"},
+	} {
+		need(os.WriteFile(path, tc.file, 0o600))
+		if _, err := boltstore.Open(path); err == nil || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: Open() of an earlier version = %v, want that it %s", name, err, tc.says)
+		}
 	}
+	need(os.WriteFile(path, newest, 0o600))
+	for range 2 { // a start without a commit
+		need(must(boltstore.Open(path)).Close())
+	}
+	need(os.WriteFile(path, earlier, 0o600))
 	var to bytes.Buffer
 	must(boltstore.BackupPlain(t.Context(), path, &to, true))
 	need(os.Remove(path))
 	must(boltstore.Options{Ahead: -1}.Restore(t.Context(), &to, path, begins))
 	need(must(boltstore.Open(path)).Close()) // it is another store
+}
+
+// A record beside the store that is damaged, too short or gone refuses nothing: a write that was torn
+// leaves the record of the commit before.
+func TestRecordOfCommitsIsDamaged(t *testing.T) {
+	t.Parallel()
+	path := sample(t)
+	beside := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".epoch")
+	whole := must(os.ReadFile(beside))
+	for at := range whole {
+		if at%512 < 64 || at%512 == 511 {
+			damaged := bytes.Clone(whole)
+			damaged[at] ^= 0xff
+			need(os.WriteFile(beside, damaged, 0o600))
+			need(must(boltstore.Open(path)).Close())
+		}
+	}
+	for _, size := range []int{0, 1, 16, 40, 512, 513} {
+		need(os.WriteFile(beside, whole[:size], 0o600))
+		need(must(boltstore.Open(path)).Close())
+	}
+
+	// The newest commit is torn from its record: a version two commits older is still refused.
+	earlier := must(os.ReadFile(path))
+	db, h := handled(boltstore.Open(path))
+	for range 3 {
+		create, _ := turn(anonymous)
+		commit(h, create)
+	}
+	need(db.Close())
+	whole = must(os.ReadFile(beside))
+	for slot := range 2 {
+		damaged := bytes.Clone(whole)
+		clear(damaged[512*slot : 512*slot+20])
+		need(os.WriteFile(beside, damaged, 0o600))
+		need(os.WriteFile(path, earlier, 0o600))
+		if _, err := boltstore.Open(path); err == nil || !strings.Contains(err.Error(), "is an earlier version") {
+			t.Errorf("Open() with the slot %d torn = %v, want that it is an earlier version", slot, err)
+		}
+	}
+}
+
+// A released store moves once: a copy of it continues, it does not itself, and neither does the
+// released file in the place of the copy that was used.
+func TestReleasedStoreMoves(t *testing.T) {
+	t.Parallel()
+	path := sample(t)
+	before := must(os.ReadFile(path))
+	db := must(boltstore.Open(path))
+	incarnation := db.Incarnation()
+	if err := boltstore.Release(path); !errors.Is(err, boltstore.ErrInUse) {
+		t.Errorf("Release() of a store in use = %v, want ErrInUse", err)
+	}
+	need(db.Close())
+	need(boltstore.Release(path))
+	refuses := func(path, says string) {
+		t.Helper()
+		if _, err := boltstore.Open(path); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("Open() = %v, want that it %s", err, says)
+		}
+	}
+	refuses(path, "was released to be moved")
+	if err := boltstore.Release(path); err == nil || !strings.Contains(err.Error(), "was released to be moved") {
+		t.Errorf("Release() again = %v, want that it was released", err)
+	}
+	released := must(os.ReadFile(path))
+	need(os.WriteFile(path, before, 0o600))
+	refuses(path, "is an earlier version")
+	need(os.WriteFile(path, released, 0o600))
+
+	moved := filepath.Join(t.TempDir(), "store.db")
+	need(os.WriteFile(moved, before, 0o600))
+	refuses(moved, "a2a-server store release --data")
+	need(os.WriteFile(moved, released, 0o600))
+	db, h := handled(boltstore.Open(moved))
+	if db.Incarnation() != incarnation {
+		t.Error("the copy has another incarnation")
+	}
+	fill(t, h, anonymous, 1)
+	need(db.Close())
+	need(must(boltstore.Open(moved)).Close())
+	used := must(os.ReadFile(moved))
+	need(os.WriteFile(path, used, 0o600))
+	refuses(path, "is a copy of another file")
+	need(os.WriteFile(moved, released, 0o600))
+	refuses(moved, "is an earlier version")
+
+	need(os.WriteFile(moved, used, 0o600))
+	need(boltstore.Release(moved))
+	need(os.WriteFile(path, must(os.ReadFile(moved)), 0o600))
+	need(must(boltstore.Open(path)).Close()) // it is back
+	need(os.Remove(path))
+	if err := boltstore.Release(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Release() without a store = %v, want ErrNotExist", err)
+	}
 }
 
 // A disk that got another number when the system started again has the same files; streams begin
@@ -190,6 +302,10 @@ func TestNote(t *testing.T) {
 	meta, page := newestMeta(pages)
 	must(f.WriteAt([]byte{^meta[40]}, int64(page*os.Getpagesize()+16+40)))
 	need(f.Close())
+	if _, err := boltstore.Open(path); err == nil || !strings.Contains(err.Error(), "it lacks 1 commits") {
+		t.Errorf("Open() without an acknowledged commit = %v, want that the commit is missing", err)
+	}
+	older(path)
 	if said := note(); !strings.Contains(said, "not valid") || !strings.Contains(said, path) {
 		t.Errorf("Note() = %q of a file whose newest meta page is damaged", said)
 	}

@@ -17,6 +17,7 @@ import (
 // contents is what the meta data of a file says.
 type contents struct {
 	incarnation uint64
+	epoch       uint64
 	rebuilding  bool // derived buckets are incomplete
 }
 
@@ -50,12 +51,15 @@ func (c *contents) prepare(file *boltfile.File) (err error) {
 		if meta.Get(layout.KeyRebuild) != nil {
 			c.rebuilding = true
 		}
-		c.incarnation = layout.ReadU64(meta.Get(layout.KeyIncarnation))
+		c.incarnation, c.epoch = layout.ReadU64(meta.Get(layout.KeyIncarnation)), layout.ReadU64(meta.Get(layout.KeyEpoch))
 		known := meta.Get(layout.KeyFile)
-		if isCopyOf(file, known) && !file.Renumbers() {
-			return copyError(file.Path(), "is a copy of another file")
+		switch released, copied := meta.Get(layout.KeyReleased) != nil, isCopyOf(file, known); {
+		case released && !copied:
+			return releasedError(file.Path())
+		case copied && !released && !file.Renumbers():
+			return fmt.Errorf("%w. To move a store, stop its server and run a2a-server store release --data FOLDER before you copy it", copyError(file.Path(), "is a copy of another file"))
 		}
-		if err := checkEpoch(file, layout.ReadU64(meta.Get(layout.KeyIncarnation)), layout.ReadU64(meta.Get(layout.KeyEpoch))); err != nil {
+		if err := checkRecords(file.Path(), commitRecord{c.incarnation, c.epoch, uint64(tx.ID())}); err != nil {
 			return err
 		}
 		ready = have == layout.Format && bytes.Equal(known, file.Identity())
@@ -65,7 +69,8 @@ func (c *contents) prepare(file *boltfile.File) (err error) {
 	}
 	return file.Bolt().Update(func(tx *bolt.Tx) error {
 		meta := tx.Bucket(layout.BucketMeta)
-		if known := meta.Get(layout.KeyFile); known != nil && boltfile.Moved(known, file.Identity()) {
+		released := meta.Get(layout.KeyReleased) != nil // the original is used no more: its incarnation, and with it its records, go on here
+		if known := meta.Get(layout.KeyFile); known != nil && !released && boltfile.Moved(known, file.Identity()) {
 			// It may be a copy of the original file: positions that readers remember of the
 			// original do not apply to it.
 			if err := meta.Put(layout.KeyIncarnation, newIncarnation()); err != nil {
@@ -73,7 +78,7 @@ func (c *contents) prepare(file *boltfile.File) (err error) {
 			}
 		}
 		c.incarnation = layout.ReadU64(meta.Get(layout.KeyIncarnation))
-		return errors.Join(meta.Put(layout.KeyFormat, layout.U64(layout.Format)), meta.Put(layout.KeyFile, file.Identity()))
+		return errors.Join(meta.Delete(layout.KeyReleased), meta.Put(layout.KeyFormat, layout.U64(layout.Format)), meta.Put(layout.KeyFile, file.Identity()))
 	})
 }
 

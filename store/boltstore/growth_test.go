@@ -185,6 +185,7 @@ func (g *growth) close(spoil bool) error {
 	}
 	if spoil {
 		need(g.spoil())
+		older(g.path) // as if the commit had not been acknowledged
 	}
 	return boltCheck(g.path)
 }

@@ -2,7 +2,6 @@ package boltstore
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -34,10 +33,6 @@ func (db *DB) Handle() (store.Handle, error) {
 	}
 	for newest := db.newest.Load(); newest < epoch && !db.newest.CompareAndSwap(newest, epoch); {
 		newest = db.newest.Load()
-	}
-	if err := noteEpoch(db.file.Path(), db.incarnation, epoch); err != nil {
-		note := fmt.Sprintf("the start is not recorded beside %s, so that an earlier version written over it would not be noticed: %v", db.file.Path(), err)
-		db.unrecorded.Store(&note)
 	}
 	return &Handle{db: db, epoch: epoch}, nil
 }

@@ -79,14 +79,15 @@ func (o Options) Open(path string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{file: file, incarnation: has.incarnation, tails: tail.New(cmp.Or(o.TailBytes, 64<<20)), counts: counts.New()}
+	db := &DB{file: file, incarnation: has.incarnation, commits: newRecorder(path, has.incarnation), tails: tail.New(cmp.Or(o.TailBytes, 64<<20)), counts: counts.New()}
 	db.writer, err = writer.New(writer.Config{
 		File: file, Counts: db.counts, Tails: db.tails, Rows: &db.ofRows,
 		WindowSize: cmp.Or(o.Window, store.WindowSize), Running: o.Running,
+		Epoch: has.epoch, Synced: db.commits.note,
 		Rebuilding: has.rebuilding, Hook: o.steps(), Committed: o.Committed,
 	})
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, errors.Join(err, file.Close(), db.commits.close())
 	}
 	db.writer.Start()
 	return db, nil

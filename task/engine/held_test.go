@@ -281,7 +281,7 @@ func TestHeldCallDoesNotTimeOut(t *testing.T) {
 			took := time.Since(began)
 			want, length := a2a.TaskStateCompleted, work
 			if name == "too long" {
-				want, length = a2a.TaskStateFailed, 6*time.Second
+				want, length = a2a.TaskStateInputRequired, 6*time.Second // about the outcome
 			}
 			w.wantState(got, want)
 			if took != length {

@@ -496,12 +496,44 @@ func TestToolWithATimeLimitOfItsOwn(t *testing.T) {
 				w.startTools(h)
 				id := w.begun(alice, w.calls("slow", args{}))
 				pass(2 * time.Hour)
-				w.wantState(w.get(id), a2a.TaskStateFailed)
+				w.asksOutcome(id)
 				if took != tc.want {
 					t.Errorf("the tool was told to end after %v, want %v", took, tc.want)
 				}
 			})
 		}
+	}
+}
+
+// A tool whose time is over may still say what it did, with the chunks that it has: a chunk that
+// would be refused would hide its result. If it only says that it was told to end, a person is
+// asked.
+func TestToolSaysWhatItDidWhenItsTimeIsOver(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		end  *tool.Result
+		err  error
+		is   tool.Annotations
+		want a2a.TaskState
+	}{
+		"result":         {&tool.Result{Content: "done"}, nil, tool.Annotations{}, a2a.TaskStateCompleted},
+		"only canceled":  {nil, fmt.Errorf("wait: %w", context.Canceled), tool.Annotations{}, a2a.TaskStateInputRequired},
+		"read-only":      {nil, context.Canceled, tool.Annotations{ReadOnly: true}, a2a.TaskStateFailed},
+		"failed":         {nil, errors.New("no money"), tool.Annotations{}, a2a.TaskStateFailed},
+		"without effect": {nil, fmt.Errorf("%w: %w", tool.ErrNoEffect, context.Canceled), tool.Annotations{}, a2a.TaskStateFailed},
+	} {
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			w.cfg.Limits = task.Limits{ToolTimeout: time.Minute, ToolGrace: time.Second}
+			w.startTools(&streamer{fake: fake{name: "slow", is: tc.is}, stream: func(ctx tool.Context, _ map[string]any, yield func(*tool.Result, error) bool) {
+				<-ctx.Done()
+				if yield(&tool.Result{Content: "the last words", Streaming: true}, nil) {
+					yield(tc.end, tc.err)
+				}
+			}})
+			id := w.begun(alice, w.calls("slow", args{}))
+			pass(time.Hour)
+			w.wantState(w.get(id), tc.want)
+		})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"a2a-server/internal/child"
+	"a2a-server/internal/deadline"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -247,7 +248,7 @@ func (t *command) register(ctx tool.Context) (_ context.Context, unregister func
 	untime := context.CancelFunc(func() {})
 	limited := within
 	if limit := t.config.Timeout; limit > 0 {
-		limited, untime = context.WithTimeoutCause(within, limit, fmt.Errorf("it took longer than %v", limit))
+		limited, untime = deadline.WithTimeoutCause(within, limit, fmt.Errorf("it took longer than %v", limit))
 	}
 	r := &running{task: ctx.TaskID(), call: ctx.FunctionCallID(), ctx: ctx, cancel: cancel}
 	t.mu.Lock()

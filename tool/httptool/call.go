@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"a2a-server/internal/deadline"
 	"a2a-server/internal/egress"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
@@ -31,7 +32,7 @@ func (t *request) call(ctx tool.Context, args map[string]any) (*tool.Result, err
 			return nil, err
 		}
 	}
-	timed, cancel := context.WithTimeoutCause(ctx, t.config.Timeout, errTimeout)
+	timed, cancel := deadline.WithTimeoutCause(ctx, t.config.Timeout, errTimeout)
 	defer cancel()
 	s := &secrets{resolve: t.config.Secrets, ctx: timed, values: map[string]string{}}
 	r, err := t.build(timed, args, s)
@@ -116,6 +117,8 @@ func (t *request) unanswered(ctx context.Context, what string, err error, sent b
 	switch {
 	case errors.Is(cause, errTimeout):
 		err = fmt.Errorf("no complete answer within %s", t.config.Timeout)
+	case cause != nil && !sent:
+		err = fmt.Errorf("%w: %w", tool.ErrNoEffect, cause)
 	case cause != nil:
 		err = cause
 	default:

@@ -120,7 +120,7 @@ func (t *Toolset) failure(ctx context.Context, r *remote, f *requestTrace, err e
 	case answer != nil:
 		return fmt.Errorf("%s: %s (code %d)", where, visible.Clip(answer.Message, maxErrorText), answer.Code)
 	case !f.sent.Load() && ctx.Err() != nil:
-		return fmt.Errorf("%s: nothing was called: %w", where, context.Cause(ctx))
+		return fmt.Errorf("%s: nothing was called: %w: %w", where, tool.ErrNoEffect, context.Cause(ctx))
 	case !f.sent.Load():
 		t.noteCall(r, err)
 		return fmt.Errorf("%s: nothing was called: %w: %s", where, ErrDown, brief(err))

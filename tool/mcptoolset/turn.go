@@ -43,7 +43,7 @@ func (t *Toolset) turn(ctx tool.Context) (end func(), err error) {
 	case <-t.stopping:
 		err = t.shut()
 	case <-ctx.Done():
-		err = fmt.Errorf("MCP server %s: nothing was called, because another call of the same caller has not ended: %w", t.cfg.Name, context.Cause(ctx))
+		err = fmt.Errorf("MCP server %s: nothing was called, because another call of the same caller has not ended: %w: %w", t.cfg.Name, tool.ErrNoEffect, context.Cause(ctx))
 	}
 	t.mu.Lock()
 	t.waiting--

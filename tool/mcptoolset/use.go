@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"time"
+
+	"a2a-server/tool"
 )
 
 // use returns a session for a call of r. It connects if necessary, and makes sure that the
@@ -13,7 +15,7 @@ import (
 func (t *Toolset) use(ctx context.Context, r *remote) (*session, error) {
 	for listed := false; ; {
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("MCP server %s: nothing was called: %w", t.cfg.Name, context.Cause(ctx))
+			return nil, fmt.Errorf("MCP server %s: nothing was called: %w: %w", t.cfg.Name, tool.ErrNoEffect, context.Cause(ctx))
 		}
 		if err := t.begin(); err != nil {
 			return nil, err
@@ -51,7 +53,7 @@ func (t *Toolset) use(ctx context.Context, r *remote) (*session, error) {
 		select {
 		case <-a.done:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("MCP server %s: nothing was called: %w", t.cfg.Name, context.Cause(ctx))
+			return nil, fmt.Errorf("MCP server %s: nothing was called: %w: %w", t.cfg.Name, tool.ErrNoEffect, context.Cause(ctx))
 		}
 		if a.err != nil {
 			return nil, fmt.Errorf("%w; nothing was called", t.locked(a.err))
@@ -84,7 +86,7 @@ func (t *Toolset) useOwn(ctx context.Context, r *remote) (*session, error) {
 	case t.closed:
 		err = t.shut()
 	case ctx.Err() != nil:
-		err = fmt.Errorf("MCP server %s: nothing was called: %w", t.cfg.Name, context.Cause(ctx))
+		err = fmt.Errorf("MCP server %s: nothing was called: %w: %w", t.cfg.Name, tool.ErrNoEffect, context.Cause(ctx))
 	case down:
 		t.cfg.Logger.Warn().Str("mcp_server", t.cfg.Name).Str("error", t.text(err)).Msg("another connection to an mcp server failed")
 		err = fmt.Errorf("%w; nothing was called", &downError{text: fmt.Sprintf("MCP server %s does not accept another connection, and another caller's call has the first: %s", t.cfg.Name, brief(err))})

@@ -1,5 +1,5 @@
-// Package storecmd is the command store: backups of the store, stores made from them, and when these
-// continue.
+// Package storecmd is the command store: backups of the store, stores made from them, when these continue,
+// and the release of a store that is moved.
 package storecmd
 
 import (
@@ -14,7 +14,7 @@ import (
 
 // Command returns the command store.
 func Command(p *cli.Program) *cobra.Command {
-	return cli.Group("store", "back up and restore the store", backup(p), restore(p), resume(p))
+	return cli.Group("store", "back up, restore and move the store", backup(p), restore(p), resume(p), release(p))
 }
 
 // storeOf is the store of a server on this machine that a command names.

@@ -39,7 +39,7 @@ type RunEnded struct {
 	Rejected   bool             // Err says that a person rejected the tool's question
 	Keeps      bool             // the state of Suspension is a checkpoint, too
 	Stop       bool             // if the call ends, its remote work is to be stopped
-	TimedOut   bool             // GivenUp because of a timeout
+	TimedOut   bool             // GivenUp, or Unknown, because of a timeout
 	NoEffect   bool             // Err says that the call had no effect: see [tool.ErrNoEffect]
 }
 
@@ -78,6 +78,8 @@ func (in RunEnded) put(d *Draft) error {
 			cause = event.CauseTimeout
 		}
 		return d.unknown(c, cause, in.GivenUp.Error())
+	case in.Unknown && in.TimedOut:
+		return d.unknown(c, event.CauseTimeout, in.Err.Error())
 	case in.Unknown:
 		return d.unknown(c, event.CauseTool, unknownWhy(in.Err))
 	case paused:

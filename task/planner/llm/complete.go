@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"a2a-server/internal/deadline"
 	"a2a-server/internal/visible"
 	"a2a-server/task"
 	"a2a-server/task/planner/llm/internal/chat"
@@ -25,7 +26,7 @@ func (p *Planner) complete(ctx context.Context, at *task.Progress, body []byte) 
 	limit := p.config.Timeout * 9 / 10
 	over := p.config.Now().Add(limit)
 	slow := &chat.Error{Reason: fmt.Sprintf("the model did not complete its answer within %v; limits.plan_timeout allows no more", limit), Temporary: true}
-	within, cancel := context.WithTimeoutCause(ctx, limit, slow)
+	within, cancel := deadline.WithTimeoutCause(ctx, limit, slow)
 	defer cancel()
 	said := false // by an earlier try
 	for try := 1; ; try++ {

@@ -31,9 +31,10 @@ var (
 	KeyEpoch       = []byte("epoch")
 	KeyCreated     = []byte("created")
 	KeyIncarnation = []byte("incarnation")
-	KeyAudit       = []byte("audit")  // the least number of the next entry of a restored audit
-	KeyBackup      = []byte("backup") // moment of the newest backup that was verified
-	KeyFile        = []byte("file")   // which file it was: its device, inode and time of birth
+	KeyAudit       = []byte("audit")    // the least number of the next entry of a restored audit
+	KeyBackup      = []byte("backup")   // moment of the newest backup that was verified
+	KeyReleased    = []byte("released") // there: a copy of the file, and not the file, may be used
+	KeyFile        = []byte("file")     // which file it was: its device, inode and time of birth
 )
 
 // Buckets are the buckets of every file.

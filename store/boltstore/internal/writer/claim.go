@@ -14,12 +14,18 @@ import (
 func (w *Writer) NewEpoch() (epoch uint64, err error) {
 	err = w.do(context.Background(), func(r *round) error {
 		epoch = layout.ReadU64(r.meta.Get(layout.KeyEpoch)) + 1
+		r.epoch = epoch
 		return r.put(&r.meta, layout.KeyEpoch, layout.U64(epoch))
 	})
 	if err != nil {
 		return 0, fmt.Errorf("raise epoch: %w", err)
 	}
 	return epoch, nil
+}
+
+// Release marks the file to be moved, durably: a copy of it may be used, and it may not.
+func (w *Writer) Release() error {
+	return w.do(context.Background(), func(r *round) error { return r.put(&r.meta, layout.KeyReleased, []byte{1}) })
 }
 
 // Claim takes over up to limit tasks of older epochs, from a task on; see [store.Store].

@@ -32,6 +32,7 @@ type round struct {
 	inFile  int64                       // bytes that the file occupied before the round; 0: not asked yet
 	size    uint64                      // of the batches that have passed, as they will be in the file
 	arena   []byte
+	epoch   uint64 // of the instance that begins with the round; 0: none does
 	dirty   bool
 	cut     bool // values were deleted from the log
 	rows    []changedRow

@@ -42,6 +42,9 @@ type Config struct {
 	Tails  *tail.Hub
 	Rows   *store.Watchers[string]
 
+	Epoch  uint64                 // of the newest instance
+	Synced func(epoch, tx uint64) // called when a commit is durable, before it is acknowledged or read
+
 	WindowSize int                  // how many messages the window remembers
 	Running    func() time.Duration // how long the process has run
 	Rebuilding bool                 // derived buckets are incomplete
@@ -56,6 +59,8 @@ type Writer struct {
 	tails  *tail.Hub
 	ofRows *store.Watchers[string]
 	hook   func(Step)
+	synced func(epoch, tx uint64)
+	epoch  uint64 // of the newest instance
 	timed  func(time.Duration)
 
 	queue      queue
@@ -106,7 +111,7 @@ func New(c Config) (*Writer, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	w := &Writer{
-		file: c.File, counts: c.Counts, tails: c.Tails, ofRows: c.Rows, hook: c.Hook, timed: c.Committed,
+		file: c.File, counts: c.Counts, tails: c.Tails, ofRows: c.Rows, hook: c.Hook, synced: c.Synced, epoch: c.Epoch, timed: c.Committed,
 		window: newWindow(c.WindowSize, c.Running), compressor: compressor,
 		tasks: map[store.TaskID]*work{}, dedup: map[store.Hash]store.TaskID{},
 	}
@@ -413,6 +418,8 @@ func (w *Writer) try(ops []*op) (err error) {
 		if err := file.StillThere(); err != nil {
 			return w.lost(err, ops)
 		}
+		w.epoch = max(w.epoch, r.epoch)
+		w.synced(w.epoch, r.txid)
 		file.Reach(r.txid)
 		w.taken()
 		w.at(Committed)

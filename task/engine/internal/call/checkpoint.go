@@ -117,7 +117,7 @@ func (r *Run) handCheckpoint(chunk output.RunEvent, own json.RawMessage) (*Check
 // cutOff makes the run refuse everything from now on, its awaited answer and checkpoints that
 // the turn has not taken included: the call ends, or may not. r.mu must be held.
 func (r *Run) cutOff(why error) {
-	if r.cut == nil {
+	if r.cut == nil || errors.Is(r.cut, errToolTimeout) { // chunks are accepted after a timeout only
 		r.cut = why
 	}
 	r.stopReports()

@@ -45,8 +45,11 @@ func (r *Run) execute(x *toolContext) (o *rules.RunEnded) {
 	}()
 	o = r.call(x)
 	unknown = o.Err != nil && errors.Is(o.Err, tool.ErrOutcomeUnknown) // the error's methods are the tool's code, too
+	if !unknown && onlyLate(x, o.Err) {
+		unknown, o.TimedOut = true, true
+	}
 	if err := r.exceeded(); err != nil {
-		o = &rules.RunEnded{Err: err, Unknown: unknown}
+		o = &rules.RunEnded{Err: err, Unknown: unknown, TimedOut: o.TimedOut}
 		return o
 	}
 	if o.Err != nil {
@@ -55,7 +58,9 @@ func (r *Run) execute(x *toolContext) (o *rules.RunEnded) {
 		o.Rejected = errors.Is(o.Err, tool.ErrConfirmationRejected)
 		var s *tool.Suspension
 		paused := errors.As(o.Err, &s) && s != nil
-		o.Err = plain(o.Err)
+		if o.Err = plain(o.Err); o.TimedOut && !errors.Is(o.Err, errToolTimeout) {
+			o.Err = fmt.Errorf("%w: %w", errToolTimeout, o.Err)
+		}
 		if paused {
 			var err error
 			if o.Suspension, err = frozen(s); err != nil {
@@ -64,6 +69,15 @@ func (r *Run) execute(x *toolContext) (o *rules.RunEnded) {
 		}
 	}
 	return o
+}
+
+// onlyLate reports whether an error only says that the tool was told to end because its time was
+// over, and not what it did until then.
+func onlyLate(ctx context.Context, err error) bool {
+	if err == nil || !errors.Is(context.Cause(ctx), errToolTimeout) || errors.Is(err, tool.ErrNoEffect) {
+		return false
+	}
+	return errors.Is(err, errToolTimeout) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // checked runs the hooks on the outcome. They get no error that only says that the server has

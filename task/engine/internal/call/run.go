@@ -39,7 +39,7 @@ type Run struct {
 	reports  reports           // of its progress
 	output   int64             // bytes that the call has published, in all of its runs
 	tooMuch  error             // why, if it tried to publish more than it may
-	cut      error             // why chunks are refused; nil: they are not
+	cut      error             // why the run accepts nothing more; nil: it does. See refuses for its chunks
 	outcome  *rules.RunEnded
 	asks     []rules.ToolQuestion // asked by the tool, and undecided
 	unstop   func() bool          // the timer that gives it up; nil: none
@@ -166,8 +166,8 @@ func (r *Run) emit(k output.RunEvent) error {
 	n := len(k.Event.Data)
 	r.lockWithRoom()
 	defer r.mu.Unlock()
-	if r.cut != nil {
-		return r.cut
+	if err := r.refuses(); err != nil {
+		return err
 	}
 	if limit := int64(r.runs.env.Limits.Output); r.tooMuch == nil && r.output+int64(n) > limit {
 		r.tooMuch = fmt.Errorf("%w: it has published %d bytes, and may publish %d: what was published remains", task.ErrOutput, r.output, limit)
@@ -182,11 +182,21 @@ func (r *Run) emit(k output.RunEvent) error {
 	return nil
 }
 
+// refuses returns why chunks are refused, or nil. A tool whose time is over was told to end, and
+// until it is given up its chunks and its result count: a refused chunk would hide a result that
+// is already there. r.mu must be held.
+func (r *Run) refuses() error {
+	if errors.Is(r.cut, errToolTimeout) && !r.given {
+		return nil
+	}
+	return r.cut
+}
+
 // lockWithRoom locks r.mu when the tool is at most a window ahead of the disk, or may hand
 // over nothing more.
 func (r *Run) lockWithRoom() {
 	r.mu.Lock()
-	for r.cut == nil && r.bytes > r.runs.env.Limits.Window {
+	for r.refuses() == nil && r.bytes > r.runs.env.Limits.Window {
 		if r.room == nil {
 			r.room = make(chan struct{})
 		}
@@ -275,7 +285,7 @@ func (r *Run) letGo() *rules.RunEnded {
 	return r.outcome
 }
 
-// Stop tells the tool to end: its chunks are refused, its context is canceled, and Cancel
+// Stop tells the tool to end: its chunks are refused (see refuses), its context is canceled, and Cancel
 // of a cancellable tool is called with the id of the call. If it has not ended after its
 // grace period, it is given up.
 func (r *Run) Stop(why error) {
@@ -286,7 +296,7 @@ func (r *Run) Stop(why error) {
 	r.stopped = true
 	hears := slices.Clone(r.hears)
 	if !again {
-		r.unstop = r.runs.env.After(r.runs.env.Limits.ToolGrace, r.giveUp)
+		r.unstop = r.runs.env.Timeout(r.runs.env.Limits.ToolGrace, r.giveUp)
 	}
 	r.mu.Unlock()
 	r.cancel(why)
@@ -337,6 +347,7 @@ func (r *Run) giveUp() {
 		return
 	}
 	r.given = true
+	r.makeRoom()
 	r.runs.abandoned.Add(r.entry.Name, 1)
 	r.runs.active.Done()
 	if r.orphan || r.outcome != nil {

@@ -33,7 +33,7 @@ func (r *Run) startClock() {
 		return
 	}
 	r.clock.since = r.runs.env.Now()
-	r.clock.unset = r.runs.env.After(r.clock.left, func() { r.Stop(errToolTimeout) })
+	r.clock.unset = r.runs.env.Timeout(r.clock.left, func() { r.Stop(errToolTimeout) })
 }
 
 // stopClock stops the clock. r.mu must be held.

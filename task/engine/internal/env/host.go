@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"a2a-server/internal/deadline"
 	"a2a-server/internal/stack"
 )
 
@@ -63,6 +64,16 @@ func (e *Env) After(d time.Duration, f func()) (stop func() bool) {
 	return time.AfterFunc(d, f).Stop
 }
 
+// Timeout runs f concurrently after d, the limit of work whose result may already be there:
+// see package deadline. stop cancels that, and reports whether it kept f from running. The
+// clock of a host does not stand still.
+func (e *Env) Timeout(d time.Duration, f func()) (stop func() bool) {
+	if h := e.host; h != nil {
+		return h.After(d, f)
+	}
+	return deadline.AfterFunc(d, f).Stop
+}
+
 // CallWithin returns the result of a call of the application's code, which has its own
 // goroutine. returned is false if ctx ends before the call, or the call ends its goroutine.
 func CallWithin[T any](ctx context.Context, e *Env, call func() T) (result T, returned bool) {
@@ -83,7 +94,7 @@ func CallWithin[T any](ctx context.Context, e *Env, call func() T) (result T, re
 // Within returns a context that ends after d, by the host's time, with a cause.
 func (e *Env) Within(ctx context.Context, d time.Duration, late error) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := e.After(d, func() { cancel(late) })
+	stop := e.Timeout(d, func() { cancel(late) })
 	return ctx, func() {
 		stop()
 		cancel(nil)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"a2a-server/internal/deadline"
 	"a2a-server/internal/egress"
 )
 
@@ -64,7 +65,7 @@ func (c *Client) Complete(ctx context.Context, body []byte, say func(text string
 	outer := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stall := time.AfterFunc(c.config.Stall, func() { cancel(errStalled) })
+	stall := deadline.AfterFunc(c.config.Stall, func() { cancel(errStalled) })
 	defer stall.Stop()
 	answer, err := c.complete(ctx, body, say, func() { stall.Reset(c.config.Stall) })
 	switch {
