@@ -156,13 +156,15 @@ func (s *Server) complete(ctx context.Context, p auth.Principal) (auth.Principal
 	return s.persons.Complete(ctx, p)
 }
 
-// completed is complete for the pages: a caller who is no person of auth.people for certain is
-// nobody.
+// completed is complete for a sign-in to the pages, which shows a person: a caller who is no person of
+// auth.people for certain is nobody.
 func (s *Server) completed(ctx context.Context, p auth.Principal) auth.Principal {
 	p, err := s.complete(ctx, p)
 	if err != nil {
 		s.log.Warn().Err(err).Msg("a caller cannot sign in")
+		return auth.Principal{}
 	}
+	s.persons.Remember(ctx, p)
 	return p
 }
 

@@ -147,7 +147,7 @@ func (a *Approval) checkPerson(d Decider) *Error {
 
 // doubtful returns the error of a decider whose person nobody has seen, where persons must differ.
 func doubtful(a *Approval, by auth.Principal) *Error {
-	return barred(a, BarredPerson, fmt.Sprintf("it (gate %s) needs to know who decides, and nobody has signed in as %s, whom the credential of %s names; have them sign in once, or have the operator of the server correct the person of that credential",
+	return barred(a, BarredPerson, fmt.Sprintf("it (gate %s) needs to know who decides, and nobody has been seen as %s, whom the credential of %s names; have them sign in to the pages or send a message with that login, or have the operator of the server correct the person of that credential",
 		quote(a.Terms.Gate), quote(by.Person), quote(by.Subject)))
 }
 

@@ -19,8 +19,8 @@ type Principal struct {
 	// Person names the person behind Subject, if a person has several subjects in a tenant,
 	// such as a key and a login: under four eyes they count once. Empty: Subject.
 	Person string `json:"person,omitempty"`
-	// PersonSeen says that Person is the name of somebody who has signed in under it, or whom the
-	// configuration lists with their subjects: more than what a key says. See
+	// PersonSeen says that Person is the name of somebody whom an issuer or a proxy has shown under
+	// it, or whom the configuration lists with their subjects: more than what a key says. See
 	// [Principal.Doubtful]. Without it, Person is no proof that p is another person.
 	PersonSeen bool     `json:"person_seen,omitempty"`
 	Kind       Kind     `json:"kind,omitempty"`

@@ -14,7 +14,8 @@ import (
 // if the credential or auth.people names the person of both, or names for one of them a subject of
 // the authenticator of the other: else they may be two logins of one person. A name counts only if its
 // person has been seen ([Principal.PersonSeen]): one that nobody has ever had may be a mistake for
-// any other. A principal that is [Principal.Doubtful] is known to differ from nobody.
+// any other. Only of two names that are the operator's own, with no authenticator behind either, are
+// both believed. A principal that is [Principal.Doubtful] is known to differ from nobody.
 func (p Principal) DistinctFrom(q Principal) bool {
 	switch {
 	case p.IsZero() || q.IsZero() || p.IsAnonymous() || q.IsAnonymous() || p.Shares(q) || p.Doubtful() || q.Doubtful():
@@ -22,7 +23,7 @@ func (p Principal) DistinctFrom(q Principal) bool {
 	case source(p.Subject) == source(q.Subject) && (source(p.Subject) != "" || p.Method == q.Method):
 		return true
 	case p.Person != "" && q.Person != "":
-		return p.PersonSeen && q.PersonSeen
+		return p.PersonSeen == q.PersonSeen // neither is Doubtful
 	case p.Person != "":
 		return p.PersonSeen && source(p.Person) != "" && source(p.Person) == source(q.Subject)
 	case q.Person != "":

@@ -24,6 +24,7 @@ func TestDistinctFrom(t *testing.T) {
 		"a key and a token":              {as("api_key", "key:a", ""), as("oidc", "corp:a", ""), false, false},
 		"of two issuers":                 {as("oidc", "corp:a", ""), as("oidc", "other:b", ""), false, false},
 		"both with a person":             {seen(as("api_key", "key:a", "alice")), seen(as("oidc", "corp:b", "bob")), true, false},
+		"both named by the operator":     {as("api_key", "key:a", "alice"), as("socket", "socket:b", "bob"), true, false},
 		"one of them never seen":         {as("api_key", "key:a", "alice"), seen(as("oidc", "corp:b", "bob")), false, false},
 		"a key of nobody":                {as("api_key", "key:a", "corp:alice"), as("oidc", "corp:4711", ""), false, false},
 		"a key of nobody, and a key":     {as("api_key", "key:a", "corp:alice"), as("api_key", "key:b", ""), false, false},

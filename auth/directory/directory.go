@@ -1,10 +1,11 @@
-// Package directory owns the durable memory of persons who have signed in: by the token of an issuer,
-// a proxy, or the program's own authenticator, directly and not by an agent. It says whether the
-// person whom a key names exists, and which roles a person had at their last sign-in.
+// Package directory owns the durable memory of persons who were seen: by the token of an issuer, a
+// proxy, or the program's own authenticator, directly and not by an agent. It says whether the person
+// whom a key names exists, and which roles a person had when they were last seen.
 //
-// A person is a row of its owner, tenant and subject, with an index by its names. It is written when a
-// request is authenticated, if the row is older than an hour or says something else, so that most
-// requests cost no write. It does not know credentials, votes or grants.
+// A person is a row of its owner, tenant and subject, with an index by its names. It is written after
+// a message or a decision of theirs was committed, or at a sign-in to the pages, if the row is older
+// than an hour or says something else: a request that is refused, or only reads, costs no write. It
+// does not know credentials, votes or grants.
 package directory
 
 import (
@@ -39,10 +40,10 @@ const (
 type Config struct {
 	Store store.Store
 	Now   func() time.Time
-	// Given are the methods whose persons are named by the operator, such as API keys: a request
-	// by them shows nobody.
-	Given []string
-	Log   zerolog.Logger
+	// Operators are the methods whose persons are named by the operator, such as API keys: their
+	// requests show nobody.
+	Operators []string
+	Log       zerolog.Logger
 }
 
 // A Directory remembers persons. It is safe for concurrent use.
@@ -59,7 +60,7 @@ type noted struct {
 	until time.Time
 }
 
-// An Entry is a person at their last sign-in, give or take an hour.
+// An Entry is a person when they were last seen, give or take an hour.
 type Entry struct {
 	Person string    `json:"person,omitempty"` // as the issuer or auth.people names them
 	Roles  []string  `json:"roles,omitempty"`
@@ -70,17 +71,10 @@ type Entry struct {
 // New returns a Directory.
 func New(cfg Config) *Directory { return &Directory{cfg: cfg, noted: map[store.Scope]noted{}} }
 
-// Complete remembers p, if it is a person who has signed in, and says of any other whether the person
-// whom it names has been seen in its tenant. Any error means that this is not known: the caller has to
-// try again.
+// Complete returns p, which says then whether the person whom its operator names has been seen in its
+// tenant. Any error means that this is not known: the caller has to try again.
 func (d *Directory) Complete(ctx context.Context, p auth.Principal) (auth.Principal, error) {
-	if !slices.Contains(d.cfg.Given, p.Method) {
-		if p.May(auth.Review) == nil && p.Direct() && !p.IsAnonymous() && p.Validate() == nil { // a denied caller costs no write
-			d.note(ctx, p)
-		}
-		return p, nil
-	}
-	if p.Person == "" || p.PersonSeen {
+	if !slices.Contains(d.cfg.Operators, p.Method) || p.Person == "" || p.PersonSeen {
 		return p, nil
 	}
 	// The index may have rows that are damaged, which show nobody.
@@ -92,7 +86,7 @@ func (d *Directory) Complete(ctx context.Context, p auth.Principal) (auth.Princi
 	return p, nil
 }
 
-// Last returns a person at their last sign-in; ok is false if they have not been seen.
+// Last returns a person as they were last seen; ok is false if they have not been seen.
 func (d *Directory) Last(ctx context.Context, tenant, subject string) (e Entry, ok bool, err error) {
 	page, err := d.cfg.Store.Rows(ctx, store.Owner(tenant, subject), store.RowQuery{Kind: rowPerson, Key: []byte(keyPerson)})
 	if err != nil || len(page.Rows) == 0 {
@@ -104,9 +98,14 @@ func (d *Directory) Last(ctx context.Context, tenant, subject string) (e Entry, 
 	return e, true, nil
 }
 
-// note writes p, unless that was done lately. A person whom the store does not take is not known
+// Remember writes p, if it is a person who acts directly, unless that was done lately. Call it only
+// for an input that was committed, or a sign-in. A person whom the store does not take is not known
 // yet: their requests go on, and what names them stays in doubt.
-func (d *Directory) note(ctx context.Context, p auth.Principal) {
+func (d *Directory) Remember(ctx context.Context, p auth.Principal) {
+	if slices.Contains(d.cfg.Operators, p.Method) || !p.Direct() || p.IsZero() || p.IsAnonymous() || p.Validate() != nil {
+		return
+	}
+	ctx = context.WithoutCancel(ctx) // the input counts, even if its client has gone
 	now, owner := d.cfg.Now(), store.Owner(p.Tenant, p.Subject)
 	e := Entry{Roles: slices.Compact(slices.Sorted(slices.Values(p.Roles))), Method: p.Method, Time: now.UTC()}
 	if p.PersonSeen {
@@ -120,7 +119,7 @@ func (d *Directory) note(ctx context.Context, p auth.Principal) {
 	}
 	until := now.Add(interval)
 	if err := d.write(ctx, owner, p, e); err != nil {
-		d.cfg.Log.Warn().Err(err).Str("subject", p.Subject).Msg("a person who signed in cannot be remembered: keys that name them do not count for them")
+		d.cfg.Log.Warn().Err(err).Str("subject", p.Subject).Msg("a person cannot be remembered: keys that name them do not count until they are")
 		until = now.Add(pause)
 	}
 	d.mu.Lock()

@@ -32,7 +32,7 @@ func newWorld(t *testing.T) *world {
 }
 
 func (w *world) open() *directory.Directory {
-	return directory.New(directory.Config{Store: w.Store, Now: func() time.Time { return w.now }, Given: []string{"api_key", "socket"}, Log: zerolog.Nop()})
+	return directory.New(directory.Config{Store: w.Store, Now: func() time.Time { return w.now }, Operators: []string{"api_key", "socket"}, Log: zerolog.Nop()})
 }
 
 // seen reports whether d knows the person of a key in a tenant.
@@ -45,15 +45,17 @@ func (w *world) seen(d *directory.Directory, tenant, person string) bool {
 	return p.PersonSeen
 }
 
-func (w *world) request(d *directory.Directory, p auth.Principal) {
+// accepted is a request of p that is authenticated, and then accepted.
+func (w *world) accepted(d *directory.Directory, p auth.Principal) {
 	w.Helper()
 	got, err := d.Complete(w.Context(), p)
 	if diff := cmp.Diff(p, got); diff != "" || err != nil {
 		w.Fatalf("Complete() = %v; (-want +got):\n%s", err, diff)
 	}
+	d.Remember(w.Context(), p)
 }
 
-// The person of a key has been seen once they have signed in themselves, in the tenant of the key, under
+// The person of a key has been seen once a request of theirs was accepted, in the tenant of the key, under
 // the name that the key has; also by another instance later.
 func TestPersonOfAKey(t *testing.T) {
 	t.Parallel()
@@ -78,7 +80,7 @@ func TestPersonOfAKey(t *testing.T) {
 		"of a service":                  {service, "acme", alice, false},
 		"for whom an agent acts":        {agent, "acme", alice, false},
 		"a key with such a subject":     {key, "acme", alice, false},
-		"nobody":                        {auth.Principal{}, "", "", false},
+		"nobody":                        {auth.Principal{Tenant: "acme", Roles: []string{auth.RoleApprover}}, "acme", "", false},
 		"the caller without a name":     {auth.Anonymous(), "", "anonymous", false},
 		"a proxy's, with other accents": {auth.Principal{Subject: "proxy:Zoe\u0308", Roles: []string{auth.RoleViewer}, Method: "proxy"}, "", "proxy:zo\u00eb", true},
 	} {
@@ -88,7 +90,7 @@ func TestPersonOfAKey(t *testing.T) {
 			if w.seen(w.open(), tc.tenant, tc.person) {
 				t.Error("the person has been seen before any request")
 			}
-			w.request(w.open(), tc.request)
+			w.accepted(w.open(), tc.request)
 			if got := w.seen(w.open(), tc.tenant, tc.person); got != tc.want {
 				t.Errorf("the person has been seen: %v, want %v", got, tc.want)
 			}
@@ -109,17 +111,20 @@ func TestPersonIsWrittenRarely(t *testing.T) {
 			t.Fatalf("Last() = %v, %v (-want +got):\n%s", ok, err, diff)
 		}
 	}
-	w.request(d, p)
+	w.accepted(d, p)
 	w.now = start.Add(59 * time.Minute)
 	p.Roles = []string{"a", "viewer"}
-	w.request(d, p)
+	w.accepted(d, p)
 	last(start, "a", "viewer")
 	p.Roles = []string{"viewer"}
-	w.request(d, p)
+	w.accepted(d, p)
 	last(w.now, "viewer")
 	w.now = w.now.Add(time.Hour)
-	w.request(d, p)
+	w.accepted(d, p)
 	last(w.now, "viewer")
+	p.Roles = nil
+	w.accepted(d, p)
+	last(w.now)
 	if _, ok, err := d.Last(t.Context(), "other", "corp:1"); ok || err != nil {
 		t.Errorf("Last() of another tenant = %v, %v", ok, err)
 	}
@@ -133,7 +138,7 @@ func TestDirectoryWithoutItsStore(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w.request(d, auth.Principal{Subject: "corp:1", Method: "oidc"})
+	w.accepted(d, auth.Principal{Subject: "corp:1", Method: "oidc"})
 	if p, err := d.Complete(t.Context(), auth.Principal{Subject: "key:k", Person: "corp:1", Method: "api_key"}); err == nil || !p.IsZero() {
 		t.Errorf("Complete() = %+v, %v, want an error", p, err)
 	}

@@ -192,12 +192,18 @@ gates: [{tool: transfer_money, %s}]
 				body := fmt.Sprintf(`{"decision":"approve","digest":%q}`, v.detail(login, id).Approval.Digest)
 				return v.do(t, http.MethodPost, "/api/v1/approvals/"+id+"/decision", body, v.header(who)...)
 			}
-			if status, said := approve("bob"); status != http.StatusForbidden || !strings.Contains(said, "nobody has signed in as") {
+			if status, said := approve("bob"); status != http.StatusForbidden || !strings.Contains(said, "nobody has been seen as") {
 				t.Errorf("the key of nobody approves: %d %s", status, said)
 			}
 			v.do(t, http.MethodGet, "/api/v1/approvals", "", v.header("proxy:bob")...)
+			if status, said := approve("bob"); status != http.StatusForbidden {
+				t.Errorf("the key of a person who has only read: %d %s", status, said)
+			}
+			if got, said := v.sendAs(t, message("m2", "/echo text=x"), v.header("proxy:bob")...); got.ID == "" {
+				t.Fatal(said)
+			}
 			if status, said := approve("bob"); status != http.StatusOK && status != http.StatusAccepted {
-				t.Errorf("the key of a person who has signed in: %d %s", status, said)
+				t.Errorf("the key of a person who has been seen: %d %s", status, said)
 			}
 		})
 	}

@@ -88,7 +88,7 @@ func (s *State) checkPersons() (warnings []string) {
 	return warnings
 }
 
-// checkNames warns of keys and local users whose person has to sign in before they count, or never can.
+// checkNames warns of keys and local users whose person has to be seen before they count, or never can be.
 func (s *State) checkNames(gate string) (warnings []string) {
 	var named []auth.Principal
 	for _, u := range s.conf.Auth.Socket {
@@ -105,7 +105,7 @@ func (s *State) checkNames(gate string) (warnings []string) {
 	for _, p := range named {
 		p.Tenant = cmp.Or(p.Tenant, s.conf.Auth.Tenant)
 		if p, err := s.conf.Auth.People.Known(p); err == nil && p.Doubtful() {
-			warnings = append(warnings, fmt.Sprintf("%s is the person %q, who counts for %s once they have signed in under exactly this subject, which many issuers make a UUID: the server refuses its votes and decisions until then; look at the subject of an approval of theirs, or list their subjects in auth.people",
+			warnings = append(warnings, fmt.Sprintf("%s is the person %q, who counts for %s once the server has seen them under exactly this subject, which many issuers make a UUID, and whose votes and decisions are refused until then; look at the subject of an approval of theirs, or list their subjects in auth.people",
 				p.Subject, p.Person, gate))
 		}
 	}

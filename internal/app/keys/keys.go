@@ -146,7 +146,7 @@ func explainKey(p *cli.Program, k *apikey.Key, path string, conf *config.Auth, c
 		lines = append(lines, text)
 	}
 	if (auth.Principal{Subject: "key:" + k.ID, Person: k.Person}).Doubtful() {
-		lines = append(lines, "The person "+visible.Line(k.Person)+" counts once they have signed in to the server under exactly this subject (approvals show it). Until then the key gives no vote, and decides nothing under four_eyes.")
+		lines = append(lines, "The person "+visible.Line(k.Person)+" counts once the server has seen them under exactly this subject (approvals show it): by a sign-in to the pages, or a message or decision with their login. Until then the key gives no vote, and decides nothing under four_eyes.")
 	}
 	if created {
 		lines = append(lines, "The file is new, and only you can read it: make the user who runs the server its owner.")
