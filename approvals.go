@@ -103,7 +103,7 @@ func (s *Server) openAdmin() error {
 		err = door.Enters(path)
 	}
 	if err == nil {
-		s.admin, err = adminsocket.Open(adminsocket.Config{Path: path, Group: door.Group(), Handler: s.socketAPI(known), Log: s.log})
+		s.admin, err = adminsocket.Open(adminsocket.Config{Path: path, Group: door.Group(), Handler: s.socketAPI(auth.Completing(known, s.complete)), Log: s.log})
 	}
 	if err != nil {
 		return fmt.Errorf("admin socket: %w", err)

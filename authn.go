@@ -86,7 +86,7 @@ func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files, own 
 		return by.Tenant, valid
 	}))
 	for i, one := range all {
-		all[i] = withDefaults(one, &conf.Auth)
+		all[i] = auth.Completing(one, func(_ context.Context, p auth.Principal) (auth.Principal, error) { return completed(p, &conf.Auth) })
 	}
 	a.authenticator = c.connected(conf, files, auth.First(all...))
 	return a, nil
@@ -174,42 +174,12 @@ func (a *authentication) reload() error {
 	return a.apiKeys.Reload()
 }
 
-// defaults gives callers the tenant and the roles that their credential does not.
-type defaults struct {
-	auth.Authenticator
-	conf *config.Auth
-}
-
-// withDefaults returns a with the defaults of the configuration.
-func withDefaults(a auth.Authenticator, conf *config.Auth) auth.Authenticator {
-	d := &defaults{a, conf}
-	if c, ok := a.(auth.Changing); ok {
-		return struct {
-			*defaults
-			auth.Changing
-		}{d, c}
-	}
-	return d
-}
-
-// Authenticate implements [auth.Authenticator].
-func (d *defaults) Authenticate(ctx context.Context, c *auth.Credentials) (auth.Principal, error) {
-	p, err := d.Authenticator.Authenticate(ctx, c)
-	if err != nil || p.IsZero() {
-		return p, err
-	}
-	return completed(p, d.conf)
-}
-
 // completed returns p with the tenant and the roles of the configuration, if it has none, and with
 // its person.
 func completed(p auth.Principal, conf *config.Auth) (auth.Principal, error) {
 	p.Tenant, p.Roles = cmp.Or(p.Tenant, conf.Tenant), conf.RolesOr(p.Roles)
 	return conf.People.Known(p)
 }
-
-// Challenges implements [auth.Challenger].
-func (d *defaults) Challenges() []string { return auth.ChallengesOf(d.Authenticator) }
 
 // tlsFiles reads the certificates of the configuration; nil: it has none.
 func (c *Config) tlsFiles(conf *config.Config) (*tlsfiles.Files, error) {

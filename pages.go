@@ -147,13 +147,24 @@ func (s *Server) makeSignIn(protocol *a2a.Server, guard httpd.Guard, render func
 	s.signin = signin.New(c)
 }
 
-// completed is completed for the pages: a caller who is no person of auth.people for certain is
-// nobody.
-func (s *Server) completed(p auth.Principal) auth.Principal {
+// complete returns p with the defaults of the configuration and what the server knows of its person.
+func (s *Server) complete(ctx context.Context, p auth.Principal) (auth.Principal, error) {
 	p, err := completed(p, &s.config.Auth)
 	if err != nil {
-		s.log.Warn().Err(err).Msg("a caller cannot sign in")
+		return p, err
 	}
+	return s.persons.Complete(ctx, p)
+}
+
+// completed is complete for a sign-in to the pages, which shows a person: a caller who is no person of
+// auth.people for certain is nobody.
+func (s *Server) completed(ctx context.Context, p auth.Principal) auth.Principal {
+	p, err := s.complete(ctx, p)
+	if err != nil {
+		s.log.Warn().Err(err).Msg("a caller cannot sign in")
+		return auth.Principal{}
+	}
+	s.persons.Remember(ctx, p)
 	return p
 }
 

@@ -20,6 +20,10 @@ import (
 	"a2a-server/a2a/operation"
 	"a2a-server/approval/api"
 	"a2a-server/approval/web/signin"
+	"a2a-server/auth"
+	"a2a-server/auth/apikey"
+	"a2a-server/auth/directory"
+	"a2a-server/auth/peer"
 	"a2a-server/internal/adminsocket"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
@@ -41,6 +45,7 @@ type Server struct {
 	log    zerolog.Logger
 	authentication
 	store     *backend
+	persons   *directory.Directory
 	planner   task.Planner
 	keys      *keyring.Keyring
 	engine    *engine.Engine
@@ -144,6 +149,10 @@ func New(c Config) (_ *Server, err error) {
 	}
 	s.monitor.watch(s)
 	s.store.knowBackup(s.monitor.metrics, s.log)
+	s.persons = directory.New(directory.Config{Store: s.store.handle, Now: c.Now, Operators: []string{apikey.Method, peer.Method}, Log: c.Log})
+	if s.authenticator != nil {
+		s.authenticator = auth.Completing(s.authenticator, s.persons.Complete)
+	}
 	if s.keys, err = c.openKeys(conf); err != nil {
 		return nil, err
 	}
@@ -154,7 +163,7 @@ func New(c Config) (_ *Server, err error) {
 		Store: s.store.handle, Tools: first.Registry(), Planner: s.planner, Policy: first.Policy(), Presenter: c.Presenter,
 		Memory: c.Memory, Rank: searchtool.Rank, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Decider: c.Decider, Provider: c.Confirm, ToolProviders: c.ConfirmTools, ProviderErrorFails: conf.ProviderError == config.FailCall,
 		Agent: conf.Agent.Name, DelegatedDecisions: conf.Auth.DelegatedDecisions, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
-		Limits: s.limits.Engine, Answers: s.limits.Answers, Page: s.limits.Page, PageTokens: s.keys.MAC(keyring.PageTokens), Observers: s.monitor.observers(), Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
+		Limits: s.limits.Engine, Answers: s.limits.Answers, Page: s.limits.Page, PageTokens: s.keys.MAC(keyring.PageTokens), Observers: s.monitor.observers(), Accepted: s.persons.Remember, Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
 		Routes: taskRoutes(routes),
 	}
 	if s.push != nil {

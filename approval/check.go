@@ -133,6 +133,8 @@ func (a *Approval) checkPerson(d Decider) *Error {
 	}
 	switch {
 	case !a.Terms.FourEyes || a.ofOthers(d.By):
+	case d.By.Doubtful():
+		return doubtful(a, d.By)
 	case a.Voted(d.By) != nil: // whose edit, with a vote, has made the call their request, too
 	case !a.Requester.IsZero() && !a.Requester.IsAnonymous() && !a.Requester.Shares(d.By):
 		return barred(a, BarredPerson, fmt.Sprintf("it (gate %s) needs a decider other than the requester and the editors of the call, who may be the same person with another login; have the operator of the server name the persons of both (auth.people)", quote(a.Terms.Gate)))
@@ -141,6 +143,12 @@ func (a *Approval) checkPerson(d Decider) *Error {
 			quote(a.Terms.Gate)))
 	}
 	return nil
+}
+
+// doubtful returns the error of a decider whose person nobody has seen, where persons must differ.
+func doubtful(a *Approval, by auth.Principal) *Error {
+	return barred(a, BarredPerson, fmt.Sprintf("it (gate %s) needs to know who decides, and nobody has been seen as %s, whom the credential of %s names; have them sign in to the pages or send a message with that login, or have the operator of the server correct the person of that credential",
+		quote(a.Terms.Gate), quote(by.Person), quote(by.Subject)))
 }
 
 // checkApprovers says whether d is among the approvers of a, as they are now, for the call with

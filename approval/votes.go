@@ -52,7 +52,7 @@ func Open(votes []Vote, needs []Need, digest string) []Need {
 func (n *Need) lacks(at int, votes []Vote, digest string) int {
 	var counted []auth.Principal
 	for _, v := range votes {
-		if v.Digest == digest && slices.Contains(v.Meets, at) && !slices.ContainsFunc(counted, func(p auth.Principal) bool { return !p.DistinctFrom(v.By) }) {
+		if v.Digest == digest && slices.Contains(v.Meets, at) && !v.By.Doubtful() && !slices.ContainsFunc(counted, func(p auth.Principal) bool { return !p.DistinctFrom(v.By) }) {
 			counted = append(counted, v.By)
 		}
 	}
@@ -101,6 +101,9 @@ func (a *Approval) checkVote(t DecisionType, d Decider) *Error {
 	}
 	if d.Via == ViaProvider || !d.By.Direct() {
 		return barred(a, BarredHuman, "it needs the votes of several persons, and programs have none; have a person answer, or reject it")
+	}
+	if d.By.Doubtful() {
+		return doubtful(a, d.By)
 	}
 	if t == Edit {
 		return nil // its vote is the first for the edited call, and checkPerson knows a need for it

@@ -18,9 +18,13 @@ type Principal struct {
 	Subject string `json:"subject"` // unique in the tenant, and never reassigned to another caller
 	// Person names the person behind Subject, if a person has several subjects in a tenant,
 	// such as a key and a login: under four eyes they count once. Empty: Subject.
-	Person string   `json:"person,omitempty"`
-	Kind   Kind     `json:"kind,omitempty"`
-	Roles  []string `json:"roles,omitempty"` // permissions of the caller, see [Principal.May]; other roles are for the rules of tools and approvals
+	Person string `json:"person,omitempty"`
+	// PersonSeen says that Person is the name of somebody whom an issuer or a proxy has shown under
+	// it, or whom the configuration lists with their subjects: more than what a key says. See
+	// [Principal.Doubtful]. Without it, Person is no proof that p is another person.
+	PersonSeen bool     `json:"person_seen,omitempty"`
+	Kind       Kind     `json:"kind,omitempty"`
+	Roles      []string `json:"roles,omitempty"` // permissions of the caller, see [Principal.May]; other roles are for the rules of tools and approvals
 	// Chain lists the parties that act for Subject, outermost first: if an agent presents the
 	// token of a person, the person is Subject and the agent is in Chain (RFC 8693, section
 	// 4.1). It has only names that the credential proves. Empty: Subject acts directly.

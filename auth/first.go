@@ -61,8 +61,8 @@ func (f first) Challenges() []string {
 	return all
 }
 
-// ChangingOf returns every [Changing] in an Authenticator, including the parts of a [First] or
-// [Requiring].
+// ChangingOf returns every [Changing] in an Authenticator, including the parts of a [First],
+// [Requiring] or [Completing].
 func ChangingOf(a Authenticator) []Changing {
 	var all []Changing
 	switch a := a.(type) {
@@ -75,6 +75,8 @@ func ChangingOf(a Authenticator) []Changing {
 		if a.changes != nil {
 			all = append(all, a.changes)
 		}
+	case *completing:
+		all = ChangingOf(a.inner)
 	case Changing:
 		all = append(all, a)
 	}

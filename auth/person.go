@@ -12,22 +12,45 @@ import (
 // DistinctFrom reports whether p and q are known to be different persons. Two subjects of one
 // authenticator are, unless they share a person or a party. Subjects of two authenticators are only
 // if the credential or auth.people names the person of both, or names for one of them a subject of
-// the authenticator of the other: else they may be two logins of one person.
+// the authenticator of the other: else they may be two logins of one person. A name counts only if its
+// person has been seen ([Principal.PersonSeen]): one that nobody has ever had may be a mistake for
+// any other. Only of two names that are the operator's own, with no authenticator behind either, are
+// both believed. A principal that is [Principal.Doubtful] is known to differ from nobody.
 func (p Principal) DistinctFrom(q Principal) bool {
 	switch {
-	case p.IsZero() || q.IsZero() || p.IsAnonymous() || q.IsAnonymous() || p.Shares(q):
+	case p.IsZero() || q.IsZero() || p.IsAnonymous() || q.IsAnonymous() || p.Shares(q) || p.Doubtful() || q.Doubtful():
 		return false
-	case p.Person != "" && q.Person != "":
-		return true
 	case source(p.Subject) == source(q.Subject) && (source(p.Subject) != "" || p.Method == q.Method):
 		return true
+	case p.Person != "" && q.Person != "":
+		return p.PersonSeen == q.PersonSeen // neither is Doubtful
 	case p.Person != "":
-		return source(p.Person) != "" && source(p.Person) == source(q.Subject)
+		return p.PersonSeen && source(p.Person) != "" && source(p.Person) == source(q.Subject)
 	case q.Person != "":
-		return source(q.Person) != "" && source(q.Person) == source(p.Subject)
+		return q.PersonSeen && source(q.Person) != "" && source(q.Person) == source(p.Subject)
 	}
 	return false
 }
+
+// Doubtful reports whether p names a person of another authenticator, such as corp:alice, who has not
+// been seen from there. Nothing says then who p is: it has no vote, and decides nothing where persons
+// must differ.
+func (p Principal) Doubtful() bool {
+	from := source(p.Person)
+	return from != "" && from != source(p.Subject) && !p.PersonSeen
+}
+
+// PersonNames returns the names under which p may be named as a person: its subject and, if it has been
+// seen, its person as issuers agree on it.
+func (p Principal) PersonNames() []string {
+	if p.Person == "" || !p.PersonSeen {
+		return []string{folded(p.Subject)}
+	}
+	return []string{folded(p.Subject), folded(p.Person)}
+}
+
+// PersonName returns the form of a person's name in which [Principal.PersonNames] has it.
+func PersonName(name string) string { return folded(name) }
 
 // SamePerson reports whether p and q are known to be the same person, whoever acts for them. Two
 // principals may be neither the same person nor known to be different persons.
@@ -59,11 +82,11 @@ func (of People) Known(p Principal) (Principal, error) {
 	named := p.Person
 	for name, subjects := range of {
 		if p.Tenant != "" && slices.Contains(subjects, p.Tenant+"/"+p.Subject) {
-			named = name
+			named, p.PersonSeen = name, true
 			break
 		}
 		if slices.Contains(subjects, p.Subject) {
-			named = name
+			named, p.PersonSeen = name, true
 		}
 	}
 	if p.Person != "" && folded(p.Person) != folded(named) {

@@ -11,6 +11,7 @@ func TestDistinctFrom(t *testing.T) {
 	as := func(method, subject, person string, chain ...string) Principal {
 		return Principal{Tenant: "acme", Method: method, Subject: subject, Person: person, Chain: chain}
 	}
+	seen := func(p Principal) Principal { p.PersonSeen = true; return p }
 	for name, tc := range map[string]struct {
 		p, q     Principal
 		distinct bool
@@ -22,11 +23,15 @@ func TestDistinctFrom(t *testing.T) {
 		"two keys, one with a person":    {as("api_key", "key:a", "alice"), as("api_key", "key:b", ""), true, false},
 		"a key and a token":              {as("api_key", "key:a", ""), as("oidc", "corp:a", ""), false, false},
 		"of two issuers":                 {as("oidc", "corp:a", ""), as("oidc", "other:b", ""), false, false},
-		"both with a person":             {as("api_key", "key:a", "alice"), as("oidc", "corp:b", "bob"), true, false},
+		"both with a person":             {seen(as("api_key", "key:a", "alice")), seen(as("oidc", "corp:b", "bob")), true, false},
+		"both named by the operator":     {as("api_key", "key:a", "alice"), as("socket", "socket:b", "bob"), true, false},
+		"one of them never seen":         {as("api_key", "key:a", "alice"), seen(as("oidc", "corp:b", "bob")), false, false},
+		"a key of nobody":                {as("api_key", "key:a", "corp:alice"), as("oidc", "corp:4711", ""), false, false},
+		"a key of nobody, and a key":     {as("api_key", "key:a", "corp:alice"), as("api_key", "key:b", ""), false, false},
 		"only one with a person":         {as("api_key", "key:a", "alice"), as("oidc", "corp:b", ""), false, false},
 		"a person named by the subject":  {as("socket", "socket:ops", "corp:a"), as("oidc", "corp:a", ""), false, true},
-		"another subject of that source": {as("socket", "socket:ops", "corp:a"), as("oidc", "corp:b", ""), true, false},
-		"the same, the other way":        {as("oidc", "corp:b", ""), as("socket", "socket:ops", "corp:a"), true, false},
+		"another subject of that source": {seen(as("socket", "socket:ops", "corp:a")), as("oidc", "corp:b", ""), true, false},
+		"the same, the other way":        {as("oidc", "corp:b", ""), seen(as("socket", "socket:ops", "corp:a")), true, false},
 		"an agent of both":               {as("api_key", "key:a", "", "bot"), as("api_key", "key:b", "", "bot"), false, false},
 		"own authenticators":             {as("mine", "a", ""), as("mine", "b", ""), true, false},
 		"two own authenticators":         {as("mine", "a", ""), as("other", "b", ""), false, false},

@@ -101,8 +101,9 @@ func (t *token) time(name string) (time.Time, error) {
 	return time.Unix(int64(seconds), 0), nil
 }
 
-// principal returns the principal of a token.
-func (i *issuer) principal(t *token) (auth.Principal, error) {
+// principal returns the principal of a token. signedIn: a person got it in a browser just now, by
+// the code flow, which shows the person also where the token does not.
+func (i *issuer) principal(t *token, signedIn bool) (auth.Principal, error) {
 	var none auth.Principal
 	subject, err := i.text(t, i.Subject)
 	if err == nil && i.Subject != "sub" {
@@ -121,8 +122,9 @@ func (i *issuer) principal(t *token) (auth.Principal, error) {
 		if p.Person, err = i.text(t, i.Person); err != nil {
 			return none, err
 		}
+		p.PersonSeen = true // the issuer names them
 	}
-	if p.Email = email(t.claims); isService(t.claims) {
+	if p.Email = email(t.claims); isClient(t.claims) || !signedIn && !i.showsPerson(t.claims) {
 		p.Kind, p.Email = auth.KindService, ""
 	}
 	if p.Chain, err = i.chain(t.claims); err != nil {
@@ -230,23 +232,50 @@ func (i *issuer) roles(claims map[string]any) []string {
 	return slices.Clip(slices.Compact(all))
 }
 
-// isService reports whether a token was given to a program for itself. RFC 9068, section
-// 2.2, lets its subject be the client; some providers have other marks. A mark that is
-// there by mistake takes rights away, and gives none.
-func isService(claims map[string]any) bool {
+// showsPerson reports whether a claim is there that issuers write only where a person has signed in:
+// a session, the time or the way of the sign-in (OpenID Connect Core, section 2), or the configured
+// person, unless it only repeats the subject or the client, which programs have too. A name, an
+// address or a scope shows nobody: service accounts have them.
+func (i *issuer) showsPerson(claims map[string]any) bool {
+	if sid, _ := claims["sid"].(string); strings.TrimSpace(sid) != "" {
+		return true
+	}
+	if since, _ := claims["auth_time"].(float64); since > 0 {
+		return true
+	}
+	if len(texts(claims["amr"])) > 0 {
+		return true
+	}
+	person, _ := claim(claims, i.Person).(string)
+	return i.Person != "" && i.Person != i.Subject && strings.TrimSpace(person) != "" && person != claims["sub"] && !slices.Contains(clients(claims), person)
+}
+
+// clients returns the names of the client that got a token.
+func clients(claims map[string]any) []string {
+	var all []string
+	for _, name := range []string{"client_id", "azp", "cid"} { // cid: Okta
+		if client, _ := claims[name].(string); client != "" {
+			all = append(all, client, client+"@clients") // as Auth0 writes it
+		}
+	}
+	return all
+}
+
+// isClient reports whether a token was given to a program for itself. RFC 9068, section 2.2, lets
+// its subject be the client; some providers have other marks. A mark that is there by mistake takes
+// rights away, and gives none.
+func isClient(claims map[string]any) bool {
 	text := func(name string) string {
 		s, _ := claims[name].(string)
 		return s
 	}
-	subject := text("sub")
-	for _, name := range []string{"client_id", "azp", "cid"} { // cid: Okta
-		// Auth0 adds @clients.
-		if client := text(name); client != "" && (subject == client || subject == client+"@clients") {
-			return true
-		}
-	}
-	return text("idtyp") == "app" || text("tid") != "" && text("oid") == subject || // Entra ID, whose users have a subject for each application
+	_, host := claims["clientHost"]
+	_, address := claims["clientAddress"]
+	return host || address || // Keycloak, whose service accounts may have a session too
+		slices.Contains(clients(claims), text("sub")) ||
+		text("idtyp") == "app" || text("tid") != "" && text("oid") == text("sub") || // Entra ID, whose users have a subject for each application
 		text("gty") == "client-credentials" || // Auth0
+		strings.HasSuffix(text("email"), ".gserviceaccount.com") || // Google
 		strings.HasPrefix(text("preferred_username"), "service-account-") // Keycloak
 }
 

@@ -124,7 +124,7 @@ func (a *Authenticator) SignIn(ctx context.Context, name string, s SignIn) (auth
 	}
 	by := auth.Principal{}
 	if !s.ByAccess {
-		if by, err = i.principal(t); err != nil {
+		if by, err = i.principal(t, true); err != nil {
 			return auth.Principal{}, err
 		}
 	}
@@ -142,7 +142,7 @@ func (a *Authenticator) SignIn(ctx context.Context, name string, s SignIn) (auth
 	if access.claims["sub"] != t.claims["sub"] {
 		return auth.Principal{}, refuse("the access token is for somebody else than the ID token: sign in again")
 	}
-	return i.authenticate(ctx, access, now)
+	return i.authenticate(ctx, access, true, now)
 }
 
 // readOwn reads a token that has to be of this issuer.

@@ -50,7 +50,7 @@ func FuzzToken(f *testing.F) {
 			t.Fatalf("%q was read as %+v", raw, read)
 		}
 		kind, use := i.checkType(read), i.checkUse(read, now)
-		who, err := i.principal(read)
+		who, err := i.principal(read, false)
 		if refused(kind) || refused(use) || refused(err) {
 			return
 		}

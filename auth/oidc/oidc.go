@@ -96,7 +96,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, c *auth.Credentials) (
 	if from == nil {
 		return auth.Principal{}, refuse("the token is of an issuer that this server does not accept: get one from another issuer")
 	}
-	p, err := from.authenticate(ctx, t, now)
+	p, err := from.authenticate(ctx, t, false, now)
 	if err != nil {
 		return auth.Principal{}, err
 	}
@@ -129,7 +129,7 @@ type issuer struct {
 
 // authenticate returns the principal of a token of this issuer. The cheap checks come first,
 // so that only an otherwise valid token makes the server fetch keys.
-func (i *issuer) authenticate(ctx context.Context, t *token, now time.Time) (auth.Principal, error) {
+func (i *issuer) authenticate(ctx context.Context, t *token, signedIn bool, now time.Time) (auth.Principal, error) {
 	if !slices.Contains(i.Algorithms, t.algorithm) {
 		return auth.Principal{}, refuse("the token is signed with %s, which this server does not accept: accepted are %v", visible.Quote(t.algorithm, 20), i.Algorithms)
 	}
@@ -139,7 +139,7 @@ func (i *issuer) authenticate(ctx context.Context, t *token, now time.Time) (aut
 	if err := i.checkUse(t, now); err != nil {
 		return auth.Principal{}, err
 	}
-	p, err := i.principal(t)
+	p, err := i.principal(t, signedIn)
 	if err != nil {
 		return auth.Principal{}, err
 	}

@@ -190,7 +190,7 @@ func header(p pair, changes ...map[string]any) map[string]any {
 
 func (p *provider) claims(changes ...map[string]any) map[string]any {
 	c := map[string]any{
-		"iss": p.URL, "aud": "a2a", "sub": "alice", "client_id": "web", "iat": start.Unix(), "exp": start.Add(time.Hour).Unix(),
+		"iss": p.URL, "aud": "a2a", "sub": "alice", "client_id": "web", "sid": "s1", "iat": start.Unix(), "exp": start.Add(time.Hour).Unix(),
 		"groups": []string{"sre"}, "org": "acme",
 	}
 	change(c, changes)

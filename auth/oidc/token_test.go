@@ -113,7 +113,7 @@ func TestCaller(t *testing.T) {
 		},
 		"a fixed tenant":                       {config: func(c *oidc.Config) { c.Tenant.Value = "all" }, want: with(func(p *auth.Principal) { p.Tenant = "all" })},
 		"another subject":                      {config: func(c *oidc.Config) { c.Subject = "oid" }, claims: members{"oid": "4711"}, want: with(func(p *auth.Principal) { p.Subject = "corp:4711" })},
-		"a person":                             {config: func(c *oidc.Config) { c.Person = "employee" }, claims: members{"employee": "e1"}, want: with(func(p *auth.Principal) { p.Person = "e1" })},
+		"a person":                             {config: func(c *oidc.Config) { c.Person = "employee" }, claims: members{"employee": "e1"}, want: with(func(p *auth.Principal) { p.Person, p.PersonSeen = "e1", true })},
 		"audiences":                            {claims: members{"aud": []any{"other", "a2a"}}, want: plain},
 		"a long type":                          {header: members{"typ": "Application/AT+JWT"}, want: plain},
 		"type JWT":                             {config: func(c *oidc.Config) { c.TokenType = "JWT" }, header: members{"typ": "JWT"}, want: plain},

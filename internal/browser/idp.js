@@ -21,7 +21,7 @@ export async function startIssuer(redirect) {
     findAccount: (ctx, id) => ({ accountId: id, claims: () => ({ sub: id, groups: groupsOf(id) }) }),
     claims: { openid: ['sub'], groups: ['groups'] },
     conformIdTokenClaims: false,
-    extraTokenClaims: (ctx, token) => ({ groups: token.accountId ? groupsOf(token.accountId) : ['programs'] }),
+    extraTokenClaims: (ctx, token) => ({ groups: token.accountId ? groupsOf(token.accountId) : ['programs'], ...(token.accountId && { auth_time: Math.floor(Date.now() / 1000) }) }),
     features: {
       clientCredentials: { enabled: true },
       resourceIndicators: {

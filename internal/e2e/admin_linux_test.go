@@ -616,6 +616,7 @@ func TestAdminSocketOfARule(t *testing.T) {
 			users := "auth: {socket: [" + strings.Replace(user, "%", tc.role, 1) + "]}\n"
 			rewrite(t, c.File, users+"gates:\n  - {tool: transfer_money, "+tc.gate+"}\n")
 			in := start(t, c)
+			in.askAs(t, "acme/alice") // whom the local user names
 			_, approvalID := in.askAs(t, tc.whose)
 			shown, err := socketOf(c).Approval(t.Context(), approvalID)
 			if err != nil {

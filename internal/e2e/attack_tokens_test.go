@@ -92,7 +92,7 @@ func (i *tokenProvider) publish(ids ...string) {
 func (i *tokenProvider) claims(tenant, subject, role string, changes ...map[string]any) map[string]any {
 	now := time.Now()
 	c := map[string]any{
-		"iss": i.URL, "aud": "a2a", "sub": subject, "client_id": "web", "org": tenant, "employee": subject, "groups": []string{role},
+		"iss": i.URL, "aud": "a2a", "sub": subject, "client_id": "web", "sid": "s1", "org": tenant, "employee": subject, "groups": []string{role},
 		"iat": now.Unix(), "exp": now.Add(time.Hour).Unix(), "jti": rand.Text(),
 	}
 	for _, change := range changes {

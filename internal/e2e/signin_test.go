@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/cookiejar"
@@ -13,6 +14,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
 	"a2a-server/auth/oidc/oidctest"
+	"a2a-server/client"
 )
 
 // signedIn reports whether the server knows the session of its client.
@@ -123,4 +125,47 @@ secrets: {pages: {env: TOKEN}}
 		t.Errorf("without pages: %d %s", status, body)
 	}
 	stop(in)
+}
+
+// A person who signs in to the pages has been seen, under the subject that their key names.
+func TestSignInIsSeen(t *testing.T) {
+	t.Parallel()
+	issuer := oidctest.New(t)
+	keys := filepath.Join(t.TempDir(), "keys.yaml")
+	carol := newKey(t, keys, apikey.Key{ID: "carol", Roles: []string{auth.RoleRequester}})
+	alice := newKey(t, keys, apikey.Key{ID: "alice", Person: "corp:alice", Roles: []string{auth.RoleApprover}})
+	c, _ := configured(t, fmt.Sprintf(`
+auth:
+  tenant: acme
+  keys: {file: %q}
+  oidc: [{name: corp, issuer: %q, audiences: [a2a], networks: [127.0.0.1], roles: [approver], client_id: pages, client_secret: {secret: pages}}]
+secrets: {pages: {env: TOKEN}}
+gates: [{tool: transfer_money, four_eyes: true}]
+`, keys, issuer.URL))
+	in := start(t, c)
+	issuer.Register(oidctest.Client{ID: "pages", Secret: "S3-cret", RedirectURI: in.url + "/ui/signin/callback"})
+	asked, said := in.sendAs(t, message("m1", "/transfer_money amount=1 to=x"), "X-API-Key", carol)
+	if asked.ID == "" {
+		t.Fatal(said)
+	}
+	path := "/api/v1/approvals/" + asked.ID + ".a1"
+	_, text := in.do(t, http.MethodGet, path, "", "X-API-Key", alice)
+	var d client.ApprovalDetail
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		t.Fatal(err)
+	}
+	approve := func(want int) {
+		t.Helper()
+		if status, said := in.do(t, http.MethodPost, path+"/decision", fmt.Sprintf(`{"decision":"approve","digest":%q}`, d.Approval.Digest), "X-API-Key", alice); status != want {
+			t.Fatalf("the key: %d %s, want %d", status, said, want)
+		}
+	}
+	approve(http.StatusForbidden)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.client.Jar = jar
+	in.get(t, "/ui/signin/start?issuer=corp&next=/ui/a")
+	approve(http.StatusOK)
 }

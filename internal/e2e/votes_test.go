@@ -164,6 +164,51 @@ func TestPeopleUnderFourEyes(t *testing.T) {
 	v.want("proxy:carl", id, client.Approve, http.StatusOK)
 }
 
+// A key that names a person whom nobody has ever seen is not another person than its holder's login: it
+// decides nothing under four eyes, and gives no vote, until that person has signed in.
+func TestKeyOfNobody(t *testing.T) {
+	t.Parallel()
+	for name, gate := range map[string]string{"four eyes": "four_eyes: true", "votes": "people: 2"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := withVoters(t, `{}`, `[{tool: transfer_money, `+gate+`}]`)
+			file := filepath.Join(t.TempDir(), "keys.yaml")
+			v.keys["alice"] = newKey(t, file, apikey.Key{ID: "alice", Tenant: "acme", Roles: []string{auth.RoleRequester}})
+			v.keys["bob"] = newKey(t, file, apikey.Key{ID: "bob", Person: "proxy:bob", Tenant: "acme", Roles: []string{auth.RoleApprover}})
+			config, _ := configured(t, fmt.Sprintf(`
+auth:
+  keys: {file: %q}
+  proxy: {header: X-User, from: [127.0.0.1], tenant: acme, roles: [approver, requester]}
+gates: [{tool: transfer_money, %s}]
+`, file, gate))
+			v.instance = start(t, config)
+			const login = "proxy:4711" // bob's, as the proxy names him
+			got, said := v.sendAs(t, message("m1", "/transfer_money amount=1 to=x"), v.header(login)...)
+			if got.ID == "" {
+				t.Fatal(said)
+			}
+			id := got.ID + ".a1"
+			approve := func(who string) (int, string) {
+				body := fmt.Sprintf(`{"decision":"approve","digest":%q}`, v.detail(login, id).Approval.Digest)
+				return v.do(t, http.MethodPost, "/api/v1/approvals/"+id+"/decision", body, v.header(who)...)
+			}
+			if status, said := approve("bob"); status != http.StatusForbidden || !strings.Contains(said, "nobody has been seen as") {
+				t.Errorf("the key of nobody approves: %d %s", status, said)
+			}
+			v.do(t, http.MethodGet, "/api/v1/approvals", "", v.header("proxy:bob")...)
+			if status, said := approve("bob"); status != http.StatusForbidden {
+				t.Errorf("the key of a person who has only read: %d %s", status, said)
+			}
+			if got, said := v.sendAs(t, message("m2", "/echo text=x"), v.header("proxy:bob")...); got.ID == "" {
+				t.Fatal(said)
+			}
+			if status, said := approve("bob"); status != http.StatusOK && status != http.StatusAccepted {
+				t.Errorf("the key of a person who has been seen: %d %s", status, said)
+			}
+		})
+	}
+}
+
 // One of finance and one of legal: the gates of a call that both ask.
 func TestPeopleOfTwoGates(t *testing.T) {
 	t.Parallel()

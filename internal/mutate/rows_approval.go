@@ -65,7 +65,9 @@ func approvalRows() []row {
 		{"approval/web", "split", always("keep visible"), "TestHostile", "the pages hide nothing"},
 		{"approval/web", "visit.decide", never("Tool"), "TestDestructive", "a destructive call takes two steps"},
 		{"auth", "Principal.involved", use("Chain", "Chain[:0]"), "TestShares", "four eyes: who acts for somebody is counted"},
+		{"auth", "Principal.DistinctFrom", never("p.Doubtful"), "TestDistinctFrom", "a name that nobody has had is no other person"},
 		{"auth/oidc", "email", never(`claims "email_verified"`), "TestEmailThatIsNone", "a mail goes only to an address that the issuer has verified"},
 		{"auth/oidc", "issuer.principal", never(`Person ""`), "TestRefused/no person", "a token without the claim of its person is refused"},
+		{"auth/oidc", "issuer.principal", never("showsPerson"), "TestDoubtIsAService", "a token that shows no person is a service's"},
 	}
 }

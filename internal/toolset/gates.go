@@ -9,6 +9,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/auth/apikey"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/suggest"
 	"a2a-server/tool"
@@ -67,9 +68,12 @@ func checkGates(p *approval.Policy, conf *config.Config, tools []tool.Tool, dyna
 // or token, and refuses their decisions.
 func (s *State) checkPersons() (warnings []string) {
 	gates := s.policy.Gates()
+	if i := slices.IndexFunc(gates, func(g approval.Gate) bool { return g.Terms.FourEyes || g.Terms.People > 1 }); i >= 0 {
+		warnings = s.checkNames(gateWords(gates[i]))
+	}
 	at := slices.IndexFunc(gates, func(g approval.Gate) bool { return g.Terms.FourEyes })
 	if at < 0 {
-		return nil
+		return warnings
 	}
 	for i, u := range s.conf.Auth.Socket {
 		p, err := s.conf.Auth.People.Known(auth.Principal{Tenant: cmp.Or(u.Tenant, s.conf.Auth.Tenant), Subject: "socket:" + u.Subject, Person: u.Person})
@@ -80,6 +84,30 @@ func (s *State) checkPersons() (warnings []string) {
 		problem.Problem = fmt.Sprintf("%s has no person, so under four_eyes (%s) this user decides no call of a key or a token; set person to their name there, such as corp:alice, or list their subjects in auth.people",
 			u.Subject, gateWords(gates[at]))
 		warnings = append(warnings, problem.String())
+	}
+	return warnings
+}
+
+// checkNames warns of keys and local users whose person has to be seen before they count, or never can be.
+func (s *State) checkNames(gate string) (warnings []string) {
+	var named []auth.Principal
+	for _, u := range s.conf.Auth.Socket {
+		named = append(named, auth.Principal{Tenant: u.Tenant, Subject: "socket:" + u.Subject, Person: u.Person})
+	}
+	if file := s.conf.Auth.Keys.File; file != "" {
+		keys, _ := apikey.Load(file) // the start reports a faulty file
+		for _, k := range keys {
+			if k.Revoked.IsZero() && k.Kind == auth.KindPerson {
+				named = append(named, auth.Principal{Tenant: k.Tenant, Subject: "key:" + k.ID, Person: k.Person})
+			}
+		}
+	}
+	for _, p := range named {
+		p.Tenant = cmp.Or(p.Tenant, s.conf.Auth.Tenant)
+		if p, err := s.conf.Auth.People.Known(p); err == nil && p.Doubtful() {
+			warnings = append(warnings, fmt.Sprintf("%s is the person %q, who counts for %s once the server has seen them under exactly this subject, which many issuers make a UUID, and whose votes and decisions are refused until then; look at the subject of an approval of theirs, or list their subjects in auth.people",
+				p.Subject, p.Person, gate))
+		}
 	}
 	return warnings
 }

@@ -160,15 +160,15 @@ func (c *checking) knownRoles() {
 			add(roles)
 		}
 	}
-	for _, u := range a.Socket {
-		c.add(auth.Principal{Tenant: u.Tenant, Subject: "socket:" + u.Subject, Person: u.Person, Roles: u.Roles})
+	for _, u := range a.Socket { // whose persons, and those of keys, are expected to sign in
+		c.add(auth.Principal{Tenant: u.Tenant, Subject: "socket:" + u.Subject, Person: u.Person, PersonSeen: true, Roles: u.Roles})
 	}
 	if a.Keys.File != "" {
 		keys, err := apikey.Load(a.Keys.File)
 		c.anyRole = c.anyRole || err != nil
 		for _, k := range keys {
 			if k.Revoked.IsZero() {
-				c.add(auth.Principal{Tenant: k.Tenant, Subject: "key:" + k.ID, Person: k.Person, Kind: k.Kind, Roles: k.Roles})
+				c.add(auth.Principal{Tenant: k.Tenant, Subject: "key:" + k.ID, Person: k.Person, PersonSeen: true, Kind: k.Kind, Roles: k.Roles})
 			}
 		}
 	}

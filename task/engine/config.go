@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/approval"
+	"a2a-server/auth"
 	"a2a-server/internal/keyring"
 	"a2a-server/store"
 	"a2a-server/task"
@@ -84,6 +86,10 @@ type Config struct {
 
 	// Observers are told of changes to tasks, in this order, after the log.
 	Observers []Observer
+
+	// Accepted is called with the principal of each durable message and decision that came with a
+	// [Renewal], as it was at the commit, before the sender has the answer. It may write to the store.
+	Accepted func(context.Context, auth.Principal)
 
 	Log zerolog.Logger
 	Now func() time.Time // Defaults to time.Now.

@@ -214,6 +214,8 @@ func TestRightsAtCommit(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, at work %t", tc.name, atWork), func(t *testing.T) {
 				w := newMemory(t)
 				w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: asked})}
+				var accepted []auth.Principal
+				w.cfg.Accepted = func(_ context.Context, p auth.Principal) { accepted = append(accepted, p) }
 				w.start()
 				pairs := []any{"transfer", args{"amount": 1, "to": "x"}}
 				if atWork {
@@ -230,8 +232,11 @@ func TestRightsAtCommit(t *testing.T) {
 					t.Fatalf("Decide() = %v", err)
 				}
 				got := w.asked(id)[0]
-				if err != nil && got.State != approval.Pending {
-					t.Errorf("the approval is %s, want pending", got.State)
+				if err != nil && (got.State != approval.Pending || len(accepted) > 0) {
+					t.Errorf("the approval is %s, want pending; accepted: %v", got.State, accepted)
+				}
+				if err == nil && (len(accepted) != 1 || !slices.Equal(accepted[0].Roles, got.Resolution.By.Roles)) {
+					t.Errorf("accepted: %v, want the roles of the commit", accepted)
 				}
 				w.tools.release()
 				w.rest(id)

@@ -117,6 +117,9 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 		return e.refused(sent, err)
 	}
 	e.disk.look(e.env, scope, used)
+	if s.Renew != nil {
+		e.env.Accepted(ctx, s.By)
+	}
 	return sent, nil
 }
 

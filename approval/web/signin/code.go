@@ -163,5 +163,5 @@ func (s *SignIn) exchange(ctx context.Context, i *Issuer, f *flow, code string, 
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	return s.cfg.Complete(by), nil
+	return s.cfg.Complete(ctx, by), nil
 }

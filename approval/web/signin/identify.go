@@ -72,7 +72,7 @@ func (s *SignIn) authenticate(ctx context.Context, c *auth.Credentials, used boo
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	by, valid := s.current(&at.session)
+	by, valid := s.current(ctx, &at.session)
 	if !valid {
 		if err := s.remove(ctx, at.owner(), at.key); err != nil && ctx.Err() == nil {
 			s.cfg.Log.Warn().Err(err).Msg("an ended session cannot be removed now: it stays ended")
@@ -91,7 +91,7 @@ func ended() error {
 }
 
 // current returns whom a session stands for now. valid is false if it has ended.
-func (s *SignIn) current(v *session) (by auth.Principal, valid bool) {
+func (s *SignIn) current(ctx context.Context, v *session) (by auth.Principal, valid bool) {
 	now := store.MillisOf(s.cfg.Now())
 	if now < v.Created || now >= s.over(v) {
 		return auth.Principal{}, false
@@ -103,7 +103,7 @@ func (s *SignIn) current(v *session) (by auth.Principal, valid bool) {
 			return auth.Principal{}, false
 		}
 		is, mark, known := s.cfg.Keys.Current(v.By.Subject)
-		is = s.cfg.Complete(is)
+		is = s.cfg.Complete(ctx, is)
 		if !known || mark != v.Mark || is.Tenant != v.By.Tenant {
 			return auth.Principal{}, false
 		}

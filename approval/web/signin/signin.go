@@ -38,8 +38,8 @@ type Config struct {
 	OIDC    *oidc.Authenticator   // of Issuers
 	Issuers []Issuer
 	// Complete adds to a principal the defaults of the server's Authenticator, such as a
-	// default tenant. Required with Keys or OIDC.
-	Complete func(auth.Principal) auth.Principal
+	// default tenant; nobody, if they are not known. Required with Keys or OIDC.
+	Complete func(context.Context, auth.Principal) auth.Principal
 	Other    []string // sentences about other ways to sign in
 
 	Store store.Store

@@ -102,7 +102,7 @@ func start(t testing.TB, serve func(http.Handler) *httptest.Server) (*Issuer, *h
 func (i *Issuer) Token(t testing.TB, changes map[string]any) string {
 	t.Helper()
 	claims := map[string]any{
-		"iss": i.URL, "aud": Audience, "sub": "alice", "client_id": "web",
+		"iss": i.URL, "aud": Audience, "sub": "alice", "client_id": "web", "sid": "s1",
 		"iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(), "groups": []string{"sre"},
 	}
 	maps.Copy(claims, changes)

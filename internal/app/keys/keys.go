@@ -79,7 +79,7 @@ func add(p *cli.Program) *cobra.Command {
 	c.Flags().StringSliceVar(&ruleRoles, "rule-role", nil, "A `role` that only the rules of the configuration name. May be given more than once.")
 	c.Flags().StringVar(&k.Tenant, "tenant", "", "The `tenant` whose tasks the key is for. Defaults to the one of the server.")
 	c.Flags().StringVar(&kind, "kind", "person", "Whether a `person or service` has the key. A service may decide nothing, unless the server is configured so. Default person.")
-	c.Flags().StringVar(&k.Person, "person", "", "The `name` of the person who has the key: the subject of their login, if they have one too, such as corp:alice. Under four eyes both are one person.")
+	c.Flags().StringVar(&k.Person, "person", "", "The `name` of the person who has the key: the subject of their login, if they have one too: the issuer's name and the value of its claim, often a UUID. Under four eyes both are one person.")
 	c.Flags().StringVar(&expires, "expires", "", "When the key ends: in `90d or 12h, or on a date` such as 2027-01-31, at its beginning in UTC. Default never.")
 	replace := c.Flags().Bool("replace", false, "Replace the key that has this id, also one that was revoked: its tasks belong to the new one.")
 	cli.Complete(c, "role", auth.Roles()...)
@@ -144,6 +144,9 @@ func explainKey(p *cli.Program, k *apikey.Key, path string, conf *config.Auth, c
 			text = "It has the tenant of the server, auth.tenant. If the server has none, the role " + role + " has no effect: add the key again with --replace and --tenant."
 		}
 		lines = append(lines, text)
+	}
+	if (auth.Principal{Subject: "key:" + k.ID, Person: k.Person}).Doubtful() {
+		lines = append(lines, "The person "+visible.Line(k.Person)+" counts once the server has seen them under exactly this subject (approvals show it): by a sign-in to the pages, or a message or decision with their login. Until then the key gives no vote, and decides nothing under four_eyes.")
 	}
 	if created {
 		lines = append(lines, "The file is new, and only you can read it: make the user who runs the server its owner.")

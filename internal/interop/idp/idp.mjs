@@ -16,7 +16,7 @@ const provider = new Provider(issuer, {
     { client_id: 'web', client_secret: 'secret-of-web', grant_types: ['authorization_code'], response_types: ['code'], redirect_uris: ['https://web.example/back'] },
   ],
   findAccount: (ctx, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
-  extraTokenClaims: (ctx, token) => ({ groups: token.accountId ? ['people'] : ['programs'] }),
+  extraTokenClaims: (ctx, token) => ({ groups: token.accountId ? ['people'] : ['programs'], ...(token.accountId && { auth_time: Math.floor(Date.now() / 1000) }) }),
   formats: {
     customizers: {
       jwt: (ctx, token, parts) => {

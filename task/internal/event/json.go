@@ -146,6 +146,9 @@ func appendPrincipal(dst []byte, name string, p *auth.Principal) []byte {
 	dst = appendTextField(dst, `,"tenant":`, p.Tenant)
 	dst = appendText(dst, `,"subject":`, p.Subject)
 	dst = appendTextField(dst, `,"person":`, p.Person)
+	if p.PersonSeen {
+		dst = append(dst, `,"person_seen":true`...)
+	}
 	dst = appendTextField(dst, `,"kind":`, string(p.Kind))
 	dst = appendTexts(dst, `,"roles":`, p.Roles)
 	dst = appendTexts(dst, `,"chain":`, p.Chain)

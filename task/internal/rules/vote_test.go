@@ -275,7 +275,7 @@ func TestOnePersonTwoLogins(t *testing.T) {
 	t.Parallel()
 	login := func(method, subject, person string) auth.Principal {
 		p := voter(subject)
-		p.Method, p.Person = method, person
+		p.Method, p.Person, p.PersonSeen = method, person, person != ""
 		return p
 	}
 	k := voteDesk(t, two)

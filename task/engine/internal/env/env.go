@@ -11,6 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"a2a-server/auth"
 	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task"
@@ -30,9 +31,10 @@ type Config struct {
 	Log        zerolog.Logger
 	Limits     task.Limits
 	Now        func() time.Time
-	Host       Host               // nil: goroutines and timers
-	CrashPoint func(point string) // nil: none
-	Held       time.Time          // moment of the backup from which the store was restored, if it waits for its operator
+	Host       Host                                  // nil: goroutines and timers
+	CrashPoint func(point string)                    // nil: none
+	Accepted   func(context.Context, auth.Principal) // nil: none
+	Held       time.Time                             // moment of the backup from which the store was restored, if it waits for its operator
 }
 
 // Env is the environment of an engine's parts. It is safe for concurrent use.
@@ -43,17 +45,18 @@ type Env struct {
 	Ctx    context.Context //nolint:containedctx // for everything that outlives a request; ended by End
 	Busy   Group           // turns and other work that a stop waits for
 
-	clock  func() time.Time
-	host   Host
-	points func(point string)
-	rules  atomic.Pointer[rules.Rules]
-	end    context.CancelCauseFunc
-	hold   hold
+	clock    func() time.Time
+	host     Host
+	points   func(point string)
+	accepted func(context.Context, auth.Principal)
+	rules    atomic.Pointer[rules.Rules]
+	end      context.CancelCauseFunc
+	hold     hold
 }
 
 // New returns an Env without rules: call [Env.SetRules].
 func New(cfg Config) *Env {
-	e := &Env{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, clock: cfg.Now, host: cfg.Host, points: cfg.CrashPoint, hold: newHold(cfg.Held)}
+	e := &Env{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, clock: cfg.Now, host: cfg.Host, points: cfg.CrashPoint, accepted: cfg.Accepted, hold: newHold(cfg.Held)}
 	e.Ctx, e.end = context.WithCancelCause(context.Background())
 	return e
 }
@@ -70,6 +73,13 @@ func (e *Env) Rules() *rules.Rules { return e.rules.Load() }
 
 // SetRules puts other rules into force.
 func (e *Env) SetRules(r *rules.Rules) { e.rules.Store(r) }
+
+// Accepted calls Config.Accepted.
+func (e *Env) Accepted(ctx context.Context, by auth.Principal) {
+	if e.accepted != nil {
+		e.accepted(ctx, by)
+	}
+}
 
 // At calls Config.CrashPoint at a named point.
 func (e *Env) At(point string) {

@@ -107,6 +107,9 @@ func (ts *Turns) changeRenewed(ctx context.Context, who Sender, s store.Scope, i
 			}
 			return nil
 		}})
+		if err == nil {
+			ts.env.Accepted(ctx, by)
+		}
 		if !errors.Is(err, errRenewed) {
 			return l, err
 		}
