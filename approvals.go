@@ -35,7 +35,7 @@ func (s *Server) approvalsAPI(protocol *a2a.Server, guard httpd.Guard) http.Hand
 
 func (s *Server) door(requests *httpd.Frontend, guard httpd.Guard, streams *httpd.Shares) api.Door {
 	return api.Door{
-		Requests: requests, Guard: guard, Streams: streams,
+		Requests: requests, Guard: guard, Refusal: s.health.Refusal, Streams: streams,
 		Heartbeat: s.limits.Heartbeat, WriteTimeout: s.limits.WriteTimeout,
 	}
 }
@@ -59,7 +59,8 @@ func (s *Server) socketAPI(known auth.Authenticator) http.Handler {
 	})
 	operators := guard.Wrap(debugapi.Handler(debugapi.Config{
 		Requests: requests, SetLevel: s.given.Inside.LogLevel, Ready: http.HandlerFunc(s.health.ServeDetails),
-		Backup: s.store.backup(), BackedUp: s.store.backedUp(s.monitor.metrics), Resume: s.engine.Resume, Log: s.log,
+		Refusal: s.health.Refusal,
+		Backup:  s.store.backup(), BackedUp: s.store.backedUp(s.monitor.metrics), Resume: s.engine.Resume, Log: s.log,
 	}), a2a.WriteRefusal)
 	mux := http.NewServeMux()
 	for _, path := range []string{debugapi.ProfilePath, debugapi.LevelPath, debugapi.ReadyPath, debugapi.BackupPath, debugapi.BackupPath + "/", debugapi.ResumePath} {

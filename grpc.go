@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -70,7 +71,7 @@ func (s *Server) makeGRPC(protocol *a2a.Server) {
 // admitCall counts a call of gRPC as a request.
 func (s *Server) admitCall() (leave func(), err error) {
 	if !s.health.Serves() {
-		return nil, errors.New("the server is not running: try again later")
+		return nil, errors.New(cmp.Or(s.health.Refusal(), "the server is not running: try again later"))
 	}
 	leave = func() { s.requests.Add(-1) }
 	if s.requests.Add(1) > int64(s.limits.Requests) {

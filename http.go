@@ -73,12 +73,14 @@ func (s *Server) routes(protocol *a2a.Server, approvals, pages http.Handler, pro
 			defer t.End()
 			w = t
 		}
-		local := protocol.Local(r)
+		local, refusal := protocol.Local(r), s.health.Refusal()
 		switch path := local.URL.Path; {
 		case path == "/livez":
 			live.ServeHTTP(w, r)
 		case path == "/readyz":
 			ready.ServeHTTP(w, r)
+		case refusal != "":
+			protocol.Refuse(w, r, http.StatusServiceUnavailable, refusal)
 		case c != nil && c.OverLimit():
 			protocol.Refuse(w, r, http.StatusServiceUnavailable, "too many open connections, in all or from this address: try again later, and reuse a connection for several requests")
 		case path == api.Path || strings.HasPrefix(path, api.Path+"/"):

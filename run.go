@@ -80,18 +80,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.server.BaseContext = func(net.Listener) context.Context { return requests }
 	go func() { r.engineEnded <- s.engine.Run(working) }()
 	r.pushEnded = s.deliver(delivering)
-	r.awaitSettled(ctx)
-	if ctx.Err() == nil {
-		s.health.Enter(httpd.Serving)
-		s.announce() // before the first request is answered; until then the listeners queue them
-	}
-	r.serveAdmin()
-	r.monitor.serve(s)
-	s.mounted.Open(requests)
-	if s.listener != nil {
-		go func() { r.served <- s.server.Serve(s.listener) }()
-	}
-	r.serveGRPC()
+	r.start(ctx, requests)
 	s.startTools() //nolint:contextcheck // a shutdown closes the tools, which ends it
 	why := r.wait(ctx)
 	if why == nil {
@@ -124,15 +113,46 @@ func (s *Server) startTools() {
 	tools.Start()
 }
 
-// awaitSettled waits until the tasks of a restored store are up to date, or the engine or ctx has
-// ended: nothing is served before.
-func (r *running) awaitSettled(ctx context.Context) {
+// start serves, and returns when the tasks of a restored store are up to date, or the engine or ctx
+// has ended. While there are such tasks, only probes are answered, and all else is refused; without
+// them, requests wait in the listeners until they can be answered.
+func (r *running) start(ctx, requests context.Context) {
+	_, tasks := r.engine.Settling()
+	if tasks > 0 {
+		r.log.Info().Int("tasks", tasks).Msg("starting: tasks of the backup are brought up to date, and until then only probes are answered")
+		r.serve(requests)
+	}
+	if r.awaitSettled(ctx) {
+		r.announce() // before the first request is answered
+		r.health.Enter(httpd.Serving)
+	}
+	if tasks == 0 {
+		r.serve(requests)
+	}
+}
+
+// awaitSettled waits until the tasks of a restored store are up to date, and returns false if the
+// engine or ctx ends before.
+func (r *running) awaitSettled(ctx context.Context) bool {
 	select {
 	case <-r.engine.Settled():
+		return ctx.Err() == nil
 	case err := <-r.engineEnded:
 		r.engineEnded <- err // for wait
 	case <-ctx.Done():
 	}
+	return false
+}
+
+// serve answers requests on all ports and sockets, and of the handler, as the phase allows it.
+func (r *running) serve(requests context.Context) {
+	r.serveAdmin()
+	r.monitor.serve(r.Server)
+	r.mounted.Open(requests)
+	if r.listener != nil {
+		go func() { r.served <- r.server.Serve(r.listener) }()
+	}
+	r.serveGRPC()
 }
 
 // wait returns when the Server has to shut down. The error is the reason; nil: it was asked

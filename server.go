@@ -239,6 +239,7 @@ func (s *Server) serveProtocol() error {
 		return err
 	}
 	s.health.Store, s.health.Trouble = s.store.err, s.store.trouble
+	s.health.Progress = s.progress
 	s.health.Proxied = config.Proxied(s.config) != ""
 	s.health.Details = func(ctx context.Context) []httpd.Detail { return s.monitor.details(ctx, s) }
 	_, s.streams = protocol.Requests()
@@ -251,11 +252,20 @@ func (s *Server) serveProtocol() error {
 	return nil
 }
 
+// progress returns how many tasks of a restored store are up to date; "": it has none.
+func (s *Server) progress() string {
+	current, total := s.engine.Settling()
+	if total == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d tasks of the backup are up to date", current, total)
+}
+
 // Handler returns a handler that serves everything the Server serves, for the caller's own
-// HTTP server. It answers 503 unless Run is running. When Run ends, streams end with a
-// comment, and clients reconnect. To mount it at a path, use [http.StripPrefix], register
-// the path with and without a trailing slash, and set public_url to the URL that clients
-// use.
+// HTTP server. It answers 503 unless Run is running, and until the tasks of a restored store are
+// up to date, except to probes. When Run ends, streams end with a comment, and clients reconnect.
+// To mount it at a path, use [http.StripPrefix], register the path with and without a trailing
+// slash, and set public_url to the URL that clients use.
 func (s *Server) Handler() http.Handler { return s.mounted }
 
 // Addr returns the address that the Server listens on, or nil if it has no port.

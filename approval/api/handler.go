@@ -42,6 +42,7 @@ const requestTime = time.Minute
 type Door struct {
 	Requests                *httpd.Frontend // authentication, rates, bodies, answers
 	Guard                   httpd.Guard
+	Refusal                 func() string // why the server serves nobody now; nil or "": it serves
 	Streams                 *httpd.Shares // open streams
 	Heartbeat, WriteTimeout time.Duration // of streams
 }
@@ -247,13 +248,19 @@ func (s *Service) finish(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refused returns the problem of a request that comes from where none may; nil: it may.
+// refused returns the problem of a request that comes from where none may, or before the server
+// serves; nil: it may.
 func refused(r *http.Request, d *Door, origins *http.CrossOriginProtection) *client.Error {
 	if wrong := d.Guard.Check(r); wrong != nil {
 		return refusal(wrong)
 	}
 	if origins.Check(r) != nil {
 		return problem(http.StatusForbidden, client.ReasonRole, "pages of other sites may not change anything here")
+	}
+	if d.Refusal != nil {
+		if why := d.Refusal(); why != "" {
+			return problem(http.StatusServiceUnavailable, client.ReasonBusy, why)
+		}
 	}
 	return nil
 }

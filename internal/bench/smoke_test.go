@@ -53,6 +53,15 @@ func asked(t *testing.T, s *server) {
 	}
 }
 
+func TestRestored(t *testing.T) {
+	t.Parallel()
+	p := parked{file: filepath.Join(t.TempDir(), "restored.db")}
+	p.fill(t, 3)
+	for n := range 2 {
+		p.settles(t, n)
+	}
+}
+
 func TestTabs(t *testing.T) {
 	t.Parallel()
 	for _, path := range tabPaths {

@@ -49,6 +49,7 @@ type Config struct {
 	Requests *httpd.Frontend // authenticates callers
 	SetLevel func(level string)
 	Ready    http.Handler
+	Refusal  func() string                                     // why the store cannot be used yet; "": it can
 	Backup   WriteBackup                                       // nil: the store cannot be backed up
 	BackedUp func(ctx context.Context, moment time.Time) error // is told of each backup that was verified
 	// Resume lets a restored store continue, for a caller that may do [auth.Admin].
@@ -62,9 +63,9 @@ func Handler(c Config) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+ProfilePath+"{name}", c.admin(c.profile))
 	mux.HandleFunc("POST "+LevelPath+"{level}", c.admin(c.level))
-	mux.HandleFunc("GET "+BackupPath, c.admin(c.backup))
-	mux.HandleFunc("POST "+BackupPath+"/{moment}", c.admin(c.backedUp))
-	mux.HandleFunc("POST "+ResumePath, c.admin(c.resume))
+	mux.HandleFunc("GET "+BackupPath, c.admin(c.ready(c.backup)))
+	mux.HandleFunc("POST "+BackupPath+"/{moment}", c.admin(c.ready(c.backedUp)))
+	mux.HandleFunc("POST "+ResumePath, c.admin(c.ready(c.resume)))
 	mux.HandleFunc("GET "+ReadyPath, c.known(func(w http.ResponseWriter, r *http.Request, _ auth.Principal) { c.Ready.ServeHTTP(w, r) }))
 	return mux
 }
@@ -96,6 +97,18 @@ func (c *Config) admin(h handler) http.HandlerFunc {
 		}
 		h(w, r, by)
 	})
+}
+
+// ready serves callers when the store can be used.
+func (c *Config) ready(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request, by auth.Principal) {
+		if why := c.Refusal(); why != "" {
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, why, http.StatusServiceUnavailable)
+			return
+		}
+		h(w, r, by)
+	}
 }
 
 // profile answers with a profile in the form of pprof.

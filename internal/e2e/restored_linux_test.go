@@ -55,6 +55,7 @@ func TestRestoredServer(t *testing.T) {
 
 	for range 2 {
 		in = start(t, c)
+		in.untilReady(t)
 		if _, body := onSocket(t, c, http.MethodGet, "/readyz"); !strings.Contains(string(body), "store: restored from a backup of 2026-11-27T10:00:00Z, waiting for a2a-server store resume") {
 			t.Errorf("/readyz says %q", body)
 		}
@@ -66,6 +67,7 @@ func TestRestoredServer(t *testing.T) {
 		}
 	}
 	in = start(t, c)
+	in.untilReady(t)
 	if _, said := in.sendAs(t, approve("m2", task.ID, task.ID+".a1")); !strings.Contains(said, "APPROVAL_CONFLICT") {
 		t.Errorf("a decision on an approval from before the restoration is answered with %s", said)
 	}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync/atomic"
 )
@@ -28,18 +29,36 @@ type Health struct {
 	// Details returns the rest of a verbose answer; nil: there are none.
 	Details func(context.Context) []Detail
 
+	// Progress returns how far a start is; nil or "": nothing is known of that.
+	Progress func() string
+
 	// Proxied says that requests of other machines come from this one, so that only
 	// [Health.ServeDetails] has the details.
 	Proxied bool
 
-	phase atomic.Int32
+	phase  atomic.Int32
+	served atomic.Bool // the phase Serving has begun
 }
 
 // Detail is a line of a verbose answer.
 type Detail struct{ Name, Text string }
 
 // Enter begins a phase.
-func (h *Health) Enter(p Phase) { h.phase.Store(int32(p)) }
+func (h *Health) Enter(p Phase) {
+	h.phase.Store(int32(p))
+	if p == Serving {
+		h.served.Store(true)
+	}
+}
+
+// Refusal returns why all requests but probes are refused; "": they are not. A server that shuts
+// down before it has served refuses them, too: what it would show is not up to date.
+func (h *Health) Refusal() string {
+	if h.served.Load() {
+		return ""
+	}
+	return "the server is not running, " + h.Unready() + ": try again when it is ready"
+}
 
 // Serves reports whether the server is serving, also if the store is not well.
 func (h *Health) Serves() bool { return Phase(h.phase.Load()) == Serving }
@@ -88,12 +107,24 @@ func (h *Health) Ready() bool { return h.Unready() == "" }
 
 // Unready returns why requests should not be sent here; "": they should.
 func (h *Health) Unready() string {
-	switch phase := Phase(h.phase.Load()); {
-	case phase == Starting:
-		return "starting"
-	case phase == Draining:
+	switch Phase(h.phase.Load()) {
+	case Draining:
 		return "shutting down"
-	case h.Store() != nil:
+	case Serving:
+		return h.fault()
+	case Starting:
+	}
+	reasons := []string{"starting"}
+	if h.Progress != nil {
+		reasons = append(reasons, h.Progress())
+	}
+	reasons = append(reasons, h.fault())
+	return strings.Join(slices.DeleteFunc(reasons, func(s string) bool { return s == "" }), ": ")
+}
+
+// fault returns why the store does not write; "": it does.
+func (h *Health) fault() string {
+	if h.Store() != nil {
 		return "the store accepts no more writes"
 	}
 	if err := h.Trouble(); err != nil {

@@ -16,13 +16,14 @@ func TestHealthPhases(t *testing.T) {
 		store, trouble error
 		want           string
 	}{
-		"starting": {Starting, nil, nil, "starting\n"},
+		"starting": {Starting, nil, nil, "starting: 1 of 2\n"},
+		"stuck":    {Starting, nil, full, "starting: 1 of 2: the disk is full: it continues by itself\n"},
 		"serving":  {Serving, nil, nil, "ok\n"},
 		"draining": {Draining, nil, full, "shutting down\n"},
 		"damaged":  {Serving, broken, full, "the store accepts no more writes\n"},
 		"full":     {Serving, nil, full, "the disk is full: it continues by itself\n"},
 	} {
-		h := Health{Store: func() error { return c.store }, Trouble: func() error { return c.trouble }}
+		h := Health{Store: func() error { return c.store }, Trouble: func() error { return c.trouble }, Progress: func() string { return "1 of 2" }}
 		h.Enter(c.phase)
 		if got := asked(h.ServeReady); got != c.want {
 			t.Errorf("%s: ready says %q, want %q", name, got, c.want)

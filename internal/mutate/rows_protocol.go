@@ -3,11 +3,13 @@ package main
 func protocolRows() []row {
 	return []row{
 		{".", "Server.Close", before("release", "return nil"), "internal/e2e TestClose", "a server that never ran gives its port and its store back"},
+		{".", "running.awaitSettled", use("false", "true"), "internal/e2e TestRestoredServerStopsWhileStarting", "a start that is cut off serves nothing"},
 		{".", "Server.admit", hangs(never("Requests")), "internal/e2e TestRequestsBeyondTheLimit", "requests are bounded over all connections"},
 		{".", "Server.newServer", hangs(zero("ReadTimeout")), "internal/e2e TestRequestsComeInTime", "every request has to come in time"},
 		{".", "Server.shutServer", skip("Close"), "internal/e2e TestShutdownWithUnreadBodies", "a client that does not send does not make a shutdown fail"},
 		{"internal/toolset", "checkGates", always("dynamic"), "internal/e2e TestGateOfNoTool", "a gate for a tool that does not exist is refused"},
 		{".", "guardOf", always("AllowedHosts"), "TestGuard", "allowed_hosts holds on every address"},
+		{"internal/httpd", "Health.Refusal", hangs(always("Load")), "internal/e2e TestRestoredServerAnswersProbesAtOnce", "a restored store shows nothing before its tasks are up to date"},
 		{"internal/httpd", "Mounted.ServeHTTP", skip("AfterFunc"), "internal/e2e TestEmbedded", "requests of a server that is mounted end with it"},
 		{".", "running.shutdown", use("time.Until()", "r.config.Limits.Grace+0*time.Until(over)"), "internal/e2e TestShutdownFitsIntoTenSeconds", "the grace of calls begins with the shutdown"},
 		{".", "useStore", use("nothing#2", "h.Close"), "internal/e2e TestGivenStore", "a store that was given stays open"},

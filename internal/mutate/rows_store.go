@@ -45,6 +45,7 @@ func storeRows() []row {
 		{"store/boltstore/internal/writer", "Writer.look", hangs(skip("putOff")), "store/boltstore TestTroubleEndsByItself", "a disk that takes writes again is noticed though nobody writes"},
 		{"store/boltstore/internal/writer", "Writer.lost", zero("Fail"), "store/boltstore TestFileIsNotThereAnyMore", "a commit whose outcome is unknown is not acknowledged"},
 		{"store/boltstore/internal/writer", "Writer.try", before("Applied", "for _, o := range ops { o.answer(nil) }; ops = nil"), "store/boltstore TestAnsweredAfterCommit", "an append returns after its commit"},
+		{"store/boltstore/internal/writer", "Writer.try", before("Applied", "w.synced(max(w.epoch, r.epoch), r.txid)"), "store/boltstore TestPowerLoss", "the record of a commit is never newer than its store"},
 		{"store/boltstore/internal/writer", "Writer.try", before("Applied", "r.publish()"), "store/boltstore TestAnsweredAfterCommit", "nobody sees what is not durable"},
 		{"store/boltstore/internal/writer", "Writer.try", hangs(never("free txid")), "store/boltstore TestDamagedIndex", "a damaged index is dropped"},
 		{"store/boltstore/internal/writer", "Writer.try", never("StillThere"), "store/boltstore TestFileIsNotThereAnyMore/removed", "what nobody will find again is not acknowledged"},

@@ -120,14 +120,15 @@ func (o Options) Restore(ctx context.Context, from io.Reader, path string, begin
 	if err := o.begin(ctx, draft, b, begin); err != nil {
 		return b, err
 	}
-	if err := giveToOwner(draft); err != nil {
+	if err := giveToOwner(draft, func(uid, gid int) error { return os.Chown(draft, uid, gid) }); err != nil {
 		return b, err
 	}
 	return b, boltfile.Publish(draft, path)
 }
 
-// giveToOwner gives a file that root has made to the owner of its folder: the server's user.
-func giveToOwner(path string) error {
+// giveToOwner calls chown, for a file that root has made, with the owner of its folder: the server's
+// user.
+func giveToOwner(path string, chown func(uid, gid int) error) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
@@ -136,7 +137,7 @@ func giveToOwner(path string) error {
 		return err
 	}
 	if of, ok := info.Sys().(*syscall.Stat_t); ok {
-		return os.Chown(path, int(of.Uid), int(of.Gid))
+		return chown(int(of.Uid), int(of.Gid))
 	}
 	return nil
 }

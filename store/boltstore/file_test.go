@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -190,6 +191,23 @@ func TestRecordOfCommitsIsDamaged(t *testing.T) {
 		if _, err := boltstore.Open(path); err == nil || !strings.Contains(err.Error(), "is an earlier version") {
 			t.Errorf("Open() with the slot %d torn = %v, want that it is an earlier version", slot, err)
 		}
+	}
+}
+
+// A start as root leaves a record that the server's own user can write: that of the owner of the folder.
+func TestRecordBelongsToTheOwner(t *testing.T) {
+	t.Parallel()
+	path := sample(t)
+	beside := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".epoch")
+	owner := os.Getuid()
+	if owner == 0 {
+		owner = 65534 // only root makes files of others
+		need(os.Chown(filepath.Dir(path), owner, owner))
+	}
+	need(os.Remove(beside))
+	need(must(boltstore.Open(path)).Close())
+	if stat, ok := must(os.Stat(beside)).Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != owner {
+		t.Errorf("the record is %+v, want one of user %d", stat, owner)
 	}
 }
 

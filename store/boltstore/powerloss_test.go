@@ -164,7 +164,10 @@ func powerChild(dir string) error {
 	return errors.Join(first.say(), (&powerClient{h: h, acks: acks}).live(20_000), db.Close())
 }
 
-// powerOp is a system call of the child on one of its two files.
+// recordsFile is the name of the file that records the newest commit of the child's store.
+const recordsFile = ".store.db.epoch"
+
+// powerOp is a system call of the child on one of its files.
 type powerOp struct {
 	name       string
 	file       string // base name
@@ -260,7 +263,7 @@ func parseStrace(log, dir string) ([]*powerOp, error) {
 		}
 		file := filepath.Base(string(where))
 		draft := strings.HasPrefix(file, ".store.db.new-") // gets its name when it is whole
-		if filepath.Dir(string(where)) != dir || file != "store.db" && file != "acks" && !draft {
+		if filepath.Dir(string(where)) != dir || file != "store.db" && file != "acks" && file != recordsFile && !draft {
 			continue
 		}
 		o := &powerOp{name: name, file: file, draft: draft, begin: n, end: n}
@@ -420,11 +423,13 @@ func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(inMemory(t), "store.db")
 	ops := watchWrites(t, path)
-	var syncs, acks, writes []*powerOp
+	var syncs, acks, writes, records []*powerOp
 	for _, o := range ops {
 		switch {
 		case o.file == "acks":
 			acks = append(acks, o)
+		case o.file == recordsFile:
+			records = append(records, o)
 		case o.syncs():
 			syncs = append(syncs, o)
 		default:
@@ -435,6 +440,7 @@ func TestPowerLoss(t *testing.T) {
 	if len(acks) < 60 || len(syncs) < 60 {
 		t.Errorf("%d answers and %d syncs: the workload is not what it was", len(acks), len(syncs))
 	}
+	recordsFollow(t, records, writes, syncs)
 	random := rand.New(rand.NewPCG(1, 2))
 	disk := &image{pages: map[int64][]byte{}}
 	for k, sync := range syncs {
@@ -493,6 +499,37 @@ func TestPowerLoss(t *testing.T) {
 				t.Fatalf("power lost after sync %d of %d, %d writes on their way, variant %d, %d tasks answered: %v", k+1, len(syncs), len(since), variant, len(held), err)
 			}
 		}
+	}
+}
+
+// recordsFollow checks that each record of a commit is written after the commit was synced: a power
+// loss never leaves a record that is newer than its store, which would refuse the store.
+func recordsFollow(t *testing.T, records, writes, syncs []*powerOp) {
+	t.Helper()
+	const (
+		recordSize = 28 // the number of the transaction is at its byte 16
+		txID       = 64 // place in a meta page of bbolt, which is one of the first two
+	)
+	metas := map[uint64]*powerOp{} // by transaction
+	for _, w := range writes {
+		if !w.draft && w.name == "pwrite64" && (w.at == 0 || w.at == pageSize) && len(w.data) >= txID+8 {
+			metas[binary.NativeEndian.Uint64(w.data[txID:])] = w
+		}
+	}
+	n := 0
+	for _, r := range records {
+		if len(r.data) != recordSize {
+			continue // the file is made
+		}
+		n++
+		tx := binary.BigEndian.Uint64(r.data[16:])
+		meta := metas[tx]
+		if meta == nil || !slices.ContainsFunc(syncs, func(s *powerOp) bool { return !s.draft && s.begin > meta.end && s.end < r.begin }) {
+			t.Errorf("the record of transaction %d is written before its commit is synced", tx)
+		}
+	}
+	if n < 40 {
+		t.Errorf("%d records: the workload is not what it was", n)
 	}
 }
 

@@ -95,16 +95,27 @@ type recorder struct {
 	failure     atomic.Pointer[string] // why a record was not written, for the operator
 }
 
-// newRecorder opens the file of records of the store at path, and makes it if needed.
+// newRecorder opens the file of records of the store at path, and makes it if needed. Made by root, it
+// belongs to the owner of the folder, as a restored store does.
 func newRecorder(path string, incarnation uint64) *recorder {
 	r := &recorder{path: path, incarnation: incarnation}
 	_, r.slot = readRecords(path, incarnation)
-	file, err := os.OpenFile(recordsPath(path), os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(recordsPath(path), os.O_RDWR, 0)
+	made := errors.Is(err, os.ErrNotExist)
+	if made {
+		// Exclusive: root gives away only a file that it has made.
+		file, err = os.OpenFile(recordsPath(path), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	}
 	if err != nil {
 		r.fail(err)
 		return r
 	}
 	r.file = file
+	if made {
+		if err := giveToOwner(path, file.Chown); err != nil {
+			r.fail(err)
+		}
+	}
 	info, err := file.Stat()
 	if err == nil && info.Size() != recordsSize {
 		// Its space is taken now: a full disk does not refuse a record later.

@@ -220,8 +220,14 @@ func (e *Engine) Approvals() *Approvals { return &Approvals{core: e.core} }
 func (e *Engine) Tasks() *Tasks { return &Tasks{core: e.core} }
 
 // Settled returns a channel that is closed when the tasks of a restored store are up to date:
-// serve nothing before. Without a restoration it is closed soon after [Engine.Run] begins.
+// serve nothing but probes before. Without a restoration it is closed soon after [Engine.Run] begins.
 func (e *Engine) Settled() <-chan struct{} { return e.restored.settled }
+
+// Settling returns how many tasks of a restored store are up to date, out of all that were not when
+// the Engine was made. A task that cannot be brought up to date counts only in total.
+func (e *Engine) Settling() (current, total int) {
+	return int(e.restored.current.Load()), len(e.restored.tasks)
+}
 
 // Held returns the moment of the backup from which the store was restored, while it waits for
 // [Engine.Resume]: until then no planner is asked, no timer wakes a call or a plan, and no work

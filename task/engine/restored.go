@@ -111,6 +111,7 @@ func (m *mark) batch(what approval.AuditEvent, by auth.Principal, now time.Time)
 type restoration struct {
 	*core
 	tasks   []restoredTask // before anything else
+	current atomic.Int64   // of tasks, those that are up to date
 	settled chan struct{}  // closed when they are up to date
 	settle  func()         // closes it
 }
@@ -206,6 +207,7 @@ func (r *restoration) settleTask(ctx context.Context, t *restoredTask) {
 	switch {
 	case err == nil, errors.Is(err, store.ErrNotFound):
 		r.reader.Unsettled.Delete(t.id)
+		r.current.Add(1)
 	case ctx.Err() == nil && r.env.Ctx.Err() == nil:
 		r.env.Log.Error().Err(err).Str("task_id", t.id.String()).Msg("a task of the backup cannot be brought up to date: it stands still, and accepts nothing")
 	}
