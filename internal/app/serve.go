@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"os"
-	"os/signal"
 	"sync"
 	"syscall"
 
@@ -46,9 +45,8 @@ func serve(ctx context.Context, p *cli.Program, given *cli.Flags) error {
 	}
 	var beside sync.WaitGroup
 	defer beside.Wait()
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := signals.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	defer context.AfterFunc(ctx, stop)()
 	reload := func() error { //nolint:contextcheck // a reload outlives the signal that asked for it
 		if err := server.Reload(); err != nil {
 			return err
