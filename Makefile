@@ -82,14 +82,14 @@ fast: ## 30 s | Go | while you work: the tests of contracts, rules and protocol
 
 # At its end a program with the race detector would wait a second for reports.
 race: export GORACE := atexit_sleep_ms=0
-race: ## RACE | Go, a C compiler | what starts goroutines, with the race detector
+race: ## 4 min | Go, a C compiler | what starts goroutines, with the race detector
 	@$(call gotest,-race -skip "$(KILLS)|^($$($(call without_race,Test) | paste -sd '|' -))\$$" \
 		$$(go list ./... | grep -vxF "$$(go list $$($(call without_race,[.]/)))"))
 
-seeds: ## SEEDS | Go | 2,500 runs of the engine in simulation, which come by every crash point
+seeds: ## 30 s | Go | 2,500 runs of the engine in simulation, which come by every crash point
 	@$(call gotest,./task/engine/sim -run '^Test(Model)?Seeds$$' -sim.seeds 2500)
 
-kills: ## KILLS | Go | servers that are killed at each crash point, in the short form
+kills: ## 1 min | Go | servers that are killed at each crash point, in the short form
 	@$(call gotest,-parallel 6 -run '$(KILLS)' ./cmd/a2a-server ./internal/kinds)
 
 interop: ## 2 min | npm, PyPI | third-party clients; RUN='TestEndToEnd/curl' for some, INTEROPFLAGS=-update writes their transcripts
@@ -100,7 +100,7 @@ browser: ## 90 s | npm, chromium | the pages, against the program; RUN='regexp' 
 	go build -o $(BIN)/ ./cmd/a2a-server
 	cd internal/browser && npm ci --prefer-offline --ignore-scripts --no-fund --no-audit && A2A_SERVER=$(BIN)/a2a-server npx --no-install playwright test $(if $(RUN),-g '$(RUN)')
 
-brief: ## BRIEF | Go | the faults of disk, process and clock, in their short form
+brief: ## 1 min | Go | the faults of disk, process and clock, in their short form
 	@tally=$$(mktemp) && trap 'rm -f "$$tally"' EXIT && \
 	go test $(TESTFLAGS) -parallel 6 ./internal/faults -faults.tally "$$tally"; rc=$$?; cat "$$tally"; exit $$rc
 
@@ -117,7 +117,7 @@ needs: ## – | – | what check lacks on this machine
 	[ "$$(id -u)" = 0 ] || lacks="$$lacks root"; \
 	[ -z "$$lacks" ] || { printf 'check lacks:%s\nInstall what is missing (.ci/run does, on Debian; deploy/ is tested as root), or run `make test`, which needs Go alone.\n' "$$lacks" >&2; exit 1; }
 
-check: ## 15 min | what needs lists | what CI runs, with the time of each part
+check: ## 20 min | what needs lists | what CI runs, with the time of each part
 	@times=; for part in $(CHECKS); do \
 		echo "== $$part"; start=$$(date +%s); \
 		$(MAKE) --no-print-directory $$part || { rc=$$?; echo "== $$part FAILED after $$(($$(date +%s) - start)) s" >&2; exit $$rc; }; \
@@ -171,7 +171,7 @@ faults: ## 20 min | Go | every fault and every kill, in the long form; RUN='rege
 	$(if $(RUN),,go test -count=1 -parallel 6 -timeout 30m ./cmd/a2a-server ./internal/kinds -run '$(KILLS)' -crash.long)
 
 # Not part of check, for its time. The table is in internal/mutate/rows_*.go.
-mutate: ## MUTATE | Go | break each promise of a table and see its test fail; ROW='regexp' for some, MUTATEFLAGS for more
+mutate: ## 1 hour | Go | break each promise of a table and see its test fail; ROW='regexp' for some, MUTATEFLAGS for more
 	go run ./internal/mutate $(if $(ROW),-row '$(ROW)') $(MUTATEFLAGS)
 
 # Not part of check: the database of vulnerabilities must be reachable, and a run
