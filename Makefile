@@ -13,10 +13,10 @@ TESTFLAGS ?= -count=1 -vet=off -ldflags='-s -w' -timeout 10m
 
 # gotest runs `go test` with its arguments and prints, for each package that fails, the command that
 # runs its failed tests again.
-gotest = { go test $(TESTFLAGS) $(1); echo "exit $$?"; } | awk -v flags='$(filter -race,$(1))' ' \
-	/^exit [0-9]+$$/ { rc = $$2; next } { print; fflush() } /^--- FAIL: / { failed = failed "|" $$3 } \
+gotest = out=$$(mktemp -d) && trap 'rm -rf "$$out"' EXIT && { go test $(TESTFLAGS) $(1); echo $$? >"$$out/rc"; } | tee "$$out/log"; \
+	awk -v flags='$(filter -race,$(1))' '/^--- FAIL: / { failed = failed "|" $$3 } \
 	/^FAIL\t/ { again = again sprintf("  go test -count=1 %s %s%s\n", flags, $$2, failed ? " -run \047^(" substr(failed, 2) ")$$\047" : ""); failed = "" } \
-	END { if (again) printf "run again what failed:\n%s", again; exit rc }'
+	END { if (again) printf "run again what failed:\n%s", again }' "$$out/log"; exit "$$(cat "$$out/rc")"
 
 # Tests that kill a server at each of its crash points.
 KILLS := ^TestKilled
