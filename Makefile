@@ -71,13 +71,13 @@ build: ## 10 s | Go | every package; programs go to ./bin
 	go build ./...
 	GOBIN=$(BIN) go install ./cmd/...
 
-test: ## 3 min | Go | the tests, without the race detector and kills; 8 minutes on a new machine
+test: ## 3 min | Go | the tests, without the race detector and kills
 	@for program in bash curl git openssl; do \
 		command -v $$program >/dev/null || echo "test: $$program is missing: the tests that run it are skipped (those of documents: TestTour and others)"; \
 	done; \
 	$(call gotest,-skip '$(KILLS)' $$(go list ./... | grep -v /internal/faults$$))
 
-fast: ## 30 s | Go | while you work: the tests of contracts, rules and protocol
+fast: ## 2 min | Go | while you work: the tests of contracts, rules and protocol
 	@$(call gotest,$(FAST))
 
 # At its end a program with the race detector would wait a second for reports.
