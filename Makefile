@@ -33,15 +33,16 @@ runs one goroutine at a time: ./task/engine/sim
 watches other programs: ./cmd/a2a-server ./internal/deptest ./internal/faults ./internal/kinds ./internal/mutate TestPowerLoss TestBackupPlain
 starts the server, as internal/e2e does: ./examples/...
 damages files: TestDamagedStructure TestDamagedIndex TestReadsAsBbolt TestSmallBuckets TestHostileFiles TestFailed
-fills a log or lets days pass: TestFullLog.* TestLargeTask TestSnapshotsDoNotOutweighEvents TestExtensionsAreBounded TestReminder(OfTheSuccessor|AfterAPause|AndEscalation)
+fills a log or lets days pass: TestFullLog.* TestLargeTask TestManyGrants TestLongErrorOfAToolset TestSnapshotsDoNotOutweighEvents TestExtensionsAreBounded TestReminder(OfTheSuccessor|AfterAPause|AndEscalation)
 sends a thousand hostile requests: TestAttacks TestForged.* TestHostileWebhooks
 plays the random model of stores: TestSuiteSmall
 endef
 export WITHOUT_RACE
 without_race = printf '%s\n' "$$WITHOUT_RACE" | sed 's/.*: //' | tr ' ' '\n' | grep '^$(1)'
 
-# No engine, disk, processes or third-party clients.
-FAST := ./a2a/... ./approval/... ./auth/... ./internal/app/... ./internal/deptest ./internal/golden ./internal/strictjson ./internal/visible ./store ./store/memstore ./task ./task/internal/... ./task/planner/... ./tool/...
+# What is linked and run within 30 s; a result whose code and files are unchanged is not made again.
+FAST := ./a2a/dialect ./a2a/internal/... ./a2a/operation ./approval ./approval/condition ./auth/... ./internal/deptest ./internal/golden ./internal/strictjson \
+	./internal/visible ./store ./store/memstore ./task ./task/engine ./task/internal/... ./task/planner/direct ./task/planner/script ./tool ./tool/confirm ./tool/functiontool
 
 # Modules of their own, so that the dependencies of third-party clients are not every user's
 # dependencies. The first builds the program and drives it with them; deploy runs it as operators
@@ -77,7 +78,8 @@ test: ## 3 min | Go | the tests, without the race detector and kills
 	done; \
 	$(call gotest,-skip '$(KILLS)' $$(go list ./... | grep -v /internal/faults$$))
 
-fast: ## 2 min | Go | while you work: the tests of contracts, rules and protocol
+fast: TESTFLAGS := $(filter-out -count=1,$(TESTFLAGS))
+fast: ## 30 s | Go | while you work: the tests of the engine, of contracts, rules and protocol
 	@$(call gotest,$(FAST))
 
 # At its end a program with the race detector would wait a second for reports.
@@ -90,7 +92,7 @@ seeds: ## 30 s | Go | 2,500 runs of the engine in simulation, which come by ever
 	@$(call gotest,./task/engine/sim -run '^Test(Model)?Seeds$$' -sim.seeds 2500)
 
 kills: ## 1 min | Go | servers that are killed at each crash point, in the short form
-	@$(call gotest,-parallel 6 -run '$(KILLS)' ./cmd/a2a-server ./internal/kinds)
+	@$(call gotest,-parallel 12 -run '$(KILLS)' ./cmd/a2a-server ./internal/kinds)
 
 interop: ## 2 min | npm, PyPI | third-party clients; RUN='TestEndToEnd/curl' for some, INTEROPFLAGS=-update writes their transcripts
 	cd $(INTEROP) && go test -count=1 -timeout 15m $(if $(RUN),-run '$(RUN)') ./... $(INTEROPFLAGS)

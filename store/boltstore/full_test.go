@@ -197,17 +197,24 @@ func reserveLeft(path string) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	db, h := handled(boltstore.Options{Ahead: 8 << 20}.Open(path))
 	c := must(newFullClient(h))
-	other := must(newFullClient(h))
+	other, large := must(newFullClient(h)), must(newFullClient(h))
 	need(fillToReserve(h, path))
+	decide := func(id store.TaskID, data []byte) error {
+		r, err := h.Append(context.Background(), &store.Batch{
+			Scope: store.System(), Task: id, Rev: new(uint64(1)), Change: store.Change{TakeFence: true},
+			Events: []store.Event{{Kind: "k", Data: data}},
+		}).Wait()
+		if err != nil || r.Fence != 2 {
+			return fmt.Errorf("a decision within the reserve: fence %d, %w", r.Fence, err)
+		}
+		return nil
+	}
+	need(decide(large.id, noise(256<<10))) // more than the pages that a commit sets free
 	first, cutOff := c.chunk(100), other.chunk(100)
 	// What somebody decides, and the end of what has begun, is still taken. A turn that is cut
 	// off hears so: it needs no disk for that.
-	r, err := h.Append(context.Background(), &store.Batch{
-		Scope: store.System(), Task: other.id, Rev: new(uint64(1)), Change: store.Change{TakeFence: true},
-		Events: []store.Event{{Kind: "k", Data: []byte("decided")}},
-	}).Wait()
-	if err != nil || r.Fence != 2 {
-		return fmt.Errorf("a decision within the reserve: fence %d, %w", r.Fence, err)
+	if err := decide(other.id, []byte("decided")); err != nil {
+		return err
 	}
 	second := c.chunk(100)
 	if first.Answered() || second.Answered() {
