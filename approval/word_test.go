@@ -9,7 +9,7 @@ import (
 func TestReadWord(t *testing.T) {
 	t.Parallel()
 	yes, no := Word{Type: Approve}, Word{Type: Reject}
-	coded := Word{Type: Approve, Code: "k7m2qzxd"}
+	coded, refused := Word{Type: Approve, Code: "k7m2qzxd"}, Word{Type: Reject, Code: "k7m2qzxd"}
 	because := func(reason string) Word { return Word{Type: Reject, Reason: reason} }
 	tests := []struct {
 		want  Word
@@ -18,11 +18,13 @@ func TestReadWord(t *testing.T) {
 		{yes, []string{"approve", "approved", "yes", "y", "confirm", "true", "ok", "Okay", " YES\n", "Approve", "\v\fCONFIRM\r\n", "Yes.", "OK!", "yes .", `"yes"`, "'Approve.'", "`ok`"}},
 		{no, []string{"deny", "denied", "reject", "rejected", "no", "n", "false", "\tNo ", "DENIED", "No.", "no!", "no:", `"no"`}},
 		{coded, []string{"approve k7m2qzxd", "Approve K7M2QZXD.", "yes  k7m2qzxd", `"approve k7m2qzxd"`, "ok k7m2qzxd!"}},
+		{refused, []string{"no k7m2qzxd", "No  K7M2QZXD!", "`reject k7m2qzxd`", "deny k7m2qzxd:"}},
+		{Word{Type: Reject, Reason: "too much: no", Code: "k7m2qzxd"}, []string{"no k7m2qzxd: too much: no", "NO k7m2qzxd :too much: no"}},
 		{because("too much"), []string{"no: too much", "Reject:too much", "DENY :  too much\n", `"no: too much"`}},
 		{because("zu teuer. Nein!"), []string{"no: zu teuer. Nein!"}},
 		{because("für Bob,\nnot for Eve: no"), []string{"no: für Bob,\nnot for Eve: no"}},
 		{Word{}, []string{"", " ", `"`, `""`, "yes please", "yes?", "yes, do it", "yes continue", "ok transfer", "yes: only 50", "approve: k7m2qzxd", "not approve", "don't approve", "1", "cancel", "cancel: no",
-			"approve k7m2qzx", "approve k7m2qzxdd", "approve k7m2qz0d", "approve k7m2qzxd now", "approve\nk7m2qzxd", "no k7m2qzxd", "no k7m2qzxd: too much", "I say no: too much",
+			"approve k7m2qzx", "approve k7m2qzxdd", "approve k7m2qz0d", "approve k7m2qzxd now", "approve\nk7m2qzxd", "no thank you", "no k7m2qzx", "no k7m2qzxd now: too much", "no too: much", "I say no: too much",
 			"да", "ye\u017f", "o\u212a", "y\u200bes", "уes", "CONF\u0130RM", "conf\u0131rm", "\uff59\uff45\uff53", "yes\u00a0", "\u2003no", "no\ufe0f", "yes\u0085", "\ufeffyes", "yes\xff", "yes\x00",
 			"yes\u3002", "no\uff1a too much", "n\u043e: too much", "\u201cyes\u201d"}},
 	}
@@ -65,7 +67,8 @@ func TestTextCounts(t *testing.T) {
 		{"none", nil, "", ""},
 		{"one", []*Approval{pending("t.a1")}, "t.a1", ""},
 		{"one that asks while it runs", []*Approval{pending("t.a1", askKind(AskConfirm))}, "t.a1", ""},
-		{"one left", []*Approval{pending("t.a1", done), pending("t.a2"), pending("t.a3", done)}, "t.a2", ""},
+		{"one left", []*Approval{pending("t.a1"), pending("t.a2", done), pending("t.a3", done)}, "t.a1", ""},
+		{"a later question", []*Approval{pending("t.a1", done), pending("t.a2")}, "", ""},
 		{"two", []*Approval{pending("t.a1"), pending("t.a2")}, "", ""},
 		{"F23 a question", []*Approval{pending("t.a1", kind(KindQuestion))}, "", ""},
 		{"F23 beside a question", []*Approval{pending("t.a1"), pending("t.a2", kind(KindQuestion))}, "", ""},
@@ -98,23 +101,25 @@ func TestTextCounts(t *testing.T) {
 	}
 }
 
-// A word that names no approval approves one that was asked after a restoration only with its code,
-// and never rejects it; a word for an id does both.
-func TestWordAfterARestoration(t *testing.T) {
+// A word that names no approval answers a later question of its task, and one that was asked after a
+// restoration, only with its code; a word for an id needs none.
+func TestWordForALaterQuestion(t *testing.T) {
 	t.Parallel()
-	a := pending("t.a2-k3x7qf", func(a *Approval) { a.Code = "k7m2qzxd" })
-	if !a.NeedsCode() {
-		t.Error("it needs no code")
-	}
-	if got, why := WordTarget([]*Approval{a}, Word{Type: Approve, Code: a.Code}); got != a {
-		t.Errorf("its code does not count: %s", why)
-	}
-	for _, verb := range []DecisionType{Approve, Reject} {
-		if got, _ := WordTarget([]*Approval{a}, Word{Type: verb}); got != nil {
-			t.Errorf("WordTarget(%s) answers it", verb)
+	for _, id := range []string{"t.a2", "t.a1-k3x7qf"} {
+		a := pending(id, func(a *Approval) { a.Code = "k7m2qzxd" })
+		if !a.NeedsCode() {
+			t.Errorf("%s needs no code", id)
 		}
-		if why := a.RefusesWord(Word{Type: verb}); why != "" {
-			t.Errorf("RefusesWord(%s) = %q", verb, why)
+		for _, verb := range []DecisionType{Approve, Reject} {
+			if got, why := WordTarget([]*Approval{a}, Word{Type: verb, Code: a.Code}); got != a {
+				t.Errorf("%s: %s with its code does not count: %s", id, verb, why)
+			}
+			if got, _ := WordTarget([]*Approval{a}, Word{Type: verb}); got != nil {
+				t.Errorf("%s: WordTarget(%s) answers it", id, verb)
+			}
+			if why := a.RefusesWord(Word{Type: verb}, true /* named */); why != "" {
+				t.Errorf("%s: RefusesWord(%s) = %q", id, verb, why)
+			}
 		}
 	}
 }
@@ -136,15 +141,15 @@ func TestCodeOfADestructiveCall(t *testing.T) {
 		{"its code, the last time", destructive("k7m2qzxd", MaxWrongCodes-1), coded, ""},
 		{"its code, after too many others", destructive("k7m2qzxd", MaxWrongCodes), coded, "after 5 wrong codes"},
 		{"no code", destructive("k7m2qzxd", 0), Word{Type: Approve}, "the code of this question"},
-		{"asked before there were codes", destructive("", 0), Word{Type: Approve}, "gave no codes"},
-		{"asked before there were codes, a code", destructive("", 0), coded, "gave no codes"},
+		{"it has no code", destructive("", 0), Word{Type: Approve}, "the code of this question"},
+		{"it has no code, a code", destructive("", 0), coded, "has no code"},
 		{"a code for a call that has none", pending("t.a1"), coded, "has no code"},
 		{"rejected", destructive("k7m2qzxd", MaxWrongCodes), Word{Type: Reject}, ""},
 		{"not allowed", pending("t.a1", terms(Terms{Gate: "r", Allowed: []DecisionType{Edit, Reject}})), Word{Type: Approve}, `approve is not among the decisions that the gate "r" allows`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			if why := tc.a.RefusesWord(tc.w); (why == "") != (tc.why == "") || !strings.Contains(why, tc.why) {
+			if why := tc.a.RefusesWord(tc.w, true /* named */); (why == "") != (tc.why == "") || !strings.Contains(why, tc.why) {
 				t.Errorf("RefusesWord(%+v) = %q, want %q in it", tc.w, why, tc.why)
 			}
 		})

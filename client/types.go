@@ -80,7 +80,7 @@ type Approval struct {
 	Digest    string          `json:"digest,omitempty"` // of the question; a decision repeats it. Empty: the caller sees masked arguments
 	Hint      string          `json:"hint,omitempty"`   // explains the approval to a person
 	Payload   json.RawMessage `json:"payload,omitempty"`
-	Question  string          `json:"question,omitempty"` // of a running tool: "confirm", "question", "form" or "auth"
+	Question  string          `json:"question,omitempty"` // of a running tool: "confirm", "outcome", "question", "form" or "auth"
 	Schema    json.RawMessage `json:"schema,omitempty"`   // JSON Schema of a response
 
 	Gate        string         `json:"gate"` // the gate that asked
@@ -500,7 +500,7 @@ type WhoAmI struct {
 	Version string          `json:"version"`
 }
 
-// AtAgent returns the call of a remote agent that a confirmation asks about: the names of the agents
+// AtAgent returns the call of a remote agent that a confirmation or an outcome asks about: the names of the agents
 // that lead to it, of its tool, and its arguments. "": a is about a call of this server.
 func (a *Approval) AtAgent() (agent, tool string, arguments json.RawMessage) {
 	var at struct {
@@ -508,7 +508,7 @@ func (a *Approval) AtAgent() (agent, tool string, arguments json.RawMessage) {
 		Tool      string          `json:"tool"`
 		Arguments json.RawMessage `json:"arguments"`
 	}
-	if a.Question != "confirm" || json.Unmarshal(a.Payload, &at) != nil || at.Tool == "" {
+	if a.Question != "confirm" && a.Question != "outcome" || json.Unmarshal(a.Payload, &at) != nil || at.Tool == "" {
 		return "", "", nil
 	}
 	return at.Agent, at.Tool, at.Arguments

@@ -14,13 +14,18 @@ const MaxSuspensionState = 64 << 10
 // QuestionKind is the kind of answer that a [Question] wants.
 type QuestionKind string
 
-// The kinds of questions. Only AskConfirm authorizes anything.
+// The kinds of questions.
 const (
 	AskConfirm  QuestionKind = "confirm"  // may this call continue: yes or no
+	AskOutcome  QuestionKind = "outcome"  // of unknown outcome, such as a call at a remote agent: may it run again
 	AskQuestion QuestionKind = "question" // a question answered in words
 	AskForm     QuestionKind = "form"     // a question answered by a value that fits Schema
 	AskAuth     QuestionKind = "auth"     // something to do elsewhere, such as a login
 )
+
+// Authorizes reports whether an answer to a question of this kind lets something run. The people who
+// approve the call decide.
+func (k QuestionKind) Authorizes() bool { return k == AskConfirm || k == AskOutcome }
 
 // Question is a question of a call.
 type Question struct {
@@ -34,12 +39,17 @@ type Question struct {
 	// Schema is that of the answer, for AskForm. AskConfirm with a schema also takes an edit: an
 	// object that fits the schema, in place of the arguments that Payload shows.
 	Schema map[string]any `json:"schema,omitempty"`
-	// Destructive says that AskConfirm is about something that may irreversibly delete or overwrite.
-	// The confirmation is then as strict as that of a destructive tool; false changes nothing.
+	// Destructive says that a question that [QuestionKind.Authorizes] is about something that may
+	// irreversibly delete or overwrite. It is then as strict as that of a destructive tool; false
+	// changes nothing.
 	Destructive bool `json:"destructive,omitempty"`
 	// OfCall says that an answer in words, or by a form, needs the same people as an approval of the
-	// call: its approvers, four eyes and elsewhere hold. For AskConfirm they always do.
+	// call: its approvers, four eyes and elsewhere hold. They always do if the kind Authorizes.
 	OfCall bool `json:"ofCall,omitempty"`
+	// NoText says that no text answers it, as for a gate with no_text.
+	NoText bool `json:"noText,omitempty"`
+	// TakesResponse says that a Response, the result, answers AskOutcome, too.
+	TakesResponse bool `json:"takesResponse,omitempty"`
 }
 
 // Suspension pauses a call. A tool returns a pointer to a Suspension as its error, from Call
@@ -73,14 +83,14 @@ func (s *Suspension) Error() string {
 	return fmt.Sprintf("the call is suspended until it is answered (%s)", strings.Join(kinds, ", "))
 }
 
-// Is makes errors.Is(s, ErrConfirmationRequired) true when s asks for a
-// confirmation.
+// Is makes errors.Is(s, ErrConfirmationRequired) true when s asks for something to be
+// authorized.
 func (s *Suspension) Is(target error) bool {
 	if target != ErrConfirmationRequired {
 		return false
 	}
 	for _, a := range s.Asks {
-		if a.Kind == AskConfirm {
+		if a.Kind.Authorizes() {
 			return true
 		}
 	}
@@ -89,10 +99,10 @@ func (s *Suspension) Is(target error) bool {
 
 // The values of [Answer].State.
 const (
-	AnswerApproved  = "approved"  // to AskConfirm
+	AnswerApproved  = "approved"  // to AskConfirm, or to AskOutcome: run it again
 	AnswerEdited    = "edited"    // to AskConfirm with a Schema; Response has the new arguments
-	AnswerRejected  = "rejected"  // to any
-	AnswerResponded = "responded" // to any but AskConfirm, with a Response
+	AnswerRejected  = "rejected"  // to any; to AskOutcome: give it up
+	AnswerResponded = "responded" // to any but AskConfirm, with a Response; to AskOutcome: its result
 	AnswerExpired   = "expired"   // not answered in time
 )
 

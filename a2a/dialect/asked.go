@@ -35,8 +35,8 @@ type Asked struct {
 	Schema    map[string]any          `json:"-"` // of the response to a question; nil: any
 	Options   []approval.DecisionType `json:"-"` // the decisions that are accepted
 	Elsewhere bool                    `json:"-"` // the sender of the task may not answer
-	// Destructive says that the agent treats the call as destructive.
-	Destructive bool `json:"-"`
+	// Destructive says that the agent treats the call as destructive, NoText that its gate accepts no text.
+	Destructive, NoText bool `json:"-"`
 }
 
 // ReadAsked returns the questions of a message with which an agent asks for input: in our
@@ -90,6 +90,7 @@ func askedByExtension(m *a2a.Message) ([]Asked, error) {
 			Elsewhere bool                    `json:"elsewhere"`
 
 			Destructive bool `json:"destructive"`
+			NoText      bool `json:"noText"`
 		} `json:"approvals"`
 	}
 	if err := json.Unmarshal(raw, &request); err != nil {
@@ -106,7 +107,7 @@ func askedByExtension(m *a2a.Message) ([]Asked, error) {
 		all = append(all, Asked{
 			ID: r.ID, Kind: r.Kind, Digest: r.Digest, Summary: r.Summary, Tool: r.Tool.Name, Arguments: r.Arguments,
 			Payload: r.Payload, Schema: r.Schema, Options: r.Options, Elsewhere: r.Elsewhere,
-			Destructive: r.Destructive,
+			Destructive: r.Destructive, NoText: r.NoText,
 		})
 	}
 	return all, nil

@@ -50,6 +50,9 @@ func defaultHint(a *approval.Approval) string {
 	case approval.KindCall:
 		return "Approve or reject this call of " + name + "."
 	case approval.KindOutcome:
+		if a.Ask != "" {
+			return "The outcome of what " + name + " runs elsewhere is unknown. Approve to run it again, reject to give up."
+		}
 		return "This call of " + name + " was started, and its outcome is unknown. Approve to run it again, reject to give up."
 	case approval.KindQuestion:
 		return name + " needs an answer."

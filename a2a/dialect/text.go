@@ -51,6 +51,10 @@ func (s *shown) write(b *strings.Builder) error {
 	case approval.KindCall:
 		fmt.Fprintf(b, "Approval %s: may %s run?\n", id, name)
 	case approval.KindOutcome:
+		if s.Ask != "" {
+			fmt.Fprintf(b, "Approval %s: the outcome of what %s runs elsewhere is unknown. Run it again?\n", id, name)
+			break
+		}
 		fmt.Fprintf(b, "Approval %s: %s was started, and its outcome is unknown. Run it again?\n", id, name)
 	case approval.KindQuestion:
 		fmt.Fprintf(b, "Question %s, asked by %s:\n", id, name)

@@ -45,7 +45,7 @@ func (s *shown) request() map[string]any {
 	if s.schema != nil {
 		r["schema"] = s.schema
 	}
-	if s.AskKind == approval.AskConfirm && s.payload != nil {
+	if s.AskKind != "" && s.Kind != approval.KindQuestion && s.payload != nil {
 		r["payload"] = s.payload // what is approved, and what an edit replaces
 	}
 	if s.Deadline != nil {
@@ -53,6 +53,9 @@ func (s *shown) request() map[string]any {
 	}
 	if s.Terms.Destructive {
 		r["destructive"] = true
+	}
+	if s.Terms.NoText {
+		r["noText"] = true
 	}
 	if s.Terms.FourEyes {
 		r["fourEyes"] = true

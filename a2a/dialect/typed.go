@@ -74,7 +74,7 @@ func (in *incoming) refusesWord(a *approval.Approval, word approval.Word) string
 	if !in.keywords {
 		return noWords
 	}
-	return a.RefusesWord(word)
+	return a.RefusesWord(word, true /* named */)
 }
 
 // noWords is why no word answers anything.
@@ -149,17 +149,19 @@ func (in *incoming) written(field string, object map[string]any) ([]approval.Dec
 // toType returns the first sentence of a question: the words that decide the pending
 // approvals.
 func (p *Presenter) toType(pending []*approval.Approval) string {
-	approves, why := p.wordTarget(pending, yes(pending))
-	rejects, whyNot := p.wordTarget(pending, approval.Word{Type: approval.Reject})
-	const no = `type "no" or "no: reason"`
+	yes, why := p.typedWord(pending, approval.Approve, "yes", "approve")
+	no, whyNot := p.typedWord(pending, approval.Reject, "no", "no")
+	if no != "" {
+		no = fmt.Sprintf(`type "%[1]s" or "%[1]s: reason"`, no)
+	}
 	switch {
 	case p.keywords && approval.TextTarget(pending) != nil:
 		return "To answer, type the answer."
-	case approves != nil && rejects != nil:
-		return fmt.Sprintf(`To approve, type %q; to reject, %s.`, typedYes(approves), no)
-	case approves != nil:
-		return fmt.Sprintf(`To approve, type %q; %s.`, typedYes(approves), whyNot)
-	case rejects != nil:
+	case yes != "" && no != "":
+		return fmt.Sprintf(`To approve, type %q; to reject, %s.`, yes, no)
+	case yes != "":
+		return fmt.Sprintf(`To approve, type %q; %s.`, yes, whyNot)
+	case no != "":
 		return fmt.Sprintf("To reject, %s; %s.", no, why)
 	}
 	if open := answerable(pending); len(open) == 0 || open[0].RefusesText() != "" {
@@ -168,20 +170,21 @@ func (p *Presenter) toType(pending []*approval.Approval) string {
 	return fmt.Sprintf("To answer, send JSON as at the end of this text; no word counts: %s.", why)
 }
 
-// yes returns the word that approves the first pending approval, if a word does.
-func yes(pending []*approval.Approval) approval.Word {
-	word := approval.Word{Type: approval.Approve}
-	if len(pending) > 0 {
+// typedWord returns what to type for a decision about the pending approvals: bare, or coded and the
+// code of the approval. "": nothing, and why.
+func (p *Presenter) typedWord(pending []*approval.Approval, decision approval.DecisionType, bare, coded string) (typed, why string) {
+	word := approval.Word{Type: decision}
+	one, why := p.wordTarget(pending, word)
+	if one != nil {
+		return bare, ""
+	}
+	if len(pending) > 0 && pending[0].Code != "" {
 		word.Code = pending[0].Code
+		if one, why = p.wordTarget(pending, word); one != nil {
+			return coded + " " + word.Code, ""
+		}
 	}
-	return word
-}
-
-func typedYes(a *approval.Approval) string {
-	if a.Code != "" {
-		return "approve " + a.Code
-	}
-	return "yes"
+	return "", why
 }
 
 // wordTarget is [approval.WordTarget] with the setting of the server.

@@ -21,6 +21,8 @@ func TestWhyAMessageDecidesNothing(t *testing.T) {
 	wrong := func(n int) []*approval.Approval {
 		return []*approval.Approval{with(coded(), func(a *approval.Approval) { a.WrongCodes = n })}
 	}
+	later := []*approval.Approval{with(restarts(), func(a *approval.Approval) { a.Code = "k7m2qzxd" })}
+	const coded4 = "\n\nTo approve, type \"approve k7m2qzxd\"; to reject, type \"no k7m2qzxd\" or \"no k7m2qzxd: reason\".\n\nApproval t1.a4"
 	const (
 		words = "\n\nTo approve, type \"yes\"; to reject, type \"no\" or \"no: reason\".\n\nApproval t1.a1"
 		code  = "\n\nTo approve, type \"approve k7m2qzxd\"; to reject, type \"no\" or \"no: reason\".\n\nApproval t1.a1"
@@ -43,8 +45,10 @@ func TestWhyAMessageDecidesNothing(t *testing.T) {
 		{"a wrong code", text(t, "Approve aaaaaaa2"), wrong(1), false, "The code aaaaaaa2 is wrong, so nothing is decided; 1 of 5 wrong codes have been typed." + code},
 		{"a wrong code of ADK for Python", marked(t, "t1.a1", "adk_request_confirmation", `{"result":"yes aaaaaaa2"}`), wrong(4), false, "The code aaaaaaa2 is wrong, so nothing is decided; 4 of 5 wrong codes have been typed." + code},
 		{"a code after too many", text(t, "approve k7m2qzxd"), wrong(5), false, `"approve k7m2qzxd" decides nothing: the call is marked as destructive, and after 5 wrong codes no word approves it any longer.` + no + "the call is marked"},
-		{"yes to a destructive call of before", text(t, "yes"), destructive, false, `"yes" decides nothing: the call is marked as destructive, and it was asked by a version of the server that gave no codes, so no word approves it.` + no + "the call is marked"},
-		{"a code where there is none", text(t, "yes k7m2qzxd"), one, false, `"yes k7m2qzxd" decides nothing: this call has no code.` + words},
+		{"yes to a destructive call without a code", text(t, "yes"), destructive, false, `"yes" decides nothing: the call is marked as destructive, and only the word with the code of this question approves it.` + no + "the call is marked"},
+		{"yes to a later question", text(t, "yes"), later, false, `"yes" decides nothing: a word may be about another question of this task, and only the word with the code of this question approves it.` + coded4},
+		{"no to a later question", text(t, "no: why?"), later, false, `"no: why?" decides nothing: a word may be about another question of this task, and only the word with the code of this question rejects it.` + coded4},
+		{"a code where there is none", text(t, "yes k7m2qzxd"), one, false, `"yes k7m2qzxd" decides nothing: this question has no code.` + words},
 		{"yes to two", text(t, "yes"), append(destructive, restarts()), false, `"yes" decides nothing: more than one question is open, and a word does not say which one it answers.` + json + "more than one"},
 		{"no to a question", text(t, "no"), []*approval.Approval{database()}, false, `"no" decides nothing: a tool asks a question, and a word is not an answer to it.` + json + "a tool asks"},
 		{"yes to an outcome", text(t, "yes"), []*approval.Approval{deletion()}, false, `"yes" decides nothing: the question is what happened to a call, and a word cannot answer that.` + json},

@@ -143,7 +143,7 @@ const titleLength, titleValue, titlePairs = 120, 60, 4
 // its arguments.
 func titleOf(a *client.Approval) title {
 	hint, _, _ := strings.Cut(a.Hint, "\n")
-	if hint != "" && !defaultHint(hint) && a.Kind != client.KindOutcome {
+	if hint != "" && !defaultHint(hint) && (a.Kind != client.KindOutcome || a.Question != "") {
 		return title{Lead: runs(shorten(hint, titleLength))}
 	}
 	t := title{Lead: runs(a.Tool)}

@@ -329,6 +329,8 @@ func (d *prompter) describe(a *approval.Approval) {
 	switch {
 	case a.Kind == approval.KindQuestion:
 		about = "asks"
+	case a.Kind == approval.KindOutcome && a.AskKind != "":
+		about = "has started a call elsewhere that may have run or not"
 	case a.Kind == approval.KindOutcome:
 		about = "may have run or not"
 	case a.AskKind != "":

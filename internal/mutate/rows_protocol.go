@@ -56,6 +56,7 @@ func protocolRows() []row {
 		{"tool/agenttool", "decisionOf", use("Reject", "Approve"), "TestThreeLevels/reject", "what is rejected here is rejected at the agent"},
 		{"tool/agenttool", "remote.spoken", never("port()"), "TestHostileAgents/has an interface elsewhere", "the credential of an agent goes to the origin of its card only"},
 		{"tool/agenttool", "run.of", never("task Child"), "TestHostileAgents/answers another call", "an agent does not answer with the task of another call"},
+		{"tool/agenttool", "run.questionOf", use("tool.AskOutcome", "tool.AskConfirm"), "TestOutcomeThroughAgents", "an outcome at an agent is one here, and no word answers it"},
 		{"tool/agenttool", "run.repeat", always("TaskStateCompleted"), "TestRunsAgain", "a call that runs again sends no second message while the first may work"},
 		{"tool/mcptoolset", "Toolset.held", hangs(returns("false")), "TestHeldConnectionsAreBounded", "a call of an MCP server that may ask has its connection to itself"},
 		{"tool/mcptoolset", "Toolset.turn", use("1", "9"), "TestOneAtATime", "the calls of one caller to an MCP server that may ask run one at a time"},

@@ -52,7 +52,7 @@ func (r *run) ask() error {
 // questionOf returns a question of the child as people are asked it here.
 func (r *run) questionOf(a *dialect.Asked, status string) tool.Question {
 	// An agent may ask for a confirmation in words.
-	q := tool.Question{ID: askID(a, status), Kind: tool.AskQuestion, OfCall: true}
+	q := tool.Question{ID: askID(a, status), Kind: tool.AskQuestion, OfCall: true, NoText: a.NoText}
 	hint := visible.ClipText(a.Summary, maxSummary)
 	if hint == "" {
 		hint = "it does not say what for"
@@ -68,12 +68,18 @@ func (r *run) questionOf(a *dialect.Asked, status string) tool.Question {
 		q.Hint += "\nThe agent refused the answer, so it has to be answered there: " + refused
 	case a.Kind == approval.KindCall, a.Kind == approval.KindOutcome:
 		q.Kind, q.Destructive = tool.AskConfirm, a.Destructive
-		q.Payload = r.payloadOf(a)
-		if slices.Contains(a.Options, approval.Edit) && a.Arguments != nil {
+		payload := r.payloadOf(a)
+		q.Payload = payload
+		switch {
+		case a.Kind == approval.KindOutcome || payload["kind"] == string(approval.KindOutcome):
+			q.Kind, q.TakesResponse = tool.AskOutcome, slices.Contains(a.Options, approval.Respond)
+			other := ". The agent takes no other answer."
+			if q.TakesResponse {
+				other = "; a response is its result."
+			}
+			q.Hint += "\nApproved, the call of the agent runs again; rejected, it is given up" + other
+		case slices.Contains(a.Options, approval.Edit) && a.Arguments != nil:
 			q.Schema = map[string]any{"type": "object"}
-		}
-		if a.Kind == approval.KindOutcome {
-			q.Hint += "\nApproved, the call of the agent runs again; rejected, it is given up."
 		}
 		if wasRefused {
 			q.Hint += "\nThe agent refused the last answer" + strings.TrimPrefix(refused, editRefused)
@@ -90,9 +96,13 @@ func (r *run) questionOf(a *dialect.Asked, status string) tool.Question {
 const editRefused = ": "
 
 // payloadOf returns what a confirmation shows: the call that waits at the agent, or at an agent
-// behind it, with the calls through which it was reached: the agents' payloads are not checked.
+// behind it, with the calls through which it was reached: the agents' payloads are not checked. The
+// digest of the agent's question makes another question of the agent another question here.
 func (r *run) payloadOf(a *dialect.Asked) map[string]any {
 	shown := map[string]any{"agent": r.Name(), "kind": string(a.Kind), "tool": a.Tool, "arguments": a.Arguments}
+	if a.Digest != "" {
+		shown["digest"] = a.Digest
+	}
 	inner, _ := a.Payload.(map[string]any)
 	agent, isText := inner["agent"].(string)
 	if args, ok := inner["arguments"].(map[string]any); ok && isText {

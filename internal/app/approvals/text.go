@@ -20,11 +20,15 @@ func Text(d *client.ApprovalDetail, columns int, now time.Time) string {
 	a, f := &d.Approval, display.Facts{Columns: columns}
 	f.Add("approval", a.ID)
 	f.Add("state", string(a.State))
-	f.Add("asks", map[client.Kind]string{
+	asks := map[client.Kind]string{
 		client.KindCall:     "whether this call may run",
 		client.KindOutcome:  "whether this call, which may have run or not, is run again",
 		client.KindQuestion: "a question of the tool; its answer is for the A2A client",
-	}[a.Kind])
+	}[a.Kind]
+	if a.Kind == client.KindOutcome && a.Question != "" {
+		asks = "whether a call that the tool has started elsewhere, which may have run or not, is run again"
+	}
+	f.Add("asks", asks)
 	f.Add("tool", visible.Line(a.Tool))
 	if agent, tool, _ := a.AtAgent(); agent != "" {
 		f.Add("at agent", visible.Line(agent+", "+tool))

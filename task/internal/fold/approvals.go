@@ -24,9 +24,10 @@ type Approval struct {
 	Void bool `json:"void,omitempty"`
 }
 
-// GrantedDigest returns the digest of the call that was approved, which an edit may have changed.
+// GrantedDigest returns the digest of what was approved, which an edit may have changed. An edit of a
+// tool's question has none: only the tool reads it.
 func (a *Approval) GrantedDigest() string {
-	if a.State == approval.Edited {
+	if a.State == approval.Edited && a.Ask == "" {
 		return a.Resolution.Digest
 	}
 	return a.Digest
@@ -103,7 +104,7 @@ func (f *Fold) Open(c *Call, ask string) *Approval {
 func (f *Fold) Undecided(c *Call) bool {
 	return slices.ContainsFunc(slices.Concat(c.Asks, c.Open), func(ask event.SuspendedAsk) bool {
 		a := f.Approval(ask.Approval)
-		return a != nil && a.State == approval.Pending && a.AskKind == string(tool.AskConfirm)
+		return a != nil && a.State == approval.Pending && tool.QuestionKind(a.AskKind).Authorizes()
 	})
 }
 

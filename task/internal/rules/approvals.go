@@ -319,7 +319,7 @@ func (d *asking) standing(c *fold.Call, x *examined) *usedGrant {
 	if key == "" {
 		return nil
 	}
-	digest, _ := d.digest(approval.KindCall, x.entry, x.args, 0) // without one, no exact grant fits
+	digest, _ := d.callDigest(&x.checked) // without one, no exact grant fits
 	keys := []string{key, approval.ExactGrantKey(key, digest)}
 	fits := func(g *approval.Grant) bool {
 		if again {
@@ -475,18 +475,12 @@ func (d *asking) rejectedBefore(c *fold.Call, x *examined) *fold.Approval {
 	if c.Attempt > 0 || c.Restored {
 		return nil
 	}
-	digest := ""
 	return d.f.Newest(func(a *fold.Approval) bool {
 		if a.Kind != approval.KindCall || a.Ask != "" || a.State != approval.Rejected || a.Void || a.Tool != c.Tool || a.Call == c.ID {
 			return false
 		}
-		if digest == "" {
-			var err error
-			if digest, err = d.digest(approval.KindCall, x.entry, x.args, 0); err != nil {
-				return false
-			}
-		}
-		return a.Digest == digest
+		same, _ := d.bound(a, &x.checked)
+		return same
 	})
 }
 

@@ -1,7 +1,7 @@
 package rules
 
 import (
-	"slices"
+	"strings"
 	"time"
 
 	"a2a-server/approval"
@@ -27,7 +27,6 @@ func (d *asking) fill(c *fold.Call, x *examined, a *approval.Approval) (err erro
 	if a.Terms.Strict() || len(a.Editors) > 0 {
 		a.V = 2
 	}
-	a.ID = approval.ID(f.View.IDs().Task, len(f.Approvals)+1, f.Restored.Mark())
 	a.Task, a.Context = f.View.IDs().Task, f.View.IDs().Context
 	a.Call, a.Alias, a.Tool, a.Agent = c.ID, c.Alias, c.Tool, d.rules.Agent
 	a.Attempt, a.Requester, a.Asked = c.Attempt, f.RequesterOf(c), d.at.Now.Truncate(time.Millisecond)
@@ -35,37 +34,41 @@ func (d *asking) fill(c *fold.Call, x *examined, a *approval.Approval) (err erro
 		deadline := a.Asked.Add(ttl).Truncate(time.Millisecond) // as its due row has it
 		a.Deadline = &deadline
 	}
-	if a.NeedsCode() || a.TakesWord() && (a.Supersedes != "" || d.unsettledByWord()) {
-		a.Code = approval.NewCode(d.rules.NewID())
-	}
-	if x == nil {
-		return nil
-	}
+	a.Hint = strings.ToValidUTF8(a.Hint, "\uFFFD") // as the log has it: the digest covers it
+	d.number(a, 0 /* before */)
 	a.Definition = x.entry.Digest
 	a.TakesPayload = takesPayload(x.entry.Tool)
 	if a.Kind != approval.KindQuestion {
 		a.About = approval.NewAbout(x.entry.Definition, annotationsOf(x.entry.Tool))
 	}
-	a.Digest, err = d.digest(a.Kind, x.entry, x.args, a.Attempt)
+	a.Digest, err = d.digest(a, &x.checked)
 	return err
 }
 
-// unsettledByWord reports whether a word that is on its way may be about another approval of the task:
-// one that was shown before the draft, and that no message of the A2A client has settled.
-func (d *asking) unsettledByWord() bool {
-	return slices.ContainsFunc(d.f.Approvals, func(a *fold.Approval) bool {
-		settled := a.Resolution != nil && a.State != approval.Superseded && a.Resolution.Via == approval.ViaA2A
-		return !settled && !slices.Contains(d.asked, &a.Approval)
-	})
+// number gives a new approval its id and its code, if it needs one. before is how many new approvals
+// come before it that the draft has not asked yet.
+func (d *asking) number(a *approval.Approval, before int) {
+	a.ID = approval.ID(a.Task, len(d.f.Approvals)+before+1, d.f.Restored.Mark())
+	if a.Code == "" && a.NeedsCode() {
+		a.Code = approval.NewCode(d.rules.NewID())
+	}
 }
 
-// digest returns the digest that an approval of a kind is bound to.
-func (d *asking) digest(kind approval.Kind, entry *tool.Registered, args map[string]any, attempt int) (string, error) {
+// digest returns the digest of the question that a asks, about a call as it was checked.
+func (d *asking) digest(a *approval.Approval, call *checked) (string, error) {
 	restored := d.f.Restored.IDs()
-	if kind == approval.KindOutcome {
-		return approval.OutcomeDigest(d.rules.Agent, entry.Definition.Name, entry.Digest, args, attempt, restored...)
-	}
-	return approval.Digest(d.rules.Agent, entry.Definition.Name, entry.Digest, args, restored...)
+	return a.QuestionDigest(d.rules.Agent, call.entry.Definition.Name, call.entry.Digest, call.args, restored...)
+}
+
+// callDigest returns the digest of a call as it was checked.
+func (d *asking) callDigest(call *checked) (string, error) {
+	return approval.Digest(d.rules.Agent, call.entry.Definition.Name, call.entry.Digest, call.args, d.f.Restored.IDs()...)
+}
+
+// bound reports whether an approval is for exactly this call, as it was shown or as its edit has it.
+func (d *asking) bound(a *fold.Approval, call *checked) (bool, error) {
+	digest, err := d.digest(&a.Approval, call)
+	return err == nil && digest == a.GrantedDigest(), err
 }
 
 // takesPayload reports whether a tool declares that it reads the payload of a decision. A
@@ -108,25 +111,34 @@ func (d *asking) termsOf(c *fold.Call, x *examined) approval.Terms {
 	return d.rules.Policy.AskTerms()
 }
 
-// askTerms returns the terms of a question of a running tool. A confirmation is decided by the
+// askTerms returns the terms of a question of a running tool. What authorizes is decided by the
 // approvers of the call, in the same ways; only the deadline and the allowed decisions, which
 // were chosen for the call, are the defaults for questions. Every question has the risk, the
-// masked places and the names of its call. ofCall is that of [tool.Question].
-func (d *asking) askTerms(c *fold.Call, x *examined, a *approval.Approval, ofCall bool) approval.Terms {
+// masked places and the names of its call.
+func (d *asking) askTerms(c *fold.Call, x *examined, q *tool.Question) approval.Terms {
 	own := d.rules.Policy.AskTerms()
 	terms := d.termsOf(c, x)
-	if a.AskKind != string(tool.AskConfirm) {
+	if !q.Kind.Authorizes() {
 		if of := d.approvalOf(c); of != nil {
 			own.Risk, own.Mask, own.Notify = of.Terms.Risk, of.Terms.Mask, of.Terms.Notify
 		}
-		if ofCall {
+		if q.OfCall {
 			own.FourEyes, own.Elsewhere, own.Human = own.FourEyes || terms.FourEyes, own.Elsewhere || terms.Elsewhere, own.Human || terms.Human
 			own.AuthRequired, own.NoText = own.AuthRequired || terms.AuthRequired, own.NoText || terms.NoText
 			own.Approvers, own.Needs = terms.Approvers, terms.Needs // one of the people answers
 		}
+		own.NoText = own.NoText || q.NoText
 		return own
 	}
-	terms.Expires, terms.Allowed = own.Expires, own.Allowed
-	terms.Destructive = terms.Destructive || annotationsOf(x.entry.Tool).Destructive
+	allowed := own.Allowed
+	if q.Kind == tool.AskOutcome {
+		terms, allowed = approval.OutcomeTerms(terms), nil
+		if !q.TakesResponse {
+			allowed = []approval.DecisionType{approval.Approve, approval.Reject, approval.Cancel}
+		}
+	}
+	terms.Expires, terms.Allowed = own.Expires, allowed
+	terms.NoText = terms.NoText || q.NoText
+	terms.Destructive = terms.Destructive || q.Destructive || annotationsOf(x.entry.Tool).Destructive
 	return terms
 }

@@ -108,7 +108,7 @@ func TestCodeOfADestructiveCall(t *testing.T) {
 		}
 		k.wantEntries(0)
 	})
-	t.Run("asked by an earlier version", func(t *testing.T) {
+	t.Run("without a code", func(t *testing.T) {
 		t.Parallel()
 		k := begin(t, nil)
 		for i := range k.log {
@@ -116,7 +116,7 @@ func TestCodeOfADestructiveCall(t *testing.T) {
 		}
 		k.mustPut(k.says("m1", "approve "+code(k), alice))
 		k.wantEntries(0)
-		if !strings.Contains(k.text(), "gave no codes") || !strings.Contains(k.text(), `"decision":"approve"`) {
+		if !strings.Contains(k.text(), "this question has no code") || !strings.Contains(k.text(), `"decision":"approve"`) {
 			t.Errorf("the answer is %q", k.text())
 		}
 	})
@@ -142,29 +142,47 @@ func TestWordIsNoVoteForAnEditThatItsSenderHasNotSeen(t *testing.T) {
 	k.mustPut(yes)
 	k.wantEntries(0)
 	word := "approve " + k.approval(2).Code
-	if !strings.Contains(k.text(), `To approve, type "`+word+`"; to reject, type "no"`) {
+	if !strings.Contains(k.text(), `To approve, type "`+word+`"; to reject, type "no `) {
 		t.Errorf("the status asks for no code: %s", k.text())
 	}
 	k.mustPut(k.says("m2", word, alice))
 	k.wantEntries(1)
 }
 
-// A question that another has preceded is rejected without its code, and needs none if the A2A client
-// has settled the other.
+// A word answers a question that another has preceded only with its code, however the other was settled. An
+// answer that names the question needs none.
 func TestCodeOfALaterQuestion(t *testing.T) {
 	t.Parallel()
-	for name, via := range map[string]string{"elsewhere": approval.ViaAPI, "by the client": approval.ViaA2A} {
-		k := newDesk(t, nil, &fake{name: "pay", schema: amounts(""), gated: true})
-		k.planner.list = []*task.Step{{Calls: []task.PlannedCall{call("pay", 1)}}, {Calls: []task.PlannedCall{call("pay", 2)}}}
-		k.beginAs()
-		k.mustPut(rules.Decisions{By: alice, Via: via, List: []approval.Decision{{ID: id(1), Type: approval.Reject}}})
-		if coded := k.approval(2).Code != ""; coded != (via != approval.ViaA2A) {
-			t.Errorf("settled %s: the next has a code: %v", name, coded)
+	for _, via := range []string{approval.ViaAPI, approval.ViaA2A} {
+		for _, word := range []string{"yes", "no"} {
+			k := newDesk(t, nil, &fake{name: "pay", schema: amounts(""), gated: true})
+			k.planner.list = []*task.Step{{Calls: []task.PlannedCall{call("pay", 1)}}, {Calls: []task.PlannedCall{call("pay", 2)}}}
+			k.beginAs()
+			k.mustPut(rules.Decisions{By: alice, Via: via, List: []approval.Decision{{ID: id(1), Type: approval.Reject}}})
+			k.mustPut(k.says("m1", word, alice))
+			if a := k.approval(2); a.State != approval.Pending || a.Code == "" {
+				t.Errorf("after the first was settled by %s and %q, the next is %s, its code %q", via, word, a.State, a.Code)
+			}
+			k.decide(id(2), approval.Approve)
+			if a := k.approval(2); a.State != approval.Approved {
+				t.Errorf("after an answer that names it, the next is %s", a.State)
+			}
 		}
-		k.mustPut(k.says("m1", "no", alice))
-		if a := k.approval(2); a.State != approval.Rejected {
-			t.Errorf("settled %s: after no the next is %s", name, a.State)
-		}
+	}
+}
+
+// Two questions that a tool asks at once are a first and a later one.
+func TestCodesOfTwoQuestionsAtOnce(t *testing.T) {
+	t.Parallel()
+	confirm := func(id string) tool.Question { return tool.Question{ID: id, Kind: tool.AskConfirm, Hint: id + "?"} }
+	k := waker(t, confirm("a"), confirm("b"))
+	if a, b := k.approval(1), k.approval(2); a.Code != "" || b.Code == "" {
+		t.Errorf("the codes are %q and %q, want one for the second alone", a.Code, b.Code)
+	}
+	k.decide(id(1), approval.Approve)
+	k.mustPut(k.says("m1", "yes", alice))
+	if a := k.approval(2); a.State != approval.Pending {
+		t.Errorf("after a word, the second is %s", a.State)
 	}
 }
 

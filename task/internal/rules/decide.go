@@ -30,8 +30,8 @@ func (in Decisions) put(d *Draft) error { return d.decide(in, nil) }
 var ErrStale = errors.New("approvals are out of date")
 
 // Refresh is the [Input] that expires overdue approvals, closes questions whose call no longer
-// waits, and asks again about tools that have changed. All of it is recorded even if the
-// decision that follows is refused.
+// waits, and asks again about tools that have changed and what another version of the server has
+// asked. All of it is recorded even if the decision that follows is refused.
 type Refresh struct{}
 
 func (Refresh) put(d *Draft) error {
@@ -50,7 +50,7 @@ func (Refresh) put(d *Draft) error {
 			}
 		default:
 			l := d.lookOf(a)
-			if !l.differs(a) {
+			if l.trouble != nil || !d.outdated(a, &l) {
 				continue
 			}
 			if err := d.replace(p, l); err != nil {
@@ -64,11 +64,14 @@ func (Refresh) put(d *Draft) error {
 	return nil
 }
 
-// replace supersedes an approval whose tool has changed, and checks the arguments and the
-// policy again.
+// replace supersedes an approval that is outdated, and checks the arguments and the policy again. The
+// question of a tool is asked again by the tool, which is entered without an answer.
 func (d *Draft) replace(a *fold.Approval, l look) error {
-	c := d.f.Call(a.Call)
-	if err := d.supersede(a, "the tool has changed since it was asked"); err != nil {
+	c, why := d.f.Call(a.Call), "another version of the server has asked it"
+	if l.differs(&a.Approval) {
+		why = "the tool has changed since it was asked"
+	}
+	if err := d.supersede(a, why); err != nil || a.Ask != "" {
 		return err
 	}
 	if a.Kind == approval.KindOutcome {
@@ -76,7 +79,7 @@ func (d *Draft) replace(a *fold.Approval, l look) error {
 		if x.invalid != nil {
 			return d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
 		}
-		x.changed, x.supersedes = true, a.ID
+		x.changed, x.supersedes = l.differs(&a.Approval), a.ID
 		return d.askOutcome(c, &x)
 	}
 	x := d.examine(c, l, c.Args, false /* open */)
@@ -110,9 +113,13 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 	for i := range decisions {
 		// Only the approvals that are being decided have to be up to date.
 		a := decisions[i].Approval
-		if looks[i] = d.lookOf(a); looks[i].differs(a) || d.abandoned(a) {
-			return ErrStale
+		if looks[i] = d.lookOf(a); !d.outdated(a, &looks[i]) && !d.abandoned(a) {
+			continue
 		}
+		if looks[i].trouble != nil {
+			return approval.NotAllowed(a, "another version of the server has asked it, and the tool cannot be reached now to ask again: try again later")
+		}
+		return ErrStale
 	}
 	repeats := 0 // of the sender's own votes
 	for i := range decisions {
@@ -127,7 +134,7 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 		if in.Via == approval.ViaProvider && !ProviderMayAnswer(x.Approval) {
 			return approval.NotAllowed(x.Approval, "the program may not answer it; have a person answer")
 		}
-		if x.Decision.Type == approval.Edit && x.Approval.AskKind != approval.AskConfirm {
+		if x.Decision.Type == approval.Edit && x.Approval.Ask == "" {
 			if edits[i], err = d.checkEdit(x.Approval, x.Decision, looks[i]); err != nil {
 				return err
 			}
@@ -190,8 +197,8 @@ func (d *Draft) decideOn(in Decisions, x *approval.Matched, edit *examined) (can
 			return "", err
 		}
 	}
-	if answer.Type == approval.Edit && a.AskKind != approval.AskConfirm {
-		if r.Digest, err = d.digest(a.Kind, edit.entry, edit.args, a.Attempt); err != nil {
+	if answer.Type == approval.Edit && a.Ask == "" {
+		if r.Digest, err = d.digest(&a.Approval, &edit.checked); err != nil {
 			return "", editError(&a.Approval, err)
 		}
 	}
@@ -235,7 +242,7 @@ func (d *Draft) voteOn(in Decisions, a *fold.Approval, answer approval.Decision,
 			return false, nil
 		}
 		args = answer.Args
-		if digest, err = d.digest(a.Kind, edit.entry, edit.args, a.Attempt); err != nil {
+		if digest, err = d.digest(&a.Approval, &edit.checked); err != nil {
 			return false, editError(&a.Approval, err)
 		}
 	default:

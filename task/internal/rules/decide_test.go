@@ -234,30 +234,78 @@ func TestOutcomeHasADigestOfItsOwn(t *testing.T) {
 	}
 }
 
-// Earlier servers asked what came of a call with the digest of the call. Such a question
-// can be answered, and the call run again by it; one of another digest is asked again.
-func TestOutcomeOfAnEarlierServer(t *testing.T) {
+// A question whose digest is not that of what it shows, as another version of the server has asked it,
+// decides nothing: it is asked again. An approval with such a digest lets nothing run.
+func TestQuestionOfAnotherVersion(t *testing.T) {
 	t.Parallel()
-	for _, same := range []bool{true, false} {
-		k := newPayDesk(t)
-		k.decide(id(1), approval.Approve)
-		k.dies()
-		digest := k.approval(1).Digest
-		if !same {
-			digest = strings.Repeat("0", len(digest))
+	asked := map[string]func(k *desk){
+		"call":    func(*desk) {},
+		"outcome": func(k *desk) { k.decide(id(1), approval.Approve); k.dies() },
+	}
+	for name, ask := range asked {
+		for _, when := range []string{"pending", "its tool is away", "approved"} {
+			k := newPayDesk(t)
+			ask(k)
+			old := k.one()
+			entries := len(k.entered)
+			if when == "approved" {
+				k.shelf.down = errors.New("down")
+				k.decide(old.ID, approval.Approve)
+			}
+			for i := range k.log {
+				k.log[i].Data = []byte(strings.ReplaceAll(string(k.log[i].Data), old.Digest, strings.Repeat("0", 64)))
+			}
+			answer := approval.Decision{ID: old.ID, Type: approval.Approve}
+			switch when {
+			case "approved":
+				k.shelf.down = nil
+				k.retry()
+			case "its tool is away":
+				k.shelf.down = errors.New("down")
+				wantError(t, k.answer(answer), approval.ReasonNotAllowed)
+				if err := k.put(rules.Refresh{}); !errors.Is(err, rules.ErrNoChange) {
+					t.Errorf("%s: Refresh = %v, want no change", name, err)
+				}
+				k.shelf.down = nil
+				fallthrough
+			default:
+				if err := k.answer(answer); !errors.Is(err, rules.ErrStale) {
+					t.Errorf("%s, %s: a decision = %v, want ErrStale", name, when, err)
+				}
+				k.mustPut(rules.Refresh{})
+				wantError(t, k.answer(answer), approval.ReasonChanged)
+			}
+			k.wantEntries(entries)
+			a := k.one()
+			if a.Supersedes != old.ID || when != "approved" && (a.Digest != old.Digest || strings.Contains(a.Hint, "changed")) {
+				t.Errorf("%s, %s: %s is asked with the digest %s and %q in place of %q", name, when, a.ID, a.Digest, a.Hint, a.Supersedes)
+			}
+			k.decide(a.ID, approval.Approve)
+			k.wantEntries(entries + 1)
 		}
+	}
+}
+
+// The question of a tool that another version of the server has asked is asked again by the tool.
+func TestToolQuestionOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []tool.QuestionKind{tool.AskConfirm, tool.AskOutcome, tool.AskQuestion} {
+		ask := tool.Question{ID: "a", Kind: kind, Hint: "really?"}
+		k := waker(t, ask)
+		digest := k.one().Digest
 		for i := range k.log {
-			e := &k.log[i]
-			e.Data = []byte(strings.ReplaceAll(string(e.Data), k.approval(2).Digest, digest))
+			k.log[i].Data = []byte(strings.ReplaceAll(string(k.log[i].Data), digest, strings.Repeat("0", 64)))
 		}
-		k.decide(id(2), approval.Approve)
-		if same {
-			k.wantEntries(2)
-			continue
+		if err := k.answer(approval.Decision{ID: id(1), Type: approval.Reject}); !errors.Is(err, rules.ErrStale) {
+			t.Errorf("%s: a decision = %v, want ErrStale", kind, err)
 		}
-		k.wantEntries(1)
-		if a := k.one(); a.ID != id(3) || a.Supersedes != id(2) {
-			t.Errorf("%s is asked in place of %q, want the call again", a.ID, a.Supersedes)
+		k.mustPut(rules.Refresh{})
+		k.wantEntries(2)
+		k.wantGiven("map[]")
+		k.waits(ask)
+		k.wantPending(id(2))
+		if a := k.one(); a.Digest != digest {
+			t.Errorf("%s: it is asked again with another digest", kind)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
 			return nil, d.postpone(c, err)
 		}
 	case grant != nil:
-		same, err := d.bound(grant, &x)
+		same, err := d.bound(grant, &x.checked)
 		if err != nil {
 			return nil, d.notRun(c, task.OutcomeInvalid, err.Error())
 		}
@@ -113,24 +113,6 @@ func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
 		e.verdict = x.said()
 	}
 	return e, nil
-}
-
-// bound reports whether an approval is for exactly the examined call.
-func (d *asking) bound(a *fold.Approval, x *examined) (bool, error) {
-	digest, err := d.digest(a.Kind, x.entry, x.args, a.Attempt)
-	if err != nil {
-		return false, err
-	}
-	want := a.GrantedDigest()
-	if digest == want {
-		return true, nil
-	}
-	if a.Kind != approval.KindOutcome {
-		return false, nil
-	}
-	// Older approvals of this kind have the digest of the call.
-	digest, err = d.digest(approval.KindCall, x.entry, x.args, a.Attempt)
-	return digest == want, err
 }
 
 // askAgain asks again about a call that differs from the approved or shown call.
@@ -165,10 +147,6 @@ func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 			e.Decision = nil // an earlier one was for another tool, or other arguments
 		}
 	}
-	digest := ""
-	if len(c.Answered)+len(c.Asks) > 0 {
-		digest, _ = d.digest(approval.KindCall, x.entry, x.args, 0) // "" if it fails, which matches no digest
-	}
 	answered, fresh := c.Answered, len(c.Answered)-c.Fresh
 	if c.Paused { // the suspension that is resumed
 		answered, fresh = append(answered[:len(answered):len(answered)], c.Asks...), len(answered)
@@ -179,10 +157,13 @@ func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 		if a == nil || a.Resolution == nil || a.State == approval.Superseded {
 			continue
 		}
-		if a.AskKind == string(tool.AskConfirm) {
-			if digest != a.Digest {
+		kind := tool.QuestionKind(a.AskKind)
+		if kind.Authorizes() {
+			if same, _ := d.bound(a, &x.checked); !same {
 				continue // the tool has changed since, so it has to ask again
 			}
+		}
+		if kind == tool.AskConfirm {
 			if e.Decided == nil {
 				e.Decided = map[string]bool{}
 			}
@@ -226,8 +207,9 @@ func (d *entering) openQuestions(c *fold.Call) []tool.Question {
 		if a == nil || a.State != approval.Pending || !named {
 			continue
 		}
-		q := tool.Question{ID: id, Kind: tool.QuestionKind(a.AskKind), Hint: a.Hint}
-		q.Destructive = q.Kind == tool.AskConfirm && a.Terms.Destructive
+		q := tool.Question{ID: id, Kind: tool.QuestionKind(a.AskKind), Hint: a.Hint, NoText: a.Terms.NoText}
+		q.Destructive = q.Kind.Authorizes() && a.Terms.Destructive
+		q.TakesResponse = q.Kind == tool.AskOutcome && slices.Contains(a.Decisions(), approval.Respond)
 		if len(a.Payload) > 0 {
 			q.Payload = slices.Clone(a.Payload)
 		}
@@ -270,7 +252,7 @@ func (d *entering) start(c *fold.Call, e *Execution, attempt int) (err error) {
 	}
 	if e.standing != nil {
 		started.Grant = e.standing.ID
-		if started.Digest, err = d.digest(approval.KindCall, e.checked.entry, e.Args, 0); err != nil {
+		if started.Digest, err = d.callDigest(&e.checked); err != nil {
 			return err
 		}
 		if err := d.use(e.standing, c); err != nil {
@@ -310,7 +292,7 @@ func (d *entering) launched(c *fold.Call, e *Execution, grant *fold.Approval) er
 	}
 	if e.standing != nil {
 		var err error
-		if a.Digest, err = d.digest(approval.KindCall, e.checked.entry, e.Args, 0); err != nil {
+		if a.Digest, err = d.callDigest(&e.checked); err != nil {
 			return err
 		}
 		a.Grant, a.Gate = e.standing.ID, e.standing.Gate

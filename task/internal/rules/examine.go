@@ -47,6 +47,12 @@ func (l *look) differs(a *approval.Approval) bool {
 	return l.invalid != nil || l.entry != nil && l.entry.Digest != a.Definition
 }
 
+// outdated reports whether an approval has to be asked again before it is decided: its tool is another, or
+// its digest is not that of what it shows.
+func (d *asking) outdated(a *approval.Approval, l *look) bool {
+	return l.differs(a) || !a.IsBound(d.f.Restored.IDs()...)
+}
+
 // examined is the result of putting a call through the pipeline.
 type examined struct {
 	checked

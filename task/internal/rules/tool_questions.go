@@ -1,12 +1,10 @@
 package rules
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"unicode/utf8"
 
 	"a2a-server/approval"
@@ -67,13 +65,15 @@ func askOf(c *fold.Call, q ToolQuestion) (*approval.Approval, error) {
 	switch q.Kind {
 	case tool.AskConfirm:
 		a.Kind = approval.KindCall
+	case tool.AskOutcome:
+		a.Kind = approval.KindOutcome
 	case tool.AskQuestion, tool.AskAuth:
 	case tool.AskForm:
 		if q.Schema == nil {
 			return nil, fmt.Errorf("the tool asks for a form without a schema")
 		}
 	default:
-		return nil, fmt.Errorf("the tool asks a question of kind %q; use confirm, question, form or auth", q.Kind)
+		return nil, fmt.Errorf("the tool asks a question of kind %q; use confirm, outcome, question, form or auth", q.Kind)
 	}
 	var err error
 	if q.Payload != nil {
@@ -106,8 +106,7 @@ func (d *asking) asks(c *fold.Call, e *Execution, asks []ToolQuestion) ([]*appro
 		if err != nil {
 			return nil, err
 		}
-		a.Terms = d.askTerms(c, &x, a, q.OfCall)
-		a.Terms.Destructive = a.Terms.Destructive || q.Destructive && q.Kind == tool.AskConfirm
+		a.Terms = d.askTerms(c, &x, &q.Question)
 		if err := d.fill(c, &x, a); err != nil {
 			return nil, err
 		}
@@ -124,7 +123,7 @@ func (d *asking) allFit(made []*approval.Approval, kept []*fold.Approval) error 
 		if kept[i] != nil {
 			continue
 		}
-		a.ID = approval.ID(d.f.View.IDs().Task, len(d.f.Approvals)+1+len(fresh), d.f.Restored.Mark())
+		d.number(a, len(fresh))
 		if err := d.fits(a, fresh...); err != nil {
 			return err
 		}
@@ -155,26 +154,9 @@ func (d *asking) reuse(c *fold.Call, asks []ToolQuestion, asked []*approval.Appr
 	return kept, nil
 }
 
-// sameQuestion reports whether two approvals show the same and are bound to the same, so that a
-// takes the place of b. A question that has become destructive is another.
+// sameQuestion reports whether two questions of a call show the same and are bound to the same, so that
+// a takes the place of b. A question that has become destructive, or refuses text now, is another.
 func sameQuestion(a, b *approval.Approval) bool {
-	if b.Terms.Destructive && !a.Terms.Destructive {
-		return false
-	}
-	x, errX := shown(a)
-	y, errY := shown(b)
-	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
-}
-
-// shown returns the content that identifies a question, decoded: it is the same before and after
-// a round trip through the log, and whatever the order of members.
-func shown(a *approval.Approval) (v any, err error) {
-	raw, err := json.Marshal([]any{a.Kind, a.AskKind, a.Hint, a.Args, a.Payload, a.Schema, a.Definition, a.Digest, a.TakesPayload})
-	if err != nil {
-		return nil, err
-	}
-	decode := json.NewDecoder(bytes.NewReader(raw))
-	decode.UseNumber()
-	err = decode.Decode(&v)
-	return v, err
+	return a.Digest == b.Digest && a.TakesPayload == b.TakesPayload &&
+		(a.Terms.Destructive || !b.Terms.Destructive) && (a.Terms.NoText || !b.Terms.NoText)
 }
