@@ -138,10 +138,11 @@ func (v *verdict) say(m *a2a.Message, d Dialect, others []*approval.Approval) bo
 		if !ok || len(others) > 0 {
 			return false
 		}
-		if code := v.a.Code; code != "" && v.decision == approval.Approve {
-			if code < "i" {
-				code = "aaaaaaa2" // of no approval
-			}
+		switch code := v.a.Code; {
+		case code == "", code > "v": // a bare word decides the first question alone
+		case code < "i":
+			word += " aaaaaaa2" // of no approval
+		default:
 			word += " " + code
 		}
 		m.Parts = append(m.Parts, a2a.NewTextPart(word))

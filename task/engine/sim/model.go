@@ -382,7 +382,7 @@ func (m *model) rest(t *modelTask, b *store.Batch) {
 	for _, a := range pending {
 		c := t.calls[a.Call]
 		again := c != nil && c.resumes > 0 && (c.phase == running || c.phase == unknown) // it has not said whether it still asks
-		if c == nil || c.phase == finished || a.Ask != "" && !a.Held && c.phase != suspended && !again || a.Kind == approval.KindOutcome && c.phase != unknown {
+		if c == nil || c.phase == finished || a.Ask != "" && !a.Held && c.phase != suspended && !again || a.Kind == approval.KindOutcome && a.Ask == "" && c.phase != unknown {
 			m.fail(t, "what is asked is still open", "%s of kind %s waits, and there is %v", a.ID, a.Kind, c)
 		}
 	}

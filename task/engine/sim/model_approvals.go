@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -72,6 +73,9 @@ func (m *model) asked(t *modelTask, p *Process, a *modelApproval) {
 		}
 	}
 	for _, o := range t.approvals {
+		if a.Digest != "" && o.Digest == a.Digest && (o.Kind != a.Kind || o.AskKind != a.AskKind || !bytes.Equal(o.Payload, a.Payload)) {
+			m.fail(t, "questions about different things have different digests", "%s has that of %s", a.ID, o.ID)
+		}
 		if a.Ask != "" && o.Call == a.Call && o.Ask == a.Ask && o.State == approval.Pending {
 			m.fail(t, "a question is asked once at a time", "%s is asked while %s waits for the same answer", a.ID, o.ID)
 		}

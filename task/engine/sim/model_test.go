@@ -95,8 +95,9 @@ func (t *story) event(kind, data string) { t.say(store.Change{}, kind, data) }
 func (t *story) start() { t.event("call.started.v1", `{"call":"c1.1","attempt":1,"digest":"d"}`) }
 
 func (t *story) ask(id, kind string) {
+	digest := map[string]string{"call": "d"}[kind]
 	t.event("approval.requested.v1", fmt.Sprintf(
-		`{"v":1,"id":%q,"kind":%q,"state":"pending","call":"c1.1","tool":"gated_once_plain","args":{"n":1},"digest":"d","definition":%q}`, id, kind, t.b.Digest(storyTraits[1], 0)))
+		`{"v":1,"id":%q,"kind":%q,"state":"pending","call":"c1.1","tool":"gated_once_plain","args":{"n":1},"digest":%q,"definition":%q}`, id, kind, digest, t.b.Digest(storyTraits[1], 0)))
 }
 
 // askTimed asks an approval a1 that is reminded of after 10 ms and escalated after 20 ms.
@@ -338,6 +339,14 @@ func TestModelKnowsTheRules(t *testing.T) {
 		}},
 		{"a call is planned first", func(t *story) { t.begin("once_plain"); t.event("call.started.v1", `{"call":"c9.9"}`) }},
 		{"a call is asked for once at a time", func(t *story) { t.begin("gated_once_plain"); t.ask("a1", "call"); t.ask("a2", "call") }},
+		{"questions about different things have different digests", func(t *story) {
+			t.begin("once_plain")
+			t.start()
+			t.event("call.suspended.v1", `{"call":"c1.1"}`)
+			for i, kind := range []string{"call", "outcome"} {
+				t.event("approval.requested.v1", fmt.Sprintf(`{"id":"a%d","call":"c1.1","kind":%q,"state":"pending","ask":"id:%d","digest":"d"}`, i, kind, i))
+			}
+		}},
 		{"a question is asked once at a time", func(t *story) {
 			t.begin("once_plain")
 			t.start()

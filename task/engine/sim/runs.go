@@ -135,7 +135,7 @@ func Declared(points []string) []string {
 		"a call is held", "another process closes the question of a call", "a held call is told that there is no answer",
 		"a held call does not wait any longer", "a held call is told to end",
 		"a held call is told: responded", "a held call is told: rejected", "a held call is told: expired",
-		"a tool looks after its work", "suspending tool slow",
+		"a tool looks after its work", "the outcome of a child is decided", "suspending tool slow",
 		"a webhook is set", "a webhook is deleted", "a webhook is replaced", "a webhook is revived", "a webhook dies", "a notification is repeated",
 		"a webhook is deleted or replaced while it is told",
 		"a snapshot is written", "a call reports its progress", "a planner's text is replaced", "a suspended tool was rejected", "a task is brought up to date", "what was open before a restoration runs", "a restored store continues", "tool canceled by the id of its call",

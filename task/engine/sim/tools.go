@@ -59,6 +59,7 @@ const (
 	WaitsAndAsks              // … and suspends itself with another one
 	WaitsUnsure               // … and does not know its outcome
 	WaitsLate                 // … when it is released, whatever its context says
+	AsksAsChild               // asks as a call of a remote agent does, whose outcome gets unknown
 )
 
 var wayNames = [...]string{
@@ -68,7 +69,7 @@ var wayNames = [...]string{
 	"is unsure", "keeps", "keeps and blocks", "keeps and asks", "keeps late", "keeps and is unsure",
 	"sets", "sets much", "sets too much", "sets and fails", "sets and asks", "sets late",
 	"waits", "waits for a form", "waits for authorisation", "waits twice", "waits badly", "waits briefly", "waits and asks",
-	"waits and is unsure", "waits late",
+	"waits and is unsure", "waits late", "asks as a child does",
 }
 
 // String returns the name of a way.
@@ -78,7 +79,7 @@ func (w Way) String() string { return wayNames[w] }
 var waysOf = [forms][]Way{
 	Plain:      {Result, Result, Slow, Fails, Panics, Blocks, Late, Unsure},
 	Streaming:  {Result, Result, Slow, EmptyStream, Fails, Panics, Blocks, Late, BadPiece, Sleeps, AsksConfirm, Unsure},
-	Suspending: {AsksConfirm, AsksQuestion, AsksForm, AsksAuth, AsksTwo, AsksBadly, AsksOrTimer, Sleeps, Confirms, ConfirmsTwo, AsksAndGoes, SuspendsEver, Looks, Result, Fails},
+	Suspending: {AsksConfirm, AsksQuestion, AsksForm, AsksAuth, AsksTwo, AsksBadly, AsksOrTimer, Sleeps, Confirms, ConfirmsTwo, AsksAndGoes, SuspendsEver, Looks, Result, Fails, AsksAsChild, AsksAsChild},
 	Long:       {Slow, Blocks, Late, Result, Fails, Unsure},
 	Keeping:    {Keeps, Keeps, KeepsAndBlocks, KeepsAndBlocks, KeepsAndAsks, KeepsLate, KeepsUnsure, Result, Fails},
 	Sharing:    {Sets, Sets, Sets, SetsMuch, SetsMuch, SetsTooMuch, SetsAndFails, SetsAndAsks, SetsLate, Result},
@@ -348,6 +349,9 @@ func (t *simTool) suspend(ctx tool.Context, r *Run) (map[string]any, error) {
 	if r.Way == Confirms || r.Way == ConfirmsTwo || r.Way == AsksAndGoes {
 		return t.confirm(ctx, r)
 	}
+	if r.Way == AsksAsChild {
+		return t.child(ctx, r)
+	}
 	if again, ok := tool.Resumed(ctx); ok {
 		for _, a := range again.Answers {
 			if a.State == tool.AnswerRejected {
@@ -412,4 +416,31 @@ func (t *simTool) confirm(ctx tool.Context, r *Run) (map[string]any, error) {
 		}
 	}
 	return r.done()
+}
+
+// child asks what a child asks, and looks after the child from time to time: whether its call may run, then
+// twice for the outcome. Only the first of the outcomes takes a response.
+func (t *simTool) child(ctx tool.Context, r *Run) (map[string]any, error) {
+	answered := 0
+	if again, ok := tool.Resumed(ctx); ok {
+		_ = json.Unmarshal(again.State, &answered) // none after a checkpoint, which this tool does not keep
+		for _, a := range again.Answers {
+			if a.Ask.Kind == tool.AskOutcome {
+				t.b.coverage.Count("the outcome of a child is decided")
+			}
+			if answered++; a.State == tool.AnswerRejected || a.State == tool.AnswerExpired {
+				return nil, tool.ErrConfirmationRejected
+			}
+		}
+	}
+	if answered > 2 {
+		return r.done()
+	}
+	ask := tool.Question{ID: fmt.Sprint("child:a", answered), Kind: tool.AskConfirm, Hint: "may it run?", Payload: map[string]any{"n": 1}}
+	if answered > 0 {
+		ask.Kind, ask.TakesResponse = tool.AskOutcome, answered == 1
+	}
+	return nil, &tool.Suspension{
+		Asks: []tool.Question{ask}, Wake: t.p.Now().Add(time.Duration(1+t.choose(r, 100)) * time.Millisecond), State: fmt.Append(nil, answered),
+	}
 }
