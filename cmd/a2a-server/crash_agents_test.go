@@ -77,6 +77,12 @@ func agentsPlays() []*agentsPlay {
 
 func TestKilledAgents(t *testing.T) {
 	t.Parallel()
+	for victim, name := range wordsPlay().servers {
+		t.Run("words/"+name, func(t *testing.T) {
+			t.Parallel()
+			killedWords(t, victim)
+		})
+	}
 	for _, play := range agentsPlays() {
 		for victim, name := range play.servers {
 			if play.only != "" && name != play.only && !*crashLong {
@@ -160,8 +166,8 @@ type agentsRun struct {
 	answered map[string]bool
 }
 
-// crashAgents plays a play whose victim dies at a point, and reports whether it did.
-func crashAgents(t *testing.T, play *agentsPlay, victim int, crashAt string) bool {
+// startAgents starts the servers of a play, one of which dies at a point if there is one.
+func startAgents(t *testing.T, play *agentsPlay, victim int, crashAt string) *agentsRun {
 	transport := &http.Transport{DisableKeepAlives: true}
 	t.Cleanup(transport.CloseIdleConnections)
 	r := &agentsRun{
@@ -179,6 +185,12 @@ func crashAgents(t *testing.T, play *agentsPlay, victim int, crashAt string) boo
 		}
 		r.servers[i].start(t, at)
 	}
+	return r
+}
+
+// crashAgents plays a play whose victim dies at a point, and reports whether it did.
+func crashAgents(t *testing.T, play *agentsPlay, victim int, crashAt string) bool {
+	r := startAgents(t, play, victim, crashAt)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	final, artifacts := r.play(ctx)
