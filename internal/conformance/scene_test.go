@@ -95,7 +95,7 @@ func (s *scene) nameMessage(m *message) {
 var (
 	times  = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 	tokens = regexp.MustCompile(`"PageToken": "[^"]+"`)
-	coded  = regexp.MustCompile(`\bapprove [a-z2-7]{8}\b`)
+	coded  = regexp.MustCompile(`(\b(?:approve|no)) [a-z2-7]*[2-7][a-z2-7]*\b`)
 )
 
 // record keeps what a client got for the comparison.
@@ -107,7 +107,7 @@ func (s *scene) transcript() string {
 	if err != nil {
 		s.Fatal(err)
 	}
-	out := coded.ReplaceAllString(string(raw), "approve CODE")
+	out := coded.ReplaceAllString(string(raw), "$1 CODE")
 	slices.SortStableFunc(s.names, func(a, b name) int { return cmp.Compare(len(b.is), len(a.is)) })
 	for _, n := range s.names {
 		out = strings.ReplaceAll(out, n.is, n.called)

@@ -152,7 +152,7 @@ var (
 	bankTypedNo   = conversation{name: "typed-reject", turns: []step{bankRent, {Say: []string{"reject"}}}}
 	bankTypedBoth = conversation{
 		name:  "typed-two",
-		turns: []step{{Say: []string{"pay both bills"}}, {copies: true}, {Say: []string{"no"}}},
+		turns: []step{{Say: []string{"pay both bills"}}, {copies: true}, {refuses: true}},
 		runs:  []transfer{{60, "power"}},
 	}
 	// The answer is a message like any other to the client, and to the server.

@@ -81,6 +81,9 @@ func (a talker) hold(t *testing.T, tp *tape, s *server, turn func(any) json.RawM
 		if step.copies {
 			step.Say = []string{ready(t, shown)}
 		}
+		if step.refuses {
+			step.Say = []string{rejection(t, shown)}
+		}
 		tr.person(step.String())
 		shown = turn(step)
 		tr.wire(t)
@@ -97,6 +100,8 @@ type step struct {
 	Say    []string `json:"say,omitempty"`
 	Answer []bool   `json:"answer,omitempty"`
 	copies bool     // it says the decision that the question has ready
+
+	refuses bool // it says the word that rejects, as the question has it
 }
 
 // String returns what the person does.
@@ -139,6 +144,19 @@ var conversations = []conversation{
 		runs:  []transfer{{3, "typist"}},
 		typed: true,
 	},
+}
+
+// rejection returns the word that rejects the call of a question.
+func rejection(t *testing.T, shown json.RawMessage) string {
+	t.Helper()
+	for text := range textsIn(decodeAny(t, shown)) {
+		_, after, _ := strings.Cut(text, `to reject, type "`)
+		if word, _, ok := strings.Cut(after, `"`); ok {
+			return word
+		}
+	}
+	t.Fatalf("no word rejects in %s", shown)
+	return ""
 }
 
 // ready returns the decision that a question has ready to be copied.

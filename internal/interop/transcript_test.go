@@ -88,6 +88,7 @@ var different = []struct {
 }{
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "DIGEST"},
 	{regexp.MustCompile(`\bapprove [a-z2-7]{8}\b`), "approve CODE"},
+	{regexp.MustCompile(`"no [a-z2-7]{8}\b`), `"no CODE`},
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b`), "ID"},
 	{regexp.MustCompile(`http://(127\.0\.0\.1|localhost):\d+`), "SERVER"},
 }
