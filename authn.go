@@ -5,14 +5,17 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
 	"a2a-server/a2a/agentcard"
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
 	"a2a-server/auth/mtls"
 	"a2a-server/auth/oidc"
+	"a2a-server/auth/peer"
 	"a2a-server/auth/proxy"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/egress"
@@ -164,6 +167,57 @@ func (a *authentication) revoked(p auth.Principal) bool {
 	}
 	_, ours, valid := a.apiKeys.Holder(p.Subject)
 	return ours && !valid
+}
+
+// current returns who a principal that was stored is now: see [engine.Config].Current. Keys and local
+// users are as the operator names them now; of everybody else the server knows their last request.
+func (s *Server) current(ctx context.Context, was auth.Principal) (by auth.Principal, err error) {
+	conf := &s.config.Auth
+	var why string
+	named := false // by the operator of this server
+	switch was.Method {
+	case apikey.Method:
+		why = "their API key was revoked or removed, or has expired"
+		if s.apiKeys != nil {
+			by, _, named = s.apiKeys.Holder(was.Subject)
+		}
+	case peer.Method:
+		why = "auth.socket does not have them any more"
+		for _, u := range conf.Socket {
+			if peer.Method+":"+u.Subject == was.Subject {
+				by, named = auth.Principal{Tenant: u.Tenant, Subject: was.Subject, Person: u.Person, Roles: u.Roles, Method: peer.Method}, true
+			}
+		}
+	default:
+		return s.lastSeen(ctx, was)
+	}
+	if named {
+		by, err = s.complete(ctx, by)
+	}
+	if err == nil && (!named || by.Tenant != was.Tenant) {
+		err = &auth.WithdrawnError{Why: why}
+	}
+	return by, err
+}
+
+// lastSeen is current for those whom another server, or the program, authenticates.
+func (s *Server) lastSeen(ctx context.Context, was auth.Principal) (auth.Principal, error) {
+	source, _, _ := strings.Cut(was.Subject, ":")
+	switch {
+	case s.authenticator == nil && was.IsAnonymous():
+		return was, nil
+	case s.authenticator == nil || s.given.Authenticator == nil && !slices.Contains(config.SubjectMethods(&s.config.Auth), source):
+		return auth.Principal{}, &auth.WithdrawnError{Why: "they cannot be authenticated here any more"}
+	}
+	last, ok, err := s.persons.Last(ctx, was.Tenant, was.Subject)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	if within := s.config.Grants.SeenWithin; !ok || s.given.Now().Sub(last.Time) > within {
+		return auth.Principal{}, &auth.WithdrawnError{Why: fmt.Sprintf("they have not been seen for %s (grants.seen_within)", approval.Span(within)), Unseen: true}
+	}
+	was.Roles, was.Method, was.Person, was.PersonSeen = last.Roles, last.Method, last.Person, last.Person != ""
+	return s.config.Auth.People.Known(was)
 }
 
 // reload reads again the files that may change while the server runs.

@@ -247,10 +247,18 @@ type GrantedCall struct {
 	Restored   []string       // as for [Digest]
 }
 
-// DecidableBy reports whether a grant of this decider may cover c, whose arguments may differ from
-// those of the approved call: the condition on deciders is true, with the roles of then.
-func (c *GrantedCall) DecidableBy(by auth.Principal) bool {
-	return c.Verdict.Terms.Approvers.holds(by, factsOf(c.Args, c.Tool, c.Agent, c.Requester))
+// Bars returns why a grant of this maker, as they are now, does not cover c: they may not approve c, whose
+// arguments may differ from those of the approved call. "": it covers c.
+func (c *GrantedCall) Bars(by auth.Principal) string {
+	args, err := strictjson.Canonical(c.Args)
+	if err != nil {
+		return "the arguments cannot be read"
+	}
+	a := &Approval{Kind: KindCall, State: Pending, Requester: c.Requester, Agent: c.Agent, Tool: c.Tool, Args: args, Terms: c.Verdict.Terms}
+	if err := a.checkPerson(Decider{By: by, Via: ViaAPI}); err != nil {
+		return BarredText(err.Barred)
+	}
+	return ""
 }
 
 // GrantKey returns the key of the grants that cover a call: the lower-case hex SHA-256 of the

@@ -4,7 +4,8 @@
 //
 // A person is a row of its owner, tenant and subject, with an index by its names. It is written after
 // a message or a decision of theirs was committed, or at a sign-in to the pages, if the row is older
-// than an hour or says something else: a request that is refused, or only reads, costs no write. It
+// than an hour or says something else: a request that is refused, or only reads, costs no write, unless
+// it shows that somebody who was remembered has other roles now. It
 // does not know credentials, votes or grants.
 package directory
 
@@ -72,8 +73,14 @@ type Entry struct {
 func New(cfg Config) *Directory { return &Directory{cfg: cfg, noted: map[store.Scope]noted{}} }
 
 // Complete returns p, which says then whether the person whom its operator names has been seen in its
-// tenant. Any error means that this is not known: the caller has to try again.
+// tenant. A person of whom this program remembers other roles is written anew. Any error means that this is not known: the caller has to try again.
 func (d *Directory) Complete(ctx context.Context, p auth.Principal) (auth.Principal, error) {
+	d.mu.Lock()
+	last, known := d.noted[store.Owner(p.Tenant, p.Subject)]
+	d.mu.Unlock()
+	if known && !slices.Equal(last.entry.Roles, rolesOf(p)) {
+		d.Remember(ctx, p)
+	}
 	if !slices.Contains(d.cfg.Operators, p.Method) || p.Person == "" || p.PersonSeen {
 		return p, nil
 	}
@@ -107,7 +114,7 @@ func (d *Directory) Remember(ctx context.Context, p auth.Principal) {
 	}
 	ctx = context.WithoutCancel(ctx) // the input counts, even if its client has gone
 	now, owner := d.cfg.Now(), store.Owner(p.Tenant, p.Subject)
-	e := Entry{Roles: slices.Compact(slices.Sorted(slices.Values(p.Roles))), Method: p.Method, Time: now.UTC()}
+	e := Entry{Roles: rolesOf(p), Method: p.Method, Time: now.UTC()}
 	if p.PersonSeen {
 		e.Person = p.Person
 	}
@@ -128,6 +135,11 @@ func (d *Directory) Remember(ctx context.Context, p auth.Principal) {
 		clear(d.noted) // each person is written once more
 	}
 	d.noted[owner] = noted{e, until}
+}
+
+// rolesOf returns the roles of p, each once and in order.
+func rolesOf(p auth.Principal) []string {
+	return slices.Compact(slices.Sorted(slices.Values(p.Roles)))
 }
 
 func (d *Directory) write(ctx context.Context, owner store.Scope, p auth.Principal, e Entry) error {

@@ -271,7 +271,10 @@ func TestGrantsOfTheCommandLine(t *testing.T) {
 	}
 	run(0, "1 of 3 used", "approvals", "grants", "list")
 	run(1, "there is no such grant", "approvals", "grants", "revoke", "another")
-	run(0, "is revoked", "approvals", "grants", "revoke", all.Grants[0].ID, "--reason", "enough")
+	run(2, "or --by", "approvals", "grants", "revoke")
+	run(2, "or --by", "approvals", "grants", "revoke", all.Grants[0].ID, "--by", all.Grants[0].By.Subject)
+	run(0, "there are no grants by key:nobody", "approvals", "grants", "revoke", "--by", "key:nobody")
+	run(0, all.Grants[0].ID+" is revoked", "approvals", "grants", "revoke", "--by", all.Grants[0].By.Subject, "--reason", "enough")
 	run(0, "there are no grants", "approvals", "grants", "list")
 	run(3, "no terminal to ask on", "send", "/echo text=hi")
 	server, err := client.New(client.Config{URL: s.url})

@@ -49,10 +49,11 @@ gates: %s
 	return v
 }
 
-// header returns the credential of a key or, with proxy:, of a caller of the proxy.
+// header returns the credential of a key or, with proxy:, of a caller of the proxy, with a blank and their groups.
 func (v *voters) header(who string) []string {
 	if name, is := strings.CutPrefix(who, "proxy:"); is {
-		return []string{"X-User", name}
+		name, groups, _ := strings.Cut(name, " ")
+		return []string{"X-User", name, "X-Groups", groups}
 	}
 	return []string{"X-API-Key", v.keys[who]}
 }

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -888,6 +889,129 @@ func TestGrantOfAGateThatDiffers(t *testing.T) {
 			w.cfg.Policy = policy(t, g)
 			w.restart()
 			w.wantAsked(w.mail(alice, "c", args{"amount": 999}), true)
+		})
+	}
+}
+
+// A grant covers what its maker could approve now: the call asks, and says why, if they could not, if nobody
+// knows, or if that changes until the commit.
+func TestMakersOfGrants(t *testing.T) {
+	as := func(change func(p *auth.Principal)) func(auth.Principal) (auth.Principal, error) {
+		return func(p auth.Principal) (auth.Principal, error) {
+			change(&p)
+			return p, nil
+		}
+	}
+	looks := 0
+	for name, tc := range map[string]struct {
+		now  func(auth.Principal) (auth.Principal, error)
+		says string // "": it covers the call
+	}{
+		"as they were":       {as(func(*auth.Principal) {}), ""},
+		"with another role":  {as(func(p *auth.Principal) { p.Roles = []string{auth.RoleApprover, "sre", "new"} }), ""},
+		"no approver":        {as(func(p *auth.Principal) { p.Roles = []string{auth.RoleRequester, "sre"} }), "no role that may decide it"},
+		"without the gate's": {as(func(p *auth.Principal) { p.Roles = []string{auth.RoleApprover} }), "the gate names other approvers"},
+		"of another tenant":  {as(func(p *auth.Principal) { p.Tenant = "other" }), "no role that may decide it"},
+		"a service":          {as(func(p *auth.Principal) { p.Kind = auth.KindService }), "a service"},
+		"withdrawn": {func(auth.Principal) (auth.Principal, error) {
+			return auth.Principal{}, &auth.WithdrawnError{Why: "their key has gone"}
+		}, "their key has gone"},
+		"nobody knows": {func(auth.Principal) (auth.Principal, error) { return auth.Principal{}, errors.New("broken") }, "cannot be found out now"},
+		"withdrawn at the last": {func(p auth.Principal) (auth.Principal, error) {
+			if looks++; looks == 1 {
+				return p, nil
+			}
+			return auth.Principal{}, &auth.WithdrawnError{Why: "their key has gone"}
+		}, "their key has gone"},
+	} {
+		for _, later := range []bool{false, true} { // the call is of a step after the first
+			runInMemory(t, fmt.Sprintf("%s, later %t", name, later), func(t *testing.T, w *world) {
+				maker := boss
+				maker.Roles = []string{auth.RoleApprover, "sre"}
+				changed := false
+				w.cfg.Current = func(_ context.Context, was auth.Principal) (auth.Principal, error) {
+					if !changed {
+						return was, nil
+					}
+					return tc.now(was)
+				}
+				gate := mails(approval.GrantTerms{})
+				gate.Terms.Approvers = &approval.Approvers{Roles: []string{"sre"}}
+				w.mailing(gate)
+				g := w.grantOf(maker, w.mail(alice, "", args{"amount": 1}), approval.GrantRequest{Scope: approval.GrantTime})
+				looks, changed = 0, true
+				pairs := []any{"send_mail", args{"amount": 1}}
+				if later {
+					pairs = append([]any{"transfer", args{"amount": 1, "to": "x"}}, pairs...)
+				}
+				before := w.tools.count("send_mail")
+				id := w.begin(w.calls(pairs...))
+				w.rest(id)
+				asks := 0
+				for _, a := range w.waiting(id) {
+					if a.Tool != "send_mail" {
+						continue
+					}
+					asks++
+					if !strings.Contains(a.Hint, g.ID+" by boss does not cover it") || !strings.Contains(a.Hint, tc.says) {
+						t.Errorf("the question says %q, want why the grant does not cover it: %s", a.Hint, tc.says)
+					}
+				}
+				if ran := w.tools.count("send_mail") - before; (tc.says == "") != (ran == 1) || (tc.says == "") != (asks == 0) {
+					t.Errorf("send_mail ran %d times and asks %d times", ran, asks)
+				}
+			})
+		}
+	}
+}
+
+// The vote of a credential that is withdrawn while others are missing does not count: at the next
+// decision everybody is asked anew. Of somebody who has only not been seen lately, it counts.
+func TestVoteOfAWithdrawnKey(t *testing.T) {
+	for name, tc := range map[string]struct {
+		gone   error
+		counts bool
+	}{
+		"withdrawn":    {&auth.WithdrawnError{Why: "their key has gone"}, false},
+		"not seen":     {&auth.WithdrawnError{Why: "they have not been seen", Unseen: true}, true},
+		"nobody knows": {errors.New("broken"), false},
+	} {
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			voter := func(name string) auth.Principal { return member(name, auth.RoleApprover) }
+			withdrawn := false
+			w.cfg.Current = func(_ context.Context, was auth.Principal) (auth.Principal, error) {
+				if withdrawn && was.Subject == "bob" {
+					return auth.Principal{}, tc.gone
+				}
+				return was, nil
+			}
+			w.cfg.Policy = policy(t, approval.Gate{Name: "two", Tool: "transfer", Terms: approval.Terms{People: 2}})
+			w.start()
+			id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
+			w.rest(id)
+			approve := func(by string) error {
+				return w.engine.Approvals().Decide(w.ctx(), voter(by), approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Approve})
+			}
+			w.must(approve("bob"))
+			withdrawn = true
+			err := approve("carol")
+			if (err == nil) != tc.counts {
+				t.Fatalf("the second vote: %v", err)
+			}
+			if !tc.counts {
+				if one := w.onlyOne(id); len(one.Votes) != 0 {
+					t.Errorf("the question that replaces it has the votes %+v", one.Votes)
+				}
+				w.must(approve("carol"))
+				if n := w.tools.count("transfer"); n != 0 {
+					t.Fatal("it ran with one vote")
+				}
+				w.must(approve("dora"))
+			}
+			w.ended(id)
+			if n := w.tools.count("transfer"); n != 1 {
+				t.Errorf("it ran %d times", n)
+			}
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -506,8 +507,8 @@ func TestToolWithATimeLimitOfItsOwn(t *testing.T) {
 }
 
 // A tool whose time is over may still say what it did, with the chunks that it has: a chunk that
-// would be refused would hide its result. If it only says that it was told to end, a person is
-// asked.
+// would be refused would hide its result. If it fails, maybe only because it was told to end, a
+// person is asked.
 func TestToolSaysWhatItDidWhenItsTimeIsOver(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -520,7 +521,8 @@ func TestToolSaysWhatItDidWhenItsTimeIsOver(t *testing.T) {
 		"only canceled":  {nil, fmt.Errorf("wait: %w", context.Canceled), tool.Annotations{}, a2a.TaskStateInputRequired},
 		"only stops":     {nil, nil, tool.Annotations{}, a2a.TaskStateInputRequired},
 		"read-only":      {nil, context.Canceled, tool.Annotations{ReadOnly: true}, a2a.TaskStateFailed},
-		"failed":         {nil, errors.New("no money"), tool.Annotations{}, a2a.TaskStateFailed},
+		"failed":         {nil, errors.New("signal: killed"), tool.Annotations{}, a2a.TaskStateInputRequired},
+		"failed result":  {&tool.Result{Error: "wait: context canceled"}, nil, tool.Annotations{}, a2a.TaskStateInputRequired},
 		"without effect": {nil, fmt.Errorf("%w: %w", tool.ErrNoEffect, context.Canceled), tool.Annotations{}, a2a.TaskStateFailed},
 	} {
 		runInMemory(t, name, func(t *testing.T, w *world) {
@@ -534,6 +536,51 @@ func TestToolSaysWhatItDidWhenItsTimeIsOver(t *testing.T) {
 			id := w.begun(alice, w.calls("slow", args{}))
 			pass(time.Hour)
 			w.wantState(w.get(id), tc.want)
+		})
+	}
+}
+
+// A tool that fails after its time was over, in whatever way, may have had its effect: a person is asked about the
+// outcome. If it says how its call stands, that counts.
+func TestToolThatFailsWhenItsTimeIsOver(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		end  func(ctx tool.Context) (map[string]any, error)
+		want a2a.TaskState
+	}{
+		"fails":              {func(tool.Context) (map[string]any, error) { return nil, errors.New("signal: killed") }, a2a.TaskStateInputRequired},
+		"panics":             {func(ctx tool.Context) (map[string]any, error) { panic(ctx.Err()) }, a2a.TaskStateInputRequired},
+		"ends its goroutine": {func(tool.Context) (map[string]any, error) { runtime.Goexit(); return args{}, nil }, a2a.TaskStateInputRequired},
+		"cannot keep its state": {func(ctx tool.Context) (map[string]any, error) {
+			return nil, tool.Checkpoint(context.WithoutCancel(ctx), json.RawMessage(`1`))
+		}, a2a.TaskStateInputRequired},
+		"has no result": {func(tool.Context) (map[string]any, error) { return args{"a": broken{}}, nil }, a2a.TaskStateInputRequired},
+		"had no effect": {func(tool.Context) (map[string]any, error) { return nil, tool.ErrNoEffect }, a2a.TaskStateFailed},
+		"was rejected":  {func(tool.Context) (map[string]any, error) { return nil, tool.ErrConfirmationRejected }, a2a.TaskStateCanceled},
+		"pauses":        {func(tool.Context) (map[string]any, error) { return nil, &tool.Suspension{Wake: time.Now()} }, a2a.TaskStateCompleted},
+		"pauses and ends": {func(ctx tool.Context) (map[string]any, error) {
+			return nil, errors.Join(&tool.Suspension{Wake: time.Now()}, ctx.Err())
+		}, a2a.TaskStateInputRequired},
+	} {
+		runInMemory(t, name, func(t *testing.T, w *world) {
+			w.cfg.Limits = task.Limits{ToolTimeout: time.Minute, ToolGrace: time.Second}
+			runs := 0
+			w.startTools(&fake{name: "slow", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
+				if runs++; runs > 1 {
+					return args{}, nil
+				}
+				<-ctx.Done()
+				return tc.end(ctx)
+			}})
+			id := w.begun(alice, w.calls("slow", args{}))
+			pass(time.Hour)
+			w.wantState(w.get(id), tc.want)
+			if tc.want == a2a.TaskStateInputRequired {
+				w.asksOutcome(id)
+			}
+			if runs > 1 && name != "pauses" {
+				t.Errorf("it ran %d times", runs)
+			}
 		})
 	}
 }

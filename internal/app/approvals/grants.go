@@ -50,16 +50,53 @@ func listGrants(p *cli.Program) *cobra.Command {
 }
 
 func revokeGrant(p *cli.Program) *cobra.Command {
-	c := remote.NewCommand(p, &cobra.Command{Use: "revoke ID", Short: "revoke a grant: afterwards no call starts by it"}, "", false /* prints */)
-	cli.Takes(c.Command, "; 'a2a-server approvals grants list' has them", "the id of one grant")
+	c := remote.NewCommand(p, &cobra.Command{Use: "revoke [ID]", Short: "revoke a grant, or all that somebody has made: afterwards no call starts by it"}, "", false /* prints */)
 	reason := c.Flags().String("reason", "", "Why: a `text` for the audit.")
-	return c.Do(func(ctx context.Context, s *remote.Server, args []string) error {
-		if err := s.RevokeGrant(ctx, args[0], *reason); err != nil {
-			return s.Changed(err, "the grant was revoked", "a2a-server approvals grants list")
+	by := c.Flags().String("by", "", "Revoke all grants that this `person` has made: a subject such as key:alice, or the name of a person.")
+	c.Args = func(_ *cobra.Command, args []string) error {
+		if (len(args) == 1 && args[0] != "") == (*by != "") || len(args) > 1 {
+			return cli.Usage("approvals grants revoke takes the id of one grant, or --by and who made them; 'a2a-server approvals grants list' has them")
 		}
-		_, err := fmt.Fprintf(p.Stdout, "the grant %s is revoked\n", visible.Line(args[0]))
+		return nil
+	}
+	return c.Do(func(ctx context.Context, s *remote.Server, args []string) (err error) {
+		if *by != "" {
+			if args, err = grantsBy(ctx, s, *by); err != nil {
+				return err
+			}
+		}
+		for _, id := range args {
+			if err := s.RevokeGrant(ctx, id, *reason); err != nil {
+				return s.Changed(err, "the grant was revoked", "a2a-server approvals grants list")
+			}
+			if _, err := fmt.Fprintf(p.Stdout, "the grant %s is revoked\n", visible.Line(id)); err != nil {
+				return err
+			}
+		}
+		if len(args) == 0 {
+			_, err = fmt.Fprintf(p.Stdout, "there are no grants by %s\n", visible.Line(*by))
+		}
 		return err
 	})
+}
+
+// grantsBy returns the ids of the grants in force that a subject or a person has made.
+func grantsBy(ctx context.Context, s *remote.Server, by string) (ids []string, err error) {
+	var q client.GrantQuery
+	for {
+		page, err := s.Grants(ctx, q)
+		if err != nil {
+			return nil, s.Explain(err)
+		}
+		for i := range page.Items {
+			if maker := &page.Items[i].By; maker.Subject == by || maker.Person == by {
+				ids = append(ids, page.Items[i].ID)
+			}
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return ids, nil
+		}
+	}
 }
 
 // grantRequest returns the request for a grant in the flags of a decision, nil if there is none.

@@ -46,6 +46,7 @@ type Config struct {
 	// Patterns of tools, as in a gate. NoApproveTools are not asked about, unless more than the default of their kind asks.
 	ApproveTools, NoApproveTools []string
 	Streams                      struct{ WholeText bool } // the last chunk of streamed text is the whole text
+	Grants                       Grants
 	Push                         Push
 	Notify                       []Route // that announce approvals
 	UI                           UI

@@ -8,6 +8,11 @@ import (
 	"a2a-server/internal/strictyaml"
 )
 
+// Grants are the settings of all grants.
+type Grants struct {
+	SeenWithin time.Duration // after which somebody who has not been seen has left: their grants cover nothing
+}
+
 // grantsKey returns the key grants of a gate.
 func grantsKey(to **approval.GrantTerms) key {
 	k := shaped("grants", "{scopes: [task, context, time], max: 8h, uses: 50, vary: [/subject]}", to, grantsOf,

@@ -49,12 +49,13 @@ func defaults() *config.Config {
 			Memory: 1 << 30, Body: 4 << 20, Task: 64 << 20, Connections: 16_384, Streams: 10_000, Turns: 2048, Queue: 10_000, PerCaller: 25, AuthFailures: 60,
 			ReadTimeout: 30 * time.Second, ToolTimeout: 5 * time.Minute, PlanTimeout: 2 * time.Minute, Grace: 8 * time.Second,
 		},
-		TLS:   config.TLS{ClientAuth: config.ClientOptional},
-		Auth:  config.Auth{Keys: config.APIKeys{Header: "X-API-Key"}, MTLS: config.MTLS{Subject: config.NoName}},
-		Admin: config.Admin{Mode: config.OwnerConnects},
-		Card:  config.Card{SecurityForm: config.FormGo, GRPC: true},
-		Push:  config.Push{Timeout: 15 * time.Second},
-		UI:    config.UI{Enabled: true, SessionIdle: time.Hour, SessionLifetime: 12 * time.Hour},
+		TLS:    config.TLS{ClientAuth: config.ClientOptional},
+		Auth:   config.Auth{Keys: config.APIKeys{Header: "X-API-Key"}, MTLS: config.MTLS{Subject: config.NoName}},
+		Admin:  config.Admin{Mode: config.OwnerConnects},
+		Card:   config.Card{SecurityForm: config.FormGo, GRPC: true},
+		Grants: config.Grants{SeenWithin: 72 * time.Hour},
+		Push:   config.Push{Timeout: 15 * time.Second},
+		UI:     config.UI{Enabled: true, SessionIdle: time.Hour, SessionLifetime: 12 * time.Hour},
 	}
 }
 

@@ -36,7 +36,7 @@ func UnknownSubjects(c *Config, key func(subject string) (tenant string, ok bool
 
 // unknownSubject returns why an entry does not name exactly one caller, or "".
 func unknownSubject(c *Config, entry string, key func(subject string) (tenant string, ok bool)) string {
-	names := subjectMethods(&c.Auth)
+	names := SubjectMethods(&c.Auth)
 	first, method := len(entry), ""
 	for _, name := range names {
 		if at := strings.Index("/"+entry, "/"+name+":"); at >= 0 && at < first {
@@ -67,8 +67,8 @@ func unknownSubject(c *Config, entry string, key func(subject string) (tenant st
 	return ""
 }
 
-// subjectMethods returns the first parts of the subjects that callers may have.
-func subjectMethods(a *Auth) (names []string) {
+// SubjectMethods returns the first parts of the subjects that callers may have.
+func SubjectMethods(a *Auth) (names []string) {
 	for name, given := range map[string]bool{
 		"key": a.Keys.File != "", "mtls": a.MTLS.Given(), "proxy": a.Proxy.Header != "", "socket": len(a.Socket) > 0,
 	} {

@@ -286,7 +286,7 @@ func revoke(p *cli.Program) *cobra.Command {
 		if err := apikey.Revoke(path, args[0], time.Now()); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(p.Stderr, "%s is revoked in %s. A running server refuses it after SIGHUP or, under the systemd unit, systemctl restart a2a-server.\n", visible.Line(args[0]), visible.Line(path))
+		_, err = fmt.Fprintf(p.Stderr, "%s is revoked in %s. A running server refuses it after SIGHUP or, under the systemd unit, systemctl restart a2a-server. From then on its sessions have ended, its grants cover nothing, and its votes do not count; its webhooks go on (docs/keys.md).\n", visible.Line(args[0]), visible.Line(path))
 		return err
 	}
 	return c

@@ -3,6 +3,7 @@ package rules
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -269,6 +270,7 @@ type Grants struct {
 type usedGrant struct {
 	approval.Grant
 	rev      uint64
+	by       auth.Principal   // who made it, as they are now
 	promised int              // entries that were created by it, and have not started yet
 	needed   bool             // a call has started, or goes on, by it
 	counts   *store.RowChange // of the calls that start by it, if they count
@@ -309,15 +311,16 @@ func (d *asking) grantedCall(x *examined) *approval.GrantedCall {
 
 // standing returns the grant that lets a call start without asking, or be entered again after the
 // suspension of a run that the grant has let start; nil if there is none. A grant covers no attempt
-// after the first: its outcome may be unknown. If in doubt, there is none.
-func (d *asking) standing(c *fold.Call, x *examined) *usedGrant {
+// after the first: its outcome may be unknown. If in doubt, there is none. lapsed says why the first
+// that fits does not cover the call, if there is one.
+func (d *asking) standing(c *fold.Call, x *examined) (_ *usedGrant, lapsed string) {
 	again := c.Paused && c.Grant != ""
 	if d.at.Grants == nil || c.Attempt > 0 && !again {
-		return nil
+		return nil, ""
 	}
 	key := d.grantKey(c, x)
 	if key == "" {
-		return nil
+		return nil, ""
 	}
 	digest, _ := d.callDigest(&x.checked) // without one, no exact grant fits
 	keys := []string{key, approval.ExactGrantKey(key, digest)}
@@ -325,19 +328,22 @@ func (d *asking) standing(c *fold.Call, x *examined) *usedGrant {
 		if again {
 			return g.ID == c.Grant && g.Continues(keys, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now)
 		}
-		return g.Covers(keys, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now) && d.grantedCall(x).DecidableBy(g.By)
+		return g.Covers(keys, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now)
 	}
 	for _, u := range d.at.Grants.used {
 		g := u.Grant
-		if g.Used += u.promised; fits(&g) {
-			return u
+		if g.Used += u.promised; !fits(&g) {
+			continue
+		}
+		if why := d.grantedCall(x).Bars(u.by); why == "" {
+			return u, ""
 		}
 	}
 	for _, rows := range d.grantRows(c, keys, again) {
 		for row, err := range rows {
 			if err != nil {
 				d.rules.report(Problem{Task: d.f.View.IDs().Task, What: "grants cannot be read, so the call is asked about", Err: err})
-				return nil
+				return nil, lapsed
 			}
 			g, err := ReadGrant(&row)
 			if err != nil {
@@ -348,14 +354,77 @@ func (d *asking) standing(c *fold.Call, x *examined) *usedGrant {
 				break // the rows that follow have ended, too
 			}
 			known := slices.ContainsFunc(d.at.Grants.used, func(u *usedGrant) bool { return u.ID == g.ID })
-			if !known && fits(&g) {
-				u := &usedGrant{Grant: g, rev: row.Rev}
+			if known || !fits(&g) {
+				continue
+			}
+			by, why := d.maker(&g)
+			if why == "" {
+				why = d.grantedCall(x).Bars(by)
+			}
+			if why == "" {
+				u := &usedGrant{Grant: g, rev: row.Rev, by: by}
 				d.at.Grants.used = append(d.at.Grants.used, u)
-				return u
+				return u, ""
+			}
+			if lapsed == "" {
+				lapsed = fmt.Sprintf("The grant %s by %s does not cover it: %s. ", g.ID, visible.Clip(g.By.Subject, 128), why)
 			}
 		}
 	}
-	return nil
+	return nil, lapsed
+}
+
+// maker returns who has made a grant, as they are now, or why it covers nothing.
+func (d *asking) maker(g *approval.Grant) (by auth.Principal, why string) {
+	by, err := d.current(g.By)
+	if err == nil {
+		return by, ""
+	}
+	if gone, is := errors.AsType[*auth.WithdrawnError](err); is {
+		return auth.Principal{}, gone.Why
+	}
+	d.rules.report(Problem{Task: d.f.View.IDs().Task, What: "the maker of a grant cannot be looked up, so the call is asked about", Err: err})
+	return auth.Principal{}, "it cannot be found out now what they may do"
+}
+
+// current returns who somebody that has decided is now.
+func (d *asking) current(was auth.Principal) (auth.Principal, error) {
+	if d.at.Current == nil {
+		return was, nil
+	}
+	return d.at.Current(d.at.Ctx, was)
+}
+
+// Holds reports whether the makers of the grants by which calls of the draft start are who they were
+// when it was made. Ask right before the commit: if they are not, the draft has to be made anew.
+func (d *Draft) Holds() bool {
+	if d.at.Grants == nil {
+		return true
+	}
+	return !slices.ContainsFunc(d.at.Grants.used, func(u *usedGrant) bool {
+		by, err := d.current(u.By)
+		return u.needed && (err != nil || !by.Equal(u.by))
+	})
+}
+
+// withdrawn returns whose vote for what a pending approval shows does not count any more, because
+// their credential is withdrawn, and why; "": nobody's. A vote of somebody who cannot be looked up now does not
+// count either.
+func (d *asking) withdrawn(a *approval.Approval) string {
+	for i := range a.Votes {
+		v := &a.Votes[i]
+		_, err := d.current(v.By)
+		gone, is := errors.AsType[*auth.WithdrawnError](err)
+		switch {
+		case err == nil || v.Digest != a.Digest || is && gone.Unseen:
+		case is:
+			return fmt.Sprintf("%s has voted, and %s", visible.Clip(v.By.Subject, 128), gone.Why)
+		default:
+			d.rules.report(Problem{Task: d.f.View.IDs().Task, What: "a voter cannot be looked up, so the question is asked again", Err: err})
+			return visible.Clip(v.By.Subject, 128) + " has voted, and it cannot be found out now whether that counts"
+		}
+	}
+	return ""
 }
 
 // grantRows returns the rows of the grants with one of some keys for the task, for its context, and

@@ -30,8 +30,8 @@ func (in Decisions) put(d *Draft) error { return d.decide(in, nil) }
 var ErrStale = errors.New("approvals are out of date")
 
 // Refresh is the [Input] that expires overdue approvals, closes questions whose call no longer
-// waits, and asks again about tools that have changed and what another version of the server has
-// asked. All of it is recorded even if the decision that follows is refused.
+// waits, and asks again about tools that have changed, what another version of the server has asked,
+// and what has the vote of a credential that is withdrawn. All of it is recorded even if the decision that follows is refused.
 type Refresh struct{}
 
 func (Refresh) put(d *Draft) error {
@@ -68,6 +68,9 @@ func (Refresh) put(d *Draft) error {
 // question of a tool is asked again by the tool, which is entered without an answer.
 func (d *Draft) replace(a *fold.Approval, l look) error {
 	c, why := d.f.Call(a.Call), "another version of the server has asked it"
+	if gone := d.withdrawn(&a.Approval); gone != "" {
+		why = gone
+	}
 	if l.differs(&a.Approval) {
 		why = "the tool has changed since it was asked"
 	}
@@ -117,7 +120,7 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 			continue
 		}
 		if looks[i].trouble != nil {
-			return approval.NotAllowed(a, "another version of the server has asked it, and the tool cannot be reached now to ask again: try again later")
+			return approval.NotAllowed(a, "it has to be asked again, and its tool cannot be reached now: try again later")
 		}
 		return ErrStale
 	}

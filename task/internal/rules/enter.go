@@ -80,7 +80,7 @@ func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
 		if before := d.rejectedBefore(c, &x); before != nil {
 			return nil, d.following(x.said(), func() error { return d.rejectedAgain(c, before) })
 		}
-		if standing = d.standing(c, &x); standing == nil {
+		if standing, x.lapsed = d.standing(c, &x); standing == nil {
 			return nil, d.following(x.said(), func() error { return d.askCall(c, &x, "") })
 		}
 		if err := tool.Unreachable(x.entry.Tool); err != nil {
@@ -329,6 +329,7 @@ func (d *entering) askCall(c *fold.Call, x *examined, supersedes string) error {
 	case !strings.HasPrefix(a.Hint, before):
 		a.Hint = before + a.Hint
 	}
+	a.Hint = x.lapsed + a.Hint
 	return d.request(c, x, a)
 }
 

@@ -47,17 +47,18 @@ func (l *look) differs(a *approval.Approval) bool {
 	return l.invalid != nil || l.entry != nil && l.entry.Digest != a.Definition
 }
 
-// outdated reports whether an approval has to be asked again before it is decided: its tool is another, or
-// its digest is not that of what it shows.
+// outdated reports whether an approval has to be asked again before it is decided: its tool is another,
+// its digest is not that of what it shows, or it has a vote that does not count any more.
 func (d *asking) outdated(a *approval.Approval, l *look) bool {
-	return l.differs(a) || !a.IsBound(d.f.Restored.IDs()...)
+	return l.differs(a) || !a.IsBound(d.f.Restored.IDs()...) || d.withdrawn(a) != ""
 }
 
 // examined is the result of putting a call through the pipeline.
 type examined struct {
 	checked
-	hook    bool // a hook has replaced the arguments
-	changed bool // the call differs from the approved call
+	hook    bool   // a hook has replaced the arguments
+	changed bool   // the call differs from the approved call
+	lapsed  string // why a grant that fits does not cover the call, as a sentence; "": none fits
 
 	supersedes string            // the question about the outcome that is replaced
 	editor     *approval.Decider // whose edit it is and votes for it; nil: none

@@ -20,7 +20,8 @@ func (r *Run) execute(x *toolContext) (o *rules.RunEnded) {
 	unknown := false // whatever else is wrong with the tool's error
 	defer func() {
 		if p := recover(); p != nil {
-			o = &rules.RunEnded{Err: errPanicked, Unknown: unknown} // its value goes to the log only: it may contain secrets
+			late := r.onlyLate(x, errPanicked)
+			o = &rules.RunEnded{Err: errPanicked, Unknown: unknown || late, TimedOut: late} // its value goes to the log only: it may contain secrets
 			r.runs.env.Log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", r.seat.Task.String()).Str("call_id", r.entry.Call).Msg("tool panicked")
 		}
 		if o == nil {
@@ -45,7 +46,7 @@ func (r *Run) execute(x *toolContext) (o *rules.RunEnded) {
 	}()
 	o = r.call(x)
 	unknown = o.Err != nil && errors.Is(o.Err, tool.ErrOutcomeUnknown) // the error's methods are the tool's code, too
-	if !unknown && onlyLate(x, o.Err) {
+	if !unknown && r.onlyLate(x, o.Err) {
 		unknown, o.TimedOut = true, true
 	}
 	if err := r.exceeded(); err != nil {
@@ -71,13 +72,18 @@ func (r *Run) execute(x *toolContext) (o *rules.RunEnded) {
 	return o
 }
 
-// onlyLate reports whether an error only says that the tool was told to end because its time was
-// over, and not what it did until then.
-func onlyLate(ctx context.Context, err error) bool {
-	if err == nil || !errors.Is(context.Cause(ctx), errToolTimeout) || errors.Is(err, tool.ErrNoEffect) {
+// onlyLate reports whether an error came after the time of the run was over, and does not say how the call stands:
+// that the call had no effect, that it pauses, or that a person rejected it. An error such as "signal: killed" may
+// only say that the tool was told to end. What an error says about a job does not depend on the time of a poll.
+func (r *Run) onlyLate(ctx context.Context, err error) bool {
+	switch {
+	case err == nil || r.job != nil || !errors.Is(context.Cause(ctx), errToolTimeout) || errors.Is(err, tool.ErrNoEffect):
 		return false
+	case errors.Is(err, errToolTimeout) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return true
 	}
-	return errors.Is(err, errToolTimeout) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	_, pauses := errors.AsType[*tool.Suspension](err)
+	return !pauses && !r.asking() && !errors.Is(err, tool.ErrConfirmationRejected)
 }
 
 // checked runs the hooks on the outcome. They get no error that only says that the server has

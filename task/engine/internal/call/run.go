@@ -67,6 +67,7 @@ var (
 	// ErrCallCancel ends a run whose call was canceled.
 	ErrCallCancel = errors.New("the call was canceled")
 	errPanicked   = errors.New("the tool panicked; see the server's log")
+	errGone       = errors.New("the tool ended its goroutine")
 )
 
 // Start runs the tool in its own goroutine, unless it may not be entered: then the run ends at
@@ -125,7 +126,8 @@ func (r *Run) begin(ctx context.Context) {
 		var o *rules.RunEnded
 		defer func() {
 			if o == nil {
-				o = &rules.RunEnded{Entry: r.entry, Err: errors.New("the tool ended its goroutine"), Stop: r.job != nil}
+				late := r.onlyLate(ctx, errGone)
+				o = &rules.RunEnded{Entry: r.entry, Err: errGone, Unknown: late, TimedOut: late, Stop: r.job != nil}
 			}
 			r.returned(ctx, o)
 		}()

@@ -34,6 +34,7 @@ type Config struct {
 	Host       Host                                  // nil: goroutines and timers
 	CrashPoint func(point string)                    // nil: none
 	Accepted   func(context.Context, auth.Principal) // nil: none
+	Current    auth.Current                          // nil: as they were
 	Held       time.Time                             // moment of the backup from which the store was restored, if it waits for its operator
 }
 
@@ -49,6 +50,7 @@ type Env struct {
 	host     Host
 	points   func(point string)
 	accepted func(context.Context, auth.Principal)
+	current  auth.Current
 	rules    atomic.Pointer[rules.Rules]
 	end      context.CancelCauseFunc
 	hold     hold
@@ -56,7 +58,7 @@ type Env struct {
 
 // New returns an Env without rules: call [Env.SetRules].
 func New(cfg Config) *Env {
-	e := &Env{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, clock: cfg.Now, host: cfg.Host, points: cfg.CrashPoint, accepted: cfg.Accepted, hold: newHold(cfg.Held)}
+	e := &Env{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, clock: cfg.Now, host: cfg.Host, points: cfg.CrashPoint, accepted: cfg.Accepted, current: cfg.Current, hold: newHold(cfg.Held)}
 	e.Ctx, e.end = context.WithCancelCause(context.Background())
 	return e
 }
@@ -79,6 +81,14 @@ func (e *Env) Accepted(ctx context.Context, by auth.Principal) {
 	if e.accepted != nil {
 		e.accepted(ctx, by)
 	}
+}
+
+// Current calls Config.Current.
+func (e *Env) Current(ctx context.Context, was auth.Principal) (auth.Principal, error) {
+	if e.current == nil {
+		return was, nil
+	}
+	return e.current(ctx, was)
 }
 
 // At calls Config.CrashPoint at a named point.

@@ -89,7 +89,7 @@ func (ts *Turns) Changed(ctx context.Context, s store.Scope, id store.TaskID, in
 
 // write writes an input to a task that is live or final.
 func (ts *Turns) write(ctx context.Context, s store.Scope, f *fold.Fold, in rules.Input) (Landed, error) {
-	d, err := rules.On(ts.env.Rules(), rules.At{Ctx: ctx, Now: ts.env.Now(), Holds: ts.Calls.Held(f.Header.Fence), Held: ts.env.Held(), Grants: ts.env.Grants(ctx, f.Header.Owner)}, f, in)
+	d, err := rules.On(ts.env.Rules(), rules.At{Ctx: ctx, Now: ts.env.Now(), Holds: ts.Calls.Held(f.Header.Fence), Held: ts.env.Held(), Grants: ts.env.Grants(ctx, f.Header.Owner), Current: ts.env.Current}, f, in)
 	if err != nil {
 		return Landed{}, err
 	}
@@ -187,6 +187,10 @@ func (ts *Turns) takeOver(ctx context.Context, s store.Scope, f *fold.Fold, in r
 	if err := still(ctx, in); err != nil {
 		ts.Scheduler.Release(&t.place, run)
 		return Landed{}, err
+	}
+	if !d.Holds() {
+		ts.Scheduler.Release(&t.place, run)
+		return Landed{}, store.ErrConflict
 	}
 	d.TakeOver()
 	r, err := ts.env.Append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
-	"slices"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
@@ -101,7 +99,7 @@ func (ts *Turns) changeRenewed(ctx context.Context, who Sender, s store.Scope, i
 				}
 				return err
 			}
-			if !sameCaller(now, by) {
+			if !now.Equal(by) {
 				by = now
 				return errRenewed
 			}
@@ -115,14 +113,6 @@ func (ts *Turns) changeRenewed(ctx context.Context, who Sender, s store.Scope, i
 		}
 	}
 	return Landed{}, fmt.Errorf("%w: the roles of the caller change faster than it can decide", scheduler.ErrBusy)
-}
-
-// sameCaller reports whether two principals are the same for a decision. Authenticators need
-// not return roles in an order.
-func sameCaller(p, q auth.Principal) bool {
-	p.Expires, p.Email = q.Expires, q.Email
-	p.Roles, q.Roles = slices.Sorted(slices.Values(p.Roles)), slices.Sorted(slices.Values(q.Roles))
-	return reflect.DeepEqual(p, q)
 }
 
 // MaxFreshen is how often approvals are refreshed before one decision: each time, a tool

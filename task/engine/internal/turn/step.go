@@ -150,6 +150,9 @@ func (t *Turn) commit(d *rules.Draft, snapshot *store.Snapshot) stepped {
 	if !t.sound() {
 		return steppedOver
 	}
+	if !d.Holds() {
+		return conflicted
+	}
 	t.expect()
 	fence := t.place.Fence
 	b := d.Batch(store.System(), &fence)

@@ -110,7 +110,7 @@ func (t *Turn) Context() context.Context { return t.ctx }
 
 // at returns the time and environment for the rules. ctx is for the code that they call.
 func (t *Turn) at(ctx context.Context) rules.At {
-	at := rules.At{Ctx: ctx, Now: t.turns.env.Now(), Held: t.turns.env.Held()}
+	at := rules.At{Ctx: ctx, Now: t.turns.env.Now(), Held: t.turns.env.Held(), Current: t.turns.env.Current}
 	if !t.asks {
 		at.Grants = t.turns.env.Grants(ctx, t.Owner)
 	}
