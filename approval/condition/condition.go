@@ -58,7 +58,7 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 	}
 	options := append(slices.Concat(calculations(), declarations(), macros()), []cel.EnvOption{
 		cel.StdLib(cel.StdLibSubset(&env.LibrarySubset{IncludeFunctions: functions, DisableMacros: true})),
-		cel.CrossTypeNumericComparisons(true),
+		cel.CrossTypeNumericComparisons(true), cel.CustomTypeProvider(noTypes{types.NewEmptyRegistry()}),
 		cel.ParserRecursionLimit(maxDepth), cel.ParserExpressionSizeLimit(MaxText), cel.ExpressionNodeLimit(maxParts),
 		cel.ASTValidators(cel.ValidateComprehensionNestingLimit(1)),
 		cel.Variable("args", cel.MapType(cel.StringType, cel.DynType)),
@@ -90,6 +90,9 @@ func compile(text string, language func() (*cel.Env, error), names string) (*Con
 	c := &Condition{text: text, checked: tree.NativeRep()}
 	if t := tree.OutputType(); !t.IsExactType(cel.BoolType) {
 		return nil, &Error{Line: 1, Message: fmt.Sprintf("is %s, not true or false; compare it with something, such as args.amount > 100 or args.force == true", typeWords(t))}
+	}
+	if err := c.refused(); err != nil {
+		return nil, err
 	}
 	program, err := c.rewrite()
 	if err != nil {
@@ -131,6 +134,9 @@ func (c *Condition) Match(f *Facts) (bool, error) {
 	}
 	f.clock.elements = 0
 	out, _, err := c.program.Eval(f)
+	if f.clock.over() {
+		return false, errSlow // also if it has a result, too late
+	}
 	if is, ok := out.(types.Bool); ok && err == nil {
 		return bool(is), nil
 	}

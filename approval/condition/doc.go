@@ -16,8 +16,12 @@
 //
 // # Failures
 //
-// A condition fails if it reads an argument that is missing or has another type, if a
-// calculation has no result, or if it takes too long. A || b is true if b is, even if a fails.
+// A condition fails if it reads an argument that is missing or has another type, also within
+// lists and objects, if a calculation has no result, or if it takes too long: a result that comes
+// too late does not count. A || b is true if b is, even if a fails.
+//
+// What could never be meant is refused when a condition is compiled: numbers that doubles round,
+// a literal list of values of different types, and names of types.
 //
 // The functions of CEL that would be false about another type, or slow, are replaced by functions of this
 // package after the types are checked and before the expression is planned.

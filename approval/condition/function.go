@@ -20,30 +20,26 @@ import (
 // CEL runs the steps of a program through several methods; all of them call the binding of a function.
 const prefix = "@condition "
 
-// inLiteral is the name of in for a literal list.
-const inLiteral = "@in_literal"
-
 // otherType is the text of the error for a value of another type.
 const otherType = "no such overload"
 
 // replacements returns our functions by the names of those that they replace. The arguments are values, never
 // errors.
-func replacements() map[string]func(args []ref.Val) ref.Val {
-	order := func(holds func(n types.Int) bool) func(args []ref.Val) ref.Val {
-		return func(args []ref.Val) ref.Val { return ordered(args[0], args[1], holds) }
+func replacements() map[string]func(c *clock, args []ref.Val) ref.Val {
+	order := func(holds func(n types.Int) bool) func(c *clock, args []ref.Val) ref.Val {
+		return func(_ *clock, args []ref.Val) ref.Val { return ordered(args[0], args[1], holds) }
 	}
-	return map[string]func(args []ref.Val) ref.Val{
-		operators.Equals:        func(args []ref.Val) ref.Val { return equal(args[0], args[1], true) },
-		operators.NotEquals:     func(args []ref.Val) ref.Val { return equal(args[0], args[1], false) },
+	return map[string]func(c *clock, args []ref.Val) ref.Val{
+		operators.Equals:        func(c *clock, args []ref.Val) ref.Val { return c.equal(args[0], args[1], true) },
+		operators.NotEquals:     func(c *clock, args []ref.Val) ref.Val { return c.equal(args[0], args[1], false) },
 		operators.Less:          order(func(n types.Int) bool { return n < 0 }),
 		operators.LessEquals:    order(func(n types.Int) bool { return n <= 0 }),
 		operators.Greater:       order(func(n types.Int) bool { return n > 0 }),
 		operators.GreaterEquals: order(func(n types.Int) bool { return n >= 0 }),
-		operators.In:            func(args []ref.Val) ref.Val { return member(args[0], args[1], false) },
-		inLiteral:               func(args []ref.Val) ref.Val { return member(args[0], args[1], true) },
-		overloads.Size:          func(args []ref.Val) ref.Val { return size(args[0]) },
-		overloads.Contains:      func(args []ref.Val) ref.Val { return contains(args[0], args[1]) },
-		overloads.Matches:       func(args []ref.Val) ref.Val { return matches(args[0], args[1]) },
+		operators.In:            func(c *clock, args []ref.Val) ref.Val { return c.member(args[0], args[1]) },
+		overloads.Size:          func(_ *clock, args []ref.Val) ref.Val { return size(args[0]) },
+		overloads.Contains:      func(_ *clock, args []ref.Val) ref.Val { return contains(args[0], args[1]) },
+		overloads.Matches:       func(_ *clock, args []ref.Val) ref.Val { return matches(args[0], args[1]) },
 	}
 }
 
@@ -63,15 +59,16 @@ func declarations() []cel.EnvOption {
 			arguments = 1
 		}
 		list = append(list, declare(name, arguments, func(args ...ref.Val) ref.Val {
-			args[0].(*clock).check() //nolint:errcheck // the rewriting puts it there
-			return run(args[1:])
+			c := args[0].(*clock) //nolint:errcheck // the rewriting puts it there
+			c.check()
+			return run(c, args[1:])
 		}))
 	}
 	return list
 }
 
 // rewrite returns the expression of c as it is planned: with our functions in place of those of CEL, and
-// with compiled patterns. It refuses what could never be evaluated.
+// with compiled patterns. It refuses patterns that could be slow.
 func (c *Condition) rewrite() (*ast.AST, error) {
 	program, factory, functions := ast.Copy(c.checked), ast.NewExprFactory(), replacements()
 	timer := factory.NewIdent(ast.MaxID(program), clockName)
@@ -85,22 +82,13 @@ func (c *Condition) rewrite() (*ast.AST, error) {
 		if e.AsCall().IsMemberFunction() {
 			args = append([]ast.Expr{e.AsCall().Target()}, args...)
 		}
-		switch {
-		case name == operators.Modulo:
-			for _, n := range args {
-				if c.checked.GetType(n.ID()).IsExactType(cel.DynType) {
-					wrong = c.at(n, "numbers of arguments are doubles, which % does not take; write it as in int(args.n) % 2")
-				}
-			}
-		case name == overloads.Matches:
+		if name == overloads.Matches {
 			pattern, err := newMatcher(args[1])
 			if err != nil {
 				wrong = c.at(args[1], err.Error())
 				return
 			}
 			args = []ast.Expr{args[0], factory.NewLiteral(args[1].ID(), pattern)}
-		case name == operators.In && isLiteral(args[1]):
-			name = inLiteral
 		}
 		if functions[name] == nil && name != operators.NotStrictlyFalse {
 			// The values choose the overload: for args.a["b"] the checker takes the first that fits.
@@ -113,19 +101,6 @@ func (c *Condition) rewrite() (*ast.AST, error) {
 	return program, wrong
 }
 
-// isLiteral reports whether e is a literal, or a list of literals.
-func isLiteral(e ast.Expr) bool {
-	if e.Kind() != ast.ListKind {
-		return e.Kind() == ast.LiteralKind
-	}
-	for _, element := range e.AsList().Elements() {
-		if !isLiteral(element) {
-			return false
-		}
-	}
-	return true
-}
-
 // clockName is a name that no condition can have. It resolves to the clock of the [Facts].
 const clockName = "@clock"
 
@@ -134,13 +109,21 @@ type clock struct {
 	types.Null
 
 	over     func() bool
-	elements int // that the condition has looked at
+	elements int // that all and exists of the condition have looked at
+	looks    int // at values, by comparisons, all and exists
 }
 
 // check ends the evaluation if the time of its call is over.
 func (c *clock) check() {
 	if c.over() {
 		panic(interpreter.EvalCancelledError{Cause: interpreter.ContextCancelled})
+	}
+}
+
+// look is called for each value that is looked at: a value may repeat a large argument many times.
+func (c *clock) look() {
+	if c.looks++; c.looks%16 == 0 {
+		c.check()
 	}
 }
 
@@ -151,18 +134,54 @@ func element(args ...ref.Val) ref.Val {
 	if c.elements++; c.elements > maxElements {
 		panic(interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded})
 	}
-	if c.elements%16 == 0 {
-		c.check()
-	}
+	c.look()
 	return types.Bool(args[1] != types.False)
 }
 
-// equal reports whether a == b is want. It fails if their types differ.
-func equal(a, b ref.Val, want bool) ref.Val {
-	if !alike(a, b) {
+// equal reports whether a == b is want. It fails if they cannot be compared.
+func (c *clock) equal(a, b ref.Val, want bool) ref.Val {
+	same, can := c.compare(a, b)
+	if !can {
 		return types.NewErr(otherType)
 	}
-	return types.Bool((types.Equal(a, b) == types.True) == want)
+	return types.Bool(same == want)
+}
+
+// compare reports whether a and b are equal, and whether they can be compared: values of different types cannot,
+// nor can lists of the same length, or objects of the same size, with such values at the same place.
+func (c *clock) compare(a, b ref.Val) (same, can bool) {
+	c.look()
+	if !alike(a, b) {
+		return false, false
+	}
+	same, can = true, true
+	switch x := a.(type) {
+	case traits.Lister:
+		y, is := b.(traits.Lister)
+		if !is || x.Size() != y.Size() {
+			return false, true
+		}
+		for i, j := x.Iterator(), y.Iterator(); i.HasNext() == types.True; {
+			equal, ok := c.compare(i.Next(), j.Next())
+			same, can = same && equal, can && ok
+		}
+	case traits.Mapper:
+		y, is := b.(traits.Mapper)
+		if !is || x.Size() != y.Size() {
+			return false, true
+		}
+		for i := x.Iterator(); i.HasNext() == types.True; {
+			name := i.Next()
+			equal, ok := false, true
+			if member, found := y.Find(name); found {
+				equal, ok = c.compare(x.Get(name), member)
+			}
+			same, can = same && equal, can && ok
+		}
+	default:
+		same = types.Equal(a, b) == types.True
+	}
+	return same && can, can
 }
 
 // ordered reports whether the order of a and b holds.
@@ -178,24 +197,24 @@ func ordered(a, b ref.Val, holds func(n types.Int) bool) ref.Val {
 	return order
 }
 
-// member reports whether a list has a. All elements must have the type of a; in a literal list, one is enough.
-func member(a, list ref.Val, literal bool) ref.Val {
+// member reports whether a list has a. If it does not, and a cannot be compared with one of its elements, it fails.
+func (c *clock) member(a, list ref.Val) ref.Val {
 	l, is := list.(traits.Lister)
 	if !is {
 		return types.NewErr(otherType)
 	}
-	anyAlike, allAlike := false, true
+	all := true
 	for i := l.Iterator(); i.HasNext() == types.True; {
-		e := i.Next()
-		if types.Equal(a, e) == types.True {
+		same, can := c.compare(a, i.Next())
+		if same {
 			return types.True
 		}
-		anyAlike, allAlike = anyAlike || alike(a, e), allAlike && alike(a, e)
+		all = all && can
 	}
-	if allAlike || literal && anyAlike {
-		return types.False
+	if !all {
+		return types.NewErr(otherType)
 	}
-	return types.NewErr(otherType)
+	return types.False
 }
 
 // alike reports whether values have the same type. All numbers have the same, and null has any.

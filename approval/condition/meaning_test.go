@@ -46,39 +46,47 @@ func kind(v any) string {
 	return fmt.Sprintf("%T", v)
 }
 
-func sameType(a, b any) bool { return a == nil || b == nil || kind(a) == kind(b) }
-
-func equalValues(a, b any) bool {
+// compared reports whether values are equal, and whether they can be compared: not if they, or values at the same
+// place in them, have different types. Null has any.
+func compared(a, b any) (same, can bool) {
+	if a == nil || b == nil {
+		return a == nil && b == nil, true
+	}
+	if kind(a) != kind(b) {
+		return false, false
+	}
+	same, can = true, true
+	also := func(a, b any) {
+		equal, ok := compared(a, b)
+		same, can = same && equal, can && ok
+	}
 	switch a := a.(type) {
 	case []any:
-		list, is := b.([]any)
-		if !is || len(a) != len(list) {
-			return false
+		list := b.([]any)
+		if len(a) != len(list) {
+			return false, true
 		}
 		for i := range a {
-			if !equalValues(a[i], list[i]) {
-				return false
-			}
+			also(a[i], list[i])
 		}
-		return true
 	case map[string]any:
-		o, is := b.(map[string]any)
-		if !is || len(a) != len(o) {
-			return false
+		o := b.(map[string]any)
+		if len(a) != len(o) {
+			return false, true
 		}
 		for name := range a {
-			if other, found := o[name]; !found || !equalValues(a[name], other) {
-				return false
+			if other, found := o[name]; found {
+				also(a[name], other)
+			} else {
+				same = false
 			}
 		}
-		return true
+	default:
+		x, isNumber := double(a)
+		y, _ := double(b)
+		return isNumber && x == y || !isNumber && a == b, true
 	}
-	x, isX := double(a)
-	y, isY := double(b)
-	if isX || isY {
-		return isX && isY && x == y
-	}
-	return kind(a) == kind(b) && a == b
+	return same && can, can
 }
 
 func order(a, b any) (int, bool) {
@@ -95,13 +103,14 @@ func order(a, b any) (int, bool) {
 	return int(math.Copysign(1, x-y)) * map[bool]int{true: 0, false: 1}[x == y], isX && isY
 }
 
-func contained(a any, list []any, literal bool) (any, bool) {
-	anyAlike, allAlike := false, true
+func contained(a any, list []any) (any, bool) {
+	all := true
 	for _, e := range list {
-		if equalValues(a, e) {
+		same, can := compared(a, e)
+		if same {
 			return true, true
 		}
-		anyAlike, allAlike = anyAlike || sameType(a, e), allAlike && sameType(a, e)
+		all = all && can
 	}
-	return false, allAlike || literal && anyAlike
+	return false, all
 }

@@ -62,9 +62,8 @@ func TestRandomConditions(t *testing.T) {
 
 // expression is a part of a condition, with its meaning; false is a failure.
 type expression struct {
-	text    string
-	value   func(s *scope) (any, bool)
-	literal bool // also a list of literals
+	text  string
+	value func(s *scope) (any, bool)
 }
 
 // scope has the variables of an evaluation: nil, bool, int64, float64, string, []any and map[string]any.
@@ -279,9 +278,9 @@ func (g *generator) comparison(depth int) expression {
 	}
 	switch g.IntN(5) {
 	case 0:
-		return binary("==", func(a, b any) (any, bool) { return equalValues(a, b), sameType(a, b) })
+		return binary("==", func(a, b any) (any, bool) { same, can := compared(a, b); return same, can })
 	case 1:
-		return binary("!=", func(a, b any) (any, bool) { return !equalValues(a, b), sameType(a, b) })
+		return binary("!=", func(a, b any) (any, bool) { same, can := compared(a, b); return !same, can })
 	case 2:
 		o := pick(g, []string{"<", "<=", ">", ">="})
 		return binary(o, func(a, b any) (any, bool) {
@@ -295,15 +294,14 @@ func (g *generator) comparison(depth int) expression {
 			e, text := g.literal()
 			elements, literals = append(elements, e), append(literals, text)
 		}
-		return strict(format("(%s in ["+strings.ReplaceAll(strings.Join(literals, ", "), "%", "%%")+"])"), func(v []any) (any, bool) { return contained(v[0], elements, true) }, a)
+		return strict(format("(%s in ["+strings.ReplaceAll(strings.Join(literals, ", "), "%", "%%")+"])"), func(v []any) (any, bool) { return contained(v[0], elements) }, a)
 	}
-	literal := b.literal
 	return binary("in", func(a, b any) (any, bool) {
 		list, is := b.([]any)
 		if !is {
 			return nil, false
 		}
-		return contained(a, list, literal)
+		return contained(a, list)
 	})
 }
 
@@ -334,7 +332,7 @@ func (g *generator) operand(depth int) expression {
 	switch kind {
 	case 0, 1:
 		v, text := g.literal()
-		return expression{text: text, value: func(*scope) (any, bool) { return v, true }, literal: true}
+		return expression{text: text, value: func(*scope) (any, bool) { return v, true }}
 	case 2:
 		return expression{text: "caller.roles", value: func(*scope) (any, bool) { return []any{"eve", "a"}, true }}
 	case 3, 4, 5:
@@ -357,9 +355,7 @@ func (g *generator) operand(depth int) expression {
 		return g.choice(g.condition(depth-1), g.operand(depth-1), g.operand(depth-1))
 	case 12:
 		a, b := g.operand(depth-1), g.operand(depth-1)
-		list := strict(format("[%s, %s]"), func(v []any) (any, bool) { return v, true }, a, b)
-		list.literal = a.literal && b.literal
-		return list
+		return strict(format("[%s, %s]"), func(v []any) (any, bool) { return v, true }, a, b)
 	case 13:
 		return strict(format(`{"a": %s, "p": %s}`), func(v []any) (any, bool) { return map[string]any{"a": v[0], "p": v[1]}, true }, g.operand(depth-1), g.operand(depth-1))
 	case 14:
@@ -375,7 +371,7 @@ func argument(name string) expression {
 }
 
 func constant(v any) expression {
-	return expression{text: fmt.Sprintf("%#v", v), value: func(*scope) (any, bool) { return v, true }, literal: true}
+	return expression{text: fmt.Sprintf("%#v", v), value: func(*scope) (any, bool) { return v, true }}
 }
 
 // index returns a member of an object, or an element of a list.
