@@ -2,9 +2,12 @@
 // is noticed: a command that has exited, a response whose bytes stand in the socket.
 //
 // A process that stood still (SIGSTOP, a frozen container) finds all its timers fired at once
-// when it continues, before it has read anything. A timer of this package that fires more
-// than [Slack] late is therefore set once more, for Slack: what has happened meanwhile is
-// read first, and wins.
+// when it continues, before it has read anything. A timer of this package therefore looks
+// whether the process runs, shortly before its time and at its time. If it is late, it is set
+// once more, for [Slack]: what has happened meanwhile is read first, and wins.
+//
+// A stop of at most 150 ms that begins in the last 100 ms is not noticed, nor is the sixth stop
+// in a row: a process that is always late, because it is overloaded, ends its work, too.
 package deadline
 
 import (
@@ -13,9 +16,13 @@ import (
 	"time"
 )
 
-// Slack is how late a timer may fire without being set once more, and for how long it is set
-// then.
+// Slack is for how long a late timer is set once more.
 const Slack = time.Second
+
+const (
+	lead     = Slack / 10 // how long before its time a timer looks whether the process runs
+	maxAgain = 5          // how often it is set once more
+)
 
 // system is the clock of the process.
 var system = clock{
@@ -34,10 +41,10 @@ type Timer struct {
 	clock clock
 	f     func()
 
-	mu   sync.Mutex
-	due  time.Time
-	stop func() bool // of the timer that is set; nil: it is stopped, or has fired
-	sets int         // how often it was set or stopped: a timer of an earlier setting does nothing
+	mu    sync.Mutex
+	stop  func() bool // of the timer that is set; nil: it is stopped, or has fired
+	sets  int         // how often it was set or stopped: a timer of an earlier setting does nothing
+	again int         // how often it was set once more since Reset
 }
 
 // AfterFunc returns a timer that runs f in its own goroutine after d.
@@ -56,8 +63,8 @@ func (t *Timer) Reset(d time.Duration) {
 	if t.stop != nil {
 		t.stop()
 	}
-	t.due = t.clock.now().Add(d)
-	t.set(d, true /* first */)
+	t.again = 0
+	t.set(d)
 }
 
 // Stop keeps the function from running, and reports whether it did.
@@ -73,27 +80,38 @@ func (t *Timer) Stop() bool {
 	return true
 }
 
-// set requires t.mu.
-func (t *Timer) set(d time.Duration, first bool) {
-	t.sets++
-	n := t.sets
-	t.stop = t.clock.after(d, func() { t.fire(n, first) })
+// set sets the timer for d, with a look before that. It requires t.mu.
+func (t *Timer) set(d time.Duration) {
+	if d > lead {
+		t.wait(d-lead, lead)
+	} else {
+		t.wait(d, 0)
+	}
 }
 
-func (t *Timer) fire(n int, first bool) {
+// wait sets the timer for d, and for rest after that. It requires t.mu.
+func (t *Timer) wait(d, rest time.Duration) {
+	t.sets++
+	n, due := t.sets, t.clock.now().Add(d)
+	t.stop = t.clock.after(d, func() { t.fire(n, max(0, t.clock.now().Sub(due)), rest) })
+}
+
+func (t *Timer) fire(n int, late, rest time.Duration) {
 	t.mu.Lock()
-	if n != t.sets {
+	switch {
+	case n != t.sets:
+	case late > Slack/20 && t.again < maxAgain:
+		t.again++
+		t.set(Slack)
+	case rest > late:
+		t.wait(rest-late, 0)
+	default:
+		t.stop = nil
 		t.mu.Unlock()
+		t.f()
 		return
 	}
-	if first && t.clock.now().Sub(t.due) > Slack {
-		t.set(Slack, false /* first */)
-		t.mu.Unlock()
-		return
-	}
-	t.stop = nil
 	t.mu.Unlock()
-	t.f()
 }
 
 // WithTimeoutCause returns a context that is canceled with a cause after d. Unlike that of

@@ -3,6 +3,7 @@ package deadline
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,29 +35,44 @@ func (l *lab) clock() clock {
 	}
 }
 
-// A timer that fires late is set once more, for a second: not again, however late that is.
+// A timer that fires late, also when it looks before its time, is set once more, for a second: a few times, because
+// an overloaded process is always late.
 func TestLateTimer(t *testing.T) {
 	t.Parallel()
+	const (
+		first = time.Minute - lead
+		again = Slack - lead
+	)
 	for name, tc := range map[string]struct {
-		late time.Duration
-		sets int
+		late []time.Duration // for each time that it is set
+		want []time.Duration // for which it is set
 	}{
-		"in time": {0, 1}, "hardly late": {Slack, 1}, "late": {Slack + 1, 2}, "hours late": {9 * time.Hour, 2}, "set back": {-time.Hour, 1},
+		"in time":                        {[]time.Duration{0, 0}, []time.Duration{first, lead}},
+		"hardly late":                    {[]time.Duration{Slack / 20, Slack / 20}, []time.Duration{first, lead - Slack/20}},
+		"stopped until its time":         {[]time.Duration{lead, 0, 0}, []time.Duration{first, again, lead}},
+		"stopped until a moment after":   {[]time.Duration{lead + Slack/2, 0, 0}, []time.Duration{first, again, lead}},
+		"stopped for the last moment":    {[]time.Duration{0, Slack/20 + 1, 0, 0}, []time.Duration{first, lead, again, lead}},
+		"stopped for hours":              {[]time.Duration{9 * time.Hour, 0, 0}, []time.Duration{first, again, lead}},
+		"stopped twice":                  {[]time.Duration{time.Hour, time.Hour, 0, 0}, []time.Duration{first, again, again, lead}},
+		"stopped again at its last time": {[]time.Duration{time.Hour, 0, time.Hour, 0, 0}, []time.Duration{first, again, lead, again, lead}},
+		"always late":                    {[]time.Duration{Slack, Slack, Slack, Slack, Slack, Slack}, []time.Duration{first, again, again, again, again, again}},
+		"set back":                       {[]time.Duration{-time.Hour, -time.Hour}, []time.Duration{first, lead}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l, ran := &lab{time: time.Unix(1, 0)}, 0
 			timer := l.clock().afterFunc(time.Minute, func() { ran++ })
-			l.time = l.time.Add(time.Minute + tc.late)
-			for n := 0; n < len(l.set); n++ {
+			var set []time.Duration
+			for n := 0; n < len(l.set) && n < len(tc.late); n++ {
 				if ran != 0 {
-					t.Fatalf("it ran after %d of %d timers", n, len(l.set))
+					t.Fatalf("it ran after %d of %d timers", n, len(tc.late))
 				}
+				set = append(set, l.set[n].d)
+				l.time = l.time.Add(l.set[n].d + tc.late[n])
 				l.set[n].f()
-				l.time = l.time.Add(time.Hour)
 			}
-			if ran != 1 || len(l.set) != tc.sets || l.set[len(l.set)-1].d != []time.Duration{time.Minute, Slack}[tc.sets-1] {
-				t.Errorf("it ran %d times, and was set %d times; want once, %d times", ran, len(l.set), tc.sets)
+			if ran != 1 || !slices.Equal(set, tc.want) {
+				t.Errorf("it ran %d times, and was set for %v; want once, for %v", ran, set, tc.want)
 			}
 			if timer.Stop() {
 				t.Error("Stop() = true after it ran")
