@@ -396,10 +396,10 @@ func TestNotStarted(t *testing.T) {
 	}{
 		{"a missing program", t.Context(), build(t, missing), `exec: "no-such-command": not found in PATH (` + path + "); install it, or name it by its absolute path"},
 		{"a folder that was removed", t.Context(), there, "exec: the working folder " + removed.Dir + " does not exist; create it, or name another one"},
-		{"a call that was canceled before", canceled, build(t, script("exit 0")), "too late"},
+		{"a call that was canceled before", canceled, build(t, script("exit 0")), "nothing was run: the call had no effect: too late"},
 	} {
 		got := run(tt.ctx, tt.it, nil)
-		if got.failed == nil || got.failed.Error() != tt.want || errors.Is(got.failed, tool.ErrOutcomeUnknown) {
+		if got.failed == nil || got.failed.Error() != tt.want || errors.Is(got.failed, tool.ErrOutcomeUnknown) || errors.Is(got.failed, tool.ErrNoEffect) != (tt.ctx == canceled) {
 			t.Errorf("%s: %v, want %s", tt.name, got.failed, tt.want)
 		}
 	}

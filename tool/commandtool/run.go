@@ -36,24 +36,24 @@ const (
 //
 // A command that exits with another code is an [*ExitError]. A command that was ended by a
 // signal is an error that wraps [tool.ErrOutcomeUnknown]. Any other error means that nothing
-// has run.
+// has run; it wraps [tool.ErrNoEffect] if the call was told to end.
 func (t *command) CallStreaming(ctx tool.Context, args map[string]any) iter.Seq2[*tool.Result, error] {
 	return func(yield func(*tool.Result, error) bool) {
 		limited, unregister := t.register(ctx)
 		defer unregister()
 		if limited.Err() != nil {
-			yield(nil, context.Cause(limited))
+			yield(nil, notRun(limited, context.Cause(limited)))
 			return
 		}
 		c, input, err := t.prepare(limited, args)
 		if err != nil {
-			yield(nil, err)
+			yield(nil, notRun(limited, err))
 			return
 		}
 		p, err := child.Start(c)
 		closeAll(c.Files)
 		if err != nil {
-			yield(nil, err)
+			yield(nil, notRun(limited, err))
 			return
 		}
 		e := &execution{tool: t, process: p, collector: newCollector(t.config.Output.As == Lines, t.config.Output.Max), lost: make(chan struct{})}
@@ -64,6 +64,15 @@ func (t *command) CallStreaming(ctx tool.Context, args map[string]any) iter.Seq2
 			yield(e.outcome(limited))
 		}
 	}
+}
+
+// notRun returns the error of a call that has run nothing. If the call was told to end, the error says that, too:
+// else the outcome of the call would count as unknown.
+func notRun(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	return fmt.Errorf("nothing was run: %w: %w", tool.ErrNoEffect, err)
 }
 
 // execution is a command that runs.
