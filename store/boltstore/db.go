@@ -35,8 +35,8 @@ func (db *DB) Note() string {
 	return db.file.Note()
 }
 
-// Incarnation returns the file's random number. It is new when the file is created, and when
-// the file is found to be a copy.
+// Incarnation returns the file's random number. It is made with the file, also with one that
+// [Options.Restore] makes, and stays when a released store is moved.
 func (db *DB) Incarnation() uint64 { return db.incarnation }
 
 // Err returns nil while the store works, and then why it has ended: store.ErrDamaged when

@@ -69,7 +69,7 @@
 // writer checks that the path still names the file, and records the number of the commit in
 // the file .NAME.epoch beside the store, without a sync. A store that is older than its record is
 // refused: an earlier copy was written over it, or its newest meta page, with an acknowledged
-// commit, is lost.
+// commit, is lost. So is a store whose record cannot be read. Without the file it is served.
 //
 // # Reading
 //

@@ -154,42 +154,180 @@ func TestEarlierVersionIsRefused(t *testing.T) {
 	need(must(boltstore.Open(path)).Close()) // it is another store
 }
 
-// A record beside the store that is damaged, too short or gone refuses nothing: a write that was torn
-// leaves the record of the commit before.
+// recordsOf returns the path of the file that records the newest commit of a store.
+func recordsOf(path string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".epoch")
+}
+
+// commitOnce opens a store, commits to it and closes it.
+func commitOnce(t *testing.T, path string) (incarnation uint64) {
+	t.Helper()
+	db, h := handled(boltstore.Options{Ahead: -1}.Open(path))
+	fill(t, h, anonymous, 1)
+	need(db.Close())
+	return db.Incarnation()
+}
+
+// opens opens a store and closes it again. The error says that, or is nil if says is "".
+func opens(t *testing.T, path, says string) {
+	t.Helper()
+	db, err := boltstore.Options{Ahead: -1}.Open(path)
+	if err == nil {
+		need(db.Close())
+	}
+	if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+		t.Errorf("Open() = %v, want an error that says %q", err, says)
+	}
+}
+
+// The table of what is served: which file it is, whether it was released, and what is recorded beside
+// it. In the place of a store that was served no earlier version is, also when its device was numbered
+// again meanwhile.
+func TestVersionsOfAStore(t *testing.T) {
+	t.Parallel()
+	const (
+		served    = ""
+		earlier   = "is an earlier version of the store"
+		copied    = "is a copy of another file"
+		givenAway = "was released to be moved"
+		unknown   = "cannot be read"
+	)
+	path := sample(t)
+	itself := identity(path)
+	other := func(at int) []byte {
+		id := bytes.Clone(itself)
+		id[at]++
+		return id
+	}
+	renumbered, elsewhere := other(7), other(15)
+	type version struct{ file, record []byte }
+	read := func() version { return version{must(os.ReadFile(path)), must(os.ReadFile(recordsOf(path)))} }
+	old := read()
+	incarnation := commitOnce(t, path)
+	newest := read()
+	need(boltstore.Release(path))
+	released := read()
+	moved := filepath.Join(t.TempDir(), "store.db")
+	need(os.WriteFile(moved, released.file, 0o600))
+	commitOnce(t, moved)
+	later := must(os.ReadFile(recordsOf(moved)))
+	foreign := must(os.ReadFile(recordsOf(sample(t))))
+	for name, tc := range map[string]struct {
+		file, was                                       []byte
+		equal, lower, none, foreign, higher, unreadable string
+	}{
+		"same":                 {newest.file, itself, served, served, served, served, earlier, unknown},
+		"renumbered":           {newest.file, renumbered, served, served, served, served, earlier, unknown},
+		"copied":               {newest.file, elsewhere, copied, copied, copied, copied, copied, copied},
+		"released, same":       {released.file, itself, givenAway, givenAway, givenAway, givenAway, givenAway, givenAway},
+		"released, renumbered": {released.file, renumbered, givenAway, givenAway, givenAway, givenAway, givenAway, givenAway},
+		"released, copied":     {released.file, elsewhere, served, served, served, served, earlier, unknown},
+	} {
+		equal, lower, higher := version{tc.file, newest.record}, version{tc.file, old.record}, version{old.file, newest.record}
+		if bytes.Equal(tc.file, released.file) {
+			equal, lower, higher = released, version{tc.file, newest.record}, version{tc.file, later}
+		}
+		for record, c := range map[string]struct {
+			version
+			says string
+		}{
+			"equal": {equal, tc.equal}, "lower": {lower, tc.lower}, "none": {version{tc.file, nil}, tc.none},
+			"of another incarnation": {version{tc.file, foreign}, tc.foreign}, "higher": {higher, tc.higher},
+			"unreadable": {version{tc.file, []byte("of another program")}, tc.unreadable},
+		} {
+			file := bytes.ReplaceAll(c.file, itself, tc.was)
+			need(os.WriteFile(path, file, 0o600))
+			if older(path); c.record != nil {
+				need(os.WriteFile(recordsOf(path), c.record, 0o600))
+			}
+			if opens(t, path, c.says); c.says != served {
+				if left, _ := os.ReadFile(recordsOf(path)); !bytes.Equal(left, c.record) {
+					t.Errorf("%s, record %s: the refused store has another record", name, record)
+				}
+				continue
+			}
+			for range 2 { // the device is numbered again
+				if now := commitOnce(t, path); now != incarnation {
+					t.Errorf("%s, record %s: the incarnation is %x, want %x", name, record, now, incarnation)
+				}
+				need(os.WriteFile(path, bytes.ReplaceAll(must(os.ReadFile(path)), itself, renumbered), 0o600))
+			}
+			need(os.WriteFile(path, file, 0o600))
+			opens(t, path, earlier)
+			if t.Failed() {
+				t.Fatalf("%s, record %s", name, record)
+			}
+		}
+	}
+}
+
+// A store that is opened by a symbolic link has its record beside the file.
+func TestRecordIsBesideTheFile(t *testing.T) {
+	t.Parallel()
+	path := sample(t)
+	earlier := must(os.ReadFile(path))
+	link := filepath.Join(t.TempDir(), "link.db")
+	need(os.Symlink(path, link))
+	commitOnce(t, link)
+	need(os.WriteFile(path, earlier, 0o600))
+	for _, name := range []string{path, link} {
+		opens(t, name, "is an earlier version of the store")
+	}
+	if _, err := os.Lstat(recordsOf(link)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("beside the link is a record (%v)", err)
+	}
+}
+
+// A damaged record refuses nothing while the other is valid: a write that was torn leaves the record of
+// the commit before. Without a valid record the store is refused, and the file stays as it is.
 func TestRecordOfCommitsIsDamaged(t *testing.T) {
 	t.Parallel()
 	path := sample(t)
-	beside := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".epoch")
+	earlier := must(os.ReadFile(path))
+	commitOnce(t, path)
+	beside, newest := recordsOf(path), must(os.ReadFile(path))
 	whole := must(os.ReadFile(beside))
 	for at := range whole {
 		if at%512 < 64 || at%512 == 511 {
 			damaged := bytes.Clone(whole)
 			damaged[at] ^= 0xff
 			need(os.WriteFile(beside, damaged, 0o600))
-			need(must(boltstore.Open(path)).Close())
+			opens(t, path, "")
 		}
 	}
-	for _, size := range []int{0, 1, 16, 40, 512, 513} {
-		need(os.WriteFile(beside, whole[:size], 0o600))
-		need(must(boltstore.Open(path)).Close())
+	zeros := make([]byte, len(whole))
+	for name, tc := range map[string]struct {
+		record []byte
+		says   string
+	}{
+		"empty":                   {nil, ""},
+		"zeros":                   {zeros, ""},
+		"cut while it was made":   {zeros[:16], ""},
+		"torn first":              {append(bytes.Clone(whole[:20]), zeros[20:]...), ""},
+		"cut in the first record": {whole[:16], beside + ", which records"},
+		"of another program":      {bytes.Repeat([]byte("other "), 200), "If " + path + " is as the server left it, remove " + beside},
+	} {
+		need(os.WriteFile(beside, tc.record, 0o600))
+		if opens(t, path, tc.says); tc.says != "" && !bytes.Equal(must(os.ReadFile(beside)), tc.record) {
+			t.Errorf("%s: the file was changed", name)
+		}
 	}
 
-	// The newest commit is torn from its record: a version two commits older is still refused.
-	earlier := must(os.ReadFile(path))
-	db, h := handled(boltstore.Open(path))
-	for range 3 {
-		create, _ := turn(anonymous)
-		commit(h, create)
-	}
-	need(db.Close())
-	whole = must(os.ReadFile(beside))
-	for slot := range 2 {
-		damaged := bytes.Clone(whole)
-		clear(damaged[512*slot : 512*slot+20])
+	// The newest commit is torn from its record, or the file has another length: it is left as it is, and a
+	// version two commits older is still refused.
+	for name, damaged := range map[string][]byte{
+		"first torn":    append(make([]byte, 20), whole[20:]...),
+		"second torn":   append(append(bytes.Clone(whole[:512]), zeros[:20]...), whole[532:]...),
+		"first alone":   whole[:512],
+		"cut in second": whole[:530],
+		"longer":        append(bytes.Clone(whole), 0),
+	} {
 		need(os.WriteFile(beside, damaged, 0o600))
+		need(os.WriteFile(path, newest, 0o600))
+		opens(t, path, "") // without a commit
 		need(os.WriteFile(path, earlier, 0o600))
-		if _, err := boltstore.Open(path); err == nil || !strings.Contains(err.Error(), "is an earlier version") {
-			t.Errorf("Open() with the slot %d torn = %v, want that it is an earlier version", slot, err)
+		if opens(t, path, "is an earlier version of the store"); t.Failed() {
+			t.Fatal(name)
 		}
 	}
 }
@@ -198,7 +336,7 @@ func TestRecordOfCommitsIsDamaged(t *testing.T) {
 func TestRecordBelongsToTheOwner(t *testing.T) {
 	t.Parallel()
 	path := sample(t)
-	beside := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".epoch")
+	beside := recordsOf(path)
 	owner := os.Getuid()
 	if owner == 0 {
 		owner = 65534 // only root makes files of others
@@ -264,29 +402,6 @@ func TestReleasedStoreMoves(t *testing.T) {
 	if err := boltstore.Release(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Release() without a store = %v, want ErrNotExist", err)
 	}
-}
-
-// A disk that got another number when the system started again has the same files; streams begin
-// again, because it may also be an earlier state of the disk.
-func TestDiskIsRenumbered(t *testing.T) {
-	t.Parallel()
-	path := sample(t)
-	db := must(boltstore.Open(path))
-	first := db.Incarnation()
-	need(db.Close())
-	file := must(bolt.Open(path, 0o600, nil))
-	need(file.Update(func(tx *bolt.Tx) error {
-		meta := tx.Bucket([]byte("meta"))
-		identity := bytes.Clone(meta.Get([]byte("file")))
-		identity[7]++
-		return meta.Put([]byte("file"), identity)
-	}))
-	need(file.Close())
-	db = must(boltstore.Open(path))
-	if again := db.Incarnation(); again == first {
-		t.Errorf("the incarnation is still %x", again)
-	}
-	need(db.Close())
 }
 
 // No part of a new file is ever at its path: it gets there whole. Beside it is only the number of its

@@ -53,13 +53,7 @@ func (c *contents) prepare(file *boltfile.File) (err error) {
 		}
 		c.incarnation, c.epoch = layout.ReadU64(meta.Get(layout.KeyIncarnation)), layout.ReadU64(meta.Get(layout.KeyEpoch))
 		known := meta.Get(layout.KeyFile)
-		switch released, copied := meta.Get(layout.KeyReleased) != nil, isCopyOf(file, known); {
-		case released && !copied:
-			return releasedError(file.Path())
-		case copied && !released && !file.Renumbers():
-			return fmt.Errorf("%w. To move a store, stop its server and run a2a-server store release --data FOLDER before you copy it", copyError(file.Path(), "is a copy of another file"))
-		}
-		if err := checkRecords(file.Path(), commitRecord{c.incarnation, c.epoch, uint64(tx.ID())}); err != nil {
+		if err := checkVersion(file, known, meta.Get(layout.KeyReleased) != nil, commitRecord{c.incarnation, c.epoch, uint64(tx.ID())}); err != nil {
 			return err
 		}
 		ready = have == layout.Format && bytes.Equal(known, file.Identity())
@@ -69,15 +63,6 @@ func (c *contents) prepare(file *boltfile.File) (err error) {
 	}
 	return file.Bolt().Update(func(tx *bolt.Tx) error {
 		meta := tx.Bucket(layout.BucketMeta)
-		released := meta.Get(layout.KeyReleased) != nil // the original is used no more: its incarnation, and with it its records, go on here
-		if known := meta.Get(layout.KeyFile); known != nil && !released && boltfile.Moved(known, file.Identity()) {
-			// It may be a copy of the original file: positions that readers remember of the
-			// original do not apply to it.
-			if err := meta.Put(layout.KeyIncarnation, newIncarnation()); err != nil {
-				return fmt.Errorf("give %s a new incarnation: %w", file.Path(), err)
-			}
-		}
-		c.incarnation = layout.ReadU64(meta.Get(layout.KeyIncarnation))
 		return errors.Join(meta.Delete(layout.KeyReleased), meta.Put(layout.KeyFormat, layout.U64(layout.Format)), meta.Put(layout.KeyFile, file.Identity()))
 	})
 }

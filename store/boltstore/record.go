@@ -1,6 +1,7 @@
 package boltstore
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
+	"a2a-server/store/boltstore/internal/boltfile"
 	"a2a-server/store/boltstore/internal/layout"
 )
 
@@ -24,8 +26,12 @@ const (
 )
 
 // recordsPath returns the path of the file beside a store that records its newest commit. Nothing in
-// the store tells that an earlier copy was written over it; the record does.
+// the store tells that an earlier copy was written over it; the record does. It lies beside the file
+// that a symbolic link points to.
 func recordsPath(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".epoch")
 }
 
@@ -44,35 +50,72 @@ func (r commitRecord) older(s commitRecord) bool {
 	return r.incarnation == s.incarnation && (r.epoch < s.epoch || r.epoch == s.epoch && r.tx < s.tx)
 }
 
-// readRecords returns the newest valid record of an incarnation, and its slot. A file that is missing
-// or damaged has none: slot is then 1, and the record zero.
-func readRecords(path string, incarnation uint64) (newest commitRecord, slot int) {
+// readRecords returns the newest valid record of an incarnation, and its slot. Without one slot is 1,
+// and the record zero. A file that cannot be read, or in which neither slot is valid or still empty, is
+// an error: no crash leaves it so.
+func readRecords(path string, incarnation uint64) (newest commitRecord, slot int, err error) {
 	slot = 1
 	text, err := os.ReadFile(recordsPath(path))
-	if err != nil {
-		return newest, slot
+	if errors.Is(err, os.ErrNotExist) {
+		return newest, slot, nil
 	}
+	valid := isZero(text) // as it is made
 	for i := range 2 {
 		if len(text) < i*slotSize+recordSize {
 			break
 		}
 		value := text[i*slotSize:][:recordSize]
 		if layout.Check(recordSeal, nil, value) != nil {
+			valid = valid || isZero(value)
 			continue
 		}
+		valid = true
 		order := binary.BigEndian
 		r := commitRecord{order.Uint64(value), order.Uint64(value[8:]), order.Uint64(value[16:])}
 		if r.incarnation == incarnation && (newest.incarnation == 0 || newest.older(r)) {
 			newest, slot = r, i
 		}
 	}
-	return newest, slot
+	if err == nil && !valid {
+		err = errors.New("it has no valid record")
+	}
+	if err != nil {
+		err = fmt.Errorf("%[1]s, which records the newest commit of %[2]s, cannot be read (%[3]w), so that an earlier version of the store would not be noticed. If %[2]s is as the server left it, remove %[1]s. Else make a store of it in another data folder, which asks again about all that is undecided: a2a-server store restore --unverified %[2]s --data FOLDER", recordsPath(path), path, err)
+	}
+	return newest, slot, err
 }
 
-// checkRecords returns an error if the store has had a newer commit than it has now.
-func checkRecords(path string, have commitRecord) error {
-	newest, _ := readRecords(path, have.incarnation)
+func isZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
+
+// checkVersion decides whether a file is served. have is its newest commit, and known identifies the
+// file that it was when it was last served; nil: it is new. It is the same file if it has the same inode
+// and, where the system tells it, the same time of birth. The number of its device does not count,
+// because it may differ after each start of the system.
+//
+//	file    released   newest record of its incarnation:
+//	                   equal     lower     none      higher            unreadable
+//	same    no         served    served    served    earlier version   refused
+//	same    yes        released: refused, whatever the record
+//	other   no         a copy: refused, whatever the record
+//	other   yes        served    served    served    earlier version   refused
+//
+// A power loss leaves a lower record. A file that was moved alone has none, and neither has a restored
+// store in the place of another, whose records are of another incarnation. A network file system may give
+// the same file another inode at each start: there the row "other, no" is the row "same, no", and the row
+// "same, yes" may be the row "other, yes".
+//
+// A file that is served keeps its incarnation, so that its records refuse every earlier version, also one
+// from before a move or a new number of the device.
+func checkVersion(file *boltfile.File, known []byte, released bool, have commitRecord) error {
+	path, copied := file.Path(), isCopyOf(file, known)
+	newest, _, err := readRecords(path, have.incarnation)
 	switch {
+	case released && !copied:
+		return releasedError(path)
+	case copied && !released && !file.Renumbers():
+		return fmt.Errorf("%w. To move a store, stop its server and run a2a-server store release --data FOLDER before you copy it", copyError(path, "is a copy of another file"))
+	case err != nil:
+		return err
 	case !have.older(newest):
 		return nil
 	case have.epoch < newest.epoch:
@@ -99,12 +142,13 @@ type recorder struct {
 // belongs to the owner of the folder, as a restored store does.
 func newRecorder(path string, incarnation uint64) *recorder {
 	r := &recorder{path: path, incarnation: incarnation}
-	_, r.slot = readRecords(path, incarnation)
-	file, err := os.OpenFile(recordsPath(path), os.O_RDWR, 0)
+	name := recordsPath(path)
+	_, r.slot, _ = readRecords(path, incarnation) // checkVersion has refused an error
+	file, err := os.OpenFile(name, os.O_RDWR, 0)
 	made := errors.Is(err, os.ErrNotExist)
 	if made {
 		// Exclusive: root gives away only a file that it has made.
-		file, err = os.OpenFile(recordsPath(path), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	}
 	if err != nil {
 		r.fail(err)
@@ -112,15 +156,14 @@ func newRecorder(path string, incarnation uint64) *recorder {
 	}
 	r.file = file
 	if made {
-		if err := giveToOwner(path, file.Chown); err != nil {
+		if err := giveToOwner(name, file.Chown); err != nil {
 			r.fail(err)
 		}
 	}
 	info, err := file.Stat()
-	if err == nil && info.Size() != recordsSize {
-		// Its space is taken now: a full disk does not refuse a record later.
-		_, err = file.WriteAt(make([]byte, recordsSize), 0)
-		err = errors.Join(err, file.Truncate(recordsSize))
+	if err == nil && info.Size() < recordsSize {
+		// Its space is taken now: a full disk does not refuse a record later. What is there stays.
+		_, err = file.WriteAt(make([]byte, recordsSize-info.Size()), info.Size())
 	}
 	if err != nil {
 		r.fail(err)

@@ -203,7 +203,7 @@ func identity(path string) []byte {
 
 // older lets a test put an earlier version of a file in its place.
 func older(path string) {
-	if err := os.Remove(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".epoch")); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(recordsOf(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		panic(err)
 	}
 }

@@ -40,11 +40,6 @@ func Copied(was, is []byte) bool {
 	return a != 0 && b != 0 && a != b
 }
 
-// Moved reports whether the file is a copy, or its device has another number.
-func Moved(was, is []byte) bool {
-	return Copied(was, is) || !bytes.Equal(was[:min(len(was), deviceEnd)], is[:min(len(is), deviceEnd)])
-}
-
 func bornAt(id []byte) uint64 {
 	if len(id) < bornEnd {
 		return 0
