@@ -17,7 +17,7 @@ type Health interface {
 	Rebuilds() uint64
 
 	// Incarnation returns a random number of the stored data, which stays when the backend is
-	// opened again. It is new when the data is found to be a copy: positions that readers remember
+	// opened again. It is new when the data is restored: positions that readers remember
 	// of the original do not apply to it.
 	Incarnation() uint64
 }
