@@ -15,11 +15,22 @@ import (
 	"time"
 )
 
-// The process is stopped for longer than its tools may take, and they succeed meanwhile: a
-// command with a limit of its own, one with that of the server, and a request. Each call has
-// its result, and nobody is asked.
+// The process is stopped for longer than its tools may take, by much or by a moment, and they
+// succeed meanwhile: a command with a limit of its own, one with that of the server, and a
+// request. Each call has its result, and nobody is asked.
 func TestStoppedWhileToolsEnd(t *testing.T) {
 	t.Parallel()
+	for name, until := range map[string]time.Duration{"by much": 8 * time.Second, "by a moment": 3500 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stoppedUntil(t, until)
+		})
+	}
+}
+
+// stoppedUntil stops the process until so long after the beginning of calls that may take 3 s.
+func stoppedUntil(t *testing.T, until time.Duration) {
+	t.Helper()
 	folder := t.TempDir()
 	open := filepath.Join(folder, "open")
 	requested, answer := make(chan struct{}), make(chan struct{})
@@ -42,6 +53,7 @@ tools:
 	w.flags = []string{"--config", config, "--limits-tool-timeout", "3s"}
 	s := w.start()
 	ids := map[string]string{}
+	began := time.Now()
 	for _, name := range []string{"own", "server", "request"} {
 		var sent struct{ Task *task }
 		need(t, w.to().call(t.Context(), "SendMessage", object{
@@ -64,7 +76,7 @@ tools:
 	close(answer)
 	need(t, os.WriteFile(open, nil, 0o600))
 	eventually(t, "the commands have ended", func() bool { return exists("own.ended") && exists("server.ended") })
-	w.elapses(5 * time.Second)
+	w.elapses(time.Until(began.Add(until)))
 	need(t, s.cmd.Process.Signal(syscall.SIGCONT))
 	for name, id := range ids {
 		var got task
