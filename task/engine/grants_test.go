@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -896,16 +897,16 @@ func TestGrantOfAGateThatDiffers(t *testing.T) {
 // A grant covers what its maker could approve now: the call asks, and says why, if they could not, if nobody
 // knows, or if that changes until the commit.
 func TestMakersOfGrants(t *testing.T) {
-	as := func(change func(p *auth.Principal)) func(auth.Principal) (auth.Principal, error) {
-		return func(p auth.Principal) (auth.Principal, error) {
+	as := func(change func(p *auth.Principal)) func(int, auth.Principal) (auth.Principal, error) {
+		return func(_ int, p auth.Principal) (auth.Principal, error) {
 			change(&p)
 			return p, nil
 		}
 	}
-	looks := 0
+	gone := &auth.WithdrawnError{Why: "their key has gone"}
 	for name, tc := range map[string]struct {
-		now  func(auth.Principal) (auth.Principal, error)
-		says string // "": it covers the call
+		now  func(looks int, was auth.Principal) (auth.Principal, error) // looks: how often it was asked
+		says string                                                      // "": it covers the call
 	}{
 		"as they were":       {as(func(*auth.Principal) {}), ""},
 		"with another role":  {as(func(p *auth.Principal) { p.Roles = []string{auth.RoleApprover, "sre", "new"} }), ""},
@@ -913,52 +914,65 @@ func TestMakersOfGrants(t *testing.T) {
 		"without the gate's": {as(func(p *auth.Principal) { p.Roles = []string{auth.RoleApprover} }), "the gate names other approvers"},
 		"of another tenant":  {as(func(p *auth.Principal) { p.Tenant = "other" }), "no role that may decide it"},
 		"a service":          {as(func(p *auth.Principal) { p.Kind = auth.KindService }), "a service"},
-		"withdrawn": {func(auth.Principal) (auth.Principal, error) {
-			return auth.Principal{}, &auth.WithdrawnError{Why: "their key has gone"}
+		"withdrawn": {func(int, auth.Principal) (auth.Principal, error) {
+			return auth.Principal{}, gone
 		}, "their key has gone"},
-		"nobody knows": {func(auth.Principal) (auth.Principal, error) { return auth.Principal{}, errors.New("broken") }, "cannot be found out now"},
-		"withdrawn at the last": {func(p auth.Principal) (auth.Principal, error) {
-			if looks++; looks == 1 {
+		"nobody knows": {func(int, auth.Principal) (auth.Principal, error) { return auth.Principal{}, errors.New("broken") }, "cannot be found out now"},
+		"withdrawn at the last": {func(looks int, p auth.Principal) (auth.Principal, error) {
+			if looks == 1 {
 				return p, nil
 			}
-			return auth.Principal{}, &auth.WithdrawnError{Why: "their key has gone"}
+			return auth.Principal{}, gone
 		}, "their key has gone"},
 	} {
-		for _, later := range []bool{false, true} { // the call is of a step after the first
-			runInMemory(t, fmt.Sprintf("%s, later %t", name, later), func(t *testing.T, w *world) {
+		// The call starts in the commit that makes its task, with a decision about another, or in a turn that waited.
+		for _, starts := range []string{"at once", "by a decision", "in a turn"} {
+			runInMemory(t, name+", "+starts, func(t *testing.T, w *world) {
 				maker := boss
 				maker.Roles = []string{auth.RoleApprover, "sre"}
-				changed := false
+				var looks atomic.Int64
+				var changed atomic.Bool
 				w.cfg.Current = func(_ context.Context, was auth.Principal) (auth.Principal, error) {
-					if !changed {
+					if !changed.Load() {
 						return was, nil
 					}
-					return tc.now(was)
+					return tc.now(int(looks.Add(1)), was)
 				}
 				gate := mails(approval.GrantTerms{})
 				gate.Terms.Approvers = &approval.Approvers{Roles: []string{"sre"}}
-				w.mailing(gate)
+				w.cfg.HoldSiblings, w.cfg.Limits = true, task.Limits{Turns: 1, TurnsPerCaller: 1}
+				w.mailing(gate, approval.Gate{Tool: "transfer"})
 				g := w.grantOf(maker, w.mail(alice, "", args{"amount": 1}), approval.GrantRequest{Scope: approval.GrantTime})
-				looks, changed = 0, true
-				pairs := []any{"send_mail", args{"amount": 1}}
-				if later {
-					pairs = append([]any{"transfer", args{"amount": 1, "to": "x"}}, pairs...)
-				}
 				before := w.tools.count("send_mail")
+				pairs := []any{"send_mail", args{"amount": 1}}
+				switch starts {
+				case "by a decision":
+					pairs = append(pairs, "transfer", args{"amount": 1, "to": "x"})
+				case "in a turn":
+					w.begin(w.calls("block", args{}))
+				}
+				if starts != "by a decision" {
+					changed.Store(true)
+				}
 				id := w.begin(w.calls(pairs...))
+				switch starts {
+				case "by a decision":
+					w.rest(id)
+					changed.Store(true)
+					w.must(w.engine.Approvals().Decide(w.ctx(), maker, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Approve}))
+				case "in a turn":
+					w.tools.release()
+				}
 				w.rest(id)
 				asks := 0
 				for _, a := range w.waiting(id) {
-					if a.Tool != "send_mail" {
-						continue
-					}
 					asks++
 					if !strings.Contains(a.Hint, g.ID+" by boss does not cover it") || !strings.Contains(a.Hint, tc.says) {
 						t.Errorf("the question says %q, want why the grant does not cover it: %s", a.Hint, tc.says)
 					}
 				}
 				if ran := w.tools.count("send_mail") - before; (tc.says == "") != (ran == 1) || (tc.says == "") != (asks == 0) {
-					t.Errorf("send_mail ran %d times and asks %d times", ran, asks)
+					t.Errorf("send_mail ran %d times, and %d calls ask", ran, asks)
 				}
 			})
 		}
@@ -978,9 +992,9 @@ func TestVoteOfAWithdrawnKey(t *testing.T) {
 	} {
 		runInMemory(t, name, func(t *testing.T, w *world) {
 			voter := func(name string) auth.Principal { return member(name, auth.RoleApprover) }
-			withdrawn := false
+			var withdrawn atomic.Bool
 			w.cfg.Current = func(_ context.Context, was auth.Principal) (auth.Principal, error) {
-				if withdrawn && was.Subject == "bob" {
+				if withdrawn.Load() && was.Subject == "bob" {
 					return auth.Principal{}, tc.gone
 				}
 				return was, nil
@@ -993,7 +1007,7 @@ func TestVoteOfAWithdrawnKey(t *testing.T) {
 				return w.engine.Approvals().Decide(w.ctx(), voter(by), approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Approve})
 			}
 			w.must(approve("bob"))
-			withdrawn = true
+			withdrawn.Store(true)
 			err := approve("carol")
 			if (err == nil) != tc.counts {
 				t.Fatalf("the second vote: %v", err)
