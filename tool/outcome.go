@@ -8,10 +8,10 @@ import "errors"
 // decides about it; if the tool declares that it is read-only or idempotent, the call fails as
 // after a timeout. See [AnnotationsOf].
 //
-// The outcome of a call that was canceled while it ran is unknown unless it returns a result
-// or [ErrNoEffect].
+// The outcome of a call that was canceled while it ran, or whose time is over, is unknown unless the
+// call returns a result or [ErrNoEffect].
 var ErrOutcomeUnknown = errors.New("it is unknown whether the call had its effect")
 
 // ErrNoEffect means that a call has had no effect and will have none. A tool that was told to
-// stop wraps it when it can prove that; the call is then canceled, not unknown.
+// stop wraps it when it can prove that; the call is then canceled or failed, not unknown.
 var ErrNoEffect = errors.New("the call had no effect")
