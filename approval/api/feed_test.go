@@ -236,19 +236,16 @@ func TestFeedIsFiltered(t *testing.T) {
 	}
 }
 
-// A stream ends with its credential, whichever role it has.
+// A stream ends with its credential, and with the role that it needs.
 func TestFeedEndsWithTheCredential(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	task := w.ask(alice, "/ship amount=1")[0].Task
-	for _, by := range []auth.Principal{vera, olga, root, alice} {
-		path := "/events"
-		if by.Subject == "alice" {
-			path = "/tasks/" + task + "/events"
-		}
+	ends := func(by auth.Principal, path string, change func(subject string)) {
+		t.Helper()
 		s := w.follow(by, path, "")
 		s.next()
-		w.revoke(by.Subject)
+		change(by.Subject)
 		for ended := false; !ended; {
 			select {
 			case _, open := <-s.frames:
@@ -257,6 +254,15 @@ func TestFeedEndsWithTheCredential(t *testing.T) {
 				t.Fatalf("the stream of %s continues", by.Subject)
 			}
 		}
+	}
+	for _, by := range []auth.Principal{vera, olga, root, alice} {
+		path := "/events"
+		if by.Subject == "alice" {
+			path = "/tasks/" + task + "/events"
+		} else {
+			ends(by, path, w.demote)
+		}
+		ends(by, path, w.revoke)
 		w.get(by, path).problem(401, client.ReasonUnauthenticated)
 	}
 }

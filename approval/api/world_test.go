@@ -55,10 +55,12 @@ var (
 	nobody  = auth.Principal{}
 )
 
-// callers believes what [a2aservertest.Callers] does, except about those who were revoked.
+// callers believes what [a2aservertest.Callers] does, except about those who were revoked, or demoted
+// to requesters.
 type callers struct {
 	mu      sync.Mutex
 	revoked map[string]bool
+	demoted map[string]bool
 	changed chan struct{}
 }
 
@@ -68,6 +70,9 @@ func (c *callers) Authenticate(ctx context.Context, given *auth.Credentials) (au
 	defer c.mu.Unlock()
 	if err == nil && c.revoked[p.Subject] {
 		return auth.Principal{}, &auth.Error{Code: "invalid_token", Description: "it was revoked"}
+	}
+	if c.demoted[p.Subject] {
+		p.Roles = []string{auth.RoleRequester}
 	}
 	return p, err
 }
@@ -79,10 +84,14 @@ func (c *callers) Changed() <-chan struct{} {
 	return c.changed
 }
 
-func (c *callers) revoke(subject string) {
+func (c *callers) revoke(subject string) { c.change(c.revoked, subject) }
+
+func (c *callers) demote(subject string) { c.change(c.demoted, subject) }
+
+func (c *callers) change(who map[string]bool, subject string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.revoked[subject] = true
+	who[subject] = true
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
@@ -107,7 +116,7 @@ func above(limit float64) approval.Predicate {
 // payments of more than 1,000 and the role cfo those of more than 5,000.
 func newWorld(t testing.TB, changes ...func(*a2aserver.Config)) *world {
 	t.Helper()
-	w := &world{t: t, callers: &callers{revoked: map[string]bool{}, changed: make(chan struct{})}, doc: documented(t)}
+	w := &world{t: t, callers: &callers{revoked: map[string]bool{}, demoted: map[string]bool{}, changed: make(chan struct{})}, doc: documented(t)}
 	c := a2aserver.Config{Authenticator: w.callers, Tools: []tool.Toolset{tool.NewToolset("shop", newTool(t, "pay"), newTool(t, "ship"))}, Policy: gates(t)}
 	for _, change := range changes {
 		change(&c)
