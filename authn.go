@@ -170,16 +170,21 @@ func (a *authentication) revoked(p auth.Principal) bool {
 }
 
 // current returns who a principal that was stored is now: see [engine.Config].Current. Keys and local
-// users are as the operator names them now; of everybody else the server knows their last request.
-func (s *Server) current(ctx context.Context, was auth.Principal) (by auth.Principal, err error) {
+// users are as the operator names them now, and of those whom another server authenticates this one
+// knows when they were seen last. Whom the program authenticates, it knows better.
+func (s *Server) current(ctx context.Context, was auth.Principal, at time.Time) (by auth.Principal, err error) {
 	conf := &s.config.Auth
+	ours := slices.Contains([]string{apikey.Method, peer.Method, oidc.Method, proxy.Method, mtls.Method}, was.Method)
+	if !ours || s.given.Authenticator != nil {
+		return was, nil
+	}
 	var why string
 	named := false // by the operator of this server
 	switch was.Method {
 	case apikey.Method:
-		why = "their API key was revoked or removed, or has expired"
+		why = "their API key was revoked, replaced or removed, or has expired"
 		if s.apiKeys != nil {
-			by, _, named = s.apiKeys.Holder(was.Subject)
+			by, named = s.apiKeys.HolderSince(was.Subject, at)
 		}
 	case peer.Method:
 		why = "auth.socket does not have them any more"
@@ -188,7 +193,7 @@ func (s *Server) current(ctx context.Context, was auth.Principal) (by auth.Princ
 				by, named = auth.Principal{Tenant: u.Tenant, Subject: was.Subject, Person: u.Person, Roles: u.Roles, Method: peer.Method}, true
 			}
 		}
-	default:
+	case oidc.Method, proxy.Method, mtls.Method:
 		return s.lastSeen(ctx, was)
 	}
 	if named {
@@ -200,20 +205,17 @@ func (s *Server) current(ctx context.Context, was auth.Principal) (by auth.Princ
 	return by, err
 }
 
-// lastSeen is current for those whom another server, or the program, authenticates.
+// lastSeen is current for those whom another server authenticates.
 func (s *Server) lastSeen(ctx context.Context, was auth.Principal) (auth.Principal, error) {
 	source, _, _ := strings.Cut(was.Subject, ":")
-	switch {
-	case s.authenticator == nil && was.IsAnonymous():
-		return was, nil
-	case s.authenticator == nil || s.given.Authenticator == nil && !slices.Contains(config.SubjectMethods(&s.config.Auth), source):
+	if !slices.Contains(config.SubjectMethods(&s.config.Auth), source) {
 		return auth.Principal{}, &auth.WithdrawnError{Why: "they cannot be authenticated here any more"}
 	}
 	last, ok, err := s.persons.Last(ctx, was.Tenant, was.Subject)
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	if within := s.config.Grants.SeenWithin; !ok || s.given.Now().Sub(last.Time) > within {
+	if within, now := s.config.Grants.SeenWithin, s.given.Now(); !ok || now.Sub(last.Time) > within || last.Time.Sub(now) > time.Hour /* a clock that was ahead */ {
 		return auth.Principal{}, &auth.WithdrawnError{Why: fmt.Sprintf("they have not been seen for %s (grants.seen_within)", approval.Span(within)), Unseen: true}
 	}
 	was.Roles, was.Method, was.Person, was.PersonSeen = last.Roles, last.Method, last.Person, last.Person != ""

@@ -134,6 +134,8 @@ type Approval struct {
 	Schema  json.RawMessage `json:"schema,omitempty"`  // of a response
 	Attempt int             `json:"attempt,omitempty"` // of the call
 	Terms   Terms           `json:"terms"`
+	// Later says that the task had further messages before: a word may answer something else.
+	Later bool `json:"later,omitempty"`
 	// Code is typed after a word that answers it; "": a word needs none, or, if it
 	// [Approval.NeedsCode], no word answers it.
 	Code       string         `json:"code,omitempty"`

@@ -350,6 +350,8 @@ func (a *Approval) checkGrant(ans Decision, d Decider) *Error {
 		return barred(a, BarredDelegated, "only a person makes grants, directly, with 'a2a-server approvals' or the approvals API; approve it without a grant")
 	case !a.Grantable():
 		return NotAllowed(a, fmt.Sprintf("its gate (%s) allows no grants for this call; approve it without a grant", quote(a.Terms.Gate)))
+	case !a.Terms.Includes(d.By, a.facts(a.Args)): // whom the escalation of this question has added
+		return barred(a, BarredApprovers, fmt.Sprintf("its gate (%s) names others for grants; approve it without a grant", quote(a.Terms.Gate)))
 	}
 	terms := a.Terms.Grants
 	most := MaxGrantUses

@@ -90,7 +90,7 @@ func fullApproval() Approval {
 		Agent: "bank", Tool: "transfer", Definition: "def0", Args: json.RawMessage(`{"to":"bob","amount":100}`), Digest: "d1",
 		About: &About{Description: "Sends money.", Declared: []string{"destructive"}, Claimed: []string{"open world"}},
 		Hint:  "Send 100 to bob?", Payload: json.RawMessage(`{"fee":1}`), TakesPayload: true, Ask: "fee", AskKind: AskConfirm, Held: true,
-		Schema: json.RawMessage(`{"type":"object"}`), Attempt: 2, Code: "k7m2qzxd", WrongCodes: 1,
+		Schema: json.RawMessage(`{"type":"object"}`), Attempt: 2, Later: true, Code: "k7m2qzxd", WrongCodes: 1,
 		Terms: Terms{
 			Gate: "big", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []DecisionType{Approve, Edit, Reject},
 			FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true, AuthRequired: true,
@@ -122,6 +122,8 @@ func TestGoldenApproval(t *testing.T) {
 	t.Parallel()
 	full := fullApproval()
 	checkFull(t, reflect.ValueOf(full), "Approval")
+	checkGolden(t, "approval-later.v2.json", full)
+	full.Later = false // from before there was such a field
 	checkGolden(t, "approval-editors.v2.json", full)
 	full.Editors = nil // from before there were editors
 	checkGolden(t, "approval-exact.v2.json", full)

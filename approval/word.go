@@ -39,14 +39,14 @@ func NewCode(id string) string {
 }
 
 // NeedsCode reports whether a is asked with a code. A word does not say which question it answers:
-// it may be about an earlier question of the task, also one from before a restoration. So only the
-// first question has none, unless it is destructive.
+// it may be about an earlier question of the task, also of its planner, or from before a restoration. So
+// only a question that comes before any further message has none, unless it is destructive.
 func (a *Approval) NeedsCode() bool {
 	return a.TakesWord() && (a.Terms.Destructive || !a.isFirst())
 }
 
-// isFirst reports whether a is the first question of its task.
-func (a *Approval) isFirst() bool { return a.ID == ID(a.Task, 1, "" /* mark */) }
+// isFirst reports whether a is the first question of its task, and no message followed the first.
+func (a *Approval) isFirst() bool { return !a.Later && a.ID == ID(a.Task, 1, "" /* mark */) }
 
 // TakesWord reports whether a word may answer a, with a code or without.
 func (a *Approval) TakesWord() bool { return a.Kind == KindCall && !a.Terms.NoText && !a.Elsewhere() }

@@ -62,7 +62,7 @@ func compared(a, b any) (same, can bool) {
 	}
 	switch a := a.(type) {
 	case []any:
-		list := b.([]any)
+		list, _ := b.([]any) // of the same kind
 		if len(a) != len(list) {
 			return false, true
 		}
@@ -70,7 +70,7 @@ func compared(a, b any) (same, can bool) {
 			also(a[i], list[i])
 		}
 	case map[string]any:
-		o := b.(map[string]any)
+		o, _ := b.(map[string]any)
 		if len(a) != len(o) {
 			return false, true
 		}

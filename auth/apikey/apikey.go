@@ -58,6 +58,7 @@ type table struct {
 type entry struct {
 	hash    hash
 	revoked bool
+	created time.Time // zero: unknown
 	by      auth.Principal
 }
 
@@ -120,7 +121,7 @@ func (a *Authenticator) Reload() error {
 			return fmt.Errorf("%s: key %s: %w", a.cfg.File, k.ID, err)
 		}
 		by.Roles = roles.of(by.Roles)
-		next.keys[k.ID] = entry{hash: k.hash, revoked: !k.Revoked.IsZero(), by: by}
+		next.keys[k.ID] = entry{hash: k.hash, revoked: !k.Revoked.IsZero(), created: k.Created, by: by}
 	}
 	doubts := doubtfulRoles(keys)
 	if a.cfg.Tenant == "" {
@@ -153,6 +154,13 @@ func (s sharedRoles) of(roles []string) []string {
 func (a *Authenticator) Holder(subject string) (by auth.Principal, ours, valid bool) {
 	e, ours, valid := a.holder(subject)
 	return e.by, ours, valid
+}
+
+// HolderSince is Holder for something that was done with the key at a moment: a key that has replaced it
+// since is not valid for it.
+func (a *Authenticator) HolderSince(subject string, at time.Time) (by auth.Principal, valid bool) {
+	e, _, valid := a.holder(subject)
+	return e.by, valid && !at.Before(e.created)
 }
 
 func (a *Authenticator) holder(subject string) (e entry, ours, valid bool) {

@@ -55,10 +55,12 @@ type Directory struct {
 	noted map[store.Scope]noted
 }
 
-// noted is what was last written of a person, and until when that is enough.
+// noted is what was last written of a person, and until when that is enough; failed: the store has
+// refused another entry since.
 type noted struct {
-	entry Entry
-	until time.Time
+	entry  Entry
+	until  time.Time
+	failed bool
 }
 
 // An Entry is a person when they were last seen, give or take an hour.
@@ -121,20 +123,21 @@ func (d *Directory) Remember(ctx context.Context, p auth.Principal) {
 	d.mu.Lock()
 	last, known := d.noted[owner]
 	d.mu.Unlock()
-	if known && now.Before(last.until) && last.entry.Person == e.Person && last.entry.Method == e.Method && slices.Equal(last.entry.Roles, e.Roles) {
+	same := last.entry.Person == e.Person && last.entry.Method == e.Method && slices.Equal(last.entry.Roles, e.Roles)
+	if known && now.Before(last.until) && (same || last.failed) {
 		return
 	}
-	until := now.Add(interval)
+	next := noted{entry: e, until: now.Add(interval)}
 	if err := d.write(ctx, owner, p, e); err != nil {
 		d.cfg.Log.Warn().Err(err).Str("subject", p.Subject).Msg("a person cannot be remembered: keys that name them do not count until they are")
-		until = now.Add(pause)
+		next = noted{last.entry, now.Add(pause), true}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.noted) >= maxNoted {
 		clear(d.noted) // each person is written once more
 	}
-	d.noted[owner] = noted{e, until}
+	d.noted[owner] = next
 }
 
 // rolesOf returns the roles of p, each once and in order.

@@ -1,6 +1,8 @@
 package directory_test
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -141,5 +143,39 @@ func TestDirectoryWithoutItsStore(t *testing.T) {
 	w.accepted(d, auth.Principal{Subject: "corp:1", Method: "oidc"})
 	if p, err := d.Complete(t.Context(), auth.Principal{Subject: "key:k", Person: "corp:1", Method: "api_key"}); err == nil || !p.IsZero() {
 		t.Errorf("Complete() = %+v, %v, want an error", p, err)
+	}
+}
+
+// full is a store that takes no write while it is full.
+type full struct {
+	store.Store
+	is bool
+}
+
+func (f *full) Append(ctx context.Context, b *store.Batch) *store.Commit {
+	if f.is {
+		return store.Failed(store.ErrUnavailable)
+	}
+	return f.Store.Append(ctx, b)
+}
+
+// Roles that could not be written are written when their person comes again.
+func TestRolesAreWrittenLater(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	f := &full{Store: w.Store}
+	w.Store = f
+	d := w.open()
+	p := auth.Principal{Tenant: "acme", Subject: "corp:1", Roles: []string{auth.RoleApprover}, Method: "oidc"}
+	w.accepted(d, p)
+	p.Roles = []string{auth.RoleRequester}
+	for _, f.is = range []bool{true, false} {
+		w.now = w.now.Add(time.Minute)
+		if _, err := d.Complete(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if last, _, err := d.Last(t.Context(), "acme", "corp:1"); err != nil || !slices.Equal(last.Roles, p.Roles) {
+		t.Errorf("Last() = %v, %v, want %v", last.Roles, err, p.Roles)
 	}
 }

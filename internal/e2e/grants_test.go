@@ -50,7 +50,18 @@ func TestMakerOfAGrant(t *testing.T) {
 			if err := w.server.Reload(); err != nil {
 				w.t.Fatal(err)
 			}
-		}, "their API key was revoked or removed"},
+		}, "their API key was revoked, replaced or removed"},
+		"a key that is replaced": {"bob", func(w *world) {
+			if err := apikey.Revoke(w.file, "bob", time.Now()); err != nil {
+				w.t.Fatal(err)
+			}
+			if _, err := apikey.Add(w.file, apikey.Key{ID: "bob", Tenant: "acme", Roles: []string{auth.RoleApprover, "finance"}, Created: time.Now().Add(time.Second)}, true); err != nil {
+				w.t.Fatal(err)
+			}
+			if err := w.server.Reload(); err != nil {
+				w.t.Fatal(err)
+			}
+		}, "their API key was revoked, replaced"},
 		"a key without its role": {"bob", func(w *world) { rewrite(w, `roles: ["approver", "finance"]`, `roles: ["finance"]`) }, "no role that may decide it"},
 		"a login":                {"proxy:bob approver", func(w *world) { w.skip(70 * time.Hour) }, ""},
 		"a login with other roles": {"proxy:bob approver", func(w *world) {
@@ -92,5 +103,36 @@ gates: [{tool: echo, grants: {scopes: [time], max: 240h}}]
 				t.Errorf("the later call is %s, want it covered: %t, and %q: %s", got.Status.State, tc.says == "", tc.says, said)
 			}
 		})
+	}
+}
+
+// Whom the program authenticates, or lets decide, has votes and makes grants that count.
+func TestDecidersOfAProgram(t *testing.T) {
+	t.Parallel()
+	v := &voters{t: t, keys: map[string]string{}}
+	file := filepath.Join(t.TempDir(), "keys.yaml")
+	for id, role := range map[string]string{"alice": auth.RoleRequester, "bob": auth.RoleApprover, "carl": auth.RoleApprover} {
+		v.keys[id] = newKey(t, file, apikey.Key{ID: id, Tenant: "acme", Roles: []string{role}})
+	}
+	config, _ := configured(t, "gates: [{tool: echo, grants: {scopes: [time], max: 240h}}, {tool: transfer_money, people: 2}]")
+	keys, err := apikey.New(apikey.Config{File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Authenticator = keys
+	v.instance = start(t, config)
+	task := v.ask("m1")
+	v.want("bob", task+".a1", client.Approve, http.StatusAccepted)
+	v.want("carl", task+".a1", client.Approve, http.StatusOK)
+	asked, said := v.sendAs(t, message("m2", "/echo text=x"), v.header("alice")...)
+	if asked.Status.State != waits {
+		t.Fatal(said)
+	}
+	desk := auth.Principal{Tenant: "acme", Subject: "desk:dora", Roles: []string{auth.RoleApprover}, Method: "desk"}
+	if err := v.server.Approvals().Decide(t.Context(), desk, approval.Decision{ID: asked.ID + ".a1", Type: approval.Approve, Grant: &approval.GrantRequest{Scope: approval.GrantTime}}); err != nil {
+		t.Fatal(err)
+	}
+	if got, said := v.sendAs(t, message("m3", "/echo text=x"), v.header("alice")...); got.Status.State != "TASK_STATE_COMPLETED" {
+		t.Errorf("the grant of a decider of the program covers nothing: %s", said)
 	}
 }

@@ -932,7 +932,7 @@ func TestMakersOfGrants(t *testing.T) {
 				maker.Roles = []string{auth.RoleApprover, "sre"}
 				var looks atomic.Int64
 				var changed atomic.Bool
-				w.cfg.Current = func(_ context.Context, was auth.Principal) (auth.Principal, error) {
+				w.cfg.Current = func(_ context.Context, was auth.Principal, _ time.Time) (auth.Principal, error) {
 					if !changed.Load() {
 						return was, nil
 					}
@@ -990,42 +990,109 @@ func TestVoteOfAWithdrawnKey(t *testing.T) {
 		"not seen":     {&auth.WithdrawnError{Why: "they have not been seen", Unseen: true}, true},
 		"nobody knows": {errors.New("broken"), false},
 	} {
-		runInMemory(t, name, func(t *testing.T, w *world) {
-			voter := func(name string) auth.Principal { return member(name, auth.RoleApprover) }
-			var withdrawn atomic.Bool
-			w.cfg.Current = func(_ context.Context, was auth.Principal) (auth.Principal, error) {
-				if withdrawn.Load() && was.Subject == "bob" {
-					return auth.Principal{}, tc.gone
+		for _, late := range []bool{false, true} { // right before the commit
+			runInMemory(t, fmt.Sprintf("%s, late %t", name, late), func(t *testing.T, w *world) {
+				voter := func(name string) auth.Principal { return member(name, auth.RoleApprover) }
+				var withdrawn atomic.Bool
+				w.cfg.Current = func(_ context.Context, was auth.Principal, _ time.Time) (auth.Principal, error) {
+					if withdrawn.Load() && was.Subject == "bob" {
+						return auth.Principal{}, tc.gone
+					}
+					return was, nil
 				}
-				return was, nil
-			}
-			w.cfg.Policy = policy(t, approval.Gate{Name: "two", Tool: "transfer", Terms: approval.Terms{People: 2}})
-			w.start()
-			id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
-			w.rest(id)
-			approve := func(by string) error {
-				return w.engine.Approvals().Decide(w.ctx(), voter(by), approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Approve})
-			}
-			w.must(approve("bob"))
-			withdrawn.Store(true)
-			err := approve("carol")
-			if (err == nil) != tc.counts {
-				t.Fatalf("the second vote: %v", err)
-			}
-			if !tc.counts {
-				if one := w.onlyOne(id); len(one.Votes) != 0 {
-					t.Errorf("the question that replaces it has the votes %+v", one.Votes)
+				w.cfg.Policy = policy(t, approval.Gate{Name: "two", Tool: "transfer", Terms: approval.Terms{People: 2}})
+				w.start()
+				id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
+				w.rest(id)
+				approve := func(by string) error {
+					return w.engine.Approvals().Decide(w.ctx(), voter(by), approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Approve})
 				}
-				w.must(approve("carol"))
-				if n := w.tools.count("transfer"); n != 0 {
-					t.Fatal("it ran with one vote")
+				w.must(approve("bob"))
+				withdrawn.Store(!late)
+				last := w.engine.Approvals().Renewing(func(context.Context) (auth.Principal, error) {
+					withdrawn.Store(true)
+					return voter("carol"), nil
+				})
+				err := last.Decide(w.ctx(), voter("carol"), approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Approve})
+				if (err == nil) != tc.counts {
+					t.Fatalf("the second vote: %v", err)
 				}
-				w.must(approve("dora"))
-			}
-			w.ended(id)
-			if n := w.tools.count("transfer"); n != 1 {
-				t.Errorf("it ran %d times", n)
-			}
-		})
+				if !tc.counts {
+					if one := w.onlyOne(id); len(one.Votes) != 0 {
+						t.Errorf("the question that replaces it has the votes %+v", one.Votes)
+					}
+					w.must(approve("carol"))
+					if n := w.tools.count("transfer"); n != 0 {
+						t.Fatal("it ran with one vote")
+					}
+					w.must(approve("dora"))
+				}
+				w.ended(id)
+				if n := w.tools.count("transfer"); n != 1 {
+					t.Errorf("it ran %d times", n)
+				}
+			})
+		}
 	}
+}
+
+// Who has only been added to the approvers by an escalation approves the call, and makes no grant.
+func TestGrantAfterAnEscalation(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		gate := mails(approval.GrantTerms{})
+		gate.Terms.Approvers = &approval.Approvers{Roles: []string{"sre"}}
+		gate.Terms.Escalate = approval.Escalation{After: time.Hour, AddRoles: []string{"treasury"}}
+		w.mailing(gate)
+		of := w.mail(alice, "", args{"amount": 1})
+		pass(2 * time.Hour)
+		treasurer := member("tim", auth.RoleApprover, "treasury")
+		approve := approval.Decision{ID: w.pendingOf(treasurer, of).ID, Type: approval.Approve, Grant: &approval.GrantRequest{Scope: approval.GrantTime}}
+		if refused, is := errors.AsType[*approval.Error](w.engine.Approvals().Decide(w.ctx(), treasurer, approve)); !is || refused.Barred != approval.BarredApprovers {
+			t.Errorf("Decide() with a grant = %v, want it refused", refused)
+		}
+		approve.Grant = nil
+		w.must(w.engine.Approvals().Decide(w.ctx(), treasurer, approve))
+		w.ended(of.ID)
+	})
+}
+
+// A call that a grant has let start, and whose job runs while the grant lapses, is asked about as one that
+// has started; who rejects it does not know what came of it.
+func TestGrantLapsesWhileItsCallWaits(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		var withdrawn atomic.Bool
+		w.cfg.Current = func(_ context.Context, was auth.Principal, _ time.Time) (auth.Principal, error) {
+			if withdrawn.Load() {
+				return auth.Principal{}, &auth.WithdrawnError{Why: "they have not been seen", Unseen: true}
+			}
+			return was, nil
+		}
+		started := 0
+		w.cfg.Policy = policy(t, mails(approval.GrantTerms{}))
+		w.startTools(newKeeper("send_mail", func(ctx tool.Context, n int) (map[string]any, error) {
+			if _, resumed := tool.Resumed(ctx); !resumed {
+				started++
+			}
+			if n%2 != 0 {
+				return nil, &tool.Suspension{Wake: time.Now().Add(time.Minute), State: json.RawMessage(`{"job":7}`)}
+			}
+			return map[string]any{"sent": true}, nil
+		}))
+		first := w.mail(alice, "", args{})
+		w.grantOf(alice, first, approval.GrantRequest{Scope: approval.GrantTime})
+		pass(2 * time.Minute)
+		w.ended(first.ID)
+		id := w.begin(w.calls("send_mail", args{}))
+		withdrawn.Store(true)
+		pass(time.Minute)
+		q := w.onlyOne(id)
+		if !strings.Contains(q.Hint, "send_mail has started, and waits") {
+			t.Errorf("the question says %q", q.Hint)
+		}
+		w.must(w.engine.Approvals().Decide(w.ctx(), alice, approval.Decision{ID: q.ID, Type: approval.Reject}))
+		w.ended(id)
+		if said := statusText(w.get(id)); !strings.Contains(said, "had started, and is not continued") || started != 2 {
+			t.Errorf("after %d starts the task says %q", started, said)
+		}
+	})
 }

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -322,4 +323,35 @@ func TestPlannerSaysALot(t *testing.T) {
 			w.wantTexts(id, map[string]string{"s1": tc.text})
 		})
 	}
+}
+
+// A word that answers the planner does not decide the call that comes next, though it is the first that is asked
+// about: the question has a code.
+func TestWordAfterThePlannersQuestion(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg.Planner = &stepper{n: 2, inline: true, step: func(i int) *task.Step {
+			if i == 0 {
+				return &task.Step{Ask: &task.InputRequest{Message: a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("Shall I settle with Bob?"))}}
+			}
+			return &task.Step{Calls: []task.PlannedCall{{Tool: "transfer", Args: json.RawMessage(`{"amount":1,"to":"bob"}`)}}}
+		}}
+		w.start()
+		id := w.begin(w.message(a2a.NewTextPart("settle with Bob")))
+		w.rest(id)
+		for range 2 {
+			_, err := w.sendAs(alice, w.reply(id, a2a.NewTextPart("yes")))
+			w.must(err)
+			synctest.Wait()
+		}
+		one := w.onlyOne(id)
+		if n := w.tools.count("transfer"); n != 0 || one.Code == "" {
+			t.Fatalf("the transfer ran %d times, and the question has the code %q", n, one.Code)
+		}
+		_, err := w.sendAs(alice, w.reply(id, a2a.NewTextPart("yes "+one.Code)))
+		w.must(err)
+		w.ended(id)
+		if n := w.tools.count("transfer"); n != 1 {
+			t.Errorf("the transfer ran %d times", n)
+		}
+	})
 }

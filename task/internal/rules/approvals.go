@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
@@ -376,7 +377,7 @@ func (d *asking) standing(c *fold.Call, x *examined) (_ *usedGrant, lapsed strin
 
 // maker returns who has made a grant, as they are now, or why it covers nothing.
 func (d *asking) maker(g *approval.Grant) (by auth.Principal, why string) {
-	by, err := d.current(g.By)
+	by, err := d.current(g.By, g.Made)
 	if err == nil {
 		return by, ""
 	}
@@ -388,22 +389,31 @@ func (d *asking) maker(g *approval.Grant) (by auth.Principal, why string) {
 }
 
 // current returns who somebody that has decided is now.
-func (d *asking) current(was auth.Principal) (auth.Principal, error) {
+func (d *asking) current(was auth.Principal, at time.Time) (auth.Principal, error) {
 	if d.at.Current == nil {
 		return was, nil
 	}
-	return d.at.Current(d.at.Ctx, was)
+	return d.at.Current(d.at.Ctx, was, at)
 }
 
 // Holds reports whether the makers of the grants by which calls of the draft start are who they were
-// when it was made. Ask right before the commit: if they are not, the draft has to be made anew.
+// when it was made, and whether the votes for what it approves count. Ask right before the commit: if
+// not, the draft has to be made anew.
 func (d *Draft) Holds() bool {
+	for _, id := range d.resolved {
+		if a := d.f.Approval(id); (a.State == approval.Approved || a.State == approval.Edited) && d.withdrawn(&a.Approval) != "" {
+			return false
+		}
+	}
 	if d.at.Grants == nil {
 		return true
 	}
 	return !slices.ContainsFunc(d.at.Grants.used, func(u *usedGrant) bool {
-		by, err := d.current(u.By)
-		return u.needed && (err != nil || !by.Equal(u.by))
+		if !u.needed {
+			return false
+		}
+		by, err := d.current(u.By, u.Made)
+		return err != nil || !by.Equal(u.by)
 	})
 }
 
@@ -413,7 +423,7 @@ func (d *Draft) Holds() bool {
 func (d *asking) withdrawn(a *approval.Approval) string {
 	for i := range a.Votes {
 		v := &a.Votes[i]
-		_, err := d.current(v.By)
+		_, err := d.current(v.By, v.At)
 		gone, is := errors.AsType[*auth.WithdrawnError](err)
 		switch {
 		case err == nil || v.Digest != a.Digest || is && gone.Unseen:

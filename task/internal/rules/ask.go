@@ -49,6 +49,7 @@ func (d *asking) fill(c *fold.Call, x *examined, a *approval.Approval) (err erro
 // come before it that the draft has not asked yet.
 func (d *asking) number(a *approval.Approval, before int) {
 	a.ID = approval.ID(a.Task, len(d.f.Approvals)+before+1, d.f.Restored.Mark())
+	a.Later = len(d.f.Messages) > 1
 	if a.Code == "" && a.NeedsCode() {
 		a.Code = approval.NewCode(d.rules.NewID())
 	}

@@ -109,9 +109,6 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 		return err
 	}
 	decisions = slices.DeleteFunc(decisions, func(x approval.Matched) bool { return x.Settled })
-	if len(decisions) == 0 {
-		return ErrNoChange // the same decision again: the same answer
-	}
 	looks, edits := make([]look, len(decisions)), make([]examined, len(decisions))
 	for i := range decisions {
 		// Only the approvals that are being decided have to be up to date.
@@ -143,7 +140,7 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 			}
 		}
 	}
-	if repeats == len(decisions) {
+	if repeats == len(decisions) { // also if all are settled: the same decision again has the same answer
 		return ErrNoChange
 	}
 	if received != nil {

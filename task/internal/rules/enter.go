@@ -329,6 +329,9 @@ func (d *entering) askCall(c *fold.Call, x *examined, supersedes string) error {
 	case !strings.HasPrefix(a.Hint, before):
 		a.Hint = before + a.Hint
 	}
+	if c.Paused {
+		a.Hint = fmt.Sprintf("%s has started, and waits: approve to let it go on. ", visible.Clip(c.Tool, 64)) + a.Hint
+	}
 	a.Hint = x.lapsed + a.Hint
 	return d.request(c, x, a)
 }

@@ -63,6 +63,9 @@ func (d *entering) rejected(c *fold.Call, a *fold.Approval) error {
 	if a.Kind == approval.KindOutcome {
 		return d.finish(c, task.OutcomeUnknown, nil, text, nil)
 	}
+	if c.Paused {
+		return d.finish(c, task.OutcomeUnknown, nil, "the call had started, and is not continued: "+text, nil)
+	}
 	if c.Attempt == 0 {
 		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
 	}

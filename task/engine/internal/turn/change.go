@@ -102,6 +102,9 @@ func (ts *Turns) write(ctx context.Context, s store.Scope, f *fold.Fold, in rule
 	if err := still(ctx, in); err != nil {
 		return Landed{}, err
 	}
+	if !d.Holds() {
+		return Landed{}, store.ErrConflict
+	}
 	var t *Turn
 	r, err := ts.env.Append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {
 		if err != nil {
@@ -165,6 +168,10 @@ func (ts *Turns) takeOver(ctx context.Context, s store.Scope, f *fold.Fold, in r
 		if err := still(ctx, in); err != nil {
 			t.cancel(nil)
 			return Landed{}, err
+		}
+		if !d.Holds() {
+			t.cancel(nil)
+			return Landed{}, store.ErrConflict
 		}
 		r, err := ts.env.Append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {
 			if err == nil {
