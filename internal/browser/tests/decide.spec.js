@@ -59,8 +59,10 @@ test('the keyboard alone decides', async ({ page, server }) => {
   await expect(page.locator('#decide')).toBeVisible();
   await page.waitForTimeout(700);
   await page.keyboard.press('a');
+  await expect(page.getByLabel(/Type transfer_money/)).toBeFocused();
   await page.keyboard.type('transfer_money');
   await page.keyboard.press('Tab');
+  await expect(page.getByRole('button', { name: 'Approve and run' })).toBeFocused();
   await page.keyboard.press('Space');
   await expect(page.locator('#approval')).toHaveAttribute('data-state', 'Approved');
   expect(ledger(server)).toBe(1);
