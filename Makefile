@@ -119,7 +119,7 @@ needs: ## – | – | what check lacks on this machine
 	[ "$$(id -u)" = 0 ] || lacks="$$lacks root"; \
 	[ -z "$$lacks" ] || { printf 'check lacks:%s\nInstall what is missing (.ci/run does, on Debian; deploy/ is tested as root), or run `make test`, which needs Go alone.\n' "$$lacks" >&2; exit 1; }
 
-check: ## 20 min | what needs lists | what CI runs, with the time of each part
+check: ## 15 min | what needs lists | what CI runs, with the time of each part
 	@times=; for part in $(CHECKS); do \
 		echo "== $$part"; start=$$(date +%s); \
 		$(MAKE) --no-print-directory $$part || { rc=$$?; echo "== $$part FAILED after $$(($$(date +%s) - start)) s" >&2; exit $$rc; }; \
