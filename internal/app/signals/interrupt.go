@@ -47,10 +47,9 @@ func Interruptible(ctx context.Context) (context.Context, func()) {
 		case <-released:
 		}
 	}()
-	return ctx, func() {
+	return ctx, func() { // hangups stay caught: one that comes again must not end the process before it has said why it ends
 		end()
 		close(released)
-		signal.Stop(hangups)
 		signal.Stop(pipes)
 	}
 }
