@@ -31,7 +31,8 @@ var ErrStale = errors.New("approvals are out of date")
 
 // Refresh is the [Input] that expires overdue approvals, closes questions whose call no longer
 // waits, and asks again about tools that have changed, what another version of the server has asked,
-// and what has the vote of a credential that is withdrawn. All of it is recorded even if the decision that follows is refused.
+// and what has the vote of a credential that is withdrawn. All of it is recorded even if the decision
+// that follows is refused.
 type Refresh struct{}
 
 func (Refresh) put(d *Draft) error {
