@@ -1,0 +1,329 @@
+package rules
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/internal/visible"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/fold"
+)
+
+// Grants reads the grants of the owner of a task from the store, for a single draft. It is not safe
+// for concurrent use.
+type Grants struct {
+	Owner store.Scope
+	Store string // incarnation of the store
+	// With yields the rows of the grants with a prefix in [task.IndexGrantKey].
+	With func(prefix []byte) iter.Seq2[store.Row, error]
+	// Get yields the row of a grant, by its id, if it is there.
+	Get func(id string) iter.Seq2[store.Row, error]
+	// Ending returns the rows of some grants, those that end first.
+	Ending func() ([]store.Row, error)
+
+	used []*usedGrant // by the draft
+}
+
+// usedGrant is a grant that lets calls of the draft start. It is part of the batch, so that the
+// batch fails if the grant has changed or is revoked.
+type usedGrant struct {
+	approval.Grant
+	rev      uint64
+	by       auth.Principal   // who made it, as they are now
+	promised int              // entries that were created by it, and have not started yet
+	needed   bool             // a call has started, or goes on, by it
+	counts   *store.RowChange // of the calls that start by it, if they count
+}
+
+// ReadGrant decodes the row of a grant.
+func ReadGrant(row *store.Row) (g approval.Grant, err error) {
+	if row.Damaged {
+		return g, store.ErrDataLoss
+	}
+	if err := json.Unmarshal(row.Value, &g); err != nil {
+		return g, fmt.Errorf("%w: grant %s: %w", store.ErrDataLoss, row.Key, err)
+	}
+	return g, nil
+}
+
+// grantKey returns the key of the grants that cover a call, "" if none may: the call has not been
+// entered, was not planned before a restoration, and its gates allow grants.
+func (d *asking) grantKey(c *fold.Call, x *examined) string {
+	if c.Restored || x.entry == nil {
+		return ""
+	}
+	key, err := approval.GrantKey(d.grantedCall(x))
+	if err != nil {
+		d.rules.report(Problem{Task: d.f.View.IDs().Task, What: "grants cannot be looked up, so the call is asked about", Err: err})
+		return ""
+	}
+	return key
+}
+
+// grantedCall returns what a grant of a call is bound to.
+func (d *asking) grantedCall(x *examined) *approval.GrantedCall {
+	return &approval.GrantedCall{
+		Requester: d.f.Sender(), Agent: d.rules.Agent, Tool: x.entry.Definition.Name, Definition: x.entry.Digest,
+		Verdict: &x.verdict, Args: x.args, Restored: d.f.Restored.IDs(),
+	}
+}
+
+// standing returns the grant that lets a call start without asking, or be entered again after the
+// suspension of a run that the grant has let start; nil if there is none. A grant covers no attempt
+// after the first: its outcome may be unknown. If in doubt, there is none. lapsed says why the first
+// that fits does not cover the call, if there is one.
+func (d *asking) standing(c *fold.Call, x *examined) (_ *usedGrant, lapsed string) {
+	again := c.Paused && c.Grant != ""
+	if d.at.Grants == nil || c.Attempt > 0 && !again {
+		return nil, ""
+	}
+	key := d.grantKey(c, x)
+	if key == "" {
+		return nil, ""
+	}
+	digest, _ := d.callDigest(&x.checked) // without one, no exact grant fits
+	keys := []string{key, approval.ExactGrantKey(key, digest)}
+	fits := func(g *approval.Grant) bool {
+		if again {
+			return g.ID == c.Grant && g.Continues(keys, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now)
+		}
+		return g.Covers(keys, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now)
+	}
+	for _, u := range d.at.Grants.used {
+		g := u.Grant
+		if g.Used += u.promised; !fits(&g) {
+			continue
+		}
+		if why := d.grantedCall(x).Bars(u.by); why == "" {
+			return u, ""
+		}
+	}
+	for _, rows := range d.grantRows(c, keys, again) {
+		for row, err := range rows {
+			if err != nil {
+				d.rules.report(Problem{Task: d.f.View.IDs().Task, What: "grants cannot be read, so the call is asked about", Err: err})
+				return nil, lapsed
+			}
+			g, err := ReadGrant(&row)
+			if err != nil {
+				d.rules.report(Problem{Task: d.f.View.IDs().Task, What: "a grant cannot be read", Err: err})
+				continue
+			}
+			if !d.at.Now.Before(g.Until) {
+				break // the rows that follow have ended, too
+			}
+			known := slices.ContainsFunc(d.at.Grants.used, func(u *usedGrant) bool { return u.ID == g.ID })
+			if known || !fits(&g) {
+				continue
+			}
+			by, why := d.maker(&g)
+			if why == "" {
+				why = d.grantedCall(x).Bars(by)
+			}
+			if why == "" {
+				u := &usedGrant{Grant: g, rev: row.Rev, by: by}
+				d.at.Grants.used = append(d.at.Grants.used, u)
+				return u, ""
+			}
+			if lapsed == "" {
+				lapsed = fmt.Sprintf("The grant %s by %s does not cover it: %s. ", g.ID, visible.Clip(g.By.Subject, 128), why)
+			}
+		}
+	}
+	return nil, lapsed
+}
+
+// maker returns who has made a grant, as they are now, or why it covers nothing.
+func (d *asking) maker(g *approval.Grant) (by auth.Principal, why string) {
+	by, err := d.current(g.By, g.Made)
+	if err == nil {
+		return by, ""
+	}
+	if gone, is := errors.AsType[*auth.WithdrawnError](err); is {
+		return auth.Principal{}, gone.Why
+	}
+	d.rules.report(Problem{Task: d.f.View.IDs().Task, What: "the maker of a grant cannot be looked up, so the call is asked about", Err: err})
+	return auth.Principal{}, "it cannot be found out now what they may do"
+}
+
+// current returns who somebody that has decided is now.
+func (d *asking) current(was auth.Principal, at time.Time) (auth.Principal, error) {
+	if d.at.Current == nil {
+		return was, nil
+	}
+	return d.at.Current(d.at.Ctx, was, at)
+}
+
+// Holds reports whether the makers of the grants by which calls of the draft start are who they were
+// when it was made, and whether the votes for what it approves count. Ask right before the commit: if
+// not, the draft has to be made anew.
+func (d *Draft) Holds() bool {
+	for _, id := range d.resolved {
+		if a := d.f.Approval(id); (a.State == approval.Approved || a.State == approval.Edited) && d.withdrawn(&a.Approval) != "" {
+			return false
+		}
+	}
+	if d.at.Grants == nil {
+		return true
+	}
+	return !slices.ContainsFunc(d.at.Grants.used, func(u *usedGrant) bool {
+		if !u.needed {
+			return false
+		}
+		by, err := d.current(u.By, u.Made)
+		return err != nil || !by.Equal(u.by)
+	})
+}
+
+// withdrawn returns whose vote for what a pending approval shows does not count any more, because
+// their credential is withdrawn, and why; "": nobody's. A vote of somebody who cannot be looked up now does not
+// count either.
+func (d *asking) withdrawn(a *approval.Approval) string {
+	for i := range a.Votes {
+		v := &a.Votes[i]
+		_, err := d.current(v.By, v.At)
+		gone, is := errors.AsType[*auth.WithdrawnError](err)
+		switch {
+		case err == nil || v.Digest != a.Digest || is && gone.Unseen:
+		case is:
+			return fmt.Sprintf("%s has voted, and %s", visible.Clip(v.By.Subject, 128), gone.Why)
+		default:
+			d.rules.report(Problem{Task: d.f.View.IDs().Task, What: "a voter cannot be looked up, so the question is asked again", Err: err})
+			return visible.Clip(v.By.Subject, 128) + " has voted, and it cannot be found out now whether that counts"
+		}
+	}
+	return ""
+}
+
+// grantRows returns the rows of the grants with one of some keys for the task, for its context, and
+// for all tasks of the owner; or the row of the grant by which a call goes on again.
+func (d *asking) grantRows(c *fold.Call, keys []string, again bool) (all []iter.Seq2[store.Row, error]) {
+	if again {
+		return append(all, d.at.Grants.Get(c.Grant))
+	}
+	like := approval.Grant{Store: d.at.Grants.Store, Task: d.f.View.IDs().Task, Context: d.f.View.IDs().Context}
+	for _, like.Scope = range approval.GrantScopes() {
+		for _, like.Key = range keys {
+			all = append(all, d.at.Grants.With(grantPrefix(&like)))
+		}
+	}
+	return all
+}
+
+// use makes the batch of the draft depend on the grant of an entry that starts or goes on. A start is
+// counted.
+func (d *asking) use(u *usedGrant, c *fold.Call) error {
+	u.promised--
+	u.needed = true
+	if c.Paused || u.Uses == 0 {
+		return nil
+	}
+	u.Used++
+	row, err := grantRow(d.at.Grants.Owner, &u.Grant, u.rev)
+	u.counts = &row
+	return err
+}
+
+// withGrants adds to a batch the grants by which its calls start: a counted grant is changed, and
+// any other is needed as it is. The batch that ends the task removes its grants for the same task.
+func (d *batch) withGrants(b *store.Batch) {
+	b.Rows = slices.Clip(b.Rows)
+	if d.at.Grants != nil {
+		for _, u := range d.at.Grants.used {
+			switch {
+			case u.counts != nil:
+				b.Rows = append(b.Rows, *u.counts)
+			case u.needed:
+				b.Needs = append(b.Needs, store.RowRef{Of: d.at.Grants.Owner, Kind: task.RowGrant, Key: []byte(u.ID), Rev: u.rev})
+			}
+		}
+	}
+	if d.phase != store.Final {
+		return
+	}
+	for _, a := range d.f.Approvals {
+		if r := a.Resolution; r != nil && r.Grant != nil && r.Grant.Scope == approval.GrantTask {
+			b.Rows = append(b.Rows, store.RowChange{Of: d.f.Header.Owner, Kind: task.RowGrant, Key: []byte(r.Grant.ID), IfRev: store.Any, Delete: true})
+		}
+	}
+}
+
+// grantRow returns the change that writes a grant to a row with a rev.
+func grantRow(owner store.Scope, g *approval.Grant, rev uint64) (store.RowChange, error) {
+	value, err := json.Marshal(g)
+	if err != nil {
+		return store.RowChange{}, fmt.Errorf("encode grant %s: %w", g.ID, err)
+	}
+	until := uint64(store.MillisOf(g.Until))
+	index := []store.IndexKey{
+		{Index: task.IndexGrantID, Key: []byte(g.ID)},
+		{Index: task.IndexGrants, Key: fmt.Appendf(task.PendingPrefix(owner.TenantName()), "%016x", until)},
+	}
+	if g.Uses == 0 || g.Used < g.Uses {
+		index = append(index, store.IndexKey{Index: task.IndexGrantKey, Key: fmt.Appendf(grantPrefix(g), "%016x", ^until)})
+	}
+	return store.RowChange{Of: owner, Kind: task.RowGrant, Key: []byte(g.ID), IfRev: rev, Value: value, Index: index}, nil
+}
+
+// grantPrefix returns the key prefix in [task.IndexGrantKey] of the grants of the same store with the
+// same scope and key as g.
+func grantPrefix(g *approval.Grant) []byte {
+	in := ""
+	switch g.Scope {
+	case approval.GrantTask:
+		in = g.Task
+	case approval.GrantContext:
+		in = g.Context
+	case approval.GrantTime:
+	}
+	return fmt.Appendf(nil, "%x", sha256.Sum256(fmt.Appendf(nil, "%q", []string{g.Store, string(g.Scope), in, g.Key})))
+}
+
+// grant writes the grant that a decision makes, and removes grants of the owner that have ended.
+func (d *asking) grant(a *fold.Approval, ask approval.GrantRequest, by auth.Principal) (*approval.Granted, error) {
+	if d.at.Grants == nil {
+		return nil, approval.NotAllowed(&a.Approval, "grants cannot be made here; approve it without a grant")
+	}
+	g, err := a.NewGrant(d.rules.NewID(), ask, d.f.Owner, by, d.at.Now)
+	if err != nil {
+		return nil, err
+	}
+	g.Store = d.at.Grants.Store
+	row, err := grantRow(d.at.Grants.Owner, g, 0)
+	if err != nil {
+		return nil, err
+	}
+	d.rows = append(d.rows, row)
+	old, err := d.at.Grants.Ending()
+	if err != nil {
+		return nil, fmt.Errorf("read the grants of the owner: %w", err)
+	}
+	for i := range old {
+		if g, err := ReadGrant(&old[i]); err == nil && !d.at.Now.Before(g.Until) {
+			d.rows = append(d.rows, store.RowChange{Of: d.at.Grants.Owner, Kind: task.RowGrant, Key: old[i].Key, IfRev: store.Any, Delete: true})
+		}
+	}
+	return &approval.Granted{ID: g.ID, GrantRequest: ask}, nil
+}
+
+// Revocation returns the batch that revokes a grant of an owner: once it is committed, no call
+// starts by the grant. It fails with [store.ErrConflict] if the grant is not there.
+func Revocation(owner store.Scope, g *approval.Grant, rev uint64, entry approval.Audit) (*store.Batch, error) {
+	data, err := event.AppendAudit(nil, &entry)
+	if err != nil {
+		return nil, fmt.Errorf("encode audit entry: %w", err)
+	}
+	return &store.Batch{
+		Scope: owner, Audit: [][]byte{data},
+		Rows: []store.RowChange{{Kind: task.RowGrant, Key: []byte(g.ID), IfRev: rev, Delete: true}},
+	}, nil
+}
