@@ -126,6 +126,27 @@ func TestDiskOfACaller(t *testing.T) {
 	})
 }
 
+// A task that grows to the limit of its caller is told in the log, too.
+func TestDiskOfATaskThatGrows(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		var log safeBuffer
+		w.start(func(c *engine.Config) {
+			c.Limits.DiskPerCaller = 200_000
+			c.Log = zerolog.New(&log)
+		})
+		waits := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
+		for range 4 {
+			w.wantState(w.send(w.reply(waits.ID, a2a.NewTextPart(noise(60_000)))), a2a.TaskStateInputRequired)
+		}
+		if _, err := w.sendAs(alice, w.calls("echo", args{"text": "x"})); !isFull(err) {
+			t.Fatalf("a message beyond the limit = %v, want a DiskError", err)
+		}
+		if n := strings.Count(log.String(), `"limit_bytes":200000`); n != 1 {
+			t.Errorf("the log says %d times that the limit is reached, want once", n)
+		}
+	})
+}
+
 // Beyond limits.disk nobody makes a task.
 func TestDiskOfAll(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {

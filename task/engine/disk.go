@@ -35,7 +35,7 @@ type diskWatch struct {
 	caller, store time.Time // when it was last logged
 }
 
-// look checks the usage after a new task of a caller.
+// look checks the usage after a new task of a caller, or after its refusal.
 func (w *diskWatch) look(e *env.Env, by store.Scope, used store.Disk) {
 	limit := e.Limits.DiskBounds()
 	if nearlyFull(used.Owner, limit.Owner) && w.mayLog(e, &w.caller) {

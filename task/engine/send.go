@@ -133,6 +133,11 @@ func (e *Engine) refused(sent *Sent, err error) (*Sent, error) {
 		return nil, task.Invalid("message.contextId", "names a context with %d unfinished tasks; at most %d are allowed: answer or cancel some of them, wait until others end, or use another context", full.Open, full.Limit)
 	}
 	if full, ok := errors.AsType[*store.DiskError](err); ok {
+		used := store.Disk{Owner: full.Used}
+		if full.All {
+			used = store.Disk{All: full.Used}
+		}
+		e.disk.look(e.env, sent.scope, used) // tasks that grow reach a limit without a new one
 		return nil, &DiskError{Used: full.Used, Limit: full.Limit, Caller: !full.All}
 	}
 	return nil, err
