@@ -88,6 +88,9 @@ type Terms struct {
 	// element. Lists, mails and logs have [Masked] in these places; the decider sees
 	// everything. A pointer without a match masks nothing.
 	Mask []string `json:"mask,omitempty"`
+	// MaskTask keeps conversation, results and artifacts of the task from all but its requester and
+	// those who may decide.
+	MaskTask bool `json:"maskTask,omitempty"`
 	// Notify lists the routes on which the approval is announced, beside those that announce all.
 	Notify []string `json:"notify,omitempty"`
 	// Remind is the time after asking at which the routes are told again, once, in ns; 0: never.

@@ -73,20 +73,20 @@ func (a *Approval) check(ans Decision, d Decider, now time.Time) *Error {
 	if d.By.IsZero() {
 		return barred(a, BarredUnknown, "the sender of the answer is unknown; authenticate and send it again")
 	}
-	if a.State != Pending {
-		if a.settledBy(ans) {
-			return Decided(a)
-		}
+	person := a.checkPerson(d)
+	switch {
+	case a.State != Pending && person != nil && a.Hides(): // what it says of the content is for those who may see it
+		return person
+	case a.State != Pending && a.settledBy(ans):
+		return Decided(a)
+	case a.State != Pending:
 		return a.refusal(nil)
-	}
-	if Overdue(a, now) {
+	case Overdue(a, now):
 		return tooLate(a)
-	}
-	if ans.Digest != "" && ans.Digest != a.Digest {
+	case person != nil:
+		return person
+	case ans.Digest != "" && ans.Digest != a.Digest:
 		return Changed(a, nil)
-	}
-	if err := a.checkPerson(d); err != nil {
-		return err
 	}
 	if err := a.checkDecision(ans.Type); err != nil {
 		return err

@@ -96,7 +96,7 @@ func fullApproval() Approval {
 			FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true, AuthRequired: true,
 			Approvers: &Approvers{Roles: []string{"sre"}, Subjects: []string{"corp:alice"}, All: []Approvers{{Roles: []string{"legal"}}, {Subjects: []string{"key:dora"}}}, When: "args.to in decider.roles", Escalated: []string{"treasury"}},
 			Needs:     []Need{{"big", 2, nil}, {"money", 1, &Approvers{Roles: []string{"finance"}, Subjects: []string{"key:dora"}}}}, Human: true,
-			Risk: RiskHigh, Mask: []string{"/to"}, Notify: []string{"ops"}, Remind: time.Minute, Escalate: Escalation{After: time.Minute, Notify: []string{"oncall"}, AddRoles: []string{"treasury"}},
+			Risk: RiskHigh, Mask: []string{"/to"}, MaskTask: true, Notify: []string{"ops"}, Remind: time.Minute, Escalate: Escalation{After: time.Minute, Notify: []string{"oncall"}, AddRoles: []string{"treasury"}},
 			Grants: &GrantTerms{Scopes: GrantScopes(), Max: time.Hour, Uses: 5, Vary: []string{"/amount"}},
 		},
 		Requester: fullPrincipal("agent"), Asked: asked(), Editors: []auth.Principal{fullPrincipal("dora")}, Deadline: &end, Extensions: 2, Reminded: &told, Escalated: &told, Supersedes: "task-1.a1", GrantKey: "e0",
@@ -122,6 +122,8 @@ func TestGoldenApproval(t *testing.T) {
 	t.Parallel()
 	full := fullApproval()
 	checkFull(t, reflect.ValueOf(full), "Approval")
+	checkGolden(t, "approval-mask.v2.json", full)
+	full.Terms.MaskTask = false // from before there was such a field
 	checkGolden(t, "approval-later.v2.json", full)
 	full.Later = false // from before there was such a field
 	checkGolden(t, "approval-editors.v2.json", full)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"a2a-server/auth/sight"
 	"a2a-server/internal/strictjson"
 )
 
@@ -18,24 +19,35 @@ const Masked = "•••"
 // place of Terms.Mask. Deciders see Args.
 func (a *Approval) MaskedArgs() json.RawMessage { return MaskJSON(a.Args, a.Terms.Mask) }
 
-// Listed returns a copy of a for lists, mails and logs, with the arguments of the call and of
-// an edit masked. The hint and payload of a question of a running tool, which may repeat arguments
-// in other words, are masked whole if Terms.Mask names a place. It shares the rest with a.
-func (a *Approval) Listed() *Approval {
-	listed := *a
-	listed.Args = a.MaskedArgs()
-	if len(a.Terms.Mask) > 0 && a.AskKind != "" {
-		listed.Hint = Masked
-		if len(a.Payload) > 0 {
-			listed.Payload = json.RawMessage(`"` + Masked + `"`)
+// Hides reports whether the gates of a mask arguments, or keep its task.
+func (a *Approval) Hides() bool { return len(a.Terms.Mask) > 0 || a.Terms.MaskTask }
+
+// For returns a copy of a for a reader: without the digest and with the arguments of the call and of an
+// edit masked, where the sight says so. The hint and payload of a question of a running tool, which may
+// repeat arguments in other words, are masked whole. It shares the rest with a.
+func (a *Approval) For(s sight.Sight) *Approval {
+	seen := *a
+	if len(a.Terms.Mask) == 0 {
+		return &seen
+	}
+	if s.Digest != sight.Whole {
+		seen.Digest = ""
+	}
+	if s.Arguments != sight.Whole {
+		seen.Args = a.MaskedArgs()
+		if a.Resolution != nil {
+			r := *a.Resolution
+			r.Args = MaskJSON(r.Args, a.Terms.Mask)
+			seen.Resolution = &r
 		}
 	}
-	if a.Resolution != nil {
-		r := *a.Resolution
-		r.Args = MaskJSON(r.Args, a.Terms.Mask)
-		listed.Resolution = &r
+	if s.Question != sight.Whole && a.AskKind != "" {
+		seen.Hint = Masked
+		if len(a.Payload) > 0 {
+			seen.Payload = json.RawMessage(`"` + Masked + `"`)
+		}
 	}
-	return &listed
+	return &seen
 }
 
 // MaskJSON returns raw with [Masked] in each place of mask, as in Terms.Mask. It returns
@@ -92,6 +104,28 @@ func maskAt(v any, path []string) any {
 		return next
 	}
 	return v
+}
+
+// FindMasked returns the place of a value of arguments that is [Masked], as a JSON pointer: it came from a
+// list or a message, and stands for a value that was not shown. ok is false if there is none.
+func FindMasked(v any) (at string, ok bool) {
+	switch v := v.(type) {
+	case string:
+		return "", v == Masked
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if at, ok := FindMasked(v[name]); ok {
+				return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name) + at, true
+			}
+		}
+	case []any:
+		for i := range v {
+			if at, ok := FindMasked(v[i]); ok {
+				return "/" + strconv.Itoa(i) + at, true
+			}
+		}
+	}
+	return "", false
 }
 
 // CheckMask returns an error if pointer cannot stand in Terms.Mask.

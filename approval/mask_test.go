@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"a2a-server/auth/sight"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -47,8 +48,8 @@ func TestMaskedArgs(t *testing.T) {
 	}
 }
 
-// A list has neither the arguments of the call nor those of an edit.
-func TestListed(t *testing.T) {
+// A list has neither the masked arguments of the call nor those of an edit.
+func TestFor(t *testing.T) {
 	t.Parallel()
 	a := pending("t.a1", endedAs(Edited, Resolution{Decision: Edit, Args: json.RawMessage(`{"to":"secret2"}`)}), func(a *Approval) {
 		a.Args, a.Terms.Mask = json.RawMessage(`{"to":"secret1"}`), []string{"/to"}
@@ -57,21 +58,22 @@ func TestListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed, err := json.Marshal(a.Listed())
+	list := sight.Of(sight.Decider, sight.List)
+	listed, err := json.Marshal(a.For(list))
 	if err != nil || strings.Contains(string(listed), "secret") || strings.Count(string(listed), Masked) != 2 {
-		t.Errorf("Listed() = %s, %v, want no secret", listed, err)
+		t.Errorf("For() = %s, %v, want no secret", listed, err)
 	}
 	if after, err := json.Marshal(a); err != nil || string(after) != string(whole) {
-		t.Errorf("after Listed() it is %s, %v, want %s", after, err, whole)
+		t.Errorf("after For() it is %s, %v, want %s", after, err, whole)
 	}
 	asks := pending("t.a3", func(a *Approval) {
 		a.AskKind, a.Hint, a.Payload, a.Terms.Mask = AskConfirm, "Pay secret1?", json.RawMessage(`{"iban":"secret1"}`), []string{"/to"}
 	})
-	if listed, err := json.Marshal(asks.Listed()); err != nil || strings.Contains(string(listed), "secret") {
-		t.Errorf("Listed() of a tool's question = %s, %v, want no secret", listed, err)
+	if listed, err := json.Marshal(asks.For(list)); err != nil || strings.Contains(string(listed), "secret") {
+		t.Errorf("For() of a tool's question = %s, %v, want no secret", listed, err)
 	}
-	if a := pending("t.a2"); a.Listed().Resolution != nil {
-		t.Error("Listed() of a pending approval has a resolution")
+	if a := pending("t.a2"); a.For(list).Resolution != nil {
+		t.Error("For() of a pending approval has a resolution")
 	}
 }
 

@@ -44,6 +44,7 @@ func together(gates []*gate, own bool, defaults Terms) Terms {
 		t.NoText = t.NoText || x.NoText
 		t.CancelsTask = t.CancelsTask || x.CancelsTask
 		t.Human = t.Human || x.Human
+		t.MaskTask = t.MaskTask || x.MaskTask
 		t.Allowed = common(t.Allowed, x.Allowed)
 		t.Expires = sooner(t.Expires, x.Expires)
 		t.Remind = sooner(t.Remind, x.Remind)

@@ -12,6 +12,8 @@ import (
 const (
 	RowApproval  = "approval" // key: id of the approval; value: its JSON
 	IndexPending = "pending"  // of approvals that wait; see pendingKey
+	// IndexHides has the approvals whose gates mask arguments or keep the task, by the id of the task.
+	IndexHides = "hides"
 	// IndexSettled has the settled approvals of a tenant, IndexTool those of a tool in it, and
 	// IndexDigest those of a tool and a digest; each the newest first. Approvals settled
 	// before these indexes existed are in none.

@@ -174,5 +174,17 @@ func Pushable(e *store.Event) bool {
 		u, err := event.ReadArtifact(e.Data)
 		return err == nil && u.Last
 	}
-	return e.Kind == event.KindTask || e.Kind == event.KindStatus
+	return e.Kind == event.KindTask || e.Kind == event.KindStatus || e.Kind == event.KindMasked
+}
+
+// Whole returns the StreamResponse of a public event, as the owner of its task sees it.
+func Whole(e *store.Event) ([]byte, error) {
+	if e.Kind != event.KindMasked {
+		return e.Data, nil
+	}
+	forms, err := event.ReadForms(e.Data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: event %d: %w", store.ErrDataLoss, e.Seq, err)
+	}
+	return forms.Whole, nil
 }

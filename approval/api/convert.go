@@ -8,6 +8,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/auth/sight"
 	"a2a-server/client"
 	"a2a-server/task"
 	"a2a-server/task/engine"
@@ -62,38 +63,17 @@ func (s *Service) whole(a *approval.Approval) client.Approval {
 	return out
 }
 
-// decides reports whether c may decide a, or could while it was pending, or has asked for it.
-func (s *Service) decides(c Caller, list *engine.Approvals, a *approval.Approval) bool {
-	if c.By.Tenant == a.Requester.Tenant && c.By.Subject == a.Requester.Subject && !c.Anonymous {
-		return c.By.May(auth.Decide) == nil
-	}
-	one := *a
-	one.State, one.Deadline = approval.Pending, nil
-	return list.May(c.By, &one) == nil
-}
-
-// seen returns an approval with all its arguments for a caller with the right to decide it,
-// and with masked arguments for all other callers.
-func (s *Service) seen(c Caller, list *engine.Approvals, a *approval.Approval) client.Approval {
-	if s.decides(c, list, a) {
-		return s.whole(a)
-	}
-	return s.masked(c, list, a)
-}
-
-// masked returns an approval without the values that its gates mask. Its digest, by which the
-// masked values could be guessed, is only for callers that may decide it.
-func (s *Service) masked(c Caller, list *engine.Approvals, a *approval.Approval) client.Approval {
-	out := s.whole(a.Listed())
-	if out.Masked = len(a.Terms.Mask) > 0; out.Masked && !s.decides(c, list, a) {
-		out.Digest = ""
-	}
+// seen returns an approval as a surface shows it to c.
+func (s *Service) seen(c Caller, list *engine.Approvals, a *approval.Approval, on sight.Surface) client.Approval {
+	sees := sight.Of(list.Reader(c.By, a), on)
+	out := s.whole(a.For(sees))
+	out.Masked = len(a.Terms.Mask) > 0 && sees.Arguments != sight.Whole
 	return out
 }
 
 // listed returns an approval as lists show it.
 func (s *Service) listed(c Caller, list *engine.Approvals, a *approval.Approval) client.Approval {
-	out := s.masked(c, list, a)
+	out := s.seen(c, list, a, sight.List)
 	if a.State == approval.Pending {
 		may := s.may(list, c, a)
 		out.May = &may
@@ -140,9 +120,9 @@ func statusOf(d *client.Decided) int {
 // maxResult is how many bytes of a result are shown.
 const maxResult = 64 << 10
 
-func callOf(c *task.CallStatus, masked bool) client.Call {
+func callOf(c *task.CallStatus, sees sight.Sight) client.Call {
 	out := client.Call{ID: c.ID, Tool: c.Tool, Arguments: c.Args, State: c.State, Attempt: c.Attempt, Outcome: string(c.Outcome), Result: c.Result, Error: c.Error, Canceled: c.Canceled, Approvals: c.Approvals}
-	if masked {
+	if sees.Arguments != sight.Whole {
 		out.Arguments, out.Result = approval.MaskJSON(c.Args, c.Mask), approval.MaskJSON(c.Result, c.Mask)
 	}
 	if len(out.Result) > maxResult {

@@ -27,11 +27,14 @@ func TestOrderOfChecks(t *testing.T) {
 	w.post(mallory, path, approve(one)).problem(404, client.ReasonNotFound)
 	w.post(olga, "/approvals/"+one.Task+".a9/decision", approve(one)).problem(404, client.ReasonNotFound)
 
-	// Before the person: the digest. After the person: the content.
-	large := w.ask(alice, "/pay amount=1001")[0]
+	// After the person: the digest, by which those who may not decide could guess, and the content.
+	large := w.ask(alice, "/pay amount=1001 iban=DE2")[0]
 	stale := approve(large)
 	stale.Digest = one.Digest
-	if e := w.post(alice, decisionOf(large), stale).problem(412, client.ReasonChanged); e.Approval == nil || e.Approval.Digest != large.Digest {
+	if e := w.post(alice, decisionOf(large), stale).problem(403, client.ReasonNotAllowed); strings.Contains(e.Detail, large.Digest) {
+		t.Errorf("the problem has the digest: %+v", e)
+	}
+	if e := w.post(olga, decisionOf(large), stale).problem(412, client.ReasonChanged); e.Approval == nil || e.Approval.Digest != large.Digest {
 		t.Errorf("the problem has not the approval as it is: %+v", e.Approval)
 	}
 	wrong := approve(large)
@@ -49,6 +52,12 @@ func TestOrderOfChecks(t *testing.T) {
 	w.post(olga, decisionOf(large), map[string]any{"decision": "maybe", "digest": large.Digest}).problem(400, client.ReasonInvalid)
 	if e := w.post(olga, decisionOf(large), map[string]any{"decision": "approve"}).problem(400, client.ReasonInvalid); len(e.Fields) != 1 || e.Fields[0].Field != "digest" {
 		t.Errorf("the fields are %+v", e.Fields)
+	}
+
+	list := into[client.ApprovalPage](w.get(olga, "/approvals?task="+large.Task)).Items[0]
+	copied := client.Decision{Decision: client.Edit, Digest: large.Digest, Arguments: list.Arguments}
+	if e := w.post(olga, decisionOf(large), copied).problem(400, client.ReasonInvalid); len(e.Fields) != 1 || e.Fields[0].Field != "arguments/iban" {
+		t.Errorf("an edit of the arguments of a list: %+v", e)
 	}
 
 	done := into[client.Decided](w.post(olga, path, approve(one)).want(200))
@@ -73,7 +82,7 @@ func TestOrderOfChecks(t *testing.T) {
 		return into[client.ApprovalDetail](w.get(olga, "/approvals/"+large.ID)).Approval.State == client.Expired
 	})
 	stale.Reason = "late"
-	w.post(alice, decisionOf(large), stale).problem(410, client.ReasonExpired)
+	w.post(olga, decisionOf(large), stale).problem(410, client.ReasonExpired)
 }
 
 // An edit that another gate asks about is decided, and its call waits for the approval that

@@ -52,7 +52,7 @@ func TestExtension(t *testing.T) {
 		}
 	}
 	large := w.ask(alice, "/pay amount=1001")[0]
-	w.post(alice, "/approvals/"+large.ID+"/extension", client.Extension{Digest: "other", Until: until}).problem(412, client.ReasonChanged)
+	w.post(alice, "/approvals/"+large.ID+"/extension", client.Extension{Digest: "other", Until: until}).problem(403, client.ReasonNotAllowed)
 	w.post(alice, "/approvals/"+large.ID+"/extension", client.Extension{Digest: large.Digest, Until: until}).problem(403, client.ReasonNotAllowed)
 
 	got := into[client.Decided](w.post(olga, path, x).want(200))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"a2a-server/approval"
+	"a2a-server/auth/sight"
 	"a2a-server/client"
 	"a2a-server/internal/failure"
 	"a2a-server/internal/httpd"
@@ -190,7 +191,7 @@ func (s *Service) problem(ctx context.Context, c Caller, err error, id string) *
 	case client.ReasonConflict, client.ReasonExpired, client.ReasonChanged:
 		list := s.approvals(c)
 		if a, err := list.Get(ctx, c.By, id); err == nil {
-			now, with := s.seen(c, list, a), *p
+			now, with := s.seen(c, list, a, sight.Approval), *p
 			with.Approval = &now
 			return &with
 		}

@@ -13,6 +13,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/auth/sight"
 	"a2a-server/client"
 	"a2a-server/task"
 	"a2a-server/task/engine"
@@ -173,7 +174,7 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 		return client.ApprovalDetail{}, err
 	}
 	d := client.ApprovalDetail{
-		Approval: s.seen(c, list, a), May: s.may(list, c, a), Caller: principal(c.By),
+		Approval: s.seen(c, list, a, sight.Approval), May: s.may(list, c, a), Caller: principal(c.By),
 		Conversation: []client.Message{}, Before: []client.Approval{}, Tool: []client.Approval{},
 	}
 	if schema := list.Parameters(ctx, a); schema != nil {
@@ -193,8 +194,10 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 			return d, err
 		}
 		for i := range page.Approvals {
-			if page.Approvals[i].ID != a.ID && len(*of.to) < 10 {
-				*of.to = append(*of.to, s.listed(c, list, &page.Approvals[i]))
+			one := &page.Approvals[i]
+			guesses := of.digest != "" && one.For(sight.Of(list.Reader(c.By, one), sight.List)).Digest == ""
+			if one.ID != a.ID && !guesses && len(*of.to) < 10 {
+				*of.to = append(*of.to, s.listed(c, list, one))
 			}
 		}
 	}
@@ -207,7 +210,7 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 	d.Conversation, d.Earlier = conversation(a.ID, view.AppendTask(nil, task.ViewOptions{HistoryLength: -1, NoArtifacts: true}))
 	for i := range calls {
 		if calls[i].ID == a.Call {
-			run := callOf(&calls[i], !s.decides(c, list, a))
+			run := callOf(&calls[i], sight.Of(list.Reader(c.By, a), sight.Approval))
 			d.Run = &run
 		}
 	}
@@ -258,7 +261,7 @@ func (s *Service) decideTask(ctx context.Context, c Caller, list []client.BatchD
 		if err != nil {
 			continue // the decision stays
 		}
-		whole := s.seen(c, of, a)
+		whole := s.seen(c, of, a, sight.Approval)
 		out[i].Approval = &whole
 		if r := a.Resolution; r != nil && (r.By.Tenant != c.By.Tenant || r.By.Subject != c.By.Subject) && a.Voted(c.By) == nil {
 			out[i].Already = true // another decider was faster
@@ -342,7 +345,7 @@ func (s *Service) Extend(ctx context.Context, c Caller, id string, x client.Exte
 	}
 	out := client.Decided{Caller: principal(c.By)}
 	if a, err := list.Get(ctx, c.By, id); err == nil {
-		whole := s.seen(c, list, a)
+		whole := s.seen(c, list, a, sight.Approval)
 		out.Approval = &whole
 	}
 	return out, nil
@@ -417,7 +420,7 @@ func (s *Service) Task(ctx context.Context, c Caller, id string) (client.TaskDet
 		return d, err
 	}
 	for i := range calls {
-		d.Calls = append(d.Calls, callOf(&calls[i], true /* masked */))
+		d.Calls = append(d.Calls, callOf(&calls[i], sight.Of(sight.Requester, sight.List)))
 	}
 	if c.By.May(auth.Review) == nil || c.Anonymous {
 		list, cursor := s.approvals(c), ""

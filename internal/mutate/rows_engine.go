@@ -2,6 +2,9 @@ package main
 
 func engineRows() []row {
 	return []row{
+		{"task/engine", "Approvals.Reader", always("a.May"), "internal/e2e TestWhoSeesWhat", "masked arguments are for those who may decide the approval"},
+		{"task/engine", "taskSight.event", never("s.masked"), "internal/e2e TestWhoSeesWhat", "a stream shows masked questions to those who do not decide"},
+		{"task/engine", "taskSight.view", never("s.masked"), "internal/e2e TestWhoSeesWhat", "a task shows masked questions to those who do not decide"},
 		{"task/engine", "Tasks.Prompt", never("err#1"), "approval/web TestModelSteps", "only an admin sees what a model was asked"},
 		{"task/planner/llm", "Config.client", never("OnlyAllowed refused"), "TestNew", "no key goes to another machine in clear unless its network is listed"},
 		{"task/planner/llm", "Planner.complete", never("said spoke#1"), "TestRepeats", "the text of a try that failed is replaced"},

@@ -10,6 +10,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/auth/sight"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/tasklog"
@@ -249,6 +250,19 @@ func (a *Approvals) Parameters(ctx context.Context, one *approval.Approval) map[
 	return entry.Definition.Parameters
 }
 
+// Reader returns who by is to an approval in any state.
+func (a *Approvals) Reader(by auth.Principal, one *approval.Approval) sight.Reader {
+	if by.Tenant == one.Requester.Tenant && by.Subject == one.Requester.Subject && by.May(auth.Decide) == nil && !a.anonymous {
+		return sight.Requester
+	}
+	pending := *one
+	pending.State, pending.Deadline = approval.Pending, nil
+	if a.May(by, &pending) == nil {
+		return sight.Decider
+	}
+	return sight.Overseer
+}
+
 // Around returns the task of an approval without its artifacts, and its calls, for a principal
 // that may review the approval. It reserves the memory for them in ans.
 func (a *Approvals) Around(ctx context.Context, ans *ReadReservation, id string) (*task.View, []task.CallStatus, error) {
@@ -259,11 +273,16 @@ func (a *Approvals) Around(ctx context.Context, ans *ReadReservation, id string)
 	if !ok {
 		return nil, nil, approval.Unknown(id, nil)
 	}
-	f, err := ans.outline(ctx, a.scope(ans.by, auth.Review), of)
+	scope := a.scope(ans.by, auth.Review)
+	f, err := ans.outline(ctx, scope, of)
 	if err != nil {
 		return nil, nil, err
 	}
-	return f.View, f.Calls(), nil
+	sees, err := ans.core.taskSight(ctx, ans.by, scope, f.Header.Owner, of)
+	if err != nil {
+		return nil, nil, err
+	}
+	return sees.view(f.View), sees.calls(f.Calls()), nil
 }
 
 // DecideAll decides several approvals of one task: either all of the decisions count, or none.

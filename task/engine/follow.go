@@ -9,6 +9,7 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/tasklog"
 	"a2a-server/task/engine/internal/turn"
+	"a2a-server/task/internal/event"
 )
 
 // Event is a public event of a task: the bytes of an A2A StreamResponse, and the seq
@@ -84,15 +85,17 @@ func (e *Engine) Events(ctx context.Context, by auth.Principal, id store.TaskID,
 // Subscription is the place of a reader in the events of a task.
 type Subscription struct {
 	core  *core
+	by    auth.Principal
 	scope store.Scope
 	id    store.TaskID
 	after uint64
 	until Until
+	sees  *taskSight // nil: not known yet
 }
 
 // Subscribe returns the place after seq n in the events of a task, for by. It reads nothing.
 func (e *Engine) Subscribe(by auth.Principal, id store.TaskID, n uint64, until Until) *Subscription {
-	return &Subscription{e.core, ScopeFor(by, auth.Follow), id, n, until}
+	return &Subscription{core: e.core, by: by, scope: ScopeFor(by, auth.Follow), id: id, after: n, until: until}
 }
 
 // Follow is [Engine.Follow] from the reader's place on, which moves with the events.
@@ -121,8 +124,12 @@ func (s *Subscription) next(ctx context.Context, yield func([]Event) error) (ove
 			return false, tasklog.Translate(err)
 		}
 		if len(v.Events) > 0 {
+			public, err := s.public(ctx, &v.Header, v.Events)
+			if err != nil {
+				return false, tasklog.Translate(err)
+			}
 			s.after = v.Events[len(v.Events)-1].Seq
-			if public := publicOf(v.Events); len(public) > 0 {
+			if len(public) > 0 {
 				if err := yield(public); err != nil {
 					return false, err
 				}
@@ -134,25 +141,38 @@ func (s *Subscription) next(ctx context.Context, yield func([]Event) error) (ove
 	}
 }
 
-// publicOf returns the public events of a page, which may be shared: it is copied
-// only when something is left out.
-func publicOf(events []Event) []Event {
-	private := 0
+// public returns the public events of a page as the reader sees them. The page may be shared: it is
+// copied only when something is left out or has two forms.
+func (s *Subscription) public(ctx context.Context, h *Header, events []Event) ([]Event, error) {
+	same := true
+	for i := range events {
+		masked := events[i].Kind == event.KindMasked
+		if masked || s.sees == nil { // an approval may have come with it
+			sees, err := s.core.taskSight(ctx, s.by, s.scope, h.Owner, s.id)
+			if err != nil {
+				return nil, err
+			}
+			s.sees = &sees
+		}
+		same = same && events[i].Public && !masked
+	}
+	if same && !s.sees.bare {
+		return events, nil
+	}
+	public, ids := make([]Event, 0, len(events)), event.NewIDs(s.id.String(), h.Context)
 	for i := range events {
 		if !events[i].Public {
-			private++
+			continue
+		}
+		seen, ok, err := s.sees.event(ids, events[i])
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			public = append(public, seen)
 		}
 	}
-	if private == 0 {
-		return events
-	}
-	public := make([]Event, 0, len(events)-private)
-	for i := range events {
-		if events[i].Public {
-			public = append(public, events[i])
-		}
-	}
-	return public
+	return public, nil
 }
 
 // Stream begins a stream of the task of a message, and returns the seq where it continues.
@@ -176,7 +196,7 @@ func (e *Engine) Stream(ctx context.Context, by auth.Principal, sent *Sent, begi
 	} else if err := begin(nil); err != nil {
 		return nil, err
 	}
-	return &Subscription{e.core, sent.scope, sent.Task, n, UntilInput}, nil
+	return &Subscription{core: e.core, by: by, scope: sent.scope, id: sent.Task, after: n, until: UntilInput}, nil
 }
 
 // ID identifies a task.

@@ -120,7 +120,8 @@ func (r *ReadReservation) read(ctx context.Context, s store.Scope, id store.Task
 			return nil, store.Header{}, tasklog.Translate(err)
 		}
 		if f != nil {
-			return f.View, h, nil
+			sees, err := r.core.taskSight(ctx, r.by, s, h.Owner, id)
+			return sees.view(f.View), h, tasklog.Translate(err)
 		}
 		size := h.Size(how.NoArtifacts)
 		err = r.reserve(ctx, size-taken)

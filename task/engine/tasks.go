@@ -143,7 +143,7 @@ func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskL
 }
 
 // Openings calls each with the message that created a task, as A2A JSON, and the place of the
-// task in ids. It leaves out tasks that by may not read, missing and damaged tasks, and all
+// task in ids. It leaves out tasks that by may not read, or that a gate keeps from them, missing and damaged tasks, and all
 // tasks after Config.Page bytes of messages. It reads one event of each log, however long that
 // is.
 func (t *Tasks) Openings(ctx context.Context, by auth.Principal, ids []string, each func(i int, message []byte)) error {
@@ -163,6 +163,12 @@ func (t *Tasks) Openings(ctx context.Context, by auth.Principal, ids []string, e
 			continue
 		}
 		page, err := t.core.env.Store.Read(ctx, scope, parsed, store.After(0), store.Limit{Events: 1, Bytes: 1})
+		if err == nil {
+			var sees taskSight
+			if sees, err = t.core.taskSight(ctx, by, scope, page.Header.Owner, parsed); err == nil && sees.bare {
+				continue
+			}
+		}
 		switch {
 		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrDataLoss), err == nil && len(page.Events) == 0:
 			continue
@@ -200,7 +206,8 @@ func (t *Tasks) Calls(ctx context.Context, a *ReadReservation, id string) ([]tas
 	if err != nil {
 		return nil, err
 	}
-	return f.Calls(), nil
+	sees, err := t.core.taskSight(ctx, a.by, scope, f.Header.Owner, parsed)
+	return sees.calls(f.Calls()), err
 }
 
 // Prompt returns what the planner has asked a language model for a step of a task, which counts from

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"a2a-server/approval"
+	"a2a-server/auth/sight"
 	"a2a-server/store"
 	"a2a-server/task"
 )
@@ -25,17 +26,14 @@ func (p *Pump) message(ctx context.Context, r *Route, j *job) (*Message, error) 
 	if row := &rows.Rows[0]; row.Damaged || json.Unmarshal(row.Value, &a) != nil {
 		return nil, fmt.Errorf("read approval %s: %w", j.n.Approval, store.ErrDataLoss)
 	}
-	listed := a.Listed()
+	seen := a.For(sight.Of(sight.Route, sight.Message))
 	m := &Message{
 		ID: task.NotificationID(j.row.Key), Event: EventAsked, Route: r.Name, At: j.n.At.Time(),
-		Task: a.Task, Context: a.Context, Approval: a.ID, Tool: a.Tool, Hint: approval.HintWithoutArgs(listed), Risk: string(a.Risk()), Requester: a.Requester.Subject,
+		Task: a.Task, Context: a.Context, Approval: a.ID, Tool: a.Tool, Hint: approval.HintWithoutArgs(seen), Risk: string(a.Risk()), Requester: a.Requester.Subject,
 		Link: p.link(a.ID),
 	}
 	if r.Arguments {
-		m.Hint, m.Args = listed.Hint, listed.Args
-		if len(a.Terms.Mask) == 0 {
-			m.Digest = a.Digest // of masked or withheld arguments it would confirm guesses
-		}
+		m.Hint, m.Args, m.Digest = seen.Hint, seen.Args, seen.Digest
 	}
 	if r.Requester {
 		if m.To, err = p.mailbox(ctx, j.row.Task); err != nil || m.To == "" {

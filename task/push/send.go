@@ -43,7 +43,11 @@ func (j *job) send(ctx context.Context, w *task.Webhook, e *store.Event) (f *fai
 	if sealed != nil {
 		return &failure{class: "secrets cannot be opened"}, nil //nolint:nilerr // the error of err is that nothing was sent
 	}
-	n := &Notification{ID: fmt.Sprintf("%s-%d", id, e.Seq), Task: id, Config: w.ID, URL: secrets.URL, Time: e.Time.Time(), Body: e.Data}
+	body, err := task.Whole(e)
+	if err != nil {
+		return &failure{class: "damaged"}, nil //nolint:nilerr // likewise
+	}
+	n := &Notification{ID: fmt.Sprintf("%s-%d", id, e.Seq), Task: id, Config: w.ID, URL: secrets.URL, Time: e.Time.Time(), Body: body}
 	if w.Version != "0.3" {
 		return d.post(ctx, w, secrets, n, "application/a2a+json"), nil
 	}

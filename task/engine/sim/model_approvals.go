@@ -193,6 +193,9 @@ func (m *model) rows(t *modelTask, b *store.Batch) {
 		if a.State == approval.Pending {
 			want = []string{task.IndexPending}
 		}
+		if a.Hides() {
+			want = append(want, task.IndexHides)
+		}
 		var in []string
 		for _, key := range row.Index {
 			in = append(in, key.Index)

@@ -13,10 +13,11 @@ import (
 // of the struct named beside them. A kind stays readable forever: a change of shape is a new
 // version and a new golden file.
 const (
-	KindTask     = "task"     // public: the Task, always the first public event
-	KindStatus   = "status"   // public: TaskStatusUpdateEvent
-	KindArtifact = "artifact" // public: TaskArtifactUpdateEvent
-	KindProgress = "progress" // public: TaskStatusUpdateEvent that adds metadata and leaves the status as it is
+	KindTask     = "task"             // public: the Task, always the first public event
+	KindStatus   = "status"           // public: TaskStatusUpdateEvent
+	KindMasked   = "status.masked.v1" // public: a TaskStatusUpdateEvent in two forms, see [Forms]
+	KindArtifact = "artifact"         // public: TaskArtifactUpdateEvent
+	KindProgress = "progress"         // public: TaskStatusUpdateEvent that adds metadata and leaves the status as it is
 
 	KindMessage   = "message.received.v1"   // *MessageReceived
 	KindPlanned   = "step.planned.v1"       // *StepPlanned

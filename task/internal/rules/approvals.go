@@ -71,6 +71,9 @@ func (d *asking) putApproval(a *fold.Approval) error {
 	case a.Resolution != nil:
 		row.Index = settledKeys(d.f.Owner, &a.Approval)
 	}
+	if a.Hides() {
+		row.Index = append(row.Index, store.IndexKey{Index: task.IndexHides, Key: []byte(a.Task)})
+	}
 	d.rows = append(d.rows, row)
 	return nil
 }

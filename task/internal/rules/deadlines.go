@@ -137,11 +137,11 @@ func (in Extend) put(d *Draft) error {
 	if a == nil {
 		return approval.Unknown(in.Approval, d.f.AllApprovals())
 	}
-	if a.State == approval.Pending && !approval.Overdue(&a.Approval, d.at.Now) && in.Digest != a.Digest {
-		return approval.Changed(&a.Approval, nil)
-	}
 	if err := a.Permits(approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
 		return err
+	}
+	if in.Digest != a.Digest {
+		return approval.Changed(&a.Approval, nil)
 	}
 	until, room := store.MillisOf(in.Until).Time(), d.openRoom()
 	switch {

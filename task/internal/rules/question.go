@@ -7,6 +7,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/auth/sight"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
@@ -31,16 +32,16 @@ func (d *asking) fitsInto(room int, a *approval.Approval, with ...*approval.Appr
 	if n := argsSize(a.Args); n > limits.Args {
 		return fmt.Errorf("arguments have %d bytes; at most %d can be shown for approval", n, limits.Args)
 	}
-	m, err := d.rules.Presenter.Question(append(pending, a), nil)
+	q, err := d.question(append(pending, a), nil)
 	if err != nil {
 		return fmt.Errorf("the question cannot be shown: %w", err)
 	}
-	raw, err := event.EncodeMessage(m)
+	size, err := q.size()
 	if err != nil {
 		return fmt.Errorf("the question cannot be shown: %w", err)
 	}
-	if limit := limits.Content(); len(raw) > limit {
-		return fmt.Errorf("the question would have %d bytes; at most %d can be shown", len(raw), limit)
+	if limit := limits.Content(); size > limit {
+		return fmt.Errorf("the question would have %d bytes; at most %d can be shown", size, limit)
 	}
 	for _, p := range append(pending, a) {
 		for _, n := range p.Terms.Needs {
@@ -48,10 +49,68 @@ func (d *asking) fitsInto(room int, a *approval.Approval, with ...*approval.Appr
 		}
 	}
 	// The question is published, and the approval is in the log, too.
-	if 2*len(raw) > room {
-		return fmt.Errorf("the question would have %d bytes, and the task's log has room for %d more", len(raw), max(room/2, 0))
+	if 2*size > room {
+		return fmt.Errorf("the question would have %d bytes, and the task's log has room for %d more", size, max(room/2, 0))
 	}
 	return nil
+}
+
+// question is a message that asks about approvals: as the requester and the deciders see it, and without
+// what gates mask.
+type question struct {
+	whole, masked *a2a.Message // masked nil: no gate masks anything
+}
+
+// question returns the question about pending approvals; no is a message that was no answer, or nil.
+func (d *asking) question(pending []*approval.Approval, no *a2a.Message) (q *question, err error) {
+	q = &question{}
+	if q.whole, err = d.rules.Presenter.Question(pending, no); err != nil {
+		return nil, fmt.Errorf("present approvals: %w", err)
+	}
+	all := make([]*approval.Approval, len(pending))
+	masks, bare := false, false
+	for i, a := range pending {
+		all[i] = a.For(sight.Of(sight.Overseer, sight.Task))
+		masks, bare = masks || a.Hides(), bare || a.Terms.MaskTask
+	}
+	switch {
+	case bare:
+		q.masked = d.rules.message(bareQuestion)
+	case masks:
+		if q.masked, err = d.rules.Presenter.Question(all, no); err != nil {
+			return nil, fmt.Errorf("present masked approvals: %w", err)
+		}
+	default:
+		return q, nil
+	}
+	q.masked.ID = q.whole.ID
+	return q, nil
+}
+
+// bareQuestion is a question to those from whom a gate keeps the task.
+const bareQuestion = "A call waits for a decision. A gate keeps this task from all but its requester and those who decide."
+
+// add adds a part to both forms.
+func (q *question) add(p *a2a.Part) {
+	q.whole.Parts = append(q.whole.Parts, p)
+	if q.masked != nil {
+		q.masked.Parts = append(q.masked.Parts, p)
+	}
+}
+
+// size returns the bytes of both forms.
+func (q *question) size() (n int, _ error) {
+	for _, m := range []*a2a.Message{q.whole, q.masked} {
+		if m == nil {
+			continue
+		}
+		raw, err := event.EncodeMessage(m)
+		if err != nil {
+			return 0, err
+		}
+		n += len(raw)
+	}
+	return n, nil
 }
 
 // maxRepeated is up to how many bytes a question is published again because of a vote.
@@ -60,13 +119,12 @@ const maxRepeated = 8 << 10
 // tellVotes publishes the question again, with the new votes, if it is short. Else it publishes how far
 // the approvals with new votes are, as progress of their calls, so that votes take little of the log.
 func (d *asking) tellVotes(state a2a.TaskState, pending []*approval.Approval) error {
-	m, err := d.rules.Presenter.Question(pending, nil)
+	q, err := d.question(pending, nil)
 	if err != nil {
-		return fmt.Errorf("present approvals: %w", err)
+		return err
 	}
-	raw, err := event.EncodeMessage(m)
-	if err != nil || len(raw) <= maxRepeated {
-		return d.say(state, m)
+	if size, err := q.size(); err != nil || size <= maxRepeated {
+		return d.sayQuestion(state, q)
 	}
 	for i := range d.events {
 		var vote event.ApprovalVoted
@@ -92,14 +150,14 @@ func (d *asking) tellVotes(state a2a.TaskState, pending []*approval.Approval) er
 func (d *asking) tell(state a2a.TaskState, pending []*approval.Approval, text string) error {
 	switch {
 	case len(pending) > 0:
-		m, err := d.rules.Presenter.Question(pending, nil)
+		q, err := d.question(pending, nil)
 		if err != nil {
-			return fmt.Errorf("present approvals: %w", err)
+			return err
 		}
 		if text != "" {
-			m.Parts = append(m.Parts, a2a.NewTextPart(text))
+			q.add(a2a.NewTextPart(text))
 		}
-		return d.say(state, m)
+		return d.sayQuestion(state, q)
 	case text != "":
 		return d.say(state, d.rules.message(text))
 	}
@@ -117,11 +175,11 @@ func (d *asking) tellParked() error {
 
 // askMore asks again about everything that is pending, because a message was no answer.
 func (d *asking) askMore(pending []*approval.Approval, no *a2a.Message) error {
-	m, err := d.rules.Presenter.Question(pending, no)
+	q, err := d.question(pending, no)
 	if err != nil {
-		return fmt.Errorf("present approvals: %w", err)
+		return err
 	}
-	return d.say(d.waitingState(pending), m)
+	return d.sayQuestion(d.waitingState(pending), q)
 }
 
 // waitingState returns input-required; auth-required if the task's own conversation can decide

@@ -36,13 +36,9 @@ func (d *batch) sayWith(state a2a.TaskState, message *a2a.Message, own map[strin
 	if err := d.enter(state); err != nil {
 		return err
 	}
-	var raw json.RawMessage
-	if message != nil {
-		message.TaskID, message.ContextID = a2a.TaskID(d.f.View.IDs().Task), d.f.View.IDs().Context
-		var err error
-		if raw, err = event.EncodeMessage(message); err != nil {
-			return fmt.Errorf("encode status message: %w", err)
-		}
+	raw, err := d.encode(message)
+	if err != nil {
+		return err
 	}
 	metadata := d.rules.metadata()
 	if len(own) > 0 {
@@ -57,6 +53,46 @@ func (d *batch) sayWith(state a2a.TaskState, message *a2a.Message, own map[strin
 	d.public(event.KindStatus, start)
 	d.f.View.SetStatus(state, d.now(), raw, metadata)
 	return nil
+}
+
+// sayQuestion is say with a question, in both forms if they differ.
+func (d *batch) sayQuestion(state a2a.TaskState, q *question) error {
+	if q.masked == nil {
+		return d.say(state, q.whole)
+	}
+	if err := d.enter(state); err != nil {
+		return err
+	}
+	whole, err := d.encode(q.whole)
+	if err != nil {
+		return err
+	}
+	masked, err := d.encode(q.masked)
+	if err != nil {
+		return err
+	}
+	metadata := d.rules.metadata()
+	form := func(raw json.RawMessage) json.RawMessage {
+		return event.AppendStatusUpdate(nil, d.f.View.IDs(), state, d.now(), raw, metadata)
+	}
+	start := len(d.buf)
+	d.buf = event.AppendForms(d.buf, event.Forms{Whole: form(whole), Masked: form(masked)})
+	d.public(event.KindMasked, start)
+	d.f.View.SetMasked(state, d.now(), whole, masked, metadata)
+	return nil
+}
+
+// encode returns a message of the task as JSON; nil: there is none.
+func (d *batch) encode(m *a2a.Message) (json.RawMessage, error) {
+	if m == nil {
+		return nil, nil
+	}
+	m.TaskID, m.ContextID = a2a.TaskID(d.f.View.IDs().Task), d.f.View.IDs().Context
+	raw, err := event.EncodeMessage(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode status message: %w", err)
+	}
+	return raw, nil
 }
 
 // enter moves the task to a state, if the table allows it.

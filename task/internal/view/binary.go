@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -19,6 +20,7 @@ const viewVersion = 1
 const (
 	viewBegun byte = 1 << iota
 	viewRepeats
+	viewMasked // messages with masked forms
 )
 
 // artifactsVersion is the first byte of the binary form of artifacts.
@@ -34,20 +36,34 @@ func (v *View) AppendBinary(dst []byte) []byte {
 	if v.repeats {
 		flags |= viewRepeats
 	}
+	masked, all := []byte(nil), uint64(0)
+	for i, m := range append(slices.Clip(v.history), v.message) {
+		if m.masked != nil {
+			all++
+			masked = appendBlock(binary.AppendUvarint(masked, uint64(i)), m.masked)
+		}
+	}
+	if all > 0 {
+		flags |= viewMasked
+	}
 	dst = append(dst, viewVersion, flags)
 	dst = appendBlock(dst, v.ids.Task)
 	dst = appendBlock(dst, v.ids.Context)
 	dst = appendBlock(dst, v.state)
 	dst = binary.AppendVarint(dst, int64(v.at))
-	dst = appendBlock(dst, v.message)
+	dst = appendBlock(dst, v.message.whole)
 	dst = binary.AppendVarint(dst, int64(v.messageAt))
 	dst = appendBlock(dst, v.baseMetadata)
 	dst = appendBlock(dst, v.statusMetadata)
 	dst = binary.AppendUvarint(dst, uint64(len(v.history)))
-	for _, message := range v.history {
-		dst = appendBlock(dst, message)
+	for _, m := range v.history {
+		dst = appendBlock(dst, m.whole)
 	}
-	return binary.AppendUvarint(dst, 0) // artifacts stood here
+	dst = binary.AppendUvarint(dst, 0) // artifacts stood here
+	if all > 0 {
+		dst = append(binary.AppendUvarint(dst, all), masked...)
+	}
+	return dst
 }
 
 // AppendArtifacts appends the binary form of the View's artifacts, which
@@ -88,21 +104,24 @@ func Decode(b []byte) (*View, []byte, error) {
 	v.begun = flags&viewBegun != 0
 	v.state = a2a.TaskState(r.block())
 	v.at = store.Millis(r.varint())
-	if message := r.block(); len(message) > 0 {
-		v.message = message
-		v.size += messageOverhead + len(message)
+	if text := r.block(); len(text) > 0 {
+		v.message.whole = text
+		v.size += v.message.size()
 	}
 	messageAt := r.varint() // set at the end: adding to the history moves it
 	v.baseMetadata = r.block()
 	v.size += len(v.baseMetadata)
 	v.setStatusMetadata(r.block())
 	for n := r.count(maxHistory); n > 0 && !r.bad; n-- {
-		message := r.block()
-		r.bad = r.bad || len(message) == 0
-		v.insertMessage(len(v.history), message)
+		text := r.block()
+		r.bad = r.bad || len(text) == 0
+		v.insertMessage(len(v.history), message{whole: text})
 	}
 	r.artifacts(v)
-	if r.bad || flags&^(viewBegun|viewRepeats) != 0 || messageAt > int64(len(v.history)) || messageAt < -1 {
+	if flags&viewMasked != 0 {
+		r.masked(v)
+	}
+	if r.bad || flags&^(viewBegun|viewRepeats|viewMasked) != 0 || messageAt > int64(len(v.history)) || messageAt < -1 {
 		return nil, nil, errDamagedSnapshot
 	}
 	v.messageAt, v.repeats = int(messageAt), flags&viewRepeats != 0
@@ -123,6 +142,20 @@ func (v *View) DecodeArtifacts(b []byte) error {
 		return errDamagedSnapshot
 	}
 	return nil
+}
+
+// masked reads the masked forms of messages into v. The current status's message is the last.
+func (r *viewReader) masked(v *View) {
+	for n := r.count(len(v.history) + 1); n > 0 && !r.bad; n-- {
+		i, text := r.count(len(v.history)), r.block()
+		m := &v.message
+		if i < len(v.history) {
+			m = &v.history[i]
+		}
+		r.bad = r.bad || len(text) == 0 || m.whole == nil || m.masked != nil
+		m.masked = text
+		v.size += len(text)
+	}
 }
 
 // artifacts reads artifacts into v.

@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 )
 
 // detail is how much of a task a View keeps. Parts that it does not keep are dropped for
@@ -51,11 +52,11 @@ func (v *View) Lighten(limit int) {
 
 // own copies the kept parts of the View, so that it keeps no larger buffers in memory.
 func (v *View) own() {
-	v.message, v.baseMetadata = bytes.Clone(v.message), bytes.Clone(v.baseMetadata)
+	v.message, v.baseMetadata = v.message.clone(), bytes.Clone(v.baseMetadata)
 	v.statusMetadata, v.metadata = bytes.Clone(v.statusMetadata), bytes.Clone(v.metadata)
-	history := make([]json.RawMessage, len(v.history))
+	history := make([]message, len(v.history))
 	for i := range history {
-		history[i] = bytes.Clone(v.history[i])
+		history[i] = v.history[i].clone()
 	}
 	v.history = history
 }
@@ -74,7 +75,7 @@ func (v *View) keep(d detail) {
 	}
 	if d >= noHistory {
 		for _, m := range v.history {
-			v.size -= messageOverhead + len(m)
+			v.size -= m.size()
 		}
 		v.history, v.messageAt = nil, 0
 	}
@@ -90,6 +91,23 @@ func (v *View) Brief() *View {
 	b.keep(noHistory)
 	b.own()
 	return &b
+}
+
+// Masked returns a copy of the View for a reader who does not see what gates mask: with the masked forms
+// of questions and, if bare, without all other messages, artifacts and metadata of a status.
+func (v *View) Masked(bare bool) *View {
+	m := *v
+	if bare {
+		m.keep(noHistory)
+		m.message, m.statusMetadata, m.metadata = message{whole: m.message.masked}, nil, m.baseMetadata
+		return &m
+	}
+	m.history = slices.Clone(v.history)
+	for i := range m.history {
+		m.history[i] = m.history[i].shown()
+	}
+	m.message = m.message.shown()
+	return &m
 }
 
 // metadataWith returns the metadata, with the parts that o selects but the View does not

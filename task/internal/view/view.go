@@ -37,7 +37,7 @@ type View struct {
 	begun   bool // a Task event was applied
 	state   a2a.TaskState
 	at      store.Millis
-	message json.RawMessage // of the current status; nil: none
+	message message // of the current status; empty: none
 	// messageAt is where message goes in history when it is superseded; -1 when
 	// more than maxHistory messages have come since.
 	messageAt      int
@@ -46,11 +46,27 @@ type View struct {
 	baseMetadata   json.RawMessage // of the first Task event
 	statusMetadata json.RawMessage // of the newest status
 	metadata       json.RawMessage // both merged
-	history        []json.RawMessage
+	history        []message
 	artifacts      []viewArtifact
 	artifactIndex  map[string]int // artifact id → place in artifacts; nil while they are few
 	size           int
 	detail         detail
+}
+
+// message is a message as the owner of the task sees it, and as those see it who do not see what gates
+// mask; without masked it is the same for all.
+type message struct{ whole, masked json.RawMessage }
+
+func (m message) size() int { return messageOverhead + len(m.whole) + len(m.masked) }
+
+func (m message) clone() message { return message{bytes.Clone(m.whole), bytes.Clone(m.masked)} }
+
+// shown returns m for a reader who does not see what gates mask.
+func (m message) shown() message {
+	if m.masked != nil {
+		m.whole = m.masked
+	}
+	return message{whole: m.whole}
 }
 
 // growAtOnce is the size from which the JSON of a View is allocated at once: a buffer
@@ -98,7 +114,7 @@ func (v *View) ContextID() string { return v.ids.Context }
 func (v *View) State() a2a.TaskState { return v.state }
 
 // Says reports whether the message of the current status has a text, which JSON leaves as it is.
-func (v *View) Says(text string) bool { return bytes.Contains(v.message, []byte(text)) }
+func (v *View) Says(text string) bool { return bytes.Contains(v.message.whole, []byte(text)) }
 
 // StatusTime returns the time of the newest status, or zero before the first.
 func (v *View) StatusTime() store.Millis { return v.at }
@@ -106,7 +122,7 @@ func (v *View) StatusTime() store.Millis { return v.at }
 // Size returns roughly how many bytes of memory the View holds. It is cheap to call.
 func (v *View) Size() int { return v.size }
 
-// Apply adds a public event: kind is "task", "status", "progress" or "artifact", data
+// Apply adds a public event: kind is "task", "status", "progress", "artifact" or that of a status in two forms, data
 // its stored bytes, of which nothing is kept. After an error the View is as it was before.
 func (v *View) Apply(kind string, data []byte) error {
 	var u event.StatusUpdate
@@ -122,6 +138,11 @@ func (v *View) Apply(kind string, data []byte) error {
 			u.Own()
 			v.SetStatus(u.State, u.At, u.Message, u.Metadata)
 		}
+	case event.KindMasked:
+		var both event.MaskedUpdate
+		if both, err = event.ReadMasked(data); err == nil {
+			v.SetMasked(both.Whole.State, both.Whole.At, both.Whole.Message, both.Masked.Message, both.Whole.Metadata)
+		}
 	case event.KindProgress:
 		if u, err = event.ReadStatus(data); err == nil {
 			u.Own()
@@ -136,7 +157,7 @@ func (v *View) Apply(kind string, data []byte) error {
 			v.AddArtifact(&a)
 		}
 	default:
-		err = errors.New(`the kinds of public events are "task", "status", "progress" and "artifact"; a newer program may have written this one`)
+		err = errors.New(`the kinds of public events are "task", "status", "status.masked.v1", "progress" and "artifact"; a newer program may have written this one`)
 	}
 	if err != nil {
 		return fmt.Errorf("read a public event of kind %q: %w", kind, err)
@@ -160,49 +181,58 @@ func (v *View) AddMessage(raw json.RawMessage) {
 	if event.EmptyJSON(raw) {
 		return
 	}
-	v.insertMessage(len(v.history), raw)
+	v.insertMessage(len(v.history), message{whole: raw})
 }
 
 // Answered records whether the newest message is an answer. After a message that is none, the
 // next status repeats the question.
 func (v *View) Answered(is bool) { v.unanswered = !is }
 
-// insertMessage puts raw at place i of the history, and drops the oldest message if
+// insertMessage puts m at place i of the history, and drops the oldest message if
 // that makes too many.
-func (v *View) insertMessage(i int, raw json.RawMessage) {
+func (v *View) insertMessage(i int, m message) {
 	if i < 0 || v.detail >= noHistory {
 		return
 	}
-	v.history = slices.Insert(v.history, i, raw)
-	v.size += messageOverhead + len(raw)
+	v.history = slices.Insert(v.history, i, m)
+	v.size += m.size()
 	if len(v.history) > maxHistory {
-		v.size -= messageOverhead + len(v.history[0])
-		v.history[0] = nil
+		v.size -= v.history[0].size()
+		v.history[0] = message{}
 		v.history = v.history[1:]
 		v.messageAt = max(v.messageAt-1, -1)
 	}
 }
 
 // SetStatus sets the task's status, and moves the message of the previous status into the
-// history. message is a message as json.Marshal writes it, metadata an object; either may be
+// history. text is a message as json.Marshal writes it, metadata an object; either may be
 // empty. Both are kept and must not be changed.
-func (v *View) SetStatus(state a2a.TaskState, at store.Millis, message, metadata json.RawMessage) {
+func (v *View) SetStatus(state a2a.TaskState, at store.Millis, text, metadata json.RawMessage) {
+	v.setStatus(state, at, message{whole: text}, metadata)
+}
+
+// SetMasked is SetStatus with a message in both forms.
+func (v *View) SetMasked(state a2a.TaskState, at store.Millis, whole, masked, metadata json.RawMessage) {
+	v.setStatus(state, at, message{whole, masked}, metadata)
+}
+
+func (v *View) setStatus(state a2a.TaskState, at store.Millis, m message, metadata json.RawMessage) {
 	if v.detail == outline {
 		v.state, v.at = state, at
 		return
 	}
-	if v.message != nil {
-		v.size -= messageOverhead + len(v.message)
+	if v.message.whole != nil {
+		v.size -= v.message.size()
 		if !v.repeats {
 			v.insertMessage(v.messageAt, v.message)
 		}
 	}
 	v.repeats, v.unanswered = v.unanswered, false
 	v.state, v.at = state, at
-	v.message, v.messageAt = nil, 0
-	if !event.EmptyJSON(message) {
-		v.message, v.messageAt = message, len(v.history)
-		v.size += messageOverhead + len(message)
+	v.message, v.messageAt = message{}, 0
+	if !event.EmptyJSON(m.whole) {
+		v.message, v.messageAt = m, len(v.history)
+		v.size += m.size()
 	}
 	v.setStatusMetadata(metadata)
 }
@@ -382,15 +412,15 @@ func (v *View) AppendTask(dst []byte, o Options) []byte {
 	}
 	if len(history) > 0 {
 		dst = append(dst, `,"history":`...)
-		for i, message := range history {
+		for i, m := range history {
 			dst = append(dst, event.ListPunctuation(i))
-			dst = append(dst, message...)
+			dst = append(dst, m.whole...)
 		}
 		dst = append(dst, ']')
 	}
 	dst = event.AppendRawField(dst, `,"metadata":`, v.metadataWith(o))
 	dst = append(dst, `,"status":`...)
-	dst = event.AppendStatus(dst, v.state, v.at, v.message)
+	dst = event.AppendStatus(dst, v.state, v.at, v.message.whole)
 	return append(dst, '}')
 }
 

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"a2a-server/auth"
+	"a2a-server/auth/sight"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/engine/internal/tasklog"
+	"a2a-server/task/internal/event"
+)
+
+// taskSight is what a reader sees of a task. Its zero value is everything.
+type taskSight struct {
+	masked bool // not what gates mask
+	bare   bool // of the conversation only that something is asked
+}
+
+// taskSight returns what by sees of a task that by reaches in a scope.
+func (c *core) taskSight(ctx context.Context, by auth.Principal, scope, owner store.Scope, id store.TaskID) (sees taskSight, err error) {
+	if owner == ownerOf(by) {
+		return taskSight{}, nil
+	}
+	list := &Approvals{core: c, anonymous: owner == ownerOf(auth.Anonymous())}
+	for q := (store.RowQuery{Kind: task.RowApproval, Index: task.IndexHides, Prefix: []byte(id.String())}); ; {
+		page, err := c.env.Store.Rows(ctx, scope, q)
+		if err != nil {
+			return taskSight{masked: true, bare: true}, fmt.Errorf("read what gates hide of task %s: %w", id, err)
+		}
+		for i := range page.Rows {
+			a, err := tasklog.ReadApproval(&page.Rows[i])
+			if err != nil { // nobody knows what it hides
+				return taskSight{masked: true, bare: true}, nil //nolint:nilerr // the task can be read
+			}
+			seen := sight.Of(list.Reader(by, &a), sight.Task)
+			sees.masked = sees.masked || seen.Arguments != sight.Whole
+			sees.bare = sees.bare || a.Terms.MaskTask && seen.Kept != sight.Whole
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return sees, nil
+		}
+	}
+}
+
+// view returns a View as the reader sees it.
+func (s taskSight) view(v *task.View) *task.View {
+	if !s.masked {
+		return v
+	}
+	return v.Masked(s.bare)
+}
+
+// calls returns the calls of a task as the reader sees them: of bare tasks without arguments and results.
+func (s taskSight) calls(all []task.CallStatus) []task.CallStatus {
+	for i := range all {
+		if s.bare {
+			all[i].Args, all[i].Result, all[i].Error = nil, nil, ""
+		}
+	}
+	return all
+}
+
+// event returns a public event as the reader sees it; ok is false if they do not see it.
+func (s taskSight) event(ids *event.IDs, e Event) (_ Event, ok bool, _ error) {
+	switch {
+	case e.Kind == event.KindMasked:
+		forms, err := event.ReadForms(e.Data)
+		if err != nil {
+			return e, false, fmt.Errorf("%w: event %d: %w", store.ErrDataLoss, e.Seq, err)
+		}
+		if e.Data = forms.Whole; s.masked {
+			e.Data = forms.Masked
+		}
+	case s.bare && e.Kind == event.KindStatus:
+		u, err := event.ReadStatus(e.Data)
+		if err != nil {
+			return e, false, fmt.Errorf("%w: event %d: %w", store.ErrDataLoss, e.Seq, err)
+		}
+		e.Data = event.AppendStatusUpdate(nil, ids, u.State, u.At, nil /* message */, nil /* metadata */)
+	case s.bare && e.Kind != event.KindTask:
+		return e, false, nil
+	}
+	return e, true, nil
+}
