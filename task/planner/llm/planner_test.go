@@ -6,13 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -125,25 +128,72 @@ func TestSlowEndpoint(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			endpoint := httptest.NewServer(&modeltest.Endpoint{Dialect: modeltest.OpenAI, Answer: func(*modeltest.Request) modeltest.Answer { return tc.answer }})
-			t.Cleanup(endpoint.Close)
-			const limit = 3 * time.Second
-			p, err := llm.New(llm.Config{URL: endpoint.URL + "/v1", Model: "m", Timeout: limit, Pause: time.Millisecond})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(p.Close)
-			ctx, cancel := context.WithTimeoutCause(t.Context(), limit, errors.New("the engine has ended the plan"))
-			defer cancel()
-			step, err := p.Plan(ctx, newProgress("go"))
-			switch {
-			case tc.waits && (err != nil || step.Wait == 0):
-				t.Errorf("Plan() = %+v, %v; want a durable wait", step, err)
-			case !tc.waits && (err != nil || step.End == nil || !strings.Contains(step.End.Message.Parts[0].Text(), "limits.plan_timeout")):
-				t.Errorf("Plan() = %+v, %v; want the end, which names limits.plan_timeout", step, err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				endpoint := &modeltest.Endpoint{Dialect: modeltest.OpenAI, Answer: func(*modeltest.Request) modeltest.Answer { return tc.answer }}
+				const limit = 3 * time.Second
+				p, err := llm.New(llm.Config{URL: "http://localhost/v1", Model: "m", Timeout: limit, Pause: time.Millisecond, Transport: inside{endpoint}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(p.Close)
+				ctx, cancel := context.WithTimeoutCause(t.Context(), limit, errors.New("the engine has ended the plan"))
+				defer cancel()
+				step, err := p.Plan(ctx, newProgress("go"))
+				switch {
+				case tc.waits && (err != nil || step.Wait == 0):
+					t.Errorf("Plan() = %+v, %v; want a durable wait", step, err)
+				case !tc.waits && (err != nil || step.End == nil || !strings.Contains(step.End.Message.Parts[0].Text(), "limits.plan_timeout")):
+					t.Errorf("Plan() = %+v, %v; want the end, which names limits.plan_timeout", step, err)
+				}
+			})
 		})
 	}
+}
+
+// inside passes the requests of a client to a handler, whose answer it gets as it is written, without a
+// connection: in a bubble of testing/synctest nobody waits for time limits.
+type inside struct{ http.Handler }
+
+func (h inside) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, w := io.Pipe()
+	answer := &piped{Response: &http.Response{Header: http.Header{}, Body: body, Request: r}, w: w, begun: make(chan struct{})}
+	go func() {
+		h.ServeHTTP(answer, r)
+		answer.WriteHeader(http.StatusOK)
+		_ = w.Close()
+	}()
+	select {
+	case <-answer.begun:
+		return answer.Response, nil
+	case <-r.Context().Done():
+		_ = body.Close()
+		return nil, context.Cause(r.Context())
+	}
+}
+
+// piped is an answer that is being written. Its client reads until its request is canceled.
+type piped struct {
+	*http.Response
+
+	w     *io.PipeWriter
+	begun chan struct{} // closed once there is a status
+}
+
+func (p *piped) Header() http.Header { return p.Response.Header }
+
+func (p *piped) Flush() { p.WriteHeader(http.StatusOK) }
+
+func (p *piped) WriteHeader(status int) {
+	if p.StatusCode == 0 {
+		p.StatusCode = status
+		context.AfterFunc(p.Request.Context(), func() { _ = p.w.CloseWithError(context.Cause(p.Request.Context())) })
+		close(p.begun)
+	}
+}
+
+func (p *piped) Write(b []byte) (int, error) {
+	p.WriteHeader(http.StatusOK)
+	return p.w.Write(b)
 }
 
 // The planner ends a task with words when the model's answer is of no use, and runs no call of an
