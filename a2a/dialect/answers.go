@@ -35,7 +35,7 @@ type reader func(in *incoming) ([]approval.Decision, error)
 //
 // A message may decide in several dialects at once, even about the same approval;
 // approval.Match checks that they agree. Text is read as a decision only when the message
-// has nothing else; see readTyped. At most [MaxDecisions] decisions are allowed in a message.
+// has nothing else, and is not marked with [RemarkKey]; see readTyped. At most [MaxDecisions] decisions are allowed in a message.
 func (p *Presenter) Answers(message *a2a.Message, approvals []*approval.Approval) ([]approval.Decision, error) {
 	if message == nil {
 		return nil, nil
@@ -72,12 +72,20 @@ func (in *incoming) answers() ([]approval.Decision, error) {
 	if len(all) > 0 && len(in.continued) > 0 {
 		return nil, in.wrong("", in.continued[0]+".will_continue", "must not be true next to a decision: send the decision alone, without it")
 	}
-	if len(all) == 0 {
+	remark := in.message.Metadata[RemarkKey]
+	marked := remark != nil
+	if marked && (remark != true || len(all) > 0) {
+		return nil, in.wrong("", metadataField(RemarkKey), "must be left out, or true in a message without a decision")
+	}
+	if len(all) == 0 && !marked {
 		var err error
-		if all, err = readTyped(in); err != nil || len(all) == 0 {
+		if all, err = readTyped(in); err != nil {
 			return nil, err
 		}
 		in.typed = true
+	}
+	if len(all) == 0 {
+		return nil, nil
 	}
 	if err := in.contradicted(all); err != nil {
 		return nil, err

@@ -532,6 +532,40 @@ func TestMistakesAreNotListedForEver(t *testing.T) {
 	}
 }
 
+// A remark decides nothing, whatever it says, and says nothing beside a decision.
+func TestRemark(t *testing.T) {
+	t.Parallel()
+	const (
+		decision = `{"type":"approval_response","decisions":[{"id":"t1.a1","decision":"approve","digest":"d"}]}`
+		mark     = `"metadata":{"urn:a2a-server:remark":%s}`
+	)
+	message := func(part, value string) *a2a.Message {
+		return user(t, `"parts":[`+part+`],`+fmt.Sprintf(mark, value))
+	}
+	for _, said := range []string{"yes", "no: not today", "approve k7m2qzxd", "SQLite", decision} {
+		for _, pending := range []*approval.Approval{transfer(), coded(), database()} {
+			if got, err := presenter().Answers(message(`{"text":`+quoted(said)+`}`, "true"), []*approval.Approval{pending}); got != nil || err != nil {
+				t.Errorf("Answers(%s) = %v, %v, want nothing", said, got, err)
+			}
+		}
+	}
+	for name, m := range map[string]*a2a.Message{
+		"beside a decision": message(`{"data":`+decision+`}`, "true"),
+		"false":             message(`{"text":"yes"}`, "false"),
+		"a word":            message(`{"text":"yes"}`, `"true"`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := presenter().Answers(m, []*approval.Approval{transfer()})
+			_ = refused(t, err, approval.ReasonMalformed)
+		})
+	}
+	asked, err := presenter().Question([]*approval.Approval{transfer()}, message(`{"text":"yes"}`, "true"))
+	if err != nil || !strings.HasPrefix(asked.Parts[0].Text(), "This message decides nothing: it is marked as a remark.") {
+		t.Errorf("Question() = %v, %v, want the mark as the reason", asked, err)
+	}
+}
+
 func TestKeywordsOff(t *testing.T) {
 	t.Parallel()
 	p := dialect.New(dialect.Config{})

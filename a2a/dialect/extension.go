@@ -12,6 +12,10 @@ const (
 	ADKURI = "https://google.github.io/adk-docs/a2a/a2a-extension/"
 )
 
+// RemarkKey is the metadata key, with the value true, of a message that decides nothing, whatever
+// its text says: the message of a client that has other ways to decide, such as buttons.
+const RemarkKey = "urn:a2a-server:remark"
+
 // Extensions returns the extensions for the agent card. None is required: clients may
 // answer an approval in any dialect. The caller owns the slice.
 func Extensions() []a2a.AgentExtension {

@@ -208,6 +208,9 @@ func (p *Presenter) why(no *a2a.Message, pending []*approval.Approval) string {
 	if len(in.continued) > 0 {
 		return "This message decides nothing yet: it says will_continue. Send the whole decision, without it."
 	}
+	if no.Metadata[RemarkKey] != nil {
+		return "This message decides nothing: it is marked as a remark."
+	}
 	text, ok := typed(no)
 	if !ok {
 		return "This message decides nothing: no part of it is a decision in a known shape."
