@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"a2a-server/a2a"
+	"a2a-server/a2a/dialect"
 	"a2a-server/approval/api"
 	"a2a-server/approval/web"
 	"a2a-server/approval/web/signin"
@@ -225,10 +226,12 @@ func (s sender) Send(ctx context.Context, c api.Caller, m web.Message) (task, an
 	return "", textOf(sent.Direct), nil
 }
 
-// message returns the message of a user with a text. task or context may be "".
+// message returns the message of a user with a text, which decides nothing: the pages have buttons
+// for that. task or context may be "".
 func message(task, context, text string) *sdk.Message {
 	return &sdk.Message{
 		ID: uuid.NewString(), Role: sdk.MessageRoleUser, TaskID: sdk.TaskID(task), ContextID: context, Parts: sdk.ContentParts{sdk.NewTextPart(text)},
+		Metadata: map[string]any{dialect.RemarkKey: true},
 	}
 }
 

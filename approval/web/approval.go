@@ -137,8 +137,8 @@ func (v *visit) showApproval(status int, d *client.ApprovalDetail, wrong *client
 		if wrong.Reason == client.ReasonInvalid {
 			p.Open = p.Tried
 		}
-	} else if do := v.r.URL.Query().Get("do"); do != "" {
-		p.Open = do
+	} else {
+		p.Open = v.query.Get("do")
 	}
 	return v.show(status, "approval", p.Title.heading(), "of=approvals&id="+url.QueryEscape(d.Approval.ID), p)
 }
@@ -147,7 +147,7 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 	a := &d.Approval
 	a.May = &d.May
 	p := &approvalPage{
-		row: v.rowOf(a), A: a, Crumb: runs(shorten(titleOf(a).heading(), 60)), Kind: string(a.Kind), Args: tree(a.Arguments), JSON: indented(a.Arguments), Words: v.longText(a.Hint), Description: v.longText(a.Description),
+		row: v.rowOf(a), A: a, Crumb: runs(shorten(titleOf(a).heading(), 60)), Kind: string(a.Kind), Args: tree(a.Arguments), JSON: indented(a.Arguments), Words: v.longText(wordsOf(a)), Description: v.longText(a.Description),
 		Chain: chain(a), Approvers: decidedBy(a), Votes: v.votes(a), Earlier: d.Earlier, May: d.May, Can: map[string]bool{}, Task: a.Task,
 		Run: d.Run, Asker: v.asker(a), EscalatedTo: strings.Join(a.EscalatedTo, ", "),
 	}
@@ -161,9 +161,6 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 		p.TaskLink = v.link("/tasks/" + url.PathEscape(a.Task))
 	}
 	p.About, _ = about(a.Arguments)
-	if defaultHint(a.Hint) && a.Kind == client.KindCall {
-		p.Words = long{} // it repeats the arguments
-	}
 	if agent, tool, arguments := a.AtAgent(); agent != "" {
 		p.AtAgent = runs(shorten(agent+", "+tool, titleLength))
 		if !bytes.Equal(arguments, a.Arguments) { // the page has them unless an edit replaces them

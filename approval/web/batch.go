@@ -14,12 +14,17 @@ type batchPage struct {
 	Gate    string
 	Refused []batchItem // why some cannot be decided here
 	Mixed   bool        // they are of several gates
-	Reject  bool
+	Open    bool        // the caller has selected them on these pages
 }
+
+// A person reads this many calls with this many bytes of arguments and hints before a single
+// button, and decides others one by one. The API takes more: a program does not read.
+const maxTogether, maxTogetherBytes = 20, 64 << 10
 
 type batchItem struct {
 	row
 	Args   []leaf
+	Words  []run // of the tool or gate, all of them
 	Why    string
 	Status int
 	Result badge
@@ -34,8 +39,8 @@ func showBatch(v *visit) error {
 	case len(ids) > api.MaxBatch:
 		return &client.Error{Status: http.StatusBadRequest, Reason: client.ReasonInvalid, Title: "Too many are selected", Detail: fmt.Sprintf("at most %d can be decided together", api.MaxBatch)}
 	}
-	p := batchPage{}
-	gates := map[string]bool{}
+	p := batchPage{Open: v.own}
+	gates, bytes := map[string]bool{}, 0
 	for _, id := range ids {
 		d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, id)
 		if err != nil {
@@ -43,7 +48,7 @@ func showBatch(v *visit) error {
 			continue
 		}
 		d.Approval.May = &d.May
-		one := batchItem{row: v.rowOf(&d.Approval), Args: tree(d.Approval.Arguments)}
+		one := batchItem{row: v.rowOf(&d.Approval), Args: tree(d.Approval.Arguments), Words: lines(wordsOf(&d.Approval))}
 		switch a := &d.Approval; {
 		case a.State != client.Pending:
 			one.Why = fmt.Sprintf("%s already, by %s", one.State.Word, one.By)
@@ -51,17 +56,25 @@ func showBatch(v *visit) error {
 			one.Why = v.whyNot(&d.Approval)
 		case !together(a):
 			one.Why = "it is destructive or of high risk, or asks something else: decide it on its own page"
+		case len(p.Items) == maxTogether:
+			one.Why = fmt.Sprintf("at most %d are decided together: decide it on its own page", maxTogether)
+		case bytes+bytesOf(a) > maxTogetherBytes:
+			one.Why = fmt.Sprintf("at most %s are decided together: decide it on its own page", size(maxTogetherBytes))
 		}
 		if one.Why != "" {
 			p.Refused = append(p.Refused, one)
 			continue
 		}
+		bytes += bytesOf(&d.Approval)
 		gates[one.Gate], p.Gate = true, one.Gate
 		p.Items = append(p.Items, one)
 	}
 	p.Mixed = len(gates) > 1
 	return v.show(http.StatusOK, "batch", fmt.Sprintf("Decide %d together", len(p.Items)), "", p)
 }
+
+// bytesOf returns how much a person reads about a call.
+func bytesOf(a *client.Approval) int { return len(a.Arguments) + len(wordsOf(a)) }
 
 func decideBatch(v *visit) error {
 	f := v.r.PostForm
@@ -71,7 +84,7 @@ func decideBatch(v *visit) error {
 		return &client.Error{Status: http.StatusBadRequest, Reason: client.ReasonInvalid, Title: "The form cannot be read", Detail: "go back to the inbox, and select the approvals to decide together"}
 	}
 	list := make([]client.BatchDecision, len(ids))
-	gates := map[string]bool{}
+	gates, bytes := map[string]bool{}, 0
 	for i, id := range ids {
 		list[i] = client.BatchDecision{ID: id, Decision: client.Decision{Decision: decision, Digest: digests[i], Reason: reason(f)}}
 		d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, id)
@@ -79,15 +92,16 @@ func decideBatch(v *visit) error {
 			continue // its result says why
 		}
 		d.Approval.May = &d.May
-		if gates[d.Approval.Gate] = true; len(gates) > 1 || d.Approval.State == client.Pending && d.May.Decide && !together(&d.Approval) {
-			return &client.Error{Status: http.StatusUnprocessableEntity, Reason: client.ReasonInvalid, Title: "Nothing was decided", Detail: "only calls of one gate that are neither destructive nor of high risk are decided together: decide the rest on their own pages"}
+		bytes += bytesOf(&d.Approval)
+		if gates[d.Approval.Gate] = true; len(ids) > maxTogether || bytes > maxTogetherBytes || len(gates) > 1 || d.Approval.State == client.Pending && d.May.Decide && !together(&d.Approval) {
+			return &client.Error{Status: http.StatusUnprocessableEntity, Reason: client.ReasonInvalid, Title: "Nothing was decided", Detail: fmt.Sprintf("only calls of one gate that are neither destructive nor of high risk are decided together, at most %d with %s: decide the rest on their own pages", maxTogether, size(maxTogetherBytes))}
 		}
 	}
 	results, err := v.cfg.Service.DecideAll(v.ctx(), v.Caller, list)
 	if err != nil {
 		return err
 	}
-	p := batchPage{Reject: decision == client.Reject}
+	p := batchPage{}
 	for i := range results {
 		r := &results[i]
 		one := batchItem{row: row{ID: r.ID, Short: short(r.ID), Title: title{Lead: runs(short(r.ID))}}, Status: r.Status}

@@ -80,7 +80,7 @@ func (v *visit) whyNot(a *client.Approval) string {
 
 // together reports whether an approval may be decided with other approvals of its gate.
 func together(a *client.Approval) bool {
-	return a.State == client.Pending && a.Kind == client.KindCall && !a.Destructive && a.Risk != "high" && a.May != nil && a.May.Decide &&
+	return a.State == client.Pending && a.Kind == client.KindCall && len(a.Payload) == 0 && !a.Destructive && a.Risk != "high" && a.May != nil && a.May.Decide &&
 		slices.Contains(a.Decisions, client.Approve)
 }
 

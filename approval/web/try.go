@@ -64,7 +64,7 @@ func (v *visit) asks(p *taskPage) []ask {
 const maxTurns = 10
 
 func (v *visit) try() error {
-	q := v.r.URL.Query()
+	q := v.query
 	p := tryPage{Text: q.Get("text")}
 	return v.showTry(http.StatusOK, &p, q.Get("task"), q.Get("context"))
 }

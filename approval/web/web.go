@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,8 +55,8 @@ type Message struct {
 	Context string // of a new task; "": a new conversation
 }
 
-// A Sender sends messages to the agent, in the name of a caller. Its errors are mapped by
-// [api.Problem].
+// A Sender sends messages to the agent, in the name of a caller. Its messages decide no approval.
+// Its errors are mapped by [api.Problem].
 type Sender interface {
 	// Send returns the task that the message created or continued, or the text of an answer
 	// without a task.
@@ -62,7 +64,8 @@ type Sender interface {
 }
 
 // Config configures the pages. Service, Door, Identify and Now are required. The guard of Door
-// lets in the pages of its Origins, which may send forms, and links from anywhere.
+// lets in the pages of its Origins, which may send forms, and links from anywhere, which prepare
+// no decision.
 type Config struct {
 	Service *api.Service
 	Door    api.Door
@@ -102,6 +105,7 @@ type visit struct {
 	session Session
 	w       http.ResponseWriter
 	r       *http.Request
+	own     bool // a page of this server has led here
 	texts
 }
 
@@ -221,7 +225,29 @@ func (p *pages) known(w http.ResponseWriter, r *http.Request) *visit {
 	if !ok {
 		return nil
 	}
-	return &visit{pages: p, Caller: c, session: session, w: w, r: r, texts: textsOf(r, p.cfg.Prefix, p.cfg.Now())}
+	v := &visit{pages: p, Caller: c, session: session, w: w, r: r, own: p.leads(r), texts: textsOf(r, p.cfg.Prefix, p.cfg.Now())}
+	if !v.own {
+		for _, prepared := range []string{"do", "text", "context"} {
+			v.query.Del(prepared)
+		}
+	}
+	return v
+}
+
+// leads reports whether a page of this server has led to r. A link from elsewhere, a mail or a
+// bookmark shows what it names, but prepares nothing: the person opens a panel and writes a
+// message. Browsers that send no Sec-Fetch-Site, such as all browsers without TLS, send the Referer.
+func (p *pages) leads(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return site == "same-origin"
+	}
+	from, err := url.Parse(r.Header.Get("Referer"))
+	if err != nil {
+		return false
+	}
+	scheme, host := p.cfg.Door.Guard.Asked(r)
+	origin := from.Scheme + "://" + from.Host
+	return origin == scheme+"://"+host || slices.Contains(p.cfg.Door.Guard.Origins, origin)
 }
 
 func (v *visit) ctx() context.Context { return v.r.Context() }

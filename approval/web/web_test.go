@@ -124,7 +124,7 @@ func (w *world) do(by auth.Principal, method, path string, form url.Values, head
 
 func (w *world) get(by auth.Principal, path string) page {
 	w.t.Helper()
-	return w.do(by, http.MethodGet, path, nil)
+	return w.do(by, http.MethodGet, path, nil, "Sec-Fetch-Site", "same-origin") // as a link of the pages does
 }
 
 // has reports what of want a page lacks, and what of no it has.

@@ -175,6 +175,14 @@ func titleOf(a *client.Approval) title {
 // arguments.
 func defaultHint(hint string) bool { return strings.HasPrefix(hint, `May the tool "`) }
 
+// wordsOf returns the words of the gate or tool about a call; "": none beyond its arguments.
+func wordsOf(a *client.Approval) string {
+	if a.Kind == client.KindCall && defaultHint(a.Hint) {
+		return ""
+	}
+	return a.Hint
+}
+
 // gateName is a gate in words.
 func gateName(name string) string {
 	switch name {

@@ -82,4 +82,11 @@ export const test = base.extend({
     await server.stop();
   },
 });
+
+// own goes to a path as a link on the pages does. An address that is typed in, as by page.goto, opens
+// no panel.
+export async function own(page, server, path) {
+  await page.goto(`${server.url}/ui/about?before`);
+  await Promise.all([page.waitForURL((url) => url.href === server.url + path), page.evaluate((to) => { location.href = to; }, path)]);
+}
 export { expect };

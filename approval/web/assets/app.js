@@ -44,8 +44,13 @@
   const load = async url => {
     const got = await fetch(url, { headers: { Accept: 'text/html' } });
     if (!got.ok || got.redirected && !new URL(got.url).pathname.startsWith(ui + '/')) throw new Error(got.status);
-    return new DOMParser().parseFromString(await got.text(), 'text/html');
+    const other = new DOMParser().parseFromString(await got.text(), 'text/html');
+    before = places();
+    return other;
   };
+  // Where each form that acts is; what it would do is in its address.
+  const places = () => $$('form[data-decides]').map(f => { const { x, y } = f.getBoundingClientRect(); return `${f.action} ${x} ${y}`; }).join();
+  let before = places();
   const count = other => {
     const at = $('#pending'), n = $('#pending', other)?.textContent;
     if (!at || n === undefined) return;
@@ -121,7 +126,8 @@
   };
 
   // A task: what is new is added, what has changed is replaced, and the rest is left alone.
-  const same = (a, b) => a.innerHTML === b.innerHTML && a.className === b.className;
+  const keys = of => [...of.children].map(c => c.dataset.key).filter(Boolean).join();
+  const same = (a, b) => (keys(a) ? keys(a) === keys(b) : a.innerHTML === b.innerHTML) && a.className === b.className; // times run in both
   const merge = (list, other) => {
     const here = new Map([...list.children].map(c => [c.dataset.key, c]));
     for (const item of [...other.children]) {
@@ -160,7 +166,10 @@
     if (busy) { again = true; return; }
     busy = true;
     const began = performance.now();
-    try { await refresh(); } catch { state('Not up to date', true); }
+    try {
+      await refresh();
+      if (places() !== before) stir();
+    } catch { state('Not up to date', true); }
     busy = false;
     took = performance.now() - began;
     if (again) { again = false; soon(); }
@@ -182,11 +191,28 @@
   };
   if (root.dataset.live && refresh && window.EventSource) connect();
 
-  // Decisions: not twice, not by Enter, and not by a click that was meant for what was here before.
-  let sent = false;
+  // Decisions: not twice, not by Enter, and not by a press that was meant for something else: for
+  // another window that was here a moment ago, or for what this one has shown before it changed.
+  const moment = 600; // ms, longer than a double click
+  let still = loaded, hasty = false, touched = -Infinity, sent = false;
+  const stir = () => { still = performance.now(); hasty = false; };
+  for (const name of ['focus', 'pageshow']) window.addEventListener(name, stir);
+  document.addEventListener('visibilitychange', stir);
+  for (const name of ['pointerdown', 'keydown', 'click']) {
+    window.addEventListener(name, e => {
+      touched = performance.now();
+      if (name !== 'click' && !e.repeat) hasty = e.timeStamp - still < moment;
+    }, true);
+  }
   document.addEventListener('submit', e => {
     if (!e.target.matches('[data-decides]')) return;
-    if (sent || performance.now() - loaded < 600) e.preventDefault(); else sent = true;
+    const soon = hasty || performance.now() - still < moment;
+    if (sent || soon) e.preventDefault(); else sent = true;
+    if (!soon) return;
+    const at = $('#say');
+    at.className = 'note held';
+    at.textContent = 'Not sent: the page had just changed or come to the front. Press again.';
+    setTimeout(() => { at.className = 'vh'; }, 4000);
   });
   window.addEventListener('pageshow', () => { sent = false; });
   document.addEventListener('keydown', e => { if (e.key === 'Enter' && e.target.matches('[data-approves] button')) e.preventDefault(); });
@@ -196,9 +222,14 @@
     input.addEventListener('input', check);
     check();
   }
-  for (const d of $$('#decide details')) d.addEventListener('toggle', () => {
-    if (d.open) ($('input:not([type=hidden],[type=radio]), textarea, select', d) || $('button:not([hidden])', d)).focus();
-  });
+  // A panel opens by a person's hand, or because the server has opened it: an address may name a
+  // text or an element within a closed panel, and a browser would open it.
+  document.addEventListener('toggle', e => {
+    if (!e.target.matches('details:has([data-decides])') || !e.target.open) return;
+    stir();
+    if (e.target.dataset.open === undefined && still - touched > 1000) { e.target.open = false; return; }
+    if (e.target.matches('#decide details')) ($('input:not([type=hidden],[type=radio]), textarea, select', e.target) || $('button:not([hidden])', e.target)).focus();
+  }, true);
 
   // Copying
   for (const b of $$('[data-copy]')) {
@@ -207,13 +238,13 @@
   }
 
   // Settings
-  const keys = $('#keys-on'), notices = $('#notice-on');
-  const show = () => { $('#keys').hidden = !keys.checked; };
-  if (keys) {
+  const singles = $('#keys-on'), notices = $('#notice-on');
+  const show = () => { $('#keys').hidden = !singles.checked; };
+  if (singles) {
     $('#settings').hidden = false;
-    keys.checked = kept('keys') !== 'off';
+    singles.checked = kept('keys') !== 'off';
     notices.checked = kept('notice') === 'on';
-    keys.addEventListener('change', () => { kept('keys', keys.checked ? 'on' : 'off'); show(); });
+    singles.addEventListener('change', () => { kept('keys', singles.checked ? 'on' : 'off'); show(); });
     notices.addEventListener('change', async () => {
       if (notices.checked && (!('Notification' in window) || await Notification.requestPermission() !== 'granted')) notices.checked = false;
       kept('notice', notices.checked ? 'on' : 'off');
@@ -261,7 +292,7 @@
       if (shut) { shut.open = false; $('summary', shut).focus(); } else if (page === 'approval' && !e.target.matches('input, textarea, select')) location.href = ui + '/';
       return;
     }
-    if (!keys?.checked || e.ctrlKey || e.metaKey || e.altKey || e.target.matches('input:not([type=checkbox],[type=radio]), textarea, select') || performance.now() - loaded < 300) return;
+    if (!singles?.checked || e.ctrlKey || e.metaKey || e.altKey || e.target.matches('input:not([type=checkbox],[type=radio]), textarea, select') || performance.now() - loaded < 300) return;
     if (act(e)) e.preventDefault();
   });
 })();

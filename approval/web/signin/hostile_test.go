@@ -118,6 +118,19 @@ func TestOpenRedirect(t *testing.T) {
 	}
 }
 
+// A link that prepares a decision prepares none by way of the page to sign in.
+func TestSignInPreparesNothing(t *testing.T) {
+	t.Parallel()
+	for next, want := range map[string]string{
+		"/ui/approvals/a.1?do=approve": "/ui/approvals/a.1", "/ui/approvals/a.1?x=1&do=reject": "/ui/approvals/a.1", "/ui/batch?id=a.1&id=a.2": "/ui", "/ui/%62atch?id=a.1": "/ui",
+		"/ui/try?task=t1&text=approve&context=c": "/ui/try?task=t1", "/ui/try?text=%2Fpay": "/ui/try", "/ui/tasks?context=c": "/ui/tasks?context=c",
+	} {
+		if got := signin.Local(next); got != want {
+			t.Errorf("Local(%q) = %q, want %q", next, got, want)
+		}
+	}
+}
+
 // Pages of other sites sign nobody in or out, but may link to a page.
 func TestOtherSites(t *testing.T) {
 	t.Parallel()

@@ -180,5 +180,13 @@ func Local(next string) string {
 		strings.HasPrefix(u.Path, Path), u.Path == OutPath:
 		return Pages
 	}
+	// A sign-in comes between a link and its page, which then looks as if a page of the server had
+	// led to it. So what a link may have prepared goes.
+	switch q := u.Query(); {
+	case u.Path == Pages+"/batch":
+		return Pages
+	case u.Path == Pages+"/try", q.Has("do"):
+		u.RawQuery = url.Values{"task": q["task"]}.Encode()
+	}
 	return u.RequestURI()
 }

@@ -1,7 +1,7 @@
 // Deciding: with a mouse, with a keyboard, without a script, twice at once, and across a crash.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test, expect } from '../server.js';
+import { test, expect, own } from '../server.js';
 
 const transfer = '/transfer_money amount=250 to=bob';
 const ledger = (server) => {
@@ -38,8 +38,8 @@ test('a destructive call is approved in two steps, and runs once', async ({ page
   await page.goto(`${server.url}/ui/`);
   await page.locator(`tr[data-id="${one.id}"] a.sum`).click();
   await expect(page.getByRole('heading', { level: 1 })).toContainText('250');
-  await page.waitForTimeout(700); // the page takes no decision in its first moment
   await page.getByText('Approve…').click();
+  await page.waitForTimeout(700); // a panel takes no decision in its first moment
   const go = page.getByRole('button', { name: 'Approve and run' });
   await expect(go).toBeDisabled();
   await page.getByLabel(/Type transfer_money/).fill('transfer_money');
@@ -57,9 +57,10 @@ test('the keyboard alone decides', async ({ page, server }) => {
   await page.keyboard.press('j');
   await page.keyboard.press('Enter');
   await expect(page.locator('#decide')).toBeVisible();
-  await page.waitForTimeout(700);
+  await page.waitForTimeout(400);
   await page.keyboard.press('a');
   await expect(page.getByLabel(/Type transfer_money/)).toBeFocused();
+  await page.waitForTimeout(700); // a panel takes no decision in its first moment
   await page.keyboard.type('transfer_money');
   await page.keyboard.press('Tab');
   await expect(page.getByRole('button', { name: 'Approve and run' })).toBeFocused();
@@ -73,7 +74,8 @@ test('without a script a call is approved, edited and rejected', async ({ browse
   const page = await context.newPage();
   const [approve, reject, edit] = [await asks(server), await asks(server), await asks(server)];
 
-  await page.goto(`${server.url}/ui/approvals/${approve.id}?do=approve`);
+  await page.goto(`${server.url}/ui/approvals/${approve.id}`);
+  await page.getByText('Approve…').click();
   await page.getByLabel(/Type transfer_money/).fill('transfer');
   await page.getByRole('button', { name: 'Approve and run' }).click();
   expect(ledger(server)).toBe(0);
@@ -81,7 +83,8 @@ test('without a script a call is approved, edited and rejected', async ({ browse
   await page.getByRole('button', { name: 'Approve and run' }).click();
   await expect(page.locator('#approval')).toHaveAttribute('data-state', 'Approved');
 
-  await page.goto(`${server.url}/ui/approvals/${reject.id}?do=reject`);
+  await page.goto(`${server.url}/ui/approvals/${reject.id}`);
+  await page.getByText('Reject…').click();
   await page.getByLabel(/Reason for the agent/).fill('not today');
   await page.getByRole('button', { name: 'Reject', exact: true }).click();
   await expect(page.locator('#approval')).toHaveAttribute('data-state', 'Rejected');
@@ -126,7 +129,7 @@ test('of two people who decide at once one counts, and both see the truth', asyn
 
 test('a double click decides once', async ({ page, server }) => {
   const one = await asks(server);
-  await page.goto(`${server.url}/ui/approvals/${one.id}?do=approve`);
+  await own(page, server, `/ui/approvals/${one.id}?do=approve`);
   await page.getByLabel(/Type transfer_money/).fill('transfer_money');
   await page.waitForTimeout(700);
   await page.getByRole('button', { name: 'Approve and run' }).dblclick();
@@ -137,7 +140,7 @@ test('a double click decides once', async ({ page, server }) => {
 
 test('a page from before a crash decides after it', async ({ page, server }) => {
   const one = await asks(server);
-  await page.goto(`${server.url}/ui/approvals/${one.id}?do=approve`);
+  await own(page, server, `/ui/approvals/${one.id}?do=approve`);
   await page.getByLabel(/Type transfer_money/).fill('transfer_money');
   await server.kill();
   await expect(page.getByText(/Reconnecting/)).toBeVisible();

@@ -2,7 +2,9 @@
 // small screen or at 200 %, and nothing of an agent's that becomes markup.
 import { createServer } from 'node:http';
 import AxeBuilder from '@axe-core/playwright';
-import { test, expect } from '../server.js';
+import { test, expect, own } from '../server.js';
+
+test.use({ config: `gates: [{tool: echo, name: talk, when: "args.text == 'talk'"}]\n` });
 
 // world makes one of everything, and returns the paths of the pages that show it.
 async function world(server) {
@@ -14,10 +16,12 @@ async function world(server) {
     method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ decision: 'approve', digest: one.digest }),
   });
   await server.send('/stream chunks=3 size=12');
+  const talk = await server.send('/echo talk');
+  const [said] = await server.approvals(talk.id);
   return [
     '/ui/', '/ui/?mine=1&order=time', `/ui/approvals/${pending.id}`, `/ui/approvals/${pending.id}?do=approve`, `/ui/approvals/${pending.id}?do=reject`,
     `/ui/approvals/${pending.id}/edit`, `/ui/approvals/${pending.id}/edit?view=json`, `/ui/approvals/${one.id}`,
-    '/ui/tasks', `/ui/tasks/${waiting.id}`, `/ui/tasks/${done.id}`, '/ui/try', '/ui/history', '/ui/history?what=all', '/ui/about', '/ui/policy', '/ui/nothing',
+    '/ui/tasks', `/ui/tasks/${waiting.id}`, `/ui/tasks/${done.id}`, '/ui/try', `/ui/try?task=${talk.id}`, `/ui/batch?id=${said.id}`, '/ui/history', '/ui/history?what=all', '/ui/about', '/ui/policy', '/ui/nothing',
   ];
 }
 
@@ -27,7 +31,7 @@ for (const colorScheme of ['light', 'dark']) {
     const paths = await world(server);
     const page = await (await browser.newContext({ colorScheme })).newPage();
     for (const path of paths) {
-      await page.goto(server.url + path);
+      await own(page, server, path);
       const { violations } = await new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']).analyze();
       expect(violations.map((v) => `${path}: ${v.id}: ${v.nodes.map((n) => n.html).join(' ')}`)).toEqual([]);
     }
@@ -39,7 +43,7 @@ test('no page scrolls sideways at 320 px, or at 200 %', async ({ browser, server
   for (const size of [{ width: 320, height: 640 }, { width: 640, height: 400 }]) {
     const page = await (await browser.newContext({ viewport: size, deviceScaleFactor: size.width === 640 ? 2 : 1 })).newPage();
     for (const path of paths) {
-      await page.goto(server.url + path);
+      await own(page, server, path);
       const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
       expect(content, `${path} at ${size.width} px`).toBeLessThanOrEqual(window);
     }

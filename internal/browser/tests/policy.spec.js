@@ -59,8 +59,8 @@ secrets: {pages: {env: PAGES_SECRET}}
   const watching = await page.context().newPage();
   await watching.goto(page.url());
   await expect(watching.locator('#votes')).toContainText('0 of 2');
-  await page.waitForTimeout(700);
   await page.getByText('Approve…').click();
+  await page.waitForTimeout(700);
   await page.getByLabel(/Type transfer_money/).fill('transfer_money');
   await page.getByRole('button', { name: 'Approve', exact: true }).click();
   await expect(page.locator('#approval')).toContainText('1 of 2');

@@ -46,8 +46,8 @@ test('an approver signs in, decides, and signs out', async ({ page, world: { ser
   await signIn(page, 'alice');
   await expect(page).toHaveURL(`${server.url}/ui/approvals/${one.id}`);
   await expect(page.locator('header')).toContainText('corp:alice');
-  await page.waitForTimeout(700);
   await page.getByText('Approve…').click();
+  await page.waitForTimeout(700); // a panel takes no decision in its first moment
   await page.getByLabel(/Type transfer_money/).fill('transfer_money');
   await page.getByRole('button', { name: 'Approve and run' }).click();
   await expect(page.locator('#approval')).toHaveAttribute('data-state', 'Approved');

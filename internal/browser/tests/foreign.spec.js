@@ -1,0 +1,139 @@
+// Clicks that were meant for something else: a page of another origin sends the approver's window
+// to a decision under its own popup, which closes when the mouse goes down, so that the second half
+// of a double click lands on the decision.
+import { createServer } from 'node:http';
+import { test as base, expect, own } from '../server.js';
+
+const test = base.extend({
+  // foreign is the port of a site with a page that sends its window to the address in ?to= under a
+  // popup.
+  foreign: async ({}, use) => { // eslint-disable-line no-empty-pattern
+    const site = createServer((request, response) => {
+      response.setHeader('Content-Type', 'text/html');
+      response.end(request.url.startsWith('/popup') ? '<!doctype html>Click twice!<script>onmousedown = () => close()</script>' : `<!doctype html><button>Play</button><script>
+document.querySelector('button').onclick = () => { open('/popup', '_blank', 'popup,width=1280,height=800'); location = new URLSearchParams(location.search).get('to'); }
+</script>`);
+    });
+    await new Promise((done) => { site.listen(0, '127.0.0.1', done); });
+    await use(site.address().port);
+    site.close();
+    site.closeAllConnections();
+  },
+});
+test.use({ config: 'gates: [{tool: echo, name: talk}]\n' });
+
+const asks = async (server, text) => (await server.approvals((await server.send(text)).id))[0];
+const middle = async (locator) => {
+  const box = await locator.boundingBox();
+  return [box.x + box.width / 2, box.y + box.height / 2];
+};
+const state = async (server, one) => (await server.approvals(one.task))[0].state;
+
+for (const host of ['127.0.0.1', 'localhost']) {
+  test(`a double click that begins on a popup of ${host} decides nothing`, async ({ page, server, foreign }) => {
+    const [one, two] = [await asks(server, '/echo one'), await asks(server, '/echo two')];
+    for (const [path, button] of [
+      [`/ui/approvals/${one.id}?do=approve`, 'Approve and run'],
+      [`/ui/batch?id=${one.id}&id=${two.id}`, 'Approve 2 and run'],
+    ]) {
+      await own(page, server, path);
+      const spot = await middle(page.getByRole('button', { name: button }));
+      await page.goto(`http://${host}:${foreign}/?to=${encodeURIComponent(server.url + path)}`);
+      const [popup] = await Promise.all([page.waitForEvent('popup'), page.getByText('Play').click()]);
+      await page.waitForURL((url) => url.href === server.url + path);
+      await page.waitForTimeout(700); // longer than the page's first moment
+      await popup.mouse.move(...spot);
+      await Promise.all([popup.waitForEvent('close'), popup.mouse.down().catch(() => {})]);
+      await page.mouse.click(...spot);
+      await page.waitForTimeout(300); // a form that is sent has been answered by then
+      expect([await state(server, one), await state(server, two)], path).toEqual(['pending', 'pending']);
+    }
+  });
+}
+
+// Headless browsers send no event when a window gets the focus, so the tests send it.
+for (const [what, happens] of Object.entries({
+  'the window gets the focus': () => window.dispatchEvent(new Event('focus')),
+  'the page is seen again': () => document.dispatchEvent(new Event('visibilitychange')),
+  'the panel opens': () => { for (const open of [false, true]) document.querySelector('#p-approve').open = open; },
+})) {
+  test(`a click right after ${what} decides nothing`, async ({ page, server }) => {
+    const one = await asks(server, '/echo one');
+    await own(page, server, `/ui/approvals/${one.id}?do=approve`);
+    const go = page.getByRole('button', { name: 'Approve and run' });
+    await page.waitForTimeout(700);
+    await go.evaluate((button, event) => new Promise((done) => {
+      button.dispatchEvent(new MouseEvent('pointerdown', { bubbles: true }));
+      new Function(`(${event})()`)();
+      setTimeout(() => { button.click(); done(); }, 50);
+    }), String(happens));
+    await expect(page.getByText('Not sent: the page had just changed')).toBeVisible();
+    expect(await state(server, one)).toBe('pending');
+    await page.waitForTimeout(700);
+    await go.click();
+    await expect(page.locator('#approval')).toHaveAttribute('data-state', 'Approved');
+  });
+}
+
+test('a press that begins too early decides nothing, however late it ends', async ({ page, server }) => {
+  const one = await asks(server, '/echo one');
+  await own(page, server, `/ui/approvals/${one.id}?do=approve`);
+  await page.mouse.move(...await middle(page.getByRole('button', { name: 'Approve and run' })));
+  await page.evaluate(() => window.dispatchEvent(new Event('focus')));
+  await page.mouse.down();
+  await page.waitForTimeout(800);
+  await page.mouse.up();
+  await expect(page.getByText('Not sent: the page had just changed')).toBeVisible();
+  expect(await state(server, one)).toBe('pending');
+});
+
+test('an address opens no panel by what it names in it', async ({ page, server }) => {
+  const one = await asks(server, '/echo one');
+  for (const part of ['#reject-reason', '#:~:text=Reason%20for%20the%20agent', '#:~:text=Approve%20and%20run']) {
+    await page.goto('about:blank');
+    await page.goto(`${server.url}/ui/approvals/${one.id}${part}`);
+    await page.waitForTimeout(300);
+    expect(await page.locator('#decide details[open]').count(), part).toBe(0);
+  }
+});
+
+test('on the page to try the agent buttons decide, and words do not', async ({ page, server }) => {
+  const task = await server.send('/echo one');
+  const [one] = await server.approvals(task.id);
+  await page.goto(`${server.url}/ui/try?task=${task.id}&text=approve`);
+  await expect(page.getByRole('textbox')).toHaveValue('');
+  await page.getByRole('textbox').fill('approve');
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await expect(page.locator('.mine').last()).toHaveText('approve');
+  expect(await state(server, one)).toBe('pending');
+
+  // A click that was meant for what was here before the page has grown.
+  await page.getByText('Approve…').click();
+  await page.waitForTimeout(700);
+  await page.evaluate(() => {
+    window.grown = new Promise((done) => {
+      new MutationObserver(() => setTimeout(() => { document.querySelector('button[value=approve]').click(); done(); }, 50)).observe(document.querySelector('ol.turn'), { childList: true });
+    });
+  });
+  await server.send('more words', { taskId: task.id });
+  await page.evaluate(() => window.grown);
+  await expect(page.getByText('Not sent: the page had just changed')).toBeVisible();
+  expect(await state(server, one)).toBe('pending');
+  await page.waitForTimeout(700);
+  await page.getByRole('button', { name: 'Approve and run' }).click();
+  await expect(page.locator('main')).toContainText('Completed');
+});
+
+test('the buttons of a batch are below all of its calls', async ({ page, server }) => {
+  const all = [];
+  for (const text of ['one', 'two', 'three']) all.push(await asks(server, `/echo ${JSON.stringify({ text: 'line\n'.repeat(40) + text })}`));
+  await own(page, server, `/ui/batch?${all.map((a) => `id=${a.id}`).join('&')}`);
+  const go = page.getByRole('button', { name: 'Approve 3 and run' });
+  await expect(go).not.toBeInViewport();
+  const below = (await go.boundingBox()).y;
+  for (const call of await page.getByRole('region').all()) {
+    const box = await call.boundingBox();
+    expect(box.y + box.height).toBeLessThan(below);
+    expect(await call.locator('.val').evaluateAll((values) => values.filter((v) => v.scrollHeight > v.clientHeight + 1).length)).toBe(0);
+  }
+});
