@@ -17,6 +17,16 @@ func (s *Service) Explain(ctx context.Context, c Caller, err error, id string) *
 	return shown(s.problem(ctx, c, err, id))
 }
 
+// Listed returns an approval as lists show it.
+func (s *Service) Listed(ctx context.Context, c Caller, id string) (client.Approval, error) {
+	list := s.approvals(c)
+	a, err := list.Get(ctx, c.By, id)
+	if err != nil {
+		return client.Approval{}, err
+	}
+	return s.listed(c, list, a), nil
+}
+
 // HistoryPage is a page of the audit, newest first. There is more if Next is above 1.
 type HistoryPage struct {
 	Items []client.AuditEntry

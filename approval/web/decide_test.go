@@ -181,6 +181,10 @@ func TestBatch(t *testing.T) {
 	w.has(p, http.StatusOK, []string{"Approved by you", "Not decided", "Rejected by bob"})
 	w.safe("results", p)
 	w.settled(one, a2a.TaskStateCompleted)
+	// Calls of one tool are told apart afterwards, also by an approver who may not read their tasks.
+	w.has(w.get(bob, "/ui/history"), http.StatusOK, []string{"<code>mail</code>", "Hello", "Second"}, "erin", taskOf(one)+`">task`)
+	w.has(w.get(carol, "/ui/history"), http.StatusOK, []string{"Hello", "Second"})
+	w.has(w.get(auth.Principal{Tenant: "other", Subject: "eve", Roles: []string{auth.RoleApprover}}, "/ui/history"), http.StatusOK, nil, "Hello", "mail")
 }
 
 // A link from elsewhere shows what it names, and prepares no decision and no message.

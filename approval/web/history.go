@@ -25,13 +25,13 @@ type day struct {
 }
 
 type entry struct {
-	N                       uint64
-	At                      stamp
-	State                   badge
-	What, Tool, Gate        string
-	By, Reason, Via         string
-	Approval, Task          string // addresses; "": none
-	Short, TaskShort, About string
+	N                uint64
+	At               stamp
+	State            badge
+	What, Tool, Gate string
+	Title            *title // nil: the caller may not see the approval, or there is none
+	By, Reason, Via  string
+	Approval, Task   string // addresses; "": none
 }
 
 const historyRows = 50
@@ -61,7 +61,7 @@ func showHistory(v *visit) error {
 }
 
 func entryOf(v *visit, e *client.AuditEntry) entry {
-	one := entry{N: e.N, At: v.ago(e.At), What: e.What, Tool: e.Tool, Gate: e.Gate, Reason: e.Reason, Via: via(e.Via), TaskShort: short(e.Task)}
+	one := entry{N: e.N, At: v.ago(e.At), What: e.What, Tool: e.Tool, Gate: e.Gate, Reason: e.Reason, Via: via(e.Via)}
 	switch {
 	case e.What == "resolved":
 		one.State = stateOf(e.State)
@@ -78,7 +78,11 @@ func entryOf(v *visit, e *client.AuditEntry) entry {
 		one.By = v.by(e.By)
 	}
 	if e.Approval != "" {
-		one.Approval, one.Short = v.link("/approvals/"+url.PathEscape(e.Approval)), short(e.Approval)
+		one.Approval = v.link("/approvals/" + url.PathEscape(e.Approval))
+		if a, err := v.cfg.Service.Listed(v.ctx(), v.Caller, e.Approval); err == nil {
+			of := titleOf(&a)
+			one.Title = &of
+		}
 	}
 	if e.Task != "" && v.reads(&client.Principal{Subject: e.Owner, Tenant: e.Tenant}) {
 		one.Task = v.link("/tasks/" + url.PathEscape(e.Task))
